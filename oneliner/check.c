@@ -324,7 +324,13 @@ static const char *const arguments[] = {
 	[FUNCTION_STR] = "tn",      [FUNCTION_STRNCMP] = "ttn", [FUNCTION_STRCONTAINS] = "tt",
 	[FUNCTION_STRLEN] = "t",    [FUNCTION_SUBSTR] = "tnn",  [FUNCTION_SPLIT] = "ttn",
 	[FUNCTION_STRFTIME] = "fn", [FUNCTION_TIME] = "f",      [FUNCTION_EXIT] = "",
-	[FUNCTION_KSTACK] = "n",    [FUNCTION_USTACK] = "n"};
+	[FUNCTION_KSTACK] = "n",    [FUNCTION_USTACK] = "n",    [FUNCTION_STRERROR] = "n",
+	[FUNCTION_KSYM] = "n",      [FUNCTION_USYM] = "n"};
+
+static bool is_symbol(enum function function)
+{
+	return function == FUNCTION_KSYM || function == FUNCTION_USYM;
+}
 
 static void check_values(struct checker *checker, struct node *node)
 {
@@ -343,7 +349,13 @@ static void check_values(struct checker *checker, struct node *node)
 		if (letters[i] == 'f' && node->args[i]->kind != NODE_TEXT)
 			fail(checker, node->args[i], "%s(): its format is a text in quotes", name);
 	}
-	if (node->function == FUNCTION_KSTACK || node->function == FUNCTION_USTACK)
+	if (is_symbol(node->function) && !checker->in_events)
+		fail(checker, node, "%s(): there is no event here, in BEGIN, END and interval",
+		     name);
+	if (node->function == FUNCTION_USYM)
+		checker->program->uses_builtin[BUILTIN_PID] = true;
+	if (node->function == FUNCTION_KSTACK || node->function == FUNCTION_USTACK ||
+	    is_symbol(node->function))
 		checker->program->uses_stacks = true;
 }
 

@@ -224,6 +224,9 @@ static struct datum call(struct runtime *rt, const struct node *node)
 		return most.kind == DATUM_NUMBER
 			       ? event_stack(rt, node->function == FUNCTION_KSTACK, most.s)
 			       : unknown;
+	case FUNCTION_KSYM:
+	case FUNCTION_USYM:
+		return event_symbol(rt, node->function == FUNCTION_KSYM, eval(rt, node->args[0]));
 	default:
 		return text_call(rt, node);
 	}

@@ -203,3 +203,24 @@ struct datum event_stack(struct runtime *rt, bool kernel, int64_t most)
 	}
 	return keep_text(rt, out->data, out->len);
 }
+
+struct datum event_symbol(struct runtime *rt, bool kernel, struct datum address)
+{
+	struct symbol symbol = {0};
+	bool found = false;
+
+	if (address.kind != DATUM_NUMBER)
+		return (struct datum){0};
+	if (rt->symbols && kernel) {
+		found = symbols_find(rt->symbols, rt->run->stream->part, rt->time, 0, true,
+				     address.u, 0, &symbol);
+	} else if (rt->symbols) {
+		struct datum pid = event_builtin(rt, BUILTIN_PID);
+		found = pid.kind == DATUM_NUMBER &&
+			symbols_find_process(rt->symbols, rt->time, pid.s, address.u, &symbol);
+	}
+	const char *text = found && symbol.function ? symbol.function
+						    : arena_printf(rt->texts, "0x%llx",
+								   (unsigned long long)address.u);
+	return datum_text(text, (uint32_t)strlen(text));
+}

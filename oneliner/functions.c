@@ -29,10 +29,13 @@ static const struct function_info functions[] = {
 	[FUNCTION_SPLIT] = {"split", 3, 3, USE_VALUE, TYPE_TEXT, false},
 	[FUNCTION_CAPTURES] = {"captures", 2, 3, USE_VALUE, TYPE_TEXT, false},
 	[FUNCTION_STRFTIME] = {"strftime", 2, 2, USE_VALUE, TYPE_TEXT, false},
+	[FUNCTION_STRERROR] = {"strerror", 1, 1, USE_VALUE, TYPE_TEXT, false},
 	[FUNCTION_LEN] = {"len", 1, 1, USE_VALUE, TYPE_NUMBER, true},
 	[FUNCTION_HAS_KEY] = {"has_key", 2, 1 + PROBE_KEYS_MAX, USE_VALUE, TYPE_NUMBER, true},
 	[FUNCTION_KSTACK] = {"kstack", 0, 1, USE_VALUE, TYPE_TEXT, true},
 	[FUNCTION_USTACK] = {"ustack", 0, 1, USE_VALUE, TYPE_TEXT, true},
+	[FUNCTION_KSYM] = {"ksym", 1, 1, USE_VALUE, TYPE_TEXT, true},
+	[FUNCTION_USYM] = {"usym", 1, 1, USE_VALUE, TYPE_TEXT, true},
 };
 
 enum { NFUNCTIONS = sizeof functions / sizeof *functions };
@@ -75,13 +78,10 @@ static const struct refusal functions_refused[] = {{"system", RUNNING},
 						   {"socket_cookie", MEMORY},
 						   {"ntop", LACKING},
 						   {"pton", LACKING},
-						   {"ksym", LACKING},
-						   {"usym", LACKING},
 						   {"kstr", LACKING},
 						   {"nsecs", LACKING},
 						   {"tseries", LACKING},
 						   {"bswap", LACKING},
-						   {"strerror", LACKING},
 						   {"strcap", LACKING},
 						   {"errorf", LACKING},
 						   {"warnf", LACKING},
@@ -112,17 +112,14 @@ static const struct refusal builtins_refused[] = {
 	{"arg3", "fields have names here: yore do -l TRACE lists them"},
 	{NULL, NULL}};
 
+#define SAMPLED                                                                                  \
+	"samples were taken when the trace was recorded; name their event, as yore do -l TRACE " \
+	"lists it"
+
 static const struct refusal providers_refused[] = {
-	{"profile",
-	 "samples were taken when the trace was recorded; name their event, as yore do -l "
-	 "TRACE lists it"},
-	{"watchpoint", MEMORY},
-	{"asyncwatchpoint", MEMORY},
-	{"iter", MEMORY},
-	{"self", RUNNING},
-	{"bench", RUNNING},
-	{"test", RUNNING},
-	{NULL, NULL}};
+	{"profile", SAMPLED},        {"p", SAMPLED},   {"watchpoint", MEMORY}, {"w", MEMORY},
+	{"asyncwatchpoint", MEMORY}, {"iter", MEMORY}, {"self", RUNNING},      {"bench", RUNNING},
+	{"test", RUNNING},           {NULL, NULL}};
 
 const struct function_info *function_info(enum function function)
 {

@@ -110,9 +110,15 @@ static const struct {
 /* An assignment, or a call for what it does. */
 static struct node *parse_simple(struct parser *parser)
 {
-	struct node *left = expression_parse(parser);
-	bool target = left->kind == NODE_MAP || left->kind == NODE_VARIABLE;
+	bool declares = token_is_name(&parser->lex, "let");
 
+	if (declares)
+		token_next(&parser->lex);
+	struct node *left = expression_parse(parser);
+	bool target = left->kind == NODE_VARIABLE || (left->kind == NODE_MAP && !declares);
+
+	if (declares && (!target || !token_is(&parser->lex, "=")))
+		token_error(&parser->lex, left->at, "let gives a variable its value: let $x = 1");
 	for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++) {
 		if (!token_is(&parser->lex, assignments[i].text))
 			continue;
@@ -209,29 +215,43 @@ static bool ends_spec(char c, bool path)
 	       (c == '/' && !path);
 }
 
-/* interval:s:1 */
-static void parse_interval(struct parser *parser, struct spec *spec)
+static const char *parse_digits(const char *text, int64_t *number)
+{
+	for (*number = 0; lex_is_digit(*text) && *number <= 1000000000; text++)
+		*number = *number * 10 + (*text - '0');
+	return text;
+}
+
+/* s:1, 1s */
+static void parse_interval(struct parser *parser, struct spec *spec, const char *text)
 {
 	static const struct {
 		const char *name;
 		int64_t ns;
-	} units[] = {{"s:", 1000000000}, {"ms:", 1000000}, {"us:", 1000}, {"hz:", 0}};
-	const char *unit = spec->text + strlen("interval:");
+	} units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"hz", 0}};
+	bool number_first = lex_is_digit(*text);
+	const char *rest = text, *unit = text;
 	int64_t number = 0;
+	size_t len;
 
+	if (number_first)
+		unit = parse_digits(text, &number);
+	len = strcspn(unit, ":");
+	if (!number_first && unit[len] == ':')
+		rest = parse_digits(unit + len + 1, &number);
+	else
+		rest = unit + len;
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-		const char *digits = unit + strlen(units[i].name);
-		if (strncmp(unit, units[i].name, strlen(units[i].name)) != 0)
+		if (strlen(units[i].name) != len || strncmp(unit, units[i].name, len) != 0)
 			continue;
-		while (lex_is_digit(*digits) && number <= 1000000000)
-			number = number * 10 + (*digits++ - '0');
-		if (*digits || number < 1 || number > 1000000000)
+		if (*rest || number < 1 || number > 1000000000)
 			break;
 		spec->kind = PROBE_INTERVAL;
 		spec->period = units[i].ns ? units[i].ns * number : 1000000000 / number;
 		return;
 	}
-	token_error(&parser->lex, spec->at, "'%s': an interval is interval:s:N, ms:N, us:N or hz:N",
+	token_error(&parser->lex, spec->at,
+		    "'%s': an interval is interval:s:N, ms:N, us:N or hz:N, or interval:Ns",
 		    spec->text);
 }
 
@@ -245,8 +265,8 @@ static void name_spec(struct parser *parser, struct spec *spec)
 		spec->kind = PROBE_BEGIN;
 	} else if (!strcmp(spec->text, "END") || !strcmp(spec->text, "end")) {
 		spec->kind = PROBE_END;
-	} else if (!strncmp(spec->text, "interval:", 9)) {
-		parse_interval(parser, spec);
+	} else if (!strncmp(spec->text, "interval:", 9) || !strncmp(spec->text, "i:", 2)) {
+		parse_interval(parser, spec, colon + 1);
 	} else if (colon) {
 		spec->provider = arena_strndup(arena, spec->text, (size_t)(colon - spec->text));
 		spec->name = colon + 1;
@@ -310,6 +330,8 @@ bool oneliner_parse(struct oneliner *program, struct error *err)
 					.err = err}};
 	struct lexer *lex = &parser.lex;
 
+	if (lex->len > 1 && !memcmp(lex->text, "#!", 2)) /* of a file that is a program */
+		lex->pos = strcspn(lex->text, "\n");
 	token_skip(lex);
 	if (lex->pos >= lex->len)
 		token_error(lex, 0, "the program is empty: sched_switch { @[comm] = count(); }");

@@ -141,6 +141,26 @@ static bool is_uprobe(const char *name, bool returns, const char *event)
 	       (!returns && glob_between("uprobes:", function, "", event));
 }
 
+/* software:faults:100, hardware:cycles; perf's names of events have a modifier behind a colon. */
+static bool is_counter(const char *name, const char *event)
+{
+	static const char *const aliases[][2] = {{"faults", "page-faults"},
+						 {"cs", "context-switches"},
+						 {"cpu", "cpu-clock"},
+						 {"cpu-cycles", "cycles"},
+						 {"branch-instructions", "branches"}};
+	size_t len = strcspn(name, ":"), own = strcspn(event, ":");
+
+	if (glob_match(name, len, event, own, NULL))
+		return true;
+	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+		for (size_t k = 0; k < 2; k++)
+			if (strlen(aliases[i][k]) == len && !memcmp(aliases[i][k], name, len) &&
+			    strlen(aliases[i][!k]) == own && !memcmp(aliases[i][!k], event, own))
+				return true;
+	return false;
+}
+
 bool spec_matches(const struct spec *spec, const char *event)
 {
 	const char *name = spec->name, *function = function_of(name);
@@ -166,11 +186,8 @@ bool spec_matches(const struct spec *spec, const char *event)
 	case PROVIDER_USDT:
 		name = name[0] == '/' && strchr(name, ':') ? strchr(name, ':') + 1 : name;
 		return glob(name, strlen(name), event) || glob_between("sdt_", name, "", event);
-	case PROVIDER_COUNTER: {
-		size_t len = strcspn(name, ":");
-		size_t own = strcspn(event, ":");
-		return glob_match(name, len, event, own, NULL);
-	}
+	case PROVIDER_COUNTER:
+		return is_counter(name, event);
 	}
 	return false;
 }

@@ -80,6 +80,8 @@ struct datum operate(enum operator op, const struct datum *a, const struct datum
 struct datum event_field(struct runtime *rt, uint32_t number);
 struct datum event_builtin(struct runtime *rt, enum builtin builtin);
 struct datum event_reading(struct runtime *rt, uint32_t reading);
+/* The function at an address, else the address as a text. */
+struct datum event_symbol(struct runtime *rt, bool kernel, struct datum address);
 struct datum event_stack(struct runtime *rt, bool kernel, int64_t most);
 
 /* text.c: functions of texts */

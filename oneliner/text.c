@@ -41,6 +41,16 @@ static struct datum strftime_call(struct runtime *rt, const struct datum *format
 			  (uint32_t)rt->line.len);
 }
 
+/* As the C library says it in English. */
+static struct datum strerror_call(struct runtime *rt, int64_t number)
+{
+	const char *text = number >= 0 && number <= INT32_MAX ? strerrordesc_np((int)number) : NULL;
+
+	if (!text)
+		text = arena_printf(rt->texts, "Unknown error %lld", (long long)number);
+	return datum_text(text, (uint32_t)strlen(text));
+}
+
 static struct datum captures(struct runtime *rt, const struct node *node, const struct datum *args)
 {
 	struct datum out = unknown;
@@ -59,7 +69,7 @@ static struct datum captures(struct runtime *rt, const struct node *node, const 
 /* Arguments are of the types that check.c asks for, unless they are of a type known only now. */
 static bool has_types(const struct node *node, const struct datum *args)
 {
-	const enum type types[3] = {TYPE_TEXT,
+	const enum type types[3] = {node->function == FUNCTION_STRERROR ? TYPE_NUMBER : TYPE_TEXT,
 				    node->function == FUNCTION_STR ||
 						    node->function == FUNCTION_SUBSTR ||
 						    node->function == FUNCTION_STRFTIME
@@ -100,6 +110,8 @@ struct datum text_call(struct runtime *rt, const struct node *node)
 		return captures(rt, node, args);
 	case FUNCTION_STRFTIME:
 		return strftime_call(rt, &args[0], &args[1]);
+	case FUNCTION_STRERROR:
+		return strerror_call(rt, args[0].s);
 	default:
 		return unknown;
 	}

@@ -84,6 +84,13 @@ static struct mistake {
 	{"field in BEGIN", "BEGIN { print(x); }", "column 15: there is no event here"},
 	{"thread in END", "END { print(tid); }", "column 13: there is no event here"},
 	{"BEGIN and an event", "a, BEGIN { }", "column 4: 'BEGIN': events have fields"},
+	{"interval of another unit", "interval:5h { }", "column 1: 'interval:5h': an interval is"},
+	{"interval with two units", "i:5s:1 { }", "column 1: 'i:5s:1': an interval is"},
+	{"let without a value", "a { let $x; }", "column 9: let gives a variable its value"},
+	{"let of a map", "a { let @x = 1; }", "column 9: let gives a variable its value"},
+	{"function at an address in END", "END { print(ksym(1)); }",
+	 "column 13: ksym(): there is no event here"},
+	{"samples by their short name", "p:hz:99 { }", "column 1: p: samples were taken"},
 	{"interval without unit", "interval:5 { }", "column 1: 'interval:5': an interval is"},
 	{"profile", "profile:hz:99 { }", "column 1: profile: samples were taken"},
 	{"printf without format", "a { printf(1); }", "column 12: printf: its format is a text"},
@@ -161,6 +168,10 @@ static struct value_row {
 	 "one\ntwo\nmore\n"},
 	{"return ends the block", "END { print(1); return; print(2); } END { print(3); }",
 	 "1\n3\n"},
+	{"let", "END { let $x = 5; let $y = $x + 1; print($y); }", "6\n"},
+	{"first line of a program's file", "#!/usr/bin/yore do -f\nEND { print(1); }", "1\n"},
+	{"errors of system calls", "END { print(strerror(2)); print(strerror(-1)); }",
+	 "No such file or directory\nUnknown error -1\n"},
 	{"exit, and END", "BEGIN { print(1); exit(); print(2); } END { print(3); }", "1\n3\n"},
 	{"missing keys",
 	 "END { print(@[7] + 0); print(@s[1] == \"\"); @[1] = 2; @s[2] = \"x\"; clear(@); "
@@ -530,6 +541,10 @@ static struct match {
 	{"a uretprobe", "uretprobe:/bin/bash:readline", "probe_bash:readline__return", true},
 	{"a static probe", "usdt:/lib/libc.so.6:libc:setjmp", "sdt_libc:setjmp", true},
 	{"a counter", "software:page-faults:100", "page-faults:u", true},
+	{"a counter by its short name", "software:faults:1", "page-faults:u", true},
+	{"a counter by its long name", "hardware:cpu-cycles:1000000", "cycles", true},
+	{"all by short names", "s:cs:1", "context-switches", true},
+	{"not another counter", "s:cs:1", "cpu-clock", false},
 };
 
 static void is_meant(void **state)

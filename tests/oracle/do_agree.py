@@ -249,6 +249,21 @@ def compare(report, yore, path, events):
     return compared
 
 
+def compare_functions(report, yore, path, events):
+    """Where samples of the CPU clock were, by perf's names of functions; of the kernel, which is another one here,
+    perf may have none."""
+    if not any(event.name == "cpu-clock" for event in events):
+        return 0
+    lines = perf_tool.run("script", "-F", "event,ip,sym", "-G", "-i", path).decode("utf-8", "replace").splitlines()
+    found = [re.match(r"^ *cpu-clock[^ ]* +([0-9a-f]+) (.*)$", line) for line in lines]
+    wanted = collections.Counter("0x" + m[1] if m[2] == "[unknown]" else m[2] for m in found
+                                 if m and not m[1].startswith("ffffffff"))
+    done, said = said_by_yore(yore, path, "cpu-clock /ip >> 63 == 0/ { @[usym(ip)] = count(); }")
+    if not wanted or said.get("@", {}) != dict(wanted):
+        report.differs("usym: %s, not %s: %s" % (said, dict(wanted), done.stderr.decode()[:300]))
+    return 1
+
+
 READERS = {"perf": analyses_agree.perf_events, "ftrace": analyses_agree.ftrace_events, "ctf": analyses_agree.ctf_events}
 
 
@@ -265,6 +280,7 @@ def main():
             continue
         report = Report("do " + path)
         programs = compare(report, yore, path, events)
+        programs += compare_functions(report, yore, path, events) if kind == "perf" else 0
         report.facts.append("%d programs over %d events" % (programs, len(events)))
         if programs == 0:
             report.differs("no program here asks for any event of this trace")

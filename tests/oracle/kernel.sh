@@ -38,6 +38,7 @@ if [ -d "$corpus/perf-data" ]; then
 		say "$here/analyses_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 		say "$here/do_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 	done
+	say "$here/do_agree.py" "$yore" perf "$corpus/perf-data/cpu-clock/perf.data"
 	say "$here/tasks_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \
 		"$corpus/perf-data/mixed-attrs/perf.data"
 	say "$here/stats_agree.py" "$yore" "$corpus"/perf-data/[!c]*/perf.data

@@ -283,6 +283,7 @@ const struct cmd cmd_do = {
 		"texts       str() strncmp() strcontains() strlen() substr(s, from[, len])\n"
 		"            split(s, separator, n) captures(s, REGEX[, group]) strftime() "
 		"strerror()\n"
+		"            ksym(ADDRESS) usym(ADDRESS)\n"
 		"others      $variables, if else, ?:, unroll(N), return, exit(), len(@map), "
 		"has_key()\n"
 		"state       cpu[cpu]/thread, state(\"EXPRESSION\"): what the rules say just "

@@ -236,12 +236,14 @@ static bool add_probe(struct bound *bound, const struct event_class *class, uint
 	return bind_fields(bound, class, number, probe, err);
 }
 
-static bool nothing_matches(const struct bound *bound, const struct spec *spec, struct error *err)
+/* Scripts of bpftrace list the probes of several kernels: one of them is enough. */
+static bool nothing_matches(const struct bound *bound, const struct spec *spec, bool others_do,
+			    struct error *err)
 {
 	char hint[NEAREST_WORDS_MAX];
 	struct nearest nearest;
 
-	if (lookup_is_glob(spec->text)) {
+	if (lookup_is_glob(spec->text) || (others_do && spec->provider)) {
 		notice(&bound->trace->notices, NOTICE_INFO,
 		       "no event is '%s': 'yore do -l %s' lists them", spec->text,
 		       bound->trace->path);
@@ -260,7 +262,7 @@ static bool bind_probe(struct bound *bound, uint32_t number, struct error *err)
 {
 	const struct clause *probe = &bound->program->probes[number];
 	const struct trace *trace = bound->trace;
-	bool *found = mem_new_array(probe->nspecs + 1, sizeof *found), good = true;
+	bool *found = mem_new_array(probe->nspecs + 1, sizeof *found), good = true, any = false;
 
 	for (size_t c = 0; c < trace->nclasses && good; c++) {
 		const struct spec *by = NULL;
@@ -268,12 +270,12 @@ static bool bind_probe(struct bound *bound, uint32_t number, struct error *err)
 			if (!spec_matches(&probe->specs[i], trace->classes[c]->name))
 				continue;
 			by = by ? by : &probe->specs[i];
-			found[i] = true;
+			found[i] = any = true;
 		}
 		good = !by || add_probe(bound, trace->classes[c], number, by, err);
 	}
 	for (size_t i = 0; i < probe->nspecs && good; i++)
-		good = found[i] || nothing_matches(bound, &probe->specs[i], err);
+		good = found[i] || nothing_matches(bound, &probe->specs[i], any, err);
 	mem_free(found);
 	return good;
 }

@@ -289,6 +289,9 @@ static void parse_spec(struct parser *parser, struct clause *probe)
 			    "expected the name of an event, as in sched_switch { @ = count(); }");
 		return;
 	}
+	if (*spec.text == '#')
+		token_error(lex, spec.at, "'%s': there is no preprocessor but #include at the head",
+			    spec.text);
 	name_spec(parser, &spec);
 	probe->specs = mem_grow(probe->specs, probe->nspecs, &probe->capacity, sizeof spec);
 	probe->specs[probe->nspecs++] = spec;
@@ -322,6 +325,21 @@ static void parse_probe(struct parser *parser)
 	probe->block = parse_open_block(parser);
 }
 
+/* The first line of a file that is a program, and headers of the kernel, which nothing needs. */
+static void skip_head(struct lexer *lex)
+{
+	static const char include[] = "#include";
+
+	if (lex->len > 1 && !memcmp(lex->text, "#!", 2))
+		lex->pos = strcspn(lex->text, "\n");
+	token_skip(lex);
+	while (lex->len - lex->pos > sizeof include &&
+	       !memcmp(lex->text + lex->pos, include, sizeof include - 1)) {
+		lex->pos += strcspn(lex->text + lex->pos, "\n");
+		token_skip(lex);
+	}
+}
+
 bool oneliner_parse(struct oneliner *program, struct error *err)
 {
 	struct parser parser = {.lex = {.program = program,
@@ -330,9 +348,7 @@ bool oneliner_parse(struct oneliner *program, struct error *err)
 					.err = err}};
 	struct lexer *lex = &parser.lex;
 
-	if (lex->len > 1 && !memcmp(lex->text, "#!", 2)) /* of a file that is a program */
-		lex->pos = strcspn(lex->text, "\n");
-	token_skip(lex);
+	skip_head(lex);
 	if (lex->pos >= lex->len)
 		token_error(lex, 0, "the program is empty: sched_switch { @[comm] = count(); }");
 	while (!lex->failed && lex->pos < lex->len) {

@@ -181,6 +181,27 @@ static struct node *parse_call(struct parser *parser, uint32_t at, const char *n
 	return node;
 }
 
+/* What scripts of bpftrace have of the kernel's headers; false: no such name. */
+static bool find_constant(const char *name, int64_t *out)
+{
+	static const struct {
+		const char *name;
+		int64_t number;
+	} constants[] = {{"true", 1},
+			 {"false", 0},
+			 {"TASK_RUNNING", 0},
+			 {"TASK_INTERRUPTIBLE", 1},
+			 {"TASK_UNINTERRUPTIBLE", 2}};
+
+	for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+		if (strcmp(constants[i].name, name) != 0)
+			continue;
+		*out = constants[i].number;
+		return true;
+	}
+	return false;
+}
+
 static struct node *parse_name(struct parser *parser)
 {
 	struct oneliner *program = parser->lex.program;
@@ -188,14 +209,15 @@ static struct node *parse_name(struct parser *parser)
 	const char *name = parser->lex.name;
 	enum builtin builtin;
 	struct node *node;
+	int64_t number;
 
 	token_next(&parser->lex);
 	if (token_is(&parser->lex, "("))
 		return parse_call(parser, at, name);
 	if (!strcmp(name, "args"))
 		return parse_members(parser, at, NULL);
-	if (!strcmp(name, "true") || !strcmp(name, "false"))
-		return number_node(parser, at, *name == 't');
+	if (find_constant(name, &number))
+		return number_node(parser, at, number);
 	if (parser->lex.failed)
 		return number_node(parser, at, 0);
 	parser->lex.err->kind = ERR_NONE;

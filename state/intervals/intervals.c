@@ -83,6 +83,12 @@ static void on_change(void *arg, const struct change *change)
 	see_change(tracks, change);
 }
 
+/* Whether what was deleted becomes unknown later matters: that may be filled. */
+static bool is_followed(void *arg, uint32_t attr)
+{
+	return tracks_find(arg, attr) != NULL;
+}
+
 bool tracks_are_whole(const struct tracks *tracks)
 {
 	const struct event_source *event_source = tracks->state->event_source;
@@ -301,6 +307,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .program = state->program,
 					 .change = on_change,
 					 .moment = on_moment,
+					 .keeps = is_followed,
 					 .arg = tracks};
 	struct order from, to = order_after(NSTIME_MAX);
 	struct program *subset = hands && tracks_are_whole(tracks) ? subset_of(tracks) : NULL;

@@ -292,12 +292,24 @@ static void bury_cell(const struct burial *burial, uint32_t attr)
 	cells->dying[cells->ndying++] = attr;
 }
 
-void cells_settle(struct cells *cells)
+bool cells_is_deleted(const struct cells *cells, uint32_t attr)
+{
+	const struct cell_now *cell = cells_find(cells, attr);
+	const struct tombstone *tombstone;
+
+	if (!cell || cell->value.kind != VALUE_NONE || cell->named)
+		return false;
+	tombstone = tombstone_over(cells, attr);
+	return tombstone && tombstone->kind == VALUE_NONE && tombstone->since == cell->since;
+}
+
+void cells_settle(struct cells *cells, cells_keeps *keeps, void *arg)
 {
 	for (size_t i = 0; i < cells->ndying; i++) {
 		const struct cell_now *cell = cells_find(cells, cells->dying[i]);
 
-		if (cell && cell->value.kind == VALUE_NONE && !cell->named)
+		if (cell && cell->value.kind == VALUE_NONE && !cell->named &&
+		    !(keeps && keeps(arg, cells->dying[i])))
 			cells_drop(cells, cells->dying[i]);
 	}
 	cells->ndying = 0;

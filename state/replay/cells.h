@@ -59,8 +59,13 @@ typedef void cells_each(void *arg, uint32_t attr, const struct cell *before,
 			const struct cell *after);
 void cells_bury(struct cells *cells, const struct pattern *pattern, enum value_kind kind,
 		nstime since, const struct writer *writer, cells_each *each, void *arg);
-/* Before a write at a later time than the last one's: forgets what was deleted and stayed so. */
-void cells_settle(struct cells *cells);
+/*
+ * Before a write at a later time than the last one's: forgets what was deleted and stayed so, but
+ * for attributes that `keeps` (NULL: none) wants to stay: only of cells that are there a later
+ * cells_bury() tells `each`.
+ */
+typedef bool cells_keeps(void *arg, uint32_t attr);
+void cells_settle(struct cells *cells, cells_keeps *keeps, void *arg);
 
 size_t cells_count(const struct cells *cells);
 /* All cells that are there, in order of id. */

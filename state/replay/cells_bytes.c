@@ -157,9 +157,14 @@ static void put_cell(const struct cell *cell, const struct cell *before, struct 
 static void put_cells(const struct cells *cells, const uint32_t *nodes, struct buf *out)
 {
 	struct cell cell, before = {0};
+	size_t count = 0;
 
-	put(out, cells_count(cells));
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);)
+		count += !cells_is_deleted(cells, a);
+	put(out, count);
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		if (cells_is_deleted(cells, a))
+			continue;
 		cells_get(cells, a, &cell);
 		put(out, nodes[a]);
 		put_cell(&cell, &before, out);

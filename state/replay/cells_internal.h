@@ -106,6 +106,8 @@ static inline void cell_keep(const struct cell_now *cell, struct value *value, s
 		attrs_keep(attrs, value);
 }
 
+/* Would tombstones say the same without the cell? */
+bool cells_is_deleted(const struct cells *cells, uint32_t attr);
 /* There is no cell any more; what it is, tombstones and `initial` say. */
 void cells_drop(struct cells *cells, uint32_t attr);
 void cells_sync(struct cells *cells);

@@ -394,7 +394,7 @@ static bool moment(void *arg, nstime next)
 {
 	struct replay *replay = arg;
 
-	cells_settle(replay->cells);
+	cells_settle(replay->cells, replay->options.keeps, replay->options.arg);
 	return !replay->options.moment || replay->options.moment(replay->options.arg, next);
 }
 

@@ -62,6 +62,8 @@ struct replay_options {
 	 */
 	enum replay_lines (*lines)(void *arg, const struct plain *plain, struct env *env,
 				   nstime time);
+	/* Is the attribute followed? All its changes are told then, also once it was deleted. */
+	bool (*keeps)(void *arg, uint32_t attr);
 	void *arg;
 };
 

@@ -101,7 +101,7 @@ static bool replay_subset(struct shard_merge *merge, nstime begin,
 	ok = cells_read(replay_cells(replay), bytes.data, bytes.len) &&
 	     replay_run(replay, &from, &to, err);
 	if (ok) {
-		cells_settle(replay_cells(replay));
+		cells_settle(replay_cells(replay), NULL, NULL);
 		buf_clear(&bytes);
 		cells_write(replay_cells(replay), &bytes);
 		ok = cells_read(merge->state, bytes.data, bytes.len);

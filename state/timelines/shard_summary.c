@@ -408,8 +408,8 @@ static bool moment(void *arg, nstime next)
 	struct maker *run = arg;
 
 	(void)next;
-	cells_settle(run->summary.writes);
-	cells_settle(run->summary.fills);
+	cells_settle(run->summary.writes, NULL, NULL);
+	cells_settle(run->summary.fills, NULL, NULL);
 	return true;
 }
 
@@ -427,8 +427,8 @@ static void settle(struct maker *run)
 
 	struct cell cell;
 
-	cells_settle(cells);
-	cells_settle(run->summary.fills);
+	cells_settle(cells, NULL, NULL);
+	cells_settle(run->summary.fills, NULL, NULL);
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
 		cells_get(cells, a, &cell);
 		if (!cell.named) /* deleted, then made unknown at once: its tombstone says the same

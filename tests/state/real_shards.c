@@ -85,7 +85,7 @@ static double replay_all(struct check *check)
 		if (!replay_run(check->replay, &from, &to, &err))
 			exit(die(&err));
 		if (looks) {
-			cells_settle(replay_cells(check->replay));
+			cells_settle(replay_cells(check->replay), NULL, NULL);
 			at_moment(check, NSTIME_MAX);
 		}
 		replay_free(check->replay);

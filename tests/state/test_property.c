@@ -566,6 +566,13 @@ static void one_set(uint64_t seed)
 	buf_release(&gen.text);
 }
 
+/* A value is deleted, becomes unknown later, and an event behind the range says what it was. */
+static void ranges_end_where_deleted_values_were_unknown(void **unused)
+{
+	(void)unused;
+	one_set(505648);
+}
+
 static void all_ways_agree(void **unused)
 {
 	uint64_t first, end = random_seeds(SETS, &first);
@@ -585,7 +592,10 @@ static void all_ways_agree(void **unused)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(all_ways_agree)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranges_end_where_deleted_values_were_unknown),
+		cmocka_unit_test(all_ways_agree),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

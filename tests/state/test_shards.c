@@ -123,7 +123,7 @@ static void replay_all(struct fake_trace *trace, struct rules *rules, struct wat
 	watch->program = options.program = compile(trace, rules);
 	watch->replay = replay_new(&options);
 	assert_true(replay_run(watch->replay, &from, &to, &err));
-	cells_settle(replay_cells(watch->replay));
+	cells_settle(replay_cells(watch->replay), NULL, NULL);
 	at_moment(watch, NSTIME_MAX);
 	changes_text(&watch->changes, &watch->text);
 	replay_free(watch->replay);

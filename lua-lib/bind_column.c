@@ -61,44 +61,18 @@ void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *tex
 	}
 }
 
-static bool find_field(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,
-		       struct field *out)
+/* Where the current event has it; NULL: a loss has nothing. */
+static inline const struct bind_name *place_of(struct bind_cursor *cursor,
+					       const struct bind_column *column)
 {
 	const struct event_class *class = cursor->event.class;
 
 	if (!class)
-		return false;
+		return NULL;
 	const struct bind_name **place = &column->places[class->index];
 	if (!*place)
 		*place = bind_cursor_name(cursor, class, column->scopes, column->name);
-	return bind_cursor_field_at(L, cursor, *place, out);
-}
-
-static const char *label_of(const struct field *field)
-{
-	uint32_t next = 0;
-
-	return field->class->kind == FIELD_INT ? field_label(field->class, field->slot.u, &next)
-					       : NULL;
-}
-
-void bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column)
-{
-	struct field field;
-	struct value value;
-
-	if (column->kind == COLUMN_FIELD) {
-		if (find_field(L, cursor, column, &field))
-			bind_push_field(L, &field, &cursor->scratch);
-		else
-			lua_pushboolean(L, false);
-		return;
-	}
-	bind_column_value(L, cursor, column, &value);
-	if (value_exists(&value))
-		bind_push_value(L, &value);
-	else
-		lua_pushboolean(L, false);
+	return *place;
 }
 
 static struct value integer(int64_t number)
@@ -131,11 +105,36 @@ static void field_as_value(struct bind_cursor *cursor, const struct field *field
 	}
 }
 
+static void field_value(lua_State *L, struct bind_cursor *cursor, const struct bind_name *place,
+			struct value *out)
+{
+	struct field field;
+	int64_t number;
+
+	if (!place || !place->direct)
+		return;
+	if (bind_cursor_integer(L, cursor, place, &number)) {
+		*out = integer(number);
+	} else {
+		bind_cursor_field_at(L, cursor, place, &field);
+		field_as_value(cursor, &field, out);
+	}
+}
+
+static void label_value(lua_State *L, struct bind_cursor *cursor, const struct bind_name *place,
+			struct value *out)
+{
+	uint32_t next = 0;
+	int64_t number;
+
+	if (place && bind_cursor_integer(L, cursor, place, &number))
+		*out = text_value(field_label(place->path.class, (uint64_t)number, &next));
+}
+
 void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,
 		       struct value *out)
 {
 	const struct event *event = &cursor->event;
-	struct field field;
 
 	*out = (struct value){.kind = VALUE_UNKNOWN};
 	switch (column->kind) {
@@ -154,15 +153,34 @@ void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bi
 		*out = text_value(event->stream->name);
 		return;
 	case COLUMN_FIELD:
-		if (find_field(L, cursor, column, &field))
-			field_as_value(cursor, &field, out);
+		field_value(L, cursor, place_of(cursor, column), out);
 		return;
 	case COLUMN_LABEL:
-		if (find_field(L, cursor, column, &field))
-			*out = text_value(label_of(&field));
+		label_value(L, cursor, place_of(cursor, column), out);
 		return;
 	case COLUMN_STATE:
 		bind_expr_value(L, cursor, column->expr, out);
 		return;
 	}
+}
+
+void bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column)
+{
+	const struct bind_name *place;
+	struct field field;
+	struct value value;
+
+	if (column->kind == COLUMN_FIELD) {
+		place = place_of(cursor, column);
+		if (place && bind_cursor_field_at(L, cursor, place, &field))
+			bind_push_field(L, &field, &cursor->scratch);
+		else
+			lua_pushboolean(L, false);
+		return;
+	}
+	bind_column_value(L, cursor, column, &value);
+	if (value_exists(&value))
+		bind_push_value(L, &value);
+	else
+		lua_pushboolean(L, false);
 }

@@ -11,6 +11,7 @@
 
 #include "engine/base/mem.h"
 #include "oneliner/oneliner.h"
+#include "index/sweep/sweep.h"
 #include "state/interval_window.h"
 #include "state/program/lookup.h"
 
@@ -389,7 +390,7 @@ static bool passes(lua_State *L, struct bind_cursor *cursor)
 
 	if (!filter->where)
 		return true;
-	if (!events_current(cursor->events, &run))
+	if (!bind_cursor_current(cursor, &run))
 		return false; /* a loss */
 	if (!filter->by_state)
 		return true;
@@ -431,12 +432,55 @@ void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out)
 	out->filter = cursor;
 }
 
+/* The next run, or a loss as the cursor's event. */
+static enum step next_run(struct bind_cursor *cursor, struct error *err)
+{
+	struct run *run = &cursor->run;
+	enum step step = events_next_run(cursor->events, run, err);
+
+	cursor->given = 0;
+	if (step != STEP_ITEM)
+		run->count = 0;
+	else if (run->count)
+		run_event(cursor->bound->trace, run, run->first, &cursor->event);
+	else
+		cursor->event = run->loss;
+	return step;
+}
+
+static inline enum step next_event(struct bind_cursor *cursor, struct error *err)
+{
+	struct run *run = &cursor->run;
+
+	if (cursor->given == run->count) {
+		enum step step = next_run(cursor, err);
+		if (step != STEP_ITEM || !run->count)
+			return step;
+	}
+	cursor->entry = cursor->backward ? run->first + run->count - 1 - cursor->given
+					 : run->first + cursor->given;
+	cursor->given++;
+	cursor->event.time = run->batch->time[cursor->entry];
+	cursor->event.class = cursor->bound->trace->classes[run->batch->class_index[cursor->entry]];
+	return STEP_ITEM;
+}
+
+bool bind_cursor_current(const struct bind_cursor *cursor, struct run *out)
+{
+	if (!cursor->run.count)
+		return false;
+	*out = cursor->run;
+	out->first = cursor->entry;
+	out->count = 1;
+	return true;
+}
+
 bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
 {
 	struct error err;
 
 	while (cursor->events) {
-		enum step step = events_next(cursor->events, &cursor->event, &err);
+		enum step step = next_event(cursor, &err);
 
 		cursor->serial++;
 		if (step == STEP_ITEM && passes(L, cursor))
@@ -484,7 +528,9 @@ const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor
 	if (!cursor->events)
 		luaL_error(L, "the iterator has ended");
 	if (cursor->decoded != cursor->serial) {
-		if (!events_fields(cursor->events, &cursor->event, &cursor->fields, &err))
+		if (!cursor->run.count)
+			luaL_error(L, "a loss has no fields");
+		if (!run_fields(&cursor->run, cursor->entry, &cursor->fields, &err))
 			bind_raise(L, &err);
 		cursor->decoded = cursor->serial;
 	}
@@ -493,22 +539,64 @@ const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor
 
 /* ---- fields by name ---- */
 
+static struct bind_name *new_name(struct bind_cursor *cursor, const struct event_class *class,
+				  unsigned scopes, const char *name)
+{
+	struct bind_name *item = arena_alloc(cursor->arena, sizeof *item);
+
+	*item = (struct bind_name){.name = arena_strdup(cursor->arena, name), .scopes = scopes};
+	item->direct = field_path_find(class, scopes, &item->name, 1, &item->path);
+	item->integer = item->direct && item->path.scope != SCOPE_PACKET_CONTEXT &&
+			item->path.class->kind == FIELD_INT && item->path.class->form != FORM_BOOL;
+	if (item->integer)
+		run_field_init(&item->column, class, &item->path);
+	item->next = cursor->names[class->index];
+	cursor->names[class->index] = item;
+	return item;
+}
+
+static struct bind_sought *sought_of(struct bind_cursor *cursor, const struct event_class *class,
+				     const char *name)
+{
+	return &cursor->sought[((uintptr_t)name >> 4 ^ class->index) % BIND_SOUGHT];
+}
+
 const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
 					 const struct event_class *class, unsigned scopes,
 					 const char *name)
 {
-	struct bind_name **list = &cursor->names[class->index], *item;
+	struct bind_sought *sought = sought_of(cursor, class, name);
+	const struct bind_name *item = sought->name;
 
-	for (item = *list; item; item = item->next)
+	if (sought->text == name && sought->class == class && item->scopes == scopes &&
+	    !strcmp(item->name, name))
+		return item;
+	for (item = cursor->names[class->index]; item; item = item->next)
 		if (item->scopes == scopes && !strcmp(item->name, name))
-			return item;
-	item = arena_alloc(cursor->arena, sizeof *item);
-	item->name = arena_strdup(cursor->arena, name);
-	item->scopes = scopes;
-	item->direct = field_path_find(class, scopes, &item->name, 1, &item->path);
-	item->next = *list;
-	*list = item;
+			break;
+	if (!item)
+		item = new_name(cursor, class, scopes, name);
+	*sought = (struct bind_sought){name, class, item};
 	return item;
+}
+
+bool bind_cursor_integer(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
+			 int64_t *out)
+{
+	uint16_t entry = (uint16_t)cursor->entry, bad;
+	uint64_t value;
+	struct field field;
+
+	if (!name->integer)
+		return false;
+	if (cursor->decoded != cursor->serial && name->column.placed && cursor->run.count &&
+	    !run_column(&cursor->run, &name->column, &entry, 1, &value, &bad)) {
+		*out = (int64_t)value;
+		return true;
+	}
+	fields_at(bind_cursor_fields(L, cursor), &name->path, &field);
+	*out = field.slot.s;
+	return true;
 }
 
 bool bind_cursor_field_at(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,

@@ -2,6 +2,7 @@
 #ifndef LUA_LIB_BIND_CURSOR_H
 #define LUA_LIB_BIND_CURSOR_H
 
+#include "index/filters/run_column.h"
 #include "lua-lib/bind.h"
 
 /* Where fields of one name are in one class; found once. */
@@ -9,9 +10,19 @@ struct bind_name {
 	const char *name;
 	unsigned scopes;
 	bool direct; /* `path` says where; else the class has none */
+	bool integer; /* of the event's own scopes: `column` loads it */
 	struct field_path path;
+	struct run_field column;
 	struct bind_name *next;
 };
+
+/* A name that was looked for, by where its text stands: Lua has one text of each name. */
+struct bind_sought {
+	const char *text;
+	const struct event_class *class;
+	const struct bind_name *name;
+};
+enum { BIND_SOUGHT = 64 };
 
 struct bind_exprs;
 struct interval_window;
@@ -31,13 +42,17 @@ struct bind_cursor {
 	struct program *program;       /* where the state is read; NULL: it is not yet */
 	struct interval_window *known; /* likewise: the state beside the events */
 	struct bind_exprs *exprs;      /* bind_expr.h; NULL: none yet */
-	struct event event;
+	struct run run;     /* its events are given one by one; count 0: a loss, or none */
+	uint32_t given;     /* of run.count */
+	uint32_t entry;     /* of the run's batch: the event that the cursor is at */
+	struct event event; /* without its position */
 	uint64_t serial;
 	uint64_t decoded; /* serial of what `fields` are of */
 	struct fields fields;
 	struct buf scratch;
 	struct arena *arena;      /* names */
 	struct bind_name **names; /* per class, a list */
+	struct bind_sought sought[BIND_SOUGHT];
 };
 
 enum {
@@ -69,6 +84,8 @@ bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor);
  */
 bool bind_cursor_take(lua_State *L, struct bind_cursor *cursor, uint32_t most, struct run *run);
 bool bind_cursor_reads_state(const struct bind_cursor *cursor);
+/* The event that the cursor is at, as a run of one; false: a loss, or none. */
+bool bind_cursor_current(const struct bind_cursor *cursor, struct run *out);
 /* A field of the event that the cursor is at; false when it has none of that name. */
 bool bind_cursor_field(lua_State *L, struct bind_cursor *cursor, unsigned scopes, const char *name,
 		       struct field *out);
@@ -78,6 +95,11 @@ const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
 					 const char *name);
 bool bind_cursor_field_at(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
 			  struct field *out);
+/* What an integer field is, without decoding the event where it need not be; false: it is no
+ * integer.
+ */
+bool bind_cursor_integer(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
+			 int64_t *out);
 /* The event's values, decoded at the first call for it. */
 const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor);
 

@@ -34,13 +34,31 @@ struct fields_view {
 static const char *const event_options[] = {"from",   "to",      "name",   "cpu", "where",
 					    "stream", "reverse", "losses", NULL};
 
+/* Upvalues of the functions that read a view: the metatables of views, so that none is looked up.
+ */
+enum { EVENT_META = 1, FIELDS_META };
+
+/* The view at 1, whose metatable is the upvalue; raises what is none. */
+static void *check_view(lua_State *L, int meta, const char *type)
+{
+	if (!lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(meta)))
+		return luaL_checkudata(L, 1, type);
+	lua_pop(L, 1);
+	return lua_touserdata(L, 1);
+}
+
+static void check_open(lua_State *L, const struct event_view *view)
+{
+	if (!view->cursor->bound->trace)
+		luaL_error(L, "the event's trace is closed");
+}
+
 /* The view must be of a trace that is still open. */
 static struct event_view *check_event(lua_State *L)
 {
 	struct event_view *view = luaL_checkudata(L, 1, EVENT_TYPE);
 
-	if (!view->cursor->bound->trace)
-		luaL_error(L, "the event's trace is closed");
+	check_open(L, view);
 	return view;
 }
 
@@ -55,14 +73,20 @@ static void check_current(lua_State *L, const struct bind_cursor *cursor, uint64
 
 static int fields_index(lua_State *L)
 {
-	const struct fields_view *view = luaL_checkudata(L, 1, FIELDS_TYPE);
+	const struct fields_view *view = check_view(L, FIELDS_META, FIELDS_TYPE);
+	struct bind_cursor *cursor = view->cursor;
 	struct field field;
+	int64_t number;
 
-	check_current(L, view->cursor, view->serial);
-	if (!bind_cursor_field(L, view->cursor, view->scopes, luaL_checkstring(L, 2), &field))
-		lua_pushnil(L);
+	check_current(L, cursor, view->serial);
+	const struct bind_name *name =
+		bind_cursor_name(cursor, cursor->event.class, view->scopes, luaL_checkstring(L, 2));
+	if (bind_cursor_integer(L, cursor, name, &number))
+		lua_pushinteger(L, number);
+	else if (bind_cursor_field_at(L, cursor, name, &field))
+		bind_push_field(L, &field, &cursor->scratch);
 	else
-		bind_push_field(L, &field, &view->cursor->scratch);
+		lua_pushnil(L);
 	return 1;
 }
 
@@ -109,8 +133,8 @@ static int fields_pairs(lua_State *L)
 	return 3;
 }
 
-static int push_view(lua_State *L, const struct event_view *event, unsigned scopes,
-		     const char *type)
+/* For the event at 1; the metatable stands at `meta`. */
+static int push_view(lua_State *L, const struct event_view *event, unsigned scopes, int meta)
 {
 	struct fields_view *view;
 
@@ -123,13 +147,14 @@ static int push_view(lua_State *L, const struct event_view *event, unsigned scop
 	*view = (struct fields_view){event->cursor, event->serial, scopes};
 	lua_getiuservalue(L, 1, 1);
 	lua_setiuservalue(L, -2, 1);
-	luaL_setmetatable(L, type);
+	lua_pushvalue(L, meta);
+	lua_setmetatable(L, -2);
 	return 1;
 }
 
 static int push_fields_view(lua_State *L, const struct event_view *event, unsigned scopes)
 {
-	return push_view(L, event, scopes, FIELDS_TYPE);
+	return push_view(L, event, scopes, lua_upvalueindex(FIELDS_META));
 }
 
 /* ---- one event ---- */
@@ -265,11 +290,18 @@ static int state_view_index(lua_State *L)
 	return 1;
 }
 
+static int push_state_view(lua_State *L, const struct event_view *event)
+{
+	luaL_getmetatable(L, STATE_VIEW_TYPE);
+	return push_view(L, event, 0, lua_gettop(L));
+}
+
 static int event_index(lua_State *L)
 {
-	const struct event_view *view = check_event(L);
+	const struct event_view *view = check_view(L, EVENT_META, EVENT_TYPE);
 	const char *key = luaL_checkstring(L, 2);
 
+	check_open(L, view);
 	if (!strcmp(key, "t")) {
 		push_time(L, view->t);
 		return 1;
@@ -299,7 +331,7 @@ static int event_index(lua_State *L)
 	if (!strcmp(key, "lines"))
 		return push_frames(L, view, SYMBOLS_LINES);
 	if (!strcmp(key, "state"))
-		return push_view(L, view, 0, STATE_VIEW_TYPE);
+		return push_state_view(L, view);
 	if (!strcmp(key, "lost") || !strcmp(key, "lost_until"))
 		return push_loss(L, view, key);
 	lua_getmetatable(L, 1);
@@ -494,20 +526,30 @@ void bind_event_methods(lua_State *L)
 	luaL_setfuncs(L, methods, 0);
 }
 
+/* Of the metatable at `of`; those of events and of fields are the two on top. */
+static void set_index(lua_State *L, int of, lua_CFunction function)
+{
+	of = lua_absindex(L, of);
+	lua_pushvalue(L, -2);
+	lua_pushvalue(L, -2);
+	lua_pushcclosure(L, function, FIELDS_META);
+	lua_setfield(L, of, "__index");
+}
+
 void bind_event_register(lua_State *L)
 {
-	static const luaL_Reg event[] = {{"__index", event_index},
-					 {"__tostring", event_tostring},
+	static const luaL_Reg event[] = {{"__tostring", event_tostring},
 					 {"label", event_label},
 					 {"table", event_table},
 					 {NULL, NULL}};
-	static const luaL_Reg fields[] = {
-		{"__index", fields_index}, {"__pairs", fields_pairs}, {NULL, NULL}};
+	static const luaL_Reg fields[] = {{"__pairs", fields_pairs}, {NULL, NULL}};
 
 	luaL_newmetatable(L, EVENT_TYPE);
 	luaL_setfuncs(L, event, 0);
 	luaL_newmetatable(L, FIELDS_TYPE);
 	luaL_setfuncs(L, fields, 0);
+	set_index(L, -1, fields_index);
+	set_index(L, -2, event_index);
 	luaL_newmetatable(L, STATE_VIEW_TYPE);
 	lua_pushcfunction(L, state_view_index);
 	lua_setfield(L, -2, "__index");

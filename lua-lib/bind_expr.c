@@ -105,7 +105,7 @@ void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr 
 		return;
 	}
 	*out = (struct value){.kind = VALUE_UNKNOWN};
-	if (!cursor->events || !events_current(cursor->events, &run))
+	if (!cursor->events || !bind_cursor_current(cursor, &run))
 		return; /* a loss */
 	if (cursor->bound->busy)
 		luaL_error(L, "the trace is answering another question");

@@ -8,6 +8,10 @@
  * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread". What was
  * begun when events were lost is dropped: its end may be among them. So is what began before the
  * loss was over, on any CPU, unless the key is the CPU.
+ *
+ * cpu[cpu]/thread is asked of the state, a window at a time. Where `threads` is a function, it
+ * gives the intervals of cpu[*]/thread instead, which were read in one go; it is called only when
+ * an event class has none of the alternatives before it.
  */
 #include "lua-lib/bind_column.h"
 #include "lua-lib/bind_segments.h"
@@ -32,6 +36,12 @@ struct key {
 	size_t count;
 };
 
+/* Who runs on a CPU, as time goes on. */
+struct runner {
+	size_t at, last; /* of the segments of cpu[*]/thread */
+	bool found;
+};
+
 struct captured {
 	uint32_t column;
 	bool at_end;
@@ -48,6 +58,7 @@ struct open_pair {
 struct pairs {
 	struct bind_cursor *cursor;
 	struct segments *segments;
+	int options; /* on the stack */
 	struct key begin_key, finish_key;
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
 	size_t nfields;
@@ -60,6 +71,10 @@ struct pairs {
 	uint32_t *heads; /* by atom of the key: the innermost that is open */
 	size_t nheads;
 	nstime whole_from; /* a loss goes on until then; NSTIME_MIN: none does */
+	struct segments *threads; /* of cpu[*]/thread; NULL: the state is asked */
+	uint32_t *thread_atoms;   /* by theirs, of `segments`; 0: not interned yet */
+	struct runner *runners;   /* by CPU */
+	size_t nrunners;
 	struct buf scratch;
 };
 
@@ -71,6 +86,8 @@ static int pairs_gc(lua_State *L)
 	mem_free(pairs->names);
 	mem_free(pairs->open);
 	mem_free(pairs->heads);
+	mem_free(pairs->thread_atoms);
+	mem_free(pairs->runners);
 	buf_release(&pairs->scratch);
 	memset(pairs, 0, sizeof *pairs);
 	return 0;
@@ -89,9 +106,62 @@ static const char *trimmed(lua_State *L, const char *text, size_t len)
 	return lua_pushlstring(L, text, len);
 }
 
+static const char who_runs[] = "cpu[cpu]/thread";
+
+/* Has an event class that is read none of the columns? Then the next alternative is asked. */
+static bool may_lack(struct pairs *pairs, const struct alternatives *of)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		bool has = !pairs->kinds[c];
+
+		for (size_t i = 0; i < of->count && !has; i++)
+			has = of->items[i].kind == COLUMN_FIELD &&
+			      bind_cursor_name(pairs->cursor, trace->classes[c],
+					       of->items[i].scopes, of->items[i].name)
+				      ->direct;
+		if (!has)
+			return true;
+	}
+	return false;
+}
+
+/* Calls the function `threads` of the options, if there is one; the table keeps what it gives. */
+static bool get_threads(lua_State *L, struct pairs *pairs)
+{
+	if (pairs->threads)
+		return true;
+	if (lua_getfield(L, pairs->options, "threads") != LUA_TFUNCTION) {
+		lua_pop(L, 1);
+		return false;
+	}
+	lua_call(L, 0, 1);
+	pairs->threads = bind_check_segments(L, -1);
+	lua_setfield(L, pairs->options, "threads");
+	pairs->thread_atoms =
+		mem_new_array((size_t)segments_atoms(pairs->threads) + 1, sizeof(uint32_t));
+	return true;
+}
+
+static void add_alternative(lua_State *L, struct pairs *pairs, const char *text,
+			    struct alternatives *out)
+{
+	struct bind_column *column = &out->items[out->count];
+	bool runs = !strcmp(text, who_runs);
+
+	if (runs && !may_lack(pairs, out))
+		return;
+	if (runs && get_threads(L, pairs))
+		*column = (struct bind_column){.kind = COLUMN_STATE, .key = who_runs};
+	else
+		bind_column_parse(L, pairs->cursor, text, column);
+	out->count++;
+}
+
 /* Columns with | between them; none of them has one in its own text. */
-static void read_alternatives(lua_State *L, struct bind_cursor *cursor, const char *text,
-			      size_t len, struct alternatives *out)
+static void read_alternatives(lua_State *L, struct pairs *pairs, const char *text, size_t len,
+			      struct alternatives *out)
 {
 	const char *end = text + len;
 
@@ -101,19 +171,17 @@ static void read_alternatives(lua_State *L, struct bind_cursor *cursor, const ch
 		bar = bar ? bar : end;
 		if (out->count == ALTERNATIVES_MAX)
 			luaL_error(L, "more than %d alternatives", ALTERNATIVES_MAX);
-		bind_column_parse(L, cursor, trimmed(L, text, (size_t)(bar - text)),
-				  &out->items[out->count++]);
+		add_alternative(L, pairs, trimmed(L, text, (size_t)(bar - text)), out);
 		lua_pop(L, 1);
 	}
 }
 
-static bool read_key(lua_State *L, struct bind_cursor *cursor, int options, const char *option,
-		     struct key *out)
+static bool read_key(lua_State *L, struct pairs *pairs, const char *option, struct key *out)
 {
 	const char *text, *end;
 	size_t len;
 
-	if (lua_getfield(L, options, option) == LUA_TNIL) {
+	if (lua_getfield(L, pairs->options, option) == LUA_TNIL) {
 		lua_pop(L, 1);
 		return false;
 	}
@@ -125,17 +193,16 @@ static bool read_key(lua_State *L, struct bind_cursor *cursor, int options, cons
 		plus = plus ? plus : end;
 		if (out->count == PARTS_MAX)
 			luaL_error(L, "%s: more than %d columns", option, PARTS_MAX);
-		read_alternatives(L, cursor, text, (size_t)(plus - text),
-				  &out->parts[out->count++]);
+		read_alternatives(L, pairs, text, (size_t)(plus - text), &out->parts[out->count++]);
 	}
 	lua_pop(L, 1);
 	return true;
 }
 
 /* fields = { name = "begin COLUMNS" or "end COLUMNS" } */
-static void read_fields(lua_State *L, int options, struct pairs *pairs)
+static void read_fields(lua_State *L, struct pairs *pairs)
 {
-	if (lua_getfield(L, options, "fields") == LUA_TNIL) {
+	if (lua_getfield(L, pairs->options, "fields") == LUA_TNIL) {
 		lua_pop(L, 1);
 		return;
 	}
@@ -152,7 +219,7 @@ static void read_fields(lua_State *L, int options, struct pairs *pairs)
 		if (pairs->segments->ncolumns == SEGMENTS_COLUMNS_MAX)
 			luaL_error(L, "fields: more than %d", SEGMENTS_COLUMNS_MAX);
 		text += at_end ? 4 : 6;
-		read_alternatives(L, pairs->cursor, text, strlen(text), &field->from);
+		read_alternatives(L, pairs, text, strlen(text), &field->from);
 		field->at_end = at_end;
 		field->column = segments_add_column(pairs->segments, name);
 		pairs->nfields++;
@@ -210,11 +277,53 @@ static void widen_options(lua_State *L, int options)
 
 /* ---- the walk ---- */
 
+static struct runner *runner_of(struct pairs *pairs, int32_t cpu)
+{
+	const struct value value = {.kind = VALUE_INT, .u = (uint64_t)cpu};
+	size_t room = (size_t)cpu + 16;
+
+	if ((size_t)cpu >= pairs->nrunners) {
+		pairs->runners = mem_resize_zeroed(pairs->runners, pairs->nrunners, room,
+						   sizeof *pairs->runners);
+		pairs->nrunners = room;
+	}
+	struct runner *runner = &pairs->runners[cpu];
+	if (!runner->found) {
+		uint32_t key = segments_find(pairs->threads, &value);
+		runner->found = true;
+		if (key)
+			segments_of_key(pairs->threads, key, &runner->at, &runner->last);
+	}
+	return runner;
+}
+
+/* The thread that ran just before the event, on its CPU; 0: not known. */
+static uint32_t running_atom(struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+	const struct segment *runs = pairs->threads->items;
+
+	if (event->cpu < 0)
+		return 0;
+	struct runner *runner = runner_of(pairs, event->cpu);
+	while (runner->at < runner->last && runs[runner->at].end < event->time)
+		runner->at++;
+	if (runner->at == runner->last || runs[runner->at].begin >= event->time)
+		return 0;
+	uint32_t theirs = segments_cells(pairs->threads, runner->at)[COLUMN_VALUE];
+	uint32_t *atom = &pairs->thread_atoms[theirs];
+	if (!*atom)
+		*atom = segments_intern(pairs->segments, segments_atom(pairs->threads, theirs));
+	return *atom;
+}
+
 static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struct alternatives *of)
 {
 	struct value value;
 
 	for (size_t i = 0; i < of->count; i++) {
+		if (of->items[i].key == who_runs)
+			return running_atom(pairs);
 		bind_column_value(L, pairs->cursor, &of->items[i], &value);
 		if (value_exists(&value))
 			return segments_intern(pairs->segments, &value);
@@ -393,9 +502,9 @@ static void walk(lua_State *L, struct pairs *pairs)
 	pairs->segments->unfinished += drop_open(pairs, -1);
 }
 
-static const char *const known_options[] = {"begin", "finish", "key",    "finish_key", "fields",
-					    "from",  "to",     "nested", "where",      "cpu",
-					    "name",  "losses", NULL};
+static const char *const known_options[] = {"begin", "finish", "key",     "finish_key", "fields",
+					    "from",  "to",     "nested",  "where",      "cpu",
+					    "name",  "losses", "threads", NULL};
 
 /* Of the trace and the widened options, as the cursor wants them. */
 static int open_cursor(lua_State *L)
@@ -425,20 +534,21 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	bind_check_options(L, options, known_options);
 	widen_options(L, options);
 	pairs->segments = segments;
+	pairs->options = options;
 	pairs->whole_from = NSTIME_MIN;
 	pairs->cursor = push_cursor(L, options);
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
 	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
 	mark_kind(L, options, trace, "begin", KIND_BEGIN, pairs->kinds);
 	mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
-	if (!read_key(L, pairs->cursor, options, "key", &pairs->begin_key))
+	if (!read_key(L, pairs, "key", &pairs->begin_key))
 		luaL_error(L,
 			   "key: the columns that tell which events belong together are missing");
-	if (!read_key(L, pairs->cursor, options, "finish_key", &pairs->finish_key))
+	if (!read_key(L, pairs, "finish_key", &pairs->finish_key))
 		pairs->finish_key = pairs->begin_key;
 	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
 			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
-	read_fields(L, options, pairs);
+	read_fields(L, pairs);
 	lua_getfield(L, options, "nested");
 	pairs->nested = lua_toboolean(L, -1);
 	walk(L, pairs);

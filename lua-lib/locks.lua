@@ -38,8 +38,8 @@ local found = {}
 for _, kind in ipairs(kinds) do
 	local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
 	if #enter > 0 and #leave > 0 then
-		local waits = trace:segments{ begin = enter, finish = leave, key = kernel.thread,
-			fields = { lock = kind.lock, op = kind.op }, from = a.start, to = a.stop }
+		local waits = kernel.pairs_by_thread(a, { begin = enter, finish = leave,
+			fields = { lock = kind.lock, op = kind.op } })
 		a:tell_pairs(waits, "waits")
 		if kind.kind == "futex" then
 			waits = waits:select{ op = function(op) return op ~= nil and waiting[op & 0x7f] == true end }

@@ -201,7 +201,12 @@ end
 -- Segments of paths, {path=, value=, whole=}, over the range in one go: as many collections. Over a whole trace the
 -- names of threads come along, for which names() then needs no pass of its own.
 function methods:segments(...)
-	local paths = { from = self.start, to = self.stop, ... }
+	return self:segments_from(self.start, ...)
+end
+
+-- The same from another moment on.
+function methods:segments_from(start, ...)
+	local paths = { from = start, to = self.stop, ... }
 	if self.whole then
 		paths[#paths + 1] = { path = "thread[*]/name", optional = true }
 	end

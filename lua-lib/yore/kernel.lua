@@ -10,6 +10,16 @@ kernel.has_cpu = { running = true, exiting = true }
 -- The thread that an event is of: its own context, else the thread that runs on its CPU.
 kernel.thread = "context/tid | perf_tid | common_pid | cpu[cpu]/thread"
 
+-- Pairs of events by thread: what trace:segments() takes, less key and range. Where events do not tell their thread,
+-- who ran on their CPU just before them is read in one go, and names of threads come along.
+function kernel.pairs_by_thread(a, options)
+	options.key, options.from, options.to = kernel.thread, a.start, a.stop
+	options.threads = function()
+		return a:segments_from(a.start - 1, { path = "cpu[*]/thread", optional = true })
+	end
+	return trace:segments(options)
+end
+
 -- The columns of an event that tell its thread, the surest first: `kernel.thread` for batches and counts.
 -- The state is read only where an event of the range has none of the fields.
 function kernel.thread_columns(a, events)
@@ -62,8 +72,7 @@ function kernel.syscalls(a, fields)
 			fields = fields or {}
 			fields.ret = "end ret"
 			fields.id = not kind.prefix and "begin label(id) | id" or nil
-			local found = trace:segments{ begin = enter, finish = leave, key = kernel.thread,
-				fields = fields, from = a.start, to = a.stop }
+			local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = fields })
 			a:tell_pairs(found, "system calls")
 			return found, kind.prefix and "value" or "id", function(name)
 				return kind.prefix and name:gsub("^.*" .. kind.prefix, "") or tostring(name)

@@ -132,6 +132,24 @@ local left = 0
 for _ in pairs(open) do left = left + 1 end
 assert(found.unfinished >= left and found.lost == 0 and found.losses == 0)
 
+-- who runs on the CPU of an event, from intervals that were read before: as the state says
+local function by_runner(key, threads)
+	return trace:segments{ begin = "sched_waking", finish = { "sched_wakeup", "sched_wakeup_new" }, key = key,
+		from = from, to = to, threads = threads }
+end
+local asked = 0
+local function running()
+	asked = asked + 1
+	return trace:segments{ path = "cpu[*]/thread", to = to }
+end
+local state, given = by_runner("cpu[cpu]/thread"), by_runner("cpu[cpu]/thread", running)
+assert(#state > 10 and #given == #state and given.unfinished == state.unfinished and asked == 1)
+for i, row in ipairs(given:rows()) do
+	local other = state:rows(i, i)[1]
+	assert(row.key == other.key and row.begin == other.begin and row["end"] == other["end"])
+end
+assert(#by_runner("payload/pid | cpu[cpu]/thread", running) > 10 and asked == 1)
+
 -- counts
 local names = {}
 for ev in trace:events() do

@@ -40,6 +40,8 @@ static struct counts *push_counts(lua_State *L)
 
 static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *counts)
 {
+	uint32_t by[BY_MOST] = {0}; /* cells are looked up as they are */
+
 	if (!lua_istable(L, 2) || lua_getfield(L, 2, "by") != LUA_TTABLE)
 		luaL_error(L, "by: a list of columns is expected");
 	for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
@@ -48,7 +50,7 @@ static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *cou
 		bind_column_parse(L, cursor, luaL_checkstring(L, -1), &counts->by[counts->nby++]);
 	}
 	lua_pop(L, 2);
-	segment_groups_init(&counts->groups, counts->nby, 0, false);
+	segment_groups_init(&counts->groups, by, counts->nby, NULL, 0, false);
 }
 
 static int push_rows(lua_State *L, const struct counts *counts)

@@ -12,6 +12,7 @@
 #include "lua-lib/bind_segments.h"
 
 #include "state/rules/rules.h"
+#include "state/timelines/timelines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,17 @@ enum { PATHS_MAX = 8 };
 
 struct filling { /* of one path */
 	struct segments *segments;
+	struct segment_groups *groups; /* count them in place of adding them; NULL: none */
+	int options;                   /* on the stack, of the groups */
+	struct segment pending;        /* it is counted when what is after it is known */
+	uint32_t pending_cells[COLUMN_FIRST_FIELD];
+	uint32_t *cells; /* of the last one */
+	size_t counted;
 	int place;          /* on the stack, of the collection */
 	const char *wanted; /* the path that was asked for */
 	bool optional;      /* it may have no value, and rules may not write it */
+	bool passing; /* nil is given where timelines answer: it is to come along with a pass, at
+			 the end of the list */
 	bool noted;         /* why it has no value was said */
 	nstime begin, end;
 	bool whole;
@@ -92,6 +101,25 @@ static bool is_wanted(const struct filling *filling, const struct value *value)
 	return !filling->nvalues;
 }
 
+static void count_pending(struct filling *filling)
+{
+	if (filling->groups && filling->cells)
+		segment_groups_count(filling->groups, filling->segments, &filling->pending,
+				     filling->cells, filling->counted++);
+	filling->cells = NULL;
+}
+
+/* Its cells, all 0. */
+static uint32_t *add(struct filling *filling, const struct segment *segment)
+{
+	count_pending(filling);
+	if (!filling->groups)
+		return filling->cells = segments_add(filling->segments, segment);
+	filling->pending = *segment;
+	memset(filling->pending_cells, 0, sizeof filling->pending_cells);
+	return filling->cells = filling->pending_cells;
+}
+
 static bool keep(struct filling *filling, const struct interval *interval, uint32_t value)
 {
 	struct segment segment = {interval->begin, interval->end, true, true};
@@ -109,7 +137,7 @@ static bool keep(struct filling *filling, const struct interval *interval, uint3
 	if (segment.begin >= segment.end || (filling->whole && !(segment.begun && segment.ended)) ||
 	    !is_wanted(filling, &interval->value))
 		return false;
-	cells = segments_add(filling->segments, &segment);
+	cells = add(filling, &segment);
 	cells[COLUMN_KEY] = filling->key;
 	cells[COLUMN_VALUE] = value;
 	cells[COLUMN_BEFORE] = touches ? filling->value : 0;
@@ -157,7 +185,7 @@ static bool each_interval(void *arg, const struct interval *interval)
 	uint32_t value = segments_intern(segments, &interval->value);
 	turn_to_path(filling, interval->path);
 	if (filling->kept && filling->ended == interval->begin)
-		segments_cells(segments, segments->count - 1)[COLUMN_AFTER] = value;
+		filling->cells[COLUMN_AFTER] = value;
 	filling->kept = keep(filling, interval, value);
 	filling->value = value;
 	filling->ended = interval->end;
@@ -194,9 +222,17 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	out->whole = lua_toboolean(L, -1);
 	lua_getfield(L, options, "optional");
 	out->optional = lua_toboolean(L, -1);
+	lua_getfield(L, options, "passing");
+	out->passing = lua_toboolean(L, -1);
 	push_values(L, options, out);
+	lua_getfield(L, options, "groups");
+	out->options = lua_gettop(L);
 	out->segments = bind_push_segments(L);
 	out->place = lua_gettop(L);
+	if (!lua_isnil(L, out->options)) {
+		luaL_checktype(L, out->options, LUA_TTABLE);
+		out->groups = bind_push_groups(L, out->segments, out->options);
+	}
 }
 
 static bool parse_queries(struct bind_trace *bound, struct state *state, struct fillings *fillings,
@@ -218,19 +254,29 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 	return ok;
 }
 
+/* Of those at the end that only come along: they are not asked of timelines. How many are left. */
+static size_t leave_out(struct state *state, struct fillings *fillings)
+{
+	while (fillings->count > 1 && fillings->items[fillings->count - 1].passing &&
+	       timelines_there(state))
+		fillings->items[--fillings->count].place = 0;
+	return fillings->count;
+}
+
 /* All paths in one go, with one nanosecond more on both sides, for what is before and after. */
 static bool ask(struct bind_trace *bound, struct fillings *fillings, struct error *err)
 {
 	struct query *queries[PATHS_MAX] = {0};
 	const struct filling *first = &fillings->items[0];
 	struct state *state;
-	bool ok = bind_get_state(bound, &state, err) &&
-		  parse_queries(bound, state, fillings, queries, err) &&
-		  state_intervals_alone(state, first->begin - 1, first->end + 1,
-					 (const struct query *const *)queries, fillings->count,
-					 each_interval, fillings, err);
+	bool ok = bind_get_state(bound, &state, err);
+	size_t count = ok ? leave_out(state, fillings) : 0;
 
-	for (size_t i = 0; i < fillings->count; i++)
+	ok = ok && parse_queries(bound, state, fillings, queries, err) &&
+	     state_intervals_alone(state, first->begin - 1, first->end + 1,
+				   (const struct query *const *)queries, count, each_interval,
+				   fillings, err);
+	for (size_t i = 0; i < count; i++)
 		query_free(queries[i]);
 	if (ok && bind_interrupted(bound->context))
 		ok = error_set(err, ERR_INTERRUPTED, "interrupted");
@@ -239,14 +285,14 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 
 static void read_fillings(lua_State *L, struct fillings *out)
 {
-	static const char *const known[] = {"path",  "from",     "to", "value",
-					    "whole", "optional", NULL};
+	static const char *const known[] = {"path",     "from",   "to",      "value", "whole",
+					    "optional", "groups", "passing", NULL};
 	size_t count = (size_t)lua_rawlen(L, 2);
 
 	out->count = count ? count : 1;
 	if (count > PATHS_MAX)
 		luaL_error(L, "more than %d paths", PATHS_MAX);
-	luaL_checkstack(L, PATHS_MAX * 5 + 10, "paths");
+	luaL_checkstack(L, PATHS_MAX * 9 + 10, "paths");
 	if (!count) {
 		bind_check_options(L, 2, known);
 		push_filling(L, 2, &out->items[0]);
@@ -260,6 +306,17 @@ static void read_fillings(lua_State *L, struct fillings *out)
 	}
 }
 
+static void push_filled(lua_State *L, struct filling *filling)
+{
+	count_pending(filling);
+	if (!filling->place)
+		lua_pushnil(L);
+	else if (filling->groups)
+		bind_push_group_rows(L, filling->segments, filling->groups, filling->options);
+	else
+		lua_pushvalue(L, filling->place);
+}
+
 int bind_push_intervals(lua_State *L, struct bind_trace *bound)
 {
 	struct fillings fillings = {.context = bound->context};
@@ -270,6 +327,7 @@ int bind_push_intervals(lua_State *L, struct bind_trace *bound)
 		luaL_error(L, "the trace is answering another question");
 	bind_segments_range(L, bound, 2, &begin, &end);
 	read_fillings(L, &fillings);
+	size_t count = fillings.count;
 	for (size_t i = 0; i < fillings.count; i++) {
 		fillings.items[i].begin = begin;
 		fillings.items[i].end = end;
@@ -285,7 +343,7 @@ int bind_push_intervals(lua_State *L, struct bind_trace *bound)
 		if (!fillings.items[i].path && !fillings.items[i].noted)
 			notice(&bound->trace->notices, NOTICE_INFO, "%s has no value in this range",
 			       fillings.items[i].wanted);
-	for (size_t i = 0; i < fillings.count; i++)
-		lua_pushvalue(L, fillings.items[i].place);
-	return (int)fillings.count;
+	for (size_t i = 0; i < count; i++)
+		push_filled(L, &fillings.items[i]);
+	return (int)count;
 }

@@ -13,11 +13,7 @@
 
 #include "engine/base/mem.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-#define GROUPS_TYPE "yore.segment_groups"
 
 struct segments *bind_check_segments(lua_State *L, int i)
 {
@@ -287,7 +283,7 @@ static bool number_limit(const char *name, struct segment_limit *out)
 	return false;
 }
 
-static uint32_t check_column(lua_State *L, const struct segments *segments, const char *name)
+uint32_t bind_check_column(lua_State *L, const struct segments *segments, const char *name)
 {
 	uint32_t column = segments_column(segments, name);
 
@@ -370,7 +366,7 @@ static int segments_select_method(lua_State *L)
 			lua_pop(L, 1);
 			continue;
 		}
-		limit->column = check_column(L, segments, name);
+		limit->column = bind_check_column(L, segments, name);
 		limit->atoms = push_atoms(L, segments, limit->column, lua_gettop(L));
 		lua_replace(L, -2); /* the set in place of what it was read from */
 		lua_insert(L, -2);  /* and below the key, which goes on */
@@ -404,7 +400,7 @@ static void add_join(lua_State *L, const struct segments *segments, const struct
 	if (segments_column(segments, name) != UINT32_MAX)
 		luaL_error(L, "there is a column '%s' already", name);
 	out->name = name;
-	out->from = check_column(L, other, luaL_checkstring(L, i));
+	out->from = bind_check_column(L, other, luaL_checkstring(L, i));
 }
 
 /*
@@ -483,7 +479,7 @@ static int segments_rekey_method(lua_State *L)
 static int segments_distinct(lua_State *L)
 {
 	const struct segments *segments = bind_check_segments(L, 1);
-	uint32_t column = check_column(L, segments, luaL_checkstring(L, 2));
+	uint32_t column = bind_check_column(L, segments, luaL_checkstring(L, 2));
 	size_t count = (size_t)segments_atoms(segments) + 1;
 	uint8_t *seen = lua_newuserdatauv(L, count, 0);
 	lua_Integer n = 0;
@@ -502,116 +498,13 @@ static int segments_distinct(lua_State *L)
 	return 1;
 }
 
-/* ---- groups ---- */
-
-static int groups_gc(lua_State *L)
-{
-	segment_groups_release(luaL_checkudata(L, 1, GROUPS_TYPE));
-	return 0;
-}
-
-/* A list of columns of the option table, as numbers; at most SEGMENTS_COLUMNS_MAX. */
-static size_t read_columns(lua_State *L, const struct segments *segments, const char *option,
-			   uint32_t *out)
-{
-	size_t count = 0;
-
-	if (lua_getfield(L, 2, option) != LUA_TNIL) {
-		luaL_checktype(L, -1, LUA_TTABLE);
-		for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
-			if (count == SEGMENTS_COLUMNS_MAX)
-				luaL_error(L, "%s: more than %d columns", option,
-					   SEGMENTS_COLUMNS_MAX);
-			out[count++] = check_column(L, segments, luaL_checkstring(L, -1));
-		}
-		lua_pop(L, 1);
-	}
-	lua_pop(L, 1);
-	return count;
-}
-
-/* p50, p99.9 of the list at the index `percentiles`, into the table on top. */
-static void set_percentiles(lua_State *L, struct segment_group *group, int percentiles)
-{
-	char name[32];
-
-	for (lua_Integer n = 1; lua_rawgeti(L, percentiles, n) != LUA_TNIL; n++) {
-		double percent = luaL_checknumber(L, -1);
-
-		snprintf(name, sizeof name, "p%g", percent);
-		lua_pop(L, 1);
-		lua_pushinteger(L, segment_group_percentile(group, percent));
-		lua_setfield(L, -2, name);
-	}
-	lua_pop(L, 1);
-}
+/* ---- histograms ---- */
 
 static void set_number(lua_State *L, const char *name, int64_t number)
 {
 	lua_pushinteger(L, number);
 	lua_setfield(L, -2, name);
 }
-
-static void push_group(lua_State *L, const struct segments *segments,
-		       const struct segment_group *group)
-{
-	const struct segment *longest = &segments->items[group->longest];
-
-	lua_createtable(L, 0, 16);
-	set_number(L, "count", (int64_t)group->count);
-	set_number(L, "total", group->total);
-	set_number(L, "min", group->least);
-	set_number(L, "max", group->most);
-	set_number(L, "max_begin", longest->begin);
-	set_number(L, "max_end", longest->end);
-	set_number(L, "last_end", group->last_end);
-	set_number(L, "longest", (int64_t)group->longest + 1);
-	lua_pushnumber(L, group->mean);
-	lua_setfield(L, -2, "mean");
-	lua_pushnumber(L, group->count > 1 ? sqrt(group->squares / (double)(group->count - 1)) : 0);
-	lua_setfield(L, -2, "stddev");
-}
-
-/* segments:groups{by=, sum=, percentiles=}: a list of groups, in the order of their first segment
- */
-static int segments_groups(lua_State *L)
-{
-	const struct segments *segments = bind_check_segments(L, 1);
-	static const char *const known[] = {"by", "sum", "percentiles", NULL};
-	uint32_t by[SEGMENTS_COLUMNS_MAX], sums[SEGMENTS_COLUMNS_MAX];
-	char name[128];
-
-	luaL_checktype(L, 2, LUA_TTABLE);
-	lua_settop(L, 2);
-	bind_check_options(L, 2, known);
-	size_t nby = read_columns(L, segments, "by", by);
-	size_t nsums = read_columns(L, segments, "sum", sums);
-	bool lengths = lua_getfield(L, 2, "percentiles") == LUA_TTABLE;
-	struct segment_groups *groups = lua_newuserdatauv(L, sizeof *groups, 0);
-	segment_groups_init(groups, nby, nsums, lengths);
-	luaL_setmetatable(L, GROUPS_TYPE);
-	segments_group(segments, by, sums, groups);
-	lua_newtable(L);
-	for (size_t i = 0; i < groups->count; i++) {
-		struct segment_group *group = &groups->items[i];
-
-		push_group(L, segments, group);
-		for (size_t k = 0; k < nby; k++) {
-			bind_push_value(L, segments_atom(segments, group->cells[k]));
-			lua_setfield(L, -2, segments->names[by[k]]);
-		}
-		for (size_t k = 0; k < nsums; k++) {
-			snprintf(name, sizeof name, "sum_%s", segments->names[sums[k]]);
-			set_number(L, name, group->sums[k]);
-		}
-		if (lengths)
-			set_percentiles(L, group, 3);
-		lua_rawseti(L, -2, (lua_Integer)i + 1);
-	}
-	return 1;
-}
-
-/* ---- histograms ---- */
 
 static void push_buckets(lua_State *L, const uint64_t *counts)
 {
@@ -652,6 +545,21 @@ static int yore_hist(lua_State *L)
 			counts[power_bucket(lua_tointeger(L, -1))]++;
 	push_buckets(L, counts);
 	return 1;
+}
+
+/* segments:groups{by=, sum=, percentiles=}: a list of groups, in the order of their first segment
+ */
+static int segments_groups(lua_State *L)
+{
+	const struct segments *segments = bind_check_segments(L, 1);
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	struct segment_groups *groups = bind_push_groups(L, segments, 2);
+	for (size_t i = 0; i < segments->count; i++)
+		segment_groups_count(groups, segments, &segments->items[i],
+				     segments_cells(segments, i), i);
+	return bind_push_group_rows(L, segments, groups, 2);
 }
 
 /* ---- the userdata ---- */
@@ -721,10 +629,7 @@ void bind_segments_register(lua_State *L)
 
 	luaL_newmetatable(L, SEGMENTS_TYPE);
 	luaL_setfuncs(L, meta, 0);
-	luaL_newmetatable(L, GROUPS_TYPE);
-	lua_pushcfunction(L, groups_gc);
-	lua_setfield(L, -2, "__gc");
-	lua_pop(L, 2);
+	lua_pop(L, 1);
 	lua_pushcfunction(L, yore_hist);
 	lua_setfield(L, -2, "hist");
 	for (size_t i = 0; i < sizeof of_trace / sizeof *of_trace; i++) {

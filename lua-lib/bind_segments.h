@@ -12,9 +12,18 @@ struct segments *bind_check_segments(lua_State *L, int i);
 
 /* The value at `i` of the stack; raises where it is none that a column can have. */
 struct value bind_check_value(lua_State *L, int i);
+/* The number of a column; raises where there is none of that name. */
+uint32_t bind_check_column(lua_State *L, const struct segments *segments, const char *name);
+
+/* Groups as the table at `options` wants them, empty, as a new userdata on the stack. */
+struct segment_groups *bind_push_groups(lua_State *L, const struct segments *segments, int options);
+/* Pushes the list of what was counted; `segments` has the atoms. Returns 1. */
+int bind_push_group_rows(lua_State *L, const struct segments *segments,
+			 struct segment_groups *groups, int options);
+
 /*
- * From intervals of paths (bind_intervals.c), by the table at 2: pushes a collection for each path
- * and returns how many.
+ * From intervals of paths (bind_intervals.c), by the table at 2: pushes a collection for each path,
+ * or the list of its groups, and returns how many.
  */
 int bind_push_intervals(lua_State *L, struct bind_trace *bound);
 /* From pairs of events (bind_pairs.c), by the table at `options`. */

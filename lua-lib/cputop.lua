@@ -19,38 +19,39 @@ local a = analysis.open(arg, {
 	name = "cputop", verbs = { "all", "cpus", "threads" }, tables = { all = true }, columns = { "cpu", "tid", "comm" },
 })
 
-local runs = a:segments{ path = "cpu[*]/thread" }
+-- Of each thread on each CPU: how long, how often it came on, when it left last.
+local runs = a:segments{ path = "cpu[*]/thread", groups = { by = { "key", "value" } } }
 if #runs == 0 then
 	a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "which thread runs")
 end
 local last = {}
-for _, row in ipairs(runs:groups{ by = { "value" } }) do
-	last[row.value] = row.last_end
+for _, run in ipairs(runs) do
+	last[run.value] = math.max(last[run.value] or run.last_end, run.last_end)
 end
 local names = a:names(last)
-
-local function by_key(rows, into)
-	local found = {}
-	for _, row in ipairs(rows) do
-		found[row[into]] = row
-	end
-	return found
+for _, run in ipairs(runs) do
+	run.cpu, run.tid, run.comm = run.key, run.value, names[run.value]
 end
-
-local shown = a:filter(runs, { cpu = "key", tid = "value", comm = { "value", function(tid) return names[tid] end } })
-local busy = shown:select{ value = function(tid) return tid ~= 0 end }
+local shown = a:filter_rows(runs)
 
 local function cpus()
-	local rows, unknown = {}, 0
-	local switches = by_key(shown:select{ begun = true }:groups{ by = { "key" } }, "key")
-	local working = by_key(busy:groups{ by = { "key" } }, "key")
-	local known = by_key(runs:groups{ by = { "key" } }, "key")
-	for cpu, all in pairs(known) do
-		local own = working[cpu] or { total = 0 }
-		rows[#rows + 1] = { cpu = cpu, busy = own.total, percent = own.total * 100 / a.length,
-			unknown = (a.length - all.total) * 100 / a.length, unknown_time = a.length - all.total,
-			switches = switches[cpu] and switches[cpu].count or 0 }
-		unknown = unknown + a.length - all.total
+	local found, rows, unknown = {}, {}, 0
+	for _, run in ipairs(runs) do
+		local row = found[run.cpu]
+		if not row then
+			row = { cpu = run.cpu, busy = 0, unknown_time = a.length, switches = 0 }
+			found[run.cpu], rows[#rows + 1] = row, row
+		end
+		row.unknown_time = row.unknown_time - run.total
+	end
+	for _, run in ipairs(shown) do
+		local row = found[run.cpu]
+		row.switches = row.switches + run.begun
+		row.busy = row.busy + (run.tid ~= 0 and run.total or 0)
+	end
+	for _, row in ipairs(rows) do
+		row.percent, row.unknown = row.busy * 100 / a.length, row.unknown_time * 100 / a.length
+		unknown = unknown + row.unknown_time
 	end
 	table.sort(rows, analysis.order("cpu"))
 	a:table("cpus", {
@@ -63,12 +64,17 @@ local function cpus()
 end
 
 local function threads()
-	local rows = busy:groups{ by = { "value" } }
-	local switches = by_key(busy:select{ begun = true }:groups{ by = { "value" } }, "value")
-	for _, row in ipairs(rows) do
-		row.tid, row.comm = row.value, names[row.value]
-		row.percent = row.total * 100 / a.length
-		row.switches = switches[row.value] and switches[row.value].count or 0
+	local found, rows = {}, {}
+	for _, run in ipairs(shown) do
+		local row = found[run.tid]
+		if not row and run.tid ~= 0 then
+			row = { tid = run.tid, comm = run.comm, total = 0, switches = 0 }
+			found[run.tid], rows[#rows + 1] = row, row
+		end
+		if row then
+			row.total, row.switches = row.total + run.total, row.switches + run.begun
+			row.percent = row.total * 100 / a.length
+		end
 	end
 	table.sort(rows, analysis.order("-total", "tid"))
 	a:table("threads", {

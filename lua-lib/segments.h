@@ -126,9 +126,10 @@ size_t *segments_sorted(const struct segments *segments, enum segment_order orde
 			size_t *count);
 
 struct segment_group {
-	uint32_t *cells;       /* of the columns by which it is grouped */
-	size_t first, longest; /* segments */
-	uint64_t count;
+	uint32_t *cells; /* of the columns by which it is grouped */
+	size_t longest;  /* a segment's number, and its begin */
+	nstime longest_begin;
+	uint64_t count, begun; /* of which so many begin where they say */
 	int64_t total, least, most;
 	nstime last_end;
 	double mean, squares; /* sum of squared distances from the mean (Welford) */
@@ -140,6 +141,7 @@ struct segment_group {
 struct segment_groups {
 	struct segment_group *items; /* in order of their first segment */
 	size_t count, capacity;
+	uint32_t columns[SEGMENTS_COLUMNS_MAX], summed[SEGMENTS_COLUMNS_MAX];
 	size_t ncolumns, nsums;
 	bool lengths;  /* are kept, for percentiles */
 	size_t *slots; /* by hash: 1 + number of the group */
@@ -147,19 +149,16 @@ struct segment_groups {
 	struct arena *arena;
 };
 
-void segment_groups_init(struct segment_groups *groups, size_t ncolumns, size_t nsums,
-			 bool lengths);
+/* Grouped by `columns`; integers of the columns `sums` are added up. */
+void segment_groups_init(struct segment_groups *groups, const uint32_t *columns, size_t ncolumns,
+			 const uint32_t *sums, size_t nsums, bool lengths);
 /* The group of these cells, made when there is none; valid until the next call. */
 struct segment_group *segment_groups_of(struct segment_groups *groups, const uint32_t *cells);
-/* Counts segment `number` of that length. */
-void segment_group_add(struct segment_groups *groups, struct segment_group *group, size_t number,
-		       const struct segment *segment);
+/* Counts a segment, which is or would be the collection's one of that number. */
+void segment_groups_count(struct segment_groups *groups, const struct segments *segments,
+			  const struct segment *segment, const uint32_t *cells, size_t number);
 /* Adds, and stays at the least or greatest number where the sum does not fit. */
 void sum_add(int64_t *sum, int64_t number);
-/* Groups all by the columns; of columns in `sums` integers are added up. *groups was initialised.
- */
-void segments_group(const struct segments *segments, const uint32_t *columns, const uint32_t *sums,
-		    struct segment_groups *groups);
 void segment_groups_release(struct segment_groups *groups);
 /* The least length that so many percent do not exceed (nearest rank); moves `lengths`. */
 int64_t segment_group_percentile(struct segment_group *group, double percent);

@@ -5,12 +5,16 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-void segment_groups_init(struct segment_groups *groups, size_t ncolumns, size_t nsums, bool lengths)
+void segment_groups_init(struct segment_groups *groups, const uint32_t *columns, size_t ncolumns,
+			 const uint32_t *sums, size_t nsums, bool lengths)
 {
 	*groups = (struct segment_groups){
 		.ncolumns = ncolumns, .nsums = nsums, .lengths = lengths, .arena = arena_new()};
+	for (size_t i = 0; i < ncolumns; i++)
+		groups->columns[i] = columns[i];
+	for (size_t i = 0; i < nsums; i++)
+		groups->summed[i] = sums[i];
 }
 
 static size_t hash_cells(const struct segment_groups *groups, const uint32_t *cells)
@@ -22,14 +26,22 @@ static size_t hash_cells(const struct segment_groups *groups, const uint32_t *ce
 	return (size_t)(hash ^ hash >> 29);
 }
 
+static bool same_cells(const uint32_t *a, const uint32_t *b, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && a[i] == b[i])
+		i++;
+	return i == count;
+}
+
 /* The slot of these cells, or the free one for them. */
 static size_t *slot_of(const struct segment_groups *groups, const uint32_t *cells)
 {
 	size_t i = hash_cells(groups, cells);
 
 	for (; groups->slots[i &= groups->nslots - 1]; i++)
-		if (!memcmp(groups->items[groups->slots[i] - 1].cells, cells,
-			    groups->ncolumns * sizeof *cells))
+		if (same_cells(groups->items[groups->slots[i] - 1].cells, cells, groups->ncolumns))
 			break;
 	return &groups->slots[i];
 }
@@ -68,14 +80,13 @@ void sum_add(int64_t *sum, int64_t number)
 		*sum = number < 0 ? INT64_MIN : INT64_MAX;
 }
 
-void segment_group_add(struct segment_groups *groups, struct segment_group *group, size_t number,
-		       const struct segment *segment)
+static void add_length(const struct segment_groups *groups, struct segment_group *group,
+		       const struct segment *segment, size_t number)
 {
 	int64_t length = segment_length(segment);
 	double step = (double)length - group->mean;
 
 	if (!group->count) {
-		group->first = number;
 		group->least = INT64_MAX;
 		group->most = INT64_MIN;
 		group->last_end = segment->end;
@@ -85,6 +96,7 @@ void segment_group_add(struct segment_groups *groups, struct segment_group *grou
 	if (length > group->most) {
 		group->most = length;
 		group->longest = number;
+		group->longest_begin = segment->begin;
 	}
 	if (length < group->least)
 		group->least = length;
@@ -94,28 +106,26 @@ void segment_group_add(struct segment_groups *groups, struct segment_group *grou
 		group->lengths[group->count] = length;
 	}
 	group->count++;
+	group->begun += segment->begun;
 	sum_add(&group->total, length);
 	group->mean += step / (double)group->count;
 	group->squares += step * ((double)length - group->mean);
 }
 
-void segments_group(const struct segments *segments, const uint32_t *columns, const uint32_t *sums,
-		    struct segment_groups *groups)
+void segment_groups_count(struct segment_groups *groups, const struct segments *segments,
+			  const struct segment *segment, const uint32_t *cells, size_t number)
 {
 	uint32_t key[SEGMENTS_COLUMNS_MAX];
+	struct segment_group *group;
 
-	for (size_t i = 0; i < segments->count; i++) {
-		const uint32_t *cells = segments_cells(segments, i);
-
-		for (size_t k = 0; k < groups->ncolumns; k++)
-			key[k] = cells[columns[k]];
-		struct segment_group *group = segment_groups_of(groups, key);
-		segment_group_add(groups, group, i, &segments->items[i]);
-		for (size_t k = 0; k < groups->nsums; k++) {
-			const struct value *value = segments_atom(segments, cells[sums[k]]);
-			if (value->kind == VALUE_INT)
-				sum_add(&group->sums[k], (int64_t)value->u);
-		}
+	for (size_t k = 0; k < groups->ncolumns; k++)
+		key[k] = cells[groups->columns[k]];
+	group = segment_groups_of(groups, key);
+	add_length(groups, group, segment, number);
+	for (size_t k = 0; k < groups->nsums; k++) {
+		const struct value *value = segments_atom(segments, cells[groups->summed[k]]);
+		if (value->kind == VALUE_INT)
+			sum_add(&group->sums[k], (int64_t)value->u);
 	}
 }
 

@@ -198,8 +198,8 @@ end
 
 -- ---- names of threads ----
 
--- Segments of paths, {path=, value=, whole=}, over the range in one go: as many collections. Over a whole trace the
--- names of threads come along, for which names() then needs no pass of its own.
+-- Segments of paths, {path=, value=, whole=, groups=}, over the range in one go: as many collections or lists of groups. With
+-- a pass over a whole trace the names of threads come along, for which names() then needs no pass of its own.
 function methods:segments(...)
 	return self:segments_from(self.start, ...)
 end
@@ -208,11 +208,11 @@ end
 function methods:segments_from(start, ...)
 	local paths = { from = start, to = self.stop, ... }
 	if self.whole then
-		paths[#paths + 1] = { path = "thread[*]/name", optional = true }
+		paths[#paths + 1] = { path = "thread[*]/name", optional = true, passing = true }
 	end
 	local found = { trace:segments(paths) }
-	self.told = self.whole and table.remove(found)
-	return table.unpack(found)
+	self.told = self.whole and found[#paths]
+	return table.unpack(found, 1, self.whole and #paths - 1 or #paths)
 end
 
 -- Names by thread of a list of them, or of a table {[tid] = last time}, all in one question at the end of

@@ -37,6 +37,20 @@ for _, first, last in trace:intervals("cpu[0]/thread", from, to, { clip = true }
 for _, first, last in trace:intervals("cpu[0]/thread", from, to) do whole = whole + (last - first) end
 assert(cut < whole and cut <= 3000000)
 
+-- groups of a path are those of its segments
+local options = { by = { "key", "value", "after" }, percentiles = { 50 } }
+local folded = trace:segments{ path = "thread[*]/state", from = from, to = to, groups = options }
+local grouped = states:groups(options)
+assert(#folded == #grouped and #folded > 20)
+for i, group in ipairs(grouped) do
+	for name, value in pairs(group) do
+		assert(folded[i][name] == value, name)
+	end
+	assert(group.begun == #states:select{ key = group.key, value = group.value, begun = true,
+		after = function(after) return after == group.after end })
+end
+raises("there is no column 'x'", trace.segments, trace, { path = "cpu[*]/thread", groups = { by = { "x" } } })
+
 -- groups, percentiles, histograms
 local lengths = {}
 for _, row in ipairs(states:rows()) do

@@ -4,6 +4,8 @@
  *     trace:segments{ begin = { "irq_handler_entry" }, finish = { "irq_handler_exit" }, key =
  * "cpu", fields = { irq = "begin irq", ret = "end ret" } }
  *
+ * With `at` in place of `begin` and `finish` each event is a segment of no length.
+ *
  * A key is one or more columns of the event, joined by +; | between columns gives alternatives, of
  * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread". What was
  * begun when events were lost is dropped: its end may be among them. So is what began before the
@@ -24,7 +26,7 @@
 #define PAIRS_TYPE "yore.pairs"
 
 enum { PARTS_MAX = 4, ALTERNATIVES_MAX = 8 };
-enum { KIND_BEGIN = 1, KIND_FINISH = 2 };
+enum { KIND_BEGIN = 1, KIND_FINISH = 2, KIND_AT = 4 };
 
 struct alternatives {
 	struct bind_column items[ALTERNATIVES_MAX];
@@ -268,7 +270,12 @@ static void widen_options(lua_State *L, int options)
 		lua_rawset(L, -4);
 	}
 	lua_newtable(L);
-	add_names(L, options, "finish", add_names(L, options, "begin", 0));
+	if (lua_getfield(L, options, "at") != LUA_TNIL) {
+		lua_replace(L, -2);
+	} else {
+		lua_pop(L, 1);
+		add_names(L, options, "finish", add_names(L, options, "begin", 0));
+	}
 	lua_setfield(L, -2, "name");
 	lua_pushboolean(L, true);
 	lua_setfield(L, -2, "losses");
@@ -407,6 +414,21 @@ static uint32_t name_atom(struct pairs *pairs, const struct event_class *class)
 	return *atom;
 }
 
+static void on_moment(lua_State *L, struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+	const struct segment segment = {event->time, event->time, true, true};
+	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
+
+	cells[COLUMN_KEY] = key_atom(L, pairs, &pairs->begin_key);
+	if (!cells[COLUMN_KEY])
+		return;
+	cells[COLUMN_VALUE] = name_atom(pairs, event->class);
+	capture(L, pairs, false, cells);
+	memcpy(segments_add(pairs->segments, &segment), cells,
+	       pairs->segments->ncolumns * sizeof *cells);
+}
+
 static void on_begin(lua_State *L, struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
@@ -498,13 +520,15 @@ static void walk(lua_State *L, struct pairs *pairs)
 			on_finish(L, pairs);
 		if (kind & KIND_BEGIN)
 			on_begin(L, pairs);
+		if (kind & KIND_AT)
+			on_moment(L, pairs);
 	}
 	pairs->segments->unfinished += drop_open(pairs, -1);
 }
 
 static const char *const known_options[] = {"begin", "finish", "key",     "finish_key", "fields",
 					    "from",  "to",     "nested",  "where",      "cpu",
-					    "name",  "losses", "threads", NULL};
+					    "name",  "losses", "threads", "at",         NULL};
 
 /* Of the trace and the widened options, as the cursor wants them. */
 static int open_cursor(lua_State *L)
@@ -539,8 +563,13 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	pairs->cursor = push_cursor(L, options);
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
 	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
-	mark_kind(L, options, trace, "begin", KIND_BEGIN, pairs->kinds);
-	mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
+	if (lua_getfield(L, options, "at") != LUA_TNIL) {
+		mark_kind(L, options, trace, "at", KIND_AT, pairs->kinds);
+	} else {
+		mark_kind(L, options, trace, "begin", KIND_BEGIN, pairs->kinds);
+		mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
+	}
+	lua_pop(L, 1);
 	if (!read_key(L, pairs, "key", &pairs->begin_key))
 		luaL_error(L,
 			   "key: the columns that tell which events belong together are missing");

@@ -57,7 +57,7 @@ void bind_segments_range(lua_State *L, const struct bind_trace *bound, int optio
 /*
  * trace:segments{path=, value=, whole=, from=, to=}; or with several tables of path, value and
  * whole in its list part, which are read in one go and give as many collections; or {begin=,
- * finish=, key=, ...}
+ * finish=, key=, ...}, {at=, key=, ...}
  */
 static int trace_segments(lua_State *L)
 {
@@ -65,8 +65,9 @@ static int trace_segments(lua_State *L)
 
 	luaL_checktype(L, 2, LUA_TTABLE);
 	lua_settop(L, 2);
-	bool pairs = lua_getfield(L, 2, "finish") != LUA_TNIL;
-	lua_pop(L, 1);
+	bool pairs =
+		lua_getfield(L, 2, "finish") != LUA_TNIL || lua_getfield(L, 2, "at") != LUA_TNIL;
+	lua_settop(L, 2);
 	if (!pairs)
 		return bind_push_intervals(L, bound);
 	bind_fill_pairs(L, bound, 2, bind_push_segments(L));

@@ -20,44 +20,27 @@ local a = analysis.open(arg, {
 })
 
 local events = a:need({ "sched_migrate_task" }, "when threads are moved")
-local rows = {}
-for _, tid in ipairs{ "payload/tid", "payload/pid" } do
-	for b in trace:batch{ name = events, from = a.start, to = a.stop,
-			fields = { tid, "orig_cpu", "dest_cpu" } } do
-		for i = 1, b.n do
-			if b[tid][i] then
-				rows[#rows + 1] = { begin = b.t[i], tid = b[tid][i], from = b.orig_cpu[i], to = b.dest_cpu[i] }
-			end
-		end
-	end
+local moves = trace:segments{ at = events, key = "payload/tid | payload/pid",
+	fields = { from = "begin orig_cpu", to = "begin dest_cpu" }, from = a.start, to = a.stop }
+local last = {}
+for _, row in ipairs(moves:groups{ by = { "key" } }) do
+	last[row.key] = row.last_end
 end
-a:name_threads(rows, function(row)
-	return row.begin
-end)
-rows = a:filter_rows(rows)
+local names = a:names(last)
+moves = a:filter(moves, { tid = "key", comm = { "key", function(tid) return names[tid] end }, from = "from", to = "to",
+	begin = "begin" })
 
-local function counted(key, ...)
-	local found, list = {}, {}
+local function named(row)
+	row.tid, row.comm = row.key, names[row.key]
+end
+
+local function counted(by, ...)
+	local rows = moves:groups{ by = by }
 	for _, row in ipairs(rows) do
-		local name = key(row)
-		local one = found[name]
-		if not one then
-			one = { count = 0 }
-			for _, column in ipairs{ ... } do
-				one[column] = row[column]
-			end
-			found[name] = one
-			list[#list + 1] = one
-		end
-		one.count = one.count + 1
+		named(row)
 	end
-	table.sort(list, function(x, y)
-		if x.count ~= y.count then
-			return x.count > y.count
-		end
-		return key(x) < key(y)
-	end)
-	return list
+	table.sort(rows, analysis.order("-count", ...))
+	return rows
 end
 
 local thread = analysis.thread_columns()
@@ -67,12 +50,10 @@ local to = { key = "to", head = "to CPU", kind = "count", class = "cpu" }
 
 a:head()
 if a.verb == "stats" then
-	a:table("migrations of each thread", { thread[1], thread[2], count },
-		counted(function(row) return row.tid end, "tid", "comm"))
+	a:table("migrations of each thread", { thread[1], thread[2], count }, counted({ "key" }, "tid"))
 elseif a.verb == "moves" then
-	a:table("migrations", { from, to, count },
-		counted(function(row) return row.from * 65536 + row.to end, "from", "to"))
+	a:table("migrations", { from, to, count }, counted({ "from", "to" }, "from", "to"))
 else
-	table.sort(rows, analysis.order("begin"))
-	a:table("migrations", { { key = "begin", head = "at", kind = "time" }, thread[1], thread[2], from, to }, rows)
+	a:table("migrations", { { key = "begin", head = "at", kind = "time" }, thread[1], thread[2], from, to },
+		a:listed({ { segments = moves } }, named))
 end

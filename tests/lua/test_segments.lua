@@ -146,6 +146,16 @@ local left = 0
 for _ in pairs(open) do left = left + 1 end
 assert(found.unfinished >= left and found.lost == 0 and found.losses == 0)
 
+-- single events: segments of no length
+local moved, seen = trace:segments{ at = "sched_migrate_task", key = "payload/pid", fields = { to = "begin dest_cpu" } }, 0
+for ev in trace:events{ name = "sched_migrate_task" } do
+	seen = seen + 1
+	local row = moved:rows(seen, seen)[1]
+	assert(row.key == ev.payload.pid and row.begin == ev.t and row["end"] == ev.t and row.dur == 0)
+	assert(row.to == ev.payload.dest_cpu and row.value == ev.name)
+end
+assert(#moved == seen and seen > 10)
+
 -- who runs on the CPU of an event, from intervals that were read before: as the state says
 local function by_runner(key, threads)
 	return trace:segments{ begin = "sched_waking", finish = { "sched_wakeup", "sched_wakeup_new" }, key = key,

@@ -9,8 +9,11 @@ from measure import cpu, decode_round, middle, stats_of
 
 ANALYSES = ("cputop", "latency", "offcpu", "sched", "sched log --limit 10", "syscalls", "io", "irq",
             "locks", "migrations", "switches", "gaps")
-LOOPS = (("loop", "a loop, three fields (asked: 3)"), ("batch", "batches, three fields (asked: 12)"),
-         ("all", "batches of all events, three fields"))
+LOOPS = (("loop", "a loop over one class, three fields by name"),
+         ("values", "a loop over one class, given three fields (asked: 3)"),
+         ("every", "a loop over all events, given three fields (asked: 3)"),
+         ("batch", "batches of one class, three fields (asked: 12)"),
+         ("all", "batches of all events, three fields (asked: 12)"))
 
 
 def one(build, trace, index, name, report, walk, what):

@@ -242,7 +242,10 @@ static void push_event(lua_State *L, struct bind_cursor *cursor, const struct co
 		       lua_Integer to)
 {
 	for (size_t c = 0; c < columns->count; c++) {
-		bind_column_push(L, cursor, &columns->items[c].of);
+		if (!bind_column_push(L, cursor, &columns->items[c].of)) {
+			lua_pop(L, 1);
+			lua_pushboolean(L, false); /* since nil ends a list */
+		}
 		lua_rawseti(L, (int)c + 2, to);
 	}
 }

@@ -164,23 +164,24 @@ void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bi
 	}
 }
 
-void bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column)
+bool bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column)
 {
 	const struct bind_name *place;
 	struct field field;
 	struct value value;
+	int64_t number;
 
-	if (column->kind == COLUMN_FIELD) {
-		place = place_of(cursor, column);
-		if (place && bind_cursor_field_at(L, cursor, place, &field))
-			bind_push_field(L, &field, &cursor->scratch);
-		else
-			lua_pushboolean(L, false);
-		return;
-	}
-	bind_column_value(L, cursor, column, &value);
-	if (value_exists(&value))
+	if (column->kind != COLUMN_FIELD) {
+		bind_column_value(L, cursor, column, &value);
 		bind_push_value(L, &value);
+		return value_exists(&value);
+	}
+	place = place_of(cursor, column);
+	if (place && bind_cursor_integer(L, cursor, place, &number))
+		lua_pushinteger(L, number);
+	else if (place && bind_cursor_field_at(L, cursor, place, &field))
+		bind_push_field(L, &field, &cursor->scratch);
 	else
-		lua_pushboolean(L, false);
+		lua_pushnil(L);
+	return place && place->direct;
 }

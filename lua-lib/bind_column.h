@@ -29,8 +29,8 @@ struct bind_column {
  */
 void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *text,
 		       struct bind_column *out);
-/* Pushes the current event's value; false where it has none, since nil ends a list. */
-void bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column);
+/* Pushes the current event's value, or nil; false: it has none. */
+bool bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column);
 /* The current event's value, unknown where it has none; texts live until the next call. */
 void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,
 		       struct value *out);

@@ -3,12 +3,14 @@
  *
  *     for ev in trace:events{name = "sched_*"} do print(ev.t, ev.name, ev.fields.next_tid) end
  *
+ *     for ev, tid in trace:events{name = "sched_switch", fields = {"next_tid"}} do print(tid) end
+ *
  * A view costs one small userdata; its head (t, name, cpu, stream) stays good, its fields are
  * decoded when first read and only while the iterator is at it.
  */
 #include "engine/reader.h"
 #include "index/loaded_files.h"
-#include "lua-lib/bind_cursor.h"
+#include "lua-lib/bind_column.h"
 #include "lua-lib/bind_expr.h"
 
 #include <inttypes.h>
@@ -31,8 +33,8 @@ struct fields_view {
 	unsigned scopes;
 };
 
-static const char *const event_options[] = {"from",   "to",      "name",   "cpu", "where",
-					    "stream", "reverse", "losses", NULL};
+static const char *const event_options[] = {"from",   "to",      "name",   "cpu",    "where",
+					    "stream", "reverse", "losses", "fields", NULL};
 
 /* Upvalues of the functions that read a view: the metatables of views, so that none is looked up.
  */
@@ -442,10 +444,19 @@ static int event_tostring(lua_State *L)
 
 /* ---- the iterator ---- */
 
-/* Upvalues: the cursor and the metatable of views, so that a step looks nothing up. */
+/* What a loop is given behind the event. */
+struct loop_columns {
+	size_t count;
+	struct bind_column items[];
+};
+enum { LOOP_COLUMNS_MAX = 100 };
+
+/* Upvalues: the cursor, the metatable of views, so that a step looks nothing up, and the columns.
+ */
 static int events_step(lua_State *L)
 {
 	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(1));
+	const struct loop_columns *columns = lua_touserdata(L, lua_upvalueindex(3));
 	const struct event *event = &cursor->event;
 	struct event_view *view;
 
@@ -461,7 +472,35 @@ static int events_step(lua_State *L)
 	lua_setiuservalue(L, -2, 1);
 	lua_pushvalue(L, lua_upvalueindex(2));
 	lua_setmetatable(L, -2);
-	return 1;
+	luaL_checkstack(L, LOOP_COLUMNS_MAX + 10, "fields");
+	for (size_t i = 0; i < columns->count; i++)
+		bind_column_push(L, cursor, &columns->items[i]);
+	return 1 + (int)columns->count;
+}
+
+/* Pushes the columns of the option `fields` of the table at 2, if there are any. */
+static void push_loop_columns(lua_State *L, struct bind_cursor *cursor)
+{
+	size_t count = 0;
+	int type = LUA_TNIL;
+
+	if (lua_istable(L, 2) && (type = lua_getfield(L, 2, "fields")) == LUA_TTABLE)
+		count = (size_t)lua_rawlen(L, -1);
+	if (type != LUA_TNIL && type != LUA_TTABLE)
+		luaL_error(L, "fields: a list of names is expected");
+	if (count > LOOP_COLUMNS_MAX)
+		luaL_error(L, "fields: more than %d names", LOOP_COLUMNS_MAX);
+	struct loop_columns *columns =
+		lua_newuserdatauv(L, sizeof *columns + count * sizeof *columns->items, 0);
+	columns->count = count;
+	for (size_t i = 0; i < count; i++) {
+		if (lua_rawgeti(L, -2, (lua_Integer)i + 1) != LUA_TSTRING)
+			luaL_error(L, "fields: a list of names is expected");
+		bind_column_parse(L, cursor, lua_tostring(L, -1), &columns->items[i]);
+		lua_pop(L, 1);
+	}
+	if (lua_istable(L, 2))
+		lua_remove(L, -2);
 }
 
 int bind_push_loop(lua_State *L)
@@ -475,13 +514,16 @@ int bind_push_loop(lua_State *L)
 static int trace_events(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
+	struct bind_cursor *cursor;
 	struct error err;
 
-	if (!bind_cursor_open(L, bound, event_options, &err))
+	cursor = bind_cursor_open(L, bound, event_options, &err);
+	if (!cursor)
 		return bind_raise(L, &err);
 	lua_pushvalue(L, -1);
 	luaL_getmetatable(L, EVENT_TYPE);
-	lua_pushcclosure(L, events_step, 2);
+	push_loop_columns(L, cursor);
+	lua_pushcclosure(L, events_step, 3);
 	return bind_push_loop(L);
 }
 

@@ -106,6 +106,20 @@ for ev in trace:events{ name = "sched_switch" } do
 end
 assert(n == 261 and sum == plain)
 
+-- a loop gives columns behind the event: what the event says of itself, forward and backward
+for _, reverse in ipairs{ false, true } do
+	local given = 0
+	local asked = { "next_pid", "prev_comm", "nothing", "cpu", "name", "pid", "cpu[cpu]/thread" }
+	for ev, next_pid, prev_comm, nothing, cpu, name, pid, thread in trace:events{ reverse = reverse, fields = asked } do
+		assert(next_pid == ev.fields.next_pid and prev_comm == ev.fields.prev_comm and pid == ev.fields.pid)
+		assert(nothing == nil and cpu == ev.cpu and name == ev.name and thread == ev.state["cpu[cpu]/thread"])
+		given = given + (next_pid and 1 or 0)
+	end
+	assert(given == 261)
+end
+raises("a list of names", function() return trace:events{ fields = "next_pid" } end)
+raises("a list of names", function() return trace:events{ fields = { 1 } } end)
+
 -- breaking out, nesting, coroutines, closing while a walk goes on
 for outer in trace:events() do
 	for _ in trace:events{ from = outer.t } do

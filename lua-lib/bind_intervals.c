@@ -6,6 +6,9 @@
  * its name before      the value that ended where this one begins, if one did after       the value
  * that begins where this one ends
  *
+ * A path with `join` becomes a column of the first one's segments: its value at their begin. Paths
+ * come key by key, so that only the intervals of one key are there at a time.
+ *
  * Intervals that reach over the ends of the range are cut there; nothing is read for their true
  * ends.
  */
@@ -30,6 +33,11 @@ struct filling { /* of one path */
 	int place;          /* on the stack, of the collection */
 	const char *wanted; /* the path that was asked for */
 	bool optional;      /* it may have no value, and rules may not write it */
+	const char *join;   /* the column that it becomes; NULL: it is a collection of its own */
+	uint32_t column;
+	uint32_t joint_key; /* of the first path's atoms */
+	bool joined;        /* of the first path: others become columns */
+	size_t key_begins;  /* likewise: the first segment of its key */
 	bool passing; /* nil is given where timelines answer: it is to come along with a pass, at
 			 the end of the list */
 	bool noted;         /* why it has no value was said */
@@ -76,23 +84,6 @@ static uint32_t key_of(struct segments *segments, const char *path)
 	return segments_intern(segments, &value);
 }
 
-static void turn_to_path(struct filling *filling, const char *path)
-{
-	size_t len = strlen(path) + 1;
-
-	if (filling->path && !strcmp(filling->path, path))
-		return;
-	if (len > filling->room) {
-		filling->room = len * 2;
-		filling->path = arena_alloc(filling->segments->arena, filling->room);
-	}
-	memcpy(filling->path, path, len);
-	filling->key = key_of(filling->segments, path);
-	filling->value = 0;
-	filling->ended = NSTIME_MIN;
-	filling->kept = false;
-}
-
 static bool is_wanted(const struct filling *filling, const struct value *value)
 {
 	for (size_t i = 0; i < filling->nvalues; i++)
@@ -103,7 +94,7 @@ static bool is_wanted(const struct filling *filling, const struct value *value)
 
 static void count_pending(struct filling *filling)
 {
-	if (filling->groups && filling->cells)
+	if (filling->groups && filling->cells && !filling->joined)
 		segment_groups_count(filling->groups, filling->segments, &filling->pending,
 				     filling->cells, filling->counted++);
 	filling->cells = NULL;
@@ -113,7 +104,7 @@ static void count_pending(struct filling *filling)
 static uint32_t *add(struct filling *filling, const struct segment *segment)
 {
 	count_pending(filling);
-	if (!filling->groups)
+	if (!filling->groups || filling->joined)
 		return filling->cells = segments_add(filling->segments, segment);
 	filling->pending = *segment;
 	memset(filling->pending_cells, 0, sizeof filling->pending_cells);
@@ -158,18 +149,86 @@ static bool stands_for(const char *wanted, const char *path)
 	return !*wanted && !*path;
 }
 
+/* Gives the first path's segments of the key what `other` has at their begins. */
+static void join(struct filling *first, struct filling *other)
+{
+	const struct segments *from = other->segments;
+	size_t k = 0;
+
+	if (!from->count || other->joint_key != first->key)
+		return;
+	for (size_t i = first->key_begins; i < first->segments->count; i++) {
+		nstime t = first->segments->items[i].begin;
+
+		while (k < from->count && from->items[k].end <= t)
+			k++;
+		if (k == from->count)
+			break;
+		if (from->items[k].begin <= t)
+			segments_cells(first->segments, i)[other->column] = segments_intern(
+				first->segments,
+				segments_atom(from, segments_cells(from, k)[COLUMN_VALUE]));
+	}
+}
+
+/* All of a key of the first path is there: joins it, and counts it where groups are wanted. */
+static void end_key(struct fillings *fillings)
+{
+	struct filling *first = &fillings->items[0];
+	struct segments *segments = first->segments;
+
+	for (size_t i = 1; i < fillings->count; i++)
+		if (fillings->items[i].join)
+			join(first, &fillings->items[i]);
+	if (first->groups && first->joined) {
+		for (size_t i = 0; i < segments->count; i++)
+			segment_groups_count(first->groups, segments, &segments->items[i],
+					     segments_cells(segments, i), first->counted++);
+		segments->count = 0;
+	}
+	first->key_begins = segments->count;
+}
+
+static void turn_to_path(struct fillings *fillings, struct filling *filling, const char *path)
+{
+	struct filling *first = &fillings->items[0];
+	size_t len = strlen(path) + 1;
+
+	if (filling->join) {
+		join(first, filling);
+		filling->segments->count = 0;
+		filling->joint_key = key_of(first->segments, path);
+	} else if (filling == first && first->joined) {
+		end_key(fillings);
+	}
+	if (len > filling->room) {
+		filling->room = len * 2;
+		filling->path = arena_alloc(filling->segments->arena, filling->room);
+	}
+	memcpy(filling->path, path, len);
+	filling->key = key_of(filling->segments, path);
+	filling->value = 0;
+	filling->ended = NSTIME_MIN;
+	filling->kept = false;
+}
+
+/* What the interval is of, turned to its path; NULL: nothing that was asked for. */
 static struct filling *filling_of(struct fillings *fillings, const char *path)
 {
 	struct filling *last = fillings->last;
+	size_t i = 0;
 
-	if (fillings->count == 1)
-		return &fillings->items[0];
 	if (last && !strcmp(last->path, path))
 		return last;
-	for (size_t i = 0; i < fillings->count; i++)
-		if (stands_for(fillings->items[i].wanted, path))
-			return fillings->last = &fillings->items[i];
-	return NULL;
+	while (fillings->count > 1 && i < fillings->count &&
+	       !stands_for(fillings->items[i].wanted, path))
+		i++;
+	if (i == fillings->count)
+		return NULL;
+	fillings->last = &fillings->items[i];
+	if (!fillings->last->path || strcmp(fillings->last->path, path) != 0)
+		turn_to_path(fillings, fillings->last, path);
+	return fillings->last;
 }
 
 static bool each_interval(void *arg, const struct interval *interval)
@@ -181,9 +240,7 @@ static bool each_interval(void *arg, const struct interval *interval)
 		return false;
 	if (!filling)
 		return true;
-	struct segments *segments = filling->segments;
-	uint32_t value = segments_intern(segments, &interval->value);
-	turn_to_path(filling, interval->path);
+	uint32_t value = segments_intern(filling->segments, &interval->value);
 	if (filling->kept && filling->ended == interval->begin)
 		filling->cells[COLUMN_AFTER] = value;
 	filling->kept = keep(filling, interval, value);
@@ -222,6 +279,8 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	out->whole = lua_toboolean(L, -1);
 	lua_getfield(L, options, "optional");
 	out->optional = lua_toboolean(L, -1);
+	lua_getfield(L, options, "join");
+	out->join = lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
 	lua_getfield(L, options, "passing");
 	out->passing = lua_toboolean(L, -1);
 	push_values(L, options, out);
@@ -229,9 +288,32 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	out->options = lua_gettop(L);
 	out->segments = bind_push_segments(L);
 	out->place = lua_gettop(L);
-	if (!lua_isnil(L, out->options)) {
-		luaL_checktype(L, out->options, LUA_TTABLE);
-		out->groups = bind_push_groups(L, out->segments, out->options);
+}
+
+/* What rests on more than one path: columns that are joined, and groups, which may be by these. */
+static void link_fillings(lua_State *L, struct fillings *fillings)
+{
+	struct filling *first = &fillings->items[0];
+
+	for (size_t i = 0; i < fillings->count; i++) {
+		struct filling *filling = &fillings->items[i];
+
+		if (!filling->join)
+			continue;
+		if (i == 0)
+			luaL_error(L, "join: it is of the paths behind the first");
+		if (segments_column(first->segments, filling->join) != UINT32_MAX)
+			luaL_error(L, "join: there is a column '%s' already", filling->join);
+		first->joined = true;
+		filling->column = segments_add_column(first->segments, filling->join);
+	}
+	for (size_t i = 0; i < fillings->count; i++) {
+		struct filling *filling = &fillings->items[i];
+
+		if (lua_isnil(L, filling->options))
+			continue;
+		luaL_checktype(L, filling->options, LUA_TTABLE);
+		filling->groups = bind_push_groups(L, filling->segments, filling->options);
 	}
 }
 
@@ -286,13 +368,13 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 static void read_fillings(lua_State *L, struct fillings *out)
 {
 	static const char *const known[] = {"path",     "from",   "to",      "value", "whole",
-					    "optional", "groups", "passing", NULL};
+					    "optional", "groups", "passing", "join",  NULL};
 	size_t count = (size_t)lua_rawlen(L, 2);
 
 	out->count = count ? count : 1;
 	if (count > PATHS_MAX)
 		luaL_error(L, "more than %d paths", PATHS_MAX);
-	luaL_checkstack(L, PATHS_MAX * 9 + 10, "paths");
+	luaL_checkstack(L, PATHS_MAX * 11 + 10, "paths");
 	if (!count) {
 		bind_check_options(L, 2, known);
 		push_filling(L, 2, &out->items[0]);
@@ -309,7 +391,7 @@ static void read_fillings(lua_State *L, struct fillings *out)
 static void push_filled(lua_State *L, struct filling *filling)
 {
 	count_pending(filling);
-	if (!filling->place)
+	if (!filling->place || filling->join)
 		lua_pushnil(L);
 	else if (filling->groups)
 		bind_push_group_rows(L, filling->segments, filling->groups, filling->options);
@@ -327,6 +409,7 @@ int bind_push_intervals(lua_State *L, struct bind_trace *bound)
 		luaL_error(L, "the trace is answering another question");
 	bind_segments_range(L, bound, 2, &begin, &end);
 	read_fillings(L, &fillings);
+	link_fillings(L, &fillings);
 	size_t count = fillings.count;
 	for (size_t i = 0; i < fillings.count; i++) {
 		fillings.items[i].begin = begin;
@@ -343,6 +426,7 @@ int bind_push_intervals(lua_State *L, struct bind_trace *bound)
 		if (!fillings.items[i].path && !fillings.items[i].noted)
 			notice(&bound->trace->notices, NOTICE_INFO, "%s has no value in this range",
 			       fillings.items[i].wanted);
+	end_key(&fillings);
 	for (size_t i = 0; i < count; i++)
 		push_filled(L, &fillings.items[i]);
 	return (int)count;

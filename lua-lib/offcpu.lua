@@ -43,13 +43,21 @@ local switches = a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" 
 a:want({ "sched_wakeup", "sched_wakeup_new" }, "a thread seems to sleep until it runs again")
 
 local has_syscall = #analysis.present{ "syscall_entry_*", "sys_enter", "sys_enter_*", "exit_syscall" } > 0
-local all, calls = a:segments(
-	{ path = "thread[*]/state", value = { "sleeping", "blocked", "ready", "stopped", "traced", "parked" } },
-	has_syscall and { path = "thread[*]/syscall" } or nil)
-if calls then
-	all:join(calls, "syscall")
+local columns = {}
+for _, column in ipairs(by) do
+	columns[#columns + 1] = (column ~= "syscall" or has_syscall) and column or nil
 end
-local names = a:names(all:distinct("key"))
+-- Where single stretches are not needed, they are counted as they come.
+local counted = a.verb == "stats" and not a.where and not a.svg and a.by ~= "stack"
+local all = a:segments(
+	{ path = "thread[*]/state", value = { "sleeping", "blocked", "ready", "stopped", "traced", "parked" },
+		groups = counted and { by = columns, percentiles = { 50, 99 } } or nil },
+	has_syscall and { path = "thread[*]/syscall", join = "syscall" } or nil)
+local tids = counted and {} or all:distinct("key")
+for i, row in ipairs(counted and all or {}) do
+	tids[i] = row.key
+end
+local names = a:names(tids)
 
 local function fill(row)
 	row.tid, row.comm, row.state = row.key, names[row.key], row.value
@@ -150,13 +158,15 @@ if a.by == "stack" then
 	return
 end
 
-all = a:filter(all, {
-	tid = "key", comm = { "key", function(tid) return names[tid] end }, state = "value",
-	syscall = has_syscall and { "syscall", tostring } or { "value", function() return nil end },
-	dur = "dur", begin = "begin",
-})
-if a:draw({ all }, "stretches off the CPU") then
-	return
+if not counted then
+	all = a:filter(all, {
+		tid = "key", comm = { "key", function(tid) return names[tid] end }, state = "value",
+		syscall = has_syscall and { "syscall", tostring } or { "value", function() return nil end },
+		dur = "dur", begin = "begin",
+	})
+	if a:draw({ all }, "stretches off the CPU") then
+		return
+	end
 end
 
 local call = { (has_syscall or a.lami) and { key = "syscall", head = "in" } or nil }
@@ -164,11 +174,7 @@ local what = analysis.columns(analysis.thread_columns(), state, call)
 
 a:head()
 if a.verb == "stats" then
-	local columns = {}
-	for _, column in ipairs(by) do
-		columns[#columns + 1] = (column ~= "syscall" or has_syscall) and column or nil
-	end
-	local rows = all:groups{ by = columns, percentiles = { 50, 99 } }
+	local rows = counted and all or all:groups{ by = columns, percentiles = { 50, 99 } }
 	for _, row in ipairs(rows) do
 		fill(row)
 	end

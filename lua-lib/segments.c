@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RECENT_TEXTS = 64 };
+
 struct atoms {
 	struct value *values; /* from 1 on */
 	size_t count, capacity;
 	uint32_t *slots; /* by hash: an atom, 0 none */
 	size_t nslots;   /* a power of two */
 	struct number_map numbers; /* of small integers, as most are */
+	uint32_t recent[RECENT_TEXTS]; /* by where a text stood; 0: none */
 };
 
 void segments_init(struct segments *segments)
@@ -117,12 +120,25 @@ static uint32_t intern_new(struct segments *segments, const struct value *value)
 	return (uint32_t)atoms->count++;
 }
 
+/* Most texts stand where they stood the last time. */
+static uint32_t intern_text(struct segments *segments, const struct value *value)
+{
+	struct atoms *atoms = segments->atoms;
+	uint32_t *recent = &atoms->recent[(uintptr_t)value->text / 8 % RECENT_TEXTS];
+
+	if (!*recent || !value_equal(&atoms->values[*recent], value))
+		*recent = intern_new(segments, value);
+	return *recent;
+}
+
 uint32_t segments_intern(struct segments *segments, const struct value *value)
 {
 	uint32_t atom = 0;
 
 	if (!value_exists(value))
 		return 0;
+	if (value->kind == VALUE_STRING)
+		return intern_text(segments, value);
 	if (is_small(value))
 		atom = number_map_get(&segments->atoms->numbers, value->u);
 	return atom ? atom : intern_new(segments, value);

@@ -51,6 +51,29 @@ for i, group in ipairs(grouped) do
 end
 raises("there is no column 'x'", trace.segments, trace, { path = "cpu[*]/thread", groups = { by = { "x" } } })
 
+-- a path that becomes a column of another's segments: as join() does it afterwards
+local prios = trace:segments{ path = "thread[*]/prio" }
+local joined, none = trace:segments{ { path = "thread[*]/state" }, { path = "thread[*]/prio", join = "prio" } }
+local later, with = trace:segments{ path = "thread[*]/state" }:join(prios, "prio"), 0
+assert(#joined == #later and none == nil and #prios > 10)
+for i, row in ipairs(joined:rows()) do
+	assert(row.prio == later:rows(i, i)[1].prio)
+	with = with + (row.prio and 1 or 0)
+end
+assert(with > 20)
+options = { by = { "value", "prio" } }
+folded = trace:segments{ { path = "thread[*]/state", groups = options }, { path = "thread[*]/prio", join = "prio" } }
+grouped = joined:groups(options)
+assert(#folded == #grouped and #folded > 3)
+for i, group in ipairs(grouped) do
+	for name, value in pairs(group) do
+		assert(folded[i][name] == value, name)
+	end
+end
+raises("the paths behind the first", trace.segments, trace, { path = "thread[*]/state", join = "x" })
+raises("a column 'key' already", trace.segments, trace,
+	{ { path = "thread[*]/state" }, { path = "thread[*]/prio", join = "key" } })
+
 -- groups, percentiles, histograms
 local lengths = {}
 for _, row in ipairs(states:rows()) do

@@ -433,10 +433,12 @@ local function csv_value(value)
 	return text:find('[",\r\n]') and '"' .. text:gsub('"', '""') .. '"' or text
 end
 
+local units = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 } }
+
 -- A length of time with three digits or four: 999 ns, 1.234 us, 56.79 ms.
 local function short_span(ns)
 	local sign, size = ns < 0 and "-" or "", math.abs(ns)
-	for _, unit in ipairs{ { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 } } do
+	for _, unit in ipairs(units) do
 		local shown = size / unit[2]
 		if shown < 999.95 then
 			return sign .. (unit[2] == 1 and string.format("%d ns", math.floor(size + 0.5))
@@ -475,7 +477,7 @@ local function shown(column, value)
 		return column.empty or "-"
 	end
 	local text = show[column.kind] and show[column.kind](value) or tostring(value)
-	return (text:gsub("%c", "?"))
+	return text:find("%c") and text:gsub("%c", "?") or text
 end
 
 -- As it is in csv and json, where an address is hexadecimal, too.
@@ -530,34 +532,56 @@ local function add_bars(self, columns, rows, cells)
 	end
 end
 
+local spaces = setmetatable({}, { __index = function(self, n)
+	self[n] = (" "):rep(n)
+	return self[n]
+end })
+
+-- A function that prints cells of the columns in these widths, without the spaces at the end of a line.
+local function aligner(columns, widths)
+	local left, last = {}, #columns
+	for c, column in ipairs(columns) do
+		left[c] = is_left(column)
+	end
+	return function(texts)
+		local out = {}
+		for c, text in ipairs(texts) do
+			local pad = (widths[c] or 0) - width_of(text)
+			if c > last or left[c] then
+				out[c] = pad > 0 and text .. spaces[pad] or text
+			else
+				out[c] = pad > 0 and spaces[pad] .. text or text
+			end
+		end
+		print(table.concat(out, "  "):match("^.*%S") or "")
+	end
+end
+
 local function print_aligned(self, columns, rows)
 	local cells, widths = {}, {}
 	for c, column in ipairs(columns) do
 		widths[c] = width_of(column.head)
 	end
 	for i, row in ipairs(rows) do
-		cells[i] = {}
+		local own = {}
 		for c, column in ipairs(columns) do
-			cells[i][c] = shown(column, row[column.key])
-			widths[c] = math.max(widths[c], width_of(cells[i][c]))
+			local text = shown(column, row[column.key])
+			local width = width_of(text)
+			own[c] = text
+			if width > widths[c] then
+				widths[c] = width
+			end
 		end
+		cells[i] = own
 	end
 	if self.format == "bars" then
 		add_bars(self, columns, rows, cells)
-	end
-	local function line(texts)
-		local out = {}
-		for c, text in ipairs(texts) do
-			local pad = (" "):rep((widths[c] or 0) - width_of(text))
-			local left = not columns[c] or is_left(columns[c])
-			out[c] = left and text .. pad or pad .. text
-		end
-		print((table.concat(out, "  "):gsub("%s+$", "")))
 	end
 	local heads = {}
 	for c, column in ipairs(columns) do
 		heads[c] = column.head
 	end
+	local line = aligner(columns, widths)
 	line(heads)
 	for i = 1, #rows do
 		line(cells[i])

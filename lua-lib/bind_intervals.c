@@ -27,7 +27,7 @@ struct filling { /* of one path */
 	struct segment_groups *groups; /* count them in place of adding them; NULL: none */
 	int options;                   /* on the stack, of the groups */
 	struct segment pending;        /* it is counted when what is after it is known */
-	uint32_t pending_cells[COLUMN_FIRST_FIELD];
+	uint32_t pending_cells[INTERVAL_COLUMNS];
 	uint32_t *cells; /* of the last one */
 	size_t counted;
 	int place;          /* on the stack, of the collection */
@@ -287,6 +287,7 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	lua_getfield(L, options, "groups");
 	out->options = lua_gettop(L);
 	out->segments = bind_push_segments(L);
+	segments_of_intervals(out->segments);
 	out->place = lua_gettop(L);
 }
 

@@ -21,15 +21,19 @@ struct atoms {
 
 void segments_init(struct segments *segments)
 {
-	static const char *const names[] = {"key", "value", "before", "after"};
-
 	*segments = (struct segments){.arena = arena_new(), .atoms = mem_new(sizeof(struct atoms))};
 	segments->atoms->values =
 		mem_grow(NULL, 0, &segments->atoms->capacity, sizeof(struct value));
 	segments->atoms->values[0] = (struct value){.kind = VALUE_NONE};
 	segments->atoms->count = 1;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		segments_add_column(segments, names[i]);
+	segments_add_column(segments, "key");
+	segments_add_column(segments, "value");
+}
+
+void segments_of_intervals(struct segments *segments)
+{
+	segments_add_column(segments, "before");
+	segments_add_column(segments, "after");
 }
 
 void segments_release(struct segments *segments)

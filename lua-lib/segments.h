@@ -18,8 +18,8 @@
 
 enum { SEGMENTS_COLUMNS_MAX = 24 };
 
-/* Columns that each collection has. */
-enum { COLUMN_KEY, COLUMN_VALUE, COLUMN_BEFORE, COLUMN_AFTER, COLUMN_FIRST_FIELD };
+/* Columns that each collection has; of intervals also those behind them. */
+enum { COLUMN_KEY, COLUMN_VALUE, COLUMN_BEFORE, COLUMN_AFTER, INTERVAL_COLUMNS };
 
 struct segment {
 	nstime begin, end;
@@ -48,6 +48,8 @@ struct segments {
 
 void segments_init(struct segments *segments);
 void segments_release(struct segments *segments);
+/* Of an empty collection: it will be of intervals. */
+void segments_of_intervals(struct segments *segments);
 /* Adds a column; its cells of segments that are there are 0. Returns its number. */
 uint32_t segments_add_column(struct segments *segments, const char *name);
 /* The column's number; UINT32_MAX: there is none. */

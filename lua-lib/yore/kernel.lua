@@ -17,7 +17,10 @@ function kernel.pairs_by_thread(a, options)
 	options.threads = function()
 		return a:segments_from(a.start - 1, { path = "cpu[*]/thread", optional = true })
 	end
-	return trace:segments(options)
+	local found = trace:segments(options)
+	options.threads = nil
+	collectgarbage() -- intervals of CPUs are large, which Lua does not see
+	return found
 end
 
 -- The columns of an event that tell its thread, the surest first: `kernel.thread` for batches and counts.

@@ -26,6 +26,7 @@ local last = {}
 for _, row in ipairs(moves:groups{ by = { "key" } }) do
 	last[row.key] = row.last_end
 end
+a:read_names()
 local names = a:names(last)
 moves = a:filter(moves, { tid = "key", comm = { "key", function(tid) return names[tid] end }, from = "from", to = "to",
 	begin = "begin" })

@@ -215,6 +215,13 @@ function methods:segments_from(start, ...)
 	return table.unpack(found, 1, self.whole and #paths - 1 or #paths)
 end
 
+-- Reads the names of threads over a whole trace, where many of them will be asked for at moments of their own.
+function methods:read_names()
+	if self.whole then
+		self.told = trace:segments{ path = "thread[*]/name", optional = true, from = self.start, to = self.stop }
+	end
+end
+
 -- Names by thread of a list of them, or of a table {[tid] = last time}, all in one question at the end of
 -- the range. A name that was told after a thread's last time may be that of another thread that
 -- got its number: that one is asked for again.
@@ -243,7 +250,7 @@ function methods:names(threads)
 	return names
 end
 
--- The same of the names that segments() brought.
+-- The same of the names that were read along or before.
 function methods:names_told(last)
 	local names = {}
 	for tid, time in pairs(last) do

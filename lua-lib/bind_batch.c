@@ -18,36 +18,17 @@
 
 enum { COLUMNS_MAX = 200, BATCH_SIZE = 1024, BATCH_SIZE_MAX = 1 << 20 };
 
-/* Where events of a class have a column. */
-struct source {
-	enum { SOURCE_NEW, SOURCE_ABSENT, SOURCE_INTEGER, SOURCE_VALUE } kind;
-	const struct bind_name *name;
-	struct run_field field; /* INTEGER */
-};
-
-struct column {
-	struct bind_column of;
-	struct source *sources; /* by class */
-};
-
 struct columns {
 	size_t count;
 	lua_Integer size;
 	bool by_event;
-	struct column items[];
+	struct bind_column items[];
 };
 
-static void add_column(struct columns *columns, struct bind_cursor *cursor,
-		       const struct bind_column *of)
+static void add_column(struct columns *columns, const struct bind_column *of)
 {
-	struct column *column = &columns->items[columns->count++];
-
-	*column = (struct column){.of = *of};
-	if (of->kind == COLUMN_STATE || of->kind == COLUMN_LABEL)
-		columns->by_event = true;
-	else if (of->kind == COLUMN_FIELD)
-		column->sources = arena_array(cursor->arena, cursor->bound->trace->nclasses + 1,
-					      sizeof *column->sources);
+	columns->items[columns->count++] = *of;
+	columns->by_event |= of->kind == COLUMN_STATE || of->kind == COLUMN_LABEL;
 }
 
 /* Pushes the columns that the table at 2 asks for; "t" is always the first. */
@@ -76,13 +57,13 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 	columns = lua_newuserdatauv(L, sizeof *columns + (count + 1) * sizeof *columns->items, 0);
 	*columns = (struct columns){.size = size,
 				    .by_event = cursor->backward || bind_cursor_reads_state(cursor)};
-	add_column(columns, cursor, &column);
+	add_column(columns, &column);
 	for (size_t i = 1; i <= count; i++) {
 		if (lua_rawgeti(L, -2, (lua_Integer)i) != LUA_TSTRING)
 			luaL_error(L, "fields: a list of names is expected");
 		if (strcmp(lua_tostring(L, -1), "t") != 0) {
 			bind_column_parse(L, cursor, lua_tostring(L, -1), &column);
-			add_column(columns, cursor, &column);
+			add_column(columns, &column);
 		}
 		lua_pop(L, 1);
 	}
@@ -123,25 +104,6 @@ static void push_same(lua_State *L, int table, uint32_t count, lua_Integer to)
 	lua_pop(L, 1);
 }
 
-static const struct source *source_of(struct bind_cursor *cursor, const struct column *column,
-				      uint32_t class_index)
-{
-	const struct event_class *class = cursor->bound->trace->classes[class_index];
-	struct source *source = &column->sources[class_index];
-
-	if (source->kind != SOURCE_NEW)
-		return source;
-	source->name = bind_cursor_name(cursor, class, column->of.scopes, column->of.name);
-	source->kind = source->name->direct ? SOURCE_VALUE : SOURCE_ABSENT;
-	const struct field_path *path = &source->name->path;
-	if (source->kind == SOURCE_ABSENT || path->scope == SCOPE_PACKET_CONTEXT ||
-	    path->class->kind != FIELD_INT || path->class->form == FORM_BOOL)
-		return source;
-	source->kind = SOURCE_INTEGER;
-	run_field_init(&source->field, class, path);
-	return source;
-}
-
 /* Entries [first, first + count) of a run, of one class. */
 struct stretch {
 	const struct run *run;
@@ -150,7 +112,7 @@ struct stretch {
 
 /* One by one, decoded; raises what is wrong with an event. */
 static void push_values(lua_State *L, int table, struct bind_cursor *cursor,
-			const struct source *source, const struct stretch *of, lua_Integer to)
+			const struct bind_name *place, const struct stretch *of, lua_Integer to)
 {
 	struct fields fields;
 	struct field field;
@@ -159,22 +121,22 @@ static void push_values(lua_State *L, int table, struct bind_cursor *cursor,
 	for (uint32_t i = 0; i < of->count; i++) {
 		if (!run_fields(of->run, of->first + i, &fields, &err))
 			bind_raise(L, &err);
-		fields_at(&fields, &source->name->path, &field);
+		fields_at(&fields, &place->path, &field);
 		bind_push_field(L, &field, &cursor->scratch);
 		lua_rawseti(L, table, to + i);
 	}
 }
 
 static void push_integers(lua_State *L, int table, struct bind_cursor *cursor,
-			  const struct source *source, const struct stretch *of, lua_Integer to)
+			  const struct bind_name *place, const struct stretch *of, lua_Integer to)
 {
 	uint16_t entries[BATCH_MAX], bad[BATCH_MAX];
 	uint64_t values[BATCH_MAX];
 
 	for (uint32_t i = 0; i < of->count; i++)
 		entries[i] = (uint16_t)(of->first + i);
-	if (run_column(of->run, &source->field, entries, of->count, values, bad)) {
-		push_values(L, table, cursor, source, of, to);
+	if (run_column(of->run, &place->column, entries, of->count, values, bad)) {
+		push_values(L, table, cursor, place, of, to);
 		return;
 	}
 	for (uint32_t i = 0; i < of->count; i++) {
@@ -185,23 +147,25 @@ static void push_integers(lua_State *L, int table, struct bind_cursor *cursor,
 
 /* Stretches of one class after the other. */
 static void push_fields(lua_State *L, int table, struct bind_cursor *cursor,
-			const struct column *column, const struct run *run, lua_Integer to)
+			const struct bind_column *column, const struct run *run, lua_Integer to)
 {
+	struct event_class *const *all = cursor->bound->trace->classes;
 	const uint32_t *classes = run->batch->class_index;
 	uint32_t end = run->first + run->count;
 	struct stretch of = {run, run->first, 0};
 
 	for (; of.first < end; to += of.count, of.first += of.count) {
-		const struct source *source = source_of(cursor, column, classes[of.first]);
+		const struct bind_name *place =
+			bind_column_place(cursor, column, all[classes[of.first]]);
 
 		of.count = 1;
 		while (of.first + of.count < end &&
 		       classes[of.first + of.count] == classes[of.first])
 			of.count++;
-		if (source->kind == SOURCE_INTEGER) {
-			push_integers(L, table, cursor, source, &of, to);
-		} else if (source->kind == SOURCE_VALUE) {
-			push_values(L, table, cursor, source, &of, to);
+		if (place->integer) {
+			push_integers(L, table, cursor, place, &of, to);
+		} else if (place->direct) {
+			push_values(L, table, cursor, place, &of, to);
 		} else {
 			lua_pushboolean(L, false);
 			push_same(L, table, of.count, to);
@@ -210,9 +174,9 @@ static void push_fields(lua_State *L, int table, struct bind_cursor *cursor,
 }
 
 static void push_column(lua_State *L, int table, struct bind_cursor *cursor,
-			const struct column *column, const struct run *run, lua_Integer to)
+			const struct bind_column *column, const struct run *run, lua_Integer to)
 {
-	switch (column->of.kind) {
+	switch (column->kind) {
 	case COLUMN_T:
 		push_times(L, table, run, to);
 		return;
@@ -242,7 +206,7 @@ static void push_event(lua_State *L, struct bind_cursor *cursor, const struct co
 		       lua_Integer to)
 {
 	for (size_t c = 0; c < columns->count; c++) {
-		if (!bind_column_push(L, cursor, &columns->items[c].of)) {
+		if (!bind_column_push(L, cursor, &columns->items[c])) {
 			lua_pop(L, 1);
 			lua_pushboolean(L, false); /* since nil ends a list */
 		}
@@ -296,7 +260,7 @@ static int batch_step(lua_State *L)
 		return 1;
 	}
 	for (size_t c = columns->count; c-- > 0;)
-		lua_setfield(L, 1, columns->items[c].of.key);
+		lua_setfield(L, 1, columns->items[c].key);
 	lua_pushinteger(L, n);
 	lua_setfield(L, 1, "n");
 	return 1;

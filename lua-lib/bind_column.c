@@ -67,12 +67,7 @@ static inline const struct bind_name *place_of(struct bind_cursor *cursor,
 {
 	const struct event_class *class = cursor->event.class;
 
-	if (!class)
-		return NULL;
-	const struct bind_name **place = &column->places[class->index];
-	if (!*place)
-		*place = bind_cursor_name(cursor, class, column->scopes, column->name);
-	return *place;
+	return class ? bind_column_place(cursor, column, class) : NULL;
 }
 
 static struct value integer(int64_t number)

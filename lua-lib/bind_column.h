@@ -29,6 +29,17 @@ struct bind_column {
  */
 void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *text,
 		       struct bind_column *out);
+/* Where events of a class have the field that the column is; found once. */
+static inline const struct bind_name *bind_column_place(struct bind_cursor *cursor,
+							const struct bind_column *column,
+							const struct event_class *class)
+{
+	const struct bind_name **place = &column->places[class->index];
+
+	if (!*place)
+		*place = bind_cursor_name(cursor, class, column->scopes, column->name);
+	return *place;
+}
 /* Pushes the current event's value, or nil; false: it has none. */
 bool bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column);
 /* The current event's value, unknown where it has none; texts live until the next call. */

@@ -50,6 +50,7 @@ void bind_trace_register(lua_State *L);
 void bind_event_register(lua_State *L);
 void bind_drawing_register(lua_State *L); /* into the table on top: `yore` */
 void bind_segments_register(lua_State *L);
+void bind_resample_register(lua_State *L); /* into the table on top: `yore` */
 void bind_state_methods(lua_State *L); /* into the table on top: the trace's methods */
 void bind_event_methods(lua_State *L);
 void bind_batch_methods(lua_State *L);

@@ -393,6 +393,22 @@ static int segments_append_method(lua_State *L)
 	return 1;
 }
 
+/*
+ * segments:between(values): what lies between two segments of such values, a value, a list or a
+ * function, of one key. They are in order of (key, begin), as those of a path are.
+ */
+static int segments_between_method(lua_State *L)
+{
+	const struct segments *segments = bind_check_segments(L, 1);
+	const uint8_t *outer;
+
+	luaL_checkany(L, 2);
+	lua_settop(L, 2);
+	outer = push_atoms(L, segments, COLUMN_VALUE, 2);
+	segments_between(segments, outer, bind_push_segments(L));
+	return 1;
+}
+
 /* A column of the join at the end of the list; `name` and what stands at `i` are kept by the
  * caller. */
 static void add_join(lua_State *L, const struct segments *segments, const struct segments *other,
@@ -618,6 +634,7 @@ void bind_segments_register(lua_State *L)
 					{"sorted", segments_sorted_rows},
 					{"select", segments_select_method},
 					{"append", segments_append_method},
+					{"between", segments_between_method},
 					{"join", segments_join_method},
 					{"rekey", segments_rekey_method},
 					{"find", segments_find_method},

@@ -131,7 +131,8 @@ static bool open_all(lua_State *L, struct bind_trace *bound, const char *path, i
 /* yore.open(path [, {no_index=, index_dir=, input=, key_file=, rules=}]) */
 static int yore_open(lua_State *L)
 {
-	static const char *const known[] = {"no_index", "index_dir", "input", "rules", NULL};
+	static const char *const known[] = {"no_index", "index_dir", "input",
+					    "key_file", "rules",     NULL};
 	const char *path = luaL_checkstring(L, 1);
 	int options = lua_isnoneornil(L, 2) ? 0 : 2;
 	struct bind_trace *bound;

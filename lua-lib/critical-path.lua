@@ -17,6 +17,7 @@
 --   $ yore critical-path fixtures/golden/sched-demo log --tid 10893 --begin 00:35:20.801 --end 00:35:20.8025
 
 local analysis = require("yore.analysis")
+local chain = require("yore.chain")
 local a = analysis.open(arg, {
 	name = "critical-path", verbs = { "sum", "log" }, options = { tid = "text" },
 	columns = { "tid", "comm", "state", "dur", "begin" },
@@ -30,42 +31,14 @@ local states, wakers = trace:segments{ from = a.start, to = a.stop,
 	{ path = "thread[*]/state" }, { path = "thread[*]/waker" } }
 states:join(wakers, { waker = "value" }, { at = "end" })
 
-local rows_of = setmetatable({}, { __index = function(cache, thread)
-	cache[thread] = states:select{ key = thread }:rows()
-	return cache[thread]
-end })
-
--- The stretch of the thread that holds just before t; nil: nothing is known of it.
-local function before(thread, t)
-	local rows = rows_of[thread]
-	local low, high = 1, #rows + 1
-	while low < high do
-		local middle = (low + high) // 2
-		if rows[middle].begin < t then low = middle + 1 else high = middle end
-	end
-	local row = rows[low - 1]
-	return row and row["end"] >= t and row or nil, row
-end
-
-if #rows_of[tid] == 0 then
+if not states:find(tid, a.stop) then
 	a:lack("nothing is known of thread " .. tid .. " in this range")
 end
 
-local path, t, thread = {}, a.stop, tid
-local asleep = { sleeping = true, blocked = true, stopped = true, traced = true, parked = true }
-local visited = 0 -- wake-ups at the same moment
-while t > a.start do
-	local row, earlier = before(thread, t)
-	local from = row and row.begin or math.max(earlier and earlier["end"] or a.start, a.start)
-	local waker = row and asleep[row.value] and row["end"] == t and row.ended and row.waker
-	if waker and waker ~= 0 and waker ~= thread and visited < 100 and before(waker, t) then
-		thread, visited = waker, visited + 1
-	else
-		path[#path + 1] = { begin = from, ["end"] = t, dur = t - from, tid = thread,
-			state = row and row.value or "unknown" }
-		t, visited = from, 0
-	end
-end
+local path = {}
+chain.new(states):path(tid, a.start, a.stop, function(thread, state, from, till)
+	path[#path + 1] = { begin = from, ["end"] = till, dur = till - from, tid = thread, state = state }
+end)
 
 a:name_threads(path, function(row)
 	return row["end"]

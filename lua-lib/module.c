@@ -13,6 +13,7 @@ int luaopen_yore(lua_State *L)
 	bind_segments_register(L);
 	bind_trace_register(L);
 	bind_drawing_register(L);
+	bind_resample_register(L);
 	lua_pushliteral(L, YORE_VERSION);
 	lua_setfield(L, -2, "version");
 	return 1;

@@ -206,6 +206,31 @@ static int save(lua_State *L)
 	return 1;
 }
 
+/* yore.opened(): how the program opened its trace, as options of yore.open() */
+static int opened(lua_State *L)
+{
+	const struct script_opening *opening = &script_of(L)->options.opening;
+
+	lua_newtable(L);
+	lua_pushboolean(L, opening->no_index);
+	lua_setfield(L, -2, "no_index");
+	lua_pushstring(L, opening->index_dir);
+	lua_setfield(L, -2, "index_dir");
+	lua_pushstring(L, opening->input);
+	lua_setfield(L, -2, "input");
+	lua_pushstring(L, opening->key_file);
+	lua_setfield(L, -2, "key_file");
+	if (!opening->nrules)
+		return 1;
+	lua_newtable(L);
+	for (size_t i = 0; i < opening->nrules; i++) {
+		lua_pushstring(L, opening->rules[i]);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	lua_setfield(L, -2, "rules");
+	return 1;
+}
+
 static int prepare(lua_State *L)
 {
 	struct script *script = lua_touserdata(L, 1);
@@ -227,6 +252,8 @@ static int prepare(lua_State *L)
 	} else {
 		script_command_register(L);
 		script_run_register(L);
+		lua_pushcfunction(L, opened);
+		lua_setfield(L, -2, "opened");
 		if (script->options.save) {
 			lua_pushcfunction(L, save);
 			lua_setfield(L, -2, "save");

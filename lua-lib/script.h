@@ -19,6 +19,14 @@
 
 struct script;
 
+/* How the program was told to open traces: what yore.opened() gives. All is borrowed. */
+struct script_opening {
+	bool no_index;
+	const char *index_dir, *input, *key_file; /* NULL: not told */
+	const char *const *rules;
+	size_t nrules;
+};
+
 struct script_options {
 	size_t memory; /* bytes that Lua may hold at once; 0: SCRIPT_MEMORY */
 	/* A signal handler makes it non-zero: then Lua and the questions it asks end with
@@ -31,6 +39,7 @@ struct script_options {
 	void *write_arg;
 	/* yore.save(path, text): a file that replaces what is there when it is whole. NULL: none. */
 	bool (*save)(const char *path, const char *bytes, size_t count, struct error *err);
+	struct script_opening opening;
 	const char
 		*lua_dir; /* where analyses are; NULL: YORE_LUA_DIR, else as installed or near by */
 };

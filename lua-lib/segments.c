@@ -258,6 +258,32 @@ void segments_append(struct segments *segments, const struct segments *other)
 	}
 }
 
+void segments_between(const struct segments *segments, const uint8_t *outer, struct segments *out)
+{
+	bool open = false; /* one of `outer` ended at `begin`, and all since then touch */
+	nstime begin = 0, last = 0;
+	uint32_t key = 0;
+
+	for (size_t i = 0; i < segments->count; i++) {
+		const struct segment *segment = &segments->items[i];
+		const uint32_t *cells = segments_cells(segments, i);
+
+		open = open && cells[COLUMN_KEY] == key && segment->begin == last;
+		last = segment->end;
+		if (!outer[cells[COLUMN_VALUE]])
+			continue;
+		if (open && segment->begin > begin) {
+			struct segment found = {begin, segment->begin, true, true};
+
+			segments_add(out, &found)[COLUMN_KEY] =
+				segments_intern(out, segments_atom(segments, cells[COLUMN_KEY]));
+		}
+		open = segment->ended;
+		begin = segment->end;
+		key = cells[COLUMN_KEY];
+	}
+}
+
 /* ---- joining ---- */
 
 struct stretch { /* the segments of one key */

@@ -90,6 +90,13 @@ void segments_select(const struct segments *segments, const struct segment_limit
 /* Adds those of `other`, which is another collection, by the columns that both have. */
 void segments_append(struct segments *segments, const struct segments *other);
 
+/*
+ * Adds to *out, which was initialised by segments_init(), what lies between two segments of one key
+ * whose values are in `outer` (by atom): from the end of one to the begin of the next, where others
+ * follow each other there without a gap. They must be in order of (key, begin).
+ */
+void segments_between(const struct segments *segments, const uint8_t *outer, struct segments *out);
+
 /* A column that segments_join() makes: `from` of the other collection. */
 struct segment_join {
 	const char *name;

@@ -106,8 +106,12 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 		    struct error *err)
 {
 	struct scripting *scripting = mem_new(sizeof *scripting);
+	const struct options *told = session->options;
 	struct script_options options = {.interrupted = signals_flag(),
-					 .sandbox = session->options->sandbox,
+					 .sandbox = told->sandbox,
+					 .opening = {told->no_index, told->index_dir, told->input,
+						     told->key_file, told->rules.items,
+						     told->rules.count},
 					 .notices = session_notices(session),
 					 .write = write_sink,
 					 .write_arg = sink,

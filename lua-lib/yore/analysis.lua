@@ -34,6 +34,11 @@ local function listed(set)
 	return table.concat(list, ", ")
 end
 
+-- Does the option, without its dashes, stand before a value in every analysis?
+function analysis.takes_value(name)
+	return common[name] == true
+end
+
 local function read_option(self, spec, words, i)
 	local name, value = words[i]:match("^%-%-([%w-]+)=(.*)$")
 	name = name or words[i]:sub(3)
@@ -75,24 +80,30 @@ local function moment(text)
 	return t
 end
 
--- The range [start, stop) that --begin and --end name, else the session's, else all of the trace; the
--- moment after its last event then ends it.
-local function read_range(self)
+-- The range [start, stop) of the global trace from `from` to `till`, texts or times, else all of it; the moment after its
+-- last event then ends it. Also its first and last time.
+function analysis.range(from, till)
 	local first, last = trace:bounds()
 	if not first then
 		error(last, 0)
-	end
-	local start, stop = yore.range()
-	start = self.begin and moment(self.begin) or start or first
-	stop = self["end"] and moment(self["end"]) or stop or last + 1
-	if first > last then
+	elseif first > last then
 		error("this trace has no event with a time", 0)
 	end
-	self.start, self.stop = math.max(start, first), math.min(stop, last + 1)
-	if self.start >= self.stop then
+	local start = from and (math.type(from) and from or moment(from)) or first
+	local stop = till and (math.type(till) and till or moment(till)) or last + 1
+	local low, high = math.max(start, first), math.min(stop, last + 1)
+	if low >= high then
 		error("nothing was recorded from " .. trace:text(start) .. " to " .. trace:text(stop)
 			.. ": the trace goes from " .. trace:text(first) .. " to " .. trace:text(last), 0)
 	end
+	return low, high, first, last
+end
+
+-- The range that --begin and --end name, else the session's, else all of the trace.
+local function read_range(self)
+	local first, last
+	local start, stop = yore.range()
+	self.start, self.stop, first, last = analysis.range(self.begin or start, self["end"] or stop)
 	self.length = self.stop - self.start
 	self.whole = self.start == first and self.stop == last + 1
 end

@@ -18,6 +18,7 @@ end
 for _, name in ipairs{ "groups", "rows", "sorted", "hist", "distinct" } do
 	segments[name] = function() return {} end
 end
+function segments.find() return nil end
 
 -- Of the range and the event classes of `real`, if there is one.
 local function empty_trace(real)

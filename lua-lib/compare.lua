@@ -1,0 +1,382 @@
+-- compare: what differs between two traces, or two ranges of one: by unit of work and by cause
+--
+-- B
+--
+-- TRACE is side A, B the path of the other trace. --range-a FROM..TO and --range-b FROM..TO are ranges of the two, or of
+-- TRACE alone where B is left out; --begin and --end are of both.
+--
+-- --unit SPEC   what is compared (repeatable); without one, request-like spans that both traces have are proposed:
+--     syscall NAME [of THREAD]              a system call
+--     wake-up to sleep [of THREAD]          from where a thread is woken until it sleeps again
+--     EVENT -> EVENT [by COLUMNS]           from one event to another one of the same key; without one, of the thread
+--     PATH = VALUE                          an interval of the rules
+--     --from GLOB --until GLOB --key COLUMNS   as `yore periods` takes it
+-- THREAD is a name, * and ? as in file names.
+--
+-- Threads of the two sides are matched by their names, their parents' names and by their rank of work; units by their order.
+-- Units that only one side has count as unmatched. The time of each matched unit is split by cause along its wake-up
+-- chain. Causes whose difference is not certain (99.9 % over all causes, bootstrapped), or below 3 % of the unit
+-- (--floor PERCENT), are left out.
+--
+-- --fail-if COND   exit status 1 where COND holds for a unit: 'p99(unit) > 1.1 * A', 'mean(unit) > A + 20us',
+--                  'p50(unit) >= 3ms'; mean, p50, p99 and count of side B are compared with those of A
+--
+-- Examples:
+--   $ yore compare fixtures/golden/sched-demo fixtures/golden/sched-demo
+--   $ yore compare fixtures/golden/sched-demo --range-a 00:35:20.799..00:35:20.804 --range-b 00:35:20.804..00:35:20.809 --unit 'wake-up to sleep of demo-*'
+
+local analysis = require("yore.analysis")
+local causes = require("yore.causes")
+local differ = require("yore.differ")
+local json = require("yore.json")
+local units = require("yore.units")
+
+local left_out = 0.001 -- the chance of a wrong cause, over all of them
+local most_proposed = 8
+local options = { unit = "list", ["range-a"] = "text", ["range-b"] = "text", ["fail-if"] = "list", floor = "text" }
+
+-- ---- the command line ----
+
+-- Takes the word out of `arg` that is neither an option nor its value: the path of B.
+local function take_path(words)
+	local rest, path, i = {}, nil, 1
+	while words[i] do
+		local word = words[i]
+		local name = word:match("^%-%-([%w-]+)$")
+		if word:sub(1, 2) ~= "--" and not path then
+			path = word
+		else
+			rest[#rest + 1] = word
+		end
+		if name and words[i + 1] and (options[name] or analysis.takes_value(name)) then
+			rest[#rest + 1] = words[i + 1]
+			i = i + 1
+		end
+		i = i + 1
+	end
+	return path, rest
+end
+
+local path_of_b, words = take_path(arg)
+local a = analysis.open(words, { name = "compare", options = options })
+a.tables = true
+local floor = tonumber(a.floor or 3)
+if not floor or floor < 0 then
+	error("--floor: '" .. a.floor .. "' is not a percentage", 0)
+end
+
+local units_of_time = { ns = 1, us = 1000, ms = 1000000, s = 1000000000 }
+
+-- The right side of a condition as a function of A's number.
+local function read_limit(text)
+	local factor = text == "A" and 1 or tonumber(text:match("^(%S+)%s*%*%s*A$") or text:match("^A%s*%*%s*(%S+)$"))
+	if factor then
+		return function(own) return own * factor end
+	end
+	local base, number, unit = text:match("^(A?)%s*%+?%s*([%d.]+)%s*(%a*)$")
+	local time = tonumber(number)
+	if not time or not (unit == "" or units_of_time[unit]) then
+		return
+	end
+	time = time * (units_of_time[unit] or 1)
+	return function(own) return (base == "A" and own or 0) + time end, base == ""
+end
+
+local compared = {
+	[">"] = function(x, y) return x > y end, [">="] = function(x, y) return x >= y end,
+	["<"] = function(x, y) return x < y end, ["<="] = function(x, y) return x <= y end,
+}
+
+local function read_condition(text)
+	local what, sign, right = text:match("^%s*(%w+)%(unit%)%s*([<>]=?)%s*(.-)%s*$")
+	local limit, alone
+	if right then
+		limit, alone = read_limit(right)
+	end
+	local known = { mean = true, p50 = true, p99 = true, count = true }
+	if not limit or not known[what] then
+		error("--fail-if: '" .. text .. "': mean, p50, p99 or count of (unit), one of > >= < <=, and what it is compared with "
+			.. "is expected: 'p99(unit) > 1.1 * A'", 0)
+	end
+	return { text = text, what = what, limit = limit, alone = alone, holds = compared[sign] }
+end
+
+local conditions = {}
+for i, text in ipairs(a["fail-if"] or {}) do
+	conditions[i] = read_condition(text)
+end
+
+local named = {}
+for i, spec in ipairs(a.unit or {}) do
+	named[i] = units.parse(spec)
+end
+
+-- ---- the two sides ----
+
+local function range_of(text, option, from, till)
+	if not text then
+		return from, till
+	end
+	local low, high = text:match("^(.-)%.%.(.*)$")
+	if not low then
+		error("--" .. option .. ": FROM..TO is expected, not '" .. text .. "'", 0)
+	end
+	return low ~= "" and low or nil, high ~= "" and high or nil
+end
+
+local function open_b()
+	if not path_of_b then
+		if not (a["range-a"] and a["range-b"]) then
+			a:lack("B is missing: yore compare A B, or --range-a FROM..TO and --range-b FROM..TO of one trace")
+		end
+		return trace
+	end
+	local opened, why = yore.open(path_of_b, yore.opened())
+	if not opened then
+		error(why, 0)
+	end
+	return opened
+end
+
+-- What a side has, read from its trace; the global trace is the one that is asked.
+local function read_side(opened, option, from, till)
+	trace = opened
+	local side = { trace = opened, spec = a.spec, tell_pairs = function() end, path = opened:info().path }
+	side.start, side.stop = analysis.range(range_of(a[option], option, from, till))
+	side.data = causes.read(side.start, side.stop)
+	for _ in trace:events{ from = side.start, to = side.stop, losses = "only" } do
+		side.losses = true
+		break
+	end
+	return side
+end
+
+local trace_a = trace
+local trace_b = open_b()
+local sides = { a = read_side(trace_a, "range-a", a.begin, a["end"]), b = read_side(trace_b, "range-b", a.begin, a["end"]) }
+
+-- Calls visit(name of the side, side) with its trace as the global one; A's is it again afterwards.
+local function each_side(visit)
+	for _, name in ipairs{ "a", "b" } do
+		trace = sides[name].trace
+		visit(name, sides[name])
+	end
+	trace = trace_a
+end
+
+if #named == 0 then
+	local found = {}
+	each_side(function(name, side)
+		found[name] = units.candidates(side)
+	end)
+	named = units.propose(found.a, found.b, most_proposed)
+	if #named == 0 then
+		a:lack("neither trace has system calls, wake-ups or events that nest: name what is to be compared with --unit "
+			.. "'EVENT -> EVENT by COLUMN'")
+	end
+end
+
+-- ---- units ----
+
+-- Where threads have one name, their parents' names.
+local function name_parents(side, groups)
+	local seen, parents = {}, nil
+	for _, group in ipairs(groups) do
+		seen[group.name] = (seen[group.name] or 0) + 1
+	end
+	for _, group in ipairs(groups) do
+		if seen[group.name] > 1 and group.tid then
+			parents = parents or trace:segments{ path = "thread[*]/parent", optional = true, from = side.start, to = side.stop }
+			local told = parents:find(group.tid, side.stop)
+			group.parent = told and side.data:name(told.value, side.stop)
+		end
+	end
+end
+
+-- The matched units of both sides, split by cause.
+local function split_all(found, matched)
+	local list = {}
+	each_side(function(name, side)
+		local n = 0
+		differ.each(matched, function(pair, i)
+			n = n + 1
+			list[n] = list[n] or {}
+			local unit = pair[name].nth(i)
+			list[n][name] = side.data:split(unit)
+		end)
+	end)
+	differ.settle(list)
+	return list
+end
+
+local function compare_unit(unit)
+	each_side(function(name, side)
+		unit[name] = units.find(side, unit)
+		name_parents(side, unit[name].groups)
+	end)
+	local matched = differ.match(unit.a.groups, unit.b.groups)
+	unit.matched = 0
+	for _, pair in ipairs(matched) do
+		unit.matched = unit.matched + pair.count
+	end
+	unit.list = split_all(unit, matched)
+	each_side(function(name)
+		unit[name].unmatched = unit[name].count - unit.matched
+		unit[name].groups = nil
+	end)
+end
+
+local decided = 0
+for _, unit in ipairs(named) do
+	compare_unit(unit)
+	decided = decided + differ.causes(unit.list)
+end
+
+-- ---- causes ----
+
+local found = {}
+for _, unit in ipairs(named) do
+	local longest = math.max(unit.a.mean or 0, unit.b.mean or 0)
+	for _, cause in ipairs(differ.differences(unit.list, left_out / math.max(decided, 1), longest * floor / 100)) do
+		cause.unit, cause.size = unit.unit, math.abs(cause.difference)
+		found[#found + 1] = cause
+	end
+end
+table.sort(found, analysis.order("-size", "unit", "cause", "who"))
+
+-- ---- output ----
+
+local function rounded(x)
+	return x and math.floor(x + 0.5)
+end
+
+local function times_json(list)
+	local out = {}
+	for i, t in ipairs(list) do
+		out[i] = tostring(t)
+	end
+	return json.list(out)
+end
+
+local function side_json(side)
+	return json.object{ { "path", json.value(side.path) }, { "begin", json.value(side.start) },
+		{ "end", json.value(side.stop) } }
+end
+
+local function numbers_json(numbers)
+	local members = {}
+	for i, key in ipairs{ "count", "unmatched", "unknown", "mean", "p50", "p99" } do
+		members[i] = { key, json.value(rounded(numbers[key])) }
+	end
+	return json.object(members)
+end
+
+local function print_json()
+	local all_units, all_causes = {}, {}
+	for i, unit in ipairs(named) do
+		all_units[i] = json.object{ { "unit", json.text(unit.unit) }, { "proposed", json.value(unit.proposed or false) },
+			{ "a", numbers_json(unit.a) }, { "b", numbers_json(unit.b) }, { "matched", json.value(unit.matched) } }
+	end
+	for i = 1, math.min(#found, a.limit or #found) do
+		local cause = found[i]
+		local members = { { "unit", json.text(cause.unit) }, { "cause", json.text(cause.cause) },
+			{ "who", json.value(cause.who) } }
+		for _, key in ipairs{ "difference", "low", "high", "a", "b" } do
+			members[#members + 1] = { key, json.value(rounded(cause[key])) }
+		end
+		members[#members + 1] = { "moments", json.object{ { "a", times_json(cause.moments.a) },
+			{ "b", times_json(cause.moments.b) } } }
+		all_causes[i] = json.object(members)
+	end
+	print(json.object{ { "a", side_json(sides.a) }, { "b", side_json(sides.b) }, { "units", json.list(all_units) },
+		{ "causes", json.list(all_causes) } })
+end
+
+local function time_cell(side, t)
+	return t and (a.format == "table" or a.format == "bars") and side.trace:text(t) or t
+end
+
+local function print_units()
+	local rows = {}
+	for i, unit in ipairs(named) do
+		local row = { unit = unit.unit, matched = unit.matched }
+		for _, name in ipairs{ "a", "b" } do
+			for key, value in pairs(unit[name]) do
+				row[key .. "_" .. name] = value
+			end
+		end
+		rows[i] = row
+	end
+	local columns = { { key = "unit", head = "unit" }, { key = "matched", head = "matched", kind = "count" } }
+	for _, name in ipairs{ "a", "b" } do
+		local mark = " " .. name:upper()
+		for _, column in ipairs{ { "count", "count", "in" .. mark }, { "unmatched", "count", "only" .. mark },
+			{ "unknown", "count", "unknown" .. mark }, { "mean", "span", "mean" .. mark }, { "p50", "span", "p50" .. mark },
+			{ "p99", "span", "p99" .. mark } } do
+			columns[#columns + 1] = { key = column[1] .. "_" .. name, kind = column[2], head = column[3] }
+		end
+	end
+	local limit = a.limit
+	a.limit = nil
+	a:table("units", columns, rows)
+	a.limit = limit
+end
+
+local function print_causes()
+	local rows = {}
+	for i, cause in ipairs(found) do
+		rows[i] = { unit = cause.unit, cause = cause.cause, who = cause.who, difference = cause.difference,
+			low = cause.low, high = cause.high, a = cause.a, b = cause.b,
+			at_a = time_cell(sides.a, cause.moments.a[1]), at_b = time_cell(sides.b, cause.moments.b[1]) }
+	end
+	a.limit = a.limit or 10
+	a:table("what differs, per unit", { { key = "cause", head = "cause" }, { key = "who", head = "who" },
+		{ key = "difference", head = "B - A", kind = "span", bar = true }, { key = "low", head = "at least", kind = "span" },
+		{ key = "high", head = "at most", kind = "span" }, { key = "a", head = "A", kind = "span" },
+		{ key = "b", head = "B", kind = "span" }, { key = "at_a", head = "look at A" }, { key = "at_b", head = "look at B" },
+		{ key = "unit", head = "unit" } }, rows)
+end
+
+-- Why there is no cause.
+local function say_nothing()
+	local few, least = 0, differ.fewest
+	for _, unit in ipairs(named) do
+		few = few + (unit.matched < least and 1 or 0)
+	end
+	a:line(decided .. " causes were compared; no difference is certain and above " .. (a.floor or "3") .. " % of a unit"
+		.. (few > 0 and string.format("; of %d of %d units fewer than %d are matched, which decides nothing", few, #named, least)
+			or ""))
+end
+
+local function failed()
+	local status
+	for _, condition in ipairs(conditions) do
+		for _, unit in ipairs(named) do
+			local own, other = unit.a[condition.what], unit.b[condition.what]
+			if not other or not own and not condition.alone then
+				error("--fail-if: " .. (other and "A" or "B") .. " has no whole '" .. unit.unit .. "'", 0)
+			end
+			if condition.holds(other, condition.limit(own or 0)) then
+				status = 1
+				yore.note("compare: " .. condition.text .. " holds for '" .. unit.unit .. "'")
+			end
+		end
+	end
+	return status
+end
+
+if a.format == "json" then
+	print_json()
+else
+	for _, name in ipairs{ "a", "b" } do
+		local side = sides[name]
+		a:line(name:upper() .. ": " .. side.path .. ", " .. side.trace:text(side.start) .. " to "
+			.. side.trace:text(side.stop) .. ", " .. yore.span(side.stop - side.start))
+	end
+	print_units()
+	print_causes()
+	if #found == 0 then
+		say_nothing()
+	end
+end
+return failed()

@@ -1,0 +1,309 @@
+-- causes: where the time of a thread went, by cause and by who is behind it
+--
+--     running    it computed                      frequency  what a slower CPU made of it (who: the CPU and its frequency)
+--     ready      it waited for a CPU (who: the thread that ran there)
+--     lock       it waited for a lock (who: the thread that held it)
+--     wait       it waited for another thread (who: that thread)
+--     io         it waited for a block device (who: the device)
+--     interrupt  handlers ran in its place (who: the interrupt)
+--     migration  what changes of CPU cost        sleep  it waited for its own timer
+--     blocked    it waited, the trace does not tell for what        unknown  the trace does not tell what it did
+--
+-- A sleep that another thread ended is explained by what that thread did meanwhile (yore.chain). All parts together are the
+-- time that was asked for.
+
+local analysis = require("yore.analysis")
+local chain = require("yore.chain")
+local kernel = require("yore.kernel")
+
+local causes = {}
+local methods = {}
+methods.__index = methods
+
+-- System calls that sleep until a time, and those that may.
+local timed = { nanosleep = true, clock_nanosleep = true }
+local may_time_out = { poll = true, ppoll = true, select = true, pselect6 = true, epoll_wait = true, epoll_pwait = true,
+	epoll_pwait2 = true, rt_sigtimedwait = true, futex = true, futex_wait = true, semtimedop = true }
+local futexes = { futex = true, futex_wait = true, futex_waitv = true }
+local wait_after_io = 50000 -- ns: at most so much later the thread is woken whose request is complete
+
+-- ---- what is read of a trace ----
+
+local function pairs_of(self, begin, finish, key, fields)
+	local enter, leave = analysis.present(begin), analysis.present(finish)
+	if #enter > 0 and #leave > 0 then
+		return trace:segments{ begin = enter, finish = leave, key = key, fields = fields, from = self.start,
+			to = self.stop }
+	end
+end
+
+local function disk_name(dev)
+	return math.type(dev) and string.format("%d:%d", dev >> 20, dev & 0xfffff) or tostring(dev)
+end
+
+-- Completed requests of block devices by the time of their end, {ends =, begins =, devs =}.
+local function read_requests(self)
+	local found = pairs_of(self, { "block_rq_issue" }, { "block_rq_complete" }, "dev + sector", { dev = "begin dev" })
+	if not found then
+		return
+	end
+	local ends, begins, devs = {}, {}, {}
+	for i, row in ipairs(found:sorted("end")) do
+		ends[i], begins[i], devs[i] = row["end"], row.begin, disk_name(row.dev)
+	end
+	return { ends = ends, begins = begins, devs = devs }
+end
+
+-- What the global trace tells of its threads from `start` to `stop`.
+function causes.read(start, stop)
+	local self = setmetatable({ start = start, stop = stop, labels = {}, irq_names = {} }, methods)
+	local function optional(path)
+		return { path = path, optional = true }
+	end
+	self.states, self.wakers, self.on_cpu, self.calls, self.names, self.irqs, self.softirqs, self.frequencies =
+		trace:segments{ from = start, to = stop, optional("thread[*]/state"), optional("thread[*]/waker"),
+			optional("cpu[*]/thread"), optional("thread[*]/syscall"), optional("thread[*]/name"),
+			optional("cpu[*]/irq"), optional("cpu[*]/softirq"), optional("cpu[*]/frequency") }
+	self.states:join(self.wakers, { waker = "value" }, { at = "end" })
+	self.states:join(self.calls, { syscall = "value" })
+	self.wakers = nil
+	self.runs = self.on_cpu:rekey()
+	self.chain = chain.new(self.states)
+	self.requests = read_requests(self)
+	self.contentions = pairs_of(self, { "contention_begin" }, { "contention_end" }, kernel.thread)
+	if self.contentions then
+		self.contentions = self.contentions:rekey():rekey()
+	end
+	self.has_frequency = #self.frequencies > 0
+	return self
+end
+
+function methods:name(tid, t)
+	local row = self.names:find(tid, t) or self.names:find(tid, self.stop)
+	return row and row.value or tid == 0 and "swapper" or "thread " .. tostring(tid)
+end
+
+-- ---- interrupts, CPUs ----
+
+local function irq_label(self, kind, number)
+	local key = kind .. number
+	local label = self.irq_names[key]
+	if not label then
+		local name = trace:at(self.stop - 1, kind .. "[" .. number .. "]/name")
+		label = kind == "softirq" and "softirq " .. (name and name:upper() or number)
+			or "irq " .. number .. (name and " " .. name or "")
+		self.irq_names[key] = label
+	end
+	return label
+end
+
+-- Calls visit(row, begin, end) with what `segments` have for the key in [begin, stop), the last first.
+local function overlaps(segments, key, begin, stop, visit)
+	local t = stop
+	while t > begin do
+		local row = segments:find(key, t - 1)
+		if not row then
+			return
+		end
+		if row["end"] > begin then
+			visit(row, math.max(row.begin, begin), math.min(row["end"], t))
+		end
+		t = row.begin
+	end
+end
+
+-- The interrupt that the CPU handled at t: its label; nil: none that was recorded.
+local function handled(self, cpu, t)
+	for _, kind in ipairs{ "irq", "softirq" } do
+		local row = self[kind .. "s"]:find(cpu, t)
+		if row and row["end"] >= t then
+			return irq_label(self, kind, row.value)
+		end
+	end
+end
+
+-- The CPU on which the thread ran at t or last before it.
+local function cpu_at(self, tid, t)
+	local row = self.runs:find(tid, t)
+	return row and row.value
+end
+
+-- ---- one piece of time ----
+
+local function add(unit, cause, who, begin, stop)
+	if stop <= begin then
+		return
+	end
+	local key = cause .. "\0" .. (who or "")
+	local part = unit.parts[key]
+	if not part then
+		part = { cause = cause, who = who, time = 0, longest = 0 }
+		unit.parts[key] = part
+	end
+	part.time = part.time + (stop - begin)
+	if stop - begin > part.longest then
+		part.longest, part.at = stop - begin, begin
+	end
+end
+
+-- Interrupts in [begin, stop) of the CPU become their own; returns how much they took. An interrupt within a softirq
+-- counts alone.
+local function add_interrupts(self, unit, cpu, begin, stop)
+	local taken = 0
+	overlaps(self.irqs, cpu, begin, stop, function(row, from, till)
+		add(unit, "interrupt", irq_label(self, "irq", row.value), from, till)
+		taken = taken + (till - from)
+	end)
+	overlaps(self.softirqs, cpu, begin, stop, function(row, from, till)
+		local label, at = irq_label(self, "softirq", row.value), till
+		overlaps(self.irqs, cpu, from, till, function(_, inner, outer)
+			add(unit, "interrupt", label, outer, at)
+			taken, at = taken + (at - outer), inner
+		end)
+		add(unit, "interrupt", label, from, at)
+		taken = taken + (at - from)
+	end)
+	return taken
+end
+
+-- The unit's own cycles, as far as the frequency of its CPU was recorded.
+local function add_cycles(self, unit, cpu, begin, stop)
+	overlaps(self.frequencies, cpu, begin, stop, function(row, from, till)
+		if row.value > 0 then
+			unit.cycles = unit.cycles + (till - from) * row.value
+			unit.clocked = unit.clocked + (till - from)
+			local label = string.format("CPU %d at %d kHz", cpu, row.value)
+			unit.clocks[label] = (unit.clocks[label] or 0) + (till - from)
+		end
+	end)
+end
+
+local function add_running(self, unit, thread, begin, stop, waiting)
+	local left = stop
+	overlaps(self.runs, thread, begin, stop, function(run, from, till)
+		add(unit, waiting and waiting.cause or "running", waiting and waiting.who, till, left)
+		left = from
+		local cpu = run.value
+		local taken = add_interrupts(self, unit, cpu, from, till)
+		if waiting then
+			add(unit, waiting.cause, waiting.who, from, till - taken)
+			return
+		end
+		add(unit, "running", nil, from, till - taken)
+		if self.has_frequency then
+			add_cycles(self, unit, cpu, from, till)
+		end
+		local last = run.begin >= unit.begin and self.runs:find(thread, run.begin - 1)
+		if last and last.value ~= cpu then
+			unit.moves = unit.moves + 1
+			unit.moved = unit.moved + (till - from - taken)
+			unit.move_at = from
+			unit.move = string.format("CPU %d -> CPU %d", last.value, cpu)
+		end
+	end)
+	add(unit, waiting and waiting.cause or "running", waiting and waiting.who, begin, left)
+end
+
+-- The thread could run from begin to stop and did not: who had the CPU that it then got, else the one it had.
+local function add_ready(self, unit, thread, begin, stop)
+	local cpu, left = cpu_at(self, thread, stop), stop
+	if cpu then
+		overlaps(self.on_cpu, cpu, begin, stop, function(run, from, till)
+			add(unit, "ready", nil, till, left)
+			add(unit, "ready", run.value ~= 0 and run.value ~= thread and self:name(run.value, from) or nil, from, till)
+			left = from
+		end)
+	end
+	add(unit, "ready", nil, begin, left)
+end
+
+-- The device of the last request that was complete when the sleep ended.
+local function device(self, row, t)
+	local requests = self.requests
+	if not requests or row.value ~= "blocked" then
+		return
+	end
+	local low, high = 1, #requests.ends + 1
+	while low < high do
+		local middle = (low + high) // 2
+		if requests.ends[middle] <= t then low = middle + 1 else high = middle end
+	end
+	local i = low - 1
+	if i > 0 and requests.ends[i] > row.begin and requests.ends[i] >= t - wait_after_io then
+		return requests.devs[i]
+	end
+end
+
+local function in_lock(self, thread, row)
+	if futexes[row.syscall] then
+		return true
+	end
+	local wait = self.contentions and self.contentions:find(thread, row.begin)
+	return wait and wait["end"] > row.begin or false
+end
+
+-- The cause of a sleep that no other thread need explain; nil: there is none.
+local function cause_of(self, thread, row)
+	local stop = row["end"]
+	if not chain.asleep[row.value] then
+		return
+	end
+	if timed[row.syscall] then
+		return "sleep"
+	end
+	if not row.ended or in_lock(self, thread, row) then
+		return
+	end
+	local disk = device(self, row, stop)
+	if disk then
+		return "io", disk
+	end
+	local waker = row.waker
+	local cpu = waker and waker ~= 0 and cpu_at(self, waker, stop)
+	local interrupt = cpu and handled(self, cpu, stop)
+	if interrupt == "softirq TIMER" or interrupt == "softirq HRTIMER" then
+		interrupt = nil
+	elseif interrupt then
+		return "blocked", interrupt
+	elseif waker ~= 0 then
+		return
+	end
+	if may_time_out[row.syscall] then
+		return "sleep"
+	end
+	return "blocked"
+end
+
+-- ---- a unit ----
+
+-- Splits the time of a thread: unit.parts by cause and who, {cause =, who =, time =, longest =, at =}; unit.cycles, .clocked,
+-- .clocks: cycles, time and CPUs of known frequency; unit.moves, .moved: stretches behind a change of CPU, their time.
+function methods:split(unit)
+	unit.parts, unit.cycles, unit.clocked, unit.clocks, unit.moves, unit.moved = {}, 0, 0, {}, 0, 0
+	local function explained(thread, row)
+		return cause_of(self, thread, row) ~= nil
+	end
+	self.chain:split(unit.thread, unit.begin, unit["end"], explained, function(thread, row, begin, stop, sleep)
+		local state = row and row.value
+		local waiting = sleep and { cause = in_lock(self, sleep.thread, sleep.row) and "lock" or "wait",
+			who = self:name(thread, begin) }
+		if not state then
+			add(unit, "unknown", nil, begin, stop)
+		elseif state == "running" or state == "exiting" then
+			add_running(self, unit, thread, begin, stop, waiting)
+		elseif state == "ready" then
+			add_ready(self, unit, thread, begin, stop)
+		else
+			local cause, who = cause_of(self, thread, row)
+			if waiting and cause ~= "io" then
+				cause, who = waiting.cause, waiting.who
+			elseif not cause then
+				cause = in_lock(self, thread, row) and "lock" or "blocked"
+			end
+			add(unit, cause, who, begin, stop)
+		end
+	end)
+	return unit
+end
+
+return causes

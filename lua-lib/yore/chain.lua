@@ -1,0 +1,74 @@
+-- chain: the wake-up chain of a thread, from the end of a range back to its begin
+--
+-- While a thread runs or waits for a CPU, it is itself on the chain. Where it sleeps, the chain goes on with the thread
+-- that woke it, at the moment of the wake-up. Where it is not known who did, or an interrupt of an idle CPU did, the
+-- thread's sleep is on the chain.
+
+local chain = {}
+local methods = {}
+methods.__index = methods
+
+chain.asleep = { sleeping = true, blocked = true, stopped = true, traced = true, parked = true }
+
+local most = 100 -- wake-ups one behind the other without any time between them, or one inside the other
+
+-- states: segments of thread[*]/state, with the column `waker` at their end.
+function chain.new(states)
+	return setmetatable({ states = states }, methods)
+end
+
+-- The stretch of the thread that holds just before t; nil: nothing is known of it then. The second
+-- result is the last stretch that began before t.
+function methods:before(thread, t)
+	local row = self.states:find(thread, t - 1)
+	return row and row["end"] >= t and row or nil, row
+end
+
+-- The thread that ended the sleep of `row` at t, whom the chain goes on with; nil: none.
+function methods:waker(thread, row, t)
+	local waker = row and chain.asleep[row.value] and row["end"] == t and row.ended and row.waker
+	return waker and waker ~= 0 and waker ~= thread and self:before(waker, t) and waker or nil
+end
+
+-- Where the stretch begins that ends at t, not before `from`.
+local function begin_of(row, earlier, from)
+	return math.max(row and row.begin or earlier and earlier["end"] or from, from)
+end
+
+-- The chain back from t as one path: it does not return to a thread when its sleep began.
+-- visit(thread, state, begin, end).
+function methods:path(thread, from, t, visit)
+	local visited = 0
+	while t > from do
+		local row, earlier = self:before(thread, t)
+		local waker = visited < most and self:waker(thread, row, t)
+		if waker then
+			thread, visited = waker, visited + 1
+		else
+			local begin = row and row.begin or begin_of(row, earlier, from)
+			visit(thread, row and row.value or "unknown", begin, t)
+			t, visited = begin, 0
+		end
+	end
+end
+
+-- All of the thread's own time in [from, t), back from t: each sleep is explained by the chain of the thread that ended
+-- it, from the sleep's end to its begin. explained(thread, row): the sleep needs none, its cause is known.
+-- visit(thread, row, begin, end, sleep): row is nil where nothing is known, sleep the stretch of the thread that waits for
+-- this one, nil for the thread itself.
+function methods:split(thread, from, t, explained, visit, sleep, depth)
+	depth = depth or 0
+	while t > from do
+		local row, earlier = self:before(thread, t)
+		local begin = begin_of(row, earlier, from)
+		local waker = depth < most and self:waker(thread, row, t)
+		if waker and not explained(thread, row) then
+			self:split(waker, begin, t, explained, visit, { thread = thread, row = row }, depth + 1)
+		else
+			visit(thread, row, begin, t, sleep)
+		end
+		t = begin
+	end
+end
+
+return chain

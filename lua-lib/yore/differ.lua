@@ -1,0 +1,332 @@
+-- differ: units of two sides matched with each other, and by how much each cause differs
+--
+-- A side's units are grouped by thread. Threads are matched by name, those of one name by their parent's name, then by rank
+-- of work; what is left by name without its numbers. The units of two threads are matched in their order.
+
+local differ = {}
+
+local most_units = 4000  -- of one kind whose time is split by cause; of more, an even choice
+local most_blocks = 200  -- of consecutive pairs, which are resampled
+local fewest_blocks = 5
+local rounds, seed = 4000, 19
+
+-- ---- matching ----
+
+local function without_numbers(name)
+	return (name:gsub("%d+", "N"))
+end
+
+-- The groups by a text, each list with the most work first.
+local function listed(groups, text_of)
+	local found, order = {}, {}
+	for _, group in ipairs(groups) do
+		local text = not group.matched and text_of(group)
+		if text then
+			if not found[text] then
+				found[text] = {}
+				order[#order + 1] = text
+			end
+			table.insert(found[text], group)
+		end
+	end
+	for _, list in pairs(found) do
+		table.sort(list, function(x, y)
+			if x.total ~= y.total then
+				return x.total > y.total
+			end
+			return (x.tid or 0) < (y.tid or 0)
+		end)
+	end
+	return found, order
+end
+
+local function match_by(a, b, text_of, pairs_of_groups)
+	local left, order = listed(a, text_of)
+	local right = listed(b, text_of)
+	for _, text in ipairs(order) do
+		for i = 1, math.min(#left[text], right[text] and #right[text] or 0) do
+			local x, y = left[text][i], right[text][i]
+			x.matched, y.matched = true, true
+			pairs_of_groups[#pairs_of_groups + 1] = { a = x, b = y, count = math.min(x.count, y.count) }
+		end
+	end
+end
+
+-- Pairs of groups, {a =, b =, count =}; count is how many units both have.
+function differ.match(a, b)
+	local found = {}
+	match_by(a, b, function(group) return group.parent and group.name .. "\0" .. group.parent end, found)
+	match_by(a, b, function(group) return group.name end, found)
+	match_by(a, b, function(group) return without_numbers(group.name) end, found)
+	return found
+end
+
+-- ---- pairs of units ----
+
+-- Calls visit(pair of groups, i) for matched units, in order, at most `most_units` of them, spread evenly.
+function differ.each(matched, visit)
+	local all = 0
+	for _, pair in ipairs(matched) do
+		all = all + pair.count
+	end
+	local part = math.min(1, most_units / math.max(all, 1))
+	for _, pair in ipairs(matched) do
+		local chosen = math.min(pair.count, math.ceil(pair.count * part))
+		for k = 1, chosen do
+			visit(pair, (2 * k - 1) * pair.count // (2 * chosen) + 1)
+		end
+	end
+	return all
+end
+
+local function part_of(unit, cause, who)
+	local key = cause .. "\0" .. (who or "")
+	local part = unit.parts[key]
+	if not part then
+		part = { cause = cause, who = who, time = 0, longest = 0 }
+		unit.parts[key] = part
+	end
+	return part
+end
+
+local function move(unit, cause, time, at)
+	local running = unit.parts["running\0"]
+	if running then
+		running.time = running.time - time
+		local part = part_of(unit, cause)
+		part.time, part.at = part.time + time, part.at or at or unit.begin
+	end
+end
+
+-- What a lower frequency costs: running time beyond what the same cycles take at the mean frequency of side A.
+local function split_frequency(list)
+	local cycles, clocked = 0, 0
+	for _, pair in ipairs(list) do
+		cycles, clocked = cycles + pair.a.cycles, clocked + pair.a.clocked
+	end
+	if clocked == 0 or cycles == 0 then
+		return
+	end
+	local mean = cycles / clocked
+	for _, pair in ipairs(list) do
+		for _, unit in ipairs{ pair.a, pair.b } do
+			if unit.clocked > 0 then
+				local extra = unit.clocked - unit.cycles / mean
+				move(unit, "frequency", extra)
+			end
+		end
+	end
+end
+
+-- By how much running grows with each change of CPU: among the units of each side where these differ in their changes,
+-- else between the sides (least squares).
+local function cost_of_move(list, by_side)
+	local sides, xx, xy = { {}, {} }, 0, 0
+	for _, pair in ipairs(list) do
+		for s, unit in ipairs{ pair.a, pair.b } do
+			table.insert(sides[by_side and s or 1], unit)
+		end
+	end
+	for _, units in ipairs(sides) do
+		local n, x, y = #units, 0, 0
+		local function running(unit)
+			local part = unit.parts["running\0"]
+			return part and part.time or 0
+		end
+		for _, unit in ipairs(units) do
+			x, y = x + unit.moves, y + running(unit)
+		end
+		for _, unit in ipairs(units) do
+			xx = xx + (unit.moves - x / n) ^ 2
+			xy = xy + (unit.moves - x / n) * (running(unit) - y / n)
+		end
+	end
+	return xx > 0 and xy / xx or 0, xx
+end
+
+local function split_migration(list)
+	local cost, spread = cost_of_move(list, true)
+	if spread < 5 then
+		cost = cost_of_move(list, false)
+	end
+	if cost <= 0 then
+		return
+	end
+	for _, pair in ipairs(list) do
+		for _, unit in ipairs{ pair.a, pair.b } do
+			if unit.moves > 0 then
+				move(unit, "migration", math.min(cost * unit.moves, unit.moved), unit.move_at)
+			end
+		end
+	end
+end
+
+-- Who only one side names becomes its name without numbers where that is what both sides have.
+local function unify_names(list)
+	local seen = { a = {}, b = {} }
+	for _, pair in ipairs(list) do
+		for side, names in pairs(seen) do
+			for _, part in pairs(pair[side].parts) do
+				if part.who then
+					names[part.cause .. "\0" .. part.who] = part
+				end
+			end
+		end
+	end
+	local general = { a = {}, b = {} }
+	for side, names in pairs(seen) do
+		local other = seen[side == "a" and "b" or "a"]
+		for key, part in pairs(names) do
+			if not other[key] and part.cause ~= "interrupt" and part.cause ~= "io" then
+				general[side][part.cause .. "\0" .. without_numbers(part.who)] = true
+			end
+		end
+	end
+	local new = {}
+	for side, names in pairs(seen) do
+		for key, part in pairs(names) do
+			local text = part.cause .. "\0" .. without_numbers(part.who)
+			if general.a[text] and general.b[text] and not seen[side == "a" and "b" or "a"][key] then
+				new[key] = without_numbers(part.who)
+			end
+		end
+	end
+	return new
+end
+
+local function rename(list, new)
+	if not next(new) then
+		return
+	end
+	for _, pair in ipairs(list) do
+		for _, unit in ipairs{ pair.a, pair.b } do
+			local parts = unit.parts
+			unit.parts = {}
+			for key, part in pairs(parts) do
+				local one = part_of(unit, part.cause, new[key] or part.who)
+				one.time = one.time + part.time
+				if part.longest >= one.longest then
+					one.longest, one.at = part.longest, part.at
+				end
+			end
+		end
+	end
+end
+
+-- Prepares pairs of split units, {a =, b =}: what is computed from all of them.
+function differ.settle(list)
+	split_frequency(list)
+	split_migration(list)
+	rename(list, unify_names(list))
+end
+
+-- ---- differences ----
+
+-- Student's quantile for a tail of p with n degrees of freedom (Hill's expansion of the normal one).
+local function quantile(p, n)
+	local t = math.sqrt(-2 * math.log(p))
+	local z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+	return z + (z ^ 3 + z) / (4 * n) + (5 * z ^ 5 + 16 * z ^ 3 + 3 * z) / (96 * n ^ 2)
+		+ (3 * z ^ 7 + 19 * z ^ 5 + 17 * z ^ 3 - 15 * z) / (384 * n ^ 3)
+end
+
+-- Sums of each cause by block of consecutive pairs: {[key] = {cause =, who =, a =, b =, differences of blocks per unit}}.
+local function sums_of(list, blocks)
+	local found, n = {}, #list
+	for i, pair in ipairs(list) do
+		local block = (i - 1) * blocks // n + 1
+		for side, sign in pairs{ a = -1, b = 1 } do
+			for key, part in pairs(pair[side].parts) do
+				local sum = found[key]
+				if not sum then
+					sum = { key = key, cause = part.cause, who = part.who, a = 0, b = 0 }
+					for k = 1, blocks do
+						sum[k] = 0
+					end
+					found[key] = sum
+				end
+				sum[side] = sum[side] + part.time / n
+				sum[block] = sum[block] + sign * part.time * blocks / n
+			end
+		end
+	end
+	return found
+end
+
+-- The pairs in which the cause differs the most, as moments of both sides.
+local function moments_of(list, sum, most)
+	local sign = sum.b >= sum.a and 1 or -1
+	local order = {}
+	for i, pair in ipairs(list) do
+		local a, b = pair.a.parts[sum.key], pair.b.parts[sum.key]
+		order[i] = { pair = pair, by = sign * ((b and b.time or 0) - (a and a.time or 0)), i = i, a = a, b = b }
+	end
+	table.sort(order, function(x, y)
+		if x.by ~= y.by then
+			return x.by > y.by
+		end
+		return x.i < y.i
+	end)
+	local found = { a = {}, b = {} }
+	for k = 1, math.min(most, #order) do
+		found.a[k] = order[k].a and order[k].a.at or order[k].pair.a.begin
+		found.b[k] = order[k].b and order[k].b.at or order[k].pair.b.begin
+	end
+	return found
+end
+
+-- The CPU and frequency on which the slower side computed the longest.
+local function slow_clock(list, side)
+	local sums, best = {}, nil
+	for _, pair in ipairs(list) do
+		for label, time in pairs(pair[side].clocks) do
+			sums[label] = (sums[label] or 0) + time
+		end
+	end
+	for label, time in pairs(sums) do
+		if not best or time > sums[best] or time == sums[best] and label < best then
+			best = label
+		end
+	end
+	return best
+end
+
+-- How many causes there are to decide about, of a list of pairs.
+function differ.causes(list)
+	local found, count = {}, 0
+	for _, pair in ipairs(list) do
+		for _, unit in ipairs{ pair.a, pair.b } do
+			for key in pairs(unit.parts) do
+				count = count + (found[key] and 0 or 1)
+				found[key] = true
+			end
+		end
+	end
+	return count
+end
+
+-- The causes that differ: {cause =, who =, difference =, low =, high =, a =, b =, moments =}. The interval leaves out
+-- `left_out` of the chances; differences below `floor` ns per unit are of no interest.
+function differ.differences(list, left_out, floor)
+	local found, blocks = {}, math.min(most_blocks, #list)
+	if blocks < fewest_blocks then
+		return found
+	end
+	local student = quantile(left_out / 2, blocks - 1)
+	for _, sum in pairs(sums_of(list, blocks)) do
+		local mean, low, high, deviation = yore.resample(sum, left_out, rounds, seed)
+		low, high = math.min(low, mean - student * deviation), math.max(high, mean + student * deviation)
+		if (low > 0 or high < 0) and math.abs(mean) >= floor then
+			sum.difference, sum.low, sum.high = mean, low, high
+			sum.moments = moments_of(list, sum, 3)
+			if sum.cause == "frequency" then
+				sum.who = slow_clock(list, mean > 0 and "b" or "a")
+			end
+			found[#found + 1] = sum
+		end
+	end
+	return found
+end
+
+differ.fewest = fewest_blocks
+return differ

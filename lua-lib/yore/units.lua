@@ -1,0 +1,317 @@
+-- units: the pieces of work of a trace that are compared with those of another one
+--
+--     syscall NAME [of THREAD]                a system call
+--     wake-up to sleep [of THREAD]            from where a thread is woken until it sleeps again
+--     EVENT -> EVENT [by COLUMNS [until COLUMNS]]   two events of one key, the thread's without one
+--     PATH = VALUE                            an interval of the rules: thread[*]/state = "blocked"
+--     --from GLOB --until GLOB --key COLUMNS  as `yore periods` takes it
+--
+-- A unit belongs to the thread of its last event.
+
+local analysis = require("yore.analysis")
+local kernel = require("yore.kernel")
+local where = require("yore.where")
+
+local units = {}
+
+-- ---- reading SPEC ----
+
+local function fail(spec, why)
+	error("--unit: '" .. spec .. "': " .. why .. ": 'yore help compare' lists what a unit is", 0)
+end
+
+local function trimmed(text)
+	return text:match("^%s*(.-)%s*$")
+end
+
+-- The value behind = : an integer, a text in double quotes or as it is.
+local function value_of(text)
+	return math.tointeger(tonumber(text)) or text:match('^"(.*)"$') or text
+end
+
+local function read_period(spec)
+	local unit, list = { kind = "pairs", from = {}, till = {} }, nil
+	local names = { ["--from"] = "from", ["--until"] = "till", ["--key"] = "key", ["--until-key"] = "till_key" }
+	local words = {}
+	for word in spec:gmatch("%S+") do
+		words[#words + 1] = word
+	end
+	local i = 1
+	while words[i] do
+		if words[i] == "--nested" then
+			unit.nested = true
+		else
+			list = names[words[i]] or fail(spec, "there is no '" .. words[i] .. "' in a period")
+			i = i + 1
+			local value = words[i] or fail(spec, words[i - 1] .. " needs a value")
+			while list:find("key") and words[i + 1] and not words[i + 1]:find("^%-%-") do
+				i = i + 1
+				value = value .. " " .. words[i]
+			end
+			if type(unit[list]) == "table" then
+				table.insert(unit[list], value)
+			else
+				unit[list] = value
+			end
+		end
+		i = i + 1
+	end
+	if #unit.from == 0 or #unit.till == 0 then
+		fail(spec, "a period needs --from and --until")
+	end
+	return unit
+end
+
+local function read_pair(spec)
+	local from, rest = spec:match("^(%S+)%s*%->%s*(.+)$")
+	if not from then
+		return
+	end
+	local till, key = rest:match("^(%S+)%s+by%s+(.+)$")
+	local own, other = (key or ""):match("^(.-)%s+until%s+(.+)$")
+	return { kind = "pairs", from = { from }, till = { trimmed(till or rest) }, key = own or key, till_key = other }
+end
+
+local function read_call(spec)
+	local rest = spec:match("^syscall%s+(.+)$")
+	if rest then
+		local name, comm = rest:match("^(%S+)%s+of%s+(.+)$")
+		name = name or rest
+		if name:find("%s") then
+			fail(spec, "a system call has one word for its name")
+		end
+		return { kind = "syscall", name = name, comm = comm }
+	end
+	rest = spec:match("^wake%-up to sleep(.*)$")
+	if rest then
+		return { kind = "activity", comm = rest:match("^%s+of%s+(.+)$") }
+	end
+end
+
+local function read_interval(spec)
+	local path, value = spec:match("^([^=]+)=(.+)$")
+	if path and path:find("/") then
+		return { kind = "interval", path = trimmed(path), value = value_of(trimmed(value)) }
+	end
+end
+
+-- The unit that a text describes; its name is the text.
+function units.parse(spec)
+	spec = trimmed(spec)
+	local unit = spec:find("^%-%-") and read_period(spec) or read_call(spec) or read_pair(spec) or read_interval(spec)
+		or fail(spec, "it is none")
+	unit.unit = spec
+	return unit
+end
+
+-- ---- finding them ----
+
+-- Whole calls, and how many there are whose begin or end is not known.
+local function calls_of(side, unit)
+	if not side.losses then
+		local named = side.data.calls:select{ value = value_of(unit.name) }
+		local found = named:select{ begun = true, ended = true }
+		return found, #named - #found
+	end
+	if not side.pairs_of_calls then
+		local found, column, name_of = kernel.syscalls(side)
+		side.pairs_of_calls = { found = found:rekey():rekey(), column = column, name_of = name_of }
+	end
+	local all = side.pairs_of_calls
+	local found = all.found:select{ [all.column] = function(name)
+		return name ~= nil and all.name_of(name) == unit.name
+	end }
+	return found, math.max(0, #side.data.calls:select{ value = value_of(unit.name) } - #found)
+end
+
+-- From the wake-up of a thread to its next sleep.
+local function activities_of(side)
+	return side.data.states:between(function(state) return state == "sleeping" or state == "blocked" end), 0
+end
+
+local function pairs_of(side, unit)
+	local from, till = analysis.present(unit.from), analysis.present(unit.till)
+	if #from == 0 or #till == 0 then
+		return
+	end
+	local found = trace:segments{ begin = from, finish = till, key = unit.key or kernel.thread, finish_key = unit.till_key,
+		nested = unit.nested, fields = { tid = "end " .. kernel.thread }, from = side.start, to = side.stop }
+	return found, found.lost + found.unbegun + found.unfinished
+end
+
+local function intervals_of(side, unit)
+	local all = trace:segments{ path = unit.path, value = unit.value, from = side.start, to = side.stop }
+	local found = all:select{ begun = true, ended = true }
+	return found, #all - #found
+end
+
+-- The thread of the event at the end of an interval that is of no thread.
+local function thread_at(side, t)
+	for event in trace:events{ from = t, to = t + 1 } do
+		local fields = event.context
+		local run = side.data.on_cpu:find(event.cpu, t)
+		return fields.tid or fields.perf_tid or fields.common_pid or run and run.value
+	end
+end
+
+-- ---- by threads ----
+
+local function add_group(groups, by_tid, side, tid)
+	local group = { tid = tid, name = side.data:name(tid, side.stop), count = 0, total = 0 }
+	by_tid[tid] = group
+	groups[#groups + 1] = group
+	return group
+end
+
+-- Of segments in order of (thread, begin).
+local function group_in_order(side, found)
+	local groups, before = {}, 0
+	for _, row in ipairs(found:groups{ by = { "key" } }) do
+		local group, first = add_group(groups, {}, side, row.key), before
+		group.count, group.total = row.count, row.total
+		before = before + row.count
+		function group.nth(i)
+			local one = found:rows(first + i, first + i)[1]
+			return { thread = group.tid, begin = one.begin, ["end"] = one["end"] }
+		end
+	end
+	return groups
+end
+
+-- Of segments in any order whose thread is in the column `tid`; those without one belong to nobody's group.
+local function group_by_column(side, found)
+	local groups, by_tid, chunk = {}, {}, 4096
+	for first = 1, #found, chunk do
+		for _, row in ipairs(found:rows(first, first + chunk - 1)) do
+			local tid = math.type(row.tid) == "integer" and row.tid or -1
+			local group = by_tid[tid] or add_group(groups, by_tid, side, tid)
+			group.count, group.total = group.count + 1, group.total + row.dur
+			group[group.count] = { begin = row.begin, dur = row.dur }
+		end
+	end
+	for _, group in ipairs(groups) do
+		table.sort(group, analysis.order("begin", "dur"))
+		function group.nth(i)
+			local one = group[i]
+			return { thread = group.tid, begin = one.begin, ["end"] = one.begin + one.dur }
+		end
+	end
+	return groups
+end
+
+-- Of intervals that are of no thread: one group.
+local function group_together(side, unit, found)
+	local group = { name = unit.path, count = #found, total = 0 }
+	local cpu = unit.path:find("^cpu%[[^%]]*%]/")
+	local rows = {}
+	for i, row in ipairs(found:sorted("begin")) do
+		rows[i], group.total = { row.begin, row["end"], row.key }, group.total + row.dur
+	end
+	function group.nth(i)
+		local begin, stop, key = table.unpack(rows[i])
+		local run = cpu and side.data.on_cpu:find(key, stop - 1)
+		return { begin = begin, ["end"] = stop, thread = run and run.value or not cpu and thread_at(side, stop) or nil }
+	end
+	return group.count > 0 and { group } or {}
+end
+
+local function of_thread(side, found, comm)
+	if not comm then
+		return found
+	end
+	local pattern, tids = where.glob(comm), {}
+	for _, tid in ipairs(found:distinct("key")) do
+		if side.data:name(tid, side.stop):find(pattern) then
+			tids[#tids + 1] = tid
+		end
+	end
+	return found:select{ key = tids }
+end
+
+-- The units of the global trace: {groups =, count =, unknown =, mean =, p50 =, p99 =}; a group is the units of a thread,
+-- {tid =, name =, count =, total =, nth = function(i)}, which gives {thread =, begin =, end =}.
+function units.find(side, unit)
+	local found, unknown, groups
+	if unit.kind == "syscall" or unit.kind == "activity" then
+		found, unknown = (unit.kind == "syscall" and calls_of or activities_of)(side, unit)
+		found = of_thread(side, found, unit.comm)
+		groups = group_in_order(side, found)
+	elseif unit.kind == "pairs" then
+		found, unknown = pairs_of(side, unit)
+		groups = found and group_by_column(side, found) or {}
+	else
+		found, unknown = intervals_of(side, unit)
+		groups = unit.path:find("^thread%[[^%]]*%]/") and group_in_order(side, found)
+			or group_together(side, unit, found)
+	end
+	local all = found and found:groups{ by = {}, percentiles = { 50, 99 } }[1] or {}
+	return { groups = groups, count = found and #found or 0, unknown = unknown or 0, mean = all.mean, p50 = all.p50,
+		p99 = all.p99 }
+end
+
+-- ---- proposing them ----
+
+local nests = { { "_begin", "_end" }, { "_start", "_end" }, { "_start", "_stop" }, { "_start", "_done" },
+	{ "_start", "_finish" }, { "_entry", "_exit" }, { "_enter", "_leave" } }
+
+-- Pairs of event names that stand for begin and end; the kernel's own of interrupts and system calls are none.
+local function nesting_events()
+	local names, found = {}, {}
+	for _, class in ipairs(trace:info().classes) do
+		names[class.name] = true
+	end
+	for name in pairs(names) do
+		for _, nest in ipairs(nests) do
+			local stem = name:match("^(.*)" .. nest[1] .. "$")
+			if stem and names[stem .. nest[2]] and not (stem:find("irq") or stem:find("sys") or stem:find("contention")) then
+				found[#found + 1] = { from = name, spec = name .. " -> " .. stem .. nest[2] }
+			end
+		end
+	end
+	table.sort(found, analysis.order("spec"))
+	return found
+end
+
+-- Adds to `found` what a side has, by the text of the unit: {sums of time}.
+local function add_candidate(found, spec, time)
+	found[spec] = (found[spec] or 0) + time
+end
+
+-- The request-like spans of the global trace, {[spec] = time in all}.
+function units.candidates(side)
+	local found = {}
+	for _, row in ipairs(side.data.calls:select{ begun = true, ended = true }:groups{ by = { "key", "value" } }) do
+		add_candidate(found, "syscall " .. tostring(row.value) .. " of " .. side.data:name(row.key, side.stop), row.total)
+	end
+	for _, row in ipairs(activities_of(side):groups{ by = { "key" } }) do
+		add_candidate(found, "wake-up to sleep of " .. side.data:name(row.key, side.stop), row.total)
+	end
+	for _, name in ipairs(nesting_events()) do
+		if #trace:count_by{ name = name.from, by = { "name" }, from = side.start, to = side.stop } > 0 then
+			add_candidate(found, name.spec, math.huge)
+		end
+	end
+	return found
+end
+
+-- At most `most` of them, what takes the most time on both sides together first.
+function units.propose(a, b, most)
+	local list = {}
+	for spec, time in pairs(a) do
+		list[#list + 1] = { spec = spec, both = b[spec] and 0 or 1, time = time + (b[spec] or 0) }
+	end
+	for spec, time in pairs(b) do
+		if not a[spec] then
+			list[#list + 1] = { spec = spec, both = 1, time = time }
+		end
+	end
+	table.sort(list, analysis.order("both", "-time", "spec"))
+	local found = {}
+	for i = 1, math.min(most, #list) do
+		found[i] = units.parse(list[i].spec)
+		found[i].proposed = true
+	end
+	return found
+end
+
+return units

@@ -254,7 +254,20 @@ end
 local nests = { { "_begin", "_end" }, { "_start", "_end" }, { "_start", "_stop" }, { "_start", "_done" },
 	{ "_start", "_finish" }, { "_entry", "_exit" }, { "_enter", "_leave" } }
 
--- Pairs of event names that stand for begin and end; the kernel's own of interrupts and system calls are none.
+-- What the kernel's own events begin and end is no request.
+local of_kernel = { "irq", "sys", "contention", "timer", "workqueue", "kthread", "writeback", "ext4", "jbd2", "mm_", "xen",
+	"scsi", "nfs", "rcu", "signal", "btrfs", "xfs", "kmem", "power", "cgroup", "migrate", "mmap_lock" }
+
+local function is_of_kernel(name)
+	for _, part in ipairs(of_kernel) do
+		if name:find(part, 1, true) then
+			return true
+		end
+	end
+	return false
+end
+
+-- Pairs of event names that stand for begin and end, {from =, spec =}.
 local function nesting_events()
 	local names, found = {}, {}
 	for _, class in ipairs(trace:info().classes) do
@@ -263,7 +276,7 @@ local function nesting_events()
 	for name in pairs(names) do
 		for _, nest in ipairs(nests) do
 			local stem = name:match("^(.*)" .. nest[1] .. "$")
-			if stem and names[stem .. nest[2]] and not (stem:find("irq") or stem:find("sys") or stem:find("contention")) then
+			if stem and names[stem .. nest[2]] and not is_of_kernel(stem) then
 				found[#found + 1] = { from = name, spec = name .. " -> " .. stem .. nest[2] }
 			end
 		end
@@ -272,44 +285,57 @@ local function nesting_events()
 	return found
 end
 
--- Adds to `found` what a side has, by the text of the unit: {sums of time}.
-local function add_candidate(found, spec, time)
-	found[spec] = (found[spec] or 0) + time
-end
+-- Calls in which a thread waits for something to do are no request.
+local waiting = { nanosleep = true, clock_nanosleep = true, poll = true, ppoll = true, select = true, pselect6 = true,
+	epoll_wait = true, epoll_pwait = true, epoll_pwait2 = true, pause = true, rt_sigtimedwait = true, wait4 = true,
+	waitid = true, accept = true, accept4 = true }
 
--- The request-like spans of the global trace, {[spec] = time in all}.
+-- The request-like spans of the global trace, {[spec] = {time =, marked =}}: time in all, and whether events mark it.
 function units.candidates(side)
 	local found = {}
+	local function add(spec, time, marked)
+		local one = found[spec] or { time = 0, marked = marked }
+		one.time, found[spec] = one.time + time, one
+	end
 	for _, row in ipairs(side.data.calls:select{ begun = true, ended = true }:groups{ by = { "key", "value" } }) do
-		add_candidate(found, "syscall " .. tostring(row.value) .. " of " .. side.data:name(row.key, side.stop), row.total)
+		if not waiting[row.value] then
+			add("syscall " .. tostring(row.value) .. " of " .. side.data:name(row.key, side.stop), row.total, 0)
+		end
 	end
 	for _, row in ipairs(activities_of(side):groups{ by = { "key" } }) do
-		add_candidate(found, "wake-up to sleep of " .. side.data:name(row.key, side.stop), row.total)
+		add("wake-up to sleep of " .. side.data:name(row.key, side.stop), row.total, 0)
 	end
 	for _, name in ipairs(nesting_events()) do
-		if #trace:count_by{ name = name.from, by = { "name" }, from = side.start, to = side.stop } > 0 then
-			add_candidate(found, name.spec, math.huge)
+		local rows = trace:count_by{ name = name.from, by = { "name" }, from = side.start, to = side.stop }
+		if #rows > 0 then
+			add(name.spec, rows[1].count, 1)
 		end
 	end
 	return found
 end
 
--- At most `most` of them, what takes the most time on both sides together first.
+-- At most `most` of them: those that events mark where there are any, else what takes the most time on both sides
+-- together; what only one side has is last.
 function units.propose(a, b, most)
-	local list = {}
-	for spec, time in pairs(a) do
-		list[#list + 1] = { spec = spec, both = b[spec] and 0 or 1, time = time + (b[spec] or 0) }
-	end
-	for spec, time in pairs(b) do
-		if not a[spec] then
-			list[#list + 1] = { spec = spec, both = 1, time = time }
+	local list, seen, marked = {}, {}, 0
+	for _, side in ipairs{ a, b } do
+		for spec, one in pairs(side) do
+			if not seen[spec] then
+				seen[spec] = true
+				list[#list + 1] = { spec = spec, alone = a[spec] and b[spec] and 0 or 1, marked = one.marked,
+					time = (a[spec] and a[spec].time or 0) + (b[spec] and b[spec].time or 0) }
+				marked = math.max(marked, one.marked)
+			end
 		end
 	end
-	table.sort(list, analysis.order("both", "-time", "spec"))
+	table.sort(list, analysis.order("-marked", "alone", "-time", "spec"))
 	local found = {}
-	for i = 1, math.min(most, #list) do
-		found[i] = units.parse(list[i].spec)
-		found[i].proposed = true
+	for _, one in ipairs(list) do
+		if #found < most and one.marked == marked then
+			local unit = units.parse(one.spec)
+			unit.proposed = true
+			found[#found + 1] = unit
+		end
 	end
 	return found
 end

@@ -1,6 +1,6 @@
 -- compare: what differs between two traces, or two ranges of one: by unit of work and by cause
 --
--- B
+-- [B: the other trace]
 --
 -- TRACE is side A, B the path of the other trace. --range-a FROM..TO and --range-b FROM..TO are ranges of the two, or of
 -- TRACE alone where B is left out; --begin and --end are of both.
@@ -29,6 +29,7 @@ local analysis = require("yore.analysis")
 local causes = require("yore.causes")
 local differ = require("yore.differ")
 local json = require("yore.json")
+local lami = require("yore.lami")
 local units = require("yore.units")
 
 local left_out = 0.001 -- the chance of a wrong cause, over all of them
@@ -125,7 +126,7 @@ local function range_of(text, option, from, till)
 end
 
 local function open_b()
-	if not path_of_b then
+	if not path_of_b or lami.is_empty then
 		if not (a["range-a"] and a["range-b"]) then
 			a:lack("B is missing: yore compare A B, or --range-a FROM..TO and --range-b FROM..TO of one trace")
 		end
@@ -141,7 +142,7 @@ end
 -- What a side has, read from its trace; the global trace is the one that is asked.
 local function read_side(opened, option, from, till)
 	trace = opened
-	local side = { trace = opened, spec = a.spec, tell_pairs = function() end, path = opened:info().path }
+	local side = { trace = opened, spec = a.spec, tell_pairs = function() end, path = opened:info().path or "" }
 	side.start, side.stop = analysis.range(range_of(a[option], option, from, till))
 	side.data = causes.read(side.start, side.stop)
 	for _ in trace:events{ from = side.start, to = side.stop, losses = "only" } do
@@ -292,8 +293,11 @@ local function print_json()
 		{ "causes", json.list(all_causes) } })
 end
 
+-- Times as text are those of their own trace.
+local as_text = a.format == "table" or a.format == "bars"
+
 local function time_cell(side, t)
-	return t and (a.format == "table" or a.format == "bars") and side.trace:text(t) or t
+	return t and as_text and side.trace:text(t) or t
 end
 
 local function print_units()
@@ -333,8 +337,8 @@ local function print_causes()
 	a:table("what differs, per unit", { { key = "cause", head = "cause" }, { key = "who", head = "who" },
 		{ key = "difference", head = "B - A", kind = "span", bar = true }, { key = "low", head = "at least", kind = "span" },
 		{ key = "high", head = "at most", kind = "span" }, { key = "a", head = "A", kind = "span" },
-		{ key = "b", head = "B", kind = "span" }, { key = "at_a", head = "look at A" }, { key = "at_b", head = "look at B" },
-		{ key = "unit", head = "unit" } }, rows)
+		{ key = "b", head = "B", kind = "span" }, { key = "at_a", head = "look at A", kind = not as_text and "time" or nil },
+		{ key = "at_b", head = "look at B", kind = not as_text and "time" or nil }, { key = "unit", head = "unit" } }, rows)
 end
 
 -- Why there is no cause.

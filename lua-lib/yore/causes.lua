@@ -280,6 +280,10 @@ end
 -- .clocks: cycles, time and CPUs of known frequency; unit.moves, .moved: stretches behind a change of CPU, their time.
 function methods:split(unit)
 	unit.parts, unit.cycles, unit.clocked, unit.clocks, unit.moves, unit.moved = {}, 0, 0, {}, 0, 0
+	if not unit.thread then
+		add(unit, "unknown", nil, unit.begin, unit["end"])
+		return unit
+	end
 	local function explained(thread, row)
 		return cause_of(self, thread, row) ~= nil
 	end

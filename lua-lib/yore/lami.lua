@@ -12,7 +12,7 @@ local lami = {}
 -- ---- an empty trace ----
 
 local segments = setmetatable({ lost = 0, unbegun = 0, unfinished = 0 }, { __len = function() return 0 end })
-for _, name in ipairs{ "select", "join", "rekey", "append" } do
+for _, name in ipairs{ "select", "join", "rekey", "append", "between" } do
 	segments[name] = function() return segments end
 end
 for _, name in ipairs{ "groups", "rows", "sorted", "hist", "distinct" } do

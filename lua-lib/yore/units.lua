@@ -9,6 +9,7 @@
 -- A unit belongs to the thread of its last event.
 
 local analysis = require("yore.analysis")
+local chain = require("yore.chain")
 local kernel = require("yore.kernel")
 local where = require("yore.where")
 
@@ -126,7 +127,11 @@ end
 
 -- From the wake-up of a thread to its next sleep.
 local function activities_of(side)
-	return side.data.states:between(function(state) return state == "sleeping" or state == "blocked" end), 0
+	local states = side.data.states
+	local found = states:between(function(state) return chain.asleep[state] end)
+	local begun = states:select{ before = function(state) return chain.asleep[state] end,
+		value = function(state) return not chain.asleep[state] end }
+	return found, math.max(0, #begun - #found)
 end
 
 local function pairs_of(side, unit)
@@ -157,8 +162,8 @@ end
 -- ---- by threads ----
 
 local function add_group(groups, by_tid, side, tid)
-	local group = { tid = tid, name = side.data:name(tid, side.stop), count = 0, total = 0 }
-	by_tid[tid] = group
+	local group = { tid = tid, name = tid and side.data:name(tid, side.stop) or "", count = 0, total = 0 }
+	by_tid[tid or false] = group
 	groups[#groups + 1] = group
 	return group
 end
@@ -183,8 +188,8 @@ local function group_by_column(side, found)
 	local groups, by_tid, chunk = {}, {}, 4096
 	for first = 1, #found, chunk do
 		for _, row in ipairs(found:rows(first, first + chunk - 1)) do
-			local tid = math.type(row.tid) == "integer" and row.tid or -1
-			local group = by_tid[tid] or add_group(groups, by_tid, side, tid)
+			local tid = math.type(row.tid) == "integer" and row.tid or nil
+			local group = by_tid[tid or false] or add_group(groups, by_tid, side, tid)
 			group.count, group.total = group.count + 1, group.total + row.dur
 			group[group.count] = { begin = row.begin, dur = row.dur }
 		end

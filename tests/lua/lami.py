@@ -17,7 +17,7 @@ TOP = os.path.abspath(os.environ.get("srcdir", "."))
 YORE = os.path.abspath(os.environ.get("top_builddir", ".")) + "/yore"
 GOLDEN = TOP + "/fixtures/golden"
 TRACES = [GOLDEN + "/sched-demo", GOLDEN + "/sched-ftrace/trace.dat", GOLDEN + "/sched-perf/perf.data"]
-WORDS = {"critical-path": ["--tid=10893"], "top callers": ["--of=main"], "top callees": ["--of=main"],
+WORDS = {"critical-path": ["--tid=10893"], "compare": [TRACES[0]], "top callers": ["--of=main"], "top callees": ["--of=main"],
          "periods": ["--from=sched_waking", "--until=sched_wakeup", "--key=payload/pid", "--field=comm=begin:comm"]}
 ENV = dict(os.environ, YORE_LUA_DIR=TOP + "/lua-lib", TZ="UTC")
 

@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+"""yore compare on traces whose threads do what they were told to the nanosecond (made_requests.py): causes, units, matching,
+--fail-if, ranges, mistakes. What is expected is what was told, not what yore computed."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import made_requests
+
+TOP = os.path.abspath(os.environ.get("srcdir", "."))
+YORE = os.path.abspath(os.environ.get("top_builddir", ".")) + "/yore"
+ENV = dict(os.environ, YORE_LUA_DIR=TOP + "/lua-lib", TZ="UTC")
+UNIT = "request_begin -> request_end by id"
+
+status = 0
+
+
+def result(good, name, why=""):
+    global status
+    print("%s: %s%s" % ("PASS" if good else "FAIL", name, "" if good else ": %s" % (why,)))
+    status = status if good else 1
+
+
+def run(*words):
+    return subprocess.run([YORE, "compare", *words, "--no-index"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV,
+                          check=False, text=True)
+
+
+def compare(*words):
+    done = run(*words, "--format", "json")
+    if done.returncode != 0:
+        raise RuntimeError("%s: %s" % (words, done.stderr))
+    return json.loads(done.stdout)
+
+
+class Pairs:
+    """Traces by what was told of them, each written once."""
+    def __init__(self, folder):
+        self.folder, self.made = folder, {}
+
+    def __call__(self, **asked):
+        key = repr(sorted(asked.items()))
+        if key not in self.made:
+            self.made[key] = "%s/%d" % (self.folder, len(self.made))
+            made_requests.write(self.made[key], **asked)
+        return self.made[key]
+
+
+# name, side A, side B, cause, who, difference, and how much of it each request of A and B has
+CAUSES = [
+    ("a thread that is waited for takes longer", {}, {"sleeps": 50_000}, "wait", "helper", 20_000, 30_000, 50_000),
+    ("a lock is held longer", {"kind": "lock"}, {"kind": "lock", "sleeps": 50_000}, "lock", "helper", 20_000, 30_000, 50_000),
+    ("a neighbour has the CPU longer", {}, {"ready": 15_000}, "ready", "noisy", 10_000, 5_000, 15_000),
+    ("more is computed", {}, {"run1": 14_000}, "running", None, 4_000, 15_000, 19_000),
+    ("less is computed", {"run1": 14_000}, {}, "running", None, -4_000, 19_000, 15_000),
+    ("an interrupt", {}, {"irq": 6_000}, "interrupt", "irq 24 nvme", 6_000, 0, 6_000),
+    ("a timer that is later", {"kind": "sleep"}, {"kind": "sleep", "sleeps": 42_000}, "sleep", None, 12_000, 30_000, 42_000),
+    ("a disk that is slower", {"kind": "io"}, {"kind": "io", "sleeps": 90_000}, "io", "8:1", 60_000, 30_000, 90_000),
+    ("a CPU that is slower", {}, {"khz": 2_000_000, "run1": 15_000, "run2": 7_500}, "frequency", "CPU 0 at 2000000 kHz",
+     7_500, 0, 7_500),
+]
+
+
+def check_causes(made):
+    for name, a, b, cause, who, difference, of_a, of_b in CAUSES:
+        said = compare(made(**a), made(**b), "--unit", UNIT)
+        first = said["causes"][0] if said["causes"] else {}
+        told = [first.get(key) for key in ("cause", "who", "difference", "a", "b")]
+        result(told == [cause, who, difference, of_a, of_b] and len(said["causes"]) == 1 and
+               first["low"] <= difference <= first["high"] and first["low"] * first["high"] > 0, name, said["causes"])
+    said = compare(made(), made(moves=True, run2=25_000, ready=0), "--unit", UNIT)["causes"]
+    result([(one["cause"], one["difference"]) for one in said[:1]] == [("migration", 20_000)], "a thread that is moved", said)
+    first = compare(made(), made(ready=15_000), "--unit", UNIT)["causes"][0]["moments"]
+    begins = {side: [moment - made_requests.ORIGIN for moment in first[side]] for side in "ab"}
+    # the request's CPU is noisy's from 50 us on, for 5 us in A, for 15 us in B
+    result(all(len(begins[side]) == 3 and all(50_000 <= t % made_requests.EVERY < 65_000 for t in begins[side]) for side in "ab"),
+           "moments are where the cause is", begins)
+
+
+def check_nothing(made):
+    same = compare(made(), made(tid=7000, spare_cpus=3), "--unit", UNIT)
+    result(same["causes"] == [] and same["units"][0]["matched"] == 20, "other thread numbers and CPUs are no cause", same)
+    text = run(made(), made(tid=7000), "--unit", UNIT)
+    result(text.returncode == 0 and "no difference is certain" in text.stdout, "where nothing differs it says so", text)
+    few = run(made(requests=3), made(requests=3, sleeps=90_000), "--unit", UNIT)
+    result(few.returncode == 0 and "fewer than 5 are matched" in few.stdout, "few units decide nothing, and it says so", few)
+
+
+# unit, how many A (20 requests) and B (25) have, their mean on A
+UNITS = [
+    (UNIT, 20, 25, 50_000),
+    ("request_begin -> request_end", 20, 25, 50_000),
+    ("--from request_begin --until request_end --key id", 20, 25, 50_000),
+    ("syscall read", 20, 25, 35_400),
+    ("syscall read of work*", 20, 25, 35_400),
+    ("syscall read of nobody", 0, 0, None),
+    ("syscall write", 0, 0, None),
+    ('thread[*]/syscall = "read"', 20, 25, 35_400),
+    ("thread[*]/state = blocked", 0, 0, None),
+    ("wake-up to sleep of worker", 19 + 20, 24 + 25, None),
+    ("cpu[0]/thread = 100", 40, 50, None),
+    ("no_such_begin -> no_such_end", 0, 0, None),
+]
+
+
+def check_units(made):
+    for unit, of_a, of_b, mean in UNITS:
+        said = compare(made(), made(requests=25), "--unit", unit)["units"][0]
+        result(said["unit"] == unit and not said["proposed"] and (said["a"]["count"], said["b"]["count"]) == (of_a, of_b) and
+               said["matched"] == min(of_a, of_b) and said["b"]["unmatched"] == of_b - min(of_a, of_b) and
+               (mean is None or (said["a"]["mean"], said["a"]["p50"], said["a"]["p99"]) == (mean,) * 3), unit, said)
+    said = compare(made(), made(requests=25))["units"]
+    result([one["unit"] for one in said] == ["request_begin -> request_end"] and said[0]["proposed"], "events that nest are proposed",
+           said)
+
+
+def check_matching(made):
+    three = made(workers=["w-1", "w-2", "w-3"])
+    said = compare(three, made(workers=["w-7", "w-8"], tid=900), "--unit", UNIT)["units"][0]
+    result((said["matched"], said["a"]["unmatched"], said["b"]["unmatched"]) == (40, 20, 0), "names that differ by numbers", said)
+    said = compare(three, made(workers=["w-3", "w-2", "other"], tid=900), "--unit", UNIT)["units"][0]
+    result((said["matched"], said["a"]["unmatched"], said["b"]["unmatched"]) == (40, 20, 20),
+           "a thread that only one side has is told apart", said)
+    said = compare(made(workers=["w", "w"]), made(workers=["w", "w"], tid=900, sleeps=50_000), "--unit", UNIT)
+    result(said["units"][0]["matched"] == 40 and said["causes"][0]["difference"] == 20_000, "threads of one name", said)
+
+
+def check_ranges(made):
+    path = made()
+    half = made_requests.ORIGIN + 10 * made_requests.EVERY
+    said = compare(path, "--range-a", "..@%d" % half, "--range-b", "@%d.." % half, "--unit", UNIT)
+    result((said["units"][0]["matched"], said["a"]["end"], said["b"]["begin"]) == (10, half, half), "two ranges of one trace", said)
+    said = compare(path, path, "--end", "@%d" % half, "--unit", UNIT)
+    result(said["units"][0]["matched"] == 10, "--begin and --end are of both sides", said)
+
+
+# condition, exit status for means of 50 us and 70 us
+CONDITIONS = [("p99(unit) > 1.1 * A", 1), ("p99(unit) > A * 1.5", 0), ("mean(unit) > A + 19us", 1), ("mean(unit) > A + 20us", 0),
+              ("mean(unit) >= A + 20us", 1), ("p50(unit) < 70us", 0), ("p50(unit) <= 70us", 1), ("count(unit) < A", 0)]
+
+
+def check_conditions(made):
+    for condition, wanted in CONDITIONS:
+        done = run(made(), made(sleeps=50_000), "--unit", UNIT, "--fail-if", condition)
+        result(done.returncode == wanted and ("holds for" in done.stderr) == bool(wanted) and "what differs" in done.stdout,
+               "--fail-if '%s'" % condition, done)
+    done = run(made(), made(), "--unit", "syscall write", "--fail-if", "p99(unit) > A")
+    result(done.returncode == 1 and "has no whole 'syscall write'" in done.stderr, "--fail-if of no unit is an error", done)
+
+
+def check_mistakes(made, folder):
+    path, empty = made(), folder + "/empty"
+    os.makedirs(empty)
+    shutil.copy(path + "/metadata", empty)
+    for words, said in [
+            ([path], "B is missing: yore compare A B"),
+            ([path, "/there/is/nothing"], "/there/is/nothing"),
+            ([path, path, path], "is too much"),
+            ([path, path, "--unit", "what"], "--unit: 'what': it is none"),
+            ([path, path, "--unit", "--from a"], "a period needs --from and --until"),
+            ([path, path, "--fail-if", "p98(unit) > A"], "mean, p50, p99 or count of"),
+            ([path, path, "--fail-if", "p99(unit) > much"], "mean, p50, p99 or count of"),
+            ([path, path, "--floor", "x"], "'x' is not a percentage"),
+            ([path, path, "--range-a", "5"], "FROM..TO is expected"),
+            ([path, empty], "no event"),
+            ([empty, path], "no event")]:
+        done = run(*words)
+        result(done.returncode == 1 and said in done.stderr and not re.search(r"\.lua:\d", done.stderr),
+               "mistake: %s" % " ".join(word.replace(folder, "") for word in words), done)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        made = Pairs(folder)
+        check_causes(made)
+        check_nothing(made)
+        check_units(made)
+        check_matching(made)
+        check_ranges(made)
+        check_conditions(made)
+        check_mistakes(made, folder)
+    sys.exit(status)
+
+
+main()

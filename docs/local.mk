@@ -1,6 +1,6 @@
 EXTRA_DIST += docs/architecture.md docs/ctf.md docs/recording.md docs/performance.md docs/time.md
 EXTRA_DIST += docs/index-format.md
-EXTRA_DIST += docs/analyses.md docs/lua.md
+EXTRA_DIST += docs/analyses.md docs/compare.md docs/lua.md
 dist_man_MANS += docs/yore-rules.5 docs/yore-sql.7
 EXTRA_DIST += docs/sql.md
 EXTRA_DIST += docs/rules.md

@@ -165,6 +165,19 @@ local function each_side(visit)
 	trace = trace_a
 end
 
+-- What only one side tells makes causes that only one side has.
+local function note_what_is_missing()
+	local told = { { "on_cpu", "who runs" }, { "calls", "system calls" }, { "irqs", "interrupts" }, { "softirqs", "softirqs" },
+		{ "frequencies", "frequencies of CPUs" } }
+	for _, one in ipairs(told) do
+		local of_a, of_b = #sides.a.data[one[1]] > 0, #sides.b.data[one[1]] > 0
+		if of_a ~= of_b then
+			yore.note("compare: only " .. (of_a and "A" or "B") .. " tells " .. one[2] .. ": causes that rest on them are of one side")
+		end
+	end
+end
+note_what_is_missing()
+
 if #named == 0 then
 	local found = {}
 	each_side(function(name, side)

@@ -107,12 +107,11 @@ end
 
 -- ---- finding them ----
 
--- Whole calls, and how many there are whose begin or end is not known.
+-- Whole calls, and all that there are, also those whose begin or end is not known.
 local function calls_of(side, unit)
 	if not side.losses then
 		local named = side.data.calls:select{ value = value_of(unit.name) }
-		local found = named:select{ begun = true, ended = true }
-		return found, #named - #found
+		return named:select{ begun = true, ended = true }, named
 	end
 	if not side.pairs_of_calls then
 		local found, column, name_of = kernel.syscalls(side)
@@ -122,20 +121,23 @@ local function calls_of(side, unit)
 	local found = all.found:select{ [all.column] = function(name)
 		return name ~= nil and all.name_of(name) == unit.name
 	end }
-	return found, math.max(0, #side.data.calls:select{ value = value_of(unit.name) } - #found)
+	return found, side.data.calls:select{ value = value_of(unit.name) }
 end
 
--- From the wake-up of a thread to its next sleep.
+-- From the wake-up of a thread to its next sleep, and what begins so.
 local function activities_of(side)
 	local states = side.data.states
 	local found = states:between(function(state) return chain.asleep[state] end)
 	local begun = states:select{ before = function(state) return chain.asleep[state] end,
 		value = function(state) return not chain.asleep[state] end }
-	return found, math.max(0, #begun - #found)
+	return found, begun
 end
 
 local function pairs_of(side, unit)
 	local from, till = analysis.present(unit.from), analysis.present(unit.till)
+	for _, globs in ipairs{ #from == 0 and unit.from or {}, #till == 0 and unit.till or {} } do
+		yore.note("compare: " .. side.path .. " has no event " .. table.concat(globs, ", "))
+	end
 	if #from == 0 or #till == 0 then
 		return
 	end
@@ -238,8 +240,10 @@ end
 function units.find(side, unit)
 	local found, unknown, groups
 	if unit.kind == "syscall" or unit.kind == "activity" then
-		found, unknown = (unit.kind == "syscall" and calls_of or activities_of)(side, unit)
-		found = of_thread(side, found, unit.comm)
+		local all
+		found, all = (unit.kind == "syscall" and calls_of or activities_of)(side, unit)
+		found, all = of_thread(side, found, unit.comm), of_thread(side, all, unit.comm)
+		unknown = math.max(0, #all - #found)
 		groups = group_in_order(side, found)
 	elseif unit.kind == "pairs" then
 		found, unknown = pairs_of(side, unit)

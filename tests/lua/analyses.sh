@@ -1,5 +1,5 @@
 #!/bin/sh
-# Analyses: the examples of docs/analyses.md print what stands there; commands, help and man page name the
+# Analyses: the examples of docs/analyses.md and docs/compare.md print what stands there; commands, help and man page name the
 # same analyses; options and their mistakes.
 . "${srcdir:-.}/tests/shell.sh"
 cd "$top" || exit 99
@@ -13,12 +13,12 @@ awk -v dir="$work" '
 	/^```console$/ { n++; out = dir "/example" n ".out"; getline; print substr($0, 3) >(dir "/example" n ".sh"); printf "" >out; in_block = 1; next }
 	/^```$/ { in_block = 0; next }
 	in_block { print >out }
-' docs/analyses.md
+' docs/analyses.md docs/compare.md
 n=1
 while [ -f "$work/example$n.sh" ]; do
 	sh "$work/example$n.sh" >"$work/out" 2>&1
 	diff -u "$work/example$n.out" "$work/out" >"$work/printed"
-	result $? "docs/analyses.md: $(cat "$work/example$n.sh")"
+	result $? "example: $(cat "$work/example$n.sh")"
 	n=$((n + 1))
 done
 [ "$n" -gt 15 ]

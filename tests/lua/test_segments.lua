@@ -291,3 +291,47 @@ raises("already", states.join, states, runs, "on")
 raises("cannot be added to themselves", states.append, states, states)
 raises("by: a list", trace.count_by, trace, {})
 raises("a number, a text or a boolean", states.select, states, { value = { {} } })
+
+-- between: from the end of one such stretch to the begin of the next of the same thread, without a gap
+do
+	local rows, gaps, last = trace:segments{ path = "thread[*]/state" }:rows(), {}, nil
+	for i, row in ipairs(rows) do
+		local before = rows[i - 1]
+		if not before or before.key ~= row.key or before["end"] ~= row.begin then
+			last = nil
+		end
+		if row.value == "sleeping" or row.value == "blocked" then
+			if last and last < row.begin then
+				gaps[#gaps + 1] = { key = row.key, begin = last, ["end"] = row.begin }
+			end
+			last = row.ended and row["end"] or nil
+		end
+	end
+	local found = trace:segments{ path = "thread[*]/state" }:between{ "sleeping", "blocked" }:rows()
+	assert(#found == #gaps and #gaps > 50)
+	for i, row in ipairs(found) do
+		assert(row.key == gaps[i].key and row.begin == gaps[i].begin and row["end"] == gaps[i]["end"])
+	end
+	assert(#trace:segments{ path = "thread[*]/state" }:between("no such state") == 0)
+end
+
+-- resample: bounds of the mean, as wide as the standard error says; the same seed, the same result
+do
+	local numbers, sum, squares = {}, 0, 0
+	for i = 1, 400 do
+		numbers[i] = (i * 7919) % 1000
+		sum = sum + numbers[i]
+	end
+	for i = 1, 400 do
+		squares = squares + (numbers[i] - sum / 400) ^ 2
+	end
+	local mean, low, high, deviation = yore.resample(numbers, 0.05, 4000, 3)
+	local expected = math.sqrt(squares / 400 / 400)
+	assert(math.abs(mean - sum / 400) < 1e-9 and math.abs(deviation / expected - 1) < 0.05)
+	assert(math.abs((high - mean) / (1.96 * expected) - 1) < 0.08 and math.abs((mean - low) / (1.96 * expected) - 1) < 0.08)
+	assert(select(2, yore.resample(numbers, 0.05, 4000, 3)) == low)
+	local _, one, other = yore.resample({ 5, 5, 5 }, 0.01, 100, 1)
+	assert(one == 5 and other == 5)
+	raises("a list of numbers", yore.resample, {}, 0.05, 100, 1)
+	raises("a part of one", yore.resample, { 1 }, 1, 100, 1)
+end

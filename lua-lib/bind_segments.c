@@ -483,6 +483,34 @@ static int segments_find_method(lua_State *L)
 	return 1;
 }
 
+/* segments:times(i): begin and end of the i-th one */
+static int segments_times(lua_State *L)
+{
+	const struct segments *segments = bind_check_segments(L, 1);
+	lua_Integer i = luaL_checkinteger(L, 2);
+
+	luaL_argcheck(L, i > 0 && (size_t)i <= segments->count, 2, "there is no such segment");
+	lua_pushinteger(L, segments->items[i - 1].begin);
+	lua_pushinteger(L, segments->items[i - 1].end);
+	return 2;
+}
+
+/* segments:look(key, t): begin, end and value of the one that find() finds; nil: there is none */
+static int segments_look(lua_State *L)
+{
+	struct segments *segments = bind_check_segments(L, 1);
+	struct value key = bind_check_value(L, 2);
+	uint32_t atom = segments_find(segments, &key);
+	size_t at = atom ? segments_find_before(segments, atom, luaL_checkinteger(L, 3)) : SIZE_MAX;
+
+	if (at == SIZE_MAX)
+		return 0;
+	lua_pushinteger(L, segments->items[at].begin);
+	lua_pushinteger(L, segments->items[at].end);
+	bind_push_value(L, segments_atom(segments, segments_cells(segments, at)[COLUMN_VALUE]));
+	return 3;
+}
+
 /* segments:rekey(): a copy with key and value exchanged, in order of (key, begin) */
 static int segments_rekey_method(lua_State *L)
 {
@@ -638,6 +666,8 @@ void bind_segments_register(lua_State *L)
 					{"join", segments_join_method},
 					{"rekey", segments_rekey_method},
 					{"find", segments_find_method},
+					{"look", segments_look},
+					{"times", segments_times},
 					{"distinct", segments_distinct},
 					{"groups", segments_groups},
 					{"hist", segments_hist},

@@ -26,10 +26,10 @@
 --   $ yore compare fixtures/golden/sched-demo --range-a 00:35:20.799..00:35:20.804 --range-b 00:35:20.804..00:35:20.809 --unit 'wake-up to sleep of demo-*'
 
 local analysis = require("yore.analysis")
-local causes = require("yore.causes")
 local differ = require("yore.differ")
 local json = require("yore.json")
 local lami = require("yore.lami")
+local side = require("yore.side")
 local units = require("yore.units")
 
 local left_out = 0.001 -- the chance of a wrong cause, over all of them
@@ -139,22 +139,15 @@ local function open_b()
 	return opened
 end
 
--- What a side has, read from its trace; the global trace is the one that is asked.
-local function read_side(opened, option, from, till)
+-- A side of a trace, which becomes the global one.
+local function new_side(opened, option)
 	trace = opened
-	local side = { trace = opened, spec = a.spec, tell_pairs = function() end, path = opened:info().path or "" }
-	side.start, side.stop = analysis.range(range_of(a[option], option, from, till))
-	side.data = causes.read(side.start, side.stop)
-	for _ in trace:events{ from = side.start, to = side.stop, losses = "only" } do
-		side.losses = true
-		break
-	end
-	return side
+	return side.new(analysis.range(range_of(a[option], option, a.begin, a["end"])))
 end
 
 local trace_a = trace
 local trace_b = open_b()
-local sides = { a = read_side(trace_a, "range-a", a.begin, a["end"]), b = read_side(trace_b, "range-b", a.begin, a["end"]) }
+local sides = { a = new_side(trace_a, "range-a"), b = new_side(trace_b, "range-b") }
 
 -- Calls visit(name of the side, side) with its trace as the global one; A's is it again afterwards.
 local function each_side(visit)
@@ -165,23 +158,10 @@ local function each_side(visit)
 	trace = trace_a
 end
 
--- What only one side tells makes causes that only one side has.
-local function note_what_is_missing()
-	local told = { { "on_cpu", "who runs" }, { "calls", "system calls" }, { "irqs", "interrupts" }, { "softirqs", "softirqs" },
-		{ "frequencies", "frequencies of CPUs" } }
-	for _, one in ipairs(told) do
-		local of_a, of_b = #sides.a.data[one[1]] > 0, #sides.b.data[one[1]] > 0
-		if of_a ~= of_b then
-			yore.note("compare: only " .. (of_a and "A" or "B") .. " tells " .. one[2] .. ": causes that rest on them are of one side")
-		end
-	end
-end
-note_what_is_missing()
-
 if #named == 0 then
 	local found = {}
-	each_side(function(name, side)
-		found[name] = units.candidates(side)
+	each_side(function(name, one)
+		found[name] = units.candidates(one)
 	end)
 	named = units.propose(found.a, found.b, most_proposed)
 	if #named == 0 then
@@ -193,56 +173,90 @@ end
 -- ---- units ----
 
 -- Where threads have one name, their parents' names.
-local function name_parents(side, groups)
+local function name_parents(one, groups)
 	local seen, parents = {}, nil
 	for _, group in ipairs(groups) do
 		seen[group.name] = (seen[group.name] or 0) + 1
 	end
 	for _, group in ipairs(groups) do
 		if seen[group.name] > 1 and group.tid then
-			parents = parents or trace:segments{ path = "thread[*]/parent", optional = true, from = side.start, to = side.stop }
-			local told = parents:find(group.tid, side.stop)
-			group.parent = told and side.data:name(told.value, side.stop)
+			parents = parents or trace:segments{ path = "thread[*]/parent", optional = true, from = one.start, to = one.stop }
+			local _, _, parent = parents:look(group.tid, one.stop)
+			group.parent = parent and one:name(parent)
 		end
 	end
 end
 
--- The matched units of both sides, split by cause.
-local function split_all(found, matched)
-	local list = {}
-	each_side(function(name, side)
-		local n = 0
-		differ.each(matched, function(pair, i)
-			n = n + 1
-			list[n] = list[n] or {}
-			local unit = pair[name].nth(i)
-			list[n][name] = side.data:split(unit)
-		end)
-	end)
-	differ.settle(list)
-	return list
+-- What only one side tells makes causes that only one side has.
+local kinds_told = { { "on_cpu", "who runs" }, { "calls", "system calls" }, { "irqs", "interrupts" },
+	{ "softirqs", "softirqs" }, { "frequencies", "frequencies of CPUs" } }
+local told = { a = {}, b = {} }
+
+local function note_what_is_missing()
+	for _, kind in ipairs(kinds_told) do
+		local of_a, of_b = told.a[kind[1]], told.b[kind[1]]
+		if (of_a or false) ~= (of_b or false) then
+			yore.note("compare: only " .. (of_a and "A" or "B") .. " tells " .. kind[2] .. ": causes that rest on them are of one side")
+		end
+	end
 end
 
-local function compare_unit(unit)
-	each_side(function(name, side)
-		unit[name] = units.find(side, unit)
-		name_parents(side, unit[name].groups)
-	end)
+-- Splits the units of a side that lie in the window, of all lists.
+local function split_window(name, one, window)
+	local data
+	for _, unit in ipairs(named) do
+		for _, chosen in ipairs(unit.chosen) do
+			local i, own = table.unpack(chosen[name])
+			if own == window then
+				data = data or one:detail(window)
+				local group = chosen.pair[name]
+				local piece = group.nth(i)
+				piece.thread = piece.thread or group.thread_of and group.thread_of(data, piece)
+				chosen.split = chosen.split or {}
+				chosen.split[name] = data:split(piece)
+			end
+		end
+	end
+	for _, kind in ipairs(kinds_told) do
+		told[name][kind[1]] = told[name][kind[1]] or data and #data[kind[1]] > 0
+	end
+end
+
+each_side(function(name, one)
+	for _, unit in ipairs(named) do
+		unit[name] = units.find(one, unit)
+		name_parents(one, unit[name].groups)
+	end
+end)
+for _, unit in ipairs(named) do
 	local matched = differ.match(unit.a.groups, unit.b.groups)
 	unit.matched = 0
 	for _, pair in ipairs(matched) do
 		unit.matched = unit.matched + pair.count
 	end
-	unit.list = split_all(unit, matched)
-	each_side(function(name)
-		unit[name].unmatched = unit[name].count - unit.matched
-		unit[name].groups = nil
-	end)
+	unit.a.unmatched, unit.b.unmatched = unit.a.count - unit.matched, unit.b.count - unit.matched
+	local long
+	unit.chosen, long = differ.choose(matched, sides.a.windows, sides.b.windows)
+	if long > 0 then
+		yore.note("compare: " .. long .. " units of '" .. unit.unit .. "' are longer than the windows that are read of a large "
+			.. "trace: causes are without them")
+	end
 end
+each_side(function(name, one)
+	for _, window in ipairs(one.windows) do
+		split_window(name, one, window)
+	end
+end)
+note_what_is_missing()
 
 local decided = 0
 for _, unit in ipairs(named) do
-	compare_unit(unit)
+	unit.list = {}
+	for i, chosen in ipairs(unit.chosen) do
+		unit.list[i] = chosen.split
+	end
+	unit.chosen, unit.a.groups, unit.b.groups = nil, nil, nil
+	differ.settle(unit.list)
 	decided = decided + differ.causes(unit.list)
 end
 
@@ -272,9 +286,9 @@ local function times_json(list)
 	return json.list(out)
 end
 
-local function side_json(side)
-	return json.object{ { "path", json.value(side.path) }, { "begin", json.value(side.start) },
-		{ "end", json.value(side.stop) } }
+local function side_json(one)
+	return json.object{ { "path", json.value(one.path) }, { "begin", json.value(one.start) },
+		{ "end", json.value(one.stop) } }
 end
 
 local function numbers_json(numbers)
@@ -309,8 +323,8 @@ end
 -- Times as text are those of their own trace.
 local as_text = a.format == "table" or a.format == "bars"
 
-local function time_cell(side, t)
-	return t and as_text and side.trace:text(t) or t
+local function time_cell(one, t)
+	return t and as_text and one.trace:text(t) or t
 end
 
 local function print_units()
@@ -386,9 +400,9 @@ if a.format == "json" then
 	print_json()
 else
 	for _, name in ipairs{ "a", "b" } do
-		local side = sides[name]
-		a:line(name:upper() .. ": " .. side.path .. ", " .. side.trace:text(side.start) .. " to "
-			.. side.trace:text(side.stop) .. ", " .. yore.span(side.stop - side.start))
+		local one = sides[name]
+		a:line(name:upper() .. ": " .. one.path .. ", " .. one.trace:text(one.start) .. " to "
+			.. one.trace:text(one.stop) .. ", " .. yore.span(one.stop - one.start))
 	end
 	print_units()
 	print_causes()

@@ -78,9 +78,17 @@ function causes.read(start, stop)
 	return self
 end
 
+-- What a thread is called whose name is not known.
+function causes.nameless(tid)
+	return tid == 0 and "swapper" or "thread " .. tostring(tid)
+end
+
 function methods:name(tid, t)
-	local row = self.names:find(tid, t) or self.names:find(tid, self.stop)
-	return row and row.value or tid == 0 and "swapper" or "thread " .. tostring(tid)
+	local _, _, name = self.names:look(tid, t)
+	if not name then
+		_, _, name = self.names:look(tid, self.stop)
+	end
+	return name or causes.nameless(tid)
 end
 
 -- ---- interrupts, CPUs ----
@@ -97,35 +105,35 @@ local function irq_label(self, kind, number)
 	return label
 end
 
--- Calls visit(row, begin, end) with what `segments` have for the key in [begin, stop), the last first.
+-- Calls visit(value, begin, end, where it began) with what `segments` have for the key in [begin, stop), the last first.
 local function overlaps(segments, key, begin, stop, visit)
 	local t = stop
 	while t > begin do
-		local row = segments:find(key, t - 1)
-		if not row then
+		local from, till, value = segments:look(key, t - 1)
+		if not from then
 			return
 		end
-		if row["end"] > begin then
-			visit(row, math.max(row.begin, begin), math.min(row["end"], t))
+		if till > begin then
+			visit(value, math.max(from, begin), math.min(till, t), from)
 		end
-		t = row.begin
+		t = from
 	end
 end
 
 -- The interrupt that the CPU handled at t: its label; nil: none that was recorded.
 local function handled(self, cpu, t)
 	for _, kind in ipairs{ "irq", "softirq" } do
-		local row = self[kind .. "s"]:find(cpu, t)
-		if row and row["end"] >= t then
-			return irq_label(self, kind, row.value)
+		local _, till, number = self[kind .. "s"]:look(cpu, t)
+		if till and till >= t then
+			return irq_label(self, kind, number)
 		end
 	end
 end
 
 -- The CPU on which the thread ran at t or last before it.
 local function cpu_at(self, tid, t)
-	local row = self.runs:find(tid, t)
-	return row and row.value
+	local _, _, cpu = self.runs:look(tid, t)
+	return cpu
 end
 
 -- ---- one piece of time ----
@@ -150,12 +158,12 @@ end
 -- counts alone.
 local function add_interrupts(self, unit, cpu, begin, stop)
 	local taken = 0
-	overlaps(self.irqs, cpu, begin, stop, function(row, from, till)
-		add(unit, "interrupt", irq_label(self, "irq", row.value), from, till)
+	overlaps(self.irqs, cpu, begin, stop, function(number, from, till)
+		add(unit, "interrupt", irq_label(self, "irq", number), from, till)
 		taken = taken + (till - from)
 	end)
-	overlaps(self.softirqs, cpu, begin, stop, function(row, from, till)
-		local label, at = irq_label(self, "softirq", row.value), till
+	overlaps(self.softirqs, cpu, begin, stop, function(number, from, till)
+		local label, at = irq_label(self, "softirq", number), till
 		overlaps(self.irqs, cpu, from, till, function(_, inner, outer)
 			add(unit, "interrupt", label, outer, at)
 			taken, at = taken + (at - outer), inner
@@ -168,11 +176,11 @@ end
 
 -- The unit's own cycles, as far as the frequency of its CPU was recorded.
 local function add_cycles(self, unit, cpu, begin, stop)
-	overlaps(self.frequencies, cpu, begin, stop, function(row, from, till)
-		if row.value > 0 then
-			unit.cycles = unit.cycles + (till - from) * row.value
+	overlaps(self.frequencies, cpu, begin, stop, function(khz, from, till)
+		if khz > 0 then
+			unit.cycles = unit.cycles + (till - from) * khz
 			unit.clocked = unit.clocked + (till - from)
-			local label = string.format("CPU %d at %d kHz", cpu, row.value)
+			local label = string.format("CPU %d at %d kHz", cpu, khz)
 			unit.clocks[label] = (unit.clocks[label] or 0) + (till - from)
 		end
 	end)
@@ -180,10 +188,9 @@ end
 
 local function add_running(self, unit, thread, begin, stop, waiting)
 	local left = stop
-	overlaps(self.runs, thread, begin, stop, function(run, from, till)
+	overlaps(self.runs, thread, begin, stop, function(cpu, from, till, began)
 		add(unit, waiting and waiting.cause or "running", waiting and waiting.who, till, left)
 		left = from
-		local cpu = run.value
 		local taken = add_interrupts(self, unit, cpu, from, till)
 		if waiting then
 			add(unit, waiting.cause, waiting.who, from, till - taken)
@@ -193,12 +200,12 @@ local function add_running(self, unit, thread, begin, stop, waiting)
 		if self.has_frequency then
 			add_cycles(self, unit, cpu, from, till)
 		end
-		local last = run.begin >= unit.begin and self.runs:find(thread, run.begin - 1)
-		if last and last.value ~= cpu then
+		local last = began >= unit.begin and cpu_at(self, thread, began - 1)
+		if last and last ~= cpu then
 			unit.moves = unit.moves + 1
 			unit.moved = unit.moved + (till - from - taken)
 			unit.move_at = from
-			unit.move = string.format("CPU %d -> CPU %d", last.value, cpu)
+			unit.move = string.format("CPU %d -> CPU %d", last, cpu)
 		end
 	end)
 	add(unit, waiting and waiting.cause or "running", waiting and waiting.who, begin, left)
@@ -208,9 +215,9 @@ end
 local function add_ready(self, unit, thread, begin, stop)
 	local cpu, left = cpu_at(self, thread, stop), stop
 	if cpu then
-		overlaps(self.on_cpu, cpu, begin, stop, function(run, from, till)
+		overlaps(self.on_cpu, cpu, begin, stop, function(running, from, till)
 			add(unit, "ready", nil, till, left)
-			add(unit, "ready", run.value ~= 0 and run.value ~= thread and self:name(run.value, from) or nil, from, till)
+			add(unit, "ready", running ~= 0 and running ~= thread and self:name(running, from) or nil, from, till)
 			left = from
 		end)
 	end
@@ -238,8 +245,11 @@ local function in_lock(self, thread, row)
 	if futexes[row.syscall] then
 		return true
 	end
-	local wait = self.contentions and self.contentions:find(thread, row.begin)
-	return wait and wait["end"] > row.begin or false
+	if not self.contentions then
+		return false
+	end
+	local _, till = self.contentions:look(thread, row.begin)
+	return till ~= nil and till > row.begin
 end
 
 -- The cause of a sleep that no other thread need explain; nil: there is none.

@@ -63,20 +63,63 @@ end
 
 -- ---- pairs of units ----
 
--- Calls visit(pair of groups, i) for matched units, in order, at most `most_units` of them, spread evenly.
-function differ.each(matched, visit)
-	local all = 0
-	for _, pair in ipairs(matched) do
-		all = all + pair.count
+-- The first i of 1 to `count` whose unit begins or ends (`edge`) at t or later; count + 1: none does. Units are in order of
+-- their begin, so nearly in that of their end.
+local function first_from(group, count, edge, t)
+	local low, high = 1, count + 1
+	while low < high do
+		local middle = (low + high) // 2
+		if group.nth(middle)[edge] >= t then high = middle else low = middle + 1 end
 	end
-	local part = math.min(1, most_units / math.max(all, 1))
-	for _, pair in ipairs(matched) do
-		local chosen = math.min(pair.count, math.ceil(pair.count * part))
-		for k = 1, chosen do
-			visit(pair, (2 * k - 1) * pair.count // (2 * chosen) + 1)
+	return low
+end
+
+-- The numbers of the group's units, up to `count`, that are whole in one of the windows, as stretches {first, last, window}.
+local function in_windows(group, count, windows)
+	if #windows == 1 then
+		return { { 1, count, windows[1] } }, count, 0
+	end
+	local found, all, long = {}, 0, 0
+	for _, window in ipairs(windows) do
+		local first, last = first_from(group, count, "end", window.from), first_from(group, count, "end", window.high) - 1
+		local whole = math.min(last + 1, math.max(first, first_from(group, count, "begin", window.low)))
+		found[#found + 1] = { whole, last, window }
+		all, long = all + last - whole + 1, long + whole - first
+	end
+	return found, all, long
+end
+
+local function nth_in(stretches, n)
+	for _, stretch in ipairs(stretches) do
+		local size = stretch[2] - stretch[1] + 1
+		if n <= size then
+			return stretch[1] + n - 1, stretch[3]
+		end
+		n = n - size
+	end
+end
+
+-- Of matched groups the units whose time is split, evenly chosen: a list of {pair =, a = {i, window}, b = {i, window}}; and how
+-- many end in a window and are longer than it.
+function differ.choose(matched, windows_of_a, windows_of_b)
+	local places, all, long = {}, 0, 0
+	for k, pair in ipairs(matched) do
+		local a, of_a, long_a = in_windows(pair.a, pair.count, windows_of_a)
+		local b, of_b, long_b = in_windows(pair.b, pair.count, windows_of_b)
+		long = long + long_a + long_b
+		places[k] = { a = a, b = b, count = math.min(of_a, of_b) }
+		all = all + places[k].count
+	end
+	local list, part = {}, math.min(1, most_units / math.max(all, 1))
+	for k, pair in ipairs(matched) do
+		local count = places[k].count
+		local chosen = math.min(count, math.ceil(count * part))
+		for n = 1, chosen do
+			local at = (2 * n - 1) * count // (2 * chosen) + 1
+			list[#list + 1] = { pair = pair, a = { nth_in(places[k].a, at) }, b = { nth_in(places[k].b, at) } }
 		end
 	end
-	return all
+	return list, long
 end
 
 local function part_of(unit, cause, who)

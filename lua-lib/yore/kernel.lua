@@ -61,17 +61,37 @@ end
 -- name of the call, without one the number's label is the name.
 local syscall_events = {
 	{ enter = { "syscall_entry_*", "compat_syscall_entry_*" },
-		leave = { "syscall_exit_*", "compat_syscall_exit_*" }, prefix = "syscall_entry_" },
+		leave = { "syscall_exit_*", "compat_syscall_exit_*" }, prefix = "syscall_entry_", left = "syscall_exit_" },
 	{ enter = { "sys_enter" }, leave = { "sys_exit" } },
-	{ enter = { "sys_enter_*" }, leave = { "sys_exit_*" }, prefix = "sys_enter_" },
+	{ enter = { "sys_enter_*" }, leave = { "sys_exit_*" }, prefix = "sys_enter_", left = "sys_exit_" },
 	{ enter = { "sys_*", "compat_sys_*" }, leave = { "exit_syscall" }, prefix = "sys_" },
 }
 
--- The system calls of the range as segments with the columns key (the thread), name, ret, and `fields`.
-function kernel.syscalls(a, fields)
+-- The events that enter system calls.
+kernel.syscall_entries = {}
+for _, kind in ipairs(syscall_events) do
+	table.move(kind.enter, 1, #kind.enter, #kernel.syscall_entries + 1, kernel.syscall_entries)
+end
+
+-- Of names of events those of the call `wanted`, which stands behind the prefix; without one of the two, all.
+local function only(names, prefix, wanted)
+	if not prefix or not wanted then
+		return names
+	end
+	local found = {}
+	for _, name in ipairs(names) do
+		found[#found + 1] = name:gsub("^.*" .. prefix, "") == wanted and name or nil
+	end
+	return found
+end
+
+-- The system calls of the range as segments with the columns key (the thread), name, ret, and `fields`; of the call `wanted`
+-- alone, if there is one and the names of events tell it.
+function kernel.syscalls(a, fields, wanted)
 	for _, kind in ipairs(syscall_events) do
 		local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
 		if #enter > 0 and #leave > 0 then
+			enter, leave = only(enter, kind.prefix, wanted), only(leave, kind.left, wanted)
 			fields = fields or {}
 			fields.ret = "end ret"
 			fields.id = not kind.prefix and "begin label(id) | id" or nil

@@ -107,30 +107,65 @@ end
 
 -- ---- finding them ----
 
--- Whole calls, and all that there are, also those whose begin or end is not known.
-local function calls_of(side, unit)
-	if not side.losses then
-		local named = side.data.calls:select{ value = value_of(unit.name) }
-		return named:select{ begun = true, ended = true }, named
+-- Whole calls in order of (thread, begin), and how many there are of unknown begin or end; from a walk over their events.
+local function walk_calls(side, name)
+	side.calls = side.calls or {}
+	local known = side.calls[name]
+	if not known then
+		local found, column, name_of = kernel.syscalls(side, nil, name)
+		local unknown = found.lost + found.unbegun + found.unfinished
+		found = found:select{ [column] = function(one) return one ~= nil and name_of(one) == name end }
+		known = { found = found:rekey():rekey(), unknown = unknown }
+		side.calls[name] = known
 	end
-	if not side.pairs_of_calls then
-		local found, column, name_of = kernel.syscalls(side)
-		side.pairs_of_calls = { found = found:rekey():rekey(), column = column, name_of = name_of }
-	end
-	local all = side.pairs_of_calls
-	local found = all.found:select{ [all.column] = function(name)
-		return name ~= nil and all.name_of(name) == unit.name
-	end }
-	return found, side.data.calls:select{ value = value_of(unit.name) }
+	return known.found, known.unknown
 end
 
--- From the wake-up of a thread to its next sleep, and what begins so.
-local function activities_of(side)
-	local states = side.data.states
-	local found = states:between(function(state) return chain.asleep[state] end)
-	local begun = states:select{ before = function(state) return chain.asleep[state] end,
-		value = function(state) return not chain.asleep[state] end }
-	return found, begun
+-- Of the threads of such a name.
+local function of_thread(side, found, comm)
+	if not comm then
+		return found
+	end
+	local pattern, tids = where.glob(comm), {}
+	for _, tid in ipairs(found:distinct("key")) do
+		if side:name(tid):find(pattern) then
+			tids[#tids + 1] = tid
+		end
+	end
+	return found:select{ key = tids }
+end
+
+local function calls_of(side, unit)
+	if (side.losses or side.large) and #analysis.present(kernel.syscall_entries) > 0 then
+		local found, unknown = walk_calls(side, unit.name)
+		return of_thread(side, found, unit.comm), unknown
+	end
+	local calls = side.data and side.data.calls or trace:segments{ path = "thread[*]/syscall", optional = true,
+		value = value_of(unit.name), from = side.start, to = side.stop }
+	local named = of_thread(side, calls:select{ value = value_of(unit.name) }, unit.comm)
+	local found = named:select{ begun = true, ended = true }
+	return found, #named - #found
+end
+
+local function is_asleep(state)
+	return chain.asleep[state] or false
+end
+
+-- From the wake-up of a thread to its next sleep, and the stretches of state with which that begins.
+local function activities_in(states)
+	return states:between(is_asleep), states:select{ before = is_asleep, value = function(state) return not is_asleep(state) end }
+end
+
+local function activities_of(side, unit)
+	local known = side.activities
+	if not known then
+		known = { activities_in(side.data and side.data.states
+			or trace:segments{ path = "thread[*]/state", optional = true, from = side.start, to = side.stop }) }
+		side.activities = known
+		collectgarbage()
+	end
+	local found, begun = of_thread(side, known[1], unit.comm), of_thread(side, known[2], unit.comm)
+	return found, math.max(0, #begun - #found)
 end
 
 local function pairs_of(side, unit)
@@ -153,45 +188,54 @@ local function intervals_of(side, unit)
 end
 
 -- The thread of the event at the end of an interval that is of no thread.
-local function thread_at(side, t)
+local function thread_at(data, t)
 	for event in trace:events{ from = t, to = t + 1 } do
 		local fields = event.context
-		local run = side.data.on_cpu:find(event.cpu, t)
+		local run = data.on_cpu:find(event.cpu, t)
 		return fields.tid or fields.perf_tid or fields.common_pid or run and run.value
 	end
 end
 
 -- ---- by threads ----
 
-local function add_group(groups, by_tid, side, tid)
-	local group = { tid = tid, name = tid and side.data:name(tid, side.stop) or "", count = 0, total = 0 }
-	by_tid[tid or false] = group
-	groups[#groups + 1] = group
-	return group
+local function new_group(tid)
+	return { tid = tid, count = 0, total = 0 }
+end
+
+local function name_groups(side, groups)
+	for _, group in ipairs(groups) do
+		group.name = group.name or group.tid and side:name(group.tid) or ""
+	end
+	return groups
 end
 
 -- Of segments in order of (thread, begin).
-local function group_in_order(side, found)
+local function group_in_order(found)
 	local groups, before = {}, 0
 	for _, row in ipairs(found:groups{ by = { "key" } }) do
-		local group, first = add_group(groups, {}, side, row.key), before
+		local group, first = new_group(row.key), before
+		groups[#groups + 1] = group
 		group.count, group.total = row.count, row.total
 		before = before + row.count
 		function group.nth(i)
-			local one = found:rows(first + i, first + i)[1]
-			return { thread = group.tid, begin = one.begin, ["end"] = one["end"] }
+			local begin, stop = found:times(first + i)
+			return { thread = group.tid, begin = begin, ["end"] = stop }
 		end
 	end
 	return groups
 end
 
 -- Of segments in any order whose thread is in the column `tid`; those without one belong to nobody's group.
-local function group_by_column(side, found)
+local function group_by_column(found)
 	local groups, by_tid, chunk = {}, {}, 4096
 	for first = 1, #found, chunk do
 		for _, row in ipairs(found:rows(first, first + chunk - 1)) do
 			local tid = math.type(row.tid) == "integer" and row.tid or nil
-			local group = by_tid[tid or false] or add_group(groups, by_tid, side, tid)
+			local group = by_tid[tid or false]
+			if not group then
+				group = new_group(tid)
+				by_tid[tid or false], groups[#groups + 1] = group, group
+			end
 			group.count, group.total = group.count + 1, group.total + row.dur
 			group[group.count] = { begin = row.begin, dur = row.dur }
 		end
@@ -207,55 +251,42 @@ local function group_by_column(side, found)
 end
 
 -- Of intervals that are of no thread: one group.
-local function group_together(side, unit, found)
-	local group = { name = unit.path, count = #found, total = 0 }
+local function group_together(unit, found)
+	local group = new_group()
+	group.name, group.count = unit.path, #found
 	local cpu = unit.path:find("^cpu%[[^%]]*%]/")
 	local rows = {}
 	for i, row in ipairs(found:sorted("begin")) do
 		rows[i], group.total = { row.begin, row["end"], row.key }, group.total + row.dur
 	end
 	function group.nth(i)
-		local begin, stop, key = table.unpack(rows[i])
-		local run = cpu and side.data.on_cpu:find(key, stop - 1)
-		return { begin = begin, ["end"] = stop, thread = run and run.value or not cpu and thread_at(side, stop) or nil }
+		return { begin = rows[i][1], ["end"] = rows[i][2], key = rows[i][3] }
+	end
+	function group.thread_of(data, one)
+		local run = cpu and data.on_cpu:find(one.key, one["end"] - 1)
+		return run and run.value or not cpu and thread_at(data, one["end"]) or nil
 	end
 	return group.count > 0 and { group } or {}
 end
 
-local function of_thread(side, found, comm)
-	if not comm then
-		return found
-	end
-	local pattern, tids = where.glob(comm), {}
-	for _, tid in ipairs(found:distinct("key")) do
-		if side.data:name(tid, side.stop):find(pattern) then
-			tids[#tids + 1] = tid
-		end
-	end
-	return found:select{ key = tids }
-end
-
--- The units of the global trace: {groups =, count =, unknown =, mean =, p50 =, p99 =}; a group is the units of a thread,
--- {tid =, name =, count =, total =, nth = function(i)}, which gives {thread =, begin =, end =}.
+-- The units of the global trace: {groups =, count =, unknown =, mean =, p50 =, p99 =}; a group is the units of a thread in
+-- order of time, {tid =, name =, count =, total =, nth = function(i), thread_of = function(data, one)}: nth gives {thread =,
+-- begin =, end =}, thread_of the thread where nth does not know it.
 function units.find(side, unit)
 	local found, unknown, groups
 	if unit.kind == "syscall" or unit.kind == "activity" then
-		local all
-		found, all = (unit.kind == "syscall" and calls_of or activities_of)(side, unit)
-		found, all = of_thread(side, found, unit.comm), of_thread(side, all, unit.comm)
-		unknown = math.max(0, #all - #found)
-		groups = group_in_order(side, found)
+		found, unknown = (unit.kind == "syscall" and calls_of or activities_of)(side, unit)
+		groups = group_in_order(found)
 	elseif unit.kind == "pairs" then
 		found, unknown = pairs_of(side, unit)
-		groups = found and group_by_column(side, found) or {}
+		groups = found and group_by_column(found) or {}
 	else
 		found, unknown = intervals_of(side, unit)
-		groups = unit.path:find("^thread%[[^%]]*%]/") and group_in_order(side, found)
-			or group_together(side, unit, found)
+		groups = unit.path:find("^thread%[[^%]]*%]/") and group_in_order(found) or group_together(unit, found)
 	end
 	local all = found and found:groups{ by = {}, percentiles = { 50, 99 } }[1] or {}
-	return { groups = groups, count = found and #found or 0, unknown = unknown or 0, mean = all.mean, p50 = all.p50,
-		p99 = all.p99 }
+	return { groups = name_groups(side, groups), count = found and #found or 0, unknown = unknown or 0, mean = all.mean,
+		p50 = all.p50, p99 = all.p99 }
 end
 
 -- ---- proposing them ----
@@ -265,7 +296,7 @@ local nests = { { "_begin", "_end" }, { "_start", "_end" }, { "_start", "_stop" 
 
 -- What the kernel's own events begin and end is no request.
 local of_kernel = { "irq", "sys", "contention", "timer", "workqueue", "kthread", "writeback", "ext4", "jbd2", "mm_", "xen",
-	"scsi", "nfs", "rcu", "signal", "btrfs", "xfs", "kmem", "power", "cgroup", "migrate", "mmap_lock" }
+	"scsi", "nfs", "rcu", "signal", "btrfs", "xfs", "kmem", "power", "cgroup", "migrate", "mmap_lock", "statedump" }
 
 local function is_of_kernel(name)
 	for _, part in ipairs(of_kernel) do
@@ -299,26 +330,32 @@ local waiting = { nanosleep = true, clock_nanosleep = true, poll = true, ppoll =
 	epoll_wait = true, epoll_pwait = true, epoll_pwait2 = true, pause = true, rt_sigtimedwait = true, wait4 = true,
 	waitid = true, accept = true, accept4 = true }
 
--- The request-like spans of the global trace, {[spec] = {time =, marked =}}: time in all, and whether events mark it.
+local fewest_marked = 5 -- of a pair of events that stands for requests
+
+-- The request-like spans of the global trace, of a large one those of a window, {[spec] = {time =, marked =}}: time in all, and whether events mark it.
 function units.candidates(side)
 	local found = {}
 	local function add(spec, time, marked)
 		local one = found[spec] or { time = 0, marked = marked }
 		one.time, found[spec] = one.time + time, one
 	end
-	for _, row in ipairs(side.data.calls:select{ begun = true, ended = true }:groups{ by = { "key", "value" } }) do
-		if not waiting[row.value] then
-			add("syscall " .. tostring(row.value) .. " of " .. side.data:name(row.key, side.stop), row.total, 0)
-		end
-	end
-	for _, row in ipairs(activities_of(side):groups{ by = { "key" } }) do
-		add("wake-up to sleep of " .. side.data:name(row.key, side.stop), row.total, 0)
-	end
 	for _, name in ipairs(nesting_events()) do
 		local rows = trace:count_by{ name = name.from, by = { "name" }, from = side.start, to = side.stop }
-		if #rows > 0 then
+		if #rows > 0 and rows[1].count >= fewest_marked then
 			add(name.spec, rows[1].count, 1)
 		end
+	end
+	if next(found) then
+		return found
+	end
+	local data = side:detail(side.windows[(#side.windows + 1) // 2])
+	for _, row in ipairs(data.calls:select{ begun = true, ended = true }:groups{ by = { "key", "value" } }) do
+		if not waiting[row.value] then
+			add("syscall " .. tostring(row.value) .. " of " .. data:name(row.key, side.stop), row.total, 0)
+		end
+	end
+	for _, row in ipairs(activities_in(data.states):groups{ by = { "key" } }) do
+		add("wake-up to sleep of " .. data:name(row.key, side.stop), row.total, 0)
 	end
 	return found
 end

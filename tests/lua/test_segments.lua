@@ -335,3 +335,17 @@ do
 	raises("a list of numbers", yore.resample, {}, 0.05, 100, 1)
 	raises("a part of one", yore.resample, { 1 }, 1, 100, 1)
 end
+
+-- look and times are what rows say
+do
+	local names = trace:segments{ path = "thread[*]/name" }
+	for i, row in ipairs(names:rows()) do
+		local begin, stop, value = names:look(row.key, row.begin)
+		assert(begin == row.begin and stop == row["end"] and value == row.value)
+		begin, stop = names:times(i)
+		assert(begin == row.begin and stop == row["end"])
+		assert(names:look(row.key, -1) == nil)
+	end
+	assert(names:look("nobody", 0) == nil)
+	raises("there is no such segment", names.times, names, #names + 1)
+end

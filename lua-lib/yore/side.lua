@@ -1,0 +1,81 @@
+-- side: one of two recordings that are compared: its trace, range, names, and what is read of it at once
+--
+-- Of a small trace everything is read at once and stays. Of a large one, units are counted by walks over their events alone, and
+-- their time is split in windows spread over the range, of which one is in memory at a time.
+
+local causes = require("yore.causes")
+
+local side = {}
+local methods = {}
+methods.__index = methods
+
+local small = 64 << 20        -- bytes of a trace that is read at once
+local window_bytes = 20 << 20 -- about so much of a large trace is in a window
+local windows = 4
+
+local function bytes_of(trace)
+	local bytes = 0
+	for _, stream in ipairs(trace:info().streams) do
+		bytes = bytes + stream.bytes
+	end
+	return bytes
+end
+
+-- A window is read from `low` to `high`; the units that end from `from` on are split there, if they begin in it.
+local function windows_of(self, bytes)
+	local length = self.stop - self.start
+	local part = math.ceil(length * (window_bytes / bytes))
+	if bytes <= small or windows * part >= length then
+		return { { low = self.start, from = self.start, high = self.stop } }
+	end
+	local list = {}
+	for i = 1, windows do
+		local middle = self.start + (2 * i - 1) * length // (2 * windows)
+		list[i] = { low = middle - part // 2, from = middle, high = middle + part - part // 2 }
+	end
+	return list
+end
+
+-- Of the global trace from `start` to `stop`.
+function side.new(start, stop)
+	local self = setmetatable({ trace = trace, path = trace:info().path or "", start = start, stop = stop,
+		spec = { name = "compare" } }, methods)
+	local first, last = trace:bounds()
+	local bytes = math.ceil(bytes_of(trace) * ((stop - start) / math.max(1, last + 1 - first)))
+	self.windows = windows_of(self, math.max(bytes, 1))
+	for _ in trace:events{ from = start, to = stop, losses = "only" } do
+		self.losses = true
+		break
+	end
+	self.large = #self.windows > 1
+	if self.large then
+		self.names = trace:segments{ path = "thread[*]/name", optional = true, from = start, to = stop }
+	else
+		self.data = causes.read(start, stop)
+	end
+	return self
+end
+
+-- What a window tells, read anew where it is not all of the range.
+function methods:detail(window)
+	if self.data then
+		return self.data
+	end
+	collectgarbage()
+	return causes.read(window.low, window.high)
+end
+
+-- The name of a thread at the end of the range.
+function methods:name(tid)
+	if self.data then
+		return self.data:name(tid, self.stop)
+	end
+	local _, _, name = self.names:look(tid, self.stop)
+	return name or causes.nameless(tid)
+end
+
+-- For kernel.syscalls(): what is not whole is counted as unknown.
+function methods:tell_pairs()
+end
+
+return side

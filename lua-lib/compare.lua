@@ -158,12 +158,27 @@ local function each_side(visit)
 	trace = trace_a
 end
 
-if #named == 0 then
+-- Those that events mark, where there are any; else of a large trace what its middle has.
+local function propose()
 	local found = {}
 	each_side(function(name, one)
-		found[name] = units.candidates(one)
+		found[name] = units.marked(one)
 	end)
-	named = units.propose(found.a, found.b, most_proposed)
+	if not next(found.a) and not next(found.b) then
+		each_side(function(name, one)
+			if one.large then
+				one:narrow()
+				yore.note("compare: of " .. one.path .. " only " .. yore.span(one.stop - one.start) .. " in its middle are compared; "
+					.. "with --unit all of it is")
+			end
+			found[name] = units.unmarked(one)
+		end)
+	end
+	return units.propose(found.a, found.b, most_proposed)
+end
+
+if #named == 0 then
+	named = propose()
 	if #named == 0 then
 		a:lack("neither trace has system calls, wake-ups or events that nest: name what is to be compared with --unit "
 			.. "'EVENT -> EVENT by COLUMN'")
@@ -205,15 +220,12 @@ end
 local function split_window(name, one, window)
 	local data
 	for _, unit in ipairs(named) do
-		for _, chosen in ipairs(unit.chosen) do
-			local i, own = table.unpack(chosen[name])
-			if own == window then
+		for _, chosen in ipairs(unit.list) do
+			local piece = chosen[name]
+			if piece.window == window then
 				data = data or one:detail(window)
-				local group = chosen.pair[name]
-				local piece = group.nth(i)
-				piece.thread = piece.thread or group.thread_of and group.thread_of(data, piece)
-				chosen.split = chosen.split or {}
-				chosen.split[name] = data:split(piece)
+				piece.thread = piece.thread or piece.thread_of and piece.thread_of(data, piece.i)
+				data:split(piece)
 			end
 		end
 	end
@@ -236,13 +248,15 @@ for _, unit in ipairs(named) do
 	end
 	unit.a.unmatched, unit.b.unmatched = unit.a.count - unit.matched, unit.b.count - unit.matched
 	local long
-	unit.chosen, long = differ.choose(matched, sides.a.windows, sides.b.windows)
+	unit.list, long = differ.choose(matched, sides.a.windows, sides.b.windows, #named)
 	if long > 0 then
 		yore.note("compare: " .. long .. " units of '" .. unit.unit .. "' are longer than the windows that are read of a large "
 			.. "trace: causes are without them")
 	end
+	unit.a.groups, unit.b.groups = nil, nil
 end
 each_side(function(name, one)
+	one:forget()
 	for _, window in ipairs(one.windows) do
 		split_window(name, one, window)
 	end
@@ -251,11 +265,6 @@ note_what_is_missing()
 
 local decided = 0
 for _, unit in ipairs(named) do
-	unit.list = {}
-	for i, chosen in ipairs(unit.chosen) do
-		unit.list[i] = chosen.split
-	end
-	unit.chosen, unit.a.groups, unit.b.groups = nil, nil, nil
 	differ.settle(unit.list)
 	decided = decided + differ.causes(unit.list)
 end

@@ -185,6 +185,15 @@ uint32_t *segments_add(struct segments *segments, const struct segment *segment)
 	return cells;
 }
 
+/* Room for so many in all, and no more. */
+static void reserve(struct segments *segments, size_t count)
+{
+	segments->capacity = count;
+	segments->cells_capacity = count * segments->ncolumns;
+	segments->items = mem_resize(segments->items, count, sizeof *segments->items);
+	segments->cells = mem_resize(segments->cells, segments->cells_capacity, sizeof(uint32_t));
+}
+
 static bool passes(const struct segment *segment, const uint32_t *cells,
 		   const struct segment_limit *limit)
 {
@@ -431,6 +440,8 @@ void segments_rekey(const struct segments *segments, struct segments *out)
 	size_t *spare = mem_new_array(segments->count + 1, sizeof *spare);
 
 	take_shape(out, segments);
+	if (segments->count)
+		reserve(out, segments->count);
 	by_value(segments, ends, places);
 	for (uint32_t v = 0; v <= segments_atoms(segments); v++)
 		sort_rising(segments, places, v ? ends[v - 1] : 0, ends[v], spare);

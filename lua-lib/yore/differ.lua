@@ -5,8 +5,9 @@
 
 local differ = {}
 
-local most_units = 4000  -- of one kind whose time is split by cause; of more, an even choice
-local most_blocks = 200  -- of consecutive pairs, which are resampled
+local most_units = 4000  -- whose time is split by cause, of all kinds; of more, an even choice
+local most_blocks = 200  -- of pairs that follow each other in time, which are resampled
+local long_blocks = 40   -- so many of them when they are long, for what goes on longer than a short block
 local fewest_blocks = 5
 local rounds, seed = 4000, 19
 
@@ -63,13 +64,13 @@ end
 
 -- ---- pairs of units ----
 
--- The first i of 1 to `count` whose unit begins or ends (`edge`) at t or later; count + 1: none does. Units are in order of
+-- The first i of 1 to `count` whose unit begins (`edge` is 1) or ends (2) at t or later; count + 1: none does. Units are in order of
 -- their begin, so nearly in that of their end.
 local function first_from(group, count, edge, t)
 	local low, high = 1, count + 1
 	while low < high do
 		local middle = (low + high) // 2
-		if group.nth(middle)[edge] >= t then high = middle else low = middle + 1 end
+		if select(edge, group.times(middle)) >= t then high = middle else low = middle + 1 end
 	end
 	return low
 end
@@ -81,27 +82,31 @@ local function in_windows(group, count, windows)
 	end
 	local found, all, long = {}, 0, 0
 	for _, window in ipairs(windows) do
-		local first, last = first_from(group, count, "end", window.from), first_from(group, count, "end", window.high) - 1
-		local whole = math.min(last + 1, math.max(first, first_from(group, count, "begin", window.low)))
+		local first, last = first_from(group, count, 2, window.from), first_from(group, count, 2, window.high) - 1
+		local whole = math.min(last + 1, math.max(first, first_from(group, count, 1, window.low)))
 		found[#found + 1] = { whole, last, window }
 		all, long = all + last - whole + 1, long + whole - first
 	end
 	return found, all, long
 end
 
-local function nth_in(stretches, n)
+-- The n-th of these units.
+local function nth_in(group, stretches, n)
 	for _, stretch in ipairs(stretches) do
 		local size = stretch[2] - stretch[1] + 1
 		if n <= size then
-			return stretch[1] + n - 1, stretch[3]
+			local i = stretch[1] + n - 1
+			local begin, stop = group.times(i)
+			return { i = i, begin = begin, ["end"] = stop, window = stretch[3], thread = group.tid,
+				thread_of = group.thread_of }
 		end
 		n = n - size
 	end
 end
 
--- Of matched groups the units whose time is split, evenly chosen: a list of {pair =, a = {i, window}, b = {i, window}}; and how
--- many end in a window and are longer than it.
-function differ.choose(matched, windows_of_a, windows_of_b)
+-- Of matched groups, one of several kinds of unit, the units whose time is split, evenly chosen: a list of {a =, b =} with {i =, begin =, end =, window =,
+-- thread =, thread_of =}; and how many end in a window and are longer than it.
+function differ.choose(matched, windows_of_a, windows_of_b, kinds)
 	local places, all, long = {}, 0, 0
 	for k, pair in ipairs(matched) do
 		local a, of_a, long_a = in_windows(pair.a, pair.count, windows_of_a)
@@ -110,13 +115,13 @@ function differ.choose(matched, windows_of_a, windows_of_b)
 		places[k] = { a = a, b = b, count = math.min(of_a, of_b) }
 		all = all + places[k].count
 	end
-	local list, part = {}, math.min(1, most_units / math.max(all, 1))
+	local list, part = {}, math.min(1, most_units // kinds / math.max(all, 1))
 	for k, pair in ipairs(matched) do
 		local count = places[k].count
 		local chosen = math.min(count, math.ceil(count * part))
 		for n = 1, chosen do
 			local at = (2 * n - 1) * count // (2 * chosen) + 1
-			list[#list + 1] = { pair = pair, a = { nth_in(places[k].a, at) }, b = { nth_in(places[k].b, at) } }
+			list[#list + 1] = { a = nth_in(pair.a, places[k].a, at), b = nth_in(pair.b, places[k].b, at) }
 		end
 	end
 	return list, long
@@ -261,6 +266,12 @@ function differ.settle(list)
 	split_frequency(list)
 	split_migration(list)
 	rename(list, unify_names(list))
+	table.sort(list, function(x, y)
+		if x.a.begin ~= y.a.begin then
+			return x.a.begin < y.a.begin
+		end
+		return x.b.begin < y.b.begin
+	end)
 end
 
 -- ---- differences ----
@@ -348,6 +359,28 @@ function differ.causes(list)
 	return count
 end
 
+-- The mean of blocks with the bounds that leave out a part of the chances: the wider of the bootstrap's percentiles and of
+-- Student's interval.
+local function bounds_of(blocks, left_out)
+	local mean, low, high, deviation = yore.resample(blocks, left_out, rounds, seed)
+	local student = quantile(left_out / 2, #blocks - 1)
+	return mean, math.min(low, mean - student * deviation), math.max(high, mean + student * deviation)
+end
+
+-- The same from fewer and longer blocks.
+local function joined(blocks, count)
+	local found = {}
+	for i = 1, count do
+		local first, last = (i - 1) * #blocks // count + 1, i * #blocks // count
+		local sum = 0
+		for k = first, last do
+			sum = sum + blocks[k]
+		end
+		found[i] = sum / (last - first + 1)
+	end
+	return found
+end
+
 -- The causes that differ: {cause =, who =, difference =, low =, high =, a =, b =, moments =}. The interval leaves out
 -- `left_out` of the chances; differences below `floor` ns per unit are of no interest.
 function differ.differences(list, left_out, floor)
@@ -355,17 +388,22 @@ function differ.differences(list, left_out, floor)
 	if blocks < fewest_blocks then
 		return found
 	end
-	local student = quantile(left_out / 2, blocks - 1)
 	for _, sum in pairs(sums_of(list, blocks)) do
-		local mean, low, high, deviation = yore.resample(sum, left_out, rounds, seed)
-		low, high = math.min(low, mean - student * deviation), math.max(high, mean + student * deviation)
-		if (low > 0 or high < 0) and math.abs(mean) >= floor then
-			sum.difference, sum.low, sum.high = mean, low, high
-			sum.moments = moments_of(list, sum, 3)
-			if sum.cause == "frequency" then
-				sum.who = slow_clock(list, mean > 0 and "b" or "a")
+		local mean = sum.b - sum.a
+		if math.abs(mean) >= floor then
+			local _, low, high = bounds_of(sum, left_out)
+			if blocks > long_blocks then
+				local _, lower, higher = bounds_of(joined(sum, long_blocks), left_out)
+				low, high = math.min(low, lower), math.max(high, higher)
 			end
-			found[#found + 1] = sum
+			if low > 0 or high < 0 then
+				sum.difference, sum.low, sum.high = mean, low, high
+				sum.moments = moments_of(list, sum, 3)
+				if sum.cause == "frequency" then
+					sum.who = slow_clock(list, mean > 0 and "b" or "a")
+				end
+				found[#found + 1] = sum
+			end
 		end
 	end
 	return found

@@ -86,14 +86,14 @@ local function only(names, prefix, wanted)
 end
 
 -- The system calls of the range as segments with the columns key (the thread), name, ret, and `fields`; of the call `wanted`
--- alone, if there is one and the names of events tell it.
+-- alone, without ret, if there is one and the names of events tell it.
 function kernel.syscalls(a, fields, wanted)
 	for _, kind in ipairs(syscall_events) do
 		local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
 		if #enter > 0 and #leave > 0 then
 			enter, leave = only(enter, kind.prefix, wanted), only(leave, kind.left, wanted)
 			fields = fields or {}
-			fields.ret = "end ret"
+			fields.ret = not wanted and "end ret" or nil
 			fields.id = not kind.prefix and "begin label(id) | id" or nil
 			local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = fields })
 			a:tell_pairs(found, "system calls")

@@ -10,8 +10,8 @@ local methods = {}
 methods.__index = methods
 
 local small = 64 << 20        -- bytes of a trace that is read at once
-local window_bytes = 20 << 20 -- about so much of a large trace is in a window
-local windows = 4
+local window_bytes = 12 << 20 -- about so much of a large trace is in a window
+local windows = 3
 
 local function bytes_of(trace)
 	local bytes = 0
@@ -36,6 +36,18 @@ local function windows_of(self, bytes)
 	return list
 end
 
+-- The last names of threads.
+local function names_of(start, stop)
+	local told, names = trace:segments{ path = "thread[*]/name", optional = true, from = start, to = stop }, {}
+	for _, tid in ipairs(told:distinct("key")) do
+		local _, _, name = told:look(tid, stop)
+		names[tid] = name
+	end
+	told = nil
+	collectgarbage()
+	return names
+end
+
 -- Of the global trace from `start` to `stop`.
 function side.new(start, stop)
 	local self = setmetatable({ trace = trace, path = trace:info().path or "", start = start, stop = stop,
@@ -49,11 +61,19 @@ function side.new(start, stop)
 	end
 	self.large = #self.windows > 1
 	if self.large then
-		self.names = trace:segments{ path = "thread[*]/name", optional = true, from = start, to = stop }
+		self.names = names_of(start, stop)
 	else
 		self.data = causes.read(start, stop)
 	end
 	return self
+end
+
+-- Makes the middle of a large trace all there is of it.
+function methods:narrow()
+	local middle = self.windows[(#self.windows + 1) // 2]
+	self.start, self.stop, self.large, self.narrowed = middle.low, middle.high, false, true
+	self.windows = { { low = self.start, from = self.start, high = self.stop } }
+	self.data, self.names = causes.read(self.start, self.stop), nil
 end
 
 -- What a window tells, read anew where it is not all of the range.
@@ -70,8 +90,13 @@ function methods:name(tid)
 	if self.data then
 		return self.data:name(tid, self.stop)
 	end
-	local _, _, name = self.names:look(tid, self.stop)
-	return name or causes.nameless(tid)
+	return self.names[tid] or causes.nameless(tid)
+end
+
+-- Drops what units were found by.
+function methods:forget()
+	self.calls, self.activities = nil, nil
+	collectgarbage()
 end
 
 -- For kernel.syscalls(): what is not whole is counted as unknown.

@@ -114,8 +114,12 @@ local function walk_calls(side, name)
 	if not known then
 		local found, column, name_of = kernel.syscalls(side, nil, name)
 		local unknown = found.lost + found.unbegun + found.unfinished
-		found = found:select{ [column] = function(one) return one ~= nil and name_of(one) == name end }
-		known = { found = found:rekey():rekey(), unknown = unknown }
+		if column ~= "value" then -- the names of events do not tell the call
+			found = found:select{ [column] = function(one) return one ~= nil and name_of(one) == name end }
+		end
+		found = found:rekey()
+		collectgarbage()
+		known = { found = found:rekey(), unknown = unknown }
 		side.calls[name] = known
 	end
 	return known.found, known.unknown
@@ -217,9 +221,8 @@ local function group_in_order(found)
 		groups[#groups + 1] = group
 		group.count, group.total = row.count, row.total
 		before = before + row.count
-		function group.nth(i)
-			local begin, stop = found:times(first + i)
-			return { thread = group.tid, begin = begin, ["end"] = stop }
+		function group.times(i)
+			return found:times(first + i)
 		end
 	end
 	return groups
@@ -242,9 +245,8 @@ local function group_by_column(found)
 	end
 	for _, group in ipairs(groups) do
 		table.sort(group, analysis.order("begin", "dur"))
-		function group.nth(i)
-			local one = group[i]
-			return { thread = group.tid, begin = one.begin, ["end"] = one.begin + one.dur }
+		function group.times(i)
+			return group[i].begin, group[i].begin + group[i].dur
 		end
 	end
 	return groups
@@ -259,19 +261,19 @@ local function group_together(unit, found)
 	for i, row in ipairs(found:sorted("begin")) do
 		rows[i], group.total = { row.begin, row["end"], row.key }, group.total + row.dur
 	end
-	function group.nth(i)
-		return { begin = rows[i][1], ["end"] = rows[i][2], key = rows[i][3] }
+	function group.times(i)
+		return rows[i][1], rows[i][2]
 	end
-	function group.thread_of(data, one)
-		local run = cpu and data.on_cpu:find(one.key, one["end"] - 1)
-		return run and run.value or not cpu and thread_at(data, one["end"]) or nil
+	function group.thread_of(data, i)
+		local run = cpu and data.on_cpu:find(rows[i][3], rows[i][2] - 1)
+		return run and run.value or not cpu and thread_at(data, rows[i][2]) or nil
 	end
 	return group.count > 0 and { group } or {}
 end
 
 -- The units of the global trace: {groups =, count =, unknown =, mean =, p50 =, p99 =}; a group is the units of a thread in
--- order of time, {tid =, name =, count =, total =, nth = function(i), thread_of = function(data, one)}: nth gives {thread =,
--- begin =, end =}, thread_of the thread where nth does not know it.
+-- order of time, {tid =, name =, count =, total =, times = function(i), thread_of = function(data, i)}: times gives begin and
+-- end of the i-th one, thread_of its thread where it is not tid.
 function units.find(side, unit)
 	local found, unknown, groups
 	if unit.kind == "syscall" or unit.kind == "activity" then
@@ -285,6 +287,7 @@ function units.find(side, unit)
 		groups = unit.path:find("^thread%[[^%]]*%]/") and group_in_order(found) or group_together(unit, found)
 	end
 	local all = found and found:groups{ by = {}, percentiles = { 50, 99 } }[1] or {}
+	collectgarbage() -- segments are larger than Lua knows
 	return { groups = name_groups(side, groups), count = found and #found or 0, unknown = unknown or 0, mean = all.mean,
 		p50 = all.p50, p99 = all.p99 }
 end
@@ -325,63 +328,57 @@ local function nesting_events()
 	return found
 end
 
--- Calls in which a thread waits for something to do are no request.
+-- Calls in which a thread waits for something to do, or from which it does not return, are no request.
 local waiting = { nanosleep = true, clock_nanosleep = true, poll = true, ppoll = true, select = true, pselect6 = true,
 	epoll_wait = true, epoll_pwait = true, epoll_pwait2 = true, pause = true, rt_sigtimedwait = true, wait4 = true,
-	waitid = true, accept = true, accept4 = true }
+	waitid = true, accept = true, accept4 = true, exit = true, exit_group = true }
 
 local fewest_marked = 5 -- of a pair of events that stands for requests
 
--- The request-like spans of the global trace, of a large one those of a window, {[spec] = {time =, marked =}}: time in all, and whether events mark it.
-function units.candidates(side)
+-- The pairs of events of the global trace that stand for requests, {[spec] = how often}.
+function units.marked(side)
 	local found = {}
-	local function add(spec, time, marked)
-		local one = found[spec] or { time = 0, marked = marked }
-		one.time, found[spec] = one.time + time, one
-	end
 	for _, name in ipairs(nesting_events()) do
 		local rows = trace:count_by{ name = name.from, by = { "name" }, from = side.start, to = side.stop }
 		if #rows > 0 and rows[1].count >= fewest_marked then
-			add(name.spec, rows[1].count, 1)
+			found[name.spec] = rows[1].count
 		end
-	end
-	if next(found) then
-		return found
-	end
-	local data = side:detail(side.windows[(#side.windows + 1) // 2])
-	for _, row in ipairs(data.calls:select{ begun = true, ended = true }:groups{ by = { "key", "value" } }) do
-		if not waiting[row.value] then
-			add("syscall " .. tostring(row.value) .. " of " .. data:name(row.key, side.stop), row.total, 0)
-		end
-	end
-	for _, row in ipairs(activities_in(data.states):groups{ by = { "key" } }) do
-		add("wake-up to sleep of " .. data:name(row.key, side.stop), row.total, 0)
 	end
 	return found
 end
 
--- At most `most` of them: those that events mark where there are any, else what takes the most time on both sides
--- together; what only one side has is last.
-function units.propose(a, b, most)
-	local list, seen, marked = {}, {}, 0
-	for _, side in ipairs{ a, b } do
-		for spec, one in pairs(side) do
-			if not seen[spec] then
-				seen[spec] = true
-				list[#list + 1] = { spec = spec, alone = a[spec] and b[spec] and 0 or 1, marked = one.marked,
-					time = (a[spec] and a[spec].time or 0) + (b[spec] and b[spec].time or 0) }
-				marked = math.max(marked, one.marked)
-			end
+-- Its system calls and stretches from wake-up to sleep, {[spec] = time in all}.
+function units.unmarked(side)
+	local found, data = {}, side.data
+	local function add(spec, row)
+		spec = spec .. " of " .. data:name(row.key, side.stop)
+		found[spec] = (found[spec] or 0) + row.total
+	end
+	for _, row in ipairs(data.calls:select{ begun = true, ended = true }:groups{ by = { "key", "value" } }) do
+		if not waiting[row.value] then
+			add("syscall " .. tostring(row.value), row)
 		end
 	end
-	table.sort(list, analysis.order("-marked", "alone", "-time", "spec"))
+	for _, row in ipairs(activities_in(data.states):groups{ by = { "key" } }) do
+		add("wake-up to sleep", row)
+	end
+	return found
+end
+
+-- At most `most` of what two sides have, {[spec] = weight}: the greatest sum first, what only one side has last.
+function units.propose(a, b, most)
+	local list = {}
+	for spec, weight in pairs(a) do
+		list[#list + 1] = { spec = spec, alone = b[spec] and 0 or 1, weight = weight + (b[spec] or 0) }
+	end
+	for spec, weight in pairs(b) do
+		list[#list + 1] = not a[spec] and { spec = spec, alone = 1, weight = weight } or nil
+	end
+	table.sort(list, analysis.order("alone", "-weight", "spec"))
 	local found = {}
-	for _, one in ipairs(list) do
-		if #found < most and one.marked == marked then
-			local unit = units.parse(one.spec)
-			unit.proposed = true
-			found[#found + 1] = unit
-		end
+	for i = 1, math.min(most, #list) do
+		found[i] = units.parse(list[i].spec)
+		found[i].proposed = true
 	end
 	return found
 end

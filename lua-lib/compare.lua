@@ -18,6 +18,9 @@
 -- chain. Causes whose difference is not certain (99.9 % over all causes, bootstrapped), or below 3 % of the unit
 -- (--floor PERCENT), are left out.
 --
+-- --save FILE       writes what is known of TRACE alone, as a baseline
+-- --baseline FILE   such a file is side A, and TRACE side B
+--
 -- --fail-if COND   exit status 1 where COND holds for a unit: 'p99(unit) > 1.1 * A', 'mean(unit) > A + 20us',
 --                  'p50(unit) >= 3ms'; mean, p50, p99 and count of side B are compared with those of A
 --
@@ -26,6 +29,7 @@
 --   $ yore compare fixtures/golden/sched-demo --range-a 00:35:20.799..00:35:20.804 --range-b 00:35:20.804..00:35:20.809 --unit 'wake-up to sleep of demo-*'
 
 local analysis = require("yore.analysis")
+local baseline = require("yore.baseline")
 local differ = require("yore.differ")
 local json = require("yore.json")
 local lami = require("yore.lami")
@@ -34,7 +38,9 @@ local units = require("yore.units")
 
 local left_out = 0.001 -- the chance of a wrong cause, over all of them
 local most_proposed = 8
-local options = { unit = "list", ["range-a"] = "text", ["range-b"] = "text", ["fail-if"] = "list", floor = "text" }
+local most_saved = 1000 -- units whose time a baseline has
+local options = { unit = "list", ["range-a"] = "text", ["range-b"] = "text", ["fail-if"] = "list", floor = "text",
+	save = "text", baseline = "text" }
 
 -- ---- the command line ----
 
@@ -145,18 +151,31 @@ local function new_side(opened, option)
 	return side.new(analysis.range(range_of(a[option], option, a.begin, a["end"])))
 end
 
-local trace_a = trace
-local trace_b = open_b()
-local sides = { a = new_side(trace_a, "range-a"), b = new_side(trace_b, "range-b") }
+local own_trace = trace
+local sides, order = {}, {}
 
--- Calls visit(name of the side, side) with its trace as the global one; A's is it again afterwards.
+-- Calls visit(name of the side, side) with its trace as the global one, of sides that have one; A's is it again afterwards.
 local function each_side(visit)
-	for _, name in ipairs{ "a", "b" } do
+	for _, name in ipairs(order) do
 		trace = sides[name].trace
 		visit(name, sides[name])
 	end
-	trace = trace_a
+	trace = own_trace
 end
+
+if a.save and (a.baseline or path_of_b) then
+	error("--save: it writes what one trace has: B and --baseline have no meaning with it", 0)
+elseif a.baseline and path_of_b then
+	error("--baseline: the file is side A, and the trace side B: there is no third one", 0)
+elseif a.baseline then
+	sides, order = { a = baseline.read(a.baseline), b = new_side(own_trace, "range-b") }, { "b" }
+elseif a.save then
+	sides, order = { a = new_side(own_trace, "range-a") }, { "a" }
+else
+	local other = open_b()
+	sides, order = { a = new_side(own_trace, "range-a"), b = new_side(other, "range-b") }, { "a", "b" }
+end
+trace = own_trace
 
 -- Those that events mark, where there are any; else of a large trace what its middle has.
 local function propose()
@@ -164,7 +183,7 @@ local function propose()
 	each_side(function(name, one)
 		found[name] = units.marked(one)
 	end)
-	if not next(found.a) and not next(found.b) then
+	if not next(found.a or {}) and not next(found.b or {}) then
 		each_side(function(name, one)
 			if one.large then
 				one:narrow()
@@ -174,10 +193,27 @@ local function propose()
 			found[name] = units.unmarked(one)
 		end)
 	end
-	return units.propose(found.a, found.b, most_proposed)
+	return units.propose(found.a or {}, found.b or found.a, most_proposed)
 end
 
-if #named == 0 then
+-- Those of the baseline, all or the named ones.
+local function of_baseline()
+	local by_name, list, specs = {}, {}, {}
+	for i, known in ipairs(sides.a.units) do
+		by_name[known.unit], specs[i] = known, "'" .. known.unit .. "'"
+		local unit = units.parse(known.unit)
+		unit.proposed, unit.a, list[i] = known.proposed, known, unit
+	end
+	for _, unit in ipairs(named) do
+		unit.a = by_name[unit.unit] or error("--unit: the baseline has no '" .. unit.unit .. "': it has "
+			.. table.concat(specs, ", "), 0)
+	end
+	return #named > 0 and named or list
+end
+
+if a.baseline then
+	named = of_baseline()
+elseif #named == 0 then
 	named = propose()
 	if #named == 0 then
 		a:lack("neither trace has system calls, wake-ups or events that nest: name what is to be compared with --unit "
@@ -205,7 +241,7 @@ end
 -- What only one side tells makes causes that only one side has.
 local kinds_told = { { "on_cpu", "who runs" }, { "calls", "system calls" }, { "irqs", "interrupts" },
 	{ "softirqs", "softirqs" }, { "frequencies", "frequencies of CPUs" } }
-local told = { a = {}, b = {} }
+local told = { a = sides.a.told or {}, b = {} }
 
 local function note_what_is_missing()
 	for _, kind in ipairs(kinds_told) do
@@ -240,6 +276,45 @@ each_side(function(name, one)
 		name_parents(one, unit[name].groups)
 	end
 end)
+
+-- Writes side A into a file.
+local function save()
+	for _, unit in ipairs(named) do
+		unit.list = {}
+		local part, rest = math.min(1, most_saved // #named / math.max(unit.a.count, 1)), 0.5
+		for _, group in ipairs(unit.a.groups) do
+			local most = math.floor(rest + group.count * part)
+			rest = rest + group.count * part - most
+			local pieces = differ.choose_some(group, sides.a.windows, most)
+			for _, piece in ipairs(pieces) do
+				unit.list[#unit.list + 1] = { a = piece }
+			end
+			group.chosen = pieces
+		end
+	end
+	each_side(function(name, one)
+		for _, window in ipairs(one.windows) do
+			split_window(name, one, window)
+		end
+	end)
+	for _, unit in ipairs(named) do
+		for _, group in ipairs(unit.a.groups) do
+			group.pieces = group.chosen
+		end
+	end
+	local set = {}
+	for kind, is_told in pairs(told.a) do
+		set[kind] = is_told or nil
+	end
+	baseline.write(a.save, sides.a, set, named)
+	yore.note("compare: " .. a.save .. " is a baseline of " .. #named .. (#named == 1 and " unit" or " units"))
+end
+
+if a.save then
+	save()
+	return
+end
+
 for _, unit in ipairs(named) do
 	local matched = differ.match(unit.a.groups, unit.b.groups)
 	unit.matched = 0
@@ -333,7 +408,7 @@ end
 local as_text = a.format == "table" or a.format == "bars"
 
 local function time_cell(one, t)
-	return t and as_text and one.trace:text(t) or t
+	return t and as_text and (one.trace or trace):text(t) or t
 end
 
 local function print_units()
@@ -410,8 +485,9 @@ if a.format == "json" then
 else
 	for _, name in ipairs{ "a", "b" } do
 		local one = sides[name]
-		a:line(name:upper() .. ": " .. one.path .. ", " .. one.trace:text(one.start) .. " to "
-			.. one.trace:text(one.stop) .. ", " .. yore.span(one.stop - one.start))
+		local text = one.trace or trace
+		a:line(name:upper() .. ": " .. one.path .. ", " .. text:text(one.start) .. " to " .. text:text(one.stop) .. ", "
+			.. yore.span(one.stop - one.start))
 	end
 	print_units()
 	print_causes()

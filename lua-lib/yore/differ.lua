@@ -75,9 +75,16 @@ local function first_from(group, count, edge, t)
 	return low
 end
 
--- The numbers of the group's units, up to `count`, that are whole in one of the windows, as stretches {first, last, window}.
+-- The numbers of the group's units, up to `count`, that are whole in one of the windows, as stretches {first, last, window}; of
+-- a baseline, those that it has.
 local function in_windows(group, count, windows)
-	if #windows == 1 then
+	if group.pieces then
+		local n = 0
+		while group.pieces[n + 1] and group.pieces[n + 1].i <= count do
+			n = n + 1
+		end
+		return { { 1, n } }, n, 0
+	elseif #windows == 1 then
 		return { { 1, count, windows[1] } }, count, 0
 	end
 	local found, all, long = {}, 0, 0
@@ -96,12 +103,25 @@ local function nth_in(group, stretches, n)
 		local size = stretch[2] - stretch[1] + 1
 		if n <= size then
 			local i = stretch[1] + n - 1
+			if group.pieces then
+				return group.pieces[i]
+			end
 			local begin, stop = group.times(i)
 			return { i = i, begin = begin, ["end"] = stop, window = stretch[3], thread = group.tid,
 				thread_of = group.thread_of }
 		end
 		n = n - size
 	end
+end
+
+-- Of a group up to `most` units, evenly chosen, as in differ.choose().
+function differ.choose_some(group, windows, most)
+	local places, all = in_windows(group, group.count, windows)
+	local chosen, list = math.min(all, most), {}
+	for n = 1, chosen do
+		list[n] = nth_in(group, places, (2 * n - 1) * all // (2 * chosen) + 1)
+	end
+	return list
 end
 
 -- Of matched groups, one of several kinds of unit, the units whose time is split, evenly chosen: a list of {a =, b =} with {i =, begin =, end =, window =,
@@ -112,16 +132,18 @@ function differ.choose(matched, windows_of_a, windows_of_b, kinds)
 		local a, of_a, long_a = in_windows(pair.a, pair.count, windows_of_a)
 		local b, of_b, long_b = in_windows(pair.b, pair.count, windows_of_b)
 		long = long + long_a + long_b
-		places[k] = { a = a, b = b, count = math.min(of_a, of_b) }
+		places[k] = { a = a, b = b, of_a = of_a, of_b = of_b, count = math.min(of_a, of_b) }
 		all = all + places[k].count
 	end
-	local list, part = {}, math.min(1, most_units // kinds / math.max(all, 1))
+	local list, part, rest = {}, math.min(1, most_units // kinds / math.max(all, 1)), 0.5
 	for k, pair in ipairs(matched) do
 		local count = places[k].count
-		local chosen = math.min(count, math.ceil(count * part))
+		local chosen = math.min(count, math.floor(rest + count * part))
+		rest = rest + count * part - chosen
 		for n = 1, chosen do
-			local at = (2 * n - 1) * count // (2 * chosen) + 1
-			list[#list + 1] = { a = nth_in(pair.a, places[k].a, at), b = nth_in(pair.b, places[k].b, at) }
+			local part_done = (2 * n - 1) / (2 * chosen)
+			list[#list + 1] = { a = nth_in(pair.a, places[k].a, math.floor(part_done * places[k].of_a) + 1),
+				b = nth_in(pair.b, places[k].b, math.floor(part_done * places[k].of_b) + 1) }
 		end
 	end
 	return list, long

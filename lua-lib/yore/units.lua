@@ -174,10 +174,9 @@ end
 
 local function pairs_of(side, unit)
 	local from, till = analysis.present(unit.from), analysis.present(unit.till)
-	for _, globs in ipairs{ #from == 0 and unit.from or {}, #till == 0 and unit.till or {} } do
-		yore.note("compare: " .. side.path .. " has no event " .. table.concat(globs, ", "))
-	end
 	if #from == 0 or #till == 0 then
+		yore.note("compare: " .. side.path .. " has no event "
+			.. table.concat(#from == 0 and unit.from or unit.till, ", "))
 		return
 	end
 	local found = trace:segments{ begin = from, finish = till, key = unit.key or kernel.thread, finish_key = unit.till_key,

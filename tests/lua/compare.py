@@ -152,6 +152,36 @@ def check_conditions(made):
     result(done.returncode == 1 and "has no whole 'syscall write'" in done.stderr, "--fail-if of no unit is an error", done)
 
 
+def check_baseline(made, folder):
+    file = folder + "/side.baseline"
+    for name, asked in [("a request", ["--unit", UNIT]), ("proposed units", []),
+                        ("two units", ["--unit", "syscall read of worker", "--unit", "wake-up to sleep"])]:
+        run(made(), *asked, "--save", file)
+        for other in (made(sleeps=50_000), made(khz=2_000_000, run1=15_000, run2=7_500), made(requests=25)):
+            direct, saved = compare(made(), other, *asked), compare(other, "--baseline", file)
+            result(direct["units"] == saved["units"] and direct["causes"] == saved["causes"] and direct["a"] == saved["a"] and
+                   direct["units"], "a baseline of %s says what its trace says" % name, (direct, saved))
+    done = run(made(sleeps=50_000), "--baseline", file, "--unit", "syscall read of worker", "--fail-if", "p99(unit) > 1.1 * A")
+    result(done.returncode == 1 and "look at A" in done.stdout, "--fail-if against a baseline", done)
+    with open(file) as opened:
+        text = opened.read()
+    for name, changed, said in [
+            ("cut", text[:-40], "the baseline is damaged"), ("changed", text.replace("worker", "walker", 1), "the baseline is damaged"),
+            ("of another version", text.replace("\t1\n", "\t2\n", 1), "a baseline of version 2, not 1"),
+            ("of another kind", "nothing\n", "this is no baseline of yore compare"), ("empty", "", "this is no baseline")]:
+        with open(file, "w") as opened:
+            opened.write(changed)
+        done = run(made(), "--baseline", file)
+        result(done.returncode == 1 and said in done.stderr and ".lua:" not in done.stderr, "a baseline that is %s" % name, done)
+    with open(file, "w") as opened:
+        opened.write(text)
+    for words, said in [(["--baseline", file, "--unit", "syscall write"], "the baseline has no 'syscall write': it has 'syscall read"),
+                        ([made(), "--baseline", file], "there is no third one"), ([made(), "--save", file], "what one trace has"),
+                        (["--baseline", folder + "/none"], "none: No such file")]:
+        done = run(made(), *words)
+        result(done.returncode == 1 and said in done.stderr and ".lua:" not in done.stderr, "mistake: %s" % said, done)
+
+
 def check_mistakes(made, folder):
     path, empty = made(), folder + "/empty"
     os.makedirs(empty)
@@ -182,6 +212,7 @@ def main():
         check_matching(made)
         check_ranges(made)
         check_conditions(made)
+        check_baseline(made, folder)
         check_mistakes(made, folder)
     sys.exit(status)
 

@@ -21,6 +21,8 @@
 -- --save FILE       writes what is known of TRACE alone, as a baseline
 -- --baseline FILE   such a file is side A, and TRACE side B
 --
+-- --html FILE       draws it as a page for a browser, in place of the tables
+--
 -- --fail-if COND   exit status 1 where COND holds for a unit: 'p99(unit) > 1.1 * A', 'mean(unit) > A + 20us',
 --                  'p50(unit) >= 3ms'; mean, p50, p99 and count of side B are compared with those of A
 --
@@ -33,6 +35,7 @@ local baseline = require("yore.baseline")
 local differ = require("yore.differ")
 local json = require("yore.json")
 local lami = require("yore.lami")
+local report = require("yore.report")
 local side = require("yore.side")
 local units = require("yore.units")
 
@@ -40,7 +43,7 @@ local left_out = 0.001 -- the chance of a wrong cause, over all of them
 local most_proposed = 8
 local most_saved = 1000 -- units whose time a baseline has
 local options = { unit = "list", ["range-a"] = "text", ["range-b"] = "text", ["fail-if"] = "list", floor = "text",
-	save = "text", baseline = "text" }
+	save = "text", baseline = "text", html = "text" }
 
 -- ---- the command line ----
 
@@ -453,14 +456,42 @@ local function print_causes()
 end
 
 -- Why there is no cause.
-local function say_nothing()
+local function nothing_said()
 	local few, least = 0, differ.fewest
 	for _, unit in ipairs(named) do
 		few = few + (unit.matched < least and 1 or 0)
 	end
-	a:line(decided .. " causes were compared; no difference is certain and above " .. (a.floor or "3") .. " % of a unit"
+	return decided .. " causes were compared; no difference is certain and above " .. (a.floor or "3") .. " % of a unit"
 		.. (few > 0 and string.format("; of %d of %d units fewer than %d are matched, which decides nothing", few, #named, least)
-			or ""))
+			or "")
+end
+
+local function side_text(one)
+	local own = one.trace or trace
+	return one.path .. ", " .. own:text(one.start) .. " to " .. own:text(one.stop) .. ", " .. yore.span(one.stop - one.start)
+end
+
+local function texts_of(one, times)
+	local list = {}
+	for i, t in ipairs(times) do
+		list[i] = (one.trace or trace):text(t)
+	end
+	return list
+end
+
+local function draw()
+	for _, unit in ipairs(named) do
+		unit.totals = differ.totals(unit.list)
+	end
+	for _, cause in ipairs(found) do
+		cause.at = { a = texts_of(sides.a, cause.moments.a), b = texts_of(sides.b, cause.moments.b) }
+	end
+	local ok, why = yore.save(a.html, report.page{ title = "What differs between " .. sides.a.path .. " and " .. sides.b.path,
+		sides = { { name = "A", text = side_text(sides.a) }, { name = "B", text = side_text(sides.b) } }, units = named,
+		causes = table.move(found, 1, math.min(#found, a.limit or 10), 1, {}), note = nothing_said() })
+	if not ok then
+		error(why, 0)
+	end
 end
 
 local function failed()
@@ -480,19 +511,18 @@ local function failed()
 	return status
 end
 
-if a.format == "json" then
+if a.html then
+	draw()
+elseif a.format == "json" then
 	print_json()
 else
 	for _, name in ipairs{ "a", "b" } do
-		local one = sides[name]
-		local text = one.trace or trace
-		a:line(name:upper() .. ": " .. one.path .. ", " .. text:text(one.start) .. " to " .. text:text(one.stop) .. ", "
-			.. yore.span(one.stop - one.start))
+		a:line(name:upper() .. ": " .. side_text(sides[name]))
 	end
 	print_units()
 	print_causes()
 	if #found == 0 then
-		say_nothing()
+		a:line(nothing_said())
 	end
 end
 return failed()

@@ -367,6 +367,19 @@ local function slow_clock(list, side)
 	return best
 end
 
+-- The time of each cause per unit, whoever is behind it: {a = {[cause] = ns}, b = ...}.
+function differ.totals(list)
+	local totals = { a = {}, b = {} }
+	for _, pair in ipairs(list) do
+		for name, sums in pairs(totals) do
+			for _, part in pairs(pair[name].parts) do
+				sums[part.cause] = (sums[part.cause] or 0) + part.time / #list
+			end
+		end
+	end
+	return totals
+end
+
 -- How many causes there are to decide about, of a list of pairs.
 function differ.causes(list)
 	local found, count = {}, 0

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 import made_requests
 
@@ -182,6 +183,22 @@ def check_baseline(made, folder):
         result(done.returncode == 1 and said in done.stderr and ".lua:" not in done.stderr, "mistake: %s" % said, done)
 
 
+def check_page(made, folder):
+    page = folder + "/page.html"
+    done = run(made(), made(sleeps=50_000), "--unit", UNIT, "--html", page)
+    with open(page) as opened:
+        text = opened.read()
+    root = xml.etree.ElementTree.fromstring(text[text.index("<html"):])
+    cells = ["".join(cell.itertext()) for cell in root.iter("td")]
+    titles = [title.text for title in root.iter("title")][1:]
+    result(done.returncode == 0 and done.stdout == "" and {"wait", "helper", "20 us", UNIT} <= set(cells) and
+           {"running 15 us", "wait 30 us", "wait 50 us", "ready 5 us"} == set(titles) and
+           "http" not in text and "<script" not in text, "--html draws it in one file", (done, cells, titles))
+    run(made(), made(), "--unit", UNIT, "--html", page)
+    with open(page) as opened:
+        result("Nothing: " in opened.read(), "--html says that nothing differs")
+
+
 def check_mistakes(made, folder):
     path, empty = made(), folder + "/empty"
     os.makedirs(empty)
@@ -213,6 +230,7 @@ def main():
         check_ranges(made)
         check_conditions(made)
         check_baseline(made, folder)
+        check_page(made, folder)
         check_mistakes(made, folder)
     sys.exit(status)
 

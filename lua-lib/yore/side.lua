@@ -15,7 +15,7 @@ local windows = 3
 
 local function bytes_of(trace)
 	local bytes = 0
-	for _, stream in ipairs(trace:info().streams) do
+	for _, stream in ipairs(trace:info().streams or {}) do
 		bytes = bytes + stream.bytes
 	end
 	return bytes

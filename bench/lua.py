@@ -36,6 +36,18 @@ def loop(build, trace, index, mode, rounds):
     return int(rows[0][0]), middle([float(row[1]) for row in rows])
 
 
+def compare(build, trace, index, work, size, report, walk):
+    """Two such traces, of other random numbers."""
+    other = work + "/other"
+    cpu([build + "/fixtures/yore-gen", "--out", other, "--size", str(size), "--seed", "2", "--no-truth"])
+    for name, words in (("compare, all units of a system call", ["--unit", "syscall read"]), ("compare, proposed units", [])):
+        taken, wall, done = cpu([build + "/yore", "compare", "--stats", "--index-dir", index, trace, other] + words)
+        report.row(name, taken, "s of CPU", 2 * walk, "a walk over all fields of both")
+        report.row(name + ", wall (asked: 10)", wall, "s")
+        report.row(name + ", memory (asked: 200)", stats_of(done).get("peak_anonymous_bytes", 0) / 1e6, "MB")
+    shutil.rmtree(other)
+
+
 def lua(build, work, _corpus, args, report):
     trace, index = work + "/generated", work + "/index"
     os.environ.setdefault("YORE_LUA_DIR", SOURCE + "/lua-lib")  # analyses need not be installed
@@ -44,6 +56,7 @@ def lua(build, work, _corpus, args, report):
     report.row("lua: events", events / 1e6, "M")
     for name in ANALYSES:
         one(build, trace, index, args.rounds, name, report, walk, "from events", 2)
+    compare(build, trace, index, work, args.size, report, walk)
     for mode, name in LOOPS:
         count, seconds = loop(build, trace, index, mode, args.rounds)
         report.row("lua: " + name, count / seconds / 1e6, "M events/s", events / walk / 1e6, "a walk of C")

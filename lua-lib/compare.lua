@@ -333,8 +333,10 @@ for _, unit in ipairs(named) do
 	end
 	unit.a.groups, unit.b.groups = nil, nil
 end
-each_side(function(name, one)
+each_side(function(_, one)
 	one:forget()
+end)
+each_side(function(name, one)
 	for _, window in ipairs(one.windows) do
 		split_window(name, one, window)
 	end

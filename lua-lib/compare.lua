@@ -18,6 +18,8 @@
 -- chain. Causes whose difference is not certain (99.9 % over all causes, bootstrapped), or below 3 % of the unit
 -- (--floor PERCENT), are left out.
 --
+-- --at-once SIZE    a trace of more bytes (64M) is split in windows, not all of it; K, M or G may stand behind SIZE
+--
 -- --save FILE       writes what is known of TRACE alone, as a baseline
 -- --baseline FILE   such a file is side A, and TRACE side B
 --
@@ -43,7 +45,7 @@ local left_out = 0.001 -- the chance of a wrong cause, over all of them
 local most_proposed = 8
 local most_saved = 1000 -- units whose time a baseline has
 local options = { unit = "list", ["range-a"] = "text", ["range-b"] = "text", ["fail-if"] = "list", floor = "text",
-	save = "text", baseline = "text", html = "text" }
+	save = "text", baseline = "text", html = "text", ["at-once"] = "text" }
 
 -- ---- the command line ----
 
@@ -73,6 +75,17 @@ a.tables = true
 local floor = tonumber(a.floor or 3)
 if not floor or floor < 0 then
 	error("--floor: '" .. a.floor .. "' is not a percentage", 0)
+end
+
+local scales = { [""] = 1, K = 1 << 10, M = 1 << 20, G = 1 << 30 }
+local at_once = side.at_once
+if a["at-once"] then
+	local number, unit = a["at-once"]:match("^(%d+)([KMG]?)$")
+	at_once = number and math.tointeger(tonumber(number)) or 0
+	if at_once < 1 or at_once > 1 << 30 then
+		error("--at-once: '" .. a["at-once"] .. "' is not a number of bytes, with K, M or G behind it", 0)
+	end
+	at_once = at_once * scales[unit]
 end
 
 local units_of_time = { ns = 1, us = 1000, ms = 1000000, s = 1000000000 }
@@ -151,7 +164,7 @@ end
 -- A side of a trace, which becomes the global one.
 local function new_side(opened, option)
 	trace = opened
-	return side.new(analysis.range(range_of(a[option], option, a.begin, a["end"])))
+	return side.new(at_once, analysis.range(range_of(a[option], option, a.begin, a["end"])))
 end
 
 local own_trace = trace
@@ -228,16 +241,12 @@ end
 
 -- Where threads have one name, their parents' names.
 local function name_parents(one, groups)
-	local seen, parents = {}, nil
+	local seen = {}
 	for _, group in ipairs(groups) do
 		seen[group.name] = (seen[group.name] or 0) + 1
 	end
 	for _, group in ipairs(groups) do
-		if seen[group.name] > 1 and group.tid then
-			parents = parents or trace:segments{ path = "thread[*]/parent", optional = true, from = one.start, to = one.stop }
-			local _, _, parent = parents:look(group.tid, one.stop)
-			group.parent = parent and one:name(parent)
-		end
+		group.parent = seen[group.name] > 1 and group.tid and one:parent_name(group.tid) or nil
 	end
 end
 

@@ -9,8 +9,8 @@ local side = {}
 local methods = {}
 methods.__index = methods
 
-local small = 64 << 20        -- bytes of a trace that is read at once
-local window_bytes = 12 << 20 -- about so much of a large trace is in a window
+side.at_once = 64 << 20 -- bytes of a trace that is read at once, where nothing else is asked for
+local window_part = 3 / 16 -- about so much of that is in a window of a large trace
 local windows = 2
 
 local function bytes_of(trace)
@@ -22,10 +22,10 @@ local function bytes_of(trace)
 end
 
 -- A window is read from `low` to `high`; the units that end from `from` on are split there, if they begin in it.
-local function windows_of(self, bytes)
+local function windows_of(self, bytes, at_once)
 	local length = self.stop - self.start
-	local part = math.ceil(length * (window_bytes / bytes))
-	if bytes <= small or windows * part >= length then
+	local part = math.ceil(length * (at_once * window_part / bytes))
+	if bytes <= at_once or windows * part >= length then
 		return { { low = self.start, from = self.start, high = self.stop } }
 	end
 	local list = {}
@@ -36,32 +36,38 @@ local function windows_of(self, bytes)
 	return list
 end
 
--- The last names of threads.
-local function names_of(start, stop)
-	local told, names = trace:segments{ path = "thread[*]/name", optional = true, from = start, to = stop }, {}
-	for _, tid in ipairs(told:distinct("key")) do
-		local _, _, name = told:look(tid, stop)
-		names[tid] = name
+-- The last value of each key.
+local function last_values(told, stop)
+	local values = {}
+	for _, key in ipairs(told:distinct("key")) do
+		local _, _, value = told:look(key, stop)
+		values[key] = value
 	end
-	told = nil
-	collectgarbage()
-	return names
+	return values
 end
 
--- Of the global trace from `start` to `stop`.
-function side.new(start, stop)
+-- The last names of threads, and their parents.
+local function names_of(start, stop)
+	local names, parents = trace:segments{ from = start, to = stop, { path = "thread[*]/name", optional = true },
+		{ path = "thread[*]/parent", optional = true } }
+	return last_values(names, stop), last_values(parents, stop)
+end
+
+-- Of the global trace from `start` to `stop`, of which so many bytes are read at once.
+function side.new(at_once, start, stop)
 	local self = setmetatable({ trace = trace, path = trace:info().path or "", start = start, stop = stop,
 		spec = { name = "compare" } }, methods)
 	local first, last = trace:bounds()
 	local bytes = math.ceil(bytes_of(trace) * ((stop - start) / math.max(1, last + 1 - first)))
-	self.windows = windows_of(self, math.max(bytes, 1))
+	self.windows = windows_of(self, math.max(bytes, 1), at_once)
 	for _ in trace:events{ from = start, to = stop, losses = "only" } do
 		self.losses = true
 		break
 	end
 	self.large = #self.windows > 1
 	if self.large then
-		self.names = names_of(start, stop)
+		self.names, self.parents = names_of(start, stop)
+		collectgarbage()
 	else
 		self.data = causes.read(start, stop)
 	end
@@ -105,6 +111,15 @@ end
 function methods:forget()
 	self.calls, self.activities = nil, nil
 	collectgarbage()
+end
+
+-- Its parent's name there; nil: it is not known.
+function methods:parent_name(tid)
+	if not self.parents then
+		_, self.parents = names_of(self.start, self.stop)
+	end
+	local parent = self.parents[tid]
+	return parent and self:name(parent)
 end
 
 -- For kernel.syscalls(): what is not whole is counted as unknown.

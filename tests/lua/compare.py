@@ -183,6 +183,28 @@ def check_baseline(made, folder):
         result(done.returncode == 1 and said in done.stderr and ".lua:" not in done.stderr, "mistake: %s" % said, done)
 
 
+def check_large(made, folder):
+    a, b = made(requests=400), made(requests=400, sleeps=50_000, tid=3000)
+    for unit in (UNIT, "syscall read", "wake-up to sleep of worker", 'thread[*]/syscall = "read"'):
+        all_of_it, windows = compare(a, b, "--unit", unit), compare(a, b, "--unit", unit, "--at-once", "40K")
+        result(windows["units"] == all_of_it["units"] and all_of_it["units"][0]["matched"] >= 400, "all are counted: " + unit,
+               (windows["units"], all_of_it["units"]))
+        caused = [] if unit.startswith("wake-up") else [("wait", "helper")]  # which it does not wait in
+        told = [[(one["cause"], one["who"]) for one in said["causes"][:1]] for said in (windows, all_of_it)]
+        result(told == [caused] * 2, "windows tell the cause: " + unit, told)
+    wait = compare(a, b, "--unit", UNIT, "--at-once", "40K")["causes"][0]
+    result(wait["difference"] == 20_000 and len(set(wait["moments"]["a"])) == 3, "windows tell the difference", wait)
+    done = run(made(requests=400), made(requests=400), "--unit", UNIT, "--at-once", "40X")
+    result(done.returncode == 1 and "'40X' is not a number of bytes" in done.stderr, "mistake: --at-once 40X", done)
+    lossy = folder + "/lossy"
+    subprocess.run([os.path.dirname(YORE) + "/fixtures/yore-gen", "--out", lossy, "--size", "400K", "--lose", "0.2", "--seed", "3",
+                    "--no-truth"], check=True)
+    entries = int(subprocess.run([YORE, "events", lossy, "--name", "syscall_entry_read", "--count", "--no-index"], env=ENV,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, text=True).stdout)
+    unit = compare(lossy, lossy, "--unit", "syscall read")["units"][0]["a"]
+    result(0 < unit["count"] < entries <= unit["count"] + unit["unknown"], "calls during losses are unknown", (unit, entries))
+
+
 def check_page(made, folder):
     page = folder + "/page.html"
     done = run(made(), made(sleeps=50_000), "--unit", UNIT, "--html", page)
@@ -230,6 +252,7 @@ def main():
         check_ranges(made)
         check_conditions(made)
         check_baseline(made, folder)
+        check_large(made, folder)
         check_page(made, folder)
         check_mistakes(made, folder)
     sys.exit(status)

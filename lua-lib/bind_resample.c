@@ -3,9 +3,9 @@
  *
  *     local mean, low, high, deviation = yore.resample(numbers, 0.001, 4000, 7)
  *
- * As many numbers as there are are drawn with replacement and their mean is taken, `rounds` times. `low` and
- * `high` leave out the given part of these means, half of it on each side; `deviation` is their
- * standard deviation. The same seed gives the same result.
+ * As many numbers as there are are drawn with replacement and their mean is taken, `rounds` times.
+ * `low` and `high` leave out the given part of these means, half of it on each side; `deviation` is
+ * their standard deviation. The same seed gives the same result.
  */
 #include "lua-lib/bind.h"
 

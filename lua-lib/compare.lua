@@ -445,10 +445,10 @@ local function print_units()
 			columns[#columns + 1] = { key = column[1] .. "_" .. name, kind = column[2], head = column[3] }
 		end
 	end
-	local limit = a.limit
-	a.limit = nil
+	local limit, sort = a.limit, a.sort
+	a.limit, a.sort = nil, nil -- these are of the causes
 	a:table("units", columns, rows)
-	a.limit = limit
+	a.limit, a.sort = limit, sort
 end
 
 local function print_causes()

@@ -15,7 +15,7 @@
 --
 -- Threads of the two sides are matched by their names, their parents' names and by their rank of work; units by their order.
 -- Units that only one side has count as unmatched. The time of each matched unit is split by cause along its wake-up
--- chain. Causes whose difference is not certain (99.9 % over all causes, bootstrapped), or below 3 % of the unit
+-- chain. Causes whose difference is not certain (99.5 % over all causes, bootstrapped), or below 3 % of the unit
 -- (--floor PERCENT), are left out.
 --
 -- --at-once SIZE    a trace of more bytes (64M) is split in windows, not all of it; K, M or G may stand behind SIZE
@@ -41,7 +41,7 @@ local report = require("yore.report")
 local side = require("yore.side")
 local units = require("yore.units")
 
-local left_out = 0.001 -- the chance of a wrong cause, over all of them
+local left_out = 0.005 -- the chance of a wrong cause, over all of them
 local most_proposed = 8
 local most_saved = 1000 -- units whose time a baseline has
 local options = { unit = "list", ["range-a"] = "text", ["range-b"] = "text", ["fail-if"] = "list", floor = "text",

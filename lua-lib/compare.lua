@@ -354,6 +354,12 @@ note_what_is_missing()
 
 local decided = 0
 for _, unit in ipairs(named) do
+	local dropped
+	unit.list, dropped = differ.known(unit.list)
+	if dropped > 0 then
+		yore.note(string.format("compare: of %d pairs of '%s' it is not known what the threads did: causes are without them",
+			dropped, unit.unit))
+	end
 	differ.settle(unit.list)
 	decided = decided + differ.causes(unit.list)
 end

@@ -10,6 +10,7 @@ local most_blocks = 200  -- of pairs that follow each other in time, which are r
 local long_blocks = 40   -- so many of them when they are long, for what goes on longer than a short block
 local fewest_blocks = 5
 local rounds, seed = 4000, 19
+local known_part = 0.01
 
 -- ---- matching ----
 
@@ -283,6 +284,24 @@ local function rename(list, new)
 	end
 end
 
+local function is_known(unit)
+	local unknown = unit.parts["unknown\0"]
+	return not unknown or unknown.time <= known_part * (unit["end"] - unit.begin)
+end
+
+-- The pairs of which both units are known but for one part in a hundred, and how many are not: what is unknown would be missing
+-- in all other causes. Where most are not known, all pairs.
+function differ.known(list)
+	local found = {}
+	for _, pair in ipairs(list) do
+		found[#found + 1] = is_known(pair.a) and is_known(pair.b) and pair or nil
+	end
+	if #found < #list / 2 then
+		return list, 0
+	end
+	return found, #list - #found
+end
+
 -- Prepares pairs of split units, {a =, b =}: what is computed from all of them.
 function differ.settle(list)
 	split_frequency(list)
@@ -416,6 +435,16 @@ local function joined(blocks, count)
 	return found
 end
 
+-- What a change of CPU costs is estimated from running time: how sure it is, both tell together. Their blocks, and by how
+-- much these differ from those of `sum`.
+local function added(sum, running)
+	local both = {}
+	for i, difference in ipairs(sum) do
+		both[i] = difference + running[i]
+	end
+	return both, running.b - running.a
+end
+
 -- The causes that differ: {cause =, who =, difference =, low =, high =, a =, b =, moments =}. The interval leaves out
 -- `left_out` of the chances; differences below `floor` ns per unit are of no interest.
 function differ.differences(list, left_out, floor)
@@ -423,14 +452,20 @@ function differ.differences(list, left_out, floor)
 	if blocks < fewest_blocks then
 		return found
 	end
-	for _, sum in pairs(sums_of(list, blocks)) do
+	local sums = sums_of(list, blocks)
+	for _, sum in pairs(sums) do
 		local mean = sum.b - sum.a
 		if math.abs(mean) >= floor then
-			local _, low, high = bounds_of(sum, left_out)
+			local spread, shift = sum, 0
+			if sum.cause == "migration" and sums["running\0"] then
+				spread, shift = added(sum, sums["running\0"])
+			end
+			local _, low, high = bounds_of(spread, left_out)
 			if blocks > long_blocks then
-				local _, lower, higher = bounds_of(joined(sum, long_blocks), left_out)
+				local _, lower, higher = bounds_of(joined(spread, long_blocks), left_out)
 				low, high = math.min(low, lower), math.max(high, higher)
 			end
+			low, high = low - shift, high - shift
 			if low > 0 or high < 0 then
 				sum.difference, sum.low, sum.high = mean, low, high
 				sum.moments = moments_of(list, sum, 3)

@@ -122,6 +122,11 @@ function methods:parent_name(tid)
 	return parent and self:name(parent)
 end
 
+-- For kernel.pairs_by_thread().
+function methods:segments_from(start, path)
+	return trace:segments{ from = start, to = self.stop, path }
+end
+
 -- For kernel.syscalls(): what is not whole is counted as unknown.
 function methods:tell_pairs()
 end

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
+#include "engine/symbols/symbols.h"
 #include "state/program/lookup.h"
 
 #include <stdio.h>
@@ -280,6 +281,26 @@ static bool bind_probe(struct bound *bound, uint32_t number, struct error *err)
 	return good;
 }
 
+/* Where stacks are read, some event must have one. */
+static bool has_chains(const struct bound *bound, struct error *err)
+{
+	const struct oneliner *program = bound->program;
+	bool any = false;
+
+	if (!program->reads_chains)
+		return true;
+	for (size_t i = 0; i < bound->trace->nclasses; i++) {
+		if (!bound->classes[i])
+			continue;
+		if (symbols_chain(bound->trace->classes[i]))
+			return true;
+		any = true;
+	}
+	return !any || oneliner_error(program, program->chain_at, err,
+				      "no event of these probes has a call chain: perf record -g "
+				      "records them");
+}
+
 /* ---- what is the same for all events of a class in a run ---- */
 
 static bool is_uniform_key(const struct node *node)
@@ -333,7 +354,7 @@ bool oneliner_bind(struct oneliner *program, const struct trace *trace, struct b
 	for (size_t i = 0; i < program->nfields; i++) /* of a glob without an event */
 		if (program->fields[i].type == TYPE_NONE)
 			program->fields[i].type = TYPE_ANY;
-	if (!oneliner_check(program, err))
+	if (!oneliner_check(program, err) || !has_chains(out, err))
 		return false;
 	out->in_order |= program->in_order;
 	find_uniform(out);

@@ -332,6 +332,15 @@ static bool is_symbol(enum function function)
 	return function == FUNCTION_KSYM || function == FUNCTION_USYM;
 }
 
+static void reads_chain(struct checker *checker, const struct node *node)
+{
+	struct oneliner *program = checker->program;
+
+	if (!program->reads_chains)
+		program->chain_at = node->at;
+	program->reads_chains = true;
+}
+
 static void check_values(struct checker *checker, struct node *node)
 {
 	const char *letters = arguments[node->function];
@@ -357,6 +366,8 @@ static void check_values(struct checker *checker, struct node *node)
 	if (node->function == FUNCTION_KSTACK || node->function == FUNCTION_USTACK ||
 	    is_symbol(node->function))
 		checker->program->uses_stacks = true;
+	if (node->function == FUNCTION_KSTACK || node->function == FUNCTION_USTACK)
+		reads_chain(checker, node);
 }
 
 static void check_call(struct checker *checker, struct node *node)
@@ -420,6 +431,8 @@ static void check_builtin(struct checker *checker, struct node *node)
 	if (!checker->in_events && builtin != BUILTIN_NSECS && builtin != BUILTIN_ELAPSED)
 		fail(checker, node, "there is no event here, in BEGIN, END and interval");
 	checker->program->uses_stacks |= stack;
+	if (stack)
+		reads_chain(checker, node);
 }
 
 static void check_variable(struct checker *checker, struct node *node)

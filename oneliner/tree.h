@@ -207,6 +207,8 @@ struct oneliner {
 	size_t npatterns, patterns_capacity;
 	bool uses_builtin[BUILTIN_USTACK + 1];
 	bool uses_stacks, uses_intervals;
+	bool reads_chains; /* kstack or ustack, */
+	uint32_t chain_at; /* first there */
 	bool in_order; /* some statement depends on the order of events, check.c */
 };
 

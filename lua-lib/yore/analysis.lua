@@ -219,7 +219,7 @@ end
 function methods:segments_from(start, ...)
 	local paths = { from = start, to = self.stop, ... }
 	if self.whole then
-		paths[#paths + 1] = { path = "thread[*]/name", optional = true, passing = true }
+		paths[#paths + 1] = { path = "thread[*]/name", optional = true }
 	end
 	local found = { trace:segments(paths) }
 	self.told = self.whole and found[#paths]

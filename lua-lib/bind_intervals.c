@@ -15,7 +15,6 @@
 #include "lua-lib/bind_segments.h"
 
 #include "state/rules/rules.h"
-#include "state/timelines/timelines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +37,6 @@ struct filling { /* of one path */
 	uint32_t joint_key; /* of the first path's atoms */
 	bool joined;        /* of the first path: others become columns */
 	size_t key_begins;  /* likewise: the first segment of its key */
-	bool passing; /* nil is given where timelines answer: it is to come along with a pass, at
-			 the end of the list */
 	bool noted;         /* why it has no value was said */
 	nstime begin, end;
 	bool whole;
@@ -281,8 +278,6 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	out->optional = lua_toboolean(L, -1);
 	lua_getfield(L, options, "join");
 	out->join = lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
-	lua_getfield(L, options, "passing");
-	out->passing = lua_toboolean(L, -1);
 	push_values(L, options, out);
 	lua_getfield(L, options, "groups");
 	out->options = lua_gettop(L);
@@ -337,15 +332,6 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 	return ok;
 }
 
-/* Of those at the end that only come along: they are not asked of timelines. How many are left. */
-static size_t leave_out(struct state *state, struct fillings *fillings)
-{
-	while (fillings->count > 1 && fillings->items[fillings->count - 1].passing &&
-	       timelines_there(state))
-		fillings->items[--fillings->count].place = 0;
-	return fillings->count;
-}
-
 /* All paths in one go, with one nanosecond more on both sides, for what is before and after. */
 static bool ask(struct bind_trace *bound, struct fillings *fillings, struct error *err)
 {
@@ -353,7 +339,7 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 	const struct filling *first = &fillings->items[0];
 	struct state *state;
 	bool ok = bind_get_state(bound, &state, err);
-	size_t count = ok ? leave_out(state, fillings) : 0;
+	size_t count = ok ? fillings->count : 0;
 
 	ok = ok && parse_queries(bound, state, fillings, queries, err) &&
 	     state_intervals_alone(state, first->begin - 1, first->end + 1,
@@ -368,8 +354,8 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 
 static void read_fillings(lua_State *L, struct fillings *out)
 {
-	static const char *const known[] = {"path",     "from",   "to",      "value", "whole",
-					    "optional", "groups", "passing", "join",  NULL};
+	static const char *const known[] = {"path",     "from",   "to",   "value", "whole",
+					    "optional", "groups", "join", NULL};
 	size_t count = (size_t)lua_rawlen(L, 2);
 
 	out->count = count ? count : 1;
@@ -392,7 +378,7 @@ static void read_fillings(lua_State *L, struct fillings *out)
 static void push_filled(lua_State *L, struct filling *filling)
 {
 	count_pending(filling);
-	if (!filling->place || filling->join)
+	if (filling->join)
 		lua_pushnil(L);
 	else if (filling->groups)
 		bind_push_group_rows(L, filling->segments, filling->groups, filling->options);
@@ -411,7 +397,6 @@ int bind_push_intervals(lua_State *L, struct bind_trace *bound)
 	bind_segments_range(L, bound, 2, &begin, &end);
 	read_fillings(L, &fillings);
 	link_fillings(L, &fillings);
-	size_t count = fillings.count;
 	for (size_t i = 0; i < fillings.count; i++) {
 		fillings.items[i].begin = begin;
 		fillings.items[i].end = end;
@@ -428,7 +413,7 @@ int bind_push_intervals(lua_State *L, struct bind_trace *bound)
 			notice(&bound->trace->notices, NOTICE_INFO, "%s has no value in this range",
 			       fillings.items[i].wanted);
 	end_key(&fillings);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < fillings.count; i++)
 		push_filled(L, &fillings.items[i]);
-	return (int)count;
+	return (int)fillings.count;
 }

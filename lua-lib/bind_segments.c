@@ -465,6 +465,17 @@ static int segments_join_method(lua_State *L)
 	return 1;
 }
 
+/* Of a method (key, t): where the last one of the key is that begins at t or before; SIZE_MAX:
+ * there is none. */
+static size_t check_place(lua_State *L, struct segments *segments)
+{
+	struct value key = bind_check_value(L, 2);
+	nstime t = luaL_checkinteger(L, 3);
+	uint32_t atom = segments_find(segments, &key);
+
+	return atom ? segments_find_before(segments, atom, t) : SIZE_MAX;
+}
+
 /*
  * segments:find(key, t): the row of the last one of the key that begins at t or before. They are in
  * order of (key, begin), as those of a path and of rekey() are.
@@ -472,9 +483,7 @@ static int segments_join_method(lua_State *L)
 static int segments_find_method(lua_State *L)
 {
 	struct segments *segments = bind_check_segments(L, 1);
-	struct value key = bind_check_value(L, 2);
-	uint32_t atom = segments_find(segments, &key);
-	size_t at = atom ? segments_find_before(segments, atom, luaL_checkinteger(L, 3)) : SIZE_MAX;
+	size_t at = check_place(L, segments);
 
 	if (at == SIZE_MAX)
 		lua_pushnil(L);
@@ -499,9 +508,7 @@ static int segments_times(lua_State *L)
 static int segments_look(lua_State *L)
 {
 	struct segments *segments = bind_check_segments(L, 1);
-	struct value key = bind_check_value(L, 2);
-	uint32_t atom = segments_find(segments, &key);
-	size_t at = atom ? segments_find_before(segments, atom, luaL_checkinteger(L, 3)) : SIZE_MAX;
+	size_t at = check_place(L, segments);
 
 	if (at == SIZE_MAX)
 		return 0;

@@ -138,16 +138,22 @@ end
 
 -- ---- one piece of time ----
 
-local function add(unit, cause, who, begin, stop)
-	if stop <= begin then
-		return
-	end
+-- The part of a unit's time that is of this cause; made when there is none.
+function causes.part_of(unit, cause, who)
 	local key = cause .. "\0" .. (who or "")
 	local part = unit.parts[key]
 	if not part then
 		part = { cause = cause, who = who, time = 0, longest = 0 }
 		unit.parts[key] = part
 	end
+	return part
+end
+
+local function add(unit, cause, who, begin, stop)
+	if stop <= begin then
+		return
+	end
+	local part = causes.part_of(unit, cause, who)
 	part.time = part.time + (stop - begin)
 	if stop - begin > part.longest then
 		part.longest, part.at = stop - begin, begin

@@ -3,7 +3,11 @@
 -- A side's units are grouped by thread. Threads are matched by name, those of one name by their parent's name, then by rank
 -- of work; what is left by name without its numbers. The units of two threads are matched in their order.
 
+local causes = require("yore.causes")
+
 local differ = {}
+
+local part_of = causes.part_of
 
 local most_units = 4000  -- whose time is split by cause, of all kinds; of more, an even choice
 local most_blocks = 200  -- of pairs that follow each other in time, which are resampled
@@ -148,16 +152,6 @@ function differ.choose(matched, windows_of_a, windows_of_b, kinds)
 		end
 	end
 	return list, long
-end
-
-local function part_of(unit, cause, who)
-	local key = cause .. "\0" .. (who or "")
-	local part = unit.parts[key]
-	if not part then
-		part = { cause = cause, who = who, time = 0, longest = 0 }
-		unit.parts[key] = part
-	end
-	return part
 end
 
 local function move(unit, cause, time, at)

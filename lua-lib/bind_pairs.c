@@ -18,6 +18,7 @@
 #include "lua-lib/bind_column.h"
 #include "lua-lib/bind_segments.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "state/program/lookup.h"
 
@@ -40,8 +41,8 @@ struct key {
 
 /* Who runs on a CPU, as time goes on. */
 struct runner {
+	int32_t cpu;
 	size_t at, last; /* of the segments of cpu[*]/thread */
-	bool found;
 };
 
 struct captured {
@@ -75,8 +76,9 @@ struct pairs {
 	nstime whole_from; /* a loss goes on until then; NSTIME_MIN: none does */
 	struct segments *threads; /* of cpu[*]/thread; NULL: the state is asked */
 	uint32_t *thread_atoms;   /* by theirs, of `segments`; 0: not interned yet */
-	struct runner *runners;   /* by CPU */
-	size_t nrunners;
+	struct runner *runners;   /* of the CPUs that events told */
+	struct hash_index runner_of_cpu;
+	size_t nrunners, runners_room;
 	struct buf scratch;
 };
 
@@ -90,6 +92,7 @@ static int pairs_gc(lua_State *L)
 	mem_free(pairs->heads);
 	mem_free(pairs->thread_atoms);
 	mem_free(pairs->runners);
+	hash_index_release(&pairs->runner_of_cpu);
 	buf_release(&pairs->scratch);
 	memset(pairs, 0, sizeof *pairs);
 	return 0;
@@ -284,23 +287,23 @@ static void widen_options(lua_State *L, int options)
 
 /* ---- the walk ---- */
 
+/* A hash and not an array: a damaged packet may tell any CPU. */
 static struct runner *runner_of(struct pairs *pairs, int32_t cpu)
 {
 	const struct value value = {.kind = VALUE_INT, .u = (uint64_t)cpu};
-	size_t room = (size_t)cpu + 16;
+	const uint64_t hash = hash_number((uint64_t)cpu);
+	uint32_t at = hash_index_find(&pairs->runner_of_cpu, hash, i, pairs->runners[i].cpu == cpu);
 
-	if ((size_t)cpu >= pairs->nrunners) {
-		pairs->runners = mem_resize_zeroed(pairs->runners, pairs->nrunners, room,
-						   sizeof *pairs->runners);
-		pairs->nrunners = room;
-	}
-	struct runner *runner = &pairs->runners[cpu];
-	if (!runner->found) {
-		uint32_t key = segments_find(pairs->threads, &value);
-		runner->found = true;
-		if (key)
-			segments_of_key(pairs->threads, key, &runner->at, &runner->last);
-	}
+	if (at != HASH_INDEX_NONE)
+		return &pairs->runners[at];
+	pairs->runners = mem_grow(pairs->runners, pairs->nrunners, &pairs->runners_room,
+				  sizeof *pairs->runners);
+	struct runner *runner = &pairs->runners[pairs->nrunners];
+	*runner = (struct runner){.cpu = cpu};
+	uint32_t key = segments_find(pairs->threads, &value);
+	if (key)
+		segments_of_key(pairs->threads, key, &runner->at, &runner->last);
+	hash_index_add(&pairs->runner_of_cpu, hash, pairs->nrunners++);
 	return runner;
 }
 

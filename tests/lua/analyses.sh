@@ -130,6 +130,21 @@ tid
 20
 EOF
 result $? "a thread that loses its CPU while it exits is preempted, not woken"
+# A damaged packet may tell any CPU: what is kept per CPU costs what CPUs there are, not the greatest number.
+PYTHONPATH=$(dirname "$0") python3 - "$work/any-cpu" >"$work/printed" 2>&1 <<'EOF'
+import resource, struct, subprocess, sys
+import kernel_ctf
+
+kernel_ctf.write(sys.argv[1], {1: ("syscall_entry_read", "u32 fd;"), 2: ("syscall_exit_read", "s64 ret;")}, "", {100000000:
+    struct.pack("<IQ", 0, 1000) + b"a\0" + struct.pack("<iiq", 1, 20, 1) + b"b\0" + struct.pack("<ii", 2, 20) +
+    struct.pack("<IQI", 1, 2000, 3) + struct.pack("<IQq", 2, 3000, 7) +
+    struct.pack("<IQ", 0, 4000) + b"b\0" + struct.pack("<iiq", 2, 20, 1) + b"a\0" + struct.pack("<ii", 1, 20)})
+said = subprocess.run(["yore", "syscalls", "log", "--no-index", "--format", "csv", sys.argv[1]], capture_output=True, text=True)
+print(said.stdout, said.stderr)
+assert said.stdout.splitlines()[1:] == ["2000,3000,1000,2,b,read,7"], said.stdout
+assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 600 << 10
+EOF
+result $? "a CPU of any number costs no memory"
 # memtop: what a small machine did, told by the machine
 for threads in switches context; do
 	rm -rf "$work/made"

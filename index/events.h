@@ -60,6 +60,11 @@ struct events_options {
 	bool values; /* of most events are wanted: decoded with the heads, which is cheaper then */
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
+	/*
+	 * Packets that the range cuts are read to their end, so that an event which a search for
+	 * another range would miss is found, and counted by trace_disorder().
+	 */
+	bool whole_packets;
 	bool keep;               /* they will be asked for again: head_cache.h */
 	const uint64_t *streams; /* bit per stream that is wanted, NULL: all; borrowed */
 	const struct stream *only; /* this stream alone, at a cost that others have no part in */

@@ -54,6 +54,7 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.select = options->select,
 		.select_arg = options->select_arg,
 		.backward = options->backward,
+		.whole = options->whole_packets,
 		.batch_limit = &setup->batch_limit,
 		.value_slots = setup->value_slots,
 		.scratch = &setup->scratch,
@@ -278,14 +279,35 @@ static void put_idle(struct stream_cursor *cursor, struct open_packet *packet)
 	cursor->idle[cursor->nidle++] = packet;
 }
 
+static bool is_renumbered(const struct stream_cursor *cursor)
+{
+	return cursor->generation != table_generation(cursor->table);
+}
+
 /* What decoding proved of a record, unless the records have other numbers now. */
 static void correct(struct stream_cursor *cursor, uint64_t record, nstime least, nstime greatest)
 {
-	if (cursor->generation != table_generation(cursor->table))
+	if (is_renumbered(cursor))
 		return;
 	findings_correct(cursor->setup->findings, cursor->stream, &cursor->table, record, least,
 			 greatest);
 	cursor->losses.table = cursor->table;
+}
+
+/* Has it events behind the range or before it that its record hides from a search there? */
+static bool strays(const struct stream_cursor *cursor, const struct open_packet *packet)
+{
+	const struct packet_facts *facts = &packet->facts;
+	const struct packet_view *view = &cursor->view;
+	struct packet listed;
+	struct error ignored;
+
+	if (is_renumbered(cursor) || (facts->least >= view->begin && facts->greatest < view->end))
+		return false;
+	return table_listed(cursor->table, packet->record, &listed, &ignored) &&
+	       !(listed.flags & PACKET_SUSPECT) &&
+	       ((facts->least < view->begin && listed.min >= view->begin) ||
+		(facts->greatest >= view->end && listed.max < view->end));
 }
 
 /* A packet that was seen to its end proves its record right or wrong. */
@@ -300,6 +322,8 @@ static void tell_table(struct stream_cursor *cursor, const struct open_packet *p
 		    !open_packet_looks_on(packet))
 			atomic_fetch_add(&cursor->setup->trace->strayed, 1);
 	}
+	if (facts->whole && facts->any && cursor->view.whole && strays(cursor, packet))
+		atomic_fetch_add(&cursor->setup->trace->strayed, 1);
 	if (facts->whole && facts->any)
 		correct(cursor, packet->record, facts->least, facts->greatest);
 }
@@ -466,11 +490,6 @@ static bool begin_once(struct stream_cursor *cursor, nstime begin, nstime end, s
 	if (cursor->count == 0 || begin >= end)
 		return true;
 	return cursor->view.backward ? backward_begin(cursor, err) : forward_begin(cursor, err);
-}
-
-static bool is_renumbered(const struct stream_cursor *cursor)
-{
-	return cursor->generation != table_generation(cursor->table);
 }
 
 static bool begin_range(struct stream_cursor *cursor, nstime begin, nstime end, struct error *err)

@@ -337,7 +337,8 @@ bool open_packet_looks_on(const struct open_packet *packet)
  */
 static bool looks_on(const struct open_packet *packet)
 {
-	return !packet->facts.whole && !packet->facts.fell && open_packet_looks_on(packet);
+	return !packet->facts.whole && !packet->facts.fell &&
+	       (packet->view->whole || open_packet_looks_on(packet));
 }
 
 /* Behind the range's end; true: times fall there, and the first that do are in packet->batch. */

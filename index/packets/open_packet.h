@@ -28,6 +28,7 @@ struct packet_view {
 	uint32_t (*select)(void *arg, const struct run *run, uint16_t *entries); /* NULL: all */
 	void *select_arg;
 	bool backward;
+	bool whole; /* packets that the range cuts are read to their end */
 	bool falls; /* times fell in a packet without its flag: look at packets whole */
 	const uint32_t *batch_limit;
 	uint32_t value_slots;      /* of a batch; 0: values are not decoded with the heads */

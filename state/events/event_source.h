@@ -133,6 +133,7 @@ struct event_source {
 	const struct trace *trace;
 	struct packet_filters *packet_filters; /* as in events_options */
 	const struct inferred *inferred;       /* likewise; the owner's to set */
+	bool whole_packets;                    /* likewise: of passes opened from now on */
 	nstime *begins; /* by stream, once event_source_begins() was called; the event source's */
 	/* When it runs long; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);

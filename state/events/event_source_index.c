@@ -42,6 +42,7 @@ static bool cursor_open(struct event_source *event_source, const struct event_so
 		.ends = true,
 		.inferred = range->infers ? event_source->inferred : NULL,
 		.values = range->values,
+		.whole_packets = event_source->whole_packets,
 		.classes = range->classes,
 		.streams = range->streams,
 		.packet_filters = event_source->packet_filters,

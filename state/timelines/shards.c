@@ -32,6 +32,12 @@ static bool note_strayed(const struct shards_work *work, struct error *err)
 	       shard_file_write(work->plan, SHARD_STRAYED, 0, &note, NULL, err);
 }
 
+/*
+ * An event that lies behind the shard, in a packet that claims to end inside of it, is nobody's:
+ * this shard ends before it, and the next one does not open the packet. So both passes read the
+ * packets that the shard's end cuts to their end, where such an event is found.
+ */
+
 /* ---- pass 1 ---- */
 
 /* The join begins with the first start that is missing, or damaged: it needs all summaries from
@@ -60,8 +66,10 @@ bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *
 	if (shard_file_read(plan, SHARD_SUMMARY, i, &note, NULL) || is_joined(plan, i))
 		return true;
 	note = (struct shard_note){0};
+	work->event_source->whole_packets = true;
 	if (i + 1 < plan->n)
 		ok = shard_summary_make(&part, &bytes, &note.events, err);
+	work->event_source->whole_packets = false;
 	ok = ok && shard_file_write(plan, SHARD_SUMMARY, i, &note, &bytes, err) &&
 	     note_strayed(work, err);
 	buf_release(&bytes);
@@ -243,7 +251,9 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 	part.path = path;
 	part.start = i > 0 ? start.data : NULL;
 	part.nstart = start.len;
+	work->event_source->whole_packets = true;
 	ok = ok && timelines_build_part(&part, out, err);
+	work->event_source->whole_packets = false;
 	if (ok) { /* of a shard in disorder nothing is there; the last one finds that noted */
 		note = (struct shard_note){.events = note.events + out->events,
 					   .hash = part.key.extent,

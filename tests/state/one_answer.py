@@ -89,6 +89,15 @@ def strays(trace):
         file.write(b"~")
 
 
+def strays_from_a_part(trace):
+    """Text over events of the first of a stream's two packets, which ends in the first of two parts: some get a time behind all."""
+    path, at = trace.place(0, 0)
+    with open(path, "r+b") as file:
+        file.truncate(at + 2 * PACKET)
+        file.seek(at + 2360)
+        file.write(b"A" * 512)
+
+
 def unknown_streams(trace):
     for stream in (0, 1):
         trace.put(stream, 0, STREAM, 4711)
@@ -124,6 +133,8 @@ ROWS = [  # name, yore-gen's options, what is changed, question, exit status, pa
      ["convert", "OUT", "--to", "chrome"], 3, b"sched_switch"),
     ("an event behind the end of the recording", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], strays,
      ["sql", "SELECT * FROM state"], 3, b"7501312"),
+    ("an event that lies in the second part, in a packet of the first", ["--overlap", "--seed", "2"], strays_from_a_part,
+     ["sql", "SELECT * FROM state"], 3, b"6402111"),
     ("gaps of a trace in which events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted,
      ["gaps"], 3, b"unknown"),
     ("all of the time as a range, where events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted,

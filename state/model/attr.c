@@ -1,8 +1,8 @@
 /*
  * attr.c - the table of attributes
  *
- * Nodes stand in one array in the order in which they were made; a node is (parent, atom), and an
- * open-addressed hash of node numbers finds it again. A shape is a node as well: the same names,
+ * Nodes stand in one array in the order in which they were made; a node is (parent, atom), and a
+ * hash finds it again. A shape is a node as well: the same names,
  * and a key of kind none for `*`, which no attribute can have. So the shape tree costs nothing of
  * its own, and a node knows its shape when it is made:
  *
@@ -12,6 +12,7 @@
 #include "state/model/attr.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
@@ -32,7 +33,6 @@ struct shape { /* and what all its attributes share */
 struct text {
 	const char *text;
 	uint32_t len;
-	uint32_t hash;
 };
 
 enum { RECALL_MAX = 1 << 18 }; /* keys below */
@@ -40,58 +40,37 @@ enum { RECALL_MAX = 1 << 18 }; /* keys below */
 struct attrs {
 	struct node *nodes;
 	size_t count, capacity;
-	uint32_t *slots; /* 1 + node, 0 free; a power of two of them, at most half full */
-	size_t nslots;
+	struct hash_index by_atom; /* nodes but for the root */
 	struct shape *shapes;
 	size_t nshapes, shapes_capacity;
-	struct text *texts; /* open-addressed; text NULL: free */
+	struct text *texts;
 	size_t ntexts, texts_capacity;
+	struct hash_index by_text;
 	struct arena *arena;        /* texts */
 	struct number_map **by_key; /* by shape, NULL: not asked for; see attrs_keys() */
 	size_t nby_key;
 	uint32_t recent[RECENT]; /* nodes found lately, 0 none; see recent_place() */
 };
 
-static uint32_t atom_hash(uint32_t parent, const struct value *atom, bool is_key)
+static uint64_t atom_hash(uint32_t parent, const struct value *atom, bool is_key)
 {
-	uint64_t hash = value_hash(atom) ^ ((uint64_t)parent << 1 | is_key);
-
-	hash *= UINT64_C(0x9e3779b97f4a7c15);
-	return (uint32_t)(hash >> 32);
+	return (value_hash(atom) ^ ((uint64_t)parent << 1 | is_key)) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The slot that holds the node, or the free one where it would go. */
-static uint32_t *find_slot(const struct attrs *attrs, uint32_t parent, const struct value *atom,
-			   bool is_key, uint32_t hash)
+static bool is_child(const struct attrs *attrs, uint32_t attr, uint32_t parent,
+		     const struct value *atom, bool is_key)
 {
-	size_t mask = attrs->nslots - 1;
+	const struct node *node = &attrs->nodes[attr];
 
-	for (size_t i = hash & mask;; i = (i + 1) & mask) {
-		uint32_t *slot = &attrs->slots[i];
-		if (!*slot)
-			return slot;
-		const struct node *node = &attrs->nodes[*slot - 1];
-		if (node->parent == parent && value_equal(&node->atom, atom) &&
-		    attrs->shapes[node->shape].is_key == is_key)
-			return slot;
-	}
+	return node->parent == parent && value_equal(&node->atom, atom) &&
+	       attrs->shapes[node->shape].is_key == is_key;
 }
 
-static void grow_slots(struct attrs *attrs)
+/* HASH_INDEX_NONE: there is none. */
+static uint32_t find_child(const struct attrs *attrs, uint32_t parent, const struct value *atom,
+			   bool is_key, uint64_t hash)
 {
-	size_t mask = attrs->nslots * 2 - 1;
-
-	mem_free(attrs->slots);
-	attrs->nslots *= 2;
-	attrs->slots = mem_new_array(attrs->nslots, sizeof *attrs->slots);
-	for (size_t n = 1; n < attrs->count; n++) { /* the root is not looked up */
-		const struct node *node = &attrs->nodes[n];
-		size_t i = mask & atom_hash(node->parent, &node->atom,
-					    attrs->shapes[node->shape].is_key);
-		while (attrs->slots[i])
-			i = (i + 1) & mask;
-		attrs->slots[i] = (uint32_t)n + 1;
-	}
+	return hash_index_find(&attrs->by_atom, hash, i, is_child(attrs, i, parent, atom, is_key));
 }
 
 static uint32_t node_append(struct attrs *attrs, const struct node *node)
@@ -115,10 +94,6 @@ struct attrs *attrs_new(void)
 	struct node root = {.parent = ATTR_ABSENT};
 
 	attrs->arena = arena_new();
-	attrs->nslots = 256;
-	attrs->slots = mem_new_array(attrs->nslots, sizeof *attrs->slots);
-	attrs->texts_capacity = 64;
-	attrs->texts = mem_new_array(attrs->texts_capacity, sizeof *attrs->texts);
 	node_append(attrs, &root);
 	shape_append(attrs, ATTR_ROOT, 0, false);
 	return attrs;
@@ -136,7 +111,8 @@ void attrs_free(struct attrs *attrs)
 	}
 	mem_free(attrs->by_key);
 	mem_free(attrs->nodes);
-	mem_free(attrs->slots);
+	hash_index_release(&attrs->by_atom);
+	hash_index_release(&attrs->by_text);
 	mem_free(attrs->shapes);
 	mem_free(attrs->texts);
 	mem_free(attrs);
@@ -149,46 +125,21 @@ uint32_t attrs_count(const struct attrs *attrs)
 
 /* ---- texts ---- */
 
-static struct text *find_text(const struct attrs *attrs, const char *text, size_t len,
-			      uint32_t hash)
-{
-	size_t mask = attrs->texts_capacity - 1;
-
-	for (size_t i = hash & mask;; i = (i + 1) & mask) {
-		struct text *slot = &attrs->texts[i];
-		if (!slot->text)
-			return slot;
-		if (slot->hash == hash && slot->len == len && !memcmp(slot->text, text, len))
-			return slot;
-	}
-}
-
-static void grow_texts(struct attrs *attrs)
-{
-	struct text *old = attrs->texts;
-	size_t n = attrs->texts_capacity;
-
-	attrs->texts_capacity *= 2;
-	attrs->texts = mem_new_array(attrs->texts_capacity, sizeof *attrs->texts);
-	for (size_t i = 0; i < n; i++)
-		if (old[i].text)
-			*find_text(attrs, old[i].text, old[i].len, old[i].hash) = old[i];
-	mem_free(old);
-}
-
 const char *attrs_text(struct attrs *attrs, const char *text, size_t len)
 {
 	struct value value = {.kind = VALUE_STRING, .len = (uint32_t)len, .text = len ? text : ""};
-	uint32_t hash = (uint32_t)(value_hash(&value) >> 16);
-	struct text *slot = find_text(attrs, value.text, len, hash);
+	uint64_t hash = value_hash(&value);
+	uint32_t at = hash_index_find(&attrs->by_text, hash, i,
+				      attrs->texts[i].len == len &&
+					      !memcmp(attrs->texts[i].text, value.text, len));
 
-	if (slot->text)
-		return slot->text;
-	*slot = (struct text){arena_strndup(attrs->arena, value.text, len), (uint32_t)len, hash};
-	const char *kept = slot->text;
-	if (++attrs->ntexts * 2 > attrs->texts_capacity)
-		grow_texts(attrs);
-	return kept;
+	if (at != HASH_INDEX_NONE)
+		return attrs->texts[at].text;
+	attrs->texts =
+		mem_grow(attrs->texts, attrs->ntexts, &attrs->texts_capacity, sizeof *attrs->texts);
+	attrs->texts[attrs->ntexts] =
+		(struct text){arena_strndup(attrs->arena, value.text, len), (uint32_t)len};
+	return attrs->texts[hash_index_add(&attrs->by_text, hash, attrs->ntexts++)].text;
 }
 
 void attrs_keep(struct attrs *attrs, struct value *value)
@@ -243,22 +194,15 @@ static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *
 static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
 			       bool is_key)
 {
-	uint32_t hash = atom_hash(parent, atom, is_key);
-	uint32_t *slot = find_slot(attrs, parent, atom, is_key, hash);
+	uint64_t hash = atom_hash(parent, atom, is_key);
+	uint32_t attr = find_child(attrs, parent, atom, is_key, hash);
 
-	if (*slot)
-		return *slot - 1;
+	if (attr != HASH_INDEX_NONE)
+		return attr;
 	struct node node = {.atom = *atom, .parent = parent};
-	size_t count = attrs->count;
 	node.shape = child_shape(attrs, parent, atom, is_key);
 	attrs_keep(attrs, &node.atom);
-	bool full = (attrs->count + 1) * 2 > attrs->nslots;
-	if (full)
-		grow_slots(attrs);
-	if (full || attrs->count != count) /* the shape's node may be new, and its slot that one */
-		slot = find_slot(attrs, parent, atom, is_key, hash);
-	*slot = (uint32_t)attrs->count + 1;
-	return node_append(attrs, &node);
+	return hash_index_add(&attrs->by_atom, hash, node_append(attrs, &node));
 }
 
 static struct number_map *keys_of(struct attrs *attrs, uint32_t shape)
@@ -306,9 +250,7 @@ uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key)
 static uint32_t find(const struct attrs *attrs, uint32_t parent, const struct value *atom,
 		     bool is_key)
 {
-	uint32_t hash = atom_hash(parent, atom, is_key);
-
-	return *find_slot(attrs, parent, atom, is_key, hash) - 1; /* 0 wraps to ATTR_ABSENT */
+	return find_child(attrs, parent, atom, is_key, atom_hash(parent, atom, is_key));
 }
 
 uint32_t attr_find_name(const struct attrs *attrs, uint32_t parent, const char *name, size_t len)

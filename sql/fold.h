@@ -15,6 +15,7 @@
 #ifndef SQL_FOLD_H
 #define SQL_FOLD_H
 
+#include "engine/base/hash_index.h"
 #include "sql/plan.h"
 
 enum fold_kind {
@@ -54,17 +55,16 @@ struct fold_cell {
 	};
 };
 
-struct fold_group {              /* then nkeys cells, then nvalues results */
-	struct fold_group *next; /* of the same hash */
-	uint64_t hash;
+struct fold_group { /* then nkeys cells, then nvalues results */
 	struct fold_cell *keys;
 	struct fold_cell *results; /* NULL: no value yet */
 };
 
 struct fold_groups {
 	struct arena *arena;
-	struct fold_group **buckets; /* a power of two */
-	size_t nbuckets, count;
+	struct fold_group **items; /* they stay where they are */
+	size_t count, capacity;
+	struct hash_index by_keys;
 };
 
 void fold_groups_init(struct fold_groups *groups);

@@ -7,14 +7,14 @@
 
 void fold_groups_init(struct fold_groups *groups)
 {
-	*groups = (struct fold_groups){.arena = arena_new(), .nbuckets = 64};
-	groups->buckets = mem_new_array(groups->nbuckets, sizeof(struct fold_group *));
+	*groups = (struct fold_groups){.arena = arena_new()};
 }
 
 void fold_groups_release(struct fold_groups *groups)
 {
 	arena_free(groups->arena);
-	mem_free(groups->buckets);
+	mem_free(groups->items);
+	hash_index_release(&groups->by_keys);
 	*groups = (struct fold_groups){0};
 }
 
@@ -42,21 +42,13 @@ static bool same_cell(const struct fold_cell *a, const struct fold_cell *b)
 	       (a->len == b->len && (!a->len || !memcmp(a->text, b->text, a->len)));
 }
 
-static void grow(struct fold_groups *groups)
+static bool same_keys(const struct fold *fold, const struct fold_cell *a, const struct fold_cell *b)
 {
-	size_t nbuckets = groups->nbuckets * 2;
-	struct fold_group **buckets = mem_new_array(nbuckets, sizeof(struct fold_group *));
+	unsigned same = 0;
 
-	for (size_t i = 0; i < groups->nbuckets; i++)
-		while (groups->buckets[i]) {
-			struct fold_group *group = groups->buckets[i];
-			groups->buckets[i] = group->next;
-			group->next = buckets[group->hash & (nbuckets - 1)];
-			buckets[group->hash & (nbuckets - 1)] = group;
-		}
-	mem_free(groups->buckets);
-	groups->buckets = buckets;
-	groups->nbuckets = nbuckets;
+	while (same < fold->nkeys && same_cell(&a[same], &b[same]))
+		same++;
+	return same == fold->nkeys;
 }
 
 static struct fold_group *group_new(const struct fold *fold, struct arena *arena,
@@ -66,6 +58,7 @@ static struct fold_group *group_new(const struct fold *fold, struct arena *arena
 
 	group->keys = arena_array(arena, fold->nkeys + 1, sizeof *group->keys);
 	group->results = arena_array(arena, fold->nvalues + 1, sizeof *group->results);
+
 	for (unsigned i = 0; i < fold->nkeys; i++) {
 		group->keys[i] = keys[i];
 		if (keys[i].kind == FOLD_TEXT)
@@ -81,26 +74,17 @@ struct fold_group *fold_group_of(const struct fold *fold, struct fold_groups *gr
 				 const struct fold_cell *keys)
 {
 	uint64_t hash = hash_of(keys, fold->nkeys);
-	struct fold_group *group = groups->buckets[hash & (groups->nbuckets - 1)];
+	uint32_t at = hash_index_find(&groups->by_keys, hash, i,
+				      same_keys(fold, groups->items[i]->keys, keys));
 
-	for (; group; group = group->next) {
-		unsigned same = 0;
-		while (group->hash == hash && same < fold->nkeys &&
-		       same_cell(&group->keys[same], &keys[same]))
-			same++;
-		if (group->hash == hash && same == fold->nkeys)
-			return group;
-	}
+	if (at != HASH_INDEX_NONE)
+		return groups->items[at];
 	if (groups->count == FOLD_GROUPS_MAX)
 		return NULL;
-	if (groups->count >= groups->nbuckets)
-		grow(groups);
-	group = group_new(fold, groups->arena, keys);
-	group->hash = hash;
-	group->next = groups->buckets[hash & (groups->nbuckets - 1)];
-	groups->buckets[hash & (groups->nbuckets - 1)] = group;
-	groups->count++;
-	return group;
+	groups->items = mem_grow(groups->items, groups->count, &groups->capacity,
+				 sizeof(struct fold_group *));
+	groups->items[groups->count] = group_new(fold, groups->arena, keys);
+	return groups->items[hash_index_add(&groups->by_keys, hash, groups->count++)];
 }
 
 static bool join_value(enum fold_kind kind, struct fold_cell *result, const struct fold_cell *more)
@@ -115,15 +99,15 @@ static bool join_value(enum fold_kind kind, struct fold_cell *result, const stru
 bool fold_groups_join(const struct fold *fold, struct fold_groups *out,
 		      const struct fold_groups *more)
 {
-	for (size_t i = 0; i < more->nbuckets; i++)
-		for (struct fold_group *from = more->buckets[i]; from; from = from->next) {
-			struct fold_group *to = fold_group_of(fold, out, from->keys);
-			for (unsigned k = 0; to && k < fold->nvalues; k++)
-				if (!join_value(fold->values[k].kind, &to->results[k],
-						&from->results[k]))
-					return false;
-			if (!to)
+	for (size_t i = 0; i < more->count; i++) {
+		const struct fold_group *from = more->items[i];
+		struct fold_group *to = fold_group_of(fold, out, from->keys);
+
+		if (!to)
+			return false;
+		for (unsigned k = 0; k < fold->nvalues; k++)
+			if (!join_value(fold->values[k].kind, &to->results[k], &from->results[k]))
 				return false;
-		}
+	}
 	return true;
 }

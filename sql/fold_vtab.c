@@ -20,8 +20,7 @@ struct fold_cursor {
 	sqlite3_vtab_cursor base;
 	struct constraints constraints;
 	struct fold_groups groups;
-	size_t bucket;
-	const struct fold_group *group; /* NULL: no more */
+	size_t at; /* of the groups */
 };
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
@@ -92,12 +91,6 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static void next_bucket(struct fold_cursor *cursor)
-{
-	while (!cursor->group && cursor->bucket < cursor->groups.nbuckets)
-		cursor->group = cursor->groups.buckets[cursor->bucket++];
-}
-
 static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
 		  sqlite3_value **argv)
 {
@@ -112,12 +105,10 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 			 argv);
 	fold_groups_release(&cursor->groups);
 	fold_groups_init(&cursor->groups);
-	cursor->bucket = 0;
-	cursor->group = NULL;
+	cursor->at = 0;
 	if (!cursor->constraints.nothing &&
 	    !fold_sweep(fold, &cursor->constraints, &cursor->groups, &err))
 		return sql_table_fail(&folded->table, &err);
-	next_bucket(cursor);
 	return SQLITE_OK;
 }
 
@@ -125,14 +116,15 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct fold_cursor *cursor = (struct fold_cursor *)base;
 
-	cursor->group = cursor->group->next;
-	next_bucket(cursor);
+	cursor->at++;
 	return SQLITE_OK;
 }
 
 static int eof(sqlite3_vtab_cursor *base)
 {
-	return !((struct fold_cursor *)base)->group;
+	const struct fold_cursor *cursor = (struct fold_cursor *)base;
+
+	return cursor->at >= cursor->groups.count;
 }
 
 static void put_cell(sqlite3_context *out, const struct fold_cell *cell)
@@ -152,12 +144,12 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	if (at >= fold->shape->ncolumns) {
 		at -= fold->shape->ncolumns;
 		if (at < fold->nvalues)
-			put_cell(out, &cursor->group->results[at]);
+			put_cell(out, &cursor->groups.items[cursor->at]->results[at]);
 		return SQLITE_OK;
 	}
 	for (unsigned k = 0; k < fold->nkeys; k++)
 		if (fold->keys[k] == at) {
-			put_cell(out, &cursor->group->keys[k]);
+			put_cell(out, &cursor->groups.items[cursor->at]->keys[k]);
 			return SQLITE_OK;
 		}
 	sqlite3_result_error(out, "a group has no such value", -1);
@@ -166,7 +158,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
-	*out = (sqlite3_int64)((struct fold_cursor *)base)->group->hash;
+	*out = (sqlite3_int64)((struct fold_cursor *)base)->at;
 	return SQLITE_OK;
 }
 

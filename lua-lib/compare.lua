@@ -1,9 +1,12 @@
 -- compare: what differs between two traces, or two ranges of one: by unit of work and by cause
 --
--- [B: the other trace]
+-- [B: the other trace|--a|--b]
 --
 -- TRACE is side A, B the path of the other trace. --range-a FROM..TO and --range-b FROM..TO are ranges of the two, or of
 -- TRACE alone where B is left out; --begin and --end are of both.
+--
+-- --a GLOB... --b GLOB...   several runs on each side, in place of TRACE and B: traces, or baselines of --save. How runs of one
+--                   side differ from each other counts; a run that cannot be read is left out
 --
 -- --unit SPEC   what is compared (repeatable); without one, request-like spans that both traces have are proposed:
 --     syscall NAME [of THREAD]              a system call
@@ -37,40 +40,70 @@ local baseline = require("yore.baseline")
 local differ = require("yore.differ")
 local json = require("yore.json")
 local lami = require("yore.lami")
+local many = require("yore.many")
 local report = require("yore.report")
 local side = require("yore.side")
+local summary = require("yore.summary")
 local units = require("yore.units")
 
 local left_out = 0.005 -- the chance of a wrong cause, over all of them
 local most_proposed = 8
 local most_saved = 1000 -- units whose time a baseline has
+local least_of_run = 100 -- units whose time is split, of each of many runs
 local options = { unit = "list", ["range-a"] = "text", ["range-b"] = "text", ["fail-if"] = "list", floor = "text",
 	save = "text", baseline = "text", html = "text", ["at-once"] = "text" }
 
 -- ---- the command line ----
 
--- Takes the word out of `arg` that is neither an option nor its value: the path of B.
-local function take_path(words)
-	local rest, path, i = {}, nil, 1
-	while words[i] do
-		local word = words[i]
-		local name = word:match("^%-%-([%w-]+)$")
+-- Calls visit(word, name, value) with each word that is no value of an option; `name` is that of an option without its dashes,
+-- `value` what it has behind itself.
+local function each_word(all, visit)
+	local i = 1
+	while all[i] do
+		local name = all[i]:match("^%-%-([%w-]+)$")
+		local value = name and (options[name] or analysis.takes_value(name)) and all[i + 1] or nil
+		visit(all[i], name, value)
+		i = i + (value and 2 or 1)
+	end
+end
+
+-- Takes the word out that is neither an option nor its value: the path of B.
+local function take_path(all)
+	local rest, path = {}, nil
+	each_word(all, function(word, _, value)
 		if word:sub(1, 2) ~= "--" and not path then
 			path = word
 		else
-			rest[#rest + 1] = word
+			rest[#rest + 1], rest[#rest + 2] = word, value
 		end
-		if name and words[i + 1] and (options[name] or analysis.takes_value(name)) then
-			rest[#rest + 1] = words[i + 1]
-			i = i + 1
-		end
-		i = i + 1
-	end
+	end)
 	return path, rest
 end
 
-local path_of_b, words = take_path(arg)
-local a = analysis.open(words, { name = "compare", options = options })
+-- Takes out what stands behind --a and --b: {a = list of patterns, b = list}; nil: there are none.
+local function take_runs(all)
+	local rest, patterns, list = {}, {}, nil
+	each_word(all, function(word, name, value)
+		local of, first = word:match("^%-%-([ab])=(.*)$")
+		of = of or (name == "a" or name == "b") and name
+		if of then
+			list = patterns[of] or {}
+			patterns[of], list[#list + 1] = list, first
+		elseif list and word:sub(1, 2) ~= "--" then
+			list[#list + 1] = word
+		else
+			list, rest[#rest + 1], rest[#rest + 2] = nil, word, value
+		end
+	end)
+	return next(patterns) and patterns, rest
+end
+
+local patterns, words = take_runs(arg)
+local path_of_b
+if not patterns then
+	path_of_b, words = take_path(arg)
+end
+local a = analysis.open(words, { name = "compare", options = options, without_range = patterns and true or false })
 a.tables = true
 local floor = tonumber(a.floor or 3)
 if not floor or floor < 0 then
@@ -179,43 +212,38 @@ local function each_side(visit)
 	trace = own_trace
 end
 
-if a.save and (a.baseline or path_of_b) then
-	error("--save: it writes what one trace has: B and --baseline have no meaning with it", 0)
-elseif a.baseline and path_of_b then
-	error("--baseline: the file is side A, and the trace side B: there is no third one", 0)
-elseif a.baseline then
-	sides, order = { a = baseline.read(a.baseline), b = new_side(own_trace, "range-b") }, { "b" }
-elseif a.save then
-	sides, order = { a = new_side(own_trace, "range-a") }, { "a" }
-else
-	local other = open_b()
-	sides, order = { a = new_side(own_trace, "range-a"), b = new_side(other, "range-b") }, { "a", "b" }
-end
-trace = own_trace
+local narrowed = false -- of a large trace only the middle is compared
 
--- Those that events mark, where there are any; else of a large trace what its middle has.
-local function propose()
-	local found = {}
-	each_side(function(name, one)
-		found[name] = units.marked(one)
+-- Those that events mark, where there are any; else of a large trace what its middle has. visit_all(visit) calls
+-- visit(name of the side, side) for all sides that have a trace.
+local function propose(visit_all)
+	local weights = { a = {}, b = {} }
+	local function add(name, found)
+		for spec, weight in pairs(found) do
+			weights[name][spec] = (weights[name][spec] or 0) + weight
+		end
+	end
+	visit_all(function(name, one)
+		add(name, units.marked(one))
 	end)
-	if not next(found.a or {}) and not next(found.b or {}) then
-		each_side(function(name, one)
+	if not next(weights.a) and not next(weights.b) then
+		visit_all(function(name, one)
 			if one.large then
+				narrowed = true
 				one:narrow()
 				yore.note("compare: of " .. one.path .. " only " .. yore.span(one.stop - one.start) .. " in its middle are compared; "
 					.. "with --unit all of it is")
 			end
-			found[name] = units.unmarked(one)
+			add(name, units.unmarked(one))
 		end)
 	end
-	return units.propose(found.a or {}, found.b or found.a, most_proposed)
+	return units.propose(weights.a, a.save and weights.a or weights.b, most_proposed)
 end
 
--- Those of the baseline, all or the named ones.
-local function of_baseline()
+-- The units of a baseline, all or the named ones.
+local function of_baseline(one)
 	local by_name, list, specs = {}, {}, {}
-	for i, known in ipairs(sides.a.units) do
+	for i, known in ipairs(one.units) do
 		by_name[known.unit], specs[i] = known, "'" .. known.unit .. "'"
 		local unit = units.parse(known.unit)
 		unit.proposed, unit.a, list[i] = known.proposed, known, unit
@@ -227,36 +255,15 @@ local function of_baseline()
 	return #named > 0 and named or list
 end
 
-if a.baseline then
-	named = of_baseline()
-elseif #named == 0 then
-	named = propose()
+local function need_units()
 	if #named == 0 then
-		a:lack("neither trace has system calls, wake-ups or events that nest: name what is to be compared with --unit "
+		a:lack("no trace has system calls, wake-ups or events that nest: name what is to be compared with --unit "
 			.. "'EVENT -> EVENT by COLUMN'")
 	end
 end
 
--- ---- units ----
-
--- Where threads have one name, their parents' names.
-local function name_parents(one, groups)
-	local seen = {}
-	for _, group in ipairs(groups) do
-		seen[group.name] = (seen[group.name] or 0) + 1
-	end
-	for _, group in ipairs(groups) do
-		group.parent = seen[group.name] > 1 and group.tid and one:parent_name(group.tid) or nil
-	end
-end
-
--- What only one side tells makes causes that only one side has.
-local kinds_told = { { "on_cpu", "who runs" }, { "calls", "system calls" }, { "irqs", "interrupts" },
-	{ "softirqs", "softirqs" }, { "frequencies", "frequencies of CPUs" } }
-local told = { a = sides.a.told or {}, b = {} }
-
-local function note_what_is_missing()
-	for _, kind in ipairs(kinds_told) do
+local function note_what_is_missing(told)
+	for _, kind in ipairs(summary.kinds) do
 		local of_a, of_b = told.a[kind[1]], told.b[kind[1]]
 		if (of_a or false) ~= (of_b or false) then
 			yore.note("compare: only " .. (of_a and "A" or "B") .. " tells " .. kind[2] .. ": causes that rest on them are of one side")
@@ -264,70 +271,37 @@ local function note_what_is_missing()
 	end
 end
 
--- Splits the units of a side that lie in the window, of all lists.
-local function split_window(name, one, window)
-	local data
+local function add_causes(found, unit, list)
+	for _, cause in ipairs(list) do
+		cause.unit, cause.size = unit.unit, math.abs(cause.difference)
+		found[#found + 1] = cause
+	end
+end
+
+-- Below how many nanoseconds a difference is of no interest.
+local function least_of(unit)
+	return math.max(unit.a.mean or 0, unit.b.mean or 0) * floor / 100
+end
+
+local decided, found = 0, {}
+
+-- ---- one run on each side ----
+
+-- Splits the units of a side, of all lists.
+local function split(name, one, told)
+	local pieces = {}
 	for _, unit in ipairs(named) do
 		for _, chosen in ipairs(unit.list) do
-			local piece = chosen[name]
-			if piece.window == window then
-				data = data or one:detail(window)
-				piece.thread = piece.thread or piece.thread_of and piece.thread_of(data, piece.i)
-				data:split(piece)
-			end
+			pieces[#pieces + 1] = chosen[name]
 		end
 	end
-	for _, kind in ipairs(kinds_told) do
-		told[name][kind[1]] = told[name][kind[1]] or data and #data[kind[1]] > 0
+	for _, window in ipairs(one.windows) do
+		summary.split(one, window, pieces, told)
 	end
 end
 
-each_side(function(name, one)
-	for _, unit in ipairs(named) do
-		unit[name] = units.find(one, unit)
-		name_parents(one, unit[name].groups)
-	end
-end)
-
--- Writes side A into a file.
-local function save()
-	for _, unit in ipairs(named) do
-		unit.list = {}
-		local part, rest = math.min(1, most_saved // #named / math.max(unit.a.count, 1)), 0.5
-		for _, group in ipairs(unit.a.groups) do
-			local most = math.floor(rest + group.count * part)
-			rest = rest + group.count * part - most
-			local pieces = differ.choose_some(group, sides.a.windows, most)
-			for _, piece in ipairs(pieces) do
-				unit.list[#unit.list + 1] = { a = piece }
-			end
-			group.chosen = pieces
-		end
-	end
-	each_side(function(name, one)
-		for _, window in ipairs(one.windows) do
-			split_window(name, one, window)
-		end
-	end)
-	for _, unit in ipairs(named) do
-		for _, group in ipairs(unit.a.groups) do
-			group.pieces = group.chosen
-		end
-	end
-	local set = {}
-	for kind, is_told in pairs(told.a) do
-		set[kind] = is_told or nil
-	end
-	baseline.write(a.save, sides.a, set, named)
-	yore.note("compare: " .. a.save .. " is a baseline of " .. #named .. (#named == 1 and " unit" or " units"))
-end
-
-if a.save then
-	save()
-	return
-end
-
-for _, unit in ipairs(named) do
+-- Matches the groups of both sides and chooses the pairs whose time is split.
+local function choose_pairs(unit)
 	local matched = differ.match(unit.a.groups, unit.b.groups)
 	unit.matched = 0
 	for _, pair in ipairs(matched) do
@@ -342,18 +316,8 @@ for _, unit in ipairs(named) do
 	end
 	unit.a.groups, unit.b.groups = nil, nil
 end
-each_side(function(_, one)
-	one:forget()
-end)
-each_side(function(name, one)
-	for _, window in ipairs(one.windows) do
-		split_window(name, one, window)
-	end
-end)
-note_what_is_missing()
 
-local decided = 0
-for _, unit in ipairs(named) do
+local function settle_pairs(unit)
 	local dropped
 	unit.list, dropped = differ.known(unit.list)
 	if dropped > 0 then
@@ -364,15 +328,258 @@ for _, unit in ipairs(named) do
 	decided = decided + differ.causes(unit.list)
 end
 
--- ---- causes ----
-
-local found = {}
-for _, unit in ipairs(named) do
-	local longest = math.max(unit.a.mean or 0, unit.b.mean or 0)
-	for _, cause in ipairs(differ.differences(unit.list, left_out / math.max(decided, 1), longest * floor / 100)) do
-		cause.unit, cause.size = unit.unit, math.abs(cause.difference)
-		found[#found + 1] = cause
+local function compare_two()
+	local told = { a = sides.a.told or {}, b = {} }
+	each_side(function(name, one)
+		for _, unit in ipairs(named) do
+			unit[name] = units.find(one, unit)
+			summary.name_parents(one, unit[name].groups)
+		end
+	end)
+	for _, unit in ipairs(named) do
+		choose_pairs(unit)
 	end
+	each_side(function(_, one)
+		one:forget()
+	end)
+	each_side(function(name, one)
+		split(name, one, told[name])
+	end)
+	note_what_is_missing(told)
+	for _, unit in ipairs(named) do
+		settle_pairs(unit)
+	end
+	for _, unit in ipairs(named) do
+		add_causes(found, unit, differ.differences(unit.list, left_out / math.max(decided, 1), least_of(unit)))
+	end
+end
+
+-- ---- several runs on each side ----
+
+-- The paths that patterns name, each once.
+local function paths_of(name, list)
+	local paths, seen = {}, {}
+	for _, pattern in ipairs(list or {}) do
+		local some = yore.files(pattern)
+		if #some == 0 then
+			error("--" .. name .. ": '" .. pattern .. "': there is no such file", 0)
+		end
+		for _, path in ipairs(some) do
+			paths[#paths + 1] = not seen[path] and path or nil
+			seen[path] = true
+		end
+	end
+	if #paths == 0 then
+		error("--" .. name .. ": the runs of side " .. name:upper() .. " are missing: yore compare --a GLOB --b GLOB", 0)
+	end
+	return paths
+end
+
+-- Calls visit(side) with the run's trace as the global one, which is closed afterwards; false and why it cannot be read.
+local function with_run(run, option, visit)
+	local opened, why = yore.open(run.path, yore.opened())
+	if not opened then
+		return false, why
+	end
+	local done, fault = pcall(function()
+		visit(new_side(opened, option))
+	end)
+	trace = own_trace
+	opened:close()
+	collectgarbage()
+	return done, fault
+end
+
+-- Calls read(run) with each run that is still there; leaves out the run of which it says false and why.
+local function each_run(all, read)
+	for _, name in ipairs{ "a", "b" } do
+		local left = {}
+		for _, run in ipairs(all[name]) do
+			local done, why = read(name, run)
+			if done then
+				left[#left + 1] = run
+			else
+				yore.note("compare: " .. run.path .. " is left out: " .. tostring(why))
+				all.left_out[name] = all.left_out[name] + 1
+			end
+		end
+		if #left == 0 then
+			error("--" .. name .. ": no run of side " .. name:upper() .. " can be read", 0)
+		end
+		all[name] = left
+	end
+end
+
+local function read_baseline(run)
+	local done, known = pcall(baseline.read, run.path)
+	if done then
+		run.summary, known.path = known, run.path
+	end
+	return done, known
+end
+
+-- The units that all baselines among the runs have; nil: there is no baseline.
+local function of_baselines(all)
+	local list
+	for _, name in ipairs{ "a", "b" } do
+		for _, run in ipairs(all[name]) do
+			if run.summary then
+				local has = {}
+				for _, unit in ipairs(run.summary.units) do
+					has[unit.unit] = true
+				end
+				local left = {}
+				for _, unit in ipairs(list or of_baseline(run.summary)) do
+					left[#left + 1] = has[unit.unit] and unit or nil
+				end
+				list = left
+			end
+		end
+	end
+	return list
+end
+
+-- Texts of the moments that may be shown, as long as the trace is there.
+local function moment_texts(run)
+	local texts = {}
+	local function add(t)
+		if t and not texts[t] then
+			texts[t] = trace:text(t)
+		end
+	end
+	for _, unit in ipairs(run.summary.units) do
+		for _, group in ipairs(unit.groups) do
+			for _, piece in ipairs(group.pieces) do
+				add(piece.begin)
+				add(piece.move_at)
+				for _, part in pairs(piece.parts) do
+					add(part.at)
+				end
+			end
+		end
+	end
+	return texts
+end
+
+local function summarise(run, option, most)
+	return with_run(run, option, function(one)
+		if one.large and narrowed then
+			one:narrow()
+		end
+		run.summary = summary.of(one, named, most)
+		run.texts = moment_texts(run)
+	end)
+end
+
+local function named_by(run)
+	for _, unit in ipairs(named) do
+		for _, known in ipairs(run.summary.units) do
+			if known.unit == unit.unit then
+				return true
+			end
+		end
+	end
+	return false, "the baseline has none of the units"
+end
+
+local function propose_of_runs(all)
+	return of_baselines(all) or propose(function(visit)
+		each_run(all, function(name, run)
+			return with_run(run, "range-" .. name, function(one) visit(name, one) end)
+		end)
+	end)
+end
+
+local function read_runs()
+	local all = { a = {}, b = {}, left_out = { a = 0, b = 0 } }
+	for _, name in ipairs{ "a", "b" } do
+		for i, path in ipairs(paths_of(name, patterns[name])) do
+			all[name][i] = { path = path }
+		end
+	end
+	each_run(all, function(_, run)
+		return not baseline.is_one(run.path) or read_baseline(run)
+	end)
+	if #named == 0 then
+		named = propose_of_runs(all)
+		need_units()
+	end
+	each_run(all, function(name, run)
+		if run.summary then
+			return named_by(run)
+		end
+		return summarise(run, "range-" .. name, math.max(least_of_run, differ.most_units // #all[name]))
+	end)
+	return all
+end
+
+local function compare_many()
+	local summaries, told = { a = {}, b = {} }, { a = {}, b = {} }
+	for name, list in pairs(summaries) do
+		for i, run in ipairs(sides[name]) do
+			list[i] = run.summary
+			for kind in pairs(run.summary.told) do
+				told[name][kind] = true
+			end
+		end
+	end
+	note_what_is_missing(told)
+	for i, unit in ipairs(named) do
+		named[i] = many.unit(unit.unit, summaries)
+		decided = decided + select(2, many.causes(named[i]))
+		if named[i].left_out > 0 then
+			yore.note(string.format("compare: of %d units '%s' it is not known what the threads did: causes are without them",
+				named[i].left_out, unit.unit))
+		end
+	end
+	for _, unit in ipairs(named) do
+		add_causes(found, unit, many.differences(unit, left_out / math.max(decided, 1), least_of(unit)))
+	end
+	if #sides.a == 1 and #sides.b == 1 then
+		yore.note("compare: each side has one run: how runs differ from each other is not known")
+	end
+end
+
+-- ---- what is asked for ----
+
+local function check_words()
+	local alone = a.save and "--save" or a.baseline and "--baseline"
+	if patterns and alone then
+		error(alone .. ": it has no meaning with --a and --b; baselines may stand among their runs", 0)
+	elseif patterns and a.format == "lami" then
+		error("--format: lami has no meaning with --a and --b", 0)
+	elseif a.save and (a.baseline or path_of_b) then
+		error("--save: it writes what one trace has: B and --baseline have no meaning with it", 0)
+	elseif a.baseline and path_of_b then
+		error("--baseline: the file is side A, and the trace side B: there is no third one", 0)
+	end
+end
+
+check_words()
+if patterns then
+	sides = read_runs()
+elseif a.baseline then
+	sides, order = { a = baseline.read(a.baseline), b = new_side(own_trace, "range-b") }, { "b" }
+	named = of_baseline(sides.a)
+elseif a.save then
+	sides, order = { a = new_side(own_trace, "range-a") }, { "a" }
+else
+	local other = open_b()
+	sides, order = { a = new_side(own_trace, "range-a"), b = new_side(other, "range-b") }, { "a", "b" }
+end
+trace = own_trace
+if #named == 0 then
+	named = propose(each_side)
+	need_units()
+end
+if a.save then
+	baseline.write(a.save, summary.of(sides.a, named, most_saved))
+	yore.note("compare: " .. a.save .. " is a baseline of " .. #named .. (#named == 1 and " unit" or " units"))
+	return
+elseif patterns then
+	compare_many()
+else
+	compare_two()
 end
 table.sort(found, analysis.order("-size", "unit", "cause", "who"))
 
@@ -382,22 +589,31 @@ local function rounded(x)
 	return x and math.floor(x + 0.5)
 end
 
+-- Of many runs with the path of the run.
 local function times_json(list)
 	local out = {}
 	for i, t in ipairs(list) do
-		out[i] = tostring(t)
+		out[i] = patterns and json.object{ { "path", json.text(t.path) }, { "time", json.value(t.time) } } or tostring(t)
 	end
 	return json.list(out)
 end
 
 local function side_json(one)
+	if patterns then
+		local list = {}
+		for i, run in ipairs(one) do
+			list[i] = json.object{ { "path", json.text(run.path) }, { "begin", json.value(run.summary.start) },
+				{ "end", json.value(run.summary.stop) } }
+		end
+		return json.object{ { "runs", json.list(list) } }
+	end
 	return json.object{ { "path", json.value(one.path) }, { "begin", json.value(one.start) },
 		{ "end", json.value(one.stop) } }
 end
 
 local function numbers_json(numbers)
 	local members = {}
-	for i, key in ipairs{ "count", "unmatched", "unknown", "mean", "p50", "p99" } do
+	for i, key in ipairs{ "count", "unmatched", "unknown", "mean", "p50", "p99", patterns and "runs" or nil } do
 		members[i] = { key, json.value(rounded(numbers[key])) }
 	end
 	return json.object(members)
@@ -418,6 +634,9 @@ local function print_json()
 		end
 		members[#members + 1] = { "moments", json.object{ { "a", times_json(cause.moments.a) },
 			{ "b", times_json(cause.moments.b) } } }
+		for _, name in ipairs(cause.runs and { "a", "b" } or {}) do
+			members[#members + 1] = { "runs_" .. name, json.value(cause.runs[name].with) }
+		end
 		all_causes[i] = json.object(members)
 	end
 	print(json.object{ { "a", side_json(sides.a) }, { "b", side_json(sides.b) }, { "units", json.list(all_units) },
@@ -427,8 +646,26 @@ end
 -- Times as text are those of their own trace.
 local as_text = a.format == "table" or a.format == "bars"
 
+local function text_of_run(path, t)
+	for _, name in ipairs{ "a", "b" } do
+		for _, run in ipairs(sides[name]) do
+			if run.path == path then
+				return path .. " " .. (run.texts and run.texts[t] or yore.text(t))
+			end
+		end
+	end
+end
+
 local function time_cell(one, t)
+	if patterns then
+		return t and as_text and text_of_run(t.path, t.time) or t and t.path .. " " .. t.time
+	end
 	return t and as_text and (one.trace or trace):text(t) or t
+end
+
+-- In how many of its runs a side has the cause.
+local function runs_cell(runs)
+	return runs and runs.with .. " of " .. runs.all
 end
 
 local function print_units()
@@ -445,6 +682,7 @@ local function print_units()
 	local columns = { { key = "unit", head = "unit" }, { key = "matched", head = "matched", kind = "count" } }
 	for _, name in ipairs{ "a", "b" } do
 		local mark = " " .. name:upper()
+		columns[#columns + 1] = patterns and { key = "runs_" .. name, kind = "count", head = "runs" .. mark } or nil
 		for _, column in ipairs{ { "count", "count", "in" .. mark }, { "unmatched", "count", "only" .. mark },
 			{ "unknown", "count", "unknown" .. mark }, { "mean", "span", "mean" .. mark }, { "p50", "span", "p50" .. mark },
 			{ "p99", "span", "p99" .. mark } } do
@@ -462,14 +700,17 @@ local function print_causes()
 	for i, cause in ipairs(found) do
 		rows[i] = { unit = cause.unit, cause = cause.cause, who = cause.who, difference = cause.difference,
 			low = cause.low, high = cause.high, a = cause.a, b = cause.b,
-			at_a = time_cell(sides.a, cause.moments.a[1]), at_b = time_cell(sides.b, cause.moments.b[1]) }
+			at_a = time_cell(sides.a, cause.moments.a[1]), at_b = time_cell(sides.b, cause.moments.b[1]),
+			runs_a = cause.runs and runs_cell(cause.runs.a), runs_b = cause.runs and runs_cell(cause.runs.b) }
 	end
 	a.limit = a.limit or 10
-	a:table("what differs, per unit", { { key = "cause", head = "cause" }, { key = "who", head = "who" },
+	local kind = not as_text and not patterns and "time" or nil
+	a:table("what differs, per unit", analysis.columns({ { key = "cause", head = "cause" }, { key = "who", head = "who" },
 		{ key = "difference", head = "B - A", kind = "span", bar = true }, { key = "low", head = "at least", kind = "span" },
 		{ key = "high", head = "at most", kind = "span" }, { key = "a", head = "A", kind = "span" },
-		{ key = "b", head = "B", kind = "span" }, { key = "at_a", head = "look at A", kind = not as_text and "time" or nil },
-		{ key = "at_b", head = "look at B", kind = not as_text and "time" or nil }, { key = "unit", head = "unit" } }, rows)
+		{ key = "b", head = "B", kind = "span" } }, patterns and { { key = "runs_a", head = "runs A" },
+			{ key = "runs_b", head = "runs B" } } or {}, { { key = "at_a", head = "look at A", kind = kind },
+		{ key = "at_b", head = "look at B", kind = kind }, { key = "unit", head = "unit" } }), rows)
 end
 
 -- Why there is no cause.
@@ -483,7 +724,21 @@ local function nothing_said()
 			or "")
 end
 
-local function side_text(one)
+-- What the runs of a side are: a path and how many more.
+local function runs_text(name)
+	local list, left_out = sides[name], sides.left_out[name]
+	local text = #list .. (#list == 1 and " run: " or " runs: ") .. list[1].path
+	if #list > 1 then
+		text = text .. (#list > 2 and " ... " or ", ") .. list[#list].path
+	end
+	return text .. (left_out > 0 and ", " .. left_out .. " left out" or "")
+end
+
+local function side_text(name)
+	if patterns then
+		return runs_text(name)
+	end
+	local one = sides[name]
 	local own = one.trace or trace
 	return one.path .. ", " .. own:text(one.start) .. " to " .. own:text(one.stop) .. ", " .. yore.span(one.stop - one.start)
 end
@@ -491,31 +746,37 @@ end
 local function texts_of(one, times)
 	local list = {}
 	for i, t in ipairs(times) do
-		list[i] = (one.trace or trace):text(t)
+		list[i] = patterns and text_of_run(t.path, t.time) or (one.trace or trace):text(t)
 	end
 	return list
 end
 
 local function draw()
 	for _, unit in ipairs(named) do
-		unit.totals = differ.totals(unit.list)
+		unit.totals = patterns and many.totals(unit) or differ.totals(unit.list)
 	end
 	for _, cause in ipairs(found) do
 		cause.at = { a = texts_of(sides.a, cause.moments.a), b = texts_of(sides.b, cause.moments.b) }
 	end
-	local ok, why = yore.save(a.html, report.page{ title = "What differs between " .. sides.a.path .. " and " .. sides.b.path,
-		sides = { { name = "A", text = side_text(sides.a) }, { name = "B", text = side_text(sides.b) } }, units = named,
+	local ok, why = yore.save(a.html, report.page{
+		title = "What differs between " .. (patterns and runs_text("a") .. " and " .. runs_text("b") or sides.a.path .. " and " .. sides.b.path),
+		sides = { { name = "A", text = side_text("a") }, { name = "B", text = side_text("b") } }, units = named,
 		causes = table.move(found, 1, math.min(#found, a.limit or 10), 1, {}), note = nothing_said() })
 	if not ok then
 		error(why, 0)
 	end
 end
 
+-- Of many runs the count of one, on average.
+local function number_of(numbers, what)
+	return what == "count" and numbers.runs and numbers.count / math.max(1, numbers.runs) or numbers[what]
+end
+
 local function failed()
 	local status
 	for _, condition in ipairs(conditions) do
 		for _, unit in ipairs(named) do
-			local own, other = unit.a[condition.what], unit.b[condition.what]
+			local own, other = number_of(unit.a, condition.what), number_of(unit.b, condition.what)
 			if not other or not own and not condition.alone then
 				error("--fail-if: " .. (other and "A" or "B") .. " has no whole '" .. unit.unit .. "'", 0)
 			end
@@ -534,7 +795,7 @@ elseif a.format == "json" then
 	print_json()
 else
 	for _, name in ipairs{ "a", "b" } do
-		a:line(name:upper() .. ": " .. side_text(sides[name]))
+		a:line(name:upper() .. ": " .. side_text(name))
 	end
 	print_units()
 	print_causes()

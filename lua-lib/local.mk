@@ -4,7 +4,7 @@ bindings = %D%/bind.h %D%/bind_base.c %D%/bind_column.c %D%/bind_column.h %D%/bi
 	%D%/bind_batch.c %D%/bind_event.c %D%/bind_expr.c %D%/bind_expr.h %D%/bind_field.c %D%/bind_groups.c %D%/bind_intervals.c \
 	%D%/bind_oneliner.c %D%/bind_pairs.c %D%/bind_resample.c %D%/bind_segments.c %D%/bind_segments.h %D%/bind_state.c %D%/bind_time.c \
 	%D%/bind_trace.c %D%/module.c %D%/module.h %D%/segments.c %D%/segments.h %D%/segments_group.c
-libscript_la_SOURCES = $(bindings) %D%/bind_drawing.c %D%/script.c %D%/script.h %D%/script_analyses.c %D%/script_command.c \
+libscript_la_SOURCES = $(bindings) %D%/bind_drawing.c %D%/bind_files.c %D%/script.c %D%/script.h %D%/script_analyses.c %D%/script_command.c \
 	%D%/script_internal.h %D%/script_run.c
 # pictures: style and scripts are files of their own, inside the library
 libscript_la_SOURCES += %D%/drawing/drawing.c %D%/drawing/drawing.h
@@ -30,4 +30,4 @@ luadatadir = $(pkgdatadir)/lua
 dist_luadata_DATA = %D%/compare.lua %D%/cputop.lua %D%/critical-path.lua %D%/flamegraph.lua %D%/gaps.lua %D%/io.lua %D%/irq.lua %D%/latency.lua %D%/locks.lua %D%/memtop.lua %D%/migrations.lua %D%/offcpu.lua %D%/periods.lua \
 	%D%/sched.lua %D%/switches.lua %D%/syscalls.lua %D%/top.lua
 luamoredatadir = $(luadatadir)/yore
-dist_luamoredata_DATA = %D%/yore/analysis.lua %D%/yore/baseline.lua %D%/yore/causes.lua %D%/yore/chain.lua %D%/yore/differ.lua %D%/yore/draw.lua %D%/yore/frames.lua %D%/yore/json.lua %D%/yore/kernel.lua %D%/yore/lami.lua %D%/yore/options.lua %D%/yore/report.lua %D%/yore/show.lua %D%/yore/side.lua %D%/yore/units.lua %D%/yore/where.lua
+dist_luamoredata_DATA = %D%/yore/analysis.lua %D%/yore/baseline.lua %D%/yore/causes.lua %D%/yore/chain.lua %D%/yore/differ.lua %D%/yore/draw.lua %D%/yore/frames.lua %D%/yore/json.lua %D%/yore/kernel.lua %D%/yore/lami.lua %D%/yore/many.lua %D%/yore/options.lua %D%/yore/report.lua %D%/yore/show.lua %D%/yore/side.lua %D%/yore/summary.lua %D%/yore/units.lua %D%/yore/where.lua

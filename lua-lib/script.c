@@ -252,6 +252,7 @@ static int prepare(lua_State *L)
 	} else {
 		script_command_register(L);
 		script_run_register(L);
+		script_files_register(L);
 		lua_pushcfunction(L, opened);
 		lua_setfield(L, -2, "opened");
 		if (script->options.save) {

@@ -125,7 +125,7 @@ struct parse {
 	int raw_from;            /* the first of them; 0: there is none */
 	bool analysis;           /* that is run: its options are words, but for those of all commands */
 	size_t trace_at;         /* the word that names the trace; 0: none does yet */
-	bool asks_itself;        /* the analysis is asked what it says, not of a trace */
+	bool asks_itself;        /* the analysis is asked what it says, or opens its traces */
 };
 
 void words_add(struct words *words, const char *word)
@@ -390,6 +390,19 @@ static void raw_after_script(struct parse *parse)
 		parse->raw = true;
 }
 
+/* An option among the words of an analysis names its traces, in place of TRACE. */
+static bool names_runs(const struct parse *parse, const char *word)
+{
+	size_t len = strcspn(word, "=");
+	char name[16];
+
+	if (len >= sizeof name)
+		return false;
+	memcpy(name, word, len);
+	name[len] = '\0';
+	return script_analysis_takes(parse->out->words.items[0], name);
+}
+
 /* An option of the trace, of rules and of any command is yore's, all else the analysis'. */
 static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, struct error *err)
 {
@@ -398,7 +411,8 @@ static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, s
 	bool shown = option && (!strcmp(option->info.name, "--time") ||
 				!strcmp(option->info.name, "--utc"));
 
-	parse->asks_itself |= !strcmp(word, "--mi-version") || !strcmp(word, "--metadata");
+	parse->asks_itself |= !strcmp(word, "--mi-version") || !strcmp(word, "--metadata") ||
+			      names_runs(parse, word);
 	if (!strcmp(word, "-h") || shown ||
 	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON)))
 		return take_option(parse, n, words, i, err);

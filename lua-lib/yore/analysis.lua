@@ -110,7 +110,7 @@ end
 
 -- Reads the words of the command line. spec: name; verbs, of which the first is meant without one; tables,
 -- the set of verbs that print several tables; options, by name "text", "list" or "flag"; columns that
--- --where may name.
+-- --where may name; without_range, where there is no global trace.
 function analysis.open(words, spec)
 	local self = setmetatable({ spec = spec }, methods)
 	local i = 1
@@ -146,7 +146,9 @@ function analysis.open(words, spec)
 		error(spec.name .. ": --where has no meaning here", 0)
 	end
 	self.terms = self.where and where.parse(self.where, known) or {}
-	read_range(self)
+	if not spec.without_range or lami.is_empty then
+		read_range(self)
+	end
 	return self
 end
 

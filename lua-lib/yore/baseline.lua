@@ -58,9 +58,8 @@ local function put_piece(put, piece)
 	end
 end
 
--- Writes what a side has: one = {path, start, stop}, told = set of what it tells, list of units with numbers, groups and the
--- pieces of each group in order.
-function baseline.write(path, one, told, list)
+-- Writes a side's summary (yore.summary).
+function baseline.write(path, one)
 	local lines = {}
 	local function put(...)
 		local words = table.pack(...)
@@ -71,13 +70,12 @@ function baseline.write(path, one, told, list)
 	end
 	put("yore-compare", version)
 	put("trace", one.path, one.start, one.stop)
-	put("tells", table.unpack(sorted_keys(told)))
-	for _, unit in ipairs(list) do
-		local own = unit.a
-		put("unit", unit.unit, unit.proposed or false, own.count, own.unknown, own.mean, own.p50, own.p99)
+	put("tells", table.unpack(sorted_keys(one.told)))
+	for _, own in ipairs(one.units) do
+		put("unit", own.unit, own.proposed or false, own.count, own.unknown, own.mean, own.p50, own.p99)
 		for _, group in ipairs(own.groups) do
 			put("group", group.name, group.parent, group.tid, group.total, group.count)
-			for _, piece in ipairs(group.pieces or {}) do
+			for _, piece in ipairs(group.pieces) do
 				put_piece(put, piece)
 			end
 		end
@@ -165,6 +163,16 @@ local function checked(path, text)
 		error(path .. ": the baseline is damaged: write it anew with --save", 0)
 	end
 	return body
+end
+
+-- Is the file a baseline? What is not readable is none.
+function baseline.is_one(path)
+	local file = io.open(path, "rb")
+	local head = file and file:read(13)
+	if file then
+		file:close()
+	end
+	return head == "yore-compare\t"
 end
 
 -- What a file has: {path =, start =, stop =, told =, units =}.

@@ -164,17 +164,17 @@ local function move(unit, cause, time, at)
 end
 
 -- What a lower frequency costs: running time beyond what the same cycles take at the mean frequency of side A.
-local function split_frequency(list)
+local function split_frequency(sides)
 	local cycles, clocked = 0, 0
-	for _, pair in ipairs(list) do
-		cycles, clocked = cycles + pair.a.cycles, clocked + pair.a.clocked
+	for _, unit in ipairs(sides.a) do
+		cycles, clocked = cycles + unit.cycles, clocked + unit.clocked
 	end
 	if clocked == 0 or cycles == 0 then
 		return
 	end
 	local mean = cycles / clocked
-	for _, pair in ipairs(list) do
-		for _, unit in ipairs{ pair.a, pair.b } do
+	for _, list in pairs(sides) do
+		for _, unit in ipairs(list) do
 			if unit.clocked > 0 then
 				local extra = unit.clocked - unit.cycles / mean
 				move(unit, "frequency", extra)
@@ -185,14 +185,9 @@ end
 
 -- By how much running grows with each change of CPU: among the units of each side where these differ in their changes,
 -- else between the sides (least squares).
-local function cost_of_move(list, by_side)
-	local sides, xx, xy = { {}, {} }, 0, 0
-	for _, pair in ipairs(list) do
-		for s, unit in ipairs{ pair.a, pair.b } do
-			table.insert(sides[by_side and s or 1], unit)
-		end
-	end
-	for _, units in ipairs(sides) do
+local function cost_of_move(lists)
+	local xx, xy = 0, 0
+	for _, units in ipairs(lists) do
 		local n, x, y = #units, 0, 0
 		local function running(unit)
 			local part = unit.parts["running\0"]
@@ -209,16 +204,16 @@ local function cost_of_move(list, by_side)
 	return xx > 0 and xy / xx or 0, xx
 end
 
-local function split_migration(list)
-	local cost, spread = cost_of_move(list, true)
+local function split_migration(sides)
+	local cost, spread = cost_of_move{ sides.a, sides.b }
 	if spread < 5 then
-		cost = cost_of_move(list, false)
+		cost = cost_of_move{ table.move(sides.b, 1, #sides.b, #sides.a + 1, table.move(sides.a, 1, #sides.a, 1, {})) }
 	end
 	if cost <= 0 then
 		return
 	end
-	for _, pair in ipairs(list) do
-		for _, unit in ipairs{ pair.a, pair.b } do
+	for _, list in pairs(sides) do
+		for _, unit in ipairs(list) do
 			if unit.moves > 0 then
 				move(unit, "migration", math.min(cost * unit.moves, unit.moved), unit.move_at)
 			end
@@ -227,11 +222,11 @@ local function split_migration(list)
 end
 
 -- Who only one side names becomes its name without numbers where that is what both sides have.
-local function unify_names(list)
+local function unify_names(sides)
 	local seen = { a = {}, b = {} }
-	for _, pair in ipairs(list) do
-		for side, names in pairs(seen) do
-			for _, part in pairs(pair[side].parts) do
+	for side, names in pairs(seen) do
+		for _, unit in ipairs(sides[side]) do
+			for _, part in pairs(unit.parts) do
 				if part.who then
 					names[part.cause .. "\0" .. part.who] = part
 				end
@@ -259,12 +254,12 @@ local function unify_names(list)
 	return new
 end
 
-local function rename(list, new)
+local function rename(sides, new)
 	if not next(new) then
 		return
 	end
-	for _, pair in ipairs(list) do
-		for _, unit in ipairs{ pair.a, pair.b } do
+	for _, list in pairs(sides) do
+		for _, unit in ipairs(list) do
 			local parts = unit.parts
 			unit.parts = {}
 			for key, part in pairs(parts) do
@@ -278,7 +273,7 @@ local function rename(list, new)
 	end
 end
 
-local function is_known(unit)
+function differ.is_known(unit)
 	local unknown = unit.parts["unknown\0"]
 	return not unknown or unknown.time <= known_part * (unit["end"] - unit.begin)
 end
@@ -288,7 +283,7 @@ end
 function differ.known(list)
 	local found = {}
 	for _, pair in ipairs(list) do
-		found[#found + 1] = is_known(pair.a) and is_known(pair.b) and pair or nil
+		found[#found + 1] = differ.is_known(pair.a) and differ.is_known(pair.b) and pair or nil
 	end
 	if #found < #list / 2 then
 		return list, 0
@@ -296,11 +291,25 @@ function differ.known(list)
 	return found, #list - #found
 end
 
--- Prepares pairs of split units, {a =, b =}: what is computed from all of them.
+-- Prepares split units of both sides, {a = list, b = list}: what is computed from all of them.
+function differ.settle_sides(sides)
+	split_frequency(sides)
+	split_migration(sides)
+	rename(sides, unify_names(sides))
+end
+
+-- Both sides of a list of pairs.
+local function sides_of(list)
+	local sides = { a = {}, b = {} }
+	for i, pair in ipairs(list) do
+		sides.a[i], sides.b[i] = pair.a, pair.b
+	end
+	return sides
+end
+
+-- The same of pairs, {a =, b =}.
 function differ.settle(list)
-	split_frequency(list)
-	split_migration(list)
-	rename(list, unify_names(list))
+	differ.settle_sides(sides_of(list))
 	table.sort(list, function(x, y)
 		if x.a.begin ~= y.a.begin then
 			return x.a.begin < y.a.begin
@@ -311,12 +320,36 @@ end
 
 -- ---- differences ----
 
--- Student's quantile for a tail of p with n degrees of freedom (Hill's expansion of the normal one).
-local function quantile(p, n)
+-- The normal quantile for a tail of p (Abramowitz and Stegun 26.2.23).
+local function normal_quantile(p)
 	local t = math.sqrt(-2 * math.log(p))
-	local z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
-	return z + (z ^ 3 + z) / (4 * n) + (5 * z ^ 5 + 16 * z ^ 3 + 3 * z) / (96 * n ^ 2)
-		+ (3 * z ^ 7 + 19 * z ^ 5 + 17 * z ^ 3 - 15 * z) / (384 * n ^ 3)
+	return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
+end
+
+-- Student's quantile for a tail of p with n degrees of freedom (Hill 1970, algorithm 396 of the ACM).
+local function quantile(p, n)
+	local both = 2 * p
+	if n < 1.5 then
+		return 1 / math.tan(both * math.pi / 2)
+	elseif n < 2.5 then
+		return math.sqrt(2 / (both * (2 - both)) - 2)
+	end
+	local a = 1 / (n - 0.5)
+	local b = 48 / a ^ 2
+	local c = ((20700 * a / b - 98) * a - 16) * a + 96.36
+	local d = ((94.5 / (b + c) - 3) / b + 1) * math.sqrt(a * math.pi / 2) * n
+	local y = (d * both) ^ (2 / n)
+	if y > 0.05 + a then
+		local x = -normal_quantile(p)
+		y = x ^ 2
+		c = n < 5 and c + 0.3 * (n - 4.5) * (x + 0.6) or c
+		c = (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b + c
+		y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * x
+		y = math.exp(a * y ^ 2) - 1
+	else
+		y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1) * (n + 1) / (n + 2) + 1 / y
+	end
+	return math.sqrt(n * y)
 end
 
 -- Sums of each cause by block of consecutive pairs: {[key] = {cause =, who =, a =, b =, differences of blocks per unit}}.
@@ -364,11 +397,11 @@ local function moments_of(list, sum, most)
 	return found
 end
 
--- The CPU and frequency on which the slower side computed the longest.
-local function slow_clock(list, side)
+-- The CPU and frequency on which units of the slower side computed the longest.
+function differ.slow_clock(list)
 	local sums, best = {}, nil
-	for _, pair in ipairs(list) do
-		for label, time in pairs(pair[side].clocks) do
+	for _, unit in ipairs(list) do
+		for label, time in pairs(unit.clocks) do
 			sums[label] = (sums[label] or 0) + time
 		end
 	end
@@ -464,7 +497,7 @@ function differ.differences(list, left_out, floor)
 				sum.difference, sum.low, sum.high = mean, low, high
 				sum.moments = moments_of(list, sum, 3)
 				if sum.cause == "frequency" then
-					sum.who = slow_clock(list, mean > 0 and "b" or "a")
+					sum.who = differ.slow_clock(sides_of(list)[mean > 0 and "b" or "a"])
 				end
 				found[#found + 1] = sum
 			end
@@ -473,5 +506,6 @@ function differ.differences(list, left_out, floor)
 	return found
 end
 
-differ.fewest = fewest_blocks
+differ.fewest, differ.rounds, differ.seed, differ.most_units = fewest_blocks, rounds, seed, most_units
+differ.quantile, differ.without_numbers = quantile, without_numbers
 return differ

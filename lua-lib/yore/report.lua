@@ -2,7 +2,7 @@
 --
 -- report.page{title=, sides=, units=, causes=, note=}: its text. sides: {name=, text=}; units: {unit=, matched=, a=, b=, totals=}
 -- with count unmatched unknown mean p50 p99 of each side, and totals = {a = {[cause] = ns per unit}, b = ...}; causes as of
--- differ.differences(), with `unit`, and at = {a = {texts}, b = {texts}}.
+-- differ.differences() or many.differences(), with `unit`, and at = {a = {texts}, b = {texts}}.
 
 local report = {}
 
@@ -66,7 +66,9 @@ local function put_causes(out, causes, note)
 	out[#out + 1] = '<div class="scroll"><table>\n<tr><th>cause</th><th>who</th><th>B - A, with its bounds</th><th class="number">B - A</th>'
 		.. '<th class="number">A</th><th class="number">B</th><th>look at A</th><th>look at B</th><th>unit</th></tr>\n'
 	for _, cause in ipairs(causes) do
-		out[#out + 1] = format("<tr><td>%s</td><td>%s</td><td>%s</td>", text(cause.cause), text(cause.who or ""), difference(cause, most))
+		out[#out + 1] = format("<tr><td>%s</td><td>%s</td><td>%s%s</td>", text(cause.cause), text(cause.who or ""),
+			difference(cause, most), cause.runs and format('<span class="pale">in %d of %d runs of A, %d of %d of B</span>',
+				cause.runs.a.with, cause.runs.a.all, cause.runs.b.with, cause.runs.b.all) or "")
 		cells(out, "td", span(cause.difference), span(cause.a), span(cause.b))
 		for _, name in ipairs{ "a", "b" } do
 			out[#out + 1] = "<td><code>" .. text(table.concat(cause.at[name], " ")) .. "</code></td>"

@@ -183,6 +183,64 @@ def check_baseline(made, folder):
         result(done.returncode == 1 and said in done.stderr and ".lua:" not in done.stderr, "mistake: %s" % said, done)
 
 
+def check_many(made, folder):
+    runs = [(side, number, made(sleeps=(30_000 if side == "a" else 50_000) + 700 * number, tid=100 + 17 * number, requests=20 + number))
+            for side in "ab" for number in range(5)]
+    for side, number, path in runs:
+        os.makedirs(folder + "/many", exist_ok=True)
+        os.symlink(path, "%s/many/%s-%d" % (folder, side, number))
+    both = ["--a", folder + "/many/a-*", "--b", folder + "/many/b-*"]
+    said = compare(*both)
+    unit, first = said["units"][0], said["causes"][0]
+    result([(unit[side]["runs"], unit[side]["count"], unit[side]["unmatched"]) for side in "ab"] == [(5, 110, 0)] * 2 and
+           [run["path"] for run in said["a"]["runs"]] == ["%s/many/a-%d" % (folder, i) for i in range(5)], "many runs are counted", said)
+    # the mean of all units: of run i there are 20 + i
+    mean = sum((50_000 + 700 * i) * (20 + i) for i in range(5)) / 110
+    result(abs(unit["a"]["mean"] - mean) <= 1 and (unit["a"]["p50"], unit["b"]["p99"]) == (51_400, 71_400), "numbers of many runs", unit)
+    result([first[key] for key in ("cause", "who", "difference", "runs_a", "runs_b")] == ["wait", "helper", 20_000, 5, 5] and
+           len(said["causes"]) == 1 and first["low"] < 20_000 < first["high"], "the cause of many runs, with its bounds", said["causes"])
+    result([one["path"][-3:] for one in first["moments"]["a"]] == ["a-0", "a-1", "a-2"] and
+           [one["path"][-3:] for one in first["moments"]["b"]] == ["b-4", "b-3", "b-2"], "moments name the run", first["moments"])
+    paths = {side: [path for of, _, path in runs if of == side] for side in "ab"}
+    again = compare("--a", *paths["a"], "--b=" + paths["b"][0], "--b", *paths["b"][1:], "--unit", "request_begin -> request_end")
+    result([one["difference"] for one in again["causes"]] == [20_000], "paths instead of a pattern", again["causes"])
+    # of runs that differ by as much as the sides do, nothing is claimed, though two of them alone differ
+    lucky = compare("--a", paths["a"][0], paths["b"][1], "--b", paths["a"][1], paths["b"][0], paths["b"][2])
+    result(lucky["causes"] == [], "what differs from run to run is no cause", lucky["causes"])
+    one = run("--a", paths["a"][0], "--b", paths["b"][0])
+    result("each side has one run" in one.stderr and "20.00 us" in one.stdout, "one run on each side", one)
+    check_left_out(made, folder, both)
+
+
+def check_left_out(made, folder, both):
+    file = folder + "/many/a-0.baseline"
+    run(folder + "/many/a-0", "--save", file)
+    os.unlink(folder + "/many/a-0")
+    with open(folder + "/many/b-9", "w") as opened:
+        opened.write("no trace\n")
+    said = compare(*both)
+    first = said["causes"][0]
+    result(said["units"][0]["a"]["runs"] == 5 and first["difference"] == 20_000 and first["moments"]["a"][0]["path"] == file,
+           "a baseline among the runs", said)
+    done = run(*both, "--fail-if", "p99(unit) > 1.1 * A", "--html", folder + "/many.html")
+    with open(folder + "/many.html") as opened:
+        text = opened.read()
+    result(done.returncode == 1 and "b-9 is left out: " in done.stderr and "in 5 of 5 runs of A, 5 of 5 of B" in text and
+           "b-4 00:00:05.000020000" in text, "a run that cannot be read is left out; --fail-if; --html", done)
+    text = run(*both).stdout
+    result("A: 5 runs: " in text and "5 of 5" in text and ", 1 left out" in text, "the table says how many runs there are", text)
+    with open(file, "a") as opened:
+        opened.write("more\n")
+    text = run(*both)
+    result("a-0.baseline is left out: " in text.stderr and "4 runs" in text.stdout, "a damaged baseline is left out", text)
+    for words, why in [(both[:2], "the runs of side B are missing"), (["--a", folder + "/none*", *both[2:]], "there is no such file"),
+                       (both[:2] + ["--b", folder + "/many/b-9"], "no run of side B can be read"),
+                       (both + ["--save", folder + "/x"], "--save: it has no meaning with --a and --b"),
+                       (both + ["--unit", "nonsense"], "it is none")]:
+        done = run(*words)
+        result(done.returncode == 1 and why in done.stderr and ".lua:" not in done.stderr, "mistake: %s" % why, done)
+
+
 def check_large(made, folder):
     a, b = made(requests=400), made(requests=400, sleeps=50_000, tid=3000)
     for unit in (UNIT, "syscall read", "wake-up to sleep of worker", 'thread[*]/syscall = "read"'):
@@ -252,6 +310,7 @@ def main():
         check_ranges(made)
         check_conditions(made)
         check_baseline(made, folder)
+        check_many(made, folder)
         check_large(made, folder)
         check_page(made, folder)
         check_mistakes(made, folder)

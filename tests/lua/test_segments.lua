@@ -334,6 +334,18 @@ do
 	assert(one == 5 and other == 5)
 	raises("a list of numbers", yore.resample, {}, 0.05, 100, 1)
 	raises("a part of one", yore.resample, { 1 }, 1, 100, 1)
+	-- runs first: the bounds are as wide as runs differ, whatever is sure within each of them
+	local a, b = {}, {}
+	for i = 1, 10 do
+		a[i], b[i] = { 10 * i, 10 * i, 10 * i }, { 10 * i + 5, 10 * i + 5, 10 * i + 5, 10 * i + 5 }
+	end
+	local difference, least, most = yore.resample_runs(a, b, 0.05, 4000, 3)
+	assert(difference == 5 and least < -15 and most > 25)
+	difference, least, most = yore.resample_runs({ { 1, 1 } }, { { 4 }, { 4, 4 } }, 0.05, 100, 3)
+	assert(difference == 3 and least == 3 and most == 3)
+	raises("a list of runs", yore.resample_runs, {}, b, 0.05, 100, 1)
+	raises("list of numbers expected", yore.resample_runs, { 1 }, b, 0.05, 100, 1)
+	raises("a list of numbers", yore.resample_runs, { {} }, b, 0.05, 100, 1)
 end
 
 -- look and times are what rows say

@@ -29,6 +29,7 @@ other_formats()
 		echo "oracles: ovni traces skipped: no folder ${corpus:-named by YORE_CORPUS}"
 	fi
 	say "$top/tests/oracle/compare_agree.py" "$yore" --pairs 10
+	say "$top/tests/oracle/compare_many.py" "$yore" --sets 4
 	say "$top/tests/state/truth_agree.py" "$yore" "$build/fixtures/yore-gen" \
 		"$build/tests/state/real_state" 200
 	return "$failed"

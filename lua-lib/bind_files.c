@@ -1,0 +1,63 @@
+/*
+ * bind_files.c - which files a pattern of the shell names
+ *
+ *     for _, path in ipairs(yore.files("before/run-*")) do ... end
+ *
+ * The paths are in order of their bytes. A path that is there is itself, whatever characters it has.
+ */
+#include "lua-lib/script_internal.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Within a userdata, so that an error of Lua frees it. */
+static int found_gc(lua_State *L)
+{
+	globfree(lua_touserdata(L, 1));
+	return 0;
+}
+
+static glob_t *push_found(lua_State *L)
+{
+	glob_t *found = lua_newuserdatauv(L, sizeof *found, 0);
+
+	memset(found, 0, sizeof *found);
+	lua_createtable(L, 0, 1);
+	lua_pushcfunction(L, found_gc);
+	lua_setfield(L, -2, "__gc");
+	lua_setmetatable(L, -2);
+	return found;
+}
+
+/* yore.files(pattern): a list of paths, empty where there are none */
+static int yore_files(lua_State *L)
+{
+	const char *pattern = luaL_checkstring(L, 1);
+	glob_t *found = push_found(L);
+
+	lua_newtable(L);
+	if (access(pattern, F_OK) == 0) {
+		lua_pushvalue(L, 1);
+		lua_rawseti(L, -2, 1);
+	} else if (glob(pattern, GLOB_NOSORT, NULL, found) == 0) {
+		qsort(found->gl_pathv, found->gl_pathc, sizeof *found->gl_pathv, by_bytes);
+		for (size_t i = 0; i < found->gl_pathc; i++) {
+			lua_pushstring(L, found->gl_pathv[i]);
+			lua_rawseti(L, -2, (lua_Integer)i + 1);
+		}
+	}
+	return 1;
+}
+
+void script_files_register(lua_State *L)
+{
+	lua_pushcfunction(L, yore_files);
+	lua_setfield(L, -2, "files");
+}

@@ -1,0 +1,71 @@
+-- summary: what a side has of its units, without its trace: counts, and the parts of some of them
+--
+-- {path =, start =, stop =, told = {[kind] = true}, units = {{unit =, proposed =, count =, unknown =, mean =, p50 =, p99 =,
+-- groups = {{name =, parent =, tid =, total =, count =, pieces = {units whose time is split}}}}}}. baseline.read() gives the same.
+
+local differ = require("yore.differ")
+local units = require("yore.units")
+
+local summary = {}
+
+-- What only one side tells makes causes that only one side has.
+summary.kinds = { { "on_cpu", "who runs" }, { "calls", "system calls" }, { "irqs", "interrupts" },
+	{ "softirqs", "softirqs" }, { "frequencies", "frequencies of CPUs" } }
+
+-- Where threads have one name, their parents' names.
+function summary.name_parents(one, groups)
+	local seen = {}
+	for _, group in ipairs(groups) do
+		seen[group.name] = (seen[group.name] or 0) + 1
+	end
+	for _, group in ipairs(groups) do
+		group.parent = seen[group.name] > 1 and group.tid and one:parent_name(group.tid) or nil
+	end
+end
+
+-- Splits the pieces of a side that lie in the window; sets in `told` which kinds of events the window has.
+function summary.split(one, window, pieces, told)
+	local data
+	for _, piece in ipairs(pieces) do
+		if piece.window == window then
+			data = data or one:detail(window)
+			piece.thread = piece.thread or piece.thread_of and piece.thread_of(data, piece.i)
+			data:split(piece)
+		end
+	end
+	for _, kind in ipairs(summary.kinds) do
+		told[kind[1]] = told[kind[1]] or data and #data[kind[1]] > 0 or nil
+	end
+end
+
+-- Of a side whose trace is the global one, the parts of up to `most` units of all kinds.
+function summary.of(one, named, most)
+	local all, pieces = { path = one.path, start = one.start, stop = one.stop, told = {}, units = {} }, {}
+	for k, unit in ipairs(named) do
+		local own = units.find(one, unit)
+		own.unit, own.proposed, all.units[k] = unit.unit, unit.proposed, own
+		summary.name_parents(one, own.groups)
+		local part, rest = math.min(1, most // #named / math.max(own.count, 1)), 0.5
+		for _, group in ipairs(own.groups) do
+			local some = math.floor(rest + group.count * part)
+			rest = rest + group.count * part - some
+			group.chosen = differ.choose_some(group, one.windows, some)
+			table.move(group.chosen, 1, #group.chosen, #pieces + 1, pieces)
+		end
+	end
+	for _, window in ipairs(one.windows) do
+		summary.split(one, window, pieces, all.told)
+	end
+	for _, own in ipairs(all.units) do
+		for i, group in ipairs(own.groups) do
+			own.groups[i] = { name = group.name, parent = group.parent, tid = group.tid, total = group.total,
+				count = group.count, pieces = group.chosen }
+			for _, piece in ipairs(group.chosen) do
+				piece.window, piece.thread_of = nil, nil -- which hold what the trace had
+			end
+		end
+	end
+	return all
+end
+
+return summary

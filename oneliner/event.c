@@ -104,21 +104,21 @@ static struct datum value_datum(const struct value *value)
 struct datum event_reading(struct runtime *rt, uint32_t number_of)
 {
 	const struct runtime_reading *reading = &rt->readings[number_of];
-	struct run one = *rt->run;
+	int32_t cpu = rt->run->cpu;
 	struct value value;
 
 	if (reading->held) {
-		const struct value *held = held_find(reading->held, one.cpu, rt->time);
+		const struct value *held = held_find(reading->held, cpu, rt->time);
 		if (held)
 			return value_datum(held);
 		interval_window_mark(rt->window);
 	}
+	struct run one = *rt->run;
 	one.first = rt->entry;
 	one.count = 1;
 	where_value(reading->pass, &one, &value);
 	if (reading->held)
-		held_set(reading->held, one.cpu, rt->time, interval_window_holds(rt->window),
-			 &value);
+		held_set(reading->held, cpu, rt->time, interval_window_holds(rt->window), &value);
 	struct datum datum = value_datum(&value);
 	return datum.kind == DATUM_TEXT ? keep_text(rt, datum.text, datum.len) : datum;
 }
@@ -131,11 +131,17 @@ static struct datum thread_datum(struct runtime *rt, const struct bound_thread *
 					      : (struct datum){0};
 }
 
+/* Found once for each event, which may name it several times. */
 static struct datum tid_of(struct runtime *rt)
 {
 	const struct stream *stream = rt->run->stream;
 
-	return stream->tid >= 0 ? datum_signed(stream->tid) : thread_datum(rt, &rt->class->tid);
+	if (stream->tid >= 0)
+		return datum_signed(stream->tid);
+	if (!rt->has_tid)
+		rt->tid = thread_datum(rt, &rt->class->tid);
+	rt->has_tid = true;
+	return rt->tid;
 }
 
 /* Each CPU has an idle thread; the kernel calls them swapper/0, swapper/1 ... */

@@ -41,6 +41,8 @@ struct runtime {
 	uint64_t events; /* that stand for this one, see bound_class.is_uniform */
 	const struct bound_class *class;
 	const struct bound_probe *probe;
+	struct datum tid; /* of the event, once has_tid */
+	bool has_tid;
 	enum decoded decoded;
 	struct fields fields;
 

@@ -259,6 +259,7 @@ bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry)
 	rt->time = run->batch->time[entry];
 	rt->class = class;
 	rt->decoded = DECODED_NOT;
+	rt->has_tid = false;
 	for (uint32_t i = 0; i < class->nprobes && runtime_is_open(rt); i++) {
 		rt->probe = &class->probes[i];
 		run_probe(rt, rt->probe->probe);

@@ -4,7 +4,7 @@
     compare_real.py YORE [--rounds N] [--requests N] [--seed S] [--cause CAUSE]...
 
 Compiles compare_work.c and records it with perf, N rounds for each of its ten causes: one side without, one
-side with the cause, in random order. The cause, with its `who`, has to be the first of at least 9 of 10 rounds
+side with the cause, in random order. The cause, with its `who`, has to be the first of at least 95 of 100 rounds
 of all. As many rounds without any cause are recorded, too; what is claimed there is printed and not judged,
 since the machine may have had other work at one of the times. A kernel may miss events without a word: a pair
 is recorded again where requests of one side are not complete, or have more unknown time than those of the
@@ -34,7 +34,7 @@ EXPECTED = {
     "stopped": {"wait": "stopper"}, "sleep": {"sleep": ""}, "sync": {"io": ""},
     "moves": {"migration": "", "ready": "migration/", "wait": "migration/"},
 }
-ENOUGH = 0.9
+ENOUGH = 0.95
 TRIES = 6
 
 

@@ -13,6 +13,7 @@
  */
 #include "state/interval_window.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 
@@ -49,8 +50,7 @@ struct interval_window {
 	struct arena *arena; /* strings of the window */
 	struct timeline *lines;
 	size_t count, capacity;
-	size_t *slots; /* hash of path: 1 + place in lines */
-	size_t nslots;
+	struct hash_index by_path; /* of the lines */
 	size_t nspans;
 	size_t *places; /* attribute: 1 + place in lines */
 	uint32_t nplaces;
@@ -79,8 +79,7 @@ static void forget(struct interval_window *known)
 		mem_free(known->lines[i].gaps.items);
 	}
 	known->count = known->nspans = 0;
-	if (known->nslots)
-		memset(known->slots, 0, known->nslots * sizeof *known->slots);
+	hash_index_clear(&known->by_path);
 	if (known->nplaces)
 		memset(known->places, 0, known->nplaces * sizeof *known->places);
 	if (known->nsingles)
@@ -94,61 +93,36 @@ void interval_window_free(struct interval_window *known)
 		return;
 	forget(known);
 	mem_free(known->lines);
-	mem_free(known->slots);
+	hash_index_release(&known->by_path);
 	mem_free(known->places);
 	mem_free(known->singles);
 	arena_free(known->arena);
 	mem_free(known);
 }
 
-static size_t hash_of(const char *path)
+static struct timeline *find(const struct interval_window *known, const char *path, uint64_t hash)
 {
-	size_t hash = 0xcbf29ce4;
+	uint32_t at =
+		hash_index_find(&known->by_path, hash, i, strcmp(known->lines[i].path, path) == 0);
 
-	for (; *path; path++)
-		hash = (hash ^ (uint8_t)*path) * 0x100000001b3;
-	return hash ^ hash >> 29;
-}
-
-static size_t *slot_of(struct interval_window *known, const char *path)
-{
-	size_t i = hash_of(path) & (known->nslots - 1);
-
-	while (known->slots[i] && strcmp(known->lines[known->slots[i] - 1].path, path) != 0)
-		i = (i + 1) & (known->nslots - 1);
-	return &known->slots[i];
-}
-
-static void rehash(struct interval_window *known)
-{
-	size_t n = known->nslots ? known->nslots * 2 : 256;
-
-	mem_free(known->slots);
-	known->slots = mem_new_array(n, sizeof *known->slots);
-	known->nslots = n;
-	for (size_t i = 0; i < known->count; i++)
-		*slot_of(known, known->lines[i].path) = i + 1;
+	return at == HASH_INDEX_NONE ? NULL : &known->lines[at];
 }
 
 static struct timeline *line_find(struct interval_window *known, const char *path)
 {
-	size_t place = known->nslots ? *slot_of(known, path) : 0;
-
-	return place ? &known->lines[place - 1] : NULL;
+	return find(known, path, hash_bytes(path, strlen(path)));
 }
 
 static struct timeline *line_get(struct interval_window *known, const char *path)
 {
-	struct timeline *line = line_find(known, path);
+	uint64_t hash = hash_bytes(path, strlen(path));
+	struct timeline *line = find(known, path, hash);
 
 	if (line)
 		return line;
-	if (known->count * 2 >= known->nslots)
-		rehash(known);
 	known->lines = mem_grow(known->lines, known->count, &known->capacity, sizeof *known->lines);
-	line = &known->lines[known->count];
+	line = &known->lines[hash_index_add(&known->by_path, hash, known->count++)];
 	*line = (struct timeline){.path = arena_strdup(known->arena, path)};
-	*slot_of(known, path) = ++known->count;
 	return line;
 }
 

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { NAMES_AT_ONCE = 4096 };
+enum { NAMES_AT_ONCE = 4096, NAMES_ALONG = 1 << 14 };
 
 bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,
 		   struct error *err)
@@ -143,6 +143,8 @@ struct interval_writer {
 	size_t count, named_capacity, waiting_capacity;
 	bool of_path;         /* threads that paths alone show have names, too */
 	struct names_range *range; /* of all rows; NULL: not needed so far */
+	struct names_range
+		*along; /* of rows so far, which tell all names at last; NULL: they do not */
 	struct error failed;
 };
 
@@ -236,6 +238,12 @@ static bool find_names(struct interval_writer *writer, struct error *err)
 {
 	nstime begin, end;
 
+	if (!writer->range && writer->along && writer->count >= NAMES_AT_ONCE) {
+		writer->range = writer->along;
+		writer->along = NULL;
+		if (!names_range_end(writer->session, writer->range, err))
+			return false;
+	}
 	if (!writer->range && writer->count < NAMES_AT_ONCE)
 		return names_in(writer->session, writer->named, writer->count, writer->arena, err);
 	if (!writer->range && !session_range(writer->session, &begin, &end, err))
@@ -280,6 +288,10 @@ bool interval_write(struct interval_writer *writer, const struct interval *inter
 			       .value = value,
 			       .of_path = writer->of_path};
 	writer->waiting[writer->count++] = (struct waiting){interval->begin, interval->end};
+	if (writer->along && writer->count < NAMES_ALONG)
+		return names_range_add(writer->along, interval);
+	names_range_free(writer->along); /* too many rows to wait for all */
+	writer->along = NULL;
 	return writer->count < NAMES_AT_ONCE || write_waiting(writer);
 }
 
@@ -293,6 +305,7 @@ bool interval_writer_finish(struct interval_writer *writer, bool drop, struct er
 	if (writer->options->format != FORMAT_JSON)
 		rows_finish(&writer->rows);
 	names_range_free(writer->range);
+	names_range_free(writer->along);
 	mem_free(writer->named);
 	mem_free(writer->waiting);
 	arena_free(writer->arena);
@@ -319,6 +332,22 @@ static bool show_interval(void *arg, const struct interval *interval)
 	return interval_write(show->writer, interval) && show->left;
 }
 
+/* Is the name of each thread among what is asked for? */
+static bool asks_names(const struct wanteds *wanteds)
+{
+	struct value nobody = {.kind = VALUE_INT, .negative = true, .u = (uint64_t)INT64_MIN};
+	struct attrs *attrs = attrs_new();
+	uint32_t attr = attr_key(attrs, attr_name(attrs, ATTR_ROOT, "thread", 6), &nobody);
+	bool found = false;
+
+	attr = attr_name(attrs, attr, "name", 4);
+	for (size_t i = 0; i < wanteds->count && !found; i++)
+		found = query_attr(wanteds->queries[i], attrs) != attr &&
+			query_matches(wanteds->queries[i], attrs, attr);
+	attrs_free(attrs);
+	return found;
+}
+
 bool intervals_show(struct session *session, const struct options *options, enum want_value value,
 		    struct sink *sink, struct error *err)
 {
@@ -332,6 +361,8 @@ bool intervals_show(struct session *session, const struct options *options, enum
 		  interval_writer_new(session, options, false, sink, &show.writer, err);
 	if (ok) {
 		bool asked = show.left > 0;
+		if (!show.wanteds && !options->has_limit && asks_names(&wanteds))
+			show.writer->along = names_range_begin();
 		ok = !show.left || intervals_each(session, &wanteds, show_interval, &show, err);
 		ok = interval_writer_finish(show.writer, !ok, err) && ok;
 		if (ok && asked && !show.shown)

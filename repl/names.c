@@ -153,13 +153,18 @@ struct names_range {
 	struct arena *arena;
 };
 
-static bool add_spell(void *arg, const struct interval *interval)
+bool names_range_add(void *arg, const struct interval *interval)
 {
 	struct names_range *range = arg;
-	const char *name = comm_text(range->arena, &interval->value);
+	size_t node = node_of(interval->path);
+	const char *name;
 	struct value tid;
 
-	if (!name || !comm_thread_of(interval->path, &tid))
+	if (!node || strcmp(interval->path + node, "name") != 0 ||
+	    !comm_thread_of(interval->path, &tid))
+		return true;
+	name = comm_text(range->arena, &interval->value);
+	if (!name)
 		return true;
 	range->items = mem_grow(range->items, range->count, &range->capacity, sizeof *range->items);
 	range->items[range->count++] =
@@ -173,6 +178,12 @@ static int by_spell(const void *a, const void *b)
 	int order = value_compare(&x->tid, &y->tid);
 
 	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static void sort_spells(struct names_range *range)
+{
+	if (range->count)
+		qsort(range->items, range->count, sizeof *range->items, by_spell);
 }
 
 /* The last that began by then: a name outlives its thread. */
@@ -213,9 +224,8 @@ static bool ask_in(struct session *session, nstime begin, nstime end, struct que
 	if (!state)
 		return false;
 	if (state_intervals_within(state, begin, end, (const struct query *const *)queries, count,
-				   add_spell, range, err)) {
-		if (range->count)
-			qsort(range->items, range->count, sizeof *range->items, by_spell);
+				   names_range_add, range, err)) {
+		sort_spells(range);
 		return true;
 	}
 	*within = false;
@@ -351,15 +361,29 @@ static bool add_idle(struct session *session, struct names_range *range, struct 
 	return true;
 }
 
+struct names_range *names_range_begin(void)
+{
+	struct names_range *range = mem_new(sizeof *range);
+
+	range->arena = arena_new();
+	return range;
+}
+
+bool names_range_end(struct session *session, struct names_range *range, struct error *err)
+{
+	bool ok = add_idle(session, range, err);
+
+	sort_spells(range);
+	return ok;
+}
+
 struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
 				    struct error *err)
 {
-	struct names_range *range = mem_new(sizeof *range);
+	struct names_range *range = names_range_begin();
 	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct query *query = NULL;
 	bool within;
-
-	range->arena = arena_new();
 	bool ok = add_idle(session, range, err) && query_parse("thread[*]/name", &query, err) &&
 		  ask_in(session, begin, end, &query, 1, events, range, &within, err);
 	query_free(query);

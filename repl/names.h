@@ -30,6 +30,11 @@ MUST_CHECK bool names_in(struct session *session, struct named *items, size_t co
 struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
 				    struct error *err);
 void names_range_free(struct names_range *range); /* NULL is fine */
+/* The same from intervals that were asked for anyway: all of thread[*]/name, among others. */
+struct names_range *names_range_begin(void);
+bool names_range_add(void *range, const struct interval *interval);
+MUST_CHECK bool names_range_end(struct session *session, struct names_range *range,
+				struct error *err);
 /* Names of threads live as long as the range, those of functions as long as the arena. */
 MUST_CHECK bool names_range_put(struct session *session, const struct names_range *range,
 				struct named *items, size_t count, struct arena *arena,

@@ -67,6 +67,15 @@ PY
 python3 "$work/judge.py" "$work/told.json" "$work/rows" >"$work/printed" 2>&1
 result $? "state: every row of a thread has the name that it had then"
 
+# Where names are asked for anyway, thousands of rows take theirs from the rows themselves.
+"$yore" state "$work/t" 'cpu[*]/thread' 'thread[*]/**' --end +3ms --no-index --format json >"$work/rows" 2>"$work/printed"
+[ "$(wc -l <"$work/rows")" -gt 5000 ] && [ "$(wc -l <"$work/rows")" -lt 16384 ] &&
+	python3 "$work/judge.py" "$work/told.json" "$work/rows" >"$work/printed" 2>&1
+result $? "state: so has every row beside thread[*]/name"
+"$yore" state "$work/t" 'cpu[*]/thread' 'thread[*]/**' --end +3ms --no-index --format json --limit 16384 >"$work/asked" 2>"$work/printed"
+cmp "$work/rows" "$work/asked" >"$work/printed" 2>&1
+result $? "state: these are the names that a question for them gives"
+
 # SQL: a row per life of a thread id. The judge of ends: the switches out of threads that died.
 "$yore" sql "$work/t" 'SELECT tid, end, comm, begin FROM threads' --format json >"$work/lives" 2>"$work/printed"
 python3 - "$work/died.json" "$work/lives" >"$work/printed" 2>&1 <<'PY'

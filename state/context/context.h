@@ -54,6 +54,7 @@ struct state {
 	const char *timelines;    /* where they are; NULL: beside the index. Borrowed; for tests */
 	uint32_t timelines_least; /* likewise: of timelines_part */
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
+	uint32_t prune;   /* as PRUNE_LEAST of intervals.h; 0: that. For tests */
 	struct backward_limits limits;
 	uint64_t disorder;  /* the trace's, when the last question began: see again.h */
 	struct cells *base; /* the checkpoint that a pass read last */

@@ -24,10 +24,19 @@
 
 enum { TRY_AGAIN = 1 << 17 /* events */ };
 
+static bool is_operand(const struct tracks *tracks, uint32_t attr)
+{
+	uint32_t shape = attr_shape(tracks->state->attrs, attr);
+
+	return shape < tracks->nshapes && tracks->operand_shapes[shape];
+}
+
 static struct track *track_new(struct tracks *tracks, uint32_t attr, const struct cell *cell)
 {
 	struct track *track = tracks_add(tracks, attr);
 
+	track->from = NSTIME_MIN;
+	track->operand = tracks->follows && is_operand(tracks, attr);
 	if (cell->named)
 		track->named = cell->named_at;
 	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
@@ -40,18 +49,16 @@ static struct track *track_new(struct tracks *tracks, uint32_t attr, const struc
 
 static bool is_wanted(struct tracks *tracks, uint32_t attr)
 {
-	uint32_t shape;
-
-	if (wanted_lists(tracks->state, tracks->wanted, attr))
-		return true;
-	shape = attr_shape(tracks->state->attrs, attr);
-	return shape < tracks->nshapes && tracks->operand_shapes[shape];
+	return wanted_lists(tracks->state, tracks->wanted, attr) || is_operand(tracks, attr);
 }
 
 static void see_value(struct tracks *tracks, struct track *track, nstime since,
 		      const struct value *value, nstime named)
 {
-	track_cut(track, since, value, tracks->begin);
+	if (tracks->past && !track->open && !track->unknown && !track->operand)
+		return;
+	track_cut(track, since, value, track->operand ? tracks->low : tracks->begin);
+	tracks->cuts += track->operand;
 	if (named < track->named)
 		track->named = named;
 	if (tracks->past)
@@ -64,12 +71,15 @@ static void see_change(struct tracks *tracks, const struct change *change)
 	struct track *track = tracks_find(tracks, change->attr);
 
 	if (!track) {
-		if ((tracks->past && (!change->fill || tracks->is_told)) ||
+		bool fills = tracks->past && change->fill && !tracks->is_told;
+
+		if ((tracks->past && !fills &&
+		     (!tracks->follows || !is_operand(tracks, change->attr))) ||
 		    !is_wanted(tracks, change->attr))
 			return;
 		track = track_new(tracks, change->attr, change->before);
-		track->unknown = tracks->past;
-		tracks->unknown += tracks->past;
+		track->unknown = fills;
+		tracks->unknown += fills;
 	}
 	see_value(tracks, track, after->since, &after->value,
 		  after->named ? after->named_at : NSTIME_MAX);
@@ -262,13 +272,20 @@ static bool on_moment(void *arg, nstime next)
 		track_all(tracks);
 		tracks_pass_end(tracks);
 		tracks->told = run_told(tracks->state, tracks->end - 1);
+		tracks->cuts = tracks->due = 0;
 	}
 	tracks_settle(tracks);
 	run_passes(tracks->state, tracks->replay, next);
+	if (tracks->follows && tracks->cuts >= tracks->due && tracks->past)
+		tracks_end_computed(tracks, next);
+	else if (tracks->follows && tracks->cuts >= tracks->due && next <= tracks->begin)
+		tracks_prune(tracks, next);
 	if (!tracks->past)
 		return true;
 	take_told(tracks, next);
 	tracks->stopped = (!tracks->open && !may_fill(tracks)) || hands_over(tracks, next);
+	if (tracks->stopped && next < tracks->high)
+		tracks->high = next;
 	return !tracks->stopped;
 }
 
@@ -323,6 +340,11 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	tracks->try_again = hands ? 0 : UINT64_MAX;
 	catalog_lines(state->catalog, find_was, tracks);
 	tracks->replay = run_begin(state, &options, tracks->begin, &from);
+	tracks->low = from.time > NSTIME_MIN ? tracks->begin : NSTIME_MIN;
+	tracks->high = NSTIME_MAX;
+	tracks->follows = !tracks->within && tracks->nshapes;
+	tracks->cuts = 0;
+	tracks->due = tracks->low < tracks->begin ? tracks_due(tracks, 0) : SIZE_MAX;
 	track_named(tracks, tracks->wanted->attrs, tracks->wanted->nattrs);
 	for (size_t i = 0; i < tracks->nlisted; i++)
 		if (tracks->listed[i].source == ATTR_ABSENT)
@@ -496,6 +518,8 @@ bool tracks_make(struct tracks *tracks, struct error *err)
 	do {
 		followed = tracks->followed->count;
 		tracks_forget(tracks);
+		tracks->low = tracks->begin;
+		tracks->high = tracks->end;
 		if (!tracks->by_need || wants_stored(tracks))
 			outcome = tracks_read(tracks, err);
 		if (outcome == OUTCOME_GAVE_UP)

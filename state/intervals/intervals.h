@@ -22,7 +22,10 @@ struct track_sums {       /* in place of spans */
 struct track {
 	uint32_t attr;
 	bool computed;
-	nstime from;  /* what it was before is not told, if that is behind the range's begin */
+	bool operand;  /* views may read it: what it was outside of the range tells where they begin
+			  and end */
+	bool down, up; /* computed: its first, its last span may go on where no operand was told */
+	nstime from;   /* what it was before is not told, if that is behind the range's begin */
 	nstime named; /* when a list first named it; NSTIME_MAX: never */
 	bool open, unknown; /* past the range: its span that reaches over the end goes on */
 	bool touched;
@@ -59,8 +62,12 @@ struct tracks {
 	struct listed *listed; /* all attributes of its lists, when they could be told */
 	size_t nlisted;
 	bool all_known;          /* no list, or it could */
-	uint8_t *operand_shapes; /* shapes that wanted views read, by shape */
+	uint8_t *operand_shapes; /* shapes that wanted views read, by shape: 1, or 2 where some
+				    line is a `was` of it */
 	uint32_t nshapes;
+	nstime low, high; /* what operands are is told in [low, high), the range at least */
+	bool follows;     /* what operands are behind the range may still matter */
+	size_t cuts, due; /* of operands: so far, and when to look at what of them is needed */
 	struct track *items;
 	size_t count, capacity;
 	struct number_map places;  /* attribute → 1 + number of its track */
@@ -132,6 +139,19 @@ void tracks_add_operands(struct tracks *tracks);
 void tracks_compute(struct tracks *tracks);
 /* The spans of one within the range, from tracks of operands; *out was zeroed. */
 void track_compute(struct tracks *operands, uint32_t attr, struct track *out);
+/* Changes of operands between two tracks_prune(): at least, and of each computed attribute. */
+enum { PRUNE_LEAST = 1 << 16, PRUNE_EACH = 16 };
+size_t tracks_due(const struct tracks *tracks, size_t ncomputed);
+/*
+ * Before the range, at `now`: forgets spans of operands that are too old to say where the value of
+ * a computed attribute begins.
+ */
+void tracks_prune(struct tracks *tracks, nstime now);
+/*
+ * Past the range, at `now`: when no computed attribute's value goes on any more, nor may turn out
+ * to do so, operands are followed no longer.
+ */
+void tracks_end_computed(struct tracks *tracks, nstime now);
 
 /* needs.c: it was read at `from`. */
 void missing_add(struct missing *missing, uint32_t attr, nstime from);

@@ -321,11 +321,25 @@ static void reach_init(struct reach *reach, bool down)
 	reach->count = 0;
 	for (uint32_t i = 0; i < tracks->count; i++) {
 		const struct track *track = &tracks->items[i];
-		const struct span *end = &track->spans[down ? 0 : track->count - 1];
 
-		if (track->computed && value_exists(&end->value))
+		if (track->computed && (down ? track->down : track->up))
 			reach_keep(reach, &reach->count, i);
 	}
+}
+
+/* Where the first of them may go on. */
+static nstime reach_edge(const struct reach *reach, bool down)
+{
+	nstime edge = down ? NSTIME_MIN : NSTIME_MAX;
+
+	for (size_t i = 0; i < reach->count; i++) {
+		const struct track *track = reach_track(reach, i);
+		nstime at = down ? track->spans[0].begin : track->spans[track->count - 1].end;
+
+		if (down ? at > edge : at < edge)
+			edge = at;
+	}
+	return edge;
 }
 
 static nstime below(const struct reach *reach, nstime at, nstime width)
@@ -381,11 +395,12 @@ static void join_up(struct reach *reach, const struct piece *piece)
 
 static bool extend(struct reach *reach, bool down, nstime width, struct error *err)
 {
-	nstime at = down ? reach->tracks->begin : reach->tracks->end;
 	nstime end = down ? NSTIME_MIN : NSTIME_MAX;
 	bool ok = true;
+	nstime at;
 
 	reach_init(reach, down);
+	at = reach_edge(reach, down);
 	while (ok && reach->count && at != end) {
 		struct piece piece = {.state = reach->tracks->state,
 				      .begin = down ? below(reach, at, width) : at,

@@ -252,6 +252,29 @@ bool program_initial(const struct program *program, uint32_t attr, struct value 
 	return false;
 }
 
+void program_initial_attrs(const struct program *program, void (*each)(void *arg, uint32_t attr),
+			   void *arg)
+{
+	for (size_t i = 0; i < program->ninitials; i++) {
+		const struct path *path = &program->initials[i].path;
+		uint32_t attr = path->below ? ATTR_ABSENT : ATTR_ROOT;
+
+		for (uint32_t a = 0; a < path->natoms && attr != ATTR_ABSENT; a++) {
+			const struct atom *atom = &path->atoms[a];
+
+			if (atom->kind == ATOM_NAME)
+				attr = attr_name(program->attrs, attr, atom->value.text,
+						 atom->value.len);
+			else if (atom->kind == ATOM_KEY)
+				attr = attr_key(program->attrs, attr, &atom->value);
+			else
+				attr = ATTR_ABSENT;
+		}
+		if (attr != ATTR_ABSENT)
+			each(arg, attr);
+	}
+}
+
 uint32_t program_views(const struct program *program)
 {
 	return (uint32_t)program->nviews;

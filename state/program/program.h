@@ -267,6 +267,9 @@ void section_own(const struct program *program, const struct event *event, uint3
 
 /* The value before any write: false when no `initial` matches. A pushed path starts at 0. */
 bool program_initial(const struct program *program, uint32_t attr, struct value *out);
+/* Attributes with such a value whose keys are all constants. */
+void program_initial_attrs(const struct program *program, void (*each)(void *arg, uint32_t attr),
+			   void *arg);
 
 /* ---- views ---- */
 

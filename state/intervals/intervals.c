@@ -93,6 +93,24 @@ static void on_change(void *arg, const struct change *change)
 	see_change(tracks, change);
 }
 
+/* Each cell was made in this run, so that what is wanted has a track since then. */
+static void on_write(void *arg, uint32_t attr, const struct value *value, nstime time)
+{
+	struct tracks *tracks = arg;
+	struct track *track = tracks_find(tracks, attr);
+
+	if (track)
+		see_value(tracks, track, time, value, time);
+}
+
+/* No checkpoint of the run will be read. */
+static bool leaves_nothing(const struct tracks *tracks)
+{
+	const struct state_options *options = &tracks->state->options;
+
+	return options->no_checkpoints && !options->replay_only;
+}
+
 /* Whether what was deleted becomes unknown later matters: that may be filled. */
 static bool is_followed(void *arg, uint32_t attr)
 {
@@ -325,6 +343,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .change = on_change,
 					 .moment = on_moment,
 					 .keeps = is_followed,
+					 .write = on_write,
 					 .arg = tracks};
 	struct order from, to = order_after(NSTIME_MAX);
 	struct program *subset = hands && tracks_are_whole(tracks) ? subset_of(tracks) : NULL;
@@ -342,6 +361,8 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	tracks->replay = run_begin(state, &options, tracks->begin, &from);
 	tracks->low = from.time > NSTIME_MIN ? tracks->begin : NSTIME_MIN;
 	tracks->high = NSTIME_MAX;
+	if (leaves_nothing(tracks) && tracks->low == NSTIME_MIN)
+		replay_in_place(tracks->replay);
 	tracks->follows = !tracks->within && tracks->nshapes;
 	tracks->cuts = 0;
 	tracks->due = tracks->low < tracks->begin ? tracks_due(tracks, 0) : SIZE_MAX;

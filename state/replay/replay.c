@@ -15,7 +15,7 @@ struct replay {
 	struct cells *cells;
 	uint64_t *failures;
 	uint64_t contradictions;
-	bool tells; /* writes, and not fills alone */
+	bool in_place; /* see replay_in_place() */
 };
 
 static __int128 value_integer(const struct value *value)
@@ -63,9 +63,9 @@ struct cells *replay_cells(struct replay *replay)
 	return replay->cells;
 }
 
-void replay_tell(struct replay *replay, bool tells)
+void replay_in_place(struct replay *replay)
 {
-	replay->tells = tells;
+	replay->in_place = true;
 }
 
 nstime replay_time(const struct replay *replay)
@@ -86,11 +86,6 @@ const uint64_t *replay_failures(const struct replay *replay)
 uint64_t replay_contradictions(const struct replay *replay)
 {
 	return replay->contradictions;
-}
-
-void replay_narrow(struct replay *replay, const uint64_t *classes)
-{
-	replay->walk.classes = classes;
 }
 
 static void fail(struct replay *replay, const struct line *line, enum failure why)
@@ -142,11 +137,20 @@ static void put_value(struct replay *replay, uint32_t attr, struct value *value,
 	replay->options.put(replay->options.arg, attr, value, cell->since);
 }
 
+static void change_value(struct replay *replay, uint32_t attr, struct cell_now *now,
+			 const struct value *value)
+{
+	now->value = *value;
+	now->since = replay->walk.time;
+	now->named = now->written = true;
+	replay->options.write(replay->options.arg, attr, value, now->since);
+}
+
 /* kept: its text is the attribute table's already. */
 static void write_value(struct replay *replay, const struct line *line, uint32_t attr,
 			struct value *value, bool kept)
 {
-	const struct cell_now *now;
+	struct cell_now *now;
 	struct cell before, cell;
 
 	if (replay->options.put) {
@@ -158,13 +162,16 @@ static void write_value(struct replay *replay, const struct line *line, uint32_t
 		cell_keep(now, value, replay->attrs);
 	else if (!kept)
 		attrs_keep(replay->attrs, value);
+	if (now && replay->in_place) {
+		change_value(replay, attr, now, value);
+		return;
+	}
 	cells_get(replay->cells, attr, &before);
 	cell = before;
 	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, line));
 	name(&cell, &before);
 	cells_set(replay->cells, attr, &cell);
-	if (replay->tells)
-		tell(replay, attr, &before, &cell, false);
+	tell(replay, attr, &before, &cell, false);
 }
 
 static void contradict(struct replay *replay, uint32_t attr, const struct value *had,
@@ -226,8 +233,7 @@ static void buried(void *arg, uint32_t attr, const struct cell *before, const st
 {
 	struct replay *replay = arg;
 
-	if (replay->tells)
-		tell(replay, attr, before, after, false);
+	tell(replay, attr, before, after, false);
 }
 
 static void bury(struct replay *replay, const struct line *line, const struct pattern *pattern,
@@ -426,7 +432,6 @@ struct replay *replay_new(const struct replay_options *options)
 	struct replay *replay = mem_new(sizeof *replay);
 
 	replay->options = *options;
-	replay->tells = options->change != NULL;
 	walk_init(&replay->walk, options->event_source, options->program,
 		  options->by_tree ? &ops_one_by_one
 		  : options->lines ? &ops_of_lines

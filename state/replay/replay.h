@@ -41,7 +41,7 @@ struct replay_options {
 	void (*put)(void *arg, uint32_t attr, const struct value *value, nstime time);
 	/* With put(), before it, where there is no cell yet: cells_get() says what is. May be NULL. */
 	void (*absent)(void *arg, uint32_t attr);
-	/* Called for each change, see replay_tell(); may be NULL. */
+	/* Called for each change; may be NULL. */
 	void (*change)(void *arg, const struct change *change);
 	/*
 	 * Called for each `was` that says something else than what is known; attr ATTR_ABSENT: for
@@ -62,6 +62,8 @@ struct replay_options {
 	 */
 	enum replay_lines (*lines)(void *arg, const struct plain *plain, struct env *env,
 				   nstime time);
+	/* For replay_in_place(): a write of a value. */
+	void (*write)(void *arg, uint32_t attr, const struct value *value, nstime time);
 	/* Is the attribute followed? All its changes are told then, also once it was deleted. */
 	bool (*keeps)(void *arg, uint32_t attr);
 	void *arg;
@@ -72,14 +74,12 @@ void replay_free(struct replay *replay); /* NULL is fine */
 /* The state as it is now; to be filled before replay_run() when it goes on from a checkpoint. */
 struct cells *replay_cells(struct replay *replay);
 
-/* Are changes other than fills told? They are from the beginning on. */
-void replay_tell(struct replay *replay, bool tells);
-
 /*
- * From the next replay_run() on only events of these classes (borrowed) are read: of the state
- * nothing is right any more but what their lines decide.
+ * From now on a write to a cell that is there changes it in place, and options.write() hears of it
+ * in place of change(): what it was before, and since when it has been equal, is not right any
+ * more.
  */
-void replay_narrow(struct replay *replay, const uint64_t *classes);
+void replay_in_place(struct replay *replay);
 
 /* For options.lines: what one line of the event writes, done as without it. */
 struct write;

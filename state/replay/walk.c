@@ -240,13 +240,13 @@ static bool run_pass(struct walk *walk, struct error *err)
 bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
 	      struct error *err)
 {
-	uint64_t *named = walk->classes ? NULL : program_classes(walk->program);
+	uint64_t *named = program_classes(walk->program);
 	struct event_source_range range = {.from = *from,
 					   .to = *to,
 					   .losses = true,
 					   .infers = true,
 					   .values = true,
-					   .classes = named ? named : walk->classes,
+					   .classes = named,
 					   .helper = walk->helper};
 	size_t starts, ends;
 	bool ok;

@@ -40,7 +40,6 @@ struct walk {
 	const struct walk_ops *ops;
 	void *arg;
 	struct helper *helper; /* as in struct event_source_range; NULL after walk_init() */
-	const uint64_t *classes; /* of which events are read; NULL: that the program names */
 	struct env env;
 	struct writes writes;
 	uint64_t events; /* seen so far */

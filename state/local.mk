@@ -62,7 +62,8 @@ libstate_la_SOURCES += %D%/timelines/again.c %D%/timelines/again.h %D%/timelines
 libstate_la_SOURCES += %D%/intervals/intervals.c %D%/intervals/intervals.h %D%/intervals/near.c \
 	%D%/intervals/needs.c %D%/intervals/stored_sums.c %D%/intervals/stored_tracks.c \
 	%D%/intervals/stored_tracks.h %D%/intervals/stored_walk.c %D%/intervals/stretches.c \
-	%D%/intervals/stretches.h %D%/intervals/sums.h %D%/intervals/tracks.c %D%/intervals/views.c
+	%D%/intervals/spool.c %D%/intervals/spool.h %D%/intervals/stretches.h %D%/intervals/sums.h \
+	%D%/intervals/tracks.c %D%/intervals/views.c
 
 # Rule sets: installed, and inside the library so that it works uninstalled
 rulesdir = $(pkgdatadir)/rules

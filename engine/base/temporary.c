@@ -11,6 +11,8 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -107,4 +109,22 @@ void temporary_remove_all(void)
 		else
 			unlink(slots[i].path);
 	}
+}
+
+int temporary_open(const char **folder)
+{
+	const char *in = getenv("TMPDIR");
+	char path[PATH_MAX];
+	int fd;
+
+	in = in && *in ? in : "/tmp";
+	if (folder)
+		*folder = in;
+	fd = open(in, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || snprintf(path, sizeof path, "%s/yore-XXXXXX", in) >= (int)sizeof path)
+		return fd;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
 }

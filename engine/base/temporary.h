@@ -17,4 +17,10 @@ int temporary_note(const char *path, bool folder);
 void temporary_forget(int number); /* the file has its final name, or is gone; -1 does nothing */
 void temporary_remove_all(void);   /* async-signal-safe */
 
+/*
+ * A file without a name, to be closed, in the folder that TMPDIR names, else /tmp; *folder (may be
+ * NULL) becomes that, borrowed from the environment. -1: errno says why.
+ */
+int temporary_open(const char **folder);
+
 #endif

@@ -14,6 +14,7 @@
 #include "engine/base/expansion.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/temporary.h"
 #include "engine/perf/perf_internal.h"
 
 #include <errno.h>
@@ -49,19 +50,9 @@ struct spill {
 
 static int open_temporary(struct error *err)
 {
-	const char *folder = getenv("TMPDIR");
-	struct buf path = {0};
-	int fd;
+	const char *folder;
+	int fd = temporary_open(&folder);
 
-	folder = folder && *folder ? folder : "/tmp";
-	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		buf_printf(&path, "%s/yore-XXXXXX", folder);
-		fd = mkostemp(path.data, O_CLOEXEC);
-		if (fd >= 0)
-			unlink(path.data);
-		buf_release(&path);
-	}
 	if (fd < 0)
 		error_set(err, ERR_IO, "%s: no room for the decompressed records: %s", folder,
 			  strerror(errno));

@@ -53,6 +53,7 @@ struct state {
 	uint32_t nlooked;
 	const char *timelines;    /* where they are; NULL: beside the index. Borrowed; for tests */
 	uint32_t timelines_least; /* likewise: of timelines_part */
+	size_t spool_changes;     /* see tracks_spool(); 0: as many as is usual. For tests */
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	uint32_t prune;   /* as PRUNE_LEAST of intervals.h; 0: that. For tests */
 	struct backward_limits limits;
@@ -61,6 +62,7 @@ struct state {
 	nstime base_time;
 	struct backward_statistics last_pass;
 	uint64_t last_run; /* events that the last forward run saw */
+	uint64_t spooled;  /* times that a run wrote away what had ended */
 	uint64_t handed;   /* runs of which something else read what reached over their ranges */
 	uint64_t changes_read; /* of timelines, for values over ranges */
 };

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRY_AGAIN = 1 << 17 /* events */ };
+enum { TRY_AGAIN = 1 << 17 /* events */, SPOOL_AT = 1 << 19 /* changes */ };
 
 static bool is_operand(const struct tracks *tracks, uint32_t attr)
 {
@@ -59,6 +59,7 @@ static void see_value(struct tracks *tracks, struct track *track, nstime since,
 		return;
 	track_cut(track, since, value, track->operand ? tracks->low : tracks->begin);
 	tracks->cuts += track->operand;
+	tracks->changes++;
 	if (named < track->named)
 		track->named = named;
 	if (tracks->past)
@@ -298,6 +299,8 @@ static bool on_moment(void *arg, nstime next)
 		tracks_end_computed(tracks, next);
 	else if (tracks->follows && tracks->cuts >= tracks->due && next <= tracks->begin)
 		tracks_prune(tracks, next);
+	if (tracks->changes >= tracks->spool_at)
+		tracks_spool(tracks);
 	if (!tracks->past)
 		return true;
 	take_told(tracks, next);
@@ -334,6 +337,15 @@ static void find_was(void *arg, const struct line *line)
 		tracks->has_was = attr_shape(state->attrs, tracks->wanted->attrs[i]) == shape;
 }
 
+/* Views look for the spans of their operands, which must be at hand. */
+static bool reads_operands(const struct tracks *tracks)
+{
+	for (uint32_t i = 0; i < tracks->nshapes; i++)
+		if (tracks->operand_shapes[i])
+			return true;
+	return false;
+}
+
 /* hands: what goes on past the range may be looked for in another way, which may give up. */
 static enum outcome run_over(struct tracks *tracks, bool hands, struct error *err)
 {
@@ -346,6 +358,8 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .write = on_write,
 					 .arg = tracks};
 	struct order from, to = order_after(NSTIME_MAX);
+	tracks->spool_at = SIZE_MAX;
+	tracks->changes = 0;
 	struct program *subset = hands && tracks_are_whole(tracks) ? subset_of(tracks) : NULL;
 	enum outcome outcome = OUTCOME_ERROR;
 
@@ -353,6 +367,9 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 		options.program = subset;
 		options.put = on_put;
 		options.absent = on_absent;
+		tracks->spool_at = reads_operands(tracks) ? SIZE_MAX
+				   : state->spool_changes ? state->spool_changes
+							  : SPOOL_AT;
 	}
 	tracks->told = NSTIME_MAX;
 	tracks->tried = hands ? SIZE_MAX : 0;
@@ -420,30 +437,48 @@ static bool give_sums(const struct giving *giving, const char *path, const struc
 	return true;
 }
 
+struct giving_track {
+	const struct giving *giving;
+	const char *path;
+	const struct track *track;
+	nstime named;
+	size_t sums;
+	bool more;
+};
+
 /* False: enough. */
-static bool give(const struct giving *giving, const char *path, const struct track *track,
-		 nstime named)
+static bool give_span(void *arg, const struct span *span)
 {
-	size_t sums = 0;
+	struct giving_track *to = arg;
+	const struct giving *giving = to->giving;
+	struct interval interval = {to->path, span->begin, span->end, span->value};
 
-	for (size_t i = 0; i < track->count; i++) {
-		const struct span *span = &track->spans[i];
-		struct interval interval = {path, span->begin, span->end, span->value};
+	if (!value_exists(&span->value) || span->begin >= giving->end ||
+	    span->end <= giving->begin || span->end <= to->named)
+		return true;
+	if (interval.begin < to->named)
+		interval.begin = to->named;
+	if (interval.begin >= giving->end)
+		return true;
+	if (giving->within && interval.end > giving->end)
+		interval.end = giving->end;
+	to->more = give_sums(giving, to->path, to->track, span->begin, &to->sums) &&
+		   giving->sink.interval(giving->sink.arg, &interval);
+	return to->more;
+}
 
-		if (!value_exists(&span->value) || span->begin >= giving->end ||
-		    span->end <= giving->begin || span->end <= named)
-			continue;
-		if (interval.begin < named)
-			interval.begin = named;
-		if (interval.begin >= giving->end)
-			continue;
-		if (giving->within && interval.end > giving->end)
-			interval.end = giving->end;
-		if (!give_sums(giving, path, track, span->begin, &sums) ||
-		    !giving->sink.interval(giving->sink.arg, &interval))
-			return false;
-	}
-	return give_sums(giving, path, track, NSTIME_MAX, &sums);
+/* *more: it is not enough yet. */
+static bool give(const struct tracks *tracks, const struct giving *giving, const char *path,
+		 const struct track *track, nstime named, bool *more, struct error *err)
+{
+	struct giving_track to = {giving, path, track, named, 0, true};
+
+	if (track->spooled && !spool_read(tracks->spool, track->spooled, give_span, &to, err))
+		return false;
+	for (size_t i = 0; i < track->count && to.more; i++)
+		give_span(&to, &track->spans[i]);
+	*more = to.more && give_sums(giving, path, track, NSTIME_MAX, &to.sums);
+	return true;
 }
 
 static bool is_asked(struct tracks *tracks, const struct track *track)
@@ -469,15 +504,15 @@ static int by_path(const void *a, const void *b)
 			    ((const struct track *)b)->attr);
 }
 
-static void give_all(struct tracks *tracks, const struct giving *giving)
+static bool give_all(struct tracks *tracks, const struct giving *giving, struct error *err)
 {
 	struct buf path = {0};
-	bool more = true;
+	bool more = true, ok = true;
 
 	sorting = tracks->state->attrs;
 	if (tracks->count)
 		qsort(tracks->items, tracks->count, sizeof *tracks->items, by_path);
-	for (size_t i = 0; i < tracks->count && more; i++) {
+	for (size_t i = 0; i < tracks->count && more && ok; i++) {
 		uint32_t attr = tracks->items[i].attr;
 		struct value variables[ENV_VARIABLES];
 
@@ -487,10 +522,11 @@ static void give_all(struct tracks *tracks, const struct giving *giving)
 			continue;
 		buf_clear(&path);
 		attr_add_text(tracks->state->attrs, attr, &path);
-		more = give(giving, buf_text(&path), &tracks->items[i],
-			    listed_since(tracks, &tracks->items[i]));
+		ok = give(tracks, giving, buf_text(&path), &tracks->items[i],
+			  listed_since(tracks, &tracks->items[i]), &more, err);
 	}
 	buf_release(&path);
+	return ok;
 }
 
 /* ---- the ways to fill them ---- */
@@ -603,7 +639,7 @@ static bool ask_once(struct state *state, const struct question *question,
 		*ok = tracks_fill(&tracks, err);
 	more = again_wanted(state, again);
 	if (*ok && !more)
-		give_all(&tracks, &giving);
+		*ok = give_all(&tracks, &giving, err);
 	tracks_release(&tracks);
 	mem_free(followed.attrs);
 	wanted_release(&wanted);

@@ -4,15 +4,11 @@
 
 #include "state/context/answers.h"
 #include "state/context/wanted.h"
+#include "state/intervals/spool.h"
 #include "state/intervals/sums.h"
 #include "state/model/number_map.h"
 #include "state/replay/replay.h"
 #include "state/slices/dominant.h"
-
-struct span { /* [begin, end) */
-	nstime begin, end;
-	struct value value; /* text lives as long as the attribute table */
-};
 
 struct track_sums {       /* in place of spans */
 	struct sums sums; /* without its `values` */
@@ -32,6 +28,7 @@ struct track {
 	nstime ended;       /* past the range: when it last became unknown; NSTIME_MIN: never */
 	struct span *spans; /* rising; each begins where the one before ends */
 	size_t count, capacity;
+	uint64_t spooled;        /* its last run in tracks->spool, of spans before these; 0: none */
 	size_t seen;             /* 1 + number of the span that a sweep saw last */
 	struct track_sums *sums; /* rising; its spans are none there */
 	size_t nsums, sums_capacity;
@@ -78,6 +75,9 @@ struct tracks {
 	struct track *computed; /* and wait here for tracks_compute() */
 	size_t ncomputed;
 	struct replay *replay;
+	struct spool *spool; /* what the run has written away; NULL: nothing */
+	size_t spool_at;     /* it does after so many changes; SIZE_MAX: it does not */
+	size_t changes;      /* since it did */
 	bool past;    /* the run is past the range */
 	bool stopped; /* the run, before the trace's end */
 	size_t open, unknown;
@@ -106,6 +106,8 @@ void tracks_release(struct tracks *tracks);
 /* The last span now is `value`, since `at`; spans that end at or before `keep` may go. */
 void track_cut(struct track *track, nstime at, const struct value *value, nstime keep);
 void track_push(struct track *track, nstime begin, const struct value *value);
+/* Writes away spans that have ended and will not change. */
+void tracks_spool(struct tracks *tracks);
 /* A track of its own for the attribute, without spans. */
 struct track *tracks_add(struct tracks *tracks, uint32_t attr);
 /* The range is over: counts what reaches over its end. */

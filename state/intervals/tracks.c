@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* Spans of a track: so many are written away, and it keeps room for so many. */
+enum { SPOOLED_LEAST = 16, SPOOLED_ROOM = 256 };
+
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 {
 	uint32_t place = number_map_get(&tracks->places, attr);
@@ -120,6 +123,37 @@ void tracks_pass_end(struct tracks *tracks)
 	}
 }
 
+/*
+ * A `was` fills what is unknown, which is the last span, and may join it to the one before: these
+ * two stay. So do all of a track that has few, since a run of them would cost more than it saves.
+ */
+static void spool_track(struct spool *spool, struct track *track, size_t least)
+{
+	if (track->count < 2 + least)
+		return;
+	size_t ended = track->count - 2;
+	spool_add(spool, track->spans, ended, &track->spooled);
+	memmove(track->spans, track->spans + ended, 2 * sizeof *track->spans);
+	track->count = 2;
+	if (track->capacity > SPOOLED_ROOM) {
+		track->capacity = SPOOLED_ROOM;
+		track->spans = mem_resize(track->spans, SPOOLED_ROOM, sizeof *track->spans);
+	}
+}
+
+void tracks_spool(struct tracks *tracks)
+{
+	size_t least = tracks->spool_at < SPOOLED_LEAST ? 1 : SPOOLED_LEAST;
+
+	tracks->changes = 0;
+	if (!tracks->spool)
+		tracks->spool = spool_new();
+	for (size_t i = 0; i < tracks->count; i++)
+		spool_track(tracks->spool, &tracks->items[i], least);
+	spool_write(tracks->spool);
+	tracks->state->spooled++;
+}
+
 static void free_items(const struct tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->count; i++) {
@@ -135,6 +169,8 @@ void tracks_forget(struct tracks *tracks)
 		number_map_set(&tracks->places, tracks->items[i].attr, 0);
 	closure_free(tracks->rest);
 	tracks->rest = NULL;
+	spool_free(tracks->spool);
+	tracks->spool = NULL;
 	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
 	tracks->past = tracks->stopped = tracks->is_told = false;
 }
@@ -148,4 +184,5 @@ void tracks_release(struct tracks *tracks)
 	mem_free(tracks->operand_shapes);
 	mem_free(tracks->touched);
 	closure_free(tracks->rest);
+	spool_free(tracks->spool);
 }

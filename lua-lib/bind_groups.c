@@ -103,6 +103,8 @@ int bind_push_group_rows(lua_State *L, const struct segments *segments,
 	lua_getfield(L, options, "percentiles");
 	int percentiles = lua_gettop(L);
 	lua_newtable(L);
+	if (groups->lengths)
+		segment_groups_gather(groups);
 	for (size_t i = 0; i < groups->count; i++) {
 		struct segment_group *group = &groups->items[i];
 

@@ -413,7 +413,9 @@ int bind_push_intervals(lua_State *L, struct bind_trace *bound)
 			notice(&bound->trace->notices, NOTICE_INFO, "%s has no value in this range",
 			       fillings.items[i].wanted);
 	end_key(&fillings);
-	for (size_t i = 0; i < fillings.count; i++)
+	for (size_t i = 0; i < fillings.count; i++) {
+		bind_segments_weigh(L, fillings.items[i].segments);
 		push_filled(L, &fillings.items[i]);
+	}
 	return (int)fillings.count;
 }

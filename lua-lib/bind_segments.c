@@ -13,6 +13,7 @@
 
 #include "engine/base/mem.h"
 
+#include <limits.h>
 #include <string.h>
 
 struct segments *bind_check_segments(lua_State *L, int i)
@@ -27,6 +28,14 @@ struct segments *bind_push_segments(lua_State *L)
 	segments_init(segments);
 	luaL_setmetatable(L, SEGMENTS_TYPE);
 	return segments;
+}
+
+void bind_segments_weigh(lua_State *L, const struct segments *segments)
+{
+	size_t bytes = segments->items_memory.size + segments->cells_memory.size;
+
+	if (bytes >> 20)
+		lua_gc(L, LUA_GCSTEP, bytes >> 10 < INT_MAX / 2 ? (int)(bytes >> 10) : INT_MAX / 2);
 }
 
 static int segments_gc(lua_State *L)
@@ -377,6 +386,7 @@ static int segments_select_method(lua_State *L)
 	segments_select(segments, limits, count, bind_push_segments(L));
 	if (rows)
 		select_rows(L, function);
+	bind_segments_weigh(L, bind_check_segments(L, -1));
 	return 1;
 }
 
@@ -524,6 +534,7 @@ static int segments_rekey_method(lua_State *L)
 	const struct segments *segments = bind_check_segments(L, 1);
 
 	segments_rekey(segments, bind_push_segments(L));
+	bind_segments_weigh(L, bind_check_segments(L, -1));
 	return 1;
 }
 

@@ -7,6 +7,8 @@
 
 /* An empty collection as a new userdata on the stack, freed by the collector. */
 struct segments *bind_push_segments(lua_State *L);
+/* When it is filled: Lua, which does not see how large it is, collects others that are garbage. */
+void bind_segments_weigh(lua_State *L, const struct segments *segments);
 /* Argument `i`, a collection; raises otherwise. */
 struct segments *bind_check_segments(lua_State *L, int i);
 

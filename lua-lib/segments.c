@@ -44,8 +44,8 @@ void segments_release(struct segments *segments)
 		mem_free(segments->atoms->numbers.items);
 	}
 	mem_free(segments->atoms);
-	mem_free(segments->items);
-	mem_free(segments->cells);
+	paged_free(&segments->items_memory);
+	paged_free(&segments->cells_memory);
 	mem_free(segments->stretches);
 	arena_free(segments->arena);
 	*segments = (struct segments){0};
@@ -59,16 +59,24 @@ uint32_t segments_column(const struct segments *segments, const char *name)
 	return UINT32_MAX;
 }
 
+/* Room for so many in all, of the columns that there are now. */
+static void reserve(struct segments *segments, size_t count)
+{
+	segments->capacity = count;
+	segments->items = paged_resize(&segments->items_memory, count * sizeof *segments->items);
+	segments->cells = paged_resize(&segments->cells_memory,
+				       count * segments->ncolumns * sizeof *segments->cells);
+}
+
 uint32_t segments_add_column(struct segments *segments, const char *name)
 {
 	uint32_t old = segments->ncolumns, new = old + 1;
 
 	segments->names[old] = arena_strdup(segments->arena, name);
 	segments->ncolumns = new;
-	if (!segments->count)
+	if (!segments->capacity)
 		return old;
-	segments->cells_capacity = segments->capacity * new;
-	segments->cells = mem_resize(segments->cells, segments->cells_capacity, sizeof(uint32_t));
+	reserve(segments, segments->capacity);
 	for (size_t i = segments->count; i-- > 0;) {
 		memmove(segments->cells + i * new, segments->cells + i * old,
 			old * sizeof(uint32_t));
@@ -170,28 +178,14 @@ uint32_t *segments_add(struct segments *segments, const struct segment *segment)
 {
 	uint32_t *cells;
 
-	segments->items = mem_grow(segments->items, segments->count, &segments->capacity,
-				   sizeof *segments->items);
-	if (segments->cells_capacity < segments->capacity * segments->ncolumns) {
-		segments->cells_capacity = segments->capacity * segments->ncolumns;
-		segments->cells =
-			mem_resize(segments->cells, segments->cells_capacity, sizeof(uint32_t));
-	}
+	if (segments->count == segments->capacity)
+		reserve(segments, segments->capacity ? segments->capacity * 2 : 16);
 	mem_free(segments->stretches);
 	segments->stretches = NULL;
 	segments->items[segments->count] = *segment;
 	cells = segments_cells(segments, segments->count++);
 	memset(cells, 0, segments->ncolumns * sizeof *cells);
 	return cells;
-}
-
-/* Room for so many in all, and no more. */
-static void reserve(struct segments *segments, size_t count)
-{
-	segments->capacity = count;
-	segments->cells_capacity = count * segments->ncolumns;
-	segments->items = mem_resize(segments->items, count, sizeof *segments->items);
-	segments->cells = mem_resize(segments->cells, segments->cells_capacity, sizeof(uint32_t));
 }
 
 static bool passes(const struct segment *segment, const uint32_t *cells,
@@ -436,8 +430,9 @@ static void sort_rising(const struct segments *segments, size_t *places, size_t 
 void segments_rekey(const struct segments *segments, struct segments *out)
 {
 	size_t *ends = mem_new_array((size_t)segments_atoms(segments) + 1, sizeof *ends);
-	size_t *places = mem_new_array(segments->count + 1, sizeof *places);
-	size_t *spare = mem_new_array(segments->count + 1, sizeof *spare);
+	struct paged places_memory = {0}, spare_memory = {0};
+	size_t *places = paged_resize(&places_memory, (segments->count + 1) * sizeof *places);
+	size_t *spare = paged_resize(&spare_memory, (segments->count + 1) * sizeof *spare);
 
 	take_shape(out, segments);
 	if (segments->count)
@@ -454,8 +449,8 @@ void segments_rekey(const struct segments *segments, struct segments *out)
 		cells[COLUMN_VALUE] = from[COLUMN_KEY];
 	}
 	mem_free(ends);
-	mem_free(places);
-	mem_free(spare);
+	paged_free(&places_memory);
+	paged_free(&spare_memory);
 }
 
 /* ---- order ---- */

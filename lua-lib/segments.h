@@ -13,6 +13,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "engine/base/paged.h"
 #include "engine/timebase.h"
 #include "state/model/value.h"
 
@@ -33,7 +34,7 @@ struct segments {
 	struct segment *items;
 	size_t count, capacity;
 	uint32_t *cells; /* count * ncolumns, row by row */
-	size_t cells_capacity;
+	struct paged items_memory, cells_memory;
 	uint32_t ncolumns;
 	const char *names[SEGMENTS_COLUMNS_MAX]; /* in `arena` */
 	struct atoms *atoms;
@@ -142,9 +143,8 @@ struct segment_group {
 	int64_t total, least, most;
 	nstime last_end;
 	double mean, squares; /* sum of squared distances from the mean (Welford) */
-	int64_t *lengths;     /* of its segments, in no order */
-	size_t capacity;
-	int64_t *sums; /* per column that is summed up */
+	int64_t *lengths;     /* of its segments, in no order; of segment_groups_gather() */
+	int64_t *sums;        /* per column that is summed up */
 };
 
 struct segment_groups {
@@ -152,7 +152,10 @@ struct segment_groups {
 	size_t count, capacity;
 	uint32_t columns[SEGMENTS_COLUMNS_MAX], summed[SEGMENTS_COLUMNS_MAX];
 	size_t ncolumns, nsums;
-	bool lengths;  /* are kept, for percentiles */
+	bool lengths; /* are kept, for percentiles: */
+	size_t nlengths, lengths_capacity;
+	struct paged all, of,
+		gathered; /* lengths as they came, each one's group, lengths by group */
 	size_t *slots; /* by hash: 1 + number of the group */
 	size_t nslots;
 	struct arena *arena;
@@ -169,6 +172,8 @@ void segment_groups_count(struct segment_groups *groups, const struct segments *
 /* Adds, and stays at the least or greatest number where the sum does not fit. */
 void sum_add(int64_t *sum, int64_t number);
 void segment_groups_release(struct segment_groups *groups);
+/* Of groups with lengths, when all is counted: gives each group its own. */
+void segment_groups_gather(struct segment_groups *groups);
 /* The least length that so many percent do not exceed (nearest rank); moves `lengths`. */
 int64_t segment_group_percentile(struct segment_group *group, double percent);
 

@@ -80,7 +80,39 @@ void sum_add(int64_t *sum, int64_t number)
 		*sum = number < 0 ? INT64_MIN : INT64_MAX;
 }
 
-static void add_length(const struct segment_groups *groups, struct segment_group *group,
+static void keep_length(struct segment_groups *groups, uint32_t group, int64_t length)
+{
+	size_t room = groups->lengths_capacity;
+
+	if (groups->nlengths == room) {
+		room = room ? room * 2 : 64;
+		paged_resize(&groups->all, room * sizeof length);
+		paged_resize(&groups->of, room * sizeof group);
+		groups->lengths_capacity = room;
+	}
+	((int64_t *)groups->all.bytes)[groups->nlengths] = length;
+	((uint32_t *)groups->of.bytes)[groups->nlengths++] = group;
+}
+
+void segment_groups_gather(struct segment_groups *groups)
+{
+	int64_t *to = paged_resize(&groups->gathered, groups->nlengths * sizeof *to);
+	const int64_t *all = groups->all.bytes;
+	const uint32_t *of = groups->of.bytes;
+	size_t *ends = mem_new_array(groups->count + 1, sizeof *ends);
+
+	for (size_t i = 0, before = 0; i < groups->count; before += groups->items[i++].count) {
+		groups->items[i].lengths = to + before;
+		ends[i] = before;
+	}
+	for (size_t i = 0; i < groups->nlengths; i++)
+		to[ends[of[i]]++] = all[i];
+	mem_free(ends);
+	paged_free(&groups->all);
+	paged_free(&groups->of);
+}
+
+static void add_length(struct segment_groups *groups, struct segment_group *group,
 		       const struct segment *segment, size_t number)
 {
 	int64_t length = segment_length(segment);
@@ -100,11 +132,8 @@ static void add_length(const struct segment_groups *groups, struct segment_group
 	}
 	if (length < group->least)
 		group->least = length;
-	if (groups->lengths) {
-		group->lengths = mem_grow(group->lengths, group->count, &group->capacity,
-					  sizeof *group->lengths);
-		group->lengths[group->count] = length;
-	}
+	if (groups->lengths)
+		keep_length(groups, (uint32_t)(group - groups->items), length);
 	group->count++;
 	group->begun += segment->begun;
 	sum_add(&group->total, length);
@@ -131,8 +160,9 @@ void segment_groups_count(struct segment_groups *groups, const struct segments *
 
 void segment_groups_release(struct segment_groups *groups)
 {
-	for (size_t i = 0; i < groups->count; i++)
-		mem_free(groups->items[i].lengths);
+	paged_free(&groups->all);
+	paged_free(&groups->of);
+	paged_free(&groups->gathered);
 	mem_free(groups->items);
 	mem_free(groups->slots);
 	arena_free(groups->arena);

@@ -6,6 +6,7 @@
 #include "engine/base/files.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/nearest.h"
+#include "engine/base/paged.h"
 #include "engine/base/quote.h"
 #include "engine/base/search.h"
 #include "engine/base/source.h"
@@ -535,6 +536,48 @@ static void a_pool_does_all_work_in_its_order(void **state)
 	thread_pool_free(NULL);
 }
 
+/* Fills 64 MB from a small beginning, halves and doubles them, and reads each word after each step.
+ */
+static void grow_and_shrink(bool in_file)
+{
+	enum { FIRST = 1 << 10, MOST = 1 << 23 };
+	struct paged paged = {0};
+	size_t filled = 0;
+
+	for (size_t count = FIRST; count <= MOST; count *= 2) {
+		uint64_t *words = paged_resize(&paged, count * sizeof *words);
+		for (size_t i = 0; i < filled; i++)
+			if (words[i] != i * 0x9e3779b97f4a7c15)
+				fail_msg("word %zu of %zu is another one", i, count);
+		for (; filled < count; filled++)
+			words[filled] = filled * 0x9e3779b97f4a7c15;
+	}
+	assert_int_equal(paged.file != 0, in_file);
+	paged_resize(&paged, MOST / 2 * sizeof(uint64_t));
+	uint64_t *words = paged_resize(&paged, MOST * sizeof *words);
+	for (size_t i = 0; i < MOST / 2; i++)
+		if (words[i] != i * 0x9e3779b97f4a7c15)
+			fail_msg("word %zu is another one", i);
+	paged_free(&paged);
+	assert_null(paged.bytes);
+}
+
+static void pages_stay_as_they_are_when_they_move(void **unused)
+{
+	const char *folder = getenv("TMPDIR");
+	char *before = folder ? strdup(folder) : NULL;
+
+	(void)unused;
+	grow_and_shrink(true);
+	setenv("TMPDIR", "/proc/no/such/folder", 1);
+	grow_and_shrink(false);
+	if (before)
+		setenv("TMPDIR", before, 1);
+	else
+		unsetenv("TMPDIR");
+	free(before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -556,6 +599,7 @@ int main(void)
 		cmocka_unit_test(an_index_finds_what_a_walk_finds),
 		cmocka_unit_test(workers_run_once_each_and_tell_the_first_failure),
 		cmocka_unit_test(a_pool_does_all_work_in_its_order),
+		cmocka_unit_test(pages_stay_as_they_are_when_they_move),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

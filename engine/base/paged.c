@@ -1,0 +1,84 @@
+/* paged.c - see paged.h */
+#include "engine/base/paged.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/temporary.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { IN_MEMORY = 8 << 20 };
+
+static bool reserve(int fd, size_t size)
+{
+	return fd >= 0 && (off_t)size > 0 && fallocate(fd, 0, 0, (off_t)size) == 0;
+}
+
+/* To a file of `size` bytes; false: there is none to be had. */
+static bool move_to_file(struct paged *paged, size_t size)
+{
+	int fd = temporary_open(NULL);
+	void *mapped = MAP_FAILED;
+
+	if (reserve(fd, size))
+		mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	if (paged->size)
+		memcpy(mapped, paged->bytes, paged->size);
+	mem_free(paged->bytes);
+	*paged = (struct paged){mapped, size, fd + 1};
+	return true;
+}
+
+/* From the file back to memory: the disk is full. */
+static void move_to_memory(struct paged *paged, size_t size)
+{
+	void *bytes = mem_resize(NULL, size, 1);
+
+	memcpy(bytes, paged->bytes, paged->size < size ? paged->size : size);
+	paged_free(paged);
+	*paged = (struct paged){.bytes = bytes, .size = size};
+}
+
+static bool resize_file(struct paged *paged, size_t size)
+{
+	void *mapped;
+
+	if (!size || (size > paged->size && !reserve(paged->file - 1, size)))
+		return false;
+	mapped = mremap(paged->bytes, paged->size, size, MREMAP_MAYMOVE);
+	if (mapped == MAP_FAILED)
+		return false;
+	paged->bytes = mapped;
+	paged->size = size;
+	return true;
+}
+
+void *paged_resize(struct paged *paged, size_t size)
+{
+	if (paged->file) {
+		if (!resize_file(paged, size))
+			move_to_memory(paged, size);
+	} else if (size <= IN_MEMORY || !move_to_file(paged, size)) {
+		paged->bytes = mem_resize(paged->bytes, size, 1);
+		paged->size = size;
+	}
+	return paged->bytes;
+}
+
+void paged_free(struct paged *paged)
+{
+	if (paged->file) {
+		munmap(paged->bytes, paged->size);
+		close(paged->file - 1);
+	} else {
+		mem_free(paged->bytes);
+	}
+	*paged = (struct paged){0};
+}

@@ -106,6 +106,8 @@ void script_analyses_release(struct script_analyses *analyses);
 bool script_has_analysis(const char *name);
 /* Is `word` one of the words that the analysis takes? */
 bool script_analysis_takes(const char *name, const char *word);
+/* Does its own option of that name, without dashes, stand before a value? */
+bool script_analysis_option(const char *name, const char *option, size_t len);
 /* Its help, with the options that all analyses take. */
 MUST_CHECK bool script_analysis_help(const char *name, struct buf *out, struct error *err);
 

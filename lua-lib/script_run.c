@@ -63,6 +63,56 @@ bool script_is_file(const struct script *script, const char *name)
 	return found;
 }
 
+/*
+ * Of an analysis and an option: does the option stand before a value? The analysis runs up to where
+ * it says which options it takes, without a trace.
+ */
+static const char asks_option[] =
+	"local file, name = ...\n"
+	"local analysis, told = require('yore.analysis'), {}\n"
+	"if analysis.takes_value(name) then return true end\n"
+	"analysis.open = function(_, spec) told = spec.options or {}; error(told) end\n"
+	"arg = { [0] = file }\n"
+	"pcall(dofile, file)\n"
+	"return told[name] ~= nil and told[name] ~= 'flag'\n";
+
+struct option_question {
+	const char *path, *option;
+	size_t len;
+	bool takes_value;
+};
+
+static int ask_option(lua_State *L)
+{
+	struct option_question *question = lua_touserdata(L, 1);
+
+	if (luaL_loadstring(L, asks_option) != LUA_OK)
+		return lua_error(L);
+	lua_pushstring(L, question->path);
+	lua_pushlstring(L, question->option, question->len);
+	lua_call(L, 2, 1);
+	question->takes_value = lua_toboolean(L, -1);
+	return 0;
+}
+
+bool script_analysis_option(const char *name, const char *option, size_t len)
+{
+	struct option_question question = {.option = option, .len = len};
+	struct script_options options = {0};
+	struct script *script;
+	struct buf path = {0};
+	struct error err;
+
+	if (!script_open(&options, &script, &err))
+		return false;
+	bool ok = find_file(script, name, &path, &err);
+	question.path = buf_text(&path);
+	ok = ok && script_protect(script, ask_option, &question, &err);
+	buf_release(&path);
+	script_close(script);
+	return ok && question.takes_value;
+}
+
 struct chunk {
 	const char *path;
 	const char *const *args;

@@ -403,6 +403,13 @@ static bool names_runs(const struct parse *parse, const char *word)
 	return script_analysis_takes(parse->out->words.items[0], name);
 }
 
+/* An option that is none of the table: the analysis says which it takes. */
+static bool takes_value(const struct parse *parse, const char *word)
+{
+	return !strncmp(word, "--", 2) &&
+	       script_analysis_option(parse->out->words.items[0], word + 2, strlen(word + 2));
+}
+
 /* An option of the trace, of rules and of any command is yore's, all else the analysis'. */
 static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, struct error *err)
 {
@@ -417,7 +424,8 @@ static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, s
 	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON)))
 		return take_option(parse, n, words, i, err);
 	add_word(parse, word);
-	if (option && option->info.value && !strchr(word, '=') && *i + 1 < n)
+	if (!strchr(word, '=') && *i + 1 < n &&
+	    (option ? option->info.value != NULL : takes_value(parse, word)))
 		add_word(parse, words[++*i]);
 	return true;
 }

@@ -79,6 +79,20 @@ yore latency $demo log --limit 2 --time ns >"$work/two" 2>&1
 yore latency --limit 2 --time ns $demo log --no-index >"$work/three" 2>&1
 grep -q "there is no column 'p99'" "$work/one" && cmp -s "$work/two" "$work/three" && [ "$(wc -l <"$work/two")" = 7 ]
 result $? "options may stand before the trace, too"
+# so may options that only the script declares, with a value of two words and without one
+yore periods --from sched_waking --until sched_wakeup --key payload/pid --limit 3 $demo >"$work/one" 2>&1
+yore periods $demo --from=sched_waking --until=sched_wakeup --key=payload/pid --limit 3 >"$work/two" 2>&1
+grep -q '^10887  ' "$work/one" && cmp -s "$work/one" "$work/two"
+result $? "options of a script alone may stand before the trace with their values"
+cat >"$work/own.lua" <<'END'
+local analysis = require("yore.analysis")
+local a = analysis.open(arg, { name = "own", options = { what = "text", some = "list", loud = "flag" } })
+print(a.what, table.concat(a.some or {}, "+"), a.loud, trace:info().path)
+END
+mkdir "$work/lua" && cp -r lua-lib/. "$work/lua" && cp "$work/own.lua" "$work/lua"
+(YORE_LUA_DIR="$work/lua" yore own --some a --what 'b c' --loud --some d $demo) >"$work/printed" 2>&1
+grep -q "^b c	a+d	true	.*sched-demo" "$work/printed"
+result $? "an option that is a flag takes no word"
 # --where is what a filter of the rows would leave
 yore latency $demo log --format csv >"$work/all"
 yore latency $demo log --format csv --where 'dur > 50us && !(kind == "new") && tid in (10887, 10891)' >"$work/some"

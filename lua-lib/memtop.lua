@@ -1,30 +1,37 @@
 -- memtop: which threads allocate and free memory, and how much is resident
 --
--- [threads|rss]
+-- [threads|calls|rss]
 --
 --   threads   of each thread: pages that it took and gave back, and in how many allocations
+--   calls     of each process: bytes that it mapped and unmapped, and by how much its heap grew and shrank
 --   rss       of each address space: how much of it was resident, at the end and at most
 --
 -- `threads` counts mm_page_alloc and mm_page_free, by the thread that ran: an event of order N is of 2^N pages.
 -- lttng-memtop counts events alone, which are the columns "allocations" and "frees". Pages that a thread frees
 -- may be those of another one. An allocation that failed is counted as failed alone.
 --
+-- `calls` reads the system calls mmap, munmap, mremap and brk by their own events. Bytes are those that were asked for:
+-- the kernel takes whole pages, and a mapping in place of another one unmaps that one, too. The heap grows by the difference
+-- between what two calls of brk returned: the first one of a process that changes it is counted in "unknown" where no
+-- call before it told the heap's end. Calls that failed are counted as failed alone. Where it is not known of which
+-- process a thread is, the thread stands for it.
+--
 -- `rss` reads rss_stat, which tells how much of one kind (file, anonymous, swap, shared) an address space has once that
 -- changed: what had not changed within the range is not known and not in the sum. The thread is the last one that was
 -- seen to run with the address space. Swapped memory is not resident.
 --
 -- Columns of --where: tid, comm; of `threads` also allocated, freed, net, allocations, frees; of `rss` also
--- resident, max, file, anon, shmem, swap.
+-- resident, max, file, anon, shmem, swap; of `calls` pid, comm, mapped, unmapped, grown, shrunk, net.
 --
 -- Examples:
---   $ yore help memtop
+--   $ yore memtop fixtures/golden/memory-demo calls
 
 local analysis = require("yore.analysis")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
-	name = "memtop", verbs = { "threads", "rss" },
-	columns = { "tid", "comm", "allocated", "freed", "net", "allocations", "frees", "failed", "resident", "max", "file",
-		"anon", "shmem", "swap" },
+	name = "memtop", verbs = { "threads", "calls", "rss" },
+	columns = { "tid", "comm", "allocated", "freed", "allocations", "frees", "failed", "resident", "max", "file",
+		"anon", "shmem", "swap", "pid", "mapped", "unmapped", "grown", "shrunk", "net" },
 })
 
 -- The field that tells which page it is, and a condition for that there is none.
@@ -77,6 +84,103 @@ local function threads()
 	return list
 end
 
+-- ---- system calls ----
+
+-- What a call says when it has returned `ret`; of brk see below.
+local effects = {
+	mmap = function(row, call) row.mapped = row.mapped + (call.len or 0) end,
+	munmap = function(row, call) row.unmapped = row.unmapped + (call.len or 0) end,
+	mremap = function(row, call)
+		row.mapped, row.unmapped = row.mapped + (call.new or 0), row.unmapped + (call.old or 0)
+	end,
+}
+effects.mmap2 = effects.mmap
+
+-- The heap's end is what brk returns; it has moved where that is what was asked for.
+function effects.brk(row, call)
+	if call.brk ~= 0 and call.ret == call.brk then
+		local by = row.heap and call.ret - row.heap
+		row.unknown = row.unknown + (by and 0 or 1)
+		row.grown, row.shrunk = row.grown + math.max(by or 0, 0), row.shrunk + math.max(-(by or 0), 0)
+	elseif call.brk ~= 0 then
+		row.failed = row.failed + 1
+	end
+	row.heap = call.ret
+end
+
+-- The events of these calls, those that enter and those that leave.
+local function call_events()
+	local enter, leave, found = {}, {}, {}
+	for _, name in ipairs{ "mmap", "mmap2", "munmap", "mremap", "brk" } do
+		local from = analysis.present{ "syscall_entry_" .. name, "compat_syscall_entry_" .. name, "sys_enter_" .. name }
+		local to = analysis.present{ "syscall_exit_" .. name, "compat_syscall_exit_" .. name, "sys_exit_" .. name }
+		if #from > 0 and #to > 0 then
+			table.move(from, 1, #from, #enter + 1, enter)
+			table.move(to, 1, #to, #leave + 1, leave)
+			found[name:match("^mmap") or name] = true
+		end
+	end
+	if #enter == 0 then
+		error("memtop: the trace has no events of mmap, munmap and brk by name, which tell how processes map memory: record them with lttng "
+			.. "enable-event --kernel --syscall mmap,munmap,mremap,brk, perf record -e 'syscalls:sys_*_mmap,syscalls:sys_*_munmap,"
+			.. "syscalls:sys_*_mremap,syscalls:sys_*_brk' or trace-cmd record -e syscalls:sys_enter_mmap and so on", 0)
+	end
+	for _, name in ipairs{ "mmap", "munmap", "brk" } do
+		if not found[name] then
+			yore.note("memtop: without events of " .. name .. " its part of the memory is not known")
+		end
+	end
+	return enter, leave
+end
+
+-- A function of a call: its process, by the event, else by what the state has told of the thread until then.
+local function process_of()
+	local told
+	return function(call)
+		if not call.pid and not told then
+			told = trace:segments{ path = "thread[*]/process", optional = true, from = a.start, to = a.stop }
+		end
+		local pid = call.pid
+		if not pid then
+			_, _, pid = told:look(call.key, call["end"])
+		end
+		return pid or call.key
+	end
+end
+
+local function calls()
+	local enter, leave = call_events()
+	local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = { len = "begin len",
+		brk = "begin brk", old = "begin old_len", new = "begin new_len", ret = "end ret",
+		pid = "begin context/pid | perf_pid" } })
+	a:tell_pairs(found, "system calls")
+	local process, of, list = process_of(), {}, {}
+	for first = 1, #found, 1000 do
+		for _, call in ipairs(found:rows(first, first + 999)) do
+			local pid = process(call)
+			local row = of[pid]
+			if not row then
+				row = { pid = pid, tid = pid, mapped = 0, unmapped = 0, grown = 0, shrunk = 0, unknown = 0, failed = 0, calls = 0 }
+				of[pid] = row
+				list[#list + 1] = row
+			end
+			local failed = not call.ret or call.ret < 0 and call.ret >= -4095
+			row.calls, row.seen = row.calls + 1, call["end"]
+			if failed then
+				row.failed = row.failed + 1
+			else
+				effects[call.value:match("_([%l%d]+)$")](row, call)
+			end
+		end
+	end
+	for _, row in ipairs(list) do
+		row.net = row.mapped - row.unmapped + row.grown - row.shrunk
+	end
+	return list
+end
+
+-- ---- resident memory ----
+
 -- Kinds of memory by their number in rss_stat (include/linux/mm_types_task.h).
 local kinds = { [0] = "file", [1] = "anon", [2] = "swap", [3] = "shmem" }
 
@@ -110,7 +214,7 @@ local function spaces()
 	return list
 end
 
-local rows = a.verb == "threads" and threads() or spaces()
+local rows = a.verb == "threads" and threads() or a.verb == "calls" and calls() or spaces()
 a:name_threads(rows, function(row)
 	return row.seen or a.stop
 end)
@@ -130,6 +234,15 @@ if a.verb == "threads" then
 		{ key = "failed", head = "failed", kind = "count" },
 	}), rows)
 	a:line("all " .. allocated .. " pages taken, " .. freed .. " given back")
+elseif a.verb == "calls" then
+	table.sort(rows, analysis.order("-net", "pid"))
+	a:table("memory of each process", {
+		{ key = "pid", head = "PID", kind = "count" }, { key = "comm", head = "name" },
+		{ key = "mapped", head = "mapped", kind = "size", bar = true }, { key = "unmapped", head = "unmapped", kind = "size" },
+		{ key = "grown", head = "heap grown", kind = "size" }, { key = "shrunk", head = "shrunk", kind = "size" },
+		{ key = "net", head = "net", kind = "size" }, { key = "calls", head = "calls", kind = "count" },
+		{ key = "failed", head = "failed", kind = "count" }, { key = "unknown", head = "unknown", kind = "count" },
+	}, rows)
 else
 	table.sort(rows, analysis.order("-max", "tid"))
 	a:table("resident memory of each address space", analysis.columns(analysis.thread_columns(), {

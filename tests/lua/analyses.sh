@@ -174,6 +174,7 @@ assert len(truth) > 3 and told == truth, (told, truth)' "$work/told" "$work/made
 	done
 done
 says 1 "memtop: the trace has no mm_page_alloc" yore memtop $demo
+says 1 "memtop: the trace has no events of mmap, munmap and brk by name" yore memtop $demo calls
 says 1 "no rss_stat or kmem_rss_stat, which tells how much is resident" yore memtop $demo rss
 printf 'latency top --limit 1\nlatency\n' | yore $demo 2>&1 | grep -c '^longest waits\|^woken' >"$work/printed"
 [ "$(cat "$work/printed")" = 2 ]

@@ -138,7 +138,7 @@ def main():
             name = line.split()[0]
             verbs = re.match(r"^yore \S+ TRACE (?:\[([a-z|]+)\])?", run("help", name).stdout)
             for verb in (verbs[1] or "").split("|") if name != "flamegraph" else []:
-                rows += check(schema, name, verb, TRACES + ([folder + "/trace"] if name == "memtop" else []))
+                rows += check(schema, name, verb, TRACES + ([folder + "/trace", TOP + "/fixtures/golden/memory-demo"] if name == "memtop" else []))
     result(rows > 1000, "there are results (%d rows)" % rows)
     ranged = json.loads(run("latency", "log", "--format", "lami", "--begin=2120801000000", "--end=2120802000000",
                             TRACES[0]).stdout)["results"][0]

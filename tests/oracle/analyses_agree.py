@@ -587,6 +587,52 @@ def memory_agrees(report, program, path, events):
         report.facts.append("%d rows of memtop %s" % (len(theirs), verb))
 
 
+def memory_calls_agree(report, program, path, events):
+    """Bytes that calls mapped and unmapped; where events tell their process, also heaps, by process."""
+    running, open_, rows = {}, {}, collections.defaultdict(collections.Counter)
+    heaps, told = {}, all("pid" in e.fields for e in events)
+    for e in events:
+        if e.name == "sched_switch":
+            running[e.cpu] = first(e.fields, "next_tid", "next_pid")
+        match = re.match(r"(?:syscall_entry|sys_enter|syscall_exit|sys_exit)_(mmap|munmap|brk)$", e.name)
+        if not match:
+            continue
+        tid = e.tid or first(e.fields, "tid") or running.get(e.cpu)
+        if "_ent" in e.name:
+            open_[tid] = e
+            continue
+        begun, call, ret = open_.pop(tid, None), match[1], signed(e.fields["ret"])
+        if begun is None or tid is None:
+            continue
+        pid = e.fields["pid"] if told else 0
+        row = rows[pid]
+        row["calls"] += 1
+        if -4095 <= ret < 0 or call == "brk" and begun.fields["brk"] not in (0, ret):
+            row["failed"] += 1
+        elif call != "brk":
+            row["mapped" if call == "mmap" else "unmapped"] += begun.fields["len"]
+        elif begun.fields["brk"] and told:
+            moved = ret - heaps.get(pid, ret)
+            row["unknown"] += pid not in heaps
+            row["grown" if moved > 0 else "shrunk"] += abs(moved)
+        if call == "brk":
+            heaps[pid] = ret
+    if not rows:
+        return
+    found, why = rows_of(program, "memtop", path, "calls")
+    if found is None:
+        report.differs("memtop calls: " + why)
+        return
+    names = ("mapped", "unmapped", "calls", "failed") + (("grown", "shrunk", "unknown") if told else ())
+    ours = collections.defaultdict(collections.Counter)
+    for r in found:
+        for name in names:
+            ours[r["pid"] if told else 0][name] += r[name]
+    report.same("memory by system calls", {pid: tuple(own[n] for n in names) for pid, own in ours.items()},
+                {pid: tuple(own[n] for n in names) for pid, own in rows.items()})
+    report.facts.append("%d calls that map memory" % sum(own["calls"] for own in rows.values()))
+
+
 def compare(program, kind_of, path, alone):
     name = "analyses " + (path.rstrip("/").split("/")[-2] if os.path.basename(path).startswith(("perf.", "trace."))
                           else os.path.basename(path.rstrip("/")))
@@ -598,6 +644,7 @@ def compare(program, kind_of, path, alone):
     names, model = {e.name for e in events}, Model(events)
     if alone != "--stacks":
         memory_agrees(report, program, path, events)
+        memory_calls_agree(report, program, path, events)
     if kind_of == "perf" and alone != "--memory" and "sched_switch" in names:
         stacks_agree(report, program, path)
     if alone == "--stacks":

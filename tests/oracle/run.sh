@@ -46,6 +46,7 @@ ctf()
 	say "$top/tests/oracle/ctf_written.py" "$yore" "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/state_agree.py" "$yore" switches "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
+	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$top/fixtures/golden/memory-demo"
 	say "$top/tests/oracle/do_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
 		'--size 2M --lose 0.3 --seed 9' '--size 1M --large-headers' \
@@ -80,6 +81,7 @@ ctf()
 		# shellcheck disable=SC2086
 		say "$top/tests/oracle/events_agree.py" "$yore" $list
 		say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$corpus/ctf/real/bug446190"
+		say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$corpus/ctf/real/many-threads"
 		say "$top/tests/oracle/do_agree.py" "$yore" ctf "$corpus/ctf/real/bug446190"
 		for trace in many-threads bug446190 synctraces/scp_src synctraces/scp_dest; do
 			say "$top/tests/oracle/state_agree.py" "$yore" switches "$corpus/ctf/real/$trace"

@@ -103,6 +103,18 @@ static int io_write(lua_State *L)
 	return 1;
 }
 
+/* What was written so far is to be seen now: as io.flush(). */
+static int io_flush(lua_State *L)
+{
+	struct script *script = script_of(L);
+
+	if (!script->options.flush(script->options.write_arg)) {
+		script->closed = true;
+		luaL_error(L, "nobody reads the output");
+	}
+	return 0;
+}
+
 /* os.exit() must not leave the program's own work undone: it ends the script, and says how. */
 static int os_exit(lua_State *L)
 {
@@ -189,6 +201,10 @@ static void place_files(lua_State *L, const struct script *script)
 		lua_getglobal(L, "io");
 		lua_pushcfunction(L, io_write);
 		lua_setfield(L, -2, "write");
+		if (script->options.flush) {
+			lua_pushcfunction(L, io_flush);
+			lua_setfield(L, -2, "flush");
+		}
 	}
 }
 

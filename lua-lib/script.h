@@ -37,7 +37,9 @@ struct script_options {
 	/* Where print() and io.write() go; false: the reader has gone. NULL: standard output. */
 	bool (*write)(void *arg, const char *bytes, size_t count);
 	void *write_arg;
-	/* yore.save(path, text): a file that replaces what is there when it is whole. NULL: none. */
+	bool (*flush)(void *arg); /* io.flush(): of what was written; with write_arg. NULL: none */
+	/* yore.save(path, text): a file that replaces what is there when it is whole. NULL: none.
+	 */
 	bool (*save)(const char *path, const char *bytes, size_t count, struct error *err);
 	struct script_opening opening;
 	const char

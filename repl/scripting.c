@@ -26,6 +26,11 @@ static bool write_sink(void *arg, const char *bytes, size_t count)
 	return sink_row(sink);
 }
 
+static bool flush_sink(void *arg)
+{
+	return sink_flush(arg);
+}
+
 static bool get_state(void *arg, struct state **out, struct error *err)
 {
 	struct scripting *scripting = arg;
@@ -115,6 +120,7 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 					 .notices = session_notices(session),
 					 .write = write_sink,
 					 .write_arg = sink,
+					 .flush = flush_sink,
 					 .save = save};
 
 	scripting->session = session;

@@ -167,9 +167,18 @@ local function timestamp(t)
 	return object("timestamp", { { "value", tostring(t) } })
 end
 
+-- A line of progress. How much is left is not told: an analysis takes a number of passes that it learns on the way.
+local function progress(a, message)
+	if a["output-progress"] and not lami.is_empty then
+		print("* " .. message:gsub("%c", "?"))
+		io.flush()
+	end
+end
+
 -- The rows of a table, of which the consumer gets to know at the end.
 function lami.table(a, title, columns, rows)
 	local layout, data, described = layout_of(columns), {}, {}
+	progress(a, title .. ": " .. #rows .. (#rows == 1 and " row" or " rows"))
 	local class = (a.verb and a.verb .. "-" or "") .. title:lower():gsub("[^%w]+", "-")
 	for i, row in ipairs(rows) do
 		local cells = {}
@@ -201,10 +210,23 @@ local function summary(path)
 	return line:match("^%-%- *[%w-]+: *(.*)$") or line
 end
 
+-- yore's own version, "MAJOR.MINOR[.PATCH][EXTRA]".
+local function version()
+	local major, minor, rest = yore.version:match("^(%d+)%.(%d+)(.*)$")
+	local patch, extra = rest:match("^%.(%d+)(.*)$")
+	local members = { { "major", major }, { "minor", minor }, patch and { "patch", patch } or nil }
+	extra = extra or rest
+	if extra ~= "" then
+		members[#members + 1] = { "extra", json.text(extra) }
+	end
+	return json.object(members)
+end
+
 local function metadata(a)
 	local title = a.spec.name .. (a.verb and " " .. a.verb or "")
 	return json.object{
 		{ "mi-version", json.object{ { "major", "1" }, { "minor", "0" } } },
+		{ "version", version() },
 		{ "title", json.text(title) }, { "description", json.text(summary(a.script)) },
 		{ "authors", json.list{ json.text("yore") } },
 		{ "tags", json.list{ json.text("yore"), json.text(a.spec.name), a.verb and json.text(a.verb) } },
@@ -220,6 +242,7 @@ local function finish(a, message)
 	elseif a.metadata then
 		print(metadata(a))
 	elseif not a["test-compatibility"] then
+		progress(a, "done")
 		print(json.object{ { "results", json.list(a.lami.tables) } })
 	end
 end
@@ -240,6 +263,7 @@ function lami.begin(a)
 		trace = empty_trace(a["test-compatibility"] and real)
 		lami.is_empty, lami.knows_all = true, not a["test-compatibility"]
 	end
+	progress(a, "reading " .. (trace:info().path or "the trace"))
 	yore.at_end(function(message)
 		trace, lami.is_empty, lami.knows_all = real, false, false
 		finish(a, message)

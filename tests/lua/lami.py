@@ -99,6 +99,9 @@ def check(schema, name, verb, traces):
     if not result(printed.returncode == 0 and not printed.stderr, "%s --metadata" % title, printed):
         return 0
     metadata = json.loads(printed.stdout)
+    of = [int(part) for part in run("--version").stdout.split()[1].split(".")]
+    result([metadata["version"][part] for part in ("major", "minor", "patch")[:len(of)]] == of,
+           "%s: its version is yore's" % title, metadata["version"])
     result(valid(schema, metadata, "metadata") is None, "%s: its metadata are valid" % title,
            valid(schema, metadata, "metadata"))
     rows = 0
@@ -106,9 +109,12 @@ def check(schema, name, verb, traces):
         base = "%s of %s" % (title, os.path.relpath(trace, GOLDEN))
         can = run(*words, "--format", "lami", "--test-compatibility", trace, "--no-index")
         told = run(*words, "--format", "lami", "--limit=unlimited", "--output-progress", trace, "--no-index")
-        if not result(told.stdout.startswith("{"), base + " prints an object", told):
+        lines, brace, rest = told.stdout.partition("{")
+        if not result(brace, base + " prints an object", told):
             continue
-        answer = json.loads(told.stdout)
+        answer = json.loads(brace + rest)
+        result(all(re.fullmatch(r"(\*|0(\.\d+)?|1)( \S.*)?", line) for line in lines.splitlines()) and
+               lines.count("\n") >= (2 if told.returncode == 0 else 0) and lines[-1:] in ("", "\n"), base + " tells its progress", lines)
         if can.returncode:
             result(told.returncode != 0 and "error-message" in answer and
                    valid(schema, json.loads(can.stdout), "error") is None, base + " is refused by both", told)

@@ -11,7 +11,7 @@
 -- the stretch began. A stretch that reaches over an end of the range counts for the part that lies in it.
 --
 -- --by stack counts by state and call stack in place of threads: the stack with which the thread left the CPU, its innermost
--- function first. sched_switch must have been recorded with call chains (perf record -g); stretches that began before
+-- function first. sched_switch must have been recorded with call chains (perf record -g, trace-cmd record -T); stretches that began before
 -- the range have none. A thread that was woken still has the stack with which it went to sleep.
 -- --by state and --by syscall count by these alone.
 --
@@ -67,8 +67,8 @@ end
 -- Call chains of switches, {[thread that left] = {[time] = {text =, frames =, kernel =}}}.
 local function chains()
 	local found, shared, any = {}, {}, false
-	for ev in trace:events{ name = switches, from = a.start, to = a.stop } do
-		local chain, tid = ev.frames, ev.fields.prev_tid or ev.fields.prev_pid
+	frames.each(switches, a.start, a.stop, function(ev, chain)
+		local tid = ev.fields.prev_tid or ev.fields.prev_pid
 		if chain and #chain > 0 and tid then
 			local list, inside = frames.names(chain, {})
 			local key = table.concat(list, ";") .. inside
@@ -82,10 +82,10 @@ local function chains()
 			found[tid] = found[tid] or {}
 			found[tid][ev.t], any = shared[key], true
 		end
-	end
+	end)
 	if not any then
 		a:lack("--by stack: no sched_switch of this range has a call chain: record them with perf record -g "
-			.. "-e sched:sched_switch")
+			.. "-e sched:sched_switch or trace-cmd record -e sched_switch -T")
 	end
 	return found
 end

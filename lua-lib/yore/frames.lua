@@ -50,4 +50,41 @@ function frames.names(chain, list)
 	return list, inside
 end
 
+-- The chain of ftrace's event kernel_stack, by its text: "=> NAME (ADDRESS)" or "=> ADDRESS" on a line each.
+function frames.of_stack(text)
+	local chain = {}
+	for line in text:gmatch("=> ([^\n]+)") do
+		chain[#chain + 1] = { symbol = line:match("^(.-) %(%x+%)%s*$") or line:match("^%x+"), kernel = true }
+	end
+	return chain
+end
+
+-- Calls each(event, chain) with the events of these names in the range, and the call chain that each of them has. ftrace writes the stack of an
+-- event as the next event of the same CPU.
+function frames.each(names, from, to, each)
+	local stacks, wanted, last = {}, {}, {}
+	for _, class in ipairs(trace:info().classes) do
+		stacks[class.name] = class.name:find("^ftrace:kernel_stack$") ~= nil or nil
+	end
+	for _, name in ipairs(names) do
+		wanted[name] = true
+	end
+	if not next(stacks) then
+		for ev in trace:events{ name = names, from = from, to = to } do
+			each(ev, ev.frames)
+		end
+		return
+	end
+	for ev in trace:events{ from = from, to = to } do
+		local before = last[ev.cpu]
+		last[ev.cpu] = nil
+		if stacks[ev.name] and before then
+			each(before, frames.of_stack(ev.text))
+		elseif wanted[ev.name] then
+			last[ev.cpu] = { t = ev.t, name = ev.name, cpu = ev.cpu, fields = { prev_pid = ev.fields.prev_pid,
+				prev_tid = ev.fields.prev_tid } }
+		end
+	end
+end
+
 return frames

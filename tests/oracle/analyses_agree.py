@@ -633,6 +633,33 @@ def memory_calls_agree(report, program, path, events):
     report.facts.append("%d calls that map memory" % sum(own["calls"] for own in rows.values()))
 
 
+STACK_LINE = re.compile(r"^=> (?:(.*) \((?:0x)?[0-9a-f]+\)|0?x?([0-9a-f]+))\s*$")
+STACK_HEAD = re.compile(r"^.*\[(\d+)\]\s.*?\d+\.\d+: +(\w+): +(.*)$")
+
+
+def kernel_stacks_agree(report, program, path):
+    """How often threads went to sleep with each stack that `trace-cmd report` prints behind the switch, by innermost function."""
+    done = subprocess.run(["trace-cmd", "report", "-t", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, text=True)
+    theirs, last, sleeper = collections.Counter(), {}, None
+    for line in done.stdout.splitlines():
+        head, inner = STACK_HEAD.match(line), STACK_LINE.match(line)
+        if head and sleeper:
+            theirs[" < ".join(sleeper)] += 1
+        if head and head[2] == "kernel_stack":
+            sleeper = [] if last.pop(head[1], False) else None
+        elif head:
+            sleeper = None
+            last[head[1]] = head[2] == "sched_switch" and bool(re.search(r"\] [SIW] ==> ", head[3]))
+        elif inner and sleeper is not None:
+            sleeper.append(inner[1] or inner[2])
+    if sleeper:
+        theirs[" < ".join(sleeper)] += 1
+    rows, why = rows_of(program, "offcpu", path, "--by", "stack", "--where", 'state == "sleeping"')
+    ours = collections.Counter({r["stack"]: r["times"] if "times" in r else r["count"] for r in rows or [] if r["stack"]})
+    report.same("sleeps by kernel stack (%s)" % why, dict(ours), {key: n for key, n in theirs.items() if n})
+    report.facts.append("%d sleeps with a kernel stack" % sum(theirs.values()))
+
+
 def compare(program, kind_of, path, alone):
     name = "analyses " + (path.rstrip("/").split("/")[-2] if os.path.basename(path).startswith(("perf.", "trace."))
                           else os.path.basename(path.rstrip("/")))
@@ -647,6 +674,8 @@ def compare(program, kind_of, path, alone):
         memory_calls_agree(report, program, path, events)
     if kind_of == "perf" and alone != "--memory" and "sched_switch" in names:
         stacks_agree(report, program, path)
+    if kind_of == "ftrace" and alone == "--stacks" and "kernel_stack" in names:
+        kernel_stacks_agree(report, program, path)
     if alone == "--stacks":
         off_agrees(report, program, path, model)
     if alone:

@@ -52,6 +52,7 @@ if [ -d "$corpus/trace-dat" ]; then
 		"$corpus/sel4/merged/merged-fixed.dat" "$corpus/sel4/merged/ftrace-v6.dat"
 	say "$here/analyses_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
 		"$corpus/trace-dat/v6-syscalls-named/trace.dat"
+	say "$here/analyses_agree.py" "$yore" ftrace --stacks "$corpus/trace-dat/v6-stacktrace/trace.dat"
 	say "$here/do_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
 		"$corpus/trace-dat/v7-zstd/trace.dat"
 	say "$here/ftrace_agree.py" "$yore" --same "$corpus/trace-dat/v6-sched-irq-syscalls" \

@@ -370,6 +370,8 @@ static bool mistyped(const struct prompt *prompt, const char *line, struct error
 	char name[41], hint[NEAREST_WORDS_MAX];
 	const struct script_command *added;
 	size_t count = script_commands(scripting_script(prompt->scripting), &added);
+	struct script_analyses analyses = {0};
+	struct error none;
 	struct nearest nearest;
 
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(line, " \t"), line);
@@ -380,8 +382,13 @@ static bool mistyped(const struct prompt *prompt, const char *line, struct error
 		nearest_offer(&nearest, prompt_cmds[i].name);
 	for (size_t i = 0; i < count; i++)
 		nearest_offer(&nearest, added[i].name);
+	if (script_analyses_read(NULL, &analyses, &none))
+		for (size_t i = 0; i < analyses.count; i++)
+			nearest_offer(&nearest, analyses.items[i].name);
+	nearest_hint(&nearest, hint, sizeof hint);
+	script_analyses_release(&analyses);
 	return error_set(err, ERR_QUERY, "%s: neither a command nor Lua: %s'help' lists commands",
-			 name, nearest_hint(&nearest, hint, sizeof hint));
+			 name, hint);
 }
 
 static bool run_lua(struct prompt *prompt, const char *line, struct error *err)

@@ -233,7 +233,7 @@ static struct datum call(struct runtime *rt, const struct node *node)
 	}
 }
 
-struct datum eval(struct runtime *rt, const struct node *node)
+static struct datum value_of(struct runtime *rt, const struct node *node)
 {
 	struct datum a, b;
 
@@ -272,4 +272,25 @@ struct datum eval(struct runtime *rt, const struct node *node)
 	default:
 		return unknown;
 	}
+}
+
+struct datum eval(struct runtime *rt, const struct node *node)
+{
+	const struct node *before = rt->lacking;
+	struct datum value;
+
+	rt->lacking = NULL;
+	value = value_of(rt, node);
+	if (value.kind != DATUM_UNKNOWN)
+		rt->lacking = before;
+	else if (!rt->lacking)
+		rt->lacking = node; /* what it is made of is known */
+	return value;
+}
+
+void runtime_leave_out(struct runtime *rt, uint64_t count)
+{
+	if (count && rt->lacking && (!rt->lack || rt->lacking->at < rt->lack->at))
+		rt->lack = rt->lacking;
+	rt->unknown += count;
 }

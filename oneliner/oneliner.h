@@ -58,6 +58,7 @@ struct oneliner_work {
 struct oneliner_result {
 	bool swept;
 	uint64_t losses, unknown;
+	char lack[64]; /* of the text, the leftmost that was not known; "": nothing */
 	struct map
 		*maps; /* of work->keeps: text.nmaps of them, by name; they borrow the question */
 	size_t nmaps;

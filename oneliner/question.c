@@ -74,9 +74,10 @@ bool oneliner_result_note(const struct oneliner_result *result, struct buf *out)
 {
 	if (result->unknown)
 		buf_printf(out,
-			   "%llu time%s a value was not known where it was needed (before the "
-			   "first event that tells it, or a division by zero): nothing was done "
-			   "there",
-			   (unsigned long long)result->unknown, result->unknown == 1 ? "" : "s");
+			   "%llu time%s a value was not known where it was needed%s%s%s (no event "
+			   "has told it before, or a division by zero): nothing was done there",
+			   (unsigned long long)result->unknown, result->unknown == 1 ? "" : "s",
+			   *result->lack ? ", such as '" : "", result->lack,
+			   *result->lack ? "'" : "");
 	return result->unknown != 0;
 }

@@ -6,6 +6,8 @@
 #include "index/sweep/sweep.h"
 #include "state/interval_window.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +125,8 @@ static void end_worker(void *arg, void *own, bool good)
 			!map_join(&work->rt->maps[i], &worker->rt->maps[i], &work->error);
 	if (good) {
 		work->result->losses += worker->losses;
-		work->rt->unknown += worker->rt->unknown;
+		work->rt->lacking = worker->rt->lack;
+		runtime_leave_out(work->rt, worker->rt->unknown);
 	}
 	runtime_free(worker->rt);
 	where_pass_free(worker->pass);
@@ -403,6 +406,37 @@ static bool read_events(struct work *work, struct error *err)
 	return in_order ? run_ordered(work, &events, err) : run_sweep(work, &events, err);
 }
 
+/* Of a name with its brackets, or an operator. */
+static size_t name_len(const char *text, size_t most)
+{
+	size_t len = 0, depth = 0;
+
+	for (; len < most; len++) {
+		if (text[len] == '[' || text[len] == '(')
+			depth++;
+		else if ((text[len] == ']' || text[len] == ')') && !depth--)
+			break;
+		else if (!depth && !isalnum((unsigned char)text[len]) &&
+			 !strchr("_.@$])", text[len]))
+			break;
+	}
+	return len ? len : most != 0;
+}
+
+/* What stands in the program for a value that was not known. */
+static void name_lack(const struct work *work, char *out, size_t room)
+{
+	const struct oneliner *program = program_of(work);
+	const struct node *node = work->rt->lack;
+
+	if (node && node->kind == NODE_STATE)
+		snprintf(out, room, "%s", program->states[node->number].text);
+	else if (node)
+		snprintf(out, room, "%.*s",
+			 (int)name_len(program->text + node->at, program->len - node->at),
+			 program->text + node->at);
+}
+
 bool oneliner_run(const struct oneliner_work *of, struct oneliner_result *out, struct error *err)
 {
 	struct work work = {.of = of, .result = out, .rt = runtime_new(&of->question->bound)};
@@ -421,6 +455,7 @@ bool oneliner_run(const struct oneliner_work *of, struct oneliner_result *out, s
 			give_maps(&work);
 	}
 	out->unknown = work.rt->unknown;
+	name_lack(&work, out->lack, sizeof out->lack);
 	if (good && work.rt->failed) {
 		*err = work.rt->error;
 		good = false;

@@ -49,6 +49,9 @@ struct runtime {
 	struct arena *texts; /* of the event */
 	struct buf key, scratch, line;
 	uint64_t unknown; /* statements and predicates left out, for want of a value */
+	/* What had none: the last that was evaluated, and the leftmost that one was left out for.
+	 */
+	const struct node *lacking, *lack;
 	bool exits;
 	bool failed;
 	struct error error;
@@ -69,6 +72,9 @@ bool runtime_event(struct runtime *rt, const struct run *run, uint32_t entry);
 bool runtime_events(struct runtime *rt, const struct run *run, uint32_t entry, uint64_t events);
 /* BEGIN, END, and one probe of interval. */
 bool runtime_plain(struct runtime *rt, const struct clause *probe, nstime t);
+
+/* So many statements or predicates are left out, since rt->lacking has no value. */
+void runtime_leave_out(struct runtime *rt, uint64_t count);
 
 /* eval.c */
 struct datum eval(struct runtime *rt, const struct node *node);

@@ -63,7 +63,7 @@ static void aggregate(struct runtime *rt, const struct node *node)
 	if (call->nargs)
 		value = eval(rt, call->args[0]);
 	if (value.kind != DATUM_NUMBER || !eval_key(rt, target->args, target->nargs)) {
-		rt->unknown += rt->events;
+		runtime_leave_out(rt, rt->events);
 		return;
 	}
 	entry = map_at(map, &rt->key, &rt->error);
@@ -86,7 +86,7 @@ static void assign(struct runtime *rt, const struct node *node)
 	}
 	struct map *map = &rt->maps[target->number];
 	if (value.kind == DATUM_UNKNOWN || !eval_key(rt, target->args, target->nargs)) {
-		rt->unknown++;
+		runtime_leave_out(rt, 1);
 		return;
 	}
 	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
@@ -94,7 +94,7 @@ static void assign(struct runtime *rt, const struct node *node)
 		before = entry_value(map, entry);
 		before = before.kind == DATUM_UNKNOWN ? datum_signed(0) : before;
 		value = operate(node->op, &before, &value);
-		rt->unknown += value.kind == DATUM_UNKNOWN;
+		runtime_leave_out(rt, value.kind == DATUM_UNKNOWN);
 		value = value.kind == DATUM_UNKNOWN ? before : value;
 	}
 	rt->failed |= !entry || !entry_set(map, entry, &value, &rt->error);
@@ -109,7 +109,7 @@ static void delete (struct runtime *rt, const struct node *node)
 			  : eval_key(rt, node->args + 1, node->nargs - 1))
 		map_delete(map, &rt->key);
 	else
-		rt->unknown++;
+		runtime_leave_out(rt, 1);
 }
 
 /* ---- output ---- */
@@ -134,7 +134,7 @@ static void print(struct runtime *rt, const struct node *node)
 		if (entry)
 			outlet_entry(rt->outlet, map, entry);
 	} else {
-		rt->unknown++;
+		runtime_leave_out(rt, 1);
 	}
 }
 
@@ -208,7 +208,7 @@ static bool run_block(struct runtime *rt, const struct node *node)
 			break;
 		case NODE_IF:
 			value = eval(rt, node->args[0]);
-			rt->unknown += value.kind == DATUM_UNKNOWN;
+			runtime_leave_out(rt, value.kind == DATUM_UNKNOWN);
 			if (value.kind != DATUM_UNKNOWN &&
 			    !run_block(rt, datum_holds(&value) ? node->block : node->otherwise))
 				return false;
@@ -238,7 +238,7 @@ static void run_probe(struct runtime *rt, const struct clause *probe)
 
 	if (probe->predicate) {
 		value = eval(rt, probe->predicate);
-		rt->unknown += value.kind == DATUM_UNKNOWN;
+		runtime_leave_out(rt, value.kind == DATUM_UNKNOWN);
 		if (value.kind == DATUM_UNKNOWN || !datum_holds(&value))
 			return;
 	}

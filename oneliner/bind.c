@@ -237,10 +237,30 @@ static bool add_probe(struct bound *bound, const struct event_class *class, uint
 	return bind_fields(bound, class, number, probe, err);
 }
 
+/* sys_enter_openat, where all calls are events sys_enter: the class; else NULL. */
+static const struct event_class *all_calls(const struct trace *trace, const char *text)
+{
+	static const char *const calls[] = {"sys_enter", "sys_exit"};
+	const char *colon = strrchr(text, ':'), *name = colon ? colon + 1 : text;
+
+	for (size_t k = 0; k < 2; k++) {
+		size_t len = strlen(calls[k]);
+		if (strncmp(name, calls[k], len) != 0 || name[len] != '_')
+			continue;
+		for (size_t i = 0; i < trace->nclasses; i++) {
+			colon = strrchr(trace->classes[i]->name, ':');
+			if (!strcmp(colon ? colon + 1 : trace->classes[i]->name, calls[k]))
+				return trace->classes[i];
+		}
+	}
+	return NULL;
+}
+
 /* Scripts of bpftrace list the probes of several kernels: one of them is enough. */
 static bool nothing_matches(const struct bound *bound, const struct spec *spec, bool others_do,
 			    struct error *err)
 {
+	const struct event_class *calls = all_calls(bound->trace, spec->text);
 	char hint[NEAREST_WORDS_MAX];
 	struct nearest nearest;
 
@@ -250,6 +270,12 @@ static bool nothing_matches(const struct bound *bound, const struct spec *spec, 
 		       bound->trace->path);
 		return true;
 	}
+	if (calls)
+		return oneliner_error(bound->program, spec->at, err,
+				      "the trace has no event '%s': all system calls are '%s' "
+				      "there, whose field id is the number of the call, as in "
+				      "'%s /args.id == NUMBER/'",
+				      spec->text, calls->name, calls->name);
 	nearest_begin(&nearest, spec->text);
 	for (size_t i = 0; i < bound->trace->nclasses; i++)
 		nearest_offer(&nearest, bound->trace->classes[i]->name);

@@ -4,8 +4,8 @@
  * A second Ctrl-C while the first one waits to be seen ends the program at once, for code that
  * never looks (a Lua pattern). What comes within MANY_MS of the first is the same one told twice:
  * timeout(1) signals the process and its group. SIGTERM and SIGHUP end it at once: an index is
- * whole at any instant, and temporary files are removed. SIGPIPE is ignored: writes then say EPIPE,
- * which is no error.
+ * whole at any instant, and temporary files are removed. SIGPIPE and SIGXFSZ are ignored: writes
+ * then say EPIPE, which is no error, and EFBIG as they say ENOSPC.
  */
 #include "engine/base/source.h"
 #include "engine/base/temporary.h"
@@ -106,6 +106,7 @@ void signals_install(void)
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGBUS, &fault, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
 	install_end(SIGTERM);
 	install_end(SIGHUP);
 }

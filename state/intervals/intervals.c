@@ -35,7 +35,7 @@ static struct track *track_new(struct tracks *tracks, uint32_t attr, const struc
 {
 	struct track *track = tracks_add(tracks, attr);
 
-	track->from = NSTIME_MIN;
+	track->from = cell->last_run; /* tombstones before it are not told */
 	track->operand = tracks->follows && is_operand(tracks, attr);
 	if (cell->named)
 		track->named = cell->named_at;
@@ -142,15 +142,6 @@ static void on_absent(void *arg, uint32_t attr)
 		return;
 	cells_get(replay_cells(tracks->replay), attr, &cell);
 	track_new(tracks, attr, &cell);
-}
-
-static void on_put(void *arg, uint32_t attr, const struct value *value, nstime time)
-{
-	struct tracks *tracks = arg;
-	struct track *track = tracks_find(tracks, attr);
-
-	if (track)
-		see_value(tracks, track, time, value, time);
 }
 
 struct shapes { /* that are wanted */
@@ -365,7 +356,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 
 	if (subset) {
 		options.program = subset;
-		options.put = on_put;
+		options.put = on_write;
 		options.absent = on_absent;
 		tracks->spool_at = reads_operands(tracks) ? SIZE_MAX
 				   : state->spool_changes ? state->spool_changes

@@ -240,10 +240,11 @@ static void reach_up(struct tracks *tracks, struct track *track)
 	track->up = value_exists(&last->value) && last->end < NSTIME_MAX;
 	while (track->up && last->end < tracks->high) {
 		compute_at(&sweep, track->attr, last->end, &fact);
-		if (!value_equal(&fact.value, &last->value)) {
-			track->up = sweep.open && tracks->high < NSTIME_MAX;
+		if (sweep.hole || (sweep.open && tracks->high < NSTIME_MAX))
+			return; /* what is read anew, piece by piece, tells */
+		track->up = value_equal(&fact.value, &last->value);
+		if (!track->up)
 			return;
-		}
 		last->end = sweep.end;
 		track->up = last->end < NSTIME_MAX;
 	}

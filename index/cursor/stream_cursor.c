@@ -294,22 +294,6 @@ static void correct(struct stream_cursor *cursor, uint64_t record, nstime least,
 	cursor->losses.table = cursor->table;
 }
 
-/* Has it events behind the range or before it that its record hides from a search there? */
-static bool strays(const struct stream_cursor *cursor, const struct open_packet *packet)
-{
-	const struct packet_facts *facts = &packet->facts;
-	const struct packet_view *view = &cursor->view;
-	struct packet listed;
-	struct error ignored;
-
-	if (is_renumbered(cursor) || (facts->least >= view->begin && facts->greatest < view->end))
-		return false;
-	return table_listed(cursor->table, packet->record, &listed, &ignored) &&
-	       !(listed.flags & PACKET_SUSPECT) &&
-	       ((facts->least < view->begin && listed.min >= view->begin) ||
-		(facts->greatest >= view->end && listed.max < view->end));
-}
-
 /* A packet that was seen to its end proves its record right or wrong. */
 static void tell_table(struct stream_cursor *cursor, const struct open_packet *packet)
 {
@@ -322,8 +306,6 @@ static void tell_table(struct stream_cursor *cursor, const struct open_packet *p
 		    !open_packet_looks_on(packet))
 			atomic_fetch_add(&cursor->setup->trace->strayed, 1);
 	}
-	if (facts->whole && facts->any && cursor->view.whole && strays(cursor, packet))
-		atomic_fetch_add(&cursor->setup->trace->strayed, 1);
 	if (facts->whole && facts->any)
 		correct(cursor, packet->record, facts->least, facts->greatest);
 }

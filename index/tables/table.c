@@ -592,12 +592,28 @@ static bool out_of_reach(struct table *table, uint64_t i, const struct packet *l
 	return !listed_get(table, i + d, &later, &ignored) || true_max > later.rec.min;
 }
 
+/*
+ * May another question's search miss events of the true range? Below its begin it opens the last
+ * record, and of others those that claim to reach it.
+ */
+static bool may_be_missed(struct table *table, uint64_t i, const struct packet *listed,
+			  nstime true_min, nstime true_max)
+{
+	struct packet_info next;
+	struct error ignored;
+
+	if (true_min < listed->min)
+		return true;
+	if (true_max <= listed->max || i + 1 >= table_count(table))
+		return false;
+	return !listed_get(table, i + 1, &next, &ignored) || true_max >= next.rec.min;
+}
+
 static void note_wrong(struct table *table, uint64_t i, bool wide)
 {
 	table->corrections.wrong++;
 	if (!wide || table->reach.damaged)
 		return;
-	atomic_fetch_add(&index_trace(table->index)->strayed, 1);
 	reach_add(&table->reach, i);
 	table->wide_changed = true;
 	if (table->reach.nwide <= WIDE_MAX + REACH_SUSPECT)
@@ -624,12 +640,15 @@ bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true
 		return false;
 	bool wrong = true_min < rec->min || true_max > rec->max || rec->flags & PACKET_SUSPECT;
 	bool wide = wrong && out_of_reach(table, i, rec, true_min, true_max);
+	bool strays = wrong && may_be_missed(table, i, rec, true_min, true_max);
 	pthread_mutex_lock(&table->lock);
 	if (!corrections_find(&table->corrections, i) &&
 	    (wrong || table->corrections.count < CORRECTIONS_EXACT)) {
 		corrections_put(&table->corrections, i, true_min, true_max);
 		if (wrong)
 			note_wrong(table, i, wide);
+		if (strays)
+			atomic_fetch_add(&index_trace(table->index)->strayed, 1);
 	}
 	pthread_mutex_unlock(&table->lock);
 	return true;

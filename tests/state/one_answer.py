@@ -98,6 +98,18 @@ def strays_from_a_part(trace):
         file.write(b"A" * 512)
 
 
+def strays_within_reach(trace):
+    """An event of the last packet but one has a time behind all; the last packet begins before it, which hides it from a search there."""
+    path, at = trace.place(1, 1)
+    with open(path, "r+b") as file:
+        content = bytearray(file.read())
+        content[at + 44:at + 48] = b"\0\0\0\x08"
+        content[at + 3931:at + 3931] = b"\0\0\0\0\0\0\0<"
+        content[at + 5941:at + 5949] = b"\1\1\0\0\0\0\0\0"
+        file.seek(0)
+        file.write(content)
+
+
 def unknown_streams(trace):
     for stream in (0, 1):
         trace.put(stream, 0, STREAM, 4711)
@@ -135,6 +147,8 @@ ROWS = [  # name, yore-gen's options, what is changed, question, exit status, pa
      ["sql", "SELECT * FROM state"], 3, b"7501312"),
     ("an event that lies in the second part, in a packet of the first", ["--overlap", "--seed", "2"], strays_from_a_part,
      ["sql", "SELECT * FROM state"], 3, b"6402111"),
+    ("an event behind the end, in the last packet but one", ["--overlap", "--late-stream", "--seed", "5"], strays_within_reach,
+     ["do", "sched_switch { @[tid, cpu] = count(); }"], 3, b"@[0, 1]: 5"),
     ("gaps of a trace in which events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted,
      ["gaps"], 3, b"unknown"),
     ("all of the time as a range, where events come late", ["--tasks", "3", "--ended-stream", "--mute", "0.05", "--seed", "6"], shifted,

@@ -1,7 +1,7 @@
 -- many: several runs on each side, by how much each cause differs between the sides
 --
--- A run is a summary (yore.summary). Threads of the two sides are matched by name, else by name without numbers; a run's mean
--- is weighted, so that each matched thread name counts as much on both sides. The bootstrap draws runs first, then blocks of
+-- A run is a summary (yore.summary). Threads of the two sides are matched by name, else by name without numbers; units are
+-- weighted, so that each matched thread name counts as much on both sides. The bootstrap draws runs first, then blocks of
 -- units within each run that was drawn: what differs from run to run widens the bounds.
 
 local differ = require("yore.differ")
@@ -102,25 +102,47 @@ local function pieces_of(own, label_of)
 	return found
 end
 
--- Each matched label weighs in a run what it has of all units on the side where that is less.
-local function weigh(unit)
-	local sums = {}
-	for _, name in ipairs{ "a", "b" } do
-		sums[name] = unit[name].count - unit[name].unmatched
+-- Of a list of runs how many pieces of each label a run has, {[run] = {[label] = count}}, and how many runs have the label.
+local function labels_in(runs)
+	local counts, with = {}, {}
+	for _, run in ipairs(runs) do
+		local own = {}
+		for _, piece in ipairs(run.pieces) do
+			own[piece.label] = (own[piece.label] or 0) + 1
+		end
+		for label in pairs(own) do
+			with[label] = (with[label] or 0) + 1
+		end
+		counts[run] = own
 	end
-	for _, name in ipairs{ "a", "b" } do
-		for _, run in ipairs(unit.runs[name]) do
-			local counts, all = {}, 0
+	return counts, with
+end
+
+-- Each label weighs on both sides what it has of all units on the side where that is less. Its runs share that weight: a run
+-- without the label leaves it to the label's other runs, not to its own other labels. The weights of a side add up to the number of its runs.
+local function weigh(unit)
+	local counts, with, sums = {}, {}, {}
+	for name, runs in pairs(unit.runs) do
+		counts[name], with[name] = labels_in(runs)
+		sums[name] = math.max(1, unit[name].count - unit[name].unmatched)
+	end
+	local function share_of(label)
+		return with.a[label] and with.b[label]
+			and math.min(unit.a.by_label[label] / sums.a, unit.b.by_label[label] / sums.b) or 0
+	end
+	for name, runs in pairs(unit.runs) do
+		local all = 0
+		for _, run in ipairs(runs) do
 			for _, piece in ipairs(run.pieces) do
-				counts[piece.label] = (counts[piece.label] or 0) + 1
-			end
-			for _, piece in ipairs(run.pieces) do
-				local share = math.min(unit.a.by_label[piece.label] / sums.a, unit.b.by_label[piece.label] / sums.b)
-				piece.weight = share / counts[piece.label]
+				piece.weight = share_of(piece.label) / counts[name][run][piece.label] / with[name][piece.label]
 				all = all + piece.weight
 			end
+		end
+		for _, run in ipairs(runs) do
+			run.weight = 0
 			for _, piece in ipairs(run.pieces) do
-				piece.weight = piece.weight / all
+				piece.weight = all > 0 and piece.weight * #runs / all or 0
+				run.weight = run.weight + piece.weight
 			end
 		end
 	end
@@ -243,6 +265,13 @@ local function side_of(runs, keys)
 		means[i], with = mean_of(blocks[i]), with + (occurs and 1 or 0)
 	end
 	local mean, squares = mean_of(means), 0
+	for i, run in ipairs(runs) do -- that a run weighs more or less than others is no difference in time
+		local rest = (1 - run.weight) * mean
+		means[i] = means[i] + rest
+		for k, x in ipairs(blocks[i]) do
+			blocks[i][k] = x + rest
+		end
+	end
 	for _, x in ipairs(means) do
 		squares = squares + (x - mean) ^ 2
 	end

@@ -209,7 +209,20 @@ def check_many(made, folder):
     result(lucky["causes"] == [], "what differs from run to run is no cause", lucky["causes"])
     one = run("--a", paths["a"][0], "--b", paths["b"][0])
     result("each side has one run" in one.stderr and "20.00 us" in one.stdout, "one run on each side", one)
+    check_mix(made)
     check_left_out(made, folder, both)
+
+
+def check_mix(made):
+    """Threads that take the same on both sides, but one of them is in few runs of A."""
+    mixed = {"run1_of": {"slow": 200_000}}
+    few = [made(workers=["fast", "slow" if i == 0 else "fast"], tid=100 + i, **mixed) for i in range(10)]
+    all_of_them = [made(workers=["fast", "slow"], tid=300 + i, **mixed) for i in range(10)]
+    said = compare("--a", *few, "--b", *all_of_them, "--unit", UNIT)
+    result(said["causes"] == [] and said["units"][0]["matched"] == 400, "a thread that fewer runs of A have is no cause", said)
+    slower = [made(workers=["fast", "slow"], tid=300 + i, sleeps=50_000, **mixed) for i in range(10)]
+    said = compare("--a", *few, "--b", *slower, "--unit", UNIT)["causes"]
+    result([(one["cause"], one["difference"]) for one in said] == [("wait", 20_000)], "what all threads have is one, among them", said)
 
 
 def check_left_out(made, folder, both):

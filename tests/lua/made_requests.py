@@ -22,7 +22,7 @@ EVENTS = dict(enumerate(NAMES.items(), 1))
 NUMBER = {name: number for number, (name, _) in EVENTS.items()}
 EVERY, ORIGIN = 1_000_000, 5_000_000_000
 DEFAULT = {"kind": "wait", "run1": 10_000, "sleeps": 30_000, "ready": 5_000, "run2": 5_000, "irq": 0, "moves": False,
-           "khz": 3_000_000, "requests": 20, "workers": ["worker"], "tid": 100, "spare_cpus": 0, "parent": None}
+           "khz": 3_000_000, "requests": 20, "workers": ["worker"], "run1_of": {}, "tid": 100, "spare_cpus": 0, "parent": None}
 
 
 class Trace:
@@ -45,7 +45,7 @@ class Trace:
         own, idle = self.own, (b"swapper\0", 0)
         helper, noisy = others
         begin = base + 10_000
-        sleeps = begin + own["run1"] + own["irq"]
+        sleeps = begin + own["run1_of"].get(worker[0][:-1].decode(), own["run1"]) + own["irq"]
         ready = sleeps + own["sleeps"]
         runs = ready + own["ready"]
         ends = runs + own["run2"]

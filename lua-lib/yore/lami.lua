@@ -263,7 +263,7 @@ function lami.begin(a)
 		trace = empty_trace(a["test-compatibility"] and real)
 		lami.is_empty, lami.knows_all = true, not a["test-compatibility"]
 	end
-	progress(a, "reading " .. (trace:info().path or "the trace"))
+	progress(a, "reading " .. (trace and trace:info().path or "the traces"))
 	yore.at_end(function(message)
 		trace, lami.is_empty, lami.knows_all = real, false, false
 		finish(a, message)

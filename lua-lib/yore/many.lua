@@ -12,13 +12,16 @@ local most_blocks = 20 -- of units of one run that follow each other in time
 
 -- ---- units of both sides ----
 
--- In how many runs each name of a thread occurs, by text_of(name).
+-- In how many runs each name of a thread occurs, by text_of(name); of names without such a text nothing is counted.
 local function names_in(runs, text_of)
 	local found = {}
 	for _, own in ipairs(runs) do
 		local seen = {}
 		for _, group in ipairs(own.groups) do
-			seen[text_of(group.name)] = true
+			local text = text_of(group.name)
+			if text then
+				seen[text] = true
+			end
 		end
 		for text in pairs(seen) do
 			found[text] = (found[text] or 0) + 1
@@ -47,7 +50,7 @@ local function labels_of(sides)
 	end
 	for name, runs in pairs(sides) do
 		general[name] = names_in(runs, function(text)
-			return is_exact(text) and "" or differ.without_numbers(text)
+			return not is_exact(text) and differ.without_numbers(text) or nil
 		end)
 	end
 	return function(text)

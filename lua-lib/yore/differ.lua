@@ -326,10 +326,11 @@ local function normal_quantile(p)
 	return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
 end
 
--- Student's quantile for a tail of p with n degrees of freedom (Hill 1970, algorithm 396 of the ACM).
+-- Student's quantile for a tail of p with n degrees of freedom (Hill 1970, algorithm 396 of the ACM); between 1 and 2.5 that of
+-- 1 or 2 degrees, which is wider.
 local function quantile(p, n)
 	local both = 2 * p
-	if n < 1.5 then
+	if n < 2 then
 		return 1 / math.tan(both * math.pi / 2)
 	elseif n < 2.5 then
 		return math.sqrt(2 / (both * (2 - both)) - 2)

@@ -375,19 +375,29 @@ local function paths_of(name, list)
 	return paths
 end
 
--- Calls visit(side) with the run's trace as the global one, which is closed afterwards; false and why it cannot be read.
+-- Calls visit(side) with the run's trace as the global one, which is closed afterwards; false and why the run has nothing to
+-- read. An error of what reads it ends the command.
 local function with_run(run, option, visit)
 	local opened, why = yore.open(run.path, yore.opened())
 	if not opened then
 		return false, why
 	end
-	local done, fault = pcall(function()
-		visit(new_side(opened, option))
-	end)
-	trace = own_trace
-	opened:close()
-	collectgarbage()
-	return done, fault
+	local _ <close> = setmetatable({}, { __close = function()
+		trace = own_trace
+		opened:close()
+	end })
+	trace = opened
+	local start, stop = analysis.range_of(range_of(a[option], option, a.begin, a["end"]))
+	if not start then
+		return false, stop
+	end
+	visit(side.new(at_once, start, stop))
+	return true
+end
+
+-- A fault of a path without the path that stands before it.
+local function without_path(path, fault)
+	return fault:sub(1, #path + 2) == path .. ": " and fault:sub(#path + 3) or fault
 end
 
 -- Calls read(run) with each run that is still there; leaves out the run of which it says false and why.
@@ -396,10 +406,11 @@ local function each_run(all, read)
 		local left = {}
 		for _, run in ipairs(all[name]) do
 			local done, why = read(name, run)
+			collectgarbage()
 			if done then
 				left[#left + 1] = run
 			else
-				yore.note("compare: " .. run.path .. " is left out: " .. tostring(why))
+				yore.note("compare: " .. run.path .. " is left out: " .. without_path(run.path, why))
 				all.left_out[name] = all.left_out[name] + 1
 			end
 		end
@@ -410,10 +421,16 @@ local function each_run(all, read)
 	end
 end
 
+-- Reads the run if it is a baseline; false and why it cannot be read.
 local function read_baseline(run)
+	if not baseline.is_one(run.path) then
+		return true
+	end
 	local done, known = pcall(baseline.read, run.path)
 	if done then
 		run.summary, known.path = known, run.path
+	elseif without_path(run.path, known) == known then
+		error(known, 0) -- an interruption, or no memory: none of the file's
 	end
 	return done, known
 end
@@ -498,7 +515,7 @@ local function read_runs()
 		end
 	end
 	each_run(all, function(_, run)
-		return not baseline.is_one(run.path) or read_baseline(run)
+		return read_baseline(run)
 	end)
 	if #named == 0 then
 		named = propose_of_runs(all)

@@ -81,22 +81,31 @@ local function moment(text)
 end
 
 -- The range [start, stop) of the global trace from `from` to `till`, texts or times, else all of it; the moment after its
--- last event then ends it. Also its first and last time.
-function analysis.range(from, till)
+-- last event then ends it. Also its first and last time. nil and why: the trace has nothing there. A text that is no time is an error.
+function analysis.range_of(from, till)
 	local first, last = trace:bounds()
 	if not first then
-		error(last, 0)
+		return nil, last
 	elseif first > last then
-		error("this trace has no event with a time", 0)
+		return nil, "this trace has no event with a time"
 	end
 	local start = from and (math.type(from) and from or moment(from)) or first
 	local stop = till and (math.type(till) and till or moment(till)) or last + 1
 	local low, high = math.max(start, first), math.min(stop, last + 1)
 	if low >= high then
-		error("nothing was recorded from " .. trace:text(start) .. " to " .. trace:text(stop)
-			.. ": the trace goes from " .. trace:text(first) .. " to " .. trace:text(last), 0)
+		return nil, "nothing was recorded from " .. trace:text(start) .. " to " .. trace:text(stop)
+			.. ": the trace goes from " .. trace:text(first) .. " to " .. trace:text(last)
 	end
 	return low, high, first, last
+end
+
+-- The same, where having nothing is an error, too.
+function analysis.range(from, till)
+	local start, stop, first, last = analysis.range_of(from, till)
+	if not start then
+		error(stop, 0)
+	end
+	return start, stop, first, last
 end
 
 -- The range that --begin and --end name, else the session's, else all of the trace.

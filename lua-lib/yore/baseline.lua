@@ -100,12 +100,17 @@ end
 
 local readers = {}
 
+-- What is wrong with a line, apart from all other errors.
+local function wrong(why)
+	error({ wrong = why })
+end
+
 local function number(word)
-	return word and (math.tointeger(tonumber(word)) or tonumber(word) or error("'" .. word .. "' is no number", 0)) or nil
+	return word and (math.tointeger(tonumber(word)) or tonumber(word) or wrong("'" .. word .. "' is no number")) or nil
 end
 
 local function needed(word)
-	return number(word) or error("a number is missing", 0)
+	return number(word) or wrong("a number is missing")
 end
 
 function readers.trace(to, words)
@@ -119,7 +124,7 @@ function readers.tells(to, words)
 end
 
 function readers.unit(to, words)
-	to.unit = { unit = words[2] or error("a unit without a name", 0), proposed = words[3] == "true", groups = {},
+	to.unit = { unit = words[2] or wrong("a unit without a name"), proposed = words[3] == "true", groups = {},
 		count = needed(words[4]), unknown = needed(words[5]), mean = number(words[6]), p50 = number(words[7]), p99 = number(words[8]) }
 	to.group, to.piece = nil, nil
 	to.units[#to.units + 1] = to.unit
@@ -129,24 +134,24 @@ function readers.group(to, words)
 	to.group = { name = words[2] or "", parent = words[3], tid = number(words[4]), total = needed(words[5]),
 		count = needed(words[6]), pieces = {} }
 	to.piece = nil
-	table.insert((to.unit or error("a group without a unit", 0)).groups, to.group)
+	table.insert((to.unit or wrong("a group without a unit")).groups, to.group)
 end
 
 function readers.piece(to, words)
 	to.piece = { i = needed(words[2]), begin = needed(words[3]), ["end"] = needed(words[4]), cycles = needed(words[5]),
 		clocked = needed(words[6]), moves = needed(words[7]), moved = needed(words[8]), parts = {}, clocks = {} }
-	table.insert((to.group or error("a piece without a group", 0)).pieces, to.piece)
+	table.insert((to.group or wrong("a piece without a group")).pieces, to.piece)
 end
 
 function readers.part(to, words)
-	local part = { cause = words[2] or error("a part without a cause", 0), who = words[3], time = needed(words[4]),
+	local part = { cause = words[2] or wrong("a part without a cause"), who = words[3], time = needed(words[4]),
 		longest = needed(words[5]), at = number(words[6]) }
-	local piece = to.piece or error("a part without a piece", 0)
+	local piece = to.piece or wrong("a part without a piece")
 	piece.parts[part.cause .. "\0" .. (part.who or "")] = part
 end
 
 function readers.clock(to, words)
-	local piece = to.piece or error("a clock without a piece", 0)
+	local piece = to.piece or wrong("a clock without a piece")
 	piece.clocks[words[2] or ""] = needed(words[3])
 end
 
@@ -192,14 +197,16 @@ function baseline.read(path)
 		local words = words_of(line)
 		local reader = readers[words[1]]
 		if n > 1 then
-			local ok, fault = pcall(reader or function() error("it begins with no known word", 0) end, to, words)
+			local ok, fault = pcall(reader or function() wrong("it begins with no known word") end, to, words)
 			if not ok then
-				error(path .. ": line " .. n .. ": " .. tostring(fault), 0)
+				error(type(fault) == "table" and path .. ": line " .. n .. ": " .. fault.wrong or fault, 0)
 			end
 		end
 	end
 	if not to.start then
 		error(path .. ": the baseline names no trace", 0)
+	elseif #to.units == 0 then
+		error(path .. ": the baseline has no units: write it anew with --save", 0)
 	end
 	return to
 end

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -210,6 +211,7 @@ def check_many(made, folder):
     one = run("--a", paths["a"][0], "--b", paths["b"][0])
     result("each side has one run" in one.stderr and "20.00 us" in one.stdout, "one run on each side", one)
     check_mix(made)
+    check_faults(made, folder)
     check_left_out(made, folder, both)
 
 
@@ -223,6 +225,54 @@ def check_mix(made):
     slower = [made(workers=["fast", "slow"], tid=300 + i, sleeps=50_000, **mixed) for i in range(10)]
     said = compare("--a", *few, "--b", *slower, "--unit", UNIT)["causes"]
     result([(one["cause"], one["difference"]) for one in said] == [("wait", 20_000)], "what all threads have is one, among them", said)
+
+
+def check_faults(made, folder):
+    """What is no fault of a run ends the command; what is one is told once, without the path twice."""
+    nameless = [made(workers=["w", ""], tid=100 + i) for i in range(3)]
+    other = [made(workers=["w", "x"], tid=100 + i) for i in range(3)]
+    said = compare("--a", *nameless, "--b", *other, "--unit", UNIT)["units"][0]
+    result((said["matched"], said["a"]["unmatched"], said["b"]["unmatched"]) == (60, 60, 60), "a thread without a name", said)
+    both = ["--a", *nameless, "--b", *other]
+    for words, why in [(["--range-a", "nonsense"], "--range-a: FROM..TO is expected"), (["--begin", "nonsense"], "not a time"),
+                       (["--format", "lami"], "--format: lami has no meaning with --a and --b")]:
+        done = run(*both, *words)
+        result(done.returncode == 1 and done.stderr.count(why) == 1 and "left out" not in done.stderr and
+               ".lua:" not in done.stderr + done.stdout, "mistake of all runs: %s" % why, done)
+    done = run(*both, "--range-a", "@1..@2")
+    result(done.stderr.count("is left out: nothing was recorded from") == 3 and "no run of side A can be read" in done.stderr,
+           "runs with nothing in the range are left out", done)
+    check_interrupted(folder)
+    file = folder + "/empty.baseline"
+    write_baseline(file, ["yore-compare\t1", "trace\tgone\t1\t2", "tells"])
+    for words in ([nameless[0], "--baseline", file], ["--a", file, "--b", *other]):
+        done = run(*words)
+        result(done.returncode == 1 and "the baseline has no units: write it anew with --save" in done.stderr and
+               done.stderr.count(file) == 1, "a baseline without units: %s" % words[-2][:2], done)
+
+
+def check_interrupted(folder):
+    """The note about the first run says that the large one is read next, in the middle of which the interruption comes."""
+    bad, large = folder + "/no-trace", folder + "/large"
+    with open(bad, "w") as opened:
+        opened.write("no trace\n")
+    subprocess.run([os.path.dirname(YORE) + "/fixtures/yore-gen", "--out", large, "--size", "20M", "--no-truth"], check=True)
+    with subprocess.Popen([YORE, "compare", "--a", bad, large, "--b", large, "--no-index"], env=ENV, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as asked:
+        first = asked.stderr.readline()
+        asked.send_signal(signal.SIGINT)
+        said = asked.stderr.read()
+    result(asked.returncode == 130 and bad in first and "left out" not in said and "can be read" not in said,
+           "an interruption is no fault of a run", (asked.returncode, first, said))
+
+
+def write_baseline(path, lines):
+    """As lua-lib/yore/baseline.lua says: the last line counts the others and has their FNV-1a."""
+    text, checksum = "".join(line + "\n" for line in lines), 0xcbf29ce484222325
+    for byte in text.encode():
+        checksum = (checksum ^ byte) * 0x100000001b3 % (1 << 64)
+    with open(path, "w") as opened:
+        opened.write("%send\t%d\t%016x\n" % (text, len(lines), checksum))
 
 
 def check_left_out(made, folder, both):

@@ -500,7 +500,11 @@ local function named_by(run)
 end
 
 local function propose_of_runs(all)
-	return of_baselines(all) or propose(function(visit)
+	local common = of_baselines(all)
+	if common and #common == 0 then
+		error("the baselines have no unit in common: name one with --unit, or write them anew with the same --unit", 0)
+	end
+	return common or propose(function(visit)
 		each_run(all, function(name, run)
 			return with_run(run, "range-" .. name, function(one) visit(name, one) end)
 		end)

@@ -242,6 +242,7 @@ def check_faults(made, folder):
     done = run(*both, "--range-a", "@1..@2")
     result(done.stderr.count("is left out: nothing was recorded from") == 3 and "no run of side A can be read" in done.stderr,
            "runs with nothing in the range are left out", done)
+    check_no_common_unit(made, folder)
     check_interrupted(folder)
     file = folder + "/empty.baseline"
     write_baseline(file, ["yore-compare\t1", "trace\tgone\t1\t2", "tells"])
@@ -249,6 +250,15 @@ def check_faults(made, folder):
         done = run(*words)
         result(done.returncode == 1 and "the baseline has no units: write it anew with --save" in done.stderr and
                done.stderr.count(file) == 1, "a baseline without units: %s" % words[-2][:2], done)
+
+
+def check_no_common_unit(made, folder):
+    files = [folder + "/common-%d" % i for i in range(2)]
+    for file, unit in zip(files, (UNIT, "syscall read")):
+        run(made(), "--unit", unit, "--save", file)
+    done = run("--a", files[0], "--b", files[1])
+    result(done.returncode == 1 and "the baselines have no unit in common: name one with --unit" in done.stderr,
+           "baselines without a common unit", done)
 
 
 def check_interrupted(folder):

@@ -145,7 +145,7 @@ tid
 EOF
 result $? "a thread that loses its CPU while it exits is preempted, not woken"
 # A damaged packet may tell any CPU: what is kept per CPU costs what CPUs there are, not the greatest number.
-PYTHONPATH=$(dirname "$0") python3 - "$work/any-cpu" >"$work/printed" 2>&1 <<'EOF'
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/lua python3 - "$work/any-cpu" >"$work/printed" 2>&1 <<'EOF'
 import resource, struct, subprocess, sys
 import kernel_ctf
 

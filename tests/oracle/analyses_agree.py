@@ -591,6 +591,9 @@ def memory_calls_agree(report, program, path, events):
     """Bytes that calls mapped and unmapped; where events tell their process, also heaps, by process."""
     running, open_, rows = {}, {}, collections.defaultdict(collections.Counter)
     heaps, told = {}, all("pid" in e.fields for e in events)
+    for e in events:  # who ran before a CPU's first switch is who leaves it then
+        if e.name == "sched_switch":
+            running.setdefault(e.cpu, first(e.fields, "prev_tid", "prev_pid"))
     for e in events:
         if e.name == "sched_switch":
             running[e.cpu] = first(e.fields, "next_tid", "next_pid")

@@ -590,7 +590,7 @@ def memory_agrees(report, program, path, events):
 def memory_calls_agree(report, program, path, events):
     """Bytes that calls mapped and unmapped; where events tell their process, also heaps, by process."""
     running, open_, rows = {}, {}, collections.defaultdict(collections.Counter)
-    heaps, told = {}, all("pid" in e.fields for e in events)
+    heaps, told = {}, all("pid" in (e.fields or {}) for e in events)
     for e in events:  # who ran before a CPU's first switch is who leaves it then
         if e.name == "sched_switch":
             running.setdefault(e.cpu, first(e.fields, "prev_tid", "prev_pid"))

@@ -33,9 +33,10 @@ static bool note_strayed(const struct shards_work *work, struct error *err)
 }
 
 /*
- * An event that lies behind the shard, in a packet that claims to end inside of it, is nobody's:
- * this shard ends before it, and the next one does not open the packet. So both passes read the
- * packets that the shard's end cuts to their end, where such an event is found.
+ * A packet may claim to end inside of a shard and hold an event behind the shard's end. No shard
+ * would have that event: this one ends before it, and the next one does not open the packet. So
+ * both passes read packets that the shard's end cuts to their end, and trace_disorder() counts
+ * them.
  */
 
 /* ---- pass 1 ---- */

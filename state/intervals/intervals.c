@@ -28,7 +28,7 @@ static bool is_operand(const struct tracks *tracks, uint32_t attr)
 {
 	uint32_t shape = attr_shape(tracks->state->attrs, attr);
 
-	return shape < tracks->nshapes && tracks->operand_shapes[shape];
+	return is_operand_shape(tracks, shape);
 }
 
 static struct track *track_new(struct tracks *tracks, uint32_t attr, const struct cell *cell)
@@ -170,7 +170,7 @@ static void add_target(void *arg, const struct line *line)
 	if (line->flags & LINE_SECTION || verb_buries(line->verb))
 		return;
 	if (wanted_lists_shape(tracks->state, tracks->wanted, shape) ||
-	    (shape < tracks->nshapes && tracks->operand_shapes[shape]))
+	    is_operand_shape(tracks, shape))
 		add_shape(shapes, shape);
 }
 
@@ -323,7 +323,7 @@ static void find_was(void *arg, const struct line *line)
 	if (line->verb != VERB_WAS || tracks->has_was)
 		return;
 	tracks->has_was = wanted_lists_shape(tracks->state, tracks->wanted, shape) ||
-			  (shape < tracks->nshapes && tracks->operand_shapes[shape]);
+			  is_operand_shape(tracks, shape);
 	for (size_t i = 0; i < tracks->wanted->nattrs && !tracks->has_was; i++)
 		tracks->has_was = attr_shape(state->attrs, tracks->wanted->attrs[i]) == shape;
 }

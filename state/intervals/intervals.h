@@ -94,6 +94,12 @@ struct tracks {
 	size_t ntouched, touched_capacity;
 };
 
+/* Does a wanted view read attributes of the shape? */
+static inline bool is_operand_shape(const struct tracks *tracks, uint32_t shape)
+{
+	return shape < tracks->nshapes && tracks->operand_shapes[shape];
+}
+
 /* intervals.c: fills the tracks by a forward run over all that comes before and in the range. */
 MUST_CHECK bool tracks_run(struct tracks *tracks, struct error *err);
 

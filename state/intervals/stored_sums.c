@@ -28,7 +28,7 @@ static bool is_summable(const struct feeding *feeding, uint32_t number)
 	const struct tracks *tracks = feeding->tracks;
 	uint32_t shape = shard_shape(feeding->shard, number);
 
-	return shape != ATTR_ABSENT && !(shape < tracks->nshapes && tracks->operand_shapes[shape]);
+	return shape != ATTR_ABSENT && !is_operand_shape(tracks, shape);
 }
 
 /* Does the slice lie in one column? The first of a shard is fed, as the range's first is. */

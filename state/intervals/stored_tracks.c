@@ -58,7 +58,7 @@ static bool is_wanted(struct feeding *feeding, uint32_t attr)
 	uint32_t shape = attr_shape(feeding->state->attrs, attr);
 
 	return wanted_lists(feeding->state, tracks->wanted, attr) ||
-	       (shape < tracks->nshapes && tracks->operand_shapes[shape]);
+	       is_operand_shape(tracks, shape);
 }
 
 static void add_whole(struct feeding *feeding, uint32_t attr)
@@ -78,7 +78,7 @@ static bool is_wanted_shape(struct feeding *feeding, uint32_t number)
 	uint32_t shape = shard_shape(feeding->shard, number);
 
 	return shape != ATTR_ABSENT && (wanted_lists_shape(feeding->state, tracks->wanted, shape) ||
-					(shape < tracks->nshapes && tracks->operand_shapes[shape]));
+					is_operand_shape(tracks, shape));
 }
 
 static bool choose(struct feeding *feeding, uint32_t number)

@@ -51,7 +51,7 @@ static void note_was(void *arg, const struct line *line)
 	struct tracks *tracks = arg;
 	uint32_t shape = line->target.shape;
 
-	if (line->verb == VERB_WAS && shape < tracks->nshapes && tracks->operand_shapes[shape])
+	if (line->verb == VERB_WAS && is_operand_shape(tracks, shape))
 		tracks->operand_shapes[shape] = 2;
 }
 
@@ -61,7 +61,7 @@ static void follow_initial(void *arg, uint32_t attr)
 	struct tracks *tracks = arg;
 	uint32_t shape = attr_shape(tracks->state->attrs, attr);
 
-	if (shape < tracks->nshapes && tracks->operand_shapes[shape])
+	if (is_operand_shape(tracks, shape))
 		follow(tracks->followed, attr);
 }
 

@@ -25,7 +25,8 @@ include %D%/sel4/local.mk
 include %D%/gdb/local.mk
 # rows of events, for other programs: columns and JSON
 libengine_la_SOURCES += %D%/columns/column.c %D%/columns/column.h %D%/columns/json.c \
-	%D%/columns/json.h %D%/columns/shape.c %D%/columns/shape.h
+	%D%/columns/json.h %D%/columns/ranges.c %D%/columns/ranges.h %D%/columns/shape.c \
+	%D%/columns/shape.h
 # raw hardware traces
 libengine_la_SOURCES += %D%/hwtrace/aux.c %D%/hwtrace/aux.h %D%/hwtrace/intel_pt.c \
 	%D%/hwtrace/intel_pt.h

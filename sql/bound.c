@@ -6,72 +6,52 @@
  */
 #include "sql/plan.h"
 
-#include <math.h>
-
-enum {
-	EQ = SQLITE_INDEX_CONSTRAINT_EQ,
-	GT = SQLITE_INDEX_CONSTRAINT_GT,
-	GE = SQLITE_INDEX_CONSTRAINT_GE,
-	LT = SQLITE_INDEX_CONSTRAINT_LT,
-	LE = SQLITE_INDEX_CONSTRAINT_LE
-};
-
-static bool at_least(int64_t *low, const int64_t *high, int64_t value)
-{
-	*low = value > *low ? value : *low;
-	return *low <= *high;
-}
-
-static bool at_most(const int64_t *low, int64_t *high, int64_t value)
-{
-	*high = value < *high ? value : *high;
-	return *low <= *high;
-}
-
-static bool by_integer(int64_t *low, int64_t *high, int op, int64_t value)
+static enum comparison comparison_of(int op)
 {
 	switch (op) {
-	case EQ:
-		return at_least(low, high, value) && at_most(low, high, value);
-	case GT:
-		return value < INT64_MAX && at_least(low, high, value + 1);
-	case GE:
-		return at_least(low, high, value);
-	case LT:
-		return value > INT64_MIN && at_most(low, high, value - 1);
+	case SQLITE_INDEX_CONSTRAINT_EQ:
+		return COMPARE_EQ;
+	case SQLITE_INDEX_CONSTRAINT_GT:
+		return COMPARE_GT;
+	case SQLITE_INDEX_CONSTRAINT_GE:
+		return COMPARE_GE;
+	case SQLITE_INDEX_CONSTRAINT_LT:
+		return COMPARE_LT;
 	default:
-		return at_most(low, high, value);
+		return COMPARE_LE;
 	}
 }
 
-static bool by_real(int64_t *low, int64_t *high, int op, double value)
+/* False: no number of the column compares so. */
+static bool range_of(int op, sqlite3_value *value, struct range *out)
 {
-	const double limit = 9223372036854775808.0; /* 2^63 */
-	double below = floor(value);
+	enum comparison by = comparison_of(op);
+	int64_t number;
 
-	if (value >= limit)
-		return op == LT || op == LE;
-	if (value < -limit)
-		return op == GT || op == GE;
-	if (below == value)
-		return by_integer(low, high, op, (int64_t)value);
-	if (op == EQ)
+	switch (sqlite3_value_numeric_type(value)) {
+	case SQLITE_INTEGER:
+		number = sqlite3_value_int64(value);
+		return range_of_integer(by, (uint64_t)number, number < 0, true, out);
+	case SQLITE_FLOAT:
+		return range_of_real(by, sqlite3_value_double(value), true, out);
+	case SQLITE_NULL:
 		return false;
-	if (op == GT || op == GE) /* floor(value) + 1 fits: reals that large have no fraction */
-		return at_least(low, high, (int64_t)below + 1);
-	return at_most(low, high, (int64_t)below);
+	default: /* a text or blob is greater than every number */
+		*out = (struct range){(uint64_t)INT64_MIN, UINT64_MAX};
+		return by == COMPARE_LT || by == COMPARE_LE;
+	}
 }
 
 bool bound_narrow(int64_t *low, int64_t *high, int op, sqlite3_value *value)
 {
-	switch (sqlite3_value_numeric_type(value)) {
-	case SQLITE_INTEGER:
-		return by_integer(low, high, op, sqlite3_value_int64(value));
-	case SQLITE_FLOAT:
-		return by_real(low, high, op, sqlite3_value_double(value));
-	case SQLITE_NULL:
+	struct range range;
+	int64_t least, most;
+
+	if (!range_of(op, value, &range))
 		return false;
-	default: /* a text or blob is greater than every number */
-		return op == LT || op == LE;
-	}
+	least = (int64_t)range.low;
+	most = (int64_t)(range.low + range.span);
+	*low = least > *low ? least : *low;
+	*high = most < *high ? most : *high;
+	return *low <= *high;
 }

@@ -188,12 +188,39 @@ static struct filter *filter_of(struct constraints *constraints, uint32_t field,
 {
 	for (size_t i = 0; !is_text && !set && i < constraints->nfilters; i++)
 		if (constraints->filters[i].field == field && !constraints->filters[i].is_text &&
-		    !constraints->filters[i].set)
+		    !constraints->filters[i].ranges.items)
 			return &constraints->filters[i];
 	struct filter *filter = &constraints->filters[constraints->nfilters++];
 	*filter = (struct filter){
 		.field = field, .is_text = is_text, .low = INT64_MIN, .high = INT64_MAX};
 	return filter;
+}
+
+static void read_list(struct constraints *constraints, struct filter *filter, sqlite3_value *list)
+{
+	size_t count;
+	const int64_t *set = integers(constraints->arena, list, &count);
+	struct range *ranges = arena_array(constraints->arena, count + 1, sizeof *ranges);
+
+	for (size_t i = 0; i < count; i++)
+		ranges[i].low = (uint64_t)set[i];
+	ranges_init(&filter->ranges, ranges, count, true);
+}
+
+/* What is left of the fields' ranges once all terms were read. */
+static void keep_ranges(struct constraints *constraints)
+{
+	for (size_t i = 0; i < constraints->nfilters; i++) {
+		struct filter *filter = &constraints->filters[i];
+		struct range *range;
+
+		if (filter->is_text || filter->ranges.items)
+			continue;
+		range = arena_array(constraints->arena, 1, sizeof *range);
+		*range = (struct range){(uint64_t)filter->low,
+					(uint64_t)filter->high - (uint64_t)filter->low};
+		ranges_init(&filter->ranges, range, filter->low <= filter->high, true);
+	}
 }
 
 static void read_field(struct constraints *constraints, const struct term *term,
@@ -204,7 +231,7 @@ static void read_field(struct constraints *constraints, const struct term *term,
 	if (column->whole_number) {
 		filter = filter_of(constraints, column->field, false, term->in);
 		if (term->in)
-			filter->set = integers(constraints->arena, value, &filter->nset);
+			read_list(constraints, filter, value);
 		else
 			constraints->nothing |=
 				!bound_narrow(&filter->low, &filter->high, term->op, value);
@@ -392,6 +419,7 @@ void constraints_read(struct constraints *constraints, const struct plan *plan,
 		else if (term->on == COLUMN_FIELD)
 			read_field(constraints, term, &shape->columns[term->column], argv[i]);
 	}
+	keep_ranges(constraints);
 	if (__builtin_add_overflow(constraints->limit, offset, &constraints->limit))
 		constraints->limit = UINT64_MAX;
 	if (plan->timed)
@@ -433,7 +461,7 @@ bool constraints_fields(const struct constraints *constraints, const struct shap
 		if (!slot)
 			return false;
 		if (filter->is_text ? !text_passes(place, filter, fields)
-				    : !filter_passes(filter, slot->s))
+				    : !ranges_have(&filter->ranges, slot->u))
 			return false;
 	}
 	return true;

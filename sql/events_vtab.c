@@ -337,7 +337,7 @@ static bool passes(struct events_cursor *cursor)
 		int64_t number;
 		if (filter->is_text || !load_number(cursor, filter->field, &number))
 			whole = false;
-		else if (!filter_passes(filter, number))
+		else if (!ranges_have(&filter->ranges, (uint64_t)number))
 			return false;
 	}
 	return whole ||

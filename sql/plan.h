@@ -9,7 +9,7 @@
 
 #include "sql/sql_internal.h"
 
-#include "engine/base/search.h"
+#include "engine/columns/ranges.h"
 
 struct term { /* argument i of xFilter */
 	enum column_kind on;
@@ -54,26 +54,11 @@ void scan_plans_release(struct plans *plans);
 struct filter { /* a condition on one field */
 	uint32_t field;
 	bool is_text;
-	int64_t low, high;  /* inclusive */
-	const int64_t *set; /* rising; NULL: the range */
-	size_t nset;
-	const void *text; /* is_text: equal to this */
+	int64_t low, high;    /* inclusive, as far as terms were read; */
+	struct ranges ranges; /* what passes, of an integer */
+	const void *text;     /* is_text: equal to this */
 	size_t len;
 };
-
-static inline bool filter_in_set(const struct filter *filter, int64_t value)
-{
-	size_t low = search_first(i, 0, filter->nset, filter->set[i] < value);
-
-	return low < filter->nset && filter->set[low] == value;
-}
-
-/* Of an integer. */
-static inline bool filter_passes(const struct filter *filter, int64_t value)
-{
-	return filter->set ? filter_in_set(filter, value)
-			   : value >= filter->low && value <= filter->high;
-}
 
 struct constraints {
 	struct arena *arena; /* reset by constraints_read() */

@@ -60,7 +60,7 @@ uint32_t sources_filter(const struct constraints *constraints, const struct sour
 		}
 		for (uint32_t k = 0; k < count; k++) {
 			entries[kept] = entries[k];
-			kept += filter_passes(filter, scratch[k]);
+			kept += ranges_have(&filter->ranges, (uint64_t)scratch[k]);
 		}
 		count = kept;
 	}

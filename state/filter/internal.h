@@ -11,9 +11,10 @@
 #ifndef STATE_FILTER_INTERNAL_H
 #define STATE_FILTER_INTERNAL_H
 
+#include "engine/columns/ranges.h"
 #include "index/filters/run_column.h"
-#include "state/program/expr.h"
 #include "state/filter/where.h"
+#include "state/program/expr.h"
 
 /* Three-valued logic, and failure. Only YES passes. */
 enum { OUTCOME_NO, OUTCOME_YES, OUTCOME_UNKNOWN, OUTCOME_FAILED, OUTCOMES };
@@ -22,7 +23,7 @@ enum { OUTCOME_NO, OUTCOME_YES, OUTCOME_UNKNOWN, OUTCOME_FAILED, OUTCOMES };
 enum node_kind {
 	NODE_FIXED,   /* `outcome` */
 	NODE_RUN,     /* `expr`: the same for all events of a run */
-	NODE_RANGES,  /* an integer column lies in one of `ranges` */
+	NODE_RANGES,  /* an integer column's value is in `ranges` */
 	NODE_DOUBLES, /* a column of floats against `number` */
 	NODE_PAIR,    /* two integer columns */
 	NODE_EACH,    /* `expr`, event by event */
@@ -37,10 +38,6 @@ struct node_column {
 	uint64_t mask;
 };
 
-struct node_range { /* value - low <= span, all in 64 bits: signed values, too */
-	uint64_t low, span;
-};
-
 struct node {
 	enum node_kind kind;
 	uint8_t outcome;
@@ -49,8 +46,8 @@ struct node {
 	uint8_t cost; /* a rank: what is cheap comes first */
 	enum ast_op op;
 	struct node_column column, other;
-	uint32_t n; /* ranges, nodes */
-	const struct node_range *ranges;
+	uint32_t n; /* nodes */
+	struct ranges ranges;
 	double number;
 	const struct expr *expr;
 	const struct node **nodes;

@@ -212,57 +212,32 @@ static wide widen(const struct value *value)
 	return value->negative ? (wide)(int64_t)value->u : (wide)value->u;
 }
 
-/* Integers x with x OP number as [low, high]; NE as EQ. False: NaN, which nothing equals. */
-static bool bounds_of(enum ast_op op, const struct value *number, wide *low, wide *high)
+/* NE as EQ. */
+static enum comparison comparison_of(enum ast_op op)
 {
-	const wide far = (wide)1 << 66;
-	wide floored, ceiled;
-
-	if (number->kind == VALUE_INT) {
-		floored = ceiled = widen(number);
-	} else {
-		double f = number->f;
-		if (isnan(f))
-			return false;
-		f = f > 0x1p65 ? 0x1p65 : f < -0x1p65 ? -0x1p65 : f;
-		floored = (wide)floor(f);
-		ceiled = (wide)ceil(f);
-	}
-	*low = -far;
-	*high = far;
 	switch (op) {
 	case OP_LT:
-		*high = ceiled - 1;
-		break;
+		return COMPARE_LT;
 	case OP_LE:
-		*high = floored;
-		break;
+		return COMPARE_LE;
 	case OP_GT:
-		*low = floored + 1;
-		break;
+		return COMPARE_GT;
 	case OP_GE:
-		*low = ceiled;
-		break;
-	default: /* nothing lies between 2 and 3 */
-		*low = ceiled;
-		*high = floored;
-		break;
+		return COMPARE_GE;
+	default:
+		return COMPARE_EQ;
 	}
-	return true;
 }
 
-/* Adds what of [low, high] the column can be; false: nothing. */
-static bool add_range(const struct node_column *column, wide low, wide high, struct node_range *out)
+/* The column's values that compare so; false: none do. */
+static bool range_of(const struct node_column *column, enum ast_op op, const struct value *number,
+		     struct range *out)
 {
-	wide least = column->is_signed ? (wide)INT64_MIN : 0;
-	wide most = column->is_signed ? (wide)INT64_MAX : (wide)UINT64_MAX;
+	enum comparison by = comparison_of(op);
 
-	low = low < least ? least : low;
-	high = high > most ? most : high;
-	if (low > high)
-		return false;
-	*out = (struct node_range){(uint64_t)low, (uint64_t)(high - low)};
-	return true;
+	if (number->kind == VALUE_INT)
+		return range_of_integer(by, number->u, number->negative, column->is_signed, out);
+	return range_of_real(by, number->f, column->is_signed, out);
 }
 
 static bool is_number(const struct value *value)
@@ -270,15 +245,13 @@ static bool is_number(const struct value *value)
 	return value->kind == VALUE_INT || value->kind == VALUE_FLOAT;
 }
 
-/* The caller fills ranges[0..most) and node->n. */
 static struct node *ranges_node(struct maker *maker, const struct node_column *column,
-				uint32_t most, struct node_range **ranges)
+				struct range *ranges, size_t count)
 {
 	struct node *node = node_new(maker, NODE_RANGES);
 
-	*ranges = arena_array(maker->arena, most, sizeof **ranges);
+	ranges_init(&node->ranges, ranges, count, column->is_signed);
 	node->column = *column;
-	node->ranges = *ranges;
 	node->cost = is_quick(column) ? 1 : 2;
 	return node;
 }
@@ -286,15 +259,13 @@ static struct node *ranges_node(struct maker *maker, const struct node_column *c
 static struct node *compare_integer(struct maker *maker, const struct node_column *column,
 				    enum ast_op op, const struct value *number)
 {
-	struct node_range *range;
+	struct range *range = arena_array(maker->arena, 1, sizeof *range);
 	struct node *node;
-	wide low, high;
 
-	if (!is_number(number) || !bounds_of(op, number, &low, &high))
+	if (!is_number(number))
 		return NULL;
-	node = ranges_node(maker, column, 1, &range);
+	node = ranges_node(maker, column, range, range_of(column, op, number, range));
 	node->negated = op == OP_NE;
-	node->n = add_range(column, low, high, range);
 	return node;
 }
 
@@ -349,17 +320,16 @@ static struct node *compare(struct maker *maker, const struct expr *expr)
 static struct node *one_of(struct maker *maker, const struct expr *expr)
 {
 	struct node_column column;
-	struct node_range *ranges;
-	struct node *node;
-	wide low, high;
+	struct range *ranges;
+	size_t count = 0;
 
 	if (!integer_column(maker, expr->left, &column))
 		return NULL;
-	node = ranges_node(maker, &column, expr->n, &ranges);
+	ranges = arena_array(maker->arena, expr->n, sizeof *ranges);
 	for (uint32_t i = 0; i < expr->n; i++) /* what is no number equals none */
-		if (is_number(&expr->values[i]) && bounds_of(OP_EQ, &expr->values[i], &low, &high))
-			node->n += add_range(&column, low, high, &ranges[node->n]);
-	return node;
+		count += is_number(&expr->values[i]) &&
+			 range_of(&column, OP_EQ, &expr->values[i], &ranges[count]);
+	return ranges_node(maker, &column, ranges, count);
 }
 
 /* ---- logic ---- */

@@ -164,22 +164,9 @@ static void load_column(struct where_pass *pass, const struct node_column *colum
 
 static void run_ranges(const struct node *node, const uint64_t *values, uint32_t n, uint8_t *out)
 {
-	uint64_t low, span;
-
-	if (node->n == 0) {
-		memset(out, node->negated, n);
-		return;
-	}
-	low = node->ranges[0].low;
-	span = node->ranges[0].span;
-	for (uint32_t k = 0; k < n; k++)
-		out[k] = (values[k] - low <= span) ^ node->negated;
-	for (uint32_t i = 1; i < node->n; i++) {
-		low = node->ranges[i].low;
-		span = node->ranges[i].span;
-		for (uint32_t k = 0; k < n; k++)
-			out[k] |= values[k] - low <= span;
-	}
+	ranges_test(&node->ranges, values, n, out);
+	for (uint32_t k = 0; node->negated && k < n; k++)
+		out[k] ^= 1;
 }
 
 static inline double double_of(uint64_t bits)

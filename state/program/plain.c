@@ -141,8 +141,7 @@ static uint8_t input_of(struct making *making, const struct expr *expr)
 static bool same_test(const struct plain_test *a, const struct plain_test *b)
 {
 	return a->input == b->input && a->negated == b->negated && a->n == b->n &&
-	       !memcmp(a->values, b->values, sizeof a->values) &&
-	       !memcmp(a->negative, b->negative, sizeof a->negative);
+	       !memcmp(a->ranges, b->ranges, sizeof a->ranges);
 }
 
 static bool add_test(struct making *making, const struct plain_test *test, struct plain_line *line)
@@ -170,7 +169,7 @@ static bool is_number_input(const struct making *making, uint8_t input)
 static bool gap_test(struct making *making, const struct expr *expr, bool negated,
 		     struct plain_line *line)
 {
-	struct plain_test test = {.values = {1}, .n = 1, .negated = negated};
+	struct plain_test test = {.ranges = {{.low = 1}}, .n = 1, .negated = negated};
 
 	test.input = input_of(making, expr);
 	return test.input != PLAIN_NONE && add_test(making, &test, line);
@@ -181,7 +180,8 @@ static bool compare_test(struct making *making, const struct expr *expr, bool ne
 			 struct plain_line *line)
 {
 	const struct value *values = expr->values;
-	struct plain_test test = {.n = (uint8_t)expr->n, .negated = negated};
+	struct plain_test test = {.negated = negated};
+	uint32_t n = expr->n;
 
 	if (expr->kind == EXPR_GAP)
 		return gap_test(making, expr, negated, line);
@@ -189,19 +189,22 @@ static bool compare_test(struct making *making, const struct expr *expr, bool ne
 		if (expr->right->kind != EXPR_CONST)
 			return false;
 		values = &expr->right->value;
-		test.n = 1;
+		n = 1;
 		test.negated = negated != (expr->op == OP_NE);
 	} else if (expr->kind != EXPR_IN || expr->n > TEST_VALUES) {
 		return false;
 	}
-	for (uint8_t i = 0; i < test.n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		if (values[i].kind != VALUE_INT)
 			return false;
-		test.values[i] = values[i].u;
-		test.negative[i] = values[i].negative;
-	}
 	test.input = input_of(making, expr->left);
-	return is_number_input(making, test.input) && add_test(making, &test, line);
+	if (!is_number_input(making, test.input))
+		return false;
+	for (uint32_t i = 0; i < n; i++) /* what the input cannot be is left out */
+		test.n += range_of_integer(COMPARE_EQ, values[i].u, values[i].negative,
+					   making->inputs[test.input].is_signed,
+					   &test.ranges[test.n]);
+	return add_test(making, &test, line);
 }
 
 static bool add_when(struct making *making, const struct expr *when, struct plain_line *line)

@@ -5,6 +5,7 @@
 #ifndef STATE_PROGRAM_PLAIN_INTERNAL_H
 #define STATE_PROGRAM_PLAIN_INTERNAL_H
 
+#include "engine/columns/ranges.h"
 #include "state/program/plain.h"
 
 enum input_kind {
@@ -48,8 +49,7 @@ struct plain_input {
 };
 
 struct plain_test { /* an integer is one of these, or is none of them */
-	uint64_t values[TEST_VALUES];
-	bool negative[TEST_VALUES];
+	struct range ranges[TEST_VALUES];
 	uint8_t input;
 	uint8_t n;
 	bool negated;

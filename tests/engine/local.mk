@@ -1,9 +1,11 @@
 check_PROGRAMS += %D%/test_base %D%/test_timebase %D%/test_layout %D%/test_cuts \
-	%D%/test_packets
+	%D%/test_packets %D%/test_ranges
 %C%_test_base_SOURCES = %D%/test_base.c
 %C%_test_base_LDADD = $(TEST_LDADD)
 %C%_test_timebase_SOURCES = %D%/test_timebase.c
 %C%_test_timebase_LDADD = $(TEST_LDADD)
+%C%_test_ranges_SOURCES = %D%/test_ranges.c
+%C%_test_ranges_LDADD = $(TEST_LDADD)
 %C%_test_layout_SOURCES = %D%/test_layout.c
 %C%_test_layout_LDADD = $(TEST_LDADD)
 %C%_test_cuts_SOURCES = %D%/test_cuts.c %D%/decoded.c %D%/decoded.h

@@ -2,16 +2,16 @@
 #include "state/intervals/stretches.h"
 
 #include "engine/base/folder.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
-#include "state/intervals/intervals.h"
 #include "state/answer/planner.h"
 #include "state/context/wanted.h"
+#include "state/intervals/intervals.h"
 #include "state/timelines/timelines.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 /* Of the trace, per stretch: what intervals take is about five times that. */
 enum { STRETCH_BYTES = 8 << 20, STRETCHES_MAX = 4096 };
@@ -119,66 +119,60 @@ bool stretches_begin(struct stretches *stretches, struct state *state, nstime be
 /* ---- what reaches over a cut ---- */
 
 struct held_interval {
-	char *path; /* NULL: it is free */
+	char *path;
 	struct interval interval;
 	unsigned seen; /* the last stretch that had the path, counted from 1 */
 	bool open;     /* it may go on; else it was given */
 };
 
-struct held { /* by path; open addressing, never more than half full */
+struct held {
 	struct held_interval *items;
-	size_t count, size; /* a power of two */
+	size_t count, capacity;
+	struct hash_index index; /* by path */
 };
 
-static struct held_interval *held_place(const struct held *held, const char *path)
+static uint64_t path_hash(const char *path)
 {
-	size_t at = XXH3_64bits(path, strlen(path));
+	return hash_bytes(path, strlen(path));
+}
 
-	for (;; at++) {
-		struct held_interval *item = &held->items[at & (held->size - 1)];
-		if (!item->path || !strcmp(item->path, path))
-			return item;
-	}
+/* NULL: there is none. Until the next one is held. */
+static struct held_interval *held_find(const struct held *held, const char *path)
+{
+	uint32_t at = held ? hash_index_find(&held->index, path_hash(path), i,
+					     !strcmp(held->items[i].path, path))
+			   : HASH_INDEX_NONE;
+
+	return at == HASH_INDEX_NONE ? NULL : &held->items[at];
 }
 
 static void held_free(struct held *held)
 {
-	for (size_t i = 0; held && i < held->size; i++)
+	if (!held)
+		return;
+	for (size_t i = 0; i < held->count; i++)
 		mem_free(held->items[i].path);
-	mem_free(held ? held->items : NULL);
+	mem_free(held->items);
+	hash_index_release(&held->index);
 	mem_free(held);
 }
 
-static struct held *held_new(size_t size)
+static struct held_interval *held_add(struct held *held, const char *path)
 {
-	struct held *held = mem_new(sizeof *held);
-
-	held->size = size;
-	held->items = mem_new_array(size, sizeof *held->items);
-	return held;
+	held->items = mem_grow(held->items, held->count, &held->capacity, sizeof *held->items);
+	hash_index_add(&held->index, path_hash(path), held->count);
+	held->items[held->count] = (struct held_interval){.path = mem_strdup(path)};
+	return &held->items[held->count++];
 }
 
 static void hold(struct stretches *stretches, const struct interval *interval, unsigned seen)
 {
-	struct held *held = stretches->held;
+	struct held_interval *item = held_find(stretches->held, interval->path);
 
-	if (!held)
-		held = stretches->held = held_new(1024);
-	if (2 * held->count >= held->size) { /* paths move along */
-		struct held *larger = held_new(4 * held->size);
-		for (size_t i = 0; i < held->size; i++)
-			if (held->items[i].path)
-				*held_place(larger, held->items[i].path) = held->items[i];
-		larger->count = held->count;
-		memset(held->items, 0, held->size * sizeof *held->items);
-		held_free(held);
-		held = stretches->held = larger;
-	}
-	struct held_interval *item = held_place(held, interval->path);
-	if (!item->path) {
-		item->path = mem_strdup(interval->path);
-		held->count++;
-	}
+	if (!stretches->held)
+		stretches->held = mem_new(sizeof *stretches->held);
+	if (!item)
+		item = held_add(stretches->held, interval->path);
 	item->interval = *interval;
 	item->interval.path = item->path;
 	item->seen = seen;
@@ -213,10 +207,9 @@ static bool give(void *arg, const struct interval *interval)
 	struct giving *giving = arg;
 	struct stretches *stretches = giving->stretches;
 	struct interval whole = *interval;
-	struct held_interval *item =
-		stretches->held ? held_place(stretches->held, interval->path) : NULL;
+	struct held_interval *item = held_find(stretches->held, interval->path);
 
-	if (item && item->path && item->seen < stretches->next) {
+	if (item && item->seen < stretches->next) {
 		item->seen = stretches->next;
 		item->open = false;
 		if (whole.begin <= item->interval.end &&
@@ -230,6 +223,7 @@ static bool give(void *arg, const struct interval *interval)
 	hold(stretches, &whole, stretches->next);
 	return true;
 }
+
 /* What this stretch did not go on with; behind the last one, all. Others are held on. */
 static void give_ended(struct giving *giving)
 {
@@ -237,10 +231,10 @@ static void give_ended(struct giving *giving)
 	struct held *old = stretches->held;
 
 	stretches->held = NULL;
-	for (size_t i = 0; old && i < old->size; i++) {
+	for (size_t i = 0; old && i < old->count; i++) {
 		const struct held_interval *item = &old->items[i];
 		bool last = giving->cut == NSTIME_MAX;
-		if (!item->path || !item->open || giving->stopped)
+		if (!item->open || giving->stopped)
 			continue;
 		if (last || item->seen < stretches->next)
 			give_one(giving, &item->interval);

@@ -183,23 +183,16 @@ static nstime last_time(const struct forward *forward)
 	return moment_time(last);
 }
 
-/* May some stream's `was` still reach back to the last moment? */
-static bool may_fill(const struct forward *forward)
+/* May a later `was` still reach back to the last moment? */
+static bool awaits_fills(const struct forward *forward)
 {
-	size_t ends;
-
 	if (forward->second || !catalog_has_was(forward->state->catalog))
 		return false;
-	program_end(forward->state->program, &ends);
-	if (ends)
-		return true; /* @end is of no stream: nothing that was lost limits it */
-	for (size_t i = 0; i < forward->state->event_source->trace->nstreams; i++)
-		if (cells_until(replay_cells(forward->replay), (uint32_t)i) <= last_time(forward))
-			return true;
-	return false;
+	return replay_may_fill(forward->replay, last_time(forward));
 }
 
-static bool attrs_may_fill(const struct forward *forward)
+/* Is something that is asked for unknown there? */
+static bool misses_some(const struct forward *forward)
 {
 	struct cell cell;
 
@@ -263,14 +256,14 @@ static bool at_moment(void *arg, nstime next)
 	run_passes(forward->state, forward->replay, next);
 	if (forward->taken < forward->nplaces)
 		return true;
-	if (!may_fill(forward)) {
+	if (!awaits_fills(forward)) {
 		run_seals(forward->state, last_time(forward));
 		return !(forward->stopped = true);
 	}
 	if (!all)
 		forward->told = run_told(forward->state, last_time(forward));
 	forward->stopped =
-		!attrs_may_fill(forward) || (next >= forward->told && fill_by_store(forward));
+		!misses_some(forward) || (next >= forward->told && fill_by_store(forward));
 	return !forward->stopped;
 }
 

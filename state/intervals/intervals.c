@@ -215,18 +215,12 @@ static void track_all(struct tracks *tracks)
 	}
 }
 
-static bool may_fill(const struct tracks *tracks)
+/* May a later `was` say what is unknown at the end of the range? */
+static bool awaits_fills(const struct tracks *tracks)
 {
-	const struct state *state = tracks->state;
-	size_t ends;
-
 	if (!tracks->has_was || ((tracks->all_known || tracks->is_told) && tracks->unknown == 0))
 		return false;
-	program_end(state->program, &ends);
-	for (size_t i = 0; i < state->event_source->trace->nstreams && !ends; i++)
-		if (cells_until(replay_cells(tracks->replay), (uint32_t)i) < tracks->fills)
-			return true;
-	return ends > 0;
+	return replay_may_fill(tracks->replay, tracks->fills - 1);
 }
 
 /* Once the run is there: fills what an earlier run found to be filled by what is to come. */
@@ -263,7 +257,7 @@ static bool hands_over(struct tracks *tracks, nstime next)
 	uint64_t events = replay_events(tracks->replay);
 	size_t left = tracks->open + tracks->unknown;
 
-	if (!tracks->all_known && !tracks->is_told && may_fill(tracks))
+	if (!tracks->all_known && !tracks->is_told && awaits_fills(tracks))
 		return false; /* also attributes that were not named yet */
 	if (left > tracks->tried / 2 && events < tracks->try_again)
 		return false;
@@ -295,7 +289,7 @@ static bool on_moment(void *arg, nstime next)
 	if (!tracks->past)
 		return true;
 	take_told(tracks, next);
-	tracks->stopped = (!tracks->open && !may_fill(tracks)) || hands_over(tracks, next);
+	tracks->stopped = (!tracks->open && !awaits_fills(tracks)) || hands_over(tracks, next);
 	if (tracks->stopped && next < tracks->high)
 		tracks->high = next;
 	return !tracks->stopped;

@@ -196,7 +196,7 @@ static void look_for(struct near *near)
 /* ---- forward ---- */
 
 /* May a later `was` say what is unknown at the end of the range? */
-static bool may_fill(const struct near *near)
+static bool awaits_fills(const struct near *near)
 {
 	const struct tracks *tracks = near->tracks;
 	bool unknown = false;
@@ -223,7 +223,7 @@ static bool is_over(struct near *near, nstime next)
 	tracks_settle(tracks);
 	if (tracks->past && tracks->open + tracks->unknown <= near->looked_for / 2)
 		look_for(near);
-	return tracks->past && !tracks->open && !may_fill(near);
+	return tracks->past && !tracks->open && !awaits_fills(near);
 }
 
 enum scanned { SCAN_ERROR, SCAN_OVER, SCAN_OPEN };

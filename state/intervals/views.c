@@ -121,8 +121,8 @@ static const struct span *span_at(struct track *track, nstime at)
 	return low ? &track->spans[low - 1] : NULL;
 }
 
-/* Of an attribute that is unknown, at the end of what was told: may an event fill it? */
-static bool may_fill(const struct tracks *tracks, uint32_t attr)
+/* Of an attribute that is unknown, at the end of what was told: may a later `was` say it? */
+static bool is_fillable(const struct tracks *tracks, uint32_t attr)
 {
 	uint32_t shape = attr_shape(tracks->state->attrs, attr);
 
@@ -136,7 +136,7 @@ static void read_span(struct sweep *sweep, const struct track *track, const stru
 	if (span->end < sweep->end)
 		sweep->end = span->end;
 	if (span->value.kind == VALUE_UNKNOWN && span->end == NSTIME_MAX)
-		sweep->open = sweep->open || may_fill(sweep->tracks, track->attr);
+		sweep->open = sweep->open || is_fillable(sweep->tracks, track->attr);
 }
 
 static bool get_at(void *arg, uint32_t attr, struct fact *out)
@@ -153,7 +153,7 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 	}
 	if (!track) {
 		initial_at(sweep, attr, &out->value);
-		sweep->open = sweep->open || may_fill(sweep->tracks, attr);
+		sweep->open = sweep->open || is_fillable(sweep->tracks, attr);
 		return true;
 	}
 	sweep->hole = sweep->hole || sweep->at < track->from;

@@ -73,6 +73,18 @@ nstime replay_time(const struct replay *replay)
 	return replay->walk.time;
 }
 
+bool replay_may_fill(const struct replay *replay, nstime at)
+{
+	const struct trace *trace = replay->options.event_source->trace;
+	size_t ends;
+
+	program_end(replay->options.program, &ends);
+	for (uint32_t i = 0; i < trace->nstreams && !ends; i++)
+		if (cells_until(replay->cells, i) <= at)
+			return true;
+	return ends > 0;
+}
+
 uint64_t replay_events(const struct replay *replay)
 {
 	return replay->walk.events;

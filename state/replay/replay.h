@@ -92,6 +92,11 @@ void replay_apply(struct replay *replay, struct write *write);
 MUST_CHECK bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
 			   struct error *err);
 nstime replay_time(const struct replay *replay);     /* of the newest event */
+/*
+ * May a `was` of an event that is still to come hold at `at`? One under @end may: it belongs to no
+ * stream, so no loss limits how far back it reaches.
+ */
+bool replay_may_fill(const struct replay *replay, nstime at);
 uint64_t replay_events(const struct replay *replay); /* seen so far */
 /* Statements that failed: counts[id * FAILURE_COUNT + failure]. */
 const uint64_t *replay_failures(const struct replay *replay);

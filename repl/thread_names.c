@@ -38,7 +38,6 @@ struct thread_names {
 	struct teller *tellers; /* per class */
 	struct entry *slots;    /* nslots is a power of two, at most half of them used */
 	size_t nslots, used;
-	uint64_t told;
 	struct entry unknown; /* the thread without a name that was asked for last */
 	struct buf scratch;
 	enum told_before (*ask)(void *arg, int64_t tid, struct buf *out);
@@ -146,7 +145,6 @@ static void set_name(struct thread_names *names, uint32_t part, int64_t tid, con
 	}
 	*entry = (struct entry){.tid = tid, .part = part, .used = 1, .settled = true};
 	put_label(entry, name, len);
-	names->told++;
 }
 
 /* The thread's entry, once all is known that was told before; NULL: it has no name. */
@@ -289,7 +287,6 @@ void thread_names_ask(struct thread_names *names,
 {
 	names->ask = ask;
 	names->ask_arg = arg;
-	names->told++;
 	thread_names_free(names->first);
 	names->first = NULL;
 	if (!ask)
@@ -324,11 +321,6 @@ void thread_names_rules(struct buf *out)
 				   known[i].tid, known[i].name, known[i].name, known[i].tid,
 				   known[i].name);
 	}
-}
-
-uint64_t thread_names_told(const struct thread_names *names)
-{
-	return names->told;
 }
 
 bool thread_names_tells(struct thread_names *names, const struct event_class *class)

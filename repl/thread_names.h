@@ -15,8 +15,6 @@ struct thread_names *thread_names_new(const struct trace *trace); /* the trace i
 void thread_names_free(struct thread_names *names);
 /* Events that name no thread cost one look at their class. */
 void thread_names_learn(struct thread_names *names, const struct fields *fields);
-/* How often a name was told that was another one before: labels stay what they are meanwhile. */
-uint64_t thread_names_told(const struct thread_names *names);
 bool thread_names_tells(struct thread_names *names, const struct event_class *class);
 /*
  * From now on `ask` is asked for each thread whose name no event told since, once: what was told

@@ -247,24 +247,6 @@ uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key)
 	return child(attrs, parent, key, true);
 }
 
-static uint32_t find(const struct attrs *attrs, uint32_t parent, const struct value *atom,
-		     bool is_key)
-{
-	return find_child(attrs, parent, atom, is_key, atom_hash(parent, atom, is_key));
-}
-
-uint32_t attr_find_name(const struct attrs *attrs, uint32_t parent, const char *name, size_t len)
-{
-	struct value atom = name_value(name, len);
-
-	return find(attrs, parent, &atom, false);
-}
-
-uint32_t attr_find_key(const struct attrs *attrs, uint32_t parent, const struct value *key)
-{
-	return find(attrs, parent, key, true);
-}
-
 uint32_t attr_parent(const struct attrs *attrs, uint32_t attr)
 {
 	return attrs->nodes[attr].parent;

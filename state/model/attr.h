@@ -28,9 +28,6 @@ uint32_t attrs_count(const struct attrs *attrs); /* ids are 0 .. count-1; the ro
 /* The child by name or key, made when it is new. Text is copied. Keys: integer, string, boolean. */
 uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len);
 uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key);
-/* The same without making it: ATTR_ABSENT when it was never interned. */
-uint32_t attr_find_name(const struct attrs *attrs, uint32_t parent, const char *name, size_t len);
-uint32_t attr_find_key(const struct attrs *attrs, uint32_t parent, const struct value *key);
 
 uint32_t attr_parent(const struct attrs *attrs, uint32_t attr); /* of the root: ATTR_ABSENT */
 uint32_t attr_depth(const struct attrs *attrs, uint32_t attr);  /* of the root: 0 */

@@ -118,11 +118,6 @@ static bool add_file(struct rules *rules, const char *path, const struct rule_fi
 	return ok;
 }
 
-bool rules_add_file(struct rules *rules, const char *path, struct error *err)
-{
-	return add_file(rules, path, NULL, err);
-}
-
 const struct rules_builtin *rules_builtin(const char *name, struct error *err)
 {
 	struct nearest nearest;

@@ -34,7 +34,6 @@ void rules_free(struct rules *rules); /* NULL is fine */
  */
 MUST_CHECK bool rules_add(struct rules *rules, const char *file, const char *text, size_t len,
 			  struct error *err);
-MUST_CHECK bool rules_add_file(struct rules *rules, const char *path, struct error *err);
 /* One that comes with yore, by name ("linux"). */
 MUST_CHECK bool rules_add_builtin(struct rules *rules, const char *name, struct error *err);
 /*

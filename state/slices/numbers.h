@@ -59,7 +59,6 @@ enum class_kind numbers_kind(const struct numbers *numbers, uint32_t number);
 /* Of a pattern, *pattern; else *attr. */
 bool numbers_what(const struct numbers *numbers, uint32_t number, uint32_t *attr,
 		  const struct pattern **pattern);
-bool numbers_text(const struct numbers *numbers, uint32_t string, const char **text, uint32_t *len);
 
 /* Drops what is stored of entities that came after numbers_counts(). */
 MUST_CHECK bool numbers_cut(const struct numbers *numbers, struct store_txn *txn,

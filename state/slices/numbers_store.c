@@ -408,15 +408,6 @@ bool numbers_what(const struct numbers *numbers, uint32_t number, uint32_t *attr
 	return true;
 }
 
-bool numbers_text(const struct numbers *numbers, uint32_t string, const char **text, uint32_t *len)
-{
-	if (string >= numbers->nstrings)
-		return false;
-	*text = numbers->strings[string].text;
-	*len = numbers->strings[string].len;
-	return true;
-}
-
 /* ---- dropping what came after ---- */
 
 static bool cut_names(const struct numbers *numbers, uint32_t class, struct bytes bytes,

@@ -48,7 +48,6 @@ static void equal_paths_are_one(void **state)
 	}
 	assert_int_not_equal(word(attrs, thread, "5"), number(attrs, thread, 5));
 	assert_int_not_equal(word(attrs, thread, "name"), name(attrs, thread, "name"));
-	assert_int_equal(attr_find_name(attrs, thread, "nothing", 7), ATTR_ABSENT);
 	assert_true(attr_is_within(attrs, first[7], thread));
 	assert_false(attr_is_within(attrs, thread, first[7]));
 	attrs_free(attrs);

@@ -7,6 +7,7 @@
  */
 #include "engine/columns/shape.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
 #include <stdlib.h>
@@ -48,57 +49,55 @@ static const char *bare_name(const char *name)
 struct groups {
 	struct class_group *items;
 	size_t count, capacity;
-	uint32_t *slots; /* 1 + number of a group, 0 free; a power of two, never half full */
-	size_t nslots;
+	struct hash_index index;
 };
 
-/* The slot of the group of that name, or the free one where it would be. */
-static uint32_t *slot_of(const struct groups *groups, const char *name)
+static uint64_t name_hash(const char *name)
 {
 	uint64_t hash = 0xcbf29ce484222325;
 
 	for (const char *c = name; *c; c++)
 		hash = (hash ^ (uint8_t)lower(*c)) * 0x100000001b3;
-	for (size_t i = hash ^ hash >> 32;; i++) {
-		uint32_t *slot = &groups->slots[i & (groups->nslots - 1)];
-		if (!*slot || shape_same_name(groups->items[*slot - 1].name, name))
-			return slot;
-	}
+	return hash;
+}
+
+static uint32_t group_find(const struct groups *groups, const char *name)
+{
+	return hash_index_find(&groups->index, name_hash(name), i,
+			       shape_same_name(groups->items[i].name, name));
 }
 
 static void group_add(struct groups *groups, const char *name, const struct event_class *class)
 {
-	uint32_t *slot = slot_of(groups, name);
+	uint32_t at = group_find(groups, name);
 
-	if (!*slot) {
+	if (at == HASH_INDEX_NONE) {
 		groups->items = mem_grow(groups->items, groups->count, &groups->capacity,
 					 sizeof *groups->items);
-		groups->items[groups->count++] = (struct class_group){.name = name};
-		*slot = (uint32_t)groups->count;
+		groups->items[groups->count] = (struct class_group){.name = name};
+		at = hash_index_add(&groups->index, name_hash(name), groups->count++);
 	}
-	struct class_group *group = &groups->items[*slot - 1];
+	struct class_group *group = &groups->items[at];
 	group->classes = mem_resize(group->classes, group->count + 1, sizeof(struct event_class *));
 	group->classes[group->count++] = class;
 }
 
 void class_groups_make(const struct trace *trace, struct class_group **out, size_t *count)
 {
-	struct groups groups = {.nslots = 16};
+	struct groups groups = {0};
 	size_t whole;
 
-	while (groups.nslots < 4 * trace->nclasses) /* a class may have two names */
-		groups.nslots *= 2;
-	groups.slots = mem_new_array(groups.nslots, sizeof *groups.slots);
 	for (size_t i = 0; i < trace->nclasses; i++)
 		group_add(&groups, trace->classes[i]->name, trace->classes[i]);
 	whole = groups.count;
-	for (size_t i = 0; i < trace->nclasses; i++) {
+	for (size_t i = 0; i < trace->nclasses; i++) { /* a class may have two names */
 		const char *bare = bare_name(trace->classes[i]->name);
-		uint32_t found = bare ? *slot_of(&groups, bare) : 0;
-		if (bare && (!found || found > whole))
+		uint32_t found = bare ? group_find(&groups, bare) : 0;
+
+		if (bare && (found == HASH_INDEX_NONE || found >= whole))
 			group_add(&groups, bare, trace->classes[i]);
 	}
-	mem_free(groups.slots);
+	hash_index_release(&groups.index);
 	*out = groups.items;
 	*count = groups.count;
 }

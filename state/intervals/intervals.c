@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRY_AGAIN = 1 << 17 /* events */, SPOOL_AT = 1 << 19 /* changes */ };
+enum { TRY_AGAIN = 1 << 17 /* events */ };
 
 static bool is_operand(const struct tracks *tracks, uint32_t attr)
 {
@@ -284,8 +284,7 @@ static bool on_moment(void *arg, nstime next)
 		tracks_end_computed(tracks, next);
 	else if (tracks->follows && tracks->cuts >= tracks->due && next <= tracks->begin)
 		tracks_prune(tracks, next);
-	if (tracks->changes >= tracks->spool_at)
-		tracks_spool(tracks);
+	tracks_spool(tracks);
 	if (!tracks->past)
 		return true;
 	take_told(tracks, next);
@@ -322,15 +321,6 @@ static void find_was(void *arg, const struct line *line)
 		tracks->has_was = attr_shape(state->attrs, tracks->wanted->attrs[i]) == shape;
 }
 
-/* Views look for the spans of their operands, which must be at hand. */
-static bool reads_operands(const struct tracks *tracks)
-{
-	for (uint32_t i = 0; i < tracks->nshapes; i++)
-		if (tracks->operand_shapes[i])
-			return true;
-	return false;
-}
-
 /* hands: what goes on past the range may be looked for in another way, which may give up. */
 static enum outcome run_over(struct tracks *tracks, bool hands, struct error *err)
 {
@@ -343,8 +333,6 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .write = on_write,
 					 .arg = tracks};
 	struct order from, to = order_after(NSTIME_MAX);
-	tracks->spool_at = SIZE_MAX;
-	tracks->changes = 0;
 	struct program *subset = hands && tracks_are_whole(tracks) ? subset_of(tracks) : NULL;
 	enum outcome outcome = OUTCOME_ERROR;
 
@@ -352,9 +340,6 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 		options.program = subset;
 		options.put = on_write;
 		options.absent = on_absent;
-		tracks->spool_at = reads_operands(tracks) ? SIZE_MAX
-				   : state->spool_changes ? state->spool_changes
-							  : SPOOL_AT;
 	}
 	tracks->told = NSTIME_MAX;
 	tracks->tried = hands ? SIZE_MAX : 0;
@@ -560,6 +545,7 @@ bool tracks_make(struct tracks *tracks, struct error *err)
 	do {
 		followed = tracks->followed->count;
 		tracks_forget(tracks);
+		tracks_spool_begin(tracks);
 		tracks->low = tracks->begin;
 		tracks->high = tracks->end;
 		if (!tracks->by_need || wants_stored(tracks))

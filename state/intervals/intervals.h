@@ -75,9 +75,9 @@ struct tracks {
 	struct track *computed; /* and wait here for tracks_compute() */
 	size_t ncomputed;
 	struct replay *replay;
-	struct spool *spool; /* what the run has written away; NULL: nothing */
-	size_t spool_at;     /* it does after so many changes; SIZE_MAX: it does not */
-	size_t changes;      /* since it did */
+	struct spool *spool; /* what was written away; NULL: nothing */
+	size_t spool_at;     /* that is done after so many changes; 0: it is not */
+	size_t changes;      /* since it was */
 	bool past;    /* the run is past the range */
 	bool stopped; /* the run, before the trace's end */
 	size_t open, unknown;
@@ -112,7 +112,9 @@ void tracks_release(struct tracks *tracks);
 /* The last span now is `value`, since `at`; spans that end at or before `keep` may go. */
 void track_cut(struct track *track, nstime at, const struct value *value, nstime keep);
 void track_push(struct track *track, nstime begin, const struct value *value);
-/* Writes away spans that have ended and will not change. */
+/* Says whether spans may be written away, before the first track is filled. */
+void tracks_spool_begin(struct tracks *tracks);
+/* Between two moments: writes away spans that have ended and will not change, if there are many. */
 void tracks_spool(struct tracks *tracks);
 /* A track of its own for the attribute, without spans. */
 struct track *tracks_add(struct tracks *tracks, uint32_t attr);

@@ -159,6 +159,7 @@ static bool apply(struct near *near)
 		attrs_keep(near->forward_scan.state->attrs, &hit->value);
 		track_cut(track, at, &hit->value, NSTIME_MIN);
 		near->since[hit->track] = at;
+		near->tracks->changes++;
 		if (near->tracks->past)
 			tracks_touch(near->tracks, track);
 	}
@@ -221,6 +222,7 @@ static bool is_over(struct near *near, nstime next)
 	if (!tracks->past && next >= tracks->end)
 		tracks_pass_end(tracks);
 	tracks_settle(tracks);
+	tracks_spool(tracks);
 	if (tracks->past && tracks->open + tracks->unknown <= near->looked_for / 2)
 		look_for(near);
 	return tracks->past && !tracks->open && !awaits_fills(near);

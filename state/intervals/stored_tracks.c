@@ -36,6 +36,7 @@ void feed_value(struct feeding *feeding, struct track *track, nstime at, const s
 		track_push(track, BEFORE_ALL, &unknown);
 	}
 	track_cut(track, at, value, feeding->tracks->begin);
+	feeding->tracks->changes++;
 	if (!deleted && at < track->named)
 		track->named = at == BEFORE_ALL ? NSTIME_MIN : at;
 }
@@ -352,6 +353,22 @@ static void feed_snapshot_named(struct feeding *feeding)
 	}
 }
 
+/*
+ * Only where nothing is looked for beyond the range, so that the first span is told by now. The
+ * last two stay: walk_on() looks at them.
+ */
+static void spool(struct feeding *feeding)
+{
+	struct tracks *tracks = feeding->tracks;
+
+	if (!tracks->spool_at || tracks->changes < tracks->spool_at)
+		return;
+	for (size_t i = 0; i < tracks->count && !feeding->failed; i++)
+		if (tracks->items[i].count > 2)
+			walk_back(feeding, &tracks->items[i]);
+	tracks_spool(tracks);
+}
+
 static void feed_slice(struct feeding *feeding, uint32_t s, bool first, bool last)
 {
 	if (feeding->tracks->nedges && !first && !last && summing_slice(feeding, s))
@@ -428,8 +445,10 @@ static void feed_shard(struct feeding *feeding, size_t i, bool first)
 		else if (first && (s || tracks->begin >= shard_record(feeding->shard, 0)->begin))
 			feeding->low = shard_record(feeding->shard, s)->begin;
 		feeding->high = shard_record(feeding->shard, last)->end;
-		for (bool begins = first; s <= last && !feeding->failed; s++, begins = false)
+		for (bool begins = first; s <= last && !feeding->failed; s++, begins = false) {
 			feed_slice(feeding, s, begins, s == last);
+			spool(feeding);
+		}
 	}
 	mem_free(feeding->choices);
 	mem_free(feeding->named);

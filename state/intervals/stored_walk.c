@@ -203,7 +203,6 @@ void walk_back(struct feeding *feeding, struct track *track)
 		else if (span->begin == BEFORE_ALL)
 			span->begin = NSTIME_MIN;
 	}
-	for (size_t i = 0; i < track->count; i++)
-		if (track->spans[i].begin == BEFORE_ALL)
-			track->spans[i].begin = NSTIME_MIN;
+	for (size_t i = 0; i < track->count && track->spans[i].begin <= BEFORE_ALL; i++)
+		track->spans[i].begin = NSTIME_MIN;
 }

@@ -11,6 +11,7 @@
 
 /* Spans of a track: so many are written away, and it keeps room for so many. */
 enum { SPOOLED_LEAST = 16, SPOOLED_ROOM = 256 };
+enum { SPOOL_AT = 1 << 19 /* changes */ };
 
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 {
@@ -141,10 +142,35 @@ static void spool_track(struct spool *spool, struct track *track, size_t least)
 	}
 }
 
+/* Views look for the spans of their operands, which must be at hand. */
+static bool reads_operands(const struct tracks *tracks)
+{
+	for (uint32_t i = 0; i < tracks->nshapes; i++)
+		if (tracks->operand_shapes[i])
+			return true;
+	return false;
+}
+
+/*
+ * Not where the first span is looked for again, for its true beginning, or where a late event may
+ * take back what was there before.
+ */
+void tracks_spool_begin(struct tracks *tracks)
+{
+	const struct state *state = tracks->state;
+	bool may = tracks->alone && tracks->within && !tracks->nedges && !reads_operands(tracks) &&
+		   !trace_disorder(state->event_source->trace);
+
+	tracks->changes = 0;
+	tracks->spool_at = !may ? 0 : state->spool_changes ? state->spool_changes : SPOOL_AT;
+}
+
 void tracks_spool(struct tracks *tracks)
 {
 	size_t least = tracks->spool_at < SPOOLED_LEAST ? 1 : SPOOLED_LEAST;
 
+	if (!tracks->spool_at || tracks->changes < tracks->spool_at || tracks->past)
+		return;
 	tracks->changes = 0;
 	if (!tracks->spool)
 		tracks->spool = spool_new();

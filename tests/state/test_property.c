@@ -226,7 +226,8 @@ static void ranges_of(struct state *state, const struct questions *questions, ns
 }
 
 static uint64_t near_ranges;   /* that were answered without a run from the start */
-static uint64_t spooled_ranges; /* of which something was written away */
+enum spooled { SPOOLED_WHOLE, SPOOLED_RUN, SPOOLED_NEAR, SPOOLED_STORED, SPOOLED_WAYS };
+static uint64_t spooled[SPOOLED_WAYS]; /* ranges of which something was written away */
 static uint64_t handed_ranges; /* whose ends were looked for behind the run */
 
 static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *trace,
@@ -283,25 +284,42 @@ static bool keep_clipped(void *arg, const struct interval *interval)
 	return keep_interval(arg, &clipped);
 }
 
-/* All of the trace and nothing beyond it, which only runs the lines that count. */
-static void compare_whole(struct gen *gen, uint64_t seed, struct fake_trace *trace,
-			  struct rules *rules, const struct questions *questions)
+/*
+ * What holds within a range, where ends that reach over it are cut and what has ended is written
+ * away: of all of the trace, which only runs the lines that count, or of a part.
+ */
+static void compare_cut(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+			struct rules *rules, const struct questions *questions, enum force force,
+			bool whole)
 {
 	struct state *replay = open_state(trace, rules, FORCE_REPLAY);
-	struct state *other = open_state(trace, rules, FORCE_NONE);
+	struct state *other = force == FORCE_SLICES ? open_stored(gen, trace, rules)
+						    : open_state(trace, rules, force);
 	const struct query *const *queries = (const struct query *const *)questions->queries;
-	other->spool_changes = pick(gen, 4); /* 0: nothing is written away */
-	struct ranges expected = {.begin = -10, .end = LAST + 10}, got = expected;
+	struct ranges expected = {.begin = -10, .end = LAST + 10}, got;
 	struct error err;
 
+	other->spool_changes = pick(gen, 4); /* 0: nothing is written away */
+	if (!whole) {
+		expected.begin = pick(gen, LAST / 2);
+		expected.end = expected.begin + 1 + pick(gen, LAST);
+		buf_printf(&gen->text, "# cut to [%lld, %lld)\n", (long long)expected.begin,
+			   (long long)expected.end);
+	}
+	got = expected;
 	if (!state_intervals(replay, NSTIME_MIN, NSTIME_MAX, queries, questions->count,
 			     keep_clipped, &expected, &err))
 		buf_printf(&expected.text, "error: %s\n", err.text);
 	if (!state_intervals_alone(other, got.begin, got.end, queries, questions->count,
 				   keep_clipped, &got, &err))
 		buf_printf(&got.text, "error: %s\n", err.text);
-	compare(gen, seed, "all of the trace", &expected.text, &got.text);
-	spooled_ranges += other->spooled > 0;
+	compare(gen, seed, whole ? "all of the trace" : "a range that is cut", &expected.text,
+		&got.text);
+	if (other->spooled)
+		spooled[whole                                              ? SPOOLED_WHOLE
+			: strcmp(state_evaluation(other), "backward") == 0 ? SPOOLED_NEAR
+			: strcmp(state_evaluation(other), "slices") == 0   ? SPOOLED_STORED
+									   : SPOOLED_RUN]++;
 	state_close(replay);
 	state_close(other);
 	buf_release(&expected.text);
@@ -547,16 +565,20 @@ static void one_set(uint64_t seed)
 		views_list_alike(&gen, seed, trace, rules, &questions);
 	if (seed % 4 == 0)
 		ranges_hold_moments(&gen, seed, trace, rules, &questions);
-	compare_whole(&gen, seed, trace, rules, &questions);
+	compare_cut(&gen, seed, trace, rules, &questions, FORCE_NONE, true);
+	compare_cut(&gen, seed, trace, rules, &questions, FORCE_SLICES, false);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_SLICES);
 	columns_add_up(&gen, seed, trace, rules, &questions);
 	questions.count = STORED; /* nothing computed: may be read where it is */
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_NONE);
 	compare_ranges(&gen, seed, trace, rules, &questions, FORCE_BACKWARD);
+	compare_cut(&gen, seed, trace, rules, &questions, FORCE_NONE, false);
 	columns_add_up(&gen, seed, trace, rules, &questions);
 	list.queries[list.count++] = questions.queries[COUNT(paths)]; /* cpu[*]/c */
-	compare_whole(&gen, seed, trace, rules, &list);
+	compare_cut(&gen, seed, trace, rules, &list, FORCE_NONE, true);
+	compare_cut(&gen, seed, trace, rules, &list, FORCE_NONE, false);
+	compare_cut(&gen, seed, trace, rules, &list, FORCE_SLICES, false);
 	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);
 	list.queries[list.count++] = questions.queries[COUNT(paths) + LIST_OF_ONE];
 	compare_ranges(&gen, seed, trace, rules, &list, FORCE_NONE);
@@ -593,7 +615,14 @@ static void all_ways_agree(void **unused)
 		      (unsigned long long)near_ranges, (unsigned long long)handed_ranges);
 	assert_true(near_ranges >= end - first);
 	assert_true(handed_ranges >= (end - first) / 2);
-	assert_true(spooled_ranges >= (end - first) / 4);
+	print_message("written away: %llu wholes, %llu ranges by runs, %llu read where they are, "
+		      "%llu from timelines\n",
+		      (unsigned long long)spooled[SPOOLED_WHOLE],
+		      (unsigned long long)spooled[SPOOLED_RUN],
+		      (unsigned long long)spooled[SPOOLED_NEAR],
+		      (unsigned long long)spooled[SPOOLED_STORED]);
+	for (int i = 0; i < SPOOLED_WAYS; i++)
+		assert_true(spooled[i] >= (end - first) / 8);
 	print_message("%llu sums took the place of changes\n", (unsigned long long)sums_checked);
 	assert_true(sums_checked >= (end - first) / 2);
 }

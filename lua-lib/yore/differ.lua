@@ -326,14 +326,34 @@ local function normal_quantile(p)
 	return t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
 end
 
--- Student's quantile for a tail of p with n degrees of freedom (Hill 1970, algorithm 396 of the ACM); between 1 and 2.5 that of
--- 1 or 2 degrees, which is wider.
+-- The integral of sin(x)^(n - 1) from 0 to `high` by Simpson's rule, over v with x = high * v^4: smooth at 0 for all n from 1 on.
+local function sine_integral(high, n)
+	local intervals, sum = 64, 0
+	for i = 1, intervals do
+		local v = i / intervals
+		local height = v ^ 3 * math.sin(high * v ^ 4) ^ (n - 1)
+		sum = sum + height * (i == intervals and 1 or i % 2 == 1 and 4 or 2)
+	end
+	return 4 * high * sum / (3 * intervals)
+end
+
+-- Student's quantile for a tail of p with n degrees of freedom, from 1 on. With x = sqrt(n) / tan(angle) the tail beyond x is
+-- the part of the integral of sin^(n - 1) that lies below the angle, which Newton's method finds.
+local function quantile_of_few(p, n)
+	local area = 2 * p * sine_integral(math.pi / 2, n)
+	local angle = (area * n) ^ (1 / n)
+	for _ = 1, 8 do
+		angle = angle - (sine_integral(angle, n) - area) / math.sin(angle) ^ (n - 1)
+	end
+	return math.sqrt(n) / math.tan(angle)
+end
+
+-- Student's quantile for a tail of p, at most 0.1, with n degrees of freedom (Hill 1970, algorithm 396 of the ACM, which is for
+-- more than 2).
 local function quantile(p, n)
 	local both = 2 * p
-	if n < 2 then
-		return 1 / math.tan(both * math.pi / 2)
-	elseif n < 2.5 then
-		return math.sqrt(2 / (both * (2 - both)) - 2)
+	if n < 2.5 then
+		return quantile_of_few(p, n)
 	end
 	local a = 1 / (n - 0.5)
 	local b = 48 / a ^ 2

@@ -315,6 +315,28 @@ do
 	assert(#trace:segments{ path = "thread[*]/state" }:between("no such state") == 0)
 end
 
+-- Student's quantile, of fractional degrees of freedom, too. Expected: of 1 and 2 degrees the closed forms, of the others the
+-- tail integrated by the tanh-sinh rule and bisected, in another program.
+do
+	local quantile = require("yore.differ").quantile
+	for _, row in ipairs{
+		{ 1, 0.0025, 1 / math.tan(0.0025 * math.pi) }, { 1, 1e-5, 1 / math.tan(1e-5 * math.pi) },
+		{ 1.25, 0.0025, 50.9827857326 }, { 1.5, 0.025, 6.01666310443 }, { 1.5, 0.0025, 28.3167304045 },
+		{ 1.5, 1e-5, 1124.50012338 }, { 1.75, 0.0025, 18.8876876528 }, { 1.75, 1e-5, 443.821392056 },
+		{ 2, 0.0025, math.sqrt(2 / (0.005 * 1.995) - 2) }, { 2.25, 0.0025, 11.3024018475 }, { 2.25, 1e-5, 132.373710488 },
+		{ 2.5, 0.0025, 9.52807820299 }, { 3, 0.025, 3.18244630528 }, { 4.3, 0.0025, 5.28906929588 }, { 19, 0.0025, 3.17372453079 },
+	} do
+		local degrees, tail, expected = table.unpack(row)
+		assert(math.abs(quantile(tail, degrees) / expected - 1) < 3e-4, degrees .. " degrees, tail " .. tail)
+	end
+	local last = math.huge
+	for degrees = 100, 400 do -- it falls all the way, also where the method changes
+		local now = quantile(0.0025, degrees / 100)
+		assert(now < last, degrees)
+		last = now
+	end
+end
+
 -- resample: bounds of the mean, as wide as the standard error says; the same seed, the same result
 do
 	local numbers, sum, squares = {}, 0, 0

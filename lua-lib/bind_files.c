@@ -1,15 +1,22 @@
 /*
- * bind_files.c - which files a pattern of the shell names
+ * bind_files.c - which files a pattern of the shell names, and which of them are the same
  *
- *     for _, path in ipairs(yore.files("before/run-*")) do ... end
+ *     for _, path in ipairs(yore.files("before/run-*")) do
+ *         local kind, identity = yore.stat(path)
+ *     end
  *
- * The paths are in order of their bytes. A path that is there is itself, whatever characters it has.
+ * The paths are in order of their bytes. A path that is there is itself, whatever characters it
+ * has.
  */
 #include "lua-lib/script_internal.h"
 
+#include <errno.h>
 #include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int by_bytes(const void *a, const void *b)
@@ -56,8 +63,39 @@ static int yore_files(lua_State *L)
 	return 1;
 }
 
+static const char *kind_of(mode_t mode)
+{
+	return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "folder" : "other";
+}
+
+/*
+ * yore.stat(path): "file", "folder" or "other" (a pipe, a device, a socket), and a text that is the
+ * same for all paths of one file, device and inode; nil and why where there is none
+ */
+static int yore_stat(lua_State *L)
+{
+	const char *path = luaL_checkstring(L, 1);
+	char identity[48];
+	struct stat st;
+
+	if (stat(path, &st) != 0) {
+		int fault = errno;
+
+		lua_pushnil(L);
+		lua_pushfstring(L, "%s: %s", path, strerror(fault));
+		return 2;
+	}
+	snprintf(identity, sizeof identity, "%" PRIuMAX ":%" PRIuMAX, (uintmax_t)st.st_dev,
+		 (uintmax_t)st.st_ino);
+	lua_pushstring(L, kind_of(st.st_mode));
+	lua_pushstring(L, identity);
+	return 2;
+}
+
 void script_files_register(lua_State *L)
 {
+	lua_pushcfunction(L, yore_stat);
+	lua_setfield(L, -2, "stat");
 	lua_pushcfunction(L, yore_files);
 	lua_setfield(L, -2, "files");
 }

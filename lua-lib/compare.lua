@@ -285,6 +285,15 @@ end
 
 local decided, found = 0, {}
 
+-- Says which range does not hold for so many baselines of a side.
+local function note_range_of_baselines(name, count)
+	local given = a["range-" .. name] and "--range-" .. name or patterns and (a.begin and "--begin" or a["end"] and "--end")
+	if given and count > 0 then
+		yore.note(string.format("compare: %s does not hold for %d %s of side %s: they are of the range that --save was given",
+			given, count, count == 1 and "baseline" or "baselines", name:upper()))
+	end
+end
+
 -- ---- one run on each side ----
 
 -- Splits the units of a side, of all lists.
@@ -356,7 +365,14 @@ end
 
 -- ---- several runs on each side ----
 
--- The paths that patterns name, each once.
+-- What a path of a run names, the same for all its spellings: CTF's metadata stands for its folder.
+local function identity_of(path)
+	local folder = path == "metadata" and "." or path:match("^(.*/)metadata$") or path
+	local _, identity = yore.stat(folder)
+	return identity or path
+end
+
+-- The paths that patterns name, each recording once.
 local function paths_of(name, list)
 	local paths, seen = {}, {}
 	for _, pattern in ipairs(list or {}) do
@@ -365,8 +381,13 @@ local function paths_of(name, list)
 			error("--" .. name .. ": '" .. pattern .. "': there is no such file", 0)
 		end
 		for _, path in ipairs(some) do
-			paths[#paths + 1] = not seen[path] and path or nil
-			seen[path] = true
+			local identity = identity_of(path)
+			local known = seen[identity]
+			if not known then
+				paths[#paths + 1], seen[identity] = path, path
+			elseif known ~= path then
+				yore.note("compare: " .. path .. " is the same recording as " .. known .. ": it counts once")
+			end
 		end
 	end
 	if #paths == 0 then
@@ -385,6 +406,7 @@ local function with_run(run, option, visit)
 	local _ <close> = setmetatable({}, { __close = function()
 		trace = own_trace
 		opened:close()
+		collectgarbage() -- what was read of it is large, and Lua does not know how large
 	end })
 	trace = opened
 	local start, stop = analysis.range_of(range_of(a[option], option, a.begin, a["end"]))
@@ -406,7 +428,6 @@ local function each_run(all, read)
 		local left = {}
 		for _, run in ipairs(all[name]) do
 			local done, why = read(name, run)
-			collectgarbage()
 			if done then
 				left[#left + 1] = run
 			else
@@ -421,14 +442,17 @@ local function each_run(all, read)
 	end
 end
 
--- Reads the run if it is a baseline; false and why it cannot be read.
-local function read_baseline(run)
-	if not baseline.is_one(run.path) then
+-- Reads the run if it is a baseline, of which up to `most` units stay; false and why it cannot be read.
+local function read_baseline(run, most)
+	if yore.stat(run.path) == "other" then -- a trace is opened again for each pass over it
+		return false, "it is neither a file nor a folder"
+	elseif not baseline.is_one(run.path) then
 		return true
 	end
 	local done, known = pcall(baseline.read, run.path)
 	if done then
 		run.summary, known.path = known, run.path
+		summary.keep(known, named, most)
 	elseif without_path(run.path, known) == known then
 		error(known, 0) -- an interruption, or no memory: none of the file's
 	end
@@ -518,9 +542,20 @@ local function read_runs()
 			all[name][i] = { path = path }
 		end
 	end
-	each_run(all, function(_, run)
-		return read_baseline(run)
+	local most = {}
+	for name, runs in pairs{ a = all.a, b = all.b } do
+		most[name] = math.max(least_of_run, differ.most_units // #runs)
+	end
+	each_run(all, function(name, run)
+		return read_baseline(run, most[name])
 	end)
+	for _, name in ipairs{ "a", "b" } do
+		local count = 0
+		for _, run in ipairs(all[name]) do
+			count = count + (run.summary and 1 or 0)
+		end
+		note_range_of_baselines(name, count)
+	end
 	if #named == 0 then
 		named = propose_of_runs(all)
 		need_units()
@@ -529,7 +564,7 @@ local function read_runs()
 		if run.summary then
 			return named_by(run)
 		end
-		return summarise(run, "range-" .. name, math.max(least_of_run, differ.most_units // #all[name]))
+		return summarise(run, "range-" .. name, most[name])
 	end)
 	return all
 end
@@ -582,6 +617,7 @@ if patterns then
 elseif a.baseline then
 	sides, order = { a = baseline.read(a.baseline), b = new_side(own_trace, "range-b") }, { "b" }
 	named = of_baseline(sides.a)
+	note_range_of_baselines("a", 1)
 elseif a.save then
 	sides, order = { a = new_side(own_trace, "range-a") }, { "a" }
 else

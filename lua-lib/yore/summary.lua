@@ -38,6 +38,39 @@ function summary.split(one, window, pieces, told)
 	end
 end
 
+-- Calls visit(group, count) with how many units of each group are chosen, of a unit that has `all` of them: up to `most`, as many
+-- of each as its part is.
+local function share(own, all, most, count_of, visit)
+	local part, rest = math.min(1, most / math.max(all, 1)), 0.5
+	for _, group in ipairs(own.groups) do
+		local exact = count_of(group) * part
+		local some = math.floor(rest + exact)
+		rest = rest + exact - some
+		visit(group, some)
+	end
+end
+
+-- Of a baseline the named units, all where none is named, and of the units whose time is split up to `most` of all kinds, evenly chosen.
+function summary.keep(one, named, most)
+	local wanted, left = {}, {}
+	for _, unit in ipairs(named) do
+		wanted[unit.unit] = true
+	end
+	for _, own in ipairs(one.units) do
+		left[#left + 1] = (#named == 0 or wanted[own.unit]) and own or nil
+	end
+	one.units = left
+	for _, own in ipairs(left) do
+		local all = 0
+		for _, group in ipairs(own.groups) do
+			all = all + #group.pieces
+		end
+		share(own, all, most // #left, function(group) return #group.pieces end, function(group, some)
+			group.pieces = differ.choose_some(group, {}, some)
+		end)
+	end
+end
+
 -- Of a side whose trace is the global one, the parts of up to `most` units of all kinds.
 function summary.of(one, named, most)
 	local all, pieces = { path = one.path, start = one.start, stop = one.stop, told = {}, units = {} }, {}
@@ -45,13 +78,10 @@ function summary.of(one, named, most)
 		local own = units.find(one, unit)
 		own.unit, own.proposed, all.units[k] = unit.unit, unit.proposed, own
 		summary.name_parents(one, own.groups)
-		local part, rest = math.min(1, most // #named / math.max(own.count, 1)), 0.5
-		for _, group in ipairs(own.groups) do
-			local some = math.floor(rest + group.count * part)
-			rest = rest + group.count * part - some
+		share(own, own.count, most // #named, function(group) return group.count end, function(group, some)
 			group.chosen = differ.choose_some(group, one.windows, some)
 			table.move(group.chosen, 1, #group.chosen, #pieces + 1, pieces)
-		end
+		end)
 	end
 	for _, window in ipairs(one.windows) do
 		summary.split(one, window, pieces, all.told)

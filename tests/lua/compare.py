@@ -213,6 +213,7 @@ def check_many(made, folder):
     check_mix(made)
     check_faults(made, folder)
     check_left_out(made, folder, both)
+    check_baselines(made, folder)
 
 
 def check_mix(made):
@@ -243,6 +244,8 @@ def check_faults(made, folder):
     result(done.stderr.count("is left out: nothing was recorded from") == 3 and "no run of side A can be read" in done.stderr,
            "runs with nothing in the range are left out", done)
     check_no_common_unit(made, folder)
+    check_spellings(made, folder)
+    check_pipe(made, folder)
     check_interrupted(folder)
     file = folder + "/empty.baseline"
     write_baseline(file, ["yore-compare\t1", "trace\tgone\t1\t2", "tells"])
@@ -259,6 +262,31 @@ def check_no_common_unit(made, folder):
     done = run("--a", files[0], "--b", files[1])
     result(done.returncode == 1 and "the baselines have no unit in common: name one with --unit" in done.stderr,
            "baselines without a common unit", done)
+
+
+def check_spellings(made, folder):
+    """A recording counts once, whatever path names it."""
+    path, other = made(), made(sleeps=50_000)
+    link, pair = folder + "/same", folder + "/pair.baseline"
+    os.symlink(path, link)
+    run(other, "--save", pair)
+    os.link(pair, folder + "/linked.baseline")
+    spelled = [path, link, os.path.dirname(path) + "/./" + os.path.basename(path), path + "/", path + "/metadata", os.path.relpath(path)]
+    done = run("--a", *spelled, "--b", pair, folder + "/linked.baseline", "--format", "json")
+    said = json.loads(done.stdout)
+    result([run["path"] for run in said["a"]["runs"]] == [path] and len(said["b"]["runs"]) == 1 and
+           done.stderr.count("is the same recording as " + path + ": it counts once") == 5, "other spellings of a run", done)
+    done = run("--a", path, path, "--b", other)
+    result("A: 1 run: " in done.stdout and "counts once" not in done.stderr, "a path twice", done)
+
+
+def check_pipe(made, folder):
+    pipe = folder + "/pipe"
+    os.mkfifo(pipe)
+    for wrong in (pipe, "/dev/null"):
+        done = run("--a", made(), wrong, "--b", made(sleeps=50_000))
+        result(done.returncode == 0 and wrong + " is left out: it is neither a file nor a folder" in done.stderr and
+               "1 run: " in done.stdout, "a run that is no file: " + os.path.basename(wrong), done)
 
 
 def check_interrupted(folder):
@@ -283,6 +311,26 @@ def write_baseline(path, lines):
         checksum = (checksum ^ byte) * 0x100000001b3 % (1 << 64)
     with open(path, "w") as opened:
         opened.write("%send\t%d\t%016x\n" % (text, len(lines), checksum))
+
+
+def check_baselines(made, folder):
+    """Many baselines are as many traces would be; of each a part of its units stays; a range is not theirs."""
+    baselines, traces = {}, {}
+    for side, sleeps in (("a", 30_000), ("b", 50_000)):
+        traces[side] = [made(requests=210, sleeps=sleeps + 500 * i, tid=100 + i) for i in range(30)]
+        baselines[side] = ["%s/%s-%d.baseline" % (folder, side, i) for i in range(30)]
+        for trace, file in zip(traces[side], baselines[side]):
+            run(trace, "--unit", UNIT, "--unit", "syscall read", "--save", file)
+    said = {name: compare("--a", *of["a"], "--b", *of["b"], "--unit", UNIT) for name, of in (("files", baselines), ("traces", traces))}
+    causes = {name: [[one[key] for key in ("cause", "who", "difference", "runs_a", "runs_b")] for one in some["causes"]]
+              for name, some in said.items()}
+    result(said["files"]["units"] == said["traces"]["units"] and said["files"]["units"][0]["a"]["count"] == 6300 and
+           causes["files"] == causes["traces"] == [["wait", "helper", 20_000, 30, 30]], "thirty baselines on each side", (said, causes))
+    done = run("--a", *baselines["a"], "--b", *traces["b"], "--unit", UNIT, "--begin", "+1us")
+    result("--begin does not hold for 30 baselines of side A: they are of the range that --save was given" in done.stderr and
+           done.stderr.count("does not hold") == 1, "a range and baselines among the runs", done)
+    done = run(traces["b"][0], "--baseline", baselines["a"][0], "--range-a", "+1us..+2us")
+    result("--range-a does not hold for" in done.stderr, "a range of the side that is a baseline", done)
 
 
 def check_left_out(made, folder, both):

@@ -37,6 +37,15 @@ assert(yore.hex(-1) == "0xffffffffffffffff" and yore.hex(255) == "0xff")
 assert(yore.range() == nil and yore.moment() == nil)
 raises("sundial", trace.text, trace, 5, "sundial")
 
+-- files
+local demo = trace:info().path
+local kind, identity = yore.stat(demo)
+assert(kind == "folder" and select(2, yore.stat(demo .. "/.")) == identity)
+assert(yore.stat(demo .. "/metadata") == "file" and select(2, yore.stat(demo .. "/metadata")) ~= identity)
+assert(yore.stat("/dev/null") == "other")
+none, why = yore.stat(demo .. "/none")
+assert(none == nil and why == demo .. "/none: No such file or directory")
+
 -- commands
 raises("run", yore.command, { name = "x" })
 raises("name", yore.command, { name = "two words", run = print })

@@ -11,6 +11,10 @@
  */
 enum { DELETES = 4 };
 
+/* So many are asked for at once: for more of one moment state_at() would replay all of the trace.
+ */
+enum { ASKED_AT_ONCE = 1000 };
+
 void comm_path(char path[COMM_PATH], const struct value *tid)
 {
 	if (tid->negative)
@@ -144,8 +148,8 @@ static bool ask_round(struct state *state, struct comm **items, size_t *count, s
 	for (size_t i = 0; i < *count; i++)
 		asked[i] = items[i]->moment;
 	for (size_t from = 0, to; from < *count && good; from = to) {
-		for (to = from + 1;
-		     to < *count && !compare_moments(&items[to]->moment, &items[from]->moment);)
+		for (to = from + 1; to < *count && to - from < ASKED_AT_ONCE &&
+				    !compare_moments(&items[to]->moment, &items[from]->moment);)
 			to++;
 		good = ask(state, items + from, to - from, arena, err);
 	}

@@ -244,6 +244,10 @@ function methods:read_names()
 	end
 end
 
+-- Of more threads than this the names are read in one pass over the trace: each that is gone, and each whose number was
+-- given again, would be a question of its own.
+local THREADS_ASKED = 1000
+
 -- Names by thread of a list of them, or of a table {[tid] = last time}, all in one question at the end of
 -- the range. A name that was told after a thread's last time may be that of another thread that
 -- got its number: that one is asked for again.
@@ -255,6 +259,10 @@ function methods:names(threads)
 			tids[#tids + 1] = tid
 			last[tid] = not threads[1] and value or self.stop
 		end
+	end
+	if not self.told and #tids > THREADS_ASKED then
+		local first, stop = trace:bounds()
+		self.told = trace:segments{ path = "thread[*]/name", optional = true, from = first, to = stop + 1 }
 	end
 	if self.told then
 		return self:names_told(last)

@@ -250,7 +250,7 @@ local THREADS_ASKED = 1000
 
 -- Names by thread of a list of them, or of a table {[tid] = last time}, all in one question at the end of
 -- the range. A name that was told after a thread's last time may be that of another thread that
--- got its number: that one is asked for again.
+-- got its number: that one is asked for again. The event that ends a thread's run may tell its name.
 function methods:names(threads)
 	local tids, last = {}, {}
 	for key, value in pairs(threads) do
@@ -273,7 +273,7 @@ function methods:names(threads)
 	end
 	for tid, since in pairs(told) do
 		if since > last[tid] then
-			names[tid] = trace:comm(tid, last[tid], { before = true }) or names[tid]
+			names[tid] = trace:comm(tid, last[tid]) or names[tid]
 		end
 	end
 	names[0] = names[0] or "swapper"
@@ -286,7 +286,7 @@ function methods:names_told(last)
 	for tid, time in pairs(last) do
 		local told = self.told:find(tid, self.stop)
 		if told and told.begin > time then
-			told = self.told:find(tid, time - 1) or told
+			told = self.told:find(tid, time) or self.told:find(tid, time - 1) or told
 		end
 		names[tid] = told and told.value
 	end

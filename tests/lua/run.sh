@@ -108,6 +108,7 @@ result $? "the examples of the manual of Lua run"
 # Names of many threads that are gone, as the last sched_switch tells them: in one question, each alone, in an analysis.
 "$build/fixtures/yore-gen" --out "$work/gone" --size 3M --threads 200 --no-truth >/dev/null || exit 99
 "$build/fixtures/yore-gen" --out "$work/crowd" --size 3M --threads 3000 --no-truth >/dev/null || exit 99
+"$build/fixtures/yore-gen" --out "$work/group" --size 2M --threads 600 --no-truth >/dev/null || exit 99
 cat >"$work/gone.lua" <<'L'
 local last = select(2, trace:bounds())
 local tids, expected, gone = {}, {}, 0
@@ -126,18 +127,23 @@ end
 assert(gone > 100, gone)
 L
 if command -v babeltrace2 >/dev/null; then
-	for made in gone crowd; do
+	for made in gone crowd group; do
 		babeltrace2 "$work/$made" | sed -n 's/.* sched_switch: .*prev_comm = "\([^"]*\)", prev_tid = \([0-9]*\),.*next_comm = "\([^"]*\)", next_tid = \([0-9]*\),.*/\2 \1\n\4 \3/p' |
 			awk '$1 != 0 { name[$1] = substr($0, length($1) + 2) } END { for (tid in name) print tid, name[tid] }' |
 			sort >"$work/$made.names"
 	done
 	"$yore" run --no-index "$work/gone.lua" "$work/gone" "$work/gone.names" >"$work/printed" 2>&1
 	result $? "names of many threads that are gone, asked for at once"
-	"$yore" cputop --no-index "$work/crowd" threads --begin +1us --format csv 2>"$work/printed" |
-		awk -F, 'NR > 1 { print $1, $NF }' | sort >"$work/shown"
-	join -j 1 "$work/shown" "$work/crowd.names" >"$work/both"
-	[ "$(wc -l <"$work/both")" -gt 1000 ] && awk '$2 != $3 { print; bad = 1 } END { exit bad }' "$work/both" >>"$work/printed"
+	names_in_range() { # FOLDER LEAST-THREADS
+		"$yore" cputop --no-index "$work/$1" threads --begin +1us --format csv 2>"$work/printed" |
+			awk -F, 'NR > 1 { print $1, $NF }' | sort >"$work/shown"
+		join -j 1 "$work/shown" "$work/$1.names" >"$work/both"
+		[ "$(wc -l <"$work/both")" -gt "$2" ] && awk '$2 != $3 { print; bad = 1 } END { exit bad }' "$work/both" >>"$work/printed"
+	}
+	names_in_range crowd 1000
 	result $? "names of over 1000 threads in a range"
+	names_in_range group 500
+	result $? "names of fewer threads in a range"
 fi
 
 # A command of the start-up file on the command line.

@@ -60,6 +60,28 @@ static size_t split_sql(struct sql_shell *shell, const char *line)
 	return len;
 }
 
+static bool send_to_file(struct prompt *prompt, const char *path, bool append, struct error *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+
+	if (fd < 0)
+		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	prompt->sink.elsewhere = fd;
+	prompt->sink.columns = 0;
+	prompt->redirected = true;
+	return true;
+}
+
+/* `.once FILE` of a command; SQL sends its own answer there. */
+static bool send_once(struct prompt *prompt, struct error *err)
+{
+	char *path = sql_shell_take_once(prompt->session->sql);
+	bool sent = !path || send_to_file(prompt, path, false, err);
+
+	mem_free(path);
+	return sent;
+}
+
 bool prompt_output_begin(struct prompt *prompt, char *line, bool sql, struct error *err)
 {
 	struct sql_shell *shell = sql ? sql_shell_get(prompt->session, err) : NULL;
@@ -68,7 +90,7 @@ bool prompt_output_begin(struct prompt *prompt, char *line, bool sql, struct err
 		return false;
 	size_t at = sql ? split_sql(shell, line) : next_sign(line, 0);
 	if (!line[at])
-		return true;
+		return sql || send_once(prompt, err);
 	bool pipe = line[at] == '|', append = line[at + 1] == '>';
 	const char *to = line + at + 1 + append;
 	to += strspn(to, " \t");
@@ -79,16 +101,11 @@ bool prompt_output_begin(struct prompt *prompt, char *line, bool sql, struct err
 		prompt->reader = pager_spawn(to, &prompt->sink.elsewhere);
 		if (prompt->reader <= 0)
 			return error_set(err, ERR_IO, "%s: %s", to, strerror(errno));
-	} else {
-		prompt->sink.elsewhere = open(
-			to, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
-		if (prompt->sink.elsewhere < 0) {
-			prompt->sink.elsewhere = prompt->session->output;
-			return error_set(err, ERR_IO, "%s: %s", to, strerror(errno));
-		}
+		prompt->sink.columns = 0;
+		prompt->redirected = true;
+	} else if (!send_to_file(prompt, to, append, err)) {
+		return false;
 	}
-	prompt->redirected = true;
-	prompt->sink.columns = 0;
 	line[at] = '\0';
 	return true;
 }

@@ -371,7 +371,7 @@ static const struct dot dots[] = {
 	{"help", "", "this list", dot_help},
 	{"mode", "text|table|csv|json|line", "how rows of SQL are written", dot_mode},
 	{"null", "TEXT", "what stands for NULL", dot_null},
-	{"once", "FILE", "the next answer goes to a file", dot_once},
+	{"once", "FILE", "the next answer of SQL or of a command goes to a file", dot_once},
 	{"output", "FILE|off", "all answers go to a file", dot_output},
 	{"read", "FILE", "runs the statements of a file", dot_read},
 	{"rules", "[NAME|FILE...]", "the rules in force, or others from now on", dot_rules},

@@ -127,14 +127,22 @@ static void took_show(const struct took *begin, struct sink *sink)
 
 /* ---- statements ---- */
 
+char *sql_shell_take_once(struct sql_shell *shell)
+{
+	char *path = shell ? shell->once : NULL;
+
+	if (shell)
+		shell->once = NULL;
+	return path;
+}
+
 /* .once: this answer goes to a file. */
 static bool write_once(struct sql_shell *shell, struct sql_statement *statement, struct error *err)
 {
-	char *path = shell->once;
+	char *path = sql_shell_take_once(shell);
 	struct sink_file file;
 	bool ok = sink_file_open(&file, path, err);
 
-	shell->once = NULL;
 	mem_free(path);
 	if (!ok)
 		return false;

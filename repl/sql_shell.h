@@ -22,6 +22,9 @@ MUST_CHECK bool sql_shell_run(struct sql_shell *shell, const char *text, struct 
 /* The same from a file that is open, as it comes. */
 MUST_CHECK bool sql_shell_read(struct sql_shell *shell, int fd, const char *name, struct sink *sink,
 			       struct error *err);
+/* The FILE of `.once`, for an answer that is not of SQL; the caller frees it. NULL: none, or no
+ * shell. */
+char *sql_shell_take_once(struct sql_shell *shell);
 enum sql_check sql_shell_check(struct sql_shell *shell, const char *text); /* as sql_check() */
 /* Names that a statement may have: tables, columns of those that the text has, functions. */
 void sql_shell_names(struct sql_shell *shell, const char *text,

@@ -9,6 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "index/tables/location.h"
+#include "index/tables/losses.h"
 #include "state/rules/rules.h"
 
 #include <string.h>
@@ -235,6 +236,29 @@ static void push_streams(lua_State *L, const struct trace *trace)
 	}
 }
 
+/* Names of the hosts that the trace's parts are of, each once. */
+static void push_hosts(lua_State *L, const struct trace *trace)
+{
+	lua_Integer n = 0;
+
+	lua_newtable(L);
+	lua_newtable(L); /* {[name] = true} */
+	for (size_t i = 0; i < trace->nparts; i++) {
+		const char *host = part_host(trace->parts[i]);
+
+		bool new = lua_getfield(L, -1, host) == LUA_TNIL &&*host;
+
+		lua_pop(L, 1);
+		if (!new)
+			continue;
+		lua_pushboolean(L, true);
+		lua_setfield(L, -2, host);
+		lua_pushstring(L, host);
+		lua_rawseti(L, -3, ++n);
+	}
+	lua_pop(L, 1);
+}
+
 static void push_field_names(lua_State *L, const struct event_class *class)
 {
 	const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
@@ -284,6 +308,8 @@ static int trace_info(lua_State *L)
 	}
 	push_env(L, trace);
 	lua_setfield(L, -2, "env");
+	push_hosts(L, trace);
+	lua_setfield(L, -2, "hosts");
 	push_clocks(L, trace);
 	lua_setfield(L, -2, "clocks");
 	push_streams(L, trace);
@@ -307,6 +333,38 @@ static int trace_bounds(lua_State *L)
 	return 2;
 }
 
+static bool add_losses(const struct bind_trace *bound, const struct stream *stream,
+		       lua_Integer *places, struct error *err)
+{
+	struct losses losses;
+
+	losses_init(&losses, stream, false);
+	bool ok = index_table(bound->index, stream, &losses.table, err) &&
+		  losses_begin(&losses, NSTIME_MIN, NSTIME_MAX, err) &&
+		  losses_read(&losses, NSTIME_MAX, err);
+	for (; ok && losses_head(&losses); losses_drop(&losses))
+		++*places;
+	losses_release(&losses);
+	return ok;
+}
+
+/*
+ * trace:losses(): at how many places events were lost, by the counters of packets. None is read, so
+ * trace:events{losses = "only"}, which tells the places, need not be asked where there are none.
+ */
+static int trace_losses(lua_State *L)
+{
+	const struct bind_trace *bound = bind_check_trace(L, 1);
+	lua_Integer places = 0;
+	struct error err;
+
+	for (size_t i = 0; i < bound->trace->nstreams; i++)
+		if (!add_losses(bound, bound->trace->streams[i], &places, &err))
+			return bind_fail(L, &err);
+	lua_pushinteger(L, places);
+	return 1;
+}
+
 void bind_trace_register(lua_State *L)
 {
 	static const luaL_Reg meta[] = {{"__gc", trace_gc},
@@ -316,6 +374,7 @@ void bind_trace_register(lua_State *L)
 	static const luaL_Reg methods[] = {{"close", trace_close_method},
 					   {"info", trace_info},
 					   {"bounds", trace_bounds},
+					   {"losses", trace_losses},
 					   {NULL, NULL}};
 	static const luaL_Reg functions[] = {
 		{"open", yore_open}, {"note", yore_note}, {NULL, NULL}};

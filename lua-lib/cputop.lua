@@ -6,6 +6,7 @@
 -- the range in which the thread is not known (nothing written yet, or events lost) is counted as
 -- unknown, neither busy nor idle: some thread ran for so much longer, or none. Switches are how often the thread
 -- on a CPU changed, as far as the rules know: an event that switches to the thread that ran already is none.
+-- With --where, CPUs are busy with what it leaves alone.
 --
 -- Columns of --where: cpu, tid, comm.
 --
@@ -36,12 +37,12 @@ local shown = a:filter_rows(runs)
 
 local function cpus()
 	local found, rows, unknown = {}, {}, 0
+	for _, cpu in ipairs(analysis.cpus(runs)) do
+		local row = { cpu = cpu, busy = 0, unknown_time = a.length, switches = 0 }
+		found[cpu], rows[#rows + 1] = row, a:leaves("cpu", cpu) and row or nil
+	end
 	for _, run in ipairs(runs) do
 		local row = found[run.cpu]
-		if not row then
-			row = { cpu = run.cpu, busy = 0, unknown_time = a.length, switches = 0 }
-			found[run.cpu], rows[#rows + 1] = row, row
-		end
 		row.unknown_time = row.unknown_time - run.total
 	end
 	for _, run in ipairs(shown) do
@@ -53,7 +54,6 @@ local function cpus()
 		row.percent, row.unknown = row.busy * 100 / a.length, row.unknown_time * 100 / a.length
 		unknown = unknown + row.unknown_time
 	end
-	table.sort(rows, analysis.order("cpu"))
 	a:table("cpus", {
 		{ key = "cpu", head = "CPU", kind = "count" }, { key = "percent", head = "busy %", kind = "percent", bar = true },
 		{ key = "busy", head = "busy time", kind = "exact" }, { key = "unknown", head = "unknown %", kind = "percent" },

@@ -14,6 +14,7 @@
 local analysis = require("yore.analysis")
 local a = analysis.open(arg, {
 	name = "gaps", verbs = { "all", "losses", "unknown" }, tables = { all = true }, columns = { "cpu", "dur", "begin" },
+	lists_losses = true,
 })
 
 local place = {
@@ -41,13 +42,18 @@ local function unknown()
 			rows[#rows + 1] = { cpu = cpu, begin = from, ["end"] = to, dur = to - from }
 		end
 	end
-	local runs = trace:segments{ path = "cpu[*]/thread", from = a.start, to = a.stop }
+	local runs = trace:segments{ path = "cpu[*]/thread", optional = true, from = a.start, to = a.stop }
 	for _, run in ipairs(runs:select{ before = function(tid) return tid == nil end }:rows()) do
 		local last = runs:find(run.key, run.begin - 1)
 		gap(run.key, last and last["end"] or a.start, run.begin)
 	end
-	for _, cpu in ipairs(runs:groups{ by = { "key" } }) do
-		gap(cpu.key, cpu.last_end, a.stop)
+	local last = {}
+	local cpus = runs:groups{ by = { "key" } }
+	for _, cpu in ipairs(cpus) do
+		last[cpu.key] = cpu.last_end
+	end
+	for _, cpu in ipairs(analysis.cpus(cpus)) do
+		gap(cpu, last[cpu] or a.start, a.stop)
 	end
 	table.sort(rows, analysis.order("begin", "cpu"))
 	a:table("unknown", place, a:filter_rows(rows))
@@ -57,6 +63,6 @@ a:head()
 if a.verb ~= "unknown" then
 	losses()
 end
-if a.verb ~= "losses" then
+if a.verb ~= "losses" and a:want({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "it is never known who runs") then
 	unknown()
 end

@@ -38,6 +38,7 @@ end
 
 local fields, columns = fields_of(arg)
 local a = analysis.open(arg, {
+	any_host = true,
 	name = "periods", verbs = { "stats", "top", "log", "freq" }, columns = columns,
 	options = { from = "list", ["until"] = "list", key = "text", ["until-key"] = "text", field = "list", by = "list",
 		nested = "flag" },

@@ -20,6 +20,7 @@
 
 local analysis = require("yore.analysis")
 local a = analysis.open(arg, {
+	any_host = true,
 	name = "top", verbs = { "functions", "lines", "modules", "threads", "callers", "callees" },
 	options = { event = "text", count = "flag", of = "text" },
 	columns = { "self", "total", "function", "module", "line", "tid", "comm" },

@@ -117,9 +117,40 @@ local function read_range(self)
 	self.whole = self.start == first and self.stop == last + 1
 end
 
+-- Hosts have CPUs and threads of the same numbers.
+local function need_one_host(spec)
+	local hosts = trace:info().hosts
+	if #hosts > 1 then
+		error(spec.name .. ": the trace is of the hosts " .. table.concat(hosts, ", ") .. ", and this analysis is of one: name the "
+			.. "folder of one of them ('yore info " .. trace:info().path .. "' lists them)", 0)
+	end
+end
+
+-- Says how many events were lost in the range.
+local function tell_losses(self)
+	local places, events, uncounted = 0, 0, false
+	if trace:losses() == 0 then
+		return
+	end
+	for ev in trace:events{ losses = "only", from = self.start, to = self.stop } do
+		places = places + 1
+		if math.type(ev.lost) == "integer" then
+			events = events + ev.lost
+		else
+			uncounted = true
+		end
+	end
+	if places > 0 then
+		yore.note(self.spec.name .. ": " .. (uncounted and "at least " or "") .. events .. " events were lost at " .. places
+			.. (places == 1 and " place" or " places") .. " of the range, and what they would tell is missing: 'yore gaps "
+			.. trace:info().path .. " losses' lists them")
+	end
+end
+
 -- Reads the words of the command line. spec: name; verbs, of which the first is meant without one; tables,
 -- the set of verbs that print several tables; options, by name "text", "list" or "flag"; columns that
--- --where may name; without_range, where there is no global trace.
+-- --where may name; without_range, where there is no global trace; any_host, where threads of several hosts may be meant;
+-- lists_losses, where they need no note.
 function analysis.open(words, spec)
 	local self = setmetatable({ spec = spec }, methods)
 	local i = 1
@@ -157,6 +188,12 @@ function analysis.open(words, spec)
 	self.terms = self.where and where.parse(self.where, known) or {}
 	if not spec.without_range or lami.is_empty then
 		read_range(self)
+		if not spec.any_host and not lami.is_empty then
+			need_one_host(spec)
+		end
+		if not spec.lists_losses and not lami.is_empty then
+			tell_losses(self)
+		end
 	end
 	return self
 end
@@ -218,12 +255,71 @@ function methods:want(events, what)
 	return found
 end
 
+-- CPUs of which the trace has a stream, and the keys of other rows, rising.
+function analysis.cpus(rows)
+	local found, cpus = {}, {}
+	local function add(cpu)
+		if cpu and not found[cpu] then
+			found[cpu] = true
+			cpus[#cpus + 1] = cpu
+		end
+	end
+	for _, stream in ipairs(trace:info().streams or {}) do
+		add(stream.cpu)
+	end
+	for _, row in ipairs(rows) do
+		add(row.key)
+	end
+	table.sort(cpus)
+	return cpus
+end
+
+-- CPUs of which it is not known all the time who runs there; how long, of all of them together; and how many CPUs there are.
+local function unknown_runs(self)
+	local known, unknown, time = {}, {}, 0
+	for _, group in ipairs(self.known_runs) do
+		known[group.key] = group.total
+	end
+	local cpus = analysis.cpus(self.known_runs)
+	for _, cpu in ipairs(cpus) do
+		local missing = self.length - (known[cpu] or 0)
+		time = time + missing
+		unknown[#unknown + 1] = missing > 0 and cpu or nil
+	end
+	return unknown, time, #cpus
+end
+
+-- Says once why a table is empty that rests on who runs.
+local function tell_empty(self)
+	local cpus = self.known_runs and not self.told_empty and unknown_runs(self) or {}
+	if #cpus > 0 then
+		self.told_empty = true
+		yore.note(self.spec.name .. ": for a part of the range it is not known who runs on CPU " .. table.concat(cpus, ", ")
+			.. ", so threads may have run unseen: 'yore gaps " .. trace:info().path .. " unknown' lists when")
+	end
+end
+
 -- ---- names of threads ----
 
 -- Segments of paths, {path=, value=, whole=, groups=}, over the range in one go: as many collections or lists of groups. With
--- a pass over a whole trace the names of threads come along, for which names() then needs no pass of its own.
+-- a pass over a whole trace the names of threads come along, for which names() then needs no pass of its own; who runs comes
+-- along for head(), which tells how long that is unknown.
 function methods:segments(...)
-	return self:segments_from(self.start, ...)
+	local paths, runs = { ... }, nil
+	for i, path in ipairs(paths) do
+		runs = path.path == "cpu[*]/thread" and i or runs
+	end
+	local count = #paths
+	if not runs then
+		paths[count + 1] = { path = "cpu[*]/thread", optional = true, groups = { by = { "key" } } }
+	end
+	local found = { self:segments_from(self.start, table.unpack(paths)) }
+	if not runs then
+		self.known_runs = found[count + 1]
+	elseif not paths[runs].groups then
+		self.known_runs = found[runs]:groups{ by = { "key" } }
+	end
+	return table.unpack(found, 1, count)
 end
 
 -- The same from another moment on.
@@ -345,6 +441,16 @@ function methods:filter(segments, columns)
 		end
 	end
 	return segments
+end
+
+-- Does --where leave rows of this value of a column, as far as that column alone tells?
+function methods:leaves(column, value)
+	for _, term in ipairs(self.terms) do
+		if term.names[column] and not next(term.names, next(term.names)) and not term.test{ [column] = value } then
+			return false
+		end
+	end
+	return true
 end
 
 -- The same of rows that are tables already.
@@ -677,6 +783,9 @@ function methods:table(title, columns, rows, all)
 	sort_rows(self, columns, rows)
 	keep_last(self, title, rows)
 	all = all or #rows
+	if all == 0 and not self.where and self.format ~= "lami" then
+		tell_empty(self)
+	end
 	if self.limit and all > self.limit then
 		rows = table.move(rows, 1, self.limit, 1, {})
 	end
@@ -737,10 +846,17 @@ function methods:line(text)
 	end
 end
 
--- The range, as the first line.
+-- The range, as the first line; and for how much of it threads may have run unseen.
 function methods:head()
 	self:line("range " .. trace:text(self.start) .. " to " .. trace:text(self.stop) .. ", "
 		.. yore.span(self.length))
+	if self.known_runs then
+		local _, time, cpus = unknown_runs(self)
+		if time > 0 then
+			self:line(string.format("unknown who ran: %s of %s (%.2f %%)", yore.span(time),
+				yore.span(self.length * cpus), time * 100 / (self.length * cpus)))
+		end
+	end
 end
 
 -- Buckets of powers of two, as segments:hist() gives them.
@@ -798,14 +914,6 @@ function methods:tell_pairs(segments, what)
 	if segments.unbegun + segments.unfinished > 0 then
 		yore.note(string.format("%s: not counted: %d %s that had begun before, %d that had not ended", self.spec.name,
 			segments.unbegun, what, segments.unfinished))
-	end
-end
-
--- How much of the range a path has no value for, over `count` attributes.
-function methods:tell_unknown(ns, count, what)
-	if ns > 0 then
-		self:line(string.format("unknown %s: %s of %s (%.2f %%)", what, yore.span(ns),
-			yore.span(self.length * count), ns * 100 / (self.length * count)))
 	end
 end
 

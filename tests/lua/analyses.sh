@@ -77,7 +77,7 @@ result $? "the word of an analysis may stand before the trace"
 yore latency --limit 2 --sort p99 --time ns $demo log --no-index >"$work/one" 2>&1
 yore latency $demo log --limit 2 --time ns >"$work/two" 2>&1
 yore latency --limit 2 --time ns $demo log --no-index >"$work/three" 2>&1
-grep -q "there is no column 'p99'" "$work/one" && cmp -s "$work/two" "$work/three" && [ "$(wc -l <"$work/two")" = 7 ]
+grep -q "there is no column 'p99'" "$work/one" && cmp -s "$work/two" "$work/three" && [ "$(wc -l <"$work/two")" = 8 ]
 result $? "options may stand before the trace, too"
 # so may options that only the script declares, with a value of two words and without one
 yore periods --from sched_waking --until sched_wakeup --key payload/pid --limit 3 $demo >"$work/one" 2>&1
@@ -159,6 +159,37 @@ assert said.stdout.splitlines()[1:] == ["2000,3000,1000,2,b,read,7"], said.stdou
 assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 600 << 10
 EOF
 result $? "a CPU of any number costs no memory"
+# CPUs of which nothing is known, and losses
+gen=$build/fixtures/yore-gen
+"$gen" --out "$work/begun" --size 2M --overwritten 3 --no-truth && "$gen" --out "$work/lossy" --size 2M --lose 0.1 --no-truth || exit 99
+yore cputop "$work/begun" cpus --format csv >"$work/cpus" 2>"$work/printed"
+yore gaps "$work/begun" unknown --format csv >"$work/gaps" 2>>"$work/printed"
+yore sql "$work/begun" 'SELECT DISTINCT cpu FROM events ORDER BY cpu' --format csv >"$work/seen" 2>>"$work/printed"
+python3 -c '
+import csv, sys
+cpus, gaps, seen = (list(csv.DictReader(open(path))) for path in sys.argv[1:])
+silent = {row["cpu"] for row in cpus} - {row["cpu"] for row in seen}
+assert len(cpus) == 8 and len(silent) == 1, (cpus, seen)
+for row in cpus:
+    own = sum(int(gap["dur"]) for gap in gaps if gap["cpu"] == row["cpu"])
+    assert own == int(row["unknown_time"]), (row, own)
+    assert row["cpu"] not in silent or float(row["unknown"]) == 100, row
+' "$work/cpus" "$work/gaps" "$work/seen" >>"$work/printed" 2>&1
+result $? "cputop and gaps name a CPU that has a stream without events"
+yore cputop $demo cpus --where 'cpu == 1' --format csv >"$work/one" 2>"$work/printed"
+yore cputop $demo cpus --format csv | awk -F, 'NR == 1 || $1 == 1' | diff - "$work/one" >>"$work/printed"
+result $? "cputop --where leaves out CPUs, and does not call them idle"
+says 0 "not known who runs on CPU 1, 2, 3, 4, 5, 6, 7," yore latency "$work/begun"
+says 0 "not known who runs on CPU 1, 2, 3, 4, 5, 6, 7," yore latency "$work/begun" --format csv
+says 0 "^unknown who ran: .* of .* (.* %)$" yore sched "$work/lossy"
+lost=$(yore info "$work/lossy" | sed -n 's/^losses *\([0-9]*\) events.*/\1/p')
+for words in irq 'offcpu log' 'switches --format csv' 'periods --from sched_waking --until sched_wakeup --key tid'; do
+	says 0 ": $lost events were lost at 2 places of the range" yore $words "$work/lossy"
+done
+mkdir "$work/hosts"
+"$gen" --out "$work/hosts/a" --size 1M --host alpha --no-truth && "$gen" --out "$work/hosts/b" --size 1M --seed 2 --host beta --no-truth || exit 99
+says 1 "sched: the trace is of the hosts alpha, beta, and this analysis is of one" yore sched "$work/hosts"
+says 0 "^periods" yore periods "$work/hosts" --from sched_waking --until sched_wakeup --key tid
 # memtop: what a small machine did, told by the machine
 for threads in switches context; do
 	rm -rf "$work/made"

@@ -10,8 +10,9 @@
 #include "lua-lib/bind_expr.h"
 
 #include "engine/base/mem.h"
-#include "oneliner/oneliner.h"
 #include "index/sweep/sweep.h"
+#include "oneliner/oneliner.h"
+#include "state/changes.h"
 #include "state/interval_window.h"
 #include "state/program/lookup.h"
 
@@ -302,6 +303,16 @@ static bool read_where(lua_State *L, int i, struct bind_cursor *cursor, struct e
 	return done;
 }
 
+static bool find_inferred(struct bind_trace *bound, const struct inferred **out, struct error *err)
+{
+	struct state *state;
+
+	if (!bind_get_state(bound, &state, err))
+		return false;
+	*out = state_inferred(state);
+	return true;
+}
+
 static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct error *err)
 {
 	struct bind_trace *bound = cursor->bound;
@@ -317,6 +328,9 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 	read_cpus(L, i, bound->index, filter);
 	cursor->backward = options->backward = read_flag(L, i, "reverse");
 	options->losses = read_flag(L, i, "losses");
+	options->ends = read_flag(L, i, "all_losses");
+	if (options->ends && !find_inferred(bound, &options->inferred, err))
+		return false;
 	if (is_text(L, i, "losses", "only")) {
 		mem_free(filter->classes);
 		filter->classes = mem_new_array(bound->trace->nclasses / 64 + 1, sizeof(uint64_t));
@@ -376,6 +390,11 @@ struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 		cursor->next->link = &cursor->next;
 	bound->cursors = cursor;
 	return cursor;
+}
+
+nstime bind_cursor_begin(const struct bind_cursor *cursor)
+{
+	return cursor->filter->options.begin;
 }
 
 /* ---- steps ---- */

@@ -76,6 +76,8 @@ struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
 /* The filter and range, as a one-liner takes them; borrowed from the cursor. */
 struct oneliner_work;
 void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out);
+/* The begin of its range; NSTIME_MIN: of all. */
+nstime bind_cursor_begin(const struct bind_cursor *cursor);
 /* False: no more. Raises errors. */
 bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor);
 /*

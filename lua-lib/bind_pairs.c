@@ -7,19 +7,25 @@
  * With `at` in place of `begin` and `finish` each event is a segment of no length.
  *
  * A key is one or more columns of the event, joined by +; | between columns gives alternatives, of
- * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread". What was
- * begun when events were lost is dropped: its end may be among them. So is what began before the
- * loss was over, on any CPU, unless the key is the CPU.
+ * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread".
  *
- * cpu[cpu]/thread is asked of the state, a window at a time. Where `threads` is a function, it
- * gives the intervals of cpu[*]/thread instead, which were read in one go; it is called only when
- * an event class has none of the alternatives before it.
+ * While a stream lacks events, since some were lost, or it begins late or ends early, the end of a
+ * pair and the begin of the next one of its key may be among those that lack. So a pair is dropped
+ * that lasts when that begins or ends, or whose thread left its CPU meanwhile; but not where the
+ * thread is known to have had one CPU from begin to end. Of pairs whose key is the CPU those are
+ * dropped that last while events of that CPU were lost.
+ *
+ * cpu[cpu]/thread is asked of the state, a window at a time. Where `threads` is a function, the key
+ * is a thread, and the function gives the intervals of cpu[*]/thread instead, which were read in
+ * one go; it is called only when an event class has none of the alternatives before it, or a stream
+ * lacks events.
  */
 #include "lua-lib/bind_column.h"
 #include "lua-lib/bind_segments.h"
 
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
+#include "index/tables/losses.h"
 #include "state/program/lookup.h"
 
 #include <string.h>
@@ -73,7 +79,9 @@ struct pairs {
 	uint32_t spare;
 	uint32_t *heads; /* by atom of the key: the innermost that is open */
 	size_t nheads;
-	nstime whole_from; /* a loss goes on until then; NSTIME_MIN: none does */
+	uint8_t *matters;   /* by stream: has it events that begin or finish? */
+	nstime lacks_until; /* until then some stream lacked events; NSTIME_MIN: none did so far */
+	nstime lacked;      /* when one began or ceased to lack some, last; likewise */
 	struct segments *threads; /* of cpu[*]/thread; NULL: the state is asked */
 	uint32_t *thread_atoms;   /* by theirs, of `segments`; 0: not interned yet */
 	struct runner *runners;   /* of the CPUs that events told */
@@ -92,6 +100,7 @@ static int pairs_gc(lua_State *L)
 	mem_free(pairs->heads);
 	mem_free(pairs->thread_atoms);
 	mem_free(pairs->runners);
+	mem_free(pairs->matters);
 	hash_index_release(&pairs->runner_of_cpu);
 	buf_release(&pairs->scratch);
 	memset(pairs, 0, sizeof *pairs);
@@ -282,6 +291,8 @@ static void widen_options(lua_State *L, int options)
 	lua_setfield(L, -2, "name");
 	lua_pushboolean(L, true);
 	lua_setfield(L, -2, "losses");
+	lua_pushboolean(L, true);
+	lua_setfield(L, -2, "all_losses");
 	lua_replace(L, options);
 }
 
@@ -307,20 +318,31 @@ static struct runner *runner_of(struct pairs *pairs, int32_t cpu)
 	return runner;
 }
 
-/* The thread that ran just before the event, on its CPU; 0: not known. */
-static uint32_t running_atom(struct pairs *pairs)
+/* The run of a thread that lasts just before the event, on its CPU; NULL: not known. */
+static const struct segment *running(struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
 	const struct segment *runs = pairs->threads->items;
 
 	if (event->cpu < 0)
-		return 0;
+		return NULL;
 	struct runner *runner = runner_of(pairs, event->cpu);
 	while (runner->at < runner->last && runs[runner->at].end < event->time)
 		runner->at++;
 	if (runner->at == runner->last || runs[runner->at].begin >= event->time)
+		return NULL;
+	return &runs[runner->at];
+}
+
+/* The thread that ran just before the event, on its CPU; 0: not known. */
+static uint32_t running_atom(struct pairs *pairs)
+{
+	const struct segment *run = running(pairs);
+
+	if (!run)
 		return 0;
-	uint32_t theirs = segments_cells(pairs->threads, runner->at)[COLUMN_VALUE];
+	size_t number = (size_t)(run - pairs->threads->items);
+	uint32_t theirs = segments_cells(pairs->threads, number)[COLUMN_VALUE];
 	uint32_t *atom = &pairs->thread_atoms[theirs];
 	if (!*atom)
 		*atom = segments_intern(pairs->segments, segments_atom(pairs->threads, theirs));
@@ -432,16 +454,37 @@ static void on_moment(lua_State *L, struct pairs *pairs)
 	       pairs->segments->ncolumns * sizeof *cells);
 }
 
+/* May events that a stream lacks have ended the pair, and begun another one? */
+static bool is_doubtful(lua_State *L, struct pairs *pairs, const struct open_pair *open)
+{
+	bool lasted = open->begin <= pairs->lacked;
+	const struct segment *run = NULL;
+
+	if (pairs->by_cpu || (!lasted && open->begin >= pairs->lacks_until))
+		return false;
+	if (!get_threads(L, pairs))
+		return lasted;
+	if (open->cpu != pairs->cursor->event.cpu)
+		return true;
+	run = running(pairs);
+	return run ? run->begin > open->begin : lasted;
+}
+
 static void on_begin(lua_State *L, struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
 	uint32_t key = key_atom(L, pairs, &pairs->begin_key), number, *head;
 
-	if (!key)
+	if (!key) {
+		pairs->segments->lost += pairs->threads != NULL;
 		return;
+	}
 	head = head_of(pairs, key);
 	if (*head && !pairs->nested) {
-		pairs->segments->unfinished++;
+		if (is_doubtful(L, pairs, &pairs->open[*head]))
+			pairs->segments->lost++;
+		else
+			pairs->segments->unfinished++;
 		close_open(pairs, head);
 	}
 	number = new_open(pairs);
@@ -468,6 +511,11 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 	}
 	struct open_pair *open = &pairs->open[*head];
 	struct segment segment = {open->begin, event->time, true, true};
+	if (is_doubtful(L, pairs, open)) {
+		pairs->segments->lost++;
+		close_open(pairs, head);
+		return;
+	}
 	capture(L, pairs, true, open->cells);
 	memcpy(segments_add(pairs->segments, &segment), open->cells,
 	       pairs->segments->ncolumns * sizeof(uint32_t));
@@ -496,11 +544,16 @@ static uint64_t drop_open(struct pairs *pairs, int32_t cpu)
 static void on_loss(struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
+	bool counted = event->loss_kind == LOSS_TOLD;
 
-	pairs->segments->losses++;
-	pairs->segments->lost += drop_open(pairs, pairs->by_cpu ? event->cpu : -1);
-	if (!pairs->by_cpu && event->until > pairs->whole_from)
-		pairs->whole_from = event->until;
+	pairs->segments->losses += counted;
+	if (!pairs->matters[event->stream->index])
+		return;
+	if (counted && (pairs->by_cpu || pairs->nested))
+		pairs->segments->lost += drop_open(pairs, pairs->by_cpu ? event->cpu : -1);
+	pairs->lacked = event->time;
+	if (event->loss_kind != LOSS_INFERRED && event->until > pairs->lacks_until)
+		pairs->lacks_until = event->until;
 }
 
 static void walk(lua_State *L, struct pairs *pairs)
@@ -514,10 +567,6 @@ static void walk(lua_State *L, struct pairs *pairs)
 		}
 		if (event->time == NSTIME_MIN)
 			continue;
-		if (pairs->whole_from > NSTIME_MIN && event->time >= pairs->whole_from) {
-			pairs->whole_from = NSTIME_MIN;
-			pairs->segments->lost += drop_open(pairs, -1);
-		}
 		uint8_t kind = pairs->kinds[event->class->index];
 		if (kind & KIND_FINISH)
 			on_finish(L, pairs);
@@ -529,9 +578,9 @@ static void walk(lua_State *L, struct pairs *pairs)
 	pairs->segments->unfinished += drop_open(pairs, -1);
 }
 
-static const char *const known_options[] = {"begin", "finish", "key",     "finish_key", "fields",
-					    "from",  "to",     "nested",  "where",      "cpu",
-					    "name",  "losses", "threads", "at",         NULL};
+static const char *const known_options[] = {
+	"begin", "finish", "key",  "finish_key", "fields",     "from",    "to", "nested",
+	"where", "cpu",    "name", "losses",     "all_losses", "threads", "at", NULL};
 
 /* Of the trace and the widened options, as the cursor wants them. */
 static int open_cursor(lua_State *L)
@@ -553,6 +602,38 @@ static struct bind_cursor *push_cursor(lua_State *L, int options)
 	return luaL_checkudata(L, -1, CURSOR_TYPE);
 }
 
+static bool has_marked(const struct pairs *pairs, const struct trace *trace,
+		       const struct stream *stream)
+{
+	for (size_t c = 0; c < trace->nclasses; c++)
+		if (pairs->kinds[c] && trace->classes[c]->part == stream->part &&
+		    trace->classes[c]->stream_id == stream->id)
+			return true;
+	return false;
+}
+
+/* Which streams have events of pairs, and until when one of them lacks events at first. */
+static void look_at_streams(lua_State *L, struct pairs *pairs, struct bind_trace *bound)
+{
+	const struct trace *trace = bound->trace;
+	nstime begin = bind_cursor_begin(pairs->cursor);
+	struct error err;
+	struct lack lack;
+
+	pairs->matters = mem_new_array(trace->nstreams + 1, 1);
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+
+		pairs->matters[i] = has_marked(pairs, trace, stream);
+		if (!pairs->matters[i] || !stream->has_time)
+			continue;
+		if (!losses_at(bound->index, stream, begin, &lack, &err))
+			bind_raise(L, &err);
+		if (lack.lacks && lack.until > pairs->lacks_until)
+			pairs->lacks_until = lack.until;
+	}
+}
+
 void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct segments *segments)
 {
 	const struct trace *trace = bound->trace;
@@ -562,7 +643,7 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	widen_options(L, options);
 	pairs->segments = segments;
 	pairs->options = options;
-	pairs->whole_from = NSTIME_MIN;
+	pairs->lacks_until = pairs->lacked = NSTIME_MIN;
 	pairs->cursor = push_cursor(L, options);
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
 	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
@@ -573,6 +654,7 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 		mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
 	}
 	lua_pop(L, 1);
+	look_at_streams(L, pairs, bound);
 	if (!read_key(L, pairs, "key", &pairs->begin_key))
 		luaL_error(L,
 			   "key: the columns that tell which events belong together are missing");

@@ -42,8 +42,9 @@ struct segments {
 	struct stretch *stretches; /* by atom of the key; NULL: not made of what there is now */
 	uint64_t unfinished;       /* begins without an end, and ends without a begin */
 	uint64_t unbegun;
-	uint64_t lost; /* segments that were dropped, since events that may belong to them were lost
-			*/
+	/* dropped: events that may belong to them were lost or not recorded, or their thread is not
+	 * known */
+	uint64_t lost;
 	uint64_t losses; /* places where events were lost */
 };
 

@@ -55,6 +55,11 @@ bool state_has_hosts(const struct state *state)
 	return trace_has_hosts(state->event_source->trace);
 }
 
+const struct inferred *state_inferred(const struct state *state)
+{
+	return state->event_source->inferred;
+}
+
 bool state_changes(struct state *state, const struct changes_sink *sink, struct error *err)
 {
 	struct telling telling = {sink};

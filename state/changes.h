@@ -42,6 +42,11 @@ struct changes_sink {
 struct attrs *state_attrs(struct state *state);
 /* More than one host: paths begin with host["NAME"]. */
 bool state_has_hosts(const struct state *state);
+/*
+ * Losses that no counter tells, from events that contradict each other, for events_options. NULL:
+ * no rule says which. Borrowed until state_close().
+ */
+const struct inferred *state_inferred(const struct state *state);
 MUST_CHECK bool state_changes(struct state *state, const struct changes_sink *sink,
 			      struct error *err);
 

@@ -909,7 +909,7 @@ end
 function methods:tell_pairs(segments, what)
 	if segments.lost > 0 then
 		yore.note(self.spec.name .. ": " .. segments.lost .. " " .. what
-			.. " are not counted, since events were lost while they lasted")
+			.. " are not counted: events were lost, or a CPU was not recorded, while they lasted")
 	end
 	if segments.unbegun + segments.unfinished > 0 then
 		yore.note(string.format("%s: not counted: %d %s that had begun before, %d that had not ended", self.spec.name,

@@ -151,23 +151,27 @@ assert(#twice:append(runs) == 2 * #runs)
 -- pairs of events: a wake-up and the switch to the thread
 local found = trace:segments{ begin = "sched_waking", finish = { "sched_wakeup", "sched_wakeup_new" },
 	key = "payload/pid", fields = { waker = "begin perf_tid", cpu = "end target_cpu" } }
-local open, rows = {}, found:rows()
+local open, rows, doubtful = {}, found:rows(), 0
 local n = 0
 for ev in trace:events{ name = { "sched_waking", "sched_wakeup", "sched_wakeup_new" } } do
 	local pid = ev.payload.pid
 	if ev.name == "sched:sched_waking" then
 		open[pid] = { ev.t, ev.payload.perf_tid or ev.context.perf_tid }
 	elseif open[pid] then
-		n = n + 1
-		assert(rows[n].key == pid and rows[n].begin == open[pid][1] and rows[n]["end"] == ev.t)
-		assert(rows[n].waker == open[pid][2] and rows[n].cpu == ev.payload.target_cpu)
+		local row = rows[n + 1]
+		if row and row["end"] == ev.t and row.key == pid then
+			n = n + 1
+			assert(row.begin == open[pid][1] and row.waker == open[pid][2] and row.cpu == ev.payload.target_cpu)
+		else
+			doubtful = doubtful + 1 -- a CPU began or ceased to be recorded meanwhile
+		end
 		open[pid] = nil
 	end
 end
-assert(n == #found and n > 100)
+assert(n == #found and n > 100 and doubtful > 0 and doubtful <= found.lost and doubtful < n / 5)
 local left = 0
 for _ in pairs(open) do left = left + 1 end
-assert(found.unfinished >= left and found.lost == 0 and found.losses == 0)
+assert(found.unfinished + found.lost >= left + doubtful and found.losses == 0)
 
 -- single events: segments of no length
 local moved, seen = trace:segments{ at = "sched_migrate_task", key = "payload/pid", fields = { to = "begin dest_cpu" } }, 0
@@ -179,10 +183,11 @@ for ev in trace:events{ name = "sched_migrate_task" } do
 end
 assert(#moved == seen and seen > 10)
 
--- who runs on the CPU of an event, from intervals that were read before: as the state says
-local function by_runner(key, threads)
+-- who runs on the CPU of an event, from intervals that were read before: as the state says. That the key is a thread leaves
+-- less in doubt where a CPU is not recorded.
+local function by_runner(key, threads, till)
 	return trace:segments{ begin = "sched_waking", finish = { "sched_wakeup", "sched_wakeup_new" }, key = key,
-		from = from, to = to, threads = threads }
+		from = from, to = till or to, threads = threads }
 end
 local asked = 0
 local function running()
@@ -190,12 +195,22 @@ local function running()
 	return trace:segments{ path = "cpu[*]/thread", to = to }
 end
 local state, given = by_runner("cpu[cpu]/thread"), by_runner("cpu[cpu]/thread", running)
-assert(#state > 10 and #given == #state and given.unfinished == state.unfinished and asked == 1)
-for i, row in ipairs(given:rows()) do
-	local other = state:rows(i, i)[1]
-	assert(row.key == other.key and row.begin == other.begin and row["end"] == other["end"])
+assert(#state > 10 and #given >= #state and #given - #state <= state.lost and asked == 1)
+local told = {}
+for _, row in ipairs(given:rows()) do
+	told[row.key .. " " .. row.begin .. " " .. row["end"]] = true
 end
-assert(#by_runner("payload/pid | cpu[cpu]/thread", running) > 10 and asked == 1)
+for _, row in ipairs(state:rows()) do
+	assert(told[row.key .. " " .. row.begin .. " " .. row["end"]])
+end
+-- nobody asks who runs where all events have the first alternative, and nothing is in doubt
+local till = trace:time(from)
+repeat
+	till = till + 20000
+	local pairs_there = by_runner("payload/pid", nil, till)
+until #pairs_there + pairs_there.lost > 2
+local calm = by_runner("payload/pid | cpu[cpu]/thread", running, till)
+assert(#calm > 2 and calm.lost == 0 and asked == 1)
 
 -- counts
 local names = {}

@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+"""What analyses say of threads is what the generator says that they did, also where the recording lacks something.
+
+Every row of the logs of latency, sched, offcpu and syscalls of generated traces is looked up in DIR.threads, which the simulator
+wrote (fixtures/truth.h): streams that begin late, end early or lack their first packets, and lost events. A row may
+be missing where events are; a row that is not so fails. How many rows are told is compared with how many there are.
+"""
+import bisect
+import collections
+import csv
+import io
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "repl"))
+from results import finish, result, yore
+
+STATE, SYSCALL = 0, 2
+NAMES = {"R": "running", "W": "ready", "S": "sleeping", "I": "sleeping", "D": "blocked"}
+
+
+class Truth:
+    def __init__(self, path, names):
+        facts = collections.defaultdict(list)
+        with open(path + ".threads", "rb") as file:
+            for time, tid, fact, value in struct.iter_unpack("<qiIq", file.read()[32:]):
+                facts[tid, fact].append((time, value))
+        self.states, self.calls = {}, {}
+        for (tid, fact), changes in facts.items():
+            if fact == STATE:
+                self.states[tid] = self.stretches(changes)
+            elif fact == SYSCALL:
+                for (time, value), (until, _) in zip(changes, changes[1:]):
+                    if value >= 0:
+                        self.calls[tid, time] = (until, names[value])
+
+    @staticmethod
+    def stretches(changes):
+        """(begin, state): a thread that is being woken is still what it was."""
+        found = []
+        for time, value in changes:
+            state = NAMES.get(chr(value), chr(value))
+            if state != "w" and (not found or found[-1][1] != state):
+                found.append((time, state))
+        return found
+
+    def whole(self, tid, begin, end, state):
+        """Was it that from begin to end, and no longer?"""
+        own = self.states.get(tid, [])
+        at = bisect.bisect_left(own, (begin, ""))
+        return at < len(own) and own[at] == (begin, state) and at + 1 < len(own) and own[at + 1][0] == end
+
+    def held(self, tid, begin, end, state):
+        """Was it that all the time?"""
+        own = self.states.get(tid, [])
+        at = bisect.bisect_right(own, (begin, "~")) - 1
+        return at >= 0 and own[at][1] == state and (at + 1 == len(own) or own[at + 1][0] >= end)
+
+    def forked(self, tid, begin, end):
+        """A new thread waits from its fork on; the simulator says so a moment later."""
+        own = self.states.get(tid, [(0, "")])
+        return begin <= own[0][0] <= end and self.held(tid, own[0][0], end, "ready")
+
+
+def ask(*words):
+    done = subprocess.run([yore, *words, "--format", "csv", "--no-index", "--quiet"], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{words}: {done.stderr}")
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+def is_so(truth, name, row):
+    tid, end = int(row["tid"]), int(row["end"])
+    begin = end - int(row["dur"])
+    if name == "syscalls":
+        return truth.calls.get((tid, begin)) == (end, row["name"])
+    if name == "sched":
+        return truth.held(tid, begin, end, "running")
+    state = row.get("state", "ready")
+    if truth.held(tid, begin, end, state) if name == "offcpu" else truth.whole(tid, begin, end, state):
+        return True
+    return state == "ready" and truth.forked(tid, begin, end)
+
+
+def check(trace, options, least):
+    subprocess.run([os.path.join(os.path.dirname(yore), "fixtures", "yore-gen"), "--out", trace, "--size", "1M", "--threads-truth",
+                    *options.split()], check=True, capture_output=True)
+    names = {int(row["id"]): row["name"].replace("syscall_entry_", "") for row in ask("sql", trace, "SELECT id, name FROM classes")}
+    truth = Truth(trace, names)
+    for name, part in least.items():
+        rows = ask(name, trace, "log")
+        wrong = [row for row in rows if not is_so(truth, name, row)]
+        there = len(truth.calls) if name == "syscalls" else sum(state == "running" for own in truth.states.values() for _, state in own)
+        result(not wrong and len(rows) >= part * there, f"yore-gen {options}: {name}", (len(rows), there, len(wrong), wrong[:3]))
+
+
+def main():
+    kept = {"latency": 0.9, "sched": 0.9, "offcpu": 0.9, "syscalls": 0.9}
+    late = {"latency": 0.1, "sched": 0.6, "offcpu": 0.1, "syscalls": 0.6}
+    some = {"latency": 0, "sched": 0.3, "offcpu": 0, "syscalls": 0.3}
+    with tempfile.TemporaryDirectory() as work:
+        for i, (options, least) in enumerate([("", kept), ("--overlap", kept), ("--ended-stream", some), ("--late-stream", late),
+                                              ("--overwritten 3", some), ("--lose 0.1", some), ("--lose 0.1 --late-losses", some),
+                                              ("--lose 0.1 --contexts", some), ("--late-stream --contexts", late),
+                                              ("--mute 0.01", {"latency": 0.8, "sched": 0.8, "syscalls": 0.7})]):
+            check(os.path.join(work, str(i)), options, least)
+    finish()
+
+
+main()

@@ -11,6 +11,9 @@
  *     thread[7]/cpu     |----- 0 ----------------|---- 1 -----       without having run just before
  *     thread[7]/waker   |--- 3 --|------ 12 -----------------        was woken
  *
+ * A call has no end where it becomes unknown whether it goes on: beside a loss, or since its thread
+ * may be on a CPU that is not recorded.
+ *
  * All is clipped to the range: that of the arguments, as in thread_state(ts('+1ms'), ts('+2ms')),
  * and what was recorded. What reaches over a cut between stretches is carried on. thread_state.cpu
  * and syscalls.cpu are where the thread ran last at `begin`; wakeups.cpu is where it ran then.
@@ -39,18 +42,19 @@ struct segments_kind {
 	const char *main;  /* the attribute whose parts are rows */
 	bool wakeups;
 	unsigned tid; /* column */
+	bool whole;   /* a row is something that begins and ends, and not a part of the range */
 };
 
 const struct segments_kind segments_thread_state = {
 	"tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, state TEXT",
-	"state", false, 0};
+	"state", false, 0, false};
 const struct segments_kind segments_wakeups = {
 	"ts INTEGER, tid INTEGER, comm TEXT, latency INTEGER, cpu INTEGER, waker INTEGER, "
 	"waker_comm TEXT",
-	"state", true, 1};
+	"state", true, 1, false};
 const struct segments_kind segments_syscalls = {
 	"tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, name",
-	"syscall", false, 0};
+	"syscall", false, 0, true};
 
 struct segments_table {
 	struct sql_table table;
@@ -62,11 +66,13 @@ struct piece { /* of one attribute of a thread */
 	unsigned of;
 	nstime begin, end;
 	struct value value;
+	bool lost; /* at `end` it is not known any more */
 };
 
 struct segment { /* a row */
 	int64_t tid;
 	nstime begin, end;
+	bool lost;
 	struct value value, cpu, waker;
 	bool ran; /* wakeups: until it ran */
 };
@@ -82,6 +88,7 @@ struct segments_cursor {
 	struct query *queries[ATTRIBUTES];
 	struct stretches todo;
 	nstime begin, end;             /* the range; end: half-open */
+	bool is_over;                  /* the recording ends there */
 	nstime from, to;               /* the stretch */
 	struct arena *arena, *carried; /* of parts and rows; of texts that reach over the cut */
 	struct piece *parts;
@@ -196,7 +203,8 @@ static bool take_part(void *arg, const struct interval *interval)
 	struct piece part = {.begin = interval->begin > cursor->from ? interval->begin
 								     : cursor->from,
 			     .end = interval->end < cursor->to ? interval->end : cursor->to,
-			     .value = interval->value};
+			     .value = interval->value,
+			     .lost = interval->lost && interval->end <= cursor->to};
 	struct value tid;
 
 	if (!comm_thread_of(interval->path, &tid) || part.begin >= part.end)
@@ -272,6 +280,7 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 	return (struct open_part){.segment = {.tid = part->tid,
 					      .begin = part->begin,
 					      .end = part->end,
+					      .lost = part->lost,
 					      .value = part->value,
 					      .cpu = sample(thread, OF_CPU, part->begin),
 					      .waker = sample(thread, OF_WAKER, part->begin)},
@@ -315,6 +324,7 @@ static void read_thread(struct segments_cursor *cursor, const struct thread_part
 		if (any && open.segment.end == part->begin &&
 		    value_equal(&open.segment.value, &part->value)) {
 			open.segment.end = part->end;
+			open.segment.lost = part->lost;
 			continue;
 		}
 		struct open_part begun = begin_part(cursor, thread, part, any ? &open : NULL);
@@ -493,6 +503,7 @@ static bool clip(struct segments_cursor *cursor, struct asked *asked, struct err
 	end = asked->end < end ? asked->end : end;
 	cursor->begin = first > begin ? first : begin;
 	cursor->end = last < end ? last : end;
+	cursor->is_over = last <= end;
 	asked->nothing |= first > last || cursor->begin >= cursor->end;
 	return true;
 }
@@ -583,6 +594,13 @@ static int put_comm(struct segments_cursor *cursor, sqlite3_context *out, const 
 	return SQLITE_OK;
 }
 
+static bool is_end_known(const struct segments_cursor *cursor, const struct segment *row)
+{
+	bool goes_on = cursor->is_over && row->end == cursor->end;
+
+	return !kind_of(cursor)->whole || !(row->lost || goes_on);
+}
+
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	/* of each kind's columns, in the order of all */
@@ -608,10 +626,12 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 		sqlite3_result_int64(out, row->begin);
 		break;
 	case END:
-		sqlite3_result_int64(out, row->end);
+		if (is_end_known(cursor, row))
+			sqlite3_result_int64(out, row->end);
 		break;
 	case DUR:
-		sqlite3_result_int64(out, row->end - row->begin);
+		if (is_end_known(cursor, row))
+			sqlite3_result_int64(out, row->end - row->begin);
 		break;
 	case VALUE:
 		sql_result_state(out, &row->value);

@@ -413,27 +413,40 @@ struct giving_track {
 	const struct track *track;
 	nstime named;
 	size_t sums;
-	bool more;
+	struct span
+		last; /* waits for the one behind it, which says whether it is known how it ended */
+	bool waits, more;
 };
+
+static void give_interval(struct giving_track *to, const struct span *span, bool lost)
+{
+	const struct giving *giving = to->giving;
+	struct interval interval = {to->path, span->begin, span->end, span->value, lost};
+
+	if (!value_exists(&span->value) || span->begin >= giving->end ||
+	    span->end <= giving->begin || span->end <= to->named)
+		return;
+	if (interval.begin < to->named)
+		interval.begin = to->named;
+	if (interval.begin >= giving->end)
+		return;
+	if (giving->within && interval.end > giving->end) {
+		interval.end = giving->end;
+		interval.lost = false;
+	}
+	to->more = give_sums(giving, to->path, to->track, span->begin, &to->sums) &&
+		   giving->sink.interval(giving->sink.arg, &interval);
+}
 
 /* False: enough. */
 static bool give_span(void *arg, const struct span *span)
 {
 	struct giving_track *to = arg;
-	const struct giving *giving = to->giving;
-	struct interval interval = {to->path, span->begin, span->end, span->value};
 
-	if (!value_exists(&span->value) || span->begin >= giving->end ||
-	    span->end <= giving->begin || span->end <= to->named)
-		return true;
-	if (interval.begin < to->named)
-		interval.begin = to->named;
-	if (interval.begin >= giving->end)
-		return true;
-	if (giving->within && interval.end > giving->end)
-		interval.end = giving->end;
-	to->more = give_sums(giving, to->path, to->track, span->begin, &to->sums) &&
-		   giving->sink.interval(giving->sink.arg, &interval);
+	if (to->waits)
+		give_interval(to, &to->last, span->value.kind == VALUE_UNKNOWN);
+	to->last = *span;
+	to->waits = true;
 	return to->more;
 }
 
@@ -441,12 +454,15 @@ static bool give_span(void *arg, const struct span *span)
 static bool give(const struct tracks *tracks, const struct giving *giving, const char *path,
 		 const struct track *track, nstime named, bool *more, struct error *err)
 {
-	struct giving_track to = {giving, path, track, named, 0, true};
+	struct giving_track to = {
+		.giving = giving, .path = path, .track = track, .named = named, .more = true};
 
 	if (track->spooled && !spool_read(tracks->spool, track->spooled, give_span, &to, err))
 		return false;
 	for (size_t i = 0; i < track->count && to.more; i++)
 		give_span(&to, &track->spans[i]);
+	if (to.waits && to.more)
+		give_interval(&to, &to.last, false);
 	*more = to.more && give_sums(giving, path, track, NSTIME_MAX, &to.sums);
 	return true;
 }

@@ -20,6 +20,7 @@ struct interval {
 	const char *path;
 	nstime begin, end; /* NSTIME_MIN: not known; end NSTIME_MAX: not known (goes on) */
 	struct value value;
+	bool lost; /* at `end` it is not known any more: it may have gone on */
 };
 
 #endif

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """What analyses say of threads is what the generator says that they did, also where the recording lacks something.
 
-Every row of the logs of latency, sched, offcpu and syscalls of generated traces is looked up in DIR.threads, which the simulator
-wrote (fixtures/truth.h): streams that begin late, end early or lack their first packets, and lost events. A row may
+Every row of the logs of latency, sched, offcpu and syscalls, and of the tables of SQL that tell the same, is looked up in DIR.threads, which the
+simulator wrote (fixtures/truth.h): streams that begin late, end early or lack their first packets, and lost events. A row may
 be missing where events are; a row that is not so fails. How many rows are told is compared with how many there are.
 """
 import bisect
@@ -20,6 +20,15 @@ from results import finish, result, yore
 
 STATE, SYSCALL = 0, 2
 NAMES = {"R": "running", "W": "ready", "S": "sleeping", "I": "sleeping", "D": "blocked"}
+
+
+CALLS = {"syscalls", "SQL's syscalls"}
+WAITS = {"latency", "SQL's wakeups"}
+TABLES = {
+    "SQL's syscalls": "SELECT tid, end, dur, name FROM syscalls WHERE end IS NOT NULL AND begin > (SELECT min(ts) FROM events)",
+    "SQL's wakeups": "SELECT tid, ts + latency AS end, latency AS dur FROM wakeups WHERE latency IS NOT NULL",
+    "SQL's thread_state": "SELECT tid, end, dur, state FROM thread_state WHERE state IN ('running', 'ready', 'sleeping', 'blocked')",
+}
 
 
 class Truth:
@@ -75,12 +84,12 @@ def ask(*words):
 def is_so(truth, name, row):
     tid, end = int(row["tid"]), int(row["end"])
     begin = end - int(row["dur"])
-    if name == "syscalls":
+    if name in CALLS:
         return truth.calls.get((tid, begin)) == (end, row["name"])
     if name == "sched":
         return truth.held(tid, begin, end, "running")
     state = row.get("state", "ready")
-    if truth.held(tid, begin, end, state) if name == "offcpu" else truth.whole(tid, begin, end, state):
+    if (truth.whole if name in WAITS else truth.held)(tid, begin, end, state):
         return True
     return state == "ready" and truth.forked(tid, begin, end)
 
@@ -91,21 +100,22 @@ def check(trace, options, least):
     names = {int(row["id"]): row["name"].replace("syscall_entry_", "") for row in ask("sql", trace, "SELECT id, name FROM classes")}
     truth = Truth(trace, names)
     for name, part in least.items():
-        rows = ask(name, trace, "log")
+        rows = ask("sql", trace, TABLES[name]) if name in TABLES else ask(name, trace, "log")
         wrong = [row for row in rows if not is_so(truth, name, row)]
-        there = len(truth.calls) if name == "syscalls" else sum(state == "running" for own in truth.states.values() for _, state in own)
+        there = len(truth.calls) if name in CALLS else sum(state == "running" for own in truth.states.values() for _, state in own)
         result(not wrong and len(rows) >= part * there, f"yore-gen {options}: {name}", (len(rows), there, len(wrong), wrong[:3]))
 
 
 def main():
-    kept = {"latency": 0.9, "sched": 0.9, "offcpu": 0.9, "syscalls": 0.9}
-    late = {"latency": 0.1, "sched": 0.6, "offcpu": 0.1, "syscalls": 0.6}
-    some = {"latency": 0, "sched": 0.3, "offcpu": 0, "syscalls": 0.3}
+    tables = {"SQL's syscalls": 0.3, "SQL's wakeups": 0, "SQL's thread_state": 0.3}
+    kept = {"latency": 0.9, "sched": 0.9, "offcpu": 0.9, "syscalls": 0.9, **{name: 0.8 for name in TABLES}}
+    late = {"latency": 0.1, "sched": 0.6, "offcpu": 0.1, "syscalls": 0.6, **tables}
+    some = {"latency": 0, "sched": 0.3, "offcpu": 0, "syscalls": 0.3, **tables}
     with tempfile.TemporaryDirectory() as work:
         for i, (options, least) in enumerate([("", kept), ("--overlap", kept), ("--ended-stream", some), ("--late-stream", late),
                                               ("--overwritten 3", some), ("--lose 0.1", some), ("--lose 0.1 --late-losses", some),
                                               ("--lose 0.1 --contexts", some), ("--late-stream --contexts", late),
-                                              ("--mute 0.01", {"latency": 0.8, "sched": 0.8, "syscalls": 0.7})]):
+                                              ("--mute 0.01", {"latency": 0.8, "sched": 0.8, "syscalls": 0.7, "SQL's syscalls": 0.7})]):
             check(os.path.join(work, str(i)), options, least)
     finish()
 

@@ -35,7 +35,8 @@ static void make_random(struct truth *truth, const char *path)
 			path,
 			begin,
 			t,
-			{.kind = VALUE_STRING, .text = state, .len = (uint32_t)strlen(state)}};
+			{.kind = VALUE_STRING, .text = state, .len = (uint32_t)strlen(state)},
+			false};
 	}
 }
 

@@ -160,7 +160,8 @@ static void draw_summed(struct picture *picture, const char *path, const struct 
 			if (truth->at[t])
 				picture_add(picture,
 					    &(struct interval){path, t, end,
-							       number((uint64_t)truth->at[t])});
+							       number((uint64_t)truth->at[t]),
+							       false});
 		}
 	}
 	picture_part_end(picture);

@@ -126,7 +126,7 @@ def check_wakeups(trace, facts):
 
 def check_syscalls(trace, facts):
     names = {row["id"]: row["name"].replace("syscall_entry_", "") for row in ask(trace, "SELECT id, name FROM classes")}
-    rows = ask(trace, "SELECT tid, begin, end, name FROM syscalls")
+    rows = ask(trace, "SELECT tid, begin, end, name FROM syscalls WHERE end IS NOT NULL")
     truth = {}
     for (tid, fact), changes in facts.items():
         if fact == SYSCALL:

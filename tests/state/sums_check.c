@@ -122,7 +122,7 @@ static bool check_sums(void *arg, const char *path, const struct sums *sums)
 	for (size_t i = 1; i + 1 < checking->nedges; i++)
 		if (sums->begin < checking->edges[i] && checking->edges[i] < sums->end)
 			checking->wrong = "sums lie in two columns";
-	keep(&checking->given, &(struct interval){path, sums->begin, sums->end, none});
+	keep(&checking->given, &(struct interval){path, sums->begin, sums->end, none, false});
 	return true;
 }
 

@@ -110,7 +110,7 @@ static uint32_t *add(struct filling *filling, const struct segment *segment)
 
 static bool keep(struct filling *filling, const struct interval *interval, uint32_t value)
 {
-	struct segment segment = {interval->begin, interval->end, true, true};
+	struct segment segment = {interval->begin, interval->end, true, !interval->lost};
 	bool touches = filling->value && filling->ended == interval->begin;
 	uint32_t *cells;
 

@@ -24,7 +24,9 @@ enum { COLUMN_KEY, COLUMN_VALUE, COLUMN_BEFORE, COLUMN_AFTER, INTERVAL_COLUMNS }
 
 struct segment {
 	nstime begin, end;
-	bool begun, ended; /* it begins, ends there; else that is where the range cuts it */
+	/* it begins, ends there; else that is where the range cuts it, or the end where it becomes
+	 * unknown */
+	bool begun, ended;
 };
 
 struct atoms;   /* interned values */

@@ -612,7 +612,10 @@ static bool has_marked(const struct pairs *pairs, const struct trace *trace,
 	return false;
 }
 
-/* Which streams have events of pairs, and until when one of them lacks events at first. */
+/*
+ * Which streams have events of pairs, and until when one of them lacks events at first. A recording
+ * of tasks has nothing of a CPU until one of them runs there: it lacks none.
+ */
 static void look_at_streams(lua_State *L, struct pairs *pairs, struct bind_trace *bound)
 {
 	const struct trace *trace = bound->trace;
@@ -625,7 +628,8 @@ static void look_at_streams(lua_State *L, struct pairs *pairs, struct bind_trace
 		const struct stream *stream = trace->streams[i];
 
 		pairs->matters[i] = has_marked(pairs, trace, stream);
-		if (!pairs->matters[i] || !stream->has_time)
+		if (!pairs->matters[i] || !stream->has_time ||
+		    trace->parts[stream->part]->recording == RECORDING_TASKS)
 			continue;
 		if (!losses_at(bound->index, stream, begin, &lack, &err))
 			bind_raise(L, &err);

@@ -1,6 +1,7 @@
 /* segments.c - segments and their atoms, selected, joined and sorted */
 #include "lua-lib/segments.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/model/number_map.h"
@@ -13,8 +14,7 @@ enum { RECENT_TEXTS = 64 };
 struct atoms {
 	struct value *values; /* from 1 on */
 	size_t count, capacity;
-	uint32_t *slots; /* by hash: an atom, 0 none */
-	size_t nslots;   /* a power of two */
+	struct hash_index index;   /* of atoms by their values */
 	struct number_map numbers; /* of small integers, as most are */
 	uint32_t recent[RECENT_TEXTS]; /* by where a text stood; 0: none */
 };
@@ -40,7 +40,7 @@ void segments_release(struct segments *segments)
 {
 	if (segments->atoms) {
 		mem_free(segments->atoms->values);
-		mem_free(segments->atoms->slots);
+		hash_index_release(&segments->atoms->index);
 		mem_free(segments->atoms->numbers.items);
 	}
 	mem_free(segments->atoms);
@@ -87,22 +87,10 @@ uint32_t segments_add_column(struct segments *segments, const char *name)
 
 /* ---- atoms ---- */
 
-static uint32_t *slot_of(const struct atoms *atoms, const struct value *value)
+/* HASH_INDEX_NONE: no atom has it yet. */
+static uint32_t find_atom(const struct atoms *atoms, const struct value *value, uint64_t hash)
 {
-	size_t i = value_hash(value) & (atoms->nslots - 1);
-
-	while (atoms->slots[i] && !value_equal(&atoms->values[atoms->slots[i]], value))
-		i = (i + 1) & (atoms->nslots - 1);
-	return &atoms->slots[i];
-}
-
-static void rehash(struct atoms *atoms)
-{
-	mem_free(atoms->slots);
-	atoms->nslots = atoms->nslots ? atoms->nslots * 2 : 256;
-	atoms->slots = mem_new_array(atoms->nslots, sizeof *atoms->slots);
-	for (size_t i = 1; i < atoms->count; i++)
-		*slot_of(atoms, &atoms->values[i]) = (uint32_t)i;
+	return hash_index_find(&atoms->index, hash, i, value_equal(&atoms->values[i], value));
 }
 
 enum { SMALL_NUMBERS = 1 << 16 };
@@ -116,20 +104,19 @@ static uint32_t intern_new(struct segments *segments, const struct value *value)
 {
 	struct atoms *atoms = segments->atoms;
 	struct value kept = *value;
+	uint64_t hash = value_hash(value);
+	uint32_t atom = find_atom(atoms, value, hash);
 
-	if (atoms->count * 2 >= atoms->nslots)
-		rehash(atoms);
-	uint32_t *slot = slot_of(atoms, value);
-	if (*slot)
-		return *slot;
+	if (atom != HASH_INDEX_NONE)
+		return atom;
 	if (kept.kind == VALUE_STRING)
 		kept.text = arena_strndup(segments->arena, value->text, value->len);
 	atoms->values = mem_grow(atoms->values, atoms->count, &atoms->capacity, sizeof kept);
 	atoms->values[atoms->count] = kept;
-	*slot = (uint32_t)atoms->count;
+	atom = hash_index_add(&atoms->index, hash, atoms->count++);
 	if (is_small(value))
-		number_map_set(&atoms->numbers, value->u, *slot);
-	return (uint32_t)atoms->count++;
+		number_map_set(&atoms->numbers, value->u, atom);
+	return atom;
 }
 
 /* Most texts stand where they stood the last time. */
@@ -158,8 +145,10 @@ uint32_t segments_intern(struct segments *segments, const struct value *value)
 
 uint32_t segments_find(const struct segments *segments, const struct value *value)
 {
-	return segments->atoms->nslots && value_exists(value) ? *slot_of(segments->atoms, value)
-							      : 0;
+	uint32_t atom = value_exists(value) ? find_atom(segments->atoms, value, value_hash(value))
+					    : HASH_INDEX_NONE;
+
+	return atom != HASH_INDEX_NONE ? atom : 0;
 }
 
 uint32_t segments_atoms(const struct segments *segments)

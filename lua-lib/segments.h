@@ -13,6 +13,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/paged.h"
 #include "engine/timebase.h"
 #include "state/model/value.h"
@@ -159,8 +160,7 @@ struct segment_groups {
 	size_t nlengths, lengths_capacity;
 	struct paged all, of,
 		gathered; /* lengths as they came, each one's group, lengths by group */
-	size_t *slots; /* by hash: 1 + number of the group */
-	size_t nslots;
+	struct hash_index index; /* of groups by their cells */
 	struct arena *arena;
 };
 

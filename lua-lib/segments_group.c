@@ -17,13 +17,13 @@ void segment_groups_init(struct segment_groups *groups, const uint32_t *columns,
 		groups->summed[i] = sums[i];
 }
 
-static size_t hash_cells(const struct segment_groups *groups, const uint32_t *cells)
+static uint64_t hash_cells(const struct segment_groups *groups, const uint32_t *cells)
 {
 	uint64_t hash = 0x9e3779b97f4a7c15;
 
 	for (size_t i = 0; i < groups->ncolumns; i++)
 		hash = (hash ^ cells[i]) * 0x100000001b3;
-	return (size_t)(hash ^ hash >> 29);
+	return hash ^ hash >> 29;
 }
 
 static bool same_cells(const uint32_t *a, const uint32_t *b, size_t count)
@@ -35,39 +35,18 @@ static bool same_cells(const uint32_t *a, const uint32_t *b, size_t count)
 	return i == count;
 }
 
-/* The slot of these cells, or the free one for them. */
-static size_t *slot_of(const struct segment_groups *groups, const uint32_t *cells)
-{
-	size_t i = hash_cells(groups, cells);
-
-	for (; groups->slots[i &= groups->nslots - 1]; i++)
-		if (same_cells(groups->items[groups->slots[i] - 1].cells, cells, groups->ncolumns))
-			break;
-	return &groups->slots[i];
-}
-
-static void rehash(struct segment_groups *groups)
-{
-	mem_free(groups->slots);
-	groups->nslots = groups->nslots ? groups->nslots * 2 : 64;
-	groups->slots = mem_new_array(groups->nslots, sizeof *groups->slots);
-	for (size_t i = 0; i < groups->count; i++)
-		*slot_of(groups, groups->items[i].cells) = i + 1;
-}
-
 struct segment_group *segment_groups_of(struct segment_groups *groups, const uint32_t *cells)
 {
+	uint64_t hash = hash_cells(groups, cells);
+	uint32_t at = hash_index_find(&groups->index, hash, i,
+				      same_cells(groups->items[i].cells, cells, groups->ncolumns));
 	struct segment_group *group;
 
-	if (groups->count * 2 >= groups->nslots)
-		rehash(groups);
-	size_t *slot = slot_of(groups, cells);
-	if (*slot)
-		return &groups->items[*slot - 1];
+	if (at != HASH_INDEX_NONE)
+		return &groups->items[at];
 	groups->items =
 		mem_grow(groups->items, groups->count, &groups->capacity, sizeof *groups->items);
-	group = &groups->items[groups->count++];
-	*slot = groups->count;
+	group = &groups->items[hash_index_add(&groups->index, hash, groups->count++)];
 	*group = (struct segment_group){
 		.cells = arena_copy(groups->arena, cells, groups->ncolumns, sizeof *cells),
 		.sums = arena_array(groups->arena, groups->nsums + 1, sizeof(int64_t))};
@@ -164,7 +143,7 @@ void segment_groups_release(struct segment_groups *groups)
 	paged_free(&groups->of);
 	paged_free(&groups->gathered);
 	mem_free(groups->items);
-	mem_free(groups->slots);
+	hash_index_release(&groups->index);
 	arena_free(groups->arena);
 	*groups = (struct segment_groups){0};
 }

@@ -1,12 +1,13 @@
-/* thread_names.c - a hash of (part, thread) to the name that was told last */
+/* thread_names.c - a hash table of (part, thread) to the name that was told last */
 #include "repl/thread_names.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/layout.h"
 
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 31, PAIRS_MAX = 2, SLOTS_MIN = 256, COMM_BYTES = 16 };
+enum { NAME_MAX_BYTES = 31, PAIRS_MAX = 2, COMM_BYTES = 16 };
 
 /* There is one idle thread per CPU; the kernel calls them swapper/0, swapper/1 ... */
 static const char swapper[] = "swapper";
@@ -14,7 +15,7 @@ static const char swapper[] = "swapper";
 struct entry {
 	int64_t tid;
 	uint32_t part;
-	uint8_t used, nlabel;
+	uint8_t nlabel;
 	uint8_t name, nname;           /* of it, in the label */
 	char label[THREAD_LABEL_ROOM]; /* "[4297 demo] " */
 	bool has_comm, settled;        /* settled: told since thread_names_ask(), or asked for */
@@ -36,8 +37,9 @@ struct teller {
 struct thread_names {
 	const struct trace *trace;
 	struct teller *tellers; /* per class */
-	struct entry *slots;    /* nslots is a power of two, at most half of them used */
-	size_t nslots, used;
+	struct entry *entries;
+	size_t count, capacity;
+	struct hash_index index; /* of entries by part and thread */
 	struct entry unknown; /* the thread without a name that was asked for last */
 	struct buf scratch;
 	enum told_before (*ask)(void *arg, int64_t tid, struct buf *out);
@@ -68,8 +70,6 @@ struct thread_names *thread_names_new(const struct trace *trace)
 
 	names->trace = trace;
 	names->tellers = mem_new_array(trace->nclasses + 1, sizeof *names->tellers);
-	names->nslots = SLOTS_MIN;
-	names->slots = mem_new_array(names->nslots, sizeof *names->slots);
 	return names;
 }
 
@@ -79,33 +79,32 @@ void thread_names_free(struct thread_names *names)
 		return;
 	thread_names_free(names->first);
 	mem_free(names->tellers);
-	mem_free(names->slots);
+	mem_free(names->entries);
+	hash_index_release(&names->index);
 	buf_release(&names->scratch);
 	mem_free(names);
 }
 
-static size_t place(const struct thread_names *names, uint32_t part, int64_t tid)
+static uint64_t hash_of(uint32_t part, int64_t tid)
 {
-	uint64_t hash =
-		((uint64_t)tid + part * UINT64_C(0x9e3779b9)) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t i = (size_t)(hash >> 32) & (names->nslots - 1);
-
-	while (names->slots[i].used && (names->slots[i].tid != tid || names->slots[i].part != part))
-		i = (i + 1) & (names->nslots - 1);
-	return i;
+	return hash_number((uint64_t)tid + part * UINT64_C(0x9e3779b9));
 }
 
-static void widen(struct thread_names *names)
+/* NULL: nothing is known of it. */
+static struct entry *entry_of(const struct thread_names *names, uint32_t part, int64_t tid)
 {
-	struct entry *old = names->slots;
-	size_t count = names->nslots;
+	uint32_t at =
+		hash_index_find(&names->index, hash_of(part, tid), i,
+				names->entries[i].tid == tid && names->entries[i].part == part);
 
-	names->nslots *= 2;
-	names->slots = mem_new_array(names->nslots, sizeof *names->slots);
-	for (size_t i = 0; i < count; i++)
-		if (old[i].used)
-			names->slots[place(names, old[i].part, old[i].tid)] = old[i];
-	mem_free(old);
+	return at != HASH_INDEX_NONE ? &names->entries[at] : NULL;
+}
+
+static struct entry *add_entry(struct thread_names *names, uint32_t part, int64_t tid)
+{
+	names->entries =
+		mem_grow(names->entries, names->count, &names->capacity, sizeof *names->entries);
+	return &names->entries[hash_index_add(&names->index, hash_of(part, tid), names->count++)];
 }
 
 /* `name` may be empty. */
@@ -130,38 +129,35 @@ _Static_assert(THREAD_LABEL_ROOM >= 1 + 20 + 1 + NAME_MAX_BYTES + 2 + 8, "and a 
 static void set_name(struct thread_names *names, uint32_t part, int64_t tid, const char *name,
 		     size_t len)
 {
-	struct entry *entry = &names->slots[place(names, part, tid)];
+	struct entry *entry = entry_of(names, part, tid);
 
 	if (len > NAME_MAX_BYTES)
 		len = NAME_MAX_BYTES;
-	if (entry->used && entry->nname == len &&
-	    memcmp(entry->label + entry->name, name, len) == 0) {
+	if (entry && entry->nname == len && memcmp(entry->label + entry->name, name, len) == 0) {
 		entry->settled = true;
 		return;
 	}
-	if (!entry->used && ++names->used * 2 > names->nslots) {
-		widen(names);
-		entry = &names->slots[place(names, part, tid)];
-	}
-	*entry = (struct entry){.tid = tid, .part = part, .used = 1, .settled = true};
+	if (!entry)
+		entry = add_entry(names, part, tid);
+	*entry = (struct entry){.tid = tid, .part = part, .settled = true};
 	put_label(entry, name, len);
 }
 
 /* The thread's entry, once all is known that was told before; NULL: it has no name. */
 static const struct entry *settle(struct thread_names *names, uint32_t part, int64_t tid)
 {
-	struct entry *entry = &names->slots[place(names, part, tid)];
+	struct entry *entry = entry_of(names, part, tid);
 	struct buf name = {0};
 
-	if (!names->ask || entry->settled)
-		return entry->used ? entry : NULL;
+	if (!names->ask || (entry && entry->settled))
+		return entry;
 	enum told_before told = names->ask(names->ask_arg, tid, &name);
 	if (told == TOLD_NAME)
 		set_name(names, part, tid, buf_text(&name), name.len);
-	else if (told == TOLD_UNKNOWN || !entry->used)
+	else if (told == TOLD_UNKNOWN || !entry)
 		set_name(names, part, tid, "", 0);
 	buf_release(&name);
-	entry = &names->slots[place(names, part, tid)];
+	entry = entry_of(names, part, tid);
 	entry->settled = true;
 	return entry;
 }
@@ -254,15 +250,17 @@ static void learn_comm(struct thread_names *names, int64_t tid, const struct fie
 	const struct slot *slot = slot_of(fields, path);
 	const uint8_t *comm = fields->data + slot->at / 8;
 	uint32_t part = fields->class->part;
-	struct entry *entry = &names->slots[place(names, part, tid)];
+	struct entry *entry = entry_of(names, part, tid);
 
 	if (slot->at % 8)
 		return learn_text(names, tid, path, fields);
-	if (entry->has_comm && !memcmp(entry->comm, comm, COMM_BYTES))
+	if (entry && entry->has_comm && !memcmp(entry->comm, comm, COMM_BYTES))
 		return;
 	learn_text(names, tid, path, fields);
-	entry = &names->slots[place(names, part, tid)];
-	entry->has_comm = entry->used && *comm;
+	entry = entry_of(names, part, tid);
+	if (!entry)
+		return;
+	entry->has_comm = *comm;
 	memcpy(entry->comm, comm, COMM_BYTES);
 }
 
@@ -292,10 +290,8 @@ void thread_names_ask(struct thread_names *names,
 	if (!ask)
 		return;
 	names->first = thread_names_new(names->trace);
-	for (size_t i = 0; i < names->nslots; i++) {
-		struct entry *entry = &names->slots[i];
-		if (!entry->used)
-			continue;
+	for (size_t i = 0; i < names->count; i++) {
+		struct entry *entry = &names->entries[i];
 		set_name(names->first, entry->part, entry->tid, entry->label + entry->name,
 			 entry->nname);
 		entry->has_comm = entry->settled = false; /* the next telling settles it */
@@ -330,11 +326,11 @@ bool thread_names_tells(struct thread_names *names, const struct event_class *cl
 
 const char *thread_names_label(struct thread_names *names, uint32_t part, int64_t tid, size_t *len)
 {
-	const struct entry *entry = &names->slots[place(names, part, tid)];
+	const struct entry *entry = entry_of(names, part, tid);
 
-	if (__builtin_expect(names->ask && !entry->settled && tid, 0))
+	if (__builtin_expect(names->ask && tid && !(entry && entry->settled), 0))
 		entry = settle(names, part, tid);
-	if (tid == 0 || !entry->used) {
+	if (tid == 0 || !entry) {
 		names->unknown.tid = tid;
 		put_label(&names->unknown, swapper, tid ? 0 : sizeof swapper - 1);
 		entry = &names->unknown;

@@ -8,6 +8,7 @@
  */
 #include "index/filters/packet_filter.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "index/filters/internal.h"
 #include "index/tables/identity.h"
@@ -33,8 +34,7 @@ struct region {
 	uint32_t source;
 	uint64_t number;
 	struct buf bytes; /* a checksum, which is right when they are stored; the packet filters */
-	uint32_t *places; /* where in `bytes` each begins, by the hash of its packet; 0: free */
-	size_t count, nplaces; /* nplaces: a power of two, or 0 */
+	struct hash_index places; /* where in `bytes` each begins, by its packet */
 	bool changed;
 };
 
@@ -161,60 +161,44 @@ static const struct packet_filter_head *packet_filter_at(const struct buf *bytes
 	return head;
 }
 
-static size_t hash_of(uint64_t off, uint64_t len)
+static uint64_t hash_of(uint64_t off, uint64_t len)
 {
-	uint64_t hash = (off ^ len << 40) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (size_t)(hash ^ hash >> 32);
+	return hash_number(off ^ len << 40);
 }
 
-static void add_place(struct region *region, const struct packet_filter_head *head)
-{
-	size_t mask = region->nplaces - 1, at = hash_of(head->off, head->len) & mask;
-
-	while (region->places[at])
-		at = (at + 1) & mask;
-	region->places[at] = (uint32_t)((const char *)head - region->bytes.data);
-}
-
-/* Finds what stands behind `from`, as far as it is whole, and makes room for that many again. */
-static void add_places(struct region *region, size_t from)
+/* Finds what stands behind `at`, as far as it is whole. */
+static void add_places(struct region *region, size_t at)
 {
 	const struct packet_filter_head *head;
-	size_t added = 0, at = from;
 
-	while (at < region->bytes.len && packet_filter_at(&region->bytes, &at))
-		added++;
-	region->count += added;
-	if (region->count * 2 >= region->nplaces) {
-		size_t nplaces = region->nplaces ? region->nplaces : 16;
-		while (region->count * 2 >= nplaces)
-			nplaces *= 2;
-		mem_free(region->places);
-		region->places = mem_new_array(nplaces, sizeof *region->places);
-		region->nplaces = nplaces;
-		from = CHECKSUM;
+	for (size_t next = at; at < region->bytes.len; at = next) {
+		if (!(head = packet_filter_at(&region->bytes, &next)))
+			return;
+		hash_index_add(&region->places, hash_of(head->off, head->len), at);
 	}
-	for (at = from; at < region->bytes.len && (head = packet_filter_at(&region->bytes, &at));)
-		add_place(region, head);
+}
+
+static bool is_of(const struct packet_filter_head *head, const struct packet_filter_of *packet)
+{
+	return head->off == packet->off && head->len == packet->len &&
+	       head->least <= head->greatest;
 }
 
 static const struct packet_filter_head *find_packet_filter(const struct region *region,
 							   const struct packet_filter_of *packet)
 {
-	size_t mask = region->nplaces - 1;
+	const char *bytes = region->bytes.data;
+	uint32_t at = hash_index_find(&region->places, hash_of(packet->off, packet->len), i,
+				      is_of((const void *)(bytes + i), packet));
 
-	if (!region->nplaces)
-		return NULL;
-	for (size_t at = hash_of(packet->off, packet->len) & mask; region->places[at];
-	     at = (at + 1) & mask) {
-		const struct packet_filter_head *head =
-			(const void *)(region->bytes.data + region->places[at]);
-		if (head->off == packet->off && head->len == packet->len &&
-		    head->least <= head->greatest)
-			return head;
-	}
-	return NULL;
+	return at != HASH_INDEX_NONE ? (const void *)(bytes + at) : NULL;
+}
+
+static void region_free(struct region *region)
+{
+	buf_release(&region->bytes);
+	hash_index_release(&region->places);
+	mem_free(region);
 }
 
 static uint64_t checksum(const void *bytes, size_t size)
@@ -258,9 +242,7 @@ static void forget_regions(struct packet_filters *packet_filters)
 				continue;
 			}
 			*at = region->next;
-			buf_release(&region->bytes);
-			mem_free(region->places);
-			mem_free(region);
+			region_free(region);
 		}
 }
 
@@ -370,9 +352,7 @@ void packet_filters_free(struct packet_filters *packet_filters)
 		for (struct region *region = packet_filters->buckets[i], *next; region;
 		     region = next) {
 			next = region->next;
-			buf_release(&region->bytes);
-			mem_free(region->places);
-			mem_free(region);
+			region_free(region);
 		}
 	mem_free(packet_filters->fields.items);
 	mem_free(packet_filters->fields.number);

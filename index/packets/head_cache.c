@@ -2,6 +2,7 @@
  */
 #include "index/packets/head_cache_internal.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "index/packets/packet_cache.h"
 
@@ -9,7 +10,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { SETS_MAX = 64, BUCKETS_MIN = 64 };
+enum {
+	SETS_MAX = 64,
+	FOUND_BYTES = 48 /* of a packet in the list and in the index, at the most */
+};
 
 struct head_cache_set {
 	struct head_cache *head_cache;
@@ -18,8 +22,9 @@ struct head_cache_set {
 	uint64_t asked; /* when */
 	unsigned held;
 	size_t bytes;
-	struct head_cache_packet **buckets; /* a power of two of chains */
-	size_t nbuckets, count;
+	struct head_cache_packet **packets;
+	size_t count, capacity;
+	struct hash_index index; /* of packets by stream, offset and digest */
 };
 
 struct head_cache {
@@ -44,15 +49,12 @@ struct head_cache *head_cache_new(size_t nclasses, size_t most)
 
 static void free_set(struct head_cache_set *set)
 {
-	for (size_t i = 0; i < set->nbuckets; i++)
-		for (struct head_cache_packet *packet = set->buckets[i], *next; packet;
-		     packet = next) {
-			next = packet->next;
-			mem_free(packet);
-		}
+	for (size_t i = 0; i < set->count; i++)
+		mem_free(set->packets[i]);
 	set->head_cache->bytes -= set->bytes;
 	set->head_cache->nsets--;
-	mem_free(set->buckets);
+	mem_free(set->packets);
+	hash_index_release(&set->index);
 	mem_free(set->classes);
 	mem_free(set);
 }
@@ -106,9 +108,7 @@ static struct head_cache_set *add_set(struct head_cache *head_cache, const uint6
 	set->head_cache = head_cache;
 	set->classes = mem_new_array(class_words(head_cache), sizeof *classes);
 	memcpy(set->classes, classes, class_words(head_cache) * sizeof *classes);
-	set->nbuckets = BUCKETS_MIN;
-	set->buckets = mem_new_array(set->nbuckets, sizeof(struct head_cache_packet *));
-	set->bytes = sizeof *set + set->nbuckets * sizeof(struct head_cache_packet *);
+	set->bytes = sizeof *set;
 	set->next = head_cache->sets;
 	head_cache->sets = set;
 	head_cache->nsets++;
@@ -172,23 +172,19 @@ uint64_t head_cache_digest(const struct stream *stream, const struct packet_info
 	return digest;
 }
 
-static struct head_cache_packet **chain_of(const struct head_cache_set *set, uint64_t digest,
-					   uint64_t off)
+static bool is_of(const struct head_cache_packet *packet, const struct stream *stream,
+		  uint64_t digest, uint64_t off)
 {
-	uint64_t mixed = (digest ^ off) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &set->buckets[(mixed >> 32) & (set->nbuckets - 1)];
+	return packet->stream == stream && packet->off == off && packet->digest == digest;
 }
 
-static struct head_cache_packet *find(const struct head_cache_set *set, const struct stream *stream,
-				      uint64_t digest, uint64_t off)
+static const struct head_cache_packet *
+find(const struct head_cache_set *set, const struct stream *stream, uint64_t digest, uint64_t off)
 {
-	struct head_cache_packet *packet = *chain_of(set, digest, off);
+	uint32_t at = hash_index_find(&set->index, hash_number(digest ^ off), i,
+				      is_of(set->packets[i], stream, digest, off));
 
-	while (packet &&
-	       (packet->stream != stream || packet->off != off || packet->digest != digest))
-		packet = packet->next;
-	return packet;
+	return at != HASH_INDEX_NONE ? set->packets[at] : NULL;
 }
 
 const struct head_cache_packet *head_cache_find(struct head_cache_set *set,
@@ -203,41 +199,21 @@ const struct head_cache_packet *head_cache_find(struct head_cache_set *set,
 	return packet;
 }
 
-static void grow_buckets(struct head_cache_set *set)
-{
-	struct head_cache_packet **old = set->buckets;
-	size_t nold = set->nbuckets;
-
-	set->nbuckets *= 2;
-	set->buckets = mem_new_array(set->nbuckets, sizeof(struct head_cache_packet *));
-	set->bytes += nold * sizeof(struct head_cache_packet *);
-	set->head_cache->bytes += nold * sizeof(struct head_cache_packet *);
-	for (size_t i = 0; i < nold; i++)
-		for (struct head_cache_packet *packet = old[i], *next; packet; packet = next) {
-			struct head_cache_packet **chain =
-				chain_of(set, packet->digest, packet->off);
-			next = packet->next;
-			packet->next = *chain;
-			*chain = packet;
-		}
-	mem_free(old);
-}
-
 bool head_cache_put(struct head_cache_set *set, struct head_cache_packet *packet, size_t size)
 {
 	struct head_cache *head_cache = set->head_cache;
 	bool room = true;
 
+	size += FOUND_BYTES;
 	pthread_mutex_lock(&head_cache->lock);
 	while (room && head_cache->bytes + size > head_cache->most)
 		room = forget_set(head_cache);
 	if (room && !find(set, packet->stream, packet->digest, packet->off)) {
-		if (set->count >= set->nbuckets)
-			grow_buckets(set);
-		struct head_cache_packet **chain = chain_of(set, packet->digest, packet->off);
-		packet->next = *chain;
-		*chain = packet;
-		set->count++;
+		set->packets = mem_grow(set->packets, set->count, &set->capacity,
+					sizeof(struct head_cache_packet *));
+		set->packets[set->count] = packet;
+		hash_index_add(&set->index, hash_number(packet->digest ^ packet->off),
+			       set->count++);
 		set->bytes += size;
 		head_cache->bytes += size;
 		packet = NULL;

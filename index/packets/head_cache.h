@@ -43,7 +43,6 @@ struct head_cache_packet {
 	struct head_cache_head *heads;
 
 	/* private */
-	struct head_cache_packet *next;
 	const struct stream *stream;
 	uint64_t off, digest;
 };

@@ -209,12 +209,8 @@ uint32_t values_symbol_entry(struct values *values, uint32_t symbol, const char 
 	struct texts *texts = &values->texts;
 	uint32_t entry = entry_of(values, text, strlen(text));
 
-	if (symbol >= texts->nsymbols) {
-		size_t count = symbol + 16;
-		texts->symbols = mem_resize_zeroed(texts->symbols, texts->nsymbols, count,
-						   sizeof *texts->symbols);
-		texts->nsymbols = count;
-	}
+	texts->symbols =
+		mem_reach(texts->symbols, symbol, &texts->nsymbols, sizeof *texts->symbols);
 	texts->symbols[symbol] = entry + 1;
 	return entry;
 }

@@ -394,12 +394,7 @@ static void capture(lua_State *L, struct pairs *pairs, bool at_end, uint32_t *ce
 
 static uint32_t *head_of(struct pairs *pairs, uint32_t key)
 {
-	if (key >= pairs->nheads) {
-		size_t room = (size_t)key * 2 + 64;
-		pairs->heads =
-			mem_resize_zeroed(pairs->heads, pairs->nheads, room, sizeof *pairs->heads);
-		pairs->nheads = room;
-	}
+	pairs->heads = mem_reach(pairs->heads, key, &pairs->nheads, sizeof *pairs->heads);
 	return &pairs->heads[key];
 }
 

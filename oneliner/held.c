@@ -46,12 +46,7 @@ void held_set(struct held_values *held, int32_t cpu, nstime from, nstime until,
 {
 	if (cpu < 0 || cpu >= CPUS_MAX)
 		return;
-	if ((size_t)cpu >= held->count) {
-		size_t room = (size_t)cpu + 16;
-		held->items =
-			mem_resize_zeroed(held->items, held->count, room, sizeof *held->items);
-		held->count = room;
-	}
+	held->items = mem_reach(held->items, (size_t)cpu, &held->count, sizeof *held->items);
 	struct held *item = &held->items[cpu];
 	item->from = from;
 	item->until = until;

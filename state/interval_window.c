@@ -53,9 +53,9 @@ struct interval_window {
 	struct hash_index by_path; /* of the lines */
 	size_t nspans;
 	size_t *places; /* attribute: 1 + place in lines */
-	uint32_t nplaces;
+	size_t nplaces;
 	uint8_t *singles; /* fetches of one attribute, by shape */
-	uint32_t nsingles;
+	size_t nsingles;
 	nstime holds; /* what was read since interval_window_mark() */
 	struct error failed;
 };
@@ -289,12 +289,9 @@ static void add_threads(struct interval_window *known, uint32_t attr, uint32_t a
 
 static uint8_t *singles_of(struct interval_window *known, uint32_t attr)
 {
-	uint32_t shape = attr_shape(known->attrs, attr), room = shape + 64;
+	uint32_t shape = attr_shape(known->attrs, attr);
 
-	if (shape >= known->nsingles) {
-		known->singles = mem_resize_zeroed(known->singles, known->nsingles, room, 1);
-		known->nsingles = room;
-	}
+	known->singles = mem_reach(known->singles, shape, &known->nsingles, 1);
 	return &known->singles[shape];
 }
 
@@ -349,15 +346,10 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 static bool find_place(struct interval_window *known, uint32_t attr, int32_t cpu, size_t *out,
 		       struct error *err)
 {
-	uint32_t room = attr + attr / 2 + 64;
 	struct buf text = {0};
 	bool ok = true;
 
-	if (attr >= known->nplaces) {
-		known->places = mem_resize_zeroed(known->places, known->nplaces, room,
-						  sizeof *known->places);
-		known->nplaces = room;
-	}
+	known->places = mem_reach(known->places, attr, &known->nplaces, sizeof *known->places);
 	if (!known->places[attr]) {
 		attr_add_text(known->attrs, attr, &text);
 		if (!line_find(known, buf_text(&text)))

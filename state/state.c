@@ -269,12 +269,7 @@ bool state_explain(struct state *state, const struct moment *moment,
 /* Scripts and joins ask for the same few paths again and again. */
 static void remember(struct state *state, uint32_t attr)
 {
-	uint32_t room = attr + attr / 2 + 64;
-
-	if (attr >= state->nlooked) {
-		state->looked = mem_resize_zeroed(state->looked, state->nlooked, room, 1);
-		state->nlooked = room;
-	}
+	state->looked = mem_reach(state->looked, attr, &state->nlooked, 1);
 	state->looked[attr] = 1;
 }
 

@@ -75,3 +75,13 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t size)
 	*capacity = *capacity ? *capacity * 2 : 16;
 	return mem_resize(array, *capacity, size);
 }
+
+void *mem_reach(void *array, size_t at, size_t *count, size_t size)
+{
+	size_t old = *count;
+
+	if (at < old)
+		return array;
+	*count = at + at / 2 + 64;
+	return mem_resize_zeroed(array, old, *count, size);
+}

@@ -20,5 +20,10 @@ void mem_free(void *memory); /* NULL is fine */
  * Doubles when full, so that appending is amortised constant.
  */
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t size);
+/*
+ * Makes room for element `at` of an array whose *count elements may all be used: the new ones are
+ * cleared. Half as many again, so that going up through the places is amortised constant.
+ */
+void *mem_reach(void *array, size_t at, size_t *count, size_t size);
 
 #endif

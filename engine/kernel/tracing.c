@@ -64,13 +64,8 @@ static void keep_format(struct tracing *tracing, struct tracing_format *format)
 	tracing->formats[tracing->nformats++] = format;
 	if (format->id >= ID_DIRECT)
 		return;
-	if (format->id >= tracing->nby_id) {
-		size_t count =
-			tracing->nby_id * 2 > format->id ? tracing->nby_id * 2 : format->id + 64;
-		tracing->by_id = mem_resize_zeroed(tracing->by_id, tracing->nby_id, count,
-						   sizeof(struct tracing_format *));
-		tracing->nby_id = count;
-	}
+	tracing->by_id = mem_reach(tracing->by_id, format->id, &tracing->nby_id,
+				   sizeof(struct tracing_format *));
 	tracing->by_id[format->id] = format;
 }
 

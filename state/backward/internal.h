@@ -99,7 +99,7 @@ struct backward {
 	size_t nopen;
 	uint32_t *open_per_bit;
 	uint32_t *open_below; /* by attribute: open questions at it or below */
-	uint32_t nopen_below;
+	size_t nopen_below;
 	uint64_t *open_bits;
 	struct order *opened; /* per bit: the least key opened in this round */
 	struct pending_write *newest, *oldest;

@@ -145,13 +145,8 @@ void question_wait(struct backward *pass, struct question *question, struct wait
 /* Counts open questions at each attribute that stands above them: a delete asks for it. */
 static void count_below(struct backward *pass, uint32_t attr, int more)
 {
-	uint32_t count = attrs_count(pass->attrs);
-
-	if (attr >= pass->nopen_below) {
-		pass->open_below = mem_resize_zeroed(pass->open_below, pass->nopen_below,
-						     count + count / 4, sizeof *pass->open_below);
-		pass->nopen_below = count + count / 4;
-	}
+	pass->open_below =
+		mem_reach(pass->open_below, attr, &pass->nopen_below, sizeof *pass->open_below);
 	for (; attr != ATTR_ABSENT; attr = attr_parent(pass->attrs, attr))
 		pass->open_below[attr] += (uint32_t)more;
 }

@@ -50,7 +50,7 @@ struct state {
 	struct stored *stored; /* timelines; NULL: none, once they were looked for */
 	bool stored_looked;
 	uint8_t *looked; /* by attribute: lookup_path() found it, and there was nothing to say */
-	uint32_t nlooked;
+	size_t nlooked;
 	const char *timelines;    /* where they are; NULL: beside the index. Borrowed; for tests */
 	uint32_t timelines_least; /* likewise: of timelines_part */
 	size_t spool_changes;     /* see tracks_spool(); 0: as many as is usual. For tests */

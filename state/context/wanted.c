@@ -14,14 +14,9 @@ bool wanted_by_name(const struct wanted *wanted, uint32_t attr)
 
 void wanted_add(struct wanted *wanted, uint32_t attr)
 {
-	uint32_t room = attr + attr / 2 + 64;
-
 	if (wanted_by_name(wanted, attr))
 		return;
-	if (attr >= wanted->nnamed) {
-		wanted->named = mem_resize_zeroed(wanted->named, wanted->nnamed, room, 1);
-		wanted->nnamed = room;
-	}
+	wanted->named = mem_reach(wanted->named, attr, &wanted->nnamed, 1);
 	wanted->named[attr] = 1;
 	wanted->attrs =
 		mem_grow(wanted->attrs, wanted->nattrs, &wanted->capacity, sizeof *wanted->attrs);
@@ -60,15 +55,9 @@ static bool matches_some(struct state *state, const struct wanted *wanted, uint3
 
 bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr)
 {
-	uint32_t count = attrs_count(state->attrs);
-
 	if (!wanted->lists)
 		return false;
-	if (attr >= wanted->nmatches) {
-		wanted->matches =
-			mem_resize_zeroed(wanted->matches, wanted->nmatches, count + count / 2, 1);
-		wanted->nmatches = count + count / 2;
-	}
+	wanted->matches = mem_reach(wanted->matches, attr, &wanted->nmatches, 1);
 	if (wanted->matches[attr] == 0)
 		wanted->matches[attr] = 1 + matches_some(state, wanted, attr);
 	return wanted->matches[attr] == 2;

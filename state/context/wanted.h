@@ -8,12 +8,12 @@ struct wanted {
 	uint32_t *attrs; /* asked for by name: always answered; without repetition */
 	size_t nattrs, capacity;
 	uint8_t *named; /* by attribute: it is among them */
-	uint32_t nnamed;
+	size_t nnamed;
 	const struct query *const *queries; /* all of them */
 	size_t nqueries;
 	bool lists;       /* some query has wildcards, or there is none: the whole state */
 	uint8_t *matches; /* by attribute: 0 not looked at, 1 no, 2 yes */
-	uint32_t nmatches;
+	size_t nmatches;
 };
 
 void wanted_init(struct state *state, const struct query *const *queries, size_t nqueries,

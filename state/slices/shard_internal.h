@@ -43,7 +43,7 @@ struct shard {
 	uint32_t *pattern_numbers;
 	size_t npatterns;
 	struct value *strings; /* kind UNKNOWN: not looked at */
-	uint32_t nstrings;
+	size_t nstrings;
 	struct side tombstones, fills;
 	enum side_state side;
 	uint64_t steps;     /* from slice to slice, looking for one */

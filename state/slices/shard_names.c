@@ -351,13 +351,8 @@ static void read_strings(struct shard *shard, uint32_t string)
 		from = varint_get(from, end, &len);
 		if (!from || len > (uint64_t)(end - from))
 			return;
-		if (at >= shard->nstrings) {
-			uint32_t count = at + at / 2 + 64;
-
-			shard->strings = mem_resize_zeroed(shard->strings, shard->nstrings, count,
-							   sizeof *shard->strings);
-			shard->nstrings = count;
-		}
+		shard->strings =
+			mem_reach(shard->strings, at, &shard->nstrings, sizeof *shard->strings);
 		shard->strings[at] = (struct value){.kind = VALUE_STRING, .len = (uint32_t)len};
 		shard->strings[at].text = attrs_text(shard->attrs, (const char *)from, len);
 		from += len;

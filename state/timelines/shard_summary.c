@@ -150,13 +150,8 @@ static void grow_shapes(struct maker *run, size_t count)
 
 static void cloud_attr(struct maker *run, uint32_t attr)
 {
-	size_t room = (size_t)attr + attr / 2 + 64;
-
-	if (attr >= run->nattr_clouds) {
-		run->attr_clouds = mem_resize_zeroed(run->attr_clouds, run->nattr_clouds, room,
-						     sizeof *run->attr_clouds);
-		run->nattr_clouds = room;
-	}
+	run->attr_clouds =
+		mem_reach(run->attr_clouds, attr, &run->nattr_clouds, sizeof *run->attr_clouds);
 	cover(run->attr_clouds, attr, &walk_item(&run->walk)->order);
 }
 

@@ -192,12 +192,7 @@ static bool list_alive(struct listing *listing, struct shard *shard)
 
 static void mark(struct listing *listing, uint32_t attr)
 {
-	if (attr >= listing->nmarks) {
-		size_t count = (size_t)attr + attr / 2 + 64;
-
-		listing->marks = mem_resize_zeroed(listing->marks, listing->nmarks, count, 1);
-		listing->nmarks = count;
-	}
+	listing->marks = mem_reach(listing->marks, attr, &listing->nmarks, 1);
 	listing->marks[attr] = 1;
 }
 

@@ -193,7 +193,9 @@ static bool folded_finish(void *self, struct error *err)
 	struct buf *out = &folded->text;
 
 	if (!folded->count)
-		return error_set(err, ERR_RANGE, "no event has a call chain");
+		return error_set(err, ERR_RANGE,
+				 "no event has a call chain of perf's; yore flamegraph "
+				 "folds those of LTTng and ftrace, too");
 	qsort(folded->stacks, folded->count, sizeof *folded->stacks, by_text);
 	buf_clear(out);
 	for (size_t i = 0; i < folded->count; i++) {

@@ -233,11 +233,15 @@ static void push_frame(lua_State *L, const struct frame *frame)
 {
 	const struct symbol *symbol = &frame->symbol;
 
-	lua_createtable(L, 0, 7);
+	lua_createtable(L, 0, 8);
 	lua_pushinteger(L, (lua_Integer)frame->address);
 	lua_setfield(L, -2, "ip");
 	lua_pushboolean(L, frame->kernel);
 	lua_setfield(L, -2, "kernel");
+	if (frame->nameless) {
+		lua_pushboolean(L, true);
+		lua_setfield(L, -2, "nameless");
+	}
 	if (symbol->object) {
 		lua_pushstring(L, symbol->object);
 		lua_setfield(L, -2, "object");
@@ -256,6 +260,16 @@ static void push_frame(lua_State *L, const struct frame *frame)
 	}
 }
 
+static bool loaded_progress(void *arg, nstime at, nstime first, nstime last)
+{
+	const struct bind_trace *bound = arg;
+
+	(void)at;
+	(void)first;
+	(void)last;
+	return !bind_interrupted(bound->context);
+}
+
 /* The frames of the event's call chain, the innermost first; nil: its class has none. `want` as of
  * symbols_frames(). */
 static int push_frames(lua_State *L, const struct event_view *view, unsigned want)
@@ -263,12 +277,17 @@ static int push_frames(lua_State *L, const struct event_view *view, unsigned wan
 	struct bind_cursor *cursor = view->cursor;
 	struct bind_trace *bound = cursor->bound;
 	const struct frame *frames;
+	struct error err;
 
-	if (!view->class || !symbols_chain(view->class)) {
+	if (!view->class || !symbols_has_frames(view->class)) {
 		lua_pushnil(L);
 		return 1;
 	}
 	check_current(L, cursor, view->serial);
+	/* a user's part of LTTng's stacks is in files that LTTng-UST tells of */
+	if (!symbols_chain(view->class) &&
+	    !tell_loaded_files(bound->index, bind_symbols(bound), loaded_progress, bound, &err))
+		return bind_raise(L, &err);
 	const struct fields *fields = bind_cursor_fields(L, cursor);
 	size_t count = symbols_frames(bind_symbols(bound), view->t, fields, want, &frames);
 	lua_createtable(L, (int)count, 0);
@@ -525,16 +544,6 @@ static int trace_events(lua_State *L)
 	push_loop_columns(L, cursor);
 	lua_pushcclosure(L, events_step, 3);
 	return bind_push_loop(L);
-}
-
-static bool loaded_progress(void *arg, nstime at, nstime first, nstime last)
-{
-	const struct bind_trace *bound = arg;
-
-	(void)at;
-	(void)first;
-	(void)last;
-	return !bind_interrupted(bound->context);
 }
 
 /*

@@ -3,7 +3,11 @@
 -- One line per different stack, its outermost frame first, and how much of the time was in it: the
 -- sum of the samples' periods where they have one, else how many there were (--count: always that).
 -- Tracepoints count once each. Different events are not added up: without --event GLOB those of the
--- first event that has a call chain count. --begin TIME and --end TIME bound the range.
+-- first event that has a call chain count. --begin TIME and --end TIME bound the range. --limit N leaves the N
+-- stacks that weigh most, and a note says how much the others weigh.
+--
+-- Call chains are those of perf record -g, of LTTng's contexts callstack-kernel and callstack-user, and of ftrace's
+-- stacks (trace-cmd record -T), each of which belongs to the event before it.
 --
 -- Where no event has a call chain, stacks are those of the state: thread[*]/stack, which rules push
 -- and pop at entries and exits of functions. --stack PATH names another one. Their weight is the
@@ -11,8 +15,10 @@
 -- functions where the trace says which files were loaded, or --program FILE@ADDRESS does.
 --
 -- Frames are called as stackcollapse-perf calls them: a function without its arguments, else the
--- file's name in brackets.
+-- file's name in brackets; where the trace does not tell what was mapped, as LTTng's, an address. `yore
+-- offcpu --by stack --svg FILE` draws the time for which threads slept.
 
+local analysis = require("yore.analysis")
 local frames = require("yore.frames")
 local options = require("yore.options")
 
@@ -25,7 +31,7 @@ local function own_options()
 		name = name or arg[i]
 		if name == "--count" then
 			own.count = true
-		elseif name == "--svg" or name == "--event" or name == "--stack" then
+		elseif name == "--svg" or name == "--event" or name == "--stack" or name == "--limit" then
 			if not value then
 				i = i + 1
 				value = arg[i] or error(name .. " needs a value", 0)
@@ -40,6 +46,7 @@ local function own_options()
 end
 
 local own, rest = own_options()
+local limit = analysis.number_option(own, "limit")
 local bounded = #rest > 0 or yore.range() ~= nil or select(2, yore.range()) ~= nil
 local range = bounded and options.range(trace, rest) or {}
 
@@ -79,14 +86,31 @@ local function add(key, inside, weight)
 	total = total + weight
 end
 
-local function fold(ev, chain)
-	local tid = ev.context.tid
-	local stack, inside = frames.names(chain, { (tostring(names[tid] or ":" .. tostring(tid)):gsub(" ", "_")) })
-	local weight = 1
-	if not own.count and ev.context.common_type == nil then
-		weight = ev.context.period or 1
-		unit = ev.context.period and ev.name or unit
+-- The name of a thread at t. perf's records tell it on the way; elsewhere the state has it.
+local told
+local function name_at(tid, t)
+	if not tid or #telling > 0 then
+		return names[tid]
 	end
+	if not told then
+		local first, last = trace:bounds()
+		told = trace:segments{ path = "thread[*]/name", optional = true, from = first, to = last + 1 }
+	end
+	local row = told:find(tid, t) or told:find(tid, select(2, trace:bounds()))
+	return row and row.value or names[tid]
+end
+
+-- tid: the thread, where the event itself does not say it.
+local function fold(ev, chain, tid)
+	local weight = 1
+	if not tid then
+		tid = ev.context.tid or ev.state["cpu[cpu]/thread"]
+		if not own.count and ev.context.common_type == nil then
+			weight = ev.context.period or 1
+			unit = ev.context.period and ev.name or unit
+		end
+	end
+	local stack, inside = frames.names(chain, { (tostring(name_at(tid, ev.t) or ":" .. tostring(tid)):gsub(" ", "_")) })
 	add(table.concat(stack, ";"), inside, weight)
 end
 
@@ -168,20 +192,30 @@ local function fold_state(path)
 end
 
 -- Which event counts is known when the first one with frames comes.
-local counted, passed_over = own.event and true, false
-local wanted = own.event and { own.event, "perf_comm", "perf_fork" } or nil
+local counted = own.event and true
+local function fold_event(ev, chain, tid)
+	if chain and #chain > 0 then
+		counted = counted or ev.name
+		fold(ev, chain, tid)
+	end
+end
+
 local function fold_chains()
+	local stacks = frames.stack_events()
+	if stacks then
+		frames.each_stacked(stacks, own.event and analysis.present{ own.event }, range.start, range.stop, function(ev, chain, tid)
+			if counted == true or counted == nil or counted == ev.name then
+				fold_event(ev, chain, tid)
+			end
+		end)
+		return
+	end
+	local wanted = own.event and { own.event, table.unpack(telling) } or nil
 	for ev in trace:events{ name = wanted, from = range.start, to = range.stop } do
 		if ev.name == "perf_comm" or ev.name == "perf_fork" then
 			learn(ev)
-		else
-			local same = counted == true or counted == nil or counted == ev.name
-			local chain = same and ev.frames
-			if chain and #chain > 0 then
-				counted = counted or ev.name
-				fold(ev, chain)
-			end
-			passed_over = passed_over or not same
+		elseif counted == true or counted == nil or counted == ev.name then
+			fold_event(ev, ev.frames)
 		end
 	end
 end
@@ -199,16 +233,38 @@ end
 table.sort(sorted)
 if #sorted == 0 then
 	error(own.stack and "nothing is on " .. own.stack
-		or "no event has a call chain, and nothing is on thread[*]/stack", 0)
+		or "no event has a call chain, and nothing is on thread[*]/stack: record call chains with perf record -g, lttng add-context "
+			.. "--kernel --type callstack-kernel or trace-cmd record -T", 0)
+end
+
+local function weight_of(key)
+	local weight = 0
+	for _, part in pairs(stacks[key]) do
+		weight = weight + part
+	end
+	return weight
+end
+
+-- With --limit the stacks that weigh most are left, in the order of their names.
+if limit and limit < #sorted then
+	local heavy, all, left = {}, #sorted, 0
+	for _, key in ipairs(sorted) do
+		heavy[#heavy + 1] = { key = key, weight = weight_of(key) }
+	end
+	table.sort(heavy, analysis.order("-weight", "key"))
+	sorted = {}
+	for i = 1, limit do
+		sorted[i] = heavy[i].key
+		left = left + heavy[i].weight
+	end
+	table.sort(sorted)
+	yore.note(string.format("flamegraph: --limit leaves out %d of %d stacks, with %.2f %% of the weight", all - limit,
+		all, (total - left) * 100 / total))
 end
 
 if not own.svg then
 	for _, key in ipairs(sorted) do
-		local weight = 0
-		for _, part in pairs(stacks[key]) do
-			weight = weight + part
-		end
-		print(key .. " " .. weight)
+		print(key .. " " .. weight_of(key))
 	end
 	return
 end

@@ -11,8 +11,9 @@
 -- the stretch began. A stretch that reaches over an end of the range counts for the part that lies in it.
 --
 -- --by stack counts by state and call stack in place of threads: the stack with which the thread left the CPU, its innermost
--- function first. sched_switch must have been recorded with call chains (perf record -g, trace-cmd record -T); stretches that began before
--- the range have none. A thread that was woken still has the stack with which it went to sleep.
+-- function first. sched_switch must have been recorded with call chains (perf record -g, trace-cmd record -T, lttng add-context
+-- --kernel --type callstack-kernel, callstack-user); stretches that began before the range have none. Functions of the kernel that
+-- LTTng recorded have names on the machine and in the boot of the recording, else their addresses stand for them. A thread that was woken still has the stack with which it went to sleep.
 -- --by state and --by syscall count by these alone.
 --
 -- --svg FILE draws the stretches as a heat map over time; with --by stack a flame graph of the time.
@@ -85,7 +86,7 @@ local function chains()
 	end)
 	if not any then
 		a:lack("--by stack: no sched_switch of this range has a call chain: record them with perf record -g "
-			.. "-e sched:sched_switch or trace-cmd record -e sched_switch -T")
+			.. "-e sched:sched_switch, trace-cmd record -e sched_switch -T or lttng add-context --kernel --type callstack-kernel")
 	end
 	return found
 end

@@ -318,12 +318,13 @@ static bool has_chains(const struct bound *bound, struct error *err)
 	for (size_t i = 0; i < bound->trace->nclasses; i++) {
 		if (!bound->classes[i])
 			continue;
-		if (symbols_chain(bound->trace->classes[i]))
+		if (symbols_has_frames(bound->trace->classes[i]))
 			return true;
 		any = true;
 	}
 	return !any || oneliner_error(program, program->chain_at, err,
 				      "no event of these probes has a call chain: perf record -g "
+				      "or lttng add-context --kernel --type callstack-kernel "
 				      "records them");
 }
 

@@ -192,7 +192,7 @@ struct datum event_stack(struct runtime *rt, bool kernel, int64_t most)
 	const struct frame *frames;
 	struct buf *out = &rt->line;
 
-	if (!decode(rt) || !symbols_chain(rt->fields.class))
+	if (!decode(rt) || !symbols_has_frames(rt->fields.class))
 		return (struct datum){0};
 	size_t count = symbols_frames(rt->symbols, rt->time, &rt->fields, 0, &frames);
 	buf_clear(out);

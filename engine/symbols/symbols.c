@@ -24,9 +24,10 @@ struct part_symbols {
 /* Where members of a class' event context are that are looked for in every sample. */
 struct class_places {
 	bool made, has_ip, has_pid, has_chain;
+	bool has_callstack[2]; /* by LTTng: the kernel's, the process' */
 	bool of_program; /* ip is class->address */
 	uint32_t ip, pid; /* slots */
-	struct field_path chain;
+	struct field_path chain, callstack[2];
 };
 
 struct symbols {
@@ -216,6 +217,14 @@ static void tell_program(struct symbols *symbols, struct part_symbols *part)
 	unwind_tables_free(elf);
 }
 
+/* LTTng's clocks have the boot's identity. */
+static void tell_boot(const struct trace *trace, const struct stream *stream,
+		      struct part_symbols *parts)
+{
+	if (stream->clock >= 0 && trace->clocks[stream->clock].has_uuid)
+		kernel_tell_boot(parts[stream->part].kernel, trace->clocks[stream->clock].uuid);
+}
+
 static void gather(struct symbols *symbols)
 {
 	const struct trace *trace = symbols->trace;
@@ -234,6 +243,8 @@ static void gather(struct symbols *symbols)
 		if (!part->reader->maps && symbols->program)
 			tell_program(symbols, own);
 	}
+	for (size_t i = 0; i < trace->nstreams; i++)
+		tell_boot(trace, trace->streams[i], symbols->parts);
 }
 
 static const char *last_name(const char *path)
@@ -375,6 +386,24 @@ static bool context_member(const struct event_class *class, const char *name,
 	return field_path_find(class, 1 << SCOPE_EVENT_CONTEXT, &name, 1, out);
 }
 
+/* Contexts that LTTng adds to the events of a channel, or to one event; the kernel's is first. */
+static bool callstack_member(const struct event_class *class, bool user, struct field_path *out)
+{
+	const char *name = user ? "callstack_user" : "callstack_kernel";
+
+	return field_path_find(class, 1 << SCOPE_STREAM_EVENT_CONTEXT | 1 << SCOPE_EVENT_CONTEXT,
+			       &name, 1, out) &&
+	       out->class->kind == FIELD_SEQUENCE && out->class->element->kind == FIELD_INT;
+}
+
+bool symbols_has_frames(const struct event_class *class)
+{
+	struct field_path path;
+
+	return symbols_chain(class) || callstack_member(class, false, &path) ||
+	       callstack_member(class, true, &path);
+}
+
 static bool context_integer(const struct event_class *class, const char *name, uint32_t *slot)
 {
 	struct field_path path;
@@ -400,6 +429,9 @@ static __attribute__((noinline)) void make_places(const struct event_class *clas
 	places->has_pid = context_integer(class, "pid", &places->pid);
 	places->has_chain =
 		symbols_chain(class) && context_member(class, "callchain", &places->chain);
+	for (int user = 0; user < 2; user++)
+		places->has_callstack[user] =
+			callstack_member(class, user, &places->callstack[user]);
 }
 
 static inline const struct class_places *places_of(struct symbols *symbols,
@@ -560,18 +592,14 @@ static size_t add_unwound(struct symbols *symbols, nstime t, int64_t pid,
 	return count;
 }
 
-size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
-		      const struct frame **out)
+static size_t add_chain(struct symbols *symbols, nstime t, const struct fields *fields,
+			const struct class_places *places, unsigned want)
 {
-	const struct class_places *places = places_of(symbols, fields->class);
 	struct field chain;
 	struct field_iter iter;
 	size_t count = 0;
 	enum whose whose = OF_PROCESS;
 
-	*out = NULL;
-	if (!places->has_chain)
-		return 0;
 	fields_at(fields, &places->chain, &chain);
 	int64_t pid = pid_of(fields, places);
 	field_iter_begin(&iter, &chain);
@@ -588,10 +616,61 @@ size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fi
 	}
 	field_iter_end(&iter);
 	if (whose == OF_NOBODY)
-		count = 0; /* as perf: such a chain is damaged */
-	else
-		count = add_unwound(symbols, t, pid, fields, want, count);
-	*out = symbols->frames;
+		return 0; /* as perf: such a chain is damaged */
+	return add_unwound(symbols, t, pid, fields, want, count);
+}
+
+/* The process of an event of LTTng's kernel tracer; other tracers that know its maps have their own
+ * number of it. */
+static int64_t callstack_process(const struct fields *fields)
+{
+	static const char *const names[] = {"vpid", "pid"};
+	struct field field;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (fields_get(fields, 1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT,
+			       &names[i], 1, &field) &&
+		    field.class->kind == FIELD_INT)
+			return field.slot.s;
+	return -1;
+}
+
+/* LTTng marks a stack that was deeper than it records by a last address of ones. */
+static size_t add_callstack(struct symbols *symbols, nstime t, const struct fields *fields,
+			    const struct class_places *places, bool user, size_t count)
+{
+	int64_t pid = user ? callstack_process(fields) : -1;
+	struct field stack;
+	struct field_iter iter;
+
+	fields_at(fields, &places->callstack[user], &stack);
+	unsigned bits = stack.class->element->bits;
+	uint64_t cut = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+	field_iter_begin(&iter, &stack);
+	while (field_iter_next(&iter) && iter.item.slot.u != cut) {
+		uint64_t address = iter.item.slot.u;
+		struct frame *frame = add_frame(symbols, count++, address, !user);
+		bool found = user ? symbols_find_process(symbols, t, pid, address, &frame->symbol)
+				  : symbols_find(symbols, fields->class->part, t, pid, true,
+						 address, 0, &frame->symbol);
+		frame->nameless = !found;
+	}
+	field_iter_end(&iter);
+	return count;
+}
+
+size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
+		      const struct frame **out)
+{
+	const struct class_places *places = places_of(symbols, fields->class);
+	size_t count = 0;
+
+	if (places->has_chain)
+		count = add_chain(symbols, t, fields, places, want);
+	for (int user = 0; user < 2; user++)
+		if (places->has_callstack[user])
+			count = add_callstack(symbols, t, fields, places, user, count);
+	*out = count ? symbols->frames : NULL;
 	return count;
 }
 

@@ -82,10 +82,14 @@ struct frame {
 	uint64_t address;
 	bool kernel;
 	struct symbol symbol; /* all NULL: not known */
+	bool nameless;        /* nothing tells what was mapped: its address alone tells the frame */
 };
 
 /* The member `callchain` of the class' event context; NULL: its events have no chain. */
 const struct field_class *symbols_chain(const struct event_class *class);
+/* Do events of the class have frames: of that chain, or of LTTng's callstack_kernel and
+ * callstack_user? */
+bool symbols_has_frames(const struct event_class *class);
 /* Has class->address a name, by symbols_add_program()? */
 bool symbols_names_place(const struct symbols *symbols, const struct event_class *class);
 /* Is the address of its samples all that the class tells of where they were? No tracepoint's is. */

@@ -388,6 +388,9 @@ size_t unwind(struct objects *objects, struct spaces *spaces, nstime t, int64_t 
 
 struct kernel; /* of one part */
 struct kernel *kernel_new(const struct part *part, struct objects *objects);
+/* The boot of the recording, as its clock tells it: symbols of another boot name nothing. Borrowed.
+ */
+void kernel_tell_boot(struct kernel *kernel, const uint8_t boot[16]);
 void kernel_free(struct kernel *kernel);
 void kernel_tell(struct kernel *kernel, const struct map_event *event);
 bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbol *out);

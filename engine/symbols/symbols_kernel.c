@@ -7,7 +7,8 @@
  *
  *     the kernel's build id is known     /proc/kallsyms when it runs here now, else the copy that
  *                                        perf record keeps in ~/.debug/.build-id
- *     it is not                          /proc/kallsyms when host name and release are the same
+ *     it is not                          /proc/kallsyms when host name and release are the same,
+ * and the boot, where the trace tells it (LTTng's clock)
  *
  * A kernel is placed anew at each boot: perf notes where one symbol was, and all others are moved
  * by as much as that one. Modules have no such anchor and are dropped when something moved.
@@ -42,6 +43,7 @@ struct kernel {
 	struct raw_symbols raw; /* those of the start, until `own` is made */
 	struct named_table own, kallsyms;
 	bool made;
+	const uint8_t *boot; /* of 16 bytes, NULL: not known */
 	struct build_id id;
 	char *anchor; /* name of a symbol, NULL none */
 	uint64_t anchor_at;
@@ -69,6 +71,11 @@ struct kernel *kernel_new(const struct part *part, struct objects *objects)
 	kernel->maps = spaces_new();
 	kernel->changes = spaces_new();
 	return kernel;
+}
+
+void kernel_tell_boot(struct kernel *kernel, const uint8_t boot[16])
+{
+	kernel->boot = boot;
 }
 
 void kernel_free(struct kernel *kernel)
@@ -205,9 +212,38 @@ static const char *env_text(const struct part *part, const char *name)
 	return NULL;
 }
 
-/* Is the part a recording of this machine and of the kernel that runs on it? */
-static bool recorded_here(const struct part *part)
+static void add_file(struct buf *out, const char *path)
 {
+	FILE *file = fopen(path, "re");
+	size_t n = 1;
+
+	while (file && n) {
+		n = fread(buf_room(out, 4096), 1, 4096, file);
+		out->len += n;
+	}
+	if (file)
+		fclose(file);
+}
+
+/* Does this machine still run the boot of the recording? */
+static bool same_boot(const uint8_t boot[16])
+{
+	struct buf text = {0}, wanted = {0};
+
+	add_file(&text, "/proc/sys/kernel/random/boot_id");
+	for (size_t i = 0; i < 16; i++)
+		buf_printf(&wanted, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+			   boot[i]);
+	bool same = text.len >= wanted.len && !memcmp(text.data, wanted.data, wanted.len);
+	buf_release(&text);
+	buf_release(&wanted);
+	return same;
+}
+
+/* Is the part a recording of this machine and of the kernel that runs on it? */
+static bool recorded_here(const struct kernel *kernel)
+{
+	const struct part *part = kernel->part;
 	static const char *const names[] = {"kernel_release", "os_release", "osrelease", "release"};
 	const char *release = NULL;
 	struct utsname here;
@@ -215,7 +251,8 @@ static bool recorded_here(const struct part *part)
 	for (size_t i = 0; i < sizeof names / sizeof *names && !release; i++)
 		release = env_text(part, names[i]);
 	return release && part->host && *part->host && uname(&here) == 0 &&
-	       !strcmp(here.release, release) && !strcmp(here.nodename, part->host);
+	       !strcmp(here.release, release) && !strcmp(here.nodename, part->host) &&
+	       (!kernel->boot || same_boot(kernel->boot));
 }
 
 /*
@@ -288,19 +325,6 @@ static void relocate(const struct kernel *kernel, struct raw_symbols *raw, uint6
 	raw->count = kept;
 }
 
-static void add_file(struct buf *out, const char *path)
-{
-	FILE *file = fopen(path, "re");
-	size_t n = 1;
-
-	while (file && n) {
-		n = fread(buf_room(out, 4096), 1, 4096, file);
-		out->len += n;
-	}
-	if (file)
-		fclose(file);
-}
-
 /* What the symbols of the kernel that runs depend on: its boot, modules, and where they are moved.
  */
 static uint64_t running_stamp(const struct kernel *kernel)
@@ -351,7 +375,7 @@ static void make_kallsyms(struct kernel *kernel)
 	if (kernel->id.n)
 		running = running_id(&here) && build_id_equal(&here, &kernel->id);
 	else
-		running = recorded_here(kernel->part);
+		running = recorded_here(kernel);
 	snprintf(name, sizeof name, "kernel-%s.symbols",
 		 kernel->id.n ? build_id_text(&kernel->id, id_text) : "here");
 	if (running && kernel->objects->cache)

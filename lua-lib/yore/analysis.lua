@@ -64,7 +64,8 @@ local function read_option(self, spec, words, i)
 	return i
 end
 
-local function number_option(self, name)
+-- The option as an integer from 0 on; nil: it is not given.
+function analysis.number_option(self, name)
 	local number = math.tointeger(tonumber(self[name]))
 	if self[name] and not (number and number >= 0) then
 		error("--" .. name .. ": '" .. self[name] .. "' is not a number from 0 on", 0)
@@ -173,7 +174,7 @@ function analysis.open(words, spec)
 	self.verb = self.verb or spec.verbs and spec.verbs[1]
 	lami.begin(self)
 	self.tables = spec.tables and spec.tables[self.verb]
-	self.limit = number_option(self, "limit")
+	self.limit = analysis.number_option(self, "limit")
 	self.format = self.format or "table"
 	if not formats[self.format] then
 		error("--format: '" .. self.format .. "' is none of " .. listed(formats), 0)

@@ -27,12 +27,14 @@ frames.tidied = setmetatable({}, { __index = function(cache, name)
 	return cache[name]
 end })
 
--- A function without its arguments, or the file's name in brackets.
+-- A function without its arguments, or the file's name in brackets; its address where the trace tells no maps.
 function frames.name(frame)
 	if frame.symbol then
 		return frames.tidied[frame.symbol]
 	elseif frame.object then
 		return "[" .. frame.object:gsub(".*/", "") .. "]"
+	elseif frame.nameless then
+		return yore.hex(frame.ip)
 	end
 	return "[unknown]"
 end
@@ -59,31 +61,44 @@ function frames.of_stack(text)
 	return chain
 end
 
--- Calls each(event, chain) with the events of these names in the range, and the call chain that each of them has. ftrace writes the stack of an
--- event as the next event of the same CPU.
-function frames.each(names, from, to, each)
-	local stacks, wanted, last = {}, {}, {}
+-- The names of ftrace's events that are the stack of the event before them on the same CPU; nil: the trace has none.
+function frames.stack_events()
+	local found = {}
 	for _, class in ipairs(trace:info().classes) do
-		stacks[class.name] = class.name:find("^ftrace:kernel_stack$") ~= nil or nil
+		found[class.name] = class.name:find("^ftrace:kernel_stack$") ~= nil or nil
 	end
-	for _, name in ipairs(names) do
+	return next(found) and found
+end
+
+-- Calls each(event, chain, thread) with the events of these names (nil: all) in the range that ftrace has written a stack for.
+-- Of the event there is its t, name, cpu, and the fields prev_pid and prev_tid; the thread is the one that it was recorded in.
+function frames.each_stacked(stacks, names, from, to, each)
+	local wanted, last = {}, {}
+	for _, name in ipairs(names or {}) do
 		wanted[name] = true
 	end
-	if not next(stacks) then
-		for ev in trace:events{ name = names, from = from, to = to } do
-			each(ev, ev.frames)
+	for ev in trace:events{ from = from, to = to } do
+		local cpu, name, fields = ev.cpu or -1, ev.name, ev.fields
+		local before = last[cpu]
+		last[cpu] = nil
+		if stacks[name] and before then
+			each(before, frames.of_stack(ev.text), before.tid)
+		elseif wanted[name] or not names and not stacks[name] then
+			last[cpu] = { t = ev.t, name = name, cpu = cpu, tid = fields.common_pid,
+				fields = { prev_pid = fields.prev_pid, prev_tid = fields.prev_tid } }
 		end
+	end
+end
+
+-- Calls each(event, chain) with the events of these names in the range, and the call chain that each of them has.
+function frames.each(names, from, to, each)
+	local stacks = frames.stack_events()
+	if stacks then
+		frames.each_stacked(stacks, names, from, to, each)
 		return
 	end
-	for ev in trace:events{ from = from, to = to } do
-		local before = last[ev.cpu]
-		last[ev.cpu] = nil
-		if stacks[ev.name] and before then
-			each(before, frames.of_stack(ev.text))
-		elseif wanted[ev.name] then
-			last[ev.cpu] = { t = ev.t, name = ev.name, cpu = ev.cpu, fields = { prev_pid = ev.fields.prev_pid,
-				prev_tid = ev.fields.prev_tid } }
-		end
+	for ev in trace:events{ name = names, from = from, to = to } do
+		each(ev, ev.frames)
 	end
 end
 

@@ -204,6 +204,55 @@ assert len(truth) > 3 and told == truth, (told, truth)' "$work/told" "$work/made
 		result $? "memtop $verb is what the machine did, threads by $threads"
 	done
 done
+# stacks of LTTng's contexts, of all events and of switches alone: what was written; and names where this kernel wrote them
+for where in "" event here; do
+	rm -rf "$work/made"
+	# shellcheck disable=SC2086
+	tests/lua/made_stacks.py "$work/made" $where
+	yore offcpu "$work/made/trace" --by stack --no-index --format csv >"$work/off" 2>"$work/printed"
+	yore flamegraph "$work/made/trace" --event sched_switch --no-index >"$work/flames" 2>>"$work/printed"
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/lua python3 - "$work/off" "$work/flames" "$work/made/stacks.csv" "$where" >>"$work/printed" 2>&1 <<'EOF'
+import bisect, collections, csv, os, re, sys
+
+off, truth = (list(csv.DictReader(open(path))) for path in (sys.argv[1], sys.argv[3]))
+lines = open("/proc/kallsyms") if os.access("/proc/kallsyms", os.R_OK) else []
+kernel = sorted((int(line.split()[0], 16), line.split()[2]) for line in lines if line.split()[1] in "TtWwDdBb")
+seen = sys.argv[4] == "here" and kernel and kernel[-1][0]
+
+def named(frame):
+    """The kernel's functions have names where addresses of this kernel are shown; which of several at one address is another test's."""
+    at = bisect.bisect(kernel, (int(frame, 16), "~")) - 1
+    return kernel[at][0] if seen and int(frame, 16) >> 63 else frame
+
+def key(text, between):
+    """Names as the least address that has the name, so that aliases are one."""
+    return tuple(named(frame) if frame.startswith("0x") else places[frame] for frame in text.split(between) if frame)
+
+places = {name: at for at, name in reversed(kernel)}
+wanted, graph, counted = collections.Counter(), collections.Counter(), collections.Counter()
+for row in truth:
+    wanted[row["state"], key(row["stack"], " < ")] += int(row["count"])
+    if row["stack"]:
+        graph["task-" + row["tid"], key(row["stack"], " < ")[::-1]] += int(row["count"])
+told = {(row["state"], key(row["stack"], " < ")): int(row["count"]) for row in off}
+for line in open(sys.argv[2]):
+    stack, weight = line.rsplit(" ", 1)
+    name, frames = stack.split(";", 1)
+    counted[name, key(frames, ";")] += int(weight)
+assert len(wanted) > 20 and counted == graph, (counted, graph)
+if seen:
+    assert not any("0xffffffff" in row["stack"] for row in off)
+# a thread that is not seen to have left is off the CPU without a stack, too
+assert {k: n for k, n in told.items() if k[1]} == {k: n for k, n in wanted.items() if k[1]}, (told, wanted)
+EOF
+	result $? "stacks of LTTng's contexts are what was written${where:+: $where}"
+done
+yore flamegraph "$work/made/trace" >"$work/all"
+yore flamegraph "$work/made/trace" --limit 3 >"$work/some" 2>"$work/printed"
+sort -t ' ' -k 2,2nr -k 1,1 "$work/all" | head -3 | LC_ALL=C sort | diff - "$work/some" >>"$work/printed" &&
+	grep -q "leaves out $(($(wc -l <"$work/all") - 3)) of $(wc -l <"$work/all") stacks" "$work/printed"
+result $? "flamegraph --limit leaves the stacks that weigh most, and says what it leaves out"
+says 1 "nothing is on thread\[\*\]/stack: record call chains with perf record -g" yore flamegraph $demo
 says 1 "memtop: the trace has no mm_page_alloc" yore memtop $demo
 says 1 "memtop: the trace has no events of mmap, munmap and brk by name" yore memtop $demo calls
 says 1 "no rss_stat or kmem_rss_stat, which tells how much is resident" yore memtop $demo rss

@@ -248,13 +248,29 @@ def off_agrees(report, program, path, model):
               {s[:4] for s in off if model.surely(s)}, model)
 
 
-def stacks_agree(report, program, path):
-    """Time off the CPU by state and by the call chain, as perf script prints it, of the switch with which a thread
+def perf_chains(path):
+    """Call chains of switches as perf script prints them, by time."""
+    samples = [s for s in symbols_agree.perf_script(path) if s[3].rstrip(b":") == b"sched:sched_switch"]
+    return {time: " < ".join(symbols_agree.folded_name(frame.decode(errors="surrogateescape")) for frame in frames)
+            for time, _, _, _, _, frames in samples}
+
+
+def ctf_chains(path):
+    """Stacks of switches as babeltrace2 prints LTTng's contexts, by time: the kernel's, then the process'."""
+    text = subprocess.run(["babeltrace2", "--clock-seconds", "--no-delta", path], stdout=subprocess.PIPE, check=False, text=True).stdout
+    found = {}
+    for line in text.split("\n"):
+        head, stacks = HEAD.match(line), re.findall(r" callstack_(?:kernel|user) = \[ ((?:\[\d+\] = 0x\w+,? )*)\]", line)
+        if head and stacks and head[3] == "sched_switch":
+            addresses = [int(a, 16) for stack in stacks for a in re.findall(r"\] = (0x\w+)", stack)]
+            found[int(head[1]) * 10 ** 9 + int(head[2])] = " < ".join(hex(a) for a in addresses if a != (1 << 64) - 1)
+    return found
+
+
+def stacks_agree(report, program, path, chains, events):
+    """Time off the CPU by state and by the call chain, as the other tool prints it, of the switch with which a thread
     left. The stretches are those of offcpu's log, which off_agrees() compares with the model: a stretch that
     follows another one without a gap has its chain, unless the thread left once more."""
-    samples = [s for s in symbols_agree.perf_script(path) if s[3].rstrip(b":") == b"sched:sched_switch"]
-    chains = {time: " < ".join(symbols_agree.folded_name(frame.decode(errors="surrogateescape")) for frame in frames)
-              for time, _, _, _, _, frames in samples}
     if not chains:
         return
     log, why = rows_of(program, "offcpu", path, "log")
@@ -262,7 +278,7 @@ def stacks_agree(report, program, path):
     if rows is None:
         report.differs("offcpu --by stack: " + why)
         return
-    left = {(first(e.fields, "prev_pid", "prev_tid"), e.time) for e in perf_events(path) if e.name == "sched_switch"}
+    left = {(first(e.fields, "prev_pid", "prev_tid"), e.time) for e in events if e.name == "sched_switch"}
     theirs, last, stack = collections.defaultdict(collections.Counter), None, None
     for row in sorted(log, key=lambda r: (r["tid"], r["begin"])):
         own = row["tid"], row["begin"]
@@ -665,26 +681,29 @@ STACK_HEAD = re.compile(r"^.*\[(\d+)\]\s.*?\d+\.\d+: +(\w+): +(.*)$")
 
 
 def kernel_stacks_agree(report, program, path):
-    """How often threads went to sleep with each stack that `trace-cmd report` prints behind the switch, by innermost function."""
+    """How often threads went to sleep with each stack that `trace-cmd report` prints behind the switch, by innermost function; and
+    all switches by the thread that leaves and its stack, as flamegraph folds them."""
     done = subprocess.run(["trace-cmd", "report", "-t", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, text=True)
-    theirs, last, sleeper = collections.Counter(), {}, None
-    for line in done.stdout.splitlines():
+    theirs, folded, last, leaver, stack = collections.Counter(), collections.Counter(), {}, None, []
+    for line in done.stdout.splitlines() + [" [000] 0.0: end: end"]:
         head, inner = STACK_HEAD.match(line), STACK_LINE.match(line)
-        if head and sleeper:
-            theirs[" < ".join(sleeper)] += 1
+        if head and leaver and stack:
+            theirs[" < ".join(stack)] += leaver[2] in "SIW"
+            folded[";".join([leaver[1].replace(" ", "_")] + stack[::-1])] += 1
         if head and head[2] == "kernel_stack":
-            sleeper = [] if last.pop(head[1], False) else None
+            leaver, stack = last.pop(head[1], None), []
         elif head:
-            sleeper = None
-            last[head[1]] = head[2] == "sched_switch" and bool(re.search(r"\] [SIW] ==> ", head[3]))
-        elif inner and sleeper is not None:
-            sleeper.append(inner[1] or inner[2])
-    if sleeper:
-        theirs[" < ".join(sleeper)] += 1
+            leaver = None
+            last[head[1]] = head[2] == "sched_switch" and re.match(r"(.*?):\d+ \[\d+\] (\S+) ==> ", head[3])
+        elif inner and leaver:
+            stack.append(inner[1] or inner[2])
     rows, why = rows_of(program, "offcpu", path, "--by", "stack", "--where", 'state == "sleeping"')
     ours = collections.Counter({r["stack"]: r["times"] if "times" in r else r["count"] for r in rows or [] if r["stack"]})
     report.same("sleeps by kernel stack (%s)" % why, dict(ours), {key: n for key, n in theirs.items() if n})
     report.facts.append("%d sleeps with a kernel stack" % sum(theirs.values()))
+    said = subprocess.run([program, "flamegraph", path, "--event", "sched_switch"], stdout=subprocess.PIPE, check=False, text=True).stdout
+    report.same("switches folded", {key: int(weight) for key, weight in (line.rsplit(" ", 1) for line in said.splitlines())}, dict(folded))
+    report.facts.append("%d switches with one" % sum(folded.values()))
 
 
 def compare(program, kind_of, path, alone):
@@ -700,7 +719,9 @@ def compare(program, kind_of, path, alone):
         memory_agrees(report, program, path, events)
         memory_calls_agree(report, program, path, events)
     if kind_of == "perf" and alone != "--memory" and "sched_switch" in names:
-        stacks_agree(report, program, path)
+        stacks_agree(report, program, path, perf_chains(path), events)
+    if kind_of == "ctf" and alone == "--stacks":
+        stacks_agree(report, program, path, ctf_chains(path), events)
     if kind_of == "ftrace" and alone == "--stacks" and "kernel_stack" in names:
         kernel_stacks_agree(report, program, path)
     if alone == "--stacks":

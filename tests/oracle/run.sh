@@ -48,6 +48,8 @@ ctf()
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$top/fixtures/golden/memory-demo"
 	say "$top/tests/oracle/do_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
+	"$top/tests/lua/made_stacks.py" "$work/stacks"
+	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --stacks "$work/stacks/trace"
 	for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
 		'--size 2M --lose 0.3 --seed 9' '--size 1M --large-headers' \
 		'--size 1M --big-endian' '--size 4M --overlap --seed 7' '--size 2M --contexts --flush 0.1'; do

@@ -888,17 +888,31 @@ function methods:draw(collections, what)
 	if not self.svg then
 		return false
 	end
-	local draw, values, points = require("yore.draw"), {}, {}
-	for _, segments in ipairs(collections) do
-		for _, row in ipairs(segments:rows()) do
-			values[#values + 1] = row.dur
-			points[#points + 1] = { row.begin, row.dur }
+	local draw, all = require("yore.draw"), collections[1]
+	for i = 2, #collections do
+		all:append(collections[i])
+	end
+	-- a part at a time: only counts stay
+	local function each(visit)
+		for first = 1, #all, 1000 do
+			for _, row in ipairs(all:rows(first, first + 999)) do
+				visit(row)
+			end
 		end
 	end
-	local title = self.spec.name .. ": " .. what
-	local text = self.verb == "freq" and draw.histogram{ values = values, title = title, what = what }
-		or draw.heatmap{ points = points, from = self.start, to = self.stop, title = title, what = what,
-			time = function(t) return trace:text(t) end }
+	local title, text = self.spec.name .. ": " .. what, nil
+	if self.verb == "freq" then
+		text = draw.histogram{ title = title, what = what, summary = all:groups{ by = {}, percentiles = { 50, 99 } }[1],
+			values = function(add)
+				each(function(row) add(row.dur) end)
+			end }
+	else
+		text = draw.heatmap{ from = self.start, to = self.stop, title = title, what = what,
+			time = function(t) return trace:text(t) end,
+			points = function(add)
+				each(function(row) add(row.begin, row.dur) end)
+			end }
+	end
 	local ok, why = yore.save(self.svg, text)
 	if not ok then
 		error(why, 0)

@@ -190,8 +190,14 @@ local function bucket_begin(bucket)
 	return step * math.tointeger(10 ^ ((bucket - 1) // 3))
 end
 
-local function quantile(sorted, share)
-	return sorted[math.max(1, math.ceil(#sorted * share))]
+-- What segments:groups() says of lengths, of a list of integers.
+local function summary_of(values)
+	local sorted = table.move(values, 1, #values, 1, {})
+	table.sort(sorted)
+	local function quantile(share)
+		return sorted[math.max(1, math.ceil(#sorted * share))]
+	end
+	return { count = #sorted, min = sorted[1], max = sorted[#sorted], p50 = quantile(0.5), p99 = quantile(0.99) }
 end
 
 local function chart(title, line, width, height, parts)
@@ -223,20 +229,28 @@ local function add_counts(parts, most)
 	end
 end
 
--- values: a list of integers that are not negative; the buckets are 1, 2, 5 times powers of ten.
+-- values: a list of integers that are not negative; the buckets are 1, 2, 5 times powers of ten. Or a function that calls
+-- add(number) for each; `summary` is then their count, min, max, p50 and p99.
 function draw.histogram(options)
-	need(options, { values = true, title = true, unit = true, what = true }, "histogram")
+	need(options, { values = true, summary = true, title = true, unit = true, what = true }, "histogram")
 	local unit, title, what = options.unit or "ns", options.title or "histogram", options.what or "intervals"
-	local sorted = table.move(options.values, 1, #options.values, 1, {})
-	table.sort(sorted)
-	if #sorted == 0 then
+	local listed = type(options.values) == "table"
+	local summary = listed and summary_of(options.values) or options.summary
+	if not summary or summary.count == 0 then
 		error("histogram: nothing to draw", 2)
 	end
-	local counts, first, last, most = {}, bucket_of(sorted[1]), bucket_of(sorted[#sorted]), 0
-	for _, number in ipairs(sorted) do
+	local counts, first, last, most = {}, bucket_of(summary.min), bucket_of(summary.max), 0
+	local function add(number)
 		local bucket = bucket_of(number)
 		counts[bucket] = (counts[bucket] or 0) + 1
 		most = math.max(most, counts[bucket])
+	end
+	if listed then
+		for _, number in ipairs(options.values) do
+			add(number)
+		end
+	else
+		options.values(add)
 	end
 	local parts, top = {}, round_up(most)
 	local wide = math.min(120, (WIDTH - MARGIN - LEFT) / (last - first + 1))
@@ -247,7 +261,7 @@ function draw.histogram(options)
 		local high = HIGH * count / top
 		parts[#parts + 1] = format('<rect class="bar" data-count="%d" x="%.1f" y="%.1f" width="%.1f" '
 			.. 'height="%.1f"><title>%s to %s\n%d %s, %.2f%%</title></rect>\n', count, x + 1, BASE - high,
-			wide - 2, high, text(amount(from, unit)), text(amount(to, unit)), count, text(what), count * 100 / #sorted)
+			wide - 2, high, text(amount(from, unit)), text(amount(to, unit)), count, text(what), count * 100 / summary.count)
 		if (bucket - first) % math.ceil(70 / wide) == 0 then
 			parts[#parts + 1] = format('<text class="faint" x="%.1f" y="%d">%s</text>\n', x, BASE + 18,
 				text(amount(from, unit)))
@@ -255,16 +269,15 @@ function draw.histogram(options)
 	end
 	parts[#parts + 1] = format('<text class="faint" x="%d" y="%d">%s of that length</text>\n', MARGIN, BASE - HIGH - 14,
 		text(what))
-	local line = format("%d %s; half up to %s, 99%% up to %s, longest %s", #sorted, what,
-		amount(quantile(sorted, 0.5), unit), amount(quantile(sorted, 0.99), unit), amount(sorted[#sorted], unit))
+	local line = format("%d %s; half up to %s, 99%% up to %s, longest %s", summary.count, what,
+		amount(summary.p50, unit), amount(summary.p99, unit), amount(summary.max, unit))
 	return chart(title, line, WIDTH, BASE + 40, parts)
 end
 
 -- Counts of points by column of time and bucket of value.
 local function grid_of(points, from, to, columns)
 	local grid, first, last, most, count = {}, math.huge, 0, 0, 0
-	for _, point in ipairs(points) do
-		local t, number = point[1], point[2]
+	local function add(t, number)
 		if t >= from and t < to then
 			local bucket = bucket_of(number)
 			local column = math.floor((t - from) / (to - from) * columns)
@@ -275,10 +288,17 @@ local function grid_of(points, from, to, columns)
 			first, last = math.min(first, bucket), math.max(last, bucket)
 		end
 	end
+	if type(points) == "function" then
+		points(add)
+	else
+		for _, point in ipairs(points) do
+			add(point[1], point[2])
+		end
+	end
 	return grid, first, last, most, count
 end
 
--- points: a list of {time, number}, drawn over [from, to). Darker is more; the steps are logarithmic.
+-- points: a list of {time, number}, or a function that calls add(time, number) for each, drawn over [from, to). Darker is more; the steps are logarithmic.
 function draw.heatmap(options)
 	need(options, { points = true, from = true, to = true, title = true, unit = true, what = true, columns = true,
 		time = true }, "heatmap")

@@ -115,6 +115,27 @@ import sys, xml.etree.ElementTree as tree
 for path in sys.argv[1:]: assert tree.parse(path).getroot().tag.endswith("svg")' "$work/heat.svg" "$work/hist.svg" &&
 	[ "$(grep -o 'class="bar"' "$work/hist.svg" | wc -l)" -gt 4 ] && ! cmp -s "$work/heat.svg" "$work/hist.svg"
 result $? "latency --svg draws a heat map, and a histogram with freq"
+# what is folded while it comes is what a list of all gives
+cat >"$work/folded.lua" <<'END'
+local draw = require("yore.draw")
+local waits = trace:segments{ path = "thread[*]/state", value = "ready", whole = true }
+local values, points, first, last = {}, {}, trace:bounds()
+for i, row in ipairs(waits:rows()) do
+	values[i], points[i] = row.dur, { row.begin, row.dur }
+end
+assert(#values > 100)
+assert(yore.save(arg[1] .. "/list.svg", draw.heatmap{ points = points, from = first, to = last + 1, title = "latency: waits" }))
+assert(yore.save(arg[1] .. "/folded.svg", draw.heatmap{ from = first, to = last + 1, title = "latency: waits",
+	points = function(add) for _, point in ipairs(points) do add(point[1], point[2]) end end }))
+local listed = draw.histogram{ values = values }
+assert(listed == draw.histogram{ summary = waits:groups{ by = {}, percentiles = { 50, 99 } }[1],
+	values = function(add) for _, value in ipairs(values) do add(value) end end })
+table.sort(values)
+assert(listed:find(#values .. " intervals; half up to " .. yore.span(values[(#values + 1) // 2]) .. ", 99% up to "
+	.. yore.span(values[math.ceil(#values * 99 / 100)]) .. ", longest " .. yore.span(values[#values]), 1, true))
+END
+yore run "$work/folded.lua" $demo "$work" >"$work/printed" 2>&1 && cmp "$work/list.svg" "$work/folded.svg" >>"$work/printed"
+result $? "pictures of values that come one by one are those of a list"
 # offcpu --by state adds up what the threads' rows say
 yore offcpu $demo --format csv >"$work/all"
 yore offcpu $demo --by state --format csv >"$work/some"

@@ -10,9 +10,12 @@
 -- lttng-memtop counts events alone, which are the columns "allocations" and "frees". Pages that a thread frees
 -- may be those of another one. An allocation that failed is counted as failed alone.
 --
--- `calls` reads the system calls mmap, munmap, mremap and brk by their own events. Bytes are those that were asked for:
--- the kernel takes whole pages, and a mapping in place of another one unmaps that one, too. The heap grows by the difference
--- between what two calls of brk returned: the first one of a process that changes it is counted in "unknown" where no
+-- `calls` reads the system calls mmap, munmap, mremap and brk by their own events, in the order in which they return. Bytes are whole pages
+-- of 4 KiB. Where addresses were mapped is remembered: a mapping in place of another one (MAP_FIXED) unmaps that one, a part that
+-- is unmapped leaves the rest, and mremap maps and unmaps what it adds, cuts off or moves. Memory that was unmapped and was not seen to be
+-- mapped is in "unmapped", and in "not seen" once more: it was mapped before the range, by a parent or by exec, or nothing was there.
+-- What a mapping took the place of without having been seen, what exec and exit give back, and shared memory (shmat) are
+-- not counted. The heap grows by the difference between what two calls of brk returned: the first one of a process that changes it is counted in "unknown" where no
 -- call before it told the heap's end. Calls that failed are counted as failed alone. Where it is not known of which
 -- process a thread is, the thread stands for it.
 --
@@ -21,7 +24,7 @@
 -- seen to run with the address space. Swapped memory is not resident.
 --
 -- Columns of --where: tid, comm; of `threads` also allocated, freed, net, allocations, frees; of `rss` also
--- resident, max, file, anon, shmem, swap; of `calls` pid, comm, mapped, unmapped, grown, shrunk, net.
+-- resident, max, file, anon, shmem, swap; of `calls` pid, comm, mapped, unmapped, unseen, grown, shrunk, net.
 --
 -- Examples:
 --   $ yore memtop fixtures/golden/memory-demo calls
@@ -31,7 +34,7 @@ local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "memtop", verbs = { "threads", "calls", "rss" },
 	columns = { "tid", "comm", "allocated", "freed", "allocations", "frees", "failed", "resident", "max", "file",
-		"anon", "shmem", "swap", "pid", "mapped", "unmapped", "grown", "shrunk", "net" },
+		"anon", "shmem", "swap", "pid", "mapped", "unmapped", "unseen", "grown", "shrunk", "net" },
 })
 
 -- The field that tells which page it is, and a condition for that there is none.
@@ -86,12 +89,94 @@ end
 
 -- ---- system calls ----
 
+local PAGE = 4096
+
+local function whole_pages(bytes)
+	return (bytes or 0) + PAGE - 1 & -PAGE
+end
+
+-- A process' mapped addresses are a list {begin, end, begin, end, ...} that rises, without any two ranges that touch. The place of the
+-- first range that ends at `address` or after it.
+local function find_range(list, address)
+	local low, high = 1, #list // 2 + 1
+	while low < high do
+		local middle = (low + high) // 2
+		if list[2 * middle] >= address then
+			high = middle
+		else
+			low = middle + 1
+		end
+	end
+	return 2 * low - 1
+end
+
+-- Puts `values` in place of the ranges [first, last) of the list, which are places of their begins.
+local function replace(list, first, last, values)
+	table.move(list, last, #list + math.max(0, last - first - #values), first + #values)
+	table.move(values, 1, #values, first, list)
+end
+
+-- Takes [from, to) out of the ranges; how much of it was in them.
+local function take(list, from, to)
+	local first, taken, left = find_range(list, from + 1), 0, {}
+	local last = first
+	while list[last] and list[last] < to do
+		local begin, stop = list[last], list[last + 1]
+		taken = taken + math.min(stop, to) - math.max(begin, from)
+		if begin < from then
+			table.move({ begin, from }, 1, 2, #left + 1, left)
+		end
+		if stop > to then
+			table.move({ to, stop }, 1, 2, #left + 1, left)
+		end
+		last = last + 2
+	end
+	replace(list, first, last, left)
+	return taken
+end
+
+-- Puts [from, to), of which nothing is in them, into the ranges.
+local function put(list, from, to)
+	local first = find_range(list, from)
+	local last = first
+	if list[first + 1] == from then
+		from, last = list[first], first + 2
+	end
+	if list[last] == to then
+		to, last = list[last + 1], last + 2
+	end
+	replace(list, first, last, { from, to })
+end
+
+local function map(row, address, size)
+	row.mapped = row.mapped + size
+	if size > 0 then
+		row.unmapped = row.unmapped + take(row.maps, address, address + size)
+		put(row.maps, address, address + size)
+	end
+end
+
+local function unmap(row, address, size)
+	row.unmapped = row.unmapped + size
+	row.unseen = row.unseen + size - (address and size > 0 and take(row.maps, address, address + size) or 0)
+end
+
+local DONTUNMAP = 4 -- of mremap
+
 -- What a call says when it has returned `ret`; of brk see below.
 local effects = {
-	mmap = function(row, call) row.mapped = row.mapped + (call.len or 0) end,
-	munmap = function(row, call) row.unmapped = row.unmapped + (call.len or 0) end,
+	mmap = function(row, call) map(row, call.ret, whole_pages(call.len)) end,
+	munmap = function(row, call) unmap(row, call.addr, whole_pages(call.len)) end,
 	mremap = function(row, call)
-		row.mapped, row.unmapped = row.mapped + (call.new or 0), row.unmapped + (call.old or 0)
+		local old, new = whole_pages(call.old), whole_pages(call.new)
+		if call.addr ~= call.ret or (call.flags or 0) & DONTUNMAP ~= 0 then
+			unmap(row, call.addr, (call.flags or 0) & DONTUNMAP == 0 and old or 0)
+			map(row, call.ret, new)
+		elseif new > old then
+			map(row, call.addr + old, new - old)
+		else
+			unmap(row, call.addr + new, old - new)
+		end
 	end,
 }
 effects.mmap2 = effects.mmap
@@ -150,7 +235,7 @@ end
 
 local function calls()
 	local enter, leave = call_events()
-	local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = { len = "begin len",
+	local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = { addr = "begin addr", len = "begin len", flags = "begin flags",
 		brk = "begin brk", old = "begin old_len", new = "begin new_len", ret = "end ret",
 		pid = "begin context/pid | perf_pid" } })
 	a:tell_pairs(found, "system calls")
@@ -160,7 +245,8 @@ local function calls()
 			local pid = process(call)
 			local row = of[pid]
 			if not row then
-				row = { pid = pid, tid = pid, mapped = 0, unmapped = 0, grown = 0, shrunk = 0, unknown = 0, failed = 0, calls = 0 }
+				row = { pid = pid, tid = pid, mapped = 0, unmapped = 0, unseen = 0, maps = {}, grown = 0, shrunk = 0, unknown = 0,
+					failed = 0, calls = 0 }
 				of[pid] = row
 				list[#list + 1] = row
 			end
@@ -239,6 +325,7 @@ elseif a.verb == "calls" then
 	a:table("memory of each process", {
 		{ key = "pid", head = "PID", kind = "count" }, { key = "comm", head = "name" },
 		{ key = "mapped", head = "mapped", kind = "size", bar = true }, { key = "unmapped", head = "unmapped", kind = "size" },
+		{ key = "unseen", head = "not seen", kind = "size" },
 		{ key = "grown", head = "heap grown", kind = "size" }, { key = "shrunk", head = "shrunk", kind = "size" },
 		{ key = "net", head = "net", kind = "size" }, { key = "calls", head = "calls", kind = "count" },
 		{ key = "failed", head = "failed", kind = "count" }, { key = "unknown", head = "unknown", kind = "count" },

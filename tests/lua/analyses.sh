@@ -225,6 +225,18 @@ assert len(truth) > 3 and told == truth, (told, truth)' "$work/told" "$work/made
 		result $? "memtop $verb is what the machine did, threads by $threads"
 	done
 done
+for seed in 1 2 3; do
+	rm -rf "$work/made"
+	tests/lua/made_maps.py "$work/made" $seed
+	yore memtop "$work/made/trace" calls --no-index --format csv >"$work/told" 2>"$work/printed"
+	python3 -c '
+import csv, sys
+told, truth = ([row for row in csv.DictReader(open(path))] for path in sys.argv[1:])
+told = sorted(({key: row[key] for key in truth[0]} for row in told), key=lambda row: int(row["pid"]))
+assert len(truth) == 2 and int(truth[0]["net"]) > 0 < int(truth[1]["unseen"]) and told == truth, (told, truth)
+' "$work/told" "$work/made/maps.csv" >>"$work/printed" 2>&1
+	result $? "memtop calls has the pages that are mapped in the end, seed $seed"
+done
 # stacks of LTTng's contexts, of all events and of switches alone: what was written; and names where this kernel wrote them
 for where in "" event here; do
 	rm -rf "$work/made"

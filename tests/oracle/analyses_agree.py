@@ -627,9 +627,35 @@ def memory_agrees(report, program, path, events):
         report.facts.append("%d rows of memtop %s" % (len(theirs), verb))
 
 
+def mapped_pages(call, begun, ret, pages, row):
+    """Changes a process' set of mapped pages as mmap(2), munmap(2) and mremap(2) say, and its sums in bytes."""
+    def span(address, size):
+        return set(range(address >> 12, (address >> 12) + (size + 4095 >> 12)))
+
+    def unmap(gone, told):
+        row["unmapped"] += 4096 * (len(gone) if told else len(gone & pages))
+        row["unseen"] += 4096 * len(gone - pages) if told else 0
+        pages.difference_update(gone)
+
+    def put(new):
+        row["mapped"] += 4096 * len(new)
+        unmap(new, False)
+        pages.update(new)
+
+    if call == "mmap":
+        put(span(ret, begun["len"]))
+    elif call == "munmap":
+        unmap(span(begun["addr"], begun["len"]), True)
+    else:
+        old, new, stays = span(begun["addr"], begun["old_len"]), span(ret, begun["new_len"]), begun["flags"] & 4
+        unmap(old - new if not stays else set(), True)
+        put(new - old if begun["addr"] == ret and not stays else new)
+
+
 def memory_calls_agree(report, program, path, events):
-    """Bytes that calls mapped and unmapped; where events tell their process, also heaps, by process."""
+    """Bytes that calls mapped; where events tell their process, also what they unmapped, and heaps, by process."""
     running, open_, rows = {}, {}, collections.defaultdict(collections.Counter)
+    pages = collections.defaultdict(set)
     heaps, told = {}, all("pid" in (e.fields or {}) for e in events)
     for e in events:  # who ran before a CPU's first switch is who leaves it then
         if e.name == "sched_switch":
@@ -637,7 +663,7 @@ def memory_calls_agree(report, program, path, events):
     for e in events:
         if e.name == "sched_switch":
             running[e.cpu] = first(e.fields, "next_tid", "next_pid")
-        match = re.match(r"(?:syscall_entry|sys_enter|syscall_exit|sys_exit)_(mmap|munmap|brk)$", e.name)
+        match = re.match(r"(?:syscall_entry|sys_enter|syscall_exit|sys_exit)_(mmap|munmap|mremap|brk)$", e.name)
         if not match:
             continue
         tid = e.tid or first(e.fields, "tid") or running.get(e.cpu)
@@ -653,7 +679,7 @@ def memory_calls_agree(report, program, path, events):
         if -4095 <= ret < 0 or call == "brk" and begun.fields["brk"] not in (0, ret):
             row["failed"] += 1
         elif call != "brk":
-            row["mapped" if call == "mmap" else "unmapped"] += begun.fields["len"]
+            mapped_pages(call, begun.fields, ret, pages[pid], row)
         elif begun.fields["brk"] and told:
             moved = ret - heaps.get(pid, ret)
             row["unknown"] += pid not in heaps
@@ -666,7 +692,7 @@ def memory_calls_agree(report, program, path, events):
     if found is None:
         report.differs("memtop calls: " + why)
         return
-    names = ("mapped", "unmapped", "calls", "failed") + (("grown", "shrunk", "unknown") if told else ())
+    names = ("mapped", "calls", "failed") + (("unmapped", "unseen", "grown", "shrunk", "unknown") if told else ())
     ours = collections.defaultdict(collections.Counter)
     for r in found:
         for name in names:

@@ -48,6 +48,8 @@ ctf()
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$top/fixtures/golden/memory-demo"
 	say "$top/tests/oracle/do_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
+	"$top/tests/lua/made_maps.py" "$work/maps" 4
+	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$work/maps/trace"
 	"$top/tests/lua/made_stacks.py" "$work/stacks"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --stacks "$work/stacks/trace"
 	for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \

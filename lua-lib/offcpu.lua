@@ -65,50 +65,66 @@ local function fill(row)
 	return row
 end
 
--- Call chains of switches, {[thread that left] = {[time] = {text =, frames =, kernel =}}}.
-local function chains()
-	local found, shared, any = {}, {}, false
+-- A call chain as a stack: {text =, frames =, inside =}, one table for all that are alike.
+local shared = {}
+local function stack_of(chain)
+	local list, inside = frames.names(chain, {})
+	local key = table.concat(list, ";") .. inside
+	if not shared[key] then
+		local inner = {}
+		for i = #list, 1, -1 do
+			inner[#inner + 1] = list[i]
+		end
+		shared[key] = { text = table.concat(inner, " < "), frames = list, inside = inside }
+	end
+	return shared[key]
+end
+
+-- Calls visit(row) with each stretch, and the stack of the switch with which its thread left the CPU. Stacks of so many switches
+-- are kept at a time; the stretches that begin up to there are then visited.
+local SWITCHES = 50000
+
+local function each_with_stack(visit)
+	local found, count, since, last, any = {}, 0, a.start, {}, false
+	local function flush(till)
+		local part = all:select{ begin = { min = since, max = till - 1 } }
+		for first = 1, #part, 1000 do
+			local rows = part:rows(first, first + 999)
+			for _, row in ipairs(rows) do
+				local before, own = last[row.key], found[row.key]
+				local stack = own and own[row.begin] or before and before.stop == row.begin and before.stack or nil
+				before = before or {}
+				before.stop, before.stack, last[row.key] = row["end"], stack, before
+				row.chain, row.stack = stack, stack and stack.text
+				fill(row)
+			end
+			for _, row in ipairs(a:filter_rows(rows)) do
+				visit(row)
+			end
+		end
+		found, count, since = {}, 0, till
+	end
 	frames.each(switches, a.start, a.stop, function(ev, chain)
 		local tid = ev.fields.prev_tid or ev.fields.prev_pid
 		if chain and #chain > 0 and tid then
-			local list, inside = frames.names(chain, {})
-			local key = table.concat(list, ";") .. inside
-			if not shared[key] then
-				local inner = {}
-				for i = #list, 1, -1 do
-					inner[#inner + 1] = list[i]
-				end
-				shared[key] = { text = table.concat(inner, " < "), frames = list, inside = inside }
+			local t = ev.t
+			if count >= SWITCHES and t > since then
+				flush(t)
 			end
 			found[tid] = found[tid] or {}
-			found[tid][ev.t], any = shared[key], true
+			found[tid][t], count, any = stack_of(chain), count + 1, true
 		end
 	end)
+	flush(a.stop)
 	if not any then
 		a:lack("--by stack: no sched_switch of this range has a call chain: record them with perf record -g "
 			.. "-e sched:sched_switch, trace-cmd record -e sched_switch -T or lttng add-context --kernel --type callstack-kernel")
 	end
-	return found
 end
 
--- Each stretch with the chain of the switch with which the thread left the CPU.
-local function with_stacks()
-	local found, tid, last, chain, rows = chains(), nil, nil, nil, all:rows()
-	for _, row in ipairs(rows) do
-		if row.key ~= tid or row.begin ~= last then
-			chain = nil
-		end
-		tid, last = row.key, row["end"]
-		chain = found[tid] and found[tid][row.begin] or chain
-		row.chain, row.stack = chain, chain and chain.text
-		fill(row)
-	end
-	return a:filter_rows(rows)
-end
-
-local function by_stack(rows)
+local function by_stack()
 	local found, list = {}, {}
-	for _, row in ipairs(rows) do
+	each_with_stack(function(row)
 		local key = row.state .. "\0" .. (row.stack or "")
 		local one = found[key]
 		if not one then
@@ -117,25 +133,33 @@ local function by_stack(rows)
 			list[#list + 1] = one
 		end
 		one.count, one.total = one.count + 1, one.total + row.dur
-		if row.dur > one.max then
-			one.max, one.max_begin = row.dur, row.begin
+		if row.dur > one.max or row.dur == one.max and row.key < one.thread then
+			one.max, one.max_begin, one.thread = row.dur, row.begin, row.key
 		end
 		one.mean = one.total / one.count
-	end
+	end)
 	return list
 end
 
-local function draw_stacks(rows)
-	local list = {}
-	for _, row in ipairs(rows) do
-		local stack = { (row.comm or ":" .. row.tid) }
-		for _, name in ipairs(row.chain and row.chain.frames or { "[unknown]" }) do
-			stack[#stack + 1] = name
+local function draw_stacks()
+	local found, list = {}, {}
+	each_with_stack(function(row)
+		local name, chain = row.comm or ":" .. row.tid, row.chain or false
+		found[name] = found[name] or {}
+		local one = found[name][chain]
+		if not one then
+			local stack = { name }
+			for _, frame in ipairs(chain and chain.frames or { "[unknown]" }) do
+				stack[#stack + 1] = frame
+			end
+			one = { frames = stack, weight = 0, thread = true,
+				kernel = chain and chain.inside > 0 and #stack - chain.inside + 1 or nil }
+			found[name][chain] = one
+			list[#list + 1] = one
 		end
-		local inside = row.chain and row.chain.inside or 0
-		list[#list + 1] = { frames = stack, weight = row.dur, thread = true,
-			kernel = inside > 0 and #stack - inside + 1 or nil }
-	end
+		one.weight = one.weight + row.dur
+	end)
+	a:need_drawn(#list, "stretches off the CPU")
 	local ok, why = yore.save(a.svg, require("yore.draw").flamegraph{ stacks = list, unit = "ns",
 		title = "time off the CPU of " .. trace:info().path })
 	if not ok then
@@ -147,13 +171,12 @@ local numbers = analysis.statistics("times", { "total", "mean", "max", "max_begi
 local state = { { key = "state", head = "state" } }
 
 if a.by == "stack" then
-	local rows = with_stacks()
 	if a.svg then
-		draw_stacks(rows)
+		draw_stacks()
 		return
 	end
+	local rows = by_stack()
 	a:head()
-	rows = by_stack(rows)
 	table.sort(rows, analysis.order("-total", "state", "stack"))
 	a:table("time off the CPU by call stack", analysis.columns(state, numbers, { { key = "stack", head = "stack" } }), rows)
 	return

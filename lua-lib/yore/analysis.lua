@@ -882,6 +882,13 @@ function methods:histogram(title, buckets)
 	}, rows)
 end
 
+-- Raises when there is nothing of what --svg draws.
+function methods:need_drawn(count, what)
+	if count == 0 then
+		error(self.spec.name .. ": there is nothing to draw: no " .. what .. (self.where and " that --where leaves" or ""), 0)
+	end
+end
+
 -- With --svg FILE: draws a list of collections of segments, a histogram of their lengths for the verb
 -- freq, else a heat map over time; true: that is done, and there is nothing to print.
 function methods:draw(collections, what)
@@ -892,6 +899,7 @@ function methods:draw(collections, what)
 	for i = 2, #collections do
 		all:append(collections[i])
 	end
+	self:need_drawn(#all, what)
 	-- a part at a time: only counts stay
 	local function each(visit)
 		for first = 1, #all, 1000 do

@@ -285,6 +285,21 @@ yore flamegraph "$work/made/trace" --limit 3 >"$work/some" 2>"$work/printed"
 sort -t ' ' -k 2,2nr -k 1,1 "$work/all" | head -3 | LC_ALL=C sort | diff - "$work/some" >>"$work/printed" &&
 	grep -q "leaves out $(($(wc -l <"$work/all") - 3)) of $(wc -l <"$work/all") stacks" "$work/printed"
 result $? "flamegraph --limit leaves the stacks that weigh most, and says what it leaves out"
+says 1 "offcpu: there is nothing to draw: no stretches off the CPU that --where leaves" \
+	yore offcpu "$work/made/trace" --by stack --where 'dur > 1s' --svg "$work/none.svg"
+says 1 "latency: there is nothing to draw: no " yore latency $demo --where 'dur > 10s' --svg "$work/none.svg"
+# a trace with more switches than are kept at a time
+sed 's/range(400)/range(70000)/' tests/lua/made_stacks.py >"$work/made_stacks.py"
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/lua python3 "$work/made_stacks.py" "$work/large"
+yore offcpu "$work/large/trace" --by stack --no-index --format csv >"$work/off" 2>"$work/printed"
+python3 -c '
+import collections, csv, sys
+off, truth = ([row for row in csv.DictReader(open(path)) if row["stack"]] for path in sys.argv[1:])
+wanted = collections.Counter()
+for row in truth: wanted[row["state"], row["stack"]] += int(row["count"])
+told = {(row["state"], row["stack"]): int(row["count"]) for row in off}
+assert sum(told.values()) > 50000 and told == wanted, (told, wanted)' "$work/off" "$work/large/stacks.csv" >>"$work/printed" 2>&1
+result $? "offcpu --by stack has all stretches, of which a part is kept at a time"
 says 1 "nothing is on thread\[\*\]/stack: record call chains with perf record -g" yore flamegraph $demo
 says 1 "memtop: the trace has no mm_page_alloc" yore memtop $demo
 says 1 "memtop: the trace has no events of mmap, munmap and brk by name" yore memtop $demo calls

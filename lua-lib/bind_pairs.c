@@ -6,6 +6,9 @@
  *
  * With `at` in place of `begin` and `finish` each event is a segment of no length.
  *
+ * `same` is a column whose number must be the same at both ends: where it is not, events are
+ * missing between them, and the two are no pair. A negative number of the end fits each begin.
+ *
  * A key is one or more columns of the event, joined by +; | between columns gives alternatives, of
  * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread".
  *
@@ -59,6 +62,7 @@ struct captured {
 
 struct open_pair {
 	nstime begin;
+	int64_t same; /* -1: the event has none */
 	int32_t cpu;
 	uint32_t key, below; /* the one that was begun before it, of the same key; 0: none */
 	uint32_t cells[SEGMENTS_COLUMNS_MAX];
@@ -69,6 +73,7 @@ struct pairs {
 	struct segments *segments;
 	int options; /* on the stack */
 	struct key begin_key, finish_key;
+	struct alternatives same; /* the number that both ends must have */
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
 	size_t nfields;
 	bool nested, by_cpu;
@@ -211,6 +216,18 @@ static bool read_key(lua_State *L, struct pairs *pairs, const char *option, stru
 	}
 	lua_pop(L, 1);
 	return true;
+}
+
+static void read_same(lua_State *L, struct pairs *pairs)
+{
+	const char *text;
+	size_t len;
+
+	if (lua_getfield(L, pairs->options, "same") != LUA_TNIL) {
+		text = luaL_checklstring(L, -1, &len);
+		read_alternatives(L, pairs, text, len, &pairs->same);
+	}
+	lua_pop(L, 1);
 }
 
 /* fields = { name = "begin COLUMNS" or "end COLUMNS" } */
@@ -392,6 +409,27 @@ static void capture(lua_State *L, struct pairs *pairs, bool at_end, uint32_t *ce
 				alternatives_atom(L, pairs, &pairs->fields[i].from);
 }
 
+/* The number of the column `same`; -1: the event has none. */
+static int64_t same_number(lua_State *L, struct pairs *pairs)
+{
+	struct value value;
+
+	for (size_t i = 0; i < pairs->same.count; i++) {
+		bind_column_value(L, pairs->cursor, &pairs->same.items[i], &value);
+		if (value.kind == VALUE_INT && !value.negative)
+			return (int64_t)value.u;
+	}
+	return -1;
+}
+
+/* Do both ends tell of different things? */
+static bool contradicts(lua_State *L, struct pairs *pairs, const struct open_pair *open)
+{
+	int64_t number = open->same < 0 ? -1 : same_number(L, pairs);
+
+	return number >= 0 && number != open->same;
+}
+
 static uint32_t *head_of(struct pairs *pairs, uint32_t key)
 {
 	pairs->heads = mem_reach(pairs->heads, key, &pairs->nheads, sizeof *pairs->heads);
@@ -486,6 +524,7 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 	struct open_pair *open = &pairs->open[number];
 	*open = (struct open_pair){
 		.begin = event->time, .cpu = event->cpu, .key = key, .below = *head};
+	open->same = same_number(L, pairs);
 	open->cells[COLUMN_KEY] = key;
 	open->cells[COLUMN_VALUE] = name_atom(pairs, event->class);
 	capture(L, pairs, false, open->cells);
@@ -505,6 +544,12 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 		return;
 	}
 	struct open_pair *open = &pairs->open[*head];
+	if (contradicts(L, pairs, open)) {
+		pairs->segments->unbegun++;
+		pairs->segments->unfinished++;
+		close_open(pairs, head);
+		return;
+	}
 	struct segment segment = {open->begin, event->time, true, true};
 	if (is_doubtful(L, pairs, open)) {
 		pairs->segments->lost++;
@@ -574,8 +619,8 @@ static void walk(lua_State *L, struct pairs *pairs)
 }
 
 static const char *const known_options[] = {
-	"begin", "finish", "key",  "finish_key", "fields",     "from",    "to", "nested",
-	"where", "cpu",    "name", "losses",     "all_losses", "threads", "at", NULL};
+	"begin", "finish", "key",  "finish_key", "fields",     "from",    "to",   "nested",
+	"where", "cpu",    "name", "losses",     "all_losses", "threads", "same", "at", NULL};
 
 /* Of the trace and the widened options, as the cursor wants them. */
 static int open_cursor(lua_State *L)
@@ -661,6 +706,7 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 		pairs->finish_key = pairs->begin_key;
 	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
 			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
+	read_same(L, pairs);
 	read_fields(L, pairs);
 	lua_getfield(L, options, "nested");
 	pairs->nested = lua_toboolean(L, -1);

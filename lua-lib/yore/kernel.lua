@@ -58,12 +58,14 @@ function kernel.count_by_thread(a, events, columns, condition)
 end
 
 -- Pairs of events that enter and leave system calls, the most complete first; `prefix` stands before the
--- name of the call, without one the number's label is the name.
+-- name of the call, without one the number's label is the name. `same` is the call's number, which both events have; the
+-- exit of x86's rt_sigreturn has -1, which fits.
 local syscall_events = {
 	{ enter = { "syscall_entry_*", "compat_syscall_entry_*" },
 		leave = { "syscall_exit_*", "compat_syscall_exit_*" }, prefix = "syscall_entry_", left = "syscall_exit_" },
-	{ enter = { "sys_enter" }, leave = { "sys_exit" } },
-	{ enter = { "sys_enter_*" }, leave = { "sys_exit_*" }, prefix = "sys_enter_", left = "sys_exit_" },
+	{ enter = { "sys_enter" }, leave = { "sys_exit" }, same = "payload/id" },
+	{ enter = { "sys_enter_*" }, leave = { "sys_exit_*" }, prefix = "sys_enter_", left = "sys_exit_",
+		same = "payload/__syscall_nr" },
 	{ enter = { "sys_*", "compat_sys_*" }, leave = { "exit_syscall" }, prefix = "sys_" },
 }
 
@@ -95,7 +97,8 @@ function kernel.syscalls(a, fields, wanted)
 			fields = fields or {}
 			fields.ret = not wanted and "end ret" or nil
 			fields.id = not kind.prefix and "begin label(id) | id" or nil
-			local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = fields })
+			local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = fields,
+				same = kind.same })
 			a:tell_pairs(found, "system calls")
 			return found, kind.prefix and "value" or "id", function(name)
 				return kind.prefix and name:gsub("^.*" .. kind.prefix, "") or tostring(name)

@@ -165,6 +165,17 @@ tid
 20
 EOF
 result $? "a thread that loses its CPU while it exits is preempted, not woken"
+# An exit of another call than the one that was entered tells that events are missing: the two are no call.
+tests/lua/torn_calls.py "$work/torn"
+yore syscalls "$work/torn" log --no-index --format csv >"$work/printed" 2>&1
+diff - "$work/printed" >"$work/differs" <<'EOF'
+yore: note: syscalls: not counted: 1 system calls that had begun before, 1 that had not ended
+begin,end,dur,tid,comm,name,ret
+2000,2100,100,10,t10,0,0
+5000,5300,300,10,t10,15,0
+6000,6200,200,10,t10,0,0
+EOF
+result $? "a call whose exit is missing does not end with another one's"
 # A damaged packet may tell any CPU: what is kept per CPU costs what CPUs there are, not the greatest number.
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/lua python3 - "$work/any-cpu" >"$work/printed" 2>&1 <<'EOF'
 import resource, struct, subprocess, sys

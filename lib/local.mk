@@ -33,8 +33,12 @@ CLEANFILES += yore.pc yore-state.pc
 lib_pc = sed -e 's|@prefix[@]|$(prefix)|' -e 's|@exec_prefix[@]|$(exec_prefix)|' \
 	-e 's|@libdir[@]|$(libdir)|' -e 's|@includedir[@]|$(includedir)|' \
 	-e 's|@VERSION[@]|$(PACKAGE_VERSION)|' \
-	-e 's|@PRIVATE[@]|$(libindex_la_LIBADD) $(libengine_la_LIBADD)|'
-yore.pc: %D%/yore.pc.in Makefile
-	$(AM_V_GEN)$(lib_pc) $(srcdir)/%D%/yore.pc.in >$@
-yore-state.pc: %D%/yore-state.pc.in Makefile
-	$(AM_V_GEN)$(lib_pc) $(srcdir)/%D%/yore-state.pc.in >$@
+	-e 's|@PRIVATE[@]|$(libindex_la_LIBADD) $(libengine_la_LIBADD)|' \
+	-e 's|^\([a-z_]*dir\)=$(prefix)/|\1=$${prefix}/|' -e 's|^exec_prefix=$(prefix)$$|exec_prefix=$${prefix}|'
+
+# Written anew where it would not be the same: `make install prefix=DIR` may name another prefix than configure did.
+.PHONY: %D%/pc-anew
+%D%/pc-anew:
+yore.pc yore-state.pc: Makefile %D%/pc-anew
+	$(AM_V_at)$(lib_pc) $(srcdir)/%D%/$@.in >$@.new && \
+		if cmp -s $@.new $@; then rm -f $@.new; else mv -f $@.new $@; fi

@@ -173,4 +173,42 @@ done <"$work/traces" >"$work/differ"
 mv "$work/differ" "$work/printed"
 [ $all -gt $((200 / every)) ] && [ $good = $all ]
 result $? "the corpus: $good of $all traces give the lines and the status of yore"
+
+# All of it, in another prefix ---------------------------------------------------------------------
+
+other=$work/other
+make -s -C "$build" prefix="$other" install >"$work/printed" 2>&1
+result $? "make install prefix=DIR, another one than configure's"
+unset PKG_CONFIG_SYSROOT_DIR YORE_LUA_DIR
+export PKG_CONFIG_PATH="$other/lib/pkgconfig" LD_LIBRARY_PATH="$other/lib"
+[ "$(pkg-config --variable=prefix yore)" = "$other" ] && [ "$(pkg-config --variable=libdir yore-state)" = "$other/lib" ] &&
+	pkg-config --cflags yore | grep -qF -- "-I$other/include"
+result $? "yore.pc and yore-state.pc have that prefix"
+[ "$(pkg-config --define-variable=prefix=/moved --variable=libdir yore)" = /moved/lib ]
+result $? "and may be moved to a further one"
+for page in man1/yore.1 man3/libyore.3 man3/yore-lua.3 man5/yore-rules.5 man7/yore-sql.7; do
+	[ -s "$other/share/man/$page" ] || echo "$page is not there"
+done >"$work/printed"
+[ ! -s "$work/printed" ]
+result $? "manual pages"
+[ -s "$other/share/bash-completion/completions/yore" ] && [ -s "$other/share/zsh/site-functions/_yore" ]
+result $? "completion of bash and zsh"
+pages=$other/share/doc/yore
+diff -r "$top/docs" "$pages/docs" | grep -v '\.[1357]$\|local\.mk$' >"$work/printed"
+[ ! -s "$work/printed" ]
+result $? "all pages of docs/"
+cd "$pages" || exit 99
+# shellcheck disable=SC2046
+$cc $flags examples/events.c $(pkg-config --cflags --libs yore) -lm -o "$work/events-other" >"$work/printed" 2>&1 &&
+	"$work/events-other" fixtures/golden/sched-demo >"$work/c" &&
+	"$other/bin/yore" events fixtures/golden/sched-demo --format json --no-index | wc -l >"$work/n" &&
+	[ "$(wc -l <"$work/c")" = "$(cat "$work/n")" ]
+result $? "the installed example over the installed recording"
+srcdir=$pages top_builddir=$other/bin python3 "$top/tests/repl/tutorial.py" >"$work/said" 2>&1
+status_of_pages=$?
+grep -A 5 -v '^PASS' "$work/said" >"$work/printed"
+[ "$status_of_pages" = 0 ] && [ "$(grep -c '^PASS' "$work/said")" -gt 100 ]
+result $? "the tutorial and the cookbook as they are installed"
+cd "$top" || exit 99
+make -s -C "$build" yore.pc yore-state.pc >"$work/printed" 2>&1
 exit $status

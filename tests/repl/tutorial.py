@@ -82,8 +82,9 @@ def surroundings(work, recording):
     os.symlink(os.path.join(TOP, "fixtures/golden", recording), os.path.join(work, "trace"))
     os.mkdir(os.path.join(work, "bin"))
     os.symlink(os.path.join(BUILD, "yore"), os.path.join(work, "bin", "yore"))
-    os.environ.update(TZ="UTC", HOME=work, YORE_LUA_DIR=os.path.join(TOP, "lua-lib"), XDG_CACHE_HOME=work + "/cache",
-                      XDG_CONFIG_HOME=work)
+    os.environ.update(TZ="UTC", HOME=work, XDG_CACHE_HOME=work + "/cache", XDG_CONFIG_HOME=work)
+    if os.path.isdir(os.path.join(TOP, "lua-lib")):  # an installed program finds its own
+        os.environ["YORE_LUA_DIR"] = os.path.join(TOP, "lua-lib")
 
 
 def sleeper(work):

@@ -218,6 +218,49 @@ static bool read_key(lua_State *L, struct pairs *pairs, const char *option, stru
 	return true;
 }
 
+/* Has an event of that kind one of the columns? What is no field may always be there. */
+static bool may_have(struct pairs *pairs, const struct alternatives *of, uint8_t kind)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+
+	for (size_t i = 0; i < of->count; i++) {
+		if (of->items[i].kind != COLUMN_FIELD && of->items[i].kind != COLUMN_LABEL)
+			return true;
+		for (size_t c = 0; c < trace->nclasses; c++)
+			if ((pairs->kinds[c] & kind) &&
+			    bind_column_place(pairs->cursor, &of->items[i], trace->classes[c])
+				    ->direct)
+				return true;
+	}
+	return false;
+}
+
+/* A part of the key that none of the events has is a mistake: there would be no pair. */
+static void check_key(lua_State *L, struct pairs *pairs, const char *option, const struct key *key,
+		      uint8_t kind)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+	bool read = false;
+	struct error err;
+
+	for (size_t c = 0; c < trace->nclasses; c++)
+		read = read || (pairs->kinds[c] & kind);
+	for (size_t i = 0; i < key->count && read; i++) {
+		const struct bind_column *column = &key->parts[i].items[0];
+
+		if (may_have(pairs, &key->parts[i], kind))
+			continue;
+		if (lookup_field(trace, column->name, &err))
+			error_set(&err, ERR_RANGE,
+				  "no event that %s has the column '%s': "
+				  "'yore info %s' lists the fields of each",
+				  kind == KIND_FINISH ? "ends a pair" : "begins one", column->key,
+				  trace->path);
+		error_while(&err, "%s", option);
+		bind_raise(L, &err);
+	}
+}
+
 static void read_same(lua_State *L, struct pairs *pairs)
 {
 	const char *text;
@@ -702,8 +745,11 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	if (!read_key(L, pairs, "key", &pairs->begin_key))
 		luaL_error(L,
 			   "key: the columns that tell which events belong together are missing");
-	if (!read_key(L, pairs, "finish_key", &pairs->finish_key))
+	bool other = read_key(L, pairs, "finish_key", &pairs->finish_key);
+	if (!other)
 		pairs->finish_key = pairs->begin_key;
+	check_key(L, pairs, "key", &pairs->begin_key, KIND_BEGIN | KIND_AT);
+	check_key(L, pairs, other ? "finish_key" : "key", &pairs->finish_key, KIND_FINISH);
 	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
 			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
 	read_same(L, pairs);

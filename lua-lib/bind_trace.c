@@ -8,6 +8,7 @@
 #include "lua-lib/bind.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/nearest.h"
 #include "index/tables/location.h"
 #include "index/tables/losses.h"
 #include "state/rules/rules.h"
@@ -158,6 +159,27 @@ static int yore_note(lua_State *L)
 {
 	notice(&bind_context(L)->notices, NOTICE_INFO, "%s", luaL_checkstring(L, 1));
 	return 0;
+}
+
+/* yore.nearest(wanted, names): `did you mean "a"?`, of the names most like it; nil: none is like it
+ */
+static int yore_nearest(lua_State *L)
+{
+	char words[NEAREST_WORDS_MAX];
+	struct nearest nearest;
+
+	nearest_begin(&nearest, luaL_checkstring(L, 1));
+	luaL_checktype(L, 2, LUA_TTABLE);
+	for (lua_Integer i = 1; lua_rawgeti(L, 2, i) != LUA_TNIL; i++) {
+		const char *name = luaL_checkstring(L, -1); /* the list keeps it */
+
+		nearest_offer(&nearest, name);
+		lua_pop(L, 1);
+	}
+	if (!nearest_words(&nearest, words, sizeof words))
+		return 0;
+	lua_pushstring(L, words);
+	return 1;
 }
 
 /* ---- what it says of itself ---- */
@@ -377,7 +399,7 @@ void bind_trace_register(lua_State *L)
 					   {"losses", trace_losses},
 					   {NULL, NULL}};
 	static const luaL_Reg functions[] = {
-		{"open", yore_open}, {"note", yore_note}, {NULL, NULL}};
+		{"open", yore_open}, {"note", yore_note}, {"nearest", yore_nearest}, {NULL, NULL}};
 
 	luaL_newmetatable(L, TRACE_TYPE);
 	luaL_setfuncs(L, meta, 0);

@@ -22,7 +22,8 @@ local a = analysis.open(arg, {
 	name = "critical-path", verbs = { "sum", "log" }, options = { tid = "text" },
 	columns = { "tid", "comm", "state", "dur", "begin" },
 })
-local tid = math.tointeger(tonumber(a.tid)) or error("critical-path: --tid N is missing: of which thread?", 0)
+local tid = math.tointeger(tonumber(a.tid)) or error("critical-path: " .. (a.tid and "--tid: '" .. a.tid .. "' is not a number"
+	or "--tid N is missing: of which thread?") .. ": 'yore cputop TRACE threads' lists threads", 0)
 
 a:need({ "sched_switch" }, "when threads run")
 a:want({ "sched_waking" }, "it is not known who wakes a thread: its sleep is on the path")
@@ -32,7 +33,7 @@ local states, wakers = trace:segments{ from = a.start, to = a.stop,
 states:join(wakers, { waker = "value" }, { at = "end" })
 
 if not states:find(tid, a.stop) then
-	a:lack("nothing is known of thread " .. tid .. " in this range")
+	a:lack("nothing is known of thread " .. tid .. " in this range: 'yore cputop TRACE threads' lists those that ran")
 end
 
 local path = {}

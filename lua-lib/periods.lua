@@ -50,12 +50,12 @@ for _, name in ipairs{ "from", "until", "key" } do
 end
 for i, name in ipairs(a.by or {}) do
 	if not fields[name] and name ~= "key" then
-		error("--by: there is no field '" .. name .. "'", 0)
+		error("--by: there is no field '" .. name .. "': " .. analysis.hint(name, columns)
+			.. "--field " .. name .. "=begin:FIELD makes one", 0)
 	end
 end
 
-local periods = trace:segments{ begin = a:need(a.from, "where periods begin"),
-	finish = a:need(a["until"], "where periods end"), key = a.key, finish_key = a["until-key"], fields = fields,
+local periods = trace:segments{ begin = a:need_named("from", a.from), finish = a:need_named("until", a["until"]), key = a.key, finish_key = a["until-key"], fields = fields,
 	nested = a.nested, from = a.start, to = a.stop }
 a:tell_pairs(periods, "periods")
 local where = { key = "key", dur = "dur", begin = "begin" }

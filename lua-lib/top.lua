@@ -77,6 +77,8 @@ local function of_frame(frame)
 	return entry(name .. "\0" .. module, function() return { ["function"] = name, module = module } end)
 end
 
+local functions = {} -- by name, where those that call or are called by one are wanted
+
 local function fold(ev, frames, weight)
 	if a.verb == "threads" then
 		local tid = ev.context.tid or ev.context.vtid or ev.state["cpu[cpu]/thread"] or -1
@@ -85,7 +87,10 @@ local function fold(ev, frames, weight)
 	for i, frame in ipairs(frames) do
 		if not relative then
 			add(of_frame(frame), weight, i == 1)
-		elseif function_of(frame) == a.of then
+		else
+			functions[function_of(frame)] = true
+		end
+		if relative and function_of(frame) == a.of then
 			local other = frames[a.verb == "callers" and i + 1 or i - 1]
 			if other then
 				add(of_frame(other), weight, a.verb == "callees" and i == 2)
@@ -97,7 +102,7 @@ end
 local counted = a.event
 local wanted = a.event and analysis.present{ a.event }
 if wanted and #wanted == 0 then
-	error("top: no event is named '" .. a.event .. "'", 0)
+	a:need_named("event", { a.event })
 end
 for ev in trace:events{ name = wanted, from = a.start, to = a.stop } do
 	if a.event or not counted or counted == ev.name then
@@ -115,6 +120,19 @@ for ev in trace:events{ name = wanted, from = a.start, to = a.stop } do
 end
 if samples == 0 then
 	a:lack("no event of this range has a call chain: record them with perf record -g")
+end
+
+if relative and not functions[a.of] then
+	local list = {}
+	for name in pairs(functions) do
+		list[#list + 1] = name
+	end
+	table.sort(list)
+	a:lack("no call chain of this range has the function " .. a.of .. ": " .. analysis.hint(a.of, list)
+		.. "'yore top TRACE functions' lists functions")
+elseif relative and #list == 0 then
+	yore.note("top: " .. a.of .. (a.verb == "callers" and " is the outermost function of all call chains that have it"
+		or " is the innermost function of all call chains that have it: it calls none"))
 end
 
 local names = a:names((function()

@@ -25,13 +25,21 @@ local common = { begin = true, ["end"] = true, where = true, limit = true, sort 
 	["mi-version"] = "flag", metadata = "flag", ["test-compatibility"] = "flag", ["output-progress"] = "flag" }
 local formats = { table = true, csv = true, json = true, bars = true, lami = true }
 
-local function listed(set)
+local function names_of(...)
 	local list = {}
-	for name in pairs(set) do
-		list[#list + 1] = name
+	for _, set in ipairs{ ... } do
+		for name in pairs(set) do
+			list[#list + 1] = name
+		end
 	end
 	table.sort(list)
-	return table.concat(list, ", ")
+	return list
+end
+
+-- `did you mean "x"?` and a blank, where one of the names is like the wanted one, else nothing.
+function analysis.hint(wanted, names)
+	local words = yore.nearest(wanted, names)
+	return words and words .. " " or ""
 end
 
 -- Does the option, without its dashes, stand before a value in every analysis?
@@ -44,8 +52,12 @@ local function read_option(self, spec, words, i)
 	name = name or words[i]:sub(3)
 	local kind = common[name] or spec.options and spec.options[name]
 	if not kind then
-		error(spec.name .. ": unknown option --" .. name .. ": 'yore help " .. spec.name
-			.. "' lists them", 0)
+		local known = names_of(common, spec.options or {})
+		for k, option in ipairs(known) do
+			known[k] = "--" .. option
+		end
+		error(spec.name .. ": unknown option --" .. name .. ": " .. analysis.hint("--" .. name, known)
+			.. "'yore help " .. spec.name .. "' lists them", 0)
 	end
 	if kind == "flag" then
 		self[name] = true
@@ -92,10 +104,16 @@ function analysis.range_of(from, till)
 	end
 	local start = from and (math.type(from) and from or moment(from)) or first
 	local stop = till and (math.type(till) and till or moment(till)) or last + 1
+	if from and till and start >= stop then
+		error("the range from " .. trace:text(start) .. " to " .. trace:text(stop)
+			.. " is empty: it must end after it begins", 0)
+	end
 	local low, high = math.max(start, first), math.min(stop, last + 1)
 	if low >= high then
-		return nil, "nothing was recorded from " .. trace:text(start) .. " to " .. trace:text(stop)
-			.. ": the trace goes from " .. trace:text(first) .. " to " .. trace:text(last)
+		local asked = from and till and "from " .. trace:text(start) .. " to " .. trace:text(stop)
+			or from and "from " .. trace:text(start) .. " on" or "before " .. trace:text(stop)
+		return nil, "nothing was recorded " .. asked .. ": the trace goes from " .. trace:text(first) .. " to "
+			.. trace:text(last)
 	end
 	return low, high, first, last
 end
@@ -165,7 +183,8 @@ function analysis.open(words, spec)
 			end
 			if self.verb or not known[words[i]] then
 				error(spec.name .. ": '" .. words[i] .. "' is too much"
-					.. (next(known) and ": one of " .. table.concat(spec.verbs, ", ") .. " may stand there" or ""), 0)
+					.. (next(known) and ": " .. analysis.hint(words[i], spec.verbs) .. "one of "
+					.. table.concat(spec.verbs, ", ") .. " may stand there" or ""), 0)
 			end
 			self.verb = words[i]
 		end
@@ -177,7 +196,10 @@ function analysis.open(words, spec)
 	self.limit = analysis.number_option(self, "limit")
 	self.format = self.format or "table"
 	if not formats[self.format] then
-		error("--format: '" .. self.format .. "' is none of " .. listed(formats), 0)
+		local list = names_of(formats)
+		local meant = yore.nearest(self.format, list)
+		error("--format: '" .. self.format .. "' is none of " .. table.concat(list, ", ")
+			.. (meant and ": " .. meant or ""), 0)
 	end
 	local known = {}
 	for _, name in ipairs(spec.columns or {}) do
@@ -226,6 +248,26 @@ end
 local function how_to_record(event)
 	return "record it with lttng enable-event --kernel " .. event .. ", perf record -e '*:" .. event
 		.. "' or trace-cmd record -e " .. event
+end
+
+-- `did you mean "x"?` and a blank, where the trace has an event of nearly that name, else nothing.
+local function like_an_event(wanted)
+	local names = {}
+	for i, class in ipairs(trace:info().classes) do
+		names[i] = class.name
+	end
+	return analysis.hint(wanted, names)
+end
+
+-- Raises when the trace has none of the events that the user names; each is told that is none.
+function methods:need_named(option, events)
+	for _, event in ipairs(events) do
+		if #analysis.present({ event }) == 0 then
+			error("--" .. option .. ": the trace has no event '" .. event .. "': " .. like_an_event(event)
+				.. "'yore info' lists event classes", 0)
+		end
+	end
+	return analysis.present(events)
 end
 
 -- Raises when the trace has none of the events, and says what they are needed for.
@@ -732,16 +774,34 @@ local function print_aligned(self, columns, rows)
 	end
 end
 
+-- The column of --sort; nil where another one of several tables may have it.
 local function find_sort(self, columns)
 	local name = self.sort:match("^[+-]?(.*)$")
-	local list = {}
+	self.sort_keys = self.sort_keys or {}
 	for _, column in ipairs(columns) do
 		if column.key == name then
+			self.sort_known = true
 			return column, self.sort:sub(1, 1) == "-"
 		end
-		list[#list + 1] = column.key
+		self.sort_keys[column.key] = true
 	end
-	error("--sort: there is no column '" .. name .. "': there are " .. table.concat(list, ", "), 0)
+	local function complain()
+		local list = {}
+		for _, column in ipairs(columns) do
+			list[#list + 1] = column.key
+		end
+		list = self.tables and names_of(self.sort_keys) or list
+		error("--sort: there is no column '" .. name .. "': " .. analysis.hint(name, list) .. "there are "
+			.. table.concat(list, ", "), 0)
+	end
+	if not self.tables or self.format == "lami" then
+		complain()
+	end
+	yore.at_end(function(message)
+		if not message and not self.sort_known then
+			complain()
+		end
+	end)
 end
 
 local function sort_rows(self, columns, rows)
@@ -749,6 +809,9 @@ local function sort_rows(self, columns, rows)
 		return
 	end
 	local column, turned = find_sort(self, columns)
+	if not column then
+		return
+	end
 	local rising = is_left(column) ~= turned
 	local key, place = column.key, {}
 	for i, row in ipairs(rows) do

@@ -10,9 +10,8 @@ local where = {}
 local units = { ns = 1, us = 1000, ms = 1000000, s = 1000000000 }
 local symbols = { "&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "~", "(", ")", "," }
 
-local function fail(text, at, why)
-	error("--where: column " .. at .. ": " .. why .. "\n  " .. text .. "\n  "
-		.. (" "):rep(at - 1) .. "^", 0)
+local function fail(at, why)
+	error("--where: column " .. at .. ": " .. why, 0)
 end
 
 local function number_at(text, at)
@@ -23,7 +22,7 @@ local function number_at(text, at)
 	local scale = unit == "" and 1 or units[unit]
 	local number = tonumber((digits:gsub("_", "")))
 	if not number or not scale then
-		fail(text, at, "'" .. digits .. unit .. "' is not a number with a unit of ns, us, ms or s")
+		fail(at, "'" .. digits .. unit .. "' is not a number with a unit of ns, us, ms or s")
 	end
 	number = number * scale
 	return math.tointeger(number) or number, to + 1
@@ -60,8 +59,10 @@ local function scan(text)
 		elseif symbol then
 			tokens[#tokens + 1] = { at = at, symbol = symbol }
 			at = at + #symbol
+		elseif text:sub(at, at) == "=" then
+			fail(at, "'=' is no operator: did you mean \"==\"?")
 		else
-			fail(text, at, "an operator, a name, a number or a text in double quotes is expected")
+			fail(at, "an operator, a name, a number or a text in double quotes is expected")
 		end
 	end
 end
@@ -113,7 +114,7 @@ function where.parse(text, known)
 
 	local function expect(what)
 		local token = tokens[i]
-		fail(text, token and token.at or #text + 1, what .. " is expected")
+		fail(token and token.at or #text + 1, what .. " is expected")
 	end
 
 	local function constant()
@@ -136,8 +137,9 @@ function where.parse(text, known)
 				list[#list + 1] = name
 			end
 			table.sort(list)
-			fail(text, token.at, "there is no column '" .. token.name .. "': there are "
-				.. table.concat(list, ", "))
+			local meant = yore.nearest(token.name, list)
+			fail(token.at, "there is no column '" .. token.name .. "': " .. (meant and meant .. " " or "")
+				.. "there are " .. table.concat(list, ", "))
 		end
 		i = i + 1
 		local name = token.name

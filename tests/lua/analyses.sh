@@ -52,20 +52,40 @@ says() {
 }
 says 2 'latency: TRACE is missing: yore latency TRACE' yore latency
 says 2 'did you mean "latency"' yore latncy $demo
-says 1 "unknown option --lmit: 'yore help latency'" yore latency $demo --lmit 3
-says 1 "'tpo' is too much: one of stats, top, log, freq" yore latency $demo tpo
+says 1 "unknown option --lmit: did you mean \"--limit\"? 'yore help latency'" yore latency $demo --lmit 3
+says 1 "'tpo' is too much: did you mean \"top\"? one of stats, top, log, freq" yore latency $demo tpo
 says 1 "'x' is not a number" yore latency $demo --limit x
 says 1 "--limit needs a value" yore latency $demo --limit
 says 1 "'xml' is none of bars, csv, json, lami, table" yore latency $demo --format xml
-says 1 "there is no column 'wait': there are tid, comm, count" yore latency $demo --sort wait
-says 1 "column 1: there is no column 'tdi': there are begin, comm" yore latency $demo --where 'tdi == 3'
+says 1 "'cvs' is none of bars, csv, json, lami, table: did you mean \"csv\"" yore latency $demo --format cvs
+says 1 "there is no column 'wait': there are comm, count" yore latency $demo --sort wait
+says 1 "there is no column 'cont': did you mean \"count\"? there are comm, count" yore latency $demo --sort cont
+says 1 "there is no column 'dr': did you mean \"dur\"? there are begin, end, dur" yore latency $demo log --sort dr
+says 0 '^10887 .* demo-main' yore cputop $demo --sort comm
+says 1 "column 1: there is no column 'tdi': did you mean \"tid\"? there are begin, comm" yore latency $demo --where 'tdi == 3'
+says 1 "column 5: '=' is no operator: did you mean \"==\"" yore latency $demo --where 'tid = 3'
 says 1 "column 8: a number or a text in double quotes is expected" yore latency $demo --where 'tid == '
 says 1 "unit of ns, us, ms or s" yore latency $demo --where 'dur > 3min'
 says 1 "irq: the trace has no irq_handler_entry or softirq_entry" yore irq $demo
 says 1 "'cpu' is none of thread, state, syscall, stack" yore offcpu $demo --by cpu
 says 1 "no sched_switch of this range has a call chain" yore offcpu $demo --by stack
-says 1 "nothing was recorded from 00:35:30" yore latency $demo --begin 00:35:30
+says 1 "nothing was recorded from 00:35:30.000000000 on: the trace goes from 00:35:20" yore latency $demo --begin 00:35:30
+says 1 "nothing was recorded before 00:35:10" yore latency $demo --end 00:35:10
+says 1 "the range from 00:35:20.799350827 to 00:35:20.798350827 is empty: it must end after it begins" yore latency $demo --begin +2ms --end +1ms
+says 1 "no event 'sched_wakin': did you mean \"sched:sched_waking\"" yore periods $demo --from sched_wakin --until sched_wakeup --key pid
+says 1 "key: no event of the trace has a field 'pidd': did you mean \"pid\"" yore periods $demo --from sched_waking --until sched_wakeup --key pidd
+says 1 "key: no event that begins one has the column 'prev_pid'" yore periods $demo --from sched_waking --until sched_switch --key prev_pid
+says 1 "no field 'cal': did you mean \"call\"" yore periods $demo --from sched_waking --until sched_wakeup --key pid --field call=begin:pid --by cal
+says 1 "of which thread?: 'yore cputop TRACE threads' lists" yore critical-path $demo
+says 1 "'x' is not a number: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid x
+says 1 "nothing is known of thread 99999 in this range: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid 99999
+says 1 "the trace has no event 'sched_swich': did you mean" yore top $demo --event sched_swich
 says 0 '^yore latency TRACE \[stats|top|log|freq\]' yore latency $demo --help
+chains=${YORE_CORPUS-}/perf-data/cpu-clock-callchain/perf.data
+if [ -f "$chains" ]; then
+	says 1 "no call chain of this range has the function leaf_mx: did you mean \"leaf_mix\"" yore top "$chains" callers --of leaf_mx --no-index
+	says 0 "note: top: leaf_mix is the innermost function of all call chains that have it" yore top "$chains" callees --of leaf_mix --no-index
+fi
 # words before TRACE and behind it; a trace may be called as one of them
 cp -r $demo "$work/top"
 yore latency top $demo --limit 1 >"$work/one" 2>&1

@@ -8,6 +8,7 @@
 #include "engine/reader.h"
 #include "engine/sel4/sel4.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -55,15 +56,34 @@ void reader_names(struct buf *out, const char *last)
 			   reader_at(i)->format);
 }
 
+static bool is_empty_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+	size_t count = 0;
+
+	if (!folder)
+		return false;
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count <= 2; /* itself and the one above */
+}
+
 static void say_unknown(const struct probe *probe, struct error *err)
 {
 	struct buf known = {0};
+	const char *of = probe->is_folder ? "folder" : "file";
 
+	if (probe->is_folder ? is_empty_folder(probe->path) : !probe->nhead) {
+		error_set(err, ERR_FORMAT, "%s: this %s is empty: nothing was recorded there",
+			  probe->path, of);
+		return;
+	}
 	for (size_t i = 0; i < READERS_MAX && readers[i]; i++)
 		if (readers[i]->looks_like)
 			buf_printf(&known, "%s%s", known.len ? "; " : "", readers[i]->looks_like);
-	error_set(err, ERR_FORMAT, "%s: no reader knows this %s (formats: %s)", probe->path,
-		  probe->is_folder ? "folder" : "file", buf_text(&known));
+	error_set(err, ERR_FORMAT, "%s: no reader knows this %s (formats: %s)", probe->path, of,
+		  buf_text(&known));
 	buf_release(&known);
 }
 

@@ -18,6 +18,20 @@ static bool list(struct scripting *scripting, struct sink *sink, struct error *e
 	return ok;
 }
 
+static bool is_script(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 4 && !strcmp(path + len - 4, ".lua");
+}
+
+/* The words the other way round: `run TRACE SCRIPT`. */
+static bool is_turned(const char *script, const char *trace)
+{
+	return trace && !is_script(script) && !script_has_analysis(script) &&
+	       (is_script(trace) || script_has_analysis(trace));
+}
+
 static bool run_run(struct session *session, const struct options *options, struct sink *sink,
 		    struct error *err)
 {
@@ -30,6 +44,9 @@ static bool run_run(struct session *session, const struct options *options, stru
 				 "--sandbox: '%s' names an analysis that comes with yore, which needs "
 				 "none; a script in this folder is ./%s",
 				 words->items[0], words->items[0]);
+	if (!options->list && is_turned(words->items[0], session->path))
+		return error_set(err, ERR_QUERY, "run: the script comes first: yore run %s %s",
+				 session->path, words->items[0]);
 	if (!scripting_open(session, sink, &scripting, err))
 		return false;
 	if (options->list)

@@ -163,6 +163,8 @@ static bool run_help(struct prompt *prompt, int nwords, char **words, struct err
 				 words[2]);
 	if (own_command(words[1]))
 		return prompt_help(prompt, words[1]);
+	if (script_has_analysis(words[1]))
+		return help_analysis(words[1], &prompt->sink, err);
 	added = script_command_find(scripting_script(prompt->scripting), words[1]);
 	if (added) {
 		help_row(&prompt->sink, added->name, added->args, added->help);
@@ -281,6 +283,9 @@ static bool run_words(struct prompt *prompt, const char *line, struct error *err
 {
 	struct word_list words = {0};
 	bool done = split(line, &words, err);
+	struct took took;
+
+	took_begin(&took);
 
 	if (done) {
 		const struct prompt_cmd *own = own_command(words.items[0]);
@@ -293,6 +298,8 @@ static bool run_words(struct prompt *prompt, const char *line, struct error *err
 					     err);
 		else
 			done = run_script_command(prompt, &words, err);
+		if (done && !own)
+			sql_shell_took(prompt->session->sql, &took, &prompt->sink);
 	}
 	free_words(&words);
 	return done;
@@ -394,9 +401,11 @@ static bool mistyped(const struct prompt *prompt, const char *line, struct error
 static bool run_lua(struct prompt *prompt, const char *line, struct error *err)
 {
 	enum script_line result;
+	struct took took;
 
 	if (!prompt->chunk.len && is_mistyped(prompt, line, NULL))
 		return mistyped(prompt, line, err);
+	took_begin(&took);
 	if (prompt->chunk.len)
 		buf_add_char(&prompt->chunk, '\n');
 	buf_add_text(&prompt->chunk, line);
@@ -406,6 +415,8 @@ static bool run_lua(struct prompt *prompt, const char *line, struct error *err)
 	if (result == SCRIPT_FAILED && is_mistyped(prompt, buf_text(&prompt->chunk), err))
 		mistyped(prompt, buf_text(&prompt->chunk), err);
 	buf_clear(&prompt->chunk);
+	if (result == SCRIPT_DONE)
+		sql_shell_took(prompt->session->sql, &took, &prompt->sink);
 	if (script_exited(scripting_script(prompt->scripting), &prompt->status))
 		prompt->quit = true;
 	return result == SCRIPT_DONE;

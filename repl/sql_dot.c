@@ -378,7 +378,7 @@ static const struct dot dots[] = {
 	{"schema", "[GLOB]", "columns of tables", dot_schema},
 	{"tables", "[GLOB]", "names of tables", dot_tables},
 	{"time", "clock|iso|seconds|ns|relative", "how the prompt shows times", dot_time},
-	{"timer", "on|off", "how long each query took", dot_timer},
+	{"timer", "on|off", "how long each query, command or line of Lua took", dot_timer},
 	{"utc", "on|off", "the prompt shows times in UTC", dot_utc},
 	{"width", "N|auto", "columns that a table has at most", dot_width},
 };

@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool give_state(void *arg, struct state **out, struct error *err)
@@ -94,12 +92,7 @@ enum format sql_shell_format(const struct sql_shell *shell, const struct sink *s
 
 /* ---- time that it took ---- */
 
-struct took {
-	struct timespec real;
-	struct rusage used;
-};
-
-static void took_begin(struct took *took)
+void took_begin(struct took *took)
 {
 	clock_gettime(CLOCK_MONOTONIC, &took->real);
 	getrusage(RUSAGE_SELF, &took->used);
@@ -110,10 +103,12 @@ static long long us_of(const struct timeval *from, const struct timeval *to)
 	return (to->tv_sec - from->tv_sec) * 1000000LL + (to->tv_usec - from->tv_usec);
 }
 
-static void took_show(const struct took *begin, struct sink *sink)
+void sql_shell_took(const struct sql_shell *shell, const struct took *begin, struct sink *sink)
 {
 	struct took end;
 
+	if (!shell || !shell->timer)
+		return;
 	took_begin(&end);
 	long long real = (end.real.tv_sec - begin->real.tv_sec) * 1000000LL +
 			 (end.real.tv_nsec - begin->real.tv_nsec) / 1000;
@@ -163,8 +158,8 @@ static bool run_statement(struct sql_shell *shell, struct sql_statement *stateme
 	else
 		ok = sql_rows_write(shell, statement, sink, err);
 	progress_clear(shell->session->progress);
-	if (ok && shell->timer)
-		took_show(&took, sink);
+	if (ok)
+		sql_shell_took(shell, &took, sink);
 	return ok;
 }
 

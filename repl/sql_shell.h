@@ -10,6 +10,9 @@
 #include "repl/sink.h"
 #include "sql/sql.h"
 
+#include <sys/resource.h>
+#include <time.h>
+
 struct sql_shell;
 
 /* The session's, opened with its trace when first asked for; ends with the session. */
@@ -25,6 +28,15 @@ MUST_CHECK bool sql_shell_read(struct sql_shell *shell, int fd, const char *name
 /* The FILE of `.once`, for an answer that is not of SQL; the caller frees it. NULL: none, or no
  * shell. */
 char *sql_shell_take_once(struct sql_shell *shell);
+
+/* With `.timer on`: how long what is done between the two took. NULL: there is no shell. */
+struct took {
+	struct timespec real;
+	struct rusage used;
+};
+void took_begin(struct took *took);
+void sql_shell_took(const struct sql_shell *shell, const struct took *begin, struct sink *sink);
+
 enum sql_check sql_shell_check(struct sql_shell *shell, const char *text); /* as sql_check() */
 /* Names that a statement may have: tables, columns of those that the text has, functions. */
 void sql_shell_names(struct sql_shell *shell, const char *text,

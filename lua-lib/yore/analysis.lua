@@ -6,7 +6,7 @@
 --   --where EXPR        only what the condition holds for: columns, == != < <= > >= ~ in && || ! ( )
 --   --limit N           at most N rows of each table
 --   --sort COLUMN       in the order of a column: numbers falling, texts rising; -COLUMN the other way
---   --format FORMAT     table, csv, json, bars: the table with a bar for each row, or lami: for other programs
+--   --format table|csv|json|bars|lami   bars: the table with a bar for each row; lami: for other programs
 --   --mi-version --metadata --test-compatibility   the phases of LAMI 1.0, of which the first two need no trace
 --
 -- Times and lengths are nanoseconds in csv and json.

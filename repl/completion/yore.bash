@@ -27,6 +27,8 @@ _yore()
 		values=$(_yore_listed '\([a-z][a-z-]*\)  ')
 	elif [[ $before == --* ]]; then
 		values=$(_yore_listed "$before \\([a-z0-9.]*|[a-z0-9.|]*\\)" "$command" | tr '|' ' ')
+	elif [ "$COMP_CWORD" -gt 2 ] && [[ $word != -* ]]; then # words of an analysis
+		values=$(yore help "$command" 2>/dev/null | sed -n '1s/^yore [a-z-]* TRACE \[\([a-z|]*\)\].*/\1/p' | tr '|' ' ')
 	fi
 	if [ -z "$values" ] && [[ $word == -* ]]; then
 		values=$(_yore_listed '\(--[a-z-]*\)' "$command")

@@ -83,8 +83,7 @@ says 1 "the trace has no event 'sched_swich': did you mean" yore top $demo --eve
 says 0 '^yore latency TRACE \[stats|top|log|freq\]' yore latency $demo --help
 chains=${YORE_CORPUS-}/perf-data/cpu-clock-callchain/perf.data
 if [ -f "$chains" ]; then
-	says 1 "no call chain of this range has the function leaf_mx: did you mean \"leaf_mix\"" yore top "$chains" callers --of leaf_mx --no-index
-	says 0 "note: top: leaf_mix is the innermost function of all call chains that have it" yore top "$chains" callees --of leaf_mix --no-index
+	says 1 "no call chain of this range has the function nosuch: 'yore top TRACE functions' lists" yore top "$chains" callers --of nosuch --no-index
 fi
 # words before TRACE and behind it; a trace may be called as one of them
 cp -r $demo "$work/top"

@@ -33,6 +33,11 @@ check "csv " "a value" yore events trace-file --format c
 check "csv json line table text " "values behind =" yore events trace-file --format =
 check "json " "a value behind =" yore sql trace-file --format = j
 check "clock iso ns relative seconds " "all values" yore events trace-file --time ""
+check "bars csv json lami table " "formats of an analysis" yore latency trace-file --format ""
+check "top " "a word of an analysis" yore latency trace-file t
+check "freq log stats top " "all words of an analysis" yore latency trace-file ""
+check "--from " "an option of an analysis" yore periods trace-file --fr
+check "trace-file " "a file behind an option of an analysis" yore latency trace-file --svg trace-
 check "longest " "a command to help" yore help long
 missing=
 for option in $(sed -n '/^.SH OPTIONS/,/^.SH EXIT/s/^\.[BI]*R* \(\\-\\-[a-z\\-]*\).*/\1/p' "$top/docs/yore.1" | sed 's/\\-/-/g'); do

@@ -229,6 +229,14 @@ def check_output(work):
         with open(path) as file:
             result(shown == "" and file.read() == answer, f".once, then {question}: one answer goes to a file", shown)
         result(prompt.ask("events --count") == "955\n", "and the next one does not")
+    prompt.ask(".timer on")
+    for question in ("events --count", "SELECT 3", "1 + 1", "cputop cpus"):
+        shown = prompt.ask(question)
+        result(re.search(r"\ntime: real \d+\.\d{6} s, user ", shown), f".timer tells how long {question} took", shown)
+    prompt.ask(".timer off")
+    result(prompt.ask("events --count") == "955\n", "and no longer when it is off")
+    shown = prompt.ask("help cputop")
+    result("cputop: busy time" in shown and "--where EXPR" in shown, "help of an analysis has all about it", shown)
     prompt.leave()
 
 

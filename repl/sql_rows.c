@@ -44,7 +44,7 @@ static void plain_value(struct sink *out, const struct sql_value *value, bool he
 			sink_text(out, null ? null : "NULL");
 		return;
 	case SQL_INTEGER:
-		if (hex && shown)
+		if (hex)
 			sink_printf(out, "0x%llx", (unsigned long long)value->integer);
 		else
 			sink_i64(out, value->integer);
@@ -65,7 +65,9 @@ static void plain_value(struct sink *out, const struct sql_value *value, bool he
 	}
 }
 
-static void json_sql(struct sink *out, const struct sql_value *value)
+/* Of a field that is shown in hexadecimal elsewhere the number without a sign, which it is in the
+ * trace. */
+static void json_sql(struct sink *out, const struct sql_value *value, bool hex)
 {
 	if (value->kind == SQL_NULL)
 		sink_text(out, "null");
@@ -75,6 +77,8 @@ static void json_sql(struct sink *out, const struct sql_value *value)
 		json_string(out, value->bytes, value->len);
 	else if (value->kind == SQL_BLOB)
 		quote_base64(&out->buf, value->bytes, value->len);
+	else if (hex)
+		sink_u64(out, (uint64_t)value->integer);
 	else
 		sink_i64(out, value->integer);
 }
@@ -88,7 +92,7 @@ static bool write_json(const struct sql_statement *statement, struct sink *sink)
 		json_text(sink, sql_column_name(statement, i));
 		sink_char(sink, ':');
 		sql_column(statement, i, &value);
-		json_sql(sink, &value);
+		json_sql(sink, &value, is_hex(statement, i));
 	}
 	sink_text(sink, "}\n");
 	return sink_row(sink);

@@ -259,20 +259,8 @@ static void note_text(const struct trace *trace, const struct column *column,
 	if (!number || term->in || !term->constant ||
 	    sqlite3_value_numeric_type(value) != SQLITE_TEXT)
 		return;
-	const char *text = (const char *)sqlite3_value_text(value);
-	if (time)
-		notice(&trace->notices, NOTICE_INFO,
-		       "ts is compared with the text '%s', which SQL takes to be greater than "
-		       "every "
-		       "number: times are integers of nanoseconds, and ts('%s') makes one of a "
-		       "text",
-		       text, text);
-	else
-		notice(&trace->notices, NOTICE_INFO,
-		       "%s is compared with the text '%s', which SQL takes to be greater than "
-		       "every "
-		       "number: leave the quotes out and write a number",
-		       column->name, text);
+	sql_note_text(trace, time ? "ts" : column->name, time,
+		      (const char *)sqlite3_value_text(value));
 }
 
 /* cpu = N, where every stream says of which CPU it is. */

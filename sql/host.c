@@ -151,11 +151,13 @@ struct symbols *sql_host_symbols(struct sql_host *host)
 }
 
 bool sql_host_look_up(const struct sql_host *host, struct state *state, const struct query *query,
-		      struct error *err)
+		      bool *noted, struct error *err)
 {
 	struct buf note = {0};
 	bool ok = state_lookup(state, query, NULL, &note, err);
 
+	if (noted)
+		*noted = ok && note.len;
 	if (ok && note.len)
 		notice(&host->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
 	buf_release(&note);

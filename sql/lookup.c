@@ -75,7 +75,7 @@ static struct window *window_of(struct sql_host *host, const char *path, struct 
 		return NULL;
 	}
 	if (!sql_host_state(host, &state, err) ||
-	    !sql_host_look_up(host, state, oldest->query, err)) {
+	    !sql_host_look_up(host, state, oldest->query, NULL, err)) {
 		window_release(oldest);
 		return NULL;
 	}

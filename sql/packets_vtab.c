@@ -134,6 +134,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct buf letters = {0}, words = {0};
 	int nargs = 0;
 
+	sql_note_texts(table, info, declaration);
 	info->estimatedCost = 1e6;
 	for (int i = 0; i < info->nConstraint; i++) {
 		int column = info->aConstraint[i].iColumn;

@@ -105,6 +105,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	const struct rows_kind *kind = rows->kind;
 	int nargs = 0;
 
+	sql_note_texts(&rows->table, info, kind->declaration);
 	if (kind->told_what && take_told(info, kind->told, &nargs))
 		info->idxNum |= TELLS_PROGRAM;
 	if (!rows->table.host && take_told(info, trace_column(kind), &nargs))

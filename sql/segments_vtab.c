@@ -99,6 +99,7 @@ struct segments_cursor {
 	size_t nnext, next_capacity;
 	struct segment *rows;
 	size_t count, capacity, at;
+	bool silent; /* there was a row, or it is said why there is none */
 };
 
 /* ---- the tables ---- */
@@ -151,6 +152,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct buf letters = {0};
 	int nargs = 0;
 
+	sql_note_texts(&segments->table, info, segments->kind->names);
 	for (int i = 0; i < info->nConstraint; i++) {
 		char letter = info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ
 				      ? letter_of(segments, info->aConstraint[i].iColumn)
@@ -417,11 +419,29 @@ static bool read_stretch(struct segments_cursor *cursor, struct error *err)
 	return true;
 }
 
+static void say_empty(const struct segments_cursor *cursor)
+{
+	const struct segments_kind *kind = kind_of(cursor);
+
+	if (kind->wakeups)
+		notice(&cursor->host->trace->notices, NOTICE_INFO,
+		       "no row: no thread was woken in this range, as far as its events tell; "
+		       "'yore info' says what can be asked");
+	else
+		notice(&cursor->host->trace->notices, NOTICE_INFO,
+		       "no row: thread[*]/%s has no value in this range, it is unknown or none "
+		       "throughout; 'yore info' says what can be asked",
+		       kind->main);
+}
+
 static bool next_stretch(struct segments_cursor *cursor, struct error *err)
 {
 	while (cursor->at == cursor->count && stretches_more(&cursor->todo))
 		if (!read_stretch(cursor, err))
 			return false;
+	if (cursor->at == cursor->count && !cursor->silent)
+		say_empty(cursor);
+	cursor->silent = true;
 	return true;
 }
 
@@ -528,8 +548,9 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 			return false;
 		}
 	}
-	if (!sql_host_look_up(cursor->host, state, cursor->queries[OF_MAIN], err))
+	if (!sql_host_look_up(cursor->host, state, cursor->queries[OF_MAIN], &cursor->silent, err))
 		return false;
+	cursor->silent |= asked->thread;
 	return stretches_begin(&cursor->todo, state, cursor->begin, cursor->end,
 			       (const struct query *const *)cursor->queries, count, err);
 }

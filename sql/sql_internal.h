@@ -70,9 +70,12 @@ void sql_context_hold(struct sql_context *context);
 void sql_context_drop(void *context); /* the last one frees it and ends what it opened */
 MUST_CHECK bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
 struct symbols *sql_host_symbols(struct sql_host *host); /* NULL: there are none */
-/* A path that the rules or the trace do not have is an error; what else is to be said, a notice. */
+/*
+ * A path that the rules or the trace do not have is an error; what else is to be said, a notice,
+ * and *noted, unless that is NULL.
+ */
 MUST_CHECK bool sql_host_look_up(const struct sql_host *host, struct state *state,
-				 const struct query *query, struct error *err);
+				 const struct query *query, bool *noted, struct error *err);
 bool sql_host_timed(const struct sql_host *host); /* every stream has times */
 /* Every event of these classes has a time; NULL: of all. Reads what is before all times, once. */
 bool sql_host_all_timed(struct sql_host *host, const struct class_group *group);
@@ -99,6 +102,7 @@ struct sql_table {
 	sqlite3 *db;
 	struct sql_context *context;
 	struct sql_host *host; /* NULL: each scan is told its path */
+	uint64_t noted;        /* of the text that was noted last while this statement is planned */
 };
 
 /*
@@ -118,6 +122,12 @@ struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path, st
  */
 int sql_table_untold(struct sql_table *table, const sqlite3_index_info *info, int column,
 		     const char *what);
+/*
+ * For xBestIndex: notes where an INTEGER column of the declaration is compared with a text that is
+ * no number, which is seldom what was meant.
+ */
+void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration);
+void sql_note_text(const struct trace *trace, const char *column, bool time, const char *text);
 /* An argument of CREATE VIRTUAL TABLE without its quotes; the caller frees it with mem_free(). */
 char *sql_unquoted(const char *argument);
 /* Takes a constraint for the next argument of xFilter. */

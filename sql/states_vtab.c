@@ -235,6 +235,9 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct buf letters = {0}, words = {0};
 	int nargs = 0;
 
+	sql_note_texts(&states->table, info,
+		       states->moment ? "path TEXT, value, since INTEGER, known INTEGER"
+				      : "path TEXT, ts INTEGER, dur INTEGER, value");
 	for (int i = 0; i < info->nConstraint; i++) {
 		unsigned char op = info->aConstraint[i].op;
 		if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET)
@@ -456,7 +459,7 @@ static bool ask_intervals(struct states_cursor *cursor, const struct asked *aske
 		return look_up(cursor, begin, err);
 	cursor->queries[0] = cursor->query;
 	return sql_host_state(cursor->host, &state, err) &&
-	       sql_host_look_up(cursor->host, state, cursor->query, err) &&
+	       sql_host_look_up(cursor->host, state, cursor->query, NULL, err) &&
 	       stretches_begin(&cursor->todo, state, begin, end, cursor->queries, 1, err) &&
 	       next_stretch(cursor, err);
 }
@@ -471,7 +474,8 @@ static bool ask_moment(struct states_cursor *cursor, const struct asked *asked, 
 		return false;
 	cursor->queries[0] = cursor->query;
 	bool good = sql_host_state(cursor->host, &state, err) &&
-		    (!cursor->query || sql_host_look_up(cursor->host, state, cursor->query, err)) &&
+		    (!cursor->query ||
+		     sql_host_look_up(cursor->host, state, cursor->query, NULL, err)) &&
 		    state_at(state, &moment, 1, cursor->queries, cursor->query ? 1 : 0, false,
 			     &answers, err);
 	for (size_t i = 0; good && i < answers.count; i++)

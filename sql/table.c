@@ -7,6 +7,7 @@
  */
 #include "sql/rows.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
@@ -76,6 +77,7 @@ struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path, st
 {
 	const char *text = path ? (const char *)sqlite3_value_text(path) : NULL;
 
+	table->noted = 0;
 	if (table->host)
 		return table->host;
 	if (text)
@@ -93,6 +95,79 @@ int sql_table_untold(struct sql_table *table, const sqlite3_index_info *info, in
 	sqlite3_free(table->base.zErrMsg);
 	table->base.zErrMsg = sqlite3_mprintf("%s is missing", what);
 	return SQLITE_ERROR;
+}
+
+void sql_note_text(const struct trace *trace, const char *column, bool time, const char *text)
+{
+	if (time)
+		notice(&trace->notices, NOTICE_INFO,
+		       "%s is compared with the text '%s', which SQL takes to be greater than "
+		       "every "
+		       "number: times are integers of nanoseconds, and ts('%s') makes one of a "
+		       "text",
+		       column, text, text);
+	else
+		notice(&trace->notices, NOTICE_INFO,
+		       "%s is compared with the text '%s', which SQL takes to be greater than "
+		       "every "
+		       "number: leave the quotes out and write a number",
+		       column, text);
+}
+
+/* The name of column `number` of a declaration, into `name`; false: it is no INTEGER. */
+static bool integer_column(const char *declaration, int number, char *name, size_t size)
+{
+	const char *at = strchr(declaration, '(');
+
+	at = at ? at + 1 : declaration;
+	for (; number > 0 && at; number--) {
+		at = strchr(at, ',');
+		at = at ? at + 1 + strspn(at + 1, " ") : NULL;
+	}
+	size_t len = at ? strcspn(at, " ,") : 0;
+	if (number || !len || len >= size || strncmp(at + len, " INTEGER", 8) != 0)
+		return false;
+	memcpy(name, at, len);
+	name[len] = '\0';
+	return true;
+}
+
+static bool is_time(const char *column)
+{
+	static const char *const times[] = {"ts",   "begin", "end",   "first",
+					    "last", "until", "since", "\"from\""};
+
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+		if (!strcmp(times[i], column))
+			return true;
+	return false;
+}
+
+static bool is_comparison(unsigned char op)
+{
+	return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_GT ||
+	       op == SQLITE_INDEX_CONSTRAINT_LE || op == SQLITE_INDEX_CONSTRAINT_LT ||
+	       op == SQLITE_INDEX_CONSTRAINT_GE;
+}
+
+void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration)
+{
+	sqlite3_value *value;
+	char name[32];
+
+	for (int i = 0; table->host && i < info->nConstraint; i++) {
+		if (!is_comparison(info->aConstraint[i].op) ||
+		    sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK ||
+		    sqlite3_value_numeric_type(value) != SQLITE_TEXT ||
+		    !integer_column(declaration, info->aConstraint[i].iColumn, name, sizeof name))
+			continue;
+		const char *text = (const char *)sqlite3_value_text(value);
+		uint64_t hash =
+			hash_bytes(text, strlen(text)) + (uint64_t)info->aConstraint[i].iColumn + 1;
+		if (table->noted != hash)
+			sql_note_text(table->host->trace, name, is_time(name), text);
+		table->noted = hash;
+	}
 }
 
 void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit)

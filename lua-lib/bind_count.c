@@ -7,6 +7,7 @@
 #include "lua-lib/bind_segments.h"
 
 #include "engine/base/mem.h"
+#include "state/program/lookup.h"
 
 #include <string.h>
 
@@ -38,8 +39,22 @@ static struct counts *push_counts(lua_State *L)
 	return counts;
 }
 
+/* A field that no event of the trace has would be a column without values. */
+static void check_column(lua_State *L, const struct trace *trace, const struct bind_column *column)
+{
+	struct error err;
+
+	if ((column->kind != COLUMN_FIELD && column->kind != COLUMN_LABEL) ||
+	    lookup_field(trace, column->name, &err))
+		return;
+	error_while(&err, "by");
+	bind_raise(L, &err);
+}
+
 static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *counts)
 {
+	int top = lua_gettop(L);
+	bool optional = lua_istable(L, 2) && lua_getfield(L, 2, "optional") && lua_toboolean(L, -1);
 	uint32_t by[BY_MOST] = {0}; /* cells are looked up as they are */
 
 	if (!lua_istable(L, 2) || lua_getfield(L, 2, "by") != LUA_TTABLE)
@@ -47,9 +62,12 @@ static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *cou
 	for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
 		if (counts->nby == BY_MOST)
 			luaL_error(L, "by: more than %d columns", BY_MOST);
-		bind_column_parse(L, cursor, luaL_checkstring(L, -1), &counts->by[counts->nby++]);
+		bind_column_parse(L, cursor, luaL_checkstring(L, -1), &counts->by[counts->nby]);
+		if (!optional)
+			check_column(L, cursor->bound->trace, &counts->by[counts->nby]);
+		counts->nby++;
 	}
-	lua_pop(L, 2);
+	lua_settop(L, top);
 	segment_groups_init(&counts->groups, by, counts->nby, NULL, 0, false);
 }
 
@@ -74,8 +92,8 @@ static int push_rows(lua_State *L, const struct counts *counts)
 /* trace:count_by{by=, from=, to=, name=, cpu=, stream=, where=}: rows {COLUMN=, ..., count=} */
 static int trace_count_by(lua_State *L)
 {
-	static const char *const known[] = {"from",  "to",     "name", "cpu",
-					    "where", "stream", "by",   NULL};
+	static const char *const known[] = {"from",   "to", "name",     "cpu", "where",
+					    "stream", "by", "optional", NULL};
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	uint32_t cells[BY_MOST];
 	struct bind_cursor *cursor;

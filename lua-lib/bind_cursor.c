@@ -297,7 +297,8 @@ static bool read_where(lua_State *L, int i, struct bind_cursor *cursor, struct e
 	if (lua_getfield(L, i, "where") != LUA_TNIL) {
 		if (lua_type(L, -1) != LUA_TSTRING)
 			luaL_error(L, "where: a text is expected");
-		done = use_where(cursor, lua_tostring(L, -1), err);
+		cursor->where = arena_strdup(cursor->arena, lua_tostring(L, -1));
+		done = use_where(cursor, cursor->where, err);
 	}
 	lua_pop(L, 1);
 	return done;
@@ -494,6 +495,14 @@ bool bind_cursor_current(const struct bind_cursor *cursor, struct run *out)
 	return true;
 }
 
+void bind_cursor_tell_empty(struct bind_cursor *cursor)
+{
+	if (cursor->where && !cursor->any)
+		notice(&cursor->bound->trace->notices, NOTICE_INFO,
+		       "trace:events: no event passes where = %s", cursor->where);
+	cursor->any = true;
+}
+
 bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
 {
 	struct error err;
@@ -503,7 +512,7 @@ bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
 
 		cursor->serial++;
 		if (step == STEP_ITEM && passes(L, cursor))
-			return true;
+			return cursor->any = true;
 		if (step == STEP_ITEM)
 			continue;
 		bind_cursor_end(cursor);

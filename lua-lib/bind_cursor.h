@@ -39,6 +39,8 @@ struct bind_cursor {
 	struct events *events;            /* NULL: at its end, or closed */
 	struct bind_filter *filter;
 	bool backward;
+	const char *where;             /* the condition, in the arena; NULL: none */
+	bool any;                      /* a loop had an event */
 	struct program *program;       /* where the state is read; NULL: it is not yet */
 	struct interval_window *known; /* likewise: the state beside the events */
 	struct bind_exprs *exprs;      /* bind_expr.h; NULL: none yet */
@@ -78,6 +80,8 @@ struct oneliner_work;
 void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out);
 /* The begin of its range; NSTIME_MIN: of all. */
 nstime bind_cursor_begin(const struct bind_cursor *cursor);
+/* For a walk that has ended: notes that its condition let nothing pass, once. */
+void bind_cursor_tell_empty(struct bind_cursor *cursor);
 /* False: no more. Raises errors. */
 bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor);
 /*

@@ -480,6 +480,7 @@ static int events_step(lua_State *L)
 	struct event_view *view;
 
 	if (!bind_cursor_step(L, cursor)) {
+		bind_cursor_tell_empty(cursor);
 		lua_pushnil(L);
 		return 1;
 	}

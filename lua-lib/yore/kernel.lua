@@ -27,7 +27,7 @@ end
 -- The state is read only where an event of the range has none of the fields.
 function kernel.thread_columns(a, events)
 	local own = { "context/tid", "perf_tid", "common_pid" }
-	for _, group in ipairs(trace:count_by{ name = events, from = a.start, to = a.stop, by = own }) do
+	for _, group in ipairs(trace:count_by{ name = events, from = a.start, to = a.stop, by = own, optional = true }) do
 		if not kernel.thread_of(own, group) then
 			own[4] = "cpu[cpu]/thread"
 			break
@@ -49,7 +49,7 @@ end
 -- Counts of events by thread and other columns: rows with `tid`, these columns, and `count`.
 function kernel.count_by_thread(a, events, columns, condition)
 	local of_thread = kernel.thread_columns(a, events)
-	local rows = trace:count_by{ name = events, from = a.start, to = a.stop, where = condition,
+	local rows = trace:count_by{ name = events, from = a.start, to = a.stop, where = condition, optional = true,
 		by = analysis.columns(of_thread, columns) }
 	for _, row in ipairs(rows) do
 		row.tid = kernel.thread_of(of_thread, row)

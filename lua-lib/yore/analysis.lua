@@ -267,12 +267,17 @@ function methods:need_named(option, events)
 				.. "'yore info' lists event classes", 0)
 		end
 	end
-	return analysis.present(events)
+	local found = analysis.present(events)
+	self.needed = self.needed or {}
+	table.insert(self.needed, found)
+	return found
 end
 
 -- Raises when the trace has none of the events, and says what they are needed for.
 function methods:need(events, what)
 	local found = analysis.present(events)
+	self.needed = self.needed or {}
+	table.insert(self.needed, found)
 	if #found == 0 then
 		error(self.spec.name .. ": the trace has no " .. table.concat(events, " or ") .. ", which tells " .. what
 			.. ": " .. how_to_record(events[1]), 0)
@@ -284,6 +289,19 @@ end
 function methods:lack(text)
 	if not lami.is_empty then
 		error(self.spec.name .. ": " .. text, 0)
+	end
+end
+
+-- Of a table without rows: the events that are needed may be described in the trace, and none of them recorded.
+local function tell_unrecorded(self)
+	local needed = not lami.is_empty and self.needed or {}
+	self.needed = nil
+	for _, events in ipairs(needed) do
+		if #trace:count_by{ name = events, from = self.start, to = self.stop, by = { "name" } } == 0 then
+			yore.note(self.spec.name .. ": the trace describes " .. table.concat(events, " and ") .. ", and none was recorded"
+				.. (self.whole and "" or " in this range"))
+			return
+		end
 	end
 end
 
@@ -847,8 +865,11 @@ function methods:table(title, columns, rows, all)
 	sort_rows(self, columns, rows)
 	keep_last(self, title, rows)
 	all = all or #rows
-	if all == 0 and not self.where and self.format ~= "lami" then
-		tell_empty(self)
+	if all == 0 and not self.where then
+		tell_unrecorded(self)
+		if self.format ~= "lami" then
+			tell_empty(self)
+		end
 	end
 	if self.limit and all > self.limit then
 		rows = table.move(rows, 1, self.limit, 1, {})

@@ -76,6 +76,8 @@ says 1 "no event 'sched_wakin': did you mean \"sched:sched_waking\"" yore period
 says 1 "key: no event of the trace has a field 'pidd': did you mean \"pid\"" yore periods $demo --from sched_waking --until sched_wakeup --key pidd
 says 1 "key: no event that begins one has the column 'prev_pid'" yore periods $demo --from sched_waking --until sched_switch --key prev_pid
 says 1 "no field 'cal': did you mean \"call\"" yore periods $demo --from sched_waking --until sched_wakeup --key pid --field call=begin:pid --by cal
+says 0 "note: migrations: the trace describes sched:sched_migrate_task, and none was recorded in this range" yore migrations $demo --begin -1us
+says 0 "note: periods: the trace describes sched:sched_wait_task, and none was recorded$" yore periods $demo --from sched_wait_task --until sched_wakeup --key pid
 says 1 "of which thread?: 'yore cputop TRACE threads' lists" yore critical-path $demo
 says 1 "'x' is not a number: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid x
 says 1 "nothing is known of thread 99999 in this range: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid 99999

@@ -409,16 +409,21 @@ static enum step have_run(struct events *events, struct error *err)
 	return step;
 }
 
+/* The run goes straight to where it is asked for, unless a part of it is left. */
 enum step events_take(struct events *events, uint32_t most, struct run *out, struct error *err)
 {
-	enum step step = have_run(events, err);
+	struct run *run = &events->run;
 
-	if (step != STEP_ITEM)
-		return step;
-	*out = events->run;
-	if (!out->count)
-		return STEP_ITEM;
-	uint32_t left = out->count - events->given;
+	if (events->given == run->count) {
+		run->count = events->given = 0;
+		enum step step = events_next_run(events, out, err);
+		if (step != STEP_ITEM || out->count <= most)
+			return step;
+		*run = *out;
+	} else {
+		*out = *run;
+	}
+	uint32_t left = run->count - events->given;
 	out->count = left < most ? left : most;
 	out->first += events->options.backward ? left - out->count : events->given;
 	events->given += out->count;

@@ -5,7 +5,7 @@ bindings = %D%/bind.h %D%/bind_base.c %D%/bind_column.c %D%/bind_column.h %D%/bi
 	%D%/bind_oneliner.c %D%/bind_pairs.c %D%/bind_resample.c %D%/bind_segments.c %D%/bind_segments.h %D%/bind_state.c %D%/bind_time.c \
 	%D%/bind_trace.c %D%/module.c %D%/module.h %D%/segments.c %D%/segments.h %D%/segments_group.c
 libscript_la_SOURCES = $(bindings) %D%/bind_drawing.c %D%/bind_files.c %D%/script.c %D%/script.h %D%/script_analyses.c %D%/script_command.c \
-	%D%/script_internal.h %D%/script_run.c
+	%D%/script_internal.h %D%/script_memory.c %D%/script_memory.h %D%/script_run.c
 # pictures: style and scripts are files of their own, inside the library
 libscript_la_SOURCES += %D%/drawing/drawing.c %D%/drawing/drawing.h
 nodist_libscript_la_SOURCES = %D%/drawing/parts.c

@@ -21,23 +21,6 @@ static const char script_key, traceback_key;
 
 /* ---- limits ---- */
 
-static void *allocate(void *arg, void *old, size_t old_size, size_t new_size)
-{
-	struct script *script = arg;
-
-	if (!old)
-		old_size = 0; /* then it is the kind of object */
-	if (!new_size) {
-		mem_free(old);
-		script->used -= old_size;
-		return NULL;
-	}
-	if (new_size > old_size && new_size - old_size > script->options.memory - script->used)
-		return NULL;
-	script->used = script->used - old_size + new_size;
-	return mem_resize(old, new_size, 1);
-}
-
 struct script *script_of(lua_State *L)
 {
 	struct script *script;
@@ -293,7 +276,8 @@ bool script_open(const struct script_options *options, struct script **out, stru
 		script->options.memory = SCRIPT_MEMORY;
 	script->lua_dir = script_find_lua_dir(options->lua_dir);
 	script->names = arena_new();
-	script->L = lua_newstate(allocate, script);
+	script->memory.cap = script->options.memory;
+	script->L = lua_newstate(script_allocate, &script->memory);
 	if (!script->L) {
 		script_close(script);
 		return error_set(err, ERR_SCRIPT, "Lua needs more memory than it may have");
@@ -313,6 +297,7 @@ void script_close(struct script *script)
 		return;
 	if (script->L)
 		lua_close(script->L);
+	script_memory_release(&script->memory);
 	mem_free(script->lua_dir);
 	mem_free(script->commands);
 	script_analyses_release(&script->analyses);

@@ -3,11 +3,12 @@
 #define LUA_LIB_SCRIPT_INTERNAL_H
 
 #include "lua-lib/bind.h"
+#include "lua-lib/script_memory.h"
 
 struct script {
 	lua_State *L;
 	struct script_options options;
-	size_t used;  /* bytes that Lua holds */
+	struct script_memory memory;
 	bool closed;  /* the reader of what is printed has gone */
 	bool exiting; /* os.exit() was called, with exit_status */
 	int exit_status;

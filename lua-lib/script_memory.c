@@ -1,0 +1,154 @@
+/*
+ * script_memory.c - see script_memory.h
+ *
+ * A loop over events makes one or two objects per event, and the collector frees them by the
+ * thousand. Objects of up to 128 bytes are cut from slabs, and those that are freed wait in one
+ * list per size: taking one is two loads, and nothing is merged or searched. Slabs live as long as
+ * the state, so they count in full against the cap.
+ */
+#include "lua-lib/script_memory.h"
+
+#include "engine/base/mem.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { SLAB = 32 << 10 /* bytes */ };
+
+/* Address sanitizers find uses of freed objects where each is an allocation of its own. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SMALL 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SMALL 0
+#endif
+#endif
+#ifndef SMALL
+#define SMALL SCRIPT_SMALL
+#endif
+
+static inline bool is_small(size_t size)
+{
+	return size <= SMALL;
+}
+
+static inline size_t list_of(size_t size)
+{
+	return (size - 1) / SCRIPT_GRAIN;
+}
+
+static inline void *next_of(const void *item)
+{
+	void *next;
+
+	memcpy(&next, item, sizeof next);
+	return next;
+}
+
+static inline void push(void **list, void *item)
+{
+	memcpy(item, list, sizeof *list);
+	*list = item;
+}
+
+static bool fits(const struct script_memory *memory, size_t more)
+{
+	return memory->used <= memory->cap && more <= memory->cap - memory->used;
+}
+
+/* What is left of the last one, less than one object, goes to its list. */
+static void add_slab(struct script_memory *memory)
+{
+	size_t left = (size_t)(memory->end - memory->fresh);
+	uint8_t *slab;
+
+	if (left)
+		push(&memory->dropped[list_of(left)], memory->fresh);
+	memory->used += SLAB;
+	slab = mem_resize(NULL, SLAB, 1);
+	push(&memory->slabs, slab);
+	memory->fresh = slab + SCRIPT_GRAIN;
+	memory->end = slab + SLAB;
+}
+
+/* `must`: Lua takes it for granted that what shrinks finds a place. */
+static inline void *take_small(struct script_memory *memory, size_t size, bool must)
+{
+	void **list = &memory->dropped[list_of(size)], *item = *list;
+	size_t rounded = (list_of(size) + 1) * SCRIPT_GRAIN;
+
+	if (item) {
+		*list = next_of(item);
+		return item;
+	}
+	if ((size_t)(memory->end - memory->fresh) < rounded) {
+		if (!must && !fits(memory, SLAB))
+			return NULL;
+		add_slab(memory);
+	}
+	item = memory->fresh;
+	memory->fresh += rounded;
+	return item;
+}
+
+static inline void *take(struct script_memory *memory, size_t size, bool must)
+{
+	if (is_small(size))
+		return take_small(memory, size, must);
+	if (!fits(memory, size))
+		return NULL;
+	memory->used += size;
+	return mem_resize(NULL, size, 1);
+}
+
+static inline void drop(struct script_memory *memory, void *item, size_t size)
+{
+	if (is_small(size)) {
+		push(&memory->dropped[list_of(size)], item);
+		return;
+	}
+	memory->used -= size;
+	mem_free(item);
+}
+
+static void *resize(struct script_memory *memory, void *old, size_t old_size, size_t new_size)
+{
+	void *item;
+
+	if (is_small(old_size) && is_small(new_size) && list_of(old_size) == list_of(new_size))
+		return old;
+	if (!is_small(old_size) && !is_small(new_size)) {
+		if (new_size > old_size && !fits(memory, new_size - old_size))
+			return NULL;
+		memory->used = memory->used - old_size + new_size;
+		return mem_resize(old, new_size, 1);
+	}
+	item = take(memory, new_size, new_size < old_size);
+	if (!item)
+		return NULL;
+	memcpy(item, old, old_size < new_size ? old_size : new_size);
+	drop(memory, old, old_size);
+	return item;
+}
+
+void *script_allocate(void *arg, void *old, size_t old_size, size_t new_size)
+{
+	struct script_memory *memory = arg;
+
+	if (!old) /* `old_size` is the kind of object */
+		return new_size ? take(memory, new_size, false) : NULL;
+	if (new_size && old_size)
+		return resize(memory, old, old_size, new_size);
+	if (old_size)
+		drop(memory, old, old_size);
+	return NULL;
+}
+
+void script_memory_release(struct script_memory *memory)
+{
+	for (void *slab = memory->slabs, *next; slab; slab = next) {
+		next = next_of(slab);
+		mem_free(slab);
+	}
+	*memory = (struct script_memory){0};
+}

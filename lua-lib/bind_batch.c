@@ -5,9 +5,14 @@
  *         for i = 1, b.n do count(b.cpu[i], b.next_tid[i], b.t[i]) end
  *     end
  *
- * One table per column and batch is made, and nothing per event. Events are taken in runs, and each
- * column of a run is filled before the next one: integers are loaded from their places without
- * decoding the event. Where a column reads the state, or the condition does, it goes event by event.
+ * One table per column and batch is made, and nothing per event:
+ *
+ *     runs  ──>  block: rows by columns, in C  ──>  {...}, one table per column
+ *
+ * Events are taken in runs, which are short among many streams. What they have is put into the
+ * block: integers, loaded from their places without decoding the event, and names; a class is asked
+ * once which of the columns it has. Other values go to the column's table at once. Where a column
+ * reads the state, or the condition does, it goes event by event.
  */
 #include "engine/reader.h"
 #include "index/filters/run_column.h"
@@ -16,19 +21,47 @@
 
 #include <string.h>
 
-enum { COLUMNS_MAX = 200, BATCH_SIZE = 1024, BATCH_SIZE_MAX = 1 << 20 };
+enum { COLUMNS_MAX = 200, BATCH_SIZE = 1024, BATCH_SIZE_MAX = 1 << 20, ROWS_MAX = 4096 };
+
+/* Upvalues of a step. */
+enum { CURSOR = 1, COLUMNS, PACK };
+
+/* The fields of a class that columns ask for. */
+struct class_plan {
+	size_t count;
+	struct planned {
+		size_t column;
+		const struct bind_name *place;
+	} items[];
+};
 
 struct columns {
 	size_t count;
 	lua_Integer size;
-	bool by_event;
+	bool by_event, fields;     /* there are columns of fields */
+	uint32_t rows, n;          /* of the block, which is filled before its tables are made */
+	uint64_t *values;          /* by column and row, in the cursor's arena */
+	uint8_t *kinds;            /* likewise, of enum cell */
+	struct class_plan **plans; /* by class; NULL: not made yet */
 	struct bind_column items[];
 };
 
 static void add_column(struct columns *columns, const struct bind_column *of)
 {
 	columns->items[columns->count++] = *of;
+	columns->fields |= of->kind == COLUMN_FIELD;
 	columns->by_event |= of->kind == COLUMN_STATE || of->kind == COLUMN_LABEL;
+}
+
+static void add_rows(struct bind_cursor *cursor, struct columns *columns)
+{
+	columns->rows = columns->size < ROWS_MAX ? (uint32_t)columns->size : ROWS_MAX;
+	columns->values =
+		arena_array(cursor->arena, columns->count * columns->rows, sizeof *columns->values);
+	columns->kinds =
+		arena_array(cursor->arena, columns->count * columns->rows, sizeof *columns->kinds);
+	columns->plans = arena_array(cursor->arena, cursor->bound->trace->nclasses + 1,
+				     sizeof *columns->plans);
 }
 
 /* Pushes the columns that the table at 2 asks for; "t" is always the first. */
@@ -68,51 +101,131 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 		lua_pop(L, 1);
 	}
 	lua_remove(L, -2);
+	if (!columns->by_event)
+		add_rows(cursor, columns);
 }
 
-/* ---- a column of a run: each fills places from `to` on of the table at `table` ---- */
+/* ---- rows on their way to Lua ---- */
 
-static void push_times(lua_State *L, int table, const struct run *run, lua_Integer to)
+/* In its table already where it is none of the others. */
+enum cell { CELL_NONE, CELL_INTEGER, CELL_TEXT, CELL_TABLE };
+
+static inline uint8_t *kinds_of(const struct columns *columns, size_t c)
 {
-	for (uint32_t i = 0; i < run->count; i++) {
-		nstime time = run->batch->time[run->first + i];
+	return columns->kinds + c * columns->rows;
+}
 
-		if (time == NSTIME_MIN)
-			lua_pushboolean(L, false);
-		else
-			lua_pushinteger(L, time);
-		lua_rawseti(L, table, to + i);
+static inline uint64_t *values_of(const struct columns *columns, size_t c)
+{
+	return columns->values + c * columns->rows;
+}
+
+/* Where the table of a column stands, or nil: it has none yet. */
+static int slot_of_column(size_t c)
+{
+	return (int)c + 2;
+}
+
+static void need_table(lua_State *L, const struct columns *columns, size_t c)
+{
+	int hint = columns->size < ROWS_MAX ? (int)columns->size : ROWS_MAX;
+
+	if (lua_istable(L, slot_of_column(c)))
+		return;
+	lua_createtable(L, hint, 0);
+	lua_replace(L, slot_of_column(c));
+}
+
+static inline void push_cell(lua_State *L, uint8_t kind, uint64_t value)
+{
+	if (kind == CELL_INTEGER)
+		lua_pushinteger(L, (lua_Integer)value);
+	else if (kind == CELL_TEXT)
+		lua_pushstring(L, (const char *)(uintptr_t)value);
+	else
+		lua_pushboolean(L, false); /* since nil ends a list */
+}
+
+/* The rows of the block, behind those that are in the tables. */
+static void spill_column(lua_State *L, const struct columns *columns, size_t c, lua_Integer done)
+{
+	const uint8_t *kinds = kinds_of(columns, c);
+	const uint64_t *values = values_of(columns, c);
+
+	need_table(L, columns, c);
+	for (uint32_t i = 0; i < columns->n; i++) {
+		if (kinds[i] == CELL_TABLE)
+			continue;
+		push_cell(L, kinds[i], values[i]);
+		lua_rawseti(L, slot_of_column(c), done + i + 1);
 	}
 }
 
-static void push_names(lua_State *L, int table, const struct trace *trace, const struct run *run,
-		       lua_Integer to)
+/* All at once, through {...}: what is on the stack is copied to a table of that size. */
+static void pack_column(lua_State *L, const struct columns *columns, size_t c)
 {
-	for (uint32_t i = 0; i < run->count; i++) {
-		lua_pushstring(L, trace->classes[run->batch->class_index[run->first + i]]->name);
-		lua_rawseti(L, table, to + i);
-	}
+	const uint8_t *kinds = kinds_of(columns, c);
+	const uint64_t *values = values_of(columns, c);
+
+	lua_pushvalue(L, lua_upvalueindex(PACK));
+	for (uint32_t i = 0; i < columns->n; i++)
+		push_cell(L, kinds[i], values[i]);
+	lua_call(L, (int)columns->n, 1);
+	lua_replace(L, slot_of_column(c));
 }
 
-/* The same value for all, which stands on top and is popped. */
-static void push_same(lua_State *L, int table, uint32_t count, lua_Integer to)
+static void clear_rows(struct columns *columns)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		lua_pushvalue(L, -1);
-		lua_rawseti(L, table, to + i);
-	}
-	lua_pop(L, 1);
+	columns->n = 0;
+	memset(columns->kinds, CELL_NONE, columns->count * columns->rows);
 }
 
-/* Entries [first, first + count) of a run, of one class. */
+static void spill(lua_State *L, struct columns *columns, lua_Integer done)
+{
+	for (size_t c = 0; c < columns->count; c++)
+		spill_column(L, columns, c, done);
+	clear_rows(columns);
+}
+
+/* The value on top, of row `to`, which is the block's `i`; popped. */
+static void put_value(lua_State *L, struct columns *columns, size_t c, uint32_t i, lua_Integer to)
+{
+	need_table(L, columns, c);
+	kinds_of(columns, c)[i] = CELL_TABLE;
+	lua_rawseti(L, slot_of_column(c), to);
+}
+
+/* ---- a run: its rows are those from columns->n on; `done` are in tables ---- */
+
+/* Entries [first, first + count) of a run, of one class, for the rows from `row` on. */
 struct stretch {
 	const struct run *run;
-	uint32_t first, count;
+	uint32_t first, count, row;
 };
 
+static const struct class_plan *plan_of(struct bind_cursor *cursor, struct columns *columns,
+					const struct event_class *class)
+{
+	struct class_plan *plan = columns->plans[class->index];
+
+	if (plan)
+		return plan;
+	plan = arena_alloc(cursor->arena, sizeof *plan + columns->count * sizeof *plan->items);
+	plan->count = 0;
+	for (size_t c = 0; c < columns->count; c++) {
+		if (columns->items[c].kind != COLUMN_FIELD)
+			continue;
+		const struct bind_name *place =
+			bind_column_place(cursor, &columns->items[c], class);
+		if (place->direct)
+			plan->items[plan->count++] = (struct planned){c, place};
+	}
+	return columns->plans[class->index] = plan;
+}
+
 /* One by one, decoded; raises what is wrong with an event. */
-static void push_values(lua_State *L, int table, struct bind_cursor *cursor,
-			const struct bind_name *place, const struct stretch *of, lua_Integer to)
+static void stage_values(lua_State *L, struct bind_cursor *cursor, struct columns *columns,
+			 const struct planned *item, const struct stretch *of, lua_Integer done)
 {
 	struct fields fields;
 	struct field field;
@@ -121,139 +234,187 @@ static void push_values(lua_State *L, int table, struct bind_cursor *cursor,
 	for (uint32_t i = 0; i < of->count; i++) {
 		if (!run_fields(of->run, of->first + i, &fields, &err))
 			bind_raise(L, &err);
-		fields_at(&fields, &place->path, &field);
+		fields_at(&fields, &item->place->path, &field);
 		bind_push_field(L, &field, &cursor->scratch);
-		lua_rawseti(L, table, to + i);
+		put_value(L, columns, item->column, of->row + i, done + of->row + i + 1);
 	}
 }
 
-static void push_integers(lua_State *L, int table, struct bind_cursor *cursor,
-			  const struct bind_name *place, const struct stretch *of, lua_Integer to)
+static bool stage_integers(const struct columns *columns, const struct planned *item,
+			   const struct stretch *of)
 {
 	uint16_t entries[BATCH_MAX], bad[BATCH_MAX];
-	uint64_t values[BATCH_MAX];
 
 	for (uint32_t i = 0; i < of->count; i++)
 		entries[i] = (uint16_t)(of->first + i);
-	if (run_column(of->run, &place->column, entries, of->count, values, bad)) {
-		push_values(L, table, cursor, place, of, to);
-		return;
-	}
-	for (uint32_t i = 0; i < of->count; i++) {
-		lua_pushinteger(L, (lua_Integer)values[i]);
-		lua_rawseti(L, table, to + i);
-	}
+	if (run_column(of->run, &item->place->column, entries, of->count,
+		       values_of(columns, item->column) + of->row, bad))
+		return false;
+	memset(kinds_of(columns, item->column) + of->row, CELL_INTEGER, of->count);
+	return true;
 }
 
-/* Stretches of one class after the other. */
-static void push_fields(lua_State *L, int table, struct bind_cursor *cursor,
-			const struct bind_column *column, const struct run *run, lua_Integer to)
+/* Stretches of one class after the other; classes without any of the fields cost nothing. */
+static void stage_fields(lua_State *L, struct bind_cursor *cursor, struct columns *columns,
+			 const struct run *run, lua_Integer done)
 {
 	struct event_class *const *all = cursor->bound->trace->classes;
 	const uint32_t *classes = run->batch->class_index;
 	uint32_t end = run->first + run->count;
-	struct stretch of = {run, run->first, 0};
+	struct stretch of = {run, run->first, 0, columns->n};
 
-	for (; of.first < end; to += of.count, of.first += of.count) {
-		const struct bind_name *place =
-			bind_column_place(cursor, column, all[classes[of.first]]);
+	for (; of.first < end; of.row += of.count, of.first += of.count) {
+		const struct class_plan *plan = plan_of(cursor, columns, all[classes[of.first]]);
 
 		of.count = 1;
 		while (of.first + of.count < end &&
 		       classes[of.first + of.count] == classes[of.first])
 			of.count++;
-		if (place->integer) {
-			push_integers(L, table, cursor, place, &of, to);
-		} else if (place->direct) {
-			push_values(L, table, cursor, place, &of, to);
-		} else {
-			lua_pushboolean(L, false);
-			push_same(L, table, of.count, to);
-		}
+		for (size_t i = 0; i < plan->count; i++)
+			if (!plan->items[i].place->integer ||
+			    !stage_integers(columns, &plan->items[i], &of))
+				stage_values(L, cursor, columns, &plan->items[i], &of, done);
 	}
 }
 
-static void push_column(lua_State *L, int table, struct bind_cursor *cursor,
-			const struct bind_column *column, const struct run *run, lua_Integer to)
+static void stage_times(const struct columns *columns, size_t c, const struct run *run)
 {
-	switch (column->kind) {
-	case COLUMN_T:
-		push_times(L, table, run, to);
-		return;
-	case COLUMN_NAME:
-		push_names(L, table, cursor->bound->trace, run, to);
-		return;
-	case COLUMN_CPU:
-		if (run->cpu >= 0)
-			lua_pushinteger(L, run->cpu);
-		else
-			lua_pushboolean(L, false);
-		push_same(L, table, run->count, to);
-		return;
-	case COLUMN_STREAM:
-		lua_pushstring(L, run->stream->name);
-		push_same(L, table, run->count, to);
-		return;
-	default:
-		push_fields(L, table, cursor, column, run, to);
+	uint64_t *values = values_of(columns, c) + columns->n;
+	uint8_t *kinds = kinds_of(columns, c) + columns->n;
+	const nstime *times = run->batch->time + run->first;
+
+	for (uint32_t i = 0; i < run->count; i++) {
+		values[i] = (uint64_t)times[i];
+		kinds[i] = times[i] == NSTIME_MIN ? CELL_NONE : CELL_INTEGER;
 	}
+}
+
+static void stage_names(const struct columns *columns, size_t c, const struct trace *trace,
+			const struct run *run)
+{
+	const uint32_t *classes = run->batch->class_index + run->first;
+	uint64_t *values = values_of(columns, c) + columns->n;
+
+	for (uint32_t i = 0; i < run->count; i++)
+		values[i] = (uintptr_t)trace->classes[classes[i]]->name;
+	memset(kinds_of(columns, c) + columns->n, CELL_TEXT, run->count);
+}
+
+/* The same value for all. */
+static void stage_same(const struct columns *columns, size_t c, const struct run *run,
+		       enum cell kind, uint64_t value)
+{
+	uint64_t *values = values_of(columns, c) + columns->n;
+
+	for (uint32_t i = 0; i < run->count; i++)
+		values[i] = value;
+	memset(kinds_of(columns, c) + columns->n, kind, run->count);
+}
+
+static void stage_run(lua_State *L, struct bind_cursor *cursor, struct columns *columns,
+		      const struct run *run, lua_Integer done)
+{
+	for (size_t c = 0; c < columns->count; c++)
+		switch (columns->items[c].kind) {
+		case COLUMN_T:
+			stage_times(columns, c, run);
+			break;
+		case COLUMN_NAME:
+			stage_names(columns, c, cursor->bound->trace, run);
+			break;
+		case COLUMN_CPU:
+			if (run->cpu >= 0)
+				stage_same(columns, c, run, CELL_INTEGER, (uint64_t)run->cpu);
+			break;
+		case COLUMN_STREAM:
+			stage_same(columns, c, run, CELL_TEXT, (uintptr_t)run->stream->name);
+			break;
+		default:
+			break;
+		}
+	if (columns->fields)
+		stage_fields(L, cursor, columns, run, done);
+	columns->n += run->count;
 }
 
 /* ---- a batch: each fills the tables from 2 on and returns how many events there are ---- */
 
-/* The event that the cursor is at. */
-static void push_event(lua_State *L, struct bind_cursor *cursor, const struct columns *columns,
-		       lua_Integer to)
+static void push_value(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column)
+{
+	if (bind_column_push(L, cursor, column))
+		return;
+	lua_pop(L, 1);
+	lua_pushboolean(L, false);
+}
+
+static lua_Integer fill_by_event(lua_State *L, struct bind_cursor *cursor, struct columns *columns)
+{
+	lua_Integer n = 0;
+
+	for (size_t c = 0; c < columns->count; c++)
+		need_table(L, columns, c);
+	while (n < columns->size && bind_cursor_step(L, cursor)) {
+		n++;
+		for (size_t c = 0; c < columns->count; c++) {
+			push_value(L, cursor, &columns->items[c]);
+			lua_rawseti(L, slot_of_column(c), n);
+		}
+	}
+	return n;
+}
+
+static void stage_loss(lua_State *L, struct bind_cursor *cursor, struct columns *columns,
+		       lua_Integer done)
 {
 	for (size_t c = 0; c < columns->count; c++) {
-		if (!bind_column_push(L, cursor, &columns->items[c])) {
-			lua_pop(L, 1);
-			lua_pushboolean(L, false); /* since nil ends a list */
-		}
-		lua_rawseti(L, (int)c + 2, to);
+		push_value(L, cursor, &columns->items[c]);
+		put_value(L, columns, c, columns->n, done + columns->n + 1);
 	}
+	columns->n++;
 }
 
-static lua_Integer fill_by_event(lua_State *L, struct bind_cursor *cursor,
-				 const struct columns *columns)
+/* Tables are made last, whole, unless there are more rows than the block has, or values that it
+ * cannot hold. */
+static lua_Integer fill_by_run(lua_State *L, struct bind_cursor *cursor, struct columns *columns)
 {
-	lua_Integer n = 0;
-
-	while (n < columns->size && bind_cursor_step(L, cursor))
-		push_event(L, cursor, columns, ++n);
-	return n;
-}
-
-static lua_Integer fill_by_run(lua_State *L, struct bind_cursor *cursor,
-			       const struct columns *columns)
-{
-	lua_Integer n = 0;
+	lua_Integer done = 0;
 	struct run run;
 
-	while (n < columns->size && bind_cursor_take(L, cursor, (uint32_t)(columns->size - n), &run)) {
-		if (!run.count) {
-			push_event(L, cursor, columns, ++n);
+	clear_rows(columns);
+	while (done + columns->n < columns->size) {
+		lua_Integer left = columns->size - done - columns->n;
+		uint32_t room = columns->rows - columns->n;
+
+		if (!room) {
+			spill(L, columns, done);
+			done += columns->rows;
 			continue;
 		}
-		for (size_t c = 0; c < columns->count; c++)
-			push_column(L, (int)c + 2, cursor, &columns->items[c], &run, n + 1);
-		n += run.count;
+		if (!bind_cursor_take(L, cursor, left < room ? (uint32_t)left : room, &run))
+			break;
+		if (run.count)
+			stage_run(L, cursor, columns, &run, done);
+		else
+			stage_loss(L, cursor, columns, done);
 	}
-	return n;
+	for (size_t c = 0; c < columns->count; c++)
+		if (lua_istable(L, slot_of_column(c)))
+			spill_column(L, columns, c, done);
+		else
+			pack_column(L, columns, c);
+	return done + columns->n;
 }
 
-/* Upvalues: the cursor and its columns. */
+/* Upvalues: the cursor, its columns and what packs its arguments. */
 static int batch_step(lua_State *L)
 {
-	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(1));
-	const struct columns *columns = lua_touserdata(L, lua_upvalueindex(2));
-	int hint = columns->size < 4096 ? (int)columns->size : 4096;
+	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(CURSOR));
+	struct columns *columns = lua_touserdata(L, lua_upvalueindex(COLUMNS));
 
 	lua_settop(L, 0);
-	luaL_checkstack(L, (int)columns->count + 20, "columns");
+	luaL_checkstack(L, (int)columns->count + ROWS_MAX + 20, "columns");
 	lua_createtable(L, 0, (int)columns->count + 1);
-	for (size_t c = 0; c < columns->count; c++)
-		lua_createtable(L, hint, 0);
+	lua_settop(L, (int)columns->count + 1);
 	lua_Integer n = (columns->by_event ? fill_by_event : fill_by_run)(L, cursor, columns);
 	if (!n) {
 		lua_pushnil(L);
@@ -279,7 +440,9 @@ static int trace_batch(lua_State *L)
 		return bind_raise(L, &err);
 	lua_pushvalue(L, -1);
 	push_columns(L, cursor);
-	lua_pushcclosure(L, batch_step, 2);
+	if (luaL_loadstring(L, "return {...}") != LUA_OK)
+		return lua_error(L);
+	lua_pushcclosure(L, batch_step, PACK);
 	return bind_push_loop(L);
 }
 

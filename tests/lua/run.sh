@@ -10,6 +10,17 @@ for script in tests/lua/test_*.lua; do
 	result $? "$script"
 done
 
+"$build/fixtures/yore-gen" --out "$work/lossy" --size 600K --lose 0.2 --no-truth >"$work/printed" 2>&1 &&
+	"$yore" run tests/lua/batches_agree.lua "$work/lossy" --no-index >"$work/printed" 2>&1 &&
+	grep -q '[1-9]$' "$work/printed"
+result $? "batches have what a loop has, losses among it"
+for trace in $demo "${YORE_CORPUS:-/}"/perf-data/*/perf.data "${YORE_CORPUS:-/}"/trace-dat/*/trace.dat; do
+	case $trace in */corrupt-*) continue ;; esac
+	[ -e "$trace" ] && [ "$(du -k "$trace" | sed 's/\t.*//')" -le 1000 ] || continue
+	"$yore" run tests/lua/batches_agree.lua "$trace" --no-index >"$work/printed" 2>&1
+	result $? "batches have what a loop has: $trace"
+done
+
 # Each ```lua block of the manual, and the ```output block below it.
 awk -v dir="$work" '
 	/^```lua$/ { n++; to = dir "/example" n ".lua"; print "" >(dir "/example" n ".out"); close(dir "/example" n ".out"); first = 1; next }

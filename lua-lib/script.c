@@ -2,9 +2,13 @@
  * script.c - one Lua state: its memory, its interruption, its output, its errors
  *
  * Lua is compiled C that others' text drives, so three limits hold it: the allocator refuses to go
- * beyond a cap (Lua then raises "not enough memory"), a hook looks every 10,000 instructions at the
- * flag that Ctrl-C sets, and every entry is a protected call. Once interrupted the hook fires at
- * every instruction, so that a script which catches errors in a loop ends as well.
+ * beyond a cap (Lua then raises "not enough memory"), a hook looks at the flag that Ctrl-C sets,
+ * and every entry is a protected call.
+ *
+ * A hook costs a call per instruction, however seldom it is to fire: a loop over columns takes 1.4
+ * times as long. So there is none until the signal handler sets one, which then fires at every
+ * instruction: a script that catches errors in a loop ends as well. A handler knows the main thread
+ * alone: coroutines have a hook from the start, which looks every 10,000 instructions.
  */
 #include "lua-lib/script.h"
 
@@ -31,6 +35,13 @@ struct script *script_of(lua_State *L)
 	return script;
 }
 
+static void hook(lua_State *L, lua_Debug *debug);
+
+static void set_hook(lua_State *L, int every)
+{
+	lua_sethook(L, hook, LUA_MASKCOUNT, every);
+}
+
 static void hook(lua_State *L, lua_Debug *debug)
 {
 	bool leaving = script_of(L)->exiting;
@@ -38,8 +49,46 @@ static void hook(lua_State *L, lua_Debug *debug)
 	(void)debug;
 	if (!leaving && !bind_interrupted(bind_context(L)))
 		return;
-	lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+	set_hook(L, 1);
 	luaL_error(L, leaving ? "exit" : "interrupted");
+}
+
+void script_interrupt(struct script *script)
+{
+	set_hook(script->L, 1);
+}
+
+/*
+ * As coroutine.create() or coroutine.wrap(), the upvalue, with a hook. What the latter gives has
+ * its thread as an upvalue.
+ */
+static int make_coroutine(lua_State *L)
+{
+	luaL_checktype(L, 1, LUA_TFUNCTION);
+	lua_settop(L, 1);
+	lua_pushvalue(L, lua_upvalueindex(1));
+	lua_insert(L, 1);
+	lua_call(L, 1, 1);
+	if (lua_isthread(L, 1))
+		lua_pushvalue(L, 1);
+	else if (!lua_getupvalue(L, 1, 1))
+		return luaL_error(L, "a coroutine without a thread");
+	set_hook(lua_tothread(L, -1), HOOK_EVERY);
+	lua_settop(L, 1);
+	return 1;
+}
+
+static void hook_coroutines(lua_State *L)
+{
+	static const char *const makers[] = {"create", "wrap"};
+
+	lua_getglobal(L, LUA_COLIBNAME);
+	for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+		lua_getfield(L, -1, makers[i]);
+		lua_pushcclosure(L, make_coroutine, 1);
+		lua_setfield(L, -2, makers[i]);
+	}
+	lua_pop(L, 1);
 }
 
 /* ---- output ---- */
@@ -108,7 +157,8 @@ static int os_exit(lua_State *L)
 	else
 		script->exit_status = (int)luaL_checkinteger(L, 1) & 255;
 	script->exiting = true;
-	lua_sethook(L, hook, LUA_MASKCOUNT, 1);
+	set_hook(L, 1);
+	set_hook(script->L, 1); /* which waits where L is a coroutine */
 	return luaL_error(L, "exit");
 }
 
@@ -239,6 +289,7 @@ static int prepare(lua_State *L)
 		open_safe(L);
 	else
 		luaL_openlibs(L);
+	hook_coroutines(L);
 	lua_pushlightuserdata(L, script);
 	lua_rawsetp(L, LUA_REGISTRYINDEX, &script_key);
 	script->context = bind_context(L);
@@ -286,7 +337,6 @@ bool script_open(const struct script_options *options, struct script **out, stru
 		script_close(script);
 		return false;
 	}
-	lua_sethook(script->L, hook, LUA_MASKCOUNT, HOOK_EVERY);
 	*out = script;
 	return true;
 }
@@ -380,7 +430,9 @@ bool script_call(struct script *script, int nargs, int nresults, struct error *e
 	lua_State *L = script->L;
 	int function = lua_gettop(L) - nargs, status;
 
-	lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_EVERY);
+	lua_sethook(L, NULL, 0, 0);
+	if (bind_interrupted(script->context)) /* it is what ends an interrupted script */
+		set_hook(L, HOOK_EVERY);
 	script->closed = script->exiting = false;
 	lua_pushnil(L);
 	lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);

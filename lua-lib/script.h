@@ -29,8 +29,8 @@ struct script_opening {
 
 struct script_options {
 	size_t memory; /* bytes that Lua may hold at once; 0: SCRIPT_MEMORY */
-	/* A signal handler makes it non-zero: then Lua and the questions it asks end with
-	   ERR_INTERRUPTED. The prompt clears it. May be NULL. */
+	/* A signal handler makes it non-zero and calls script_interrupt(): then Lua and the
+	   questions it asks end with ERR_INTERRUPTED. The prompt clears it. May be NULL. */
 	const volatile sig_atomic_t *interrupted;
 	bool sandbox;           /* for scripts that are not trusted: see docs/lua.md */
 	struct notices notices; /* of the traces that scripts open */
@@ -55,6 +55,13 @@ struct script_options {
 MUST_CHECK bool script_open(const struct script_options *options, struct script **out,
 			    struct error *err);
 void script_close(struct script *script); /* NULL is fine; before the session's trace is closed */
+
+/*
+ * For a signal handler that runs in the script's own thread, when the flag is set;
+ * async-signal-safe, as lua_sethook() is. Without it Lua goes on until it asks something of a
+ * trace.
+ */
+void script_interrupt(struct script *script);
 
 /* The trace that the program has open; all is borrowed until script_close(). */
 struct script_trace {

@@ -14,6 +14,8 @@ struct scripting {
 	struct script *script;
 	void (*drain)(void *arg);
 	void *drain_arg;
+	struct signals_told before; /* of the script that is open around this one */
+	bool told;
 };
 
 static bool write_sink(void *arg, const char *bytes, size_t count)
@@ -107,6 +109,11 @@ static bool save(const char *path, const char *bytes, size_t count, struct error
 	return sink_file_close(&file, true, err);
 }
 
+static void interrupt(void *script)
+{
+	script_interrupt(script);
+}
+
 bool scripting_open(struct session *session, struct sink *sink, struct scripting **out,
 		    struct error *err)
 {
@@ -129,6 +136,8 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 		scripting_close(scripting);
 		return false;
 	}
+	scripting->before = signals_tell((struct signals_told){interrupt, scripting->script});
+	scripting->told = true;
 	*out = scripting;
 	return true;
 }
@@ -137,6 +146,8 @@ void scripting_close(struct scripting *scripting)
 {
 	if (!scripting)
 		return;
+	if (scripting->told)
+		signals_tell(scripting->before);
 	script_close(scripting->script);
 	mem_free(scripting);
 }

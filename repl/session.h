@@ -148,6 +148,13 @@ void signals_install(void);
 void signals_keep_terminal(void); /* as it is now it is put back when a signal ends the process */
 bool signals_interrupted(void);
 const volatile sig_atomic_t *signals_flag(void); /* for rooms that look at it themselves */
+/* What the handler of SIGINT calls once the flag is set, in the thread that asked for it. */
+struct signals_told {
+	void (*tell)(void *arg); /* NULL: nothing */
+	void *arg;
+};
+/* Returns what it was before, for who ends first. */
+struct signals_told signals_tell(struct signals_told told);
 void signals_clear(void);                        /* the prompt: the question has ended */
 
 #endif

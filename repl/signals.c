@@ -23,6 +23,8 @@ enum { MANY_MS = 50 };
 
 static volatile sig_atomic_t interrupted;
 static _Atomic int64_t first_ms; /* of the Ctrl-C that waits */
+static void (*volatile told)(void *arg);
+static void *volatile told_arg;
 static struct termios terminal;
 static atomic_bool has_terminal;
 
@@ -53,6 +55,8 @@ static void on_interrupt(int signal_number)
 	if (!interrupted) {
 		atomic_store(&first_ms, now);
 		interrupted = 1;
+		if (told)
+			told(told_arg);
 	} else if (now - atomic_load(&first_ms) >= MANY_MS) {
 		temporary_remove_all();
 		restore_terminal();
@@ -125,6 +129,17 @@ bool signals_interrupted(void)
 const volatile sig_atomic_t *signals_flag(void)
 {
 	return &interrupted;
+}
+
+/* Threads that yore starts take no signals, so the handler never runs beside this. */
+struct signals_told signals_tell(struct signals_told now)
+{
+	struct signals_told before = {told, told_arg};
+
+	told = NULL;
+	told_arg = now.arg;
+	told = now.tell;
+	return before;
 }
 
 void signals_clear(void)

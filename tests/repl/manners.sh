@@ -126,6 +126,32 @@ else
 fi
 row 'a second Ctrl-C ends the process whatever runs' 130
 
+# One Ctrl-C ends Lua that asks no trace, wherever it loops, and when it catches errors.
+for loop in 'while true do end' 'while true do pcall(function() while true do end end) end' \
+	'coroutine.wrap(function() while true do end end)()' \
+	'while true do coroutine.resume(coroutine.create(function() while true do end end)) end'; do
+	printf 'print("begun")\nio.flush()\n%s\n' "$loop" >"$work/loop.lua"
+	"$yore" run "$work/loop.lua" $trace --no-index >"$work/printed" 2>&1 &
+	child=$!
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		grep -q begun "$work/printed" && break
+		sleep 0.2
+	done
+	kill -INT $child
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		kill -0 $child 2>/dev/null || break
+		sleep 0.2
+	done
+	kill -KILL $child 2>/dev/null
+	wait $child
+	got=$?
+	row "one Ctrl-C ends $loop" 130
+done
+echo 'coroutine.wrap(function() pcall(os.exit, 3) end)() while true do end' >"$work/leave.lua"
+timeout 10 "$yore" run "$work/leave.lua" $trace --no-index >"$work/printed" 2>&1
+got=$?
+row 'os.exit() in a coroutine ends the script' 3
+
 # ---- names that would steer a terminal ----
 names=${YORE_ATTACKS:-$top/../shared/attacks}/escape-names/trace
 if [ -d "$names" ]; then

@@ -459,12 +459,14 @@ static enum step next_run(struct bind_cursor *cursor, struct error *err)
 	enum step step = events_next_run(cursor->events, run, err);
 
 	cursor->given = 0;
-	if (step != STEP_ITEM)
+	if (step != STEP_ITEM) {
 		run->count = 0;
-	else if (run->count)
-		run_event(cursor->bound->trace, run, run->first, &cursor->event);
-	else
+	} else if (run->count) { /* time and class are each event's own; the rest is of losses */
+		cursor->event.stream = run->stream;
+		cursor->event.cpu = run->cpu;
+	} else {
 		cursor->event = run->loss;
+	}
 	return step;
 }
 
@@ -583,17 +585,11 @@ static struct bind_name *new_name(struct bind_cursor *cursor, const struct event
 	return item;
 }
 
-static struct bind_sought *sought_of(struct bind_cursor *cursor, const struct event_class *class,
-				     const char *name)
-{
-	return &cursor->sought[((uintptr_t)name >> 4 ^ class->index) % BIND_SOUGHT];
-}
-
 const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
 					 const struct event_class *class, unsigned scopes,
 					 const char *name)
 {
-	struct bind_sought *sought = sought_of(cursor, class, name);
+	struct bind_sought *sought = bind_cursor_sought(cursor, class, name);
 	const struct bind_name *item = sought->name;
 
 	if (sought->text == name && sought->class == class && item->scopes == scopes &&
@@ -604,21 +600,24 @@ const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
 			break;
 	if (!item)
 		item = new_name(cursor, class, scopes, name);
-	*sought = (struct bind_sought){name, class, item};
+	*sought = (struct bind_sought){.text = name, .class = class, .name = item};
 	return item;
 }
 
 bool bind_cursor_integer(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
 			 int64_t *out)
 {
-	uint16_t entry = (uint16_t)cursor->entry, bad;
+	const struct run *run = &cursor->run;
+	uint16_t entry = (uint16_t)cursor->entry;
 	uint64_t value;
 	struct field field;
 
 	if (!name->integer)
 		return false;
-	if (cursor->decoded != cursor->serial && name->column.placed && cursor->run.count &&
-	    !run_column(&cursor->run, &name->column, &entry, 1, &value, &bad)) {
+	if (cursor->decoded != cursor->serial && name->column.placed && run->count &&
+	    run->reader->decoder_column &&
+	    run->reader->decoder_column(run->decoder, run->batch, &entry, 1, &name->column.place,
+					&value)) {
 		*out = (int64_t)value;
 		return true;
 	}

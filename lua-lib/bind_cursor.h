@@ -16,9 +16,11 @@ struct bind_name {
 	struct bind_name *next;
 };
 
-/* A name that was looked for, by where its text stands: Lua has one text of each name. */
+/* A name that was looked for, by where its text stands: Lua has one text of each name. `kept`: and
+ * there is no other text while the cursor is there. */
 struct bind_sought {
 	const char *text;
+	bool kept;
 	const struct event_class *class;
 	const struct bind_name *name;
 };
@@ -47,7 +49,7 @@ struct bind_cursor {
 	struct run run;     /* its events are given one by one; count 0: a loss, or none */
 	uint32_t given;     /* of run.count */
 	uint32_t entry;     /* of the run's batch: the event that the cursor is at */
-	struct event event; /* without its position */
+	struct event event; /* time, class, stream and cpu; of a loss all */
 	uint64_t serial;
 	uint64_t decoded; /* serial of what `fields` are of */
 	struct fields fields;
@@ -99,6 +101,32 @@ bool bind_cursor_field(lua_State *L, struct bind_cursor *cursor, unsigned scopes
 const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
 					 const struct event_class *class, unsigned scopes,
 					 const char *name);
+static inline struct bind_sought *
+bind_cursor_sought(struct bind_cursor *cursor, const struct event_class *class, const char *name)
+{
+	return &cursor->sought[((uintptr_t)name >> 4 ^ class->index) % BIND_SOUGHT];
+}
+
+/* The same where it was the last one sought there, and was kept; else NULL. */
+static inline const struct bind_name *bind_cursor_kept(struct bind_cursor *cursor,
+						       const struct event_class *class,
+						       unsigned scopes, const char *name)
+{
+	const struct bind_sought *sought = bind_cursor_sought(cursor, class, name);
+
+	return sought->kept && sought->text == name && sought->class == class &&
+			       sought->name->scopes == scopes
+		       ? sought->name
+		       : NULL;
+}
+
+/* Of a name that was just sought: its text lives as long as the cursor. */
+static inline void bind_cursor_keep(struct bind_cursor *cursor, const struct event_class *class,
+				    const char *name)
+{
+	bind_cursor_sought(cursor, class, name)->kept = true;
+}
+
 bool bind_cursor_field_at(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
 			  struct field *out);
 /* What an integer field is, without decoding the event where it need not be; false: it is no

@@ -6,7 +6,8 @@
  *     for ev, tid in trace:events{name = "sched_switch", fields = {"next_tid"}} do print(tid) end
  *
  * A view costs one small userdata; its head (t, name, cpu, stream) stays good, its fields are
- * decoded when first read and only while the iterator is at it.
+ * decoded when first read and only while the iterator is at it. Each loop has metatables of its
+ * own: they keep its cursor alive, so that views need no user value.
  */
 #include "engine/reader.h"
 #include "index/loaded_files.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 
 struct event_view {
-	struct bind_cursor *cursor; /* kept alive by user value 1 */
+	struct bind_cursor *cursor; /* kept alive by the metatable */
 	uint64_t serial;
 	nstime t, until;
 	uint64_t lost;
@@ -28,7 +29,7 @@ struct event_view {
 };
 
 struct fields_view {
-	struct bind_cursor *cursor; /* kept alive by user value 1 */
+	struct bind_cursor *cursor; /* likewise; of ev.state by user value 1 */
 	uint64_t serial;
 	unsigned scopes;
 };
@@ -36,15 +37,29 @@ struct fields_view {
 static const char *const event_options[] = {"from",   "to",      "name",   "cpu",    "where",
 					    "stream", "reverse", "losses", "fields", NULL};
 
-/* Upvalues of the functions that read a view: the metatables of views, so that none is looked up.
- */
+/* Upvalues of __index: the metatables of the loop's views, so that none is looked up. */
 enum { EVENT_META = 1, FIELDS_META };
+/* In both beside their functions: the cursor, and the names of fields that were read. */
+enum { META_CURSOR = 1, META_NAMES };
+enum { SHORT_NAME = 32 /* bytes: of equal texts so short, Lua has one */ };
 
-/* The view at 1, whose metatable is the upvalue; raises what is none. */
-static void *check_view(lua_State *L, int meta, const char *type)
+/* Of __index: the view at 1 is of the loop whose metatable is the upvalue. Leaves that on the
+ * stack. */
+static inline void *check_view(lua_State *L, int meta, const char *type)
 {
 	if (!lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(meta)))
-		return luaL_checkudata(L, 1, type);
+		luaL_typeerror(L, 1, type);
+	return lua_touserdata(L, 1);
+}
+
+/* Of a method: the view at 1 is of any loop. Metatables of userdata are not the script's. */
+static void *check_any(lua_State *L, const char *type)
+{
+	bool same = lua_type(L, 1) == LUA_TUSERDATA && luaL_getmetafield(L, 1, "__name") &&
+		    lua_type(L, -1) == LUA_TSTRING && !strcmp(lua_tostring(L, -1), type);
+
+	if (!same)
+		luaL_typeerror(L, 1, type);
 	lua_pop(L, 1);
 	return lua_touserdata(L, 1);
 }
@@ -58,7 +73,7 @@ static void check_open(lua_State *L, const struct event_view *view)
 /* The view must be of a trace that is still open. */
 static struct event_view *check_event(lua_State *L)
 {
-	struct event_view *view = luaL_checkudata(L, 1, EVENT_TYPE);
+	struct event_view *view = check_any(L, EVENT_TYPE);
 
 	check_open(L, view);
 	return view;
@@ -71,7 +86,34 @@ static void check_current(lua_State *L, const struct bind_cursor *cursor, uint64
 			      "event:table(), before the next one");
 }
 
+/* The text at 2. */
+static inline const char *check_text(lua_State *L, size_t *len)
+{
+	const char *text = lua_tolstring(L, 2, len);
+
+	return text ? text : luaL_checklstring(L, 2, len);
+}
+
 /* ---- fields of an event ---- */
+
+/* A text that a table holds stands where it is, so the next one there is the same. */
+static const struct bind_name *seek_name(lua_State *L, const struct fields_view *view,
+					 const char *text, size_t len)
+{
+	struct bind_cursor *cursor = view->cursor;
+	const struct bind_name *name =
+		bind_cursor_name(cursor, cursor->event.class, view->scopes, text);
+
+	if (len <= SHORT_NAME) {
+		lua_rawgeti(L, lua_upvalueindex(FIELDS_META), META_NAMES);
+		lua_pushvalue(L, 2);
+		lua_pushboolean(L, true);
+		lua_rawset(L, -3);
+		lua_pop(L, 1);
+		bind_cursor_keep(cursor, cursor->event.class, text);
+	}
+	return name;
+}
 
 static int fields_index(lua_State *L)
 {
@@ -79,10 +121,14 @@ static int fields_index(lua_State *L)
 	struct bind_cursor *cursor = view->cursor;
 	struct field field;
 	int64_t number;
+	size_t len;
 
 	check_current(L, cursor, view->serial);
+	const char *text = check_text(L, &len);
 	const struct bind_name *name =
-		bind_cursor_name(cursor, cursor->event.class, view->scopes, luaL_checkstring(L, 2));
+		bind_cursor_kept(cursor, cursor->event.class, view->scopes, text);
+	if (!name)
+		name = seek_name(L, view, text, len);
 	if (bind_cursor_integer(L, cursor, name, &number))
 		lua_pushinteger(L, number);
 	else if (bind_cursor_field_at(L, cursor, name, &field))
@@ -126,7 +172,7 @@ static void push_scopes(lua_State *L, struct bind_cursor *cursor, unsigned scope
 
 static int fields_pairs(lua_State *L)
 {
-	const struct fields_view *view = luaL_checkudata(L, 1, FIELDS_TYPE);
+	const struct fields_view *view = check_any(L, FIELDS_TYPE);
 
 	check_current(L, view->cursor, view->serial);
 	lua_getglobal(L, "next");
@@ -135,28 +181,29 @@ static int fields_pairs(lua_State *L)
 	return 3;
 }
 
-/* For the event at 1; the metatable stands at `meta`. */
-static int push_view(lua_State *L, const struct event_view *event, unsigned scopes, int meta)
+/* Of the event's fields or state, without its metatable; NULL: a loss has none, and it is nil. */
+static struct fields_view *push_view(lua_State *L, const struct event_view *event, unsigned scopes,
+				     int user_values)
 {
 	struct fields_view *view;
 
 	if (!event->class) {
 		lua_pushnil(L);
-		return 1;
+		return NULL;
 	}
 	check_current(L, event->cursor, event->serial);
-	view = lua_newuserdatauv(L, sizeof *view, 1);
+	view = lua_newuserdatauv(L, sizeof *view, user_values);
 	*view = (struct fields_view){event->cursor, event->serial, scopes};
-	lua_getiuservalue(L, 1, 1);
-	lua_setiuservalue(L, -2, 1);
-	lua_pushvalue(L, meta);
-	lua_setmetatable(L, -2);
-	return 1;
+	return view;
 }
 
 static int push_fields_view(lua_State *L, const struct event_view *event, unsigned scopes)
 {
-	return push_view(L, event, scopes, lua_upvalueindex(FIELDS_META));
+	if (push_view(L, event, scopes, 0)) {
+		lua_pushvalue(L, lua_upvalueindex(FIELDS_META));
+		lua_setmetatable(L, -2);
+	}
+	return 1;
 }
 
 /* ---- one event ---- */
@@ -313,47 +360,59 @@ static int state_view_index(lua_State *L)
 
 static int push_state_view(lua_State *L, const struct event_view *event)
 {
-	luaL_getmetatable(L, STATE_VIEW_TYPE);
-	return push_view(L, event, 0, lua_gettop(L));
+	if (push_view(L, event, 0, 1)) {
+		lua_getmetatable(L, 1);
+		lua_rawgeti(L, -1, META_CURSOR);
+		lua_setiuservalue(L, -3, 1);
+		lua_pop(L, 1);
+		luaL_setmetatable(L, STATE_VIEW_TYPE);
+	}
+	return 1;
+}
+
+static inline bool is_key(const char *key, size_t len, const char *word)
+{
+	return len == strlen(word) && !memcmp(key, word, len);
 }
 
 static int event_index(lua_State *L)
 {
 	const struct event_view *view = check_view(L, EVENT_META, EVENT_TYPE);
-	const char *key = luaL_checkstring(L, 2);
+	size_t len;
+	const char *key = check_text(L, &len);
 
 	check_open(L, view);
-	if (!strcmp(key, "t")) {
+	if (is_key(key, len, "t")) {
 		push_time(L, view->t);
 		return 1;
 	}
-	if (!strcmp(key, "fields"))
+	if (is_key(key, len, "fields"))
 		return push_fields_view(L, view, BIND_FIELD);
-	if (!strcmp(key, "name")) {
+	if (is_key(key, len, "name")) {
 		lua_pushstring(L, view->class ? view->class->name : NULL);
 		return 1;
 	}
-	if (!strcmp(key, "cpu"))
+	if (is_key(key, len, "cpu"))
 		return push_cpu(L, view->cpu);
-	if (!strcmp(key, "stream")) {
+	if (is_key(key, len, "stream")) {
 		lua_pushstring(L, view->stream->name);
 		return 1;
 	}
-	if (!strcmp(key, "context"))
+	if (is_key(key, len, "context"))
 		return push_fields_view(L, view, BIND_CONTEXT);
-	if (!strcmp(key, "payload"))
+	if (is_key(key, len, "payload"))
 		return push_fields_view(L, view, BIND_PAYLOAD);
-	if (!strcmp(key, "packet"))
+	if (is_key(key, len, "packet"))
 		return push_fields_view(L, view, BIND_PACKET);
-	if (!strcmp(key, "text"))
+	if (is_key(key, len, "text"))
 		return push_text(L, view);
-	if (!strcmp(key, "frames"))
+	if (is_key(key, len, "frames"))
 		return push_frames(L, view, 0);
-	if (!strcmp(key, "lines"))
+	if (is_key(key, len, "lines"))
 		return push_frames(L, view, SYMBOLS_LINES);
-	if (!strcmp(key, "state"))
+	if (is_key(key, len, "state"))
 		return push_state_view(L, view);
-	if (!strcmp(key, "lost") || !strcmp(key, "lost_until"))
+	if (is_key(key, len, "lost") || is_key(key, len, "lost_until"))
 		return push_loss(L, view, key);
 	lua_getmetatable(L, 1);
 	lua_pushvalue(L, 2);
@@ -465,17 +524,19 @@ static int event_tostring(lua_State *L)
 
 /* What a loop is given behind the event. */
 struct loop_columns {
+	struct bind_cursor *cursor; /* kept alive by the metatable of views */
 	size_t count;
 	struct bind_column items[];
 };
 enum { LOOP_COLUMNS_MAX = 100 };
 
-/* Upvalues: the cursor, the metatable of views, so that a step looks nothing up, and the columns.
- */
+/* Upvalues of a step, so that it looks nothing up. */
+enum { LOOP_META = 1, LOOP_COLUMNS };
+
 static int events_step(lua_State *L)
 {
-	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(1));
-	const struct loop_columns *columns = lua_touserdata(L, lua_upvalueindex(3));
+	const struct loop_columns *columns = lua_touserdata(L, lua_upvalueindex(LOOP_COLUMNS));
+	struct bind_cursor *cursor = columns->cursor;
 	const struct event *event = &cursor->event;
 	struct event_view *view;
 
@@ -484,15 +545,14 @@ static int events_step(lua_State *L)
 		lua_pushnil(L);
 		return 1;
 	}
-	view = lua_newuserdatauv(L, sizeof *view, 1);
+	view = lua_newuserdatauv(L, sizeof *view, 0);
 	*view = (struct event_view){cursor,       cursor->serial, event->time,
 				    event->until, event->lost,    event->stream,
 				    event->class, event->cpu,     event->lost_unknown};
-	lua_pushvalue(L, lua_upvalueindex(1));
-	lua_setiuservalue(L, -2, 1);
-	lua_pushvalue(L, lua_upvalueindex(2));
+	lua_pushvalue(L, lua_upvalueindex(LOOP_META));
 	lua_setmetatable(L, -2);
-	luaL_checkstack(L, LOOP_COLUMNS_MAX + 10, "fields");
+	if (columns->count)
+		luaL_checkstack(L, LOOP_COLUMNS_MAX + 10, "fields");
 	for (size_t i = 0; i < columns->count; i++)
 		bind_column_push(L, cursor, &columns->items[i]);
 	return 1 + (int)columns->count;
@@ -512,6 +572,7 @@ static void push_loop_columns(lua_State *L, struct bind_cursor *cursor)
 		luaL_error(L, "fields: more than %d names", LOOP_COLUMNS_MAX);
 	struct loop_columns *columns =
 		lua_newuserdatauv(L, sizeof *columns + count * sizeof *columns->items, 0);
+	columns->cursor = cursor;
 	columns->count = count;
 	for (size_t i = 0; i < count; i++) {
 		if (lua_rawgeti(L, -2, (lua_Integer)i + 1) != LUA_TSTRING)
@@ -531,6 +592,44 @@ int bind_push_loop(lua_State *L)
 	return 4;
 }
 
+/* What the registry has of that name, and what keeps the cursor at 3. */
+static void push_meta(lua_State *L, const char *type)
+{
+	lua_newtable(L);
+	luaL_getmetatable(L, type);
+	lua_pushnil(L);
+	while (lua_next(L, -2)) {
+		lua_pushvalue(L, -2);
+		lua_insert(L, -2);
+		lua_rawset(L, -5);
+	}
+	lua_pop(L, 1);
+	lua_pushvalue(L, 3);
+	lua_rawseti(L, -2, META_CURSOR);
+	lua_newtable(L);
+	lua_rawseti(L, -2, META_NAMES);
+}
+
+/* Of the metatable at `of`; those of events and of fields are the two on top. */
+static void set_index(lua_State *L, int of, lua_CFunction function)
+{
+	of = lua_absindex(L, of);
+	lua_pushvalue(L, -2);
+	lua_pushvalue(L, -2);
+	lua_pushcclosure(L, function, FIELDS_META);
+	lua_setfield(L, of, "__index");
+}
+
+/* Pushes that of the events of the cursor at 3, which knows that of their fields. */
+static void push_metas(lua_State *L)
+{
+	push_meta(L, EVENT_TYPE);
+	push_meta(L, FIELDS_TYPE);
+	set_index(L, -1, fields_index);
+	set_index(L, -2, event_index);
+	lua_pop(L, 1);
+}
+
 static int trace_events(lua_State *L)
 {
 	struct bind_trace *bound = bind_check_trace(L, 1);
@@ -540,10 +639,9 @@ static int trace_events(lua_State *L)
 	cursor = bind_cursor_open(L, bound, event_options, &err);
 	if (!cursor)
 		return bind_raise(L, &err);
-	lua_pushvalue(L, -1);
-	luaL_getmetatable(L, EVENT_TYPE);
+	push_metas(L);
 	push_loop_columns(L, cursor);
-	lua_pushcclosure(L, events_step, 3);
+	lua_pushcclosure(L, events_step, LOOP_COLUMNS);
 	return bind_push_loop(L);
 }
 
@@ -578,16 +676,6 @@ void bind_event_methods(lua_State *L)
 	luaL_setfuncs(L, methods, 0);
 }
 
-/* Of the metatable at `of`; those of events and of fields are the two on top. */
-static void set_index(lua_State *L, int of, lua_CFunction function)
-{
-	of = lua_absindex(L, of);
-	lua_pushvalue(L, -2);
-	lua_pushvalue(L, -2);
-	lua_pushcclosure(L, function, FIELDS_META);
-	lua_setfield(L, of, "__index");
-}
-
 void bind_event_register(lua_State *L)
 {
 	static const luaL_Reg event[] = {{"__tostring", event_tostring},
@@ -600,8 +688,6 @@ void bind_event_register(lua_State *L)
 	luaL_setfuncs(L, event, 0);
 	luaL_newmetatable(L, FIELDS_TYPE);
 	luaL_setfuncs(L, fields, 0);
-	set_index(L, -1, fields_index);
-	set_index(L, -2, event_index);
 	luaL_newmetatable(L, STATE_VIEW_TYPE);
 	lua_pushcfunction(L, state_view_index);
 	lua_setfield(L, -2, "__index");

@@ -91,6 +91,25 @@ for ev in trace:events() do
 	kept, kept_fields = ev, ev.fields
 end
 
+-- events outlive their loop, and methods of one serve those of another; what reads fields is each loop's own
+local first, label
+for ev in trace:events{ name = "sched_switch" } do
+	first, label = ev, ev.label
+	break
+end
+collectgarbage()
+collectgarbage()
+assert(first.name == "sched:sched_switch" and first.t and tostring(first):find("sched_switch"))
+for ev in trace:events{ name = "sched_switch" } do
+	assert(label(ev, "prev_state") == ev:label("prev_state"))
+	assert(not pcall(getmetatable(first).__index, ev, "t"))
+	assert(ev.fields.next_pid == ev.payload.next_pid and ev.fields["next_" .. "pid"] == ev.fields.next_pid)
+	assert(ev.fields[("x"):rep(50)] == nil and ev.context.next_pid == nil)
+	break
+end
+raises("yore.event expected", label, io.stdout, "prev_state")
+raises("yore.event expected", label, setmetatable({}, { __name = "yore.event" }), "prev_state")
+
 -- batches hold the same
 local n, sum, plain = 0, 0, 0
 for b in trace:batch{ name = "sched_switch", fields = { "cpu", "name", "next_pid", "nothing" }, size = 100 } do

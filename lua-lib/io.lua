@@ -1,17 +1,18 @@
 -- io: what threads read and wrote, by their system calls, and what disks took
 --
--- [top|latency|log|disks]
+-- [top|latency|log|freq|disks]
 --
 --   top       of each thread: bytes read and written, calls, time in them
 --   latency   of each call: how long it took
 --   log       each call, in order of time
+--   freq      how many calls were how long
 --   disks     of each disk: requests, from issue to completion
 --
 -- Calls are read, write and those like them (pread64, writev, recvfrom, sendmsg ...); what a call returned is what was
 -- read or written, and failures count as calls of no bytes. `disks` needs block_rq_issue and
 -- block_rq_complete; a request is known by its disk and first sector.
 --
--- --svg FILE draws how long they took, as a heat map over time.
+-- --svg FILE draws how long they took: a histogram with `freq`, else a heat map over time.
 --
 -- Columns of --where: name, tid, comm, bytes, dur, begin; of `disks`: dur, begin.
 --
@@ -22,7 +23,7 @@
 local analysis = require("yore.analysis")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
-	name = "io", verbs = { "top", "latency", "log", "disks" },
+	name = "io", verbs = { "top", "latency", "log", "freq", "disks" },
 	columns = { "name", "tid", "comm", "bytes", "dur", "begin" }, options = { svg = "text" },
 })
 
@@ -79,6 +80,8 @@ if a.verb == "latency" then
 	end
 	table.sort(rows, analysis.order("-total", "name"))
 	a:table("calls that read and write", analysis.columns({ { key = "name", head = "call", class = "syscall" } }, numbers), rows)
+elseif a.verb == "freq" then
+	a:histogram("calls that read and write", calls:hist())
 elseif a.verb == "log" then
 	a:listing("calls that read and write", analysis.columns(thread, { { key = "name", head = "call", class = "syscall" },
 		{ key = "bytes", head = "bytes", kind = "count", bar = true } }), a:listed({ { segments = calls } }, function(row)

@@ -10,6 +10,8 @@
 -- One lasts from the entry of its handler to the exit on the same CPU. What had begun before the range, or had
 -- not ended at its end, does not count.
 --
+-- --svg FILE draws them: a histogram with `freq`, else a heat map over time.
+--
 -- Columns of --where: irq, name, cpu, dur, begin, kind ("irq" or "softirq").
 --
 -- Examples:
@@ -18,7 +20,7 @@
 local analysis = require("yore.analysis")
 local a = analysis.open(arg, {
 	name = "irq", verbs = { "stats", "top", "log", "freq" }, tables = { freq = true },
-	columns = { "irq", "name", "cpu", "dur", "begin", "kind" },
+	columns = { "irq", "name", "cpu", "dur", "begin", "kind" }, options = { svg = "text" },
 })
 
 local kinds = {
@@ -57,6 +59,13 @@ local what = {
 	{ key = "name", head = "name" }, { key = "cpu", head = "CPU", kind = "count" },
 }
 
+local drawn = {}
+for i, of in ipairs(found) do
+	drawn[i] = of.segments
+end
+if a:draw(drawn, "interrupts") then
+	return
+end
 a:head()
 if a.verb == "stats" then
 	local rows = {}

@@ -12,6 +12,8 @@
 -- (contention_begin and contention_end), these count, too, as the kernel's. Addresses of two processes may be
 -- the same and other locks.
 --
+-- --svg FILE draws the waits as a heat map over time.
+--
 -- Columns of --where: lock, kind ("futex" or "kernel"), tid, comm, dur, begin.
 --
 -- Examples:
@@ -21,7 +23,7 @@ local analysis = require("yore.analysis")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "locks", verbs = { "stats", "threads", "top", "log" },
-	columns = { "lock", "kind", "tid", "comm", "dur", "begin" },
+	columns = { "lock", "kind", "tid", "comm", "dur", "begin" }, options = { svg = "text" },
 })
 
 -- FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2; the flags above them say how.
@@ -74,6 +76,13 @@ local lock = { { key = "lock", head = "lock", kind = "hex" }, { key = "kind", he
 local thread = analysis.thread_columns()
 local numbers = analysis.statistics("waits", { "total", "mean", "p50", "p99", "max", "max_begin" }, "total")
 
+local drawn = {}
+for i, of in ipairs(found) do
+	drawn[i] = of.segments
+end
+if a:draw(drawn, "waits for locks") then
+	return
+end
 a:head()
 if a.verb == "top" or a.verb == "log" then
 	a:listing("waits for locks", analysis.columns(lock, thread), a:listed(found, fill))

@@ -12,6 +12,8 @@
 --
 -- A column is cpu, name, a field of the event, or an expression of the state such as cpu[cpu]/thread.
 --
+-- --svg FILE draws the periods: a histogram with `freq`, else a heat map over time.
+--
 -- Columns of --where: key, dur, begin, and the fields.
 --
 -- Examples:
@@ -41,7 +43,7 @@ local a = analysis.open(arg, {
 	any_host = true,
 	name = "periods", verbs = { "stats", "top", "log", "freq" }, columns = columns,
 	options = { from = "list", ["until"] = "list", key = "text", ["until-key"] = "text", field = "list", by = "list",
-		nested = "flag" },
+		nested = "flag", svg = "text" },
 })
 for _, name in ipairs{ "from", "until", "key" } do
 	if not a[name] then
@@ -69,6 +71,9 @@ for i = 4, #columns do
 	captured[#captured + 1] = { key = columns[i], head = columns[i], kind = "text" }
 end
 
+if a:draw({ periods }, "periods") then
+	return
+end
 a:head()
 if a.verb == "stats" then
 	local by, shown = a.by or { "key" }, {}

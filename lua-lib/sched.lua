@@ -10,6 +10,8 @@
 -- over an end of the range counts for the part that lies in it. `log` is that of `perf sched timehist`: wait is the time from
 -- the end of the thread's last run, delay from its wake-up. Runs whose begin or end was not seen are in `top` alone.
 --
+-- --svg FILE draws the runs that were seen whole: a histogram with `freq`, else a heat map over time.
+--
 -- Columns of --where: tid, comm, cpu, dur, begin.
 --
 -- Examples:
@@ -21,6 +23,7 @@ local analysis = require("yore.analysis")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "sched", verbs = { "top", "log", "freq" }, columns = { "tid", "comm", "dur", "begin", "cpu" },
+	options = { svg = "text" },
 })
 
 a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
@@ -81,11 +84,18 @@ local function log()
 	return rows, #seen
 end
 
+local function whole()
+	return runs:select{ begun = true, ended = true, before = is_known, after = is_known }
+end
+
+if a.svg and a:draw({ whole() }, "runs") then
+	return
+end
 a:head()
 if a.verb == "top" then
 	top()
 elseif a.verb == "freq" then
-	a:histogram("runs", runs:select{ begun = true, ended = true, before = is_known, after = is_known }:hist())
+	a:histogram("runs", whole():hist())
 else
 	a:table("runs", {
 		{ key = "end", head = "until", kind = "time" }, { key = "cpu", head = "CPU", kind = "count" },

@@ -168,6 +168,17 @@ for row in rows: sums[row["state"]] += int(row["total"])
 assert len(groups) > 1 and {row["state"]: int(row["total"]) for row in groups} == sums, (groups, sums)
 ' "$work/all" "$work/some" >"$work/printed" 2>&1
 result $? "offcpu --by state adds up what threads have"
+ftrace=fixtures/golden/sched-ftrace/trace.dat
+for words in "syscalls $ftrace" "io $ftrace" "sched $ftrace" "periods $demo --from sched_waking --until sched_wakeup --key pid"; do
+	# shellcheck disable=SC2086
+	yore $words --svg "$work/heat.svg" >"$work/printed" 2>&1 && yore $words freq --svg "$work/hist.svg" >>"$work/printed" 2>&1 &&
+		[ "$(grep -o 'class="bar"' "$work/hist.svg" | wc -l)" -gt 2 ] && [ -s "$work/heat.svg" ] && ! cmp -s "$work/heat.svg" "$work/hist.svg"
+	result $? "${words%% *} --svg draws a heat map, and a histogram with freq"
+done
+# the histogram counts what the log lists
+yore io $ftrace freq --format csv 2>"$work/printed" | awk -F, 'NR > 1 { n += $3 } END { print n }' >"$work/one"
+yore io $ftrace log --format csv 2>>"$work/printed" | awk 'NR > 1' | wc -l | diff - "$work/one" >>"$work/printed"
+result $? "io freq counts the calls of io log"
 # A thread that exits has its CPU until another one gets it.
 tests/lua/exit_preempted.py "$work/exits"
 {

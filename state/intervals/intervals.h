@@ -114,6 +114,8 @@ void track_cut(struct track *track, nstime at, const struct value *value, nstime
 void track_push(struct track *track, nstime begin, const struct value *value);
 /* Says whether spans may be written away, before the first track is filled. */
 void tracks_spool_begin(struct tracks *tracks);
+/* Are there so many changes that spans are to be written away? */
+bool tracks_spool_due(const struct tracks *tracks);
 /* Between two moments: writes away spans that have ended and will not change, if there are many. */
 void tracks_spool(struct tracks *tracks);
 /* A track of its own for the attribute, without spans. */

@@ -361,7 +361,7 @@ static void spool(struct feeding *feeding)
 {
 	struct tracks *tracks = feeding->tracks;
 
-	if (!tracks->spool_at || tracks->changes < tracks->spool_at)
+	if (!tracks_spool_due(tracks))
 		return;
 	for (size_t i = 0; i < tracks->count && !feeding->failed; i++)
 		if (tracks->items[i].count > 2)

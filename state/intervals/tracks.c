@@ -11,7 +11,8 @@
 
 /* Spans of a track: so many are written away, and it keeps room for so many. */
 enum { SPOOLED_LEAST = 16, SPOOLED_ROOM = 256 };
-enum { SPOOL_AT = 1 << 19 /* changes */ };
+/* Changes: so many fit in a processor's cache; and of each track, since all are looked at. */
+enum { SPOOL_AT = 1 << 14, SPOOL_EACH = 16 };
 
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 {
@@ -165,11 +166,18 @@ void tracks_spool_begin(struct tracks *tracks)
 	tracks->spool_at = !may ? 0 : state->spool_changes ? state->spool_changes : SPOOL_AT;
 }
 
+bool tracks_spool_due(const struct tracks *tracks)
+{
+	size_t each = tracks->spool_at == SPOOL_AT ? SPOOL_EACH * tracks->count : 0;
+
+	return tracks->spool_at && tracks->changes >= tracks->spool_at && tracks->changes >= each;
+}
+
 void tracks_spool(struct tracks *tracks)
 {
 	size_t least = tracks->spool_at < SPOOLED_LEAST ? 1 : SPOOLED_LEAST;
 
-	if (!tracks->spool_at || tracks->changes < tracks->spool_at || tracks->past)
+	if (!tracks_spool_due(tracks) || tracks->past)
 		return;
 	tracks->changes = 0;
 	if (!tracks->spool)

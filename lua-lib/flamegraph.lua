@@ -110,7 +110,7 @@ local function fold(ev, chain, tid)
 			unit = ev.context.period and ev.name or unit
 		end
 	end
-	local stack, inside = frames.names(chain, { (tostring(name_at(tid, ev.t) or ":" .. tostring(tid)):gsub(" ", "_")) })
+	local stack, inside = frames.names(chain, { (tostring(name_at(tid, ev.t) or tid and ":" .. tid or "[unknown]"):gsub(" ", "_")) })
 	add(table.concat(stack, ";"), inside, weight)
 end
 

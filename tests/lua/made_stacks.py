@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """Writes a CTF trace of LTTng's kernel tracer with the contexts callstack-kernel and callstack-user, and what was on the stacks.
 
-    made_stacks.py FOLDER [event] [here]
+    made_stacks.py FOLDER [event] [here] [alone]
 
 FOLDER/trace has sched_switch and sched_waking on two CPUs. The contexts are those of lttng-modules: a length (__callstack_kernel_length),
 then a sequence of addresses, of all events of the stream, or, with the word "event", of sched_switch alone. A stack that is too deep
-ends in an address of ones. With "here" the trace says that it is of this machine and boot.
+ends in an address of ones. With "alone" there is no
+context tid: the thread is the one that runs. With "here" the trace says that it is of this machine and boot.
 FOLDER/stacks.csv: thread, state in which it left the CPU, its frames (the innermost first), how often.
 """
 import collections
@@ -37,7 +38,7 @@ def main(folder, words):
         now += rand.randrange(1, 9000)
         cpu = rand.randrange(2)
         tid, (frames, written) = running[cpu], stack()
-        context = struct.pack("<i", tid) + written
+        context = written if "alone" in words else struct.pack("<i", tid) + written
         if rand.random() < 0.2:
             parts[cpu].append(struct.pack("<IQ", 1, now) + (b"" if "event" in words else context) + b"task\0" + struct.pack("<i", rand.choice(threads)))
             continue
@@ -46,8 +47,9 @@ def main(folder, words):
                           b"task-%d\0" % to + struct.pack("<ii", to, 20))
         running[cpu] = to
         stacks[tid, ("ready", "sleeping", "blocked")[state], " < ".join("0x%x" % address for address in frames)] += 1
-    of_stream, kernel_ctf.METADATA = "\n\tevent.context := " + CONTEXTS, kernel_ctf.METADATA.replace('name = "sched_switch";',
-        'name = "sched_switch"; context := %s' % CONTEXTS if "event" in words else 'name = "sched_switch";')
+    contexts = CONTEXTS.replace("s32 tid; ", "") if "alone" in words else CONTEXTS
+    of_stream, kernel_ctf.METADATA = "\n\tevent.context := " + contexts, kernel_ctf.METADATA.replace('name = "sched_switch";',
+        'name = "sched_switch"; context := %s' % contexts if "event" in words else 'name = "sched_switch";')
     if "here" in words:
         with open("/proc/sys/kernel/random/boot_id") as file:
             kernel_ctf.METADATA = kernel_ctf.METADATA.replace("clock {", 'clock { uuid = "%s";' % file.read().strip()).replace(

@@ -104,6 +104,9 @@ bool events_want(const struct events_options *options, const struct stream *stre
 /* May it have events of the CPUs that are asked for? See index_may_be_of_cpu(). */
 bool events_want_cpu(struct index *index, const struct events_options *options,
 		     const struct stream *stream);
+/* False: the packet cannot have an event that is asked for, and is not to be opened. */
+bool events_want_packet(const struct events_options *options, const struct stream *stream,
+			const struct packet *rec);
 
 /* Where an event is: unique, and the tie-break of the order. */
 struct position {

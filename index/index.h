@@ -88,6 +88,11 @@ bool table_proved(struct table *table, uint64_t i);
 /* The true range of a record that was proved; false when it was not. */
 bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max);
 /*
+ * True when decoding, or the walk that made the record, has seen its range; *min is when that
+ * begins, as far as is known.
+ */
+bool table_true_begin(struct table *table, uint64_t i, const struct packet *rec, nstime *min);
+/*
  * What the passes of one question found out about packet records: which are right, which events lie
  * outside of their packet's range, and that times fall in packets that do not say so. Later passes
  * of the same question have it all in order. No other question sees it, so that an answer depends

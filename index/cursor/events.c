@@ -79,6 +79,19 @@ bool events_want_cpu(struct index *index, const struct events_options *options,
 	return options->ncpus == 0;
 }
 
+bool events_want_packet(const struct events_options *options, const struct stream *stream,
+			const struct packet *rec)
+{
+	int32_t cpu = rec->cpu >= 0 ? rec->cpu : stream->cpu;
+
+	if (rec->flags & PACKET_EMPTY)
+		return false;
+	for (size_t i = 0; i < options->ncpus; i++)
+		if (options->cpus[i] == cpu)
+			return true;
+	return options->ncpus == 0;
+}
+
 static bool is_wanted(const struct events *events, const struct stream *stream)
 {
 	return events_want(&events->options, stream) &&

@@ -58,7 +58,7 @@ static bool walk_down(struct stream_cursor *cursor, struct error *err)
 		return false;
 	if (!stream_wants(cursor, &info.rec) || stream_is_wide(cursor, record))
 		return true;
-	bool proved = stream_proved(cursor, record, &info.rec, &min);
+	bool proved = table_true_begin(cursor->table, record, &info.rec, &min);
 	pending_push(cursor,
 		     (struct pending){
 			     .key = info.rec.max, .min = min, .record = record, .proved = proved});

@@ -101,30 +101,6 @@ bool stream_get(struct stream_cursor *cursor, uint64_t record, struct packet_inf
 	return true;
 }
 
-bool stream_wants(const struct stream_cursor *cursor, const struct packet *rec)
-{
-	const struct events_options *options = cursor->setup->options;
-	int32_t cpu = rec->cpu >= 0 ? rec->cpu : cursor->stream->cpu;
-
-	if (rec->flags & PACKET_EMPTY)
-		return false;
-	for (size_t i = 0; i < options->ncpus; i++)
-		if (options->cpus[i] == cpu)
-			return true;
-	return options->ncpus == 0;
-}
-
-bool stream_proved(const struct stream_cursor *cursor, uint64_t record, const struct packet *rec,
-		   nstime *true_min)
-{
-	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
-	nstime max;
-
-	*true_min = rec->min;
-	return (rec->flags & exact) == exact ||
-	       table_true_range(cursor->table, record, true_min, &max);
-}
-
 bool stream_is_wide(const struct stream_cursor *cursor, uint64_t record)
 {
 	size_t low = search_first(i, 0, cursor->nwide, cursor->wide[i] < record);
@@ -438,7 +414,7 @@ bool stream_wait_for_wide(struct stream_cursor *cursor, struct error *err)
 			return false;
 		const struct packet *rec = &info.rec;
 		nstime min, key;
-		bool proved = stream_proved(cursor, record, rec, &min);
+		bool proved = table_true_begin(cursor->table, record, rec, &min);
 		bool suspect = rec->flags & PACKET_SUSPECT && !proved;
 		bool outside = view->backward ? rec->min >= view->end : rec->max < view->begin;
 		if (!stream_wants(cursor, rec) || (outside && !suspect))

@@ -76,11 +76,10 @@ struct stream_cursor {
 
 MUST_CHECK bool stream_get(struct stream_cursor *cursor, uint64_t record, struct packet_info *out,
 			   struct error *err);
-/* False: it cannot have an event that is asked for, and is not to be opened. */
-bool stream_wants(const struct stream_cursor *cursor, const struct packet *rec);
-/* True when decoding, or a walk, has seen the record's range. */
-bool stream_proved(const struct stream_cursor *cursor, uint64_t record, const struct packet *rec,
-		   nstime *true_min);
+static inline bool stream_wants(const struct stream_cursor *cursor, const struct packet *rec)
+{
+	return events_want_packet(cursor->setup->options, cursor->stream, rec);
+}
 bool stream_is_wide(const struct stream_cursor *cursor, uint64_t record);
 MUST_CHECK bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened *out,
 			    struct error *err);

@@ -40,7 +40,7 @@ static bool open_left(struct stream_cursor *cursor, struct error *err)
 		if (!stream_wants(cursor, &info.rec))
 			continue;
 		nstime min;
-		bool proved = stream_proved(cursor, i, &info.rec, &min), before = false;
+		bool proved = table_true_begin(cursor->table, i, &info.rec, &min), before = false;
 		struct pending taken;
 		bool waits = stream_is_wide(cursor, i) && pending_take(cursor, i, &taken);
 		if (waits || info.rec.max >= begin || (!proved && !shown)) {

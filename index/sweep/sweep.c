@@ -165,7 +165,7 @@ static bool sweep_piece(struct sweep_worker *pool, const struct sweep_piece *pie
 			return true;
 		bool early = record < of->sure && record >= of->low && info.rec.max < of->begin &&
 			     !(info.rec.flags & PACKET_SUSPECT);
-		if (!early && sweep_wants(sweeper, of->stream, &info.rec) &&
+		if (!early && events_want_packet(sweeper->options, of->stream, &info.rec) &&
 		    !sweep_packet(pool, of, &info, err))
 			return false;
 		step_done(pool, alone);

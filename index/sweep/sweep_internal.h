@@ -71,9 +71,6 @@ struct sweep_worker {
 	struct filter_making *filter_making;
 };
 
-/* False: it cannot have an event that is asked for. */
-bool sweep_wants(const struct sweeper *sweeper, const struct stream *stream,
-		 const struct packet *rec);
 MUST_CHECK bool sweep_records(struct sweeper *sweeper, struct sweep_stream *of,
 			      struct sweep_worker *pool, struct error *err);
 

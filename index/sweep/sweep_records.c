@@ -13,30 +13,6 @@
 
 #include "engine/base/mem.h"
 
-bool sweep_wants(const struct sweeper *sweeper, const struct stream *stream,
-		 const struct packet *rec)
-{
-	const struct events_options *options = sweeper->options;
-	int32_t cpu = rec->cpu >= 0 ? rec->cpu : stream->cpu;
-
-	if (rec->flags & PACKET_EMPTY)
-		return false;
-	for (size_t i = 0; i < options->ncpus; i++)
-		if (options->cpus[i] == cpu)
-			return true;
-	return options->ncpus == 0;
-}
-
-static bool is_proved(const struct sweep_stream *of, uint64_t i, const struct packet *rec,
-		      nstime *least)
-{
-	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
-	nstime greatest;
-
-	*least = rec->min;
-	return (rec->flags & exact) == exact || table_true_range(of->table, i, least, &greatest);
-}
-
 static bool get(const struct sweep_stream *of, uint64_t i, struct packet_info *out,
 		struct error *err)
 {
@@ -55,10 +31,10 @@ static bool find_low(struct sweeper *sweeper, struct sweep_stream *of, struct sw
 		nstime least, greatest;
 		if (!get(of, i - 1, &info, err))
 			return false;
-		if (shown || !sweep_wants(sweeper, of->stream, &info.rec))
+		if (shown || !events_want_packet(sweeper->options, of->stream, &info.rec))
 			continue;
 		of->sure = i - 1;
-		if (is_proved(of, i - 1, &info.rec, &least) ||
+		if (table_true_begin(of->table, i - 1, &info.rec, &least) ||
 		    sweep_look(pool, of->stream, &info, &least, &greatest))
 			shown = least < of->begin;
 	}
@@ -77,9 +53,10 @@ static bool find_high(struct sweeper *sweeper, struct sweep_stream *of, struct s
 		nstime least, greatest;
 		if (!get(of, of->high, &info, err))
 			return false;
-		if (!sweep_wants(sweeper, of->stream, &info.rec))
+		if (!events_want_packet(sweeper->options, of->stream, &info.rec))
 			continue;
-		if (info.rec.flags & PACKET_EXACT_MIN || is_proved(of, of->high, &info.rec, &least))
+		if (info.rec.flags & PACKET_EXACT_MIN ||
+		    table_true_begin(of->table, of->high, &info.rec, &least))
 			return true;
 		shown = sweep_look(pool, of->stream, &info, &least, &greatest) &&
 			greatest >= of->end && info.rec.min >= of->end;
@@ -102,8 +79,8 @@ static bool find_more(struct sweeper *sweeper, struct sweep_stream *of, struct e
 		if (!get(of, wide[i], &info, err))
 			return false;
 		bool suspect = info.rec.flags & PACKET_SUSPECT &&
-			       !is_proved(of, wide[i], &info.rec, &least);
-		if (sweep_wants(sweeper, of->stream, &info.rec) &&
+			       !table_true_begin(of->table, wide[i], &info.rec, &least);
+		if (events_want_packet(sweeper->options, of->stream, &info.rec) &&
 		    (suspect || (info.rec.max >= of->begin && info.rec.min < of->end)))
 			of->more[of->nmore++] = wide[i];
 	}

@@ -673,6 +673,15 @@ bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max)
 	return true;
 }
 
+bool table_true_begin(struct table *table, uint64_t i, const struct packet *rec, nstime *min)
+{
+	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
+	nstime max;
+
+	*min = rec->min;
+	return (rec->flags & exact) == exact || table_true_range(table, i, min, &max);
+}
+
 bool table_proved(struct table *table, uint64_t i)
 {
 	nstime min, max;

@@ -2,6 +2,7 @@
 #include "engine/ctf_own.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "engine/ctf/ctf_internal.h"
 
 #include <stdlib.h>
@@ -94,25 +95,27 @@ void ctf_mend_own(struct ctf_description *d, struct arena *arena)
 	}
 }
 
+/* 0: the entry tells nothing of a stream. */
+static uint64_t stream_number(const struct env_entry *entry)
+{
+	size_t prefix = strlen(OWN_ENV_STREAM);
+
+	return begins_with(entry->name, OWN_ENV_STREAM) ? strtoull(entry->name + prefix, NULL, 10)
+							: 0;
+}
+
 /* The entries of streams stand in order of their numbers. */
 const char *ctf_own_name(const struct ctf_description *d, uint64_t instance)
 {
-	size_t low = 0, high = d->nenv, prefix = strlen(OWN_ENV_STREAM);
+	size_t low = 0, high = d->nenv;
 
 	while (low < d->nenv && !begins_with(d->env[low].name, OWN_ENV_STREAM))
 		low++;
 	while (high > low && !begins_with(d->env[high - 1].name, OWN_ENV_STREAM))
 		high--;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct env_entry *entry = &d->env[middle];
-		uint64_t number = strtoull(entry->name + prefix, NULL, 10);
-		if (number == instance && begins_with(entry->name, OWN_ENV_STREAM))
-			return entry->text;
-		if (number < instance)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	size_t at = search_first(i, low, high, stream_number(&d->env[i]) < instance);
+	return at < high && begins_with(d->env[at].name, OWN_ENV_STREAM) &&
+			       stream_number(&d->env[at]) == instance
+		       ? d->env[at].text
+		       : NULL;
 }

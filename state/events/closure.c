@@ -4,6 +4,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/program/expr.h"
 
 #include <string.h>
@@ -332,17 +333,10 @@ static void set_bit(uint64_t *bits, uint32_t i)
 
 bool shape_bits_have(const struct shape_bits *bits, uint32_t bit)
 {
-	uint32_t low = 0, high = bits->n;
+	uint32_t at = search_first(i, 0, bits->n, bits->words[i].at < bit / 64);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (bits->words[middle].at < bit / 64)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < bits->n && bits->words[low].at == bit / 64 &&
-	       bits->words[low].bits >> bit % 64 & 1;
+	return at < bits->n && bits->words[at].at == bit / 64 &&
+	       bits->words[at].bits >> bit % 64 & 1;
 }
 
 /* Bits come rising. */

@@ -3,6 +3,7 @@
 -- A side's units are grouped by thread. Threads are matched by name, those of one name by their parent's name, then by rank
 -- of work; what is left by name without its numbers. The units of two threads are matched in their order.
 
+local analysis = require("yore.analysis")
 local causes = require("yore.causes")
 
 local differ = {}
@@ -404,12 +405,7 @@ local function moments_of(list, sum, most)
 		local a, b = pair.a.parts[sum.key], pair.b.parts[sum.key]
 		order[i] = { pair = pair, by = sign * ((b and b.time or 0) - (a and a.time or 0)), i = i, a = a, b = b }
 	end
-	table.sort(order, function(x, y)
-		if x.by ~= y.by then
-			return x.by > y.by
-		end
-		return x.i < y.i
-	end)
+	table.sort(order, analysis.order("-by", "i"))
 	local found = { a = {}, b = {} }
 	for k = 1, math.min(most, #order) do
 		found.a[k] = order[k].a and order[k].a.at or order[k].pair.a.begin

@@ -4,6 +4,7 @@
 -- weighted, so that each matched thread name counts as much on both sides. The bootstrap draws runs first, then blocks of
 -- units within each run that was drawn: what differs from run to run widens the bounds.
 
+local analysis = require("yore.analysis")
 local differ = require("yore.differ")
 
 local many = {}
@@ -96,12 +97,7 @@ local function pieces_of(own, label_of)
 			found[#found + 1] = piece
 		end
 	end
-	table.sort(found, function(x, y)
-		if x.begin ~= y.begin then
-			return x.begin < y.begin
-		end
-		return x["end"] < y["end"]
-	end)
+	table.sort(found, analysis.order("begin", "end"))
 	return found
 end
 
@@ -323,12 +319,7 @@ local function moments_of(runs, key, falls, most)
 		end
 		found[i] = best
 	end
-	table.sort(found, function(x, y)
-		if x.part_time ~= y.part_time then
-			return (x.part_time > y.part_time) == falls
-		end
-		return x.i < y.i
-	end)
+	table.sort(found, analysis.order(falls and "-part_time" or "part_time", "i"))
 	return table.move(found, 1, math.min(most, #found), 1, {})
 end
 

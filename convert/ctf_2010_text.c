@@ -211,13 +211,7 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 		buf_add_text(out, ";\n");
 		buf_release(&name);
 	}
-	buf_add_text(out, "\t" OWN_ENV " = 1;\n");
-	for (const struct ctf_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
-		buf_printf(out,
-			   "\t" OWN_ENV_STREAM "%llu = ", (unsigned long long)ctf_number(stream));
-		ctf_add_quoted(out, stream->shown);
-		buf_add_text(out, ";\n");
-	}
+	ctf_add_own_env(out, folder);
 }
 
 static void add_trace(struct buf *out, const struct ctf_folder *folder)

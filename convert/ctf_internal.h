@@ -175,6 +175,8 @@ bool *ctf_clocks_used(const struct ctf_folder *folder);
    one behind `before`, NULL at first and in the end. */
 const struct ctf_stream *ctf_next_shown(const struct ctf_folder *folder,
 					const struct ctf_stream *before);
+/* ctf_tsdl.c, for both languages of text: entries that say who wrote it, and what streams show. */
+void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder);
 /* Is the stream's name the path of one of its files, from the folder that was opened? */
 bool ctf_is_path(const struct stream *stream);
 const char *ctf_base_of(const char *path); /* the name behind the last slash */

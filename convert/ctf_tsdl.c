@@ -298,6 +298,17 @@ static void add_env_name(struct buf *out, const char *name)
 	}
 }
 
+void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder)
+{
+	buf_add_text(out, "\t" OWN_ENV " = 1;\n");
+	for (const struct ctf_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
+		buf_printf(out,
+			   "\t" OWN_ENV_STREAM "%llu = ", (unsigned long long)ctf_number(stream));
+		ctf_add_quoted(out, stream->shown);
+		buf_add_text(out, ";\n");
+	}
+}
+
 static void add_env(struct buf *out, const struct ctf_folder *folder)
 {
 	const struct part *part = folder->part;
@@ -319,13 +330,7 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 			buf_add_i64(out, part->env[i].number);
 		buf_add_text(out, ";\n");
 	}
-	buf_add_text(out, "\t" OWN_ENV " = 1;\n");
-	for (const struct ctf_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
-		buf_printf(out,
-			   "\t" OWN_ENV_STREAM "%llu = ", (unsigned long long)ctf_number(stream));
-		ctf_add_quoted(out, stream->shown);
-		buf_add_text(out, ";\n");
-	}
+	ctf_add_own_env(out, folder);
 	buf_add_text(out, "};\n\n");
 	nameset_release(&names);
 	buf_release(&name);

@@ -22,7 +22,8 @@ enum { RING_PAGE = 4096 };
 struct ring;
 
 /* `path`: what is written in the end; the pages wait on its file system. Sizes of the target. */
-struct ring *ring_new(const char *path, bool big_endian, unsigned long_bytes, struct error *err);
+MUST_CHECK struct ring *ring_new(const char *path, bool big_endian, unsigned long_bytes,
+				 struct error *err);
 void ring_free(struct ring *ring); /* NULL is fine */
 /* A CPU with no pages yet; its place among them. */
 uint32_t ring_add_cpu(struct ring *ring);

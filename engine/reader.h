@@ -243,7 +243,7 @@ struct reader {
 };
 
 /* The reader that knows the file or folder best; NULL and ERR_FORMAT when none does. */
-const struct reader *reader_detect(const char *path, struct error *err);
+MUST_CHECK const struct reader *reader_detect(const char *path, struct error *err);
 const struct reader *reader_named(const char *format); /* NULL when there is none */
 const struct reader *reader_at(size_t i);              /* all there are; NULL behind the last */
 /* Adds the names of all formats: "ctf, perf or ftrace" where `last` is " or ". */

@@ -32,6 +32,6 @@ int lib_fail(struct yore_error *to, const struct error *err);
 /* The notices of a trace; `say` of its options is called. */
 struct notices lib_notices(struct yore *yore);
 /* Decodes the fields of the event; false: it has none, or *err says what is wrong. */
-bool lib_decode(struct yore_events *events, struct error *err);
+MUST_CHECK bool lib_decode(struct yore_events *events, struct error *err);
 
 #endif

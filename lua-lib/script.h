@@ -91,8 +91,8 @@ void script_set_moment(struct script *script, nstime t); /* NSTIME_MIN: none */
  * Runs a file, or the analysis of that bare name. `arg` is {[0] = file, args...}. An integer that
  * the file returns is put into *status (else 0).
  */
-bool script_run(struct script *script, const char *name, const char *const *args, size_t nargs,
-		int *status, struct error *err, struct buf *traceback);
+MUST_CHECK bool script_run(struct script *script, const char *name, const char *const *args,
+			   size_t nargs, int *status, struct error *err, struct buf *traceback);
 /* Does the name stand for a file: a path, or an analysis that is there? */
 bool script_is_file(const struct script *script, const char *name);
 /* One line of text per analysis: name, two blanks or more, its first comment line. */
@@ -133,8 +133,8 @@ enum script_line script_eval(struct script *script, const char *text, struct err
 bool script_exited(const struct script *script, int *status);
 
 /* The start-up file; true as well when there is no such file. */
-bool script_startup(struct script *script, const char *path, struct error *err,
-		    struct buf *traceback);
+MUST_CHECK bool script_startup(struct script *script, const char *path, struct error *err,
+			       struct buf *traceback);
 
 /* Commands that scripts added by yore.command{name=, args=, help=, run=}, in order of name. */
 struct script_command {
@@ -144,8 +144,9 @@ size_t script_commands(const struct script *script, const struct script_command 
 /* One of these, else an analysis; NULL: there is none. Borrowed until the next call. */
 const struct script_command *script_command_find(struct script *script, const char *name);
 /* Calls its `run` with the arguments as strings. */
-bool script_command_run(struct script *script, const char *name, const char *const *args,
-			size_t nargs, int *status, struct error *err, struct buf *traceback);
+MUST_CHECK bool script_command_run(struct script *script, const char *name, const char *const *args,
+				   size_t nargs, int *status, struct error *err,
+				   struct buf *traceback);
 
 /* Is it a keyword, or a global that has a value? */
 bool script_knows(struct script *script, const char *name);

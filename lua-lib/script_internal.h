@@ -29,8 +29,8 @@ char *script_find_lua_dir(const char *asked); /* the caller frees it; `asked` NU
  * the stack. False: *err, and nothing is left. Output without a reader and os.exit() are no
  * errors: true, no results, script->closed or script->exiting.
  */
-bool script_call(struct script *script, int nargs, int nresults, struct error *err,
-		 struct buf *traceback);
+MUST_CHECK bool script_call(struct script *script, int nargs, int nresults, struct error *err,
+			    struct buf *traceback);
 /* After a call with one result: takes it off as an exit status. Returns `done`. */
 bool script_take_status(struct script *script, bool done, int *status);
 /* Runs `function` with `arg` as a light userdata, so that no error is raised outside. */

@@ -31,7 +31,7 @@ void maps_free(struct map *maps, size_t count); /* a heap array; NULL is fine */
 /* NULL: there is none. */
 struct map_entry *map_find(const struct map *map, const struct buf *key);
 /* Made where there is none. NULL: the map is full, *err. */
-struct map_entry *map_at(struct map *map, const struct buf *key, struct error *err);
+MUST_CHECK struct map_entry *map_at(struct map *map, const struct buf *key, struct error *err);
 void map_delete(struct map *map, const struct buf *key);
 void map_zero(struct map *map);
 size_t map_count(const struct map *map);

@@ -43,7 +43,7 @@ struct cmd {
 extern const struct cmd *const commands[]; /* ended by NULL, in the order of help */
 
 /* By name or by the only beginning of one; NULL and ERR_QUERY ("ambiguous: ...") otherwise. */
-const struct cmd *cmd_find(const char *name, struct error *err);
+MUST_CHECK const struct cmd *cmd_find(const char *name, struct error *err);
 
 /*
  * Runs one command of a session whose trace is open, as the prompt does: words[0] is its name and

@@ -27,8 +27,8 @@ MUST_CHECK bool names_in(struct session *session, struct named *items, size_t co
 			 struct arena *arena, struct error *err);
 
 /* The names of all threads over a range, for rows that come in many portions. NULL: *err. */
-struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
-				    struct error *err);
+MUST_CHECK struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
+					       struct error *err);
 void names_range_free(struct names_range *range); /* NULL is fine */
 /* The same from intervals that were asked for anyway: all of thread[*]/name, among others. */
 struct names_range *names_range_begin(void);

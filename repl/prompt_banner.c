@@ -55,7 +55,7 @@ void prompt_banner(struct prompt *prompt)
 		    part->reader->format, part->version ? " " : "",
 		    part->version ? part->version : "", trace->nstreams,
 		    trace->nstreams == 1 ? "" : "s", trace->nclasses);
-	(void)prompt_add_range(prompt, "  ", &ignored);
+	MAY_FAIL(prompt_add_range(prompt, "  ", &ignored)); /* a banner without it */
 	add_questions(prompt, sink);
 	sink_text(
 		sink,

@@ -64,12 +64,12 @@ MUST_CHECK bool prompt_refresh(struct prompt *prompt, int nwords, char **words, 
 void prompt_banner(struct prompt *prompt);
 /* Prints "FIRST to LAST, LENGTH" of the trace behind `before`; false: what it holds is not known.
  */
-bool prompt_add_range(struct prompt *prompt, const char *before, struct error *err);
+MUST_CHECK bool prompt_add_range(struct prompt *prompt, const char *before, struct error *err);
 void prompt_text(struct prompt *prompt, struct buf *out);
 
 /* prompt_sql.c: is the line SQL as it stands? Another line of a statement: true, it is whole. */
 bool prompt_is_sql(const char *line);
-bool prompt_sql_take(struct prompt *prompt, const char *line, struct error *err);
+MUST_CHECK bool prompt_sql_take(struct prompt *prompt, const char *line, struct error *err);
 
 /*
  * prompt_output.c: cuts `| COMMAND` and `> FILE` off the line, and sends rows there until

@@ -72,9 +72,9 @@ void session_release(struct session *session);
 MUST_CHECK bool session_reopen(struct session *session, struct error *err);
 
 /* Each opens what it needs, once. Borrowed until session_release(); NULL: *err. */
-struct trace *session_trace(struct session *session, struct error *err);
-struct index *session_index(struct session *session, struct error *err);
-const struct rules *session_rules(struct session *session, struct error *err);
+MUST_CHECK struct trace *session_trace(struct session *session, struct error *err);
+MUST_CHECK struct index *session_index(struct session *session, struct error *err);
+MUST_CHECK const struct rules *session_rules(struct session *session, struct error *err);
 /*
  * Makes these sets and files (copied) the rules of all questions that name none. They are read at
  * once; false, and the old ones hold on: they have errors, which were said.
@@ -83,14 +83,14 @@ MUST_CHECK bool session_set_rules(struct session *session, const char *const *wo
 				  struct error *err);
 /* A command of the prompt begins: its --rules are read anew, files may have changed. */
 void session_begin_command(struct session *session);
-struct state *session_state(struct session *session, struct error *err);
+MUST_CHECK struct state *session_state(struct session *session, struct error *err);
 /* Of call chains, of the trace that is open; NULL with --no-symbols. */
 struct symbols *session_symbols(struct session *session);
 /*
  * A state for thread names beside answers. A question ends with ERR_INTERRUPTED when it decodes
  * more than `events` events: a name is not worth a pass over the trace.
  */
-struct state *session_names(struct session *session, uint64_t events, struct error *err);
+MUST_CHECK struct state *session_names(struct session *session, uint64_t events, struct error *err);
 /* Is that the error? Then it is cleared: giving up is none, Ctrl-C is. */
 bool session_names_gave_up(struct error *err);
 /* First and last event time. False also when the trace has no event (ERR_RANGE). */

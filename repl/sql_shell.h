@@ -16,7 +16,7 @@
 struct sql_shell;
 
 /* The session's, opened with its trace when first asked for; ends with the session. */
-struct sql_shell *sql_shell_get(struct session *session, struct error *err);
+MUST_CHECK struct sql_shell *sql_shell_get(struct session *session, struct error *err);
 void sql_shell_free(struct sql_shell *shell); /* NULL is fine */
 
 /* Runs statements and dot-commands; a statement may go over several lines. */

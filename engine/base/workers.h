@@ -52,6 +52,6 @@ void workers_fail(struct workers *workers, const struct error *err);
 /* Until all have ended: calls tick(arg) without the lock every `ms`, and at each change. */
 void workers_watch(struct workers *workers, unsigned ms, void (*tick)(void *arg), void *arg);
 /* Joins all and releases. False, and *err: one failed. */
-bool workers_end(struct workers *workers, struct error *err);
+MUST_CHECK bool workers_end(struct workers *workers, struct error *err);
 
 #endif

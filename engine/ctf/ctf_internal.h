@@ -225,10 +225,9 @@ enum { UUID_TEXT = 37 };
 void ctf_uuid_put(const uint8_t uuid[16], char out[UUID_TEXT]);
 
 /* open.c, for others: whose class does the packet at data belong to? NULL and *err: none. */
-const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part,
-						   const uint8_t *data, size_t size,
-						   uint64_t *instance, bool *has_instance,
-						   struct error *err);
+MUST_CHECK const struct ctf_stream_class *
+ctf_stream_class_of(const struct ctf_part *part, const uint8_t *data, size_t size,
+		    uint64_t *instance, bool *has_instance, struct error *err);
 
 /* own.c: did yore write the trace? Then its names mean what engine/ctf_own.h says: */
 bool ctf_is_own(const struct ctf_description *description);
@@ -317,9 +316,9 @@ void lttng_index_open(const char *folder, const char *file, uint64_t file_size,
 bool lttng_index_entry(const struct ctf_source *index, uint64_t i, struct ctf_index_entry *out);
 
 /* part.c: adds the part, its clocks and event classes. NULL and *err when a layout is impossible. */
-struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
-			      const struct ctf_description *description,
-			      const uint64_t identity[2], struct error *err);
+MUST_CHECK struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
+					 const struct ctf_description *description,
+					 const uint64_t identity[2], struct error *err);
 MUST_CHECK bool ctf_open(struct trace *trace, const char *path, const char *settings,
 			 enum source_mode mode, struct error *err);
 void ctf_close(struct part *part);

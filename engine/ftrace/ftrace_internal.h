@@ -167,7 +167,7 @@ struct page_head {
 
 /* file.c */
 /* A text up to its zero at *at, which moves behind it. NULL and *err: cut short. */
-char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err);
+MUST_CHECK char *ftrace_read_name(struct ftrace_file *file, uint64_t *at, struct error *err);
 MUST_CHECK bool ftrace_read_number(struct ftrace_file *file, uint64_t *at, unsigned bytes,
 				   uint64_t *out, struct error *err);
 /* As source_peek(), with a text that does not name the file. */

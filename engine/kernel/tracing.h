@@ -68,7 +68,7 @@ MUST_CHECK bool tracing_read_cmdlines(struct tracing *tracing, struct cursor *in
  * The whole block from its first byte 17 08 44 ("tracing", version, endian, long size, page size),
  * as perf.data has it: cmdlines only from version 0.6 on. NULL and *err on damage before formats.
  */
-struct tracing *tracing_read(struct arena *arena, struct cursor *in, struct error *err);
+MUST_CHECK struct tracing *tracing_read(struct arena *arena, struct cursor *in, struct error *err);
 
 /*
  * Gives the `id` of raw_syscalls:sys_enter and sys_exit the names of the system calls of `arch` (as

@@ -240,9 +240,10 @@ void ovni_describe(struct trace *trace, struct part *part, const struct ovni_met
 void ovni_warn_models(struct trace *trace, const struct ovni_metadata *streams, size_t count);
 
 /* classes.c: `streams` are those of the host, whose models are wanted; without any, all are. */
-const struct ovni_classes *ovni_add_classes(struct trace *trace, struct part *part,
-					    const struct ovni_metadata *streams, size_t count,
-					    bool big_endian, struct error *err);
+MUST_CHECK const struct ovni_classes *ovni_add_classes(struct trace *trace, struct part *part,
+						       const struct ovni_metadata *streams,
+						       size_t count, bool big_endian,
+						       struct error *err);
 
 /* open.c */
 MUST_CHECK bool ovni_open(struct trace *trace, const char *path, const char *settings,

@@ -72,7 +72,7 @@ struct rules_builtin {
 };
 const struct rules_builtin *rules_builtins(size_t *count); /* constant data */
 /* The set of that name; NULL: *err names the nearest. */
-const struct rules_builtin *rules_builtin(const char *name, struct error *err);
+MUST_CHECK const struct rules_builtin *rules_builtin(const char *name, struct error *err);
 
 /* File i of the rules, in the order in which they were read; false behind the last. */
 struct rules_file {

@@ -35,7 +35,7 @@ const struct slice_record *shard_record(const struct shard *shard, uint32_t slic
 /* The last that begins at or before t; the first where there is none. */
 uint32_t shard_slice_at(const struct shard *shard, nstime t);
 /* Borrowed, until the next slice is asked for or shard_end(). NULL: damage. */
-const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err);
+MUST_CHECK const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err);
 /* What it has of its busy attributes; borrowed likewise. False: nothing, or damage. */
 bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out);
 

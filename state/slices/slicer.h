@@ -25,7 +25,8 @@ void slicer_free(struct slicer *slicer);
 /* The first to be filled; belongs to the slicer, as all do. */
 struct gathered *slicer_first(struct slicer *slicer);
 /* Stores it, and gives the one to be filled next. NULL: this one or one before failed. */
-struct gathered *slicer_give(struct slicer *slicer, struct gathered *gathered, struct error *err);
+MUST_CHECK struct gathered *slicer_give(struct slicer *slicer, struct gathered *gathered,
+					struct error *err);
 /* All is stored. */
 MUST_CHECK bool slicer_settle(struct slicer *slicer, struct error *err);
 uint64_t slicer_bytes(const struct slicer *slicer); /* of slices; settled */

@@ -4,6 +4,8 @@
 #include "engine/base/mem.h"
 #include "repl/render.h"
 
+#include <string.h>
+
 struct planner {
 	struct arena *arena;
 	bool json;
@@ -101,6 +103,14 @@ static void plan_name(struct planner *planner, const char *name)
 	sink_release(&quoted);
 }
 
+/* Copies of a user's stack, of which call chains were made: kilobytes that nobody reads in a line.
+ */
+static bool is_long(const struct planner *planner, const struct member *member)
+{
+	return !planner->json && !planner->plan->cells && member->class->is_blob &&
+	       !strcmp(member->name, "stack_user");
+}
+
 static void plan_struct(struct planner *planner, const struct field_class *class)
 {
 	struct buf scratch = {0};
@@ -108,7 +118,7 @@ static void plan_struct(struct planner *planner, const struct field_class *class
 	for (uint32_t i = 0; i < class->nmembers; i++) {
 		const struct member *member = &class->members[i];
 		size_t nname = planner->name.len;
-		if (member->hidden || member->class == planner->without)
+		if (member->hidden || member->class == planner->without || is_long(planner, member))
 			continue;
 		plan_name(planner,
 			  field_context_name(class, planner->beside, member->name, &scratch));

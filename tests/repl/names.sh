@@ -182,6 +182,13 @@ thread[1]/name  "named-in-between"' \
 # Lines of kernel traces; the corpus has names that COMM and FORK records alone tell.
 corpus=${YORE_CORPUS:-$top/../shared/corpus}
 set -- fixtures/golden/sched-perf/perf.data fixtures/golden/sched-ftrace/trace.dat
+stacks=$corpus/perf-data/dwarf-stack/perf.data
+if [ -f "$stacks" ]; then
+	"$yore" events "$stacks" --name cpu-clock --no-index >"$work/text" 2>"$work/printed"
+	"$yore" events "$stacks" --name cpu-clock --no-index --format json >"$work/json" 2>>"$work/printed"
+	! grep -q 'stack_user =' "$work/text" && grep -q 'stack_user_used = 512' "$work/text" && grep -q '"stack_user":"[^"]' "$work/json"
+	result $? "lines of text leave the user's stack out, and JSON has it"
+fi
 if [ -d "$corpus/perf-data" ]; then
 	for case in mixed-attrs sched-syscalls cpu-clock overwrite; do
 		set -- "$@" "$corpus/perf-data/$case/perf.data"

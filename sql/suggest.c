@@ -75,6 +75,27 @@ static const char *name_behind(const char *message, const char *kind)
 	return dot && dot[1] ? dot + 1 : name;
 }
 
+/* A table that has the column; NULL: none has. */
+static const char *table_with(sqlite3 *db, const struct sql_context *context, const char *column)
+{
+	static const char query[] =
+		"SELECT 1 FROM pragma_table_xinfo(?) WHERE lower(name) = lower(?) AND hidden = 0";
+	const char *found = NULL, *table;
+	sqlite3_stmt *rows;
+
+	if (sqlite3_prepare_v2(db, query, -1, &rows, NULL) != SQLITE_OK)
+		return NULL;
+	for (size_t i = 0; !found && i < NAMES_MOST && (table = sql_extension_table(context, i));
+	     i++) {
+		sqlite3_bind_text(rows, 1, table, -1, SQLITE_TRANSIENT);
+		sqlite3_bind_text(rows, 2, column, -1, SQLITE_STATIC);
+		found = sqlite3_step(rows) == SQLITE_ROW ? table : NULL;
+		sqlite3_reset(rows);
+	}
+	sqlite3_finalize(rows);
+	return found;
+}
+
 bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *message,
 		 const char *statement, struct buf *out, bool *in_trace)
 {
@@ -97,6 +118,9 @@ bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *mes
 			each_row(db, "SELECT DISTINCT name FROM pragma_function_list", NULL,
 				 offer_nearest, &offers);
 		nearest_hint(&offers.nearest, near, sizeof near);
+		const char *other = column && !*near ? table_with(db, context, wanted) : NULL;
+		if (other)
+			buf_printf(out, ": table \"%s\" has it", other);
 		buf_printf(out, ": %s%s", near,
 			   column  ? "'.schema TABLE' lists columns"
 			   : table ? "'.tables' lists tables"

@@ -62,7 +62,7 @@ local function scan(text)
 		elseif text:sub(at, at) == "=" then
 			fail(at, "'=' is no operator: did you mean \"==\"?")
 		else
-			fail(at, "an operator, a name, a number or a text in double quotes is expected")
+			fail(at, "an operator, a name, a number or a text in double quotes is expected, as in comm == \"make\"")
 		end
 	end
 end

@@ -65,6 +65,7 @@ says 0 '^10887 .* demo-main' yore cputop $demo --sort comm
 says 1 "column 1: there is no column 'tdi': did you mean \"tid\"? there are begin, comm" yore latency $demo --where 'tdi == 3'
 says 1 "column 5: '=' is no operator: did you mean \"==\"" yore latency $demo --where 'tid = 3'
 says 1 "column 8: a number or a text in double quotes is expected" yore latency $demo --where 'tid == '
+says 1 "a text in double quotes is expected, as in comm == \"make\"" yore latency $demo --where 'comm == demo-main'
 says 1 "unit of ns, us, ms or s" yore latency $demo --where 'dur > 3min'
 says 1 "irq: the trace has no irq_handler_entry or softirq_entry" yore irq $demo
 says 1 "'cpu' is none of thread, state, syscall, stack" yore offcpu $demo --by cpu

@@ -39,6 +39,9 @@ Event = collections.namedtuple("Event", "time cpu name tid fields")
 # Events of the other tools ------------------------------------------------------------------------
 
 def perf_events(path):
+    stats = perf_tool.run("report", "-i", path, "--stats", "--stdio").decode("utf-8", "replace")
+    if re.search(r"\bLOST(?:_SAMPLES)? events: +[1-9]", stats):
+        return None
     found = []
     for sample in perf_tool.inside(path):
         item = sample["sample"]

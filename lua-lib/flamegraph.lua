@@ -3,8 +3,8 @@
 -- One line per different stack, its outermost frame first, and how much of the time was in it: the
 -- sum of the samples' periods where they have one, else how many there were (--count: always that).
 -- Tracepoints count once each. Different events are not added up: without --event GLOB those of the
--- first event that has a call chain count. --begin TIME and --end TIME bound the range. --limit N leaves the N
--- stacks that weigh most, and a note says how much the others weigh.
+-- first event that has a call chain count. --limit N leaves the N stacks that weigh most, and a note says how much the
+-- others weigh. --format table, csv, json and bars have the heaviest stack first.
 --
 -- Call chains are those of perf record -g, of LTTng's contexts callstack-kernel and callstack-user, and of ftrace's
 -- stacks (trace-cmd record -T), each of which belongs to the event before it.
@@ -17,38 +17,28 @@
 -- Frames are called as stackcollapse-perf calls them: a function without its arguments, else the
 -- file's name in brackets; where the trace does not tell what was mapped, as LTTng's, an address. `yore
 -- offcpu --by stack --svg FILE` draws the time for which threads slept.
+--
+-- Columns of --where: comm, stack, weight.
+--
+-- Examples:
+--   $ yore help flamegraph
 
 local analysis = require("yore.analysis")
 local frames = require("yore.frames")
-local options = require("yore.options")
 
--- Takes what is not options.range()'s out of `arg`.
-local function own_options()
-	local own, rest = {}, {}
-	local i = 1
-	while arg[i] do
-		local name, value = arg[i]:match("^(%-%-%a+)=(.*)$")
-		name = name or arg[i]
-		if name == "--count" then
-			own.count = true
-		elseif name == "--svg" or name == "--event" or name == "--stack" or name == "--limit" then
-			if not value then
-				i = i + 1
-				value = arg[i] or error(name .. " needs a value", 0)
-			end
-			own[name:sub(3)] = value
-		else
-			rest[#rest + 1] = arg[i]
-		end
-		i = i + 1
-	end
-	return own, rest
+local own = analysis.open(arg, {
+	name = "flamegraph", columns = { "comm", "stack", "weight" }, without_range = true,
+	options = { svg = "text", event = "text", stack = "text", count = "flag" },
+	format = "folded", write = function(row) return row.folded .. " " .. row.weight end,
+})
+
+-- Without a range records count that have no time, too.
+local start, stop = yore.range()
+start, stop = own.begin or start, own["end"] or stop
+local range = {}
+if start or stop then
+	range.start, range.stop = analysis.range(start, stop)
 end
-
-local own, rest = own_options()
-local limit = analysis.number_option(own, "limit")
-local bounded = #rest > 0 or yore.range() ~= nil or select(2, yore.range()) ~= nil
-local range = bounded and options.range(trace, rest) or {}
 
 -- Names of threads, by the records that give and inherit them; those before the range, too.
 local names = { [0] = "swapper" }
@@ -203,14 +193,14 @@ end
 local function fold_chains()
 	local stacks = frames.stack_events()
 	if stacks then
-		frames.each_stacked(stacks, own.event and analysis.present{ own.event }, range.start, range.stop, function(ev, chain, tid)
+		frames.each_stacked(stacks, own.event and own:need_named("event", { own.event }), range.start, range.stop, function(ev, chain, tid)
 			if counted == true or counted == nil or counted == ev.name then
 				fold_event(ev, chain, tid)
 			end
 		end)
 		return
 	end
-	local wanted = own.event and { own.event, table.unpack(telling) } or nil
+	local wanted = own.event and analysis.columns(own:need_named("event", { own.event }), telling) or nil
 	for ev in trace:events{ name = wanted, from = range.start, to = range.stop } do
 		if ev.name == "perf_comm" or ev.name == "perf_fork" then
 			learn(ev)
@@ -232,47 +222,53 @@ for key in pairs(stacks) do
 end
 table.sort(sorted)
 if #sorted == 0 then
-	error(own.stack and "nothing is on " .. own.stack
+	own:lack(own.stack and "nothing is on " .. own.stack
 		or "no event has a call chain, and nothing is on thread[*]/stack: record call chains with perf record -g, lttng add-context "
-			.. "--kernel --type callstack-kernel or trace-cmd record -T", 0)
+			.. "--kernel --type callstack-kernel or trace-cmd record -T")
 end
 
-local function weight_of(key)
+local rows = {}
+for i, key in ipairs(sorted) do
 	local weight = 0
 	for _, part in pairs(stacks[key]) do
 		weight = weight + part
 	end
-	return weight
+	rows[i] = { folded = key, comm = key:match("^[^;]*"), stack = key:match("^[^;]*;(.*)$"), weight = weight,
+		percent = weight * 100 / total }
 end
+rows = own:filter_rows(rows)
 
 -- With --limit the stacks that weigh most are left, in the order of their names.
-if limit and limit < #sorted then
-	local heavy, all, left = {}, #sorted, 0
-	for _, key in ipairs(sorted) do
-		heavy[#heavy + 1] = { key = key, weight = weight_of(key) }
+if own.limit and own.limit < #rows and (own.svg or own.format == "folded") then
+	local all, left = #rows, 0
+	table.sort(rows, analysis.order("-weight", "folded"))
+	rows = table.move(rows, 1, own.limit, 1, {})
+	for _, row in ipairs(rows) do
+		left = left + row.percent
 	end
-	table.sort(heavy, analysis.order("-weight", "key"))
-	sorted = {}
-	for i = 1, limit do
-		sorted[i] = heavy[i].key
-		left = left + heavy[i].weight
-	end
-	table.sort(sorted)
-	yore.note(string.format("flamegraph: --limit leaves out %d of %d stacks, with %.2f %% of the weight", all - limit,
-		all, (total - left) * 100 / total))
+	table.sort(rows, analysis.order("folded"))
+	yore.note(string.format("flamegraph: --limit leaves out %d of %d stacks, with %.2f %% of the weight", all - own.limit,
+		all, 100 - left))
 end
 
 if not own.svg then
-	for _, key in ipairs(sorted) do
-		print(key .. " " .. weight_of(key))
+	if own.format ~= "folded" then
+		table.sort(rows, analysis.order("-weight", "folded"))
 	end
+	local first, last = trace:bounds()
+	own.start, own.stop = range.start or first, range.stop or last
+	own:table("stacks", {
+		{ key = "percent", head = "%", kind = "percent", bar = true }, { key = "weight", head = "weight", kind = "count" },
+		{ key = "comm", head = "name" }, { key = "stack", head = "stack" },
+	}, rows)
 	return
 end
 
 -- Drawn as they are, with the frames that are the kernel's.
-local function list_of(keys)
+local function list_of(shown)
 	local list = {}
-	for _, key in ipairs(keys) do
+	for _, row in ipairs(shown) do
+		local key = row.folded
 		for inside, weight in pairs(stacks[key]) do
 			local frames = {}
 			for name in key:gmatch("[^;]+") do
@@ -291,4 +287,4 @@ if unit:find("^cpu%-clock") or unit:find("^task%-clock") then
 end
 local what = own.event or own.stack or counted or "thread[*]/stack"
 local title = "flame graph of " .. trace:info().path .. ": " .. what
-assert(yore.save(own.svg, require("yore.draw").flamegraph{ stacks = list_of(sorted), title = title, unit = unit }))
+assert(yore.save(own.svg, require("yore.draw").flamegraph{ stacks = list_of(rows), title = title, unit = unit }))

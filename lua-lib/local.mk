@@ -30,4 +30,4 @@ luadatadir = $(pkgdatadir)/lua
 dist_luadata_DATA = %D%/compare.lua %D%/cputop.lua %D%/critical-path.lua %D%/flamegraph.lua %D%/gaps.lua %D%/io.lua %D%/irq.lua %D%/latency.lua %D%/locks.lua %D%/memtop.lua %D%/migrations.lua %D%/offcpu.lua %D%/periods.lua \
 	%D%/sched.lua %D%/switches.lua %D%/syscalls.lua %D%/top.lua
 luamoredatadir = $(luadatadir)/yore
-dist_luamoredata_DATA = %D%/yore/analysis.lua %D%/yore/baseline.lua %D%/yore/causes.lua %D%/yore/chain.lua %D%/yore/differ.lua %D%/yore/draw.lua %D%/yore/frames.lua %D%/yore/json.lua %D%/yore/kernel.lua %D%/yore/lami.lua %D%/yore/many.lua %D%/yore/options.lua %D%/yore/report.lua %D%/yore/show.lua %D%/yore/side.lua %D%/yore/summary.lua %D%/yore/units.lua %D%/yore/where.lua
+dist_luamoredata_DATA = %D%/yore/analysis.lua %D%/yore/baseline.lua %D%/yore/causes.lua %D%/yore/chain.lua %D%/yore/differ.lua %D%/yore/draw.lua %D%/yore/frames.lua %D%/yore/json.lua %D%/yore/kernel.lua %D%/yore/lami.lua %D%/yore/many.lua %D%/yore/report.lua %D%/yore/show.lua %D%/yore/side.lua %D%/yore/summary.lua %D%/yore/units.lua %D%/yore/where.lua

@@ -77,7 +77,7 @@ local function read_option(self, spec, words, i)
 end
 
 -- The option as an integer from 0 on; nil: it is not given.
-function analysis.number_option(self, name)
+local function number_option(self, name)
 	local number = math.tointeger(tonumber(self[name]))
 	if self[name] and not (number and number >= 0) then
 		error("--" .. name .. ": '" .. self[name] .. "' is not a number from 0 on", 0)
@@ -169,7 +169,8 @@ end
 -- Reads the words of the command line. spec: name; verbs, of which the first is meant without one; tables,
 -- the set of verbs that print several tables; options, by name "text", "list" or "flag"; columns that
 -- --where may name; without_range, where there is no global trace; any_host, where threads of several hosts may be meant;
--- lists_losses, where they need no note.
+-- lists_losses, where they need no note; format, one of its own that is meant without --format, and write(row), which gives
+-- a row's line in it.
 function analysis.open(words, spec)
 	local self = setmetatable({ spec = spec }, methods)
 	local i = 1
@@ -193,10 +194,10 @@ function analysis.open(words, spec)
 	self.verb = self.verb or spec.verbs and spec.verbs[1]
 	lami.begin(self)
 	self.tables = spec.tables and spec.tables[self.verb]
-	self.limit = analysis.number_option(self, "limit")
-	self.format = self.format or "table"
-	if not formats[self.format] then
-		local list = names_of(formats)
+	self.limit = number_option(self, "limit")
+	self.format = self.format or spec.format or "table"
+	if not formats[self.format] and self.format ~= spec.format then
+		local list = names_of(formats, spec.format and { [spec.format] = true } or {})
 		local meant = yore.nearest(self.format, list)
 		error("--format: '" .. self.format .. "' is none of " .. table.concat(list, ", ")
 			.. (meant and ": " .. meant or ""), 0)
@@ -876,6 +877,10 @@ function methods:table(title, columns, rows, all)
 	end
 	if self.format == "lami" then
 		lami.table(self, title, columns, rows)
+	elseif self.format == self.spec.format then
+		for _, row in ipairs(rows) do
+			print(self.spec.write(row))
+		end
 	elseif self.format == "json" then
 		for _, row in ipairs(rows) do
 			local out = {}

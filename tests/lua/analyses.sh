@@ -36,9 +36,7 @@ done
 while read -r name; do
 	yore help "$name" >"$work/printed" 2>&1 && grep -q "^$name: " "$work/printed" &&
 		yore "$name" --help | cmp -s - "$work/printed" &&
-		if [ "$name" != flamegraph ]; then
-			grep -q -e '--limit' "$work/printed" && grep -q "Examples:" "$work/printed"
-		fi
+		grep -q -e '--limit' "$work/printed" && grep -q "Examples:" "$work/printed"
 	result $? "help $name"
 done <"$work/files"
 
@@ -335,6 +333,24 @@ yore flamegraph "$work/made/trace" --limit 3 >"$work/some" 2>"$work/printed"
 sort -t ' ' -k 2,2nr -k 1,1 "$work/all" | head -3 | LC_ALL=C sort | diff - "$work/some" >>"$work/printed" &&
 	grep -q "leaves out $(($(wc -l <"$work/all") - 3)) of $(wc -l <"$work/all") stacks" "$work/printed"
 result $? "flamegraph --limit leaves the stacks that weigh most, and says what it leaves out"
+yore flamegraph "$work/made/trace" --format csv >"$work/some" 2>"$work/printed"
+python3 -c '
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+folded = ["%s;%s %s" % (row["comm"], row["stack"], row["weight"]) for row in rows]
+assert sorted(folded) == sorted(open(sys.argv[2]).read().splitlines()) and len(folded) > 20
+assert abs(sum(float(row["percent"]) for row in rows) - 100) < 0.1
+weights = [int(row["weight"]) for row in rows]
+assert weights == sorted(weights, reverse=True)' "$work/some" "$work/all" 2>>"$work/printed"
+result $? "flamegraph --format csv has the same stacks, the heaviest first"
+name=$(head -1 "$work/all" | sed 's/;.*//')
+yore flamegraph "$work/made/trace" --where "comm == \"$name\"" 2>"$work/printed" >"$work/some" &&
+	grep "^$name;" "$work/all" | diff - "$work/some" >>"$work/printed" && [ -s "$work/some" ]
+result $? "flamegraph --where leaves the stacks of a thread"
+yore flamegraph "$work/made/trace" --sort weight 2>"$work/printed" | sed 's/.* //' >"$work/some" &&
+	sort -nr "$work/some" | diff - "$work/some" >>"$work/printed" && [ -s "$work/some" ]
+result $? "flamegraph --sort weight"
+says 1 "no event 'sched_swich': did you mean" yore flamegraph $demo --event sched_swich
 says 1 "offcpu: there is nothing to draw: no stretches off the CPU that --where leaves" \
 	yore offcpu "$work/made/trace" --by stack --where 'dur > 1s' --svg "$work/none.svg"
 says 1 "latency: there is nothing to draw: no " yore latency $demo --where 'dur > 10s' --svg "$work/none.svg"

@@ -66,17 +66,10 @@ static struct wire *wire_new(struct wires *w, enum wire_kind kind, const struct 
 	return wire;
 }
 
-/* The arena keeps the arrays that it outgrows. */
 static void add_member(struct wires *w, struct wire *to, struct wire *member)
 {
-	if (to->nmembers == to->capacity) {
-		size_t more = to->capacity ? to->capacity * 2 : 4;
-		struct wire **grown = arena_array(w->arena, more, sizeof(struct wire *));
-		if (to->nmembers)
-			memcpy(grown, to->members, to->nmembers * sizeof(struct wire *));
-		to->members = grown;
-		to->capacity = more;
-	}
+	to->members = arena_grow(w->arena, to->members, to->nmembers, &to->capacity,
+				 sizeof(struct wire *));
 	to->members[to->nmembers++] = member;
 	if (to->kind == WIRE_STRUCT && member->align > to->align)
 		to->align = member->align;

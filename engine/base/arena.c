@@ -120,6 +120,17 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len)
 	return copy;
 }
 
+void *arena_grow(struct arena *arena, void *array, size_t count, size_t *capacity, size_t size)
+{
+	if (count < *capacity)
+		return array;
+	*capacity = *capacity ? *capacity * 2 : 16;
+	void *grown = arena_array(arena, *capacity, size);
+	if (count)
+		memcpy(grown, array, count * size);
+	return grown;
+}
+
 char *arena_strdup(struct arena *arena, const char *text)
 {
 	return arena_strndup(arena, text, strlen(text));

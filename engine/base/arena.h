@@ -15,6 +15,8 @@ void *arena_alloc(struct arena *arena, size_t size); /* zero-filled, aligned for
 void *arena_array(struct arena *arena, size_t count, size_t size);
 /* An array with the `count` elements of `from`, which may be NULL where there are none. */
 void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size);
+/* As mem_grow(), of an array in the arena, which keeps the ones that are outgrown. */
+void *arena_grow(struct arena *arena, void *array, size_t count, size_t *capacity, size_t size);
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
 /* A copy of text for copy_padded(): COPY_PAD bytes more may be read (engine/base/buf.h). */

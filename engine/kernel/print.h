@@ -134,7 +134,8 @@ static inline size_t ready_place(uint64_t number)
 
 struct program {
 	struct piece *pieces;
-	uint32_t count, capacity;
+	size_t capacity;
+	uint32_t count;
 	size_t room; /* of all literals, padded, and plain numbers */
 	size_t need; /* bytes of a record that all plain pieces lie in; SIZE_MAX: do not count on
 			it */

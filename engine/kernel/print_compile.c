@@ -16,14 +16,8 @@ static struct piece *add_piece(struct compiler *c, enum piece_kind kind)
 {
 	struct program *program = c->program;
 
-	if (program->count == program->capacity) {
-		uint32_t capacity = program->capacity * 2 + 16;
-		struct piece *grown = arena_array(c->arena, capacity, sizeof *grown);
-		if (program->count)
-			memcpy(grown, program->pieces, program->count * sizeof *grown);
-		program->pieces = grown;
-		program->capacity = capacity;
-	}
+	program->pieces = arena_grow(c->arena, program->pieces, program->count, &program->capacity,
+				     sizeof *program->pieces);
 	struct piece *piece = &program->pieces[program->count++];
 	*piece = (struct piece){.kind = (uint8_t)kind};
 	return piece;

@@ -3,6 +3,7 @@
 #define ENGINE_SYMBOLS_SYMBOLS_INTERNAL_H
 
 #include "engine/base/arena.h"
+#include "engine/base/buf.h"
 #include "engine/base/source.h"
 #include "engine/reader.h"
 #include "engine/symbols/symbols.h"
@@ -50,8 +51,7 @@ struct raw_symbol {
 struct raw_symbols {
 	struct raw_symbol *items;
 	size_t count, capacity;
-	char *text;
-	size_t ntext, text_capacity;
+	struct buf text; /* names, a zero behind each */
 };
 
 void raw_symbols_add(struct raw_symbols *raw, uint64_t start, uint64_t len, const char *name,

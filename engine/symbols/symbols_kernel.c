@@ -317,7 +317,7 @@ static void relocate(const struct kernel *kernel, struct raw_symbols *raw, uint6
 		return;
 	for (size_t i = 0; i < raw->count; i++) {
 		struct raw_symbol symbol = raw->items[i];
-		if (strchr(raw->text + symbol.name, '\t'))
+		if (strchr(raw->text.data + symbol.name, '\t'))
 			continue; /* a module's */
 		symbol.start += moved;
 		raw->items[kept++] = symbol;

@@ -34,29 +34,24 @@ enum { HEAD_BYTES = 40, BYTES_EACH = 8 + 8 + 4, PAGE = 4096, BACKWARD_MAX = 64 }
 void raw_symbols_add(struct raw_symbols *raw, uint64_t start, uint64_t len, const char *name,
 		     size_t nname, bool weak, bool global)
 {
-	if (raw->count >= UINT32_MAX || raw->ntext + nname + 1 > UINT32_MAX)
+	if (raw->count >= UINT32_MAX || raw->text.len + nname + 1 > UINT32_MAX)
 		return; /* offsets of names have 32 bits */
 	raw->items = mem_grow(raw->items, raw->count, &raw->capacity, sizeof *raw->items);
-	while (raw->text_capacity - raw->ntext < nname + 1) {
-		raw->text_capacity = raw->text_capacity ? raw->text_capacity * 2 : 4096;
-		raw->text = mem_resize(raw->text, raw->text_capacity, 1);
-	}
 	raw->items[raw->count] = (struct raw_symbol){.start = start,
 						     .len = len,
-						     .name = raw->ntext,
+						     .name = raw->text.len,
 						     .order = (uint32_t)raw->count,
 						     .weak = weak,
 						     .global = global};
 	raw->count++;
-	memcpy(raw->text + raw->ntext, name, nname);
-	raw->text[raw->ntext + nname] = 0;
-	raw->ntext += nname + 1;
+	buf_add(&raw->text, name, nname);
+	buf_add_char(&raw->text, 0);
 }
 
 void raw_symbols_release(struct raw_symbols *raw)
 {
 	mem_free(raw->items);
-	mem_free(raw->text);
+	buf_release(&raw->text);
 	*raw = (struct raw_symbols){0};
 }
 
@@ -71,7 +66,7 @@ static int by_start(const void *a, const void *b)
 
 static const char *raw_name(const struct raw_symbols *raw, const struct raw_symbol *symbol)
 {
-	return raw->text + symbol->name;
+	return raw->text.data + symbol->name;
 }
 
 static bool of_module(const struct raw_symbols *raw, const struct raw_symbol *symbol)
@@ -212,22 +207,22 @@ static void point(struct symbol_table *table, const uint8_t *image, size_t size)
 
 void symbol_table_make(const struct raw_symbols *raw, uint64_t stamp, struct symbol_table *out)
 {
-	size_t count = raw->count, size = HEAD_BYTES + count * BYTES_EACH + raw->ntext;
+	size_t count = raw->count, size = HEAD_BYTES + count * BYTES_EACH + raw->text.len;
 	uint8_t *image = mem_new(size);
 	uint8_t *starts = image + HEAD_BYTES, *lens = starts + 8 * count, *names = lens + 8 * count;
 
 	put64(image, 0, TABLE_MAGIC);
 	put64(image, 16, stamp);
 	put64(image, 24, count);
-	put64(image, 32, raw->ntext);
+	put64(image, 32, raw->text.len);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t name = (uint32_t)raw->items[i].name;
 		put64(starts, 8 * i, raw->items[i].start);
 		put64(lens, 8 * i, raw->items[i].len);
 		memcpy(names + 4 * i, &name, sizeof name);
 	}
-	if (raw->ntext)
-		memcpy(names + 4 * count, raw->text, raw->ntext);
+	if (raw->text.len)
+		memcpy(names + 4 * count, raw->text.data, raw->text.len);
 	put64(image, 8, digest(image, size));
 	*out = (struct symbol_table){.own = image};
 	point(out, image, size);

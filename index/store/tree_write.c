@@ -19,25 +19,14 @@ struct branch {
 	struct branch **below; /* beside entries: those that changed */
 };
 
-static void *grown(struct arena *arena, void *old, size_t count, size_t capacity, size_t size)
-{
-	void *room = arena_array(arena, capacity, size);
-
-	if (count)
-		memcpy(room, old, count * size);
-	return room;
-}
-
 static void make_room(struct tree *tree, struct branch *branch)
 {
-	if (branch->count < branch->capacity)
-		return;
-	size_t capacity = branch->capacity ? 2 * branch->capacity : 32;
-	branch->entries = grown(tree->arena, branch->entries, branch->count, capacity,
-				sizeof *branch->entries);
-	branch->below =
-		grown(tree->arena, branch->below, branch->count, capacity, sizeof *branch->below);
-	branch->capacity = capacity;
+	size_t capacity = branch->capacity; /* of both arrays */
+
+	branch->entries = arena_grow(tree->arena, branch->entries, branch->count, &capacity,
+				     sizeof *branch->entries);
+	branch->below = arena_grow(tree->arena, branch->below, branch->count, &branch->capacity,
+				   sizeof *branch->below);
 }
 
 static struct branch *branch_new(struct tree *tree, bool leaf)

@@ -25,6 +25,8 @@ struct numbers *numbers_new(struct program *program)
 
 	numbers->program = program;
 	numbers->attrs = program_attrs(program);
+	numbers->nslots = 256;
+	numbers->slots = mem_new_array(numbers->nslots, sizeof *numbers->slots);
 	numbers_class_add(numbers, CLASS_ATTR, 0, 0);
 	numbers->classes_stored = 1;
 	numbers->classes[0].entities = numbers->classes[0].stored = 1; /* the root */
@@ -55,7 +57,7 @@ void numbers_free(struct numbers *numbers)
 	mem_free(numbers->chunks);
 	mem_free(numbers->patterns);
 	mem_free(numbers->strings);
-	hash_index_release(&numbers->string_index);
+	mem_free(numbers->slots);
 	mem_free(numbers);
 }
 
@@ -177,18 +179,40 @@ uint32_t numbers_pattern(struct numbers *numbers, const struct pattern *pattern)
 
 /* ---- strings ---- */
 
+static uint32_t *string_slot(const struct numbers *numbers, const char *text)
+{
+	uint64_t hash = (uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15);
+	size_t mask = numbers->nslots - 1;
+
+	for (size_t i = (hash >> 32) & mask;; i = (i + 1) & mask) {
+		uint32_t *slot = &numbers->slots[i];
+		if (!*slot || numbers->strings[*slot - 1].text == text)
+			return slot;
+	}
+}
+
+static void grow_slots(struct numbers *numbers)
+{
+	mem_free(numbers->slots);
+	numbers->nslots *= 2;
+	numbers->slots = mem_new_array(numbers->nslots, sizeof *numbers->slots);
+	for (size_t i = 0; i < numbers->nstrings; i++)
+		*string_slot(numbers, numbers->strings[i].text) = (uint32_t)i + 1;
+}
+
 uint32_t numbers_string(struct numbers *numbers, const char *text, uint32_t len)
 {
-	uint64_t hash = hash_number((uintptr_t)text);
-	uint32_t at =
-		hash_index_find(&numbers->string_index, hash, i, numbers->strings[i].text == text);
+	uint32_t *slot = string_slot(numbers, text);
 
-	if (at != HASH_INDEX_NONE)
-		return at;
+	if (*slot)
+		return *slot - 1;
 	numbers->strings = mem_grow(numbers->strings, numbers->nstrings, &numbers->strings_capacity,
 				    sizeof *numbers->strings);
-	numbers->strings[numbers->nstrings] = (struct string){text, len};
-	return hash_index_add(&numbers->string_index, hash, numbers->nstrings++);
+	numbers->strings[numbers->nstrings++] = (struct string){text, len};
+	*slot = (uint32_t)numbers->nstrings;
+	if (numbers->nstrings * 2 > numbers->nslots)
+		grow_slots(numbers);
+	return (uint32_t)numbers->nstrings - 1;
 }
 
 struct slice_value numbers_value(struct numbers *numbers, const struct value *value)

@@ -2,9 +2,8 @@
 #ifndef STATE_SLICES_NUMBERS_INTERNAL_H
 #define STATE_SLICES_NUMBERS_INTERNAL_H
 
-#include "engine/base/hash_index.h"
-#include "state/model/number_map.h"
 #include "state/slices/names.h"
+#include "state/model/number_map.h"
 #include "state/slices/numbers.h"
 
 struct class
@@ -38,7 +37,8 @@ struct numbers {
 	size_t npatterns, patterns_capacity;
 	struct string *strings;
 	size_t nstrings, strings_capacity, strings_stored;
-	struct hash_index string_index; /* by the text's address */
+	uint32_t *slots; /* 1 + string, by the text's address; a power of two, at most half full */
+	size_t nslots;
 	uint32_t **entities; /* of what was loaded: [class][ordinal] */
 	size_t nentities;
 };

@@ -75,7 +75,8 @@ static void say_unknown(const struct probe *probe, struct error *err)
 	const char *of = probe->is_folder ? "folder" : "file";
 
 	if (probe->is_folder ? is_empty_folder(probe->path) : !probe->nhead) {
-		error_set(err, ERR_FORMAT, "%s: this %s is empty: nothing was recorded there",
+		error_set(err, ERR_FORMAT,
+			  "%s: no reader knows this %s: it is empty, nothing was recorded there",
 			  probe->path, of);
 		return;
 	}

@@ -308,7 +308,7 @@ static void stage_same(const struct columns *columns, size_t c, const struct run
 
 	for (uint32_t i = 0; i < run->count; i++)
 		values[i] = value;
-	memset(kinds_of(columns, c) + columns->n, kind, run->count);
+	memset(kinds_of(columns, c) + columns->n, (int)kind, run->count);
 }
 
 static void stage_run(lua_State *L, struct bind_cursor *cursor, struct columns *columns,

@@ -76,10 +76,12 @@ def check_causes(report, label, said):
 def check_units(report, label, said, truth):
     unit = said["units"][0]
     for edge in ("a", "b"):
-        if unit[edge]["count"] != truth[edge]["requests"]:
-            report.differs("%s: %d requests in %s, there were %d"
-                           % (label, unit[edge]["count"], edge, truth[edge]["requests"]))
-        elif abs(unit[edge]["mean"] - truth[edge]["mean"]) > 1:
+        # some are under way when a CPU begins or ceases to be recorded
+        missing = truth[edge]["requests"] - unit[edge]["count"]
+        if not 0 <= missing <= min(truth[edge]["requests"] // 100, unit[edge]["unknown"]):
+            report.differs("%s: %d requests in %s and %d that are not known, there were %d"
+                           % (label, unit[edge]["count"], edge, unit[edge]["unknown"], truth[edge]["requests"]))
+        elif not missing and abs(unit[edge]["mean"] - truth[edge]["mean"]) > 1:
             report.differs("%s: mean of %s is %s, it was %s"
                            % (label, edge, unit[edge]["mean"], truth[edge]["mean"]))
 

@@ -158,9 +158,10 @@ def compare(program, kind, path):
         if by_cputop.get(tid, 0) != sums[tid]:
             report.differs("cputop gives thread %d %s ns, the state %d" % (
                 tid, by_cputop.get(tid), sums[tid]))
-    if unknown_there != (end - first) * len(ours) - all_known:
+    cpus = len(set(ours) | set(begins))
+    if unknown_there != (end - first) * cpus - all_known:
         report.differs("cputop's unknown time is %s ns, not %d" % (
-            unknown_there, (end - first) * len(ours) - all_known))
+            unknown_there, (end - first) * cpus - all_known))
     report.facts.append("%d threads, %d ns; not told %d ns, lost %d ns, of which %d are known; "
                         "unknown %d ns" % (len(sums), sum(sums.values()), expected[None], expected[LOST],
                                            besides, unknown_there or 0))

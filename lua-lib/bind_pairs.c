@@ -351,7 +351,12 @@ static void widen_options(lua_State *L, int options)
 	lua_setfield(L, -2, "name");
 	lua_pushboolean(L, true);
 	lua_setfield(L, -2, "losses");
-	lua_pushboolean(L, true);
+	/* where it is the CPU, only what counters tell of that CPU matters */
+	lua_getfield(L, options, "key");
+	lua_pushliteral(L, "cpu");
+	bool by_cpu = lua_rawequal(L, -1, -2);
+	lua_pop(L, 2);
+	lua_pushboolean(L, !by_cpu);
 	lua_setfield(L, -2, "all_losses");
 	lua_replace(L, options);
 }

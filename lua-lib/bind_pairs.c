@@ -8,6 +8,9 @@
  *
  * `same` is a column whose number must be the same at both ends: where it is not, events are
  * missing between them, and the two are no pair. A negative number of the end fits each begin.
+ * `same_name` = { "syscall_entry_", "syscall_exit_" } has the names themselves tell it: what stands
+ * behind the one in the begin's name must stand behind the other in the end's. An end named
+ * "unknown" there fits each begin.
  *
  * A key is one or more columns of the event, joined by +; | between columns gives alternatives, of
  * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread".
@@ -65,6 +68,7 @@ struct open_pair {
 	int64_t same; /* -1: the event has none */
 	int32_t cpu;
 	uint32_t key, below; /* the one that was begun before it, of the same key; 0: none */
+	const struct event_class *class;
 	uint32_t cells[SEGMENTS_COLUMNS_MAX];
 };
 
@@ -74,6 +78,7 @@ struct pairs {
 	int options; /* on the stack */
 	struct key begin_key, finish_key;
 	struct alternatives same; /* the number that both ends must have */
+	const char *same_name[2]; /* what stands before the same name in both; NULL: any */
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
 	size_t nfields;
 	bool nested, by_cpu;
@@ -259,6 +264,20 @@ static void check_key(lua_State *L, struct pairs *pairs, const char *option, con
 		error_while(&err, "%s", option);
 		bind_raise(L, &err);
 	}
+}
+
+/* The texts live as long as the options. */
+static void read_same_name(lua_State *L, struct pairs *pairs)
+{
+	if (lua_getfield(L, pairs->options, "same_name") != LUA_TNIL) {
+		luaL_checktype(L, -1, LUA_TTABLE);
+		for (lua_Integer i = 0; i < 2; i++) {
+			lua_rawgeti(L, -1, i + 1);
+			pairs->same_name[i] = luaL_checkstring(L, -1);
+			lua_pop(L, 1);
+		}
+	}
+	lua_pop(L, 1);
 }
 
 static void read_same(lua_State *L, struct pairs *pairs)
@@ -470,12 +489,31 @@ static int64_t same_number(lua_State *L, struct pairs *pairs)
 	return -1;
 }
 
+/* What stands behind the text in the name of an event; all, where the name does not have it. */
+static const char *name_behind(const char *name, const char *text)
+{
+	const char *found = strstr(name, text);
+
+	return found ? found + strlen(text) : name;
+}
+
+static bool names_differ(const struct pairs *pairs, const struct open_pair *open)
+{
+	const char *left;
+
+	if (!pairs->same_name[0])
+		return false;
+	left = name_behind(pairs->cursor->event.class->name, pairs->same_name[1]);
+	return strcmp(left, "unknown") != 0 &&
+	       strcmp(left, name_behind(open->class->name, pairs->same_name[0])) != 0;
+}
+
 /* Do both ends tell of different things? */
 static bool contradicts(lua_State *L, struct pairs *pairs, const struct open_pair *open)
 {
 	int64_t number = open->same < 0 ? -1 : same_number(L, pairs);
 
-	return number >= 0 && number != open->same;
+	return (number >= 0 && number != open->same) || names_differ(pairs, open);
 }
 
 static uint32_t *head_of(struct pairs *pairs, uint32_t key)
@@ -570,8 +608,11 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 	}
 	number = new_open(pairs);
 	struct open_pair *open = &pairs->open[number];
-	*open = (struct open_pair){
-		.begin = event->time, .cpu = event->cpu, .key = key, .below = *head};
+	*open = (struct open_pair){.begin = event->time,
+				   .cpu = event->cpu,
+				   .key = key,
+				   .below = *head,
+				   .class = event->class};
 	open->same = same_number(L, pairs);
 	open->cells[COLUMN_KEY] = key;
 	open->cells[COLUMN_VALUE] = name_atom(pairs, event->class);
@@ -667,8 +708,8 @@ static void walk(lua_State *L, struct pairs *pairs)
 }
 
 static const char *const known_options[] = {
-	"begin", "finish", "key",  "finish_key", "fields",     "from",    "to",   "nested",
-	"where", "cpu",    "name", "losses",     "all_losses", "threads", "same", "at", NULL};
+	"begin", "finish", "key",    "finish_key", "fields",  "from", "to", "nested",    "where",
+	"cpu",   "name",   "losses", "all_losses", "threads", "same", "at", "same_name", NULL};
 
 /* Of the trace and the widened options, as the cursor wants them. */
 static int open_cursor(lua_State *L)
@@ -758,6 +799,7 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
 			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
 	read_same(L, pairs);
+	read_same_name(L, pairs);
 	read_fields(L, pairs);
 	lua_getfield(L, options, "nested");
 	pairs->nested = lua_toboolean(L, -1);

@@ -1,7 +1,7 @@
 # sql: a trace as SQLite tables. The tables call SQLite through what they are handed, so that the
 # same objects are in yore, which is linked with SQLite, and in a module that others load.
 noinst_LTLIBRARIES += libsqltables.la libsql.la
-libsqltables_la_SOURCES = %D%/aggregates.c %D%/api.c %D%/bound.c %D%/comms.c %D%/comms.h %D%/events_vtab.c %D%/extension.c %D%/extension.h \
+libsqltables_la_SOURCES = %D%/aggregates.c %D%/api.c %D%/bound.c %D%/call_ends.c %D%/call_ends.h %D%/comms.c %D%/comms.h %D%/events_vtab.c %D%/extension.c %D%/extension.h \
 	%D%/fold.h %D%/fold_columns.c %D%/fold_groups.c %D%/fold_internal.h %D%/fold_sweep.c %D%/fold_text.c %D%/fold_vtab.c %D%/fold_words.c %D%/fold_words.h %D%/functions.c %D%/host.c %D%/key_index.c %D%/key_index.h %D%/lists_vtab.c %D%/lookup.c %D%/lookup.h %D%/losses_vtab.c %D%/modules.c %D%/packets_vtab.c %D%/plan.c %D%/plan.h %D%/rows.c \
 	%D%/rows.h %D%/scan_numbers.c %D%/scan_numbers.h %D%/segments_vtab.c %D%/sources.c %D%/sources.h %D%/sql_internal.h %D%/states_vtab.c %D%/table.c %D%/threads_vtab.c %D%/constraints.c %D%/do_vtab.c
 libsqltables_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)

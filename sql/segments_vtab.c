@@ -12,13 +12,14 @@
  *     thread[7]/waker   |--- 3 --|------ 12 -----------------        was woken
  *
  * A call has no end where it becomes unknown whether it goes on: beside a loss, or since its thread
- * may be on a CPU that is not recorded.
+ * may be on a CPU that is not recorded. Nor has it one where no exit of that call is (call_ends.h).
  *
  * All is clipped to the range: that of the arguments, as in thread_state(ts('+1ms'), ts('+2ms')),
  * and what was recorded. What reaches over a cut between stretches is carried on. thread_state.cpu
  * and syscalls.cpu are where the thread ran last at `begin`; wakeups.cpu is where it ran then.
  * Pushed down: `tid = ?`, a letter of idxStr each: t; f, u: the arguments; p: the trace.
  */
+#include "sql/call_ends.h"
 #include "sql/comms.h"
 #include "sql/lookup.h"
 #include "sql/sql_internal.h"
@@ -87,6 +88,7 @@ struct segments_cursor {
 	struct sql_host *host;
 	struct query *queries[ATTRIBUTES];
 	struct stretches todo;
+	struct call_ends *ends;        /* of `whole` rows: NULL: any end will do */
 	nstime begin, end;             /* the range; end: half-open */
 	bool is_over;                  /* the recording ends there */
 	nstime from, to;               /* the stretch */
@@ -302,6 +304,9 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 		segment->cpu = segment->ran ? sample(thread, OF_CPU, next->begin)
 					    : (struct value){.kind = VALUE_NONE};
 	}
+	if (cursor->ends && segment->end < cursor->end)
+		segment->lost =
+			segment->lost || !call_ends_at(cursor->ends, &segment->value, segment->end);
 	add_row(cursor, open);
 }
 
@@ -406,7 +411,8 @@ static bool read_stretch(struct segments_cursor *cursor, struct error *err)
 	stretches_edges(&cursor->todo, &from, &to);
 	cursor->from = from > cursor->begin ? from : cursor->begin;
 	cursor->to = to < cursor->end ? to : cursor->end;
-	if (!stretches_next_parts(&cursor->todo, take_part, cursor, err))
+	if (!stretches_next_parts(&cursor->todo, take_part, cursor, err) ||
+	    (cursor->ends && !call_ends_read(cursor->ends, cursor->from, cursor->to, err)))
 		return false;
 	read_threads(cursor);
 	if (stretches_more(&cursor->todo)) {
@@ -462,6 +468,8 @@ static void end_scan(struct segments_cursor *cursor)
 {
 	stretches_end(&cursor->todo);
 	cursor->todo = (struct stretches){0};
+	call_ends_free(cursor->ends);
+	cursor->ends = NULL;
 	for (unsigned i = 0; i < ATTRIBUTES; i++) {
 		query_free(cursor->queries[i]);
 		cursor->queries[i] = NULL;
@@ -551,6 +559,7 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 	if (!sql_host_look_up(cursor->host, state, cursor->queries[OF_MAIN], &cursor->silent, err))
 		return false;
 	cursor->silent |= asked->thread;
+	cursor->ends = kind->whole ? call_ends_new(cursor->host) : NULL;
 	return stretches_begin(&cursor->todo, state, cursor->begin, cursor->end,
 			       (const struct query *const *)cursor->queries, count, err);
 }

@@ -58,8 +58,8 @@ function kernel.count_by_thread(a, events, columns, condition)
 end
 
 -- Pairs of events that enter and leave system calls, the most complete first; `prefix` stands before the
--- name of the call, without one the number's label is the name. `same` is the call's number, which both events have; the
--- exit of x86's rt_sigreturn has -1, which fits.
+-- name of the call, without one the number's label is the name. Both events are of one call: `same` is its number, which both
+-- have, or the names tell it. The exit of x86's rt_sigreturn has -1, which fits.
 local syscall_events = {
 	{ enter = { "syscall_entry_*", "compat_syscall_entry_*" },
 		leave = { "syscall_exit_*", "compat_syscall_exit_*" }, prefix = "syscall_entry_", left = "syscall_exit_" },
@@ -98,7 +98,7 @@ function kernel.syscalls(a, fields, wanted)
 			fields.ret = not wanted and "end ret" or nil
 			fields.id = not kind.prefix and "begin label(id) | id" or nil
 			local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = fields,
-				same = kind.same })
+				same = kind.same, same_name = kind.left and { kind.prefix, kind.left } })
 			a:tell_pairs(found, "system calls")
 			return found, kind.prefix and "value" or "id", function(name)
 				return kind.prefix and name:gsub("^.*" .. kind.prefix, "") or tostring(name)

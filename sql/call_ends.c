@@ -1,0 +1,196 @@
+/* call_ends.c - see call_ends.h */
+#include "sql/call_ends.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+#include "index/events.h"
+
+#include <string.h>
+
+enum end_kind {
+	END_NONE,   /* no exit */
+	END_ANY,    /* it does not say of which call it is */
+	END_NAME,   /* its own name says it */
+	END_NUMBER, /* its field `id` */
+	END_ENTRY   /* the entry of a call, which has a name */
+};
+
+struct end_class {
+	enum end_kind kind;
+	const char *name;
+	struct field_path id;
+};
+
+struct call_end {
+	nstime time;
+	uint32_t class;
+	int64_t id;
+};
+
+struct call_ends {
+	const struct sql_host *host;
+	struct end_class *classes; /* of the trace, by number */
+	uint64_t *wanted;          /* bit per class: it is an exit */
+	struct call_end *items;    /* in order of time */
+	size_t count, capacity;
+};
+
+/* What stands behind the prefix; NULL: the name does not begin with it. */
+static const char *behind(const char *name, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncmp(name, prefix, len) ? NULL : name + len;
+}
+
+static struct end_class class_of(const struct event_class *class)
+{
+	static const char *const id = "id";
+	const char *colon = strrchr(class->name, ':');
+	const char *name = colon ? colon + 1 : class->name;
+	const char *call;
+	struct field_path path;
+
+	call = behind(name, "compat_");
+	name = call ? call : name;
+	call = behind(name, "syscall_exit_");
+	call = call ? call : behind(name, "sys_exit_");
+	if (call)
+		return (struct end_class){strcmp(call, "unknown") ? END_NAME : END_ANY, call, {0}};
+	call = behind(name, "syscall_entry_");
+	call = call ? call : behind(name, "sys_enter_");
+	if (call)
+		return (struct end_class){END_ENTRY, call, {0}};
+	if (strcmp(name, "sys_exit") != 0 && strcmp(name, "exit_syscall") != 0)
+		return (struct end_class){.kind = END_NONE};
+	if (!field_path_find(class, 1u << SCOPE_PAYLOAD, &id, 1, &path) ||
+	    path.class->kind != FIELD_INT)
+		return (struct end_class){.kind = END_ANY};
+	return (struct end_class){END_NUMBER, NULL, path};
+}
+
+struct call_ends *call_ends_new(const struct sql_host *host)
+{
+	const struct trace *trace = host->trace;
+	struct call_ends *ends = mem_new(sizeof *ends);
+	bool any = false;
+
+	ends->host = host;
+	ends->classes = mem_new_array(trace->nclasses + 1, sizeof *ends->classes);
+	ends->wanted = mem_new_array(trace->nclasses / 64 + 1, sizeof *ends->wanted);
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		ends->classes[c] = class_of(trace->classes[c]);
+		enum end_kind kind = ends->classes[c].kind;
+		if (kind != END_NONE && kind != END_ENTRY)
+			ends->wanted[c / 64] |= UINT64_C(1) << c % 64;
+		any = any || kind == END_NAME || kind == END_NUMBER;
+	}
+	if (any)
+		return ends;
+	call_ends_free(ends);
+	return NULL;
+}
+
+void call_ends_free(struct call_ends *ends)
+{
+	if (!ends)
+		return;
+	mem_free(ends->classes);
+	mem_free(ends->wanted);
+	mem_free(ends->items);
+	mem_free(ends);
+}
+
+/* The number of the call; -1: the event has none. */
+static int64_t id_of(const struct call_ends *ends, const struct run *run, uint32_t i,
+		     uint32_t class)
+{
+	struct error ignored; /* damage is told by who reads the events */
+	struct fields fields;
+	struct field id;
+
+	if (ends->classes[class].kind != END_NUMBER ||
+	    !run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &ignored))
+		return -1;
+	fields_at(&fields, &ends->classes[class].id, &id);
+	return id.slot.s;
+}
+
+static void add_run(struct call_ends *ends, const struct run *run)
+{
+	const struct batch *batch = run->batch;
+
+	for (uint32_t i = run->first; i < run->first + run->count; i++) {
+		uint32_t class = batch->class_index[i];
+
+		ends->items =
+			mem_grow(ends->items, ends->count, &ends->capacity, sizeof *ends->items);
+		ends->items[ends->count++] =
+			(struct call_end){batch->time[i], class, id_of(ends, run, i, class)};
+	}
+}
+
+bool call_ends_read(struct call_ends *ends, nstime begin, nstime end, struct error *err)
+{
+	const struct events_options options = {.begin = begin,
+					       .end = end,
+					       .classes = ends->wanted,
+					       .progress = ends->host->progress,
+					       .progress_arg = ends->host->arg};
+	struct events *events;
+	struct run run;
+	enum step step;
+
+	ends->count = 0;
+	if (!events_open(ends->host->index, &options, &events, err))
+		return false;
+	while ((step = events_next_run(events, &run, err)) == STEP_ITEM)
+		add_run(ends, &run);
+	events_close(events);
+	return step != STEP_ERROR;
+}
+
+static bool is_named(const struct value *call, const char *name)
+{
+	return call->kind == VALUE_STRING && call->len == strlen(name) &&
+	       !memcmp(call->text, name, call->len);
+}
+
+static bool ends_call(const struct end_class *class, int64_t id, const struct value *call)
+{
+	uint32_t next = 0;
+	const char *label;
+
+	if (class->kind == END_NAME)
+		return is_named(call, class->name);
+	if (class->kind == END_ANY || id < 0)
+		return true;
+	if (call->kind == VALUE_INT)
+		return call->u == (uint64_t)id;
+	label = field_label(class->id.class, (uint64_t)id, &next);
+	return !label || is_named(call, label);
+}
+
+/* Rules may say anything else of a thread. */
+static bool is_call(const struct call_ends *ends, const struct value *call)
+{
+	const struct trace *trace = ends->host->trace;
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const struct end_class *class = &ends->classes[c];
+
+		if (class->kind == END_NUMBER || (class->name && is_named(call, class->name)))
+			return true;
+	}
+	return false;
+}
+
+bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime t)
+{
+	size_t i = search_first(at, 0, ends->count, ends->items[at].time < t);
+
+	for (; i < ends->count && ends->items[i].time == t; i++)
+		if (ends_call(&ends->classes[ends->items[i].class], ends->items[i].id, call))
+			return true;
+	return !is_call(ends, call);
+}

@@ -145,6 +145,9 @@ if command -v babeltrace2 >/dev/null; then
 	done
 	"$yore" run --no-index "$work/gone.lua" "$work/gone" "$work/gone.names" >"$work/printed" 2>&1
 	result $? "names of many threads that are gone, asked for at once"
+	"$yore" index "$work/gone" --timelines >"$work/printed" 2>&1 &&
+		"$yore" run "$work/gone.lua" "$work/gone" "$work/gone.names" >"$work/printed" 2>&1
+	result $? "likewise from timelines"
 	names_in_range() { # FOLDER LEAST-THREADS
 		"$yore" cputop --no-index "$work/$1" threads --begin +1us --format csv 2>"$work/printed" |
 			awk -F, 'NR > 1 { print $1, $NF }' | sort >"$work/shown"

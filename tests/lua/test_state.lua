@@ -102,6 +102,10 @@ assert(trace:comm(1, 2120801126657) == nil)
 local names, told = trace:comm({ 10891, 10892, 1 }, 2120801126657)
 assert(names[10891] == "demo-lock-1" and names[10892] == "demo-lock-2" and names[1] == nil)
 assert(told[10892] == 2120801126657 and told[1] == nil)
+-- the switch that ends its run tells the same name once more
+for t, told in pairs{ [2120801130502] = 2120801126657, [2120801130503] = 2120801130503 } do
+	assert(select(2, trace:comm(10892, t)) == told and select(2, trace:comm({ 10891, 10892 }, t))[10892] == told)
+end
 raises("number expected", trace.comm, trace, "x", 5)
 raises("no option", trace.comm, trace, 5, 5, { befor = true })
 

@@ -12,7 +12,7 @@ enum end_kind {
 	END_ANY,    /* it does not say of which call it is */
 	END_NAME,   /* its own name says it */
 	END_NUMBER, /* its field `id` */
-	END_ENTRY   /* the entry of a call, which has a name */
+	END_ENTRY   /* the entry of a call: of that name, or (NULL) of any */
 };
 
 struct end_class {
@@ -61,6 +61,8 @@ static struct end_class class_of(const struct event_class *class)
 	call = call ? call : behind(name, "sys_enter_");
 	if (call)
 		return (struct end_class){END_ENTRY, call, {0}};
+	if (!strcmp(name, "sys_enter"))
+		return (struct end_class){.kind = END_ENTRY};
 	if (strcmp(name, "sys_exit") != 0 && strcmp(name, "exit_syscall") != 0)
 		return (struct end_class){.kind = END_NONE};
 	if (!field_path_find(class, 1u << SCOPE_PAYLOAD, &id, 1, &path) ||
@@ -83,7 +85,7 @@ struct call_ends *call_ends_new(const struct sql_host *host)
 		enum end_kind kind = ends->classes[c].kind;
 		if (kind != END_NONE && kind != END_ENTRY)
 			ends->wanted[c / 64] |= UINT64_C(1) << c % 64;
-		any = any || kind == END_NAME || kind == END_NUMBER;
+		any = any || (kind != END_NONE && kind != END_ANY);
 	}
 	if (any)
 		return ends;
@@ -179,7 +181,8 @@ static bool is_call(const struct call_ends *ends, const struct value *call)
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		const struct end_class *class = &ends->classes[c];
 
-		if (class->kind == END_NUMBER || (class->name && is_named(call, class->name)))
+		if (class->name ? is_named(call, class->name)
+				: class->kind == END_NUMBER || class->kind == END_ENTRY)
 			return true;
 	}
 	return false;

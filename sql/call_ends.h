@@ -13,7 +13,7 @@
 
 struct call_ends;
 
-/* NULL: the trace has no exits of system calls that tell of which call they are. */
+/* NULL: the trace has no events of system calls that tell of which call they are. */
 struct call_ends *call_ends_new(const struct sql_host *host);
 void call_ends_free(struct call_ends *ends); /* NULL is fine */
 /* Reads the exits in [begin, end), in place of those that were there. */

@@ -260,6 +260,24 @@ tid,cpu,comm,begin,end,dur,name
 7,,,1900,,,poll
 EOF
 result $? "rt_sigreturn does not last until the next call"
+# Of calls whose exits were not recorded nothing tells how long they lasted.
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/lua python3 - "$work/entries" <<'EOF'
+import struct, sys
+import kernel_ctf
+for name in ("sys_enter", "sys_enter_poll"):
+    kernel_ctf.write(sys.argv[1] + "/" + name, {1: (name, "s32 common_pid; s64 id;")}, "",
+                     {0: b"".join(struct.pack("<IQiq", 1, t, tid, 7) for t, tid in ((1000, 3), (1400, 4), (1500, 3), (1900, 4)))})
+EOF
+for made in sys_enter sys_enter_poll; do
+	yore sql "$work/entries/$made" 'SELECT count(*) > 0, count(end) FROM syscalls' --no-index --format csv --quiet
+done >"$work/printed" 2>&1
+diff - "$work/printed" >"$work/differs" <<'EOF'
+count(*) > 0,count(end)
+0,0
+count(*) > 0,count(end)
+1,0
+EOF
+result $? "calls without exits have no end"
 # A damaged packet may tell any CPU: what is kept per CPU costs what CPUs there are, not the greatest number.
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/lua python3 - "$work/any-cpu" >"$work/printed" 2>&1 <<'EOF'
 import resource, struct, subprocess, sys

@@ -345,6 +345,24 @@ struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, s
 	return NULL;
 }
 
+/* ---- strings ---- */
+
+bool name_get_strings(struct bytes bytes, struct attrs *attrs,
+		      void (*each)(void *arg, const char *text, uint32_t len), void *arg)
+{
+	const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
+	uint64_t len;
+
+	while (at < end) {
+		at = varint_get(at, end, &len);
+		if (!at || len > (uint64_t)(end - at))
+			return false;
+		each(arg, attrs_text(attrs, (const char *)at, len), (uint32_t)len);
+		at += len;
+	}
+	return true;
+}
+
 /* ---- classes and chunks ---- */
 
 void name_put_classes(struct buf *out, const struct name_class *classes, size_t nclasses,

@@ -57,6 +57,10 @@ void name_put_entities(struct buf *out, const struct name_entity *entities, size
 /* To be freed; NULL: damage. */
 struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, size_t *count);
 
+/* Strings that came with a slice, in order. False: damage. */
+bool name_get_strings(struct bytes bytes, struct attrs *attrs,
+		      void (*each)(void *arg, const char *text, uint32_t len), void *arg);
+
 struct name_class {
 	enum class_kind kind;
 	uint32_t parent; /* of an attribute's class, the one above; of a tombstone's, the

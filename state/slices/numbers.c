@@ -42,8 +42,6 @@ void numbers_free(struct numbers *numbers)
 		mem_free(numbers->classes[i].chunks.items);
 		mem_free(numbers->classes[i].fresh);
 	}
-	for (size_t i = 0; i < numbers->nentities; i++)
-		mem_free(numbers->entities[i]);
 	for (size_t i = 0; i < numbers->npatterns; i++)
 		mem_free(numbers->patterns[i]);
 	for (size_t i = 0; i < CLASS_PATTERN; i++)
@@ -52,7 +50,6 @@ void numbers_free(struct numbers *numbers)
 	mem_free(numbers->tombstone_numbers[0].items);
 	mem_free(numbers->tombstone_numbers[1].items);
 	mem_free(numbers->ordinals.items);
-	mem_free(numbers->entities);
 	mem_free(numbers->classes);
 	mem_free(numbers->chunks);
 	mem_free(numbers->patterns);
@@ -249,14 +246,9 @@ uint32_t numbers_strings(const struct numbers *numbers)
 	return (uint32_t)numbers->nstrings;
 }
 
-enum class_kind numbers_kind(const struct numbers *numbers, uint32_t number)
-{
-	return numbers->classes[numbers->chunks[number / CHUNK].class].kind;
-}
-
 bool numbers_is_tombstone(const struct numbers *numbers, uint32_t number)
 {
-	enum class_kind kind = numbers_kind(numbers, number);
+	enum class_kind kind = numbers->classes[numbers->chunks[number / CHUNK].class].kind;
 
 	return kind == CLASS_TOMBSTONE || kind == CLASS_TOMBSTONE_BELOW;
 }

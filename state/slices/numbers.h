@@ -27,6 +27,7 @@ enum class_kind {
 };
 
 struct numbers;
+struct shard;
 
 struct numbers *numbers_new(struct program *program);
 void numbers_free(struct numbers *numbers); /* NULL is fine */
@@ -50,15 +51,13 @@ void fresh_names_free(struct fresh_names *names); /* NULL is fine */
 MUST_CHECK bool fresh_names_put(const struct fresh_names *names, uint32_t slice,
 				struct store_txn *txn, struct error *err);
 
-/* Ordinals given so far, per class, for `resume`; and what fresh_names_put() put, back. */
+/*
+ * Ordinals given so far, per class, for `resume`; and what fresh_names_put() put, back: from the
+ * shard that is gone on with, which is being read.
+ */
 void numbers_counts(const struct numbers *numbers, struct buf *out);
-MUST_CHECK bool numbers_load(struct numbers *numbers, uint32_t slices, const uint8_t **counts,
-			     const uint8_t *end, struct store_txn *txn, struct error *err);
-/* What a number is; only of what was loaded. */
-enum class_kind numbers_kind(const struct numbers *numbers, uint32_t number);
-/* Of a pattern, *pattern; else *attr. */
-bool numbers_what(const struct numbers *numbers, uint32_t number, uint32_t *attr,
-		  const struct pattern **pattern);
+MUST_CHECK bool numbers_load(struct numbers *numbers, struct shard *shard, const uint8_t **counts,
+			     const uint8_t *end, struct error *err);
 
 /* Drops what is stored of entities that came after numbers_counts(). */
 MUST_CHECK bool numbers_cut(const struct numbers *numbers, struct store_txn *txn,

@@ -39,8 +39,6 @@ struct numbers {
 	size_t nstrings, strings_capacity, strings_stored;
 	uint32_t *slots; /* 1 + string, by the text's address; a power of two, at most half full */
 	size_t nslots;
-	uint32_t **entities; /* of what was loaded: [class][ordinal] */
-	size_t nentities;
 };
 
 uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32_t parent,

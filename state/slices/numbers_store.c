@@ -7,6 +7,7 @@
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
 #include "state/slices/numbers_internal.h"
+#include "state/slices/shard_internal.h"
 
 #include <string.h>
 
@@ -200,211 +201,75 @@ static bool damaged(struct error *err)
 	return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
 }
 
-static bool get_part(uint32_t slice, uint32_t part, struct store_txn *txn, struct bytes *out)
+static void load_string(void *arg, const char *text, uint32_t len)
 {
-	struct name_key key;
-
-	name_key_data(&key, slice, part);
-	return store_get(txn, name_key_bytes(&key), out);
+	numbers_string(arg, text, len);
 }
 
-static void load_class(struct numbers *numbers, const struct name_table *table, size_t i)
+static bool load_tables(struct numbers *numbers, struct shard *shard)
 {
-	const struct name_class *name = &table->classes[i];
-	uint32_t shape = numbers->classes[name->parent].shape;
+	const struct name_table *table = &shard->names;
 
-	if (name->kind == CLASS_ATTR)
-		shape = name->is_key ? shape_key(numbers->attrs, shape)
-				     : shape_name(numbers->attrs, shape, name->name, name->len);
-	if (name->kind == CLASS_PATTERN)
-		numbers_pattern_class(numbers);
-	else
-		numbers_class_add(numbers, name->kind, name->parent, shape);
-}
+	for (uint32_t i = 1; i < table->nclasses; i++) {
+		const struct name_class *name = &table->classes[i];
 
-static bool load_strings(struct numbers *numbers, struct bytes bytes)
-{
-	const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
-
-	while (at < end) {
-		uint64_t len;
-
-		at = varint_get(at, end, &len);
-		if (!at || len > (uint64_t)(end - at))
-			return false;
-		numbers_string(numbers, attrs_text(numbers->attrs, (const char *)at, len),
-			       (uint32_t)len);
-		at += len;
+		if (name->kind == CLASS_PATTERN)
+			numbers_pattern_class(numbers);
+		else
+			numbers_class_add(numbers, name->kind, name->parent,
+					  shard->classes[i].shape);
 	}
-	return true;
-}
-
-static bool load_tables(struct numbers *numbers, uint32_t slices, struct store_txn *txn)
-{
-	struct name_table table = {0};
-	struct bytes bytes;
-	bool ok = true;
-
-	for (uint32_t s = 0; s < slices && ok; s++) {
-		size_t classes = table.nclasses;
-
-		if (get_part(s, PART_CLASSES, txn, &bytes))
-			ok = name_get_classes(bytes, numbers->attrs, &table);
-		for (size_t i = classes ? classes : 1; i < table.nclasses && ok; i++)
-			load_class(numbers, &table, i);
-		if (ok && get_part(s, PART_STRINGS, txn, &bytes))
-			ok = load_strings(numbers, bytes);
-	}
-	for (size_t i = 0; i < table.nchunks && ok; i++) {
+	for (size_t i = 0; i < table->nchunks; i++) {
 		numbers->chunks = mem_grow(numbers->chunks, numbers->nchunks,
 					   &numbers->chunks_capacity, sizeof *numbers->chunks);
-		numbers->chunks[numbers->nchunks] = table.chunks[i];
+		numbers->chunks[numbers->nchunks] = table->chunks[i];
 		numbers_chunk_place(numbers, (uint32_t)numbers->nchunks++);
 	}
-	ok = ok && numbers->nclasses == (table.nclasses ? table.nclasses : 1);
-	name_table_release(&table);
-	return ok;
+	for (uint32_t s = 0; s < shard->nslices; s++)
+		if (!shard_strings_of(shard, s, load_string, numbers))
+			return false;
+	return numbers->nclasses == (table->nclasses ? table->nclasses : 1);
 }
 
-/* The class above that has entities: keys, or the root. */
-static uint32_t entity_class_above(const struct numbers *numbers, uint32_t class)
-{
-	do
-		class = numbers->classes[class].parent;
-	while (class && !shape_is_key(numbers->attrs, numbers->classes[class].shape));
-	return class;
-}
-
-/* An entity's node: names between it and the entity above it come from its shape. */
-static uint32_t entity_attr(struct numbers *numbers, uint32_t shape, uint32_t above,
-			    const struct value *atom)
-{
-	uint32_t names[PATH_ATOMS], n = 0, up = shape_parent(numbers->attrs, shape);
-
-	while (up && !shape_is_key(numbers->attrs, up) && n < PATH_ATOMS) {
-		names[n++] = up;
-		up = shape_parent(numbers->attrs, up);
-	}
-	while (n > 0) {
-		const struct value *name =
-			attr_atom(numbers->attrs, shape_attr(numbers->attrs, names[--n]));
-		above = attr_name(numbers->attrs, above, name->text, name->len);
-	}
-	return attr_key(numbers->attrs, above, atom);
-}
-
-static bool load_entity(struct numbers *numbers, uint32_t i, const struct name_entity *entity,
-			uint32_t *out)
+/* Entities [0, count) of a class. */
+static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t i, uint32_t count)
 {
 	struct class *class = &numbers->classes[i];
-	struct pattern pattern;
-	uint32_t above;
 
-	if (class->kind == CLASS_PATTERN) {
-		if (entity->atom.kind != VALUE_STRING ||
-		    !name_get_pattern((const uint8_t *)entity->atom.text, entity->atom.len,
-				      numbers->attrs, &pattern))
+	for (; class->entities < count; class->entities++) {
+		uint32_t ordinal = class->entities, entity;
+
+		if (class->kind == CLASS_PATTERN) {
+			if (ordinal >= shard->npatterns)
+				return false;
+			numbers_pattern_keep(numbers, shard->patterns[ordinal]);
+			continue;
+		}
+		entity = shard_entity(shard, i, ordinal);
+		if (entity == ATTR_ABSENT)
 			return false;
-		numbers_pattern_keep(numbers, &pattern);
-		*out = (uint32_t)numbers->npatterns - 1;
-		return true;
+		number_map_set(&numbers->ordinals, entity, ordinal + 1);
 	}
-	above = entity_class_above(numbers, i);
-	if (above == i || entity->parent >= numbers->classes[above].entities)
-		return false;
-	*out = entity_attr(numbers, class->shape, numbers->entities[above][entity->parent],
-			   &entity->atom);
-	number_map_set(&numbers->ordinals, *out, class->entities + 1);
 	return true;
 }
 
-/* Entities [0, count) of a class; those above it are there. */
-static bool load_entities(struct numbers *numbers, uint32_t i, uint32_t count,
-			  struct store_txn *txn)
-{
-	struct class *class = &numbers->classes[i];
-	bool ok = true;
-
-	numbers->entities[i] = mem_new_array((size_t)count + 1, sizeof(uint32_t));
-	while (class->entities < count && ok) {
-		struct name_entity *entities = NULL;
-		struct name_key key;
-		struct bytes bytes;
-		size_t n = 0;
-
-		name_key_numbers(&key, KEY_KEYS, (const uint32_t[]){i, class->entities}, 2);
-		if (store_get(txn, name_key_bytes(&key), &bytes))
-			entities = name_get_entities(bytes, numbers->attrs, &n);
-		ok = entities && n > 0 && n <= count - class->entities;
-		for (size_t e = 0; e < n && ok; e++) {
-			ok = load_entity(numbers, i, &entities[e],
-					 &numbers->entities[i][class->entities]);
-			class->entities++;
-		}
-		mem_free(entities);
-	}
-	return ok;
-}
-
-bool numbers_load(struct numbers *numbers, uint32_t slices, const uint8_t **counts,
-		  const uint8_t *end, struct store_txn *txn, struct error *err)
+bool numbers_load(struct numbers *numbers, struct shard *shard, const uint8_t **counts,
+		  const uint8_t *end, struct error *err)
 {
 	uint64_t nclasses, count;
 
-	if (!load_tables(numbers, slices, txn))
+	if (!load_tables(numbers, shard))
 		return damaged(err);
 	*counts = varint_get(*counts, end, &nclasses);
 	if (!*counts || nclasses > numbers->nclasses)
 		return damaged(err);
-	numbers->nentities = numbers->nclasses;
-	numbers->entities = mem_new_array(numbers->nentities, sizeof(uint32_t *));
-	numbers->entities[0] = mem_new_array(1, sizeof(uint32_t));
 	for (uint32_t i = 0; i < nclasses; i++) {
 		*counts = varint_get(*counts, end, &count);
 		if (!*counts || count > UINT32_MAX ||
-		    (i && !load_entities(numbers, i, (uint32_t)count, txn)))
+		    !load_entities(numbers, shard, i, (uint32_t)count))
 			return damaged(err);
 	}
 	stored(numbers);
-	return true;
-}
-
-bool numbers_what(const struct numbers *numbers, uint32_t number, uint32_t *attr,
-		  const struct pattern **pattern)
-{
-	const struct name_chunk *chunk = &numbers->chunks[number / CHUNK];
-	const struct class *class;
-	uint32_t ordinal, entity, i;
-
-	if (number / CHUNK >= numbers->nchunks)
-		return false;
-	i = chunk->class;
-	class = &numbers->classes[i];
-	ordinal = chunk->first + number % CHUNK;
-	if (class->kind == CLASS_PATTERN) {
-		*pattern = ordinal < numbers->npatterns ? numbers->patterns[ordinal] : NULL;
-		return *pattern != NULL;
-	}
-	if (class->kind != CLASS_ATTR)
-		i = class->parent;
-	while (i && !shape_is_key(numbers->attrs, numbers->classes[i].shape))
-		i = numbers->classes[i].parent;
-	if (i >= numbers->nentities || ordinal >= numbers->classes[i].entities)
-		return false;
-	entity = numbers->entities[i][ordinal];
-	*attr = entity;
-	if (class->shape != numbers->classes[i].shape) {
-		uint32_t names[PATH_ATOMS], n = 0, up = class->shape;
-
-		for (; up != numbers->classes[i].shape && n < PATH_ATOMS;
-		     up = shape_parent(numbers->attrs, up))
-			names[n++] = up;
-		while (n > 0) {
-			const struct value *name =
-				attr_atom(numbers->attrs, shape_attr(numbers->attrs, names[--n]));
-			*attr = attr_name(numbers->attrs, *attr, name->text, name->len);
-		}
-	}
 	return true;
 }
 

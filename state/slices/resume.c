@@ -1,8 +1,9 @@
 /*
  * resume.c - where a build was killed, and going on from there
  *
- * What lives is read from the last slice: its snapshot, then its changes. Tombstones are not in
- * snapshots: all slices are looked through for them. Beside that `resume` holds, as varints:
+ * What lives is what the shard of all slices so far says at its end (shard_moment.c), with the
+ * shard's names. Tombstones are not in snapshots: all slices are looked through for them. Beside
+ * that `resume` holds, as varints:
  *
  *     MEANING
  *     format, time from which on no event was applied (zigzag), events applied, slices, changes
@@ -16,7 +17,7 @@
 #include "state/replay/cells_internal.h"
 #include "state/slices/bits.h"
 #include "state/slices/names.h"
-#include "state/slices/shard.h"
+#include "state/slices/shard_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,111 +106,108 @@ static bool cut_work(struct store_txn *txn, void *arg, struct error *err)
 
 /* ---- what lives ---- */
 
-struct living {
-	struct building *building;
-	struct shard *shard;
-	struct slice_value *values; /* by number */
-	uint32_t *last;             /* slice + 1; 0: not there */
-	nstime *since;              /* of tombstones */
-	uint32_t count;
-};
-
-static bool each_block(const struct slice_run *run, struct living *living,
-		       bool (*each)(struct living *living, const struct slice_block *block,
-				    const uint64_t *keys))
-{
-	uint64_t keys[SLICE_BLOCK];
-	struct slice_block block;
-
-	for (uint32_t j = 0; j < run->nblocks; j++)
-		if (!slice_block_open(run, j, &block) || !slice_block_keys(&block, keys) ||
-		    !each(living, &block, keys))
-			return false;
-	return true;
-}
-
-static bool take_snapshot(struct living *living, const struct slice_block *block,
-			  const uint64_t *keys)
-{
-	uint32_t last = shard_slices(living->shard) - 1;
-	struct error ignored;
-	bool times = shard_slice(living->shard, last, &ignored)->times;
-
-	for (uint32_t i = 0; i < block->count; i++) {
-		uint64_t age = times ? 0 : slice_block_extra(block, i);
-
-		if (keys[i] >= living->count || age > last)
-			return false;
-		living->values[keys[i]] = slice_block_value(block, i);
-		living->last[keys[i]] = last - (uint32_t)age + 1;
-	}
-	return true;
-}
-
-static bool take_changes(struct living *living, const struct slice_block *block,
-			 const uint64_t *keys)
-{
-	uint32_t last = shard_slices(living->shard) - 1;
-	struct error ignored;
-	unsigned bits = shard_slice(living->shard, last, &ignored)->tick_bits;
-
-	for (uint32_t i = 0; i < block->count; i++) {
-		uint64_t number = keys[i] >> bits;
-
-		if (number >= living->count)
-			return false;
-		living->values[number] = slice_block_value(block, i);
-		living->last[number] = last + 1;
-	}
-	return true;
-}
-
-static bool set_cell(struct living *living, uint32_t number)
-{
-	struct cell cell = {.named = true, .written = true};
-	const struct pattern *pattern;
-	struct slice_value value;
-	uint32_t attr;
-
-	if (!numbers_what(living->building->numbers, number, &attr, &pattern) ||
-	    shard_at(living->shard, number, NSTIME_MAX, &value, &cell.since) != SLICE_FOUND ||
-	    !shard_value_of(living->shard, value, &cell.value))
-		return false;
-	cell.run = cell.last_run = cell.named_at = cell.since;
-	cell.writer.line = cell.writer.class_index = UINT32_MAX;
-	cells_set(replay_cells(living->building->replay), attr, &cell);
-	return true;
-}
-
-/* All that lives, as the builder and the replay have it. */
-static bool revive(struct living *living)
-{
-	struct building *building = living->building;
-	struct error ignored;
-	uint32_t slices = shard_slices(living->shard);
-	const struct slice *slice = shard_slice(living->shard, slices - 1, &ignored);
-
-	if (!slice || !each_block(&slice->snapshot, living, take_snapshot) ||
-	    !each_block(&slice->changes, living, take_changes))
-		return false;
-	for (uint32_t n = 0; n < living->count; n++) {
-		if (!living->last[n] || living->values[n].kind == SLICE_DELETED ||
-		    numbers_is_tombstone(building->numbers, n))
-			continue;
-		builder_continue(building->builder, n, living->values[n], living->last[n] - 1);
-		if (numbers_kind(building->numbers, n) == CLASS_ATTR && !set_cell(living, n))
-			return false;
-	}
-	return true;
-}
-
-/* ---- tombstones ---- */
-
 struct tombstone_found {
 	uint32_t number;
+	const struct pattern *pattern; /* NULL: of one path */
 	nstime since;
 	int64_t value; /* see on_bury() */
 };
+
+struct living {
+	struct building *building;
+	struct shard *shard;
+	struct tombstone_found *tombstones;
+	size_t count, capacity;
+	struct number_map places; /* number → 1 + place among them; of paths */
+};
+
+static void add_tombstone(struct living *living, const struct tombstone_found *found)
+{
+	living->tombstones = mem_grow(living->tombstones, living->count, &living->capacity,
+				      sizeof *living->tombstones);
+	living->tombstones[living->count++] = *found;
+}
+
+static const struct pattern *pattern_of(const struct shard *shard, uint32_t number)
+{
+	const struct pattern *pattern;
+	uint32_t other;
+
+	for (size_t i = 0; (pattern = shard_pattern(shard, i, &other)); i++)
+		if (other == number)
+			return pattern;
+	return NULL;
+}
+
+/* One number that lives, last written in slice `last`, as the builder and the replay have it. */
+static bool revive_one(struct living *living, const struct slice_item *item, uint32_t last,
+		       nstime since)
+{
+	struct building *building = living->building;
+	struct cell cell = {.since = since, .named = true, .written = true};
+	struct slice_value value = {item->value, item->kind};
+	uint32_t attr = shard_attr(living->shard, item->number);
+
+	builder_continue(building->builder, item->number, value, last);
+	if (attr == ATTR_ABSENT) {
+		const struct pattern *pattern = pattern_of(living->shard, item->number);
+
+		if (pattern)
+			add_tombstone(living, &(struct tombstone_found){item->number, pattern,
+									since, item->value});
+		return pattern != NULL;
+	}
+	if (!shard_value_of(living->shard, value, &cell.value))
+		return false;
+	cell.run = cell.last_run = cell.named_at = since;
+	cell.writer.line = cell.writer.class_index = UINT32_MAX;
+	cells_set(replay_cells(building->replay), attr, &cell);
+	return true;
+}
+
+/* Leaves what lives; tombstones of paths are not among it. */
+static bool keep_living(const struct numbers *numbers, struct slice_items *items)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < items->count; i++) {
+		if (items->items[i].number >= numbers_next(numbers))
+			return false;
+		if (items->items[i].kind != SLICE_DELETED &&
+		    !numbers_is_tombstone(numbers, items->items[i].number))
+			items->items[kept++] = items->items[i];
+	}
+	items->count = kept;
+	return true;
+}
+
+static bool revive(struct living *living)
+{
+	uint32_t last = shard_slices(living->shard) - 1;
+	struct slice_items items = {0};
+	struct error ignored;
+	const struct slice *slice = shard_slice(living->shard, last, &ignored);
+	bool times = slice && slice->times;
+	nstime *since = NULL;
+	bool ok = slice && shard_moment(living->shard, NSTIME_MAX, &items) &&
+		  keep_living(living->building->numbers, &items);
+
+	if (ok) {
+		since = mem_new_array(items.count + 1, sizeof *since);
+		ok = shard_moment_since(living->shard, NSTIME_MAX, &items, since);
+	}
+	for (size_t i = 0; i < items.count && ok; i++) {
+		const struct slice_item *item = &items.items[i];
+		uint32_t age = item->of == ITEM_BEFORE && !times ? (uint32_t)item->at : 0;
+
+		ok = revive_one(living, item, last - age, since[i]);
+	}
+	mem_free(since);
+	mem_free(items.items);
+	return ok;
+}
+
+/* ---- tombstones ---- */
 
 static int by_order(const void *a, const void *b)
 {
@@ -220,158 +218,92 @@ static int by_order(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-static bool is_any_tombstone(const struct numbers *numbers, uint32_t number)
+/* The last of each path counts. */
+static bool take_tombstone(void *arg, const struct side_item *item)
 {
-	return numbers_kind(numbers, number) != CLASS_ATTR;
-}
+	struct living *living = arg;
+	struct tombstone_found found = {item->number, NULL, item->at, item->value.number};
+	uint32_t place = number_map_get(&living->places, item->number);
 
-static bool take_tombstones(struct living *living, const struct slice *slice)
-{
-	const struct slice_run *run = &slice->changes;
-	struct slice_walk walk;
-	nstime time;
-
-	slice_walk_begin(&walk, slice);
-	for (uint32_t j = 0; j < run->nblocks; j++) {
-		uint64_t first = slice_run_first(run, j) >> slice->tick_bits;
-		uint64_t next = j + 1 < run->nblocks
-					? slice_run_first(run, j + 1) >> slice->tick_bits
-					: living->count - 1;
-		bool any = false;
-
-		if (first >= living->count || next >= living->count)
-			return false;
-		for (uint64_t n = first; n <= next && !any; n = (n / CHUNK + 1) * CHUNK)
-			any = is_any_tombstone(living->building->numbers, (uint32_t)n);
-		if (!any)
-			continue;
-		if (!slice_walk_open(&walk, j))
-			return false;
-		for (uint32_t i = 0; i < walk.changes.block.count; i++) {
-			uint64_t key = walk.changes.keys[i], number = key >> slice->tick_bits;
-
-			if (number >= living->count ||
-			    !slice_tick_time(slice, key & bits_mask(slice->tick_bits), &time))
-				return false;
-			if (!is_any_tombstone(living->building->numbers, (uint32_t)number))
-				continue;
-			living->values[number] = slice_block_value(&walk.changes.block, i);
-			living->since[number] = time;
-			living->last[number] = slice->number + 1;
-		}
+	if (place) {
+		living->tombstones[place - 1] = found;
+		return true;
 	}
+	add_tombstone(living, &found);
+	number_map_set(&living->places, item->number, (uint32_t)living->count);
 	return true;
-}
-
-static void take_first_tombstones(struct living *living, const struct slice *slice)
-{
-	struct slice_value value;
-	uint64_t age;
-
-	for (uint32_t n = 0; n < living->count && slice->times; n++) {
-		if (!is_any_tombstone(living->building->numbers, n) ||
-		    slice_before(slice, n, &value, &age) != SLICE_FOUND)
-			continue;
-		living->values[n] = value;
-		living->since[n] = (nstime)((uint64_t)slice->begin - age);
-		living->last[n] = 1;
-	}
 }
 
 /* In the order in which they were placed. */
 static bool place_tombstones(struct living *living)
 {
 	struct cells *cells = replay_cells(living->building->replay);
-	struct tombstone_found *found = mem_new_array((size_t)living->count + 1, sizeof *found);
-	size_t count = 0;
-	bool ok = true;
 
-	for (uint32_t n = 0; n < living->count; n++)
-		if (is_any_tombstone(living->building->numbers, n) && living->last[n])
-			found[count++] = (struct tombstone_found){n, living->since[n],
-								  living->values[n].number};
-	qsort(found, count, sizeof *found, by_order);
-	for (size_t i = 0; i < count && ok; i++) {
+	if (living->count)
+		qsort(living->tombstones, living->count, sizeof *living->tombstones, by_order);
+	for (size_t i = 0; i < living->count; i++) {
+		const struct tombstone_found *found = &living->tombstones[i];
 		struct pattern exact = {0};
-		const struct pattern *pattern = &exact;
 		struct tombstone *tombstone;
+		enum class_kind kind;
 
-		exact.below = numbers_kind(living->building->numbers, found[i].number) ==
-			      CLASS_TOMBSTONE_BELOW;
-		ok = numbers_what(living->building->numbers, found[i].number, &exact.attr,
-				  &pattern);
-		if (!ok)
-			break;
-		tombstone = cells_tombstone(cells, pattern);
-		tombstone->kind = found[i].value & 1 ? VALUE_UNKNOWN : VALUE_NONE;
-		tombstone->since = found[i].since;
+		if (!found->pattern) {
+			if (!shard_number_kind(living->shard, found->number, &kind))
+				return false;
+			exact.below = kind == CLASS_TOMBSTONE_BELOW;
+			exact.attr = shard_path(living->shard, found->number);
+			if (exact.attr == ATTR_ABSENT)
+				return false;
+		}
+		tombstone = cells_tombstone(cells, found->pattern ? found->pattern : &exact);
+		tombstone->kind = found->value & 1 ? VALUE_UNKNOWN : VALUE_NONE;
+		tombstone->since = found->since;
 		tombstone->seq = ++cells->seq;
 		tombstone->writer.line = tombstone->writer.class_index = UINT32_MAX;
 	}
-	mem_free(found);
+	return true;
+}
+
+static bool revive_all(struct building *building, struct shard *shard)
+{
+	struct living living = {.building = building, .shard = shard};
+	bool ok;
+
+	for (uint32_t s = 0; s < shard_slices(shard); s++)
+		building->bytes_before += shard_record(shard, s)->bytes;
+	ok = !shard_slices(shard) ||
+	     (revive(&living) && shard_each_tombstone(shard, take_tombstone, &living) &&
+	      place_tombstones(&living));
+	mem_free(living.tombstones);
+	mem_free(living.places.items);
 	return ok;
 }
 
-static bool revive_tombstones(struct living *living)
+/* ---- the whole ---- */
+
+/* From what the shard holds; *at: behind the head of `resume`. */
+static bool load(struct building *building, struct shard *shard, const uint8_t *at,
+		 const uint8_t *end, struct error *err)
 {
-	struct error ignored;
-
-	memset(living->last, 0, living->count * sizeof *living->last);
-	for (uint32_t s = 0; s < shard_slices(living->shard); s++) {
-		const struct slice *slice = shard_slice(living->shard, s, &ignored);
-
-		if (!slice)
-			return false;
-		if (s == 0)
-			take_first_tombstones(living, slice);
-		if (!take_tombstones(living, slice))
-			return false;
-	}
-	return place_tombstones(living);
-}
-
-static bool revive_all(struct building *building, uint32_t slices, struct error *err)
-{
-	struct living living = {.building = building, .count = numbers_next(building->numbers)};
 	bool ok;
 
-	if (!shard_open(building->store, slices, program_attrs(building->part->program),
-			&living.shard, err))
+	if (!shard_begin(shard, err))
 		return false;
-	living.values = mem_new_array((size_t)living.count + 1, sizeof *living.values);
-	living.last = mem_new_array((size_t)living.count + 1, sizeof *living.last);
-	living.since = mem_new_array((size_t)living.count + 1, sizeof *living.since);
-	for (uint32_t s = 0; s < slices; s++)
-		building->bytes_before += shard_record(living.shard, s)->bytes;
-	ok = shard_begin(living.shard, err);
+	ok = numbers_load(building->numbers, shard, &at, end, err);
 	if (ok) {
-		ok = (revive(&living) && revive_tombstones(&living)) || damaged(err);
-		shard_end(living.shard);
+		at = get_sections(building, at, end);
+		builder_continue_at(building->builder, shard_slices(shard));
+		ok = (at == end && revive_all(building, shard)) || damaged(err);
 	}
-	mem_free(living.values);
-	mem_free(living.last);
-	mem_free(living.since);
-	shard_close(living.shard);
-	return ok;
-}
-
-static bool load_numbers(struct building *building, uint32_t slices, const uint8_t **at,
-			 const uint8_t *end, struct error *err)
-{
-	struct store_txn *txn;
-	bool ok;
-
-	if (!store_read(building->store, &txn, err))
-		return false;
-	ok = numbers_load(building->numbers, slices, at, end, txn, err);
-	store_read_end(txn);
-	return ok;
+	return shard_end(shard) ? ok : damaged(err);
 }
 
 bool building_resume(struct building *building, struct bytes resume, struct error *err)
 {
 	const uint8_t *at = resume.data, *end = at + resume.size;
+	struct shard *shard;
 	uint64_t head[5];
+	bool ok;
 
 	for (int i = 0; i < 5; i++) {
 		at = at ? varint_get(at, end, &head[i]) : NULL;
@@ -384,15 +316,12 @@ bool building_resume(struct building *building, struct bytes resume, struct erro
 	building->from = unzigzag(head[1]);
 	building->events_before = head[2];
 	building->changes_before = head[4];
-	if (!load_numbers(building, cutting.slices, &at, end, err))
+	if (!shard_open(building->store, cutting.slices, program_attrs(building->part->program),
+			&shard, err))
 		return false;
-	at = get_sections(building, at, end);
-	if (!at || at != end)
-		return damaged(err);
-	if (!store_write(building->store, cut_work, &cutting, err))
-		return false;
-	builder_continue_at(building->builder, cutting.slices);
-	return cutting.slices == 0 || revive_all(building, cutting.slices, err);
+	ok = load(building, shard, at, end, err);
+	shard_close(shard);
+	return ok && store_write(building->store, cut_work, &cutting, err);
 }
 
 /* ---- a start that was given ---- */
@@ -407,13 +336,13 @@ static void start_tombstones(struct building *building, const struct cells *cell
 		     t = cells->tombstones[t].next)
 			found[count++] = (struct tombstone_found){
 				numbers_tombstone(building->numbers, a, cells->tombstones[t].below),
-				cells->tombstones[t].since,
+				NULL, cells->tombstones[t].since,
 				(int64_t)(cells->tombstones[t].seq << 1 |
 					  (cells->tombstones[t].kind == VALUE_UNKNOWN))};
 	for (uint32_t t = cells->started ? cells->patterns : NOWHERE; t != NOWHERE;
 	     t = cells->tombstones[t].next)
 		found[count++] = (struct tombstone_found){
-			numbers_pattern(building->numbers, cells->tombstones[t].pattern),
+			numbers_pattern(building->numbers, cells->tombstones[t].pattern), NULL,
 			cells->tombstones[t].since,
 			(int64_t)(cells->tombstones[t].seq << 1 |
 				  (cells->tombstones[t].kind == VALUE_UNKNOWN))};

@@ -1,4 +1,4 @@
-/* shard_internal.h - the insides of a shard: for shard.c and shard_names.c */
+/* shard_internal.h - the insides of a shard: for shard*.c, and for builds that go on with one */
 #ifndef STATE_SLICES_SHARD_INTERNAL_H
 #define STATE_SLICES_SHARD_INTERNAL_H
 
@@ -62,7 +62,20 @@ bool shard_side(struct shard *shard, uint32_t steps);
 void shard_side_release(struct shard *shard);
 /* The first of a number behind t, or whatever comes there; may be one behind the last. */
 const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t);
+/*
+ * All tombstones of paths, slice by slice, each number's in order of time. False: damage, or `each`
+ * said so.
+ */
+bool shard_each_tombstone(struct shard *shard,
+			  bool (*each)(void *arg, const struct side_item *tombstone), void *arg);
 MUST_CHECK bool shard_names_load(struct shard *shard, struct error *err);
+/* The node that is a class's ordinal; ATTR_ABSENT: damage. */
+uint32_t shard_entity(struct shard *shard, uint32_t class, uint32_t ordinal);
+/* What a number is of that is not of a pattern: an attribute, or where a tombstone hangs. */
+uint32_t shard_path(struct shard *shard, uint32_t number);
+/* Strings that came with a slice. False: damage. */
+bool shard_strings_of(struct shard *shard, uint32_t slice,
+		      void (*each)(void *arg, const char *text, uint32_t len), void *arg);
 void shard_names_release(struct shard *shard);
 
 #endif

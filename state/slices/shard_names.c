@@ -258,8 +258,6 @@ static uint32_t go_down(struct shard *shard, uint32_t attr, uint32_t shape, uint
 	return attr_name(shard->attrs, attr, name->text, name->len);
 }
 
-static uint32_t entity_attr(struct shard *shard, uint32_t i, uint32_t ordinal);
-
 /* Reads the list with the ordinal. */
 static void read_list(struct shard *shard, uint32_t i, uint32_t ordinal)
 {
@@ -274,7 +272,7 @@ static void read_list(struct shard *shard, uint32_t i, uint32_t ordinal)
 	above_class = shard->classes[above_class].entity_class;
 	above_shape = shard->classes[above_class].shape;
 	for (size_t e = 0; e < count; e++) {
-		uint32_t above = entity_attr(shard, above_class, entities[e].parent);
+		uint32_t above = shard_entity(shard, above_class, entities[e].parent);
 
 		if (above == ATTR_ABSENT)
 			continue;
@@ -286,7 +284,7 @@ static void read_list(struct shard *shard, uint32_t i, uint32_t ordinal)
 }
 
 /* As deep as the path: classes come after those above them. */
-static uint32_t entity_attr(struct shard *shard, uint32_t i, uint32_t ordinal)
+uint32_t shard_entity(struct shard *shard, uint32_t i, uint32_t ordinal)
 {
 	const struct number_map *entities = &shard->classes[i].entities;
 	uint32_t attr;
@@ -299,23 +297,28 @@ static uint32_t entity_attr(struct shard *shard, uint32_t i, uint32_t ordinal)
 	return attr ? attr - 1 : ATTR_ABSENT;
 }
 
+uint32_t shard_path(struct shard *shard, uint32_t number)
+{
+	const struct name_chunk *chunk = &shard->names.chunks[number / CHUNK];
+	const struct reader_class *class = &shard->classes[chunk->class];
+	uint32_t entity = shard_entity(shard, class->entity_class, chunk->first + number % CHUNK);
+
+	return entity == ATTR_ABSENT ? entity
+				     : go_down(shard, entity, class->shape,
+					       shard->classes[class->entity_class].shape);
+}
+
 uint32_t shard_attr(struct shard *shard, uint32_t number)
 {
-	uint32_t attr = number_map_get(&shard->attrs_of, number), i, entity;
+	uint32_t attr = number_map_get(&shard->attrs_of, number);
 	enum class_kind kind;
 
 	if (attr)
 		return attr == ATTR_ABSENT ? attr : attr - 1;
-	attr = ATTR_ABSENT;
-	if (shard_number_kind(shard, number, &kind) && kind == CLASS_ATTR) {
-		i = shard->names.chunks[number / CHUNK].class;
-		entity = entity_attr(shard, shard->classes[i].entity_class,
-				     shard->names.chunks[number / CHUNK].first + number % CHUNK);
-		if (entity != ATTR_ABSENT)
-			attr = go_down(shard, entity, shard->classes[i].shape,
-				       shard->classes[shard->classes[i].entity_class].shape);
-		number_map_set(&shard->attrs_of, number, attr == ATTR_ABSENT ? attr : attr + 1);
-	}
+	if (!shard_number_kind(shard, number, &kind) || kind != CLASS_ATTR)
+		return ATTR_ABSENT;
+	attr = shard_path(shard, number);
+	number_map_set(&shard->attrs_of, number, attr == ATTR_ABSENT ? attr : attr + 1);
 	return attr;
 }
 
@@ -330,33 +333,49 @@ uint32_t shard_shape(const struct shard *shard, uint32_t number)
 
 /* ---- values ---- */
 
-/* Reads the strings that came with the slice which first used this one. */
-static void read_strings(struct shard *shard, uint32_t string)
-{
-	uint32_t slice =
-		search_first(i, 1, shard->nslices, shard->records[i].strings <= string) - 1;
+struct strings_read {
+	struct shard *shard;
 	uint32_t at;
-	const uint8_t *from, *end;
+};
+
+static void take_string(void *arg, const char *text, uint32_t len)
+{
+	struct strings_read *read = arg;
+	struct shard *shard = read->shard;
+
+	shard->strings =
+		mem_reach(shard->strings, read->at, &shard->nstrings, sizeof *shard->strings);
+	shard->strings[read->at] = (struct value){.kind = VALUE_STRING, .len = len};
+	shard->strings[read->at++].text = text;
+}
+
+bool shard_strings_of(struct shard *shard, uint32_t slice,
+		      void (*each)(void *arg, const char *text, uint32_t len), void *arg)
+{
 	struct name_key key;
 	struct bytes bytes;
 
 	name_key_data(&key, slice, PART_STRINGS);
-	if (shard->nslices == 0 || string > STRINGS_MAX ||
-	    !store_get(shard->txn, name_key_bytes(&key), &bytes))
-		return;
-	at = shard->records[slice].strings;
-	for (from = bytes.data, end = from + bytes.size; from < end; at++) {
-		uint64_t len;
+	return !store_get(shard->txn, name_key_bytes(&key), &bytes) ||
+	       name_get_strings(bytes, shard->attrs, each, arg);
+}
 
-		from = varint_get(from, end, &len);
-		if (!from || len > (uint64_t)(end - from))
-			return;
-		shard->strings =
-			mem_reach(shard->strings, at, &shard->nstrings, sizeof *shard->strings);
-		shard->strings[at] = (struct value){.kind = VALUE_STRING, .len = (uint32_t)len};
-		shard->strings[at].text = attrs_text(shard->attrs, (const char *)from, len);
-		from += len;
-	}
+/* Reads the strings that came with the slice which first used this one. */
+static bool read_strings(struct shard *shard, uint32_t string)
+{
+	struct strings_read read = {.shard = shard};
+	uint32_t slice;
+
+	if (shard->nslices == 0 || string > STRINGS_MAX)
+		return false;
+	slice = search_first(i, 1, shard->nslices, shard->records[i].strings <= string) - 1;
+	read.at = shard->records[slice].strings;
+	return shard_strings_of(shard, slice, take_string, &read);
+}
+
+static bool has_string(const struct shard *shard, uint32_t string)
+{
+	return string < shard->nstrings && shard->strings[string].kind == VALUE_STRING;
 }
 
 bool shard_value_of(struct shard *shard, struct slice_value stored, struct value *out)
@@ -390,9 +409,8 @@ bool shard_value_of(struct shard *shard, struct slice_value stored, struct value
 	if (stored.number < 0 || stored.number > UINT32_MAX)
 		return false;
 	uint32_t string = (uint32_t)stored.number;
-	if (string >= shard->nstrings || shard->strings[string].kind != VALUE_STRING)
-		read_strings(shard, string);
-	if (string >= shard->nstrings || shard->strings[string].kind != VALUE_STRING)
+	if (!has_string(shard, string) &&
+	    (!read_strings(shard, string) || !has_string(shard, string)))
 		return false;
 	*out = shard->strings[string];
 	return true;

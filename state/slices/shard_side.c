@@ -14,8 +14,10 @@
 
 enum { SIDE_MOST = 1 << 20 };
 
-static bool add(struct side *side, const struct side_item *item)
+static bool add(void *arg, const struct side_item *item)
 {
+	struct side *side = arg;
+
 	if (side->count == SIDE_MOST)
 		return false;
 	side->items = mem_grow(side->items, side->count, &side->capacity, sizeof *side->items);
@@ -30,8 +32,11 @@ static bool is_tombstone(const struct shard *shard, uint32_t chunk)
 	return kind == CLASS_TOMBSTONE || kind == CLASS_TOMBSTONE_BELOW;
 }
 
+typedef bool each_item(void *arg, const struct side_item *item);
+
 /* Those that the first slice of a shard begins with. */
-static bool add_first(struct shard *shard, const struct slice *slice, struct side *out)
+static bool first_tombstones(struct shard *shard, const struct slice *slice, each_item *each,
+			     void *arg)
 {
 	uint64_t keys[SLICE_BLOCK];
 	struct slice_block block;
@@ -49,14 +54,14 @@ static bool add_first(struct shard *shard, const struct slice *slice, struct sid
 				continue;
 			item.at = (nstime)((uint64_t)slice->begin - slice_block_extra(&block, i));
 			item.value = slice_block_value(&block, i);
-			if (!add(out, &item))
+			if (!each(arg, &item))
 				return false;
 		}
 	}
 	return true;
 }
 
-static bool add_tombstones(const struct slice *slice, uint32_t chunk, struct side *out)
+static bool chunk_tombstones(const struct slice *slice, uint32_t chunk, each_item *each, void *arg)
 {
 	uint64_t from = (uint64_t)chunk * CHUNK << slice->tick_bits;
 	uint64_t to = ((uint64_t)chunk + 1) * CHUNK << slice->tick_bits;
@@ -77,9 +82,25 @@ static bool add_tombstones(const struct slice *slice, uint32_t chunk, struct sid
 				continue;
 			item.value = slice_block_value(&walk.changes.block, i);
 			if (!slice_tick_time(slice, key & bits_mask(slice->tick_bits), &item.at) ||
-			    !add(out, &item))
+			    !each(arg, &item))
 				return false;
 		}
+	}
+	return true;
+}
+
+bool shard_each_tombstone(struct shard *shard, each_item *each, void *arg)
+{
+	struct error ignored;
+
+	for (uint32_t s = 0; s < shard->nslices; s++) {
+		const struct slice *slice = shard_slice(shard, s, &ignored);
+
+		if (!slice || (s == 0 && !first_tombstones(shard, slice, each, arg)))
+			return false;
+		for (uint32_t c = 0; c < shard->names.nchunks; c++)
+			if (is_tombstone(shard, c) && !chunk_tombstones(slice, c, each, arg))
+				return false;
 	}
 	return true;
 }
@@ -127,14 +148,10 @@ static bool gather(struct shard *shard)
 	for (uint32_t s = 0; s < shard->nslices; s++) {
 		const struct slice *slice = shard_slice(shard, s, &ignored);
 
-		if (!slice || !add_fills(slice, &shard->fills) ||
-		    (s == 0 && !add_first(shard, slice, &shard->tombstones)))
+		if (!slice || !add_fills(slice, &shard->fills))
 			return false;
-		for (uint32_t c = 0; c < shard->names.nchunks; c++)
-			if (is_tombstone(shard, c) && !add_tombstones(slice, c, &shard->tombstones))
-				return false;
 	}
-	return true;
+	return shard_each_tombstone(shard, add, &shard->tombstones);
 }
 
 bool shard_side(struct shard *shard, uint32_t steps)

@@ -8,8 +8,9 @@
  */
 #include "engine/base/mem.h"
 #include "index/store/store.h"
-#include "state/timelines/shards.h"
 #include "state/context/context.h"
+#include "state/replay/replay.h"
+#include "state/timelines/shards.h"
 #include "tests/harness.h"
 #include "tests/state/random_rules.h"
 #include "tests/state/sums_check.h"
@@ -458,18 +459,45 @@ static bool be_patient(void *arg, nstime at)
 	return patience->left-- > 0;
 }
 
+/* The state before `t`, as a shard that begins there is given it. */
+static void start_at(struct fake_trace *trace, struct rules *rules, nstime t, struct buf *out)
+{
+	struct state *state = open_state(trace, rules, FORCE_SLICES);
+	struct replay_options options = {.event_source = state->event_source,
+					 .program = state->program};
+	struct order from = order_before(NSTIME_MIN), to = order_before(t);
+	struct replay *replay = replay_new(&options);
+	struct error err;
+
+	assert_true(replay_run(replay, &from, &to, &err));
+	cells_settle(replay_cells(replay), NULL, NULL);
+	buf_clear(out);
+	cells_write(replay_cells(replay), out);
+	replay_free(replay);
+	state_close(state);
+}
+
+/* What a build is of: the whole, or a shard that begins with a state. */
+struct built_part {
+	nstime begin;
+	const struct buf *start; /* NULL: the whole */
+};
+
 /* False: interrupted after so many slices. */
-static bool build(struct fake_trace *trace, struct rules *rules, uint32_t least, uint64_t extent,
-		  uint32_t slices, bool thread)
+static bool build(struct fake_trace *trace, struct rules *rules, const struct built_part *of,
+		  uint32_t least, uint64_t extent, uint32_t slices, bool thread)
 {
 	struct state *state = open_state(trace, rules, FORCE_SLICES);
 	struct patience patience = {slices};
 	struct timelines_part part = {.event_source = state->event_source,
 				      .program = state->program,
 				      .path = store_path(),
-				      .of = 1,
-				      .begin = NSTIME_MIN,
+				      .shard = of->start != NULL,
+				      .of = of->start ? 2 : 1,
+				      .begin = of->begin,
 				      .end = NSTIME_MAX,
+				      .start = of->start ? of->start->data : NULL,
+				      .nstart = of->start ? of->start->len : 0,
 				      .progress = be_patient,
 				      .progress_arg = &patience,
 				      .thread = thread,
@@ -487,24 +515,46 @@ static bool build(struct fake_trace *trace, struct rules *rules, uint32_t least,
 	return done;
 }
 
-static void killed_builds_are_equal(struct gen *gen, uint64_t seed, struct fake_trace *trace,
-				    struct fake_trace *shorter, struct rules *rules)
+static void killed_part_is_equal(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+				 struct rules *rules, const struct built_part *of)
 {
 	uint32_t least = 1 + pick(gen, 8);
 	struct buf expected = {0}, got = {0};
 	struct error err;
 
 	assert_true(timelines_remove(store_path(), &err));
-	assert_true(build(trace, rules, least, 1, UINT32_MAX, false));
+	assert_true(build(trace, rules, of, least, 1, UINT32_MAX, false));
 	dump_store(&expected);
 	assert_true(timelines_remove(store_path(), &err));
-	while (!build(trace, rules, least, 1, pick(gen, 3), pick(gen, 2)))
+	while (!build(trace, rules, of, least, 1, pick(gen, 3), pick(gen, 2)))
 		;
 	dump_store(&got);
-	compare(gen, seed, "a build that was interrupted", &expected, &got);
+	compare(gen, seed,
+		of->start ? "a shard's build that was interrupted" : "an interrupted build",
+		&expected, &got);
+	buf_release(&expected);
+	buf_release(&got);
+}
+
+static void killed_builds_are_equal(struct gen *gen, uint64_t seed, struct fake_trace *trace,
+				    struct fake_trace *shorter, struct rules *rules)
+{
+	struct built_part whole = {.begin = NSTIME_MIN}, behind = {.begin = 1 + pick(gen, LAST)};
+	uint32_t least = 1 + pick(gen, 8);
+	struct buf expected = {0}, got = {0}, start = {0};
+	struct error err;
+
+	killed_part_is_equal(gen, seed, trace, rules, &whole);
+	start_at(trace, rules, behind.begin, &start);
+	behind.start = &start;
+	killed_part_is_equal(gen, seed, trace, rules, &behind);
+	buf_release(&start);
 	assert_true(timelines_remove(store_path(), &err));
-	assert_true(build(shorter, rules, least, 0, UINT32_MAX, pick(gen, 2)));
-	assert_true(build(trace, rules, least, 1, UINT32_MAX, true));
+	assert_true(build(trace, rules, &whole, least, 1, UINT32_MAX, false));
+	dump_store(&expected);
+	assert_true(timelines_remove(store_path(), &err));
+	assert_true(build(shorter, rules, &whole, least, 0, UINT32_MAX, pick(gen, 2)));
+	assert_true(build(trace, rules, &whole, least, 1, UINT32_MAX, true));
 	dump_store(&got);
 	compare(gen, seed, "a trace that grew", &expected, &got);
 	buf_release(&expected);

@@ -290,7 +290,7 @@ static void levels_all(struct column *column, size_t rows)
 	struct buf run = {0};
 	uint32_t len;
 
-	varint_add(&run, rows << 1);
+	buf_add_varint(&run, rows << 1);
 	buf_add_char(&run, 1);
 	len = (uint32_t)run.len;
 	buf_add(&column->body, &len, 4);

@@ -52,7 +52,7 @@ static void packed_run(struct buf *out, const uint32_t *numbers, size_t count, u
 
 	if (!groups)
 		return;
-	varint_add(out, groups << 1 | 1);
+	buf_add_varint(out, groups << 1 | 1);
 	for (size_t i = 0; i < groups * 8; i++)
 		pack(&packer, i < count ? numbers[i] : 0, bits);
 	pack_end(&packer);
@@ -60,7 +60,7 @@ static void packed_run(struct buf *out, const uint32_t *numbers, size_t count, u
 
 static void equal_run(struct buf *out, uint32_t number, size_t count, unsigned bits)
 {
-	varint_add(out, count << 1);
+	buf_add_varint(out, count << 1);
 	for (unsigned at = 0; at < bits; at += 8)
 		buf_add_char(out, (char)(number >> at));
 }
@@ -101,7 +101,7 @@ static void delta_block(struct buf *out, const uint64_t *numbers, size_t count)
 		if ((int64_t)deltas[i] < least)
 			least = (int64_t)deltas[i];
 	}
-	varint_add(out, zigzag(least));
+	buf_add_varint(out, zigzag(least));
 	for (size_t i = 0; i < count; i++) {
 		deltas[i] -= (uint64_t)least;
 		unsigned bits = bits_for(deltas[i]);
@@ -119,10 +119,10 @@ static void delta_block(struct buf *out, const uint64_t *numbers, size_t count)
 
 void delta_add(struct buf *out, const uint64_t *numbers, size_t count)
 {
-	varint_add(out, BLOCK);
-	varint_add(out, PARTS);
-	varint_add(out, count);
-	varint_add(out, zigzag(count ? (int64_t)numbers[0] : 0));
+	buf_add_varint(out, BLOCK);
+	buf_add_varint(out, PARTS);
+	buf_add_varint(out, count);
+	buf_add_varint(out, zigzag(count ? (int64_t)numbers[0] : 0));
 	for (size_t at = 0; at + 1 < count; at += BLOCK)
 		delta_block(out, numbers + at, count - 1 - at < BLOCK ? count - 1 - at : BLOCK);
 }

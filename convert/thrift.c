@@ -3,13 +3,6 @@
 
 #include <assert.h>
 
-void varint_add(struct buf *out, uint64_t number)
-{
-	for (; number >= 0x80; number >>= 7)
-		buf_add_char(out, (char)(number | 0x80));
-	buf_add_char(out, (char)number);
-}
-
 void thrift_begin(struct thrift *thrift)
 {
 	assert(thrift->depth < THRIFT_DEPTH_MAX);
@@ -32,7 +25,7 @@ static void header(struct thrift *thrift, int field, enum thrift_type type)
 		buf_add_char(thrift->out, (char)(distance << 4 | (int)type));
 	} else {
 		buf_add_char(thrift->out, (char)type);
-		varint_add(thrift->out, zigzag(field));
+		buf_add_varint(thrift->out, zigzag(field));
 	}
 	*last = field;
 }
@@ -57,19 +50,19 @@ void thrift_byte(struct thrift *thrift, int field, int8_t value)
 void thrift_i32(struct thrift *thrift, int field, int32_t value)
 {
 	header(thrift, field, THRIFT_I32);
-	varint_add(thrift->out, zigzag(value));
+	buf_add_varint(thrift->out, zigzag(value));
 }
 
 void thrift_i64(struct thrift *thrift, int field, int64_t value)
 {
 	header(thrift, field, THRIFT_I64);
-	varint_add(thrift->out, zigzag(value));
+	buf_add_varint(thrift->out, zigzag(value));
 }
 
 void thrift_binary(struct thrift *thrift, int field, const void *bytes, size_t len)
 {
 	header(thrift, field, THRIFT_BINARY);
-	varint_add(thrift->out, len);
+	buf_add_varint(thrift->out, len);
 	if (len)
 		buf_add(thrift->out, bytes, len);
 }
@@ -86,17 +79,17 @@ void thrift_list(struct thrift *thrift, int field, enum thrift_type type, size_t
 		buf_add_char(thrift->out, (char)(count << 4 | type));
 	} else {
 		buf_add_char(thrift->out, (char)(0xf0 | type));
-		varint_add(thrift->out, count);
+		buf_add_varint(thrift->out, count);
 	}
 }
 
 void thrift_item_i32(struct thrift *thrift, int32_t value)
 {
-	varint_add(thrift->out, zigzag(value));
+	buf_add_varint(thrift->out, zigzag(value));
 }
 
 void thrift_item_text(struct thrift *thrift, const char *text)
 {
-	varint_add(thrift->out, strlen(text));
+	buf_add_varint(thrift->out, strlen(text));
 	buf_add_text(thrift->out, text);
 }

@@ -7,7 +7,7 @@
 #ifndef CONVERT_THRIFT_H
 #define CONVERT_THRIFT_H
 
-#include "engine/base/buf.h"
+#include "engine/base/varint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,12 +31,6 @@ enum thrift_type {
 	THRIFT_LIST = 9,
 	THRIFT_STRUCT = 12
 };
-
-void varint_add(struct buf *out, uint64_t number);
-static inline uint64_t zigzag(int64_t number)
-{
-	return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
-}
 
 /* A structure by itself, or an element of a list; ended by thrift_end(). */
 void thrift_begin(struct thrift *thrift);

@@ -9,7 +9,7 @@ libstate_la_SOURCES = %D%/changes.c %D%/changes.h %D%/comms.c %D%/comms.h %D%/in
 # Rooms, from the lowest up
 libstate_la_SOURCES += %D%/model/attr.c %D%/model/attr.h %D%/model/glob.c %D%/model/glob.h \
 	%D%/model/moment.h %D%/model/number_map.c %D%/model/number_map.h %D%/model/text_part.c %D%/model/text_part.h %D%/model/value.c \
-	%D%/model/value.h
+	%D%/model/value.h %D%/model/value_bytes.c %D%/model/value_bytes.h
 libstate_la_SOURCES += %D%/rules/ast.h %D%/rules/check.c %D%/rules/explain.c %D%/rules/lex.c \
 	%D%/rules/lex.h %D%/rules/line.h %D%/rules/carried.c %D%/rules/mirror.c %D%/rules/parse.c %D%/rules/parse_expr.c \
 	%D%/rules/query.c %D%/rules/reads.c %D%/rules/reads.h %D%/rules/rules.c %D%/rules/rules.h %D%/rules/set.c \

@@ -1,4 +1,6 @@
 /* path.c - paths of lines to attributes, and targets as far as their keys are known */
+#include "engine/base/varint.h"
+#include "state/model/value_bytes.h"
 #include "state/program/expr.h"
 
 #include <string.h>
@@ -161,4 +163,39 @@ bool pattern_equal(const struct pattern *a, const struct pattern *b)
 		     !value_equal(&a->atoms[i].value, &b->atoms[i].value)))
 			return false;
 	return true;
+}
+
+void pattern_write(struct buf *out, const struct pattern *pattern)
+{
+	buf_add_varint(out, pattern->natoms);
+	for (uint32_t i = 0; i < pattern->natoms; i++) {
+		buf_add_varint(out, pattern->atoms[i].kind);
+		if (pattern->atoms[i].kind != PATTERN_ANY)
+			value_write(out, &pattern->atoms[i].value);
+	}
+}
+
+const uint8_t *pattern_read(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
+			    struct pattern *out)
+{
+	uint64_t natoms, kind;
+
+	*out = (struct pattern){.any = true, .attr = ATTR_ABSENT};
+	at = varint_get(at, end, &natoms);
+	if (!at || natoms > PATH_ATOMS)
+		return NULL;
+	out->natoms = (uint32_t)natoms;
+	for (uint32_t i = 0; i < natoms; i++) {
+		at = varint_get(at, end, &kind);
+		if (!at || kind > PATTERN_ANY)
+			return NULL;
+		out->atoms[i].kind = kind == PATTERN_NAME  ? PATTERN_NAME
+				     : kind == PATTERN_KEY ? PATTERN_KEY
+							   : PATTERN_ANY;
+		if (kind != PATTERN_ANY)
+			at = value_read(at, end, attrs, &out->atoms[i].value);
+		if (!at)
+			return NULL;
+	}
+	return at;
 }

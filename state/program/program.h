@@ -150,6 +150,13 @@ enum cover { COVER_NO, COVER_YES, COVER_MAYBE /* an OPEN atom decides */ };
 enum cover pattern_covers(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr,
 			  bool subtree);
 bool pattern_equal(const struct pattern *a, const struct pattern *b);
+/*
+ * The atoms of one with ANY, as they are stored; and back: behind them, NULL for damage. `below` is
+ * not among them.
+ */
+void pattern_write(struct buf *out, const struct pattern *pattern);
+const uint8_t *pattern_read(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
+			    struct pattern *out);
 
 /* ---- lines ---- */
 

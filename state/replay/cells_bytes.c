@@ -16,6 +16,8 @@
  * Nodes come with parents first, so that reading interns them in one go.
  */
 #include "engine/base/mem.h"
+#include "engine/base/varint.h"
+#include "state/model/value_bytes.h"
 #include "state/replay/cells_internal.h"
 
 #include <string.h>
@@ -40,41 +42,9 @@ enum {
 
 /* ---- writing ---- */
 
-static void put(struct buf *out, uint64_t number)
-{
-	char *room = buf_room(out, 10);
-
-	do {
-		*room++ = (char)((number & 127) | (number > 127 ? 128 : 0));
-		out->len++;
-		number >>= 7;
-	} while (number);
-}
-
 static void put_signed(struct buf *out, int64_t number)
 {
-	put(out, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
-}
-
-static void put_value(struct buf *out, const struct value *value)
-{
-	put(out, (uint64_t)value->kind << 1 | (value->kind == VALUE_INT && value->negative));
-	switch (value->kind) {
-	case VALUE_INT:
-	case VALUE_FLOAT:
-		put(out, value->u);
-		break;
-	case VALUE_STRING:
-		put(out, value->len);
-		buf_add(out, value->text, value->len);
-		break;
-	case VALUE_BOOL:
-		put(out, value->b);
-		break;
-	case VALUE_UNKNOWN:
-	case VALUE_NONE:
-		break;
-	}
+	buf_add_varint(out, zigzag(number));
 }
 
 /* Differences wrap: every pair of times has one. */
@@ -86,12 +56,12 @@ static void put_time(struct buf *out, nstime t, nstime near)
 static void put_writer(struct buf *out, const struct writer *writer, nstime since)
 {
 	put_time(out, writer->order.time, since);
-	put(out, writer->order.rank);
-	put(out, writer->order.source);
-	put(out, writer->order.offset);
-	put(out, writer->order.index);
-	put(out, writer->at);
-	put(out, writer->class_index);
+	buf_add_varint(out, writer->order.rank);
+	buf_add_varint(out, writer->order.source);
+	buf_add_varint(out, writer->order.offset);
+	buf_add_varint(out, writer->order.index);
+	buf_add_varint(out, writer->at);
+	buf_add_varint(out, writer->class_index);
 }
 
 /* Marks the attribute and what it stands below. */
@@ -114,13 +84,13 @@ static void put_nodes(const struct cells *cells, uint32_t *nodes, struct buf *ou
 	for (uint32_t a = 1; a < cells->nslots; a++)
 		if (nodes[a])
 			nodes[a] = ++count;
-	put(out, count);
+	buf_add_varint(out, count);
 	for (uint32_t a = 1; a < cells->nslots; a++) {
 		if (!nodes[a])
 			continue;
-		put(out, nodes[attr_parent(cells->attrs, a)]);
-		put(out, attr_is_key(cells->attrs, a));
-		put_value(out, attr_atom(cells->attrs, a));
+		buf_add_varint(out, nodes[attr_parent(cells->attrs, a)]);
+		buf_add_varint(out, attr_is_key(cells->attrs, a));
+		value_write(out, attr_atom(cells->attrs, a));
 	}
 }
 
@@ -139,10 +109,10 @@ static void put_cell(const struct cell *cell, const struct cell *before, struct 
 			 (cell->named_at != cell->since ? HAS_NAMED_AT : 0) |
 			 (place ? HAS_PLACE : 0);
 
-	put(out, flags);
+	buf_add_varint(out, flags);
 	put_time(out, cell->since, before->since);
-	put_value(out, &cell->value);
-	put_value(out, &cell->last);
+	value_write(out, &cell->value);
+	value_write(out, &cell->last);
 	if (flags & HAS_RUN)
 		put_time(out, cell->run, cell->since);
 	if (flags & HAS_LAST_RUN)
@@ -151,7 +121,7 @@ static void put_cell(const struct cell *cell, const struct cell *before, struct 
 		put_time(out, cell->named_at, cell->since);
 	if (place)
 		put_writer(out, &cell->writer, cell->since);
-	put(out, cell->writer.line);
+	buf_add_varint(out, cell->writer.line);
 }
 
 static void put_cells(const struct cells *cells, const uint32_t *nodes, struct buf *out)
@@ -161,24 +131,14 @@ static void put_cells(const struct cells *cells, const uint32_t *nodes, struct b
 
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);)
 		count += !cells_is_deleted(cells, a);
-	put(out, count);
+	buf_add_varint(out, count);
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
 		if (cells_is_deleted(cells, a))
 			continue;
 		cells_get(cells, a, &cell);
-		put(out, nodes[a]);
+		buf_add_varint(out, nodes[a]);
 		put_cell(&cell, &before, out);
 		before = cell;
-	}
-}
-
-static void put_pattern(const struct pattern *pattern, struct buf *out)
-{
-	put(out, pattern->natoms);
-	for (uint32_t i = 0; i < pattern->natoms; i++) {
-		put(out, pattern->atoms[i].kind);
-		if (pattern->atoms[i].kind != PATTERN_ANY)
-			put_value(out, &pattern->atoms[i].value);
 	}
 }
 
@@ -187,19 +147,19 @@ static void put_tombstone(const struct tombstone *tombstone, const struct tombst
 {
 	bool place = !is_same_event(&tombstone->writer, &before->writer);
 
-	put(out, (tombstone->below ? TOMBSTONE_BELOW : 0) |
-			 (tombstone->pattern ? TOMBSTONE_PATTERN : 0) |
-			 (tombstone->kind == VALUE_NONE ? TOMBSTONE_NONE : 0) |
-			 (place ? TOMBSTONE_PLACE : 0));
+	buf_add_varint(out, (tombstone->below ? TOMBSTONE_BELOW : 0) |
+				    (tombstone->pattern ? TOMBSTONE_PATTERN : 0) |
+				    (tombstone->kind == VALUE_NONE ? TOMBSTONE_NONE : 0) |
+				    (place ? TOMBSTONE_PLACE : 0));
 	put_time(out, tombstone->since, before->since);
 	put_signed(out, (int64_t)(tombstone->seq - before->seq));
 	if (place)
 		put_writer(out, &tombstone->writer, tombstone->since);
-	put(out, tombstone->writer.line);
+	buf_add_varint(out, tombstone->writer.line);
 	if (tombstone->pattern)
-		put_pattern(tombstone->pattern, out);
+		pattern_write(out, tombstone->pattern);
 	else
-		put(out, node);
+		buf_add_varint(out, node);
 }
 
 static void put_tombstones(const struct cells *cells, const uint32_t *nodes, struct buf *out)
@@ -207,7 +167,7 @@ static void put_tombstones(const struct cells *cells, const uint32_t *nodes, str
 	static const struct tombstone none;
 	const struct tombstone *before = &none;
 
-	put(out, cells->ntombstones);
+	buf_add_varint(out, cells->ntombstones);
 	for (uint32_t a = 0; a < cells->nslots; a++)
 		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE; t = before->next) {
 			put_tombstone(&cells->tombstones[t], before, nodes[a], out);
@@ -220,24 +180,29 @@ static void put_tombstones(const struct cells *cells, const uint32_t *nodes, str
 	}
 }
 
+void cells_write_streams(const struct cells *cells, struct buf *out)
+{
+	for (size_t i = 0; i < cells->nstreams * cells->nsections; i++) {
+		buf_add_varint(out, cells->sections[i].written);
+		if (cells->sections[i].written)
+			value_write(out, &cells->sections[i].value);
+	}
+	for (size_t i = 0; i < cells->nstreams; i++)
+		put_signed(out, cells->until[i]);
+}
+
 void cells_write(const struct cells *cells, struct buf *out)
 {
 	uint32_t *nodes = mem_new_array((size_t)cells->nslots + 1, sizeof *nodes);
 
-	put(out, CELLS_VERSION);
-	put(out, program_statements(cells->program));
-	put(out, cells->nsections);
-	put(out, cells->nstreams);
+	buf_add_varint(out, CELLS_VERSION);
+	buf_add_varint(out, program_statements(cells->program));
+	buf_add_varint(out, cells->nsections);
+	buf_add_varint(out, cells->nstreams);
 	put_nodes(cells, nodes, out);
 	put_cells(cells, nodes, out);
 	put_tombstones(cells, nodes, out);
-	for (size_t i = 0; i < cells->nstreams * cells->nsections; i++) {
-		put(out, cells->sections[i].written);
-		if (cells->sections[i].written)
-			put_value(out, &cells->sections[i].value);
-	}
-	for (size_t i = 0; i < cells->nstreams; i++)
-		put_signed(out, cells->until[i]);
+	cells_write_streams(cells, out);
 	mem_free(nodes);
 }
 
@@ -248,26 +213,25 @@ struct in {
 	bool failed;
 };
 
+/* Goes on behind what was read; NULL: that failed. */
+static bool go_on(struct in *in, const uint8_t *at)
+{
+	in->failed = in->failed || !at;
+	if (!in->failed)
+		in->at = at;
+	return !in->failed;
+}
+
 static uint64_t get(struct in *in)
 {
-	uint64_t number = 0;
+	uint64_t number;
 
-	for (unsigned shift = 0; in->at < in->end && shift < 64; shift += 7) {
-		uint8_t byte = *in->at++;
-
-		number |= (uint64_t)(byte & 127) << shift;
-		if (byte < 128)
-			return number;
-	}
-	in->failed = true;
-	return 0;
+	return go_on(in, varint_get(in->at, in->end, &number)) ? number : 0;
 }
 
 static int64_t get_signed(struct in *in)
 {
-	uint64_t number = get(in);
-
-	return (int64_t)(number >> 1 ^ (0 - (number & 1)));
+	return unzigzag(get(in));
 }
 
 /* A count of things that take at least a byte each. */
@@ -284,24 +248,10 @@ static size_t get_count(struct in *in)
 
 static struct value get_value(struct in *in, struct attrs *attrs)
 {
-	uint64_t head = get(in);
-	struct value value = {.kind = VALUE_UNKNOWN};
+	struct value value;
 
-	if (head >> 1 > VALUE_BOOL)
-		in->failed = true;
-	if (in->failed)
-		return value;
-	value.kind = (enum value_kind)(head >> 1);
-	value.negative = head & 1;
-	if (value.kind == VALUE_STRING) {
-		value.len = (uint32_t)get_count(in);
-		value.text = attrs_text(attrs, (const char *)in->at, value.len);
-		in->at += value.len;
-	} else if (value.kind == VALUE_BOOL) {
-		value.b = get(in) != 0;
-	} else if (value.kind == VALUE_INT || value.kind == VALUE_FLOAT) {
-		value.u = get(in);
-	}
+	if (!go_on(in, value_read(in->at, in->end, attrs, &value)))
+		value.kind = VALUE_UNKNOWN;
 	return value;
 }
 
@@ -386,28 +336,6 @@ static void get_cells(struct in *in, struct cells *cells, const uint32_t *nodes,
 	}
 }
 
-static void get_pattern(struct in *in, struct cells *cells, struct pattern *pattern)
-{
-	size_t natoms = get_count(in);
-
-	if (natoms > PATH_ATOMS)
-		in->failed = true;
-	pattern->any = true;
-	pattern->attr = ATTR_ABSENT;
-	for (size_t i = 0; i < natoms && !in->failed; i++) {
-		uint64_t kind = get(in);
-
-		if (kind > PATTERN_ANY)
-			in->failed = true;
-		pattern->natoms++;
-		pattern->atoms[i].kind = kind == PATTERN_NAME  ? PATTERN_NAME
-					 : kind == PATTERN_KEY ? PATTERN_KEY
-							       : PATTERN_ANY;
-		if (kind != PATTERN_ANY)
-			pattern->atoms[i].value = get_value(in, cells->attrs);
-	}
-}
-
 static void get_tombstones(struct in *in, struct cells *cells, const uint32_t *nodes, size_t nnodes)
 {
 	size_t count = get_count(in);
@@ -424,11 +352,12 @@ static void get_tombstones(struct in *in, struct cells *cells, const uint32_t *n
 		if (flags & TOMBSTONE_PLACE)
 			read.writer = get_writer(in, read.since);
 		read.writer.line = (uint32_t)get(in);
-		*pattern = (struct pattern){.below = flags & TOMBSTONE_BELOW};
+		*pattern = (struct pattern){0};
 		if (flags & TOMBSTONE_PATTERN)
-			get_pattern(in, cells, pattern);
+			go_on(in, pattern_read(in->at, in->end, cells->attrs, pattern));
 		else
 			pattern->attr = get_node(in, nodes, nnodes);
+		pattern->below = flags & TOMBSTONE_BELOW;
 		if (in->failed)
 			break;
 		tombstone = cells_tombstone(cells, pattern);
@@ -440,6 +369,25 @@ static void get_tombstones(struct in *in, struct cells *cells, const uint32_t *n
 			cells->seq = read.seq;
 	}
 	mem_free(pattern);
+}
+
+static void get_streams(struct in *in, struct cells *cells)
+{
+	for (size_t i = 0; i < cells->nstreams * cells->nsections && !in->failed; i++) {
+		cells->sections[i].written = get(in) != 0;
+		if (cells->sections[i].written)
+			cells->sections[i].value = get_value(in, cells->attrs);
+	}
+	for (size_t i = 0; i < cells->nstreams; i++)
+		cells->until[i] = get_signed(in);
+}
+
+const uint8_t *cells_read_streams(struct cells *cells, const uint8_t *at, const uint8_t *end)
+{
+	struct in in = {.at = at, .end = end};
+
+	get_streams(&in, cells);
+	return in.failed ? NULL : in.at;
 }
 
 bool cells_read(struct cells *cells, const void *bytes, size_t len)
@@ -456,13 +404,7 @@ bool cells_read(struct cells *cells, const void *bytes, size_t len)
 	get_cells(&in, cells, nodes, nnodes);
 	get_tombstones(&in, cells, nodes, nnodes);
 	mem_free(nodes);
-	for (size_t i = 0; i < cells->nstreams * cells->nsections && !in.failed; i++) {
-		cells->sections[i].written = get(&in) != 0;
-		if (cells->sections[i].written)
-			cells->sections[i].value = get_value(&in, cells->attrs);
-	}
-	for (size_t i = 0; i < cells->nstreams; i++)
-		cells->until[i] = get_signed(&in);
+	get_streams(&in, cells);
 	if (in.failed || in.at != in.end) {
 		cells_clear(cells);
 		return false;

@@ -113,4 +113,8 @@ void cells_drop(struct cells *cells, uint32_t attr);
 void cells_sync(struct cells *cells);
 struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pattern);
 
+/* Section values and ends of losses, as bytes; and back: behind them, NULL for damage. */
+void cells_write_streams(const struct cells *cells, struct buf *out);
+const uint8_t *cells_read_streams(struct cells *cells, const uint8_t *at, const uint8_t *end);
+
 #endif

@@ -7,7 +7,7 @@
 #ifndef STATE_SLICES_BITS_H
 #define STATE_SLICES_BITS_H
 
-#include "engine/base/buf.h"
+#include "engine/base/varint.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -94,46 +94,6 @@ static inline void bits_end(struct bits_out *out)
 	out->at += (out->used + 7) / 8;
 	out->word = 0;
 	out->used = 0;
-}
-
-static inline uint64_t zigzag(int64_t number)
-{
-	return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
-}
-
-static inline int64_t unzigzag(uint64_t number)
-{
-	return (int64_t)(number >> 1 ^ (0 - (number & 1)));
-}
-
-/* LEB128; 10 bytes at most. */
-static inline uint8_t *varint_put(uint8_t *at, uint64_t number)
-{
-	for (; number > 127; number >>= 7)
-		*at++ = (uint8_t)(number | 128);
-	*at++ = (uint8_t)number;
-	return at;
-}
-
-static inline void buf_add_varint(struct buf *out, uint64_t number)
-{
-	uint8_t *at = (uint8_t *)buf_room(out, 10);
-
-	out->len += (size_t)(varint_put(at, number) - at);
-}
-
-/* NULL when it does not end before `end`. */
-static inline const uint8_t *varint_get(const uint8_t *at, const uint8_t *end, uint64_t *number)
-{
-	*number = 0;
-	for (unsigned shift = 0; at < end && shift < 64; shift += 7) {
-		uint8_t byte = *at++;
-
-		*number |= (uint64_t)(byte & 127) << shift;
-		if (byte < 128)
-			return at;
-	}
-	return NULL;
 }
 
 #endif

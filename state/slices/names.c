@@ -2,6 +2,7 @@
 #include "state/slices/names.h"
 
 #include "engine/base/mem.h"
+#include "state/model/value_bytes.h"
 #include "state/slices/bits.h"
 
 #include <xxhash.h>
@@ -170,86 +171,22 @@ bool name_delete(struct store_txn *txn, uint32_t class, uint32_t parent, const s
 	return group_put(txn, &key, &group, err);
 }
 
-/* ---- values ---- */
-
-void name_put_value(struct buf *out, const struct value *value)
-{
-	buf_add_varint(out,
-		       (uint64_t)value->kind << 1 | (value->kind == VALUE_INT && value->negative));
-	if (value->kind == VALUE_STRING) {
-		buf_add_varint(out, value->len);
-		buf_add(out, value->text, value->len);
-	} else if (value->kind == VALUE_BOOL) {
-		buf_add_varint(out, value->b);
-	} else if (value_exists(value)) {
-		buf_add_varint(out, value->u);
-	}
-}
-
-const uint8_t *name_get_value(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
-			      struct value *out)
-{
-	uint64_t head, number = 0;
-
-	*out = (struct value){.kind = VALUE_UNKNOWN};
-	at = varint_get(at, end, &head);
-	if (!at || head >> 1 > VALUE_BOOL)
-		return NULL;
-	if (head >> 1 > VALUE_NONE)
-		at = varint_get(at, end, &number);
-	if (!at)
-		return NULL;
-	out->kind = (enum value_kind)(head >> 1);
-	out->negative = head & 1;
-	if (out->kind == VALUE_STRING) {
-		if (number > (uint64_t)(end - at))
-			return NULL;
-		out->len = (uint32_t)number;
-		out->text = attrs_text(attrs, (const char *)at, out->len);
-		return at + number;
-	}
-	if (out->kind == VALUE_BOOL)
-		out->b = number != 0;
-	else
-		out->u = number;
-	return at;
-}
+/* ---- patterns ---- */
 
 void name_put_pattern(struct buf *out, const struct pattern *pattern)
 {
 	buf_add_varint(out, pattern->below);
-	buf_add_varint(out, pattern->natoms);
-	for (uint32_t i = 0; i < pattern->natoms; i++) {
-		buf_add_varint(out, pattern->atoms[i].kind);
-		if (pattern->atoms[i].kind != PATTERN_ANY)
-			name_put_value(out, &pattern->atoms[i].value);
-	}
+	pattern_write(out, pattern);
 }
 
 bool name_get_pattern(const uint8_t *at, size_t size, struct attrs *attrs, struct pattern *out)
 {
 	const uint8_t *end = at + size;
-	uint64_t below, natoms, kind;
+	uint64_t below;
 
-	*out = (struct pattern){.any = true, .attr = ATTR_ABSENT};
 	at = varint_get(at, end, &below);
-	at = at ? varint_get(at, end, &natoms) : NULL;
-	if (!at || natoms > PATH_ATOMS)
-		return false;
-	out->below = below != 0;
-	out->natoms = (uint32_t)natoms;
-	for (uint32_t i = 0; i < natoms; i++) {
-		at = varint_get(at, end, &kind);
-		if (!at || kind > PATTERN_ANY)
-			return false;
-		out->atoms[i].kind = kind == PATTERN_NAME  ? PATTERN_NAME
-				     : kind == PATTERN_KEY ? PATTERN_KEY
-							   : PATTERN_ANY;
-		if (kind != PATTERN_ANY)
-			at = name_get_value(at, end, attrs, &out->atoms[i].value);
-		if (!at)
-			return false;
-	}
+	at = at ? pattern_read(at, end, attrs, out) : NULL;
+	out->below = at && below;
 	return at == end;
 }
 
@@ -277,7 +214,7 @@ void name_put_entities(struct buf *out, const struct name_entity *entities, size
 	last = 0;
 	for (size_t i = 0; i < count; i++) {
 		if (!(flags & ENTITIES_INTS)) {
-			name_put_value(out, &entities[i].atom);
+			value_write(out, &entities[i].atom);
 			continue;
 		}
 		buf_add_varint(out, zigzag((int64_t)(entities[i].atom.u - last)));
@@ -335,7 +272,7 @@ struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, s
 	if (at && flags & ENTITIES_INTS)
 		at = get_ints(at, end, entities, *count);
 	for (size_t i = 0; i < *count && at && !(flags & ENTITIES_INTS); i++) {
-		at = name_get_value(at, end, attrs, &entities[i].atom);
+		at = value_read(at, end, attrs, &entities[i].atom);
 		if (at && entities[i].atom.kind <= VALUE_NONE)
 			at = NULL;
 	}

@@ -40,11 +40,6 @@ static inline struct bytes name_key_bytes(const struct name_key *key)
 	return (struct bytes){key->bytes, key->size};
 }
 
-/* A value with its kind; read back, its text is kept by the attribute table. */
-void name_put_value(struct buf *out, const struct value *value);
-const uint8_t *name_get_value(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
-			      struct value *out);
-
 void name_put_pattern(struct buf *out, const struct pattern *pattern);
 bool name_get_pattern(const uint8_t *at, size_t size, struct attrs *attrs, struct pattern *out);
 

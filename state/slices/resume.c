@@ -42,37 +42,19 @@ void building_put_resume(const struct building *building, nstime next, struct bu
 	numbers_counts(building->numbers, out);
 	buf_add_varint(out, cells->nstreams);
 	buf_add_varint(out, cells->nsections);
-	for (size_t i = 0; i < cells->nstreams * cells->nsections; i++) {
-		buf_add_varint(out, cells->sections[i].written);
-		if (cells->sections[i].written)
-			name_put_value(out, &cells->sections[i].value);
-	}
-	for (size_t i = 0; i < cells->nstreams; i++)
-		buf_add_varint(out, zigzag(cells->until[i]));
+	cells_write_streams(cells, out);
 }
 
-static const uint8_t *get_sections(struct building *building, const uint8_t *at, const uint8_t *end)
+static const uint8_t *get_streams(struct building *building, const uint8_t *at, const uint8_t *end)
 {
 	struct cells *cells = replay_cells(building->replay);
-	uint64_t nstreams, nsections, written, until;
+	uint64_t nstreams, nsections;
 
 	at = varint_get(at, end, &nstreams);
 	at = at ? varint_get(at, end, &nsections) : NULL;
 	if (!at || nstreams != cells->nstreams || nsections != cells->nsections)
 		return NULL;
-	for (size_t i = 0; i < cells->nstreams * cells->nsections && at; i++) {
-		at = varint_get(at, end, &written);
-		if (at && written) {
-			cells->sections[i].written = true;
-			at = name_get_value(at, end, program_attrs(building->part->program),
-					    &cells->sections[i].value);
-		}
-	}
-	for (size_t i = 0; i < cells->nstreams && at; i++) {
-		at = varint_get(at, end, &until);
-		cells->until[i] = unzigzag(until);
-	}
-	return at;
+	return cells_read_streams(cells, at, end);
 }
 
 /* ---- dropping what came after ---- */
@@ -291,7 +273,7 @@ static bool load(struct building *building, struct shard *shard, const uint8_t *
 		return false;
 	ok = numbers_load(building->numbers, shard, &at, end, err);
 	if (ok) {
-		at = get_sections(building, at, end);
+		at = get_streams(building, at, end);
 		builder_continue_at(building->builder, shard_slices(shard));
 		ok = (at == end && revive_all(building, shard)) || damaged(err);
 	}

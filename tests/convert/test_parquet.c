@@ -27,7 +27,7 @@ static uint64_t varint(struct input *in)
 	}
 }
 
-static int64_t unzigzag(uint64_t number)
+static int64_t from_zigzag(uint64_t number)
 {
 	return (int64_t)(number >> 1 ^ -(number & 1));
 }
@@ -72,11 +72,11 @@ static void check_delta(const struct buf *bytes, const uint64_t *want, size_t co
 	assert_int_equal(varint(&in), 128);
 	assert_int_equal(varint(&in), 4);
 	assert_int_equal(varint(&in), count);
-	number = (uint64_t)unzigzag(varint(&in));
+	number = (uint64_t)from_zigzag(varint(&in));
 	if (count)
 		assert_true(number == want[0]);
 	for (size_t i = 1; i < count;) {
-		uint64_t least = (uint64_t)unzigzag(varint(&in));
+		uint64_t least = (uint64_t)from_zigzag(varint(&in));
 		const uint8_t *widths = in.at;
 		in.at += 4;
 		for (size_t part = 0; part < 4 && i < count; part++) {

@@ -432,7 +432,6 @@ MUST_CHECK bool perf_add_classes(struct perf_part *part, struct error *err);
 void perf_flatten(struct perf_class *perf, bool swap, struct arena *arena);
 
 /* walk.c */
-struct perf_walk *perf_walk_new(struct perf_part *part);
 void perf_walk_free(struct perf_walk *walk);
 MUST_CHECK bool perf_add_streams(struct perf_part *part, struct error *err);
 MUST_CHECK enum step perf_scan(const struct stream *stream, struct scan *scan,

@@ -102,11 +102,11 @@ static void collect_listed(struct asking *asking, const struct job *job, uint32_
 	records_add(job->out, moment, listed->attr, &fact);
 }
 
-/* Collects all that can be; asking->asked tells whether a pass is needed for the rest. */
-static void collect(struct asking *asking, const struct job *job)
+static void collect(struct asking *asking, const void *what)
 {
+	const struct job *job = what;
+
 	job->out->count = 0;
-	asking->asked = asking->looking = false;
 	for (uint32_t m = 0; m < job->nmoments; m++) {
 		asking->moment = &job->moments[m];
 		for (size_t i = 0; i < job->wanted->nattrs; i++)
@@ -116,28 +116,20 @@ static void collect(struct asking *asking, const struct job *job)
 	}
 }
 
-static enum outcome ask_all(struct asking *asking, const struct job *job)
-{
-	for (;;) {
-		enum outcome outcome;
+struct places {
+	const struct ask_place *items;
+	size_t count;
+	struct fact *facts;
+};
 
-		collect(asking, job);
-		if (!asking->asked && !asking->looking)
-			return OUTCOME_DONE;
-		outcome = asking->asked ? backward_run(asking->pass, asking->err)
-					: forward_fill_run(asking->forward_fill, asking->err);
-		if (outcome != OUTCOME_DONE)
-			return outcome;
-	}
-}
-
-static void collect_places(struct asking *asking, const struct ask_place *places, size_t count,
-			   struct fact *facts)
+static void collect_places(struct asking *asking, const void *what)
 {
-	asking->asked = asking->looking = false;
-	for (size_t i = 0; i < count; i++) {
-		asking->moment = &places[i].moment;
-		get_asked(asking, places[i].attr, &facts[i]);
+	const struct places *places = what;
+
+	for (size_t i = 0; i < places->count; i++) {
+		asking->moment = &places->items[i].moment;
+		if (get_asked(asking, places->items[i].attr, &places->facts[i]))
+			attrs_keep(asking->state->attrs, &places->facts[i].value);
 	}
 }
 
@@ -199,6 +191,32 @@ static nstime earliest(const struct moment *moments, size_t count)
 	return t;
 }
 
+/* Collects all that can be; asking->asked tells whether a pass is needed for the rest. */
+typedef void collect_known(struct asking *asking, const void *what);
+
+/* At `t` and later, until all is collected; the texts of facts are the pass's. */
+static enum outcome ask(struct asking *asking, const struct closure *closure, nstime t,
+			collect_known *collect_all, const void *what)
+{
+	struct state *state = asking->state;
+	enum outcome outcome = OUTCOME_DONE;
+
+	asking->pass = pass_over(state, closure, t);
+	asking->forward_fill = forward_fill_new(state, closure, t);
+	while (outcome == OUTCOME_DONE) {
+		asking->asked = asking->looking = false;
+		collect_all(asking, what);
+		if (!asking->asked && !asking->looking)
+			break;
+		outcome = asking->asked ? backward_run(asking->pass, asking->err)
+					: forward_fill_run(asking->forward_fill, asking->err);
+	}
+	state->last_pass = backward_statistics(asking->pass);
+	forward_fill_free(asking->forward_fill);
+	backward_free(asking->pass);
+	return outcome;
+}
+
 enum outcome ask_at(struct state *state, const struct closure *closure,
 		    const struct moment *moments, size_t nmoments, struct wanted *wanted,
 		    const struct listed *listed, size_t nlisted, struct records *out,
@@ -206,16 +224,9 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 {
 	struct job job = {moments, nmoments, wanted, listed, nlisted, out};
 	struct asking asking = {.state = state, .err = err};
-	enum outcome outcome;
 
 	state->evaluation = "backward";
-	asking.pass = pass_over(state, closure, earliest(moments, nmoments));
-	asking.forward_fill = forward_fill_new(state, closure, earliest(moments, nmoments));
-	outcome = ask_all(&asking, &job);
-	state->last_pass = backward_statistics(asking.pass);
-	forward_fill_free(asking.forward_fill);
-	backward_free(asking.pass);
-	return outcome;
+	return ask(&asking, closure, earliest(moments, nmoments), collect, &job);
 }
 
 enum outcome ask_places(struct state *state, const struct closure *closure,
@@ -223,28 +234,12 @@ enum outcome ask_places(struct state *state, const struct closure *closure,
 			struct error *err)
 {
 	struct asking asking = {.state = state, .err = err};
-	enum outcome outcome = OUTCOME_DONE;
+	const struct places what = {places, count, facts};
 	nstime t = NSTIME_MAX;
 
 	for (size_t i = 0; i < count; i++) {
 		nstime own = earliest(&places[i].moment, 1);
 		t = own < t ? own : t;
 	}
-	asking.pass = pass_over(state, closure, t);
-	asking.forward_fill = forward_fill_new(state, closure, t);
-	for (;;) {
-		collect_places(&asking, places, count, facts);
-		if (!asking.asked && !asking.looking)
-			break;
-		outcome = asking.asked ? backward_run(asking.pass, err)
-				       : forward_fill_run(asking.forward_fill, err);
-		if (outcome != OUTCOME_DONE)
-			break;
-	}
-	for (size_t i = 0; i < count && outcome == OUTCOME_DONE; i++)
-		attrs_keep(state->attrs, &facts[i].value); /* the pass owned its text */
-	state->last_pass = backward_statistics(asking.pass);
-	forward_fill_free(asking.forward_fill);
-	backward_free(asking.pass);
-	return outcome;
+	return ask(&asking, closure, t, collect_places, &what);
 }

@@ -1,4 +1,4 @@
-/* prefetch.h - answers by the backward pass */
+/* ask.h - answers by the backward pass */
 #ifndef STATE_ANSWER_ASK_H
 #define STATE_ANSWER_ASK_H
 

@@ -74,70 +74,50 @@ static void record(struct forward *forward, uint32_t attr, const struct fact *fa
 	records_add(forward->out, forward->places[forward->taken].asked, attr, fact);
 }
 
-static void list_view(struct forward *forward, const struct view *view, uint32_t variable,
-		      struct value *values);
-
-/* The variable as the attribute has it. */
-static void bind(struct forward *forward, const struct view *view, uint32_t variable,
-		 struct value *values, uint32_t attr, uint32_t atom)
-{
-	struct attrs *attrs = forward->state->attrs;
-
-	while (attr_depth(attrs, attr) > atom + 1)
-		attr = attr_parent(attrs, attr);
-	values[variable] = *attr_atom(attrs, attr);
-	list_view(forward, view, variable + 1, values);
-}
-
 /* A list shows what is known and not none. */
-static void list_bound(struct forward *forward, const struct view *view, const struct value *values)
+static void list_view(void *arg, uint32_t attr)
 {
-	uint32_t attr = view_attr(forward->state->attrs, view, values);
-	struct fact fact;
+	struct forward *forward = arg;
+	struct fact fact = take(forward, attr);
 
-	if (!wanted_lists(forward->state, forward->wanted, attr))
-		return;
-	fact = take(forward, attr);
 	if (value_exists(&fact.value))
 		record(forward, attr, &fact);
 }
 
-/* All bindings of variables from `variable` on, to what is listed or filled. */
-static void list_view(struct forward *forward, const struct view *view, uint32_t variable,
-		      struct value *values)
+/* What is listed, then what is filled: from FILLS on. */
+#define FILLS (UINT64_C(1) << 32)
+
+static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 {
-	struct attrs *attrs = forward->state->attrs;
-	struct cells *cells = replay_cells(forward->replay);
-	uint32_t shape, atom;
+	const struct forward *forward = arg;
+	const struct attrs *attrs = forward->state->attrs;
+	const struct cells *cells = replay_cells(forward->replay);
 	struct cell cell;
 
-	if (variable == view->nvariables) {
-		list_bound(forward, view, values);
-		return;
-	}
-	if (!view_source(view, variable, &shape, &atom))
-		return;
-	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
-		if (attr_shape(attrs, a) != shape)
+	for (*attr = (uint32_t)*at; *at < FILLS && cells_next(cells, attr);) {
+		*at = *attr;
+		if (attr_shape(attrs, *attr) != shape)
 			continue;
-		cells_get(cells, a, &cell);
+		cells_get(cells, *attr, &cell);
 		if (cell.named && cell.value.kind != VALUE_NONE)
-			bind(forward, view, variable, values, a, atom);
+			return true;
 	}
-	for (size_t i = 0; i < forward->noverlay; i++) {
-		const struct fill *fill = &forward->overlay[i];
+	for (*at = *at < FILLS ? FILLS : *at; *at - FILLS < forward->noverlay;) {
+		const struct fill *fill = &forward->overlay[(*at)++ - FILLS];
 
+		*attr = fill->attr;
 		if (fill->place == forward->taken && attr_shape(attrs, fill->attr) == shape &&
 		    fill->fact.value.kind != VALUE_NONE)
-			bind(forward, view, variable, values, fill->attr, atom);
+			return true;
 	}
+	return false;
 }
 
 static void list_now(struct forward *forward)
 {
 	struct state *state = forward->state;
 	struct cells *cells = replay_cells(forward->replay);
-	struct value values[ENV_VARIABLES];
+	const struct named named = {next_listed, list_view, forward};
 	struct cell cell;
 	struct fact fact;
 
@@ -150,11 +130,7 @@ static void list_now(struct forward *forward)
 		fact_of_cell(&cell, &fact);
 		record(forward, a, &fact);
 	}
-	for (uint32_t i = 0; i < program_views(state->program); i++) {
-		const struct view *view = program_view(state->program, i);
-		if (wanted_lists_shape(state, forward->wanted, view->path.shape))
-			list_view(forward, view, 0, values);
-	}
+	wanted_views(state, forward->wanted, &named);
 }
 
 /* The state is that of place `taken`. */

@@ -295,9 +295,8 @@ static const struct value *cpu_of(const struct backward *pass, uint32_t attr)
 
 	if (!pass->closure->cpu_depth || bit == ATTR_ABSENT || !pass->closure->cpu_depth[bit])
 		return NULL;
-	while (attr_depth(pass->attrs, attr) > pass->closure->cpu_depth[bit])
-		attr = attr_parent(pass->attrs, attr);
-	const struct value *key = attr_atom(pass->attrs, attr);
+	const struct value *key =
+		attr_atom(pass->attrs, attr_up(pass->attrs, attr, pass->closure->cpu_depth[bit]));
 	return key->kind == VALUE_INT && !key->negative && key->u <= INT32_MAX ? key : NULL;
 }
 

@@ -183,12 +183,9 @@ static void take_expanded(struct list *list, struct wanted *wanted, const struct
 	for (size_t i = 0; i < list->wanted.nattrs; i++) {
 		struct listed item = {list->wanted.attrs[i], ATTR_ABSENT};
 		struct value values[ENV_VARIABLES];
-		uint32_t up = item.attr;
 
 		if (view) {
-			while (attr_depth(attrs, up) > atom + 1)
-				up = attr_parent(attrs, up);
-			values[0] = *attr_atom(attrs, up);
+			values[0] = *attr_atom(attrs, attr_up(attrs, item.attr, atom + 1));
 			item.source = item.attr;
 			item.attr = view_attr(attrs, view, values);
 		}
@@ -252,4 +249,38 @@ bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed 
 	*out = NULL;
 	*count = 0;
 	return false;
+}
+
+/* ---- lists of computed attributes ---- */
+
+/* All bindings of variables from `variable` on. */
+static void bind_views(struct state *state, struct wanted *wanted, const struct named *named,
+		       const struct view *view, uint32_t variable, struct value *values)
+{
+	uint32_t shape, atom, attr;
+
+	if (variable == view->nvariables) {
+		attr = view_attr(state->attrs, view, values);
+		if (wanted_lists(state, wanted, attr))
+			named->each(named->arg, attr);
+		return;
+	}
+	if (!view_source(view, variable, &shape, &atom))
+		return;
+	for (uint64_t at = 0; named->next(named->arg, shape, &at, &attr);) {
+		values[variable] = *attr_atom(state->attrs, attr_up(state->attrs, attr, atom + 1));
+		bind_views(state, wanted, named, view, variable + 1, values);
+	}
+}
+
+void wanted_views(struct state *state, struct wanted *wanted, const struct named *named)
+{
+	struct value values[ENV_VARIABLES];
+
+	for (uint32_t i = 0; i < program_views(state->program); i++) {
+		const struct view *view = program_view(state->program, i);
+
+		if (wanted_lists_shape(state, wanted, view->path.shape))
+			bind_views(state, wanted, named, view, 0, values);
+	}
 }

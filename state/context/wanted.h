@@ -36,4 +36,16 @@ struct listed {
 MUST_CHECK bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed **out,
 				 size_t *count, struct error *err);
 
+/*
+ * Computed attributes that its lists name, where attributes are named already: those in which the
+ * variables of each view are found, bound in all ways.
+ */
+struct named {
+	/* The next one of the shape, from *at on, which is 0 at first. False: no more. */
+	bool (*next)(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr);
+	void (*each)(void *arg, uint32_t attr);
+	void *arg;
+};
+void wanted_views(struct state *state, struct wanted *wanted, const struct named *named);
+
 #endif

@@ -268,47 +268,43 @@ static void add_computed(struct computed *computed, uint32_t attr)
 	computed->attrs[computed->count++] = attr;
 }
 
-static void list_view(struct tracks *tracks, struct computed *computed, const struct view *view,
-		      uint32_t variable, struct value *values)
+struct listing {
+	struct tracks *tracks;
+	struct computed *computed;
+};
+
+static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 {
-	struct attrs *attrs = tracks->state->attrs;
-	uint32_t shape, place;
+	const struct tracks *tracks = ((const struct listing *)arg)->tracks;
 
-	if (variable == view->nvariables) {
-		uint32_t attr = view_attr(attrs, view, values);
-		if (wanted_lists(tracks->state, tracks->wanted, attr))
-			add_computed(computed, attr);
-		return;
-	}
-	if (!view_source(view, variable, &shape, &place))
-		return;
-	for (size_t i = 0; i < tracks->count; i++) {
-		uint32_t up = tracks->items[i].attr;
+	while (*at < tracks->count) {
+		const struct track *track = &tracks->items[(*at)++];
 
-		if (attr_shape(attrs, up) != shape || tracks->items[i].named >= tracks->end)
-			continue;
-		while (attr_depth(attrs, up) > place + 1)
-			up = attr_parent(attrs, up);
-		values[variable] = *attr_atom(attrs, up);
-		list_view(tracks, computed, view, variable + 1, values);
+		*attr = track->attr;
+		if (track->named < tracks->end && attr_shape(tracks->state->attrs, *attr) == shape)
+			return true;
 	}
+	return false;
+}
+
+static void add_listed(void *arg, uint32_t attr)
+{
+	add_computed(((const struct listing *)arg)->computed, attr);
 }
 
 /* By name, and those that lists name by now. */
 static void add_all(struct tracks *tracks, struct computed *computed)
 {
 	struct state *state = tracks->state;
+	struct listing listing = {tracks, computed};
+	const struct named named = {next_named, add_listed, &listing};
 	struct value values[ENV_VARIABLES];
 
 	*computed = (struct computed){0};
 	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
 		if (program_view_of(state->program, tracks->wanted->attrs[i], values))
 			add_computed(computed, tracks->wanted->attrs[i]);
-	for (uint32_t i = 0; i < program_views(state->program); i++) {
-		const struct view *view = program_view(state->program, i);
-		if (wanted_lists_shape(state, tracks->wanted, view->path.shape))
-			list_view(tracks, computed, view, 0, values);
-	}
+	wanted_views(state, tracks->wanted, &named);
 }
 
 static void computed_release(struct computed *computed)

@@ -324,40 +324,26 @@ static void record(struct asking *asking, uint32_t attr)
 		records_add(asking->out, asking->moment, attr, &fact);
 }
 
-static void record_view(struct asking *asking, const struct view *view, const struct value *values)
+static void record_view(void *arg, uint32_t attr)
 {
-	uint32_t attr = view_attr(asking->state->attrs, view, values);
+	struct asking *asking = arg;
 	struct fact fact;
 
-	if (!wanted_lists(asking->state, asking->wanted, attr))
-		return;
 	fact_compute(asking->state, attr, get, asking, &fact);
 	if (!asking->failed && value_exists(&fact.value))
 		records_add(asking->out, asking->moment, attr, &fact);
 }
 
-static void list_view(struct asking *asking, const struct view *view, uint32_t variable,
-		      struct value *values)
+static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 {
-	struct attrs *attrs = asking->state->attrs;
-	uint32_t shape, atom;
+	const struct asking *asking = arg;
 
-	if (variable == view->nvariables) {
-		record_view(asking, view, values);
-		return;
+	while (*at < asking->list.count && !asking->failed) {
+		*attr = asking->list.items[(*at)++].attr;
+		if (attr_shape(asking->state->attrs, *attr) == shape)
+			return true;
 	}
-	if (!view_source(view, variable, &shape, &atom))
-		return;
-	for (size_t i = 0; i < asking->list.count && !asking->failed; i++) {
-		uint32_t up = asking->list.items[i].attr;
-
-		if (attr_shape(attrs, up) != shape)
-			continue;
-		while (attr_depth(attrs, up) > atom + 1)
-			up = attr_parent(attrs, up);
-		values[variable] = *attr_atom(attrs, up);
-		list_view(asking, view, variable + 1, values);
-	}
+	return false;
 }
 
 /* Shapes that lists name, and those in which the variables of listed views are found. */
@@ -385,7 +371,7 @@ static uint8_t *listed_shapes(struct asking *asking, uint32_t *count)
 static void record_lists(struct asking *asking)
 {
 	struct state *state = asking->state;
-	struct value values[ENV_VARIABLES];
+	const struct named named = {next_listed, record_view, asking};
 	uint32_t nshapes;
 	uint8_t *shapes = listed_shapes(asking, &nshapes);
 
@@ -403,12 +389,7 @@ static void record_lists(struct asking *asking)
 		if (fact.value.kind != VALUE_NONE)
 			records_add(asking->out, asking->moment, item->attr, &fact);
 	}
-	for (uint32_t i = 0; i < program_views(state->program) && !asking->failed; i++) {
-		const struct view *view = program_view(state->program, i);
-
-		if (wanted_lists_shape(state, asking->wanted, view->path.shape))
-			list_view(asking, view, 0, values);
-	}
+	wanted_views(state, asking->wanted, &named);
 }
 
 bool stored_takes(const struct moment *moments, size_t nmoments)

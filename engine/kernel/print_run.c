@@ -456,10 +456,13 @@ static inline char *put_plain(char *to, const struct piece *piece, const struct 
 /* The room of all plain pieces is had at once, and again behind each of the others. */
 void print_run(const struct program *program, const struct record *record, struct buf *out)
 {
-	const struct piece *end = program->pieces + program->count;
 	const bool plain = record->size >= program->need;
-	char *to = buf_room(out, program->room), *next;
+	char *to, *next;
 
+	if (!program->count)
+		return; /* a print format of no text: there are no pieces to point to */
+	to = buf_room(out, program->room);
+	const struct piece *end = program->pieces + program->count;
 	for (const struct piece *piece = program->pieces; piece < end; piece++) {
 		if (piece->kind == PIECE_LITERAL) {
 			to = copy_padded(to, piece->text, piece->len);

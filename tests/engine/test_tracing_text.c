@@ -87,6 +87,7 @@ static const char *const prints[] = {
 	"\"%d %d\", REC->b",
 	"\"plain\"",
 	"\"%q\", REC->b",
+	"\"\"",
 	"",
 	"\"%d\", REC->b REC->i",
 };

@@ -139,7 +139,7 @@ static inline const char *texts_get(const struct texts *texts, uint32_t entry, s
 	uint32_t from = entry ? texts->ends[entry - 1] : 0;
 
 	*len = texts->ends[entry] - from;
-	return texts->bytes.data + from;
+	return *len ? texts->bytes.data + from : "";
 }
 
 /* Value of a row: sign-extended where it is signed, a float's bits as a double's. */

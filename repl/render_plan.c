@@ -219,7 +219,8 @@ static void put_any(struct sink *out, const struct plan *plan, const struct toke
 void plan_put(struct sink *out, const struct plan *plan, const struct fields *fields,
 	      const struct slot *slots)
 {
-	const struct token *token = plan->tokens, *const end = token + plan->count;
+	const struct token *token = plan->tokens;
+	const struct token *const end = plan->count ? token + plan->count : token;
 	char *to = sink_room(out, plan->room);
 
 	for (; token < end; token++) {

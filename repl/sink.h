@@ -81,7 +81,7 @@ static inline bool sink_row(struct sink *sink)
 /* Where `more` bytes may be written; then sink->len += what was. */
 static inline char *sink_room(struct sink *sink, size_t more)
 {
-	if (sink->capacity - sink->len < more)
+	if (sink->capacity - sink->len <= more) /* of 0 bytes, too: an empty sink has no memory */
 		sink_grow(sink, more);
 	return sink->data + sink->len;
 }

@@ -382,10 +382,10 @@ static bool leaves(const struct spaces *spaces, const struct change *change,
 
 static bool is_in(const struct space *space, uint64_t address)
 {
+	if (space->found >= space->now.count)
+		return false;
 	const struct range *range = &space->now.items[space->found];
-
-	return space->found < space->now.count &&
-	       address - range->start < range->end - range->start;
+	return address - range->start < range->end - range->start;
 }
 
 /*

@@ -194,7 +194,7 @@ static bool open_packet(struct opened_packet *opened, const struct event_block *
 			struct event_block_packet *packet, const struct reader *reader,
 			struct error *err)
 {
-	packet->info.extents = block->extents + packet->extents;
+	packet->info.extents = packet->info.nextents ? block->extents + packet->extents : NULL;
 	if (opened->known && !opened->known->damaged &&
 	    known_packet_is(opened->known, &packet->info))
 		return true;

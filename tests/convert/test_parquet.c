@@ -43,7 +43,8 @@ static uint64_t bits_at(const uint8_t *bytes, size_t from, unsigned count)
 
 static void check_rle(const struct buf *bytes, const uint32_t *want, size_t count, unsigned bits)
 {
-	struct input in = {(const uint8_t *)bytes->data, (const uint8_t *)bytes->data + bytes->len};
+	const uint8_t *data = (const uint8_t *)(bytes->len ? bytes->data : "");
+	struct input in = {data, data + bytes->len};
 	size_t got = 0;
 
 	while (got < count) {
@@ -66,7 +67,8 @@ static void check_rle(const struct buf *bytes, const uint32_t *want, size_t coun
 
 static void check_delta(const struct buf *bytes, const uint64_t *want, size_t count)
 {
-	struct input in = {(const uint8_t *)bytes->data, (const uint8_t *)bytes->data + bytes->len};
+	const uint8_t *data = (const uint8_t *)(bytes->len ? bytes->data : "");
+	struct input in = {data, data + bytes->len};
 	uint64_t number;
 
 	assert_int_equal(varint(&in), 128);

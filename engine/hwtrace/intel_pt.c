@@ -15,6 +15,7 @@
 #include <intel-pt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { WINDOW = 1 << 20, PSB_SIZE = 16 };
 
@@ -28,7 +29,6 @@ struct intel_pt {
 	struct block block; /* the window; data NULL: none */
 	uint64_t block_at;
 	struct pt_packet_decoder *decoder; /* over the window, from somewhere in it */
-	uint64_t decoder_at;
 	bool has_tsc;
 	uint64_t tsc;
 };
@@ -70,33 +70,40 @@ static uint64_t window_end(const struct intel_pt *pt)
 	return pt->block_at + pt->block.size;
 }
 
-/* A decoder that stands at pt->pos. */
+/* A window with the byte at pt->pos. */
+static bool get_window(struct intel_pt *pt, struct error *err)
+{
+	uint64_t left = pt->end - pt->pos;
+
+	if (pt->block.data)
+		return true;
+	if (!source_get(pt->source, pt->pos, left < WINDOW ? (size_t)left : WINDOW, &pt->block,
+			err)) {
+		pt->block = (struct block){0};
+		return false;
+	}
+	pt->block_at = pt->pos;
+	return true;
+}
+
+/* A synchronized decoder that stands at pt->pos. */
 static bool get_decoder(struct intel_pt *pt, struct error *err)
 {
 	struct pt_config config;
 
 	if (pt->decoder)
 		return true;
-	if (!pt->block.data) {
-		uint64_t left = pt->end - pt->pos;
-		if (!source_get(pt->source, pt->pos, left < WINDOW ? (size_t)left : WINDOW,
-				&pt->block, err)) {
-			pt->block = (struct block){0};
-			return false;
-		}
-		pt->block_at = pt->pos;
-	}
+	if (!get_window(pt, err))
+		return false;
 	pt_config_init(&config);
 	/* the library only reads; its pointers are not const */
 	config.begin = (uint8_t *)(uintptr_t)(pt->block.data + (pt->pos - pt->block_at));
 	config.end = (uint8_t *)(uintptr_t)(pt->block.data + pt->block.size);
 	pt->decoder = pt_pkt_alloc_decoder(&config);
-	pt->decoder_at = pt->pos;
 	if (!pt->decoder)
 		return error_set(err, ERR_FORMAT, "%s: libipt takes no trace from byte %llu",
 				 source_name(pt->source), (unsigned long long)pt->pos);
-	if (pt->synchronized)
-		pt_pkt_sync_set(pt->decoder, 0);
+	pt_pkt_sync_set(pt->decoder, 0);
 	return true;
 }
 
@@ -115,21 +122,28 @@ static bool skipped(struct intel_pt *pt, struct pt_row *out)
 	return true;
 }
 
-/* Moves to the next PSB, or to the end. */
+/*
+ * Moves to the next PSB, or to the end. The bytes of a PSB are those of the Intel SDM, volume 3,
+ * "Packet Stream Boundary (PSB) Packet". pt_pkt_sync_forward() is not for us: in libipt 2.0.5 it
+ * reads past the end of a buffer that ends within the pattern.
+ */
 static bool synchronize(struct intel_pt *pt, struct error *err)
 {
-	uint64_t offset = 0;
+	static const uint8_t psb[PSB_SIZE] = {2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
+					      2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82};
 
 	while (pt->pos < pt->end) {
-		if (!get_decoder(pt, err))
+		if (!get_window(pt, err))
 			return false;
-		if (pt_pkt_sync_forward(pt->decoder) >= 0) {
-			pt_pkt_get_offset(pt->decoder, &offset);
-			pt->pos = pt->decoder_at + offset;
+		uint64_t end = window_end(pt);
+		const uint8_t *from = pt->block.data + (pt->pos - pt->block_at);
+		const uint8_t *found = memmem(from, (size_t)(end - pt->pos), psb, sizeof psb);
+		if (found) {
+			pt->pos += (uint64_t)(found - from);
 			pt->synchronized = true;
+			drop_decoder(pt); /* the next one begins here */
 			return true;
 		}
-		uint64_t end = window_end(pt);
 		if (end == pt->end)
 			pt->pos = end;
 		else if (end - (PSB_SIZE - 1) > pt->pos)

@@ -9,9 +9,11 @@
 #include "tests/engine/decoded.h"
 #include "tests/harness.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* A chunk's bytes are letters; a point is a zero byte. '!' behind them: truncated. */
@@ -228,6 +230,7 @@ static void list_packets(struct source *source, bool with_tsc, struct buf *out)
 }
 
 #define PSB "\2\202\2\202\2\202\2\202\2\202\2\202\2\202\2\202"
+#define HALF_PSB "\2\202\2\202\2\202\2\202"
 #define BYTES(text) text, sizeof(text) - 1
 
 /* Encodings as in Intel's manual, volume 3, chapter 33. */
@@ -254,20 +257,41 @@ static struct stream_row {
 	 BYTES(PSB "\x19\1\0\0\0\0\0\0\2\5\0\0" PSB "\0"),
 	 "000000 size 16 psb\n000010 size 8 tsc tsc 1 @1\n"
 	 "000018 size 4 skipped unknown opcode !\n00001c size 16 psb\n00002c size 1 pad\n"},
+	{"half a PSB at the end", BYTES(PSB "\0\0\0\0\0\0\0\0\2\5\0\0\0\0\0\0" HALF_PSB),
+	 "000000 size 16 psb\n000010 size 1 pad\n000011 size 1 pad\n000012 size 1 pad\n"
+	 "000013 size 1 pad\n000014 size 1 pad\n000015 size 1 pad\n000016 size 1 pad\n"
+	 "000017 size 1 pad\n000018 size 16 skipped unknown opcode !\n"},
+	{"a PSB begins within what looks like one", BYTES("\2\202\2\202\2" PSB "\0"),
+	 "000000 size 5 skipped no PSB yet\n000005 size 16 psb\n000015 size 1 pad\n"},
 	{"a packet cut by the end", BYTES(PSB "\x19\1\0\0"),
 	 "000000 size 16 psb\n000010 size 4 skipped reached end of trace stream !\n"},
 };
 
+enum { GUARDED = 65536 };
+
+/* libipt is not built with sanitizers: the byte behind the last is one that cannot be read. */
+static char *at_the_edge(const char *bytes, size_t size, char **mapping)
+{
+	*mapping = mmap(NULL, 2 * (size_t)GUARDED, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(*mapping, MAP_FAILED);
+	assert_return_code(mprotect(*mapping + GUARDED, GUARDED, PROT_NONE), errno);
+	return memcpy(*mapping + GUARDED - size, bytes, size);
+}
+
 static void lists_packets(void **state)
 {
 	const struct stream_row *row = *state;
-	struct source *source = source_over("cpu0.pt", row->bytes, row->size);
 	struct buf out = {0};
+	char *mapping;
+	char *bytes = at_the_edge(row->bytes, row->size, &mapping);
+	struct source *source = source_over("cpu0.pt", bytes, row->size);
 
 	list_packets(source, true, &out);
 	assert_string_equal(buf_text(&out), row->packets);
 	buf_release(&out);
 	source_close(source);
+	munmap(mapping, 2 * (size_t)GUARDED);
 }
 
 /* libipt's listing of the whole, which says nothing of modes; its last line is the end's. */

@@ -13,10 +13,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { CHUNK = 4 };
+enum { CHUNK = 4, GUARDED = 1 << 20 };
 
 static void require(bool promise)
 {
@@ -86,14 +87,32 @@ static void list_packets(struct source *source)
 	intel_pt_close(pt);
 }
 
+/*
+ * The bytes once more, with one behind the last that cannot be read: libipt is not built with
+ * sanitizers. NULL: there are too many.
+ */
+static const uint8_t *at_the_edge(const uint8_t *bytes, size_t size)
+{
+	static uint8_t *mapping;
+
+	if (!mapping) {
+		mapping = mmap(NULL, 2 * (size_t)GUARDED, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		require(mapping != MAP_FAILED && !mprotect(mapping + GUARDED, GUARDED, PROT_NONE));
+	}
+	return size > GUARDED ? NULL : memcpy(mapping + GUARDED - size, bytes, size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t count = size ? data[0] : 0;
 
 	if (!size || size - 1 < count * CHUNK)
 		return 0;
-	const uint8_t *rest = data + 1 + count * CHUNK;
 	size_t left = size - 1 - count * CHUNK;
+	const uint8_t *rest = at_the_edge(data + 1 + count * CHUNK, left);
+	if (!rest)
+		return 0;
 	struct source *source = source_over("fuzz", rest, left);
 	place_chunks(data + 1, count, source);
 	list_packets(source);

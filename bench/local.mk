@@ -26,7 +26,7 @@ EXTRA_PROGRAMS += %D%/bench-cold
 %C%_bench_rows_CFLAGS = $(AM_CFLAGS) -pthread
 %C%_bench_rows_LDADD = librepl.la
 CLEANFILES += $(bench_programs)
-dist_noinst_SCRIPTS += %D%/run.py %D%/scale.py
+dist_noinst_SCRIPTS += %D%/pair.py %D%/run.py %D%/scale.py
 EXTRA_DIST += %D%/ceiling.py %D%/cold.py %D%/growth.py %D%/kernel.py %D%/loops.lua %D%/lua.py %D%/measure.py %D%/ovni.py %D%/plots.py \
 	%D%/sql.py %D%/timelines.py
 

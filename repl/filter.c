@@ -113,7 +113,7 @@ static bool look_up_cpus(struct session *session, const struct words *words, str
 
 bool filter_has_cpu(struct session *session, const char *word)
 {
-	struct where_range range;
+	struct where_range range = {0};
 	struct buf note = {0};
 	struct error ignored;
 	bool has = parse_range("--cpu", word, &range, &ignored) &&

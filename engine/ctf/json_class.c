@@ -859,7 +859,7 @@ static bool find_alias(struct ctf2 *t, const struct item *item, struct item *out
 
 bool class_build(struct ctf2 *t, const struct item *item, struct field_class **out)
 {
-	struct field_class *node;
+	struct field_class *node = NULL;
 	struct item class;
 	enum kind kind = STRUCTURE;
 

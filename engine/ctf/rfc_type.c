@@ -154,7 +154,7 @@ static struct rfc_type *predeclare(struct rfc *r, const char *name)
 	enum { INT, UINT, CHAR, FLOAT, DOUBLE };
 	int i = attribute_index(abstract, name);
 	struct rfc_type *type;
-	bool is_signed;
+	bool is_signed = false;
 
 	if (i >= 0) {
 		type = type_new_of(r, (enum rfc_kind)(RFC_INTEGER + i));

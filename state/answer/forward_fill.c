@@ -160,7 +160,7 @@ static bool touch_line(void *arg, const struct step_of *step)
 		struct look *look = &forward_fill->looks[forward_fill->waiting[i]];
 		enum cover cover;
 
-		if (look->done || look->blocked || !shape_bits_have(&step->writes, look->bit))
+		if (look->done || look->blocked || !step_writes(step, look->bit))
 			continue;
 		cover = pattern_covers(pattern, forward_fill->forward_scan.state->attrs, look->attr,
 				       buries);

@@ -91,7 +91,7 @@ bool forward_scan_lines(struct forward_scan *forward_scan, forward_scan_step *ea
 		for (uint32_t i = plan->nevent; i-- > 0;) {
 			const struct step_of *step = &plan->steps[i];
 
-			if (!shape_bits_meet(&step->writes, forward_scan->bits))
+			if (!step_writes_some(step, forward_scan->bits))
 				continue;
 			forward_scan->read_key =
 				order_slot(forward_scan->item.order, step->read_slot);

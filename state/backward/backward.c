@@ -152,7 +152,7 @@ static void look_at_lines(struct backward *pass, const struct plan *plan)
 		if (i == plan->nevent)
 			event_lines_done(pass);
 		pass->slot = step->slot;
-		if (!shape_bits_meet(&step->writes, pass->open_bits))
+		if (!step_writes_some(step, pass->open_bits))
 			continue;
 		pending_look(pass, step);
 		resolve_all(pass);
@@ -329,7 +329,7 @@ static const uint64_t *keep_one_cpu(struct backward *pass)
 	mem_free(all);
 	uint64_t *streams = arena_array(pass->arena, trace->nstreams / 64 + 1, sizeof *streams);
 	for (size_t s = 0; s < trace->nstreams; s++)
-		if (feed_may_be_of_cpu(pass->options.event_source, trace->streams[s], cpu))
+		if (event_source_may_be_of_cpu(pass->options.event_source, trace->streams[s], cpu))
 			streams[s / 64] |= UINT64_C(1) << s % 64;
 	return streams;
 }

@@ -180,7 +180,7 @@ static bool wanted(struct backward *pass, const struct step_of *step, const stru
 		const struct question *q = pass->live[i];
 
 		if (q->state == QUESTION_OPEN && order_compare(&q->key, key) > 0 &&
-		    shape_bits_have(&step->writes, q->bit) &&
+		    step_writes(step, q->bit) &&
 		    pattern_covers(&pass->pattern, pass->attrs, q->attr,
 				   verb_buries(step->line->verb)) != COVER_NO)
 			return true;

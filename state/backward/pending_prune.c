@@ -58,14 +58,11 @@ static bool same_target(const struct pending_write *a, const struct pending_writ
 /* Was a question that the pending writes may answer opened below the newer one? */
 static bool opened_below(const struct backward *pass, const struct pending_write *newer)
 {
-	const struct shape_bits *writes = &newer->step->writes;
+	const struct step_of *step = newer->step;
 
-	for (uint32_t w = 0; w < writes->n; w++)
-		for (uint64_t bits = writes->words[w].bits; bits; bits &= bits - 1) {
-			uint32_t bit = writes->words[w].at * 64 + (uint32_t)__builtin_ctzll(bits);
-			if (order_compare(&pass->opened[bit], &newer->key) <= 0)
-				return true;
-		}
+	for (uint32_t i = 0; i < step->nwrites; i++)
+		if (order_compare(&pass->opened[step->writes[i]], &newer->key) <= 0)
+			return true;
 	return false;
 }
 

@@ -2,72 +2,44 @@
 #include "state/events/closure.h"
 
 #include "engine/base/arena.h"
-#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/program/expr.h"
+#include "state/program/internal.h"
 
 #include <string.h>
 
-enum entry_kind { ENTRY_CLASS, ENTRY_LOSS, ENTRY_START, ENTRY_END };
+#define NO_ENTRY UINT32_MAX
 
-struct entry {
+struct entry { /* a class's program that has lines */
 	const struct class_program *class;
-	enum entry_kind kind;
+	enum event_source_kind kind;
 	uint32_t base;        /* slot of its first section line */
-	uint32_t class_index; /* ENTRY_CLASS */
+	uint32_t class_index; /* ITEM_EVENT */
 };
 
 struct catalog {
 	struct program *program;
 	const struct trace *trace;
 	struct entry *entries;
-	size_t nentries, capacity;
-	struct {
-		uint32_t entry, class_index;
-	} * also; /* further classes of an entry */
-	size_t nalso, also_capacity;
+	size_t nentries, nlines;
 	size_t first_start, first_end; /* entries of @start and @end are last */
-	struct hash_index class_index; /* of `entries`, by class_program */
-	uint32_t *sections;            /* attributes [stream][section] */
+	uint32_t *numbers;  /* of the entries: by place in program->classes, then in ->lost */
+	uint32_t *sections; /* attributes [stream][section] */
 	bool was;
 };
 
-/* The entry of a class's program, or HASH_INDEX_NONE. */
-static uint32_t find_class(const struct catalog *catalog, const struct class_program *class)
-{
-	return hash_index_find(&catalog->class_index, hash_number((uintptr_t) class), i,
-			       catalog->entries[i].class == class);
-}
-
-static void add_also(struct catalog *catalog, uint32_t entry, uint32_t class_index)
-{
-	if (catalog->entries[entry].kind != ENTRY_CLASS ||
-	    catalog->entries[entry].class_index == class_index)
-		return;
-	catalog->also = mem_grow(catalog->also, catalog->nalso, &catalog->also_capacity,
-				 sizeof *catalog->also);
-	catalog->also[catalog->nalso].entry = entry;
-	catalog->also[catalog->nalso++].class_index = class_index;
-}
-
-static void add_entry(struct catalog *catalog, const struct class_program *class,
-		      enum entry_kind kind, uint32_t number, uint32_t class_index)
+static uint32_t add_entry(struct catalog *catalog, const struct class_program *class,
+			  enum event_source_kind kind, size_t program, uint32_t class_index)
 {
 	if (class->nsection == 0 && class->nevent == 0)
-		return;
-	uint32_t at = find_class(catalog, class);
-	if (at != HASH_INDEX_NONE) {
-		add_also(catalog, at, class_index);
-		return;
-	}
-	catalog->entries = mem_grow(catalog->entries, catalog->nentries, &catalog->capacity,
-				    sizeof *catalog->entries);
+		return NO_ENTRY;
 	catalog->entries[catalog->nentries] =
-		(struct entry){class, kind, number * SLOT_PROGRAM, class_index};
-	hash_index_add(&catalog->class_index, hash_number((uintptr_t) class), catalog->nentries++);
+		(struct entry){class, kind, (uint32_t)program * SLOT_PROGRAM, class_index};
+	catalog->nlines += class->nsection + class->nevent;
 	for (uint32_t i = 0; i < class->nevent; i++)
 		catalog->was = catalog->was || class->event[i].verb == VERB_WAS;
+	return (uint32_t)catalog->nentries++;
 }
 
 static void intern_sections(struct catalog *catalog)
@@ -91,34 +63,39 @@ static void intern_sections(struct catalog *catalog)
 	}
 }
 
+/* Every class of every row, then losses, then @start and @end. */
+static void add_entries(struct catalog *catalog, const struct program *program)
+{
+	size_t nclasses = program->nclass_programs;
+
+	for (size_t g = 0; g < program->ngroups; g++) {
+		const struct row *row = &program->rows[g];
+
+		for (uint32_t c = row->first; c < row->end; c++)
+			catalog->numbers[row->at + c] = add_entry(
+				catalog, &program->classes[row->at + c], ITEM_EVENT, 0, c);
+	}
+	for (size_t i = 0; i < program->nlost_groups; i++)
+		catalog->numbers[nclasses + i] =
+			add_entry(catalog, &program->lost[i], ITEM_LOSS, 0, NO_CLASS);
+	catalog->first_start = catalog->nentries;
+	for (size_t i = 0; i < program->nstart; i++)
+		add_entry(catalog, &program->start[i], ITEM_START, i, NO_CLASS);
+	catalog->first_end = catalog->nentries;
+	for (size_t i = 0; i < program->nstart; i++)
+		add_entry(catalog, &program->end[i], ITEM_END, i, NO_CLASS);
+}
+
 struct catalog *catalog_new(struct program *program, const struct trace *trace)
 {
 	struct catalog *catalog = mem_new(sizeof *catalog);
-	const struct class_program *marks;
-	size_t count;
+	size_t nnumbers = program->nclass_programs + program->nlost_groups;
 
 	catalog->program = program;
 	catalog->trace = trace;
-	for (size_t s = 0; s < trace->nstreams; s++) {
-		const struct class_program *row = program_row(program, trace->streams[s]);
-		bool seen = s && row == program_row(program, trace->streams[s - 1]);
-		size_t c, end;
-		program_row_range(program, trace->streams[s], &c, &end);
-		for (; c < end && !seen; c++)
-			add_entry(catalog,
-				  program_class(program, trace->streams[s], trace->classes[c]),
-				  ENTRY_CLASS, 0, (uint32_t)c);
-		add_entry(catalog, program_class(program, trace->streams[s], NULL), ENTRY_LOSS, 0,
-			  0);
-	}
-	catalog->first_start = catalog->nentries;
-	marks = program_start(program, &count);
-	for (size_t i = 0; i < count; i++)
-		add_entry(catalog, &marks[i], ENTRY_START, (uint32_t)i, 0);
-	catalog->first_end = catalog->nentries;
-	marks = program_end(program, &count);
-	for (size_t i = 0; i < count; i++)
-		add_entry(catalog, &marks[i], ENTRY_END, (uint32_t)i, 0);
+	catalog->numbers = mem_new_array(nnumbers, sizeof *catalog->numbers);
+	catalog->entries = mem_new_array(nnumbers + 2 * program->nstart, sizeof *catalog->entries);
+	add_entries(catalog, program);
 	intern_sections(catalog);
 	return catalog;
 }
@@ -128,8 +105,7 @@ void catalog_free(struct catalog *catalog)
 	if (!catalog)
 		return;
 	mem_free(catalog->entries);
-	hash_index_release(&catalog->class_index);
-	mem_free(catalog->also);
+	mem_free(catalog->numbers);
 	mem_free(catalog->sections);
 	mem_free(catalog);
 }
@@ -179,23 +155,16 @@ void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const 
 	}
 }
 
-static void entry_lines(const struct entry *entry, uint32_t class_index,
-			void (*each)(void *arg, uint32_t class_index, const struct line *line),
-			void *arg)
-{
-	for (uint32_t i = 0; entry->kind == ENTRY_CLASS && i < entry->class->nevent; i++)
-		each(arg, class_index, &entry->class->event[i]);
-}
-
 void catalog_class_lines(const struct catalog *catalog,
 			 void (*each)(void *arg, uint32_t class_index, const struct line *line),
 			 void *arg)
 {
-	for (size_t e = 0; e < catalog->nentries; e++)
-		entry_lines(&catalog->entries[e], catalog->entries[e].class_index, each, arg);
-	for (size_t i = 0; i < catalog->nalso; i++)
-		entry_lines(&catalog->entries[catalog->also[i].entry], catalog->also[i].class_index,
-			    each, arg);
+	for (size_t e = 0; e < catalog->nentries; e++) {
+		const struct entry *entry = &catalog->entries[e];
+
+		for (uint32_t i = 0; entry->kind == ITEM_EVENT && i < entry->class->nevent; i++)
+			each(arg, entry->class_index, &entry->class->event[i]);
+	}
 }
 
 static uint32_t section_shape(const struct catalog *catalog, uint32_t section)
@@ -255,23 +224,23 @@ static uint32_t target_of(const struct closure *closure, const struct line *line
 
 /* The lines of all entries by the shape of their target; each is looked at until it counts. */
 struct targets {
+	const struct closure *closure;
 	struct target_line {
 		const struct line *line; /* NULL: its reads were added */
 		uint32_t next;           /* 1 + the next one of this target */
 	} * lines;
-	size_t count, capacity;
+	size_t count;
 	uint32_t *first; /* by shape: 1 + its first line */
 	size_t nshapes;
 };
 
-static void add_target(struct closure *closure, struct targets *targets, const struct line *line)
+static void add_target(void *arg, const struct line *line)
 {
-	uint32_t target = target_of(closure, line);
+	struct targets *targets = arg;
+	uint32_t target = target_of(targets->closure, line);
 
 	if (target >= targets->nshapes)
 		return;
-	targets->lines = mem_grow(targets->lines, targets->count, &targets->capacity,
-				  sizeof *targets->lines);
 	targets->lines[targets->count] = (struct target_line){line, targets->first[target]};
 	targets->first[target] = (uint32_t)++targets->count;
 }
@@ -309,17 +278,11 @@ static void add_writers(struct closure *closure, struct targets *targets, uint32
 
 static void find_shapes(struct closure *closure)
 {
-	const struct catalog *catalog = closure->catalog;
-	struct targets targets = {.nshapes = closure->nnumber};
+	struct targets targets = {.closure = closure, .nshapes = closure->nnumber};
 
-	targets.first = mem_new_array(targets.nshapes + 1, sizeof *targets.first);
-	for (size_t e = 0; e < catalog->nentries; e++) {
-		const struct class_program *class = catalog->entries[e].class;
-		for (uint32_t i = 0; i < class->nsection; i++)
-			add_target(closure, &targets, &class->section[i]);
-		for (uint32_t i = 0; i < class->nevent; i++)
-			add_target(closure, &targets, &class->event[i]);
-	}
+	targets.lines = mem_new_array(closure->catalog->nlines, sizeof *targets.lines);
+	targets.first = mem_new_array(targets.nshapes, sizeof *targets.first);
+	catalog_lines(closure->catalog, add_target, &targets);
 	for (uint32_t i = 0; i < closure->nshapes; i++) /* which grow */
 		add_writers(closure, &targets, closure->shapes[i]);
 	mem_free(targets.lines);
@@ -331,134 +294,115 @@ static void set_bit(uint64_t *bits, uint32_t i)
 	bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-bool shape_bits_have(const struct shape_bits *bits, uint32_t bit)
+bool step_writes(const struct step_of *step, uint32_t bit)
 {
-	uint32_t at = search_first(i, 0, bits->n, bits->words[i].at < bit / 64);
+	uint32_t at = search_first(i, 0, step->nwrites, step->writes[i] < bit);
 
-	return at < bits->n && bits->words[at].at == bit / 64 &&
-	       bits->words[at].bits >> bit % 64 & 1;
+	return at < step->nwrites && step->writes[at] == bit;
 }
 
 /* Bits come rising. */
-static void mark_written(struct closure *closure, struct plan *plan, struct step_of *step,
+static void mark_written(struct closure *closure, struct plan *plan, const struct line *line,
 			 uint32_t bit)
 {
-	uint32_t n = step->writes.n;
-
-	if (bit == ATTR_ABSENT || !writes(closure, step->line, closure->shapes[bit]))
+	if (bit == ATTR_ABSENT || !writes(closure, line, closure->shapes[bit]))
 		return;
-	if (!n || closure->marked[n - 1].at != bit / 64)
-		closure->marked[step->writes.n++] = (struct shape_word){bit / 64, 0};
-	closure->marked[step->writes.n - 1].bits |= UINT64_C(1) << bit % 64;
+	closure->marked[closure->nmarked++] = bit;
 	set_bit(plan->writes, bit);
 }
 
 /* A deletion writes what is below its target, too; a stack has values below it. */
-static void mark_all_written(struct closure *closure, struct plan *plan, struct step_of *step)
+static void mark_all_written(struct closure *closure, struct plan *plan, const struct line *line)
 {
-	const struct line *line = step->line;
 	uint32_t target = target_of(closure, line), bit = closure_bit(closure, target);
 	uint32_t value = ATTR_ABSENT;
 
+	closure->nmarked = 0;
 	if (verb_buries(line->verb) && !(line->flags & LINE_SECTION)) {
 		for (uint32_t i = 0; i < closure->nshapes; i++)
-			mark_written(closure, plan, step, i);
+			mark_written(closure, plan, line, i);
 		return;
 	}
 	if ((line->verb == VERB_PUSH || line->verb == VERB_POP) && target != ATTR_ABSENT)
 		value = closure_bit(closure,
 				    shape_key(program_attrs(closure->catalog->program), target));
-	mark_written(closure, plan, step, bit < value ? bit : value);
-	mark_written(closure, plan, step, bit < value ? value : bit);
+	mark_written(closure, plan, line, bit < value ? bit : value);
+	mark_written(closure, plan, line, bit < value ? value : bit);
 }
 
 static void add_step(struct closure *closure, struct plan *plan, const struct line *line,
 		     uint32_t slot, uint32_t read_slot)
 {
-	struct step_of *step = &plan->steps[plan->nsteps];
-	size_t bytes;
-
-	*step = (struct step_of){line, slot, read_slot, {NULL, 0}};
-	mark_all_written(closure, plan, step);
-	if (!step->writes.n)
+	mark_all_written(closure, plan, line);
+	if (!closure->nmarked)
 		return;
-	bytes = step->writes.n * sizeof *step->writes.words;
-	step->writes.words =
-		arena_array(closure->arena, step->writes.n, sizeof *step->writes.words);
-	memcpy(step->writes.words, closure->marked, bytes);
+	closure->steps[closure->nsteps++] = (struct step_of){
+		.line = line,
+		.slot = slot,
+		.read_slot = read_slot,
+		.class_index = plan->class_index,
+		.nwrites = closure->nmarked,
+		.writes = arena_copy(closure->arena, closure->marked, closure->nmarked,
+				     sizeof *closure->marked),
+	};
 	plan->nsteps++;
+}
+
+static void add_event_steps(struct closure *closure, struct plan *plan,
+			    const struct class_program *class, bool was, uint32_t slot)
+{
+	for (uint32_t i = class->nevent; i-- > 0;)
+		if ((class->event[i].verb == VERB_WAS) == was)
+			add_step(closure, plan, &class->event[i], plan->base + slot + i,
+				 plan->base + SLOT_READ);
 }
 
 static void make_plan(struct closure *closure, const struct entry *entry, struct plan *plan)
 {
 	const struct class_program *class = entry->class;
-	uint32_t base = entry->base;
 
-	plan->base = base;
-	plan->steps = arena_array(closure->arena, class->nsection + class->nevent + 1,
-				  sizeof *plan->steps);
-	plan->writes = arena_array(closure->arena, closure->nwords, sizeof *plan->writes);
-	for (uint32_t i = class->nevent; i-- > 0;)
-		if (class->event[i].verb != VERB_WAS)
-			add_step(closure, plan, &class->event[i], base + SLOT_LINE + i,
-				 base + SLOT_READ);
-	for (uint32_t i = class->nevent; i-- > 0;)
-		if (class->event[i].verb == VERB_WAS)
-			add_step(closure, plan, &class->event[i], base + SLOT_WAS + i,
-				 base + SLOT_READ);
+	*plan = (struct plan){
+		.base = entry->base,
+		.class_index = entry->class_index,
+		.steps = &closure->steps[closure->nsteps],
+		.writes = arena_array(closure->arena, closure->nwords, sizeof *plan->writes),
+	};
+	add_event_steps(closure, plan, class, false, SLOT_LINE);
+	add_event_steps(closure, plan, class, true, SLOT_WAS);
 	plan->nevent = plan->nsteps;
 	for (uint32_t i = class->nsection; i-- > 0;)
-		add_step(closure, plan, &class->section[i], base + SLOT_SECTION + i,
-			 base + SLOT_SECTION + i);
-}
-
-static bool infers(const struct plan *plan)
-{
-	for (uint32_t i = 0; i < plan->nsteps; i++)
-		if (plan->steps[i].line->flags & LINE_INFERRED)
-			return true;
-	return false;
+		add_step(closure, plan, &class->section[i], plan->base + SLOT_SECTION + i,
+			 plan->base + SLOT_SECTION + i);
+	if (!plan->nsteps)
+		return;
+	if (entry->kind == ITEM_EVENT)
+		set_bit(closure->classes, entry->class_index);
+	closure->losses = closure->losses || entry->kind == ITEM_LOSS;
+	closure->start = closure->start || entry->kind == ITEM_START;
+	closure->end = closure->end || entry->kind == ITEM_END;
 }
 
 static void make_plans(struct closure *closure)
 {
 	const struct catalog *catalog = closure->catalog;
+	struct arena *arena = closure->arena;
 
 	closure->nwords = closure->nshapes / 64 + 1;
-	closure->marked = arena_array(closure->arena, closure->nwords, sizeof *closure->marked);
-	closure->plans = arena_array(closure->arena, catalog->nentries + 1, sizeof *closure->plans);
-	closure->classes = arena_array(closure->arena, catalog->trace->nclasses / 64 + 1,
-				       sizeof *closure->classes);
-	for (size_t e = 0; e < catalog->nentries; e++) {
-		const struct entry *entry = &catalog->entries[e];
+	closure->marked = arena_array(arena, closure->nshapes, sizeof *closure->marked);
+	closure->plans = arena_array(arena, catalog->nentries, sizeof *closure->plans);
+	closure->steps = arena_array(arena, catalog->nlines, sizeof *closure->steps);
+	closure->classes =
+		arena_array(arena, catalog->trace->nclasses / 64 + 1, sizeof *closure->classes);
+	closure->was = arena_array(arena, closure->nwords, sizeof *closure->was);
+	for (size_t e = 0; e < catalog->nentries; e++)
+		make_plan(closure, &catalog->entries[e], &closure->plans[e]);
+	for (size_t i = 0; i < closure->nsteps; i++) {
+		const struct step_of *step = &closure->steps[i];
 
-		make_plan(closure, entry, &closure->plans[e]);
-		if (closure->plans[e].nsteps == 0)
-			continue;
-		if (entry->kind == ENTRY_CLASS)
-			set_bit(closure->classes, entry->class_index);
-		closure->losses = closure->losses || entry->kind == ENTRY_LOSS;
-		closure->infers = closure->infers || infers(&closure->plans[e]);
-		closure->start = closure->start || entry->kind == ENTRY_START;
-		closure->end = closure->end || entry->kind == ENTRY_END;
+		closure->infers = closure->infers || step->line->flags & LINE_INFERRED;
+		for (uint32_t w = 0; w < step->nwrites && step->line->verb == VERB_WAS; w++)
+			set_bit(closure->was, step->writes[w]);
 	}
-	for (size_t i = 0; i < catalog->nalso; i++)
-		if (closure->plans[catalog->also[i].entry].nsteps)
-			set_bit(closure->classes, catalog->also[i].class_index);
-}
-
-static void find_was(struct closure *closure)
-{
-	closure->was = arena_array(closure->arena, closure->nwords, sizeof *closure->was);
-	for (size_t e = 0; e < closure->catalog->nentries; e++)
-		for (uint32_t i = 0; i < closure->plans[e].nsteps; i++) {
-			const struct step_of *step = &closure->plans[e].steps[i];
-
-			for (uint32_t w = 0; w < step->writes.n && step->line->verb == VERB_WAS;
-			     w++)
-				closure->was[step->writes.words[w].at] |=
-					step->writes.words[w].bits;
-		}
 }
 
 bool closure_was(const struct closure *closure, uint32_t bit)
@@ -487,32 +431,25 @@ static bool agree_on_cpu(const struct step_of *step, uint32_t cpu_section, uint3
 	for (uint32_t i = 0; i < step->line->nreads; i++)
 		if (step->line->reads[i].shape != ATTR_ABSENT) /* more than section values */
 			return false;
-	for (uint32_t w = 0; w < step->writes.n; w++)
-		for (uint64_t bits = step->writes.words[w].bits; bits; bits &= bits - 1) {
-			uint32_t bit = step->writes.words[w].at * 64 +
-				       (uint32_t)__builtin_ctzll(bits);
-			if (depths[bit] && depths[bit] != depth)
-				return false;
-			depths[bit] = depth;
-		}
+	for (uint32_t w = 0; w < step->nwrites; w++) {
+		uint32_t *own = &depths[step->writes[w]];
+
+		if (*own && *own != depth)
+			return false;
+		*own = depth;
+	}
 	return true;
 }
 
 static void find_cpu_depths(struct closure *closure)
 {
-	const struct catalog *catalog = closure->catalog;
 	uint32_t *depths = arena_array(closure->arena, closure->nshapes, sizeof *depths);
-	uint32_t cpu_section = program_sections(catalog->program);
 
 	if (closure->cumulative || closure->cyclic || closure->start || closure->end)
 		return;
-	for (uint32_t i = 0; i < program_sections(catalog->program); i++)
-		if (!strcmp(program_section_name(catalog->program, i), "cpu"))
-			cpu_section = i;
-	for (size_t e = 0; e < catalog->nentries; e++)
-		for (uint32_t i = 0; i < closure->plans[e].nsteps; i++)
-			if (!agree_on_cpu(&closure->plans[e].steps[i], cpu_section, depths))
-				return;
+	for (size_t i = 0; i < closure->nsteps; i++)
+		if (!agree_on_cpu(&closure->steps[i], SECTION_CPU, depths))
+			return;
 	closure->cpu_depth = depths;
 }
 
@@ -530,7 +467,6 @@ struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots
 		add_shape(closure, roots[i]);
 	find_shapes(closure);
 	make_plans(closure);
-	find_was(closure);
 	find_cpu_depths(closure);
 	return closure;
 }
@@ -547,67 +483,37 @@ const struct plan *closure_plan(const struct closure *closure, const struct even
 				size_t i)
 {
 	const struct catalog *catalog = closure->catalog;
+	const struct program *program = catalog->program;
 	size_t first = item->kind == ITEM_END ? catalog->first_end : catalog->first_start;
 	size_t end = item->kind == ITEM_END ? catalog->nentries : catalog->first_end;
-	uint32_t at;
+	uint32_t number;
 
 	if (!item->stream)
 		return first + i < end ? &closure->plans[end - 1 - i] : NULL;
 	if (i > 0)
 		return NULL;
-	at = find_class(catalog, program_class(catalog->program, item->stream, item->class));
-	return at != HASH_INDEX_NONE ? &closure->plans[at] : NULL;
+	number = catalog->numbers[item->class ? (size_t)(program_class(program, item->stream,
+								       item->class) -
+							 program->classes)
+					      : program->nclass_programs +
+							program->stream_lost[item->stream->index]];
+	return number != NO_ENTRY ? &closure->plans[number] : NULL;
 }
 
 void closure_writers(const struct closure *closure, const uint64_t *bits, uint64_t *classes)
 {
-	const struct trace *trace = closure->catalog->trace;
-
-	for (size_t s = 0; s < trace->nstreams; s++)
-		for (size_t c = 0; c < trace->nclasses; c++) {
-			struct event_item item = {.stream = trace->streams[s],
-						  .class = trace->classes[c]};
-			const struct plan *plan = closure_plan(closure, &item, 0);
-			bool counts = false;
-
-			for (uint32_t w = 0; plan && plan->nsteps && w < closure->nwords; w++)
-				counts = counts || plan->writes[w] & bits[w];
-			if (counts)
-				set_bit(classes, (uint32_t)c);
-		}
-}
-
-static void plan_steps(const struct plan *plan, uint32_t class_index,
-		       void (*each)(void *arg, uint32_t class_index, const struct step_of *step),
-		       void *arg)
-{
-	for (uint32_t i = 0; i < plan->nsteps; i++)
-		each(arg, class_index, &plan->steps[i]);
+	for (size_t i = 0; i < closure->nsteps; i++)
+		if (closure->steps[i].class_index != NO_CLASS &&
+		    step_writes_some(&closure->steps[i], bits))
+			set_bit(classes, closure->steps[i].class_index);
 }
 
 uint64_t *closure_statements(const struct closure *closure)
 {
-	const struct catalog *catalog = closure->catalog;
-	uint64_t *bits = mem_new_array(program_statements(catalog->program) / 64 + 1, sizeof *bits);
+	uint32_t count = program_statements(closure->catalog->program);
+	uint64_t *bits = mem_new_array(count / 64 + 1, sizeof *bits);
 
-	for (size_t e = 0; e < catalog->nentries; e++)
-		for (uint32_t i = 0; i < closure->plans[e].nsteps; i++) {
-			uint32_t id = closure->plans[e].steps[i].line->id;
-			bits[id / 64] |= UINT64_C(1) << id % 64;
-		}
+	for (size_t i = 0; i < closure->nsteps; i++)
+		set_bit(bits, closure->steps[i].line->id);
 	return bits;
-}
-
-void closure_steps(const struct closure *closure,
-		   void (*each)(void *arg, uint32_t class_index, const struct step_of *step),
-		   void *arg)
-{
-	const struct catalog *catalog = closure->catalog;
-
-	for (size_t e = 0; e < catalog->nentries; e++)
-		if (catalog->entries[e].kind == ENTRY_CLASS)
-			plan_steps(&closure->plans[e], catalog->entries[e].class_index, each, arg);
-	for (size_t i = 0; i < catalog->nalso; i++)
-		plan_steps(&closure->plans[catalog->also[i].entry], catalog->also[i].class_index,
-			   each, arg);
 }

@@ -40,27 +40,20 @@ void catalog_class_lines(const struct catalog *catalog,
 			 void (*each)(void *arg, uint32_t class_index, const struct line *line),
 			 void *arg);
 
-/*
- * The shapes of the closure that a line may write, as a bit for each, without the words that are
- * zero: there may be many lines, and most write one shape.
- */
-struct shape_bits {
-	struct shape_word {
-		uint32_t at; /* word `at` of all bits; rising */
-		uint64_t bits;
-	} * words;
-	uint32_t n;
-};
+#define NO_CLASS UINT32_MAX /* of events */
 
 struct step_of { /* one line of a plan */
 	const struct line *line;
 	uint32_t slot, read_slot;
-	struct shape_bits writes;
+	uint32_t class_index; /* NO_CLASS: of a loss, @start, @end */
+	uint32_t nwrites;
+	const uint32_t *writes; /* the shapes that it may write, by their bits; rising */
 };
 
 struct plan { /* the lines of one class that count, highest slot first */
-	struct step_of *steps;
-	uint32_t base;           /* slot of its first section line */
+	const struct step_of *steps;
+	uint32_t base; /* slot of its first section line */
+	uint32_t class_index;
 	uint32_t nsteps, nevent; /* steps before nevent are event lines, the others section lines */
 	uint64_t *writes;        /* of all steps */
 };
@@ -72,11 +65,13 @@ struct closure {
 	uint32_t nnumber;
 	uint32_t *shapes; /* bit → shape */
 	uint32_t nshapes, nwords;
-	struct shape_word *marked; /* while a step is made: its words */
-	struct plan *plans; /* by number in the catalog */
-	uint64_t *classes;  /* bit per class with a plan */
+	uint32_t *marked, nmarked; /* while a step is made: what it writes */
+	struct plan *plans;        /* by number in the catalog */
+	struct step_of *steps;     /* of all plans; one of several classes stands here for each */
+	size_t nsteps;
+	uint64_t *classes; /* bit per class with a plan */
 	bool losses, start, end;
-	bool infers; /* contradictions matter */
+	bool infers;             /* contradictions matter */
 	bool cumulative, cyclic; /* some line is */
 	uint64_t *was;           /* bit per shape: some line is a `was` of it */
 	uint32_t depth;          /* deepest nested read */
@@ -95,21 +90,17 @@ void closure_free(struct closure *closure); /* NULL is fine */
 /* Bit of a shape; ATTR_ABSENT when it is outside. */
 uint32_t closure_bit(const struct closure *closure, uint32_t shape);
 bool closure_was(const struct closure *closure, uint32_t bit);
-bool shape_bits_have(const struct shape_bits *bits, uint32_t bit);
-/* Is one of them set in `all`, which has a bit for each shape of the closure? */
-static inline bool shape_bits_meet(const struct shape_bits *bits, const uint64_t *all)
+bool step_writes(const struct step_of *step, uint32_t bit);
+/* Does it write a shape that is set in `bits`, which has a bit for each of the closure? */
+static inline bool step_writes_some(const struct step_of *step, const uint64_t *bits)
 {
-	for (uint32_t i = 0; i < bits->n; i++)
-		if (bits->words[i].bits & all[bits->words[i].at])
+	for (uint32_t i = 0; i < step->nwrites; i++)
+		if (bits[step->writes[i] / 64] >> step->writes[i] % 64 & 1)
 			return true;
 	return false;
 }
 /* Classes with lines that may write one of the shapes whose bits are set. */
 void closure_writers(const struct closure *closure, const uint64_t *bits, uint64_t *classes);
-/* Every step of every class; a step of several classes comes once for each. */
-void closure_steps(const struct closure *closure,
-		   void (*each)(void *arg, uint32_t class_index, const struct step_of *step),
-		   void *arg);
 /* A bit for each statement that counts, of events, losses, start and end; to be freed. */
 uint64_t *closure_statements(const struct closure *closure);
 /* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */

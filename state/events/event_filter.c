@@ -31,21 +31,19 @@ static uint32_t column_of(struct event_filter *event_filter, uint32_t class_inde
 	return (uint32_t)event_filter->ncolumns - 1;
 }
 
-static void add_test(void *arg, uint32_t class_index, const struct step_of *step)
+static void add_test(struct event_filter *event_filter, const struct step_of *step)
 {
-	struct event_filter *event_filter = arg;
 	struct event_filter_test *test;
 	struct line_key key;
 
 	event_filter->tests = mem_grow(event_filter->tests, event_filter->ntests,
 				       &event_filter->tests_capacity, sizeof *event_filter->tests);
 	test = &event_filter->tests[event_filter->ntests++];
-	*test = (struct event_filter_test){
-		.class_index = class_index, .writes = &step->writes, .line = step->line};
+	*test = (struct event_filter_test){.step = step};
 	if (!line_key(step->line, &key))
 		return;
 	test->key = key;
-	test->column = column_of(event_filter, class_index, &key.field);
+	test->column = column_of(event_filter, step->class_index, &key.field);
 }
 
 struct event_filter *event_filter_new(const struct closure *closure,
@@ -68,7 +66,9 @@ struct event_filter *event_filter_new(const struct closure *closure,
 	event_filter->nlists = mem_new_array(nclasses + 1, sizeof *event_filter->nlists);
 	event_filter->all = mem_new_array(nclasses / 64 + 1, sizeof *event_filter->all);
 	event_filter->keyed = mem_new_array(nclasses / 64 + 1, sizeof *event_filter->keyed);
-	closure_steps(closure, add_test, event_filter);
+	for (size_t i = 0; i < closure->nsteps; i++)
+		if (closure->steps[i].class_index != NO_CLASS)
+			add_test(event_filter, &closure->steps[i]);
 	return event_filter;
 }
 
@@ -177,7 +177,7 @@ static bool concerns(const struct event_filter *event_filter, const struct event
 {
 	uint32_t bit = closure_bit(event_filter->closure, attr_shape(event_filter->attrs, attr));
 
-	return bit != ATTR_ABSENT && shape_bits_have(test->writes, bit);
+	return bit != ATTR_ABSENT && step_writes(test->step, bit);
 }
 
 /* Can an event of which the field is that key have the line write the attribute? */
@@ -185,7 +185,7 @@ static bool may_write(const struct event_filter *event_filter, const struct even
 		      const struct value *key)
 {
 	return can_have(&event_filter->columns[test->column], key) &&
-	       !line_refuses(test->line, &test->key, key);
+	       !line_refuses(test->step->line, &test->key, key);
 }
 
 void event_filter_add(struct event_filter *event_filter, uint32_t attr)
@@ -198,13 +198,13 @@ void event_filter_add(struct event_filter *event_filter, uint32_t attr)
 		if (!concerns(event_filter, test, attr))
 			continue;
 		if (!key) {
-			pass_class(event_filter, test->class_index, EVENT_FILTER_ALL);
+			pass_class(event_filter, test->step->class_index, EVENT_FILTER_ALL);
 			continue;
 		}
 		if (!may_write(event_filter, test, key))
 			continue;
 		column = &event_filter->columns[test->column];
-		pass_class(event_filter, test->class_index, EVENT_FILTER_KEYED);
+		pass_class(event_filter, test->step->class_index, EVENT_FILTER_KEYED);
 		add_hash(event_filter, packet_filter_hash(test->key.role, key->u));
 		if (has_value(column, key->u))
 			continue;
@@ -222,7 +222,7 @@ bool event_filter_has(const struct event_filter *event_filter, uint32_t attr)
 		const struct value *key = key_at(event_filter, test, attr);
 
 		if (!concerns(event_filter, test, attr) ||
-		    event_filter->kinds[test->class_index] == EVENT_FILTER_ALL)
+		    event_filter->kinds[test->step->class_index] == EVENT_FILTER_ALL)
 			continue;
 		if (!key)
 			return false;

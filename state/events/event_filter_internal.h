@@ -16,9 +16,7 @@ struct event_filter_column { /* a key field of a class, and which values pass */
 };
 
 struct event_filter_test { /* one line of one class */
-	uint32_t class_index;
-	const struct shape_bits *writes;
-	const struct line *line;
+	const struct step_of *step;
 	struct line_key key; /* depth 0: it may write with any event */
 	uint32_t column;     /* of the key */
 };

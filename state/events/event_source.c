@@ -1,4 +1,4 @@
-/* event_source.c - puts @start and @end around what a event source's own cursor gives */
+/* event_source.c - puts @start and @end around what an event source's own cursor gives */
 #include "state/events/event_source.h"
 
 #include "engine/base/mem.h"
@@ -18,21 +18,21 @@ static void mark_set(struct event_item *mark, enum event_source_kind kind, nstim
 	mark->event.cpu = -1;
 }
 
-bool event_source_open(struct event_source *event_source, const struct event_source_range *range,
+bool event_source_open(struct event_source *source, const struct event_source_range *range,
 		       struct event_pass *out, struct error *err)
 {
 	nstime first, last;
 
-	*out = (struct event_pass){.event_source = event_source, .range = *range};
+	*out = (struct event_pass){.event_source = source, .range = *range};
 	mark_set(&out->start, ITEM_START, NSTIME_MIN, RANK_START);
 	out->start_due = range->start && within(range, &out->start.order);
 	if (range->end) {
-		if (!event_source->ops->span(event_source, &first, &last, err))
+		if (!source->ops->span(source, &first, &last, err))
 			return false;
 		mark_set(&out->end, ITEM_END, last, RANK_END);
 		out->end_due = within(range, &out->end.order);
 	}
-	return event_source->ops->open(event_source, range, &out->cursor, err);
+	return source->ops->open(source, range, &out->cursor, err);
 }
 
 void event_source_close(struct event_pass *pass)
@@ -88,58 +88,11 @@ bool event_source_fields(struct event_pass *pass, const struct event_item *item,
 	return pass->event_source->ops->fields(pass->cursor, item, out, err);
 }
 
-bool event_source_begins(struct event_source *event_source, const nstime **out, struct error *err)
-{
-	size_t count = event_source->trace->nstreams;
-	bool good = true;
-
-	if (!event_source->begins) {
-		nstime *begins = mem_new_array(count + 1, sizeof *begins);
-
-		for (size_t i = 0; i < count && good; i++) {
-			begins[i] = NSTIME_MIN;
-			if (event_source->ops->begin)
-				good = event_source->ops->begin(event_source,
-								event_source->trace->streams[i],
-								&begins[i], err);
-		}
-		if (!good) {
-			mem_free(begins);
-			return false;
-		}
-		event_source->begins = begins;
-	}
-	*out = event_source->begins;
-	return true;
-}
-
-bool event_source_recorded(struct event_source *event_source, nstime *begin, nstime *end,
-			   struct error *err)
-{
-	*begin = NSTIME_MIN;
-	*end = NSTIME_MAX;
-	return !event_source->ops->recorded ||
-	       event_source->ops->recorded(event_source, begin, end, err);
-}
-
-void event_source_forget(struct event_source *event_source)
-{
-	if (event_source->ops->forget)
-		event_source->ops->forget(event_source);
-}
-
-bool feed_may_be_of_cpu(struct event_source *event_source, const struct stream *stream, int32_t cpu)
-{
-	return stream->cpu < 0 || stream->cpu == cpu ||
-	       (event_source->ops->may_be_of_cpu &&
-		event_source->ops->may_be_of_cpu(event_source, stream, cpu));
-}
-
-bool event_source_last_loss(struct event_source *event_source, const struct stream *stream,
+bool event_source_last_loss(struct event_source *source, const struct stream *stream,
 			    const struct order *below, nstime *until, struct error *err)
 {
-	uint64_t *streams = mem_new_array(event_source->trace->nstreams / 64 + 1, sizeof *streams);
-	uint64_t *classes = mem_new_array(event_source->trace->nclasses / 64 + 1, sizeof *classes);
+	uint64_t *streams = mem_new_array(source->trace->nstreams / 64 + 1, sizeof *streams);
+	uint64_t *classes = mem_new_array(source->trace->nclasses / 64 + 1, sizeof *classes);
 	struct event_source_range range = {.from = order_before(NSTIME_MIN),
 					   .to = *below,
 					   .backward = true,
@@ -152,14 +105,14 @@ bool event_source_last_loss(struct event_source *event_source, const struct stre
 	const nstime *begins;
 
 	streams[stream->index / 64] = UINT64_C(1) << stream->index % 64;
-	if (event_source_open(event_source, &range, &pass, err)) {
+	if (event_source_open(source, &range, &pass, err)) {
 		step = event_source_next(&pass, &item, err);
 		*until = step == STEP_ITEM ? item.event.until : NSTIME_MIN;
 	}
 	event_source_close(&pass);
 	mem_free(streams);
 	mem_free(classes);
-	if (step == STEP_ERROR || !event_source_begins(event_source, &begins, err))
+	if (step == STEP_ERROR || !event_source_begins(source, &begins, err))
 		return false;
 	if (*until < begins[stream->index])
 		*until = begins[stream->index];

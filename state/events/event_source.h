@@ -26,7 +26,7 @@ struct order {
 	uint32_t source; /* UINT32_MAX: a loss */
 	uint64_t offset;
 	uint32_t index;
-	uint32_t slot; /* inside the event; 0 in what a event source gives */
+	uint32_t slot; /* inside the event; 0 in what an event source gives */
 };
 
 enum { RANK_START = 0 };
@@ -96,30 +96,14 @@ struct event_source;
 struct event_source_cursor;
 
 struct event_source_ops {
-	bool (*open)(struct event_source *event_source, const struct event_source_range *range,
+	bool (*open)(struct event_source *source, const struct event_source_range *range,
 		     struct event_source_cursor **out, struct error *err);
 	void (*close)(struct event_source_cursor *cursor);
 	enum step (*next)(struct event_source_cursor *cursor, struct event_item *out,
 			  struct error *err);
 	bool (*fields)(struct event_source_cursor *cursor, const struct event_item *item,
 		       struct fields *out, struct error *err);
-	bool (*span)(struct event_source *event_source, nstime *first, nstime *last,
-		     struct error *err);
-	/*
-	 * When the stream's recording began: no event of it tells anything of the time before.
-	 * NSTIME_MIN: it holds from the start. NULL: so do all streams.
-	 */
-	bool (*begin)(struct event_source *event_source, const struct stream *stream, nstime *out,
-		      struct error *err);
-	/* What was recorded, both ends inclusive. NULL: all of time. */
-	bool (*recorded)(struct event_source *event_source, nstime *begin, nstime *end,
-			 struct error *err);
-	/* May the stream have events of the CPU? NULL: where it is of that CPU, or of none. */
-	bool (*may_be_of_cpu)(struct event_source *event_source, const struct stream *stream,
-			      int32_t cpu);
-	/* What was found out for earlier questions is forgotten, see struct findings. NULL: nothing
-	 * ever is found. */
-	void (*forget)(struct event_source *event_source);
+	bool (*span)(struct event_source *source, nstime *first, nstime *last, struct error *err);
 	/*
 	 * What next() gives, in runs, forward; a run of count 0: *item it is. NULL: this event
 	 * source has items only.
@@ -131,16 +115,18 @@ struct event_source_ops {
 struct event_source {
 	const struct event_source_ops *ops;
 	const struct trace *trace;
+	struct index *index;                   /* NULL: the events are in memory, for tests */
+	struct findings *findings;             /* of the question that is being answered */
 	struct packet_filters *packet_filters; /* as in events_options */
 	const struct inferred *inferred;       /* likewise; the owner's to set */
 	bool whole_packets;                    /* likewise: of passes opened from now on */
-	nstime *begins; /* by stream, once event_source_begins() was called; the event source's */
+	nstime *begins; /* by stream; NULL until event_source_begins() is called. Its own */
 	/* When it runs long; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	void *progress_arg;
 };
 
-/* A event source's cursor, with @start and @end at their places. */
+/* An event source's cursor, with @start and @end at their places. */
 struct event_pass {
 	struct event_source *event_source;
 	struct event_source_range range;
@@ -149,7 +135,7 @@ struct event_pass {
 	bool start_due, end_due;
 };
 
-MUST_CHECK bool event_source_open(struct event_source *event_source,
+MUST_CHECK bool event_source_open(struct event_source *source,
 				  const struct event_source_range *range, struct event_pass *out,
 				  struct error *err);
 void event_source_close(struct event_pass *pass);
@@ -172,29 +158,29 @@ MUST_CHECK bool event_source_fields(struct event_pass *pass, const struct event_
  * How far back an event of the stream may tell what was: to the end of the stream's newest loss
  * below `below`, or to the stream's begin (NSTIME_MIN: it has none).
  */
-MUST_CHECK bool event_source_last_loss(struct event_source *event_source,
-				       const struct stream *stream, const struct order *below,
-				       nstime *until, struct error *err);
+MUST_CHECK bool event_source_last_loss(struct event_source *source, const struct stream *stream,
+				       const struct order *below, nstime *until, struct error *err);
 /*
  * When each stream's recording began, by its index: a stream begins as if all before had been lost.
- * *out is borrowed until the event source ends. Belongs to the event source's thread.
+ * NSTIME_MIN: it holds from the start. *out is borrowed until the event source ends. Belongs to the
+ * event source's thread.
  */
-MUST_CHECK bool event_source_begins(struct event_source *event_source, const nstime **out,
+MUST_CHECK bool event_source_begins(struct event_source *source, const nstime **out,
 				    struct error *err);
 /*
  * A question begins: what its passes find out about packets is for them alone. Passes that are open
  * go on with what was known to them.
  */
-void event_source_forget(struct event_source *event_source);
+void event_source_forget(struct event_source *source);
 /* May the stream have events of the CPU? */
-bool feed_may_be_of_cpu(struct event_source *event_source, const struct stream *stream,
-			int32_t cpu);
+bool event_source_may_be_of_cpu(struct event_source *source, const struct stream *stream,
+				int32_t cpu);
 /* What was recorded: moments outside are unknown. Both ends inclusive. */
-MUST_CHECK bool event_source_recorded(struct event_source *event_source, nstime *begin, nstime *end,
+MUST_CHECK bool event_source_recorded(struct event_source *source, nstime *begin, nstime *end,
 				      struct error *err);
 
-/* A event source over an index, which must outlive it. */
+/* An event source over an index, which must outlive it. */
 struct event_source *event_source_over_index(struct index *index);
-void event_source_over_index_free(struct event_source *event_source);
+void event_source_over_index_free(struct event_source *source);
 
 #endif

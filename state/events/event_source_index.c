@@ -7,12 +7,6 @@
 #include "index/tables/recorded.h"
 #include "state/events/event_filter.h"
 
-struct index_event_source {
-	struct event_source event_source; /* first: the event source is this */
-	struct index *index;
-	struct findings *findings; /* of the question that is being answered */
-};
-
 struct event_source_cursor {
 	struct event_source_range range;
 	struct events *events;
@@ -26,10 +20,9 @@ static bool in_items(const struct event_source_cursor *cursor)
 	return cursor->cut || cursor->range.event_filter;
 }
 
-static bool cursor_open(struct event_source *event_source, const struct event_source_range *range,
+static bool cursor_open(struct event_source *source, const struct event_source_range *range,
 			struct event_source_cursor **out, struct error *err)
 {
-	const struct index_event_source *own = (struct index_event_source *)event_source;
 	struct event_source_cursor *cursor = mem_new(sizeof *cursor);
 	struct order first = order_before(range->from.time), whole = order_before(range->to.time);
 	struct order last = order_after(range->to.time);
@@ -40,22 +33,22 @@ static bool cursor_open(struct event_source *event_source, const struct event_so
 		.backward = range->backward,
 		.losses = range->losses,
 		.ends = true,
-		.inferred = range->infers ? event_source->inferred : NULL,
+		.inferred = range->infers ? source->inferred : NULL,
 		.values = range->values,
-		.whole_packets = event_source->whole_packets,
+		.whole_packets = source->whole_packets,
 		.classes = range->classes,
 		.streams = range->streams,
-		.packet_filters = event_source->packet_filters,
-		.findings = own->findings,
-		.progress = event_source->progress,
-		.progress_arg = event_source->progress_arg,
+		.packet_filters = source->packet_filters,
+		.findings = source->findings,
+		.progress = source->progress,
+		.progress_arg = source->progress_arg,
 	};
 
 	cursor->range = *range;
 	if (range->event_filter) {
 		event_filter_begin(range->event_filter, &cursor->range, options.begin, options.end);
 		event_filter_window(range->event_filter, &options.begin, &options.end);
-		options.progress = event_source->progress ? event_filter_progress : NULL;
+		options.progress = source->progress ? event_filter_progress : NULL;
 		options.progress_arg = range->event_filter;
 		options.select =
 			event_filter_chooses(range->event_filter) ? event_filter_select : NULL;
@@ -68,8 +61,8 @@ static bool cursor_open(struct event_source *event_source, const struct event_so
 		      (includes && order_compare(&range->to, &last) != 0);
 	*out = cursor;
 	if (range->helper && !range->backward && !in_items(cursor))
-		return read_ahead_open(own->index, &options, range->helper, &cursor->ahead, err);
-	return events_open(own->index, &options, &cursor->events, err);
+		return read_ahead_open(source->index, &options, range->helper, &cursor->ahead, err);
+	return events_open(source->index, &options, &cursor->events, err);
 }
 
 static void cursor_close(struct event_source_cursor *cursor)
@@ -164,44 +157,9 @@ static bool cursor_fields(struct event_source_cursor *cursor, const struct event
 	return events_fields(cursor->events, &item->event, out, err);
 }
 
-static bool index_span(struct event_source *event_source, nstime *first, nstime *last,
-		       struct error *err)
+static bool index_span(struct event_source *source, nstime *first, nstime *last, struct error *err)
 {
-	return events_range(((struct index_event_source *)event_source)->index, first, last, err);
-}
-
-static bool index_begin(struct event_source *event_source, const struct stream *stream, nstime *out,
-			struct error *err)
-{
-	struct recorded recorded;
-
-	if (!stream_recorded(((struct index_event_source *)event_source)->index, stream, &recorded,
-			     err))
-		return false;
-	*out = recorded.begin;
-	return true;
-}
-
-static bool recorded(struct event_source *event_source, nstime *begin, nstime *end,
-		     struct error *err)
-{
-	return index_recorded(((struct index_event_source *)event_source)->index, begin, end, err);
-}
-
-static bool may_be_of_cpu(struct event_source *event_source, const struct stream *stream,
-			  int32_t cpu)
-{
-	return index_may_be_of_cpu(((struct index_event_source *)event_source)->index, stream, cpu);
-}
-
-static void forget(struct event_source *event_source)
-{
-	struct index_event_source *own = (struct index_event_source *)event_source;
-
-	if (!findings_any(own->findings))
-		return;
-	findings_drop(own->findings);
-	own->findings = findings_new(own->index);
+	return events_range(source->index, first, last, err);
 }
 
 static const struct event_source_ops index_ops = {
@@ -211,28 +169,71 @@ static const struct event_source_ops index_ops = {
 	.next_run = cursor_next_run,
 	.fields = cursor_fields,
 	.span = index_span,
-	.begin = index_begin,
-	.recorded = recorded,
-	.may_be_of_cpu = may_be_of_cpu,
-	.forget = forget,
 };
 
 struct event_source *event_source_over_index(struct index *index)
 {
-	struct index_event_source *event_source = mem_new(sizeof *event_source);
+	struct event_source *source = mem_new(sizeof *source);
 
-	event_source->event_source.ops = &index_ops;
-	event_source->event_source.trace = index_trace(index);
-	event_source->index = index;
-	event_source->findings = findings_new(index);
-	return &event_source->event_source;
+	*source = (struct event_source){.ops = &index_ops,
+					.trace = index_trace(index),
+					.index = index,
+					.findings = findings_new(index)};
+	return source;
 }
 
-void event_source_over_index_free(struct event_source *event_source)
+void event_source_over_index_free(struct event_source *source)
 {
-	if (!event_source)
+	if (!source)
 		return;
-	mem_free(event_source->begins);
-	findings_drop(((struct index_event_source *)event_source)->findings);
-	mem_free(event_source);
+	mem_free(source->begins);
+	findings_drop(source->findings);
+	mem_free(source);
+}
+
+/* ---- what the index knows; without one all of time is recorded ---- */
+
+bool event_source_begins(struct event_source *source, const nstime **out, struct error *err)
+{
+	const struct trace *trace = source->trace;
+	struct recorded recorded = {.begin = NSTIME_MIN};
+	nstime *begins = source->begins;
+
+	*out = begins;
+	if (begins)
+		return true;
+	begins = mem_new_array(trace->nstreams, sizeof *begins);
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		if (source->index &&
+		    !stream_recorded(source->index, trace->streams[i], &recorded, err)) {
+			mem_free(begins);
+			return false;
+		}
+		begins[i] = recorded.begin;
+	}
+	*out = source->begins = begins;
+	return true;
+}
+
+bool event_source_recorded(struct event_source *source, nstime *begin, nstime *end,
+			   struct error *err)
+{
+	*begin = NSTIME_MIN;
+	*end = NSTIME_MAX;
+	return !source->index || index_recorded(source->index, begin, end, err);
+}
+
+void event_source_forget(struct event_source *source)
+{
+	if (!source->index || !findings_any(source->findings))
+		return;
+	findings_drop(source->findings);
+	source->findings = findings_new(source->index);
+}
+
+bool event_source_may_be_of_cpu(struct event_source *source, const struct stream *stream,
+				int32_t cpu)
+{
+	return stream->cpu < 0 || stream->cpu == cpu ||
+	       (source->index && index_may_be_of_cpu(source->index, stream, cpu));
 }

@@ -119,7 +119,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 		enum cover cover = COVER_NO;
 
 		if (is_concerned(near, &tracks->items[i]) &&
-		    shape_bits_have(&step->writes, bit_of(near, attr)))
+		    step_writes(step, bit_of(near, attr)))
 			cover = pattern_covers(pattern, near->forward_scan.state->attrs, attr,
 					       buries);
 		if (cover == COVER_MAYBE)

@@ -238,22 +238,11 @@ static bool span(struct event_source *event_source, nstime *first, nstime *last,
 	return true;
 }
 
-static bool begin_of(struct event_source *event_source, const struct stream *stream, nstime *out,
-		     struct error *err)
-{
-	const struct fake_trace *fake = (struct fake_trace *)event_source;
-
-	(void)err;
-	*out = fake->begins ? fake->begins[stream->index] : NSTIME_MIN;
-	return true;
-}
-
 static const struct event_source_ops fake_ops = {.open = cursor_open,
 						 .close = cursor_close,
 						 .next = cursor_next,
 						 .fields = cursor_fields,
-						 .span = span,
-						 .begin = begin_of};
+						 .span = span};
 
 struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
 				  size_t nclasses, const struct fake_event *events, size_t nevents)
@@ -279,6 +268,15 @@ struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *cl
 		       FAKE_FIELDS * sizeof *unsorted);
 	mem_free(unsorted);
 	return fake;
+}
+
+void fake_trace_begins(struct fake_trace *fake, const nstime *begins)
+{
+	size_t size = fake->trace.nstreams * sizeof *begins;
+
+	mem_free(fake->event_source.begins);
+	fake->event_source.begins = mem_new(size);
+	memcpy(fake->event_source.begins, begins, size);
 }
 
 void fake_trace_free(struct fake_trace *fake)

@@ -34,12 +34,13 @@ struct fake_trace {
 	size_t nitems;
 	const struct fake_class *classes; /* borrowed while it is made */
 	uint64_t given; /* items that cursors gave */
-	const nstime *begins; /* of the recording, by stream; NULL: all hold from the start. Borrowed */
 };
 
 /* Streams are named s0, s1 ..., of section "ch", and have the CPUs 0, 1 ... */
 struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *classes,
 				  size_t nclasses, const struct fake_event *events, size_t nevents);
+/* When the recording of each stream began; without it all hold from the start. */
+void fake_trace_begins(struct fake_trace *fake, const nstime *begins);
 void fake_trace_free(struct fake_trace *fake);
 
 #endif

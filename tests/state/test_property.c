@@ -596,7 +596,8 @@ static void one_set(uint64_t seed)
 	for (size_t i = count; i-- > 0;)
 		if (begins[events[i].stream] > events[i].time)
 			begins[events[i].stream] = events[i].time;
-	trace->begins = shorter->begins = begins;
+	fake_trace_begins(trace, begins);
+	fake_trace_begins(shorter, begins);
 	add_rules(&gen);
 	if (!rules_add(rules, "random.rules", gen.text.data, gen.text.len, &err))
 		fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, err.text, gen.text.data);

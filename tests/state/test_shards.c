@@ -265,7 +265,7 @@ static void one_set(uint64_t seed)
 				   make_events(&set.gen, events, nstreams));
 	for (uint32_t i = 0; i < 4; i++)
 		begins[i] = seed % 3 ? NSTIME_MIN : 0; /* no later than any event */
-	set.trace->begins = begins;
+	fake_trace_begins(set.trace, begins);
 	add_rules(&set.gen);
 	set.rules = rules_new();
 	if (!rules_add(set.rules, "random.rules", set.gen.text.data, set.gen.text.len, &err))

@@ -364,7 +364,8 @@ static void ask_row(const struct row *row, const nstime begins[2])
 	struct rules *rules = rules_new();
 	struct error err;
 
-	trace->begins = begins;
+	if (begins)
+		fake_trace_begins(trace, begins);
 	if (!rules_add(rules, "trap.rules", row->rules, strlen(row->rules), &err))
 		fail_msg("%s", err.text);
 	ask_all_ways(trace, rules,

@@ -139,7 +139,8 @@ static const struct cells *load_base(void *arg, nstime t)
 	nstime found;
 
 	if (!state->base)
-		state->base = cells_new(state->program, state->event_source->trace->nstreams, false);
+		state->base =
+			cells_new(state->program, state->event_source->trace->nstreams, false);
 	else if (state->base_time == t)
 		return state->base;
 	if (!checkpoints_get(state->checkpoints, t, state->base, &found) || found != t)
@@ -151,7 +152,7 @@ static const struct cells *load_base(void *arg, nstime t)
 struct packet_filters *state_packet_filters(struct state *state)
 {
 	if (!state->packet_filters && state->index)
-		state->packet_filters = packet_filters_of_lines(state->index, state->catalog);
+		state->packet_filters = packet_filters_of_lines(state->index, state->program);
 	return state->packet_filters;
 }
 

@@ -155,18 +155,6 @@ void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const 
 	}
 }
 
-void catalog_class_lines(const struct catalog *catalog,
-			 void (*each)(void *arg, uint32_t class_index, const struct line *line),
-			 void *arg)
-{
-	for (size_t e = 0; e < catalog->nentries; e++) {
-		const struct entry *entry = &catalog->entries[e];
-
-		for (uint32_t i = 0; entry->kind == ITEM_EVENT && i < entry->class->nevent; i++)
-			each(arg, entry->class_index, &entry->class->event[i]);
-	}
-}
-
 static uint32_t section_shape(const struct catalog *catalog, uint32_t section)
 {
 	if (catalog->trace->nstreams == 0)

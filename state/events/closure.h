@@ -35,11 +35,6 @@ bool catalog_has_was(const struct catalog *catalog);
 void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const struct line *line),
 		   void *arg);
 
-/* The same of event lines, with their classes; a line of several classes comes once for each. */
-void catalog_class_lines(const struct catalog *catalog,
-			 void (*each)(void *arg, uint32_t class_index, const struct line *line),
-			 void *arg);
-
 #define NO_CLASS UINT32_MAX /* of events */
 
 struct step_of { /* one line of a plan */

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "state/program/expr.h"
+#include "state/program/internal.h"
 
 static bool same_field(const struct field_path *a, const struct field_path *b)
 {
@@ -101,12 +102,8 @@ bool line_key(const struct line *line, struct line_key *out)
 }
 
 struct key_list {
-	const struct trace *trace;
 	struct packet_filter_field *items;
 	size_t count, capacity;
-	uint32_t *last;   /* by class: one more than its last item's place; 0: none */
-	uint32_t *before; /* by item: the same of the item before it of the class */
-	size_t before_capacity;
 };
 
 /* A value as the field has it. */
@@ -119,44 +116,40 @@ static bool refuses_number(const struct line *line, const struct line_key *key, 
 	return line_refuses(line, key, &value);
 }
 
-static void add_key(void *arg, uint32_t class_index, const struct line *line)
+/* The last items of the list are those of the class. */
+static void add_key(struct key_list *list, const struct event_class *class, const struct line *line)
 {
-	struct key_list *list = arg;
+	struct packet_filter_field *item;
 	struct line_key key;
 
 	if (line->flags & LINE_FAILS || !line_key(line, &key))
 		return;
-	for (uint32_t i = list->last[class_index]; i; i = list->before[i - 1]) {
-		struct packet_filter_field *item = &list->items[i - 1];
-
+	for (size_t i = list->count; i-- > 0 && list->items[i].class_index == class->index;) {
+		item = &list->items[i];
 		if (item->role != key.role || !same_field(&item->of.field, &key.field))
 			continue;
 		item->skips = item->skips && refuses_number(line, &key, item->skipped);
 		return;
 	}
 	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
-	list->before =
-		mem_grow(list->before, list->count, &list->before_capacity, sizeof *list->before);
-	list->before[list->count] = list->last[class_index];
-	struct packet_filter_field *item = &list->items[list->count++];
-	list->last[class_index] = (uint32_t)list->count;
-	item->class_index = class_index;
-	item->role = key.role;
-	item->skips = key.but;
-	item->skipped = key.but ? key.but->u : 0;
-	run_field_init(&item->of, list->trace->classes[class_index], &key.field);
+	item = &list->items[list->count++];
+	*item = (struct packet_filter_field){.class_index = class->index,
+					     .role = key.role,
+					     .skips = key.but,
+					     .skipped = key.but ? key.but->u : 0};
+	run_field_init(&item->of, class, &key.field);
 }
 
-struct packet_filters *packet_filters_of_lines(struct index *index, const struct catalog *catalog)
+struct packet_filters *packet_filters_of_lines(struct index *index, const struct program *program)
 {
-	struct key_list list = {.trace = index_trace(index)};
+	const struct trace *trace = program->trace;
+	struct key_list list = {0};
 	struct packet_filters *packet_filters;
 
-	list.last = mem_new_array(list.trace->nclasses + 1, sizeof *list.last);
-	catalog_class_lines(catalog, add_key, &list);
+	for (size_t c = 0; c < trace->nclasses && program->ngroups; c++)
+		for (uint32_t i = 0; i < program->classes[c].nevent; i++)
+			add_key(&list, trace->classes[c], &program->classes[c].event[i]);
 	packet_filters = packet_filters_new(index, list.items, list.count);
 	mem_free(list.items);
-	mem_free(list.before);
-	mem_free(list.last);
 	return packet_filters;
 }

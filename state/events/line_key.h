@@ -27,6 +27,6 @@ bool line_key(const struct line *line, struct line_key *out);
 bool line_refuses(const struct line *line, const struct line_key *key, const struct value *value);
 
 /* Of all such keys of a rule set. The caller owns them. */
-struct packet_filters *packet_filters_of_lines(struct index *index, const struct catalog *catalog);
+struct packet_filters *packet_filters_of_lines(struct index *index, const struct program *program);
 
 #endif

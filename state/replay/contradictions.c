@@ -6,7 +6,7 @@
  * where the cursor stands costs no search. Otherwise a backward cursor finds the last event that
  * tells before the stretch: one event of one stream.
  *
- * Of most classes that tell, two columns are loaded and compared (compare_columns). What is left is
+ * Of most classes that tell, two columns are loaded for a whole run (load_columns). What is left is
  * that heads of events are decoded a second time, ahead of those that are given: 8 % of a replay's
  * instructions.
  */
@@ -33,6 +33,8 @@ struct claim_of { /* what the last event that tells says */
 	bool has_before;
 	int64_t value, before; /* what it says holds from then on, and what did until then */
 	nstime time;
+	uint32_t entry; /* of the run in hand, where time, place and class are to be had, */
+	bool placed;    /* unless they are here */
 	struct position place;
 	const struct event_class *class;
 };
@@ -44,7 +46,7 @@ struct watched {                /* a stream */
 	struct claim_of claim;       /* there */
 	struct contradiction *found; /* by rising told_at */
 	size_t nfound, capacity;
-	struct stretch *stretches; /* apart, rising */
+	struct stretch *stretches; /* apart */
 	size_t nstretches, stretches_capacity;
 	uint64_t disorder; /* the trace's, when the first of them was read */
 };
@@ -91,7 +93,6 @@ static bool may_watch(const struct contradictions *own, const struct stream *str
 
 struct reading {
 	struct contradictions *own;
-	struct watched *stream;
 	struct run run;
 	uint32_t entry;
 	struct fields fields;
@@ -112,8 +113,8 @@ static const struct fields *decode(void *arg, const struct event *event)
 	return &reading->fields;
 }
 
-/* Turns to entry i of the run. */
-static void turn_to(struct reading *reading, uint32_t i)
+/* Turns to entry i of the run; gives what its class tells. */
+static const struct teller *turn_to(struct reading *reading, uint32_t i)
 {
 	const struct batch *batch = reading->run.batch;
 
@@ -126,45 +127,119 @@ static void turn_to(struct reading *reading, uint32_t i)
 	reading->env.slots = batch_slots(batch, i);
 	reading->env.decode = decode;
 	reading->env.arg = reading;
+	return &reading->own->tellers.of[batch->class_index[i]];
 }
 
-static void claim_again(struct reading *reading, const struct told *told)
+static struct events_options options_of(const struct contradictions *own,
+					const struct stream *stream, const uint64_t *classes,
+					nstime begin, nstime end)
 {
-	const struct run *run = &reading->run;
-	struct claim_of *claim = &reading->stream->claim;
-	struct event event;
+	return (struct events_options){.begin = begin,
+				       .end = end,
+				       .losses = true,
+				       .ends = true,
+				       .classes = classes,
+				       .only = stream,
+				       .findings = own->findings};
+}
 
-	if (!told->was && !told->is && !told->ends)
-		return;
+/*
+ * Turns to each event of the options' range and calls `see`, which finds a run of count 0 where a
+ * loss lies. Until it returns false.
+ */
+static bool read_events(struct contradictions *own, const struct events_options *options,
+			bool (*see)(struct reading *reading, const struct teller *teller,
+				    void *arg),
+			void *arg, struct error *err)
+{
+	struct reading reading = {.own = own};
+	const struct run *run = &reading.run;
+	struct events *events;
+	enum step step;
+	bool more = true;
+
+	if (!events_open(own->index, options, &events, err))
+		return false;
+	while (more && (step = events_next_run(events, &reading.run, err)) == STEP_ITEM) {
+		if (!run->count)
+			more = see(&reading, NULL, arg);
+		for (uint32_t i = 0; i < run->count && more; i++) {
+			uint32_t at = options->backward ? run->count - 1 - i : i;
+
+			more = see(&reading, turn_to(&reading, run->first + at), arg);
+		}
+	}
+	events_close(events);
+	return !more || step == STEP_END;
+}
+
+/* ---- claims ---- */
+
+static struct watched *watched_of(const struct reading *reading)
+{
+	return &reading->own->streams[reading->run.stream->index];
+}
+
+static bool tells(const struct told *told)
+{
+	return told->was || told->is || told->ends;
+}
+
+/* What entry i of the run tells is the claim from there on. */
+static inline void claim_again(struct claim_of *claim, const struct told *told, uint32_t i)
+{
 	claim->known = told->is;
 	claim->first = false;
-	if (!told->is)
-		return;
-	run_event(reading->own->program->trace, run, reading->entry, &event);
 	claim->value = told->after;
 	claim->has_before = told->was;
 	claim->before = told->before;
+	claim->entry = i;
+	claim->placed = false;
+}
+
+/* Before the run in hand is left. */
+static void place_claim(struct claim_of *claim, const struct reading *reading)
+{
+	struct event event;
+
+	if (claim->placed || !claim->known)
+		return;
+	run_event(reading->own->program->trace, &reading->run, claim->entry, &event);
 	claim->time = event.time;
 	claim->place = event.position;
 	claim->class = event.class;
+	claim->placed = true;
+}
+
+/* What is said from a loss on. */
+static struct claim_of claim_of_loss(const struct event *loss)
+{
+	return (struct claim_of){
+		.first = true, .time = loss->time, .whole = loss->until, .placed = true};
+}
+
+/* The claim of the stream, against `told` at that time. */
+static struct contradiction against(const struct claim_of *claim, int64_t told, nstime told_at)
+{
+	return (struct contradiction){.claimed_at = claim->time,
+				      .claimed = claim->value,
+				      .claimed_by = claim->place,
+				      .claimed_class = claim->class,
+				      .told_at = told_at,
+				      .told = told};
 }
 
 /* ---- the events in between that support one value or the other ---- */
 
-static bool open_cursor(const struct contradictions *own, const struct stream *stream,
-			const uint64_t *classes, nstime begin, nstime end, bool backward,
-			struct events **out, struct error *err)
-{
-	const struct events_options options = {.begin = begin,
-					       .end = end,
-					       .backward = backward,
-					       .losses = true,
-					       .ends = true,
-					       .classes = classes,
-					       .only = stream,
-					       .findings = own->findings};
+struct weighing {
+	struct contradiction *found;
+	bool stop; /* B's value has no support further down; of a stream's begin: another was found */
+};
 
-	return events_open(own->index, &options, out, err);
+/* What the event says the value is; false: it does not. */
+static bool evidence(struct reading *reading, const struct teller *teller, int64_t *value)
+{
+	return teller && teller_evidence(teller, &reading->env, value);
 }
 
 /*
@@ -173,59 +248,48 @@ static bool open_cursor(const struct contradictions *own, const struct stream *s
  * has no support. So it is where that is what held before A: behind its tracepoint the kernel is
  * still in the context of the thread that leaves, and events of that moment support nothing.
  */
-static bool weigh(struct contradiction *found, bool *stop, int64_t value, nstime time)
+static bool weigh(struct reading *reading, const struct teller *teller, void *arg)
 {
-	*stop = *stop || value != found->told;
+	struct weighing *weighing = arg;
+	struct contradiction *found = weighing->found;
+	int64_t value;
+
+	if (!evidence(reading, teller, &value))
+		return true;
+	weighing->stop = weighing->stop || value != found->told;
 	if (value == found->claimed)
-		found->from = time;
-	else if (!*stop)
-		found->until = time;
+		found->from = reading->event.time;
+	else if (!weighing->stop)
+		found->until = reading->event.time;
 	return value != found->claimed;
 }
 
-/*
- * Events in [begin, found->told_at) that say what the value is, the last one first, until `see` has
- * seen enough.
- */
-static bool look_back(struct contradictions *own, const struct stream *stream, nstime begin,
-		      struct contradiction *found,
-		      bool (*see)(struct contradiction *found, bool *stop, int64_t value,
-				  nstime time),
-		      bool *stop, struct error *err)
+/* Up to the last event that says another value than the first switch does. */
+static bool weigh_first(struct reading *reading, const struct teller *teller, void *arg)
 {
-	struct reading reading = {.own = own};
-	struct events *events;
-	enum step step = STEP_ITEM;
-	bool more = true;
+	struct weighing *weighing = arg;
+	int64_t value;
 
-	if (!open_cursor(own, stream, own->tellers.supporting, begin, found->told_at, true, &events,
-			 err))
-		return false;
-	while (more && (step = events_next_run(events, &reading.run, err)) == STEP_ITEM) {
-		const struct run *run = &reading.run;
-
-		for (uint32_t i = run->first + run->count; i-- > run->first && more;) {
-			int64_t value;
-
-			turn_to(&reading, i);
-			if (teller_evidence(&own->tellers.of[run->batch->class_index[i]],
-					    &reading.env, &value))
-				more = see(found, stop, value, reading.event.time);
-		}
-	}
-	events_close(events);
-	return step != STEP_ERROR;
+	if (!evidence(reading, teller, &value))
+		return true;
+	weighing->stop = value != weighing->found->told;
+	if (!weighing->stop)
+		weighing->found->until = reading->event.time;
+	return !weighing->stop;
 }
 
 static bool find_support(struct contradictions *own, const struct stream *stream,
 			 struct contradiction *found, struct error *err)
 {
 	const struct claim_of *claim = &own->streams[stream->index].claim;
-	bool stop = claim->has_before && claim->before == found->told;
+	struct weighing weighing = {found, claim->has_before && claim->before == found->told};
+	struct events_options options = options_of(own, stream, own->tellers.supporting,
+						   found->claimed_at + 1, found->told_at);
 
+	options.backward = true;
 	found->from = NSTIME_MIN;
 	found->until = found->told_at - 1;
-	if (!look_back(own, stream, found->claimed_at + 1, found, weigh, &stop, err))
+	if (!read_events(own, &options, weigh, &weighing, err))
 		return false;
 	if (found->from == NSTIME_MIN)
 		found->from = found->claimed_at;
@@ -245,10 +309,6 @@ static bool is_except(const struct contradictions *own, int64_t value)
 	       (int64_t)mirror->except.u == value;
 }
 
-struct columns { /* of a run */
-	uint64_t before[BATCH_MAX], after[BATCH_MAX];
-};
-
 static void keep(struct watched *stream, const struct contradiction *found)
 {
 	size_t i;
@@ -266,49 +326,29 @@ static void keep(struct watched *stream, const struct contradiction *found)
 	stream->nfound++;
 }
 
-/* Up to the last event that says another value than the first switch does. */
-static bool weigh_first(struct contradiction *found, bool *other, int64_t value, nstime time)
-{
-	*other = value != found->told;
-	if (!*other)
-		found->until = time;
-	return !*other;
-}
-
 /* As far as other streams are asked what ran where a stream begins: events of each. */
 enum { ASKED_OF_OTHERS = 1024 };
 
-/* The last time in [*since, until) at which the stream names the value, to *since. */
-static bool name_last(struct contradictions *own, const struct stream *stream, int64_t value,
-		      nstime until, nstime *since, struct error *err)
+struct naming { /* the last time at which a stream names the value */
+	int64_t value;
+	nstime at;
+	uint32_t asked;
+};
+
+static bool see_name(struct reading *reading, const struct teller *teller, void *arg)
 {
-	const struct events_options options = {.begin = *since,
-					       .end = until,
-					       .classes = own->tellers.telling,
-					       .only = stream,
-					       .findings = own->findings};
-	struct reading reading = {.own = own};
-	struct events *events = NULL;
-	enum step step = STEP_ERROR;
-	uint32_t asked = 0;
+	struct naming *naming = arg;
+	struct told told;
 
-	if (events_open(own->index, &options, &events, err))
-		while (asked < ASKED_OF_OTHERS &&
-		       (step = events_next_run(events, &reading.run, err)) == STEP_ITEM)
-			for (uint32_t i = 0; i < reading.run.count; i++, asked++) {
-				const struct batch *batch = reading.run.batch;
-				uint32_t entry = reading.run.first + i;
-				struct told told;
-
-				turn_to(&reading, entry);
-				told = teller_told(&own->tellers.of[batch->class_index[entry]],
-						   &reading.env);
-				if ((told.was && told.before == value) ||
-				    (told.is && told.after == value))
-					*since = reading.event.time;
-			}
-	events_close(events);
-	return step != STEP_ERROR;
+	if (!teller)
+		return true;
+	if (reading->entry == reading->run.first && naming->asked >= ASKED_OF_OTHERS)
+		return false;
+	naming->asked++;
+	told = teller_told(teller, &reading->env);
+	if ((told.was && told.before == naming->value) || (told.is && told.after == naming->value))
+		naming->at = reading->event.time;
+	return true;
 }
 
 /*
@@ -320,8 +360,8 @@ static bool came_later(struct contradictions *own, const struct stream *stream,
 		       const struct contradiction *found, nstime *since, struct error *err)
 {
 	const struct trace *trace = own->program->trace;
+	struct events_options options;
 	struct recorded recorded;
-	nstime last;
 
 	if (!stream_recorded(own->index, stream, &recorded, err))
 		return false;
@@ -330,13 +370,16 @@ static bool came_later(struct contradictions *own, const struct stream *stream,
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *other = trace->streams[i];
 
-		last = recorded.begin;
+		struct naming naming = {found->told, recorded.begin, 0};
+
 		if (other->part != stream->part || !own->watches[i] || other->cpu == stream->cpu)
 			continue;
-		if (!name_last(own, other, found->told, found->told_at, &last, err))
+		options = options_of(own, other, own->tellers.telling, recorded.begin,
+				     found->told_at);
+		if (!read_events(own, &options, see_name, &naming, err))
 			return false;
-		if (last > recorded.begin && last > *since)
-			*since = last;
+		if (naming.at > recorded.begin && naming.at > *since)
+			*since = naming.at;
 	}
 	return true;
 }
@@ -345,46 +388,42 @@ static bool came_later(struct contradictions *own, const struct stream *stream,
  * The first event that tells: what was before it is contradicted by evidence for another value, at
  * the begin of perf.data above all, where records of processes come before the first switch.
  */
-static bool look_before(struct reading *reading, const struct told *told, struct error *err)
+static bool look_before(struct reading *reading, int64_t before, struct error *err)
 {
-	const struct claim_of *claim = &reading->stream->claim;
-	nstime begin = claim->time;
-	struct contradiction found = {.claimed_at = begin,
-				      .told_at = reading->event.time,
-				      .claimed = told->before,
-				      .told = told->before,
-				      .until = reading->event.time - 1,
-				      .lone = true};
-	bool other = false, lost = found.told_at < claim->whole;
+	struct contradictions *own = reading->own;
 	const struct stream *stream = reading->run.stream;
-	nstime since = begin;
+	const struct claim_of *claim = &watched_of(reading)->claim;
+	struct contradiction found = against(claim, before, reading->event.time);
+	struct weighing weighing = {&found, false};
+	struct events_options options;
+	nstime begin = claim->time, since = begin;
 
 	if (begin >= found.told_at)
 		return true;
-	if (!is_except(reading->own, found.told) &&
-	    !came_later(reading->own, stream, &found, &since, err))
+	found.claimed = before;
+	found.until = found.told_at - 1;
+	found.lone = true;
+	if (!is_except(own, before) && !came_later(own, stream, &found, &since, err))
 		return false;
-	lost = lost || since > begin;
-	if (!look_back(reading->own, stream, since > begin ? since + 1 : begin, &found, weigh_first,
-		       &other, err))
+	options = options_of(own, stream, own->tellers.supporting,
+			     since > begin ? since + 1 : begin, found.told_at);
+	options.backward = true;
+	if (!read_events(own, &options, weigh_first, &weighing, err))
 		return false;
 	found.from = found.until;
-	if (other || lost)
-		keep(reading->stream, &found);
+	if (weighing.stop || since > begin || found.told_at < claim->whole)
+		keep(watched_of(reading), &found);
 	return true;
 }
 
-static bool contradict(struct reading *reading, const struct told *told, struct error *err)
+static bool contradict(struct reading *reading, int64_t before, struct error *err)
 {
-	const struct claim_of *claim = &reading->stream->claim;
-	struct contradiction found = {.claimed_at = claim->time,
-				      .claimed = claim->value,
-				      .claimed_by = claim->place,
-				      .claimed_class = claim->class,
-				      .told_at = reading->event.time,
-				      .told = told->before};
+	struct watched *watched = watched_of(reading);
+	struct contradiction found;
 	struct event event;
 
+	place_claim(&watched->claim, reading);
+	found = against(&watched->claim, before, reading->event.time);
 	if (found.told_at <= found.claimed_at)
 		return true; /* no time lies between them */
 	run_event(reading->own->program->trace, &reading->run, reading->entry, &event);
@@ -392,31 +431,16 @@ static bool contradict(struct reading *reading, const struct told *told, struct 
 	found.told_class = event.class;
 	if (!find_support(reading->own, reading->run.stream, &found, err))
 		return false;
-	keep(reading->stream, &found);
+	keep(watched, &found);
 	return true;
 }
 
-static bool compare_entry(struct reading *reading, uint32_t i, struct error *err)
-{
-	const struct batch *batch = reading->run.batch;
-	const struct claim_of *claim = &reading->stream->claim;
-	struct told told;
-
-	turn_to(reading, i);
-	told = teller_told(&reading->own->tellers.of[batch->class_index[i]], &reading->env);
-	if (told.was && claim->known && told.before != claim->value &&
-	    !contradict(reading, &told, err))
-		return false;
-	if (told.was && claim->first && !look_before(reading, &told, err))
-		return false;
-	claim_again(reading, &told);
-	if (told.was || told.is || told.ends)
-		reading->stream->at = batch->time[i];
-	return true;
-}
+struct columns { /* of a run */
+	uint64_t before[BATCH_MAX], after[BATCH_MAX];
+};
 
 /* All events of the run are of one class with columns, and can be decoded. */
-static bool load_columns(struct reading *reading, struct columns *out)
+static bool load_columns(const struct reading *reading, struct columns *out)
 {
 	const struct run *run = &reading->run;
 	uint32_t class = run->batch->class_index[run->first];
@@ -434,47 +458,35 @@ static bool load_columns(struct reading *reading, struct columns *out)
 	       !run_column(run, &teller->after, entries, run->count, out->after, bad);
 }
 
-/* As compare_entry() for each of the run. */
-static bool compare_columns(struct reading *reading, const struct columns *columns,
-			    struct error *err)
+static bool compare_run(struct reading *reading, struct error *err)
 {
 	const struct run *run = &reading->run;
-	struct claim_of *claim = &reading->stream->claim;
-	uint32_t last = run->count - 1;
+	struct watched *watched = watched_of(reading);
+	struct claim_of *claim = &watched->claim;
 	struct told told = {.was = true, .is = true};
-	uint64_t says = (uint64_t)claim->value;
-	bool known = claim->known;
-
-	if (claim->first) {
-		told.before = (int64_t)columns->before[0];
-		turn_to(reading, run->first);
-		if (!look_before(reading, &told, err))
-			return false;
-	}
+	struct columns columns;
+	bool has_columns = load_columns(reading, &columns);
 
 	for (uint32_t i = 0; i < run->count; i++) {
-		bool differs = known && says != columns->before[i];
+		uint32_t entry = run->first + i;
 
-		says = columns->after[i];
-		known = true;
-		if (!differs)
-			continue;
-		if (i > 0) {
-			told.before = (int64_t)columns->before[i - 1];
-			told.after = (int64_t)columns->after[i - 1];
-			turn_to(reading, run->first + i - 1);
-			claim_again(reading, &told);
+		if (has_columns) {
+			told.before = (int64_t)columns.before[i];
+			told.after = (int64_t)columns.after[i];
+		} else {
+			told = teller_told(turn_to(reading, entry), &reading->env);
 		}
-		told.before = (int64_t)columns->before[i];
-		turn_to(reading, run->first + i);
-		if (!contradict(reading, &told, err))
-			return false;
+		if (told.was && (claim->first || (claim->known && told.before != claim->value))) {
+			turn_to(reading, entry);
+			if (!(claim->first ? look_before : contradict)(reading, told.before, err))
+				return false;
+		}
+		if (!tells(&told))
+			continue;
+		claim_again(claim, &told, entry);
+		watched->at = run->batch->time[entry];
 	}
-	told.before = (int64_t)columns->before[last];
-	told.after = (int64_t)columns->after[last];
-	turn_to(reading, run->first + last);
-	claim_again(reading, &told);
-	reading->stream->at = run->batch->time[run->first + last];
+	place_claim(claim, reading);
 	return true;
 }
 
@@ -486,15 +498,9 @@ static bool add_tail(struct contradictions *own, const struct stream *stream, ns
 		     nstime end, struct error *err)
 {
 	struct watched *watched = &own->streams[stream->index];
-	const struct claim_of *claim = &watched->claim;
-	struct contradiction found = {.claimed_at = claim->time,
-				      .claimed = claim->value,
-				      .claimed_by = claim->place,
-				      .claimed_class = claim->class,
-				      .told_at = told_at,
-				      .told = claim->value,
-				      .lone = true};
+	struct contradiction found = against(&watched->claim, watched->claim.value, told_at);
 
+	found.lone = true;
 	if (!find_support(own, stream, &found, err))
 		return false;
 	found.until = found.from;
@@ -503,75 +509,49 @@ static bool add_tail(struct contradictions *own, const struct stream *stream, ns
 	return true;
 }
 
-/* What is said from a loss on. */
-static struct claim_of claim_of_loss(const struct event *loss)
-{
-	return (struct claim_of){.first = true, .time = loss->time, .whole = loss->until};
-}
-
 /* Events may lie inside of a loss: what the last of them says, nothing confirms. */
 static bool pass_loss(struct reading *reading, struct error *err)
 {
 	const struct event *loss = &reading->run.loss;
+	struct claim_of *claim = &watched_of(reading)->claim;
 	bool good = true;
 
-	if (loss->loss_kind == LOSS_OVER && reading->stream->claim.known)
+	if (loss->loss_kind == LOSS_OVER && claim->known)
 		good = add_tail(reading->own, reading->run.stream, loss->time, loss->time, err);
-	reading->stream->claim = claim_of_loss(loss);
+	*claim = claim_of_loss(loss);
 	return good;
 }
 
-static bool compare_run(struct reading *reading, struct error *err)
+/* Only what tells counts; a `was` without `=` says that nothing is known. */
+static bool see_claim(struct reading *reading, const struct teller *teller, void *arg)
 {
-	const struct run *run = &reading->run;
-	struct columns columns;
+	struct claim_of *claim = arg;
+	struct told told;
 
-	if (!run->count)
-		return pass_loss(reading, err);
-	if (load_columns(reading, &columns))
-		return compare_columns(reading, &columns, err);
-	for (uint32_t i = run->first; i < run->first + run->count; i++)
-		if (!compare_entry(reading, i, err))
-			return false;
-	return true;
+	if (!teller) {
+		*claim = claim_of_loss(&reading->run.loss);
+		return false;
+	}
+	told = teller_told(teller, &reading->env);
+	if (!tells(&told))
+		return true;
+	claim_again(claim, &told, reading->entry);
+	place_claim(claim, reading);
+	return false;
 }
 
 /* What the last event before `begin` says. */
 static bool find_claim(struct contradictions *own, const struct stream *stream, nstime begin,
 		       struct error *err)
 {
-	struct watched *watched = &own->streams[stream->index];
-	struct reading reading = {.own = own, .stream = watched};
-	struct events *events;
-	enum step step = STEP_END;
+	struct claim_of *claim = &own->streams[stream->index].claim;
+	struct events_options options =
+		options_of(own, stream, own->tellers.telling, NSTIME_MIN, begin);
 
-	watched->claim = (struct claim_of){.first = true, .time = NSTIME_MIN, .whole = NSTIME_MIN};
-	if (begin == NSTIME_MIN)
-		return true;
-	if (!open_cursor(own, stream, own->tellers.telling, NSTIME_MIN, begin, true, &events, err))
-		return false;
-	/* Only what tells counts; a `was` without `=` says that nothing is known. */
-	while ((step = events_next_run(events, &reading.run, err)) == STEP_ITEM &&
-	       reading.run.count) {
-		struct told told;
-		uint32_t last = reading.run.first + reading.run.count - 1;
-		bool tells = false;
-
-		for (uint32_t i = last + 1; i-- > reading.run.first && !tells;) {
-			turn_to(&reading, i);
-			told = teller_told(&own->tellers.of[reading.run.batch->class_index[i]],
-					   &reading.env);
-			tells = told.was || told.is || told.ends;
-			if (tells)
-				claim_again(&reading, &told);
-		}
-		if (tells)
-			break;
-	}
-	if (step == STEP_ITEM && !reading.run.count)
-		watched->claim = claim_of_loss(&reading.run.loss);
-	events_close(events);
-	return step != STEP_ERROR;
+	options.backward = true;
+	*claim = (struct claim_of){
+		.first = true, .time = NSTIME_MIN, .whole = NSTIME_MIN, .placed = true};
+	return begin == NSTIME_MIN || read_events(own, &options, see_claim, claim, err);
 }
 
 /*
@@ -589,13 +569,13 @@ static bool read_on(struct contradictions *own, const struct stream *stream, nst
 		    struct error *err)
 {
 	struct watched *watched = &own->streams[stream->index];
-	struct reading reading = {.own = own, .stream = watched};
+	struct reading reading = {.own = own};
 	enum step step = STEP_ITEM;
 	nstime begin;
 
 	while (watched->at < end &&
 	       (step = events_next_run(watched->forward, &reading.run, err)) == STEP_ITEM)
-		if (!compare_run(&reading, err))
+		if (!(reading.run.count ? compare_run : pass_loss)(&reading, err))
 			return false;
 	if (step != STEP_END)
 		return step != STEP_ERROR;
@@ -608,15 +588,15 @@ static bool read_on(struct contradictions *own, const struct stream *stream, nst
 
 /* ---- stretches ---- */
 
+/* [begin, end) is known, too: with those that touch it it becomes one. */
 static void add_stretch(struct watched *watched, nstime begin, nstime end)
 {
-	size_t kept = 0, place = 0;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < watched->nstretches; i++) {
 		const struct stretch *other = &watched->stretches[i];
 
 		if (other->end < begin || other->begin > end) {
-			place += other->end < begin;
 			watched->stretches[kept++] = *other;
 			continue;
 		}
@@ -625,45 +605,41 @@ static void add_stretch(struct watched *watched, nstime begin, nstime end)
 	}
 	watched->stretches = mem_grow(watched->stretches, kept, &watched->stretches_capacity,
 				      sizeof *watched->stretches);
-	memmove(&watched->stretches[place + 1], &watched->stretches[place],
-		(kept - place) * sizeof *watched->stretches);
-	watched->stretches[place] = (struct stretch){begin, end};
+	watched->stretches[kept] = (struct stretch){begin, end};
 	watched->nstretches = kept + 1;
 }
 
-/* The end of what is known from `begin` on; `begin`: nothing is. */
-static nstime known_until(const struct watched *watched, nstime begin)
+/* Up to where it is as at t: known, or not. */
+static nstime known_until(const struct watched *watched, nstime t, bool *known)
 {
-	for (size_t i = watched->nstretches; i-- > 0;)
-		if (watched->stretches[i].begin <= begin && watched->stretches[i].end > begin)
-			return watched->stretches[i].end;
-	return begin;
-}
+	nstime until = NSTIME_MAX;
 
-/*
- * The begin of what is known behind `begin`, of which nothing is known; `end`: nothing before it.
- */
-static nstime known_from(const struct watched *watched, nstime begin, nstime end)
-{
-	for (size_t i = 0; i < watched->nstretches; i++)
-		if (watched->stretches[i].begin > begin)
-			return watched->stretches[i].begin < end ? watched->stretches[i].begin
-								 : end;
-	return end;
+	*known = false;
+	for (size_t i = 0; i < watched->nstretches && !*known; i++) {
+		const struct stretch *stretch = &watched->stretches[i];
+
+		*known = stretch->begin <= t && t < stretch->end;
+		if (*known)
+			until = stretch->end;
+		else if (stretch->begin > t && stretch->begin < until)
+			until = stretch->begin;
+	}
+	return until;
 }
 
 static bool turn_cursor(struct contradictions *own, const struct stream *stream, nstime begin,
 			struct error *err)
 {
 	struct watched *watched = &own->streams[stream->index];
+	struct events_options options;
 
 	if (!find_claim(own, stream, begin, err))
 		return false;
 	watched->at = begin;
 	if (watched->forward)
 		return events_seek(watched->forward, begin, NSTIME_MAX, err);
-	return open_cursor(own, stream, own->tellers.telling, begin, NSTIME_MAX, false,
-			   &watched->forward, err);
+	options = options_of(own, stream, own->tellers.telling, begin, NSTIME_MAX);
+	return events_open(own->index, &options, &watched->forward, err);
 }
 
 static void forget_stream(struct watched *watched)
@@ -699,18 +675,18 @@ static bool verify(struct contradictions *own, const struct stream *stream, nsti
 		   nstime end, struct error *err)
 {
 	struct watched *watched = &own->streams[stream->index];
-	nstime from;
-	bool good = true;
+	bool good = true, known;
 
 	forget_disorder(own, watched);
-	from = known_until(watched, begin);
-	while (good && from < end) {
+	for (nstime from = begin, until; good && from < end; from = until) {
+		until = known_until(watched, from, &known);
+		if (known)
+			continue;
 		if (!watched->forward || watched->at != from || from == NSTIME_MIN)
 			good = turn_cursor(own, stream, from, err);
-		good = good && read_on(own, stream, known_from(watched, from, end), err);
+		good = good && read_on(own, stream, until < end ? until : end, err);
 		if (good)
-			add_stretch(watched, from, watched->at);
-		from = known_until(watched, from);
+			add_stretch(watched, from, until = watched->at);
 	}
 	if (!good) { /* it is not known where the cursor stands */
 		events_close(watched->forward);
@@ -797,7 +773,7 @@ const struct inferred *contradictions_inferred(const struct contradictions *cont
 	return contradictions ? &contradictions->inferred : NULL;
 }
 
-static bool tells(void *arg, const struct stream *stream, const struct packet_info *info)
+static bool packet_tells(void *arg, const struct stream *stream, const struct packet_info *info)
 {
 	const struct contradictions *own = arg;
 	const struct packet_filter_of packet = packet_filter_of(stream, info);
@@ -824,7 +800,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own->packet_filters = packet_filters;
 	own->findings = findings_new(index);
 	tellers_init(&own->tellers, program, program->rules->mirrors[0]);
-	own->inferred = (struct inferred){watches, find, tells, own};
+	own->inferred = (struct inferred){watches, find, packet_tells, own};
 	own->none = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->none);
 	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);
 	own->watches = mem_new_array(trace->nstreams + 1, sizeof *own->watches);

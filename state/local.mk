@@ -37,16 +37,16 @@ libstate_la_SOURCES += %D%/backward/backward.c %D%/backward/backward.h %D%/backw
 	%D%/backward/pending_prune.c %D%/backward/internal.h %D%/backward/questions.c \
 	%D%/backward/resolve.c
 libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \
-	%D%/slices/builder.c %D%/slices/builder.h %D%/slices/builder_internal.h \
+	%D%/slices/builder.c %D%/slices/builder.h \
 	%D%/slices/column_get.c %D%/slices/column_put.c %D%/slices/elias_fano.c %D%/slices/elias_fano.h \
 	%D%/slices/shared_ticks.c %D%/slices/shared_ticks.h %D%/slices/exp_golomb.h %D%/slices/gathered.c \
 	%D%/slices/gathered.h %D%/slices/lines.c %D%/slices/names.c %D%/slices/names.h \
-	%D%/slices/numbers.c %D%/slices/numbers.h %D%/slices/numbers_internal.h \
+	%D%/slices/numbers.c %D%/slices/numbers.h \
 	%D%/slices/numbers_store.c %D%/slices/part.h %D%/slices/resume.c %D%/slices/shard.c \
 	%D%/slices/shard.h %D%/slices/shard_internal.h %D%/slices/shard_moment.c \
 	%D%/slices/shard_names.c %D%/slices/shard_side.c %D%/slices/slice.h \
 	%D%/slices/slice_get.c %D%/slices/slice_moment.c %D%/slices/slice_put.c \
-	%D%/slices/slice_walk.c %D%/slices/slicer.c %D%/slices/slicer.h %D%/slices/dominant.c \
+	%D%/slices/slice_walk.c %D%/slices/dominant.c \
 	%D%/slices/dominant.h
 libstate_la_SOURCES += %D%/context/answers.c %D%/context/answers.h %D%/context/context.h \
 	%D%/context/run.c %D%/context/run.h %D%/context/wanted.c %D%/context/wanted.h

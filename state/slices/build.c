@@ -11,7 +11,6 @@
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
 #include "state/slices/names.h"
-#include "state/slices/numbers_internal.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -45,9 +44,8 @@ static void on_change(void *arg, const struct change *change)
 static void on_put(void *arg, uint32_t attr, const struct value *value, nstime time)
 {
 	struct building *building = arg;
-	uint32_t known = number_map_get(&building->numbers->attr_numbers, attr);
 
-	builder_put(building->builder, known ? known - 1 : numbers_attr(building->numbers, attr),
+	builder_put(building->builder, numbers_attr(building->numbers, attr),
 		    numbers_value(building->numbers, value), time);
 }
 
@@ -56,6 +54,7 @@ static void on_bury(void *arg, const struct pattern *pattern, enum value_kind ki
 {
 	struct building *building = arg;
 	struct slice_value value = {kind == VALUE_UNKNOWN, SLICE_INT};
+	uint32_t number = numbers_tombstone(building->numbers, pattern);
 
 	if (!building->any_tombstone || building->tombstones_at != time)
 		building->tombstones = 0;
@@ -63,34 +62,25 @@ static void on_bury(void *arg, const struct pattern *pattern, enum value_kind ki
 	building->tombstones_at = time;
 	value.number |= (int64_t)building->tombstones++ << 1;
 	if (pattern->any)
-		builder_put(building->builder, numbers_pattern(building->numbers, pattern), value,
-			    time);
+		builder_put(building->builder, number, value, time);
 	else
-		builder_put_tombstone(
-			building->builder,
-			numbers_tombstone(building->numbers, pattern->attr, pattern->below), value,
-			time);
+		builder_put_tombstone(building->builder, number, value, time);
 }
 
 static bool on_moment(void *arg, nstime next)
 {
 	struct building *building = arg;
-	struct builder_end end = {.empty = NSTIME_MIN};
-	struct buf resume = {0}, damage = {0};
+	const struct timelines_part *part = building->part;
+	struct gathered *now = building->builder->now;
 
-	if (!builder_due(building->builder))
+	if (!builder_full(building->builder))
 		return true;
-	trace_damages(trace_of(building->part->event_source), &damage);
+	now->events = building->events_before + replay_events(building->replay);
+	trace_damages(trace_of(part->event_source), &now->damage);
 	/* not `next`: what comes next may change while a trace grows */
-	building_put_resume(building, replay_time(building->replay) + 1, &resume);
-	end.events = building->events_before + replay_events(building->replay);
-	end.resume = &resume;
-	end.damage = &damage;
-	building->failed = !builder_close(building->builder, &end, building->err);
-	buf_release(&resume);
-	buf_release(&damage);
-	if (!building->failed && building->part->progress &&
-	    !building->part->progress(building->part->progress_arg, next))
+	building_put_resume(building, replay_time(building->replay) + 1, &now->resume);
+	building->failed = !builder_close(building->builder, building->err);
+	if (!building->failed && part->progress && !part->progress(part->progress_arg, next))
 		building->failed = !error_set(building->err, ERR_INTERRUPTED, "interrupted");
 	return !building->failed;
 }
@@ -110,24 +100,27 @@ static void key_bytes(const struct timelines_part *part, struct buf *out)
 	buf_add(out, &start, sizeof start);
 }
 
-static void meta_key(const char *name, struct name_key *key)
+/* Appends a value; false: there is none. */
+static bool meta_get(struct store *store, const char *name, struct buf *out)
 {
-	key->bytes[0] = KEY_META;
-	key->size = 1 + strlen(name);
-	memcpy(key->bytes + 1, name, key->size - 1);
-}
-
-static bool meta_get(struct store_txn *txn, const char *name, struct bytes *out)
-{
+	struct store_txn *txn;
+	struct error ignored;
 	struct name_key key;
+	struct bytes value;
+	bool any;
 
-	meta_key(name, &key);
-	return store_get(txn, name_key_bytes(&key), out);
+	name_key_meta(&key, name);
+	if (!store_read(store, &txn, &ignored))
+		return false;
+	any = store_get(txn, name_key_bytes(&key), &value);
+	if (any)
+		buf_add(out, value.data, value.size);
+	store_read_end(txn);
+	return any;
 }
 
 struct keys {
-	const struct buf *key;
-	uint64_t bytes; /* of the files */
+	struct buf key, bytes; /* of the files: a number of 8 bytes */
 };
 
 static bool key_work(struct store_txn *txn, void *arg, struct error *err)
@@ -135,36 +128,30 @@ static bool key_work(struct store_txn *txn, void *arg, struct error *err)
 	const struct keys *keys = arg;
 	struct name_key key, bytes;
 
-	meta_key("key", &key);
-	meta_key("bytes", &bytes);
-	return store_put(txn, name_key_bytes(&key),
-			 (struct bytes){(const uint8_t *)keys->key->data, keys->key->len}, err) &&
-	       store_put(txn, name_key_bytes(&bytes),
-			 (struct bytes){(const uint8_t *)&keys->bytes, sizeof keys->bytes}, err);
+	name_key_meta(&key, "key");
+	name_key_meta(&bytes, "bytes");
+	return store_put(txn, name_key_bytes(&key), bytes_of(&keys->key), err) &&
+	       store_put(txn, name_key_bytes(&bytes), bytes_of(&keys->bytes), err);
 }
 
 /* Is what stands there of this key, and of no more than these files? One without a key is new. */
 static bool same_key(struct store *store, const struct keys *keys, bool *any)
 {
-	const struct buf *key = keys->key;
-	struct store_txn *txn;
-	struct error ignored;
-	struct bytes value;
-	uint64_t bytes = 0;
+	struct buf key = {0}, stored = {0};
+	uint64_t bytes = 0, now;
 	bool same = true;
 
-	*any = false;
-	if (!store_read(store, &txn, &ignored))
-		return false;
-	if (meta_get(txn, "key", &value)) {
-		*any = true;
-		same = value.size == key->len && !memcmp(value.data, key->data, value.size);
-		if (meta_get(txn, "bytes", &value) && value.size == sizeof bytes)
-			memcpy(&bytes, value.data, sizeof bytes);
-		same = same && bytes <= keys->bytes;
-		*any = bytes == keys->bytes;
+	*any = meta_get(store, "key", &key);
+	if (*any) {
+		same = key.len == keys->key.len && !memcmp(key.data, keys->key.data, key.len);
+		if (meta_get(store, "bytes", &stored) && stored.len == sizeof bytes)
+			memcpy(&bytes, stored.data, sizeof bytes);
+		memcpy(&now, keys->bytes.data, sizeof now);
+		same = same && bytes <= now;
+		*any = bytes == now;
 	}
-	store_read_end(txn);
+	buf_release(&key);
+	buf_release(&stored);
 	return same;
 }
 
@@ -177,11 +164,11 @@ static void say_damaged(const struct timelines_part *part)
 static bool open_store(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
-	struct buf key = {0};
-	struct keys keys = {&key, part->key.bytes};
+	struct keys keys = {0};
 	bool ok, any, remade;
 
-	key_bytes(part, &key);
+	key_bytes(part, &keys.key);
+	buf_add(&keys.bytes, &part->key.bytes, sizeof part->key.bytes);
 	ok = store_open(part->path, &building->store, &remade, err);
 	if (ok && remade)
 		say_damaged(part);
@@ -198,7 +185,8 @@ static bool open_store(struct building *building, struct error *err)
 		ok = store_write(building->store, key_work, &keys, err);
 	if (ok)
 		store_hurry(building->store);
-	buf_release(&key);
+	buf_release(&keys.key);
+	buf_release(&keys.bytes);
 	return ok;
 }
 
@@ -213,48 +201,30 @@ static void put_complete(const struct building *building, const struct timelines
 	buf_add_varint(out, built->slices);
 }
 
-static bool get_complete(struct bytes value, uint64_t extent, struct timelines_built *out)
+bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out)
 {
-	const uint8_t *at = value.data, *end = at + value.size;
-	uint64_t numbers[5];
+	struct buf value = {0};
+	uint64_t numbers[5] = {0};
+	bool whole = meta_get(store, "complete", &value);
+	const uint8_t *at = (const uint8_t *)value.data, *end = at + value.len;
 
-	for (int i = 0; i < 5 && at; i++)
+	for (int i = 0; i < 5 && whole; i++) {
 		at = varint_get(at, end, &numbers[i]);
-	if (!at || numbers[0] != extent)
-		return false;
+		whole = at != NULL;
+	}
+	buf_release(&value);
 	*out = (struct timelines_built){.events = numbers[1],
 					.changes = numbers[2],
 					.bytes = numbers[3],
 					.slices = (uint32_t)numbers[4]};
-	return true;
-}
-
-bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out)
-{
-	struct store_txn *txn;
-	struct error ignored;
-	struct bytes value;
-	bool done;
-
-	if (!store_read(store, &txn, &ignored))
-		return false;
-	done = meta_get(txn, "complete", &value) && get_complete(value, extent, out);
-	store_read_end(txn);
-	return done;
+	return whole && numbers[0] == extent;
 }
 
 void timelines_tell_damage(struct store *store, const struct event_source *event_source)
 {
-	struct store_txn *txn;
-	struct error ignored;
-	struct bytes value;
 	struct buf texts = {0};
 
-	if (!store_read(store, &txn, &ignored))
-		return;
-	if (meta_get(txn, "damage", &value))
-		buf_add(&texts, value.data, value.size);
-	store_read_end(txn);
+	meta_get(store, "damage", &texts);
 	buf_add_char(&texts, '\0');
 	for (size_t at = 0; at + 1 < texts.len; at += strlen(texts.data + at) + 1)
 		trace_damage_again(trace_of(event_source), texts.data + at);
@@ -263,65 +233,36 @@ void timelines_tell_damage(struct store *store, const struct event_source *event
 
 /* ---- running ---- */
 
-static bool find_resume(struct building *building, struct buf *out)
-{
-	struct store_txn *txn;
-	struct error ignored;
-	struct bytes value;
-	bool any;
-
-	if (!store_read(building->store, &txn, &ignored))
-		return false;
-	any = meta_get(txn, "resume", &value);
-	if (any)
-		buf_add(out, value.data, value.size);
-	store_read_end(txn);
-	return any;
-}
-
 static bool begin(struct building *building, struct error *err)
 {
 	struct buf resume = {0};
 	bool ok;
 
-	if (!find_resume(building, &resume)) {
-		building_put_resume(building, building->part->begin, &resume);
-		ok = building_resume(building,
-				     (struct bytes){(const uint8_t *)resume.data, resume.len},
-				     err) &&
-		     building_start(building, err);
-	} else {
-		ok = building_resume(building,
-				     (struct bytes){(const uint8_t *)resume.data, resume.len}, err);
-	}
+	meta_get(building->store, "resume", &resume);
+	ok = building_begin(building, &resume, err);
 	buf_release(&resume);
 	return ok;
 }
 
+/* The last slice, and that it is. */
 static bool finish(struct building *building, struct timelines_built *out, struct error *err)
 {
 	const struct timelines_part *part = building->part;
-	struct builder_end end = {.empty = NSTIME_MIN};
-	struct buf complete = {0}, damage = {0};
-	bool ok;
+	struct builder *builder = building->builder;
 
-	if (part->start && builder_slices(building->builder) == 0)
-		end.empty = part->begin;
-	end.events = building->events_before + replay_events(building->replay);
-	*out = (struct timelines_built){.events = end.events};
-	ok = builder_close(building->builder, &end, err) && builder_settle(building->builder, err);
-	out->changes = building->changes_before + builder_changes(building->builder);
-	out->bytes = building->bytes_before + builder_bytes(building->builder);
-	out->slices = builder_slices(building->builder);
-	if (!ok)
+	if (part->start && builder->slices == 0 && !builder->now->open)
+		builder_open(builder, part->begin);
+	*out = (struct timelines_built){.events = building->events_before +
+						  replay_events(building->replay)};
+	builder->now->events = out->events;
+	if (!builder_close(builder, err) || !builder_settle(builder, err))
 		return false;
-	put_complete(building, out, &complete);
-	trace_damages(trace_of(part->event_source), &damage);
-	end = (struct builder_end){.complete = &complete, .damage = &damage, .empty = NSTIME_MIN};
-	ok = builder_close(building->builder, &end, err) && builder_settle(building->builder, err);
-	buf_release(&complete);
-	buf_release(&damage);
-	return ok;
+	out->changes = building->changes_before + builder->changes;
+	out->bytes = building->bytes_before + builder->bytes;
+	out->slices = builder->slices;
+	put_complete(building, out, &builder->now->complete);
+	trace_damages(trace_of(part->event_source), &builder->now->damage);
+	return builder_close(builder, err) && builder_settle(builder, err);
 }
 
 static bool run(struct building *building, struct error *err)
@@ -367,10 +308,7 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 	if (ok) /* what builds before this one could not read */
 		timelines_tell_damage(building.store, part->event_source);
 	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
-		building.numbers = numbers_new(part->program);
 		building.helper = options.helper = part->thread ? helper_new() : NULL;
-		building.builder = builder_new(building.numbers, building.store, building.helper);
-		builder_least(building.builder, part->least);
 		building.replay = replay_new(&options);
 		ok = begin(&building, err);
 		building.damaged = !ok && err->kind == ERR_FORMAT;

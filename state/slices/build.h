@@ -2,10 +2,8 @@
 #ifndef STATE_SLICES_BUILD_H
 #define STATE_SLICES_BUILD_H
 
-#include "index/store/store.h"
 #include "state/replay/replay.h"
 #include "state/slices/builder.h"
-#include "state/slices/numbers.h"
 #include "state/slices/part.h"
 
 enum { TIMELINES_FORMAT = 4 };
@@ -17,9 +15,9 @@ struct building {
 	struct numbers *numbers;
 	struct builder *builder;
 	struct replay *replay;
-	nstime from;            /* where the replay begins */
-	uint64_t events_before; /* seen by builds that were killed */
-	uint64_t changes_before, bytes_before;
+	nstime from; /* where the replay begins */
+	/* of builds that were killed */
+	uint64_t events_before, changes_before, bytes_before;
 	nstime tombstones_at; /* time of the newest tombstone; how many were placed then */
 	uint32_t tombstones;
 	bool any_tombstone;
@@ -32,12 +30,15 @@ struct building {
 enum replay_lines building_lines(void *arg, const struct plain *plain, struct env *env,
 				 nstime time);
 
-/* What must be known at `next`, besides the slices, to go on from there. */
+/* What must be known at `next`, besides the slices, to go on from there: with the slice that is
+ * open. */
 void building_put_resume(const struct building *building, nstime next, struct buf *out);
-/* Drops what was stored after that, and fills numbers, builder and the replay's state. */
-MUST_CHECK bool building_resume(struct building *building, struct bytes resume, struct error *err);
-/* The state before part->begin. */
-MUST_CHECK bool building_start(struct building *building, struct error *err);
+/*
+ * Drops what was stored after that, makes numbers and builder, and fills them and the replay's
+ * state. Nothing to resume: with the state before part->begin.
+ */
+MUST_CHECK bool building_begin(struct building *building, const struct buf *resume,
+			       struct error *err);
 
 /* Is the store whole, for files of this extent? */
 bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out);

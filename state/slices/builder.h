@@ -2,35 +2,72 @@
  * builder.h - changes in, slices out, one transaction each
  *
  * The builder keeps what every number is, so that a slice can begin with all that lives. Changes
- * must come in order of time; several of one number at one time leave the last.
+ * must come in order of time; several of one number at one time leave the last. With a helper
+ * slices are encoded and stored while the next one is gathered: in the order in which they were
+ * closed, and each with the names that were new in it, so that both ways leave the same bytes.
  */
 #ifndef STATE_SLICES_BUILDER_H
 #define STATE_SLICES_BUILDER_H
 
 #include "engine/base/helper.h"
-#include "index/store/store.h"
-#include "state/slices/numbers.h"
-#include "state/slices/slice.h"
+#include "state/slices/gathered.h"
 
-struct builder;
+struct spot { /* what a number is */
+	int64_t value;
+	uint64_t stamp; /* slice of the last change << 32 | 1 + its tick; 0: not this builder's */
+	uint32_t place; /* of that change */
+	uint32_t kind;
+};
+
+struct dated { /* what a number has been since when */
+	uint32_t number;
+	nstime since;
+	struct slice_value value;
+};
+
+struct builder {
+	struct numbers *numbers;
+	struct store *store;
+	struct gathered *now; /* the slice */
+	uint64_t stamp;       /* of a change at its newest tick */
+	size_t target;        /* changes that it should have */
+	uint32_t least;       /* of every slice, instead of what is usual; 0: as usual. For tests */
+	uint32_t slices;      /* that were closed, also by builds before */
+	uint64_t changes;     /* of those closed by this one */
+	uint32_t strings, next_number; /* not yet given when the slice began */
+	/* by number */
+	struct spot *spots;
+	uint64_t *live;
+	size_t room, nlive;
+	/* before everything: what builder_start() said */
+	struct dated *started;
+	size_t nstarted, started_capacity;
+	bool times; /* the first slice of what began with a state */
+	/* storing */
+	struct encoding encoding;
+	uint64_t bytes;          /* of stored slices; after builder_settle() */
+	struct gathered *all[2]; /* with a helper one is filled while the other is stored */
+	struct helper *helper;   /* NULL: there is none */
+	struct duty duty;
+	/* under the helper's lock: */
+	struct gathered *given; /* to be stored */
+	bool failed;
+	struct error error;
+};
 
 /*
- * All are borrowed until builder_free(). With a helper slices are encoded and stored while the
- * next one is gathered: no other thread may use the store before builder_settle(). NULL: there is
- * none.
+ * All are borrowed until builder_free(). With a helper no other thread may use the store before
+ * builder_settle(); NULL: there is none.
  */
 struct builder *builder_new(struct numbers *numbers, struct store *store, struct helper *helper);
-void builder_free(struct builder *builder); /* NULL is fine */
+/* What was closed is stored first. NULL is fine. */
+void builder_free(struct builder *builder);
 
-/* How many changes a slice has at least, instead of what is usual; for tests. */
-void builder_least(struct builder *builder, uint32_t changes);
 /* What holds before anything: in any order; tombstones too. Before the first put. */
-void builder_start(struct builder *builder, uint32_t number, struct slice_value value,
-		   nstime since);
-/* The same of a store that is continued at slice `slices`: it was written in slice `last`. */
+void builder_start(struct builder *builder, const struct dated *start);
+/* The same of a store that is continued: it was written in slice `last`. */
 void builder_continue(struct builder *builder, uint32_t number, struct slice_value value,
 		      uint32_t last);
-void builder_continue_at(struct builder *builder, uint32_t slices);
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t);
 /* A tombstone: not part of snapshots, unless it is of a pattern (then builder_put()). */
@@ -40,36 +77,74 @@ void builder_put_tombstone(struct builder *builder, uint32_t number, struct slic
 void builder_fill(struct builder *builder, uint32_t number, struct slice_value value, nstime t,
 		  nstime from);
 
-/* Are there enough changes for a slice? To be asked between times only. */
-bool builder_due(const struct builder *builder);
-uint32_t builder_slices(const struct builder *builder);  /* stored so far */
-uint64_t builder_waiting(const struct builder *builder); /* changes of the slice that is open */
-uint64_t builder_changes(const struct builder *builder);
-uint64_t builder_bytes(const struct builder *builder); /* of the slices; after builder_settle() */
-
-struct builder_end {
-	uint64_t events;            /* consumed so far */
-	const struct buf *resume;   /* goes into `resume`; NULL: that stays */
-	const struct buf *complete; /* NULL: more will come */
-	const struct buf *damage;   /* goes into `damage`; NULL: that stays */
-	nstime empty; /* a slice without changes is stored with this time; NSTIME_MIN: none is */
-};
-/* Stores the slice, if it has changes; with a helper later, and the next call says what failed. */
-MUST_CHECK bool builder_close(struct builder *builder, const struct builder_end *end,
-			      struct error *err);
+/* Begins the slice at t; otherwise its first change does. */
+void builder_open(struct builder *builder, nstime t);
+/*
+ * Stores the slice, if one is open, and what is to be stored with it (struct gathered); with a
+ * helper later, and the next call says what failed.
+ */
+MUST_CHECK bool builder_close(struct builder *builder, struct error *err);
 /* All that was closed is stored. */
 MUST_CHECK bool builder_settle(struct builder *builder, struct error *err);
 
-/* ---- the record of a slice ---- */
+/* ---- the way of a change into the slice, for millions of them ---- */
 
-enum { SLICE_RECORD = 56 };
-struct slice_record {
-	nstime begin, end;
-	uint32_t changes, ticks, snapshot, bytes;
-	uint32_t strings, numbers; /* not yet given when it began */
-	uint64_t events;           /* consumed up to its end */
-	nstime least_from; /* of its fills; NSTIME_MAX: it has none */
-};
-_Static_assert(sizeof(struct slice_record) == SLICE_RECORD, "the record is stored as it is");
+void builder_make_room(struct builder *builder, uint32_t number);
+void builder_grow(struct builder *builder); /* for one more change */
+void builder_tick(struct builder *builder, nstime t);
+
+/* Are there enough changes for a slice? To be asked between times only. */
+static inline bool builder_full(const struct builder *builder)
+{
+	return builder->now->nchanges >= builder->target && builder->now->open;
+}
+
+/* The changes that follow are of this time. */
+static inline void builder_at(struct builder *builder, nstime t)
+{
+	const struct gathered *now = builder->now;
+
+	if (now->nticks == 0 || now->ticks[now->nticks - 1] != t)
+		builder_tick(builder, t);
+}
+
+/* At the newest tick; its place among the changes. */
+static inline uint32_t builder_change(struct builder *builder, uint32_t number,
+				      struct slice_value value, uint8_t flags)
+{
+	struct gathered *now = builder->now;
+	struct spot *spot;
+
+	if (number >= builder->room)
+		builder_make_room(builder, number);
+	spot = &builder->spots[number];
+	if (spot->stamp != builder->stamp) {
+		if (now->nchanges == now->capacity)
+			builder_grow(builder);
+		now->touched[number / 64] |= UINT64_C(1) << (number & 63);
+		spot->stamp = builder->stamp;
+		spot->place = (uint32_t)now->nchanges++;
+	}
+	now->changes[spot->place] =
+		(struct change_at){.value = value.number,
+				   .number = number,
+				   .tick = ((uint32_t)builder->stamp - 1) & TICKS,
+				   .kind = value.kind | flags};
+	return spot->place;
+}
+
+/* What it is from now on. */
+static inline void builder_set(struct builder *builder, uint32_t number, struct slice_value value)
+{
+	struct spot *spot = &builder->spots[number];
+	bool lives = value.kind != SLICE_DELETED;
+
+	if (lives != (spot->kind != SLICE_DELETED)) {
+		builder->live[number / 64] ^= UINT64_C(1) << (number & 63);
+		builder->nlive += lives ? 1 : (size_t)-1;
+	}
+	spot->value = value.number;
+	spot->kind = value.kind;
+}
 
 #endif

@@ -8,9 +8,9 @@
 
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
+#include "state/slices/names.h"
 
 #include <stdlib.h>
-#include <xxhash.h>
 
 struct gathered *gathered_new(void)
 {
@@ -22,10 +22,7 @@ void gathered_free(struct gathered *gathered)
 	if (!gathered)
 		return;
 	fresh_names_free(gathered->names);
-	mem_free(gathered->live.keys);
-	mem_free(gathered->live.numbers);
-	mem_free(gathered->live.kinds);
-	mem_free(gathered->live.ages);
+	column_release(&gathered->live);
 	mem_free(gathered->changes);
 	mem_free(gathered->ticks);
 	mem_free(gathered->fills);
@@ -53,10 +50,33 @@ void encoding_release(struct encoding *encoding)
 	buf_release(&encoding->bytes);
 	buf_release(&encoding->dominant);
 	dominant_work_free(encoding->dominant_work);
-	buf_release(&encoding->snapshot);
-	mem_free(encoding->keys);
+	mem_free(encoding->changes.keys); /* all of it */
+	column_release(&encoding->fills);
+	mem_free(encoding->froms);
 	mem_free(encoding->places);
 }
+
+void column_room(struct slice_column *column, size_t count)
+{
+	column->count = 0;
+	if (count <= column->room)
+		return;
+	column->room = count + count / 4;
+	column->keys = mem_resize(column->keys, column->room, sizeof *column->keys);
+	column->numbers = mem_resize(column->numbers, column->room, sizeof *column->numbers);
+	column->kinds = mem_resize(column->kinds, column->room, 1);
+	column->extra = mem_resize(column->extra, column->room, sizeof *column->extra);
+}
+
+void column_release(struct slice_column *column)
+{
+	mem_free(column->keys);
+	mem_free(column->numbers);
+	mem_free(column->kinds);
+	mem_free(column->extra);
+}
+
+/* ---- changes ---- */
 
 /* Touched numbers, one after the other: start with *word 0 and *bits of it. */
 static bool next_touched(const struct gathered *gathered, size_t *word, uint64_t *bits,
@@ -75,13 +95,15 @@ static bool next_touched(const struct gathered *gathered, size_t *word, uint64_t
 /* Places of neighbours are far from each other: the columns stand in one block of huge pages. */
 static void make_room(const struct gathered *gathered, struct encoding *out)
 {
-	if (gathered->nchanges > out->room) {
-		out->room = gathered->nchanges + gathered->nchanges / 4;
-		mem_free(out->keys);
-		out->keys = mem_new_huge(out->room * (sizeof *out->keys + sizeof *out->numbers +
-						      sizeof *out->kinds));
-		out->numbers = (int64_t *)(out->keys + out->room);
-		out->kinds = (uint8_t *)(out->numbers + out->room);
+	struct slice_column *changes = &out->changes;
+
+	if (gathered->nchanges > changes->room) {
+		changes->room = gathered->nchanges + gathered->nchanges / 4;
+		mem_free(changes->keys);
+		changes->keys = mem_new_huge(
+			changes->room * (sizeof *changes->keys + sizeof *changes->numbers + 1));
+		changes->numbers = (int64_t *)(changes->keys + changes->room);
+		changes->kinds = (uint8_t *)(changes->numbers + changes->room);
 	}
 	if (gathered->words * 64 > out->nplaces) {
 		out->nplaces = gathered->words * 64;
@@ -120,10 +142,11 @@ static void scatter(struct gathered *gathered, unsigned tick_bits, struct encodi
 		const struct change_at *change = &gathered->changes[i];
 		uint32_t to = out->places[change->number]++;
 
-		out->keys[to] = (uint64_t)change->number << tick_bits | change->tick;
-		out->numbers[to] = change->value;
-		out->kinds[to] = change->kind & (uint8_t)~CHANGE_FILLED;
+		out->changes.keys[to] = (uint64_t)change->number << tick_bits | change->tick;
+		out->changes.numbers[to] = change->value;
+		out->changes.kinds[to] = change->kind & (uint8_t)~CHANGE_FILLED;
 	}
+	out->changes.count = gathered->nchanges;
 }
 
 /* ---- fills ---- */
@@ -142,79 +165,51 @@ static int by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-struct fill_columns {
-	uint64_t *keys, *extra;
-	int64_t *numbers;
-	uint8_t *kinds;
-	nstime *froms;
-	size_t nfroms;
-};
-
-static size_t from_place(const struct fill_columns *columns, nstime from)
+/* Where they begin, each time once, and rising; how many there are. */
+static uint32_t find_froms(const struct gathered *gathered, struct encoding *out)
 {
-	return nstime_last(columns->froms, columns->nfroms, sizeof *columns->froms, from);
-}
+	uint32_t count = 0;
 
-static void fill_columns_make(struct gathered *gathered, unsigned tick_bits,
-			      struct fill_columns *out)
-{
-	size_t count = gathered->nfills;
-
-	*out = (struct fill_columns){
-		.keys = mem_new_array(count + 1, sizeof(uint64_t)),
-		.extra = mem_new_array(count + 1, sizeof(uint64_t)),
-		.numbers = mem_new_array(count + 1, sizeof(int64_t)),
-		.kinds = mem_new_array(count + 1, 1),
-		.froms = mem_new_array(count + 1, sizeof(nstime)),
-	};
-	for (size_t i = 0; i < count; i++) {
-		gathered->fills[i].final =
-			gathered->changes[gathered->fills[i].change].kind & CHANGE_FILLED;
+	if (gathered->nfills > out->froms_room) {
+		out->froms_room = gathered->nfills * 2;
+		out->froms = mem_resize(out->froms, out->froms_room, sizeof *out->froms);
+	}
+	for (size_t i = 0; i < gathered->nfills; i++)
 		out->froms[i] = gathered->fills[i].from;
-	}
-	if (count == 0)
-		return;
-	qsort(gathered->fills, count, sizeof *gathered->fills, by_key);
-	qsort(out->froms, count, sizeof *out->froms, by_time);
-	for (size_t i = 0; i < count; i++)
-		if (i == 0 || out->froms[i] != out->froms[out->nfroms - 1])
-			out->froms[out->nfroms++] = out->froms[i];
-	for (size_t i = 0; i < count; i++) {
-		const struct fill *fill = &gathered->fills[i];
-
-		out->keys[i] = fill->key >> 32 << tick_bits | (fill->key & UINT32_MAX);
-		out->extra[i] = from_place(out, fill->from) << 1 | fill->final;
-		out->numbers[i] = fill->value.number;
-		out->kinds[i] = fill->value.kind;
-	}
+	if (gathered->nfills)
+		qsort(out->froms, gathered->nfills, sizeof *out->froms, by_time);
+	for (size_t i = 0; i < gathered->nfills; i++)
+		if (i == 0 || out->froms[i] != out->froms[count - 1])
+			out->froms[count++] = out->froms[i];
+	return count;
 }
 
-static void fill_columns_free(struct fill_columns *columns)
+static uint32_t put_fills(struct gathered *gathered, unsigned tick_bits, struct encoding *out)
 {
-	mem_free(columns->keys);
-	mem_free(columns->extra);
-	mem_free(columns->numbers);
-	mem_free(columns->kinds);
-	mem_free(columns->froms);
+	uint32_t nfroms = find_froms(gathered, out);
+
+	column_room(&out->fills, gathered->nfills);
+	if (gathered->nfills)
+		qsort(gathered->fills, gathered->nfills, sizeof *gathered->fills, by_key);
+	for (size_t i = 0; i < gathered->nfills; i++) {
+		const struct fill *fill = &gathered->fills[i];
+		uint64_t from = nstime_last(out->froms, nfroms, sizeof *out->froms, fill->from);
+		bool final = gathered->changes[fill->change].kind & CHANGE_FILLED;
+
+		column_add(&out->fills, fill->key >> 32 << tick_bits | (fill->key & UINT32_MAX),
+			   fill->value, from << 1 | final);
+	}
+	return nfroms;
 }
 
 /* ---- the slice ---- */
 
-static struct slice_column live_column(const struct live_before *live)
-{
-	return (struct slice_column){live->keys, live->numbers, live->kinds, live->ages,
-				     live->count};
-}
-
-void gathered_encode(struct gathered *gathered, struct encoding *out)
+/* Bytes, tops and record. */
+static void encode(struct gathered *gathered, struct encoding *out)
 {
 	unsigned tick_bits = bits_width(gathered->nticks);
-	struct slice_column live = live_column(&gathered->live);
-	struct fill_columns fills;
+	uint32_t nfroms = put_fills(gathered, tick_bits, out);
 
-	buf_clear(&out->snapshot);
-	slice_column_put(&live, &out->snapshot);
-	fill_columns_make(gathered, tick_bits, &fills);
 	scatter(gathered, tick_bits, out);
 	struct slice_parts parts = {
 		.number = gathered->number,
@@ -223,28 +218,79 @@ void gathered_encode(struct gathered *gathered, struct encoding *out)
 		.nticks = (uint32_t)gathered->nticks,
 		.begin = gathered->begin,
 		.tick_bits = tick_bits,
-		.changes = {out->keys, out->numbers, out->kinds, NULL, gathered->nchanges},
-		.snapshot = &out->snapshot,
-		.nsnapshot = (uint32_t)gathered->live.count,
-		.fills = {fills.keys, fills.numbers, fills.kinds, fills.extra, gathered->nfills},
-		.froms = fills.froms,
-		.nfroms = (uint32_t)fills.nfroms,
+		.changes = out->changes,
+		.snapshot = gathered->live,
+		.fills = out->fills,
+		.froms = out->froms,
+		.nfroms = nfroms,
 	};
 	buf_clear(&out->bytes);
 	slice_put(&parts, &out->bytes);
 	buf_clear(&out->dominant);
-	dominant_put(&parts, &live, gathered->busy, &out->dominant_work, &out->dominant);
+	dominant_put(&parts, &parts.snapshot, gathered->busy, &out->dominant_work, &out->dominant);
 	out->record = (struct slice_record){
 		.begin = parts.begin,
 		.end = parts.nticks ? gathered->ticks[parts.nticks - 1] : parts.begin,
 		.changes = (uint32_t)parts.changes.count,
 		.ticks = parts.nticks,
-		.snapshot = parts.nsnapshot,
+		.snapshot = (uint32_t)parts.snapshot.count,
 		.bytes = (uint32_t)out->bytes.len,
 		.strings = gathered->strings,
 		.numbers = gathered->numbers,
 		.events = gathered->events,
-		.least_from = fills.nfroms ? fills.froms[0] : NSTIME_MAX,
+		.least_from = nfroms ? out->froms[0] : NSTIME_MAX,
 	};
-	fill_columns_free(&fills);
+}
+
+struct commit {
+	const struct gathered *gathered;
+	const struct encoding *encoding;
+};
+
+static bool put_meta(struct store_txn *txn, const char *name, const struct buf *value,
+		     struct error *err)
+{
+	struct name_key key;
+
+	name_key_meta(&key, name);
+	return !value->len || store_put(txn, name_key_bytes(&key), bytes_of(value), err);
+}
+
+static bool put_slice(const struct commit *commit, struct store_txn *txn, struct error *err)
+{
+	const struct encoding *encoding = commit->encoding;
+	uint32_t number = commit->gathered->number;
+	struct name_key slice, dominant, record;
+
+	name_key_data(&slice, number, PART_SLICE);
+	name_key_data(&dominant, number, PART_DOMINANT);
+	name_key_numbers(&record, KEY_SLICE, &number, 1);
+	return store_put(txn, name_key_bytes(&slice), bytes_of(&encoding->bytes), err) &&
+	       (!encoding->dominant.len ||
+		store_put(txn, name_key_bytes(&dominant), bytes_of(&encoding->dominant), err)) &&
+	       store_put(
+		       txn, name_key_bytes(&record),
+		       (struct bytes){(const uint8_t *)&encoding->record, sizeof encoding->record},
+		       err) &&
+	       fresh_names_put(commit->gathered->names, number, txn, err);
+}
+
+static bool commit_work(struct store_txn *txn, void *arg, struct error *err)
+{
+	const struct commit *commit = arg;
+
+	return (!commit->gathered->open || put_slice(commit, txn, err)) &&
+	       put_meta(txn, "resume", &commit->gathered->resume, err) &&
+	       put_meta(txn, "damage", &commit->gathered->damage, err) &&
+	       put_meta(txn, "complete", &commit->gathered->complete, err);
+}
+
+bool gathered_store(struct gathered *gathered, struct store *store, struct encoding *work,
+		    struct error *err)
+{
+	struct commit commit = {gathered, work};
+
+	if (gathered->open)
+		encode(gathered, work);
+	return store_write(store, commit_work, &commit, err);
 }

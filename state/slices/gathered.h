@@ -1,11 +1,11 @@
 /*
- * gathered.h - the changes of one slice, in order of time, and what is made of them: for builder.c,
- * which gathers them, and slicer.c, which encodes and stores them, maybe in another thread
+ * gathered.h - the changes of one slice, in order of time, and what is made of them: builder.c
+ * gathers them, and has them encoded and stored, maybe in another thread
  */
 #ifndef STATE_SLICES_GATHERED_H
 #define STATE_SLICES_GATHERED_H
 
-#include "state/slices/builder.h"
+#include "index/store/store.h"
 #include "state/slices/dominant.h"
 #include "state/slices/numbers.h"
 #include "state/slices/slice.h"
@@ -23,16 +23,7 @@ struct fill {
 	uint64_t key; /* number << 32 | tick */
 	nstime from;
 	struct slice_value value;
-	uint32_t change;
-	bool final;
-};
-
-struct live_before { /* of the snapshot: rising numbers */
-	uint64_t *keys;
-	int64_t *numbers;
-	uint8_t *kinds;
-	uint64_t *ages; /* or times: see slice.h */
-	size_t count, room;
+	uint32_t change; /* its place */
 };
 
 struct gathered {
@@ -40,7 +31,7 @@ struct gathered {
 	uint32_t number;
 	bool times; /* the snapshot has times */
 	nstime begin;
-	struct live_before live;
+	struct slice_column live; /* the snapshot: numbers, and ages or times, see slice.h */
 	struct change_at *changes;
 	size_t nchanges, capacity;
 	nstime *ticks;
@@ -54,8 +45,20 @@ struct gathered {
 	/* stored with it */
 	uint64_t events;
 	struct fresh_names *names;
-	struct buf resume, complete, damage; /* empty: that stays */
+	struct buf resume, complete, damage; /* values of these names; empty: that stays */
 };
+
+/* ---- the record of a slice ---- */
+
+enum { SLICE_RECORD = 56 };
+struct slice_record {
+	nstime begin, end;
+	uint32_t changes, ticks, snapshot, bytes;
+	uint32_t strings, numbers; /* not yet given when it began */
+	uint64_t events;           /* consumed up to its end */
+	nstime least_from;         /* of its fills; NSTIME_MAX: it has none */
+};
+_Static_assert(sizeof(struct slice_record) == SLICE_RECORD, "the record is stored as it is");
 
 struct gathered *gathered_new(void);
 void gathered_free(struct gathered *gathered); /* NULL is fine */
@@ -63,19 +66,33 @@ void gathered_clear(struct gathered *gathered);
 
 /* What encoding needs, kept from slice to slice. */
 struct encoding {
-	struct buf bytes, snapshot, dominant;
+	struct buf bytes, dominant;
 	struct dominant_work *dominant_work;
 	struct slice_record record;
-	uint64_t *keys; /* and behind them, in one block: */
-	int64_t *numbers;
-	uint8_t *kinds;
-	size_t room;
+	struct slice_column changes; /* in one block */
+	struct slice_column fills;
+	nstime *froms; /* of the fills, rising */
+	size_t froms_room;
 	uint32_t *places; /* by number: where its changes go */
 	size_t nplaces;
 };
 
 void encoding_release(struct encoding *encoding);
-/* Bytes, tops and record of the slice. Changes the gathered fills' order. */
-void gathered_encode(struct gathered *gathered, struct encoding *out);
+/* Stores the slice, if it is open, and what is to be stored with it. Changes the fills' order. */
+MUST_CHECK bool gathered_store(struct gathered *gathered, struct store *store,
+			       struct encoding *work, struct error *err);
+
+/* ---- columns that grow ---- */
+
+void column_room(struct slice_column *column, size_t count); /* it is empty then */
+void column_release(struct slice_column *column);
+static inline void column_add(struct slice_column *column, uint64_t key, struct slice_value value,
+			      uint64_t extra)
+{
+	column->keys[column->count] = key;
+	column->numbers[column->count] = value.number;
+	column->kinds[column->count] = value.kind;
+	column->extra[column->count++] = extra;
+}
 
 #endif

@@ -7,8 +7,6 @@
 #include "state/replay/chosen.h"
 #include "state/replay/writes.h"
 #include "state/slices/build.h"
-#include "state/slices/builder_internal.h"
-#include "state/slices/numbers_internal.h"
 
 #include <string.h>
 
@@ -67,7 +65,6 @@ static inline void put(struct building *building, struct cells *cells, uint32_t 
 {
 	struct numbers *numbers = building->numbers;
 	struct cell_now *cell = cells_make(cells, attr);
-	uint32_t number;
 
 	if (kept || value->kind != VALUE_STRING)
 		value_take(&cell->value, value);
@@ -77,9 +74,7 @@ static inline void put(struct building *building, struct cells *cells, uint32_t 
 		value = cell_take_new(cell, value, numbers->attrs);
 	cell->since = time;
 	cell->named = true;
-	number = number_map_get(&numbers->attr_numbers, attr);
-	number = number ? number - 1 : numbers_attr(numbers, attr);
-	change(building->builder, number, slice_value_of(numbers, value));
+	change(building->builder, numbers_attr(numbers, attr), slice_value_of(numbers, value));
 }
 
 /* As replay_apply() does it, where the stack has a depth. */

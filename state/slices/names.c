@@ -1,6 +1,7 @@
 /* names.c - see names.h */
 #include "state/slices/names.h"
 
+#include "engine/base/cursor.h"
 #include "engine/base/mem.h"
 #include "state/model/value_bytes.h"
 #include "state/slices/bits.h"
@@ -51,10 +52,11 @@ static void add_text(struct name_key *key, const struct value *atom)
 }
 
 /* The key under which its ordinal stands; of an integer, with those of its neighbours. */
-static void entity_key(struct name_key *key, uint32_t class, uint32_t parent,
-		       const struct value *atom)
+static void entity_key(struct name_key *key, uint32_t class, const struct name_entity *entity)
 {
-	name_key_numbers(key, KEY_NAMES, (const uint32_t[]){class, parent}, 2);
+	const struct value *atom = &entity->atom;
+
+	name_key_numbers(key, KEY_NAMES, (const uint32_t[]){class, entity->parent}, 2);
 	if (atom->kind == VALUE_STRING) {
 		add_text(key, atom);
 	} else if (atom->kind == VALUE_BOOL) {
@@ -96,25 +98,16 @@ static bool group_get(struct store_txn *txn, const struct name_key *key, struct 
 	return value.size == group_size(out);
 }
 
-static bool group_put(struct store_txn *txn, const struct name_key *key, const struct group *group,
-		      struct error *err)
-{
-	if (!group->there)
-		return store_delete(txn, name_key_bytes(key), err);
-	return store_put(txn, name_key_bytes(key),
-			 (struct bytes){(const uint8_t *)group, group_size(group)}, err);
-}
-
-bool name_find(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
+bool name_find(struct store_txn *txn, uint32_t class, const struct name_entity *entity,
 	       uint32_t *ordinal)
 {
-	unsigned i = atom->u % NEIGHBOURS;
+	unsigned i = entity->atom.u % NEIGHBOURS;
 	struct name_key key;
 	struct group group;
 	struct bytes value;
 
-	entity_key(&key, class, parent, atom);
-	if (atom->kind != VALUE_INT) {
+	entity_key(&key, class, entity);
+	if (entity->atom.kind != VALUE_INT) {
 		if (!store_get(txn, name_key_bytes(&key), &value) || value.size != sizeof *ordinal)
 			return false;
 		memcpy(ordinal, value.data, sizeof *ordinal);
@@ -126,49 +119,35 @@ bool name_find(struct store_txn *txn, uint32_t class, uint32_t parent, const str
 	return true;
 }
 
-bool name_put(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
-	      uint32_t ordinal, struct error *err)
+/* Among its neighbours. */
+static struct bytes group_change(struct group *group, unsigned i, const uint32_t *ordinal)
 {
-	unsigned i = atom->u % NEIGHBOURS, place, count;
-	struct name_key key;
-	struct group group;
+	unsigned place = group_place(group->there, i), had = group->there >> i & 1, has = !!ordinal;
+	unsigned behind = group_place(group->there, NEIGHBOURS) - place - had;
 
-	entity_key(&key, class, parent, atom);
-	if (atom->kind != VALUE_INT)
-		return store_put(txn, name_key_bytes(&key),
-				 (struct bytes){(const uint8_t *)&ordinal, sizeof ordinal}, err);
-	if (!group_get(txn, &key, &group))
-		return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
-	place = group_place(group.there, i);
-	count = group_place(group.there, NEIGHBOURS);
-	if (!(group.there >> i & 1))
-		memmove(&group.ordinals[place + 1], &group.ordinals[place],
-			(count - place) * sizeof *group.ordinals);
-	group.there |= UINT64_C(1) << i;
-	group.ordinals[place] = ordinal;
-	return group_put(txn, &key, &group, err);
+	memmove(&group->ordinals[place + has], &group->ordinals[place + had],
+		behind * sizeof *group->ordinals);
+	group->there ^= (uint64_t)(had ^ has) << i;
+	if (ordinal)
+		group->ordinals[place] = *ordinal;
+	return (struct bytes){(const uint8_t *)group, group->there ? group_size(group) : 0};
 }
 
-bool name_delete(struct store_txn *txn, uint32_t class, uint32_t parent, const struct value *atom,
-		 struct error *err)
+bool name_put(struct store_txn *txn, uint32_t class, const struct name_entity *entity,
+	      const uint32_t *ordinal, struct error *err)
 {
-	unsigned i = atom->u % NEIGHBOURS, place, count;
+	struct bytes value = {(const uint8_t *)ordinal, ordinal ? sizeof *ordinal : 0};
 	struct name_key key;
 	struct group group;
 
-	entity_key(&key, class, parent, atom);
-	if (atom->kind != VALUE_INT)
-		return store_delete(txn, name_key_bytes(&key), err);
-	if (!group_get(txn, &key, &group))
-		return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
-	if (!(group.there >> i & 1))
-		return true;
-	place = group_place(group.there, i);
-	count = group_place(group.there, NEIGHBOURS);
-	memmove(&group.ordinals[place], &group.ordinals[place + 1],
-		(count - place - 1) * sizeof *group.ordinals);
-	group.there &= ~(UINT64_C(1) << i);
-	return group_put(txn, &key, &group, err);
+	entity_key(&key, class, entity);
+	if (entity->atom.kind == VALUE_INT) {
+		if (!group_get(txn, &key, &group))
+			return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
+		value = group_change(&group, entity->atom.u % NEIGHBOURS, ordinal);
+	}
+	return value.size ? store_put(txn, name_key_bytes(&key), value, err)
+			  : store_delete(txn, name_key_bytes(&key), err);
 }
 
 /* ---- patterns ---- */
@@ -194,10 +173,28 @@ bool name_get_pattern(const uint8_t *at, size_t size, struct attrs *attrs, struc
 
 enum { ENTITIES_INTS = 1, ENTITIES_PARENTS = 2 };
 
+/* Numbers that are stored as how they differ from the one before. */
+static void put_difference(struct buf *out, uint64_t number, uint64_t *last)
+{
+	buf_add_varint(out, zigzag((int64_t)(number - *last)));
+	*last = number;
+}
+
+/* NULL: damage, or it is above `most`. */
+static const uint8_t *get_difference(const uint8_t *at, const uint8_t *end, uint64_t most,
+				     uint64_t *last)
+{
+	uint64_t number;
+
+	at = varint_get(at, end, &number);
+	*last += (uint64_t)unzigzag(number);
+	return *last > most ? NULL : at;
+}
+
 void name_put_entities(struct buf *out, const struct name_entity *entities, size_t count)
 {
 	uint8_t flags = ENTITIES_INTS;
-	uint64_t last = 0;
+	uint64_t parent = 0, key = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (entities[i].atom.kind != VALUE_INT || entities[i].atom.u > INT64_MAX)
@@ -207,56 +204,33 @@ void name_put_entities(struct buf *out, const struct name_entity *entities, size
 	}
 	buf_add_char(out, (char)flags);
 	buf_add_varint(out, count);
-	for (size_t i = 0; i < count && flags & ENTITIES_PARENTS; i++) {
-		buf_add_varint(out, zigzag((int64_t)((uint64_t)entities[i].parent - last)));
-		last = entities[i].parent;
-	}
-	last = 0;
+	for (size_t i = 0; i < count && flags & ENTITIES_PARENTS; i++)
+		put_difference(out, entities[i].parent, &parent);
 	for (size_t i = 0; i < count; i++) {
-		if (!(flags & ENTITIES_INTS)) {
+		if (flags & ENTITIES_INTS)
+			put_difference(out, entities[i].atom.u, &key);
+		else
 			value_write(out, &entities[i].atom);
-			continue;
-		}
-		buf_add_varint(out, zigzag((int64_t)(entities[i].atom.u - last)));
-		last = entities[i].atom.u;
 	}
 }
 
-static const uint8_t *get_parents(const uint8_t *at, const uint8_t *end,
-				  struct name_entity *entities, size_t count)
+static const uint8_t *get_key(const uint8_t *at, const uint8_t *end, uint8_t flags, uint64_t *last,
+			      struct attrs *attrs, struct value *out)
 {
-	uint64_t last = 0, number;
-
-	for (size_t i = 0; i < count && at; i++) {
-		at = varint_get(at, end, &number);
-		last += (uint64_t)unzigzag(number);
-		if (last > UINT32_MAX)
-			return NULL;
-		entities[i].parent = (uint32_t)last;
+	if (flags & ENTITIES_INTS) {
+		at = get_difference(at, end, INT64_MAX, last);
+		*out = (struct value){.kind = VALUE_INT, .u = *last};
+		return at;
 	}
-	return at;
-}
-
-static const uint8_t *get_ints(const uint8_t *at, const uint8_t *end, struct name_entity *entities,
-			       size_t count)
-{
-	uint64_t last = 0, number;
-
-	for (size_t i = 0; i < count && at; i++) {
-		at = varint_get(at, end, &number);
-		last += (uint64_t)unzigzag(number);
-		entities[i].atom = (struct value){.kind = VALUE_INT, .u = last};
-		if (last > INT64_MAX)
-			return NULL;
-	}
-	return at;
+	at = value_read(at, end, attrs, out);
+	return at && value_exists(out) ? at : NULL;
 }
 
 struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, size_t *count)
 {
 	const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
 	struct name_entity *entities;
-	uint64_t number;
+	uint64_t number, parent = 0, key = 0;
 	uint8_t flags;
 
 	if (bytes.size < 2)
@@ -267,118 +241,28 @@ struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, s
 		return NULL;
 	*count = (size_t)number;
 	entities = mem_new_array(*count + 1, sizeof *entities);
-	if (flags & ENTITIES_PARENTS)
-		at = get_parents(at, end, entities, *count);
-	if (at && flags & ENTITIES_INTS)
-		at = get_ints(at, end, entities, *count);
-	for (size_t i = 0; i < *count && at && !(flags & ENTITIES_INTS); i++) {
-		at = value_read(at, end, attrs, &entities[i].atom);
-		if (at && entities[i].atom.kind <= VALUE_NONE)
-			at = NULL;
+	for (size_t i = 0; i < *count && at && flags & ENTITIES_PARENTS; i++) {
+		at = get_difference(at, end, UINT32_MAX, &parent);
+		entities[i].parent = (uint32_t)parent;
 	}
+	for (size_t i = 0; i < *count && at; i++)
+		at = get_key(at, end, flags, &key, attrs, &entities[i].atom);
 	if (at)
 		return entities;
 	mem_free(entities);
 	return NULL;
 }
 
-/* ---- strings ---- */
-
-bool name_get_strings(struct bytes bytes, struct attrs *attrs,
-		      void (*each)(void *arg, const char *text, uint32_t len), void *arg)
+bool name_list_before(struct store_txn *txn, uint32_t class, uint32_t ordinal, struct name_key *key,
+		      uint32_t *first, struct bytes *value)
 {
-	const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
-	uint64_t len;
+	struct bytes found;
 
-	while (at < end) {
-		at = varint_get(at, end, &len);
-		if (!at || len > (uint64_t)(end - at))
-			return false;
-		each(arg, attrs_text(attrs, (const char *)at, len), (uint32_t)len);
-		at += len;
-	}
+	name_key_numbers(key, KEY_KEYS, (const uint32_t[]){class, ordinal}, 2);
+	if (!store_before(txn, name_key_bytes(key), true, &found, value) ||
+	    found.size != key->size || memcmp(found.data, key->bytes, 5) != 0)
+		return false;
+	memcpy(key->bytes, found.data, found.size);
+	*first = (uint32_t)load_be(key->bytes + 5, 4);
 	return true;
-}
-
-/* ---- classes and chunks ---- */
-
-void name_put_classes(struct buf *out, const struct name_class *classes, size_t nclasses,
-		      const struct name_chunk *chunks, size_t nchunks)
-{
-	buf_add_varint(out, nclasses);
-	for (size_t i = 0; i < nclasses; i++) {
-		buf_add_varint(out, (uint64_t)classes[i].kind << 1 | classes[i].is_key);
-		buf_add_varint(out, classes[i].parent);
-		buf_add_varint(out, classes[i].len);
-		buf_add(out, classes[i].name, classes[i].len);
-	}
-	buf_add_varint(out, nchunks);
-	for (size_t i = 0; i < nchunks; i++) {
-		buf_add_varint(out, chunks[i].class);
-		buf_add_varint(out, chunks[i].first);
-	}
-}
-
-static const uint8_t *get_class(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
-				struct name_table *table)
-{
-	uint64_t head, parent, len;
-	struct name_class *class;
-
-	at = varint_get(at, end, &head);
-	at = at ? varint_get(at, end, &parent) : NULL;
-	at = at ? varint_get(at, end, &len) : NULL;
-	if (!at || head >> 1 > CLASS_PATTERN || len > (uint64_t)(end - at) ||
-	    parent >= table->nclasses ||
-	    (head >> 1 != CLASS_PATTERN && table->classes[parent].kind != CLASS_ATTR))
-		return NULL;
-	table->classes = mem_grow(table->classes, table->nclasses, &table->classes_capacity,
-				  sizeof *table->classes);
-	class = &table->classes[table->nclasses++];
-	*class = (struct name_class){.kind = (enum class_kind)(head >> 1),
-				     .parent = (uint32_t)parent,
-				     .is_key = head & 1,
-				     .len = (uint32_t)len};
-	class->name = attrs_text(attrs, (const char *)at, class->len);
-	return at + len;
-}
-
-static const uint8_t *get_chunk(const uint8_t *at, const uint8_t *end, struct name_table *table)
-{
-	uint64_t class, first;
-
-	at = varint_get(at, end, &class);
-	at = at ? varint_get(at, end, &first) : NULL;
-	if (!at || class >= table->nclasses || first > UINT32_MAX || first % CHUNK ||
-	    table->nchunks >= UINT32_MAX / CHUNK)
-		return NULL;
-	table->chunks = mem_grow(table->chunks, table->nchunks, &table->chunks_capacity,
-				 sizeof *table->chunks);
-	table->chunks[table->nchunks++] = (struct name_chunk){(uint32_t) class, (uint32_t)first};
-	return at;
-}
-
-bool name_get_classes(struct bytes bytes, struct attrs *attrs, struct name_table *out)
-{
-	const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
-	uint64_t count;
-
-	if (out->nclasses == 0) {
-		out->classes = mem_grow(NULL, 0, &out->classes_capacity, sizeof *out->classes);
-		out->classes[out->nclasses++] = (struct name_class){.kind = CLASS_ATTR, .name = ""};
-	}
-	at = varint_get(at, end, &count);
-	for (uint64_t i = 0; at && i < count; i++)
-		at = get_class(at, end, attrs, out);
-	at = at ? varint_get(at, end, &count) : NULL;
-	for (uint64_t i = 0; at && i < count; i++)
-		at = get_chunk(at, end, out);
-	return at == end;
-}
-
-void name_table_release(struct name_table *table)
-{
-	mem_free(table->classes);
-	mem_free(table->chunks);
-	*table = (struct name_table){0};
 }

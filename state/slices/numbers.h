@@ -8,14 +8,20 @@
  * class have 256 consecutive numbers, a chunk; chunks are given out on demand. So names are
  * stored per entity and not per attribute, and a block of a slice holds values of one kind.
  *
- * This is the side of the writer, with everything in memory; reading is in names.h.
+ * Both sides have this table. A writer gives numbers out, and so has all of it. A reader has the
+ * classes, chunks and patterns of its store, and fills the rest in when it is first needed
+ * (shard_names.c). A build that goes on takes over the table of the shard that it goes on with.
  */
 #ifndef STATE_SLICES_NUMBERS_H
 #define STATE_SLICES_NUMBERS_H
 
+#include "engine/base/hash_index.h"
 #include "index/store/store.h"
+#include "state/model/number_map.h"
 #include "state/program/program.h"
 #include "state/slices/slice.h"
+
+#define NUMBER_ABSENT UINT32_MAX
 
 enum { CHUNK = 256 };
 
@@ -26,24 +32,95 @@ enum class_kind {
 	CLASS_PATTERN          /* targets with a `*`; entities are these patterns */
 };
 
-struct numbers;
-struct shard;
+struct number_class {
+	enum class_kind kind;
+	uint32_t parent; /* of an attribute's, the one above; of a tombstone's, the attribute's */
+	uint32_t shape;  /* ATTR_ABSENT: of patterns */
+	uint32_t entity_class;      /* whose ordinals it counts */
+	struct number_map chunks;   /* ordinal / CHUNK → 1 + chunk */
+	struct number_map entities; /* ordinal → 1 + attribute */
+	uint32_t given, stored;     /* writer: ordinals, from 0 on */
+};
 
-struct numbers *numbers_new(struct program *program);
+struct number_chunk {
+	uint32_t class, first; /* ordinal */
+};
+
+struct numbers {
+	struct attrs *attrs;
+	struct number_class *classes; /* 0: the root's */
+	size_t nclasses, classes_capacity, classes_stored;
+	struct number_chunk *chunks;
+	size_t nchunks, chunks_capacity, chunks_stored;
+	struct number_map of_shape[CLASS_PATTERN]; /* shape → 1 + class */
+	/* attribute → 1 + number, of itself and of tombstones; reader: NUMBER_ABSENT as it is */
+	struct number_map numbers[CLASS_PATTERN];
+	struct number_map ordinals; /* writer: entity → 1 + ordinal */
+	struct pattern **patterns;  /* by ordinal */
+	size_t npatterns, patterns_capacity;
+	struct value *strings; /* by number; reader: of kind UNKNOWN, not looked at */
+	size_t strings_room;
+	struct hash_index by_text; /* writer: of the strings */
+	uint32_t nstrings, strings_stored;
+};
+
+struct numbers *numbers_new(struct attrs *attrs);
 void numbers_free(struct numbers *numbers); /* NULL is fine */
 
-uint32_t numbers_attr(struct numbers *numbers, uint32_t attr);
-uint32_t numbers_tombstone(struct numbers *numbers, uint32_t attr, bool below);
-uint32_t numbers_pattern(struct numbers *numbers, const struct pattern *pattern);
-/* text as attrs_text() gives it */
-uint32_t numbers_string(struct numbers *numbers, const char *text, uint32_t len);
+/* ---- the table ---- */
+
+uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32_t parent,
+			   uint32_t shape);
+void numbers_chunk_add(struct numbers *numbers, uint32_t class, uint32_t first);
+void numbers_pattern_add(struct numbers *numbers, struct pattern *pattern); /* takes it */
+/* The number of a class's ordinal; NUMBER_ABSENT: it has none. */
+uint32_t numbers_in(const struct numbers *numbers, uint32_t class, uint32_t ordinal);
+/* The attribute itself or what it stands below that ends in a key; else the root. */
+uint32_t numbers_entity(const struct numbers *numbers, uint32_t attr);
+
+/* All numbers are below. */
+static inline uint32_t numbers_next(const struct numbers *numbers)
+{
+	return (uint32_t)numbers->nchunks * CHUNK;
+}
+
+static inline const struct number_class *numbers_class(const struct numbers *numbers,
+						       uint32_t number)
+{
+	return &numbers->classes[numbers->chunks[number / CHUNK].class];
+}
+
+/* Of one path. */
+static inline bool numbers_is_tombstone(const struct numbers *numbers, uint32_t number)
+{
+	enum class_kind kind = numbers_class(numbers, number)->kind;
+
+	return kind == CLASS_TOMBSTONE || kind == CLASS_TOMBSTONE_BELOW;
+}
+
+static inline uint32_t numbers_ordinal(const struct numbers *numbers, uint32_t number)
+{
+	return numbers->chunks[number / CHUNK].first + number % CHUNK;
+}
+
+/* ---- giving them out ---- */
+
+/* Of an attribute, or of a tombstone that hangs there. */
+uint32_t numbers_of(struct numbers *numbers, enum class_kind kind, uint32_t attr);
+static inline uint32_t numbers_attr(struct numbers *numbers, uint32_t attr)
+{
+	uint32_t known = number_map_get(&numbers->numbers[CLASS_ATTR], attr);
+
+	return known ? known - 1 : numbers_of(numbers, CLASS_ATTR, attr);
+}
+uint32_t numbers_tombstone(struct numbers *numbers, const struct pattern *pattern);
+/* Text as attrs_text() gives it. */
 struct slice_value numbers_value(struct numbers *numbers, const struct value *value);
 
-uint32_t numbers_next(const struct numbers *numbers);                 /* number not yet given */
-uint32_t numbers_strings(const struct numbers *numbers);              /* likewise */
-bool numbers_is_tombstone(const struct numbers *numbers, uint32_t number); /* of one path */
+/* ---- into the store, and back: numbers_store.c ---- */
 
-/* What is new since the last call, to be put under a slice: by any thread, while numbers are given. */
+/* What is new since the last call, to be put under a slice: by any thread, while numbers are given.
+ */
 struct fresh_names;
 struct fresh_names *numbers_take(struct numbers *numbers);
 void fresh_names_free(struct fresh_names *names); /* NULL is fine */
@@ -51,14 +128,12 @@ void fresh_names_free(struct fresh_names *names); /* NULL is fine */
 MUST_CHECK bool fresh_names_put(const struct fresh_names *names, uint32_t slice,
 				struct store_txn *txn, struct error *err);
 
-/*
- * Ordinals given so far, per class, for `resume`; and what fresh_names_put() put, back: from the
- * shard that is gone on with, which is being read.
- */
-void numbers_counts(const struct numbers *numbers, struct buf *out);
-MUST_CHECK bool numbers_load(struct numbers *numbers, struct shard *shard, const uint8_t **counts,
-			     const uint8_t *end, struct error *err);
+/* Classes, chunks and strings that came with a slice, behind those there are. False: damage. */
+bool numbers_get_classes(struct numbers *numbers, struct bytes bytes);
+bool numbers_get_strings(struct numbers *numbers, struct bytes bytes, uint32_t *at);
 
+/* Ordinals given so far, per class, for `resume`. */
+void numbers_counts(const struct numbers *numbers, struct buf *out);
 /* Drops what is stored of entities that came after numbers_counts(). */
 MUST_CHECK bool numbers_cut(const struct numbers *numbers, struct store_txn *txn,
 			    struct error *err);

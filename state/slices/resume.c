@@ -14,35 +14,104 @@
 #include "state/slices/build.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/varint.h"
 #include "state/replay/cells_internal.h"
-#include "state/slices/bits.h"
 #include "state/slices/names.h"
 #include "state/slices/shard_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool damaged(struct error *err)
 {
 	return error_set(err, ERR_FORMAT, "timelines: what a build left behind is damaged");
 }
 
+/* ---- as bytes ---- */
+
 void building_put_resume(const struct building *building, nstime next, struct buf *out)
 {
 	const struct cells *cells = replay_cells(building->replay);
+	const struct builder *builder = building->builder;
 
 	buf_add_varint(out, TIMELINES_FORMAT);
 	buf_add_varint(out, zigzag(next));
 	buf_add_varint(out, building->events_before + replay_events(building->replay));
-	/* the slice that is stored with this is counted */
-	bool slice = builder_due(building->builder);
-	buf_add_varint(out, builder_slices(building->builder) + slice);
-	buf_add_varint(out, building->changes_before + builder_changes(building->builder) +
-				    builder_waiting(building->builder));
+	buf_add_varint(out, builder->slices + builder->now->open);
+	buf_add_varint(out, building->changes_before + builder->changes + builder->now->nchanges);
 	numbers_counts(building->numbers, out);
 	buf_add_varint(out, cells->nstreams);
 	buf_add_varint(out, cells->nsections);
 	cells_write_streams(cells, out);
+}
+
+/* Behind its head; NULL: damage. Without any a build begins. */
+static const uint8_t *get_head(struct building *building, const struct buf *resume,
+			       uint32_t *slices)
+{
+	const uint8_t *at = (const uint8_t *)resume->data, *end = at + resume->len;
+	uint64_t head[5] = {TIMELINES_FORMAT, zigzag(building->part->begin)};
+
+	for (int i = 0; i < 5 && at; i++)
+		at = varint_get(at, end, &head[i]);
+	*slices = (uint32_t)head[3];
+	building->from = unzigzag(head[1]);
+	building->events_before = head[2];
+	building->changes_before = head[4];
+	return head[0] == TIMELINES_FORMAT && head[3] <= UINT32_MAX ? at : NULL;
+}
+
+/* Entities [0, count) of a class were given. */
+static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t i, uint32_t count)
+{
+	struct number_class *class = &numbers->classes[i];
+
+	if (class->kind == CLASS_PATTERN) {
+		if (count > numbers->npatterns)
+			return false;
+		while (numbers->npatterns > count) /* of a slice that is dropped */
+			mem_free(numbers->patterns[--numbers->npatterns]);
+		class->given = count;
+	}
+	for (; class->given < count; class->given++) {
+		uint32_t entity = shard_entity(shard, i, class->given);
+
+		if (entity == ATTR_ABSENT)
+			return false;
+		number_map_set(&numbers->ordinals, entity, class->given + 1);
+	}
+	class->stored = class->given;
+	return true;
+}
+
+static const uint8_t *get_entities(struct numbers *numbers, struct shard *shard, const uint8_t *at,
+				   const uint8_t *end)
+{
+	uint64_t nclasses, count;
+
+	at = varint_get(at, end, &nclasses);
+	if (at && nclasses > numbers->nclasses)
+		return NULL;
+	for (uint32_t i = 0; at && i < nclasses; i++) {
+		at = varint_get(at, end, &count);
+		if (at &&
+		    (count > UINT32_MAX || !load_entities(numbers, shard, i, (uint32_t)count)))
+			return NULL;
+	}
+	return at;
+}
+
+static bool get_strings(struct numbers *numbers, struct shard *shard)
+{
+	uint32_t count = 0;
+
+	for (uint32_t s = 0; s < shard->nslices; s++)
+		if (shard->records[s].strings != count || !shard_read_strings(shard, s, &count))
+			return false;
+	for (uint32_t i = 0; i < count; i++)
+		hash_index_add(&numbers->by_text, hash_number((uintptr_t)numbers->strings[i].text),
+			       i);
+	numbers->nstrings = numbers->strings_stored = count;
+	return true;
 }
 
 static const uint8_t *get_streams(struct building *building, const uint8_t *at, const uint8_t *end)
@@ -60,18 +129,18 @@ static const uint8_t *get_streams(struct building *building, const uint8_t *at, 
 /* ---- dropping what came after ---- */
 
 struct cutting {
-	const struct building *building;
+	const struct numbers *numbers;
 	uint32_t slices;
 };
 
 static bool cut_work(struct store_txn *txn, void *arg, struct error *err)
 {
-	static const uint8_t complete[] = "Mcomplete";
 	const struct cutting *cutting = arg;
 	struct name_key key;
 	struct bytes value;
 
-	if (!store_delete(txn, (struct bytes){complete, sizeof complete - 1}, err))
+	name_key_meta(&key, "complete");
+	if (!store_delete(txn, name_key_bytes(&key), err))
 		return false;
 	for (uint32_t s = cutting->slices;; s++) {
 		name_key_numbers(&key, KEY_SLICE, &s, 1);
@@ -83,42 +152,33 @@ static bool cut_work(struct store_txn *txn, void *arg, struct error *err)
 		if (!store_delete_prefix(txn, name_key_bytes(&key), err))
 			return false;
 	}
-	return numbers_cut(cutting->building->numbers, txn, err);
+	return numbers_cut(cutting->numbers, txn, err);
 }
 
 /* ---- what lives ---- */
 
-struct tombstone_found {
-	uint32_t number;
-	const struct pattern *pattern; /* NULL: of one path */
-	nstime since;
-	int64_t value; /* see on_bury() */
-};
-
 struct living {
 	struct building *building;
 	struct shard *shard;
-	struct tombstone_found *tombstones;
+	struct dated *tombstones; /* values: see on_bury() */
 	size_t count, capacity;
-	struct number_map places; /* number → 1 + place among them; of paths */
+	struct number_map places; /* number → 1 + place among them */
 };
 
-static void add_tombstone(struct living *living, const struct tombstone_found *found)
+/* The last of each number counts. */
+static bool take_tombstone(void *arg, const struct side_item *item)
 {
-	living->tombstones = mem_grow(living->tombstones, living->count, &living->capacity,
-				      sizeof *living->tombstones);
-	living->tombstones[living->count++] = *found;
-}
+	struct living *living = arg;
+	uint32_t place = number_map_get(&living->places, item->number);
 
-static const struct pattern *pattern_of(const struct shard *shard, uint32_t number)
-{
-	const struct pattern *pattern;
-	uint32_t other;
-
-	for (size_t i = 0; (pattern = shard_pattern(shard, i, &other)); i++)
-		if (other == number)
-			return pattern;
-	return NULL;
+	if (!place) {
+		living->tombstones = mem_grow(living->tombstones, living->count, &living->capacity,
+					      sizeof *living->tombstones);
+		place = (uint32_t)++living->count;
+		number_map_set(&living->places, item->number, place);
+	}
+	living->tombstones[place - 1] = (struct dated){item->number, item->at, item->value};
+	return true;
 }
 
 /* One number that lives, last written in slice `last`, as the builder and the replay have it. */
@@ -128,18 +188,15 @@ static bool revive_one(struct living *living, const struct slice_item *item, uin
 	struct building *building = living->building;
 	struct cell cell = {.since = since, .named = true, .written = true};
 	struct slice_value value = {item->value, item->kind};
-	uint32_t attr = shard_attr(living->shard, item->number);
+	uint32_t attr;
 
 	builder_continue(building->builder, item->number, value, last);
-	if (attr == ATTR_ABSENT) {
-		const struct pattern *pattern = pattern_of(living->shard, item->number);
-
-		if (pattern)
-			add_tombstone(living, &(struct tombstone_found){item->number, pattern,
-									since, item->value});
-		return pattern != NULL;
-	}
-	if (!shard_value_of(living->shard, value, &cell.value))
+	if (numbers_class(building->numbers, item->number)->kind == CLASS_PATTERN)
+		return take_tombstone(
+			living,
+			&(struct side_item){.number = item->number, .at = since, .value = value});
+	attr = shard_attr(living->shard, item->number);
+	if (attr == ATTR_ABSENT || !shard_value_of(living->shard, value, &cell.value))
 		return false;
 	cell.run = cell.last_run = cell.named_at = since;
 	cell.writer.line = cell.writer.class_index = UINT32_MAX;
@@ -165,7 +222,7 @@ static bool keep_living(const struct numbers *numbers, struct slice_items *items
 
 static bool revive(struct living *living)
 {
-	uint32_t last = shard_slices(living->shard) - 1;
+	uint32_t last = living->shard->nslices - 1;
 	struct slice_items items = {0};
 	struct error ignored;
 	const struct slice *slice = shard_slice(living->shard, last, &ignored);
@@ -189,56 +246,50 @@ static bool revive(struct living *living)
 	return ok;
 }
 
-/* ---- tombstones ---- */
-
 static int by_order(const void *a, const void *b)
 {
-	const struct tombstone_found *x = a, *y = b;
+	const struct dated *x = a, *y = b;
 
 	if (x->since != y->since)
 		return x->since < y->since ? -1 : 1;
-	return (x->value > y->value) - (x->value < y->value);
+	return (x->value.number > y->value.number) - (x->value.number < y->value.number);
 }
 
-/* The last of each path counts. */
-static bool take_tombstone(void *arg, const struct side_item *item)
+static void sort_tombstones(struct dated *tombstones, size_t count)
 {
-	struct living *living = arg;
-	struct tombstone_found found = {item->number, NULL, item->at, item->value.number};
-	uint32_t place = number_map_get(&living->places, item->number);
-
-	if (place) {
-		living->tombstones[place - 1] = found;
-		return true;
-	}
-	add_tombstone(living, &found);
-	number_map_set(&living->places, item->number, (uint32_t)living->count);
-	return true;
+	if (count)
+		qsort(tombstones, count, sizeof *tombstones, by_order);
 }
 
 /* In the order in which they were placed. */
 static bool place_tombstones(struct living *living)
 {
+	const struct numbers *numbers = living->building->numbers;
 	struct cells *cells = replay_cells(living->building->replay);
 
-	if (living->count)
-		qsort(living->tombstones, living->count, sizeof *living->tombstones, by_order);
+	sort_tombstones(living->tombstones, living->count);
 	for (size_t i = 0; i < living->count; i++) {
-		const struct tombstone_found *found = &living->tombstones[i];
-		struct pattern exact = {0};
+		const struct dated *found = &living->tombstones[i];
+		enum class_kind kind = numbers_class(numbers, found->number)->kind;
+		const struct pattern *pattern;
 		struct tombstone *tombstone;
-		enum class_kind kind;
+		struct pattern exact = {0};
 
-		if (!found->pattern) {
-			if (!shard_number_kind(living->shard, found->number, &kind))
+		if (kind == CLASS_PATTERN) {
+			uint32_t ordinal = numbers_ordinal(numbers, found->number);
+
+			if (ordinal >= numbers->npatterns)
 				return false;
+			pattern = numbers->patterns[ordinal];
+		} else {
 			exact.below = kind == CLASS_TOMBSTONE_BELOW;
 			exact.attr = shard_path(living->shard, found->number);
 			if (exact.attr == ATTR_ABSENT)
 				return false;
+			pattern = &exact;
 		}
-		tombstone = cells_tombstone(cells, found->pattern ? found->pattern : &exact);
-		tombstone->kind = found->value & 1 ? VALUE_UNKNOWN : VALUE_NONE;
+		tombstone = cells_tombstone(cells, pattern);
+		tombstone->kind = found->value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE;
 		tombstone->since = found->since;
 		tombstone->seq = ++cells->seq;
 		tombstone->writer.line = tombstone->writer.class_index = UINT32_MAX;
@@ -251,9 +302,9 @@ static bool revive_all(struct building *building, struct shard *shard)
 	struct living living = {.building = building, .shard = shard};
 	bool ok;
 
-	for (uint32_t s = 0; s < shard_slices(shard); s++)
-		building->bytes_before += shard_record(shard, s)->bytes;
-	ok = !shard_slices(shard) ||
+	for (uint32_t s = 0; s < shard->nslices; s++)
+		building->bytes_before += shard->records[s].bytes;
+	ok = !shard->nslices ||
 	     (revive(&living) && shard_each_tombstone(shard, take_tombstone, &living) &&
 	      place_tombstones(&living));
 	mem_free(living.tombstones);
@@ -261,87 +312,44 @@ static bool revive_all(struct building *building, struct shard *shard)
 	return ok;
 }
 
-/* ---- the whole ---- */
-
-/* From what the shard holds; *at: behind the head of `resume`. */
-static bool load(struct building *building, struct shard *shard, const uint8_t *at,
-		 const uint8_t *end, struct error *err)
-{
-	bool ok;
-
-	if (!shard_begin(shard, err))
-		return false;
-	ok = numbers_load(building->numbers, shard, &at, end, err);
-	if (ok) {
-		at = get_streams(building, at, end);
-		builder_continue_at(building->builder, shard_slices(shard));
-		ok = (at == end && revive_all(building, shard)) || damaged(err);
-	}
-	return shard_end(shard) ? ok : damaged(err);
-}
-
-bool building_resume(struct building *building, struct bytes resume, struct error *err)
-{
-	const uint8_t *at = resume.data, *end = at + resume.size;
-	struct shard *shard;
-	uint64_t head[5];
-	bool ok;
-
-	for (int i = 0; i < 5; i++) {
-		at = at ? varint_get(at, end, &head[i]) : NULL;
-		if (!at)
-			return damaged(err);
-	}
-	if (head[0] != TIMELINES_FORMAT || head[3] > UINT32_MAX)
-		return damaged(err);
-	struct cutting cutting = {building, (uint32_t)head[3]};
-	building->from = unzigzag(head[1]);
-	building->events_before = head[2];
-	building->changes_before = head[4];
-	if (!shard_open(building->store, cutting.slices, program_attrs(building->part->program),
-			&shard, err))
-		return false;
-	ok = load(building, shard, at, end, err);
-	shard_close(shard);
-	return ok && store_write(building->store, cut_work, &cutting, err);
-}
-
 /* ---- a start that was given ---- */
 
+static struct dated tombstone_start(struct numbers *numbers, const struct tombstone *tombstone,
+				    uint32_t attr)
+{
+	struct pattern exact = {.attr = attr, .below = tombstone->below};
+
+	return (struct dated){
+		numbers_tombstone(numbers, tombstone->pattern ? tombstone->pattern : &exact),
+		tombstone->since,
+		{(int64_t)(tombstone->seq << 1 | (tombstone->kind == VALUE_UNKNOWN)), SLICE_INT}};
+}
+
+/* Their values have places in their time, as on_bury() gives them. */
 static void start_tombstones(struct building *building, const struct cells *cells)
 {
-	struct tombstone_found *found = mem_new_array(cells->ntombstones + 1, sizeof *found);
+	struct dated *found = mem_new_array(cells->ntombstones + 1, sizeof *found);
 	size_t count = 0;
 
 	for (uint32_t a = 0; a < cells->nslots; a++)
 		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE;
 		     t = cells->tombstones[t].next)
-			found[count++] = (struct tombstone_found){
-				numbers_tombstone(building->numbers, a, cells->tombstones[t].below),
-				NULL, cells->tombstones[t].since,
-				(int64_t)(cells->tombstones[t].seq << 1 |
-					  (cells->tombstones[t].kind == VALUE_UNKNOWN))};
+			found[count++] =
+				tombstone_start(building->numbers, &cells->tombstones[t], a);
 	for (uint32_t t = cells->started ? cells->patterns : NOWHERE; t != NOWHERE;
 	     t = cells->tombstones[t].next)
-		found[count++] = (struct tombstone_found){
-			numbers_pattern(building->numbers, cells->tombstones[t].pattern), NULL,
-			cells->tombstones[t].since,
-			(int64_t)(cells->tombstones[t].seq << 1 |
-				  (cells->tombstones[t].kind == VALUE_UNKNOWN))};
-	qsort(found, count, sizeof *found, by_order);
-	for (size_t i = 0; i < count; i++) {
-		int64_t place = 0;
-
-		while ((size_t)place < i && found[i - (size_t)place - 1].since == found[i].since)
-			place++;
-		builder_start(building->builder, found[i].number,
-			      (struct slice_value){place << 1 | (found[i].value & 1), SLICE_INT},
-			      found[i].since);
+		found[count++] =
+			tombstone_start(building->numbers, &cells->tombstones[t], ATTR_ABSENT);
+	sort_tombstones(found, count);
+	for (size_t i = 0, first = 0; i < count; i++) {
+		first = found[first].since == found[i].since ? first : i;
+		found[i].value.number = (int64_t)(i - first) << 1 | (found[i].value.number & 1);
+		builder_start(building->builder, &found[i]);
 	}
 	mem_free(found);
 }
 
-bool building_start(struct building *building, struct error *err)
+static bool start(struct building *building, struct error *err)
 {
 	struct cells *cells = replay_cells(building->replay);
 	struct cell cell;
@@ -353,9 +361,55 @@ bool building_start(struct building *building, struct error *err)
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
 		cells_get(cells, a, &cell);
 		if (cell.named)
-			builder_start(building->builder, numbers_attr(building->numbers, a),
-				      numbers_value(building->numbers, &cell.value), cell.since);
+			builder_start(
+				building->builder,
+				&(struct dated){numbers_attr(building->numbers, a), cell.since,
+						numbers_value(building->numbers, &cell.value)});
 	}
 	start_tombstones(building, cells);
 	return true;
+}
+
+/* ---- the whole ---- */
+
+/* From what the shard holds; `at`: behind the head of `resume`, NULL: there is none. */
+static bool load(struct building *building, struct shard *shard, const uint8_t *at,
+		 const uint8_t *end, struct error *err)
+{
+	bool ok;
+
+	if (!shard_begin(shard, err))
+		return false;
+	ok = get_strings(building->numbers, shard);
+	if (at) {
+		at = get_entities(building->numbers, shard, at, end);
+		at = at ? get_streams(building, at, end) : NULL;
+		ok = ok && at && at == end;
+	}
+	building->builder = builder_new(building->numbers, building->store, building->helper);
+	building->builder->slices = shard->nslices;
+	building->builder->least = building->part->least;
+	ok = ok && revive_all(building, shard);
+	return (shard_end(shard) && ok) || damaged(err);
+}
+
+bool building_begin(struct building *building, const struct buf *resume, struct error *err)
+{
+	const uint8_t *at, *end = (const uint8_t *)resume->data + resume->len;
+	struct cutting cutting;
+	struct shard *shard;
+	bool ok;
+
+	at = get_head(building, resume, &cutting.slices);
+	if (resume->len && !at)
+		return damaged(err);
+	if (!shard_open(building->store, cutting.slices, program_attrs(building->part->program),
+			&shard, err))
+		return false;
+	cutting.numbers = building->numbers = shard->numbers;
+	ok = load(building, shard, at, end, err);
+	shard->numbers = NULL;
+	shard_close(shard);
+	return ok && store_write(building->store, cut_work, &cutting, err) &&
+	       (resume->len || start(building, err));
 }

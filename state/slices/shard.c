@@ -1,5 +1,6 @@
 /* shard.c - see shard.h */
 #include "engine/base/mem.h"
+#include "state/slices/names.h"
 #include "state/slices/shard_internal.h"
 
 #include <string.h>
@@ -53,6 +54,7 @@ bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs, struc
 
 	shard->store = store;
 	shard->attrs = attrs;
+	shard->numbers = numbers_new(attrs);
 	shard->slice_number = UINT32_MAX;
 	ok = shard_begin(shard, err);
 	if (ok) {
@@ -71,7 +73,8 @@ void shard_close(struct shard *shard)
 {
 	if (!shard)
 		return;
-	shard_names_release(shard);
+	numbers_free(shard->numbers);
+	mem_free(shard->attrs_of.items);
 	shard_side_release(shard);
 	mem_free(shard->records);
 	mem_free(shard->reach);
@@ -219,8 +222,8 @@ static enum slice_found since_before(struct shard *shard, uint32_t number, uint3
 	return found == SLICE_ABSENT ? shard_start_since(read, number, since) : found;
 }
 
-static enum slice_found at_moment(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
-			  nstime *since)
+static enum slice_found at_moment(struct shard *shard, uint32_t number, nstime t,
+				  struct slice_value *value, nstime *since)
 {
 	uint32_t at = shard_slice_at(shard, t);
 	const struct slice *slice;
@@ -252,7 +255,7 @@ enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct
 }
 
 static enum slice_found row_at(struct shard *shard, uint32_t number, nstime t, bool back,
-			   struct slice_value *value, nstime *out)
+			       struct slice_value *value, nstime *out)
 {
 	const struct slice *slice;
 	enum slice_found found;
@@ -328,7 +331,7 @@ bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t)
 }
 
 static enum slice_found fill_at(struct shard *shard, uint32_t number, nstime t, nstime *until,
-			    struct slice_fill *out)
+				struct slice_fill *out)
 {
 	enum slice_found found;
 	struct error err;

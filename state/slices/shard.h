@@ -12,10 +12,8 @@
 #include "state/program/program.h"
 #include "state/slices/builder.h"
 #include "state/slices/dominant.h"
-#include "state/slices/names.h"
+#include "state/slices/numbers.h"
 #include "state/slices/slice.h"
-
-#define NUMBER_ABSENT UINT32_MAX
 
 struct shard;
 
@@ -47,8 +45,8 @@ uint32_t shard_tombstone(struct shard *shard, uint32_t attr, bool below);
 const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number);
 /* The attribute; ATTR_ABSENT: it is of a tombstone, or damaged. */
 uint32_t shard_attr(struct shard *shard, uint32_t number);
-bool shard_number_kind(const struct shard *shard, uint32_t number, enum class_kind *out);
-/* The shape of a number's class; cheaper than its attribute. ATTR_ABSENT: of a tombstone. */
+/* The shape of a number's class; cheaper than its attribute. ATTR_ABSENT: of a tombstone, or
+ * damaged. */
 uint32_t shard_shape(const struct shard *shard, uint32_t number);
 /* Text lives as long as the attribute table. False: damage. */
 bool shard_value_of(struct shard *shard, struct slice_value stored, struct value *out);

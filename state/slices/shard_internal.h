@@ -2,15 +2,7 @@
 #ifndef STATE_SLICES_SHARD_INTERNAL_H
 #define STATE_SLICES_SHARD_INTERNAL_H
 
-#include "state/model/number_map.h"
 #include "state/slices/shard.h"
-
-struct reader_class {
-	uint32_t shape;             /* ATTR_ABSENT: of patterns */
-	uint32_t entity_class;      /* whose ordinals it counts */
-	struct number_map chunks;   /* ordinal / CHUNK → chunk */
-	struct number_map entities; /* ordinal → attribute, 0 not looked at */
-};
 
 struct side_item { /* a tombstone, or a fill of an event at `at` */
 	uint32_t number;
@@ -33,17 +25,8 @@ struct shard {
 	struct slice_record *records;
 	nstime *reach; /* least `from` of fills in this slice and all behind it */
 	uint32_t nslices;
-	struct name_table names;
-	struct reader_class *classes;
-	struct number_map of_shape[CLASS_PATTERN]; /* shape → class */
-	/* 0: not looked at; else 1 + what it is, ABSENT as it is */
-	struct number_map numbers[3]; /* attribute → number: itself, tombstone, tombstone below */
-	struct number_map attrs_of;   /* number → attribute */
-	struct pattern **patterns;
-	uint32_t *pattern_numbers;
-	size_t npatterns;
-	struct value *strings; /* kind UNKNOWN: not looked at */
-	size_t nstrings;
+	struct numbers *numbers;
+	struct number_map attrs_of; /* number → 1 + attribute, ABSENT as it is; 0: not looked at */
 	struct side tombstones, fills;
 	enum side_state side;
 	uint64_t steps;     /* from slice to slice, looking for one */
@@ -73,9 +56,7 @@ MUST_CHECK bool shard_names_load(struct shard *shard, struct error *err);
 uint32_t shard_entity(struct shard *shard, uint32_t class, uint32_t ordinal);
 /* What a number is of that is not of a pattern: an attribute, or where a tombstone hangs. */
 uint32_t shard_path(struct shard *shard, uint32_t number);
-/* Strings that came with a slice. False: damage. */
-bool shard_strings_of(struct shard *shard, uint32_t slice,
-		      void (*each)(void *arg, const char *text, uint32_t len), void *arg);
-void shard_names_release(struct shard *shard);
+/* Strings that came with a slice: their numbers are from *at on. False: damage. */
+bool shard_read_strings(struct shard *shard, uint32_t slice, uint32_t *at);
 
 #endif

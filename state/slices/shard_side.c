@@ -25,13 +25,6 @@ static bool add(void *arg, const struct side_item *item)
 	return true;
 }
 
-static bool is_tombstone(const struct shard *shard, uint32_t chunk)
-{
-	enum class_kind kind = shard->names.classes[shard->names.chunks[chunk].class].kind;
-
-	return kind == CLASS_TOMBSTONE || kind == CLASS_TOMBSTONE_BELOW;
-}
-
 typedef bool each_item(void *arg, const struct side_item *item);
 
 /* Those that the first slice of a shard begins with. */
@@ -48,9 +41,9 @@ static bool first_tombstones(struct shard *shard, const struct slice *slice, eac
 		for (uint32_t i = 0; i < block.count; i++) {
 			struct side_item item = {.number = (uint32_t)keys[i]};
 
-			if (keys[i] / CHUNK >= shard->names.nchunks)
+			if (keys[i] >= shard_numbers(shard))
 				return false;
-			if (!is_tombstone(shard, item.number / CHUNK))
+			if (!numbers_is_tombstone(shard->numbers, item.number))
 				continue;
 			item.at = (nstime)((uint64_t)slice->begin - slice_block_extra(&block, i));
 			item.value = slice_block_value(&block, i);
@@ -61,10 +54,10 @@ static bool first_tombstones(struct shard *shard, const struct slice *slice, eac
 	return true;
 }
 
-static bool chunk_tombstones(const struct slice *slice, uint32_t chunk, each_item *each, void *arg)
+/* Those of a chunk: of CHUNK numbers from `first` on. */
+static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_item *each, void *arg)
 {
-	uint64_t from = (uint64_t)chunk * CHUNK << slice->tick_bits;
-	uint64_t to = ((uint64_t)chunk + 1) * CHUNK << slice->tick_bits;
+	uint64_t from = first << slice->tick_bits, to = (first + CHUNK) << slice->tick_bits;
 	struct slice_walk walk;
 	uint32_t j;
 
@@ -98,8 +91,9 @@ bool shard_each_tombstone(struct shard *shard, each_item *each, void *arg)
 
 		if (!slice || (s == 0 && !first_tombstones(shard, slice, each, arg)))
 			return false;
-		for (uint32_t c = 0; c < shard->names.nchunks; c++)
-			if (is_tombstone(shard, c) && !chunk_tombstones(slice, c, each, arg))
+		for (uint32_t n = 0; n < shard_numbers(shard); n += CHUNK)
+			if (numbers_is_tombstone(shard->numbers, n) &&
+			    !chunk_tombstones(slice, n, each, arg))
 				return false;
 	}
 	return true;

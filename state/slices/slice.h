@@ -47,11 +47,11 @@ static inline int64_t slice_float(int64_t bits)
  * stored so that each can be told without those before it.
  */
 struct slice_column {
-	const uint64_t *keys;
-	const int64_t *numbers; /* NULL: keys alone */
-	const uint8_t *kinds;
-	const uint64_t *extra; /* NULL: none */
-	size_t count;
+	uint64_t *keys;
+	int64_t *numbers; /* NULL: keys alone */
+	uint8_t *kinds;
+	uint64_t *extra; /* NULL: none */
+	size_t count, room;
 };
 
 /* Appends directory and blocks. */
@@ -64,9 +64,8 @@ struct slice_parts {
 	uint32_t nticks;
 	nstime begin;       /* of the first tick; where there is none, all there is to say */
 	unsigned tick_bits; /* keys of changes and fills: attribute << tick_bits | tick */
-	struct slice_column changes; /* sorted by key */
-	const struct buf *snapshot;  /* a column put: key the attribute, extra the age */
-	uint32_t nsnapshot;
+	struct slice_column changes;  /* sorted by key */
+	struct slice_column snapshot; /* key the attribute, extra the age */
 	struct slice_column
 		fills;       /* extra: place in `froms` << 1 | it is the change of that tick */
 	const nstime *froms; /* rising */
@@ -117,8 +116,8 @@ struct slice_block {
 	const uint8_t *bits;
 	uint64_t nbits;
 	bool elias_fano; /* keys alone */
-	uint8_t order; /* of gaps; direct: width of the low bits */
-	bool turns;    /* every second value is of the second frame */
+	uint8_t order;   /* of gaps; direct: width of the low bits */
+	bool turns;      /* every second value is of the second frame */
 	struct slice_frame frames[2];
 	uint8_t extra_width;
 	uint64_t extra_least;

@@ -50,7 +50,7 @@ static void put_header(const struct slice_parts *parts, struct buf *out, size_t 
 	put32(out, start + 12, parts->changes.count);
 	put32(out, start + 16, parts->nticks);
 	put32(out, start + 20, parts->tick_bits);
-	put32(out, start + 24, parts->nsnapshot);
+	put32(out, start + 24, parts->snapshot.count);
 	put32(out, start + 28, parts->fills.count);
 	memcpy(out->data + start + 32, &parts->begin, 8);
 	memcpy(out->data + start + 40, &end, 8);
@@ -71,7 +71,7 @@ void slice_put(const struct slice_parts *parts, struct buf *out)
 	put32(out, start + 52, out->len - start);
 	put_changes(parts, out, &shared_ticks, &nshared_ticks);
 	put32(out, start + 56, out->len - start);
-	buf_add(out, parts->snapshot->data, parts->snapshot->len);
+	slice_column_put(&parts->snapshot, out);
 	put32(out, start + 60, out->len - start);
 	if (parts->nfroms)
 		buf_add(out, parts->froms, parts->nfroms * sizeof *parts->froms);

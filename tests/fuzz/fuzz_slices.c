@@ -5,6 +5,7 @@
  */
 #include "state/slices/dominant.h"
 #include "state/slices/names.h"
+#include "state/slices/numbers.h"
 #include "state/slices/slice.h"
 
 #include "engine/base/mem.h"
@@ -72,19 +73,19 @@ static void read_slice(const uint8_t *data, size_t size)
 static void read_names(uint8_t which, const uint8_t *data, size_t size)
 {
 	struct attrs *attrs = attrs_new();
-	struct name_table table = {0};
+	struct numbers *numbers = numbers_new(attrs);
 	struct pattern *pattern = mem_new(sizeof *pattern);
 	size_t count;
 
 	if (which == 1) {
-		name_get_classes((struct bytes){data, size}, attrs, &table);
-		name_table_release(&table);
+		numbers_get_classes(numbers, (struct bytes){data, size});
 	} else if (which == 2) {
 		mem_free(name_get_entities((struct bytes){data, size}, attrs, &count));
 	} else {
 		name_get_pattern(data, size, attrs, pattern);
 	}
 	mem_free(pattern);
+	numbers_free(numbers);
 	attrs_free(attrs);
 }
 

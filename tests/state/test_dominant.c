@@ -64,13 +64,13 @@ static void make(const struct row *row, struct made *made)
 		}
 	}
 	made->live = (struct slice_column){made->live_keys, made->live_numbers, made->live_kinds,
-					   NULL, ATTRS};
+					   NULL, ATTRS, 0};
 	made->parts = (struct slice_parts){
 		.ticks = made->ticks,
 		.nticks = CHANGES,
 		.begin = made->ticks[0],
 		.tick_bits = TICK_BITS,
-		.changes = {made->keys, made->numbers, made->kinds, NULL, CHANGES}};
+		.changes = {made->keys, made->numbers, made->kinds, NULL, CHANGES, 0}};
 }
 
 struct truth {

@@ -17,7 +17,7 @@ struct made {
 	uint8_t kinds[MOST];
 	nstime ticks[MOST], froms[3];
 	uint64_t snapshot_keys[MOST];
-	struct buf snapshot, bytes;
+	struct buf bytes;
 	struct slice_parts parts;
 };
 
@@ -120,7 +120,6 @@ static void make(const struct row *row, struct made *out)
 		out->extra[i] = rng_next(&rng) % 6;
 	}
 	snapshot.count = without_repetition(out->snapshot_keys, row->changes);
-	slice_column_put(&snapshot, &out->snapshot);
 	out->froms[0] = NSTIME_MIN;
 	out->froms[1] = -5000;
 	out->froms[2] = 7;
@@ -129,9 +128,8 @@ static void make(const struct row *row, struct made *out)
 	out->parts.nticks = nticks;
 	out->parts.begin = -1000;
 	out->parts.changes = (struct slice_column){out->keys, out->numbers, out->kinds, NULL,
-						   without_repetition(out->keys, row->changes)};
-	out->parts.snapshot = &out->snapshot;
-	out->parts.nsnapshot = (uint32_t)snapshot.count;
+						   without_repetition(out->keys, row->changes), 0};
+	out->parts.snapshot = snapshot;
 	out->parts.fills = out->parts.changes;
 	out->parts.fills.extra = out->extra;
 	out->parts.froms = out->froms;
@@ -149,7 +147,6 @@ static struct made *made_new(const struct row *row)
 
 static void made_free(struct made *made)
 {
-	buf_release(&made->snapshot);
 	buf_release(&made->bytes);
 	mem_free(made);
 }
@@ -237,14 +234,14 @@ static void moment_is(const struct slice *slice, const struct made *made, const 
 	size_t n = 0, before = 0, i = 0;
 
 	assert_true(slice_moment(slice, tick, &items));
-	while (i < made->parts.changes.count || before < made->parts.nsnapshot) {
+	while (i < made->parts.changes.count || before < made->parts.snapshot.count) {
 		uint64_t attr = UINT64_MAX;
 		size_t last = SIZE_MAX;
 		bool snapshot;
 
 		if (i < made->parts.changes.count)
 			attr = made->keys[i] >> bits;
-		snapshot = before < made->parts.nsnapshot && made->snapshot_keys[before] <= attr;
+		snapshot = before < made->parts.snapshot.count && made->snapshot_keys[before] <= attr;
 		if (snapshot)
 			attr = made->snapshot_keys[before];
 		for (; i < made->parts.changes.count && made->keys[i] >> bits == attr; i++)
@@ -328,7 +325,7 @@ static void comes_back(void **state)
 	assert_int_equal(slice.shared_ticks.count > 0, ((struct row *)*state)->how == TOGETHER);
 	if (!slice.shared_ticks.count)
 		same_column(&slice.changes, made->keys, made, made->parts.changes.count, false);
-	same_column(&slice.snapshot, made->snapshot_keys, made, made->parts.nsnapshot, true);
+	same_column(&slice.snapshot, made->snapshot_keys, made, made->parts.snapshot.count, true);
 	same_column(&slice.fills, made->keys, made, made->parts.changes.count, true);
 	for (uint32_t i = 0; i < slice.nticks; i++) {
 		uint32_t tick;

@@ -44,6 +44,7 @@ enum { KIND_BEGIN = 1, KIND_FINISH = 2, KIND_AT = 4 };
 struct alternatives {
 	struct bind_column items[ALTERNATIVES_MAX];
 	size_t count;
+	uint8_t *may; /* by class that is read: a bit of each that its events may have */
 };
 
 struct key {
@@ -84,6 +85,7 @@ struct pairs {
 	bool nested, by_cpu;
 	uint8_t *kinds;         /* by class */
 	uint32_t *names;        /* by class: the atom of its name; 0: not interned yet */
+	const struct event_class **fits; /* by class of an end: a begin that has the same name */
 	struct open_pair *open; /* from 1 on; `below` links those that are free */
 	size_t nopen, capacity, depth;
 	uint32_t spare;
@@ -97,6 +99,7 @@ struct pairs {
 	struct runner *runners;   /* of the CPUs that events told */
 	struct hash_index runner_of_cpu;
 	size_t nrunners, runners_room;
+	uint32_t *runner_of_stream; /* the last one of its events */
 	struct buf scratch;
 };
 
@@ -106,10 +109,12 @@ static int pairs_gc(lua_State *L)
 
 	mem_free(pairs->kinds);
 	mem_free(pairs->names);
+	mem_free(pairs->fits);
 	mem_free(pairs->open);
 	mem_free(pairs->heads);
 	mem_free(pairs->thread_atoms);
 	mem_free(pairs->runners);
+	mem_free(pairs->runner_of_stream);
 	mem_free(pairs->matters);
 	hash_index_release(&pairs->runner_of_cpu);
 	buf_release(&pairs->scratch);
@@ -183,6 +188,25 @@ static void add_alternative(lua_State *L, struct pairs *pairs, const char *text,
 	out->count++;
 }
 
+/* Has an event of that class the column? What is no field may always be there. */
+static bool may_have(struct pairs *pairs, const struct bind_column *column,
+		     const struct event_class *class)
+{
+	return (column->kind != COLUMN_FIELD && column->kind != COLUMN_LABEL) ||
+	       bind_column_place(pairs->cursor, column, class)->direct;
+}
+
+static void find_places(struct pairs *pairs, struct alternatives *of)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+
+	of->may = arena_array(pairs->cursor->arena, trace->nclasses + 1, sizeof *of->may);
+	for (size_t c = 0; c < trace->nclasses; c++)
+		for (size_t i = 0; i < of->count && pairs->kinds[c]; i++)
+			if (may_have(pairs, &of->items[i], trace->classes[c]))
+				of->may[c] |= (uint8_t)(1 << i);
+}
+
 /* Columns with | between them; none of them has one in its own text. */
 static void read_alternatives(lua_State *L, struct pairs *pairs, const char *text, size_t len,
 			      struct alternatives *out)
@@ -198,6 +222,7 @@ static void read_alternatives(lua_State *L, struct pairs *pairs, const char *tex
 		add_alternative(L, pairs, trimmed(L, text, (size_t)(bar - text)), out);
 		lua_pop(L, 1);
 	}
+	find_places(pairs, out);
 }
 
 static bool read_key(lua_State *L, struct pairs *pairs, const char *option, struct key *out)
@@ -223,21 +248,14 @@ static bool read_key(lua_State *L, struct pairs *pairs, const char *option, stru
 	return true;
 }
 
-/* Has an event of that kind one of the columns? What is no field may always be there. */
-static bool may_have(struct pairs *pairs, const struct alternatives *of, uint8_t kind)
+/* Has an event of that kind one of the columns? */
+static bool any_has(const struct pairs *pairs, const struct alternatives *of, uint8_t kind)
 {
-	const struct trace *trace = pairs->cursor->bound->trace;
+	bool any = false;
 
-	for (size_t i = 0; i < of->count; i++) {
-		if (of->items[i].kind != COLUMN_FIELD && of->items[i].kind != COLUMN_LABEL)
-			return true;
-		for (size_t c = 0; c < trace->nclasses; c++)
-			if ((pairs->kinds[c] & kind) &&
-			    bind_column_place(pairs->cursor, &of->items[i], trace->classes[c])
-				    ->direct)
-				return true;
-	}
-	return false;
+	for (size_t c = 0; c < pairs->cursor->bound->trace->nclasses; c++)
+		any = any || ((pairs->kinds[c] & kind) && of->may[c]);
+	return any;
 }
 
 /* A part of the key that none of the events has is a mistake: there would be no pair. */
@@ -253,7 +271,7 @@ static void check_key(lua_State *L, struct pairs *pairs, const char *option, con
 	for (size_t i = 0; i < key->count && read; i++) {
 		const struct bind_column *column = &key->parts[i].items[0];
 
-		if (may_have(pairs, &key->parts[i], kind))
+		if (any_has(pairs, &key->parts[i], kind))
 			continue;
 		if (lookup_field(trace, column->name, &err))
 			error_set(&err, ERR_RANGE,
@@ -383,14 +401,14 @@ static void widen_options(lua_State *L, int options)
 /* ---- the walk ---- */
 
 /* A hash and not an array: a damaged packet may tell any CPU. */
-static struct runner *runner_of(struct pairs *pairs, int32_t cpu)
+static uint32_t find_runner(struct pairs *pairs, int32_t cpu)
 {
 	const struct value value = {.kind = VALUE_INT, .u = (uint64_t)cpu};
 	const uint64_t hash = hash_number((uint64_t)cpu);
 	uint32_t at = hash_index_find(&pairs->runner_of_cpu, hash, i, pairs->runners[i].cpu == cpu);
 
 	if (at != HASH_INDEX_NONE)
-		return &pairs->runners[at];
+		return at;
 	pairs->runners = mem_grow(pairs->runners, pairs->nrunners, &pairs->runners_room,
 				  sizeof *pairs->runners);
 	struct runner *runner = &pairs->runners[pairs->nrunners];
@@ -398,8 +416,16 @@ static struct runner *runner_of(struct pairs *pairs, int32_t cpu)
 	uint32_t key = segments_find(pairs->threads, &value);
 	if (key)
 		segments_of_key(pairs->threads, key, &runner->at, &runner->last);
-	hash_index_add(&pairs->runner_of_cpu, hash, pairs->nrunners++);
-	return runner;
+	return hash_index_add(&pairs->runner_of_cpu, hash, pairs->nrunners++);
+}
+
+static struct runner *runner_of(struct pairs *pairs, const struct event *event)
+{
+	uint32_t *at = &pairs->runner_of_stream[event->stream->index];
+
+	if (*at >= pairs->nrunners || pairs->runners[*at].cpu != event->cpu)
+		*at = find_runner(pairs, event->cpu);
+	return &pairs->runners[*at];
 }
 
 /* The run of a thread that lasts just before the event, on its CPU; NULL: not known. */
@@ -410,7 +436,7 @@ static const struct segment *running(struct pairs *pairs)
 
 	if (event->cpu < 0)
 		return NULL;
-	struct runner *runner = runner_of(pairs, event->cpu);
+	struct runner *runner = runner_of(pairs, event);
 	while (runner->at < runner->last && runs[runner->at].end < event->time)
 		runner->at++;
 	if (runner->at == runner->last || runs[runner->at].begin >= event->time)
@@ -433,18 +459,36 @@ static uint32_t running_atom(struct pairs *pairs)
 	return *atom;
 }
 
-static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struct alternatives *of)
+/* Integers, as most are, without the way of all columns. */
+static inline uint32_t column_atom(lua_State *L, struct pairs *pairs,
+				   const struct bind_column *column,
+				   const struct event_class *class)
 {
 	struct value value;
+	int64_t number;
 
-	for (size_t i = 0; i < of->count; i++) {
-		if (of->items[i].key == who_runs)
+	if (column->kind == COLUMN_FIELD &&
+	    bind_cursor_integer(L, pairs->cursor, column->places[class->index], &number))
+		value = (struct value){
+			.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
+	else
+		bind_column_value(L, pairs->cursor, column, &value);
+	return segments_intern(pairs->segments, &value);
+}
+
+static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struct alternatives *of)
+{
+	const struct event_class *class = pairs->cursor->event.class;
+	uint32_t atom = 0;
+
+	for (unsigned left = of->may[class->index]; left && !atom; left &= left - 1) {
+		const struct bind_column *column = &of->items[__builtin_ctz(left)];
+
+		if (column->key == who_runs)
 			return running_atom(pairs);
-		bind_column_value(L, pairs->cursor, &of->items[i], &value);
-		if (value_exists(&value))
-			return segments_intern(pairs->segments, &value);
+		atom = column_atom(L, pairs, column, class);
 	}
-	return 0;
+	return atom;
 }
 
 /* 0: the event has no key. */
@@ -497,15 +541,20 @@ static const char *name_behind(const char *name, const char *text)
 	return found ? found + strlen(text) : name;
 }
 
-static bool names_differ(const struct pairs *pairs, const struct open_pair *open)
+/* Looks at the names where the begin is not of the class that fitted last. */
+static bool names_differ(struct pairs *pairs, const struct open_pair *open)
 {
+	const struct event_class *class = pairs->cursor->event.class;
 	const char *left;
 
-	if (!pairs->same_name[0])
+	if (!pairs->same_name[0] || pairs->fits[class->index] == open->class)
 		return false;
-	left = name_behind(pairs->cursor->event.class->name, pairs->same_name[1]);
-	return strcmp(left, "unknown") != 0 &&
-	       strcmp(left, name_behind(open->class->name, pairs->same_name[0])) != 0;
+	left = name_behind(class->name, pairs->same_name[1]);
+	if (strcmp(left, "unknown") != 0 &&
+	    strcmp(left, name_behind(open->class->name, pairs->same_name[0])) != 0)
+		return true;
+	pairs->fits[class->index] = open->class;
+	return false;
 }
 
 /* Do both ends tell of different things? */
@@ -608,12 +657,13 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 	}
 	number = new_open(pairs);
 	struct open_pair *open = &pairs->open[number];
-	*open = (struct open_pair){.begin = event->time,
-				   .cpu = event->cpu,
-				   .key = key,
-				   .below = *head,
-				   .class = event->class};
+	open->begin = event->time;
 	open->same = same_number(L, pairs);
+	open->cpu = event->cpu;
+	open->key = key;
+	open->below = *head;
+	open->class = event->class;
+	memset(open->cells, 0, pairs->segments->ncolumns * sizeof *open->cells);
 	open->cells[COLUMN_KEY] = key;
 	open->cells[COLUMN_VALUE] = name_atom(pairs, event->class);
 	capture(L, pairs, false, open->cells);
@@ -780,6 +830,9 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	pairs->cursor = push_cursor(L, options);
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
 	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
+	pairs->fits = mem_new_array(trace->nclasses + 1, sizeof(struct event_class *));
+	pairs->runner_of_stream =
+		mem_new_array(trace->nstreams + 1, sizeof *pairs->runner_of_stream);
 	if (lua_getfield(L, options, "at") != LUA_TNIL) {
 		mark_kind(L, options, trace, "at", KIND_AT, pairs->kinds);
 	} else {

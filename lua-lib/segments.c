@@ -169,7 +169,8 @@ uint32_t *segments_add(struct segments *segments, const struct segment *segment)
 
 	if (segments->count == segments->capacity)
 		reserve(segments, segments->capacity ? segments->capacity * 2 : 16);
-	mem_free(segments->stretches);
+	if (segments->stretches)
+		mem_free(segments->stretches);
 	segments->stretches = NULL;
 	segments->items[segments->count] = *segment;
 	cells = segments_cells(segments, segments->count++);

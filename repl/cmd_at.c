@@ -332,7 +332,7 @@ static bool ask_from_input(struct at *at, struct error *err)
 static bool is_time(const struct session *session, const char *word)
 {
 	return (strchr("0123456789+@-", word[0]) != NULL && word[0]) ||
-	       session_has_mark(session, word);
+	       session_is_moment(session, word);
 }
 
 static bool parse_words(struct at *at, bool *input, struct error *err)

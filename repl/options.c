@@ -568,6 +568,9 @@ static bool check_words(const struct parse *parse, struct error *err)
 	if (count < cmd->min_words && !out->list)
 		return error_set(err, ERR_QUERY, "%s: more is needed: %s%s%s%s", cmd->name,
 				 cmd->name, trace, cmd->args[0] ? " " : "", cmd->args);
+	if (cmd->max_words >= 0 && count > cmd->max_words && !*trace && !cmd->args[0])
+		return error_set(err, ERR_QUERY, "%s: '%s' is too much: it takes options alone",
+				 cmd->name, out->words.items[cmd->max_words]);
 	if (cmd->max_words >= 0 && count > cmd->max_words)
 		return error_set(err, ERR_QUERY, "%s: '%s' is too much: %s%s%s%s", cmd->name,
 				 out->words.items[cmd->max_words], cmd->name, trace,

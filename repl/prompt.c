@@ -231,6 +231,7 @@ static int run(struct prompt *prompt)
 	scripting_close(prompt->scripting);
 	buf_release(&prompt->chunk);
 	buf_release(&prompt->statement);
+	buf_release(&prompt->asked);
 	prompt_watch_release(prompt);
 	mem_free(prompt->step);
 	sink_release(&prompt->sink);

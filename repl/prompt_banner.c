@@ -5,6 +5,7 @@
 #include "engine/reader.h"
 
 #include <string.h>
+#include <unistd.h>
 
 bool prompt_add_range(struct prompt *prompt, const char *before, struct error *err)
 {
@@ -25,17 +26,26 @@ bool prompt_add_range(struct prompt *prompt, const char *before, struct error *e
 	return true;
 }
 
+/* Attributes that are known, in lines as wide as the terminal. */
 static void add_questions(struct prompt *prompt, struct sink *sink)
 {
+	static const char begin[] = "  knows ";
 	struct capabilities can = {0};
 	struct error ignored;
-	size_t known = 0;
+	size_t known = 0, at = strlen(begin), most = terminal_columns(STDOUT_FILENO);
 
 	if (capabilities_find(prompt->session, &can, &ignored))
 		for (size_t i = 0; i < can.count; i++) {
+			size_t len = strlen(can.items[i].path);
 			if (!can.items[i].known)
 				continue;
-			sink_printf(sink, "%s%s", known++ ? ", " : "  knows ", can.items[i].path);
+			bool full = known && at + 3 + len > most;
+			sink_text(sink, !known ? begin : full ? ",\n" : ", ");
+			if (full)
+				sink_pad(sink, strlen(begin));
+			sink_text(sink, can.items[i].path);
+			at = (full || !known ? strlen(begin) : at + 2) + len;
+			known++;
 		}
 	if (known)
 		sink_char(sink, '\n');

@@ -20,6 +20,7 @@ struct prompt {
 	struct progress *progress; /* the session's, which is without one while a pager runs */
 	struct buf chunk;          /* Lua that is not complete yet, */
 	struct buf statement;      /* and SQL; one of them at most */
+	struct buf asked;          /* the line before, if it was a statement: a clause goes on */
 	struct options settings;   /* of the command line, as the prompt changed them */
 	char *step;                /* the last line, if it was next or prev: Enter repeats it */
 	bool redirected;           /* this answer goes elsewhere: */
@@ -69,6 +70,8 @@ void prompt_text(struct prompt *prompt, struct buf *out);
 
 /* prompt_sql.c: is the line SQL as it stands? Another line of a statement: true, it is whole. */
 bool prompt_is_sql(const char *line);
+/* Is it a clause, such as WHERE ..., that begins no statement? */
+bool prompt_is_clause(const char *line);
 MUST_CHECK bool prompt_sql_take(struct prompt *prompt, const char *line, struct error *err);
 
 /*

@@ -6,6 +6,7 @@
  *     commands that scripts added
  *     .tables .mode ...                words of the SQL shell
  *     SELECT ...                       SQL; a statement that is cut short waits for its next line
+ *     WHERE ...                        a clause more of the statement before
  *     ! COMMAND                        of the shell
  *     anything else                    Lua; an incomplete chunk waits for its next line
  *
@@ -27,7 +28,7 @@ static bool run_help(struct prompt *prompt, int nwords, char **words, struct err
 static bool run_quit(struct prompt *prompt, int nwords, char **words, struct error *err);
 
 const struct prompt_cmd prompt_cmds[] = {
-	{"goto", "[TIME]", "makes TIME the current moment, or shows it", COMPLETE_TIME,
+	{"goto", "[TIME]", "makes TIME the current moment, or shows it; .+1ms is beside it", COMPLETE_TIME,
 	 prompt_goto},
 	{"range", "[BEGIN END | off]", "limits answers, SQL and Lua too, or shows the limits",
 	 COMPLETE_TIME, prompt_range},
@@ -35,7 +36,7 @@ const struct prompt_cmd prompt_cmds[] = {
 	 COMPLETE_EVENT, prompt_next},
 	{"prev", "[GLOB...]", "goes to the event before, of these names; takes filters",
 	 COMPLETE_EVENT, prompt_prev},
-	{"mark", "[NAME [TIME]]", "names the current moment, or TIME; times take the name",
+	{"mark", "[NAME [TIME] | off]", "names the current moment, or TIME: then NAME+1ms is a time",
 	 COMPLETE_NOTHING, prompt_mark},
 	{"watch", "[PATH... | off]", "shows values at each step", COMPLETE_PATH, prompt_watch},
 	{"refresh", "", "opens the trace anew, with what was written since", COMPLETE_NOTHING,
@@ -196,7 +197,8 @@ static bool in_table(const char *name)
 /* What can follow a name in Lua and not a command. */
 static bool goes_on_as_lua(const char *rest)
 {
-	if (!*rest)
+	/* `.+1ms` is beside the current moment */
+	if (!*rest || (*rest == '.' && (!rest[1] || strchr(" +-", rest[1]))))
 		return false;
 	return strchr("=([.:,", *rest) || (strchr("+*/%<>~&|^", *rest) && is_blank(rest[1]));
 }
@@ -342,7 +344,29 @@ static bool run_statement(struct prompt *prompt, const char *line, struct error 
 	if (!prompt_sql_take(prompt, line, err))
 		return true;
 	bool done = run_sent(prompt, buf_text(&prompt->statement), true, err);
+	buf_clear(&prompt->asked);
+	buf_add(&prompt->asked, prompt->statement.data, prompt->statement.len);
 	buf_clear(&prompt->statement);
+	return done;
+}
+
+/* The statement before with a clause more. */
+static bool run_clause(struct prompt *prompt, const char *line, struct error *err)
+{
+	struct buf *asked = &prompt->asked;
+	struct buf whole = {0};
+
+	while (asked->len && strchr(" \t\n;", asked->data[asked->len - 1]))
+		asked->len--;
+	if (!asked->len)
+		return error_set(err, ERR_QUERY,
+				 "%.*s ...: a clause goes on with the statement of the line "
+				 "before, and that was none: begin with SELECT",
+				 (int)strcspn(line, " \t"), line);
+	buf_add(&whole, asked->data, asked->len);
+	buf_printf(&whole, "\n%s", line);
+	bool done = run_statement(prompt, buf_text(&whole), err);
+	buf_release(&whole);
 	return done;
 }
 
@@ -394,8 +418,14 @@ static bool mistyped(const struct prompt *prompt, const char *line, struct error
 			nearest_offer(&nearest, analyses.items[i].name);
 	nearest_hint(&nearest, hint, sizeof hint);
 	script_analyses_release(&analyses);
-	return error_set(err, ERR_QUERY, "%s: neither a command nor Lua: %s'help' lists commands",
-			 name, hint);
+	if (*hint)
+		return error_set(err, ERR_QUERY,
+				 "%s: neither a command nor Lua: %s'help' lists commands", name,
+				 hint);
+	return error_set(err, ERR_QUERY,
+			 "%s: neither a command nor Lua: 'help' lists commands, '!%s' is of the "
+			 "shell",
+			 name, name);
 }
 
 static bool run_lua(struct prompt *prompt, const char *line, struct error *err)
@@ -474,6 +504,9 @@ static bool run_line(struct prompt *prompt, const char *line, struct error *err)
 		return prompt_shell(prompt, line + 1, err);
 	if (prompt_is_sql(line))
 		return run_statement(prompt, line, err);
+	if (prompt_is_clause(line))
+		return run_clause(prompt, line, err);
+	buf_clear(&prompt->asked);
 	return is_command(prompt, line) ? run_sent(prompt, line, false, err)
 					: run_lua(prompt, line, err);
 }

@@ -1,7 +1,7 @@
 /*
  * prompt_marks.c - names for moments, and what is shown at each step
  *
- *     mark here      goto here      range here +5ms      watch cpu[0]/thread
+ *     mark here      goto here+1ms      range .-2ms .+2ms      watch cpu[0]/thread
  */
 #include "engine/base/mem.h"
 #include "repl/asked.h"
@@ -45,9 +45,13 @@ bool prompt_mark(struct prompt *prompt, int nwords, char **words, struct error *
 	if (nwords > 3)
 		return error_set(err, ERR_QUERY,
 				 "mark: NAME and TIME are expected, '%s' is too much", words[3]);
+	if (nwords == 2 && !strcmp(words[1], "off")) {
+		session->nmarks = 0;
+		return true;
+	}
 	if (!is_name(words[1]) || !strcmp(words[1], "off"))
 		return error_set(err, ERR_QUERY,
-				 "mark: '%s' is no name: letters, digits and _, no digit first",
+				 "mark: '%s' is no name: letters, digits and _, no digit first, and not 'off'",
 				 words[1]);
 	if (nwords == 2 && !session->has_moment)
 		return error_set(err, ERR_QUERY, "there is no current moment yet: goto TIME");

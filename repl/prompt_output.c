@@ -4,11 +4,13 @@
  *     events --count > n.txt      stats | sort -k2      SELECT ts FROM events | head      !ls
  *
  * The signs stand between blanks, outside of quotes. In SQL, where `|` and `>` are operators, a
- * line that is a statement as it stands is one; in Lua they are operators always.
+ * line that is a statement as it stands is one, and where `>` may be a comparison that is mistyped
+ * (WHERE cpu > nxt) FILE needs a slash or a dot: ./out, out.csv. In Lua they are operators always.
  */
 #include "engine/base/mem.h"
 #include "repl/prompt_internal.h"
 #include "repl/sql_shell.h"
+#include "sql/suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +45,28 @@ static size_t next_sign(const char *line, size_t from)
 	return i;
 }
 
+/* Is what stands behind `>` a file, and no part of a comparison? `left` is the statement before. */
+static bool is_file(struct sql_shell *shell, const char *left, const char *target)
+{
+	struct buf compared = {0}, table = {0};
+	const char *dot;
+
+	target += *target == '>'; /* `>>` */
+	target += strspn(target, " \t");
+	if (strpbrk(target, " \t\n()'\""))
+		return false;
+	if (strchr(target, '/'))
+		return true;
+	dot = strchr(target, '.');
+	buf_printf(&compared, "%s > 0", left);
+	buf_add(&table, target, dot ? (size_t)(dot - target) : 0);
+	bool file = sql_shell_check(shell, buf_text(&compared)) != SQL_CHECK_GOOD ||
+		    (table.len && !sql_has_word(left, buf_text(&table)));
+	buf_release(&compared);
+	buf_release(&table);
+	return file;
+}
+
 static size_t split_sql(struct sql_shell *shell, const char *line)
 {
 	size_t len = strlen(line);
@@ -52,7 +76,8 @@ static size_t split_sql(struct sql_shell *shell, const char *line)
 	for (size_t at = next_sign(line, 0); at < len; at = next_sign(line, at + 1)) {
 		char *left = mem_strdup(line);
 		left[at] = '\0';
-		bool good = sql_shell_check(shell, left) == SQL_CHECK_GOOD;
+		bool good = sql_shell_check(shell, left) == SQL_CHECK_GOOD &&
+			    (line[at] == '|' || is_file(shell, left, line + at + 1));
 		mem_free(left);
 		if (good)
 			return at;

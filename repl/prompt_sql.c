@@ -2,7 +2,11 @@
  * prompt_sql.c - SQL as a line of its own: which lines are, and which go on
  *
  * A line that begins with a word of SQL is a statement. One that is cut short waits for more lines,
- * as does one that ends with a backslash; then a semicolon ends it, or an empty line.
+ * as does one that ends with a backslash; then a semicolon ends it, or an empty line. A clause that
+ * begins a line goes on with the statement of the line before, which is asked again:
+ *
+ *     SELECT * FROM sched_switch
+ *     WHERE next_comm = 'make'
  */
 #include "repl/prompt_internal.h"
 #include "repl/sql_shell.h"
@@ -12,6 +16,10 @@
 
 static const char *const beginnings[] = {"select", "with",   "values", "create", "drop",  "insert",
 					 "update", "delete", "attach", "detach", "pragma"};
+
+static const char *const clauses[] = {"from",   "where",  "group", "order", "having",
+				      "limit",  "offset", "join",  "left",  "inner",
+				      "cross",  "union",  "and",   "or"};
 
 static size_t word_length(const char *line)
 {
@@ -44,6 +52,16 @@ bool prompt_is_sql(const char *line)
 	for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
 		if (is_word(line, beginnings[i]))
 			return !is_lua(line);
+	return false;
+}
+
+bool prompt_is_clause(const char *line)
+{
+	const char *rest = line + word_length(line);
+
+	for (size_t i = 0; i < sizeof clauses / sizeof *clauses; i++)
+		if (is_word(line, clauses[i]))
+			return rest[strspn(rest, " \t")] && !is_lua(line);
 	return false;
 }
 

@@ -692,22 +692,17 @@ static bool only_first(struct session *session, nstime *first, struct error *err
 	       (step != STEP_ERROR && session_bounds(session, first, &last, err));
 }
 
-static struct bookmark *find_mark(const struct session *session, const char *name)
+static struct bookmark *find_mark(const struct session *session, const char *name, size_t len)
 {
 	for (size_t i = 0; i < session->nmarks; i++)
-		if (!strcmp(session->marks[i].name, name))
+		if (!strncmp(session->marks[i].name, name, len) && !session->marks[i].name[len])
 			return &session->marks[i];
 	return NULL;
 }
 
-bool session_has_mark(const struct session *session, const char *name)
-{
-	return find_mark(session, name) != NULL;
-}
-
 void session_set_mark(struct session *session, const char *name, nstime t)
 {
-	struct bookmark *mark = find_mark(session, name);
+	struct bookmark *mark = find_mark(session, name, strlen(name));
 
 	if (!mark) {
 		session->marks = mem_grow(session->marks, session->nmarks,
@@ -718,23 +713,43 @@ void session_set_mark(struct session *session, const char *name, nstime t)
 	mark->t = t;
 }
 
+/*
+ * A time beside a mark or beside the current moment: `here+1ms`, `.-20us`. *from is that of the
+ * mark or the moment; returns what stands behind it, which may be empty. NULL: the word is neither.
+ */
+static const char *behind_mark(const struct session *session, const char *word, nstime *from)
+{
+	size_t len = strcspn(word, "+-");
+	const struct bookmark *mark = find_mark(session, word, len);
+
+	*from = mark ? mark->t : session->moment;
+	return mark || (len == 1 && *word == '.' && session->has_moment) ? word + len : NULL;
+}
+
+bool session_is_moment(const struct session *session, const char *word)
+{
+	nstime ignored;
+
+	return behind_mark(session, word, &ignored) != NULL;
+}
+
 bool session_time(struct session *session, const char *word, nstime *out, struct error *err)
 {
 	struct trace *trace = session_trace(session, err);
 	nstime first = NSTIME_MIN, last = NSTIME_MIN;
-	const struct bookmark *mark = find_mark(session, word);
+	const char *span = behind_mark(session, word, out);
 	struct time_word parsed;
 	struct times times;
 
 	if (!trace)
 		return false;
-	if (mark) {
-		*out = mark->t;
+	if (span && !*span)
 		return true;
-	}
-	if (!(trace_has_ordinals(trace) ? ordinal_parse : time_parse)(word, &parsed, err))
+	if (!(trace_has_ordinals(trace) ? ordinal_parse : time_parse)(span ? span : word, &parsed, err))
 		return false;
-	if (time_needs_bounds(&parsed) &&
+	if (span)
+		first = last = *out; /* the span counts from there */
+	else if (time_needs_bounds(&parsed) &&
 	    !(parsed.from == FROM_END ? session_bounds(session, &first, &last, err)
 				      : only_first(session, &first, err)))
 		return error_while(err, "time '%s'", word);

@@ -97,7 +97,8 @@ bool session_names_gave_up(struct error *err);
 MUST_CHECK bool session_bounds(struct session *session, nstime *first, nstime *last,
 			       struct error *err);
 
-bool session_has_mark(const struct session *session, const char *name);
+/* Is the word a mark, or `.` of the current moment, with or without a span: here, here+1ms, .-1ms? */
+bool session_is_moment(const struct session *session, const char *word);
 void session_set_mark(struct session *session, const char *name, nstime t); /* copied */
 /* What a word of the user means as a time in this trace. */
 MUST_CHECK bool session_time(struct session *session, const char *word, nstime *out,

@@ -101,8 +101,14 @@ static bool dot_time(struct sql_shell *shell, const char *argument, struct sink 
 			 argument);
 }
 
-static bool on_or_off(const char *name, const char *argument, bool *out, struct error *err)
+static bool on_or_off(const char *name, const char *argument, bool *out, struct sink *sink,
+		      struct error *err)
 {
+	if (!*argument) {
+		sink_text(sink, *out ? "on\n" : "off\n");
+		sink_row(sink);
+		return true;
+	}
 	if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0)
 		return error_set(err, ERR_QUERY, ".%s: on or off", name);
 	*out = !strcmp(argument, "on");
@@ -114,8 +120,7 @@ static bool dot_utc(struct sql_shell *shell, const char *argument, struct sink *
 {
 	struct options *all = settings(shell, "utc", err);
 
-	(void)sink;
-	return all && on_or_off("utc", argument, &all->utc, err);
+	return all && on_or_off("utc", argument, &all->utc, sink, err);
 }
 
 /* Of rows that people read; CSV has it, too, once it was set. */
@@ -136,7 +141,11 @@ static bool dot_width(struct sql_shell *shell, const char *argument, struct sink
 	unsigned long width = 0;
 	char *end = NULL;
 
-	(void)sink;
+	if (!*argument) {
+		sink_printf(sink, shell->width ? "%u\n" : "auto\n", shell->width);
+		sink_row(sink);
+		return true;
+	}
 	if (strcmp(argument, "auto") != 0)
 		width = strtoul(argument, &end, 10);
 	if (width > WIDTH_MAX || (end && (*end || end == argument)))
@@ -166,8 +175,7 @@ static bool dot_output(struct sql_shell *shell, const char *argument, struct sin
 static bool dot_timer(struct sql_shell *shell, const char *argument, struct sink *sink,
 		      struct error *err)
 {
-	(void)sink;
-	return on_or_off("timer", argument, &shell->timer, err);
+	return on_or_off("timer", argument, &shell->timer, sink, err);
 }
 
 static bool dot_once(struct sql_shell *shell, const char *argument, struct sink *sink,

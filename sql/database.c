@@ -142,6 +142,19 @@ bool sql_prepare(struct sql *sql, const char *text, const char **rest, struct sq
 	return true;
 }
 
+/*
+ * A statement that ends where more must follow, by SQLite's message about it; or a SELECT of columns
+ * whose FROM is yet to come.
+ */
+static bool is_cut_short(const char *message, const char *text)
+{
+	bool lacks = !strncmp(message, "no such column: ", 16) ||
+		     !strcmp(message, "no tables specified");
+
+	return !strcmp(message, "incomplete input") ||
+	       (lacks && !sql_has_word(text, "from") && !sqlite3_complete(text));
+}
+
 enum sql_check sql_check(struct sql *sql, const char *text)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -149,7 +162,7 @@ enum sql_check sql_check(struct sql *sql, const char *text)
 
 	if (code == SQLITE_OK)
 		code = sqlite3_prepare_v2(sql->db, text, -1, &stmt, NULL);
-	bool cut = code != SQLITE_OK && !strcmp(sqlite3_errmsg(sql->db), "incomplete input");
+	bool cut = code != SQLITE_OK && is_cut_short(sqlite3_errmsg(sql->db), text);
 	sqlite3_finalize(stmt);
 	return code == SQLITE_OK ? SQL_CHECK_GOOD : cut ? SQL_CHECK_CUT_SHORT : SQL_CHECK_WRONG;
 }

@@ -22,6 +22,7 @@
 #include "sql/plan.h"
 #include "sql/rows.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "state/intervals/stretches.h"
 
@@ -228,6 +229,34 @@ static double cost_of(const struct buf *letters)
 	return cost < 10 ? 10 : cost;
 }
 
+/*
+ * `path = 'cpu[*]/thread'` compares the text as it stands, and in a GLOB `[*]` is a set of one
+ * character: neither is ever true. A constant of that kind is noted, once.
+ */
+static void note_patterns(struct states_table *states, sqlite3_index_info *info)
+{
+	struct sql_table *table = &states->table;
+	sqlite3_value *value;
+
+	for (int i = 0; table->host && i < info->nConstraint; i++) {
+		unsigned char op = info->aConstraint[i].op;
+		bool glob = op == SQLITE_INDEX_CONSTRAINT_GLOB;
+		if (info->aConstraint[i].iColumn != AT_PATH ||
+		    (!glob && op != SQLITE_INDEX_CONSTRAINT_EQ) ||
+		    sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK)
+			continue;
+		const char *text = (const char *)sqlite3_value_text(value);
+		if (!text || !strstr(text, glob ? "[*]" : "*"))
+			continue;
+		uint64_t hash = hash_bytes(text, strlen(text));
+		if (table->noted != hash)
+			notice(&table->host->trace->notices, NOTICE_INFO,
+			       "path %s '%s' matches no path: write path MATCH '%s'",
+			       glob ? "GLOB" : "=", text, text);
+		table->noted = hash;
+	}
+}
+
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct states_table *states = (struct states_table *)base;
@@ -238,6 +267,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	sql_note_texts(&states->table, info,
 		       states->moment ? "path TEXT, value, since INTEGER, known INTEGER"
 				      : "path TEXT, ts INTEGER, dur INTEGER, value");
+	note_patterns(states, info);
 	for (int i = 0; i < info->nConstraint; i++) {
 		unsigned char op = info->aConstraint[i].op;
 		if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET)

@@ -12,7 +12,22 @@
 #include <sqlite3.h>
 #include <string.h>
 
-enum { NAMES_MOST = 4096 };
+static bool is_name(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+bool sql_has_word(const char *statement, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = statement; (at = strcasestr(at, word)) != NULL; at++)
+		if ((at == statement || !is_name(at[-1])) && !is_name(at[len]))
+			return true;
+	return false;
+}
+
+enum { NAMES_MOST = 4096, COLUMNS_LONGEST = 300 /* bytes of a list that is told */ };
 
 struct offers {
 	struct nearest nearest;
@@ -44,12 +59,30 @@ static void each_row(sqlite3 *db, const char *query, const char *argument,
 	sqlite3_finalize(rows);
 }
 
+static bool has_table(const struct sql_context *context, const char *wanted)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
+		if (!strcmp(name, wanted))
+			return true;
+	return false;
+}
+
+/* A table that is proposed: `sched_switch`, and not its longer name, which needs quotes. */
+static const char *proposed_table(const struct sql_context *context, const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return colon && has_table(context, colon + 1) ? colon + 1 : name;
+}
+
 static void offer_tables(struct offers *offers, sqlite3 *db, const struct sql_context *context)
 {
 	const char *name;
 
 	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
-		nearest_offer(&offers->nearest, name);
+		nearest_offer(&offers->nearest, proposed_table(context, name));
 	each_row(db, "SELECT name FROM sqlite_schema", NULL, offer_nearest, offers);
 }
 
@@ -59,7 +92,7 @@ static void each_column(sqlite3 *db, const struct sql_context *context, const ch
 	const char *name;
 
 	for (size_t i = 0; (name = sql_extension_table(context, i)); i++)
-		if (strstr(statement, name))
+		if (sql_has_word(statement, name))
 			each_row(db, "SELECT name FROM pragma_table_xinfo(?)", name, each, arg);
 }
 
@@ -93,7 +126,36 @@ static const char *table_with(sqlite3 *db, const struct sql_context *context, co
 		sqlite3_reset(rows);
 	}
 	sqlite3_finalize(rows);
-	return found;
+	return found ? proposed_table(context, found) : NULL;
+}
+
+static void add_column(void *arg, const char *name)
+{
+	struct buf *list = arg;
+
+	buf_printf(list, "%s%s", list->len ? ", " : "", name);
+}
+
+/* ": TABLE has a, b, c", of the one table that the statement names; of several, nothing. */
+static void add_columns(sqlite3 *db, const struct sql_context *context, const char *statement,
+			struct buf *out)
+{
+	static const char query[] = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0";
+	const char *name, *only = NULL;
+	struct buf list = {0};
+
+	for (size_t i = 0; (name = sql_extension_table(context, i)); i++) {
+		if (!sql_has_word(statement, name))
+			continue;
+		if (only && strcmp(proposed_table(context, only), proposed_table(context, name)))
+			return;
+		only = name;
+	}
+	if (only)
+		each_row(db, query, only, add_column, &list);
+	if (list.len && list.len <= COLUMNS_LONGEST)
+		buf_printf(out, ": %s has %s", proposed_table(context, only), buf_text(&list));
+	buf_release(&list);
 }
 
 bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *message,
@@ -121,6 +183,8 @@ bool sql_suggest(sqlite3 *db, const struct sql_context *context, const char *mes
 		const char *other = column && !*near ? table_with(db, context, wanted) : NULL;
 		if (other)
 			buf_printf(out, ": table \"%s\" has it", other);
+		if (column && !*near)
+			add_columns(db, context, statement, out);
 		buf_printf(out, ": %s%s", near,
 			   column  ? "'.schema TABLE' lists columns"
 			   : table ? "'.tables' lists tables"

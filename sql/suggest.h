@@ -17,6 +17,9 @@ struct sql_context;
 bool sql_suggest(struct sqlite3 *db, const struct sql_context *context, const char *message,
 		 const char *statement, struct buf *out, bool *in_trace);
 
+/* Does the text have the word, in any case, with no letter, digit or _ beside it? */
+bool sql_has_word(const char *statement, const char *word);
+
 /* Columns of the tables that the text has the names of, and functions. */
 void sql_suggest_names(struct sqlite3 *db, const struct sql_context *context, const char *text,
 		       void (*each)(void *arg, const char *name), void *arg);

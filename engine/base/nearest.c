@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { WORD_LEAST = 3 }; /* letters of a word that is looked for within names */
+
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
@@ -51,6 +53,18 @@ static size_t likeness(const char *wanted, const char *name)
 	return found <= (longer < 6 ? 1 : longer / 3) && found < longer ? found : (size_t)-1;
 }
 
+/* Does the name have the wanted one as a word, or as several? What is no letter parts words. */
+static bool has_word(const char *name, const char *wanted)
+{
+	size_t len = strlen(wanted);
+
+	for (const char *at = name; (at = strcasestr(at, wanted)) != NULL; at++)
+		if ((at == name || !isalnum((unsigned char)at[-1])) &&
+		    !isalnum((unsigned char)at[len]))
+			return true;
+	return false;
+}
+
 void nearest_begin(struct nearest *nearest, const char *wanted)
 {
 	*nearest = (struct nearest){.wanted = wanted};
@@ -63,6 +77,9 @@ void nearest_offer(struct nearest *nearest, const char *name)
 
 	if (colon)
 		found = least(found, likeness(nearest->wanted, colon + 1));
+	if (found == (size_t)-1 && strlen(nearest->wanted) >= WORD_LEAST &&
+	    has_word(name, nearest->wanted))
+		found = NEAREST_LENGTH_MAX + strlen(name);
 	if (found == (size_t)-1)
 		return;
 	for (i = 0; i < nearest->count; i++)

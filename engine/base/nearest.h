@@ -8,7 +8,8 @@
  * Names are compared by the optimal string alignment distance: insertions, deletions, replacements
  * and swaps of neighbours count one each, a change of case nothing. A name is like another when the
  * distance is at most a third of the longer one's length, at least one. Of a name with a colon
- * (`sched:sched_switch`) the part after the last colon is tried as well.
+ * (`sched:sched_switch`) the part after the last colon is tried as well. After these come names
+ * that have the wanted one as a word of theirs, the shortest first: `switch` finds `sched_switch`.
  */
 #ifndef ENGINE_BASE_NEAREST_H
 #define ENGINE_BASE_NEAREST_H

@@ -299,6 +299,60 @@ static bool lookup_state(const struct where *where, size_t i, const struct ast_p
 	return ok;
 }
 
+/* What fields of a name are: kinds as bits, in all event classes together. */
+static unsigned field_kinds(const struct trace *trace, const char *name)
+{
+	unsigned kinds = 0;
+
+	for (size_t i = 0; i < trace->nclasses; i++)
+		for (int scope = 0; scope < SCOPE_COUNT; scope++) {
+			const struct field_class *class = trace->classes[i]->scope[scope];
+			const struct member *member = class ? field_member(class, name) : NULL;
+
+			kinds |= member ? 1U << member->class->kind : 0;
+		}
+	return kinds;
+}
+
+/* A field that is compared by `==` or `!=`, NULL: none. */
+static const char *compared_field(const struct where *where, const struct ast *ast)
+{
+	static const char *const heads[] = {"t", "name", "cpu", "stream"};
+	const struct ast_path *path = ast->kind == AST_PATH ? ast->path : NULL;
+
+	if (!path || path->below || where->refs[path->ref] == REF_MISSING ||
+	    (ast_root(path) == ROOT_STATE ? path->natoms != 1
+					  : ast_root(path) > ROOT_PACKET || path->natoms != 2))
+		return NULL;
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		if (ast_root(path) == ROOT_STATE && !strcmp(path->atoms[0].name, heads[i]))
+			return NULL;
+	return member_of(path);
+}
+
+/* `FIELD == CONSTANT` that no event can tell: a number is no text. */
+static bool lookup_compared(const struct where *where, size_t i, const struct ast *field,
+			    const struct ast *constant, struct error *err)
+{
+	const char *name =
+		constant->kind == AST_CONST ? compared_field(where, field) : NULL;
+	unsigned kinds = name ? field_kinds(where->trace, name) : 0;
+	bool text = constant->value.kind == VALUE_STRING;
+	bool number = constant->value.kind == VALUE_INT || constant->value.kind == VALUE_FLOAT;
+
+	if (text && kinds && !(kinds & ~(1U << FIELD_INT | 1U << FIELD_FLOAT)))
+		error_set(err, ERR_QUERY,
+			  "%s is a number and never equal to a text: compare numbers, or "
+			  "label(%s), the label of its value",
+			  name, name);
+	else if (number && kinds == 1U << FIELD_STRING)
+		error_set(err, ERR_QUERY,
+			  "%s is a text and never equal to a number: put the value in quotes", name);
+	else
+		return true;
+	return complain_at(where, i, field->at, err);
+}
+
 static bool lookup_names(const struct where *where, size_t i, const struct ast *ast,
 			 struct error *err)
 {
@@ -315,7 +369,10 @@ static bool lookup_names(const struct where *where, size_t i, const struct ast *
 	for (uint32_t n = 0; n < ast->nargs; n++)
 		if (!lookup_names(where, i, ast->args[n], err))
 			return false;
-	return true;
+	if (ast->kind != AST_BINARY || (ast->op != OP_EQ && ast->op != OP_NE))
+		return true;
+	return lookup_compared(where, i, ast->args[0], ast->args[1], err) &&
+	       lookup_compared(where, i, ast->args[1], ast->args[0], err);
 }
 
 bool where_lookup(const struct where *where, struct error *err)

@@ -553,6 +553,20 @@ struct ast *parse_expr(struct parser *parser)
 	return left;
 }
 
+/* What other languages write where this one has another sign. */
+static const char *sign_meant(const struct parser *parser)
+{
+	static const struct {
+		const char *written, *meant;
+	} signs[] = {{"=", "=="}, {"and", "&&"}, {"AND", "&&"}, {"or", "||"},
+		     {"OR", "||"}, {"like", "~"}, {"LIKE", "~"}};
+
+	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+		if (lex_is_op(parser, signs[i].written) || lex_is_word(parser, signs[i].written))
+			return signs[i].meant;
+	return NULL;
+}
+
 struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file)
 {
 	struct parser parser = {
@@ -560,7 +574,15 @@ struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file)
 
 	lex_next(&parser);
 	struct ast *ast = parse_expr(&parser);
+	const char *meant = sign_meant(&parser);
+	struct buf what = {0};
+
+	buf_add_text(&what, "an operator");
+	if (meant)
+		buf_printf(&what, " such as '%s'", meant);
+	buf_add_text(&what, " or the end");
 	if (parser.token.kind != TOKEN_END)
-		parse_expected(&parser, "an operator or the end");
+		parse_expected(&parser, buf_text(&what));
+	buf_release(&what);
 	return parser.failed ? NULL : ast;
 }

@@ -340,6 +340,10 @@ static void names_like_a_wrong_one_are_proposed(void **state)
 		{"abc", {"xyz", "abcdefgh"}, ""},
 		{"a", {"b"}, ""},
 		{"", {"a"}, ""},
+		{"switch", {"sched_switch_to", "sched:sched_switch"},
+		 "did you mean \"sched_switch_to\" or \"sched:sched_switch\"?"},
+		{"open", {"sys_openat", "sys_open", "opne"}, "did you mean \"opne\" or \"sys_open\"?"},
+		{"id", {"next_id"}, ""},
 		{"cpus", {"cpu", "cups", "cpua"}, "did you mean \"cpu\" or \"cups\"?"},
 	};
 	struct nearest nearest;

@@ -93,16 +93,13 @@ static bool since_here(const struct slice *slice, const struct slice_items *item
 {
 	for (size_t i = 0; i < items->count; i++) {
 		const struct slice_item *item = &items->items[i];
-		uint64_t tick = item->at;
 
 		if (item->of == ITEM_BEFORE) {
 			since[i] = (nstime)((uint64_t)slice->begin - item->at);
 			continue;
 		}
-		if (item->of == ITEM_FOLLOWS && !slice_run_key(&slice->changes, item->at, &tick))
-			return false;
-		tick &= (UINT64_C(1) << slice->tick_bits) - 1;
-		if (shard_tick_since(slice, item->number, (uint32_t)tick, &since[i]) != SLICE_FOUND)
+		if (shard_tick_since(slice, item->number, (uint32_t)item->at, &since[i]) !=
+		    SLICE_FOUND)
 			return false;
 	}
 	return true;

@@ -150,7 +150,7 @@ uint64_t slice_block_extra(const struct slice_block *block, uint32_t i);
 struct slice_opened {
 	uint32_t j; /* 1 + it; 0: none */
 	struct slice_block block;
-	uint64_t keys[SLICE_BLOCK];
+	uint64_t keys[SLICE_BLOCK + 1]; /* one more for a mark behind the last */
 };
 /* Opens block j, if it is not the one. False: damage. */
 bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, uint32_t j);
@@ -178,15 +178,14 @@ enum slice_found slice_walk_last(struct slice_walk *walk, uint32_t attr, uint32_
 
 enum slice_item_of {
 	ITEM_BEFORE, /* the snapshot has it */
-	ITEM_CHANGED,
-	ITEM_FOLLOWS
+	ITEM_CHANGED
 };
 
 struct slice_item {
 	uint32_t number;
 	uint8_t kind, of;
 	int64_t value;
-	uint64_t at; /* BEFORE: age; CHANGED: tick; FOLLOWS: place of the leader's change */
+	uint64_t at; /* BEFORE: age; CHANGED: tick */
 };
 
 struct slice_items {              /* by number */

@@ -21,114 +21,88 @@
  */
 #include "state/timelines/shards_internal.h"
 
-#include "engine/base/cursor.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { HEAD = 80 };
+struct head { /* as it is stored */
+	char magic[8];
+	uint32_t kind, shard;
+	uint64_t plan;
+	struct shard_note note;
+	uint64_t size, sum;
+};
+_Static_assert(sizeof(struct head) == 80, "nothing lies between");
 
-static const char magic[8] = "YSHARD2";
-
-static void path_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
-		    struct buf *out)
+static char *path_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
 {
 	static const char *const names[] = {"pass1", "start", "built", "strayed"};
+	struct buf path = {0};
 
-	buf_printf(out, "%s.%s-%u", plan->path, names[kind], i);
+	buf_printf(&path, "%s.%s-%u", plan->path, names[kind], i);
+	return path.data;
 }
 
-static void put(struct buf *out, uint64_t number, unsigned count)
+static uint64_t sum_of(const struct head *head, const void *bytes)
 {
-	char bytes[8];
-
-	for (unsigned i = 0; i < 8; i++)
-		bytes[i] = (char)(number >> 8 * i);
-	buf_add(out, bytes, count);
-}
-
-static uint64_t sum_of(const void *head, const void *bytes, size_t len)
-{
-	return XXH3_64bits_withSeed(bytes, len, XXH3_64bits(head, HEAD - 8));
+	return XXH3_64bits_withSeed(bytes, head->size,
+				    XXH3_64bits(head, offsetof(struct head, sum)));
 }
 
 bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		      const struct shard_note *note, const struct buf *bytes, struct error *err)
 {
-	struct buf path = {0}, file = {0};
-	size_t len = bytes ? bytes->len : 0;
+	struct head head = {"YSHARD2", kind, i, plan->id, *note, bytes ? bytes->len : 0, 0};
+	char *path = path_of(plan, kind, i);
+	struct buf file = {0};
 	bool ok;
 
-	path_of(plan, kind, i, &path);
-	buf_add(&file, magic, sizeof magic);
-	put(&file, kind, 4);
-	put(&file, i, 4);
-	put(&file, plan->id, 8);
-	put(&file, note->events, 8);
-	put(&file, note->hash, 8);
-	put(&file, note->changes, 8);
-	put(&file, note->slices, 8);
-	put(&file, note->bytes, 8);
-	put(&file, len, 8);
-	put(&file, sum_of(file.data, len ? bytes->data : "", len), 8);
-	if (len)
-		buf_add(&file, bytes->data, len);
-	ok = file_write(path.data, &file, err);
-	buf_release(&path);
+	head.sum = sum_of(&head, head.size ? bytes->data : "");
+	buf_add(&file, &head, sizeof head);
+	if (head.size)
+		buf_add(&file, bytes->data, bytes->len);
+	ok = file_write(path, &file, err);
+	mem_free(path);
 	buf_release(&file);
 	return ok;
 }
 
-static bool is_whole(struct cursor *in, const struct shards_plan *plan, enum shard_file kind,
+static bool is_whole(const struct buf *file, const struct shards_plan *plan, enum shard_file kind,
 		     uint32_t i, struct shard_note *note)
 {
-	const uint8_t *head = cursor_bytes(in, sizeof magic);
-	uint64_t len, hash;
+	struct head head;
 
-	if (!head || memcmp(head, magic, sizeof magic) || cursor_u32le(in) != kind ||
-	    cursor_u32le(in) != i || cursor_u64le(in) != plan->id)
+	if (file->len < sizeof head)
 		return false;
-	note->events = cursor_u64le(in);
-	note->hash = cursor_u64le(in);
-	note->changes = cursor_u64le(in);
-	note->slices = cursor_u64le(in);
-	note->bytes = cursor_u64le(in);
-	len = cursor_u64le(in);
-	hash = cursor_u64le(in);
-	if (in->failed || len != in->size - in->pos)
-		return false;
-	return hash == sum_of(in->data, in->data + in->pos, (size_t)len);
+	memcpy(&head, file->data, sizeof head);
+	*note = head.note;
+	return !memcmp(head.magic, "YSHARD2", sizeof head.magic) && head.kind == kind &&
+	       head.shard == i && head.plan == plan->id && head.size == file->len - sizeof head &&
+	       head.sum == sum_of(&head, file->data + sizeof head);
 }
 
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		     struct shard_note *note, struct buf *bytes)
 {
-	struct buf path = {0}, file = {0};
-	struct cursor in;
-	bool ok;
+	char *path = path_of(plan, kind, i);
+	struct buf file = {0};
+	bool ok = file_read(path, &file) && is_whole(&file, plan, kind, i, note);
 
-	path_of(plan, kind, i, &path);
-	ok = file_read(path.data, &file);
-	in = cursor_over(file.data, file.len);
-	ok = ok && file.len >= HEAD && is_whole(&in, plan, kind, i, note);
 	if (ok && bytes)
-		buf_add(bytes, file.data + HEAD, file.len - HEAD);
-	buf_release(&path);
+		buf_add(bytes, file.data + sizeof(struct head), file.len - sizeof(struct head));
+	mem_free(path);
 	buf_release(&file);
 	return ok;
 }
 
 void shard_file_remove(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
 {
-	struct buf path = {0};
+	char *path = path_of(plan, kind, i);
 
-	path_of(plan, kind, i, &path);
-	unlink(path.data);
-	buf_release(&path);
+	unlink(path);
+	mem_free(path);
 }

@@ -1,13 +1,9 @@
 /* changes.c - a replay whose watcher is somebody else */
 #include "state/changes.h"
 
+#include "state/context/run.h"
 #include "state/program/internal.h"
 #include "state/replay/replay.h"
-#include "state/context/run.h"
-
-struct telling {
-	const struct changes_sink *sink;
-};
 
 static struct change_place place_of(const struct event_item *item)
 {
@@ -22,7 +18,7 @@ static struct change_place place_of(const struct event_item *item)
 
 static void tell_change(void *arg, const struct change *change)
 {
-	const struct telling *telling = arg;
+	const struct changes_sink *sink = arg;
 	struct change_place place = place_of(change->item);
 	struct told_change told = {
 		.attr = change->attr,
@@ -32,17 +28,17 @@ static void tell_change(void *arg, const struct change *change)
 		.place = &place,
 	};
 
-	telling->sink->change(telling->sink->arg, &told);
+	sink->change(sink->arg, &told);
 }
 
 static void tell_contradiction(void *arg, uint32_t attr, const struct value *had,
 			       const struct value *says, const struct event_item *item)
 {
-	const struct telling *telling = arg;
+	const struct changes_sink *sink = arg;
 	struct change_place place = place_of(item);
 
-	if (telling->sink->contradiction)
-		telling->sink->contradiction(telling->sink->arg, attr, had, says, &place);
+	if (sink->contradiction)
+		sink->contradiction(sink->arg, attr, had, says, &place);
 }
 
 struct attrs *state_attrs(struct state *state)
@@ -62,12 +58,12 @@ const struct inferred *state_inferred(const struct state *state)
 
 bool state_changes(struct state *state, const struct changes_sink *sink, struct error *err)
 {
-	struct telling telling = {sink};
+	struct changes_sink own = *sink;
 	struct replay_options options = {.event_source = state->event_source,
 					 .program = state->program,
 					 .change = tell_change,
 					 .contradiction = tell_contradiction,
-					 .arg = &telling};
+					 .arg = &own};
 	struct order from = order_before(NSTIME_MIN), to = order_after(NSTIME_MAX);
 	struct replay *replay = replay_new(&options);
 	bool ok = replay_run(replay, &from, &to, err);

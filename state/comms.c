@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ bool comm_thread_of(const char *path, struct value *tid)
 		return false;
 	*tid = (struct value){.kind = VALUE_INT, .negative = *digits == '-'};
 	tid->u = tid->negative ? (uint64_t)strtoll(digits, &end, 10) : strtoull(digits, &end, 10);
+	tid->negative = tid->negative && tid->u; /* -0 is 0 */
 	return end[0] == ']' && end[1] == '/';
 }
 
@@ -72,39 +74,21 @@ static int by_moment(const void *a, const void *b)
 	return order ? order : value_compare(&x->tid, &y->tid);
 }
 
-static int by_path(const void *a, const void *b)
-{
-	return strcmp((*(const struct answer *const *)a)->path,
-		      (*(const struct answer *const *)b)->path);
-}
-
-static const struct answer *find(const struct answer *const *sorted, size_t count, const char *path)
-{
-	const struct answer key = {.path = path}, *wanted = &key;
-	const struct answer *const *found =
-		count ? bsearch(&wanted, sorted, count, sizeof *sorted, by_path) : NULL;
-
-	return found ? *found : NULL;
-}
-
 /* What the answer says of the item; one that was deleted is asked for again, just before that. */
 static void take(struct comm *item, const struct answer *answer, struct arena *arena)
 {
-	if (!answer)
-		return;
 	item->name = comm_text(arena, &answer->value);
 	item->since = answer->since;
 	if (answer->value.kind == VALUE_NONE && answer->since != NSTIME_MIN)
 		item->moment = (struct moment){.t = answer->since, .before = true};
 }
 
-/* Items of one moment, by thread. */
+/* Items of one moment, by thread: answers come in the same order, one for each thread. */
 static bool ask(struct state *state, struct comm **items, size_t count, struct arena *arena,
 		struct error *err)
 {
 	struct query **queries = mem_new_array(count, sizeof *queries);
 	struct answers answers = {0};
-	const struct answer **sorted;
 	char path[COMM_PATH];
 	size_t n = 0;
 	bool good = true;
@@ -123,15 +107,12 @@ static bool ask(struct state *state, struct comm **items, size_t count, struct a
 	mem_free(queries);
 	if (!good)
 		return false;
-	sorted = mem_new_array(answers.count + 1, sizeof *sorted);
-	for (size_t i = 0; i < answers.count; i++)
-		sorted[i] = &answers.items[i];
-	qsort(sorted, answers.count, sizeof *sorted, by_path);
+	assert(answers.count == n);
+	n = 0;
 	for (size_t i = 0; i < count; i++) {
-		comm_path(path, &items[i]->tid);
-		take(items[i], find(sorted, answers.count, path), arena);
+		n += i && !value_equal(&items[i]->tid, &items[i - 1]->tid);
+		take(items[i], &answers.items[n], arena);
 	}
-	mem_free(sorted);
 	answers_release(&answers);
 	return true;
 }

@@ -13,11 +13,9 @@
  */
 #include "state/interval_window.h"
 
-#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -37,7 +35,7 @@ struct spans {
 };
 
 struct timeline {
-	const char *path;
+	uint32_t attr;
 	struct spans spans, gaps;
 };
 
@@ -50,13 +48,12 @@ struct interval_window {
 	struct arena *arena; /* strings of the window */
 	struct timeline *lines;
 	size_t count, capacity;
-	struct hash_index by_path; /* of the lines */
+	struct number_map places;  /* attribute → 1 + place in lines */
+	struct number_map singles; /* shape → fetches of one attribute of it */
 	size_t nspans;
-	size_t *places; /* attribute: 1 + place in lines */
-	size_t nplaces;
-	uint8_t *singles; /* fetches of one attribute, by shape */
-	size_t nsingles;
-	nstime holds; /* what was read since interval_window_mark() */
+	const char *path; /* of the interval that was given last, in the arena */
+	uint32_t attr;    /* which it is */
+	nstime holds;     /* what was read since interval_window_mark() */
 	struct error failed;
 };
 
@@ -72,6 +69,12 @@ struct interval_window *interval_window_new(struct state *state, const struct pr
 	return known;
 }
 
+static void map_clear(struct number_map *map)
+{
+	mem_free(map->items);
+	*map = (struct number_map){0};
+}
+
 static void forget(struct interval_window *known)
 {
 	for (size_t i = 0; i < known->count; i++) {
@@ -79,11 +82,9 @@ static void forget(struct interval_window *known)
 		mem_free(known->lines[i].gaps.items);
 	}
 	known->count = known->nspans = 0;
-	hash_index_clear(&known->by_path);
-	if (known->nplaces)
-		memset(known->places, 0, known->nplaces * sizeof *known->places);
-	if (known->nsingles)
-		memset(known->singles, 0, known->nsingles);
+	known->path = NULL;
+	map_clear(&known->places);
+	map_clear(&known->singles);
 	arena_reset(known->arena);
 }
 
@@ -93,48 +94,53 @@ void interval_window_free(struct interval_window *known)
 		return;
 	forget(known);
 	mem_free(known->lines);
-	hash_index_release(&known->by_path);
-	mem_free(known->places);
-	mem_free(known->singles);
 	arena_free(known->arena);
 	mem_free(known);
 }
 
-static struct timeline *find(const struct interval_window *known, const char *path, uint64_t hash)
+static bool has_line(const struct interval_window *known, uint32_t attr)
 {
-	uint32_t at =
-		hash_index_find(&known->by_path, hash, i, strcmp(known->lines[i].path, path) == 0);
-
-	return at == HASH_INDEX_NONE ? NULL : &known->lines[at];
+	return number_map_get(&known->places, attr) != 0;
 }
 
-static struct timeline *line_find(struct interval_window *known, const char *path)
+/* Made when there is none: that it was asked for and is empty is an answer. */
+static struct timeline *line_of(struct interval_window *known, uint32_t attr)
 {
-	return find(known, path, hash_bytes(path, strlen(path)));
+	if (!has_line(known, attr)) {
+		known->lines = mem_grow(known->lines, known->count, &known->capacity,
+					sizeof *known->lines);
+		known->lines[known->count++] = (struct timeline){.attr = attr};
+		number_map_set(&known->places, attr, (uint32_t)known->count);
+	}
+	return &known->lines[number_map_get(&known->places, attr) - 1];
 }
 
-static struct timeline *line_get(struct interval_window *known, const char *path)
+/* Intervals of one path come together. */
+static bool find_attr(struct interval_window *known, const char *path)
 {
-	uint64_t hash = hash_bytes(path, strlen(path));
-	struct timeline *line = find(known, path, hash);
+	struct query *query;
 
-	if (line)
-		return line;
-	known->lines = mem_grow(known->lines, known->count, &known->capacity, sizeof *known->lines);
-	line = &known->lines[hash_index_add(&known->by_path, hash, known->count++)];
-	*line = (struct timeline){.path = arena_strdup(known->arena, path)};
-	return line;
+	if (known->path && !strcmp(known->path, path))
+		return true;
+	if (!query_parse(path, &query, &known->failed))
+		return false;
+	known->attr = query_attr(query, known->attrs);
+	known->path = arena_strdup(known->arena, path);
+	query_free(query);
+	return true;
 }
 
 static bool add_interval(void *arg, const struct interval *interval)
 {
 	struct interval_window *known = arg;
-	struct timeline *line = line_get(known, interval->path);
 	struct value value = interval->value;
+	struct spans *spans;
 
+	if (!find_attr(known, interval->path))
+		return false;
 	if (value.kind == VALUE_STRING)
 		value.text = arena_strndup(known->arena, value.text, value.len);
-	struct spans *spans = &line->spans;
+	spans = &line_of(known, known->attr)->spans;
 	spans->items = mem_grow(spans->items, spans->count, &spans->capacity, sizeof *spans->items);
 	spans->items[spans->count++] = (struct span){interval->begin, interval->end, value};
 	known->nspans++;
@@ -143,23 +149,38 @@ static bool add_interval(void *arg, const struct interval *interval)
 
 /* ---- the window ---- */
 
-static bool fetch(struct interval_window *known, const struct query *const *queries, size_t count,
+static bool fetch(struct interval_window *known, struct query *const *queries, size_t count,
 		  struct error *err)
 {
-	return state_intervals_within(known->state, known->begin - 1, known->end, queries, count,
-				      add_interval, known, err);
+	return state_intervals_within(known->state, known->begin - 1, known->end,
+				      (const struct query *const *)queries, count, add_interval,
+				      known, err);
 }
 
-static bool fetch_paths(struct interval_window *known, const char *const *paths, size_t count,
-			struct error *err)
+static bool query_of(const struct interval_window *known, uint32_t attr, struct query **out,
+		     struct error *err)
 {
-	struct query **queries = mem_new_array(count + 1, sizeof *queries);
+	struct buf text = {0};
+	bool ok;
+
+	attr_add_text(known->attrs, attr, &text);
+	ok = query_parse(buf_text(&text), out, err);
+	buf_release(&text);
+	return ok;
+}
+
+/* The lines from `first` on. */
+static bool fetch_lines(struct interval_window *known, size_t first, struct error *err)
+{
+	struct query **queries = mem_new_array(known->count, sizeof *queries);
+	size_t count = 0;
 	bool ok = true;
 
-	for (size_t i = 0; i < count && ok; i++)
-		ok = query_parse(paths[i], &queries[i], err);
-	if (ok && count)
-		ok = fetch(known, (const struct query *const *)queries, count, err);
+	for (size_t i = first; i < known->count && ok; i++) {
+		ok = query_of(known, known->lines[i].attr, &queries[count], err);
+		count += ok;
+	}
+	ok = ok && (!count || fetch(known, queries, count, err));
 	for (size_t i = 0; i < count; i++)
 		query_free(queries[i]);
 	mem_free(queries);
@@ -209,25 +230,6 @@ static bool turn_to(struct interval_window *known, nstime t, struct error *err)
 
 /* ---- what is fetched together ---- */
 
-struct paths {
-	const char **items;
-	size_t count, capacity;
-};
-
-/* The attribute's line is made: that it was asked for and is empty is an answer. */
-static void add_path(struct interval_window *known, uint32_t attr, struct paths *paths)
-{
-	struct buf text = {0};
-
-	attr_add_text(known->attrs, attr, &text);
-	if (!line_find(known, buf_text(&text))) {
-		paths->items = mem_grow(paths->items, paths->count, &paths->capacity,
-					sizeof *paths->items);
-		paths->items[paths->count++] = line_get(known, buf_text(&text))->path;
-	}
-	buf_release(&text);
-}
-
 /* The first step that is an integer key, as [3] of cpu[3]/thread; ATTR_ABSENT: there is none. */
 static uint32_t first_key(const struct attrs *attrs, uint32_t attr)
 {
@@ -252,54 +254,45 @@ static uint32_t sibling(struct attrs *attrs, uint32_t attr, uint32_t at, const s
 					: attr_name(attrs, parent, atom.text, atom.len);
 }
 
-static void add_cpus(struct interval_window *known, uint32_t attr, uint32_t at, struct paths *paths)
+static void add_cpus(struct interval_window *known, uint32_t attr, uint32_t at)
 {
 	const struct trace *trace = index_trace(state_index(known->state));
 
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct value key = {.kind = VALUE_INT, .u = (uint64_t)trace->streams[i]->cpu};
 		if (trace->streams[i]->cpu >= 0)
-			add_path(known, sibling(known->attrs, attr, at, &key), paths);
+			line_of(known, sibling(known->attrs, attr, at, &key));
 	}
 }
 
-static bool ends_in_thread(const char *path)
+static bool is_named_thread(const struct attrs *attrs, uint32_t attr)
 {
-	size_t len = strlen(path);
+	const struct value *atom = attr_atom(attrs, attr);
 
-	return len > 7 && !strcmp(path + len - 7, "/thread");
+	return !attr_is_key(attrs, attr) && atom->len == 6 && !memcmp(atom->text, "thread", 6);
 }
 
 /* Of all threads that some timeline of the window has as a value. */
-static void add_threads(struct interval_window *known, uint32_t attr, uint32_t at,
-			struct paths *paths)
+static void add_threads(struct interval_window *known, uint32_t attr, uint32_t at)
 {
 	size_t nlines = known->count;
 
 	for (size_t i = 0; i < nlines; i++) {
-		if (!ends_in_thread(known->lines[i].path))
+		if (!is_named_thread(known->attrs, known->lines[i].attr))
 			continue;
 		for (size_t s = 0; s < known->lines[i].spans.count; s++) {
 			const struct value value = known->lines[i].spans.items[s].value;
 			if (value.kind == VALUE_INT)
-				add_path(known, sibling(known->attrs, attr, at, &value), paths);
+				line_of(known, sibling(known->attrs, attr, at, &value));
 		}
 	}
-}
-
-static uint8_t *singles_of(struct interval_window *known, uint32_t attr)
-{
-	uint32_t shape = attr_shape(known->attrs, attr);
-
-	known->singles = mem_reach(known->singles, shape, &known->nsingles, 1);
-	return &known->singles[shape];
 }
 
 /* The kind with `*` in place of the step `at`; from then on what has no line has no interval. */
 static bool fetch_all(struct interval_window *known, uint32_t attr, uint32_t at, struct error *err)
 {
 	struct buf text = {0}, whole = {0};
-	const char *path;
+	struct query *query;
 	bool ok;
 
 	attr_add_text(known->attrs, at, &text);
@@ -308,57 +301,38 @@ static bool fetch_all(struct interval_window *known, uint32_t attr, uint32_t at,
 	buf_clear(&text);
 	attr_add_text(known->attrs, attr_parent(known->attrs, at), &text);
 	buf_printf(&text, "[*]%s", buf_text(&whole) + len);
-	path = buf_text(&text);
-	ok = fetch_paths(known, &path, 1, err);
+	ok = query_parse(buf_text(&text), &query, err);
+	if (ok) {
+		ok = fetch(known, &query, 1, err);
+		query_free(query);
+	}
 	buf_release(&text);
 	buf_release(&whole);
 	return ok;
 }
 
+/* The attribute has no line yet. */
 static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu, struct error *err)
 {
-	uint32_t at = first_key(known->attrs, attr);
-	uint8_t *singles = singles_of(known, attr);
-	struct paths paths = {0};
-	bool ok;
+	uint32_t at = first_key(known->attrs, attr), shape = attr_shape(known->attrs, attr);
+	uint32_t singles = number_map_get(&known->singles, shape);
+	size_t first = known->count;
 
-	if (*singles > SINGLES_MOST)
+	if (singles > SINGLES_MOST)
 		return true;
-	if (*singles == SINGLES_MOST && at != ATTR_ABSENT) {
-		++*singles;
+	if (at != ATTR_ABSENT)
+		number_map_set(&known->singles, shape, singles + 1);
+	if (singles == SINGLES_MOST)
 		return fetch_all(known, attr, at, err);
-	}
-	add_path(known, attr, &paths);
+	line_of(known, attr);
 	if (at != ATTR_ABSENT) {
 		const struct value *key = attr_atom(known->attrs, at);
 		if (cpu >= 0 && !key->negative && key->u == (uint64_t)cpu)
-			add_cpus(known, attr, at, &paths);
+			add_cpus(known, attr, at);
 		else
-			add_threads(known, attr, at, &paths);
-		++*singles;
+			add_threads(known, attr, at);
 	}
-	ok = fetch_paths(known, paths.items, paths.count, err);
-	mem_free(paths.items);
-	return ok;
-}
-
-/* The attribute's place in lines. */
-static bool find_place(struct interval_window *known, uint32_t attr, int32_t cpu, size_t *out,
-		       struct error *err)
-{
-	struct buf text = {0};
-	bool ok = true;
-
-	known->places = mem_reach(known->places, attr, &known->nplaces, sizeof *known->places);
-	if (!known->places[attr]) {
-		attr_add_text(known->attrs, attr, &text);
-		if (!line_find(known, buf_text(&text)))
-			ok = fetch_line(known, attr, cpu, err);
-		known->places[attr] = (size_t)(line_get(known, buf_text(&text)) - known->lines) + 1;
-		buf_release(&text);
-	}
-	*out = known->places[attr] - 1;
-	return ok;
+	return fetch_lines(known, first, err);
 }
 
 /* ---- values ---- */
@@ -389,7 +363,7 @@ static const struct span *add_gap(struct spans *gaps, const struct span *gap)
 }
 
 /* What the attribute was just before `end`, and since when: none, or unknown. */
-static bool ask_gap(struct interval_window *known, const char *path, nstime end, struct span *out,
+static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end, struct span *out,
 		    struct error *err)
 {
 	const struct moment moment = {.t = end, .before = true};
@@ -398,7 +372,7 @@ static bool ask_gap(struct interval_window *known, const char *path, nstime end,
 	bool ok;
 
 	*out = (struct span){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
-	if (!query_parse(path, &query, err))
+	if (!query_of(known, attr, &query, err))
 		return false;
 	ok = state_at(known->state, &moment, 1, (const struct query *const *)&query, 1, false,
 		      &answers, err);
@@ -426,7 +400,7 @@ static bool find_gap(struct interval_window *known, struct timeline *line, nstim
 	if (!gap && above < line->gaps.count && line->gaps.items[above].begin < end)
 		end = line->gaps.items[above].begin;
 	while (!gap) {
-		if (!ask_gap(known, line->path, end, &asked, err))
+		if (!ask_gap(known, line->attr, end, &asked, err))
 			return false;
 		if (asked.begin >= end || asked.begin < begin)
 			asked.begin = begin;
@@ -443,12 +417,10 @@ static bool find_gap(struct interval_window *known, struct timeline *line, nstim
 static struct timeline *line_at(struct interval_window *known, uint32_t attr,
 				const struct event *event)
 {
-	size_t place;
-
 	if (known->failed.kind != ERR_NONE || !turn_to(known, event->time, &known->failed) ||
-	    !find_place(known, attr, event->cpu, &place, &known->failed))
+	    (!has_line(known, attr) && !fetch_line(known, attr, event->cpu, &known->failed)))
 		return NULL;
-	return &known->lines[place];
+	return line_of(known, attr);
 }
 
 static bool read_known(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,

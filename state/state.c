@@ -16,9 +16,12 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 		       struct state **out, struct error *err)
 {
 	struct state *state = mem_new(sizeof *state);
+	struct index *index = event_source->index;
+	struct packet_filters *packet_filters = NULL;
 	uint64_t identity[2];
 
 	*out = state;
+	state->index = index;
 	state->event_source = event_source;
 	state->options = *options;
 	state->spacing = CHECKPOINT_SPACING;
@@ -33,38 +36,31 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 	state->attrs = program_attrs(state->program);
 	state->catalog = catalog_new(state->program, event_source->trace);
 	rules_identity(options->rules, identity);
-	state->checkpoints = checkpoints_new(NULL, identity);
-	state->runs = runs_new(NULL, identity);
+	state->checkpoints = checkpoints_new(index, identity);
+	state->runs = runs_new(index, identity);
 	state->failures = mem_new_array((size_t)program_statements(state->program) * FAILURE_COUNT,
 					sizeof *state->failures);
+	if (!index)
+		return true;
+	if (!options->replay_only)
+		packet_filters = state_packet_filters(state);
+	if (!options->no_checkpoints) /* it leaves nothing behind */
+		event_source->packet_filters = packet_filters;
+	state->gaps = gaps_new(index, state->program);
+	program_set_gaps(state->program, state->gaps);
+	state->found = contradictions_new(index, state->program, packet_filters);
+	event_source->inferred = contradictions_inferred(state->found);
 	return true;
 }
 
 bool state_open(struct index *index, const struct state_options *options, struct state **out,
 		struct error *err)
 {
-	struct event_source *event_source = event_source_over_index(index);
-	uint64_t identity[2];
+	bool ok = state_over_source(event_source_over_index(index), options, out, err);
 
-	if (!state_over_source(event_source, options, out, err)) {
-		(*out)->index = index;
+	if (!ok)
 		state_close(*out);
-		return false;
-	}
-	(*out)->index = index;
-	checkpoints_free((*out)->checkpoints);
-	runs_free((*out)->runs);
-	rules_identity(options->rules, identity);
-	(*out)->checkpoints = checkpoints_new(index, identity);
-	(*out)->runs = runs_new(index, identity);
-	if (!options->replay_only && !options->no_checkpoints) /* they leave nothing behind */
-		event_source->packet_filters = state_packet_filters(*out);
-	(*out)->gaps = gaps_new(index, (*out)->program);
-	program_set_gaps((*out)->program, (*out)->gaps);
-	(*out)->found = contradictions_new(
-		index, (*out)->program, options->replay_only ? NULL : state_packet_filters(*out));
-	event_source->inferred = contradictions_inferred((*out)->found);
-	return true;
+	return ok;
 }
 
 void state_close(struct state *state)
@@ -295,25 +291,16 @@ bool state_lookup(struct state *state, const struct query *query, const struct v
 	       (!value || lookup_value(state->program, query, value, note, err));
 }
 
-static void add_failure(const struct state *state, uint32_t id, enum failure failure,
-			uint64_t count, struct buf *out)
+static bool add_failure(void *arg, const struct rule_error *line, uint64_t count)
 {
-	uint32_t line;
-	const char *file = program_place(state->program, id, &line);
-
-	buf_printf(out, "%s:%u: %s: %llu\n", file, line, failure_text(failure),
+	buf_printf(arg, "%s:%u: %s: %llu\n", line->file, line->line, line->text,
 		   (unsigned long long)count);
+	return true;
 }
 
 void state_failures(const struct state *state, struct buf *out)
 {
-	for (uint32_t id = 0; id < program_statements(state->program); id++) {
-		for (int f = 0; f < FAILURE_COUNT; f++) {
-			uint64_t count = state->failures[(size_t)id * FAILURE_COUNT + (size_t)f];
-			if (count)
-				add_failure(state, id, (enum failure)f, count, out);
-		}
-	}
+	state_failed_lines(state, add_failure, out);
 }
 
 void state_failed_lines(const struct state *state,

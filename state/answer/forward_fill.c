@@ -93,9 +93,11 @@ static enum touch touch_of(struct forward_fill *forward_fill, const struct line 
 static bool fill(struct forward_fill *forward_fill, struct look *look, const struct value *value,
 		 uint32_t line)
 {
+	const struct forward_scan *scan = &forward_fill->forward_scan;
 	nstime begin;
 
-	if (!forward_scan_fill_begin(&forward_fill->forward_scan, look->fact.since, &begin,
+	if (!event_source_fill_begin(scan->state->event_source, scan->item.stream,
+				     &scan->item.order, look->fact.since, &begin,
 				     forward_fill->err))
 		return false;
 	if (begin > moment_time(look->moment))

@@ -43,14 +43,9 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 static const struct fields *decode(void *arg, const struct event *event)
 {
 	struct forward_scan *forward_scan = arg;
-	struct error ignored; /* damage: told where it was found; the fields are missing */
 
 	(void)event;
-	if (forward_scan->item.kind != ITEM_EVENT ||
-	    !event_source_fields(&forward_scan->event_source, &forward_scan->item,
-				 &forward_scan->fields, &ignored))
-		return NULL;
-	return &forward_scan->fields;
+	return event_source_fields(&forward_scan->event_source, &forward_scan->item);
 }
 
 void forward_scan_begin(struct forward_scan *forward_scan, struct state *state,
@@ -101,20 +96,5 @@ bool forward_scan_lines(struct forward_scan *forward_scan, forward_scan_step *ea
 				return false;
 		}
 	}
-	return true;
-}
-
-bool forward_scan_fill_begin(struct forward_scan *forward_scan, nstime since, nstime *out,
-			     struct error *err)
-{
-	const struct event_item *item = &forward_scan->item;
-	nstime until = NSTIME_MIN;
-
-	if (item->stream && !event_source_last_loss(forward_scan->state->event_source, item->stream,
-						    &item->order, &until, err))
-		return false;
-	if (until > item->event.time)
-		until = item->event.time;
-	*out = until > since ? until : since;
 	return true;
 }

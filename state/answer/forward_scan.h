@@ -16,7 +16,6 @@ struct forward_scan {
 	struct backward *pass;         /* made when a line reads state */
 	struct event_pass event_source;
 	struct event_item item; /* in hand */
-	struct fields fields;
 	struct env env;
 	struct pattern pattern; /* target of the line in hand */
 	struct order read_key;
@@ -34,12 +33,5 @@ typedef bool forward_scan_step(void *arg, const struct step_of *step);
  * lines come first, then file order. Only those whose target has a pattern, ahead->pattern, come.
  */
 bool forward_scan_lines(struct forward_scan *forward_scan, forward_scan_step *each, void *arg);
-
-/*
- * Where that begins which a `was` of the item in hand tells, of an attribute not written since
- * `since`: behind the stream's last loss before the item.
- */
-MUST_CHECK bool forward_scan_fill_begin(struct forward_scan *forward_scan, nstime since,
-					nstime *out, struct error *err);
 
 #endif

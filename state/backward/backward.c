@@ -46,13 +46,12 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 static const struct fields *decode(void *arg, const struct event *event)
 {
 	struct backward *pass = arg;
-	struct error ignored; /* damage: told where it was found; the fields are missing */
 
 	(void)event;
-	pass->decoded =
-		pass->reading == &pass->item && pass->item.kind == ITEM_EVENT &&
-		event_source_fields(&pass->event_source, &pass->item, &pass->fields, &ignored);
-	return pass->decoded ? &pass->fields : NULL;
+	if (pass->reading != &pass->item)
+		return NULL;
+	pass->fields = event_source_fields(&pass->event_source, &pass->item);
+	return pass->fields;
 }
 
 struct backward *backward_new(const struct backward_options *options)
@@ -96,9 +95,7 @@ struct question *backward_ask(struct backward *pass, uint32_t attr, const struct
 {
 	struct question *question = question_ask(pass, attr, key);
 
-	pass->roots = mem_grow(pass->roots, pass->nroots, &pass->roots_capacity,
-			       sizeof(struct question *));
-	pass->roots[pass->nroots++] = question;
+	list_add(&pass->roots, question);
 	return question;
 }
 
@@ -120,10 +117,10 @@ struct backward_statistics backward_statistics(const struct backward *pass)
 
 static bool answered(struct backward *pass)
 {
-	while (pass->roots_done < pass->nroots &&
-	       question_final(pass->roots[pass->roots_done])->state == QUESTION_DONE)
+	while (pass->roots_done < pass->roots.count &&
+	       question_final(pass->roots.items[pass->roots_done])->state == QUESTION_DONE)
 		pass->roots_done++;
-	return pass->roots_done == pass->nroots;
+	return pass->roots_done == pass->roots.count;
 }
 
 static bool writes_open(const struct backward *pass, const uint64_t *writes)
@@ -165,7 +162,7 @@ static void look_at_item(struct backward *pass)
 	const struct plan *plan;
 
 	pass->standing = true;
-	pass->decoded = false;
+	pass->fields = NULL;
 	pass->captured = NULL;
 	pass->slot = UINT32_MAX;
 	arena_reset(pass->env.scratch);
@@ -179,7 +176,7 @@ static void look_at_item(struct backward *pass)
 /* Questions whose keys lie above `order` begin. */
 static void begin_above(struct backward *pass, const struct order *order)
 {
-	while (pass->nlater && order_compare(&pass->later[0]->key, order) > 0) {
+	while (pass->later.count && order_compare(&pass->later.items[0]->key, order) > 0) {
 		struct question *question = question_take(pass);
 
 		if (question->state == QUESTION_LATER)
@@ -194,7 +191,7 @@ static bool over_limits(struct backward *pass)
 
 	return pass->gave_up || pass->statistics.visits > limits->visits ||
 	       arena_used(pass->arena) > limits->bytes ||
-	       pass->nlive + pass->nlater + pass->nmissed > limits->questions;
+	       pass->live.count + pass->later.count + pass->missed.count > limits->questions;
 }
 
 static struct order base_order(const struct backward *pass)
@@ -214,11 +211,11 @@ static void reach_bottom(struct backward *pass)
 		return;
 	}
 	pass->reached = bottom;
-	while (pass->nlater)
+	while (pass->later.count)
 		question_begin(pass, question_take(pass));
-	for (size_t i = 0; i < pass->nlive; i++)
-		if (pass->live[i]->state == QUESTION_OPEN)
-			question_close(pass, pass->live[i], NULL);
+	for (size_t i = 0; i < pass->live.count; i++)
+		if (pass->live.items[i]->state == QUESTION_OPEN)
+			question_close(pass, pass->live.items[i], NULL);
 	resolve_all(pass);
 }
 
@@ -231,13 +228,13 @@ static void set_event_filter(struct backward *pass, struct event_source_range *r
 	range->event_filter = pass->widened > WIDENED_MAX ? NULL : event_filter;
 	if (!range->event_filter)
 		return;
-	pass->sieved = pass->nopen + pass->nlater;
+	pass->sieved = pass->nopen + pass->later.count;
 	event_filter_clear(event_filter);
-	for (size_t i = 0; i < pass->nlive; i++)
-		if (pass->live[i]->state == QUESTION_OPEN)
-			event_filter_add(event_filter, pass->live[i]->attr);
-	for (size_t i = 0; i < pass->nlater; i++)
-		event_filter_add(event_filter, pass->later[i]->attr);
+	for (size_t i = 0; i < pass->live.count; i++)
+		if (pass->live.items[i]->state == QUESTION_OPEN)
+			event_filter_add(event_filter, pass->live.items[i]->attr);
+	for (size_t i = 0; i < pass->later.count; i++)
+		event_filter_add(event_filter, pass->later.items[i]->attr);
 }
 
 /* The events below the item in hand, with an event filter that lets through what more was asked. */
@@ -270,7 +267,7 @@ static enum outcome read_down(struct backward *pass)
 			look_at_item(pass);
 		else
 			pass->reached = pass->item.order;
-		pass->nfresh = 0;
+		pass->fresh.count = 0;
 		if (pass->failed)
 			return OUTCOME_ERROR;
 		if (over_limits(pass))
@@ -281,7 +278,7 @@ static enum outcome read_down(struct backward *pass)
 			return OUTCOME_ERROR;
 		/* what asks for answers that come often is answered soon, and the rest is rare */
 		if (pass->event_source.range.event_filter &&
-		    pass->nopen + pass->nlater <= pass->sieved / 2)
+		    pass->nopen + pass->later.count <= pass->sieved / 2)
 			set_event_filter(pass, &pass->event_source.range);
 	}
 	reach_bottom(pass);
@@ -307,26 +304,22 @@ static const struct value *cpu_of(const struct backward *pass, uint32_t attr)
 static const uint64_t *keep_one_cpu(struct backward *pass)
 {
 	const struct trace *trace = pass->options.event_source->trace;
-	const struct value *key = cpu_of(pass, pass->later[0]->attr);
-	size_t n = pass->nlater;
+	const struct value *key = cpu_of(pass, pass->later.items[0]->attr);
 
 	if (!key)
 		return NULL;
 	int32_t cpu = (int32_t)key->u; /* cpu_of() gives no greater one */
-	struct question **all = mem_new_array(n, sizeof(struct question *));
-	memcpy(all, pass->later, n * sizeof(struct question *));
-	pass->nlater = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct value *own = cpu_of(pass, all[i]->attr);
-		if (own && own->u != key->u) {
-			pass->missed = mem_grow(pass->missed, pass->nmissed, &pass->missed_capacity,
-						sizeof(struct question *));
-			pass->missed[pass->nmissed++] = all[i];
-		} else {
-			question_later(pass, all[i]);
-		}
+	const struct question_list all = pass->later;
+	pass->later = (struct question_list){0};
+	for (size_t i = 0; i < all.count; i++) {
+		const struct value *own = cpu_of(pass, all.items[i]->attr);
+
+		if (own && own->u != key->u)
+			list_add(&pass->missed, all.items[i]);
+		else
+			question_later(pass, all.items[i]);
 	}
-	mem_free(all);
+	mem_free(all.items);
 	uint64_t *streams = arena_array(pass->arena, trace->nstreams / 64 + 1, sizeof *streams);
 	for (size_t s = 0; s < trace->nstreams; s++)
 		if (event_source_may_be_of_cpu(pass->options.event_source, trace->streams[s], cpu))
@@ -339,7 +332,7 @@ static enum outcome read_round(struct backward *pass)
 	const uint64_t *streams = keep_one_cpu(pass);
 	struct event_source_range range = {
 		.from = base_order(pass),
-		.to = pass->later[0]->key,
+		.to = pass->later.items[0]->key,
 		.backward = true,
 		.losses = pass->closure->losses,
 		.infers = pass->closure->infers,
@@ -372,12 +365,12 @@ enum outcome backward_run(struct backward *pass, struct error *err)
 		enum outcome outcome;
 
 		pass->reached = order_after(NSTIME_MAX);
-		for (size_t i = 0; i < pass->nmissed; i++)
-			question_later(pass, pass->missed[i]);
-		pass->nmissed = 0;
+		for (size_t i = 0; i < pass->missed.count; i++)
+			question_later(pass, pass->missed.items[i]);
+		pass->missed.count = 0;
 		if (answered(pass))
 			return OUTCOME_DONE;
-		if (pass->nlater == 0 || pass->statistics.rounds > pass->options.limits.rounds)
+		if (pass->later.count == 0 || pass->statistics.rounds > pass->options.limits.rounds)
 			return OUTCOME_GAVE_UP;
 		outcome = read_round(pass);
 		if (outcome != OUTCOME_DONE)

@@ -11,8 +11,8 @@
 #ifndef STATE_BACKWARD_BACKWARD_H
 #define STATE_BACKWARD_BACKWARD_H
 
-#include "state/replay/cells.h"
 #include "state/events/closure.h"
+#include "state/replay/cells.h"
 
 struct backward;
 struct question; /* lives as long as its pass */
@@ -26,7 +26,7 @@ extern const struct backward_limits backward_usual_limits;
 
 struct backward_options {
 	struct event_source *event_source;
-	const struct closure *closure; /* of all that will be asked */
+	const struct closure *closure;     /* of all that will be asked */
 	struct event_filter *event_filter; /* the pass takes it; NULL: it looks at all events */
 	struct backward_limits limits;
 	/* Read no further down than the state before base_time, which floor() gives when needed.

@@ -45,6 +45,11 @@ struct question {
 	struct fact fact; /* fact.low is right as soon as it is CLOSED */
 };
 
+struct question_list {
+	struct question **items;
+	size_t count, capacity;
+};
+
 enum pending_state { PENDING_OPEN, PENDING_PROVED, PENDING_DEAD };
 
 struct pending_write {
@@ -83,19 +88,15 @@ struct backward {
 	bool failed, gave_up;
 	const struct cells *base; /* once it was needed */
 
-	/* attribute → its questions: an open-addressing table */
-	struct asked **table;
-	size_t ntable, nused;
-	struct question **live; /* OPEN and CLOSED */
-	size_t nlive, live_capacity;
-	struct question **later; /* LATER and below `reached`: a heap, greatest key first */
-	size_t nlater, later_capacity;
-	struct question **missed; /* LATER and above it: the next round's */
-	size_t nmissed, missed_capacity;
-	struct question **fresh; /* opened at this event, to be merged when its lines are done */
-	size_t nfresh, fresh_capacity;
-	struct question **roots;
-	size_t nroots, roots_capacity, roots_done;
+	struct number_map asked_of;  /* attribute → 1 + its place in `asked` */
+	struct question_list *asked; /* all of an attribute, by falling key */
+	size_t nasked, asked_capacity;
+	struct question_list live;   /* OPEN and CLOSED */
+	struct question_list later;  /* LATER and below `reached`: a heap, greatest key first */
+	struct question_list missed; /* LATER and above it: the next round's */
+	struct question_list fresh;  /* opened at this event, merged when its lines are done */
+	struct question_list roots;
+	size_t roots_done;
 	size_t nopen;
 	uint32_t *open_per_bit;
 	uint32_t *open_below; /* by attribute: open questions at it or below */
@@ -111,13 +112,12 @@ struct backward {
 
 	/* where the pass stands */
 	struct event_item item;
-	struct fields fields;
-	bool decoded;             /* `fields` are the item's */
-	struct pattern pattern;   /* of the line being looked at */
-	struct capture *captured; /* the item, once a pending write needs it */
-	bool standing;            /* at item, its lines at `slot` and above done or being done */
-	bool entering;            /* about to stand at item */
-	bool merging;             /* all event lines of this program are done */
+	const struct fields *fields; /* of the item, once they were decoded */
+	struct pattern pattern;      /* of the line being looked at */
+	struct capture *captured;    /* the item, once a pending write needs it */
+	bool standing;               /* at item, its lines at `slot` and above done or being done */
+	bool entering;               /* about to stand at item */
+	bool merging;                /* all event lines of this program are done */
 	uint32_t slot;
 	struct order reached; /* everything at or above it was looked at */
 	struct order stood;   /* where the last round ended */
@@ -135,6 +135,7 @@ struct backward {
 };
 
 /* questions.c */
+size_t list_add(struct question_list *list, struct question *question); /* its place */
 struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key);
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key);
 struct question *question_final(struct question *question);

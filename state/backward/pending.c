@@ -71,11 +71,9 @@ static void read_as(struct backward *pass, const struct capture *event,
 	pass->read_key = *read_key;
 	pass->asker = (struct waiter){.pending = asker};
 	pass->env.event = item->stream ? &item->event : NULL;
-	pass->env.fields = NULL;
-	if (event && event->has_fields)
-		pass->env.fields = &event->fields;
-	else if (!event && pass->decoded)
-		pass->env.fields = &pass->fields;
+	pass->env.fields = pass->fields;
+	if (event)
+		pass->env.fields = event->has_fields ? &event->fields : NULL;
 }
 
 static void capture(struct backward *pass, struct pending_write *pending)
@@ -85,9 +83,7 @@ static void capture(struct backward *pass, struct pending_write *pending)
 	if (pending->event)
 		return;
 	if (!pass->captured) {
-		if (pass->item.kind == ITEM_EVENT)
-			fields = pass->decoded ? &pass->fields
-					       : pass->env.decode(pass, &pass->item.event);
+		fields = pass->fields ? pass->fields : pass->env.decode(pass, &pass->item.event);
 		pass->captured = arena_alloc(pass->arena, sizeof *pass->captured);
 		if (!capture_item(&pass->item, fields, pass->arena, pass->captured))
 			pass->gave_up = true;
@@ -176,8 +172,8 @@ static bool wanted(struct backward *pass, const struct step_of *step, const stru
 	if (pass->pattern.attr != ATTR_ABSENT)
 		return pass->pattern.attr < pass->nopen_below &&
 		       pass->open_below[pass->pattern.attr] > 0;
-	for (size_t i = 0; i < pass->nlive; i++) {
-		const struct question *q = pass->live[i];
+	for (size_t i = 0; i < pass->live.count; i++) {
+		const struct question *q = pass->live.items[i];
 
 		if (q->state == QUESTION_OPEN && order_compare(&q->key, key) > 0 &&
 		    step_writes(step, q->bit) &&
@@ -259,10 +255,10 @@ static bool offer_all(struct backward *pass, struct pending_write *pending)
 	struct question *next;
 
 	if (pending->pattern) {
-		for (size_t i = 0; i < pass->nlive; i++)
-			if (pattern_covers(pending->pattern, pass->attrs, pass->live[i]->attr,
+		for (size_t i = 0; i < pass->live.count; i++)
+			if (pattern_covers(pending->pattern, pass->attrs, pass->live.items[i]->attr,
 					   true) == COVER_YES)
-				taken = offer(pass, pass->live[i], pending) || taken;
+				taken = offer(pass, pass->live.items[i], pending) || taken;
 		return taken;
 	}
 	for (struct question *q = question_from(pass, pending->attr, &pending->key); q; q = next) {

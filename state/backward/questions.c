@@ -11,37 +11,16 @@
 
 #include <string.h>
 
-/* All questions of one attribute, by falling key: the next one usually has the least. */
-struct asked {
-	uint32_t attr;
-	struct question **items;
-	size_t count, capacity;
-};
-
-static size_t place_of(const struct backward *pass, uint32_t attr)
+size_t list_add(struct question_list *list, struct question *question)
 {
-	size_t i = (size_t)(attr * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (pass->ntable - 1);
-
-	while (pass->table[i] && pass->table[i]->attr != attr)
-		i = (i + 1) & (pass->ntable - 1);
-	return i;
-}
-
-static void table_double(struct backward *pass)
-{
-	struct asked **old = pass->table;
-	size_t count = pass->ntable;
-
-	pass->ntable = count ? count * 2 : 256;
-	pass->table = mem_new_array(pass->ntable, sizeof(struct asked *));
-	for (size_t i = 0; i < count; i++)
-		if (old[i])
-			pass->table[place_of(pass, old[i]->attr)] = old[i];
-	mem_free(old);
+	list->items =
+		mem_grow(list->items, list->count, &list->capacity, sizeof(struct question *));
+	list->items[list->count] = question;
+	return list->count++;
 }
 
 /* How many have a key of at least `key`: these come first. */
-static size_t at_or_above(const struct asked *asked, const struct order *key)
+static size_t at_or_above(const struct question_list *asked, const struct order *key)
 {
 	const size_t count = asked->count;
 
@@ -53,7 +32,8 @@ static size_t at_or_above(const struct asked *asked, const struct order *key)
 /* The one of the least key that is at least `key`; the others follow by ->same. */
 struct question *question_from(struct backward *pass, uint32_t attr, const struct order *key)
 {
-	const struct asked *asked = pass->ntable ? pass->table[place_of(pass, attr)] : NULL;
+	uint32_t place = number_map_get(&pass->asked_of, attr);
+	const struct question_list *asked = place ? &pass->asked[place - 1] : NULL;
 	size_t count = asked ? at_or_above(asked, key) : 0;
 
 	return count ? asked->items[count - 1] : NULL;
@@ -61,25 +41,22 @@ struct question *question_from(struct backward *pass, uint32_t attr, const struc
 
 static void chain(struct backward *pass, struct question *question)
 {
-	struct asked **place, *asked;
-	size_t i;
+	uint32_t place = number_map_get(&pass->asked_of, question->attr);
+	struct question_list *asked;
+	size_t i, last;
 
-	if (pass->nused * 2 >= pass->ntable)
-		table_double(pass);
-	place = &pass->table[place_of(pass, question->attr)];
-	if (!*place) {
-		*place = mem_new(sizeof **place);
-		(*place)->attr = question->attr;
-		pass->nused++;
+	if (!place) {
+		pass->asked = mem_grow(pass->asked, pass->nasked, &pass->asked_capacity,
+				       sizeof *pass->asked);
+		pass->asked[pass->nasked] = (struct question_list){0};
+		place = (uint32_t)++pass->nasked;
+		number_map_set(&pass->asked_of, question->attr, place);
 	}
-	asked = *place;
-	asked->items =
-		mem_grow(asked->items, asked->count, &asked->capacity, sizeof(struct question *));
+	asked = &pass->asked[place - 1];
 	i = at_or_above(asked, &question->key);
-	memmove(&asked->items[i + 1], &asked->items[i],
-		(asked->count - i) * sizeof(struct question *));
+	last = list_add(asked, question);
+	memmove(&asked->items[i + 1], &asked->items[i], (last - i) * sizeof(struct question *));
 	asked->items[i] = question;
-	asked->count++;
 	question->same = i ? asked->items[i - 1] : NULL;
 	if (i + 1 < asked->count)
 		asked->items[i + 1]->same = question;
@@ -182,17 +159,14 @@ static void note_opened(struct backward *pass, const struct question *question)
 
 static void live_add(struct backward *pass, struct question *question)
 {
-	pass->live =
-		mem_grow(pass->live, pass->nlive, &pass->live_capacity, sizeof(struct question *));
-	question->place = (uint32_t)pass->nlive;
-	pass->live[pass->nlive++] = question;
+	question->place = (uint32_t)list_add(&pass->live, question);
 }
 
 static void live_remove(struct backward *pass, struct question *question)
 {
-	struct question *last = pass->live[--pass->nlive];
+	struct question *last = pass->live.items[--pass->live.count];
 
-	pass->live[question->place] = last;
+	pass->live.items[question->place] = last;
 	last->place = question->place;
 }
 
@@ -209,8 +183,8 @@ static void question_open(struct backward *pass, struct question *question)
 /* The pass leaves before they were closed: they begin again if there is another round. */
 void questions_suspend(struct backward *pass)
 {
-	for (size_t i = pass->nlive; i-- > 0;) {
-		struct question *question = pass->live[i];
+	for (size_t i = pass->live.count; i-- > 0;) {
+		struct question *question = pass->live.items[i];
 
 		if (question->state != QUESTION_OPEN)
 			continue;
@@ -280,9 +254,7 @@ static void merge_into(struct backward *pass, struct question *question, struct 
 static void open_fresh(struct backward *pass, struct question *question)
 {
 	question_open(pass, question);
-	pass->fresh = mem_grow(pass->fresh, pass->nfresh, &pass->fresh_capacity,
-			       sizeof(struct question *));
-	pass->fresh[pass->nfresh++] = question;
+	list_add(&pass->fresh, question);
 }
 
 /* A question whose turn has come: the pass stands just above its key. */
@@ -314,8 +286,8 @@ void question_begin(struct backward *pass, struct question *question)
 
 void questions_merge_fresh(struct backward *pass)
 {
-	for (size_t i = 0; i < pass->nfresh; i++) {
-		struct question *question = pass->fresh[i];
+	for (size_t i = 0; i < pass->fresh.count; i++) {
+		struct question *question = pass->fresh.items[i];
 		struct question *into;
 
 		into = NULL;
@@ -330,7 +302,7 @@ void questions_merge_fresh(struct backward *pass)
 		live_remove(pass, question);
 		merge_into(pass, question, into);
 	}
-	pass->nfresh = 0;
+	pass->fresh.count = 0;
 }
 
 bool same_event(const struct order *a, const struct order *b)
@@ -368,20 +340,16 @@ static void swap(struct question **a, struct question **b)
 
 void question_later(struct backward *pass, struct question *question)
 {
+	const struct order *stand = pass->standing ? &pass->item.order : &pass->reached;
 	struct question **heap;
 	size_t i;
 
-	if (order_compare(&question->key, pass->standing ? &pass->item.order : &pass->reached) >
-	    0) {
-		pass->missed = mem_grow(pass->missed, pass->nmissed, &pass->missed_capacity,
-					sizeof(struct question *));
-		pass->missed[pass->nmissed++] = question;
+	if (order_compare(&question->key, stand) > 0) {
+		list_add(&pass->missed, question);
 		return;
 	}
-	heap = pass->later = mem_grow(pass->later, pass->nlater, &pass->later_capacity,
-				      sizeof(struct question *));
-	i = pass->nlater++;
-	heap[i] = question;
+	i = list_add(&pass->later, question);
+	heap = pass->later.items;
 	for (; i && above(heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(&heap[i], &heap[(i - 1) / 2]);
 }
@@ -389,13 +357,13 @@ void question_later(struct backward *pass, struct question *question)
 /* The one of the greatest key. */
 struct question *question_take(struct backward *pass)
 {
-	struct question **heap = pass->later;
+	struct question **heap = pass->later.items;
 	struct question *first = heap[0];
 	size_t i = 0, child;
 
-	heap[0] = heap[--pass->nlater];
-	while ((child = 2 * i + 1) < pass->nlater) {
-		if (child + 1 < pass->nlater && above(heap[child + 1], heap[child]))
+	heap[0] = heap[--pass->later.count];
+	while ((child = 2 * i + 1) < pass->later.count) {
+		if (child + 1 < pass->later.count && above(heap[child + 1], heap[child]))
 			child++;
 		if (!above(heap[child], heap[i]))
 			break;
@@ -452,18 +420,16 @@ struct question *question_ask(struct backward *pass, uint32_t attr, const struct
 
 void questions_release(struct backward *pass)
 {
-	for (size_t i = 0; i < pass->ntable; i++)
-		if (pass->table[i]) {
-			mem_free(pass->table[i]->items);
-			mem_free(pass->table[i]);
-		}
-	mem_free(pass->table);
+	for (size_t i = 0; i < pass->nasked; i++)
+		mem_free(pass->asked[i].items);
+	mem_free(pass->asked);
+	mem_free(pass->asked_of.items);
 	mem_free(pass->open_below);
-	mem_free(pass->live);
-	mem_free(pass->later);
-	mem_free(pass->missed);
-	mem_free(pass->fresh);
-	mem_free(pass->roots);
+	mem_free(pass->live.items);
+	mem_free(pass->later.items);
+	mem_free(pass->missed.items);
+	mem_free(pass->fresh.items);
+	mem_free(pass->roots.items);
 	mem_free(pass->new_pending);
 	mem_free(pass->work.items);
 	mem_free(pass->open_per_bit);

@@ -42,31 +42,14 @@ static void bottom(struct backward *pass, const struct question *question, struc
 	fact->writer = cell.writer;
 }
 
-/*
- * Where a fill begins: no earlier than the last write, the end of the stream's last loss and the
- * stream's begin.
- */
-static nstime fill_begin(struct backward *pass, const struct pending_write *was, nstime since)
-{
-	const struct stream *stream = was->stream;
-	struct order whole = order_slot(was->key, 0);
-	nstime until = NSTIME_MIN;
-
-	if (!stream)
-		return since;
-	if (!event_source_last_loss(pass->options.event_source, stream, &whole, &until, pass->err))
-		pass->failed = true;
-	if (until > was->key.time)
-		until = was->key.time;
-	return until > since ? until : since;
-}
-
 static void fill(struct backward *pass, const struct pending_write *was, struct fact *fact)
 {
 	if (fact->value.kind != VALUE_UNKNOWN || was->value.kind == VALUE_UNKNOWN)
 		return;
 	fact->value = was->value;
-	fact->since = fill_begin(pass, was, fact->since);
+	if (!event_source_fill_begin(pass->options.event_source, was->stream, &was->key,
+				     fact->since, &fact->since, pass->err))
+		pass->failed = true;
 	fact->written = fact->named = true;
 	fact->writer = was->writer;
 }

@@ -1,9 +1,10 @@
 /* wanted.c - what a set of queries names: attributes at once, lists when attributes are known */
+#include "state/context/wanted.h"
 #include "engine/base/mem.h"
+#include "state/context/answers.h"
 #include "state/program/cpus.h"
 #include "state/program/expr.h"
-#include "state/context/wanted.h"
-#include "state/context/answers.h"
+#include "state/rules/reads.h"
 
 #include <string.h>
 
@@ -42,15 +43,18 @@ void wanted_release(struct wanted *wanted)
 	mem_free(wanted->named);
 }
 
-static bool matches_some(struct state *state, const struct wanted *wanted, uint32_t attr)
+/* Does a query with wildcards name the attribute; or, where that is ATTR_ABSENT, some of the shape? */
+static bool matches_some(struct state *state, const struct wanted *wanted, uint32_t attr,
+			 uint32_t shape)
 {
-	if (wanted->nqueries == 0)
-		return true;
-	for (size_t i = 0; i < wanted->nqueries; i++)
-		if (query_has_wildcard(wanted->queries[i]) &&
-		    query_matches(wanted->queries[i], state->attrs, attr))
-			return true;
-	return false;
+	bool some = wanted->nqueries == 0;
+
+	for (size_t i = 0; i < wanted->nqueries && !some; i++)
+		some = query_has_wildcard(wanted->queries[i]) &&
+		       (attr == ATTR_ABSENT
+				? query_matches_shape(wanted->queries[i], state->attrs, shape)
+				: query_matches(wanted->queries[i], state->attrs, attr));
+	return some;
 }
 
 bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr)
@@ -59,21 +63,13 @@ bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr)
 		return false;
 	wanted->matches = mem_reach(wanted->matches, attr, &wanted->nmatches, 1);
 	if (wanted->matches[attr] == 0)
-		wanted->matches[attr] = 1 + matches_some(state, wanted, attr);
+		wanted->matches[attr] = 1 + matches_some(state, wanted, attr, ATTR_ABSENT);
 	return wanted->matches[attr] == 2;
 }
 
 bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32_t shape)
 {
-	if (!wanted->lists)
-		return false;
-	if (wanted->nqueries == 0)
-		return true;
-	for (size_t i = 0; i < wanted->nqueries; i++)
-		if (query_has_wildcard(wanted->queries[i]) &&
-		    query_matches_shape(wanted->queries[i], state->attrs, shape))
-			return true;
-	return false;
+	return wanted->lists && matches_some(state, wanted, ATTR_ABSENT, shape);
 }
 
 /* ---- lists that can be told without reading ---- */
@@ -83,16 +79,15 @@ struct list {
 	struct wanted wanted; /* the attributes found so far */
 	struct cpus cpus;
 	bool known;
-	uint32_t cpu_section;
 	uint32_t shape; /* that is being listed; ATTR_ABSENT: what is wanted */
 	const struct query
 		*query; /* that names what is expanded; NULL: none does, or all is wanted */
 };
 
-static bool is_cpu_key(const struct list *list, const struct atom *atom)
+static bool is_cpu_key(const struct atom *atom)
 {
 	return atom->kind == ATOM_EXPR && atom->expr->kind == EXPR_SECTION_OWN &&
-	       atom->expr->index == list->cpu_section;
+	       atom->expr->index == SECTION_CPU;
 }
 
 static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr);
@@ -113,7 +108,7 @@ static void expand(struct list *list, const struct path *path, uint32_t i, uint3
 		       attr_name(attrs, attr, atom->value.text, atom->value.len));
 	else if (atom->kind == ATOM_KEY)
 		expand(list, path, i + 1, attr_key(attrs, attr, &atom->value));
-	else if (is_cpu_key(list, atom))
+	else if (is_cpu_key(atom))
 		expand_cpus(list, path, i, attr);
 	else if (key)
 		expand(list, path, i + 1, attr_key(attrs, attr, key));
@@ -230,9 +225,6 @@ bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed 
 	list.wanted.queries = wanted->queries;
 	list.wanted.nqueries = wanted->nqueries;
 	list.wanted.lists = wanted->lists;
-	for (uint32_t i = 0; i < program_sections(state->program); i++)
-		if (!strcmp(program_section_name(state->program, i), "cpu"))
-			list.cpu_section = i;
 	ok = cpus_find(state->event_source->trace, state->index, &list.cpus, err);
 	list.known = !list.cpus.many;
 	if (ok) {

@@ -82,14 +82,19 @@ enum step event_source_next_run(struct event_pass *pass, struct run *run, struct
 	return step;
 }
 
-bool event_source_fields(struct event_pass *pass, const struct event_item *item, struct fields *out,
-			 struct error *err)
+const struct fields *event_source_fields(struct event_pass *pass, const struct event_item *item)
 {
-	return pass->event_source->ops->fields(pass->cursor, item, out, err);
+	struct error ignored;
+
+	if (item->kind != ITEM_EVENT ||
+	    !pass->event_source->ops->fields(pass->cursor, item, &pass->fields, &ignored))
+		return NULL;
+	return &pass->fields;
 }
 
-bool event_source_last_loss(struct event_source *source, const struct stream *stream,
-			    const struct order *below, nstime *until, struct error *err)
+/* Until when the stream's newest loss below `below` lasted; NSTIME_MIN: it has none. */
+static bool last_loss(struct event_source *source, const struct stream *stream,
+		      const struct order *below, nstime *until, struct error *err)
 {
 	uint64_t *streams = mem_new_array(source->trace->nstreams / 64 + 1, sizeof *streams);
 	uint64_t *classes = mem_new_array(source->trace->nclasses / 64 + 1, sizeof *classes);
@@ -102,19 +107,36 @@ bool event_source_last_loss(struct event_source *source, const struct stream *st
 	struct event_item item;
 	struct event_pass pass;
 	enum step step = STEP_ERROR;
-	const nstime *begins;
 
 	streams[stream->index / 64] = UINT64_C(1) << stream->index % 64;
-	if (event_source_open(source, &range, &pass, err)) {
+	if (event_source_open(source, &range, &pass, err))
 		step = event_source_next(&pass, &item, err);
-		*until = step == STEP_ITEM ? item.event.until : NSTIME_MIN;
-	}
+	*until = step == STEP_ITEM ? item.event.until : NSTIME_MIN;
 	event_source_close(&pass);
 	mem_free(streams);
 	mem_free(classes);
-	if (step == STEP_ERROR || !event_source_begins(source, &begins, err))
+	return step != STEP_ERROR;
+}
+
+bool event_source_fill_begin(struct event_source *source, const struct stream *stream,
+			     const struct order *event, nstime since, nstime *out,
+			     struct error *err)
+{
+	const struct order whole = order_slot(*event, 0);
+	const nstime *begins;
+	nstime until;
+
+	*out = since;
+	if (!stream)
+		return true;
+	if (!last_loss(source, stream, &whole, &until, err) ||
+	    !event_source_begins(source, &begins, err))
 		return false;
-	if (*until < begins[stream->index])
-		*until = begins[stream->index];
+	if (until < begins[stream->index])
+		until = begins[stream->index];
+	if (until > event->time)
+		until = event->time;
+	if (until > since)
+		*out = until;
 	return true;
 }

@@ -133,6 +133,7 @@ struct event_pass {
 	struct event_source_cursor *cursor;
 	struct event_item start, end;
 	bool start_due, end_due;
+	struct fields fields; /* of the item given last, once they were asked for */
 };
 
 MUST_CHECK bool event_source_open(struct event_source *source,
@@ -150,16 +151,20 @@ MUST_CHECK enum step event_source_next_run(struct event_pass *pass, struct run *
 /* Entry i of such a run. */
 void event_source_run_item(const struct trace *trace, const struct run *run, uint32_t i,
 			   struct event_item *out);
-/* Values of the item that event_source_next() gave last; only of ITEM_EVENT. */
-MUST_CHECK bool event_source_fields(struct event_pass *pass, const struct event_item *item,
-				    struct fields *out, struct error *err);
+/*
+ * Values of the item that event_source_next() gave last. NULL: it has none, or is damaged, which is
+ * told where it was found. Until the next item.
+ */
+const struct fields *event_source_fields(struct event_pass *pass, const struct event_item *item);
 
 /*
- * How far back an event of the stream may tell what was: to the end of the stream's newest loss
- * below `below`, or to the stream's begin (NSTIME_MIN: it has none).
+ * Where that begins which a `was` of the event tells, of an attribute not written since `since`: no
+ * earlier than the end of the stream's newest loss before it, and than the stream's begin. stream
+ * NULL: it is of none, and no loss limits it.
  */
-MUST_CHECK bool event_source_last_loss(struct event_source *source, const struct stream *stream,
-				       const struct order *below, nstime *until, struct error *err);
+MUST_CHECK bool event_source_fill_begin(struct event_source *source, const struct stream *stream,
+					const struct order *event, nstime since, nstime *out,
+					struct error *err);
 /*
  * When each stream's recording began, by its index: a stream begins as if all before had been lost.
  * NSTIME_MIN: it holds from the start. *out is borrowed until the event source ends. Belongs to the

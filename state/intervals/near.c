@@ -150,8 +150,10 @@ static bool apply(struct near *near)
 			if (hit->value.kind == VALUE_UNKNOWN ||
 			    track->spans[track->count - 1].value.kind != VALUE_UNKNOWN)
 				continue;
-			if (!forward_scan_fill_begin(&near->forward_scan, near->since[hit->track],
-						     &at, near->err))
+			if (!event_source_fill_begin(near->forward_scan.state->event_source,
+						     near->forward_scan.item.stream,
+						     &near->forward_scan.item.order,
+						     near->since[hit->track], &at, near->err))
 				return false;
 			if (at < track->named)
 				track->named = at;

@@ -77,9 +77,7 @@ static void key_of(const struct checkpoints *checkpoints, nstime t, uint8_t key[
 
 static nstime time_of(const uint8_t *key)
 {
-	uint64_t biased = load_be(key + PREFIX, 8);
-
-	return (nstime)(biased ^ UINT64_C(1) << 63);
+	return (nstime)(load_be(key + PREFIX, 8) ^ UINT64_C(1) << 63);
 }
 
 /* The newest in memory at or before t; NULL when there is none. */
@@ -186,21 +184,7 @@ static bool stored_before(struct checkpoints *checkpoints, nstime t, nstime *out
 
 bool checkpoints_before(struct checkpoints *checkpoints, nstime t, nstime *out)
 {
-	const struct kept *kept = kept_before(checkpoints, t);
-	nstime stored;
-	void *value;
-	size_t nvalue;
-	bool found = kept != NULL;
-
-	if (kept)
-		*out = kept->t;
-	if (stored_before(checkpoints, t, &stored, &value, &nvalue)) {
-		mem_free(value);
-		if (!found || stored > *out)
-			*out = stored;
-		found = true;
-	}
-	return found;
+	return checkpoints_get(checkpoints, t, NULL, out);
 }
 
 bool checkpoints_get(struct checkpoints *checkpoints, nstime t, struct cells *cells, nstime *out)
@@ -213,13 +197,13 @@ bool checkpoints_get(struct checkpoints *checkpoints, nstime t, struct cells *ce
 
 	if (stored_before(checkpoints, t, &stored, &value, &nvalue)) {
 		if (!kept || stored > kept->t) {
-			ok = cells_read(cells, value, nvalue);
+			ok = !cells || cells_read(cells, value, nvalue);
 			*out = stored;
 		}
 		mem_free(value);
 	}
 	if (!ok && kept) {
-		ok = cells_read(cells, kept->bytes.data, kept->bytes.len);
+		ok = !cells || cells_read(cells, kept->bytes.data, kept->bytes.len);
 		*out = kept->t;
 	}
 	return ok;

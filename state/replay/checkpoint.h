@@ -24,7 +24,7 @@ void checkpoints_store(struct checkpoints *checkpoints);
 void checkpoints_forget(struct checkpoints *checkpoints);
 /* The time of the newest at or before t; false: there is none. */
 bool checkpoints_before(struct checkpoints *checkpoints, nstime t, nstime *out);
-/* Reads the newest at or before t. */
+/* Reads the newest at or before t; cells NULL: it only says of what time that is. */
 bool checkpoints_get(struct checkpoints *checkpoints, nstime t, struct cells *cells, nstime *out);
 
 #endif

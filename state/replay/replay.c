@@ -352,12 +352,21 @@ static inline bool was_so(const struct plain_choice *choice, const struct cells 
 }
 
 /* The lines of an event at once, where that can be done. */
-static bool chosen(void *arg, const struct plain *plain)
+static bool lines(void *arg, const struct plain *plain)
 {
 	struct replay *replay = arg;
 	const struct plain_choice *choice;
 	struct plain_loaded event;
 
+	if (replay->options.by_tree)
+		return false;
+	if (replay->options.lines) {
+		enum replay_lines how = replay->options.lines(replay->options.arg, plain,
+							      &replay->walk.env, replay->walk.time);
+
+		replay->walk.calm = how == REPLAY_WRITTEN && !replay->cells->ndying;
+		return how != REPLAY_LEFT;
+	}
 	choice = chosen_lines(plain, replay->cells, &replay->walk.env, &event);
 	if (!choice || !was_so(choice, replay->cells, &event))
 		return false;
@@ -371,16 +380,6 @@ static bool chosen(void *arg, const struct plain *plain)
 	}
 	replay->walk.calm = false;
 	return true;
-}
-
-static bool lines(void *arg, const struct plain *plain)
-{
-	struct replay *replay = arg;
-	enum replay_lines how = replay->options.lines(replay->options.arg, plain, &replay->walk.env,
-						      replay->walk.time);
-
-	replay->walk.calm = how == REPLAY_WRITTEN && !replay->cells->ndying;
-	return how != REPLAY_LEFT;
 }
 
 static struct value value_of_thread(int64_t tid)
@@ -416,39 +415,20 @@ static bool moment(void *arg, nstime next)
 	return !replay->options.moment || replay->options.moment(replay->options.arg, next);
 }
 
-static const struct walk_ops ops_of_lines = {.read = read_value,
-					     .section = read_section,
-					     .set_section = set_section,
-					     .apply = apply,
-					     .lines = lines,
-					     .loss = loss,
-					     .moment = moment};
-
 static const struct walk_ops ops = {.read = read_value,
 				    .section = read_section,
 				    .set_section = set_section,
 				    .apply = apply,
-				    .lines = chosen,
+				    .lines = lines,
 				    .loss = loss,
 				    .moment = moment};
-
-static const struct walk_ops ops_one_by_one = {.read = read_value,
-					       .section = read_section,
-					       .set_section = set_section,
-					       .apply = apply,
-					       .loss = loss,
-					       .moment = moment};
 
 struct replay *replay_new(const struct replay_options *options)
 {
 	struct replay *replay = mem_new(sizeof *replay);
 
 	replay->options = *options;
-	walk_init(&replay->walk, options->event_source, options->program,
-		  options->by_tree ? &ops_one_by_one
-		  : options->lines ? &ops_of_lines
-				   : &ops,
-		  replay);
+	walk_init(&replay->walk, options->event_source, options->program, &ops, replay);
 	replay->walk.helper = options->helper;
 	replay->attrs = program_attrs(options->program);
 	replay->cells = cells_new(options->program, options->event_source->trace->nstreams,

@@ -16,15 +16,14 @@ static const struct fields *decode(void *arg, const struct event *event)
 	struct walk *walk = arg;
 	const struct run *run = &walk->run;
 	struct error ignored; /* damage: told where it was found; the fields are missing */
-	bool good;
 
 	(void)event;
-	if (run->count)
-		good = run->reader->decoder_fields(run->decoder, run->batch, walk->entry,
-						   &walk->fields, &ignored);
-	else
-		good = event_source_fields(&walk->pass, &walk->item, &walk->fields, &ignored);
-	return good ? &walk->fields : NULL;
+	if (!run->count)
+		return event_source_fields(&walk->pass, &walk->item);
+	if (!run->reader->decoder_fields(run->decoder, run->batch, walk->entry, &walk->pass.fields,
+					 &ignored))
+		return NULL;
+	return &walk->pass.fields;
 }
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)

@@ -57,7 +57,6 @@ struct walk {
 	bool placed;    /* `item` has its order */
 	bool has_writer;
 	struct writer writer;
-	struct fields fields;
 };
 
 /* Feed, program, ops and arg are borrowed. */

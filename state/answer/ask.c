@@ -158,13 +158,8 @@ struct packet_filters *state_packet_filters(struct state *state)
 
 struct event_filter *state_event_filter(struct state *state, const struct closure *closure)
 {
-	struct event_filter *event_filter;
-
-	event_filter = event_filter_new(closure, state->event_source, state->index,
-					state_packet_filters(state));
-	if (state->patience)
-		event_filter_patience(event_filter, state->patience);
-	return event_filter;
+	return event_filter_new(closure, state->event_source, state->index,
+				state_packet_filters(state), state->patience);
 }
 
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t)
@@ -179,17 +174,6 @@ struct backward *pass_over(struct state *state, const struct closure *closure, n
 	options.has_base = state->force != FORCE_BACKWARD && !state->options.no_checkpoints &&
 			   checkpoints_before(state->checkpoints, t, &options.base_time);
 	return backward_new(&options);
-}
-
-static nstime earliest(const struct moment *moments, size_t count)
-{
-	nstime t = NSTIME_MAX;
-
-	for (size_t i = 0; i < count; i++) {
-		nstime own = moment_time(&moments[i]);
-		t = own < t ? own : t;
-	}
-	return t;
 }
 
 /* Collects all that can be; asking->asked tells whether a pass is needed for the rest. */
@@ -218,6 +202,11 @@ static enum outcome ask(struct asking *asking, const struct closure *closure, ns
 	return outcome;
 }
 
+static nstime earlier(nstime t, const struct moment *moment)
+{
+	return moment_time(moment) < t ? moment_time(moment) : t;
+}
+
 enum outcome ask_at(struct state *state, const struct closure *closure,
 		    const struct moment *moments, size_t nmoments, struct wanted *wanted,
 		    const struct listed *listed, size_t nlisted, struct records *out,
@@ -225,9 +214,12 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 {
 	struct job job = {moments, nmoments, wanted, listed, nlisted, out};
 	struct asking asking = {.state = state, .err = err};
+	nstime t = NSTIME_MAX;
 
 	state->evaluation = "backward";
-	return ask(&asking, closure, earliest(moments, nmoments), collect, &job);
+	for (size_t i = 0; i < nmoments; i++)
+		t = earlier(t, &moments[i]);
+	return ask(&asking, closure, t, collect, &job);
 }
 
 enum outcome ask_places(struct state *state, const struct closure *closure,
@@ -238,9 +230,7 @@ enum outcome ask_places(struct state *state, const struct closure *closure,
 	const struct places what = {places, count, facts};
 	nstime t = NSTIME_MAX;
 
-	for (size_t i = 0; i < count; i++) {
-		nstime own = earliest(&places[i].moment, 1);
-		t = own < t ? own : t;
-	}
+	for (size_t i = 0; i < count; i++)
+		t = earlier(t, &places[i].moment);
 	return ask(&asking, closure, t, collect_places, &what);
 }

@@ -6,8 +6,8 @@
  * stream is out of it when a loss of it ends after that moment. Or until a checkpoint of which it
  * is stored what later events fill: an earlier run saw them.
  */
-#include "engine/base/mem.h"
 #include "state/answer/forward.h"
+#include "engine/base/mem.h"
 #include "state/context/run.h"
 
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #define WIDTH_MAX (UINT64_C(1) << 48) /* a window that wide and still undecided: it will not be */
 
 struct forward_fill {
-	struct forward_scan forward_scan;
+	struct forward_scan scan;
 	struct event_filter *event_filter;
 	uint64_t *classes;
 	struct look *looks;
@@ -46,39 +46,39 @@ struct look {
 struct forward_fill *forward_fill_new(struct state *state, const struct closure *closure,
 				      nstime earliest)
 {
-	struct forward_fill *forward_fill = mem_new(sizeof *forward_fill);
+	struct forward_fill *filler = mem_new(sizeof *filler);
 
-	forward_scan_begin(&forward_fill->forward_scan, state, closure, earliest);
-	forward_fill->dropped =
-		mem_new_array(state->event_source->trace->nstreams, sizeof *forward_fill->dropped);
-	return forward_fill;
+	forward_scan_begin(&filler->scan, state, closure, earliest);
+	filler->dropped =
+		mem_new_array(state->event_source->trace->nstreams, sizeof *filler->dropped);
+	return filler;
 }
 
-void forward_fill_free(struct forward_fill *forward_fill)
+void forward_fill_free(struct forward_fill *filler)
 {
-	if (!forward_fill)
+	if (!filler)
 		return;
-	forward_scan_end(&forward_fill->forward_scan);
-	event_filter_free(forward_fill->event_filter);
-	mem_free(forward_fill->dropped);
-	mem_free(forward_fill->classes);
-	mem_free(forward_fill->looks);
-	mem_free(forward_fill->places.items);
-	mem_free(forward_fill->waiting);
-	mem_free(forward_fill);
+	forward_scan_end(&filler->scan);
+	event_filter_free(filler->event_filter);
+	mem_free(filler->dropped);
+	mem_free(filler->classes);
+	mem_free(filler->looks);
+	mem_free(filler->places.items);
+	mem_free(filler->waiting);
+	mem_free(filler);
 }
 
 enum touch { TOUCH_NOT, TOUCH_FILL, TOUCH_WRITE, TOUCH_OPEN };
 
 /* Does the line, whose target is in looker->ahead.pattern, write? TOUCH_FILL: *value is what was.
  */
-static enum touch touch_of(struct forward_fill *forward_fill, const struct line *line,
+static enum touch touch_of(struct forward_fill *filler, const struct line *line,
 			   struct value *value)
 {
 	enum failure why;
 	bool was = line->verb == VERB_WAS;
 
-	switch (line_judge(line, &forward_fill->forward_scan.env, was ? value : NULL, &why)) {
+	switch (line_judge(line, &filler->scan.env, was ? value : NULL, &why)) {
 	case EVAL_FAIL:
 		return TOUCH_NOT;
 	case EVAL_OPEN:
@@ -90,84 +90,81 @@ static enum touch touch_of(struct forward_fill *forward_fill, const struct line 
 	}
 }
 
-static bool fill(struct forward_fill *forward_fill, struct look *look, const struct value *value,
+static bool fill(struct forward_fill *filler, struct look *look, const struct value *value,
 		 uint32_t line)
 {
-	const struct forward_scan *scan = &forward_fill->forward_scan;
+	const struct forward_scan *scan = &filler->scan;
 	nstime begin;
 
 	if (!event_source_fill_begin(scan->state->event_source, scan->item.stream,
-				     &scan->item.order, look->fact.since, &begin,
-				     forward_fill->err))
+				     &scan->item.order, look->fact.since, &begin, filler->err))
 		return false;
 	if (begin > moment_time(look->moment))
 		return true;
 	look->fact.value = *value;
-	attrs_keep(forward_fill->forward_scan.state->attrs, &look->fact.value);
+	attrs_keep(filler->scan.state->attrs, &look->fact.value);
 	look->fact.since = begin;
 	look->fact.written = look->fact.named = true;
-	look->fact.writer = writer_of(&forward_fill->forward_scan.item);
+	look->fact.writer = writer_of(&filler->scan.item);
 	look->fact.writer.line = line;
 	return true;
 }
 
-static bool touch_look(struct forward_fill *forward_fill, struct look *look,
-		       const struct line *line, enum touch touch, const struct value *value)
+static bool touch_look(struct forward_fill *filler, struct look *look, const struct line *line,
+		       enum touch touch, const struct value *value)
 {
-	if (look->done || look->blocked ||
-	    order_compare(&forward_fill->forward_scan.item.order, &look->from) < 0)
+	if (look->done || look->blocked || order_compare(&filler->scan.item.order, &look->from) < 0)
 		return true;
 	if (touch == TOUCH_OPEN) {
 		look->blocked = true;
-		look->from = forward_fill->forward_scan.item.order;
-		forward_fill->open++;
+		look->from = filler->scan.item.order;
+		filler->open++;
 		return true;
 	}
 	look->done = true;
-	return touch != TOUCH_FILL || fill(forward_fill, look, value, line->id);
+	return touch != TOUCH_FILL || fill(filler, look, value, line->id);
 }
 
 /* The look of the attribute at the moment in hand; NULL when there is none. */
-static struct look *find(const struct forward_fill *forward_fill, uint32_t attr,
+static struct look *find(const struct forward_fill *filler, uint32_t attr,
 			 const struct moment *moment)
 {
-	uint32_t i = number_map_get(&forward_fill->places, attr);
+	uint32_t i = number_map_get(&filler->places, attr);
 
-	while (i && forward_fill->looks[i - 1].moment != moment)
-		i = forward_fill->looks[i - 1].older;
-	return i ? &forward_fill->looks[i - 1] : NULL;
+	while (i && filler->looks[i - 1].moment != moment)
+		i = filler->looks[i - 1].older;
+	return i ? &filler->looks[i - 1] : NULL;
 }
 
 static bool touch_line(void *arg, const struct step_of *step)
 {
-	struct forward_fill *forward_fill = arg;
+	struct forward_fill *filler = arg;
 	const struct line *line = step->line;
-	const struct pattern *pattern = &forward_fill->forward_scan.pattern;
+	const struct pattern *pattern = &filler->scan.pattern;
 	bool buries = verb_buries(line->verb);
 	struct look *only = NULL;
 	enum touch touch;
 	struct value value;
 
 	if (pattern->attr != ATTR_ABSENT && !buries) {
-		only = find(forward_fill, pattern->attr, forward_fill->moment);
+		only = find(filler, pattern->attr, filler->moment);
 		if (!only || only->done)
 			return true;
 	}
-	touch = touch_of(forward_fill, line, &value);
+	touch = touch_of(filler, line, &value);
 	if (touch == TOUCH_NOT)
 		return true;
 	if (only)
-		return touch_look(forward_fill, only, line, touch, &value);
-	for (size_t i = 0; i < forward_fill->nwaiting; i++) {
-		struct look *look = &forward_fill->looks[forward_fill->waiting[i]];
+		return touch_look(filler, only, line, touch, &value);
+	for (size_t i = 0; i < filler->nwaiting; i++) {
+		struct look *look = &filler->looks[filler->waiting[i]];
 		enum cover cover;
 
 		if (look->done || look->blocked || !step_writes(step, look->bit))
 			continue;
-		cover = pattern_covers(pattern, forward_fill->forward_scan.state->attrs, look->attr,
-				       buries);
+		cover = pattern_covers(pattern, filler->scan.state->attrs, look->attr, buries);
 		if (cover != COVER_NO &&
-		    !touch_look(forward_fill, look, line, cover == COVER_MAYBE ? TOUCH_OPEN : touch,
+		    !touch_look(filler, look, line, cover == COVER_MAYBE ? TOUCH_OPEN : touch,
 				&value))
 			return false;
 	}
@@ -175,47 +172,44 @@ static bool touch_line(void *arg, const struct step_of *step)
 }
 
 /* Classes that have lines which may write one of the shapes. */
-static void find_classes(struct forward_fill *forward_fill)
+static void find_classes(struct forward_fill *filler)
 {
-	size_t words = forward_fill->forward_scan.state->event_source->trace->nclasses / 64 + 1;
+	size_t words = filler->scan.state->event_source->trace->nclasses / 64 + 1;
 
-	mem_free(forward_fill->classes);
-	forward_fill->classes = mem_new_array(words, sizeof *forward_fill->classes);
-	closure_writers(forward_fill->forward_scan.closure, forward_fill->forward_scan.bits,
-			forward_fill->classes);
+	mem_free(filler->classes);
+	filler->classes = mem_new_array(words, sizeof *filler->classes);
+	closure_writers(filler->scan.closure, filler->scan.bits, filler->classes);
 }
 
-static void see_loss(struct forward_fill *forward_fill)
+static void see_loss(struct forward_fill *filler)
 {
-	const struct event_item *item = &forward_fill->forward_scan.item;
+	const struct event_item *item = &filler->scan.item;
 
 	if (item->kind != ITEM_LOSS || item->event.loss_kind == LOSS_INFERRED ||
-	    forward_fill->dropped[item->stream->index] ||
-	    item->event.until <= moment_time(forward_fill->moment))
+	    filler->dropped[item->stream->index] ||
+	    item->event.until <= moment_time(filler->moment))
 		return;
-	forward_fill->dropped[item->stream->index] = true;
-	forward_fill->ndropped++;
-	if (order_compare(&item->order, &forward_fill->dropped_at) > 0)
-		forward_fill->dropped_at = item->order;
+	filler->dropped[item->stream->index] = true;
+	filler->ndropped++;
+	if (order_compare(&item->order, &filler->dropped_at) > 0)
+		filler->dropped_at = item->order;
 }
 
 /* No stream fills anything behind the last of their losses: the item is that one, or later. */
-static bool all_dropped(const struct forward_fill *forward_fill, bool later)
+static bool all_dropped(const struct forward_fill *filler, bool later)
 {
-	return forward_fill->ndropped ==
-		       forward_fill->forward_scan.state->event_source->trace->nstreams &&
-	       !forward_fill->forward_scan.closure->end &&
-	       order_compare(&forward_fill->forward_scan.item.order, &forward_fill->dropped_at) >=
-		       later;
+	return filler->ndropped == filler->scan.state->event_source->trace->nstreams &&
+	       !filler->scan.closure->end &&
+	       order_compare(&filler->scan.item.order, &filler->dropped_at) >= later;
 }
 
 /* Drops looks that are done from those that wait; all that are not blocked go on at `from`. */
-static void sort_out(struct forward_fill *forward_fill, const struct order *from)
+static void sort_out(struct forward_fill *filler, const struct order *from)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < forward_fill->nwaiting; i++) {
-		struct look *look = &forward_fill->looks[forward_fill->waiting[i]];
+	for (size_t i = 0; i < filler->nwaiting; i++) {
+		struct look *look = &filler->looks[filler->waiting[i]];
 
 		if (!look->done && !look->blocked) {
 			look->done = !from;
@@ -224,172 +218,168 @@ static void sort_out(struct forward_fill *forward_fill, const struct order *from
 		}
 		look->blocked = false;
 		if (!look->done)
-			forward_fill->waiting[kept++] = forward_fill->waiting[i];
+			filler->waiting[kept++] = filler->waiting[i];
 	}
-	forward_fill->nwaiting = kept;
+	filler->nwaiting = kept;
 }
 
 /* Forgets looks that are done; false: none goes on. */
-static bool some_look_on(struct forward_fill *forward_fill)
+static bool some_look_on(struct forward_fill *filler)
 {
 	size_t kept = 0;
 	bool on = false;
 
-	for (size_t i = 0; i < forward_fill->nwaiting; i++) {
-		const struct look *look = &forward_fill->looks[forward_fill->waiting[i]];
+	for (size_t i = 0; i < filler->nwaiting; i++) {
+		const struct look *look = &filler->looks[filler->waiting[i]];
 
 		if (look->done)
 			continue;
 		on = on || !look->blocked;
-		forward_fill->waiting[kept++] = forward_fill->waiting[i];
+		filler->waiting[kept++] = filler->waiting[i];
 	}
-	forward_fill->nwaiting = kept;
+	filler->nwaiting = kept;
 	return on;
 }
 
-static bool scan(struct forward_fill *forward_fill)
+static bool scan(struct forward_fill *filler)
 {
-	size_t left = forward_fill->nwaiting;
+	size_t left = filler->nwaiting;
 	enum step step;
 
-	while ((step = event_source_next(&forward_fill->forward_scan.event_source,
-					 &forward_fill->forward_scan.item, forward_fill->err)) ==
-	       STEP_ITEM) {
-		if (all_dropped(forward_fill, true))
+	while ((step = event_source_next(&filler->scan.event_source, &filler->scan.item,
+					 filler->err)) == STEP_ITEM) {
+		if (all_dropped(filler, true))
 			break;
-		if (forward_fill->open >= forward_fill->width) {
-			sort_out(forward_fill, &forward_fill->forward_scan.item.order);
+		if (filler->open >= filler->width) {
+			sort_out(filler, &filler->scan.item.order);
 			return true;
 		}
-		forward_fill->visits++;
-		if (!forward_scan_lines(&forward_fill->forward_scan, touch_line, forward_fill))
+		filler->visits++;
+		if (!forward_scan_lines(&filler->scan, touch_line, filler))
 			return false;
-		see_loss(forward_fill);
-		if (all_dropped(forward_fill, false))
+		see_loss(filler);
+		if (all_dropped(filler, false))
 			break;
 		if (--left == 0) { /* now and then */
-			if (!some_look_on(forward_fill))
+			if (!some_look_on(filler))
 				break;
-			left = forward_fill->nwaiting;
+			left = filler->nwaiting;
 		}
 	}
 	if (step == STEP_ERROR)
 		return false;
-	sort_out(forward_fill, NULL);
+	sort_out(filler, NULL);
 	return true;
 }
 
-static bool open_event_source(struct forward_fill *forward_fill)
+static bool open_event_source(struct forward_fill *filler)
 {
 	struct event_source_range range = {.from = order_after(NSTIME_MAX),
 					   .to = order_after(NSTIME_MAX),
 					   .losses = true,
-					   .infers = forward_fill->forward_scan.closure->infers,
-					   .end = forward_fill->forward_scan.closure->end,
-					   .classes = forward_fill->classes};
+					   .infers = filler->scan.closure->infers,
+					   .end = filler->scan.closure->end,
+					   .classes = filler->classes};
 
-	if (!forward_fill->event_filter)
-		forward_fill->event_filter = state_event_filter(forward_fill->forward_scan.state,
-								forward_fill->forward_scan.closure);
-	range.event_filter = forward_fill->event_filter;
+	if (!filler->event_filter)
+		filler->event_filter = state_event_filter(filler->scan.state, filler->scan.closure);
+	range.event_filter = filler->event_filter;
 	event_filter_clear(range.event_filter);
-	for (size_t i = 0; i < forward_fill->nwaiting; i++) {
-		const struct look *look = &forward_fill->looks[forward_fill->waiting[i]];
+	for (size_t i = 0; i < filler->nwaiting; i++) {
+		const struct look *look = &filler->looks[filler->waiting[i]];
 
 		event_filter_add(range.event_filter, look->attr);
 		if (order_compare(&look->from, &range.from) < 0)
 			range.from = look->from;
 	}
-	event_source_close(&forward_fill->forward_scan.event_source);
-	return event_source_open(forward_fill->forward_scan.state->event_source, &range,
-				 &forward_fill->forward_scan.event_source, forward_fill->err);
+	event_source_close(&filler->scan.event_source);
+	return event_source_open(filler->scan.state->event_source, &range,
+				 &filler->scan.event_source, filler->err);
 }
 
 /* All looks of one moment. */
-static enum outcome look_from(struct forward_fill *forward_fill)
+static enum outcome look_from(struct forward_fill *filler)
 {
-	const struct trace *trace = forward_fill->forward_scan.state->event_source->trace;
-	nstime at = moment_time(forward_fill->moment);
+	const struct trace *trace = filler->scan.state->event_source->trace;
+	nstime at = moment_time(filler->moment);
 	const nstime *begins;
 	enum outcome outcome;
 
-	if (!event_source_begins(forward_fill->forward_scan.state->event_source, &begins,
-				 forward_fill->err))
+	if (!event_source_begins(filler->scan.state->event_source, &begins, filler->err))
 		return OUTCOME_ERROR;
-	forward_fill->width = 16;
-	forward_fill->ndropped = 0;
-	forward_fill->dropped_at = order_before(NSTIME_MIN);
+	filler->width = 16;
+	filler->ndropped = 0;
+	filler->dropped_at = order_before(NSTIME_MIN);
 	for (size_t i = 0; i < trace->nstreams; i++) { /* those that had not begun fill nothing */
-		forward_fill->dropped[i] = begins[i] > at;
-		forward_fill->ndropped += forward_fill->dropped[i];
+		filler->dropped[i] = begins[i] > at;
+		filler->ndropped += filler->dropped[i];
 	}
-	while (forward_fill->nwaiting) {
-		forward_fill->open = 0;
-		if (!open_event_source(forward_fill) || !scan(forward_fill))
+	while (filler->nwaiting) {
+		filler->open = 0;
+		if (!open_event_source(filler) || !scan(filler))
 			return OUTCOME_ERROR;
-		if (forward_fill->visits > forward_fill->forward_scan.state->limits.visits)
+		if (filler->visits > filler->scan.state->limits.visits)
 			return OUTCOME_GAVE_UP;
-		if (forward_fill->nwaiting && forward_fill->forward_scan.pass) {
-			outcome = backward_run(forward_fill->forward_scan.pass, forward_fill->err);
+		if (filler->nwaiting && filler->scan.pass) {
+			outcome = backward_run(filler->scan.pass, filler->err);
 			if (outcome != OUTCOME_DONE)
 				return outcome;
 		}
-		forward_fill->width *= 2;
-		if (forward_fill->width > WIDTH_MAX)
+		filler->width *= 2;
+		if (filler->width > WIDTH_MAX)
 			return OUTCOME_GAVE_UP;
 	}
 	return OUTCOME_DONE;
 }
 
-bool forward_fill_answer(struct forward_fill *forward_fill, uint32_t attr,
-			 const struct moment *moment, struct fact *fact)
+bool forward_fill_answer(struct forward_fill *filler, uint32_t attr, const struct moment *moment,
+			 struct fact *fact)
 {
-	uint32_t bit = closure_bit(forward_fill->forward_scan.closure,
-				   attr_shape(forward_fill->forward_scan.state->attrs, attr));
-	struct look *look = find(forward_fill, attr, moment);
+	uint32_t bit =
+		closure_bit(filler->scan.closure, attr_shape(filler->scan.state->attrs, attr));
+	struct look *look = find(filler, attr, moment);
 
-	if (bit == ATTR_ABSENT || !closure_was(forward_fill->forward_scan.closure, bit))
+	if (bit == ATTR_ABSENT || !closure_was(filler->scan.closure, bit))
 		return true;
 	if (look) {
 		if (look->done)
 			*fact = look->fact;
 		return look->done;
 	}
-	forward_fill->looks = mem_grow(forward_fill->looks, forward_fill->nlooks,
-				       &forward_fill->looks_capacity, sizeof *forward_fill->looks);
-	forward_fill->looks[forward_fill->nlooks++] =
+	filler->looks = mem_grow(filler->looks, filler->nlooks, &filler->looks_capacity,
+				 sizeof *filler->looks);
+	filler->looks[filler->nlooks++] =
 		(struct look){.attr = attr,
 			      .bit = bit,
-			      .older = number_map_get(&forward_fill->places, attr),
+			      .older = number_map_get(&filler->places, attr),
 			      .moment = moment,
 			      .fact = *fact,
 			      .from = moment_order(moment)};
-	number_map_set(&forward_fill->places, attr, (uint32_t)forward_fill->nlooks);
-	forward_fill->forward_scan.bits[bit / 64] |= UINT64_C(1) << bit % 64;
+	number_map_set(&filler->places, attr, (uint32_t)filler->nlooks);
+	filler->scan.bits[bit / 64] |= UINT64_C(1) << bit % 64;
 	return false;
 }
 
-enum outcome forward_fill_run(struct forward_fill *forward_fill, struct error *err)
+enum outcome forward_fill_run(struct forward_fill *filler, struct error *err)
 {
 	enum outcome outcome = OUTCOME_DONE;
 
-	forward_fill->err = err;
-	find_classes(forward_fill);
-	for (size_t i = 0; i < forward_fill->nlooks && outcome == OUTCOME_DONE; i++) {
-		if (forward_fill->looks[i].done)
+	filler->err = err;
+	find_classes(filler);
+	for (size_t i = 0; i < filler->nlooks && outcome == OUTCOME_DONE; i++) {
+		if (filler->looks[i].done)
 			continue;
-		forward_fill->moment = forward_fill->looks[i].moment;
-		for (size_t j = i; j < forward_fill->nlooks; j++) {
-			if (forward_fill->looks[j].done ||
-			    forward_fill->looks[j].moment != forward_fill->moment)
+		filler->moment = filler->looks[i].moment;
+		for (size_t j = i; j < filler->nlooks; j++) {
+			if (filler->looks[j].done || filler->looks[j].moment != filler->moment)
 				continue;
-			forward_fill->waiting = mem_grow(
-				forward_fill->waiting, forward_fill->nwaiting,
-				&forward_fill->waiting_capacity, sizeof *forward_fill->waiting);
-			forward_fill->waiting[forward_fill->nwaiting++] = (uint32_t)j;
+			filler->waiting =
+				mem_grow(filler->waiting, filler->nwaiting,
+					 &filler->waiting_capacity, sizeof *filler->waiting);
+			filler->waiting[filler->nwaiting++] = (uint32_t)j;
 		}
-		outcome = look_from(forward_fill);
+		outcome = look_from(filler);
 	}
-	event_source_close(&forward_fill->forward_scan.event_source);
+	event_source_close(&filler->scan.event_source);
 	return outcome;
 }

@@ -22,9 +22,9 @@ struct forward_scan {
 	uint64_t *bits; /* shapes that are looked for */
 };
 
-void forward_scan_begin(struct forward_scan *forward_scan, struct state *state,
+void forward_scan_begin(struct forward_scan *scan, struct state *state,
 			const struct closure *closure, nstime begin);
-void forward_scan_end(struct forward_scan *forward_scan);
+void forward_scan_end(struct forward_scan *scan);
 
 /* A line of the item in hand that may write one of the shapes. False: enough. */
 typedef bool forward_scan_step(void *arg, const struct step_of *step);
@@ -32,6 +32,6 @@ typedef bool forward_scan_step(void *arg, const struct step_of *step);
  * Such lines of a new item from the lowest slot on, which is the order in which they apply: `was`
  * lines come first, then file order. Only those whose target has a pattern, ahead->pattern, come.
  */
-bool forward_scan_lines(struct forward_scan *forward_scan, forward_scan_step *each, void *arg);
+bool forward_scan_lines(struct forward_scan *scan, forward_scan_step *each, void *arg);
 
 #endif

@@ -5,8 +5,8 @@
  * decided by looking back; with a budget, after which the forward way takes over. Else forward from
  * the newest checkpoint, which leaves more of them behind.
  */
-#include "engine/base/mem.h"
 #include "state/answer/planner.h"
+#include "engine/base/mem.h"
 
 enum { MANY_ROOTS = 1000, DEEP = 2 };
 

@@ -139,7 +139,6 @@ size_t list_add(struct question_list *list, struct question *question); /* its p
 struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key);
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key);
 struct question *question_final(struct question *question);
-void question_wait(struct backward *pass, struct question *question, struct waiter who);
 void question_close(struct backward *pass, struct question *question, struct pending_write *best);
 void question_done(struct backward *pass, struct question *question);
 void question_later(struct backward *pass, struct question *question);
@@ -150,6 +149,8 @@ void questions_suspend(struct backward *pass);
 void questions_merge_fresh(struct backward *pass);
 void questions_release(struct backward *pass);
 void work_add(struct backward *pass, struct waiter who);
+/* Adds to a list, and empties it: all in it are looked at again. */
+void wait_for(struct backward *pass, struct waiter **list, struct waiter who);
 void wake(struct backward *pass, struct waiter **list);
 
 bool same_event(const struct order *a, const struct order *b);

@@ -99,7 +99,7 @@ static bool ask_read(void *arg, uint32_t attr, uint32_t section)
 		attr = catalog_section(pass->closure->catalog, pass->reading->stream->index,
 				       section);
 	if (!question_fact(pass, attr, &pass->read_key))
-		question_wait(pass, question_ask(pass, attr, &pass->read_key), pass->asker);
+		wait_for(pass, &question_ask(pass, attr, &pass->read_key)->waiters, pass->asker);
 	return true;
 }
 

@@ -106,17 +106,12 @@ void wake(struct backward *pass, struct waiter **list)
 	*list = NULL;
 }
 
-void question_wait(struct backward *pass, struct question *question, struct waiter who)
+void wait_for(struct backward *pass, struct waiter **list, struct waiter who)
 {
-	struct waiter *waiter;
-
-	if (question->waiters && question->waiters->pending == who.pending &&
-	    question->waiters->question == who.question)
+	if (*list && (*list)->pending == who.pending && (*list)->question == who.question)
 		return;
-	waiter = arena_alloc(pass->arena, sizeof *waiter);
-	*waiter = who;
-	waiter->next = question->waiters;
-	question->waiters = waiter;
+	who.next = *list;
+	*list = arena_copy(pass->arena, &who, 1, sizeof who);
 }
 
 /* Counts open questions at each attribute that stands above them: a delete asks for it. */
@@ -244,7 +239,7 @@ static void merge_into(struct backward *pass, struct question *question, struct 
 		struct waiter *waiter = question->waiters;
 
 		question->waiters = waiter->next;
-		question_wait(pass, into, *waiter);
+		wait_for(pass, &into->waiters, *waiter);
 	}
 	question->merged = into;
 	question->state = QUESTION_MERGED;

@@ -7,14 +7,6 @@
 #include "engine/base/mem.h"
 #include "state/backward/internal.h"
 
-static void watch(struct backward *pass, struct pending_write *pending, struct question *question)
-{
-	struct waiter *waiter = arena_alloc(pass->arena, sizeof *waiter);
-
-	*waiter = (struct waiter){.question = question, .next = pending->watchers};
-	pending->watchers = waiter;
-}
-
 static void bottom(struct backward *pass, const struct question *question, struct fact *fact)
 {
 	const struct cells *base = pass->base;
@@ -62,8 +54,8 @@ static bool below(struct backward *pass, struct question *question, struct fact 
 	struct order low = fact->low;
 
 	if (!found) {
-		question_wait(pass, question_ask(pass, question->attr, &was->key),
-			      (struct waiter){.question = question});
+		wait_for(pass, &question_ask(pass, question->attr, &was->key)->waiters,
+			 (struct waiter){.question = question});
 		return false;
 	}
 	*fact = *found;
@@ -81,7 +73,7 @@ static bool of_best(struct backward *pass, struct question *question, struct fac
 		return true;
 	}
 	if (!pending_value(pass, best)) {
-		watch(pass, best, question);
+		wait_for(pass, &best->watchers, (struct waiter){.question = question});
 		return false;
 	}
 	if (best->step->line->verb == VERB_WAS)
@@ -105,7 +97,7 @@ void resolve(struct backward *pass, struct question *question)
 		return;
 	pending = pending_between(pass, question, &question->fact.low);
 	if (pending) {
-		watch(pass, pending, question);
+		wait_for(pass, &pending->watchers, (struct waiter){.question = question});
 		return;
 	}
 	if (!of_best(pass, question, &fact))

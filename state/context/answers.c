@@ -1,7 +1,7 @@
 /* answers.c - what was found, sorted and copied for the caller; and computed attributes */
+#include "state/context/answers.h"
 #include "engine/base/mem.h"
 #include "index/tables/recorded.h"
-#include "state/context/answers.h"
 
 #include <stdlib.h>
 
@@ -21,16 +21,13 @@ void records_add(struct records *records, uint32_t moment, uint32_t attr, const 
 	records->items[records->count++] = (struct record){moment, attr, *fact};
 }
 
-/* qsort has no argument for it; a struct state belongs to one thread. */
-static _Thread_local const struct attrs *sorting;
-
-static int by_moment_and_path(const void *a, const void *b)
+static int by_moment_and_path(const void *a, const void *b, void *attrs)
 {
 	const struct record *x = a, *y = b;
 
 	if (x->moment != y->moment)
 		return x->moment < y->moment ? -1 : 1;
-	return x->attr == y->attr ? 0 : attr_compare(sorting, x->attr, y->attr);
+	return x->attr == y->attr ? 0 : attr_compare(attrs, x->attr, y->attr);
 }
 
 /* How the loss at why_time is known. */
@@ -92,9 +89,9 @@ void records_finish(struct state *state, struct records *records, const struct m
 	const char **paths = mem_new_array(attrs_count(state->attrs), sizeof(char *));
 	struct buf text = {0};
 
-	sorting = state->attrs;
 	if (records->count)
-		qsort(records->items, records->count, sizeof *records->items, by_moment_and_path);
+		qsort_r(records->items, records->count, sizeof *records->items, by_moment_and_path,
+			state->attrs);
 	*out = (struct answers){.arena = arena_new()};
 	out->items = arena_array(out->arena, records->count + 1, sizeof *out->items);
 	for (size_t i = 0; i < records->count; i++) {

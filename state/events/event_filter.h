@@ -17,35 +17,34 @@
 struct event_source_range;
 struct event_filter;
 
-/* All is borrowed. Without an index, or packet filters (NULL), no packet is skipped. */
+/*
+ * All is borrowed. Without an index, or packet filters (NULL), no packet is skipped. `patience`: how
+ * many packets may be read for nothing before packet filters are made; 0: a few a stream.
+ */
 struct event_filter *event_filter_new(const struct closure *closure,
 				      struct event_source *event_source, struct index *index,
-				      struct packet_filters *packet_filters);
-void event_filter_free(struct event_filter *event_filter); /* NULL is fine */
-
-/* How many packets may be read for nothing before packet filters are made; usually a few a stream.
- */
-void event_filter_patience(struct event_filter *event_filter, uint64_t packets);
+				      struct packet_filters *packet_filters, uint64_t patience);
+void event_filter_free(struct event_filter *filter); /* NULL is fine */
 
 /* From now on nothing passes; then all that may write the attribute. */
-void event_filter_clear(struct event_filter *event_filter);
-void event_filter_add(struct event_filter *event_filter, uint32_t attr);
+void event_filter_clear(struct event_filter *filter);
+void event_filter_add(struct event_filter *filter, uint32_t attr);
 /* Does all that may write it pass already? */
-bool event_filter_has(const struct event_filter *event_filter, uint32_t attr);
+bool event_filter_has(const struct event_filter *filter, uint32_t attr);
 
 /* For event sources: a range is read now (borrowed), whose times are [begin, end). */
-void event_filter_begin(struct event_filter *event_filter, const struct event_source_range *range,
+void event_filter_begin(struct event_filter *filter, const struct event_source_range *range,
 			nstime begin, nstime end);
 /* Its next part, in the range's direction; false: there is none. All are read one after the other.
  */
-bool event_filter_window(struct event_filter *event_filter, nstime *begin, nstime *end);
-void event_filter_passed(struct event_filter *event_filter); /* an event did */
+bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end);
+void event_filter_passed(struct event_filter *filter); /* an event did */
 /* As `progress` of events.h: of the range, not of a window. */
 bool event_filter_progress(void *event_filter, nstime at, nstime first, nstime last);
 /* Is of every class that passes only what has one of some values? */
-bool event_filter_is_keyed(const struct event_filter *event_filter);
+bool event_filter_is_keyed(const struct event_filter *filter);
 /* False: all of the classes pass. */
-bool event_filter_chooses(const struct event_filter *event_filter);
+bool event_filter_chooses(const struct event_filter *filter);
 /* As `select`, `lacks` and `skips` of events.h. */
 uint32_t event_filter_select(void *event_filter, const struct run *run, uint16_t *entries);
 bool event_filter_lacks(void *event_filter, const struct stream *stream,

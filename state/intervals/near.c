@@ -520,7 +520,7 @@ struct closure *tracks_rest(struct tracks *tracks)
 		if (tracks->items[i].open || tracks->items[i].unknown)
 			shapes[count++] = attr_shape(state->attrs, tracks->items[i].attr);
 	closure = closure_new(state->catalog, shapes, count);
-	event_filter = event_filter_new(closure, state->event_source, NULL, NULL);
+	event_filter = event_filter_new(closure, state->event_source, NULL, NULL, 0);
 	event_filter_clear(event_filter);
 	for (size_t i = 0; i < tracks->count; i++)
 		if (tracks->items[i].open || tracks->items[i].unknown)

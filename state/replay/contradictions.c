@@ -40,6 +40,7 @@ struct claim_of { /* what the last event that tells says */
 };
 
 struct watched {                /* a stream */
+	bool any;               /* there may be contradictions in it */
 	pthread_mutex_t lock;   /* of all below */
 	struct events *forward; /* stands at `at`, the end of a stretch; NULL: not yet */
 	nstime at;
@@ -60,7 +61,6 @@ struct contradictions {
 	struct findings *findings; /* its own: what is found of a stream is one answer for all */
 	uint64_t *none;            /* bit per class: not set */
 	struct watched *streams;   /* by stream */
-	bool *watches;             /* likewise */
 };
 
 /*
@@ -372,7 +372,8 @@ static bool came_later(struct contradictions *own, const struct stream *stream,
 
 		struct naming naming = {found->told, recorded.begin, 0};
 
-		if (other->part != stream->part || !own->watches[i] || other->cpu == stream->cpu)
+		if (other->part != stream->part || !own->streams[i].any ||
+		    other->cpu == stream->cpu)
 			continue;
 		options = options_of(own, other, own->tellers.telling, recorded.begin,
 				     found->told_at);
@@ -701,7 +702,7 @@ static bool watches(void *arg, const struct stream *stream)
 {
 	const struct contradictions *own = arg;
 
-	return own->watches[stream->index];
+	return own->streams[stream->index].any;
 }
 
 static bool find(void *arg, const struct stream *stream, nstime begin, nstime end,
@@ -735,7 +736,7 @@ bool contradictions_of(struct contradictions *own, const struct stream *stream,
 	struct watched *watched = &own->streams[stream->index];
 	bool good = true;
 
-	if (!own->watches[stream->index])
+	if (!own->streams[stream->index].any)
 		return true;
 	pthread_mutex_lock(&watched->lock);
 	good = verify(own, stream, NSTIME_MIN, NSTIME_MAX, err);
@@ -753,7 +754,7 @@ bool contradictions_at(struct contradictions *own, const struct stream *stream, 
 	struct error ignored; /* who asked has read these packets */
 	bool has = false;
 
-	if (!own || !own->watches[stream->index] || t == NSTIME_MAX)
+	if (!own || !own->streams[stream->index].any || t == NSTIME_MAX)
 		return false;
 	watched = &own->streams[stream->index];
 	pthread_mutex_lock(&watched->lock);
@@ -803,11 +804,10 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own->inferred = (struct inferred){watches, find, packet_tells, own};
 	own->none = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->none);
 	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);
-	own->watches = mem_new_array(trace->nstreams + 1, sizeof *own->watches);
 	for (size_t s = 0; s < trace->nstreams; s++) {
 		pthread_mutex_init(&own->streams[s].lock, NULL);
-		own->watches[s] = may_watch(own, trace->streams[s]);
-		any = any || own->watches[s];
+		own->streams[s].any = may_watch(own, trace->streams[s]);
+		any = any || own->streams[s].any;
 	}
 	if (any)
 		return own;
@@ -829,7 +829,6 @@ void contradictions_free(struct contradictions *own)
 	}
 	findings_drop(own->findings);
 	mem_free(own->streams);
-	mem_free(own->watches);
 	tellers_release(&own->tellers);
 	mem_free(own->none);
 	mem_free(own);

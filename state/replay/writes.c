@@ -103,28 +103,15 @@ static inline bool is_out(const struct plain_line *line, const struct plain_load
 	       (event->yes & line->tests) != line->tests;
 }
 
-/* The attribute of a line with a key; false: this value is no key. */
-static inline bool attr_of(const struct plain_line *line, const struct value *key,
-			   struct attrs *attrs, uint32_t *attr)
-{
-	bool small = key->kind == VALUE_INT && !key->negative;
-
-	*attr = small ? number_map_get(line->keys, key->u) : 0;
-	if (*attr)
-		return true;
-	if (key->kind != VALUE_INT && key->kind != VALUE_STRING && key->kind != VALUE_BOOL)
-		return false;
-	*attr = path_attr_new(&line->line->target, attrs, key);
-	return true;
-}
-
 /* By its plain form; false: the tree is to be asked. */
 static inline bool by_inputs(const struct plain_line *line, const struct plain_loaded *event,
 			     struct attrs *attrs, struct write *out)
 {
-	out->attr = line->attr;
-	if (line->key != PLAIN_NONE && !attr_of(line, &event->values[line->key], attrs, &out->attr))
-		return false;
+	const struct value *key = line->key == PLAIN_NONE ? NULL : &event->values[line->key];
+
+	if (key && key->kind != VALUE_INT && key->kind != VALUE_STRING && key->kind != VALUE_BOOL)
+		return false; /* this value is no key */
+	out->attr = key ? path_attr(&line->line->target, attrs, key) : line->attr;
 	out->line = line->line;
 	out->verb = line->verb;
 	out->open = false;

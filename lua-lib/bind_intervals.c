@@ -35,12 +35,13 @@ struct filling { /* of one path */
 	const char *join;   /* the column that it becomes; NULL: it is a collection of its own */
 	uint32_t column;
 	uint32_t joint_key; /* of the first path's atoms */
+	size_t joint;       /* the first path's segment that is looked at next */
 	bool joined;        /* of the first path: others become columns */
 	size_t key_begins;  /* likewise: the first segment of its key */
 	bool noted;         /* why it has no value was said */
 	nstime begin, end;
 	bool whole;
-	const struct value *values; /* that are kept; none: all */
+	uint32_t *values; /* atoms of those that are kept; none: all */
 	size_t nvalues;
 	/* of the interval before */
 	char *path; /* of the arena; NULL: none yet */
@@ -81,10 +82,10 @@ static uint32_t key_of(struct segments *segments, const char *path)
 	return segments_intern(segments, &value);
 }
 
-static bool is_wanted(const struct filling *filling, const struct value *value)
+static bool is_wanted(const struct filling *filling, uint32_t value)
 {
 	for (size_t i = 0; i < filling->nvalues; i++)
-		if (value_equal(&filling->values[i], value))
+		if (filling->values[i] == value)
 			return true;
 	return !filling->nvalues;
 }
@@ -123,7 +124,7 @@ static bool keep(struct filling *filling, const struct interval *interval, uint3
 		segment.ended = false;
 	}
 	if (segment.begin >= segment.end || (filling->whole && !(segment.begun && segment.ended)) ||
-	    !is_wanted(filling, &interval->value))
+	    !is_wanted(filling, value))
 		return false;
 	cells = add(filling, &segment);
 	cells[COLUMN_KEY] = filling->key;
@@ -195,6 +196,7 @@ static void turn_to_path(struct fillings *fillings, struct filling *filling, con
 		join(first, filling);
 		filling->segments->count = 0;
 		filling->joint_key = key_of(first->segments, path);
+		filling->joint = first->key_begins;
 	} else if (filling == first && first->joined) {
 		end_key(fillings);
 	}
@@ -228,6 +230,23 @@ static struct filling *filling_of(struct fillings *fillings, const char *path)
 	return fillings->last;
 }
 
+/* Where the first path's segments of the key are there: what joins them need not be kept. */
+static bool join_at_once(struct filling *first, struct filling *filling,
+			 const struct interval *interval)
+{
+	const struct segments *segments = first->segments;
+	size_t *i = &filling->joint;
+
+	if (!first->path || first->key != filling->joint_key || filling->nvalues || filling->whole)
+		return false;
+	while (*i < segments->count && segments->items[*i].begin < interval->begin)
+		++*i;
+	for (; *i < segments->count && segments->items[*i].begin < interval->end; ++*i)
+		segments_cells(segments, *i)[filling->column] =
+			segments_intern(first->segments, &interval->value);
+	return true;
+}
+
 static bool each_interval(void *arg, const struct interval *interval)
 {
 	struct fillings *fillings = arg;
@@ -235,7 +254,7 @@ static bool each_interval(void *arg, const struct interval *interval)
 
 	if (bind_interrupted(fillings->context))
 		return false;
-	if (!filling)
+	if (!filling || (filling->join && join_at_once(&fillings->items[0], filling, interval)))
 		return true;
 	uint32_t value = segments_intern(filling->segments, &interval->value);
 	if (filling->kept && filling->ended == interval->begin)
@@ -246,24 +265,25 @@ static bool each_interval(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* The option `value`, one or a list, in memory of a userdata that is pushed with what it points to.
- */
-static void push_values(lua_State *L, int options, struct filling *filling)
+/* The option `value`, one or a list. */
+static void read_values(lua_State *L, int options, struct filling *filling)
 {
-	int type = lua_getfield(L, options, "value"), list = lua_gettop(L);
+	int type = lua_getfield(L, options, "value");
 	size_t count = type == LUA_TTABLE ? (size_t)lua_rawlen(L, -1) : type != LUA_TNIL;
-	struct value *values = lua_newuserdatauv(L, count * sizeof *values + 1, 0);
+	struct value value;
 
-	luaL_checkstack(L, (int)count + 10, "value");
+	filling->values = arena_array(filling->segments->arena, count, sizeof *filling->values);
+	filling->nvalues = count;
 	for (size_t i = 0; i < count; i++) {
 		if (type == LUA_TTABLE)
-			lua_rawgeti(L, list, (lua_Integer)i + 1);
+			lua_rawgeti(L, -1, (lua_Integer)i + 1);
 		else
-			lua_pushvalue(L, list);
-		values[i] = bind_check_value(L, -1);
+			lua_pushvalue(L, -1);
+		value = bind_check_value(L, -1);
+		filling->values[i] = segments_intern(filling->segments, &value);
+		lua_pop(L, 1);
 	}
-	filling->values = values;
-	filling->nvalues = count;
+	lua_pop(L, 1);
 }
 
 /* What one table asks for; pushes the collection, and what must live as long as it is filled. */
@@ -278,12 +298,12 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	out->optional = lua_toboolean(L, -1);
 	lua_getfield(L, options, "join");
 	out->join = lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
-	push_values(L, options, out);
 	lua_getfield(L, options, "groups");
 	out->options = lua_gettop(L);
 	out->segments = bind_push_segments(L);
 	segments_of_intervals(out->segments);
 	out->place = lua_gettop(L);
+	read_values(L, options, out);
 }
 
 /* What rests on more than one path: columns that are joined, and groups, which may be by these. */

@@ -681,8 +681,12 @@ local function shown(column, value)
 	if value == nil then
 		return column.empty or "-"
 	end
-	local text = show[column.kind] and show[column.kind](value) or tostring(value)
-	return text:find("%c") and text:gsub("%c", "?") or text
+	local as = show[column.kind]
+	if as then
+		return as(value)
+	end
+	local text = tostring(value)
+	return type(value) == "string" and text:find("%c") and text:gsub("%c", "?") or text
 end
 
 -- As it is in csv and json, where an address is hexadecimal, too.

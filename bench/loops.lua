@@ -37,11 +37,14 @@ end
 
 local function batches(name)
 	local n, sum = 0, 0
-	for b in trace:batch{ name = name, fields = fields } do
+	for b in trace:batch{ name = name, fields = fields, reuse = true } do
 		local next_tid, prev_tid, prev_prio = b.next_tid, b.prev_tid, b.prev_prio
 		for i = 1, b.n do
-			n, sum = n + 1, sum + (next_tid[i] or 0) + (prev_tid[i] or 0) + (prev_prio[i] or 0)
+			if next_tid[i] then
+				sum = sum + next_tid[i] + prev_tid[i] + prev_prio[i]
+			end
 		end
+		n = n + b.n
 	end
 	return n, sum
 end

@@ -24,7 +24,7 @@
 enum { COLUMNS_MAX = 200, BATCH_SIZE = 1024, BATCH_SIZE_MAX = 1 << 20, ROWS_MAX = 4096 };
 
 /* Upvalues of a step. */
-enum { CURSOR = 1, COLUMNS, PACK };
+enum { CURSOR = 1, COLUMNS, PACK, LAST };
 
 /* The fields of a class that columns ask for. */
 struct class_plan {
@@ -39,7 +39,10 @@ struct columns {
 	size_t count;
 	lua_Integer size;
 	bool by_event, fields;     /* there are columns of fields */
+	bool reuse;                /* tables are those of the batch before, with what differs */
 	uint32_t rows, n;          /* of the block, which is filled before its tables are made */
+	uint32_t last_n;           /* of the batch before, where tables are reused */
+	uint8_t *last_kinds;       /* likewise */
 	uint64_t *values;          /* by column and row, in the cursor's arena */
 	uint8_t *kinds;            /* likewise, of enum cell */
 	struct class_plan **plans; /* by class; NULL: not made yet */
@@ -60,6 +63,9 @@ static void add_rows(struct bind_cursor *cursor, struct columns *columns)
 		arena_array(cursor->arena, columns->count * columns->rows, sizeof *columns->values);
 	columns->kinds =
 		arena_array(cursor->arena, columns->count * columns->rows, sizeof *columns->kinds);
+	if (columns->reuse)
+		columns->last_kinds = arena_array(cursor->arena, columns->count * columns->rows,
+						  sizeof *columns->kinds);
 	columns->plans = arena_array(cursor->arena, cursor->bound->trace->nclasses + 1,
 				     sizeof *columns->plans);
 }
@@ -71,6 +77,7 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 	struct columns *columns;
 	size_t count = 0;
 	lua_Integer size = BATCH_SIZE;
+	bool reuse = false;
 
 	if (lua_istable(L, 2)) {
 		if (lua_getfield(L, 2, "fields") == LUA_TTABLE)
@@ -79,7 +86,9 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 			luaL_error(L, "fields: a list of names is expected");
 		if (lua_getfield(L, 2, "size") != LUA_TNIL)
 			size = luaL_checkinteger(L, -1);
-		lua_pop(L, 1);
+		lua_getfield(L, 2, "reuse");
+		reuse = lua_toboolean(L, -1);
+		lua_pop(L, 2);
 	} else {
 		lua_pushnil(L);
 	}
@@ -88,8 +97,8 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 	if (size < 1 || size > BATCH_SIZE_MAX)
 		luaL_error(L, "size: from 1 to %d is expected", BATCH_SIZE_MAX);
 	columns = lua_newuserdatauv(L, sizeof *columns + (count + 1) * sizeof *columns->items, 0);
-	*columns = (struct columns){.size = size,
-				    .by_event = cursor->backward || bind_cursor_reads_state(cursor)};
+	*columns = (struct columns){
+		.size = size, .by_event = cursor->backward || bind_cursor_reads_state(cursor)};
 	add_column(columns, &column);
 	for (size_t i = 1; i <= count; i++) {
 		if (lua_rawgeti(L, -2, (lua_Integer)i) != LUA_TSTRING)
@@ -101,6 +110,7 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 		lua_pop(L, 1);
 	}
 	lua_remove(L, -2);
+	columns->reuse = reuse && !columns->by_event && size <= ROWS_MAX;
 	if (!columns->by_event)
 		add_rows(cursor, columns);
 }
@@ -172,6 +182,39 @@ static void pack_column(lua_State *L, const struct columns *columns, size_t c)
 		push_cell(L, kinds[i], values[i]);
 	lua_call(L, (int)columns->n, 1);
 	lua_replace(L, slot_of_column(c));
+}
+
+/* The table of the batch before, of which rows without a value may stay as they are. */
+static void renew_column(lua_State *L, const struct columns *columns, size_t c)
+{
+	const uint8_t *kinds = kinds_of(columns, c);
+	const uint8_t *last = columns->last_kinds + c * columns->rows;
+	const uint64_t *values = values_of(columns, c);
+
+	need_table(L, columns, c);
+	for (uint32_t i = 0; i < columns->n; i++) {
+		bool stays = kinds[i] == CELL_NONE && i < columns->last_n && last[i] == CELL_NONE;
+
+		if (kinds[i] == CELL_TABLE || stays)
+			continue;
+		push_cell(L, kinds[i], values[i]);
+		lua_rawseti(L, slot_of_column(c), (lua_Integer)i + 1);
+	}
+	for (uint32_t i = columns->last_n; i > columns->n; i--) {
+		lua_pushnil(L);
+		lua_rawseti(L, slot_of_column(c), i);
+	}
+}
+
+static void renew_columns(lua_State *L, struct columns *columns)
+{
+	uint8_t *kinds = columns->kinds;
+
+	for (size_t c = 0; c < columns->count; c++)
+		renew_column(L, columns, c);
+	columns->kinds = columns->last_kinds;
+	columns->last_kinds = kinds;
+	columns->last_n = columns->n;
 }
 
 static void clear_rows(struct columns *columns)
@@ -397,6 +440,10 @@ static lua_Integer fill_by_run(lua_State *L, struct bind_cursor *cursor, struct 
 		else
 			stage_loss(L, cursor, columns, done);
 	}
+	if (columns->reuse && columns->n) {
+		renew_columns(L, columns);
+		return columns->last_n;
+	}
 	for (size_t c = 0; c < columns->count; c++)
 		if (lua_istable(L, slot_of_column(c)))
 			spill_column(L, columns, c, done);
@@ -405,7 +452,24 @@ static lua_Integer fill_by_run(lua_State *L, struct bind_cursor *cursor, struct 
 	return done + columns->n;
 }
 
-/* Upvalues: the cursor, its columns and what packs its arguments. */
+/* Puts the table of a batch at 1 and those of its columns behind it, or nil in place of new ones.
+ */
+static void push_batch(lua_State *L, const struct columns *columns)
+{
+	if (columns->reuse && columns->last_n) {
+		lua_pushvalue(L, lua_upvalueindex(LAST));
+		for (size_t c = 0; c < columns->count; c++)
+			lua_getfield(L, 1, columns->items[c].key);
+		return;
+	}
+	lua_createtable(L, 0, (int)columns->count + 1);
+	lua_settop(L, (int)columns->count + 1);
+	if (columns->reuse)
+		lua_copy(L, 1, lua_upvalueindex(LAST));
+}
+
+/* Upvalues: the cursor, its columns, what packs its arguments, and the batch before if it is
+ * reused. */
 static int batch_step(lua_State *L)
 {
 	struct bind_cursor *cursor = lua_touserdata(L, lua_upvalueindex(CURSOR));
@@ -413,8 +477,7 @@ static int batch_step(lua_State *L)
 
 	lua_settop(L, 0);
 	luaL_checkstack(L, (int)columns->count + ROWS_MAX + 20, "columns");
-	lua_createtable(L, 0, (int)columns->count + 1);
-	lua_settop(L, (int)columns->count + 1);
+	push_batch(L, columns);
 	lua_Integer n = (columns->by_event ? fill_by_event : fill_by_run)(L, cursor, columns);
 	if (!n) {
 		lua_pushnil(L);
@@ -429,8 +492,9 @@ static int batch_step(lua_State *L)
 
 static int trace_batch(lua_State *L)
 {
-	static const char *const known[] = {"from",   "to",      "name",   "cpu",    "where", "stream",
-					    "losses", "reverse", "fields", "size",   NULL};
+	static const char *const known[] = {"from",   "to",     "name",   "cpu",
+					    "where",  "stream", "losses", "reverse",
+					    "fields", "size",   "reuse",  NULL};
 	struct bind_trace *bound = bind_check_trace(L, 1);
 	struct bind_cursor *cursor;
 	struct error err;
@@ -442,7 +506,8 @@ static int trace_batch(lua_State *L)
 	push_columns(L, cursor);
 	if (luaL_loadstring(L, "return {...}") != LUA_OK)
 		return lua_error(L);
-	lua_pushcclosure(L, batch_step, PACK);
+	lua_pushnil(L);
+	lua_pushcclosure(L, batch_step, LAST);
 	return bind_push_loop(L);
 }
 

@@ -83,10 +83,10 @@ struct pairs {
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
 	size_t nfields;
 	bool nested, by_cpu;
-	uint8_t *kinds;         /* by class */
-	uint32_t *names;        /* by class: the atom of its name; 0: not interned yet */
+	uint8_t *kinds;                  /* by class */
+	uint32_t *names;                 /* by class: the atom of its name; 0: not interned yet */
 	const struct event_class **fits; /* by class of an end: a begin that has the same name */
-	struct open_pair *open; /* from 1 on; `below` links those that are free */
+	struct open_pair *open;          /* from 1 on; `below` links those that are free */
 	size_t nopen, capacity, depth;
 	uint32_t spare;
 	uint32_t *heads; /* by atom of the key: the innermost that is open */
@@ -597,9 +597,8 @@ static void close_open(struct pairs *pairs, uint32_t *head)
 
 static uint32_t name_atom(struct pairs *pairs, const struct event_class *class)
 {
-	const struct value name = {.kind = VALUE_STRING,
-				   .len = (uint32_t)strlen(class->name),
-				   .text = class->name};
+	const struct value name = {
+		.kind = VALUE_STRING, .len = (uint32_t)strlen(class->name), .text = class->name};
 	uint32_t *atom = &pairs->names[class->index];
 
 	if (!*atom)

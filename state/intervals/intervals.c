@@ -12,9 +12,9 @@
  * What is unknown at the end may be filled by any later event. An earlier run that saw all of them
  * stored what they fill, with its checkpoints.
  */
-#include "state/context/run.h"
 #include "state/intervals/intervals.h"
 #include "engine/base/mem.h"
+#include "state/context/run.h"
 #include "state/intervals/stored_tracks.h"
 #include "state/timelines/again.h"
 #include "state/timelines/stored.h"
@@ -157,8 +157,8 @@ static void add_shape(struct shapes *shapes, uint32_t shape)
 	if (shapes->had[shape])
 		return;
 	shapes->had[shape] = 1;
-	shapes->items = mem_grow(shapes->items, shapes->count, &shapes->capacity,
-				 sizeof *shapes->items);
+	shapes->items =
+		mem_grow(shapes->items, shapes->count, &shapes->capacity, sizeof *shapes->items);
 	shapes->items[shapes->count++] = shape;
 }
 

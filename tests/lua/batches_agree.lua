@@ -26,7 +26,8 @@ local function same(a, b)
 end
 
 -- the last one goes event by event
-for _, options in ipairs{ { size = 7 }, { size = 1024 }, { size = 5000 }, { size = 64, reverse = true } } do
+for _, options in ipairs{ { size = 7 }, { size = 1024 }, { size = 5000 }, { size = 7, reuse = true },
+		{ size = 1000, reuse = true }, { size = 5000, reuse = true }, { size = 64, reverse = true } } do
 	options.fields, options.losses = fields, true
 	local n, each = 0, trace:events{ losses = true, reverse = options.reverse }
 	for b in trace:batch(options) do

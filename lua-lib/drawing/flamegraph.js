@@ -43,15 +43,21 @@ function draw_frame(frame) {
 	}
 }
 
+// 1, 2 or 5 times a power of ten, at least `number`; of nanoseconds, which are whole, at least 1.
+function round_up(number) {
+	const power = 10 ** Math.floor(Math.log10(number));
+	const found = power * [1, 2, 5, 10].find(step => step * power >= number * (1 - 1e-9));
+	return unit === "ns" ? Math.max(1, found) : found;
+}
+
 function draw_axis() {
-	const shown = total * (view.to - view.from);
+	const shown = total * (view.to - view.from), step = round_up(shown / 6);
 	axis.replaceChildren();
-	for (let i = 0; i <= 5; i++) {
-		const x = margin + view.width * i / 5;
+	for (let i = 0; i * step <= shown * (1 + 1e-9); i++) {
+		const x = margin + view.width * i * step / shown;
 		element("path", { class: "tick", d: `M${x} 82v8` }, axis);
-		const label = text(amount(unit === "ns" ? Math.round(shown * i / 5) : Math.round(shown * i / 5 * 100) / 100),
-			x, 98, axis, "faint");
-		label.setAttribute("text-anchor", i === 0 ? "start" : i === 5 ? "end" : "middle");
+		const label = text(amount(Number((i * step).toPrecision(12))), x, 98, axis, "faint");
+		label.setAttribute("text-anchor", i === 0 ? "start" : x > margin + view.width - 40 ? "end" : "middle");
 	}
 }
 
@@ -148,3 +154,5 @@ svg.addEventListener("pointerleave", event => show_tip(event, null));
 window.addEventListener("resize", fit);
 window.addEventListener("scroll", draw);
 fit();
+// The frames that are called by none stand at the bottom: a tall graph is shown from there.
+window.scrollTo(0, document.documentElement.scrollHeight);

@@ -1001,7 +1001,7 @@ function methods:draw(collections, what)
 			end
 		end
 	end
-	local title, text = self.spec.name .. ": " .. what, nil
+	local title, text = self.spec.name .. " of " .. trace:info().path .. ": " .. what, nil
 	if self.verb == "freq" then
 		text = draw.histogram{ title = title, what = what, summary = all:groups{ by = {}, percentiles = { 50, 99 } }[1],
 			values = function(add)

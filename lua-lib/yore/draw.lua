@@ -19,6 +19,19 @@ local function amount(number, unit)
 	return format("%.14g", number) .. (unit and unit ~= "" and " " .. unit or "")
 end
 
+-- A round number of at least `number`: 1, 2 or 5 times a power of ten.
+local function round_up(number)
+	local power = 1
+	while power * 10 <= number do
+		power = power * 10
+	end
+	for _, step in ipairs{ 1, 2, 5, 10 } do
+		if step * power >= number then
+			return step * power
+		end
+	end
+end
+
 local function need(options, known, name)
 	for key in pairs(options) do
 		if not known[key] then
@@ -152,12 +165,12 @@ function draw.flamegraph(options)
 	if drawn < count then
 		line = line .. format("; %d frames of less than %s are left out", count - drawn, amount(least, unit))
 	end
-	local ticks = {}
-	for i = 0, 5 do
-		local x = MARGIN + (WIDTH - 2 * MARGIN) * i / 5
+	local ticks, step = {}, round_up(root.weight / 6)
+	for weight = 0, root.weight, step do
+		local x = MARGIN + (WIDTH - 2 * MARGIN) * weight / root.weight
 		ticks[#ticks + 1] = format('<path class="tick" d="M%.1f 82v8"/><text class="faint" x="%.1f" y="98" '
-			.. 'text-anchor="%s">%s</text>', x, x, i == 0 and "start" or i == 5 and "end" or "middle",
-			text(amount(root.weight * i / 5, unit)))
+			.. 'text-anchor="%s">%s</text>', x, x, weight == 0 and "start" or x > WIDTH - 5 * MARGIN and "end" or "middle",
+			text(amount(weight, unit)))
 	end
 	return table.concat{
 		yore.drawing.begin(WIDTH, height + MARGIN, options.title or "flame graph"),
@@ -203,19 +216,6 @@ end
 local function chart(title, line, width, height, parts)
 	return table.concat{ yore.drawing.begin(width, height, title), head(title, line), "</g>\n",
 		table.concat(parts), yore.drawing.finish("chart") }
-end
-
--- A round number of at least `number`: 1, 2 or 5 times a power of ten.
-local function round_up(number)
-	local power = 1
-	while power * 10 <= number do
-		power = power * 10
-	end
-	for _, step in ipairs{ 1, 2, 5, 10 } do
-		if step * power >= number then
-			return step * power
-		end
-	end
 end
 
 local LEFT, BASE, HIGH = 110, 380, 280
@@ -298,6 +298,24 @@ local function grid_of(points, from, to, columns)
 	return grid, first, last, most, count
 end
 
+-- Ticks at round moments below a picture; their fractions have the digits that the step needs.
+local function add_moments(parts, from, to, left, width, y, time)
+	local step = math.tointeger(round_up(math.max(1, (to - from) // 5)))
+	local first, digits = from + (-from) % step, 9
+	while digits > 0 and step % 10 ^ (10 - digits) == 0 do
+		digits = digits - 1
+	end
+	for t = first, to, step do
+		local x, words = left + width * (t - from) / (to - from), time(t)
+		if words:find("%.%d%d%d%d%d%d%d%d%d$") then
+			words = words:sub(1, digits > 0 and #words - 9 + digits or #words - 10)
+		end
+		parts[#parts + 1] = format('<path class="tick" d="M%.1f %dv6"/><text class="faint moment" x="%.1f" y="%d" '
+			.. 'text-anchor="%s">%s</text>\n', x, y, x, y + 20,
+			x > left + width - #words * CHAR / 2 + MARGIN and "end" or "middle", text(words))
+	end
+end
+
 -- points: a list of {time, number}, or a function that calls add(time, number) for each, drawn over [from, to). Darker is more; the steps are logarithmic.
 function draw.heatmap(options)
 	need(options, { points = true, from = true, to = true, title = true, unit = true, what = true, columns = true,
@@ -332,16 +350,15 @@ function draw.heatmap(options)
 			end
 		end
 	end
-	for i = 0, 4 do
-		parts[#parts + 1] = format('<text class="faint" x="%.1f" y="%d" text-anchor="%s">%s</text>\n',
-			LEFT + wide * columns * i / 4, bottom + 18, i == 0 and "start" or i == 4 and "end" or "middle",
-			text(time(moment(columns * i / 4))))
-	end
+	add_moments(parts, from, to, LEFT, wide * columns, bottom, time)
 	local steps = most > 3 and { 1, math.floor(math.sqrt(most)), most } or most > 1 and { 1, most } or { 1 }
+	local x = LEFT
 	for i, step in ipairs(steps) do
+		local words = i < #steps and tostring(step) or step .. " of the " .. what
 		parts[#parts + 1] = format('<rect class="bar" x="%d" y="60" width="22" height="14" fill-opacity="%.2f"/>'
-			.. '<text class="faint" x="%d" y="72">%d %s</text>\n', LEFT + (i - 1) * 200,
-			0.2 + 0.8 * math.log(step + 1) / math.log(most + 1), LEFT + 28 + (i - 1) * 200, step, text(what))
+			.. '<text class="faint legend" x="%d" y="72">%s</text>\n', x,
+			0.2 + 0.8 * math.log(step + 1) / math.log(most + 1), x + 28, text(words))
+		x = x + 28 + math.ceil((#words + 2) * CHAR)
 	end
 	return chart(title, format("%d %s, %s to %s", count, what, time(from), time(to)), WIDTH, bottom + 40, parts)
 end

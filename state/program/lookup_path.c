@@ -369,6 +369,65 @@ static bool check_cpus(const struct look *look, struct error *err)
 	return true;
 }
 
+/* ---- names in place of numbers ---- */
+
+/* What stands in brackets at step i of a line's path. */
+enum keyed { KEYED_OPEN, KEYED_NUMBER, KEYED_TEXT };
+
+static enum keyed keyed_by(const struct line *line, uint32_t i)
+{
+	const struct path *path = &line->target;
+	bool is_expr = i < path->natoms && path->atoms[i].kind == ATOM_EXPR;
+	const struct expr *expr = is_expr ? path->atoms[i].expr : NULL;
+
+	if (is_cpu_atom(line, i))
+		return KEYED_NUMBER;
+	if (!expr || expr->kind != EXPR_FIELD || !expr->field.class)
+		return KEYED_OPEN;
+	return expr->field.class->kind == FIELD_INT ? KEYED_NUMBER : KEYED_TEXT;
+}
+
+/* Is step i a number in all that the path may be, as far as fields of the trace's events tell? */
+static bool all_numbers(const struct look *look, uint32_t i)
+{
+	bool some = false;
+
+	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
+		const struct line *line;
+		size_t class = 0;
+		uint32_t at = 0;
+		if (!lookup_has_shape(look->program, shape) || agree(look, shape) < look->steps)
+			continue;
+		while ((line = next_writer(look->program, shape, &class, &at))) {
+			enum keyed keyed = keyed_by(line, i);
+			if (keyed == KEYED_TEXT)
+				return false;
+			some |= keyed == KEYED_NUMBER;
+		}
+	}
+	return some;
+}
+
+/* `thread[bash]/state`: no attribute is ever called so. */
+static bool check_names(const struct look *look, struct error *err)
+{
+	for (uint32_t i = 1; i < look->steps; i++) {
+		const struct value *key = query_key(look->query, i);
+		const char *name = query_name(look->query, i - 1);
+		if (!key || key->kind != VALUE_STRING || !name || !all_numbers(look, i))
+			continue;
+		if (!strcmp(name, "thread"))
+			return error_set(err, ERR_RANGE,
+					 "path '%s': a thread is a number here: \"SELECT tid, comm "
+					 "FROM threads\" of 'yore sql %s' tells those of names",
+					 look->text, look->program->trace->path);
+		return error_set(err, ERR_RANGE,
+				 "path '%s': what stands behind %s is a number: ask for '%s[*]'",
+				 look->text, name, name);
+	}
+	return true;
+}
+
 /* ---- attributes that no event writes ---- */
 
 static bool is_written(const struct program *program, uint32_t shape)
@@ -493,7 +552,7 @@ static bool look_up(const struct look *look, struct buf *note, struct error *err
 	if (!look->found &&
 	    !(look->agreed == look->steps && look->beyond && !query_is_below(look->query)))
 		return wrong_host(look, err) ? false : unknown_step(look, err);
-	if (!check_cpus(look, err))
+	if (!check_cpus(look, err) || !check_names(look, err))
 		return false;
 	if (note && look->found)
 		note_unwritten(look, note);

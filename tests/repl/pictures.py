@@ -285,6 +285,13 @@ trace:intervals("thread[*]/state", nil, nil, function(path, from, to, value)
 end)
 assert(yore.save(arg[1] .. "/histogram.svg", draw.histogram{ values = values, title = "]]>&<b>" }))
 assert(yore.save(arg[1] .. "/heatmap.svg", draw.heatmap{ points = points, from = first, to = last + 1 }))
+assert(yore.save(arg[1] .. "/words.svg", draw.heatmap{ points = points, from = first, to = last + 1,
+	what = "stretches of time in which a thread waited" }))
+local tall = { frames = {}, weight = 7 }
+for i = 1, 100 do
+	tall.frames[i] = "f" .. i
+end
+assert(yore.save(arg[1] .. "/tall.svg", draw.flamegraph{ stacks = { tall } }))
 local stacks = {}
 for i, name in ipairs{ HOSTILE } do
 	stacks[i] = { frames = { name, "a\0b\255" }, weight = i }
@@ -348,6 +355,20 @@ def charts_tell(browser, work):
             texts(browser, ".tip text"))
         colours(browser, name, ["rect.page", "text"])
         alone(browser, os.path.join(work, name + ".svg"))
+    browser.open(os.path.join(work, "words.svg"))
+    apart, inside = browser.run("""const box = at => at.getBoundingClientRect();
+        const all = look => [...document.querySelectorAll(look)].map(box), keys = all("rect.bar:not([data-count])");
+        const texts = all(".legend"), moments = all(".moment"), page = box(document.documentElement);
+        return [keys.length > 1 && keys.every(key => texts.every(text => text.right <= key.left || text.left >= key.right)),
+            moments.length > 1 && moments.every((at, i) => at.left >= 0 && at.right <= page.right &&
+                (!i || at.left > moments[i - 1].right))]""")
+    row(apart, "long words do not cover the legend")
+    row(inside, "moments below a heat map are whole, and apart")
+    row(all(len(at) < 17 for at in texts(browser, ".moment")), "and round", texts(browser, ".moment"))
+    browser.open(os.path.join(work, "tall.svg"))
+    bottom, high = browser.run("""const found = [...document.querySelectorAll(".frame")].find(at => at.textContent === "all");
+        return [found.getBoundingClientRect().bottom, window.innerHeight]""")
+    row(0 < bottom <= high + 1, "a tall flame graph is shown from its bottom", bottom, high)
     browser.open(os.path.join(work, "names.svg"))
     row(browser.run("return document.title") == "</title>" and not browser.messages(), "hostile names of frames do not run")
 

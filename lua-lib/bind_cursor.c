@@ -277,7 +277,7 @@ static bool use_where(struct bind_cursor *cursor, const char *text, struct error
 		return false;
 	if (!where_parse(text, &filter->where, err) || !open_state(cursor, &rules, err) ||
 	    !where_compile(filter->where, rules, trace, cursor->program, err) ||
-	    !where_lookup(filter->where, err))
+	    !where_lookup(filter->where, err) || !where_condition(filter->where, err))
 		return false;
 	drop_classes(filter, trace);
 	if (where_selects(filter->where)) {

@@ -339,7 +339,7 @@ static bool set_wheres(struct filter *filter, bool backward, struct error *err)
 	    !program_compile(rules, filter->trace, &notices, &filter->program, err))
 		return false;
 	if (!where_compile(filter->where, rules, filter->trace, filter->program, err) ||
-	    !where_lookup(filter->where, err))
+	    !where_lookup(filter->where, err) || !where_condition(filter->where, err))
 		return error_while(err, "--where");
 	where_range(filter->where, &filter->begin, &filter->end);
 	if (where_selects(filter->where))

@@ -566,8 +566,10 @@ static bool check_words(const struct parse *parse, struct error *err)
 		return true;
 	const char *trace = cmd->no_trace || parse->in_prompt ? "" : " TRACE";
 	if (count < cmd->min_words && !out->list)
-		return error_set(err, ERR_QUERY, "%s: more is needed: %s%s%s%s", cmd->name,
-				 cmd->name, trace, cmd->args[0] ? " " : "", cmd->args);
+		return error_set(err, ERR_QUERY,
+				 "%s: more is needed: %s%s%s%s: '%shelp %s' has examples",
+				 cmd->name, cmd->name, trace, cmd->args[0] ? " " : "", cmd->args,
+				 parse->in_prompt ? "" : "yore ", cmd->name);
 	if (cmd->max_words >= 0 && count > cmd->max_words && !*trace && !cmd->args[0])
 		return error_set(err, ERR_QUERY, "%s: '%s' is too much: it takes options alone",
 				 cmd->name, out->words.items[cmd->max_words]);

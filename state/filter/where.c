@@ -299,19 +299,34 @@ static bool lookup_state(const struct where *where, size_t i, const struct ast_p
 	return ok;
 }
 
+enum { KIND_BOOL = 31, KIND_LABELS }; /* beside enum field_kind */
+
 /* What fields of a name are: kinds as bits, in all event classes together. */
-static unsigned field_kinds(const struct trace *trace, const char *name)
+static uint64_t field_kinds(const struct trace *trace, const char *name)
 {
-	unsigned kinds = 0;
+	uint64_t kinds = 0;
 
 	for (size_t i = 0; i < trace->nclasses; i++)
 		for (int scope = 0; scope < SCOPE_COUNT; scope++) {
 			const struct field_class *class = trace->classes[i]->scope[scope];
 			const struct member *member = class ? field_member(class, name) : NULL;
 
-			kinds |= member ? 1U << member->class->kind : 0;
+			if (!member)
+				continue;
+			kinds |= UINT64_C(1) << member->class->kind;
+			if (member->class->kind == FIELD_INT && member->class->form == FORM_BOOL)
+				kinds |= UINT64_C(1) << KIND_BOOL;
+			if (member->class->nlabels)
+				kinds |= UINT64_C(1) << KIND_LABELS;
 		}
 	return kinds;
+}
+
+/* In all classes that have it a number, which has perhaps labels. */
+static bool is_number(uint64_t kinds)
+{
+	return kinds && !(kinds & ~(UINT64_C(1) << FIELD_INT | UINT64_C(1) << FIELD_FLOAT |
+				    UINT64_C(1) << KIND_LABELS));
 }
 
 /* A field that is compared by `==` or `!=`, NULL: none. */
@@ -336,16 +351,20 @@ static bool lookup_compared(const struct where *where, size_t i, const struct as
 {
 	const char *name =
 		constant->kind == AST_CONST ? compared_field(where, field) : NULL;
-	unsigned kinds = name ? field_kinds(where->trace, name) : 0;
+	uint64_t kinds = name ? field_kinds(where->trace, name) : 0;
 	bool text = constant->value.kind == VALUE_STRING;
 	bool number = constant->value.kind == VALUE_INT || constant->value.kind == VALUE_FLOAT;
 
-	if (text && kinds && !(kinds & ~(1U << FIELD_INT | 1U << FIELD_FLOAT)))
+	if (text && is_number(kinds) && kinds >> KIND_LABELS)
 		error_set(err, ERR_QUERY,
 			  "%s is a number and never equal to a text: compare numbers, or "
 			  "label(%s), the label of its value",
 			  name, name);
-	else if (number && kinds == 1U << FIELD_STRING)
+	else if (text && is_number(kinds))
+		error_set(err, ERR_QUERY,
+			  "%s is a number and never equal to a text: compare it with a number",
+			  name);
+	else if (number && kinds == UINT64_C(1) << FIELD_STRING)
 		error_set(err, ERR_QUERY,
 			  "%s is a text and never equal to a number: put the value in quotes", name);
 	else
@@ -373,6 +392,43 @@ static bool lookup_names(const struct where *where, size_t i, const struct ast *
 		return true;
 	return lookup_compared(where, i, ast->args[0], ast->args[1], err) &&
 	       lookup_compared(where, i, ast->args[1], ast->args[0], err);
+}
+
+static bool is_arithmetic(const struct ast *ast)
+{
+	return (ast->kind == AST_BINARY && ast->op >= OP_BIT_AND && ast->op <= OP_MOD) ||
+	       (ast->kind == AST_UNARY && (ast->op == OP_NEG || ast->op == OP_BIT_NOT));
+}
+
+/* A condition, or what && || ! join. */
+static bool check_condition(const struct where *where, size_t i, const struct ast *ast,
+			    struct error *err)
+{
+	const char *field = compared_field(where, ast);
+
+	bool number = ast->kind == AST_CONST &&
+		      (ast->value.kind == VALUE_INT || ast->value.kind == VALUE_FLOAT);
+
+	if (number || is_arithmetic(ast) ||
+	    (field && is_number(field_kinds(where->trace, field)))) {
+		error_set(err, ERR_QUERY,
+			  "a number is never true: compare it with one, as in '... != 0'");
+		return complain_at(where, i, ast->at, err);
+	}
+	bool joins = (ast->kind == AST_BINARY && (ast->op == OP_AND || ast->op == OP_OR)) ||
+		     (ast->kind == AST_UNARY && ast->op == OP_NOT);
+	for (uint32_t n = 0; joins && n < ast->nargs; n++)
+		if (!check_condition(where, i, ast->args[n], err))
+			return false;
+	return true;
+}
+
+bool where_condition(const struct where *where, struct error *err)
+{
+	for (size_t i = 0; i < where->nasts; i++)
+		if (!check_condition(where, i, where->asts[i], err))
+			return false;
+	return true;
 }
 
 bool where_lookup(const struct where *where, struct error *err)

@@ -47,6 +47,12 @@ MUST_CHECK bool where_compile(struct where *where, struct rules *rules, const st
  */
 MUST_CHECK bool where_lookup(const struct where *where, struct error *err);
 
+/*
+ * Is it one that can be true? An operand of && and || that is a number, such as `prev_state & 2`, is
+ * ERR_QUERY, with its place. After where_compile().
+ */
+MUST_CHECK bool where_condition(const struct where *where, struct error *err);
+
 /* What is decided before anything is decoded. */
 
 /* False when no event of the class can pass: it need not be read. */

@@ -136,6 +136,15 @@ static bool never(const struct constants *all, const struct query *query, const 
 	return false;
 }
 
+/* Does the path end in /thread? */
+static bool names_thread(const struct query *query)
+{
+	uint32_t steps = query_steps(query);
+	const char *last = steps > 1 ? query_name(query, steps - 1) : NULL;
+
+	return last && !strcmp(last, "thread");
+}
+
 bool lookup_value(const struct program *program, const struct query *query,
 		  const struct value *value, struct buf *note, struct error *err)
 {
@@ -162,6 +171,11 @@ bool lookup_value(const struct program *program, const struct query *query,
 			known = values_same(all.items[i], value);
 		ok = known || never(&all, query, value, err);
 	}
+	if (ok && note && !note->len && value->kind == VALUE_STRING && names_thread(query))
+		buf_printf(note,
+			   "the value of %s is the number of a thread and never '%.*s': \"SELECT tid, "
+			   "comm FROM threads\" of 'yore sql %s' tells the numbers of names",
+			   query_text(query), (int)value->len, value->text, program->trace->path);
 	mem_free(all.items);
 	return ok;
 }

@@ -81,7 +81,9 @@ static bool scan_name(struct scan_path *in, struct query_atom *atom)
 		return true;
 	}
 	if (!is_ident_start(peek(in)))
-		return expected(in, first, "expected a name");
+		return expected(in, first,
+				peek(in) == '*' ? "expected a name, or '**' for all that is below"
+						: "expected a name");
 	while (is_ident_char(peek(in)))
 		in->pos++;
 	atom->value = word_value(in, first, in->pos);

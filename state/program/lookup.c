@@ -19,6 +19,8 @@ bool lookup_glob(const char *glob, const char *name, char separator)
 {
 	const char *tail = strrchr(name, separator);
 
+	if (!strpbrk(glob, "*?[\\")) /* most are names, and fnmatch() is slow */
+		return !strcmp(glob, name) || (tail && !strcmp(glob, tail + 1));
 	return fnmatch(glob, name, 0) == 0 || (tail && fnmatch(glob, tail + 1, 0) == 0);
 }
 

@@ -57,8 +57,20 @@ for i, name in ipairs(a.by or {}) do
 	end
 end
 
-local periods = trace:segments{ begin = a:need_named("from", a.from), finish = a:need_named("until", a["until"]), key = a.key, finish_key = a["until-key"], fields = fields,
-	nested = a.nested, from = a.start, to = a.stop }
+-- A field that no event has would be a column of nothing. Of alternatives one will do.
+for name, field in pairs(fields) do
+	local has, why
+	for column in field:gsub("^%a+ ", ""):gmatch("[^|]+") do
+		local found, message = pcall(trace.count_by, trace, { by = { column:match("^%s*(.-)%s*$") }, from = a.start, to = a.start })
+		has, why = has or found, why or message
+	end
+	if not has then
+		error("--field " .. name .. ": " .. why:gsub("^by: ", ""), 0)
+	end
+end
+
+local periods = analysis.asked(trace.segments, trace, { begin = a:need_named("from", a.from), finish = a:need_named("until", a["until"]),
+	key = a.key, finish_key = a["until-key"], fields = fields, nested = a.nested, from = a.start, to = a.stop })
 a:tell_pairs(periods, "periods")
 local where = { key = "key", dur = "dur", begin = "begin" }
 for name in pairs(fields) do

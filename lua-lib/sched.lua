@@ -71,8 +71,13 @@ local function waits(tid, t)
 	return state and state["end"], ready
 end
 
+-- Both switches lie in the range: the one at its end does not.
+local function whole()
+	return runs:select{ begun = true, ended = true, before = is_known, after = is_known, ["end"] = { max = a.stop - 1 } }
+end
+
 local function log()
-	local seen = runs:select{ begun = true, ended = true, before = is_known, after = is_known }
+	local seen = whole()
 	local rows = seen:sorted("end", not a.sort and a.limit or nil)
 	for _, row in ipairs(rows) do
 		local off, ready = waits(row.value, row.begin)
@@ -82,10 +87,6 @@ local function log()
 		row.next = names[row.after]
 	end
 	return rows, #seen
-end
-
-local function whole()
-	return runs:select{ begun = true, ended = true, before = is_known, after = is_known }
 end
 
 if a.svg and a:draw({ whole() }, "runs") then

@@ -42,6 +42,18 @@ function analysis.hint(wanted, names)
 	return words and words .. " " or ""
 end
 
+-- What f(...) returns, where its words are the user's: what it raises is then a mistake of theirs, and not of the script.
+function analysis.asked(f, ...)
+	local function told(done, ...)
+		if not done then
+			local why = ...
+			error(type(why) == "string" and why:gsub("^[^\n:]*:%d+: ", "") or why, 0)
+		end
+		return ...
+	end
+	return told(pcall(f, ...))
+end
+
 -- Does the option, without its dashes, stand before a value in every analysis?
 function analysis.takes_value(name)
 	return common[name] == true

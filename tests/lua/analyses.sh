@@ -75,6 +75,10 @@ says 1 "no event 'sched_wakin': did you mean \"sched:sched_waking\"" yore period
 says 1 "key: no event of the trace has a field 'pidd': did you mean \"pid\"" yore periods $demo --from sched_waking --until sched_wakeup --key pidd
 says 1 "key: no event that begins one has the column 'prev_pid'" yore periods $demo --from sched_waking --until sched_switch --key prev_pid
 says 1 "no field 'cal': did you mean \"call\"" yore periods $demo --from sched_waking --until sched_wakeup --key pid --field call=begin:pid --by cal
+says 1 "^yore: --field x: no event of the trace has a field 'prioo': did you mean \"prio\"" yore periods $demo --from sched_waking --until sched_wakeup --key pid --field x=begin:prioo
+yore periods $demo --from sched_waking --until sched_wakeup --key pidd 2>&1 | grep -c . >"$work/printed"
+[ "$(cat "$work/printed")" = 1 ]
+result $? "a mistake in the words of periods has no traceback"
 says 0 "note: migrations: the trace describes sched:sched_migrate_task, and none was recorded in this range" yore migrations $demo --begin -1us
 says 0 "note: periods: the trace describes sched:sched_wait_task, and none was recorded$" yore periods $demo --from sched_wait_task --until sched_wakeup --key pid
 says 1 "of which thread?: 'yore cputop TRACE threads' lists" yore critical-path $demo
@@ -93,6 +97,14 @@ yore latency $demo top --limit 1 >"$work/two" 2>&1
 (cd "$work" && yore latency top top --limit 1 --no-index >three 2>&1)
 grep -q "^longest waits" "$work/one" && cmp -s "$work/one" "$work/two" && cmp -s "$work/one" "$work/three"
 result $? "the word of an analysis may stand before the trace"
+# what an event at the end of a range ends does not count: --end is not in it
+for words in 'latency log' 'sched log' 'sched freq'; do
+	yore $words $demo --end @2120802418493 --format csv >"$work/until" 2>"$work/printed"
+	yore $words $demo --end @2120802418494 --format csv >"$work/behind" 2>>"$work/printed"
+	! cmp -s "$work/until" "$work/behind" && [ "$(wc -l <"$work/until")" -le "$(wc -l <"$work/behind")" ] &&
+		! grep -q 2120802418493 "$work/until"
+	result $? "$words ends before --end"
+done
 # options before TRACE and behind it; those of the trace
 yore latency --limit 2 --sort p99 --time ns $demo log --no-index >"$work/one" 2>&1
 yore latency $demo log --limit 2 --time ns >"$work/two" 2>&1

@@ -135,6 +135,9 @@ class Model:
             elif event.name == "lttng_statedump_process_state" and fields["status"] == 5:
                 if fields["tid"] not in self.now:
                     self.turn(fields["tid"], "sleeping", event.time, None)
+        self.of_thread = collections.defaultdict(list)
+        for segment in self.segments:
+            self.of_thread[segment.tid].append(segment)
         self.open_until = max(seen.values(), default=0)
         self.last_switches = {time for _, time in last.values()}
 
@@ -158,7 +161,7 @@ class Model:
     def is_unsure(self, tid, begin, end):
         """Does the model itself not know what the thread did then?"""
         return self.may_differ(begin, end) or any(s.begin < end and begin < s.end and self.may_differ(s.begin, s.end)
-                                                  for s in self.segments if s.tid == tid)
+                                                  for s in self.of_thread[tid])
 
 
 def rows_of(program, name, path, *words):

@@ -29,8 +29,13 @@ local frames = require("yore.frames")
 local own = analysis.open(arg, {
 	name = "flamegraph", columns = { "comm", "stack", "weight" }, without_range = true,
 	options = { svg = "text", event = "text", stack = "text", count = "flag" },
+	draws = { limit = true },
 	format = "folded", write = function(row) return row.folded .. " " .. row.weight end,
 })
+
+if own.event and own.stack then
+	error("flamegraph: --event and --stack: call chains of an event are drawn, or what is on a path of the state", 0)
+end
 
 -- Without a range records count that have no time, too.
 local start, stop = yore.range()

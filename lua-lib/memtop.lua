@@ -35,6 +35,9 @@ local a = analysis.open(arg, {
 	name = "memtop", verbs = { "threads", "calls", "rss" },
 	columns = { "tid", "comm", "allocated", "freed", "allocations", "frees", "failed", "resident", "max", "file",
 		"anon", "shmem", "swap", "pid", "mapped", "unmapped", "unseen", "grown", "shrunk", "net" },
+	columns_of = { threads = { "tid", "comm", "allocated", "freed", "net", "allocations", "frees", "failed" },
+		calls = { "pid", "comm", "mapped", "unmapped", "unseen", "grown", "shrunk", "net" },
+		rss = { "tid", "comm", "resident", "max", "file", "anon", "shmem", "swap" } },
 })
 
 -- The field that tells which page it is, and a condition for that there is none.

@@ -30,15 +30,12 @@ local analysis = require("yore.analysis")
 local frames = require("yore.frames")
 local a = analysis.open(arg, {
 	name = "offcpu", verbs = { "stats", "top", "log" }, options = { by = "text", svg = "text" },
-	columns = { "tid", "comm", "state", "syscall", "stack", "dur", "begin" },
+	columns = { "tid", "comm", "state", "syscall", "stack", "dur", "begin" }, verbs_of = { by = { stats = true } },
 })
 
 local groups = { thread = { "key", "value", "syscall" }, state = { "value" }, syscall = { "value", "syscall" },
 	stack = { "value", "stack" } }
 local by = groups[a.by or "thread"] or error("--by: '" .. a.by .. "' is none of thread, state, syscall, stack", 0)
-if a.by and a.verb ~= "stats" then
-	error("--by: it is of 'offcpu stats'", 0)
-end
 
 local switches = a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
 a:want({ "sched_wakeup", "sched_wakeup_new" }, "a thread seems to sleep until it runs again")

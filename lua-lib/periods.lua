@@ -44,6 +44,7 @@ local a = analysis.open(arg, {
 	name = "periods", verbs = { "stats", "top", "log", "freq" }, columns = columns,
 	options = { from = "list", ["until"] = "list", key = "text", ["until-key"] = "text", field = "list", by = "list",
 		nested = "flag", svg = "text" },
+	verbs_of = { by = { stats = true } },
 })
 for _, name in ipairs{ "from", "until", "key" } do
 	if not a[name] then

@@ -13,7 +13,7 @@
 -- --event GLOB the first event that has a call chain counts. Self is that of `perf report
 -- --no-children`, total that of `perf report --children`: a function counts once for each sample.
 --
--- Columns of --where: self, total, function, module, line, tid, comm.
+-- Columns of --where: self, total, function, module; of `lines` also line; of `threads` total, tid, comm; of `modules` no function.
 --
 -- Examples:
 --   $ yore help top
@@ -24,6 +24,10 @@ local a = analysis.open(arg, {
 	name = "top", verbs = { "functions", "lines", "modules", "threads", "callers", "callees" },
 	options = { event = "text", count = "flag", of = "text" },
 	columns = { "self", "total", "function", "module", "line", "tid", "comm" },
+	columns_of = { functions = { "self", "total", "function", "module" }, lines = { "self", "total", "function", "module", "line" },
+		modules = { "self", "total", "module" }, threads = { "total", "tid", "comm" },
+		callers = { "self", "total", "function", "module" }, callees = { "self", "total", "function", "module" } },
+	verbs_of = { of = { callers = true, callees = true } },
 })
 local relative = a.verb == "callers" or a.verb == "callees"
 if relative and not a.of then

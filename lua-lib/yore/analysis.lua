@@ -72,6 +72,9 @@ local function read_option(self, spec, words, i)
 			.. "'yore help " .. spec.name .. "' lists them", 0)
 	end
 	if kind == "flag" then
+		if value then
+			error(spec.name .. ": --" .. name .. " takes no value", 0)
+		end
 		self[name] = true
 		return i
 	end
@@ -178,9 +181,45 @@ local function tell_losses(self)
 	end
 end
 
+-- Options that this verb does not heed are a mistake; those that a picture does not heed are told.
+local function check_effects(self, spec, given)
+	for name, verbs in pairs(spec.verbs_of or {}) do
+		if self[name] and not verbs[self.verb] then
+			error("--" .. name .. ": it is of '" .. spec.name .. " "
+				.. table.concat(names_of(verbs), "' and '" .. spec.name .. " ") .. "'", 0)
+		end
+	end
+	for _, name in ipairs{ "limit", "sort", "format" } do
+		if self.svg and given[name] and not (spec.draws and spec.draws[name]) then
+			yore.note(spec.name .. ": --" .. name .. " has no effect on --svg")
+		end
+	end
+	if self["output-progress"] and self.format ~= "lami" then
+		yore.note(spec.name .. ": --output-progress has no effect without --format lami")
+	end
+end
+
+-- The columns of --where must be those that the verb's rows have.
+local function check_terms(self, spec)
+	local columns = spec.columns_of and spec.columns_of[self.verb]
+	for _, term in ipairs(columns and self.terms or {}) do
+		local known = {}
+		for _, name in ipairs(columns) do
+			known[name] = true
+		end
+		for _, name in ipairs(names_of(term.names)) do
+			if not known[name] then
+				error("--where: '" .. name .. "' has no meaning for '" .. self.verb .. "': there are "
+					.. table.concat(columns, ", "), 0)
+			end
+		end
+	end
+end
+
 -- Reads the words of the command line. spec: name; verbs, of which the first is meant without one; tables,
 -- the set of verbs that print several tables; options, by name "text", "list" or "flag"; columns that
--- --where may name; without_range, where there is no global trace; any_host, where threads of several hosts may be meant;
+-- --where may name; columns_of, those of single verbs, where rows do not have all of them; verbs_of, the verbs that an option is
+-- for, where it is not for all; draws, the common options that --svg heeds, too; without_range, where there is no global trace; any_host, where threads of several hosts may be meant;
 -- lists_losses, where they need no note; format, one of its own that is meant without --format, and write(row), which gives
 -- a row's line in it.
 function analysis.open(words, spec)
@@ -204,6 +243,7 @@ function analysis.open(words, spec)
 		i = i + 1
 	end
 	self.verb = self.verb or spec.verbs and spec.verbs[1]
+	local given = { limit = self.limit, sort = self.sort, format = self.format }
 	lami.begin(self)
 	self.tables = spec.tables and spec.tables[self.verb]
 	self.limit = number_option(self, "limit")
@@ -222,6 +262,8 @@ function analysis.open(words, spec)
 		error(spec.name .. ": --where has no meaning here", 0)
 	end
 	self.terms = self.where and where.parse(self.where, known) or {}
+	check_terms(self, spec)
+	check_effects(self, spec, given)
 	if not spec.without_range or lami.is_empty then
 		read_range(self)
 		if not spec.any_host and not lami.is_empty then
@@ -644,7 +686,7 @@ local function csv_value(value)
 	if value == nil then
 		return ""
 	elseif math.type(value) == "float" then
-		return string.format("%.6g", value)
+		return json.float(value)
 	end
 	local text = tostring(value)
 	return text:find('[",\r\n]') and '"' .. text:gsub('"', '""') .. '"' or text

@@ -14,12 +14,21 @@ function json.text(text)
 	end) .. '"'
 end
 
+-- A float with six digits, and with those up to the thousandth where that is more.
+function json.float(value)
+	local size = math.abs(value)
+	if size < 1e3 or size >= 1e15 then
+		return string.format("%.6g", value)
+	end
+	return (string.format("%.3f", value):gsub("%.?0+$", ""))
+end
+
 -- Text, numbers, true and false; nil is null, and so is a number that is none.
 function json.value(value)
 	if value == nil then
 		return "null"
 	elseif math.type(value) == "float" then
-		return value == value and math.abs(value) < math.huge and string.format("%.6g", value) or "null"
+		return value == value and math.abs(value) < math.huge and json.float(value) or "null"
 	elseif type(value) == "string" then
 		return json.text(value)
 	end

@@ -79,6 +79,15 @@ says 1 "^yore: --field x: no event of the trace has a field 'prioo': did you mea
 yore periods $demo --from sched_waking --until sched_wakeup --key pidd 2>&1 | grep -c . >"$work/printed"
 [ "$(cat "$work/printed")" = 1 ]
 result $? "a mistake in the words of periods has no traceback"
+says 1 "^yore: --by: it is of 'periods stats'" yore periods top $demo --from sched_waking --until sched_wakeup --key pid --by key
+says 1 "^yore: --of: it is of 'top callees' and 'top callers'" yore top $demo --of main
+says 1 "^yore: --where: 'tid' has no meaning for 'functions': there are self, total" yore top $demo --where 'tid == 3'
+says 1 "^yore: --where: 'pid' has no meaning for 'rss': there are tid, comm, resident" yore memtop rss $demo --where 'pid == 3'
+says 1 "^yore: periods: --nested takes no value" yore periods $demo --nested=no
+says 1 "flamegraph: --event and --stack" yore flamegraph $demo --event sched_switch --stack 'thread[*]/stack'
+says 0 "note: latency: --limit has no effect on --svg" yore latency $demo --svg "$work/x.svg" --limit 3
+says 0 "note: sched: --format has no effect on --svg" yore sched $demo --svg "$work/x.svg" --format csv
+says 0 "note: latency: --output-progress has no effect without --format lami" yore latency $demo --output-progress --limit 1
 says 0 "note: migrations: the trace describes sched:sched_migrate_task, and none was recorded in this range" yore migrations $demo --begin -1us
 says 0 "note: periods: the trace describes sched:sched_wait_task, and none was recorded$" yore periods $demo --from sched_wait_task --until sched_wakeup --key pid
 says 1 "of which thread?: 'yore cputop TRACE threads' lists" yore critical-path $demo
@@ -141,6 +150,9 @@ for row, item in zip(rows, objects):
     assert {k: "" if v is None else str(v) for k, v in item.items()} == row, (row, item)
 ' "$work/all" "$work/json" >"$work/printed" 2>&1
 result $? "csv and json have the same"
+yore offcpu $demo --format csv --where 'tid == 15' | cut -d, -f 4-6 >"$work/printed"
+printf 'count,total,mean\n2,11456684,5728342\n' | diff - "$work/printed" >"$work/differs"
+result $? "csv has averages to the nanosecond"
 yore latency $demo --svg "$work/heat.svg" >"$work/printed" 2>&1 && yore latency $demo freq --svg "$work/hist.svg" >>"$work/printed" 2>&1 &&
 	[ ! -s "$work/printed" ] && python3 -c '
 import sys, xml.etree.ElementTree as tree

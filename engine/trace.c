@@ -302,6 +302,8 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 	trace->arena = arena_new();
 	trace->notices = options->notices;
 	trace->strict = options->strict;
+	trace->packet_bytes = options->packet_bytes;
+	trace->keep_least = options->keep_least;
 	trace->path = arena_strdup(trace->arena, options->npaths ? options->paths[0] : "");
 	if (options->key_file)
 		trace->key_file = arena_strdup(trace->arena, options->key_file);

@@ -174,6 +174,7 @@ struct trace {
 	struct source **sources; /* owned; streams may share them */
 	size_t nsources;
 	const char *spill_dir; /* as asked for by the options */
+	uint32_t packet_bytes, keep_least; /* the same; 0: as is usual with the format */
 	bool strict;           /* the same */
 	const char *key_file;  /* the same; NULL: none */
 	const char **copies;   /* files there that are this trace's, if they exist */
@@ -203,6 +204,11 @@ struct trace_options {
 	/* A folder, in which decompressed copies are kept for later runs. NULL: they end with the
 	   trace. */
 	const char *spill_dir;
+	/*
+	 * Of perf.data, trace.dat and ovni: bytes of a packet, and from how many bytes (perf.data)
+	 * or chunks (trace.dat) on what was found is kept. 0: as is usual with the format.
+	 */
+	uint32_t packet_bytes, keep_least;
 	struct notices notices; /* copied; damage is told here while the trace lives */
 };
 

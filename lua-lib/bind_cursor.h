@@ -9,7 +9,7 @@
 struct bind_name {
 	const char *name;
 	unsigned scopes;
-	bool direct; /* `path` says where; else the class has none */
+	bool direct;  /* `path` says where; else the class has none */
 	bool integer; /* of the event's own scopes: `column` loads it */
 	struct field_path path;
 	struct run_field column;
@@ -72,11 +72,11 @@ enum {
  * Opens by the option table at 2 (or none) for the trace at 1 and puts the cursor at 3. Raises on
  * misuse; NULL: *err.
  */
-struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
-				     const char *const *known, struct error *err);
+MUST_CHECK struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
+						const char *const *known, struct error *err);
 /* The same for a question that reads events itself: the filter without an open cursor. */
-struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
-				       const char *const *known, struct error *err);
+MUST_CHECK struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
+						  const char *const *known, struct error *err);
 /* The filter and range, as a one-liner takes them; borrowed from the cursor. */
 struct oneliner_work;
 void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out);

@@ -126,8 +126,8 @@ enum script_line { SCRIPT_DONE, SCRIPT_MORE, SCRIPT_FAILED };
  * incomplete; call again with the next line added. On SCRIPT_FAILED *traceback has the stack's
  * lines, if any, each ended by a newline.
  */
-enum script_line script_eval(struct script *script, const char *text, struct error *err,
-			     struct buf *traceback);
+MUST_CHECK enum script_line script_eval(struct script *script, const char *text, struct error *err,
+					struct buf *traceback);
 
 /* True when the last call ended by os.exit(), which a prompt obeys. */
 bool script_exited(const struct script *script, int *status);

@@ -5,7 +5,8 @@
 #include "oneliner/tree.h"
 
 /* Compiles the text of node. NULL: *err shows what is wrong. */
-void *pattern_new(const struct oneliner *program, const struct node *node, struct error *err);
+MUST_CHECK void *pattern_new(const struct oneliner *program, const struct node *node,
+			     struct error *err);
 void pattern_free(void *pattern); /* NULL is fine */
 
 struct pattern_room; /* of a thread: where matches are kept */

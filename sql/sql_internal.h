@@ -41,16 +41,16 @@ struct sql_host {
 	bool (*get_times)(void *arg, struct times *out, struct error *err); /* NULL: plain ones */
 	struct symbols *(*get_symbols)(void *arg); /* NULL: of a host that is owned, `symbols` */
 	struct symbols *symbols;                   /* NULL: not opened */
-	bool (*progress)(void *arg, nstime at, nstime first, nstime last);  /* may be NULL */
-	void (*range)(void *arg, nstime *begin, nstime *end);               /* may be NULL */
+	bool (*progress)(void *arg, nstime at, nstime first, nstime last); /* may be NULL */
+	void (*range)(void *arg, nstime *begin, nstime *end);              /* may be NULL */
 	void *arg;
 	bool utc;
 	bool bounds_known;
 	nstime first, last;
-	uint64_t *untimed; /* bit per class: some event has no time; NULL: not looked yet */
-	struct lookups *lookups;    /* values at moments, NULL: none yet */
-	struct comms *comms;        /* names at moments, NULL: none yet */
-	struct threads *threads;    /* rows of the table, NULL: none yet */
+	uint64_t *untimed;       /* bit per class: some event has no time; NULL: not looked yet */
+	struct lookups *lookups; /* values at moments, NULL: none yet */
+	struct comms *comms;     /* names at moments, NULL: none yet */
+	struct threads *threads; /* rows of the table, NULL: none yet */
 	struct class_group *groups; /* tables of event classes, by name */
 	size_t ngroups;
 	struct nameset group_of; /* names of groups, when they are registered as they are named */
@@ -65,7 +65,8 @@ struct sql_context {
 /* Takes the host into the context, as the one that functions speak of. */
 void sql_context_add(struct sql_context *context, struct sql_host *host);
 /* The context's host of that path, opened when it is not yet. NULL: *err. */
-struct sql_host *sql_context_open(struct sql_context *context, const char *path, struct error *err);
+MUST_CHECK struct sql_host *sql_context_open(struct sql_context *context, const char *path,
+					     struct error *err);
 void sql_context_hold(struct sql_context *context);
 void sql_context_drop(void *context); /* the last one frees it and ends what it opened */
 MUST_CHECK bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
@@ -115,7 +116,8 @@ void sql_table_end(struct sql_table *table);
 int sql_table_fail(struct sql_table *table, const struct error *err); /* an SQLite code */
 /* The host of a scan; `path` is the value of the hidden column `trace`, NULL: not given. */
 #define SQL_NEEDS_PATH "the path of a trace, as in yore_events('PATH'),"
-struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path, struct error *err);
+MUST_CHECK struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path,
+					   struct error *err);
 /*
  * For xBestIndex of a table that is not told what it needs: SQLITE_CONSTRAINT where another order
  * of the join may know the hidden `column`, else an error that says `what` is missing.
@@ -147,9 +149,9 @@ struct sql_module_name {
 	const char *name;      /* beside a trace */
 	const char *free_name; /* told a path */
 	const sqlite3_module *module;
-	const struct rows_kind *rows; /* of sql_rows_module: which table it is */
+	const struct rows_kind *rows;         /* of sql_rows_module: which table it is */
 	const struct segments_kind *segments; /* of sql_segments_module, likewise */
-	bool moment;                  /* of sql_states_module: state_at, else state */
+	bool moment;                          /* of sql_states_module: state_at, else state */
 };
 extern const struct sql_module_name sql_modules[]; /* ended by NULL names */
 

@@ -122,13 +122,13 @@ static bool add_kept(struct ftrace_stream *own, struct source *source, uint64_t 
 
 static void group_chunks(struct ftrace_stream *own, struct arena *arena)
 {
-	uint64_t plain = ftrace_packet_bytes;
+	const uint32_t most = ftrace_packet_bytes(own);
+	uint64_t plain = most;
 	uint32_t inside = 0;
 
 	own->packets = arena_array(arena, own->nchunks + 1, sizeof *own->packets);
 	for (uint32_t i = 0; i < own->nchunks; i++) {
-		if (plain + own->chunks[i].plain > ftrace_packet_bytes ||
-		    inside > PACKET_EXTENTS_MAX / 2) {
+		if (plain + own->chunks[i].plain > most || inside > PACKET_EXTENTS_MAX / 2) {
 			own->packets[own->npackets++] = i;
 			plain = inside = 0;
 		}

@@ -6,8 +6,4 @@
 
 extern const struct reader ftrace_reader;
 
-/* For tests: bytes of pages in a packet, at least one page. Not to be changed while traces are
- * open. */
-extern uint32_t ftrace_packet_bytes;
-
 #endif

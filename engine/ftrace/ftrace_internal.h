@@ -130,6 +130,14 @@ struct ftrace_stream {
 	struct survey *surveys; /* what decompressing each packet showed; guarded by file->lock */
 };
 
+/* Bytes of pages in a packet, at least one page. */
+static inline uint32_t ftrace_packet_bytes(const struct ftrace_stream *own)
+{
+	const uint32_t asked = own->file->trace->packet_bytes;
+
+	return asked ? asked : 65536;
+}
+
 struct ftrace_class {
 	struct ftrace_file *file;
 	const struct tracing_format *format; /* NULL: raw bytes */
@@ -306,7 +314,6 @@ void ftrace_keep_add(struct ftrace_file *file, uint64_t at, const struct chunk *
 /* When all were added: writes them, if that spares anything, and frees what the keep holds. */
 void ftrace_keep_end(struct ftrace_file *file, bool whole);
 void ftrace_keep_forget(const struct ftrace_file *file); /* what was kept was wrong */
-extern uint32_t ftrace_keep_least; /* chunks from which on they are kept; tests set it */
 
 /* cmdlines.c */
 MUST_CHECK bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err);

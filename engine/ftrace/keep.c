@@ -33,9 +33,8 @@
 #include <xxhash.h>
 
 enum { NAMED_BY = 4096, SETTLED = 2, TABLES_MAX = 1 << 16, BYTES_MAX = 1 << 30 };
+enum { LEAST = 1024 /* chunks from which on they are kept */ };
 static const char magic[8] = "yorechnk";
-
-uint32_t ftrace_keep_least = 1024;
 
 struct keep_head { /* stored as it is */
 	char magic[8];
@@ -239,11 +238,12 @@ static void write_new(struct ftrace_keep *keep)
 
 void ftrace_keep_end(struct ftrace_file *file, bool whole)
 {
+	const uint32_t asked = file->trace->keep_least;
 	struct ftrace_keep *keep = file->keep;
 
 	if (!keep)
 		return;
-	if (whole && keep->searched >= ftrace_keep_least && keep->now.changed &&
+	if (whole && keep->searched >= (asked ? asked : LEAST) && keep->now.changed &&
 	    keep->made.len <= BYTES_MAX / 2 && keep->tables <= TABLES_MAX)
 		write_new(keep);
 	buf_release(&keep->old);

@@ -22,8 +22,6 @@ struct scan_state { /* in scan.priv */
 };
 _Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "it rides in the scan");
 
-uint32_t ftrace_packet_bytes = 65536;
-
 /* Pages [first, end), as far as their heads tell. */
 struct run {
 	uint64_t first, end;
@@ -80,7 +78,9 @@ static uint64_t page_offset(const struct ftrace_stream *own, uint64_t page)
 
 static uint64_t pages_per_run(const struct ftrace_stream *own)
 {
-	return own->page_bytes < ftrace_packet_bytes ? ftrace_packet_bytes / own->page_bytes : 1;
+	uint32_t bytes = ftrace_packet_bytes(own);
+
+	return own->page_bytes < bytes ? bytes / own->page_bytes : 1;
 }
 
 /* Bytes of pages [first, end), of which the last may be cut off. */

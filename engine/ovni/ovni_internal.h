@@ -252,7 +252,6 @@ MUST_CHECK bool ovni_open(struct trace *trace, const char *path, const char *set
 /* scan.c */
 MUST_CHECK enum step ovni_scan(const struct stream *stream, struct scan *scan,
 			       struct packet_info *out, struct error *err);
-extern uint64_t ovni_packet_bytes; /* after which a packet ends; tests set it */
 
 /* decode.c */
 struct decoder *ovni_decoder_new(const struct stream *stream);

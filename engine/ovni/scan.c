@@ -14,7 +14,7 @@
 #include <inttypes.h>
 
 enum { WINDOW = 256 << 10 };
-uint64_t ovni_packet_bytes = 64 << 10;
+enum { PACKET_BYTES = 64 << 10 /* after which a packet ends */ };
 
 struct scan_state {     /* in scan->priv */
 	uint64_t clock; /* of the last event outside of regions */
@@ -72,9 +72,11 @@ static bool walk(const struct stream *stream, const struct block *block, uint64_
 		 struct error *err)
 {
 	const bool big = ovni_own(stream)->big_endian;
+	const uint32_t asked = ovni_own(stream)->trace->packet_bytes;
+	const uint32_t most = asked ? asked : PACKET_BYTES;
 	struct ovni_frame frame;
 
-	while (walked->bytes < ovni_packet_bytes && walked->bytes < block->size &&
+	while (walked->bytes < most && walked->bytes < block->size &&
 	       walked->events < UINT32_MAX - 1) {
 		const uint8_t *event = block->data + walked->bytes;
 		uint64_t at = off + walked->bytes, rest = source_size(stream->sources[0]) - at;

@@ -43,9 +43,8 @@
 #include <xxhash.h>
 
 enum { WINDOW = 4 << 20, NAMED_BY = 64 << 10, AT_REST = 60, SETTLED = 2 };
+enum { LEAST = 256 << 10 /* bytes from which on the decompressed copy of a file is kept */ };
 static const char magic[8] = "yorecop2";
-
-uint32_t perf_keep_least = 256 << 10;
 
 struct keep_mark { /* stored as it is */
 	char magic[8];
@@ -180,8 +179,9 @@ struct perf_keep *perf_keep_new(struct perf_part *part, uint32_t i)
 {
 	const struct perf_source *from = &part->sources[i];
 	struct trace *trace = part->trace;
+	const uint32_t least = trace->keep_least ? trace->keep_least : LEAST;
 
-	if (!trace->spill_dir || from->end - from->begin < perf_keep_least)
+	if (!trace->spill_dir || from->end - from->begin < least)
 		return NULL;
 	struct perf_keep *keep = mem_new(sizeof *keep);
 	keep->source = from->source;

@@ -6,9 +6,4 @@
 
 extern const struct reader perf_reader;
 
-/* For tests: most bytes of records in a packet. Not to be changed while traces are open. */
-extern uint32_t perf_packet_bytes;
-/* Bytes from which on the decompressed copy of a file is kept; tests set fewer. */
-extern uint32_t perf_keep_least;
-
 #endif

@@ -29,10 +29,9 @@
 enum {
 	GAP = 8, /* a round mark; gaps that long are taken into an extent */
 	WINDOW = 4 << 20,
-	LANES_MOST = 1024
+	LANES_MOST = 1024,
+	PACKET_BYTES = 256 << 10 /* of records, most */
 };
-
-uint32_t perf_packet_bytes = 256 << 10;
 
 struct bin {
 	struct packet rec; /* events 0: empty */
@@ -61,6 +60,7 @@ struct list { /* packets of a stream */
 
 struct perf_walk {
 	struct perf_part *part;
+	uint32_t packet_bytes;
 	uint32_t first_stream; /* in trace->streams; lists are numbered from it */
 	size_t nlists;
 	struct bin *bins;
@@ -164,7 +164,7 @@ static inline void add_record(struct perf_walk *walk, struct bin *bin, nstime ti
 {
 	struct packet *rec = &bin->rec;
 
-	if (bin->bytes + size > perf_packet_bytes)
+	if (bin->bytes + size > walk->packet_bytes)
 		flush(walk, bin, false);
 	if (!rec->events) {
 		rec->source = walk->source;
@@ -306,7 +306,7 @@ static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_
 {
 	struct bin *bin = walk->latest;
 	const bool swap = walk->part->swap;
-	uint64_t left = perf_packet_bytes > bin->bytes ? perf_packet_bytes - bin->bytes : 0;
+	uint64_t left = walk->packet_bytes > bin->bytes ? walk->packet_bytes - bin->bytes : 0;
 	uint64_t most = room < left ? room : left, at = 0;
 	nstime last = bin->last;
 	uint32_t events = 0;
@@ -585,6 +585,7 @@ static struct perf_walk *walk_new(struct perf_part *part, size_t places)
 	struct perf_walk *walk = mem_new(sizeof *walk);
 
 	walk->part = part;
+	walk->packet_bytes = part->trace->packet_bytes ? part->trace->packet_bytes : PACKET_BYTES;
 	walk->first_stream = (uint32_t)part->trace->nstreams;
 	walk->places = places;
 	walk->nbins = 2 * places + 2;

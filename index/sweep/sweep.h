@@ -60,8 +60,8 @@ struct sweep {
 MUST_CHECK bool sweep(struct index *index, const struct sweep *sweep, struct error *err);
 
 /* Values of entry i of the batch. *out is borrowed until the next call with the same decoder. */
-static inline bool run_fields(const struct run *run, uint32_t i, struct fields *out,
-			      struct error *err)
+MUST_CHECK static inline bool run_fields(const struct run *run, uint32_t i, struct fields *out,
+					 struct error *err)
 {
 	return run->reader->decoder_fields(run->decoder, run->batch, i, out, err);
 }

@@ -34,7 +34,7 @@ void table_put_behind(struct table *table, struct table *older);
  * A question's own, in memory, with the corrections applied, `old` behind it; NULL when it is not
  * time yet.
  */
-struct table *table_rebuilt(struct table *old, struct error *err);
+MUST_CHECK struct table *table_rebuilt(struct table *old, struct error *err);
 const struct record_list *table_rows(const struct table *table); /* NULL unless in memory */
 
 #endif

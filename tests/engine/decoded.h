@@ -39,6 +39,8 @@ struct records { /* release with records_release() */
 
 /* For struct notices: counts damage; `arg` is a struct said. */
 void said_notice(void *arg, enum notice_kind kind, const char *text);
+/* `packet_bytes` of traces that are opened from now on. */
+void decoded_cut_at(uint32_t bytes);
 bool decoded_open(const char *path, struct said *said, struct trace **out, struct error *err);
 const struct reader *decoded_reader(const struct trace *trace, const struct stream *stream);
 /* Appends the records from `from` (NULL: the start) on. */

@@ -56,12 +56,15 @@ static void count_damage(void *arg, enum notice_kind kind, const char *text)
 	*(size_t *)arg += kind == NOTICE_DAMAGE;
 }
 
+uint32_t kept_least;
+
 struct kept_reading kept_read(const char *path, const char *copies, struct decoded *out)
 {
 	struct kept_reading reading = {0};
 	struct trace_options options = {.paths = &path,
 					.npaths = 1,
 					.spill_dir = copies,
+					.keep_least = kept_least,
 					.notices = {count_damage, &reading.damages}};
 	struct trace *trace;
 	struct error err;

@@ -31,6 +31,7 @@ struct kept_reading {
 	uint64_t opening; /* bytes of the file that were read before the first event */
 };
 
+extern uint32_t kept_least; /* as keep_least of struct trace_options */
 /* Opens, decodes all, closes. `copies` NULL: nothing is kept. */
 struct kept_reading kept_read(const char *path, const char *copies, struct decoded *out);
 

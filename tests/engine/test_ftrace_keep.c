@@ -249,6 +249,6 @@ int main(void)
 						 (void *)(uintptr_t)&rows[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(changed_behind_our_back);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_are_not_kept);
-	ftrace_keep_least = 100;
+	kept_least = 100;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

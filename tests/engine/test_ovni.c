@@ -238,7 +238,6 @@ static void a_cpu_that_no_loom_lists_has_no_number(void **state)
 static void regions_are_put_in_order_over_packets(void **state)
 {
 	struct obs obs = obs_new(false);
-	uint64_t usually = ovni_packet_bytes;
 
 	(void)state;
 	put_event(&obs, "OHp", 10);
@@ -249,7 +248,8 @@ static void regions_are_put_in_order_over_packets(void **state)
 	put_event(&obs, "KCI", 12);
 	put_event(&obs, "OU]", 50);
 	put_event(&obs, "OHe", 60);
-	for (ovni_packet_bytes = 12; ovni_packet_bytes <= 96; ovni_packet_bytes += 12) {
+	for (uint32_t bytes = 12; bytes <= 96; bytes += 12) {
+		decoded_cut_at(bytes);
 		struct made made = made_of(NULL, &obs);
 		char json[512];
 		snprintf(json, sizeof json, "%s", plain_json);
@@ -263,7 +263,7 @@ static void regions_are_put_in_order_over_packets(void **state)
 		assert_int_equal(made.said.damages, 0);
 		release(&made);
 	}
-	ovni_packet_bytes = usually;
+	decoded_cut_at(0);
 }
 
 static void a_clock_that_falls_ends_the_stream(void **state)

@@ -9,8 +9,6 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
-#include "engine/ftrace/ftrace.h"
-#include "engine/perf/perf.h"
 #include "index/events.h"
 #include "tests/harness.h"
 
@@ -19,18 +17,6 @@
 #include <string.h>
 
 static const uint32_t sizes[] = {0, 4096, 256}; /* of packets; 0: the usual */
-
-static void cut_at(uint32_t bytes)
-{
-	static uint32_t perf, ftrace;
-
-	if (!perf) {
-		perf = perf_packet_bytes;
-		ftrace = ftrace_packet_bytes;
-	}
-	perf_packet_bytes = bytes ? bytes : perf;
-	ftrace_packet_bytes = bytes ? bytes : ftrace;
-}
 
 /* An event wherever it lies: what does not depend on how packets are cut. */
 struct seen {
@@ -244,7 +230,7 @@ static void check_case(const struct kernel_case *what)
 
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		struct union_ all;
-		cut_at(sizes[i]);
+		decoded_cut_at(sizes[i]);
 		struct trace *trace = open_case(what, what->path);
 		if (!trace)
 			return;
@@ -270,7 +256,7 @@ static void check_case(const struct kernel_case *what)
 	traces++;
 	mem_free(first.items);
 	trace_close(usual);
-	cut_at(0);
+	decoded_cut_at(0);
 }
 
 static void packets_of_the_corpus(void **state)
@@ -371,7 +357,7 @@ static void grow_case(const struct kernel_case *what)
 	memcpy(&bytes, file + DATA_SIZE_AT, 8);
 	memset(file + DATA_SIZE_AT, 0, 8);
 	memset(file + FEATURES_AT, 0, FEATURES);
-	cut_at(4096);
+	decoded_cut_at(4096);
 	for (size_t i = 0; i <= GROWTHS; i++) {
 		uint64_t part = bytes / GROWTHS;
 		uint64_t now =
@@ -385,7 +371,7 @@ static void grow_case(const struct kernel_case *what)
 			same_records(what, trace, &growth);
 		trace_close(trace);
 	}
-	cut_at(0);
+	decoded_cut_at(0);
 	grown++;
 	for (size_t i = 0; i < growth.count; i++) {
 		records_release(&growth.streams[i].records);
@@ -545,7 +531,7 @@ static void lie_about(const struct kernel_case *what)
 
 	if (!what->good)
 		return;
-	cut_at(256);
+	decoded_cut_at(256);
 	struct trace *trace = open_case(what, what->path);
 	union_of(what, trace, &all);
 	find_lone(trace);
@@ -573,7 +559,7 @@ static void lie_about(const struct kernel_case *what)
 	index_close(index);
 	mem_free(all.items);
 	trace_close(trace);
-	cut_at(0);
+	decoded_cut_at(0);
 }
 
 static void wrong_times_in_the_table_change_no_answer(void **state)

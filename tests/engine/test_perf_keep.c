@@ -353,6 +353,6 @@ int main(void)
 						 (void *)(uintptr_t)&rows[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(small_is_not_kept);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(bomb_is_damage);
-	perf_keep_least = 64 << 10;
+	kept_least = 64 << 10;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

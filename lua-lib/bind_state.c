@@ -9,6 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "state/comms.h"
+#include "state/timelines/timelines.h"
 #include "state/program/lookup.h"
 #include "state/rules/rules.h"
 
@@ -617,10 +618,26 @@ static int trace_intervals(lua_State *L)
 	return 1;
 }
 
+/* trace:timelines(): do stored timelines answer questions about the state? */
+static int trace_timelines(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	struct state *state;
+	struct error err;
+
+	if (!bind_get_state(bound, &state, &err))
+		return bind_raise(L, &err);
+	lua_pushboolean(L, timelines_there(state));
+	return 1;
+}
+
 void bind_state_methods(lua_State *L)
 {
-	static const luaL_Reg methods[] = {
-		{"at", trace_at}, {"comm", trace_comm}, {"intervals", trace_intervals}, {NULL, NULL}};
+	static const luaL_Reg methods[] = {{"at", trace_at},
+					   {"comm", trace_comm},
+					   {"intervals", trace_intervals},
+					   {"timelines", trace_timelines},
+					   {NULL, NULL}};
 
 	luaL_setfuncs(L, methods, 0);
 }

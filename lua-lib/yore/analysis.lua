@@ -418,8 +418,8 @@ end
 -- ---- names of threads ----
 
 -- Segments of paths, {path=, value=, whole=, groups=}, over the range in one go: as many collections or lists of groups. With
--- a pass over a whole trace the names of threads come along, for which names() then needs no pass of its own; who runs comes
--- along for head(), which tells how long that is unknown.
+-- a pass over a whole trace the names of threads come along, for which names() then needs no pass of its own (from timelines a
+-- name is told in microseconds); who runs comes along for head(), which tells how long that is unknown.
 function methods:segments(...)
 	local paths, runs = { ... }, nil
 	for i, path in ipairs(paths) do
@@ -441,12 +441,13 @@ end
 -- The same from another moment on.
 function methods:segments_from(start, ...)
 	local paths = { from = start, to = self.stop, ... }
-	if self.whole then
+	local along = self.whole and not trace:timelines()
+	if along then
 		paths[#paths + 1] = { path = "thread[*]/name", optional = true }
 	end
 	local found = { trace:segments(paths) }
-	self.told = self.whole and found[#paths]
-	return table.unpack(found, 1, self.whole and #paths - 1 or #paths)
+	self.told = along and found[#paths]
+	return table.unpack(found, 1, along and #paths - 1 or #paths)
 end
 
 -- Reads the names of threads over a whole trace, where many of them will be asked for at moments of their own.
@@ -456,8 +457,8 @@ function methods:read_names()
 	end
 end
 
--- Of more threads than this the names are read in one pass over the trace: each that is gone, and each whose number was
--- given again, would be a question of its own.
+-- Of more threads than this the names are read in one pass over the trace, unless timelines answer: each that is gone, and
+-- each whose number was given again, would be a question of its own.
 local THREADS_ASKED = 1000
 
 -- Names by thread of a list of them, or of a table {[tid] = last time}, all in one question at the end of
@@ -472,7 +473,7 @@ function methods:names(threads)
 			last[tid] = not threads[1] and value or self.stop
 		end
 	end
-	if not self.told and #tids > THREADS_ASKED then
+	if not self.told and #tids > THREADS_ASKED and not trace:timelines() then
 		local first, stop = trace:bounds()
 		self.told = trace:segments{ path = "thread[*]/name", optional = true, from = first, to = stop + 1 }
 	end

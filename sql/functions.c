@@ -3,6 +3,7 @@
  *
  *     ts('12:03:04.5')        nanoseconds, in any of the ways in which yore reads times
  *     time_text(ts [, STYLE]) the way back; STYLE: clock, iso, seconds, ns, relative
+ *     span(ns)                a length of time: 1.5 us
  *     u64(x)                  the 64 bits as an unsigned number's text; of a text, the bits
  *     hex(x)                  of an integer 0x...; of anything else what SQLite says
  *     state_at(PATH, ts)      the value of an attribute
@@ -29,28 +30,50 @@ static struct sql_host *host_of(sqlite3_context *out)
 	return context->hosts;
 }
 
+/* False: the value is NULL, or no time, and that is the result. */
+static bool moment_of(sqlite3_context *out, struct sql_host *host, sqlite3_value *value, nstime *t)
+{
+	struct error err;
+
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		return false;
+	if (sql_host_moment(host, value, t, &err))
+		return true;
+	sql_result_error(out, &err);
+	return false;
+}
+
 static void fn_ts(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct sql_host *host = host_of(out);
 	const char *text = (const char *)sqlite3_value_text(argv[0]);
-	struct time_word word;
-	struct times times;
 	struct error err;
 	nstime t;
 
 	(void)argc;
 	if (!host || !text)
 		return;
-	if (sqlite3_value_type(argv[0]) == SQLITE_INTEGER) {
+	if (sqlite3_value_type(argv[0]) == SQLITE_INTEGER)
 		sqlite3_result_value(out, argv[0]);
-		return;
-	}
-	if (time_parse(text, &word, &err) && sql_host_times(host, TIME_NS, &times, &err) &&
-	    time_resolve(&word, &times, &t, &err)) {
+	else if (sql_host_time(host, text, &t, &err))
 		sqlite3_result_int64(out, t);
+	else
+		sql_result_error(out, &err);
+}
+
+/* "1.5 us" of nanoseconds. */
+static void fn_span(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	char text[TIME_TEXT_MAX];
+
+	(void)argc;
+	if (sqlite3_value_numeric_type(argv[0]) == SQLITE_TEXT)
+		sqlite3_result_error(out, "span: a number of nanoseconds is expected", -1);
+	if (sqlite3_value_numeric_type(argv[0]) == SQLITE_NULL ||
+	    sqlite3_value_numeric_type(argv[0]) == SQLITE_TEXT)
 		return;
-	}
-	sql_result_error(out, &err);
+	const char *end = span_put(sqlite3_value_int64(argv[0]), text);
+	sqlite3_result_text(out, text, (int)(end - text), SQLITE_TRANSIENT);
 }
 
 static bool style_named(const char *name, enum time_style *style)
@@ -72,8 +95,9 @@ static void fn_time_text(sqlite3_context *out, int argc, sqlite3_value **argv)
 	struct times times;
 	struct error err;
 	char text[TIME_TEXT_MAX];
+	nstime t;
 
-	if (!host || sqlite3_value_type(argv[0]) == SQLITE_NULL)
+	if (!host || !moment_of(out, host, argv[0], &t))
 		return;
 	if (argc > 1 && !style_named((const char *)sqlite3_value_text(argv[1]), &style)) {
 		sqlite3_result_error(out, "time_text: clock, iso, seconds, ns or relative", -1);
@@ -83,7 +107,7 @@ static void fn_time_text(sqlite3_context *out, int argc, sqlite3_value **argv)
 		sql_result_error(out, &err);
 		return;
 	}
-	const char *end = time_put(&times, sqlite3_value_int64(argv[0]), text);
+	const char *end = time_put(&times, t, text);
 	sqlite3_result_text(out, text, (int)(end - text), SQLITE_TRANSIENT);
 }
 
@@ -157,11 +181,12 @@ static void fn_state_at(sqlite3_context *out, int argc, sqlite3_value **argv)
 	const char *path = (const char *)sqlite3_value_text(argv[0]);
 	const struct interval *found;
 	struct error err;
+	nstime t;
 
 	(void)argc;
-	if (!host || !path || sqlite3_value_type(argv[1]) == SQLITE_NULL)
+	if (!host || !path || !moment_of(out, host, argv[1], &t))
 		return;
-	if (!lookup_at(host, path, sqlite3_value_int64(argv[1]), &found, &err))
+	if (!lookup_at(host, path, t, &found, &err))
 		sql_result_error(out, &err);
 	else if (found)
 		sql_result_state(out, &found->value);
@@ -173,14 +198,15 @@ static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
 	struct value tid = {.kind = VALUE_INT};
 	const char *name;
 	struct error err;
+	nstime t;
 
 	(void)argc;
 	if (!host || sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
-	    sqlite3_value_type(argv[1]) == SQLITE_NULL)
+	    !moment_of(out, host, argv[1], &t))
 		return;
 	tid.u = (uint64_t)sqlite3_value_int64(argv[0]);
 	tid.negative = sqlite3_value_int64(argv[0]) < 0;
-	if (!comms_at(host, &tid, sqlite3_value_int64(argv[1]), &name, &err))
+	if (!comms_at(host, &tid, t, &name, &err))
 		sql_result_error(out, &err);
 	else if (name)
 		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
@@ -190,6 +216,26 @@ static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
 static bool is_kernel(uint64_t address)
 {
 	return address >> 63;
+}
+
+/* Why nothing is known of the address, where that holds for many more. */
+static void note_no_symbol(struct sql_host *host, uint64_t address, bool told)
+{
+	bool *noted = is_kernel(address) ? &host->noted_kernel : &host->noted_process;
+
+	if (*noted || !address || (told && !is_kernel(address)))
+		return;
+	*noted = true;
+	if (is_kernel(address))
+		notice(&host->trace->notices, NOTICE_INFO,
+		       "symbol() knows no function at 0x%" PRIx64
+		       ": symbols of the recorded kernel are not all there",
+		       address);
+	else
+		notice(&host->trace->notices, NOTICE_INFO,
+		       "symbol(ADDRESS) is of the kernel: 0x%" PRIx64
+		       " is a process', ask for symbol(ADDRESS, PID, TS)",
+		       address);
 }
 
 static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
@@ -202,9 +248,11 @@ static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
 		return;
 	uint64_t address = (uint64_t)sqlite3_value_int64(argv[0]);
 	bool told = argc > 1 && sqlite3_value_type(argv[1]) == SQLITE_INTEGER;
-	bool timed = argc > 2 && sqlite3_value_type(argv[2]) == SQLITE_INTEGER;
 	int64_t pid = told ? sqlite3_value_int64(argv[1]) : -1;
-	nstime t = timed ? sqlite3_value_int64(argv[2]) : NSTIME_MAX - 1;
+	nstime t = NSTIME_MAX - 1;
+	if (argc > 2 && sqlite3_value_type(argv[2]) != SQLITE_NULL &&
+	    !moment_of(out, host, argv[2], &t))
+		return;
 	symbols = sql_host_symbols(host);
 	for (uint32_t i = 0; symbols && i < host->trace->nparts; i++)
 		if (symbols_find(symbols, i, t, pid, is_kernel(address), address, 0, &symbol) &&
@@ -212,6 +260,7 @@ static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
 			sqlite3_result_text(out, symbol.function, -1, SQLITE_TRANSIENT);
 			return;
 		}
+	note_no_symbol(host, address, told);
 }
 
 /*
@@ -277,6 +326,7 @@ int sql_register_functions(sqlite3 *db, struct sql_context *context)
 		{"ts", 1, SQLITE_DETERMINISTIC, fn_ts},
 		{"time_text", 1, SQLITE_DETERMINISTIC, fn_time_text},
 		{"time_text", 2, SQLITE_DETERMINISTIC, fn_time_text},
+		{"span", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_span},
 		{"u64", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_u64},
 		{"hex", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_hex},
 		{"state_at", 2, 0, fn_state_at},

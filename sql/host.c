@@ -254,6 +254,23 @@ bool sql_host_times(struct sql_host *host, enum time_style style, struct times *
 	return true;
 }
 
+bool sql_host_time(struct sql_host *host, const char *text, nstime *out, struct error *err)
+{
+	struct time_word word;
+	struct times times;
+
+	return time_parse(text, &word, err) && sql_host_times(host, TIME_NS, &times, err) &&
+	       time_resolve(&word, &times, out, err);
+}
+
+bool sql_host_moment(struct sql_host *host, sqlite3_value *value, nstime *out, struct error *err)
+{
+	if (sqlite3_value_type(value) == SQLITE_TEXT)
+		return sql_host_time(host, (const char *)sqlite3_value_text(value), out, err);
+	*out = sqlite3_value_int64(value);
+	return true;
+}
+
 struct sql_source *sql_source_new(const struct sql_source *source)
 {
 	struct sql_source *copy = mem_new(sizeof *copy);

@@ -495,40 +495,41 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 struct asked {
 	bool thread, nothing;
 	int64_t tid;
-	nstime begin, end;
-	sqlite3_value *path;
+	sqlite3_value *from, *until, *path; /* NULL: not told */
 };
 
 static void read_arguments(struct asked *asked, const char *letters, sqlite3_value **argv)
 {
-	*asked = (struct asked){.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	*asked = (struct asked){0};
 	for (size_t i = 0; letters[i] && letters[i] != ' '; i++) {
 		int type = sqlite3_value_numeric_type(argv[i]);
 		if (letters[i] == 'p') {
 			asked->path = argv[i];
 			continue;
 		}
-		asked->nothing |= type != SQLITE_INTEGER;
-		if (letters[i] == 't')
+		if (letters[i] == 't') {
+			asked->nothing |= type != SQLITE_INTEGER;
 			asked->tid = sqlite3_value_int64(argv[i]);
-		else if (letters[i] == 'f')
-			asked->begin = sqlite3_value_int64(argv[i]);
-		else
-			asked->end = sqlite3_value_int64(argv[i]);
-		asked->thread |= letters[i] == 't';
+			asked->thread = true;
+			continue;
+		}
+		asked->nothing |= type != SQLITE_INTEGER && type != SQLITE_TEXT;
+		*(letters[i] == 'f' ? &asked->from : &asked->until) = argv[i];
 	}
 }
 
 /* The range is that of the arguments, the host's, and what has events. */
 static bool clip(struct segments_cursor *cursor, struct asked *asked, struct error *err)
 {
-	nstime begin, end, first, last;
+	nstime begin, end, first, last, from = NSTIME_MIN, until = NSTIME_MAX;
 
 	sql_host_range(cursor->host, &begin, &end);
-	if (!sql_host_bounds(cursor->host, &first, &last, err))
+	if (!sql_host_bounds(cursor->host, &first, &last, err) ||
+	    (asked->from && !sql_host_moment(cursor->host, asked->from, &from, err)) ||
+	    (asked->until && !sql_host_moment(cursor->host, asked->until, &until, err)))
 		return false;
-	begin = asked->begin > begin ? asked->begin : begin;
-	end = asked->end < end ? asked->end : end;
+	begin = from > begin ? from : begin;
+	end = until < end ? until : end;
 	cursor->begin = first > begin ? first : begin;
 	cursor->end = last < end ? last : end;
 	cursor->is_over = last <= end;

@@ -46,6 +46,7 @@ struct sql_host {
 	void *arg;
 	bool utc;
 	bool bounds_known;
+	bool noted_process, noted_kernel; /* why symbol() is NULL: said once */
 	nstime first, last;
 	uint64_t *untimed;       /* bit per class: some event has no time; NULL: not looked yet */
 	struct lookups *lookups; /* values at moments, NULL: none yet */
@@ -86,6 +87,12 @@ MUST_CHECK bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *la
 				struct error *err);
 MUST_CHECK bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
 			       struct error *err);
+/* A time as on the command line. */
+MUST_CHECK bool sql_host_time(struct sql_host *host, const char *text, nstime *out,
+			      struct error *err);
+/* The moment that a value of SQL is: nanoseconds, or a text as ts() reads it. Not of NULL. */
+MUST_CHECK bool sql_host_moment(struct sql_host *host, sqlite3_value *value, nstime *out,
+				struct error *err);
 
 /* What a module is registered with. */
 struct sql_source {

@@ -375,7 +375,7 @@ struct asked {
 	const char *path;    /* path = ? */
 	bool twice;          /* two patterns */
 	bool nothing;        /* no row can come */
-	nstime moment;       /* state_at */
+	sqlite3_value *at;   /* state_at: the moment */
 };
 
 static void read_term(struct states_cursor *cursor, struct asked *asked, char letter,
@@ -412,7 +412,7 @@ static void read_term(struct states_cursor *cursor, struct asked *asked, char le
 						value);
 	} else if (letter == 'x') {
 		asked->nothing |= sqlite3_value_type(value) == SQLITE_NULL;
-		asked->moment = sqlite3_value_int64(value);
+		asked->at = value;
 	} else if ((letter == 'n' || letter == 'o') && sqlite3_value_int64(value) >= 0) {
 		cursor->limit = letter == 'o' && cursor->limit == SIZE_MAX
 					? SIZE_MAX
@@ -496,11 +496,12 @@ static bool ask_intervals(struct states_cursor *cursor, const struct asked *aske
 
 static bool ask_moment(struct states_cursor *cursor, const struct asked *asked, struct error *err)
 {
-	struct moment moment = {.t = asked->moment};
+	struct moment moment = {0};
 	struct answers answers;
 	struct state *state;
 
-	if (!parse(asked, NULL, &cursor->query, err))
+	if (!sql_host_moment(cursor->host, asked->at, &moment.t, err) ||
+	    !parse(asked, NULL, &cursor->query, err))
 		return false;
 	cursor->queries[0] = cursor->query;
 	bool good = sql_host_state(cursor->host, &state, err) &&
@@ -510,7 +511,7 @@ static bool ask_moment(struct states_cursor *cursor, const struct asked *asked, 
 			     &answers, err);
 	for (size_t i = 0; good && i < answers.count; i++)
 		add_row(cursor, &(struct state_row){answers.items[i].path, answers.items[i].since,
-						    asked->moment, answers.items[i].value});
+						    moment.t, answers.items[i].value});
 	if (good)
 		answers_release(&answers);
 	return good;

@@ -416,7 +416,8 @@ static int event_index(lua_State *L)
 		return push_loss(L, view, key);
 	lua_getmetatable(L, 1);
 	lua_pushvalue(L, 2);
-	lua_rawget(L, -2); /* methods stand beside the metamethods */
+	if (lua_rawget(L, -2) == LUA_TNIL) /* methods stand beside the metamethods */
+		luaL_error(L, "an event has no '%s': fields are in event.fields.%s", key, key);
 	return 1;
 }
 
@@ -477,10 +478,11 @@ static void add_payload(lua_State *L, struct bind_cursor *cursor, luaL_Buffer *t
 		luaL_addstring(text, payload->members[i].name);
 		luaL_addstring(text, " = ");
 		separator = ", ";
+		bool hex = field.class->base == 16 || field.class->is_address;
 		if (field.class->kind == FIELD_INT && !field.class->is_signed &&
-		    field.slot.u > INT64_MAX) {
+		    (hex || field.slot.u > INT64_MAX)) {
 			buf_clear(&cursor->scratch);
-			buf_printf(&cursor->scratch, "%" PRIu64, field.slot.u);
+			buf_printf(&cursor->scratch, hex ? "0x%" PRIx64 : "%" PRIu64, field.slot.u);
 			luaL_addstring(text, buf_text(&cursor->scratch));
 			continue;
 		}

@@ -340,10 +340,14 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 	bool ok = true;
 
 	for (size_t i = 0; i < fillings->count && ok; i++) {
+		/* of several values some may be other rules' */
+		const struct value *value =
+			fillings->items[i].nvalues == 1 ? fillings->items[i].values : NULL;
+
 		buf_clear(&note);
 		ok = query_parse(fillings->items[i].wanted, &queries[i], err) &&
 		     (fillings->items[i].optional ||
-		      state_lookup(state, queries[i], NULL, &note, err));
+		      state_lookup(state, queries[i], value, &note, err));
 		if (ok && note.len)
 			notice(&bound->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
 		fillings->items[i].noted = note.len > 0 || fillings->items[i].optional;

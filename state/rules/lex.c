@@ -74,6 +74,8 @@ void parse_expected(struct parser *parser, const char *what)
 	else if (token->kind == TOKEN_STRING)
 		parse_error(parser, token->at, "expected %s, found %.*s", what, shown,
 			    parser->text + token->at);
+	else if (lex_is_op(parser, "'"))
+		parse_error(parser, token->at, "expected %s: texts stand in double quotes", what);
 	else
 		parse_error(parser, token->at, "expected %s, found '%.*s'", what, shown,
 			    parser->text + token->at);

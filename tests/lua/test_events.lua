@@ -68,7 +68,10 @@ for ev in trace:events{ from = 2120801126657, name = "sched_switch", cpu = 0 } d
 	assert(math.type(ev.t) == "integer" and ev.t == 2120801126657)
 	assert(ev.fields.next_pid == 10892 and ev.fields.next_comm == "demo-lock-2")
 	assert(ev.payload.next_pid == 10892 and ev.context.next_pid == nil)
-	assert(ev.fields.nothing == nil and ev.nothing == nil)
+	assert(ev.fields.nothing == nil)
+	local good, why = pcall(function() return ev.next_pid end)
+	assert(not good and why:find("an event has no 'next_pid': fields are in event.fields.next_pid", 1, true), why)
+	assert(tostring(ev):find("perf_ip = 0xffffffff821f8b58, ", 1, true) and tostring(ev):find("next_pid = 10892", 1, true))
 	local all = {}
 	for name, value in pairs(ev.fields) do
 		all[name] = value
@@ -182,6 +185,12 @@ for ev in perf:events{ name = "perf_comm", stream = "side" } do
 	named = named + 1
 end
 assert(forks == 6 and named > 40)
+local mapped = 0
+for ev in perf:events{ name = "perf_mmap2" } do
+	assert(tostring(ev):find(("addr = 0x%x,"):format(ev.fields.addr), 1, true), tostring(ev))
+	mapped = mapped + 1
+end
+assert(mapped > 0)
 for b in perf:batch{ stream = "side" } do
 	assert(b.n == #b.t and b.t[1] == false)
 end

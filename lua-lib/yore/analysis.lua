@@ -160,6 +160,27 @@ local function need_one_host(spec)
 	end
 end
 
+-- perf counts what it lost once more when the recording ends. What no place of the trace has of that was lost behind the last
+-- event of a CPU, or where nothing tells.
+local function tell_untold_losses(self)
+	local untold = 0
+	if #analysis.present{ "perf_lost_samples" } == 0 then
+		return
+	end
+	for ev in trace:events{ name = "perf_lost_samples", stream = "side" } do
+		untold = untold + ev.fields.lost
+	end
+	if untold > 0 and trace:losses() > 0 then
+		for ev in trace:events{ losses = "only" } do
+			untold = untold - (math.type(ev.lost) == "integer" and ev.lost or 0)
+		end
+	end
+	if untold > 0 then
+		yore.note(self.spec.name .. ": perf counted " .. untold .. " more lost events when the recording ended, and does not tell when they "
+			.. "were: what CPUs did behind their last event may be other than it seems")
+	end
+end
+
 -- Says how many events were lost in the range.
 local function tell_losses(self)
 	local places, events, uncounted = 0, 0, false
@@ -268,6 +289,9 @@ function analysis.open(words, spec)
 		read_range(self)
 		if not spec.any_host and not lami.is_empty then
 			need_one_host(spec)
+		end
+		if not lami.is_empty then
+			tell_untold_losses(self)
 		end
 		if not spec.lists_losses and not lami.is_empty then
 			tell_losses(self)

@@ -344,6 +344,25 @@ lost=$(yore info "$work/lossy" | sed -n 's/^losses *\([0-9]*\) events.*/\1/p')
 for words in irq 'offcpu log' 'switches --format csv' 'periods --from sched_waking --until sched_wakeup --key tid'; do
 	says 0 ": $lost events were lost at 2 places of the range" yore $words "$work/lossy"
 done
+# perf counts losses when it ends, also those behind the last event of a CPU: two records of that kind behind the others
+python3 - fixtures/golden/sched-perf/perf.data "$work/ended.data" <<'EOF'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+attr_size, attrs, _, at, size = struct.unpack_from("<QQQQQ", data, 16)
+sample_type, = struct.unpack_from("<Q", data, attrs + 24)
+ids, = struct.unpack_from("<Q", data, attrs + attr_size - 16)
+number, = struct.unpack_from("<Q", data, ids)
+trailer = b"".join(struct.pack("<Q", number if bit in (6, 9, 16) else 0) for bit in (1, 2, 6, 9, 7, 16) if sample_type >> bit & 1)
+record = struct.pack("<IHHQ", 13, 0, 16 + len(trailer), 21) + trailer
+features = sum(bin(byte).count("1") for byte in data[72:104])
+for i in range(features):
+    place = at + size + 16 * i
+    struct.pack_into("<Q", data, place, struct.unpack_from("<Q", data, place)[0] + 2 * len(record))
+struct.pack_into("<Q", data, 48, size + 2 * len(record))
+open(sys.argv[2], "wb").write(data[:at + size] + 2 * record + data[at + size:])
+EOF
+says 0 "note: gaps: perf counted 42 more lost events when the recording ended" yore gaps losses "$work/ended.data"
+says 0 "note: sched: perf counted 42 more lost events" yore sched "$work/ended.data" --begin +10ms --end +20ms
 mkdir "$work/hosts"
 "$gen" --out "$work/hosts/a" --size 1M --host alpha --no-truth && "$gen" --out "$work/hosts/b" --size 1M --seed 2 --host beta --no-truth || exit 99
 says 1 "sched: the trace is of the hosts alpha, beta, and this analysis is of one" yore sched "$work/hosts"

@@ -13,16 +13,16 @@
 
 #include <string.h>
 
-struct interval_window { /* an integer of the source, and how it is written */
+struct written_integer { /* an integer of the source, and how it is written */
 	const struct field_class *node;
 	struct wire *wire;
-	struct interval_window *before;
+	struct written_integer *before;
 };
 
 struct wires {
 	struct arena *arena;
 	const struct ctf_means *means;
-	struct interval_window
+	struct written_integer
 		*known; /* the last one first: a length stands right before its array */
 	uint64_t wrapped;
 };
@@ -160,7 +160,7 @@ void wire_path_of(const struct wire *from, struct wire_path *out)
 static struct wire *known_wire(const struct wires *w, const struct wire *user,
 			       const struct field_class *node)
 {
-	const struct interval_window *known = w->known;
+	const struct written_integer *known = w->known;
 	const struct wire *owner;
 	struct wire_path path;
 
@@ -259,7 +259,7 @@ static struct wire *make_int(struct wires *w, const struct field_class *class, c
 			     struct wire *parent)
 {
 	struct wire *wire = wire_new(w, WIRE_INT, class, name, parent);
-	struct interval_window *known = arena_alloc(w->arena, sizeof *known);
+	struct written_integer *known = arena_alloc(w->arena, sizeof *known);
 
 	wire->bits = class->bits;
 	wire->align = align_of(w, class);
@@ -270,7 +270,7 @@ static struct wire *make_int(struct wires *w, const struct field_class *class, c
 		wire->bits = 64;
 		wire->align = 8;
 	}
-	*known = (struct interval_window){class, wire, w->known};
+	*known = (struct written_integer){class, wire, w->known};
 	w->known = known;
 	return wire;
 }

@@ -340,9 +340,12 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 	bool ok = true;
 
 	for (size_t i = 0; i < fillings->count && ok; i++) {
+		const struct filling *filling = &fillings->items[i];
 		/* of several values some may be other rules' */
 		const struct value *value =
-			fillings->items[i].nvalues == 1 ? fillings->items[i].values : NULL;
+			filling->nvalues == 1
+				? segments_atom(filling->segments, filling->values[0])
+				: NULL;
 
 		buf_clear(&note);
 		ok = query_parse(fillings->items[i].wanted, &queries[i], err) &&

@@ -22,16 +22,16 @@ void said_notice(void *arg, enum notice_kind kind, const char *text)
 	snprintf(said->last, sizeof said->last, "%s", text);
 }
 
-static uint32_t packet_bytes;
+static uint32_t bytes_of_packets;
 
 void decoded_cut_at(uint32_t bytes)
 {
-	packet_bytes = bytes;
+	bytes_of_packets = bytes;
 }
 
 bool decoded_open(const char *path, struct said *said, struct trace **out, struct error *err)
 {
-	struct trace_options options = {.paths = &path, .npaths = 1, .packet_bytes = packet_bytes};
+	struct trace_options options = {.paths = &path, .npaths = 1, .packet_bytes = bytes_of_packets};
 
 	*said = (struct said){0};
 	options.notices = (struct notices){said_notice, said};

@@ -163,7 +163,7 @@ static void find_maps(struct checker *checker, struct node *node)
 
 static bool constant(const struct node *node, int64_t *out)
 {
-	bool negative = node->kind == NODE_UNARY && node->op == OPERATOR_NEGATE;
+	bool negative = node->kind == NODE_UNARY && node->op == OP_NEG;
 
 	if (negative)
 		node = node->args[0];
@@ -407,12 +407,12 @@ static void check_call(struct checker *checker, struct node *node)
 static void check_binary(struct checker *checker, struct node *node)
 {
 	struct node *a = node->args[0], *b = node->args[1];
-	bool compares = node->op >= OPERATOR_EQUAL && node->op <= OPERATOR_GREATER_EQUAL;
+	bool compares = op_compares(node->op);
 
 	check_as(checker, a, TYPE_ANY, "operator");
 	check_as(checker, b, TYPE_ANY, "operator");
 	node->type = TYPE_NUMBER;
-	if (node->op == OPERATOR_BOTH || node->op == OPERATOR_EITHER)
+	if (node->op == OP_AND || node->op == OP_OR)
 		return;
 	if (compares && !fits(a->type, b->type))
 		fail(checker, node, "%s is compared with %s", type_name(a->type),
@@ -452,7 +452,7 @@ static void check_increment(struct checker *checker, struct node *node)
 	node->type = TYPE_NUMBER;
 	if (target->kind == NODE_VARIABLE) {
 		check_variable(checker, target);
-		want(checker, target, TYPE_NUMBER, node->op == OPERATOR_ADD ? "++" : "--");
+		want(checker, target, TYPE_NUMBER, node->op == OP_ADD ? "++" : "--");
 		return;
 	}
 	struct map_use *map = map_of(checker, target);
@@ -490,7 +490,7 @@ static void check_expr(struct checker *checker, struct node *node)
 		break;
 	case NODE_CAST:
 	case NODE_UNARY:
-		check_as(checker, node->args[0], node->op == OPERATOR_NOT ? TYPE_ANY : TYPE_NUMBER,
+		check_as(checker, node->args[0], node->op == OP_NOT ? TYPE_ANY : TYPE_NUMBER,
 			 node->kind == NODE_CAST ? "cast" : "operator");
 		node->type = TYPE_NUMBER;
 		break;
@@ -532,21 +532,20 @@ static void check_assign(struct checker *checker, struct node *node)
 	struct oneliner *program = checker->program;
 	struct node *target = node->args[0], *value = node->args[1];
 
-	check_as(checker, value, node->op == OPERATOR_NONE ? TYPE_ANY : TYPE_NUMBER, "assignment");
+	check_as(checker, value, node->op == OP_NONE ? TYPE_ANY : TYPE_NUMBER, "assignment");
 	if (target->kind == NODE_VARIABLE) {
-		if (node->op != OPERATOR_NONE)
+		if (node->op != OP_NONE)
 			check_variable(checker, target);
 		set_type(checker, node, &program->variable_types[target->number],
-			 node->op == OPERATOR_NONE ? value->type : TYPE_NUMBER,
+			 node->op == OP_NONE ? value->type : TYPE_NUMBER,
 			 program->variables[target->number]);
 		return;
 	}
 	struct map_use *map = map_of(checker, target);
 	check_keys(checker, target, target->args, target->nargs);
-	set_type(checker, node, &map->value, node->op == OPERATOR_NONE ? value->type : TYPE_NUMBER,
+	set_type(checker, node, &map->value, node->op == OP_NONE ? value->type : TYPE_NUMBER,
 		 map->name);
-	program->in_order |=
-		checker->in_events && node->op != OPERATOR_ADD && node->op != OPERATOR_SUB;
+	program->in_order |= checker->in_events && node->op != OP_ADD && node->op != OP_SUB;
 }
 
 static void check_block(struct checker *checker, struct node *node)

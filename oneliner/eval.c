@@ -37,82 +37,55 @@ bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys)
 	return known;
 }
 
-static struct datum compare(enum operator op, int order)
-{
-	switch (op) {
-	case OPERATOR_EQUAL:
-		return datum_signed(order == 0);
-	case OPERATOR_UNEQUAL:
-		return datum_signed(order != 0);
-	case OPERATOR_LESS:
-		return datum_signed(order < 0);
-	case OPERATOR_LESS_EQUAL:
-		return datum_signed(order <= 0);
-	case OPERATOR_GREATER:
-		return datum_signed(order > 0);
-	default:
-		return datum_signed(order >= 0);
-	}
-}
-
-static struct datum bits(enum operator op, const struct datum *a, const struct datum *b)
+static struct datum bits(enum op op, const struct datum *a, const struct datum *b)
 {
 	uint64_t value = 0;
 	/* a mask of a number below 0 keeps its sign where both sides have one */
 	bool is_signed = !a->is_large && !b->is_large;
 
 	switch (op) {
-	case OPERATOR_AND:
+	case OP_BIT_AND:
 		value = a->u & b->u;
 		break;
-	case OPERATOR_OR:
+	case OP_BIT_OR:
 		value = a->u | b->u;
 		break;
-	case OPERATOR_XOR:
+	case OP_BIT_XOR:
 		value = a->u ^ b->u;
 		break;
-	case OPERATOR_SHIFT_LEFT:
+	case OP_SHL:
 		value = a->u << (b->u & 63);
 		break;
 	default:
 		value = a->is_large ? a->u >> (b->u & 63) : (uint64_t)(a->s >> (b->u & 63));
 		break;
 	}
-	return is_signed && op != OPERATOR_SHIFT_LEFT ? datum_signed((int64_t)value)
-						      : datum_unsigned(value);
+	return is_signed && op != OP_SHL ? datum_signed((int64_t)value) : datum_unsigned(value);
 }
 
-struct datum operate(enum operator op, const struct datum *a, const struct datum *b)
+static struct datum arithmetic(enum op op, const struct datum *a, const struct datum *b)
 {
-	bool compares = op >= OPERATOR_EQUAL && op <= OPERATOR_GREATER_EQUAL;
+	__int128 number;
+	bool fits = op_integers(op, datum_number(a), datum_number(b), &number);
 
+	return fits || op == OP_MUL ? datum_of(number) : unknown;
+}
+
+struct datum operate(enum op op, const struct datum *a, const struct datum *b)
+{
 	if (a->kind == DATUM_UNKNOWN || b->kind == DATUM_UNKNOWN || a->kind != b->kind)
 		return unknown;
-	if (compares)
-		return compare(op, datum_compare(a, b));
+	if (op_compares(op))
+		return datum_signed(op_holds(op, datum_compare(a, b)));
 	if (a->kind != DATUM_NUMBER)
 		return unknown;
-	__int128 x = datum_number(a), y = datum_number(b);
-	switch (op) {
-	case OPERATOR_ADD:
-		return datum_of(x + y);
-	case OPERATOR_SUB:
-		return datum_of(x - y);
-	case OPERATOR_MUL:
-		return datum_of((__int128)((unsigned __int128)x * (unsigned __int128)y));
-	case OPERATOR_DIV:
-		return y ? datum_of(x / y) : unknown;
-	case OPERATOR_MOD:
-		return y ? datum_of(x % y) : unknown;
-	default:
-		return bits(op, a, b);
-	}
+	return op >= OP_ADD ? arithmetic(op, a, b) : bits(op, a, b);
 }
 
 /* && and || look at their right side only when the left one leaves it open. */
 static struct datum logic(struct runtime *rt, const struct node *node)
 {
-	bool both = node->op == OPERATOR_BOTH;
+	bool both = node->op == OP_AND;
 	struct datum a = eval(rt, node->args[0]);
 
 	if (a.kind != DATUM_UNKNOWN && datum_holds(&a) != both)
@@ -129,11 +102,11 @@ static struct datum unary(struct runtime *rt, const struct node *node)
 
 	if (a.kind == DATUM_UNKNOWN)
 		return unknown;
-	if (node->op == OPERATOR_NOT)
+	if (node->op == OP_NOT)
 		return datum_signed(!datum_holds(&a));
 	if (a.kind != DATUM_NUMBER)
 		return unknown;
-	if (node->op == OPERATOR_INVERT)
+	if (node->op == OP_BIT_NOT)
 		return a.is_large ? datum_unsigned(~a.u) : datum_signed(~a.s);
 	return datum_of(-datum_number(&a));
 }
@@ -256,7 +229,7 @@ static struct datum value_of(struct runtime *rt, const struct node *node)
 	case NODE_UNARY:
 		return unary(rt, node);
 	case NODE_BINARY:
-		if (node->op == OPERATOR_BOTH || node->op == OPERATOR_EITHER)
+		if (node->op == OP_AND || node->op == OP_OR)
 			return logic(rt, node);
 		a = eval(rt, node->args[0]);
 		b = eval(rt, node->args[1]);

@@ -39,7 +39,7 @@ struct node *tree_node(struct parser *parser, enum node_kind kind, uint32_t at, 
 	return node;
 }
 
-struct node *tree_binary(struct parser *parser, enum node_kind kind, enum operator op, uint32_t at,
+struct node *tree_binary(struct parser *parser, enum node_kind kind, enum op op, uint32_t at,
 			 struct node *a, struct node *b)
 {
 	struct node *node = tree_node(parser, kind, at, 2);
@@ -101,11 +101,10 @@ static struct node *parse_unroll(struct parser *parser)
 
 static const struct {
 	const char *text;
-	enum operator op;
-} assignments[] = {{"=", OPERATOR_NONE},         {"+=", OPERATOR_ADD},         {"-=", OPERATOR_SUB},
-		   {"*=", OPERATOR_MUL},         {"/=", OPERATOR_DIV},         {"%=", OPERATOR_MOD},
-		   {"&=", OPERATOR_AND},         {"|=", OPERATOR_OR},          {"^=", OPERATOR_XOR},
-		   {"<<=", OPERATOR_SHIFT_LEFT}, {">>=", OPERATOR_SHIFT_RIGHT}};
+	enum op op;
+} assignments[] = {{"=", OP_NONE},     {"+=", OP_ADD},  {"-=", OP_SUB},     {"*=", OP_MUL},
+		   {"/=", OP_DIV},     {"%=", OP_MOD},  {"&=", OP_BIT_AND}, {"|=", OP_BIT_OR},
+		   {"^=", OP_BIT_XOR}, {"<<=", OP_SHL}, {">>=", OP_SHR}};
 
 /* An assignment, or a call for what it does. */
 static struct node *parse_simple(struct parser *parser)
@@ -129,7 +128,7 @@ static struct node *parse_simple(struct parser *parser)
 		struct node *right = expression_parse(parser);
 		bool aggregates = right->kind == NODE_CALL &&
 				  function_info(right->function)->use == USE_AGGREGATE;
-		if (aggregates && (left->kind != NODE_MAP || assignments[i].op != OPERATOR_NONE))
+		if (aggregates && (left->kind != NODE_MAP || assignments[i].op != OP_NONE))
 			token_error(&parser->lex, right->at,
 				    "%s() can only be assigned to a map: @ = %s()",
 				    function_info(right->function)->name,

@@ -14,7 +14,7 @@ struct parser {
 
 bool parse_op(struct parser *parser, const char *op, const char *what);
 struct node *tree_node(struct parser *parser, enum node_kind kind, uint32_t at, uint32_t nargs);
-struct node *tree_binary(struct parser *parser, enum node_kind kind, enum operator op, uint32_t at,
+struct node *tree_binary(struct parser *parser, enum node_kind kind, enum op op, uint32_t at,
 			 struct node *a, struct node *b);
 
 /* parse_expr.c; never NULL: after an error it may be any node */

@@ -7,26 +7,26 @@
 
 static const struct {
 	const char *text;
-	enum operator op;
+	enum op op;
 	unsigned binds; /* the greater the tighter */
-} binaries[] = {{"||", OPERATOR_EITHER, 1},
-		{"&&", OPERATOR_BOTH, 2},
-		{"|", OPERATOR_OR, 3},
-		{"^", OPERATOR_XOR, 4},
-		{"&", OPERATOR_AND, 5},
-		{"==", OPERATOR_EQUAL, 6},
-		{"!=", OPERATOR_UNEQUAL, 6},
-		{"<", OPERATOR_LESS, 7},
-		{"<=", OPERATOR_LESS_EQUAL, 7},
-		{">", OPERATOR_GREATER, 7},
-		{">=", OPERATOR_GREATER_EQUAL, 7},
-		{"<<", OPERATOR_SHIFT_LEFT, 8},
-		{">>", OPERATOR_SHIFT_RIGHT, 8},
-		{"+", OPERATOR_ADD, 9},
-		{"-", OPERATOR_SUB, 9},
-		{"*", OPERATOR_MUL, 10},
-		{"/", OPERATOR_DIV, 10},
-		{"%", OPERATOR_MOD, 10}};
+} binaries[] = {{"||", OP_OR, 1},
+		{"&&", OP_AND, 2},
+		{"|", OP_BIT_OR, 3},
+		{"^", OP_BIT_XOR, 4},
+		{"&", OP_BIT_AND, 5},
+		{"==", OP_EQ, 6},
+		{"!=", OP_NE, 6},
+		{"<", OP_LT, 7},
+		{"<=", OP_LE, 7},
+		{">", OP_GT, 7},
+		{">=", OP_GE, 7},
+		{"<<", OP_SHL, 8},
+		{">>", OP_SHR, 8},
+		{"+", OP_ADD, 9},
+		{"-", OP_SUB, 9},
+		{"*", OP_MUL, 10},
+		{"/", OP_DIV, 10},
+		{"%", OP_MOD, 10}};
 
 static struct node *parse_unary(struct parser *parser);
 
@@ -384,7 +384,7 @@ static struct node *increment(struct parser *parser, struct node *of, uint32_t a
 {
 	struct node *node = tree_node(parser, NODE_INCREMENT, at, 1);
 
-	node->op = token_is(&parser->lex, "++") ? OPERATOR_ADD : OPERATOR_SUB;
+	node->op = token_is(&parser->lex, "++") ? OP_ADD : OP_SUB;
 	node->is_prefix = prefix;
 	node->is_used = true;
 	node->args[0] = of;
@@ -418,7 +418,7 @@ static struct node *parse_postfix(struct parser *parser)
 static struct node *parse_unary(struct parser *parser)
 {
 	static const char *const texts[] = {"!", "~", "-"};
-	static const enum operator ops[] = {OPERATOR_NOT, OPERATOR_INVERT, OPERATOR_NEGATE};
+	static const enum op ops[] = {OP_NOT, OP_BIT_NOT, OP_NEG};
 	struct lexer *lex = &parser->lex;
 	uint32_t at = lex->at;
 	struct node *node;

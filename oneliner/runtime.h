@@ -82,7 +82,7 @@ struct datum eval(struct runtime *rt, const struct node *node);
 bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys);
 bool runtime_fail(struct runtime *rt, const struct node *node, const char *why);
 struct datum runtime_step(struct runtime *rt, const struct node *node); /* ++ and -- */
-struct datum operate(enum operator op, const struct datum *a, const struct datum *b);
+struct datum operate(enum op op, const struct datum *a, const struct datum *b);
 
 /* event.c: what the event says */
 struct datum event_field(struct runtime *rt, uint32_t number);

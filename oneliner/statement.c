@@ -81,7 +81,7 @@ static void assign(struct runtime *rt, const struct node *node)
 
 	if (!is_map) {
 		struct datum *variable = &rt->variables[target->number];
-		*variable = node->op == OPERATOR_NONE ? value : operate(node->op, variable, &value);
+		*variable = node->op == OP_NONE ? value : operate(node->op, variable, &value);
 		return;
 	}
 	struct map *map = &rt->maps[target->number];
@@ -90,7 +90,7 @@ static void assign(struct runtime *rt, const struct node *node)
 		return;
 	}
 	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
-	if (entry && node->op != OPERATOR_NONE) {
+	if (entry && node->op != OP_NONE) {
 		before = entry_value(map, entry);
 		before = before.kind == DATUM_UNKNOWN ? datum_signed(0) : before;
 		value = operate(node->op, &before, &value);

@@ -14,6 +14,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
 #include "oneliner/datum.h"
+#include "state/model/op.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -34,39 +35,14 @@ enum node_kind {
 	NODE_BINARY,    /* `op`; args[0], args[1] */
 	NODE_CHOICE,    /* args[0] ? args[1] : args[2] */
 	NODE_CALL,      /* `function`; args */
-	NODE_INCREMENT, /* `op`: OPERATOR_ADD or OPERATOR_SUB; `is_prefix`; args[0]: a variable or
+	NODE_INCREMENT, /* `op`: OP_ADD or OP_SUB; `is_prefix`; args[0]: a variable or
 			   map */
 	/* statements */
-	NODE_ASSIGN,    /* `op` or OPERATOR_NONE; args[0] = args[1] */
+	NODE_ASSIGN,    /* `op` or OP_NONE; args[0] = args[1] */
 	NODE_AGGREGATE, /* args[0] = args[1], a call of an aggregation */
 	NODE_IF,        /* args[0]; `block`, `otherwise` */
 	NODE_UNROLL,    /* `number` times `block` */
 	NODE_RETURN
-};
-
-enum operator{
-	OPERATOR_NONE,
-	OPERATOR_ADD,
-	OPERATOR_SUB,
-	OPERATOR_MUL,
-	OPERATOR_DIV,
-	OPERATOR_MOD,
-	OPERATOR_AND,
-	OPERATOR_OR,
-	OPERATOR_XOR,
-	OPERATOR_SHIFT_LEFT,
-	OPERATOR_SHIFT_RIGHT,
-	OPERATOR_EQUAL,
-	OPERATOR_UNEQUAL,
-	OPERATOR_LESS,
-	OPERATOR_LESS_EQUAL,
-	OPERATOR_GREATER,
-	OPERATOR_GREATER_EQUAL,
-	OPERATOR_BOTH,
-	OPERATOR_EITHER,
-	OPERATOR_NOT,
-	OPERATOR_INVERT,
-	OPERATOR_NEGATE
 };
 
 enum type {
@@ -125,7 +101,7 @@ enum function {
 
 struct node {
 	enum node_kind kind;
-	enum operator op;
+	enum op op;
 	enum type type; /* check.c */
 	enum function function;
 	bool is_prefix, is_signed;

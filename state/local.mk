@@ -8,13 +8,13 @@ libstate_la_SOURCES = %D%/changes.c %D%/changes.h %D%/comms.c %D%/comms.h %D%/in
 
 # Rooms, from the lowest up
 libstate_la_SOURCES += %D%/model/attr.c %D%/model/attr.h %D%/model/glob.c %D%/model/glob.h \
-	%D%/model/moment.h %D%/model/number_map.c %D%/model/number_map.h %D%/model/text_part.c %D%/model/text_part.h %D%/model/value.c \
+	%D%/model/moment.h %D%/model/number_map.c %D%/model/number_map.h %D%/model/op.c %D%/model/op.h %D%/model/pattern.c %D%/model/pattern.h %D%/model/text_part.c %D%/model/text_part.h %D%/model/value.c \
 	%D%/model/value.h %D%/model/value_bytes.c %D%/model/value_bytes.h
 libstate_la_SOURCES += %D%/rules/ast.h %D%/rules/check.c %D%/rules/explain.c %D%/rules/lex.c \
 	%D%/rules/lex.h %D%/rules/line.h %D%/rules/carried.c %D%/rules/mirror.c %D%/rules/parse.c %D%/rules/parse_expr.c \
 	%D%/rules/query.c %D%/rules/reads.c %D%/rules/reads.h %D%/rules/rules.c %D%/rules/rules.h %D%/rules/set.c \
-	%D%/rules/strata.c
-libstate_la_SOURCES += %D%/program/compile.c %D%/program/cpus.c %D%/program/cpus.h \
+	%D%/rules/strata.c %D%/rules/tree.c
+libstate_la_SOURCES += %D%/program/column_test.c %D%/program/column_test.h %D%/program/compile.c %D%/program/cpus.c %D%/program/cpus.h \
 	%D%/program/expr.c %D%/program/expr.h %D%/program/expr_compile.c %D%/program/expr_field.c \
 	%D%/program/expr_ops.c %D%/program/gaps.c %D%/program/gaps.h %D%/program/internal.h %D%/program/judge.c \
 	%D%/program/lint.c %D%/program/lookup.c %D%/program/lookup.h %D%/program/lookup_path.c \

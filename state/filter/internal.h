@@ -11,14 +11,12 @@
 #ifndef STATE_FILTER_INTERNAL_H
 #define STATE_FILTER_INTERNAL_H
 
-#include "engine/columns/ranges.h"
 #include "index/filters/run_column.h"
 #include "state/filter/where.h"
-#include "state/program/expr.h"
+#include "state/program/column_test.h"
 
-/* Three-valued logic, and failure. Only YES passes. */
-enum { OUTCOME_NO, OUTCOME_YES, OUTCOME_UNKNOWN, OUTCOME_FAILED, OUTCOMES };
-#define POSSIBLE_ALL ((1u << OUTCOMES) - 1)
+/* What may come of an event: a bit per outcome. Only YES passes. */
+#define POSSIBLE_ALL ((1u << LOGIC_KINDS) - 1)
 
 enum node_kind {
 	NODE_FIXED,   /* `outcome` */
@@ -44,7 +42,7 @@ struct node {
 	bool negated; /* RANGES */
 	bool reads;   /* the state */
 	uint8_t cost; /* a rank: what is cheap comes first */
-	enum ast_op op;
+	enum op op;
 	struct node_column column, other;
 	uint32_t n; /* nodes */
 	struct ranges ranges;
@@ -62,8 +60,7 @@ struct class_test node_compile(struct arena *arena, const struct event_class *cl
 			       const struct expr *expr);
 /* Bit per outcome that an event of env->event's stream may have; no event: of any stream. */
 unsigned node_possible(const struct node *node, struct env *env);
-/* Outcome of `left && right` (and OR's), as expr.h's evaluator has it. */
-extern const uint8_t node_and[OUTCOMES][OUTCOMES], node_or[OUTCOMES][OUTCOMES];
+/* As expr_logic(), with what is open as a failure. */
 uint8_t node_outcome(const struct expr *expr, struct env *env);
 
 struct where {

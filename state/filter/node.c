@@ -9,25 +9,9 @@
 
 #include "state/program/internal.h"
 
-#include <math.h>
 #include <string.h>
 
-__extension__ typedef __int128 wide;
-
-enum { NO = OUTCOME_NO, YES = OUTCOME_YES, UNKNOWN = OUTCOME_UNKNOWN, FAILED = OUTCOME_FAILED };
-
-const uint8_t node_and[OUTCOMES][OUTCOMES] = {
-	[NO] = {NO, NO, NO, NO},
-	[YES] = {NO, YES, UNKNOWN, FAILED},
-	[UNKNOWN] = {NO, UNKNOWN, UNKNOWN, FAILED},
-	[FAILED] = {FAILED, FAILED, FAILED, FAILED},
-};
-const uint8_t node_or[OUTCOMES][OUTCOMES] = {
-	[NO] = {NO, YES, UNKNOWN, FAILED},
-	[YES] = {YES, YES, YES, YES},
-	[UNKNOWN] = {UNKNOWN, YES, UNKNOWN, FAILED},
-	[FAILED] = {FAILED, FAILED, FAILED, FAILED},
-};
+enum { NO = LOGIC_NO, YES = LOGIC_YES, UNKNOWN = LOGIC_UNKNOWN, FAILED = LOGIC_FAILED };
 
 struct maker {
 	struct arena *arena;
@@ -50,30 +34,20 @@ static struct node *fixed(struct maker *maker, uint8_t outcome)
 	return node;
 }
 
-static uint8_t outcome_of_value(const struct value *value)
-{
-	if (value->kind == VALUE_BOOL)
-		return value->b ? YES : NO;
-	return value->kind == VALUE_UNKNOWN ? UNKNOWN : FAILED;
-}
-
 uint8_t node_outcome(const struct expr *expr, struct env *env)
 {
 	enum failure failure;
-	struct value value;
+	enum logic outcome = expr_logic(expr, env, &failure);
 
 	/* open: a read that cannot be decided is none of this evaluator's */
-	return expr_eval(expr, env, &value, &failure) == EVAL_VALUE ? outcome_of_value(&value)
-								    : FAILED;
+	return outcome == LOGIC_OPEN ? FAILED : (uint8_t)outcome;
 }
 
 /* ---- what does not need the event ---- */
 
-/* Nothing but constants, stream and CPU. */
-static bool is_of_run(const struct expr *expr)
+/* Anything but constants, stream and CPU. */
+static bool is_of_event(const struct expr *expr)
 {
-	if (!expr)
-		return true;
 	switch (expr->kind) {
 	case EXPR_CONST:
 	case EXPR_FAIL:
@@ -81,58 +55,21 @@ static bool is_of_run(const struct expr *expr)
 	case EXPR_SECTION_OWN:
 	case EXPR_CPU:
 	case EXPR_STREAM:
-		return true;
-	case EXPR_NOT:
-	case EXPR_AND:
-	case EXPR_OR:
-	case EXPR_EQUAL:
-	case EXPR_ORDER:
-	case EXPR_ARITH:
-	case EXPR_IN:
-	case EXPR_MATCH:
-	case EXPR_MAP:
-	case EXPR_HAS:
-	case EXPR_CONVERT:
-	case EXPR_CAPTURES:
-		return is_of_run(expr->left) && is_of_run(expr->right);
-	case EXPR_LEAST:
-	case EXPR_PART:
-		for (uint32_t i = 0; i < expr->n; i++)
-			if (!is_of_run(expr->args[i]))
-				return false;
-		return true;
-	default:
 		return false;
+	default:
+		return expr->kind < EXPR_NOT;
 	}
 }
 
-/* Operators fail with any operand, whatever the other one is; logic and has() do not. */
+/* Operators fail with any operand, whatever the other one is; && and || and has() do not. */
 static bool always_fails(const struct expr *expr)
 {
-	if (!expr)
-		return false;
-	switch (expr->kind) {
-	case EXPR_FAIL:
-		return true;
-	case EXPR_NOT:
-	case EXPR_EQUAL:
-	case EXPR_ORDER:
-	case EXPR_ARITH:
-	case EXPR_IN:
-	case EXPR_MATCH:
-	case EXPR_MAP:
-	case EXPR_CONVERT:
-	case EXPR_CAPTURES:
-		return always_fails(expr->left) || always_fails(expr->right);
-	case EXPR_LEAST:
-	case EXPR_PART:
-		for (uint32_t i = 0; i < expr->n; i++)
-			if (always_fails(expr->args[i]))
-				return true;
-		return false;
-	default:
-		return false;
-	}
+	if (expr->kind != EXPR_NOT && expr->kind != EXPR_LEAST && !expr_is_strict(expr))
+		return expr->kind == EXPR_FAIL;
+	for (uint32_t i = 0; i < expr_noperands(expr); i++)
+		if (always_fails(expr_operand(expr, i)))
+			return true;
+	return false;
 }
 
 static struct node *of_expr(struct maker *maker, enum node_kind kind, const struct expr *expr)
@@ -140,36 +77,25 @@ static struct node *of_expr(struct maker *maker, enum node_kind kind, const stru
 	struct node *node = node_new(maker, kind);
 
 	node->expr = expr;
-	node->reads = expr_reads_state(expr);
-	node->cost = kind == NODE_RUN ? 0 : node->reads ? 4 : expr_uses_fields(expr) ? 3 : 2;
+	node->reads = expr_any(expr, expr_is_read);
+	node->cost = kind == NODE_RUN ? 0 : node->reads ? 4 : expr_any(expr, expr_is_field) ? 3 : 2;
 	return node;
 }
 
 /* ---- columns ---- */
 
-static bool integer_column(struct maker *maker, const struct expr *expr, struct node_column *out)
+/* Is it a column that a class has in its events? */
+static bool integer_column(struct maker *maker, const struct column *column,
+			   struct node_column *out)
 {
-	const struct expr *mask = expr->right;
-
-	*out = (struct node_column){.mask = UINT64_MAX};
-	if (expr->kind == EXPR_TIME) {
-		out->is_time = out->is_signed = true;
-		return true;
-	}
-	if (expr->kind == EXPR_FIELD && expr->field.class->kind == FIELD_INT &&
-	    expr->field.scope > SCOPE_EVENT_HEADER) {
-		run_field_init(&out->of, maker->class, &expr->field);
-		out->is_signed = expr->field.class->is_signed;
-		return true;
-	}
-	if (expr->kind != EXPR_ARITH || expr->op != OP_BIT_AND || !expr->right ||
-	    expr->left->kind == EXPR_ARITH)
+	*out = (struct node_column){.mask = column->mask,
+				    .is_signed = column->is_signed,
+				    .is_time = column->of->kind == EXPR_TIME};
+	if (column->of->kind != EXPR_FIELD)
+		return out->is_time;
+	if (column->of->field.scope <= SCOPE_EVENT_HEADER)
 		return false;
-	if (mask->kind != EXPR_CONST || mask->value.kind != VALUE_INT || mask->value.negative ||
-	    !integer_column(maker, expr->left, out))
-		return false;
-	out->mask = mask->value.u; /* of a negative value, too, it leaves what is not negative */
-	out->is_signed = false;
+	run_field_init(&out->of, maker->class, &column->of->field);
 	return true;
 }
 
@@ -191,95 +117,29 @@ static bool is_quick(const struct node_column *column)
 
 /* ---- comparisons ---- */
 
-static enum ast_op turned(enum ast_op op)
-{
-	switch (op) {
-	case OP_LT:
-		return OP_GT;
-	case OP_LE:
-		return OP_GE;
-	case OP_GT:
-		return OP_LT;
-	case OP_GE:
-		return OP_LE;
-	default:
-		return op;
-	}
-}
-
-static wide widen(const struct value *value)
-{
-	return value->negative ? (wide)(int64_t)value->u : (wide)value->u;
-}
-
-/* NE as EQ. */
-static enum comparison comparison_of(enum ast_op op)
-{
-	switch (op) {
-	case OP_LT:
-		return COMPARE_LT;
-	case OP_LE:
-		return COMPARE_LE;
-	case OP_GT:
-		return COMPARE_GT;
-	case OP_GE:
-		return COMPARE_GE;
-	default:
-		return COMPARE_EQ;
-	}
-}
-
-/* The column's values that compare so; false: none do. */
-static bool range_of(const struct node_column *column, enum ast_op op, const struct value *number,
-		     struct range *out)
-{
-	enum comparison by = comparison_of(op);
-
-	if (number->kind == VALUE_INT)
-		return range_of_integer(by, number->u, number->negative, column->is_signed, out);
-	return range_of_real(by, number->f, column->is_signed, out);
-}
-
-static bool is_number(const struct value *value)
-{
-	return value->kind == VALUE_INT || value->kind == VALUE_FLOAT;
-}
-
-static struct node *ranges_node(struct maker *maker, const struct node_column *column,
-				struct range *ranges, size_t count)
+static struct node *compare_integer(struct maker *maker, const struct column_test *test)
 {
 	struct node *node = node_new(maker, NODE_RANGES);
 
-	ranges_init(&node->ranges, ranges, count, column->is_signed);
-	node->column = *column;
-	node->cost = is_quick(column) ? 1 : 2;
-	return node;
-}
-
-static struct node *compare_integer(struct maker *maker, const struct node_column *column,
-				    enum ast_op op, const struct value *number)
-{
-	struct range *range = arena_array(maker->arena, 1, sizeof *range);
-	struct node *node;
-
-	if (!is_number(number))
+	if (!integer_column(maker, &test->column, &node->column))
 		return NULL;
-	node = ranges_node(maker, column, range, range_of(column, op, number, range));
-	node->negated = op == OP_NE;
+	node->ranges = test->ranges;
+	node->negated = test->negated;
+	node->cost = is_quick(&node->column) ? 1 : 2;
 	return node;
 }
 
 static struct node *compare_double(struct maker *maker, const struct node_column *column,
-				   enum ast_op op, const struct value *number)
+				   enum op op, const struct value *number)
 {
 	struct node *node;
 	double f = number->f;
 
-	if (!is_number(number))
+	if (!value_is_number(number))
 		return NULL;
 	if (number->kind == VALUE_INT) {
-		f = (double)widen(number);
-		if ((wide)f != widen(number)) /* no double is this number */
+		f = (double)value_integer(number);
+		if ((__int128)f != value_integer(number)) /* no double is this number */
 			return NULL;
 	}
 	node = node_new(maker, NODE_DOUBLES);
@@ -294,20 +154,25 @@ static struct node *compare_double(struct maker *maker, const struct node_column
 static struct node *compare(struct maker *maker, const struct expr *expr)
 {
 	const struct expr *left = expr->left, *right = expr->right;
-	enum ast_op op = expr->op;
+	enum op op = expr->op;
 	struct node_column column, other;
+	struct column_test test;
+	struct column a, b;
 	struct node *node;
 
+	if (column_test_of(expr, maker->arena, &test))
+		return compare_integer(maker, &test);
+	if (expr->kind == EXPR_IN)
+		return NULL;
 	if (left->kind == EXPR_CONST) {
 		left = expr->right;
 		right = expr->left;
-		op = turned(op);
+		op = op_turned(op);
 	}
-	if (right->kind == EXPR_CONST && integer_column(maker, left, &column))
-		return compare_integer(maker, &column, op, &right->value);
 	if (right->kind == EXPR_CONST && double_column(maker, left, &column))
 		return compare_double(maker, &column, op, &right->value);
-	if (!integer_column(maker, left, &column) || !integer_column(maker, right, &other))
+	if (!column_of(left, &a) || !integer_column(maker, &a, &column) || !column_of(right, &b) ||
+	    !integer_column(maker, &b, &other))
 		return NULL;
 	node = node_new(maker, NODE_PAIR);
 	node->op = op;
@@ -315,21 +180,6 @@ static struct node *compare(struct maker *maker, const struct expr *expr)
 	node->other = other;
 	node->cost = is_quick(&column) && is_quick(&other) ? 1 : 2;
 	return node;
-}
-
-static struct node *one_of(struct maker *maker, const struct expr *expr)
-{
-	struct node_column column;
-	struct range *ranges;
-	size_t count = 0;
-
-	if (!integer_column(maker, expr->left, &column))
-		return NULL;
-	ranges = arena_array(maker->arena, expr->n, sizeof *ranges);
-	for (uint32_t i = 0; i < expr->n; i++) /* what is no number equals none */
-		count += is_number(&expr->values[i]) &&
-			 range_of(&column, OP_EQ, &expr->values[i], &ranges[count]);
-	return ranges_node(maker, &column, ranges, count);
 }
 
 /* ---- logic ---- */
@@ -416,7 +266,7 @@ static const struct node *make(struct maker *maker, const struct expr *expr)
 		return fixed(maker, FAILED);
 	switch (expr->kind) {
 	case EXPR_CONST:
-		return fixed(maker, outcome_of_value(&expr->value));
+		return fixed(maker, logic_of_value(&expr->value));
 	case EXPR_NOT:
 		return make_not(maker, expr);
 	case EXPR_AND:
@@ -424,17 +274,15 @@ static const struct node *make(struct maker *maker, const struct expr *expr)
 		return make_chain(maker, expr);
 	case EXPR_EQUAL:
 	case EXPR_ORDER:
-		node = compare(maker, expr);
-		break;
 	case EXPR_IN:
-		node = one_of(maker, expr);
+		node = compare(maker, expr);
 		break;
 	default:
 		break;
 	}
 	if (node)
 		return node;
-	return of_expr(maker, is_of_run(expr) ? NODE_RUN : NODE_EACH, expr);
+	return of_expr(maker, expr_any(expr, is_of_event) ? NODE_EACH : NODE_RUN, expr);
 }
 
 /* ---- the two halves ---- */
@@ -508,12 +356,12 @@ struct class_test node_compile(struct arena *arena, const struct event_class *cl
 
 /* ---- what may come out ---- */
 
-static unsigned possible_pairs(const uint8_t table[OUTCOMES][OUTCOMES], unsigned a, unsigned b)
+static unsigned possible_pairs(const uint8_t table[LOGIC_KINDS][LOGIC_KINDS], unsigned a, unsigned b)
 {
 	unsigned possible = 0;
 
-	for (unsigned i = 0; i < OUTCOMES; i++)
-		for (unsigned k = 0; k < OUTCOMES; k++)
+	for (unsigned i = 0; i < LOGIC_KINDS; i++)
+		for (unsigned k = 0; k < LOGIC_KINDS; k++)
 			if (a >> i & 1 && b >> k & 1)
 				possible |= 1u << table[i][k];
 	return possible;
@@ -539,7 +387,7 @@ unsigned node_possible(const struct node *node, struct env *env)
 	case NODE_OR:
 		possible = node_possible(node->nodes[0], env);
 		for (uint32_t i = 1; i < node->n; i++)
-			possible = possible_pairs(node->kind == NODE_AND ? node_and : node_or,
+			possible = possible_pairs(node->kind == NODE_AND ? logic_and : logic_or,
 						  possible, node_possible(node->nodes[i], env));
 		return possible;
 	default:

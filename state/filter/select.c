@@ -138,7 +138,7 @@ static uint8_t evaluate_reads(struct where_pass *pass, const struct expr *expr, 
 		return outcome;
 	pass->guess = GUESS_NONE;
 	other = evaluate(pass, expr, entry);
-	if (pass->ngaps == 1 && (outcome == OUTCOME_YES) == (other == OUTCOME_YES))
+	if (pass->ngaps == 1 && (outcome == LOGIC_YES) == (other == LOGIC_YES))
 		return outcome;
 	pass->guess = GUESS_NOTHING;
 	return evaluate(pass, expr, entry);
@@ -177,37 +177,19 @@ static inline double double_of(uint64_t bits)
 	return f;
 }
 
-#define EACH_DOUBLE(OP)                  \
-	for (uint32_t k = 0; k < n; k++) \
-		out[k] = double_of(values[k]) OP number;
-
 /* What NaN gives is what the rules say: nothing but != is true. */
 static void run_doubles(const struct node *node, const uint64_t *values, uint32_t n, uint8_t *out)
 {
+	const struct op_orders orders = op_orders(node->op);
 	const double number = node->number;
 
-	switch (node->op) {
-	case OP_EQ:
-		EACH_DOUBLE(==)
-		break;
-	case OP_NE:
-		EACH_DOUBLE(!=)
-		break;
-	case OP_LT:
-		EACH_DOUBLE(<)
-		break;
-	case OP_LE:
-		EACH_DOUBLE(<=)
-		break;
-	case OP_GT:
-		EACH_DOUBLE(>)
-		break;
-	default:
-		EACH_DOUBLE(>=)
-		break;
+	for (uint32_t k = 0; k < n; k++) {
+		double f = double_of(values[k]);
+		bool less = f<number, same = f == number, more = f> number;
+		out[k] = (less & orders.less) | (same & orders.same) | (more & orders.more) |
+			 (!(less | same | more) & (node->op == OP_NE));
 	}
 }
-#undef EACH_DOUBLE
 
 /* < 0, 0, > 0; a number of 65 bits: sign, then the value's own. */
 static inline int compare_pair(uint64_t a, bool a_signed, uint64_t b, bool b_signed)
@@ -223,13 +205,11 @@ static void run_pair(const struct node *node, const uint64_t *a, const uint64_t 
 		     uint8_t *out)
 {
 	bool a_signed = node->column.is_signed, b_signed = node->other.is_signed;
-	bool less = node->op == OP_LT || node->op == OP_LE || node->op == OP_NE;
-	bool same = node->op == OP_EQ || node->op == OP_LE || node->op == OP_GE;
-	bool more = node->op == OP_GT || node->op == OP_GE || node->op == OP_NE;
+	const struct op_orders orders = op_orders(node->op);
 
 	for (uint32_t k = 0; k < n; k++) {
 		int order = compare_pair(a[k], a_signed, b[k], b_signed);
-		out[k] = order < 0 ? less : order > 0 ? more : same;
+		out[k] = order < 0 ? orders.less : order > 0 ? orders.more : orders.same;
 	}
 }
 
@@ -242,13 +222,13 @@ static void run_columns(struct where_pass *pass, const struct node *node, const 
 	else if (node->kind == NODE_DOUBLES)
 		run_doubles(node, pass->values, n, out);
 	for (uint32_t i = 0; i < pass->nbad; i++)
-		out[pass->bad[i]] = OUTCOME_FAILED;
+		out[pass->bad[i]] = LOGIC_FAILED;
 	if (node->kind != NODE_PAIR)
 		return;
 	load_column(pass, &node->other, entries, n, pass->others);
 	run_pair(node, pass->values, pass->others, n, out);
 	for (uint32_t i = 0; i < pass->nbad; i++)
-		out[pass->bad[i]] = OUTCOME_FAILED;
+		out[pass->bad[i]] = LOGIC_FAILED;
 }
 
 /* ---- nodes ---- */
@@ -260,8 +240,8 @@ static void run_node(struct where_pass *pass, const struct node *node, const uin
 static void run_operand(struct where_pass *pass, const struct node *chain, const struct node *node,
 			const uint16_t *entries, uint32_t n, uint8_t *out)
 {
-	const uint8_t(*table)[OUTCOMES] = chain->kind == NODE_AND ? node_and : node_or;
-	const uint8_t decided = chain->kind == NODE_AND ? OUTCOME_NO : OUTCOME_YES;
+	const uint8_t(*table)[LOGIC_KINDS] = chain->kind == NODE_AND ? logic_and : logic_or;
+	const uint8_t decided = chain->kind == NODE_AND ? LOGIC_NO : LOGIC_YES;
 	uint16_t places[BATCH_MAX], left[BATCH_MAX];
 	uint8_t more[BATCH_MAX];
 	uint32_t count = 0;
@@ -270,7 +250,7 @@ static void run_operand(struct where_pass *pass, const struct node *chain, const
 	for (uint32_t k = 0; k < n; k++) {
 		places[count] = (uint16_t)k;
 		left[count] = entries[k];
-		count += out[k] != decided && out[k] != OUTCOME_FAILED;
+		count += out[k] != decided && out[k] != LOGIC_FAILED;
 	}
 	run_node(pass, node, left, count, more);
 	for (uint32_t i = 0; i < count; i++)
@@ -302,7 +282,7 @@ static void run_node(struct where_pass *pass, const struct node *node, const uin
 	case NODE_NOT:
 		run_node(pass, node->nodes[0], entries, n, out);
 		for (uint32_t k = 0; k < n; k++)
-			out[k] ^= out[k] <= OUTCOME_YES;
+			out[k] ^= out[k] <= LOGIC_YES;
 		return;
 	case NODE_AND:
 	case NODE_OR:
@@ -326,11 +306,11 @@ static uint32_t keep_passing(struct where_pass *pass, const struct node *node, u
 		return n;
 	}
 	if (node->kind == NODE_FIXED)
-		return node->outcome == OUTCOME_YES ? n : 0;
+		return node->outcome == LOGIC_YES ? n : 0;
 	run_node(pass, node, entries, n, out);
 	for (uint32_t k = 0; k < n; k++) {
 		entries[kept] = entries[k];
-		kept += out[k] == OUTCOME_YES;
+		kept += out[k] == LOGIC_YES;
 	}
 	return kept;
 }
@@ -389,7 +369,7 @@ static uint32_t select_mixed(struct where_pass *pass, const struct run *run, uin
 
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
 		const struct node *node = test_of(pass, classes[i]);
-		pass->picked[i] = node->kind == NODE_FIXED && node->outcome == OUTCOME_YES;
+		pass->picked[i] = node->kind == NODE_FIXED && node->outcome == LOGIC_YES;
 		if (node->kind != NODE_FIXED)
 			add_to_group(pass, classes[i], i, &ngroups);
 	}

@@ -2,8 +2,8 @@
 #include "state/filter/internal.h"
 
 #include "engine/base/mem.h"
-#include "state/program/lookup.h"
 #include "state/program/internal.h"
+#include "state/program/lookup.h"
 #include "state/rules/lex.h"
 
 #include <string.h>
@@ -113,34 +113,18 @@ void where_free(struct where *where)
 	mem_free(where);
 }
 
-static bool reads_state(const struct ast *ast);
-
-static bool path_reads_state(const struct ast_path *path)
+static bool reads_state(const struct ast *ast, void *arg)
 {
-	if (ast_root(path) == ROOT_STATE && path->natoms > 1)
-		return true;
-	for (uint32_t i = 0; i < path->natoms; i++)
-		if (path->atoms[i].key && reads_state(path->atoms[i].key))
-			return true;
-	return false;
-}
-
-static bool reads_state(const struct ast *ast)
-{
+	(void)arg;
 	if (ast->kind == AST_PATH)
-		return path_reads_state(ast->path);
-	if (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_TOP)
-		return true;
-	for (uint32_t i = 0; i < ast->nargs; i++)
-		if (reads_state(ast->args[i]))
-			return true;
-	return false;
+		return ast_root(ast->path) == ROOT_STATE && ast->path->natoms > 1;
+	return ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_TOP;
 }
 
 bool where_reads_state(const struct where *where)
 {
 	for (size_t i = 0; i < where->nasts; i++)
-		if (reads_state(where->asts[i]))
+		if (ast_find(where->asts[i], reads_state, NULL))
 			return true;
 	return false;
 }
@@ -166,25 +150,17 @@ bool where_is_of_cpu(const struct where *where)
 	return where->nasts == 1 && is_of_cpu(where->asts[0]);
 }
 
-/* The call of what is neither a map nor a function; NULL: there is none. */
-static const struct ast *unknown_map(const struct ast *ast, const struct rules *rules)
+/* Does it call what is neither a map nor a function? `arg`: the rules, which may be NULL. */
+static bool is_unknown_call(const struct ast *ast, void *arg)
 {
-	if (ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_NONE) {
-		if (!rules || !rules_map(rules, ast->name))
-			return ast;
-	}
-	for (uint32_t i = 0; i < ast->nargs; i++) {
-		const struct ast *found = unknown_map(ast->args[i], rules);
-		if (found)
-			return found;
-	}
-	return NULL;
+	return ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_NONE &&
+	       (!arg || !rules_map(arg, ast->name));
 }
 
-static bool know_maps(const struct where *where, const struct rules *rules, struct error *err)
+static bool know_maps(const struct where *where, struct rules *rules, struct error *err)
 {
 	for (size_t i = 0; i < where->nasts; i++) {
-		const struct ast *call = unknown_map(where->asts[i], rules);
+		const struct ast *call = ast_find(where->asts[i], is_unknown_call, rules);
 		size_t n;
 		if (!call)
 			continue;
@@ -220,7 +196,7 @@ static bool may_pass(const struct where *where, size_t i, struct env *env)
 {
 	const struct class_test *test = &where->tests[i];
 
-	return node_possible(test->early, env) & node_possible(test->late, env) & 1u << OUTCOME_YES;
+	return node_possible(test->early, env) & node_possible(test->late, env) & 1u << LOGIC_YES;
 }
 
 static bool is_open(const struct node *node)
@@ -372,26 +348,27 @@ static bool lookup_compared(const struct where *where, size_t i, const struct as
 	return complain_at(where, i, field->at, err);
 }
 
-static bool lookup_names(const struct where *where, size_t i, const struct ast *ast,
-			 struct error *err)
-{
-	const struct ast_path *path = ast->kind == AST_PATH ? ast->path : NULL;
+struct name_lookup {
+	const struct where *where;
+	size_t i; /* of the condition */
+	struct error *err;
+};
 
-	if (path && where->refs[path->ref] == REF_MISSING)
-		return lookup_member(where, i, path, err);
-	if (path && path->natoms > 1 && ast_root(path) == ROOT_STATE &&
-	    !lookup_state(where, i, path, err))
+/* True: it is a path that nothing has, or compares what is never equal. */
+static bool is_missing(const struct ast *ast, void *arg)
+{
+	const struct name_lookup *in = arg;
+	const struct ast_path *path = ast->path;
+
+	if (ast->kind == AST_BINARY && (ast->op == OP_EQ || ast->op == OP_NE))
+		return !lookup_compared(in->where, in->i, ast->args[0], ast->args[1], in->err) ||
+		       !lookup_compared(in->where, in->i, ast->args[1], ast->args[0], in->err);
+	if (ast->kind != AST_PATH)
 		return false;
-	for (uint32_t n = 0; path && n < path->natoms; n++)
-		if (path->atoms[n].key && !lookup_names(where, i, path->atoms[n].key, err))
-			return false;
-	for (uint32_t n = 0; n < ast->nargs; n++)
-		if (!lookup_names(where, i, ast->args[n], err))
-			return false;
-	if (ast->kind != AST_BINARY || (ast->op != OP_EQ && ast->op != OP_NE))
-		return true;
-	return lookup_compared(where, i, ast->args[0], ast->args[1], err) &&
-	       lookup_compared(where, i, ast->args[1], ast->args[0], err);
+	if (in->where->refs[path->ref] == REF_MISSING)
+		return !lookup_member(in->where, in->i, path, in->err);
+	return path->natoms > 1 && ast_root(path) == ROOT_STATE &&
+	       !lookup_state(in->where, in->i, path, in->err);
 }
 
 static bool is_arithmetic(const struct ast *ast)
@@ -434,7 +411,7 @@ bool where_condition(const struct where *where, struct error *err)
 bool where_lookup(const struct where *where, struct error *err)
 {
 	for (size_t i = 0; i < where->nasts; i++)
-		if (!lookup_names(where, i, where->asts[i], err))
+		if (ast_find(where->asts[i], is_missing, &(struct name_lookup){where, i, err}))
 			return false;
 	return true;
 }
@@ -475,7 +452,7 @@ static bool is_moment(const struct ast *ast)
 }
 
 /* `t OP moment` */
-static void narrow(enum ast_op op, nstime moment, nstime *begin, nstime *end)
+static void narrow(enum op op, nstime moment, nstime *begin, nstime *end)
 {
 	nstime from = op == OP_GT ? moment + 1 : moment;
 	nstime until = op == OP_LT ? moment : moment + 1;
@@ -488,22 +465,16 @@ static void narrow(enum ast_op op, nstime moment, nstime *begin, nstime *end)
 
 static void narrow_by(const struct ast *ast, nstime *begin, nstime *end)
 {
-	static const enum ast_op turned[] = {[OP_EQ] = OP_EQ,
-					     [OP_LT] = OP_GT,
-					     [OP_LE] = OP_GE,
-					     [OP_GT] = OP_LT,
-					     [OP_GE] = OP_LE};
-
 	if (ast->kind != AST_BINARY)
 		return;
 	if (ast->op == OP_AND) {
 		narrow_by(ast->args[0], begin, end);
 		narrow_by(ast->args[1], begin, end);
-	} else if (ast->op >= OP_EQ && ast->op <= OP_GE) {
+	} else if (op_compares(ast->op)) {
 		if (is_time(ast->args[0]) && is_moment(ast->args[1]))
 			narrow(ast->op, (nstime)ast->args[1]->value.u, begin, end);
 		else if (is_moment(ast->args[0]) && is_time(ast->args[1]))
-			narrow(turned[ast->op], (nstime)ast->args[0]->value.u, begin, end);
+			narrow(op_turned(ast->op), (nstime)ast->args[0]->value.u, begin, end);
 	}
 }
 

@@ -28,6 +28,13 @@ uint32_t attrs_count(const struct attrs *attrs); /* ids are 0 .. count-1; the ro
 /* The child by name or key, made when it is new. Text is copied. Keys: integer, string, boolean. */
 uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len);
 uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key);
+/* Either, by its step. */
+static inline uint32_t attr_child(struct attrs *attrs, uint32_t parent, bool is_key,
+				  const struct value *step)
+{
+	return is_key ? attr_key(attrs, parent, step)
+		      : attr_name(attrs, parent, step->text, step->len);
+}
 
 uint32_t attr_parent(const struct attrs *attrs, uint32_t attr); /* of the root: ATTR_ABSENT */
 uint32_t attr_depth(const struct attrs *attrs, uint32_t attr);  /* of the root: 0 */

@@ -35,6 +35,17 @@ static inline bool value_exists(const struct value *value)
 	return value->kind > VALUE_NONE;
 }
 
+static inline bool value_is_number(const struct value *value)
+{
+	return value->kind == VALUE_INT || value->kind == VALUE_FLOAT;
+}
+
+/* An integer as it is. */
+static inline __int128 value_integer(const struct value *value)
+{
+	return value->negative ? (__int128)(int64_t)value->u : (__int128)value->u;
+}
+
 /* 5 and "5" differ, true is not 1; unknown equals unknown here (identity, not the rules' ==). */
 bool value_equal(const struct value *a, const struct value *b);
 /* Total order for sorting and printing: kind, then value. */

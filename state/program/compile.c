@@ -22,7 +22,7 @@ static bool matches_name(const struct head_pattern *pattern, const char *name,
 	       glob_match(pattern->text, strlen(pattern->text), name, strlen(name), captures);
 }
 
-static const char *last_part(const char *name)
+const char *last_part(const char *name)
 {
 	const char *colon = strrchr(name, ':');
 
@@ -97,8 +97,6 @@ static bool block_has(const struct rule_block *block, enum pattern_kind kind)
 static const struct expr *compile_when(struct compile *compile, const struct statement *statement)
 {
 	const struct ast *head = statement->block->when, *own = statement->when;
-	struct ast *args[2];
-	struct ast both = {.kind = AST_BINARY, .op = OP_AND, .args = args, .nargs = 2};
 	const struct expr *first;
 
 	if (!head && !own)
@@ -108,9 +106,7 @@ static const struct expr *compile_when(struct compile *compile, const struct sta
 	first = compile_expr(compile, head);
 	if (expr_is_const(first, VALUE_BOOL)) /* most heads are decided by the trace */
 		return first->value.b ? compile_expr(compile, own) : first;
-	args[0] = statement->block->when;
-	args[1] = statement->when;
-	return compile_expr(compile, &both);
+	return compile_and(compile, first, compile_expr(compile, own));
 }
 
 static bool surely_fails(const struct line *line)
@@ -129,8 +125,8 @@ static bool surely_fails(const struct line *line)
 static void set_flags(struct line *line, const struct statement_info *info)
 {
 	line->flags = info->flags;
-	if (expr_uses_fields(line->when) || expr_uses_fields(line->value) ||
-	    path_uses_fields(&line->target))
+	if (expr_any(line->when, expr_is_field) || expr_any(line->value, expr_is_field) ||
+	    path_any(&line->target, expr_is_field))
 		line->flags |= LINE_FIELDS;
 	if (surely_fails(line))
 		line->flags |= LINE_FAILS;
@@ -220,7 +216,7 @@ static const struct line *keep_lines(struct program *program, struct lines *line
 	return kept;
 }
 
-static bool lines_use_fields(const struct line *lines, uint32_t n)
+bool lines_use_fields(const struct line *lines, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (lines[i].flags & LINE_FIELDS)
@@ -402,7 +398,7 @@ static void compile_event_lines(struct program *program, const struct naming *na
 			add_line(&compile, i, &lines);
 	}
 	out->event = keep_lines(program, &lines, &out->nevent);
-	out->plain = plain_new(program->arena, class, out->event, out->nevent);
+	out->plain = plain_new(program->arena, out->event, out->nevent);
 }
 
 static void compile_section_lines(struct program *program, const struct naming *naming,
@@ -516,12 +512,6 @@ static void compile_classes(struct program *program)
 
 /* ---- losses, start and end ---- */
 
-static void finish_special(struct program *program, struct lines *lines, struct class_program *out)
-{
-	out->event = keep_lines(program, lines, &out->nevent);
-	out->plain = plain_new(program->arena, NULL, out->event, out->nevent);
-}
-
 static void compile_edge(struct program *program, enum pattern_kind kind, const struct part *part,
 			 struct class_program *out)
 {
@@ -535,7 +525,7 @@ static void compile_edge(struct program *program, enum pattern_kind kind, const 
 	for (uint32_t i = 0; i < program->rules->nstatements; i++)
 		if (block_has(program->rules->statements[i]->block, kind))
 			add_line(&compile, i, &lines);
-	finish_special(program, &lines, out);
+	out->event = keep_lines(program, &lines, &out->nevent);
 }
 
 /* Do events of the group write what the line makes unknown, or what is above it? */
@@ -586,7 +576,7 @@ static void compile_lost(struct program *program, const struct lost_group *group
 		    !group_writes(program, group, &lines.items[before]))
 			lines.count = before;
 	}
-	finish_special(program, &lines, out);
+	out->event = keep_lines(program, &lines, &out->nevent);
 }
 
 /* Streams of a part stand together, mostly. */
@@ -715,10 +705,8 @@ static void add_source(const struct expr *expr, struct view_source *sources, uin
 		return;
 	if (expr->kind == EXPR_READ)
 		add_path_sources(&expr->path, sources, n);
-	for (uint32_t i = 0; i < expr_nargs(expr); i++)
-		add_source(expr->args[i], sources, n);
-	add_source(expr->left, sources, n);
-	add_source(expr->right, sources, n);
+	for (uint32_t i = 0; i < expr_noperands(expr); i++)
+		add_source(expr_operand(expr, i), sources, n);
 }
 
 static void compile_view(struct program *program, size_t i)
@@ -770,28 +758,13 @@ static void mark_shapes(struct program *program)
 	}
 }
 
-static struct by_shape by_shape_new(const struct program *program, size_t n)
-{
-	struct by_shape by = {.nshapes = shape_count(program->attrs)};
-
-	by.last = mem_new_array(by.nshapes + 1, sizeof *by.last);
-	by.before = mem_new_array(n + 1, sizeof *by.before);
-	return by;
-}
-
-static void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i)
-{
-	by->before[i] = by->last[shape];
-	by->last[shape] = i + 1;
-}
-
 /* An initial value of all that is below a path may be of any shape: then each has all before it. */
 static void number_initials(struct program *program)
 {
 	struct by_shape *by = &program->initials_by;
 	bool below = false;
 
-	*by = by_shape_new(program, program->ninitials);
+	*by = by_shape_new(program->attrs, program->ninitials);
 	for (uint32_t i = 0; i < program->ninitials; i++)
 		below = below || program->initials[i].path.below;
 	for (uint32_t i = 0; i < program->ninitials && !below; i++)
@@ -805,7 +778,7 @@ static void number_initials(struct program *program)
 
 static void number_views(struct program *program)
 {
-	program->views_by = by_shape_new(program, program->nviews);
+	program->views_by = by_shape_new(program->attrs, program->nviews);
 	for (uint32_t i = 0; i < program->nviews; i++)
 		by_shape_add(&program->views_by, program->views[i].path.shape, i);
 }

@@ -5,8 +5,8 @@
  * is not decided yet. Failure goes before OPEN where both are certain; OPEN goes before anything
  * that depends on what is open. Logic has three values: unknown is neither true nor false.
  */
-#include "state/model/glob.h"
 #include "state/program/expr.h"
+#include "state/model/glob.h"
 #include "state/program/internal.h"
 
 #include <string.h>
@@ -90,188 +90,207 @@ static enum eval eval_top(const struct expr *expr, struct env *env, struct value
 	return read_stored(env, attr_key(program_attrs(env->program), attr, &depth), out);
 }
 
-/* A boolean, or unknown; anything else is a wrong type. */
-static enum eval eval_logical(const struct expr *expr, struct env *env, struct value *out,
-			      enum failure *failure)
-{
-	enum eval result = expr_eval(expr, env, out, failure);
-
-	if (result == EVAL_VALUE && out->kind != VALUE_BOOL && out->kind != VALUE_UNKNOWN)
-		return eval_fail(failure, FAILURE_TYPE);
-	return result;
-}
-
-static enum eval eval_not(const struct expr *expr, struct env *env, struct value *out,
-			  enum failure *failure)
-{
-	enum eval result = eval_logical(expr->left, env, out, failure);
-
-	if (result == EVAL_VALUE && out->kind == VALUE_BOOL)
-		out->b = !out->b;
-	return result;
-}
-
-/* && ends at the first false, || at the first true. */
-static enum eval eval_and_or(const struct expr *expr, struct env *env, struct value *out,
-			     enum failure *failure)
-{
-	bool end = expr->kind == EXPR_OR;
-	struct value left;
-	enum eval result = eval_logical(expr->left, env, &left, failure);
-
-	if (result != EVAL_VALUE || (left.kind == VALUE_BOOL && left.b == end)) {
-		*out = left;
-		return result;
-	}
-	result = eval_logical(expr->right, env, out, failure);
-	if (result != EVAL_VALUE || (out->kind == VALUE_BOOL && out->b == end))
-		return result;
-	if (left.kind == VALUE_UNKNOWN)
-		*out = left;
-	return result;
-}
-
-/* Both operands: the left one's failure first, OPEN when either is. */
-static enum eval eval_both(const struct expr *expr, struct env *env, struct value *left,
-			   struct value *right, enum failure *failure)
-{
-	enum eval result = expr_eval(expr->left, env, left, failure);
-	enum eval other;
-
-	if (result == EVAL_FAIL)
-		return result;
-	other = expr_eval(expr->right, env, right, failure);
-	if (other == EVAL_FAIL || result == EVAL_VALUE)
-		return other;
-	return result;
-}
-
-static enum eval eval_equal(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
-{
-	const struct value *right = &expr->right->value; /* as it mostly is: a constant */
-	struct value left, other;
-	enum eval result;
-
-	if (expr->right->kind == EXPR_CONST) {
-		result = expr_eval(expr->left, env, &left, failure);
-	} else {
-		result = eval_both(expr, env, &left, &other, failure);
-		right = &other;
-	}
-	if (result != EVAL_VALUE)
-		return result;
-	if (left.kind == VALUE_UNKNOWN || right->kind == VALUE_UNKNOWN)
-		*out = unknown_value;
-	else
-		*out = value_bool(values_same(&left, right) == (expr->op == OP_EQ));
-	return EVAL_VALUE;
-}
-
-static enum eval eval_in(const struct expr *expr, struct env *env, struct value *out,
-			 enum failure *failure)
-{
-	struct value left;
-	enum eval result = expr_eval(expr->left, env, &left, failure);
-	bool found = false;
-
-	if (result != EVAL_VALUE)
-		return result;
-	*out = unknown_value;
-	if (left.kind == VALUE_UNKNOWN)
-		return result;
-	for (uint32_t i = 0; i < expr->n && !found; i++)
-		found = values_same(&left, &expr->values[i]);
-	*out = value_bool(found);
-	return result;
-}
-
-/* Unknown where an operand is; but a known operand of the wrong type fails all the same. */
-static bool unknown_operand(const struct value *a, bool (*fits)(const struct value *value),
-			    bool *wrong)
-{
-	if (a->kind == VALUE_UNKNOWN)
-		return true;
-	if (!fits(a))
-		*wrong = true;
-	return false;
-}
-
-static bool fits_number(const struct value *a)
-{
-	return a->kind == VALUE_INT || a->kind == VALUE_FLOAT;
-}
-
-static bool fits_text(const struct value *a)
-{
-	return a->kind == VALUE_STRING;
-}
-
-static bool fits_order(const struct value *a)
-{
-	return fits_number(a) || fits_text(a);
-}
-
-struct operands {
-	struct value left, right; /* `right` of two */
-	enum eval result;         /* of both */
+const uint8_t logic_and[LOGIC_KINDS][LOGIC_KINDS] = {
+	[LOGIC_NO] = {LOGIC_NO, LOGIC_NO, LOGIC_NO, LOGIC_NO},
+	[LOGIC_YES] = {LOGIC_NO, LOGIC_YES, LOGIC_UNKNOWN, LOGIC_FAILED},
+	[LOGIC_UNKNOWN] = {LOGIC_NO, LOGIC_UNKNOWN, LOGIC_UNKNOWN, LOGIC_FAILED},
+	[LOGIC_FAILED] = {LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED},
+};
+const uint8_t logic_or[LOGIC_KINDS][LOGIC_KINDS] = {
+	[LOGIC_NO] = {LOGIC_NO, LOGIC_YES, LOGIC_UNKNOWN, LOGIC_FAILED},
+	[LOGIC_YES] = {LOGIC_YES, LOGIC_YES, LOGIC_YES, LOGIC_YES},
+	[LOGIC_UNKNOWN] = {LOGIC_UNKNOWN, LOGIC_YES, LOGIC_UNKNOWN, LOGIC_FAILED},
+	[LOGIC_FAILED] = {LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED},
 };
 
-/*
- * The operands of an operator, one or two, of types that fit. False: in->result is the operator's;
- * where that is EVAL_VALUE, *out is unknown.
- */
-static inline bool eval_operands(const struct expr *expr, struct env *env,
-				 bool (*fits)(const struct value *value), struct operands *in,
-				 struct value *out, enum failure *failure)
+enum logic expr_logic(const struct expr *expr, struct env *env, enum failure *failure)
 {
-	bool wrong = false, unknown;
+	struct value value;
+	enum eval result = expr_eval(expr, env, &value, failure);
 
-	in->result = expr->right ? eval_both(expr, env, &in->left, &in->right, failure)
-				 : expr_eval(expr->left, env, &in->left, failure);
-	if (in->result != EVAL_VALUE)
-		return false;
-	unknown = unknown_operand(&in->left, fits, &wrong);
-	if (expr->right)
-		unknown = unknown_operand(&in->right, fits, &wrong) || unknown;
-	if (wrong)
-		in->result = eval_fail(failure, FAILURE_TYPE);
-	else
-		*out = unknown_value;
-	return !wrong && !unknown;
+	if (result != EVAL_VALUE)
+		return result == EVAL_OPEN ? LOGIC_OPEN : LOGIC_FAILED;
+	if (logic_of_value(&value) == LOGIC_FAILED)
+		*failure = FAILURE_TYPE;
+	return logic_of_value(&value);
 }
 
-static enum eval eval_order(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
+static enum eval eval_of_logic(enum logic outcome, struct value *out)
 {
-	struct operands in;
-
-	if (!eval_operands(expr, env, fits_order, &in, out, failure))
-		return in.result;
-	return op_order(expr->op, &in.left, &in.right, out, failure);
-}
-
-static enum eval eval_arith(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
-{
-	struct operands in;
-
-	if (!eval_operands(expr, env, fits_number, &in, out, failure))
-		return in.result;
-	return op_arith(expr->op, &in.left, expr->right ? &in.right : NULL, out, failure);
-}
-
-static enum eval eval_match(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
-{
-	struct operands in;
-
-	if (!eval_operands(expr, env, fits_text, &in, out, failure))
-		return in.result;
-	if (expr->op == OP_REGEX)
-		return op_regex(expr->regex, &in.left, &in.right, out, failure);
-	*out = value_bool(glob_match(in.right.text, in.right.len, in.left.text, in.left.len, NULL));
+	if (outcome >= LOGIC_FAILED)
+		return outcome == LOGIC_OPEN ? EVAL_OPEN : EVAL_FAIL;
+	*out = outcome == LOGIC_UNKNOWN ? unknown_value : value_bool(outcome == LOGIC_YES);
 	return EVAL_VALUE;
+}
+
+/* Does the left side of && or || say all? */
+static bool is_decided(const struct expr *expr, enum logic left)
+{
+	return left >= LOGIC_FAILED ||
+	       left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES);
+}
+
+static enum eval eval_logic(const struct expr *expr, struct env *env, struct value *out,
+			    enum failure *failure)
+{
+	enum logic left = expr_logic(expr->left, env, failure), right;
+
+	if (expr->kind == EXPR_NOT)
+		return eval_of_logic(left <= LOGIC_YES ? left ^ 1 : left, out);
+	if (is_decided(expr, left))
+		return eval_of_logic(left, out);
+	right = expr_logic(expr->right, env, failure);
+	if (right != LOGIC_OPEN)
+		right = (expr->kind == EXPR_AND ? logic_and : logic_or)[left][right];
+	return eval_of_logic(right, out);
+}
+
+/* ---- operators of known operands ---- */
+
+enum takes { /* a bit per kind of value */
+	     TAKES_INT = 1 << VALUE_INT,
+	     TAKES_NUMBER = TAKES_INT | 1 << VALUE_FLOAT,
+	     TAKES_TEXT = 1 << VALUE_STRING,
+	     TAKES_ORDER = TAKES_NUMBER | TAKES_TEXT,
+	     TAKES_ANY = 0xff
+};
+
+/* Unknown where an operand is; but a known operand of the wrong type fails all the same. */
+static inline bool unknown_operand(const struct value *a, unsigned takes, bool *wrong)
+{
+	*wrong |= a->kind != VALUE_UNKNOWN && !(takes >> a->kind & 1);
+	return a->kind == VALUE_UNKNOWN;
+}
+
+static enum eval apply_equal(const struct expr *expr, struct env *env, const struct value *in,
+			     struct value *out, enum failure *failure)
+{
+	(void)env;
+	(void)failure;
+	*out = value_bool(values_same(&in[0], &in[1]) == (expr->op == OP_EQ));
+	return EVAL_VALUE;
+}
+
+static enum eval apply_order(const struct expr *expr, struct env *env, const struct value *in,
+			     struct value *out, enum failure *failure)
+{
+	(void)env;
+	return op_order(expr->op, &in[0], &in[1], out, failure);
+}
+
+static enum eval apply_arith(const struct expr *expr, struct env *env, const struct value *in,
+			     struct value *out, enum failure *failure)
+{
+	(void)env;
+	return op_arith(expr->op, &in[0], expr->right ? &in[1] : NULL, out, failure);
+}
+
+static enum eval apply_in(const struct expr *expr, struct env *env, const struct value *in,
+			  struct value *out, enum failure *failure)
+{
+	bool found = false;
+
+	(void)env;
+	(void)failure;
+	for (uint32_t i = 0; i < expr->n && !found; i++)
+		found = values_same(&in[0], &expr->values[i]);
+	*out = value_bool(found);
+	return EVAL_VALUE;
+}
+
+static enum eval apply_match(const struct expr *expr, struct env *env, const struct value *in,
+			     struct value *out, enum failure *failure)
+{
+	(void)env;
+	if (expr->op == OP_REGEX)
+		return op_regex(expr->regex, &in[0], &in[1], out, failure);
+	*out = value_bool(glob_match(in[1].text, in[1].len, in[0].text, in[0].len, NULL));
+	return EVAL_VALUE;
+}
+
+static enum eval apply_map(const struct expr *expr, struct env *env, const struct value *in,
+			   struct value *out, enum failure *failure)
+{
+	(void)env;
+	return op_map(expr->map, &in[0], out, failure);
+}
+
+static enum eval apply_convert(const struct expr *expr, struct env *env, const struct value *in,
+			       struct value *out, enum failure *failure)
+{
+	return op_convert(expr->function, &in[0], env->scratch, out, failure);
+}
+
+static enum eval apply_part(const struct expr *expr, struct env *env, const struct value *in,
+			    struct value *out, enum failure *failure)
+{
+	(void)env;
+	(void)failure;
+	op_part(expr->function, in, expr->n, out);
+	return EVAL_VALUE;
+}
+
+static enum eval apply_captures(const struct expr *expr, struct env *env, const struct value *in,
+				struct value *out, enum failure *failure)
+{
+	(void)env;
+	return op_captures(expr->regex, expr->index, &in[0], out, failure);
+}
+
+enum { OPERANDS = 3 };
+
+static const struct strict {
+	unsigned takes[OPERANDS];
+	enum eval (*apply)(const struct expr *expr, struct env *env, const struct value *in,
+			   struct value *out, enum failure *failure);
+} stricts[] = {
+	[EXPR_EQUAL] = {{TAKES_ANY, TAKES_ANY}, apply_equal},
+	[EXPR_ORDER] = {{TAKES_ORDER, TAKES_ORDER}, apply_order},
+	[EXPR_ARITH] = {{TAKES_NUMBER, TAKES_NUMBER}, apply_arith},
+	[EXPR_IN] = {{TAKES_ANY}, apply_in},
+	[EXPR_MATCH] = {{TAKES_TEXT, TAKES_TEXT}, apply_match},
+	[EXPR_MAP] = {{TAKES_ANY}, apply_map},
+	[EXPR_CONVERT] = {{TAKES_ANY}, apply_convert},
+	[EXPR_CAPTURES] = {{TAKES_TEXT}, apply_captures},
+	[EXPR_SUBSTR] = {{TAKES_TEXT, TAKES_INT, TAKES_INT}, apply_part},
+	[EXPR_SPLIT] = {{TAKES_TEXT, TAKES_TEXT, TAKES_INT}, apply_part},
+};
+
+bool expr_is_strict(const struct expr *expr)
+{
+	return expr->kind < sizeof stricts / sizeof *stricts && stricts[expr->kind].apply;
+}
+
+/* The first operand that fails says why; a type that is wrong comes next, then what is open. */
+static enum eval eval_strict(const struct expr *expr, struct env *env, struct value *out,
+			     enum failure *failure)
+{
+	const struct strict *strict = &stricts[expr->kind];
+	bool open = false, unknown = false, wrong = false;
+	uint32_t n = expr_noperands(expr);
+	struct value in[OPERANDS];
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct expr *operand = expr_operand(expr, i);
+		enum eval result = EVAL_VALUE;
+
+		if (operand->kind == EXPR_CONST)
+			in[i] = operand->value;
+		else
+			result = expr_eval(operand, env, &in[i], failure);
+		if (result == EVAL_FAIL)
+			return result;
+		if (result == EVAL_OPEN)
+			open = true;
+		else
+			unknown |= unknown_operand(&in[i], strict->takes[i], &wrong);
+	}
+	if (wrong)
+		return eval_fail(failure, FAILURE_TYPE);
+	*out = unknown_value;
+	if (open || unknown)
+		return open ? EVAL_OPEN : EVAL_VALUE;
+	return strict->apply(expr, env, in, out, failure);
 }
 
 static enum eval eval_field(const struct expr *expr, struct env *env, struct value *out,
@@ -328,34 +347,10 @@ static enum eval eval_has(const struct expr *expr, struct env *env, struct value
 	return EVAL_VALUE;
 }
 
-static enum eval eval_map(const struct expr *expr, struct env *env, struct value *out,
-			  enum failure *failure)
-{
-	struct value key;
-	enum eval result = expr_eval(expr->left, env, &key, failure);
-
-	*out = unknown_value;
-	if (result != EVAL_VALUE || key.kind == VALUE_UNKNOWN)
-		return result;
-	return op_map(expr->map, &key, out, failure);
-}
-
-static enum eval eval_convert(const struct expr *expr, struct env *env, struct value *out,
-			      enum failure *failure)
-{
-	struct value from;
-	enum eval result = expr_eval(expr->left, env, &from, failure);
-
-	*out = unknown_value;
-	if (result != EVAL_VALUE || from.kind == VALUE_UNKNOWN)
-		return result;
-	return op_convert(expr->function, &from, env->scratch, out, failure);
-}
-
 static enum eval eval_least(const struct expr *expr, struct env *env, struct value *out,
 			    enum failure *failure)
 {
-	enum ast_op op = expr->function == FUNCTION_MIN ? OP_LT : OP_GT;
+	enum op op = expr->function == FUNCTION_MIN ? OP_LT : OP_GT;
 	bool open = false, unknown = false, wrong = false;
 	struct value value, better, best = unknown_value;
 
@@ -365,7 +360,7 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 			return result;
 		if (result == EVAL_OPEN)
 			open = true;
-		else if (unknown_operand(&value, fits_order, &wrong))
+		else if (unknown_operand(&value, TAKES_ORDER, &wrong))
 			unknown = true;
 		else if (wrong)
 			return eval_fail(failure, FAILURE_TYPE);
@@ -378,51 +373,6 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 	}
 	*out = unknown ? unknown_value : best;
 	return open ? EVAL_OPEN : EVAL_VALUE;
-}
-
-static bool fits_integer(const struct value *a)
-{
-	return a->kind == VALUE_INT;
-}
-
-/* substr(TEXT, INTEGER[, INTEGER]), split(TEXT, TEXT, INTEGER) */
-static enum eval eval_part(const struct expr *expr, struct env *env, struct value *out,
-			   enum failure *failure)
-{
-	uint32_t ntexts = expr->function == FUNCTION_SPLIT ? 2 : 1;
-	bool open = false, unknown = false, wrong = false;
-	struct value args[3];
-
-	*out = unknown_value;
-	for (uint32_t i = 0; i < expr->n; i++) {
-		enum eval result = expr_eval(expr->args[i], env, &args[i], failure);
-		if (result == EVAL_FAIL)
-			return result;
-		if (result == EVAL_OPEN)
-			open = true;
-		else if (unknown_operand(&args[i], i < ntexts ? fits_text : fits_integer, &wrong))
-			unknown = true;
-		else if (wrong)
-			return eval_fail(failure, FAILURE_TYPE);
-	}
-	*out = unknown_value;
-	if (!open && !unknown)
-		op_part(expr->function, args, expr->n, out);
-	return open ? EVAL_OPEN : EVAL_VALUE;
-}
-
-static enum eval eval_captures(const struct expr *expr, struct env *env, struct value *out,
-			       enum failure *failure)
-{
-	struct value text;
-	enum eval result = expr_eval(expr->left, env, &text, failure);
-
-	*out = unknown_value;
-	if (result != EVAL_VALUE || text.kind == VALUE_UNKNOWN)
-		return result;
-	if (!fits_text(&text))
-		return eval_fail(failure, FAILURE_TYPE);
-	return op_captures(expr->regex, expr->index, &text, out, failure);
 }
 
 void expr_find_gap(struct env *env)
@@ -500,38 +450,20 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		*out = env->variables[expr->index];
 		return EVAL_VALUE;
 	case EXPR_NOT:
-		return eval_not(expr, env, out, failure);
 	case EXPR_AND:
 	case EXPR_OR:
-		return eval_and_or(expr, env, out, failure);
-	case EXPR_EQUAL:
-		return eval_equal(expr, env, out, failure);
-	case EXPR_ORDER:
-		return eval_order(expr, env, out, failure);
-	case EXPR_ARITH:
-		return eval_arith(expr, env, out, failure);
-	case EXPR_IN:
-		return eval_in(expr, env, out, failure);
-	case EXPR_MATCH:
-		return eval_match(expr, env, out, failure);
-	case EXPR_MAP:
-		return eval_map(expr, env, out, failure);
+		return eval_logic(expr, env, out, failure);
 	case EXPR_LABEL:
 		return eval_label(expr, env, out, failure);
 	case EXPR_HAS:
 		return eval_has(expr, env, out, failure);
 	case EXPR_TOP:
 		return eval_top(expr, env, out, failure);
-	case EXPR_CONVERT:
-		return eval_convert(expr, env, out, failure);
 	case EXPR_LEAST:
 		return eval_least(expr, env, out, failure);
-	case EXPR_PART:
-		return eval_part(expr, env, out, failure);
-	case EXPR_CAPTURES:
-		return eval_captures(expr, env, out, failure);
+	default:
+		return eval_strict(expr, env, out, failure);
 	}
-	return eval_fail(failure, FAILURE_TYPE);
 }
 
 enum eval expr_check(const struct expr *expr, struct env *env, enum failure *failure)
@@ -567,59 +499,33 @@ enum eval expr_check(const struct expr *expr, struct env *env, enum failure *fai
 	return expr_eval(expr, env, &value, failure);
 }
 
-/* A condition's outcome in full. */
-enum outcome { IS_TRUE, IS_FALSE, IS_UNKNOWN, IS_FAILURE, IS_OPEN };
-
-static enum outcome outcome_of(const struct expr *when, struct env *env, enum failure *failure);
-
-static enum outcome outcome_and(const struct expr *when, struct env *env, enum failure *failure)
+/* As expr_logic(); of && the right side is evaluated whatever the left one is, but certain. */
+static enum logic outcome_of(const struct expr *when, struct env *env, enum failure *failure)
 {
-	enum outcome left = outcome_of(when->left, env, failure);
-	enum outcome right;
+	enum logic left, right;
 
-	if (left == IS_FALSE || left == IS_FAILURE)
+	if (when->kind != EXPR_AND)
+		return expr_logic(when, env, failure);
+	left = outcome_of(when->left, env, failure);
+	if (left == LOGIC_NO || left == LOGIC_FAILED)
 		return left;
 	right = outcome_of(when->right, env, failure);
-	if (left == IS_TRUE)
+	if (left == LOGIC_YES)
 		return right;
-	if (right == IS_TRUE)
+	if (right == LOGIC_YES || (left == LOGIC_OPEN && right == LOGIC_OPEN))
 		return left;
-	if (left == IS_OPEN && right == IS_OPEN)
-		return IS_OPEN;
-	return right == IS_OPEN ? IS_UNKNOWN : right; /* not true, whatever the left one will be */
-}
-
-static enum outcome outcome_of(const struct expr *when, struct env *env, enum failure *failure)
-{
-	struct value value;
-
-	if (when->kind == EXPR_AND)
-		return outcome_and(when, env, failure);
-	switch (expr_eval(when, env, &value, failure)) {
-	case EVAL_OPEN:
-		return IS_OPEN;
-	case EVAL_FAIL:
-		return IS_FAILURE;
-	case EVAL_VALUE:
-		break;
-	}
-	if (value.kind == VALUE_BOOL)
-		return value.b ? IS_TRUE : IS_FALSE;
-	if (value.kind == VALUE_UNKNOWN)
-		return IS_UNKNOWN;
-	*failure = FAILURE_TYPE;
-	return IS_FAILURE;
+	return right == LOGIC_OPEN ? LOGIC_UNKNOWN : right; /* not true, whatever the left is */
 }
 
 enum truth expr_truth(const struct expr *when, struct env *env, enum failure *failure)
 {
-	enum outcome outcome = when ? outcome_of(when, env, failure) : IS_TRUE;
+	enum logic outcome = when ? outcome_of(when, env, failure) : LOGIC_YES;
 
-	if (outcome != IS_FAILURE)
+	if (outcome != LOGIC_FAILED)
 		*failure = FAILURE_NONE;
-	if (outcome == IS_TRUE)
+	if (outcome == LOGIC_YES)
 		return TRUTH_YES;
-	return outcome == IS_OPEN ? TRUTH_OPEN : TRUTH_NO;
+	return outcome == LOGIC_OPEN ? TRUTH_OPEN : TRUTH_NO;
 }
 
 /* ---- what would be read ---- */
@@ -667,15 +573,13 @@ static bool names_read(const struct expr *expr, struct env *env,
 static bool logic_reads(const struct expr *expr, struct env *env,
 			bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
 {
-	struct value left;
 	enum failure failure;
-	enum eval result;
+	enum logic left;
 
 	if (!expr_reads(expr->left, env, visit, arg))
 		return false;
-	result = eval_logical(expr->left, env, &left, &failure);
-	if (result == EVAL_FAIL ||
-	    (result == EVAL_VALUE && left.kind == VALUE_BOOL && left.b == (expr->kind == EXPR_OR)))
+	left = expr_logic(expr->left, env, &failure);
+	if (left != LOGIC_OPEN && is_decided(expr, left))
 		return true;
 	return expr_reads(expr->right, env, visit, arg);
 }
@@ -698,14 +602,10 @@ bool expr_reads(const struct expr *expr, struct env *env,
 	case EXPR_AND:
 	case EXPR_OR:
 		return logic_reads(expr, env, visit, arg);
-	case EXPR_LEAST:
-	case EXPR_PART:
-		for (uint32_t i = 0; i < expr->n; i++)
-			if (!expr_reads(expr->args[i], env, visit, arg))
+	default:
+		for (uint32_t i = 0; i < expr_noperands(expr); i++)
+			if (!expr_reads(expr_operand(expr, i), env, visit, arg))
 				return false;
 		return true;
-	default:
-		return expr_reads(expr->left, env, visit, arg) &&
-		       expr_reads(expr->right, env, visit, arg);
 	}
 }

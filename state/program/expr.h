@@ -13,7 +13,7 @@
 enum expr_kind {
 	EXPR_CONST,
 	EXPR_FAIL,      /* `failure`: known when it was compiled */
-	EXPR_FIELD,     /* one slot */
+	EXPR_FIELD,     /* one slot: of the event's own scopes number `index` */
 	EXPR_FIELD_GET, /* through variants and elements: `names` */
 	EXPR_SECTION,   /* some line writes it */
 	EXPR_SECTION_OWN,
@@ -42,7 +42,8 @@ enum expr_kind {
 	EXPR_TOP,     /* left is a read */
 	EXPR_CONVERT, /* function INT, STR, HEX */
 	EXPR_LEAST,   /* function MIN, MAX over args */
-	EXPR_PART,    /* function SUBSTR, SPLIT over args */
+	EXPR_SUBSTR,  /* over args */
+	EXPR_SPLIT,   /* likewise */
 	EXPR_CAPTURES /* group `index` of `regex` in left */
 };
 
@@ -53,12 +54,12 @@ struct field_name {
 
 struct expr {
 	enum expr_kind kind;
-	enum ast_op op;
+	enum op op;
 	enum function function;
 	enum failure failure;
 	bool may_view;   /* READ: some attribute of the shape is computed */
 	bool total;      /* MAP: has a result for all that `left` can be */
-	uint32_t index;  /* SECTION, VARIABLE */
+	uint32_t index;  /* FIELD, SECTION, VARIABLE */
 	uint32_t n;      /* names, values or args */
 	unsigned scopes; /* FIELD_GET */
 	struct value value;
@@ -74,17 +75,56 @@ struct expr {
 	};
 };
 
-/* How many operands stand in `args`, instead of left and right. */
-static inline uint32_t expr_nargs(const struct expr *expr)
+static inline bool expr_is_const(const struct expr *expr, enum value_kind kind)
 {
-	return expr->kind == EXPR_LEAST || expr->kind == EXPR_PART ? expr->n : 0;
+	return expr && expr->kind == EXPR_CONST && expr->value.kind == kind;
+}
+
+/* Operands: `args` of what has any number of them, else left and right. */
+static inline uint32_t expr_noperands(const struct expr *expr)
+{
+	if (expr->kind >= EXPR_LEAST && expr->kind <= EXPR_SPLIT)
+		return expr->n;
+	return expr->right ? 2 : expr->left ? 1 : 0;
+}
+
+static inline const struct expr *expr_operand(const struct expr *expr, uint32_t i)
+{
+	if (expr->kind >= EXPR_LEAST && expr->kind <= EXPR_SPLIT)
+		return expr->args[i];
+	return i ? expr->right : expr->left;
+}
+
+/* Is it so of the expression, or of one inside it, or in keys of its paths? NULL: no. */
+bool expr_any(const struct expr *expr, bool (*is)(const struct expr *expr));
+bool path_any(const struct path *path, bool (*is)(const struct expr *expr));
+/* An operator whose operands are all evaluated, which fails where one of them does. */
+bool expr_is_strict(const struct expr *expr);
+
+/* Three-valued logic, and failure: of these && and || make one another. Or it is not decided. */
+enum logic {
+	LOGIC_NO,
+	LOGIC_YES,
+	LOGIC_UNKNOWN,
+	LOGIC_FAILED,
+	LOGIC_OPEN,
+	LOGIC_KINDS = LOGIC_OPEN
+};
+extern const uint8_t logic_and[LOGIC_KINDS][LOGIC_KINDS], logic_or[LOGIC_KINDS][LOGIC_KINDS];
+enum logic expr_logic(const struct expr *expr, struct env *env, enum failure *failure);
+/* Anything but a boolean or unknown is a failure. */
+static inline enum logic logic_of_value(const struct value *value)
+{
+	if (value->kind == VALUE_BOOL)
+		return value->b ? LOGIC_YES : LOGIC_NO;
+	return value->kind == VALUE_UNKNOWN ? LOGIC_UNKNOWN : LOGIC_FAILED;
 }
 
 /* expr_ops.c: operators and functions on plain values; both operands are known */
 bool values_same(const struct value *a, const struct value *b); /* 1 == 1.0, 5 != "5" */
-enum eval op_order(enum ast_op op, const struct value *a, const struct value *b, struct value *out,
+enum eval op_order(enum op op, const struct value *a, const struct value *b, struct value *out,
 		   enum failure *failure);
-enum eval op_arith(enum ast_op op, const struct value *a, const struct value *b, struct value *out,
+enum eval op_arith(enum op op, const struct value *a, const struct value *b, struct value *out,
 		   enum failure *failure); /* b NULL: unary */
 enum eval op_convert(enum function function, const struct value *a, struct arena *scratch,
 		     struct value *out, enum failure *failure);

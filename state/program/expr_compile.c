@@ -36,11 +36,6 @@ static struct expr *failing(struct compile *compile, enum failure failure)
 	return expr;
 }
 
-bool expr_is_const(const struct expr *expr, enum value_kind kind)
-{
-	return expr && expr->kind == EXPR_CONST && expr->value.kind == kind;
-}
-
 /* ---- fields ---- */
 
 enum way { WAY_NONE, WAY_PLAIN, WAY_DYNAMIC };
@@ -161,16 +156,19 @@ static void note_ref(struct compile *compile, const struct ast_path *path, uint8
 
 static const struct expr *lost_field(struct compile *compile, const struct ast_path *path)
 {
-	if (ast_root(path) == ROOT_FIELD && path->natoms == 2 && path->atoms[1].kind == ATOM_NAME) {
-		if (!strcmp(path->atoms[1].name, "count"))
-			return expr_new(compile, EXPR_LOST_COUNT);
-		if (!strcmp(path->atoms[1].name, "until"))
-			return expr_new(compile, EXPR_LOST_UNTIL);
-		if (!strcmp(path->atoms[1].name, "claimed"))
-			return expr_new(compile, EXPR_LOST_CLAIMED);
-		if (!strcmp(path->atoms[1].name, "told"))
-			return expr_new(compile, EXPR_LOST_TOLD);
-	}
+	static const struct {
+		const char *name;
+		enum expr_kind kind;
+	} names[] = {{"count", EXPR_LOST_COUNT},
+		     {"until", EXPR_LOST_UNTIL},
+		     {"claimed", EXPR_LOST_CLAIMED},
+		     {"told", EXPR_LOST_TOLD}};
+	bool plain = ast_root(path) == ROOT_FIELD && path->natoms == 2 &&
+		     path->atoms[1].kind == ATOM_NAME;
+
+	for (size_t i = 0; plain && i < sizeof names / sizeof *names; i++)
+		if (!strcmp(path->atoms[1].name, names[i].name))
+			return expr_new(compile, names[i].kind);
 	note_ref(compile, path, REF_MISSING);
 	return failing(compile, FAILURE_FIELD);
 }
@@ -215,6 +213,7 @@ static const struct expr *compile_field(struct compile *compile, const struct as
 		note_ref(compile, path, REF_FOUND);
 		expr = expr_new(compile, EXPR_FIELD);
 		expr->field = found;
+		expr->index = compile->class->slot_base[found.scope] + found.class->slot;
 		return expr;
 	case WAY_DYNAMIC:
 		break;
@@ -387,8 +386,7 @@ static void find_base(struct attrs *attrs, struct path *path)
 			     : shape_key(attrs, path->shape);
 		if (!leading)
 			continue;
-		path->base = name ? attr_name(attrs, path->base, atom->value.text, atom->value.len)
-				  : attr_key(attrs, path->base, &atom->value);
+		path->base = attr_child(attrs, path->base, !name, &atom->value);
 		path->nbase = i + 1;
 	}
 	if (path->only_key)
@@ -438,8 +436,8 @@ static bool has_class(const struct compile *compile, const char *name)
 
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		const struct event_class *class = trace->classes[i];
-		const char *colon = strrchr(class->name, ':');
-		if (strcmp(class->name, name) != 0 && (!colon || strcmp(colon + 1, name) != 0))
+		const char *last = last_part(class->name);
+		if (strcmp(class->name, name) != 0 && (!last || strcmp(last, name) != 0))
 			continue;
 		if (!compile->part || !compile->program->hosts ||
 		    strcmp(trace->parts[class->part]->host, compile->part->host) == 0)
@@ -453,20 +451,6 @@ static bool never_labelled(const struct expr *left)
 {
 	return left->kind == EXPR_LABEL && left->left->kind == EXPR_FIELD &&
 	       !left->left->field.class->nlabels;
-}
-
-static bool asks_for_class(const struct ast *arg)
-{
-	return arg->kind == AST_PATH && ast_root(arg->path) == ROOT_EVENT &&
-	       strcmp(arg->path->atoms[1].name, "name") != 0 &&
-	       strcmp(arg->path->atoms[1].name, "id") != 0 &&
-	       strcmp(arg->path->atoms[1].name, "time") != 0;
-}
-
-static bool asks_for_recording(const struct ast *arg, const char *what)
-{
-	return arg->kind == AST_PATH && ast_root(arg->path) == ROOT_RECORDING &&
-	       !strcmp(arg->path->atoms[1].name, what);
 }
 
 /* Does the event's part have the events of some threads only? Without a part: does any? */
@@ -487,14 +471,18 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 	bool quiet = compile->quiet;
 	struct expr *expr = expr_new(compile, EXPR_HAS);
 
-	if (asks_for_class(ast->args[0]))
+	switch (ast_has_kind(ast->args[0])) {
+	case HAS_CLASS:
 		return constant(compile,
 				value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
-	if (asks_for_recording(ast->args[0], "tasks"))
+	case HAS_TASKS:
 		return constant(compile, value_bool(is_of_tasks(compile)));
-	if (asks_for_recording(ast->args[0], "gap"))
+	case HAS_GAP:
 		return compile->on == ON_EVENT ? expr_new(compile, EXPR_GAP)
 					       : constant(compile, value_bool(false));
+	case HAS_VALUE:
+		break;
+	}
 	compile->quiet = true;
 	expr->left = compile_expr(compile, ast->args[0]);
 	compile->quiet = quiet;
@@ -563,42 +551,54 @@ static const struct expr *compile_captures(struct compile *compile, const struct
 	return expr->regex ? expr : failing(compile, FAILURE_TYPE);
 }
 
+static const struct expr *compile_map(struct compile *compile, const struct ast *ast)
+{
+	struct expr *expr = expr_new(compile, EXPR_MAP);
+
+	expr->left = compile_expr(compile, ast->args[0]);
+	expr->map = find_map(compile, ast->name);
+	if (!expr->map)
+		return failing(compile, FAILURE_MAP);
+	expr->total = map_is_total(expr->map, expr->left->kind == EXPR_EQUAL ||
+						      expr->left->kind == EXPR_IN ||
+						      expr->left->kind == EXPR_HAS);
+	return expr;
+}
+
 static const struct expr *compile_call(struct compile *compile, const struct ast *ast)
 {
 	enum function function = ast_function(ast->name);
 	struct expr *expr;
 
-	if (function == FUNCTION_HAS)
+	switch (function) {
+	case FUNCTION_NONE:
+		return compile_map(compile, ast);
+	case FUNCTION_HAS:
 		return compile_has(compile, ast);
-	if (function == FUNCTION_LABEL)
+	case FUNCTION_LABEL:
 		return compile_label(compile, ast);
-	if (function == FUNCTION_MIN || function == FUNCTION_MAX)
-		return compile_args(compile, ast, EXPR_LEAST, function);
-	if (function == FUNCTION_SUBSTR || function == FUNCTION_SPLIT)
-		return compile_args(compile, ast, EXPR_PART, function);
-	if (function == FUNCTION_CAPTURES)
+	case FUNCTION_CAPTURES:
 		return compile_captures(compile, ast);
-	expr = expr_new(compile, function == FUNCTION_NONE  ? EXPR_MAP
-				 : function == FUNCTION_TOP ? EXPR_TOP
-							    : EXPR_CONVERT);
-	expr->function = function;
-	if (function == FUNCTION_TOP) {
+	case FUNCTION_MIN:
+	case FUNCTION_MAX:
+		return compile_args(compile, ast, EXPR_LEAST, function);
+	case FUNCTION_SUBSTR:
+		return compile_args(compile, ast, EXPR_SUBSTR, function);
+	case FUNCTION_SPLIT:
+		return compile_args(compile, ast, EXPR_SPLIT, function);
+	case FUNCTION_TOP:
+		expr = expr_new(compile, EXPR_TOP);
 		expr->left = compile_read(compile, ast->args[0]->path);
 		return expr;
+	default:
+		expr = expr_new(compile, EXPR_CONVERT);
+		expr->function = function;
+		expr->left = compile_expr(compile, ast->args[0]);
+		return expr;
 	}
-	expr->left = compile_expr(compile, ast->args[0]);
-	if (function == FUNCTION_NONE) {
-		expr->map = find_map(compile, ast->name);
-		if (!expr->map)
-			return failing(compile, FAILURE_MAP);
-		expr->total = map_is_total(expr->map, expr->left->kind == EXPR_EQUAL ||
-							      expr->left->kind == EXPR_IN ||
-							      expr->left->kind == EXPR_HAS);
-	}
-	return expr;
 }
 
-static enum expr_kind binary_kind(enum ast_op op)
+static enum expr_kind binary_kind(enum op op)
 {
 	switch (op) {
 	case OP_AND:
@@ -638,17 +638,6 @@ static const struct expr *compile_operator(struct compile *compile, const struct
 	return expr;
 }
 
-const struct expr *compile_and(struct compile *compile, const struct expr *left,
-			       const struct expr *right)
-{
-	struct expr *expr = expr_new(compile, EXPR_AND);
-
-	expr->op = OP_AND;
-	expr->left = left;
-	expr->right = right;
-	return expr;
-}
-
 const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kind, bool is)
 {
 	struct expr *expr = expr_new(compile, EXPR_LOST_KIND), *is_not;
@@ -681,13 +670,10 @@ static const struct expr *fold(struct compile *compile, const struct expr *expr)
 
 	if (expr->kind < EXPR_NOT || expr->kind == EXPR_TOP || expr->kind == EXPR_LABEL)
 		return expr;
-	for (uint32_t i = 0; i < expr_nargs(expr); i++)
-		if (expr->args[i]->kind != EXPR_CONST)
+	for (uint32_t i = 0; i < expr_noperands(expr); i++)
+		if (expr_operand(expr, i)->kind != EXPR_CONST &&
+		    !(expr->kind == EXPR_HAS && expr->left->kind == EXPR_FAIL))
 			return expr;
-	if ((expr->left && expr->left->kind != EXPR_CONST &&
-	     !(expr->kind == EXPR_HAS && expr->left->kind == EXPR_FAIL)) ||
-	    (expr->right && expr->right->kind != EXPR_CONST))
-		return expr;
 	switch (expr_eval(expr, &env, &value, &failure)) {
 	case EVAL_VALUE:
 		return constant(compile, value);
@@ -697,6 +683,17 @@ static const struct expr *fold(struct compile *compile, const struct expr *expr)
 		break;
 	}
 	return expr;
+}
+
+const struct expr *compile_and(struct compile *compile, const struct expr *left,
+			       const struct expr *right)
+{
+	struct expr *expr = expr_new(compile, EXPR_AND);
+
+	expr->op = OP_AND;
+	expr->left = left;
+	expr->right = right;
+	return fold(compile, expr);
 }
 
 static const struct expr *compile_capture(struct compile *compile, const struct ast *ast)
@@ -737,39 +734,35 @@ const struct expr *compile_expr(struct compile *compile, const struct ast *ast)
 
 /* ---- what a compiled expression needs ---- */
 
-bool path_uses_fields(const struct path *path)
+bool path_any(const struct path *path, bool (*is)(const struct expr *expr))
 {
 	for (uint32_t i = 0; i < path->natoms; i++)
-		if (path->atoms[i].expr && expr_uses_fields(path->atoms[i].expr))
+		if (expr_any(path->atoms[i].expr, is))
 			return true;
 	return false;
 }
 
-bool expr_uses_fields(const struct expr *expr)
+bool expr_any(const struct expr *expr, bool (*is)(const struct expr *expr))
 {
 	if (!expr)
 		return false;
-	if (expr->kind == EXPR_FIELD || expr->kind == EXPR_FIELD_GET)
+	if (is(expr) || (expr->kind == EXPR_READ && path_any(&expr->path, is)))
 		return true;
-	if (expr->kind == EXPR_READ && path_uses_fields(&expr->path))
-		return true;
-	for (uint32_t i = 0; i < expr_nargs(expr); i++)
-		if (expr_uses_fields(expr->args[i]))
+	for (uint32_t i = 0; expr->kind == EXPR_FIELD_GET && i < expr->n; i++)
+		if (expr_any(expr->names[i].key, is))
 			return true;
-	return expr_uses_fields(expr->left) || expr_uses_fields(expr->right);
+	for (uint32_t i = 0; i < expr_noperands(expr); i++)
+		if (expr_any(expr_operand(expr, i), is))
+			return true;
+	return false;
 }
 
-bool expr_reads_state(const struct expr *expr)
+bool expr_is_field(const struct expr *expr)
 {
-	if (!expr)
-		return false;
-	if (expr->kind == EXPR_READ)
-		return true;
-	for (uint32_t i = 0; i < expr_nargs(expr); i++)
-		if (expr_reads_state(expr->args[i]))
-			return true;
-	for (uint32_t i = 0; expr->kind == EXPR_FIELD_GET && i < expr->n; i++)
-		if (expr_reads_state(expr->names[i].key))
-			return true;
-	return expr_reads_state(expr->left) || expr_reads_state(expr->right);
+	return expr->kind == EXPR_FIELD || expr->kind == EXPR_FIELD_GET;
+}
+
+bool expr_is_read(const struct expr *expr)
+{
+	return expr->kind == EXPR_READ;
 }

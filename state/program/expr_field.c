@@ -102,18 +102,19 @@ static enum eval get_field(const struct expr *expr, struct env *env, struct fiel
 bool expr_int_field(const struct expr *expr, struct env *env, struct value *out)
 {
 	const struct field_class *class = expr->field.class;
-	const struct slot *slot;
+	const struct slot *slots = env->slots;
 
 	if (expr->field.scope == SCOPE_PACKET_CONTEXT || expr->field.scope == SCOPE_PACKET_HEADER ||
 	    class->kind != FIELD_INT)
 		return false;
-	if (!env->fields && env->event && env->decode)
+	if (!env->fields && !slots && env->event && env->decode)
 		env->fields = env->decode(env->arg, env->event);
-	if (!env->fields)
+	if (env->fields)
+		slots = env->fields->slots;
+	if (!slots)
 		return false;
-	slot = env->fields->slots + env->fields->class->slot_base[expr->field.scope] + class->slot;
-	*out = (struct value){.kind = VALUE_INT, .u = slot->u};
-	out->negative = class->is_signed && slot->s < 0;
+	*out = (struct value){.kind = VALUE_INT, .u = slots[expr->index].u};
+	out->negative = class->is_signed && slots[expr->index].s < 0;
 	return true;
 }
 

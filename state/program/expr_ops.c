@@ -10,24 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-__extension__ typedef __int128 wide;
-
-static wide widen(const struct value *value)
+static enum eval narrow(__int128 number, struct value *out, enum failure *failure)
 {
-	return value->negative ? (wide)(int64_t)value->u : (wide)value->u;
-}
-
-static enum eval narrow(wide number, struct value *out, enum failure *failure)
-{
-	if (number < (wide)INT64_MIN || number > (wide)UINT64_MAX)
+	if (number < (__int128)INT64_MIN || number > (__int128)UINT64_MAX)
 		return eval_fail(failure, FAILURE_OVERFLOW);
 	*out = (struct value){.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
 	return EVAL_VALUE;
-}
-
-static bool is_number(const struct value *value)
-{
-	return value->kind == VALUE_INT || value->kind == VALUE_FLOAT;
 }
 
 static double as_float(const struct value *value)
@@ -42,7 +30,7 @@ static double as_float(const struct value *value)
 /* Integer against float without rounding; 2: not comparable (NaN). */
 static int compare_mixed(const struct value *integer, double f)
 {
-	wide number = widen(integer);
+	__int128 number = value_integer(integer);
 
 	if (isnan(f))
 		return 2;
@@ -51,7 +39,7 @@ static int compare_mixed(const struct value *integer, double f)
 	if (f < -9223372036854775808.0)
 		return 1;
 	double whole = floor(f);
-	wide below = (wide)whole;
+	__int128 below = (__int128)whole;
 	if (number != below)
 		return number < below ? -1 : 1;
 	return f > whole ? -1 : 0;
@@ -62,7 +50,8 @@ static int compare_numbers(const struct value *a, const struct value *b)
 	int order;
 
 	if (a->kind == VALUE_INT && b->kind == VALUE_INT)
-		return (widen(a) > widen(b)) - (widen(a) < widen(b));
+		return (value_integer(a) > value_integer(b)) -
+		       (value_integer(a) < value_integer(b));
 	if (a->kind == VALUE_INT)
 		return compare_mixed(a, b->f);
 	if (b->kind == VALUE_INT) {
@@ -76,34 +65,29 @@ static int compare_numbers(const struct value *a, const struct value *b)
 
 bool values_same(const struct value *a, const struct value *b)
 {
-	if (is_number(a) && is_number(b))
+	if (value_is_number(a) && value_is_number(b))
 		return compare_numbers(a, b) == 0;
 	return value_equal(a, b);
 }
 
-enum eval op_order(enum ast_op op, const struct value *a, const struct value *b, struct value *out,
+enum eval op_order(enum op op, const struct value *a, const struct value *b, struct value *out,
 		   enum failure *failure)
 {
 	int order;
 
-	if (is_number(a) && is_number(b))
+	if (value_is_number(a) && value_is_number(b))
 		order = compare_numbers(a, b);
 	else if (a->kind == VALUE_STRING && b->kind == VALUE_STRING)
 		order = value_compare(a, b);
 	else
 		return eval_fail(failure, FAILURE_TYPE);
-	if (order == 2)
-		*out = value_bool(false);
-	else if (op == OP_LT || op == OP_LE)
-		*out = value_bool(op == OP_LT ? order < 0 : order <= 0);
-	else
-		*out = value_bool(op == OP_GT ? order > 0 : order >= 0);
+	*out = value_bool(order != 2 && op_holds(op, order));
 	return EVAL_VALUE;
 }
 
 /* ---- arithmetic ---- */
 
-static enum eval shift(enum ast_op op, wide a, wide b, struct value *out, enum failure *failure)
+static enum eval shift(enum op op, __int128 a, __int128 b, struct value *out, enum failure *failure)
 {
 	if (b < 0)
 		return eval_fail(failure, FAILURE_OVERFLOW);
@@ -113,83 +97,65 @@ static enum eval shift(enum ast_op op, wide a, wide b, struct value *out, enum f
 		return narrow(0, out, failure);
 	if (b > 63) /* even 1 << 64 does not fit; -1 << 63 does */
 		return eval_fail(failure, FAILURE_OVERFLOW);
-	return narrow(a * ((wide)1 << (int)b), out, failure);
+	return narrow(a * ((__int128)1 << (int)b), out, failure);
 }
 
-static enum eval integers(enum ast_op op, wide a, wide b, struct value *out, enum failure *failure)
+static enum eval integers(enum op op, __int128 a, __int128 b, struct value *out,
+			  enum failure *failure)
 {
-	wide product;
+	__int128 number;
 
 	switch (op) {
-	case OP_ADD:
-		return narrow(a + b, out, failure);
-	case OP_SUB:
-		return narrow(a - b, out, failure);
-	case OP_MUL:
-		if (__builtin_mul_overflow(a, b, &product))
-			return eval_fail(failure, FAILURE_OVERFLOW);
-		return narrow(product, out, failure);
-	case OP_DIV:
-	case OP_MOD:
-		if (b == 0)
-			return eval_fail(failure, FAILURE_OVERFLOW);
-		return narrow(op == OP_DIV ? a / b : a % b, out, failure);
 	case OP_BIT_AND:
 		return narrow(a & b, out, failure);
 	case OP_BIT_OR:
 		return narrow(a | b, out, failure);
 	case OP_BIT_XOR:
 		return narrow(a ^ b, out, failure);
-	default:
+	case OP_SHL:
+	case OP_SHR:
 		return shift(op, a, b, out, failure);
-	}
-}
-
-static enum eval floats(enum ast_op op, double a, double b, struct value *out,
-			enum failure *failure)
-{
-	*out = (struct value){.kind = VALUE_FLOAT};
-	switch (op) {
-	case OP_ADD:
-		out->f = a + b;
-		return EVAL_VALUE;
-	case OP_SUB:
-		out->f = a - b;
-		return EVAL_VALUE;
-	case OP_MUL:
-		out->f = a * b;
-		return EVAL_VALUE;
-	case OP_DIV:
-	case OP_MOD:
-		if (b == 0)
-			return eval_fail(failure, FAILURE_OVERFLOW);
-		out->f = op == OP_DIV ? a / b : fmod(a, b);
-		return EVAL_VALUE;
 	default:
-		return eval_fail(failure, FAILURE_TYPE);
+		if (!op_integers(op, a, b, &number))
+			return eval_fail(failure, FAILURE_OVERFLOW);
+		return narrow(number, out, failure);
 	}
 }
 
-static enum eval unary(enum ast_op op, const struct value *a, struct value *out,
-		       enum failure *failure)
+static enum eval floats(enum op op, double a, double b, struct value *out, enum failure *failure)
+{
+	if (op < OP_ADD || op > OP_MOD)
+		return eval_fail(failure, FAILURE_TYPE);
+	if ((op == OP_DIV || op == OP_MOD) && b == 0)
+		return eval_fail(failure, FAILURE_OVERFLOW);
+	*out = (struct value){.kind = VALUE_FLOAT,
+			      .f = op == OP_ADD   ? a + b
+				   : op == OP_SUB ? a - b
+				   : op == OP_MUL ? a * b
+				   : op == OP_DIV ? a / b
+						  : fmod(a, b)};
+	return EVAL_VALUE;
+}
+
+static enum eval unary(enum op op, const struct value *a, struct value *out, enum failure *failure)
 {
 	if (a->kind == VALUE_INT)
-		return narrow(op == OP_NEG ? -widen(a) : ~widen(a), out, failure);
+		return narrow(op == OP_NEG ? -value_integer(a) : ~value_integer(a), out, failure);
 	if (a->kind != VALUE_FLOAT || op != OP_NEG)
 		return eval_fail(failure, FAILURE_TYPE);
 	*out = (struct value){.kind = VALUE_FLOAT, .f = -a->f};
 	return EVAL_VALUE;
 }
 
-enum eval op_arith(enum ast_op op, const struct value *a, const struct value *b, struct value *out,
+enum eval op_arith(enum op op, const struct value *a, const struct value *b, struct value *out,
 		   enum failure *failure)
 {
 	if (!b)
 		return unary(op, a, out, failure);
-	if (!is_number(a) || !is_number(b))
+	if (!value_is_number(a) || !value_is_number(b))
 		return eval_fail(failure, FAILURE_TYPE);
 	if (a->kind == VALUE_INT && b->kind == VALUE_INT)
-		return integers(op, widen(a), widen(b), out, failure);
+		return integers(op, value_integer(a), value_integer(b), out, failure);
 	return floats(op, as_float(a), as_float(b), out, failure);
 }
 
@@ -219,7 +185,7 @@ static enum eval text_to_int(const struct value *a, struct value *out, enum fail
 		    __builtin_add_overflow(number, digit, &number))
 			return eval_fail(failure, FAILURE_OVERFLOW);
 	}
-	return narrow(minus ? -(wide)number : (wide)number, out, failure);
+	return narrow(minus ? -(__int128)number : (__int128)number, out, failure);
 }
 
 static enum eval to_int(const struct value *a, struct value *out, enum failure *failure)
@@ -233,7 +199,7 @@ static enum eval to_int(const struct value *a, struct value *out, enum failure *
 	if (a->kind == VALUE_FLOAT) {
 		if (!(a->f >= -9223372036854775808.0 && a->f < 18446744073709551616.0))
 			return eval_fail(failure, FAILURE_OVERFLOW);
-		return narrow((wide)a->f, out, failure);
+		return narrow((__int128)a->f, out, failure);
 	}
 	*out = *a;
 	return EVAL_VALUE;

@@ -55,12 +55,7 @@ struct program {
 	size_t nregexes, regexes_capacity;
 	struct gaps *gaps; /* of the trace; NULL: none. Borrowed */
 	uint8_t *refs; /* per path in the rules: was its field found, was it missing */
-	struct by_shape {
-		uint32_t *last;     /* by shape: 1 + the last one of it; 0: there is none */
-		uint32_t *before;   /* by number: 1 + the one before it that may be of its shape */
-		uint32_t nshapes;
-		uint32_t otherwise; /* of a shape that is not there: the last that has any below */
-	} views_by, initials_by;
+	struct by_shape views_by, initials_by;
 };
 
 enum { VIEW_DEPTH = 64 }; /* views inside views; circles are refused before */
@@ -90,13 +85,15 @@ const struct expr *compile_and(struct compile *compile, const struct expr *left,
 /* Of a loss: it is, or is not, of that kind. */
 const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kind, bool is);
 void compile_path(struct compile *compile, const struct ast_path *path, struct path *out);
-bool expr_is_const(const struct expr *expr, enum value_kind kind);
-bool expr_uses_fields(const struct expr *expr);
-bool path_uses_fields(const struct path *path);
-bool expr_reads_state(const struct expr *expr);
+/* For expr_any(). */
+bool expr_is_field(const struct expr *expr);
+bool expr_is_read(const struct expr *expr);
 
 struct program *program_new(struct rules *rules, const struct trace *trace);
 bool trace_has_hosts(const struct trace *trace);
+/* What stands behind the last colon of an event's name; NULL: nothing does. */
+const char *last_part(const char *name);
+bool lines_use_fields(const struct line *lines, uint32_t n);
 /* Does a pattern of an event head name events of that name? */
 bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name);
 /* Scopes in which fields below a root are looked for. */

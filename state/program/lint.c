@@ -39,22 +39,18 @@ static void tell(struct linter *linter, uint32_t at, const char *fmt, ...)
 
 static void tell(struct linter *linter, uint32_t at, const char *fmt, ...)
 {
-	struct rule_error error = {.file = linter->file->name};
-	const char *source;
-	size_t len;
+	struct rule_error error = rule_error_at(linter->file, at, linter->arena);
 	char text[600];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	rule_file_place(linter->file, at, &error.line, &error.column, &source, &len);
 	/* a head's condition stands in all its lines */
 	char *said = arena_printf(linter->arena, "%s:%u:%u:%s", error.file, error.line,
 				  error.column, text);
 	if (!nameset_add(&linter->said, said, 0))
 		return;
-	error.source = arena_strndup(linter->arena, source, len);
 	error.text = arena_strdup(linter->arena, text);
 	linter->found = mem_grow(linter->found, linter->count, &linter->capacity, sizeof error);
 	linter->found[linter->count++] = error;
@@ -489,10 +485,10 @@ void rules_lint(const struct rules *rules, const struct program *program, enum l
 				.attrs = attrs_new()};
 
 	for (size_t i = 0; program && i < program->trace->nclasses; i++) {
-		const char *name = program->trace->classes[i]->name, *colon = strrchr(name, ':');
+		const char *name = program->trace->classes[i]->name, *last = last_part(name);
 		nameset_add(&linter.classes, name, 0);
-		if (colon && colon[1])
-			nameset_add(&linter.classes, colon + 1, 0);
+		if (last)
+			nameset_add(&linter.classes, last, 0);
 	}
 	if (has_own_files(rules))
 		find_written(&linter);

@@ -26,18 +26,35 @@ bool lookup_glob(const char *glob, const char *name, char separator)
 
 /* ---- events ---- */
 
+/* `names`: those that are like it; `lists`: what 'yore info' shows. Returns false. */
+static bool missing(const struct trace *trace, const char *what, const char *name,
+		    const struct nearest *names, const char *lists, struct error *err)
+{
+	char hint[NEAREST_WORDS_MAX];
+
+	nearest_hint(names, hint, sizeof hint);
+	return error_set(err, ERR_RANGE, "the trace has no %s '%s': %s'yore info %s' lists %s",
+			 what, name, hint, trace->path, lists);
+}
+
 static bool missing_event(const struct trace *trace, const char *name, struct error *err)
 {
 	struct nearest nearest;
-	char hint[NEAREST_WORDS_MAX];
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; i < trace->nclasses; i++)
 		nearest_offer(&nearest, trace->classes[i]->name);
-	nearest_hint(&nearest, hint, sizeof hint);
-	return error_set(err, ERR_RANGE,
-			 "the trace has no event '%s': %s'yore info %s' lists event classes", name,
-			 hint, trace->path);
+	return missing(trace, "event", name, &nearest, "event classes", err);
+}
+
+/* A glob that matches nothing is no mistake. Returns true. */
+static bool note_none(const struct trace *trace, const char *what, const char *glob,
+		      const char *lists, struct buf *note)
+{
+	if (note)
+		buf_printf(note, "no %s matches '%s': 'yore info %s' lists %s", what, glob,
+			   trace->path, lists);
+	return true;
 }
 
 /* The scope "HOST/SECTION" in globs; a word without a slash is of a section alone. */
@@ -112,24 +129,17 @@ static bool missing_section(const struct trace *trace, const char *word, size_t 
 			    struct buf *note, struct error *err)
 {
 	struct nearest nearest;
-	char hint[NEAREST_WORDS_MAX], scope[512];
+	char scope[512];
 	const char *last;
 
 	snprintf(scope, sizeof scope, "%.*s", (int)(event - 1), word);
-	if (lookup_is_glob(scope)) {
-		if (note)
-			buf_printf(note, "no section matches '%s': 'yore info %s' lists them",
-				   scope, trace->path);
-		return true;
-	}
+	if (lookup_is_glob(scope))
+		return note_none(trace, "section", scope, "them", note);
 	last = strrchr(scope, '/');
 	nearest_begin(&nearest, last ? last + 1 : scope);
 	for (size_t i = 0; i < trace->nstreams; i++)
 		nearest_offer(&nearest, trace->streams[i]->section);
-	nearest_hint(&nearest, hint, sizeof hint);
-	return error_set(err, ERR_RANGE,
-			 "the trace has no section '%s': %s'yore info %s' lists stream classes",
-			 scope, hint, trace->path);
+	return missing(trace, "section", scope, &nearest, "stream classes", err);
 }
 
 bool lookup_event(const struct trace *trace, const char *name, struct buf *note, struct error *err)
@@ -141,12 +151,8 @@ bool lookup_event(const struct trace *trace, const char *name, struct buf *note,
 	name += event;
 	if (has_class(trace, name))
 		return true;
-	if (!lookup_is_glob(name))
-		return missing_event(trace, name, err);
-	if (note)
-		buf_printf(note, "no event class matches '%s': 'yore info %s' lists event classes",
-			   name, trace->path);
-	return true;
+	return lookup_is_glob(name) ? note_none(trace, "event class", name, "event classes", note)
+				    : missing_event(trace, name, err);
 }
 
 /* ---- streams ---- */
@@ -154,7 +160,6 @@ bool lookup_event(const struct trace *trace, const char *name, struct buf *note,
 static bool missing_stream(const struct trace *trace, const char *name, struct error *err)
 {
 	struct nearest nearest;
-	char hint[NEAREST_WORDS_MAX];
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; i < trace->nstreams; i++) {
@@ -164,10 +169,7 @@ static bool missing_stream(const struct trace *trace, const char *name, struct e
 			nearest_offer(&nearest, slash + 1);
 		nearest_offer(&nearest, trace->streams[i]->section);
 	}
-	nearest_hint(&nearest, hint, sizeof hint);
-	return error_set(err, ERR_RANGE,
-			 "the trace has no stream '%s': %s'yore info %s' lists streams", name, hint,
-			 trace->path);
+	return missing(trace, "stream", name, &nearest, "streams", err);
 }
 
 bool lookup_has_stream(const struct trace *trace, const char *word)
@@ -182,12 +184,8 @@ bool lookup_stream(const struct trace *trace, const char *name, struct buf *note
 {
 	if (lookup_has_stream(trace, name))
 		return true;
-	if (!lookup_is_glob(name))
-		return missing_stream(trace, name, err);
-	if (note)
-		buf_printf(note, "no stream matches '%s': 'yore info %s' lists streams", name,
-			   trace->path);
-	return true;
+	return lookup_is_glob(name) ? note_none(trace, "stream", name, "streams", note)
+				    : missing_stream(trace, name, err);
 }
 
 /* ---- CPUs ---- */

@@ -5,17 +5,17 @@
  */
 #include "state/program/plain_internal.h"
 
-#include "engine/base/arena.h"
+#include "engine/base/mem.h"
 #include "engine/layout.h"
+#include "state/program/column_test.h"
 #include "state/program/internal.h"
 
 #include <string.h>
 
 struct making {
 	struct arena *arena;
-	const struct event_class *class; /* NULL: not of events */
 	struct plain_input inputs[PLAIN_INPUTS];
-	struct plain_test tests[PLAIN_TESTS];
+	struct plain_test tests[PLAIN_CHOSEN];
 	uint8_t ninputs, ntests;
 	bool fields;
 };
@@ -43,15 +43,16 @@ static uint8_t add_input(struct making *making, const struct plain_input *input)
 	return making->ninputs++;
 }
 
-static uint8_t add_field(struct making *making, const struct field_path *path)
+static uint8_t add_field(struct making *making, const struct expr *expr)
 {
-	const struct field_class *field = path->class;
-	struct plain_input input = {
-		.of = PLAIN_NONE, .with = PLAIN_NONE, .is_signed = field->is_signed};
+	const struct field_class *field = expr->field.class;
+	struct plain_input input = {.of = PLAIN_NONE,
+				    .with = PLAIN_NONE,
+				    .is_signed = field->is_signed,
+				    .slot = expr->index};
 
-	if (path->scope == SCOPE_PACKET_CONTEXT || path->scope == SCOPE_PACKET_HEADER)
+	if (expr->field.scope == SCOPE_PACKET_CONTEXT || expr->field.scope == SCOPE_PACKET_HEADER)
 		return PLAIN_NONE;
-	input.slot = making->class->slot_base[path->scope] + field->slot;
 	if (field->kind == FIELD_INT)
 		input.kind = INPUT_INT;
 	else if (field->kind == FIELD_STRING)
@@ -114,14 +115,14 @@ static uint8_t input_of(struct making *making, const struct expr *expr)
 
 	switch (expr->kind) {
 	case EXPR_FIELD:
-		return making->class ? add_field(making, &expr->field) : PLAIN_NONE;
+		return add_field(making, expr);
 	case EXPR_SECTION_OWN:
 		input.kind = expr->index == SECTION_CPU ? INPUT_CPU : INPUT_SECTION;
 		input.slot = expr->index;
-		return making->class ? add_input(making, &input) : PLAIN_NONE;
+		return add_input(making, &input);
 	case EXPR_GAP:
 		input.kind = INPUT_GAP;
-		return making->class ? add_input(making, &input) : PLAIN_NONE;
+		return add_input(making, &input);
 	case EXPR_READ: /* as deep as the rule's keys */
 		input.kind = INPUT_READ;
 		input.path = &expr->path;
@@ -140,23 +141,27 @@ static uint8_t input_of(struct making *making, const struct expr *expr)
 
 static bool same_test(const struct plain_test *a, const struct plain_test *b)
 {
-	return a->input == b->input && a->negated == b->negated && a->n == b->n &&
+	return a->input == b->input && a->mask == b->mask && a->n == b->n &&
 	       !memcmp(a->ranges, b->ranges, sizeof a->ranges);
 }
 
-static bool add_test(struct making *making, const struct plain_test *test, struct plain_line *line)
+/* False: there are too many, or the line wants what it does not want. */
+static bool add_test(struct making *making, const struct plain_test *test, bool wanted,
+		     struct plain_line *line)
 {
-	uint32_t i = 0;
+	uint32_t i = 0, bit;
 
 	while (i < making->ntests && !same_test(&making->tests[i], test))
 		i++;
-	if (i == PLAIN_TESTS)
+	if (i == PLAIN_CHOSEN)
 		return false;
 	if (i == making->ntests)
 		making->tests[making->ntests++] = *test;
-	line->tests |= 1u << i;
-	line->tested |= 1u << test->input;
-	line->needs |= line->tested;
+	bit = 1u << i;
+	if ((line->tests & bit) && !(line->holds & bit) == wanted)
+		return false;
+	line->tests |= bit;
+	line->holds |= wanted ? bit : 0;
 	return true;
 }
 
@@ -166,56 +171,32 @@ static bool is_number_input(const struct making *making, uint8_t input)
 	       (making->inputs[input].kind == INPUT_INT || making->inputs[input].kind == INPUT_CPU);
 }
 
-static bool gap_test(struct making *making, const struct expr *expr, bool negated,
+static bool add_when(struct making *making, const struct expr *when, bool wanted,
 		     struct plain_line *line)
 {
-	struct plain_test test = {.ranges = {{.low = 1}}, .n = 1, .negated = negated};
+	struct plain_test test = {.ranges = {{.low = 1}}, .n = 1, .mask = UINT64_MAX};
+	struct column_test column;
 
-	test.input = input_of(making, expr);
-	return test.input != PLAIN_NONE && add_test(making, &test, line);
-}
-
-/* input == constant, input in (constants); negated by != and !. */
-static bool compare_test(struct making *making, const struct expr *expr, bool negated,
-			 struct plain_line *line)
-{
-	const struct value *values = expr->values;
-	struct plain_test test = {.negated = negated};
-	uint32_t n = expr->n;
-
-	if (expr->kind == EXPR_GAP)
-		return gap_test(making, expr, negated, line);
-	if (expr->kind == EXPR_EQUAL) {
-		if (expr->right->kind != EXPR_CONST)
-			return false;
-		values = &expr->right->value;
-		n = 1;
-		test.negated = negated != (expr->op == OP_NE);
-	} else if (expr->kind != EXPR_IN || expr->n > TEST_VALUES) {
-		return false;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		if (values[i].kind != VALUE_INT)
-			return false;
-	test.input = input_of(making, expr->left);
-	if (!is_number_input(making, test.input))
-		return false;
-	for (uint32_t i = 0; i < n; i++) /* what the input cannot be is left out */
-		test.n += range_of_integer(COMPARE_EQ, values[i].u, values[i].negative,
-					   making->inputs[test.input].is_signed,
-					   &test.ranges[test.n]);
-	return add_test(making, &test, line);
-}
-
-static bool add_when(struct making *making, const struct expr *when, struct plain_line *line)
-{
 	if (!when || expr_is_const(when, VALUE_BOOL))
-		return !when || when->value.b;
-	if (when->kind == EXPR_AND) /* as deep as the rule's brackets */
-		return add_when(making, when->left, line) && add_when(making, when->right, line);
+		return !when || when->value.b == wanted;
 	if (when->kind == EXPR_NOT)
-		return compare_test(making, when->left, true, line);
-	return compare_test(making, when, false, line);
+		return when->left->kind != EXPR_AND && add_when(making, when->left, !wanted, line);
+	if (when->kind == EXPR_AND) /* as deep as the rule's brackets */
+		return add_when(making, when->left, true, line) &&
+		       add_when(making, when->right, true, line);
+	if (when->kind == EXPR_GAP) {
+		test.input = input_of(making, when);
+		return test.input != PLAIN_NONE && add_test(making, &test, wanted, line);
+	}
+	if (!column_test_of(when, making->arena, &column) || column.ranges.count > TEST_VALUES)
+		return false;
+	test = (struct plain_test){.mask = column.column.mask,
+				   .input = input_of(making, column.column.of),
+				   .n = (uint8_t)column.ranges.count};
+	for (uint32_t i = 0; i < test.n; i++)
+		test.ranges[i] = column.ranges.items[i];
+	return is_number_input(making, test.input) &&
+	       add_test(making, &test, wanted != column.negated, line);
 }
 
 static bool add_value(struct making *making, const struct expr *value, struct plain_line *line)
@@ -235,19 +216,20 @@ static bool add_value(struct making *making, const struct expr *value, struct pl
 	return true;
 }
 
-static void compile_line(struct making *making, const struct line *line, struct plain_line *out)
+/* False: it is not plain. */
+static bool compile_line(struct making *making, const struct line *line, struct plain_line *out)
 {
 	*out = (struct plain_line){.line = line,
 				   .verb = line->verb,
 				   .attr = line->target.base,
 				   .keys = line->target.keys};
 	if (line->flags & (LINE_SECTION | LINE_FAILS) || verb_buries(line->verb) ||
-	    !key_of(making, &line->target, &out->key) ||
-	    !add_when(making, line->when, out) || !add_value(making, line->value, out))
-		return;
+	    line->verb == VERB_ADD || !key_of(making, &line->target, &out->key) ||
+	    !add_when(making, line->when, true, out) || !add_value(making, line->value, out))
+		return false;
 	if (out->key != PLAIN_NONE)
 		out->needs |= 1u << out->key;
-	out->is_plain = true;
+	return true;
 }
 
 static const struct plain_input *keep_kinds(const struct making *making, enum input_kind a,
@@ -308,81 +290,65 @@ static void keep_tests(const struct making *making, struct plain *plain)
 	plain->tests =
 		arena_copy(making->arena, making->tests, making->ntests, sizeof *plain->tests);
 	plain->ntests = making->ntests;
+	for (uint32_t i = 0; i < plain->ntests; i++)
+		plain->tested |= 1u << plain->tests[i].input;
 }
 
 static bool chosen(const struct plain_line *line, uint32_t yes)
 {
-	return (line->tests & yes) == line->tests;
+	return (line->tests & yes) == line->holds;
 }
 
-static void choose(struct arena *arena, const struct plain *plain, uint32_t yes,
+static void choose(struct arena *arena, const struct plain_line *from, uint32_t n, uint32_t yes,
 		   struct plain_choice *out)
 {
 	struct plain_line *lines;
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < plain->nlines; i++)
-		count += chosen(&plain->lines[i], yes);
+	for (uint32_t i = 0; i < n; i++)
+		count += chosen(&from[i], yes);
 	if (!count)
 		return;
 	out->lines = lines = arena_array(arena, count, sizeof *lines);
-	for (uint32_t i = 0; i < plain->nlines; i++) {
-		const struct plain_line *line = &plain->lines[i];
-
-		if (!chosen(line, yes))
+	for (uint32_t i = 0; i < n; i++) {
+		if (!chosen(&from[i], yes))
 			continue;
-		lines[out->count++] = *line;
-		out->needs |= line->needs;
-		out->nwas += line->verb == VERB_WAS;
-		out->keys |= line->key != PLAIN_NONE ? 1u << line->key : 0;
+		lines[out->count++] = from[i];
+		out->needs |= from[i].needs;
+		out->nwas += from[i].verb == VERB_WAS;
+		out->keys |= from[i].key != PLAIN_NONE ? 1u << from[i].key : 0;
 	}
 }
 
-static void keep_choices(struct arena *arena, struct plain *plain)
+static const struct plain_choice *keep_choices(struct arena *arena, const struct plain_line *lines,
+					       uint32_t nlines, uint32_t ntests)
 {
-	struct plain_choice *choices;
+	struct plain_choice *choices = arena_array(arena, (size_t)1 << ntests, sizeof *choices);
 
-	if (plain->ntests > PLAIN_CHOSEN)
-		return;
-	for (uint32_t i = 0; i < plain->nlines; i++) {
-		const struct plain_line *line = &plain->lines[i];
-
-		if (!line->is_plain || line->verb == VERB_ADD)
-			return;
-		plain->tested |= line->tested;
-	}
-	choices = arena_array(arena, (size_t)1 << plain->ntests, sizeof *choices);
-	for (uint32_t yes = 0; yes < 1u << plain->ntests; yes++)
-		choose(arena, plain, yes, &choices[yes]);
-	plain->choices = choices;
+	for (uint32_t yes = 0; yes < 1u << ntests; yes++)
+		choose(arena, lines, nlines, yes, &choices[yes]);
+	return choices;
 }
 
-const struct plain *plain_new(struct arena *arena, const struct event_class *class,
-			      const struct line *lines, uint32_t nlines)
+const struct plain *plain_new(struct arena *arena, const struct line *lines, uint32_t nlines)
 {
-	struct making making = {.arena = arena, .class = class};
-	struct plain_line *kept;
-	struct plain *plain;
+	struct making making = {.arena = arena};
+	struct plain_line *kept = mem_new_array(nlines, sizeof *kept);
+	struct plain *plain = NULL;
+	uint32_t n = 0;
+	bool all = nlines > 0;
 
-	if (!nlines)
-		return NULL;
-	kept = arena_array(arena, nlines, sizeof *kept);
-	plain = arena_alloc(arena, sizeof *plain);
-	for (int was = 1; was >= 0; was--)
-		for (uint32_t i = 0; i < nlines; i++)
+	for (int was = 1; was >= 0; was--) /* as they are applied */
+		for (uint32_t i = 0; i < nlines && all; i++)
 			if ((lines[i].verb == VERB_WAS) == was)
-				compile_line(&making, &lines[i], &kept[plain->nlines++]);
-	plain->class = class;
-	plain->lines = kept;
-	plain->fields = making.fields;
-	keep_inputs(&making, plain);
-	keep_tests(&making, plain);
-	keep_choices(arena, plain);
+				all = compile_line(&making, &lines[i], &kept[n++]);
+	if (all) {
+		plain = arena_alloc(arena, sizeof *plain);
+		plain->fields = making.fields;
+		keep_inputs(&making, plain);
+		keep_tests(&making, plain);
+		plain->choices = keep_choices(arena, kept, nlines, plain->ntests);
+	}
+	mem_free(kept);
 	return plain;
-}
-
-const struct plain *plain_again(const struct plain *plain, struct arena *arena,
-				const struct line *lines, uint32_t nlines)
-{
-	return plain_new(arena, plain->class, lines, nlines);
 }

@@ -7,15 +7,16 @@
  * An input is a value that lines of the class read: an integer or text of the event, the CPU, what
  * the stream is of (its thread), an attribute, a map of another input. Each is loaded once per event, however many lines use it;
  * likewise tests. A line is plain when its condition is some tests, its key an input, and its right
- * side an input or a constant. All others, and plain ones whose inputs are not simply there
- * (damaged fields, a key that is unknown, a read that is not decided), are evaluated as trees.
+ * side an input or a constant. Where all lines of a class are plain, those that hold are listed for
+ * each outcome of the tests. Events of other classes, and those whose inputs are not simply there
+ * (damaged fields, a key that is unknown, a read that has no cell), are evaluated as trees.
  */
 #ifndef STATE_PROGRAM_PLAIN_H
 #define STATE_PROGRAM_PLAIN_H
 
 #include "state/program/program.h"
 
-enum { PLAIN_INPUTS = 32, PLAIN_TESTS = 32, PLAIN_CHOSEN = 6, PLAIN_NONE = UINT8_MAX };
+enum { PLAIN_INPUTS = 32, PLAIN_CHOSEN = 6, PLAIN_NONE = UINT8_MAX };
 
 struct plain_integer; /* inputs and tests: plain.c keeps their insides */
 struct plain_input;
@@ -26,10 +27,10 @@ struct plain_line { /* as wide as a line of the cache */
 	const struct number_map *keys;
 	struct value constant; /* its text is the attribute table's */
 	uint32_t attr;
-	uint32_t needs, tests; /* bit per input, per test */
-	uint32_t tested;       /* bit per input of its tests */
+	uint32_t needs; /* bit per input */
+	uint32_t tests; /* bit per test that decides, */
+	uint32_t holds; /* and of these, that must hold */
 	enum verb verb;
-	bool is_plain;
 	bool kept;     /* the right side's text is the attribute table's */
 	uint8_t key;   /* input; PLAIN_NONE: `attr` */
 	uint8_t value; /* input; PLAIN_NONE: `constant` */
@@ -50,33 +51,25 @@ struct plain_choice {
 enum { PLAIN_NEAR = 256 /* bytes, to be asked for early */ };
 
 struct plain {
-	const struct event_class *class; /* NULL: not of events */
-	const struct plain_line *lines;  /* as they are applied: `was` lines first */
+	const struct plain_choice *choices; /* by outcome of the tests */
 	const struct plain_integer *integers;
 	const struct plain_input *texts;
 	const struct plain_input *sections;
 	const struct plain_input *reads; /* one stands behind those that its key is made of */
 	const struct plain_input *maps;
 	const struct plain_test *tests;
-	/*
-	 * By outcome of the tests, when all lines are plain, none adds, and tests are PLAIN_CHOSEN
-	 * at most; else NULL.
-	 */
-	const struct plain_choice *choices;
-	uint32_t tested;       /* bit per input of tests, of all lines */
+	uint32_t tested;       /* bit per input of tests */
 	uint32_t integer_bits; /* of the inputs */
-	uint32_t nlines;
 	uint8_t nintegers, ntexts, nsections, nreads, nmaps, ntests;
 	uint8_t cpu; /* input; PLAIN_NONE: not wanted */
 	uint8_t gap; /* likewise: 1 in a gap, else 0 */
 	bool fields;
 };
 
-/* `class` NULL: not of events. The lines are borrowed. */
-const struct plain *plain_new(struct arena *arena, const struct event_class *class,
-			      const struct line *lines, uint32_t nlines);
-/* The same of some of its lines. */
-const struct plain *plain_again(const struct plain *plain, struct arena *arena,
-				const struct line *lines, uint32_t nlines);
+/*
+ * Of the lines of an event class, which are borrowed. NULL: one of them is not plain, or adds, or
+ * there are more tests than PLAIN_CHOSEN.
+ */
+const struct plain *plain_new(struct arena *arena, const struct line *lines, uint32_t nlines);
 
 #endif

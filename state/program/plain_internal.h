@@ -1,6 +1,6 @@
 /*
- * plain_internal.h - inputs and tests of plain lines: for plain.c, which finds them, and writes.c,
- * which loads them
+ * plain_internal.h - inputs and tests of plain lines: for plain.c, which finds them, and
+ * plain_load.c, which loads them
  */
 #ifndef STATE_PROGRAM_PLAIN_INTERNAL_H
 #define STATE_PROGRAM_PLAIN_INTERNAL_H
@@ -48,11 +48,11 @@ struct plain_input {
 	struct memo *memos; /* 1 << MEMO_BITS */
 };
 
-struct plain_test { /* an integer is one of these, or is none of them */
+struct plain_test { /* an integer, masked, is in one of these */
 	struct range ranges[TEST_VALUES];
+	uint64_t mask;
 	uint8_t input;
 	uint8_t n;
-	bool negated;
 };
 
 #endif

@@ -68,21 +68,6 @@ static bool load_map(const struct plain_input *input, const struct value *key, s
 		       key->u, key, env, out);
 }
 
-static bool load_read(const struct plain_input *input, const struct plain_loaded *event,
-		      struct env *env, struct value *out)
-{
-	uint32_t attr = input->base;
-
-	if (input->of != PLAIN_NONE) {
-		const struct value *key = &event->values[input->of];
-
-		if (key->kind != VALUE_INT)
-			return false;
-		attr = path_attr(input->path, program_attrs(env->program), key);
-	}
-	return env->read && env->read(env->arg, attr, out) == EVAL_VALUE;
-}
-
 /* Bytes before the first zero; names of threads take 16. */
 static size_t text_length(const uint8_t *bytes, uint64_t most)
 {
@@ -191,30 +176,4 @@ void plain_load_maps(const struct plain *plain, uint32_t wanted, struct env *env
 				(uint32_t)load_map_of_equal(input, out, env, &out->values[input->i])
 				<< input->i;
 	}
-}
-
-/* What lines need whose tests hold: bit per input. */
-static uint32_t needs(const struct plain *plain, const struct plain_loaded *event)
-{
-	uint32_t bits = 0;
-
-	for (uint32_t i = 0; i < plain->nlines; i++)
-		if ((event->yes & plain->lines[i].tests) == plain->lines[i].tests)
-			bits |= plain->lines[i].needs;
-	return bits;
-}
-
-void plain_load(const struct plain *plain, struct env *env, struct plain_loaded *out)
-{
-	plain_load_event(plain, env, out);
-	for (uint32_t k = 0; k < plain->nreads; k++) {
-		const struct plain_input *input = &plain->reads[k];
-
-		if (input->of == PLAIN_NONE || out->had >> input->of & 1)
-			out->had |= (uint32_t)load_read(input, out, env, &out->values[input->i])
-				    << input->i;
-	}
-	plain_load_tests(plain, out);
-	if (plain->nmaps)
-		plain_load_maps(plain, needs(plain, out), env, out);
 }

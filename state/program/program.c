@@ -24,10 +24,8 @@ void program_free(struct program *program)
 	mem_free(program->end);
 	mem_free(program->statements);
 	mem_free(program->initials);
-	mem_free(program->initials_by.last);
-	mem_free(program->initials_by.before);
-	mem_free(program->views_by.last);
-	mem_free(program->views_by.before);
+	by_shape_release(&program->initials_by);
+	by_shape_release(&program->views_by);
 	mem_free(program->views);
 	mem_free(program->views_shape);
 	mem_free(program->writes_shape);
@@ -71,13 +69,8 @@ const char *program_place(const struct program *program, uint32_t id, uint32_t *
 void program_line(const struct program *program, uint32_t id, struct rule_error *out)
 {
 	const struct statement *statement = program->rules->statements[id];
-	const struct rule_file *file = statement->block->file;
-	const char *source;
-	size_t len;
 
-	*out = (struct rule_error){.file = file->name};
-	rule_file_place(file, statement->at, &out->line, &out->column, &source, &len);
-	out->source = arena_strndup(program->arena, source, len);
+	*out = rule_error_at(statement->block->file, statement->at, program->arena);
 }
 
 const struct class_program *program_row(const struct program *program, const struct stream *stream)
@@ -226,18 +219,12 @@ static bool path_matches(const struct path *path, const struct attrs *attrs, uin
 	return true;
 }
 
-/* 1 + the last one that may be of the shape, 0: none is. */
-static uint32_t by_shape(const struct by_shape *by, uint32_t shape)
-{
-	return shape < by->nshapes ? by->last[shape] : by->otherwise;
-}
-
 bool program_initial(const struct program *program, uint32_t attr, struct value *out)
 {
 	const struct attrs *attrs = program->attrs;
 	uint32_t shape = attr_shape(attrs, attr);
 
-	for (uint32_t i = by_shape(&program->initials_by, shape); i--;
+	for (uint32_t i = by_shape_last(&program->initials_by, shape); i--;
 	     i = program->initials_by.before[i]) {
 		const struct initial *initial = &program->initials[i];
 		bool fits = initial->path.below
@@ -262,13 +249,10 @@ void program_initial_attrs(const struct program *program, void (*each)(void *arg
 		for (uint32_t a = 0; a < path->natoms && attr != ATTR_ABSENT; a++) {
 			const struct atom *atom = &path->atoms[a];
 
-			if (atom->kind == ATOM_NAME)
-				attr = attr_name(program->attrs, attr, atom->value.text,
-						 atom->value.len);
-			else if (atom->kind == ATOM_KEY)
-				attr = attr_key(program->attrs, attr, &atom->value);
-			else
-				attr = ATTR_ABSENT;
+			attr = atom->kind > ATOM_KEY
+				       ? ATTR_ABSENT
+				       : attr_child(program->attrs, attr, atom->kind == ATOM_KEY,
+						    &atom->value);
 		}
 		if (attr != ATTR_ABSENT)
 			each(arg, attr);
@@ -292,7 +276,7 @@ const struct view *program_view_of(const struct program *program, uint32_t attr,
 
 	if (!program_views_shape(program, shape))
 		return NULL;
-	for (uint32_t i = by_shape(&program->views_by, shape); i--;
+	for (uint32_t i = by_shape_last(&program->views_by, shape); i--;
 	     i = program->views_by.before[i]) {
 		const struct view *view = &program->views[i];
 		if (path_matches(&view->path, program->attrs, attr, values))

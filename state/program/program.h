@@ -12,7 +12,7 @@
 #define STATE_PROGRAM_PROGRAM_H
 
 #include "index/events.h"
-#include "state/model/attr.h"
+#include "state/model/pattern.h"
 #include "state/program/gaps.h"
 #include "state/rules/line.h"
 #include "state/rules/rules.h"
@@ -130,33 +130,9 @@ static inline uint32_t path_attr(const struct path *path, struct attrs *attrs,
 bool path_reads(const struct path *path, struct env *env,
 		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg);
 
-/* A target as far as it is known: each atom a name, a key, any key, or still open. */
-struct pattern {
-	uint32_t natoms;
-	bool below;
-	bool open;     /* some atom is OPEN */
-	bool any;      /* some atom is ANY */
-	uint32_t attr; /* the attribute, when neither open nor any; else ATTR_ABSENT */
-	struct pattern_atom {
-		enum { PATTERN_NAME, PATTERN_KEY, PATTERN_ANY, PATTERN_OPEN } kind;
-		struct value value; /* text lives as long as the attribute table */
-	} atoms[PATH_ATOMS];
-};
+/* VALUE or OPEN: *out is the target as far as it is known; FAIL: not. */
 enum eval path_pattern(const struct path *path, struct env *env, struct pattern *out,
-		       enum failure *failure); /* VALUE or OPEN: *out is filled; FAIL: not */
-
-enum cover { COVER_NO, COVER_YES, COVER_MAYBE /* an OPEN atom decides */ };
-/* Does it name `attr` itself (subtree false), or attr or something above it (subtree true)? */
-enum cover pattern_covers(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr,
-			  bool subtree);
-bool pattern_equal(const struct pattern *a, const struct pattern *b);
-/*
- * The atoms of one with ANY, as they are stored; and back: behind them, NULL for damage. `below` is
- * not among them.
- */
-void pattern_write(struct buf *out, const struct pattern *pattern);
-const uint8_t *pattern_read(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
-			    struct pattern *out);
+		       enum failure *failure);
 
 /* ---- lines ---- */
 

@@ -44,7 +44,7 @@ static const struct line *take(struct subset *subset, const struct line *from, u
 }
 
 static struct class_program *take_all(struct subset *subset, const struct class_program *from,
-				      size_t n, const uint64_t *statements)
+				      size_t n, const uint64_t *statements, bool events)
 {
 	struct class_program *classes = mem_new_array(n, sizeof *classes);
 
@@ -55,14 +55,10 @@ static struct class_program *take_all(struct subset *subset, const struct class_
 		to->section =
 			take(subset, from[i].section, from[i].nsection, statements, &to->nsection);
 		to->event = take(subset, from[i].event, from[i].nevent, statements, &to->nevent);
-		if (to->nevent != from[i].nevent)
-			to->plain =
-				plain_again(from[i].plain, subset->arena, to->event, to->nevent);
-		to->fields = false;
-		for (uint32_t l = 0; l < to->nsection; l++)
-			to->fields = to->fields || to->section[l].flags & LINE_FIELDS;
-		for (uint32_t l = 0; l < to->nevent; l++)
-			to->fields = to->fields || to->event[l].flags & LINE_FIELDS;
+		if (events && to->nevent != from[i].nevent)
+			to->plain = plain_new(subset->arena, to->event, to->nevent);
+		to->fields = lines_use_fields(to->section, to->nsection) ||
+			     lines_use_fields(to->event, to->nevent);
 	}
 	return classes;
 }
@@ -74,11 +70,12 @@ struct program *program_subset(const struct program *program, const uint64_t *st
 	subset->arena = arena_new();
 	subset->program = *program;
 	subset->program.classes =
-		take_all(subset, program->classes, program->nclass_programs, statements);
+		take_all(subset, program->classes, program->nclass_programs, statements, true);
 	subset->program.lost =
-		take_all(subset, program->lost, program->nlost_groups, statements);
-	subset->program.start = take_all(subset, program->start, program->nstart, statements);
-	subset->program.end = take_all(subset, program->end, program->nstart, statements);
+		take_all(subset, program->lost, program->nlost_groups, statements, false);
+	subset->program.start =
+		take_all(subset, program->start, program->nstart, statements, false);
+	subset->program.end = take_all(subset, program->end, program->nstart, statements, false);
 	return &subset->program;
 }
 

@@ -3,7 +3,6 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
-#include "state/program/plain_load.h"
 #include "state/program/internal.h"
 
 /* ---- which classes tell ---- */
@@ -36,35 +35,26 @@ static bool is_of_cpu(const struct path *target)
 	return cpu && keys == 1;
 }
 
-/* Does each tell an integer of the event? */
-static bool all_plain(const struct plain *plain)
+/* Does it tell an integer of the event, and is it up to the event whether it does? */
+static bool tells_field(const struct line *line)
 {
-	bool good = !plain->nreads && !plain->nmaps && !plain->ntexts;
-
-	for (uint32_t i = 0; i < plain->nlines; i++) {
-		const struct plain_line *line = &plain->lines[i];
-
-		good = good && line->is_plain && line->value != PLAIN_NONE &&
-		       plain->integer_bits >> line->value & 1;
-	}
-	return good;
+	return line->value->kind == EXPR_FIELD && line->value->field.class->kind == FIELD_INT &&
+	       !expr_any(line->when, expr_is_read);
 }
 
 /* One `was` and one `=`, each with a field of the event as it is. */
-static void find_columns(struct teller *teller)
+static void find_columns(struct teller *teller, const struct event_class *class)
 {
-	const struct plain *plain = teller->plain;
-	const struct line *was, *is;
+	const struct line *was = &teller->lines[0], *is = &teller->lines[1];
 
-	if (!plain || teller->ends || plain->nlines != 2)
+	if (teller->ends || teller->nlines != 2 || was->verb == is->verb || was->when || is->when)
 		return;
-	was = plain->lines[0].line; /* `was` lines come first */
-	is = plain->lines[1].line;
-	if (was->verb != VERB_WAS || is->verb != VERB_SET || was->when || is->when ||
-	    was->value->kind != EXPR_FIELD || is->value->kind != EXPR_FIELD)
-		return;
-	run_field_init(&teller->before, plain->class, &was->value->field);
-	run_field_init(&teller->after, plain->class, &is->value->field);
+	if (was->verb != VERB_WAS) {
+		was = is;
+		is = &teller->lines[0];
+	}
+	run_field_init(&teller->before, class, &was->value->field);
+	run_field_init(&teller->after, class, &is->value->field);
 	teller->columns = true;
 }
 
@@ -73,8 +63,9 @@ static void find_lines(struct tellers *own, const struct event_class *class)
 	const struct class_program *from = &own->program->classes[class->index];
 	struct line *lines = arena_array(own->arena, from->nevent, sizeof *lines);
 	struct teller *teller = &own->of[class->index];
-	uint32_t n = 0;
+	bool all = true;
 
+	teller->lines = lines;
 	for (uint32_t i = 0; i < from->nevent; i++) {
 		const struct line *line = &from->event[i];
 
@@ -82,20 +73,17 @@ static void find_lines(struct tellers *own, const struct event_class *class)
 			continue;
 		if ((line->verb == VERB_WAS || line->verb == VERB_SET) &&
 		    is_of_cpu(&line->target)) {
-			lines[n] = *line;
-			lines[n].target.nbase = line->target.natoms; /* its key counts as known */
-			n++;
+			lines[teller->nlines++] = *line;
+			all = all && tells_field(line);
 		} else {
 			teller->ends = true;
 		}
 	}
-	if (n)
-		teller->plain = plain_new(own->arena, class, lines, n);
-	if (teller->plain && !all_plain(teller->plain)) {
-		teller->plain = NULL;
+	if (!all) {
+		teller->nlines = 0;
 		teller->ends = true;
 	}
-	find_columns(teller);
+	find_columns(teller, class);
 }
 
 /* Evidence is the first of the fields that the class has. */
@@ -124,7 +112,7 @@ static void add_class(struct tellers *own, const struct event_class *class)
 
 	find_lines(own, class);
 	find_evidence(own, class);
-	if (teller->plain || teller->ends)
+	if (teller->nlines || teller->ends)
 		own->telling[class->index / 64] |= bit;
 	if (teller->evidence)
 		own->supporting[class->index / 64] |= bit;
@@ -156,26 +144,20 @@ void tellers_release(struct tellers *tellers)
 struct told teller_told(const struct teller *teller, struct env *env)
 {
 	struct told told = {.ends = teller->ends};
-	struct plain_loaded loaded;
 
-	if (!teller->plain)
-		return told;
-	plain_load_event(teller->plain, env, &loaded);
-	plain_load_tests(teller->plain, &loaded);
-	for (uint32_t i = 0; i < teller->plain->nlines; i++) {
-		const struct plain_line *line = &teller->plain->lines[i];
-		int64_t value;
+	for (uint32_t i = 0; i < teller->nlines; i++) {
+		const struct line *line = &teller->lines[i];
+		enum failure why;
+		struct value value;
 
-		if ((loaded.had & line->needs) != line->needs ||
-		    (loaded.yes & line->tests) != line->tests)
+		if (line_judge(line, env, &value, &why) != EVAL_VALUE)
 			continue;
-		value = (int64_t)loaded.values[line->value].u;
 		if (line->verb == VERB_SET) {
 			told.is = true;
-			told.after = value;
+			told.after = (int64_t)value.u;
 		} else if (!told.was) {
 			told.was = true;
-			told.before = value;
+			told.before = (int64_t)value.u;
 		}
 	}
 	return told;

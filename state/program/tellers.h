@@ -3,19 +3,20 @@
  * tells
  *
  * Of a class with one `was` and one `=` without conditions, which is what a switch is, two columns
- * tell all. Other lines are evaluated in their plain form (plain.h), which needs nothing that
- * belongs to one thread. A class with a line that is not plain tells only that something ends.
+ * tell all. Other lines are evaluated, where they need nothing but the event: what belongs to one
+ * thread is not asked. A class with another line tells only that something ends.
  */
 #ifndef STATE_PROGRAM_TELLERS_H
 #define STATE_PROGRAM_TELLERS_H
 
 #include "index/filters/run_column.h"
-#include "state/program/plain.h"
+#include "state/program/program.h"
 
 struct mirror_def;
 
 struct teller {                    /* an event class */
-	const struct plain *plain; /* its lines that tell; NULL: it tells nothing */
+	const struct line *lines;  /* that tell, */
+	uint32_t nlines;           /* 0: it tells nothing */
 	bool ends;                 /* it makes the attribute unknown: what was said ends */
 	bool columns;              /* it always tells both: these integers */
 	struct run_field before, after;

@@ -93,8 +93,6 @@ static inline const struct plain_choice *chosen_lines(const struct plain *plain,
 {
 	const struct plain_choice *choice;
 
-	if (!plain->choices)
-		return NULL;
 	plain_load_event(plain, env, event);
 	if (!load_reads(plain, cells, event))
 		return NULL;

@@ -84,7 +84,7 @@ static bool may_watch(const struct contradictions *own, const struct stream *str
 			continue;
 		if (row[c].nsection)
 			return false;
-		tells = tells || own->tellers.of[c].plain;
+		tells = tells || own->tellers.of[c].nlines;
 	}
 	return tells;
 }

@@ -3,6 +3,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "state/program/expr.h"
 #include "state/replay/chosen.h"
 #include "state/replay/walk.h"
 
@@ -17,16 +18,6 @@ struct replay {
 	uint64_t contradictions;
 	bool in_place; /* see replay_in_place() */
 };
-
-static __int128 value_integer(const struct value *value)
-{
-	return value->negative ? (__int128)(int64_t)value->u : (__int128)value->u;
-}
-
-static double value_number(const struct value *value)
-{
-	return (double)value_integer(value);
-}
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
@@ -235,7 +226,7 @@ static void add(struct replay *replay, const struct write *write)
 	struct value now, sum;
 
 	cells_value(replay->cells, write->attr, &now);
-	if (value_add(&now, &write->value, &sum, &why) == EVAL_VALUE)
+	if (op_arith(OP_ADD, &now, &write->value, &sum, &why) == EVAL_VALUE)
 		write_value(replay, write->line, write->attr, &sum, false);
 	else
 		fail(replay, write->line, why);
@@ -440,7 +431,6 @@ struct replay *replay_new(const struct replay_options *options)
 		mem_new_array((size_t)program_statements(options->program) * FAILURE_COUNT,
 			      sizeof *replay->failures);
 	replay->walk.writes.failures = replay->failures;
-	replay->walk.writes.by_tree = options->by_tree;
 	return replay;
 }
 
@@ -462,31 +452,4 @@ bool replay_run(struct replay *replay, const struct order *from, const struct or
 		struct error *err)
 {
 	return begin_streams(replay, err) && walk_run(&replay->walk, from, to, err);
-}
-
-enum eval value_add(const struct value *a, const struct value *b, struct value *out,
-		    enum failure *failure)
-{
-	__int128 sum;
-
-	*out = (struct value){.kind = a->kind};
-	*failure = FAILURE_TYPE;
-	if (a->kind == VALUE_FLOAT && (b->kind == VALUE_FLOAT || b->kind == VALUE_INT)) {
-		out->f = a->f + (b->kind == VALUE_FLOAT ? b->f : value_number(b));
-		return EVAL_VALUE;
-	}
-	if (a->kind == VALUE_INT && b->kind == VALUE_FLOAT) {
-		out->kind = VALUE_FLOAT;
-		out->f = value_number(a) + b->f;
-		return EVAL_VALUE;
-	}
-	if (a->kind != VALUE_INT || b->kind != VALUE_INT)
-		return EVAL_FAIL;
-	sum = value_integer(a) + value_integer(b);
-	*failure = FAILURE_OVERFLOW;
-	if (sum < INT64_MIN || sum > UINT64_MAX)
-		return EVAL_FAIL;
-	out->u = (uint64_t)sum;
-	out->negative = sum < 0;
-	return EVAL_VALUE;
 }

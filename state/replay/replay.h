@@ -105,8 +105,4 @@ const uint64_t *replay_failures(const struct replay *replay);
 /* Writes of `was` that differed from what was known. */
 uint64_t replay_contradictions(const struct replay *replay);
 
-/* Arithmetic of `+=`. */
-enum eval value_add(const struct value *a, const struct value *b, struct value *out,
-		    enum failure *failure);
-
 #endif

@@ -118,7 +118,8 @@ static inline void run_class(struct walk *walk, const struct class_program *clas
 	if (class->nsection == 0 && class->nevent == 0)
 		return;
 	walk->env.fields = NULL;
-	if (class->nsection == 0 && walk->ops->lines && walk->ops->lines(walk->arg, class->plain))
+	if (class->nsection == 0 && class->plain && walk->ops->lines &&
+	    walk->ops->lines(walk->arg, class->plain))
 		return;
 	walk->calm = false;
 	walk->scratched = true;

@@ -2,14 +2,12 @@
  * writes.c - see writes.h
  *
  * Lines are evaluated in the order in which they are applied: all see the state before the event,
- * so that it makes no difference to them. Plain forms (plain.h) say nothing of failures: where
- * something may fail, an input is not there, and the tree says what failed.
+ * so that it makes no difference to them.
  */
 #include "state/replay/writes.h"
 
 #include "engine/base/mem.h"
 #include "state/program/expr.h"
-#include "state/program/plain_load.h"
 
 #include <string.h>
 
@@ -64,8 +62,8 @@ static enum eval target(struct writes *writes, const struct line *line, struct e
 	return noted(writes, line, result, why);
 }
 
-/* By the line's tree. False: it does nothing. */
-static bool by_tree(struct writes *writes, const struct line *line, struct env *env,
+/* False: it does nothing. */
+static bool evaluate(struct writes *writes, const struct line *line, struct env *env,
 		    struct write *out)
 {
 	enum failure why;
@@ -88,63 +86,16 @@ static bool by_tree(struct writes *writes, const struct line *line, struct env *
 	return noted(writes, line, what, why) != EVAL_FAIL;
 }
 
-/* ---- lines ---- */
-
-/* Are the line's inputs there? Else the tree is to be asked. */
-static inline bool has_inputs(const struct plain_line *line, const struct plain_loaded *event)
-{
-	return line->is_plain && (event->had & line->needs) == line->needs;
-}
-
-/* Does its condition not hold? False where an input of a test is not there, too. */
-static inline bool is_out(const struct plain_line *line, const struct plain_loaded *event)
-{
-	return line->is_plain && (event->had & line->tested) == line->tested &&
-	       (event->yes & line->tests) != line->tests;
-}
-
-/* By its plain form; false: the tree is to be asked. */
-static inline bool by_inputs(const struct plain_line *line, const struct plain_loaded *event,
-			     struct attrs *attrs, struct write *out)
-{
-	const struct value *key = line->key == PLAIN_NONE ? NULL : &event->values[line->key];
-
-	if (key && key->kind != VALUE_INT && key->kind != VALUE_STRING && key->kind != VALUE_BOOL)
-		return false; /* this value is no key */
-	out->attr = key ? path_attr(&line->line->target, attrs, key) : line->attr;
-	out->line = line->line;
-	out->verb = line->verb;
-	out->open = false;
-	out->kept = line->kept;
-	out->value = *(line->value == PLAIN_NONE ? &line->constant : &event->values[line->value]);
-	return true;
-}
-
 void writes_evaluate(struct writes *writes, const struct class_program *class, struct env *env)
 {
-	struct attrs *attrs = program_attrs(env->program);
-	const struct plain *plain = class->plain;
-	struct plain_loaded event;
-
 	writes->count = writes->npatterns = 0;
-	if (!plain)
-		return;
-	if (plain->nlines > writes->capacity) {
-		writes->capacity = plain->nlines * 2;
+	if (class->nevent > writes->capacity) {
+		writes->capacity = class->nevent * 2;
 		writes->items = mem_resize(writes->items, writes->capacity, sizeof *writes->items);
 	}
-	if (writes->by_tree)
-		event.had = 0;
-	else
-		plain_load(plain, env, &event);
-	for (uint32_t i = 0; i < plain->nlines; i++) {
-		const struct plain_line *line = &plain->lines[i];
-		struct write *write = &writes->items[writes->count];
-		bool has = !writes->by_tree && has_inputs(line, &event);
-
-		if (!writes->by_tree && is_out(line, &event))
-			continue;
-		writes->count += (has && by_inputs(line, &event, attrs, write)) ||
-				 by_tree(writes, line->line, env, write);
-	}
+	for (int was = 1; was >= 0; was--)
+		for (uint32_t i = 0; i < class->nevent; i++)
+			if ((class->event[i].verb == VERB_WAS) == was)
+				writes->count += evaluate(writes, &class->event[i], env,
+							  &writes->items[writes->count]);
 }

@@ -25,7 +25,6 @@ struct writes {
 	struct pattern *patterns;
 	size_t npatterns, patterns_capacity;
 	uint64_t *failures; /* [statement][failure], borrowed; NULL: they are not counted */
-	bool by_tree;       /* no line by its plain form (plain.h): replay_options.by_tree */
 };
 
 void writes_release(struct writes *writes);

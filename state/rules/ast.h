@@ -8,6 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/nameset.h"
+#include "state/model/op.h"
 #include "state/rules/line.h"
 #include "state/rules/rules.h"
 
@@ -29,33 +30,6 @@ struct rule_file {
 	uint32_t nlines;
 };
 
-enum ast_op {
-	OP_NONE,
-	OP_OR,
-	OP_AND,
-	OP_NOT,
-	OP_EQ,
-	OP_NE,
-	OP_LT,
-	OP_LE,
-	OP_GT,
-	OP_GE,
-	OP_GLOB,
-	OP_REGEX,
-	OP_BIT_AND,
-	OP_BIT_OR,
-	OP_BIT_XOR,
-	OP_SHL,
-	OP_SHR,
-	OP_ADD,
-	OP_SUB,
-	OP_MUL,
-	OP_DIV,
-	OP_MOD,
-	OP_NEG,
-	OP_BIT_NOT
-};
-
 enum ast_kind {
 	AST_CONST,
 	AST_CAPTURE,  /* $1: `index` is 1 */
@@ -71,7 +45,7 @@ struct ast_path;
 
 struct ast {
 	enum ast_kind kind;
-	enum ast_op op;
+	enum op op;
 	uint32_t at;
 	uint32_t index;
 	struct value value;
@@ -230,6 +204,8 @@ void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at,
 /* Line and column (characters), from 1, of an offset; *source, when wanted, is the line. */
 void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, uint32_t *column,
 		     const char **source, size_t *source_len);
+/* Of that place: its line, whose copy lives in the arena; no text yet. */
+struct rule_error rule_error_at(const struct rule_file *file, uint32_t at, struct arena *arena);
 /* *err from the first error since error number `from`. Returns false. */
 MUST_CHECK bool rules_first_error(const struct rules *rules, size_t from, struct error *err);
 
@@ -272,6 +248,27 @@ enum { CAPTURES_GROUP_MAX = 63 };
 enum function ast_function(const char *name);
 /* Has the map a result for every value, or (`of_boolean`) for true and false? */
 bool map_is_total(const struct map_def *map, bool of_boolean);
+
+struct ast *ast_new(struct rules *rules, enum ast_kind kind, uint32_t at);
+/* One operand, or with `b` two. */
+void ast_set_args(struct rules *rules, struct ast *ast, struct ast *a, struct ast *b);
+struct ast *ast_binary(struct rules *rules, enum op op, uint32_t at, struct ast *a, struct ast *b);
+/* root/NAME, such as field/next_tid; names are borrowed. */
+struct ast *ast_name(struct rules *rules, const char *root, const char *name, uint32_t at);
+
+typedef bool ast_test(const struct ast *ast, void *arg);
+/* The first, from the outside, for which that is so, also in keys of paths; NULL: no such. */
+const struct ast *ast_find(const struct ast *ast, ast_test *is, void *arg);
+const struct ast *ast_path_find(const struct ast_path *path, ast_test *is, void *arg);
+
+/* What has(ARGUMENT) asks for, besides a value that is there. */
+enum has_kind {
+	HAS_VALUE,
+	HAS_CLASS, /* has(event/NAME): has the trace such a class? */
+	HAS_TASKS, /* has(recording/tasks) */
+	HAS_GAP    /* has(recording/gap) */
+};
+enum has_kind ast_has_kind(const struct ast *arg);
 
 /* Checks what needs no other file, of one expression; `block` NULL: of a view or a condition. */
 void ast_check(struct rules *rules, const struct rule_file *file, const struct rule_block *block,

@@ -146,32 +146,12 @@ static bool takes_path(const struct function_info *info, const struct ast *arg)
 	       (root == ROOT_STATE && arg->path->natoms == 1);
 }
 
-/* has(event/NAME): is there such an event class? Any name may stand there. */
-static bool asks_for_class(const struct function_info *info, const struct ast *ast)
-{
-	const struct ast *arg = ast->nargs ? ast->args[0] : NULL;
-
-	return info && info->function == FUNCTION_HAS && arg && arg->kind == AST_PATH &&
-	       ast_root(arg->path) == ROOT_EVENT && arg->path->natoms == 2 &&
-	       arg->path->atoms[1].kind == ATOM_NAME;
-}
-
-static bool asks_for_recording(const struct function_info *info, const struct ast *ast)
-{
-	const struct ast *arg = ast->nargs ? ast->args[0] : NULL;
-
-	return info && info->function == FUNCTION_HAS && arg && arg->kind == AST_PATH &&
-	       ast_root(arg->path) == ROOT_RECORDING && arg->path->natoms == 2 &&
-	       !arg->path->below && arg->path->atoms[1].kind == ATOM_NAME &&
-	       (!strcmp(arg->path->atoms[1].name, "tasks") ||
-		!strcmp(arg->path->atoms[1].name, "gap"));
-}
-
 static void check_call(const struct check *at, const struct ast *ast)
 {
 	const struct function_info *info = find_function(ast->name);
 
-	if ((asks_for_class(info, ast) || asks_for_recording(info, ast)) && !at->in_view)
+	if (info && info->function == FUNCTION_HAS && ast->nargs && !at->in_view &&
+	    ast_has_kind(ast->args[0]) != HAS_VALUE)
 		return;
 	for (uint32_t i = 0; i < ast->nargs; i++)
 		check(at, ast->args[i]);
@@ -263,42 +243,36 @@ void ast_check(struct rules *rules, const struct rule_file *file, const struct r
 
 /* ---- over all files ---- */
 
-static void unknown_call(struct rules *rules, const struct rule_file *file, const struct ast *ast)
+struct in_file {
+	struct rules *rules;
+	const struct rule_file *file;
+};
+
+/* Notes a call of what is neither a map nor a function, and goes on. */
+static bool unknown_call(const struct ast *ast, void *arg)
 {
+	const struct in_file *in = arg;
+	const struct rules *rules = in->rules;
 	struct nearest nearest;
 	char words[320];
 
+	if (ast->kind != AST_CALL || find_function(ast->name) || rules_map(rules, ast->name))
+		return false;
 	nearest_begin(&nearest, ast->name);
 	for (size_t i = 0; i < rules->nmaps; i++)
 		nearest_offer(&nearest, rules->maps[i]->name);
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
 		nearest_offer(&nearest, functions[i].name);
-	rules_error(rules, file, ast->at,
+	rules_error(in->rules, in->file, ast->at,
 		    "no map or function is named '%.60s'%s%s (functions: label int str hex top "
 		    "has min max)",
 		    ast->name, nearest_words(&nearest, words, sizeof words) ? "; " : "", words);
+	return false;
 }
 
-static void check_maps(struct rules *rules, const struct rule_file *file, const struct ast *ast);
-
-static void check_path_maps(struct rules *rules, const struct rule_file *file,
-			    const struct ast_path *path)
+static void check_calls(struct rules *rules, const struct rule_file *file, const struct ast *ast)
 {
-	for (uint32_t i = 0; i < path->natoms; i++)
-		if (path->atoms[i].key)
-			check_maps(rules, file, path->atoms[i].key);
-}
-
-static void check_maps(struct rules *rules, const struct rule_file *file, const struct ast *ast)
-{
-	if (!ast)
-		return;
-	if (ast->kind == AST_PATH)
-		check_path_maps(rules, file, ast->path);
-	if (ast->kind == AST_CALL && !find_function(ast->name) && !rules_map(rules, ast->name))
-		unknown_call(rules, file, ast);
-	for (uint32_t i = 0; i < ast->nargs; i++)
-		check_maps(rules, file, ast->args[i]);
+	ast_find(ast, unknown_call, &(struct in_file){rules, file});
 }
 
 static bool same_format(const struct map_def *a, const struct map_def *b)
@@ -349,15 +323,16 @@ bool rules_check(struct rules *rules, struct error *err)
 		return true;
 	check_map_names(rules);
 	for (size_t i = 0; i < rules->nblocks; i++)
-		check_maps(rules, rules->blocks[i]->file, rules->blocks[i]->when);
+		check_calls(rules, rules->blocks[i]->file, rules->blocks[i]->when);
 	for (size_t i = 0; i < rules->nstatements; i++) {
 		const struct statement *statement = rules->statements[i];
-		check_path_maps(rules, statement->block->file, statement->target);
-		check_maps(rules, statement->block->file, statement->value);
-		check_maps(rules, statement->block->file, statement->when);
+		ast_path_find(statement->target, unknown_call,
+			      &(struct in_file){rules, statement->block->file});
+		check_calls(rules, statement->block->file, statement->value);
+		check_calls(rules, statement->block->file, statement->when);
 	}
 	for (size_t i = 0; i < rules->nviews; i++)
-		check_maps(rules, rules->views[i]->file, rules->views[i]->value);
+		check_calls(rules, rules->views[i]->file, rules->views[i]->value);
 	view = views_find_cycle(rules, &deep);
 	if (view)
 		rules_error(rules, view->file, view->path->at,

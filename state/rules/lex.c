@@ -192,6 +192,35 @@ bool lex_number(const char *text, size_t len, size_t *pos, struct value *out, co
 	return ok;
 }
 
+bool lex_negate(struct value *number)
+{
+	if (number->kind == VALUE_FLOAT)
+		number->f = -number->f;
+	else if (number->u > UINT64_C(1) << 63)
+		return false;
+	else
+		*number = (struct value){
+			.kind = VALUE_INT, .negative = number->u != 0, .u = -number->u};
+	return true;
+}
+
+bool lex_constant(const char *word, size_t len, struct value *out)
+{
+	static const struct {
+		const char *word;
+		struct value value;
+	} words[] = {{"true", {.kind = VALUE_BOOL, .b = true}},
+		     {"false", {.kind = VALUE_BOOL}},
+		     {"none", {.kind = VALUE_NONE}}};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strlen(words[i].word) == len && !memcmp(words[i].word, word, len)) {
+			*out = words[i].value;
+			return true;
+		}
+	return false;
+}
+
 /* The escape whose backslash is at text[*pos]. */
 static bool lex_escape(const char *text, size_t len, size_t *pos, char *out)
 {

@@ -67,6 +67,12 @@ bool lex_number(const char *text, size_t len, size_t *pos, struct value *out, co
 bool lex_string(const char *text, size_t len, size_t *pos, struct arena *arena, struct value *out,
 		size_t *bad, const char **what);
 
+/* true, false, none; false: it is another word. */
+bool lex_constant(const char *word, size_t len, struct value *out);
+/* A minus before a number; false: it does not fit in 64 bits. */
+bool lex_negate(struct value *number);
+bool parse_at_end(const struct parser *parser); /* of a statement, in quotes that of the content */
+
 /* mirror.c; behind the keyword */
 void parse_mirror(struct parser *parser);
 

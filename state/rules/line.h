@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PATH_ATOMS = 64 /* of a path at most */ };
-
 enum verb {
 	VERB_SET, /* = */
 	VERB_ADD, /* += */

@@ -18,20 +18,6 @@
 
 #include "engine/base/mem.h"
 
-static struct ast_path *field_path(struct parser *parser, uint32_t at, const char *name)
-{
-	struct arena *arena = parser->rules->arena;
-	struct ast_path *path = arena_alloc(arena, sizeof *path);
-
-	path->at = at;
-	path->ref = parser->rules->nrefs++;
-	path->natoms = 2;
-	path->atoms = arena_array(arena, 2, sizeof *path->atoms);
-	path->atoms[0] = (struct ast_atom){.kind = ATOM_NAME, .at = at, .name = "field"};
-	path->atoms[1] = (struct ast_atom){.kind = ATOM_NAME, .at = at, .name = name};
-	return path;
-}
-
 /* The path with field/NAME in place of each `*`. */
 static struct ast_path *with_field(struct parser *parser, const struct ast_path *from,
 				   const char *name)
@@ -48,9 +34,7 @@ static struct ast_path *with_field(struct parser *parser, const struct ast_path 
 		if (atom->kind != ATOM_ANY)
 			continue;
 		atom->kind = ATOM_EXPR;
-		atom->key = arena_alloc(arena, sizeof *atom->key);
-		*atom->key = (struct ast){.kind = AST_PATH, .at = atom->at};
-		atom->key->path = field_path(parser, atom->at, name);
+		atom->key = ast_name(parser->rules, "field", name, atom->at);
 	}
 	return path;
 }
@@ -164,8 +148,7 @@ void parse_mirror(struct parser *parser)
 		lex_next(parser);
 		mirror->has_except = parse_constant(parser, &mirror->except);
 	}
-	if (!parser->failed && parser->token.kind != TOKEN_NEWLINE &&
-	    parser->token.kind != TOKEN_END)
+	if (!parse_at_end(parser))
 		parse_expected(parser,
 			       "with PATH, by EXPRESSION, except CONSTANT or the end of the line");
 	if (!parser->failed)

@@ -17,15 +17,14 @@ static char *keep_name(struct parser *parser)
 			     parser->token.value.len);
 }
 
-/* A statement's end is looked at; inside quotes that is the end of the content. */
-static bool at_end(const struct parser *parser)
+bool parse_at_end(const struct parser *parser)
 {
 	return parser->token.kind == TOKEN_NEWLINE || parser->token.kind == TOKEN_END;
 }
 
 static void expect_end(struct parser *parser, const char *what)
 {
-	if (!at_end(parser))
+	if (!parse_at_end(parser))
 		parse_expected(parser, what);
 }
 
@@ -47,9 +46,10 @@ static struct ast *parse_when(struct parser *parser)
 	return parse_expr(parser);
 }
 
-/* After an error that was found behind the line: reading goes on behind it, not one line later. */
-static void fail_line(struct parser *parser)
+/* An error that was found behind the line: reading goes on behind it, not one line later. */
+static void line_error(struct parser *parser, uint32_t at, const char *what)
 {
+	rules_error(parser->rules, parser->file, at, "%s", what);
 	parser->failed = true;
 	parser->pos = parser->token.at;
 }
@@ -138,35 +138,6 @@ static void parse_pattern(struct parser *parser, struct rule_block *block)
 	}
 }
 
-static struct ast *section_name(struct parser *parser, uint32_t at)
-{
-	static const char *const names[] = {"section", "name"};
-	struct arena *arena = parser->rules->arena;
-	struct ast *ast = arena_alloc(arena, sizeof *ast);
-	struct ast_path *path = arena_alloc(arena, sizeof *path);
-
-	path->natoms = 2;
-	path->at = at;
-	path->atoms = arena_array(arena, 2, sizeof *path->atoms);
-	for (int i = 0; i < 2; i++)
-		path->atoms[i] = (struct ast_atom){.kind = ATOM_NAME, .at = at, .name = names[i]};
-	path->ref = parser->rules->nrefs++;
-	*ast = (struct ast){.kind = AST_PATH, .at = at, .path = path};
-	return ast;
-}
-
-static struct ast *binary(struct parser *parser, enum ast_op op, uint32_t at, struct ast *a,
-			  struct ast *b)
-{
-	struct ast *ast = arena_alloc(parser->rules->arena, sizeof *ast);
-
-	*ast = (struct ast){.kind = AST_BINARY, .op = op, .at = at, .nargs = 2};
-	ast->args = arena_array(parser->rules->arena, 2, sizeof(struct ast *));
-	ast->args[0] = a;
-	ast->args[1] = b;
-	return ast;
-}
-
 /*
  * `in section GLOB` is the condition section/name ~ GLOB; the section is that of the stream, which
  * the class does not say. Captures stay those of the event's pattern.
@@ -197,14 +168,12 @@ static struct ast *parse_in_section(struct parser *parser, struct rule_block *bl
 	block->section = pattern;
 	if (pattern->kind == HEAD_GLOB && !strcmp(pattern->text, "*"))
 		return NULL; /* also streams without one */
-	constant = arena_alloc(parser->rules->arena, sizeof *constant);
-	*constant = (struct ast){.kind = AST_CONST,
-				 .at = pattern->at,
-				 .value = {.kind = VALUE_STRING,
-					   .len = (uint32_t)strlen(pattern->text),
-					   .text = pattern->text}};
-	return binary(parser, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
-		      section_name(parser, pattern->at), constant);
+	constant = ast_new(parser->rules, AST_CONST, pattern->at);
+	constant->value = (struct value){.kind = VALUE_STRING,
+					 .len = (uint32_t)strlen(pattern->text),
+					 .text = pattern->text};
+	return ast_binary(parser->rules, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
+			  ast_name(parser->rules, "section", "name", pattern->at), constant);
 }
 
 static void parse_head(struct parser *parser, bool is_section)
@@ -228,24 +197,33 @@ static void parse_head(struct parser *parser, bool is_section)
 			   : is_section     ? "',', when or the end of the line"
 					    : "',', in section, when or the end of the line");
 	if (section)
-		block->when = block->when
-				      ? binary(parser, OP_AND, section->at, section, block->when)
-				      : section;
+		block->when = block->when ? ast_binary(parser->rules, OP_AND, section->at, section,
+						       block->when)
+					  : section;
 	if (block->when && !parser->failed)
 		ast_check(parser->rules, parser->file, block, block->when, false);
 }
 
 /* ---- statements ---- */
 
-static void check_wild(struct parser *parser, const struct ast_path *path)
+static void refuse_wild(struct parser *parser, const struct ast_path *path)
 {
-	for (uint32_t i = 0; i < path->natoms && !parser->failed; i++) {
-		if (path->atoms[i].kind != ATOM_ANY)
-			continue;
-		rules_error(parser->rules, parser->file, path->atoms[i].at,
-			    "expected a key: only delete and unknown take '*'");
-		fail_line(parser);
-	}
+	if (path->below)
+		parse_error(parser, parser->token.at, "only delete and unknown take '**'");
+	for (uint32_t i = 0; i < path->natoms && !parser->failed; i++)
+		if (path->atoms[i].kind == ATOM_ANY)
+			line_error(parser, path->atoms[i].at,
+				   "expected a key: only delete and unknown take '*'");
+}
+
+/* Of `initial` and `view`: a path of the state, its keys constants or what `key` says. */
+static void check_defined(struct parser *parser, const struct ast_path *path, const char *key)
+{
+	for (uint32_t i = 0; i < path->natoms && !parser->failed; i++)
+		if (path->atoms[i].kind == ATOM_EXPR && path->atoms[i].key->kind != AST_CONST)
+			line_error(parser, path->atoms[i].at, key);
+	if (!parser->failed && ast_root(path) != ROOT_STATE)
+		line_error(parser, path->at, "expected a path of the state");
 }
 
 static void check_target(struct parser *parser, const struct statement *statement)
@@ -264,10 +242,8 @@ static void check_target(struct parser *parser, const struct statement *statemen
 		what = "section/ is written in section blocks only";
 	else if (root != ROOT_STATE && root != ROOT_SECTION)
 		what = "expected a path of the state: this is part of the event and only read";
-	if (what) {
-		rules_error(parser->rules, parser->file, path->at, "%s", what);
-		fail_line(parser);
-	}
+	if (what)
+		line_error(parser, path->at, what);
 }
 
 static void add_statement(struct parser *parser, struct statement *statement)
@@ -277,9 +253,8 @@ static void add_statement(struct parser *parser, struct statement *statement)
 	if (parser->failed)
 		return;
 	if (!parser->block) {
-		rules_error(rules, parser->file, statement->at,
-			    "expected a head (event PATTERN or section PATTERN) before this line");
-		fail_line(parser);
+		line_error(parser, statement->at,
+			   "expected a head (event PATTERN or section PATTERN) before this line");
 		return;
 	}
 	statement->block = parser->block;
@@ -297,66 +272,29 @@ static void add_statement(struct parser *parser, struct statement *statement)
 	RULES_APPEND(rules, statements, statement);
 }
 
-static struct statement *statement_new(struct parser *parser, enum verb verb)
+/* Behind the verb, if it has a word. */
+static void parse_statement(struct parser *parser, enum verb verb)
 {
 	struct statement *statement = arena_alloc(parser->rules->arena, sizeof *statement);
+	bool set = verb == VERB_SET, gives = set || verb == VERB_WAS || verb == VERB_PUSH;
 
 	statement->at = parser->statement_at;
 	statement->verb = verb;
-	return statement;
-}
-
-static void end_statement(struct parser *parser, struct statement *statement)
-{
+	statement->target = parse_path(parser, PATH_TARGET);
+	if (!verb_buries(verb))
+		refuse_wild(parser, statement->target);
+	if (set && lex_is_op(parser, "+=")) {
+		statement->verb = VERB_ADD;
+		lex_next(parser);
+		statement->value = parse_expr(parser);
+	} else if (gives && expect_op(parser, "=", set ? "'=' or '+=' after the path" : "'='")) {
+		statement->value = parse_expr(parser);
+	}
 	statement->when = parse_when(parser);
 	expect_end(parser, statement->value || statement->when
 				   ? "an operator, when or the end of the line"
 				   : "when or the end of the line");
 	add_statement(parser, statement);
-}
-
-/* was P = e, push P = e: the path is looked at. */
-static void parse_value_of(struct parser *parser, enum verb verb)
-{
-	struct statement *statement = statement_new(parser, verb);
-
-	statement->target = parse_path(parser, PATH_TARGET);
-	if (statement->target->below)
-		parse_error(parser, parser->token.at, "only delete and unknown take '**'");
-	check_wild(parser, statement->target);
-	if (expect_op(parser, "=", "'='"))
-		statement->value = parse_expr(parser);
-	end_statement(parser, statement);
-}
-
-/* delete, unknown, pop */
-static void parse_target_of(struct parser *parser, enum verb verb)
-{
-	struct statement *statement = statement_new(parser, verb);
-
-	statement->target = parse_path(parser, PATH_TARGET);
-	if (verb == VERB_POP && statement->target->below)
-		parse_error(parser, parser->token.at, "only delete and unknown take '**'");
-	if (verb == VERB_POP)
-		check_wild(parser, statement->target);
-	end_statement(parser, statement);
-}
-
-static void parse_assignment(struct parser *parser)
-{
-	struct statement *statement = statement_new(parser, VERB_SET);
-
-	statement->target = parse_path(parser, PATH_TARGET);
-	if (statement->target->below)
-		parse_error(parser, parser->token.at, "only delete and unknown take '**'");
-	check_wild(parser, statement->target);
-	if (lex_is_op(parser, "+="))
-		statement->verb = VERB_ADD;
-	else if (!lex_is_op(parser, "="))
-		parse_expected(parser, "'=' or '+=' after the path");
-	lex_next(parser);
-	statement->value = parse_expr(parser);
-	end_statement(parser, statement);
 }
 
 /* ---- initial, view, alias, map ---- */
@@ -367,19 +305,8 @@ static void parse_initial(struct parser *parser)
 
 	initial->file = parser->file;
 	initial->path = parse_path(parser, PATH_TARGET);
-	for (uint32_t i = 0; i < initial->path->natoms && !parser->failed; i++) {
-		const struct ast_atom *atom = &initial->path->atoms[i];
-		if (atom->kind == ATOM_EXPR && atom->key->kind != AST_CONST) {
-			rules_error(parser->rules, parser->file, atom->at,
-				    "expected a constant or '*' as the key of an initial value");
-			fail_line(parser);
-		}
-	}
-	if (!parser->failed && ast_root(initial->path) != ROOT_STATE) {
-		rules_error(parser->rules, parser->file, initial->path->at,
-			    "expected a path of the state");
-		fail_line(parser);
-	}
+	check_defined(parser, initial->path,
+		      "expected a constant or '*' as the key of an initial value");
 	if (expect_op(parser, "=", "'='"))
 		parse_constant(parser, &initial->value);
 	expect_end(parser, "the end of the line");
@@ -396,19 +323,8 @@ static void parse_view(struct parser *parser)
 	parser->declares = true;
 	view->path = parse_path(parser, PATH_PLAIN);
 	parser->declares = false;
-	for (uint32_t i = 0; i < view->path->natoms && !parser->failed; i++) {
-		const struct ast_atom *atom = &view->path->atoms[i];
-		if (atom->kind == ATOM_EXPR && atom->key->kind != AST_CONST) {
-			rules_error(parser->rules, parser->file, atom->at,
-				    "expected a constant or a variable ?NAME as the key of a view");
-			fail_line(parser);
-		}
-	}
-	if (!parser->failed && ast_root(view->path) != ROOT_STATE) {
-		rules_error(parser->rules, parser->file, view->path->at,
-			    "expected a path of the state");
-		fail_line(parser);
-	}
+	check_defined(parser, view->path,
+		      "expected a constant or a variable ?NAME as the key of a view");
 	if (expect_op(parser, "=", "'='"))
 		view->value = parse_expr(parser);
 	expect_end(parser, "an operator or the end of the line");
@@ -604,12 +520,9 @@ static bool parse_definition(struct parser *parser)
 	static const struct {
 		const char *word;
 		void (*parse)(struct parser *parser);
-	} lines[] = {{"initial", parse_initial},
-		     {"view", parse_view},
-		     {"alias", parse_alias},
-		     {"map", parse_map},
-		     {"include", parse_include},
-		     {"mirror", parse_mirror}};
+	} lines[] = {{"initial", parse_initial}, {"view", parse_view},
+		     {"alias", parse_alias},     {"map", parse_map},
+		     {"include", parse_include}, {"mirror", parse_mirror}};
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		if (!starts_with(parser, lines[i].word))
@@ -626,18 +539,17 @@ static bool parse_verb(struct parser *parser)
 	static const struct {
 		const char *word;
 		enum verb verb;
-		void (*parse)(struct parser *parser, enum verb verb);
-	} verbs[] = {{"was", VERB_WAS, parse_value_of},
-		     {"push", VERB_PUSH, parse_value_of},
-		     {"delete", VERB_DELETE, parse_target_of},
-		     {"unknown", VERB_UNKNOWN, parse_target_of},
-		     {"pop", VERB_POP, parse_target_of}};
+	} verbs[] = {{"was", VERB_WAS},
+		     {"push", VERB_PUSH},
+		     {"delete", VERB_DELETE},
+		     {"unknown", VERB_UNKNOWN},
+		     {"pop", VERB_POP}};
 
 	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
 		if (!starts_with(parser, verbs[i].word))
 			continue;
 		lex_next(parser);
-		verbs[i].parse(parser, verbs[i].verb);
+		parse_statement(parser, verbs[i].verb);
 		return true;
 	}
 	return false;
@@ -651,7 +563,7 @@ static void parse_line(struct parser *parser)
 	if (parse_head_line(parser) || parse_definition(parser) || parse_verb(parser))
 		return;
 	if (parser->token.kind == TOKEN_IDENT || parser->token.kind == TOKEN_STRING)
-		parse_assignment(parser);
+		parse_statement(parser, VERB_SET);
 	else
 		parse_expected(parser, "a statement or a head (event, section, map, alias, "
 				       "initial, view, include, mirror)");
@@ -815,8 +727,8 @@ static void find_lines(struct rule_file *file)
 	file->nlines = 0;
 	for (size_t i = 0; i < file->len; i++)
 		if (file->text[i] == '\n') {
-			file->lines = mem_grow(file->lines, file->nlines, &capacity,
-					       sizeof *file->lines);
+			file->lines =
+				mem_grow(file->lines, file->nlines, &capacity, sizeof *file->lines);
 			file->lines[file->nlines++] = (uint32_t)i + 1;
 		}
 }

@@ -12,23 +12,12 @@
 
 static struct ast *node_new(struct parser *parser, enum ast_kind kind, size_t at)
 {
-	struct ast *ast = arena_alloc(parser->rules->arena, sizeof *ast);
+	struct ast *ast = ast_new(parser->rules, kind, parser_place(parser, at));
 
-	ast->kind = kind;
-	ast->at = parser_place(parser, at);
 	if (++parser->nodes > RULE_NODES)
 		parse_error(parser, at, "the statement is too long: expected at most %d operands",
 			    RULE_NODES);
 	return ast;
-}
-
-static void set_args(struct parser *parser, struct ast *ast, struct ast *a, struct ast *b)
-{
-	ast->nargs = b ? 2 : 1;
-	ast->args = arena_array(parser->rules->arena, ast->nargs, sizeof(struct ast *));
-	ast->args[0] = a;
-	if (b)
-		ast->args[1] = b;
 }
 
 static bool open_bracket(struct parser *parser)
@@ -54,26 +43,16 @@ static void close_bracket(struct parser *parser, const char *op, const char *exp
 
 static void negate(struct parser *parser, size_t at, struct value *value)
 {
-	if (value->kind == VALUE_FLOAT) {
-		value->f = -value->f;
-	} else if (value->u > UINT64_C(1) << 63) {
+	if (!lex_negate(value))
 		parse_error(parser, at, "the number does not fit in 64 bits");
-	} else if (value->u) {
-		value->u = -value->u;
-		value->negative = true;
-	}
 }
 
 static bool word_constant(const struct parser *parser, struct value *out)
 {
-	*out = (struct value){.kind = VALUE_BOOL};
-	if (lex_is_word(parser, "none"))
-		out->kind = VALUE_NONE;
-	else if (lex_is_word(parser, "true"))
-		out->b = true;
-	else if (!lex_is_word(parser, "false"))
-		return false;
-	return true;
+	const struct token *token = &parser->token;
+
+	return token->kind == TOKEN_IDENT &&
+	       lex_constant(token->value.text, token->value.len, out);
 }
 
 bool parse_constant(struct parser *parser, struct value *out)
@@ -359,9 +338,9 @@ static struct ast *parse_primary(struct parser *parser)
 static struct ast *parse_unary(struct parser *parser)
 {
 	size_t at = parser->token.at;
-	enum ast_op op = lex_is_op(parser, "-")    ? OP_NEG
-			 : lex_is_op(parser, "~~") ? OP_BIT_NOT
-						   : OP_NONE;
+	enum op op = lex_is_op(parser, "-")    ? OP_NEG
+		     : lex_is_op(parser, "~~") ? OP_BIT_NOT
+					       : OP_NONE;
 	struct ast *inside;
 
 	if (op == OP_NONE)
@@ -377,91 +356,69 @@ static struct ast *parse_unary(struct parser *parser)
 	}
 	struct ast *ast = node_new(parser, AST_UNARY, at);
 	ast->op = op;
-	set_args(parser, ast, inside, NULL);
+	ast_set_args(parser->rules, ast, inside, NULL);
 	return ast;
 }
 
-struct op_name {
-	const char *text;
-	enum ast_op op;
+/* How tightly operators bind, the loosest first. */
+enum binds {
+	BINDS_OR,
+	BINDS_AND,
+	BINDS_NOT,
+	BINDS_COMPARE,
+	BINDS_BITS,
+	BINDS_SUM,
+	BINDS_TERM,
+	BINDS_UNARY
 };
 
-static enum ast_op find_op(const struct parser *parser, const struct op_name *ops)
+static const struct binary {
+	const char *text;
+	enum op op;
+	enum binds binds;
+} binaries[] = {{"||", OP_OR, BINDS_OR},       {"&&", OP_AND, BINDS_AND},
+		{"==", OP_EQ, BINDS_COMPARE},  {"!=", OP_NE, BINDS_COMPARE},
+		{"<", OP_LT, BINDS_COMPARE},   {"<=", OP_LE, BINDS_COMPARE},
+		{">", OP_GT, BINDS_COMPARE},   {">=", OP_GE, BINDS_COMPARE},
+		{"~", OP_GLOB, BINDS_COMPARE}, {"=~", OP_REGEX, BINDS_COMPARE},
+		{"&", OP_BIT_AND, BINDS_BITS}, {"|", OP_BIT_OR, BINDS_BITS},
+		{"^", OP_BIT_XOR, BINDS_BITS}, {"<<", OP_SHL, BINDS_BITS},
+		{">>", OP_SHR, BINDS_BITS},    {"+", OP_ADD, BINDS_SUM},
+		{"-", OP_SUB, BINDS_SUM},      {"*", OP_MUL, BINDS_TERM},
+		{"/", OP_DIV, BINDS_TERM},     {"%", OP_MOD, BINDS_TERM}};
+
+static enum op find_op(const struct parser *parser, enum binds binds)
 {
-	for (; ops->text; ops++)
-		if (lex_is_op(parser, ops->text))
-			return ops->op;
+	for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
+		if (binaries[i].binds == binds && lex_is_op(parser, binaries[i].text))
+			return binaries[i].op;
 	return OP_NONE;
 }
 
-static struct ast *binary(struct parser *parser, enum ast_op op, size_t at, struct ast *left,
+static struct ast *binary(struct parser *parser, enum op op, size_t at, struct ast *left,
 			  struct ast *right)
 {
 	struct ast *ast = node_new(parser, AST_BINARY, at);
 
 	ast->op = op;
-	set_args(parser, ast, left, right);
+	ast_set_args(parser->rules, ast, left, right);
 	return ast;
 }
 
-/* A division needs blanks on both sides, else it would be a path. */
-static void check_division(struct parser *parser)
+/* `before`: the operator that stands before it, on the same level. */
+static void check_operator(struct parser *parser, enum binds binds, enum op op, enum op before)
 {
+	size_t at = parser->token.at;
 	char next = char_at(parser, parser->pos);
 
-	if (lex_is_op(parser, "/") &&
-	    (!parser->token.blank_before || !(is_blank(next) || next == '\n')))
-		parse_error(parser, parser->token.at,
-			    "a division needs blanks on both sides, a path has none");
-}
-
-static struct ast *parse_term(struct parser *parser)
-{
-	static const struct op_name ops[] = {
-		{"*", OP_MUL}, {"/", OP_DIV}, {"%", OP_MOD}, {NULL, OP_NONE}};
-	struct ast *left = parse_unary(parser);
-	enum ast_op op;
-
-	while ((op = find_op(parser, ops)) != OP_NONE) {
-		size_t at = parser->token.at;
-		check_division(parser);
-		lex_next(parser);
-		left = binary(parser, op, at, left, parse_unary(parser));
-	}
-	return left;
-}
-
-static struct ast *parse_sum(struct parser *parser)
-{
-	static const struct op_name ops[] = {{"+", OP_ADD}, {"-", OP_SUB}, {NULL, OP_NONE}};
-	struct ast *left = parse_term(parser);
-	enum ast_op op;
-
-	while ((op = find_op(parser, ops)) != OP_NONE) {
-		size_t at = parser->token.at;
-		lex_next(parser);
-		left = binary(parser, op, at, left, parse_term(parser));
-	}
-	return left;
-}
-
-static struct ast *parse_bits(struct parser *parser)
-{
-	static const struct op_name ops[] = {{"&", OP_BIT_AND}, {"|", OP_BIT_OR}, {"^", OP_BIT_XOR},
-					     {"<<", OP_SHL},    {">>", OP_SHR},   {NULL, OP_NONE}};
-	struct ast *left = parse_sum(parser);
-	enum ast_op first = OP_NONE, op;
-
-	while ((op = find_op(parser, ops)) != OP_NONE) {
-		size_t at = parser->token.at;
-		if (first != OP_NONE && op != first)
-			parse_error(parser, at,
-				    "mixing & | ^ << >> needs brackets to say which goes first");
-		first = op;
-		lex_next(parser);
-		left = binary(parser, op, at, left, parse_sum(parser));
-	}
-	return left;
+	if (binds == BINDS_COMPARE && before != OP_NONE)
+		parse_error(parser, at, "expected '&&', '||' or the end: comparisons do not chain");
+	else if (binds == BINDS_BITS && before != OP_NONE && op != before)
+		parse_error(parser, at,
+			    "mixing & | ^ << >> needs brackets to say which goes first");
+	else if (op == OP_DIV && /* else it would be a path */
+		 (!parser->token.blank_before || !(is_blank(next) || next == '\n')))
+		parse_error(parser, at, "a division needs blanks on both sides, a path has none");
 }
 
 static struct ast *parse_in(struct parser *parser, struct ast *left)
@@ -470,7 +427,7 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 	struct value *values = NULL;
 	size_t n = 0, capacity = 0;
 
-	set_args(parser, ast, left, NULL);
+	ast_set_args(parser->rules, ast, left, NULL);
 	lex_next(parser);
 	if (!lex_is_op(parser, "(")) {
 		parse_expected(parser, "'(' after in");
@@ -494,63 +451,48 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 	return ast;
 }
 
-static struct ast *parse_compare(struct parser *parser)
-{
-	static const struct op_name ops[] = {{"==", OP_EQ},  {"!=", OP_NE},    {"<", OP_LT},
-					     {"<=", OP_LE},  {">", OP_GT},     {">=", OP_GE},
-					     {"~", OP_GLOB}, {"=~", OP_REGEX}, {NULL, OP_NONE}};
-	struct ast *left = parse_bits(parser);
-	enum ast_op op = find_op(parser, ops);
-	size_t at = parser->token.at;
-
-	if (lex_is_word(parser, "in"))
-		return parse_in(parser, left);
-	if (op == OP_NONE)
-		return left;
-	lex_next(parser);
-	left = binary(parser, op, at, left, parse_bits(parser));
-	if (find_op(parser, ops) != OP_NONE)
-		parse_error(parser, parser->token.at,
-			    "expected '&&', '||' or the end: comparisons do not chain");
-	return left;
-}
+static struct ast *parse_binary(struct parser *parser, enum binds binds);
 
 static struct ast *parse_not(struct parser *parser)
 {
 	size_t at = parser->token.at;
+	struct ast *inside, *ast;
 
 	if (!lex_is_op(parser, "!"))
-		return parse_compare(parser);
+		return parse_binary(parser, BINDS_COMPARE);
 	lex_next(parser);
-	struct ast *inside = parse_compare(parser);
-	struct ast *ast = node_new(parser, AST_UNARY, at);
+	inside = parse_binary(parser, BINDS_COMPARE);
+	ast = node_new(parser, AST_UNARY, at);
 	ast->op = OP_NOT;
-	set_args(parser, ast, inside, NULL);
+	ast_set_args(parser->rules, ast, inside, NULL);
 	return ast;
 }
 
-static struct ast *parse_and(struct parser *parser)
+/* Operands that bind tighter, and the operators between them. */
+static struct ast *parse_binary(struct parser *parser, enum binds binds)
 {
-	struct ast *left = parse_not(parser);
+	enum op op, before = OP_NONE;
+	struct ast *left;
 
-	while (lex_is_op(parser, "&&")) {
+	if (binds == BINDS_UNARY)
+		return parse_unary(parser);
+	if (binds == BINDS_NOT)
+		return parse_not(parser);
+	left = parse_binary(parser, binds + 1);
+	if (binds == BINDS_COMPARE && lex_is_word(parser, "in"))
+		return parse_in(parser, left);
+	for (; (op = find_op(parser, binds)) != OP_NONE; before = op) {
 		size_t at = parser->token.at;
+		check_operator(parser, binds, op, before);
 		lex_next(parser);
-		left = binary(parser, OP_AND, at, left, parse_not(parser));
+		left = binary(parser, op, at, left, parse_binary(parser, binds + 1));
 	}
 	return left;
 }
 
 struct ast *parse_expr(struct parser *parser)
 {
-	struct ast *left = parse_and(parser);
-
-	while (lex_is_op(parser, "||")) {
-		size_t at = parser->token.at;
-		lex_next(parser);
-		left = binary(parser, OP_OR, at, left, parse_and(parser));
-	}
-	return left;
+	return parse_binary(parser, BINDS_OR);
 }
 
 /* What other languages write where this one has another sign. */

@@ -9,16 +9,10 @@
 
 #include <string.h>
 
-struct query_atom {
-	enum { QUERY_NAME, QUERY_KEY, QUERY_ANY } kind;
-	struct value value;
-};
-
 struct query {
 	struct arena *arena;
-	struct query_atom atoms[PATH_ATOMS];
-	uint32_t natoms;
-	bool below, wild;
+	struct pattern pattern; /* its texts live in the arena */
+	struct pattern shape;   /* the same with any keys */
 	struct buf text;
 };
 
@@ -68,11 +62,11 @@ static struct value word_value(struct scan_path *in, size_t from, size_t to)
 	return value;
 }
 
-static bool scan_name(struct scan_path *in, struct query_atom *atom)
+static bool scan_name(struct scan_path *in, struct pattern_atom *atom)
 {
 	size_t first = in->pos;
 
-	atom->kind = QUERY_NAME;
+	atom->kind = PATTERN_NAME;
 	if (peek(in) == '"') {
 		if (!scan_string(in, &atom->value))
 			return false;
@@ -103,26 +97,14 @@ static bool constant_word(struct scan_path *in, size_t from, size_t to, struct v
 		if (!lex_number(in->text, to, &pos, &number, &what) || pos != to)
 			return expected(in, from, what ? what : "expected a number or a word");
 		*out = number;
-		if (text[0] != '-' || (number.kind == VALUE_INT && !number.u))
-			return true;
-		if (number.kind == VALUE_FLOAT)
-			out->f = -number.f;
-		else if (number.u > UINT64_C(1) << 63)
-			return expected(in, from, "the number does not fit in 64 bits");
-		else
-			*out = (struct value){.kind = VALUE_INT, .negative = true, .u = -number.u};
-		return true;
+		return text[0] != '-' || lex_negate(out) ||
+		       expected(in, from, "the number does not fit in 64 bits");
 	}
-	if (to - from == 4 && !memcmp(text, "true", 4))
-		*out = (struct value){.kind = VALUE_BOOL, .b = true};
-	else if (to - from == 5 && !memcmp(text, "false", 5))
-		*out = (struct value){.kind = VALUE_BOOL};
-	else if (to - from == 4 && !memcmp(text, "none", 4))
-		*out = (struct value){.kind = VALUE_NONE};
+	lex_constant(text, to - from, out);
 	return true;
 }
 
-static bool scan_word_key(struct scan_path *in, struct query_atom *atom)
+static bool scan_word_key(struct scan_path *in, struct pattern_atom *atom)
 {
 	size_t first = in->pos, end;
 
@@ -133,8 +115,8 @@ static bool scan_word_key(struct scan_path *in, struct query_atom *atom)
 	if (end == first)
 		return expected(in, first, "expected a key: a number, a word, a string or '*'");
 	if (end - first == 1 && in->text[first] == '*') {
-		atom->kind = QUERY_ANY;
-		in->query->wild = true;
+		atom->kind = PATTERN_ANY;
+		in->query->pattern.any = true;
 		return true;
 	}
 	if (!constant_word(in, first, end, &atom->value))
@@ -144,24 +126,24 @@ static bool scan_word_key(struct scan_path *in, struct query_atom *atom)
 	return true;
 }
 
-static struct query_atom *next_atom(struct scan_path *in)
+static struct pattern_atom *next_atom(struct scan_path *in)
 {
-	struct query *query = in->query;
+	struct pattern *pattern = &in->query->pattern;
 
-	if (query->natoms == PATH_ATOMS - 2) {
+	if (pattern->natoms == PATH_ATOMS - 2) {
 		expected(in, in->pos, "the path is too long");
 		return NULL;
 	}
-	return &query->atoms[query->natoms++];
+	return &pattern->atoms[pattern->natoms++];
 }
 
 static bool scan_keys(struct scan_path *in)
 {
 	while (peek(in) == '[') {
-		struct query_atom *atom = next_atom(in);
+		struct pattern_atom *atom = next_atom(in);
 		if (!atom)
 			return false;
-		atom->kind = QUERY_KEY;
+		atom->kind = PATTERN_KEY;
 		in->pos++;
 		skip_blanks(in);
 		if (!(peek(in) == '"' ? scan_string(in, &atom->value) : scan_word_key(in, atom)))
@@ -181,10 +163,10 @@ static bool scan_steps(struct scan_path *in)
 	for (;;) {
 		if (peek(in) == '*' && in->pos + 1 < in->len && in->text[in->pos + 1] == '*') {
 			in->pos += 2;
-			in->query->below = in->query->wild = true;
+			in->query->pattern.below = true;
 			break;
 		}
-		struct query_atom *atom = next_atom(in);
+		struct pattern_atom *atom = next_atom(in);
 		if (!atom || !scan_name(in, atom) || !scan_keys(in))
 			return false;
 		if (peek(in) != '/')
@@ -195,23 +177,32 @@ static bool scan_steps(struct scan_path *in)
 	return true;
 }
 
-static void write_text(struct query *query)
+/* The attribute that has `any` for each any key. */
+static uint32_t attr_of(const struct pattern *pattern, struct attrs *attrs, const struct value *any)
 {
-	struct attrs *attrs = attrs_new();
 	uint32_t attr = ATTR_ROOT;
-	struct value any = {.kind = VALUE_NONE}; /* shown as * */
 
-	for (uint32_t i = 0; i < query->natoms; i++) {
-		const struct query_atom *atom = &query->atoms[i];
-		attr = atom->kind == QUERY_NAME
-			       ? attr_name(attrs, attr, atom->value.text, atom->value.len)
-			       : attr_key(attrs, attr,
-					  atom->kind == QUERY_ANY ? &any : &atom->value);
+	for (uint32_t i = 0; i < pattern->natoms; i++) {
+		const struct pattern_atom *atom = &pattern->atoms[i];
+		attr = attr_child(attrs, attr, atom->kind != PATTERN_NAME,
+				  atom->kind == PATTERN_ANY ? any : &atom->value);
 	}
-	attr_add_text(attrs, attr, &query->text);
-	if (query->below)
-		buf_add_text(&query->text, query->natoms ? "/**" : "**");
+	return attr;
+}
+
+static void finish(struct query *query)
+{
+	const struct value any = {.kind = VALUE_NONE}; /* shown as * */
+	struct attrs *attrs = attrs_new();
+
+	attr_add_text(attrs, attr_of(&query->pattern, attrs, &any), &query->text);
+	if (query->pattern.below)
+		buf_add_text(&query->text, query->pattern.natoms ? "/**" : "**");
 	attrs_free(attrs);
+	query->shape = query->pattern;
+	for (uint32_t i = 0; i < query->shape.natoms; i++)
+		if (query->shape.atoms[i].kind == PATTERN_KEY)
+			query->shape.atoms[i].kind = PATTERN_ANY;
 }
 
 static bool scan_value(struct scan_path *in, struct value *out)
@@ -257,7 +248,7 @@ static bool parse(const char *text, struct query **out, bool *has_value, struct 
 		query_free(query);
 		return false;
 	}
-	write_text(query);
+	finish(query);
 	*out = query;
 	return true;
 }
@@ -289,72 +280,49 @@ const char *query_text(const struct query *query)
 
 bool query_has_wildcard(const struct query *query)
 {
-	return query->wild;
+	return query->pattern.any || query->pattern.below;
 }
 
 uint32_t query_attr(const struct query *query, struct attrs *attrs)
 {
-	uint32_t attr = ATTR_ROOT;
-
-	if (query->wild)
-		return ATTR_ABSENT;
-	for (uint32_t i = 0; i < query->natoms; i++) {
-		const struct query_atom *atom = &query->atoms[i];
-		attr = atom->kind == QUERY_NAME
-			       ? attr_name(attrs, attr, atom->value.text, atom->value.len)
-			       : attr_key(attrs, attr, &atom->value);
-	}
-	return attr;
+	return query_has_wildcard(query) ? ATTR_ABSENT : attr_of(&query->pattern, attrs, NULL);
 }
 
 const struct value *query_key(const struct query *query, uint32_t i)
 {
-	const struct query_atom *atom = &query->atoms[i];
+	const struct pattern_atom *atom = &query->pattern.atoms[i];
 
-	return i < query->natoms && atom->kind == QUERY_KEY ? &atom->value : NULL;
+	return i < query->pattern.natoms && atom->kind == PATTERN_KEY ? &atom->value : NULL;
 }
 
 uint32_t query_steps(const struct query *query)
 {
-	return query->natoms;
+	return query->pattern.natoms;
 }
 
 const char *query_name(const struct query *query, uint32_t i)
 {
-	return query->atoms[i].kind == QUERY_NAME ? query->atoms[i].value.text : NULL;
+	const struct pattern_atom *atom = &query->pattern.atoms[i];
+
+	return atom->kind == PATTERN_NAME ? atom->value.text : NULL;
 }
 
 bool query_is_below(const struct query *query)
 {
-	return query->below;
+	return query->pattern.below;
 }
 
-/* `keys`: they must have the values asked for, else only be there. */
-static bool matches(const struct query *query, const struct attrs *attrs, uint32_t attr, bool keys)
+static bool matches(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr)
 {
-	uint32_t depth = attr_depth(attrs, attr);
-
-	if (query->below ? depth <= query->natoms : depth != query->natoms)
-		return false;
-	for (; depth > query->natoms; depth--)
-		attr = attr_parent(attrs, attr);
-	for (uint32_t i = query->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
-		const struct query_atom *atom = &query->atoms[i];
-		bool compared = keys ? atom->kind != QUERY_ANY : atom->kind == QUERY_NAME;
-		if (attr_is_key(attrs, attr) == (atom->kind == QUERY_NAME))
-			return false;
-		if (compared && !value_equal(&atom->value, attr_atom(attrs, attr)))
-			return false;
-	}
-	return true;
+	return pattern_covers(pattern, attrs, attr, pattern->below) == COVER_YES;
 }
 
 bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr)
 {
-	return matches(query, attrs, attr, true);
+	return matches(&query->pattern, attrs, attr);
 }
 
 bool query_matches_shape(const struct query *query, const struct attrs *attrs, uint32_t shape)
 {
-	return matches(query, attrs, shape_attr(attrs, shape), false);
+	return matches(&query->shape, attrs, shape_attr(attrs, shape));
 }

@@ -83,9 +83,9 @@ static uint32_t collect_state(const struct collect *to, const struct ast_path *p
 	read.by = to->by;
 	if (!add_read(to, &read))
 		return deepest;
-	uint32_t i = read.shape < analysis->nview_shapes ? analysis->view_of[read.shape] : 0;
-	for (; i; i = analysis->views[i - 1].before) {
-		uint32_t inside = collect(to, analysis->rules->views[i - 1]->value, depth);
+	for (uint32_t i = by_shape_last(&analysis->views_by, read.shape); i--;
+	     i = analysis->views_by.before[i]) {
+		uint32_t inside = collect(to, analysis->rules->views[i]->value, depth);
 		deepest = inside > deepest ? inside : deepest;
 	}
 	return deepest;
@@ -139,23 +139,18 @@ static bool section_is_written(const struct analysis *analysis, const char *name
 	return false;
 }
 
-/* Does it read state, or a section value that some line writes? */
-static bool reads_any(const struct analysis *analysis, const struct ast *ast)
+static bool is_read(const struct ast *ast, void *arg)
 {
-	if (ast->kind == AST_PATH) {
-		enum root root = ast_root(ast->path);
-		if (root == ROOT_STATE)
-			return true;
-		if (root == ROOT_SECTION)
-			return section_is_written(analysis, ast->path->atoms[1].name);
-		for (uint32_t i = 0; i < ast->path->natoms; i++)
-			if (ast->path->atoms[i].key && reads_any(analysis, ast->path->atoms[i].key))
-				return true;
-	}
-	for (uint32_t i = 0; i < ast->nargs; i++)
-		if (reads_any(analysis, ast->args[i]))
-			return true;
-	return false;
+	enum root root = ast->kind == AST_PATH ? ast_root(ast->path) : ROOT_FIELD;
+
+	return root == ROOT_STATE ||
+	       (root == ROOT_SECTION && section_is_written(arg, ast->path->atoms[1].name));
+}
+
+/* Does it read state, or a section value that some line writes? */
+static bool reads_any(struct analysis *analysis, const struct ast *ast)
+{
+	return ast_find(ast, is_read, analysis) != NULL;
 }
 
 static bool is_boolean(const struct ast *ast)
@@ -177,16 +172,12 @@ static bool is_total_map(const struct rules *rules, const struct ast *ast)
 }
 
 /* May it fail depending on what is read? A path fails only by its keys. */
-static bool may_fail(const struct analysis *analysis, const struct ast *ast)
+static bool may_fail(struct analysis *analysis, const struct ast *ast)
 {
 	if (!reads_any(analysis, ast))
 		return false;
-	if (ast->kind == AST_PATH) {
-		for (uint32_t i = 0; i < ast->path->natoms; i++)
-			if (ast->path->atoms[i].key && reads_any(analysis, ast->path->atoms[i].key))
-				return true;
-		return false;
-	}
+	if (ast->kind == AST_PATH)
+		return ast_path_find(ast->path, is_read, analysis) != NULL;
 	if (is_boolean(ast) || is_total_map(analysis->rules, ast)) {
 		for (uint32_t i = 0; i < ast->nargs; i++)
 			if (may_fail(analysis, ast->args[i]))
@@ -241,7 +232,7 @@ static void mark_written(struct analysis *analysis)
 			analysis->section_written[analysis->statements[i].section] = true;
 }
 
-static void set_read_flags(const struct analysis *analysis, const struct statement *statement,
+static void set_read_flags(struct analysis *analysis, const struct statement *statement,
 			   struct statement_info *info)
 {
 	static const uint32_t flags[] = {LINE_KEY_READS, LINE_WHEN_READS, LINE_VALUE_READS};
@@ -256,24 +247,53 @@ static void set_read_flags(const struct analysis *analysis, const struct stateme
 		info->flags |= LINE_VALUE_MAY_FAIL;
 }
 
+struct by_shape by_shape_new(const struct attrs *attrs, size_t n)
+{
+	struct by_shape by = {.nshapes = shape_count(attrs)};
+
+	by.last = mem_new_array(by.nshapes + 1, sizeof *by.last);
+	by.before = mem_new_array(n + 1, sizeof *by.before);
+	return by;
+}
+
+void by_shape_release(struct by_shape *by)
+{
+	mem_free(by->last);
+	mem_free(by->before);
+}
+
+void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i)
+{
+	by->before[i] = by->last[shape];
+	by->last[shape] = i + 1;
+}
+
+/* The views of each shape, their first one last. */
+static struct by_shape views_by_shape(const struct rules *rules, struct attrs *attrs,
+				      uint32_t prefix)
+{
+	struct by_shape by;
+
+	for (size_t i = 0; i < rules->nviews; i++)
+		ast_path_shape(rules->views[i]->path, attrs, prefix); /* makes it */
+	by = by_shape_new(attrs, rules->nviews);
+	for (size_t i = rules->nviews; i-- > 0;)
+		by_shape_add(&by, ast_path_shape(rules->views[i]->path, attrs, prefix),
+			     (uint32_t)i);
+	return by;
+}
+
 static void collect_views(struct analysis *analysis)
 {
 	const struct rules *rules = analysis->rules;
 
-	for (size_t i = 0; i < rules->nviews; i++)
-		analysis->views[i].shape =
-			ast_path_shape(rules->views[i]->path, analysis->attrs, analysis->prefix);
-	analysis->nview_shapes = shape_count(analysis->attrs);
-	analysis->view_of = mem_new_array(analysis->nview_shapes, sizeof *analysis->view_of);
-	for (size_t i = rules->nviews; i-- > 0;) {
-		struct view_info *view = &analysis->views[i];
-		view->before = analysis->view_of[view->shape];
-		analysis->view_of[view->shape] = (uint32_t)i + 1;
-	}
+	analysis->views_by = views_by_shape(rules, analysis->attrs, analysis->prefix);
 	for (size_t i = 0; i < rules->nviews; i++) {
 		struct view_info *view = &analysis->views[i];
 		struct collect to = {analysis, &view->reads, &view->nreads, &view->reads_capacity,
 				     READ_BY_VALUE};
+		view->shape =
+			ast_path_shape(rules->views[i]->path, analysis->attrs, analysis->prefix);
 		collect(&to, rules->views[i]->value, 0);
 	}
 }
@@ -317,7 +337,7 @@ void analysis_free(struct analysis *analysis)
 		mem_free(analysis->views[i].reads);
 	mem_free(analysis->statements);
 	mem_free(analysis->views);
-	mem_free(analysis->view_of);
+	by_shape_release(&analysis->views_by);
 	mem_free(analysis->sections);
 	mem_free(analysis->section_written);
 	mem_free(analysis);
@@ -330,31 +350,33 @@ enum { NEST_MOST = 64 }; /* as deep as views are computed */
 struct cycle {
 	const struct rules *rules;
 	struct attrs *attrs;
-	uint32_t *view_of, nshapes; /* by shape: 1 + its first view */
-	uint32_t *before;           /* by view: 1 + the next of its shape */
+	struct by_shape views_by;
 	enum { NEW, OPEN, DONE } * marks;
+	unsigned depth;   /* views that are OPEN */
 	unsigned *height; /* of DONE: views inside one another from it on */
 	unsigned below;   /* the greatest of those met in the view that is looked at */
 	bool deep;        /* it was too great */
 };
 
-static bool cycle_expr(struct cycle *cycle, const struct ast *ast, unsigned depth);
+static bool cycle_read(const struct ast *ast, void *arg);
 
 /* Follows views below view i; true: it uses itself, or they are inside one another too deep. */
-static bool cycle_from(struct cycle *cycle, size_t i, unsigned depth)
+static bool cycle_from(struct cycle *cycle, size_t i)
 {
 	unsigned below = cycle->below;
 
 	if (cycle->marks[i] == OPEN)
 		return true;
-	cycle->deep = depth > NEST_MOST;
+	cycle->deep = cycle->depth > NEST_MOST;
 	if (cycle->deep)
 		return true;
 	if (cycle->marks[i] == NEW) {
 		cycle->marks[i] = OPEN;
 		cycle->below = 0;
-		if (cycle_expr(cycle, cycle->rules->views[i]->value, depth + 1))
+		cycle->depth++;
+		if (ast_find(cycle->rules->views[i]->value, cycle_read, cycle))
 			return true;
+		cycle->depth--;
 		cycle->height[i] = cycle->below + 1;
 		cycle->marks[i] = DONE;
 	}
@@ -363,39 +385,19 @@ static bool cycle_from(struct cycle *cycle, size_t i, unsigned depth)
 	return cycle->deep;
 }
 
-static bool cycle_expr(struct cycle *cycle, const struct ast *ast, unsigned depth)
+static bool cycle_read(const struct ast *ast, void *arg)
 {
-	const struct ast_path *path = ast->kind == AST_PATH ? ast->path : NULL;
+	struct cycle *cycle = arg;
+	uint32_t shape;
 
-	for (uint32_t i = 0; i < ast->nargs; i++)
-		if (cycle_expr(cycle, ast->args[i], depth))
-			return true;
-	if (!path || ast_root(path) != ROOT_STATE)
+	if (ast->kind != AST_PATH || ast_root(ast->path) != ROOT_STATE)
 		return false;
-	for (uint32_t i = 0; i < path->natoms; i++)
-		if (path->atoms[i].key && cycle_expr(cycle, path->atoms[i].key, depth))
-			return true;
-	uint32_t shape = ast_path_shape(path, cycle->attrs, 0);
-	uint32_t i = shape < cycle->nshapes ? cycle->view_of[shape] : 0;
-	for (; i; i = cycle->before[i - 1])
-		if (cycle_from(cycle, i - 1, depth))
+	shape = ast_path_shape(ast->path, cycle->attrs, 0);
+	for (uint32_t i = by_shape_last(&cycle->views_by, shape); i--;
+	     i = cycle->views_by.before[i])
+		if (cycle_from(cycle, i))
 			return true;
 	return false;
-}
-
-static void cycle_shapes(struct cycle *cycle, const struct rules *rules)
-{
-	uint32_t *shapes = mem_new_array(rules->nviews + 1, sizeof *shapes);
-
-	for (size_t i = 0; i < rules->nviews; i++)
-		shapes[i] = ast_path_shape(rules->views[i]->path, cycle->attrs, 0);
-	cycle->nshapes = shape_count(cycle->attrs);
-	cycle->view_of = mem_new_array(cycle->nshapes, sizeof *cycle->view_of);
-	for (size_t i = rules->nviews; i-- > 0;) {
-		cycle->before[i] = cycle->view_of[shapes[i]];
-		cycle->view_of[shapes[i]] = (uint32_t)i + 1;
-	}
-	mem_free(shapes);
 }
 
 const struct view_def *views_find_cycle(const struct rules *rules, bool *deep)
@@ -403,16 +405,14 @@ const struct view_def *views_find_cycle(const struct rules *rules, bool *deep)
 	struct cycle cycle = {.rules = rules, .attrs = attrs_new()};
 	const struct view_def *found = NULL;
 
-	cycle.before = mem_new_array(rules->nviews + 1, sizeof *cycle.before);
+	cycle.views_by = views_by_shape(rules, cycle.attrs, 0);
 	cycle.height = mem_new_array(rules->nviews + 1, sizeof *cycle.height);
 	cycle.marks = mem_new_array(rules->nviews + 1, sizeof *cycle.marks);
-	cycle_shapes(&cycle, rules);
 	for (size_t i = 0; i < rules->nviews && !found; i++)
-		if (cycle_from(&cycle, i, 0))
+		if (cycle_from(&cycle, i))
 			found = rules->views[i];
 	*deep = cycle.deep;
-	mem_free(cycle.view_of);
-	mem_free(cycle.before);
+	by_shape_release(&cycle.views_by);
 	mem_free(cycle.height);
 	mem_free(cycle.marks);
 	attrs_free(cycle.attrs);

@@ -31,9 +31,24 @@ struct statement_info {
 	size_t nreads, reads_capacity;
 };
 
+/* Which of an array's items are of a shape. */
+struct by_shape {
+	uint32_t *last;     /* by shape: 1 + the one added last; 0: there is none */
+	uint32_t *before;   /* by item: 1 + the one of its shape added before it */
+	uint32_t nshapes;
+	uint32_t otherwise; /* of shapes that are newer than this: as `last` */
+};
+struct by_shape by_shape_new(const struct attrs *attrs, size_t n); /* of up to n items */
+void by_shape_release(struct by_shape *by);
+void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i);
+/* 1 + the last one of the shape, 0: there is none. */
+static inline uint32_t by_shape_last(const struct by_shape *by, uint32_t shape)
+{
+	return shape < by->nshapes ? by->last[shape] : by->otherwise;
+}
+
 struct view_info {
 	uint32_t shape;
-	uint32_t before; /* 1 + the next view of this shape */
 	struct line_read *reads;
 	size_t nreads, reads_capacity;
 };
@@ -44,7 +59,7 @@ struct analysis {
 	uint32_t prefix; /* shape below which the rules' paths are: the root, or host[*] */
 	struct statement_info *statements;
 	struct view_info *views;
-	uint32_t *view_of, nview_shapes; /* by shape: 1 + its first view */
+	struct by_shape views_by; /* their first one is the last */
 	const char **sections; /* names; the formats' own first */
 	size_t nsections, sections_capacity;
 	bool *section_written; /* by some section line; of the first nsection_written sections */

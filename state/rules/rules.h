@@ -8,7 +8,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
-#include "state/model/attr.h"
+#include "state/model/pattern.h"
 #include "state/model/value.h"
 
 #include <stdbool.h>

@@ -106,20 +106,27 @@ void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, 
 	*source_len = end - start;
 }
 
-void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,
-		 ...)
+struct rule_error rule_error_at(const struct rule_file *file, uint32_t at, struct arena *arena)
 {
 	struct rule_error error = {.file = file->name};
 	const char *source;
-	size_t source_len;
+	size_t len;
+
+	rule_file_place(file, at, &error.line, &error.column, &source, &len);
+	error.source = arena_strndup(arena, source, len);
+	return error;
+}
+
+void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,
+		 ...)
+{
+	struct rule_error error = rule_error_at(file, at, rules->arena);
 	char text[300];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	rule_file_place(file, at, &error.line, &error.column, &source, &source_len);
-	error.source = arena_strndup(rules->arena, source, source_len);
 	error.text = arena_strdup(rules->arena, text);
 	rules->errors = mem_grow(rules->errors, rules->nerrors, &rules->errors_capacity,
 				 sizeof *rules->errors);

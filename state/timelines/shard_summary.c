@@ -20,6 +20,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "state/program/expr.h"
 #include "state/replay/cells_internal.h"
 #include "state/replay/replay.h"
 #include "state/replay/walk.h"
@@ -327,7 +328,7 @@ static void add(struct maker *run, const struct write *write)
 
 	if (get(run, write->attr, &cell) != KNOWN)
 		defer(run, write);
-	else if (value_add(&cell.value, &write->value, &sum, &why) == EVAL_VALUE)
+	else if (op_arith(OP_ADD, &cell.value, &write->value, &sum, &why) == EVAL_VALUE)
 		write_value(run, write->line, write->attr, &sum, false);
 }
 

@@ -1,0 +1,40 @@
+/*
+ * pattern.h - paths in which some keys are any key, or are not known yet
+ *
+ *     thread[*]/state     thread[42]/state     cpu[3]/thread
+ *
+ * What a line's target is as far as its keys are known, and what a question's PATH names.
+ */
+#ifndef STATE_MODEL_PATTERN_H
+#define STATE_MODEL_PATTERN_H
+
+#include "state/model/attr.h"
+
+enum { PATH_ATOMS = 64 /* of a path at most */ };
+
+struct pattern {
+	uint32_t natoms;
+	bool below;
+	bool open;     /* some atom is OPEN */
+	bool any;      /* some atom is ANY */
+	uint32_t attr; /* the attribute, when neither open nor any; else ATTR_ABSENT */
+	struct pattern_atom {
+		enum { PATTERN_NAME, PATTERN_KEY, PATTERN_ANY, PATTERN_OPEN } kind;
+		struct value value; /* text lives as long as the attribute table */
+	} atoms[PATH_ATOMS];
+};
+
+enum cover { COVER_NO, COVER_YES, COVER_MAYBE /* an OPEN atom decides */ };
+/* Does it name `attr` itself (subtree false), or attr or something above it (subtree true)? */
+enum cover pattern_covers(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr,
+			  bool subtree);
+bool pattern_equal(const struct pattern *a, const struct pattern *b);
+/*
+ * The atoms of one with ANY, as they are stored; and back: behind them, NULL for damage. `below` is
+ * not among them.
+ */
+void pattern_write(struct buf *out, const struct pattern *pattern);
+const uint8_t *pattern_read(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
+			    struct pattern *out);
+
+#endif

@@ -1,0 +1,85 @@
+/* column_test.c - see column_test.h */
+#include "state/program/column_test.h"
+
+#include "state/rules/reads.h"
+
+static bool is_integer(const struct expr *expr, bool *is_signed)
+{
+	switch (expr->kind) {
+	case EXPR_FIELD:
+		*is_signed = expr->field.class->is_signed;
+		return expr->field.class->kind == FIELD_INT;
+	case EXPR_TIME:
+		*is_signed = true;
+		return true;
+	case EXPR_SECTION_OWN:
+		*is_signed = false;
+		return expr->index == SECTION_CPU;
+	default:
+		return false;
+	}
+}
+
+bool column_of(const struct expr *expr, struct column *out)
+{
+	const struct expr *mask = expr->right;
+
+	*out = (struct column){.of = expr, .mask = UINT64_MAX};
+	if (expr->kind == EXPR_ARITH && expr->op == OP_BIT_AND && expr_is_const(mask, VALUE_INT) &&
+	    !mask->value.negative) {
+		out->of = expr->left;
+		out->mask = mask->value.u; /* of a negative value, too, it leaves none such */
+	}
+	if (!is_integer(out->of, &out->is_signed))
+		return false;
+	out->is_signed = out->is_signed && out->of == expr;
+	return true;
+}
+
+/* The values of the column that compare so; NE as EQ. False: there are none. */
+static bool range_of(const struct column *column, enum op op, const struct value *number,
+		     struct range *out)
+{
+	static const enum comparison comparisons[] = {
+		[OP_EQ] = COMPARE_EQ, [OP_NE] = COMPARE_EQ, [OP_LT] = COMPARE_LT,
+		[OP_LE] = COMPARE_LE, [OP_GT] = COMPARE_GT, [OP_GE] = COMPARE_GE};
+
+	if (number->kind == VALUE_INT)
+		return range_of_integer(comparisons[op], number->u, number->negative,
+					column->is_signed, out);
+	return number->kind == VALUE_FLOAT &&
+	       range_of_real(comparisons[op], number->f, column->is_signed, out);
+}
+
+bool column_test_of(const struct expr *expr, struct arena *arena, struct column_test *out)
+{
+	const struct expr *of = expr->left, *number = expr->right;
+	const struct value *values = expr->values;
+	struct range *ranges;
+	enum op op = expr->op;
+	uint32_t n = expr->n, count = 0;
+
+	if (expr->kind == EXPR_EQUAL || expr->kind == EXPR_ORDER) {
+		if (of->kind == EXPR_CONST) {
+			of = expr->right;
+			number = expr->left;
+			op = op_turned(op);
+		}
+		if (number->kind != EXPR_CONST || !value_is_number(&number->value))
+			return false;
+		values = &number->value;
+		n = 1;
+	} else if (expr->kind == EXPR_IN) {
+		op = OP_EQ;
+	} else {
+		return false;
+	}
+	if (!column_of(of, &out->column))
+		return false;
+	ranges = arena_array(arena, n, sizeof *ranges);
+	for (uint32_t i = 0; i < n; i++) /* what is no number equals none */
+		count += range_of(&out->column, op, &values[i], &ranges[count]);
+	ranges_init(&out->ranges, ranges, count, out->column.is_signed);
+	out->negated = op == OP_NE;
+	return true;
+}

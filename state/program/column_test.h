@@ -1,0 +1,31 @@
+/*
+ * column_test.h - a comparison of an integer with constants, as a set of ranges
+ *
+ *     prio > 20      20 < prio      cpu in (0, 1, 7)      prev_state & 0x4f == 0x40
+ *
+ * What `--where` tests over many events at once and plain lines at each event.
+ */
+#ifndef STATE_PROGRAM_COLUMN_TEST_H
+#define STATE_PROGRAM_COLUMN_TEST_H
+
+#include "engine/columns/ranges.h"
+#include "state/program/expr.h"
+
+struct column {
+	const struct expr *of; /* an integer: a field, the event's time, the CPU of its section */
+	uint64_t mask;         /* of its value, at first; UINT64_MAX: none */
+	bool is_signed;
+};
+
+struct column_test {
+	struct column column;
+	struct ranges ranges; /* the value is in these, */
+	bool negated;         /* or in none of them */
+};
+
+/* False: the expression is no such integer, perhaps masked by a constant. */
+bool column_of(const struct expr *expr, struct column *out);
+/* False: it is no such comparison. */
+bool column_test_of(const struct expr *expr, struct arena *arena, struct column_test *out);
+
+#endif

@@ -1,0 +1,89 @@
+/* tree.c - making the trees of expressions, and looking through them */
+#include "state/rules/ast.h"
+
+#include <string.h>
+
+struct ast *ast_new(struct rules *rules, enum ast_kind kind, uint32_t at)
+{
+	struct ast *ast = arena_alloc(rules->arena, sizeof *ast);
+
+	ast->kind = kind;
+	ast->at = at;
+	return ast;
+}
+
+void ast_set_args(struct rules *rules, struct ast *ast, struct ast *a, struct ast *b)
+{
+	ast->nargs = b ? 2 : 1;
+	ast->args = arena_array(rules->arena, ast->nargs, sizeof(struct ast *));
+	ast->args[0] = a;
+	if (b)
+		ast->args[1] = b;
+}
+
+struct ast *ast_binary(struct rules *rules, enum op op, uint32_t at, struct ast *a, struct ast *b)
+{
+	struct ast *ast = ast_new(rules, AST_BINARY, at);
+
+	ast->op = op;
+	ast_set_args(rules, ast, a, b);
+	return ast;
+}
+
+struct ast *ast_name(struct rules *rules, const char *root, const char *name, uint32_t at)
+{
+	struct ast *ast = ast_new(rules, AST_PATH, at);
+	struct ast_path *path = arena_alloc(rules->arena, sizeof *path);
+
+	*path = (struct ast_path){.at = at, .natoms = 2, .ref = rules->nrefs++};
+	path->atoms = arena_array(rules->arena, 2, sizeof *path->atoms);
+	path->atoms[0] = (struct ast_atom){.kind = ATOM_NAME, .at = at, .name = root};
+	path->atoms[1] = (struct ast_atom){.kind = ATOM_NAME, .at = at, .name = name};
+	ast->path = path;
+	return ast;
+}
+
+const struct ast *ast_path_find(const struct ast_path *path, ast_test *is, void *arg)
+{
+	const struct ast *found = NULL;
+
+	for (uint32_t i = 0; i < path->natoms && !found; i++)
+		found = ast_find(path->atoms[i].key, is, arg);
+	return found;
+}
+
+const struct ast *ast_find(const struct ast *ast, ast_test *is, void *arg)
+{
+	const struct ast *found = NULL;
+
+	if (!ast || is(ast, arg))
+		return ast;
+	if (ast->kind == AST_PATH)
+		found = ast_path_find(ast->path, is, arg);
+	for (uint32_t i = 0; i < ast->nargs && !found; i++)
+		found = ast_find(ast->args[i], is, arg);
+	return found;
+}
+
+/* root/NAME as has() is given it; NULL: it is something else. */
+static const char *name_below(const struct ast *arg, enum root root)
+{
+	const struct ast_path *path = arg->path;
+
+	if (arg->kind != AST_PATH || ast_root(path) != root || path->natoms != 2 || path->below)
+		return NULL;
+	return path->atoms[1].kind == ATOM_NAME ? path->atoms[1].name : NULL;
+}
+
+enum has_kind ast_has_kind(const struct ast *arg)
+{
+	const char *event = name_below(arg, ROOT_EVENT);
+	const char *recording = name_below(arg, ROOT_RECORDING);
+
+	if (event && strcmp(event, "name") != 0 && strcmp(event, "id") != 0 &&
+	    strcmp(event, "time") != 0)
+		return HAS_CLASS;
+	if (recording && !strcmp(recording, "tasks"))
+		return HAS_TASKS;
+	return recording && !strcmp(recording, "gap") ? HAS_GAP : HAS_VALUE;
+}

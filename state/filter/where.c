@@ -329,7 +329,7 @@ static bool lookup_compared(const struct where *where, size_t i, const struct as
 		constant->kind == AST_CONST ? compared_field(where, field) : NULL;
 	uint64_t kinds = name ? field_kinds(where->trace, name) : 0;
 	bool text = constant->value.kind == VALUE_STRING;
-	bool number = constant->value.kind == VALUE_INT || constant->value.kind == VALUE_FLOAT;
+	bool number = value_is_number(&constant->value);
 
 	if (text && is_number(kinds) && kinds >> KIND_LABELS)
 		error_set(err, ERR_QUERY,
@@ -383,8 +383,7 @@ static bool check_condition(const struct where *where, size_t i, const struct as
 {
 	const char *field = compared_field(where, ast);
 
-	bool number = ast->kind == AST_CONST &&
-		      (ast->value.kind == VALUE_INT || ast->value.kind == VALUE_FLOAT);
+	bool number = ast->kind == AST_CONST && value_is_number(&ast->value);
 
 	if (number || is_arithmetic(ast) ||
 	    (field && is_number(field_kinds(where->trace, field)))) {

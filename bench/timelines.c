@@ -209,6 +209,21 @@ static bool whole(struct bench *bench, struct error *err)
 	return ok;
 }
 
+/* All of a slice: nticks places. */
+static bool tick_times(const struct slice *slice, nstime *out)
+{
+	uint64_t keys[SLICE_BLOCK];
+	struct slice_block block;
+
+	for (uint32_t j = 0; j < slice->ticks.nblocks; j++) {
+		if (!slice_block_open(&slice->ticks, j, &block) || !slice_block_keys(&block, keys))
+			return false;
+		for (uint32_t i = 0; i < block.count; i++)
+			*out++ = (nstime)((uint64_t)slice->begin + keys[i]);
+	}
+	return true;
+}
+
 static bool all_intervals(struct bench *bench, struct error *err)
 {
 	struct stored *stored = stored_of(bench->state);
@@ -230,7 +245,7 @@ static bool all_intervals(struct bench *bench, struct error *err)
 			room = slice->nticks * 2;
 			ticks = mem_resize(ticks, room, sizeof *ticks);
 		}
-		if (!slice || !slice_tick_times(slice, ticks))
+		if (!slice || !tick_times(slice, ticks))
 			return false;
 		slice_walk_begin(&walk, slice);
 		for (uint32_t j = 0; j < slice->changes.nblocks; j++) {

@@ -376,13 +376,28 @@ struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pat
 	cells->tombstones = mem_grow(cells->tombstones, cells->ntombstones,
 				     &cells->tombstones_capacity, sizeof *cells->tombstones);
 	tombstone = &cells->tombstones[cells->ntombstones];
-	*tombstone = (struct tombstone){.below = pattern->below, .next = *head};
+	*tombstone = (struct tombstone){
+		.attr = pattern->attr, .below = pattern->below, .next = *head};
 	if (pattern->any) {
 		tombstone->pattern = mem_new(sizeof *tombstone->pattern);
 		*tombstone->pattern = *pattern;
 	}
 	*head = (uint32_t)cells->ntombstones++;
 	return tombstone;
+}
+
+const struct tombstone *cells_next_tombstone(const struct cells *cells,
+					     const struct tombstone *last)
+{
+	uint32_t next = last ? last->next : NOWHERE, attr = last ? last->attr + 1 : ATTR_ROOT;
+
+	if (next == NOWHERE && last && last->pattern)
+		return NULL;
+	for (; next == NOWHERE && attr < cells->nslots; attr++)
+		next = cells->slots[attr].tombstone;
+	if (next == NOWHERE && cells->started)
+		next = cells->patterns;
+	return next == NOWHERE ? NULL : &cells->tombstones[next];
 }
 
 void cells_bury(struct cells *cells, const struct pattern *pattern, enum value_kind kind,

@@ -165,18 +165,13 @@ static void put_tombstone(const struct tombstone *tombstone, const struct tombst
 static void put_tombstones(const struct cells *cells, const uint32_t *nodes, struct buf *out)
 {
 	static const struct tombstone none;
-	const struct tombstone *before = &none;
+	const struct tombstone *before = &none, *tombstone = NULL;
 
 	buf_add_varint(out, cells->ntombstones);
-	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE; t = before->next) {
-			put_tombstone(&cells->tombstones[t], before, nodes[a], out);
-			before = &cells->tombstones[t];
-		}
-	for (uint32_t t = cells->started ? cells->patterns : NOWHERE; t != NOWHERE;
-	     t = before->next) {
-		put_tombstone(&cells->tombstones[t], before, 0, out);
-		before = &cells->tombstones[t];
+	while ((tombstone = cells_next_tombstone(cells, tombstone))) {
+		put_tombstone(tombstone, before, tombstone->pattern ? 0 : nodes[tombstone->attr],
+			      out);
+		before = tombstone;
 	}
 }
 

@@ -29,7 +29,8 @@ struct slot_of {              /* of one attribute */
 };
 
 struct tombstone {
-	struct pattern *pattern; /* with `*` in it; NULL: of the attribute at which it hangs */
+	struct pattern *pattern; /* with `*` in it; NULL: of the attribute at which it hangs: */
+	uint32_t attr;
 	bool below;              /* `**`: not the attribute itself */
 	enum value_kind kind;
 	nstime since;
@@ -112,6 +113,18 @@ bool cells_is_deleted(const struct cells *cells, uint32_t attr);
 void cells_drop(struct cells *cells, uint32_t attr);
 void cells_sync(struct cells *cells);
 struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pattern);
+/* The one behind `last`, those of paths first, in order of attributes; NULL: begin, and behind the end. */
+const struct tombstone *cells_next_tombstone(const struct cells *cells,
+					     const struct tombstone *last);
+/* What it is of; *exact is room for the pattern of a path. */
+static inline const struct pattern *tombstone_pattern(const struct tombstone *tombstone,
+						      struct pattern *exact)
+{
+	if (tombstone->pattern)
+		return tombstone->pattern;
+	*exact = (struct pattern){.attr = tombstone->attr, .below = tombstone->below};
+	return exact;
+}
 
 /* Section values and ends of losses, as bytes; and back: behind them, NULL for damage. */
 void cells_write_streams(const struct cells *cells, struct buf *out);

@@ -157,8 +157,8 @@ void builder_put_tombstone(struct builder *builder, uint32_t number, struct slic
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t)
 {
-	builder_put_tombstone(builder, number, value, t);
-	builder_set(builder, number, value);
+	builder_at(builder, t);
+	builder_write(builder, number, value);
 }
 
 void builder_fill(struct builder *builder, uint32_t number, struct slice_value value, nstime t,

@@ -147,4 +147,10 @@ static inline void builder_set(struct builder *builder, uint32_t number, struct 
 	spot->kind = value.kind;
 }
 
+static inline void builder_write(struct builder *builder, uint32_t number, struct slice_value value)
+{
+	builder_change(builder, number, value, 0);
+	builder_set(builder, number, value);
+}
+
 #endif

@@ -6,6 +6,7 @@
  */
 #include "state/slices/dominant.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
 
@@ -15,7 +16,6 @@ enum {
 	CHECK = 4,      /* bytes in front of all others, which they are the hash of */
 	TIME_BITS = 14, /* of the slice's span: times take two bytes */
 	LESS = 16,      /* what held that many times less than another decides nothing */
-	SLOTS = 256,    /* at first */
 	AHEAD = 16      /* changes: their ticks are not in the cache any more */
 };
 
@@ -26,86 +26,46 @@ enum { LISTED = 0x0f, HAS_OTHERS = 0x10, HAS_NONE = 0x20, MANY_KINDS = 0x40 }; /
 struct sum {
 	int64_t number;
 	uint64_t time;
-	uint32_t slot;
 	uint8_t kind;
 };
 
 struct dominant_work {
 	struct sum *sums; /* of one attribute, in order of appearance */
 	size_t count, capacity;
-	uint32_t *slots; /* 1 + place in sums */
-	size_t nslots;   /* a power of two, at most half full */
+	struct hash_index by_value;
 	struct buf heads, bodies;
 	uint32_t attributes;
 };
-
-static struct dominant_work *work_new(void)
-{
-	struct dominant_work *work = mem_new(sizeof *work);
-
-	work->nslots = SLOTS;
-	work->slots = mem_new_array(work->nslots, sizeof *work->slots);
-	return work;
-}
 
 void dominant_work_free(struct dominant_work *work)
 {
 	if (!work)
 		return;
 	mem_free(work->sums);
-	mem_free(work->slots);
+	hash_index_release(&work->by_value);
 	buf_release(&work->heads);
 	buf_release(&work->bodies);
 	mem_free(work);
 }
 
-/* Where the value is, or is to be. */
-static uint32_t slot_of(const struct dominant_work *work, int64_t number, uint8_t kind)
-{
-	uint64_t hash = ((uint64_t)number + kind) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t mask = (uint32_t)work->nslots - 1, at = (uint32_t)(hash >> 32) & mask;
-
-	for (; work->slots[at]; at = (at + 1) & mask) {
-		const struct sum *sum = &work->sums[work->slots[at] - 1];
-
-		if (sum->number == number && sum->kind == kind)
-			break;
-	}
-	return at;
-}
-
-static void grow_slots(struct dominant_work *work)
-{
-	work->nslots *= 2;
-	mem_free(work->slots);
-	work->slots = mem_new_array(work->nslots, sizeof *work->slots);
-	for (size_t i = 0; i < work->count; i++) {
-		struct sum *sum = &work->sums[i];
-
-		sum->slot = slot_of(work, sum->number, sum->kind);
-		work->slots[sum->slot] = (uint32_t)i + 1;
-	}
-}
-
 static void add(struct dominant_work *work, int64_t number, uint8_t kind, uint64_t time)
 {
-	uint32_t slot = slot_of(work, number, kind);
+	uint64_t hash = hash_number((uint64_t)number + kind);
+	uint32_t at = hash_index_find(&work->by_value, hash, i,
+				      work->sums[i].number == number && work->sums[i].kind == kind);
 
-	if (work->slots[slot]) {
-		work->sums[work->slots[slot] - 1].time += time;
+	if (at != HASH_INDEX_NONE) {
+		work->sums[at].time += time;
 		return;
 	}
 	work->sums = mem_grow(work->sums, work->count, &work->capacity, sizeof *work->sums);
-	work->sums[work->count++] = (struct sum){number, time, slot, kind};
-	work->slots[slot] = (uint32_t)work->count;
-	if (work->count * 2 > work->nslots)
-		grow_slots(work);
+	work->sums[work->count] = (struct sum){number, time, kind};
+	hash_index_add(&work->by_value, hash, work->count++);
 }
 
 static void empty(struct dominant_work *work)
 {
-	for (size_t i = 0; i < work->count; i++)
-		work->slots[work->sums[i].slot] = 0;
+	hash_index_clear(&work->by_value);
 	work->count = 0;
 }
 
@@ -146,7 +106,6 @@ static bool take_none(struct dominant_work *work)
 {
 	for (size_t i = 0; i < work->count; i++)
 		if (work->sums[i].kind == SLICE_NONE) {
-			work->slots[work->sums[i].slot] = 0;
 			work->sums[i] = work->sums[--work->count];
 			return true;
 		}
@@ -249,7 +208,7 @@ void dominant_put(const struct slice_parts *parts, const struct slice_column *li
 	unsigned width =
 		bits_width((uint64_t)parts->ticks[parts->nticks - 1] - (uint64_t)parts->begin);
 	unsigned shift = width > TIME_BITS ? width - TIME_BITS : 0;
-	*work = *work ? *work : work_new();
+	*work = *work ? *work : mem_new(sizeof **work);
 	buf_clear(&(*work)->heads);
 	buf_clear(&(*work)->bodies);
 	(*work)->attributes = 0;

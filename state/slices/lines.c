@@ -24,57 +24,21 @@ static inline bool is_known(const struct plain_choice *choice, const struct cell
 	return true;
 }
 
-/* As numbers_value(), with nothing to be guessed among the most frequent. */
-static inline struct slice_value slice_value_of(struct numbers *numbers, const struct value *value)
-{
-	static const uint8_t kinds[] = {[VALUE_UNKNOWN] = SLICE_UNKNOWN,
-					[VALUE_NONE] = SLICE_NONE,
-					[VALUE_INT] = SLICE_INT};
-	bool is_number = value->kind == VALUE_INT;
-
-	if (value->kind > VALUE_INT || (is_number & (value->u > INT64_MAX)))
-		return numbers_value(numbers, value);
-	return (struct slice_value){(int64_t)(value->u & (0 - (uint64_t)is_number)),
-				    kinds[value->kind]};
-}
-
-static inline void change(struct builder *builder, uint32_t number, struct slice_value value)
-{
-	builder_change(builder, number, value, 0);
-	builder_set(builder, number, value);
-}
-
-/* Has the cell this text of the event already, as most often? */
-static inline bool cell_has(const struct cell_now *cell, const struct value *text)
-{
-	return cell->value.kind == VALUE_STRING && cell->value.len == text->len &&
-	       !memcmp(cell->value.text, text->text, text->len);
-}
-
-static __attribute__((noinline)) const struct value *
-cell_take_new(struct cell_now *cell, const struct value *text, struct attrs *attrs)
-{
-	cell->value = *text;
-	attrs_keep(attrs, &cell->value);
-	return &cell->value;
-}
-
 /* kept: its text is the attribute table's already. */
 static inline void put(struct building *building, struct cells *cells, uint32_t attr,
 		       const struct value *value, bool kept, nstime time)
 {
-	struct numbers *numbers = building->numbers;
+	struct builder *builder = building->builder;
 	struct cell_now *cell = cells_make(cells, attr);
+	struct value own = *value;
+	uint32_t number = numbers_attr(building->numbers, attr);
 
-	if (kept || value->kind != VALUE_STRING)
-		value_take(&cell->value, value);
-	else if (cell_has(cell, value))
-		value = &cell->value;
-	else
-		value = cell_take_new(cell, value, numbers->attrs);
+	if (!kept)
+		cell_keep(cell, &own, cells->attrs);
+	value_take(&cell->value, &own);
 	cell->since = time;
 	cell->named = true;
-	change(building->builder, numbers_attr(numbers, attr), slice_value_of(numbers, value));
+	builder_write(builder, number, numbers_value(building->numbers, &own));
 }
 
 /* As replay_apply() does it, where the stack has a depth. */

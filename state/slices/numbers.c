@@ -182,21 +182,22 @@ static uint32_t number_of_string(struct numbers *numbers, const struct value *te
 
 struct slice_value numbers_value(struct numbers *numbers, const struct value *value)
 {
-	switch (value->kind) {
-	case VALUE_UNKNOWN:
-		return (struct slice_value){0, SLICE_UNKNOWN};
-	case VALUE_NONE:
-		return (struct slice_value){0, SLICE_NONE};
-	case VALUE_INT:
-		return (struct slice_value){(int64_t)value->u,
-					    !value->negative && value->u > INT64_MAX ? SLICE_UINT
-										     : SLICE_INT};
-	case VALUE_FLOAT:
-		return (struct slice_value){slice_float((int64_t)value->u), SLICE_FLOAT};
-	case VALUE_BOOL:
-		return (struct slice_value){value->b, SLICE_BOOL};
-	case VALUE_STRING:
-		break;
+	static const uint8_t kinds[] = {
+		[VALUE_UNKNOWN] = SLICE_UNKNOWN, [VALUE_NONE] = SLICE_NONE,
+		[VALUE_INT] = SLICE_INT,         [VALUE_FLOAT] = SLICE_FLOAT,
+		[VALUE_STRING] = SLICE_STRING,   [VALUE_BOOL] = SLICE_BOOL};
+	struct slice_value stored = {0, kinds[value->kind]};
+
+	if (value->kind == VALUE_INT) {
+		stored.number = (int64_t)value->u;
+		if (!value->negative && value->u > INT64_MAX)
+			stored.kind = SLICE_UINT;
+	} else if (value->kind == VALUE_STRING) {
+		stored.number = number_of_string(numbers, value);
+	} else if (value->kind == VALUE_FLOAT) {
+		stored.number = slice_float((int64_t)value->u);
+	} else if (value->kind == VALUE_BOOL) {
+		stored.number = value->b;
 	}
-	return (struct slice_value){number_of_string(numbers, value), SLICE_STRING};
+	return stored;
 }

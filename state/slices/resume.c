@@ -314,32 +314,20 @@ static bool revive_all(struct building *building, struct shard *shard)
 
 /* ---- a start that was given ---- */
 
-static struct dated tombstone_start(struct numbers *numbers, const struct tombstone *tombstone,
-				    uint32_t attr)
-{
-	struct pattern exact = {.attr = attr, .below = tombstone->below};
-
-	return (struct dated){
-		numbers_tombstone(numbers, tombstone->pattern ? tombstone->pattern : &exact),
-		tombstone->since,
-		{(int64_t)(tombstone->seq << 1 | (tombstone->kind == VALUE_UNKNOWN)), SLICE_INT}};
-}
-
 /* Their values have places in their time, as on_bury() gives them. */
 static void start_tombstones(struct building *building, const struct cells *cells)
 {
 	struct dated *found = mem_new_array(cells->ntombstones + 1, sizeof *found);
+	const struct tombstone *tombstone = NULL;
+	struct pattern exact;
 	size_t count = 0;
 
-	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE;
-		     t = cells->tombstones[t].next)
-			found[count++] =
-				tombstone_start(building->numbers, &cells->tombstones[t], a);
-	for (uint32_t t = cells->started ? cells->patterns : NOWHERE; t != NOWHERE;
-	     t = cells->tombstones[t].next)
-		found[count++] =
-			tombstone_start(building->numbers, &cells->tombstones[t], ATTR_ABSENT);
+	while ((tombstone = cells_next_tombstone(cells, tombstone)))
+		found[count++] = (struct dated){
+			numbers_tombstone(building->numbers, tombstone_pattern(tombstone, &exact)),
+			tombstone->since,
+			{(int64_t)(tombstone->seq << 1 | (tombstone->kind == VALUE_UNKNOWN)),
+			 SLICE_INT}};
 	sort_tombstones(found, count);
 	for (size_t i = 0, first = 0; i < count; i++) {
 		first = found[first].since == found[i].since ? first : i;

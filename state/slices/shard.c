@@ -192,34 +192,25 @@ static enum slice_found change_in(const struct slice *slice, uint32_t number, ns
 	return found == SLICE_FOUND && since ? shard_tick_since(slice, number, tick, since) : found;
 }
 
-enum slice_found shard_start_since(const struct slice *slice, uint32_t number, nstime *out)
+enum slice_found shard_since_before(struct shard *shard, uint32_t number, uint32_t slice,
+				    uint64_t age, nstime *since)
 {
 	struct slice_value ignored;
-	uint64_t age;
-
-	if (!slice->times || slice_before(slice, number, &ignored, &age) != SLICE_FOUND)
-		return SLICE_DAMAGED;
-	*out = (nstime)((uint64_t)slice->begin - age);
-	return SLICE_FOUND;
-}
-
-/* The slice that wrote it `age` slices before this one, or the first slice's snapshot. */
-static enum slice_found since_before(struct shard *shard, uint32_t number, uint32_t slice,
-				     uint64_t age, nstime *since)
-{
 	const struct slice *read;
-	struct slice_value ignored;
 	enum slice_found found;
 	struct error err;
 
-	if (age > slice)
-		return SLICE_DAMAGED;
-	slice -= (uint32_t)age;
-	read = shard_slice(shard, slice, &err);
+	read = age > slice ? NULL : shard_slice(shard, slice - (uint32_t)age, &err);
 	if (!read)
 		return SLICE_DAMAGED;
 	found = change_in(read, number, NSTIME_MAX, &ignored, since);
-	return found == SLICE_ABSENT ? shard_start_since(read, number, since) : found;
+	if (found != SLICE_ABSENT)
+		return found;
+	/* the first slice began with it */
+	if (!read->times || slice_before(read, number, &ignored, &age) != SLICE_FOUND)
+		return SLICE_DAMAGED;
+	*since = (nstime)((uint64_t)read->begin - age);
+	return SLICE_FOUND;
 }
 
 static enum slice_found at_moment(struct shard *shard, uint32_t number, nstime t,
@@ -243,7 +234,7 @@ static enum slice_found at_moment(struct shard *shard, uint32_t number, nstime t
 	if (found != SLICE_FOUND || !since)
 		return found;
 	if (!slice->times)
-		return since_before(shard, number, at, age, since);
+		return shard_since_before(shard, number, at, age, since);
 	*since = (nstime)((uint64_t)slice->begin - age);
 	return SLICE_FOUND;
 }

@@ -2,7 +2,7 @@
  * shard_moment.c - what every number of a shard is at one moment, and since when
  *
  * Snapshots say how many slices ago something was written. So what must be looked for in the same
- * older slice is looked for together, in one pass over the blocks that have some of it.
+ * older slice is looked for together.
  */
 #include "engine/base/mem.h"
 #include "state/slices/shard_internal.h"
@@ -49,31 +49,6 @@ static bool group(const struct slice_items *items, uint32_t most, struct ages *o
 	return true;
 }
 
-/* Of items that slice `written` wrote last. */
-static bool since_in(struct shard *shard, uint32_t written, const struct slice_items *items,
-		     const struct ages *ages, uint32_t first, nstime *since)
-{
-	struct error ignored;
-	const struct slice *slice = shard_slice(shard, written, &ignored);
-	struct slice_walk walk;
-
-	if (!slice)
-		return false;
-	slice_walk_begin(&walk, slice);
-	for (uint32_t i = first; i; i = ages->next[i - 1]) {
-		uint32_t number = items->items[i - 1].number, tick;
-		enum slice_found found = slice_walk_last(&walk, number, &tick);
-
-		if (found == SLICE_FOUND)
-			found = shard_tick_since(slice, number, tick, &since[i - 1]);
-		else if (found == SLICE_ABSENT)
-			found = shard_start_since(slice, number, &since[i - 1]);
-		if (found != SLICE_FOUND)
-			return false;
-	}
-	return true;
-}
-
 static bool since_older(struct shard *shard, uint32_t at, const struct slice_items *items,
 			nstime *since)
 {
@@ -81,8 +56,9 @@ static bool since_older(struct shard *shard, uint32_t at, const struct slice_ite
 	bool ok = group(items, at, &ages);
 
 	for (uint32_t age = 0; age <= ages.most && ok; age++)
-		if (ages.first[age])
-			ok = since_in(shard, at - age, items, &ages, ages.first[age], since);
+		for (uint32_t i = ages.first[age]; i && ok; i = ages.next[i - 1])
+			ok = shard_since_before(shard, items->items[i - 1].number, at, age,
+						&since[i - 1]) == SLICE_FOUND;
 	mem_free(ages.first);
 	mem_free(ages.next);
 	return ok;

@@ -101,29 +101,20 @@ bool shard_each_tombstone(struct shard *shard, each_item *each, void *arg)
 
 static bool add_fills(const struct slice *slice, struct side *out)
 {
-	uint64_t keys[SLICE_BLOCK];
-	struct slice_block block;
+	struct slice_fills fills = {.open.j = 0};
+	enum slice_found found;
+	struct slice_fill fill;
 
-	for (uint32_t j = 0; j < slice->fills.nblocks; j++) {
-		if (!slice_block_open(&slice->fills, j, &block) || !slice_block_keys(&block, keys))
+	while ((found = slice_fills_next(slice, &fills, &fill)) == SLICE_FOUND) {
+		struct side_item item = {.number = fill.attr,
+					 .final = fill.final,
+					 .from = fill.from,
+					 .value = fill.value};
+
+		if (!slice_tick_time(slice, fill.tick, &item.at) || !add(out, &item))
 			return false;
-		for (uint32_t i = 0; i < block.count; i++) {
-			uint64_t extra = slice_block_extra(&block, i);
-			struct side_item item = {.number = (uint32_t)(keys[i] >> slice->tick_bits),
-						 .value = slice_block_value(&block, i),
-						 .final = extra & 1};
-
-			if (extra >> 1 >= slice->nfroms ||
-			    !slice_tick_time(slice,
-					     (uint32_t)(keys[i] & bits_mask(slice->tick_bits)),
-					     &item.at))
-				return false;
-			item.from = slice_from(slice, (uint32_t)(extra >> 1));
-			if (!add(out, &item))
-				return false;
-		}
 	}
-	return true;
+	return found == SLICE_ABSENT;
 }
 
 static int by_number_and_time(const void *a, const void *b)

@@ -30,9 +30,7 @@ struct finding {
 	uint32_t *starts; /* of columns; one more */
 	uint32_t ncolumns;
 	/* of ticks that are the last ones of columns which may follow: */
-	uint64_t *wanted;      /* a bit each */
-	uint32_t *ranks;       /* by word of `wanted`: how many stand before */
-	uint32_t *tick_starts; /* by rank: in by_tick; one more */
+	uint32_t *tick_starts; /* by tick: in by_tick; one more */
 	uint32_t *by_tick;     /* columns */
 	uint8_t *roles;
 	uint32_t *leaders; /* of shared ticks */
@@ -67,59 +65,33 @@ static uint32_t last_tick(const struct finding *finding, uint32_t c)
 	return tick_of(finding, finding->starts[c + 1] - 1);
 }
 
-static inline bool is_wanted(const struct finding *finding, uint32_t tick)
+static inline bool is_wanted(const uint64_t *wanted, uint32_t tick)
 {
-	return finding->wanted[tick / 64] >> (tick & 63) & 1;
-}
-
-static uint32_t rank_of(const struct finding *finding, uint32_t tick)
-{
-	uint64_t before = finding->wanted[tick / 64] & bits_mask(tick & 63);
-
-	return finding->ranks[tick / 64] + (uint32_t)__builtin_popcountll(before);
-}
-
-/* How many. */
-static uint32_t want_ticks(struct finding *finding, uint32_t nticks)
-{
-	uint32_t words = nticks / 64 + 1, count = 0;
-
-	finding->wanted = mem_new_array(words, sizeof *finding->wanted);
-	finding->ranks = mem_new_array(words, sizeof *finding->ranks);
-	for (uint32_t c = 0; c < finding->ncolumns; c++) {
-		uint32_t tick = last_tick(finding, c);
-
-		if (column_size(finding, c) >= LEAST)
-			finding->wanted[tick / 64] |= UINT64_C(1) << (tick & 63);
-	}
-	for (uint32_t w = 0; w < words; w++) {
-		finding->ranks[w] = count;
-		count += (uint32_t)__builtin_popcountll(finding->wanted[w]);
-	}
-	return count;
+	return wanted[tick / 64] >> (tick & 63) & 1;
 }
 
 /* Columns by wanted tick: counted, then placed from the end of each tick's places on. */
 static void sort_by_tick(struct finding *finding, size_t count, uint32_t nticks)
 {
-	uint32_t wanted = want_ticks(finding, nticks);
+	uint32_t *starts = mem_new_array((size_t)nticks + 1, sizeof *starts), sum = 0;
+	uint64_t *wanted = mem_new_array(nticks / 64 + 1, sizeof *wanted);
 
-	finding->tick_starts = mem_new_array((size_t)wanted + 1, sizeof *finding->tick_starts);
+	for (uint32_t c = 0; c < finding->ncolumns; c++)
+		if (column_size(finding, c) >= LEAST)
+			wanted[last_tick(finding, c) / 64] |= UINT64_C(1)
+							      << (last_tick(finding, c) & 63);
 	for (size_t i = 0; i < count; i++)
-		if (is_wanted(finding, tick_of(finding, i)))
-			finding->tick_starts[rank_of(finding, tick_of(finding, i))]++;
-	for (uint32_t t = 1; t <= wanted; t++)
-		finding->tick_starts[t] += finding->tick_starts[t - 1];
-	finding->by_tick =
-		mem_new_array((size_t)finding->tick_starts[wanted] + 1, sizeof *finding->by_tick);
+		if (is_wanted(wanted, tick_of(finding, i)))
+			starts[tick_of(finding, i)]++;
+	for (uint32_t tick = 0; tick <= nticks; tick++)
+		starts[tick] = sum += starts[tick];
+	finding->by_tick = mem_new_array((size_t)sum + 1, sizeof *finding->by_tick);
 	for (uint32_t c = finding->ncolumns; c-- > 0;)
-		for (uint32_t i = finding->starts[c]; i < finding->starts[c + 1]; i++) {
-			uint32_t tick = tick_of(finding, i);
-
-			if (is_wanted(finding, tick))
-				finding->by_tick[--finding->tick_starts[rank_of(finding, tick)]] =
-					c;
-		}
+		for (uint32_t i = finding->starts[c]; i < finding->starts[c + 1]; i++)
+			if (is_wanted(wanted, tick_of(finding, i)))
+				finding->by_tick[--starts[tick_of(finding, i)]] = c;
+	finding->tick_starts = starts;
+	mem_free(wanted);
 }
 
 /* Are all ticks of c among those of `leader`? Their ranks there go to `ranks`, if not NULL. */
@@ -143,13 +115,13 @@ static bool ranks_in(const struct finding *finding, uint32_t c, uint32_t leader,
 static bool find_leader(struct finding *finding, uint32_t c)
 {
 	uint32_t size = column_size(finding, c), best = MOST_RATIO * size + 1;
-	uint32_t rank, from, to;
+	uint32_t tick, from, to;
 
 	if (size < LEAST || finding->roles[c] == ROLE_LEADER)
 		return false;
-	rank = rank_of(finding, last_tick(finding, c));
-	from = finding->tick_starts[rank];
-	to = finding->tick_starts[rank + 1];
+	tick = last_tick(finding, c);
+	from = finding->tick_starts[tick];
+	to = finding->tick_starts[tick + 1];
 	if (to - from > MOST_AT_ONCE)
 		return false;
 	for (uint32_t i = from; i < to; i++) {
@@ -196,8 +168,6 @@ void shared_ticks_find(const uint64_t *keys, size_t count, unsigned tick_bits, u
 		if (find_leader(&finding, c))
 			take_follower(&finding, c, out);
 	mem_free(finding.starts);
-	mem_free(finding.wanted);
-	mem_free(finding.ranks);
 	mem_free(finding.tick_starts);
 	mem_free(finding.by_tick);
 	mem_free(finding.roles);

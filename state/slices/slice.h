@@ -171,9 +171,6 @@ bool slice_walk_open(struct slice_walk *walk, uint32_t j);
 /* Do the attribute's keys in the column stand for changes of a leader, from place *start on? */
 enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start);
 
-/* The tick of an attribute's last change; cheapest for rising attributes. */
-enum slice_found slice_walk_last(struct slice_walk *walk, uint32_t attr, uint32_t *tick);
-
 /* ---- all attributes at one moment: slice_moment.c ---- */
 
 enum slice_item_of {
@@ -199,8 +196,6 @@ bool slice_moment(const struct slice *slice, const uint32_t *tick, struct slice_
 /* Number of the last tick at or before t, which is at or behind begin. False: damage. */
 bool slice_tick_at(const struct slice *slice, nstime t, uint32_t *out);
 bool slice_tick_time(const struct slice *slice, uint64_t tick, nstime *out);
-/* All of them: nticks places. */
-bool slice_tick_times(const struct slice *slice, nstime *out);
 nstime slice_from(const struct slice *slice, uint32_t i); /* i < nfroms */
 
 /* The last change of an attribute at or before a tick. */
@@ -218,14 +213,22 @@ enum slice_found slice_row(const struct slice *slice, uint32_t attr, uint32_t ti
 /* What the snapshot has of it. */
 enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,
 			      uint64_t *age);
-/* The first fill of an attribute at `tick` or later. */
 struct slice_fill {
-	uint32_t tick;
+	uint32_t attr, tick;
 	nstime from;
 	bool final; /* it is what the attribute is from its tick on */
 	struct slice_value value;
 };
+/* The first fill of an attribute at `tick` or later. */
 enum slice_found slice_fill(const struct slice *slice, uint32_t attr, uint32_t tick,
 			    struct slice_fill *out);
+
+/* All fills, by attribute and then tick: start with one of zeros. ABSENT behind the last. */
+struct slice_fills {
+	uint32_t next; /* place */
+	struct slice_opened open;
+};
+enum slice_found slice_fills_next(const struct slice *slice, struct slice_fills *fills,
+				  struct slice_fill *out);
 
 #endif

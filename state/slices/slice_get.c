@@ -76,20 +76,6 @@ bool slice_tick_time(const struct slice *slice, uint64_t tick, nstime *out)
 	return true;
 }
 
-bool slice_tick_times(const struct slice *slice, nstime *out)
-{
-	uint64_t keys[SLICE_BLOCK];
-	struct slice_block block;
-
-	for (uint32_t j = 0; j < slice->ticks.nblocks; j++) {
-		if (!slice_block_open(&slice->ticks, j, &block) || !slice_block_keys(&block, keys))
-			return false;
-		for (uint32_t i = 0; i < block.count; i++)
-			*out++ = (nstime)((uint64_t)slice->begin + keys[i]);
-	}
-	return true;
-}
-
 nstime slice_from(const struct slice *slice, uint32_t i)
 {
 	return (nstime)bits_load(slice->froms + (uint64_t)i * 8);
@@ -265,36 +251,41 @@ enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct s
 	return SLICE_FOUND;
 }
 
-static enum slice_found fill_at(const struct slice *slice, const struct slice_block *block,
-				uint32_t i, uint64_t key, struct slice_fill *out)
+enum slice_found slice_fills_next(const struct slice *slice, struct slice_fills *fills,
+				  struct slice_fill *out)
 {
-	uint64_t extra = slice_block_extra(block, i);
+	uint32_t j = fills->next / SLICE_BLOCK, i = fills->next % SLICE_BLOCK;
+	uint64_t key, extra;
 
-	if (extra >> 1 >= slice->nfroms)
+	if (fills->next >= slice->fills.count)
+		return SLICE_ABSENT;
+	if (!slice_opened_at(&fills->open, &slice->fills, j))
 		return SLICE_DAMAGED;
+	fills->next++;
+	key = fills->open.keys[i];
+	extra = slice_block_extra(&fills->open.block, i);
+	if (extra >> 1 >= slice->nfroms || key >> slice->tick_bits > UINT32_MAX)
+		return SLICE_DAMAGED;
+	out->attr = (uint32_t)(key >> slice->tick_bits);
 	out->tick = (uint32_t)(key & bits_mask(slice->tick_bits));
 	out->final = extra & 1;
 	out->from = slice_from(slice, (uint32_t)(extra >> 1));
-	out->value = slice_block_value(block, i);
+	out->value = slice_block_value(&fills->open.block, i);
 	return SLICE_FOUND;
 }
 
 enum slice_found slice_fill(const struct slice *slice, uint32_t attr, uint32_t tick,
 			    struct slice_fill *out)
 {
-	uint64_t key = (uint64_t)attr << slice->tick_bits | tick, keys[SLICE_BLOCK];
-	struct slice_block block;
-	uint32_t j = 0;
+	struct slice_fills fills = {.open.j = 0};
+	enum slice_found found;
+	uint32_t j;
 
-	slice_run_find(&slice->fills, key, &j);
-	for (j = j == UINT32_MAX ? 0 : j; j < slice->fills.nblocks; j++) {
-		if (!slice_block_open(&slice->fills, j, &block) || !slice_block_keys(&block, keys))
-			return SLICE_DAMAGED;
-		for (uint32_t i = 0; i < block.count; i++)
-			if (keys[i] >= key)
-				return keys[i] >> slice->tick_bits == attr
-					       ? fill_at(slice, &block, i, keys[i], out)
-					       : SLICE_ABSENT;
-	}
-	return SLICE_ABSENT;
+	if (slice_run_find(&slice->fills, (uint64_t)attr << slice->tick_bits | tick, &j))
+		fills.next = j * SLICE_BLOCK;
+	do
+		found = slice_fills_next(slice, &fills, out);
+	while (found == SLICE_FOUND &&
+	       (out->attr < attr || (out->attr == attr && out->tick < tick)));
+	return found == SLICE_FOUND && out->attr != attr ? SLICE_ABSENT : found;
 }

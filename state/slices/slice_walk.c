@@ -5,8 +5,6 @@
  * the leader's block that is open is mostly the one that comes next.
  */
 #include "state/slices/bits.h"
-
-#include "engine/base/search.h"
 #include "state/slices/slice.h"
 
 void slice_walk_begin(struct slice_walk *walk, const struct slice *slice)
@@ -96,51 +94,4 @@ bool slice_walk_open(struct slice_walk *walk, uint32_t j)
 		}
 	}
 	return true;
-}
-
-/* The last block that begins below `end`, from the one that is open on. False: there is none. */
-static bool block_below(const struct slice_walk *walk, uint64_t end, uint32_t *out)
-{
-	const struct slice_run *run = &walk->slice->changes;
-	uint32_t low = 0, high, step = 1;
-
-	if (walk->leader.j && walk->leader.keys[0] < end)
-		low = walk->leader.j - 1;
-	else if (!run->nblocks || slice_run_first(run, 0) >= end)
-		return false;
-	for (; low + step < run->nblocks && slice_run_first(run, low + step) < end; step *= 2)
-		low += step;
-	high = low + step < run->nblocks ? low + step : run->nblocks;
-	*out = search_first(i, low + 1, high, slice_run_first(run, i) < end) - 1;
-	return true;
-}
-
-enum slice_found slice_walk_last(struct slice_walk *walk, uint32_t attr, uint32_t *tick)
-{
-	const struct slice_run *run = &walk->slice->changes;
-	unsigned bits = walk->slice->tick_bits;
-	uint64_t end = ((uint64_t)attr + 1) << bits, start, key;
-	struct slice_opened *open = &walk->leader;
-	enum slice_found found;
-	uint32_t j, i;
-
-	if (!block_below(walk, end, &j))
-		return SLICE_ABSENT;
-	if (!slice_opened_at(open, run, j))
-		return SLICE_DAMAGED;
-	for (i = open->block.count - 1; i > 0 && open->keys[i] >= end;)
-		i--;
-	key = open->keys[i];
-	if (key >> bits != attr)
-		return SLICE_ABSENT;
-	found = slice_walk_leader(walk, attr, &start);
-	if (found == SLICE_FOUND) {
-		start += key & bits_mask(bits);
-		if (start >= run->count ||
-		    !slice_opened_at(open, run, (uint32_t)(start / SLICE_BLOCK)))
-			return SLICE_DAMAGED;
-		key = open->keys[start % SLICE_BLOCK];
-	}
-	*tick = (uint32_t)(key & bits_mask(bits));
-	return found == SLICE_DAMAGED ? found : SLICE_FOUND;
 }

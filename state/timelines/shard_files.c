@@ -79,10 +79,12 @@ static bool is_whole(const struct buf *file, const struct shards_plan *plan, enu
 	if (file->len < sizeof head)
 		return false;
 	memcpy(&head, file->data, sizeof head);
+	if (memcmp(head.magic, "YSHARD2", sizeof head.magic) || head.kind != kind ||
+	    head.shard != i || head.plan != plan->id || head.size != file->len - sizeof head ||
+	    head.sum != sum_of(&head, file->data + sizeof head))
+		return false;
 	*note = head.note;
-	return !memcmp(head.magic, "YSHARD2", sizeof head.magic) && head.kind == kind &&
-	       head.shard == i && head.plan == plan->id && head.size == file->len - sizeof head &&
-	       head.sum == sum_of(&head, file->data + sizeof head);
+	return true;
 }
 
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,

@@ -237,34 +237,24 @@ static void lay_write(struct shard_merge *merge, const struct shard_summary *sum
 	cells_set(merge->state, attr, &write);
 }
 
-static void lay_tombstone(struct shard_merge *merge, const struct tombstone *tombstone,
-			  const struct pattern *pattern)
-{
-	struct tombstone *own = cells_tombstone(merge->state, pattern);
-
-	if (own->seq && writer_compare(merge->program, &tombstone->writer, &own->writer) <= 0)
-		return;
-	own->kind = tombstone->kind;
-	own->since = tombstone->since;
-	own->writer = tombstone->writer;
-	own->again = false;
-	own->seq = 1; /* placed; order_tombstones() says where */
-}
-
 static void lay_tombstones(struct shard_merge *merge, const struct cells *from)
 {
-	struct pattern *pattern = mem_new(sizeof *pattern);
+	const struct tombstone *tombstone = NULL;
+	struct pattern exact;
 
-	for (uint32_t a = 0; a < from->nslots; a++)
-		for (uint32_t t = from->slots[a].tombstone; t != NOWHERE;
-		     t = from->tombstones[t].next) {
-			*pattern = (struct pattern){.attr = a, .below = from->tombstones[t].below};
-			lay_tombstone(merge, &from->tombstones[t], pattern);
-		}
-	for (uint32_t t = from->started ? from->patterns : NOWHERE; t != NOWHERE;
-	     t = from->tombstones[t].next)
-		lay_tombstone(merge, &from->tombstones[t], from->tombstones[t].pattern);
-	mem_free(pattern);
+	while ((tombstone = cells_next_tombstone(from, tombstone))) {
+		struct tombstone *own =
+			cells_tombstone(merge->state, tombstone_pattern(tombstone, &exact));
+
+		if (own->seq &&
+		    writer_compare(merge->program, &tombstone->writer, &own->writer) <= 0)
+			continue;
+		own->kind = tombstone->kind;
+		own->since = tombstone->since;
+		own->writer = tombstone->writer;
+		own->again = false;
+		own->seq = 1; /* placed; order_tombstones() says where */
+	}
 }
 
 struct placed {
@@ -390,6 +380,7 @@ static uint64_t hash_of(const struct cells *cells, uint32_t attr, const struct v
 
 uint64_t cells_hash(const struct cells *cells)
 {
+	const struct tombstone *tombstone = NULL;
 	struct buf text = {0};
 	uint64_t sum = 0;
 	struct cell cell;
@@ -398,13 +389,11 @@ uint64_t cells_hash(const struct cells *cells)
 		cells_get(cells, a, &cell);
 		sum += hash_of(cells, a, &cell.value, cell.since, &text);
 	}
-	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE;
-		     t = cells->tombstones[t].next) {
-			struct value kind = {.kind = cells->tombstones[t].kind};
+	while ((tombstone = cells_next_tombstone(cells, tombstone)) && !tombstone->pattern) {
+		struct value kind = {.kind = tombstone->kind};
 
-			sum += ~hash_of(cells, a, &kind, cells->tombstones[t].since, &text);
-		}
+		sum += ~hash_of(cells, tombstone->attr, &kind, tombstone->since, &text);
+	}
 	buf_release(&text);
 	return sum;
 }

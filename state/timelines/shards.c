@@ -41,16 +41,15 @@ static bool note_strayed(const struct shards_work *work, struct error *err)
 
 /* ---- pass 1 ---- */
 
-/* The join begins with the first start that is missing, or damaged: it needs all summaries from
- * there. */
-static bool is_joined(const struct shards_plan *plan, uint32_t i)
+/* The join goes on with the newest start before one that is missing, or damaged. */
+static uint32_t first_missing(const struct shards_plan *plan)
 {
 	struct shard_note note;
-	uint32_t k = 1;
+	uint32_t i = 1;
 
-	while (k <= i + 1 && k < plan->n && shard_file_read(plan, SHARD_START, k, &note, NULL))
-		k++;
-	return k > i + 1 || k == plan->n;
+	while (i < plan->n && shard_file_read(plan, SHARD_START, i, &note, NULL))
+		i++;
+	return i;
 }
 
 bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err)
@@ -61,12 +60,13 @@ bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *
 					  .begin = plan->cuts[i],
 					  .end = plan->cuts[i + 1]};
 	struct shard_note note = {0};
+	uint32_t missing = first_missing(plan);
 	struct buf bytes = {0};
 	bool ok = true;
 
-	if (shard_file_read(plan, SHARD_SUMMARY, i, &note, NULL) || is_joined(plan, i))
+	if (missing > i + 1 || missing == plan->n ||
+	    shard_file_read(plan, SHARD_SUMMARY, i, &note, NULL))
 		return true;
-	note = (struct shard_note){0};
 	work->event_source->whole_packets = true;
 	if (i + 1 < plan->n)
 		ok = shard_summary_make(&part, &bytes, &note.events, err);
@@ -79,19 +79,10 @@ bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *
 
 /* ---- join ---- */
 
-static bool shard_merge_missing(const struct shards_plan *plan, uint32_t i, struct error *err)
+static bool pass_missing(const struct shards_plan *plan, uint32_t i, struct error *err)
 {
 	return error_set(err, ERR_QUERY, "pass 1 of chunk %u/%u is missing", i ? i : plan->n,
 			 plan->n);
-}
-
-/* Goes on with the newest start that is there. */
-static uint32_t first_missing(const struct shards_plan *plan, struct shard_note *note)
-{
-	for (uint32_t i = 1; i < plan->n; i++)
-		if (!shard_file_read(plan, SHARD_START, i, note, NULL))
-			return i;
-	return plan->n;
 }
 
 static bool write_start(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
@@ -108,13 +99,13 @@ static bool write_start(const struct shards_plan *plan, struct shard_merge *merg
 	return ok;
 }
 
-static bool shard_merge_one(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
-			    uint64_t *events, struct error *err)
+static bool merge_one(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
+		      uint64_t *events, struct error *err)
 {
 	struct buf bytes = {0};
 	struct shard_note note;
 	bool ok = shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes) ||
-		  shard_merge_missing(plan, i, err);
+		  pass_missing(plan, i, err);
 
 	ok = ok && shard_merge_add(merge, plan->cuts[i], bytes.data, bytes.len, err);
 	buf_release(&bytes);
@@ -128,7 +119,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 {
 	const struct shards_plan *plan = work->plan;
 	struct shard_note note = {0};
-	uint32_t first = first_missing(plan, &note);
+	uint32_t first = first_missing(plan);
 	struct shard_merge *merge = shard_merge_new(work->event_source, work->program);
 	struct buf bytes = {0};
 	uint64_t events = 0;
@@ -136,7 +127,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 
 	for (uint32_t i = first - 1; i + 1 < plan->n && ok; i++)
 		ok = shard_file_read(plan, SHARD_SUMMARY, i, &note, NULL) ||
-		     shard_merge_missing(plan, i, err);
+		     pass_missing(plan, i, err);
 	if (ok && first > 1 && first < plan->n) {
 		ok = shard_file_read(plan, SHARD_START, first - 1, &note, &bytes) &&
 		     shard_merge_set_state(merge, bytes.data, bytes.len);
@@ -145,7 +136,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 			error_set(err, ERR_FORMAT, "the start of a shard is damaged");
 	}
 	for (uint32_t i = first - 1; i + 1 < plan->n && ok; i++)
-		ok = shard_merge_one(plan, merge, i, &events, err);
+		ok = merge_one(plan, merge, i, &events, err);
 	for (uint32_t i = 0; i < plan->n && ok; i++)
 		shard_file_remove(plan, SHARD_SUMMARY, i);
 	*replayed = shard_merge_replayed(merge);
@@ -196,10 +187,10 @@ static bool write_manifest(const struct shards_work *work, struct timelines_buil
 {
 	const struct shards_plan *plan = work->plan;
 	struct timelines_shard *shards = mem_new_array(plan->n, sizeof *shards);
-	struct timelines_key key;
+	struct timelines_key key =
+		timelines_key_of(work->state->options.rules, work->event_source->trace);
 	bool all = true, ok = true;
 
-	timelines_key_of(work->state->options.rules, work->event_source->trace, &key);
 	for (uint32_t i = 0; i < plan->n && all; i++) {
 		struct shard_note start = {0}, built;
 
@@ -230,15 +221,15 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 		  struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
-	struct timelines_part part = {.event_source = work->event_source,
-				      .program = work->program,
-				      .shard = i,
-				      .of = plan->n,
-				      .begin = plan->cuts[i],
-				      .end = plan->cuts[i + 1],
-				      .progress = work->progress,
-				      .progress_arg = work->progress_arg,
-				      .least = work->state->timelines_least};
+	struct timelines_part part = {
+		.event_source = work->event_source,
+		.program = work->program,
+		.shard = i,
+		.of = plan->n,
+		.key = timelines_key_of(work->state->options.rules, work->event_source->trace),
+		.begin = plan->cuts[i],
+		.end = plan->cuts[i + 1],
+		.least = work->state->timelines_least};
 	struct shard_note note = {0};
 	struct buf start = {0};
 	char *path = shard_name(plan, i, true);
@@ -248,7 +239,6 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 		ok = error_set(err, ERR_QUERY,
 			       "the start of chunk %u/%u is not known yet: run --join first", i,
 			       plan->n);
-	timelines_key_of(work->state->options.rules, work->event_source->trace, &part.key);
 	part.path = path;
 	part.start = i > 0 ? start.data : NULL;
 	part.nstart = start.len;

@@ -41,8 +41,6 @@ struct shards_work {
 	struct event_source *event_source;
 	struct program *program;
 	bool one_process; /* all steps run in it, and it looks for strayed events after them */
-	bool (*progress)(void *arg, nstime at); /* pass 2: once per slice; may be NULL */
-	void *progress_arg;
 };
 
 /* By the state's own feed and program. */

@@ -11,8 +11,8 @@
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
-#include "state/timelines/shards_internal.h"
 #include "state/context/context.h"
+#include "state/timelines/shards_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -147,9 +147,9 @@ static bool choose_cuts(struct state *state, double ahead, struct shards_plan *p
 
 static void plan_text(struct state *state, const struct shards_plan *plan, struct buf *out)
 {
-	struct timelines_key key;
+	struct timelines_key key =
+		timelines_key_of(state->options.rules, state->event_source->trace);
 
-	timelines_key_of(state->options.rules, state->event_source->trace, &key);
 	buf_printf(out, "%srules %016" PRIx64 " %016" PRIx64 "\n", first_line, key.rules[0],
 		   key.rules[1]);
 	for (uint32_t i = 1; i < plan->n; i++)

@@ -47,12 +47,6 @@ static bool goes_on(void *arg, nstime at, nstime first, nstime last)
 	return !atomic_load(&((struct pool *)arg)->stop);
 }
 
-static bool goes_on_at(void *arg, nstime at)
-{
-	(void)at;
-	return !atomic_load(&((struct pool *)arg)->stop);
-}
-
 /* Also the caller's, for what it does itself. */
 static bool reports(void *arg, nstime at, nstime first, nstime last)
 {
@@ -70,9 +64,7 @@ static bool work_begin(struct pool *pool, bool caller, struct shards_work *out, 
 	*out = (struct shards_work){.state = pool->state,
 				    .plan = &pool->plan,
 				    .event_source = event_source_over_index(pool->state->index),
-				    .one_process = true,
-				    .progress = goes_on_at,
-				    .progress_arg = pool};
+				    .one_process = true};
 	out->event_source->progress = caller ? reports : goes_on;
 	out->event_source->progress_arg = pool;
 	out->event_source->packet_filters = pool->state->event_source->packet_filters;

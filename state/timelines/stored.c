@@ -9,7 +9,6 @@
 #include "state/timelines/stored.h"
 
 #include "engine/base/mem.h"
-#include "state/slices/bits.h"
 
 static void newer(struct shard *shard, uint32_t number, nstime t, bool pattern, int64_t *order,
 		  struct fact *out, bool *any)
@@ -213,35 +212,26 @@ static void list_filled(struct listing *listing, uint32_t attr)
 /* Fills of events behind t in one slice that reach over t. */
 static bool list_fills_of(struct listing *listing, struct shard *shard, const struct slice *slice)
 {
-	uint64_t keys[SLICE_BLOCK], mask = bits_mask(slice->tick_bits);
-	uint32_t tick = 0;
-	struct slice_block block;
+	struct slice_fills fills = {.open.j = 0};
 	bool all = listing->t < slice->begin;
+	enum slice_found found;
+	struct slice_fill fill;
+	uint32_t tick = 0, attr;
 
 	if (!all && !slice_tick_at(slice, listing->t, &tick))
 		return false;
-	for (uint32_t j = 0; j < slice->fills.nblocks; j++) {
-		if (!slice_block_open(&slice->fills, j, &block) || !slice_block_keys(&block, keys))
+	while ((found = slice_fills_next(slice, &fills, &fill)) == SLICE_FOUND) {
+		if (fill.attr >= shard_numbers(shard))
 			return false;
-		for (uint32_t i = 0; i < block.count; i++) {
-			uint64_t number = keys[i] >> slice->tick_bits;
-			uint64_t from = slice_block_extra(&block, i) >> 1;
-			uint32_t attr;
-
-			if (from >= slice->nfroms || number >= shard_numbers(shard))
-				return false;
-			if ((!all && (keys[i] & mask) <= tick) ||
-			    slice_from(slice, (uint32_t)from) > listing->t ||
-			    slice_block_value(&block, i).kind <= SLICE_NONE ||
-			    !is_of_shape(listing, shard, (uint32_t)number))
-				continue;
-			attr = shard_attr(shard, (uint32_t)number);
-			if (attr == ATTR_ABSENT)
-				return false;
-			list_filled(listing, attr);
-		}
+		if ((!all && fill.tick <= tick) || fill.from > listing->t ||
+		    fill.value.kind <= SLICE_NONE || !is_of_shape(listing, shard, fill.attr))
+			continue;
+		attr = shard_attr(shard, fill.attr);
+		if (attr == ATTR_ABSENT)
+			return false;
+		list_filled(listing, attr);
 	}
-	return true;
+	return found == SLICE_ABSENT;
 }
 
 static bool list_fills(struct listing *listing, size_t first)

@@ -14,8 +14,8 @@
 #include "engine/base/mem.h"
 #include "index/tables/identity.h"
 #include "index/tables/location.h"
-#include "state/timelines/shards.h"
 #include "state/slices/build.h"
+#include "state/timelines/shards.h"
 #include "state/timelines/stored.h"
 
 #include <errno.h>
@@ -31,19 +31,19 @@ enum { LANGUAGE_VERSION = 3, PATH_ROOM = 4096 };
 static const char first_line[] = "yore-timelines 2\n", sum_line[] = "sum %016" PRIx64 "\n";
 enum { SUM_LINE = 4 + 16 + 1 };
 
-void timelines_key_of(const struct rules *rules, const struct trace *trace,
-		      struct timelines_key *out)
+struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace)
 {
-	rules_identity(rules, out->rules);
-	out->rules[0] ^= LANGUAGE_VERSION;
-	out->extent = trace->nsources;
-	out->bytes = 0;
-	for (size_t i = 0; i < trace->nsources; i++) {
-		uint64_t both[2] = {out->extent, source_size(trace->sources[i])};
+	struct timelines_key key = {.extent = trace->nsources};
 
-		out->bytes += both[1];
-		out->extent = XXH3_64bits(both, sizeof both);
+	rules_identity(rules, key.rules);
+	key.rules[0] ^= LANGUAGE_VERSION;
+	for (size_t i = 0; i < trace->nsources; i++) {
+		uint64_t both[2] = {key.extent, source_size(trace->sources[i])};
+
+		key.bytes += both[1];
+		key.extent = XXH3_64bits(both, sizeof both);
 	}
+	return key;
 }
 
 /* ---- the manifest ---- */
@@ -111,8 +111,8 @@ static bool add_shard(struct stored *stored, const char *path, nstime begin, uin
 		return false;
 	}
 	ok = !remade && timelines_complete(shard.store, extent, &built);
-	if (ok && !shard_open(shard.store, built.slices, stored->state->attrs, &shard.shard,
-			      &ignored)) {
+	if (ok &&
+	    !shard_open(shard.store, built.slices, stored->state->attrs, &shard.shard, &ignored)) {
 		stored->damaged = true;
 		ok = false;
 	}
@@ -234,7 +234,7 @@ char *timelines_path(struct state *state)
 		return mem_strdup(state->timelines);
 	if (!index)
 		return NULL;
-	timelines_key_of(state->options.rules, state->event_source->trace, &key);
+	key = timelines_key_of(state->options.rules, state->event_source->trace);
 	buf_printf(&path, "%s.timelines-%016" PRIx64, index, key.rules[0]);
 	return path.data;
 }
@@ -243,59 +243,63 @@ char *timelines_path(struct state *state)
  * A mark among the index's values, which go when the trace turns out to be another: without it a
  * store is of what was there before.
  */
-static void mark_key(const struct timelines_key *key, uint8_t out[25])
+static struct buf mark_of(const struct state *state)
 {
-	memcpy(out, "timelines", 9);
-	memcpy(out + 9, key->rules, 16);
-}
+	struct timelines_key key =
+		timelines_key_of(state->options.rules, state->event_source->trace);
+	struct buf mark = {0};
 
-static bool is_marked(struct state *state, const struct timelines_key *key)
-{
-	uint8_t name[25];
-	size_t size;
-	void *value;
-
-	if (!state->index || state->timelines)
-		return true;
-	mark_key(key, name);
-	if (!index_get(state->index, name, sizeof name, &value, &size))
-		return false;
-	mem_free(value);
-	return true;
-}
-
-bool timelines_prepare(struct state *state, const char *path, struct error *err)
-{
-	struct timelines_key key;
-	uint8_t name[25];
-
-	stored_close(state->stored);
-	state->stored = NULL;
-	state->stored_looked = false;
-	timelines_key_of(state->options.rules, state->event_source->trace, &key);
-	mark_key(&key, name);
-	return is_marked(state, &key) || (timelines_remove(path, err) &&
-					  index_put(state->index, name, sizeof name, "", 1, err));
+	buf_add_text(&mark, "timelines");
+	buf_add(&mark, key.rules, sizeof key.rules);
+	return mark;
 }
 
 bool timelines_prepared(struct state *state)
 {
-	struct timelines_key key;
+	void *value = NULL;
+	struct buf mark;
+	size_t size;
+	bool any;
 
-	timelines_key_of(state->options.rules, state->event_source->trace, &key);
-	return is_marked(state, &key);
+	if (!state->index || state->timelines)
+		return true;
+	mark = mark_of(state);
+	any = index_get(state->index, mark.data, mark.len, &value, &size);
+	if (any)
+		mem_free(value);
+	buf_release(&mark);
+	return any;
+}
+
+bool timelines_prepare(struct state *state, const char *path, struct error *err)
+{
+	struct buf mark;
+	bool ok;
+
+	stored_close(state->stored);
+	state->stored = NULL;
+	state->stored_looked = false;
+	if (timelines_prepared(state))
+		return true;
+	mark = mark_of(state);
+	ok = timelines_remove(path, err) &&
+	     index_put(state->index, mark.data, mark.len, "", 1, err);
+	buf_release(&mark);
+	return ok;
 }
 
 bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
 		     struct error *err)
 {
-	struct timelines_part part = {.event_source = state->event_source,
-				      .program = state->program,
-				      .of = 1,
-				      .begin = NSTIME_MIN,
-				      .end = NSTIME_MAX,
-				      .thread = threads > 1,
-				      .least = state->timelines_least};
+	struct timelines_part part = {
+		.event_source = state->event_source,
+		.program = state->program,
+		.of = 1,
+		.begin = NSTIME_MIN,
+		.end = NSTIME_MAX,
+		.key = timelines_key_of(state->options.rules, state->event_source->trace),
+		.thread = threads > 1,
+		.least = state->timelines_least};
 	char *path;
 	bool ok;
 
@@ -304,7 +308,6 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 	path = timelines_path(state);
 	if (!path)
 		return error_set(err, ERR_IO, "timelines need an index that is kept");
-	timelines_key_of(state->options.rules, state->event_source->trace, &part.key);
 	part.path = path;
 	ok = timelines_prepare(state, path, err) && timelines_build_part(&part, out, err);
 	mem_free(path);
@@ -318,7 +321,8 @@ static void drop(struct stored *stored)
 	char *path = timelines_path(state);
 
 	notice(&state->options.notices, NOTICE_INFO,
-	       "%s: was damaged, the trace is asked instead; 'yore index --timelines' makes it anew",
+	       "%s: was damaged, the trace is asked instead; 'yore index --timelines' makes it "
+	       "anew",
 	       path);
 	for (size_t i = 0; i < stored->count; i++)
 		if (stored->items[i].shard && shard_is_damaged(stored->items[i].shard))
@@ -355,10 +359,10 @@ struct stored *stored_of(struct state *state)
 		mem_free(path);
 		return NULL;
 	}
-	timelines_key_of(state->options.rules, state->event_source->trace, &key);
+	key = timelines_key_of(state->options.rules, state->event_source->trace);
 	stored = mem_new(sizeof *stored);
 	stored->state = state;
-	manifest = is_marked(state, &key) ? read_manifest(stored, path, &key) : -1;
+	manifest = timelines_prepared(state) ? read_manifest(stored, path, &key) : -1;
 	if (manifest == 1 || (manifest == 0 && add_shard(stored, path, NSTIME_MIN, key.extent)))
 		state->stored = stored;
 	else if (stored->damaged)

@@ -11,8 +11,7 @@
 #include "state/slices/part.h"
 #include "state/state.h"
 
-void timelines_key_of(const struct rules *rules, const struct trace *trace,
-		      struct timelines_key *out);
+struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace);
 
 struct timelines_shard {
 	const char *path; /* relative to the manifest, or absolute; without blanks */

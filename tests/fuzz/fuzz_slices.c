@@ -61,7 +61,6 @@ static void read_slice(const uint8_t *data, size_t size)
 			slice_change_from(&slice, i, tick, &value, &tick);
 			slice_before(&slice, i, &value, &age);
 			slice_fill(&slice, i, tick, &fill);
-			slice_walk_last(&walk, i, &tick);
 			slice_row(&slice, i, tick, true, &value, &tick);
 			slice_row(&slice, i, tick, false, &value, &tick);
 		}

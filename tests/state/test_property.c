@@ -506,7 +506,7 @@ static bool build(struct fake_trace *trace, struct rules *rules, const struct bu
 	struct error err;
 	bool done;
 
-	timelines_key_of(rules, trace->event_source.trace, &part.key);
+	part.key = timelines_key_of(rules, trace->event_source.trace);
 	part.key.extent = extent;
 	done = timelines_build_part(&part, &built, &err);
 	if (!done && err.kind != ERR_INTERRUPTED)

@@ -283,7 +283,6 @@ static void rows_come_back(const struct slice *slice, const struct made *made)
 static void moments_come_back(void **state)
 {
 	struct made *made = made_new(*state);
-	struct slice_walk walk;
 	struct slice slice;
 	struct error err;
 
@@ -292,18 +291,6 @@ static void moments_come_back(void **state)
 	moment_is(&slice, made, NULL);
 	for (uint32_t tick = 0; tick < slice.nticks; tick++)
 		moment_is(&slice, made, &tick);
-	slice_walk_begin(&walk, &slice);
-	for (size_t round = 0; round < 2; round++) /* rising, then from the start again */
-		for (uint32_t attr = 0; attr < 1000; attr++) {
-			struct slice_value value;
-			uint32_t tick = 0, at = 0;
-			enum slice_found found = SLICE_ABSENT;
-
-			if (slice.nticks)
-				found = slice_change(&slice, attr, slice.nticks - 1, &value, &at);
-			assert_int_equal(slice_walk_last(&walk, attr, &tick), found);
-			assert_true(found == SLICE_ABSENT || tick == at);
-		}
 	made_free(made);
 }
 
@@ -366,8 +353,6 @@ static void read_all(const uint8_t *bytes, size_t size)
 	slice_walk_begin(&walk, &slice);
 	for (uint32_t j = 0; j < slice.changes.nblocks; j++)
 		slice_walk_open(&walk, j);
-	for (uint32_t attr = 0; attr < 8; attr++)
-		slice_walk_last(&walk, attr, &tick);
 	for (tick = 0; tick < 400; tick += 133)
 		slice_moment(&slice, &tick, &items);
 	mem_free(items.items);

@@ -148,7 +148,6 @@ struct question *question_from(struct backward *pass, uint32_t attr, const struc
 void questions_suspend(struct backward *pass);
 void questions_merge_fresh(struct backward *pass);
 void questions_release(struct backward *pass);
-void work_add(struct backward *pass, struct waiter who);
 /* Adds to a list, and empties it: all in it are looked at again. */
 void wait_for(struct backward *pass, struct waiter **list, struct waiter who);
 void wake(struct backward *pass, struct waiter **list);
@@ -156,8 +155,6 @@ void wake(struct backward *pass, struct waiter **list);
 bool same_event(const struct order *a, const struct order *b);
 
 /* pending.c */
-bool pending_may_write(const struct backward *pass, const struct pending_write *pending,
-		       uint32_t attr);
 struct pending_write *pending_between(const struct backward *pass, const struct question *question,
 				      const struct order *low);
 void pending_look(struct backward *pass, const struct step_of *step);
@@ -170,7 +167,6 @@ void pending_keys(struct backward *pass, struct pending_write *pending);
 void pending_prune(struct backward *pass);
 
 /* resolve.c */
-void resolve(struct backward *pass, struct question *question);
 void resolve_all(struct backward *pass);
 
 #endif

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-bool pending_may_write(const struct backward *pass, const struct pending_write *pending,
-		       uint32_t attr)
+static bool may_write(const struct backward *pass, const struct pending_write *pending,
+		      uint32_t attr)
 {
 	if (!pending->pattern)
 		return pending->attr == attr;
@@ -30,7 +30,7 @@ struct pending_write *pending_between(const struct backward *pass, const struct 
 		if (order_compare(&c->key, low) <= 0)
 			return NULL;
 		if (order_compare(&c->key, &question->key) < 0 && c->round <= question->round &&
-		    pending_may_write(pass, c, question->attr))
+		    may_write(pass, c, question->attr))
 			return c;
 	}
 	return NULL;

@@ -87,7 +87,7 @@ const struct fact *question_fact(struct backward *pass, uint32_t attr, const str
 	return NULL;
 }
 
-void work_add(struct backward *pass, struct waiter who)
+static void work_add(struct backward *pass, struct waiter who)
 {
 	struct work *work = &pass->work;
 	bool *queued = who.question ? &who.question->queued : &who.pending->queued;

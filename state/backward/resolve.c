@@ -88,7 +88,7 @@ static bool of_best(struct backward *pass, struct question *question, struct fac
 	return true;
 }
 
-void resolve(struct backward *pass, struct question *question)
+static void resolve(struct backward *pass, struct question *question)
 {
 	struct fact fact = {.low = question->fact.low};
 	struct pending_write *pending;

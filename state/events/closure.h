@@ -62,7 +62,7 @@ struct closure {
 	uint32_t nshapes, nwords;
 	uint32_t *marked, nmarked; /* while a step is made: what it writes */
 	struct plan *plans;        /* by number in the catalog */
-	struct step_of *steps;     /* of all plans; one of several classes stands here for each */
+	struct step_of *steps;     /* of all plans, one behind the other */
 	size_t nsteps;
 	uint64_t *classes; /* bit per class with a plan */
 	bool losses, start, end;

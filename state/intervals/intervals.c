@@ -343,7 +343,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .change = on_change,
 					 .moment = on_moment,
 					 .keeps = is_followed,
-					 .write = on_write,
+					 .put = on_write,
 					 .idle_until = &tracks->idle_until,
 					 .arg = tracks};
 	struct order from, to = order_after(NSTIME_MAX);
@@ -352,7 +352,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 
 	if (subset) {
 		options.program = subset;
-		options.put = on_write;
+		options.brief = true;
 		options.absent = on_absent;
 	}
 	tracks->subset = subset != NULL;

@@ -21,13 +21,9 @@ struct replay {
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
-	const struct cells *cells = ((struct replay *)arg)->cells;
-	const struct cell_now *cell = cells_find(cells, attr);
+	const struct replay *replay = arg;
 
-	if (cell)
-		*out = cell->value;
-	else
-		cells_value(cells, attr, out);
+	cells_value(replay->cells, attr, out);
 	return EVAL_VALUE;
 }
 
@@ -125,48 +121,28 @@ static void name(struct cell *cell, const struct cell *before)
 	cell->named = true;
 }
 
-/* In place, and without what will not be asked of it. */
-static void put_value(struct replay *replay, uint32_t attr, struct value *value, bool kept)
-{
-	if (replay->options.absent && !cells_find(replay->cells, attr))
-		replay->options.absent(replay->options.arg, attr);
-	struct cell_now *cell = cells_make(replay->cells, attr);
-
-	if (!kept)
-		cell_keep(cell, value, replay->attrs);
-	cell->value = *value;
-	cell->since = replay->walk.time;
-	cell->named = true;
-	replay->options.put(replay->options.arg, attr, value, cell->since);
-}
-
-static void change_value(struct replay *replay, uint32_t attr, struct cell_now *now,
-			 const struct value *value)
-{
-	now->value = *value;
-	now->since = replay->walk.time;
-	now->named = now->written = true;
-	replay->options.write(replay->options.arg, attr, value, now->since);
-}
-
 /* kept: its text is the attribute table's already. */
 static void write_value(struct replay *replay, const struct line *line, uint32_t attr,
 			struct value *value, bool kept)
 {
-	struct cell_now *now;
+	const struct replay_options *options = &replay->options;
+	struct cell_now *now = cells_find(replay->cells, attr);
 	struct cell before, cell;
 
-	if (replay->options.put) {
-		put_value(replay, attr, value, kept);
-		return;
+	if (!now && options->brief) {
+		if (options->absent)
+			options->absent(options->arg, attr);
+		now = cells_make(replay->cells, attr);
 	}
-	now = cells_find(replay->cells, attr);
 	if (!kept && now)
 		cell_keep(now, value, replay->attrs);
 	else if (!kept)
 		attrs_keep(replay->attrs, value);
-	if (now && replay->in_place) {
-		change_value(replay, attr, now, value);
+	if (now && (options->brief || replay->in_place)) {
+		now->value = *value;
+		now->since = replay->walk.time;
+		now->named = now->written = true;
+		options->put(options->arg, attr, value, now->since);
 		return;
 	}
 	cells_get(replay->cells, attr, &before);
@@ -197,7 +173,7 @@ static void was(struct replay *replay, const struct write *write)
 	nstime begin = NSTIME_MIN;
 
 	if (value.kind == VALUE_UNKNOWN ||
-	    (replay->options.put && now && now->value.kind != VALUE_UNKNOWN))
+	    (replay->options.brief && now && now->value.kind != VALUE_UNKNOWN))
 		return; /* a build asks for no contradictions */
 	cells_value(replay->cells, write->attr, &before.value);
 	if (before.value.kind != VALUE_UNKNOWN) {
@@ -425,8 +401,8 @@ struct replay *replay_new(const struct replay_options *options)
 	walk_init(&replay->walk, options->event_source, options->program, &ops, replay);
 	replay->walk.helper = options->helper;
 	replay->attrs = program_attrs(options->program);
-	replay->cells = cells_new(options->program, options->event_source->trace->nstreams,
-				  options->put != NULL);
+	replay->cells =
+		cells_new(options->program, options->event_source->trace->nstreams, options->brief);
 	replay->failures =
 		mem_new_array((size_t)program_statements(options->program) * FAILURE_COUNT,
 			      sizeof *replay->failures);

@@ -35,11 +35,13 @@ struct replay_options {
 	struct helper *helper; /* as in struct event_source_range */
 	bool by_tree; /* no line by its plain form (plain.h): what all else is compared with */
 	/*
-	 * Called for each write of a value, in place of change(); it then keeps of a cell only what
-	 * rules can see: value, since, named. Fills and deletes still go to change(). For builds.
+	 * Of a cell only what rules can see is kept: value, since, named. put() is called for each
+	 * write of a value; fills and deletes still go to change(). For builds.
 	 */
+	bool brief;
+	/* In place of change(): a write of a value that is done in place. */
 	void (*put)(void *arg, uint32_t attr, const struct value *value, nstime time);
-	/* With put(), before it, where there is no cell yet: cells_get() says what is. May be NULL. */
+	/* brief: before put(), where there is no cell yet: cells_get() says what is. May be NULL. */
 	void (*absent)(void *arg, uint32_t attr);
 	/* Called for each change; may be NULL. */
 	void (*change)(void *arg, const struct change *change);
@@ -60,12 +62,10 @@ struct replay_options {
 	const nstime *idle_until;
 	/*
 	 * Writes what the lines of an event say, where it can do so better than one by one with
-	 * put(): to cells and wherever it goes; may be NULL, as put() then is.
+	 * put(): to cells and wherever it goes; may be NULL.
 	 */
 	enum replay_lines (*lines)(void *arg, const struct plain *plain, struct env *env,
 				   nstime time);
-	/* For replay_in_place(): a write of a value. */
-	void (*write)(void *arg, uint32_t attr, const struct value *value, nstime time);
 	/* Is the attribute followed? All its changes are told then, also once it was deleted. */
 	bool (*keeps)(void *arg, uint32_t attr);
 	void *arg;
@@ -77,7 +77,7 @@ void replay_free(struct replay *replay); /* NULL is fine */
 struct cells *replay_cells(struct replay *replay);
 
 /*
- * From now on a write to a cell that is there changes it in place, and options.write() hears of it
+ * From now on a write to a cell that is there changes it in place, and options.put() hears of it
  * in place of change(): what it was before, and since when it has been equal, is not right any
  * more.
  */

@@ -296,6 +296,7 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 	struct building building = {.part = part, .from = part->begin};
 	struct replay_options options = {.event_source = part->event_source,
 					 .program = part->program,
+					 .brief = true,
 					 .put = on_put,
 					 .lines = building_lines,
 					 .change = on_change,

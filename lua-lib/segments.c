@@ -12,18 +12,25 @@
 enum { RECENT_TEXTS = 64 };
 
 struct atoms {
-	struct value *values; /* from 1 on */
+	struct value *values; /* from 1 on; there may be as many as segments */
 	size_t count, capacity;
+	struct paged values_memory;
 	struct hash_index index;   /* of atoms by their values */
 	struct number_map numbers; /* of small integers, as most are */
 	uint32_t recent[RECENT_TEXTS]; /* by where a text stood; 0: none */
 };
 
+static void grow_atoms(struct atoms *atoms)
+{
+	atoms->capacity = atoms->capacity ? atoms->capacity * 2 : 16;
+	atoms->values =
+		paged_resize(&atoms->values_memory, atoms->capacity * sizeof *atoms->values);
+}
+
 void segments_init(struct segments *segments)
 {
 	*segments = (struct segments){.arena = arena_new(), .atoms = mem_new(sizeof(struct atoms))};
-	segments->atoms->values =
-		mem_grow(NULL, 0, &segments->atoms->capacity, sizeof(struct value));
+	grow_atoms(segments->atoms);
 	segments->atoms->values[0] = (struct value){.kind = VALUE_NONE};
 	segments->atoms->count = 1;
 	segments_add_column(segments, "key");
@@ -39,7 +46,7 @@ void segments_of_intervals(struct segments *segments)
 void segments_release(struct segments *segments)
 {
 	if (segments->atoms) {
-		mem_free(segments->atoms->values);
+		paged_free(&segments->atoms->values_memory);
 		hash_index_release(&segments->atoms->index);
 		mem_free(segments->atoms->numbers.items);
 	}
@@ -111,7 +118,8 @@ static uint32_t intern_new(struct segments *segments, const struct value *value)
 		return atom;
 	if (kept.kind == VALUE_STRING)
 		kept.text = arena_strndup(segments->arena, value->text, value->len);
-	atoms->values = mem_grow(atoms->values, atoms->count, &atoms->capacity, sizeof kept);
+	if (atoms->count == atoms->capacity)
+		grow_atoms(atoms);
 	atoms->values[atoms->count] = kept;
 	atom = hash_index_add(&atoms->index, hash, atoms->count++);
 	if (is_small(value))

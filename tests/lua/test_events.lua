@@ -69,7 +69,7 @@ for ev in trace:events{ from = 2120801126657, name = "sched_switch", cpu = 0 } d
 	assert(ev.fields.next_pid == 10892 and ev.fields.next_comm == "demo-lock-2")
 	assert(ev.payload.next_pid == 10892 and ev.context.next_pid == nil)
 	assert(ev.fields.nothing == nil)
-	local good, why = pcall(function() return ev.next_pid end)
+	local good, why = pcall(function(of) return of.next_pid end, ev)
 	assert(not good and why:find("an event has no 'next_pid': fields are in event.fields.next_pid", 1, true), why)
 	assert(tostring(ev):find("perf_ip = 0xffffffff821f8b58, ", 1, true) and tostring(ev):find("next_pid = 10892", 1, true))
 	local all = {}

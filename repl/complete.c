@@ -560,7 +560,12 @@ static bool offer_after(const struct completion *completion, const char *first, 
 		return true;
 	if (cmd)
 		return offer_argument(completion, cmd, before);
-	script_complete(completion->completer->script, completion->text, completion->each, completion->arg);
+	if (!strcmp(before, "--svg"))
+		return false;
+	if (!complete_analysis(first, before, completion->text, offer_word,
+			       (void *)(uintptr_t)completion))
+		script_complete(completion->completer->script, completion->text, completion->each,
+				completion->arg);
 	return true;
 }
 

@@ -52,6 +52,13 @@ void complete_keys(struct session *session, const char *path, size_t at,
 void complete_values(struct session *session, const char *field,
 		     void (*each)(void *arg, const char *value), void *arg);
 
+/*
+ * What may stand behind the name of an analysis, by its help: words, options where `text` begins
+ * with `-`, and values where the word `before` is an option. False: it is no analysis.
+ */
+bool complete_analysis(const char *name, const char *before, const char *text,
+		       void (*each)(void *arg, const char *word), void *arg);
+
 /* Makes readline ask this completer. */
 void complete_install(struct completer *completer);
 

@@ -20,8 +20,8 @@ librepl_la_SOURCES = %D%/asked.c %D%/asked.h %D%/capabilities.c %D%/capabilities
 	%D%/thread_names.c %D%/thread_names.h %D%/times.h
 
 # the prompt
-librepl_la_SOURCES += %D%/complete.c %D%/complete.h %D%/complete_seen.c %D%/pager.c %D%/pager.h %D%/prompt.c \
-	%D%/prompt.h %D%/prompt_internal.h %D%/prompt_banner.c %D%/prompt_line.c %D%/prompt_marks.c %D%/prompt_moves.c \
+librepl_la_SOURCES += %D%/complete.c %D%/complete.h %D%/complete_seen.c %D%/complete_help.c \
+	%D%/pager.c %D%/pager.h %D%/prompt.c %D%/prompt.h %D%/prompt_internal.h %D%/prompt_banner.c %D%/prompt_line.c %D%/prompt_marks.c %D%/prompt_moves.c \
 	%D%/prompt_output.c %D%/prompt_refresh.c %D%/prompt_sql.c %D%/scripting.c %D%/scripting.h
 librepl_la_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS) -pthread
 librepl_la_LIBADD = libscript.la liboneliner.la libsql.la libconvert.la libstate.la libindex.la libengine.la $(LUA_LIBS) \

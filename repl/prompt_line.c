@@ -511,6 +511,25 @@ static bool run_line(struct prompt *prompt, const char *line, struct error *err)
 					: run_lua(prompt, line, err);
 }
 
+/* Lines that were pasted at once, of which the first is a command: each is one of its own. */
+static bool run_pasted(struct prompt *prompt, const char *lines)
+{
+	size_t len = strcspn(lines, "\n");
+	char *line = mem_strdup(lines);
+
+	line[len] = '\0';
+	bool several = lines[len] && *line != '.' && is_command(prompt, line) && !sql_text(line);
+	mem_free(line);
+	for (; several && *lines && !prompt->quit; lines += len + (lines[len] == '\n')) {
+		len = strcspn(lines, "\n");
+		line = mem_strdup(lines);
+		line[len] = '\0';
+		prompt_line(prompt, line);
+		mem_free(line);
+	}
+	return several;
+}
+
 void prompt_line(struct prompt *prompt, const char *line)
 {
 	struct error err = {0};
@@ -518,6 +537,8 @@ void prompt_line(struct prompt *prompt, const char *line)
 
 	bool waits = prompt->chunk.len || prompt->statement.len;
 
+	if (!waits && run_pasted(prompt, line))
+		return;
 	while (!waits && is_blank(*line))
 		line++;
 	if (!waits && !*line && prompt->terminal && prompt->step)

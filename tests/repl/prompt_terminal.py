@@ -81,6 +81,9 @@ def check_keys():
     prompt.keys("2" + CTRL_C)
     prompt.wait("^C\n")
     result(prompt.wait("yore> ") == "", "Ctrl-C drops a statement")
+    prompt.keys("\x1b[200~goto +5ms\nnext sched_switch\nSELECT 40 +\n2;\x1b[201~" + ENTER)
+    shown = prompt.wait("42\n") or ""
+    result("00:35:20.802384853 perf_stream_0 cpu 0 sched:sched_switch" in shown, "commands that are pasted at once are run one by one", shown)
     prompt.keys(CTRL_D)
     shown, status = prompt.all()
     result(status == 0, "the end of input leaves")
@@ -113,6 +116,11 @@ def check_completion():
             ("SELECT * FROM thread_", "SELECT * FROM thread_state ", "a table"),
             ("SELECT max(latency) FROM wakeups WHERE waker_", "SELECT max(latency) FROM wakeups WHERE waker_comm ", "a column"),
             ("select count(*) from events ord", "select count(*) from events order by ", "a word of SQL"),
+            ("latency to", "latency top ", "a word of an analysis"),
+            ("latency top --lim", "latency top --limit ", "an option of an analysis"),
+            ("periods --unt", "periods --until", "options of an analysis"),
+            ("latency --format la", "latency --format lami ", "a value of an option of an analysis"),
+            ("latency --where 'ki", "latency --where 'kind'", "a column of an analysis"),
             (".format js", ".format json ", "a value of a setting"),
             (".outp", ".output ", "a setting"),
             ("events --format cs", "events --format csv ", "a value of an option"),

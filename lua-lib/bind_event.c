@@ -292,6 +292,8 @@ static void push_frame(lua_State *L, const struct frame *frame)
 	if (symbol->object) {
 		lua_pushstring(L, symbol->object);
 		lua_setfield(L, -2, "object");
+		lua_pushinteger(L, (lua_Integer)symbol->file_offset);
+		lua_setfield(L, -2, "file_offset");
 	}
 	if (symbol->function) {
 		lua_pushstring(L, symbol->function);

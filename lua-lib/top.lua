@@ -51,8 +51,9 @@ local function module_of(frame)
 	return frame.object and frame.object:gsub(".*/", "") or "[unknown]"
 end
 
+-- Without a name the place in the file stands for it, which is the same in each process.
 local function function_of(frame)
-	return frame.symbol or yore.hex(frame.ip)
+	return frame.symbol or yore.hex(frame.file_offset or frame.ip)
 end
 
 -- A sample counts once for each function, however often it is in the chain.

@@ -97,6 +97,7 @@ says 1 "the trace has no event 'sched_swich': did you mean" yore top $demo --eve
 says 0 '^yore latency TRACE \[stats|top|log|freq\]' yore latency $demo --help
 chains=${YORE_CORPUS-}/perf-data/cpu-clock-callchain/perf.data
 if [ -f "$chains" ]; then
+	says 0 '^ 42.00 .* 0x12f2 ' yore top "$chains" --no-index --limit 1
 	says 1 "no call chain of this range has the function nosuch: 'yore top TRACE functions' lists" yore top "$chains" callers --of nosuch --no-index
 fi
 # words before TRACE and behind it; a trace may be called as one of them

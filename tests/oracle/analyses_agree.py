@@ -602,8 +602,9 @@ def locks_agree(report, program, path, events, known_from):
     same_sets(report, "waits for locks (%s)" % why, ours, theirs, theirs)
 
 
-def memory_agrees(report, program, path, events):
-    """Pages by thread: of an event that has none, the one that runs on its CPU by the switches around it."""
+def memory_agrees(report, program, path, events, span=(0, 1 << 64), words=()):
+    """Pages by thread: of an event that has none, the one that runs on its CPU by the switches around it. Of the events in the range
+    that the words name."""
     switches = [e for e in events if e.name == "sched_switch"]
     running = {e.cpu: first(e.fields, "prev_tid", "prev_pid") for e in reversed(switches)}
     last = {e.cpu: e.time for e in switches}
@@ -612,6 +613,8 @@ def memory_agrees(report, program, path, events):
         tid = e.tid if e.tid is not None else running.get(e.cpu) if e.time < last.get(e.cpu, 0) else None
         if e.name == "sched_switch":
             running[e.cpu] = first(e.fields, "next_tid", "next_pid")
+        elif not span[0] <= e.time < span[1]:
+            continue
         elif e.name == "mm_page_alloc" and (e.fields.get("pfn") == (1 << 64) - 1 or e.fields.get("page") == 0):
             pages[tid]["failed"] += 1
         elif e.name in ("mm_page_alloc", "mm_page_free"):
@@ -626,7 +629,7 @@ def memory_agrees(report, program, path, events):
     for verb, theirs in (("threads", pages), ("rss", spaces)):
         if not theirs:
             continue
-        rows, why = rows_of(program, "memtop", path, verb)
+        rows, why = rows_of(program, "memtop", path, verb, *words)
         if rows is None:
             report.differs("memtop: " + why)
             continue
@@ -670,7 +673,7 @@ def mapped_pages(call, begun, ret, pages, row):
         put(new - old if begun["addr"] == ret and not stays else new)
 
 
-def memory_calls_agree(report, program, path, events):
+def memory_calls_agree(report, program, path, events, span=(0, 1 << 64), words=()):
     """Bytes that calls mapped; where events tell their process, also what they unmapped, and heaps, by process."""
     running, open_, rows = {}, {}, collections.defaultdict(collections.Counter)
     pages = collections.defaultdict(set)
@@ -682,7 +685,7 @@ def memory_calls_agree(report, program, path, events):
         if e.name == "sched_switch":
             running[e.cpu] = first(e.fields, "next_tid", "next_pid")
         match = re.match(r"(?:syscall_entry|sys_enter|syscall_exit|sys_exit)_(mmap|munmap|mremap|brk)$", e.name)
-        if not match:
+        if not match or not span[0] <= e.time < span[1]:
             continue
         tid = e.tid or first(e.fields, "tid") or running.get(e.cpu)
         if "_ent" in e.name:
@@ -706,7 +709,7 @@ def memory_calls_agree(report, program, path, events):
             heaps[pid] = ret
     if not rows:
         return
-    found, why = rows_of(program, "memtop", path, "calls")
+    found, why = rows_of(program, "memtop", path, "calls", *words)
     if found is None:
         report.differs("memtop calls: " + why)
         return

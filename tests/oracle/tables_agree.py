@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Compares every table of every analysis, of whole traces and of ranges, with what other tools print.
 
-    tables_agree.py YORE perf|ftrace|ctf TRACE...
+    tables_agree.py YORE perf|ftrace|ctf [--samples] TRACE...
 
+With --samples call chains alone are compared: perf recorded single processes, and the model of threads is of whole CPUs.
 analyses_agree.py compares logs of whole traces. Here are the tables that count, the lists of the longest, and ranges, of which half
 of the bounds lie within a millisecond of an end of the trace, or at an event. Two steps:
 
@@ -27,6 +28,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import analyses_agree as base
 import ftrace_tool
 import perf_tool
+import symbols_agree
 import yore_says
 from analyses_agree import Segment, first, signed
 from yore_says import Report
@@ -551,6 +553,10 @@ def period_words(told, period):
         return None
     if not key or not {begin, finish} <= told.names:
         return None
+    for field in fields.values():
+        at, name = field.split(":")
+        if not any(name in e.fields for e in told.events if e.name == (begin if at == "begin" else finish)):
+            return None
     at = lambda column: column if column in ("context/tid", "common_pid") else "payload/" + column
     return "--from %s --until %s --key %s --until-key %s" % (begin, finish, at(key), at(other)) + \
         "".join(" --field %s=%s" % field for field in fields.items()) + (" --nested" if nested else "")
@@ -597,6 +603,116 @@ def disks_agree(report, told, start, stop, get):
         same_sums(report, "io disks", rows, log, ("disk",))
 
 
+# Samples ---------------------------------------------------------------------------------------------------
+
+class Samples:
+    """Call chains as perf script prints them: {"time", "tid", "comm", "weight", "frames": [(function, module)], "folded"}."""
+
+    def __init__(self, path):
+        self.list = []
+        said = perf_tool.run("script", "-i", path, "--ns", "-F", "comm,pid,tid,time,period,event,ip,sym,symoff,dso")
+        for line in said.split(b"\n"):
+            head = symbols_agree.HEAD.match(line)
+            if head:
+                time = head["time"].split(b".")
+                own = {"time": int(time[0]) * 10 ** 9 + int(time[1]), "tid": int(head["tid"]), "comm": head["comm"].decode(), "lines": [],
+                       "weight": int(head["period"] or 1), "event": head["event"]}
+            elif symbols_agree.FRAME.match(line):
+                if not own["lines"]:
+                    self.list.append(own)
+                own["lines"].append(line.decode("utf-8", "surrogateescape"))
+        for own in self.list:
+            own["frames"] = [self.frame(line) for line in own["lines"]]
+            while len(own["frames"]) > 1 and own["frames"][-1][0] == "0x0":
+                own["frames"].pop()
+            names = [symbols_agree.folded_name(line) for line in own["lines"]]
+            own["folded"] = own["comm"].replace(" ", "_"), ";".join(names[::-1])
+
+    @staticmethod
+    def frame(line):
+        ip, name, module = re.match(r"^\s*(\w+) (.+) \(([^()]*(?: \(deleted\))?)\)$", line).groups()
+        name = re.sub(r"\+0x[\da-f]+$", "", name)
+        return "0x" + ip if name == "[unknown]" else name, module.split("/")[-1]
+
+    def function(self):
+        """The one that most samples are in, of those that a word of the command line can name."""
+        found = collections.Counter(name for own in self.list for name, _ in set(own["frames"][1:]) if re.match(r"^[A-Za-z_]\w*$", name))
+        return found.most_common(1)[0][0] if found else None
+
+
+def counted_by(samples, keys_of, self_of):
+    """{key: (self, total)}: a sample counts once for each key."""
+    found = collections.defaultdict(lambda: [0, 0])
+    for own in samples:
+        for key in set(keys_of(own)):
+            found[key][1] += own["weight"]
+        if self_of(own) is not None:
+            found[self_of(own)][0] += own["weight"]
+    return {key: tuple(sums) for key, sums in found.items()}
+
+
+def neighbours(own, function, step):
+    names = [name for name, _ in own["frames"]]
+    return [own["frames"][i + step] for i, name in enumerate(names) if name == function and 0 <= i + step < len(names)]
+
+
+def top_agrees(report, samples, start, stop, get):
+    some = [own for own in samples.list if start <= own["time"] < stop]
+    some = [own for own in some if own["event"] == some[0]["event"]]  # without --event the first one counts
+    weight = sum(own["weight"] for own in some)
+    inner = lambda own: own["frames"][0]
+    wanted = {
+        "top functions": (("function", "module"), counted_by(some, lambda own: own["frames"], inner)),
+        "top modules": (("module",), counted_by(some, lambda own: [(m,) for _, m in own["frames"]], lambda own: inner(own)[1:])),
+        "top threads": (("tid",), counted_by(some, lambda own: [(own["tid"],)], lambda own: None)),
+    }
+    of = samples.function()
+    if of and any(of == name for own in some for name, _ in own["frames"]):
+        wanted["top callers --of " + of] = ("function", "module"), counted_by(some, lambda own: neighbours(own, of, 1), lambda own: None)
+        wanted["top callees --of " + of] = ("function", "module"), counted_by(
+            some, lambda own: neighbours(own, of, -1), lambda own: inner(own) if len(own["frames"]) > 1 and own["frames"][1][0] == of else None)
+    for question, (by, theirs) in wanted.items():
+        rows = get(question)
+        name = lambda c, v: "0x%x" % v if c == "function" and isinstance(v, int) else v
+        ours = {tuple(name(c, r[c]) for c in by): (r.get("self", 0), r["total"]) for r in rows or []}
+        for key in sorted(set(ours) | set(theirs), key=str):
+            report.same("%s: %s" % (question, key), ours.get(key), theirs.get(key))
+        for r in rows or []:
+            if weight and abs(r["total_percent"] - 100 * r["total"] / weight) > 0.001:
+                report.differs("%s: %s is %s %% of %d" % (question, r["total"], r["total_percent"], weight))
+        report.tables += 1
+    folded = collections.Counter()
+    for own in some:
+        folded[own["folded"]] += own["weight"]
+    rows = get("flamegraph") or []
+    report.same("flamegraph", {(r["comm"], r["stack"]): r["weight"] for r in rows}, dict(folded))
+    report.tables += 1
+
+
+def top_questions(samples):
+    of = samples.function()
+    return ["top functions", "top modules", "top threads", "flamegraph"] + \
+        (["top %s --of %s" % (verb, of) for verb in ("callers", "callees")] if of else [])
+
+
+def losses_agree(report, program, path, kind_of):
+    """`gaps losses` has as many lost events as the other tool counts; where it counts none, there are none."""
+    rows, why = base.rows_of(program, "gaps", path, "losses")
+    if rows is None:
+        report.differs("gaps: " + why)
+        return
+    if kind_of == "perf":
+        said = perf_tool.run("script", "-i", path, "--show-lost-events").decode("utf-8", "replace")
+        theirs = [int(m) for m in re.findall(r"PERF_RECORD_LOST lost (\d+)", said)]
+    elif kind_of == "ftrace":
+        theirs = [drop.count for drop in ftrace_tool.raw_report(path)[1]]
+    else:
+        done = subprocess.run(["babeltrace2", path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+        theirs = [int(m) for m in re.findall(rb"[Tt]racer discarded (\d+) events", done.stderr)]
+    report.same("places of losses", sorted(r["lost"] or -1 for r in rows), sorted(n or -1 for n in theirs))
+    report.facts.append("%d places of losses" % len(theirs))
+
+
 # All of it ------------------------------------------------------------------------------------------------
 
 NEEDS = (
@@ -632,19 +748,21 @@ def questions(told, tids):
     return found
 
 
-def compare(program, kind_of, path):
+def compare(program, kind_of, path, alone):
     name = path.rstrip("/").split("/")
     report = Report("tables " + (name[-2] if name[-1].startswith(("perf.", "trace.")) else name[-1]))
     report.tables = report.paths = 0
+    losses_agree(report, program, path, kind_of)
     events = {"perf": base.perf_events, "ftrace": base.ftrace_events, "ctf": base.ctf_events}[kind_of](path)
     if not events:
-        report.facts.append("events were lost" if events is None else "no events")
         return report.close()
     random.seed(len(events))
     times = [r["time"] for r in perf_tool.records(path) if r["time"] is not None] if kind_of == "perf" else None
     told = Told(kind_of, events, times and (min(times), max(times) + 1))
     runs = collections.Counter(r.tid for r in told.running if r.tid)
-    asked = [(words, start, stop, questions(told, random.sample(sorted(runs), min(2, len(runs)))))
+    samples = Samples(path) if kind_of == "perf" else None
+    chains = [(lambda report, told, *rest: top_agrees(report, samples, *rest), top_questions(samples))] if samples and samples.list else []
+    asked = [(words, start, stop, ([] if alone else questions(told, random.sample(sorted(runs), min(2, len(runs))))) + chains)
              for words, start, stop in ranges(told)]
     answers, messages = ask(program, path, [q + (words or "") for words, _, _, some in asked for _, all_ in some for q in all_])
     if answers is None:
@@ -652,12 +770,14 @@ def compare(program, kind_of, path):
         return report.close()
     for words, start, stop, some in asked:
         wrong = report.wrong
+        if words:
+            base.memory_agrees(report, program, path, events, (start, stop), words.split())
+            base.memory_calls_agree(report, program, path, events, (start, stop), words.split())
         for agrees, _ in some:
             agrees(report, told, start, stop, lambda q, words=words: answers[q + (words or "")])
         if report.wrong > wrong:
             print("  that is in%s, %d to %d" % (words or " all of it", start, stop))
-    facts = ["%d tables, %d stretches of critical paths, in %d ranges" % (report.tables, report.paths, len(asked))]
-    report.facts = facts
+    report.facts = [fact for fact in report.facts if "memtop" in fact or "losses" in fact][:3] + ["%d tables, %d stretches of critical paths, in %d ranges" % (report.tables, report.paths, len(asked))]
     return report.close()
 
 
@@ -666,7 +786,8 @@ def main():
     if kind_of == "perf" and not perf_tool.installed() or kind_of == "ftrace" and not ftrace_tool.installed():
         print("tables_agree.py: skipped: the tool to compare with is not installed (%s)" % kind_of)
         sys.exit(0)
-    good = [compare(program, kind_of, path) for path in paths]
+    alone = paths.pop(0) if paths[0] == "--samples" else None
+    good = [compare(program, kind_of, path, alone) for path in paths]
     sys.exit(0 if all(good) else 1)
 
 

@@ -23,6 +23,10 @@ good() # FOLDER: its cases that are not damaged
 
 say "$here/analyses_agree.py" "$yore" perf "$here/../../fixtures/golden/sched-perf/perf.data"
 say "$here/analyses_agree.py" "$yore" ftrace "$here/../../fixtures/golden/sched-ftrace/trace.dat"
+golden=$here/../../fixtures/golden
+say "$here/tables_agree.py" "$yore" perf "$golden/sched-perf/perf.data"
+say "$here/tables_agree.py" "$yore" ftrace "$golden/sched-ftrace/trace.dat"
+say "$here/options_agree.py" "$yore" "$golden/sched-perf/perf.data" "$golden/sched-ftrace/trace.dat" "$golden/memory-demo"
 say "$here/do_agree.py" "$yore" perf "$here/../../fixtures/golden/sched-perf/perf.data"
 say "$here/do_agree.py" "$yore" ftrace "$here/../../fixtures/golden/sched-ftrace/trace.dat"
 if [ -d "$corpus/perf-data" ]; then
@@ -38,6 +42,12 @@ if [ -d "$corpus/perf-data" ]; then
 		say "$here/analyses_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 		say "$here/do_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 	done
+	for case in sched-syscalls syscalls-named clockid-mono zstd threads-dir lost; do
+		say "$here/tables_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
+	done
+	say "$here/tables_agree.py" "$yore" perf --samples "$corpus/perf-data/sched-callchain/perf.data" \
+		"$corpus/perf-data/cpu-clock-callchain/perf.data"
+	say "$here/options_agree.py" "$yore" "$corpus/perf-data/cpu-clock-callchain/perf.data"
 	say "$here/do_agree.py" "$yore" perf "$corpus/perf-data/cpu-clock/perf.data"
 	say "$here/tasks_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \
 		"$corpus/perf-data/mixed-attrs/perf.data"
@@ -53,6 +63,9 @@ if [ -d "$corpus/trace-dat" ]; then
 	say "$here/analyses_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
 		"$corpus/trace-dat/v6-syscalls-named/trace.dat"
 	say "$here/analyses_agree.py" "$yore" ftrace --stacks "$corpus/trace-dat/v6-stacktrace/trace.dat"
+	for case in v6-sched-irq-syscalls v6-syscalls-named v6-stacktrace v7-zstd v6-missed-overwrite; do
+		say "$here/tables_agree.py" "$yore" ftrace "$corpus/trace-dat/$case/trace.dat"
+	done
 	say "$here/do_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
 		"$corpus/trace-dat/v7-zstd/trace.dat"
 	say "$here/ftrace_agree.py" "$yore" --same "$corpus/trace-dat/v6-sched-irq-syscalls" \

@@ -47,9 +47,12 @@ ctf()
 	say "$top/tests/oracle/state_agree.py" "$yore" switches "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$top/fixtures/golden/memory-demo"
+	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
+	say "$top/tests/oracle/options_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/do_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	"$top/tests/lua/made_maps.py" "$work/maps" 4
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$work/maps/trace"
+	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$work/maps/trace"
 	"$top/tests/lua/made_stacks.py" "$work/stacks"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --stacks "$work/stacks/trace"
 	for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
@@ -68,6 +71,9 @@ ctf()
 	say "$top/tests/oracle/do_agree.py" "$yore" ctf "$work/t"
 	say "$top/tests/oracle/state_agree.py" "$yore" threads "$work/t"
 	rm -rf "$work/t"*
+	"$build/fixtures/yore-gen" --out "$work/t" --size 500K --seed 5 >/dev/null || exit 1
+	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$work/t"
+	rm -rf "$work/t"*
 
 	if [ -d "$corpus/ctf" ]; then
 		say "$top/tests/oracle/ctf_written.py" "$yore" --corpus "$corpus"
@@ -85,6 +91,8 @@ ctf()
 		# shellcheck disable=SC2086
 		say "$top/tests/oracle/events_agree.py" "$yore" $list
 		say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$corpus/ctf/real/bug446190"
+		say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$corpus/ctf/real/bug446190" "$corpus/perf-to-ctf/sched-syscalls/ctf" \
+			"$corpus/lttng-ust/lost" "$corpus/lttng-ust/per-uid" "$corpus/lttng-ust/two-channels"
 		say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$corpus/ctf/real/many-threads"
 		say "$top/tests/oracle/do_agree.py" "$yore" ctf "$corpus/ctf/real/bug446190"
 		for trace in many-threads bug446190 synctraces/scp_src synctraces/scp_dest; do

@@ -34,7 +34,7 @@ from analyses_agree import Segment, first, signed
 from yore_says import Report
 
 MS, NEVER = 10 ** 6, 1 << 62
-RANGES = 3
+RANGES, MANY = 4, 10000
 OFF = ("sleeping", "blocked", "ready", "stopped", "traced", "parked")
 ASLEEP = set(OFF) - {"ready"}
 SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
@@ -145,9 +145,13 @@ def ranges(told):
             return random.choice(edges) + random.randint(-MS, MS)
         return random.choice(told.events).time + random.choice((-1, 0, 0, 1))
     found = [(None, told.begin, told.end)]
+    third = (told.recorded.end - told.recorded.begin) // 3
+    if third > 0:  # one of which all CPUs tell, for critical paths
+        inside = told.recorded.begin + third, told.recorded.end - third + 1
+        found.append((" --begin @%d --end @%d" % inside, *inside))
     for _ in range(1000):
         start, stop = sorted((moment(), moment()))
-        if start < stop and start < told.end and stop > told.begin and len(found) <= RANGES:
+        if start < stop and start < told.end and stop > told.begin and len(found) <= (RANGES if len(told.events) < MANY else 2):
             found.append((" --begin @%d --end @%d" % (start, stop), max(start, told.begin), min(stop, told.end)))
     return found
 
@@ -524,6 +528,8 @@ PERIODS = (
     ("softirq_raise", "softirq_exit", "vec", "vec", {}, True),
     ("irq_softirq_raise", "irq_softirq_exit", "vec", "vec", {}, True),
     ("kmem_kmalloc", "kmem_kfree", "ptr", "ptr", {"size": "begin:bytes_alloc"}, False),
+    ("span_begin", "span_end", "vtid", "vtid", {"id": "begin:id", "left": "end:id"}, True),
+    ("span_begin", "span_end", "id", "id", {"arg": "begin:arg", "left": "end:arg"}, False),
     ("mm_page_alloc", "mm_page_free", "order", "order", {"type": "begin:migratetype"}, True),
 )
 
@@ -557,7 +563,7 @@ def period_words(told, period):
         at, name = field.split(":")
         if not any(name in e.fields for e in told.events if e.name == (begin if at == "begin" else finish)):
             return None
-    at = lambda column: column if column in ("context/tid", "common_pid") else "payload/" + column
+    at = lambda column: column if column in ("context/tid", "common_pid", "vtid") else "payload/" + column
     return "--from %s --until %s --key %s --until-key %s" % (begin, finish, at(key), at(other)) + \
         "".join(" --field %s=%s" % field for field in fields.items()) + (" --nested" if nested else "")
 

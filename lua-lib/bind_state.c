@@ -530,6 +530,9 @@ static bool take_interval_options(lua_State *L)
 	static const char *const known[] = {"clip", NULL};
 	bool clip;
 
+	if (!lua_isnoneornil(L, lua_istable(L, 5) ? 7 : 6))
+		luaL_error(L, "trace:intervals: nothing stands behind the function; {clip=} stands "
+			      "before it");
 	lua_settop(L, 6);
 	if (!lua_istable(L, 5)) {
 		lua_settop(L, 5);

@@ -80,7 +80,8 @@ def ctf_events(path):
         if match:
             fields = {m[1]: number(next(v for v in m.groups()[1:] if v is not None))
                       for m in FIELD.finditer(match[4])}
-            found.append(Event(int(match[1]) * 10 ** 9 + int(match[2]), fields.get("cpu_id"),
+            cpu = re.search(r"\bcpu_id = (\d+)", match[4])  # the packet's; a payload may have another one
+            found.append(Event(int(match[1]) * 10 ** 9 + int(match[2]), int(cpu[1]) if cpu else None,
                                match[3].split(":")[-1], fields.get("perf_tid"), fields))
     return found
 

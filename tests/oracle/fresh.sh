@@ -105,6 +105,7 @@ else
 		-e raw_syscalls:sys_enter --exclude-perf -e raw_syscalls:sys_exit --exclude-perf \
 		-o "$folder/calls/perf.data" -- sh -c "$work" >/dev/null 2>&1; then
 		try "$here/tables_agree.py" "$yore" perf "$folder/calls/perf.data"
+		try "$here/lua_agree.py" "$yore" perf "$folder/calls/perf.data"
 	else
 		echo "fresh.sh: skipped: perf record of system calls, interrupts and disks is refused here"
 	fi

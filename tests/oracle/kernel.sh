@@ -26,6 +26,8 @@ say "$here/analyses_agree.py" "$yore" ftrace "$here/../../fixtures/golden/sched-
 golden=$here/../../fixtures/golden
 say "$here/tables_agree.py" "$yore" perf "$golden/sched-perf/perf.data"
 say "$here/tables_agree.py" "$yore" ftrace "$golden/sched-ftrace/trace.dat"
+say "$here/lua_agree.py" "$yore" perf "$golden/sched-perf/perf.data"
+say "$here/lua_agree.py" "$yore" ftrace "$golden/sched-ftrace/trace.dat"
 say "$here/options_agree.py" "$yore" "$golden/sched-perf/perf.data" "$golden/sched-ftrace/trace.dat" "$golden/memory-demo"
 say "$here/do_agree.py" "$yore" perf "$here/../../fixtures/golden/sched-perf/perf.data"
 say "$here/do_agree.py" "$yore" ftrace "$here/../../fixtures/golden/sched-ftrace/trace.dat"
@@ -48,6 +50,7 @@ if [ -d "$corpus/perf-data" ]; then
 	say "$here/tables_agree.py" "$yore" perf --samples "$corpus/perf-data/sched-callchain/perf.data" \
 		"$corpus/perf-data/cpu-clock-callchain/perf.data"
 	say "$here/options_agree.py" "$yore" "$corpus/perf-data/cpu-clock-callchain/perf.data"
+	say "$here/lua_agree.py" "$yore" perf "$corpus/perf-data/sched-syscalls/perf.data" "$corpus/perf-data/zstd/perf.data"
 	say "$here/do_agree.py" "$yore" perf "$corpus/perf-data/cpu-clock/perf.data"
 	say "$here/tasks_agree.py" "$yore" "$corpus/perf-data/sched-callchain/perf.data" \
 		"$corpus/perf-data/mixed-attrs/perf.data"
@@ -63,6 +66,7 @@ if [ -d "$corpus/trace-dat" ]; then
 	say "$here/analyses_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
 		"$corpus/trace-dat/v6-syscalls-named/trace.dat"
 	say "$here/analyses_agree.py" "$yore" ftrace --stacks "$corpus/trace-dat/v6-stacktrace/trace.dat"
+	say "$here/lua_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat"
 	for case in v6-sched-irq-syscalls v6-syscalls-named v6-stacktrace v7-zstd v6-missed-overwrite; do
 		say "$here/tables_agree.py" "$yore" ftrace "$corpus/trace-dat/$case/trace.dat"
 	done

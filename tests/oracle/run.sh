@@ -48,6 +48,7 @@ ctf()
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$top/fixtures/golden/memory-demo"
 	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
+	say "$top/tests/oracle/lua_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/options_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/do_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	"$top/tests/lua/made_maps.py" "$work/maps" 4
@@ -73,6 +74,7 @@ ctf()
 	rm -rf "$work/t"*
 	"$build/fixtures/yore-gen" --out "$work/t" --size 500K --seed 5 >/dev/null || exit 1
 	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$work/t"
+	say "$top/tests/oracle/lua_agree.py" "$yore" ctf "$work/t"
 	rm -rf "$work/t"*
 
 	if [ -d "$corpus/ctf" ]; then
@@ -91,6 +93,7 @@ ctf()
 		# shellcheck disable=SC2086
 		say "$top/tests/oracle/events_agree.py" "$yore" $list
 		say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$corpus/ctf/real/bug446190"
+		say "$top/tests/oracle/lua_agree.py" "$yore" ctf "$corpus/ctf/real/bug446190"
 		say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$corpus/ctf/real/bug446190" "$corpus/perf-to-ctf/sched-syscalls/ctf" \
 			"$corpus/lttng-ust/lost" "$corpus/lttng-ust/per-uid" "$corpus/lttng-ust/two-channels"
 		say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$corpus/ctf/real/many-threads"

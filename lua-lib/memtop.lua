@@ -10,7 +10,7 @@
 -- lttng-memtop counts events alone, which are the columns "allocations" and "frees". Pages that a thread frees
 -- may be those of another one. An allocation that failed is counted as failed alone.
 --
--- `calls` reads the system calls mmap, munmap, mremap and brk by their own events, in the order in which they return. Bytes are whole pages
+-- `calls` reads the system calls mmap, munmap, mremap and brk, by their own events or by raw ones whose numbers have names, in the order in which they return. Bytes are whole pages
 -- of 4 KiB. Where addresses were mapped is remembered: a mapping in place of another one (MAP_FIXED) unmaps that one, a part that
 -- is unmapped leaves the rest, and mremap maps and unmaps what it adds, cuts off or moves. Memory that was unmapped and was not seen to be
 -- mapped is in "unmapped", and in "not seen" once more: it was mapped before the range, by a parent or by exec, or nothing was there.
@@ -236,16 +236,59 @@ local function process_of()
 	end
 end
 
-local function calls()
+-- Where each call has its arguments among those of raw system calls.
+local arguments = {
+	mmap = { "addr", "len", "prot", "flags" }, munmap = { "addr", "len" }, mremap = { "addr", "old", "new", "flags" }, brk = { "brk" },
+}
+
+-- Calls by events of their own; nil: the trace has none, and raw system calls, whose numbers have names.
+local function named_calls()
+	if #analysis.present{ "sys_enter" } > 0 and #analysis.present{ "sys_exit" } > 0
+			and #analysis.present{ "sys_enter_mmap", "sys_enter_munmap", "sys_enter_brk", "syscall_entry_mmap" } == 0 then
+		return nil
+	end
 	local enter, leave = call_events()
 	local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = { addr = "begin addr", len = "begin len", flags = "begin flags",
 		brk = "begin brk", old = "begin old_len", new = "begin new_len", ret = "end ret",
 		pid = "begin context/pid | perf_pid" } })
 	a:tell_pairs(found, "system calls")
+	return found, function(call)
+		return call.value:match("_([%l%d]+)$")
+	end
+end
+
+local function raw_calls()
+	local fields = { call = "begin label(id) | id", pid = "begin context/pid | perf_pid" }
+	for i = 0, 3 do
+		fields["arg" .. i] = "begin field/args[" .. i .. "]"
+	end
+	local found, name_column, name_of = kernel.syscalls(a, fields)
+	local named = false
+	found = found:select{ [name_column] = function(id)
+		named = named or type(id) == "string"
+		return arguments[name_of(id)] ~= nil
+	end }
+	if not named then
+		a:lack("the trace has raw system calls alone, and does not tell which machine's numbers they have")
+	end
+	return found, function(call)
+		local name = name_of(call[name_column])
+		for i, argument in ipairs(arguments[name]) do
+			call[argument] = call["arg" .. i - 1]
+		end
+		return name
+	end
+end
+
+local function calls()
+	local found, name_of = named_calls()
+	if not found then
+		found, name_of = raw_calls()
+	end
 	local process, of, list = process_of(), {}, {}
 	for first = 1, #found, 1000 do
 		for _, call in ipairs(found:rows(first, first + 999)) do
-			local pid = process(call)
+			local pid, name = process(call), name_of(call)
 			local row = of[pid]
 			if not row then
 				row = { pid = pid, tid = pid, mapped = 0, unmapped = 0, unseen = 0, maps = {}, grown = 0, shrunk = 0, unknown = 0,
@@ -258,7 +301,7 @@ local function calls()
 			if failed then
 				row.failed = row.failed + 1
 			else
-				effects[call.value:match("_([%l%d]+)$")](row, call)
+				effects[name](row, call)
 			end
 		end
 	end

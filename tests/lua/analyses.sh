@@ -394,6 +394,34 @@ assert len(truth) == 2 and int(truth[0]["net"]) > 0 < int(truth[1]["unseen"]) an
 ' "$work/told" "$work/made/maps.csv" >>"$work/printed" 2>&1
 	result $? "memtop calls has the pages that are mapped in the end, seed $seed"
 done
+# raw system calls, whose numbers have names: two pages are mapped and one of them unmapped, the heap grows by three
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/lua python3 - "$work/raw" <<'EOF'
+import struct, sys
+import kernel_ctf
+calls = ((9, (0, 8100, 3, 34), 0x10000), (11, (0x11000, 4096), 0), (12, (0,), 0x50000), (12, (0x53000,), 0x53000), (0, (3, 0x10000), -11),
+         (9, (0, 4096, 3, 34), -12))
+body = b""
+for n, (number, args, ret) in enumerate(calls):
+    body += struct.pack("<IQiq6q", 1, 1000 * n + 100, 7, number, *args, *[0] * (6 - len(args)))
+    body += struct.pack("<IQiqq", 2, 1000 * n + 200, 7, number, ret)
+number = "enum : s64 { read = 0, mmap = 9, munmap = 11, brk = 12 } id;"
+kernel_ctf.write(sys.argv[1], {1: ("sys_enter", "s32 common_pid; " + number + " s64 args[6];"), 2: ("sys_exit", "s32 common_pid; " + number + " s64 ret;")},
+                 "", {0: body})
+EOF
+yore memtop calls "$work/raw" --no-index --format csv >"$work/printed" 2>&1
+diff - "$work/printed" >"$work/differs" <<'EOF'
+pid,comm,mapped,unmapped,unseen,grown,shrunk,net,calls,failed,unknown
+7,,8192,4096,0,12288,0,16384,5,1,0
+EOF
+result $? "memtop calls reads raw system calls whose numbers have names"
+cat >"$work/errors.lua" <<'EOF'
+for number, name in pairs(require("yore.kernel").errors) do print(number, name) end
+EOF
+yore run "$work/errors.lua" $demo >"$work/printed" && python3 -c '
+import errno, sys
+told = {int(n): name for n, name in map(str.split, open(sys.argv[1]))}
+assert all(n in told for n in errno.errorcode) and all(getattr(errno, name, n) == n for n, name in told.items()), told' "$work/printed" 2>>"$work/printed"
+result $? "errors of system calls have the names of Linux"
 # stacks of LTTng's contexts, of all events and of switches alone: what was written; and names where this kernel wrote them
 for where in "" event alone here; do
 	rm -rf "$work/made"

@@ -20,6 +20,7 @@ import csv
 import io
 import os
 import re
+import struct
 import subprocess
 import sys
 
@@ -674,11 +675,33 @@ def mapped_pages(call, begun, ret, pages, row):
         put(new - old if begun["addr"] == ret and not stays else new)
 
 
+RAW_CALLS = {9: ("mmap", ("addr", "len", "prot", "flags")), 11: ("munmap", ("addr", "len")),
+             25: ("mremap", ("addr", "old_len", "new_len", "flags")), 12: ("brk", ("brk",))}
+
+
+def named_call(event, texts):
+    """A raw system call of x86-64 as the event of its own that it stands for."""
+    name, arguments = RAW_CALLS.get(event.fields.get("id"), (None, None))
+    if event.name not in ("sys_enter", "sys_exit") or not name:
+        return event
+    fields = dict(event.fields)
+    if event.name == "sys_enter":
+        args = fields["args"]
+        if isinstance(args, str):  # of trace-cmd's text, its bytes
+            args = {"hex": "".join(re.findall(r"\b[0-9a-f]{2}\b", texts[event.time, event.tid].split("ARRAY")[1]))}
+        words = struct.unpack("<6Q", bytes.fromhex(args["hex"]))
+        fields.update(zip(arguments, words))
+    return event._replace(name=event.name + "_" + name, fields=fields)
+
+
 def memory_calls_agree(report, program, path, events, span=(0, 1 << 64), words=()):
     """Bytes that calls mapped; where events tell their process, also what they unmapped, and heaps, by process."""
     running, open_, rows = {}, {}, collections.defaultdict(collections.Counter)
     pages = collections.defaultdict(set)
     heaps, told = {}, all("pid" in (e.fields or {}) for e in events)
+    if not os.path.isdir(path) and "sys_enter" in {e.name for e in events} and not any(re.match("sys_enter_(mmap|munmap|brk)", e.name) for e in events):
+        texts = {(line.time, line.pid): line.text for line in ftrace_tool.raw_report(path)[0]} if path.endswith(".dat") else None
+        events = [named_call(e, texts) for e in events]
     for e in events:  # who ran before a CPU's first switch is who leaves it then
         if e.name == "sched_switch":
             running.setdefault(e.cpu, first(e.fields, "prev_tid", "prev_pid"))

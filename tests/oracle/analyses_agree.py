@@ -650,29 +650,39 @@ def memory_agrees(report, program, path, events, span=(0, 1 << 64), words=()):
         report.facts.append("%d rows of memtop %s" % (len(theirs), verb))
 
 
+def without(ranges, begin, end):
+    """The ranges of pages less one of them."""
+    return [part for a, b in ranges for part in ((a, min(b, begin)), (max(a, end), b)) if part[0] < part[1]]
+
+
 def mapped_pages(call, begun, ret, pages, row):
-    """Changes a process' set of mapped pages as mmap(2), munmap(2) and mremap(2) say, and its sums in bytes."""
+    """Changes a process' list of ranges of mapped pages as mmap(2), munmap(2) and mremap(2) say, and its sums in bytes."""
     def span(address, size):
-        return set(range(address >> 12, (address >> 12) + (size + 4095 >> 12)))
+        return address >> 12, (address >> 12) + (size + 4095 >> 12)
 
-    def unmap(gone, told):
-        row["unmapped"] += 4096 * (len(gone) if told else len(gone & pages))
-        row["unseen"] += 4096 * len(gone - pages) if told else 0
-        pages.difference_update(gone)
+    def unmap(begin, end, told):
+        had = sum(max(0, min(b, end) - max(a, begin)) for a, b in pages)
+        size = max(0, end - begin)
+        row["unmapped"] += 4096 * (size if told else had)
+        row["unseen"] += 4096 * (size - had) if told else 0
+        pages[:] = without(pages, begin, end)
 
-    def put(new):
-        row["mapped"] += 4096 * len(new)
-        unmap(new, False)
-        pages.update(new)
+    def put(begin, end):
+        row["mapped"] += 4096 * max(0, end - begin)
+        unmap(begin, end, False)
+        if begin < end:
+            pages.append((begin, end))
 
     if call == "mmap":
-        put(span(ret, begun["len"]))
+        put(*span(ret, begun["len"]))
     elif call == "munmap":
-        unmap(span(begun["addr"], begun["len"]), True)
+        unmap(*span(begun["addr"], begun["len"]), True)
     else:
         old, new, stays = span(begun["addr"], begun["old_len"]), span(ret, begun["new_len"]), begun["flags"] & 4
-        unmap(old - new if not stays else set(), True)
-        put(new - old if begun["addr"] == ret and not stays else new)
+        in_place = begun["addr"] == ret and not stays
+        if not stays:
+            unmap(new[1] if in_place else old[0], old[1], True)
+        put(old[1] if in_place else new[0], new[1])
 
 
 RAW_CALLS = {9: ("mmap", ("addr", "len", "prot", "flags")), 11: ("munmap", ("addr", "len")),
@@ -697,7 +707,7 @@ def named_call(event, texts):
 def memory_calls_agree(report, program, path, events, span=(0, 1 << 64), words=()):
     """Bytes that calls mapped; where events tell their process, also what they unmapped, and heaps, by process."""
     running, open_, rows = {}, {}, collections.defaultdict(collections.Counter)
-    pages = collections.defaultdict(set)
+    pages = collections.defaultdict(list)
     heaps, told = {}, all("pid" in (e.fields or {}) for e in events)
     if not os.path.isdir(path) and "sys_enter" in {e.name for e in events} and not any(re.match("sys_enter_(mmap|munmap|brk)", e.name) for e in events):
         texts = {(line.time, line.pid): line.text for line in ftrace_tool.raw_report(path)[0]} if path.endswith(".dat") else None

@@ -18,7 +18,8 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-bool ctf_is_identifier(const char *text)
+/* and no keyword of TSDL */
+static bool ctf_is_identifier(const char *text)
 {
 	if (!is_letter(*text))
 		return false;

@@ -18,7 +18,6 @@ void ctf_names_release(struct ctf_names *names);
 const char *ctf_member_name(struct ctf_names *names, const char *name, const char *written);
 /* Is what the source wrote an identifier which shows the same name again? */
 bool ctf_name_stays(const char *name, const char *written);
-bool ctf_is_identifier(const char *text); /* and no keyword of TSDL */
 /* In the quotes of a string of C. */
 void ctf_add_quoted(struct buf *out, const char *text);
 /* A number of 64 bits, in decimal. */

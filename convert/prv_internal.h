@@ -55,7 +55,6 @@ struct prv_type {
 
 /* The type of an attribute; a mark or counter is its number behind PRV_MARK, PRV_COUNTER. */
 bool prv_type_of(const char *attribute, bool of_cpu, struct prv_type *out);
-bool prv_has_model(const struct trace *trace, const char *model);
 uint32_t prv_hash_label(const char *text, size_t len); /* as ovniemu numbers task types */
 int64_t prv_number_of(const char *attribute, const struct value *text); /* 0: none */
 

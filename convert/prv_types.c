@@ -89,7 +89,7 @@ bool prv_type_of(const char *attribute, bool of_cpu, struct prv_type *out)
 	return false;
 }
 
-bool prv_has_model(const struct trace *trace, const char *model)
+static bool prv_has_model(const struct trace *trace, const char *model)
 {
 	struct buf name = {0};
 	bool found = !strcmp(model, "ovni");

@@ -28,7 +28,7 @@ static bool is_full_name(const char *full, const char *host)
 	return len && strncmp(full, host, len) == 0 && full[len] == '.';
 }
 
-void hosts_settle(struct trace *trace)
+void hosts_complete(struct trace *trace)
 {
 	struct nameset shorts = {0};
 	const char *only = "";
@@ -212,7 +212,7 @@ static void find_paths(struct relate *relate, const struct clock_group *groups)
 	}
 }
 
-/* Origins are settled: readers whose stamps are ns add them. */
+/* Origins are final: readers whose stamps are ns add them. */
 static void tell_parts(struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nstreams; i++) {

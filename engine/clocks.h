@@ -14,12 +14,12 @@ struct clock_group {
  * Gives parts that do not tell their host the only one that others tell, and a short name and its
  * full one ("node0", "node0.example.org") the first one's spelling.
  */
-void hosts_settle(struct trace *trace);
+void hosts_complete(struct trace *trace);
 
 /*
  * Sets path, relation and same_as of all clocks. Clocks that are one get one origin: that of the
  * first of them which counts from the Unix epoch, else of the first. Clocks of a path with an
- * offset are one with those of their own path only. Call it after hosts_settle().
+ * offset are one with those of their own path only. Call it after hosts_complete().
  */
 void clocks_relate(struct trace *trace, const struct clock_group *groups);
 

@@ -209,7 +209,7 @@ struct reader {
 	 * one of many decoders to the next would wait for them. A packet is open. NULL: nothing is
 	 * asked for.
 	 */
-	void (*decoder_ask)(const struct decoder *decoder);
+	void (*decoder_prefetch)(const struct decoder *decoder);
 	/* Between two batches: where the decoder stands, and back to there (same packet). */
 	void (*decoder_mark)(const struct decoder *decoder, struct mark *mark);
 	void (*decoder_seek)(struct decoder *decoder, const struct mark *mark);

@@ -303,7 +303,7 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 	trace->notices = options->notices;
 	trace->strict = options->strict;
 	trace->packet_bytes = options->packet_bytes;
-	trace->keep_least = options->keep_least;
+	trace->cache_least = options->cache_least;
 	trace->path = arena_strdup(trace->arena, options->npaths ? options->paths[0] : "");
 	if (options->key_file)
 		trace->key_file = arena_strdup(trace->arena, options->key_file);
@@ -322,9 +322,9 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 		return false;
 	}
 	make_names_unique(trace);
-	hosts_settle(trace);
+	hosts_complete(trace);
 	clocks_relate(trace, groups);
-	sources_settle(trace->sources, trace->nsources);
+	sources_wait_tick(trace->sources, trace->nsources);
 	*out = trace;
 	return true;
 }

@@ -174,7 +174,7 @@ struct trace {
 	struct source **sources; /* owned; streams may share them */
 	size_t nsources;
 	const char *spill_dir; /* as asked for by the options */
-	uint32_t packet_bytes, keep_least; /* the same; 0: as is usual with the format */
+	uint32_t packet_bytes, cache_least; /* the same; 0: as is usual with the format */
 	bool strict;           /* the same */
 	const char *key_file;  /* the same; NULL: none */
 	const char **copies;   /* files there that are this trace's, if they exist */
@@ -206,9 +206,9 @@ struct trace_options {
 	const char *spill_dir;
 	/*
 	 * Of perf.data, trace.dat and ovni: bytes of a packet, and from how many bytes (perf.data)
-	 * or chunks (trace.dat) on what was found is kept. 0: as is usual with the format.
+	 * or chunks (trace.dat) on a cache file is written. 0: as is usual with the format.
 	 */
-	uint32_t packet_bytes, keep_least;
+	uint32_t packet_bytes, cache_least;
 	struct notices notices; /* copied; damage is told here while the trace lives */
 };
 

@@ -50,7 +50,8 @@ static void say_damaged(struct index *index)
 		       "%s: was damaged, the trace is indexed anew", index->path);
 }
 
-void index_tell_damage(struct index *index)
+/* Says once that the stored index is damaged, if it was found to be. */
+static void index_tell_damage(struct index *index)
 {
 	if (index->store && store_damaged(index->store))
 		say_damaged(index);

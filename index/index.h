@@ -85,8 +85,6 @@ const uint64_t *table_wide(const struct table *table, size_t *count);
 bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max);
 /* True when record i's range was seen by decoding (for this question or, stored, EXACT flags). */
 bool table_proved(struct table *table, uint64_t i);
-/* The true range of a record that was proved; false when it was not. */
-bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max);
 /*
  * True when decoding, or the walk that made the record, has seen its range; *min is when that
  * begins, as far as is known.

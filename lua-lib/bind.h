@@ -89,8 +89,6 @@ nstime bind_check_time(lua_State *L, const struct bind_trace *bound, int i);
 /* Field `name` of the table at `i` as a time; `otherwise` when it is absent. */
 nstime bind_opt_time(lua_State *L, const struct bind_trace *bound, int i, const char *name,
 		     nstime otherwise);
-MUST_CHECK bool bind_time_parse(const struct bind_trace *bound, const char *text, nstime *out,
-				struct error *err);
 
 /* Raises when the table at `i` has a key that `known` (ended by NULL) does not name. */
 void bind_check_options(lua_State *L, int i, const char *const *known);

@@ -21,8 +21,8 @@ static void plain_times(const struct bind_trace *bound, enum time_style style, s
 }
 
 /* `bound` may be NULL: then only words that need no trace are read. */
-bool bind_time_parse(const struct bind_trace *bound, const char *text, nstime *out,
-		     struct error *err)
+static bool bind_time_parse(const struct bind_trace *bound, const char *text, nstime *out,
+			    struct error *err)
 {
 	struct time_word word;
 	struct times times;

@@ -326,14 +326,14 @@ local function choose_pairs(unit)
 	unit.a.groups, unit.b.groups = nil, nil
 end
 
-local function settle_pairs(unit)
+local function prepare_pairs(unit)
 	local dropped
 	unit.list, dropped = differ.known(unit.list)
 	if dropped > 0 then
 		yore.note(string.format("compare: of %d pairs of '%s' it is not known what the threads did: causes are without them",
 			dropped, unit.unit))
 	end
-	differ.settle(unit.list)
+	differ.prepare(unit.list)
 	decided = decided + differ.causes(unit.list)
 end
 
@@ -356,7 +356,7 @@ local function compare_two()
 	end)
 	note_what_is_missing(told)
 	for _, unit in ipairs(named) do
-		settle_pairs(unit)
+		prepare_pairs(unit)
 	end
 	for _, unit in ipairs(named) do
 		add_causes(found, unit, differ.differences(unit.list, left_out / math.max(decided, 1), least_of(unit)))

@@ -172,8 +172,6 @@ struct segment_group *segment_groups_of(struct segment_groups *groups, const uin
 /* Counts a segment, which is or would be the collection's one of that number. */
 void segment_groups_count(struct segment_groups *groups, const struct segments *segments,
 			  const struct segment *segment, const uint32_t *cells, size_t number);
-/* Adds, and stays at the least or greatest number where the sum does not fit. */
-void sum_add(int64_t *sum, int64_t number);
 void segment_groups_release(struct segment_groups *groups);
 /* Of groups with lengths, when all is counted: gives each group its own. */
 void segment_groups_gather(struct segment_groups *groups);

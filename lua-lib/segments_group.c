@@ -53,7 +53,8 @@ struct segment_group *segment_groups_of(struct segment_groups *groups, const uin
 	return group;
 }
 
-void sum_add(int64_t *sum, int64_t number)
+/* Adds, and stays at the least or greatest number where the sum does not fit. */
+static void sum_add(int64_t *sum, int64_t number)
 {
 	if (__builtin_add_overflow(*sum, number, sum))
 		*sum = number < 0 ? INT64_MIN : INT64_MAX;

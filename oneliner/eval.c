@@ -142,7 +142,8 @@ static struct datum read_map(struct runtime *rt, const struct node *node)
 	return value;
 }
 
-struct datum runtime_step(struct runtime *rt, const struct node *node)
+/* ++ and -- */
+static struct datum runtime_step(struct runtime *rt, const struct node *node)
 {
 	const struct node *target = node->args[0];
 	const struct datum one = datum_signed(1);

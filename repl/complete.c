@@ -592,8 +592,12 @@ static char *word_before(const char *line, size_t end)
 	return word;
 }
 
-bool complete_at(struct completer *completer, const char *line, size_t start, size_t end,
-		 void (*each)(void *arg, const char *word), void *arg)
+/*
+ * Calls `each` with every text that can stand in place of line[start .. end), where `end` is the
+ * cursor. False: names of files are wanted.
+ */
+static bool complete_at(struct completer *completer, const char *line, size_t start, size_t end,
+			void (*each)(void *arg, const char *word), void *arg)
 {
 	char *text = mem_strdup(line + start);
 	struct completion completion = {completer, text, end - start, each, arg};

@@ -35,13 +35,6 @@ void completer_free(struct completer *completer); /* NULL is fine */
 void completer_forget(struct completer *completer); /* what it knows of the trace; NULL is fine */
 
 /*
- * Calls `each` with every text that can stand in place of line[start .. end), where `end` is the
- * cursor. False: names of files are wanted.
- */
-bool complete_at(struct completer *completer, const char *line, size_t start, size_t end,
-		 void (*each)(void *arg, const char *word), void *arg);
-
-/*
  * complete_seen.c: what stands in the trace. Both give up early, without an error.
  * The keys at which `path` has `*` at place `at`, of attributes that have a value at the prompt's
  * moment, or at the trace's end.

@@ -55,7 +55,7 @@ struct event_workers {
 	struct event_workers_setup setup;
 	const struct trace *trace;
 	struct worker *workers; /* the first is the caller's */
-	unsigned nhands;        /* started, and the caller */
+	unsigned nworkers;      /* started, and the caller */
 	struct chunk *chunks;
 	size_t nchunks, oldest, used; /* the one being filled is behind those in use */
 	struct event_block_filler *filler;
@@ -68,7 +68,8 @@ struct event_workers {
 	pthread_cond_t given, made;
 };
 
-/* Hands --------------------------------------------------------------------------------------- */
+/* Workers ---------------------------------------------------------------------------------------
+ */
 
 static void put_stretch(struct worker *worker, struct chunk *chunk,
 			const struct event_block_stretch *stretch)
@@ -398,7 +399,7 @@ struct event_workers *event_workers_new(const struct event_workers_setup *setup)
 			worker_release(&pool->workers[i]);
 			break; /* fewer make them, too */
 		}
-		pool->nhands++;
+		pool->nworkers++;
 	}
 	say_into(&pool->before);
 	return pool;
@@ -423,10 +424,10 @@ void event_workers_free(struct event_workers *pool)
 	pool->stop = true;
 	pthread_cond_broadcast(&pool->given);
 	pthread_mutex_unlock(&pool->lock);
-	for (unsigned i = 1; i < pool->nhands; i++)
+	for (unsigned i = 1; i < pool->nworkers; i++)
 		pthread_join(pool->workers[i].thread, NULL);
 	say_rest(pool);
-	for (unsigned i = 0; i < pool->nhands; i++)
+	for (unsigned i = 0; i < pool->nworkers; i++)
 		worker_release(&pool->workers[i]);
 	for (size_t i = 0; i < pool->nchunks; i++)
 		chunk_release(&pool->chunks[i]);

@@ -26,7 +26,7 @@ MUST_CHECK bool names_at(struct session *session, struct named *items, size_t co
 MUST_CHECK bool names_in(struct session *session, struct named *items, size_t count,
 			 struct arena *arena, struct error *err);
 
-/* The names of all threads over a range, for rows that come in many portions. NULL: *err. */
+/* The names of all threads over a range, for rows that come in many chunks. NULL: *err. */
 MUST_CHECK struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
 					       struct error *err);
 void names_range_free(struct names_range *range); /* NULL is fine */

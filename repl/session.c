@@ -387,7 +387,8 @@ static void free_sets(struct session *session)
 	}
 }
 
-void say_rule_errors(const struct rules *rules)
+/* Errors of rules on standard error, each with its place. */
+static void say_rule_errors(const struct rules *rules)
 {
 	struct buf text = {0};
 

@@ -134,8 +134,6 @@ struct buf *say_into(struct buf *to);
 void say_kept(struct session *session, struct buf *from); /* and forgets them */
 /* Lines on standard error as they are, without what would steer a terminal. */
 void say_text(const char *text);
-/* Errors of rules on standard error, each with its place. */
-void say_rule_errors(const struct rules *rules);
 /* The same of an error; a question that is wrong may show its place in lines below. */
 void say_error(const struct error *err);
 /* Lines that follow the calling thread's next error, such as a traceback; copied. */

@@ -18,8 +18,8 @@ struct entry {
 	uint8_t nlabel;
 	uint8_t name, nname;           /* of it, in the label */
 	char label[THREAD_LABEL_ROOM]; /* "[4297 demo] " */
-	bool has_comm, settled;        /* settled: told since thread_names_ask(), or asked for */
-	uint8_t comm[COMM_BYTES]; /* what the name was told by */
+	bool has_comm, looked_up;      /* looked_up: told since thread_names_ask(), or asked for */
+	uint8_t comm[COMM_BYTES];      /* what the name was told by */
 };
 
 /* Where a class tells a name. Without `name`, the thread takes that of thread `like`. */
@@ -40,7 +40,7 @@ struct thread_names {
 	struct entry *entries;
 	size_t count, capacity;
 	struct hash_index index; /* of entries by part and thread */
-	struct entry unknown; /* the thread without a name that was asked for last */
+	struct entry unknown;    /* the thread without a name that was asked for last */
 	struct buf scratch;
 	enum told_before (*ask)(void *arg, int64_t tid, struct buf *out);
 	void *ask_arg;
@@ -134,22 +134,22 @@ static void set_name(struct thread_names *names, uint32_t part, int64_t tid, con
 	if (len > NAME_MAX_BYTES)
 		len = NAME_MAX_BYTES;
 	if (entry && entry->nname == len && memcmp(entry->label + entry->name, name, len) == 0) {
-		entry->settled = true;
+		entry->looked_up = true;
 		return;
 	}
 	if (!entry)
 		entry = add_entry(names, part, tid);
-	*entry = (struct entry){.tid = tid, .part = part, .settled = true};
+	*entry = (struct entry){.tid = tid, .part = part, .looked_up = true};
 	put_label(entry, name, len);
 }
 
 /* The thread's entry, once all is known that was told before; NULL: it has no name. */
-static const struct entry *settle(struct thread_names *names, uint32_t part, int64_t tid)
+static const struct entry *look_up(struct thread_names *names, uint32_t part, int64_t tid)
 {
 	struct entry *entry = entry_of(names, part, tid);
 	struct buf name = {0};
 
-	if (!names->ask || (entry && entry->settled))
+	if (!names->ask || (entry && entry->looked_up))
 		return entry;
 	enum told_before told = names->ask(names->ask_arg, tid, &name);
 	if (told == TOLD_NAME)
@@ -158,7 +158,7 @@ static const struct entry *settle(struct thread_names *names, uint32_t part, int
 		set_name(names, part, tid, "", 0);
 	buf_release(&name);
 	entry = entry_of(names, part, tid);
-	entry->settled = true;
+	entry->looked_up = true;
 	return entry;
 }
 
@@ -213,7 +213,7 @@ static const char *name_of(struct thread_names *names, uint32_t part, int64_t ti
 		*len = sizeof swapper - 1;
 		return swapper;
 	}
-	const struct entry *entry = settle(names, part, tid);
+	const struct entry *entry = look_up(names, part, tid);
 	*len = entry ? entry->nname : 0;
 	return *len ? entry->label + entry->name : NULL;
 }
@@ -294,7 +294,8 @@ void thread_names_ask(struct thread_names *names,
 		struct entry *entry = &names->entries[i];
 		set_name(names->first, entry->part, entry->tid, entry->label + entry->name,
 			 entry->nname);
-		entry->has_comm = entry->settled = false; /* the next telling settles it */
+		entry->has_comm = entry->looked_up =
+			false; /* the next event that tells the name sets it */
 	}
 }
 
@@ -328,8 +329,8 @@ const char *thread_names_label(struct thread_names *names, uint32_t part, int64_
 {
 	const struct entry *entry = entry_of(names, part, tid);
 
-	if (__builtin_expect(names->ask && tid && !(entry && entry->settled), 0))
-		entry = settle(names, part, tid);
+	if (__builtin_expect(names->ask && tid && !(entry && entry->looked_up), 0))
+		entry = look_up(names, part, tid);
 	if (tid == 0 || !entry) {
 		names->unknown.tid = tid;
 		put_label(&names->unknown, swapper, tid ? 0 : sizeof swapper - 1);

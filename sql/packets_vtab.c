@@ -213,7 +213,7 @@ static bool begin_stream(struct packets_cursor *cursor, struct error *err)
 }
 
 /* Goes to the next record at or behind `at` that is wanted. */
-static int settle(struct packets_cursor *cursor)
+static int find_wanted(struct packets_cursor *cursor)
 {
 	const struct trace *trace = cursor->host->trace;
 	struct error err;
@@ -326,7 +326,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *letters, in
 	while (cursor->stream < trace->nstreams && !is_wanted(cursor, cursor->stream));
 	if (cursor->stream < trace->nstreams && !begin_stream(cursor, &err))
 		return fail(cursor, &err);
-	return settle(cursor);
+	return find_wanted(cursor);
 }
 
 static int next(sqlite3_vtab_cursor *base)
@@ -334,7 +334,7 @@ static int next(sqlite3_vtab_cursor *base)
 	struct packets_cursor *cursor = (struct packets_cursor *)base;
 
 	cursor->at++;
-	return settle(cursor);
+	return find_wanted(cursor);
 }
 
 static int eof(sqlite3_vtab_cursor *base)

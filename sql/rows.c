@@ -1,4 +1,4 @@
-/* rows.c - see record_list.h */
+/* rows.c - see rows.h */
 #include "sql/rows.h"
 
 #include "engine/base/mem.h"
@@ -40,7 +40,7 @@ void cell_integer(struct cell *cell, int64_t integer)
 	*cell = (struct cell){CELL_INTEGER, 0, {.integer = integer}};
 }
 
-void cell_result(const struct cell *cell, sqlite3_context *out)
+static void cell_result(const struct cell *cell, sqlite3_context *out)
 {
 	if (cell->kind == CELL_INTEGER)
 		sqlite3_result_int64(out, cell->integer);

@@ -1,5 +1,5 @@
 /*
- * record_list.h - rows that a scan makes all at once: cells in an arena
+ * rows.h - rows that a scan makes all at once: cells in an arena
  *
  * For tables whose rows are few: one module, sql_rows_module, and a `struct rows_kind` for each.
  */
@@ -52,7 +52,5 @@ extern const struct rows_kind rows_streams, rows_classes, rows_info, rows_losses
 /* What `threads` keeps for a connection; NULL is fine. */
 struct threads;
 void threads_free(struct threads *threads);
-
-void cell_result(const struct cell *cell, sqlite3_context *out);
 
 #endif

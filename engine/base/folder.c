@@ -88,7 +88,7 @@ bool folder_is_shared(const char *path)
 		(about.st_uid != geteuid() && about.st_uid != 0));
 }
 
-int file_claim(const char *path)
+int file_create_locked(const char *path)
 {
 	int fd = file_open_own(path, O_RDWR);
 

@@ -34,7 +34,7 @@ bool folder_is_shared(const char *path);
  * a killed process left there is taken over. -1: another one writes it, or it cannot be had. Before
  * it gets its own name it must be asked file_is(): somebody may have removed it meanwhile.
  */
-int file_claim(const char *path);
+int file_create_locked(const char *path);
 /* Is the open file still the one at `path`? */
 bool file_is(int fd, const char *path);
 

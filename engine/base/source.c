@@ -204,7 +204,7 @@ static int64_t tick_of(int64_t t)
 	return t % 1000000000 ? TICK_NS : COARSE_NS;
 }
 
-static bool is_settled(const struct source *source)
+static bool is_stamp_final(const struct source *source)
 {
 	return source->looked - source->newest >= tick_of(source->newest);
 }
@@ -212,7 +212,7 @@ static bool is_settled(const struct source *source)
 bool source_stamp(const struct source *source, struct source_stamp *out)
 {
 	*out = source->stamp;
-	return source->newest && is_settled(source);
+	return source->newest && is_stamp_final(source);
 }
 
 void source_made_of(struct source *source, const struct source *from)
@@ -237,7 +237,7 @@ void source_beside(struct source *source, const struct source_stamp *beside)
 	source->stamp.beside = fold;
 }
 
-/* A file that is still as it was when it was opened is as settled as it is now. */
+/* A file that is still as it was when it was opened has a stamp as final as one taken now. */
 static void look_again(struct source *source)
 {
 	struct source now = {0};
@@ -251,7 +251,7 @@ static void look_again(struct source *source)
 		source->looked = now.looked;
 }
 
-void sources_settle(struct source *const *sources, size_t count)
+void sources_wait_tick(struct source *const *sources, size_t count)
 {
 	int64_t now = now_ns(), wait = 0;
 
@@ -264,7 +264,7 @@ void sources_settle(struct source *const *sources, size_t count)
 		return;
 	nanosleep(&(struct timespec){.tv_nsec = (long)wait}, NULL);
 	for (size_t i = 0; i < count; i++)
-		if (sources[i]->newest && !is_settled(sources[i]))
+		if (sources[i]->newest && !is_stamp_final(sources[i]))
 			look_again(sources[i]);
 }
 

@@ -69,7 +69,7 @@ void source_beside(struct source *source, const struct source_stamp *beside);
  * Times of files have ticks. Waits for at most one, when one of these files was changed in the tick
  * that lasts, so that stamps tell the next change.
  */
-void sources_settle(struct source *const *sources, size_t count);
+void sources_wait_tick(struct source *const *sources, size_t count);
 
 /* `size` bytes from `offset`; ERR_FORMAT: beyond the end, ERR_IO: reading fails. */
 MUST_CHECK bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,

@@ -341,7 +341,7 @@ MUST_CHECK bool ctf_decoder_open(struct decoder *decoder, const struct packet_in
 void ctf_decoder_leave(struct decoder *decoder);
 MUST_CHECK enum step ctf_decoder_next(struct decoder *decoder, struct batch *batch,
 				      struct error *err);
-void ctf_decoder_ask(const struct decoder *decoder);
+void ctf_decoder_prefetch(const struct decoder *decoder);
 void ctf_decoder_mark(const struct decoder *decoder, struct mark *mark);
 void ctf_decoder_seek(struct decoder *decoder, const struct mark *mark);
 bool ctf_decoder_column(struct decoder *decoder, const struct batch *batch, const uint16_t *entries,

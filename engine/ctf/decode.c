@@ -281,7 +281,7 @@ enum step ctf_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	return STEP_ERROR;
 }
 
-void ctf_decoder_ask(const struct decoder *d)
+void ctf_decoder_prefetch(const struct decoder *d)
 {
 	enum { ASKED = 768 /* bytes; the loops over heads ask for what lies behind */ };
 	const uint8_t *next = d->block.data + d->at / 8;

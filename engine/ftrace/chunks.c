@@ -2,9 +2,9 @@
  * chunks.c - compressed pages: u32 chunks, then each u32 compressed bytes, u32 plain bytes, data
  *
  * A packet is a run of chunks of 64 KB together, each an extent. The heads of chunks are hopped
- * over when the file is opened, unless an earlier run kept where they are (keep.c); what a record
- * has to tell of times and losses needs its chunks decompressed. That is done once a packet: a
- * search looks at the same ones again and again, and a reader asks for each several times. Losses
+ * over when the file is opened, unless an earlier run kept where they are (chunk_cache.c); what a
+ * record has to tell of times and losses needs its chunks decompressed. That is done once a packet:
+ * a search looks at the same ones again and again, and a reader asks for each several times. Losses
  * in front of any of its pages are added up.
  */
 #include "engine/base/expansion.h"
@@ -81,7 +81,7 @@ static bool add_chunk(struct ftrace_stream *own, struct source *source, uint64_t
 				 "chunk %zu at offset %" PRIu64 ": over %" PRIu64
 				 " bytes come out of %" PRIu64 ": more than any recording",
 				 found->count, *at, found->plain, found->bytes + chunk.bytes);
-	if (!ftrace_claim(own->file, CHUNK_HEAD + chunk.bytes, err))
+	if (!ftrace_reserve(own->file, CHUNK_HEAD + chunk.bytes, err))
 		return error_while(err, "chunk %zu", found->count);
 	found_add(found, &chunk);
 	*at = chunk.offset + chunk.bytes;
@@ -93,7 +93,7 @@ static bool add_kept(struct ftrace_stream *own, struct source *source, uint64_t 
 		     uint64_t claimed, struct found *found)
 {
 	uint64_t count, begin = at, end = source_size(source), bytes = 0, plain = 0;
-	const struct chunk *kept = ftrace_keep_find(own->file, at - COUNT_BYTES, &count);
+	const struct chunk *kept = chunk_cache_find(own->file, at - COUNT_BYTES, &count);
 	struct error ignored;
 	struct chunk seen;
 
@@ -113,7 +113,7 @@ static bool add_kept(struct ftrace_stream *own, struct source *source, uint64_t 
 			return false;
 		at = chunk->offset + chunk->bytes;
 	}
-	if (!ftrace_claim(own->file, at - begin, &ignored))
+	if (!ftrace_reserve(own->file, at - begin, &ignored))
 		return false;
 	for (uint64_t i = 0; i < count; i++)
 		found_add(found, &kept[i]);
@@ -170,7 +170,7 @@ bool chunks_find(struct ftrace_stream *own, struct source *source, uint64_t at, 
 		good = add_chunk(own, source, &from, &found, err);
 	own->cut = false; /* it was told */
 	if (good)
-		ftrace_keep_add(own->file, at, found.items, found.count, !kept);
+		chunk_cache_add(own->file, at, found.items, found.count, !kept);
 	take_found(own, &found);
 	return good;
 }
@@ -192,7 +192,7 @@ static bool chunk_is_there(const struct ftrace_stream *own, struct source *sourc
 	if (read_head(own->file, source, chunk->offset - CHUNK_HEAD, &seen) &&
 	    same_chunk(chunk, &seen))
 		return true;
-	ftrace_keep_forget(own->file);
+	chunk_cache_forget(own->file);
 	return error_set(err, ERR_FORMAT,
 			 "the chunk at offset %" PRIu64
 			 " has another size now: the file has changed",

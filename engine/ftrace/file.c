@@ -21,14 +21,14 @@ bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t
 			 what, source_size(file->source));
 }
 
-bool ftrace_claim(struct ftrace_file *file, uint64_t bytes, struct error *err)
+bool ftrace_reserve(struct ftrace_file *file, uint64_t bytes, struct error *err)
 {
-	uint64_t left = source_size(file->source) - file->claimed;
+	uint64_t left = source_size(file->source) - file->reserved;
 
 	if (bytes > left)
 		return error_set(err, ERR_FORMAT,
 				 "bytes of the file that are said to be several things");
-	file->claimed += bytes;
+	file->reserved += bytes;
 	return true;
 }
 

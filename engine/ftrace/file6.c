@@ -152,7 +152,7 @@ static bool read_options(struct ftrace_file *file, uint64_t *at, struct error *e
 		if (!ftrace_read_number(file, at, 4, &size, &cause) ||
 		    size > source_size(file->source) - *at)
 			return ftrace_cut_short(file, "the options", *at, err);
-		if (!ftrace_claim(file, OPTION_HEAD + size, err))
+		if (!ftrace_reserve(file, OPTION_HEAD + size, err))
 			return error_while(err, "offset %" PRIu64 ": the options", *at);
 		uint8_t *data = mem_resize(NULL, (size_t)size + 1, 1);
 		bool good = source_peek(file->source, *at, data, (size_t)size, err);
@@ -204,7 +204,7 @@ static bool read_table(struct ftrace_file *file, struct buffer *buffer, uint32_t
 	cpus = file->has_cpus ? file->cpus : cpus;
 	if (cpus > (source_size(file->source) - *at) / 16)
 		return ftrace_cut_short(file, "the table of pages", *at, err);
-	if (!ftrace_claim(file, cpus * UINT64_C(16), err) ||
+	if (!ftrace_reserve(file, cpus * UINT64_C(16), err) ||
 	    !ftrace_add_cpus(file, buffer, cpus, err))
 		return error_while(err, "offset %" PRIu64 ": the table of pages", *at);
 	for (uint32_t i = 0; i < cpus; i++) {

@@ -129,7 +129,7 @@ static bool read_options(struct ftrace_file *file, struct chain *chain, uint64_t
 	struct cursor in = cursor_over(section.data, good ? section.size : 0);
 
 	*next = 0;
-	good = good && ftrace_claim(file, SECTION_HEAD + section.stored, err);
+	good = good && ftrace_reserve(file, SECTION_HEAD + section.stored, err);
 	while (good && !done) {
 		const uint8_t *head = cursor_bytes(&in, 6);
 		unsigned id = head ? (unsigned)ftrace_load(head, 2, file->big_endian) : 0;

@@ -10,7 +10,7 @@
  *     time.c        stamps of the ring buffer → ns
  *     pages.c       page heads; runs of pages → packet records
  *     chunks.c      the same for compressed chunks of pages
- *     keep.c        where chunks are, kept for later runs
+ *     chunk_cache.c where chunks are, on the disk for later runs
  *     decode.c      one packet → heads → fields
  *     cmdlines.c    the saved command lines as a stream of events
  *     maps.c        kernel symbols and process maps → changes of address spaces
@@ -91,7 +91,7 @@ struct ftrace_file {
 	size_t nprocmaps, procmaps_capacity;
 	struct buffer *buffers;
 	size_t nbuffers, buffers_capacity;
-	uint64_t claimed;  /* bytes of the file; see ftrace_claim() */
+	uint64_t reserved;   /* bytes of the file; see ftrace_reserve() */
 	uint64_t compressed; /* bytes of sections that were expanded */
 	uint64_t expanded; /* bytes that came out of compressed sections */
 	uint32_t streams;  /* rows of all tables of pages */
@@ -102,7 +102,7 @@ struct ftrace_file {
 	struct source *cmdlines;
 	uint64_t cmdlines_at, cmdlines_bytes;
 
-	struct ftrace_keep *keep; /* NULL: nothing is kept */
+	struct chunk_cache *cache; /* NULL: nothing is kept */
 	void *digest; /* XXH3 state of the description while opening */
 	pthread_mutex_t lock;
 };
@@ -187,7 +187,7 @@ bool ftrace_cut_short(const struct ftrace_file *file, const char *what, uint64_t
  * Options, tables and chunks stand anywhere, but each in bytes of its own. False: together they
  * would take more than the file has, so that some are reached again and again, maybe without end.
  */
-MUST_CHECK bool ftrace_claim(struct ftrace_file *file, uint64_t bytes, struct error *err);
+MUST_CHECK bool ftrace_reserve(struct ftrace_file *file, uint64_t bytes, struct error *err);
 void ftrace_digest(struct ftrace_file *file, const void *bytes, size_t count);
 void ftrace_env(struct ftrace_file *file, const char *name, const char *text);
 int32_t ftrace_add_clock(struct ftrace_file *file, const char *name);
@@ -196,8 +196,6 @@ int32_t ftrace_add_clock(struct ftrace_file *file, const char *name);
 MUST_CHECK bool ftrace_open(struct trace *trace, const char *path, const char *settings,
 			    enum source_mode mode, struct error *err);
 void ftrace_close(struct part *part);
-/* Clocks and streams of what file->buffers says, in order. */
-void ftrace_add_buffers(struct ftrace_file *file);
 /* A stream of pages; the caller has opened the source and given it to the trace. */
 struct stream *ftrace_add_pages(struct ftrace_file *file, const struct buffer *buffer,
 				const struct cpu_pages *cpu, int32_t clock, struct source *source);
@@ -273,8 +271,6 @@ nstime stamp_to_ns_clamped(const struct stamp_clock *clock, uint64_t stamp);
 
 /* pages.c */
 void page_head_parse(const struct ftrace_file *file, const uint8_t *bytes, struct page_head *out);
-/* Reads the head of the page at `offset` of the source; false: the file is too short or broken. */
-bool page_head_read(const struct stream *stream, uint64_t offset, struct page_head *out);
 /* How many events were lost before a page of `bytes` bytes at data, by its head; 0: not known. */
 uint64_t page_lost(const struct ftrace_file *file, const uint8_t *data, size_t bytes,
 		   const struct page_head *head);
@@ -303,17 +299,17 @@ bool chunks_at(const struct ftrace_stream *own, uint64_t offset, uint32_t *out);
 bool chunks_packet(const struct stream *stream, uint32_t i, bool regular, nstime after,
 		   struct packet_info *out);
 
-/* keep.c: all do nothing when nothing is kept, file->keep is NULL */
-struct ftrace_keep *ftrace_keep_new(struct ftrace_file *file); /* NULL: nothing can be */
-void ftrace_keep_free(struct ftrace_keep *keep);
+/* chunk_cache.c: all do nothing when nothing is kept, file->cache is NULL */
+struct chunk_cache *chunk_cache_new(struct ftrace_file *file); /* NULL: nothing can be */
+void chunk_cache_free(struct chunk_cache *cache);
 /* The chunks whose count stands at `at`, as an earlier run found them; NULL: it did not. */
-const struct chunk *ftrace_keep_find(const struct ftrace_file *file, uint64_t at, uint64_t *count);
+const struct chunk *chunk_cache_find(const struct ftrace_file *file, uint64_t at, uint64_t *count);
 /* `searched`: they were found by hopping over them. */
-void ftrace_keep_add(struct ftrace_file *file, uint64_t at, const struct chunk *chunks,
+void chunk_cache_add(struct ftrace_file *file, uint64_t at, const struct chunk *chunks,
 		     uint64_t count, bool searched);
-/* When all were added: writes them, if that spares anything, and frees what the keep holds. */
-void ftrace_keep_end(struct ftrace_file *file, bool whole);
-void ftrace_keep_forget(const struct ftrace_file *file); /* what was kept was wrong */
+/* When all were added: writes them, if that spares anything, and frees what the cache holds. */
+void chunk_cache_end(struct ftrace_file *file, bool whole);
+void chunk_cache_forget(const struct ftrace_file *file); /* what was kept was wrong */
 
 /* cmdlines.c */
 MUST_CHECK bool ftrace_add_cmdlines(struct ftrace_file *file, struct error *err);

@@ -4,7 +4,7 @@
  *     17 08 44 "tracing" · version NUL · u8 big endian? · u8 bytes of a long · u32 page bytes · ...
  *
  * Only descriptions are read here: of the data nothing but the heads of compressed chunks, over
- * which the file has no table, and these only where no earlier run kept one (keep.c).
+ * which the file has no table, and these only where no earlier run kept one (chunk_cache.c).
  */
 #include "engine/ftrace/ftrace_internal.h"
 
@@ -36,7 +36,7 @@ void ftrace_close(struct part *part)
 	if (!file)
 		return;
 	tracing_free(file->tracing);
-	ftrace_keep_free(file->keep);
+	chunk_cache_free(file->cache);
 	mem_free(file->buffers);
 	mem_free(file->procmaps);
 	mem_free(file->env);
@@ -108,8 +108,8 @@ static bool look_at_pages(struct ftrace_file *file, const struct buffer *buffer,
 
 	if (buffer->compressed && cpu->size) {
 		own->content = CONTENT_CHUNKS;
-		if (!file->keep)
-			file->keep = ftrace_keep_new(file);
+		if (!file->cache)
+			file->cache = chunk_cache_new(file);
 		if (!chunks_find(own, stream->sources[0], cpu->offset, &cause)) {
 			say_missing(file, stream->name, cpu->offset, cause.text);
 			return false;
@@ -141,7 +141,8 @@ static void choose_page_size(const struct ftrace_file *file, struct buffer *buff
 	buffer->page_bytes = told;
 }
 
-void ftrace_add_buffers(struct ftrace_file *file)
+/* Clocks and streams of what file->buffers says, in order. */
+static void ftrace_add_buffers(struct ftrace_file *file)
 {
 	int32_t clock = -1;
 	const char *last = NULL;
@@ -163,7 +164,7 @@ void ftrace_add_buffers(struct ftrace_file *file)
 					       ftrace_add_pages(file, buffer, &buffer->cpus[k],
 								clock, file->source));
 	}
-	ftrace_keep_end(file, whole);
+	chunk_cache_end(file, whole);
 }
 
 static bool read_start(struct ftrace_file *file, uint64_t *at, struct error *err)

@@ -42,7 +42,8 @@ void page_head_parse(const struct ftrace_file *file, const uint8_t *bytes, struc
 	out->counted = commit & COUNTED;
 }
 
-bool page_head_read(const struct stream *stream, uint64_t offset, struct page_head *out)
+/* Reads the head of the page at `offset` of the source; false: the file is too short or broken. */
+static bool page_head_read(const struct stream *stream, uint64_t offset, struct page_head *out)
 {
 	const struct ftrace_file *file = ftrace_own(stream)->file;
 	uint8_t bytes[HEAD_MAX];

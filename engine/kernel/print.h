@@ -165,8 +165,6 @@ struct program *print_compile(const struct tracing *tracing, const struct tracin
 /* Reads one conversion at *at (a '%'), moves behind it. False: not one; *at is then behind it too.
  */
 bool print_conversion(const char **at, struct piece *out, bool *star_width, bool *star_precision);
-/* How many letters behind %p belong to it. */
-size_t print_extension(const char *letters);
 
 /* print_run.c */
 void print_run(const struct program *program, const struct record *record, struct buf *out);

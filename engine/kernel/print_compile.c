@@ -122,7 +122,8 @@ static bool is_one_of(char c, const char *set)
 	return c && strchr(set, c);
 }
 
-size_t print_extension(const char *letters)
+/* How many letters behind %p belong to it. */
+static size_t print_extension(const char *letters)
 {
 	const char *at = letters + 1;
 

@@ -15,7 +15,7 @@
  */
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
-#include "engine/perf/look.h"
+#include "engine/perf/record_view.h"
 
 #include <stdlib.h>
 
@@ -121,15 +121,15 @@ static void take_filled(struct aux_walk *walk, const struct perf_record *record)
 {
 	const struct perf_part *part = walk->part;
 	const bool swap = part->swap;
-	struct perf_look look;
+	struct record_view view;
 	int64_t tid = -1;
 
-	if (!part->nattrs || !perf_look(part, record->bytes, PERF_AUX, record->size, &look))
+	if (!part->nattrs || !record_view_of(part, record->bytes, PERF_AUX, record->size, &view))
 		return;
-	uint32_t trailer = perf_trailer_bytes(look.attr);
+	uint32_t trailer = perf_trailer_bytes(view.attr);
 	if (record->size < RECORD_HEAD + 24 + trailer)
 		return;
-	if (trailer && look.attr->sample_type & SAMPLE_TID)
+	if (trailer && view.attr->sample_type & SAMPLE_TID)
 		tid = (int32_t)get32(record->bytes + record->size - trailer + 4, swap);
 	uint64_t begin = get64(record->bytes + 8, swap), size = get64(record->bytes + 16, swap);
 	struct filled filled = {.begin = begin,
@@ -139,7 +139,7 @@ static void take_filled(struct aux_walk *walk, const struct perf_record *record)
 		return;
 	/* whose buffer it was is known when it is asked: of a CPU, or of the thread */
 	for (int i = 0; i < 2; i++) {
-		filled.buffer = i ? buffer_of(-1, tid) : buffer_of(look.cpu, -1);
+		filled.buffer = i ? buffer_of(-1, tid) : buffer_of(view.cpu, -1);
 		walk->filled =
 			mem_grow(walk->filled, walk->count, &walk->capacity, sizeof *walk->filled);
 		walk->filled[walk->count++] = filled;

@@ -10,7 +10,7 @@
  * included; fields count in their window.
  */
 #include "engine/base/mem.h"
-#include "engine/perf/look.h"
+#include "engine/perf/record_view.h"
 
 #include <inttypes.h>
 
@@ -177,7 +177,7 @@ static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 		uint64_t room = end - at;
 		uint32_t type = room < RECORD_HEAD ? 0 : get32(p, swap);
 		uint32_t size = room < RECORD_HEAD ? 0 : get16(p + 6, swap);
-		struct perf_look look;
+		struct record_view view;
 		__builtin_prefetch(p + PERF_AHEAD);
 		if (__builtin_expect(size < RECORD_HEAD || size > room, 0)) {
 			b->count = n;
@@ -185,12 +185,12 @@ static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 			return stopped(d, err);
 		}
 		if (__builtin_expect(type - 1 < PERF_KERNEL_TYPES - 1, 1) &&
-		    perf_look(part, p, type, size, &look)) {
-			b->time[n] = look.has_time ? look.time : place;
+		    record_view_of(part, p, type, size, &view)) {
+			b->time[n] = view.has_time ? view.time : place;
 			b->at[n] = (at - first) * 8;
-			b->class_index[n] = class_of(look.attr, type, get16(p + 4, swap))->index;
+			b->class_index[n] = class_of(view.attr, type, get16(p + 4, swap))->index;
 			b->head[n] = RECORD_HEAD * 8;
-			b->flags[n] = look.has_time ? 0 : HEAD_NO_TIME;
+			b->flags[n] = view.has_time ? 0 : HEAD_NO_TIME;
 			n++;
 		}
 		at += size;

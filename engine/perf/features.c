@@ -44,7 +44,7 @@ static struct env_entry *room_for_env(struct perf_part *part, const char *name)
 	return entry;
 }
 
-void perf_add_env(struct perf_part *part, const char *name, const char *text)
+static void perf_add_env(struct perf_part *part, const char *name, const char *text)
 {
 	room_for_env(part, name)->text = arena_strdup(part->trace->arena, text);
 }

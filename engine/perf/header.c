@@ -10,7 +10,7 @@
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
-#include "engine/perf/look.h"
+#include "engine/perf/record_view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -82,8 +82,8 @@ static uint64_t read_flags(const uint8_t *p, bool swap)
 	return flags;
 }
 
-bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint32_t *used,
-		    struct perf_attr **out)
+static bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint32_t *used,
+			   struct perf_attr **out)
 {
 	uint8_t bytes[ATTR_KNOWN] = {0};
 
@@ -115,7 +115,7 @@ bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, ui
 	return true;
 }
 
-void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr)
+static void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr)
 {
 	part->ids = mem_grow(part->ids, part->nids, &part->ids_capacity, sizeof *part->ids);
 	part->ids[part->nids++] = (struct perf_id){.id = id, .attr = attr, .cpu = -1};
@@ -217,8 +217,8 @@ static bool read_attr_table(struct opening *o, struct error *err)
 					 o->path, head->attr_off);
 }
 
-void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_t size, const char *where,
-		       uint64_t off)
+static void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_t size,
+			      const char *where, uint64_t off)
 {
 	struct cursor in = cursor_over(data, size);
 	struct error err;
@@ -448,16 +448,16 @@ static void look_for_cpus(struct perf_part *part)
 {
 	struct perf_iter iter;
 	struct perf_record rec;
-	struct perf_look look;
+	struct record_view view;
 	struct error ignored; /* the walk meets it again, and tells */
 	enum step step;
 
 	perf_iter_begin(&iter, part);
 	while ((step = perf_iter_next(&iter, &rec, &ignored)) != STEP_END)
 		if (step == STEP_ITEM && rec.type < PERF_KERNEL_TYPES && rec.type &&
-		    perf_look(part, rec.bytes, rec.type, rec.size, &look) && look.cpu < CPUS_MOST &&
-		    look.cpu > part->most_cpu)
-			part->most_cpu = look.cpu;
+		    record_view_of(part, rec.bytes, rec.type, rec.size, &view) &&
+		    view.cpu < CPUS_MOST && view.cpu > part->most_cpu)
+			part->most_cpu = view.cpu;
 	perf_iter_end(&iter);
 }
 

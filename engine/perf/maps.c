@@ -11,7 +11,7 @@
  */
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
-#include "engine/perf/look.h"
+#include "engine/perf/record_view.h"
 
 enum { RUN_CHANGES = 2048, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, HINT_AHEAD = 8 };
 
@@ -82,7 +82,7 @@ static bool changes_maps(const struct perf_part *part, const uint8_t *p, uint32_
 }
 
 void perf_changes_note(struct perf_changes *changes, const struct perf_part *part, const uint8_t *p,
-		       uint32_t size, const struct perf_look *look, uint64_t place)
+		       uint32_t size, const struct record_view *view, uint64_t place)
 {
 	struct run *run = changes->last;
 
@@ -98,7 +98,7 @@ void perf_changes_note(struct perf_changes *changes, const struct perf_part *par
 			changes->first = run;
 		changes->last = run;
 	}
-	run->items[run->count++] = (struct change){key_of(look->has_time ? look->time : NSTIME_MIN),
+	run->items[run->count++] = (struct change){key_of(view->has_time ? view->time : NSTIME_MIN),
 						   place << 16 | size};
 	changes->count++;
 }
@@ -115,7 +115,7 @@ static void note_front(const struct perf_part *part, struct perf_changes *out)
 {
 	struct perf_iter iter;
 	struct perf_record rec;
-	struct perf_look look;
+	struct record_view view;
 	struct error ignored; /* the walk tells it */
 	enum step step;
 
@@ -129,8 +129,8 @@ static void note_front(const struct perf_part *part, struct perf_changes *out)
 			break;
 		if (rec.type == PERF_HEADER_BUILD_ID)
 			perf_changes_note_build_id(out, rec.size, place);
-		else if (perf_look(part, rec.bytes, rec.type, rec.size, &look))
-			perf_changes_note(out, part, rec.bytes, rec.size, &look, place);
+		else if (record_view_of(part, rec.bytes, rec.type, rec.size, &view))
+			perf_changes_note(out, part, rec.bytes, rec.size, &view, place);
 	}
 	perf_iter_end(&iter);
 }

@@ -3,10 +3,10 @@
  *
  *     header.c    file, pipe or directory → attributes, features, ids: struct perf_part
  *     features.c  what the recorder tells of its machine and itself
- *     whose.c     is it of CPUs or of tasks?
+ *     target.c    is it of CPUs or of tasks?
  *     records.c   one record: its size, event id, time and CPU; all records of a part in file order
  *     spill.c     compressed records → one decompressed copy per file
- *     keep.c      such a copy, kept for later runs
+ *     copy_cache.c such a copy, on the disk for later runs
  *     classes.c   attributes and record types → event classes
  *     flat.c      a class' items → loads at places that are known
  *     walk.c      the one walk over all records → packet records of every stream
@@ -301,7 +301,6 @@ bool perf_plausible(const struct perf_part *part, const uint8_t *p, uint64_t roo
 
 /* features.c */
 void perf_feature(struct perf_part *part, uint32_t feature, const uint8_t *data, size_t size);
-void perf_add_env(struct perf_part *part, const char *name, const char *text);
 /* A record of the build-id feature, or of a pipe; its name is put in the arena. */
 bool perf_read_build_id(const struct perf_part *part, const uint8_t *p, uint32_t size,
 			struct arena *arena, struct perf_build_id *out);
@@ -313,14 +312,8 @@ MUST_CHECK bool perf_open(struct trace *trace, const char *path, const char *set
 void perf_close(struct part *part);
 /* The version that these 8 bytes are the magic of, 0: none; *swap: of a big-endian file. */
 unsigned perf_version(const uint8_t *magic, bool *swap);
-bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint32_t *used,
-		    struct perf_attr **out);
-void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr);
-void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_t size, const char *where,
-		       uint64_t off);
 
-/* whose.c */
-void perf_add_task(struct perf_part *part, int64_t tid);
+/* target.c */
 void perf_read_thread_map(struct perf_part *part, const uint8_t *bytes, uint32_t size);
 void perf_find_recording(struct perf_part *part); /* once ids and features are known */
 
@@ -334,22 +327,22 @@ struct perf_store *perf_store_new(void);
 void perf_store_free(struct perf_store *store);
 void *perf_store_take(struct perf_store *store, size_t size);
 
-/* keep.c */
+/* copy_cache.c */
 /* Where the copy of source i is kept; NULL: it is not. */
-struct perf_keep;
-struct perf_keep *perf_keep_new(struct perf_part *part, uint32_t i);
-void perf_keep_free(struct perf_keep *keep); /* NULL is fine */
+struct copy_cache;
+struct copy_cache *copy_cache_new(struct perf_part *part, uint32_t i);
+void copy_cache_free(struct copy_cache *copy); /* NULL is fine */
 /*
  * The copy of an earlier run, if it proves good: the caller ends *fd, *size is that of its records,
  * and *sums, to be freed, are for source_verify().
  */
-bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size, uint64_t **sums);
-const char *perf_keep_path(const struct perf_keep *keep); /* borrowed */
+bool copy_cache_open(struct copy_cache *copy, int *fd, uint64_t *size, uint64_t **sums);
+const char *copy_cache_path(const struct copy_cache *copy); /* borrowed */
 /* A new copy: the file to write to, which the caller ends; -1: it is not to be had. */
-int perf_keep_create(struct perf_keep *keep);
-void perf_keep_add(struct perf_keep *keep, const uint8_t *bytes, size_t size); /* was written */
+int copy_cache_create(struct copy_cache *copy);
+void copy_cache_add(struct copy_cache *copy, const uint8_t *bytes, size_t size); /* was written */
 /* Before it is closed: a copy that is not whole goes. */
-void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole);
+void copy_cache_end(struct copy_cache *copy, int fd, uint64_t size, bool whole);
 
 /* classes.c */
 
@@ -467,7 +460,7 @@ enum event_words perf_text(const struct fields *fields, struct buf *out);
 
 /* Notes of records that change address spaces, kept in the store. */
 struct perf_changes;
-struct perf_look;
+struct record_view;
 struct perf_changes *perf_changes_new(struct perf_store *store);
 void perf_changes_free(struct perf_changes *changes); /* NULL is fine */
 
@@ -491,7 +484,7 @@ static inline uint64_t perf_place(const struct perf_part *part, uint32_t source,
 }
 
 void perf_changes_note(struct perf_changes *changes, const struct perf_part *part, const uint8_t *p,
-		       uint32_t size, const struct perf_look *look, uint64_t place);
+		       uint32_t size, const struct record_view *view, uint64_t place);
 void perf_changes_note_build_id(struct perf_changes *changes, uint32_t size, uint64_t place);
 
 MUST_CHECK bool perf_maps(const struct part *part,

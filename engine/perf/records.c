@@ -4,7 +4,7 @@
  * A record's header says type, misc and size. Which attribute it is of says where its time and CPU
  * are: from the front of a sample, from the end of any other record.
  */
-#include "engine/perf/look.h"
+#include "engine/perf/record_view.h"
 
 #include "engine/base/search.h"
 
@@ -137,8 +137,8 @@ bool perf_plausible(const struct perf_part *part, const uint8_t *p, uint64_t roo
 		if (size < RECORD_HEAD || size > room ||
 		    (!kernel && (type < PERF_HEADER_ATTR || type > PERF_COMPRESSED2)))
 			return false;
-		struct perf_look look;
-		if (kernel && (size % 8 || !perf_look(part, p, type, size, &look)))
+		struct record_view view;
+		if (kernel && (size % 8 || !record_view_of(part, p, type, size, &view)))
 			return false;
 		uint64_t extra = perf_extra(p, type, size, part->swap);
 		if (extra > room - size)

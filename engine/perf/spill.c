@@ -7,9 +7,9 @@
  *
  * The payloads are one zstd stream that is never closed: only the first one decompresses alone, so
  * that a packet cannot be reached without all that lies before it. The copy is written while the
- * trace opens, unless one was kept (see keep.c), and mapped: its pages can be evicted. What is not
- * to be kept goes to a temporary file without a name. So do the pages of a store, which has what
- * grows with the trace: the extents of packets.
+ * trace opens, unless one was kept (see copy_cache.c), and mapped: its pages can be evicted. What
+ * is not to be kept goes to a temporary file without a name. So do the pages of a store, which has
+ * what grows with the trace: the extents of packets.
  */
 #include "engine/base/expansion.h"
 #include "engine/base/folder.h"
@@ -39,7 +39,7 @@ struct perf_store {
 struct spill {
 	struct perf_part *part;
 	uint32_t from;
-	struct perf_keep *keep; /* NULL: the copy ends with the trace */
+	struct copy_cache *cache; /* NULL: the copy ends with the trace */
 	ZSTD_DStream *stream;
 	uint8_t *out;
 	int fd; /* -1: nothing was decompressed yet */
@@ -71,9 +71,9 @@ static uint64_t room_for(int fd)
 
 static bool open_copy(struct spill *spill, struct error *err)
 {
-	spill->fd = spill->keep ? perf_keep_create(spill->keep) : -1;
+	spill->fd = spill->cache ? copy_cache_create(spill->cache) : -1;
 	if (spill->fd < 0) {
-		spill->keep = NULL;
+		spill->cache = NULL;
 		spill->fd = open_temporary(err);
 	}
 	spill->room = room_for(spill->fd);
@@ -105,13 +105,14 @@ static bool write_out(struct spill *spill, size_t size, struct error *err)
 	if (!file_put(spill->fd, spill->out, size))
 		return error_set(err, ERR_IO, "writing the decompressed records: %s",
 				 strerror(errno));
-	if (spill->keep)
-		perf_keep_add(spill->keep, spill->out, size);
+	if (spill->cache)
+		copy_cache_add(spill->cache, spill->out, size);
 	spill->size += size;
 	return true;
 }
 
-static bool event_source(struct spill *spill, const uint8_t *bytes, size_t size, struct error *err)
+static bool decompress_bytes(struct spill *spill, const uint8_t *bytes, size_t size,
+			     struct error *err)
 {
 	ZSTD_inBuffer in = {bytes, size, 0};
 	bool more = true;
@@ -159,7 +160,7 @@ static bool feed_cut(struct spill *spill, uint64_t off, struct error *err)
 		return false;
 	const uint8_t *bytes = payload(block.data, get32(block.data, spill->part->swap), block.size,
 				       spill->part->swap, &size);
-	bool ok = !bytes || event_source(spill, bytes, size, err);
+	bool ok = !bytes || decompress_bytes(spill, bytes, size, err);
 	source_put(&block);
 	return ok;
 }
@@ -180,7 +181,7 @@ static bool decompress(struct spill *spill, uint64_t *at, struct error *err)
 		const uint8_t *bytes =
 			payload(rec.bytes, rec.type, rec.size, spill->part->swap, &size);
 		*at = rec.off;
-		ok = !bytes || event_source(spill, bytes, size, err);
+		ok = !bytes || decompress_bytes(spill, bytes, size, err);
 		if (ok)
 			*at = rec.extra_off + rec.extra_len;
 	}
@@ -224,10 +225,10 @@ static void tell_damage(struct perf_part *part, uint32_t i, uint64_t at, struct 
 }
 
 /* *full: the copy could not be written; without one that is kept there may be room elsewhere. */
-static bool make_copy(struct perf_part *part, uint32_t i, struct perf_keep *keep, bool *full,
+static bool make_copy(struct perf_part *part, uint32_t i, struct copy_cache *copy, bool *full,
 		      struct error *err)
 {
-	struct spill spill = {.part = part, .from = i, .keep = keep, .fd = -1};
+	struct spill spill = {.part = part, .from = i, .cache = copy, .fd = -1};
 	struct error cause;
 	uint64_t at;
 
@@ -236,9 +237,9 @@ static bool make_copy(struct perf_part *part, uint32_t i, struct perf_keep *keep
 		return error_set(err, ERR_IO, "no memory to decompress");
 	spill.out = mem_new(OUT_BYTES);
 	bool whole = decompress(&spill, &at, &cause), ok = true;
-	*full = spill.keep && !whole && cause.kind == ERR_IO;
-	if (spill.keep && spill.fd >= 0)
-		perf_keep_end(spill.keep, spill.fd, spill.size, whole);
+	*full = spill.cache && !whole && cause.kind == ERR_IO;
+	if (spill.cache && spill.fd >= 0)
+		copy_cache_end(spill.cache, spill.fd, spill.size, whole);
 	if (!whole && !*full)
 		tell_damage(part, i, at, &cause);
 	if (spill.size && !*full)
@@ -252,7 +253,7 @@ static bool make_copy(struct perf_part *part, uint32_t i, struct perf_keep *keep
 
 /* ---- a kept copy of which bytes turn out to be wrong ---- */
 
-struct kept_copy {
+struct cached_copy {
 	struct perf_part *part;
 	uint32_t from;
 	const char *path;
@@ -261,7 +262,7 @@ struct kept_copy {
 /* The source's records once more, in a file without a name. */
 static int decompress_again(void *arg)
 {
-	const struct kept_copy *copy = arg;
+	const struct cached_copy *copy = arg;
 	struct spill spill = {.part = copy->part, .from = copy->from, .fd = -1};
 	struct error ignored; /* what is damaged was not kept */
 	uint64_t at;
@@ -278,14 +279,15 @@ static int decompress_again(void *arg)
 	return spill.fd;
 }
 
-static bool add_kept(struct perf_part *part, uint32_t i, const struct perf_keep *keep, int fd,
-		     uint64_t size, uint64_t *sums, struct error *err)
+static bool add_cached(struct perf_part *part, uint32_t i, const struct copy_cache *cache, int fd,
+		       uint64_t size, uint64_t *sums, struct error *err)
 {
 	struct arena *arena = part->trace->arena;
-	struct kept_copy *copy = arena_alloc(arena, sizeof *copy);
+	struct cached_copy *copy = arena_alloc(arena, sizeof *copy);
 
-	*copy = (struct kept_copy){part, i, arena_strndup(arena, perf_keep_path(keep),
-							  strlen(perf_keep_path(keep)))};
+	*copy = (struct cached_copy){
+		part, i,
+		arena_strndup(arena, copy_cache_path(cache), strlen(copy_cache_path(cache)))};
 	if (!add_copy(part, i, fd, size, true, err)) {
 		mem_free(sums);
 		return false;
@@ -297,20 +299,20 @@ static bool add_kept(struct perf_part *part, uint32_t i, const struct perf_keep 
 
 bool perf_spill(struct perf_part *part, uint32_t i, struct error *err)
 {
-	struct perf_keep *keep = perf_keep_new(part, i);
+	struct copy_cache *copy = copy_cache_new(part, i);
 	bool full = false, ok;
 	uint64_t size, *sums;
 	int fd;
 
-	if (keep && perf_keep_open(keep, &fd, &size, &sums)) {
-		ok = add_kept(part, i, keep, fd, size, sums, err);
+	if (copy && copy_cache_open(copy, &fd, &size, &sums)) {
+		ok = add_cached(part, i, copy, fd, size, sums, err);
 		close(fd);
 	} else {
-		ok = make_copy(part, i, keep, &full, err);
+		ok = make_copy(part, i, copy, &full, err);
 		if (ok && full)
 			ok = make_copy(part, i, NULL, &full, err);
 	}
-	perf_keep_free(keep);
+	copy_cache_free(copy);
 	return ok;
 }
 

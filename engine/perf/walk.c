@@ -19,7 +19,7 @@
  * ones.
  */
 #include "engine/base/mem.h"
-#include "engine/perf/look.h"
+#include "engine/perf/record_view.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -210,31 +210,31 @@ static struct bin *change_lane(struct perf_walk *walk, nstime time)
 	return &walk->bins[2 * walk->lane];
 }
 
-static struct bin *lane_of(struct perf_walk *walk, const struct perf_look *look)
+static struct bin *lane_of(struct perf_walk *walk, const struct record_view *view)
 {
 	struct bin *bin = &walk->bins[2 * walk->lane];
 
-	if (look->attr->backward)
+	if (view->attr->backward)
 		return &walk->bins[1];
-	if (look->time < bin->end)
-		bin = change_lane(walk, look->time);
-	if (look->time > bin->end)
-		bin->end = look->time;
+	if (view->time < bin->end)
+		bin = change_lane(walk, view->time);
+	if (view->time > bin->end)
+		bin->end = view->time;
 	return bin;
 }
 
-static struct bin *bin_of(struct perf_walk *walk, const struct perf_look *look, bool sample,
+static struct bin *bin_of(struct perf_walk *walk, const struct record_view *view, bool sample,
 			  uint64_t off)
 {
-	if (!look->has_time)
+	if (!view->has_time)
 		return side_bin(walk, true);
 	if (!walk->part->by_cpu)
-		return lane_of(walk, look);
-	if (look->cpu >= 0 && (size_t)look->cpu < walk->places)
-		return &walk->bins[2 * (size_t)look->cpu + (sample && look->attr->backward)];
-	if (look->cpu >= 0)
+		return lane_of(walk, view);
+	if (view->cpu >= 0 && (size_t)view->cpu < walk->places)
+		return &walk->bins[2 * (size_t)view->cpu + (sample && view->attr->backward)];
+	if (view->cpu >= 0)
 		note_damage(walk, off, "names CPU %d, which the recording does not know",
-			    look->cpu);
+			    view->cpu);
 	return side_bin(walk, false);
 }
 
@@ -242,9 +242,9 @@ static struct bin *bin_of(struct perf_walk *walk, const struct perf_look *look, 
  * Files without id trailers tell no time of most records that are no samples: they hold from where
  * they stand. Each is a packet of its own, whose range tells the decoder the time.
  */
-static bool has_place(const struct perf_walk *walk, const struct perf_look *look, uint32_t type)
+static bool has_place(const struct perf_walk *walk, const struct record_view *view, uint32_t type)
 {
-	return type != PERF_SAMPLE && !(look->attr->flags & ATTR_SAMPLE_ID_ALL) &&
+	return type != PERF_SAMPLE && !(view->attr->flags & ATTR_SAMPLE_ID_ALL) &&
 	       walk->time != NSTIME_MIN;
 }
 
@@ -252,26 +252,26 @@ static bool has_place(const struct perf_walk *walk, const struct perf_look *look
 static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uint8_t *p,
 					       uint32_t type, uint32_t size, uint64_t off)
 {
-	struct perf_look look;
+	struct record_view view;
 
-	if (!perf_look_any(walk->part, p, type, size, &look)) {
+	if (!record_view_any(walk->part, p, type, size, &view)) {
 		note_damage(walk, off, "%s",
-			    look.attr ? "is too short" : "is of an event without attribute");
+			    view.attr ? "is too short" : "is of an event without attribute");
 		return;
 	}
 	if (perf_may_change_maps(type))
-		perf_changes_note(walk->changes, walk->part, p, size, &look,
+		perf_changes_note(walk->changes, walk->part, p, size, &view,
 				  perf_place(walk->part, walk->source, off));
-	bool placed = !look.has_time && has_place(walk, &look, type);
+	bool placed = !view.has_time && has_place(walk, &view, type);
 	struct bin *bin =
-		placed ? side_bin(walk, false) : bin_of(walk, &look, type == PERF_SAMPLE, off);
+		placed ? side_bin(walk, false) : bin_of(walk, &view, type == PERF_SAMPLE, off);
 	/* the kernel writes LOST in front of the first record that found room again */
 	bool lost = type == PERF_LOST && size >= 24;
 	if (lost || placed)
 		flush(walk, bin, false);
-	if (look.has_time)
-		walk->time = look.time;
-	add_record(walk, bin, look.has_time || placed ? walk->time : NSTIME_MIN, off, size);
+	if (view.has_time)
+		walk->time = view.time;
+	add_record(walk, bin, view.has_time || placed ? walk->time : NSTIME_MIN, off, size);
 	if (lost)
 		bin->rec.lost = get64(p + 16, walk->part->swap);
 	if (placed)
@@ -282,18 +282,18 @@ static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uin
  * A record of most kinds: it says when and where it was, and no loss. False: it is for take_any().
  */
 static inline bool look_plain(const struct perf_walk *walk, const uint8_t *p, uint32_t type,
-			      uint32_t size, struct perf_look *look)
+			      uint32_t size, struct record_view *view)
 {
-	return type != PERF_LOST && perf_look_plain(walk->part, p, type, size, look) &&
-	       (size_t)(uint32_t)look->cpu < walk->places;
+	return type != PERF_LOST && record_view_fixed(walk->part, p, type, size, view) &&
+	       (size_t)(uint32_t)view->cpu < walk->places;
 }
 
 static inline struct bin *plain_bin(const struct perf_walk *walk, uint32_t type,
-				    const struct perf_look *look)
+				    const struct record_view *view)
 {
-	bool backward = type == PERF_SAMPLE && look->attr->backward;
+	bool backward = type == PERF_SAMPLE && view->attr->backward;
 
-	return &walk->bins[2 * (size_t)look->cpu + backward];
+	return &walk->bins[2 * (size_t)view->cpu + backward];
 }
 
 /*
@@ -313,16 +313,16 @@ static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_
 
 	while (most - at >= RECORD_HEAD) {
 		uint32_t type = get32(p + at, swap), size = get16(p + at + 6, swap);
-		struct perf_look look;
+		struct record_view view;
 		__builtin_prefetch(p + at + PERF_AHEAD);
 		if (type - 1 >= PERF_KERNEL_TYPES - 1 || size < RECORD_HEAD || size > most - at ||
-		    !look_plain(walk, p + at, type, size, &look) ||
-		    plain_bin(walk, type, &look) != bin || look.time < last)
+		    !look_plain(walk, p + at, type, size, &view) ||
+		    plain_bin(walk, type, &view) != bin || view.time < last)
 			break;
 		if (perf_may_change_maps(type))
-			perf_changes_note(walk->changes, walk->part, p + at, size, &look,
+			perf_changes_note(walk->changes, walk->part, p + at, size, &view,
 					  perf_place(walk->part, walk->source, off + at));
-		last = look.time;
+		last = view.time;
 		at += size;
 		events++;
 	}
@@ -340,16 +340,16 @@ static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_
 static inline uint64_t take(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size,
 			    uint64_t room, uint64_t off)
 {
-	struct perf_look look;
+	struct record_view view;
 
-	if (__builtin_expect(!look_plain(walk, p, type, size, &look), 0)) {
+	if (__builtin_expect(!look_plain(walk, p, type, size, &view), 0)) {
 		take_any(walk, p, type, size, off);
 		return size;
 	}
 	if (perf_may_change_maps(type))
-		perf_changes_note(walk->changes, walk->part, p, size, &look,
+		perf_changes_note(walk->changes, walk->part, p, size, &view,
 				  perf_place(walk->part, walk->source, off));
-	add_record(walk, plain_bin(walk, type, &look), look.time, off, size);
+	add_record(walk, plain_bin(walk, type, &view), view.time, off, size);
 	return size + take_followers(walk, p + size, room - size, off + size);
 }
 

@@ -217,7 +217,7 @@ static void take_section(struct reading *in, const char *name, GElf_Word type)
 		if (is_defined(&symbol) || is_label(&symbol))
 			take_symbol(in, &symbol, head.sh_link);
 	if (n)
-		raw_symbols_settle(in->out, false);
+		raw_symbols_finish(in->out, false);
 }
 
 /* The procedure linkage table ----------------------------------------------------------------- */
@@ -289,7 +289,7 @@ static void take_plt(Elf *elf, GElf_Half machine, struct raw_symbols *out)
 				name.len, false, true);
 	}
 	buf_release(&name);
-	raw_symbols_settle(out, false);
+	raw_symbols_finish(out, false);
 }
 
 static void read_symbols(Elf *elf, Elf *runtime, struct raw_symbols *out)

@@ -61,8 +61,8 @@ void raw_symbols_release(struct raw_symbols *raw);
  * Sorts, gives lengths to those without, keeps one of several at the same address, as perf does.
  * May be called again after more were added. `kallsyms`: names of modules end in "[module]".
  */
-void raw_symbols_settle(struct raw_symbols *raw, bool kallsyms);
-/* Settled symbols as an image; `stamp` says what they were made of. */
+void raw_symbols_finish(struct raw_symbols *raw, bool kallsyms);
+/* Finished symbols as an image; `stamp` says what they were made of. */
 void symbol_table_make(const struct raw_symbols *raw, uint64_t stamp, struct symbol_table *out);
 /* Looks at an image that may be damaged; false: it is no table, or not of that stamp (0: any). */
 bool symbol_table_check(const uint8_t *image, size_t size, uint64_t stamp,
@@ -203,8 +203,6 @@ struct value_context {
 	void (*name)(const void *arg, uint64_t address, struct buf *out);
 };
 
-/* Goes to the type that a typedef or qualifier is of; false: there is none. */
-bool value_peel(Dwarf_Die *type);
 /* The type of a variable, member, element or pointer, peeled; false: none, as of `void *`. */
 bool value_type(Dwarf_Die *die, Dwarf_Die *out);
 /* Bytes of a peeled type; false: not known. */

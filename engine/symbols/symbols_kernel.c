@@ -357,7 +357,7 @@ static void read_running_or_kept(struct kernel *kernel, bool running, const char
 	}
 	if (found) {
 		relocate(kernel, &raw, at);
-		raw_symbols_settle(&raw, true);
+		raw_symbols_finish(&raw, true);
 		symbol_table_make(&raw, stamp, &kernel->kallsyms.table);
 		if (stamp)
 			symbol_cache_store(kernel->objects->cache, name, &kernel->kallsyms.table);
@@ -424,7 +424,7 @@ bool kernel_find(struct kernel *kernel, nstime t, uint64_t address, struct symbo
 
 	if (!kernel->made) {
 		kernel->made = true;
-		raw_symbols_settle(&kernel->raw, true);
+		raw_symbols_finish(&kernel->raw, true);
 		symbol_table_make(&kernel->raw, 0, &kernel->own.table);
 		raw_symbols_release(&kernel->raw);
 		make_kallsyms(kernel);

@@ -356,7 +356,7 @@ static void load_map_file(struct object *object)
 		place.fd = -1;
 	}
 	place_close(&place);
-	raw_symbols_settle(&raw, false);
+	raw_symbols_finish(&raw, false);
 	symbol_table_make(&raw, 0, &object->table);
 	raw_symbols_release(&raw);
 }

@@ -130,7 +130,7 @@ static bool better(const struct raw_symbols *raw, const struct raw_symbol *a,
 	       strncmp(raw_name(raw, a), "compat_SyS", 10) != 0;
 }
 
-void raw_symbols_settle(struct raw_symbols *raw, bool kallsyms)
+void raw_symbols_finish(struct raw_symbols *raw, bool kallsyms)
 {
 	size_t kept = 0;
 

@@ -18,7 +18,8 @@
 
 enum { TYPE_DEPTH = 20, PEEL_MAX = 64, ELEMENTS_SHOWN = 200, TEXT_MAX = 1 << 16, DIMENSIONS = 16 };
 
-bool value_peel(Dwarf_Die *type)
+/* Goes to the type that a typedef or qualifier is of; false: there is none. */
+static bool value_peel(Dwarf_Die *type)
 {
 	Dwarf_Attribute attribute;
 

@@ -297,7 +297,7 @@ static size_t cursor_of_leaf(const struct events *events, uint32_t leaf)
 static bool fill_window(struct events *events, uint32_t leaf, struct error *err)
 {
 	struct stream_cursor *cursor = events->cursors[cursor_of_leaf(events, leaf)];
-	enum step step = stream_cursor_settle(cursor, err);
+	enum step step = stream_cursor_find_head(cursor, err);
 
 	if (step == STEP_ERROR)
 		return false;
@@ -311,7 +311,7 @@ static void fills_soon(void *arg, uint32_t leaf, uint32_t left)
 {
 	const struct events *events = arg;
 
-	stream_cursor_ask(events->cursors[cursor_of_leaf(events, leaf)], left);
+	stream_cursor_prefetch(events->cursors[cursor_of_leaf(events, leaf)], left);
 }
 
 static bool begin_group(struct events *events, size_t group, size_t group_end, struct error *err)

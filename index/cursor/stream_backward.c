@@ -187,7 +187,7 @@ static bool look_left(struct stream_cursor *cursor, nstime head, bool *opened, s
 	return true;
 }
 
-bool backward_settle(struct stream_cursor *cursor, struct error *err)
+bool backward_find_head(struct stream_cursor *cursor, struct error *err)
 {
 	for (;;) {
 		struct opened found;

@@ -534,7 +534,7 @@ static void limit_by_second(struct stream_cursor *cursor)
 }
 
 /* A loss comes after its stream's events of the same time; backward before them. */
-static bool settle_losses(struct stream_cursor *cursor, struct error *err)
+static bool find_loss(struct stream_cursor *cursor, struct error *err)
 {
 	const struct open_packet *top = stream_top(cursor);
 	struct losses *losses = &cursor->losses;
@@ -575,14 +575,15 @@ static void keep_place(struct stream_cursor *cursor)
 }
 
 /* Finds the head. An error is none when the records were renumbered meanwhile. */
-static bool settle_once(struct stream_cursor *cursor, struct error *err)
+static bool find_head(struct stream_cursor *cursor, struct error *err)
 {
 	keep_place(cursor);
 	put_in_order(cursor);
-	if (!(cursor->view.backward ? backward_settle(cursor, err) : forward_settle(cursor, err)))
+	if (!(cursor->view.backward ? backward_find_head(cursor, err)
+				    : forward_find_head(cursor, err)))
 		return false;
 	limit_by_second(cursor);
-	return !cursor->setup->options->losses || settle_losses(cursor, err);
+	return !cursor->setup->options->losses || find_loss(cursor, err);
 }
 
 /* After resuming: true when the head was given before, and is dropped. */
@@ -610,14 +611,14 @@ static bool drop_given(struct stream_cursor *cursor)
 	return true;
 }
 
-enum step stream_cursor_settle(struct stream_cursor *cursor, struct error *err)
+enum step stream_cursor_find_head(struct stream_cursor *cursor, struct error *err)
 {
 	if (cursor->count == 0 || cursor->view.begin >= cursor->view.end)
 		return STEP_END;
 	do {
-		bool good = settle_once(cursor, err);
+		bool good = find_head(cursor, err);
 		while (is_renumbered(cursor))
-			good = resume(cursor, err) && settle_once(cursor, err);
+			good = resume(cursor, err) && find_head(cursor, err);
 		if (!good)
 			return STEP_ERROR;
 	} while (cursor->resuming && drop_given(cursor));
@@ -705,7 +706,7 @@ void stream_cursor_take(struct stream_cursor *cursor, struct run *run)
 
 /* Asking early */
 
-void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left)
+void stream_cursor_prefetch(const struct stream_cursor *cursor, uint32_t left)
 {
 	enum { DECODER = 512 /* bytes; how many it has is its format's affair */ };
 	const struct open_packet *top;
@@ -730,6 +731,6 @@ void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left)
 		prefetch_bytes(top->known, sizeof *top->known);
 		prefetch_bytes(top->decoder, DECODER);
 	} else {
-		open_packet_ask(top);
+		open_packet_prefetch(top);
 	}
 }

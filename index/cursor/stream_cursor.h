@@ -8,8 +8,8 @@
 #define INDEX_CURSOR_STREAM_CURSOR_H
 
 #include "index/events.h"
-#include "index/tables/losses.h"
 #include "index/packets/open_packet.h"
+#include "index/tables/losses.h"
 
 /* What all streams of one cursor share. */
 struct stream_setup {
@@ -35,22 +35,23 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 void stream_cursor_free(struct stream_cursor *cursor);
 /* Gives up the question's own table, which may go. */
 void stream_cursor_forget(struct stream_cursor *cursor);
-/* Turns to [begin, end); then settle. */
+/* Turns to [begin, end); stream_cursor_find_head() comes next. */
 MUST_CHECK bool stream_cursor_begin(struct stream_cursor *cursor, nstime begin, nstime end,
 				    struct error *err);
 
 /* Finds the head; STEP_END: nothing is left. */
-MUST_CHECK enum step stream_cursor_settle(struct stream_cursor *cursor, struct error *err);
+MUST_CHECK enum step stream_cursor_find_head(struct stream_cursor *cursor, struct error *err);
 /*
  * Takes the head and all that follows it in the same batch and is known to come next. *run is
- * borrowed until the next settle, which asks for all of it to have been given.
+ * borrowed until the next stream_cursor_find_head(), before which the caller gives all of it.
  */
 void stream_cursor_take(struct stream_cursor *cursor, struct run *run);
 
 /*
- * Asks the memory for what settling will look at, when 5, 4, 3, 2 and 1 entries are left of what was
- * taken: each time for what the places that were asked for before lead to.
+ * Prefetches what stream_cursor_find_head() will read. Call it when 5, 4, 3, 2 and 1 entries are
+ * left of the run that was taken: each call prefetches what the pointers of the call before lead
+ * to.
  */
-void stream_cursor_ask(const struct stream_cursor *cursor, uint32_t left);
+void stream_cursor_prefetch(const struct stream_cursor *cursor, uint32_t left);
 
 #endif

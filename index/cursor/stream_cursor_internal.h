@@ -67,7 +67,7 @@ struct stream_cursor {
 	struct place last; /* its place, when its window is left */
 	struct place last_loss;
 	bool given, given_loss, resuming;
-	bool taken; /* since the last settle; `last` is not kept yet */
+	bool taken;    /* since the last find_head(); `last` is not kept yet */
 	uint8_t *told; /* bit per record whose damage was told; NULL: none */
 
 	struct losses losses;
@@ -99,8 +99,8 @@ bool pending_take(struct stream_cursor *cursor, uint64_t record, struct pending 
 
 MUST_CHECK bool forward_begin(struct stream_cursor *cursor, struct error *err);
 /* Opens what must be open for the head to be right, and sets `limit`. */
-MUST_CHECK bool forward_settle(struct stream_cursor *cursor, struct error *err);
+MUST_CHECK bool forward_find_head(struct stream_cursor *cursor, struct error *err);
 MUST_CHECK bool backward_begin(struct stream_cursor *cursor, struct error *err);
-MUST_CHECK bool backward_settle(struct stream_cursor *cursor, struct error *err);
+MUST_CHECK bool backward_find_head(struct stream_cursor *cursor, struct error *err);
 
 #endif

@@ -127,7 +127,7 @@ static bool open_next(struct stream_cursor *cursor, struct error *err)
 	return true;
 }
 
-bool forward_settle(struct stream_cursor *cursor, struct error *err)
+bool forward_find_head(struct stream_cursor *cursor, struct error *err)
 {
 	struct opened opened;
 

@@ -115,7 +115,7 @@ static void make_prefix(struct packet_filters *packet_filters, const struct trac
 	digest_fields(state, &packet_filters->fields);
 	hash = XXH3_128bits_digest(state);
 	XXH3_freeState(state);
-	memcpy(packet_filters->prefix, "sketch\0\1", 8);
+	memcpy(packet_filters->prefix, "filter\0\1", 8);
 	memcpy(packet_filters->prefix + 8, &hash.low64, 8);
 	memcpy(packet_filters->prefix + 16, &hash.high64, 8);
 }

@@ -615,7 +615,7 @@ void open_packet_leave(struct open_packet *packet)
 	leave(packet, false);
 }
 
-void open_packet_ask(const struct open_packet *packet)
+void open_packet_prefetch(const struct open_packet *packet)
 {
 	const struct known_packet *known = packet->known;
 	const struct reader *reader = packet->view->reader;
@@ -624,8 +624,8 @@ void open_packet_ask(const struct open_packet *packet)
 		return;
 	if (known->nsegments < known->segments_capacity)
 		__builtin_prefetch(&known->segments[known->nsegments], 1);
-	if (reader->decoder_ask)
-		reader->decoder_ask(packet->decoder);
+	if (reader->decoder_prefetch)
+		reader->decoder_prefetch(packet->decoder);
 }
 
 bool open_packet_more(struct open_packet *packet)

@@ -86,7 +86,7 @@ void open_packet_leave(struct open_packet *packet);
  */
 bool open_packet_looks_on(const struct open_packet *packet);
 /* Asks the memory for what its next window is made of. */
-void open_packet_ask(const struct open_packet *packet);
+void open_packet_prefetch(const struct open_packet *packet);
 
 static inline nstime open_packet_time(const struct open_packet *packet)
 {

@@ -62,7 +62,4 @@ struct index {
 	_Atomic int told_damage;  /* of the stored index */
 };
 
-/* Says once that the stored index is damaged, if it was found to be. */
-void index_tell_damage(struct index *index);
-
 #endif

@@ -54,9 +54,9 @@ void losses_init(struct losses *losses, const struct stream *stream, bool backwa
 
 void losses_release(struct losses *losses)
 {
-	mem_free(losses->record_list);
+	mem_free(losses->rows);
 	mem_free(losses->wide);
-	losses->record_list = NULL;
+	losses->rows = NULL;
 	losses->wide = NULL;
 }
 
@@ -76,13 +76,12 @@ static void put_row(struct losses *losses, const struct loss *add)
 
 	if (row.time < losses->begin || row.time >= losses->end)
 		return;
-	losses->record_list = mem_grow(losses->record_list, losses->nrows, &losses->capacity,
-				       sizeof *losses->record_list);
+	losses->rows =
+		mem_grow(losses->rows, losses->nrows, &losses->capacity, sizeof *losses->rows);
 	size_t i = losses->nrows++;
-	for (; i > 0 && row_before(losses, &row, &losses->record_list[(i - 1) / 2]);
-	     i = (i - 1) / 2)
-		losses->record_list[i] = losses->record_list[(i - 1) / 2];
-	losses->record_list[i] = row;
+	for (; i > 0 && row_before(losses, &row, &losses->rows[(i - 1) / 2]); i = (i - 1) / 2)
+		losses->rows[i] = losses->rows[(i - 1) / 2];
+	losses->rows[i] = row;
 }
 
 static void add_row(struct losses *losses, struct loss row, const struct packet *after)
@@ -172,7 +171,7 @@ static void add_inferred(void *to, const struct inferred_loss *found)
 				 .told = found->told};
 
 	for (size_t i = losses->nrows; i-- > 0;) {
-		const struct loss *has = &losses->record_list[i];
+		const struct loss *has = &losses->rows[i];
 
 		if (has->why == LOSS_INFERRED && has->time == row.time &&
 		    has->claimed == row.claimed && has->told == row.told)
@@ -620,23 +619,22 @@ struct event loss_event(const struct stream *stream, const struct loss *loss)
 
 const struct loss *losses_head(const struct losses *losses)
 {
-	return losses->nrows ? losses->record_list : NULL;
+	return losses->nrows ? losses->rows : NULL;
 }
 
 void losses_drop(struct losses *losses)
 {
-	const struct loss *last = &losses->record_list[--losses->nrows];
+	const struct loss *last = &losses->rows[--losses->nrows];
 	size_t i = 0, child;
 
 	for (; (child = 2 * i + 1) < losses->nrows; i = child) {
 		child += child + 1 < losses->nrows &&
-			 row_before(losses, &losses->record_list[child + 1],
-				    &losses->record_list[child]);
-		if (!row_before(losses, &losses->record_list[child], last))
+			 row_before(losses, &losses->rows[child + 1], &losses->rows[child]);
+		if (!row_before(losses, &losses->rows[child], last))
 			break;
-		losses->record_list[i] = losses->record_list[child];
+		losses->rows[i] = losses->rows[child];
 	}
-	losses->record_list[i] = *last;
+	losses->rows[i] = *last;
 }
 
 nstime losses_reached(const struct losses *losses)
@@ -665,8 +663,9 @@ static void narrow(struct lack *lack, nstime t, nstime begin, nstime end)
 	}
 }
 
-/* Rows of the records near t, into losses->rows; they are all that matters from *from on, before *until. */
-static bool record_list_near(struct losses *losses, nstime t, struct lack *out, struct error *err)
+/* Rows of the records near t, into losses->rows; they are all that matters from *from on, before
+ * *until. */
+static bool row_near(struct losses *losses, nstime t, struct lack *out, struct error *err)
 {
 	uint64_t reach = table_reach(losses->table) + 1, first, low, high;
 	struct packet_info info;
@@ -723,10 +722,10 @@ bool losses_at(struct index *index, const struct stream *stream, nstime t, struc
 	good = index_table(index, stream, &losses.table, err);
 	losses.count = good && losses.counts ? table_count(losses.table) : 0;
 	if (good && losses.count)
-		good = record_list_near(&losses, t, &whole, err);
+		good = row_near(&losses, t, &whole, err);
 	*out = whole;
 	for (size_t i = 0; good && i < losses.nrows; i++)
-		narrow(out, t, losses.record_list[i].time, losses.record_list[i].until);
+		narrow(out, t, losses.rows[i].time, losses.rows[i].until);
 	good = good && narrow_to_recorded(&losses, t, out, err);
 	if (out->from < whole.from)
 		out->from = whole.from;

@@ -654,7 +654,8 @@ bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true
 	return true;
 }
 
-bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max)
+/* The true range of a record that was proved; false when it was not. */
+static bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max)
 {
 	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
 	struct correction known;

@@ -293,7 +293,7 @@ function differ.known(list)
 end
 
 -- Prepares split units of both sides, {a = list, b = list}: what is computed from all of them.
-function differ.settle_sides(sides)
+function differ.prepare_sides(sides)
 	split_frequency(sides)
 	split_migration(sides)
 	rename(sides, unify_names(sides))
@@ -309,8 +309,8 @@ local function sides_of(list)
 end
 
 -- The same of pairs, {a =, b =}.
-function differ.settle(list)
-	differ.settle_sides(sides_of(list))
+function differ.prepare(list)
+	differ.prepare_sides(sides_of(list))
 	table.sort(list, function(x, y)
 		if x.a.begin ~= y.a.begin then
 			return x.a.begin < y.a.begin

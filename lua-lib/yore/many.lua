@@ -206,7 +206,7 @@ function many.unit(spec, summaries)
 			table.move(run.pieces, 1, #run.pieces, #unit.sides[name] + 1, unit.sides[name])
 		end
 	end
-	differ.settle_sides(unit.sides)
+	differ.prepare_sides(unit.sides)
 	weigh(unit)
 	return unit
 end

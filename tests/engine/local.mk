@@ -61,18 +61,18 @@ check_PROGRAMS += %D%/test_perf
 	%D%/decoded.c %D%/decoded.h
 %C%_test_perf_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS)
 %C%_test_perf_LDADD = $(TEST_LDADD) $(ZSTD_LIBS)
-check_PROGRAMS += %D%/test_perf_keep
-%C%_test_perf_keep_SOURCES = %D%/test_perf_keep.c %D%/perf_made.c %D%/perf_made.h \
-	%D%/kept.c %D%/kept.h %D%/decoded.c %D%/decoded.h
-%C%_test_perf_keep_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
-%C%_test_perf_keep_LDFLAGS = -Wl,--wrap=write
-%C%_test_perf_keep_LDADD = $(TEST_LDADD) $(ZSTD_LIBS) $(XXHASH_LIBS)
-check_PROGRAMS += %D%/test_ftrace_keep
-%C%_test_ftrace_keep_SOURCES = %D%/test_ftrace_keep.c %D%/kept.c %D%/kept.h \
+check_PROGRAMS += %D%/test_copy_cache
+%C%_test_copy_cache_SOURCES = %D%/test_copy_cache.c %D%/perf_made.c %D%/perf_made.h \
+	%D%/cache_scene.c %D%/cache_scene.h %D%/decoded.c %D%/decoded.h
+%C%_test_copy_cache_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
+%C%_test_copy_cache_LDFLAGS = -Wl,--wrap=write
+%C%_test_copy_cache_LDADD = $(TEST_LDADD) $(ZSTD_LIBS) $(XXHASH_LIBS)
+check_PROGRAMS += %D%/test_chunk_cache
+%C%_test_chunk_cache_SOURCES = %D%/test_chunk_cache.c %D%/cache_scene.c %D%/cache_scene.h \
 	%D%/opened_ftrace.c %D%/opened_ftrace.h \
 	%D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c %D%/decoded.h
-%C%_test_ftrace_keep_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
-%C%_test_ftrace_keep_LDADD = $(TEST_LDADD) $(ZLIB_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
+%C%_test_chunk_cache_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS) $(XXHASH_CFLAGS)
+%C%_test_chunk_cache_LDADD = $(TEST_LDADD) $(ZLIB_LIBS) $(ZSTD_LIBS) $(XXHASH_LIBS)
 check_PROGRAMS += %D%/test_ftrace %D%/test_ftrace_options
 %C%_test_ftrace_SOURCES = %D%/test_ftrace.c %D%/opened_ftrace.c %D%/opened_ftrace.h \
 	%D%/made_ftrace.c %D%/made_ftrace.h %D%/decoded.c %D%/decoded.h

@@ -16,7 +16,7 @@ static void make_small_table(struct symbol_table *out)
 	raw_symbols_add(&raw, 0x200, 0, "second", 6, false, true);
 	raw_symbols_add(&raw, 0x300, 0x20, "third", 5, false, true);
 	raw_symbols_add(&raw, 0x304, 0x4, "inside", 6, false, true);
-	raw_symbols_settle(&raw, false);
+	raw_symbols_finish(&raw, false);
 	symbol_table_make(&raw, 7, out);
 	raw_symbols_release(&raw);
 }

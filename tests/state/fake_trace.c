@@ -131,7 +131,7 @@ static void make_item(struct fake_trace *fake, size_t i, const struct fake_event
 	}
 }
 
-/* ---- the feed ---- */
+/* ---- the event source ---- */
 
 struct event_source_cursor {
 	struct fake_trace *fake;

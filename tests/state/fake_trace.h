@@ -1,5 +1,6 @@
 /*
- * fake_trace.h - traces in memory, and a feed over them: what a test says is what evaluation sees
+ * fake_trace.h - traces in memory, and an event source over them: what a test says is what
+ * evaluation sees
  *
  * Events carry unsigned and string fields by name; a class lacks the fields it does not name.
  */

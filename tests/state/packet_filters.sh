@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sketches of packets change no answer: against replay on generated traces of small packets, asked
+# Packet filters change no answer: against replay on generated traces of small packets, asked
 # again, after kills and damage, by several processes at once, of a trace that grew, by other rules.
 . "${srcdir:-.}/tests/shell.sh"
 gen=$build/fixtures/yore-gen
@@ -56,7 +56,7 @@ for at in 3 5 7; do
 	cmp "$work/list" "$work/got" || fail "damage at $at tenths"
 done
 
-# A run over all leaves sketches, too: what was not asked yet is near then. Not where nothing is to be left.
+# A run over all leaves packet filters, too: what was not asked yet is near then. Not where nothing is to be left.
 "$yore" at "$trace" -1ms 'thread[*]/state' --index-dir "$work/run" --format json >"$work/got" || exit 1
 cmp "$work/all" "$work/got" || fail "a run over all"
 : >"$work/stats"
@@ -84,7 +84,7 @@ done
 decoded=$(sed -n 's/.*"events_decoded":\([0-9]*\).*/\1/p' "$work/all-threads")
 test "$decoded" -lt $(($("$yore" events "$trace" --count --no-index) / 2)) || fail "a short range reads $decoded events"
 
-# A computed attribute reads what it needs: of the idle thread, which no switch names, what the sketches leave.
+# A computed attribute reads what it needs: of the idle thread, which no switch names, what the packet filters leave.
 for again in first again; do
 	"$yore" state "$trace" 'cpu[1]/name' --begin -20ms --end -19.9ms --index-dir "$work/views" --stats --format json >"$work/got" 2>"$work/$again" || exit 1
 	"$yore" state "$trace" 'cpu[1]/name' --begin -20ms --end -19.9ms --no-index --format json | cmp - "$work/got" || fail "a computed attribute, $again"
@@ -103,7 +103,7 @@ sed 's/.*"path":"\([^"]*\)".*/\1/' "$work/boxes" | while read -r box; do
 done >"$work/got"
 cmp "$work/boxes" "$work/got" || fail "other rules"
 
-# Half a trace, with sketches of it; then all of it.
+# Half a trace, with packet filters of it; then all of it.
 cp -r "$trace" "$work/grown"
 for file in "$work"/grown/channel*; do
 	truncate -s $(($(stat -c %s "$file") / 2048 * 1024)) "$file"

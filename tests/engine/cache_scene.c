@@ -1,5 +1,5 @@
-/* kept.c - see head_cache.h */
-#include "tests/engine/kept.h"
+/* cache_scene.c - see cache_scene.h */
+#include "tests/engine/cache_scene.h"
 
 #include "engine/base/mem.h"
 #include "tests/harness.h"
@@ -11,31 +11,31 @@
 #include <time.h>
 #include <unistd.h>
 
-void kept_begin(struct kept_scene *scene)
+void cache_begin(struct cache_scene *scene)
 {
-	*scene = (struct kept_scene){.folder = scratch_folder(), .held = -1};
+	*scene = (struct cache_scene){.folder = scratch_folder(), .held = -1};
 	scene->copies = path_join(scene->folder, "copies");
 	assert_int_equal(mkdir(scene->copies, 0777), 0);
 }
 
-void kept_end(struct kept_scene *scene)
+void cache_end(struct cache_scene *scene)
 {
 	if (scene->held >= 0)
 		close(scene->held);
 	scratch_remove(scene->folder);
 	mem_free(scene->trace);
 	mem_free(scene->copies);
-	mem_free(scene->kept);
+	mem_free(scene->cached);
 	mem_free(scene->temporary);
 }
 
-void kept_find(struct kept_scene *scene)
+void cache_find(struct cache_scene *scene)
 {
 	struct buf name = {0};
 
-	scene->kept = only_file(scene->copies);
-	assert_non_null(scene->kept);
-	buf_printf(&name, "%s.tmp", scene->kept);
+	scene->cached = only_file(scene->copies);
+	assert_non_null(scene->cached);
+	buf_printf(&name, "%s.tmp", scene->cached);
 	scene->temporary = mem_strdup(buf_text(&name));
 	buf_release(&name);
 }
@@ -56,15 +56,15 @@ static void count_damage(void *arg, enum notice_kind kind, const char *text)
 	*(size_t *)arg += kind == NOTICE_DAMAGE;
 }
 
-uint32_t kept_least;
+uint32_t cache_least;
 
-struct kept_reading kept_read(const char *path, const char *copies, struct decoded *out)
+struct cache_reading cache_read(const char *path, const char *copies, struct decoded *out)
 {
-	struct kept_reading reading = {0};
+	struct cache_reading reading = {0};
 	struct trace_options options = {.paths = &path,
 					.npaths = 1,
 					.spill_dir = copies,
-					.keep_least = kept_least,
+					.cache_least = cache_least,
 					.notices = {count_damage, &reading.damages}};
 	struct trace *trace;
 	struct error err;
@@ -86,12 +86,12 @@ struct kept_reading kept_read(const char *path, const char *copies, struct decod
 	return reading;
 }
 
-void nothing(struct kept_scene *scene)
+void nothing(struct cache_scene *scene)
 {
 	(void)scene;
 }
 
-void is_copied(struct kept_scene *scene)
+void is_copied(struct cache_scene *scene)
 {
 	size_t size;
 	void *bytes = read_file(scene->trace, &size);
@@ -102,45 +102,45 @@ void is_copied(struct kept_scene *scene)
 	mem_free(bytes);
 }
 
-void is_touched(struct kept_scene *scene)
+void is_touched(struct cache_scene *scene)
 {
 	set_age(scene->trace, HOUR / 2);
 }
 
-void kept_is_cut(struct kept_scene *scene)
+void cache_is_cut(struct cache_scene *scene)
 {
-	assert_int_equal(truncate(scene->kept, 1000), 0);
+	assert_int_equal(truncate(scene->cached, 1000), 0);
 }
 
-void kept_is_empty(struct kept_scene *scene)
+void cache_is_empty(struct cache_scene *scene)
 {
-	assert_int_equal(truncate(scene->kept, 0), 0);
+	assert_int_equal(truncate(scene->cached, 0), 0);
 }
 
-void kept_is_link(struct kept_scene *scene)
+void cache_is_link(struct cache_scene *scene)
 {
 	char *other = path_join(scene->folder, "elsewhere");
 
-	assert_int_equal(rename(scene->kept, other), 0);
-	assert_int_equal(symlink(other, scene->kept), 0);
+	assert_int_equal(rename(scene->cached, other), 0);
+	assert_int_equal(symlink(other, scene->cached), 0);
 	mem_free(other);
 }
 
-void writer_was_killed(struct kept_scene *scene)
+void writer_was_killed(struct cache_scene *scene)
 {
-	assert_int_equal(unlink(scene->kept), 0);
+	assert_int_equal(unlink(scene->cached), 0);
 	write_file(scene->temporary, "half", 4);
 }
 
-void another_writes(struct kept_scene *scene)
+void another_writes(struct cache_scene *scene)
 {
 	writer_was_killed(scene);
 	scene->held = open(scene->temporary, O_RDWR);
 	assert_int_equal(flock(scene->held, LOCK_EX), 0);
 }
 
-void folder_goes(struct kept_scene *scene)
+void folder_goes(struct cache_scene *scene)
 {
-	assert_int_equal(unlink(scene->kept), 0);
+	assert_int_equal(unlink(scene->cached), 0);
 	assert_int_equal(rmdir(scene->copies), 0);
 }

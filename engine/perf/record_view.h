@@ -1,18 +1,18 @@
 /*
- * forward_fill.h - what a pass over records needs of each: attribute, time, CPU
+ * record_view.h - what a pass over records needs of each: attribute, time, CPU
  *
  * Inline: the walk asks for it of every record of the file. Everything looked at was made once,
  * while the trace opened: places per attribute, and ids, which the kernel hands out in sequence, in
  * a table.
  */
-#ifndef ENGINE_PERF_LOOK_H
-#define ENGINE_PERF_LOOK_H
+#ifndef ENGINE_PERF_RECORD_VIEW_H
+#define ENGINE_PERF_RECORD_VIEW_H
 
 #include "engine/perf/perf_internal.h"
 
 enum { PERF_AHEAD = 1024 /* bytes that are asked of the memory before they are read */ };
 
-struct perf_look {
+struct record_view {
 	const struct perf_attr *attr;
 	nstime time; /* when has_time */
 	bool has_time;
@@ -73,14 +73,14 @@ static inline int32_t cpu_of_id(const struct perf_part *part, const uint8_t *p, 
 }
 
 /* False: too short for its attribute, or of an unknown one. */
-static inline bool perf_look_any(const struct perf_part *part, const uint8_t *p, uint32_t type,
-				 uint32_t size, struct perf_look *out)
+static inline bool record_view_any(const struct perf_part *part, const uint8_t *p, uint32_t type,
+				   uint32_t size, struct record_view *out)
 {
 	const struct perf_attr *attr = perf_attr_of(part, p, type, size);
 	const bool swap = part->swap;
 	uint32_t time, cpu, id;
 
-	*out = (struct perf_look){.attr = attr, .cpu = -1};
+	*out = (struct record_view){.attr = attr, .cpu = -1};
 	if (!attr)
 		return false;
 	const struct perf_places *at = &attr->places;
@@ -110,9 +110,9 @@ static inline bool perf_look_any(const struct perf_part *part, const uint8_t *p,
 	return true;
 }
 
-/* perf_look_any() of nearly all records. False: it is for that. */
-static inline bool perf_look_plain(const struct perf_part *part, const uint8_t *p, uint32_t type,
-				   uint32_t size, struct perf_look *out)
+/* record_view_any() of nearly all records. False: it is for that. */
+static inline bool record_view_fixed(const struct perf_part *part, const uint8_t *p, uint32_t type,
+				     uint32_t size, struct record_view *out)
 {
 	const struct perf_plains *plains = &part->plains;
 	const bool sample = type == PERF_SAMPLE;
@@ -139,12 +139,12 @@ static inline bool perf_look_plain(const struct perf_part *part, const uint8_t *
 	       !__builtin_add_overflow((nstime)t, part->part->origin, &out->time);
 }
 
-static inline bool perf_look(const struct perf_part *part, const uint8_t *p, uint32_t type,
-			     uint32_t size, struct perf_look *out)
+static inline bool record_view_of(const struct perf_part *part, const uint8_t *p, uint32_t type,
+				  uint32_t size, struct record_view *out)
 {
-	if (__builtin_expect(perf_look_plain(part, p, type, size, out), 1))
+	if (__builtin_expect(record_view_fixed(part, p, type, size, out), 1))
 		return true;
-	return perf_look_any(part, p, type, size, out);
+	return record_view_any(part, p, type, size, out);
 }
 
 #endif

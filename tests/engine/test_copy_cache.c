@@ -1,5 +1,5 @@
 /*
- * test_perf_keep.c - decompressed copies that are kept: used, shared, made anew, or done without
+ * test_copy_cache.c - decompressed copies that are kept: used, shared, made anew, or done without
  *
  * A compressed file is opened, something happens to it or to its copy, and it is opened again. What
  * the second opening gives must equal what the file gives without any copy.
@@ -8,7 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/perf/perf.h"
 #include "engine/trace.h"
-#include "tests/engine/kept.h"
+#include "tests/engine/cache_scene.h"
 #include "tests/engine/perf_made.h"
 #include "tests/harness.h"
 
@@ -53,7 +53,7 @@ static ino_t inode_of(const char *path)
 
 /* What happens between the two openings ------------------------------------------------------- */
 
-static void changes_inside(struct kept_scene *scene)
+static void changes_inside(struct cache_scene *scene)
 {
 	size_t size;
 	void *bytes = read_file(scene->trace, &size);
@@ -62,7 +62,7 @@ static void changes_inside(struct kept_scene *scene)
 	change(scene->trace, (long)size / 2, 4096);
 }
 
-static void has_no_size(struct kept_scene *scene)
+static void has_no_size(struct cache_scene *scene)
 {
 	size_t size;
 	uint8_t *bytes = read_file(scene->trace, &size);
@@ -71,75 +71,75 @@ static void has_no_size(struct kept_scene *scene)
 	write_file(scene->trace, bytes, size);
 	mem_free(bytes);
 	set_age(scene->trace, HOUR);
-	assert_int_equal(unlink(scene->kept), 0); /* its name has to do with its end */
+	assert_int_equal(unlink(scene->cached), 0); /* its name has to do with its end */
 }
 
-static void still_grows(struct kept_scene *scene)
+static void still_grows(struct cache_scene *scene)
 {
 	has_no_size(scene);
 	set_age(scene->trace, NOW);
 }
 
-static void mark_is_bad(struct kept_scene *scene)
+static void mark_is_bad(struct cache_scene *scene)
 {
-	change(scene->kept, -60, 1);
+	change(scene->cached, -60, 1);
 }
 
 /* The mark is behind the copy's bytes: 104 bytes, the boot at 80, what proves the mark at 96. */
-static void other_boot(struct kept_scene *scene)
+static void other_boot(struct cache_scene *scene)
 {
 	size_t size;
-	uint8_t *bytes = read_file(scene->kept, &size), *mark = bytes + size - 104;
+	uint8_t *bytes = read_file(scene->cached, &size), *mark = bytes + size - 104;
 
 	memset(mark + 80, 1, 16);
 	uint64_t check = XXH3_64bits(mark, 96);
 	memcpy(mark + 96, &check, sizeof check);
-	write_file(scene->kept, bytes, size);
+	write_file(scene->cached, bytes, size);
 	mem_free(bytes);
 }
 
-static void flips_a_bit(struct kept_scene *scene)
+static void flips_a_bit(struct cache_scene *scene)
 {
-	change(scene->kept, 5000, 1);
+	change(scene->cached, 5000, 1);
 }
 
 /* As a disk does that gives other bytes: no time of the file tells it. */
-static void rots(struct kept_scene *scene, long at)
+static void rots(struct cache_scene *scene, long at)
 {
 	struct timespec times[2];
 	struct stat st;
 
-	assert_int_equal(stat(scene->kept, &st), 0);
-	change(scene->kept, at, 1);
+	assert_int_equal(stat(scene->cached, &st), 0);
+	change(scene->cached, at, 1);
 	times[0] = st.st_atim;
 	times[1] = st.st_mtim;
-	assert_int_equal(utimensat(AT_FDCWD, scene->kept, times, 0), 0);
+	assert_int_equal(utimensat(AT_FDCWD, scene->cached, times, 0), 0);
 }
 
-static void first_byte_rots(struct kept_scene *scene)
+static void first_byte_rots(struct cache_scene *scene)
 {
 	rots(scene, 0);
 }
 
-static void block_rots(struct kept_scene *scene)
+static void block_rots(struct cache_scene *scene)
 {
 	rots(scene, 1000000);
 }
 
-static void last_block_rots(struct kept_scene *scene)
+static void last_block_rots(struct cache_scene *scene)
 {
 	rots(scene, -104 - 8 * 100 - 5); /* the sums are fewer than that */
 }
 
-static void sum_rots(struct kept_scene *scene)
+static void sum_rots(struct cache_scene *scene)
 {
 	rots(scene, -104 - 20);
 }
 
-static void other_boot_lost_bytes(struct kept_scene *scene)
+static void other_boot_lost_bytes(struct cache_scene *scene)
 {
 	other_boot(scene);
-	change(scene->kept, 5000, 1);
+	change(scene->cached, 5000, 1);
 }
 
 /* A file system that is full for files with a name. */
@@ -160,9 +160,9 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size)
 	return -1;
 }
 
-static void disk_is_full(struct kept_scene *scene)
+static void disk_is_full(struct cache_scene *scene)
 {
-	assert_int_equal(unlink(scene->kept), 0);
+	assert_int_equal(unlink(scene->cached), 0);
 	full = true;
 }
 
@@ -175,7 +175,7 @@ enum outcome {
 
 static const struct row {
 	const char *name;
-	void (*between)(struct kept_scene *scene);
+	void (*between)(struct cache_scene *scene);
 	enum outcome outcome;
 	size_t damages;
 } rows[] = {
@@ -192,10 +192,10 @@ static const struct row {
 	{"bytes of the file changed", changes_inside, STAYS, 1},
 	{"a recorder may still be at work", still_grows, NONE, 1},
 	{"not finished, but at rest", has_no_size, MADE, 1},
-	{"a copy that was cut is made anew", kept_is_cut, MADE, 0},
-	{"an empty copy is made anew", kept_is_empty, MADE, 0},
+	{"a copy that was cut is made anew", cache_is_cut, MADE, 0},
+	{"an empty copy is made anew", cache_is_empty, MADE, 0},
 	{"a bad mark is not trusted", mark_is_bad, MADE, 0},
-	{"a link is not followed", kept_is_link, MADE, 0},
+	{"a link is not followed", cache_is_link, MADE, 0},
 	{"who was killed while writing left a temporary", writer_was_killed, MADE, 0},
 	{"another process writes it", another_writes, HELD, 0},
 	{"the folder is gone", folder_goes, NONE, 0},
@@ -209,7 +209,7 @@ static void equal_lists(const struct decoded *a, const struct decoded *b)
 	assert_true(decoded_same(a->events, b->events, a->count));
 }
 
-static void after(const struct kept_scene *scene, enum outcome outcome, ino_t first)
+static void after(const struct cache_scene *scene, enum outcome outcome, ino_t first)
 {
 	char *copy = only_file(scene->copies);
 
@@ -225,7 +225,7 @@ static void after(const struct kept_scene *scene, enum outcome outcome, ino_t fi
 		assert_memory_equal(bytes, "half", size);
 		mem_free(bytes);
 	} else if (outcome == STAYS) {
-		assert_string_equal(copy, scene->kept);
+		assert_string_equal(copy, scene->cached);
 		assert_true(inode_of(copy) == first);
 	} else {
 		struct stat st;
@@ -238,32 +238,32 @@ static void after(const struct kept_scene *scene, enum outcome outcome, ino_t fi
 static void kept(void **state)
 {
 	const struct row *row = *state;
-	struct kept_scene scene;
+	struct cache_scene scene;
 	struct decoded first = {0}, second = {0}, plain = {0};
 	struct made made;
 
-	kept_begin(&scene);
+	cache_begin(&scene);
 	made_new(&compressed, &made);
 	scene.trace = made_write(&made, scene.folder, SIZE_MAX);
 	set_age(scene.trace, HOUR);
-	assert_int_equal(kept_read(scene.trace, scene.copies, &first).damages, 0);
+	assert_int_equal(cache_read(scene.trace, scene.copies, &first).damages, 0);
 	assert_int_equal(first.count, made.nwants);
-	kept_find(&scene);
-	ino_t inode = inode_of(scene.kept);
+	cache_find(&scene);
+	ino_t inode = inode_of(scene.cached);
 
 	row->between(&scene);
-	size_t damages = kept_read(scene.trace, scene.copies, &second).damages;
+	size_t damages = cache_read(scene.trace, scene.copies, &second).damages;
 	full = false;
 	assert_int_equal(damages, row->damages);
 	after(&scene, row->outcome, inode);
-	assert_int_equal(kept_read(scene.trace, NULL, &plain).damages, row->damages);
+	assert_int_equal(cache_read(scene.trace, NULL, &plain).damages, row->damages);
 	equal_lists(&second, &plain);
 
 	decoded_release(&first);
 	decoded_release(&second);
 	decoded_release(&plain);
 	made_release(&made);
-	kept_end(&scene);
+	cache_end(&scene);
 }
 
 /* A small file is decompressed as fast as a copy is found. */
@@ -271,24 +271,25 @@ static void small_is_not_kept(void **state)
 {
 	struct decoded all = {0};
 	struct shape shape = compressed;
-	struct kept_scene scene;
+	struct cache_scene scene;
 	struct made made;
 
 	(void)state;
-	kept_begin(&scene);
+	cache_begin(&scene);
 	shape.samples = 100;
 	made_new(&shape, &made);
 	scene.trace = made_write(&made, scene.folder, SIZE_MAX);
 	set_age(scene.trace, HOUR);
-	kept_read(scene.trace, scene.copies, &all);
+	cache_read(scene.trace, scene.copies, &all);
 	assert_int_equal(all.count, made.nwants);
 	assert_null(only_file(scene.copies));
 	decoded_release(&all);
 	made_release(&made);
-	kept_end(&scene);
+	cache_end(&scene);
 }
 
-/* Blocks of zstd that are one byte, 128 KB long: 02 00 10 and the byte. They go on with the frame. */
+/* Blocks of zstd that are one byte, 128 KB long: 02 00 10 and the byte. They go on with the frame.
+ */
 static void add_bomb(const char *path, unsigned nrecords)
 {
 	enum { BLOCKS = 16000 };
@@ -317,14 +318,14 @@ static void bomb_is_damage(void **state)
 	struct trace_options options = {.paths = &path, .npaths = 1};
 	struct shape shape = compressed;
 	struct decoded all = {0};
-	struct kept_scene scene;
+	struct cache_scene scene;
 	struct trace *trace;
 	struct error err;
 	struct made made;
 	uint64_t most = 0;
 
 	(void)state;
-	kept_begin(&scene);
+	cache_begin(&scene);
 	shape.samples = 1000;
 	made_new(&shape, &made);
 	path = scene.trace = made_write(&made, scene.folder, SIZE_MAX);
@@ -336,11 +337,11 @@ static void bomb_is_damage(void **state)
 	assert_in_range(most, 1, EXPANSION_FREE + EXPANSION_RATIO * 10 * 64008);
 	assert_in_range(trace->damaged, 1, 2);
 	trace_close(trace);
-	assert_in_range(kept_read(path, NULL, &all).damages, 1, 2);
+	assert_in_range(cache_read(path, NULL, &all).damages, 1, 2);
 	assert_int_equal(all.count, made.nwants);
 	decoded_release(&all);
 	made_release(&made);
-	kept_end(&scene);
+	cache_end(&scene);
 }
 
 int main(void)
@@ -353,6 +354,6 @@ int main(void)
 						 (void *)(uintptr_t)&rows[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(small_is_not_kept);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(bomb_is_damage);
-	kept_least = 64 << 10;
+	cache_least = 64 << 10;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

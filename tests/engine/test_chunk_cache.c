@@ -1,12 +1,13 @@
 /*
- * test_ftrace_keep.c - where chunks lie, kept: used, made anew, or done without
+ * test_chunk_cache.c - where chunks lie, kept: used, made anew, or done without
  *
  * A compressed file is opened, something happens to it or to what was kept of it, and it is opened
  * again. What the second opening gives must equal what the file gives with nothing kept.
  */
-#include "tests/engine/kept.h"
+#include "tests/engine/cache_scene.h"
 #include "tests/engine/opened_ftrace.h"
 
+#include "engine/base/disk_cache.h"
 #include "engine/base/mem.h"
 #include "engine/ftrace/ftrace_internal.h"
 #include "tests/harness.h"
@@ -22,65 +23,65 @@ enum { PAGES = 240, HEAD = 48, TABLE = 16, CHUNK = 16 };
 
 /* What happens between the two openings ------------------------------------------------------- */
 
-static void is_copied_long_ago(struct kept_scene *scene)
+static void is_copied_long_ago(struct cache_scene *scene)
 {
 	is_copied(scene);
 	set_age(scene->trace, HOUR);
 }
 
-static void is_new(struct kept_scene *scene)
+static void is_new(struct cache_scene *scene)
 {
 	set_age(scene->trace, NOW);
-	assert_int_equal(unlink(scene->kept), 0);
+	assert_int_equal(unlink(scene->cached), 0);
 }
 
-static void change_kept(struct kept_scene *scene, size_t at, const void *to, size_t count,
-			bool prove)
+static void change_cached(struct cache_scene *scene, size_t at, const void *to, size_t count,
+			  bool prove)
 {
 	size_t size;
-	uint8_t *bytes = read_file(scene->kept, &size);
+	uint8_t *bytes = read_file(scene->cached, &size);
 
 	memcpy(bytes + at, to, count);
 	uint64_t digest = XXH3_64bits(bytes, size - 8);
 	if (prove)
 		memcpy(bytes + size - 8, &digest, sizeof digest);
-	write_file(scene->kept, bytes, size);
+	write_file(scene->cached, bytes, size);
 	mem_free(bytes);
 }
 
-static void byte_is_bad(struct kept_scene *scene)
+static void byte_is_bad(struct cache_scene *scene)
 {
-	change_kept(scene, HEAD + TABLE + 5, "\x55", 1, false);
+	change_cached(scene, HEAD + TABLE + 5, "\x55", 1, false);
 }
 
-static void chunk_lies_beyond(struct kept_scene *scene)
+static void chunk_lies_beyond(struct cache_scene *scene)
 {
 	uint64_t beyond = UINT64_C(1) << 40;
 
-	change_kept(scene, HEAD + TABLE + CHUNK, &beyond, sizeof beyond, true);
+	change_cached(scene, HEAD + TABLE + CHUNK, &beyond, sizeof beyond, true);
 }
 
-static void chunk_is_huge(struct kept_scene *scene)
+static void chunk_is_huge(struct cache_scene *scene)
 {
 	uint32_t huge = UINT32_MAX;
 
-	change_kept(scene, HEAD + TABLE + 8, &huge, sizeof huge, true);
+	change_cached(scene, HEAD + TABLE + 8, &huge, sizeof huge, true);
 }
 
-static void more_chunks_than_bytes(struct kept_scene *scene)
+static void more_chunks_than_bytes(struct cache_scene *scene)
 {
 	uint64_t many = UINT64_MAX / 8;
 
-	change_kept(scene, HEAD + 8, &many, sizeof many, true);
+	change_cached(scene, HEAD + 8, &many, sizeof many, true);
 }
 
-static void more_tables_than_bytes(struct kept_scene *scene)
+static void more_tables_than_bytes(struct cache_scene *scene)
 {
 	uint32_t many = 60000;
 
-	change_kept(scene, 40, &many, sizeof many, true);
+	change_cached(scene, 40, &many, sizeof many, true);
 	uint64_t other = 1; /* the table that is asked for is not there */
-	change_kept(scene, HEAD, &other, sizeof other, true);
+	change_cached(scene, HEAD, &other, sizeof other, true);
 }
 
 enum outcome {
@@ -92,7 +93,7 @@ enum outcome {
 
 static const struct row {
 	const char *name;
-	void (*between)(struct kept_scene *scene);
+	void (*between)(struct cache_scene *scene);
 	enum outcome outcome;
 } rows[] = {
 	{"what was kept is used", nothing, USED},
@@ -104,20 +105,20 @@ static const struct row {
 	{"a chunk longer than the file", chunk_is_huge, MADE},
 	{"more chunks than bytes", more_chunks_than_bytes, MADE},
 	{"more tables than bytes", more_tables_than_bytes, MADE},
-	{"it was cut", kept_is_cut, MADE},
-	{"it is empty", kept_is_empty, MADE},
-	{"a link is not followed", kept_is_link, MADE},
+	{"it was cut", cache_is_cut, MADE},
+	{"it is empty", cache_is_empty, MADE},
+	{"a link is not followed", cache_is_link, MADE},
 	{"who was killed while writing left a temporary", writer_was_killed, MADE},
 	{"another process writes it", another_writes, HELD},
 	{"the folder is gone", folder_goes, NONE},
 };
 
-static void make_trace(struct kept_scene *scene, size_t pages)
+static void make_trace(struct cache_scene *scene, size_t pages)
 {
 	uint64_t random = 17;
 	struct made made;
 
-	kept_begin(scene);
+	cache_begin(scene);
 	scene->trace = path_join(scene->folder, "trace.dat");
 	made_init(&made, &ZSTD, 2);
 	for (unsigned i = 0; i < 2; i++) {
@@ -133,20 +134,20 @@ static void make_trace(struct kept_scene *scene, size_t pages)
 
 static size_t errors_of(const char *path, const char *copies, struct decoded *out)
 {
-	return kept_read(path, copies, out).damages + out->errors;
+	return cache_read(path, copies, out).damages + out->errors;
 }
 
-static void open_first(struct kept_scene *scene)
+static void open_first(struct cache_scene *scene)
 {
 	struct decoded all = {0};
 
 	assert_int_equal(errors_of(scene->trace, scene->copies, &all), 0);
 	assert_true(all.count > 1000);
-	kept_find(scene);
+	cache_find(scene);
 	decoded_release(&all);
 }
 
-static void check_kept(const struct kept_scene *scene, enum outcome outcome)
+static void check_kept(const struct cache_scene *scene, enum outcome outcome)
 {
 	char *kept = only_file(scene->copies);
 	struct stat st;
@@ -156,7 +157,7 @@ static void check_kept(const struct kept_scene *scene, enum outcome outcome)
 		return;
 	}
 	assert_non_null(kept);
-	assert_string_equal(kept, outcome == HELD ? scene->temporary : scene->kept);
+	assert_string_equal(kept, outcome == HELD ? scene->temporary : scene->cached);
 	assert_int_equal(lstat(kept, &st), 0);
 	assert_true(S_ISREG(st.st_mode));
 	if (outcome != HELD)
@@ -168,16 +169,16 @@ static void kept(void **state)
 {
 	const struct row *row = *state;
 	struct decoded second = {0}, plain = {0};
-	struct kept_reading used, hopping;
-	struct kept_scene scene;
+	struct cache_reading used, hopping;
+	struct cache_scene scene;
 
 	make_trace(&scene, PAGES);
 	open_first(&scene);
 	row->between(&scene);
-	used = kept_read(scene.trace, scene.copies, &second);
+	used = cache_read(scene.trace, scene.copies, &second);
 	assert_int_equal(used.damages + second.errors, 0);
 	check_kept(&scene, row->outcome);
-	hopping = kept_read(scene.trace, NULL, &plain);
+	hopping = cache_read(scene.trace, NULL, &plain);
 	assert_int_equal(hopping.damages + plain.errors, 0);
 	assert_int_equal(second.count, plain.count);
 	assert_true(decoded_same(second.events, plain.events, plain.count));
@@ -188,14 +189,28 @@ static void kept(void **state)
 		assert_true(used.opening >= hopping.opening);
 	decoded_release(&second);
 	decoded_release(&plain);
-	kept_end(&scene);
+	cache_end(&scene);
+}
+
+/* The cache has the trace's file as it is now: as a disk does that gives other bytes. */
+static void seems_unchanged(struct cache_scene *scene)
+{
+	struct source *source;
+	struct file_state state;
+	struct error err;
+	int64_t age;
+
+	assert_true(source_open(scene->trace, SOURCE_AUTO, &source, &err));
+	assert_true(file_state_of(source, &state, &age) && state.changed);
+	source_close(source);
+	change_cached(scene, 8, &state, sizeof state, true);
 }
 
 /* The same time of change, size and place: only the chunk's own head tells. */
 static void changed_behind_our_back(void **state)
 {
 	struct decoded second = {0}, third = {0}, plain = {0};
-	struct kept_scene scene;
+	struct cache_scene scene;
 	uint64_t offset;
 	struct stat before;
 	size_t size;
@@ -203,7 +218,7 @@ static void changed_behind_our_back(void **state)
 	(void)state;
 	make_trace(&scene, PAGES);
 	open_first(&scene);
-	uint8_t *bytes = read_file(scene.kept, &size);
+	uint8_t *bytes = read_file(scene.cached, &size);
 	memcpy(&offset, bytes + HEAD + TABLE + CHUNK, sizeof offset); /* of the second chunk */
 	mem_free(bytes);
 	assert_int_equal(stat(scene.trace, &before), 0);
@@ -213,6 +228,7 @@ static void changed_behind_our_back(void **state)
 	mem_free(bytes);
 	struct timespec times[2] = {before.st_atim, before.st_mtim};
 	assert_int_equal(utimensat(AT_FDCWD, scene.trace, times, 0), 0);
+	seems_unchanged(&scene);
 
 	assert_true(errors_of(scene.trace, scene.copies, &second) > 0);
 	assert_null(only_file(scene.copies));
@@ -223,20 +239,20 @@ static void changed_behind_our_back(void **state)
 	decoded_release(&second);
 	decoded_release(&third);
 	decoded_release(&plain);
-	kept_end(&scene);
+	cache_end(&scene);
 }
 
 static void few_are_not_kept(void **state)
 {
 	struct decoded all = {0};
-	struct kept_scene scene;
+	struct cache_scene scene;
 
 	(void)state;
 	make_trace(&scene, 12);
 	assert_int_equal(errors_of(scene.trace, scene.copies, &all), 0);
 	assert_null(only_file(scene.copies));
 	decoded_release(&all);
-	kept_end(&scene);
+	cache_end(&scene);
 }
 
 int main(void)
@@ -249,6 +265,6 @@ int main(void)
 						 (void *)(uintptr_t)&rows[i]};
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(changed_behind_our_back);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_are_not_kept);
-	kept_least = 100;
+	cache_least = 100;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * keep.c - the decompressed copy of a file, kept for later runs
+ * copy_cache.c - decompressed copies of files, on the disk for later runs
  *
  * A copy lies in the folder that the trace was opened with, and is named by a digest of its
  * source's first and last bytes, so that all copies of a trace share it. Behind its bytes stand the
@@ -7,13 +7,12 @@
  * mark of 104 bytes, in this machine's byte order:
  *
  *     OFF  SIZE  MEANING
- *       0     8  "yorecop2"
+ *       0     8  "yorecop3"
  *       8     8  bytes of the copy
  *      16    16  digest of them (XXH3)
- *      32     8  bytes of the source
- *      40    16  digest of them
- *      56    24  the source's times (of modification in ns + of change in s * 1,000,003 + its ns),
- *                device, inode
+ *      32    32  the source's bytes, times (of modification in ns + of change in s * 1,000,003 +
+ *                its ns), device, inode: struct file_state
+ *      64    16  digest of the source's bytes
  *      80    16  digest of this boot's id
  *      96     8  digest of the mark up to here
  *
@@ -25,77 +24,40 @@
  * block is compared when it is first read, and where one differs the copy goes and the file is
  * decompressed.
  *
- * A copy is written under a temporary name, by the process that holds its lock, and gets its own
- * name when it is complete. A writer that is killed leaves a temporary that the next one takes
- * over. Where it is locked, or the folder is full or cannot be written, no copy is kept.
+ * engine/base/disk_cache.h says how a copy is written.
  */
-#include "engine/base/folder.h"
+#include "engine/base/disk_cache.h"
 #include "engine/base/mem.h"
-#include "engine/base/temporary.h"
 #include "engine/perf/perf_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { WINDOW = 4 << 20, NAMED_BY = 64 << 10, AT_REST = 60, SETTLED = 2 };
+enum { WINDOW = 4 << 20, NAMED_BY = 64 << 10, AT_REST = 60 /* s */ };
 enum { LEAST = 256 << 10 /* bytes from which on the decompressed copy of a file is kept */ };
-static const char magic[8] = "yorecop2";
+static const char magic[8] = "yorecop3";
 
-struct keep_mark { /* stored as it is */
+struct copy_mark { /* stored as it is */
 	char magic[8];
 	uint64_t bytes, digest[2];
-	uint64_t source_bytes, source_digest[2];
-	int64_t changed; /* 0: too lately to tell the next change from */
-	uint64_t device, inode;
+	struct file_state source;
+	uint64_t source_digest[2];
 	uint64_t boot[2];
 	uint64_t check;
 };
-_Static_assert(sizeof(struct keep_mark) == 104, "the mark is stored as it is");
+_Static_assert(sizeof(struct copy_mark) == 104, "the mark is stored as it is");
 
-struct perf_keep {
+struct copy_cache {
 	struct source *source;
-	char *path, *temporary;
-	int noted;             /* for temporary_forget(), while the copy is written */
-	bool settled;          /* its source is complete */
-	struct keep_mark mark; /* what is known of the source */
+	struct disk_cache file;
+	struct copy_mark mark; /* what is known of the source */
 	XXH3_state_t *digest;  /* of the copy that is being written */
 	XXH3_state_t *block;   /* of what there is of its last block, */
 	size_t inside;         /* in bytes */
 	struct buf sums;       /* of the blocks before it */
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* Where the source is, and since when it is as it is. */
-static void look_at(struct perf_keep *keep, bool grows)
-{
-	struct keep_mark *mark = &keep->mark;
-	struct stat st;
-
-	mark->source_bytes = source_size(keep->source);
-	if (stat(source_name(keep->source), &st) != 0)
-		return;
-	int64_t modified = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-	int64_t age = (now_ns() - modified) / 1000000000;
-	/* the former can be set back, the latter cannot */
-	mark->changed = modified + (int64_t)st.st_ctim.tv_sec * 1000003 + st.st_ctim.tv_nsec;
-	mark->device = st.st_dev;
-	mark->inode = st.st_ino;
-	keep->settled = !grows || age >= AT_REST;
-	if (age < SETTLED)
-		mark->changed = 0;
-}
 
 static bool same_pair(const uint64_t a[2], const uint64_t b[2])
 {
@@ -126,15 +88,15 @@ static bool add_range(XXH3_state_t *state, struct source *source, uint64_t from,
 	return true;
 }
 
-static bool digest_source(struct perf_keep *keep, uint64_t out[2])
+static bool digest_source(struct copy_cache *copy, uint64_t out[2])
 {
 	XXH3_state_t *state = XXH3_createState();
 
 	XXH3_128bits_reset(state);
-	bool good = add_range(state, keep->source, 0, source_size(keep->source));
+	bool good = add_range(state, copy->source, 0, source_size(copy->source));
 	get_digest(state, out);
 	XXH3_freeState(state);
-	return good && !source_broken(keep->source);
+	return good && !source_broken(copy->source);
 }
 
 static void find_boot(uint64_t out[2])
@@ -151,11 +113,10 @@ static void find_boot(uint64_t out[2])
 }
 
 /* Of a file that may grow, only the first bytes stay. */
-static bool make_name(struct perf_keep *keep, const char *folder, const struct perf_source *from)
+static bool make_name(struct copy_cache *copy, const char *folder, const struct perf_source *from)
 {
 	uint64_t most = from->end - from->begin < NAMED_BY ? from->end - from->begin : NAMED_BY;
 	XXH3_state_t *state = XXH3_createState();
-	struct buf path = {0};
 	uint64_t digest[2];
 
 	XXH3_128bits_reset(state);
@@ -166,52 +127,46 @@ static bool make_name(struct perf_keep *keep, const char *folder, const struct p
 	}
 	get_digest(state, digest);
 	XXH3_freeState(state);
-	buf_printf(&path, "%s/%016llx%016llx.spill", folder, (unsigned long long)digest[1],
-		   (unsigned long long)digest[0]);
-	keep->path = mem_strdup(buf_text(&path));
-	buf_add_text(&path, ".tmp");
-	keep->temporary = mem_strdup(buf_text(&path));
-	buf_release(&path);
+	disk_cache_name(&copy->file, folder, digest, "spill");
 	return good;
 }
 
-struct perf_keep *perf_keep_new(struct perf_part *part, uint32_t i)
+struct copy_cache *copy_cache_new(struct perf_part *part, uint32_t i)
 {
 	const struct perf_source *from = &part->sources[i];
 	struct trace *trace = part->trace;
-	const uint32_t least = trace->keep_least ? trace->keep_least : LEAST;
+	const uint32_t least = trace->cache_least ? trace->cache_least : LEAST;
+	int64_t age;
 
 	if (!trace->spill_dir || from->end - from->begin < least)
 		return NULL;
-	struct perf_keep *keep = mem_new(sizeof *keep);
-	keep->source = from->source;
-	look_at(keep, from->grows);
-	bool named = make_name(keep, trace->spill_dir, from);
-	if (named) {
-		trace_add_copy(trace, keep->path);
-		trace_add_copy(trace, keep->temporary);
+	struct copy_cache *copy = mem_new(sizeof *copy);
+	copy->source = from->source;
+	if (file_state_of(copy->source, &copy->mark.source, &age) &&
+	    make_name(copy, trace->spill_dir, from)) {
+		trace_add_copy(trace, copy->file.path);
+		trace_add_copy(trace, copy->file.temporary);
+		if (!from->grows || age >= AT_REST)
+			return copy;
 	}
-	if (named && keep->settled)
-		return keep;
-	perf_keep_free(keep);
+	copy_cache_free(copy);
 	return NULL;
 }
 
-void perf_keep_free(struct perf_keep *keep)
+void copy_cache_free(struct copy_cache *copy)
 {
-	if (!keep)
+	if (!copy)
 		return;
-	XXH3_freeState(keep->digest);
-	XXH3_freeState(keep->block);
-	buf_release(&keep->sums);
-	mem_free(keep->path);
-	mem_free(keep->temporary);
-	mem_free(keep);
+	XXH3_freeState(copy->digest);
+	XXH3_freeState(copy->block);
+	buf_release(&copy->sums);
+	disk_cache_release(&copy->file);
+	mem_free(copy);
 }
 
-static uint64_t check_of(const struct keep_mark *mark)
+static uint64_t check_of(const struct copy_mark *mark)
 {
-	return XXH3_64bits(mark, offsetof(struct keep_mark, check));
+	return XXH3_64bits(mark, offsetof(struct copy_mark, check));
 }
 
 /* Bytes of the sums behind so many. */
@@ -220,7 +175,7 @@ static uint64_t sums_of(uint64_t bytes)
 	return 8 * (bytes / SOURCE_SUMMED + (bytes % SOURCE_SUMMED != 0) + 1);
 }
 
-static bool read_mark(int fd, struct keep_mark *out)
+static bool read_mark(int fd, struct copy_mark *out)
 {
 	struct stat st;
 
@@ -233,7 +188,7 @@ static bool read_mark(int fd, struct keep_mark *out)
 }
 
 /* The caller's; NULL: they are not those that were written. */
-static uint64_t *read_sums(int fd, const struct keep_mark *mark)
+static uint64_t *read_sums(int fd, const struct copy_mark *mark)
 {
 	size_t size = (size_t)sums_of(mark->bytes);
 	uint64_t *sums = mem_resize(NULL, size, 1);
@@ -246,13 +201,13 @@ static uint64_t *read_sums(int fd, const struct keep_mark *mark)
 }
 
 /* The copy's own time of change when it was not written to since its mark was. */
-static struct timespec time_of(const struct keep_mark *mark)
+static struct timespec time_of(const struct copy_mark *mark)
 {
 	return (struct timespec){1000000000 + (time_t)(mark->check >> 36),
 				 (long)(mark->check % 1000000000)};
 }
 
-static bool is_untouched(int fd, const struct keep_mark *mark)
+static bool is_untouched(int fd, const struct copy_mark *mark)
 {
 	struct timespec expected = time_of(mark);
 	struct stat st;
@@ -261,7 +216,7 @@ static bool is_untouched(int fd, const struct keep_mark *mark)
 	       st.st_mtim.tv_nsec == expected.tv_nsec;
 }
 
-static bool write_mark(int fd, struct keep_mark *mark)
+static bool write_mark(int fd, struct copy_mark *mark)
 {
 	memcpy(mark->magic, magic, sizeof magic);
 	mark->check = check_of(mark);
@@ -273,7 +228,7 @@ static bool write_mark(int fd, struct keep_mark *mark)
 	return true;
 }
 
-static bool copy_agrees(int fd, const struct keep_mark *mark)
+static bool copy_agrees(int fd, const struct copy_mark *mark)
 {
 	XXH3_state_t *state = XXH3_createState();
 	uint8_t *room = mem_new(WINDOW);
@@ -295,22 +250,19 @@ static bool copy_agrees(int fd, const struct keep_mark *mark)
 }
 
 /* Is what the file's mark says true of the source and of the copy? */
-static bool verify(struct perf_keep *keep, int fd, struct keep_mark *mark)
+static bool verify(struct copy_cache *copy, int fd, struct copy_mark *mark)
 {
-	const struct keep_mark *now = &keep->mark;
+	const struct copy_mark *now = &copy->mark;
 	bool renew = false;
 	uint64_t boot[2];
 
-	if (!read_mark(fd, mark) || mark->source_bytes != now->source_bytes)
+	if (!read_mark(fd, mark) || mark->source.bytes != now->source.bytes)
 		return false;
-	if (!mark->changed || mark->changed != now->changed || mark->device != now->device ||
-	    mark->inode != now->inode) {
+	if (!file_state_same(&mark->source, &now->source)) {
 		uint64_t digest[2];
-		if (!digest_source(keep, digest) || !same_pair(digest, mark->source_digest))
+		if (!digest_source(copy, digest) || !same_pair(digest, mark->source_digest))
 			return false;
-		mark->changed = now->changed;
-		mark->device = now->device;
-		mark->inode = now->inode;
+		mark->source = now->source;
 		renew = true;
 	}
 	find_boot(boot);
@@ -325,16 +277,14 @@ static bool verify(struct perf_keep *keep, int fd, struct keep_mark *mark)
 	return true;
 }
 
-bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size, uint64_t **sums)
+bool copy_cache_open(struct copy_cache *copy, int *fd, uint64_t *size, uint64_t **sums)
 {
-	struct keep_mark mark;
+	struct copy_mark mark;
 
-	*fd = open(keep->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (*fd < 0)
-		*fd = open(keep->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	*fd = disk_cache_open(&copy->file);
 	if (*fd < 0)
 		return false;
-	*sums = verify(keep, *fd, &mark) ? read_sums(*fd, &mark) : NULL;
+	*sums = verify(copy, *fd, &mark) ? read_sums(*fd, &mark) : NULL;
 	if (!*sums) {
 		close(*fd);
 		return false;
@@ -343,78 +293,74 @@ bool perf_keep_open(struct perf_keep *keep, int *fd, uint64_t *size, uint64_t **
 	return true;
 }
 
-int perf_keep_create(struct perf_keep *keep)
+int copy_cache_create(struct copy_cache *copy)
 {
-	int fd = file_claim(keep->temporary);
+	int fd = disk_cache_create(&copy->file);
 
 	if (fd < 0)
 		return -1;
-	if (!digest_source(keep, keep->mark.source_digest)) {
+	if (!digest_source(copy, copy->mark.source_digest)) {
+		disk_cache_end(&copy->file, fd, false);
 		close(fd);
 		return -1;
 	}
-	keep->digest = XXH3_createState();
-	XXH3_128bits_reset(keep->digest);
-	keep->block = XXH3_createState();
-	XXH3_64bits_reset(keep->block);
-	keep->noted = temporary_note(keep->temporary, false);
+	copy->digest = XXH3_createState();
+	XXH3_128bits_reset(copy->digest);
+	copy->block = XXH3_createState();
+	XXH3_64bits_reset(copy->block);
 	return fd;
 }
 
-static void end_block(struct perf_keep *keep)
+static void end_block(struct copy_cache *copy)
 {
-	uint64_t sum = XXH3_64bits_digest(keep->block);
+	uint64_t sum = XXH3_64bits_digest(copy->block);
 
-	buf_add(&keep->sums, &sum, sizeof sum);
-	XXH3_64bits_reset(keep->block);
-	keep->inside = 0;
+	buf_add(&copy->sums, &sum, sizeof sum);
+	XXH3_64bits_reset(copy->block);
+	copy->inside = 0;
 }
 
-void perf_keep_add(struct perf_keep *keep, const uint8_t *bytes, size_t size)
+void copy_cache_add(struct copy_cache *copy, const uint8_t *bytes, size_t size)
 {
-	XXH3_128bits_update(keep->digest, bytes, size);
+	XXH3_128bits_update(copy->digest, bytes, size);
 	while (size) {
-		size_t n = SOURCE_SUMMED - keep->inside;
+		size_t n = SOURCE_SUMMED - copy->inside;
 
 		n = size < n ? size : n;
-		XXH3_64bits_update(keep->block, bytes, n);
-		keep->inside += n;
+		XXH3_64bits_update(copy->block, bytes, n);
+		copy->inside += n;
 		bytes += n;
 		size -= n;
-		if (keep->inside == SOURCE_SUMMED)
-			end_block(keep);
+		if (copy->inside == SOURCE_SUMMED)
+			end_block(copy);
 	}
 }
 
-static bool write_sums(struct perf_keep *keep, int fd, uint64_t size)
+static bool write_sums(struct copy_cache *copy, int fd, uint64_t size)
 {
-	struct buf *sums = &keep->sums;
+	struct buf *sums = &copy->sums;
 	uint64_t all;
 
-	if (keep->inside)
-		end_block(keep);
+	if (copy->inside)
+		end_block(copy);
 	all = XXH3_64bits(sums->data, sums->len);
 	buf_add(sums, &all, sizeof all);
 	return sums->len == sums_of(size) &&
 	       pwrite(fd, sums->data, sums->len, (off_t)size) == (ssize_t)sums->len;
 }
 
-const char *perf_keep_path(const struct perf_keep *keep)
+const char *copy_cache_path(const struct copy_cache *copy)
 {
-	return keep->path;
+	return copy->file.path;
 }
 
-void perf_keep_end(struct perf_keep *keep, int fd, uint64_t size, bool whole)
+void copy_cache_end(struct copy_cache *copy, int fd, uint64_t size, bool whole)
 {
-	struct keep_mark *mark = &keep->mark;
+	struct copy_mark *mark = &copy->mark;
 
 	mark->bytes = size;
-	get_digest(keep->digest, mark->digest);
+	get_digest(copy->digest, mark->digest);
 	find_boot(mark->boot);
-	temporary_forget(keep->noted);
-	if (!file_is(fd, keep->temporary)) /* it was removed: it ends with the trace */
-		return;
-	if (!whole || !write_sums(keep, fd, size) || !write_mark(fd, mark) ||
-	    rename(keep->temporary, keep->path) != 0)
-		unlink(keep->temporary);
+	disk_cache_end(&copy->file, fd,
+		       whole && write_sums(copy, fd, size) && write_mark(fd, mark));
 }

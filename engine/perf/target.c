@@ -1,5 +1,5 @@
 /*
- * whose.c - whether a recording is of CPUs or of tasks, by what the file says of itself
+ * target.c - whether a recording is of CPUs or of tasks, by what the file says of itself
  *
  *     source                        CPUs (-a, -C, --cgroup)       tasks (a command, -p, -t, -u)
  *     ID_INDEX, thread of an id     -1                            the thread it was opened on
@@ -17,7 +17,7 @@
 
 #include <stdlib.h>
 
-void perf_add_task(struct perf_part *part, int64_t tid)
+static void perf_add_task(struct perf_part *part, int64_t tid)
 {
 	part->tasks =
 		mem_grow(part->tasks, part->ntasks, &part->tasks_capacity, sizeof *part->tasks);

@@ -25,7 +25,7 @@ struct ctf_stream;
 struct ctf_stream_class;
 struct ctf_writer;
 
-/* What packets are in a version of the format. */
+/* How packets are written in one version of the format. */
 struct ctf_packing {
 	bool is_2010;     /* files are sections by their names, which have one clock */
 	unsigned numbers; /* a bit per enum ctf_number: those that may stand in packet contexts */
@@ -210,7 +210,7 @@ MUST_CHECK bool ctf_stream_finish(struct ctf_writer *writer, struct ctf_stream *
 				  nstime until, struct error *err);
 void ctf_stream_release(struct ctf_stream *stream);
 
-/* What both languages print of a clock: the base that times were written with. */
+/* The base of the times that were written, which both languages print of a clock. */
 static inline const struct ctf_clock *ctf_clock_of(const struct ctf_stream_class *class)
 {
 	return class->clock < 0 ? NULL : &class->folder->writer->clocks[class->clock];

@@ -17,7 +17,7 @@
 #include "engine/base/arena.h"
 #include "engine/event.h"
 
-/* What a language has; the encoder only sees what became of it. */
+/* Types of a metadata language; the encoder sees only the result. */
 struct ctf_means {
 	bool variable;    /* integers of variable length */
 	bool half;        /* floating point numbers of 16 bits */

@@ -32,7 +32,7 @@ struct class_puts {
 struct sheet *placed_sheet(const char *name, size_t ncolumns);
 /* The table of a group of classes, its columns described. */
 struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group);
-/* What to do for an event of `class`; memory of `arena`. */
+/* The steps that put an event of `class` into a table; allocated in `arena`. */
 void fields_puts(const struct shape *shape, const struct event_class *class,
 		 const struct sheet *sheet, struct arena *arena, struct class_puts *out);
 /* Puts the fields of a row; `fields` NULL: nulls. Returns about how many bytes texts took. */

@@ -32,7 +32,7 @@ struct batch_values {
 	bool ends; /* where they are used up the batch may end; else what follows has no values */
 };
 
-/* What is read of every event comes first, in one line of a cache. */
+/* Members that every event needs come first, in one cache line. */
 struct batch {
 	nstime *time;
 	uint32_t *class_index; /* into trace->classes */

@@ -4,7 +4,7 @@
 
 #include "engine/trace.h"
 
-/* What one of the paths that are merged brought. */
+/* The clocks that one of the merged paths has added. */
 struct clock_group {
 	size_t nclocks; /* trace->nclocks after it was opened */
 	bool shifted;   /* --offset names it */

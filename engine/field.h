@@ -24,7 +24,7 @@ enum field_kind {
 	FIELD_VARIANT	/* the option (a member) that the value of `ref` selects */
 };
 
-/* What an INT stands for. */
+/* The meaning of an INT. */
 enum int_form {
 	FORM_NUMBER,
 	FORM_BOOL, /* 1 when any of its bits is */

@@ -144,7 +144,7 @@ struct reader_text {
 	void (*set_resolver)(struct part *part, kernel_resolver *resolver, void *arg);
 };
 
-/* What was mapped where. */
+/* Which files were mapped at which addresses. */
 struct reader_maps {
 	/* Calls `each` for all changes of address spaces, in order of time. */
 	bool (*all)(const struct part *part, void (*each)(void *arg, const struct map_event *event),
@@ -205,9 +205,9 @@ struct reader {
 	 */
 	enum step (*decoder_next)(struct decoder *decoder, struct batch *batch, struct error *err);
 	/*
-	 * Asks the memory for the bytes that decoder_next() begins with: a thread that goes from
-	 * one of many decoders to the next would wait for them. A packet is open. NULL: nothing is
-	 * asked for.
+	 * Prefetches the bytes that decoder_next() begins with: a thread that goes from one of
+	 * many decoders to the next would wait for them. A packet is open. NULL: nothing is
+	 * prefetched.
 	 */
 	void (*decoder_prefetch)(const struct decoder *decoder);
 	/* Between two batches: where the decoder stands, and back to there (same packet). */

@@ -24,7 +24,7 @@ enum time_style {
 	TIME_ORDINAL /* there is no clock: numbers of events */
 };
 
-/* What a word says by itself, before the trace is asked. */
+/* The meaning of a word alone, without the trace. */
 enum time_from { FROM_ORIGIN, FROM_DAY, FROM_DATE, FROM_START, FROM_END };
 
 struct time_word {

@@ -25,7 +25,7 @@
 struct reader;
 struct layout;
 
-/* What CTF 2 tells classes of several traces apart by; NULL: not given. */
+/* The identity by which CTF 2 tells classes of several traces apart; NULL: not given. */
 struct full_name {
 	const char *space, *name, *uid;
 };
@@ -182,7 +182,7 @@ struct trace {
 	struct notices notices;
 	_Atomic uint64_t packets_decoded, events_decoded;
 	_Atomic uint64_t packets_skipped; /* not decoded: their packet filters said enough */
-	/* What was said last of packets, so that streams that share one say it once. */
+	/* The last messages about packets: streams that share one give it once. */
 	pthread_mutex_t told_lock;
 	uint64_t told[TRACE_TOLD]; /* hashes of the messages */
 	unsigned ntold;

@@ -149,7 +149,7 @@ bool events_current(const struct events *events, struct run *out);
 MUST_CHECK bool events_fields(struct events *events, const struct event *event, struct fields *out,
 			      struct error *err);
 
-/* What it takes in the trace, see reader.h; 0 of a loss. */
+/* Its size in the trace, in bits, see reader.h; 0 of a loss. */
 uint64_t events_bits(struct events *events, const struct event *event);
 
 /*

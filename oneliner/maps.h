@@ -62,7 +62,7 @@ struct map_sums entry_sums(const struct map *map, const struct map_entry *entry)
 struct map_entry **map_sorted(const struct map *map, size_t *count);
 const uint8_t *entry_key(const struct map_entry *entry, size_t *len);
 
-/* What the values of a map are: histograms, stats(), else one number or text. */
+/* The kind of a map's values: histograms, stats(), else one number or text. */
 bool map_is_hist(const struct map_use *use);
 bool map_is_stats(const struct map_use *use);
 

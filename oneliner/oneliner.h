@@ -74,7 +74,7 @@ MUST_CHECK bool oneliner_times(struct index *index, nstime begin, nstime end,
 MUST_CHECK bool oneliner_run(const struct oneliner_work *work, struct oneliner_result *out,
 			     struct error *err);
 void oneliner_result_release(struct oneliner_result *result);
-/* What is to be said of values that were not known, to a user; false: nothing. */
+/* Adds a note for the user about values that were not known; false: there is none. */
 bool oneliner_result_note(const struct oneliner_result *result, struct buf *out);
 
 #endif

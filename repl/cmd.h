@@ -13,7 +13,7 @@
 #include "repl/session.h"
 #include "repl/sink.h"
 
-/* What a command's own words may be; for completion. */
+/* The kind of a command's own words; for completion. */
 enum cmd_word {
 	WORD_NONE = 0,
 	WORD_TIME = 1 << 0,
@@ -35,7 +35,7 @@ struct cmd {
 	bool no_trace;            /* it takes no TRACE */
 	bool (*run)(struct session *session, const struct options *options, struct sink *sink,
 		    struct error *err);
-	/* What `yore explain` prints of it; NULL: nothing to explain. */
+	/* Prints the output of `yore explain` for it; NULL: there is nothing to explain. */
 	bool (*explain)(struct session *session, const struct options *options, struct sink *sink,
 			struct error *err);
 };
@@ -53,7 +53,7 @@ MUST_CHECK const struct cmd *cmd_find(const char *name, struct error *err);
 MUST_CHECK bool cmd_run_words(struct session *session, int nwords, char **words, struct sink *sink,
 			      struct error *err);
 
-/* What opened the trace holds for all of a prompt's commands. */
+/* The options that opened the trace hold for all commands of a prompt. */
 void cmd_inherit(struct options *options, const struct options *outer);
 
 #endif

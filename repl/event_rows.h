@@ -21,7 +21,7 @@ struct event_rows;
 MUST_CHECK bool event_rows_new(struct session *session, const struct options *options,
 			       const uint64_t *classes, struct sink *sink, struct event_rows **out,
 			       struct error *err);
-/* What was given and not written by event_rows_end() is dropped. NULL is fine. */
+/* Drops the rows that event_rows_end() has not written. NULL is fine. */
 void event_rows_free(struct event_rows *rows);
 
 /* For names that hold before the first row; not after it. */

@@ -44,7 +44,7 @@ struct prompt_cmd {
 };
 extern const struct prompt_cmd prompt_cmds[]; /* ended by a name that is NULL */
 
-/* What `help NAME` shows of one of the prompt's own commands; true. */
+/* Prints the help of one of the prompt's own commands; true. */
 bool prompt_help(struct prompt *prompt, const char *name);
 MUST_CHECK bool prompt_goto(struct prompt *prompt, int nwords, char **words, struct error *err);
 MUST_CHECK bool prompt_range(struct prompt *prompt, int nwords, char **words, struct error *err);

@@ -100,7 +100,7 @@ MUST_CHECK bool session_bounds(struct session *session, nstime *first, nstime *l
 /* Is the word a mark, or `.` of the current moment, with or without a span: here, here+1ms, .-1ms? */
 bool session_is_moment(const struct session *session, const char *word);
 void session_set_mark(struct session *session, const char *name, nstime t); /* copied */
-/* What a word of the user means as a time in this trace. */
+/* Reads a word of the user as a time in this trace. */
 MUST_CHECK bool session_time(struct session *session, const char *word, nstime *out,
 			     struct error *err);
 /* [begin, end) of --begin and --end, else the prompt's range, else unbounded. */

@@ -86,7 +86,7 @@ static inline char *sink_room(struct sink *sink, size_t more)
 	return sink->data + sink->len;
 }
 
-/* What was written from sink_room() on ends at `end`. */
+/* The bytes that were written since sink_room() end at `end`. */
 static inline void sink_end(struct sink *sink, const char *end)
 {
 	sink->len = (size_t)(end - sink->data);

@@ -50,7 +50,7 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_ta
 		   sqlite3_index_info *info);
 void scan_plans_release(struct plans *plans);
 
-/* What the arguments of a scan mean. */
+/* The meaning of the arguments of a scan. */
 struct filter { /* a condition on one field */
 	uint32_t field;
 	bool is_text;

@@ -49,7 +49,7 @@ struct rows_kind {
 extern const struct rows_kind rows_streams, rows_classes, rows_info, rows_losses, rows_threads,
 	rows_do;
 
-/* What `threads` keeps for a connection; NULL is fine. */
+/* The rows of `threads` that a connection keeps; freeing NULL is fine. */
 struct threads;
 void threads_free(struct threads *threads);
 

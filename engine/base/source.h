@@ -63,7 +63,7 @@ bool source_verify(struct source *source, uint64_t *sums, int (*again)(void *arg
 bool source_stamp(const struct source *source, struct source_stamp *out);
 /* `source` holds what was made of `from`, whose stamp it has. */
 void source_made_of(struct source *source, const struct source *from);
-/* What `source` says depends on `beside`, too. */
+/* The meaning of the bytes of `source` depends on the file of `beside`, too: so does its stamp. */
 void source_beside(struct source *source, const struct source_stamp *beside);
 /*
  * Times of files have ticks. Waits for at most one, when one of these files was changed in the tick

@@ -26,7 +26,7 @@ struct column_input {
 	size_t size; /* bytes readable from there */
 };
 
-/* What decoding leaves in slot.u. The value's own bytes must be readable. */
+/* The value as decoding stores it in slot.u. Its bytes must be readable. */
 uint64_t column_value(const struct column_place *place, const struct column_input *in, uint64_t at);
 
 /*

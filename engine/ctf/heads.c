@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { AHEAD = 768 /* bytes that are asked of the memory before they are read */ };
+enum { AHEAD = 768 /* bytes, how far ahead of the reading place memory is prefetched */ };
 
 struct walk {
 	uint64_t at, clock;

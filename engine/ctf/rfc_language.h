@@ -22,7 +22,7 @@ enum rfc_kind {
 	RFC_VARIANT
 };
 
-/* What an integer or a list of bytes stands for. */
+/* The meaning of an integer or of a list of bytes. */
 enum rfc_meaning { MEANS_NUMBER, MEANS_BOOLEAN, MEANS_BITS, MEANS_FLAGS, MEANS_BLOB };
 
 struct rfc_label {
@@ -124,7 +124,7 @@ bool rfc_parse_type(struct rfc *r, const struct rfc_type **out);
 /* `{ TYPE, NAME }` */
 bool rfc_parse_member(struct rfc *r, struct rfc_member *out);
 const struct rfc_type *rfc_predeclared(struct rfc *r, const char *name); /* NULL: it is none */
-/* What a whole number of so many bits is aligned to where nothing is said. */
+/* Default alignment, in bits, of an integer of so many bits. */
 uint32_t rfc_natural(const struct rfc *r, uint64_t bits);
 
 /* rfc_build.c */

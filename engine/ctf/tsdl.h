@@ -78,7 +78,7 @@ struct event_block {
 	bool has_stream_id;
 };
 
-/* What is known of an offset into the packet, in bits: offset mod unit == at. */
+/* A known remainder of an offset into the packet, in bits: offset mod unit == at. */
 struct place {
 	uint64_t at, unit; /* unit is a power of two */
 };

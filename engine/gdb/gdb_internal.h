@@ -82,7 +82,7 @@ const struct gdb_file *gdb_file_of(const struct stream *stream);
 MUST_CHECK bool gdb_line(struct gdb_file *file, const char *line, size_t len, struct error *err);
 void gdb_env_text(struct gdb_file *file, const char *name, const char *text);
 void gdb_env_number(struct gdb_file *file, const char *name, int64_t number);
-/* What was told of tracepoints and variables, as environment. */
+/* Adds the definitions of tracepoints and variables to the environment. */
 void gdb_env_definitions(struct gdb_file *file);
 
 struct gdb_tracepoint *gdb_tracepoint_of(struct gdb_file *file, uint64_t number,
@@ -92,7 +92,7 @@ void gdb_add_variable(struct gdb_file *file, const struct gdb_variable *variable
 
 /* ---- registers.c ---- */
 
-/* What the target description says. False: there is none. */
+/* Reads the target description. False: there is none. */
 bool gdb_read_description(struct gdb_file *file);
 /*
  * Names and places of registers from the description that was read, else from `architecture` if

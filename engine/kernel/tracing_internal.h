@@ -36,7 +36,7 @@ enum plugin { /* events that trace-cmd prints by code of its own */
 
 struct program;
 
-/* What texts of one format are made from. */
+/* The inputs from which the text of one format is made. */
 struct tracing_text {
 	struct kernel_field *fields; /* common ones first, each part as in the format */
 	uint32_t nfields, ncommon;

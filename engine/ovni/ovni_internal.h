@@ -98,7 +98,7 @@ struct ovni_loom {
 	size_t ncpus;
 };
 
-/* What an event with a known MCV is, and how short its payload may be. */
+/* The class of an event with a known MCV, and the least bytes of its payload. */
 struct ovni_shape {
 	uint32_t class_index;
 	uint32_t elsewhere; /* the class where its CPU is none of the loom's; else class_index */

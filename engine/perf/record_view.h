@@ -10,7 +10,7 @@
 
 #include "engine/perf/perf_internal.h"
 
-enum { PERF_AHEAD = 1024 /* bytes that are asked of the memory before they are read */ };
+enum { PERF_AHEAD = 1024 /* bytes, how far ahead of the walk memory is prefetched */ };
 
 struct record_view {
 	const struct perf_attr *attr;

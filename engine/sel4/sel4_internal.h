@@ -82,7 +82,7 @@ enum record_step sel4_record(const struct sel4_log *log, const uint8_t *data, si
 bool sel4_looks_binary(const uint8_t *data, size_t size);
 bool sel4_looks_text(const uint8_t *data, size_t size);
 
-/* What ticks are in ns; the clock's origin may have been moved by --offset. */
+/* Converts ticks to ns; --offset may have moved the clock's origin. */
 struct sel4_clock {
 	uint64_t mult, div;
 	__int128 origin;

@@ -360,7 +360,7 @@ void spaces_free(struct spaces *spaces);
 void spaces_map(struct spaces *spaces, nstime t, int64_t pid, const struct range *range);
 void spaces_unmap(struct spaces *spaces, nstime t, int64_t pid, uint64_t start, uint64_t end);
 void spaces_fork(struct spaces *spaces, nstime t, int64_t pid, int64_t parent);
-/* What was mapped stays until something new covers it, or until the next exec. */
+/* A mapping stays until a new one covers it, or until the next exec. */
 void spaces_exec(struct spaces *spaces, nstime t, int64_t pid);
 /* What is at the address at t, after all changes of t; borrowed until the next call. NULL: nothing.
  */
@@ -370,7 +370,7 @@ const struct range *spaces_find(struct spaces *spaces, nstime t, int64_t pid, ui
 
 enum { X86_REGISTERS = 20 };
 
-/* What was recorded of an x86-64 process. */
+/* Registers and stack that were recorded of an x86-64 process. */
 struct user_stack {
 	uint64_t registers[X86_REGISTERS]; /* as perf orders them */
 	uint64_t pointer;                  /* address of the first byte */

@@ -7,9 +7,9 @@
  * one then, without a branch that depends on whose they are. Where runs were long, all entries up
  * to the second's head are taken at once.
  *
- * Among a thousand streams every event is of another one, and its batch lies in no near cache. What
- * an entry leads to is asked of the memory when the tree names it, and looked at when its run is
- * given, which is dozens of entries later.
+ * Among a thousand streams every event is of another one, and its batch lies in no near cache. The
+ * memory that an entry points to is prefetched when the tree names it, and read when its run is
+ * given, dozens of entries later.
  */
 #include "index/cursor/merge.h"
 
@@ -141,10 +141,10 @@ void merge_build(struct merge *merge)
 }
 
 /*
- * Asks the memory for what the head of a leaf leads to, which was just found to be next. An address
- * that is not mapped would cost a walk through the tables of pages each time.
+ * Prefetches the memory that the head of a leaf points to, which was just found to be next. An
+ * address that is not mapped would cost a walk through the tables of pages each time.
  */
-PREFETCHING void ask_for(const struct merge *merge, uint32_t leaf, struct way way)
+PREFETCHING void prefetch_head(const struct merge *merge, uint32_t leaf, struct way way)
 {
 	const struct merge_front *front = &merge->fronts[leaf];
 	const struct batch *batch = front->batch;
@@ -182,7 +182,7 @@ static inline __attribute__((always_inline)) uint32_t take_entries(struct merge 
 		n += 1 + same;
 		merge->ahead[n - 1] = now;
 		if (far)
-			ask_for(merge, leaf, way);
+			prefetch_head(merge, leaf, way);
 		if (__builtin_expect(front->left <= MERGE_SOON, 0)) {
 			if (far && merge->soon)
 				merge->soon(merge->soon_arg, leaf, front->left);
@@ -226,7 +226,7 @@ static uint32_t take_bursts(struct merge *merge)
 		merge->ahead[n++] = (struct merge_stretch){leaf, front->pos, count};
 		taken += count;
 		if (merge->far)
-			ask_for(merge, leaf, way);
+			prefetch_head(merge, leaf, way);
 		if (front->left == count) {
 			merge->empty = leaf;
 			break;

@@ -11,7 +11,7 @@
 #include "index/packets/open_packet.h"
 #include "index/tables/losses.h"
 
-/* What all streams of one cursor share. */
+/* State that all streams of one cursor share. */
 struct stream_setup {
 	struct index *index;
 	struct trace *trace;

@@ -30,7 +30,7 @@ struct packet_filter_fields {
 	size_t nclasses;
 };
 
-/* What the filter makers of one thread share while they add. */
+/* State that the filter makers of one thread share while they add. */
 struct filter_room {
 	struct packet_filters *packet_filters;
 	const struct packet_filter_fields *fields;

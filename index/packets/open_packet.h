@@ -16,7 +16,7 @@
 #include "index/packets/head_cache.h"
 #include "index/packets/packet_cache.h"
 
-/* What all open packets of one stream share. */
+/* State that all open packets of one stream share. */
 struct packet_view {
 	struct trace *trace;
 	const struct stream *stream;
@@ -85,7 +85,7 @@ void open_packet_leave(struct open_packet *packet);
 /* Is it read to its end even where the range ends before? Else times that fall there may be missed.
  */
 bool open_packet_looks_on(const struct open_packet *packet);
-/* Asks the memory for what its next window is made of. */
+/* Prefetches the bytes of the next window. */
 void open_packet_prefetch(const struct open_packet *packet);
 
 static inline nstime open_packet_time(const struct open_packet *packet)

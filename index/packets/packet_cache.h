@@ -13,7 +13,7 @@
 
 struct packet_cache;
 
-/* What a decoder makes of the same bytes depends on these. */
+/* The output of a decoder for the same bytes depends on these. */
 enum {
 	PACKET_DECODING = PACKET_UNSORTED | PACKET_DESCENDING | PACKET_SPILL | PACKET_COMPRESSED |
 			  PACKET_FOREIGN | PACKET_PIECE | PACKET_BEFORE_ALL

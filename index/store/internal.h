@@ -89,7 +89,7 @@ struct store_space { /* where a reader looks */
 const uint8_t *store_value(const struct store_space *space, const struct store_ref *ref);
 const uint8_t *store_node(const struct store_space *space, const struct store_ref *ref);
 
-/* What is appended by one commit. */
+/* The bytes that one commit appends. */
 struct store_out {
 	struct store_file *file;
 	struct store_root base; /* the commit before */

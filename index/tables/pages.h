@@ -37,7 +37,7 @@ struct stored { /* a head with its lists, copied out of the store */
 	unsigned store; /* generation of the store that it was in */
 };
 
-/* What a piece of a scan adds to a table. */
+/* The records that one step of a scan adds to a table. */
 struct build_step {
 	const struct stream *stream;
 	uint64_t id;

@@ -9,7 +9,7 @@ struct scanner {
 	const struct stream *stream;
 	const struct reader *reader;
 	uint64_t id;
-	bool alone; /* on the thread of who asked: progress may be told from here */
+	bool alone; /* on the thread of the question: progress may be reported from here */
 	bool fresh;
 	uint64_t version;
 	struct scan at;

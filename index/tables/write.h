@@ -11,7 +11,7 @@
 MUST_CHECK bool write_steps(struct index *index, struct build_step *const *steps, size_t count,
 			    bool *again, struct error *err);
 
-/* What every stored file begins with: magic, byte order, version. */
+/* The first bytes of every stored file: magic, byte order, version. */
 enum header { HEADER_NONE, HEADER_GOOD, HEADER_OTHER };
 enum header header_look(struct store_txn *txn);
 MUST_CHECK bool header_write(struct store_txn *txn, struct error *err); /* unless it is there */

@@ -44,8 +44,7 @@ static struct file *file_of(struct csv *csv, struct sheet *sheet, struct error *
 		return file;
 	file = mem_new(sizeof *file);
 	file->name = convert_file_name(sheet->name, "csv", &csv->names);
-	csv->files = mem_grow(csv->files, csv->count, &csv->capacity, sizeof *csv->files);
-	csv->files[csv->count++] = file;
+	*mem_push(csv->files, csv->count, csv->capacity) = file;
 	sheet->file = file;
 	for (size_t i = 0; i < sheet->ncolumns; i++) {
 		const char *name = sheet->columns[i].name;

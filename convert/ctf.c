@@ -350,9 +350,7 @@ static struct ctf_stream_class *stream_class(struct ctf_writer *writer, const st
 	buf_release(&section);
 	class->wide_ids = writer->options.trace->nclasses > UINT16_MAX;
 	set_scopes(writer, class, event ? event : any_class(writer->options.trace, stream));
-	folder->classes = mem_grow(folder->classes, folder->nclasses, &folder->capacity,
-				   sizeof(struct ctf_stream_class *));
-	folder->classes[folder->nclasses++] = class;
+	*mem_push(folder->classes, folder->nclasses, folder->capacity) = class;
 	return class;
 }
 

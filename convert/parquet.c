@@ -84,8 +84,7 @@ static void keep_group(struct parquet *parquet, struct file *file, struct group 
 		       const struct buf *bytes)
 {
 	group->at = file->out.at;
-	file->groups = mem_grow(file->groups, file->count, &file->capacity, sizeof *file->groups);
-	file->groups[file->count++] = *group;
+	*mem_push(file->groups, file->count, file->capacity) = *group;
 	file->rows += group->rows;
 	if (parquet->failed.kind == ERR_NONE)
 		MAY_FAIL(out_write(&file->out, bytes->data, bytes->len, &parquet->failed));
@@ -122,9 +121,7 @@ static struct file *file_of(struct parquet *parquet, struct sheet *sheet, struct
 	file = mem_new(sizeof *file);
 	file->name = convert_file_name(sheet->name, "parquet", &parquet->names);
 	file->sheet = sheet;
-	parquet->files = mem_grow(parquet->files, parquet->nfiles, &parquet->capacity,
-				  sizeof *parquet->files);
-	parquet->files[parquet->nfiles++] = file;
+	*mem_push(parquet->files, parquet->nfiles, parquet->capacity) = file;
 	sheet->file = file;
 	if (!out_open_inside(&file->out, &parquet->folder, file->name, err) ||
 	    !out_write(&file->out, "PAR1", 4, err))

@@ -265,9 +265,7 @@ static void page_write(struct column *column, int type, size_t values,
 
 static void level_add(struct column *column, uint32_t level)
 {
-	column->levels = mem_grow(column->levels, column->nlevels, &column->levels_capacity,
-				  sizeof *column->levels);
-	column->levels[column->nlevels++] = level;
+	*mem_push(column->levels, column->nlevels, column->levels_capacity) = level;
 }
 
 /* The levels gathered so far, with the length of their bytes in front. */

@@ -149,8 +149,7 @@ static int64_t type_number(struct prv *prv, const struct value *value)
 	for (size_t i = 0; i < names->count; i++)
 		if (names->items[i].type == prv->type.number && names->items[i].number == number)
 			return number;
-	names->items = mem_grow(names->items, names->count, &names->capacity, sizeof *names->items);
-	names->items[names->count++] = (struct prv_name){
+	*mem_push(names->items, names->count, names->capacity) = (struct prv_name){
 		prv->type.number, number, arena_strndup(prv->arena, value->text, value->len)};
 	return number;
 }
@@ -192,9 +191,8 @@ static void add_span(struct prv_series *series, nstime begin, nstime end, int64_
 		last->end = end;
 		return;
 	}
-	series->spans =
-		mem_grow(series->spans, series->count, &series->capacity, sizeof *series->spans);
-	series->spans[series->count++] = (struct prv_span){begin, end, value};
+	*mem_push(series->spans, series->count, series->capacity) =
+		(struct prv_span){begin, end, value};
 }
 
 static bool prv_interval(void *self, const struct interval *interval, struct error *err)
@@ -285,9 +283,7 @@ static void rest(struct prv_series *idle, const struct prv_series *threads)
 		bool last = i + 1 == threads->count;
 		nstime end = last ? NSTIME_MAX : threads->spans[i + 1].begin;
 		if (threads->spans[i].end < end) {
-			idle->spans = mem_grow(idle->spans, idle->count, &idle->capacity,
-					       sizeof *idle->spans);
-			idle->spans[idle->count++] =
+			*mem_push(idle->spans, idle->count, idle->capacity) =
 				(struct prv_span){threads->spans[i].end, end, resting};
 		}
 	}
@@ -323,8 +319,7 @@ static void finish_rows(struct prv_rows *rows)
 
 static void add_line(struct lines *lines, const struct line *line)
 {
-	lines->items = mem_grow(lines->items, lines->count, &lines->capacity, sizeof *lines->items);
-	lines->items[lines->count++] = *line;
+	*mem_push(lines->items, lines->count, lines->capacity) = *line;
 }
 
 static void add_series(const struct prv_series *series, uint32_t row, struct lines *lines)

@@ -59,9 +59,7 @@ static void find_looms(const struct trace *trace, struct looms *out)
 		if (!*stream->loom)
 			continue;
 		if (!loom) {
-			out->items = mem_grow(out->items, out->count, &out->capacity,
-					      sizeof *out->items);
-			loom = &out->items[out->count++];
+			loom = mem_push(out->items, out->count, out->capacity);
 			*loom = (struct loom){stream->loom, host, -1};
 		}
 		if (stream->rank >= 0 && (loom->rank < 0 || stream->rank < loom->rank))
@@ -75,8 +73,7 @@ static void find_looms(const struct trace *trace, struct looms *out)
 
 static void add_row(struct prv_rows *rows, const struct prv_row *row)
 {
-	rows->items = mem_grow(rows->items, rows->count, &rows->capacity, sizeof *rows->items);
-	rows->items[rows->count++] = *row;
+	*mem_push(rows->items, rows->count, rows->capacity) = *row;
 }
 
 static int by_place(const void *a, const void *b)

@@ -125,8 +125,7 @@ static bool close_page(struct ring *ring, struct ring_cpu *cpu, struct error *er
 		ring_put(cpu->page + ring->head + cpu->used, cpu->lost, longs, ring->big_endian);
 	}
 	ring_put(cpu->page + 8, commit, longs, ring->big_endian);
-	cpu->pages = mem_grow(cpu->pages, cpu->npages, &cpu->capacity, sizeof *cpu->pages);
-	cpu->pages[cpu->npages++] = ring->written;
+	*mem_push(cpu->pages, cpu->npages, cpu->capacity) = ring->written;
 	cpu->open = cpu->missed = false;
 	return write_page(ring, cpu->page, err);
 }

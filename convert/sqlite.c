@@ -130,9 +130,7 @@ static struct target *target_of(struct sqlite *sqlite, struct sheet *sheet, stru
 		return target;
 	target = mem_new(sizeof *target);
 	target->name = take_name(sqlite, sheet);
-	sqlite->targets = mem_grow(sqlite->targets, sqlite->count, &sqlite->capacity,
-				   sizeof *sqlite->targets);
-	sqlite->targets[sqlite->count++] = target;
+	*mem_push(sqlite->targets, sqlite->count, sqlite->capacity) = target;
 	sheet->file = target;
 	return create(sqlite, sheet, target, err) ? target : NULL;
 }

@@ -134,9 +134,7 @@ static bool tracedat_learn(void *self, const struct interval *interval, struct e
 	if (!nameset_find(&dat->tids, key, &at)) {
 		at = (uint32_t)dat->nnames;
 		nameset_add(&dat->tids, key, at);
-		dat->names =
-			mem_grow(dat->names, dat->nnames, &dat->names_capacity, sizeof *dat->names);
-		dat->names[dat->nnames++] = NULL;
+		*mem_push(dat->names, dat->nnames, dat->names_capacity) = NULL;
 	}
 	buf_clear(&dat->text);
 	buf_printf(&dat->text, "%s %.*s\n", key, (int)value->len, value->text);

@@ -101,8 +101,7 @@ static void learn_name(struct track_names *names, enum track_kind kind, int64_t 
 {
 	struct entry *entry = get(names, kind, key);
 
-	entry->names = mem_grow(entry->names, entry->count, &entry->capacity, sizeof *entry->names);
-	entry->names[entry->count++] =
+	*mem_push(entry->names, entry->count, entry->capacity) =
 		(struct named){interval->begin, arena_strndup(names->arena, interval->value.text,
 							      interval->value.len)};
 }

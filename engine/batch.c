@@ -63,9 +63,8 @@ static unsigned char *store_take(struct batch_store *store)
 	const size_t bytes = store->batch;
 
 	if (!store->nchunks || store->used + bytes > CHUNK) {
-		store->chunks = mem_grow(store->chunks, store->nchunks, &store->capacity,
-					 sizeof *store->chunks);
-		store->chunks[store->nchunks++] = mem_new_huge(bytes > CHUNK ? bytes : CHUNK);
+		*mem_push(store->chunks, store->nchunks, store->capacity) =
+			mem_new_huge(bytes > CHUNK ? bytes : CHUNK);
 		store->used = 0;
 	}
 	store->used += bytes;

@@ -48,8 +48,7 @@ void layout_allot(struct field_class *const *roots, size_t nroots, struct layout
 
 static struct layout_step *emit(struct compiler *c, enum op op, const struct field_class *class)
 {
-	c->steps = mem_grow(c->steps, c->nsteps, &c->capacity, sizeof *c->steps);
-	struct layout_step *step = &c->steps[c->nsteps++];
+	struct layout_step *step = mem_push(c->steps, c->nsteps, c->capacity);
 
 	*step = (struct layout_step){.op = (uint8_t)op, .class = class};
 	return step;

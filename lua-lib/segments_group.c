@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void segment_groups_init(struct segment_groups *groups, const uint32_t *columns, size_t ncolumns,
 			 const uint32_t *sums, size_t nsums, bool lengths)
@@ -17,29 +18,12 @@ void segment_groups_init(struct segment_groups *groups, const uint32_t *columns,
 		groups->summed[i] = sums[i];
 }
 
-static uint64_t hash_cells(const struct segment_groups *groups, const uint32_t *cells)
-{
-	uint64_t hash = 0x9e3779b97f4a7c15;
-
-	for (size_t i = 0; i < groups->ncolumns; i++)
-		hash = (hash ^ cells[i]) * 0x100000001b3;
-	return hash ^ hash >> 29;
-}
-
-static bool same_cells(const uint32_t *a, const uint32_t *b, size_t count)
-{
-	size_t i = 0;
-
-	while (i < count && a[i] == b[i])
-		i++;
-	return i == count;
-}
-
 struct segment_group *segment_groups_of(struct segment_groups *groups, const uint32_t *cells)
 {
-	uint64_t hash = hash_cells(groups, cells);
+	size_t bytes = groups->ncolumns * sizeof *cells;
+	uint64_t hash = hash_bytes(cells, bytes);
 	uint32_t at = hash_index_find(&groups->index, hash, i,
-				      same_cells(groups->items[i].cells, cells, groups->ncolumns));
+				      !memcmp(groups->items[i].cells, cells, bytes));
 	struct segment_group *group;
 
 	if (at != HASH_INDEX_NONE)

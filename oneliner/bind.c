@@ -369,9 +369,8 @@ bool oneliner_bind(struct oneliner *program, const struct trace *trace, struct b
 	out->classes = mem_new_array(trace->nclasses + 1, sizeof *out->classes);
 	out->bits = mem_new_array(trace->nclasses / 64 + 1, sizeof *out->bits);
 	for (size_t i = 0; i < program->nstates; i++) {
-		out->readings = mem_grow(out->readings, out->nreadings, &out->capacity,
-					 sizeof *out->readings);
-		out->readings[out->nreadings++] = (struct reading){.text = program->states[i].text};
+		*mem_push(out->readings, out->nreadings, out->capacity) =
+			(struct reading){.text = program->states[i].text};
 	}
 	for (size_t i = 0; i < program->nfields; i++)
 		program->fields[i].type = TYPE_NONE;

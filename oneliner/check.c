@@ -313,9 +313,7 @@ static void check_captures(struct checker *checker, struct node *node)
 	checker->failed |= !pattern;
 	if (!pattern)
 		return;
-	program->patterns = mem_grow(program->patterns, program->npatterns,
-				     &program->patterns_capacity, sizeof *program->patterns);
-	program->patterns[program->npatterns++] = pattern;
+	*mem_push(program->patterns, program->npatterns, program->patterns_capacity) = pattern;
 	node->number = (uint32_t)program->npatterns;
 }
 

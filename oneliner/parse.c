@@ -303,9 +303,7 @@ static void parse_probe(struct parser *parser)
 	struct lexer *lex = &parser->lex;
 	struct clause *probe;
 
-	program->probes = mem_grow(program->probes, program->nprobes, &program->probes_capacity,
-				   sizeof *program->probes);
-	probe = &program->probes[program->nprobes++];
+	probe = mem_push(program->probes, program->nprobes, program->probes_capacity);
 	*probe = (struct clause){.at = (uint32_t)lex->pos};
 	do {
 		lex->pos += probe->nspecs > 0;

@@ -83,8 +83,7 @@ static size_t writers_of(const struct lined *all, size_t count, const struct att
 
 static struct capability *add(struct capabilities *out, const char *path)
 {
-	out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-	struct capability *item = &out->items[out->count++];
+	struct capability *item = mem_push(out->items, out->count, out->capacity);
 	*item = (struct capability){.path = path};
 	return item;
 }

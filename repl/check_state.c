@@ -140,10 +140,8 @@ static void put_place(struct check *check, const struct change_place *place)
 	struct sink *out = check->sink;
 
 	if (check->options->format == FORMAT_JSON) {
-		sink_text(out, ",\"event\":");
-		json_time(out, place->time);
-		sink_text(out, ",\"stream\":");
-		json_text(out, place->stream ? place->stream->name : NULL);
+		json_member_time(out, ",\"event\":", place->time);
+		json_member_text(out, ",\"stream\":", place->stream ? place->stream->name : NULL);
 		sink_printf(out, ",\"packet\":%" PRIu64 ",\"at\":%" PRIu64 "}\n", place->packet,
 			    place->at);
 		sink_row(out);
@@ -182,10 +180,8 @@ static void violated(struct check *check, nstime begin, nstime end,
 	if (check->options->format == FORMAT_JSON) {
 		sink_text(out, "{\"kind\":\"violation\",\"what\":");
 		json_text(out, text);
-		sink_text(out, ",\"begin\":");
-		json_time(out, begin);
-		sink_text(out, ",\"end\":");
-		json_time(out, end);
+		json_member_time(out, ",\"begin\":", begin);
+		json_member_time(out, ",\"end\":", end);
 	} else {
 		sink_printf(out, "violation: %s from ", text);
 		if (begin == NSTIME_MIN)
@@ -316,9 +312,7 @@ static struct node *node_of(struct check *check, uint32_t attr)
 
 	if (place)
 		return &check->nodes[place - 1];
-	check->nodes =
-		mem_grow(check->nodes, check->nnodes, &check->nodes_capacity, sizeof *check->nodes);
-	struct node *node = &check->nodes[check->nnodes++];
+	struct node *node = mem_push(check->nodes, check->nnodes, check->nodes_capacity);
 	number_map_set(&check->places, attr, (uint32_t)check->nnodes);
 	*node = (struct node){.subject = subject_of(check, attr)};
 	if (node->subject == SUBJECT_NONE)
@@ -757,10 +751,8 @@ static void print_contradictions(struct check *check, size_t stream)
 		if (json) {
 			sink_text(out, "{\"kind\":\"contradiction\",\"path\":");
 			put_path(check, own->first[i].attr, own->first[i].place.stream);
-			sink_text(out, ",\"was\":");
-			json_value(out, &own->first[i].had);
-			sink_text(out, ",\"told\":");
-			json_value(out, &own->first[i].says);
+			json_member_value(out, ",\"was\":", &own->first[i].had);
+			json_member_value(out, ",\"told\":", &own->first[i].says);
 		} else {
 			sink_text(out, "contradiction: ");
 			put_path(check, own->first[i].attr, own->first[i].place.stream);

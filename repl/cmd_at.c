@@ -75,24 +75,20 @@ static void json_why(struct at *at, struct sink *out, const struct answer *answe
 		return;
 	}
 	const struct position *why = &answer->why;
-	sink_text(out, "{\"event\":");
-	json_text(out, answer->why_class ? answer->why_class->name : NULL);
-	sink_text(out, ",\"t\":");
-	json_time(out, answer->why_time);
+	json_member_text(out, "{\"event\":", answer->why_class ? answer->why_class->name : NULL);
+	json_member_time(out, ",\"t\":", answer->why_time);
 	if (answer->why_time != NSTIME_MIN && why->stream < trace->nstreams) {
 		const struct stream *stream = trace->streams[why->stream];
-		sink_text(out, ",\"stream\":");
-		json_text(out, stream->name);
+		json_member_text(out, ",\"stream\":", stream->name);
 		if (answer->why_class && stream->nsources) {
-			sink_text(out, ",\"file\":");
-			json_text(out, source_name(stream_source(stream, why->source)));
+			json_member_text(
+				out, ",\"file\":", source_name(stream_source(stream, why->source)));
 			sink_printf(out, ",\"packet\":%llu,\"index\":%u,\"bit\":%llu",
 				    (unsigned long long)why->offset, why->index,
 				    (unsigned long long)why->at);
 		}
 	}
-	sink_text(out, ",\"rules\":");
-	json_text(out, answer->why_file);
+	json_member_text(out, ",\"rules\":", answer->why_file);
 	sink_printf(out, ",\"line\":%u", answer->why_line);
 	json_loss(out, answer);
 	sink_text(out, "}}\n");
@@ -104,15 +100,12 @@ static bool json_answer(struct at *at, const struct answer *answer, const struct
 
 	sink_text(out, "{\"t\":");
 	sink_i64(out, answer->t);
-	sink_text(out, ",\"path\":");
-	json_text(out, answer->path);
-	sink_text(out, ",\"value\":");
-	json_value(out, &answer->value);
+	json_member_text(out, ",\"path\":", answer->path);
+	json_member_value(out, ",\"value\":", &answer->value);
 	named_add_json(out, named);
 	if (answer->value.kind == VALUE_UNKNOWN)
 		sink_text(out, ",\"known\":false");
-	sink_text(out, ",\"since\":");
-	json_time(out, answer->since);
+	json_member_time(out, ",\"since\":", answer->since);
 	if (at->options->why)
 		json_why(at, out, answer);
 	else
@@ -246,8 +239,8 @@ static bool ask(struct at *at, struct error *err)
 
 static void add_moment(struct at *at, nstime t)
 {
-	at->moments = mem_grow(at->moments, at->nmoments, &at->capacity, sizeof *at->moments);
-	at->moments[at->nmoments++] = (struct moment){.t = t, .before = at->options->before};
+	*mem_push(at->moments, at->nmoments, at->capacity) =
+		(struct moment){.t = t, .before = at->options->before};
 }
 
 static bool add_line(struct at *at, char *line, uint64_t number, struct error *err)

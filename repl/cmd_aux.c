@@ -90,8 +90,7 @@ static void json_known(struct sink *out, const char *name, int64_t number)
 static bool range_json(struct sink *out, const char *file, const struct aux_buffer *buffer,
 		       const struct aux_piece *piece)
 {
-	sink_text(out, "{\"file\":");
-	json_text(out, file);
+	json_member_text(out, "{\"file\":", file);
 	json_known(out, "cpu", buffer->cpu);
 	json_known(out, "tid", buffer->tid);
 	sink_printf(out,
@@ -127,17 +126,14 @@ static bool packet_row(struct work *work, const char *file, const struct pt_row 
 static bool packet_json(struct sink *out, const char *file, const struct aux_buffer *buffer,
 			const struct pt_row *row, nstime t)
 {
-	sink_text(out, "{\"t\":");
-	json_time(out, t);
-	sink_text(out, ",\"file\":");
-	json_text(out, file);
+	json_member_time(out, "{\"t\":", t);
+	json_member_text(out, ",\"file\":", file);
 	json_known(out, "cpu", buffer->cpu);
 	json_known(out, "tid", buffer->tid);
 	sink_printf(out, ",\"offset\":%llu,\"size\":%llu,\"packet\":", (unsigned long long)row->at,
 		    (unsigned long long)row->size);
 	json_text(out, row->name);
-	sink_text(out, ",\"payload\":");
-	json_text(out, row->text);
+	json_member_text(out, ",\"payload\":", row->text);
 	sink_text(out, ",\"tsc\":");
 	if (row->has_tsc)
 		sink_u64(out, row->tsc);

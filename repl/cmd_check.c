@@ -23,10 +23,8 @@ static void begin_row(struct check *check, const char *kind, const struct stream
 	struct sink *out = check->sink;
 
 	if (check->options->format == FORMAT_JSON) {
-		sink_text(out, "{\"kind\":");
-		json_text(out, kind);
-		sink_text(out, ",\"stream\":");
-		json_text(out, stream->name);
+		json_member_text(out, "{\"kind\":", kind);
+		json_member_text(out, ",\"stream\":", stream->name);
 	} else {
 		sink_text(out, kind);
 		sink_text(out, ": ");
@@ -45,8 +43,7 @@ static void odd_packet(struct check *check, const struct stream *stream, const c
 	const char *file =
 		stream->nsources ? source_name(stream_source(stream, packet->source)) : "";
 	if (check->options->format == FORMAT_JSON) {
-		sink_text(out, ",\"file\":");
-		json_text(out, file);
+		json_member_text(out, ",\"file\":", file);
 		sink_printf(out, ",\"offset\":%llu,\"times\":[", (unsigned long long)packet->off);
 		json_time(out, a);
 		sink_char(out, ',');
@@ -111,10 +108,8 @@ static void meet_loss(struct check *check, const struct event *loss)
 	check->lost_places++;
 	begin_row(check, "lost", loss->stream);
 	if (check->options->format == FORMAT_JSON) {
-		sink_text(out, ",\"t\":");
-		json_time(out, loss->time);
-		sink_text(out, ",\"until\":");
-		json_time(out, loss->until);
+		json_member_time(out, ",\"t\":", loss->time);
+		json_member_time(out, ",\"until\":", loss->until);
 		sink_text(out, ",\"lost\":");
 		if (loss->lost_unknown)
 			sink_text(out, "null");

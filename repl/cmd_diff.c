@@ -123,12 +123,9 @@ static bool print_json(struct diff *diff, const struct pair *pairs, size_t count
 
 	for (size_t i = 0; i < count; i++) {
 		struct value before = value_of(&pairs[i], 0), after = value_of(&pairs[i], 1);
-		sink_text(out, "{\"path\":");
-		json_text(out, path_of(&pairs[i]));
-		sink_text(out, ",\"before\":");
-		json_value(out, &before);
-		sink_text(out, ",\"after\":");
-		json_value(out, &after);
+		json_member_text(out, "{\"path\":", path_of(&pairs[i]));
+		json_member_value(out, ",\"before\":", &before);
+		json_member_value(out, ",\"after\":", &after);
 		sink_text(out, "}\n");
 		if (!sink_row(out))
 			break;

@@ -62,8 +62,7 @@ static bool list_class(struct sink *out, const struct event_class *class, bool j
 	unsigned n = 0;
 
 	if (json) {
-		sink_text(out, "{\"probe\":");
-		json_text(out, class->name);
+		json_member_text(out, "{\"probe\":", class->name);
 		sink_text(out, ",\"fields\":[");
 	} else {
 		sink_name(out, class->name);

@@ -89,17 +89,14 @@ static bool packet_json(struct dump *dump, const struct stream *stream,
 	const struct packet *packet = &info->rec;
 	struct sink *out = dump->sink;
 
-	sink_text(out, "{\"stream\":");
-	json_text(out, stream->name);
-	sink_text(out, ",\"file\":");
-	json_text(out, file_of(stream, packet));
+	json_member_text(out, "{\"stream\":", stream->name);
+	json_member_text(out, ",\"file\":", file_of(stream, packet));
 	sink_printf(out, ",\"offset\":%llu,\"size\":%llu,\"kind\":\"",
 		    (unsigned long long)packet->off, (unsigned long long)size_of(info));
 	put_kind(out, packet->flags);
 	sink_text(out, "\",\"begin\":");
 	json_time(out, packet->min);
-	sink_text(out, ",\"end\":");
-	json_time(out, packet->max);
+	json_member_time(out, ",\"end\":", packet->max);
 	sink_text(out, ",\"cpu\":");
 	if (packet->cpu < 0)
 		sink_text(out, "null");

@@ -228,8 +228,7 @@ static void json_streams(const struct info *info, struct sink *out)
 		sink_printf(out, "%s{\"id\":%llu,\"name\":", i ? "," : "",
 			    (unsigned long long)stream->id);
 		json_text(out, stream->name);
-		sink_text(out, ",\"section\":");
-		json_text(out, *stream->section ? stream->section : NULL);
+		json_member_text(out, ",\"section\":", *stream->section ? stream->section : NULL);
 		sink_text(out, ",\"cpu\":");
 		if (stream->cpu < 0)
 			sink_text(out, "null");
@@ -238,8 +237,7 @@ static void json_streams(const struct info *info, struct sink *out)
 		sink_printf(out, ",\"packets\":%llu,\"bytes\":%llu,\"begin\":",
 			    (unsigned long long)own->packets, (unsigned long long)own->bytes);
 		json_time(out, own->begin);
-		sink_text(out, ",\"end\":");
-		json_time(out, own->end);
+		json_member_time(out, ",\"end\":", own->end);
 		info_json_losses(stream, &info->losses[i], out);
 		sink_text(out, ",\"contradictions\":");
 		if (info->counted)
@@ -255,8 +253,10 @@ static void json_word(const struct part *part, struct sink *out)
 {
 	bool known = part && part->big_endian >= 0;
 
-	sink_text(out, ",\"byte_order\":");
-	json_text(out, !known ? NULL : part->big_endian ? "big" : "little");
+	json_member_text(out, ",\"byte_order\":",
+			 !known             ? NULL
+			 : part->big_endian ? "big"
+					    : "little");
 	sink_text(out, ",\"word_bits\":");
 	if (part && part->word_bits)
 		sink_u64(out, part->word_bits);
@@ -269,19 +269,15 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 	const struct trace *trace = info->trace;
 	const struct part *part = trace->nparts ? trace->parts[0] : NULL;
 
-	sink_text(out, "{\"format\":");
-	json_text(out, part ? part->reader->format : NULL);
-	sink_text(out, ",\"version\":");
-	json_text(out, part ? part->version : NULL);
+	json_member_text(out, "{\"format\":", part ? part->reader->format : NULL);
+	json_member_text(out, ",\"version\":", part ? part->version : NULL);
 	sink_text(out, ",\"uuid\":");
 	info_json_uuid(part && part->has_uuid, part ? part->uuid : NULL, out);
 	json_word(part, out);
 	if (part)
 		info_json_full_name("identity", &part->full_name, out);
-	sink_text(out, ",\"begin\":");
-	json_time(out, info->begin);
-	sink_text(out, ",\"end\":");
-	json_time(out, info->end);
+	json_member_time(out, ",\"begin\":", info->begin);
+	json_member_time(out, ",\"end\":", info->end);
 	info_json_clocks(trace, out);
 	json_env(trace, out);
 	json_recording(trace, out);

@@ -17,10 +17,8 @@ static bool list(const struct options *options, struct sink *sink)
 
 	if (options->format == FORMAT_JSON) {
 		for (size_t i = 0; i < count; i++) {
-			sink_text(sink, "{\"name\":");
-			json_text(sink, builtins[i].name);
-			sink_text(sink, ",\"summary\":");
-			json_text(sink, builtins[i].summary);
+			json_member_text(sink, "{\"name\":", builtins[i].name);
+			json_member_text(sink, ",\"summary\":", builtins[i].summary);
 			sink_text(sink, "}\n");
 			sink_row(sink);
 		}

@@ -125,10 +125,8 @@ static void json_rows(struct stats *stats, bool streams)
 			    (unsigned long long)bytes_of(&row->tally));
 		if (streams)
 			sink_printf(out, ",\"lost\":%llu", (unsigned long long)row->lost);
-		sink_text(out, ",\"first\":");
-		json_time(out, row->tally.first);
-		sink_text(out, ",\"last\":");
-		json_time(out, row->tally.last);
+		json_member_time(out, ",\"first\":", row->tally.first);
+		json_member_time(out, ",\"last\":", row->tally.last);
 		sink_text(out, "}\n");
 		if (!sink_row(out))
 			return;

@@ -262,11 +262,11 @@ static bool name_runs(struct timeline *timeline, struct named **out, struct erro
 		     at += run.count) {
 			if (!run.value)
 				continue;
-			items = mem_grow(items, count, &capacity, sizeof *items);
-			items[count++] = (struct named){.t = picture_time(picture, at + 1) - 1,
-							.path = picture->rows[i].path,
-							.value = run.value->value,
-							.of_path = true};
+			*mem_push(items, count, capacity) =
+				(struct named){.t = picture_time(picture, at + 1) - 1,
+					       .path = picture->rows[i].path,
+					       .value = run.value->value,
+					       .of_path = true};
 		}
 	*out = items;
 	return !count || names_in(timeline->session, items, count, picture->arena, err);
@@ -282,14 +282,10 @@ static void print_json(const struct picture *picture, const struct named *names,
 		     at += run.count) {
 			if (!run.value)
 				continue;
-			sink_text(out, "{\"path\":");
-			json_text(out, picture->rows[i].path);
-			sink_text(out, ",\"begin\":");
-			json_time(out, picture_time(picture, at));
-			sink_text(out, ",\"end\":");
-			json_time(out, picture_time(picture, at + run.count));
-			sink_text(out, ",\"value\":");
-			json_value(out, &run.value->value);
+			json_member_text(out, "{\"path\":", picture->rows[i].path);
+			json_member_time(out, ",\"begin\":", picture_time(picture, at));
+			json_member_time(out, ",\"end\":", picture_time(picture, at + run.count));
+			json_member_value(out, ",\"value\":", &run.value->value);
 			named_add_json(out, names++);
 			sink_printf(out, ",\"mixed\":%s}\n", run.mixed ? "true" : "false");
 			sink_row(out);

@@ -173,8 +173,7 @@ static void keep_key(void *arg, const char *key)
 	for (size_t i = 0; i < keys->count; i++)
 		if (!strcmp(keys->items[i], key))
 			return;
-	keys->items = mem_grow(keys->items, keys->count, &keys->capacity, sizeof *keys->items);
-	keys->items[keys->count++] = mem_strdup(key);
+	*mem_push(keys->items, keys->count, keys->capacity) = mem_strdup(key);
 }
 
 /* Where the key that is being typed begins in the text; NULL: none is. */
@@ -200,8 +199,7 @@ static void add_star(struct stars *stars, const char *text, const char *path)
 	buf_add(&star, text, (size_t)(typed - text));
 	buf_add_char(&star, '*');
 	buf_add_text(&star, path + strlen(text) + !*typed);
-	stars->items = mem_grow(stars->items, stars->count, &stars->capacity, sizeof *stars->items);
-	stars->items[stars->count++] = mem_strdup(buf_text(&star));
+	*mem_push(stars->items, stars->count, stars->capacity) = mem_strdup(buf_text(&star));
 	buf_release(&star);
 }
 
@@ -654,8 +652,7 @@ static void keep(void *arg, const char *word)
 	for (size_t i = 0; i < to->count; i++)
 		if (!strcmp(to->words[i], word))
 			return;
-	to->words = mem_grow(to->words, to->count, &to->capacity, sizeof *to->words);
-	to->words[to->count++] = mem_strdup(word);
+	*mem_push(to->words, to->count, to->capacity) = mem_strdup(word);
 }
 
 /* readline frees what it is given, so it gets the words themselves (mem_strdup is malloc's). */

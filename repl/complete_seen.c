@@ -77,9 +77,7 @@ static void add_value(struct values *values, const char *text)
 	for (size_t i = 0; i < values->nseen; i++)
 		if (!strcmp(values->seen[i], text))
 			return;
-	values->seen =
-		mem_grow(values->seen, values->nseen, &values->capacity, sizeof *values->seen);
-	values->seen[values->nseen++] = mem_strdup(text);
+	*mem_push(values->seen, values->nseen, values->capacity) = mem_strdup(text);
 	values->each(values->arg, text);
 }
 

@@ -154,9 +154,7 @@ static bool set_cpus(struct filter *filter, const struct words *words, struct er
 			return error_set(err, ERR_QUERY, "--cpu: '%s' is over %d", words->items[i],
 					 CPU_MOST);
 		for (uint64_t cpu = range.low; cpu <= range.high; cpu++) {
-			filter->cpus = mem_grow(filter->cpus, filter->ncpus, &capacity,
-						sizeof *filter->cpus);
-			filter->cpus[filter->ncpus++] = (int32_t)cpu;
+			*mem_push(filter->cpus, filter->ncpus, capacity) = (int32_t)cpu;
 		}
 	}
 	return true;

@@ -71,8 +71,7 @@ static void json_relation(const struct clock *clock, struct sink *out)
 					    "same origin", "offset",    "none"};
 
 	if (clock->counter) {
-		sink_text(out, ",\"counter\":");
-		json_text(out, clock->counter);
+		json_member_text(out, ",\"counter\":", clock->counter);
 	}
 	if (words[clock->relation])
 		sink_printf(out, ",\"relation\":\"%s\"", words[clock->relation]);
@@ -89,8 +88,7 @@ void info_json_clocks(const struct trace *trace, struct sink *out)
 		const struct clock *clock = &trace->clocks[i];
 		sink_text(out, i ? ",{\"name\":" : "{\"name\":");
 		json_text(out, clock->name);
-		sink_text(out, ",\"description\":");
-		json_text(out, clock->description);
+		json_member_text(out, ",\"description\":", clock->description);
 		sink_text(out, ",\"uuid\":");
 		info_json_uuid(clock->has_uuid, clock->uuid, out);
 		sink_printf(out,

@@ -15,8 +15,7 @@ static bool read_losses(const struct stream *stream, struct table *table, struct
 	bool ok = losses_begin(&losses, NSTIME_MIN, NSTIME_MAX, err) &&
 		  losses_read(&losses, NSTIME_MAX, err);
 	while (ok && (loss = losses_head(&losses))) {
-		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-		out->items[out->count++] = *loss;
+		*mem_push(out->items, out->count, out->capacity) = *loss;
 		out->lost_packets += loss->lost_packets;
 		out->lost_unknown = out->lost_unknown || loss->unknown;
 		out->lost += loss->unknown ? 0 : loss->lost;
@@ -53,10 +52,8 @@ static void json_loss(const struct stream *stream, const struct loss *loss, stru
 {
 	uint64_t first, last;
 
-	sink_text(out, "{\"t\":");
-	json_time(out, loss->time);
-	sink_text(out, ",\"until\":");
-	json_time(out, loss->until);
+	json_member_time(out, "{\"t\":", loss->time);
+	json_member_time(out, ",\"until\":", loss->until);
 	sink_text(out, ",\"events\":");
 	if (loss->unknown)
 		sink_text(out, "null");

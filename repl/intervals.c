@@ -178,14 +178,10 @@ bool interval_writer_new(struct session *session, const struct options *options,
 
 static bool write_json(struct sink *out, const struct waiting *waiting, const struct named *named)
 {
-	sink_text(out, "{\"path\":");
-	json_text(out, named->path);
-	sink_text(out, ",\"begin\":");
-	json_time(out, waiting->begin);
-	sink_text(out, ",\"end\":");
-	json_time(out, waiting->end);
-	sink_text(out, ",\"value\":");
-	json_value(out, &named->value);
+	json_member_text(out, "{\"path\":", named->path);
+	json_member_time(out, ",\"begin\":", waiting->begin);
+	json_member_time(out, ",\"end\":", waiting->end);
+	json_member_value(out, ",\"value\":", &named->value);
 	named_add_json(out, named);
 	sink_text(out, "}\n");
 	return sink_row(out);

@@ -143,8 +143,7 @@ static void commit(struct lanes *lanes, struct lane *row)
 	if (row->count && same_cell(lanes, &row->items[row->count - 1], pending)) {
 		merge(lanes, &row->items[row->count - 1], pending);
 	} else {
-		row->items = mem_grow(row->items, row->count, &row->capacity, sizeof *row->items);
-		row->items[row->count++] = *pending;
+		*mem_push(row->items, row->count, row->capacity) = *pending;
 		lanes->total++;
 	}
 	*pending = (struct lane_piece){0};

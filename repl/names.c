@@ -166,8 +166,7 @@ bool names_range_add(void *arg, const struct interval *interval)
 	name = comm_text(range->arena, &interval->value);
 	if (!name)
 		return true;
-	range->items = mem_grow(range->items, range->count, &range->capacity, sizeof *range->items);
-	range->items[range->count++] =
+	*mem_push(range->items, range->count, range->capacity) =
 		(struct spell){.tid = tid, .begin = interval->begin, .name = name};
 	return true;
 }
@@ -253,8 +252,7 @@ static bool ask_for(struct ask *ask, const struct named *items, size_t count, st
 	for (size_t i = 0; i < count; i++) {
 		if (!is_wanted(&items[i], &tid))
 			continue;
-		ask->tids = mem_grow(ask->tids, n, &ask->tids_capacity, sizeof *ask->tids);
-		ask->tids[n++] = tid;
+		*mem_push(ask->tids, n, ask->tids_capacity) = tid;
 	}
 	if (n)
 		qsort(ask->tids, n, sizeof *ask->tids, by_tid);
@@ -355,8 +353,7 @@ static bool add_idle(struct session *session, struct names_range *range, struct 
 		return false;
 	if (!idle.name)
 		return true;
-	range->items = mem_grow(range->items, range->count, &range->capacity, sizeof *range->items);
-	range->items[range->count++] =
+	*mem_push(range->items, range->count, range->capacity) =
 		(struct spell){.tid = idle.tid, .begin = NSTIME_MIN, .name = idle.name};
 	return true;
 }

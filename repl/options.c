@@ -130,8 +130,7 @@ struct parse {
 
 void words_add(struct words *words, const char *word)
 {
-	words->items = mem_grow(words->items, words->count, &words->capacity, sizeof *words->items);
-	words->items[words->count++] = word;
+	*mem_push(words->items, words->count, words->capacity) = word;
 }
 
 /* Cuts `value` at commas outside of brackets, in memory of out->memory. */
@@ -341,9 +340,7 @@ static bool take_option(struct parse *parse, int n, char **words, int *i, struct
 
 static void add_word(struct parse *parse, const char *word)
 {
-	parse->owner =
-		mem_grow(parse->owner, parse->nowner, &parse->owner_capacity, sizeof *parse->owner);
-	parse->owner[parse->nowner++] = parse->last_list;
+	*mem_push(parse->owner, parse->nowner, parse->owner_capacity) = parse->last_list;
 	words_add(&parse->out->words, word);
 }
 

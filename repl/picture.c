@@ -138,9 +138,7 @@ static uint32_t row_value(struct picture *picture, struct picture_row *row,
 	for (size_t i = row->nvalues; i-- > 0;)
 		if (value_equal(&row->values[i].value, value))
 			return (uint32_t)i + 1;
-	row->values =
-		mem_grow(row->values, row->nvalues, &row->values_capacity, sizeof *row->values);
-	row->values[row->nvalues++] =
+	*mem_push(row->values, row->nvalues, row->values_capacity) =
 		(struct picture_value){.value = keep_value(picture->arena, value)};
 	return (uint32_t)row->nvalues;
 }
@@ -235,9 +233,7 @@ static uint32_t add_row(struct picture *picture, const char *path)
 		return 0;
 	}
 	add_clean(path, strlen(path), &clean);
-	picture->rows = mem_grow(picture->rows, picture->nrows, &picture->rows_capacity,
-				 sizeof *picture->rows);
-	picture->rows[picture->nrows++] =
+	*mem_push(picture->rows, picture->nrows, picture->rows_capacity) =
 		(struct picture_row){.path = arena_strdup(picture->arena, buf_text(&clean)),
 				     .asked = arena_strdup(picture->arena, path),
 				     .cells = arena_array(picture->arena, picture->columns,

@@ -84,9 +84,7 @@ static bool split(const char *line, struct word_list *list, struct error *err)
 		if (!*line)
 			return true;
 		bool closed = take_word(&line, &word);
-		list->items =
-			mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
-		list->items[list->count++] = mem_strdup(buf_text(&word));
+		*mem_push(list->items, list->count, list->capacity) = mem_strdup(buf_text(&word));
 		buf_release(&word);
 		if (!closed)
 			return error_set(err, ERR_QUERY, "a quote is not closed");

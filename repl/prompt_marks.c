@@ -118,9 +118,8 @@ bool prompt_watch(struct prompt *prompt, int nwords, char **words, struct error 
 		if (!is_path(prompt->session, words[i], err))
 			return false;
 	for (int i = 1; i < nwords; i++) {
-		prompt->watched = mem_grow(prompt->watched, prompt->nwatched,
-					   &prompt->watched_capacity, sizeof *prompt->watched);
-		prompt->watched[prompt->nwatched++] = mem_strdup(words[i]);
+		*mem_push(prompt->watched, prompt->nwatched, prompt->watched_capacity) =
+			mem_strdup(words[i]);
 	}
 	return prompt_show_watched(prompt, err);
 }

@@ -43,6 +43,23 @@ static inline void json_field(struct sink *out, const struct field *field)
 	json_add_field(&out->buf, field);
 }
 void json_time(struct sink *out, nstime t); /* NSTIME_MIN, _MAX: null */
+/* `before`, such as ",\"begin\":", and the value. */
+static inline void json_member_text(struct sink *out, const char *before, const char *text)
+{
+	sink_text(out, before);
+	json_text(out, text);
+}
+static inline void json_member_time(struct sink *out, const char *before, nstime t)
+{
+	sink_text(out, before);
+	json_time(out, t);
+}
+static inline void json_member_value(struct sink *out, const char *before,
+				     const struct value *value)
+{
+	sink_text(out, before);
+	json_value(out, value);
+}
 
 static inline void text_string(struct sink *out, const void *bytes, size_t len)
 {

@@ -28,8 +28,7 @@ static void class_head(struct event_writer *writer, struct class_plan *plan, con
 
 	text->len = 0;
 	if (writer->json) {
-		sink_text(text, ",\"name\":");
-		json_text(text, name);
+		json_member_text(text, ",\"name\":", name);
 		sink_text(text, ",\"packet\":");
 	} else if (writer->format == FORMAT_CSV) {
 		csv_cell(text, name, strlen(name));
@@ -97,8 +96,7 @@ static bool is_named_by_cpu(const struct event_writer *writer, const struct stre
 static void stream_name(struct event_writer *writer, struct sink *out, const struct stream *stream)
 {
 	if (writer->json) {
-		sink_text(out, ",\"stream\":");
-		json_text(out, stream->name);
+		json_member_text(out, ",\"stream\":", stream->name);
 		sink_text(out, ",\"cpu\":");
 	} else if (writer->format == FORMAT_CSV) {
 		sink_char(out, ',');
@@ -225,10 +223,8 @@ static void loss_words(struct event_writer *writer, struct sink *out, const stru
 
 static bool loss_json(struct sink *out, const struct event *loss)
 {
-	sink_text(out, "{\"t\":");
-	json_time(out, loss->time);
-	sink_text(out, ",\"stream\":");
-	json_text(out, loss->stream->name);
+	json_member_time(out, "{\"t\":", loss->time);
+	json_member_text(out, ",\"stream\":", loss->stream->name);
 	sink_text(out, ",\"lost\":");
 	if (loss->lost_unknown)
 		sink_text(out, "null");
@@ -238,8 +234,7 @@ static bool loss_json(struct sink *out, const struct event *loss)
 		sink_text(out, ",\"packets\":");
 		sink_u64(out, loss->lost_packets);
 	}
-	sink_text(out, ",\"until\":");
-	json_time(out, loss->until);
+	json_member_time(out, ",\"until\":", loss->until);
 	sink_text(out, "}\n");
 	return sink_row(out);
 }

@@ -145,20 +145,17 @@ void json_frames(struct sink *out, const struct frame *frames, size_t count)
 		const struct symbol *symbol = &frames[i].symbol;
 		sink_text(out, i ? ",{\"ip\":" : "{\"ip\":");
 		sink_u64(out, frames[i].address);
-		sink_text(out, ",\"symbol\":");
-		json_text(out, symbol->function);
+		json_member_text(out, ",\"symbol\":", symbol->function);
 		sink_text(out, ",\"offset\":");
 		if (symbol->function)
 			sink_u64(out, symbol->offset);
 		else
 			sink_text(out, "null");
-		sink_text(out, ",\"object\":");
-		json_text(out, symbol->object);
+		json_member_text(out, ",\"object\":", symbol->object);
 		if (symbol->is_inlined)
 			sink_text(out, ",\"inlined\":true");
 		if (symbol->file) {
-			sink_text(out, ",\"file\":");
-			json_text(out, symbol->file);
+			json_member_text(out, ",\"file\":", symbol->file);
 			sink_text(out, ",\"line\":");
 			sink_u64(out, symbol->line);
 		}

@@ -67,8 +67,7 @@ static void plan_value(struct planner *planner, const struct field_class *class)
 		planner->more = more;
 		return;
 	}
-	plan->tokens = mem_grow(plan->tokens, plan->count, &plan->capacity, sizeof *plan->tokens);
-	struct token *token = &plan->tokens[plan->count++];
+	struct token *token = mem_push(plan->tokens, plan->count, plan->capacity);
 	token->text = take_text(planner, &len);
 	token->len = (uint32_t)len;
 	token->leaf = leaf_of(planner, class);

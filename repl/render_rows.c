@@ -52,8 +52,7 @@ static void clean_cell(struct rows *rows)
 static void end_cell(struct rows *rows)
 {
 	clean_cell(rows);
-	rows->ends = mem_grow(rows->ends, rows->nends, &rows->ends_capacity, sizeof *rows->ends);
-	rows->ends[rows->nends++] = rows->cells.len;
+	*mem_push(rows->ends, rows->nends, rows->ends_capacity) = rows->cells.len;
 }
 
 struct sink *rows_cell(struct rows *rows)

@@ -6,6 +6,7 @@
  */
 #include "repl/session.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 #include "engine/symbols/symbols.h"
@@ -29,10 +30,8 @@ static uint64_t said[SAID_MAX];
 
 static bool said_before(const char *text, size_t len)
 {
-	uint64_t hash = 0xcbf29ce484222325;
+	uint64_t hash = hash_bytes(text, len);
 
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 0x100000001b3;
 	hash |= !hash;
 	for (size_t i = hash % SAID_MAX, n = 0; n < SAID_MAX; i = (i + 1) % SAID_MAX, n++) {
 		if (said[i] == hash)
@@ -706,9 +705,7 @@ void session_set_mark(struct session *session, const char *name, nstime t)
 	struct bookmark *mark = find_mark(session, name, strlen(name));
 
 	if (!mark) {
-		session->marks = mem_grow(session->marks, session->nmarks,
-					  &session->marks_capacity, sizeof *session->marks);
-		mark = &session->marks[session->nmarks++];
+		mark = mem_push(session->marks, session->nmarks, session->marks_capacity);
 		mark->name = arena_strdup(session->arena, name);
 	}
 	mark->t = t;

@@ -361,8 +361,7 @@ static bool dot_rules(struct sql_shell *shell, const char *argument, struct sink
 		bool quoted = *at == '"' || *at == '\'';
 		char quote[2] = {*at, '\0'};
 		char *end = at + quoted + strcspn(at + quoted, quoted ? quote : " \t");
-		words = mem_grow(words, count, &capacity, sizeof *words);
-		words[count++] = at + quoted;
+		*mem_push(words, count, capacity) = at + quoted;
 		at = *end ? end + 1 : end;
 		*end = '\0';
 	}

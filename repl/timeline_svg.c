@@ -55,9 +55,9 @@ static void add_lost(struct lost_list *list, const struct loss *loss)
 
 	if (loss->time == NSTIME_MIN || loss->until == NSTIME_MIN)
 		return; /* not on the time line */
-	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
-	list->items[list->count++] = (struct lost){loss->time, end, loss->unknown ? 0 : loss->lost,
-						   1, loss->unknown || loss->lost_packets};
+	*mem_push(list->items, list->count, list->capacity) =
+		(struct lost){loss->time, end, loss->unknown ? 0 : loss->lost, 1,
+			      loss->unknown || loss->lost_packets};
 }
 
 static int by_begin(const void *a, const void *b)

@@ -125,9 +125,7 @@ static void add_run(struct call_ends *ends, const struct run *run)
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
 		uint32_t class = batch->class_index[i];
 
-		ends->items =
-			mem_grow(ends->items, ends->count, &ends->capacity, sizeof *ends->items);
-		ends->items[ends->count++] =
+		*mem_push(ends->items, ends->count, ends->capacity) =
 			(struct call_end){batch->time[i], class, id_of(ends, run, i, class)};
 	}
 }

@@ -41,8 +41,8 @@ static bool keep(void *arg, const struct interval *interval)
 
 	if (!name || !comm_thread_of(interval->path, &tid))
 		return true;
-	comms->items = mem_grow(comms->items, comms->count, &comms->capacity, sizeof *comms->items);
-	comms->items[comms->count++] = (struct spell){tid, interval->begin, name};
+	*mem_push(comms->items, comms->count, comms->capacity) =
+		(struct spell){tid, interval->begin, name};
 	return true;
 }
 
@@ -63,8 +63,8 @@ static bool add_idle(struct comms *comms, struct state *state, struct error *err
 		return false;
 	if (!idle.name)
 		return true;
-	comms->items = mem_grow(comms->items, comms->count, &comms->capacity, sizeof *comms->items);
-	comms->items[comms->count++] = (struct spell){idle.tid, NSTIME_MIN, idle.name};
+	*mem_push(comms->items, comms->count, comms->capacity) =
+		(struct spell){idle.tid, NSTIME_MIN, idle.name};
 	return true;
 }
 

@@ -570,9 +570,7 @@ static struct keyed_plan *keyed_of(struct events_cursor *cursor, sqlite3_value *
 		if (table->keyed[i].plan == plan)
 			keyed = &table->keyed[i];
 	if (!keyed) {
-		table->keyed = mem_grow(table->keyed, table->nkeyed, &table->keyed_capacity,
-					sizeof *table->keyed);
-		keyed = &table->keyed[table->nkeyed++];
+		keyed = mem_push(table->keyed, table->nkeyed, table->keyed_capacity);
 		*keyed = (struct keyed_plan){.plan = plan, .begin = NSTIME_MAX};
 	}
 	if (keyed->begin != begin || keyed->end != end ||

@@ -76,9 +76,7 @@ void words_read(struct statement *statement)
 		word.len = at - word.at;
 		if (word.kind == WORD_SIGN && statement->text[word.at] == ';')
 			word.kind = WORD_END;
-		statement->words = mem_grow(statement->words, statement->count,
-					    &statement->capacity, sizeof *statement->words);
-		statement->words[statement->count++] = word;
+		*mem_push(statement->words, statement->count, statement->capacity) = word;
 		if (word.kind == WORD_END)
 			return;
 	}

@@ -89,9 +89,7 @@ static bool keep(void *arg, const struct interval *interval)
 {
 	struct window *window = arg;
 
-	window->items =
-		mem_grow(window->items, window->count, &window->capacity, sizeof *window->items);
-	struct interval *item = &window->items[window->count++];
+	struct interval *item = mem_push(window->items, window->count, window->capacity);
 	*item = *interval;
 	item->path = window->path;
 	if (item->value.kind == VALUE_STRING)

@@ -69,12 +69,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return sqlite3_declare_vtab(db, declaration);
 }
 
-static int disconnect(sqlite3_vtab *base)
-{
-	sql_table_end((struct sql_table *)base);
-	return SQLITE_OK;
-}
-
 /* ---- planning: idxStr is a letter per argument, a blank, and the plan in words ---- */
 
 static bool wanted_op(int column, unsigned char op)
@@ -416,8 +410,8 @@ const sqlite3_module sql_packets_module = {
 	.xCreate = connect,
 	.xConnect = connect,
 	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
+	.xDisconnect = sql_table_disconnect,
+	.xDestroy = sql_table_disconnect,
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,

@@ -66,12 +66,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return sqlite3_declare_vtab(db, rows->kind->declaration);
 }
 
-static int disconnect(sqlite3_vtab *base)
-{
-	sql_table_end((struct sql_table *)base);
-	return SQLITE_OK;
-}
-
 enum { TELLS_PROGRAM = 1, TELLS_PATH = 2 }; /* idxNum: the arguments of filter(), in order */
 
 static bool take_told(sqlite3_index_info *info, size_t column, int *nargs)
@@ -210,8 +204,8 @@ const sqlite3_module sql_rows_module = {
 	.xCreate = connect,
 	.xConnect = connect,
 	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
+	.xDisconnect = sql_table_disconnect,
+	.xDestroy = sql_table_disconnect,
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,

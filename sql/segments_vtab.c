@@ -127,12 +127,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return code;
 }
 
-static int disconnect(sqlite3_vtab *base)
-{
-	sql_table_end((struct sql_table *)base);
-	return SQLITE_OK;
-}
-
 /* 0: the scan has no use for an `=` on the column. */
 static char letter_of(const struct segments_table *segments, int column)
 {
@@ -216,9 +210,7 @@ static bool take_part(void *arg, const struct interval *interval)
 	part.tid = (int64_t)tid.u;
 	part.of = attribute_of(interval->path, kind_of(cursor)->main);
 	copy_value(cursor->arena, &part.value);
-	cursor->parts = mem_grow(cursor->parts, cursor->nparts, &cursor->parts_capacity,
-				 sizeof *cursor->parts);
-	cursor->parts[cursor->nparts++] = part;
+	*mem_push(cursor->parts, cursor->nparts, cursor->parts_capacity) = part;
 	return true;
 }
 
@@ -265,9 +257,7 @@ static void add_row(struct segments_cursor *cursor, const struct open_part *part
 {
 	if (kind_of(cursor)->wakeups && !part->woken)
 		return;
-	cursor->rows =
-		mem_grow(cursor->rows, cursor->count, &cursor->capacity, sizeof *cursor->rows);
-	struct segment *row = &cursor->rows[cursor->count++];
+	struct segment *row = mem_push(cursor->rows, cursor->count, cursor->capacity);
 	*row = part->segment;
 	copy_value(cursor->arena, &row->value); /* it may be of the carried ones */
 }
@@ -312,9 +302,7 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 
 static void carry(struct segments_cursor *cursor, const struct open_part *open)
 {
-	cursor->next =
-		mem_grow(cursor->next, cursor->nnext, &cursor->next_capacity, sizeof *cursor->next);
-	cursor->next[cursor->nnext++] = *open;
+	*mem_push(cursor->next, cursor->nnext, cursor->next_capacity) = *open;
 }
 
 /* The rows of one thread; `open`: what reached over the last cut, NULL nothing did. */
@@ -690,8 +678,8 @@ const sqlite3_module sql_segments_module = {
 	.xCreate = connect,
 	.xConnect = connect,
 	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
+	.xDisconnect = sql_table_disconnect,
+	.xDestroy = sql_table_disconnect,
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,

@@ -94,7 +94,7 @@ MUST_CHECK bool sql_host_time(struct sql_host *host, const char *text, nstime *o
 MUST_CHECK bool sql_host_moment(struct sql_host *host, sqlite3_value *value, nstime *out,
 				struct error *err);
 
-/* What a module is registered with. */
+/* The data with which a module is registered. */
 struct sql_source {
 	struct sql_context *context;
 	struct sql_host *host;              /* NULL: the table is told a path */
@@ -120,6 +120,8 @@ struct sql_table {
 int sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv,
 		    struct sql_table *table, int *rest, char **message);
 void sql_table_end(struct sql_table *table);
+/* xDisconnect and xDestroy of a table that owns nothing else. */
+int sql_table_disconnect(sqlite3_vtab *base);
 int sql_table_fail(struct sql_table *table, const struct error *err); /* an SQLite code */
 /* The host of a scan; `path` is the value of the hidden column `trace`, NULL: not given. */
 #define SQL_NEEDS_PATH "the path of a trace, as in yore_events('PATH'),"

@@ -95,12 +95,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 			   "HIDDEN, until INTEGER HIDDEN, comm TEXT HIDDEN)");
 }
 
-static int disconnect(sqlite3_vtab *base)
-{
-	sql_table_end((struct sql_table *)base);
-	return SQLITE_OK;
-}
-
 /* ---- planning ---- */
 
 static char letter_of_path(unsigned char op)
@@ -333,9 +327,7 @@ static void add_row(struct states_cursor *cursor, const struct state_row *row)
 
 	if (cursor->count && !strcmp(cursor->rows[cursor->count - 1].path, row->path))
 		path = cursor->rows[cursor->count - 1].path;
-	cursor->rows =
-		mem_grow(cursor->rows, cursor->count, &cursor->capacity, sizeof *cursor->rows);
-	struct state_row *added = &cursor->rows[cursor->count++];
+	struct state_row *added = mem_push(cursor->rows, cursor->count, cursor->capacity);
 	*added = *row;
 	added->path = path ? path : arena_strdup(cursor->arena, row->path);
 	if (added->value.kind == VALUE_STRING)
@@ -650,12 +642,9 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 	const struct states_cursor *cursor = (struct states_cursor *)base;
 	const struct states_table *states = (struct states_table *)base->pVtab;
 	const struct state_row *row = &cursor->rows[cursor->at];
-	uint64_t hash = 0xcbf29ce484222325;
+	nstime t = states->moment ? row->end : row->begin;
 
-	for (const char *c = row->path; *c; c++)
-		hash = (hash ^ (uint8_t)*c) * 0x100000001b3;
-	hash ^= (uint64_t)(states->moment ? row->end : row->begin) * 0x9e3779b97f4a7c15;
-	*out = (sqlite3_int64)(hash ^ hash >> 29);
+	*out = (sqlite3_int64)hash_number(hash_bytes(row->path, strlen(row->path)) + (uint64_t)t);
 	return SQLITE_OK;
 }
 
@@ -663,8 +652,8 @@ const sqlite3_module sql_states_module = {
 	.xCreate = connect,
 	.xConnect = connect,
 	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
+	.xDisconnect = sql_table_disconnect,
+	.xDestroy = sql_table_disconnect,
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,

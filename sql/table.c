@@ -61,6 +61,12 @@ void sql_table_end(struct sql_table *table)
 	mem_free(table);
 }
 
+int sql_table_disconnect(sqlite3_vtab *base)
+{
+	sql_table_end((struct sql_table *)base);
+	return SQLITE_OK;
+}
+
 char *sql_copy(const char *text)
 {
 	return sqlite3_mprintf("%s", text);

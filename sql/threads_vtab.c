@@ -102,8 +102,7 @@ static bool take(void *arg, const struct interval *interval)
 	else if (part.value.kind == VALUE_STRING)
 		part.value.text =
 			arena_strndup(parts->arena, interval->value.text, interval->value.len);
-	parts->items = mem_grow(parts->items, parts->count, &parts->capacity, sizeof *parts->items);
-	parts->items[parts->count++] = part;
+	*mem_push(parts->items, parts->count, parts->capacity) = part;
 	return true;
 }
 

@@ -30,8 +30,7 @@ bool folder_list(const char *path, struct folder_names *out, struct error *err)
 	while ((entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
-		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof(char *));
-		out->items[out->count++] = mem_strdup(entry->d_name);
+		*mem_push(out->items, out->count, out->capacity) = mem_strdup(entry->d_name);
 	}
 	closedir(dir);
 	if (out->count)

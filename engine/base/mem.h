@@ -21,6 +21,16 @@ void mem_free(void *memory); /* NULL is fine */
  */
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t size);
 /*
+ * Appends an element, which is not cleared, to an array that has count and capacity. Its place is:
+ *
+ *     *mem_push(list->items, list->count, list->capacity) = item;
+ */
+#define mem_push(array, count, capacity)                                            \
+	({                                                                          \
+		(array) = mem_grow((array), (count), &(capacity), sizeof *(array)); \
+		&(array)[(count)++];                                                \
+	})
+/*
  * Makes room for element `at` of an array whose *count elements may all be used: the new ones are
  * cleared. Half as many again, so that going up through the places is amortised constant.
  */

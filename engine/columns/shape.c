@@ -122,7 +122,7 @@ struct leaf {
 /* Where the columns of one class are found; rows of places follow when all are known. */
 struct build {
 	struct shape *shape;
-	struct interval_window {
+	struct known_column {
 		enum scope scope;
 		const char *way;
 		size_t column;
@@ -202,7 +202,7 @@ static uint32_t field_column(struct build *build, const struct leaf *leaf)
 	const char *type = type_of(leaf->class);
 
 	for (size_t i = 0; i < build->nknown; i++) {
-		struct interval_window *known = &build->known[i];
+		struct known_column *known = &build->known[i];
 		struct column *column = &shape->columns[known->column];
 		if (known->scope != leaf->scope || strcmp(known->way, leaf->name) != 0)
 			continue;
@@ -220,10 +220,8 @@ static uint32_t field_column(struct build *build, const struct leaf *leaf)
 				.hex = is_hex(leaf->class),
 				.field = (uint32_t)build->nknown};
 	column_add(shape, &column);
-	build->known =
-		mem_grow(build->known, build->nknown, &build->known_capacity, sizeof *build->known);
-	build->known[build->nknown++] =
-		(struct interval_window){leaf->scope, leaf->name, shape->ncolumns - 1};
+	*mem_push(build->known, build->nknown, build->known_capacity) =
+		(struct known_column){leaf->scope, leaf->name, shape->ncolumns - 1};
 	if (is_enum(leaf->class)) {
 		const char *way = arena_printf(shape->arena, "%s_label", leaf->name);
 		column.kind = COLUMN_LABEL;
@@ -240,9 +238,7 @@ static void add_leaf(struct build *build, const struct leaf *leaf)
 	struct place place = {leaf->class, leaf->scope, leaf->class->slot, leaf->chosen,
 			      leaf->nchosen};
 
-	build->found =
-		mem_grow(build->found, build->nfound, &build->found_capacity, sizeof *build->found);
-	build->found[build->nfound++] =
+	*mem_push(build->found, build->nfound, build->found_capacity) =
 		(struct found){build->row, field_column(build, leaf), place};
 }
 

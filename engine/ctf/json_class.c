@@ -248,8 +248,8 @@ static bool add_ranges(struct ctf2 *t, const struct item *array, const char *nam
 		if (of == RANGE_SIGNED ? (int64_t)low > (int64_t)high
 				       : of == RANGE_UNSIGNED && low > high)
 			return item_fail(t, &pair, "the range ends before it begins");
-		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-		out->items[out->count++] = (struct enum_label){name, low, high};
+		*mem_push(out->items, out->count, out->capacity) =
+			(struct enum_label){name, low, high};
 	}
 	return true;
 }

@@ -161,8 +161,7 @@ static bool tell_doubled(struct raw *raw)
 			for (size_t i = count; i && keys[i - 1].depth == depth && !found; i--)
 				if (keys[i - 1].len == len && !memcmp(keys[i - 1].at, begin, len))
 					found = begin;
-			keys = mem_grow(keys, count, &capacity, sizeof *keys);
-			keys[count++] = (struct raw_key){begin, len, depth};
+			*mem_push(keys, count, capacity) = (struct raw_key){begin, len, depth};
 		}
 	}
 	mem_free(keys);

@@ -151,8 +151,8 @@ static bool read_alias(struct ctf2 *t, const struct item *fragment, const struct
 		return false;
 	if (!names_add(&t->names, alias_space(t), name_key(name), t->naliases))
 		return item_fail(t, &p[P_NAME], "the alias %.100s is there already", name);
-	t->aliases = mem_grow(t->aliases, t->naliases, &t->alias_capacity, sizeof *t->aliases);
-	t->aliases[t->naliases++] = json_object_get(p[P_FIELD_CLASS].value);
+	*mem_push(t->aliases, t->naliases, t->alias_capacity) =
+		json_object_get(p[P_FIELD_CLASS].value);
 	return true;
 }
 
@@ -303,8 +303,7 @@ static bool read_clock_class(struct ctf2 *t, const struct item *fragment, const 
 	t->has_origin =
 		mem_grow(t->has_origin, t->nclocks, &t->origin_capacity, sizeof *t->has_origin);
 	t->has_origin[t->nclocks] = p[P_ORIGIN].value || p[P_ORIGIN_IS_EPOCH].value;
-	t->clocks = mem_grow(t->clocks, t->nclocks, &t->clock_capacity, sizeof *t->clocks);
-	t->clocks[t->nclocks++] = clock;
+	*mem_push(t->clocks, t->nclocks, t->clock_capacity) = clock;
 	return true;
 }
 
@@ -360,9 +359,7 @@ static bool read_stream_class(struct ctf2 *t, const struct item *fragment, const
 			 &stream->event_context))
 		return false;
 	find_cpu(stream->packet_context);
-	t->streams = mem_grow(t->streams, t->nstreams, &t->stream_capacity,
-			      sizeof(struct stream_class *));
-	t->streams[t->nstreams++] = class;
+	*mem_push(t->streams, t->nstreams, t->stream_capacity) = class;
 	return true;
 }
 
@@ -434,9 +431,7 @@ static bool read_event_class(struct ctf2 *t, const struct item *fragment, const 
 	if (!class_scope(t, SCOPE_EVENT_CONTEXT, &p[P_EVENT_CONTEXT], &event.context) ||
 	    !class_scope(t, SCOPE_PAYLOAD, &p[P_PAYLOAD], &event.payload))
 		return false;
-	stream->events = mem_grow(stream->events, stream->nevents, &class->event_capacity,
-				  sizeof *stream->events);
-	stream->events[stream->nevents++] = event;
+	*mem_push(stream->events, stream->nevents, class->event_capacity) = event;
 	return true;
 }
 

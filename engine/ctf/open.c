@@ -56,9 +56,8 @@ static bool find_folders(const char *path, unsigned depth, struct folders *out, 
 		char *inner = folder_join(path, names.items[i]);
 		if (stat(inner, &st) == 0 && S_ISREG(st.st_mode) &&
 		    !strcmp(names.items[i], "metadata")) {
-			out->items = mem_grow(out->items, out->count, &out->capacity,
-					      sizeof *out->items);
-			out->items[out->count++] = (struct folder){.path = mem_strdup(path)};
+			*mem_push(out->items, out->count, out->capacity) =
+				(struct folder){.path = mem_strdup(path)};
 		}
 		mem_free(inner);
 	}
@@ -410,8 +409,7 @@ static void add_file(const struct opening *opening, struct ctf_part *part,
 	while (path[skip] == '/')
 		skip++;
 	file.name = arena_strdup(trace->arena, path[skip] ? path + skip : slash ? slash + 1 : path);
-	out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-	out->items[out->count++] = file;
+	*mem_push(out->items, out->count, out->capacity) = file;
 }
 
 static bool is_stream_file(const char *name, const char *path)

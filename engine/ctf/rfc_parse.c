@@ -129,8 +129,7 @@ static void add_env(struct rfc *r, const char *name, const struct value *value)
 
 	if (value->kind == VALUE_INT)
 		entry.number = (int64_t)(value->negative ? 0 - value->magnitude : value->magnitude);
-	t->env = mem_grow(t->env, t->nenv, &t->env_capacity, sizeof *t->env);
-	t->env[t->nenv++] = entry;
+	*mem_push(t->env, t->nenv, t->env_capacity) = entry;
 }
 
 static bool set_trace_key(struct rfc *r, const char *key, const struct value *value)
@@ -436,8 +435,7 @@ static bool parse_event(struct rfc *r)
 	};
 	struct tsdl *t = &r->t;
 
-	r->events = mem_grow(r->events, r->nevents, &r->event_capacity, sizeof *r->events);
-	struct rfc_event *event = &r->events[r->nevents++];
+	struct rfc_event *event = mem_push(r->events, r->nevents, r->event_capacity);
 	*event = (struct rfc_event){.at = t->tokens[t->pos - 1].at, .loglevel = -1};
 	if (!parse_keys(r, keys, event, &event->rules))
 		return false;

@@ -193,8 +193,7 @@ static bool env_set(struct tsdl *t, const char *name, uint32_t at, const struct 
 		return true;
 	}
 	names_add(&t->names, &t->env, name_key(name), t->nenv);
-	t->env = mem_grow(t->env, t->nenv, &t->env_capacity, sizeof *t->env);
-	t->env[t->nenv++] = entry;
+	*mem_push(t->env, t->nenv, t->env_capacity) = entry;
 	return true;
 }
 
@@ -284,8 +283,7 @@ static bool parse_clock(struct tsdl *t)
 		clock.epoch = true;
 		clock.counter = clock.name;
 	}
-	t->clocks = mem_grow(t->clocks, t->nclocks, &t->clock_capacity, sizeof *t->clocks);
-	t->clocks[t->nclocks++] = clock;
+	*mem_push(t->clocks, t->nclocks, t->clock_capacity) = clock;
 	return true;
 }
 
@@ -427,8 +425,7 @@ static bool event_add(struct tsdl *t, struct event_block *event)
 				 "there is an event with the id %" PRIu64 " in this stream already",
 				 event->event.id);
 	t->streams[stream].nevents++;
-	t->events = mem_grow(t->events, t->nevents, &t->event_capacity, sizeof *t->events);
-	t->events[t->nevents++] = *event;
+	*mem_push(t->events, t->nevents, t->event_capacity) = *event;
 	return true;
 }
 

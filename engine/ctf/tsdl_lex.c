@@ -115,8 +115,7 @@ static int digit_value(char c)
 /* The text is followed by a zero, which no text may hold: reading ahead needs no bounds. */
 static struct token *token_add(struct tsdl *t, uint32_t at, int kind)
 {
-	t->tokens = mem_grow(t->tokens, t->ntokens, &t->token_capacity, sizeof *t->tokens);
-	struct token *token = &t->tokens[t->ntokens++];
+	struct token *token = mem_push(t->tokens, t->ntokens, t->token_capacity);
 	*token = (struct token){.at = at, .kind = (uint8_t)kind};
 	return token;
 }

@@ -399,9 +399,7 @@ static bool parse_label(struct tsdl *t, struct labels *labels)
 	high = high > labels->high ? labels->high : high;
 	if (high < low)
 		return true;
-	labels->items =
-		mem_grow(labels->items, labels->count, &labels->capacity, sizeof *labels->items);
-	labels->items[labels->count++] =
+	*mem_push(labels->items, labels->count, labels->capacity) =
 		(struct enum_label){token->text, (uint64_t)low, (uint64_t)high};
 	return true;
 }

@@ -380,8 +380,8 @@ bool body_add(struct tsdl *t, const char *name, const struct type *type, uint32_
 				 t->body->is_variant ? "variant" : "struct");
 	names_add(&t->names, shown_space(t->body->identity), name_key(without_underscore(t, name)),
 		  index);
-	t->pending = mem_grow(t->pending, t->npending, &t->pending_capacity, sizeof *t->pending);
-	t->pending[t->npending++] = (struct type_member){name, name, type, at};
+	*mem_push(t->pending, t->npending, t->pending_capacity) =
+		(struct type_member){name, name, type, at};
 	return true;
 }
 

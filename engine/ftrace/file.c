@@ -105,8 +105,7 @@ void ftrace_env(struct ftrace_file *file, const char *name, const char *text)
 	if (file->nenv == ENV_MAX)
 		return;
 	const char *own = free_name(file, name);
-	file->env = mem_grow(file->env, file->nenv, &file->env_capacity, sizeof *file->env);
-	file->env[file->nenv++] =
+	*mem_push(file->env, file->nenv, file->env_capacity) =
 		(struct env_entry){.name = own, .text = arena_strdup(file->trace->arena, text)};
 }
 

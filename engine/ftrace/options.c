@@ -85,9 +85,7 @@ const char *ftrace_active_clock(struct ftrace_file *file, const char *line)
 
 struct buffer *ftrace_add_buffer(struct ftrace_file *file, const char *name)
 {
-	file->buffers = mem_grow(file->buffers, file->nbuffers, &file->buffers_capacity,
-				 sizeof *file->buffers);
-	struct buffer *buffer = &file->buffers[file->nbuffers++];
+	struct buffer *buffer = mem_push(file->buffers, file->nbuffers, file->buffers_capacity);
 	*buffer = (struct buffer){.name = arena_strdup(file->trace->arena, name),
 				  .clock = "",
 				  .page_bytes = file->page_bytes};
@@ -269,9 +267,8 @@ static bool read_numbers(struct ftrace_file *file, unsigned id, struct cursor *i
 
 static void read_procmaps(struct ftrace_file *file, const uint8_t *data)
 {
-	file->procmaps = mem_grow(file->procmaps, file->nprocmaps, &file->procmaps_capacity,
-				  sizeof *file->procmaps);
-	file->procmaps[file->nprocmaps++] = arena_strdup(file->trace->arena, (const char *)data);
+	*mem_push(file->procmaps, file->nprocmaps, file->procmaps_capacity) =
+		arena_strdup(file->trace->arena, (const char *)data);
 }
 
 static bool read_text(struct ftrace_file *file, unsigned id, const uint8_t *data, size_t size,

@@ -102,8 +102,7 @@ static bool is_word(struct rest rest, const char *word)
 
 static struct env_entry *env_add(struct gdb_file *file, const char *name)
 {
-	file->env = mem_grow(file->env, file->nenv, &file->env_capacity, sizeof *file->env);
-	struct env_entry *entry = &file->env[file->nenv++];
+	struct env_entry *entry = mem_push(file->env, file->nenv, file->env_capacity);
 	*entry = (struct env_entry){.name = arena_strdup(file->trace->arena, name)};
 	return entry;
 }
@@ -198,9 +197,7 @@ static bool take_status(struct gdb_file *file, struct rest rest)
 
 void gdb_add_variable(struct gdb_file *file, const struct gdb_variable *variable)
 {
-	file->variables = mem_grow(file->variables, file->nvariables, &file->variables_capacity,
-				   sizeof *file->variables);
-	file->variables[file->nvariables++] = *variable;
+	*mem_push(file->variables, file->nvariables, file->variables_capacity) = *variable;
 }
 
 static bool take_variable(struct gdb_file *file, struct rest rest)
@@ -233,9 +230,7 @@ struct gdb_tracepoint *gdb_tracepoint_of(struct gdb_file *file, uint64_t number,
 	tracepoint = arena_alloc(file->trace->arena, sizeof *tracepoint);
 	tracepoint->number = (uint32_t)number;
 	tracepoint->address = address;
-	file->tracepoints = mem_grow(file->tracepoints, file->ntracepoints,
-				     &file->tracepoints_capacity, sizeof(struct gdb_tracepoint *));
-	file->tracepoints[file->ntracepoints++] = tracepoint;
+	*mem_push(file->tracepoints, file->ntracepoints, file->tracepoints_capacity) = tracepoint;
 	return file->by_number[number] = tracepoint;
 }
 

@@ -65,9 +65,8 @@ static char *attribute(struct arena *arena, const struct tag *tag, const char *n
 
 static struct gdb_register *add_register(struct gdb_file *file, const char *name, uint32_t bits)
 {
-	file->registers = mem_grow(file->registers, file->nregisters, &file->registers_capacity,
-				   sizeof *file->registers);
-	struct gdb_register *reg = &file->registers[file->nregisters++];
+	struct gdb_register *reg =
+		mem_push(file->registers, file->nregisters, file->registers_capacity);
 	*reg = (struct gdb_register){.name = name, .bits = bits};
 	return reg;
 }

@@ -60,9 +60,7 @@ static void append(struct aux_buffer *buffer, const struct aux_chunk *chunk, uin
 				  .truncated = chunk->truncated};
 
 	piece.joined = last && buffer->npieces > buffer->run && piece_end(last) == piece.offset;
-	buffer->pieces = mem_grow(buffer->pieces, buffer->npieces, &buffer->capacity,
-				  sizeof *buffer->pieces);
-	buffer->pieces[buffer->npieces++] = piece;
+	*mem_push(buffer->pieces, buffer->npieces, buffer->capacity) = piece;
 	buffer->size += piece.len;
 	buffer->dropped += skip;
 }

@@ -274,13 +274,11 @@ bool tracing_cmdlines(struct tracing *tracing, const char *text, size_t len, str
 			pid = pid * 10 + (*p++ - '0');
 		if (p == line || pid > INT32_MAX || p == stop || *p != ' ')
 			continue;
-		tracing->cmdlines =
-			mem_grow(tracing->cmdlines, tracing->ncmdlines, &tracing->cmdlines_capacity,
-				 sizeof *tracing->cmdlines);
-		tracing->cmdlines[tracing->ncmdlines++] = (struct cmdline_row){
-			(int32_t)pid,
-			arena_strndup(tracing->arena, p + 1, (size_t)(stop - p - 1)),
-		};
+		*mem_push(tracing->cmdlines, tracing->ncmdlines, tracing->cmdlines_capacity) =
+			(struct cmdline_row){
+				(int32_t)pid,
+				arena_strndup(tracing->arena, p + 1, (size_t)(stop - p - 1)),
+			};
 	}
 	if (tracing->ncmdlines)
 		qsort(tracing->cmdlines, tracing->ncmdlines, sizeof *tracing->cmdlines, by_pid);

@@ -89,8 +89,8 @@ static void labels(struct parser *p, struct node *node)
 		parser_expect(p, "}");
 		if (p->failed || count > PARSER_NODES_MAX)
 			break;
-		list = mem_grow(list, count, &capacity, sizeof *list);
-		list[count++] = (struct label){label_value(p, value), label_text(p, text)};
+		*mem_push(list, count, capacity) =
+			(struct label){label_value(p, value), label_text(p, text)};
 	} while (parser_accept(p, ","));
 	parser_expect(p, ")");
 	node->labels = arena_copy(p->arena, list, count, sizeof *list);

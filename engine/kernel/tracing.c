@@ -59,9 +59,7 @@ void tracing_free(struct tracing *tracing)
 
 static void keep_format(struct tracing *tracing, struct tracing_format *format)
 {
-	tracing->formats = mem_grow(tracing->formats, tracing->nformats, &tracing->formats_capacity,
-				    sizeof(struct tracing_format *));
-	tracing->formats[tracing->nformats++] = format;
+	*mem_push(tracing->formats, tracing->nformats, tracing->formats_capacity) = format;
 	if (format->id >= ID_DIRECT)
 		return;
 	tracing->by_id = mem_reach(tracing->by_id, format->id, &tracing->nby_id,

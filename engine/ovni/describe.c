@@ -186,8 +186,7 @@ static bool add_env(struct env_list *list, struct env_entry entry)
 		return false;
 	entry.name = arena_strdup(list->trace->arena, entry.name);
 	entry.text = entry.text ? arena_strdup(list->trace->arena, entry.text) : NULL;
-	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
-	list->items[list->count++] = entry;
+	*mem_push(list->items, list->count, list->capacity) = entry;
 	return true;
 }
 

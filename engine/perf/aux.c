@@ -140,9 +140,7 @@ static void take_filled(struct aux_walk *walk, const struct perf_record *record)
 	/* whose buffer it was is known when it is asked: of a CPU, or of the thread */
 	for (int i = 0; i < 2; i++) {
 		filled.buffer = i ? buffer_of(-1, tid) : buffer_of(view.cpu, -1);
-		walk->filled =
-			mem_grow(walk->filled, walk->count, &walk->capacity, sizeof *walk->filled);
-		walk->filled[walk->count++] = filled;
+		*mem_push(walk->filled, walk->count, walk->capacity) = filled;
 	}
 }
 

@@ -37,8 +37,7 @@ static const char *next_text(struct feature_in *in, struct arena *arena)
 
 static struct env_entry *room_for_env(struct perf_part *part, const char *name)
 {
-	part->env = mem_grow(part->env, part->nenv, &part->env_capacity, sizeof *part->env);
-	struct env_entry *entry = &part->env[part->nenv++];
+	struct env_entry *entry = mem_push(part->env, part->nenv, part->env_capacity);
 
 	*entry = (struct env_entry){.name = arena_strdup(part->trace->arena, name)};
 	return entry;

@@ -56,9 +56,7 @@ static void add_source(struct opening *o, struct source *source, uint64_t begin,
 	struct perf_part *part = o->part;
 
 	trace_add_source(part->trace, source);
-	part->sources = mem_grow(part->sources, part->nsources, &part->sources_capacity,
-				 sizeof *part->sources);
-	part->sources[part->nsources++] = (struct perf_source){
+	*mem_push(part->sources, part->nsources, part->sources_capacity) = (struct perf_source){
 		.source = source,
 		.name = source_name(source),
 		.begin = begin < end ? begin : end,
@@ -107,9 +105,7 @@ static bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t s
 	attr->regs_intr = get64(bytes + 96, part->swap);
 	attr->backward = attr->flags & ATTR_WRITE_BACKWARD;
 	perf_find_places(attr);
-	part->attrs =
-		mem_grow(part->attrs, part->nattrs, &part->attrs_capacity, sizeof *part->attrs);
-	part->attrs[part->nattrs++] = attr;
+	*mem_push(part->attrs, part->nattrs, part->attrs_capacity) = attr;
 	*used = own;
 	*out = attr;
 	return true;
@@ -117,8 +113,8 @@ static bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t s
 
 static void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr)
 {
-	part->ids = mem_grow(part->ids, part->nids, &part->ids_capacity, sizeof *part->ids);
-	part->ids[part->nids++] = (struct perf_id){.id = id, .attr = attr, .cpu = -1};
+	*mem_push(part->ids, part->nids, part->ids_capacity) =
+		(struct perf_id){.id = id, .attr = attr, .cpu = -1};
 }
 
 static int by_id(const void *a, const void *b)
@@ -307,9 +303,7 @@ static void read_event_update(struct opening *o, const struct perf_record *rec)
 
 	if (what != 2) /* the name */
 		return;
-	o->renamings =
-		mem_grow(o->renamings, o->nrenamings, &o->renamings_capacity, sizeof *o->renamings);
-	o->renamings[o->nrenamings++] = (struct renaming){
+	*mem_push(o->renamings, o->nrenamings, o->renamings_capacity) = (struct renaming){
 		get64(rec->bytes + 16, part->swap),
 		arena_strndup(part->trace->arena, name, strnlen(name, rec->size - 24))};
 }

@@ -105,9 +105,8 @@ void perf_changes_note(struct perf_changes *changes, const struct perf_part *par
 
 void perf_changes_note_build_id(struct perf_changes *changes, uint32_t size, uint64_t place)
 {
-	changes->build_ids = mem_grow(changes->build_ids, changes->nbuild_ids,
-				      &changes->build_ids_capacity, sizeof *changes->build_ids);
-	changes->build_ids[changes->nbuild_ids++] = place << 16 | size;
+	*mem_push(changes->build_ids, changes->nbuild_ids, changes->build_ids_capacity) =
+		place << 16 | size;
 }
 
 /* What stands in front of the first sample. */

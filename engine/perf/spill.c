@@ -210,9 +210,7 @@ static bool add_copy(struct perf_part *part, uint32_t i, int fd, uint64_t size, 
 		return false;
 	source_made_of(copy.source, from->source);
 	trace_add_source(part->trace, copy.source);
-	part->sources = mem_grow(part->sources, part->nsources, &part->sources_capacity,
-				 sizeof *part->sources);
-	part->sources[part->nsources++] = copy;
+	*mem_push(part->sources, part->nsources, part->sources_capacity) = copy;
 	return true;
 }
 
@@ -352,9 +350,7 @@ static bool add_chunk(struct perf_store *store)
 	void *map = mmap(NULL, STORE_CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, store->fd, at);
 	if (map == MAP_FAILED)
 		return false;
-	store->chunks =
-		mem_grow(store->chunks, store->nchunks, &store->capacity, sizeof *store->chunks);
-	store->chunks[store->nchunks++] = map;
+	*mem_push(store->chunks, store->nchunks, store->capacity) = map;
 	store->left = STORE_CHUNK;
 	return true;
 }

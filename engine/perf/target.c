@@ -19,9 +19,7 @@
 
 static void perf_add_task(struct perf_part *part, int64_t tid)
 {
-	part->tasks =
-		mem_grow(part->tasks, part->ntasks, &part->tasks_capacity, sizeof *part->tasks);
-	part->tasks[part->ntasks++] = tid;
+	*mem_push(part->tasks, part->ntasks, part->tasks_capacity) = tid;
 }
 
 /* {number of threads, {thread, 16 bytes of its name} ...}; -1 stands for all. */

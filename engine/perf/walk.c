@@ -135,8 +135,7 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 				bin->backward && !bin->rose ? PACKET_DESCENDING : PACKET_UNSORTED;
 	}
 	pthread_mutex_lock(&walk->listing);
-	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
-	list->items[list->count++] =
+	*mem_push(list->items, list->count, list->capacity) =
 		(struct stored){*rec, extents, (uint32_t)(bin->nextents ? bin->nextents - 1 : 0)};
 	pthread_mutex_unlock(&walk->listing);
 	*rec = (struct packet){.source = rec->source, .cpu = rec->cpu};
@@ -155,8 +154,7 @@ static void flush_all(struct perf_walk *walk)
 
 static void add_extent(struct bin *bin, uint64_t off)
 {
-	bin->extents = mem_grow(bin->extents, bin->nextents, &bin->capacity, sizeof *bin->extents);
-	bin->extents[bin->nextents++] = (struct extent){off, 0};
+	*mem_push(bin->extents, bin->nextents, bin->capacity) = (struct extent){off, 0};
 }
 
 static inline void add_record(struct perf_walk *walk, struct bin *bin, nstime time, uint64_t off,

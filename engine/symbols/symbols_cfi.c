@@ -44,11 +44,8 @@ static void read_loads(struct unwind_tables *tables)
 	for (size_t i = 0; i < n && gelf_getphdr(tables->elf, (int)i, &head); i++) {
 		if (head.p_type != PT_LOAD)
 			continue;
-		tables->loads = mem_grow(tables->loads, tables->nloads, &tables->capacity,
-					 sizeof *tables->loads);
-		tables->loads[tables->nloads++] =
-			(struct unwind_load){head.p_offset, head.p_filesz, head.p_vaddr,
-					     (head.p_flags & PF_W) != 0};
+		*mem_push(tables->loads, tables->nloads, tables->capacity) = (struct unwind_load){
+			head.p_offset, head.p_filesz, head.p_vaddr, (head.p_flags & PF_W) != 0};
 	}
 }
 

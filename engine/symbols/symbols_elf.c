@@ -125,9 +125,7 @@ static void loads_read(Elf *elf, struct loads *loads)
 	for (size_t i = 0; i < n && gelf_getphdr(elf, (int)i, &head); i++) {
 		if (head.p_type != PT_LOAD)
 			continue;
-		loads->items = mem_grow(loads->items, loads->count, &loads->capacity,
-					sizeof *loads->items);
-		loads->items[loads->count++] =
+		*mem_push(loads->items, loads->count, loads->capacity) =
 			(struct load){head.p_vaddr, head.p_memsz, head.p_offset};
 	}
 }

@@ -97,14 +97,11 @@ static uint32_t add_function(struct unit *unit, Dwarf_Die *die, uint32_t around)
 	Dwarf_Addr base = 0, low, high;
 	ptrdiff_t at = 0;
 
-	unit->functions = mem_grow(unit->functions, unit->nfunctions, &unit->functions_capacity,
-				   sizeof *unit->functions);
-	unit->functions[unit->nfunctions++] = (struct function){
+	*mem_push(unit->functions, unit->nfunctions, unit->functions_capacity) = (struct function){
 		dwarf_dieoffset(die), dwarf_tag(die) == DW_TAG_inlined_subroutine ? around : 0};
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
-		unit->spans = mem_grow(unit->spans, unit->nspans, &unit->spans_capacity,
-				       sizeof *unit->spans);
-		unit->spans[unit->nspans++] = (struct span){low, high, number};
+		*mem_push(unit->spans, unit->nspans, unit->spans_capacity) =
+			(struct span){low, high, number};
 	}
 	return number + 1;
 }

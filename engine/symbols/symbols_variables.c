@@ -435,9 +435,8 @@ static void describe_machine(struct stopped *stopped)
 static void add(struct stopped *stopped, enum variable_kind kind, const char *name,
 		const char *value)
 {
-	stopped->items = mem_grow(stopped->items, stopped->count, &stopped->capacity,
-				  sizeof *stopped->items);
-	stopped->items[stopped->count++] = (struct variable){kind, name, value};
+	*mem_push(stopped->items, stopped->count, stopped->capacity) =
+		(struct variable){kind, name, value};
 }
 
 static bool is_partly_known(const struct room *room)
@@ -587,8 +586,7 @@ static void tell_left_out(struct stopped *stopped)
 			Dwarf_Off at = is_variable(&child) ? origin_of(&child, &from) : 0;
 			if (!at || count == VARIABLES_MAX)
 				continue;
-			copied = mem_grow(copied, count, &capacity, sizeof *copied);
-			copied[count++] = at;
+			*mem_push(copied, count, capacity) = at;
 		} while (dwarf_siblingof(&child, &child) == 0);
 	}
 	if (dwarf_child(&origin, &child) == 0) {

@@ -77,9 +77,8 @@ static uint32_t add_packet(struct event_block *block, const struct run *run)
 	block->packets[block->npackets] =
 		(struct event_block_packet){run->stream, *info, block->nextents};
 	for (uint32_t i = 0; i < info->nextents; i++) {
-		block->extents = mem_grow(block->extents, block->nextents, &block->extents_capacity,
-					  sizeof *block->extents);
-		block->extents[block->nextents++] = info->extents[i];
+		*mem_push(block->extents, block->nextents, block->extents_capacity) =
+			info->extents[i];
 	}
 	return (uint32_t)block->npackets++;
 }
@@ -203,9 +202,10 @@ static bool open_packet(struct opened_packet *opened, const struct event_block *
 	return known_packet_open(opened->known, &packet->info, err);
 }
 
-/* Asks the memory for what a stretch's first event takes: another core has read it. */
-static inline void ask_for(const struct event_block *block,
-			   const struct event_block_stretch *stretch)
+/* Prefetches the first event of a stretch: another core has read it, so it is in that core's cache.
+ */
+static inline void prefetch_first(const struct event_block *block,
+				  const struct event_block_stretch *stretch)
 {
 	const struct event_block_packet *packet = &block->packets[stretch->packet];
 	const struct packet *rec = &packet->info.rec;
@@ -231,7 +231,7 @@ bool event_block_run(struct event_block_opener *opener, struct event_block *bloc
 	}
 	if (stretch + AHEAD < block->stretches + block->nstretches &&
 	    stretch[AHEAD].packet != EVENT_BLOCK_NO_PACKET)
-		ask_for(block, stretch + AHEAD);
+		prefetch_first(block, stretch + AHEAD);
 	out->stream = stream;
 	out->cpu = stretch->cpu;
 	out->batch = block->heads;

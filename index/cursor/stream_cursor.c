@@ -250,9 +250,7 @@ static const struct open_packet *second(struct stream_cursor *cursor)
 
 static void put_idle(struct stream_cursor *cursor, struct open_packet *packet)
 {
-	cursor->idle = mem_grow(cursor->idle, cursor->nidle, &cursor->idle_capacity,
-				sizeof(struct open_packet *));
-	cursor->idle[cursor->nidle++] = packet;
+	*mem_push(cursor->idle, cursor->nidle, cursor->idle_capacity) = packet;
 }
 
 static bool is_renumbered(const struct stream_cursor *cursor)

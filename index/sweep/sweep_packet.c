@@ -178,10 +178,9 @@ static void note_damage(struct sweeper *sweeper, const struct stream *stream,
 			const struct packet *rec, const struct error *cause)
 {
 	pthread_mutex_lock(&sweeper->workers.lock);
-	sweeper->damages = mem_grow(sweeper->damages, sweeper->ndamages, &sweeper->damages_capacity,
-				    sizeof *sweeper->damages);
-	sweeper->damages[sweeper->ndamages++] = (struct sweep_damage){
-		stream, rec->source, rec->off, mem_strdup(cause->text), cause->kind};
+	*mem_push(sweeper->damages, sweeper->ndamages, sweeper->damages_capacity) =
+		(struct sweep_damage){stream, rec->source, rec->off, mem_strdup(cause->text),
+				      cause->kind};
 	pthread_mutex_unlock(&sweeper->workers.lock);
 }
 

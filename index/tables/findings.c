@@ -65,9 +65,7 @@ static struct stream_findings *of_stream(struct findings *findings, const struct
 						  sizeof *findings->streams);
 	struct stream_findings *of = &findings->streams[stream->index];
 	if (!of->listed) {
-		findings->found = mem_grow(findings->found, findings->nfound, &findings->capacity,
-					   sizeof *findings->found);
-		findings->found[findings->nfound++] = stream->index;
+		*mem_push(findings->found, findings->nfound, findings->capacity) = stream->index;
 		of->listed = true;
 	}
 	return of;

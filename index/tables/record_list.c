@@ -166,9 +166,7 @@ void record_list_add(struct record_list *record_list, const struct packet_info *
 	unsigned mask = side_mask(info);
 
 	assert(info->nextents <= PACKET_EXTENTS_MAX && info->ncarried <= PACKET_CARRIED_MAX);
-	record_list->recs = mem_grow(record_list->recs, record_list->count, &record_list->capacity,
-				     sizeof *record_list->recs);
-	struct packet *rec = &record_list->recs[record_list->count++];
+	struct packet *rec = mem_push(record_list->recs, record_list->count, record_list->capacity);
 	*rec = info->rec;
 	rec->side = mask ? (uint32_t)(record_list->side.len + 1) : 0;
 	if (mask)

@@ -1,7 +1,11 @@
-check_PROGRAMS += %D%/test_base %D%/test_timebase %D%/test_layout %D%/test_cuts \
+check_PROGRAMS += %D%/test_base %D%/test_text %D%/test_source %D%/test_timebase %D%/test_layout %D%/test_cuts \
 	%D%/test_packets %D%/test_ranges
 %C%_test_base_SOURCES = %D%/test_base.c
 %C%_test_base_LDADD = $(TEST_LDADD)
+%C%_test_text_SOURCES = %D%/test_text.c
+%C%_test_text_LDADD = $(TEST_LDADD)
+%C%_test_source_SOURCES = %D%/test_source.c
+%C%_test_source_LDADD = $(TEST_LDADD)
 %C%_test_timebase_SOURCES = %D%/test_timebase.c
 %C%_test_timebase_LDADD = $(TEST_LDADD)
 %C%_test_ranges_SOURCES = %D%/test_ranges.c
@@ -24,13 +28,13 @@ check_PROGRAMS += %D%/test_aux
 check_PROGRAMS += %D%/test_aux_perf
 %C%_test_aux_perf_SOURCES = %D%/test_aux_perf.c %D%/decoded.c %D%/decoded.h
 %C%_test_aux_perf_LDADD = $(TEST_LDADD)
-check_PROGRAMS += %D%/test_symbols %D%/test_symbols_told %D%/test_symbol_tables \
+check_PROGRAMS += %D%/test_symbols %D%/test_symbols_of_traces %D%/test_symbol_tables \
 	%D%/test_symbol_spaces
-%C%_test_symbols_SOURCES = %D%/test_symbols.c %D%/symbols_told.c %D%/symbols_told.h \
+%C%_test_symbols_SOURCES = %D%/test_symbols.c %D%/symbols_scene.c %D%/symbols_scene.h \
 	%D%/decoded.c %D%/decoded.h
 %C%_test_symbols_LDADD = $(TEST_LDADD)
-%C%_test_symbols_told_SOURCES = %D%/test_symbols_told.c %D%/symbols_told.c %D%/symbols_told.h
-%C%_test_symbols_told_LDADD = $(TEST_LDADD)
+%C%_test_symbols_of_traces_SOURCES = %D%/test_symbols_of_traces.c %D%/symbols_scene.c %D%/symbols_scene.h
+%C%_test_symbols_of_traces_LDADD = $(TEST_LDADD)
 %C%_test_symbol_tables_SOURCES = %D%/test_symbol_tables.c
 %C%_test_symbol_tables_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS)
 %C%_test_symbol_tables_LDADD = $(TEST_LDADD) $(XXHASH_LIBS)

@@ -5,7 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/symbols/symbols_internal.h"
 #include "tests/engine/decoded.h"
-#include "tests/engine/symbols_told.h"
+#include "tests/engine/symbols_scene.h"
 #include "tests/harness.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static const char source_cxx[] =
 /* Where program headers put a virtual address in the file: asked of readelf. */
 static uint64_t to_offset(const char *file, uint64_t vaddr)
 {
-	FILE *out = told_ask("LC_ALL=C readelf -lW %s", file);
+	FILE *out = scene_ask("LC_ALL=C readelf -lW %s", file);
 	unsigned long offset, start, physical, nfile, nmem;
 	char line[512];
 	uint64_t result = UINT64_MAX;
@@ -80,10 +80,10 @@ static bool look(const char *file, uint64_t offset, const char *cache, unsigned 
 				      .name = path};
 	static char texts[512];
 
-	snprintf(path, sizeof path, "%s%s%s", *file == '/' ? "" : told_folder,
+	snprintf(path, sizeof path, "%s%s%s", *file == '/' ? "" : scene_folder,
 		 *file == '/' ? "" : "/", file);
 	tell(&map, 1);
-	struct symbols *symbols = symbols_new(told_trace, cache);
+	struct symbols *symbols = symbols_new(scene_trace, cache);
 	bool found = symbols_find(symbols, 0, 5, PID, false, BASE + offset, want, out);
 	snprintf(function, 256, "%s", out->function ? out->function : "?");
 	if (out->file)
@@ -95,7 +95,7 @@ static bool look(const char *file, uint64_t offset, const char *cache, unsigned 
 
 static bool is_name_at(const char *file, const char *name, unsigned long address)
 {
-	FILE *out = told_ask("nm %s", file);
+	FILE *out = scene_ask("nm %s", file);
 	char line[512], its[256], type;
 	unsigned long at;
 	bool found = false;
@@ -110,7 +110,7 @@ static bool is_name_at(const char *file, const char *name, unsigned long address
 /* Every function that nm lists with its size: first, middle and last byte, and one after it. */
 static unsigned compare_with_nm(const char *named, const char *mapped)
 {
-	FILE *out = told_ask("nm -S %s", named);
+	FILE *out = scene_ask("nm -S %s", named);
 	unsigned long start, size;
 	char line[512], name[256], function[256], type;
 	struct symbol symbol;
@@ -149,7 +149,7 @@ static void names_are_those_of_nm(void **state)
 {
 	const struct build *build = *state;
 
-	if (!told_run("%s 2>/dev/null", build->make))
+	if (!scene_run("%s 2>/dev/null", build->make))
 		skip();
 	assert_true(compare_with_nm("a.out", "a.out") >= 3);
 }
@@ -163,9 +163,9 @@ static void aliases_are_chosen_as_perf_does(void **state)
 	char line[512], name[256], type;
 
 	(void)state;
-	if (!told_run("cc -O1 -no-pie -o a.out a.c 2>/dev/null"))
+	if (!scene_run("cc -O1 -no-pie -o a.out a.c 2>/dev/null"))
 		skip();
-	out = told_ask("nm a.out");
+	out = scene_ask("nm a.out");
 	while (fgets(line, sizeof line, out))
 		if (sscanf(line, "%lx %c %255s", &start, &type, name) == 3 &&
 		    !strcmp(name, "_middle"))
@@ -178,12 +178,13 @@ static void aliases_are_chosen_as_perf_does(void **state)
 static void stripped_files_have_a_debug_file_by_link(void **state)
 {
 	(void)state;
-	if (!told_run("cc -O1 -g -o full a.c 2>/dev/null && objcopy --only-keep-debug full a.debug "
-		      "&& "
-		      "strip -s -o a.out full && objcopy --add-gnu-debuglink=a.debug a.out"))
+	if (!scene_run(
+		    "cc -O1 -g -o full a.c 2>/dev/null && objcopy --only-keep-debug full a.debug "
+		    "&& "
+		    "strip -s -o a.out full && objcopy --add-gnu-debuglink=a.debug a.out"))
 		skip();
 	assert_true(compare_with_nm("full", "a.out") >= 3);
-	assert_true(told_run("mkdir -p .debug && mv a.debug .debug/"));
+	assert_true(scene_run("mkdir -p .debug && mv a.debug .debug/"));
 	assert_true(compare_with_nm("full", "a.out") >= 3);
 }
 
@@ -194,9 +195,9 @@ static void files_that_are_gone_are_found_by_build_id(void **state)
 	struct build_id id = {0};
 
 	(void)state;
-	if (!told_run("cc -O1 -g -Wl,--build-id -o full a.c 2>/dev/null && strip -s -o gone full"))
+	if (!scene_run("cc -O1 -g -Wl,--build-id -o full a.c 2>/dev/null && strip -s -o gone full"))
 		skip();
-	FILE *out = told_ask("LC_ALL=C readelf -n full | sed -n 's/.*Build ID: //p'");
+	FILE *out = scene_ask("LC_ALL=C readelf -n full | sed -n 's/.*Build ID: //p'");
 	assert_non_null(fgets(id_text, sizeof id_text, out));
 	pclose(out);
 	for (const char *c = id_text;
@@ -204,10 +205,10 @@ static void files_that_are_gone_are_found_by_build_id(void **state)
 		id.n++;
 	assert_int_equal(id.n, 20);
 	assert_true(
-		told_run("d=.debug/.build-id/%.2s/%.38s; mkdir -p $d && cp full $d/elf && rm gone",
-			 id_text, id_text + 2));
+		scene_run("d=.debug/.build-id/%.2s/%.38s; mkdir -p $d && cp full $d/elf && rm gone",
+			  id_text, id_text + 2));
 	char path[256];
-	snprintf(path, sizeof path, "%s/gone", told_folder);
+	snprintf(path, sizeof path, "%s/gone", scene_folder);
 	const struct map_event map = {.kind = MAP_ADD,
 				      .t = NSTIME_MIN,
 				      .pid = PID,
@@ -217,19 +218,20 @@ static void files_that_are_gone_are_found_by_build_id(void **state)
 				      .build_id = id.bytes,
 				      .nbuild_id = id.n};
 	tell(&map, 1);
-	out = told_ask("nm full | sed -n 's/ T main$//p'");
+	out = scene_ask("nm full | sed -n 's/ T main$//p'");
 	unsigned long start = 0;
 	assert_int_equal(fscanf(out, "%lx", &start), 1);
 	pclose(out);
-	struct symbols *symbols = symbols_new(told_trace, NULL);
+	struct symbols *symbols = symbols_new(scene_trace, NULL);
 	assert_true(symbols_find(symbols, 0, 0, PID, false, BASE + to_offset("full", start) + 1, 0,
 				 &symbol));
 	assert_string_equal(symbol.function, "main");
 	assert_string_equal(symbol.object, path);
 	symbols_free(symbols);
 	/* another file of that name has another build id: its symbols are not those */
-	assert_true(told_run("rm -r .debug && cc -O1 -g -Wl,--build-id -o gone a.c -shared -fPIC"));
-	symbols = symbols_new(told_trace, NULL);
+	assert_true(
+		scene_run("rm -r .debug && cc -O1 -g -Wl,--build-id -o gone a.c -shared -fPIC"));
+	symbols = symbols_new(scene_trace, NULL);
 	assert_true(symbols_find(symbols, 0, 0, PID, false, BASE + to_offset("full", start), 0,
 				 &symbol));
 	assert_null(symbol.function);
@@ -246,9 +248,9 @@ static void linkage_tables_have_names(void **state)
 	unsigned compared = 0;
 
 	(void)state;
-	if (!told_run("cc -O1 -Wl,-z,lazy -o a.out a.c 2>/dev/null && which objdump >/dev/null"))
+	if (!scene_run("cc -O1 -Wl,-z,lazy -o a.out a.c 2>/dev/null && which objdump >/dev/null"))
 		skip();
-	FILE *out = told_ask("objdump -d -j .plt -j .plt.sec a.out 2>/dev/null");
+	FILE *out = scene_ask("objdump -d -j .plt -j .plt.sec a.out 2>/dev/null");
 	while (fgets(line, sizeof line, out)) {
 		if (sscanf(line, "%lx <%255[^>]>:", &start, name) != 2 || !strstr(name, "@plt") ||
 		    strchr(name, '*') || strchr(name, '-'))
@@ -272,9 +274,9 @@ static void lines_are_those_of_addr2line(void **state)
 	char type;
 
 	(void)state;
-	if (!told_run("cc -O1 -g -o a.out a.c 2>/dev/null && which addr2line >/dev/null"))
+	if (!scene_run("cc -O1 -g -o a.out a.c 2>/dev/null && which addr2line >/dev/null"))
 		skip();
-	FILE *out = told_ask("nm -S a.out");
+	FILE *out = scene_ask("nm -S a.out");
 	while (fgets(line, sizeof line, out)) {
 		if (sscanf(line, "%lx %lx %c %255s", &start, &size, &type, name) != 4 ||
 		    (strcmp(name, "leaf") != 0 && strcmp(name, "middle") != 0 &&
@@ -282,7 +284,7 @@ static void lines_are_those_of_addr2line(void **state)
 			continue;
 		for (unsigned long at = 0; at < size; at++) {
 			char got[1024];
-			FILE *tool = told_ask("addr2line -e a.out 0x%lx", start + at);
+			FILE *tool = scene_ask("addr2line -e a.out 0x%lx", start + at);
 			assert_non_null(fgets(expected, sizeof expected, tool));
 			pclose(tool);
 			expected[strcspn(expected, " \n")] = 0; /* a discriminator follows */
@@ -305,9 +307,9 @@ static void cxx_functions_are_those_of_their_file(void **state)
 	unsigned long start;
 
 	(void)state;
-	if (!told_run("c++ -O1 -shared -fPIC -o b.so b.cc 2>/dev/null"))
+	if (!scene_run("c++ -O1 -shared -fPIC -o b.so b.cc 2>/dev/null"))
 		skip();
-	FILE *out = told_ask("nm b.so | sed -n 's/ W _ZN4deep3BoxImE4spinEi$//p'");
+	FILE *out = scene_ask("nm b.so | sed -n 's/ W _ZN4deep3BoxImE4spinEi$//p'");
 	assert_int_equal(fscanf(out, "%lx", &start), 1);
 	pclose(out);
 	assert_true(look("b.so", to_offset("b.so", start), NULL, 0, &symbol, function));
@@ -319,7 +321,7 @@ static void cxx_functions_are_those_of_their_file(void **state)
 static unsigned long main_of(const char *file)
 {
 	unsigned long start = 0;
-	FILE *out = told_ask("nm %s | sed -n 's/ T main$//p'", file);
+	FILE *out = scene_ask("nm %s | sed -n 's/ T main$//p'", file);
 
 	assert_int_equal(fscanf(out, "%lx", &start), 1);
 	pclose(out);
@@ -333,9 +335,9 @@ static void tables_are_cached_and_made_again(void **state)
 	struct stat first, second;
 
 	(void)state;
-	if (!told_run("cc -O1 -Wl,--build-id -o a.out a.c 2>/dev/null"))
+	if (!scene_run("cc -O1 -Wl,--build-id -o a.out a.c 2>/dev/null"))
 		skip();
-	snprintf(cache, sizeof cache, "%s/cache", told_folder);
+	snprintf(cache, sizeof cache, "%s/cache", scene_folder);
 	unsigned long at = main_of("a.out");
 	assert_true(look("a.out", at, cache, 0, &symbol, function));
 	assert_string_equal(function, "main");
@@ -346,13 +348,13 @@ static void tables_are_cached_and_made_again(void **state)
 	assert_string_equal(function, "main");
 	assert_int_equal(stat(path, &second), 0);
 	assert_int_equal(first.st_ino, second.st_ino); /* read, not written again */
-	assert_true(told_run("touch -d '2001-01-01' a.out"));
+	assert_true(scene_run("touch -d '2001-01-01' a.out"));
 	assert_true(look("a.out", at, cache, 0, &symbol, function));
 	assert_string_equal(function, "main");
 	assert_int_equal(stat(path, &second), 0);
 	assert_int_not_equal(first.st_mtim.tv_nsec, second.st_mtim.tv_nsec);
 	mem_free(path);
-	assert_true(told_run("rm -r cache"));
+	assert_true(scene_run("rm -r cache"));
 }
 
 /* Anything may stand where a program was. */
@@ -362,8 +364,8 @@ static void other_files_are_no_programs(void **state)
 	char function[256];
 
 	(void)state;
-	told_write("text", "no ELF at all");
-	assert_true(told_run("mkfifo fifo && mkdir dir"));
+	scene_write("text", "no ELF at all");
+	assert_true(scene_run("mkfifo fifo && mkdir dir"));
 	static const char *const files[] = {"text",   "fifo",      "dir",
 					    "absent", "/dev/zero", "/dev/tty"};
 	for (size_t i = 0; i < COUNT(files); i++) {
@@ -381,13 +383,13 @@ static void damaged_programs_do_no_harm(void **state)
 	unsigned seed = 99;
 
 	(void)state;
-	if (!told_run("cc -O1 -Wl,-z,noseparate-code -o a.out a.c 2>/dev/null"))
+	if (!scene_run("cc -O1 -Wl,-z,noseparate-code -o a.out a.c 2>/dev/null"))
 		skip();
-	snprintf(path, sizeof path, "%s/a.out", told_folder);
+	snprintf(path, sizeof path, "%s/a.out", scene_folder);
 	FILE *file = fopen(path, "rb");
 	size_t size = fread(bytes, 1, sizeof bytes, file);
 	fclose(file);
-	snprintf(path, sizeof path, "%s/damaged", told_folder);
+	snprintf(path, sizeof path, "%s/damaged", scene_folder);
 	for (unsigned n = 0; n < 600; n++) {
 		size_t cut = n < 200 ? size * n / 200 : size;
 		uint8_t *copy = mem_new(size);
@@ -408,10 +410,10 @@ static void damaged_programs_do_no_harm(void **state)
 
 static int setup(void **state)
 {
-	if (told_setup(state))
+	if (scene_setup(state))
 		return -1;
-	told_write("a.c", source_text);
-	told_write("b.cc", source_cxx);
+	scene_write("a.c", source_text);
+	scene_write("b.cc", source_cxx);
 	return 0;
 }
 
@@ -437,5 +439,5 @@ int main(void)
 	for (size_t i = 0; i < COUNT(builds); i++)
 		tests[n++] = (struct CMUnitTest){builds[i].name, names_are_those_of_nm, NULL, NULL,
 						 &builds[i]};
-	return cmocka_run_group_tests_name("symbols of files", tests, setup, told_teardown);
+	return cmocka_run_group_tests_name("symbols of files", tests, setup, scene_teardown);
 }

@@ -63,10 +63,10 @@ check_PROGRAMS += %D%/test_alone
 %C%_test_alone_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_alone_LDADD = $(INDEX_TEST_LDADD)
 
-check_PROGRAMS += %D%/test_cache
-%C%_test_cache_SOURCES = %D%/test_cache.c $(INDEX_SCENE)
-%C%_test_cache_CFLAGS = $(INDEX_TEST_CFLAGS)
-%C%_test_cache_LDADD = $(INDEX_TEST_LDADD)
+check_PROGRAMS += %D%/test_packet_cache
+%C%_test_packet_cache_SOURCES = %D%/test_packet_cache.c $(INDEX_SCENE)
+%C%_test_packet_cache_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_packet_cache_LDADD = $(INDEX_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_sweep
 %C%_test_sweep_SOURCES = %D%/test_sweep.c $(INDEX_SCENE)

@@ -1,7 +1,7 @@
 /*
  * test_head_cache.c - heads that are kept spare the work, and only where they are surely right
  *
- * That answers stay the same is what test_sweep.c and test_cache.c ask, over all scenes.
+ * That answers stay the same is what test_sweep.c and test_packet_cache.c ask, over all scenes.
  */
 #include "tests/harness.h"
 

@@ -1,10 +1,10 @@
 /*
- * Symbols that a trace tells of: the kernel's, those of its modules and programs, frames of call
- * chains, code that a process made itself.
+ * test_symbols_of_traces.c - symbols that a trace itself has: the kernel's, those of its modules
+ * and programs, frames of call chains, code that a process made itself.
  */
 #include "engine/base/buf.h"
 #include "engine/symbols/symbols_internal.h"
-#include "tests/engine/symbols_told.h"
+#include "tests/engine/symbols_scene.h"
 #include "tests/harness.h"
 
 #include <string.h>
@@ -68,7 +68,7 @@ static void kernel_symbols_of_the_trace(void **state)
 
 	(void)state;
 	tell(kernel_events, COUNT(kernel_events));
-	struct symbols *symbols = symbols_new(told_trace, NULL);
+	struct symbols *symbols = symbols_new(scene_trace, NULL);
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		bool found =
 			symbols_find(symbols, 0, rows[i].t, PID, true, rows[i].address, 0, &symbol);
@@ -101,7 +101,7 @@ static void kallsyms_of_a_build_id_are_moved(void **state)
 	struct symbol symbol;
 
 	(void)state;
-	assert_true(told_run(
+	assert_true(scene_run(
 		"d=.debug/.build-id/ab/cd000000000000000000000000000000000000; mkdir -p $d && "
 		"printf '%s' > $d/kallsyms",
 		"0000000000000000 A fixed\\n"
@@ -112,7 +112,7 @@ static void kallsyms_of_a_build_id_are_moved(void **state)
 		"0000000091000300 r rodata\\n"
 		"00000000a1000000 t of_module\\t[mod]\\n"));
 	tell(&map, 1);
-	struct symbols *symbols = symbols_new(told_trace, NULL);
+	struct symbols *symbols = symbols_new(scene_trace, NULL);
 	assert_true(symbols_find(symbols, 0, 0, PID, true, 0x810001ff, 0, &symbol));
 	assert_string_equal(symbol.function, "startup_64");
 	assert_int_equal(symbol.offset, 0x1ff);
@@ -168,7 +168,7 @@ static void chains_become_frames(void **state)
 
 	class.scope[SCOPE_EVENT_CONTEXT] = &context;
 	tell(kernel_events, COUNT(kernel_events));
-	struct symbols *symbols = symbols_new(told_trace, NULL);
+	struct symbols *symbols = symbols_new(scene_trace, NULL);
 	assert_ptr_equal(symbols_chain(&class), &chain);
 	size_t n = symbols_frames(symbols, 5, &fields, 0, &frames);
 	for (size_t i = 0; i < n; i++) {
@@ -207,7 +207,7 @@ static void map_files_of_compilers_are_read(void **state)
 	      file);
 	fclose(file);
 	tell(&map, 1);
-	struct symbols *symbols = symbols_new(told_trace, NULL);
+	struct symbols *symbols = symbols_new(scene_trace, NULL);
 	bool found = symbols_find(symbols, 0, 0, map.pid, false, 0x7108, 0, &symbol);
 	unlink(path);
 	assert_true(found);
@@ -232,5 +232,6 @@ int main(void)
 	for (size_t i = 0; i < COUNT(chains); i++)
 		tests[n++] = (struct CMUnitTest){chains[i].name, chains_become_frames, NULL, NULL,
 						 &chains[i]};
-	return cmocka_run_group_tests_name("symbols of a trace", tests, told_setup, told_teardown);
+	return cmocka_run_group_tests_name("symbols of a trace", tests, scene_setup,
+					   scene_teardown);
 }

@@ -1,5 +1,5 @@
 /*
- * test_cache.c - packets that stay open change no answer, and spare their opening
+ * test_packet_cache.c - packets that stay open change no answer, and spare their opening
  *
  * Cursors of one index, several alive at once, in one thread or two, take packets from each other;
  * each must give what a sort of the written events gives.

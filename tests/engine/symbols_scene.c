@@ -1,13 +1,13 @@
-/* symbols_told.c - see symbols_told.h */
-#include "tests/engine/symbols_told.h"
+/* symbols_scene.c - see symbols_scene.h */
+#include "tests/engine/symbols_scene.h"
 
 #include "tests/harness.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-char told_folder[] = "/tmp/yore-symbols-XXXXXX";
-struct trace *told_trace;
+char scene_folder[] = "/tmp/yore-symbols-XXXXXX";
+struct trace *scene_trace;
 
 static const struct map_event *told;
 static size_t ntold;
@@ -65,12 +65,12 @@ enum { LINE_ROOM = 4096 };
 __attribute__((format(printf, 2, 0))) static void format(char line[LINE_ROOM], const char *fmt,
 							 va_list args)
 {
-	int n = snprintf(line, LINE_ROOM, "cd %s && ", told_folder);
+	int n = snprintf(line, LINE_ROOM, "cd %s && ", scene_folder);
 
 	vsnprintf(line + n, LINE_ROOM - (size_t)n, fmt, args);
 }
 
-bool told_run(const char *fmt, ...)
+bool scene_run(const char *fmt, ...)
 {
 	char line[LINE_ROOM];
 	va_list args;
@@ -81,7 +81,7 @@ bool told_run(const char *fmt, ...)
 	return system(line) == 0;
 }
 
-FILE *told_ask(const char *fmt, ...)
+FILE *scene_ask(const char *fmt, ...)
 {
 	char line[LINE_ROOM];
 	va_list args;
@@ -94,34 +94,34 @@ FILE *told_ask(const char *fmt, ...)
 	return out;
 }
 
-void told_write(const char *name, const char *text)
+void scene_write(const char *name, const char *text)
 {
 	char path[256];
 
-	snprintf(path, sizeof path, "%s/%s", told_folder, name);
+	snprintf(path, sizeof path, "%s/%s", scene_folder, name);
 	FILE *file = fopen(path, "w");
 	assert_non_null(file);
 	fputs(text, file);
 	fclose(file);
 }
 
-int told_setup(void **state)
+int scene_setup(void **state)
 {
-	const char *path = told_folder;
+	const char *path = scene_folder;
 	struct trace_options options = {.paths = &path, .npaths = 1};
 	struct error err;
 
 	(void)state;
-	if (!mkdtemp(told_folder))
+	if (!mkdtemp(scene_folder))
 		return -1;
-	setenv("HOME", told_folder, 1);
+	setenv("HOME", scene_folder, 1);
 	reader_register(&maps_reader);
-	return trace_open(&options, &told_trace, &err) ? 0 : -1;
+	return trace_open(&options, &scene_trace, &err) ? 0 : -1;
 }
 
-int told_teardown(void **state)
+int scene_teardown(void **state)
 {
 	(void)state;
-	trace_close(told_trace);
-	return told_run("rm -rf %s", told_folder) ? 0 : -1;
+	trace_close(scene_trace);
+	return scene_run("rm -rf %s", scene_folder) ? 0 : -1;
 }

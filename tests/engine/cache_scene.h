@@ -31,8 +31,8 @@ struct cache_reading {
 	uint64_t opening; /* bytes of the file that were read before the first event */
 };
 
-/* Opens, decodes all, closes. `copies` NULL: nothing is kept. */
 extern uint32_t cache_least; /* as cache_least of struct trace_options */
+/* Opens, decodes all, closes. `copies` NULL: nothing is kept. */
 struct cache_reading cache_read(const char *path, const char *copies, struct decoded *out);
 
 /* What happens between the two openings */

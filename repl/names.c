@@ -141,58 +141,16 @@ bool names_at(struct session *session, struct named *items, size_t count, bool b
 /* Names over a range ----------------------------------------------------------------------------
  */
 
-struct spell { /* a thread had this name from `begin` on */
-	struct value tid;
-	nstime begin;
-	const char *name;
-};
-
 struct names_range {
-	struct spell *items;
-	size_t count, capacity;
-	struct arena *arena;
+	struct comm_spells spells;
 };
 
 bool names_range_add(void *arg, const struct interval *interval)
 {
 	struct names_range *range = arg;
-	size_t node = node_of(interval->path);
-	const char *name;
-	struct value tid;
 
-	if (!node || strcmp(interval->path + node, "name") != 0 ||
-	    !comm_thread_of(interval->path, &tid))
-		return true;
-	name = comm_text(range->arena, &interval->value);
-	if (!name)
-		return true;
-	*mem_push(range->items, range->count, range->capacity) =
-		(struct spell){.tid = tid, .begin = interval->begin, .name = name};
+	comm_spells_add(&range->spells, interval);
 	return true;
-}
-
-static int by_spell(const void *a, const void *b)
-{
-	const struct spell *x = a, *y = b;
-	int order = value_compare(&x->tid, &y->tid);
-
-	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
-static void sort_spells(struct names_range *range)
-{
-	if (range->count)
-		qsort(range->items, range->count, sizeof *range->items, by_spell);
-}
-
-/* The last that began by then: a name outlives its thread. */
-static const char *spell_find(const struct names_range *range, const struct value *tid, nstime t)
-{
-	const struct spell wanted = {.tid = *tid, .begin = t};
-	size_t low = search_first(i, 0, range->count, by_spell(&range->items[i], &wanted) <= 0);
-
-	return low && value_equal(&range->items[low - 1].tid, tid) ? range->items[low - 1].name
-								   : NULL;
 }
 
 static void put_spells(const struct names_range *range, struct named *items, size_t count)
@@ -201,7 +159,7 @@ static void put_spells(const struct names_range *range, struct named *items, siz
 
 	for (size_t i = 0; i < count; i++)
 		if (is_wanted(&items[i], &tid))
-			items[i].name = spell_find(range, &tid, items[i].t);
+			items[i].name = comm_spells_find(&range->spells, &tid, items[i].t);
 }
 
 bool names_range_put(struct session *session, const struct names_range *range, struct named *items,
@@ -217,18 +175,18 @@ static bool ask_in(struct session *session, nstime begin, nstime end, struct que
 		   struct error *err)
 {
 	struct state *state = session_names(session, events, err);
-	size_t before = range->count;
+	size_t before = range->spells.count;
 
 	*within = true;
 	if (!state)
 		return false;
 	if (state_intervals_within(state, begin, end, (const struct query *const *)queries, count,
 				   names_range_add, range, err)) {
-		sort_spells(range);
+		comm_spells_sort(&range->spells);
 		return true;
 	}
 	*within = false;
-	range->count = before;
+	range->spells.count = before;
 	return session_names_gave_up(err);
 }
 
@@ -309,7 +267,7 @@ static bool idle_names(struct session *session, struct named *items, size_t coun
 bool names_in(struct session *session, struct named *items, size_t count, struct arena *arena,
 	      struct error *err)
 {
-	struct names_range range = {.arena = arena};
+	struct names_range range = {.spells = {.arena = arena}};
 	nstime begin = NSTIME_MAX, end = NSTIME_MIN;
 	struct ask ask = {0};
 	size_t refused = 0;
@@ -337,7 +295,7 @@ bool names_in(struct session *session, struct named *items, size_t count, struct
 	if (ok && all && ask.count)
 		ok = names_before(session, items, count, begin, arena, err);
 	ok = ok && functions_put(session, items, count, arena, err);
-	mem_free(range.items);
+	mem_free(range.spells.items);
 	ask_release(&ask);
 	return ok;
 }
@@ -345,16 +303,13 @@ bool names_in(struct session *session, struct named *items, size_t count, struct
 /* A list does not name what no event wrote. */
 static bool add_idle(struct session *session, struct names_range *range, struct error *err)
 {
-	struct asking asking = {session, {.t = NSTIME_MIN + 1}, NAMES_EVENTS, range->arena};
+	struct asking asking = {session, {.t = NSTIME_MIN + 1}, NAMES_EVENTS, range->spells.arena};
 	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
 	bool within;
 
 	if (!ask_comms(&asking, &idle, 1, &within, err))
 		return false;
-	if (!idle.name)
-		return true;
-	*mem_push(range->items, range->count, range->capacity) =
-		(struct spell){.tid = idle.tid, .begin = NSTIME_MIN, .name = idle.name};
+	comm_spells_add_first(&range->spells, &idle);
 	return true;
 }
 
@@ -362,7 +317,7 @@ struct names_range *names_range_begin(void)
 {
 	struct names_range *range = mem_new(sizeof *range);
 
-	range->arena = arena_new();
+	range->spells.arena = arena_new();
 	return range;
 }
 
@@ -370,7 +325,7 @@ bool names_range_end(struct session *session, struct names_range *range, struct 
 {
 	bool ok = add_idle(session, range, err);
 
-	sort_spells(range);
+	comm_spells_sort(&range->spells);
 	return ok;
 }
 
@@ -394,8 +349,8 @@ void names_range_free(struct names_range *range)
 {
 	if (!range)
 		return;
-	arena_free(range->arena);
-	mem_free(range->items);
+	arena_free(range->spells.arena);
+	mem_free(range->spells.items);
 	mem_free(range);
 }
 

@@ -2,6 +2,7 @@
 #include "state/comms.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -186,4 +187,48 @@ bool state_comms(struct state *state, struct comm *items, size_t count, struct a
 		good = ask_round(state, left, &n, arena, err);
 	mem_free(left);
 	return good;
+}
+
+/* Names over a range */
+
+void comm_spells_add(struct comm_spells *spells, const struct interval *interval)
+{
+	struct value tid;
+
+	if (!comm_thread_of(interval->path, &tid) ||
+	    strcmp(strchr(interval->path, '/'), "/name") != 0)
+		return;
+	const char *name = comm_text(spells->arena, &interval->value);
+	if (name)
+		*mem_push(spells->items, spells->count, spells->capacity) =
+			(struct comm_spell){tid, interval->begin, name};
+}
+
+void comm_spells_add_first(struct comm_spells *spells, const struct comm *item)
+{
+	if (item->name)
+		*mem_push(spells->items, spells->count, spells->capacity) =
+			(struct comm_spell){item->tid, NSTIME_MIN, item->name};
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct comm_spell *x = a, *y = b;
+	int order = value_compare(&x->tid, &y->tid);
+
+	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+void comm_spells_sort(struct comm_spells *spells)
+{
+	if (spells->count)
+		qsort(spells->items, spells->count, sizeof *spells->items, by_thread);
+}
+
+const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t)
+{
+	const struct comm_spell wanted = {.tid = *tid, .begin = t}, *items = spells->items;
+	size_t low = search_first(i, 0, spells->count, by_thread(&items[i], &wanted) <= 0);
+
+	return low && value_equal(&items[low - 1].tid, tid) ? items[low - 1].name : NULL;
 }

@@ -32,4 +32,23 @@ bool comm_thread_of(const char *path, struct value *tid);
 /* Is the value of such a path a thread, as in cpu[3]/thread? */
 bool comm_is_thread(const char *path, const struct value *value);
 
+/* Names over a range: from when on a thread had each. `arena` is the caller's and has the names. */
+struct comm_spells {
+	struct comm_spell {
+		struct value tid;
+		nstime begin;
+		const char *name;
+	} * items;
+	size_t count, capacity;
+	struct arena *arena;
+};
+
+/* Adds an interval of thread[T]/name; others, and values that are no names, are passed over. */
+void comm_spells_add(struct comm_spells *spells, const struct interval *interval);
+/* Adds the name that the item was given, from the start on; without a name nothing. */
+void comm_spells_add_first(struct comm_spells *spells, const struct comm *item);
+void comm_spells_sort(struct comm_spells *spells); /* by thread and time, as finding needs it */
+/* The last that began at or before `t`: a name outlives its thread. NULL: there is none. */
+const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t);
+
 #endif

@@ -56,8 +56,8 @@ void bind_cursor_end(struct bind_cursor *cursor)
 	cursor->filter = NULL;
 	bind_exprs_free(cursor->exprs);
 	cursor->exprs = NULL;
-	interval_window_free(cursor->known);
-	cursor->known = NULL;
+	interval_window_free(cursor->window);
+	cursor->window = NULL;
 	program_free(cursor->program);
 	cursor->program = NULL;
 }
@@ -244,13 +244,13 @@ bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules, struct
 	if (!bind_get_state(cursor->bound, &state, err))
 		return false;
 	*rules = state_rules(state);
-	if (cursor->known)
+	if (cursor->window)
 		return true;
 	if (!program_compile(*rules, trace, &trace->notices, &cursor->program, err)) {
 		cursor->program = NULL;
 		return false;
 	}
-	cursor->known = interval_window_new(state, cursor->program, cursor->backward);
+	cursor->window = interval_window_new(state, cursor->program, cursor->backward);
 	return true;
 }
 
@@ -261,7 +261,7 @@ static bool open_state(struct bind_cursor *cursor, struct rules **rules, struct 
 		return true;
 	if (!bind_cursor_window(cursor, rules, err))
 		return false;
-	cursor->filter->reads = interval_window_reads(cursor->known);
+	cursor->filter->reads = interval_window_reads(cursor->window);
 	return true;
 }
 
@@ -419,7 +419,7 @@ static bool passes(lua_State *L, struct bind_cursor *cursor)
 	cursor->bound->busy = true;
 	pass = where_select_by_state(filter->by_state, &run, &entry);
 	cursor->bound->busy = false;
-	if (interval_window_failed(cursor->known, &err)) {
+	if (interval_window_failed(cursor->window, &err)) {
 		bind_cursor_end(cursor);
 		bind_raise(L, &err);
 	}
@@ -441,7 +441,7 @@ static bool passes_oneliner(void *arg, struct events *events, bool *pass, struct
 
 	*pass = events_current(events, &run) &&
 		where_select_by_state(cursor->filter->by_state, &run, &entry);
-	return !interval_window_failed(cursor->known, err);
+	return !interval_window_failed(cursor->window, err);
 }
 
 void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out)

@@ -44,7 +44,7 @@ struct bind_cursor {
 	const char *where;             /* the condition, in the arena; NULL: none */
 	bool any;                      /* a loop had an event */
 	struct program *program;       /* where the state is read; NULL: it is not yet */
-	struct interval_window *known; /* likewise: the state beside the events */
+	struct interval_window *window; /* likewise: the state beside the events */
 	struct bind_exprs *exprs;      /* bind_expr.h; NULL: none yet */
 	struct run run;     /* its events are given one by one; count 0: a loss, or none */
 	uint32_t given;     /* of run.count */

@@ -55,7 +55,7 @@ static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct e
 	    !where_compile(expr->where, rules, cursor->bound->trace, cursor->program, err) ||
 	    !where_lookup(expr->where, err))
 		return false;
-	exprs->reads = interval_window_reads(cursor->known);
+	exprs->reads = interval_window_reads(cursor->window);
 	expr->pass = where_pass_new(expr->where, &exprs->reads);
 	if (where_is_of_cpu(expr->where))
 		expr->held = held_values_new();
@@ -110,12 +110,12 @@ void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr 
 	if (cursor->bound->busy)
 		luaL_error(L, "the trace is answering another question");
 	cursor->bound->busy = true;
-	interval_window_mark(cursor->known);
+	interval_window_mark(cursor->window);
 	where_value(expr->pass, &run, out);
 	cursor->bound->busy = false;
-	if (interval_window_failed(cursor->known, &err))
+	if (interval_window_failed(cursor->window, &err))
 		bind_raise(L, &err);
 	if (expr->held)
-		held_set(expr->held, event->cpu, event->time, interval_window_holds(cursor->known),
+		held_set(expr->held, event->cpu, event->time, interval_window_holds(cursor->window),
 			 out);
 }

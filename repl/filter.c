@@ -30,7 +30,7 @@ struct filter {
 	struct where *where;     /* NULL: no expression, no thread */
 	struct where_pass *pass; /* NULL: classes and streams say all */
 	struct program *program; /* for expressions that read state */
-	struct interval_window *known; /* the state, for them */
+	struct interval_window *window; /* the state, for them */
 	struct where_reads reads;
 	struct where_pass *by_state; /* NULL: nothing reads it */
 };
@@ -318,8 +318,8 @@ static bool set_state(struct filter *filter, bool backward, struct error *err)
 
 	if (!state)
 		return false;
-	filter->known = interval_window_new(state, filter->program, backward);
-	filter->reads = interval_window_reads(filter->known);
+	filter->window = interval_window_new(state, filter->program, backward);
+	filter->reads = interval_window_reads(filter->window);
 	filter->by_state = where_pass_new(filter->where, &filter->reads);
 	return true;
 }
@@ -380,7 +380,7 @@ void filter_close(struct filter *filter)
 		return;
 	where_pass_free(filter->by_state);
 	where_pass_free(filter->pass);
-	interval_window_free(filter->known);
+	interval_window_free(filter->window);
 	where_free(filter->where);
 	program_free(filter->program);
 	mem_free(filter->cpus);
@@ -431,5 +431,5 @@ bool filter_pass(struct filter *filter, struct events *events, bool *pass, struc
 
 	*pass = !filter->by_state || (events_current(events, &run) &&
 				      where_select_by_state(filter->by_state, &run, &entry));
-	return !filter->by_state || !interval_window_failed(filter->known, err);
+	return !filter->by_state || !interval_window_failed(filter->window, err);
 }

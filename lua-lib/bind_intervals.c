@@ -35,7 +35,6 @@ struct filling { /* of one path */
 	const char *join;   /* the column that it becomes; NULL: it is a collection of its own */
 	uint32_t column;
 	uint32_t joint_key; /* of the first path's atoms */
-	size_t joint;       /* the first path's segment that is looked at next */
 	bool joined;        /* of the first path: others become columns */
 	size_t key_begins;  /* likewise: the first segment of its key */
 	bool noted;         /* why it has no value was said */
@@ -196,7 +195,6 @@ static void turn_to_path(struct fillings *fillings, struct filling *filling, con
 		join(first, filling);
 		filling->segments->count = 0;
 		filling->joint_key = key_of(first->segments, path);
-		filling->joint = first->key_begins;
 	} else if (filling == first && first->joined) {
 		end_key(fillings);
 	}
@@ -230,23 +228,6 @@ static struct filling *filling_of(struct fillings *fillings, const char *path)
 	return fillings->last;
 }
 
-/* Where the first path's segments of the key are there: what joins them need not be kept. */
-static bool join_at_once(struct filling *first, struct filling *filling,
-			 const struct interval *interval)
-{
-	const struct segments *segments = first->segments;
-	size_t *i = &filling->joint;
-
-	if (!first->path || first->key != filling->joint_key || filling->nvalues || filling->whole)
-		return false;
-	while (*i < segments->count && segments->items[*i].begin < interval->begin)
-		++*i;
-	for (; *i < segments->count && segments->items[*i].begin < interval->end; ++*i)
-		segments_cells(segments, *i)[filling->column] =
-			segments_intern(first->segments, &interval->value);
-	return true;
-}
-
 static bool each_interval(void *arg, const struct interval *interval)
 {
 	struct fillings *fillings = arg;
@@ -254,7 +235,7 @@ static bool each_interval(void *arg, const struct interval *interval)
 
 	if (bind_interrupted(fillings->context))
 		return false;
-	if (!filling || (filling->join && join_at_once(&fillings->items[0], filling, interval)))
+	if (!filling)
 		return true;
 	uint32_t value = segments_intern(filling->segments, &interval->value);
 	if (filling->kept && filling->ended == interval->begin)

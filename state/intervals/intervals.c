@@ -59,8 +59,7 @@ static void see_value(struct tracks *tracks, struct track *track, nstime since,
 		return;
 	track_cut(track, since, value, track->operand ? tracks->low : tracks->begin);
 	tracks->cuts += track->operand;
-	if (++tracks->changes == tracks->busy_at)
-		tracks->idle_until = NSTIME_MIN;
+	tracks->changes++;
 	if (named < track->named)
 		track->named = named;
 	if (tracks->past)
@@ -269,16 +268,6 @@ static bool hands_over(struct tracks *tracks, nstime next)
 	return tracks->rest != NULL;
 }
 
-/* Within the range, of a run that leaves nothing behind, moments count where it is to spool. */
-static void wait_idly(struct tracks *tracks)
-{
-	if (!tracks->subset || tracks->follows)
-		return;
-	tracks->busy_at = tracks_spool_at(tracks);
-	if (tracks->changes < tracks->busy_at)
-		tracks->idle_until = tracks->end;
-}
-
 static bool on_moment(void *arg, nstime next)
 {
 	struct tracks *tracks = arg;
@@ -296,10 +285,8 @@ static bool on_moment(void *arg, nstime next)
 	else if (tracks->follows && tracks->cuts >= tracks->due && next <= tracks->begin)
 		tracks_prune(tracks, next);
 	tracks_spool(tracks);
-	if (!tracks->past) {
-		wait_idly(tracks);
+	if (!tracks->past)
 		return true;
-	}
 	take_told(tracks, next);
 	tracks->stopped = (!tracks->open && !awaits_fills(tracks)) || hands_over(tracks, next);
 	if (tracks->stopped && next < tracks->high)
@@ -344,7 +331,6 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .moment = on_moment,
 					 .keeps = is_followed,
 					 .put = on_write,
-					 .idle_until = &tracks->idle_until,
 					 .arg = tracks};
 	struct order from, to = order_after(NSTIME_MAX);
 	struct program *subset = hands && tracks_are_whole(tracks) ? subset_of(tracks) : NULL;
@@ -355,9 +341,6 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 		options.brief = true;
 		options.absent = on_absent;
 	}
-	tracks->subset = subset != NULL;
-	tracks->idle_until = NSTIME_MIN;
-	tracks->busy_at = SIZE_MAX;
 	tracks->told = NSTIME_MAX;
 	tracks->tried = hands ? SIZE_MAX : 0;
 	tracks->try_again = hands ? 0 : UINT64_MAX;

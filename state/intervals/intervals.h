@@ -78,9 +78,6 @@ struct tracks {
 	struct spool *spool; /* what was written away; NULL: nothing */
 	size_t spool_at;     /* that is done after so many changes; 0: it is not */
 	size_t changes;      /* since it was */
-	size_t busy_at;      /* changes from which on it is looked at each moment whether it is due */
-	nstime idle_until;   /* and nothing is to be done at moments before this, up to then */
-	bool subset;         /* the run leaves nothing behind: no moment is a checkpoint's */
 	bool past;    /* the run is past the range */
 	bool stopped; /* the run, before the trace's end */
 	size_t open, unknown;
@@ -119,8 +116,6 @@ void track_push(struct track *track, nstime begin, const struct value *value);
 void tracks_spool_begin(struct tracks *tracks);
 /* Are there so many changes that spans are to be written away? */
 bool tracks_spool_due(const struct tracks *tracks);
-/* Nothing may be due before so many changes; SIZE_MAX: it never is. */
-size_t tracks_spool_at(const struct tracks *tracks);
 /* Between two moments: writes away spans that have ended and will not change, if there are many. */
 void tracks_spool(struct tracks *tracks);
 /* A track of its own for the attribute, without spans. */

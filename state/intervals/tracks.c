@@ -166,18 +166,11 @@ void tracks_spool_begin(struct tracks *tracks)
 	tracks->spool_at = !may ? 0 : state->spool_changes ? state->spool_changes : SPOOL_AT;
 }
 
-size_t tracks_spool_at(const struct tracks *tracks)
+bool tracks_spool_due(const struct tracks *tracks)
 {
 	size_t each = tracks->spool_at == SPOOL_AT ? SPOOL_EACH * tracks->count : 0;
 
-	if (!tracks->spool_at)
-		return SIZE_MAX;
-	return tracks->spool_at > each ? tracks->spool_at : each;
-}
-
-bool tracks_spool_due(const struct tracks *tracks)
-{
-	return tracks->changes >= tracks_spool_at(tracks);
+	return tracks->spool_at && tracks->changes >= tracks->spool_at && tracks->changes >= each;
 }
 
 void tracks_spool(struct tracks *tracks)

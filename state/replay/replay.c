@@ -378,9 +378,6 @@ static bool moment(void *arg, nstime next)
 {
 	struct replay *replay = arg;
 
-	if (!replay->cells->ndying && replay->options.idle_until &&
-	    next < *replay->options.idle_until)
-		return true;
 	cells_settle(replay->cells, replay->options.keeps, replay->options.arg);
 	return !replay->options.moment || replay->options.moment(replay->options.arg, next);
 }

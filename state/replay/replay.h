@@ -58,8 +58,6 @@ struct replay_options {
 	void (*bury)(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time);
 	/* Called before the first event of a later time than the last; false: stop here. */
 	bool (*moment)(void *arg, nstime next);
-	/* Before this time moment() need not be called; NULL: it is of each. It may change it. */
-	const nstime *idle_until;
 	/*
 	 * Writes what the lines of an event say, where it can do so better than one by one with
 	 * put(): to cells and wherever it goes; may be NULL.

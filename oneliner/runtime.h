@@ -81,7 +81,6 @@ struct datum eval(struct runtime *rt, const struct node *node);
 /* The key of a map, in rt->key; false: some value of it is not known. */
 bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys);
 bool runtime_fail(struct runtime *rt, const struct node *node, const char *why);
-struct datum runtime_step(struct runtime *rt, const struct node *node); /* ++ and -- */
 struct datum operate(enum op op, const struct datum *a, const struct datum *b);
 
 /* event.c: what the event says */

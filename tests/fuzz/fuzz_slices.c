@@ -25,10 +25,12 @@ static void read_run(const struct slice_run *run)
 	for (uint32_t j = 0; j < run->nblocks; j++) {
 		if (!slice_block_open(run, j, &block) || !slice_block_keys(&block, keys))
 			continue;
-		slice_block_values(&block, values);
+		if (run->values)
+			slice_block_values(&block, values);
 		for (uint32_t i = 0; i < block.count; i++) {
 			slice_block_before(&block, keys[i], &at, &found);
-			slice_block_value(&block, i);
+			if (run->values)
+				slice_block_value(&block, i);
 			slice_block_extra(&block, i);
 		}
 	}

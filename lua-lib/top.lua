@@ -9,7 +9,7 @@
 --   callers     of the function --of NAME: who called it
 --   callees     of the function --of NAME: whom it called
 --
--- Weights are the samples' periods where they have one, else each counts once (--count: always that). Without
+-- Weights are the samples' periods where they have one, tracepoints' too (of sched_stat_runtime that is the time), else each counts once (--count: always that). Without
 -- --event GLOB the first event that has a call chain counts. Self is that of `perf report
 -- --no-children`, total that of `perf report --children`: a function counts once for each sample.
 --
@@ -117,7 +117,7 @@ for ev in trace:events{ name = wanted, from = a.start, to = a.stop } do
 				frames[#frames] = nil
 			end
 			counted = counted or ev.name
-			local weight = not a.count and ev.context.common_type == nil and ev.context.period or 1
+			local weight = not a.count and ev.context.period or 1
 			samples, all = samples + 1, all + weight
 			fold(ev, frames, weight)
 		end

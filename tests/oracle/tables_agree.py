@@ -689,7 +689,8 @@ def top_agrees(report, samples, start, stop, get):
         report.tables += 1
     folded = collections.Counter()
     for own in some:
-        folded[own["folded"]] += own["weight"]
+        tracepoint = b":" in re.sub(rb":[ukhGHIpPSDe]+$", b"", own["event"])
+        folded[own["folded"]] += 1 if tracepoint else own["weight"]  # as stackcollapse-perf counts
     rows = get("flamegraph") or []
     report.same("flamegraph", {(r["comm"], r["stack"]): r["weight"] for r in rows}, dict(folded))
     report.tables += 1

@@ -186,7 +186,7 @@ for ev in perf:events{ name = "perf_comm", stream = "side" } do
 end
 assert(forks == 6 and named > 40)
 local mapped = 0
-for ev in perf:events{ name = "perf_mmap2" } do
+for ev in perf:events{ name = "perf_mmap" } do
 	assert(tostring(ev):find(("addr = 0x%x,"):format(ev.fields.addr), 1, true), tostring(ev))
 	mapped = mapped + 1
 end

@@ -160,6 +160,11 @@ static void add_key_test(struct gen *gen)
 		{"field/v in (7, ", ")"},
 		{"!(field/v in (", ", 1))"},
 		{"!(field/v == ", " && true)"},
+		{"field/v & ", " == 1"},
+		{"!(field/w & 2 == ", ")"},
+		{"field/v < ", " && 1 <= field/w"},
+		{"", " >= field/v"},
+		{"field/v == 1 && field/v != ", ""},
 	};
 	uint32_t i = pick(gen, COUNT(tests));
 

@@ -57,11 +57,11 @@ libstate_la_SOURCES += %D%/timelines/again.c %D%/timelines/again.h %D%/timelines
 	%D%/timelines/shard_summary.h %D%/timelines/shard_summary_bytes.c %D%/timelines/shard_merge.c \
 	%D%/timelines/shard_merge.h %D%/timelines/shard_files.c %D%/timelines/shards.c \
 	%D%/timelines/shards.h %D%/timelines/shards_internal.h %D%/timelines/shards_plan.c \
-	%D%/timelines/shards_threads.c %D%/timelines/stored.c %D%/timelines/stored.h \
+	%D%/timelines/shards_threads.c %D%/timelines/stored.c %D%/timelines/stored_walk.c %D%/timelines/stored.h \
 	%D%/timelines/timelines.c %D%/timelines/timelines.h
 libstate_la_SOURCES += %D%/intervals/intervals.c %D%/intervals/intervals.h %D%/intervals/near.c \
-	%D%/intervals/needs.c %D%/intervals/stored_sums.c %D%/intervals/stored_tracks.c \
-	%D%/intervals/stored_tracks.h %D%/intervals/stored_walk.c %D%/intervals/stretches.c \
+	%D%/intervals/computed.c %D%/intervals/run.c %D%/intervals/source.c %D%/intervals/stored_sums.c %D%/intervals/stored_tracks.c \
+	%D%/intervals/stored_tracks.h %D%/intervals/stretches.c \
 	%D%/intervals/spool.c %D%/intervals/spool.h %D%/intervals/stretches.h %D%/intervals/sums.h \
 	%D%/intervals/tracks.c %D%/intervals/views.c
 

@@ -53,7 +53,7 @@ static uint32_t bit_of(const struct near *near, uint32_t attr)
 /* Past the range: nothing that is still to come changes what it was in the range. */
 static bool is_settled(const struct near *near, const struct track *track)
 {
-	return near->tracks->past && !track->open &&
+	return near->tracks->over.past && !track->open &&
 	       !(track->unknown &&
 		 closure_was(near->forward_scan.closure, bit_of(near, track->attr)));
 }
@@ -61,7 +61,7 @@ static bool is_settled(const struct near *near, const struct track *track)
 /* Tracks that begin later do so with what holds at the end of that nanosecond. */
 static bool begins_later(const struct near *near, const struct track *track)
 {
-	return track->from > near->tracks->begin;
+	return track->from > near->tracks->range.begin;
 }
 
 static bool is_concerned(const struct near *near, const struct track *track)
@@ -118,8 +118,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 		uint32_t attr = tracks->items[i].attr;
 		enum cover cover = COVER_NO;
 
-		if (is_concerned(near, &tracks->items[i]) &&
-		    step_writes(step, bit_of(near, attr)))
+		if (is_concerned(near, &tracks->items[i]) && step_writes(step, bit_of(near, attr)))
 			cover = pattern_covers(pattern, near->forward_scan.state->attrs, attr,
 					       buries);
 		if (cover == COVER_MAYBE)
@@ -161,8 +160,8 @@ static bool apply(struct near *near)
 		attrs_keep(near->forward_scan.state->attrs, &hit->value);
 		track_cut(track, at, &hit->value, NSTIME_MIN);
 		near->since[hit->track] = at;
-		near->tracks->changes++;
-		if (near->tracks->past)
+		near->tracks->spooling.changes++;
+		if (near->tracks->over.past)
 			tracks_touch(near->tracks, track);
 	}
 	if (near->forward_scan.item.kind == ITEM_LOSS &&
@@ -193,7 +192,7 @@ static void look_for(struct near *near)
 		event_filter_add(near->event_filter, tracks->items[i].attr);
 	}
 	closure_writers(near->forward_scan.closure, near->forward_scan.bits, near->classes);
-	near->looked_for = tracks->open + tracks->unknown;
+	near->looked_for = tracks->over.open + tracks->over.unknown;
 }
 
 /* ---- forward ---- */
@@ -204,14 +203,14 @@ static bool awaits_fills(const struct near *near)
 	const struct tracks *tracks = near->tracks;
 	bool unknown = false;
 
-	for (size_t i = 0; i < tracks->count && tracks->unknown; i++)
+	for (size_t i = 0; i < tracks->count && tracks->over.unknown; i++)
 		unknown = unknown || (tracks->items[i].unknown &&
 				      closure_was(near->forward_scan.closure,
 						  bit_of(near, tracks->items[i].attr)));
 	if (!unknown || near->forward_scan.closure->end)
 		return unknown;
 	for (size_t i = 0; i < near->forward_scan.state->event_source->trace->nstreams; i++)
-		if (near->until[i] < tracks->fills)
+		if (near->until[i] < tracks->over.fills)
 			return true;
 	return false;
 }
@@ -221,13 +220,13 @@ static bool is_over(struct near *near, nstime next)
 {
 	struct tracks *tracks = near->tracks;
 
-	if (!tracks->past && next >= tracks->end)
+	if (!tracks->over.past && next >= tracks->range.end)
 		tracks_pass_end(tracks);
 	tracks_settle(tracks);
 	tracks_spool(tracks);
-	if (tracks->past && tracks->open + tracks->unknown <= near->looked_for / 2)
+	if (tracks->over.past && tracks->over.open + tracks->over.unknown <= near->looked_for / 2)
 		look_for(near);
-	return tracks->past && !tracks->open && !awaits_fills(near);
+	return tracks->over.past && !tracks->over.open && !awaits_fills(near);
 }
 
 enum scanned { SCAN_ERROR, SCAN_OVER, SCAN_OPEN };
@@ -242,7 +241,7 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 					 near->err)) == STEP_ITEM) {
 		nstime time = near->forward_scan.item.event.time;
 
-		if (open && time >= near->tracks->end && from->time < near->tracks->end)
+		if (open && time >= near->tracks->range.end && from->time < near->tracks->range.end)
 			return SCAN_OPEN;
 		if (!open && time != near->time) {
 			near->time = time;
@@ -302,8 +301,8 @@ static enum outcome read_rest(struct near *near, nstime from)
 static enum outcome read_range(struct near *near)
 {
 	const struct tracks *tracks = near->tracks;
-	struct event_source_range range = {.from = order_before(tracks->begin),
-					   .to = order_before(tracks->end),
+	struct event_source_range range = {.from = order_before(tracks->range.begin),
+					   .to = order_before(tracks->range.end),
 					   .losses = true,
 					   .infers = near->forward_scan.closure->infers,
 					   .end = near->forward_scan.closure->end,
@@ -311,12 +310,13 @@ static enum outcome read_range(struct near *near)
 					   .event_filter = near->event_filter};
 	enum outcome outcome;
 
-	if (tracks->end == NSTIME_MAX)
+	if (tracks->range.end == NSTIME_MAX)
 		range.to = order_after(NSTIME_MAX);
 	outcome = read_part(near, &range);
-	if (outcome != OUTCOME_DONE || tracks->end == NSTIME_MAX || is_over(near, tracks->end))
+	if (outcome != OUTCOME_DONE || tracks->range.end == NSTIME_MAX ||
+	    is_over(near, tracks->range.end))
 		return outcome;
-	return read_rest(near, tracks->end);
+	return read_rest(near, tracks->range.end);
 }
 
 /* ---- seeds, and true beginnings ---- */
@@ -358,7 +358,7 @@ static bool reaches_down(const struct tracks *tracks, const struct track *track)
 	const struct span *first = &track->spans[0];
 
 	return value_exists(&first->value) && first->begin > NSTIME_MIN &&
-	       first->begin < tracks->end && first->end > tracks->begin;
+	       first->begin < tracks->range.end && first->end > tracks->range.begin;
 }
 
 /* Of those tracks whose value was the same just below; *left says how many that may still be. */
@@ -407,32 +407,24 @@ static enum outcome find_beginnings(struct near *near)
 
 /* ---- which tracks ---- */
 
-static bool add_track(struct tracks *tracks, uint32_t attr, bool listed)
-{
-	struct value values[ENV_VARIABLES];
-
-	if (program_view_of(tracks->state->program, attr, values))
-		return tracks->by_need;
-	/* when an initial value came to be listed is not looked for */
-	if (listed && program_initial(tracks->state->program, attr, values))
-		return false;
-	if (!tracks_find(tracks, attr))
-		tracks_add(tracks, attr)->named = NSTIME_MIN;
-	return true;
-}
-
-/* False: some are computed, or must be followed from the start. */
+/* False: some are not told before reading. */
 static bool add_tracks(struct tracks *tracks)
 {
-	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
-		if (!add_track(tracks, tracks->wanted->attrs[i], false))
+	const struct attr_list *names = &tracks->names;
+	struct value initial;
+
+	for (size_t i = 0; i < names->count; i++) {
+		struct track *track = tracks_add(tracks, names->attrs[i]);
+
+		/* when an initial value came to be listed is not looked for */
+		if (!wanted_by_name(tracks->wanted, track->attr) &&
+		    program_initial(tracks->state->program, track->attr, &initial))
 			return false;
-	for (size_t i = 0; i < tracks->count && tracks->from; i++)
-		tracks->items[i].from = tracks->from[i];
-	for (size_t i = 0; i < tracks->nlisted; i++)
-		if (!add_track(tracks, tracks->listed[i].attr, true))
-			return false;
-	return tracks->followed->count == 0;
+		track->named = NSTIME_MIN;
+		if (names->from[i] > track->from)
+			track->from = names->from[i];
+	}
+	return tracks->all_known;
 }
 
 static void near_init(struct near *near, struct tracks *tracks, const struct closure *closure,
@@ -442,7 +434,7 @@ static void near_init(struct near *near, struct tracks *tracks, const struct clo
 	const nstime *begins;
 
 	*near = (struct near){.tracks = tracks, .err = err};
-	forward_scan_begin(&near->forward_scan, tracks->state, closure, tracks->begin);
+	forward_scan_begin(&near->forward_scan, tracks->state, closure, tracks->range.begin);
 	near->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *near->classes);
 	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
 	near->until = mem_new_array(trace->nstreams + 1, sizeof *near->until);
@@ -471,7 +463,7 @@ static enum outcome run(struct near *near)
 	outcome = seed(near);
 	if (outcome == OUTCOME_DONE)
 		outcome = read_range(near);
-	if (outcome == OUTCOME_DONE && !near->tracks->within)
+	if (outcome == OUTCOME_DONE && !near->tracks->range.within)
 		outcome = find_beginnings(near);
 	return outcome;
 }
@@ -486,7 +478,8 @@ enum outcome tracks_near(struct tracks *tracks, struct error *err)
 
 	if (!event_source->ops->span(event_source, &first, &last, err))
 		return OUTCOME_ERROR;
-	if (tracks->begin == NSTIME_MIN && tracks->end > first) /* a run reads the same */
+	if (tracks->range.begin == NSTIME_MIN &&
+	    tracks->range.end > first) /* a run reads the same */
 		return OUTCOME_GAVE_UP;
 	if (tracks->wanted->lists && tracks_are_whole(tracks)) /* likewise, of what counts alone */
 		return OUTCOME_GAVE_UP;
@@ -499,15 +492,13 @@ enum outcome tracks_near(struct tracks *tracks, struct error *err)
 	}
 	if (outcome == OUTCOME_DONE)
 		tracks->state->evaluation = "backward";
-	else
-		tracks_forget(tracks);
 	choice_release(&choice);
 	return outcome;
 }
 
 /* ---- what a run leaves open ---- */
 
-struct closure *tracks_rest(struct tracks *tracks)
+struct closure *tracks_rest(const struct tracks *tracks)
 {
 	struct state *state = tracks->state;
 	uint32_t *shapes = mem_new_array(tracks->count + 1, sizeof *shapes);
@@ -534,21 +525,20 @@ struct closure *tracks_rest(struct tracks *tracks)
 	return NULL;
 }
 
-enum outcome tracks_read_rest(struct tracks *tracks, struct error *err)
+enum outcome tracks_read_rest(struct tracks *tracks, const struct rest *rest, struct error *err)
 {
-	const struct cells *cells = replay_cells(tracks->replay);
 	enum outcome outcome;
 	struct near near;
 
-	near_init(&near, tracks, tracks->rest, err);
+	near_init(&near, tracks, rest->closure, err);
 	for (size_t i = 0; i < tracks->count; i++) {
 		struct cell cell;
-		cells_get(cells, tracks->items[i].attr, &cell);
+		cells_get(rest->cells, tracks->items[i].attr, &cell);
 		near.since[i] = cell.since;
 	}
 	for (uint32_t i = 0; i < tracks->state->event_source->trace->nstreams; i++)
-		near.until[i] = cells_until(cells, i);
-	outcome = read_rest(&near, tracks->rest_from);
+		near.until[i] = cells_until(rest->cells, i);
+	outcome = read_rest(&near, rest->from);
 	tracks->state->handed += outcome == OUTCOME_DONE;
 	near_release(&near);
 	return outcome;

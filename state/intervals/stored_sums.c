@@ -25,10 +25,9 @@ void summing_release(struct summing *summing)
 /* May its sums stand for it? Nothing else reads the track then, and it has no `initial` value. */
 static bool is_summable(const struct feeding *feeding, uint32_t number)
 {
-	const struct tracks *tracks = feeding->tracks;
 	uint32_t shape = shard_shape(feeding->shard, number);
 
-	return shape != ATTR_ABSENT && !is_operand_shape(tracks, shape);
+	return shape != ATTR_ABSENT && !is_operand_shape(feeding->tracks, shape);
 }
 
 /* Does the slice lie in one column? The first of a shard is fed, as the range's first is. */
@@ -37,13 +36,12 @@ static bool is_within(const struct feeding *feeding, uint32_t s)
 	if (s == 0)
 		return false;
 
-	const struct tracks *tracks = feeding->tracks;
+	const struct range *range = &feeding->tracks->range;
 	nstime begin = shard_record(feeding->shard, s)->begin;
 	nstime end = shard_record(feeding->shard, s + 1)->begin;
-	size_t at = nstime_last(tracks->edges, tracks->nedges, sizeof *tracks->edges, begin);
+	size_t at = nstime_last(range->edges, range->nedges, sizeof *range->edges, begin);
 
-	return tracks->edges[at] <= begin && at + 1 < tracks->nedges &&
-	       end <= tracks->edges[at + 1];
+	return range->edges[at] <= begin && at + 1 < range->nedges && end <= range->edges[at + 1];
 }
 
 static bool add_sums(struct feeding *feeding, struct track *track, uint32_t s,
@@ -109,7 +107,7 @@ void summing_begin(struct feeding *feeding)
 	struct summing *summing = &feeding->summing;
 
 	summing_release(summing);
-	if (feeding->tracks->nedges)
+	if (feeding->tracks->range.nedges)
 		summing->in = mem_new_array((size_t)shard_numbers(feeding->shard) + 1,
 					    sizeof *summing->in);
 }
@@ -123,7 +121,7 @@ bool summing_slice(struct feeding *feeding, uint32_t s)
 	if (!is_within(feeding, s) || !shard_dominant(feeding->shard, s, &dominant))
 		return false;
 	if (feeding->all)
-		while (dominant_next(&dominant, &top) == SLICE_FOUND && !feeding->failed)
+		while (dominant_next(&dominant, &top) == SLICE_FOUND && !feeding->stored->damaged)
 			if (feed_takes(feeding, top.number))
 				take(feeding, s, &top);
 	if (feeding->all)
@@ -139,7 +137,7 @@ void summing_resume(struct feeding *feeding, uint32_t s)
 	struct summing *summing = &feeding->summing;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < summing->nopen && !feeding->failed; i++) {
+	for (size_t i = 0; i < summing->nopen && !feeding->stored->damaged; i++) {
 		uint32_t number = summing->open[i];
 		struct slice_value value;
 		uint64_t age;
@@ -148,11 +146,10 @@ void summing_resume(struct feeding *feeding, uint32_t s)
 			summing->open[kept++] = number;
 			continue;
 		}
-		struct track *track = feed_track(feeding, number);
-		if (!track || slice_before(feeding->slice, number, &value, &age) != SLICE_FOUND)
-			feeding->failed = true;
+		if (slice_before(feeding->slice, number, &value, &age) == SLICE_FOUND)
+			feed_stored(feeding, number, feeding->slice->begin, value);
 		else
-			feed_stored(feeding, track, feeding->slice->begin, value);
+			feeding->stored->damaged = true;
 	}
 	summing->nopen = kept;
 }

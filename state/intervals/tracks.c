@@ -1,5 +1,5 @@
 /*
- * tracks.c - see intervals.h: tracks are found, cut and released
+ * tracks.c - tracks are found, cut, written away and released
  *
  * A track is a chain of spans that touch, the last one open. A write at t cuts it there: spans that
  * would be empty go, and a span of the same value goes on, so neighbours of equal value are joined.
@@ -13,6 +13,43 @@
 enum { SPOOLED_LEAST = 16, SPOOLED_ROOM = 256 };
 /* Changes: so many fit in a processor's cache; and of each track, since all are looked at. */
 enum { SPOOL_AT = 1 << 14, SPOOL_EACH = 16 };
+
+/* ---- names ---- */
+
+void attr_list_add(struct attr_list *names, uint32_t attr, nstime from)
+{
+	uint32_t place = number_map_get(&names->places, attr);
+
+	if (place) {
+		if (from < names->from[place - 1])
+			names->from[place - 1] = from;
+		return;
+	}
+	if (names->count == names->capacity) {
+		names->capacity = names->capacity * 2 + 16;
+		names->attrs = mem_resize(names->attrs, names->capacity, sizeof *names->attrs);
+		names->from = mem_resize(names->from, names->capacity, sizeof *names->from);
+	}
+	names->attrs[names->count] = attr;
+	names->from[names->count++] = from;
+	number_map_set(&names->places, attr, (uint32_t)names->count);
+}
+
+void attr_list_clear(struct attr_list *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		number_map_set(&names->places, names->attrs[i], 0);
+	names->count = 0;
+}
+
+void attr_list_release(struct attr_list *names)
+{
+	mem_free(names->attrs);
+	mem_free(names->from);
+	mem_free(names->places.items);
+}
+
+/* ---- tracks ---- */
 
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 {
@@ -35,8 +72,10 @@ struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
 	track = &tracks->items[tracks->count++];
 	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
-	*track = (struct track){
-		.attr = attr, .from = tracks->begin, .named = NSTIME_MAX, .ended = NSTIME_MIN};
+	*track = (struct track){.attr = attr,
+				.from = tracks->range.begin,
+				.named = NSTIME_MAX,
+				.ended = NSTIME_MIN};
 	return track;
 }
 
@@ -72,56 +111,58 @@ static void settle_track(struct tracks *tracks, struct track *track)
 {
 	const struct span *last = &track->spans[track->count - 1], *over = last;
 
-	while (over > track->spans && over->begin >= tracks->end)
+	while (over > track->spans && over->begin >= tracks->range.end)
 		over--;
-	tracks->open -= track->open;
-	tracks->unknown -= track->unknown;
-	track->open = !tracks->within && over == last && value_exists(&over->value) &&
-		      over->begin < tracks->end;
+	tracks->over.open -= track->open;
+	tracks->over.unknown -= track->unknown;
+	track->open = !tracks->range.within && over == last && value_exists(&over->value) &&
+		      over->begin < tracks->range.end;
 	track->unknown = over + 1 == last && value_exists(&over->value) &&
 			 last->value.kind == VALUE_UNKNOWN && track->ended != last->begin;
 	if (track->unknown)
 		track->ended = last->begin; /* touched again, it stays unknown from there on */
-	tracks->open += track->open;
-	tracks->unknown += track->unknown;
-	if (track->unknown && last->begin >= tracks->fills)
-		tracks->fills = last->begin + 1;
+	tracks->over.open += track->open;
+	tracks->over.unknown += track->unknown;
+	if (track->unknown && last->begin >= tracks->over.fills)
+		tracks->over.fills = last->begin + 1;
 }
 
 /* After a nanosecond is over: does what reached over the end go on? */
 void tracks_settle(struct tracks *tracks)
 {
-	for (size_t i = 0; i < tracks->ntouched; i++) {
-		struct track *track = &tracks->items[tracks->touched[i]];
+	for (size_t i = 0; i < tracks->over.ntouched; i++) {
+		struct track *track = &tracks->items[tracks->over.touched[i]];
 
 		track->touched = false;
 		settle_track(tracks, track);
 	}
-	tracks->ntouched = 0;
+	tracks->over.ntouched = 0;
 }
 
 void tracks_touch(struct tracks *tracks, struct track *track)
 {
+	struct overhang *over = &tracks->over;
+
 	if (track->touched || (!track->open && !track->unknown))
 		return;
 	track->touched = true;
-	tracks->touched = mem_grow(tracks->touched, tracks->ntouched, &tracks->touched_capacity,
-				   sizeof *tracks->touched);
-	tracks->touched[tracks->ntouched++] = (uint32_t)(track - tracks->items);
+	over->touched =
+		mem_grow(over->touched, over->ntouched, &over->capacity, sizeof *over->touched);
+	over->touched[over->ntouched++] = (uint32_t)(track - tracks->items);
 }
 
 void tracks_pass_end(struct tracks *tracks)
 {
-	tracks->past = true;
-	tracks->fills = tracks->end;
+	tracks->over.past = true;
+	tracks->over.fills = tracks->range.end;
 	for (size_t i = 0; i < tracks->count; i++) {
 		struct track *track = &tracks->items[i];
 		const struct span *last = &track->spans[track->count - 1];
 
-		track->open = !tracks->within && value_exists(&last->value);
+		track->open = !tracks->range.within && value_exists(&last->value);
 		track->unknown = last->value.kind == VALUE_UNKNOWN;
-		tracks->open += track->open;
-		tracks->unknown += track->unknown;
+		tracks->over.open += track->open;
+		tracks->over.unknown += track->unknown;
 	}
 }
 
@@ -143,80 +184,73 @@ static void spool_track(struct spool *spool, struct track *track, size_t least)
 	}
 }
 
-/* Views look for the spans of their operands, which must be at hand. */
-static bool reads_operands(const struct tracks *tracks)
-{
-	for (uint32_t i = 0; i < tracks->nshapes; i++)
-		if (tracks->operand_shapes[i])
-			return true;
-	return false;
-}
-
 /*
- * Not where the first span is looked for again, for its true beginning, or where a late event may
- * take back what was there before.
+ * Not where the first span is looked for again, for its true beginning, where views look for spans
+ * of their operands, or where a late event may take back what was there before.
  */
 void tracks_spool_begin(struct tracks *tracks)
 {
 	const struct state *state = tracks->state;
-	bool may = tracks->alone && tracks->within && !tracks->nedges && !reads_operands(tracks) &&
+	bool may = tracks->range.alone && !tracks->nshapes &&
 		   !trace_disorder(state->event_source->trace);
 
-	tracks->changes = 0;
-	tracks->spool_at = !may ? 0 : state->spool_changes ? state->spool_changes : SPOOL_AT;
+	tracks->spooling.changes = 0;
+	tracks->spooling.at = !may ? 0 : state->spool_changes ? state->spool_changes : SPOOL_AT;
 }
 
 bool tracks_spool_due(const struct tracks *tracks)
 {
-	size_t each = tracks->spool_at == SPOOL_AT ? SPOOL_EACH * tracks->count : 0;
+	const struct spooling *spooling = &tracks->spooling;
+	size_t each = spooling->at == SPOOL_AT ? SPOOL_EACH * tracks->count : 0;
 
-	return tracks->spool_at && tracks->changes >= tracks->spool_at && tracks->changes >= each;
+	return spooling->at && spooling->changes >= spooling->at && spooling->changes >= each;
 }
 
 void tracks_spool(struct tracks *tracks)
 {
-	size_t least = tracks->spool_at < SPOOLED_LEAST ? 1 : SPOOLED_LEAST;
+	struct spooling *spooling = &tracks->spooling;
+	size_t least = spooling->at < SPOOLED_LEAST ? 1 : SPOOLED_LEAST;
 
-	if (!tracks_spool_due(tracks) || tracks->past)
+	if (!tracks_spool_due(tracks) || tracks->over.past)
 		return;
-	tracks->changes = 0;
-	if (!tracks->spool)
-		tracks->spool = spool_new();
+	spooling->changes = 0;
+	if (!spooling->spool)
+		spooling->spool = spool_new();
 	for (size_t i = 0; i < tracks->count; i++)
-		spool_track(tracks->spool, &tracks->items[i], least);
-	spool_write(tracks->spool);
+		spool_track(spooling->spool, &tracks->items[i], least);
+	spool_write(spooling->spool);
 	tracks->state->spooled++;
 }
 
-static void free_items(const struct tracks *tracks)
+/* Tracks without what was told. */
+static void empty(struct tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->count; i++) {
 		mem_free(tracks->items[i].spans);
 		mem_free(tracks->items[i].sums);
 	}
+	spool_free(tracks->spooling.spool);
 }
 
 void tracks_forget(struct tracks *tracks)
 {
-	free_items(tracks);
+	empty(tracks);
 	for (size_t i = 0; i < tracks->count; i++)
 		number_map_set(&tracks->places, tracks->items[i].attr, 0);
-	closure_free(tracks->rest);
-	tracks->rest = NULL;
-	spool_free(tracks->spool);
-	tracks->spool = NULL;
-	tracks->count = tracks->open = tracks->unknown = tracks->ntouched = 0;
-	tracks->past = tracks->stopped = tracks->is_told = false;
+	tracks->count = 0;
+	tracks->low = tracks->range.begin;
+	tracks->high = tracks->range.end;
+	tracks->spooling.spool = NULL;
+	mem_free(tracks->over.touched);
+	tracks->over = (struct overhang){0};
 }
 
 void tracks_release(struct tracks *tracks)
 {
-	free_items(tracks);
+	empty(tracks);
 	mem_free(tracks->items);
 	mem_free(tracks->places.items);
-	mem_free(tracks->listed);
-	mem_free(tracks->operand_shapes);
-	mem_free(tracks->touched);
-	closure_free(tracks->rest);
-	spool_free(tracks->spool);
+	mem_free(tracks->shapes);
+	mem_free(tracks->over.touched);
+	attr_list_release(&tracks->names);
 }

@@ -1,14 +1,14 @@
 /*
- * views.c - computed attributes over a range
+ * views.c - computed attributes over told spans
  *
  * At any moment a computed attribute is what its expression is over the spans of its operands, and
  * stays that until the first of these spans ends: the sweep goes from end to end.
  *
- *     ...........[== range ==]...........    operands, as the run over what views may read tells
- * them begin <-           -> end          steps down and up, as long as the value is the same
+ *     ...........[== range ==]...........    operands, as they are told
+ *       begin <-           -> end            steps down and up, as long as the value is the same
  *
- * Before the range the run keeps of each operand what some computed attribute may still need to
- * find its begin (tracks_prune()), behind it what the ends need (tracks_end_computed()).
+ * Before the range a run keeps of each operand what some computed attribute may still need to find
+ * its begin (views_prune()), behind it what the ends need (views_go_on()).
  */
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -16,13 +16,95 @@
 
 #include <string.h>
 
+/* Changes of operands between two looks at what is needed: at least, and for each computed one. */
+enum { PRUNE_LEAST = 1 << 16, PRUNE_EACH = 16 };
+
+/* ---- which ---- */
+
+void computed_add(struct computed *computed, uint32_t attr, uint32_t source)
+{
+	if (number_map_get(&computed->had, attr))
+		return;
+	number_map_set(&computed->had, attr, 1);
+	computed->items = mem_grow(computed->items, computed->count, &computed->capacity,
+				   sizeof *computed->items);
+	computed->items[computed->count++] =
+		(struct track){.attr = attr, .source = source, .computed = true};
+}
+
+void computed_clear(struct computed *computed)
+{
+	for (size_t i = 0; i < computed->count; i++) {
+		number_map_set(&computed->had, computed->items[i].attr, 0);
+		mem_free(computed->items[i].spans);
+	}
+	computed->count = 0;
+}
+
+void computed_release(struct computed *computed)
+{
+	computed_clear(computed);
+	mem_free(computed->items);
+	mem_free(computed->had.items);
+}
+
+struct listing {
+	struct tracks *tracks;
+	struct computed *computed;
+};
+
+static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
+{
+	const struct tracks *tracks = ((const struct listing *)arg)->tracks;
+
+	while (*at < tracks->count) {
+		const struct track *track = &tracks->items[(*at)++];
+
+		*attr = track->attr;
+		if (track->named < tracks->range.end &&
+		    attr_shape(tracks->state->attrs, *attr) == shape)
+			return true;
+	}
+	return false;
+}
+
+static void add_listed(void *arg, uint32_t attr)
+{
+	computed_add(((const struct listing *)arg)->computed, attr, ATTR_ABSENT);
+}
+
+void computed_add_named(const struct tracks *tracks, struct computed *computed)
+{
+	const struct wanted *wanted = tracks->wanted;
+	struct value values[ENV_VARIABLES];
+
+	for (size_t i = 0; i < wanted->nattrs; i++)
+		if (program_view_of(tracks->state->program, wanted->attrs[i], values))
+			computed_add(computed, wanted->attrs[i], ATTR_ABSENT);
+}
+
+void computed_list(struct tracks *tracks, struct computed *computed)
+{
+	struct listing listing = {tracks, computed};
+	const struct named named = {next_named, add_listed, &listing};
+
+	computed_add_named(tracks, computed);
+	wanted_views(tracks->state, tracks->wanted, &named);
+}
+
+/* ---- what they read ---- */
+
 static void add_shape(struct tracks *tracks, uint32_t shape)
 {
 	struct program *program = tracks->state->program;
 
-	if (shape >= tracks->nshapes || tracks->operand_shapes[shape])
+	if (!tracks->shapes) {
+		tracks->nshapes = shape_count(tracks->state->attrs);
+		tracks->shapes = mem_new_array(tracks->nshapes, 1);
+	}
+	if (shape >= tracks->nshapes || tracks->shapes[shape])
 		return;
-	tracks->operand_shapes[shape] = 1;
+	tracks->shapes[shape] = 1;
 	for (uint32_t i = 0; i < program_views(program); i++) {
 		const struct view *view = program_view(program, i);
 
@@ -36,72 +118,52 @@ static void add_shape(struct tracks *tracks, uint32_t shape)
 	}
 }
 
-static void follow(struct followed *followed, uint32_t attr)
-{
-	for (size_t i = 0; i < followed->count; i++)
-		if (followed->attrs[i] == attr)
-			return;
-	followed->attrs = mem_grow(followed->attrs, followed->count, &followed->capacity,
-				   sizeof *followed->attrs);
-	followed->attrs[followed->count++] = attr;
-}
-
 static void note_was(void *arg, const struct line *line)
 {
 	struct tracks *tracks = arg;
-	uint32_t shape = line->target.shape;
 
-	if (line->verb == VERB_WAS && is_operand_shape(tracks, shape))
-		tracks->operand_shapes[shape] = 2;
+	if (line->verb == VERB_WAS && is_operand_shape(tracks, line->target.shape))
+		tracks->shapes[line->target.shape] = 2;
 }
 
-/* Else a run would find out at its end that it has to begin once more. */
-static void follow_initial(void *arg, uint32_t attr)
+/* Else it would be found out at the end that they are missing. */
+static void name_initial(void *arg, uint32_t attr)
 {
 	struct tracks *tracks = arg;
-	uint32_t shape = attr_shape(tracks->state->attrs, attr);
 
-	if (is_operand_shape(tracks, shape))
-		follow(tracks->followed, attr);
+	if (is_operand(tracks, attr))
+		attr_list_add(&tracks->names, attr, tracks->range.begin);
 }
 
-void tracks_add_operands(struct tracks *tracks)
+void views_add_operands(struct tracks *tracks)
 {
 	struct state *state = tracks->state;
-	struct value variables[ENV_VARIABLES];
+	const struct wanted *wanted = tracks->wanted;
+	struct value values[ENV_VARIABLES];
 
-	tracks->nshapes = shape_count(state->attrs);
-	tracks->operand_shapes = mem_new_array(tracks->nshapes, 1);
-	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
-		if (program_view_of(state->program, tracks->wanted->attrs[i], variables))
-			add_shape(tracks, attr_shape(state->attrs, tracks->wanted->attrs[i]));
+	for (size_t i = 0; i < wanted->nattrs; i++)
+		if (program_view_of(state->program, wanted->attrs[i], values))
+			add_shape(tracks, attr_shape(state->attrs, wanted->attrs[i]));
 	for (uint32_t i = 0; i < program_views(state->program); i++) {
 		uint32_t shape = program_view(state->program, i)->path.shape;
 
-		if (wanted_lists_shape(state, tracks->wanted, shape))
+		if (wanted_lists_shape(state, wanted, shape))
 			add_shape(tracks, shape);
 	}
 	catalog_lines(state->catalog, note_was, tracks);
-	program_initial_attrs(state->program, follow_initial, tracks);
+	program_initial_attrs(state->program, name_initial, tracks);
 }
 
+/* ---- at a moment ---- */
+
 struct sweep {
-	const struct tracks *tracks;
+	struct tracks *tracks;
 	nstime at;
 	nstime begin, end; /* no operand changes in [begin, end) */
-	bool hole;         /* some operand was forgotten there */
+	bool hole;         /* some operand is not told there */
 	bool open;         /* some is unknown there, and a later event may fill it */
 	nstime *needed;    /* by track: the first time at which it was read; or NULL */
 };
-
-/* The value before any write, of an operand that the run may not have followed to its end. */
-static void initial_at(struct sweep *sweep, uint32_t attr, struct value *out)
-{
-	if (program_initial(sweep->tracks->state->program, attr, out))
-		follow(sweep->tracks->followed, attr);
-	else
-		out->kind = VALUE_UNKNOWN;
-}
 
 /* NULL: it lies before the first. Sweeps go up: it is the span seen last, or the next, or any. */
 static const struct span *span_at(struct track *track, nstime at)
@@ -121,12 +183,24 @@ static const struct span *span_at(struct track *track, nstime at)
 	return low ? &track->spans[low - 1] : NULL;
 }
 
+/* It is not told: it was never written, or is missing. */
+static void read_untold(struct sweep *sweep, uint32_t attr, struct value *out)
+{
+	struct tracks *tracks = sweep->tracks;
+	bool initial = !tracks->by_need && program_initial(tracks->state->program, attr, out);
+
+	if (!initial)
+		out->kind = VALUE_UNKNOWN;
+	if (initial || tracks->by_need)
+		attr_list_add(&tracks->names, attr, sweep->at);
+}
+
 /* Of an attribute that is unknown, at the end of what was told: may a later `was` say it? */
 static bool is_fillable(const struct tracks *tracks, uint32_t attr)
 {
 	uint32_t shape = attr_shape(tracks->state->attrs, attr);
 
-	return shape < tracks->nshapes && tracks->operand_shapes[shape] == 2;
+	return shape < tracks->nshapes && tracks->shapes[shape] == 2;
 }
 
 static void read_span(struct sweep *sweep, const struct track *track, const struct span *span)
@@ -142,34 +216,45 @@ static void read_span(struct sweep *sweep, const struct track *track, const stru
 static bool get_at(void *arg, uint32_t attr, struct fact *out)
 {
 	struct sweep *sweep = arg;
-	struct track *track = tracks_find(sweep->tracks, attr);
-	const struct span *span;
+	struct tracks *tracks = sweep->tracks;
+	struct track *track = tracks_find(tracks, attr);
+	const struct span *span = NULL;
 
 	*out = (struct fact){.since = NSTIME_MIN};
-	if (sweep->tracks->missing && (!track || sweep->at < track->from)) {
-		missing_add(sweep->tracks->missing, attr, sweep->at);
-		out->value.kind = VALUE_UNKNOWN;
-		return true;
-	}
 	if (!track) {
-		initial_at(sweep, attr, &out->value);
-		sweep->open = sweep->open || is_fillable(sweep->tracks, attr);
-		return true;
+		sweep->open = sweep->open || is_fillable(tracks, attr);
+	} else {
+		bool told = sweep->at >= track->from;
+
+		sweep->hole = sweep->hole || !told;
+		if (sweep->needed && sweep->needed[track - tracks->items] > sweep->at)
+			sweep->needed[track - tracks->items] = sweep->at;
+		if (told || !tracks->by_need) {
+			span = span_at(track, sweep->at);
+			if (!span && track->count && track->spans[0].begin < sweep->end)
+				sweep->end = track->spans[0].begin;
+		}
 	}
-	sweep->hole = sweep->hole || sweep->at < track->from;
-	if (sweep->needed && sweep->needed[track - sweep->tracks->items] > sweep->at)
-		sweep->needed[track - sweep->tracks->items] = sweep->at;
-	span = span_at(track, sweep->at);
 	if (span) {
 		out->value = span->value;
 		read_span(sweep, track, span);
-		return true;
+	} else {
+		read_untold(sweep, attr, &out->value);
 	}
-	initial_at(sweep, attr, &out->value);
-	if (track->count && track->spans[0].begin < sweep->end)
-		sweep->end = track->spans[0].begin;
 	return true;
 }
+
+/* The value at `at`, and where no operand of it changes around. */
+static void compute_at(struct sweep *sweep, uint32_t attr, nstime at, struct fact *fact)
+{
+	sweep->at = at;
+	sweep->begin = sweep->tracks->low;
+	sweep->end = sweep->tracks->high;
+	sweep->hole = sweep->open = false;
+	fact_compute(sweep->tracks->state, attr, get_at, sweep, fact);
+}
+
+/* ---- over a range, and beyond it ---- */
 
 /* Appends a span, or lets the last one go on. */
 static void add_span(struct track *track, nstime begin, nstime end, const struct value *value)
@@ -180,177 +265,61 @@ static void add_span(struct track *track, nstime begin, nstime end, const struct
 		last->end = end;
 		return;
 	}
-	track->spans = mem_grow(track->spans, track->count, &track->capacity, sizeof *track->spans);
-	track->spans[track->count++] = (struct span){begin, end, *value};
+	track_push(track, begin, value);
+	track->spans[track->count - 1].end = end;
 }
 
-void track_compute(struct tracks *operands, uint32_t attr, struct track *out)
+static void compute(struct tracks *operands, struct track *track, nstime begin, nstime end)
 {
-	struct sweep sweep = {.tracks = operands, .at = operands->begin};
+	struct sweep sweep = {.tracks = operands};
+	struct fact fact;
 
-	out->attr = attr;
-	out->computed = true;
-	out->count = 0;
-	while (sweep.at < operands->end) {
-		struct fact fact;
+	track->count = 0;
+	while (begin < end) {
+		nstime to;
 
-		sweep.end = operands->end;
-		fact_compute(operands->state, attr, get_at, &sweep, &fact);
-		add_span(out, sweep.at, sweep.end, &fact.value);
-		sweep.at = sweep.end;
+		compute_at(&sweep, track->attr, begin, &fact);
+		to = sweep.end < end ? sweep.end : end;
+		add_span(track, begin, to, &fact.value);
+		begin = to;
 	}
 }
 
-/* The value at sweep->at, and where no operand of it changes around. */
-static void compute_at(struct sweep *sweep, uint32_t attr, nstime at, struct fact *fact)
+void views_compute(struct tracks *operands, struct computed *computed, nstime begin, nstime end)
 {
-	sweep->at = at;
-	sweep->begin = sweep->tracks->low;
-	sweep->end = sweep->tracks->high;
-	sweep->hole = sweep->open = false;
-	fact_compute(sweep->tracks->state, attr, get_at, sweep, fact);
+	for (size_t i = 0; i < computed->count; i++)
+		compute(operands, &computed->items[i], begin, end);
 }
 
-/* ---- beyond the range, as far as operands are told ---- */
-
-static void reach_down(struct tracks *tracks, struct track *track)
+void views_follow(struct tracks *operands, struct track *track, bool down)
 {
-	struct sweep sweep = {.tracks = tracks};
-	struct span *first = &track->spans[0];
+	struct span *span = down ? track->spans : &track->spans[track->count - 1];
+	bool *more = down ? &track->down : &track->up;
+	struct sweep sweep = {.tracks = operands};
 	struct fact fact;
 
-	track->down = value_exists(&first->value) && first->begin > NSTIME_MIN;
-	while (track->down && first->begin > tracks->low) {
-		compute_at(&sweep, track->attr, first->begin - 1, &fact);
-		if (sweep.hole)
-			return;
-		track->down = value_equal(&fact.value, &first->value);
-		if (track->down)
-			first->begin = sweep.begin;
-		track->down = track->down && first->begin > NSTIME_MIN;
-	}
-}
-
-static void reach_up(struct tracks *tracks, struct track *track)
-{
-	struct sweep sweep = {.tracks = tracks};
-	struct span *last = &track->spans[track->count - 1];
-	struct fact fact;
-
-	track->up = value_exists(&last->value) && last->end < NSTIME_MAX;
-	while (track->up && last->end < tracks->high) {
-		compute_at(&sweep, track->attr, last->end, &fact);
-		if (sweep.hole || (sweep.open && tracks->high < NSTIME_MAX))
+	*more = value_exists(&span->value) &&
+		(down ? span->begin > NSTIME_MIN : span->end < NSTIME_MAX);
+	while (*more && (down ? span->begin > operands->low : span->end < operands->high)) {
+		compute_at(&sweep, track->attr, down ? span->begin - 1 : span->end, &fact);
+		if (sweep.hole || (!down && sweep.open && operands->high < NSTIME_MAX))
 			return; /* what is read anew, piece by piece, tells */
-		track->up = value_equal(&fact.value, &last->value);
-		if (!track->up)
+		*more = value_equal(&fact.value, &span->value);
+		if (!*more)
 			return;
-		last->end = sweep.end;
-		track->up = last->end < NSTIME_MAX;
+		if (down)
+			span->begin = sweep.begin;
+		else
+			span->end = sweep.end;
+		*more = down ? span->begin > NSTIME_MIN : span->end < NSTIME_MAX;
 	}
-}
-
-/* ---- all that are wanted ---- */
-
-struct computed {
-	uint32_t *attrs;
-	size_t count, capacity;
-	struct number_map had; /* by attribute */
-};
-
-static void add_computed(struct computed *computed, uint32_t attr)
-{
-	if (number_map_get(&computed->had, attr))
-		return;
-	number_map_set(&computed->had, attr, 1);
-	computed->attrs = mem_grow(computed->attrs, computed->count, &computed->capacity,
-				   sizeof *computed->attrs);
-	computed->attrs[computed->count++] = attr;
-}
-
-struct listing {
-	struct tracks *tracks;
-	struct computed *computed;
-};
-
-static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
-{
-	const struct tracks *tracks = ((const struct listing *)arg)->tracks;
-
-	while (*at < tracks->count) {
-		const struct track *track = &tracks->items[(*at)++];
-
-		*attr = track->attr;
-		if (track->named < tracks->end && attr_shape(tracks->state->attrs, *attr) == shape)
-			return true;
-	}
-	return false;
-}
-
-static void add_listed(void *arg, uint32_t attr)
-{
-	add_computed(((const struct listing *)arg)->computed, attr);
-}
-
-/* By name, and those that lists name by now. */
-static void add_all(struct tracks *tracks, struct computed *computed)
-{
-	struct state *state = tracks->state;
-	struct listing listing = {tracks, computed};
-	const struct named named = {next_named, add_listed, &listing};
-	struct value values[ENV_VARIABLES];
-
-	*computed = (struct computed){0};
-	for (size_t i = 0; i < tracks->wanted->nattrs; i++)
-		if (program_view_of(state->program, tracks->wanted->attrs[i], values))
-			add_computed(computed, tracks->wanted->attrs[i]);
-	wanted_views(state, tracks->wanted, &named);
-}
-
-static void computed_release(struct computed *computed)
-{
-	mem_free(computed->attrs);
-	mem_free(computed->had.items);
-}
-
-static void compute_all(struct tracks *tracks)
-{
-	struct computed computed;
-
-	add_all(tracks, &computed);
-	tracks->computed = mem_new_array(computed.count + 1, sizeof *tracks->computed);
-	tracks->ncomputed = computed.count;
-	for (size_t i = 0; i < computed.count; i++)
-		track_compute(tracks, computed.attrs[i], &tracks->computed[i]);
-	computed_release(&computed);
-}
-
-void tracks_compute(struct tracks *tracks)
-{
-	if (tracks->by_need) { /* operands were told in the range alone */
-		tracks->low = tracks->begin;
-		tracks->high = tracks->end;
-	} else {
-		compute_all(tracks);
-	}
-	for (size_t i = 0; i < tracks->ncomputed && !tracks->within; i++) {
-		reach_down(tracks, &tracks->computed[i]);
-		reach_up(tracks, &tracks->computed[i]);
-	}
-	for (size_t i = 0; i < tracks->ncomputed; i++)
-		*tracks_add(tracks, tracks->computed[i].attr) = tracks->computed[i];
-	mem_free(tracks->computed);
-	tracks->computed = NULL;
-	tracks->ncomputed = 0;
 }
 
 /* ---- what is not needed any more ---- */
 
-size_t tracks_due(const struct tracks *tracks, size_t ncomputed)
+size_t views_due(const struct state *state, size_t ncomputed)
 {
-	uint32_t least = tracks->state->prune;
-
-	return least ? least : PRUNE_LEAST + PRUNE_EACH * ncomputed;
+	return state->prune ? state->prune : PRUNE_LEAST + PRUNE_EACH * ncomputed;
 }
 
 /* Does its value at the range's end go on at `now`, or may it turn out to? */
@@ -360,7 +329,7 @@ static bool goes_on(struct tracks *tracks, uint32_t attr, nstime now)
 	struct fact fact;
 	struct value value;
 
-	compute_at(&sweep, attr, tracks->end - 1, &fact);
+	compute_at(&sweep, attr, tracks->range.end - 1, &fact);
 	if (sweep.open || !value_exists(&fact.value))
 		return sweep.open;
 	value = fact.value;
@@ -372,22 +341,17 @@ static bool goes_on(struct tracks *tracks, uint32_t attr, nstime now)
 	return true;
 }
 
-void tracks_end_computed(struct tracks *tracks, nstime now)
+size_t views_go_on(struct tracks *tracks, nstime now)
 {
-	struct computed computed;
+	struct computed computed = {0};
 	bool some = false;
 
-	add_all(tracks, &computed);
+	computed_list(tracks, &computed);
 	for (size_t i = 0; i < computed.count && !some; i++)
-		some = goes_on(tracks, computed.attrs[i], now);
-	tracks->due = tracks->cuts * 2 + tracks_due(tracks, computed.count) / 16 + 1;
+		some = goes_on(tracks, computed.items[i].attr, now);
+	size_t due = views_due(tracks->state, computed.count) / 16 + 1;
 	computed_release(&computed);
-	if (some)
-		return;
-	tracks->follows = false;
-	tracks->high = now;
-	for (size_t i = 0; i < tracks->count; i++)
-		tracks->items[i].operand = false;
+	return some ? due : 0;
 }
 
 /*
@@ -429,21 +393,22 @@ static size_t forget(struct track *track, nstime needed)
 	return track->count;
 }
 
-void tracks_prune(struct tracks *tracks, nstime now)
+size_t views_prune(struct tracks *tracks, nstime now)
 {
 	nstime *needed = mem_new_array(tracks->count + 1, sizeof *needed);
-	struct computed computed;
+	struct computed computed = {0};
 	size_t spans = 0;
 
 	for (size_t i = 0; i < tracks->count; i++)
 		needed[i] = NSTIME_MAX;
-	add_all(tracks, &computed);
+	computed_list(tracks, &computed);
 	for (size_t i = 0; i < computed.count; i++)
-		note_needed(tracks, computed.attrs[i], now, needed);
+		note_needed(tracks, computed.items[i].attr, now, needed);
 	for (size_t i = 0; i < tracks->count; i++)
 		if (tracks->items[i].operand)
 			spans += forget(&tracks->items[i], needed[i]);
-	tracks->due = tracks->cuts + spans + tracks_due(tracks, computed.count);
+	spans += views_due(tracks->state, computed.count);
 	computed_release(&computed);
 	mem_free(needed);
+	return spans;
 }

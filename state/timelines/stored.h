@@ -51,6 +51,27 @@ bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_f
 /* The newest delete or unknown that covers it, at or before t. */
 bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
 
+/* The first delete or unknown that covers it; NSTIME_MAX: there is none. */
+nstime stored_first_tombstone(struct stored *stored, uint32_t attr);
+
+/* ---- stored_walk.c: from change to change of one attribute; damage is noted ---- */
+
+struct stored_change {
+	nstime at;
+	struct value value;
+	bool deleted;
+	bool filled; /* what it says begins earlier; if `final`, it is all that it says */
+	struct stored_fill fill;
+};
+/* The first change behind `after`. False: there is none. */
+bool stored_next(struct stored *stored, uint32_t attr, nstime after, struct stored_change *out);
+/*
+ * From t, when the attribute is `value`, past the changes of the slice that say so again, as those
+ * of a name at every switch do: to the first of them, or the last.
+ */
+nstime stored_row(struct stored *stored, uint32_t attr, const struct value *value, nstime t,
+		  bool back);
+
 /* All that is listed at t of shapes with a mark: attributes with what they are. */
 struct stored_item {
 	uint32_t attr;

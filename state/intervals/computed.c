@@ -1,0 +1,320 @@
+/*
+ * computed.c - computed attributes over a range, from what they read
+ *
+ *     .....[   piece   ][ piece ][== range ==][ piece ][   piece   ].....
+ *
+ * By need: what a view reads is found by computing it. An operand without a track counts as unknown
+ * and is noted, all that were noted are asked for together, and the view is computed again, until
+ * nothing is missing. Operands are asked for from the moment on at which they are read first, up to
+ * the piece's end: the name of a thread that begins to run is often said there, and was last said
+ * long ago.
+ *
+ * By shapes: a source tells all that views of such shapes may read. That takes a run, and a list
+ * that cannot be told before reading needs one anyway. The run also tells operands beyond the
+ * range.
+ *
+ * A value that reaches over an end of the range is followed as far as operands are told, then piece
+ * by piece, each wider than the one before, until it ends.
+ */
+#include "engine/base/mem.h"
+#include "state/intervals/intervals.h"
+
+enum {
+	ROUNDS = 16,    /* of asking for operands */
+	WIDER = 4,      /* times the piece before it, */
+	PARTS = 1 << 16 /* the first is no less of the trace */
+};
+
+/* ---- by need ---- */
+
+/* Tracks over a range by name alone. */
+struct named_tracks {
+	struct wanted wanted;
+	struct tracks tracks;
+};
+
+static void named_begin(struct named_tracks *named, struct state *state, nstime begin, nstime end)
+{
+	*named = (struct named_tracks){0};
+	named->tracks = (struct tracks){.state = state,
+					.wanted = &named->wanted,
+					.range = {.begin = begin, .end = end, .within = true},
+					.all_known = true};
+}
+
+static void named_end(struct named_tracks *named)
+{
+	tracks_release(&named->tracks);
+	wanted_release(&named->wanted);
+}
+
+/* Moves a track with its spans, in place of another one. */
+static void move_track(struct track *to, struct track *from)
+{
+	mem_free(to->spans);
+	*to = *from;
+	from->spans = NULL;
+}
+
+/* Tracks of what is missing, which may be there with a later begin. */
+static enum outcome read_missing(struct tracks *operands, struct error *err)
+{
+	struct named_tracks named;
+	enum outcome outcome;
+
+	named_begin(&named, operands->state, operands->range.begin, operands->range.end);
+	named.tracks.by_need = true;
+	for (size_t i = 0; i < operands->names.count; i++) {
+		attr_list_add(&named.tracks.names, operands->names.attrs[i],
+			      operands->names.from[i]);
+		wanted_add(&named.wanted, operands->names.attrs[i]);
+	}
+	attr_list_clear(&operands->names);
+	outcome = tracks_read(&named.tracks, err);
+	for (size_t i = 0; i < named.tracks.count && outcome == OUTCOME_DONE; i++) {
+		struct track *track = &named.tracks.items[i];
+		struct track *to = tracks_find(operands, track->attr);
+
+		move_track(to ? to : tracks_add(operands, track->attr), track);
+	}
+	named_end(&named);
+	return outcome;
+}
+
+static bool has_value(const struct track *track, nstime end)
+{
+	for (size_t i = 0; i < track->count && track->spans[i].begin < end; i++)
+		if (value_exists(&track->spans[i].value))
+			return true;
+	return false;
+}
+
+/*
+ * A list names a computed attribute once its source was named. A source that has a value was;
+ * whether another was cannot be told here.
+ */
+static bool lists_are_certain(const struct computed *computed, const struct tracks *operands)
+{
+	nstime end = operands->range.end;
+
+	for (size_t i = 0; i < computed->count; i++) {
+		const struct track *track = &computed->items[i];
+
+		if (track->source != ATTR_ABSENT && has_value(track, end) &&
+		    !has_value(tracks_find(operands, track->source), end))
+			return false;
+	}
+	return true;
+}
+
+/* OUTCOME_GAVE_UP: some operand cannot be read where it is. */
+static enum outcome by_need(struct state *state, nstime begin, nstime end,
+			    struct computed *computed, struct error *err)
+{
+	struct tracks operands = {.state = state,
+				  .range = {.begin = begin, .end = end},
+				  .by_need = true,
+				  .low = begin,
+				  .high = end};
+	enum outcome outcome = OUTCOME_DONE;
+	int round = 0;
+
+	for (size_t i = 0; i < computed->count; i++)
+		if (computed->items[i].source != ATTR_ABSENT)
+			attr_list_add(&operands.names, computed->items[i].source, begin);
+	do {
+		if (operands.names.count)
+			outcome = read_missing(&operands, err);
+		if (outcome == OUTCOME_DONE)
+			views_compute(&operands, computed, begin, end);
+		if (outcome == OUTCOME_DONE && operands.names.count && ++round == ROUNDS)
+			outcome = OUTCOME_GAVE_UP;
+	} while (outcome == OUTCOME_DONE && operands.names.count);
+	if (outcome == OUTCOME_DONE && !lists_are_certain(computed, &operands))
+		outcome = OUTCOME_GAVE_UP;
+	tracks_release(&operands);
+	return outcome;
+}
+
+/* ---- by shapes ---- */
+
+/* Fills the tracks, too. Operands with an `initial` value that turn out to be read get a name. */
+static bool by_shapes(struct tracks *tracks, struct computed *computed, struct error *err)
+{
+	enum outcome outcome;
+	size_t names;
+
+	views_add_operands(tracks);
+	do {
+		names = tracks->names.count;
+		computed_clear(computed);
+		outcome = tracks_read(tracks, err);
+		if (outcome == OUTCOME_DONE) {
+			computed_list(tracks, computed);
+			views_compute(tracks, computed, tracks->range.begin, tracks->range.end);
+		}
+	} while (outcome == OUTCOME_DONE && tracks->names.count > names);
+	return outcome == OUTCOME_DONE;
+}
+
+/* ---- beyond the range ---- */
+
+struct piece {
+	nstime begin, end;
+	struct computed computed; /* what goes on there, in the order of what it is a piece of */
+};
+
+static bool compute_piece(struct state *state, struct piece *piece, struct error *err)
+{
+	struct named_tracks named;
+	bool ok;
+
+	switch (by_need(state, piece->begin, piece->end, &piece->computed, err)) {
+	case OUTCOME_DONE:
+		return true;
+	case OUTCOME_ERROR:
+		return false;
+	case OUTCOME_GAVE_UP:
+		break;
+	}
+	named_begin(&named, state, piece->begin, piece->end);
+	for (size_t i = 0; i < piece->computed.count; i++)
+		wanted_add(&named.wanted, piece->computed.items[i].attr);
+	ok = by_shapes(&named.tracks, &piece->computed, err);
+	named_end(&named);
+	return ok;
+}
+
+static bool is_more(const struct track *track, bool down)
+{
+	return down ? track->down : track->up;
+}
+
+/* What is the same at the edge goes on there, and beyond if it does so up to the other edge. */
+static void join(struct track *track, const struct track *part, const struct piece *piece,
+		 bool down)
+{
+	struct span *span = down ? track->spans : &track->spans[track->count - 1];
+	const struct span *next = down ? &part->spans[part->count - 1] : part->spans;
+	bool same = value_equal(&next->value, &span->value);
+
+	if (down) {
+		span->begin = same ? next->begin : span->begin;
+		track->down = same && next->begin == piece->begin;
+	} else {
+		span->end = same ? next->end : span->end;
+		track->up = same && next->end == piece->end;
+	}
+}
+
+/* The first piece's edge at the range: where the first of them may go on. */
+static nstime edge_of(const struct computed *computed, bool down)
+{
+	nstime edge = down ? NSTIME_MIN : NSTIME_MAX;
+
+	for (size_t i = 0; i < computed->count; i++) {
+		const struct track *track = &computed->items[i];
+		nstime at = down ? track->spans[0].begin : track->spans[track->count - 1].end;
+
+		if (is_more(track, down) && (down ? at > edge : at < edge))
+			edge = at;
+	}
+	return edge;
+}
+
+struct trace_span { /* of the trace */
+	nstime first, last;
+};
+
+static nstime below(const struct trace_span *trace, nstime at, nstime width)
+{
+	if (at <= trace->first)
+		return NSTIME_MIN;
+	return time_span(trace->first, at) > (uint64_t)width ? at - width : trace->first;
+}
+
+static nstime above(const struct trace_span *trace, nstime at, nstime width)
+{
+	if (at > trace->last || trace->last == NSTIME_MAX)
+		return NSTIME_MAX;
+	return time_span(at, trace->last) > (uint64_t)width ? at + width : trace->last + 1;
+}
+
+static bool extend(struct state *state, struct computed *computed, bool down,
+		   const struct trace_span *trace, nstime width, struct error *err)
+{
+	nstime at = edge_of(computed, down), end = down ? NSTIME_MIN : NSTIME_MAX;
+	bool ok = true, more = true;
+
+	while (ok && more && at != end) {
+		struct piece piece = {.begin = down ? below(trace, at, width) : at,
+				      .end = down ? at : above(trace, at, width)};
+		const struct track *part;
+
+		for (size_t i = 0; i < computed->count; i++)
+			if (is_more(&computed->items[i], down))
+				computed_add(&piece.computed, computed->items[i].attr, ATTR_ABSENT);
+		more = piece.computed.count > 0;
+		ok = !more || compute_piece(state, &piece, err);
+		part = piece.computed.items;
+		for (size_t i = 0; i < computed->count && ok; i++)
+			if (is_more(&computed->items[i], down))
+				join(&computed->items[i], part++, &piece, down);
+		at = down ? piece.begin : piece.end;
+		computed_release(&piece.computed);
+		width = width > NSTIME_MAX / WIDER ? NSTIME_MAX : width * WIDER;
+	}
+	return ok;
+}
+
+/* Finds the true ends of values that reach over the ends of the range. */
+static bool find_ends(struct tracks *tracks, struct computed *computed, struct error *err)
+{
+	struct event_source *events = tracks->state->event_source;
+	struct trace_span trace;
+	uint64_t width, part;
+
+	if (!events->ops->span(events, &trace.first, &trace.last, err))
+		return false;
+	width = time_span(tracks->range.begin, tracks->range.end);
+	part = time_span(trace.first, trace.last) / PARTS;
+	width = width < part ? part : width;
+	width = width < INT64_MAX ? width : INT64_MAX;
+	for (size_t i = 0; i < computed->count; i++) {
+		views_follow(tracks, &computed->items[i], true);
+		views_follow(tracks, &computed->items[i], false);
+	}
+	return extend(tracks->state, computed, true, &trace, (nstime)width, err) &&
+	       extend(tracks->state, computed, false, &trace, (nstime)width, err);
+}
+
+/* ---- the range ---- */
+
+bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t nlisted,
+		    struct error *err)
+{
+	enum outcome outcome = OUTCOME_GAVE_UP;
+	struct computed computed = {0};
+	bool ok;
+
+	tracks_forget(tracks);
+	if (tracks->all_known) {
+		computed_add_named(tracks, &computed);
+		for (size_t i = 0; i < nlisted; i++)
+			if (listed[i].source != ATTR_ABSENT)
+				computed_add(&computed, listed[i].attr, listed[i].source);
+		outcome = by_need(tracks->state, tracks->range.begin, tracks->range.end, &computed,
+				  err);
+	}
+	if (outcome == OUTCOME_DONE && tracks->names.count)
+		outcome = tracks_read(tracks, err);
+	else if (outcome == OUTCOME_GAVE_UP)
+		outcome = by_shapes(tracks, &computed, err) ? OUTCOME_DONE : OUTCOME_ERROR;
+	ok = outcome == OUTCOME_DONE && (tracks->range.within || find_ends(tracks, &computed, err));
+	for (size_t i = 0; i < computed.count && ok; i++) {
+		*tracks_add(tracks, computed.items[i].attr) = computed.items[i];
+		computed.items[i].spans = NULL;
+	}
+	computed_release(&computed);
+	return ok;
+}

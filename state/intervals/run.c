@@ -1,0 +1,419 @@
+/*
+ * run.c - spans by a forward run that keeps what it sees
+ *
+ * Changes cut tracks. A fill cuts an unknown span before the event that says it. The run goes on
+ * past the end of the range until every span that reaches over it has ended:
+ *
+ *     ....|== range ==|..........|                      the run itself: until events can be told
+ *                                |. . . .    . .    .   by their keys; then only those that may
+ *                     told: fills ^                     write what goes on (near.c)
+ *
+ * What is unknown at the end may be filled by any later event. An earlier run that saw all of them
+ * stored what they fill, with its checkpoints.
+ */
+#include "state/context/run.h"
+#include "engine/base/mem.h"
+#include "state/intervals/intervals.h"
+
+enum { TRY_AGAIN = 1 << 17 /* events */ };
+
+struct range_run {
+	struct tracks *tracks;
+	struct replay *replay;
+	/* operands outside of the range */
+	bool follows;     /* what they are there may still matter */
+	size_t cuts, due; /* of their spans: so far, and when to look at what of them is needed */
+	/* past the range */
+	bool stopped; /* before the trace's end */
+	bool has_was; /* some line is a `was` of what is told */
+	nstime told;  /* from here on it is stored what later events fill; NSTIME_MAX: no more */
+	bool is_told; /* that was taken: of what is not known by now nothing is filled */
+	struct rest rest;   /* what goes on, handed over */
+	size_t tried;       /* tracks that went on when it was last tried to hand them over, */
+	uint64_t try_again; /* and when to try again: events of the run */
+};
+
+static struct track *track_new(struct range_run *run, uint32_t attr, const struct cell *cell)
+{
+	struct track *track = tracks_add(run->tracks, attr);
+
+	track->from = cell->last_run; /* tombstones before it are not told */
+	track->operand = run->follows && is_operand(run->tracks, attr);
+	if (cell->named)
+		track->named = cell->named_at;
+	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
+		track_push(track, cell->last_run, &cell->last);
+		track->spans[0].end = cell->since;
+	}
+	track_push(track, cell->run, &cell->value);
+	return track;
+}
+
+static void see_value(struct range_run *run, struct track *track, nstime since,
+		      const struct value *value, nstime named)
+{
+	struct tracks *tracks = run->tracks;
+
+	if (tracks->over.past && !track->open && !track->unknown && !track->operand)
+		return;
+	track_cut(track, since, value, track->operand ? tracks->low : tracks->range.begin);
+	run->cuts += track->operand;
+	tracks->spooling.changes++;
+	if (named < track->named)
+		track->named = named;
+	if (tracks->over.past)
+		tracks_touch(tracks, track);
+}
+
+static void see_change(struct range_run *run, const struct change *change)
+{
+	const struct cell *after = change->after;
+	struct tracks *tracks = run->tracks;
+	struct track *track = tracks_find(tracks, change->attr);
+
+	if (!track) {
+		bool fills = tracks->over.past && change->fill && !run->is_told;
+
+		if ((tracks->over.past && !fills &&
+		     (!run->follows || !is_operand(tracks, change->attr))) ||
+		    !tracks_want(tracks, change->attr))
+			return;
+		track = track_new(run, change->attr, change->before);
+		track->unknown = fills;
+		tracks->over.unknown += fills;
+	}
+	see_value(run, track, after->since, &after->value,
+		  after->named ? after->named_at : NSTIME_MAX);
+}
+
+static void on_change(void *arg, const struct change *change)
+{
+	struct range_run *run = arg;
+
+	run_changes(run->tracks->state, change);
+	see_change(run, change);
+}
+
+/* Each cell was made in this run, so that what is told has a track since then. */
+static void on_write(void *arg, uint32_t attr, const struct value *value, nstime time)
+{
+	struct range_run *run = arg;
+	struct track *track = tracks_find(run->tracks, attr);
+
+	if (track)
+		see_value(run, track, time, value, time);
+}
+
+/* Whether what was deleted becomes unknown later matters: that may be filled. */
+static bool is_followed(void *arg, uint32_t attr)
+{
+	return tracks_find(((const struct range_run *)arg)->tracks, attr) != NULL;
+}
+
+/* What the attribute is now. */
+static void track_now(struct range_run *run, uint32_t attr)
+{
+	struct cell cell;
+
+	cells_get(replay_cells(run->replay), attr, &cell);
+	track_new(run, attr, &cell);
+}
+
+/* Every attribute that is told and was not touched yet. */
+static void track_all(struct range_run *run)
+{
+	for (uint32_t a = ATTR_ROOT; cells_next(replay_cells(run->replay), &a);)
+		if (!tracks_find(run->tracks, a) && tracks_want(run->tracks, a))
+			track_now(run, a);
+}
+
+/* From now on there is a cell, so that the run tells of all its changes. */
+static void track_names(struct range_run *run)
+{
+	const struct attr_list *names = &run->tracks->names;
+	struct cells *cells = replay_cells(run->replay);
+	struct cell cell;
+
+	for (size_t i = 0; i < names->count; i++) {
+		cells_get(cells, names->attrs[i], &cell);
+		cells_set(cells, names->attrs[i], &cell);
+		track_new(run, names->attrs[i], &cell);
+	}
+}
+
+/* ---- a run over what the question rests on, which leaves nothing behind ---- */
+
+bool tracks_are_whole(const struct tracks *tracks)
+{
+	const struct event_source *event_source = tracks->state->event_source;
+	nstime first, last;
+	struct error ignored;
+
+	/* Cells that are written in place cannot take back what a late event shows to be wrong. */
+	return tracks->range.alone && tracks->wanted->nqueries &&
+	       !trace_disorder(event_source->trace) &&
+	       event_source->ops->span(tracks->state->event_source, &first, &last, &ignored) &&
+	       tracks->range.begin <= first && tracks->range.end > last;
+}
+
+/* What the attribute was before its first write. */
+static void on_absent(void *arg, uint32_t attr)
+{
+	struct range_run *run = arg;
+
+	if (!run->tracks->over.past && tracks_want(run->tracks, attr) &&
+	    !tracks_find(run->tracks, attr))
+		track_now(run, attr);
+}
+
+struct shapes { /* that are told */
+	const struct tracks *tracks;
+	uint8_t *had;
+	uint32_t *items;
+	size_t count, capacity;
+};
+
+static void add_shape(struct shapes *shapes, uint32_t shape)
+{
+	if (shapes->had[shape])
+		return;
+	shapes->had[shape] = 1;
+	shapes->items =
+		mem_grow(shapes->items, shapes->count, &shapes->capacity, sizeof *shapes->items);
+	shapes->items[shapes->count++] = shape;
+}
+
+static void add_target(void *arg, const struct line *line)
+{
+	struct shapes *shapes = arg;
+
+	if (!(line->flags & LINE_SECTION) && !verb_buries(line->verb) &&
+	    tracks_want_shape(shapes->tracks, line->target.shape))
+		add_shape(shapes, line->target.shape);
+}
+
+/*
+ * The program with the statements alone on which what is told rests: most events need not be
+ * decoded then. Only where all is read from the trace's begin, and nothing beyond the range.
+ * NULL: all statements are to run.
+ */
+static struct program *subset_of(const struct tracks *tracks)
+{
+	struct state *state = tracks->state;
+	struct shapes shapes = {.tracks = tracks, .had = mem_new(attrs_count(state->attrs) + 1)};
+	struct closure *closure;
+	uint64_t *statements;
+
+	for (size_t i = 0; i < tracks->names.count; i++)
+		add_shape(&shapes, attr_shape(state->attrs, tracks->names.attrs[i]));
+	catalog_lines(state->catalog, add_target, &shapes);
+	closure = closure_new(state->catalog, shapes.items, shapes.count);
+	statements = closure_statements(closure);
+	struct program *subset = program_subset(state->program, statements);
+	mem_free(statements);
+	closure_free(closure);
+	mem_free(shapes.items);
+	mem_free(shapes.had);
+	return subset;
+}
+
+/* No checkpoint of the run will be read. */
+static bool leaves_nothing(const struct state *state)
+{
+	return state->options.no_checkpoints && !state->options.replay_only;
+}
+
+/* ---- past the range ---- */
+
+static void find_was(void *arg, const struct line *line)
+{
+	struct range_run *run = arg;
+	const struct tracks *tracks = run->tracks;
+	uint32_t shape = line->target.shape;
+
+	if (line->verb != VERB_WAS || run->has_was)
+		return;
+	run->has_was = tracks_want_shape(tracks, shape);
+	for (size_t i = 0; i < tracks->names.count && !run->has_was; i++)
+		run->has_was = attr_shape(tracks->state->attrs, tracks->names.attrs[i]) == shape;
+}
+
+/* May a later `was` say what is unknown at the end of the range? */
+static bool awaits_fills(const struct range_run *run)
+{
+	const struct tracks *tracks = run->tracks;
+
+	if (!run->has_was || ((tracks->all_known || run->is_told) && tracks->over.unknown == 0))
+		return false;
+	return replay_may_fill(run->replay, tracks->over.fills - 1);
+}
+
+/* Once the run is there: fills what an earlier run found to be filled by what is to come. */
+static void take_told(struct range_run *run, nstime next)
+{
+	struct tracks *tracks = run->tracks;
+	struct change change = {.fill = true};
+	struct cell before, after;
+	struct cells *fills;
+
+	if (next < run->told)
+		return;
+	if (run_fills(tracks->state, run->told, &fills)) {
+		for (uint32_t a = ATTR_ROOT; cells_next(fills, &a);) {
+			cells_get(replay_cells(run->replay), a, &before);
+			cells_get(fills, a, &after);
+			change.attr = a;
+			change.before = &before;
+			change.after = &after;
+			see_change(run, &change);
+		}
+		tracks_settle(tracks);
+		for (size_t i = 0; i < tracks->count; i++)
+			tracks->items[i].unknown = false;
+		tracks->over.unknown = 0;
+		run->is_told = true;
+		cells_free(fills);
+	}
+	run->told = NSTIME_MAX;
+}
+
+/* Can what goes on be looked for without the run? That is tried when there is less of it. */
+static bool hands_over(struct range_run *run, nstime next)
+{
+	const struct tracks *tracks = run->tracks;
+	uint64_t events = replay_events(run->replay);
+	size_t left = tracks->over.open + tracks->over.unknown;
+
+	if (!tracks->all_known && !run->is_told && awaits_fills(run))
+		return false; /* also attributes that were not named yet */
+	if (left > run->tried / 2 && events < run->try_again)
+		return false;
+	run->tried = left;
+	run->try_again = events + TRY_AGAIN;
+	run->rest.closure = tracks_rest(tracks);
+	run->rest.from = next;
+	return run->rest.closure != NULL;
+}
+
+/* Is all told? */
+static bool is_over(struct range_run *run, nstime next)
+{
+	struct tracks *tracks = run->tracks;
+
+	take_told(run, next);
+	run->stopped = (!tracks->over.open && !awaits_fills(run)) || hands_over(run, next);
+	if (run->stopped && next < tracks->high)
+		tracks->high = next;
+	return run->stopped;
+}
+
+/* Of operands: what is not needed any more. */
+static void look_at_operands(struct range_run *run, nstime next)
+{
+	struct tracks *tracks = run->tracks;
+	size_t more;
+
+	if (tracks->over.past) {
+		more = views_go_on(tracks, next);
+		run->due = run->cuts * 2 + more;
+		run->follows = more != 0;
+		if (more)
+			return;
+		tracks->high = next;
+		for (size_t i = 0; i < tracks->count; i++)
+			tracks->items[i].operand = false;
+	} else if (next <= tracks->range.begin) {
+		run->due = run->cuts + views_prune(tracks, next);
+	}
+}
+
+static bool on_moment(void *arg, nstime next)
+{
+	struct range_run *run = arg;
+	struct tracks *tracks = run->tracks;
+
+	if (!tracks->over.past && next >= tracks->range.end) {
+		track_all(run);
+		tracks_pass_end(tracks);
+		run->told = run_told(tracks->state, tracks->range.end - 1);
+		run->cuts = run->due = 0;
+	}
+	tracks_settle(tracks);
+	run_passes(tracks->state, run->replay, next);
+	if (run->follows && run->cuts >= run->due)
+		look_at_operands(run, next);
+	tracks_spool(tracks);
+	return !tracks->over.past || !is_over(run, next);
+}
+
+/* ---- the run ---- */
+
+/* Where it begins, and what tracks are there. */
+static void begin_tracks(struct range_run *run, const struct order *from)
+{
+	struct tracks *tracks = run->tracks;
+	bool whole = from->time == NSTIME_MIN;
+
+	if (leaves_nothing(tracks->state) && whole)
+		replay_in_place(run->replay);
+	run->follows = !tracks->range.within && tracks->nshapes;
+	if (run->follows) {
+		tracks->low = whole ? NSTIME_MIN : tracks->range.begin;
+		tracks->high = NSTIME_MAX;
+	}
+	run->due = tracks->low < tracks->range.begin ? views_due(tracks->state, 0) : SIZE_MAX;
+	track_names(run);
+}
+
+/* hands: what goes on past the range may be looked for in another way, which may give up. */
+static enum outcome run_over(struct tracks *tracks, bool hands, struct error *err)
+{
+	struct state *state = tracks->state;
+	struct range_run run = {.tracks = tracks, .told = NSTIME_MAX};
+	struct replay_options options = {.event_source = state->event_source,
+					 .program = state->program,
+					 .change = on_change,
+					 .moment = on_moment,
+					 .keeps = is_followed,
+					 .put = on_write,
+					 .arg = &run};
+	struct order from, to = order_after(NSTIME_MAX);
+	struct program *subset = hands && tracks_are_whole(tracks) ? subset_of(tracks) : NULL;
+	enum outcome outcome;
+
+	if (subset) {
+		options.program = subset;
+		options.brief = true;
+		options.absent = on_absent;
+	}
+	run.tried = hands ? SIZE_MAX : 0;
+	run.try_again = hands ? 0 : UINT64_MAX;
+	catalog_lines(state->catalog, find_was, &run);
+	run.replay = run_begin(state, &options, tracks->range.begin, &from);
+	begin_tracks(&run, &from);
+	outcome = replay_run(run.replay, &from, &to, err) ? OUTCOME_DONE : OUTCOME_ERROR;
+	if (outcome == OUTCOME_DONE && !tracks->over.past)
+		track_all(&run);
+	if (outcome == OUTCOME_DONE && !run.stopped)
+		run_seals(state, NSTIME_MAX);
+	run.rest.cells = replay_cells(run.replay);
+	if (outcome == OUTCOME_DONE && run.rest.closure)
+		outcome = tracks_read_rest(tracks, &run.rest, err);
+	closure_free(run.rest.closure);
+	run_end(state, run.replay);
+	program_subset_free(subset);
+	return outcome;
+}
+
+enum outcome tracks_run(struct tracks *tracks, struct error *err)
+{
+	const struct state *state = tracks->state;
+	bool hands = state->force == FORCE_NONE && !state->options.replay_only;
+	enum outcome outcome = run_over(tracks, hands, err);
+
+	if (outcome == OUTCOME_GAVE_UP) {
+		tracks_forget(tracks);
+		outcome = run_over(tracks, false, err);
+	}
+	return outcome;
+}

@@ -9,7 +9,7 @@
  *     nodes      count; each: parent (number of the node + 1, 0 the root), is key, value
  *     cells      count; each: node, flags (HAS_*), since, value, last, then what flags say
  *     tombstones count; each: flags (TOMBSTONE_*), since, seq less that of the one before, writer,
- *                then node or pattern
+ *                what the same tombstone was before, then node or pattern
  *     sections   per stream and section: 0, or 1 and a value
  *     until      per stream
  *
@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-enum { CELLS_VERSION = 2 };
+enum { CELLS_VERSION = 3 };
 
 enum {
 	HAS_WRITTEN = 1,   /* it was */
@@ -37,7 +37,9 @@ enum {
 	TOMBSTONE_BELOW = 1,
 	TOMBSTONE_PATTERN = 2,
 	TOMBSTONE_NONE = 4,
-	TOMBSTONE_PLACE = 8 /* as HAS_PLACE */
+	TOMBSTONE_PLACE = 8, /* as HAS_PLACE */
+	TOMBSTONE_AGAIN = 16, /* a time; else it was written once */
+	TOMBSTONE_AGAIN_NONE = 32 /* as TOMBSTONE_NONE, of that time */
 };
 
 /* ---- writing ---- */
@@ -150,12 +152,18 @@ static void put_tombstone(const struct tombstone *tombstone, const struct tombst
 	buf_add_varint(out, (tombstone->below ? TOMBSTONE_BELOW : 0) |
 				    (tombstone->pattern ? TOMBSTONE_PATTERN : 0) |
 				    (tombstone->kind == VALUE_NONE ? TOMBSTONE_NONE : 0) |
-				    (place ? TOMBSTONE_PLACE : 0));
+				    (place ? TOMBSTONE_PLACE : 0) |
+				    (tombstone->again ? TOMBSTONE_AGAIN : 0) |
+				    (tombstone->again && tombstone->again_kind == VALUE_NONE
+					     ? TOMBSTONE_AGAIN_NONE
+					     : 0));
 	put_time(out, tombstone->since, before->since);
 	put_signed(out, (int64_t)(tombstone->seq - before->seq));
 	if (place)
 		put_writer(out, &tombstone->writer, tombstone->since);
 	buf_add_varint(out, tombstone->writer.line);
+	if (tombstone->again)
+		put_time(out, tombstone->again_since, tombstone->since);
 	if (tombstone->pattern)
 		pattern_write(out, tombstone->pattern);
 	else
@@ -347,6 +355,10 @@ static void get_tombstones(struct in *in, struct cells *cells, const uint32_t *n
 		if (flags & TOMBSTONE_PLACE)
 			read.writer = get_writer(in, read.since);
 		read.writer.line = (uint32_t)get(in);
+		read.again = flags & TOMBSTONE_AGAIN;
+		read.again_kind = flags & TOMBSTONE_AGAIN_NONE ? VALUE_NONE : VALUE_UNKNOWN;
+		if (read.again)
+			read.again_since = get_time(in, read.since);
 		*pattern = (struct pattern){0};
 		if (flags & TOMBSTONE_PATTERN)
 			go_on(in, pattern_read(in->at, in->end, cells->attrs, pattern));
@@ -360,6 +372,9 @@ static void get_tombstones(struct in *in, struct cells *cells, const uint32_t *n
 		tombstone->since = read.since;
 		tombstone->seq = read.seq;
 		tombstone->writer = read.writer;
+		tombstone->again = read.again;
+		tombstone->again_kind = read.again_kind;
+		tombstone->again_since = read.again_since;
 		if (read.seq > cells->seq)
 			cells->seq = read.seq;
 	}

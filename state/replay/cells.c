@@ -117,20 +117,19 @@ static const struct tombstone *tombstone_over(const struct cells *cells, uint32_
 	return best;
 }
 
-/* Takes a tombstone's word for what was there just before `limit`, when it is newer than *out's. */
-static void take_older(const struct tombstone *tombstone, nstime limit, struct cell *out)
+/* Takes a tombstone's word for what was there just before `limit`, when it is newer than *seq. */
+static void take_older(const struct tombstone *tombstone, nstime limit, uint64_t *seq,
+		       struct cell *out)
 {
-	nstime since = tombstone->since;
-	enum value_kind kind = tombstone->kind;
+	bool again = tombstone->since >= limit && tombstone->again;
+	nstime since = again ? tombstone->again_since : tombstone->since;
+	uint64_t own = again ? tombstone->again_seq : tombstone->seq;
 
-	if (since >= limit && tombstone->again) {
-		since = tombstone->again_since;
-		kind = tombstone->again_kind;
-	}
-	if (since >= limit || since < out->last_run)
+	if (since >= limit || own <= *seq)
 		return;
-	out->last = (struct value){.kind = kind};
+	out->last = (struct value){.kind = again ? tombstone->again_kind : tombstone->kind};
 	out->last_run = since;
+	*seq = own;
 }
 
 /* What an attribute without a cell was just before the tombstone over it: an older tombstone, or
@@ -139,17 +138,19 @@ static void take_older(const struct tombstone *tombstone, nstime limit, struct c
 static void look_below_tombstone(const struct cells *cells, uint32_t attr, nstime limit,
 				 struct cell *out)
 {
+	uint64_t seq = 0;
+
 	if (!program_initial(cells->program, attr, &out->last))
 		out->last.kind = VALUE_UNKNOWN;
 	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a))
 		for (uint32_t i = a < cells->nslots ? cells->slots[a].tombstone : NOWHERE;
 		     i != NOWHERE; i = cells->tombstones[i].next)
 			if (a != attr || !cells->tombstones[i].below)
-				take_older(&cells->tombstones[i], limit, out);
+				take_older(&cells->tombstones[i], limit, &seq, out);
 	for (uint32_t i = cells->patterns; i != NOWHERE; i = cells->tombstones[i].next)
 		if (pattern_covers(cells->tombstones[i].pattern, cells->attrs, attr, true) ==
 		    COVER_YES)
-			take_older(&cells->tombstones[i], limit, out);
+			take_older(&cells->tombstones[i], limit, &seq, out);
 }
 
 void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
@@ -191,8 +192,7 @@ static void cell_load(const struct cells *cells, uint32_t place, struct cell *ou
 
 static void cell_store(struct cells *cells, uint32_t place, const struct cell *cell)
 {
-	cells->now[place] =
-		(struct cell_now){cell->value, cell->since, cell->named, cell->written};
+	cells->now[place] = (struct cell_now){cell->value, cell->since, cell->named, cell->written};
 	if (!cells->brief)
 		cells->past[place] = (struct cell_past){cell->run, cell->last, cell->last_run,
 							cell->writer, cell->named_at};
@@ -376,8 +376,8 @@ struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pat
 	cells->tombstones = mem_grow(cells->tombstones, cells->ntombstones,
 				     &cells->tombstones_capacity, sizeof *cells->tombstones);
 	tombstone = &cells->tombstones[cells->ntombstones];
-	*tombstone = (struct tombstone){
-		.attr = pattern->attr, .below = pattern->below, .next = *head};
+	*tombstone =
+		(struct tombstone){.attr = pattern->attr, .below = pattern->below, .next = *head};
 	if (pattern->any) {
 		tombstone->pattern = mem_new(sizeof *tombstone->pattern);
 		*tombstone->pattern = *pattern;
@@ -414,6 +414,7 @@ void cells_bury(struct cells *cells, const struct pattern *pattern, enum value_k
 		tombstone->again = true;
 		tombstone->again_kind = tombstone->kind;
 		tombstone->again_since = tombstone->since;
+		tombstone->again_seq = tombstone->seq;
 	}
 	tombstone->kind = kind;
 	tombstone->since = since;

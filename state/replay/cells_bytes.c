@@ -37,8 +37,8 @@ enum {
 	TOMBSTONE_BELOW = 1,
 	TOMBSTONE_PATTERN = 2,
 	TOMBSTONE_NONE = 4,
-	TOMBSTONE_PLACE = 8, /* as HAS_PLACE */
-	TOMBSTONE_AGAIN = 16, /* a time; else it was written once */
+	TOMBSTONE_PLACE = 8,      /* as HAS_PLACE */
+	TOMBSTONE_AGAIN = 16,     /* a time and a seq; else it was placed at one time */
 	TOMBSTONE_AGAIN_NONE = 32 /* as TOMBSTONE_NONE, of that time */
 };
 
@@ -162,8 +162,10 @@ static void put_tombstone(const struct tombstone *tombstone, const struct tombst
 	if (place)
 		put_writer(out, &tombstone->writer, tombstone->since);
 	buf_add_varint(out, tombstone->writer.line);
-	if (tombstone->again)
+	if (tombstone->again) {
 		put_time(out, tombstone->again_since, tombstone->since);
+		buf_add_varint(out, tombstone->seq - tombstone->again_seq);
+	}
 	if (tombstone->pattern)
 		pattern_write(out, tombstone->pattern);
 	else
@@ -357,8 +359,10 @@ static void get_tombstones(struct in *in, struct cells *cells, const uint32_t *n
 		read.writer.line = (uint32_t)get(in);
 		read.again = flags & TOMBSTONE_AGAIN;
 		read.again_kind = flags & TOMBSTONE_AGAIN_NONE ? VALUE_NONE : VALUE_UNKNOWN;
-		if (read.again)
+		if (read.again) {
 			read.again_since = get_time(in, read.since);
+			read.again_seq = read.seq - get(in);
+		}
 		*pattern = (struct pattern){0};
 		if (flags & TOMBSTONE_PATTERN)
 			go_on(in, pattern_read(in->at, in->end, cells->attrs, pattern));
@@ -375,6 +379,7 @@ static void get_tombstones(struct in *in, struct cells *cells, const uint32_t *n
 		tombstone->again = read.again;
 		tombstone->again_kind = read.again_kind;
 		tombstone->again_since = read.again_since;
+		tombstone->again_seq = read.again_seq;
 		if (read.seq > cells->seq)
 			cells->seq = read.seq;
 	}

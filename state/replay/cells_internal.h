@@ -41,6 +41,7 @@ struct tombstone {
 	bool again;
 	enum value_kind again_kind;
 	nstime again_since;
+	uint64_t again_seq;
 };
 
 struct section_value {

@@ -40,6 +40,10 @@ check_PROGRAMS += %D%/test_linux
 	%D%/fake_trace.c %D%/fake_trace.h
 %C%_test_linux_LDADD = $(STATE_TEST_LDADD)
 
+check_PROGRAMS += %D%/test_cells
+%C%_test_cells_SOURCES = %D%/test_cells.c %D%/fake_trace.c %D%/fake_trace.h
+%C%_test_cells_LDADD = $(STATE_TEST_LDADD)
+
 check_PROGRAMS += %D%/test_traps
 noinst_PROGRAMS += %D%/real_state
 %C%_test_traps_SOURCES = %D%/test_traps.c %D%/all_ways.c %D%/all_ways.h \

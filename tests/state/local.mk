@@ -35,6 +35,11 @@ noinst_PROGRAMS += %D%/real_shards
 %C%_real_shards_SOURCES = %D%/real_shards.c %D%/dump_cells.c %D%/dump_cells.h
 %C%_real_shards_LDADD = $(STATE_TEST_LDADD)
 
+check_PROGRAMS += %D%/test_closure
+%C%_test_closure_SOURCES = %D%/test_closure.c %D%/fake_state.c %D%/fake_state.h \
+	%D%/fake_trace.c %D%/fake_trace.h %D%/random_rules.c %D%/random_rules.h
+%C%_test_closure_LDADD = $(STATE_TEST_LDADD)
+
 check_PROGRAMS += %D%/test_linux
 %C%_test_linux_SOURCES = %D%/test_linux.c %D%/all_ways.c %D%/all_ways.h \
 	%D%/fake_trace.c %D%/fake_trace.h

@@ -42,16 +42,17 @@ static struct field_class *scope_of(struct arena *arena, const struct fake_class
 	for (uint32_t i = first; i < last; i++) {
 		struct field_class *class = arena_alloc(arena, sizeof *class);
 		struct member *member = &scope->members[scope->nmembers++];
-		bool text = from->fields[i][0] == '$';
+		bool text = from->fields[i][0] == '$', is_signed = from->fields[i][0] == '-';
 
 		*class = (struct field_class){.kind = text ? FIELD_STRING : FIELD_INT,
 					      .align = 8,
 					      .bits = text ? 0 : 64,
 					      .base = 10,
+					      .is_signed = is_signed,
 					      .clock = -1,
 					      .slot = i - first};
 		member->name = member->written =
-			from->fields[i] + (text || is_context(from->fields[i]));
+			from->fields[i] + (text || is_signed || is_context(from->fields[i]));
 		member->class = class;
 	}
 	return scope;

@@ -2,7 +2,7 @@
  * fake_trace.h - traces in memory, and an event source over them: what a test says is what
  * evaluation sees
  *
- * Events carry unsigned and string fields by name; a class lacks the fields it does not name.
+ * Events carry integer and string fields by name; a class lacks the fields it does not name.
  */
 #ifndef TESTS_STATE_FAKE_TRACE_H
 #define TESTS_STATE_FAKE_TRACE_H
@@ -13,7 +13,10 @@ enum { FAKE_FIELDS = 6 };
 
 struct fake_class {
 	const char *name;
-	/* "v": unsigned; "$name": a string; "@tid", in front of others: unsigned, of the context */
+	/*
+	 * "v": unsigned; "-v": signed; "$name": a string; "@tid", in front of others: unsigned, of
+	 * the context
+	 */
 	const char *fields[FAKE_FIELDS];
 };
 

@@ -17,10 +17,17 @@ check_PROGRAMS += %D%/test_where
 %C%_test_where_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_slices %D%/test_dominant
+check_PROGRAMS += %D%/test_shared_ticks %D%/test_elias_fano %D%/test_exp_golomb
 %C%_test_slices_SOURCES = %D%/test_slices.c
 %C%_test_slices_LDADD = $(STATE_TEST_LDADD)
 %C%_test_dominant_SOURCES = %D%/test_dominant.c
 %C%_test_dominant_LDADD = $(STATE_TEST_LDADD)
+%C%_test_shared_ticks_SOURCES = %D%/test_shared_ticks.c
+%C%_test_shared_ticks_LDADD = $(STATE_TEST_LDADD)
+%C%_test_elias_fano_SOURCES = %D%/test_elias_fano.c
+%C%_test_elias_fano_LDADD = $(STATE_TEST_LDADD)
+%C%_test_exp_golomb_SOURCES = %D%/test_exp_golomb.c
+%C%_test_exp_golomb_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h \

@@ -2,7 +2,6 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "state/slices/bits.h"
-#include "state/slices/elias_fano.h"
 #include "state/slices/slice.h"
 #include "tests/harness.h"
 
@@ -395,40 +394,9 @@ static void damage_is_harmless(void **state)
 	made_free(made);
 }
 
-/* Rising numbers, one of which is told without the others: by both ways there are. */
-static void each_is_told(void **state)
-{
-	struct rng rng = {7};
-
-	(void)state;
-	for (int round = 0; round < 500; round++) {
-		uint64_t numbers[SLICE_BLOCK] = {rng_next(&rng)}, all[SLICE_BLOCK], one;
-		uint32_t count = 2 + (uint32_t)(rng_next(&rng) % (SLICE_BLOCK - 1));
-		uint8_t bytes[2048] = {0};
-		struct bits_out out = {.at = bytes};
-
-		for (uint32_t i = 1; i < count; i++)
-			numbers[i] = numbers[i - 1] + 1 +
-				     (rng_next(&rng) % 16 ? rng_next(&rng) % 100
-							  : rng_next(&rng) % 100000);
-		struct elias_fano elias_fano = {.bits = bytes, .count = count - 1};
-		elias_fano.low_width = elias_fano_width(numbers, count);
-		elias_fano.high_at = (uint64_t)elias_fano.count * elias_fano.low_width;
-		elias_fano_put(&out, numbers, count, elias_fano.low_width);
-		elias_fano.end = (uint64_t)(out.at - bytes) * 8 + out.used;
-		bits_end(&out);
-		assert_true(elias_fano_all(&elias_fano, all));
-		for (uint32_t i = 0; i < elias_fano.count; i++) {
-			assert_true(all[i] == numbers[i + 1] - numbers[0]);
-			assert_true(elias_fano_get(&elias_fano, i, &one) && one == all[i]);
-		}
-		assert_false(elias_fano_get(&elias_fano, elias_fano.count + 64, &one));
-	}
-}
-
 int main(void)
 {
-	struct CMUnitTest tests[3 * COUNT(rows) + 1];
+	struct CMUnitTest tests[3 * COUNT(rows)];
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		tests[3 * i] = (struct CMUnitTest){rows[i].name, comes_back, NULL, NULL, &rows[i]};
@@ -437,6 +405,5 @@ int main(void)
 		tests[3 * i + 2] =
 			(struct CMUnitTest){rows[i].name, damage_is_harmless, NULL, NULL, &rows[i]};
 	}
-	tests[3 * COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(each_is_told);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

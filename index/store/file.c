@@ -334,7 +334,6 @@ void store_out_begin(struct store_out *out, struct store_file *file, const struc
 		out->failed = errno;
 	else if ((uint64_t)st.st_size > out->at)
 		out->at = (uint64_t)st.st_size;
-	out->at = (out->at + STORE_GRAIN - 1) / STORE_GRAIN * STORE_GRAIN;
 }
 
 static void flush(struct store_out *out)

@@ -135,6 +135,36 @@ static bool put_much(struct store_txn *txn, void *arg, struct error *err)
 	return true;
 }
 
+static bool drop_all(struct store_txn *txn, void *arg, struct error *err)
+{
+	return drop_a(txn, arg, err) && store_delete(txn, text("b1"), err);
+}
+
+static void a_store_of_which_all_was_deleted_is_whole(void **state)
+{
+	struct place *place = *state;
+	struct store *store = open_store(place->path);
+	struct store_txn *txn;
+	struct error err;
+	struct bytes value;
+	bool remade;
+
+	assert_true(store_write(store, put_some, NULL, &err));
+	assert_true(store_write(store, drop_all, NULL, &err));
+	assert_true(store_read(store, &txn, &err));
+	assert_false(store_get(txn, text("b1"), &value));
+	assert_true(store_sound(txn));
+	store_read_end(txn);
+	store_close(store);
+	assert_true(store_open(place->path, &store, &remade, &err));
+	assert_false(remade);
+	assert_true(store_write(store, put_some, NULL, &err));
+	assert_true(store_read(store, &txn, &err));
+	assert_true(store_get(txn, text("b1"), &value));
+	store_read_end(txn);
+	store_close(store);
+}
+
 static void the_map_grows_under_a_write(void **state)
 {
 	struct place *place = *state;
@@ -551,6 +581,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ROW(before_and_prefix),
 		ROW(delete_prefix_leaves_others),
+		ROW(a_store_of_which_all_was_deleted_is_whole),
 		ROW(the_map_grows_under_a_write),
 		ROW(twice_in_a_process_is_one_store),
 		ROW(one_process_writes),

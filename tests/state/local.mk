@@ -52,11 +52,13 @@ noinst_PROGRAMS += %D%/real_shards
 
 FAKE_STATE = %D%/fake_state.c %D%/fake_state.h %D%/fake_trace.c %D%/fake_trace.h \
 	%D%/random_rules.c %D%/random_rules.h
-check_PROGRAMS += %D%/test_closure %D%/test_event_filter
+check_PROGRAMS += %D%/test_closure %D%/test_event_filter %D%/test_planner
 %C%_test_closure_SOURCES = %D%/test_closure.c $(FAKE_STATE)
 %C%_test_closure_LDADD = $(STATE_TEST_LDADD)
 %C%_test_event_filter_SOURCES = %D%/test_event_filter.c $(FAKE_STATE)
 %C%_test_event_filter_LDADD = $(STATE_TEST_LDADD)
+%C%_test_planner_SOURCES = %D%/test_planner.c $(FAKE_STATE)
+%C%_test_planner_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_linux
 %C%_test_linux_SOURCES = %D%/test_linux.c %D%/all_ways.c %D%/all_ways.h \

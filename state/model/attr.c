@@ -287,33 +287,34 @@ static bool is_ident(const struct value *name)
 	return name->len > 0;
 }
 
-static void add_atom(const struct node *node, const struct shape *shape, struct buf *out)
+void path_add_step(bool first, bool is_key, const struct value *step, struct buf *out)
 {
-	if (!shape->is_key) {
-		if (shape->depth > 1)
+	if (!is_key) {
+		if (!first)
 			buf_add_char(out, '/');
-		if (is_ident(&node->atom))
-			buf_add(out, node->atom.text, node->atom.len);
+		if (is_ident(step))
+			buf_add(out, step->text, step->len);
 		else
-			value_add_key(&node->atom, out);
+			value_add_key(step, out);
 		return;
 	}
 	buf_add_char(out, '[');
-	if (node->atom.kind == VALUE_NONE)
+	if (step->kind == VALUE_NONE)
 		buf_add_char(out, '*');
 	else
-		value_add_key(&node->atom, out);
+		value_add_key(step, out);
 	buf_add_char(out, ']');
 }
 
 void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out)
 {
 	const struct node *node = &attrs->nodes[attr];
+	const struct shape *shape = &attrs->shapes[node->shape];
 
 	if (attr == ATTR_ROOT)
 		return;
 	attr_add_text(attrs, node->parent, out); /* as deep as the path: bounded by the grammar */
-	add_atom(node, &attrs->shapes[node->shape], out);
+	path_add_step(shape->depth == 1, shape->is_key, &node->atom, out);
 }
 
 int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b)

@@ -60,6 +60,8 @@ void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t 
 
 /* Canonical text: cpu[3]/thread, file["/etc/passwd"], "nr-pages"[true]. */
 void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out);
+/* One step of such a text: a name, or a key, of which kind none is `*`. */
+void path_add_step(bool first, bool is_key, const struct value *step, struct buf *out);
 /* Path order, step by step: names by bytes, then keys by value_compare(); a node before what is
  * below. */
 int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b);

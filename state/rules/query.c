@@ -177,28 +177,17 @@ static bool scan_steps(struct scan_path *in)
 	return true;
 }
 
-/* The attribute that has `any` for each any key. */
-static uint32_t attr_of(const struct pattern *pattern, struct attrs *attrs, const struct value *any)
-{
-	uint32_t attr = ATTR_ROOT;
-
-	for (uint32_t i = 0; i < pattern->natoms; i++) {
-		const struct pattern_atom *atom = &pattern->atoms[i];
-		attr = attr_child(attrs, attr, atom->kind != PATTERN_NAME,
-				  atom->kind == PATTERN_ANY ? any : &atom->value);
-	}
-	return attr;
-}
-
 static void finish(struct query *query)
 {
 	const struct value any = {.kind = VALUE_NONE}; /* shown as * */
-	struct attrs *attrs = attrs_new();
 
-	attr_add_text(attrs, attr_of(&query->pattern, attrs, &any), &query->text);
+	for (uint32_t i = 0; i < query->pattern.natoms; i++) {
+		const struct pattern_atom *atom = &query->pattern.atoms[i];
+		path_add_step(!i, atom->kind != PATTERN_NAME,
+			      atom->kind == PATTERN_ANY ? &any : &atom->value, &query->text);
+	}
 	if (query->pattern.below)
 		buf_add_text(&query->text, query->pattern.natoms ? "/**" : "**");
-	attrs_free(attrs);
 	query->shape = query->pattern;
 	for (uint32_t i = 0; i < query->shape.natoms; i++)
 		if (query->shape.atoms[i].kind == PATTERN_KEY)
@@ -285,7 +274,15 @@ bool query_has_wildcard(const struct query *query)
 
 uint32_t query_attr(const struct query *query, struct attrs *attrs)
 {
-	return query_has_wildcard(query) ? ATTR_ABSENT : attr_of(&query->pattern, attrs, NULL);
+	uint32_t attr = ATTR_ROOT;
+
+	if (query_has_wildcard(query))
+		return ATTR_ABSENT;
+	for (uint32_t i = 0; i < query->pattern.natoms; i++) {
+		const struct pattern_atom *atom = &query->pattern.atoms[i];
+		attr = attr_child(attrs, attr, atom->kind != PATTERN_NAME, &atom->value);
+	}
+	return attr;
 }
 
 const struct value *query_key(const struct query *query, uint32_t i)

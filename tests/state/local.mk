@@ -25,7 +25,7 @@ check_PROGRAMS += %D%/test_where
 %C%_test_where_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_slices %D%/test_dominant
-check_PROGRAMS += %D%/test_shared_ticks %D%/test_elias_fano %D%/test_exp_golomb
+check_PROGRAMS += %D%/test_shared_ticks %D%/test_elias_fano %D%/test_exp_golomb %D%/test_names
 %C%_test_slices_SOURCES = %D%/test_slices.c
 %C%_test_slices_LDADD = $(STATE_TEST_LDADD)
 %C%_test_dominant_SOURCES = %D%/test_dominant.c
@@ -36,6 +36,8 @@ check_PROGRAMS += %D%/test_shared_ticks %D%/test_elias_fano %D%/test_exp_golomb
 %C%_test_elias_fano_LDADD = $(STATE_TEST_LDADD)
 %C%_test_exp_golomb_SOURCES = %D%/test_exp_golomb.c
 %C%_test_exp_golomb_LDADD = $(STATE_TEST_LDADD)
+%C%_test_names_SOURCES = %D%/test_names.c %D%/temp_store.c %D%/temp_store.h
+%C%_test_names_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h \

@@ -26,6 +26,7 @@ check_PROGRAMS += %D%/test_where
 
 check_PROGRAMS += %D%/test_slices %D%/test_dominant
 check_PROGRAMS += %D%/test_shared_ticks %D%/test_elias_fano %D%/test_exp_golomb %D%/test_names
+check_PROGRAMS += %D%/test_numbers
 %C%_test_slices_SOURCES = %D%/test_slices.c
 %C%_test_slices_LDADD = $(STATE_TEST_LDADD)
 %C%_test_dominant_SOURCES = %D%/test_dominant.c
@@ -38,6 +39,8 @@ check_PROGRAMS += %D%/test_shared_ticks %D%/test_elias_fano %D%/test_exp_golomb 
 %C%_test_exp_golomb_LDADD = $(STATE_TEST_LDADD)
 %C%_test_names_SOURCES = %D%/test_names.c %D%/temp_store.c %D%/temp_store.h
 %C%_test_names_LDADD = $(STATE_TEST_LDADD)
+%C%_test_numbers_SOURCES = %D%/test_numbers.c %D%/temp_store.c %D%/temp_store.h
+%C%_test_numbers_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h \

@@ -26,7 +26,7 @@ check_PROGRAMS += %D%/test_where
 
 check_PROGRAMS += %D%/test_slices %D%/test_dominant
 check_PROGRAMS += %D%/test_shared_ticks %D%/test_elias_fano %D%/test_exp_golomb %D%/test_names
-check_PROGRAMS += %D%/test_numbers
+check_PROGRAMS += %D%/test_numbers %D%/test_gathered %D%/test_bits
 %C%_test_slices_SOURCES = %D%/test_slices.c
 %C%_test_slices_LDADD = $(STATE_TEST_LDADD)
 %C%_test_dominant_SOURCES = %D%/test_dominant.c
@@ -41,6 +41,10 @@ check_PROGRAMS += %D%/test_numbers
 %C%_test_names_LDADD = $(STATE_TEST_LDADD)
 %C%_test_numbers_SOURCES = %D%/test_numbers.c %D%/temp_store.c %D%/temp_store.h
 %C%_test_numbers_LDADD = $(STATE_TEST_LDADD)
+%C%_test_gathered_SOURCES = %D%/test_gathered.c %D%/temp_store.c %D%/temp_store.h
+%C%_test_gathered_LDADD = $(STATE_TEST_LDADD)
+%C%_test_bits_SOURCES = %D%/test_bits.c
+%C%_test_bits_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h \

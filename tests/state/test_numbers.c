@@ -404,6 +404,7 @@ static void nothing_new_puts_nothing(void **state)
 	(void)state;
 	temp_store_open(&temp);
 	numbers_attr(table.numbers, of_thread(&table, 1, "state"));
+	numbers_value(table.numbers, attr_atom(table.attrs, name(&table, ATTR_ROOT, "text")));
 	put_fresh(&table, &temp, 0);
 	put_fresh(&table, &temp, 1);
 	struct store_txn *txn = temp_store_read(&temp);
@@ -416,6 +417,12 @@ static void nothing_new_puts_nothing(void **state)
 		table_free(&cut);
 	}
 	name_key_data(&name_key, 1, PART_CLASSES);
+	assert_false(store_get(txn, name_key_bytes(&name_key), &bytes));
+	name_key_data(&name_key, 0, PART_STRINGS);
+	assert_true(store_get(txn, name_key_bytes(&name_key), &bytes));
+	assert_int_equal(bytes.size, 5);
+	assert_memory_equal(bytes.data, "\4text", 5);
+	name_key_data(&name_key, 1, PART_STRINGS);
 	assert_false(store_get(txn, name_key_bytes(&name_key), &bytes));
 	store_read_end(txn);
 	temp_store_close(&temp);

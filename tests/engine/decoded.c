@@ -210,8 +210,8 @@ void decode_packet(const struct trace *trace, const struct stream *stream, struc
 		   const struct packet_info *info, int digests, struct decoded *out)
 {
 	const struct reader *reader = decoded_reader(trace, stream);
-	static uint64_t seed = 1;
-	uint64_t chance = next_random(&seed);
+	static struct rng seed = {1};
+	uint64_t chance = rng_next(&seed);
 	struct batch *batch =
 		batch_new(BATCH_MAX, reader->values ? 1 + (uint32_t)chance % 6000 : 0, NULL);
 	enum step step = STEP_ITEM;

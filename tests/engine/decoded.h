@@ -6,7 +6,7 @@
 #define TESTS_ENGINE_DECODED_H
 
 #include "engine/reader.h"
-#include "tests/random.h"
+#include "fixtures/rng.h"
 
 struct said { /* messages of an opened trace */
 	size_t damages;

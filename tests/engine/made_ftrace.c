@@ -2,7 +2,7 @@
 #include "tests/engine/made_ftrace.h"
 
 #include "engine/base/mem.h"
-#include "tests/random.h"
+#include "fixtures/rng.h"
 
 #include <string.h>
 #include <zlib.h>
@@ -140,29 +140,29 @@ void made_page_end(struct made *made, struct made_page *page, unsigned cpu)
 }
 
 static void random_entry(struct made *made, struct made_page *page, unsigned cpu, uint64_t *stamp,
-			 uint32_t *n, uint64_t *random)
+			 uint32_t *n, struct rng *random)
 {
-	uint64_t kind = next_random(random) % 40;
+	uint64_t kind = rng_next(random) % 40;
 
-	*stamp += next_random(random) % 2000;
+	*stamp += rng_next(random) % 2000;
 	if (kind == 0) {
-		*stamp += UINT64_C(1) << (27 + next_random(random) % 6);
+		*stamp += UINT64_C(1) << (27 + rng_next(random) % 6);
 		made_event(made, page, cpu, *stamp, (*n)++);
 	} else if (kind == 1) {
 		*stamp += UINT64_C(1) << 28;
 		made_stamp(made, page, *stamp);
 	} else if (kind == 2) {
-		made_deleted(made, page, 5, 8 + next_random(random) % 4 * 4);
+		made_deleted(made, page, 5, 8 + rng_next(random) % 4 * 4);
 		*stamp = page->last;
 	} else if (kind < 6) {
-		made_long_event(made, page, cpu, *stamp, (*n)++, next_random(random) % 60 * 4);
+		made_long_event(made, page, cpu, *stamp, (*n)++, rng_next(random) % 60 * 4);
 	} else {
 		made_event(made, page, cpu, *stamp, (*n)++);
 	}
 }
 
 void made_random_pages(struct made *made, unsigned cpu, size_t count, uint64_t *stamp, uint32_t *n,
-		       uint64_t *random)
+		       struct rng *random)
 {
 	enum { LARGEST = 320 };
 
@@ -172,7 +172,7 @@ void made_random_pages(struct made *made, unsigned cpu, size_t count, uint64_t *
 		made_event(made, &page, cpu, *stamp, (*n)++);
 		while (made_page_room(made, &page) > LARGEST)
 			random_entry(made, &page, cpu, stamp, n, random);
-		if (next_random(random) % 3 == 0) { /* the rest of the page is empty */
+		if (rng_next(random) % 3 == 0) { /* the rest of the page is empty */
 			made_entry(made, &page, DELETED, 0);
 			for (int i = 0; i < 12; i++)
 				buf_add_char(&page.entries, (char)0xdd);

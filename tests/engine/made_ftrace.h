@@ -6,6 +6,7 @@
 #define TESTS_ENGINE_MADE_FTRACE_H
 
 #include "engine/base/buf.h"
+#include "fixtures/rng.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,7 +72,7 @@ void made_page_end(struct made *made, struct made_page *page, unsigned cpu);
 
 /* `count` pages with every kind of entry at random; numbers go on from *n. */
 void made_random_pages(struct made *made, unsigned cpu, size_t count, uint64_t *stamp, uint32_t *n,
-		       uint64_t *random);
+		       struct rng *random);
 
 /* The whole file into made->file. Texts that formats and header_page are, for folders of pages. */
 void made_write(struct made *made);

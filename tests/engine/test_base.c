@@ -7,7 +7,7 @@
 #include "engine/base/workers.h"
 
 #include "tests/harness.h"
-#include "tests/random.h"
+#include "fixtures/rng.h"
 
 #include <signal.h>
 #include <string.h>
@@ -113,13 +113,14 @@ static void count_tick(void *arg)
 static void an_index_finds_what_a_walk_finds(void **state)
 {
 	struct hash_index index = {0};
-	uint64_t keys[2000], seed = 5;
+	struct rng seed = {5};
+	uint64_t keys[2000];
 	size_t count = 0;
 
 	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		/* few keys that are alike in their low bits, and often the same hash */
-		uint64_t key = (next_random(&seed) % 1500) << 40, hash = hash_number(key) & 0x3ff;
+		uint64_t key = (rng_next(&seed) % 1500) << 40, hash = hash_number(key) & 0x3ff;
 		uint32_t walked = HASH_INDEX_NONE;
 
 		for (size_t k = 0; k < count; k++)

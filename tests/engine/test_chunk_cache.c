@@ -115,7 +115,7 @@ static const struct row {
 
 static void make_trace(struct cache_scene *scene, size_t pages)
 {
-	uint64_t random = 17;
+	struct rng random = {17};
 	struct made made;
 
 	cache_begin(scene);

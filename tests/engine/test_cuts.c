@@ -151,7 +151,8 @@ static void add_place(struct places *places, uint64_t at)
 static void find_places(const struct stream *stream, uint32_t source, const struct whole *whole,
 			struct places *out)
 {
-	uint64_t random = source + 1, size = source_size(stream->sources[source]);
+	struct rng random = {source + 1};
+	uint64_t size = source_size(stream->sources[source]);
 	struct packet_head head;
 	struct error err;
 
@@ -173,7 +174,7 @@ static void find_places(const struct stream *stream, uint32_t source, const stru
 	}
 	for (size_t i = 0; i < RANDOM_CUTS; i++) {
 		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-		out->items[out->count++] = next_random(&random) % (size + 1);
+		out->items[out->count++] = rng_next(&random) % (size + 1);
 	}
 }
 
@@ -526,7 +527,7 @@ static size_t reopened;
 static void reopen_cut(const char *path, const char *name, long events, bool good)
 {
 	char *folder = scratch_folder(), *copy = path_join(folder, "trace");
-	uint64_t random = strlen(name);
+	struct rng random = {strlen(name)};
 	struct trace *trace;
 	struct said said;
 	struct error err;
@@ -539,11 +540,11 @@ static void reopen_cut(const char *path, const char *name, long events, bool goo
 	    decoded_open(copy, &said, &trace, &err)) {
 		uint32_t n = (uint32_t)trace->nstreams;
 		for (uint32_t i = 0; i < FULL_CUTS && n; i++) {
-			const struct stream *stream = trace->streams[next_random(&random) % n];
+			const struct stream *stream = trace->streams[rng_next(&random) % n];
 			char *file = mem_strdup(source_name(stream->sources[stream->nsources - 1]));
 			size_t size;
 			void *bytes = read_file(file, &size);
-			size_t cut = size ? next_random(&random) % size : 0;
+			size_t cut = size ? rng_next(&random) % size : 0;
 			trace_close(trace);
 			assert_int_equal(truncate(file, (off_t)cut), 0);
 			assert_true(tell(copy, REAL_HEADS, &told));

@@ -245,7 +245,7 @@ static struct list choose(const struct shape *shape, uint64_t size)
 {
 	bool all = getenv("YORE_CUTS") && !strcmp(getenv("YORE_CUTS"), "all");
 	size_t step = all || shape->places.count < FEW ? 1 : shape->places.count / FEW;
-	uint64_t random = size;
+	struct rng random = {size};
 	struct list cuts = {0};
 
 	if (size <= SMALL && (all || size <= SMALL / 4)) {
@@ -258,7 +258,7 @@ static struct list choose(const struct shape *shape, uint64_t size)
 			if (shape->places.items[i] + k > 0)
 				add(&cuts, shape->places.items[i] + k - 1);
 	for (size_t i = 0; i < (all ? RANDOM_CUTS : FEW); i++)
-		add(&cuts, next_random(&random) % size);
+		add(&cuts, rng_next(&random) % size);
 	sort(&cuts);
 	return cuts;
 }

@@ -36,7 +36,7 @@ static void every_form_gives_its_events(void **state)
 {
 	const struct made_form *form = *state;
 	size_t pages = 300000 / form->page;
-	uint64_t random = 17;
+	struct rng random = {17};
 	struct opened opened;
 	struct made made;
 

@@ -440,7 +440,8 @@ static void pages_beside_a_tracefs(void **state)
 {
 	const struct made_form *form = *state;
 	char *folder = scratch_folder(), *events, *system, *event, *per_cpu, *cpu1;
-	uint64_t stamp = 1000000, random = 3;
+	struct rng random = {3};
+	uint64_t stamp = 1000000;
 	struct buf text = {0};
 	struct trace *trace;
 	struct said said;

@@ -20,7 +20,7 @@ static size_t check_stream(const struct trace *trace, const struct stream *strea
 {
 	const struct reader *reader = decoded_reader(trace, stream);
 	struct records records = {0};
-	uint64_t random = 7;
+	struct rng random = {7};
 
 	records_scan(trace, stream, NULL, &records);
 	struct decoded *in_order = mem_new_array(records.count + 1, sizeof *in_order);
@@ -45,7 +45,7 @@ static size_t check_stream(const struct trace *trace, const struct stream *strea
 	}
 	reader->decoder_free(decoder);
 	for (size_t i = records.count; i > 1; i--) {
-		size_t k = next_random(&random) % i, swap = order[i - 1];
+		size_t k = rng_next(&random) % i, swap = order[i - 1];
 		order[i - 1] = order[k];
 		order[k] = swap;
 	}
@@ -156,21 +156,21 @@ static void make_metadata(const struct shape *shape, struct buf *out)
 }
 
 static void make_packet(const struct shape *shape, struct made *made, uint64_t *clock,
-			uint64_t *random)
+			struct rng *random)
 {
 	struct buf body = {0}, *file = &made->file;
 	uint64_t begin = *clock;
 	size_t events =
-		shape->packets == 1 ? shape->events : 1 + next_random(random) % (shape->events * 2);
+		shape->packets == 1 ? shape->events : 1 + rng_next(random) % (shape->events * 2);
 
 	for (size_t i = 0; i < events; i++) {
-		uint64_t id = next_random(random) % 2, stamp;
-		*clock += next_random(random) % shape->step;
+		uint64_t id = rng_next(random) % 2, stamp;
+		*clock += rng_next(random) % shape->step;
 		stamp = *clock & 0x7ffffff;
 		put(&body, shape, shape->big_endian ? id << 27 | stamp : id | stamp << 5, 4);
 		if (!id) {
 			put(&body, shape, i, 4);
-			buf_add(&body, "textual", next_random(random) % 7);
+			buf_add(&body, "textual", rng_next(random) % 7);
 			buf_add_char(&body, 0);
 		}
 		made->times = mem_grow(made->times, made->count, &made->capacity, sizeof(nstime));
@@ -179,7 +179,7 @@ static void make_packet(const struct shape *shape, struct made *made, uint64_t *
 		made->count++;
 	}
 	uint64_t head = 8 + 20 + 5 + 3 + (shape->times ? shape->bits / 4 : 0);
-	uint64_t content = head + body.len, padding = next_random(random) % 50;
+	uint64_t content = head + body.len, padding = rng_next(random) % 50;
 	made->begins = mem_grow(made->begins, made->nbegins, &made->begins_capacity, 8);
 	made->begins[made->nbegins++] = file->len;
 	put(file, shape, 0xc1fc1fc1, 4);
@@ -200,7 +200,8 @@ static void make_packet(const struct shape *shape, struct made *made, uint64_t *
 
 static void make(const struct shape *shape, struct made *out)
 {
-	uint64_t clock = 12345, random = 99;
+	struct rng random = {99};
+	uint64_t clock = 12345;
 
 	*out = (struct made){0};
 	make_metadata(shape, &out->metadata);
@@ -255,7 +256,7 @@ static void check_made(const struct made *made, const struct trace *trace)
 	const struct reader *reader = decoded_reader(trace, stream);
 	struct records records = {0};
 	size_t first = 0, *firsts;
-	uint64_t random = 5;
+	struct rng random = {5};
 
 	records_scan(trace, stream, NULL, &records);
 	assert_int_equal(records.errors, 0);
@@ -271,7 +272,7 @@ static void check_made(const struct made *made, const struct trace *trace)
 	}
 	assert_int_equal(first, made->count);
 	for (size_t n = 0; n < records.count * 2; n++) {
-		size_t i = next_random(&random) % records.count;
+		size_t i = rng_next(&random) % records.count;
 		const struct packet *rec = &records.items[i].rec;
 		struct decoder *decoder = reader->decoder_new(stream);
 		struct decoded got = {0};
@@ -344,7 +345,7 @@ static void growing_trace(void **state)
 	struct scan at = {0};
 	struct trace *trace;
 	struct made made;
-	uint64_t random = 3;
+	struct rng random = {3};
 
 	make(shape, &made);
 	for (size_t size = 100; size;) {
@@ -366,7 +367,7 @@ static void growing_trace(void **state)
 		if (size == made.file.len)
 			break;
 		trace_close(trace);
-		size += next_random(&random) % (made.file.len / 10) + 1;
+		size += rng_next(&random) % (made.file.len / 10) + 1;
 		size = size > made.file.len ? made.file.len : size;
 	}
 	records_scan(trace, trace->streams[0], NULL, &once);

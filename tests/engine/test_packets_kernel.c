@@ -74,7 +74,7 @@ static void check_stream(const struct kernel_case *what, const struct trace *tra
 {
 	const struct reader *reader = decoded_reader(trace, stream);
 	struct records records = {0};
-	uint64_t random = 7;
+	struct rng random = {7};
 
 	records_scan(trace, stream, NULL, &records);
 	struct decoded *in_order = mem_new_array(records.count + 1, sizeof *in_order);
@@ -89,7 +89,7 @@ static void check_stream(const struct kernel_case *what, const struct trace *tra
 	}
 	reader->decoder_free(decoder);
 	for (size_t i = records.count; i > 1; i--) {
-		size_t k = next_random(&random) % i, swap = order[i - 1];
+		size_t k = rng_next(&random) % i, swap = order[i - 1];
 		order[i - 1] = order[k];
 		order[k] = swap;
 	}
@@ -342,7 +342,8 @@ static void grow_case(const struct kernel_case *what)
 {
 	char *folder = scratch_folder(), *path = path_join(folder, "perf.data");
 	struct growth growth = {0};
-	uint64_t random = 11, begin, bytes;
+	struct rng random = {11};
+	uint64_t begin, bytes;
 	size_t size;
 
 	if (!what->good || !what->perf || !strstr(what->path, "perf.data") ||
@@ -361,7 +362,7 @@ static void grow_case(const struct kernel_case *what)
 	for (size_t i = 0; i <= GROWTHS; i++) {
 		uint64_t part = bytes / GROWTHS;
 		uint64_t now =
-			i == GROWTHS ? bytes : part * i + next_random(&random) % (part ? part : 1);
+			i == GROWTHS ? bytes : part * i + rng_next(&random) % (part ? part : 1);
 		write_file(path, file, (size_t)(begin + now));
 		struct trace *trace = open_case(what, path);
 		for (size_t k = 0; k < trace->nstreams; k++)
@@ -527,7 +528,7 @@ static void lie_about(const struct kernel_case *what)
 {
 	struct union_ all;
 	struct index *index;
-	uint64_t random = 5;
+	struct rng random = {5};
 
 	if (!what->good)
 		return;
@@ -542,8 +543,8 @@ static void lie_about(const struct kernel_case *what)
 	liar.packet_at = NULL;
 	trace->parts[0]->reader = &liar;
 	for (size_t i = 0; i < 40 && all.count; i++) {
-		nstime from = all.items[next_random(&random) % all.count].time;
-		nstime to = all.items[next_random(&random) % all.count].time;
+		nstime from = all.items[rng_next(&random) % all.count].time;
+		nstime to = all.items[rng_next(&random) % all.count].time;
 		if (i % 10 == 0 && i)
 			from = to;
 		struct events *events = lying_events(trace, &index); /* nothing is known yet */

@@ -219,11 +219,11 @@ static void grows_in_steps(void **state)
 	struct trace *trace = NULL;
 	struct made made;
 	struct said said;
-	uint64_t random = 5;
+	struct rng random = {5};
 
 	made_new(shape, &made);
 	size_t whole = made.head.len + made.data.len, size = made.head.len + 40;
-	for (char *path;; size += next_random(&random) % (whole / 5)) {
+	for (char *path;; size += rng_next(&random) % (whole / 5)) {
 		trace_close(trace);
 		path = made_write(&made, folder, size);
 		trace = open_made(path, &said);

@@ -2,7 +2,7 @@
 #include "engine/columns/ranges.h"
 
 #include "tests/harness.h"
-#include "tests/random.h"
+#include "fixtures/rng.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,15 +31,15 @@ static long double wide(uint64_t bits, bool is_signed)
 	return is_signed ? (long double)(int64_t)bits : (long double)bits;
 }
 
-static uint64_t near_an_edge(uint64_t *seed)
+static uint64_t near_an_edge(struct rng *seed)
 {
 	static const uint64_t edges[] = {0, 1, 20, UINT64_C(1) << 53, UINT64_C(1) << 63};
 
-	return edges[next_random(seed) % COUNT(edges)] + next_random(seed) % 5 - 2;
+	return edges[rng_next(seed) % COUNT(edges)] + rng_next(seed) % 5 - 2;
 }
 
 static void check_comparison(enum comparison op, long double number, bool is_signed, bool found,
-			     const struct range *range, uint64_t *seed)
+			     const struct range *range, struct rng *seed)
 {
 	for (int i = 0; i < VALUES; i++) {
 		uint64_t x = near_an_edge(seed);
@@ -51,12 +51,12 @@ static void check_comparison(enum comparison op, long double number, bool is_sig
 
 static void comparisons_with_integers(void **state)
 {
-	uint64_t seed = 1;
+	struct rng seed = {1};
 
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
-		enum comparison op = (enum comparison)(next_random(&seed) % 5);
-		bool is_signed = next_random(&seed) % 2, negative = next_random(&seed) % 2;
+		enum comparison op = (enum comparison)(rng_next(&seed) % 5);
+		bool is_signed = rng_next(&seed) % 2, negative = rng_next(&seed) % 2;
 		uint64_t number = near_an_edge(&seed);
 		struct range range = {0, 0};
 		bool found;
@@ -72,7 +72,7 @@ static void comparisons_with_real_numbers(void **state)
 	static const double numbers[] = {0.0,    -0.0,       0.5,      -0.5,      2.5,    20.0,
 					 0x1p53, 0x1p53 + 2, 0x1p63,   -0x1p63,   0x1p64, -0x1p64,
 					 1e300,  -1e300,     INFINITY, -INFINITY, -1.0,   19.999};
-	uint64_t seed = 2;
+	struct rng seed = {2};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(numbers) * 10; i++) {
@@ -104,7 +104,7 @@ static bool in_any(const struct range *items, size_t count, uint64_t value)
 }
 
 /* A range must not go around the end of its type. */
-static struct range random_range(uint64_t *seed, bool is_signed)
+static struct range random_range(struct rng *seed, bool is_signed)
 {
 	uint64_t low = near_an_edge(seed), least = is_signed ? UINT64_C(1) << 63 : 0;
 	uint64_t span = near_an_edge(seed), room = UINT64_MAX - (low - least);
@@ -115,13 +115,14 @@ static struct range random_range(uint64_t *seed, bool is_signed)
 static void sets_have_what_their_ranges_have(void **state)
 {
 	struct range items[SET_MOST], copy[SET_MOST];
-	uint64_t values[VALUES], seed = 3;
+	struct rng seed = {3};
+	uint64_t values[VALUES];
 	uint8_t out[VALUES];
 
 	(void)state;
 	for (int i = 0; i < ROUNDS; i++) {
-		size_t count = next_random(&seed) % (SET_MOST + 1);
-		bool is_signed = next_random(&seed) % 2;
+		size_t count = rng_next(&seed) % (SET_MOST + 1);
+		bool is_signed = rng_next(&seed) % 2;
 		struct ranges ranges;
 
 		for (size_t k = 0; k < count; k++)

@@ -5,7 +5,7 @@
 #include "engine/base/quote.h"
 
 #include "tests/harness.h"
-#include "tests/random.h"
+#include "fixtures/rng.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static void check_number(uint64_t number)
 
 static void integers_are_formatted_as_printf_does(void **state)
 {
-	uint64_t random = 1;
+	struct rng random = {1};
 
 	(void)state;
 	for (uint64_t power = 1;; power *= 10) {
@@ -85,7 +85,7 @@ static void integers_are_formatted_as_printf_does(void **state)
 			break;
 	}
 	for (unsigned i = 0; i < 20000; i++) {
-		check_number(next_random(&random) >> i % 64);
+		check_number(rng_next(&random) >> i % 64);
 	}
 }
 

@@ -7,13 +7,13 @@
 #include "engine/base/mem.h"
 #include "tests/engine/tracing_judge.h"
 #include "tests/harness.h"
-#include "tests/random.h"
+#include "fixtures/rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t random_state = 88172645463325252u;
+static struct rng random_state = {88172645463325252u};
 static size_t judged_formats;
 
 static void judge_block(const uint8_t *block, size_t size, const char *name)
@@ -194,8 +194,8 @@ static void cut_and_changed_formats_do_no_harm(void **state)
 			char *copy = mem_new(len);
 			memcpy(copy, text, len);
 			for (int k = 0; n >= len && k < 4; k++)
-				copy[next_random(&random_state) % len] =
-					"(){}[]\";:,*%\\-0\n"[next_random(&random_state) % 16];
+				copy[rng_next(&random_state) % len] =
+					"(){}[]\";:,*%\\-0\n"[rng_next(&random_state) % 16];
 			if (tracing_add_format(tracing, "ftrace", copy, n < len ? n : len, &err) &&
 			    n % 5 == 0)
 				print_all(tracing);

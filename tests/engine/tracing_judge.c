@@ -4,14 +4,14 @@
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
 #include "tests/harness.h"
-#include "tests/random.h"
+#include "fixtures/rng.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t random_state = 88172645463325252u;
+static struct rng random_state = {88172645463325252u};
 
 const char symbols[] = "0000000000000000 T first\n0000000000001000 t second\t[module]\n"
 		       "0000000000002000 A absolute\nffffffff81000000 T _text\n"
@@ -130,10 +130,10 @@ void made_store(struct made *made, size_t at, unsigned bytes, uint64_t value, bo
 
 static void store_text(struct made *made, size_t at, size_t room)
 {
-	size_t len = next_random(&random_state) % room;
+	size_t len = rng_next(&random_state) % room;
 
 	for (size_t i = 0; i < len; i++)
-		made->bytes[at + i] = (uint8_t)(' ' + next_random(&random_state) % 95);
+		made->bytes[at + i] = (uint8_t)(' ' + rng_next(&random_state) % 95);
 	memset(made->bytes + at + len, 0, room - len);
 }
 
@@ -142,7 +142,7 @@ static void make_field(struct made *made, const struct tep_format_field *field, 
 	size_t at = (size_t)field->offset, size = (size_t)field->size;
 
 	if (field->flags & TEP_FIELD_IS_DYNAMIC) {
-		size_t len = 1 + next_random(&random_state) % TAIL, from = made->size;
+		size_t len = 1 + rng_next(&random_state) % TAIL, from = made->size;
 		store_text(made, from, len);
 		made->size += len;
 		if (field->flags & TEP_FIELD_IS_RELATIVE)
@@ -154,11 +154,11 @@ static void make_field(struct made *made, const struct tep_format_field *field, 
 	} else if (field->flags & TEP_FIELD_IS_STRING) {
 		store_text(made, at, size);
 	} else {
-		uint64_t value = next_random(&random_state) >> next_random(&random_state) % 64;
+		uint64_t value = rng_next(&random_state) >> rng_next(&random_state) % 64;
 		size_t item = size > 8 ? 8 : size;
 		for (size_t i = 0; i + item <= size; i += item)
 			made_store(made, at + i, (unsigned)item,
-				   next_random(&random_state) % 8 ? value : i, big_endian);
+				   rng_next(&random_state) % 8 ? value : i, big_endian);
 	}
 }
 
@@ -325,7 +325,7 @@ void print_all(struct tracing *tracing)
 	struct buf out = {0};
 
 	for (size_t i = 0; i < sizeof bytes; i++)
-		bytes[i] = (uint8_t)next_random(&random_state);
+		bytes[i] = (uint8_t)rng_next(&random_state);
 	for (uint32_t i = 0; i < tracing_count(tracing); i++)
 		for (size_t size = 0; size <= sizeof bytes; size += 64) {
 			uint8_t *copy = mem_new(size);

@@ -7,7 +7,7 @@
  */
 #include "engine/base/mem.h"
 #include "tests/harness.h"
-#include "tests/random.h"
+#include "fixtures/rng.h"
 #include "tests/sql/world.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct column {
 
 struct made {
 	struct world world;
-	uint64_t seed;
+	struct rng seed;
 	unsigned answered; /* queries with rows */
 	char *table;       /* quoted */
 	struct column columns[COLUMNS_MAX];
@@ -33,7 +33,7 @@ struct made {
 
 static unsigned chance(struct made *made, unsigned below)
 {
-	return (unsigned)(next_random(&made->seed) % below);
+	return (unsigned)(rng_next(&made->seed) % below);
 }
 
 static void one_row(struct made *made, const char *query, struct answer_text *out)
@@ -88,7 +88,7 @@ static void begin(struct made *made, const char *path, const char *table, uint64
 	struct buf query = {0};
 
 	memset(made, 0, sizeof *made);
-	made->seed = seed;
+	made->seed = (struct rng){seed};
 	world_open(&made->world, path);
 	buf_printf(&query, "\"%s\"", table);
 	made->table = query.data;

@@ -11,6 +11,7 @@ from results import finish, result, top, yore
 from terminal import Terminal
 
 demo = os.path.join(top, "fixtures/golden/sched-demo")
+PROMPT = r"^yore( [0-9][^\n]*| \[[^\n]*)?> "
 UP, LEFT, TAB, ENTER, CTRL_A, CTRL_C, CTRL_D = "\x1b[A", "\x1b[D", "\t", "\r", "\x01", "\x03", "\x04"
 
 
@@ -24,7 +25,7 @@ class Prompt(Terminal):
         self.keys(line + ENTER)
         if self.wait(line + "\n") is None:
             return None
-        return self.wait_for(r"^yore( [0-9][^\n]*| \[[^\n]*)?> ")
+        return self.wait_for(PROMPT)
 
     def leave(self):
         self.keys("\x15exit" + ENTER)
@@ -84,6 +85,7 @@ def check_keys():
     prompt.keys("\x1b[200~goto +5ms\nnext sched_switch\nSELECT 40 +\n2;\x1b[201~" + ENTER)
     shown = prompt.wait("42\n") or ""
     result("00:35:20.802384853 perf_stream_0 cpu 0 sched:sched_switch" in shown, "commands that are pasted at once are run one by one", shown)
+    prompt.wait_for(PROMPT)  # until then the terminal itself takes Ctrl-D
     prompt.keys(CTRL_D)
     shown, status = prompt.all()
     result(status == 0, "the end of input leaves")

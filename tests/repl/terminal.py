@@ -59,10 +59,12 @@ class Terminal:
             going = self.read(0.1)
 
     def all(self, seconds=20):
-        """What is shown up to the end of the program, and its exit status."""
+        """What is shown up to the end of the program, and its exit status; one that goes on is killed."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end and self.read(0.1):
-            pass
+        while self.read(0.1):
+            if time.monotonic() > end:
+                os.kill(self.pid, signal.SIGKILL)
+                break
         _, status = os.waitpid(self.pid, 0)
         os.close(self.fd)
         return self.shown, os.waitstatus_to_exitcode(status)

@@ -266,7 +266,7 @@ static const struct node *make(struct maker *maker, const struct expr *expr)
 		return fixed(maker, FAILED);
 	switch (expr->kind) {
 	case EXPR_CONST:
-		return fixed(maker, logic_of_value(&expr->value));
+		return fixed(maker, (uint8_t)logic_of_value(&expr->value));
 	case EXPR_NOT:
 		return make_not(maker, expr);
 	case EXPR_AND:

@@ -704,12 +704,22 @@ def named_call(event, texts):
     return event._replace(name=event.name + "_" + name, fields=fields)
 
 
+def tells_machine(path):
+    """Does it say of which machine its numbers are? A trace.dat does by the option UNAME, or by how the kernel's symbols begin."""
+    if not path.endswith(".dat"):
+        return True
+    with open(path, "rb") as file:
+        data = file.read()
+    compressed = data[10:12] == b"7\0"
+    return compressed or b"__x64_sys_" in data or re.search(rb"Linux \S+ \S+ x86_64", data) is not None
+
+
 def memory_calls_agree(report, program, path, events, span=(0, 1 << 64), words=()):
     """Bytes that calls mapped; where events tell their process, also what they unmapped, and heaps, by process."""
     running, open_, rows = {}, {}, collections.defaultdict(collections.Counter)
     pages = collections.defaultdict(list)
     heaps, told = {}, all("pid" in (e.fields or {}) for e in events)
-    if not os.path.isdir(path) and "sys_enter" in {e.name for e in events} and not any(re.match("sys_enter_(mmap|munmap|brk)", e.name) for e in events):
+    if not os.path.isdir(path) and tells_machine(path) and "sys_enter" in {e.name for e in events} and not any(re.match("sys_enter_(mmap|munmap|brk)", e.name) for e in events):
         texts = {(line.time, line.pid): line.text for line in ftrace_tool.raw_report(path)[0]} if path.endswith(".dat") else None
         events = [named_call(e, texts) for e in events]
     for e in events:  # who ran before a CPU's first switch is who leaves it then

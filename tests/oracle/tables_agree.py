@@ -401,8 +401,12 @@ def calls_agree(report, told, start, stop, get):
         if e.name == "sys_enter":
             number[e.tid, e.time] = e.fields["id"]
     for key, r in ours.items():
-        wanted = names.get(number.get(key[:2])) if told.kind_of != "ctf" else None  # CTF does not tell of which machine they are
-        if wanted and r["name"] != wanted:
+        wanted = number.get(key[:2])
+        if told.kind_of == "ctf":  # does not tell of which machine they are
+            wanted = None
+        elif told.has_names:
+            wanted = names.get(wanted)
+        if wanted is not None and str(r["name"]) != str(wanted):
             report.differs("the call %s is %s, not %s" % (key, r["name"], wanted))
     failed = [dict(r, dur=1, begin=0) for r in log if r["ret"] is not None and r["ret"] < 0]
     for verb, by in (("syscalls", ("name",)), ("syscalls threads", ("tid", "name"))):
@@ -766,6 +770,7 @@ def compare(program, kind_of, path, alone):
     random.seed(len(events))
     times = [r["time"] for r in perf_tool.records(path) if r["time"] is not None] if kind_of == "perf" else None
     told = Told(kind_of, events, times and (min(times), max(times) + 1))
+    told.has_names = base.tells_machine(path)  # numbers of calls are of a known machine
     runs = collections.Counter(r.tid for r in told.running if r.tid)
     samples = Samples(path) if kind_of == "perf" else None
     chains = [(lambda report, told, *rest: top_agrees(report, samples, *rest), top_questions(samples))] if samples and samples.list else []

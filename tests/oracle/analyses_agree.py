@@ -710,7 +710,8 @@ def tells_machine(path):
         return True
     with open(path, "rb") as file:
         data = file.read()
-    compressed = data[10:12] == b"7\0"
+    # trace-cmd.dat.v7(5): version, byte order, bytes of a long, bytes of a page, compression
+    compressed = data[10:12] == b"7\0" and data[18:].split(b"\0", 1)[0] != b"none"
     return compressed or b"__x64_sys_" in data or re.search(rb"Linux \S+ \S+ x86_64", data) is not None
 
 

@@ -86,28 +86,15 @@ else
 	mkdir -p "$folder/stacks"
 	if perf record -q -a -g -e 'sched:*' -o "$folder/stacks/perf.data" -- sh -c "$work" >/dev/null 2>&1; then
 		try "$here/analyses_agree.py" "$yore" perf --stacks "$folder/stacks/perf.data"
-		try "$here/tables_agree.py" "$yore" perf "$folder/stacks/perf.data"
 	else
 		echo "fresh.sh: skipped: perf record -g -e sched:* is refused here"
 	fi
 	mkdir -p "$folder/memory"
-	if perf record -q -a -e kmem:mm_page_alloc -e kmem:mm_page_free -e kmem:rss_stat -e 'syscalls:sys_*_futex' \
-		-e lock:contention_begin -e lock:contention_end -o "$folder/memory/perf.data" \
+	if perf record -q -a -e kmem:mm_page_alloc -e kmem:mm_page_free -e kmem:rss_stat -o "$folder/memory/perf.data" \
 		-- sh -c "$work" >/dev/null 2>&1; then
 		try "$here/analyses_agree.py" "$yore" perf "$folder/memory/perf.data"
-		try "$here/tables_agree.py" "$yore" perf "$folder/memory/perf.data"
 	else
 		echo "fresh.sh: skipped: perf record -e kmem:* is refused here"
-	fi
-	mkdir -p "$folder/calls"
-	threads=sched:sched_switch,sched:sched_waking,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_fork
-	if perf record -q -a -m 8M -e "$threads,sched:sched_migrate_task,sched:sched_process_exit" -e 'irq:*' -e 'block:block_rq_*' \
-		-e raw_syscalls:sys_enter --exclude-perf -e raw_syscalls:sys_exit --exclude-perf \
-		-o "$folder/calls/perf.data" -- sh -c "$work" >/dev/null 2>&1; then
-		try "$here/tables_agree.py" "$yore" perf "$folder/calls/perf.data"
-		try "$here/lua_agree.py" "$yore" perf "$folder/calls/perf.data"
-	else
-		echo "fresh.sh: skipped: perf record of system calls, interrupts and disks is refused here"
 	fi
 	tasks fresh-tasks -e 'sched:*'
 	tasks fresh-calls -e sched:sched_switch -e raw_syscalls:sys_enter -e cpu-clock
@@ -133,7 +120,6 @@ elif mkdir "$instance" 2>/dev/null; then
 		try "$here/sched_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		try "$here/run_times.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		try "$here/analyses_agree.py" "$yore" ftrace --memory "$folder/ftrace/trace.dat"
-		try "$here/tables_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		mv "$folder"/ftrace/cpu*.raw "$tree" # the pages themselves, beside their formats
 		mv "$folder/kallsyms" "$tree"
 		try "$here/ftrace_agree.py" "$yore" --same "$folder/ftrace/trace.dat" "$tree"

@@ -147,7 +147,7 @@ def compare(program, kind_of, path):
     random.seed(len(events))
     times = [r["time"] for r in perf_tool.records(path) if r["time"] is not None] if kind_of == "perf" else None
     told = Told(kind_of, events, times and (min(times), max(times) + 1))
-    spans = [(max(start, told.begin), min(stop, told.end)) for _, start, stop in tables_agree.ranges(told)]
+    spans = list(dict.fromkeys((max(start, told.begin), min(stop, told.end)) for _, start, stop in tables_agree.ranges(told)))
     tids = sorted({r.tid for r in told.running if r.tid})
     cpus = sorted({r.cpu for r in told.running})
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:

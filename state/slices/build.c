@@ -206,7 +206,8 @@ bool timelines_complete(struct store *store, uint64_t extent, struct timelines_b
 	struct buf value = {0};
 	uint64_t numbers[5] = {0};
 	bool whole = meta_get(store, "complete", &value);
-	const uint8_t *at = (const uint8_t *)value.data, *end = at + value.len;
+	const uint8_t *at = (const uint8_t *)value.data;
+	const uint8_t *end = value.len ? at + value.len : at; /* nothing is at no address */
 
 	for (int i = 0; i < 5 && whole; i++) {
 		at = varint_get(at, end, &numbers[i]);

@@ -383,7 +383,7 @@ static bool load(struct building *building, struct shard *shard, const uint8_t *
 
 bool building_begin(struct building *building, const struct buf *resume, struct error *err)
 {
-	const uint8_t *at, *end = (const uint8_t *)resume->data + resume->len;
+	const uint8_t *at, *end = resume->len ? (const uint8_t *)resume->data + resume->len : NULL;
 	struct cutting cutting;
 	struct shard *shard;
 	bool ok;

@@ -26,6 +26,12 @@ static inline char *buf_room(struct buf *buf, size_t more)
 	return buf->data + buf->len;
 }
 
+/* Behind its bytes; NULL where there are none, as `data` is then. */
+static inline const uint8_t *buf_end(const struct buf *buf)
+{
+	return buf->len ? (const uint8_t *)buf->data + buf->len : (const uint8_t *)buf->data;
+}
+
 static inline void buf_add(struct buf *buf, const void *bytes, size_t count)
 {
 	char *to = buf_room(buf, count);

@@ -207,7 +207,7 @@ bool timelines_complete(struct store *store, uint64_t extent, struct timelines_b
 	uint64_t numbers[5] = {0};
 	bool whole = meta_get(store, "complete", &value);
 	const uint8_t *at = (const uint8_t *)value.data;
-	const uint8_t *end = value.len ? at + value.len : at; /* nothing is at no address */
+	const uint8_t *end = buf_end(&value);
 
 	for (int i = 0; i < 5 && whole; i++) {
 		at = varint_get(at, end, &numbers[i]);

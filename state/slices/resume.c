@@ -48,7 +48,7 @@ void building_put_resume(const struct building *building, nstime next, struct bu
 static const uint8_t *get_head(struct building *building, const struct buf *resume,
 			       uint32_t *slices)
 {
-	const uint8_t *at = (const uint8_t *)resume->data, *end = at + resume->len;
+	const uint8_t *at = (const uint8_t *)resume->data, *end = buf_end(resume);
 	uint64_t head[5] = {TIMELINES_FORMAT, zigzag(building->part->begin)};
 
 	for (int i = 0; i < 5 && at; i++)
@@ -383,7 +383,7 @@ static bool load(struct building *building, struct shard *shard, const uint8_t *
 
 bool building_begin(struct building *building, const struct buf *resume, struct error *err)
 {
-	const uint8_t *at, *end = resume->len ? (const uint8_t *)resume->data + resume->len : NULL;
+	const uint8_t *at, *end = buf_end(resume);
 	struct cutting cutting;
 	struct shard *shard;
 	bool ok;

@@ -1,6 +1,6 @@
 /*
  * test_numbers.c - attributes as small numbers: alike ones are neighbours, and what was given is
- * the same for who reads it from the store
+ * the same for a reader of the store
  */
 #include "state/slices/numbers.h"
 

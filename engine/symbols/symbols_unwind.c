@@ -126,10 +126,14 @@ static bool evaluate(const struct unwinding *in, const Dwarf_Op *ops, size_t n, 
 
 /* A step by the tables ------------------------------------------------------------------------ */
 
-/* Those that the psABI says a callee saves: without a rule they are the same. */
-static bool is_kept(int number)
+/*
+ * Registers that a callee saves (psABI, figure 3.4) and libdw says so: without a rule they are the caller's, and
+ * only a table can say that one is lost. rbx is not among them: libdw 0.188 takes number 0 (rax) for rbx
+ * (elfutils, backends/x86_64_cfi.c) and calls an rbx without a rule lost, too.
+ */
+static bool is_lost_by_a_rule(int number)
 {
-	return number == 3 || number == RBP || (number >= 12 && number <= RIP);
+	return number == RBP || (number >= 12 && number <= RIP);
 }
 
 static bool restore_registers(struct unwinding *in, Dwarf_Frame *frame)
@@ -146,7 +150,7 @@ static bool restore_registers(struct unwinding *in, Dwarf_Frame *frame)
 			return false;
 		if (n && !evaluate(in, ops, n, &cfa.value, &now[i]))
 			return false;
-		if (!n && ops && is_kept(i))
+		if (!n && ops && is_lost_by_a_rule(i))
 			now[i] = (struct location){NOWHERE, 0};
 	}
 	memcpy(in->at, now, sizeof now);

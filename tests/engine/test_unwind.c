@@ -66,7 +66,43 @@ static struct user_stack stack;
 static void *expected[ROOM];
 static int nexpected;
 
-__attribute__((noinline)) static int take(int n)
+int take(int n);
+int found_by_rbx(int n);
+
+/*
+ * found_by_rbx() knows its frame by rbx alone, as _dl_runtime_resolve() does. keeps_rbx(), which it calls, has
+ * no rule for rbx, so that it is the caller's.
+ */
+__asm__(".text\n"
+	"keeps_rbx:\n"
+	"	.cfi_startproc\n"
+	"	sub $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	call take\n"
+	"	add $8, %rsp\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".globl found_by_rbx\n"
+	".type found_by_rbx, @function\n"
+	"found_by_rbx:\n"
+	"	.cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	.cfi_rel_offset %rbx, 0\n"
+	"	mov %rsp, %rbx\n"
+	"	.cfi_def_cfa_register %rbx\n"
+	"	and $-64, %rsp\n"
+	"	call keeps_rbx\n"
+	"	mov %rbx, %rsp\n"
+	"	.cfi_def_cfa_register %rsp\n"
+	"	pop %rbx\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	.cfi_restore %rbx\n"
+	"	ret\n"
+	"	.cfi_endproc\n");
+
+__attribute__((noinline, used)) int take(int n)
 {
 	ucontext_t here;
 
@@ -87,7 +123,7 @@ __attribute__((noinline)) static int deeper(int n)
 	volatile char *room = __builtin_alloca((size_t)n * 16 + 16);
 
 	room[n] = (char)n;
-	return (n ? deeper(n - 1) : take(n)) + room[n];
+	return (n ? deeper(n - 1) : found_by_rbx(n)) + room[n];
 }
 
 static int by(const void *a, const void *b)

@@ -27,11 +27,14 @@ struct arena {
 	size_t used;
 };
 
+/* Not cleared: what is allocated is, and pages that nothing is in stay untouched. */
 static struct block *block_new(size_t size)
 {
-	struct block *block = mem_new(sizeof *block + size);
+	struct block *block = mem_resize(NULL, 1, sizeof *block + size);
 
+	block->next = NULL;
 	block->size = size;
+	block->used = 0;
 	return block;
 }
 

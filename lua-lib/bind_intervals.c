@@ -25,6 +25,7 @@ struct filling { /* of one path */
 	struct segments *segments;
 	struct segment_groups *groups; /* count them in place of adding them; NULL: none */
 	int options;                   /* on the stack, of the groups */
+	struct totals_list *totals;    /* of each key and value, in place of segments; NULL: none */
 	struct segment pending;        /* it is counted when what is after it is known */
 	uint32_t pending_cells[INTERVAL_COLUMNS];
 	uint32_t *cells; /* of the last one */
@@ -209,23 +210,29 @@ static void turn_to_path(struct fillings *fillings, struct filling *filling, con
 	filling->kept = false;
 }
 
+/* What the path is of; NULL: nothing that was asked for. */
+static struct filling *find_filling(struct fillings *fillings, const char *path)
+{
+	for (size_t i = 0; i < fillings->count; i++)
+		if (fillings->count == 1 || stands_for(fillings->items[i].wanted, path))
+			return &fillings->items[i];
+	return NULL;
+}
+
 /* What the interval is of, turned to its path; NULL: nothing that was asked for. */
 static struct filling *filling_of(struct fillings *fillings, const char *path)
 {
 	struct filling *last = fillings->last;
-	size_t i = 0;
 
 	if (last && !strcmp(last->path, path))
 		return last;
-	while (fillings->count > 1 && i < fillings->count &&
-	       !stands_for(fillings->items[i].wanted, path))
-		i++;
-	if (i == fillings->count)
+	last = find_filling(fillings, path);
+	if (!last)
 		return NULL;
-	fillings->last = &fillings->items[i];
-	if (!fillings->last->path || strcmp(fillings->last->path, path) != 0)
-		turn_to_path(fillings, fillings->last, path);
-	return fillings->last;
+	fillings->last = last;
+	if (!last->path || strcmp(last->path, path) != 0)
+		turn_to_path(fillings, last, path);
+	return last;
 }
 
 static bool each_interval(void *arg, const struct interval *interval)
@@ -244,6 +251,24 @@ static bool each_interval(void *arg, const struct interval *interval)
 	filling->value = value;
 	filling->ended = interval->end;
 	return true;
+}
+
+static bool wants_totals(void *arg, const char *path)
+{
+	const struct filling *filling = find_filling(arg, path);
+
+	return filling && filling->totals;
+}
+
+static bool each_total(void *arg, const char *path, const struct value_total *total)
+{
+	struct fillings *fillings = arg;
+	struct filling *filling = filling_of(fillings, path);
+	uint32_t value = segments_intern(filling->segments, &total->value);
+
+	if (is_wanted(filling, value))
+		totals_list_add(filling->totals, filling->key, value, total);
+	return !bind_interrupted(fillings->context);
 }
 
 /* The option `value`, one or a list. */
@@ -279,8 +304,14 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	out->optional = lua_toboolean(L, -1);
 	lua_getfield(L, options, "join");
 	out->join = lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
+	lua_getfield(L, options, "totals");
+	out->totals = lua_toboolean(L, -1) ? bind_push_totals(L) : NULL;
+	if (out->totals && (out->whole || out->join))
+		luaL_error(L, "totals: not with 'whole' or 'join'");
 	lua_getfield(L, options, "groups");
 	out->options = lua_gettop(L);
+	if (out->totals && !lua_isnil(L, -1))
+		luaL_error(L, "totals: not with 'groups'");
 	out->segments = bind_push_segments(L);
 	segments_of_intervals(out->segments);
 	out->place = lua_gettop(L);
@@ -299,6 +330,8 @@ static void link_fillings(lua_State *L, struct fillings *fillings)
 			continue;
 		if (i == 0)
 			luaL_error(L, "join: it is of the paths behind the first");
+		if (first->totals)
+			luaL_error(L, "join: not to a path of which totals are asked");
 		if (segments_column(first->segments, filling->join) != UINT32_MAX)
 			luaL_error(L, "join: there is a column '%s' already", filling->join);
 		first->joined = true;
@@ -324,9 +357,8 @@ static bool parse_queries(struct bind_trace *bound, struct state *state, struct 
 		const struct filling *filling = &fillings->items[i];
 		/* of several values some may be other rules' */
 		const struct value *value =
-			filling->nvalues == 1
-				? segments_atom(filling->segments, filling->values[0])
-				: NULL;
+			filling->nvalues == 1 ? segments_atom(filling->segments, filling->values[0])
+					      : NULL;
 
 		buf_clear(&note);
 		ok = query_parse(fillings->items[i].wanted, &queries[i], err) &&
@@ -345,14 +377,19 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 {
 	struct query *queries[PATHS_MAX] = {0};
 	const struct filling *first = &fillings->items[0];
+	const struct sums_sink sink = {.interval = each_interval,
+				       .wants_totals = wants_totals,
+				       .total = each_total,
+				       .begin = first->begin,
+				       .end = first->end,
+				       .arg = fillings};
 	struct state *state;
 	bool ok = bind_get_state(bound, &state, err);
 	size_t count = ok ? fillings->count : 0;
 
 	ok = ok && parse_queries(bound, state, fillings, queries, err) &&
-	     state_intervals_alone(state, first->begin - 1, first->end + 1,
-				   (const struct query *const *)queries, count, each_interval,
-				   fillings, err);
+	     state_totals(state, first->begin - 1, first->end + 1,
+			  (const struct query *const *)queries, count, &sink, err);
 	for (size_t i = 0; i < count; i++)
 		query_free(queries[i]);
 	if (ok && bind_interrupted(bound->context))
@@ -362,14 +399,14 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 
 static void read_fillings(lua_State *L, struct fillings *out)
 {
-	static const char *const known[] = {"path",     "from",   "to",   "value", "whole",
-					    "optional", "groups", "join", NULL};
+	static const char *const known[] = {"path",     "from",   "to",   "value",  "whole",
+					    "optional", "groups", "join", "totals", NULL};
 	size_t count = (size_t)lua_rawlen(L, 2);
 
 	out->count = count ? count : 1;
 	if (count > PATHS_MAX)
 		luaL_error(L, "more than %d paths", PATHS_MAX);
-	luaL_checkstack(L, PATHS_MAX * 11 + 10, "paths");
+	luaL_checkstack(L, PATHS_MAX * 13 + 10, "paths");
 	if (!count) {
 		bind_check_options(L, 2, known);
 		push_filling(L, 2, &out->items[0]);
@@ -390,6 +427,8 @@ static void push_filled(lua_State *L, struct filling *filling)
 		lua_pushnil(L);
 	else if (filling->groups)
 		bind_push_group_rows(L, filling->segments, filling->groups, filling->options);
+	else if (filling->totals)
+		bind_push_total_rows(L, filling->segments, filling->totals);
 	else
 		lua_pushvalue(L, filling->place);
 }

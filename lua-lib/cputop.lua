@@ -21,7 +21,7 @@ local a = analysis.open(arg, {
 })
 
 -- Of each thread on each CPU: how long, how often it came on, when it left last.
-local runs = a:segments{ path = "cpu[*]/thread", groups = { by = { "key", "value" } } }
+local runs = a:segments{ path = "cpu[*]/thread", totals = true }
 if #runs == 0 then
 	a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "which thread runs")
 end

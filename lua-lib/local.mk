@@ -1,7 +1,7 @@
 # lua-lib: the binding is in the program and, with the rooms below it, in a module for plain Lua
 noinst_LTLIBRARIES += libscript.la
 bindings = %D%/bind.h %D%/bind_base.c %D%/bind_column.c %D%/bind_column.h %D%/bind_count.c %D%/bind_cursor.c %D%/bind_cursor.h \
-	%D%/bind_batch.c %D%/bind_event.c %D%/bind_expr.c %D%/bind_expr.h %D%/bind_field.c %D%/bind_groups.c %D%/bind_intervals.c \
+	%D%/bind_batch.c %D%/bind_event.c %D%/bind_expr.c %D%/bind_expr.h %D%/bind_field.c %D%/bind_groups.c %D%/bind_totals.c %D%/bind_intervals.c \
 	%D%/bind_oneliner.c %D%/bind_pairs.c %D%/bind_resample.c %D%/bind_segments.c %D%/bind_segments.h %D%/bind_state.c %D%/bind_time.c \
 	%D%/bind_trace.c %D%/module.c %D%/module.h %D%/segments.c %D%/segments.h %D%/segments_group.c
 libscript_la_SOURCES = $(bindings) %D%/bind_drawing.c %D%/bind_files.c %D%/script.c %D%/script.h %D%/script_analyses.c %D%/script_command.c \

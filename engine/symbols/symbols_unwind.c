@@ -127,9 +127,10 @@ static bool evaluate(const struct unwinding *in, const Dwarf_Op *ops, size_t n, 
 /* A step by the tables ------------------------------------------------------------------------ */
 
 /*
- * Registers that a callee saves (psABI, figure 3.4) and libdw says so: without a rule they are the caller's, and
- * only a table can say that one is lost. rbx is not among them: libdw 0.188 takes number 0 (rax) for rbx
- * (elfutils, backends/x86_64_cfi.c) and calls an rbx without a rule lost, too.
+ * Registers that a callee saves (psABI, figure 3.4) and libdw says so: without a rule they are the
+ * caller's, and only a table can say that one is lost. rbx is not among them: libdw 0.188 takes
+ * number 0 (rax) for rbx (elfutils, backends/x86_64_cfi.c) and calls an rbx without a rule lost,
+ * too.
  */
 static bool is_lost_by_a_rule(int number)
 {

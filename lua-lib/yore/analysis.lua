@@ -418,7 +418,7 @@ end
 local function unknown_runs(self)
 	local known, unknown, time = {}, {}, 0
 	for _, group in ipairs(self.known_runs) do
-		known[group.key] = group.total
+		known[group.key] = (known[group.key] or 0) + group.total
 	end
 	local cpus = analysis.cpus(self.known_runs)
 	for _, cpu in ipairs(cpus) do
@@ -441,7 +441,7 @@ end
 
 -- ---- names of threads ----
 
--- Segments of paths, {path=, value=, whole=, groups=}, over the range in one go: as many collections or lists of groups. With
+-- Segments of paths, {path=, value=, whole=, groups=, totals=}, over the range in one go: as many collections or lists of groups. With
 -- a pass over a whole trace the names of threads come along, for which names() then needs no pass of its own (from timelines a
 -- name is told in microseconds); who runs comes along for head(), which tells how long that is unknown.
 function methods:segments(...)
@@ -451,12 +451,12 @@ function methods:segments(...)
 	end
 	local count = #paths
 	if not runs then
-		paths[count + 1] = { path = "cpu[*]/thread", optional = true, groups = { by = { "key" } } }
+		paths[count + 1] = { path = "cpu[*]/thread", optional = true, totals = true }
 	end
 	local found = { self:segments_from(self.start, table.unpack(paths)) }
 	if not runs then
 		self.known_runs = found[count + 1]
-	elseif not paths[runs].groups then
+	elseif not paths[runs].groups and not paths[runs].totals then
 		self.known_runs = found[runs]:groups{ by = { "key" } }
 	end
 	return table.unpack(found, 1, count)

@@ -12,6 +12,33 @@
 
 /* ---- giving them out ---- */
 
+nstime track_named(const struct tracks *tracks, const struct track *track)
+{
+	bool listed = !track->computed && !wanted_by_name(tracks->wanted, track->attr);
+
+	return listed ? track->named : NSTIME_MIN;
+}
+
+bool track_interval(const struct tracks *tracks, nstime named, const struct span *span,
+		    struct interval *out)
+{
+	const struct range *range = &tracks->range;
+
+	if (!value_exists(&span->value) || span->begin >= range->end || span->end <= range->begin ||
+	    span->end <= named)
+		return false;
+	out->begin = span->begin < named ? named : span->begin;
+	out->end = span->end;
+	out->value = span->value;
+	if (out->begin >= range->end)
+		return false;
+	if (range->within && out->end > range->end) {
+		out->end = range->end;
+		out->lost = false;
+	}
+	return true;
+}
+
 struct giving {
 	const struct tracks *tracks;
 	const struct sums_sink *sink;
@@ -42,20 +69,10 @@ static void give_sums(struct giving *giving, nstime t)
 
 static void give_interval(struct giving *giving, const struct span *span, bool lost)
 {
-	const struct range *range = &giving->tracks->range;
-	struct interval interval = {giving->path, span->begin, span->end, span->value, lost};
+	struct interval interval = {.path = giving->path, .lost = lost};
 
-	if (!value_exists(&span->value) || span->begin >= range->end || span->end <= range->begin ||
-	    span->end <= giving->named)
+	if (!track_interval(giving->tracks, giving->named, span, &interval))
 		return;
-	if (interval.begin < giving->named)
-		interval.begin = giving->named;
-	if (interval.begin >= range->end)
-		return;
-	if (range->within && interval.end > range->end) {
-		interval.end = range->end;
-		interval.lost = false;
-	}
 	give_sums(giving, span->begin);
 	giving->more = giving->more && giving->sink->interval(giving->sink->arg, &interval);
 }
@@ -72,14 +89,17 @@ static bool give_span(void *arg, const struct span *span)
 	return giving->more;
 }
 
-static bool give_track(struct giving *giving, const struct track *track, struct error *err)
+static bool give_track(struct giving *giving, struct track *track, struct error *err)
 {
-	bool listed = !track->computed && !wanted_by_name(giving->tracks->wanted, track->attr);
-
 	giving->track = track;
-	giving->named = listed ? track->named : NSTIME_MIN;
+	giving->named = track_named(giving->tracks, track);
 	giving->sums = 0;
 	giving->waits = false;
+	if (totals_wanted(giving->tracks, track)) {
+		totals_add(giving->tracks, track, track->count);
+		giving->more = totals_give(giving->tracks, track, giving->path);
+		return true;
+	}
 	if (track->spooled &&
 	    !spool_read(giving->tracks->spooling.spool, track->spooled, give_span, giving, err))
 		return false;
@@ -111,9 +131,9 @@ static int by_path(const void *a, const void *b)
 			    ((const struct track *)b)->attr);
 }
 
-static bool give_all(struct tracks *tracks, const struct sums_sink *sink, struct error *err)
+static bool give_all(struct tracks *tracks, struct error *err)
 {
-	struct giving giving = {.tracks = tracks, .sink = sink, .more = true};
+	struct giving giving = {.tracks = tracks, .sink = tracks->sink, .more = true};
 	struct buf path = {0};
 	bool ok = true;
 
@@ -175,7 +195,8 @@ static bool ask_once(struct state *state, const struct question *question,
 		     const struct sums_sink *sink, struct again *again, bool *ok, struct error *err)
 {
 	struct wanted wanted;
-	struct tracks tracks = {.state = state, .wanted = &wanted, .range = question->range};
+	struct tracks tracks = {
+		.state = state, .wanted = &wanted, .range = question->range, .sink = sink};
 	bool more;
 
 	*ok = true;
@@ -184,7 +205,7 @@ static bool ask_once(struct state *state, const struct question *question,
 		*ok = fill(&tracks, err);
 	more = again_wanted(state, again);
 	if (*ok && !more)
-		*ok = give_all(&tracks, sink, err);
+		*ok = give_all(&tracks, err);
 	tracks_release(&tracks);
 	wanted_release(&wanted);
 	return more;
@@ -203,17 +224,15 @@ static bool ask(struct state *state, const struct question *question, const stru
 
 /* Outside of the recording nothing holds, whatever held at its end. */
 static bool ask_recorded(struct state *state, const struct question *question,
-			 bool (*each)(void *arg, const struct interval *interval), void *arg,
-			 struct error *err)
+			 const struct sums_sink *sink, struct error *err)
 {
-	const struct sums_sink sink = {.interval = each, .arg = arg};
 	nstime begin, end;
 
 	if (!event_source_recorded(state->event_source, &begin, &end, err))
 		return false;
 	if (question->range.begin > end || question->range.end <= begin)
 		return true;
-	return ask(state, question, &sink, err);
+	return ask(state, question, sink, err);
 }
 
 bool state_intervals(struct state *state, nstime begin, nstime end,
@@ -223,7 +242,8 @@ bool state_intervals(struct state *state, nstime begin, nstime end,
 {
 	const struct question whole = {{.begin = begin, .end = end}, queries, nqueries};
 
-	return ask_recorded(state, &whole, each, arg, err);
+	return ask_recorded(state, &whole, &(const struct sums_sink){.interval = each, .arg = arg},
+			    err);
 }
 
 bool state_intervals_within(struct state *state, nstime begin, nstime end,
@@ -234,7 +254,8 @@ bool state_intervals_within(struct state *state, nstime begin, nstime end,
 	const struct question cut = {
 		{.begin = begin, .end = end, .within = true}, queries, nqueries};
 
-	return ask_recorded(state, &cut, each, arg, err);
+	return ask_recorded(state, &cut, &(const struct sums_sink){.interval = each, .arg = arg},
+			    err);
 }
 
 bool state_intervals_alone(struct state *state, nstime begin, nstime end,
@@ -245,7 +266,17 @@ bool state_intervals_alone(struct state *state, nstime begin, nstime end,
 	const struct question only = {
 		{.begin = begin, .end = end, .within = true, .alone = true}, queries, nqueries};
 
-	return ask_recorded(state, &only, each, arg, err);
+	return ask_recorded(state, &only, &(const struct sums_sink){.interval = each, .arg = arg},
+			    err);
+}
+
+bool state_totals(struct state *state, nstime begin, nstime end, const struct query *const *queries,
+		  size_t nqueries, const struct sums_sink *sink, struct error *err)
+{
+	const struct question only = {
+		{.begin = begin, .end = end, .within = true, .alone = true}, queries, nqueries};
+
+	return ask_recorded(state, &only, sink, err);
 }
 
 bool state_sums(struct state *state, const nstime *edges, size_t nedges,

@@ -38,7 +38,9 @@ struct track {
 	nstime ended; /* past the range: when it last became unknown; NSTIME_MIN: never */
 	struct span *spans; /* rising; each begins where the one before ends */
 	size_t count, capacity;
-	uint64_t spooled;        /* its last run in the spool, of spans before these; 0: none */
+	uint64_t spooled;      /* its last run in the spool, of spans before these; 0: none */
+	struct totals *totals; /* of spans before these; NULL: not wanted, or not asked yet */
+	bool totals_asked;
 	size_t seen;             /* 1 + number of the span that was looked at last */
 	struct track_sums *sums; /* rising; its spans are none there */
 	size_t nsums, sums_capacity;
@@ -94,6 +96,7 @@ struct tracks {
 	nstime low, high; /* what views read is told in [low, high), the range at least */
 	struct overhang over;
 	struct spooling spooling;
+	const struct sums_sink *sink; /* what is told is for it */
 };
 
 /* Do wanted views read attributes of the shape? */
@@ -143,6 +146,25 @@ void tracks_pass_end(struct tracks *tracks);
 /* A change past the range; and when its nanosecond is over: does what reached over go on? */
 void tracks_touch(struct tracks *tracks, struct track *track);
 void tracks_settle(struct tracks *tracks);
+
+/* When lists first name it, which do not show what it was before. */
+nstime track_named(const struct tracks *tracks, const struct track *track);
+/*
+ * The interval that the span is for a question: not what is before the track was named, and cut
+ * where the range says so. `path` and `lost` are left as they are. False: it is none.
+ */
+bool track_interval(const struct tracks *tracks, nstime named, const struct span *span,
+		    struct interval *out);
+
+/* ---- totals.c: how long each value held, in place of intervals ---- */
+
+/* Are totals of the track wanted? Asks the sink the first time. */
+bool totals_wanted(const struct tracks *tracks, struct track *track);
+/* Adds the first `count` spans of a track whose totals are wanted. They will not change. */
+void totals_add(const struct tracks *tracks, struct track *track, size_t count);
+/* Gives what was added to the sink. False: enough. */
+bool totals_give(const struct tracks *tracks, const struct track *track, const char *path);
+void totals_free(struct totals *totals); /* NULL is fine */
 
 /* ---- sources of spans; OUTCOME_GAVE_UP: it is not for this question, or a limit was met ---- */
 

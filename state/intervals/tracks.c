@@ -170,12 +170,15 @@ void tracks_pass_end(struct tracks *tracks)
  * A `was` fills what is unknown, which is the last span, and may join it to the one before: these
  * two stay. So do all of a track that has few, since a run of them would cost more than it saves.
  */
-static void spool_track(struct spool *spool, struct track *track, size_t least)
+static void spool_track(struct tracks *tracks, struct track *track, size_t least)
 {
 	if (track->count < 2 + least)
 		return;
 	size_t ended = track->count - 2;
-	spool_add(spool, track->spans, ended, &track->spooled);
+	if (totals_wanted(tracks, track))
+		totals_add(tracks, track, ended);
+	else
+		spool_add(tracks->spooling.spool, track->spans, ended, &track->spooled);
 	memmove(track->spans, track->spans + ended, 2 * sizeof *track->spans);
 	track->count = 2;
 	if (track->capacity > SPOOLED_ROOM) {
@@ -217,7 +220,7 @@ void tracks_spool(struct tracks *tracks)
 	if (!spooling->spool)
 		spooling->spool = spool_new();
 	for (size_t i = 0; i < tracks->count; i++)
-		spool_track(spooling->spool, &tracks->items[i], least);
+		spool_track(tracks, &tracks->items[i], least);
 	spool_write(spooling->spool);
 	tracks->state->spooled++;
 }
@@ -228,6 +231,7 @@ static void empty(struct tracks *tracks)
 	for (size_t i = 0; i < tracks->count; i++) {
 		mem_free(tracks->items[i].spans);
 		mem_free(tracks->items[i].sums);
+		totals_free(tracks->items[i].totals);
 	}
 	spool_free(tracks->spooling.spool);
 }

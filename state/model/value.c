@@ -6,26 +6,6 @@
 
 #include <string.h>
 
-bool value_equal(const struct value *a, const struct value *b)
-{
-	if (a->kind != b->kind)
-		return false;
-	switch (a->kind) {
-	case VALUE_UNKNOWN:
-	case VALUE_NONE:
-		return true;
-	case VALUE_INT:
-		return a->u == b->u && a->negative == b->negative;
-	case VALUE_FLOAT: /* as bits: identity, so that NaN is itself */
-		return a->u == b->u;
-	case VALUE_STRING:
-		return a->len == b->len && (!a->len || !memcmp(a->text, b->text, a->len));
-	case VALUE_BOOL:
-		return a->b == b->b;
-	}
-	return false;
-}
-
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);

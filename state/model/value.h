@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum value_kind {
 	VALUE_UNKNOWN, /* nothing written yet, or lost */
@@ -47,7 +48,25 @@ static inline __int128 value_integer(const struct value *value)
 }
 
 /* 5 and "5" differ, true is not 1; unknown equals unknown here (identity, not the rules' ==). */
-bool value_equal(const struct value *a, const struct value *b);
+static inline bool value_equal(const struct value *a, const struct value *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		return true;
+	case VALUE_INT:
+		return a->u == b->u && a->negative == b->negative;
+	case VALUE_FLOAT: /* as bits: identity, so that NaN is itself */
+		return a->u == b->u;
+	case VALUE_STRING:
+		return a->len == b->len && (!a->len || !memcmp(a->text, b->text, a->len));
+	case VALUE_BOOL:
+		return a->b == b->b;
+	}
+	return false;
+}
 /* Total order for sorting and printing: kind, then value. */
 int value_compare(const struct value *a, const struct value *b);
 uint64_t value_hash(const struct value *value);

@@ -70,8 +70,8 @@ int take(int n);
 int found_by_rbx(int n);
 
 /*
- * found_by_rbx() knows its frame by rbx alone, as _dl_runtime_resolve() does. keeps_rbx(), which it calls, has
- * no rule for rbx, so that it is the caller's.
+ * found_by_rbx() knows its frame by rbx alone, as _dl_runtime_resolve() does. keeps_rbx(), which it
+ * calls, has no rule for rbx, so that it is the caller's.
  */
 __asm__(".text\n"
 	"keeps_rbx:\n"

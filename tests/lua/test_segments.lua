@@ -49,6 +49,24 @@ for i, group in ipairs(grouped) do
 	assert(group.begun == #states:select{ key = group.key, value = group.value, begun = true,
 		after = function(after) return after == group.after end })
 end
+
+-- totals of a path are its groups by key and value; another path keeps its segments
+for path, count in pairs{ ["thread[*]/state"] = 15, ["cpu[*]/thread"] = 5, ["thread[*]/name"] = 5 } do
+	grouped = trace:segments{ path = path, from = from, to = to, groups = { by = { "key", "value" } } }
+	local totals, others = trace:segments{ from = from, to = to, { path = path, totals = true }, { path = "thread[*]/prio" } }
+	assert(#totals == #grouped and #grouped > count and #others > 0, path)
+	for i, group in ipairs(grouped) do
+		for name, value in pairs(totals[i]) do
+			assert(group[name] == value, name)
+		end
+	end
+end
+folded = trace:segments{ path = "thread[*]/state", value = "ready", from = from, to = to, totals = true }
+assert(#folded > 5 and folded[1].value == "ready" and folded[1].total > 0)
+raises("not with 'groups'", trace.segments, trace, { path = "cpu[*]/thread", totals = true, groups = options })
+raises("not with 'whole' or 'join'", trace.segments, trace, { path = "cpu[*]/thread", totals = true, whole = true })
+raises("totals are asked", trace.segments, trace,
+	{ { path = "thread[*]/state", totals = true }, { path = "thread[*]/prio", join = "prio" } })
 raises("there is no column 'x'", trace.segments, trace, { path = "cpu[*]/thread", groups = { by = { "x" } } })
 
 -- a path that becomes a column of another's segments: as join() does it afterwards

@@ -48,7 +48,8 @@ check_PROGRAMS += %D%/test_numbers %D%/test_gathered %D%/test_bits
 
 check_PROGRAMS += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h \
-	%D%/random_rules.c %D%/random_rules.h %D%/sums_check.c %D%/sums_check.h
+	%D%/random_rules.c %D%/random_rules.h %D%/sums_check.c %D%/sums_check.h \
+	%D%/totals_check.c %D%/totals_check.h
 %C%_test_property_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_shards

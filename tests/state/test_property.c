@@ -14,6 +14,7 @@
 #include "tests/harness.h"
 #include "tests/state/random_rules.h"
 #include "tests/state/sums_check.h"
+#include "tests/state/totals_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,6 +317,11 @@ static void compare_cut(struct gen *gen, uint64_t seed, struct fake_trace *trace
 		buf_printf(&got.text, "error: %s\n", err.text);
 	compare(gen, seed, whole ? "all of the trace" : "a range that is cut", &expected.text,
 		&got.text);
+	const char *wrong = totals_check(replay, other, got.begin, got.end, pick(gen, 3), queries,
+					 questions->count);
+	if (wrong)
+		fail_msg("seed %llu: totals of [%lld, %lld): %s\n%s", (unsigned long long)seed,
+			 (long long)got.begin, (long long)got.end, wrong, buf_text(&gen->text));
 	if (other->spooled)
 		spooled[whole                                              ? SPOOLED_WHOLE
 			: strcmp(state_evaluation(other), "backward") == 0 ? SPOOLED_NEAR
@@ -676,6 +682,9 @@ static void all_ways_agree(void **unused)
 		assert_true(spooled[i] >= (end - first) / 8);
 	print_message("%llu sums took the place of changes\n", (unsigned long long)sums_checked);
 	assert_true(sums_checked >= (end - first) / 2);
+	print_message("%llu totals of more than one interval\n",
+		      (unsigned long long)totals_checked);
+	assert_true(totals_checked >= (end - first) / 8);
 }
 
 int main(void)

@@ -1,0 +1,119 @@
+/*
+ * totals.c - how long an attribute had each value, in place of its intervals
+ *
+ *     spans of a track    a | b | a | b | c | a       the last two may still change
+ *                         └──── added ────┘
+ *     totals              a 2, b 2, ...
+ */
+#include "state/intervals/intervals.h"
+
+#include "engine/base/hash_index.h"
+#include "engine/base/mem.h"
+
+enum { FEW = 16, RECENT = 256 };
+
+struct totals {
+	struct value_total *items; /* each value once, as they appear */
+	size_t count, capacity;
+	struct hash_index index;
+	uint32_t *recent; /* by a number's last bits: 1 + its place, 0: none; NULL: few values */
+};
+
+/* The path of the track's attribute; to be released. */
+static struct buf path_of(const struct tracks *tracks, const struct track *track)
+{
+	struct buf path = {0};
+
+	attr_add_text(tracks->state->attrs, track->attr, &path);
+	return path;
+}
+
+bool totals_wanted(const struct tracks *tracks, struct track *track)
+{
+	const struct sums_sink *sink = tracks->sink;
+
+	if (!track->totals_asked && sink && sink->wants_totals) {
+		struct buf path = path_of(tracks, track);
+
+		if (sink->wants_totals(sink->arg, buf_text(&path)))
+			track->totals = mem_new(sizeof *track->totals);
+		buf_release(&path);
+	}
+	track->totals_asked = true;
+	return track->totals;
+}
+
+void totals_free(struct totals *totals)
+{
+	if (!totals)
+		return;
+	mem_free(totals->items);
+	mem_free(totals->recent);
+	hash_index_release(&totals->index);
+	mem_free(totals);
+}
+
+/* The place of the value, which is added where it is not there. */
+static uint32_t find(struct totals *totals, const struct value *value)
+{
+	uint64_t hash = value_hash(value);
+	uint32_t at = hash_index_find(&totals->index, hash, i,
+				      value_equal(&totals->items[i].value, value));
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	totals->items =
+		mem_grow(totals->items, totals->count, &totals->capacity, sizeof *totals->items);
+	totals->items[totals->count] =
+		(struct value_total){.value = *value, .last_end = NSTIME_MIN};
+	return hash_index_add(&totals->index, hash, totals->count++);
+}
+
+/* As find(): the same values come again and again. */
+static struct value_total *total_of(struct totals *totals, const struct value *value)
+{
+	uint32_t *recent, at;
+
+	if (value->kind != VALUE_INT || totals->count < FEW) {
+		at = find(totals, value);
+		return &totals->items[at];
+	}
+	if (!totals->recent)
+		totals->recent = mem_new_array(RECENT, sizeof *totals->recent);
+	recent = &totals->recent[value->u % RECENT];
+	if (!*recent || !value_equal(&totals->items[*recent - 1].value, value))
+		*recent = find(totals, value) + 1;
+	return &totals->items[*recent - 1];
+}
+
+void totals_add(const struct tracks *tracks, struct track *track, size_t count)
+{
+	nstime begin = tracks->sink->begin, end = tracks->sink->end;
+	nstime named = track_named(tracks, track);
+
+	for (size_t i = 0; i < count; i++) {
+		struct interval interval;
+		struct value_total *total;
+
+		if (!track_interval(tracks, named, &track->spans[i], &interval) ||
+		    interval.end <= begin || interval.begin >= end)
+			continue;
+		total = total_of(track->totals, &interval.value);
+		total->begun += interval.begin >= begin && interval.begin > NSTIME_MIN;
+		total->count++;
+		if (interval.begin < begin)
+			interval.begin = begin;
+		total->last_end = interval.end < end ? interval.end : end;
+		total->time += (uint64_t)total->last_end - (uint64_t)interval.begin;
+	}
+}
+
+bool totals_give(const struct tracks *tracks, const struct track *track, const char *path)
+{
+	const struct totals *totals = track->totals;
+
+	for (size_t i = 0; i < totals->count; i++)
+		if (!tracks->sink->total(tracks->sink->arg, path, &totals->items[i]))
+			return false;
+	return true;
+}

@@ -117,6 +117,11 @@ bool script_has_analysis(const char *name);
 bool script_analysis_takes(const char *name, const char *word);
 /* Does its own option of that name, without dashes, stand before a value? */
 bool script_analysis_option(const char *name, const char *option, size_t len);
+/*
+ * The columns of its tables, parted by blanks, that --sort takes with this word of its own (NULL:
+ * the first one). The caller frees the text. NULL: they are not known without a trace.
+ */
+char *script_analysis_columns(const char *name, const char *verb);
 /* Its help, with the options that all analyses take. */
 MUST_CHECK bool script_analysis_help(const char *name, struct buf *out, struct error *err);
 

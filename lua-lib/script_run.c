@@ -76,28 +76,54 @@ static const char asks_option[] =
 	"pcall(dofile, file)\n"
 	"return told[name] ~= nil and told[name] ~= 'flag'\n";
 
-struct option_question {
-	const char *path, *option;
+/*
+ * Of an analysis and one of its words: the columns of its tables. They are those of an empty trace,
+ * as LAMI's metadata are.
+ */
+static const char asks_columns[] =
+	"local file, verb = ...\n"
+	"local lami, found, keys = require('yore.lami'), {}, {}\n"
+	"lami.table = function(_, _, columns)\n"
+	"	for _, column in ipairs(columns) do\n"
+	"		if not found[column.key] then\n"
+	"			found[column.key] = true\n"
+	"			keys[#keys + 1] = column.key\n"
+	"		end\n"
+	"	end\n"
+	"end\n"
+	"print = function() end\n"
+	"arg = { [0] = file, verb or '--metadata', verb and '--metadata' }\n"
+	"pcall(dofile, file)\n"
+	"return table.concat(keys, ' ')\n";
+
+struct analysis_question {
+	const char *code;
+	const char *path, *word;
 	size_t len;
-	bool takes_value;
+	bool yes;
+	char *text;
 };
 
-static int ask_option(lua_State *L)
+static int ask_analysis(lua_State *L)
 {
-	struct option_question *question = lua_touserdata(L, 1);
+	struct analysis_question *question = lua_touserdata(L, 1);
 
-	if (luaL_loadstring(L, asks_option) != LUA_OK)
+	if (luaL_loadstring(L, question->code) != LUA_OK)
 		return lua_error(L);
 	lua_pushstring(L, question->path);
-	lua_pushlstring(L, question->option, question->len);
+	if (question->word)
+		lua_pushlstring(L, question->word, question->len);
+	else
+		lua_pushnil(L);
 	lua_call(L, 2, 1);
-	question->takes_value = lua_toboolean(L, -1);
+	question->yes = lua_toboolean(L, -1);
+	if (lua_type(L, -1) == LUA_TSTRING)
+		question->text = mem_strdup(lua_tostring(L, -1));
 	return 0;
 }
 
-bool script_analysis_option(const char *name, const char *option, size_t len)
+static bool ask_of(const char *name, struct analysis_question *question)
 {
-	struct option_question question = {.option = option, .len = len};
 	struct script_options options = {0};
 	struct script *script;
 	struct buf path = {0};
@@ -106,11 +132,27 @@ bool script_analysis_option(const char *name, const char *option, size_t len)
 	if (!script_open(&options, &script, &err))
 		return false;
 	bool ok = find_file(script, name, &path, &err);
-	question.path = buf_text(&path);
-	ok = ok && script_protect(script, ask_option, &question, &err);
+	question->path = buf_text(&path);
+	ok = ok && script_protect(script, ask_analysis, question, &err);
 	buf_release(&path);
 	script_close(script);
-	return ok && question.takes_value;
+	return ok;
+}
+
+bool script_analysis_option(const char *name, const char *option, size_t len)
+{
+	struct analysis_question question = {.code = asks_option, .word = option, .len = len};
+
+	return ask_of(name, &question) && question.yes;
+}
+
+char *script_analysis_columns(const char *name, const char *verb)
+{
+	struct analysis_question question = {
+		.code = asks_columns, .word = verb, .len = verb ? strlen(verb) : 0};
+
+	ask_of(name, &question);
+	return question.text;
 }
 
 struct chunk {

@@ -21,7 +21,8 @@ enum cmd_word {
 	WORD_PATH_VALUE = 1 << 2, /* PATH=VALUE */
 	WORD_COMMAND = 1 << 3,
 	WORD_RULES = 1 << 4, /* name of a rule set that comes with yore */
-	WORD_FILE = 1 << 5
+	WORD_FILE = 1 << 5,
+	WORD_PROGRAM = 1 << 6 /* of `do` */
 };
 
 struct cmd {

@@ -302,6 +302,7 @@ const struct cmd cmd_do = {
 		"delete(@t, next_pid); }'\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
 		   OPT_SYMBOLS | OPT_DO,
+	.words = WORD_PROGRAM,
 	.max_words = -1,
 	.run = run_do,
 };

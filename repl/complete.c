@@ -36,6 +36,8 @@ struct completion {
 	size_t len;
 	void (*each)(void *arg, const char *word);
 	void *arg;
+	const char *line; /* what stands before it */
+	size_t nline;
 };
 
 struct completer *completer_new(struct session *session, struct script *script,
@@ -68,6 +70,11 @@ static void offer(const struct completion *completion, const char *word)
 		completion->each(completion->arg, word);
 }
 
+static void offer_word(void *arg, const char *word)
+{
+	offer(arg, word);
+}
+
 /* ---- names of the trace ---- */
 
 /* A name, and what follows its last colon: both select the event. */
@@ -92,13 +99,10 @@ static void offer_streams(const struct completion *completion)
 		offer(completion, trace->streams[i]->name);
 }
 
-static void offer_fields(const struct completion *completion)
+static void offer_members(const struct completion *completion)
 {
-	static const char *const heads[] = {"t", "name", "cpu", "stream", NULL};
 	const struct trace *trace = completion->completer->session->trace;
 
-	for (size_t i = 0; heads[i]; i++)
-		offer(completion, heads[i]);
 	for (size_t i = 0; trace && i < trace->nclasses; i++)
 		for (int scope = SCOPE_STREAM_EVENT_CONTEXT; scope < SCOPE_COUNT; scope++) {
 			const struct field_class *class = trace->classes[i]->scope[scope];
@@ -107,6 +111,15 @@ static void offer_fields(const struct completion *completion)
 				if (!class->members[m].hidden)
 					offer(completion, class->members[m].name);
 		}
+}
+
+static void offer_fields(const struct completion *completion)
+{
+	static const char *const heads[] = {"t", "name", "cpu", "stream", NULL};
+
+	for (size_t i = 0; heads[i]; i++)
+		offer(completion, heads[i]);
+	offer_members(completion);
 }
 
 /* ---- attributes ---- */
@@ -339,12 +352,6 @@ static void offer_options(const struct completion *completion, const struct cmd 
 			offer(completion, option_info(i)->name);
 }
 
-static void offer_list(const struct completion *completion, const char *const *list)
-{
-	while (*list)
-		offer(completion, *list++);
-}
-
 static void offer_rules(const struct completion *completion)
 {
 	size_t count;
@@ -378,25 +385,37 @@ static void offer_inputs(const struct completion *completion)
 
 enum offered { OFFERED_NOTHING, OFFERED_VALUES, OFFERED_FILES };
 
-/* The value of the option before the cursor. */
-static enum offered offer_value(const struct completion *completion, const char *option)
+/* What the table of options says of its values: a choice is offered; only `sql` writes lines. */
+static enum offered offer_choice(const struct completion *completion, const struct cmd *cmd,
+				 const char *option)
 {
-	static const char *const formats[] = {"text", "table", "csv", "json", NULL};
-	static const char *const bys[] = {"class", "stream", NULL};
-	static const char *const times[] = {"clock", "iso", "seconds", "ns", "relative", NULL};
+	static const char formats[] = "text|table|csv|json";
+	bool is_format = !strcmp(option, "--format") && !(cmd->options & OPT_SQL);
 
+	for (size_t i = 0; option_info(i); i++) {
+		const struct option_info *info = option_info(i);
+
+		if (strcmp(info->name, option) != 0)
+			continue;
+		if (!info->value)
+			return OFFERED_NOTHING;
+		complete_choice(is_format ? formats : info->value, "", offer_word,
+				(void *)(uintptr_t)completion);
+		return OFFERED_VALUES;
+	}
+	return OFFERED_VALUES;
+}
+
+/* The value of the option before the cursor. */
+static enum offered offer_value(const struct completion *completion, const struct cmd *cmd,
+				const char *option)
+{
 	if (!strcmp(option, "--name"))
 		offer_events(completion);
 	else if (!strcmp(option, "--where"))
 		offer_fields(completion);
 	else if (!strcmp(option, "--stream"))
 		offer_streams(completion);
-	else if (!strcmp(option, "--format"))
-		offer_list(completion, formats);
-	else if (!strcmp(option, "--time"))
-		offer_list(completion, times);
-	else if (!strcmp(option, "--by"))
-		offer_list(completion, bys);
 	else if (!strcmp(option, "--input"))
 		offer_inputs(completion);
 	else if (!strcmp(option, "--rules"))
@@ -405,9 +424,7 @@ static enum offered offer_value(const struct completion *completion, const char 
 		 !strcmp(option, "--svg"))
 		return OFFERED_FILES;
 	else
-		for (size_t i = 0; option_info(i); i++)
-			if (!strcmp(option_info(i)->name, option))
-				return option_info(i)->value ? OFFERED_VALUES : OFFERED_NOTHING;
+		return offer_choice(completion, cmd, option);
 	return OFFERED_VALUES;
 }
 
@@ -436,11 +453,6 @@ static bool field_before(const char *line, size_t end, struct buf *out)
 	return stop > start;
 }
 
-static void offer_word(void *arg, const char *word)
-{
-	offer(arg, word);
-}
-
 /* A value of the field that the line compares; false: it compares none. */
 static bool offer_compared(const struct completion *completion, const char *line, size_t start)
 {
@@ -454,6 +466,69 @@ static bool offer_compared(const struct completion *completion, const char *line
 				(void *)(uintptr_t)completion);
 	buf_release(&field);
 	return compares;
+}
+
+/* ---- one-liners ---- */
+
+/* Does what follows the text stand in the braces or the predicate of a probe? */
+static bool in_probe(const char *text, size_t len)
+{
+	bool predicate = false, quoted = false;
+	int depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char before = i ? text[i - 1] : ' ', c = text[i];
+
+		if (quoted || c == '"')
+			quoted ^= c == '"';
+		else if (c == '{' || c == '}')
+			depth += c == '{' ? 1 : -1, predicate = false;
+		else if (c == '/' && !depth && (predicate || strchr(" '}", before)))
+			predicate = !predicate;
+	}
+	return depth > 0 || predicate;
+}
+
+/* Of "@[prev_c" the name is what follows the bracket: what stands before it stays. */
+struct behind {
+	const struct completion *outer;
+	size_t nhead;
+};
+
+static void offer_behind(void *arg, const char *name)
+{
+	const struct behind *behind = arg;
+	struct buf word = {0};
+
+	buf_add(&word, behind->outer->text, behind->nhead);
+	buf_add_text(&word, name);
+	offer(behind->outer, buf_text(&word));
+	buf_release(&word);
+}
+
+/* Events, also as bpftrace names them; in a probe fields. */
+static void offer_program(const struct completion *completion)
+{
+	bool fields = in_probe(completion->line, completion->nline + completion->len);
+	struct behind behind = {completion, completion->len};
+	const char *text = completion->text;
+
+	while (behind.nhead && (isalnum((unsigned char)text[behind.nhead - 1]) ||
+				strchr(fields ? "_" : "_:", text[behind.nhead - 1])))
+		behind.nhead--;
+	if (!fields && !strncmp(text, "tracepoint:", strlen("tracepoint:")))
+		behind.nhead = strlen("tracepoint:");
+	else if (!fields && !strncmp(text, "t:", strlen("t:")))
+		behind.nhead = strlen("t:");
+	struct completion name = *completion;
+	name.text += behind.nhead;
+	name.len -= behind.nhead;
+	name.each = offer_behind;
+	name.arg = &behind;
+	if (fields)
+		offer_members(&name);
+	else
+		offer_events(&name);
 }
 
 /* ---- SQL, settings, marks ---- */
@@ -503,7 +578,7 @@ static bool offer_setting(const struct completion *completion, const char *first
 
 static bool offer_argument(const struct completion *completion, const struct cmd *cmd, const char *before)
 {
-	enum offered value = before[0] == '-' ? offer_value(completion, before) : OFFERED_NOTHING;
+	enum offered value = before[0] == '-' ? offer_value(completion, cmd, before) : OFFERED_NOTHING;
 
 	if (value == OFFERED_FILES)
 		return false;
@@ -513,6 +588,8 @@ static bool offer_argument(const struct completion *completion, const struct cmd
 		offer_options(completion, cmd);
 		return true;
 	}
+	if (cmd->words & WORD_PROGRAM)
+		offer_program(completion);
 	if (cmd->words & (WORD_PATH | WORD_PATH_VALUE))
 		offer_paths(completion);
 	if (cmd->words & WORD_COMMAND)
@@ -560,8 +637,8 @@ static bool offer_after(const struct completion *completion, const char *first, 
 		return offer_argument(completion, cmd, before);
 	if (!strcmp(before, "--svg"))
 		return false;
-	if (!complete_analysis(first, before, completion->text, offer_word,
-			       (void *)(uintptr_t)completion))
+	if (!complete_analysis(first, completion->line, completion->nline, before,
+			       completion->text, offer_word, (void *)(uintptr_t)completion))
 		script_complete(completion->completer->script, completion->text, completion->each,
 				completion->arg);
 	return true;
@@ -598,7 +675,7 @@ static bool complete_at(struct completer *completer, const char *line, size_t st
 			void (*each)(void *arg, const char *word), void *arg)
 {
 	char *text = mem_strdup(line + start);
-	struct completion completion = {completer, text, end - start, each, arg};
+	struct completion completion = {completer, text, end - start, each, arg, line, start};
 	size_t begin = 0, stop;
 	bool done = true;
 
@@ -677,11 +754,19 @@ static char **attempt(const char *text, int start, int end)
 	return list;
 }
 
+/* Readline closes the quote in front of a word that it completed; a program goes on in it. */
+static char *set_quotes(void)
+{
+	rl_basic_quote_characters = strncmp(rl_line_buffer, "do ", 3) != 0 ? "\"'" : "";
+	return NULL; /* words break as they do everywhere */
+}
+
 void complete_install(struct completer *completer)
 {
 	installed = completer;
 	rl_readline_name = "yore";
 	rl_basic_word_break_characters = " \t\n\"'`=,({";
 	rl_completer_quote_characters = "";
+	rl_completion_word_break_hook = set_quotes;
 	rl_attempted_completion_function = attempt;
 }

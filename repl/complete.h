@@ -45,12 +45,17 @@ void complete_keys(struct session *session, const char *path, size_t at,
 void complete_values(struct session *session, const char *field,
 		     void (*each)(void *arg, const char *value), void *arg);
 
+/* Offers the words that `|` parts, up to any of the ends or the end of text; one alone is no choice. */
+void complete_choice(const char *text, const char *ends, void (*each)(void *arg, const char *word),
+		     void *arg);
+
 /*
  * What may stand behind the name of an analysis, by its help: words, options where `text` begins
- * with `-`, and values where the word `before` is an option. False: it is no analysis.
+ * with `-`, and values where the word `before` is an option; line[0 .. len) stands before `text`.
+ * False: it is no analysis.
  */
-bool complete_analysis(const char *name, const char *before, const char *text,
-		       void (*each)(void *arg, const char *word), void *arg);
+bool complete_analysis(const char *name, const char *line, size_t len, const char *before,
+		       const char *text, void (*each)(void *arg, const char *word), void *arg);
 
 /* Makes readline ask this completer. */
 void complete_install(struct completer *completer);

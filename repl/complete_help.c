@@ -7,13 +7,13 @@
  */
 #include "repl/complete.h"
 
+#include "engine/base/mem.h"
 #include "lua-lib/script.h"
 
 #include <string.h>
 
-/* Words that `|` parts, up to any of the ends; one alone is no choice. */
-static void offer_choice(const char *text, const char *ends,
-			 void (*each)(void *arg, const char *word), void *arg)
+void complete_choice(const char *text, const char *ends, void (*each)(void *arg, const char *word),
+		     void *arg)
 {
 	size_t len = strcspn(text, ends);
 	struct buf word = {0};
@@ -62,8 +62,29 @@ static void offer_options(const char *line, void (*each)(void *arg, const char *
 	buf_release(&word);
 }
 
-bool complete_analysis(const char *name, const char *before, const char *text,
-		       void (*each)(void *arg, const char *word), void *arg)
+/* The columns of the tables that the line asks for: COLUMN, or -COLUMN where a dash was typed. */
+static void offer_sorts(const char *name, const char *line, size_t len, const char *text,
+			void (*each)(void *arg, const char *word), void *arg)
+{
+	char *words = mem_strdup(line), *rest = words, *one, *verb = NULL, *columns;
+	struct buf word = {0};
+
+	words[len] = '\0';
+	while (!verb && (one = strtok_r(rest, " \t", &rest)))
+		verb = script_analysis_takes(name, one) ? one : NULL;
+	columns = script_analysis_columns(name, verb);
+	for (rest = columns; columns && (one = strtok_r(rest, " ", &rest));) {
+		buf_clear(&word);
+		buf_printf(&word, "%s%s", *text == '-' ? "-" : "", one);
+		each(arg, buf_text(&word));
+	}
+	buf_release(&word);
+	mem_free(columns);
+	mem_free(words);
+}
+
+bool complete_analysis(const char *name, const char *typed, size_t ntyped, const char *before,
+		       const char *text, void (*each)(void *arg, const char *word), void *arg)
 {
 	struct buf help = {0};
 	struct error ignored;
@@ -74,14 +95,16 @@ bool complete_analysis(const char *name, const char *before, const char *text,
 		return false;
 	const char *line = buf_text(&help);
 	if (!option && *text != '-' && strchr(line, '['))
-		offer_choice(strchr(line, '[') + 1, "]", each, arg);
+		complete_choice(strchr(line, '[') + 1, "]", each, arg);
 	while ((line = strstr(line, "\n  --"))) {
 		line += strlen("\n  ");
 		takes |= option && !strncmp(line, before, len) && line[len] == ' ' &&
 			 line[len + 1] != ' ' && line[len + 1] != '-';
 		if (option && !strncmp(line, before, len) && line[len] == ' ')
-			offer_choice(line + len + 1, " \n", each, arg);
+			complete_choice(line + len + 1, " \n", each, arg);
 	}
+	if (!strcmp(before, "--sort"))
+		offer_sorts(name, typed, ntyped, text, each, arg);
 	if (!strcmp(before, "--where"))
 		offer_columns(buf_text(&help), each, arg);
 	line = buf_text(&help);

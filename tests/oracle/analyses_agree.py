@@ -134,6 +134,10 @@ class Model:
                 self.turn(tid, "new", event.time, None)
                 self.now[tid][0] = "ready"
                 self.now[tid][2] = "fork"
+            elif event.name == "sched_process_free":  # nothing is left of it
+                tid = first(fields, "tid", "pid")
+                self.turn(tid, "freed", event.time, None)
+                self.now.pop(tid, None)
             elif event.name == "lttng_statedump_process_state" and fields["status"] == 5:
                 if fields["tid"] not in self.now:
                     self.turn(fields["tid"], "sleeping", event.time, None)

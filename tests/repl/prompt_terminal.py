@@ -132,6 +132,16 @@ def check_completion():
             ("next --where 'pid==10893", "next --where 'pid==10893 ", "a number"),
             ("at thread[1089", "at thread[1089", "a key of several"),
             ("at thread[10893]/stat", "at thread[10893]/state ", "an attribute of a key"),
+            ("convert out --to parq", "convert out --to parquet ", "a format to convert to"),
+            ("convert out --compress gz", "convert out --compress gzip ", "how to compress"),
+            ("latency --sort p9", "latency --sort p99 ", "a column to sort by"),
+            ("latency top --sort -waker_c", "latency top --sort -waker_comm ", "a column of a word of an analysis, the other way"),
+            ("io disks --sort dis", "io disks --sort disk ", "a column of an analysis that the trace has no events for"),
+            ("do 'sched_process_fo", "do 'sched_process_fork", "an event of a one-liner"),
+            ("do 'tracepoint:sched:sched_process_fo", "do 'tracepoint:sched:sched_process_fork", "as bpftrace names it"),
+            ("do 'sched_switch { @[prev_com", "do 'sched_switch { @[prev_comm", "a field of a one-liner"),
+            ("do 'sched_switch /next_pri", "do 'sched_switch /next_prio", "a field of its predicate"),
+            ("do 'sched_switch { @ = count(); } sched_process_fo", "do 'sched_switch { @ = count(); } sched_process_fork", "its second event"),
             ("trace:even", "trace:events", "a method of Lua")):
         shown = complete(prompt, typed)
         result(shown.strip() == wanted.strip(), name + " is completed", shown)

@@ -386,7 +386,39 @@ static int on_error(lua_State *L)
 	return 1;
 }
 
-/* Without our own frame, the outermost; nothing when there is no other (an error of syntax). */
+/* Is it a line of the stack that is of C, or of the prompt's own line? */
+static bool is_prompt_or_c(const char *line, size_t len)
+{
+	static const char function[] = "\t[C]: ", prompt[] = "\tprompt:", rest[] = ": in main chunk";
+	size_t at = strlen(prompt);
+
+	if (!strncmp(line, function, strlen(function)))
+		return true;
+	if (strncmp(line, prompt, at) != 0)
+		return false;
+	at += strspn(line + at, "0123456789");
+	return len == at + strlen(rest) && !strncmp(line + at, rest, strlen(rest));
+}
+
+/* Do the stack's lines tell no more than the message, whose place is the prompt's own line? */
+static bool is_prompt_alone(const char *text, size_t len)
+{
+	const char *end = text + len, *line = memchr(text, '\n', len);
+
+	while (line && ++line < end) {
+		const char *stop = memchr(line, '\n', (size_t)(end - line));
+
+		if (!is_prompt_or_c(line, (size_t)((stop ? stop : end) - line)))
+			return false;
+		line = stop;
+	}
+	return true;
+}
+
+/*
+ * Without our own frame, the outermost; nothing when there is no other (an error of syntax), or none
+ * but the prompt's line.
+ */
 static void add_traceback(const char *text, struct buf *out)
 {
 	static const char outermost[] = "\n\t[C]: in ?";
@@ -394,7 +426,7 @@ static void add_traceback(const char *text, struct buf *out)
 
 	if (len >= nlast && !strcmp(text + len - nlast, outermost))
 		len -= nlast;
-	if (!memchr(text, '\n', len))
+	if (!memchr(text, '\n', len) || is_prompt_alone(text, len))
 		return;
 	buf_add(out, text, len);
 	buf_add_char(out, '\n');

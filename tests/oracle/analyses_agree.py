@@ -106,13 +106,22 @@ class Model:
         self.now = {}        # tid: [state, since, before]
         self.segments = []
         self.open_until = 0  # by then each CPU has switched
-        self.gaps = []       # between switches of a CPU that contradict each other
+        self.gaps = []       # between switches of a CPU that contradict each other, or before its first one
         last, seen = {}, {}
+        begun, earlier, named = {}, collections.defaultdict(set), {}  # by CPU its first event and whose are those before its first switch
         for event in events:
             fields = event.fields
+            begun.setdefault(event.cpu, event.time)
+            if event.cpu not in seen and event.tid is not None:
+                earlier[event.cpu].add(event.tid)
             if event.name == "sched_switch":
                 previous = first(fields, "prev_tid", "prev_pid")
                 following = first(fields, "next_tid", "next_pid")
+                # a tracer enables events one by one: switches before the first one may not have been recorded
+                where, when = named.get(previous, (event.cpu, 0))
+                if event.cpu not in seen and (earlier[event.cpu] - {previous} or previous and where != event.cpu and when > begun[event.cpu]):
+                    self.gaps.append((begun[event.cpu], event.time))
+                named[previous] = named[following] = event.cpu, event.time
                 if last.get(event.cpu, (previous,))[0] != previous:
                     self.gaps.append((last[event.cpu][1], event.time))
                 last[event.cpu] = (following, event.time)

@@ -120,6 +120,7 @@ elif mkdir "$instance" 2>/dev/null; then
 		try "$here/sched_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		try "$here/run_times.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		try "$here/analyses_agree.py" "$yore" ftrace --memory "$folder/ftrace/trace.dat"
+		try "$here/tables_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		mv "$folder"/ftrace/cpu*.raw "$tree" # the pages themselves, beside their formats
 		mv "$folder/kallsyms" "$tree"
 		try "$here/ftrace_agree.py" "$yore" --same "$folder/ftrace/trace.dat" "$tree"

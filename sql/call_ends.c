@@ -18,13 +18,16 @@ enum end_kind {
 struct end_class {
 	enum end_kind kind;
 	const char *name;
-	struct field_path id;
+	struct field_path id, ret;
+	bool has_ret;
 };
 
 struct call_end {
 	nstime time;
 	uint32_t class;
+	int32_t cpu;
 	int64_t id;
+	struct call_ret ret;
 };
 
 struct call_ends {
@@ -43,9 +46,15 @@ static const char *behind(const char *name, const char *prefix)
 	return strncmp(name, prefix, len) ? NULL : name + len;
 }
 
-static struct end_class class_of(const struct event_class *class)
+static bool find_number(const struct event_class *class, const char *name, struct field_path *out)
 {
-	static const char *const id = "id";
+	return field_path_find(class, 1u << SCOPE_PAYLOAD, &name, 1, out) &&
+	       out->class->kind == FIELD_INT;
+}
+
+/* Without what it returns. */
+static struct end_class kind_of(const struct event_class *class)
+{
 	const char *colon = strrchr(class->name, ':');
 	const char *name = colon ? colon + 1 : class->name;
 	const char *call;
@@ -56,19 +65,28 @@ static struct end_class class_of(const struct event_class *class)
 	call = behind(name, "syscall_exit_");
 	call = call ? call : behind(name, "sys_exit_");
 	if (call)
-		return (struct end_class){strcmp(call, "unknown") ? END_NAME : END_ANY, call, {0}};
+		return (struct end_class){.kind = strcmp(call, "unknown") ? END_NAME : END_ANY,
+					  .name = call};
 	call = behind(name, "syscall_entry_");
 	call = call ? call : behind(name, "sys_enter_");
 	if (call)
-		return (struct end_class){END_ENTRY, call, {0}};
+		return (struct end_class){.kind = END_ENTRY, .name = call};
 	if (!strcmp(name, "sys_enter"))
 		return (struct end_class){.kind = END_ENTRY};
 	if (strcmp(name, "sys_exit") != 0 && strcmp(name, "exit_syscall") != 0)
 		return (struct end_class){.kind = END_NONE};
-	if (!field_path_find(class, 1u << SCOPE_PAYLOAD, &id, 1, &path) ||
-	    path.class->kind != FIELD_INT)
+	if (!find_number(class, "id", &path))
 		return (struct end_class){.kind = END_ANY};
-	return (struct end_class){END_NUMBER, NULL, path};
+	return (struct end_class){.kind = END_NUMBER, .id = path};
+}
+
+static struct end_class class_of(const struct event_class *class)
+{
+	struct end_class end = kind_of(class);
+
+	if (end.kind != END_NONE && end.kind != END_ENTRY)
+		end.has_ret = find_number(class, "ret", &end.ret);
+	return end;
 }
 
 struct call_ends *call_ends_new(const struct sql_host *host)
@@ -85,7 +103,7 @@ struct call_ends *call_ends_new(const struct sql_host *host)
 		enum end_kind kind = ends->classes[c].kind;
 		if (kind != END_NONE && kind != END_ENTRY)
 			ends->wanted[c / 64] |= UINT64_C(1) << c % 64;
-		any = any || (kind != END_NONE && kind != END_ANY);
+		any = any || (kind != END_NONE && kind != END_ANY) || ends->classes[c].has_ret;
 	}
 	if (any)
 		return ends;
@@ -103,31 +121,36 @@ void call_ends_free(struct call_ends *ends)
 	mem_free(ends);
 }
 
-/* The number of the call; -1: the event has none. */
-static int64_t id_of(const struct call_ends *ends, const struct run *run, uint32_t i,
-		     uint32_t class)
+static int64_t number_at(const struct fields *fields, const struct field_path *path)
 {
+	struct field field;
+
+	fields_at(fields, path, &field);
+	return field.slot.s;
+}
+
+static struct call_end end_of(const struct call_ends *ends, const struct run *run, uint32_t i)
+{
+	const struct batch *batch = run->batch;
+	struct call_end end = {batch->time[i], batch->class_index[i], run->cpu, -1, {0}};
+	const struct end_class *class = &ends->classes[end.class];
 	struct error ignored; /* damage is told by who reads the events */
 	struct fields fields;
-	struct field id;
 
-	if (ends->classes[class].kind != END_NUMBER ||
+	if ((class->kind != END_NUMBER && !class->has_ret) ||
 	    !run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &ignored))
-		return -1;
-	fields_at(&fields, &ends->classes[class].id, &id);
-	return id.slot.s;
+		return end;
+	if (class->kind == END_NUMBER)
+		end.id = number_at(&fields, &class->id);
+	if (class->has_ret)
+		end.ret = (struct call_ret){true, number_at(&fields, &class->ret)};
+	return end;
 }
 
 static void add_run(struct call_ends *ends, const struct run *run)
 {
-	const struct batch *batch = run->batch;
-
-	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		uint32_t class = batch->class_index[i];
-
-		*mem_push(ends->items, ends->count, ends->capacity) =
-			(struct call_end){batch->time[i], class, id_of(ends, run, i, class)};
-	}
+	for (uint32_t i = run->first; i < run->first + run->count; i++)
+		*mem_push(ends->items, ends->count, ends->capacity) = end_of(ends, run, i);
 }
 
 bool call_ends_read(struct call_ends *ends, nstime begin, nstime end, struct error *err)
@@ -186,12 +209,25 @@ static bool is_call(const struct call_ends *ends, const struct value *call)
 	return false;
 }
 
-bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime t)
+bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime t, int32_t cpu,
+		  struct call_ret *ret)
 {
 	size_t i = search_first(at, 0, ends->count, ends->items[at].time < t);
+	bool any = false, own = false, several = false;
 
-	for (; i < ends->count && ends->items[i].time == t; i++)
-		if (ends_call(&ends->classes[ends->items[i].class], ends->items[i].id, call))
-			return true;
-	return !is_call(ends, call);
+	*ret = (struct call_ret){0};
+	for (; i < ends->count && ends->items[i].time == t; i++) {
+		const struct call_end *end = &ends->items[i];
+		bool here = cpu >= 0 && end->cpu == cpu;
+
+		if (!ends_call(&ends->classes[end->class], end->id, call) || (own && !here))
+			continue;
+		several = any && own == here &&
+			  (several || ret->known != end->ret.known || ret->value != end->ret.value);
+		*ret = end->ret;
+		any = true;
+		own = here;
+	}
+	ret->known = ret->known && !several;
+	return any || !is_call(ends, call);
 }

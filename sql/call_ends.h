@@ -18,8 +18,17 @@ struct call_ends *call_ends_new(const struct sql_host *host);
 void call_ends_free(struct call_ends *ends); /* NULL is fine */
 /* Reads the exits in [begin, end), in place of those that were there. */
 MUST_CHECK bool call_ends_read(struct call_ends *ends, nstime begin, nstime end, struct error *err);
-/* Is there an exit of that call at `t`? True, too, where the value is no call that the trace has.
+/* What an exit returned. */
+struct call_ret {
+	bool known; /* false: no exit says it, or several calls that end then say different things */
+	int64_t value;
+};
+
+/*
+ * Is there an exit of that call at `t`? True, too, where the value is no call that the trace has.
+ * *ret: what it returned, of the exits on that CPU where there are any (-1: of which is not known).
  */
-bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime t);
+bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime t, int32_t cpu,
+		  struct call_ret *ret);
 
 #endif

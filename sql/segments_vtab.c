@@ -3,7 +3,7 @@
  *
  *     thread_state(tid, cpu, comm, begin, end, dur, state; hidden: from, until)
  *     wakeups(ts, tid, comm, latency, cpu, waker, waker_comm; hidden: from, until)
- *     syscalls(tid, cpu, comm, begin, end, dur, name; hidden: from, until)
+ *     syscalls(tid, cpu, comm, begin, end, dur, name, ret; hidden: from, until)
  *
  * Rows are made of attributes of the rules, a stretch of time after the other:
  *
@@ -36,10 +36,11 @@
 #include <string.h>
 
 enum { OF_MAIN, OF_CPU, OF_WAKER, ATTRIBUTES };
-enum { COLUMNS = 7, AT_FROM = COLUMNS, AT_UNTIL /* one more where the trace is told */ };
+enum { COLUMNS_MAX = 8 }; /* then: the trace, where it is told, from, until */
 
 struct segments_kind {
-	const char *names; /* of the columns, as declared */
+	const char *names; /* of the columns, as declared, */
+	int ncolumns;      /* and how many they are */
 	const char *main;  /* the attribute whose parts are rows */
 	bool wakeups;
 	unsigned tid; /* column */
@@ -48,14 +49,15 @@ struct segments_kind {
 
 const struct segments_kind segments_thread_state = {
 	"tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, state TEXT",
-	"state", false, 0, false};
+	7, "state", false, 0, false};
 const struct segments_kind segments_wakeups = {
 	"ts INTEGER, tid INTEGER, comm TEXT, latency INTEGER, cpu INTEGER, waker INTEGER, "
 	"waker_comm TEXT",
-	"state", true, 1, false};
+	7, "state", true, 1, false};
 const struct segments_kind segments_syscalls = {
-	"tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, name",
-	"syscall", false, 0, true};
+	"tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, name, "
+	"ret INTEGER",
+	8, "syscall", false, 0, true};
 
 struct segments_table {
 	struct sql_table table;
@@ -76,6 +78,7 @@ struct segment { /* a row */
 	bool lost;
 	struct value value, cpu, waker;
 	bool ran; /* wakeups: until it ran */
+	struct call_ret ret; /* of calls */
 };
 
 struct open_part { /* what reaches over the cut, and the row that it is of */
@@ -130,13 +133,13 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 /* 0: the scan has no use for an `=` on the column. */
 static char letter_of(const struct segments_table *segments, int column)
 {
-	int told = !segments->table.host;
+	int told = !segments->table.host, hidden = segments->kind->ncolumns;
 
-	if (told && column == COLUMNS)
+	if (told && column == hidden)
 		return 'p';
-	if (column == AT_FROM + told)
+	if (column == hidden + told)
 		return 'f';
-	if (column == AT_UNTIL + told)
+	if (column == hidden + told + 1)
 		return 'u';
 	bool pushdown = told || segments->table.host->pushdown;
 	return pushdown && column == (int)segments->kind->tid ? 't' : 0;
@@ -172,7 +175,8 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	info->idxStr = sql_copy(buf_text(&letters));
 	info->needToFreeIdxStr = 1;
 	buf_release(&letters);
-	return path ? SQLITE_OK : sql_table_untold(&segments->table, info, COLUMNS, SQL_NEEDS_PATH);
+	return path ? SQLITE_OK : sql_table_untold(&segments->table, info,
+							segments->kind->ncolumns, SQL_NEEDS_PATH);
 }
 
 /* ---- parts of attributes ---- */
@@ -282,6 +286,16 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 					   part->begin > cursor->begin};
 }
 
+/* Where the thread was just before the row's end; -1: not known. */
+static int32_t cpu_before(const struct thread_parts *thread, const struct segment *segment)
+{
+	struct value cpu = sample(thread, OF_CPU, segment->end - 1);
+
+	if (cpu.kind == VALUE_NONE)
+		cpu = segment->cpu;
+	return cpu.kind == VALUE_INT && cpu.u <= INT32_MAX ? (int32_t)cpu.u : -1;
+}
+
 /* The row that was open ends, by `next` or because nothing is known any more. */
 static void end_part(struct segments_cursor *cursor, const struct thread_parts *thread,
 		     struct open_part *open, const struct piece *next)
@@ -295,8 +309,9 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 					    : (struct value){.kind = VALUE_NONE};
 	}
 	if (cursor->ends && segment->end < cursor->end)
-		segment->lost =
-			segment->lost || !call_ends_at(cursor->ends, &segment->value, segment->end);
+		segment->lost = !call_ends_at(cursor->ends, &segment->value, segment->end,
+					      cpu_before(thread, segment), &segment->ret) ||
+				segment->lost;
 	add_row(cursor, open);
 }
 
@@ -623,14 +638,14 @@ static bool is_end_known(const struct segments_cursor *cursor, const struct segm
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	/* of each kind's columns, in the order of all */
-	enum { TID, CPU, COMM, BEGIN, END, DUR, VALUE, LATENCY, WAKER, WAKER_COMM };
-	static const int plain[COLUMNS] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE},
-			 wakeups[COLUMNS] = {BEGIN, TID, COMM, LATENCY, CPU, WAKER, WAKER_COMM};
+	enum { TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET, LATENCY, WAKER, WAKER_COMM };
+	static const int plain[COLUMNS_MAX] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET},
+			 wakeups[COLUMNS_MAX] = {BEGIN, TID, COMM, LATENCY, CPU, WAKER, WAKER_COMM};
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
 	const struct segment *row = &cursor->rows[cursor->at];
 	struct value tid = {.kind = VALUE_INT, .u = (uint64_t)row->tid, .negative = row->tid < 0};
 
-	if (i >= COLUMNS)
+	if (i >= kind_of(cursor)->ncolumns)
 		return SQLITE_OK;
 	switch (kind_of(cursor)->wakeups ? wakeups[i] : plain[i]) {
 	case TID:
@@ -654,6 +669,10 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 		break;
 	case VALUE:
 		sql_result_state(out, &row->value);
+		break;
+	case RET:
+		if (is_end_known(cursor, row) && row->ret.known)
+			sqlite3_result_int64(out, row->ret.value);
 		break;
 	case LATENCY:
 		if (row->ran)

@@ -141,6 +141,17 @@ def check_syscalls(trace, facts):
     result(known > 500 and known > 0.95 * len(truth) and not wrong, "syscalls are those that were made", (known, len(truth), wrong[:3]))
 
 
+def check_returns(trace, least):
+    """What calls returned: the analysis pairs the events themselves."""
+    done = subprocess.run([yore, "syscalls", trace, "log", "--format", "json", "--no-index"], check=True, stdout=subprocess.PIPE, text=True)
+    truth = {(call["tid"], call["begin"]): call for call in map(json.loads, done.stdout.splitlines())}
+    rows = [row for row in ask(trace, "SELECT tid, begin, end, ret FROM syscalls WHERE end IS NOT NULL") if (row["tid"], row["begin"]) in truth]
+    wrong = [row for row in rows if (row["end"], row["ret"]) != tuple(truth[row["tid"], row["begin"]][c] for c in ("end", "ret"))]
+    result(len(rows) >= least and not wrong, "syscalls has what calls returned: " + trace.split("/")[-1], (len(rows), wrong[:3]))
+    some = ask(trace, "SELECT ret FROM syscalls WHERE end IS NULL AND ret IS NOT NULL")
+    result(not some, "and NULL where their end is not known", some[:3])
+
+
 def check_ranges(trace):
     whole = ask(trace, "SELECT * FROM thread_state")
     first, last = (ask(trace, f"SELECT ts('{t}') AS t")[0]["t"] for t in ("+2ms", "+5ms"))
@@ -179,7 +190,9 @@ def main():
         check_states(trace, facts)
         check_wakeups(trace, facts)
         check_syscalls(trace, facts)
+        check_returns(trace, 500)
         check_ranges(trace)
+        check_returns(os.path.join(top, "fixtures/golden/sched-ftrace/trace.dat"), 50)
         check_symbols(os.path.join(top, "fixtures/golden/sched-ftrace/trace.dat"))
     finish()
 

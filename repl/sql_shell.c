@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "repl/progress.h"
+#include "sql/suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,11 +164,23 @@ static bool run_statement(struct sql_shell *shell, struct sql_statement *stateme
 	return ok;
 }
 
+static void note_misused(struct sql_shell *shell, const char *text)
+{
+	const char *column, *function = sql_time_misused(text, &column);
+
+	if (function)
+		session_note(shell->session,
+			     "%s(%s) is SQLite's own and takes days: it is NULL of a time of the "
+			     "trace; time_text(%s) is its text",
+			     function, column, column);
+}
+
 static bool run_statements(struct sql_shell *shell, const char *text, struct sink *sink,
 			   struct error *err)
 {
 	bool ok = true;
 
+	note_misused(shell, text);
 	while (ok && *text && !sink->closed) {
 		struct sql_statement *statement;
 		if (!sql_prepare(shell->sql, text, &text, &statement, err))

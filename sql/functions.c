@@ -219,20 +219,29 @@ static bool is_kernel(uint64_t address)
 }
 
 /* Why nothing is known of the address, where that holds for many more. */
-static void note_no_symbol(struct sql_host *host, uint64_t address, bool told)
+static void note_no_symbol(struct sql_host *host, uint64_t address, bool told, int64_t pid)
 {
-	bool *noted = is_kernel(address) ? &host->noted_kernel : &host->noted_process;
+	const struct notices *notices = &host->trace->notices;
+	bool *noted = is_kernel(address) ? &host->noted_kernel
+		      : told		 ? &host->noted_mapped
+					 : &host->noted_process;
 
-	if (*noted || !address || (told && !is_kernel(address)))
+	if (*noted || !address)
 		return;
 	*noted = true;
 	if (is_kernel(address))
-		notice(&host->trace->notices, NOTICE_INFO,
+		notice(notices, NOTICE_INFO,
 		       "symbol() knows no function at 0x%" PRIx64
 		       ": symbols of the recorded kernel are not all there",
 		       address);
+	else if (told)
+		notice(notices, NOTICE_INFO,
+		       "symbol() knows no function at 0x%" PRIx64 " of process %" PRId64
+		       ": the trace does not tell what was mapped there then, or its symbols are "
+		       "not here",
+		       address, pid);
 	else
-		notice(&host->trace->notices, NOTICE_INFO,
+		notice(notices, NOTICE_INFO,
 		       "symbol(ADDRESS) is of the kernel: 0x%" PRIx64
 		       " is a process', ask for symbol(ADDRESS, PID, TS)",
 		       address);
@@ -260,7 +269,7 @@ static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
 			sqlite3_result_text(out, symbol.function, -1, SQLITE_TRANSIENT);
 			return;
 		}
-	note_no_symbol(host, address, told);
+	note_no_symbol(host, address, told, pid);
 }
 
 /*

@@ -27,6 +27,40 @@ bool sql_has_word(const char *statement, const char *word)
 	return false;
 }
 
+/* The word of the list that the text is up to an end that is no name; NULL: none. */
+static const char *word_of(const char *const *words, const char *text)
+{
+	for (; *words; words++)
+		if (!strncasecmp(text, *words, strlen(*words)) && !is_name(text[strlen(*words)]))
+			return *words;
+	return NULL;
+}
+
+const char *sql_time_misused(const char *statement, const char **column)
+{
+	static const char *const functions[] = {"time", "date", "datetime", "julianday", NULL};
+	static const char *const columns[] = {"ts", "begin", "end", "since", "until", "first", "last", NULL};
+
+	for (const char *at = statement; *at; at++) {
+		const char *function = at == statement || !is_name(at[-1]) ? word_of(functions, at) : NULL;
+		if (!function)
+			continue;
+		const char *inner = at + strlen(function);
+		inner += strspn(inner, " \t\n");
+		if (*inner != '(')
+			continue;
+		inner += 1 + strspn(inner + 1, " \t\n");
+		const char *dot = inner;
+		while (is_name(*dot))
+			dot++;
+		inner = *dot == '.' ? dot + 1 : inner;
+		*column = word_of(columns, inner);
+		if (*column && inner[strlen(*column) + strspn(inner + strlen(*column), " \t\n")] == ')')
+			return function;
+	}
+	return NULL;
+}
+
 enum { NAMES_MOST = 4096, COLUMNS_LONGEST = 300 /* bytes of a list that is told */ };
 
 struct offers {

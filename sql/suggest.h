@@ -20,6 +20,12 @@ bool sql_suggest(struct sqlite3 *db, const struct sql_context *context, const ch
 /* Does the text have the word, in any case, with no letter, digit or _ beside it? */
 bool sql_has_word(const char *statement, const char *word);
 
+/*
+ * SQLite's functions of dates take days, and a time of a trace has none that they know: NULL. The
+ * function that the statement gives one to, "time", and its column, "ts"; NULL: it gives none.
+ */
+const char *sql_time_misused(const char *statement, const char **column);
+
 /* Columns of the tables that the text has the names of, and functions. */
 void sql_suggest_names(struct sqlite3 *db, const struct sql_context *context, const char *text,
 		       void (*each)(void *arg, const char *name), void *arg);

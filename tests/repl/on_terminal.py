@@ -29,7 +29,7 @@ def check_tables():
     shown = sql(40, "SELECT * FROM sched_switch LIMIT 2")
     rows = shown.split("\n\n")
     result(len(rows) == 2 and "           next_pid = 0\n" in rows[1], "a row too wide is a line per value", shown)
-    result("note: 15 columns are wider than the terminal" in shown and "name fewer columns" in shown, "and it says how to narrow them", shown)
+    result("note: 19 columns are wider than the terminal" in shown and "name fewer columns" in shown, "and it says how to narrow them", shown)
     result("note:" not in sql(40, "SELECT cpu, next_pid FROM sched_switch LIMIT 2"), "which is not said of a table", shown)
     result("perf_ip = 0xffffffff821f8b58\n" in shown, "addresses are in hexadecimal", shown)
     shown = sql(30, "SELECT '" + "\u8a9e" * 30 + "' AS wide, 'e\u0301' AS mark, 1 AS n")

@@ -8,6 +8,7 @@
 #include "repl/check_state.h"
 #include "repl/cmds.h"
 #include "repl/contradicted.h"
+#include "repl/info_losses.h"
 #include "repl/render.h"
 
 struct check {
@@ -16,6 +17,7 @@ struct check {
 	struct sink *sink;
 	struct times times;
 	uint64_t packets, events, lost, lost_places, odd, differing, contradictions;
+	uint64_t untold; /* were lost at no place that is known */
 };
 
 static void begin_row(struct check *check, const char *kind, const struct stream *stream)
@@ -209,22 +211,49 @@ static bool check_contradictions(struct check *check, struct error *err)
 	return state != NULL;
 }
 
+/* What no place tells of. */
+static bool check_untold(struct check *check, struct error *err)
+{
+	struct sink *out = check->sink;
+
+	if (!info_losses_untold(check->session, check->lost, &check->untold, err))
+		return false;
+	if (!check->untold)
+		return true;
+	if (check->options->format == FORMAT_JSON)
+		sink_printf(out,
+			    "{\"kind\":\"lost\",\"stream\":null,\"t\":null,\"until\":null,"
+			    "\"lost\":%llu,\"packets\":0}\n",
+			    (unsigned long long)check->untold);
+	else
+		sink_printf(out,
+			    "lost: %llu event%s more by perf's count when the recording ended: when they "
+			    "were lost is not told\n",
+			    (unsigned long long)check->untold, check->untold == 1 ? "" : "s");
+	return sink_row(out) || out->closed;
+}
+
 static void print_sum(struct check *check)
 {
 	const struct trace *trace = check->session->trace;
 	struct sink *out = check->sink;
 	unsigned long long damaged = check->session->damaged;
+	struct buf untold = {0};
 
 	if (!damaged)
 		damaged = trace->damaged;
+	if (check->untold)
+		buf_printf(&untold, " and %llu nobody knows when", (unsigned long long)check->untold);
 	if (check->options->format == FORMAT_JSON)
 		sink_printf(out,
 			    "{\"kind\":\"sum\",\"streams\":%zu,\"packets\":%llu,\"events\":%llu,"
-			    "\"damaged\":%llu,\"lost\":%llu,\"contradictions\":%llu,"
+			    "\"damaged\":%llu,\"lost\":%llu,\"lost_untold\":%llu,"
+			    "\"contradictions\":%llu,"
 			    "\"odd_times\":%llu,\"index_differs\":%llu}\n",
 			    trace->nstreams, (unsigned long long)check->packets,
 			    (unsigned long long)check->events, damaged,
 			    (unsigned long long)check->lost,
+			    (unsigned long long)check->untold,
 			    (unsigned long long)check->contradictions,
 			    (unsigned long long)check->odd,
 			    (unsigned long long)check->differing);
@@ -232,13 +261,14 @@ static void print_sum(struct check *check)
 		sink_printf(
 			out,
 			"%zu streams, %llu packets, %llu events: %llu damaged, %llu events lost "
-			"at %llu places, %llu contradictions, %llu packets with odd times, %llu "
+			"at %llu places%s, %llu contradictions, %llu packets with odd times, %llu "
 			"index records differ\n",
 			trace->nstreams, (unsigned long long)check->packets,
 			(unsigned long long)check->events, damaged, (unsigned long long)check->lost,
-			(unsigned long long)check->lost_places,
+			(unsigned long long)check->lost_places, buf_text(&untold),
 			(unsigned long long)check->contradictions, (unsigned long long)check->odd,
 			(unsigned long long)check->differing);
+	buf_release(&untold);
 	sink_row(out);
 }
 
@@ -257,6 +287,8 @@ static bool run_check(struct session *session, const struct options *options, st
 			return false;
 	if (!check_events(&check, index, err) || !check_contradictions(&check, err) ||
 	    !index_check(index, &check.differing, err))
+		return false;
+	if (!check_untold(&check, err))
 		return false;
 	session->lost = check.lost_places;
 	print_sum(&check);

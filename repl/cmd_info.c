@@ -29,6 +29,7 @@ struct info {
 	struct index *index;
 	struct stream_info *streams; /* of each of the trace's streams, */
 	struct info_losses *losses;  /* as these */
+	uint64_t untold;             /* events that were lost at no place that is known */
 	bool shared; /* streams have files with others: their bytes are those of their packets */
 	bool counted; /* contradictions are */
 	nstime begin, end;
@@ -141,7 +142,7 @@ static bool gather_contradictions(struct info *info, struct error *err)
 
 static bool gather(struct info *info, struct error *err)
 {
-	uint64_t sum = 0;
+	uint64_t sum = 0, told = 0;
 	bool ok = true;
 
 	for (size_t i = 0; i < info->trace->nstreams; i++)
@@ -153,7 +154,9 @@ static bool gather(struct info *info, struct error *err)
 	info->losses = mem_new_array(info->trace->nstreams + 1, sizeof *info->losses);
 	for (size_t i = 0; i < info->trace->nstreams && ok; i++)
 		ok = gather_stream(info, i, err);
-	return ok;
+	for (size_t i = 0; i < info->trace->nstreams && ok; i++)
+		told += info->losses[i].lost;
+	return ok && info_losses_untold(info->session, told, &info->untold, err);
 }
 
 /* JSON ---------------------------------------------------------------------------------------- */
@@ -282,6 +285,7 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 	json_env(trace, out);
 	json_recording(trace, out);
 	json_streams(info, out);
+	sink_printf(out, ",\"lost_untold\":%llu", (unsigned long long)info->untold);
 	info_json_stream_classes(trace, out);
 	info_json_classes(trace, out);
 	sink_text(out, ",\"capabilities\":[");
@@ -454,7 +458,7 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 	text_parts(info->trace, out);
 	info_text_clocks(info->trace, out);
 	text_range(info, out);
-	info_text_losses(info->trace, info->losses, &info->times, out);
+	info_text_losses(info->trace, info->losses, info->untold, &info->times, out);
 	text_contradictions(info, out);
 	text_capabilities(info, can, out);
 	text_streams(info, out);

@@ -2,7 +2,10 @@
 #include "repl/info_losses.h"
 
 #include "engine/base/mem.h"
+#include "index/events.h"
 #include "repl/render.h"
+
+#include <string.h>
 
 static bool read_losses(const struct stream *stream, struct table *table, struct info_losses *out,
 			struct error *err)
@@ -37,6 +40,69 @@ void info_losses_release(struct info_losses *losses)
 {
 	mem_free(losses->items);
 }
+
+/* ---- what perf counts at the end ---- */
+
+static bool find_count(const struct event_class *class, struct field_path *out)
+{
+	static const char *const lost = "lost";
+
+	return !strcmp(class->name, "perf_lost_samples") &&
+	       field_path_find(class, 1u << SCOPE_PAYLOAD, &lost, 1, out) &&
+	       out->class->kind == FIELD_INT;
+}
+
+static uint64_t count_of(const struct run *run, uint32_t i, const struct trace *trace)
+{
+	struct error ignored; /* damage is told by who reads the events */
+	struct field_path path;
+	struct fields fields;
+	struct field field;
+
+	if (!find_count(trace->classes[run->batch->class_index[i]], &path) ||
+	    !run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &ignored))
+		return 0;
+	fields_at(&fields, &path, &field);
+	return field.slot.u;
+}
+
+bool info_losses_untold(struct session *session, uint64_t told, uint64_t *out, struct error *err)
+{
+	struct index *index = session_index(session, err);
+	const struct trace *trace = session->trace;
+	enum step step = STEP_END;
+	struct events *events;
+	struct field_path path;
+	struct run run;
+	uint64_t sum = 0;
+	bool any = false;
+
+	*out = 0;
+	if (!index)
+		return false;
+	uint64_t *classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes);
+	for (size_t c = 0; c < trace->nclasses; c++)
+		if (find_count(trace->classes[c], &path)) {
+			classes[c / 64] |= UINT64_C(1) << c % 64;
+			any = true;
+		}
+	const struct events_options options = {
+		.begin = NSTIME_MIN, .end = NSTIME_MAX, .classes = classes};
+	if (any && !events_open(index, &options, &events, err)) {
+		mem_free(classes);
+		return false;
+	}
+	while (any && (step = events_next_run(events, &run, err)) == STEP_ITEM)
+		for (uint32_t i = run.first; i < run.first + run.count; i++)
+			sum += count_of(&run, i, trace);
+	if (any)
+		events_close(events);
+	mem_free(classes);
+	*out = sum > told ? sum - told : 0;
+	return step != STEP_ERROR;
+}
+
+/* ---- JSON and text ---- */
 
 /* Sequence numbers of the packets that are missing. */
 static void missing_numbers(const struct stream *stream, const struct loss *loss, uint64_t *first,
@@ -119,7 +185,7 @@ static void text_loss(const struct stream *stream, const struct loss *loss, stru
 
 enum { LOSSES_SHOWN = 20 };
 
-static void text_losses(const struct trace *trace, const struct info_losses *losses,
+static void text_losses(const struct trace *trace, const struct info_losses *losses, bool untold,
 			struct times *times, struct sink *out)
 {
 	uint64_t events = 0, packets = 0, places = 0;
@@ -130,7 +196,8 @@ static void text_losses(const struct trace *trace, const struct info_losses *los
 		places += losses[i].count;
 	}
 	if (!places) {
-		sink_text(out, "losses     none\n");
+		sink_text(out, untold ? "losses     none at a place that is known\n"
+				      : "losses     none\n");
 		return;
 	}
 	sink_printf(out, "losses     %llu events, %llu packets at %llu place%s\n",
@@ -165,9 +232,14 @@ static void text_delivery(const struct trace *trace, const struct info_losses *l
 			    (unsigned long long)sum.other);
 }
 
-void info_text_losses(const struct trace *trace, const struct info_losses *losses,
+void info_text_losses(const struct trace *trace, const struct info_losses *losses, uint64_t untold,
 		      struct times *times, struct sink *out)
 {
-	text_losses(trace, losses, times, out);
+	text_losses(trace, losses, untold, times, out);
+	if (untold)
+		sink_printf(out,
+			    "           %llu event%s more by perf's count when the recording ended: "
+			    "when they were lost is not told\n",
+			    (unsigned long long)untold, untold == 1 ? "" : "s");
 	text_delivery(trace, losses, out);
 }

@@ -280,9 +280,9 @@ diff - "$work/printed" >"$work/differs" <<'EOF'
 begin,end,length,path,value,comm
 1000,1400,400,thread[7]/syscall,poll,
 1900,1990,90,thread[7]/syscall,poll,
-tid,cpu,comm,begin,end,dur,name
-7,,,1000,1400,400,poll
-7,,,1900,,,poll
+tid,cpu,comm,begin,end,dur,name,ret
+7,,,1000,1400,400,poll,0
+7,,,1900,,,poll,
 EOF
 result $? "rt_sigreturn does not last until the next call"
 # Of calls whose exits were not recorded nothing tells how long they lasted.
@@ -364,6 +364,13 @@ open(sys.argv[2], "wb").write(data[:at + size] + 2 * record + data[at + size:])
 EOF
 says 0 "note: gaps: perf counted 42 more lost events when the recording ended" yore gaps losses "$work/ended.data"
 says 0 "note: sched: perf counted 42 more lost events" yore sched "$work/ended.data" --begin +10ms --end +20ms
+says 0 "^           42 events more by perf's count when the recording ended: when they were lost is not told$" yore info "$work/ended.data"
+says 0 "^losses     none at a place that is known$" yore info "$work/ended.data"
+says 0 "^losses     none$" yore info fixtures/golden/sched-perf/perf.data
+says 0 '"lost_untold":42,' yore info "$work/ended.data" --format json
+says 0 "^lost: 42 events more by perf's count" yore check "$work/ended.data"
+says 0 " 0 events lost at 0 places and 42 nobody knows when, " yore check "$work/ended.data"
+says 0 '"lost":0,"lost_untold":42,' yore check "$work/ended.data" --format json
 mkdir "$work/hosts"
 "$gen" --out "$work/hosts/a" --size 1M --host alpha --no-truth && "$gen" --out "$work/hosts/b" --size 1M --seed 2 --host beta --no-truth || exit 99
 says 1 "sched: the trace is of the hosts alpha, beta, and this analysis is of one" yore sched "$work/hosts"

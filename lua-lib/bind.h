@@ -27,6 +27,7 @@ struct bind_context {
 	const volatile sig_atomic_t *interrupted;
 	struct notices notices;
 	nstime begin, end, moment;
+	enum { BREAKS_UNTRIED, BREAKS_CLOSE, BREAKS_LEAVE_OPEN } breaks; /* see bind_breaks_close() */
 };
 struct bind_context *bind_context(lua_State *L);
 bool bind_interrupted(const struct bind_context *context);
@@ -44,6 +45,7 @@ struct bind_trace {
 	struct script_trace host;    /* of the program: index not NULL */
 	bool busy;                   /* a question is being answered: no second one inside it */
 	struct bind_cursor *cursors; /* open ones, which the trace's end closes */
+	size_t ncursors, most_cursors; /* so many; from so many on loops collect those that were left */
 };
 
 void bind_trace_register(lua_State *L);
@@ -65,6 +67,11 @@ void bind_time_functions(lua_State *L); /* into the table on top: `yore` */
  * bytes own, also after an error in between.
  */
 void *bind_new_owned(lua_State *L, size_t size, const char *type, lua_CFunction gc);
+/*
+ * Does `break` close the fourth value of a `for` whose body captures a variable? In Lua 5.4.4 it
+ * does not: the value stays in the list of those to be closed, and a later return stumbles over it.
+ */
+bool bind_breaks_close(lua_State *L);
 /* Argument `i`, an open trace; raises otherwise. */
 struct bind_trace *bind_check_trace(lua_State *L, int i);
 /* A new trace userdata on the stack, with nothing in it yet. */

@@ -3,6 +3,7 @@
 
 #include "engine/base/nearest.h"
 
+#include <lualib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,38 @@ struct bind_context *bind_context(lua_State *L)
 bool bind_interrupted(const struct bind_context *context)
 {
 	return context->interrupted && *context->interrupted;
+}
+
+/* In a Lua state of its own, which may be damaged then. */
+static bool try_break(void)
+{
+	static const char code[] =
+		"local closed = false\n"
+		"local guard = setmetatable({}, { __close = function() closed = true end })\n"
+		"for i in next, { 1 }, nil, guard do\n"
+		"	local keep = function() return i end\n"
+		"	if i == 1 then break end\n"
+		"end\n"
+		"return closed\n";
+	lua_State *L = luaL_newstate();
+	bool closed = false;
+
+	if (!L)
+		return false;
+	luaL_requiref(L, LUA_GNAME, luaopen_base, 1);
+	if (luaL_loadstring(L, code) == LUA_OK && lua_pcall(L, 0, 1, 0) == LUA_OK)
+		closed = lua_toboolean(L, -1);
+	lua_close(L);
+	return closed;
+}
+
+bool bind_breaks_close(lua_State *L)
+{
+	struct bind_context *context = bind_context(L);
+
+	if (context->breaks == BREAKS_UNTRIED)
+		context->breaks = try_break() ? BREAKS_CLOSE : BREAKS_LEAVE_OPEN;
+	return context->breaks == BREAKS_CLOSE;
 }
 
 static void no_option(lua_State *L, const char *name, const char *const *known)

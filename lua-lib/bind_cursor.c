@@ -49,6 +49,7 @@ void bind_cursor_end(struct bind_cursor *cursor)
 		if (cursor->next)
 			cursor->next->link = cursor->link;
 		cursor->link = NULL;
+		cursor->bound->ncursors--;
 	}
 	events_close(cursor->events);
 	cursor->events = NULL;
@@ -390,6 +391,7 @@ struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
 	if (cursor->next)
 		cursor->next->link = &cursor->next;
 	bound->cursors = cursor;
+	bound->ncursors++;
 	return cursor;
 }
 

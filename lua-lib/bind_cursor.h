@@ -143,7 +143,8 @@ MUST_CHECK bool bind_cursor_window(struct bind_cursor *cursor, struct rules **ru
 
 /*
  * Of the step function on top, with the cursor at 3, the generic for's four values; the last one
- * closes the cursor when the loop is left.
+ * closes the cursor when the loop is left. Where a break would not do that it is left out, and the
+ * collector closes the cursor.
  */
 int bind_push_loop(lua_State *L);
 

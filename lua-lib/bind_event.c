@@ -588,8 +588,27 @@ static void push_loop_columns(lua_State *L, struct bind_cursor *cursor)
 		lua_remove(L, -2);
 }
 
+enum { CURSORS_LEFT = 16 }; /* that loops may have left open before they are collected */
+
+/* A loop that is left keeps its cursor until Lua collects it, and Lua does not know how large it is. */
+static void collect_left(lua_State *L, struct bind_trace *bound)
+{
+	if (bound->ncursors < bound->most_cursors)
+		bound->most_cursors = bound->ncursors;
+	if (bound->ncursors < bound->most_cursors + CURSORS_LEFT)
+		return;
+	lua_gc(L, LUA_GCCOLLECT, 0);
+	bound->most_cursors = bound->ncursors;
+}
+
 int bind_push_loop(lua_State *L)
 {
+	struct bind_cursor *cursor = luaL_checkudata(L, 3, CURSOR_TYPE);
+
+	if (!bind_breaks_close(L)) {
+		collect_left(L, cursor->bound);
+		return 1;
+	}
 	lua_pushnil(L);
 	lua_pushnil(L);
 	lua_pushvalue(L, 3); /* the cursor */

@@ -211,3 +211,26 @@ local none, why = yore.open("/there/is/no/such/trace")
 assert(none == nil and why:find("no/such/trace"))
 raises("no option", yore.open, "x", { noindex = true })
 collectgarbage()
+
+-- A loop whose body captures a variable is left by break: Lua 5.4.4 forgets to close what it should, and a later return fails.
+local function first_pid()
+	local keep
+	for ev in trace:events{ name = "sched_switch" } do
+		local pid = ev.fields.next_pid
+		keep = function() return pid end
+		if pid ~= 0 then
+			break
+		end
+	end
+	return keep()
+end
+local captured = first_pid()
+for _ = 1, 200 do
+	assert(first_pid() == captured)
+	for b in trace:batch{ name = "sched_switch", fields = { "next_pid" } } do
+		local f = function() return b end
+		if f().n then
+			break
+		end
+	end
+end

@@ -8,6 +8,8 @@
 #include "tests/lib/made.h"
 #include "tests/lib/opened.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct yore_events *at_kinds(struct yore **yore)
@@ -229,6 +231,106 @@ static void scopes(void **state)
 	end(yore, events);
 }
 
+/* What was borrowed from one event, and what it said at first. */
+struct borrowed {
+	const char *text;
+	char *copy;
+	size_t len;
+};
+
+enum { BORROWED_MOST = 400 };
+
+struct lender {
+	struct borrowed items[BORROWED_MOST];
+	size_t count;
+};
+
+static void borrow(struct lender *lender, const char *text, size_t len)
+{
+	if (!text || lender->count == BORROWED_MOST)
+		return;
+	struct borrowed *item = &lender->items[lender->count++];
+	*item = (struct borrowed){text, malloc(len + 1), len};
+	assert_non_null(item->copy);
+	memcpy(item->copy, text, len);
+}
+
+/* All texts and bytes of a field and what is in it. */
+static void borrow_field(struct lender *lender, const struct yore_field *field)
+{
+	size_t len = 0;
+	const char *text = api.field_text(field, &len);
+
+	borrow(lender, text, text ? len + 1 : 0); /* and the zero behind it */
+	if (api.field_kind(field) == YORE_BYTES) {
+		const void *bytes = api.field_bytes(field, &len);
+		borrow(lender, bytes, len);
+	}
+	for (size_t i = 0; (text = api.field_label(field, i)); i++)
+		borrow(lender, text, strlen(text) + 1);
+	for (uint64_t i = 0; i < api.field_count(field) && i < 100; i++)
+		borrow_field(lender, api.field_item(field, i));
+}
+
+static void borrow_event(struct lender *lender, struct yore_events *events)
+{
+	const char *text = api.event_text(events, &err);
+
+	borrow(lender, text, text ? strlen(text) + 1 : 0);
+	for (int scope = YORE_PACKET_HEADER; scope <= YORE_PAYLOAD; scope++) {
+		const struct yore_field *field = api.event_scope(events, scope, &err);
+		if (field)
+			borrow_field(lender, field);
+	}
+}
+
+/* Each is as it was; frees the copies. */
+static void give_back(struct lender *lender)
+{
+	for (size_t i = 0; i < lender->count; i++) {
+		assert_memory_equal(lender->items[i].text, lender->items[i].copy,
+				    lender->items[i].len);
+		free(lender->items[i].copy);
+	}
+	lender->count = 0;
+}
+
+static void borrowed_until_the_next(void **state)
+{
+	static const char *const traces[] = {"sched-demo", "sched-perf/perf.data",
+					     "sched-ftrace/trace.dat", "memory-demo"};
+	static struct lender lender;
+	char path[4096];
+	size_t lent = 0;
+
+	(void)state;
+	for (size_t t = 0; t < COUNT(traces); t++) {
+		snprintf(path, sizeof path, "%s/fixtures/golden/%s", getenv("srcdir"), traces[t]);
+		struct yore *yore = open_trace(path, (struct yore_options){0});
+		struct yore_events *events = open_events(yore, all);
+		struct yore_events *other = open_events(yore, all);
+		uint64_t packet, bits;
+		int64_t first, last;
+
+		while (api.events_next(events, &err) == 1) {
+			borrow_event(&lender, events);
+			lent += lender.count;
+			/* nothing but the next event of this cursor ends them */
+			for (int i = 0; i < 3 && api.events_next(other, &err) == 1; i++)
+				api.event_field(other, "comm", &err);
+			assert_int_equal(api.range(yore, &first, &last, &err), 1);
+			api.event_place(events, &packet, &bits);
+			api.event_field(events, "no such field", &err);
+			api.event_text(events, &err);
+			give_back(&lender);
+		}
+		api.events_close(other);
+		api.events_close(events);
+		api.close(yore);
+	}
+	assert_true(lent > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +341,7 @@ int main(void)
 		cmocka_unit_test(elements_in_any_order),
 		cmocka_unit_test(optionals_and_variants),
 		cmocka_unit_test(scopes),
+		cmocka_unit_test(borrowed_until_the_next),
 	};
 
 	api_fill();

@@ -51,7 +51,7 @@ pages() # what trace-cmd restore needs of tracefs: format files, names
 	mkdir -p "$tree/events" "$tree/options"
 	cat /sys/kernel/tracing/events/header_page >"$tree/events/header_page"
 	cat /sys/kernel/tracing/events/header_event >"$tree/events/header_event"
-	for system in ftrace sched raw_syscalls kmem; do
+	for system in ftrace sched raw_syscalls kmem block; do
 		for format in "/sys/kernel/tracing/events/$system/"*/format; do
 			mkdir -p "$tree/events/$system/$(basename "$(dirname "$format")")"
 			cat "$format" >"$tree/events/$system/$(basename "$(dirname "$format")")/format"
@@ -105,9 +105,13 @@ if ! command -v trace-cmd >/dev/null; then
 elif mkdir "$instance" 2>/dev/null; then
 	trap 'echo 0 >"$instance/tracing_on"; rmdir "$instance"' EXIT
 	mkdir -p "$folder/ftrace"
-	for events in sched raw_syscalls kmem/mm_page_alloc kmem/mm_page_free kmem/rss_stat; do
-		echo 1 >"$instance/events/$events/enable"
+	for events in sched raw_syscalls kmem/mm_page_alloc kmem/mm_page_free kmem/rss_stat \
+		block/block_rq_issue block/block_rq_complete; do
+		echo 1 >"$instance/events/$events/enable" || echo "fresh.sh: skipped: $events is refused here"
 	done
+	# requests of a disk, where the folder is on one
+	dd if=/dev/zero of="$folder/disk" bs=64k count=8 oflag=direct conv=fsync 2>/dev/null
+	dd if="$folder/disk" of=/dev/null bs=64k iflag=direct 2>/dev/null
 	sh -c "$work"
 	echo 0 >"$instance/tracing_on"
 	for cpu in "$instance"/per_cpu/cpu*; do

@@ -56,6 +56,7 @@ ctf()
 	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$work/maps/trace"
 	"$top/tests/lua/made_stacks.py" "$work/stacks"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --stacks "$work/stacks/trace"
+	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$work/stacks/trace"
 	for options in '--size 2M' '--size 2M --lose 0.5 --packet-size 16384' \
 		'--size 2M --lose 0.3 --seed 9' '--size 1M --large-headers' \
 		'--size 1M --big-endian' '--size 4M --overlap --seed 7' '--size 2M --contexts --flush 0.1'; do
@@ -75,6 +76,10 @@ ctf()
 	"$build/fixtures/yore-gen" --out "$work/t" --size 500K --seed 5 >/dev/null || exit 1
 	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$work/t"
 	say "$top/tests/oracle/lua_agree.py" "$yore" ctf "$work/t"
+	rm -rf "$work/t"*
+	# two CPUs, recorded from near the same moment on: many threads leave in a call
+	"$build/fixtures/yore-gen" --out "$work/t" --size 300K --seed 5 --cpus 2 >/dev/null || exit 1
+	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$work/t"
 	rm -rf "$work/t"*
 
 	if [ -d "$corpus/ctf" ]; then

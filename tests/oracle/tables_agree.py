@@ -102,7 +102,7 @@ class Told:
         for own in self.states.values():
             own.sort(key=lambda s: s.begin)
         self.running = self.runs()
-        self.entries = {}
+        self.entries, self.named, self.has_names = {}, collections.defaultdict(list), False
 
     def runs(self):
         found, last = [], {}
@@ -299,6 +299,43 @@ def call_at(told, tid, t):
     return [c for c in told.entries.get(tid, []) if c[0] < t < c[1]]
 
 
+def named_calls(told):
+    """{thread: [(begin, end, name)]}: by the events' names, or by their numbers on this machine; a call without an exit ends NEVER."""
+    if not told.named:
+        names, open_ = numbers_of_calls() if told.has_names else {}, {}
+        for e in told.events:
+            entry = re.match(r"(?:compat_)?(?:syscall_entry_|sys_enter_?)(\w*)$", e.name)
+            if entry:
+                tid = told.thread_of(e)
+                number = signed(first(e.fields, "NR", "id"))
+                name = entry[1] or (names.get(number) if told.has_names else number)
+                old = open_.get(tid)
+                if old:
+                    told.named[tid].append((*old[:1], NEVER, old[1]))
+                open_[tid] = e.time, name
+            elif re.match(r"(?:compat_)?(?:syscall_exit_|sys_exit)", e.name):
+                tid = told.thread_of(e)
+                if tid in open_:
+                    begin, name = open_.pop(tid)
+                    told.named[tid].append((begin, e.time, name))
+        for tid, (begin, name) in open_.items():
+            told.named[tid].append((begin, NEVER, name))
+    return told.named
+
+
+def in_agrees(report, told, row):
+    """The call that a thread was in when it left the CPU."""
+    tid, t, ours = row["tid"], row["begin"], row["syscall"]
+    around = [c for c in named_calls(told)[tid] if c[0] <= t <= c[1]]
+    inside = [c for c in around if c[0] < t < c[1] < NEVER and told.recorded.tells(tid, *c[:2])]
+    if inside and inside[-1][2] is not None:
+        report.calls += 1
+        report.same("offcpu: the call of %s at %s" % (tid, t), ours, inside[-1][2])
+    elif ours is not None and t > told.recorded.switched and all(c[2] is not None for c in around) and \
+            ours not in [c[2] for c in around] and not told.model.may_differ(t, t):
+        report.differs("offcpu: %s is in %s at %s, and made no such call" % (tid, ours, t))
+
+
 def off_agrees(report, told, start, stop, get):
     log = get("offcpu log")
     off = [s for s in told.model.segments + told.open if s.state in OFF and s.begin < stop and s.end > start]
@@ -313,6 +350,8 @@ def off_agrees(report, told, start, stop, get):
         if row.get("in") is None and row.get("syscall") is None and told.kind_of != "ctf" and item in must and \
                 call_at(told, item[0], item[1]) and told.recorded.tells(item[0], *call_at(told, item[0], item[1])[0]):
             report.differs("offcpu: %s is in a call at %s, not in none" % item[:2])
+        if "syscall" in row and item in theirs and told.recorded.begin < row["begin"]:
+            in_agrees(report, told, row)
     base.same_sets(report, "stretches off the CPU", ours, theirs, must, told.model)
     has_calls = any("syscall" in r for r in log)
     thread = ("tid", "state", "syscall") if has_calls else ("tid", "state")
@@ -611,6 +650,14 @@ def disks_agree(report, told, start, stop, get):
     surely = [r for r in log if told.recorded.begin < r["begin"] and r["begin"] + r["dur"] < told.recorded.end]
     if len(surely) == len(log):
         same_sums(report, "io disks", rows, log, ("disk",))
+    else:  # a request that lasts when a CPU begins or ceases to tell need not be counted
+        most, least = (sums(some, ("disk",)) for some in (log, surely))
+        for r in rows or []:
+            low, high = (of.get((r["disk"],), {"count": 0, "total": 0}) for of in (least, most))
+            if not all(low[c] <= r[c] <= high[c] for c in ("count", "total")):
+                report.differs("io disks: %s has %s requests, not %s to %s" % (r["disk"], r["count"], low["count"], high["count"]))
+        report.same("disks of io", sorted(set(least) - {(r["disk"],) for r in rows or []}), [])
+    report.disks += len(log)
 
 
 # Samples ---------------------------------------------------------------------------------------------------
@@ -650,6 +697,26 @@ class Samples:
         return found.most_common(1)[0][0] if found else None
 
 
+class LttngSamples:
+    """The same of LTTng's contexts callstack_kernel and callstack_user, as babeltrace2 prints them: addresses that nothing names."""
+
+    def __init__(self, path):
+        self.list = []
+        text = subprocess.run(["babeltrace2", "--clock-seconds", "--no-delta", path], stdout=subprocess.PIPE, check=False, text=True).stdout
+        for line in text.split("\n"):
+            head, stacks = base.HEAD.match(line), re.findall(r" callstack_(?:kernel|user) = \[ ((?:\[\d+\] = 0x\w+,? )*)\]", line)
+            tid = re.search(r"\btid = (\d+)", line)
+            frames = [int(a, 16) for stack in stacks for a in re.findall(r"\] = (0x\w+)", stack)]
+            frames = [(hex(a), "[unknown]") for a in frames if a != (1 << 64) - 1]
+            if head and frames:
+                self.list.append({"time": int(head[1]) * 10 ** 9 + int(head[2]), "tid": int(tid[1]) if tid else None,
+                                  "event": head[3].encode(), "weight": 1, "frames": frames})
+
+    def function(self):
+        found = collections.Counter(name for own in self.list for name, _ in set(own["frames"][1:]))
+        return min(found, key=lambda name: (-found[name], name)) if found else None
+
+
 def counted_by(samples, keys_of, self_of):
     """{key: (self, total)}: a sample counts once for each key."""
     found = collections.defaultdict(lambda: [0, 0])
@@ -668,6 +735,8 @@ def neighbours(own, function, step):
 
 def top_agrees(report, samples, start, stop, get):
     some = [own for own in samples.list if start <= own["time"] < stop]
+    if not some:
+        return
     some = [own for own in some if own["event"] == some[0]["event"]]  # without --event the first one counts
     weight = sum(own["weight"] for own in some)
     inner = lambda own: own["frames"][0]
@@ -691,6 +760,8 @@ def top_agrees(report, samples, start, stop, get):
             if weight and abs(r["total_percent"] - 100 * r["total"] / weight) > 0.001:
                 report.differs("%s: %s is %s %% of %d" % (question, r["total"], r["total_percent"], weight))
         report.tables += 1
+    if some and "folded" not in some[0]:
+        return
     folded = collections.Counter()
     for own in some:
         tracepoint = b":" in re.sub(rb":[ukhGHIpPSDe]+$", b"", own["event"])
@@ -702,7 +773,7 @@ def top_agrees(report, samples, start, stop, get):
 
 def top_questions(samples):
     of = samples.function()
-    return ["top functions", "top modules", "top threads", "flamegraph"] + \
+    return ["top functions", "top modules", "top threads"] + (["flamegraph"] if "folded" in samples.list[0] else []) + \
         (["top %s --of %s" % (verb, of) for verb in ("callers", "callees")] if of else [])
 
 
@@ -762,7 +833,7 @@ def questions(told, tids):
 def compare(program, kind_of, path, alone):
     name = path.rstrip("/").split("/")
     report = Report("tables " + (name[-2] if name[-1].startswith(("perf.", "trace.")) else name[-1]))
-    report.tables = report.paths = 0
+    report.tables = report.paths = report.disks = report.calls = 0
     losses_agree(report, program, path, kind_of)
     events = {"perf": base.perf_events, "ftrace": base.ftrace_events, "ctf": base.ctf_events}[kind_of](path)
     if not events:
@@ -772,7 +843,7 @@ def compare(program, kind_of, path, alone):
     told = Told(kind_of, events, times and (min(times), max(times) + 1))
     told.has_names = base.tells_machine(path)  # numbers of calls are of a known machine
     runs = collections.Counter(r.tid for r in told.running if r.tid)
-    samples = Samples(path) if kind_of == "perf" else None
+    samples = Samples(path) if kind_of == "perf" else LttngSamples(path) if kind_of == "ctf" else None
     chains = [(lambda report, told, *rest: top_agrees(report, samples, *rest), top_questions(samples))] if samples and samples.list else []
     asked = [(words, start, stop, ([] if alone else questions(told, random.sample(sorted(runs), min(2, len(runs))))) + chains)
              for words, start, stop in ranges(told)]
@@ -789,7 +860,8 @@ def compare(program, kind_of, path, alone):
             agrees(report, told, start, stop, lambda q, words=words: answers[q + (words or "")])
         if report.wrong > wrong:
             print("  that is in%s, %d to %d" % (words or " all of it", start, stop))
-    report.facts = [fact for fact in report.facts if "memtop" in fact or "losses" in fact][:3] + ["%d tables, %d stretches of critical paths, in %d ranges" % (report.tables, report.paths, len(asked))]
+    report.facts = [fact for fact in report.facts if "memtop" in fact or "losses" in fact][:3] + ["%d tables, %d stretches of critical paths, in %d ranges" % (report.tables, report.paths, len(asked))] + \
+        ["%d %s" % fact for fact in ((report.disks, "requests of disks"), (report.calls, "threads off the CPU in a call")) if fact[0]]
     return report.close()
 
 

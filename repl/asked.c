@@ -326,7 +326,7 @@ void asked_no_intervals(struct session *session, const struct wanteds *wanteds)
 		buf_clear(&value);
 		if (item->noted)
 			continue;
-		if (item->has_value) {
+		if (item->has_value && item->met) {
 			value_words(&item->value, &value);
 			session_note(session,
 				     "%s was never '%s' %s: 'state' lists the values that it had",

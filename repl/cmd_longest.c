@@ -20,7 +20,7 @@ struct entry {
 };
 
 struct longest {
-	const struct wanteds *wanteds;
+	struct wanteds *wanteds;
 	struct entry *heap;
 	size_t count, capacity, limit;
 	uint64_t seen;

@@ -48,15 +48,20 @@ void wanteds_release(struct wanteds *wanteds)
 	*wanteds = (struct wanteds){0};
 }
 
+static bool holds(struct wanted *wanted, const struct value *value)
+{
+	wanted->met = true;
+	return !wanted->has_value || value_equal(&wanted->value, value);
+}
+
 /* One word is the usual case; with several, the path decides which words speak of it. */
-bool wanteds_hold(const struct wanteds *wanteds, const struct interval *interval)
+bool wanteds_hold(struct wanteds *wanteds, const struct interval *interval)
 {
 	struct attrs *attrs = NULL;
 	bool hold = false;
 
 	if (wanteds->count == 1)
-		return !wanteds->items[0].has_value ||
-		       value_equal(&wanteds->items[0].value, &interval->value);
+		return holds(&wanteds->items[0], &interval->value);
 	struct query *path = NULL;
 	struct error ignored = {0};
 	attrs = attrs_new();
@@ -64,8 +69,7 @@ bool wanteds_hold(const struct wanteds *wanteds, const struct interval *interval
 		uint32_t attr = query_attr(path, attrs);
 		for (size_t i = 0; i < wanteds->count && !hold; i++)
 			hold = query_matches(wanteds->items[i].query, attrs, attr) &&
-			       (!wanteds->items[i].has_value ||
-				value_equal(&wanteds->items[i].value, &interval->value));
+			       holds(&wanteds->items[i], &interval->value);
 		query_free(path);
 	}
 	attrs_free(attrs);
@@ -313,7 +317,7 @@ bool interval_writer_finish(struct interval_writer *writer, bool drop, struct er
 
 struct show {
 	struct interval_writer *writer;
-	const struct wanteds *wanteds; /* NULL: any value */
+	struct wanteds *wanteds; /* NULL: any value */
 	uint64_t left, shown;
 };
 

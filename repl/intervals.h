@@ -12,6 +12,7 @@
 struct wanted {
 	struct query *query;
 	bool has_value, noted; /* noted: a note was said of it, see asked.h */
+	bool met;              /* wanteds_hold() saw an interval of the path, of any value */
 	struct value value;
 };
 
@@ -27,7 +28,7 @@ MUST_CHECK bool wanteds_parse(const struct words *words, enum want_value value, 
 			      struct error *err);
 void wanteds_release(struct wanteds *wanteds);
 /* Does an interval that some query gave hold a value that is wanted? */
-bool wanteds_hold(const struct wanteds *wanteds, const struct interval *interval);
+bool wanteds_hold(struct wanteds *wanteds, const struct interval *interval);
 
 /*
  * Rows {path, begin, end, value, comm}, in any format; text gets the length, and names of threads

@@ -660,6 +660,12 @@ bool session_times(struct session *session, struct times *out, struct error *err
 		return false;
 	else if (options->time == TIME_CLOCK && !near_first(session, &first, err))
 		return false;
+	if (options->time == TIME_ISO && options->format != FORMAT_JSON &&
+	    !trace_has_epoch(trace) && !session->noted_iso) {
+		session->noted_iso = true;
+		session_note(session, "--time iso: the trace's clock has no date: times are hours "
+				      "since its origin");
+	}
 	times_init(out, options->time, options->utc, trace_has_epoch(trace), first, last);
 	return true;
 }

@@ -58,6 +58,7 @@ struct session {
 	uint64_t lost;                 /* losses met so far; --strict makes them damage, */
 	uint64_t outside;              /* and moments asked for that were not recorded */
 	bool violated;                 /* `check --state`: something does not hold */
+	bool noted_iso;                /* that --time iso has no date to write */
 	bool asked_state;              /* some question was asked: --stats names the evaluation */
 	struct progress *progress;
 	bool scan_all; /* `index`: no computed tables */

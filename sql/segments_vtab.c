@@ -540,6 +540,26 @@ static bool clip(struct segments_cursor *cursor, struct asked *asked, struct err
 	return true;
 }
 
+/* Whose wake-ups no event tells seems to sleep until it runs; then only new threads have rows. */
+static void note_no_wakeups(struct sql_host *host)
+{
+	static const char *const wakes[] = {"sched_wakeup", "sched_wakeup_new"};
+	const struct trace *trace = host->trace;
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const char *colon = strrchr(trace->classes[c]->name, ':');
+		const char *name = colon ? colon + 1 : trace->classes[c]->name;
+
+		if (!strcmp(name, wakes[0]) || !strcmp(name, wakes[1]))
+			return;
+	}
+	if (!host->noted_wakeups)
+		notice(&trace->notices, NOTICE_INFO,
+		       "wakeups: without sched_wakeup or sched_wakeup_new it is not known when "
+		       "threads are woken: only new threads have rows");
+	host->noted_wakeups = true;
+}
+
 static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked, struct error *err)
 {
 	const struct segments_kind *kind = kind_of(cursor);
@@ -562,7 +582,9 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 	}
 	if (!sql_host_look_up(cursor->host, state, cursor->queries[OF_MAIN], &cursor->silent, err))
 		return false;
-	cursor->silent |= asked->thread;
+	if (kind->wakeups && !cursor->silent)
+		note_no_wakeups(cursor->host);
+	cursor->silent |= asked->thread || cursor->host->noted_wakeups;
 	cursor->ends = kind->whole ? call_ends_new(cursor->host) : NULL;
 	return stretches_begin(&cursor->todo, state, cursor->begin, cursor->end,
 			       (const struct query *const *)cursor->queries, count, err);

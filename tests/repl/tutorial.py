@@ -117,7 +117,7 @@ def main():
                 for left in ("cache", "picture.svg"):
                     subprocess.run(["rm", "-rf", os.path.join(work, left)], check=True)
             other = None if recording == "sched-demo" else change_for(work, later)
-            if follow("cookbook.md", work, write and not other, 3, other) < 45:
+            if follow("cookbook.md", work, write and not other, 3, other) < 55:
                 sys.exit("FAIL: the cookbook has lost its questions")
     sys.exit(1 if failed else 0)
 

@@ -193,6 +193,95 @@ static bool fill_picture(struct timeline *timeline, struct error *err)
 	return true;
 }
 
+/* Unknown, or none */
+
+enum { ASKED_MOST = 100000 }; /* rows times moments */
+
+/* Both ends of the columns in which some row has no value. */
+static size_t blank_moments(const struct picture *picture, struct moment *moments,
+			    uint32_t *columns)
+{
+	size_t count = 0;
+
+	for (uint32_t c = 0; c < picture->columns; c++) {
+		nstime first = picture_time(picture, c), last = picture_time(picture, c + 1) - 1;
+		bool blank = false;
+
+		for (size_t i = 0; i < picture->nrows && !blank; i++)
+			blank = !picture->rows[i].cells[c].value;
+		for (int end = 0; blank && end < 1 + (last > first); end++) {
+			columns[count] = c;
+			moments[count++] = (struct moment){.t = end ? last : first};
+		}
+	}
+	return count;
+}
+
+/* Of the row with that path, looked for from row `from` on; NULL: there is none. */
+static struct picture_row *find_row(const struct picture *picture, const char *path, size_t *from)
+{
+	for (size_t i = 0; i < picture->nrows; i++) {
+		size_t at = (*from + i) % picture->nrows;
+
+		if (!strcmp(picture->rows[at].asked, path)) {
+			*from = at;
+			return &picture->rows[at];
+		}
+	}
+	return NULL;
+}
+
+/* Answers come by moments, then by paths, nearly as rows do. */
+static void mark_unknown(struct picture *picture, const struct moment *moments,
+			 const uint32_t *columns, const struct answers *answers)
+{
+	size_t m = 0, row = 0;
+
+	for (size_t i = 0; i < answers->count; i++) {
+		const struct answer *answer = &answers->items[i];
+		struct picture_row *of = find_row(picture, answer->path, &row);
+
+		while (moment_time(&moments[m]) != answer->t)
+			m++;
+		struct picture_cell *cell = of ? &of->cells[columns[m]] : NULL;
+		if (cell && !cell->value && answer->value.kind == VALUE_UNKNOWN)
+			cell->unknown = true;
+	}
+}
+
+/* Where a row has no value in a column: is it unknown at one of its ends, or none? */
+static bool find_unknown(struct timeline *timeline, struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct state *state = session_state(timeline->session, err);
+	struct moment *moments = mem_new_array(2 * (size_t)picture->columns, sizeof *moments);
+	uint32_t *columns = mem_new_array(2 * (size_t)picture->columns, sizeof *columns);
+	struct query **queries = mem_new_array(picture->nrows + 1, sizeof *queries);
+	size_t count = blank_moments(picture, moments, columns), nqueries = 0;
+	struct answers answers = {0};
+	bool good = state != NULL;
+
+	picture->tells_unknown = count * picture->nrows <= ASKED_MOST;
+	if (picture->tells_unknown)
+		while (good && nqueries < picture->nrows) {
+			good = query_parse(picture->rows[nqueries].asked, &queries[nqueries], err);
+			nqueries += good;
+		}
+	if (good && nqueries && count) {
+		good = state_at(state, moments, count, (const struct query *const *)queries,
+				nqueries, false, &answers, err);
+		if (good)
+			mark_unknown(picture, moments, columns, &answers);
+		answers_release(&answers);
+	}
+	for (size_t i = 0; i < nqueries; i++)
+		query_free(queries[i]);
+	mem_free(queries);
+	mem_free(columns);
+	mem_free(moments);
+	return good;
+}
+
 /* Names of the threads and functions on runs that have room for one. */
 static bool find_names(struct timeline *timeline, struct error *err)
 {
@@ -363,7 +452,7 @@ static bool draw(struct timeline *timeline, struct sink *sink, struct error *err
 		print_rows(timeline, NULL, &times, sink);
 		return true;
 	}
-	if (timeline->named && !label_rows(timeline, err))
+	if ((timeline->named && !label_rows(timeline, err)) || !find_unknown(timeline, err))
 		return false;
 	picture_draw_text(&timeline->picture, &times, timeline->most_label, sink);
 	return true;
@@ -476,7 +565,8 @@ const struct cmd cmd_timeline = {
 		"--begin and --end: a line an attribute, times above. Where several values fall "
 		"into\n"
 		"one column, the one that held longest is shown, and the column is shaded. Values\n"
-		"stand where they begin, as far as there is room.\n"
+		"stand where they begin, as far as there is room. Where a value is unknown at one\n"
+		"end of a column, that is ░; none is blank.\n"
 		"\n"
 		"--svg FILE writes a picture for a browser instead, one file that needs no other: the\n"
 		"wheel zooms, dragging moves, / searches, and what is under the mouse is told with\n"

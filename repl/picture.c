@@ -353,9 +353,11 @@ bool picture_run_at(const struct picture_row *row, uint32_t columns, uint32_t at
 	const struct picture_cell *cell = &row->cells[at];
 	*out = (struct picture_run){.first = at,
 				    .value = cell->value ? &row->values[cell->value - 1] : NULL,
-				    .mixed = cell->mixed};
+				    .mixed = cell->mixed,
+				    .unknown = cell->unknown};
 	while (at + out->count < columns && row->cells[at + out->count].value == cell->value &&
-	       row->cells[at + out->count].mixed == cell->mixed)
+	       row->cells[at + out->count].mixed == cell->mixed &&
+	       row->cells[at + out->count].unknown == cell->unknown)
 		out->count++;
 	return true;
 }

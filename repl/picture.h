@@ -16,6 +16,7 @@
 struct picture_cell {
 	uint32_t value; /* 1 + place in the row's values; 0: none is known */
 	bool mixed;     /* it is not the only one */
+	bool unknown;   /* value 0: it is unknown, and not none; where the picture tells it */
 	bool open;      /* sums did not decide: it needs the column's intervals */
 };
 
@@ -39,6 +40,7 @@ struct picture {
 	size_t limit;      /* rows at most; further ones are counted only */
 	struct picture_row *rows;
 	size_t nrows, rows_capacity, left_out;
+	bool tells_unknown; /* cells without a value tell whether it is unknown or none */
 	struct arena *arena;
 	uint32_t part_first, part_end; /* columns that are being filled */
 	struct picture_open *open;     /* the row that is being added */
@@ -47,8 +49,8 @@ struct picture {
 /* Cells of one look: the same value, mixed or not. */
 struct picture_run {
 	uint32_t first, count;             /* columns */
-	const struct picture_value *value; /* NULL: none is known */
-	bool mixed;
+	const struct picture_value *value; /* NULL: it is none, or not known */
+	bool mixed, unknown;
 };
 
 void picture_init(struct picture *picture, nstime begin, nstime end, uint32_t columns,

@@ -4,7 +4,8 @@
  *     colours   a value is a background; mixed cells are shaded in its colour
  *     without   ▌ begins a value, ▂ goes on with it, ▒ is mixed
  *
- * A value's text stands where it begins, as far as there is room. Nothing known is blank.
+ * A value's text stands where it begins, as far as there is room. What is unknown is ░, none is
+ * blank; where that is not told apart both are blank.
  */
 #include "repl/picture_draw.h"
 #include "repl/lanes.h"
@@ -92,6 +93,22 @@ static void turn_to_run(struct line *line, const struct picture_run *run)
 	line->shown = run->value;
 }
 
+static void draw_nothing(struct line *line, const struct picture_run *run)
+{
+	char style[16];
+
+	if (!run->unknown) {
+		sink_pad(line->sink, run->count);
+		return;
+	}
+	snprintf(style, sizeof style, "38;5;%u", GREY);
+	if (line->sink->color)
+		sink_style(line->sink, style);
+	put_times(line->sink, "░", run->count);
+	if (line->sink->color)
+		sink_style(line->sink, "0");
+}
+
 static void draw_plain(struct line *line, const struct picture_run *run)
 {
 	size_t room = run->count;
@@ -99,7 +116,7 @@ static void draw_plain(struct line *line, const struct picture_run *run)
 
 	turn_to_run(line, run);
 	if (!run->value) {
-		sink_pad(line->sink, room);
+		draw_nothing(line, run);
 		return;
 	}
 	if (begins) {
@@ -124,7 +141,7 @@ static void draw_colored(struct line *line, const struct picture_run *run)
 
 	turn_to_run(line, run);
 	if (!run->value) {
-		sink_pad(line->sink, room);
+		draw_nothing(line, run);
 		return;
 	}
 	unsigned color = color_of(&run->value->value);
@@ -186,6 +203,26 @@ static void draw_axis(const struct picture *picture, struct times *times, size_t
 	sink_row(out);
 }
 
+/* The legend of cells without a value, as far as there are any. */
+static const char *signs_of(const struct picture *picture)
+{
+	bool unknown = false, nothing = false;
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		for (uint32_t c = 0; c < picture->columns; c++) {
+			const struct picture_cell *cell = &picture->rows[i].cells[c];
+
+			unknown |= !cell->value && cell->unknown;
+			nothing |= !cell->value && !cell->unknown;
+		}
+	if (!picture->tells_unknown)
+		return nothing ? "; blank is unknown, or none" : "";
+	return unknown && nothing ? "; ░ is unknown, blank none"
+	       : unknown	  ? "; ░ is unknown"
+	       : nothing	  ? "; blank is none"
+				  : "";
+}
+
 static void draw_head(const struct picture *picture, struct times *times, struct sink *out)
 {
 	uint64_t span = time_span(picture->begin, picture->end);
@@ -199,6 +236,7 @@ static void draw_head(const struct picture *picture, struct times *times, struct
 		sink_text(out, "; a column is ");
 		time_span_add(times, span / picture->columns, out);
 	}
+	sink_text(out, signs_of(picture));
 	sink_char(out, '\n');
 	sink_row(out);
 }

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 """Answers on a terminal: tables with heads that fit it."""
+import json
 import os
+import re
+import subprocess
 import sys
 import tempfile
 
@@ -37,10 +40,35 @@ def check_tables():
     result([width(line) for line in shown.splitlines()] in ([30, 30], [29, 29]), "wide characters and marks", shown)
 
 
+def check_unknown():
+    """What a timeline draws as unknown or none is what `at` says at both ends of the column."""
+    trace = os.path.join(top, "fixtures/golden/sched-ftrace/trace.dat")
+    run = lambda *words: subprocess.run([yore, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
+    head, _, *rows = run("timeline", trace, "thread[*]/syscall", "thread[*]/state", "--width", "90", "--time", "ns").splitlines()
+    begin, end = map(int, re.match(r"(\d+) to (\d+), ", head).groups())
+    paths = [re.match(r"\S+", row)[0] for row in rows]
+    result("░ is unknown, blank none" in head, "the head says what unknown and none look like", head)
+    wrong = []
+    label = max(len(re.match(r"\S+(?: \S+)?", row)[0]) for row in rows) + 1
+    cells = max(len(row) for row in rows) - label
+    at = lambda c: begin + (end - begin) * c // cells
+    for path, row in zip(paths, rows):
+        drawn = row[label:].ljust(cells)
+        moments = sorted({t for c in range(cells) for t in (at(c), at(c + 1) - 1)})
+        lines = map(json.loads, run("at", trace, *("@%d" % t for t in moments), path, "--format", "json", "--quiet").splitlines())
+        known = {line["t"]: line.get("known", True) for line in lines}
+        for c, sign in enumerate(drawn):
+            unknown = not all(known[t] for t in (at(c), at(c + 1) - 1))
+            if sign == "░" and not unknown or sign == " " and unknown:
+                wrong.append((path, c, sign))
+    result(not wrong, "unknown and none are told apart", wrong[:5])
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         os.environ.update(XDG_CACHE_HOME=work, PAGER="cat", LC_ALL="C.UTF-8", TZ="UTC")
         check_tables()
+        check_unknown()
     finish()
 
 

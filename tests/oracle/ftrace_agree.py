@@ -165,8 +165,13 @@ def names_agree(report, path, case, said, lines):
     names = {0: {"<idle>"}}
     for pid, comm in saved:
         names.setdefault(pid, set()).add(comm)
+    learned = {}  # what trace-cmd's plugin takes from switches and wake-ups, of threads without a saved name
+    for fields in (e["fields"] for e in said.events if re.match(r"(sched:)?sched_(switch$|wak)", e["name"])):
+        for pid, comm in (("prev_pid", "prev_comm"), ("next_pid", "next_comm"), ("pid", "comm")):
+            if pid in fields and comm in fields:
+                learned.setdefault(plain(fields[pid]), {"<...>"}).add(fields[comm])
     for line in lines:
-        if line.comm not in names.get(line.pid, {"<...>"}):
+        if line.comm not in names.get(line.pid, learned.get(line.pid, {"<...>"})):
             report.differs("name of %d is %s, not %r" % (
                 line.pid, sorted(names.get(line.pid, ["<...>"])), line.comm))
             return

@@ -105,6 +105,7 @@ if ! command -v trace-cmd >/dev/null; then
 elif mkdir "$instance" 2>/dev/null; then
 	trap 'echo 0 >"$instance/tracing_on"; rmdir "$instance"' EXIT
 	mkdir -p "$folder/ftrace"
+	echo 6000 >"$instance/buffer_size_kb" # of a recording that lost events little is compared
 	for events in sched raw_syscalls kmem/mm_page_alloc kmem/mm_page_free kmem/rss_stat \
 		block/block_rq_issue block/block_rq_complete; do
 		echo 1 >"$instance/events/$events/enable" || echo "fresh.sh: skipped: $events is refused here"

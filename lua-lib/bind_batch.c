@@ -246,13 +246,11 @@ struct stretch {
 	uint32_t first, count, row;
 };
 
-static const struct class_plan *plan_of(struct bind_cursor *cursor, struct columns *columns,
-					const struct event_class *class)
+static const struct class_plan *make_plan(struct bind_cursor *cursor, struct columns *columns,
+					  const struct event_class *class)
 {
-	struct class_plan *plan = columns->plans[class->index];
+	struct class_plan *plan;
 
-	if (plan)
-		return plan;
 	plan = arena_alloc(cursor->arena, sizeof *plan + columns->count * sizeof *plan->items);
 	plan->count = 0;
 	for (size_t c = 0; c < columns->count; c++) {
@@ -301,17 +299,19 @@ static bool stage_integers(const struct columns *columns, const struct planned *
 static void stage_fields(lua_State *L, struct bind_cursor *cursor, struct columns *columns,
 			 const struct run *run, lua_Integer done)
 {
-	struct event_class *const *all = cursor->bound->trace->classes;
 	const uint32_t *classes = run->batch->class_index;
 	uint32_t end = run->first + run->count;
 	struct stretch of = {run, run->first, 0, columns->n};
 
 	for (; of.first < end; of.row += of.count, of.first += of.count) {
-		const struct class_plan *plan = plan_of(cursor, columns, all[classes[of.first]]);
+		uint32_t class = classes[of.first];
+		const struct class_plan *plan = columns->plans[class];
 
+		if (!plan)
+			plan = make_plan(cursor, columns, cursor->bound->trace->classes[class]);
 		of.count = 1;
 		while (of.first + of.count < end &&
-		       classes[of.first + of.count] == classes[of.first])
+		       classes[of.first + of.count] == class)
 			of.count++;
 		for (size_t i = 0; i < plan->count; i++)
 			if (!plan->items[i].place->integer ||

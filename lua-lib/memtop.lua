@@ -119,12 +119,21 @@ local function replace(list, first, last, values)
 	table.move(values, 1, #values, first, list)
 end
 
+local NOTHING = {}
+
 -- Takes [from, to) out of the ranges; how much of it was in them.
 local function take(list, from, to)
-	local first, taken, left = find_range(list, from + 1), 0, {}
-	local last = first
+	local first = find_range(list, from + 1)
+	local begin, stop = list[first], list[first + 1]
+	if not begin or begin >= to then
+		return 0
+	elseif begin == from and stop == to then -- as most are
+		replace(list, first, first + 2, NOTHING)
+		return to - from
+	end
+	local last, taken, left = first, 0, {}
 	while list[last] and list[last] < to do
-		local begin, stop = list[last], list[last + 1]
+		begin, stop = list[last], list[last + 1]
 		taken = taken + math.min(stop, to) - math.max(begin, from)
 		if begin < from then
 			table.move({ begin, from }, 1, 2, #left + 1, left)
@@ -148,7 +157,12 @@ local function put(list, from, to)
 	if list[last] == to then
 		to, last = list[last + 1], last + 2
 	end
-	replace(list, first, last, { from, to })
+	if last == first then
+		table.move(list, first, #list, first + 2)
+	elseif last > first + 2 then
+		replace(list, first, last, { from, to })
+	end
+	list[first], list[first + 1] = from, to
 end
 
 local function map(row, address, size)
@@ -252,8 +266,14 @@ local function named_calls()
 		brk = "begin brk", old = "begin old_len", new = "begin new_len", ret = "end ret",
 		pid = "begin context/pid | perf_pid" } })
 	a:tell_pairs(found, "system calls")
+	local names = {} -- by the name of the event
 	return found, function(call)
-		return call.value:match("_([%l%d]+)$")
+		local name = names[call.value]
+		if not name then
+			name = call.value:match("_([%l%d]+)$")
+			names[call.value] = name
+		end
+		return name
 	end
 end
 

@@ -91,6 +91,7 @@ struct pairs {
 	uint32_t spare;
 	uint32_t *heads; /* by atom of the key: the innermost that is open */
 	size_t nheads;
+	struct paged heads_memory; /* there may be as many atoms as segments */
 	uint8_t *matters;   /* by stream: has it events that begin or finish? */
 	nstime lacks_until; /* until then some stream lacked events; NSTIME_MIN: none did so far */
 	nstime lacked;      /* when one began or ceased to lack some, last; likewise */
@@ -111,7 +112,7 @@ static int pairs_gc(lua_State *L)
 	mem_free(pairs->names);
 	mem_free(pairs->fits);
 	mem_free(pairs->open);
-	mem_free(pairs->heads);
+	paged_free(&pairs->heads_memory);
 	mem_free(pairs->thread_atoms);
 	mem_free(pairs->runners);
 	mem_free(pairs->runner_of_stream);
@@ -567,7 +568,14 @@ static bool contradicts(lua_State *L, struct pairs *pairs, const struct open_pai
 
 static uint32_t *head_of(struct pairs *pairs, uint32_t key)
 {
-	pairs->heads = mem_reach(pairs->heads, key, &pairs->nheads, sizeof *pairs->heads);
+	size_t old = pairs->nheads;
+
+	if (key >= old) {
+		pairs->nheads = key + key / 2 + 64;
+		pairs->heads = paged_resize(&pairs->heads_memory,
+					    pairs->nheads * sizeof *pairs->heads);
+		memset(pairs->heads + old, 0, (pairs->nheads - old) * sizeof *pairs->heads);
+	}
 	return &pairs->heads[key];
 }
 

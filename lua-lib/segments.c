@@ -30,6 +30,7 @@ static void grow_atoms(struct atoms *atoms)
 void segments_init(struct segments *segments)
 {
 	*segments = (struct segments){.arena = arena_new(), .atoms = mem_new(sizeof(struct atoms))};
+	segments->atoms->index.paged = true;
 	grow_atoms(segments->atoms);
 	segments->atoms->values[0] = (struct value){.kind = VALUE_NONE};
 	segments->atoms->count = 1;

@@ -22,17 +22,30 @@ static void put(struct hash_index *index, struct hash_slot slot)
 	index->slots[at] = slot;
 }
 
+static void free_slots(struct hash_index *index)
+{
+	if (index->paged)
+		paged_free(&index->memory);
+	else
+		mem_free(index->slots);
+}
+
 static void grow(struct hash_index *index)
 {
-	struct hash_slot *old = index->slots;
-	size_t size = index->size;
+	struct hash_index old = *index;
 
-	index->size = size ? 2 * size : FIRST_SLOTS;
-	index->slots = mem_new_array(index->size, sizeof *index->slots);
-	for (size_t i = 0; i < size; i++)
-		if (old[i].item)
-			put(index, old[i]);
-	mem_free(old);
+	index->size = old.size ? 2 * old.size : FIRST_SLOTS;
+	if (index->paged) {
+		index->memory = (struct paged){0};
+		index->slots = paged_resize(&index->memory, index->size * sizeof *index->slots);
+		memset(index->slots, 0, index->size * sizeof *index->slots);
+	} else {
+		index->slots = mem_new_array(index->size, sizeof *index->slots);
+	}
+	for (size_t i = 0; i < old.size; i++)
+		if (old.slots[i].item)
+			put(index, old.slots[i]);
+	free_slots(&old);
 }
 
 uint32_t hash_index_add(struct hash_index *index, uint64_t hash, size_t number)
@@ -53,6 +66,6 @@ void hash_index_clear(struct hash_index *index)
 
 void hash_index_release(struct hash_index *index)
 {
-	mem_free(index->slots);
+	free_slots(index);
 	*index = (struct hash_index){0};
 }

@@ -15,6 +15,9 @@
 #ifndef ENGINE_BASE_HASH_INDEX_H
 #define ENGINE_BASE_HASH_INDEX_H
 
+#include "engine/base/paged.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +30,9 @@ struct hash_index {
 		uint32_t item; /* 1 + number, 0: the slot is free */
 	} * slots;
 	size_t size, count; /* size: a power of two, or 0 */
+	/* Set while it is empty, where items grow with a trace: many slots lie in a file. */
+	bool paged;
+	struct paged memory; /* of these */
 };
 
 /* Hashes of a number and of bytes. Two numbers: hash_number(hash_number(a) + b). */

@@ -138,6 +138,23 @@ static void an_index_finds_what_a_walk_finds(void **state)
 	hash_index_release(&index);
 }
 
+/* So many slots that they go from memory to a file, where there is one. */
+static void an_index_grows_into_a_file(void **state)
+{
+	enum { MANY = 700000 };
+	struct hash_index index = {.paged = true};
+
+	(void)state;
+	for (uint64_t i = 0; i < MANY; i++)
+		hash_index_add(&index, hash_number(i * i), i);
+	assert_true(index.memory.file != 0);
+	for (uint64_t i = 0; i < MANY; i++)
+		assert_int_equal(hash_index_find(&index, hash_number(i * i), k, k == i), i);
+	assert_int_equal(hash_index_find(&index, hash_number(7), k, k == 7), HASH_INDEX_NONE);
+	hash_index_release(&index);
+	assert_null(index.slots);
+}
+
 static void workers_run_once_each_and_tell_the_first_failure(void **state)
 {
 	(void)state;
@@ -195,6 +212,7 @@ int main(void)
 		cmocka_unit_test(arena_memory_is_zero_and_aligned),
 		cmocka_unit_test(a_search_finds_what_a_walk_finds),
 		cmocka_unit_test(an_index_finds_what_a_walk_finds),
+		cmocka_unit_test(an_index_grows_into_a_file),
 		cmocka_unit_test(workers_run_once_each_and_tell_the_first_failure),
 		cmocka_unit_test(a_pool_does_all_work_in_its_order),
 	};

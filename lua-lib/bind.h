@@ -27,7 +27,8 @@ struct bind_context {
 	const volatile sig_atomic_t *interrupted;
 	struct notices notices;
 	nstime begin, end, moment;
-	enum { BREAKS_UNTRIED, BREAKS_CLOSE, BREAKS_LEAVE_OPEN } breaks; /* see bind_breaks_close() */
+	/* see bind_breaks_close() */
+	enum { BREAKS_UNTRIED, BREAKS_CLOSE, BREAKS_LEAVE_OPEN } breaks;
 };
 struct bind_context *bind_context(lua_State *L);
 bool bind_interrupted(const struct bind_context *context);
@@ -45,7 +46,8 @@ struct bind_trace {
 	struct script_trace host;    /* of the program: index not NULL */
 	bool busy;                   /* a question is being answered: no second one inside it */
 	struct bind_cursor *cursors; /* open ones, which the trace's end closes */
-	size_t ncursors, most_cursors; /* so many; from so many on loops collect those that were left */
+	size_t ncursors;     /* of these */
+	size_t most_cursors; /* that were open when those that loops left were last collected */
 };
 
 void bind_trace_register(lua_State *L);

@@ -590,7 +590,10 @@ static void push_loop_columns(lua_State *L, struct bind_cursor *cursor)
 
 enum { CURSORS_LEFT = 16 }; /* that loops may have left open before they are collected */
 
-/* A loop that is left keeps its cursor until Lua collects it, and Lua does not know how large it is. */
+/*
+ * A loop that is left keeps its cursor until Lua collects it, and Lua does not know how large it
+ * is.
+ */
 static void collect_left(lua_State *L, struct bind_trace *bound)
 {
 	if (bound->ncursors < bound->most_cursors)

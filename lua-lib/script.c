@@ -389,7 +389,8 @@ static int on_error(lua_State *L)
 /* Is it a line of the stack that is of C, or of the prompt's own line? */
 static bool is_prompt_or_c(const char *line, size_t len)
 {
-	static const char function[] = "\t[C]: ", prompt[] = "\tprompt:", rest[] = ": in main chunk";
+	static const char function[] = "\t[C]: ", prompt[] = "\tprompt:";
+	static const char rest[] = ": in main chunk";
 	size_t at = strlen(prompt);
 
 	if (!strncmp(line, function, strlen(function)))
@@ -416,8 +417,8 @@ static bool is_prompt_alone(const char *text, size_t len)
 }
 
 /*
- * Without our own frame, the outermost; nothing when there is no other (an error of syntax), or none
- * but the prompt's line.
+ * Without our own frame, the outermost; nothing when there is no other (an error of syntax), or
+ * none but the prompt's line.
  */
 static void add_traceback(const char *text, struct buf *out)
 {

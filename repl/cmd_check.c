@@ -227,8 +227,8 @@ static bool check_untold(struct check *check, struct error *err)
 			    (unsigned long long)check->untold);
 	else
 		sink_printf(out,
-			    "lost: %llu event%s more by perf's count when the recording ended: when they "
-			    "were lost is not told\n",
+			    "lost: %llu event%s more by perf's count when the recording ended: "
+			    "when they were lost is not told\n",
 			    (unsigned long long)check->untold, check->untold == 1 ? "" : "s");
 	return sink_row(out) || out->closed;
 }
@@ -243,7 +243,8 @@ static void print_sum(struct check *check)
 	if (!damaged)
 		damaged = trace->damaged;
 	if (check->untold)
-		buf_printf(&untold, " and %llu nobody knows when", (unsigned long long)check->untold);
+		buf_printf(&untold, " and %llu nobody knows when",
+			   (unsigned long long)check->untold);
 	if (check->options->format == FORMAT_JSON)
 		sink_printf(out,
 			    "{\"kind\":\"sum\",\"streams\":%zu,\"packets\":%llu,\"events\":%llu,"

@@ -578,7 +578,8 @@ static bool offer_setting(const struct completion *completion, const char *first
 
 static bool offer_argument(const struct completion *completion, const struct cmd *cmd, const char *before)
 {
-	enum offered value = before[0] == '-' ? offer_value(completion, cmd, before) : OFFERED_NOTHING;
+	enum offered value =
+		before[0] == '-' ? offer_value(completion, cmd, before) : OFFERED_NOTHING;
 
 	if (value == OFFERED_FILES)
 		return false;

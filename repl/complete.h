@@ -45,7 +45,7 @@ void complete_keys(struct session *session, const char *path, size_t at,
 void complete_values(struct session *session, const char *field,
 		     void (*each)(void *arg, const char *value), void *arg);
 
-/* Offers the words that `|` parts, up to any of the ends or the end of text; one alone is no choice. */
+/* Offers words that `|` parts, up to any of the ends or the end of text; one alone is no choice. */
 void complete_choice(const char *text, const char *ends, void (*each)(void *arg, const char *word),
 		     void *arg);
 

@@ -238,8 +238,8 @@ void info_text_losses(const struct trace *trace, const struct info_losses *losse
 	text_losses(trace, losses, untold, times, out);
 	if (untold)
 		sink_printf(out,
-			    "           %llu event%s more by perf's count when the recording ended: "
-			    "when they were lost is not told\n",
+			    "           %llu event%s more by perf's count when the recording "
+			    "ended: when they were lost is not told\n",
 			    (unsigned long long)untold, untold == 1 ? "" : "s");
 	text_delivery(trace, losses, out);
 }

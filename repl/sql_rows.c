@@ -181,8 +181,8 @@ bool sql_rows_write(const struct sql_shell *shell, struct sql_statement *stateme
 		rows_finish(&rows);
 	if (cells && rows.as_lines)
 		session_note(shell->session,
-			     "%zu columns are wider than the terminal, so each value has a line: name "
-			     "fewer columns, or say --format csv",
+			     "%zu columns are wider than the terminal, so each value has a line: "
+			     "name fewer columns, or say --format csv",
 			     sql_columns(statement));
 	mem_free(columns);
 	sink_set_exact(sink, exact);

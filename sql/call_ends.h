@@ -20,7 +20,7 @@ void call_ends_free(struct call_ends *ends); /* NULL is fine */
 MUST_CHECK bool call_ends_read(struct call_ends *ends, nstime begin, nstime end, struct error *err);
 /* What an exit returned. */
 struct call_ret {
-	bool known; /* false: no exit says it, or several calls that end then say different things */
+	bool known; /* false: no exit says it, or several calls that end then differ */
 	int64_t value;
 };
 

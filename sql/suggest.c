@@ -39,10 +39,12 @@ static const char *word_of(const char *const *words, const char *text)
 const char *sql_time_misused(const char *statement, const char **column)
 {
 	static const char *const functions[] = {"time", "date", "datetime", "julianday", NULL};
-	static const char *const columns[] = {"ts", "begin", "end", "since", "until", "first", "last", NULL};
+	static const char *const columns[] = {"ts",    "begin", "end",  "since",
+					      "until", "first", "last", NULL};
 
 	for (const char *at = statement; *at; at++) {
-		const char *function = at == statement || !is_name(at[-1]) ? word_of(functions, at) : NULL;
+		bool begins = at == statement || !is_name(at[-1]);
+		const char *function = begins ? word_of(functions, at) : NULL;
 		if (!function)
 			continue;
 		const char *inner = at + strlen(function);
@@ -55,7 +57,10 @@ const char *sql_time_misused(const char *statement, const char **column)
 			dot++;
 		inner = *dot == '.' ? dot + 1 : inner;
 		*column = word_of(columns, inner);
-		if (*column && inner[strlen(*column) + strspn(inner + strlen(*column), " \t\n")] == ')')
+		if (!*column)
+			continue;
+		inner += strlen(*column);
+		if (inner[strspn(inner, " \t\n")] == ')')
 			return function;
 	}
 	return NULL;

@@ -647,10 +647,11 @@ def disks_agree(report, told, start, stop, get):
             begin = open_.pop(at)
             log.append({"disk": "%d:%d" % (at[0] >> 20, at[0] & 0xfffff), "dur": e.time - begin, "begin": begin})
     rows = get("io disks")
-    surely = [r for r in log if told.recorded.begin < r["begin"] and r["begin"] + r["dur"] < told.recorded.end]
+    surely = [r for r in log if told.recorded.begin < r["begin"] and r["begin"] + r["dur"] < told.recorded.end and
+              not any(a <= r["begin"] + r["dur"] and r["begin"] <= b for a, b in told.model.gaps)]
     if len(surely) == len(log):
         same_sums(report, "io disks", rows, log, ("disk",))
-    else:  # a request that lasts when a CPU begins or ceases to tell need not be counted
+    else:  # one that lasts when a CPU begins or ceases to tell, or lacks events, need not be counted
         most, least = (sums(some, ("disk",)) for some in (log, surely))
         for r in rows or []:
             low, high = (of.get((r["disk"],), {"count": 0, "total": 0}) for of in (least, most))

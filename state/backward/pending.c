@@ -113,7 +113,7 @@ static struct verdict judge(struct backward *pass, const struct line *line)
 {
 	struct verdict verdict = {.state = PENDING_DEAD};
 	enum failure why;
-	enum eval holds = line_holds(line, &pass->env, &why), gives;
+	enum eval holds = expr_holds(line->when, &pass->env, &why), gives;
 
 	if (holds == EVAL_FAIL)
 		return verdict;

@@ -517,14 +517,3 @@ bool where_selects_by_state(const struct where *where)
 {
 	return where->late;
 }
-
-bool where_test(const struct where *where, struct env *env)
-{
-	enum failure failure;
-	const struct event_class *class = env->event->class;
-
-	if (!class || !where->passes[class->index])
-		return false;
-	env->program = where->program;
-	return expr_truth(where->classes[class->index], env, &failure) == TRUTH_YES;
-}

@@ -100,11 +100,4 @@ uint32_t where_select_by_state(struct where_pass *pass, const struct run *run, u
  */
 void where_value(struct where_pass *pass, const struct run *run, struct value *out);
 
-/*
- * Does the event pass? One at a time, by the evaluator that rules use. env: `event` (with a class),
- * `decode`, `scratch`, `arg`, and `read` when state is read; `program` is set by the call. A loss
- * never passes.
- */
-bool where_test(const struct where *where, struct env *env);
-
 #endif

@@ -517,15 +517,15 @@ static enum logic outcome_of(const struct expr *when, struct env *env, enum fail
 	return right == LOGIC_OPEN ? LOGIC_UNKNOWN : right; /* not true, whatever the left is */
 }
 
-enum truth expr_truth(const struct expr *when, struct env *env, enum failure *failure)
+enum eval expr_holds(const struct expr *when, struct env *env, enum failure *failure)
 {
 	enum logic outcome = when ? outcome_of(when, env, failure) : LOGIC_YES;
 
 	if (outcome != LOGIC_FAILED)
 		*failure = FAILURE_NONE;
 	if (outcome == LOGIC_YES)
-		return TRUTH_YES;
-	return outcome == LOGIC_OPEN ? TRUTH_OPEN : TRUTH_NO;
+		return EVAL_VALUE;
+	return outcome == LOGIC_OPEN ? EVAL_OPEN : EVAL_FAIL;
 }
 
 /* ---- what would be read ---- */

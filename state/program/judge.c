@@ -1,18 +1,6 @@
 /* judge.c - does a line of the rules write, and what, or is that not known yet? */
 #include "state/program/program.h"
 
-enum eval line_holds(const struct line *line, struct env *env, enum failure *failure)
-{
-	switch (expr_truth(line->when, env, failure)) {
-	case TRUTH_YES:
-		return EVAL_VALUE;
-	case TRUTH_OPEN:
-		return EVAL_OPEN;
-	default:
-		return EVAL_FAIL;
-	}
-}
-
 enum eval line_gives(const struct line *line, struct env *env, struct value *out,
 		     enum failure *failure)
 {
@@ -28,7 +16,7 @@ enum eval line_gives(const struct line *line, struct env *env, struct value *out
 enum eval line_judge(const struct line *line, struct env *env, struct value *out,
 		     enum failure *failure)
 {
-	enum eval holds = line_holds(line, env, failure), gives;
+	enum eval holds = expr_holds(line->when, env, failure), gives;
 
 	if (holds == EVAL_FAIL)
 		return EVAL_FAIL;

@@ -78,13 +78,12 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
  */
 enum eval expr_check(const struct expr *expr, struct env *env, enum failure *failure);
 
-enum truth {
-	TRUTH_YES,
-	TRUTH_NO, /* false, unknown, or it failed: *failure tells (FAILURE_NONE: it did not) */
-	TRUTH_OPEN
-};
-/* A condition; NULL is true. An open part does not hide another that is surely not true. */
-enum truth expr_truth(const struct expr *when, struct env *env, enum failure *failure);
+/*
+ * A condition; NULL is true. VALUE: it is true; FAIL: it is false, unknown, or it failed: *failure
+ * tells (FAILURE_NONE: it did not); OPEN: something that it reads is not known yet. An open part
+ * does not hide another that is surely not true.
+ */
+enum eval expr_holds(const struct expr *when, struct env *env, enum failure *failure);
 /*
  * Calls `visit` for every stored attribute that evaluation would read and whose keys are known
  * now (read() decides that), also those behind an open part; with `section` instead of attr
@@ -150,17 +149,15 @@ struct line {
 };
 
 /*
- * What a line does, before its target: VALUE: it is so; OPEN: something that it reads is not known
- * yet; FAIL: the line does nothing, and *failure says why (FAILURE_NONE: its condition is false).
- */
-enum eval line_holds(const struct line *line, struct env *env, enum failure *failure);
-/*
- * The right side, into *out (none, where the line has no right side). NULL: its value is not wanted
+ * The right side of a line, into *out (none, where the line has no right side). NULL: its value is not wanted
  * yet, only whether it fails.
  */
 enum eval line_gives(const struct line *line, struct env *env, struct value *out,
 		     enum failure *failure);
-/* Both: does it write, and what? *out is the value with EVAL_VALUE alone. */
+/*
+ * Condition and right side: does it write, and what? VALUE: it writes *out; OPEN: something that it
+ * reads is not known yet; FAIL: it does nothing, as expr_holds() says.
+ */
 enum eval line_judge(const struct line *line, struct env *env, struct value *out,
 		     enum failure *failure);
 

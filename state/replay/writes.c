@@ -75,7 +75,7 @@ static bool evaluate(struct writes *writes, const struct line *line, struct env 
 			      .verb = line->verb,
 			      .kept = line->flags & LINE_KEPT,
 			      .value.kind = VALUE_NONE};
-	holds = line_holds(line, env, &why);
+	holds = expr_holds(line->when, env, &why);
 	if (noted(writes, line, holds, why) == EVAL_FAIL)
 		return false;
 	where = target(writes, line, env, out);

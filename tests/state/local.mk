@@ -17,11 +17,11 @@ check_PROGRAMS += %D%/test_value_bytes %D%/test_glob %D%/test_op %D%/test_patter
 %C%_test_rule_parse_LDADD = $(STATE_TEST_LDADD)
 %C%_test_query_SOURCES = %D%/test_query.c
 %C%_test_query_LDADD = $(STATE_TEST_LDADD)
-%C%_test_expr_SOURCES = %D%/test_expr.c
+%C%_test_expr_SOURCES = %D%/test_expr.c %D%/where_one.h
 %C%_test_expr_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_where
-%C%_test_where_SOURCES = %D%/test_where.c
+%C%_test_where_SOURCES = %D%/test_where.c %D%/where_one.h
 %C%_test_where_LDADD = $(STATE_TEST_LDADD)
 
 check_PROGRAMS += %D%/test_slices %D%/test_dominant

@@ -9,7 +9,7 @@
 
 #include "engine/reader.h"
 #include "state/program/program.h"
-#include "state/filter/where.h"
+#include "tests/state/where_one.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -339,7 +339,7 @@ static void reads_are_found_at_once(void **state)
 	buf_clear(&seen.text);
 	assert_true(expr_reads(line->when, &env, note, &seen));
 	assert_string_equal(buf_text(&seen.text), "open d ");
-	assert_int_equal(expr_truth(line->when, &env, &failure), TRUTH_NO); /* d is unknown */
+	assert_int_equal(expr_holds(line->when, &env, &failure), EVAL_FAIL); /* d is unknown */
 	buf_release(&seen.text);
 	program_free(program);
 	rules_free(rules);
@@ -379,9 +379,9 @@ static void conditions_pass(void **state)
 		struct where *where;
 		assert_true(where_parse(conditions[i].text, &where, &err));
 		assert_true(where_compile(where, rules, &trace, program, &err));
-		if (where_test(where, &env) != conditions[i].passes)
+		if (where_one(where, &env) != conditions[i].passes)
 			print_error("%s\n", conditions[i].text);
-		assert_int_equal(where_test(where, &env), conditions[i].passes);
+		assert_int_equal(where_one(where, &env), conditions[i].passes);
 		assert_int_equal(where_compile(where, rules, &trace, NULL, &err),
 				 !where_reads_state(where));
 		where_free(where);

@@ -10,8 +10,8 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
-#include "state/filter/where.h"
 #include "tests/harness.h"
+#include "tests/state/where_one.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -472,7 +472,7 @@ static bool oracle(const struct where *where, struct trace *trace, const struct 
 
 	run_event(trace, run, i, &event);
 	arena_reset(scratch);
-	bool pass = where_test(where, &env);
+	bool pass = where_one(where, &env);
 	if (pass && (!where_class(where, event.class) || !where_stream(where, event.stream)))
 		fail_msg("an event of an excluded class or stream passes");
 	return pass;

@@ -102,8 +102,10 @@ struct event_thread event_thread_of(const struct event_class *class)
 
 	for (size_t i = 0; i < sizeof names / sizeof *names && !out.tid.class; i++) {
 		unsigned scopes = names[i].payload ? context | 1u << SCOPE_PAYLOAD : context;
-		if (find_number(class, names[i].tid, scopes, &out.tid))
-			find_number(class, names[i].pid, scopes, &out.pid);
+		if (!find_number(class, names[i].tid, scopes, &out.tid))
+			continue;
+		find_number(class, names[i].pid, scopes, &out.pid);
+		out.name = names[i].tid;
 	}
 	return out;
 }

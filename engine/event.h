@@ -83,6 +83,7 @@ bool field_path_find(const struct event_class *class, unsigned scopes, const cha
  */
 struct event_thread {
 	struct field_path tid, pid; /* integers */
+	const char *name;           /* of the field that is tid; NULL: there is none */
 };
 /*
  * The thread by the contexts of LTTng (tid and pid, else vtid and vpid), by perf's sample, by

@@ -154,30 +154,11 @@ static uint32_t reading_of(struct bound *bound, const char *text)
 	return (uint32_t)bound->nreadings++;
 }
 
-/* As the rules name the event's own thread; NULL: it does not say. */
-static const char *own_thread(const struct event_class *class)
-{
-	static const struct {
-		const char *name, *text;
-		unsigned scopes;
-	} names[] = {{"tid", "context/tid", OWN_SCOPES & ~(1u << SCOPE_PAYLOAD)},
-		     {"vtid", "context/vtid", OWN_SCOPES & ~(1u << SCOPE_PAYLOAD)},
-		     {"perf_tid", "field/perf_tid", 1u << SCOPE_PAYLOAD},
-		     {"common_pid", "context/common_pid", OWN_SCOPES & ~(1u << SCOPE_PAYLOAD)}};
-	struct field_path path;
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (field_path_find(class, names[i].scopes, &names[i].name, 1, &path) &&
-		    path.class->kind == FIELD_INT)
-			return names[i].text;
-	return NULL;
-}
-
+/* What the event does not say of its thread is what the state says of it. */
 static void bind_thread(struct bound *bound, const struct event_class *class,
-			const struct field_path *own, const char *what, bool is_used,
-			struct bound_thread *out)
+			const struct event_thread *thread, const struct field_path *own,
+			const char *what, bool is_used, struct bound_thread *out)
 {
-	const char *thread = own_thread(class);
 	char text[96];
 
 	*out = (struct bound_thread){0};
@@ -188,15 +169,17 @@ static void bind_thread(struct bound *bound, const struct event_class *class,
 	}
 	if (!is_used)
 		return;
-	if (what)
-		snprintf(text, sizeof text, "thread[%s]/%s", thread ? thread : "cpu[cpu]/thread",
+	if (what && thread->name)
+		snprintf(text, sizeof text, "thread[%s/%s]/%s",
+			 thread->tid.scope == SCOPE_PAYLOAD ? "field" : "context", thread->name,
 			 what);
+	else if (what)
+		snprintf(text, sizeof text, "thread[cpu[cpu]/thread]/%s", what);
 	out->from = THREAD_READING;
 	out->reading = reading_of(bound, what ? text : "cpu[cpu]/thread");
 	bound->in_order = true;
 }
 
-/* What the event says of its thread, else what the state does. */
 static void bind_threads(struct bound *bound, const struct event_class *class,
 			 struct bound_class *out)
 {
@@ -210,9 +193,9 @@ static void bind_threads(struct bound *bound, const struct event_class *class,
 				    &own_names[i], 1, &comm) &&
 		    !is_text_class(comm.class))
 			comm.class = NULL;
-	bind_thread(bound, class, &thread.tid, NULL, used[BUILTIN_TID], &out->tid);
-	bind_thread(bound, class, &thread.pid, "process", used[BUILTIN_PID], &out->pid);
-	bind_thread(bound, class, &comm, "name", used[BUILTIN_COMM], &out->comm);
+	bind_thread(bound, class, &thread, &thread.tid, NULL, used[BUILTIN_TID], &out->tid);
+	bind_thread(bound, class, &thread, &thread.pid, "process", used[BUILTIN_PID], &out->pid);
+	bind_thread(bound, class, &thread, &comm, "name", used[BUILTIN_COMM], &out->comm);
 }
 
 /* ---- classes ---- */

@@ -303,14 +303,6 @@ void asked_no_events(struct session *session, const struct options *options)
 
 /* ---- intervals ---- */
 
-static void value_words(const struct value *value, struct buf *out)
-{
-	if (value->kind == VALUE_STRING)
-		buf_add(out, value->text, value->len);
-	else
-		value_add_key(value, out);
-}
-
 void asked_no_intervals(struct session *session, const struct wanteds *wanteds)
 {
 	struct range range;
@@ -327,7 +319,7 @@ void asked_no_intervals(struct session *session, const struct wanteds *wanteds)
 		if (item->noted)
 			continue;
 		if (item->has_value && item->met) {
-			value_words(&item->value, &value);
+			value_add_word(&item->value, &value);
 			session_note(session,
 				     "%s was never '%s' %s: 'state' lists the values that it had",
 				     path, buf_text(&value), where);

@@ -140,8 +140,7 @@ static const struct value *key_at(const struct event_filter *filter,
 {
 	if (!test->key.depth || attr_depth(filter->attrs, attr) < test->key.depth)
 		return NULL;
-	while (attr_depth(filter->attrs, attr) > test->key.depth)
-		attr = attr_parent(filter->attrs, attr);
+	attr = attr_up(filter->attrs, attr, test->key.depth);
 	return attr_is_key(filter->attrs, attr) ? attr_atom(filter->attrs, attr) : NULL;
 }
 

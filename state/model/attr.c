@@ -267,13 +267,6 @@ const struct value *attr_atom(const struct attrs *attrs, uint32_t attr)
 	return &attrs->nodes[attr].atom;
 }
 
-bool attr_is_within(const struct attrs *attrs, uint32_t attr, uint32_t above)
-{
-	while (attr_depth(attrs, attr) > attr_depth(attrs, above))
-		attr = attrs->nodes[attr].parent;
-	return attr == above;
-}
-
 /* ---- text and order ---- */
 
 static bool is_ident(const struct value *name)
@@ -321,10 +314,8 @@ int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b)
 {
 	uint32_t depth_a = attr_depth(attrs, a), depth_b = attr_depth(attrs, b);
 
-	for (uint32_t d = depth_a; d > depth_b; d--)
-		a = attrs->nodes[a].parent;
-	for (uint32_t d = depth_b; d > depth_a; d--)
-		b = attrs->nodes[b].parent;
+	a = attr_up(attrs, a, depth_b);
+	b = attr_up(attrs, b, depth_a);
 	if (a == b)
 		return (depth_a > depth_b) - (depth_a < depth_b);
 	while (attrs->nodes[a].parent != attrs->nodes[b].parent) {
@@ -367,7 +358,8 @@ bool shape_is_key(const struct attrs *attrs, uint32_t shape)
 
 bool shape_is_within(const struct attrs *attrs, uint32_t shape, uint32_t above)
 {
-	return attr_is_within(attrs, attrs->shapes[shape].node, attrs->shapes[above].node);
+	return attr_up(attrs, attrs->shapes[shape].node, attrs->shapes[above].depth) ==
+	       attrs->shapes[above].node;
 }
 
 uint32_t shape_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len)

@@ -48,8 +48,6 @@ static inline uint32_t attr_up(const struct attrs *attrs, uint32_t attr, uint32_
 		attr = attr_parent(attrs, attr);
 	return attr;
 }
-/* True when `attr` is `above` or stands below it. */
-bool attr_is_within(const struct attrs *attrs, uint32_t attr, uint32_t above);
 
 /*
  * Of a shape with one key: attributes by that key, where it is a small integer and the attribute

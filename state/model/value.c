@@ -141,6 +141,14 @@ void value_add_key(const struct value *value, struct buf *out)
 	}
 }
 
+void value_add_word(const struct value *value, struct buf *out)
+{
+	if (value->kind == VALUE_STRING)
+		buf_add(out, value->text, value->len);
+	else
+		value_add_key(value, out);
+}
+
 void value_add_json(const struct value *value, struct buf *out)
 {
 	switch (value->kind) {

@@ -72,6 +72,8 @@ int value_compare(const struct value *a, const struct value *b);
 uint64_t value_hash(const struct value *value);
 /* As a key in a canonical path: 42, "name", true. */
 void value_add_key(const struct value *value, struct buf *out);
+/* As a word of a sentence: a string as it is, anything else as a key. */
+void value_add_word(const struct value *value, struct buf *out);
 /* As JSON; unknown and none are null. */
 void value_add_json(const struct value *value, struct buf *out);
 

@@ -64,7 +64,5 @@ MUST_CHECK bool lookup_value(const struct program *program, const struct query *
 
 /* Does some rule give attributes of the shape a value: a line, an `initial` or a view? */
 bool lookup_has_shape(const struct program *program, uint32_t shape);
-/* "'yore rules linux' lists them", or which files do. */
-void lookup_rules_hint(const struct rules *rules, struct buf *out);
 
 #endif

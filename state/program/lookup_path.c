@@ -35,7 +35,8 @@ bool lookup_has_shape(const struct program *program, uint32_t shape)
 	return false;
 }
 
-void lookup_rules_hint(const struct rules *rules, struct buf *out)
+/* "'yore rules linux' lists all", or which files do. */
+static void rules_hint(const struct rules *rules, struct buf *out)
 {
 	size_t count;
 	const struct rules_builtin *sets = rules_builtins(&count);
@@ -186,7 +187,7 @@ static bool unknown_name(const struct look *look, const struct names *names, con
 		nearest_offer(&nearest, names->items[i]->text);
 	nearest_hint(&nearest, near, sizeof near);
 	names_words(names, &list);
-	lookup_rules_hint(look->program->rules, &rules);
+	rules_hint(look->program->rules, &rules);
 	error_set(err, ERR_RANGE, "path '%s': %s%sno attribute '%s': %sthere %s %s; %s", look->text,
 		  where, *where ? " has " : "", name, near, names->count == 1 ? "is" : "are",
 		  buf_text(&list), buf_text(&rules));
@@ -248,7 +249,7 @@ static bool unknown_step(const struct look *look, struct error *err)
 	names_behind(look, &names);
 	agreed_words(look, &where);
 	names_words(&names, &list);
-	lookup_rules_hint(look->program->rules, &rules);
+	rules_hint(look->program->rules, &rules);
 	if (look->agreed == look->steps || (!names.count && !names.key))
 		error_set(err, ERR_RANGE, "path '%s': nothing is below %s: ask for '%s'; %s",
 			  look->text, buf_text(&where), buf_text(&where), buf_text(&rules));

@@ -98,14 +98,6 @@ static void gather(struct constants *all, uint32_t shape)
 	all->open |= !any;
 }
 
-static void value_words(const struct value *value, struct buf *out)
-{
-	if (value->kind == VALUE_STRING)
-		buf_add(out, value->text, value->len);
-	else
-		value_add_key(value, out);
-}
-
 static bool never(const struct constants *all, const struct query *query, const struct value *value,
 		  struct error *err)
 {
@@ -114,15 +106,15 @@ static bool never(const struct constants *all, const struct query *query, const 
 	char near[NEAREST_WORDS_MAX];
 	size_t at = 0;
 
-	value_words(value, &wanted);
+	value_add_word(value, &wanted);
 	nearest_begin(&nearest, buf_text(&wanted));
 	for (size_t i = 0; i < all->count; i++) {
-		value_words(all->items[i], &names);
+		value_add_word(all->items[i], &names);
 		buf_add_char(&names, 0);
 		if (i < SHOWN_MOST)
 			buf_add_text(&list, i ? ", " : "");
 		if (i < SHOWN_MOST)
-			value_words(all->items[i], &list);
+			value_add_word(all->items[i], &list);
 	}
 	for (size_t i = 0; i < all->count; i++, at += strlen(names.data + at) + 1)
 		nearest_offer(&nearest, names.data + at);

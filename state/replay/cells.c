@@ -65,7 +65,7 @@ void cells_clear(struct cells *cells)
 }
 
 /* Attributes are interned by others too: chains what came since the last time. */
-void cells_sync(struct cells *cells)
+static void sync_slots(struct cells *cells)
 {
 	uint32_t count = attrs_count(cells->attrs);
 
@@ -228,7 +228,7 @@ void cells_set(struct cells *cells, uint32_t attr, const struct cell *cell)
 {
 	struct slot_of *slot;
 
-	cells_sync(cells);
+	sync_slots(cells);
 	slot = &cells->slots[attr];
 	if (slot->cell == NOWHERE) {
 		if (cells->nfree) {
@@ -367,7 +367,7 @@ struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pat
 	struct tombstone *tombstone;
 	uint32_t *head;
 
-	cells_sync(cells);
+	sync_slots(cells);
 	head = pattern->any ? &cells->patterns : &cells->slots[pattern->attr].tombstone;
 	for (uint32_t i = *head; i != NOWHERE; i = cells->tombstones[i].next)
 		if (pattern->any ? pattern_equal(cells->tombstones[i].pattern, pattern)

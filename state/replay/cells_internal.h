@@ -112,7 +112,6 @@ static inline void cell_keep(const struct cell_now *cell, struct value *value, s
 bool cells_is_deleted(const struct cells *cells, uint32_t attr);
 /* There is no cell any more; what it is, tombstones and `initial` say. */
 void cells_drop(struct cells *cells, uint32_t attr);
-void cells_sync(struct cells *cells);
 struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pattern);
 /* The one behind `last`, those of paths first, in order of attributes; NULL: begin, and behind the end. */
 const struct tombstone *cells_next_tombstone(const struct cells *cells,

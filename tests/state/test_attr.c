@@ -48,8 +48,8 @@ static void equal_paths_are_one(void **state)
 	}
 	assert_int_not_equal(word(attrs, thread, "5"), number(attrs, thread, 5));
 	assert_int_not_equal(word(attrs, thread, "name"), name(attrs, thread, "name"));
-	assert_true(attr_is_within(attrs, first[7], thread));
-	assert_false(attr_is_within(attrs, thread, first[7]));
+	assert_int_equal(attr_up(attrs, first[7], attr_depth(attrs, thread)), thread);
+	assert_int_equal(attr_up(attrs, thread, attr_depth(attrs, first[7])), thread);
 	attrs_free(attrs);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "state/answer/forward.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "state/context/run.h"
 
 #include <stdlib.h>
@@ -17,11 +18,6 @@ struct place { /* a moment, and where it was asked */
 	uint32_t asked;
 };
 
-struct fill {
-	uint32_t place, attr;
-	struct fact fact;
-};
-
 struct forward {
 	struct state *state;
 	struct wanted *wanted;
@@ -29,8 +25,8 @@ struct forward {
 	struct replay *replay;
 	struct place *places; /* rising */
 	size_t nplaces, taken;
-	struct fill *fills, *overlay;
-	size_t nfills, fills_capacity, noverlay;
+	struct fill *fills; /* that reach over places */
+	size_t nfills, fills_capacity;
 	bool *unknown_view; /* by place: a computed attribute read something unknown */
 	nstime told;  /* once all are taken: from here on stored fills tell; NSTIME_MAX: none do */
 	bool stopped; /* before the trace's end */
@@ -47,6 +43,31 @@ static int by_place(const void *a, const void *b)
 	return (int)y->before - (int)x->before;
 }
 
+static bool lies_before(const struct moment *moment, nstime next)
+{
+	return moment->before ? moment->t <= next : moment->t < next;
+}
+
+/* Does it say what the attribute was at the place? */
+static bool reaches(const struct fill *fill, const struct place *place)
+{
+	return lies_before(&place->moment, fill->at) &&
+	       fill->cell.since <= moment_time(&place->moment);
+}
+
+/* The first place that it reaches, and all up to its event follow. */
+static size_t first_reached(const struct forward *forward, const struct fill *fill)
+{
+	return search_first(i, 0, forward->nplaces,
+			    moment_time(&forward->places[i].moment) < fill->cell.since);
+}
+
+/* Of the place in hand; only the second run knows. */
+static bool is_filled_now(const struct forward *forward, const struct fill *fill)
+{
+	return forward->second && reaches(fill, &forward->places[forward->taken]);
+}
+
 static bool get_now(void *arg, uint32_t attr, struct fact *out)
 {
 	struct forward *forward = arg;
@@ -54,9 +75,9 @@ static bool get_now(void *arg, uint32_t attr, struct fact *out)
 
 	cells_get(replay_cells(forward->replay), attr, &cell);
 	fact_of_cell(&cell, out);
-	for (size_t i = 0; i < forward->noverlay; i++)
-		if (forward->overlay[i].attr == attr && forward->overlay[i].place == forward->taken)
-			*out = forward->overlay[i].fact;
+	for (size_t i = 0; i < forward->nfills; i++)
+		if (forward->fills[i].attr == attr && is_filled_now(forward, &forward->fills[i]))
+			fact_of_cell(&forward->fills[i].cell, out);
 	return true;
 }
 
@@ -102,12 +123,12 @@ static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 		if (cell.named && cell.value.kind != VALUE_NONE)
 			return true;
 	}
-	for (*at = *at < FILLS ? FILLS : *at; *at - FILLS < forward->noverlay;) {
-		const struct fill *fill = &forward->overlay[(*at)++ - FILLS];
+	for (*at = *at < FILLS ? FILLS : *at; *at - FILLS < forward->nfills;) {
+		const struct fill *fill = &forward->fills[(*at)++ - FILLS];
 
 		*attr = fill->attr;
-		if (fill->place == forward->taken && attr_shape(attrs, fill->attr) == shape &&
-		    fill->fact.value.kind != VALUE_NONE)
+		if (attr_shape(attrs, fill->attr) == shape &&
+		    fill->cell.value.kind != VALUE_NONE && is_filled_now(forward, fill))
 			return true;
 	}
 	return false;
@@ -146,11 +167,6 @@ static void take_place(struct forward *forward)
 		list_now(forward);
 }
 
-static bool lies_before(const struct moment *moment, nstime next)
-{
-	return moment->before ? moment->t <= next : moment->t < next;
-}
-
 /* Of the last place, of what holds then. */
 static nstime last_time(const struct forward *forward)
 {
@@ -182,25 +198,15 @@ static bool misses_some(const struct forward *forward)
 	return false;
 }
 
-static void add_fill(struct forward *forward, size_t place, uint32_t attr, const struct cell *cell)
+static void add_fill(struct forward *forward, nstime at, uint32_t attr, const struct cell *cell)
 {
+	const struct fill fill = {at, attr, *cell};
+
+	if (!forward->taken || !reaches(&fill, &forward->places[forward->taken - 1]))
+		return;
 	forward->fills = mem_grow(forward->fills, forward->nfills, &forward->fills_capacity,
 				  sizeof *forward->fills);
-	forward->fills[forward->nfills].place = (uint32_t)place;
-	forward->fills[forward->nfills].attr = attr;
-	fact_of_cell(cell, &forward->fills[forward->nfills++].fact);
-}
-
-/* A fill reaches back over the places at and behind its beginning. */
-static void fill_places(struct forward *forward, uint32_t attr, const struct cell *cell)
-{
-	for (size_t i = forward->taken; i-- > 0;) {
-		const struct moment *moment = &forward->places[i].moment;
-
-		if (cell->since > moment_time(moment))
-			return;
-		add_fill(forward, i, attr, cell);
-	}
+	forward->fills[forward->nfills++] = fill;
 }
 
 /* All is taken, and what comes from `told` on was seen by an earlier run. False: it was not. */
@@ -213,7 +219,7 @@ static bool fill_by_store(struct forward *forward)
 		return false;
 	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
 		cells_get(cells, a, &cell);
-		fill_places(forward, a, &cell);
+		add_fill(forward, forward->told, a, &cell);
 	}
 	cells_free(cells);
 	return true;
@@ -249,7 +255,7 @@ static void at_change(void *arg, const struct change *change)
 
 	run_changes(forward->state, change);
 	if (change->fill && !forward->second)
-		fill_places(forward, change->attr, change->after);
+		add_fill(forward, change->time, change->attr, change->after);
 }
 
 static bool run(struct forward *forward, struct error *err)
@@ -288,29 +294,34 @@ static int by_moment_and_attr(const void *a, const void *b)
 	return (x->attr > y->attr) - (x->attr < y->attr);
 }
 
-/* Puts fills in the place of unknown values; lists gain what only a fill names. */
+/* Puts it in the place of the unknown value; a list gains what only a fill names. */
+static void apply_fill(struct forward *forward, const struct fill *fill, uint32_t asked,
+		       size_t count)
+{
+	struct records *records = forward->out;
+	struct record key = {.moment = asked, .attr = fill->attr};
+	struct record *found =
+		count ? bsearch(&key, records->items, count, sizeof key, by_moment_and_attr) : NULL;
+
+	fact_of_cell(&fill->cell, &key.fact);
+	if (found)
+		found->fact = key.fact;
+	else if (wanted_lists(forward->state, forward->wanted, fill->attr) &&
+		 key.fact.value.kind != VALUE_NONE)
+		records_add(records, asked, fill->attr, &key.fact);
+}
+
 static void apply_fills(struct forward *forward)
 {
 	struct records *records = forward->out;
-	size_t count = records->count;
+	size_t count = records->count, kept = 0;
 
 	if (count && forward->nfills)
 		qsort(records->items, count, sizeof *records->items, by_moment_and_attr);
-	for (size_t i = 0; i < forward->nfills; i++) {
-		const struct fill *fill = &forward->fills[i];
-		struct record key = {.moment = forward->places[fill->place].asked,
-				     .attr = fill->attr};
-		struct record *found =
-			count ? bsearch(&key, records->items, count, sizeof key, by_moment_and_attr)
-			      : NULL;
-
-		if (found)
-			found->fact = fill->fact;
-		else if (wanted_lists(forward->state, forward->wanted, fill->attr) &&
-			 fill->fact.value.kind != VALUE_NONE)
-			records_add(records, key.moment, fill->attr, &fill->fact);
-	}
-	size_t kept = 0;
+	for (size_t i = 0; i < forward->nfills; i++)
+		for (size_t p = first_reached(forward, &forward->fills[i]);
+		     p < forward->nplaces && reaches(&forward->fills[i], &forward->places[p]); p++)
+			apply_fill(forward, &forward->fills[i], forward->places[p].asked, count);
 	for (size_t i = 0; i < records->count; i++) /* a list leaves out what is none */
 		if (records->items[i].fact.value.kind != VALUE_NONE ||
 		    wanted_by_name(forward->wanted, records->items[i].attr))
@@ -327,16 +338,16 @@ static bool views_need_fills(const struct forward *forward)
 				       program_view(program, i)->path.shape))
 			return true;
 	for (size_t i = 0; i < forward->nfills; i++)
-		if (forward->unknown_view[forward->fills[i].place])
-			return true;
+		for (size_t p = first_reached(forward, &forward->fills[i]);
+		     p < forward->nplaces && reaches(&forward->fills[i], &forward->places[p]); p++)
+			if (forward->unknown_view[p])
+				return true;
 	return false;
 }
 
 /* Lists of computed attributes come from what is listed, fills included: then all is run again. */
 static bool run_again(struct forward *forward, struct error *err)
 {
-	forward->overlay = forward->fills;
-	forward->noverlay = forward->nfills;
 	forward->second = true;
 	forward->out->count = 0;
 	return run(forward, err);

@@ -18,17 +18,11 @@
 
 enum { FILLS_MAX = 1 << 20 };
 
-struct run_fill {
-	nstime time; /* of the event */
-	uint32_t attr;
-	struct cell cell;
-};
-
 struct runs {
 	struct checkpoints *fills; /* keys are ~t: the nearest above is found by going down */
 	nstime *passed;            /* checkpoints of this run, rising */
 	size_t npassed, passed_capacity;
-	struct run_fill *items; /* the first `settled` reach over one of them, others may */
+	struct fill *items; /* the first `settled` reach over one of them, others may */
 	size_t nitems, capacity, settled;
 	nstime pruned; /* fills of earlier events that reach over nothing were dropped */
 	bool lost;     /* there were more than FILLS_MAX */
@@ -90,9 +84,9 @@ static void prune(struct runs *runs, nstime t, nstime next)
 	if (t < runs->pruned)
 		return;
 	for (size_t i = runs->settled; i < runs->nitems; i++) {
-		const struct run_fill *item = &runs->items[i];
+		const struct fill *item = &runs->items[i];
 
-		if (item->cell.since < last || (item->cell.since < t && item->time >= t))
+		if (item->cell.since < last || (item->cell.since < t && item->at >= t))
 			runs->items[kept++] = *item;
 	}
 	runs->nitems = runs->settled = kept;
@@ -192,7 +186,7 @@ void run_changes(struct state *state, const struct change *change)
 	if (runs->lost)
 		return;
 	runs->items = mem_grow(runs->items, runs->nitems, &runs->capacity, sizeof *runs->items);
-	runs->items[runs->nitems++] = (struct run_fill){change->time, change->attr, *change->after};
+	runs->items[runs->nitems++] = (struct fill){change->time, change->attr, *change->after};
 }
 
 void run_seals(struct state *state, nstime t)
@@ -214,7 +208,7 @@ static void store_fills(struct state *state, nstime t)
 		return;
 	cells = cells_new(state->program, state->event_source->trace->nstreams, false);
 	for (size_t i = 0; i < runs->nitems; i++)
-		if (runs->items[i].cell.since < t && runs->items[i].time >= t)
+		if (runs->items[i].cell.since < t && runs->items[i].at >= t)
 			cells_set(cells, runs->items[i].attr, &runs->items[i].cell);
 	checkpoints_put(runs->fills, ~t, cells);
 	cells_free(cells);

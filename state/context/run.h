@@ -5,6 +5,13 @@
 #include "state/context/context.h"
 #include "state/replay/replay.h"
 
+/* An event at `at` says what an attribute was, since cell.since. */
+struct fill {
+	nstime at;
+	uint32_t attr;
+	struct cell cell;
+};
+
 struct runs *runs_new(struct index *index, const uint64_t identity[2]);
 void runs_free(struct runs *runs); /* NULL is fine */
 void runs_forget(struct runs *runs); /* what it left behind */

@@ -84,8 +84,8 @@ static void feed_next(struct feeding *feeding, struct track *track,
 		      const struct stored_change *next)
 {
 	if (next->filled)
-		feed_value(feeding, track, next->fill.from, &next->fill.value, false);
-	if (!next->filled || !next->fill.final)
+		feed_value(feeding, track, next->from, &next->was, false);
+	if (!next->filled || !next->final)
 		feed_value(feeding, track, next->at, &next->value, next->deleted);
 }
 
@@ -367,7 +367,6 @@ static void walk_on(struct feeding *feeding, struct track *track)
 	nstime after = feeding->high, asked = NSTIME_MIN;
 	struct stored *stored = feeding->stored;
 	struct stored_change next;
-	struct stored_fill fill;
 
 	while (!failed(feeding)) {
 		const struct span *last = &track->spans[track->count - 1];
@@ -382,9 +381,9 @@ static void walk_on(struct feeding *feeding, struct track *track)
 			/* unknown, or deleted and then made so: it may turn out to be known */
 			asked = last->begin;
 			nstime t = over ? range->end - 1 : last->begin;
-			if (!stored_fill(stored, track->attr, t, &fill) ||
-			    (!over && fill.from > t) ||
-			    !stored_next(stored, track->attr, fill.until - 1, &next))
+			if (!stored_fill(stored, track->attr, t, &next) ||
+			    (!over && next.from > t) ||
+			    !stored_next(stored, track->attr, next.at - 1, &next))
 				return;
 		} else {
 			return;

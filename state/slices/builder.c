@@ -152,7 +152,7 @@ void builder_put_tombstone(struct builder *builder, uint32_t number, struct slic
 			   nstime t)
 {
 	builder_at(builder, t);
-	builder_change(builder, number, value, 0);
+	builder_change(builder, number, value);
 }
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t)
@@ -165,14 +165,24 @@ void builder_fill(struct builder *builder, uint32_t number, struct slice_value v
 		  nstime from)
 {
 	struct gathered *now = builder->now;
-	uint32_t place;
 
 	builder_at(builder, t);
-	place = builder_change(builder, number, value, CHANGE_FILLED);
-	builder_set(builder, number, value);
+	builder_write(builder, number, value);
 	now->fills = mem_grow(now->fills, now->nfills, &now->fills_capacity, sizeof *now->fills);
-	now->fills[now->nfills++] =
-		(struct fill){(uint64_t)number << 32 | (now->nticks - 1), from, value, place};
+	now->fills[now->nfills++] = (struct slice_fill){.attr = number,
+							.tick = (uint32_t)now->nticks - 1,
+							.from = from,
+							.final = true,
+							.value = value};
+}
+
+void builder_overwrites(struct builder *builder, uint32_t number)
+{
+	struct gathered *now = builder->now;
+
+	for (size_t i = now->nfills; i-- > 0 && now->fills[i].tick == now->nticks - 1;)
+		if (now->fills[i].attr == number)
+			now->fills[i].final = false;
 }
 
 /* ---- storing ---- */

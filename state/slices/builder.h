@@ -19,12 +19,6 @@ struct spot { /* what a number is */
 	uint32_t kind;
 };
 
-struct dated { /* what a number has been since when */
-	uint32_t number;
-	nstime since;
-	struct slice_value value;
-};
-
 struct builder {
 	struct numbers *numbers;
 	struct store *store;
@@ -92,6 +86,8 @@ MUST_CHECK bool builder_settle(struct builder *builder, struct error *err);
 void builder_make_room(struct builder *builder, uint32_t number);
 void builder_grow(struct builder *builder); /* for one more change */
 void builder_tick(struct builder *builder, nstime t);
+/* A fill at the newest tick is not the last that is written there. */
+void builder_overwrites(struct builder *builder, uint32_t number);
 
 /* Are there enough changes for a slice? To be asked between times only. */
 static inline bool builder_full(const struct builder *builder)
@@ -108,9 +104,9 @@ static inline void builder_at(struct builder *builder, nstime t)
 		builder_tick(builder, t);
 }
 
-/* At the newest tick; its place among the changes. */
-static inline uint32_t builder_change(struct builder *builder, uint32_t number,
-				      struct slice_value value, uint8_t flags)
+/* At the newest tick. */
+static inline void builder_change(struct builder *builder, uint32_t number,
+				  struct slice_value value)
 {
 	struct gathered *now = builder->now;
 	struct spot *spot;
@@ -124,13 +120,14 @@ static inline uint32_t builder_change(struct builder *builder, uint32_t number,
 		now->touched[number / 64] |= UINT64_C(1) << (number & 63);
 		spot->stamp = builder->stamp;
 		spot->place = (uint32_t)now->nchanges++;
+	} else {
+		builder_overwrites(builder, number);
 	}
 	now->changes[spot->place] =
 		(struct change_at){.value = value.number,
 				   .number = number,
 				   .tick = ((uint32_t)builder->stamp - 1) & TICKS,
-				   .kind = value.kind | flags};
-	return spot->place;
+				   .kind = value.kind};
 }
 
 /* What it is from now on. */
@@ -149,7 +146,7 @@ static inline void builder_set(struct builder *builder, uint32_t number, struct 
 
 static inline void builder_write(struct builder *builder, uint32_t number, struct slice_value value)
 {
-	builder_change(builder, number, value, 0);
+	builder_change(builder, number, value);
 	builder_set(builder, number, value);
 }
 

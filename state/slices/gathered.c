@@ -144,7 +144,7 @@ static void scatter(struct gathered *gathered, unsigned tick_bits, struct encodi
 
 		out->changes.keys[to] = (uint64_t)change->number << tick_bits | change->tick;
 		out->changes.numbers[to] = change->value;
-		out->changes.kinds[to] = change->kind & (uint8_t)~CHANGE_FILLED;
+		out->changes.kinds[to] = change->kind;
 	}
 	out->changes.count = gathered->nchanges;
 }
@@ -153,9 +153,11 @@ static void scatter(struct gathered *gathered, unsigned tick_bits, struct encodi
 
 static int by_key(const void *a, const void *b)
 {
-	const struct fill *x = a, *y = b;
+	const struct slice_fill *x = a, *y = b;
 
-	return (x->key > y->key) - (x->key < y->key);
+	if (x->attr != y->attr)
+		return x->attr < y->attr ? -1 : 1;
+	return (x->tick > y->tick) - (x->tick < y->tick);
 }
 
 static int by_time(const void *a, const void *b)
@@ -192,12 +194,11 @@ static uint32_t put_fills(struct gathered *gathered, unsigned tick_bits, struct 
 	if (gathered->nfills)
 		qsort(gathered->fills, gathered->nfills, sizeof *gathered->fills, by_key);
 	for (size_t i = 0; i < gathered->nfills; i++) {
-		const struct fill *fill = &gathered->fills[i];
+		const struct slice_fill *fill = &gathered->fills[i];
 		uint64_t from = nstime_last(out->froms, nfroms, sizeof *out->froms, fill->from);
-		bool final = gathered->changes[fill->change].kind & CHANGE_FILLED;
 
-		column_add(&out->fills, fill->key >> 32 << tick_bits | (fill->key & UINT32_MAX),
-			   fill->value, from << 1 | final);
+		column_add(&out->fills, (uint64_t)fill->attr << tick_bits | fill->tick, fill->value,
+			   from << 1 | fill->final);
 	}
 	return nfroms;
 }

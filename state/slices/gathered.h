@@ -10,20 +10,12 @@
 #include "state/slices/numbers.h"
 #include "state/slices/slice.h"
 
-enum { CHANGE_FILLED = 0x80 /* in its kind: it is what a fill says */ };
 enum { TICK_BITS = 24, TICKS = (1 << TICK_BITS) - 1 };
 
 struct change_at { /* a slice has at most as many ticks as it should have changes */
 	int64_t value;
 	uint32_t number;
 	uint32_t tick : TICK_BITS, kind : 8;
-};
-
-struct fill {
-	uint64_t key; /* number << 32 | tick */
-	nstime from;
-	struct slice_value value;
-	uint32_t change; /* its place */
 };
 
 struct gathered {
@@ -36,7 +28,7 @@ struct gathered {
 	size_t nchanges, capacity;
 	nstime *ticks;
 	size_t nticks, ticks_capacity;
-	struct fill *fills;
+	struct slice_fill *fills;
 	size_t nfills, fills_capacity;
 	uint64_t *touched; /* bit per number */
 	size_t words;

@@ -166,18 +166,18 @@ struct living {
 };
 
 /* The last of each number counts. */
-static bool take_tombstone(void *arg, const struct side_item *item)
+static bool take_tombstone(void *arg, const struct dated *tombstone)
 {
 	struct living *living = arg;
-	uint32_t place = number_map_get(&living->places, item->number);
+	uint32_t place = number_map_get(&living->places, tombstone->number);
 
 	if (!place) {
 		living->tombstones = mem_grow(living->tombstones, living->count, &living->capacity,
 					      sizeof *living->tombstones);
 		place = (uint32_t)++living->count;
-		number_map_set(&living->places, item->number, place);
+		number_map_set(&living->places, tombstone->number, place);
 	}
-	living->tombstones[place - 1] = (struct dated){item->number, item->at, item->value};
+	living->tombstones[place - 1] = *tombstone;
 	return true;
 }
 
@@ -192,9 +192,7 @@ static bool revive_one(struct living *living, const struct slice_item *item, uin
 
 	builder_continue(building->builder, item->number, value, last);
 	if (numbers_class(building->numbers, item->number)->kind == CLASS_PATTERN)
-		return take_tombstone(
-			living,
-			&(struct side_item){.number = item->number, .at = since, .value = value});
+		return take_tombstone(living, &(struct dated){item->number, since, value});
 	attr = shard_attr(living->shard, item->number);
 	if (attr == ATTR_ABSENT || !shard_value_of(living->shard, value, &cell.value))
 		return false;

@@ -285,10 +285,10 @@ static enum slice_found tombstone_at(struct shard *shard, uint32_t number, nstim
 	if (shard_side(shard, shard_slice_at(shard, t) + 1)) {
 		const struct side_item *item = side_behind(&shard->tombstones, number, t);
 
-		if (!item || item == shard->tombstones.items || item[-1].number != number)
+		if (!item || item == shard->tombstones.items || item[-1].fill.attr != number)
 			return SLICE_ABSENT;
 		*since = item[-1].at;
-		*value = item[-1].value;
+		*value = item[-1].fill.value;
 		return SLICE_FOUND;
 	}
 	for (uint32_t at = shard_slice_at(shard, t) + 1; at-- > 0;) {
@@ -331,12 +331,10 @@ static enum slice_found fill_at(struct shard *shard, uint32_t number, nstime t, 
 		const struct side_item *item = side_behind(&shard->fills, number, t);
 
 		if (!item || item == shard->fills.items + shard->fills.count ||
-		    item->number != number || item->from > t)
+		    item->fill.attr != number || item->fill.from > t)
 			return SLICE_ABSENT;
 		*until = item->at;
-		out->from = item->from;
-		out->final = item->final;
-		out->value = item->value;
+		*out = item->fill;
 		return SLICE_FOUND;
 	}
 	for (uint32_t at = shard_slice_at(shard, t); shard_reaches(shard, at, t); at++) {

@@ -4,11 +4,9 @@
 
 #include "state/slices/shard.h"
 
-struct side_item { /* a tombstone, or a fill of an event at `at` */
-	uint32_t number;
-	bool final;
-	nstime at, from;
-	struct slice_value value;
+struct side_item {
+	nstime at; /* of the event */
+	struct slice_fill fill; /* of a tombstone: number and value alone */
 };
 
 struct side { /* by number, then time */
@@ -51,7 +49,7 @@ const struct side_item *side_behind(const struct side *side, uint32_t number, ns
  * said so.
  */
 bool shard_each_tombstone(struct shard *shard,
-			  bool (*each)(void *arg, const struct side_item *tombstone), void *arg);
+			  bool (*each)(void *arg, const struct dated *tombstone), void *arg);
 MUST_CHECK bool shard_names_load(struct shard *shard, struct error *err);
 /* The node that is a class's ordinal; ATTR_ABSENT: damage. */
 uint32_t shard_entity(struct shard *shard, uint32_t class, uint32_t ordinal);

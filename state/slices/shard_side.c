@@ -14,21 +14,26 @@
 
 enum { SIDE_MOST = 1 << 20 };
 
-static bool add(void *arg, const struct side_item *item)
+static bool add(struct side *side, nstime at, const struct slice_fill *fill)
 {
-	struct side *side = arg;
-
 	if (side->count == SIDE_MOST)
 		return false;
 	side->items = mem_grow(side->items, side->count, &side->capacity, sizeof *side->items);
-	side->items[side->count++] = *item;
+	side->items[side->count++] = (struct side_item){at, *fill};
 	return true;
 }
 
-typedef bool each_item(void *arg, const struct side_item *item);
+static bool add_tombstone(void *arg, const struct dated *tombstone)
+{
+	const struct slice_fill fill = {.attr = tombstone->number, .value = tombstone->value};
+
+	return add(arg, tombstone->since, &fill);
+}
+
+typedef bool each_tombstone(void *arg, const struct dated *tombstone);
 
 /* Those that the first slice of a shard begins with. */
-static bool first_tombstones(struct shard *shard, const struct slice *slice, each_item *each,
+static bool first_tombstones(struct shard *shard, const struct slice *slice, each_tombstone *each,
 			     void *arg)
 {
 	uint64_t keys[SLICE_BLOCK];
@@ -39,13 +44,13 @@ static bool first_tombstones(struct shard *shard, const struct slice *slice, eac
 		    !slice_block_keys(&block, keys))
 			return false;
 		for (uint32_t i = 0; i < block.count; i++) {
-			struct side_item item = {.number = (uint32_t)keys[i]};
+			struct dated item = {.number = (uint32_t)keys[i]};
 
 			if (keys[i] >= shard_numbers(shard))
 				return false;
 			if (!numbers_is_tombstone(shard->numbers, item.number))
 				continue;
-			item.at = (nstime)((uint64_t)slice->begin - slice_block_extra(&block, i));
+			item.since = (nstime)((uint64_t)slice->begin - slice_block_extra(&block, i));
 			item.value = slice_block_value(&block, i);
 			if (!each(arg, &item))
 				return false;
@@ -55,7 +60,7 @@ static bool first_tombstones(struct shard *shard, const struct slice *slice, eac
 }
 
 /* Those of a chunk: of CHUNK numbers from `first` on. */
-static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_item *each, void *arg)
+static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tombstone *each, void *arg)
 {
 	uint64_t from = first << slice->tick_bits, to = (first + CHUNK) << slice->tick_bits;
 	struct slice_walk walk;
@@ -69,12 +74,12 @@ static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_ite
 			return false;
 		for (uint32_t i = 0; i < walk.changes.block.count; i++) {
 			uint64_t key = walk.changes.keys[i];
-			struct side_item item = {.number = (uint32_t)(key >> slice->tick_bits)};
+			struct dated item = {.number = (uint32_t)(key >> slice->tick_bits)};
 
 			if (key < from || key >= to)
 				continue;
 			item.value = slice_block_value(&walk.changes.block, i);
-			if (!slice_tick_time(slice, key & bits_mask(slice->tick_bits), &item.at) ||
+			if (!slice_tick_time(slice, key & bits_mask(slice->tick_bits), &item.since) ||
 			    !each(arg, &item))
 				return false;
 		}
@@ -82,7 +87,7 @@ static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_ite
 	return true;
 }
 
-bool shard_each_tombstone(struct shard *shard, each_item *each, void *arg)
+bool shard_each_tombstone(struct shard *shard, each_tombstone *each, void *arg)
 {
 	struct error ignored;
 
@@ -106,12 +111,9 @@ static bool add_fills(const struct slice *slice, struct side *out)
 	struct slice_fill fill;
 
 	while ((found = slice_fills_next(slice, &fills, &fill)) == SLICE_FOUND) {
-		struct side_item item = {.number = fill.attr,
-					 .final = fill.final,
-					 .from = fill.from,
-					 .value = fill.value};
+		nstime at;
 
-		if (!slice_tick_time(slice, fill.tick, &item.at) || !add(out, &item))
+		if (!slice_tick_time(slice, fill.tick, &at) || !add(out, at, &fill))
 			return false;
 	}
 	return found == SLICE_ABSENT;
@@ -121,8 +123,8 @@ static int by_number_and_time(const void *a, const void *b)
 {
 	const struct side_item *x = a, *y = b;
 
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
+	if (x->fill.attr != y->fill.attr)
+		return x->fill.attr < y->fill.attr ? -1 : 1;
 	return (x->at > y->at) - (x->at < y->at);
 }
 
@@ -136,7 +138,7 @@ static bool gather(struct shard *shard)
 		if (!slice || !add_fills(slice, &shard->fills))
 			return false;
 	}
-	return shard_each_tombstone(shard, add, &shard->tombstones);
+	return shard_each_tombstone(shard, add_tombstone, &shard->tombstones);
 }
 
 bool shard_side(struct shard *shard, uint32_t steps)
@@ -167,8 +169,8 @@ const struct side_item *side_behind(const struct side *side, uint32_t number, ns
 	if (!items)
 		return NULL;
 	return items + search_first(i, 0, side->count,
-				    items[i].number < number ||
-					    (items[i].number == number && items[i].at <= t));
+				    items[i].fill.attr < number ||
+					    (items[i].fill.attr == number && items[i].at <= t));
 }
 
 void shard_side_release(struct shard *shard)

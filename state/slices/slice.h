@@ -34,6 +34,12 @@ struct slice_value {
 	uint8_t kind;
 };
 
+struct dated { /* what a number has been since when */
+	uint32_t number;
+	nstime since;
+	struct slice_value value;
+};
+
 /* Doubles as integers of the same order, and back: the same function. */
 static inline int64_t slice_float(int64_t bits)
 {
@@ -213,10 +219,11 @@ enum slice_found slice_row(const struct slice *slice, uint32_t attr, uint32_t ti
 /* What the snapshot has of it. */
 enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,
 			      uint64_t *age);
+/* What a `was` of an event says: what the attribute was from then up to the event's tick. */
 struct slice_fill {
 	uint32_t attr, tick;
 	nstime from;
-	bool final; /* it is what the attribute is from its tick on */
+	bool final; /* it is what the attribute is from its tick on, too */
 	struct slice_value value;
 };
 /* The first fill of an attribute at `tick` or later. */

@@ -50,7 +50,7 @@ bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fac
 	return any;
 }
 
-bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_fill *out)
+bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_change *out)
 {
 	struct slice_fill fill;
 
@@ -62,11 +62,10 @@ bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_f
 			continue;
 		number = shard_number(shard, attr);
 		if (number == NUMBER_ABSENT ||
-		    shard_fill(shard, number, t, &out->until, &fill) != SLICE_FOUND)
+		    shard_fill(shard, number, t, &out->at, &fill) != SLICE_FOUND)
 			continue;
 		out->from = fill.from;
-		out->final = fill.final;
-		return shard_value_of(shard, fill.value, &out->value);
+		return shard_value_of(shard, fill.value, &out->was);
 	}
 	return false;
 }
@@ -86,7 +85,7 @@ bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *ou
 	uint32_t number = shard_number(shard, attr);
 	enum slice_found found = SLICE_ABSENT;
 	struct slice_value value;
-	struct stored_fill fill;
+	struct stored_change later;
 
 	*out = (struct fact){.since = NSTIME_MIN, .written = true, .named = true};
 	if (number != NUMBER_ABSENT)
@@ -96,9 +95,9 @@ bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *ou
 		return false;
 	if (found == SLICE_ABSENT || value.kind == SLICE_DELETED)
 		no_fact(stored, attr, t, out);
-	if (out->value.kind == VALUE_UNKNOWN && stored_fill(stored, attr, t, &fill)) {
-		out->value = fill.value;
-		out->since = fill.from;
+	if (out->value.kind == VALUE_UNKNOWN && stored_fill(stored, attr, t, &later)) {
+		out->value = later.was;
+		out->since = later.from;
 		out->named = true;
 	}
 	out->writer.line = out->writer.class_index = UINT32_MAX;

@@ -41,13 +41,6 @@ size_t stored_shard_at(const struct stored *stored, nstime t);
 
 /* What an attribute that is not computed was at t. False: damage. */
 bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
-/* The fill of an event behind t that covers t. False: there is none. */
-struct stored_fill {
-	nstime from, until;
-	bool final;
-	struct value value;
-};
-bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_fill *out);
 /* The newest delete or unknown that covers it, at or before t. */
 bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
 
@@ -60,9 +53,13 @@ struct stored_change {
 	nstime at;
 	struct value value;
 	bool deleted;
-	bool filled; /* what it says begins earlier; if `final`, it is all that it says */
-	struct stored_fill fill;
+	bool filled; /* it says, too, that it was `was` from `from` on; if `final`, nothing else */
+	bool final;
+	nstime from;
+	struct value was;
 };
+/* Of the change behind t that says what it was at t: `at`, `from` and `was`. False: none does. */
+bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_change *out);
 /* The first change behind `after`. False: there is none. */
 bool stored_next(struct stored *stored, uint32_t attr, nstime after, struct stored_change *out);
 /*

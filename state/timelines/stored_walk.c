@@ -57,10 +57,9 @@ static enum slice_found change_at(struct shard *shard, const struct slice *slice
 		      fill.tick == tick;
 	if (!out->filled)
 		return SLICE_FOUND;
-	out->fill.from = fill.from;
-	out->fill.until = out->at;
-	out->fill.final = fill.final;
-	return shard_value_of(shard, fill.value, &out->fill.value) ? SLICE_FOUND : SLICE_DAMAGED;
+	out->from = fill.from;
+	out->final = fill.final;
+	return shard_value_of(shard, fill.value, &out->was) ? SLICE_FOUND : SLICE_DAMAGED;
 }
 
 /* In one shard, behind `after`. */

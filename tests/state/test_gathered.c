@@ -58,7 +58,6 @@ static nstime time_of(uint32_t tick)
 	return -500 + (nstime)tick * 7;
 }
 
-/* A fill that is final is marked in its change; one that is not was overwritten at its tick. */
 static void add_fill(struct made *made, struct expected *change, struct rng *rng)
 {
 	struct gathered *gathered = made->gathered;
@@ -68,10 +67,12 @@ static void add_fill(struct made *made, struct expected *change, struct rng *rng
 	change->from = time_of(rng_below(rng, 20)) - 1000;
 	if (made->nfills++ == 0 || change->from < made->least_from)
 		made->least_from = change->from;
-	if (change->final)
-		gathered->changes[gathered->nchanges - 1].kind |= CHANGE_FILLED;
-	*mem_push(gathered->fills, gathered->nfills, gathered->fills_capacity) = (struct fill){
-		change->key, change->from, change->value, (uint32_t)gathered->nchanges - 1};
+	*mem_push(gathered->fills, gathered->nfills, gathered->fills_capacity) =
+		(struct slice_fill){.attr = (uint32_t)(change->key >> 32),
+				    .tick = (uint32_t)change->key,
+				    .from = change->from,
+				    .final = change->final,
+				    .value = change->value};
 }
 
 static void add_change(const struct row *row, struct made *made, uint32_t number, uint32_t tick,

@@ -51,7 +51,7 @@ libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \
 libstate_la_SOURCES += %D%/context/answers.c %D%/context/answers.h %D%/context/context.h \
 	%D%/context/run.c %D%/context/run.h %D%/context/wanted.c %D%/context/wanted.h
 libstate_la_SOURCES += %D%/answer/forward_scan.c %D%/answer/forward_scan.h %D%/answer/ask.c %D%/answer/ask.h \
-	%D%/answer/forward.c %D%/answer/forward.h %D%/answer/forward_fill.c %D%/answer/forward_fill.h \
+	%D%/answer/forward.c %D%/answer/forward.h %D%/answer/backfill.c %D%/answer/backfill.h \
 	%D%/answer/planner.c %D%/answer/planner.h
 libstate_la_SOURCES += %D%/timelines/again.c %D%/timelines/again.h %D%/timelines/shard_summary.c \
 	%D%/timelines/shard_summary.h %D%/timelines/shard_summary_bytes.c %D%/timelines/shard_merge.c \

@@ -7,7 +7,7 @@
  */
 #include "state/answer/ask.h"
 #include "engine/base/mem.h"
-#include "state/answer/forward_fill.h"
+#include "state/answer/backfill.h"
 
 struct order moment_order(const struct moment *moment)
 {
@@ -19,7 +19,7 @@ struct asking {
 	struct backward *pass;
 	const struct moment *moment;
 	struct error *err;
-	struct forward_fill *forward_fill;
+	struct backfill *backfill;
 	bool asked;   /* something that is not known yet, */
 	bool looking; /* or a later event may tell */
 };
@@ -37,7 +37,7 @@ static bool get_asked(void *arg, uint32_t attr, struct fact *out)
 	}
 	if (out->value.kind != VALUE_UNKNOWN)
 		return true;
-	if (forward_fill_answer(asking->forward_fill, attr, asking->moment, out))
+	if (backfill_answer(asking->backfill, attr, asking->moment, out))
 		return true;
 	asking->looking = true;
 	return false;
@@ -187,17 +187,17 @@ static enum outcome ask(struct asking *asking, const struct closure *closure, ns
 	enum outcome outcome = OUTCOME_DONE;
 
 	asking->pass = pass_over(state, closure, t);
-	asking->forward_fill = forward_fill_new(state, closure, t);
+	asking->backfill = backfill_new(state, closure, t);
 	while (outcome == OUTCOME_DONE) {
 		asking->asked = asking->looking = false;
 		collect_all(asking, what);
 		if (!asking->asked && !asking->looking)
 			break;
 		outcome = asking->asked ? backward_run(asking->pass, asking->err)
-					: forward_fill_run(asking->forward_fill, asking->err);
+					: backfill_run(asking->backfill, asking->err);
 	}
 	state->last_pass = backward_statistics(asking->pass);
-	forward_fill_free(asking->forward_fill);
+	backfill_free(asking->backfill);
 	backward_free(asking->pass);
 	return outcome;
 }

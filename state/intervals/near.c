@@ -7,18 +7,14 @@
  *                               until all have ended
  *     begin <-                  then down from the seed, as long as the value was the same
  *
- * Lines that read state are decided by a backward pass for their own events: where one is open the
- * scan reads on over a window, asks for all of it at once, and starts again from there with a
- * window twice as wide.
+ * Lines that read state are decided by a backward pass for their own events (forward_scan.h).
  */
 #include "engine/base/mem.h"
 #include "state/answer/ask.h"
-#include "state/answer/forward_fill.h"
+#include "state/answer/backfill.h"
 #include "state/answer/forward_scan.h"
 #include "state/answer/planner.h"
 #include "state/intervals/intervals.h"
-
-#include <string.h>
 
 enum { STEPS_DOWN = 64 };
 
@@ -29,33 +25,28 @@ struct hit { /* a line of the item in hand writes an attribute that has a track 
 };
 
 struct near {
-	struct forward_scan forward_scan;
+	struct forward_scan scan;
 	struct tracks *tracks;
-	struct event_filter *event_filter;
-	uint64_t *classes;
 	nstime *since; /* by track: of its last write */
 	nstime *until; /* by stream: of its last loss in what was read */
 	struct hit *hits;
 	size_t nhits, capacity;
 	size_t nopen;
 	size_t looked_for; /* tracks, when the event filter was narrowed last */
-	uint64_t visits;
-	nstime time; /* of the item before */
+	nstime time;       /* of the item before */
 	struct error *err;
 };
 
 static uint32_t bit_of(const struct near *near, uint32_t attr)
 {
-	return closure_bit(near->forward_scan.closure,
-			   attr_shape(near->forward_scan.state->attrs, attr));
+	return closure_bit(near->scan.closure, attr_shape(near->scan.state->attrs, attr));
 }
 
 /* Past the range: nothing that is still to come changes what it was in the range. */
 static bool is_settled(const struct near *near, const struct track *track)
 {
 	return near->tracks->over.past && !track->open &&
-	       !(track->unknown &&
-		 closure_was(near->forward_scan.closure, bit_of(near, track->attr)));
+	       !(track->unknown && closure_was(near->scan.closure, bit_of(near, track->attr)));
 }
 
 /* Tracks that begin later do so with what holds at the end of that nanosecond. */
@@ -67,7 +58,7 @@ static bool begins_later(const struct near *near, const struct track *track)
 static bool is_concerned(const struct near *near, const struct track *track)
 {
 	return !is_settled(near, track) &&
-	       !(begins_later(near, track) && near->forward_scan.item.event.time <= track->from);
+	       !(begins_later(near, track) && near->scan.item.event.time <= track->from);
 }
 
 /* ---- the item in hand ---- */
@@ -79,7 +70,7 @@ static enum eval judge(struct near *near, const struct line *line, struct value 
 	enum eval eval;
 
 	*value = (struct value){.kind = VALUE_UNKNOWN};
-	eval = line_judge(line, &near->forward_scan.env, value, &why);
+	eval = line_judge(line, &near->scan.env, value, &why);
 	if (!line->value && line->verb != VERB_DELETE)
 		value->kind = VALUE_UNKNOWN;
 	return eval;
@@ -96,7 +87,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 {
 	struct near *near = arg;
 	const struct line *line = step->line;
-	const struct pattern *pattern = &near->forward_scan.pattern;
+	const struct pattern *pattern = &near->scan.pattern;
 	const struct tracks *tracks = near->tracks;
 	bool buries = verb_buries(line->verb);
 	const struct track *only = NULL;
@@ -119,8 +110,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 		enum cover cover = COVER_NO;
 
 		if (is_concerned(near, &tracks->items[i]) && step_writes(step, bit_of(near, attr)))
-			cover = pattern_covers(pattern, near->forward_scan.state->attrs, attr,
-					       buries);
+			cover = pattern_covers(pattern, near->scan.state->attrs, attr, buries);
 		if (cover == COVER_MAYBE)
 			eval = EVAL_OPEN;
 		if (cover != COVER_NO)
@@ -135,7 +125,7 @@ static bool look_at_line(void *arg, const struct step_of *step)
 static void look_at_item(struct near *near)
 {
 	near->nhits = near->nopen = 0;
-	forward_scan_lines(&near->forward_scan, look_at_line, near);
+	forward_scan_lines(&near->scan, look_at_line, near);
 }
 
 static bool apply(struct near *near)
@@ -143,31 +133,28 @@ static bool apply(struct near *near)
 	for (size_t i = 0; i < near->nhits; i++) {
 		struct hit *hit = &near->hits[i];
 		struct track *track = &near->tracks->items[hit->track];
-		nstime at = near->forward_scan.item.event.time;
+		nstime at = near->scan.item.event.time;
 
 		if (hit->was) {
 			if (hit->value.kind == VALUE_UNKNOWN ||
 			    track->spans[track->count - 1].value.kind != VALUE_UNKNOWN)
 				continue;
-			if (!event_source_fill_begin(near->forward_scan.state->event_source,
-						     near->forward_scan.item.stream,
-						     &near->forward_scan.item.order,
+			if (!event_source_fill_begin(near->scan.state->event_source,
+						     near->scan.item.stream, &near->scan.item.order,
 						     near->since[hit->track], &at, near->err))
 				return false;
 			if (at < track->named)
 				track->named = at;
 		}
-		attrs_keep(near->forward_scan.state->attrs, &hit->value);
+		attrs_keep(near->scan.state->attrs, &hit->value);
 		track_cut(track, at, &hit->value, NSTIME_MIN);
 		near->since[hit->track] = at;
 		near->tracks->spooling.changes++;
 		if (near->tracks->over.past)
 			tracks_touch(near->tracks, track);
 	}
-	if (near->forward_scan.item.kind == ITEM_LOSS &&
-	    near->forward_scan.item.event.loss_kind != LOSS_INFERRED)
-		near->until[near->forward_scan.item.stream->index] =
-			near->forward_scan.item.event.until;
+	if (near->scan.item.kind == ITEM_LOSS && near->scan.item.event.loss_kind != LOSS_INFERRED)
+		near->until[near->scan.item.stream->index] = near->scan.item.event.until;
 	return true;
 }
 
@@ -177,22 +164,15 @@ static bool apply(struct near *near)
 static void look_for(struct near *near)
 {
 	const struct tracks *tracks = near->tracks;
-	size_t nclasses = near->forward_scan.state->event_source->trace->nclasses;
+	uint32_t *attrs = mem_new_array(tracks->count + 1, sizeof *attrs);
+	size_t count = 0;
 
-	memset(near->forward_scan.bits, 0,
-	       near->forward_scan.closure->nwords * sizeof *near->forward_scan.bits);
-	memset(near->classes, 0, (nclasses / 64 + 1) * sizeof *near->classes);
-	event_filter_clear(near->event_filter);
-	for (size_t i = 0; i < tracks->count; i++) {
-		uint32_t bit = bit_of(near, tracks->items[i].attr);
-
-		if (is_settled(near, &tracks->items[i]))
-			continue;
-		near->forward_scan.bits[bit / 64] |= UINT64_C(1) << bit % 64;
-		event_filter_add(near->event_filter, tracks->items[i].attr);
-	}
-	closure_writers(near->forward_scan.closure, near->forward_scan.bits, near->classes);
+	for (size_t i = 0; i < tracks->count; i++)
+		if (!is_settled(near, &tracks->items[i]))
+			attrs[count++] = tracks->items[i].attr;
+	forward_scan_look_for(&near->scan, attrs, count);
 	near->looked_for = tracks->over.open + tracks->over.unknown;
+	mem_free(attrs);
 }
 
 /* ---- forward ---- */
@@ -204,12 +184,12 @@ static bool awaits_fills(const struct near *near)
 	bool unknown = false;
 
 	for (size_t i = 0; i < tracks->count && tracks->over.unknown; i++)
-		unknown = unknown || (tracks->items[i].unknown &&
-				      closure_was(near->forward_scan.closure,
-						  bit_of(near, tracks->items[i].attr)));
-	if (!unknown || near->forward_scan.closure->end)
+		unknown = unknown ||
+			  (tracks->items[i].unknown &&
+			   closure_was(near->scan.closure, bit_of(near, tracks->items[i].attr)));
+	if (!unknown || near->scan.closure->end)
 		return unknown;
-	for (size_t i = 0; i < near->forward_scan.state->event_source->trace->nstreams; i++)
+	for (size_t i = 0; i < near->scan.state->event_source->trace->nstreams; i++)
 		if (near->until[i] < tracks->over.fills)
 			return true;
 	return false;
@@ -229,17 +209,16 @@ static bool is_over(struct near *near, nstime next)
 	return tracks->over.past && !tracks->over.open && !awaits_fills(near);
 }
 
-enum scanned { SCAN_ERROR, SCAN_OVER, SCAN_OPEN };
-
 /* Reads from *from on; SCAN_OPEN: an item that is not decided stands at *from. */
-static enum scanned scan(struct near *near, struct order *from, size_t width)
+static enum scanned scan(void *arg, struct order *from, size_t width)
 {
+	struct near *near = arg;
 	size_t open = 0;
 	enum step step;
 
-	while ((step = event_source_next(&near->forward_scan.event_source, &near->forward_scan.item,
-					 near->err)) == STEP_ITEM) {
-		nstime time = near->forward_scan.item.event.time;
+	while ((step = event_source_next(&near->scan.event_source, &near->scan.item, near->err)) ==
+	       STEP_ITEM) {
+		nstime time = near->scan.item.event.time;
 
 		if (open && time >= near->tracks->range.end && from->time < near->tracks->range.end)
 			return SCAN_OPEN;
@@ -248,10 +227,9 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 			if (is_over(near, time))
 				return SCAN_OVER;
 		}
-		near->visits++;
 		look_at_item(near);
 		if (near->nopen && !open)
-			*from = near->forward_scan.item.order;
+			*from = near->scan.item.order;
 		open += near->nopen;
 		if (open >= width)
 			return SCAN_OPEN;
@@ -261,62 +239,31 @@ static enum scanned scan(struct near *near, struct order *from, size_t width)
 	return step == STEP_ERROR ? SCAN_ERROR : open ? SCAN_OPEN : SCAN_OVER;
 }
 
-static enum outcome read_part(struct near *near, struct event_source_range *range)
+static enum outcome read_part(struct near *near, struct order from, struct order to)
 {
 	near->time = NSTIME_MIN;
-	for (size_t width = 16;; width *= 2) {
-		enum scanned scanned = SCAN_ERROR;
-		enum outcome outcome;
-
-		if (event_source_open(near->forward_scan.state->event_source, range,
-				      &near->forward_scan.event_source, near->err))
-			scanned = scan(near, &range->from, width);
-		event_source_close(&near->forward_scan.event_source);
-		if (scanned != SCAN_OPEN)
-			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
-		if (near->visits > near->forward_scan.state->limits.visits)
-			return OUTCOME_GAVE_UP;
-		outcome = backward_run(near->forward_scan.pass, near->err);
-		if (outcome != OUTCOME_DONE)
-			return outcome;
-	}
+	return forward_scan_run(&near->scan, from, to, scan, near, near->err);
 }
 
 /* From there on, past the range, until all that reaches over its end has ended. */
 static enum outcome read_rest(struct near *near, nstime from)
 {
-	struct event_source_range range = {.from = order_before(from),
-					   .to = order_after(NSTIME_MAX),
-					   .losses = true,
-					   .infers = near->forward_scan.closure->infers,
-					   .end = near->forward_scan.closure->end,
-					   .classes = near->classes,
-					   .event_filter = near->event_filter};
-
 	look_for(near);
-	return read_part(near, &range);
+	return read_part(near, order_before(from), order_after(NSTIME_MAX));
 }
 
 /* Up to the range's end; then, when something goes on there, until it has ended. */
 static enum outcome read_range(struct near *near)
 {
-	const struct tracks *tracks = near->tracks;
-	struct event_source_range range = {.from = order_before(tracks->range.begin),
-					   .to = order_before(tracks->range.end),
-					   .losses = true,
-					   .infers = near->forward_scan.closure->infers,
-					   .end = near->forward_scan.closure->end,
-					   .classes = near->classes,
-					   .event_filter = near->event_filter};
-	enum outcome outcome;
+	const struct range *range = &near->tracks->range;
+	bool to_end = range->end == NSTIME_MAX;
+	enum outcome outcome =
+		read_part(near, order_before(range->begin),
+			  to_end ? order_after(NSTIME_MAX) : order_before(range->end));
 
-	if (tracks->range.end == NSTIME_MAX)
-		range.to = order_after(NSTIME_MAX);
-	outcome = read_part(near, &range);
-	if (outcome != OUTCOME_DONE || tracks->range.end == NSTIME_MAX ||
-	    is_over(near, tracks->range.end))
+	if (outcome != OUTCOME_DONE || to_end || is_over(near, range->end))
 		return outcome;
-	return read_rest(near, tracks->range.end);
+	return read_rest(near, range->end);
 }
 
 /* ---- seeds, and true beginnings ---- */
@@ -325,8 +272,7 @@ static enum outcome read_range(struct near *near)
 static enum outcome ask(struct near *near, const struct ask_place *places, size_t count,
 			struct fact *facts)
 {
-	return ask_places(near->forward_scan.state, near->forward_scan.closure, places, count,
-			  facts, near->err);
+	return ask_places(near->scan.state, near->scan.closure, places, count, facts, near->err);
 }
 
 static enum outcome seed(struct near *near)
@@ -434,22 +380,18 @@ static void near_init(struct near *near, struct tracks *tracks, const struct clo
 	const nstime *begins;
 
 	*near = (struct near){.tracks = tracks, .err = err};
-	forward_scan_begin(&near->forward_scan, tracks->state, closure, tracks->range.begin);
-	near->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *near->classes);
+	forward_scan_begin(&near->scan, tracks->state, closure, tracks->range.begin);
 	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
 	near->until = mem_new_array(trace->nstreams + 1, sizeof *near->until);
 	if (!event_source_begins(tracks->state->event_source, &begins, err))
 		begins = NULL; /* what reads the streams will say so: `until` only ends it sooner */
 	for (size_t i = 0; i < trace->nstreams; i++)
 		near->until[i] = begins ? begins[i] : NSTIME_MIN;
-	near->event_filter = state_event_filter(tracks->state, closure);
 }
 
 static void near_release(struct near *near)
 {
-	forward_scan_end(&near->forward_scan);
-	event_filter_free(near->event_filter);
-	mem_free(near->classes);
+	forward_scan_end(&near->scan);
 	mem_free(near->since);
 	mem_free(near->until);
 	mem_free(near->hits);

@@ -1,24 +1,17 @@
 /*
- * forward_fill.c - the forward look: does a later `was` say what an attribute was?
+ * backfill.c - does a later `was` say what an attribute was?
  *
  * The first event after the moment that touches the attribute decides: with a `was` of a known
  * value whose fill begins in time the attribute was that, else it was unknown. Lines that read
- * state are decided by a backward pass for their own events: the look reads on over a window, asks
- * for all of it at once, and starts again with a window twice as wide.
+ * state are decided by a backward pass for their own events (forward_scan.h).
  */
-#include "state/answer/forward_fill.h"
+#include "state/answer/backfill.h"
 #include "engine/base/mem.h"
 #include "state/answer/ask.h"
 #include "state/answer/forward_scan.h"
 
-#include <string.h>
-
-#define WIDTH_MAX (UINT64_C(1) << 48) /* a window that wide and still undecided: it will not be */
-
-struct forward_fill {
+struct backfill {
 	struct forward_scan scan;
-	struct event_filter *event_filter;
-	uint64_t *classes;
 	struct look *looks;
 	size_t nlooks, looks_capacity;
 	struct number_map places; /* attribute → 1 + number of its newest look */
@@ -29,8 +22,7 @@ struct forward_fill {
 	bool *dropped; /* by stream */
 	size_t ndropped;
 	struct order dropped_at; /* where the last of them was */
-	uint64_t width, open;    /* of the window: undecided touches */
-	uint64_t visits;
+	uint64_t open;           /* undecided touches of the window */
 	struct error *err;
 };
 
@@ -43,10 +35,9 @@ struct look {
 	struct order from; /* nothing before it touches the attribute */
 };
 
-struct forward_fill *forward_fill_new(struct state *state, const struct closure *closure,
-				      nstime earliest)
+struct backfill *backfill_new(struct state *state, const struct closure *closure, nstime earliest)
 {
-	struct forward_fill *filler = mem_new(sizeof *filler);
+	struct backfill *filler = mem_new(sizeof *filler);
 
 	forward_scan_begin(&filler->scan, state, closure, earliest);
 	filler->dropped =
@@ -54,14 +45,12 @@ struct forward_fill *forward_fill_new(struct state *state, const struct closure 
 	return filler;
 }
 
-void forward_fill_free(struct forward_fill *filler)
+void backfill_free(struct backfill *filler)
 {
 	if (!filler)
 		return;
 	forward_scan_end(&filler->scan);
-	event_filter_free(filler->event_filter);
 	mem_free(filler->dropped);
-	mem_free(filler->classes);
 	mem_free(filler->looks);
 	mem_free(filler->places.items);
 	mem_free(filler->waiting);
@@ -72,8 +61,7 @@ enum touch { TOUCH_NOT, TOUCH_FILL, TOUCH_WRITE, TOUCH_OPEN };
 
 /* Does the line, whose target is in looker->ahead.pattern, write? TOUCH_FILL: *value is what was.
  */
-static enum touch touch_of(struct forward_fill *filler, const struct line *line,
-			   struct value *value)
+static enum touch touch_of(struct backfill *filler, const struct line *line, struct value *value)
 {
 	enum failure why;
 	bool was = line->verb == VERB_WAS;
@@ -90,7 +78,7 @@ static enum touch touch_of(struct forward_fill *filler, const struct line *line,
 	}
 }
 
-static bool fill(struct forward_fill *filler, struct look *look, const struct value *value,
+static bool fill(struct backfill *filler, struct look *look, const struct value *value,
 		 uint32_t line)
 {
 	const struct forward_scan *scan = &filler->scan;
@@ -110,7 +98,7 @@ static bool fill(struct forward_fill *filler, struct look *look, const struct va
 	return true;
 }
 
-static bool touch_look(struct forward_fill *filler, struct look *look, const struct line *line,
+static bool touch_look(struct backfill *filler, struct look *look, const struct line *line,
 		       enum touch touch, const struct value *value)
 {
 	if (look->done || look->blocked || order_compare(&filler->scan.item.order, &look->from) < 0)
@@ -126,8 +114,7 @@ static bool touch_look(struct forward_fill *filler, struct look *look, const str
 }
 
 /* The look of the attribute at the moment in hand; NULL when there is none. */
-static struct look *find(const struct forward_fill *filler, uint32_t attr,
-			 const struct moment *moment)
+static struct look *find(const struct backfill *filler, uint32_t attr, const struct moment *moment)
 {
 	uint32_t i = number_map_get(&filler->places, attr);
 
@@ -138,7 +125,7 @@ static struct look *find(const struct forward_fill *filler, uint32_t attr,
 
 static bool touch_line(void *arg, const struct step_of *step)
 {
-	struct forward_fill *filler = arg;
+	struct backfill *filler = arg;
 	const struct line *line = step->line;
 	const struct pattern *pattern = &filler->scan.pattern;
 	bool buries = verb_buries(line->verb);
@@ -171,17 +158,7 @@ static bool touch_line(void *arg, const struct step_of *step)
 	return true;
 }
 
-/* Classes that have lines which may write one of the shapes. */
-static void find_classes(struct forward_fill *filler)
-{
-	size_t words = filler->scan.state->event_source->trace->nclasses / 64 + 1;
-
-	mem_free(filler->classes);
-	filler->classes = mem_new_array(words, sizeof *filler->classes);
-	closure_writers(filler->scan.closure, filler->scan.bits, filler->classes);
-}
-
-static void see_loss(struct forward_fill *filler)
+static void see_loss(struct backfill *filler)
 {
 	const struct event_item *item = &filler->scan.item;
 
@@ -196,7 +173,7 @@ static void see_loss(struct forward_fill *filler)
 }
 
 /* No stream fills anything behind the last of their losses: the item is that one, or later. */
-static bool all_dropped(const struct forward_fill *filler, bool later)
+static bool all_dropped(const struct backfill *filler, bool later)
 {
 	return filler->ndropped == filler->scan.state->event_source->trace->nstreams &&
 	       !filler->scan.closure->end &&
@@ -204,7 +181,7 @@ static bool all_dropped(const struct forward_fill *filler, bool later)
 }
 
 /* Drops looks that are done from those that wait; all that are not blocked go on at `from`. */
-static void sort_out(struct forward_fill *filler, const struct order *from)
+static void sort_out(struct backfill *filler, const struct order *from)
 {
 	size_t kept = 0;
 
@@ -224,7 +201,7 @@ static void sort_out(struct forward_fill *filler, const struct order *from)
 }
 
 /* Forgets looks that are done; false: none goes on. */
-static bool some_look_on(struct forward_fill *filler)
+static bool some_look_on(struct backfill *filler)
 {
 	size_t kept = 0;
 	bool on = false;
@@ -241,22 +218,41 @@ static bool some_look_on(struct forward_fill *filler)
 	return on;
 }
 
-static bool scan(struct forward_fill *filler)
+/* What waits is looked for from *from on. */
+static void look_for_waiting(struct backfill *filler, struct order *from)
 {
+	uint32_t *attrs = mem_new_array(filler->nwaiting + 1, sizeof *attrs);
+
+	*from = order_after(NSTIME_MAX);
+	for (size_t i = 0; i < filler->nwaiting; i++) {
+		const struct look *look = &filler->looks[filler->waiting[i]];
+
+		attrs[i] = look->attr;
+		if (order_compare(&look->from, from) < 0)
+			*from = look->from;
+	}
+	forward_scan_look_for(&filler->scan, attrs, filler->nwaiting);
+	mem_free(attrs);
+}
+
+static enum scanned scan(void *arg, struct order *from, size_t width)
+{
+	struct backfill *filler = arg;
+	const struct order *next = NULL; /* where all that waits goes on, if not at the end */
 	size_t left = filler->nwaiting;
 	enum step step;
 
+	filler->open = 0;
 	while ((step = event_source_next(&filler->scan.event_source, &filler->scan.item,
 					 filler->err)) == STEP_ITEM) {
 		if (all_dropped(filler, true))
 			break;
-		if (filler->open >= filler->width) {
-			sort_out(filler, &filler->scan.item.order);
-			return true;
+		if (filler->open >= width) {
+			next = &filler->scan.item.order;
+			break;
 		}
-		filler->visits++;
 		if (!forward_scan_lines(&filler->scan, touch_line, filler))
-			return false;
+			return SCAN_ERROR;
 		see_loss(filler);
 		if (all_dropped(filler, false))
 			break;
@@ -267,73 +263,39 @@ static bool scan(struct forward_fill *filler)
 		}
 	}
 	if (step == STEP_ERROR)
-		return false;
-	sort_out(filler, NULL);
-	return true;
-}
-
-static bool open_event_source(struct forward_fill *filler)
-{
-	struct event_source_range range = {.from = order_after(NSTIME_MAX),
-					   .to = order_after(NSTIME_MAX),
-					   .losses = true,
-					   .infers = filler->scan.closure->infers,
-					   .end = filler->scan.closure->end,
-					   .classes = filler->classes};
-
-	if (!filler->event_filter)
-		filler->event_filter = state_event_filter(filler->scan.state, filler->scan.closure);
-	range.event_filter = filler->event_filter;
-	event_filter_clear(range.event_filter);
-	for (size_t i = 0; i < filler->nwaiting; i++) {
-		const struct look *look = &filler->looks[filler->waiting[i]];
-
-		event_filter_add(range.event_filter, look->attr);
-		if (order_compare(&look->from, &range.from) < 0)
-			range.from = look->from;
-	}
-	event_source_close(&filler->scan.event_source);
-	return event_source_open(filler->scan.state->event_source, &range,
-				 &filler->scan.event_source, filler->err);
+		return SCAN_ERROR;
+	sort_out(filler, next);
+	if (!filler->nwaiting)
+		return SCAN_OVER;
+	look_for_waiting(filler, from);
+	return SCAN_OPEN;
 }
 
 /* All looks of one moment. */
-static enum outcome look_from(struct forward_fill *filler)
+static enum outcome look_from(struct backfill *filler)
 {
 	const struct trace *trace = filler->scan.state->event_source->trace;
 	nstime at = moment_time(filler->moment);
 	const nstime *begins;
-	enum outcome outcome;
+	struct order from;
 
 	if (!event_source_begins(filler->scan.state->event_source, &begins, filler->err))
 		return OUTCOME_ERROR;
-	filler->width = 16;
+	if (filler->scan.visits > filler->scan.state->limits.visits)
+		return OUTCOME_GAVE_UP;
 	filler->ndropped = 0;
 	filler->dropped_at = order_before(NSTIME_MIN);
 	for (size_t i = 0; i < trace->nstreams; i++) { /* those that had not begun fill nothing */
 		filler->dropped[i] = begins[i] > at;
 		filler->ndropped += filler->dropped[i];
 	}
-	while (filler->nwaiting) {
-		filler->open = 0;
-		if (!open_event_source(filler) || !scan(filler))
-			return OUTCOME_ERROR;
-		if (filler->visits > filler->scan.state->limits.visits)
-			return OUTCOME_GAVE_UP;
-		if (filler->nwaiting && filler->scan.pass) {
-			outcome = backward_run(filler->scan.pass, filler->err);
-			if (outcome != OUTCOME_DONE)
-				return outcome;
-		}
-		filler->width *= 2;
-		if (filler->width > WIDTH_MAX)
-			return OUTCOME_GAVE_UP;
-	}
-	return OUTCOME_DONE;
+	look_for_waiting(filler, &from);
+	return forward_scan_run(&filler->scan, from, order_after(NSTIME_MAX), scan, filler,
+				filler->err);
 }
 
-bool forward_fill_answer(struct forward_fill *filler, uint32_t attr, const struct moment *moment,
-			 struct fact *fact)
+bool backfill_answer(struct backfill *filler, uint32_t attr, const struct moment *moment,
+		     struct fact *fact)
 {
 	uint32_t bit =
 		closure_bit(filler->scan.closure, attr_shape(filler->scan.state->attrs, attr));
@@ -356,16 +318,14 @@ bool forward_fill_answer(struct forward_fill *filler, uint32_t attr, const struc
 			      .fact = *fact,
 			      .from = moment_order(moment)};
 	number_map_set(&filler->places, attr, (uint32_t)filler->nlooks);
-	filler->scan.bits[bit / 64] |= UINT64_C(1) << bit % 64;
 	return false;
 }
 
-enum outcome forward_fill_run(struct forward_fill *filler, struct error *err)
+enum outcome backfill_run(struct backfill *filler, struct error *err)
 {
 	enum outcome outcome = OUTCOME_DONE;
 
 	filler->err = err;
-	find_classes(filler);
 	for (size_t i = 0; i < filler->nlooks && outcome == OUTCOME_DONE; i++) {
 		if (filler->looks[i].done)
 			continue;
@@ -380,6 +340,5 @@ enum outcome forward_fill_run(struct forward_fill *filler, struct error *err)
 		}
 		outcome = look_from(filler);
 	}
-	event_source_close(&filler->scan.event_source);
 	return outcome;
 }

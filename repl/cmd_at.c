@@ -418,7 +418,7 @@ static bool explain_at(struct session *session, const struct options *options, s
 
 	for (size_t i = 0; i < at.nmoments && ok; i++)
 		ok = state_explain(state, &at.moments[i], (const struct query *const *)at.queries,
-				   at.nqueries, &text, err);
+				   at.nqueries, options->why, &text, err);
 	if (ok) {
 		sink_text(sink, buf_text(&text));
 		sink_row(sink);

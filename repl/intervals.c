@@ -99,7 +99,8 @@ static bool explain(struct session *session, const struct wanteds *wanteds, stru
 	    !session_bounds(session, &first, &last, err))
 		return false;
 	struct moment moment = {.t = end < last ? end : last};
-	bool ok = state_explain(state, &moment, wanteds->queries, wanteds->count, &text, err);
+	bool ok =
+		state_explain(state, &moment, wanteds->queries, wanteds->count, false, &text, err);
 	if (ok) {
 		sink_printf(sink,
 			    "intervals over %s to %s: the state at the end as below, then "

@@ -102,9 +102,10 @@ static bool backward_at(struct state *state, const struct choice *choice,
 }
 
 /* They do not say which event wrote; what they say is otherwise the quickest answer. */
-static bool uses_stored(struct state *state, const struct moment *moments, size_t nmoments)
+static bool uses_stored(struct state *state, const struct moment *moments, size_t nmoments,
+			bool why)
 {
-	return (state->force == FORCE_NONE || state->force == FORCE_SLICES) &&
+	return !why && (state->force == FORCE_NONE || state->force == FORCE_SLICES) &&
 	       !state->options.replay_only && stored_takes(moments, nmoments) &&
 	       stored_of(state) != NULL;
 }
@@ -115,7 +116,7 @@ static bool answer(struct state *state, const struct moment *moments, size_t nmo
 	struct choice choice = {0};
 	bool done = false, ok;
 
-	if (!why && uses_stored(state, moments, nmoments)) {
+	if (uses_stored(state, moments, nmoments, why)) {
 		ok = stored_at(state->stored, moments, nmoments, wanted, records, err);
 		done = true;
 	} else {
@@ -230,7 +231,7 @@ const char *state_evaluation(const struct state *state)
 }
 
 bool state_explain(struct state *state, const struct moment *moment,
-		   const struct query *const *queries, size_t nqueries, struct buf *out,
+		   const struct query *const *queries, size_t nqueries, bool why, struct buf *out,
 		   struct error *err)
 {
 	struct choice choice;
@@ -238,7 +239,7 @@ bool state_explain(struct state *state, const struct moment *moment,
 	nstime from;
 	bool ok;
 
-	if (uses_stored(state, moment, 1)) {
+	if (uses_stored(state, moment, 1, why)) {
 		buf_add_text(out, "slices: timelines were stored\n");
 		return true;
 	}

@@ -120,10 +120,10 @@ MUST_CHECK bool state_lookup(struct state *state, const struct query *query,
 const char *state_evaluation(const struct state *state);
 /* Stored changes that were looked at so far, where timelines answered. */
 uint64_t state_changes_read(const struct state *state);
-/* What a question would do, without doing it: lines of text. */
+/* What state_at() would do for the question, without doing it: lines of text. */
 MUST_CHECK bool state_explain(struct state *state, const struct moment *moment,
-			      const struct query *const *queries, size_t nqueries, struct buf *out,
-			      struct error *err);
+			      const struct query *const *queries, size_t nqueries, bool why,
+			      struct buf *out, struct error *err);
 /* Statements that failed, by (line, reason), so far: one line of text each. */
 void state_failures(const struct state *state, struct buf *out);
 /*

@@ -332,7 +332,7 @@ static const struct stored_row {
 	 "backward: ", "backward"},
 	{"timelines answer where they are", FORCE_NONE, true, false, false, "slices: ", "slices"},
 	{"timelines do not tell which event it was", FORCE_NONE, true, false, true,
-	 "slices: ", "backward"},
+	 "backward: ", "backward"},
 	{"not where replay is asked for", FORCE_REPLAY, true, false, false, "forward: ", "replay"},
 	{"not where the options ask for replay", FORCE_NONE, true, true, false,
 	 "forward: ", "replay"},
@@ -362,7 +362,7 @@ static void timelines(void **row_of_test)
 	fake.state->options.replay_only = row->replay_only;
 	assert_true(query_parse("cpu[1]/c", &query, &err));
 	assert_true(state_explain(fake.state, &moment, (const struct query *const *)&query, 1,
-				  &text, &err));
+				  row->why, &text, &err));
 	assert_memory_equal(buf_text(&text), row->explained, strlen(row->explained));
 	assert_true(state_at(fake.state, &moment, 1, (const struct query *const *)&query, 1,
 			     row->why, &answers, &err));

@@ -447,7 +447,7 @@ static bool read_known(void *arg, uint32_t attr, const struct event *event, stru
 	return true;
 }
 
-static void settle_known(void *arg, uint32_t attr, const struct event *event, struct value *out)
+static void resolve_known(void *arg, uint32_t attr, const struct event *event, struct value *out)
 {
 	struct interval_window *known = arg;
 	struct timeline *line = line_at(known, attr, event);
@@ -470,7 +470,7 @@ nstime interval_window_holds(const struct interval_window *known)
 
 struct where_reads interval_window_reads(struct interval_window *known)
 {
-	return (struct where_reads){.read = read_known, .settle = settle_known, .arg = known};
+	return (struct where_reads){.read = read_known, .resolve = resolve_known, .arg = known};
 }
 
 bool interval_window_failed(const struct interval_window *known, struct error *err)

@@ -18,10 +18,9 @@ libstate_la_SOURCES += %D%/program/column_test.c %D%/program/column_test.h %D%/p
 	%D%/program/expr.c %D%/program/expr.h %D%/program/expr_compile.c %D%/program/expr_field.c \
 	%D%/program/expr_ops.c %D%/program/gaps.c %D%/program/gaps.h %D%/program/internal.h %D%/program/judge.c \
 	%D%/program/lint.c %D%/program/lookup.c %D%/program/lookup.h %D%/program/lookup_path.c \
-	%D%/program/lookup_value.c %D%/program/path.c %D%/program/plain.c %D%/program/plain.h \
+	%D%/program/lookup_value.c %D%/program/mirror_classes.c %D%/program/mirror_classes.h %D%/program/path.c %D%/program/plain.c %D%/program/plain.h \
 	%D%/program/plain_internal.h %D%/program/plain_load.c %D%/program/plain_load.h \
-	%D%/program/program.c %D%/program/program.h %D%/program/subset.c %D%/program/tellers.c \
-	%D%/program/tellers.h
+	%D%/program/program.c %D%/program/program.h %D%/program/subset.c
 libstate_la_SOURCES += %D%/filter/internal.h %D%/filter/node.c %D%/filter/select.c \
 	%D%/filter/thread.c %D%/filter/where.c %D%/filter/where.h
 libstate_la_SOURCES += %D%/events/capture.c %D%/events/capture.h %D%/events/closure.c \
@@ -53,7 +52,7 @@ libstate_la_SOURCES += %D%/context/answers.c %D%/context/answers.h %D%/context/c
 libstate_la_SOURCES += %D%/answer/forward_scan.c %D%/answer/forward_scan.h %D%/answer/ask.c %D%/answer/ask.h \
 	%D%/answer/forward.c %D%/answer/forward.h %D%/answer/backfill.c %D%/answer/backfill.h \
 	%D%/answer/planner.c %D%/answer/planner.h
-libstate_la_SOURCES += %D%/timelines/again.c %D%/timelines/again.h %D%/timelines/shard_summary.c \
+libstate_la_SOURCES += %D%/timelines/retry.c %D%/timelines/retry.h %D%/timelines/shard_summary.c \
 	%D%/timelines/shard_summary.h %D%/timelines/shard_summary_bytes.c %D%/timelines/shard_merge.c \
 	%D%/timelines/shard_merge.h %D%/timelines/shard_files.c %D%/timelines/shards.c \
 	%D%/timelines/shards.h %D%/timelines/shards_internal.h %D%/timelines/shards_plan.c \

@@ -7,7 +7,7 @@
 #include "state/answer/planner.h"
 #include "state/context/run.h"
 #include "state/program/lookup.h"
-#include "state/timelines/again.h"
+#include "state/timelines/retry.h"
 #include "state/timelines/stored.h"
 
 enum { CHECKPOINT_SPACING = 20000000 /* ns of replay */, CHECKPOINT_SHARE = 16 };
@@ -68,7 +68,7 @@ void state_close(struct state *state)
 	if (!state)
 		return;
 	if (state->index && state->runs) /* nothing is left behind of a trace in disorder */
-		again_forget(state);
+		retry_forget(state);
 	stored_close(state->stored);
 	cells_free(state->base);
 	checkpoints_free(state->checkpoints);
@@ -150,7 +150,7 @@ bool state_contradictions(struct state *state, const struct stream *stream,
 			  void (*each)(void *arg, const struct contradiction *found), void *arg,
 			  struct error *err)
 {
-	again_forget(state);
+	retry_forget(state);
 	return !state->found || contradictions_of(state->found, stream, each, arg, err);
 }
 
@@ -193,7 +193,7 @@ bool state_at(struct state *state, const struct moment *moments, size_t nmoments
 	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
 	      struct error *err)
 {
-	struct again again = again_begin(state);
+	struct retry retry = retry_begin(state);
 	struct records records = {0};
 	struct wanted wanted;
 	bool ok;
@@ -202,7 +202,7 @@ bool state_at(struct state *state, const struct moment *moments, size_t nmoments
 	do {
 		records.count = 0;
 		ok = answer_inside(state, moments, nmoments, &wanted, why, &records, err);
-	} while (again_wanted(state, &again));
+	} while (retry_wanted(state, &retry));
 	if (ok)
 		records_finish(state, &records, moments, why, out);
 	mem_free(records.items);

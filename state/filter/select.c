@@ -87,7 +87,7 @@ static enum eval read_state(void *arg, uint32_t attr, struct value *out)
 	if (!reads || reads->read(reads->arg, attr, &pass->event, pass->scratch, out))
 		return EVAL_VALUE;
 	if (pass->guess == GUESS_NOTHING) {
-		reads->settle(reads->arg, attr, &pass->event, out);
+		reads->resolve(reads->arg, attr, &pass->event, out);
 		return EVAL_VALUE;
 	}
 	pass->ngaps += !pass->ngaps || attr != pass->gap;

@@ -69,11 +69,11 @@ bool where_stream(const struct where *where, const struct stream *stream);
 struct where_reads { /* how the state just before an event is read */
 	/*
 	 * Texts live in `scratch` or until the next call. False: it is none or unknown, and which
-	 * of them only settle() says, which is dear: it is asked when the answer depends on it.
+	 * of them only resolve() says, which is dear: it is asked when the answer depends on it.
 	 */
 	bool (*read)(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
 		     struct value *out);
-	void (*settle)(void *arg, uint32_t attr, const struct event *event, struct value *out);
+	void (*resolve)(void *arg, uint32_t attr, const struct event *event, struct value *out);
 	void *arg;
 };
 struct where_pass; /* belongs to one thread */

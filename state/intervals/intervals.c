@@ -6,7 +6,7 @@
  */
 #include "state/intervals/intervals.h"
 #include "engine/base/mem.h"
-#include "state/timelines/again.h"
+#include "state/timelines/retry.h"
 
 #include <stdlib.h>
 
@@ -192,7 +192,7 @@ struct question {
 
 /* True: it is to be asked once more. */
 static bool ask_once(struct state *state, const struct question *question,
-		     const struct sums_sink *sink, struct again *again, bool *ok, struct error *err)
+		     const struct sums_sink *sink, struct retry *retry, bool *ok, struct error *err)
 {
 	struct wanted wanted;
 	struct tracks tracks = {
@@ -203,7 +203,7 @@ static bool ask_once(struct state *state, const struct question *question,
 	wanted_init(state, question->queries, question->nqueries, &wanted);
 	if (question->range.begin < question->range.end)
 		*ok = fill(&tracks, err);
-	more = again_wanted(state, again);
+	more = retry_wanted(state, retry);
 	if (*ok && !more)
 		*ok = give_all(&tracks, err);
 	tracks_release(&tracks);
@@ -214,10 +214,10 @@ static bool ask_once(struct state *state, const struct question *question,
 static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
 		struct error *err)
 {
-	struct again again = again_begin(state);
+	struct retry retry = retry_begin(state);
 	bool ok;
 
-	while (ask_once(state, question, sink, &again, &ok, err))
+	while (ask_once(state, question, sink, &retry, &ok, err))
 		;
 	return ok;
 }

@@ -131,7 +131,7 @@ static void set_flags(struct line *line, const struct statement_info *info)
 	if (surely_fails(line))
 		line->flags |= LINE_FAILS;
 	if (line->value && line->value->kind == EXPR_CONST)
-		line->flags |= LINE_KEPT;
+		line->flags |= LINE_INTERNED;
 	if (line->flags & LINE_FAILS)
 		line->flags &= ~(uint32_t)LINE_FIELDS;
 }

@@ -205,7 +205,7 @@ static bool add_value(struct making *making, const struct expr *value, struct pl
 	if (!value) /* pop */
 		return true;
 	line->constant = value->value;
-	line->kept =
+	line->interned =
 		value->kind == EXPR_CONST || value->kind == EXPR_READ || value->kind == EXPR_MAP;
 	if (value->kind == EXPR_CONST)
 		return true;

@@ -16,7 +16,7 @@
 #include "index/filters/packet_filter.h"
 #include "index/tables/recorded.h"
 #include "state/program/internal.h"
-#include "state/program/tellers.h"
+#include "state/program/mirror_classes.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,7 +55,7 @@ struct watched {                /* a stream */
 struct contradictions {
 	struct index *index;
 	struct program *program;
-	struct tellers tellers;
+	struct mirror_classes classes;
 	struct inferred inferred;
 	struct packet_filters *packet_filters; /* of packets; may be NULL */
 	struct findings *findings; /* its own: what is found of a stream is one answer for all */
@@ -84,7 +84,7 @@ static bool may_watch(const struct contradictions *own, const struct stream *str
 			continue;
 		if (row[c].nsection)
 			return false;
-		tells = tells || own->tellers.of[c].nlines;
+		tells = tells || own->classes.of[c].nlines;
 	}
 	return tells;
 }
@@ -114,7 +114,7 @@ static const struct fields *decode(void *arg, const struct event *event)
 }
 
 /* Turns to entry i of the run; gives what its class tells. */
-static const struct teller *turn_to(struct reading *reading, uint32_t i)
+static const struct mirror_class *turn_to(struct reading *reading, uint32_t i)
 {
 	const struct batch *batch = reading->run.batch;
 
@@ -127,7 +127,7 @@ static const struct teller *turn_to(struct reading *reading, uint32_t i)
 	reading->env.slots = batch_slots(batch, i);
 	reading->env.decode = decode;
 	reading->env.arg = reading;
-	return &reading->own->tellers.of[batch->class_index[i]];
+	return &reading->own->classes.of[batch->class_index[i]];
 }
 
 static struct events_options options_of(const struct contradictions *own,
@@ -148,7 +148,7 @@ static struct events_options options_of(const struct contradictions *own,
  * loss lies. Until it returns false.
  */
 static bool read_events(struct contradictions *own, const struct events_options *options,
-			bool (*see)(struct reading *reading, const struct teller *teller,
+			bool (*see)(struct reading *reading, const struct mirror_class *mirrored,
 				    void *arg),
 			void *arg, struct error *err)
 {
@@ -233,13 +233,14 @@ static struct contradiction against(const struct claim_of *claim, int64_t told, 
 
 struct weighing {
 	struct contradiction *found;
-	bool stop; /* B's value has no support further down; of a stream's begin: another was found */
+	bool stop; /* B's value has no support further down; of a stream's begin: another was found
+		    */
 };
 
 /* What the event says the value is; false: it does not. */
-static bool evidence(struct reading *reading, const struct teller *teller, int64_t *value)
+static bool evidence(struct reading *reading, const struct mirror_class *mirrored, int64_t *value)
 {
-	return teller && teller_evidence(teller, &reading->env, value);
+	return mirrored && mirror_evidence(mirrored, &reading->env, value);
 }
 
 /*
@@ -248,13 +249,13 @@ static bool evidence(struct reading *reading, const struct teller *teller, int64
  * has no support. So it is where that is what held before A: behind its tracepoint the kernel is
  * still in the context of the thread that leaves, and events of that moment support nothing.
  */
-static bool weigh(struct reading *reading, const struct teller *teller, void *arg)
+static bool weigh(struct reading *reading, const struct mirror_class *mirrored, void *arg)
 {
 	struct weighing *weighing = arg;
 	struct contradiction *found = weighing->found;
 	int64_t value;
 
-	if (!evidence(reading, teller, &value))
+	if (!evidence(reading, mirrored, &value))
 		return true;
 	weighing->stop = weighing->stop || value != found->told;
 	if (value == found->claimed)
@@ -265,12 +266,12 @@ static bool weigh(struct reading *reading, const struct teller *teller, void *ar
 }
 
 /* Up to the last event that says another value than the first switch does. */
-static bool weigh_first(struct reading *reading, const struct teller *teller, void *arg)
+static bool weigh_first(struct reading *reading, const struct mirror_class *mirrored, void *arg)
 {
 	struct weighing *weighing = arg;
 	int64_t value;
 
-	if (!evidence(reading, teller, &value))
+	if (!evidence(reading, mirrored, &value))
 		return true;
 	weighing->stop = value != weighing->found->told;
 	if (!weighing->stop)
@@ -283,7 +284,7 @@ static bool find_support(struct contradictions *own, const struct stream *stream
 {
 	const struct claim_of *claim = &own->streams[stream->index].claim;
 	struct weighing weighing = {found, claim->has_before && claim->before == found->told};
-	struct events_options options = options_of(own, stream, own->tellers.supporting,
+	struct events_options options = options_of(own, stream, own->classes.supporting,
 						   found->claimed_at + 1, found->told_at);
 
 	options.backward = true;
@@ -303,7 +304,7 @@ static bool find_support(struct contradictions *own, const struct stream *stream
 /* Is it the value that many CPUs may have, that of an idle one? */
 static bool is_except(const struct contradictions *own, int64_t value)
 {
-	const struct mirror_def *mirror = own->tellers.mirror;
+	const struct mirror_def *mirror = own->classes.mirror;
 
 	return mirror->has_except && mirror->except.kind == VALUE_INT &&
 	       (int64_t)mirror->except.u == value;
@@ -335,17 +336,17 @@ struct naming { /* the last time at which a stream names the value */
 	uint32_t asked;
 };
 
-static bool see_name(struct reading *reading, const struct teller *teller, void *arg)
+static bool see_name(struct reading *reading, const struct mirror_class *mirrored, void *arg)
 {
 	struct naming *naming = arg;
 	struct told told;
 
-	if (!teller)
+	if (!mirrored)
 		return true;
 	if (reading->entry == reading->run.first && naming->asked >= ASKED_OF_OTHERS)
 		return false;
 	naming->asked++;
-	told = teller_told(teller, &reading->env);
+	told = mirror_told(mirrored, &reading->env);
 	if ((told.was && told.before == naming->value) || (told.is && told.after == naming->value))
 		naming->at = reading->event.time;
 	return true;
@@ -375,7 +376,7 @@ static bool came_later(struct contradictions *own, const struct stream *stream,
 		if (other->part != stream->part || !own->streams[i].any ||
 		    other->cpu == stream->cpu)
 			continue;
-		options = options_of(own, other, own->tellers.telling, recorded.begin,
+		options = options_of(own, other, own->classes.telling, recorded.begin,
 				     found->told_at);
 		if (!read_events(own, &options, see_name, &naming, err))
 			return false;
@@ -406,7 +407,7 @@ static bool look_before(struct reading *reading, int64_t before, struct error *e
 	found.lone = true;
 	if (!is_except(own, before) && !came_later(own, stream, &found, &since, err))
 		return false;
-	options = options_of(own, stream, own->tellers.supporting,
+	options = options_of(own, stream, own->classes.supporting,
 			     since > begin ? since + 1 : begin, found.told_at);
 	options.backward = true;
 	if (!read_events(own, &options, weigh_first, &weighing, err))
@@ -445,18 +446,18 @@ static bool load_columns(const struct reading *reading, struct columns *out)
 {
 	const struct run *run = &reading->run;
 	uint32_t class = run->batch->class_index[run->first];
-	const struct teller *teller = &reading->own->tellers.of[class];
+	const struct mirror_class *mirrored = &reading->own->classes.of[class];
 	uint16_t entries[BATCH_MAX], bad[BATCH_MAX];
 
-	if (!teller->columns)
+	if (!mirrored->columns)
 		return false;
 	for (uint32_t i = 0; i < run->count; i++) {
 		entries[i] = (uint16_t)(run->first + i);
 		if (run->batch->class_index[run->first + i] != class)
 			return false;
 	}
-	return !run_column(run, &teller->before, entries, run->count, out->before, bad) &&
-	       !run_column(run, &teller->after, entries, run->count, out->after, bad);
+	return !run_column(run, &mirrored->before, entries, run->count, out->before, bad) &&
+	       !run_column(run, &mirrored->after, entries, run->count, out->after, bad);
 }
 
 static bool compare_run(struct reading *reading, struct error *err)
@@ -475,7 +476,7 @@ static bool compare_run(struct reading *reading, struct error *err)
 			told.before = (int64_t)columns.before[i];
 			told.after = (int64_t)columns.after[i];
 		} else {
-			told = teller_told(turn_to(reading, entry), &reading->env);
+			told = mirror_told(turn_to(reading, entry), &reading->env);
 		}
 		if (told.was && (claim->first || (claim->known && told.before != claim->value))) {
 			turn_to(reading, entry);
@@ -524,16 +525,16 @@ static bool pass_loss(struct reading *reading, struct error *err)
 }
 
 /* Only what tells counts; a `was` without `=` says that nothing is known. */
-static bool see_claim(struct reading *reading, const struct teller *teller, void *arg)
+static bool see_claim(struct reading *reading, const struct mirror_class *mirrored, void *arg)
 {
 	struct claim_of *claim = arg;
 	struct told told;
 
-	if (!teller) {
+	if (!mirrored) {
 		*claim = claim_of_loss(&reading->run.loss);
 		return false;
 	}
-	told = teller_told(teller, &reading->env);
+	told = mirror_told(mirrored, &reading->env);
 	if (!tells(&told))
 		return true;
 	claim_again(claim, &told, reading->entry);
@@ -547,7 +548,7 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 {
 	struct claim_of *claim = &own->streams[stream->index].claim;
 	struct events_options options =
-		options_of(own, stream, own->tellers.telling, NSTIME_MIN, begin);
+		options_of(own, stream, own->classes.telling, NSTIME_MIN, begin);
 
 	options.backward = true;
 	*claim = (struct claim_of){
@@ -639,7 +640,7 @@ static bool turn_cursor(struct contradictions *own, const struct stream *stream,
 	watched->at = begin;
 	if (watched->forward)
 		return events_seek(watched->forward, begin, NSTIME_MAX, err);
-	options = options_of(own, stream, own->tellers.telling, begin, NSTIME_MAX);
+	options = options_of(own, stream, own->classes.telling, begin, NSTIME_MAX);
 	return events_open(own->index, &options, &watched->forward, err);
 }
 
@@ -778,7 +779,7 @@ static bool packet_tells(void *arg, const struct stream *stream, const struct pa
 {
 	const struct contradictions *own = arg;
 	const struct packet_filter_of packet = packet_filter_of(stream, info);
-	const struct packet_filter_wanted wanted = {.always = own->tellers.telling,
+	const struct packet_filter_wanted wanted = {.always = own->classes.telling,
 						    .keyed = own->none};
 	struct packet_range ignored;
 
@@ -800,7 +801,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own->program = program;
 	own->packet_filters = packet_filters;
 	own->findings = findings_new(index);
-	tellers_init(&own->tellers, program, program->rules->mirrors[0]);
+	mirror_classes_init(&own->classes, program, program->rules->mirrors[0]);
 	own->inferred = (struct inferred){watches, find, packet_tells, own};
 	own->none = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->none);
 	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);
@@ -829,7 +830,7 @@ void contradictions_free(struct contradictions *own)
 	}
 	findings_drop(own->findings);
 	mem_free(own->streams);
-	tellers_release(&own->tellers);
+	mirror_classes_release(&own->classes);
 	mem_free(own->none);
 	mem_free(own);
 }

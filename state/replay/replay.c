@@ -121,9 +121,9 @@ static void name(struct cell *cell, const struct cell *before)
 	cell->named = true;
 }
 
-/* kept: its text is the attribute table's already. */
+/* interned: its text is the attribute table's already. */
 static void write_value(struct replay *replay, const struct line *line, uint32_t attr,
-			struct value *value, bool kept)
+			struct value *value, bool interned)
 {
 	const struct replay_options *options = &replay->options;
 	struct cell_now *now = cells_find(replay->cells, attr);
@@ -134,9 +134,9 @@ static void write_value(struct replay *replay, const struct line *line, uint32_t
 			options->absent(options->arg, attr);
 		now = cells_make(replay->cells, attr);
 	}
-	if (!kept && now)
+	if (!interned && now)
 		cell_keep(now, value, replay->attrs);
-	else if (!kept)
+	else if (!interned)
 		attrs_keep(replay->attrs, value);
 	if (now && (options->brief || replay->in_place)) {
 		now->value = *value;
@@ -272,7 +272,7 @@ void replay_apply(struct replay *replay, struct write *write)
 {
 	switch (write->verb) {
 	case VERB_SET:
-		write_value(replay, write->line, write->attr, &write->value, write->kept);
+		write_value(replay, write->line, write->attr, &write->value, write->interned);
 		break;
 	case VERB_ADD:
 		add(replay, write);
@@ -339,7 +339,7 @@ static bool lines(void *arg, const struct plain *plain)
 		return false;
 	for (uint32_t i = choice->nwas; i < choice->count; i++) {
 		const struct plain_line *line = &choice->lines[i];
-		struct write write = {.line = line->line, .verb = line->verb, .kept = line->kept};
+		struct write write = {.line = line->line, .verb = line->verb, .interned = line->interned};
 
 		write.attr = chosen_attr(line, replay->attrs, &event);
 		value_take(&write.value, chosen_value(line, &event));

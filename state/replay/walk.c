@@ -153,7 +153,7 @@ static void run_item(struct walk *walk)
 }
 
 /*
- * False: it was told to stop. A late event (see state_asks_again()) happens now: time goes on.
+ * False: it was told to stop. A late event (see retry_wanted()) happens now: time goes on.
  */
 static inline bool turn_to(struct walk *walk, nstime time, bool placed)
 {

@@ -73,7 +73,7 @@ static bool evaluate(struct writes *writes, const struct line *line, struct env 
 		return false;
 	*out = (struct write){.line = line,
 			      .verb = line->verb,
-			      .kept = line->flags & LINE_KEPT,
+			      .interned = line->flags & LINE_INTERNED,
 			      .value.kind = VALUE_NONE};
 	holds = expr_holds(line->when, env, &why);
 	if (noted(writes, line, holds, why) == EVAL_FAIL)

@@ -40,7 +40,7 @@ enum line_flags {
 	LINE_FIELDS = 1 << 7, /* evaluating it needs fields */
 	LINE_FAILS = 1 << 8,  /* it can only fail on this class (no such field) */
 	LINE_INFERRED = 1 << 10, /* of @contradiction */
-	LINE_KEPT = 1 << 9    /* the right side is a constant: its text is the attribute table's */
+	LINE_INTERNED = 1 << 9    /* the right side is a constant: its text is the attribute table's */
 };
 
 struct line_read {

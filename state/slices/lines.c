@@ -24,16 +24,16 @@ static inline bool is_known(const struct plain_choice *choice, const struct cell
 	return true;
 }
 
-/* kept: its text is the attribute table's already. */
+/* interned: its text is the attribute table's already. */
 static inline void put(struct building *building, struct cells *cells, uint32_t attr,
-		       const struct value *value, bool kept, nstime time)
+		       const struct value *value, bool interned, nstime time)
 {
 	struct builder *builder = building->builder;
 	struct cell_now *cell = cells_make(cells, attr);
 	struct value own = *value;
 	uint32_t number = numbers_attr(building->numbers, attr);
 
-	if (!kept)
+	if (!interned)
 		cell_keep(cell, &own, cells->attrs);
 	value_take(&cell->value, &own);
 	cell->since = time;
@@ -43,7 +43,7 @@ static inline void put(struct building *building, struct cells *cells, uint32_t 
 
 /* As replay_apply() does it, where the stack has a depth. */
 static bool push(struct building *building, struct cells *cells, uint32_t attr,
-		 const struct value *value, bool kept, nstime time)
+		 const struct value *value, bool interned, nstime time)
 {
 	const struct cell_now *now = cells_find(cells, attr);
 	struct value depth;
@@ -51,7 +51,7 @@ static bool push(struct building *building, struct cells *cells, uint32_t attr,
 	if (!now || !is_index(&now->value))
 		return false;
 	depth = (struct value){.kind = VALUE_INT, .u = now->value.u + 1};
-	put(building, cells, attr_key(cells->attrs, attr, &depth), value, kept, time);
+	put(building, cells, attr_key(cells->attrs, attr, &depth), value, interned, time);
 	put(building, cells, attr, &depth, true, time);
 	return true;
 }
@@ -64,13 +64,13 @@ static inline void apply(struct building *building, struct cells *cells,
 	const struct value *value = chosen_value(line, event);
 
 	if (line->verb == VERB_SET) {
-		put(building, cells, attr, value, line->kept, time);
+		put(building, cells, attr, value, line->interned, time);
 	} else if (line->verb != VERB_PUSH ||
-		   !push(building, cells, attr, value, line->kept, time)) {
+		   !push(building, cells, attr, value, line->interned, time)) {
 		struct write write = {.line = line->line,
 				      .verb = line->verb,
 				      .attr = attr,
-				      .kept = line->kept,
+				      .interned = line->interned,
 				      .value = *value};
 		replay_apply(building->replay, &write);
 	}

@@ -217,12 +217,12 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 /* ---- writes ---- */
 
 static void write_value(struct maker *run, const struct line *line, uint32_t attr,
-			struct value *value, bool kept)
+			struct value *value, bool interned)
 {
 	struct cells *writes = run->summary.writes;
 	struct cell_now *cell = cells_make(writes, attr);
 
-	if (!kept)
+	if (!interned)
 		cell_keep(cell, value, run->attrs);
 	cell->value = *value;
 	cell->since = run->walk.time;
@@ -351,7 +351,7 @@ static void push_or_pop(struct maker *run, struct write *write)
 	if (pop)
 		bury(run, write->line, &top, VALUE_NONE);
 	else
-		write_value(run, write->line, top.attr, &write->value, write->kept);
+		write_value(run, write->line, top.attr, &write->value, write->interned);
 	key.u -= pop;
 	write_value(run, write->line, write->attr, &key, false);
 }
@@ -366,7 +366,7 @@ static void apply(void *arg, struct write *write)
 	}
 	switch (write->verb) {
 	case VERB_SET:
-		write_value(run, write->line, write->attr, &write->value, write->kept);
+		write_value(run, write->line, write->attr, &write->value, write->interned);
 		break;
 	case VERB_ADD:
 		add(run, write);

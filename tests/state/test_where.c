@@ -413,7 +413,7 @@ static void made_up(uint32_t attr, nstime time, struct value *out)
 		*out = (struct value){.kind = VALUE_INT, .u = hash / 5 % 3};
 }
 
-/* Which of none and unknown it is only settle_many() says. */
+/* Which of none and unknown it is only resolve_many() says. */
 static bool read_many(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
 		      struct value *out)
 {
@@ -426,7 +426,7 @@ static bool read_many(void *arg, uint32_t attr, const struct event *event, struc
 	return false;
 }
 
-static void settle_many(void *arg, uint32_t attr, const struct event *event, struct value *out)
+static void resolve_many(void *arg, uint32_t attr, const struct event *event, struct value *out)
 {
 	(void)arg;
 	made_up(attr, event->time, out);
@@ -554,7 +554,7 @@ static uint64_t count_selected(const struct where *where, struct where_pass *pas
 
 static void try_one(const char *text, uint64_t *passed)
 {
-	const struct where_reads reads = {.read = read_many, .settle = settle_many};
+	const struct where_reads reads = {.read = read_many, .resolve = resolve_many};
 	struct where *where = NULL;
 	struct error err = {0};
 

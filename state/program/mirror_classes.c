@@ -1,5 +1,5 @@
-/* tellers.c - see tellers.h */
-#include "state/program/tellers.h"
+/* mirror_classes.c - see mirror_classes.h */
+#include "state/program/mirror_classes.h"
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
@@ -7,7 +7,7 @@
 
 /* ---- which classes tell ---- */
 
-static bool is_mirrored(const struct tellers *own, const struct line *line)
+static bool is_mirrored(const struct mirror_classes *own, const struct line *line)
 {
 	const struct attrs *attrs = program_attrs(own->program);
 
@@ -43,29 +43,30 @@ static bool tells_field(const struct line *line)
 }
 
 /* One `was` and one `=`, each with a field of the event as it is. */
-static void find_columns(struct teller *teller, const struct event_class *class)
+static void find_columns(struct mirror_class *mirrored, const struct event_class *class)
 {
-	const struct line *was = &teller->lines[0], *is = &teller->lines[1];
+	const struct line *was = &mirrored->lines[0], *is = &mirrored->lines[1];
 
-	if (teller->ends || teller->nlines != 2 || was->verb == is->verb || was->when || is->when)
+	if (mirrored->ends || mirrored->nlines != 2 || was->verb == is->verb || was->when ||
+	    is->when)
 		return;
 	if (was->verb != VERB_WAS) {
 		was = is;
-		is = &teller->lines[0];
+		is = &mirrored->lines[0];
 	}
-	run_field_init(&teller->before, class, &was->value->field);
-	run_field_init(&teller->after, class, &is->value->field);
-	teller->columns = true;
+	run_field_init(&mirrored->before, class, &was->value->field);
+	run_field_init(&mirrored->after, class, &is->value->field);
+	mirrored->columns = true;
 }
 
-static void find_lines(struct tellers *own, const struct event_class *class)
+static void find_lines(struct mirror_classes *own, const struct event_class *class)
 {
 	const struct class_program *from = &own->program->classes[class->index];
 	struct line *lines = arena_array(own->arena, from->nevent, sizeof *lines);
-	struct teller *teller = &own->of[class->index];
+	struct mirror_class *mirrored = &own->of[class->index];
 	bool all = true;
 
-	teller->lines = lines;
+	mirrored->lines = lines;
 	for (uint32_t i = 0; i < from->nevent; i++) {
 		const struct line *line = &from->event[i];
 
@@ -73,23 +74,23 @@ static void find_lines(struct tellers *own, const struct event_class *class)
 			continue;
 		if ((line->verb == VERB_WAS || line->verb == VERB_SET) &&
 		    is_of_cpu(&line->target)) {
-			lines[teller->nlines++] = *line;
+			lines[mirrored->nlines++] = *line;
 			all = all && tells_field(line);
 		} else {
-			teller->ends = true;
+			mirrored->ends = true;
 		}
 	}
 	if (!all) {
-		teller->nlines = 0;
-		teller->ends = true;
+		mirrored->nlines = 0;
+		mirrored->ends = true;
 	}
-	find_columns(teller, class);
+	find_columns(mirrored, class);
 }
 
 /* Evidence is the first of the fields that the class has. */
-static void find_evidence(struct tellers *own, const struct event_class *class)
+static void find_evidence(struct mirror_classes *own, const struct event_class *class)
 {
-	struct teller *teller = &own->of[class->index];
+	struct mirror_class *mirrored = &own->of[class->index];
 	struct compile compile = {.program = own->program,
 				  .names = own->program->rules,
 				  .on = ON_EVENT,
@@ -97,56 +98,58 @@ static void find_evidence(struct tellers *own, const struct event_class *class)
 				  .part = own->program->trace->parts[class->part],
 				  .quiet = true};
 
-	for (uint32_t i = 0; i < own->mirror->nevidence && !teller->evidence; i++) {
+	for (uint32_t i = 0; i < own->mirror->nevidence && !mirrored->evidence; i++) {
 		const struct expr *expr = compile_expr(&compile, own->mirror->evidence[i]);
 
 		if (expr->kind == EXPR_FIELD)
-			teller->evidence = expr;
+			mirrored->evidence = expr;
 	}
 }
 
-static void add_class(struct tellers *own, const struct event_class *class)
+static void add_class(struct mirror_classes *own, const struct event_class *class)
 {
 	const uint64_t bit = UINT64_C(1) << class->index % 64;
-	const struct teller *teller = &own->of[class->index];
+	const struct mirror_class *mirrored = &own->of[class->index];
 
 	find_lines(own, class);
 	find_evidence(own, class);
-	if (teller->nlines || teller->ends)
+	if (mirrored->nlines || mirrored->ends)
 		own->telling[class->index / 64] |= bit;
-	if (teller->evidence)
+	if (mirrored->evidence)
 		own->supporting[class->index / 64] |= bit;
 }
 
-void tellers_init(struct tellers *tellers, struct program *program, const struct mirror_def *mirror)
+void mirror_classes_init(struct mirror_classes *classes, struct program *program,
+			 const struct mirror_def *mirror)
 {
 	const struct trace *trace = program->trace;
 
-	*tellers = (struct tellers){.arena = arena_new(), .program = program, .mirror = mirror};
-	tellers->shape = ast_path_shape(mirror->path, program->attrs, program->analysis->prefix);
-	tellers->of = mem_new_array(trace->nclasses + 1, sizeof *tellers->of);
-	tellers->telling = mem_new_array(trace->nclasses / 64 + 1, sizeof *tellers->telling);
-	tellers->supporting = mem_new_array(trace->nclasses / 64 + 1, sizeof *tellers->supporting);
+	*classes =
+		(struct mirror_classes){.arena = arena_new(), .program = program, .mirror = mirror};
+	classes->shape = ast_path_shape(mirror->path, program->attrs, program->analysis->prefix);
+	classes->of = mem_new_array(trace->nclasses + 1, sizeof *classes->of);
+	classes->telling = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes->telling);
+	classes->supporting = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes->supporting);
 	for (size_t c = 0; c < trace->nclasses; c++)
-		add_class(tellers, trace->classes[c]);
+		add_class(classes, trace->classes[c]);
 }
 
-void tellers_release(struct tellers *tellers)
+void mirror_classes_release(struct mirror_classes *classes)
 {
-	mem_free(tellers->of);
-	mem_free(tellers->telling);
-	mem_free(tellers->supporting);
-	arena_free(tellers->arena);
+	mem_free(classes->of);
+	mem_free(classes->telling);
+	mem_free(classes->supporting);
+	arena_free(classes->arena);
 }
 
 /* ---- what one event tells ---- */
 
-struct told teller_told(const struct teller *teller, struct env *env)
+struct told mirror_told(const struct mirror_class *mirrored, struct env *env)
 {
-	struct told told = {.ends = teller->ends};
+	struct told told = {.ends = mirrored->ends};
 
-	for (uint32_t i = 0; i < teller->nlines; i++) {
-		const struct line *line = &teller->lines[i];
+	for (uint32_t i = 0; i < mirrored->nlines; i++) {
+		const struct line *line = &mirrored->lines[i];
 		enum failure why;
 		struct value value;
 
@@ -163,12 +166,12 @@ struct told teller_told(const struct teller *teller, struct env *env)
 	return told;
 }
 
-bool teller_evidence(const struct teller *teller, struct env *env, int64_t *out)
+bool mirror_evidence(const struct mirror_class *mirrored, struct env *env, int64_t *out)
 {
 	struct value found;
 	enum failure why;
 
-	if (!teller->evidence || expr_eval(teller->evidence, env, &found, &why) != EVAL_VALUE ||
+	if (!mirrored->evidence || expr_eval(mirrored->evidence, env, &found, &why) != EVAL_VALUE ||
 	    found.kind != VALUE_INT)
 		return false;
 	*out = (int64_t)found.u;

@@ -1,6 +1,6 @@
-/* again.h - questions that are asked once more, because of what reading showed */
-#ifndef STATE_TIMELINES_AGAIN_H
-#define STATE_TIMELINES_AGAIN_H
+/* retry.h - questions that are asked once more, because of what reading showed */
+#ifndef STATE_TIMELINES_RETRY_H
+#define STATE_TIMELINES_RETRY_H
 
 #include "state/context/context.h"
 
@@ -10,14 +10,14 @@
  * place: what an event means is what its time says, in whatever order its packet has it. Timelines
  * that turn out to be damaged are dropped, and the trace is asked.
  */
-struct again {
+struct retry {
 	uint64_t disorder;
 	unsigned tries;
 };
 /* A question begins, which knows nothing of what others found. */
-void again_forget(struct state *state);
-struct again again_begin(struct state *state);
+void retry_forget(struct state *state);
+struct retry retry_begin(struct state *state);
 /* After an attempt, before anything of it is given: true when it does not count. */
-bool again_wanted(struct state *state, struct again *again);
+bool retry_wanted(struct state *state, struct retry *retry);
 
 #endif

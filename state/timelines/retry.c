@@ -1,10 +1,10 @@
-/* again.c - see again.h */
-#include "state/timelines/again.h"
+/* retry.c - see retry.h */
+#include "state/timelines/retry.h"
 
 #include "state/context/run.h"
 #include "state/timelines/stored.h"
 
-enum { AGAIN_MOST = 4 };
+enum { RETRY_MOST = 4 };
 
 /*
  * What earlier readings left behind may have been made out of order, too; and what the last one
@@ -18,7 +18,7 @@ static void forget(struct state *state)
 	state->base = NULL;
 }
 
-void again_forget(struct state *state)
+void retry_forget(struct state *state)
 {
 	uint64_t disorder = trace_disorder(state->event_source->trace);
 
@@ -30,21 +30,21 @@ void again_forget(struct state *state)
 	event_source_forget(state->event_source);
 }
 
-struct again again_begin(struct state *state)
+struct retry retry_begin(struct state *state)
 {
-	again_forget(state);
-	return (struct again){.disorder = state->disorder};
+	retry_forget(state);
+	return (struct retry){.disorder = state->disorder};
 }
 
-bool again_wanted(struct state *state, struct again *again)
+bool retry_wanted(struct state *state, struct retry *retry)
 {
 	uint64_t disorder = trace_disorder(state->event_source->trace);
 
 	if (stored_drop_damaged(state))
 		return true;
-	if (disorder == again->disorder)
+	if (disorder == retry->disorder)
 		return false;
 	forget(state);
-	again->disorder = disorder;
-	return again->tries++ < AGAIN_MOST;
+	retry->disorder = disorder;
+	return retry->tries++ < RETRY_MOST;
 }

@@ -1,41 +1,41 @@
 /*
- * tellers.h - which event classes tell of the attribute that a `mirror` names, and what one event
- * tells
+ * mirror_classes.h - which event classes tell of the attribute that a `mirror` names, and what one
+ * event tells
  *
  * Of a class with one `was` and one `=` without conditions, which is what a switch is, two columns
  * tell all. Other lines are evaluated, where they need nothing but the event: what belongs to one
  * thread is not asked. A class with another line tells only that something ends.
  */
-#ifndef STATE_PROGRAM_TELLERS_H
-#define STATE_PROGRAM_TELLERS_H
+#ifndef STATE_PROGRAM_MIRROR_CLASSES_H
+#define STATE_PROGRAM_MIRROR_CLASSES_H
 
 #include "index/filters/run_column.h"
 #include "state/program/program.h"
 
 struct mirror_def;
 
-struct teller {                    /* an event class */
-	const struct line *lines;  /* that tell, */
-	uint32_t nlines;           /* 0: it tells nothing */
-	bool ends;                 /* it makes the attribute unknown: what was said ends */
-	bool columns;              /* it always tells both: these integers */
+struct mirror_class {             /* an event class */
+	const struct line *lines; /* that tell, */
+	uint32_t nlines;          /* 0: it tells nothing */
+	bool ends;                /* it makes the attribute unknown: what was said ends */
+	bool columns;             /* it always tells both: these integers */
 	struct run_field before, after;
 	const struct expr *evidence; /* what the value is at such an event; NULL: it does not say */
 };
 
-struct tellers {
+struct mirror_classes {
 	struct arena *arena;
 	struct program *program;
 	const struct mirror_def *mirror;
 	uint32_t shape;                 /* of what is mirrored */
-	struct teller *of;              /* by class */
+	struct mirror_class *of;        /* by class */
 	uint64_t *telling, *supporting; /* bit per class: it tells, it has evidence */
 };
 
 /* The program and its rules, which have the mirror, must outlive it. */
-void tellers_init(struct tellers *tellers, struct program *program,
-		  const struct mirror_def *mirror);
-void tellers_release(struct tellers *tellers);
+void mirror_classes_init(struct mirror_classes *classes, struct program *program,
+			 const struct mirror_def *mirror);
+void mirror_classes_release(struct mirror_classes *classes);
 
 struct told { /* by one event */
 	bool was, is, ends;
@@ -43,8 +43,8 @@ struct told { /* by one event */
 };
 
 /* By the event that `env` has. */
-struct told teller_told(const struct teller *teller, struct env *env);
+struct told mirror_told(const struct mirror_class *mirrored, struct env *env);
 /* Does the event say what the value is there? Then *out is that. */
-bool teller_evidence(const struct teller *teller, struct env *env, int64_t *out);
+bool mirror_evidence(const struct mirror_class *mirrored, struct env *env, int64_t *out);
 
 #endif

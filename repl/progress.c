@@ -7,10 +7,10 @@
 #include "repl/progress.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/wait.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { WIDTH = 40, WAIT_MS = 1000, STEP_MS = 100, LINE_MS = 1000 };
@@ -19,14 +19,6 @@ struct progress {
 	bool terminal, drawn;
 	int64_t begun, shown; /* ms; begun 0: no work yet */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 struct progress *progress_new(bool force)
 {
@@ -62,7 +54,7 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t all)
 
 	if (!progress || !all)
 		return;
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 	if (!progress->begun)
 		progress->begun = progress->shown = now;
 	if (now - progress->begun < WAIT_MS ||

@@ -9,6 +9,7 @@
  */
 #include "engine/base/source.h"
 #include "engine/base/temporary.h"
+#include "engine/base/wait.h"
 #include "repl/session.h"
 
 #include <errno.h>
@@ -16,7 +17,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MANY_MS = 50 };
@@ -27,14 +27,6 @@ static void (*volatile told)(void *arg);
 static void *volatile told_arg;
 static struct termios terminal;
 static atomic_bool has_terminal;
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* A line editor may have changed it, and asked it to mark what is pasted. */
 static void restore_terminal(void)
@@ -49,7 +41,7 @@ static void restore_terminal(void)
 
 static void on_interrupt(int signal_number)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 
 	(void)signal_number;
 	if (!interrupted) {

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
+#include "engine/base/wait.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TICK_MS = 100 };
@@ -170,23 +170,15 @@ bool sink_flush(struct sink *sink)
 	return sink_write_out(sink);
 }
 
-static int64_t coarse_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool sink_is_due(const struct sink *sink)
 {
-	return sink->ticked && coarse_ms() - sink->ticked >= TICK_MS;
+	return sink->ticked && clock_ms() - sink->ticked >= TICK_MS;
 }
 
 bool sink_tick(struct sink *sink)
 {
 	struct pollfd reader = {.fd = sink->fd};
-	int64_t now = coarse_ms();
+	int64_t now = clock_ms();
 
 	if (!sink->ticked || now - sink->ticked < TICK_MS) {
 		sink->ticked = sink->ticked ? sink->ticked : now;

@@ -1,9 +1,19 @@
-/* wait.h - waiting for a change, but not for ever */
+/* wait.h - time that passes in the program, and waiting for a change, but not for ever */
 #ifndef ENGINE_BASE_WAIT_H
 #define ENGINE_BASE_WAIT_H
 
 #include <pthread.h>
+#include <stdint.h>
 #include <time.h>
+
+/* Milliseconds since some moment, up to ten too few. For differences; signal handlers may call it. */
+static inline int64_t clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 /* Under the lock, which is given up meanwhile: until `changed` is signalled, or for so many ms. */
 static inline void wait_ms(pthread_cond_t *changed, pthread_mutex_t *lock, unsigned ms)

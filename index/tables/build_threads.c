@@ -9,13 +9,13 @@
  * go on from. Callbacks want one thread, and so does the store: one writes.
  */
 #include "engine/base/mem.h"
+#include "engine/base/wait.h"
 #include "engine/base/workers.h"
 #include "index/tables/build.h"
 #include "index/tables/scan.h"
 #include "index/tables/write.h"
 
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SCANNERS_MAX = 16, TICK_MS = 50, GROUP_MS = 300, QUEUE_STEPS = 4 };
@@ -30,7 +30,7 @@ struct pool {
 	const struct stream **streams; /* to be scanned */
 	size_t nstreams;
 	_Atomic size_t next;
-	uint64_t committed; /* ms; when the caller's thread committed last */
+	int64_t committed; /* ms; when the caller's thread committed last */
 	struct workers workers; /* its lock is that of all below; woken when the queue changes */
 	struct queued *first, **last;
 	size_t steps, records;
@@ -100,14 +100,6 @@ static void scan_some(void *arg, unsigned worker)
 	}
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static bool commit(struct pool *pool, struct queued *group, size_t count, struct error *err)
 {
 	struct build_step **steps = mem_new_array(count, sizeof(struct build_step *));
@@ -147,7 +139,7 @@ static void commit_queue(struct pool *pool)
 	if (count && !commit(pool, group, count, &err))
 		pool_fail(pool, &err);
 	group_free(group);
-	pool->committed = now_ms();
+	pool->committed = clock_ms();
 }
 
 static void tell_progress(struct pool *pool)
@@ -173,7 +165,7 @@ static void commit_some(void *arg)
 	some = pool->steps > 0;
 	full = pool->records >= 2 * pool->index->step_records;
 	pthread_mutex_unlock(&pool->workers.lock);
-	if (some && (full || now_ms() - pool->committed >= GROUP_MS))
+	if (some && (full || clock_ms() - pool->committed >= GROUP_MS))
 		commit_queue(pool);
 }
 
@@ -195,7 +187,7 @@ static bool pool_run(struct pool *pool, struct error *err)
 	struct error none;
 
 	workers_init(workers);
-	pool->committed = now_ms();
+	pool->committed = clock_ms();
 	started = workers_start(workers, count, scan_some, pool);
 	if (count && !started) {
 		error_set(&none, ERR_IO, "no thread can be started");

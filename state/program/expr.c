@@ -126,8 +126,7 @@ static enum eval eval_of_logic(enum logic outcome, struct value *out)
 /* Does the left side of && or || say all? */
 static bool is_decided(const struct expr *expr, enum logic left)
 {
-	return left >= LOGIC_FAILED ||
-	       left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES);
+	return left >= LOGIC_FAILED || left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES);
 }
 
 static enum eval eval_logic(const struct expr *expr, struct env *env, struct value *out,
@@ -162,110 +161,73 @@ static inline bool unknown_operand(const struct value *a, unsigned takes, bool *
 	return a->kind == VALUE_UNKNOWN;
 }
 
-static enum eval apply_equal(const struct expr *expr, struct env *env, const struct value *in,
-			     struct value *out, enum failure *failure)
-{
-	(void)env;
-	(void)failure;
-	*out = value_bool(values_same(&in[0], &in[1]) == (expr->op == OP_EQ));
-	return EVAL_VALUE;
-}
+enum { OPERANDS = 3 };
 
-static enum eval apply_order(const struct expr *expr, struct env *env, const struct value *in,
-			     struct value *out, enum failure *failure)
-{
-	(void)env;
-	return op_order(expr->op, &in[0], &in[1], out, failure);
-}
+/* What kinds of values operands may be. */
+static const unsigned strict_takes[][OPERANDS] = {
+	[EXPR_EQUAL] = {TAKES_ANY, TAKES_ANY},
+	[EXPR_ORDER] = {TAKES_ORDER, TAKES_ORDER},
+	[EXPR_ARITH] = {TAKES_NUMBER, TAKES_NUMBER},
+	[EXPR_IN] = {TAKES_ANY},
+	[EXPR_MATCH] = {TAKES_TEXT, TAKES_TEXT},
+	[EXPR_MAP] = {TAKES_ANY},
+	[EXPR_CONVERT] = {TAKES_ANY},
+	[EXPR_CAPTURES] = {TAKES_TEXT},
+	[EXPR_SUBSTR] = {TAKES_TEXT, TAKES_INT, TAKES_INT},
+	[EXPR_SPLIT] = {TAKES_TEXT, TAKES_TEXT, TAKES_INT},
+};
 
-static enum eval apply_arith(const struct expr *expr, struct env *env, const struct value *in,
-			     struct value *out, enum failure *failure)
-{
-	(void)env;
-	return op_arith(expr->op, &in[0], expr->right ? &in[1] : NULL, out, failure);
-}
-
-static enum eval apply_in(const struct expr *expr, struct env *env, const struct value *in,
-			  struct value *out, enum failure *failure)
+static bool is_among(const struct value *value, const struct expr *expr)
 {
 	bool found = false;
 
-	(void)env;
-	(void)failure;
 	for (uint32_t i = 0; i < expr->n && !found; i++)
-		found = values_same(&in[0], &expr->values[i]);
-	*out = value_bool(found);
-	return EVAL_VALUE;
+		found = values_same(value, &expr->values[i]);
+	return found;
 }
 
-static enum eval apply_match(const struct expr *expr, struct env *env, const struct value *in,
-			     struct value *out, enum failure *failure)
+/* Of operands that are known and of such kinds. */
+static enum eval apply(const struct expr *expr, struct env *env, const struct value *in,
+		       struct value *out, enum failure *failure)
 {
-	(void)env;
-	if (expr->op == OP_REGEX)
-		return op_regex(expr->regex, &in[0], &in[1], out, failure);
-	*out = value_bool(glob_match(in[1].text, in[1].len, in[0].text, in[0].len, NULL));
-	return EVAL_VALUE;
+	switch (expr->kind) {
+	case EXPR_ORDER:
+		return op_order(expr->op, &in[0], &in[1], out, failure);
+	case EXPR_ARITH:
+		return op_arith(expr->op, &in[0], expr->right ? &in[1] : NULL, out, failure);
+	case EXPR_MAP:
+		return op_map(expr->map, &in[0], out, failure);
+	case EXPR_CONVERT:
+		return op_convert(expr->function, &in[0], env->scratch, out, failure);
+	case EXPR_CAPTURES:
+		return op_captures(expr->regex, expr->index, &in[0], out, failure);
+	case EXPR_MATCH:
+		if (expr->op == OP_REGEX)
+			return op_regex(expr->regex, &in[0], &in[1], out, failure);
+		*out = value_bool(glob_match(in[1].text, in[1].len, in[0].text, in[0].len, NULL));
+		return EVAL_VALUE;
+	case EXPR_IN:
+		*out = value_bool(is_among(&in[0], expr));
+		return EVAL_VALUE;
+	case EXPR_EQUAL:
+		*out = value_bool(values_same(&in[0], &in[1]) == (expr->op == OP_EQ));
+		return EVAL_VALUE;
+	default: /* EXPR_SUBSTR, EXPR_SPLIT */
+		op_part(expr->function, in, expr->n, out);
+		return EVAL_VALUE;
+	}
 }
-
-static enum eval apply_map(const struct expr *expr, struct env *env, const struct value *in,
-			   struct value *out, enum failure *failure)
-{
-	(void)env;
-	return op_map(expr->map, &in[0], out, failure);
-}
-
-static enum eval apply_convert(const struct expr *expr, struct env *env, const struct value *in,
-			       struct value *out, enum failure *failure)
-{
-	return op_convert(expr->function, &in[0], env->scratch, out, failure);
-}
-
-static enum eval apply_part(const struct expr *expr, struct env *env, const struct value *in,
-			    struct value *out, enum failure *failure)
-{
-	(void)env;
-	(void)failure;
-	op_part(expr->function, in, expr->n, out);
-	return EVAL_VALUE;
-}
-
-static enum eval apply_captures(const struct expr *expr, struct env *env, const struct value *in,
-				struct value *out, enum failure *failure)
-{
-	(void)env;
-	return op_captures(expr->regex, expr->index, &in[0], out, failure);
-}
-
-enum { OPERANDS = 3 };
-
-static const struct strict {
-	unsigned takes[OPERANDS];
-	enum eval (*apply)(const struct expr *expr, struct env *env, const struct value *in,
-			   struct value *out, enum failure *failure);
-} stricts[] = {
-	[EXPR_EQUAL] = {{TAKES_ANY, TAKES_ANY}, apply_equal},
-	[EXPR_ORDER] = {{TAKES_ORDER, TAKES_ORDER}, apply_order},
-	[EXPR_ARITH] = {{TAKES_NUMBER, TAKES_NUMBER}, apply_arith},
-	[EXPR_IN] = {{TAKES_ANY}, apply_in},
-	[EXPR_MATCH] = {{TAKES_TEXT, TAKES_TEXT}, apply_match},
-	[EXPR_MAP] = {{TAKES_ANY}, apply_map},
-	[EXPR_CONVERT] = {{TAKES_ANY}, apply_convert},
-	[EXPR_CAPTURES] = {{TAKES_TEXT}, apply_captures},
-	[EXPR_SUBSTR] = {{TAKES_TEXT, TAKES_INT, TAKES_INT}, apply_part},
-	[EXPR_SPLIT] = {{TAKES_TEXT, TAKES_TEXT, TAKES_INT}, apply_part},
-};
 
 bool expr_is_strict(const struct expr *expr)
 {
-	return expr->kind < sizeof stricts / sizeof *stricts && stricts[expr->kind].apply;
+	return expr->kind < sizeof strict_takes / sizeof *strict_takes &&
+	       strict_takes[expr->kind][0];
 }
 
 /* The first operand that fails says why; a type that is wrong comes next, then what is open. */
 static enum eval eval_strict(const struct expr *expr, struct env *env, struct value *out,
 			     enum failure *failure)
 {
-	const struct strict *strict = &stricts[expr->kind];
 	bool open = false, unknown = false, wrong = false;
 	uint32_t n = expr_noperands(expr);
 	struct value in[OPERANDS];
@@ -283,14 +245,14 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 		if (result == EVAL_OPEN)
 			open = true;
 		else
-			unknown |= unknown_operand(&in[i], strict->takes[i], &wrong);
+			unknown |= unknown_operand(&in[i], strict_takes[expr->kind][i], &wrong);
 	}
 	if (wrong)
 		return eval_fail(failure, FAILURE_TYPE);
 	*out = unknown_value;
 	if (open || unknown)
 		return open ? EVAL_OPEN : EVAL_VALUE;
-	return strict->apply(expr, env, in, out, failure);
+	return apply(expr, env, in, out, failure);
 }
 
 static enum eval eval_field(const struct expr *expr, struct env *env, struct value *out,

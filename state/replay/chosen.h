@@ -86,6 +86,22 @@ static inline const struct value *chosen_value(const struct plain_line *line,
 	return line->value == PLAIN_NONE ? &line->constant : &event->values[line->value];
 }
 
+/* Is all known of which `was` lines say what it was? And, if `alike`, is it what they say? */
+static inline bool chosen_was(const struct plain_choice *choice, const struct cells *cells,
+			      const struct plain_loaded *event, bool alike)
+{
+	for (uint32_t i = 0; i < choice->nwas; i++) {
+		const struct plain_line *line = &choice->lines[i];
+		const struct cell_now *cell =
+			cells_find(cells, chosen_attr(line, cells->attrs, event));
+
+		if (!cell || cell->value.kind == VALUE_UNKNOWN ||
+		    (alike && !value_equal(&cell->value, chosen_value(line, event))))
+			return false;
+	}
+	return true;
+}
+
 /* NULL: the lines are to be evaluated one by one. *event: what they ask for. */
 static inline const struct plain_choice *chosen_lines(const struct plain *plain,
 						      const struct cells *cells, struct env *env,

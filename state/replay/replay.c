@@ -162,15 +162,11 @@ static void contradict(struct replay *replay, uint32_t attr, const struct value 
 					      walk_item(&replay->walk));
 }
 
-/*
- * Fills unknown time back to the last write, no further than the stream's last loss and its begin.
- */
 static void was(struct replay *replay, const struct write *write)
 {
 	const struct cell_now *now = cells_find(replay->cells, write->attr);
 	struct value value = write->value;
 	struct cell before, cell;
-	nstime begin = NSTIME_MIN;
 
 	if (value.kind == VALUE_UNKNOWN ||
 	    (replay->options.brief && now && now->value.kind != VALUE_UNKNOWN))
@@ -183,14 +179,9 @@ static void was(struct replay *replay, const struct write *write)
 	}
 	attrs_keep(replay->attrs, &value);
 	cells_get(replay->cells, write->attr, &before);
-	if (replay->walk.stream)
-		begin = cells_until(replay->cells, replay->walk.stream->index);
-	if (begin > replay->walk.time)
-		begin = replay->walk.time;
-	if (begin < before.since)
-		begin = before.since;
 	cell = before;
-	cell_put(&cell, &value, begin, walk_writer(&replay->walk, write->line));
+	cell_put(&cell, &value, walk_fill_begin(&replay->walk, replay->cells, before.since),
+		 walk_writer(&replay->walk, write->line));
 	name(&cell, &before);
 	cells_set(replay->cells, write->attr, &cell);
 	tell(replay, write->attr, &before, &cell, true);
@@ -302,22 +293,6 @@ static void apply(void *arg, struct write *write)
 	replay_apply(arg, write);
 }
 
-/* Does all that lines say was hold already? Where it does not, was() says what to do. */
-static inline bool was_so(const struct plain_choice *choice, const struct cells *cells,
-			  const struct plain_loaded *event)
-{
-	for (uint32_t i = 0; i < choice->nwas; i++) {
-		const struct plain_line *line = &choice->lines[i];
-		uint32_t attr = chosen_attr(line, cells->attrs, event);
-		const struct cell_now *cell = cells_find(cells, attr);
-
-		if (!cell || cell->value.kind == VALUE_UNKNOWN ||
-		    !value_equal(&cell->value, chosen_value(line, event)))
-			return false;
-	}
-	return true;
-}
-
 /* The lines of an event at once, where that can be done. */
 static bool lines(void *arg, const struct plain *plain)
 {
@@ -334,12 +309,14 @@ static bool lines(void *arg, const struct plain *plain)
 		replay->walk.calm = how == REPLAY_WRITTEN && !replay->cells->ndying;
 		return how != REPLAY_LEFT;
 	}
+	/* where a `was` says something new, was() says what to do */
 	choice = chosen_lines(plain, replay->cells, &replay->walk.env, &event);
-	if (!choice || !was_so(choice, replay->cells, &event))
+	if (!choice || !chosen_was(choice, replay->cells, &event, true))
 		return false;
 	for (uint32_t i = choice->nwas; i < choice->count; i++) {
 		const struct plain_line *line = &choice->lines[i];
-		struct write write = {.line = line->line, .verb = line->verb, .interned = line->interned};
+		struct write write = {
+			.line = line->line, .verb = line->verb, .interned = line->interned};
 
 		write.attr = chosen_attr(line, replay->attrs, &event);
 		value_take(&write.value, chosen_value(line, &event));
@@ -407,22 +384,9 @@ struct replay *replay_new(const struct replay_options *options)
 	return replay;
 }
 
-/* What a stream knows nothing of: all before its last loss, and before its begin. */
-static bool begin_streams(struct replay *replay, struct error *err)
-{
-	size_t count = replay->walk.event_source->trace->nstreams;
-	const nstime *begins;
-
-	if (!event_source_begins(replay->walk.event_source, &begins, err))
-		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if (cells_until(replay->cells, i) < begins[i])
-			cells_set_until(replay->cells, i, begins[i]);
-	return true;
-}
-
 bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
 		struct error *err)
 {
-	return begin_streams(replay, err) && walk_run(&replay->walk, from, to, err);
+	return streams_begin(replay->walk.event_source, replay->cells, err) &&
+	       walk_run(&replay->walk, from, to, err);
 }

@@ -65,6 +65,26 @@ void walk_release(struct walk *walk)
 	writes_release(&walk->writes);
 }
 
+bool streams_begin(struct event_source *event_source, struct cells *cells, struct error *err)
+{
+	const nstime *begins;
+
+	if (!event_source_begins(event_source, &begins, err))
+		return false;
+	for (uint32_t i = 0; i < event_source->trace->nstreams; i++)
+		if (cells_until(cells, i) < begins[i])
+			cells_set_until(cells, i, begins[i]);
+	return true;
+}
+
+nstime walk_fill_begin(const struct walk *walk, const struct cells *cells, nstime since)
+{
+	nstime begin = walk->stream ? cells_until(cells, walk->stream->index) : NSTIME_MIN;
+
+	begin = begin < walk->time ? begin : walk->time;
+	return begin > since ? begin : since;
+}
+
 const struct event_item *walk_item(struct walk *walk)
 {
 	if (!walk->placed)

@@ -66,6 +66,15 @@ void walk_release(struct walk *walk);
 MUST_CHECK bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
 			 struct error *err);
 
+/* Streams know nothing of the time before they begin: as if it were lost. */
+MUST_CHECK bool streams_begin(struct event_source *event_source, struct cells *cells,
+			      struct error *err);
+/*
+ * Since when a `was` of the event holds of what has been unknown since then: no longer than the
+ * stream's last loss, or its begin, allows.
+ */
+nstime walk_fill_begin(const struct walk *walk, const struct cells *cells, nstime since);
+
 /* The event that is being evaluated, with its place. */
 const struct event_item *walk_item(struct walk *walk);
 /* The writer: a line of that event. */

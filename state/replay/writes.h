@@ -15,7 +15,7 @@ struct write {
 	uint32_t attr;    /* ATTR_ABSENT: `pattern`, or not known */
 	uint32_t pattern; /* into writes->patterns */
 	bool open;        /* of digests: not decided */
-	bool interned;        /* its text is the attribute table's */
+	bool interned;    /* its text is the attribute table's */
 	struct value value;
 };
 

@@ -10,20 +10,6 @@
 
 #include <string.h>
 
-/* Does what was say nothing new? */
-static inline bool is_known(const struct plain_choice *choice, const struct cells *cells,
-			    const struct plain_loaded *event)
-{
-	for (uint32_t i = 0; i < choice->nwas; i++) {
-		const struct cell_now *cell =
-			cells_find(cells, chosen_attr(&choice->lines[i], cells->attrs, event));
-
-		if (!cell || cell->value.kind == VALUE_UNKNOWN)
-			return false;
-	}
-	return true;
-}
-
 /* interned: its text is the attribute table's already. */
 static inline void put(struct building *building, struct cells *cells, uint32_t attr,
 		       const struct value *value, bool interned, nstime time)
@@ -84,7 +70,7 @@ enum replay_lines building_lines(void *arg, const struct plain *plain, struct en
 	struct plain_loaded event;
 
 	choice = chosen_lines(plain, cells, env, &event);
-	if (!choice || !is_known(choice, cells, &event))
+	if (!choice || !chosen_was(choice, cells, &event, false))
 		return REPLAY_LEFT;
 	if (choice->nwas < choice->count)
 		builder_at(building->builder, time);

@@ -13,6 +13,7 @@
 #include "engine/base/mem.h"
 #include "state/replay/cells_internal.h"
 #include "state/replay/replay.h"
+#include "state/replay/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -325,16 +326,12 @@ bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *bytes,
 	size_t nstreams = merge->event_source->trace->nstreams;
 	struct shard_summary summary;
 	bool ok = shard_summary_read(merge->program, nstreams, bytes, len, &summary);
-	const nstime *begins;
 
 	if (!ok)
 		error_set(err, ERR_FORMAT, "the digest of a shard is not of this trace and rules");
-	ok = ok && event_source_begins(merge->event_source, &begins, err);
-	for (uint32_t s = 0; ok && s < nstreams; s++) {
-		nstime until = cells_until(merge->state, s);
-		merge->until[s] = until > begins[s] ? until : begins[s];
-		cells_set_until(merge->state, s, merge->until[s]);
-	}
+	ok = ok && streams_begin(merge->event_source, merge->state, err);
+	for (uint32_t s = 0; ok && s < nstreams; s++)
+		merge->until[s] = cells_until(merge->state, s);
 	memset(merge->statements, 0, words_of(merge->program) * sizeof *merge->statements);
 	cells_clear(merge->named);
 	if (ok)

@@ -230,22 +230,14 @@ static void write_value(struct maker *run, const struct line *line, uint32_t att
 	cells_past(writes, attr)->writer = *walk_writer(&run->walk, line);
 }
 
-/*
- * The shard itself made it unknown: the fill begins there, or at the end of the stream's last loss.
- */
+/* The shard itself made it unknown: the fill begins there, or later. */
 static void fill(struct maker *run, const struct write *write, struct cell *cell,
 		 const struct value *value)
 {
 	const struct stream *stream = run->walk.stream;
-	nstime begin = NSTIME_MIN;
 
-	if (stream)
-		begin = cells_until(run->summary.writes, stream->index);
-	if (begin > run->walk.time)
-		begin = run->walk.time;
-	if (begin < cell->since)
-		begin = cell->since;
-	cell_put(cell, value, begin, walk_writer(&run->walk, write->line));
+	cell_put(cell, value, walk_fill_begin(&run->walk, run->summary.writes, cell->since),
+		 walk_writer(&run->walk, write->line));
 	cell->named = true;
 	cells_set(run->summary.writes, write->attr, cell);
 	if (stream && !run->complete && !run->summary.lost[stream->index])
@@ -471,14 +463,11 @@ bool shard_summary_make(const struct shard_summary_part *part, struct buf *out, 
 	struct order to =
 		part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
 	struct maker run;
-	const nstime *begins;
 	bool ok;
 
 	run_init(&run, part);
-	ok = event_source_begins(part->event_source, &begins, err);
-	for (uint32_t i = 0; ok && i < part->event_source->trace->nstreams; i++)
-		cells_set_until(run.summary.writes, i, begins[i]);
-	ok = ok && walk_run(&run.walk, &from, &to, err);
+	ok = streams_begin(part->event_source, run.summary.writes, err) &&
+	     walk_run(&run.walk, &from, &to, err);
 	settle(&run);
 	run.summary.events = run.walk.events;
 	if (ok)

@@ -107,9 +107,8 @@ static bool has_line(const struct interval_window *known, uint32_t attr)
 static struct timeline *line_of(struct interval_window *known, uint32_t attr)
 {
 	if (!has_line(known, attr)) {
-		known->lines = mem_grow(known->lines, known->count, &known->capacity,
-					sizeof *known->lines);
-		known->lines[known->count++] = (struct timeline){.attr = attr};
+		*mem_push(known->lines, known->count, known->capacity) =
+			(struct timeline){.attr = attr};
 		number_map_set(&known->places, attr, (uint32_t)known->count);
 	}
 	return &known->lines[number_map_get(&known->places, attr) - 1];
@@ -141,8 +140,8 @@ static bool add_interval(void *arg, const struct interval *interval)
 	if (value.kind == VALUE_STRING)
 		value.text = arena_strndup(known->arena, value.text, value.len);
 	spans = &line_of(known, known->attr)->spans;
-	spans->items = mem_grow(spans->items, spans->count, &spans->capacity, sizeof *spans->items);
-	spans->items[spans->count++] = (struct span){interval->begin, interval->end, value};
+	*mem_push(spans->items, spans->count, spans->capacity) =
+		(struct span){interval->begin, interval->end, value};
 	known->nspans++;
 	return true;
 }

@@ -308,9 +308,7 @@ bool backfill_answer(struct backfill *filler, uint32_t attr, const struct moment
 			*fact = look->fact;
 		return look->done;
 	}
-	filler->looks = mem_grow(filler->looks, filler->nlooks, &filler->looks_capacity,
-				 sizeof *filler->looks);
-	filler->looks[filler->nlooks++] =
+	*mem_push(filler->looks, filler->nlooks, filler->looks_capacity) =
 		(struct look){.attr = attr,
 			      .bit = bit,
 			      .older = number_map_get(&filler->places, attr),
@@ -333,10 +331,8 @@ enum outcome backfill_run(struct backfill *filler, struct error *err)
 		for (size_t j = i; j < filler->nlooks; j++) {
 			if (filler->looks[j].done || filler->looks[j].moment != filler->moment)
 				continue;
-			filler->waiting =
-				mem_grow(filler->waiting, filler->nwaiting,
-					 &filler->waiting_capacity, sizeof *filler->waiting);
-			filler->waiting[filler->nwaiting++] = (uint32_t)j;
+			*mem_push(filler->waiting, filler->nwaiting, filler->waiting_capacity) =
+				(uint32_t)j;
 		}
 		outcome = look_from(filler);
 	}

@@ -204,9 +204,7 @@ static void add_fill(struct forward *forward, nstime at, uint32_t attr, const st
 
 	if (!forward->taken || !reaches(&fill, &forward->places[forward->taken - 1]))
 		return;
-	forward->fills = mem_grow(forward->fills, forward->nfills, &forward->fills_capacity,
-				  sizeof *forward->fills);
-	forward->fills[forward->nfills++] = fill;
+	*mem_push(forward->fills, forward->nfills, forward->fills_capacity) = fill;
 }
 
 /* All is taken, and what comes from `told` on was seen by an earlier run. False: it was not. */

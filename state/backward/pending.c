@@ -348,9 +348,7 @@ void pending_look(struct backward *pass, const struct step_of *step)
 	ask(pass, pending, &verdict);
 	if (!verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS)
 		pending_keys(pass, pending);
-	pass->new_pending = mem_grow(pass->new_pending, pass->nnew_pending,
-				     &pass->new_pending_capacity, sizeof(struct pending_write *));
-	pass->new_pending[pass->nnew_pending++] = pending;
+	*mem_push(pass->new_pending, pass->nnew_pending, pass->new_pending_capacity) = pending;
 }
 
 static void decided(struct backward *pass, struct pending_write *pending, enum pending_state state)

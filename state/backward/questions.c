@@ -13,10 +13,8 @@
 
 size_t list_add(struct question_list *list, struct question *question)
 {
-	list->items =
-		mem_grow(list->items, list->count, &list->capacity, sizeof(struct question *));
-	list->items[list->count] = question;
-	return list->count++;
+	*mem_push(list->items, list->count, list->capacity) = question;
+	return list->count - 1;
 }
 
 /* How many have a key of at least `key`: these come first. */
@@ -46,10 +44,9 @@ static void chain(struct backward *pass, struct question *question)
 	size_t i, last;
 
 	if (!place) {
-		pass->asked = mem_grow(pass->asked, pass->nasked, &pass->asked_capacity,
-				       sizeof *pass->asked);
-		pass->asked[pass->nasked] = (struct question_list){0};
-		place = (uint32_t)++pass->nasked;
+		*mem_push(pass->asked, pass->nasked, pass->asked_capacity) =
+			(struct question_list){0};
+		place = (uint32_t)pass->nasked;
 		number_map_set(&pass->asked_of, question->attr, place);
 	}
 	asked = &pass->asked[place - 1];
@@ -95,8 +92,7 @@ static void work_add(struct backward *pass, struct waiter who)
 	if (*queued)
 		return;
 	*queued = true;
-	work->items = mem_grow(work->items, work->count, &work->capacity, sizeof *work->items);
-	work->items[work->count++] = who;
+	*mem_push(work->items, work->count, work->capacity) = who;
 }
 
 void wake(struct backward *pass, struct waiter **list)

@@ -16,9 +16,8 @@ void fact_of_cell(const struct cell *cell, struct fact *out)
 
 void records_add(struct records *records, uint32_t moment, uint32_t attr, const struct fact *fact)
 {
-	records->items = mem_grow(records->items, records->count, &records->capacity,
-				  sizeof *records->items);
-	records->items[records->count++] = (struct record){moment, attr, *fact};
+	*mem_push(records->items, records->count, records->capacity) =
+		(struct record){moment, attr, *fact};
 }
 
 static int by_moment_and_path(const void *a, const void *b, void *attrs)

@@ -61,9 +61,7 @@ void runs_forget(struct runs *runs)
 
 static void pass(struct runs *runs, nstime t)
 {
-	runs->passed =
-		mem_grow(runs->passed, runs->npassed, &runs->passed_capacity, sizeof *runs->passed);
-	runs->passed[runs->npassed++] = t;
+	*mem_push(runs->passed, runs->npassed, runs->passed_capacity) = t;
 }
 
 static void restart(struct runs *runs, nstime begin)
@@ -185,8 +183,8 @@ void run_changes(struct state *state, const struct change *change)
 	runs->lost = runs->nitems == FILLS_MAX;
 	if (runs->lost)
 		return;
-	runs->items = mem_grow(runs->items, runs->nitems, &runs->capacity, sizeof *runs->items);
-	runs->items[runs->nitems++] = (struct fill){change->time, change->attr, *change->after};
+	*mem_push(runs->items, runs->nitems, runs->capacity) =
+		(struct fill){change->time, change->attr, *change->after};
 }
 
 void run_seals(struct state *state, nstime t)

@@ -19,9 +19,7 @@ void wanted_add(struct wanted *wanted, uint32_t attr)
 		return;
 	wanted->named = mem_reach(wanted->named, attr, &wanted->nnamed, 1);
 	wanted->named[attr] = 1;
-	wanted->attrs =
-		mem_grow(wanted->attrs, wanted->nattrs, &wanted->capacity, sizeof *wanted->attrs);
-	wanted->attrs[wanted->nattrs++] = attr;
+	*mem_push(wanted->attrs, wanted->nattrs, wanted->capacity) = attr;
 }
 
 void wanted_init(struct state *state, const struct query *const *queries, size_t nqueries,
@@ -186,8 +184,7 @@ static void take_expanded(struct list *list, struct wanted *wanted, const struct
 		}
 		if (!wanted_lists(list->state, wanted, item.attr))
 			continue;
-		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-		out->items[out->count++] = item;
+		*mem_push(out->items, out->count, out->capacity) = item;
 	}
 	mem_free(list->wanted.attrs);
 	mem_free(list->wanted.named);

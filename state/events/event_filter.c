@@ -18,9 +18,7 @@ static uint32_t column_of(struct event_filter *filter, uint32_t class_index,
 		if (own->scope == field->scope && own->slot == field->slot)
 			return c - 1;
 	}
-	filter->columns = mem_grow(filter->columns, filter->ncolumns, &filter->columns_capacity,
-				   sizeof *filter->columns);
-	column = &filter->columns[filter->ncolumns++];
+	column = mem_push(filter->columns, filter->ncolumns, filter->columns_capacity);
 	*column = (struct event_filter_column){.next = filter->first[class_index]};
 	run_field_init(&column->of, filter->trace->classes[class_index], field);
 	filter->first[class_index] = (uint32_t)filter->ncolumns;
@@ -34,9 +32,7 @@ static void add_test(struct event_filter *filter, const struct step_of *step)
 	struct event_filter_test *test;
 	struct line_key key;
 
-	filter->tests = mem_grow(filter->tests, filter->ntests, &filter->tests_capacity,
-				 sizeof *filter->tests);
-	test = &filter->tests[filter->ntests++];
+	test = mem_push(filter->tests, filter->ntests, filter->tests_capacity);
 	*test = (struct event_filter_test){.step = step};
 	if (!line_key(step->line, &key))
 		return;
@@ -129,9 +125,7 @@ static void add_hash(struct event_filter *filter, uint64_t hash)
 		filter->many = true;
 		return;
 	}
-	filter->hashes = mem_grow(filter->hashes, filter->nhashes, &filter->hashes_capacity,
-				  sizeof *filter->hashes);
-	filter->hashes[filter->nhashes++] = hash;
+	*mem_push(filter->hashes, filter->nhashes, filter->hashes_capacity) = hash;
 }
 
 /* What the attribute has as the test's key. NULL: the line may write it with any event. */
@@ -200,9 +194,7 @@ void event_filter_add(struct event_filter *filter, uint32_t attr)
 		add_hash(filter, packet_filter_hash(test->key.role, key->u));
 		if (has_value(column, key->u))
 			continue;
-		column->values = mem_grow(column->values, column->count, &column->capacity,
-					  sizeof *column->values);
-		column->values[column->count++] = key->u;
+		*mem_push(column->values, column->count, column->capacity) = key->u;
 		column->ends[key->u % EVENT_FILTER_ENDS / 64] |= UINT64_C(1) << key->u % 64;
 	}
 }

@@ -131,8 +131,7 @@ static void add_key(struct key_list *list, const struct event_class *class, cons
 		item->skips = item->skips && refuses_number(line, &key, item->skipped);
 		return;
 	}
-	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
-	item = &list->items[list->count++];
+	item = mem_push(list->items, list->count, list->capacity);
 	*item = (struct packet_filter_field){.class_index = class->index,
 					     .role = key.role,
 					     .skips = key.but,

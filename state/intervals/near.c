@@ -79,8 +79,8 @@ static enum eval judge(struct near *near, const struct line *line, struct value 
 static void add_hit(struct near *near, uint32_t track, const struct line *line,
 		    const struct value *value)
 {
-	near->hits = mem_grow(near->hits, near->nhits, &near->capacity, sizeof *near->hits);
-	near->hits[near->nhits++] = (struct hit){track, line->verb == VERB_WAS, *value};
+	*mem_push(near->hits, near->nhits, near->capacity) =
+		(struct hit){track, line->verb == VERB_WAS, *value};
 }
 
 static bool look_at_line(void *arg, const struct step_of *step)

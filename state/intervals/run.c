@@ -178,9 +178,7 @@ static void add_shape(struct shapes *shapes, uint32_t shape)
 	if (shapes->had[shape])
 		return;
 	shapes->had[shape] = 1;
-	shapes->items =
-		mem_grow(shapes->items, shapes->count, &shapes->capacity, sizeof *shapes->items);
-	shapes->items[shapes->count++] = shape;
+	*mem_push(shapes->items, shapes->count, shapes->capacity) = shape;
 }
 
 static void add_target(void *arg, const struct line *line)

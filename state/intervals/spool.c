@@ -225,8 +225,7 @@ bool spool_read(struct spool *spool, uint64_t last,
 	if (!map(spool, err))
 		return false;
 	while (last) {
-		places = mem_grow(places, count, &capacity, sizeof *places);
-		places[count++] = last;
+		*mem_push(places, count, capacity) = last;
 		memcpy(&last, run_at(spool, last, &end), 8);
 	}
 	while (count && read_run(spool, places[count - 1], each, arg))

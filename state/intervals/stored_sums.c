@@ -85,9 +85,7 @@ static void take(struct feeding *feeding, uint32_t s, const struct top *top)
 		return;
 	feed_value(feeding, track, shard_record(feeding->shard, s)->begin, &none, true);
 	if (summing->in[top->number] != s) {
-		summing->open = mem_grow(summing->open, summing->nopen, &summing->capacity,
-					 sizeof *summing->open);
-		summing->open[summing->nopen++] = top->number;
+		*mem_push(summing->open, summing->nopen, summing->capacity) = top->number;
 	}
 	summing->in[top->number] = s + 1;
 }

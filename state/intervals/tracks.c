@@ -60,17 +60,15 @@ struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 
 void track_push(struct track *track, nstime begin, const struct value *value)
 {
-	track->spans = mem_grow(track->spans, track->count, &track->capacity, sizeof *track->spans);
-	track->spans[track->count++] = (struct span){begin, NSTIME_MAX, *value};
+	*mem_push(track->spans, track->count, track->capacity) =
+		(struct span){begin, NSTIME_MAX, *value};
 }
 
 struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 {
 	struct track *track;
 
-	tracks->items =
-		mem_grow(tracks->items, tracks->count, &tracks->capacity, sizeof *tracks->items);
-	track = &tracks->items[tracks->count++];
+	track = mem_push(tracks->items, tracks->count, tracks->capacity);
 	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
 	*track = (struct track){.attr = attr,
 				.from = tracks->range.begin,
@@ -146,9 +144,8 @@ void tracks_touch(struct tracks *tracks, struct track *track)
 	if (track->touched || (!track->open && !track->unknown))
 		return;
 	track->touched = true;
-	over->touched =
-		mem_grow(over->touched, over->ntouched, &over->capacity, sizeof *over->touched);
-	over->touched[over->ntouched++] = (uint32_t)(track - tracks->items);
+	*mem_push(over->touched, over->ntouched, over->capacity) =
+		(uint32_t)(track - tracks->items);
 }
 
 void tracks_pass_end(struct tracks *tracks)

@@ -26,9 +26,7 @@ void computed_add(struct computed *computed, uint32_t attr, uint32_t source)
 	if (number_map_get(&computed->had, attr))
 		return;
 	number_map_set(&computed->had, attr, 1);
-	computed->items = mem_grow(computed->items, computed->count, &computed->capacity,
-				   sizeof *computed->items);
-	computed->items[computed->count++] =
+	*mem_push(computed->items, computed->count, computed->capacity) =
 		(struct track){.attr = attr, .source = source, .computed = true};
 }
 

@@ -75,17 +75,15 @@ static uint32_t find_child(const struct attrs *attrs, uint32_t parent, const str
 
 static uint32_t node_append(struct attrs *attrs, const struct node *node)
 {
-	attrs->nodes = mem_grow(attrs->nodes, attrs->count, &attrs->capacity, sizeof *attrs->nodes);
-	attrs->nodes[attrs->count] = *node;
-	return (uint32_t)attrs->count++;
+	*mem_push(attrs->nodes, attrs->count, attrs->capacity) = *node;
+	return (uint32_t)attrs->count - 1;
 }
 
 static uint32_t shape_append(struct attrs *attrs, uint32_t node, uint32_t depth, bool is_key)
 {
-	attrs->shapes = mem_grow(attrs->shapes, attrs->nshapes, &attrs->shapes_capacity,
-				 sizeof *attrs->shapes);
-	attrs->shapes[attrs->nshapes] = (struct shape){node, depth, is_key};
-	return (uint32_t)attrs->nshapes++;
+	*mem_push(attrs->shapes, attrs->nshapes, attrs->shapes_capacity) =
+		(struct shape){node, depth, is_key};
+	return (uint32_t)attrs->nshapes - 1;
 }
 
 struct attrs *attrs_new(void)

@@ -254,9 +254,8 @@ static void find_stretches(struct naming *naming, const struct rules *rules)
 	for (uint32_t i = 0; i < rules->nstatements; i++) {
 		const struct rule_block *block = rules->statements[i]->block;
 		if (!naming->count || naming->stretches[naming->count - 1].block != block) {
-			naming->stretches = mem_grow(naming->stretches, naming->count, &capacity,
-						     sizeof *naming->stretches);
-			naming->stretches[naming->count++] = (struct stretch){block, i, i};
+			*mem_push(naming->stretches, naming->count, capacity) =
+				(struct stretch){block, i, i};
 		}
 		naming->stretches[naming->count - 1].end = i + 1;
 	}
@@ -292,9 +291,8 @@ static void name_stretch(struct naming *naming, uint32_t stretch, uint32_t class
 
 	if (last && naming->named[last - 1].stretch == stretch)
 		return;
-	naming->named = mem_grow(naming->named, naming->nnamed, &naming->named_capacity,
-				 sizeof *naming->named);
-	naming->named[naming->nnamed++] = (struct named_stretch){stretch, 0};
+	*mem_push(naming->named, naming->nnamed, naming->named_capacity) =
+		(struct named_stretch){stretch, 0};
 	naming->last[class] = (uint32_t)naming->nnamed;
 	if (last)
 		naming->named[last - 1].next = (uint32_t)naming->nnamed;
@@ -436,10 +434,8 @@ static uint32_t find_group(struct program *program, const struct stream *stream,
 		if (program->groups[i].part == group.part &&
 		    !strcmp(program->groups[i].section, group.section))
 			return (uint32_t)i;
-	program->groups = mem_grow(program->groups, program->ngroups, &program->groups_capacity,
-				   sizeof *program->groups);
-	program->groups[program->ngroups] = group;
-	return (uint32_t)program->ngroups++;
+	*mem_push(program->groups, program->ngroups, program->groups_capacity) = group;
+	return (uint32_t)program->ngroups - 1;
 }
 
 /* Group 0 has a row of all classes, since others ask it what lines any class has. */
@@ -590,11 +586,9 @@ static uint32_t find_lost_group(struct program *program, const struct stream *st
 		if (program->lost_groups[i].id == group.id)
 			return (uint32_t)i;
 	}
-	program->lost_groups =
-		mem_grow(program->lost_groups, program->nlost_groups,
-			 &program->lost_groups_capacity, sizeof *program->lost_groups);
-	program->lost_groups[program->nlost_groups] = group;
-	return (uint32_t)program->nlost_groups++;
+	*mem_push(program->lost_groups, program->nlost_groups, program->lost_groups_capacity) =
+		group;
+	return (uint32_t)program->nlost_groups - 1;
 }
 
 static void compile_losses(struct program *program)

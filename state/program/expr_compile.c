@@ -535,9 +535,7 @@ static pcre2_code *compile_pattern(struct compile *compile, const struct expr *p
 	if (!regex)
 		return NULL;
 	pcre2_jit_compile(regex, PCRE2_JIT_COMPLETE); /* without it matching is slower */
-	program->regexes = mem_grow(program->regexes, program->nregexes, &program->regexes_capacity,
-				    sizeof *program->regexes);
-	program->regexes[program->nregexes++] = regex;
+	*mem_push(program->regexes, program->nregexes, program->regexes_capacity) = regex;
 	return regex;
 }
 

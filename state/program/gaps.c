@@ -37,9 +37,8 @@ static uint32_t find_host(const struct gaps *gaps, const struct trace *trace, si
 
 static void add_stream(struct gap_host *host, const struct stream *stream)
 {
-	host->streams =
-		mem_grow(host->streams, host->count, &host->capacity, sizeof *host->streams);
-	host->streams[host->count++] = (struct gap_stream){.stream = stream};
+	*mem_push(host->streams, host->count, host->capacity) =
+		(struct gap_stream){.stream = stream};
 }
 
 struct gaps *gaps_new(struct index *index, const struct program *program)

@@ -52,8 +52,7 @@ static void tell(struct linter *linter, uint32_t at, const char *fmt, ...)
 	if (!nameset_add(&linter->said, said, 0))
 		return;
 	error.text = arena_strdup(linter->arena, text);
-	linter->found = mem_grow(linter->found, linter->count, &linter->capacity, sizeof error);
-	linter->found[linter->count++] = error;
+	*mem_push(linter->found, linter->count, linter->capacity) = error;
 }
 
 /* "; did you mean ...?", or nothing. */

@@ -29,8 +29,7 @@ static void add(struct constants *all, const struct value *value)
 	for (size_t i = 0; i < all->count; i++)
 		if (values_same(all->items[i], value))
 			return;
-	all->items = mem_grow(all->items, all->count, &all->capacity, sizeof(struct value *));
-	all->items[all->count++] = value;
+	*mem_push(all->items, all->count, all->capacity) = value;
 }
 
 static void add_map(struct constants *all, const char *name)

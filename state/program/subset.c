@@ -34,9 +34,7 @@ static const struct line *take(struct subset *subset, const struct line *from, u
 	if (*count == 0 || *count == n)
 		return from;
 	lines = mem_new_array(*count, sizeof *lines);
-	subset->lines =
-		mem_grow(subset->lines, subset->nlines, &subset->capacity, sizeof *subset->lines);
-	subset->lines[subset->nlines++] = lines;
+	*mem_push(subset->lines, subset->nlines, subset->capacity) = lines;
 	for (uint32_t i = 0, to = 0; i < n; i++)
 		if (has(statements, from[i].id))
 			lines[to++] = from[i];

@@ -250,9 +250,7 @@ void cells_drop(struct cells *cells, uint32_t attr)
 	struct slot_of *slot = &cells->slots[attr];
 
 	if (slot->cell != NOWHERE) {
-		cells->free = mem_grow(cells->free, cells->nfree, &cells->free_capacity,
-				       sizeof *cells->free);
-		cells->free[cells->nfree++] = slot->cell;
+		*mem_push(cells->free, cells->nfree, cells->free_capacity) = slot->cell;
 		slot->cell = NOWHERE;
 	}
 }
@@ -287,9 +285,7 @@ static void bury_cell(const struct burial *burial, uint32_t attr)
 		burial->each(burial->arg, attr, &before, &after);
 	if (burial->kind != VALUE_NONE)
 		return;
-	cells->dying =
-		mem_grow(cells->dying, cells->ndying, &cells->dying_capacity, sizeof *cells->dying);
-	cells->dying[cells->ndying++] = attr;
+	*mem_push(cells->dying, cells->ndying, cells->dying_capacity) = attr;
 }
 
 bool cells_is_deleted(const struct cells *cells, uint32_t attr)

@@ -210,10 +210,8 @@ struct rule_error rule_error_at(const struct rule_file *file, uint32_t at, struc
 MUST_CHECK bool rules_first_error(const struct rules *rules, size_t from, struct error *err);
 
 /* Appends *item to a growing array of pointers. */
-#define RULES_APPEND(rules, list, item)                                                       \
-	((rules)->list = mem_grow((rules)->list, (rules)->n##list, &(rules)->list##_capacity, \
-				  sizeof *(rules)->list),                                     \
-	 (void)((rules)->list[(rules)->n##list++] = (item)))
+#define RULES_APPEND(rules, list, item) \
+	(*mem_push((rules)->list, (rules)->n##list, (rules)->list##_capacity) = (item))
 
 /* Roots of paths that are not the state tree. */
 enum root {

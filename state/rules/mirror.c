@@ -91,8 +91,8 @@ static struct rule_block *contradiction_block(struct parser *parser)
 	struct rule_block *block = arena_alloc(parser->rules->arena, sizeof *block);
 
 	*block = (struct rule_block){.file = parser->file, .at = parser->statement_at};
-	block->patterns = mem_grow(NULL, 0, &block->patterns_capacity, sizeof *block->patterns);
-	block->patterns[block->npatterns++] = (struct head_pattern){
+	*mem_push(block->patterns, block->npatterns,
+		  block->patterns_capacity) = (struct head_pattern){
 		.kind = HEAD_CONTRADICTION, .text = "@contradiction", .at = parser->statement_at};
 	RULES_APPEND(parser->rules, blocks, block);
 	return block;

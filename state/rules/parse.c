@@ -58,9 +58,9 @@ static void line_error(struct parser *parser, uint32_t at, const char *what)
 
 static struct head_pattern *add_pattern(struct parser *parser, struct rule_block *block, size_t at)
 {
-	block->patterns = mem_grow(block->patterns, block->npatterns, &block->patterns_capacity,
-				   sizeof *block->patterns);
-	struct head_pattern *pattern = &block->patterns[block->npatterns++];
+	struct head_pattern *pattern =
+		mem_push(block->patterns, block->npatterns, block->patterns_capacity);
+
 	*pattern = (struct head_pattern){.kind = HEAD_GLOB, .at = parser_place(parser, at)};
 	return pattern;
 }
@@ -355,9 +355,7 @@ static void parse_alias(struct parser *parser)
 			parse_expected(parser, "a name");
 			break;
 		}
-		alias->names = mem_grow(alias->names, alias->nnames, &alias->names_capacity,
-					sizeof *alias->names);
-		alias->names[alias->nnames++] = keep_name(parser);
+		*mem_push(alias->names, alias->nnames, alias->names_capacity) = keep_name(parser);
 		lex_next(parser);
 		if (!lex_is_op(parser, ","))
 			break;
@@ -403,9 +401,7 @@ static void parse_entry(struct parser *parser, struct map_def *map)
 	parse_result(parser, &entry.result);
 	if (parser->failed)
 		return;
-	map->entries =
-		mem_grow(map->entries, map->nentries, &map->entries_capacity, sizeof *map->entries);
-	map->entries[map->nentries++] = entry;
+	*mem_push(map->entries, map->nentries, map->entries_capacity) = entry;
 }
 
 static void skip_newlines(struct parser *parser)
@@ -727,9 +723,7 @@ static void find_lines(struct rule_file *file)
 	file->nlines = 0;
 	for (size_t i = 0; i < file->len; i++)
 		if (file->text[i] == '\n') {
-			file->lines =
-				mem_grow(file->lines, file->nlines, &capacity, sizeof *file->lines);
-			file->lines[file->nlines++] = (uint32_t)i + 1;
+			*mem_push(file->lines, file->nlines, capacity) = (uint32_t)i + 1;
 		}
 }
 

@@ -23,10 +23,8 @@ uint32_t analysis_section(struct analysis *analysis, const char *name)
 	for (size_t i = 0; i < analysis->nsections; i++)
 		if (!strcmp(analysis->sections[i], name))
 			return (uint32_t)i;
-	analysis->sections = mem_grow(analysis->sections, analysis->nsections,
-				      &analysis->sections_capacity, sizeof *analysis->sections);
-	analysis->sections[analysis->nsections] = name;
-	return (uint32_t)analysis->nsections++;
+	*mem_push(analysis->sections, analysis->nsections, analysis->sections_capacity) = name;
+	return (uint32_t)analysis->nsections - 1;
 }
 
 /* ---- collecting ---- */

@@ -128,9 +128,7 @@ void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at,
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	error.text = arena_strdup(rules->arena, text);
-	rules->errors = mem_grow(rules->errors, rules->nerrors, &rules->errors_capacity,
-				 sizeof *rules->errors);
-	rules->errors[rules->nerrors++] = error;
+	*mem_push(rules->errors, rules->nerrors, rules->errors_capacity) = error;
 }
 
 const struct rule_error *rules_errors(const struct rules *rules, size_t *count)

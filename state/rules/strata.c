@@ -56,10 +56,9 @@ struct graph {
 
 static void add_writer(struct graph *graph, uint32_t *first, uint32_t statement)
 {
-	graph->writers = mem_grow(graph->writers, graph->nwriters, &graph->writers_capacity,
-				  sizeof *graph->writers);
-	graph->writers[graph->nwriters] = (struct writer){statement, *first};
-	*first = (uint32_t)++graph->nwriters;
+	*mem_push(graph->writers, graph->nwriters, graph->writers_capacity) =
+		(struct writer){statement, *first};
+	*first = (uint32_t)graph->nwriters;
 }
 
 static void index_writers(struct graph *graph)
@@ -90,9 +89,7 @@ static void index_writers(struct graph *graph)
 
 static void add_edge(struct graph *graph, uint32_t to)
 {
-	graph->edges = mem_grow(graph->edges, graph->nedges, &graph->edges_capacity,
-				sizeof *graph->edges);
-	graph->edges[graph->nedges++] = to;
+	*mem_push(graph->edges, graph->nedges, graph->edges_capacity) = to;
 }
 
 static void add_edges(struct graph *graph, uint32_t first, uint32_t shape)

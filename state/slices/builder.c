@@ -43,9 +43,7 @@ void builder_make_room(struct builder *builder, uint32_t number)
 
 void builder_start(struct builder *builder, const struct dated *start)
 {
-	builder->started = mem_grow(builder->started, builder->nstarted, &builder->started_capacity,
-				    sizeof *builder->started);
-	builder->started[builder->nstarted++] = *start;
+	*mem_push(builder->started, builder->nstarted, builder->started_capacity) = *start;
 	builder->times = true;
 	builder_make_room(builder, start->number);
 	if (!numbers_is_tombstone(builder->numbers, start->number))
@@ -143,8 +141,7 @@ void builder_tick(struct builder *builder, nstime t)
 	assert(!now->nticks || t > now->ticks[now->nticks - 1]); /* walks see to it */
 	if (!now->open)
 		builder_open(builder, t);
-	now->ticks = mem_grow(now->ticks, now->nticks, &now->ticks_capacity, sizeof *now->ticks);
-	now->ticks[now->nticks++] = t;
+	*mem_push(now->ticks, now->nticks, now->ticks_capacity) = t;
 	builder->stamp = (uint64_t)builder->slices << 32 | now->nticks;
 }
 
@@ -168,12 +165,12 @@ void builder_fill(struct builder *builder, uint32_t number, struct slice_value v
 
 	builder_at(builder, t);
 	builder_write(builder, number, value);
-	now->fills = mem_grow(now->fills, now->nfills, &now->fills_capacity, sizeof *now->fills);
-	now->fills[now->nfills++] = (struct slice_fill){.attr = number,
-							.tick = (uint32_t)now->nticks - 1,
-							.from = from,
-							.final = true,
-							.value = value};
+	*mem_push(now->fills, now->nfills, now->fills_capacity) =
+		(struct slice_fill){.attr = number,
+				    .tick = (uint32_t)now->nticks - 1,
+				    .from = from,
+				    .final = true,
+				    .value = value};
 }
 
 void builder_overwrites(struct builder *builder, uint32_t number)

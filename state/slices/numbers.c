@@ -44,11 +44,9 @@ uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32
 			   uint32_t shape)
 {
 	uint32_t i = (uint32_t)numbers->nclasses;
-	struct number_class *class;
+	struct number_class *class =
+		mem_push(numbers->classes, numbers->nclasses, numbers->classes_capacity);
 
-	numbers->classes = mem_grow(numbers->classes, numbers->nclasses++,
-				    &numbers->classes_capacity, sizeof *numbers->classes);
-	class = &numbers->classes[i];
 	*class = (struct number_class){
 		.kind = kind, .parent = parent, .shape = shape, .entity_class = i};
 	if (kind == CLASS_PATTERN)
@@ -61,17 +59,14 @@ uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32
 
 void numbers_chunk_add(struct numbers *numbers, uint32_t class, uint32_t first)
 {
-	numbers->chunks = mem_grow(numbers->chunks, numbers->nchunks, &numbers->chunks_capacity,
-				   sizeof *numbers->chunks);
-	numbers->chunks[numbers->nchunks++] = (struct number_chunk){class, first};
+	*mem_push(numbers->chunks, numbers->nchunks, numbers->chunks_capacity) =
+		(struct number_chunk){class, first};
 	number_map_set(&numbers->classes[class].chunks, first / CHUNK, (uint32_t)numbers->nchunks);
 }
 
 void numbers_pattern_add(struct numbers *numbers, struct pattern *pattern)
 {
-	numbers->patterns = mem_grow(numbers->patterns, numbers->npatterns,
-				     &numbers->patterns_capacity, sizeof(struct pattern *));
-	numbers->patterns[numbers->npatterns++] = pattern;
+	*mem_push(numbers->patterns, numbers->npatterns, numbers->patterns_capacity) = pattern;
 }
 
 uint32_t numbers_in(const struct numbers *numbers, uint32_t class, uint32_t ordinal)

@@ -171,13 +171,12 @@ static bool take_tombstone(void *arg, const struct dated *tombstone)
 	struct living *living = arg;
 	uint32_t place = number_map_get(&living->places, tombstone->number);
 
-	if (!place) {
-		living->tombstones = mem_grow(living->tombstones, living->count, &living->capacity,
-					      sizeof *living->tombstones);
-		place = (uint32_t)++living->count;
-		number_map_set(&living->places, tombstone->number, place);
+	if (place) {
+		living->tombstones[place - 1] = *tombstone;
+		return true;
 	}
-	living->tombstones[place - 1] = *tombstone;
+	*mem_push(living->tombstones, living->count, living->capacity) = *tombstone;
+	number_map_set(&living->places, tombstone->number, (uint32_t)living->count);
 	return true;
 }
 

@@ -18,8 +18,7 @@ static bool add(struct side *side, nstime at, const struct slice_fill *fill)
 {
 	if (side->count == SIDE_MOST)
 		return false;
-	side->items = mem_grow(side->items, side->count, &side->capacity, sizeof *side->items);
-	side->items[side->count++] = (struct side_item){at, *fill};
+	*mem_push(side->items, side->count, side->capacity) = (struct side_item){at, *fill};
 	return true;
 }
 

@@ -204,8 +204,7 @@ static void list_filled(struct listing *listing, uint32_t attr)
 	if (attr < listing->nmarks && listing->marks[attr])
 		return;
 	mark(listing, attr);
-	out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-	out->items[out->count++] = (struct stored_item){.attr = attr};
+	*mem_push(out->items, out->count, out->capacity) = (struct stored_item){.attr = attr};
 }
 
 /* Fills of events behind t in one slice that reach over t. */

@@ -65,9 +65,9 @@ static enum outcome read_missing(struct tracks *operands, struct error *err)
 	named_begin(&named, operands->state, operands->range.begin, operands->range.end);
 	named.tracks.by_need = true;
 	for (size_t i = 0; i < operands->names.count; i++) {
-		attr_list_add(&named.tracks.names, operands->names.attrs[i],
-			      operands->names.from[i]);
-		wanted_add(&named.wanted, operands->names.attrs[i]);
+		attr_list_add(&named.tracks.names, operands->names.items[i].attr,
+			      operands->names.items[i].from);
+		wanted_add(&named.wanted, operands->names.items[i].attr);
 	}
 	attr_list_clear(&operands->names);
 	outcome = tracks_read(&named.tracks, err);

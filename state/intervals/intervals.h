@@ -57,8 +57,10 @@ struct range {
 
 /* Attributes that get a track whatever they are, each once. */
 struct attr_list {
-	uint32_t *attrs;
-	nstime *from; /* it may begin there, where that is behind the range's begin */
+	struct attr_from {
+		uint32_t attr;
+		nstime from; /* it may begin there, where that is behind the range's begin */
+	} * items;
 	size_t count, capacity;
 	struct number_map places; /* attribute → 1 + its place */
 };

@@ -360,15 +360,15 @@ static bool add_tracks(struct tracks *tracks)
 	struct value initial;
 
 	for (size_t i = 0; i < names->count; i++) {
-		struct track *track = tracks_add(tracks, names->attrs[i]);
+		struct track *track = tracks_add(tracks, names->items[i].attr);
 
 		/* when an initial value came to be listed is not looked for */
 		if (!wanted_by_name(tracks->wanted, track->attr) &&
 		    program_initial(tracks->state->program, track->attr, &initial))
 			return false;
 		track->named = NSTIME_MIN;
-		if (names->from[i] > track->from)
-			track->from = names->from[i];
+		if (names->items[i].from > track->from)
+			track->from = names->items[i].from;
 	}
 	return tracks->all_known;
 }

@@ -135,9 +135,9 @@ static void track_names(struct range_run *run)
 	struct cell cell;
 
 	for (size_t i = 0; i < names->count; i++) {
-		cells_get(cells, names->attrs[i], &cell);
-		cells_set(cells, names->attrs[i], &cell);
-		track_new(run, names->attrs[i], &cell);
+		cells_get(cells, names->items[i].attr, &cell);
+		cells_set(cells, names->items[i].attr, &cell);
+		track_new(run, names->items[i].attr, &cell);
 	}
 }
 
@@ -203,7 +203,7 @@ static struct program *subset_of(const struct tracks *tracks)
 	uint64_t *statements;
 
 	for (size_t i = 0; i < tracks->names.count; i++)
-		add_shape(&shapes, attr_shape(state->attrs, tracks->names.attrs[i]));
+		add_shape(&shapes, attr_shape(state->attrs, tracks->names.items[i].attr));
 	catalog_lines(state->catalog, add_target, &shapes);
 	closure = closure_new(state->catalog, shapes.items, shapes.count);
 	statements = closure_statements(closure);
@@ -233,7 +233,8 @@ static void find_was(void *arg, const struct line *line)
 		return;
 	run->has_was = tracks_want_shape(tracks, shape);
 	for (size_t i = 0; i < tracks->names.count && !run->has_was; i++)
-		run->has_was = attr_shape(tracks->state->attrs, tracks->names.attrs[i]) == shape;
+		run->has_was =
+			attr_shape(tracks->state->attrs, tracks->names.items[i].attr) == shape;
 }
 
 /* May a later `was` say what is unknown at the end of the range? */

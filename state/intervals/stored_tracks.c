@@ -150,7 +150,7 @@ static void open_shard(struct feeding *feeding, size_t i)
 	feeding->named = mem_new_array(names->count + 1, sizeof *feeding->named);
 	feeding->nnamed = 0;
 	for (size_t n = 0; n < names->count; n++)
-		name_number(feeding, names->attrs[n]);
+		name_number(feeding, names->items[n].attr);
 }
 
 static void close_shard(struct feeding *feeding)
@@ -548,7 +548,7 @@ static void feed(struct feeding *feeding)
 		feed_shard(feeding, i, i == first);
 	feed_later_fills(feeding, last);
 	for (size_t i = 0; i < tracks->names.count; i++)
-		track_of(feeding, tracks->names.attrs[i]);
+		track_of(feeding, tracks->names.items[i].attr);
 	for (size_t i = 0; i < tracks->count && !failed(feeding); i++) {
 		struct track *track = &tracks->items[i];
 
@@ -558,7 +558,7 @@ static void feed(struct feeding *feeding)
 		walk_back(feeding, track);
 	}
 	for (size_t i = 0; i < feeding->whole.count && !failed(feeding); i++)
-		feed_whole(feeding, feeding->whole.attrs[i]);
+		feed_whole(feeding, feeding->whole.items[i].attr);
 }
 
 enum outcome tracks_stored(struct tracks *tracks, struct error *err)

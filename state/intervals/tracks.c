@@ -21,31 +21,24 @@ void attr_list_add(struct attr_list *names, uint32_t attr, nstime from)
 	uint32_t place = number_map_get(&names->places, attr);
 
 	if (place) {
-		if (from < names->from[place - 1])
-			names->from[place - 1] = from;
+		if (from < names->items[place - 1].from)
+			names->items[place - 1].from = from;
 		return;
 	}
-	if (names->count == names->capacity) {
-		names->capacity = names->capacity * 2 + 16;
-		names->attrs = mem_resize(names->attrs, names->capacity, sizeof *names->attrs);
-		names->from = mem_resize(names->from, names->capacity, sizeof *names->from);
-	}
-	names->attrs[names->count] = attr;
-	names->from[names->count++] = from;
+	*mem_push(names->items, names->count, names->capacity) = (struct attr_from){attr, from};
 	number_map_set(&names->places, attr, (uint32_t)names->count);
 }
 
 void attr_list_clear(struct attr_list *names)
 {
 	for (size_t i = 0; i < names->count; i++)
-		number_map_set(&names->places, names->attrs[i], 0);
+		number_map_set(&names->places, names->items[i].attr, 0);
 	names->count = 0;
 }
 
 void attr_list_release(struct attr_list *names)
 {
-	mem_free(names->attrs);
-	mem_free(names->from);
+	mem_free(names->items);
 	mem_free(names->places.items);
 }
 

@@ -26,7 +26,7 @@ struct linter {
 	struct nameset classes; /* names of event classes, and what stands behind their colons */
 	struct attrs *attrs;
 	uint8_t *shapes; /* by shape, what is known of it; those of reads are made on the way */
-	uint32_t nshapes;
+	size_t nshapes;
 	/* where it stands */
 	const struct rule_file *file;
 	const struct rule_block *block; /* NULL: in a view */
@@ -68,15 +68,7 @@ static const char *likeness(const struct nearest *nearest, char out[WORDS + 2])
 
 static uint8_t *shape_at(struct linter *linter, uint32_t shape)
 {
-	if (shape >= linter->nshapes) {
-		uint32_t n = 2 * shape + 16;
-		uint8_t *more = mem_new_array(n, 1);
-		if (linter->nshapes)
-			memcpy(more, linter->shapes, linter->nshapes);
-		mem_free(linter->shapes);
-		linter->shapes = more;
-		linter->nshapes = n;
-	}
+	linter->shapes = mem_reach(linter->shapes, shape, &linter->nshapes, 1);
 	return &linter->shapes[shape];
 }
 

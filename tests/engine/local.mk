@@ -103,5 +103,5 @@ check_PROGRAMS += %D%/test_sel4
 %C%_test_sel4_SOURCES = %D%/test_sel4.c %D%/decoded.c %D%/decoded.h
 %C%_test_sel4_LDADD = libindex.la $(TEST_LDADD)
 check_PROGRAMS += %D%/test_gdb
-%C%_test_gdb_SOURCES = %D%/test_gdb.c %D%/decoded.c %D%/decoded.h
+%C%_test_gdb_SOURCES = %D%/test_gdb.c %D%/decoded.c %D%/decoded.h %D%/told.c %D%/told.h
 %C%_test_gdb_LDADD = libindex.la $(TEST_LDADD)

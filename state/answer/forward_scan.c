@@ -1,6 +1,7 @@
 /* forward_scan.c - see forward_scan.h */
 #include "state/answer/forward_scan.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/answer/ask.h"
 
@@ -90,7 +91,7 @@ void forward_scan_look_for(struct forward_scan *scan, const uint32_t *attrs, siz
 	for (size_t i = 0; i < count; i++) {
 		uint32_t bit = closure_bit(closure, attr_shape(scan->state->attrs, attrs[i]));
 
-		scan->bits[bit / 64] |= UINT64_C(1) << bit % 64;
+		bitset_add(scan->bits, bit);
 		event_filter_add(scan->event_filter, attrs[i]);
 	}
 	closure_writers(closure, scan->bits, scan->classes);

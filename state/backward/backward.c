@@ -7,6 +7,7 @@
  */
 #include "state/backward/internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/events/event_filter.h"
 
@@ -323,7 +324,7 @@ static const uint64_t *keep_one_cpu(struct backward *pass)
 	uint64_t *streams = arena_array(pass->arena, trace->nstreams / 64 + 1, sizeof *streams);
 	for (size_t s = 0; s < trace->nstreams; s++)
 		if (event_source_may_be_of_cpu(pass->options.event_source, trace->streams[s], cpu))
-			streams[s / 64] |= UINT64_C(1) << s % 64;
+			bitset_add(streams, s);
 	return streams;
 }
 

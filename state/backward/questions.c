@@ -4,6 +4,7 @@
  * Questions of one attribute stand in order of their keys. As the pass reads down, new ones have
  * the least keys, so most work is done at one end.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/backward/internal.h"
@@ -125,7 +126,7 @@ static void bit_open(struct backward *pass, const struct question *question)
 
 	count_below(pass, question->attr, 1);
 	if (pass->open_per_bit[bit]++ == 0)
-		pass->open_bits[bit / 64] |= UINT64_C(1) << bit % 64;
+		bitset_add(pass->open_bits, bit);
 	pass->nopen++;
 }
 
@@ -135,7 +136,7 @@ static void bit_close(struct backward *pass, const struct question *question)
 
 	count_below(pass, question->attr, -1);
 	if (--pass->open_per_bit[bit] == 0)
-		pass->open_bits[bit / 64] &= ~(UINT64_C(1) << bit % 64);
+		bitset_remove(pass->open_bits, bit);
 	pass->nopen--;
 }
 

@@ -2,6 +2,7 @@
 #include "state/events/closure.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/program/expr.h"
@@ -277,11 +278,6 @@ static void find_shapes(struct closure *closure)
 	mem_free(targets.first);
 }
 
-static void set_bit(uint64_t *bits, uint32_t i)
-{
-	bits[i / 64] |= UINT64_C(1) << i % 64;
-}
-
 bool step_writes(const struct step_of *step, uint32_t bit)
 {
 	uint32_t at = search_first(i, 0, step->nwrites, step->writes[i] < bit);
@@ -296,7 +292,7 @@ static void mark_written(struct closure *closure, struct plan *plan, const struc
 	if (bit == ATTR_ABSENT || !writes(closure, line, closure->shapes[bit]))
 		return;
 	closure->marked[closure->nmarked++] = bit;
-	set_bit(plan->writes, bit);
+	bitset_add(plan->writes, bit);
 }
 
 /* A deletion writes what is below its target, too; a stack has values below it. */
@@ -364,7 +360,7 @@ static void make_plan(struct closure *closure, const struct entry *entry, struct
 	if (!plan->nsteps)
 		return;
 	if (entry->kind == ITEM_EVENT)
-		set_bit(closure->classes, entry->class_index);
+		bitset_add(closure->classes, entry->class_index);
 	closure->losses = closure->losses || entry->kind == ITEM_LOSS;
 	closure->start = closure->start || entry->kind == ITEM_START;
 	closure->end = closure->end || entry->kind == ITEM_END;
@@ -389,13 +385,13 @@ static void make_plans(struct closure *closure)
 
 		closure->infers = closure->infers || step->line->flags & LINE_INFERRED;
 		for (uint32_t w = 0; w < step->nwrites && step->line->verb == VERB_WAS; w++)
-			set_bit(closure->was, step->writes[w]);
+			bitset_add(closure->was, step->writes[w]);
 	}
 }
 
 bool closure_was(const struct closure *closure, uint32_t bit)
 {
-	return closure->was[bit / 64] & UINT64_C(1) << bit % 64;
+	return bitset_has(closure->was, bit);
 }
 
 /* Depth of the first key of a target that is the event's own section/cpu; 0: there is none. */
@@ -493,15 +489,15 @@ void closure_writers(const struct closure *closure, const uint64_t *bits, uint64
 	for (size_t i = 0; i < closure->nsteps; i++)
 		if (closure->steps[i].class_index != NO_CLASS &&
 		    step_writes_some(&closure->steps[i], bits))
-			set_bit(classes, closure->steps[i].class_index);
+			bitset_add(classes, closure->steps[i].class_index);
 }
 
 uint64_t *closure_statements(const struct closure *closure)
 {
 	uint32_t count = program_statements(closure->catalog->program);
-	uint64_t *bits = mem_new_array(count / 64 + 1, sizeof *bits);
+	uint64_t *bits = bitset_new(count);
 
 	for (size_t i = 0; i < closure->nsteps; i++)
-		set_bit(bits, closure->steps[i].line->id);
+		bitset_add(bits, closure->steps[i].line->id);
 	return bits;
 }

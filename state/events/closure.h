@@ -7,6 +7,7 @@
 #ifndef STATE_EVENTS_CLOSURE_H
 #define STATE_EVENTS_CLOSURE_H
 
+#include "engine/base/bitset.h"
 #include "state/events/event_source.h"
 #include "state/program/program.h"
 
@@ -90,7 +91,7 @@ bool step_writes(const struct step_of *step, uint32_t bit);
 static inline bool step_writes_some(const struct step_of *step, const uint64_t *bits)
 {
 	for (uint32_t i = 0; i < step->nwrites; i++)
-		if (bits[step->writes[i] / 64] >> step->writes[i] % 64 & 1)
+		if (bitset_has(bits, step->writes[i]))
 			return true;
 	return false;
 }

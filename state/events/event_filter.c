@@ -1,4 +1,5 @@
 /* event_filter.c - see event_filter.h; which events pass */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/events/event_filter_internal.h"
 
@@ -59,8 +60,8 @@ struct event_filter *event_filter_new(const struct closure *closure,
 	filter->first = mem_new_array(nclasses + 1, sizeof *filter->first);
 	filter->lists = mem_new_array(nclasses + 1, sizeof(uint16_t *));
 	filter->nlists = mem_new_array(nclasses + 1, sizeof *filter->nlists);
-	filter->all = mem_new_array(nclasses / 64 + 1, sizeof *filter->all);
-	filter->keyed = mem_new_array(nclasses / 64 + 1, sizeof *filter->keyed);
+	filter->all = bitset_new(nclasses);
+	filter->keyed = bitset_new(nclasses);
 	for (size_t i = 0; i < closure->nsteps; i++)
 		if (closure->steps[i].class_index != NO_CLASS)
 			add_test(filter, &closure->steps[i]);
@@ -108,7 +109,7 @@ static inline bool has_value(const struct event_filter_column *column, uint64_t 
 {
 	uint64_t end = value % EVENT_FILTER_ENDS;
 
-	if (!(column->ends[end / 64] >> end % 64 & 1))
+	if (!bitset_has(column->ends, end))
 		return false;
 	for (size_t i = 0; i < column->count; i++)
 		if (column->values[i] == value)
@@ -155,7 +156,7 @@ static void pass_class(struct event_filter *filter, uint32_t class_index,
 
 	if (filter->kinds[class_index] < kind)
 		filter->kinds[class_index] = (uint8_t)kind;
-	bits[class_index / 64] |= UINT64_C(1) << class_index % 64;
+	bitset_add(bits, class_index);
 }
 
 static bool concerns(const struct event_filter *filter, const struct event_filter_test *test,
@@ -195,7 +196,7 @@ void event_filter_add(struct event_filter *filter, uint32_t attr)
 		if (has_value(column, key->u))
 			continue;
 		*mem_push(column->values, column->count, column->capacity) = key->u;
-		column->ends[key->u % EVENT_FILTER_ENDS / 64] |= UINT64_C(1) << key->u % 64;
+		bitset_add(column->ends, key->u % EVENT_FILTER_ENDS);
 	}
 }
 
@@ -228,8 +229,7 @@ bool event_filter_is_keyed(const struct event_filter *filter)
 bool event_filter_chooses(const struct event_filter *filter)
 {
 	for (size_t i = 0; i < filter->trace->nclasses; i++)
-		if (filter->kinds[i] != EVENT_FILTER_ALL &&
-		    filter->closure->classes[i / 64] >> i % 64 & 1)
+		if (filter->kinds[i] != EVENT_FILTER_ALL && bitset_has(filter->closure->classes, i))
 			return true;
 	return false;
 }

@@ -10,6 +10,7 @@
  * streams were read to their ends for the one that has it. When many packets were read for nothing,
  * packet filters of a window are made before it is read.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "index/index.h"
 #include "index/sweep/filter_range.h"
@@ -70,8 +71,7 @@ static bool is_read(const struct event_filter *filter, const struct stream *stre
 {
 	const uint64_t *streams = filter->range->streams;
 
-	return stream->has_time &&
-	       (!streams || streams[stream->index / 64] >> stream->index % 64 & 1);
+	return stream->has_time && (!streams || bitset_has(streams, stream->index));
 }
 
 /* Fills span and width; where nothing is known one window is all. */

@@ -1,6 +1,7 @@
 /* event_source.c - puts @start and @end around what an event source's own cursor gives */
 #include "state/events/event_source.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
@@ -96,8 +97,8 @@ const struct fields *event_source_fields(struct event_pass *pass, const struct e
 static bool last_loss(struct event_source *source, const struct stream *stream,
 		      const struct order *below, nstime *until, struct error *err)
 {
-	uint64_t *streams = mem_new_array(source->trace->nstreams / 64 + 1, sizeof *streams);
-	uint64_t *classes = mem_new_array(source->trace->nclasses / 64 + 1, sizeof *classes);
+	uint64_t *streams = bitset_new(source->trace->nstreams);
+	uint64_t *classes = bitset_new(source->trace->nclasses);
 	struct event_source_range range = {.from = order_before(NSTIME_MIN),
 					   .to = *below,
 					   .backward = true,
@@ -108,7 +109,7 @@ static bool last_loss(struct event_source *source, const struct stream *stream,
 	struct event_pass pass;
 	enum step step = STEP_ERROR;
 
-	streams[stream->index / 64] = UINT64_C(1) << stream->index % 64;
+	bitset_add(streams, stream->index);
 	if (event_source_open(source, &range, &pass, err))
 		step = event_source_next(&pass, &item, err);
 	*until = step == STEP_ITEM ? item.event.until : NSTIME_MIN;

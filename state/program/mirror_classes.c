@@ -2,6 +2,7 @@
 #include "state/program/mirror_classes.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/program/internal.h"
 
@@ -108,15 +109,14 @@ static void find_evidence(struct mirror_classes *own, const struct event_class *
 
 static void add_class(struct mirror_classes *own, const struct event_class *class)
 {
-	const uint64_t bit = UINT64_C(1) << class->index % 64;
 	const struct mirror_class *mirrored = &own->of[class->index];
 
 	find_lines(own, class);
 	find_evidence(own, class);
 	if (mirrored->nlines || mirrored->ends)
-		own->telling[class->index / 64] |= bit;
+		bitset_add(own->telling, class->index);
 	if (mirrored->evidence)
-		own->supporting[class->index / 64] |= bit;
+		bitset_add(own->supporting, class->index);
 }
 
 void mirror_classes_init(struct mirror_classes *classes, struct program *program,
@@ -128,8 +128,8 @@ void mirror_classes_init(struct mirror_classes *classes, struct program *program
 		(struct mirror_classes){.arena = arena_new(), .program = program, .mirror = mirror};
 	classes->shape = ast_path_shape(mirror->path, program->attrs, program->analysis->prefix);
 	classes->of = mem_new_array(trace->nclasses + 1, sizeof *classes->of);
-	classes->telling = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes->telling);
-	classes->supporting = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes->supporting);
+	classes->telling = bitset_new(trace->nclasses);
+	classes->supporting = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++)
 		add_class(classes, trace->classes[c]);
 }

@@ -6,6 +6,7 @@
  */
 #include "state/program/internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/program/plain.h"
 
@@ -18,11 +19,6 @@ struct subset {
 	struct arena *arena; /* plain forms of lines */
 };
 
-static bool has(const uint64_t *statements, uint32_t id)
-{
-	return statements[id / 64] >> id % 64 & 1;
-}
-
 static const struct line *take(struct subset *subset, const struct line *from, uint32_t n,
 			       const uint64_t *statements, uint32_t *count)
 {
@@ -30,13 +26,13 @@ static const struct line *take(struct subset *subset, const struct line *from, u
 
 	*count = 0;
 	for (uint32_t i = 0; i < n; i++)
-		*count += has(statements, from[i].id);
+		*count += bitset_has(statements, from[i].id);
 	if (*count == 0 || *count == n)
 		return from;
 	lines = mem_new_array(*count, sizeof *lines);
 	*mem_push(subset->lines, subset->nlines, subset->capacity) = lines;
 	for (uint32_t i = 0, to = 0; i < n; i++)
-		if (has(statements, from[i].id))
+		if (bitset_has(statements, from[i].id))
 			lines[to++] = from[i];
 	return lines;
 }
@@ -97,7 +93,7 @@ void program_subset_free(struct program *program)
 uint64_t *program_classes(const struct program *program)
 {
 	size_t nclasses = program->trace->nclasses;
-	uint64_t *bits = mem_new_array(nclasses / 64 + 1, sizeof *bits);
+	uint64_t *bits = bitset_new(nclasses);
 
 	for (size_t g = 0; g < program->ngroups; g++)
 		for (uint32_t c = program->rows[g].first; c < program->rows[g].end; c++) {
@@ -105,7 +101,7 @@ uint64_t *program_classes(const struct program *program)
 				&program->classes[program->rows[g].at + c];
 
 			if (class->nsection || class->nevent)
-				bits[c / 64] |= UINT64_C(1) << c % 64;
+				bitset_add(bits, c);
 		}
 	return bits;
 }
@@ -121,9 +117,9 @@ struct close {
 
 static void add(struct close *close, size_t id)
 {
-	if (has(close->statements, (uint32_t)id))
+	if (bitset_has(close->statements, (uint32_t)id))
 		return;
-	close->statements[id / 64] |= UINT64_C(1) << id % 64;
+	bitset_add(close->statements, id);
 	close->more = true;
 }
 
@@ -185,13 +181,13 @@ void program_close(const struct program *program, uint64_t *statements)
 	for (size_t i = 0; i < rules->nstatements; i++) {
 		enum verb verb = rules->statements[i]->verb;
 
-		if (has(roots, (uint32_t)i) && verb_buries(verb))
+		if (bitset_has(roots, (uint32_t)i) && verb_buries(verb))
 			add_writers(&close, program->analysis->statements[i].shape, true);
 	}
 	while (close.more) {
 		close.more = false;
 		for (size_t i = 0; i < rules->nstatements; i++)
-			if (has(statements, (uint32_t)i))
+			if (bitset_has(statements, (uint32_t)i))
 				add_below(&close, i);
 	}
 	mem_free(roots);

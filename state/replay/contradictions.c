@@ -12,6 +12,7 @@
  */
 #include "state/replay/contradictions.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "index/filters/packet_filter.h"
 #include "index/tables/recorded.h"
@@ -803,7 +804,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own->findings = findings_new(index);
 	mirror_classes_init(&own->classes, program, program->rules->mirrors[0]);
 	own->inferred = (struct inferred){watches, find, packet_tells, own};
-	own->none = mem_new_array(trace->nclasses / 64 + 1, sizeof *own->none);
+	own->none = bitset_new(trace->nclasses);
 	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);
 	for (size_t s = 0; s < trace->nstreams; s++) {
 		pthread_mutex_init(&own->streams[s].lock, NULL);

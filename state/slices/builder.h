@@ -9,6 +9,7 @@
 #ifndef STATE_SLICES_BUILDER_H
 #define STATE_SLICES_BUILDER_H
 
+#include "engine/base/bitset.h"
 #include "engine/base/helper.h"
 #include "state/slices/gathered.h"
 
@@ -117,7 +118,7 @@ static inline void builder_change(struct builder *builder, uint32_t number,
 	if (spot->stamp != builder->stamp) {
 		if (now->nchanges == now->capacity)
 			builder_grow(builder);
-		now->touched[number / 64] |= UINT64_C(1) << (number & 63);
+		bitset_add(now->touched, number);
 		spot->stamp = builder->stamp;
 		spot->place = (uint32_t)now->nchanges++;
 	} else {

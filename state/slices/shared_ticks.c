@@ -13,6 +13,7 @@
  */
 #include "state/slices/shared_ticks.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
 
@@ -65,30 +66,24 @@ static uint32_t last_tick(const struct finding *finding, uint32_t c)
 	return tick_of(finding, finding->starts[c + 1] - 1);
 }
 
-static inline bool is_wanted(const uint64_t *wanted, uint32_t tick)
-{
-	return wanted[tick / 64] >> (tick & 63) & 1;
-}
-
 /* Columns by wanted tick: counted, then placed from the end of each tick's places on. */
 static void sort_by_tick(struct finding *finding, size_t count, uint32_t nticks)
 {
 	uint32_t *starts = mem_new_array((size_t)nticks + 1, sizeof *starts), sum = 0;
-	uint64_t *wanted = mem_new_array(nticks / 64 + 1, sizeof *wanted);
+	uint64_t *wanted = bitset_new(nticks);
 
 	for (uint32_t c = 0; c < finding->ncolumns; c++)
 		if (column_size(finding, c) >= LEAST)
-			wanted[last_tick(finding, c) / 64] |= UINT64_C(1)
-							      << (last_tick(finding, c) & 63);
+			bitset_add(wanted, last_tick(finding, c));
 	for (size_t i = 0; i < count; i++)
-		if (is_wanted(wanted, tick_of(finding, i)))
+		if (bitset_has(wanted, tick_of(finding, i)))
 			starts[tick_of(finding, i)]++;
 	for (uint32_t tick = 0; tick <= nticks; tick++)
 		starts[tick] = sum += starts[tick];
 	finding->by_tick = mem_new_array((size_t)sum + 1, sizeof *finding->by_tick);
 	for (uint32_t c = finding->ncolumns; c-- > 0;)
 		for (uint32_t i = finding->starts[c]; i < finding->starts[c + 1]; i++)
-			if (is_wanted(wanted, tick_of(finding, i)))
+			if (bitset_has(wanted, tick_of(finding, i)))
 				finding->by_tick[--starts[tick_of(finding, i)]] = c;
 	finding->tick_starts = starts;
 	mem_free(wanted);

@@ -10,6 +10,7 @@
  */
 #include "state/timelines/shard_merge.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/replay/cells_internal.h"
 #include "state/replay/replay.h"
@@ -176,7 +177,7 @@ static void begin_fills(struct shard_merge *merge, const struct shard_summary *s
 /* Did the replay of deferred lines meet this write? */
 static bool was_replayed(const struct shard_merge *merge, const struct writer *writer)
 {
-	return merge->statements[writer->line / 64] >> writer->line % 64 & 1 &&
+	return bitset_has(merge->statements, writer->line) &&
 	       order_compare(&writer->order, &merge->last) <= 0;
 }
 

@@ -19,6 +19,7 @@
 #include "state/timelines/shard_summary.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/program/expr.h"
 #include "state/replay/cells_internal.h"
@@ -186,9 +187,8 @@ static void note_deferred(struct maker *run, const struct line *line)
 	struct shard_summary *summary = &run->summary;
 
 	if (!summary->deferred)
-		summary->deferred = mem_new_array(program_statements(run->program) / 64 + 1,
-						  sizeof *summary->deferred);
-	summary->deferred[line->id / 64] |= UINT64_C(1) << line->id % 64;
+		summary->deferred = bitset_new(program_statements(run->program));
+	bitset_add(summary->deferred, line->id);
 	summary->last = walk_item(&run->walk)->order;
 }
 

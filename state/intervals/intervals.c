@@ -12,33 +12,6 @@
 
 /* ---- giving them out ---- */
 
-nstime track_named(const struct tracks *tracks, const struct track *track)
-{
-	bool listed = !track->computed && !wanted_by_name(tracks->wanted, track->attr);
-
-	return listed ? track->named : NSTIME_MIN;
-}
-
-bool track_interval(const struct tracks *tracks, nstime named, const struct span *span,
-		    struct interval *out)
-{
-	const struct range *range = &tracks->range;
-
-	if (!value_exists(&span->value) || span->begin >= range->end || span->end <= range->begin ||
-	    span->end <= named)
-		return false;
-	out->begin = span->begin < named ? named : span->begin;
-	out->end = span->end;
-	out->value = span->value;
-	if (out->begin >= range->end)
-		return false;
-	if (range->within && out->end > range->end) {
-		out->end = range->end;
-		out->lost = false;
-	}
-	return true;
-}
-
 struct giving {
 	const struct tracks *tracks;
 	const struct sums_sink *sink;

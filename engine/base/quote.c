@@ -184,28 +184,42 @@ static size_t shown_length(const uint8_t *at, size_t left)
 	return n && !is_steering(code_point(at, n)) ? n : 0;
 }
 
+#ifdef __x86_64__
+/* Of 16 bytes: all bits are set in those that are plain ASCII, line ends or tabs. */
+static inline __m128i ascii_mask(const uint8_t *bytes)
+{
+	__m128i v = _mm_loadu_si128((const __m128i_u *)bytes);
+	/* One more, signed: what is shown is above 0x20; DEL and all beyond are below zero. */
+	__m128i next = _mm_add_epi8(v, _mm_set1_epi8(1));
+	__m128i shown = _mm_cmpgt_epi8(next, _mm_set1_epi8(0x20));
+	/* A tab and a line end differ in the last bit of what is one more. */
+	__m128i ends =
+		_mm_cmpeq_epi8(_mm_or_si128(next, _mm_set1_epi8(1)), _mm_set1_epi8('\n' + 1));
+
+	return _mm_or_si128(shown, ends);
+}
+#endif
+
 /* Bytes of plain ASCII, line ends and tabs. */
 static size_t ascii_length(const uint8_t *bytes, size_t len)
 {
 	size_t i = 0;
 
 #ifdef __x86_64__
-	for (; i + 16 <= len; i += 16) {
-		const __m128i_u *from = (const __m128i_u *)(bytes + i);
-		__m128i v = _mm_loadu_si128(from);
-		/* One more, signed: what is shown is above 0x20; DEL and all beyond are below zero. */
-		__m128i next = _mm_add_epi8(v, _mm_set1_epi8(1));
-		__m128i shown = _mm_cmpgt_epi8(next, _mm_set1_epi8(0x20));
-		/* A tab and a line end differ in the last bit of what is one more. */
-		__m128i ends = _mm_cmpeq_epi8(_mm_or_si128(next, _mm_set1_epi8(1)),
-					      _mm_set1_epi8('\n' + 1));
+	for (; i + 64 <= len; i += 64) {
+		__m128i low = _mm_and_si128(ascii_mask(bytes + i), ascii_mask(bytes + i + 16));
+		__m128i high =
+			_mm_and_si128(ascii_mask(bytes + i + 32), ascii_mask(bytes + i + 48));
 
-		if (_mm_movemask_epi8(_mm_or_si128(shown, ends)) != 0xffff)
+		if (_mm_movemask_epi8(_mm_and_si128(low, high)) != 0xffff)
 			break;
 	}
+	for (; i + 16 <= len; i += 16)
+		if (_mm_movemask_epi8(ascii_mask(bytes + i)) != 0xffff)
+			break;
 #endif
-	while (i < len && ((bytes[i] >= 0x20 && bytes[i] < 0x7f) || bytes[i] == '\n' ||
-			   bytes[i] == '\t'))
+	while (i < len &&
+	       ((bytes[i] >= 0x20 && bytes[i] < 0x7f) || bytes[i] == '\n' || bytes[i] == '\t'))
 		i++;
 	return i;
 }

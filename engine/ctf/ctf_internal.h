@@ -257,6 +257,7 @@ size_t ctf_doubled_in_files(const struct stream *stream);
 /*
  * scan.c, for order.c: the head of the packet at `off`, from LTTng's index where one is usable,
  * else from the packet. *entry and *prefetched are 0 at the source's begin, then the function's.
+ * `prefetched` NULL: the next heads are not asked of the memory.
  */
 MUST_CHECK bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off,
 			    uint64_t *entry, uint64_t *prefetched, struct packet_head *out,

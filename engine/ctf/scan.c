@@ -30,7 +30,7 @@ struct scan_state {          /* in scan->priv */
 	uint64_t piece_off;  /* packet that is being cut; valid while piece_at != 0 */
 	uint64_t piece_at;   /* bits of it already given */
 	uint64_t piece_len;  /* bytes of the packet */
-	uint64_t prefetched; /* of the source: asked for up to here */
+	uint64_t reserved;   /* stored with the others, which keep their places */
 	uint64_t entry;      /* next in LTTng's index of the source, or in the list of places */
 	uint64_t stuck;      /* size of the source when nothing more could be found in it */
 };
@@ -359,7 +359,7 @@ bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uin
 		return false;
 	/* packets of a stream are mostly of one size: ask for the next headers in one go */
 	uint64_t bytes = out->packet_bits / 8;
-	if (bytes >= 65536 && off >= *prefetched) {
+	if (prefetched && bytes >= 65536 && off >= *prefetched) {
 		for (uint64_t i = 1; i <= PREFETCHED; i++)
 			source_prefetch(stream->sources[source], off + i * bytes, 512);
 		*prefetched = off + PREFETCHED * bytes;
@@ -489,8 +489,8 @@ static bool next_packet(const struct stream *stream, struct scan *scan, struct s
 {
 	struct packet_head head;
 
-	if (!ctf_head_at(stream, scan->source, scan->next, &state->entry, &state->prefetched, &head,
-			 err))
+	/* ctf_places() has read all heads: nothing is prefetched */
+	if (!ctf_head_at(stream, scan->source, scan->next, &state->entry, NULL, &head, err))
 		return err->kind == ERR_FORMAT && pass_damage(stream, scan, state, out);
 	return put_packet(stream, &head, scan, state, out, err);
 }
@@ -610,7 +610,7 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 		if (scan->source + 1 == stream->nsources)
 			break; /* and stays here: the last file may grow */
 		scan->next = 0;
-		state.prefetched = state.entry = state.stuck = state.piece_at = 0;
+		state.entry = state.stuck = state.piece_at = 0;
 	}
 	memcpy(scan->priv, &state, sizeof state);
 	if (scan->source >= stream->nsources || scan->next >= size || state.stuck == size)

@@ -88,7 +88,8 @@ class Model:
                 self.now[tid][2] = "fork"
             elif event.name == "sched_process_free":  # nothing is left of it
                 tid = first(fields, "tid", "pid")
-                self.turn(tid, "freed", event.time, None)
+                if self.now.get(tid, " ")[0] != "parked":  # before Linux 4.14 that was the number of a dead one
+                    self.turn(tid, "freed", event.time, None)
                 self.now.pop(tid, None)
             elif event.name == "lttng_statedump_process_state" and fields["status"] == 5:
                 if fields["tid"] not in self.now:

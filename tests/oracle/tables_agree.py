@@ -29,6 +29,7 @@ import analyses_agree as base
 import ftrace_tool
 import perf_tool
 import symbols_agree
+import tool_events
 import yore_says
 from analyses_agree import Segment, first, signed
 from yore_says import Report
@@ -302,9 +303,12 @@ def call_at(told, tid, t):
 def named_calls(told):
     """{thread: [(begin, end, name)]}: by the events' names, or by their numbers on this machine; a call without an exit ends NEVER."""
     if not told.named:
+        old_names = "exit_syscall" in {e.name for e in told.events}  # LTTng before 2.6: sys_NAME, and one event for all exits
+        enters, leaves = (r"(?:compat_)?sys_(\w+)$", r"exit_syscall$") if old_names else \
+            (r"(?:compat_)?(?:syscall_entry_|sys_enter_?)(\w*)$", r"(?:compat_)?(?:syscall_exit_|sys_exit)")
         names, open_ = numbers_of_calls() if told.has_names else {}, {}
         for e in told.events:
-            entry = re.match(r"(?:compat_)?(?:syscall_entry_|sys_enter_?)(\w*)$", e.name)
+            entry = re.match(enters, e.name)
             if entry:
                 tid = told.thread_of(e)
                 number = signed(first(e.fields, "NR", "id"))
@@ -313,7 +317,7 @@ def named_calls(told):
                 if old:
                     told.named[tid].append((*old[:1], NEVER, old[1]))
                 open_[tid] = e.time, name
-            elif re.match(r"(?:compat_)?(?:syscall_exit_|sys_exit)", e.name):
+            elif re.match(leaves, e.name):
                 tid = told.thread_of(e)
                 if tid in open_:
                     begin, name = open_.pop(tid)
@@ -705,7 +709,7 @@ class LttngSamples:
         self.list = []
         text = subprocess.run(["babeltrace2", "--clock-seconds", "--no-delta", path], stdout=subprocess.PIPE, check=False, text=True).stdout
         for line in text.split("\n"):
-            head, stacks = base.HEAD.match(line), re.findall(r" callstack_(?:kernel|user) = \[ ((?:\[\d+\] = 0x\w+,? )*)\]", line)
+            head, stacks = tool_events.HEAD.match(line), re.findall(r" callstack_(?:kernel|user) = \[ ((?:\[\d+\] = 0x\w+,? )*)\]", line)
             tid = re.search(r"\btid = (\d+)", line)
             frames = [int(a, 16) for stack in stacks for a in re.findall(r"\] = (0x\w+)", stack)]
             frames = [(hex(a), "[unknown]") for a in frames if a != (1 << 64) - 1]

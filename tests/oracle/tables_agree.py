@@ -306,13 +306,14 @@ def named_calls(told):
         old_names = "exit_syscall" in {e.name for e in told.events}  # LTTng before 2.6: sys_NAME, and one event for all exits
         enters, leaves = (r"(?:compat_)?sys_(\w+)$", r"exit_syscall$") if old_names else \
             (r"(?:compat_)?(?:syscall_entry_|sys_enter_?)(\w*)$", r"(?:compat_)?(?:syscall_exit_|sys_exit)")
-        names, open_ = numbers_of_calls() if told.has_names else {}, {}
+        numbered = told.has_names and told.kind_of != "ctf"  # perf's conversion to CTF leaves out the machine
+        names, open_ = numbers_of_calls() if numbered else {}, {}
         for e in told.events:
             entry = re.match(enters, e.name)
             if entry:
                 tid = told.thread_of(e)
                 number = signed(first(e.fields, "NR", "id"))
-                name = entry[1] or (names.get(number) if told.has_names else number)
+                name = entry[1] or (names.get(number) if numbered else number)
                 old = open_.get(tid)
                 if old:
                     told.named[tid].append((*old[:1], NEVER, old[1]))

@@ -79,10 +79,10 @@ bool field_path_find(const struct event_class *class, unsigned scopes, const cha
 	return false;
 }
 
-static bool find_number(const struct event_class *class, const char *name, unsigned scopes,
-			struct field_path *out)
+bool field_path_find_int(const struct event_class *class, unsigned scopes, const char *name,
+			 struct field_path *out)
 {
-	if (name && field_path_find(class, scopes, &name, 1, out) && out->class->kind == FIELD_INT)
+	if (field_path_find(class, scopes, &name, 1, out) && out->class->kind == FIELD_INT)
 		return true;
 	out->class = NULL;
 	return false;
@@ -102,9 +102,10 @@ struct event_thread event_thread_of(const struct event_class *class)
 
 	for (size_t i = 0; i < sizeof names / sizeof *names && !out.tid.class; i++) {
 		unsigned scopes = names[i].payload ? context | 1u << SCOPE_PAYLOAD : context;
-		if (!find_number(class, names[i].tid, scopes, &out.tid))
+		if (!field_path_find_int(class, scopes, names[i].tid, &out.tid))
 			continue;
-		find_number(class, names[i].pid, scopes, &out.pid);
+		if (names[i].pid)
+			field_path_find_int(class, scopes, names[i].pid, &out.pid);
 		out.name = names[i].tid;
 	}
 	return out;

@@ -11,6 +11,8 @@
 #include "engine/batch.h"
 #include "engine/trace.h"
 
+#include <string.h>
+
 struct slot {
 	union {
 		uint64_t u;   /* INT; a signed one is sign-extended; FLOAT: bits of a double */
@@ -78,6 +80,18 @@ struct field_path {
  */
 bool field_path_find(const struct event_class *class, unsigned scopes, const char *const *names,
 		     size_t n, struct field_path *out);
+/* The same of one name, where the field is an integer. False: there is none; then out->class is
+ * NULL. */
+bool field_path_find_int(const struct event_class *class, unsigned scopes, const char *name,
+			 struct field_path *out);
+
+/* Of "sched:sched_switch" what stands behind the last colon; a name without one as it is. */
+static inline const char *event_bare_name(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+
+	return colon ? colon + 1 : name;
+}
 
 /* Where an event of the class says which thread it is of, and which process; class NULL: nowhere.
  */

@@ -224,17 +224,15 @@ static bool add_probe(struct bound *bound, const struct event_class *class, uint
 static const struct event_class *all_calls(const struct trace *trace, const char *text)
 {
 	static const char *const calls[] = {"sys_enter", "sys_exit"};
-	const char *colon = strrchr(text, ':'), *name = colon ? colon + 1 : text;
+	const char *name = event_bare_name(text);
 
 	for (size_t k = 0; k < 2; k++) {
 		size_t len = strlen(calls[k]);
 		if (strncmp(name, calls[k], len) != 0 || name[len] != '_')
 			continue;
-		for (size_t i = 0; i < trace->nclasses; i++) {
-			colon = strrchr(trace->classes[i]->name, ':');
-			if (!strcmp(colon ? colon + 1 : trace->classes[i]->name, calls[k]))
+		for (size_t i = 0; i < trace->nclasses; i++)
+			if (!strcmp(event_bare_name(trace->classes[i]->name), calls[k]))
 				return trace->classes[i];
-		}
 	}
 	return NULL;
 }

@@ -1,6 +1,7 @@
 /* info_losses.c - see info_losses.h */
 #include "repl/info_losses.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "index/events.h"
 #include "repl/render.h"
@@ -45,16 +46,13 @@ void info_losses_release(struct info_losses *losses)
 
 static bool find_count(const struct event_class *class, struct field_path *out)
 {
-	static const char *const lost = "lost";
-
 	return !strcmp(class->name, "perf_lost_samples") &&
-	       field_path_find(class, 1u << SCOPE_PAYLOAD, &lost, 1, out) &&
-	       out->class->kind == FIELD_INT;
+	       field_path_find_int(class, 1u << SCOPE_PAYLOAD, "lost", out);
 }
 
 static uint64_t count_of(const struct run *run, uint32_t i, const struct trace *trace)
 {
-	struct error ignored; /* damage is told by who reads the events */
+	struct error ignored; /* the check of all packets tells of damage */
 	struct field_path path;
 	struct fields fields;
 	struct field field;
@@ -80,10 +78,10 @@ bool info_losses_untold(struct session *session, uint64_t told, uint64_t *out, s
 	*out = 0;
 	if (!index)
 		return false;
-	uint64_t *classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes);
+	uint64_t *classes = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++)
 		if (find_count(trace->classes[c], &path)) {
-			classes[c / 64] |= UINT64_C(1) << c % 64;
+			bitset_add(classes, c);
 			any = true;
 		}
 	const struct events_options options = {

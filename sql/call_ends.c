@@ -18,8 +18,7 @@ enum end_kind {
 struct end_class {
 	enum end_kind kind;
 	const char *name;
-	struct field_path id, ret;
-	bool has_ret;
+	struct field_path id, ret; /* class NULL: there is none */
 };
 
 struct call_end {
@@ -46,17 +45,10 @@ static const char *behind(const char *name, const char *prefix)
 	return strncmp(name, prefix, len) ? NULL : name + len;
 }
 
-static bool find_number(const struct event_class *class, const char *name, struct field_path *out)
-{
-	return field_path_find(class, 1u << SCOPE_PAYLOAD, &name, 1, out) &&
-	       out->class->kind == FIELD_INT;
-}
-
 /* Without what it returns. */
 static struct end_class kind_of(const struct event_class *class)
 {
-	const char *colon = strrchr(class->name, ':');
-	const char *name = colon ? colon + 1 : class->name;
+	const char *name = event_bare_name(class->name);
 	const char *call;
 	struct field_path path;
 
@@ -75,7 +67,7 @@ static struct end_class kind_of(const struct event_class *class)
 		return (struct end_class){.kind = END_ENTRY};
 	if (strcmp(name, "sys_exit") != 0 && strcmp(name, "exit_syscall") != 0)
 		return (struct end_class){.kind = END_NONE};
-	if (!find_number(class, "id", &path))
+	if (!field_path_find_int(class, 1u << SCOPE_PAYLOAD, "id", &path))
 		return (struct end_class){.kind = END_ANY};
 	return (struct end_class){.kind = END_NUMBER, .id = path};
 }
@@ -85,7 +77,7 @@ static struct end_class class_of(const struct event_class *class)
 	struct end_class end = kind_of(class);
 
 	if (end.kind != END_NONE && end.kind != END_ENTRY)
-		end.has_ret = find_number(class, "ret", &end.ret);
+		field_path_find_int(class, 1u << SCOPE_PAYLOAD, "ret", &end.ret);
 	return end;
 }
 
@@ -103,7 +95,7 @@ struct call_ends *call_ends_new(const struct sql_host *host)
 		enum end_kind kind = ends->classes[c].kind;
 		if (kind != END_NONE && kind != END_ENTRY)
 			ends->wanted[c / 64] |= UINT64_C(1) << c % 64;
-		any = any || (kind != END_NONE && kind != END_ANY) || ends->classes[c].has_ret;
+		any = any || (kind != END_NONE && kind != END_ANY) || ends->classes[c].ret.class;
 	}
 	if (any)
 		return ends;
@@ -134,15 +126,15 @@ static struct call_end end_of(const struct call_ends *ends, const struct run *ru
 	const struct batch *batch = run->batch;
 	struct call_end end = {batch->time[i], batch->class_index[i], run->cpu, -1, {0}};
 	const struct end_class *class = &ends->classes[end.class];
-	struct error ignored; /* damage is told by who reads the events */
+	struct error ignored; /* the table of events tells of damage */
 	struct fields fields;
 
-	if ((class->kind != END_NUMBER && !class->has_ret) ||
+	if ((class->kind != END_NUMBER && !class->ret.class) ||
 	    !run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &ignored))
 		return end;
 	if (class->kind == END_NUMBER)
 		end.id = number_at(&fields, &class->id);
-	if (class->has_ret)
+	if (class->ret.class)
 		end.ret = (struct call_ret){true, number_at(&fields, &class->ret)};
 	return end;
 }

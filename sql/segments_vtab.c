@@ -48,16 +48,23 @@ struct segments_kind {
 };
 
 const struct segments_kind segments_thread_state = {
-	"tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, state TEXT",
-	7, "state", false, 0, false};
+	.names = "tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, "
+		 "state TEXT",
+	.ncolumns = 7,
+	.main = "state"};
 const struct segments_kind segments_wakeups = {
-	"ts INTEGER, tid INTEGER, comm TEXT, latency INTEGER, cpu INTEGER, waker INTEGER, "
-	"waker_comm TEXT",
-	7, "state", true, 1, false};
+	.names = "ts INTEGER, tid INTEGER, comm TEXT, latency INTEGER, cpu INTEGER, "
+		 "waker INTEGER, waker_comm TEXT",
+	.ncolumns = 7,
+	.main = "state",
+	.wakeups = true,
+	.tid = 1};
 const struct segments_kind segments_syscalls = {
-	"tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, name, "
-	"ret INTEGER",
-	8, "syscall", false, 0, true};
+	.names = "tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, "
+		 "name, ret INTEGER",
+	.ncolumns = 8,
+	.main = "syscall",
+	.whole = true};
 
 struct segments_table {
 	struct sql_table table;
@@ -175,8 +182,9 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	info->idxStr = sql_copy(buf_text(&letters));
 	info->needToFreeIdxStr = 1;
 	buf_release(&letters);
-	return path ? SQLITE_OK : sql_table_untold(&segments->table, info,
-							segments->kind->ncolumns, SQL_NEEDS_PATH);
+	return path ? SQLITE_OK
+		    : sql_table_untold(&segments->table, info, segments->kind->ncolumns,
+				       SQL_NEEDS_PATH);
 }
 
 /* ---- parts of attributes ---- */
@@ -547,8 +555,7 @@ static void note_no_wakeups(struct sql_host *host)
 	const struct trace *trace = host->trace;
 
 	for (size_t c = 0; c < trace->nclasses; c++) {
-		const char *colon = strrchr(trace->classes[c]->name, ':');
-		const char *name = colon ? colon + 1 : trace->classes[c]->name;
+		const char *name = event_bare_name(trace->classes[c]->name);
 
 		if (!strcmp(name, wakes[0]) || !strcmp(name, wakes[1]))
 			return;
@@ -584,7 +591,7 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 		return false;
 	if (kind->wakeups && !cursor->silent)
 		note_no_wakeups(cursor->host);
-	cursor->silent |= asked->thread || cursor->host->noted_wakeups;
+	cursor->silent |= asked->thread || (kind->wakeups && cursor->host->noted_wakeups);
 	cursor->ends = kind->whole ? call_ends_new(cursor->host) : NULL;
 	return stretches_begin(&cursor->todo, state, cursor->begin, cursor->end,
 			       (const struct query *const *)cursor->queries, count, err);

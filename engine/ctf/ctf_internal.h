@@ -256,12 +256,11 @@ size_t ctf_doubled_in_files(const struct stream *stream);
 
 /*
  * scan.c, for order.c: the head of the packet at `off`, from LTTng's index where one is usable,
- * else from the packet. *entry and *prefetched are 0 at the source's begin, then the function's.
- * `prefetched` NULL: the next heads are not asked of the memory.
+ * else from the packet. *entry is 0 at the source's begin, then the function's; UINT64_MAX: the
+ * head is the packet's.
  */
 MUST_CHECK bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off,
-			    uint64_t *entry, uint64_t *prefetched, struct packet_head *out,
-			    struct error *err);
+			    uint64_t *entry, struct packet_head *out, struct error *err);
 /* The first packet at or behind `from` that can be trusted; false: there is none. */
 bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from, uint64_t *found,
 		       struct packet_head *head);

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPARED = 4096 /* bytes of a packet */, COPIES_TRIED = 8 };
+enum { COMPARED = 4096 /* bytes of a packet */, COPIES_TRIED = 8, PREFETCHED = 32 /* heads */ };
 
 struct ctf_order {
 	pthread_mutex_t lock;
@@ -57,6 +57,18 @@ struct head_walk {
 	uint64_t next, entry, prefetched;
 };
 
+/* Packets of a stream are mostly of one size: the next heads are prefetched in one go. */
+static void prefetch_heads(struct head_walk *walk, const struct packet_head *head)
+{
+	uint64_t bytes = head->packet_bits / 8;
+
+	if (walk->entry != UINT64_MAX || bytes < 65536 || walk->next < walk->prefetched)
+		return;
+	for (uint64_t i = 1; i <= PREFETCHED; i++)
+		source_prefetch(walk->stream->sources[walk->source], walk->next + i * bytes, 512);
+	walk->prefetched = walk->next + PREFETCHED * bytes;
+}
+
 /*
  * The next packet of the source, or what lies between a header that cannot be read and the next
  * good packet. False: the source has ended, or nothing more can be found in it; a place of kind
@@ -72,8 +84,10 @@ static bool walk_next(struct head_walk *walk, struct ctf_listed *out)
 	*out = (struct ctf_listed){.place = {.source = walk->source, .off = walk->next}};
 	if (walk->next >= size)
 		return false;
-	bool good = ctf_head_at(stream, walk->source, walk->next, &walk->entry, &walk->prefetched,
-				&out->head, &ignored);
+	bool good =
+		ctf_head_at(stream, walk->source, walk->next, &walk->entry, &out->head, &ignored);
+	if (good)
+		prefetch_heads(walk, &out->head);
 	uint64_t room = size - walk->next, len = out->head.packet_bits / 8;
 	bool other = good && out->head.other;
 	out->place.kind = other ? PLACE_OTHER : good ? PLACE_PACKET : PLACE_DAMAGED;

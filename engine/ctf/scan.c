@@ -22,7 +22,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { HUGE = 1 << 20, PIECE_BYTES = 256 << 10, PREFETCHED = 32 };
+enum { HUGE = 1 << 20, PIECE_BYTES = 256 << 10 };
 
 struct scan_state {          /* in scan->priv */
 	uint64_t clock;      /* after the last event decoded, or the last packet's end */
@@ -341,7 +341,7 @@ static void head_from_entry(const struct stream *stream, const struct ctf_index_
 }
 
 bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uint64_t *entry,
-		 uint64_t *prefetched, struct packet_head *out, struct error *err)
+		 struct packet_head *out, struct error *err)
 {
 	const struct ctf_stream_state *ss = stream_state(stream);
 	const struct ctf_source *beside = &ss->sources[source];
@@ -355,16 +355,7 @@ bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uin
 		return true;
 	}
 	*entry = UINT64_MAX; /* the index and the file went apart: it is not asked again */
-	if (!packet_head_read(stream, source, off, out, err))
-		return false;
-	/* packets of a stream are mostly of one size: ask for the next headers in one go */
-	uint64_t bytes = out->packet_bits / 8;
-	if (prefetched && bytes >= 65536 && off >= *prefetched) {
-		for (uint64_t i = 1; i <= PREFETCHED; i++)
-			source_prefetch(stream->sources[source], off + i * bytes, 512);
-		*prefetched = off + PREFETCHED * bytes;
-	}
-	return true;
+	return packet_head_read(stream, source, off, out, err);
 }
 
 /* False: there are none, or they do not stand in front. */
@@ -489,8 +480,8 @@ static bool next_packet(const struct stream *stream, struct scan *scan, struct s
 {
 	struct packet_head head;
 
-	/* ctf_places() has read all heads: nothing is prefetched */
-	if (!ctf_head_at(stream, scan->source, scan->next, &state->entry, NULL, &head, err))
+	/* nothing is prefetched: ctf_places() has read all heads */
+	if (!ctf_head_at(stream, scan->source, scan->next, &state->entry, &head, err))
 		return err->kind == ERR_FORMAT && pass_damage(stream, scan, state, out);
 	return put_packet(stream, &head, scan, state, out, err);
 }

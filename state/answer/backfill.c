@@ -59,8 +59,7 @@ void backfill_free(struct backfill *filler)
 
 enum touch { TOUCH_NOT, TOUCH_FILL, TOUCH_WRITE, TOUCH_OPEN };
 
-/* Does the line, whose target is in looker->ahead.pattern, write? TOUCH_FILL: *value is what was.
- */
+/* Does the line, whose target is in filler->scan.pattern, write? TOUCH_FILL: *value is what was. */
 static enum touch touch_of(struct backfill *filler, const struct line *line, struct value *value)
 {
 	enum failure why;

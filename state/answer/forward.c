@@ -55,17 +55,19 @@ static bool reaches(const struct fill *fill, const struct place *place)
 	       fill->cell.since <= moment_time(&place->moment);
 }
 
-/* The first place that it reaches, and all up to its event follow. */
-static size_t first_reached(const struct forward *forward, const struct fill *fill)
+/* The places that it reaches: from one on, up to its event. Returns the one behind the last. */
+static size_t reached(const struct forward *forward, const struct fill *fill, size_t *first)
 {
-	return search_first(i, 0, forward->nplaces,
-			    moment_time(&forward->places[i].moment) < fill->cell.since);
+	*first = search_first(i, 0, forward->nplaces,
+			      moment_time(&forward->places[i].moment) < fill->cell.since);
+	return search_first(i, *first, forward->nplaces,
+			    lies_before(&forward->places[i].moment, fill->at));
 }
 
-/* Of the place in hand; only the second run knows. */
-static bool is_filled_now(const struct forward *forward, const struct fill *fill)
+/* Fills that are known while places are taken: only in the second run. */
+static size_t fills_now(const struct forward *forward)
 {
-	return forward->second && reaches(fill, &forward->places[forward->taken]);
+	return forward->second ? forward->nfills : 0;
 }
 
 static bool get_now(void *arg, uint32_t attr, struct fact *out)
@@ -75,8 +77,9 @@ static bool get_now(void *arg, uint32_t attr, struct fact *out)
 
 	cells_get(replay_cells(forward->replay), attr, &cell);
 	fact_of_cell(&cell, out);
-	for (size_t i = 0; i < forward->nfills; i++)
-		if (forward->fills[i].attr == attr && is_filled_now(forward, &forward->fills[i]))
+	for (size_t i = 0; i < fills_now(forward); i++)
+		if (forward->fills[i].attr == attr &&
+		    reaches(&forward->fills[i], &forward->places[forward->taken]))
 			fact_of_cell(&forward->fills[i].cell, out);
 	return true;
 }
@@ -123,12 +126,12 @@ static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 		if (cell.named && cell.value.kind != VALUE_NONE)
 			return true;
 	}
-	for (*at = *at < FILLS ? FILLS : *at; *at - FILLS < forward->nfills;) {
+	for (*at = *at < FILLS ? FILLS : *at; *at - FILLS < fills_now(forward);) {
 		const struct fill *fill = &forward->fills[(*at)++ - FILLS];
 
 		*attr = fill->attr;
-		if (attr_shape(attrs, fill->attr) == shape &&
-		    fill->cell.value.kind != VALUE_NONE && is_filled_now(forward, fill))
+		if (attr_shape(attrs, fill->attr) == shape && fill->cell.value.kind != VALUE_NONE &&
+		    reaches(fill, &forward->places[forward->taken]))
 			return true;
 	}
 	return false;
@@ -312,13 +315,12 @@ static void apply_fill(struct forward *forward, const struct fill *fill, uint32_
 static void apply_fills(struct forward *forward)
 {
 	struct records *records = forward->out;
-	size_t count = records->count, kept = 0;
+	size_t count = records->count, kept = 0, p, end;
 
 	if (count && forward->nfills)
 		qsort(records->items, count, sizeof *records->items, by_moment_and_attr);
 	for (size_t i = 0; i < forward->nfills; i++)
-		for (size_t p = first_reached(forward, &forward->fills[i]);
-		     p < forward->nplaces && reaches(&forward->fills[i], &forward->places[p]); p++)
+		for (end = reached(forward, &forward->fills[i], &p); p < end; p++)
 			apply_fill(forward, &forward->fills[i], forward->places[p].asked, count);
 	for (size_t i = 0; i < records->count; i++) /* a list leaves out what is none */
 		if (records->items[i].fact.value.kind != VALUE_NONE ||
@@ -330,14 +332,14 @@ static void apply_fills(struct forward *forward)
 static bool views_need_fills(const struct forward *forward)
 {
 	const struct program *program = forward->state->program;
+	size_t p, end;
 
 	for (uint32_t i = 0; i < program_views(program) && forward->nfills; i++)
 		if (wanted_lists_shape(forward->state, forward->wanted,
 				       program_view(program, i)->path.shape))
 			return true;
 	for (size_t i = 0; i < forward->nfills; i++)
-		for (size_t p = first_reached(forward, &forward->fills[i]);
-		     p < forward->nplaces && reaches(&forward->fills[i], &forward->places[p]); p++)
+		for (end = reached(forward, &forward->fills[i], &p); p < end; p++)
 			if (forward->unknown_view[p])
 				return true;
 	return false;

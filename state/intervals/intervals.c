@@ -236,11 +236,8 @@ bool state_intervals_alone(struct state *state, nstime begin, nstime end,
 			   bool (*each)(void *arg, const struct interval *interval), void *arg,
 			   struct error *err)
 {
-	const struct question only = {
-		{.begin = begin, .end = end, .within = true, .alone = true}, queries, nqueries};
-
-	return ask_recorded(state, &only, &(const struct sums_sink){.interval = each, .arg = arg},
-			    err);
+	return state_totals(state, begin, end, queries, nqueries,
+			    &(const struct sums_sink){.interval = each, .arg = arg}, err);
 }
 
 bool state_totals(struct state *state, nstime begin, nstime end, const struct query *const *queries,

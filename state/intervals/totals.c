@@ -10,31 +10,19 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
-enum { FEW = 16, RECENT = 256 };
-
 struct totals {
 	struct value_total *items; /* each value once, as they appear */
 	size_t count, capacity;
 	struct hash_index index;
-	uint32_t *recent; /* by a number's last bits: 1 + its place, 0: none; NULL: few values */
 };
-
-/* The path of the track's attribute; to be released. */
-static struct buf path_of(const struct tracks *tracks, const struct track *track)
-{
-	struct buf path = {0};
-
-	attr_add_text(tracks->state->attrs, track->attr, &path);
-	return path;
-}
 
 bool totals_wanted(const struct tracks *tracks, struct track *track)
 {
 	const struct sums_sink *sink = tracks->sink;
+	struct buf path = {0};
 
 	if (!track->totals_asked && sink && sink->wants_totals) {
-		struct buf path = path_of(tracks, track);
-
+		attr_add_text(tracks->state->attrs, track->attr, &path);
 		if (sink->wants_totals(sink->arg, buf_text(&path)))
 			track->totals = mem_new(sizeof *track->totals);
 		buf_release(&path);
@@ -48,42 +36,25 @@ void totals_free(struct totals *totals)
 	if (!totals)
 		return;
 	mem_free(totals->items);
-	mem_free(totals->recent);
 	hash_index_release(&totals->index);
 	mem_free(totals);
 }
 
-/* The place of the value, which is added where it is not there. */
-static uint32_t find(struct totals *totals, const struct value *value)
+/* The total of the value, which is added where it is not there. */
+static struct value_total *find(struct totals *totals, const struct value *value)
 {
 	uint64_t hash = value_hash(value);
 	uint32_t at = hash_index_find(&totals->index, hash, i,
 				      value_equal(&totals->items[i].value, value));
 
 	if (at != HASH_INDEX_NONE)
-		return at;
+		return &totals->items[at];
 	totals->items =
 		mem_grow(totals->items, totals->count, &totals->capacity, sizeof *totals->items);
 	totals->items[totals->count] =
 		(struct value_total){.value = *value, .last_end = NSTIME_MIN};
-	return hash_index_add(&totals->index, hash, totals->count++);
-}
-
-/* As find(): the same values come again and again. */
-static struct value_total *total_of(struct totals *totals, const struct value *value)
-{
-	uint32_t *recent, at;
-
-	if (value->kind != VALUE_INT || totals->count < FEW) {
-		at = find(totals, value);
-		return &totals->items[at];
-	}
-	if (!totals->recent)
-		totals->recent = mem_new_array(RECENT, sizeof *totals->recent);
-	recent = &totals->recent[value->u % RECENT];
-	if (!*recent || !value_equal(&totals->items[*recent - 1].value, value))
-		*recent = find(totals, value) + 1;
-	return &totals->items[*recent - 1];
+	at = hash_index_add(&totals->index, hash, totals->count++);
+	return &totals->items[at];
 }
 
 void totals_add(const struct tracks *tracks, struct track *track, size_t count)
@@ -98,7 +69,7 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 		if (!track_interval(tracks, named, &track->spans[i], &interval) ||
 		    interval.end <= begin || interval.begin >= end)
 			continue;
-		total = total_of(track->totals, &interval.value);
+		total = find(track->totals, &interval.value);
 		total->begun += interval.begin >= begin && interval.begin > NSTIME_MIN;
 		total->count++;
 		if (interval.begin < begin)

@@ -12,8 +12,6 @@ enum { NAME_MAX_BYTES = 31, PAIRS_MAX = 2, COMM_BYTES = 16 };
 /* There is one idle thread per CPU; the kernel calls them swapper/0, swapper/1 ... */
 static const char swapper[] = "swapper";
 
-enum { RECENT = 256 };
-
 struct entry {
 	int64_t tid;
 	uint32_t part;
@@ -42,7 +40,6 @@ struct thread_names {
 	struct entry *entries;
 	size_t count, capacity;
 	struct hash_index index; /* of entries by part and thread */
-	uint32_t recent[RECENT]; /* by a thread's last bits: 1 + its entry, 0: none */
 	struct entry unknown;    /* the thread without a name that was asked for last */
 	struct buf scratch;
 	enum told_before (*ask)(void *arg, int64_t tid, struct buf *out);
@@ -93,24 +90,14 @@ static uint64_t hash_of(uint32_t part, int64_t tid)
 	return hash_number((uint64_t)tid + part * UINT64_C(0x9e3779b9));
 }
 
-static bool is_of(const struct entry *entry, uint32_t part, int64_t tid)
-{
-	return entry->tid == tid && entry->part == part;
-}
-
 /* NULL: nothing is known of it. */
-static struct entry *entry_of(struct thread_names *names, uint32_t part, int64_t tid)
+static struct entry *entry_of(const struct thread_names *names, uint32_t part, int64_t tid)
 {
-	uint32_t *recent = &names->recent[(uint64_t)tid % RECENT], at;
+	uint32_t at =
+		hash_index_find(&names->index, hash_of(part, tid), i,
+				names->entries[i].tid == tid && names->entries[i].part == part);
 
-	if (*recent && is_of(&names->entries[*recent - 1], part, tid))
-		return &names->entries[*recent - 1];
-	at = hash_index_find(&names->index, hash_of(part, tid), i,
-			     is_of(&names->entries[i], part, tid));
-	if (at == HASH_INDEX_NONE)
-		return NULL;
-	*recent = at + 1;
-	return &names->entries[at];
+	return at != HASH_INDEX_NONE ? &names->entries[at] : NULL;
 }
 
 static struct entry *add_entry(struct thread_names *names, uint32_t part, int64_t tid)
@@ -194,8 +181,7 @@ static const struct teller *teller_of(struct thread_names *names, const struct e
 	if (teller->made)
 		return teller;
 	teller->made = true;
-	const char *colon = strrchr(class->name, ':');
-	const char *bare = colon ? colon + 1 : class->name;
+	const char *bare = event_bare_name(class->name);
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
 		struct pair *pair = &teller->pairs[teller->npairs];
 		if (teller->npairs < PAIRS_MAX && strcmp(bare, known[i].class) == 0 &&

@@ -46,7 +46,7 @@ struct bind_trace {
 	struct script_trace host;    /* of the program: index not NULL */
 	bool busy;                   /* a question is being answered: no second one inside it */
 	struct bind_cursor *cursors; /* open ones, which the trace's end closes */
-	size_t ncursors;     /* of these */
+	size_t ncursors;             /* of these */
 	size_t most_cursors; /* that were open when those that loops left were last collected */
 };
 
@@ -103,6 +103,8 @@ nstime bind_opt_time(lua_State *L, const struct bind_trace *bound, int i, const 
 void bind_check_options(lua_State *L, int i, const char *const *known);
 
 void bind_push_value(lua_State *L, const struct value *value); /* unknown and none: nil */
+/* A member of the table on top. */
+void bind_set_integer(lua_State *L, const char *name, int64_t number);
 /* *scratch must outlive an error that is raised in between: its owner frees it. */
 void bind_push_field(lua_State *L, const struct field *field, struct buf *scratch);
 void bind_field_register(lua_State *L);

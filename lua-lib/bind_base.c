@@ -75,6 +75,12 @@ bool bind_breaks_close(lua_State *L)
 	return context->breaks == BREAKS_CLOSE;
 }
 
+void bind_set_integer(lua_State *L, const char *name, int64_t number)
+{
+	lua_pushinteger(L, number);
+	lua_setfield(L, -2, name);
+}
+
 static void no_option(lua_State *L, const char *name, const char *const *known)
 {
 	char hint[NEAREST_WORDS_MAX], list[NEAREST_WORDS_MAX] = "";

@@ -310,8 +310,7 @@ static void stage_fields(lua_State *L, struct bind_cursor *cursor, struct column
 		if (!plan)
 			plan = make_plan(cursor, columns, cursor->bound->trace->classes[class]);
 		of.count = 1;
-		while (of.first + of.count < end &&
-		       classes[of.first + of.count] == class)
+		while (of.first + of.count < end && classes[of.first + of.count] == class)
 			of.count++;
 		for (size_t i = 0; i < plan->count; i++)
 			if (!plan->items[i].place->integer ||

@@ -82,8 +82,7 @@ static int push_rows(lua_State *L, const struct counts *counts)
 			bind_push_value(L, segments_atom(&counts->values, group->cells[k]));
 			lua_setfield(L, -2, counts->by[k].key);
 		}
-		lua_pushinteger(L, (lua_Integer)group->count);
-		lua_setfield(L, -2, "count");
+		bind_set_integer(L, "count", (int64_t)group->count);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 	return 1;

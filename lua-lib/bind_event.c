@@ -281,8 +281,7 @@ static void push_frame(lua_State *L, const struct frame *frame)
 	const struct symbol *symbol = &frame->symbol;
 
 	lua_createtable(L, 0, 8);
-	lua_pushinteger(L, (lua_Integer)frame->address);
-	lua_setfield(L, -2, "ip");
+	bind_set_integer(L, "ip", (int64_t)frame->address);
 	lua_pushboolean(L, frame->kernel);
 	lua_setfield(L, -2, "kernel");
 	if (frame->nameless) {
@@ -292,20 +291,17 @@ static void push_frame(lua_State *L, const struct frame *frame)
 	if (symbol->object) {
 		lua_pushstring(L, symbol->object);
 		lua_setfield(L, -2, "object");
-		lua_pushinteger(L, (lua_Integer)symbol->file_offset);
-		lua_setfield(L, -2, "file_offset");
+		bind_set_integer(L, "file_offset", (int64_t)symbol->file_offset);
 	}
 	if (symbol->function) {
 		lua_pushstring(L, symbol->function);
 		lua_setfield(L, -2, "symbol");
-		lua_pushinteger(L, (lua_Integer)symbol->offset);
-		lua_setfield(L, -2, "offset");
+		bind_set_integer(L, "offset", (int64_t)symbol->offset);
 	}
 	if (symbol->file) {
 		lua_pushstring(L, symbol->file);
 		lua_setfield(L, -2, "file");
-		lua_pushinteger(L, (lua_Integer)symbol->line);
-		lua_setfield(L, -2, "line");
+		bind_set_integer(L, "line", (int64_t)symbol->line);
 	}
 }
 

@@ -65,30 +65,23 @@ static void set_percentiles(lua_State *L, struct segment_group *group, int perce
 
 		snprintf(name, sizeof name, "p%g", percent);
 		lua_pop(L, 1);
-		lua_pushinteger(L, segment_group_percentile(group, percent));
-		lua_setfield(L, -2, name);
+		bind_set_integer(L, name, segment_group_percentile(group, percent));
 	}
 	lua_pop(L, 1);
-}
-
-static void set_number(lua_State *L, const char *name, int64_t number)
-{
-	lua_pushinteger(L, number);
-	lua_setfield(L, -2, name);
 }
 
 static void push_group(lua_State *L, const struct segment_group *group)
 {
 	lua_createtable(L, 0, 16);
-	set_number(L, "count", (int64_t)group->count);
-	set_number(L, "begun", (int64_t)group->begun);
-	set_number(L, "total", group->total);
-	set_number(L, "min", group->least);
-	set_number(L, "max", group->most);
-	set_number(L, "max_begin", group->longest_begin);
-	set_number(L, "max_end", group->longest_begin + group->most);
-	set_number(L, "last_end", group->last_end);
-	set_number(L, "longest", (int64_t)group->longest + 1);
+	bind_set_integer(L, "count", (int64_t)group->count);
+	bind_set_integer(L, "begun", (int64_t)group->begun);
+	bind_set_integer(L, "total", group->total);
+	bind_set_integer(L, "min", group->least);
+	bind_set_integer(L, "max", group->most);
+	bind_set_integer(L, "max_begin", group->longest_begin);
+	bind_set_integer(L, "max_end", group->longest_begin + group->most);
+	bind_set_integer(L, "last_end", group->last_end);
+	bind_set_integer(L, "longest", (int64_t)group->longest + 1);
 	lua_pushnumber(L, group->mean);
 	lua_setfield(L, -2, "mean");
 	lua_pushnumber(L, group->count > 1 ? sqrt(group->squares / (double)(group->count - 1)) : 0);
@@ -116,7 +109,7 @@ int bind_push_group_rows(lua_State *L, const struct segments *segments,
 		for (size_t k = 0; k < groups->nsums; k++) {
 			snprintf(name, sizeof name, "sum_%s",
 				 segments->names[groups->summed[k]]);
-			set_number(L, name, group->sums[k]);
+			bind_set_integer(L, name, group->sums[k]);
 		}
 		if (groups->lengths)
 			set_percentiles(L, group, percentiles);

@@ -122,8 +122,7 @@ static void push_buckets(lua_State *L, const struct map_use *use, const struct m
 			push_number(L, bucket.high);
 			lua_setfield(L, -2, "high");
 		}
-		lua_pushinteger(L, (lua_Integer)bucket.count);
-		lua_setfield(L, -2, "count");
+		bind_set_integer(L, "count", (int64_t)bucket.count);
 		lua_rawseti(L, -2, (lua_Integer)(i - sums->first) + 1);
 	}
 }
@@ -137,8 +136,7 @@ static void push_value(lua_State *L, const struct map *map, const struct map_ent
 		push_buckets(L, map->use, &sums);
 	} else if (map_is_stats(map->use)) {
 		lua_createtable(L, 0, 3);
-		lua_pushinteger(L, (lua_Integer)sums.count);
-		lua_setfield(L, -2, "count");
+		bind_set_integer(L, "count", (int64_t)sums.count);
 		push_datum(L, &value);
 		lua_setfield(L, -2, "average");
 		push_number(L, sums.total);

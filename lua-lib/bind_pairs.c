@@ -568,14 +568,7 @@ static bool contradicts(lua_State *L, struct pairs *pairs, const struct open_pai
 
 static uint32_t *head_of(struct pairs *pairs, uint32_t key)
 {
-	size_t old = pairs->nheads;
-
-	if (key >= old) {
-		pairs->nheads = key + key / 2 + 64;
-		pairs->heads = paged_resize(&pairs->heads_memory,
-					    pairs->nheads * sizeof *pairs->heads);
-		memset(pairs->heads + old, 0, (pairs->nheads - old) * sizeof *pairs->heads);
-	}
+	pairs->heads = paged_reach(&pairs->heads_memory, key, &pairs->nheads, sizeof *pairs->heads);
 	return &pairs->heads[key];
 }
 

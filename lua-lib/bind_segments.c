@@ -215,12 +215,9 @@ static void push_row(lua_State *L, const struct segments *segments, size_t i)
 	const uint32_t *cells = segments_cells(segments, i);
 
 	lua_createtable(L, 0, (int)segments->ncolumns + 5);
-	lua_pushinteger(L, segment->begin);
-	lua_setfield(L, -2, "begin");
-	lua_pushinteger(L, segment->end);
-	lua_setfield(L, -2, "end");
-	lua_pushinteger(L, segment_length(segment));
-	lua_setfield(L, -2, "dur");
+	bind_set_integer(L, "begin", segment->begin);
+	bind_set_integer(L, "end", segment->end);
+	bind_set_integer(L, "dur", segment_length(segment));
 	lua_pushboolean(L, segment->begun);
 	lua_setfield(L, -2, "begun");
 	lua_pushboolean(L, segment->ended);
@@ -563,12 +560,6 @@ static int segments_distinct(lua_State *L)
 
 /* ---- histograms ---- */
 
-static void set_number(lua_State *L, const char *name, int64_t number)
-{
-	lua_pushinteger(L, number);
-	lua_setfield(L, -2, name);
-}
-
 static void push_buckets(lua_State *L, const uint64_t *counts)
 {
 	lua_Integer n = 0;
@@ -578,9 +569,9 @@ static void push_buckets(lua_State *L, const uint64_t *counts)
 		if (!counts[b])
 			continue;
 		lua_createtable(L, 0, 3);
-		set_number(L, "low", b ? INT64_C(1) << (b - 1) : 0);
-		set_number(L, "high", b < POWER_BUCKETS - 1 ? INT64_C(1) << b : INT64_MAX);
-		set_number(L, "count", (int64_t)counts[b]);
+		bind_set_integer(L, "low", b ? INT64_C(1) << (b - 1) : 0);
+		bind_set_integer(L, "high", b < POWER_BUCKETS - 1 ? INT64_C(1) << b : INT64_MAX);
+		bind_set_integer(L, "count", (int64_t)counts[b]);
 		lua_rawseti(L, -2, ++n);
 	}
 }

@@ -165,15 +165,12 @@ static struct at_options read_at_options(lua_State *L, int i)
 static void push_why(lua_State *L, const struct answer *answer)
 {
 	lua_newtable(L);
-	lua_pushinteger(L, answer->why_time);
-	lua_setfield(L, -2, "t");
+	bind_set_integer(L, "t", answer->why_time);
 	if (answer->why_class) {
 		lua_pushstring(L, answer->why_class->name);
 		lua_setfield(L, -2, "name");
-		lua_pushinteger(L, (lua_Integer)answer->why.offset);
-		lua_setfield(L, -2, "packet");
-		lua_pushinteger(L, answer->why.index);
-		lua_setfield(L, -2, "index");
+		bind_set_integer(L, "packet", (int64_t)answer->why.offset);
+		bind_set_integer(L, "index", answer->why.index);
 	}
 	if (answer->why_file) {
 		lua_pushfstring(L, "%s:%d", answer->why_file, (int)answer->why_line);
@@ -184,8 +181,7 @@ static void push_why(lua_State *L, const struct answer *answer)
 static void push_row(lua_State *L, const struct answer *answer)
 {
 	lua_createtable(L, 0, 6);
-	lua_pushinteger(L, answer->t);
-	lua_setfield(L, -2, "t");
+	bind_set_integer(L, "t", answer->t);
 	lua_pushstring(L, answer->path);
 	lua_setfield(L, -2, "path");
 	bind_push_value(L, &answer->value);

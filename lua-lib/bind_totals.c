@@ -30,14 +30,8 @@ struct totals_list *bind_push_totals(lua_State *L)
 void totals_list_add(struct totals_list *list, uint32_t key, uint32_t value,
 		     const struct value_total *total)
 {
-	list->items = mem_grow(list->items, list->count, &list->capacity, sizeof *list->items);
-	list->items[list->count++] = (struct total_row){key, value, *total};
-}
-
-static void set_number(lua_State *L, const char *name, int64_t number)
-{
-	lua_pushinteger(L, number);
-	lua_setfield(L, -2, name);
+	*mem_push(list->items, list->count, list->capacity) =
+		(struct total_row){key, value, *total};
 }
 
 void bind_push_total_rows(lua_State *L, const struct segments *segments,
@@ -52,10 +46,10 @@ void bind_push_total_rows(lua_State *L, const struct segments *segments,
 		lua_setfield(L, -2, "key");
 		bind_push_value(L, segments_atom(segments, row->value));
 		lua_setfield(L, -2, "value");
-		set_number(L, "total", (int64_t)row->total.time);
-		set_number(L, "count", (int64_t)row->total.count);
-		set_number(L, "begun", (int64_t)row->total.begun);
-		set_number(L, "last_end", row->total.last_end);
+		bind_set_integer(L, "total", (int64_t)row->total.time);
+		bind_set_integer(L, "count", (int64_t)row->total.count);
+		bind_set_integer(L, "begun", (int64_t)row->total.begun);
+		bind_set_integer(L, "last_end", row->total.last_end);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 }

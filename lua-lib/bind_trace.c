@@ -190,12 +190,6 @@ static void set_text(lua_State *L, const char *key, const char *text)
 	lua_setfield(L, -2, key);
 }
 
-static void set_integer(lua_State *L, const char *key, int64_t number)
-{
-	lua_pushinteger(L, number);
-	lua_setfield(L, -2, key);
-}
-
 static void set_uuid(lua_State *L, const uint8_t uuid[16])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -221,7 +215,7 @@ static void push_env(lua_State *L, const struct trace *trace)
 			if (entry->text)
 				set_text(L, entry->name, entry->text);
 			else
-				set_integer(L, entry->name, entry->number);
+				bind_set_integer(L, entry->name, entry->number);
 		}
 }
 
@@ -233,7 +227,7 @@ static void push_clocks(lua_State *L, const struct trace *trace)
 
 		lua_newtable(L);
 		set_text(L, "name", clock->name);
-		set_integer(L, "frequency", (int64_t)clock->base.frequency);
+		bind_set_integer(L, "frequency", (int64_t)clock->base.frequency);
 		lua_pushboolean(L, clock->epoch);
 		lua_setfield(L, -2, "epoch");
 		if (clock->has_uuid)
@@ -249,11 +243,11 @@ static void push_streams(lua_State *L, const struct trace *trace)
 		const struct stream *stream = trace->streams[i];
 
 		lua_newtable(L);
-		set_integer(L, "id", (int64_t)stream->id);
+		bind_set_integer(L, "id", (int64_t)stream->id);
 		set_text(L, "name", stream->name);
 		if (stream->cpu >= 0)
-			set_integer(L, "cpu", stream->cpu);
-		set_integer(L, "bytes", (int64_t)stream->bytes);
+			bind_set_integer(L, "cpu", stream->cpu);
+		bind_set_integer(L, "bytes", (int64_t)stream->bytes);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 }
@@ -299,7 +293,7 @@ static void push_classes(lua_State *L, const struct trace *trace)
 	lua_newtable(L);
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		lua_newtable(L);
-		set_integer(L, "id", (int64_t)trace->classes[i]->id);
+		bind_set_integer(L, "id", (int64_t)trace->classes[i]->id);
 		set_text(L, "name", trace->classes[i]->name);
 		push_field_names(L, trace->classes[i]);
 		lua_setfield(L, -2, "fields");
@@ -323,8 +317,8 @@ static int trace_info(lua_State *L)
 			set_uuid(L, trace->parts[0]->uuid);
 	}
 	if (events_range(bound->index, &first, &last, &err)) {
-		set_integer(L, "begin", first);
-		set_integer(L, "end", last);
+		bind_set_integer(L, "begin", first);
+		bind_set_integer(L, "end", last);
 	} else if (err.kind == ERR_INTERRUPTED) {
 		return bind_raise(L, &err);
 	}

@@ -115,25 +115,19 @@ end
 
 -- Puts `values` in place of the ranges [first, last) of the list, which are places of their begins.
 local function replace(list, first, last, values)
-	table.move(list, last, #list + math.max(0, last - first - #values), first + #values)
+	local behind = first + #values
+	if behind ~= last then
+		table.move(list, last, #list + math.max(0, last - behind), behind)
+	end
 	table.move(values, 1, #values, first, list)
 end
 
-local NOTHING = {}
-
 -- Takes [from, to) out of the ranges; how much of it was in them.
 local function take(list, from, to)
-	local first = find_range(list, from + 1)
-	local begin, stop = list[first], list[first + 1]
-	if not begin or begin >= to then
-		return 0
-	elseif begin == from and stop == to then -- as most are
-		replace(list, first, first + 2, NOTHING)
-		return to - from
-	end
-	local last, taken, left = first, 0, {}
+	local first, taken, left = find_range(list, from + 1), 0, {}
+	local last = first
 	while list[last] and list[last] < to do
-		begin, stop = list[last], list[last + 1]
+		local begin, stop = list[last], list[last + 1]
 		taken = taken + math.min(stop, to) - math.max(begin, from)
 		if begin < from then
 			table.move({ begin, from }, 1, 2, #left + 1, left)
@@ -157,12 +151,7 @@ local function put(list, from, to)
 	if list[last] == to then
 		to, last = list[last + 1], last + 2
 	end
-	if last == first then
-		table.move(list, first, #list, first + 2)
-	elseif last > first + 2 then
-		replace(list, first, last, { from, to })
-	end
-	list[first], list[first + 1] = from, to
+	replace(list, first, last, { from, to })
 end
 
 local function map(row, address, size)

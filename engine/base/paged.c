@@ -5,6 +5,7 @@
 #include "engine/base/temporary.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -69,6 +70,18 @@ void *paged_resize(struct paged *paged, size_t size)
 		paged->bytes = mem_resize(paged->bytes, size, 1);
 		paged->size = size;
 	}
+	return paged->bytes;
+}
+
+void *paged_reach(struct paged *paged, size_t at, size_t *count, size_t size)
+{
+	size_t old = *count;
+
+	if (at < old)
+		return paged->bytes;
+	*count = at + at / 2 + 64;
+	paged_resize(paged, *count * size);
+	memset((uint8_t *)paged->bytes + old * size, 0, (*count - old) * size);
 	return paged->bytes;
 }
 

@@ -19,6 +19,11 @@ struct paged { /* all 0: nothing */
 
 /* So many bytes from now on: what was there stays, new ones are not cleared. Returns ->bytes. */
 void *paged_resize(struct paged *paged, size_t size);
+/*
+ * Makes room for element `at` of an array of *count elements of `size` bytes that is in it: new
+ * ones are cleared, half as many again. Returns ->bytes. As mem_reach().
+ */
+void *paged_reach(struct paged *paged, size_t at, size_t *count, size_t size);
 void paged_free(struct paged *paged);
 
 #endif

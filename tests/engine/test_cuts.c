@@ -9,7 +9,7 @@
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
-#include "index/events.h"
+#include "tests/engine/merged.h"
 #include "tests/harness.h"
 
 #include <stdio.h>
@@ -294,34 +294,34 @@ static bool tell(const char *path, int digests, struct told *out)
 	return true;
 }
 
+struct rising {
+	nstime last;
+	size_t count;
+};
+
+static void count_rising(void *arg, struct events *events, const struct event *event)
+{
+	struct rising *rising = arg;
+
+	(void)events;
+	assert_true(event->time >= rising->last);
+	rising->last = event->time;
+	rising->count++;
+}
+
 /* The same through the index and the merge, as programs read: how many events, how many messages.
  */
 static void tell_merged(const char *path, size_t *count, size_t *messages)
 {
-	struct index_options in_memory = {.none = true};
-	struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
-	struct events *events;
-	struct index *index;
+	struct rising rising = {.last = NSTIME_MIN};
 	struct trace *trace;
-	struct event event;
 	struct said said;
 	struct error err;
-	enum step step;
-	nstime last = NSTIME_MIN;
 
-	*count = 0;
 	assert_true(decoded_open(path, &said, &trace, &err));
-	assert_true(index_open(trace, &in_memory, &index, &err));
-	assert_true(events_open(index, &all, &events, &err));
-	while ((step = events_next(events, &event, &err)) == STEP_ITEM) {
-		assert_true(event.time >= last);
-		last = event.time;
-		++*count;
-	}
-	assert_int_equal(step, STEP_END);
+	merged_each(trace, &(const struct index_options){.none = true}, count_rising, &rising);
+	*count = rising.count;
 	*messages = said.damages;
-	events_close(events);
-	index_close(index);
 	trace_close(trace);
 }
 

@@ -9,7 +9,7 @@
 #include "tests/engine/decoded.h"
 
 #include "engine/base/mem.h"
-#include "index/events.h"
+#include "tests/engine/merged.h"
 #include "tests/harness.h"
 
 #include <stdio.h>
@@ -51,27 +51,15 @@ struct told {
 	bool opened;
 };
 
-static void read_all(struct trace *trace, struct told *out)
+static void add_event(void *arg, struct events *events, const struct event *event)
 {
-	struct index_options in_memory = {.none = true, .jobs = 1};
-	struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
-	struct events *events;
-	struct index *index;
-	struct event event;
+	struct told *out = arg;
 	struct fields fields;
-	struct error err, bad;
-	enum step step;
+	struct error err;
 
-	assert_true(index_open(trace, &in_memory, &index, &err));
-	assert_true(events_open(index, &all, &events, &err));
-	while ((step = events_next(events, &event, &err)) == STEP_ITEM) {
-		if (out->times.count % FIELDS_OF_EVERY == 0)
-			assert_true(events_fields(events, &event, &fields, &bad));
-		add(&out->times, (uint64_t)event.time);
-	}
-	assert_int_equal(step, STEP_END);
-	events_close(events);
-	index_close(index);
+	if (out->times.count % FIELDS_OF_EVERY == 0)
+		assert_true(events_fields(events, event, &fields, &err));
+	add(&out->times, (uint64_t)event->time);
 }
 
 static void tell(const char *path, struct told *out)
@@ -83,7 +71,8 @@ static void tell(const char *path, struct told *out)
 	*out = (struct told){0};
 	out->opened = decoded_open(path, &said, &trace, &err);
 	if (out->opened) {
-		read_all(trace, out);
+		merged_each(trace, &(const struct index_options){.none = true, .jobs = 1},
+			    add_event, out);
 		trace_close(trace);
 		sort(&out->times);
 		out->messages = said.damages;

@@ -8,7 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/event.h"
 #include "engine/ovni/ovni_internal.h"
-#include "index/events.h"
+#include "tests/engine/merged.h"
 #include "tests/harness.h"
 
 #include <stdio.h>
@@ -123,34 +123,30 @@ static struct made made_of(const char *json, const struct obs *obs)
 	return made;
 }
 
+static void add_line(void *arg, struct events *events, const struct event *event)
+{
+	static const char *const name = "phyid";
+	struct buf *out = arg;
+	struct fields fields;
+	struct field phyid;
+	struct error bad;
+
+	buf_printf(out, "%lld %s ", (long long)event->time, event->class->name);
+	if (!events_fields(events, event, &fields, &bad))
+		buf_add_text(out, bad.text);
+	else if (ovni_reader.text->write(&fields, out) == WORDS_NONE)
+		buf_add_text(out, "-");
+	if (fields_get(&fields, 1u << SCOPE_EVENT_CONTEXT, &name, 1, &phyid))
+		buf_printf(out, " [%lld]", (long long)phyid.slot.s);
+	buf_add_char(out, '\n');
+}
+
 /* All events, merged: "CLOCK NAME text of it", a line each. */
 static char *said_by(struct trace *trace)
 {
-	struct index_options in_memory = {.none = true, .jobs = 1};
-	struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
-	struct events *events;
-	struct index *index;
-	struct event event;
-	struct fields fields;
-	struct error err, bad;
 	struct buf out = {0};
 
-	assert_true(index_open(trace, &in_memory, &index, &err));
-	assert_true(events_open(index, &all, &events, &err));
-	while (events_next(events, &event, &err) == STEP_ITEM) {
-		buf_printf(&out, "%lld %s ", (long long)event.time, event.class->name);
-		if (!events_fields(events, &event, &fields, &bad))
-			buf_add_text(&out, bad.text);
-		else if (ovni_reader.text->write(&fields, &out) == WORDS_NONE)
-			buf_add_text(&out, "-");
-		struct field phyid;
-		const char *const name = "phyid";
-		if (fields_get(&fields, 1u << SCOPE_EVENT_CONTEXT, &name, 1, &phyid))
-			buf_printf(&out, " [%lld]", (long long)phyid.slot.s);
-		buf_add_char(&out, '\n');
-	}
-	events_close(events);
-	index_close(index);
+	merged_each(trace, &(const struct index_options){.none = true, .jobs = 1}, add_line, &out);
 	return out.data ? out.data : mem_strdup("");
 }
 

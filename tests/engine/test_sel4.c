@@ -6,7 +6,7 @@
 #include "tests/engine/decoded.h"
 
 #include "engine/base/mem.h"
-#include "index/events.h"
+#include "tests/engine/merged.h"
 #include "tests/harness.h"
 
 #include <stdio.h>
@@ -80,28 +80,16 @@ static void describe(const struct event *event, const struct fields *fields, cha
 	buf_release(&out);
 }
 
-static void read_all(struct trace *trace, struct told *out)
+static void add_event(void *arg, struct events *events, const struct event *event)
 {
-	struct index_options in_memory = {.none = true, .jobs = 1};
-	struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
-	struct events *events;
-	struct index *index;
+	struct told *out = arg;
+	struct seen *seen = mem_push(out->items, out->count, out->capacity);
 	struct fields fields;
-	struct event event;
 	struct error err;
-	enum step step;
 
-	assert_true(index_open(trace, &in_memory, &index, &err));
-	assert_true(events_open(index, &all, &events, &err));
-	while ((step = events_next(events, &event, &err)) == STEP_ITEM) {
-		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
-		assert_true(events_fields(events, &event, &fields, &err));
-		out->items[out->count].time = event.time;
-		describe(&event, &fields, out->items[out->count++].text);
-	}
-	assert_int_equal(step, STEP_END);
-	events_close(events);
-	index_close(index);
+	assert_true(events_fields(events, event, &fields, &err));
+	seen->time = event->time;
+	describe(event, &fields, seen->text);
 }
 
 static void check_packets(struct trace *trace, struct told *out)
@@ -143,7 +131,8 @@ static void tell(const void *bytes, size_t size, const char *input, nstime offse
 	options.notices = (struct notices){said_notice, &out->said};
 	out->opened = trace_open(&options, &trace, &out->err);
 	if (out->opened) {
-		read_all(trace, out);
+		merged_each(trace, &(const struct index_options){.none = true, .jobs = 1},
+			    add_event, out);
 		check_packets(trace, out);
 		trace_close(trace);
 	}

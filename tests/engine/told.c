@@ -2,8 +2,8 @@
 #include "tests/engine/told.h"
 
 #include "engine/base/mem.h"
-#include "index/events.h"
 #include "tests/engine/decoded.h"
+#include "tests/engine/merged.h"
 #include "tests/harness.h"
 
 #include <inttypes.h>
@@ -78,29 +78,15 @@ static char *describe(const struct fields *fields)
 	return out.data;
 }
 
-static void read_all(struct trace *trace, struct told *out)
+static void add_event(void *arg, struct events *events, const struct event *event)
 {
-	struct index_options in_memory = {.none = true, .jobs = 1};
-	struct events_options all = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
-	struct events *events;
-	struct index *index;
+	struct told *out = arg;
 	struct fields fields;
-	struct event event;
 	struct error err;
-	enum step step;
 
-	in_memory.notices = trace->notices;
-	assert_true(index_open(trace, &in_memory, &index, &err));
-	assert_true(events_open(index, &all, &events, &err));
-	while ((step = events_next(events, &event, &err)) == STEP_ITEM) {
-		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof(char *));
-		assert_true(events_fields(events, &event, &fields, &err));
-		assert_true(event.time == (nstime)out->count);
-		out->items[out->count++] = describe(&fields);
-	}
-	assert_int_equal(step, STEP_END);
-	events_close(events);
-	index_close(index);
+	assert_true(events_fields(events, event, &fields, &err));
+	assert_true(event->time == (nstime)out->count);
+	*mem_push(out->items, out->count, out->capacity) = describe(&fields);
 }
 
 static void count_packets(struct trace *trace, struct told *out)
@@ -121,7 +107,9 @@ void tell_path(const char *path, const char *input, struct told *out)
 	options.notices = (struct notices){say, out};
 	out->opened = trace_open(&options, &trace, &out->err);
 	if (out->opened) {
-		read_all(trace, out);
+		const struct index_options in_memory = {
+			.none = true, .jobs = 1, .notices = trace->notices};
+		merged_each(trace, &in_memory, add_event, out);
 		count_packets(trace, out);
 		for (size_t i = 0; i < trace->parts[0]->nenv; i++) {
 			const struct env_entry *entry = &trace->parts[0]->env[i];

@@ -1,4 +1,5 @@
-/* told.h - for tests: all that is told of a trace of one stream: events as text, packets, messages */
+/* told.h - for tests: all that is told of a trace of one stream: events as text, packets, messages
+ */
 #ifndef TESTS_ENGINE_TOLD_H
 #define TESTS_ENGINE_TOLD_H
 

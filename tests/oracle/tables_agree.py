@@ -707,16 +707,9 @@ class LttngSamples:
     """The same of LTTng's contexts callstack_kernel and callstack_user, as babeltrace2 prints them: addresses that nothing names."""
 
     def __init__(self, path):
-        self.list = []
-        text = subprocess.run(["babeltrace2", "--clock-seconds", "--no-delta", path], stdout=subprocess.PIPE, check=False, text=True).stdout
-        for line in text.split("\n"):
-            head, stacks = tool_events.HEAD.match(line), re.findall(r" callstack_(?:kernel|user) = \[ ((?:\[\d+\] = 0x\w+,? )*)\]", line)
-            tid = re.search(r"\btid = (\d+)", line)
-            frames = [int(a, 16) for stack in stacks for a in re.findall(r"\] = (0x\w+)", stack)]
-            frames = [(hex(a), "[unknown]") for a in frames if a != (1 << 64) - 1]
-            if head and frames:
-                self.list.append({"time": int(head[1]) * 10 ** 9 + int(head[2]), "tid": int(tid[1]) if tid else None,
-                                  "event": head[3].encode(), "weight": 1, "frames": frames})
+        self.list = [{"time": time, "tid": tid, "event": event.encode(), "weight": 1,
+                      "frames": [(hex(a), "[unknown]") for a in addresses]}
+                     for time, event, tid, addresses in tool_events.ctf_stacks(path) if addresses]
 
     def function(self):
         found = collections.Counter(name for own in self.list for name, _ in set(own["frames"][1:]))

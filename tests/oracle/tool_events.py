@@ -73,13 +73,19 @@ def perf_chains(path):
             for time, _, _, _, _, frames in samples}
 
 
-def ctf_chains(path):
-    """Stacks of switches as babeltrace2 prints LTTng's contexts, by time: the kernel's, then the process'."""
+def ctf_stacks(path):
+    """(time, event, tid, [address]) of events with LTTng's contexts callstack_kernel and callstack_user, as babeltrace2
+    prints them: the kernel's stack, then the process'. tid: None where no context says it."""
     text = subprocess.run(["babeltrace2", "--clock-seconds", "--no-delta", path], stdout=subprocess.PIPE, check=False, text=True).stdout
-    found = {}
     for line in text.split("\n"):
         head, stacks = HEAD.match(line), re.findall(r" callstack_(?:kernel|user) = \[ ((?:\[\d+\] = 0x\w+,? )*)\]", line)
-        if head and stacks and head[3] == "sched_switch":
-            addresses = [int(a, 16) for stack in stacks for a in re.findall(r"\] = (0x\w+)", stack)]
-            found[int(head[1]) * 10 ** 9 + int(head[2])] = " < ".join(hex(a) for a in addresses if a != (1 << 64) - 1)
-    return found
+        tid = re.search(r"\btid = (\d+)", line)
+        addresses = [int(a, 16) for stack in stacks for a in re.findall(r"\] = (0x\w+)", stack)]
+        if head and stacks:
+            yield int(head[1]) * 10 ** 9 + int(head[2]), head[3], int(tid[1]) if tid else None, \
+                [a for a in addresses if a != (1 << 64) - 1]
+
+
+def ctf_chains(path):
+    """Stacks of switches, by time."""
+    return {time: " < ".join(map(hex, addresses)) for time, event, _, addresses in ctf_stacks(path) if event == "sched_switch"}

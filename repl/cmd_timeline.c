@@ -124,8 +124,7 @@ static bool fill_part(struct timeline *timeline, struct state *state, uint32_t f
 		      struct error *err)
 {
 	struct picture *picture = &timeline->picture;
-	struct sums_sink sink = {
-		.interval = add_interval, .sums = add_sums, .arg = timeline};
+	struct sums_sink sink = {.interval = add_interval, .sums = add_sums, .arg = timeline};
 	nstime *edges = mem_new_array((size_t)(end - first) + 1, sizeof *edges);
 
 	for (uint32_t i = first; i <= end; i++)

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Milliseconds since some moment, up to ten too few. For differences; signal handlers may call it. */
+/* Milliseconds since some moment, up to ten too few. For differences; signal handlers may call it.
+ */
 static inline int64_t clock_ms(void)
 {
 	struct timespec now;

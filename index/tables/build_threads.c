@@ -30,7 +30,7 @@ struct pool {
 	const struct stream **streams; /* to be scanned */
 	size_t nstreams;
 	_Atomic size_t next;
-	int64_t committed; /* ms; when the caller's thread committed last */
+	int64_t committed;      /* ms; when the caller's thread committed last */
 	struct workers workers; /* its lock is that of all below; woken when the queue changes */
 	struct queued *first, **last;
 	size_t steps, records;

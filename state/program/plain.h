@@ -31,7 +31,7 @@ struct plain_line { /* as wide as a line of the cache */
 	uint32_t tests; /* bit per test that decides, */
 	uint32_t holds; /* and of these, that must hold */
 	enum verb verb;
-	bool interned;     /* the right side's text is the attribute table's */
+	bool interned; /* the right side's text is the attribute table's */
 	uint8_t key;   /* input; PLAIN_NONE: `attr` */
 	uint8_t value; /* input; PLAIN_NONE: `constant` */
 };

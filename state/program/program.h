@@ -149,8 +149,8 @@ struct line {
 };
 
 /*
- * The right side of a line, into *out (none, where the line has no right side). NULL: its value is not wanted
- * yet, only whether it fails.
+ * The right side of a line, into *out (none, where the line has no right side). NULL: its value is
+ * not wanted yet, only whether it fails.
  */
 enum eval line_gives(const struct line *line, struct env *env, struct value *out,
 		     enum failure *failure);

@@ -5,7 +5,7 @@
 #include "state/slices/shard.h"
 
 struct side_item {
-	nstime at; /* of the event */
+	nstime at;              /* of the event */
 	struct slice_fill fill; /* of a tombstone: number and value alone */
 };
 

@@ -49,7 +49,8 @@ static bool first_tombstones(struct shard *shard, const struct slice *slice, eac
 				return false;
 			if (!numbers_is_tombstone(shard->numbers, item.number))
 				continue;
-			item.since = (nstime)((uint64_t)slice->begin - slice_block_extra(&block, i));
+			item.since =
+				(nstime)((uint64_t)slice->begin - slice_block_extra(&block, i));
 			item.value = slice_block_value(&block, i);
 			if (!each(arg, &item))
 				return false;
@@ -59,7 +60,8 @@ static bool first_tombstones(struct shard *shard, const struct slice *slice, eac
 }
 
 /* Those of a chunk: of CHUNK numbers from `first` on. */
-static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tombstone *each, void *arg)
+static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tombstone *each,
+			     void *arg)
 {
 	uint64_t from = first << slice->tick_bits, to = (first + CHUNK) << slice->tick_bits;
 	struct slice_walk walk;
@@ -78,7 +80,8 @@ static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tom
 			if (key < from || key >= to)
 				continue;
 			item.value = slice_block_value(&walk.changes.block, i);
-			if (!slice_tick_time(slice, key & bits_mask(slice->tick_bits), &item.since) ||
+			if (!slice_tick_time(slice, key & bits_mask(slice->tick_bits),
+					     &item.since) ||
 			    !each(arg, &item))
 				return false;
 		}

@@ -159,8 +159,7 @@ const char *sums_check(struct state *truth, struct state *state, const nstime *e
 		       const struct query *const *queries, size_t nqueries)
 {
 	struct checking checking = {.edges = edges, .nedges = nedges};
-	struct sums_sink sink = {
-		.interval = keep_given, .sums = check_sums, .arg = &checking};
+	struct sums_sink sink = {.interval = keep_given, .sums = check_sums, .arg = &checking};
 	struct error err;
 
 	checking.truth.arena = arena_new();

@@ -3,21 +3,22 @@
  *
  *     PATH.pass1-<i>   PATH.start-<i>   PATH.built-<i>          beside PATH.<i>, the shard's slices
  *     PATH.strayed-0      events lie outside of what packets claim: shards do not count
+ *     PATH.plan-0         where shards begin
  *
  *     OFFSET  SIZE  MEANING (numbers little-endian)
  *     0       8     magic "YSHARD2" and a zero
- *     8       4     kind: 0 pass 1, 1 start, 2 built, 3 strayed
+ *     8       4     kind: 0 pass 1, 1 start, 2 built, 3 strayed, 4 plan
  *     12      4     shard
- *     16      8     id of the plan
+ *     16      8     id of the plan; of the rules, in the plan itself
  *     24      8     events
- *     32      8     hash of the state
+ *     32      8     extent of the trace's files
  *     40      8     changes
  *     48      8     slices
  *     56      8     bytes
  *     64      8     length of what follows
  *     72      8     its XXH3, the seed being that of the 72 bytes before
  *     80      ...   pass 1: a summary (shard_summary_bytes.c); start: a state (cells_bytes.c);
- *                   built, strayed: nothing
+ *                   built, strayed: nothing; plan: where shards begin and the last one ends, 8 each
  */
 #include "state/timelines/shards_internal.h"
 
@@ -40,7 +41,7 @@ _Static_assert(sizeof(struct head) == 80, "nothing lies between");
 
 static char *path_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
 {
-	static const char *const names[] = {"pass1", "start", "built", "strayed"};
+	static const char *const names[] = {"pass1", "start", "built", "strayed", "plan"};
 	struct buf path = {0};
 
 	buf_printf(&path, "%s.%s-%u", plan->path, names[kind], i);

@@ -18,7 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 struct shard_merge {
 	struct event_source *event_source;
@@ -359,39 +358,4 @@ void shard_merge_forget(struct shard_merge *merge)
 	}
 	for (size_t i = 0; i < merge->state->ntombstones; i++)
 		merge->state->tombstones[i].writer = none;
-}
-
-/* ---- the hash of a state ---- */
-
-static uint64_t hash_of(const struct cells *cells, uint32_t attr, const struct value *value,
-			nstime since, struct buf *text)
-{
-	buf_clear(text);
-	attr_add_text(cells->attrs, attr, text);
-	buf_add_char(text, '\0');
-	buf_add_char(text, (char)value->kind);
-	if (value_exists(value))
-		value_add_key(value, text);
-	buf_add(text, &since, sizeof since);
-	return XXH3_64bits(text->data, text->len);
-}
-
-uint64_t cells_hash(const struct cells *cells)
-{
-	const struct tombstone *tombstone = NULL;
-	struct buf text = {0};
-	uint64_t sum = 0;
-	struct cell cell;
-
-	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
-		cells_get(cells, a, &cell);
-		sum += hash_of(cells, a, &cell.value, cell.since, &text);
-	}
-	while ((tombstone = cells_next_tombstone(cells, tombstone)) && !tombstone->pattern) {
-		struct value kind = {.kind = tombstone->kind};
-
-		sum += ~hash_of(cells, tombstone->attr, &kind, tombstone->since, &text);
-	}
-	buf_release(&text);
-	return sum;
 }

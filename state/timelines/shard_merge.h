@@ -29,7 +29,4 @@ MUST_CHECK bool shard_merge_add(struct shard_merge *merge, nstime begin, const v
 /* Events that were replayed because lines could not be decided in their shard. */
 uint64_t shard_merge_replayed(const struct shard_merge *merge);
 
-/* Of what the state says: paths, values and last writes, whatever their order. */
-uint64_t cells_hash(const struct cells *cells);
-
 #endif

@@ -4,7 +4,7 @@
 #include "state/timelines/shard_merge.h"
 #include "state/timelines/shards_internal.h"
 
-#include <string.h>
+#include <unistd.h>
 
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan)
 {
@@ -16,7 +16,7 @@ struct shards_work shards_work_of(struct state *state, const struct shards_plan 
 
 /* ---- events that stray ---- */
 
-static bool is_strayed(const struct shards_plan *plan)
+bool shards_strayed(const struct shards_plan *plan)
 {
 	struct shard_note note;
 
@@ -88,7 +88,7 @@ static bool pass_missing(const struct shards_plan *plan, uint32_t i, struct erro
 static bool write_start(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
 			uint64_t events, struct error *err)
 {
-	struct shard_note note = {.events = events, .hash = cells_hash(shard_merge_state(merge))};
+	struct shard_note note = {.events = events};
 	struct buf bytes = {0};
 	bool ok;
 
@@ -147,32 +147,32 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 
 /* ---- pass 2 ---- */
 
-static void add_built(const struct shard_note *note, struct timelines_built *out)
-{
-	out->events = note->events;
-	out->changes += note->changes;
-	out->slices += (uint32_t)note->slices;
-	out->bytes += note->bytes;
-}
-
-void shards_built(const struct shards_plan *plan, struct timelines_built *out)
+bool shards_built(const struct shards_plan *plan, uint64_t extent, struct timelines_built *out)
 {
 	struct shard_note note;
+	bool all = true;
 
 	*out = (struct timelines_built){0};
-	for (uint32_t i = 0; i < plan->n; i++)
-		if (shard_file_read(plan, SHARD_BUILT, i, &note, NULL))
-			add_built(&note, out);
+	for (uint32_t i = 0; i < plan->n; i++) {
+		bool any = shard_file_read(plan, SHARD_BUILT, i, &note, NULL);
+
+		all = all && any && note.extent == extent;
+		if (!any)
+			continue;
+		out->events = note.events;
+		out->changes += note.changes;
+		out->slices += (uint32_t)note.slices;
+		out->bytes += note.bytes;
+	}
+	return all;
 }
 
-/* The name alone: the manifest stands in the same folder. */
-static char *shard_name(const struct shards_plan *plan, uint32_t i, bool whole)
+char *shards_path(const struct shards_plan *plan, uint32_t i)
 {
-	const char *slash = whole ? NULL : strrchr(plan->path, '/');
-	struct buf name = {0};
+	struct buf path = {0};
 
-	buf_printf(&name, "%s.%u", slash ? slash + 1 : plan->path, i);
-	return name.data;
+	buf_printf(&path, "%s.%u", plan->path, i);
+	return path.data;
 }
 
 bool shards_give_up(const struct shards_plan *plan, struct timelines_built *out, struct error *err)
@@ -181,40 +181,13 @@ bool shards_give_up(const struct shards_plan *plan, struct timelines_built *out,
 	return timelines_remove(plan->path, err);
 }
 
-/* When all shards are built. Two that end at once both write it: it is the same. */
-static bool write_manifest(const struct shards_work *work, struct timelines_built *out,
-			   struct error *err)
+/* All shards are built; several that end at once may do this. */
+static bool end(const struct shards_work *work, struct timelines_built *out, struct error *err)
 {
-	const struct shards_plan *plan = work->plan;
-	struct timelines_shard *shards = mem_new_array(plan->n, sizeof *shards);
-	struct timelines_key key =
-		timelines_key_of(work->state->options.rules, work->event_source->trace);
-	bool all = true, ok = true;
-
-	for (uint32_t i = 0; i < plan->n && all; i++) {
-		struct shard_note start = {0}, built;
-
-		all = shard_file_read(plan, SHARD_BUILT, i, &built, NULL) &&
-		      built.hash == key.extent &&
-		      (i == 0 || shard_file_read(plan, SHARD_START, i, &start, NULL));
-		shards[i] = (struct timelines_shard){.path = shard_name(plan, i, false),
-						     .begin = plan->cuts[i],
-						     .end = plan->cuts[i + 1],
-						     .first_event = start.events,
-						     .changes = built.changes,
-						     .slices = (uint32_t)built.slices,
-						     .start_hash = start.hash};
-		if (i > 0)
-			shards[i - 1].end_hash = start.hash;
-	}
-	if (all && is_strayed(plan))
-		ok = work->one_process || shards_give_up(plan, out, err);
-	else if (all)
-		ok = timelines_write_manifest(plan->path, &key, shards, plan->n, err);
-	for (uint32_t i = 0; i < plan->n; i++)
-		mem_free((void *)(uintptr_t)shards[i].path);
-	mem_free(shards);
-	return ok;
+	if (!work->one_process && shards_strayed(work->plan))
+		return shards_give_up(work->plan, out, err);
+	unlink(work->plan->path); /* a store of one part: shards are used in its place */
+	return true;
 }
 
 bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_built *out,
@@ -230,9 +203,10 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 		.begin = plan->cuts[i],
 		.end = plan->cuts[i + 1],
 		.least = work->state->timelines_least};
+	struct timelines_built all;
 	struct shard_note note = {0};
 	struct buf start = {0};
-	char *path = shard_name(plan, i, true);
+	char *path = shards_path(plan, i);
 	bool ok = true;
 
 	if (i > 0 && !shard_file_read(plan, SHARD_START, i, &note, &start))
@@ -247,12 +221,13 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 	work->event_source->whole_packets = false;
 	if (ok) { /* of a shard in disorder nothing is there; the last one finds that noted */
 		note = (struct shard_note){.events = note.events + out->events,
-					   .hash = part.key.extent,
+					   .extent = part.key.extent,
 					   .changes = out->changes,
 					   .slices = out->slices,
 					   .bytes = out->bytes};
 		ok = shard_file_write(plan, SHARD_BUILT, i, &note, NULL, err) &&
-		     note_strayed(work, err) && write_manifest(work, out, err);
+		     note_strayed(work, err);
+		ok = ok && (!shards_built(plan, part.key.extent, &all) || end(work, out, err));
 	}
 	buf_release(&start);
 	mem_free(path);

@@ -1,7 +1,7 @@
 /*
  * shards.h - timelines of a trace in parts: by threads, or by commands that run anywhere
  *
- *     plan ──> pass 1 of each shard ──> join ──> pass 2 of each shard ──> manifest
+ *     plan ──> pass 1 of each shard ──> join ──> pass 2 of each shard
  *
  * Each step leaves a file beside the timelines and is skipped when its file is there, so whatever
  * is killed is started again. The plan says where shards begin; files of another plan do not count.
@@ -17,7 +17,7 @@ enum { SHARDS_MAX = 4096 };
 struct shards_plan {
 	uint32_t n;
 	nstime *cuts; /* [0] NSTIME_MIN, rising, [n] NSTIME_MAX */
-	uint64_t id;  /* of all this and the rules */
+	uint64_t id;  /* of all this and the rules; of the rules until the cuts are known */
 	char *path;   /* of the timelines */
 };
 
@@ -29,6 +29,8 @@ struct shards_plan {
 MUST_CHECK bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_plan *out,
 			    struct error *err);
 void shards_plan_release(struct shards_plan *plan);
+/* The plan that is stored; false: there is none, and out->path is where timelines are (or NULL). */
+bool shards_plan_stored(struct state *state, struct shards_plan *out);
 /* Is a plan stored? Then timelines are in parts. */
 bool shards_planned(struct state *state);
 /* Was one store of the whole trace begun? It is not cut any more. */
@@ -50,11 +52,15 @@ struct shards_work shards_work_of(struct state *state, const struct shards_plan 
 MUST_CHECK bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err);
 /* Says which passes 1 are missing. *replayed: events that could not be decided in their shard. */
 MUST_CHECK bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct error *err);
-/* Pass 2 of shard i; the last of them makes the shards one store. */
+/* Pass 2 of shard i. When all are done the shards are one store. */
 MUST_CHECK bool shards_build(const struct shards_work *work, uint32_t i,
 			     struct timelines_built *out, struct error *err);
-/* All that was built so far. */
-void shards_built(const struct shards_plan *plan, struct timelines_built *out);
+/* What was built so far; true: all shards, for files of this extent. */
+bool shards_built(const struct shards_plan *plan, uint64_t extent, struct timelines_built *out);
+/* Was an event met outside of what its packet claims? Then the shards do not count. */
+bool shards_strayed(const struct shards_plan *plan);
+/* The file of shard i's slices; to be freed. */
+char *shards_path(const struct shards_plan *plan, uint32_t i);
 
 /* Everything, by n threads. */
 MUST_CHECK bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *out,

@@ -2,20 +2,13 @@
  * shards_plan.c - where shards begin
  *
  * Cuts are chosen by how many bytes of packets begin before a time, which the tables tell without
- * reading events. The plan is stored, as text, so that all who work on it cut alike, also when the
- * trace grows meanwhile: the last shard has no end.
- *
- *     yore-shards 1
- *     rules HASH HASH
- *     cut NANOSECONDS        for each shard but the first
+ * reading events. The plan is stored, so that all who work on it cut alike, also when the trace
+ * grows meanwhile: the last shard has no end.
  */
-#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "state/context/context.h"
 #include "state/timelines/shards_internal.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,17 +16,15 @@
 
 enum { TICK_MS = 20, WAIT_MS = 10000 };
 
-static const char first_line[] = "yore-shards 1\n";
-
-static void plan_path(const struct shards_plan *plan, struct buf *out)
+/* False: there is no place for timelines. */
+static bool set_path(struct state *state, struct shards_plan *plan)
 {
-	buf_printf(out, "%s.plan", plan->path);
-}
+	struct timelines_key key =
+		timelines_key_of(state->options.rules, state->event_source->trace);
 
-static bool set_path(struct state *state, struct shards_plan *plan, struct error *err)
-{
-	*plan = (struct shards_plan){.path = timelines_path(state)};
-	return plan->path || error_set(err, ERR_IO, "timelines need an index that is kept");
+	*plan = (struct shards_plan){.path = timelines_path(state),
+				     .id = XXH3_64bits(key.rules, sizeof key.rules)};
+	return plan->path != NULL;
 }
 
 void shards_plan_release(struct shards_plan *plan)
@@ -143,18 +134,7 @@ static bool choose_cuts(struct state *state, double ahead, struct shards_plan *p
 	return ok;
 }
 
-/* ---- as text ---- */
-
-static void plan_text(struct state *state, const struct shards_plan *plan, struct buf *out)
-{
-	struct timelines_key key =
-		timelines_key_of(state->options.rules, state->event_source->trace);
-
-	buf_printf(out, "%srules %016" PRIx64 " %016" PRIx64 "\n", first_line, key.rules[0],
-		   key.rules[1]);
-	for (uint32_t i = 1; i < plan->n; i++)
-		buf_printf(out, "cut %" PRId64 "\n", plan->cuts[i]);
-}
+/* ---- stored ---- */
 
 static void begin_plan(struct shards_plan *plan, uint32_t n)
 {
@@ -164,61 +144,54 @@ static void begin_plan(struct shards_plan *plan, uint32_t n)
 	plan->cuts[n] = NSTIME_MAX;
 }
 
-static bool parse_cuts(const char *text, struct shards_plan *plan)
+static size_t cuts_size(const struct shards_plan *plan)
 {
-	uint32_t count = 0;
-	const char *at;
-
-	for (at = text; (at = strstr(at, "\ncut ")); at++)
-		count++;
-	if (count >= SHARDS_MAX)
-		return false;
-	begin_plan(plan, count + 1);
-	at = text;
-	for (uint32_t i = 1; i <= count; i++) {
-		at = strstr(at, "\ncut ") + 1;
-		if (sscanf(at, "cut %" SCNd64, &plan->cuts[i]) != 1 ||
-		    plan->cuts[i] < plan->cuts[i - 1])
-			return false;
-	}
-	return true;
+	return ((size_t)plan->n + 1) * sizeof *plan->cuts;
 }
 
-/* The stored plan, if it is of these rules and made like this. */
-static bool read_plan(struct state *state, struct shards_plan *plan)
+/* From here on files are of this plan. */
+static void identify(struct shards_plan *plan)
 {
-	struct buf path = {0}, text = {0}, again = {0};
-	bool ok;
+	plan->id = XXH3_64bits_withSeed(plan->cuts, cuts_size(plan), plan->id);
+}
 
-	plan_path(plan, &path);
-	ok = file_read(path.data, &text);
-	if (ok) {
-		buf_add_char(&text, '\0');
-		text.len--;
-		ok = parse_cuts(text.data, plan);
-	}
+/* Room for n shards, and what is stored of as many; false: that cuts nothing in order. */
+static bool take_cuts(struct shards_plan *plan, const struct buf *cuts)
+{
+	size_t count = cuts->len / sizeof *plan->cuts;
+
+	if (count < 2 || count > SHARDS_MAX + 1 || cuts->len % sizeof *plan->cuts)
+		return false;
+	begin_plan(plan, (uint32_t)count - 1);
+	memcpy(plan->cuts, cuts->data, cuts->len);
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (plan->cuts[i] > plan->cuts[i + 1])
+			return false;
+	return plan->cuts[0] == NSTIME_MIN && plan->cuts[plan->n] == NSTIME_MAX;
+}
+
+static bool read_plan(struct shards_plan *plan)
+{
+	struct shard_note ignored;
+	struct buf cuts = {0};
+	bool ok = shard_file_read(plan, SHARD_PLAN, 0, &ignored, &cuts) && take_cuts(plan, &cuts);
+
 	if (ok)
-		plan_text(state, plan, &again);
-	ok = ok && text.len == again.len && !memcmp(text.data, again.data, text.len);
-	if (ok)
-		plan->id = XXH3_64bits(text.data, text.len);
-	buf_release(&path);
-	buf_release(&text);
-	buf_release(&again);
+		identify(plan);
+	buf_release(&cuts);
 	return ok;
 }
 
-static bool write_plan(struct state *state, struct shards_plan *plan, struct error *err)
+static bool write_plan(struct shards_plan *plan, struct error *err)
 {
-	struct buf path = {0}, text = {0};
+	static const struct shard_note note;
+	struct buf cuts = {0};
 	bool ok;
 
-	plan_path(plan, &path);
-	plan_text(state, plan, &text);
-	plan->id = XXH3_64bits(text.data, text.len);
-	ok = file_write(path.data, &text, err);
-	buf_release(&path);
-	buf_release(&text);
+	buf_add(&cuts, plan->cuts, cuts_size(plan));
+	ok = shard_file_write(plan, SHARD_PLAN, 0, &note, &cuts, err);
+	identify(plan);
+	buf_release(&cuts);
 	return ok;
 }
 
@@ -243,9 +216,14 @@ static bool prepare(struct state *state, const char *path, struct error *err)
 bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_plan *out,
 		 struct error *err)
 {
-	if (!set_path(state, out, err) || !prepare(state, out->path, err))
+	uint64_t rules;
+
+	if (!set_path(state, out))
+		return error_set(err, ERR_IO, "timelines need an index that is kept");
+	rules = out->id;
+	if (!prepare(state, out->path, err))
 		return false;
-	if (read_plan(state, out) && (n == 0 || out->n == n))
+	if (read_plan(out) && (n == 0 || out->n == n))
 		return true;
 	if (n == 0)
 		return error_set(err, ERR_QUERY,
@@ -253,15 +231,20 @@ bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_pl
 	if (n > SHARDS_MAX)
 		return error_set(err, ERR_QUERY, "at most %d chunks", SHARDS_MAX);
 	mem_free(out->cuts);
+	out->id = rules;
 	begin_plan(out, n);
-	return choose_cuts(state, ahead, out, err) && write_plan(state, out, err);
+	return choose_cuts(state, ahead, out, err) && write_plan(out, err);
+}
+
+bool shards_plan_stored(struct state *state, struct shards_plan *out)
+{
+	return set_path(state, out) && read_plan(out);
 }
 
 bool shards_planned(struct state *state)
 {
 	struct shards_plan plan;
-	struct error ignored;
-	bool planned = set_path(state, &plan, &ignored) && read_plan(state, &plan);
+	bool planned = shards_plan_stored(state, &plan);
 
 	shards_plan_release(&plan);
 	return planned;
@@ -270,7 +253,7 @@ bool shards_planned(struct state *state)
 bool shards_whole(struct state *state)
 {
 	char *path = timelines_path(state);
-	bool whole = path && access(path, F_OK) == 0 && !timelines_is_manifest(path);
+	bool whole = path && access(path, F_OK) == 0;
 
 	mem_free(path);
 	return whole;

@@ -174,15 +174,14 @@ bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *o
 	struct pool pool = {.state = state};
 	bool ok = shards_plan(state, n, ahead, &pool.plan, err);
 	uint64_t before = trace_disorder(state->event_source->trace);
-	struct shard_note note;
 
 	if (ok) {
 		ok = run_pool(&pool, err);
 		if (ok)
-			shards_built(&pool.plan, out);
+			shards_built(&pool.plan, 0, out);
 		if ((ok || err->kind != ERR_INTERRUPTED) &&
 		    (trace_disorder(state->event_source->trace) != before ||
-		     shard_file_read(&pool.plan, SHARD_STRAYED, 0, &note, NULL)))
+		     shards_strayed(&pool.plan)))
 			ok = shards_give_up(&pool.plan, out, err);
 	}
 	shards_plan_release(&pool.plan);

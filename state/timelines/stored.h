@@ -21,8 +21,7 @@ struct stored {
 	struct state *state;
 	struct stored_shard *items; /* rising; never none */
 	size_t count;
-	char *manifest; /* NULL: there is none */
-	bool damaged;	/* was met: what was answered from it is not to be believed */
+	bool damaged; /* was met: what was answered from it is not to be believed */
 };
 
 /* NULL: there is none that is complete and of this trace and rules. Borrowed. */

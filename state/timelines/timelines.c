@@ -1,12 +1,8 @@
 /*
- * timelines.c - where timelines are kept, and the manifest that makes shards one store
+ * timelines.c - where timelines are kept, and opening and removing them
  *
- *     INDEX.timelines-<rules>       the store, or the manifest
- *     INDEX.timelines-<rules>.<i>   shard i
- *
- * The manifest is text: "yore-timelines 2", "trace EXTENT", "rules HASH HASH", then per shard
- * "shard I PATH BEGIN END FIRST-EVENT CHANGES SLICES START-HASH END-HASH", and "sum" of all before.
- * Each shard begins where the one before ends, and with the state that it ended with.
+ *     INDEX.timelines-<rules>       the store, if it is of one part
+ *     INDEX.timelines-<rules>.<i>   shard i, with the files of shard_files.c beside it
  */
 #include "state/timelines/timelines.h"
 
@@ -20,16 +16,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LANGUAGE_VERSION = 3, PATH_ROOM = 4096 };
-
-static const char first_line[] = "yore-timelines 2\n", sum_line[] = "sum %016" PRIx64 "\n";
-enum { SUM_LINE = 4 + 16 + 1 };
+enum { LANGUAGE_VERSION = 3 };
 
 struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace)
 {
@@ -44,182 +36,6 @@ struct timelines_key timelines_key_of(const struct rules *rules, const struct tr
 		key.extent = XXH3_64bits(both, sizeof both);
 	}
 	return key;
-}
-
-/* ---- the manifest ---- */
-
-static void put_manifest(const struct timelines_key *key, const struct timelines_shard *shards,
-			 size_t count, struct buf *out)
-{
-	buf_add_text(out, first_line);
-	buf_printf(out, "trace %016" PRIx64 "\nrules %016" PRIx64 " %016" PRIx64 "\n", key->extent,
-		   key->rules[0], key->rules[1]);
-	for (size_t i = 0; i < count; i++)
-		buf_printf(out,
-			   "shard %zu %s %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64
-			   " %u %016" PRIx64 " %016" PRIx64 "\n",
-			   i, shards[i].path, shards[i].begin, shards[i].end, shards[i].first_event,
-			   shards[i].changes, shards[i].slices, shards[i].start_hash,
-			   shards[i].end_hash);
-}
-
-bool timelines_write_manifest(const char *path, const struct timelines_key *key,
-			      const struct timelines_shard *shards, size_t count, struct error *err)
-{
-	struct buf text = {0};
-	bool ok;
-
-	for (size_t i = 1; i < count; i++)
-		if (shards[i].start_hash != shards[i - 1].end_hash ||
-		    shards[i].begin != shards[i - 1].end)
-			return error_set(
-				err, ERR_FORMAT,
-				"timelines: shard %zu does not begin as the one before ends", i);
-	put_manifest(key, shards, count, &text);
-	buf_printf(&text, sum_line, XXH3_64bits(text.data, text.len));
-	ok = file_write(path, &text, err);
-	buf_release(&text);
-	return ok;
-}
-
-/* One line; path has PATH_ROOM bytes. */
-static bool shard_line(const char *line, size_t i, char *path, struct timelines_shard *out)
-{
-	size_t number;
-
-	*out = (struct timelines_shard){.path = path};
-	return sscanf(line,
-		      "shard %zu %4095s %" SCNd64 " %" SCNd64 " %" SCNu64 " %" SCNu64 " %u %" SCNx64
-		      " %" SCNx64,
-		      &number, path, &out->begin, &out->end, &out->first_event, &out->changes,
-		      &out->slices, &out->start_hash, &out->end_hash) == 9 &&
-	       number == i;
-}
-
-/* False: it is of no use; stored->damaged: it was. */
-static bool add_shard(struct stored *stored, const char *path, nstime begin, uint64_t extent)
-{
-	struct timelines_built built;
-	struct stored_shard shard = {.begin = begin};
-	struct error ignored;
-	bool remade, ok;
-
-	if (access(path, R_OK) != 0)
-		return false;
-	if (!store_open(path, &shard.store, &remade, &ignored)) {
-		stored->damaged = true;
-		return false;
-	}
-	ok = !remade && timelines_complete(shard.store, extent, &built);
-	if (ok &&
-	    !shard_open(shard.store, built.slices, stored->state->attrs, &shard.shard, &ignored)) {
-		stored->damaged = true;
-		ok = false;
-	}
-	if (!ok) {
-		stored->damaged |= remade || store_damaged(shard.store);
-		store_close(shard.store);
-		return false;
-	}
-	timelines_tell_damage(shard.store, stored->state->event_source);
-	shard.path = mem_strdup(path);
-	stored->items = mem_resize(stored->items, stored->count + 1, sizeof *stored->items);
-	stored->items[stored->count++] = shard;
-	return true;
-}
-
-static char *beside(const char *manifest, const char *name)
-{
-	const char *slash = strrchr(manifest, '/');
-	struct buf path = {0};
-
-	if (name[0] != '/' && slash)
-		buf_add(&path, manifest, (size_t)(slash - manifest) + 1);
-	buf_add_text(&path, name);
-	return path.data;
-}
-
-static bool same_key(FILE *file, const struct timelines_key *key)
-{
-	uint64_t extent, rules[2];
-
-	return fscanf(file, "trace %" SCNx64 "\nrules %" SCNx64 " %" SCNx64 "\n", &extent,
-		      &rules[0], &rules[1]) == 3 &&
-	       extent == key->extent && rules[0] == key->rules[0] && rules[1] == key->rules[1];
-}
-
-static bool read_shards(struct stored *stored, const char *manifest, FILE *file,
-			const struct timelines_key *key)
-{
-	char *line = mem_new(PATH_ROOM + 512), *path = mem_new(PATH_ROOM);
-	struct timelines_shard shard, last = {0};
-	bool ok = fgets(line, PATH_ROOM + 512, file) && same_key(file, key);
-
-	for (size_t i = 0; ok && fgets(line, PATH_ROOM + 512, file); i++) {
-		ok = shard_line(line, i, path, &shard) &&
-		     (i ? shard.begin == last.end && shard.start_hash == last.end_hash
-			: shard.begin == NSTIME_MIN);
-		if (ok) {
-			char *name = beside(manifest, path);
-			ok = add_shard(stored, name, shard.begin, key->extent);
-			mem_free(name);
-		}
-		last = shard;
-	}
-	mem_free(line);
-	mem_free(path);
-	return ok && stored->count && last.end == NSTIME_MAX;
-}
-
-/* Is the last line the checksum of those before it? It is cut off. */
-static bool is_whole(struct buf *text)
-{
-	size_t len = text->len > SUM_LINE ? text->len - SUM_LINE : 0;
-	char sum[SUM_LINE + 1];
-
-	snprintf(sum, sizeof sum, sum_line, XXH3_64bits(text->data, len));
-	if (!len || memcmp(text->data + len, sum, SUM_LINE) != 0)
-		return false;
-	text->len = len;
-	return true;
-}
-
-/* 1: a manifest, read; 0: it is none; -1: it is of no use. */
-static int read_manifest(struct stored *stored, const char *path, const struct timelines_key *key)
-{
-	struct buf text = {0};
-	FILE *file = NULL;
-	int result = 0;
-
-	if (!timelines_is_manifest(path))
-		return 0;
-	stored->manifest = mem_strdup(path);
-	if (!file_read(path, &text) || !is_whole(&text)) {
-		stored->damaged = true;
-		result = -1;
-	} else if (text.len < sizeof first_line ||
-		   memcmp(text.data, first_line, sizeof first_line - 1) != 0) {
-		result = -1;
-	} else {
-		file = fmemopen(text.data, text.len, "r");
-		result = file && read_shards(stored, path, file, key) ? 1 : -1;
-	}
-	if (file)
-		fclose(file);
-	buf_release(&text);
-	return result;
-}
-
-bool timelines_is_manifest(const char *path)
-{
-	static const char begins[] = "yore-timelines ";
-	char head[sizeof begins] = "";
-	FILE *file = fopen(path, "re");
-	bool is = file && fgets(head, sizeof head, file) && !strcmp(head, begins);
-
-	if (file)
-		fclose(file);
-	return is;
 }
 
 /* ---- of a state ---- */
@@ -314,6 +130,61 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 	return ok;
 }
 
+/* ---- opening ---- */
+
+/* False: it is of no use; stored->damaged: it was. */
+static bool add_shard(struct stored *stored, const char *path, nstime begin, uint64_t extent)
+{
+	struct timelines_built built;
+	struct stored_shard shard = {.begin = begin};
+	struct error ignored;
+	bool remade, ok;
+
+	if (access(path, R_OK) != 0)
+		return false;
+	if (!store_open(path, &shard.store, &remade, &ignored)) {
+		stored->damaged = true;
+		return false;
+	}
+	ok = !remade && timelines_complete(shard.store, extent, &built);
+	if (ok &&
+	    !shard_open(shard.store, built.slices, stored->state->attrs, &shard.shard, &ignored)) {
+		stored->damaged = true;
+		unlink(path);
+		ok = false;
+	}
+	if (!ok) {
+		stored->damaged |= remade || store_damaged(shard.store);
+		store_close(shard.store);
+		return false;
+	}
+	timelines_tell_damage(shard.store, stored->state->event_source);
+	shard.path = mem_strdup(path);
+	stored->items = mem_resize(stored->items, stored->count + 1, sizeof *stored->items);
+	stored->items[stored->count++] = shard;
+	return true;
+}
+
+/* The shards, if all are built; else the store of one part. */
+static bool add_all(struct stored *stored, const struct shards_plan *plan, bool planned)
+{
+	const struct state *state = stored->state;
+	uint64_t extent =
+		timelines_key_of(state->options.rules, state->event_source->trace).extent;
+	struct timelines_built ignored;
+	bool ok = true;
+
+	if (!planned || !shards_built(plan, extent, &ignored) || shards_strayed(plan))
+		return add_shard(stored, plan->path, NSTIME_MIN, extent);
+	for (uint32_t i = 0; i < plan->n && ok; i++) {
+		char *path = shards_path(plan, i);
+
+		ok = add_shard(stored, path, plan->cuts[i], extent);
+		mem_free(path);
+	}
+	return ok;
+}
+
 /* A file that is damaged lost its name when that was found: see index/store/store.c. */
 static void drop(struct stored *stored)
 {
@@ -327,8 +198,6 @@ static void drop(struct stored *stored)
 	for (size_t i = 0; i < stored->count; i++)
 		if (stored->items[i].shard && shard_is_damaged(stored->items[i].shard))
 			unlink(stored->items[i].path);
-	if (stored->manifest)
-		unlink(stored->manifest);
 	stored_close(stored);
 	mem_free(path);
 }
@@ -346,30 +215,27 @@ bool stored_drop_damaged(struct state *state)
 
 struct stored *stored_of(struct state *state)
 {
-	struct timelines_key key;
+	struct shards_plan plan;
 	struct stored *stored;
-	char *path;
-	int manifest;
+	bool planned;
 
 	if (state->stored_looked)
 		return state->stored;
 	state->stored_looked = true;
-	path = timelines_path(state);
-	if (!path || access(path, R_OK) != 0) {
-		mem_free(path);
+	planned = shards_plan_stored(state, &plan);
+	if (!planned && !(plan.path && access(plan.path, R_OK) == 0)) {
+		shards_plan_release(&plan);
 		return NULL;
 	}
-	key = timelines_key_of(state->options.rules, state->event_source->trace);
 	stored = mem_new(sizeof *stored);
 	stored->state = state;
-	manifest = timelines_prepared(state) ? read_manifest(stored, path, &key) : -1;
-	if (manifest == 1 || (manifest == 0 && add_shard(stored, path, NSTIME_MIN, key.extent)))
+	if (timelines_prepared(state) && add_all(stored, &plan, planned))
 		state->stored = stored;
 	else if (stored->damaged)
 		drop(stored);
 	else
 		stored_close(stored);
-	mem_free(path);
+	shards_plan_release(&plan);
 	return state->stored;
 }
 
@@ -388,7 +254,6 @@ void stored_close(struct stored *stored)
 		store_close(stored->items[i].store);
 	}
 	mem_free(stored->items);
-	mem_free(stored->manifest);
 	mem_free(stored);
 }
 

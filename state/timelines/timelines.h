@@ -1,9 +1,9 @@
 /*
  * timelines.h - all state changes of a trace, stored once: building, and where they are kept
  *
- * A store is one file, or several (shards, each of a stretch of time) and a manifest that lists
- * them. Building may be killed at any moment: what was committed is kept, and the next build goes
- * on from there, to the same bytes. docs/timelines.md has the format.
+ * A store is one file, or several: shards, each of a stretch of time (shards.h). Building may be
+ * killed at any moment: what was committed is kept, and the next build goes on from there, to the
+ * same bytes. docs/timelines.md has the format.
  */
 #ifndef STATE_TIMELINES_TIMELINES_H
 #define STATE_TIMELINES_TIMELINES_H
@@ -12,20 +12,6 @@
 #include "state/state.h"
 
 struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace);
-
-struct timelines_shard {
-	const char *path; /* relative to the manifest, or absolute; without blanks */
-	nstime begin, end;
-	uint64_t first_event, changes;
-	uint32_t slices;
-	uint64_t start_hash, end_hash; /* of the states at both ends */
-};
-
-/* Makes the shards one store; atomically. */
-MUST_CHECK bool timelines_write_manifest(const char *path, const struct timelines_key *key,
-					 const struct timelines_shard *shards, size_t count,
-					 struct error *err);
-bool timelines_is_manifest(const char *path);
 
 /* ---- of an opened state ---- */
 

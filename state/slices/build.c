@@ -75,7 +75,6 @@ static bool on_moment(void *arg, nstime next)
 
 	if (!builder_full(building->builder))
 		return true;
-	now->events = building->events_before + replay_events(building->replay);
 	trace_damages(trace_of(part->event_source), &now->damage);
 	/* not `next`: what comes next may change while a trace grows */
 	building_put_resume(building, replay_time(building->replay) + 1, &now->resume);
@@ -91,7 +90,6 @@ static void key_bytes(const struct timelines_part *part, struct buf *out)
 {
 	uint64_t start = part->start ? XXH3_64bits(part->start, part->nstart) : 0;
 
-	buf_add_varint(out, TIMELINES_FORMAT);
 	buf_add(out, part->key.rules, sizeof part->key.rules);
 	buf_add_varint(out, part->shard);
 	buf_add_varint(out, part->of);
@@ -255,7 +253,6 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 		builder_open(builder, part->begin);
 	*out = (struct timelines_built){.events = building->events_before +
 						  replay_events(building->replay)};
-	builder->now->events = out->events;
 	if (!builder_close(builder, err) || !builder_settle(builder, err))
 		return false;
 	out->changes = building->changes_before + builder->changes;

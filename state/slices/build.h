@@ -6,8 +6,6 @@
 #include "state/slices/builder.h"
 #include "state/slices/part.h"
 
-enum { TIMELINES_FORMAT = 4 };
-
 struct building {
 	const struct timelines_part *part;
 	struct store *store;

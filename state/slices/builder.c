@@ -109,8 +109,6 @@ void builder_open(struct builder *builder, nstime t)
 	now->open = true;
 	now->number = builder->slices;
 	now->times = builder->times && builder->slices == 0;
-	now->strings = builder->strings;
-	now->numbers = builder->next_number;
 	now->busy = builder->least ? 1 : DOMINANT_LEAST;
 	builder->target = target < SLICE_LEAST  ? SLICE_LEAST
 			  : target > SLICE_MOST ? SLICE_MOST
@@ -243,8 +241,6 @@ bool builder_close(struct builder *builder, struct error *err)
 		now->names = numbers_take(builder->numbers);
 		builder->changes += now->nchanges;
 		builder->slices++;
-		builder->strings = builder->numbers->nstrings;
-		builder->next_number = numbers_next(builder->numbers);
 	}
 	if (!builder->helper)
 		return store(builder, now, err);
@@ -262,8 +258,6 @@ struct builder *builder_new(struct numbers *numbers, struct store *store, struct
 	struct builder *builder = mem_new(sizeof *builder);
 
 	builder->numbers = numbers;
-	builder->strings = numbers->nstrings;
-	builder->next_number = numbers_next(numbers);
 	builder->store = store;
 	builder->now = builder->all[0] = gathered_new();
 	builder->helper = helper;

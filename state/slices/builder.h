@@ -29,7 +29,6 @@ struct builder {
 	uint32_t least;       /* of every slice, instead of what is usual; 0: as usual. For tests */
 	uint32_t slices;      /* that were closed, also by builds before */
 	uint64_t changes;     /* of those closed by this one */
-	uint32_t strings, next_number; /* not yet given when the slice began */
 	/* by number */
 	struct spot *spots;
 	uint64_t *live;

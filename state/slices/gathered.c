@@ -232,14 +232,8 @@ static void encode(struct gathered *gathered, struct encoding *out)
 	out->record = (struct slice_record){
 		.begin = parts.begin,
 		.end = parts.nticks ? gathered->ticks[parts.nticks - 1] : parts.begin,
-		.changes = (uint32_t)parts.changes.count,
-		.ticks = parts.nticks,
-		.snapshot = (uint32_t)parts.snapshot.count,
-		.bytes = (uint32_t)out->bytes.len,
-		.strings = gathered->strings,
-		.numbers = gathered->numbers,
-		.events = gathered->events,
 		.least_from = nfroms ? out->froms[0] : NSTIME_MAX,
+		.bytes = out->bytes.len,
 	};
 }
 

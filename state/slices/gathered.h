@@ -32,25 +32,19 @@ struct gathered {
 	size_t nfills, fills_capacity;
 	uint64_t *touched; /* bit per number */
 	size_t words;
-	uint32_t strings, numbers; /* not yet given when it began */
-	uint32_t busy;             /* changes of an attribute that has tops, at least */
+	uint32_t busy; /* changes of an attribute that has tops, at least */
 	/* stored with it */
-	uint64_t events;
 	struct fresh_names *names;
 	struct buf resume, complete, damage; /* values of these names; empty: that stays */
 };
 
 /* ---- the record of a slice ---- */
 
-enum { SLICE_RECORD = 56 };
-struct slice_record {
-	nstime begin, end;
-	uint32_t changes, ticks, snapshot, bytes;
-	uint32_t strings, numbers; /* not yet given when it began */
-	uint64_t events;           /* consumed up to its end */
-	nstime least_from;         /* of its fills; NSTIME_MAX: it has none */
+struct slice_record { /* stored as it is */
+	nstime begin, end; /* times of its first and last change */
+	nstime least_from; /* of its fills; NSTIME_MAX: it has none */
+	uint64_t bytes;
 };
-_Static_assert(sizeof(struct slice_record) == SLICE_RECORD, "the record is stored as it is");
 
 struct gathered *gathered_new(void);
 void gathered_free(struct gathered *gathered); /* NULL is fine */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { KEY_META = 'M', KEY_SLICE = 'S', KEY_DATA = 'D', KEY_KEYS = 'K', KEY_NAMES = 'N' };
-enum { PART_SLICE, PART_CLASSES, PART_STRINGS, PART_DOMINANT };
+enum { PART_SLICE, PART_CLASSES, PART_DOMINANT };
 
 struct name_key {
 	uint8_t bytes[STORE_KEY_MAX];

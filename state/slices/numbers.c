@@ -9,8 +9,10 @@ struct numbers *numbers_new(struct attrs *attrs)
 
 	numbers->attrs = attrs;
 	numbers_class_add(numbers, CLASS_ATTR, 0, 0);
-	numbers->classes_stored = 1;
-	numbers->classes[0].given = numbers->classes[0].stored = 1; /* the root */
+	numbers_class_add(numbers, CLASS_PATTERN, 0, ATTR_ABSENT);
+	numbers_class_add(numbers, CLASS_TEXT, 0, ATTR_ABSENT);
+	numbers->classes_stored = SHAPE_CLASSES;
+	numbers->classes[ROOT_CLASS].given = numbers->classes[ROOT_CLASS].stored = 1; /* the root */
 	number_map_set(&numbers->ordinals, ATTR_ROOT, 1);
 	return numbers;
 }
@@ -33,7 +35,7 @@ void numbers_free(struct numbers *numbers)
 	mem_free(numbers->classes);
 	mem_free(numbers->chunks);
 	mem_free(numbers->patterns);
-	mem_free(numbers->strings);
+	mem_free(numbers->texts);
 	hash_index_release(&numbers->by_text);
 	mem_free(numbers);
 }
@@ -49,7 +51,7 @@ uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32
 
 	*class = (struct number_class){
 		.kind = kind, .parent = parent, .shape = shape, .entity_class = i};
-	if (kind == CLASS_PATTERN)
+	if (shape == ATTR_ABSENT)
 		return i;
 	if (kind != CLASS_ATTR || !shape_is_key(numbers->attrs, shape))
 		class->entity_class = i ? numbers->classes[parent].entity_class : 0;
@@ -67,6 +69,13 @@ void numbers_chunk_add(struct numbers *numbers, uint32_t class, uint32_t first)
 void numbers_pattern_add(struct numbers *numbers, struct pattern *pattern)
 {
 	*mem_push(numbers->patterns, numbers->npatterns, numbers->patterns_capacity) = pattern;
+}
+
+void numbers_text_set(struct numbers *numbers, uint32_t ordinal, const struct value *text)
+{
+	numbers->texts =
+		mem_reach(numbers->texts, ordinal, &numbers->texts_room, sizeof *numbers->texts);
+	numbers->texts[ordinal] = *text;
 }
 
 uint32_t numbers_in(const struct numbers *numbers, uint32_t class, uint32_t ordinal)
@@ -136,21 +145,17 @@ uint32_t numbers_of(struct numbers *numbers, enum class_kind kind, uint32_t attr
 static uint32_t number_of_pattern(struct numbers *numbers, const struct pattern *pattern)
 {
 	struct pattern *copy;
-	uint32_t class = 0, i = 0;
+	uint32_t i = 0;
 
-	while (class < numbers->nclasses && numbers->classes[class].kind != CLASS_PATTERN)
-		class ++;
-	if (class == numbers->nclasses)
-		numbers_class_add(numbers, CLASS_PATTERN, 0, ATTR_ABSENT);
 	while (i < numbers->npatterns && !pattern_equal(numbers->patterns[i], pattern))
 		i++;
 	if (i == numbers->npatterns) {
 		copy = mem_new(sizeof *copy);
 		*copy = *pattern;
 		numbers_pattern_add(numbers, copy);
-		numbers->classes[class].given++;
+		numbers->classes[PATTERN_CLASS].given++;
 	}
-	return number_in(numbers, class, i);
+	return number_in(numbers, PATTERN_CLASS, i);
 }
 
 uint32_t numbers_tombstone(struct numbers *numbers, const struct pattern *pattern)
@@ -161,18 +166,17 @@ uint32_t numbers_tombstone(struct numbers *numbers, const struct pattern *patter
 			  pattern->attr);
 }
 
-static uint32_t number_of_string(struct numbers *numbers, const struct value *text)
+static uint32_t ordinal_of_text(struct numbers *numbers, const struct value *text)
 {
 	uint64_t hash = hash_number((uintptr_t)text->text);
 	uint32_t at =
-		hash_index_find(&numbers->by_text, hash, i, numbers->strings[i].text == text->text);
+		hash_index_find(&numbers->by_text, hash, i, numbers->texts[i].text == text->text);
 
 	if (at != HASH_INDEX_NONE)
 		return at;
-	numbers->strings = mem_reach(numbers->strings, numbers->nstrings, &numbers->strings_room,
-				     sizeof *numbers->strings);
-	numbers->strings[numbers->nstrings] = *text;
-	return hash_index_add(&numbers->by_text, hash, numbers->nstrings++);
+	at = numbers->classes[TEXT_CLASS].given++;
+	numbers_text_set(numbers, at, text);
+	return hash_index_add(&numbers->by_text, hash, at);
 }
 
 struct slice_value numbers_value(struct numbers *numbers, const struct value *value)
@@ -188,7 +192,7 @@ struct slice_value numbers_value(struct numbers *numbers, const struct value *va
 		if (!value->negative && value->u > INT64_MAX)
 			stored.kind = SLICE_UINT;
 	} else if (value->kind == VALUE_STRING) {
-		stored.number = number_of_string(numbers, value);
+		stored.number = ordinal_of_text(numbers, value);
 	} else if (value->kind == VALUE_FLOAT) {
 		stored.number = slice_float((int64_t)value->u);
 	} else if (value->kind == VALUE_BOOL) {

@@ -29,13 +29,17 @@ enum class_kind {
 	CLASS_ATTR,            /* attributes of a shape */
 	CLASS_TOMBSTONE,       /* `delete P`, `unknown P` of paths of a shape: P and all below */
 	CLASS_TOMBSTONE_BELOW, /* the same of all below P and not of P itself */
-	CLASS_PATTERN          /* targets with a `*`; entities are these patterns */
+	CLASS_PATTERN,         /* targets with a `*`; entities are these patterns */
+	CLASS_TEXT             /* values that are text: ordinals alone, by which they are stored */
 };
+
+/* Classes that are always there, and not stored; those of shapes come behind them. */
+enum { ROOT_CLASS, PATTERN_CLASS, TEXT_CLASS, SHAPE_CLASSES };
 
 struct number_class {
 	enum class_kind kind;
 	uint32_t parent; /* of an attribute's, the one above; of a tombstone's, the attribute's */
-	uint32_t shape;  /* ATTR_ABSENT: of patterns */
+	uint32_t shape;  /* ATTR_ABSENT: of patterns and texts */
 	uint32_t entity_class;      /* whose ordinals it counts */
 	struct number_map chunks;   /* ordinal / CHUNK → 1 + chunk */
 	struct number_map entities; /* ordinal → 1 + attribute */
@@ -48,7 +52,7 @@ struct number_chunk {
 
 struct numbers {
 	struct attrs *attrs;
-	struct number_class *classes; /* 0: the root's */
+	struct number_class *classes;
 	size_t nclasses, classes_capacity, classes_stored;
 	struct number_chunk *chunks;
 	size_t nchunks, chunks_capacity, chunks_stored;
@@ -58,10 +62,9 @@ struct numbers {
 	struct number_map ordinals; /* writer: entity → 1 + ordinal */
 	struct pattern **patterns;  /* by ordinal */
 	size_t npatterns, patterns_capacity;
-	struct value *strings; /* by number; reader: of kind UNKNOWN, not looked at */
-	size_t strings_room;
-	struct hash_index by_text; /* writer: of the strings */
-	uint32_t nstrings, strings_stored;
+	struct value *texts;        /* by ordinal; reader: of kind UNKNOWN, not looked at */
+	size_t texts_room;
+	struct hash_index by_text; /* writer: of the texts */
 };
 
 struct numbers *numbers_new(struct attrs *attrs);
@@ -73,6 +76,7 @@ uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32
 			   uint32_t shape);
 void numbers_chunk_add(struct numbers *numbers, uint32_t class, uint32_t first);
 void numbers_pattern_add(struct numbers *numbers, struct pattern *pattern); /* takes it */
+void numbers_text_set(struct numbers *numbers, uint32_t ordinal, const struct value *text);
 /* The number of a class's ordinal; NUMBER_ABSENT: it has none. */
 uint32_t numbers_in(const struct numbers *numbers, uint32_t class, uint32_t ordinal);
 /* The attribute itself or what it stands below that ends in a key; else the root. */
@@ -128,9 +132,8 @@ void fresh_names_free(struct fresh_names *names); /* NULL is fine */
 MUST_CHECK bool fresh_names_put(const struct fresh_names *names, uint32_t slice,
 				struct store_txn *txn, struct error *err);
 
-/* Classes, chunks and strings that came with a slice, behind those there are. False: damage. */
+/* Classes and chunks that came with a slice, behind those there are. False: damage. */
 bool numbers_get_classes(struct numbers *numbers, struct bytes bytes);
-bool numbers_get_strings(struct numbers *numbers, struct bytes bytes, uint32_t *at);
 
 /* Ordinals given so far, per class, for `resume`. */
 void numbers_counts(const struct numbers *numbers, struct buf *out);

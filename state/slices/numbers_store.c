@@ -16,7 +16,7 @@ struct fresh_class {
 };
 
 struct fresh_names {
-	struct buf classes, strings; /* parts of the slice; empty: nothing is new */
+	struct buf classes; /* part of the slice; empty: none is new */
 	struct fresh_class *items;
 	size_t count;
 };
@@ -56,14 +56,6 @@ static void take_classes(const struct numbers *numbers, struct buf *out)
 	}
 }
 
-static void take_strings(const struct numbers *numbers, struct buf *out)
-{
-	for (size_t i = numbers->strings_stored; i < numbers->nstrings; i++) {
-		buf_add_varint(out, numbers->strings[i].len);
-		buf_add(out, numbers->strings[i].text, numbers->strings[i].len);
-	}
-}
-
 /* A pattern is an entity whose key is its bytes. */
 static struct name_entity entity_name(const struct numbers *numbers,
 				      const struct number_class *class, uint32_t ordinal)
@@ -72,6 +64,8 @@ static struct name_entity entity_name(const struct numbers *numbers,
 	struct buf bytes = {0};
 	uint32_t attr, above;
 
+	if (class->kind == CLASS_TEXT)
+		return (struct name_entity){.atom = numbers->texts[ordinal]};
 	if (class->kind == CLASS_PATTERN) {
 		name_put_pattern(&bytes, numbers->patterns[ordinal]);
 		entity.atom = (struct value){.kind = VALUE_STRING, .len = (uint32_t)bytes.len};
@@ -102,7 +96,6 @@ struct fresh_names *numbers_take(struct numbers *numbers)
 	struct fresh_names *names = mem_new(sizeof *names);
 
 	take_classes(numbers, &names->classes);
-	take_strings(numbers, &names->strings);
 	names->items = mem_new_array(numbers->nclasses, sizeof *names->items);
 	for (uint32_t i = 0; i < numbers->nclasses; i++) {
 		struct number_class *class = &numbers->classes[i];
@@ -113,7 +106,6 @@ struct fresh_names *numbers_take(struct numbers *numbers)
 	}
 	numbers->classes_stored = numbers->nclasses;
 	numbers->chunks_stored = numbers->nchunks;
-	numbers->strings_stored = numbers->nstrings;
 	return names;
 }
 
@@ -125,21 +117,12 @@ void fresh_names_free(struct fresh_names *names)
 		mem_free(names->items[i].entities);
 	mem_free(names->items);
 	buf_release(&names->classes);
-	buf_release(&names->strings);
 	mem_free(names);
-}
-
-static bool put_part(uint32_t slice, uint32_t part, const struct buf *bytes, struct store_txn *txn,
-		     struct error *err)
-{
-	struct name_key key;
-
-	name_key_data(&key, slice, part);
-	return !bytes->len || store_put(txn, name_key_bytes(&key), bytes_of(bytes), err);
 }
 
 static bool put_entities(const struct fresh_class *fresh, struct store_txn *txn, struct error *err)
 {
+	size_t count = fresh->count;
 	struct buf bytes = {0};
 	struct name_key key;
 	bool ok;
@@ -147,7 +130,9 @@ static bool put_entities(const struct fresh_class *fresh, struct store_txn *txn,
 	name_put_entities(&bytes, fresh->entities, fresh->count);
 	name_key_numbers(&key, KEY_KEYS, (const uint32_t[]){fresh->class, fresh->first}, 2);
 	ok = store_put(txn, name_key_bytes(&key), bytes_of(&bytes), err);
-	for (uint32_t i = 0, ordinal = fresh->first; i < fresh->count && ok; i++, ordinal++)
+	if (fresh->class < SHAPE_CLASSES) /* by ordinal alone */
+		count = 0;
+	for (uint32_t i = 0, ordinal = fresh->first; i < count && ok; i++, ordinal++)
 		ok = name_put(txn, fresh->class, &fresh->entities[i], &ordinal, err);
 	buf_release(&bytes);
 	return ok;
@@ -156,9 +141,12 @@ static bool put_entities(const struct fresh_class *fresh, struct store_txn *txn,
 bool fresh_names_put(const struct fresh_names *names, uint32_t slice, struct store_txn *txn,
 		     struct error *err)
 {
-	bool ok = put_part(slice, PART_CLASSES, &names->classes, txn, err) &&
-		  put_part(slice, PART_STRINGS, &names->strings, txn, err);
+	struct name_key key;
+	bool ok;
 
+	name_key_data(&key, slice, PART_CLASSES);
+	ok = !names->classes.len ||
+	     store_put(txn, name_key_bytes(&key), bytes_of(&names->classes), err);
 	for (size_t i = 0; i < names->count && ok; i++)
 		ok = put_entities(&names->items[i], txn, err);
 	return ok;
@@ -170,17 +158,15 @@ bool fresh_names_put(const struct fresh_names *names, uint32_t slice, struct sto
 static const uint8_t *get_class(const uint8_t *at, const uint8_t *end, struct numbers *numbers)
 {
 	uint64_t head, parent, len;
-	uint32_t shape = ATTR_ABSENT;
+	uint32_t shape;
 
 	at = varint_get(at, end, &head);
 	at = at ? varint_get(at, end, &parent) : NULL;
 	at = at ? varint_get(at, end, &len) : NULL;
-	if (!at || head >> 1 > CLASS_PATTERN || len > (uint64_t)(end - at) ||
-	    parent >= numbers->nclasses ||
-	    (head >> 1 != CLASS_PATTERN && numbers->classes[parent].kind != CLASS_ATTR))
+	if (!at || head >> 1 >= CLASS_PATTERN || len > (uint64_t)(end - at) ||
+	    parent >= numbers->nclasses || numbers->classes[parent].kind != CLASS_ATTR)
 		return NULL;
-	if (head >> 1 != CLASS_PATTERN)
-		shape = numbers->classes[parent].shape;
+	shape = numbers->classes[parent].shape;
 	if (head >> 1 == CLASS_ATTR)
 		shape = head & 1 ? shape_key(numbers->attrs, shape)
 				 : shape_name(numbers->attrs, shape, (const char *)at, len);
@@ -194,7 +180,7 @@ static const uint8_t *get_chunk(const uint8_t *at, const uint8_t *end, struct nu
 
 	at = varint_get(at, end, &class);
 	at = at ? varint_get(at, end, &first) : NULL;
-	if (!at || class >= numbers->nclasses || first > UINT32_MAX || first % CHUNK ||
+	if (!at || class >= numbers->nclasses || class == TEXT_CLASS || first > UINT32_MAX || first % CHUNK ||
 	    numbers->nchunks >= UINT32_MAX / CHUNK)
 		return NULL;
 	numbers_chunk_add(numbers, (uint32_t) class, (uint32_t)first);
@@ -215,25 +201,6 @@ bool numbers_get_classes(struct numbers *numbers, struct bytes bytes)
 	numbers->classes_stored = numbers->nclasses;
 	numbers->chunks_stored = numbers->nchunks;
 	return at == end;
-}
-
-bool numbers_get_strings(struct numbers *numbers, struct bytes bytes, uint32_t *string)
-{
-	const uint8_t *at = bytes.data, *end = at + bytes.size;
-	uint64_t len;
-
-	for (; at < end; at += len) {
-		at = varint_get(at, end, &len);
-		if (!at || len > (uint64_t)(end - at))
-			return false;
-		numbers->strings = mem_reach(numbers->strings, *string, &numbers->strings_room,
-					     sizeof *numbers->strings);
-		numbers->strings[(*string)++] =
-			(struct value){.kind = VALUE_STRING,
-				       .len = (uint32_t)len,
-				       .text = attrs_text(numbers->attrs, (const char *)at, len)};
-	}
-	return true;
 }
 
 void numbers_counts(const struct numbers *numbers, struct buf *out)

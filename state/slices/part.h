@@ -5,9 +5,11 @@
 #include "state/events/event_source.h"
 #include "state/program/program.h"
 
+enum { TIMELINES_FORMAT = 5 };
+
 /* What a store is of; another one is made anew. */
 struct timelines_key {
-	uint64_t rules[2]; /* rules_identity() and the version of the language */
+	uint64_t rules[2]; /* rules_identity(), the language's version and TIMELINES_FORMAT */
 	uint64_t extent;   /* of the files: a trace that grew is caught up */
 	uint64_t bytes;    /* of all files: one that is shorter now is another */
 };

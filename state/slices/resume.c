@@ -6,7 +6,7 @@
  * that `resume` holds, as varints:
  *
  *     MEANING
- *     format, time from which on no event was applied (zigzag), events applied, slices, changes
+ *     time from which on no event was applied (zigzag), events applied, slices, changes
  *     classes, then ordinals given per class
  *     streams, section values, and per stream and section 0, or 1 and a value
  *     per stream until when its last loss lasted (zigzag)
@@ -33,7 +33,6 @@ void building_put_resume(const struct building *building, nstime next, struct bu
 	const struct cells *cells = replay_cells(building->replay);
 	const struct builder *builder = building->builder;
 
-	buf_add_varint(out, TIMELINES_FORMAT);
 	buf_add_varint(out, zigzag(next));
 	buf_add_varint(out, building->events_before + replay_events(building->replay));
 	buf_add_varint(out, builder->slices + builder->now->open);
@@ -49,15 +48,33 @@ static const uint8_t *get_head(struct building *building, const struct buf *resu
 			       uint32_t *slices)
 {
 	const uint8_t *at = (const uint8_t *)resume->data, *end = buf_end(resume);
-	uint64_t head[5] = {TIMELINES_FORMAT, zigzag(building->part->begin)};
+	uint64_t head[4] = {zigzag(building->part->begin)};
 
-	for (int i = 0; i < 5 && at; i++)
+	for (int i = 0; i < 4 && at; i++)
 		at = varint_get(at, end, &head[i]);
-	*slices = (uint32_t)head[3];
-	building->from = unzigzag(head[1]);
-	building->events_before = head[2];
-	building->changes_before = head[4];
-	return head[0] == TIMELINES_FORMAT && head[3] <= UINT32_MAX ? at : NULL;
+	*slices = (uint32_t)head[2];
+	building->from = unzigzag(head[0]);
+	building->events_before = head[1];
+	building->changes_before = head[3];
+	return head[2] <= UINT32_MAX ? at : NULL;
+}
+
+static bool load_text(struct numbers *numbers, struct shard *shard, uint32_t ordinal)
+{
+	const struct value *text = shard_text(shard, ordinal);
+
+	if (text)
+		hash_index_add(&numbers->by_text, hash_number((uintptr_t)text->text), ordinal);
+	return text != NULL;
+}
+
+static bool load_entity(struct numbers *numbers, struct shard *shard, uint32_t i, uint32_t ordinal)
+{
+	uint32_t entity = shard_entity(shard, i, ordinal);
+
+	if (entity != ATTR_ABSENT)
+		number_map_set(&numbers->ordinals, entity, ordinal + 1);
+	return entity != ATTR_ABSENT;
 }
 
 /* Entities [0, count) of a class were given. */
@@ -65,20 +82,17 @@ static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t
 {
 	struct number_class *class = &numbers->classes[i];
 
-	if (class->kind == CLASS_PATTERN) {
+	if (i == PATTERN_CLASS) {
 		if (count > numbers->npatterns)
 			return false;
 		while (numbers->npatterns > count) /* of a slice that is dropped */
 			mem_free(numbers->patterns[--numbers->npatterns]);
 		class->given = count;
 	}
-	for (; class->given < count; class->given++) {
-		uint32_t entity = shard_entity(shard, i, class->given);
-
-		if (entity == ATTR_ABSENT)
+	for (; class->given < count; class->given++)
+		if (!(i == TEXT_CLASS ? load_text(numbers, shard, class->given)
+				      : load_entity(numbers, shard, i, class->given)))
 			return false;
-		number_map_set(&numbers->ordinals, entity, class->given + 1);
-	}
 	class->stored = class->given;
 	return true;
 }
@@ -98,20 +112,6 @@ static const uint8_t *get_entities(struct numbers *numbers, struct shard *shard,
 			return NULL;
 	}
 	return at;
-}
-
-static bool get_strings(struct numbers *numbers, struct shard *shard)
-{
-	uint32_t count = 0;
-
-	for (uint32_t s = 0; s < shard->nslices; s++)
-		if (shard->records[s].strings != count || !shard_read_strings(shard, s, &count))
-			return false;
-	for (uint32_t i = 0; i < count; i++)
-		hash_index_add(&numbers->by_text, hash_number((uintptr_t)numbers->strings[i].text),
-			       i);
-	numbers->nstrings = numbers->strings_stored = count;
-	return true;
 }
 
 static const uint8_t *get_streams(struct building *building, const uint8_t *at, const uint8_t *end)
@@ -361,15 +361,14 @@ static bool start(struct building *building, struct error *err)
 static bool load(struct building *building, struct shard *shard, const uint8_t *at,
 		 const uint8_t *end, struct error *err)
 {
-	bool ok;
+	bool ok = true;
 
 	if (!shard_begin(shard, err))
 		return false;
-	ok = get_strings(building->numbers, shard);
 	if (at) {
 		at = get_entities(building->numbers, shard, at, end);
 		at = at ? get_streams(building, at, end) : NULL;
-		ok = ok && at && at == end;
+		ok = at && at == end;
 	}
 	building->builder = builder_new(building->numbers, building->store, building->helper);
 	building->builder->slices = shard->nslices;

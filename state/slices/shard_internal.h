@@ -55,7 +55,7 @@ MUST_CHECK bool shard_names_load(struct shard *shard, struct error *err);
 uint32_t shard_entity(struct shard *shard, uint32_t class, uint32_t ordinal);
 /* What a number is of that is not of a pattern: an attribute, or where a tombstone hangs. */
 uint32_t shard_path(struct shard *shard, uint32_t number);
-/* Strings that came with a slice: their numbers are from *at on. False: damage. */
-bool shard_read_strings(struct shard *shard, uint32_t slice, uint32_t *at);
+/* The text of that ordinal; NULL: damage. Until the next one is read. */
+const struct value *shard_text(struct shard *shard, uint32_t ordinal);
 
 #endif

@@ -5,11 +5,10 @@
  * the other way round by lists, each read as a whole; either answer is kept.
  */
 #include "engine/base/mem.h"
-#include "engine/base/search.h"
 #include "state/slices/names.h"
 #include "state/slices/shard_internal.h"
 
-enum { ENTITIES_MAX = 1 << 28, STRINGS_MAX = 1 << 28 }; /* more than that is damage */
+enum { ENTITIES_MAX = 1 << 28 }; /* more than that is damage */
 
 static bool damaged(struct error *err)
 {
@@ -35,13 +34,13 @@ static struct name_entity *list_with(struct shard *shard, uint32_t class, uint32
 }
 
 /* False: it is none, or has no number. */
-static bool load_pattern(struct numbers *numbers, uint32_t class, const struct value *bytes)
+static bool load_pattern(struct numbers *numbers, const struct value *bytes)
 {
 	struct pattern *pattern = mem_new(sizeof *pattern);
 
 	if (bytes->kind == VALUE_STRING &&
 	    name_get_pattern((const uint8_t *)bytes->text, bytes->len, numbers->attrs, pattern) &&
-	    numbers_in(numbers, class, (uint32_t)numbers->npatterns) != NUMBER_ABSENT) {
+	    numbers_in(numbers, PATTERN_CLASS, (uint32_t)numbers->npatterns) != NUMBER_ABSENT) {
 		numbers_pattern_add(numbers, pattern);
 		return true;
 	}
@@ -53,16 +52,14 @@ static bool load_patterns(struct shard *shard)
 {
 	struct numbers *numbers = shard->numbers;
 	struct name_entity *entities;
-	uint32_t class = 0, first;
+	uint32_t first;
 	bool ok = true;
 	size_t count;
 
-	while (class < numbers->nclasses && numbers->classes[class].kind != CLASS_PATTERN)
-		class ++;
-	while (ok && class < numbers->nclasses &&
-	       (entities = list_with(shard, class, (uint32_t)numbers->npatterns, &first, &count))) {
+	while (ok && (entities = list_with(shard, PATTERN_CLASS, (uint32_t)numbers->npatterns,
+					   &first, &count))) {
 		for (size_t i = numbers->npatterns - first; i < count && ok; i++)
-			ok = load_pattern(numbers, class, &entities[i].atom);
+			ok = load_pattern(numbers, &entities[i].atom);
 		mem_free(entities);
 	}
 	return ok;
@@ -138,13 +135,10 @@ uint32_t shard_tombstone(struct shard *shard, uint32_t attr, bool below)
 const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number)
 {
 	const struct numbers *numbers = shard->numbers;
-	uint32_t class = 0;
 
 	if (i >= numbers->npatterns)
 		return NULL;
-	while (numbers->classes[class].kind != CLASS_PATTERN)
-		class ++;
-	*number = numbers_in(numbers, class, (uint32_t)i);
+	*number = numbers_in(numbers, PATTERN_CLASS, (uint32_t)i);
 	return numbers->patterns[i];
 }
 
@@ -239,38 +233,32 @@ uint32_t shard_shape(const struct shard *shard, uint32_t number)
 
 /* ---- values ---- */
 
-bool shard_read_strings(struct shard *shard, uint32_t slice, uint32_t *at)
+static const struct value *known_text(const struct numbers *numbers, uint32_t ordinal)
 {
-	struct name_key key;
-	struct bytes bytes;
-
-	name_key_data(&key, slice, PART_STRINGS);
-	return !store_get(shard->txn, name_key_bytes(&key), &bytes) ||
-	       numbers_get_strings(shard->numbers, bytes, at);
+	return ordinal < numbers->texts_room && numbers->texts[ordinal].kind == VALUE_STRING
+		       ? &numbers->texts[ordinal]
+		       : NULL;
 }
 
-static bool has_string(const struct shard *shard, uint32_t string)
+const struct value *shard_text(struct shard *shard, uint32_t ordinal)
 {
-	return string < shard->numbers->strings_room &&
-	       shard->numbers->strings[string].kind == VALUE_STRING;
-}
+	struct name_entity *entities;
+	uint32_t first;
+	size_t count;
 
-/* Reads those that came with the slice which first used it, if need be. */
-static bool find_string(struct shard *shard, uint32_t string)
-{
-	uint32_t slice, at;
-
-	if (has_string(shard, string))
-		return true;
-	if (shard->nslices == 0 || string > STRINGS_MAX)
-		return false;
-	slice = search_first(i, 1, shard->nslices, shard->records[i].strings <= string) - 1;
-	at = shard->records[slice].strings;
-	return at <= string && shard_read_strings(shard, slice, &at) && has_string(shard, string);
+	if (known_text(shard->numbers, ordinal))
+		return known_text(shard->numbers, ordinal);
+	entities = list_with(shard, TEXT_CLASS, ordinal, &first, &count);
+	for (size_t i = 0; entities && i < count; i++)
+		numbers_text_set(shard->numbers, first + (uint32_t)i, &entities[i].atom);
+	mem_free(entities);
+	return known_text(shard->numbers, ordinal);
 }
 
 bool shard_value_of(struct shard *shard, struct slice_value stored, struct value *out)
 {
+	const struct value *text;
+
 	*out = (struct value){.kind = VALUE_INT, .u = (uint64_t)stored.number};
 	switch ((enum slice_kind)stored.kind) {
 	case SLICE_DELETED:
@@ -297,9 +285,10 @@ bool shard_value_of(struct shard *shard, struct slice_value stored, struct value
 	case SLICE_STRING:
 		break;
 	}
-	if (stored.number < 0 || stored.number > UINT32_MAX ||
-	    !find_string(shard, (uint32_t)stored.number))
-		return false;
-	*out = shard->numbers->strings[stored.number];
-	return true;
+	text = stored.number < 0 || stored.number > UINT32_MAX
+		       ? NULL
+		       : shard_text(shard, (uint32_t)stored.number);
+	if (text)
+		*out = *text;
+	return text != NULL;
 }

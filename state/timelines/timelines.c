@@ -28,7 +28,7 @@ struct timelines_key timelines_key_of(const struct rules *rules, const struct tr
 	struct timelines_key key = {.extent = trace->nsources};
 
 	rules_identity(rules, key.rules);
-	key.rules[0] ^= LANGUAGE_VERSION;
+	key.rules[0] ^= LANGUAGE_VERSION | TIMELINES_FORMAT << 8;
 	for (size_t i = 0; i < trace->nsources; i++) {
 		uint64_t both[2] = {key.extent, source_size(trace->sources[i])};
 

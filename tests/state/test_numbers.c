@@ -4,6 +4,7 @@
  */
 #include "state/slices/numbers.h"
 
+#include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "state/slices/names.h"
 #include "tests/harness.h"
@@ -197,7 +198,7 @@ static void equal_texts_have_one_number(void **state)
 			assert_int_equal(value.kind, SLICE_STRING);
 			assert_true(value.number == i);
 		}
-	assert_int_equal(table.numbers->nstrings, 300);
+	assert_int_equal(table.numbers->classes[TEXT_CLASS].given, 300);
 	table_free(&table);
 }
 
@@ -298,7 +299,7 @@ static void same_classes(const struct table *a, const struct table *b)
 	const struct numbers *x = a->numbers, *y = b->numbers;
 
 	assert_int_equal(x->nclasses, y->nclasses);
-	for (size_t i = 0; i < x->nclasses; i++) {
+	for (size_t i = SHAPE_CLASSES; i < x->nclasses; i++) {
 		struct buf shapes[2] = {{0}};
 
 		shape_add_text(a->attrs, x->classes[i].shape, &shapes[0]);
@@ -400,6 +401,8 @@ static void nothing_new_puts_nothing(void **state)
 	struct temp_store temp;
 	struct name_key name_key;
 	struct bytes bytes;
+	uint32_t ordinal;
+	size_t count;
 
 	(void)state;
 	temp_store_open(&temp);
@@ -418,12 +421,14 @@ static void nothing_new_puts_nothing(void **state)
 	}
 	name_key_data(&name_key, 1, PART_CLASSES);
 	assert_false(store_get(txn, name_key_bytes(&name_key), &bytes));
-	name_key_data(&name_key, 0, PART_STRINGS);
-	assert_true(store_get(txn, name_key_bytes(&name_key), &bytes));
-	assert_int_equal(bytes.size, 5);
-	assert_memory_equal(bytes.data, "\4text", 5);
-	name_key_data(&name_key, 1, PART_STRINGS);
-	assert_false(store_get(txn, name_key_bytes(&name_key), &bytes));
+	assert_true(
+		name_list_before(txn, TEXT_CLASS, UINT32_MAX, &name_key, &(uint32_t){7}, &bytes));
+	assert_int_equal(name_key.bytes[8], 0); /* one list, that of slice 0 */
+	struct name_entity *texts = name_get_entities(bytes, table.attrs, &count);
+	assert_int_equal(count, 1);
+	assert_true(texts[0].atom.len == 4 && !memcmp(texts[0].atom.text, "text", 4));
+	assert_false(name_find(txn, TEXT_CLASS, &texts[0], &ordinal));
+	mem_free(texts);
 	store_read_end(txn);
 	temp_store_close(&temp);
 	table_free(&table);
@@ -434,12 +439,17 @@ static const struct damaged {
 	size_t size;
 	bool ok;
 } damaged[] = {
-	{"a class and a chunk", "\1\0\0\1a\1\1\0", 8, true},
-	{"a parent that does not come before", "\1\0\1\1a\0", 6, false},
-	{"a class of no kind", "\1\10\0\0\0", 5, false},
+	{"a class and a chunk", "\1\0\0\1a\1\3\0", 8, true},
+	{"a parent that does not come before", "\1\0\3\1a\0", 6, false},
+	{"a class of no kind", "\1\14\0\0\0", 5, false},
 	{"a name longer than the bytes", "\1\0\0\3a\0", 6, false},
-	{"a class below a tombstone's", "\2\2\0\0\0\1\1a\0", 9, false},
-	{"a chunk of no class", "\0\1\1\0", 4, false},
+	{"a class of patterns", "\1\6\0\0\0", 5, false},
+	{"a class of texts", "\1\10\0\0\0", 5, false},
+	{"a class below a tombstone's", "\2\2\0\0\0\3\1a\0", 9, false},
+	{"a class below the patterns", "\1\0\1\1a\0", 6, false},
+	{"a chunk of patterns", "\0\1\1\0", 4, true},
+	{"a chunk of texts", "\0\1\2\0", 4, false},
+	{"a chunk of no class", "\0\1\3\0", 4, false},
 	{"a chunk that begins inside another", "\0\1\0\5", 4, false},
 	{"a chunk beyond all ordinals", "\0\1\0\x80\x80\x80\x80\x10", 8, false},
 	{"fewer classes than it says", "\5\0\0\1a\0", 6, false},
@@ -459,37 +469,9 @@ static void classes_are_read(void **state)
 	table_free(&table);
 }
 
-static void strings_are_read_up_to_a_cut(void **state)
-{
-	static const uint8_t bytes[] = {2, 'a', 'b', 0, 1, 'c'};
-	static const struct {
-		uint32_t strings;
-		bool ok;
-	} cuts[] = {{0, true}, {0, false}, {0, false}, {1, true}, {2, true}, {2, false}, {3, true}};
-
-	(void)state;
-	for (size_t size = 0; size < COUNT(cuts); size++) {
-		struct table table = table_new();
-		uint32_t at = 0;
-
-		assert_int_equal(
-			numbers_get_strings(table.numbers, (struct bytes){bytes, size}, &at),
-			cuts[size].ok);
-		assert_int_equal(at, cuts[size].strings);
-		if (at == 3) {
-			const struct value *strings = table.numbers->strings;
-
-			assert_true(strings[0].len == 2 && !memcmp(strings[0].text, "ab", 2));
-			assert_true(strings[1].len == 0);
-			assert_true(strings[2].len == 1 && *strings[2].text == 'c');
-		}
-		table_free(&table);
-	}
-}
-
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(stored) + COUNT(damaged) + 11];
+	struct CMUnitTest tests[COUNT(stored) + COUNT(damaged) + 10];
 	size_t n = 0;
 
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(attributes_of_a_shape_are_neighbours);
@@ -505,6 +487,5 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(what_came_after_is_cut);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(nothing_new_puts_nothing);
 	ADD_ROWS(tests, n, damaged, classes_are_read);
-	tests[n++] = (struct CMUnitTest)cmocka_unit_test(strings_are_read_up_to_a_cut);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,11 +33,11 @@ static bool is_summable(const struct feeding *feeding, uint32_t number)
 /* Does the slice lie in one column? The first of a shard is fed, as the range's first is. */
 static bool is_within(const struct feeding *feeding, uint32_t s)
 {
-	if (s == 0)
-		return false;
-
 	const struct range *range = &feeding->tracks->range;
 	nstime begin = shard_record(feeding->shard, s)->begin;
+
+	if (s == 0 || begin < feeding->begin)
+		return false;
 	nstime end = shard_record(feeding->shard, s + 1)->begin;
 	size_t at = nstime_last(range->edges, range->nedges, sizeof *range->edges, begin);
 

@@ -146,6 +146,7 @@ static void open_shard(struct feeding *feeding, size_t i)
 	const struct attr_list *names = &feeding->tracks->names;
 
 	feeding->shard = feeding->stored->items[i].shard;
+	feeding->begin = feeding->stored->items[i].begin;
 	feeding->choices = mem_new((size_t)shard_numbers(feeding->shard) + 1);
 	feeding->named = mem_new_array(names->count + 1, sizeof *feeding->named);
 	feeding->nnamed = 0;
@@ -249,6 +250,10 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 			fail(feeding);
 			return;
 		}
+		if (time < feeding->begin && !feeding->first)
+			continue;
+		if (time < feeding->begin)
+			time = BEFORE_ALL;
 		if (filled)
 			feed_to(feeding, track, fill.from, fill.value);
 		if (!filled || !fill.final)
@@ -467,15 +472,16 @@ static void feed_shard(struct feeding *feeding, size_t i, bool first)
 
 	open_shard(feeding, i);
 	shard = feeding->shard;
+	feeding->first = first;
 	summing_begin(feeding);
 	if (shard_slices(shard)) {
 		if (first)
 			s = shard_slice_at(shard, range->begin);
 		last = shard_slice_at(shard, range->end - 1);
-		if (first && i > 0 && s == 0) /* its snapshot holds from the cut on */
-			feeding->low = feeding->stored->items[i].begin;
-		else if (first && (s || range->begin >= shard_record(shard, 0)->begin))
+		if (first && (s || range->begin >= shard_record(shard, 0)->begin))
 			feeding->low = shard_record(shard, s)->begin;
+		if (first && feeding->low < feeding->begin)
+			feeding->low = feeding->begin;
 		feeding->high = shard_record(shard, last)->end;
 		for (bool begins = first; s <= last && !failed(feeding); s++, begins = false) {
 			feed_slice(feeding, s, begins, s == last);

@@ -21,6 +21,8 @@ struct feeding {
 	struct attr_list whole; /* attributes with an `initial` value */
 	/* of the shard that is fed */
 	struct shard *shard;
+	nstime begin;     /* changes before are of shards before, and make what it begins with */
+	bool first;       /* of those that are fed */
 	uint8_t *choices; /* by number: 0 not looked at, 1 no, 2 yes */
 	uint32_t *named;  /* numbers of names, rising */
 	size_t nnamed;

@@ -9,9 +9,11 @@
 #include "state/slices/build.h"
 
 #include "engine/base/mem.h"
+#include "state/replay/cells_internal.h"
 #include "state/slices/bits.h"
 #include "state/slices/names.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -230,6 +232,83 @@ void timelines_tell_damage(struct store *store, const struct event_source *event
 	buf_release(&texts);
 }
 
+/* ---- a start that was given ---- */
+
+struct held { /* by the state before part->begin */
+	nstime since;
+	uint64_t seq; /* of a tombstone */
+	const struct tombstone *tombstone; /* NULL: an attribute's value */
+	uint32_t attr;
+};
+
+static int by_order(const void *a, const void *b)
+{
+	const struct held *x = a, *y = b;
+
+	if (x->since != y->since)
+		return x->since < y->since ? -1 : 1;
+	return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+static size_t list_held(const struct cells *cells, struct held *out)
+{
+	const struct tombstone *tombstone = NULL;
+	size_t count = 0;
+	struct cell cell;
+
+	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
+		cells_get(cells, a, &cell);
+		if (cell.named)
+			out[count++] = (struct held){.since = cell.since, .attr = a};
+	}
+	while ((tombstone = cells_next_tombstone(cells, tombstone)))
+		out[count++] = (struct held){
+			.since = tombstone->since, .seq = tombstone->seq, .tombstone = tombstone};
+	if (count)
+		qsort(out, count, sizeof *out, by_order);
+	return count;
+}
+
+static void put_held(struct building *building, const struct held *held)
+{
+	struct pattern exact;
+	struct value value;
+
+	if (held->tombstone) {
+		on_bury(building, tombstone_pattern(held->tombstone, &exact), held->tombstone->kind,
+			held->since);
+		return;
+	}
+	cells_value(replay_cells(building->replay), held->attr, &value);
+	on_put(building, held->attr, &value, held->since);
+}
+
+/* The store begins with changes that made the state, at the times when they were made. */
+static bool start(struct building *building, struct error *err)
+{
+	const struct timelines_part *part = building->part;
+	struct cells *cells = replay_cells(building->replay);
+	struct held *held;
+	bool ok = true;
+	size_t count;
+
+	if (!part->start)
+		return true;
+	if (!cells_read(cells, part->start, part->nstart))
+		return error_set(err, ERR_FORMAT, "timelines: the state to begin with is damaged");
+	held = mem_new_array(cells_count(cells) + cells->ntombstones + 1, sizeof *held);
+	count = list_held(cells, held);
+	for (size_t i = 0; i < count && ok; i++) {
+		put_held(building, &held[i]);
+		if ((i + 1 == count || held[i + 1].since != held[i].since) &&
+		    builder_full(building->builder))
+			ok = builder_close(building->builder, err);
+	}
+	building->changes_before -= count; /* they are of shards before */
+	mem_free(held);
+	return ok;
+}
+
 /* ---- running ---- */
 
 static bool begin(struct building *building, struct error *err)
@@ -238,7 +317,7 @@ static bool begin(struct building *building, struct error *err)
 	bool ok;
 
 	meta_get(building->store, "resume", &resume);
-	ok = building_begin(building, &resume, err);
+	ok = building_begin(building, &resume, err) && (resume.len || start(building, err));
 	buf_release(&resume);
 	return ok;
 }
@@ -249,8 +328,6 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 	const struct timelines_part *part = building->part;
 	struct builder *builder = building->builder;
 
-	if (part->start && builder->slices == 0 && !builder->now->open)
-		builder_open(builder, part->begin);
 	*out = (struct timelines_built){.events = building->events_before +
 						  replay_events(building->replay)};
 	if (!builder_close(builder, err) || !builder_settle(builder, err))

@@ -33,7 +33,7 @@ enum replay_lines building_lines(void *arg, const struct plain *plain, struct en
 void building_put_resume(const struct building *building, nstime next, struct buf *out);
 /*
  * Drops what was stored after that, makes numbers and builder, and fills them and the replay's
- * state. Nothing to resume: with the state before part->begin.
+ * state. Nothing to resume: they are empty.
  */
 MUST_CHECK bool building_begin(struct building *building, const struct buf *resume,
 			       struct error *err);

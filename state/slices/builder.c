@@ -9,7 +9,6 @@
 #include "engine/base/mem.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 enum { SLICE_LEAST = 64 << 10, SLICE_MOST = 1 << 19, PER_LIVE = 4 };
 _Static_assert((int)SLICE_MOST < (int)TICKS, "every change may have a tick of its own");
@@ -41,15 +40,6 @@ void builder_make_room(struct builder *builder, uint32_t number)
 	touched_room(builder);
 }
 
-void builder_start(struct builder *builder, const struct dated *start)
-{
-	*mem_push(builder->started, builder->nstarted, builder->started_capacity) = *start;
-	builder->times = true;
-	builder_make_room(builder, start->number);
-	if (!numbers_is_tombstone(builder->numbers, start->number))
-		builder_set(builder, start->number, start->value);
-}
-
 void builder_continue(struct builder *builder, uint32_t number, struct slice_value value,
 		      uint32_t last)
 {
@@ -60,31 +50,7 @@ void builder_continue(struct builder *builder, uint32_t number, struct slice_val
 
 /* ---- opening ---- */
 
-static int by_number(const void *a, const void *b)
-{
-	const struct dated *x = a, *y = b;
-
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-/* What holds at the start, tombstones and all, with times. */
-static void snapshot_times(struct builder *builder)
-{
-	struct gathered *now = builder->now;
-
-	if (builder->nstarted)
-		qsort(builder->started, builder->nstarted, sizeof *builder->started, by_number);
-	column_room(&now->live, builder->nstarted);
-	for (size_t i = 0; i < builder->nstarted; i++) {
-		const struct dated *started = &builder->started[i];
-
-		column_add(&now->live, started->number, started->value,
-			   (uint64_t)now->begin - (uint64_t)started->since);
-	}
-	builder->nstarted = 0;
-}
-
-static void snapshot_ages(struct builder *builder)
+static void snapshot(struct builder *builder)
 {
 	struct slice_column *live = &builder->now->live;
 
@@ -100,7 +66,7 @@ static void snapshot_ages(struct builder *builder)
 		}
 }
 
-void builder_open(struct builder *builder, nstime t)
+static void open_slice(struct builder *builder, nstime t)
 {
 	size_t target = builder->nlive * PER_LIVE;
 	struct gathered *now = builder->now;
@@ -108,7 +74,6 @@ void builder_open(struct builder *builder, nstime t)
 	now->begin = t;
 	now->open = true;
 	now->number = builder->slices;
-	now->times = builder->times && builder->slices == 0;
 	now->busy = builder->least ? 1 : DOMINANT_LEAST;
 	builder->target = target < SLICE_LEAST  ? SLICE_LEAST
 			  : target > SLICE_MOST ? SLICE_MOST
@@ -116,10 +81,7 @@ void builder_open(struct builder *builder, nstime t)
 	if (builder->least)
 		builder->target = builder->least;
 	touched_room(builder);
-	if (now->times)
-		snapshot_times(builder);
-	else
-		snapshot_ages(builder);
+	snapshot(builder);
 }
 
 /* ---- changes ---- */
@@ -138,7 +100,7 @@ void builder_tick(struct builder *builder, nstime t)
 
 	assert(!now->nticks || t > now->ticks[now->nticks - 1]); /* walks see to it */
 	if (!now->open)
-		builder_open(builder, t);
+		open_slice(builder, t);
 	*mem_push(now->ticks, now->nticks, now->ticks_capacity) = t;
 	builder->stamp = (uint64_t)builder->slices << 32 | now->nticks;
 }
@@ -284,6 +246,5 @@ void builder_free(struct builder *builder)
 	encoding_release(&builder->encoding);
 	mem_free(builder->spots);
 	mem_free(builder->live);
-	mem_free(builder->started);
 	mem_free(builder);
 }

@@ -33,10 +33,6 @@ struct builder {
 	struct spot *spots;
 	uint64_t *live;
 	size_t room, nlive;
-	/* before everything: what builder_start() said */
-	struct dated *started;
-	size_t nstarted, started_capacity;
-	bool times; /* the first slice of what began with a state */
 	/* storing */
 	struct encoding encoding;
 	uint64_t bytes;          /* of stored slices; after builder_settle() */
@@ -57,9 +53,7 @@ struct builder *builder_new(struct numbers *numbers, struct store *store, struct
 /* What was closed is stored first. NULL is fine. */
 void builder_free(struct builder *builder);
 
-/* What holds before anything: in any order; tombstones too. Before the first put. */
-void builder_start(struct builder *builder, const struct dated *start);
-/* The same of a store that is continued: it was written in slice `last`. */
+/* What a number is in a store that is continued: it was written in slice `last`. */
 void builder_continue(struct builder *builder, uint32_t number, struct slice_value value,
 		      uint32_t last);
 
@@ -71,8 +65,6 @@ void builder_put_tombstone(struct builder *builder, uint32_t number, struct slic
 void builder_fill(struct builder *builder, uint32_t number, struct slice_value value, nstime t,
 		  nstime from);
 
-/* Begins the slice at t; otherwise its first change does. */
-void builder_open(struct builder *builder, nstime t);
 /*
  * Stores the slice, if one is open, and what is to be stored with it (struct gathered); with a
  * helper later, and the next call says what failed.

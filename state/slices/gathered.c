@@ -38,7 +38,7 @@ void gathered_clear(struct gathered *gathered)
 {
 	fresh_names_free(gathered->names);
 	gathered->names = NULL;
-	gathered->open = gathered->times = false;
+	gathered->open = false;
 	gathered->nchanges = gathered->nticks = gathered->nfills = gathered->live.count = 0;
 	buf_clear(&gathered->resume);
 	buf_clear(&gathered->complete);
@@ -214,7 +214,6 @@ static void encode(struct gathered *gathered, struct encoding *out)
 	scatter(gathered, tick_bits, out);
 	struct slice_parts parts = {
 		.number = gathered->number,
-		.times = gathered->times,
 		.ticks = gathered->ticks,
 		.nticks = (uint32_t)gathered->nticks,
 		.begin = gathered->begin,

@@ -21,9 +21,8 @@ struct change_at { /* a slice has at most as many ticks as it should have change
 struct gathered {
 	bool open; /* false: there is no slice, only what stands below */
 	uint32_t number;
-	bool times; /* the snapshot has times */
 	nstime begin;
-	struct slice_column live; /* the snapshot: numbers, and ages or times, see slice.h */
+	struct slice_column live; /* the snapshot: numbers, and ages, see slice.h */
 	struct change_at *changes;
 	size_t nchanges, capacity;
 	nstime *ticks;

@@ -221,11 +221,8 @@ static bool revive(struct living *living)
 {
 	uint32_t last = living->shard->nslices - 1;
 	struct slice_items items = {0};
-	struct error ignored;
-	const struct slice *slice = shard_slice(living->shard, last, &ignored);
-	bool times = slice && slice->times;
 	nstime *since = NULL;
-	bool ok = slice && shard_moment(living->shard, NSTIME_MAX, &items) &&
+	bool ok = shard_moment(living->shard, NSTIME_MAX, &items) &&
 		  keep_living(living->building->numbers, &items);
 
 	if (ok) {
@@ -234,7 +231,7 @@ static bool revive(struct living *living)
 	}
 	for (size_t i = 0; i < items.count && ok; i++) {
 		const struct slice_item *item = &items.items[i];
-		uint32_t age = item->of == ITEM_BEFORE && !times ? (uint32_t)item->at : 0;
+		uint32_t age = item->of == ITEM_BEFORE ? (uint32_t)item->at : 0;
 
 		ok = revive_one(living, item, last - age, since[i]);
 	}
@@ -252,19 +249,14 @@ static int by_order(const void *a, const void *b)
 	return (x->value.number > y->value.number) - (x->value.number < y->value.number);
 }
 
-static void sort_tombstones(struct dated *tombstones, size_t count)
-{
-	if (count)
-		qsort(tombstones, count, sizeof *tombstones, by_order);
-}
-
 /* In the order in which they were placed. */
 static bool place_tombstones(struct living *living)
 {
 	const struct numbers *numbers = living->building->numbers;
 	struct cells *cells = replay_cells(living->building->replay);
 
-	sort_tombstones(living->tombstones, living->count);
+	if (living->count)
+		qsort(living->tombstones, living->count, sizeof *living->tombstones, by_order);
 	for (size_t i = 0; i < living->count; i++) {
 		const struct dated *found = &living->tombstones[i];
 		enum class_kind kind = numbers_class(numbers, found->number)->kind;
@@ -309,52 +301,6 @@ static bool revive_all(struct building *building, struct shard *shard)
 	return ok;
 }
 
-/* ---- a start that was given ---- */
-
-/* Their values have places in their time, as on_bury() gives them. */
-static void start_tombstones(struct building *building, const struct cells *cells)
-{
-	struct dated *found = mem_new_array(cells->ntombstones + 1, sizeof *found);
-	const struct tombstone *tombstone = NULL;
-	struct pattern exact;
-	size_t count = 0;
-
-	while ((tombstone = cells_next_tombstone(cells, tombstone)))
-		found[count++] = (struct dated){
-			numbers_tombstone(building->numbers, tombstone_pattern(tombstone, &exact)),
-			tombstone->since,
-			{(int64_t)(tombstone->seq << 1 | (tombstone->kind == VALUE_UNKNOWN)),
-			 SLICE_INT}};
-	sort_tombstones(found, count);
-	for (size_t i = 0, first = 0; i < count; i++) {
-		first = found[first].since == found[i].since ? first : i;
-		found[i].value.number = (int64_t)(i - first) << 1 | (found[i].value.number & 1);
-		builder_start(building->builder, &found[i]);
-	}
-	mem_free(found);
-}
-
-static bool start(struct building *building, struct error *err)
-{
-	struct cells *cells = replay_cells(building->replay);
-	struct cell cell;
-
-	if (!building->part->start)
-		return true;
-	if (!cells_read(cells, building->part->start, building->part->nstart))
-		return error_set(err, ERR_FORMAT, "timelines: the state to begin with is damaged");
-	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
-		cells_get(cells, a, &cell);
-		if (cell.named)
-			builder_start(
-				building->builder,
-				&(struct dated){numbers_attr(building->numbers, a), cell.since,
-						numbers_value(building->numbers, &cell.value)});
-	}
-	start_tombstones(building, cells);
-	return true;
-}
-
 /* ---- the whole ---- */
 
 /* From what the shard holds; `at`: behind the head of `resume`, NULL: there is none. */
@@ -394,6 +340,5 @@ bool building_begin(struct building *building, const struct buf *resume, struct 
 	ok = load(building, shard, at, end, err);
 	shard->numbers = NULL;
 	shard_close(shard);
-	return ok && store_write(building->store, cut_work, &cutting, err) &&
-	       (resume->len || start(building, err));
+	return ok && store_write(building->store, cut_work, &cutting, err);
 }

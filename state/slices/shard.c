@@ -197,20 +197,13 @@ enum slice_found shard_since_before(struct shard *shard, uint32_t number, uint32
 {
 	struct slice_value ignored;
 	const struct slice *read;
-	enum slice_found found;
 	struct error err;
 
 	read = age > slice ? NULL : shard_slice(shard, slice - (uint32_t)age, &err);
 	if (!read)
 		return SLICE_DAMAGED;
-	found = change_in(read, number, NSTIME_MAX, &ignored, since);
-	if (found != SLICE_ABSENT)
-		return found;
-	/* the first slice began with it */
-	if (!read->times || slice_before(read, number, &ignored, &age) != SLICE_FOUND)
-		return SLICE_DAMAGED;
-	*since = (nstime)((uint64_t)read->begin - age);
-	return SLICE_FOUND;
+	return change_in(read, number, NSTIME_MAX, &ignored, since) == SLICE_FOUND ? SLICE_FOUND
+										   : SLICE_DAMAGED;
 }
 
 static enum slice_found at_moment(struct shard *shard, uint32_t number, nstime t,
@@ -233,10 +226,7 @@ static enum slice_found at_moment(struct shard *shard, uint32_t number, nstime t
 	found = slice_before(slice, number, value, &age);
 	if (found != SLICE_FOUND || !since)
 		return found;
-	if (!slice->times)
-		return shard_since_before(shard, number, at, age, since);
-	*since = (nstime)((uint64_t)slice->begin - age);
-	return SLICE_FOUND;
+	return shard_since_before(shard, number, at, age, since);
 }
 
 enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
@@ -293,19 +283,12 @@ static enum slice_found tombstone_at(struct shard *shard, uint32_t number, nstim
 	}
 	for (uint32_t at = shard_slice_at(shard, t) + 1; at-- > 0;) {
 		const struct slice *slice = shard_slice(shard, at, &err);
-		uint64_t age;
 
 		if (!slice)
 			return SLICE_DAMAGED;
 		found = change_in(slice, number, t, value, since);
 		if (found != SLICE_ABSENT)
 			return found;
-		if (!slice->times)
-			continue;
-		found = slice_before(slice, number, value, &age);
-		if (found == SLICE_FOUND)
-			*since = (nstime)((uint64_t)slice->begin - age);
-		return found;
 	}
 	return SLICE_ABSENT;
 }

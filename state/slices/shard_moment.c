@@ -70,12 +70,9 @@ static bool since_here(const struct slice *slice, const struct slice_items *item
 	for (size_t i = 0; i < items->count; i++) {
 		const struct slice_item *item = &items->items[i];
 
-		if (item->of == ITEM_BEFORE) {
-			since[i] = (nstime)((uint64_t)slice->begin - item->at);
-			continue;
-		}
-		if (shard_tick_since(slice, item->number, (uint32_t)item->at, &since[i]) !=
-		    SLICE_FOUND)
+		if (item->of == ITEM_CHANGED &&
+		    shard_tick_since(slice, item->number, (uint32_t)item->at, &since[i]) !=
+			    SLICE_FOUND)
 			return false;
 	}
 	return true;
@@ -91,6 +88,5 @@ bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items 
 	if (!items->count)
 		return true;
 	slice = shard_slice(shard, at, &ignored);
-	return slice && since_here(slice, items, since) &&
-	       (slice->times || since_older(shard, at, items, since));
+	return slice && since_here(slice, items, since) && since_older(shard, at, items, since);
 }

@@ -31,34 +31,6 @@ static bool add_tombstone(void *arg, const struct dated *tombstone)
 
 typedef bool each_tombstone(void *arg, const struct dated *tombstone);
 
-/* Those that the first slice of a shard begins with. */
-static bool first_tombstones(struct shard *shard, const struct slice *slice, each_tombstone *each,
-			     void *arg)
-{
-	uint64_t keys[SLICE_BLOCK];
-	struct slice_block block;
-
-	for (uint32_t j = 0; j < slice->snapshot.nblocks && slice->times; j++) {
-		if (!slice_block_open(&slice->snapshot, j, &block) ||
-		    !slice_block_keys(&block, keys))
-			return false;
-		for (uint32_t i = 0; i < block.count; i++) {
-			struct dated item = {.number = (uint32_t)keys[i]};
-
-			if (keys[i] >= shard_numbers(shard))
-				return false;
-			if (!numbers_is_tombstone(shard->numbers, item.number))
-				continue;
-			item.since =
-				(nstime)((uint64_t)slice->begin - slice_block_extra(&block, i));
-			item.value = slice_block_value(&block, i);
-			if (!each(arg, &item))
-				return false;
-		}
-	}
-	return true;
-}
-
 /* Those of a chunk: of CHUNK numbers from `first` on. */
 static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tombstone *each,
 			     void *arg)
@@ -96,7 +68,7 @@ bool shard_each_tombstone(struct shard *shard, each_tombstone *each, void *arg)
 	for (uint32_t s = 0; s < shard->nslices; s++) {
 		const struct slice *slice = shard_slice(shard, s, &ignored);
 
-		if (!slice || (s == 0 && !first_tombstones(shard, slice, each, arg)))
+		if (!slice)
 			return false;
 		for (uint32_t n = 0; n < shard_numbers(shard); n += CHUNK)
 			if (numbers_is_tombstone(shard->numbers, n) &&

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SLICE_BLOCK = 64, SLICE_LISTED = 16, SLICE_HEADER = 80, SLICE_TAIL = 16 };
+enum { SLICE_BLOCK = 64, SLICE_LISTED = 16, SLICE_HEADER = 76, SLICE_TAIL = 16 };
 
 /* What a stored value is; the first three have no number. */
 enum slice_kind {
@@ -65,13 +65,12 @@ void slice_column_put(const struct slice_column *column, struct buf *out);
 
 struct slice_parts {
 	uint32_t number;
-	bool times; /* ages of the snapshot are times: begin - last write */
 	const nstime *ticks;
 	uint32_t nticks;
 	nstime begin;       /* of the first tick; where there is none, all there is to say */
 	unsigned tick_bits; /* keys of changes and fills: attribute << tick_bits | tick */
 	struct slice_column changes;  /* sorted by key */
-	struct slice_column snapshot; /* key the attribute, extra the age */
+	struct slice_column snapshot; /* key the attribute, extra how many slices ago it was written */
 	struct slice_column
 		fills;       /* extra: place in `froms` << 1 | it is the change of that tick */
 	const nstime *froms; /* rising */
@@ -96,7 +95,6 @@ struct slice {
 	size_t size;
 	uint32_t number, nticks;
 	unsigned tick_bits;
-	bool times;
 	nstime begin, end;
 	struct slice_run ticks; /* less begin */
 	struct slice_run changes, snapshot, fills, shared_ticks;

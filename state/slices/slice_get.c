@@ -12,7 +12,7 @@ static bool open_parts(struct slice *out)
 	const uint8_t *data = out->data;
 	uint64_t ticks = bits_load32(data + 48), changes = bits_load32(data + 52);
 	uint64_t snapshot = bits_load32(data + 56), froms = bits_load32(data + 60);
-	uint64_t shared_ticks = bits_load32(data + 76), end = bits_load32(data + 64), fills;
+	uint64_t shared_ticks = bits_load32(data + 72), end = bits_load32(data + 64), fills;
 
 	fills = froms + (uint64_t)out->nfroms * 8;
 	if (end != out->size || ticks < SLICE_HEADER || changes < ticks || snapshot < changes ||
@@ -26,7 +26,7 @@ static bool open_parts(struct slice *out)
 		(struct slice_run){.count = bits_load32(data + 24), .values = true, .extra = true};
 	out->fills =
 		(struct slice_run){.count = bits_load32(data + 28), .values = true, .extra = true};
-	out->shared_ticks = (struct slice_run){.count = bits_load32(data + 72), .extra = true};
+	out->shared_ticks = (struct slice_run){.count = bits_load32(data + 4), .extra = true};
 	return slice_run_open(data, ticks, changes, &out->ticks) &&
 	       slice_run_open(data, changes, snapshot, &out->changes) &&
 	       slice_run_open(data, snapshot, froms, &out->snapshot) &&
@@ -37,9 +37,8 @@ static bool open_parts(struct slice *out)
 bool slice_open(const void *data, size_t size, struct slice *out, struct error *err)
 {
 	*out = (struct slice){.data = data, .size = size};
-	if (size < SLICE_HEADER + SLICE_TAIL || memcmp(out->data, "YSL2", 4) != 0)
+	if (size < SLICE_HEADER + SLICE_TAIL || memcmp(out->data, "YSL3", 4) != 0)
 		return damaged(err, "no slice begins here");
-	out->times = bits_load32(out->data + 4) & 1;
 	out->number = bits_load32(out->data + 8);
 	out->nticks = bits_load32(out->data + 16);
 	out->tick_bits = bits_load32(out->data + 20);

@@ -44,8 +44,7 @@ static void put_header(const struct slice_parts *parts, struct buf *out, size_t 
 {
 	nstime end = parts->nticks ? parts->ticks[parts->nticks - 1] : parts->begin;
 
-	memcpy(out->data + start, "YSL2", 4);
-	put32(out, start + 4, parts->times);
+	memcpy(out->data + start, "YSL3", 4);
 	put32(out, start + 8, parts->number);
 	put32(out, start + 12, parts->changes.count);
 	put32(out, start + 16, parts->nticks);
@@ -76,8 +75,8 @@ void slice_put(const struct slice_parts *parts, struct buf *out)
 	if (parts->nfroms)
 		buf_add(out, parts->froms, parts->nfroms * sizeof *parts->froms);
 	slice_column_put(&parts->fills, out);
-	put32(out, start + 72, nshared_ticks);
-	put32(out, start + 76, out->len - start);
+	put32(out, start + 4, nshared_ticks);
+	put32(out, start + 72, out->len - start);
 	buf_add(out, shared_ticks.data, shared_ticks.len);
 	buf_release(&shared_ticks);
 	buf_add(out, tail, sizeof tail);

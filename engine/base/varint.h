@@ -44,4 +44,13 @@ static inline const uint8_t *varint_get(const uint8_t *at, const uint8_t *end, u
 	return NULL;
 }
 
+/* `count` of them; `at` may be NULL, and is so again. */
+static inline const uint8_t *varints_get(const uint8_t *at, const uint8_t *end, uint64_t *numbers,
+					 size_t count)
+{
+	for (size_t i = 0; i < count && at; i++)
+		at = varint_get(at, end, &numbers[i]);
+	return at;
+}
+
 #endif

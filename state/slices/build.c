@@ -206,13 +206,8 @@ bool timelines_complete(struct store *store, uint64_t extent, struct timelines_b
 	struct buf value = {0};
 	uint64_t numbers[5] = {0};
 	bool whole = meta_get(store, "complete", &value);
-	const uint8_t *at = (const uint8_t *)value.data;
-	const uint8_t *end = buf_end(&value);
 
-	for (int i = 0; i < 5 && whole; i++) {
-		at = varint_get(at, end, &numbers[i]);
-		whole = at != NULL;
-	}
+	whole = whole && varints_get((const uint8_t *)value.data, buf_end(&value), numbers, 5);
 	buf_release(&value);
 	*out = (struct timelines_built){.events = numbers[1],
 					.changes = numbers[2],

@@ -230,7 +230,7 @@ void dominant_put(const struct slice_parts *parts, const struct slice_column *li
 bool dominant_open(struct bytes bytes, struct dominant *out)
 {
 	const uint8_t *at = bytes.data + CHECK + 1, *end = bytes.data + bytes.size;
-	uint64_t count, ignored;
+	uint64_t count, ignored[2];
 
 	if (bytes.size <= CHECK + 1 ||
 	    bits_load32(bytes.data) !=
@@ -241,10 +241,8 @@ bool dominant_open(struct bytes bytes, struct dominant *out)
 	if (!at || out->shift > 63 - TIME_BITS || count > bytes.size)
 		return false;
 	out->left = (uint32_t)count;
-	for (uint64_t i = 0; i < count && at; i++) {
-		at = varint_get(at, end, &ignored);
-		at = at ? varint_get(at, end, &ignored) : NULL;
-	}
+	for (uint64_t i = 0; i < count && at; i++)
+		at = varints_get(at, end, ignored, 2);
 	out->bodies = at;
 	return at != NULL;
 }

@@ -50,8 +50,7 @@ static const uint8_t *get_head(struct building *building, const struct buf *resu
 	const uint8_t *at = (const uint8_t *)resume->data, *end = buf_end(resume);
 	uint64_t head[4] = {zigzag(building->part->begin)};
 
-	for (int i = 0; i < 4 && at; i++)
-		at = varint_get(at, end, &head[i]);
+	at = varints_get(at, end, head, 4);
 	*slices = (uint32_t)head[2];
 	building->from = unzigzag(head[0]);
 	building->events_before = head[1];
@@ -117,11 +116,10 @@ static const uint8_t *get_entities(struct numbers *numbers, struct shard *shard,
 static const uint8_t *get_streams(struct building *building, const uint8_t *at, const uint8_t *end)
 {
 	struct cells *cells = replay_cells(building->replay);
-	uint64_t nstreams, nsections;
+	uint64_t counts[2];
 
-	at = varint_get(at, end, &nstreams);
-	at = at ? varint_get(at, end, &nsections) : NULL;
-	if (!at || nstreams != cells->nstreams || nsections != cells->nsections)
+	at = varints_get(at, end, counts, 2);
+	if (!at || counts[0] != cells->nstreams || counts[1] != cells->nsections)
 		return NULL;
 	return cells_read_streams(cells, at, end);
 }

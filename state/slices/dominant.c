@@ -33,8 +33,7 @@ struct dominant_work {
 	struct sum *sums; /* of one attribute, in order of appearance */
 	size_t count, capacity;
 	struct hash_index by_value;
-	struct buf heads, bodies;
-	uint32_t attributes;
+	struct buf body, all;
 };
 
 void dominant_work_free(struct dominant_work *work)
@@ -43,8 +42,8 @@ void dominant_work_free(struct dominant_work *work)
 		return;
 	mem_free(work->sums);
 	hash_index_release(&work->by_value);
-	buf_release(&work->heads);
-	buf_release(&work->bodies);
+	buf_release(&work->body);
+	buf_release(&work->all);
 	mem_free(work);
 }
 
@@ -155,12 +154,11 @@ static void put_body(struct dominant_work *work, unsigned shift, struct buf *out
 
 static void put_one(struct dominant_work *work, uint32_t step, unsigned shift)
 {
-	size_t before = work->bodies.len;
-
-	put_body(work, shift, &work->bodies);
-	buf_add_varint(&work->heads, step);
-	buf_add_varint(&work->heads, work->bodies.len - before);
-	work->attributes++;
+	buf_clear(&work->body);
+	put_body(work, shift, &work->body);
+	buf_add_varint(&work->all, step);
+	buf_add_varint(&work->all, work->body.len);
+	buf_add(&work->all, work->body.data, work->body.len);
 }
 
 /* Keys of the attribute in a column, as it goes on from *at. */
@@ -209,18 +207,14 @@ void dominant_put(const struct slice_parts *parts, const struct slice_column *li
 		bits_width((uint64_t)parts->ticks[parts->nticks - 1] - (uint64_t)parts->begin);
 	unsigned shift = width > TIME_BITS ? width - TIME_BITS : 0;
 	*work = *work ? *work : mem_new(sizeof **work);
-	buf_clear(&(*work)->heads);
-	buf_clear(&(*work)->bodies);
-	(*work)->attributes = 0;
+	buf_clear(&(*work)->all);
 	put_all(*work, parts, live, least, shift);
-	if (!(*work)->attributes)
+	if (!(*work)->all.len)
 		return;
 	buf_room(out, CHECK);
 	out->len += CHECK;
 	buf_add_char(out, (char)shift);
-	buf_add_varint(out, (*work)->attributes);
-	buf_add(out, (*work)->heads.data, (*work)->heads.len);
-	buf_add(out, (*work)->bodies.data, (*work)->bodies.len);
+	buf_add(out, (*work)->all.data, (*work)->all.len);
 	uint32_t check = (uint32_t)XXH3_64bits(out->data + start + CHECK, out->len - start - CHECK);
 	memcpy(out->data + start, &check, CHECK);
 }
@@ -229,22 +223,14 @@ void dominant_put(const struct slice_parts *parts, const struct slice_column *li
 
 bool dominant_open(struct bytes bytes, struct dominant *out)
 {
-	const uint8_t *at = bytes.data + CHECK + 1, *end = bytes.data + bytes.size;
-	uint64_t count, ignored[2];
-
 	if (bytes.size <= CHECK + 1 ||
 	    bits_load32(bytes.data) !=
 		    (uint32_t)XXH3_64bits(bytes.data + CHECK, bytes.size - CHECK))
 		return false;
-	*out = (struct dominant){.shift = bytes.data[CHECK], .end = end};
-	out->heads = at = varint_get(at, end, &count);
-	if (!at || out->shift > 63 - TIME_BITS || count > bytes.size)
-		return false;
-	out->left = (uint32_t)count;
-	for (uint64_t i = 0; i < count && at; i++)
-		at = varints_get(at, end, ignored, 2);
-	out->bodies = at;
-	return at != NULL;
+	*out = (struct dominant){.shift = bytes.data[CHECK],
+				 .at = bytes.data + CHECK + 1,
+				 .end = bytes.data + bytes.size};
+	return out->shift <= 63 - TIME_BITS;
 }
 
 static const uint8_t *get_values(const uint8_t *at, const uint8_t *end, uint8_t flags,
@@ -291,21 +277,16 @@ static bool get_body(const uint8_t *at, const uint8_t *end, unsigned shift, stru
 /* The head of the next attribute, and where its body is. */
 static enum slice_found get_head(struct dominant *dominant, uint32_t *number, const uint8_t **body)
 {
-	const uint8_t *at = dominant->heads;
-	uint64_t step, size = 0;
+	uint64_t head[2] = {0}; /* step, size */
 
-	if (!dominant->left)
+	if (dominant->at == dominant->end)
 		return SLICE_ABSENT;
-	at = varint_get(at, dominant->end, &step);
-	at = at ? varint_get(at, dominant->end, &size) : NULL;
-	if (!at || size > (uint64_t)(dominant->end - dominant->bodies) ||
-	    step > UINT32_MAX - dominant->number)
+	*body = varints_get(dominant->at, dominant->end, head, 2);
+	if (!*body || head[1] > (uint64_t)(dominant->end - *body) ||
+	    head[0] > UINT32_MAX - dominant->number)
 		return SLICE_DAMAGED;
-	*body = dominant->bodies;
-	*number = dominant->number += (uint32_t)step;
-	dominant->heads = at;
-	dominant->bodies += size;
-	dominant->left--;
+	*number = dominant->number += (uint32_t)head[0];
+	dominant->at = *body + head[1];
 	return SLICE_FOUND;
 }
 
@@ -314,7 +295,7 @@ enum slice_found dominant_next(struct dominant *dominant, struct top *out)
 	const uint8_t *body;
 	enum slice_found found = get_head(dominant, &out->number, &body);
 
-	if (found == SLICE_FOUND && !get_body(body, dominant->bodies, dominant->shift, out))
+	if (found == SLICE_FOUND && !get_body(body, dominant->at, dominant->shift, out))
 		return SLICE_DAMAGED;
 	return found;
 }
@@ -332,5 +313,5 @@ enum slice_found dominant_find(const struct dominant *dominant, uint32_t number,
 		return found;
 	if (out->number > number)
 		return SLICE_ABSENT;
-	return get_body(body, rest.bodies, rest.shift, out) ? SLICE_FOUND : SLICE_DAMAGED;
+	return get_body(body, rest.at, rest.shift, out) ? SLICE_FOUND : SLICE_DAMAGED;
 }

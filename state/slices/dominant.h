@@ -28,9 +28,8 @@ void dominant_put(const struct slice_parts *parts, const struct slice_column *li
 /* ---- reading ---- */
 
 struct dominant { /* where they lie */
-	const uint8_t *heads, *bodies, *end;
-	uint32_t left;   /* attributes to come */
-	uint32_t number; /* of the one before */
+	const uint8_t *at, *end; /* of what is to come */
+	uint32_t number;         /* of the attribute before */
 	uint8_t shift;
 };
 

@@ -338,9 +338,7 @@ static void feed_changes(struct feeding *feeding, uint64_t from, uint64_t to)
 
 static bool slice_load(struct feeding *feeding, uint32_t s)
 {
-	struct error ignored;
-
-	feeding->slice = shard_slice(feeding->shard, s, &ignored);
+	feeding->slice = shard_slice(feeding->shard, s);
 	if (feeding->slice)
 		slice_walk_begin(&feeding->walk, feeding->slice);
 	else
@@ -586,8 +584,8 @@ enum outcome tracks_stored(struct tracks *tracks, struct error *err)
 	if (!stored_begin(stored, err))
 		return OUTCOME_ERROR;
 	feed(&feeding);
-	damaged = stored->damaged;
 	stored_end(stored);
+	damaged = stored->damaged;
 	attr_list_release(&feeding.whole);
 	summing_release(&feeding.summing);
 	state->evaluation = "slices";

@@ -101,11 +101,10 @@ bool shard_is_damaged(const struct shard *shard)
 	return shard->damaged;
 }
 
-/* What has a right checksum and cannot be: callers need not look for it. */
-static enum slice_found noted(struct shard *shard, enum slice_found found)
+bool shard_noted(struct shard *shard, enum slice_found found)
 {
 	shard->damaged |= found == SLICE_DAMAGED;
-	return found;
+	return found == SLICE_FOUND;
 }
 
 uint32_t shard_slices(const struct shard *shard)
@@ -123,30 +122,30 @@ uint32_t shard_slice_at(const struct shard *shard, nstime t)
 	return (uint32_t)nstime_last(shard->records, shard->nslices, sizeof *shard->records, t);
 }
 
-const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err)
+const struct slice *shard_slice(struct shard *shard, uint32_t slice)
 {
-	bool was_damaged = shard->damaged;
+	struct error ignored;
 	struct name_key key;
 	struct bytes value;
 
 	if (shard->slice_number == slice)
 		return &shard->slice;
 	shard->slice_number = UINT32_MAX;
-	shard->damaged = true; /* unless the end is reached */
 	name_key_data(&key, slice, PART_SLICE);
-	if (!store_get(shard->txn, name_key_bytes(&key), &value)) {
-		damaged(err, "a slice is missing");
-		return NULL;
+	if (store_get(shard->txn, name_key_bytes(&key), &value) &&
+	    slice_open(value.data, value.size, &shard->slice, &ignored) &&
+	    shard->slice.number == slice && shard->slice.begin == shard->records[slice].begin) {
+		shard->slice_number = slice;
+		return &shard->slice;
 	}
-	if (!slice_open(value.data, value.size, &shard->slice, err))
-		return NULL;
-	if (shard->slice.number != slice || shard->slice.begin != shard->records[slice].begin) {
-		damaged(err, "a slice is not the one that its record tells of");
-		return NULL;
-	}
-	shard->damaged = was_damaged;
-	shard->slice_number = slice;
-	return &shard->slice;
+	shard->damaged = true;
+	return NULL;
+}
+
+/* The one that holds t; NULL: there is none, or damage. */
+static const struct slice *slice_with(struct shard *shard, nstime t)
+{
+	return shard->nslices ? shard_slice(shard, shard_slice_at(shard, t)) : NULL;
 }
 
 bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out)
@@ -163,18 +162,16 @@ bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out)
 enum slice_found shard_tick_since(const struct slice *slice, uint32_t number, uint32_t tick,
 				  nstime *out)
 {
+	enum slice_found found = SLICE_ABSENT;
 	struct slice_fill fill;
 
 	if (!slice_tick_time(slice, tick, out))
 		return SLICE_DAMAGED;
-	if (slice->fills.count) {
-		enum slice_found found = slice_fill(slice, number, tick, &fill);
-
-		if (found == SLICE_FOUND && fill.tick == tick && fill.final)
-			*out = fill.from;
-		return found == SLICE_DAMAGED ? found : SLICE_FOUND;
-	}
-	return SLICE_FOUND;
+	if (slice->fills.count)
+		found = slice_fill(slice, number, tick, &fill);
+	if (found == SLICE_FOUND && fill.tick == tick && fill.final)
+		*out = fill.from;
+	return found == SLICE_DAMAGED ? found : SLICE_FOUND;
 }
 
 /* Among the changes of one slice alone. */
@@ -192,111 +189,71 @@ static enum slice_found change_in(const struct slice *slice, uint32_t number, ns
 	return found == SLICE_FOUND && since ? shard_tick_since(slice, number, tick, since) : found;
 }
 
-enum slice_found shard_since_before(struct shard *shard, uint32_t number, uint32_t slice,
-				    uint64_t age, nstime *since)
+bool shard_since_before(struct shard *shard, uint32_t number, uint32_t slice, uint64_t age,
+			nstime *since)
 {
+	const struct slice *read = age > slice ? NULL : shard_slice(shard, slice - (uint32_t)age);
 	struct slice_value ignored;
-	const struct slice *read;
-	struct error err;
 
-	read = age > slice ? NULL : shard_slice(shard, slice - (uint32_t)age, &err);
-	if (!read)
-		return SLICE_DAMAGED;
-	return change_in(read, number, NSTIME_MAX, &ignored, since) == SLICE_FOUND ? SLICE_FOUND
-										   : SLICE_DAMAGED;
+	if (read && change_in(read, number, NSTIME_MAX, &ignored, since) == SLICE_FOUND)
+		return true;
+	shard->damaged = true;
+	return false;
 }
 
-static enum slice_found at_moment(struct shard *shard, uint32_t number, nstime t,
-				  struct slice_value *value, nstime *since)
+bool shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
+	      nstime *since)
 {
-	uint32_t at = shard_slice_at(shard, t);
-	const struct slice *slice;
+	const struct slice *slice = slice_with(shard, t);
 	enum slice_found found;
-	struct error err;
 	uint64_t age;
 
-	if (shard->nslices == 0)
-		return SLICE_ABSENT;
-	slice = shard_slice(shard, at, &err);
 	if (!slice)
-		return SLICE_DAMAGED;
+		return false;
 	found = change_in(slice, number, t, value, since);
 	if (found != SLICE_ABSENT)
-		return found;
-	found = slice_before(slice, number, value, &age);
-	if (found != SLICE_FOUND || !since)
-		return found;
-	return shard_since_before(shard, number, at, age, since);
+		return shard_noted(shard, found);
+	return shard_noted(shard, slice_before(slice, number, value, &age)) &&
+	       (!since || shard_since_before(shard, number, slice->number, age, since));
 }
 
-enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
-			  nstime *since)
+bool shard_row(struct shard *shard, uint32_t number, nstime t, bool back, struct slice_value *value,
+	       nstime *out)
 {
-	return noted(shard, at_moment(shard, number, t, value, since));
-}
-
-static enum slice_found row_at(struct shard *shard, uint32_t number, nstime t, bool back,
-			       struct slice_value *value, nstime *out)
-{
-	const struct slice *slice;
-	enum slice_found found;
-	struct error ignored;
+	const struct slice *slice = slice_with(shard, t);
+	enum slice_found found = SLICE_DAMAGED;
 	uint32_t tick;
 
-	if (!shard->nslices)
-		return SLICE_ABSENT;
-	slice = shard_slice(shard, shard_slice_at(shard, t), &ignored);
-	if (!slice)
-		return SLICE_DAMAGED;
-	if (slice->fills.count || !slice->nticks || t < slice->begin)
-		return SLICE_ABSENT;
-	if (!slice_tick_at(slice, t, &tick))
-		return SLICE_DAMAGED;
-	found = slice_row(slice, number, tick, back, value, &tick);
+	if (!slice || slice->fills.count || !slice->nticks || t < slice->begin)
+		return false;
+	if (slice_tick_at(slice, t, &tick))
+		found = slice_row(slice, number, tick, back, value, &tick);
 	if (found == SLICE_FOUND && !slice_tick_time(slice, tick, out))
-		return SLICE_DAMAGED;
-	return found;
+		found = SLICE_DAMAGED;
+	return shard_noted(shard, found);
 }
 
-enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool back,
-			   struct slice_value *value, nstime *out)
+bool shard_tombstone_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
+			nstime *since)
 {
-	return noted(shard, row_at(shard, number, t, back, value, out));
-}
+	uint32_t at = shard->nslices ? shard_slice_at(shard, t) + 1 : 0;
+	enum slice_found found = SLICE_ABSENT;
 
-static enum slice_found tombstone_at(struct shard *shard, uint32_t number, nstime t,
-				     struct slice_value *value, nstime *since)
-{
-	enum slice_found found;
-	struct error err;
-
-	if (shard->nslices == 0)
-		return SLICE_ABSENT;
-	if (shard_side(shard, shard_slice_at(shard, t) + 1)) {
+	if (at && shard_side(shard, at)) {
 		const struct side_item *item = side_behind(&shard->tombstones, number, t);
 
 		if (!item || item == shard->tombstones.items || item[-1].fill.attr != number)
-			return SLICE_ABSENT;
+			return false;
 		*since = item[-1].at;
 		*value = item[-1].fill.value;
-		return SLICE_FOUND;
+		return true;
 	}
-	for (uint32_t at = shard_slice_at(shard, t) + 1; at-- > 0;) {
-		const struct slice *slice = shard_slice(shard, at, &err);
+	while (found == SLICE_ABSENT && at-- > 0) {
+		const struct slice *slice = shard_slice(shard, at);
 
-		if (!slice)
-			return SLICE_DAMAGED;
-		found = change_in(slice, number, t, value, since);
-		if (found != SLICE_ABSENT)
-			return found;
+		found = slice ? change_in(slice, number, t, value, since) : SLICE_DAMAGED;
 	}
-	return SLICE_ABSENT;
-}
-
-enum slice_found shard_tombstone_at(struct shard *shard, uint32_t number, nstime t,
-				    struct slice_value *value, nstime *since)
-{
-	return noted(shard, tombstone_at(shard, number, t, value, since));
+	return shard_noted(shard, found);
 }
 
 bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t)
@@ -304,49 +261,41 @@ bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t)
 	return slice < shard->nslices && shard->reach[slice] <= t;
 }
 
-static enum slice_found fill_at(struct shard *shard, uint32_t number, nstime t, nstime *until,
-				struct slice_fill *out)
+/* The first of a slice, of an event behind t, and when that was. */
+static enum slice_found fill_behind(const struct slice *slice, uint32_t number, nstime t,
+				    nstime *until, struct slice_fill *out)
 {
 	enum slice_found found;
-	struct error err;
+	uint32_t tick;
+
+	if (!slice || !slice_tick_behind(slice, t, &tick))
+		return SLICE_DAMAGED;
+	found = slice_fill(slice, number, tick, out);
+	return found == SLICE_FOUND && !slice_tick_time(slice, out->tick, until) ? SLICE_DAMAGED
+										   : found;
+}
+
+bool shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
+		struct slice_fill *out)
+{
+	enum slice_found found = SLICE_ABSENT;
 
 	if (shard->side == SIDE_GATHERED) {
 		const struct side_item *item = side_behind(&shard->fills, number, t);
 
 		if (!item || item == shard->fills.items + shard->fills.count ||
 		    item->fill.attr != number || item->fill.from > t)
-			return SLICE_ABSENT;
+			return false;
 		*until = item->at;
 		*out = item->fill;
-		return SLICE_FOUND;
+		return true;
 	}
-	for (uint32_t at = shard_slice_at(shard, t); shard_reaches(shard, at, t); at++) {
-		const struct slice *slice;
-		uint32_t tick = 0;
-
+	for (uint32_t at = shard_slice_at(shard, t);
+	     found == SLICE_ABSENT && shard_reaches(shard, at, t); at++) {
 		if (shard->records[at].least_from > t)
 			continue;
 		shard->steps++;
-		slice = shard_slice(shard, at, &err);
-		if (!slice)
-			return SLICE_DAMAGED;
-		if (t >= slice->begin) { /* only events behind t */
-			if (!slice_tick_at(slice, t, &tick))
-				return SLICE_DAMAGED;
-			tick++;
-		}
-		found = slice_fill(slice, number, tick, out);
-		if (found == SLICE_ABSENT)
-			continue;
-		if (found == SLICE_FOUND && !slice_tick_time(slice, out->tick, until))
-			return SLICE_DAMAGED;
-		return found == SLICE_FOUND && out->from > t ? SLICE_ABSENT : found;
+		found = fill_behind(shard_slice(shard, at), number, t, until, out);
 	}
-	return SLICE_ABSENT;
-}
-
-enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
-			    struct slice_fill *out)
-{
-	return noted(shard, fill_at(shard, number, t, until, out));
+	return shard_noted(shard, found) && out->from <= t;
 }

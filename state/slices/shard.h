@@ -2,7 +2,8 @@
  * shard.h - one store of slices, for reading: numbers and names, values at a moment, changes
  *
  * All that is asked between shard_begin() and shard_end() sees one state of the store; slices that
- * were handed out are borrowed until then. Belongs to one thread.
+ * were handed out are borrowed until then. Damage that is met is noted: what was asked for is then
+ * not found. Belongs to one thread.
  */
 #ifndef STATE_SLICES_SHARD_H
 #define STATE_SLICES_SHARD_H
@@ -33,7 +34,9 @@ const struct slice_record *shard_record(const struct shard *shard, uint32_t slic
 /* The last that begins at or before t; the first where there is none. */
 uint32_t shard_slice_at(const struct shard *shard, nstime t);
 /* Borrowed, until the next slice is asked for or shard_end(). NULL: damage. */
-MUST_CHECK const struct slice *shard_slice(struct shard *shard, uint32_t slice, struct error *err);
+MUST_CHECK const struct slice *shard_slice(struct shard *shard, uint32_t slice);
+/* Of what was asked of a slice: was it found? Damage is noted. */
+bool shard_noted(struct shard *shard, enum slice_found found);
 /* What it has of its busy attributes; borrowed likewise. False: nothing, or damage. */
 bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out);
 
@@ -51,17 +54,17 @@ uint32_t shard_shape(const struct shard *shard, uint32_t number);
 /* Text lives as long as the attribute table. False: damage. */
 bool shard_value_of(struct shard *shard, struct slice_value stored, struct value *out);
 
-/* ---- one number ---- */
+/* ---- one number: false, it is not found ---- */
 
-/* What it is at t, and since when (NULL: not wanted). ABSENT also where it never was. */
-enum slice_found shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
-			  nstime *since);
+/* What it is at t, and since when (NULL: not wanted). False also where it never was. */
+bool shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
+	      nstime *since);
 /*
  * Of changes in one slice that say the same in a row, one of them the last up to t: when the first
- * of them was, or the last; and what they say. ABSENT also where a slice has fills.
+ * of them was, or the last; and what they say. False also where a slice has fills.
  */
-enum slice_found shard_row(struct shard *shard, uint32_t number, nstime t, bool back,
-			   struct slice_value *value, nstime *out);
+bool shard_row(struct shard *shard, uint32_t number, nstime t, bool back, struct slice_value *value,
+	       nstime *out);
 /*
  * What every number is at t, also tombstones' of patterns; empty where there is no slice. False:
  * damage.
@@ -74,11 +77,11 @@ bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items 
  * shard_at() without snapshots of numbers that are not in them: of tombstones, back to the first
  * slice.
  */
-enum slice_found shard_tombstone_at(struct shard *shard, uint32_t number, nstime t,
-				    struct slice_value *value, nstime *since);
+bool shard_tombstone_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
+			nstime *since);
 /* The fill that covers t, of an event in this shard behind t. */
-enum slice_found shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
-			    struct slice_fill *out);
+bool shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
+		struct slice_fill *out);
 /* Some fill of this shard's events begins before or at t; of slices from `slice` on. */
 bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t);
 

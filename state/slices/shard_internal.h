@@ -36,9 +36,12 @@ struct shard {
 /* When the change at a tick was made: a fill's, when what it says began. */
 enum slice_found shard_tick_since(const struct slice *slice, uint32_t number, uint32_t tick,
 				  nstime *out);
-/* Since when it has been what a slice's snapshot says, which was written `age` slices before. */
-enum slice_found shard_since_before(struct shard *shard, uint32_t number, uint32_t slice,
-				    uint64_t age, nstime *since);
+/*
+ * Since when it has been what a slice's snapshot says, which was written `age` slices before. False:
+ * damage.
+ */
+bool shard_since_before(struct shard *shard, uint32_t number, uint32_t slice, uint64_t age,
+			nstime *since);
 /* Are tombstones and fills gathered? After so many steps more they may be. */
 bool shard_side(struct shard *shard, uint32_t steps);
 void shard_side_release(struct shard *shard);

@@ -10,13 +10,12 @@
 bool shard_moment(struct shard *shard, nstime t, struct slice_items *out)
 {
 	const struct slice *slice;
-	struct error ignored;
 	uint32_t tick;
 
 	out->count = 0;
 	if (shard->nslices == 0)
 		return true;
-	slice = shard_slice(shard, shard_slice_at(shard, t), &ignored);
+	slice = shard_slice(shard, shard_slice_at(shard, t));
 	if (!slice)
 		return false;
 	if (!slice->nticks || t < slice->begin)
@@ -58,7 +57,7 @@ static bool since_older(struct shard *shard, uint32_t at, const struct slice_ite
 	for (uint32_t age = 0; age <= ages.most && ok; age++)
 		for (uint32_t i = ages.first[age]; i && ok; i = ages.next[i - 1])
 			ok = shard_since_before(shard, items->items[i - 1].number, at, age,
-						&since[i - 1]) == SLICE_FOUND;
+						&since[i - 1]);
 	mem_free(ages.first);
 	mem_free(ages.next);
 	return ok;
@@ -83,10 +82,9 @@ bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items 
 {
 	uint32_t at = shard_slice_at(shard, t);
 	const struct slice *slice;
-	struct error ignored;
 
 	if (!items->count)
 		return true;
-	slice = shard_slice(shard, at, &ignored);
+	slice = shard_slice(shard, at);
 	return slice && since_here(slice, items, since) && since_older(shard, at, items, since);
 }

@@ -290,5 +290,7 @@ bool shard_value_of(struct shard *shard, struct slice_value stored, struct value
 		       : shard_text(shard, (uint32_t)stored.number);
 	if (text)
 		*out = *text;
+	else
+		shard->damaged = true;
 	return text != NULL;
 }

@@ -63,10 +63,8 @@ static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tom
 
 bool shard_each_tombstone(struct shard *shard, each_tombstone *each, void *arg)
 {
-	struct error ignored;
-
 	for (uint32_t s = 0; s < shard->nslices; s++) {
-		const struct slice *slice = shard_slice(shard, s, &ignored);
+		const struct slice *slice = shard_slice(shard, s);
 
 		if (!slice)
 			return false;
@@ -104,10 +102,8 @@ static int by_number_and_time(const void *a, const void *b)
 
 static bool gather(struct shard *shard)
 {
-	struct error ignored;
-
 	for (uint32_t s = 0; s < shard->nslices; s++) {
-		const struct slice *slice = shard_slice(shard, s, &ignored);
+		const struct slice *slice = shard_slice(shard, s);
 
 		if (!slice || !add_fills(slice, &shard->fills))
 			return false;

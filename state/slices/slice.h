@@ -199,6 +199,8 @@ bool slice_moment(const struct slice *slice, const uint32_t *tick, struct slice_
 
 /* Number of the last tick at or before t, which is at or behind begin. False: damage. */
 bool slice_tick_at(const struct slice *slice, nstime t, uint32_t *out);
+/* Number of the first tick behind t; there may be none. False: damage. */
+bool slice_tick_behind(const struct slice *slice, nstime t, uint32_t *out);
 bool slice_tick_time(const struct slice *slice, uint64_t tick, nstime *out);
 nstime slice_from(const struct slice *slice, uint32_t i); /* i < nfroms */
 

@@ -65,6 +65,17 @@ bool slice_tick_at(const struct slice *slice, nstime t, uint32_t *out)
 	return true;
 }
 
+bool slice_tick_behind(const struct slice *slice, nstime t, uint32_t *out)
+{
+	*out = 0;
+	if (!slice->nticks || t < slice->begin)
+		return true;
+	if (!slice_tick_at(slice, t, out))
+		return false;
+	++*out;
+	return true;
+}
+
 bool slice_tick_time(const struct slice *slice, uint64_t tick, nstime *out)
 {
 	uint64_t distance;

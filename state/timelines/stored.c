@@ -15,10 +15,10 @@ static void newer(struct shard *shard, uint32_t number, nstime t, bool pattern, 
 {
 	struct slice_value value;
 	nstime since;
-	enum slice_found found = pattern ? shard_at(shard, number, t, &value, &since)
-					 : shard_tombstone_at(shard, number, t, &value, &since);
+	bool found = pattern ? shard_at(shard, number, t, &value, &since)
+			     : shard_tombstone_at(shard, number, t, &value, &since);
 
-	if (found != SLICE_FOUND ||
+	if (!found ||
 	    (*any && (since < out->since || (since == out->since && value.number < *order))))
 		return;
 	*any = true;
@@ -62,7 +62,7 @@ bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_c
 			continue;
 		number = shard_number(shard, attr);
 		if (number == NUMBER_ABSENT ||
-		    shard_fill(shard, number, t, &out->at, &fill) != SLICE_FOUND)
+		    !shard_fill(shard, number, t, &out->at, &fill))
 			continue;
 		out->from = fill.from;
 		return shard_value_of(shard, fill.value, &out->was);
@@ -83,17 +83,12 @@ bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *ou
 {
 	struct shard *shard = stored->items[stored_shard_at(stored, t)].shard;
 	uint32_t number = shard_number(shard, attr);
-	enum slice_found found = SLICE_ABSENT;
 	struct slice_value value;
 	struct stored_change later;
 
 	*out = (struct fact){.since = NSTIME_MIN, .written = true, .named = true};
-	if (number != NUMBER_ABSENT)
-		found = shard_at(shard, number, t, &value, &out->since);
-	if (found == SLICE_DAMAGED ||
-	    (found == SLICE_FOUND && !shard_value_of(shard, value, &out->value)))
-		return false;
-	if (found == SLICE_ABSENT || value.kind == SLICE_DELETED)
+	if (number == NUMBER_ABSENT || !shard_at(shard, number, t, &value, &out->since) ||
+	    !shard_value_of(shard, value, &out->value) || value.kind == SLICE_DELETED)
 		no_fact(stored, attr, t, out);
 	if (out->value.kind == VALUE_UNKNOWN && stored_fill(stored, attr, t, &later)) {
 		out->value = later.was;
@@ -101,7 +96,7 @@ bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *ou
 		out->named = true;
 	}
 	out->writer.line = out->writer.class_index = UINT32_MAX;
-	return true;
+	return !shard_is_damaged(shard);
 }
 
 /* ---- lists ---- */
@@ -211,17 +206,16 @@ static void list_filled(struct listing *listing, uint32_t attr)
 static bool list_fills_of(struct listing *listing, struct shard *shard, const struct slice *slice)
 {
 	struct slice_fills fills = {.open.j = 0};
-	bool all = listing->t < slice->begin;
 	enum slice_found found;
 	struct slice_fill fill;
-	uint32_t tick = 0, attr;
+	uint32_t behind, attr;
 
-	if (!all && !slice_tick_at(slice, listing->t, &tick))
+	if (!slice_tick_behind(slice, listing->t, &behind))
 		return false;
 	while ((found = slice_fills_next(slice, &fills, &fill)) == SLICE_FOUND) {
 		if (fill.attr >= shard_numbers(shard))
 			return false;
-		if ((!all && fill.tick <= tick) || fill.from > listing->t ||
+		if (fill.tick < behind || fill.from > listing->t ||
 		    fill.value.kind <= SLICE_NONE || !is_of_shape(listing, shard, fill.attr))
 			continue;
 		attr = shard_attr(shard, fill.attr);
@@ -236,7 +230,6 @@ static bool list_fills(struct listing *listing, size_t first)
 {
 	for (size_t i = first; i < listing->stored->count; i++) {
 		struct shard *shard = listing->stored->items[i].shard;
-		struct error ignored;
 
 		for (uint32_t s = shard_slice_at(shard, listing->t);
 		     shard_reaches(shard, s, listing->t); s++) {
@@ -244,7 +237,7 @@ static bool list_fills(struct listing *listing, size_t first)
 
 			if (shard_record(shard, s)->least_from > listing->t)
 				continue;
-			slice = shard_slice(shard, s, &ignored);
+			slice = shard_slice(shard, s);
 			if (!slice || !list_fills_of(listing, shard, slice))
 				return false;
 		}
@@ -408,5 +401,5 @@ bool stored_at(struct stored *stored, const struct moment *moments, size_t nmome
 	mem_free(asking.list.items);
 	stored->state->evaluation = "slices";
 	stored->damaged |= asking.failed;
-	return !asking.failed || error_set(err, ERR_FORMAT, "the timelines are damaged");
+	return !stored->damaged || error_set(err, ERR_FORMAT, "the timelines are damaged");
 }

@@ -11,8 +11,7 @@
 /* Was the number changed in [from, slice)? Only of one that lived when `from` began. */
 static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, uint32_t slice)
 {
-	struct error ignored;
-	const struct slice *read = shard_slice(shard, slice, &ignored);
+	const struct slice *read = shard_slice(shard, slice);
 	struct slice_value value;
 	uint64_t age;
 
@@ -27,8 +26,7 @@ static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, 
 static uint32_t next_slice(struct shard *shard, uint32_t number, uint32_t from)
 {
 	uint32_t count = shard_slices(shard), low = from, step = 1;
-	struct error ignored;
-	const struct slice *read = from < count ? shard_slice(shard, from, &ignored) : NULL;
+	const struct slice *read = from < count ? shard_slice(shard, from) : NULL;
 	struct slice_value value;
 	uint64_t age;
 
@@ -62,37 +60,35 @@ static enum slice_found change_at(struct shard *shard, const struct slice *slice
 	return shard_value_of(shard, fill.value, &out->was) ? SLICE_FOUND : SLICE_DAMAGED;
 }
 
-/* In one shard, behind `after`. */
-static enum slice_found next_in(struct shard *shard, uint32_t number, nstime after,
-				struct stored_change *out)
+/* In one slice, behind `after`. */
+static enum slice_found next_of(struct shard *shard, const struct slice *slice, uint32_t number,
+				nstime after, struct stored_change *out)
 {
-	uint32_t s = shard_slice_at(shard, after), tick;
 	struct slice_value value;
-	struct error ignored;
 	enum slice_found found;
+	uint32_t tick;
 
-	for (bool first = true; s < shard_slices(shard); s++, first = false) {
-		const struct slice *slice;
+	if (!slice || !slice_tick_behind(slice, after, &tick))
+		return SLICE_DAMAGED;
+	if (tick >= slice->nticks)
+		return SLICE_ABSENT;
+	found = slice_change_from(slice, number, tick, &value, &tick);
+	return found == SLICE_FOUND ? change_at(shard, slice, number, tick, value, out) : found;
+}
 
-		if (!first)
+/* In one shard, behind `after`. */
+static bool next_in(struct shard *shard, uint32_t number, nstime after, struct stored_change *out)
+{
+	uint32_t first = shard_slice_at(shard, after);
+	enum slice_found found = SLICE_ABSENT;
+
+	for (uint32_t s = first; found == SLICE_ABSENT && s < shard_slices(shard); s++) {
+		if (s > first)
 			s = next_slice(shard, number, s);
-		slice = s < shard_slices(shard) ? shard_slice(shard, s, &ignored) : NULL;
-		if (!slice)
-			return SLICE_DAMAGED;
-		tick = 0;
-		if (first && slice->nticks && after >= slice->begin) {
-			if (!slice_tick_at(slice, after, &tick))
-				return SLICE_DAMAGED;
-			tick++;
-		}
-		found = tick < slice->nticks ? slice_change_from(slice, number, tick, &value, &tick)
-					     : SLICE_ABSENT;
-		if (found == SLICE_FOUND)
-			return change_at(shard, slice, number, tick, value, out);
-		if (found == SLICE_DAMAGED)
-			return found;
+		found = next_of(shard, s < shard_slices(shard) ? shard_slice(shard, s) : NULL,
+				number, after, out);
 	}
-	return SLICE_ABSENT;
+	return shard_noted(shard, found);
 }
 
 bool stored_next(struct stored *stored, uint32_t attr, nstime after, struct stored_change *out)
@@ -100,14 +96,11 @@ bool stored_next(struct stored *stored, uint32_t attr, nstime after, struct stor
 	for (size_t i = stored_shard_at(stored, after); i < stored->count; i++) {
 		struct shard *shard = stored->items[i].shard;
 		uint32_t number = shard_number(shard, attr);
-		enum slice_found found;
 
-		if (number == NUMBER_ABSENT)
-			continue;
-		found = next_in(shard, number, after, out);
-		stored->damaged |= found == SLICE_DAMAGED;
-		if (found != SLICE_ABSENT)
-			return found == SLICE_FOUND;
+		if (number != NUMBER_ABSENT && next_in(shard, number, after, out))
+			return true;
+		if (shard_is_damaged(shard))
+			return false;
 	}
 	return false;
 }
@@ -117,38 +110,30 @@ nstime stored_row(struct stored *stored, uint32_t attr, const struct value *valu
 {
 	struct shard *shard = stored->items[stored_shard_at(stored, t)].shard;
 	uint32_t number = shard_number(shard, attr);
-	enum slice_found found = SLICE_ABSENT;
 	struct slice_value stored_value;
 	struct value same;
 	nstime end;
 
-	if (number != NUMBER_ABSENT)
-		found = shard_row(shard, number, t, back, &stored_value, &end);
-	if (found == SLICE_DAMAGED ||
-	    (found == SLICE_FOUND && !shard_value_of(shard, stored_value, &same)))
-		stored->damaged = true;
-	return found == SLICE_FOUND && !stored->damaged && value_equal(&same, value) ? end : t;
+	return number != NUMBER_ABSENT && shard_row(shard, number, t, back, &stored_value, &end) &&
+			       shard_value_of(shard, stored_value, &same) &&
+			       value_equal(&same, value)
+		       ? end
+		       : t;
 }
 
 /* When a tombstone of the number was first placed. */
-static void first_tombstone(struct stored *stored, struct shard *shard, uint32_t number,
-			    nstime *first)
+static void first_tombstone(struct shard *shard, uint32_t number, nstime *first)
 {
-	struct stored_change next = {0};
+	struct stored_change next;
 	struct slice_value value;
-	enum slice_found found;
 	nstime since;
 
 	if (number == NUMBER_ABSENT)
 		return;
-	found = shard_tombstone_at(shard, number, NSTIME_MIN, &value, &since);
-	if (found != SLICE_FOUND) {
-		found = next_in(shard, number, NSTIME_MIN, &next);
-		since = next.at;
-	}
-	stored->damaged |= found == SLICE_DAMAGED;
-	if (found == SLICE_FOUND && since < *first)
-		*first = since;
+	if (shard_tombstone_at(shard, number, NSTIME_MIN, &value, &since))
+		*first = NSTIME_MIN;
+	else if (next_in(shard, number, NSTIME_MIN, &next) && next.at < *first)
+		*first = next.at;
 }
 
 nstime stored_first_tombstone(struct stored *stored, uint32_t attr)
@@ -162,14 +147,13 @@ nstime stored_first_tombstone(struct stored *stored, uint32_t attr)
 		struct shard *shard = stored->items[i].shard;
 
 		for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a)) {
-			first_tombstone(stored, shard, shard_tombstone(shard, a, false), &first);
+			first_tombstone(shard, shard_tombstone(shard, a, false), &first);
 			if (a != attr)
-				first_tombstone(stored, shard, shard_tombstone(shard, a, true),
-						&first);
+				first_tombstone(shard, shard_tombstone(shard, a, true), &first);
 		}
 		for (size_t p = 0; (pattern = shard_pattern(shard, p, &number)); p++)
 			if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)
-				first_tombstone(stored, shard, number, &first);
+				first_tombstone(shard, number, &first);
 	}
 	return first;
 }

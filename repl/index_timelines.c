@@ -114,27 +114,15 @@ static bool say_contradictions(struct session *session, struct state *state, str
 	return true;
 }
 
-/* A store of one part that was begun is gone on with as it is, and shards as shards. */
 static bool everything(struct session *session, struct state *state, const struct options *options,
 		       struct sink *sink, struct error *err)
 {
-	unsigned threads = threads_of(options, session->trace);
 	struct timelines_built built;
-	struct shards_plan plan;
-	bool ok;
 
-	if (shards_planned(state) && timelines_prepared(state)) {
-		ok = shards_plan(state, 0, 1, &plan, err) &&
-		     shards_build_all(state, plan.n, &built, err);
-		shards_plan_release(&plan);
-	} else {
-		if (threads > 2 && shards_whole(state))
-			threads = 2;
-		ok = timelines_build(state, threads, &built, err);
-	}
-	if (ok)
-		say_built(options, sink, &built);
-	return ok && say_contradictions(session, state, err);
+	if (!timelines_build(state, threads_of(options, session->trace), &built, err))
+		return false;
+	say_built(options, sink, &built);
+	return say_contradictions(session, state, err);
 }
 
 bool index_timelines(struct session *session, const struct options *options, struct sink *sink,

@@ -79,12 +79,6 @@ bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *
 
 /* ---- join ---- */
 
-static bool pass_missing(const struct shards_plan *plan, uint32_t i, struct error *err)
-{
-	return error_set(err, ERR_QUERY, "pass 1 of chunk %u/%u is missing", i ? i : plan->n,
-			 plan->n);
-}
-
 static bool write_start(const struct shards_plan *plan, struct shard_merge *merge, uint32_t i,
 			uint64_t events, struct error *err)
 {
@@ -105,7 +99,8 @@ static bool merge_one(const struct shards_plan *plan, struct shard_merge *merge,
 	struct buf bytes = {0};
 	struct shard_note note;
 	bool ok = shard_file_read(plan, SHARD_SUMMARY, i, &note, &bytes) ||
-		  pass_missing(plan, i, err);
+		  error_set(err, ERR_QUERY, "pass 1 of chunk %u/%u is missing", i ? i : plan->n,
+			    plan->n);
 
 	ok = ok && shard_merge_add(merge, plan->cuts[i], bytes.data, bytes.len, err);
 	buf_release(&bytes);
@@ -125,10 +120,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 	uint64_t events = 0;
 	bool ok = true;
 
-	for (uint32_t i = first - 1; i + 1 < plan->n && ok; i++)
-		ok = shard_file_read(plan, SHARD_SUMMARY, i, &note, NULL) ||
-		     pass_missing(plan, i, err);
-	if (ok && first > 1 && first < plan->n) {
+	if (first > 1 && first < plan->n) {
 		ok = shard_file_read(plan, SHARD_START, first - 1, &note, &bytes) &&
 		     shard_merge_set_state(merge, bytes.data, bytes.len);
 		events = note.events;

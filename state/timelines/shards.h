@@ -31,10 +31,6 @@ MUST_CHECK bool shards_plan(struct state *state, uint32_t n, double ahead, struc
 void shards_plan_release(struct shards_plan *plan);
 /* The plan that is stored; false: there is none, and out->path is where timelines are (or NULL). */
 bool shards_plan_stored(struct state *state, struct shards_plan *out);
-/* Is a plan stored? Then timelines are in parts. */
-bool shards_planned(struct state *state);
-/* Was one store of the whole trace begun? It is not cut any more. */
-bool shards_whole(struct state *state);
 
 /* What a step works with: its thread's own. */
 struct shards_work {
@@ -62,7 +58,7 @@ bool shards_strayed(const struct shards_plan *plan);
 /* The file of shard i's slices; to be freed. */
 char *shards_path(const struct shards_plan *plan, uint32_t i);
 
-/* Everything, by n threads. */
+/* Everything, in n shards (0: as the plan that is stored says), by a thread each. */
 MUST_CHECK bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *out,
 				 struct error *err);
 

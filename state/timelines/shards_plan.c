@@ -11,7 +11,6 @@
 
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 enum { TICK_MS = 20, WAIT_MS = 10000 };
@@ -239,22 +238,4 @@ bool shards_plan(struct state *state, uint32_t n, double ahead, struct shards_pl
 bool shards_plan_stored(struct state *state, struct shards_plan *out)
 {
 	return set_path(state, out) && read_plan(out);
-}
-
-bool shards_planned(struct state *state)
-{
-	struct shards_plan plan;
-	bool planned = shards_plan_stored(state, &plan);
-
-	shards_plan_release(&plan);
-	return planned;
-}
-
-bool shards_whole(struct state *state)
-{
-	char *path = timelines_path(state);
-	bool whole = path && access(path, F_OK) == 0;
-
-	mem_free(path);
-	return whole;
 }

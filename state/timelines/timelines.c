@@ -116,17 +116,19 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 		.key = timelines_key_of(state->options.rules, state->event_source->trace),
 		.thread = threads > 1,
 		.least = state->timelines_least};
-	char *path;
-	bool ok;
+	struct shards_plan plan;
+	bool planned, ok;
 
-	if (threads > 2)
-		return shards_build_all(state, threads, out, err);
-	path = timelines_path(state);
-	if (!path)
-		return error_set(err, ERR_IO, "timelines need an index that is kept");
-	part.path = path;
-	ok = timelines_prepare(state, path, err) && timelines_build_part(&part, out, err);
-	mem_free(path);
+	planned = shards_plan_stored(state, &plan) && timelines_prepared(state);
+	part.path = plan.path;
+	if (!plan.path)
+		ok = error_set(err, ERR_IO, "timelines need an index that is kept");
+	else if (planned || (threads > 2 && access(plan.path, F_OK) != 0))
+		ok = shards_build_all(state, planned ? 0 : threads, out, err);
+	else
+		ok = timelines_prepare(state, plan.path, err) &&
+		     timelines_build_part(&part, out, err);
+	shards_plan_release(&plan);
 	return ok;
 }
 

@@ -88,7 +88,8 @@ static bool on_moment(void *arg, nstime next)
 
 /* ---- the store ---- */
 
-static void key_bytes(const struct timelines_part *part, struct buf *out)
+/* `key`; the trace's bytes come last. */
+static void put_key(const struct timelines_part *part, struct buf *out)
 {
 	uint64_t start = part->start ? XXH3_64bits(part->start, part->nstart) : 0;
 
@@ -98,6 +99,7 @@ static void key_bytes(const struct timelines_part *part, struct buf *out)
 	buf_add(out, &part->begin, sizeof part->begin);
 	buf_add(out, &part->end, sizeof part->end);
 	buf_add(out, &start, sizeof start);
+	buf_add(out, &part->key.bytes, sizeof part->key.bytes);
 }
 
 /* Appends a value; false: there is none. */
@@ -119,38 +121,28 @@ static bool meta_get(struct store *store, const char *name, struct buf *out)
 	return any;
 }
 
-struct keys {
-	struct buf key, bytes; /* of the files: a number of 8 bytes */
-};
-
 static bool key_work(struct store_txn *txn, void *arg, struct error *err)
 {
-	const struct keys *keys = arg;
-	struct name_key key, bytes;
+	struct name_key key;
 
 	name_key_meta(&key, "key");
-	name_key_meta(&bytes, "bytes");
-	return store_put(txn, name_key_bytes(&key), bytes_of(&keys->key), err) &&
-	       store_put(txn, name_key_bytes(&bytes), bytes_of(&keys->bytes), err);
+	return store_put(txn, name_key_bytes(&key), bytes_of(arg), err);
 }
 
 /* Is what stands there of this key, and of no more than these files? One without a key is new. */
-static bool same_key(struct store *store, const struct keys *keys, bool *any)
+static bool same_key(struct store *store, const struct buf *key, bool *any)
 {
-	struct buf key = {0}, stored = {0};
-	uint64_t bytes = 0, now;
+	size_t bytes_at = key->len - sizeof(uint64_t);
+	struct buf stored = {0};
 	bool same = true;
 
-	*any = meta_get(store, "key", &key);
+	*any = meta_get(store, "key", &stored);
 	if (*any) {
-		same = key.len == keys->key.len && !memcmp(key.data, keys->key.data, key.len);
-		if (meta_get(store, "bytes", &stored) && stored.len == sizeof bytes)
-			memcpy(&bytes, stored.data, sizeof bytes);
-		memcpy(&now, keys->bytes.data, sizeof now);
-		same = same && bytes <= now;
-		*any = bytes == now;
+		same = stored.len == key->len && !memcmp(stored.data, key->data, bytes_at) &&
+		       bits_load((const uint8_t *)stored.data + bytes_at) <=
+			       bits_load((const uint8_t *)key->data + bytes_at);
+		*any = same && !memcmp(stored.data, key->data, key->len);
 	}
-	buf_release(&key);
 	buf_release(&stored);
 	return same;
 }
@@ -164,15 +156,14 @@ static void say_damaged(const struct timelines_part *part)
 static bool open_store(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
-	struct keys keys = {0};
+	struct buf key = {0};
 	bool ok, any, remade;
 
-	key_bytes(part, &keys.key);
-	buf_add(&keys.bytes, &part->key.bytes, sizeof part->key.bytes);
+	put_key(part, &key);
 	ok = store_open(part->path, &building->store, &remade, err);
 	if (ok && remade)
 		say_damaged(part);
-	if (ok && !same_key(building->store, &keys, &any)) {
+	if (ok && !same_key(building->store, &key, &any)) {
 		store_close(building->store);
 		building->store = NULL;
 		ok = store_remove(part->path, err) &&
@@ -182,11 +173,10 @@ static bool open_store(struct building *building, struct error *err)
 	if (ok && !store_lock(building->store))
 		ok = error_set(err, ERR_IO, "%s: another process builds it", part->path);
 	if (ok && !any)
-		ok = store_write(building->store, key_work, &keys, err);
+		ok = store_write(building->store, key_work, &key, err);
 	if (ok)
 		store_hurry(building->store);
-	buf_release(&keys.key);
-	buf_release(&keys.bytes);
+	buf_release(&key);
 	return ok;
 }
 

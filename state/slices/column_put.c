@@ -33,7 +33,7 @@ struct frame {
 	uint8_t nlisted; /* 0: every value is its code */
 	uint64_t codes[SLICE_BLOCK];
 	uint64_t listed[SLICE_LISTED];
-	uint8_t places[SLICE_BLOCK]; /* in the list */
+	uint64_t places[SLICE_BLOCK]; /* in the list */
 };
 
 static bool is_one_kind(const struct values *values)
@@ -259,16 +259,12 @@ static void put_codes(struct bits_out *bits, const uint64_t *codes, size_t count
 
 static void put_frame(struct bits_out *bits, const struct frame *frame, size_t count)
 {
-	uint64_t places[SLICE_BLOCK];
-
 	if (!frame->nlisted) {
 		put_codes(bits, frame->codes, count, frame->width);
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
-		places[i] = frame->places[i];
 	put_codes(bits, frame->listed, frame->nlisted, frame->width);
-	put_codes(bits, places, count, bits_width(frame->nlisted - 1u));
+	put_codes(bits, frame->places, count, bits_width(frame->nlisted - 1u));
 }
 
 /* ---- keys ---- */

@@ -25,8 +25,6 @@ void numbers_free(struct numbers *numbers)
 		mem_free(numbers->classes[i].chunks.items);
 		mem_free(numbers->classes[i].entities.items);
 	}
-	for (size_t i = 0; i < numbers->npatterns; i++)
-		mem_free(numbers->patterns[i]);
 	for (size_t i = 0; i < CLASS_PATTERN; i++) {
 		mem_free(numbers->of_shape[i].items);
 		mem_free(numbers->numbers[i].items);
@@ -66,9 +64,9 @@ void numbers_chunk_add(struct numbers *numbers, uint32_t class, uint32_t first)
 	number_map_set(&numbers->classes[class].chunks, first / CHUNK, (uint32_t)numbers->nchunks);
 }
 
-void numbers_pattern_add(struct numbers *numbers, struct pattern *pattern)
+void numbers_pattern_add(struct numbers *numbers, const struct pattern *pattern)
 {
-	*mem_push(numbers->patterns, numbers->npatterns, numbers->patterns_capacity) = pattern;
+	*mem_push(numbers->patterns, numbers->npatterns, numbers->patterns_capacity) = *pattern;
 }
 
 void numbers_text_set(struct numbers *numbers, uint32_t ordinal, const struct value *text)
@@ -144,15 +142,12 @@ uint32_t numbers_of(struct numbers *numbers, enum class_kind kind, uint32_t attr
 
 static uint32_t number_of_pattern(struct numbers *numbers, const struct pattern *pattern)
 {
-	struct pattern *copy;
 	uint32_t i = 0;
 
-	while (i < numbers->npatterns && !pattern_equal(numbers->patterns[i], pattern))
+	while (i < numbers->npatterns && !pattern_equal(&numbers->patterns[i], pattern))
 		i++;
 	if (i == numbers->npatterns) {
-		copy = mem_new(sizeof *copy);
-		*copy = *pattern;
-		numbers_pattern_add(numbers, copy);
+		numbers_pattern_add(numbers, pattern);
 		numbers->classes[PATTERN_CLASS].given++;
 	}
 	return number_in(numbers, PATTERN_CLASS, i);

@@ -60,7 +60,7 @@ struct numbers {
 	/* attribute → 1 + number, of itself and of tombstones; reader: NUMBER_ABSENT as it is */
 	struct number_map numbers[CLASS_PATTERN];
 	struct number_map ordinals; /* writer: entity → 1 + ordinal */
-	struct pattern **patterns;  /* by ordinal */
+	struct pattern *patterns;   /* by ordinal */
 	size_t npatterns, patterns_capacity;
 	struct value *texts;        /* by ordinal; reader: of kind UNKNOWN, not looked at */
 	size_t texts_room;
@@ -75,7 +75,7 @@ void numbers_free(struct numbers *numbers); /* NULL is fine */
 uint32_t numbers_class_add(struct numbers *numbers, enum class_kind kind, uint32_t parent,
 			   uint32_t shape);
 void numbers_chunk_add(struct numbers *numbers, uint32_t class, uint32_t first);
-void numbers_pattern_add(struct numbers *numbers, struct pattern *pattern); /* takes it */
+void numbers_pattern_add(struct numbers *numbers, const struct pattern *pattern);
 void numbers_text_set(struct numbers *numbers, uint32_t ordinal, const struct value *text);
 /* The number of a class's ordinal; NUMBER_ABSENT: it has none. */
 uint32_t numbers_in(const struct numbers *numbers, uint32_t class, uint32_t ordinal);

@@ -67,7 +67,7 @@ static struct name_entity entity_name(const struct numbers *numbers,
 	if (class->kind == CLASS_TEXT)
 		return (struct name_entity){.atom = numbers->texts[ordinal]};
 	if (class->kind == CLASS_PATTERN) {
-		name_put_pattern(&bytes, numbers->patterns[ordinal]);
+		name_put_pattern(&bytes, &numbers->patterns[ordinal]);
 		entity.atom = (struct value){.kind = VALUE_STRING, .len = (uint32_t)bytes.len};
 		entity.atom.text = attrs_text(numbers->attrs, bytes.data, bytes.len);
 		buf_release(&bytes);

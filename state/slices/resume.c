@@ -84,9 +84,7 @@ static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t
 	if (i == PATTERN_CLASS) {
 		if (count > numbers->npatterns)
 			return false;
-		while (numbers->npatterns > count) /* of a slice that is dropped */
-			mem_free(numbers->patterns[--numbers->npatterns]);
-		class->given = count;
+		numbers->npatterns = class->given = count; /* others are of a slice that is dropped */
 	}
 	for (; class->given < count; class->given++)
 		if (!(i == TEXT_CLASS ? load_text(numbers, shard, class->given)
@@ -158,58 +156,70 @@ static bool cut_work(struct store_txn *txn, void *arg, struct error *err)
 struct living {
 	struct building *building;
 	struct shard *shard;
-	struct dated *tombstones; /* values: see on_bury() */
+	struct side_item *tombstones; /* values: see on_bury() */
 	size_t count, capacity;
 	struct number_map places; /* number → 1 + place among them */
 };
 
 /* The last of each number counts. */
-static bool take_tombstone(void *arg, const struct dated *tombstone)
+static bool take_tombstone(void *arg, const struct side_item *tombstone)
 {
 	struct living *living = arg;
-	uint32_t place = number_map_get(&living->places, tombstone->number);
+	uint32_t place = number_map_get(&living->places, tombstone->fill.attr);
 
 	if (place) {
 		living->tombstones[place - 1] = *tombstone;
 		return true;
 	}
 	*mem_push(living->tombstones, living->count, living->capacity) = *tombstone;
-	number_map_set(&living->places, tombstone->number, (uint32_t)living->count);
+	number_map_set(&living->places, tombstone->fill.attr, (uint32_t)living->count);
 	return true;
 }
 
-/* One number that lives, last written in slice `last`, as the builder and the replay have it. */
-static bool revive_one(struct living *living, const struct slice_item *item, uint32_t last,
-		       nstime since)
+static struct slice_value value_of(const struct slice_item *item)
+{
+	return (struct slice_value){item->value, item->kind};
+}
+
+/* One number that lives, as the replay has it. */
+static bool revive_one(struct living *living, const struct slice_item *item)
 {
 	struct building *building = living->building;
-	struct cell cell = {.since = since, .named = true, .written = true};
-	struct slice_value value = {item->value, item->kind};
+	struct cell cell = {.since = item->since, .named = true, .written = true};
 	uint32_t attr;
 
-	builder_continue(building->builder, item->number, value, last);
 	if (numbers_class(building->numbers, item->number)->kind == CLASS_PATTERN)
-		return take_tombstone(living, &(struct dated){item->number, since, value});
+		return take_tombstone(living,
+				      &(struct side_item){.at = item->since,
+							  .fill = {.attr = item->number,
+								   .value = value_of(item)}});
 	attr = shard_attr(living->shard, item->number);
-	if (attr == ATTR_ABSENT || !shard_value_of(living->shard, value, &cell.value))
+	if (attr == ATTR_ABSENT || !shard_value_of(living->shard, value_of(item), &cell.value))
 		return false;
-	cell.run = cell.last_run = cell.named_at = since;
+	cell.run = cell.last_run = cell.named_at = item->since;
 	cell.writer.line = cell.writer.class_index = UINT32_MAX;
 	cells_set(replay_cells(building->replay), attr, &cell);
 	return true;
 }
 
-/* Leaves what lives; tombstones of paths are not among it. */
-static bool keep_living(const struct numbers *numbers, struct slice_items *items)
+/* Leaves what lives, and tells the builder of it; tombstones of paths are not among it. */
+static bool keep_living(const struct living *living, struct slice_items *items)
 {
+	const struct numbers *numbers = living->building->numbers;
+	uint32_t last = living->shard->nslices - 1;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < items->count; i++) {
-		if (items->items[i].number >= numbers_next(numbers))
+		const struct slice_item *item = &items->items[i];
+		uint32_t age = item->of == ITEM_BEFORE ? (uint32_t)item->at : 0;
+
+		if (item->number >= numbers_next(numbers))
 			return false;
-		if (items->items[i].kind != SLICE_DELETED &&
-		    !numbers_is_tombstone(numbers, items->items[i].number))
-			items->items[kept++] = items->items[i];
+		if (item->kind == SLICE_DELETED || numbers_is_tombstone(numbers, item->number))
+			continue;
+		builder_continue(living->building->builder, item->number, value_of(item),
+				 last - age);
+		items->items[kept++] = *item;
 	}
 	items->count = kept;
 	return true;
@@ -217,34 +227,24 @@ static bool keep_living(const struct numbers *numbers, struct slice_items *items
 
 static bool revive(struct living *living)
 {
-	uint32_t last = living->shard->nslices - 1;
 	struct slice_items items = {0};
-	nstime *since = NULL;
-	bool ok = shard_moment(living->shard, NSTIME_MAX, &items) &&
-		  keep_living(living->building->numbers, &items);
+	bool ok = shard_moment(living->shard, NSTIME_MAX, &items) && keep_living(living, &items) &&
+		  shard_moment_since(living->shard, NSTIME_MAX, &items);
 
-	if (ok) {
-		since = mem_new_array(items.count + 1, sizeof *since);
-		ok = shard_moment_since(living->shard, NSTIME_MAX, &items, since);
-	}
-	for (size_t i = 0; i < items.count && ok; i++) {
-		const struct slice_item *item = &items.items[i];
-		uint32_t age = item->of == ITEM_BEFORE ? (uint32_t)item->at : 0;
-
-		ok = revive_one(living, item, last - age, since[i]);
-	}
-	mem_free(since);
+	for (size_t i = 0; i < items.count && ok; i++)
+		ok = revive_one(living, &items.items[i]);
 	mem_free(items.items);
 	return ok;
 }
 
 static int by_order(const void *a, const void *b)
 {
-	const struct dated *x = a, *y = b;
+	const struct side_item *x = a, *y = b;
+	int64_t i = x->fill.value.number, j = y->fill.value.number;
 
-	if (x->since != y->since)
-		return x->since < y->since ? -1 : 1;
-	return (x->value.number > y->value.number) - (x->value.number < y->value.number);
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return (i > j) - (i < j);
 }
 
 /* In the order in which they were placed. */
@@ -256,28 +256,29 @@ static bool place_tombstones(struct living *living)
 	if (living->count)
 		qsort(living->tombstones, living->count, sizeof *living->tombstones, by_order);
 	for (size_t i = 0; i < living->count; i++) {
-		const struct dated *found = &living->tombstones[i];
-		enum class_kind kind = numbers_class(numbers, found->number)->kind;
+		const struct side_item *found = &living->tombstones[i];
+		uint32_t number = found->fill.attr;
+		enum class_kind kind = numbers_class(numbers, number)->kind;
 		const struct pattern *pattern;
 		struct tombstone *tombstone;
 		struct pattern exact = {0};
 
 		if (kind == CLASS_PATTERN) {
-			uint32_t ordinal = numbers_ordinal(numbers, found->number);
+			uint32_t ordinal = numbers_ordinal(numbers, number);
 
 			if (ordinal >= numbers->npatterns)
 				return false;
-			pattern = numbers->patterns[ordinal];
+			pattern = &numbers->patterns[ordinal];
 		} else {
 			exact.below = kind == CLASS_TOMBSTONE_BELOW;
-			exact.attr = shard_path(living->shard, found->number);
+			exact.attr = shard_path(living->shard, number);
 			if (exact.attr == ATTR_ABSENT)
 				return false;
 			pattern = &exact;
 		}
 		tombstone = cells_tombstone(cells, pattern);
-		tombstone->kind = found->value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE;
-		tombstone->since = found->since;
+		tombstone->kind = found->fill.value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE;
+		tombstone->since = found->at;
 		tombstone->seq = ++cells->seq;
 		tombstone->writer.line = tombstone->writer.class_index = UINT32_MAX;
 	}

@@ -70,9 +70,8 @@ bool shard_row(struct shard *shard, uint32_t number, nstime t, bool back, struct
  * damage.
  */
 bool shard_moment(struct shard *shard, nstime t, struct slice_items *out);
-/* Since when: of what shard_moment() gave for the same t, or some of that, a time each. */
-bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items *items,
-			nstime *since);
+/* Since when: of what shard_moment() gave for the same t, or some of that. False: damage. */
+bool shard_moment_since(struct shard *shard, nstime t, struct slice_items *items);
 /*
  * shard_at() without snapshots of numbers that are not in them: of tombstones, back to the first
  * slice.

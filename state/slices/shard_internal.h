@@ -52,7 +52,8 @@ const struct side_item *side_behind(const struct side *side, uint32_t number, ns
  * said so.
  */
 bool shard_each_tombstone(struct shard *shard,
-			  bool (*each)(void *arg, const struct dated *tombstone), void *arg);
+			  bool (*each)(void *arg, const struct side_item *tombstone),
+			  void *arg);
 MUST_CHECK bool shard_names_load(struct shard *shard, struct error *err);
 /* The node that is a class's ordinal; ATTR_ABSENT: damage. */
 uint32_t shard_entity(struct shard *shard, uint32_t class, uint32_t ordinal);

@@ -48,37 +48,37 @@ static bool group(const struct slice_items *items, uint32_t most, struct ages *o
 	return true;
 }
 
-static bool since_older(struct shard *shard, uint32_t at, const struct slice_items *items,
-			nstime *since)
+static bool since_older(struct shard *shard, uint32_t at, struct slice_items *items)
 {
 	struct ages ages = {0};
 	bool ok = group(items, at, &ages);
 
 	for (uint32_t age = 0; age <= ages.most && ok; age++)
-		for (uint32_t i = ages.first[age]; i && ok; i = ages.next[i - 1])
-			ok = shard_since_before(shard, items->items[i - 1].number, at, age,
-						&since[i - 1]);
+		for (uint32_t i = ages.first[age]; i && ok; i = ages.next[i - 1]) {
+			struct slice_item *item = &items->items[i - 1];
+
+			ok = shard_since_before(shard, item->number, at, age, &item->since);
+		}
 	mem_free(ages.first);
 	mem_free(ages.next);
 	return ok;
 }
 
 /* Of what the moment's own slice tells. */
-static bool since_here(const struct slice *slice, const struct slice_items *items, nstime *since)
+static bool since_here(const struct slice *slice, struct slice_items *items)
 {
 	for (size_t i = 0; i < items->count; i++) {
-		const struct slice_item *item = &items->items[i];
+		struct slice_item *item = &items->items[i];
 
 		if (item->of == ITEM_CHANGED &&
-		    shard_tick_since(slice, item->number, (uint32_t)item->at, &since[i]) !=
+		    shard_tick_since(slice, item->number, (uint32_t)item->at, &item->since) !=
 			    SLICE_FOUND)
 			return false;
 	}
 	return true;
 }
 
-bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items *items,
-			nstime *since)
+bool shard_moment_since(struct shard *shard, nstime t, struct slice_items *items)
 {
 	uint32_t at = shard_slice_at(shard, t);
 	const struct slice *slice;
@@ -86,5 +86,5 @@ bool shard_moment_since(struct shard *shard, nstime t, const struct slice_items 
 	if (!items->count)
 		return true;
 	slice = shard_slice(shard, at);
-	return slice && since_here(slice, items, since) && since_older(shard, at, items, since);
+	return slice && since_here(slice, items) && since_older(shard, at, items);
 }

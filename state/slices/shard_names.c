@@ -36,16 +36,14 @@ static struct name_entity *list_with(struct shard *shard, uint32_t class, uint32
 /* False: it is none, or has no number. */
 static bool load_pattern(struct numbers *numbers, const struct value *bytes)
 {
-	struct pattern *pattern = mem_new(sizeof *pattern);
+	struct pattern pattern;
 
-	if (bytes->kind == VALUE_STRING &&
-	    name_get_pattern((const uint8_t *)bytes->text, bytes->len, numbers->attrs, pattern) &&
-	    numbers_in(numbers, PATTERN_CLASS, (uint32_t)numbers->npatterns) != NUMBER_ABSENT) {
-		numbers_pattern_add(numbers, pattern);
-		return true;
-	}
-	mem_free(pattern);
-	return false;
+	if (bytes->kind != VALUE_STRING ||
+	    !name_get_pattern((const uint8_t *)bytes->text, bytes->len, numbers->attrs, &pattern) ||
+	    numbers_in(numbers, PATTERN_CLASS, (uint32_t)numbers->npatterns) == NUMBER_ABSENT)
+		return false;
+	numbers_pattern_add(numbers, &pattern);
+	return true;
 }
 
 static bool load_patterns(struct shard *shard)
@@ -139,7 +137,7 @@ const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_
 	if (i >= numbers->npatterns)
 		return NULL;
 	*number = numbers_in(numbers, PATTERN_CLASS, (uint32_t)i);
-	return numbers->patterns[i];
+	return &numbers->patterns[i];
 }
 
 /* ---- number → attribute ---- */

@@ -14,22 +14,17 @@
 
 enum { SIDE_MOST = 1 << 20 };
 
-static bool add(struct side *side, nstime at, const struct slice_fill *fill)
+static bool add(void *arg, const struct side_item *item)
 {
+	struct side *side = arg;
+
 	if (side->count == SIDE_MOST)
 		return false;
-	*mem_push(side->items, side->count, side->capacity) = (struct side_item){at, *fill};
+	*mem_push(side->items, side->count, side->capacity) = *item;
 	return true;
 }
 
-static bool add_tombstone(void *arg, const struct dated *tombstone)
-{
-	const struct slice_fill fill = {.attr = tombstone->number, .value = tombstone->value};
-
-	return add(arg, tombstone->since, &fill);
-}
-
-typedef bool each_tombstone(void *arg, const struct dated *tombstone);
+typedef bool each_tombstone(void *arg, const struct side_item *tombstone);
 
 /* Those of a chunk: of CHUNK numbers from `first` on. */
 static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tombstone *each,
@@ -47,13 +42,12 @@ static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tom
 			return false;
 		for (uint32_t i = 0; i < walk.changes.block.count; i++) {
 			uint64_t key = walk.changes.keys[i];
-			struct dated item = {.number = (uint32_t)(key >> slice->tick_bits)};
+			struct side_item item = {.fill.attr = (uint32_t)(key >> slice->tick_bits)};
 
 			if (key < from || key >= to)
 				continue;
-			item.value = slice_block_value(&walk.changes.block, i);
-			if (!slice_tick_time(slice, key & bits_mask(slice->tick_bits),
-					     &item.since) ||
+			item.fill.value = slice_block_value(&walk.changes.block, i);
+			if (!slice_tick_time(slice, key & bits_mask(slice->tick_bits), &item.at) ||
 			    !each(arg, &item))
 				return false;
 		}
@@ -80,14 +74,11 @@ static bool add_fills(const struct slice *slice, struct side *out)
 {
 	struct slice_fills fills = {.open.j = 0};
 	enum slice_found found;
-	struct slice_fill fill;
+	struct side_item item;
 
-	while ((found = slice_fills_next(slice, &fills, &fill)) == SLICE_FOUND) {
-		nstime at;
-
-		if (!slice_tick_time(slice, fill.tick, &at) || !add(out, at, &fill))
+	while ((found = slice_fills_next(slice, &fills, &item.fill)) == SLICE_FOUND)
+		if (!slice_tick_time(slice, item.fill.tick, &item.at) || !add(out, &item))
 			return false;
-	}
 	return found == SLICE_ABSENT;
 }
 
@@ -108,7 +99,7 @@ static bool gather(struct shard *shard)
 		if (!slice || !add_fills(slice, &shard->fills))
 			return false;
 	}
-	return shard_each_tombstone(shard, add_tombstone, &shard->tombstones);
+	return shard_each_tombstone(shard, add, &shard->tombstones);
 }
 
 bool shard_side(struct shard *shard, uint32_t steps)

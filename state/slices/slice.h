@@ -34,12 +34,6 @@ struct slice_value {
 	uint8_t kind;
 };
 
-struct dated { /* what a number has been since when */
-	uint32_t number;
-	nstime since;
-	struct slice_value value;
-};
-
 /* Doubles as integers of the same order, and back: the same function. */
 static inline int64_t slice_float(int64_t bits)
 {
@@ -186,7 +180,10 @@ struct slice_item {
 	uint32_t number;
 	uint8_t kind, of;
 	int64_t value;
-	uint64_t at; /* BEFORE: age; CHANGED: tick */
+	union {
+		uint64_t at;  /* BEFORE: age; CHANGED: tick */
+		nstime since; /* after shard_moment_since(), in its place */
+	};
 };
 
 struct slice_items {              /* by number */

@@ -144,7 +144,7 @@ static bool keep_listed(const struct listing *listing, const struct shard *shard
 
 /* What lives, with values; what is not known may be told by a fill. */
 static bool list_items(struct listing *listing, struct shard *shard,
-		       const struct slice_items *items, const nstime *since)
+		       const struct slice_items *items)
 {
 	struct stored_list *out = listing->out;
 
@@ -159,7 +159,7 @@ static bool list_items(struct listing *listing, struct shard *shard,
 
 		listed->attr = shard_attr(shard, item->number);
 		listed->known = item->kind != SLICE_UNKNOWN;
-		listed->since = since ? since[i] : NSTIME_MIN;
+		listed->since = listing->since ? item->since : NSTIME_MIN;
 		if (listed->attr == ATTR_ABSENT || !shard_value_of(shard, value, &listed->value))
 			return false;
 	}
@@ -170,15 +170,10 @@ static bool list_items(struct listing *listing, struct shard *shard,
 static bool list_alive(struct listing *listing, struct shard *shard)
 {
 	struct slice_items items = {0};
-	nstime *since = NULL;
-	bool ok = shard_moment(shard, listing->t, &items) && keep_listed(listing, shard, &items);
+	bool ok = shard_moment(shard, listing->t, &items) && keep_listed(listing, shard, &items) &&
+		  (!listing->since || shard_moment_since(shard, listing->t, &items)) &&
+		  list_items(listing, shard, &items);
 
-	if (ok && listing->since) {
-		since = mem_new_array(items.count + 1, sizeof *since);
-		ok = shard_moment_since(shard, listing->t, &items, since);
-	}
-	ok = ok && list_items(listing, shard, &items, since);
-	mem_free(since);
 	mem_free(items.items);
 	return ok;
 }

@@ -143,7 +143,7 @@ static void equal_patterns_have_one_number(void **state)
 	assert_int_equal(numbers_class(numbers, number)->kind, CLASS_PATTERN);
 	assert_false(numbers_is_tombstone(numbers, number));
 	assert_int_equal(numbers->npatterns, 2);
-	assert_true(pattern_equal(numbers->patterns[1], &b));
+	assert_true(pattern_equal(&numbers->patterns[1], &b));
 	table_free(&table);
 }
 

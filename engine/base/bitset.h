@@ -28,4 +28,23 @@ static inline bool bitset_has(const uint64_t *set, size_t i)
 	return set[i / 64] >> i % 64 & 1;
 }
 
+/*
+ * The first number that is *i or more, of a set of so many words; false: there is none.
+ *
+ *     for (size_t i = 0; bitset_next(set, words, &i); i++)
+ */
+static inline bool bitset_next(const uint64_t *set, size_t words, size_t *i)
+{
+	size_t word = *i / 64;
+	uint64_t bits = word < words ? set[word] & UINT64_MAX << *i % 64 : 0;
+
+	while (!bits) {
+		if (++word >= words)
+			return false;
+		bits = set[word];
+	}
+	*i = word * 64 + (unsigned)__builtin_ctzll(bits);
+	return true;
+}
+
 #endif

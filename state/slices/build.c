@@ -289,7 +289,7 @@ static bool start(struct building *building, struct error *err)
 		    builder_full(building->builder))
 			ok = builder_close(building->builder, err);
 	}
-	building->changes_before -= count; /* they are of shards before */
+	building->builder->changes -= count; /* they are of shards before */
 	mem_free(held);
 	return ok;
 }
@@ -317,8 +317,8 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 						  replay_events(building->replay)};
 	if (!builder_close(builder, err) || !builder_settle(builder, err))
 		return false;
-	out->changes = building->changes_before + builder->changes;
-	out->bytes = building->bytes_before + builder->bytes;
+	out->changes = builder->changes;
+	out->bytes = builder->bytes;
 	out->slices = builder->slices;
 	put_complete(building, out, &builder->now->complete);
 	trace_damages(trace_of(part->event_source), &builder->now->damage);

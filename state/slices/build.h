@@ -14,8 +14,7 @@ struct building {
 	struct builder *builder;
 	struct replay *replay;
 	nstime from; /* where the replay begins */
-	/* of builds that were killed */
-	uint64_t events_before, changes_before, bytes_before;
+	uint64_t events_before; /* of builds that were killed */
 	nstime tombstones_at; /* time of the newest tombstone; how many were placed then */
 	uint32_t tombstones;
 	bool any_tombstone;

@@ -55,15 +55,12 @@ static void snapshot(struct builder *builder)
 	struct slice_column *live = &builder->now->live;
 
 	column_room(live, builder->nlive);
-	for (size_t w = 0; w < builder->room / 64; w++)
-		for (uint64_t bits = builder->live[w]; bits; bits &= bits - 1) {
-			size_t number = w * 64 + (unsigned)__builtin_ctzll(bits);
-			const struct spot *spot = &builder->spots[number];
+	for (size_t number = 0; bitset_next(builder->live, builder->room / 64, &number); number++) {
+		const struct spot *spot = &builder->spots[number];
 
-			column_add(live, number,
-				   (struct slice_value){spot->value, (uint8_t)spot->kind},
-				   builder->slices - (uint32_t)(spot->stamp >> 32));
-		}
+		column_add(live, number, (struct slice_value){spot->value, (uint8_t)spot->kind},
+			   builder->slices - (uint32_t)(spot->stamp >> 32));
+	}
 }
 
 static void open_slice(struct builder *builder, nstime t)
@@ -206,7 +203,7 @@ bool builder_close(struct builder *builder, struct error *err)
 	}
 	if (!builder->helper)
 		return store(builder, now, err);
-	builder->now = builder->all[now == builder->all[0]];
+	builder->now = &builder->all[now == &builder->all[0]];
 	return hand_over(builder, now, err);
 }
 
@@ -221,11 +218,10 @@ struct builder *builder_new(struct numbers *numbers, struct store *store, struct
 
 	builder->numbers = numbers;
 	builder->store = store;
-	builder->now = builder->all[0] = gathered_new();
+	builder->now = &builder->all[0];
 	builder->helper = helper;
 	if (!helper)
 		return builder;
-	builder->all[1] = gathered_new();
 	builder->duty = (struct duty){.due = is_due, .work = store_given, .arg = builder};
 	helper_give(helper, &builder->duty);
 	return builder;
@@ -241,8 +237,8 @@ void builder_free(struct builder *builder)
 		(void)!hand_over(builder, NULL, &ignored);
 		helper_end(builder->helper, &builder->duty);
 	}
-	gathered_free(builder->all[0]);
-	gathered_free(builder->all[1]);
+	gathered_release(&builder->all[0]);
+	gathered_release(&builder->all[1]);
 	encoding_release(&builder->encoding);
 	mem_free(builder->spots);
 	mem_free(builder->live);

@@ -27,16 +27,17 @@ struct builder {
 	uint64_t stamp;       /* of a change at its newest tick */
 	size_t target;        /* changes that it should have */
 	uint32_t least;       /* of every slice, instead of what is usual; 0: as usual. For tests */
-	uint32_t slices;      /* that were closed, also by builds before */
-	uint64_t changes;     /* of those closed by this one */
+	/* of slices that were closed, also by builds before */
+	uint32_t slices;
+	uint64_t changes;
 	/* by number */
 	struct spot *spots;
 	uint64_t *live;
 	size_t room, nlive;
 	/* storing */
 	struct encoding encoding;
-	uint64_t bytes;          /* of stored slices; after builder_settle() */
-	struct gathered *all[2]; /* with a helper one is filled while the other is stored */
+	uint64_t bytes;          /* of all stored slices; after builder_settle() */
+	struct gathered all[2];  /* with a helper one is filled while the other is stored */
 	struct helper *helper;   /* NULL: there is none */
 	struct duty duty;
 	/* under the helper's lock: */

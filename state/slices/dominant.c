@@ -170,10 +170,10 @@ static bool column_has(const struct slice_column *column, unsigned bits, uint64_
 	return *at < column->count && column->keys[*at] >> bits == number;
 }
 
-static void put_all(struct dominant_work *work, const struct slice_parts *parts,
-		    const struct slice_column *live, uint32_t least, unsigned shift)
+static void put_all(struct dominant_work *work, const struct slice_parts *parts, uint32_t least,
+		    unsigned shift)
 {
-	const struct slice_column *changes = &parts->changes;
+	const struct slice_column *changes = &parts->changes, *live = &parts->snapshot;
 	unsigned bits = parts->tick_bits;
 	size_t before = 0, fill = 0, end;
 	uint64_t last = 0;
@@ -196,8 +196,8 @@ static void put_all(struct dominant_work *work, const struct slice_parts *parts,
 	}
 }
 
-void dominant_put(const struct slice_parts *parts, const struct slice_column *live, uint32_t least,
-		  struct dominant_work **work, struct buf *out)
+void dominant_put(const struct slice_parts *parts, uint32_t least, struct dominant_work **work,
+		  struct buf *out)
 {
 	size_t start = out->len;
 
@@ -208,7 +208,7 @@ void dominant_put(const struct slice_parts *parts, const struct slice_column *li
 	unsigned shift = width > TIME_BITS ? width - TIME_BITS : 0;
 	*work = *work ? *work : mem_new(sizeof **work);
 	buf_clear(&(*work)->all);
-	put_all(*work, parts, live, least, shift);
+	put_all(*work, parts, least, shift);
 	if (!(*work)->all.len)
 		return;
 	buf_room(out, CHECK);

@@ -19,11 +19,11 @@ enum { DOMINANT_LEAST = 128, DOMINANT_VALUES = 8 };
 struct dominant_work; /* what adding up needs, kept from slice to slice */
 void dominant_work_free(struct dominant_work *work); /* NULL is fine */
 /*
- * Appends what is to be stored; nothing where no attribute has `least` changes. `live` is the
- * snapshot's column. *work is made when it is first needed.
+ * Appends what is to be stored; nothing where no attribute has `least` changes. *work is made when
+ * it is first needed.
  */
-void dominant_put(const struct slice_parts *parts, const struct slice_column *live, uint32_t least,
-		  struct dominant_work **work, struct buf *out);
+void dominant_put(const struct slice_parts *parts, uint32_t least, struct dominant_work **work,
+		  struct buf *out);
 
 /* ---- reading ---- */
 

@@ -6,21 +6,14 @@
  */
 #include "state/slices/gathered.h"
 
-#include "engine/base/mem.h"
+#include "engine/base/bitset.h"
 #include "state/slices/bits.h"
 #include "state/slices/names.h"
 
 #include <stdlib.h>
 
-struct gathered *gathered_new(void)
+void gathered_release(struct gathered *gathered)
 {
-	return mem_new(sizeof(struct gathered));
-}
-
-void gathered_free(struct gathered *gathered)
-{
-	if (!gathered)
-		return;
 	fresh_names_free(gathered->names);
 	column_release(&gathered->live);
 	mem_free(gathered->changes);
@@ -30,7 +23,6 @@ void gathered_free(struct gathered *gathered)
 	buf_release(&gathered->resume);
 	buf_release(&gathered->complete);
 	buf_release(&gathered->damage);
-	mem_free(gathered);
 }
 
 /* Bits of touched numbers were cleared when they were read. */
@@ -78,20 +70,6 @@ void column_release(struct slice_column *column)
 
 /* ---- changes ---- */
 
-/* Touched numbers, one after the other: start with *word 0 and *bits of it. */
-static bool next_touched(const struct gathered *gathered, size_t *word, uint64_t *bits,
-			 size_t *number)
-{
-	while (!*bits) {
-		if (++*word >= gathered->words)
-			return false;
-		*bits = gathered->touched[*word];
-	}
-	*number = *word * 64 + (unsigned)__builtin_ctzll(*bits);
-	*bits &= *bits - 1;
-	return true;
-}
-
 /* Places of neighbours are far from each other: the columns stand in one block of huge pages. */
 static void make_room(const struct gathered *gathered, struct encoding *out)
 {
@@ -114,16 +92,14 @@ static void make_room(const struct gathered *gathered, struct encoding *out)
 /* Where each number's changes go. */
 static void find_places(struct gathered *gathered, uint32_t *places)
 {
-	uint64_t bits = gathered->words ? gathered->touched[0] : 0;
-	size_t word = 0, number;
+	const uint64_t *touched = gathered->touched;
 	uint32_t at = 0;
 
-	while (next_touched(gathered, &word, &bits, &number))
+	for (size_t number = 0; bitset_next(touched, gathered->words, &number); number++)
 		places[number] = 0;
 	for (size_t i = 0; i < gathered->nchanges; i++)
 		places[gathered->changes[i].number]++;
-	bits = gathered->words ? gathered->touched[0] : 0;
-	for (word = 0; next_touched(gathered, &word, &bits, &number);) {
+	for (size_t number = 0; bitset_next(touched, gathered->words, &number); number++) {
 		uint32_t count = places[number];
 
 		places[number] = at;
@@ -227,7 +203,7 @@ static void encode(struct gathered *gathered, struct encoding *out)
 	buf_clear(&out->bytes);
 	slice_put(&parts, &out->bytes);
 	buf_clear(&out->dominant);
-	dominant_put(&parts, &parts.snapshot, gathered->busy, &out->dominant_work, &out->dominant);
+	dominant_put(&parts, gathered->busy, &out->dominant_work, &out->dominant);
 	out->record = (struct slice_record){
 		.begin = parts.begin,
 		.end = parts.nticks ? gathered->ticks[parts.nticks - 1] : parts.begin,

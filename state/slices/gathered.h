@@ -45,8 +45,7 @@ struct slice_record { /* stored as it is */
 	uint64_t bytes;
 };
 
-struct gathered *gathered_new(void);
-void gathered_free(struct gathered *gathered); /* NULL is fine */
+void gathered_release(struct gathered *gathered);
 void gathered_clear(struct gathered *gathered);
 
 /* What encoding needs, kept from slice to slice. */

@@ -36,26 +36,11 @@ void building_put_resume(const struct building *building, nstime next, struct bu
 	buf_add_varint(out, zigzag(next));
 	buf_add_varint(out, building->events_before + replay_events(building->replay));
 	buf_add_varint(out, builder->slices + builder->now->open);
-	buf_add_varint(out, building->changes_before + builder->changes + builder->now->nchanges);
+	buf_add_varint(out, builder->changes + builder->now->nchanges);
 	numbers_counts(building->numbers, out);
 	buf_add_varint(out, cells->nstreams);
 	buf_add_varint(out, cells->nsections);
 	cells_write_streams(cells, out);
-}
-
-/* Behind its head; NULL: damage. Without any a build begins. */
-static const uint8_t *get_head(struct building *building, const struct buf *resume,
-			       uint32_t *slices)
-{
-	const uint8_t *at = (const uint8_t *)resume->data, *end = buf_end(resume);
-	uint64_t head[4] = {zigzag(building->part->begin)};
-
-	at = varints_get(at, end, head, 4);
-	*slices = (uint32_t)head[2];
-	building->from = unzigzag(head[0]);
-	building->events_before = head[1];
-	building->changes_before = head[3];
-	return head[2] <= UINT32_MAX ? at : NULL;
 }
 
 static bool load_text(struct numbers *numbers, struct shard *shard, uint32_t ordinal)
@@ -291,7 +276,7 @@ static bool revive_all(struct building *building, struct shard *shard)
 	bool ok;
 
 	for (uint32_t s = 0; s < shard->nslices; s++)
-		building->bytes_before += shard->records[s].bytes;
+		building->builder->bytes += shard->records[s].bytes;
 	ok = !shard->nslices ||
 	     (revive(&living) && shard_each_tombstone(shard, take_tombstone, &living) &&
 	      place_tombstones(&living));
@@ -304,7 +289,7 @@ static bool revive_all(struct building *building, struct shard *shard)
 
 /* From what the shard holds; `at`: behind the head of `resume`, NULL: there is none. */
 static bool load(struct building *building, struct shard *shard, const uint8_t *at,
-		 const uint8_t *end, struct error *err)
+		 const uint8_t *end, uint64_t changes, struct error *err)
 {
 	bool ok = true;
 
@@ -317,6 +302,7 @@ static bool load(struct building *building, struct shard *shard, const uint8_t *
 	}
 	building->builder = builder_new(building->numbers, building->store, building->helper);
 	building->builder->slices = shard->nslices;
+	building->builder->changes = changes;
 	building->builder->least = building->part->least;
 	ok = ok && revive_all(building, shard);
 	return (shard_end(shard) && ok) || damaged(err);
@@ -324,19 +310,24 @@ static bool load(struct building *building, struct shard *shard, const uint8_t *
 
 bool building_begin(struct building *building, const struct buf *resume, struct error *err)
 {
-	const uint8_t *at, *end = buf_end(resume);
+	enum { FROM, EVENTS, SLICES, CHANGES, HEAD };
+	uint64_t head[HEAD] = {[FROM] = zigzag(building->part->begin)};
+	const uint8_t *at = (const uint8_t *)resume->data, *end = buf_end(resume);
 	struct cutting cutting;
 	struct shard *shard;
 	bool ok;
 
-	at = get_head(building, resume, &cutting.slices);
-	if (resume->len && !at)
+	at = varints_get(at, end, head, HEAD);
+	if ((resume->len && !at) || head[SLICES] > UINT32_MAX)
 		return damaged(err);
+	building->from = unzigzag(head[FROM]);
+	building->events_before = head[EVENTS];
+	cutting.slices = (uint32_t)head[SLICES];
 	if (!shard_open(building->store, cutting.slices, program_attrs(building->part->program),
 			&shard, err))
 		return false;
 	cutting.numbers = building->numbers = shard->numbers;
-	ok = load(building, shard, at, end, err);
+	ok = load(building, shard, at, end, head[CHANGES], err);
 	shard->numbers = NULL;
 	shard_close(shard);
 	return ok && store_write(building->store, cut_work, &cutting, err);

@@ -291,23 +291,18 @@ static bool get_item(struct asking *asking, const struct stored_item *item, stru
 	return true;
 }
 
-static void record(struct asking *asking, uint32_t attr)
+static void record(struct asking *asking, uint32_t attr, bool always)
 {
 	struct fact fact;
 
 	fact_compute(asking->state, attr, get, asking, &fact);
-	if (!asking->failed)
+	if (!asking->failed && (always || value_exists(&fact.value)))
 		records_add(asking->out, asking->moment, attr, &fact);
 }
 
 static void record_view(void *arg, uint32_t attr)
 {
-	struct asking *asking = arg;
-	struct fact fact;
-
-	fact_compute(asking->state, attr, get, asking, &fact);
-	if (!asking->failed && value_exists(&fact.value))
-		records_add(asking->out, asking->moment, attr, &fact);
+	record(arg, attr, false);
 }
 
 static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
@@ -388,7 +383,7 @@ bool stored_at(struct stored *stored, const struct moment *moments, size_t nmome
 		asking.moment = (uint32_t)m;
 		asking.t = moments[m].t - moments[m].before;
 		for (size_t i = 0; i < wanted->nattrs && !asking.failed; i++)
-			record(&asking, wanted->attrs[i]);
+			record(&asking, wanted->attrs[i], true);
 		if (wanted->lists && !asking.failed)
 			record_lists(&asking);
 	}

@@ -31,7 +31,6 @@ struct made {
 	uint8_t kinds[CHANGES], live_kinds[ATTRS];
 	nstime ticks[CHANGES];
 	struct slice_parts parts;
-	struct slice_column live;
 	struct buf bytes;
 };
 
@@ -63,14 +62,14 @@ static void make(const struct row *row, struct made *made)
 			made->numbers[count++] = none ? 0 : (int64_t)value;
 		}
 	}
-	made->live = (struct slice_column){made->live_keys, made->live_numbers, made->live_kinds,
-					   NULL, ATTRS, 0};
 	made->parts = (struct slice_parts){
 		.ticks = made->ticks,
 		.nticks = CHANGES,
 		.begin = made->ticks[0],
 		.tick_bits = TICK_BITS,
-		.changes = {made->keys, made->numbers, made->kinds, NULL, CHANGES, 0}};
+		.changes = {made->keys, made->numbers, made->kinds, NULL, CHANGES, 0},
+		.snapshot = {made->live_keys, made->live_numbers, made->live_kinds, NULL, ATTRS,
+			     0}};
 }
 
 struct truth {
@@ -143,7 +142,7 @@ static void longest_are_listed(void **state)
 	make(row, made);
 	for (int again = 0; again < 2; again++) {
 		buf_clear(&made->bytes);
-		dominant_put(&made->parts, &made->live, row->least, &work, &made->bytes);
+		dominant_put(&made->parts, row->least, &work, &made->bytes);
 	}
 	struct bytes bytes = {(const uint8_t *)made->bytes.data, made->bytes.len};
 	assert_true(dominant_open(bytes, &dominant));
@@ -176,8 +175,8 @@ static void what_is_not_known_has_none(void **state)
 	make(&rows[1], made);
 	made->kinds[3] = SLICE_UNKNOWN; /* of attribute 0 */
 	made->live_kinds[1] = SLICE_DELETED;
-	made->live.count = 3; /* of the next one nothing is known at first */
-	dominant_put(&made->parts, &made->live, 1, &work, &made->bytes);
+	made->parts.snapshot.count = 3; /* of the next one nothing is known at first */
+	dominant_put(&made->parts, 1, &work, &made->bytes);
 	assert_true(dominant_open(
 		(struct bytes){(const uint8_t *)made->bytes.data, made->bytes.len}, &dominant));
 	assert_int_equal(dominant_next(&dominant, &top), SLICE_FOUND);
@@ -197,7 +196,7 @@ static void damage_is_seen(void **state)
 	struct dominant dominant;
 
 	make(row, made);
-	dominant_put(&made->parts, &made->live, row->least, &work, &made->bytes);
+	dominant_put(&made->parts, row->least, &work, &made->bytes);
 	for (size_t i = 0; i < made->bytes.len; i++) {
 		uint8_t *copy = mem_new(made->bytes.len);
 

@@ -93,7 +93,7 @@ static void add_change(const struct row *row, struct made *made, uint32_t number
 
 static void gather(const struct row *row, struct numbers *numbers, struct made *out)
 {
-	struct gathered *gathered = out->gathered = gathered_new();
+	struct gathered *gathered = out->gathered = mem_new(sizeof *gathered);
 	struct rng rng = {row->numbers};
 
 	gathered->open = true;
@@ -227,7 +227,8 @@ static void changes_come_back(void **state)
 		slice_is(&temp, in_turn[i], made);
 		for (size_t word = 0; word < made->gathered->words; word++)
 			assert_true(made->gathered->touched[word] == 0);
-		gathered_free(made->gathered);
+		gathered_release(made->gathered);
+		mem_free(made->gathered);
 		mem_free(made);
 	}
 	temp_store_close(&temp);
@@ -238,7 +239,7 @@ static void changes_come_back(void **state)
 
 static void without_a_slice_the_rest_is_stored(void **state)
 {
-	struct gathered *gathered = gathered_new();
+	struct gathered *gathered = mem_new(sizeof *gathered);
 	struct encoding work = {0};
 	struct temp_store temp;
 	struct name_key key;
@@ -263,7 +264,8 @@ static void without_a_slice_the_rest_is_stored(void **state)
 	assert_false(store_get(txn, name_key_bytes(&key), &bytes));
 	store_read_end(txn);
 	temp_store_close(&temp);
-	gathered_free(gathered);
+	gathered_release(gathered);
+	mem_free(gathered);
 	encoding_release(&work);
 }
 

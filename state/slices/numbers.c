@@ -2,6 +2,7 @@
 #include "state/slices/numbers.h"
 
 #include "engine/base/mem.h"
+#include "state/slices/names.h"
 
 struct numbers *numbers_new(struct attrs *attrs)
 {
@@ -90,15 +91,15 @@ uint32_t numbers_entity(const struct numbers *numbers, uint32_t attr)
 	return attr;
 }
 
-/* ---- giving them out ---- */
+/* ---- giving them out, or finding them ---- */
 
 /* The class of a shape, and those above it, which come first. */
 static uint32_t class_of(struct numbers *numbers, enum class_kind kind, uint32_t shape)
 {
 	uint32_t class = number_map_get(&numbers->of_shape[kind], shape);
 
-	if (class)
-		return class - 1;
+	if (class || numbers->txn)
+		return class ? class - 1 : NUMBER_ABSENT;
 	/* as deep as a path */
 	class = class_of(numbers, CLASS_ATTR,
 			 kind == CLASS_ATTR ? shape_parent(numbers->attrs, shape) : shape);
@@ -107,22 +108,33 @@ static uint32_t class_of(struct numbers *numbers, enum class_kind kind, uint32_t
 
 static uint32_t ordinal_of(struct numbers *numbers, uint32_t entity)
 {
-	uint32_t ordinal = number_map_get(&numbers->ordinals, entity);
+	uint32_t ordinal = number_map_get(&numbers->ordinals, entity), i;
 	struct number_class *class;
+	struct name_entity name;
 
 	if (ordinal)
 		return ordinal - 1;
-	ordinal_of(numbers, numbers_entity(numbers, attr_parent(numbers->attrs, entity)));
-	class = &numbers->classes[class_of(numbers, CLASS_ATTR,
-					   attr_shape(numbers->attrs, entity))];
-	number_map_set(&class->entities, class->given, entity + 1);
-	number_map_set(&numbers->ordinals, entity, ++class->given);
-	return class->given - 1;
+	i = class_of(numbers, CLASS_ATTR, attr_shape(numbers->attrs, entity));
+	if (i == NUMBER_ABSENT)
+		return i;
+	name.parent =
+		ordinal_of(numbers, numbers_entity(numbers, attr_parent(numbers->attrs, entity)));
+	name.atom = *attr_atom(numbers->attrs, entity);
+	if (!numbers->txn) {
+		class = &numbers->classes[i];
+		ordinal = class->given++;
+		number_map_set(&class->entities, ordinal, entity + 1);
+	} else if (name.parent == NUMBER_ABSENT ||
+		   !name_find(numbers->txn, i, &name, &ordinal)) {
+		return NUMBER_ABSENT;
+	}
+	number_map_set(&numbers->ordinals, entity, ordinal + 1);
+	return ordinal;
 }
 
 static uint32_t number_in(struct numbers *numbers, uint32_t class, uint32_t ordinal)
 {
-	if (numbers_in(numbers, class, ordinal) == NUMBER_ABSENT)
+	if (numbers_in(numbers, class, ordinal) == NUMBER_ABSENT && !numbers->txn)
 		numbers_chunk_add(numbers, class, ordinal / CHUNK * CHUNK);
 	return numbers_in(numbers, class, ordinal);
 }
@@ -132,11 +144,15 @@ uint32_t numbers_of(struct numbers *numbers, enum class_kind kind, uint32_t attr
 	uint32_t number = number_map_get(&numbers->numbers[kind], attr), class, ordinal;
 
 	if (number)
-		return number - 1;
+		return number == NUMBER_ABSENT ? number : number - 1;
+	number = NUMBER_ABSENT;
 	class = class_of(numbers, kind, attr_shape(numbers->attrs, attr));
-	ordinal = ordinal_of(numbers, numbers_entity(numbers, attr));
-	number = number_in(numbers, class, ordinal);
-	number_map_set(&numbers->numbers[kind], attr, number + 1);
+	ordinal = class == NUMBER_ABSENT ? class
+					 : ordinal_of(numbers, numbers_entity(numbers, attr));
+	if (ordinal != NUMBER_ABSENT)
+		number = number_in(numbers, class, ordinal);
+	number_map_set(&numbers->numbers[kind], attr,
+		       number == NUMBER_ABSENT ? number : number + 1);
 	return number;
 }
 

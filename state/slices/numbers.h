@@ -9,8 +9,8 @@
  * stored per entity and not per attribute, and a block of a slice holds values of one kind.
  *
  * Both sides have this table. A writer gives numbers out, and so has all of it. A reader has the
- * classes, chunks and patterns of its store, and fills the rest in when it is first needed
- * (shard_names.c). A build that goes on takes over the table of the shard that it goes on with.
+ * classes, chunks and patterns of its store, and finds the rest there when it is first needed
+ * (what attributes numbers are of: shard_names.c). A build that goes on takes over the table of the shard that it goes on with.
  */
 #ifndef STATE_SLICES_NUMBERS_H
 #define STATE_SLICES_NUMBERS_H
@@ -52,6 +52,7 @@ struct number_chunk {
 
 struct numbers {
 	struct attrs *attrs;
+	struct store_txn *txn; /* reader: where names are found; NULL: numbers are given */
 	struct number_class *classes;
 	size_t nclasses, classes_capacity, classes_stored;
 	struct number_chunk *chunks;
@@ -59,7 +60,7 @@ struct numbers {
 	struct number_map of_shape[CLASS_PATTERN]; /* shape → 1 + class */
 	/* attribute → 1 + number, of itself and of tombstones; reader: NUMBER_ABSENT as it is */
 	struct number_map numbers[CLASS_PATTERN];
-	struct number_map ordinals; /* writer: entity → 1 + ordinal */
+	struct number_map ordinals; /* entity → 1 + ordinal */
 	struct pattern *patterns;   /* by ordinal */
 	size_t npatterns, patterns_capacity;
 	struct value *texts;        /* by ordinal; reader: of kind UNKNOWN, not looked at */
@@ -107,9 +108,9 @@ static inline uint32_t numbers_ordinal(const struct numbers *numbers, uint32_t n
 	return numbers->chunks[number / CHUNK].first + number % CHUNK;
 }
 
-/* ---- giving them out ---- */
+/* ---- giving them out, or finding them ---- */
 
-/* Of an attribute, or of a tombstone that hangs there. */
+/* Of an attribute, or of a tombstone that hangs there. Reader: NUMBER_ABSENT, there is none. */
 uint32_t numbers_of(struct numbers *numbers, enum class_kind kind, uint32_t attr);
 static inline uint32_t numbers_attr(struct numbers *numbers, uint32_t attr)
 {

@@ -83,7 +83,10 @@ void shard_close(struct shard *shard)
 
 bool shard_begin(struct shard *shard, struct error *err)
 {
-	return store_read(shard->store, &shard->txn, err);
+	if (!store_read(shard->store, &shard->txn, err))
+		return false;
+	shard->numbers->txn = shard->txn;
+	return true;
 }
 
 bool shard_end(struct shard *shard)
@@ -91,7 +94,7 @@ bool shard_end(struct shard *shard)
 	bool sound = store_sound(shard->txn) && !shard->damaged;
 
 	store_read_end(shard->txn);
-	shard->txn = NULL;
+	shard->txn = shard->numbers->txn = NULL;
 	shard->slice_number = UINT32_MAX;
 	return sound;
 }

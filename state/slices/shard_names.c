@@ -1,8 +1,8 @@
 /*
  * shard_names.c - numbers and names of a shard, looked up when they are first needed
  *
- * Classes and chunks are read when the shard is opened. Entities are found by key in the store, and
- * the other way round by lists, each read as a whole; either answer is kept.
+ * Classes and chunks are read when the shard is opened. Entities are found by key in the store
+ * (numbers.c), and the other way round by lists, each read as a whole; either answer is kept.
  */
 #include "engine/base/mem.h"
 #include "state/slices/names.h"
@@ -79,55 +79,14 @@ bool shard_names_load(struct shard *shard, struct error *err)
 
 /* ---- attribute → number ---- */
 
-/* False: no such entity. As deep as the path. */
-static bool ordinal_of(struct shard *shard, uint32_t entity, uint32_t *out)
-{
-	const struct numbers *numbers = shard->numbers;
-	uint32_t class =
-		number_map_get(&numbers->of_shape[CLASS_ATTR], attr_shape(shard->attrs, entity));
-	struct name_entity name;
-
-	*out = 0;
-	if (entity == ATTR_ROOT)
-		return true;
-	if (!class || !ordinal_of(shard, numbers_entity(numbers, attr_parent(shard->attrs, entity)),
-				  &name.parent))
-		return false;
-	name.atom = *attr_atom(shard->attrs, entity);
-	return name_find(shard->txn, class - 1, &name, out);
-}
-
-static uint32_t number_find(struct shard *shard, enum class_kind kind, uint32_t attr)
-{
-	const struct numbers *numbers = shard->numbers;
-	uint32_t class = number_map_get(&numbers->of_shape[kind], attr_shape(shard->attrs, attr));
-	uint32_t ordinal;
-
-	if (!class || !ordinal_of(shard, numbers_entity(numbers, attr), &ordinal))
-		return NUMBER_ABSENT;
-	return numbers_in(numbers, class - 1, ordinal);
-}
-
-static uint32_t number_of(struct shard *shard, enum class_kind kind, uint32_t attr)
-{
-	struct number_map *known = &shard->numbers->numbers[kind];
-	uint32_t number = number_map_get(known, attr);
-
-	if (number)
-		return number == NUMBER_ABSENT ? number : number - 1;
-	number = number_find(shard, kind, attr);
-	number_map_set(known, attr, number == NUMBER_ABSENT ? number : number + 1);
-	return number;
-}
-
 uint32_t shard_number(struct shard *shard, uint32_t attr)
 {
-	return number_of(shard, CLASS_ATTR, attr);
+	return numbers_of(shard->numbers, CLASS_ATTR, attr);
 }
 
 uint32_t shard_tombstone(struct shard *shard, uint32_t attr, bool below)
 {
-	return number_of(shard, below ? CLASS_TOMBSTONE_BELOW : CLASS_TOMBSTONE, attr);
+	return numbers_of(shard->numbers, below ? CLASS_TOMBSTONE_BELOW : CLASS_TOMBSTONE, attr);
 }
 
 const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number)

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SLICE_BLOCK = 64, SLICE_LISTED = 16, SLICE_HEADER = 76, SLICE_TAIL = 16 };
+enum { SLICE_BLOCK = 64, SLICE_LISTED = 16, SLICE_TAIL = 16 };
 
 /* What a stored value is; the first three have no number. */
 enum slice_kind {
@@ -33,6 +33,17 @@ struct slice_value {
 	int64_t number;
 	uint8_t kind;
 };
+
+#define SLICE_MAGIC UINT32_C(0x334c5359) /* "YSL3" */
+
+struct slice_head { /* as it is stored; ticks lie behind */
+	uint32_t magic, number;
+	nstime begin;
+	uint32_t nticks, tick_bits, nchanges, nsnapshot, nfills, nfroms, nshared_ticks;
+	uint32_t changes_at, snapshot_at, froms_at, shared_ticks_at; /* behind froms are fills */
+	uint32_t size; /* with the tail */
+};
+_Static_assert(sizeof(struct slice_head) == 64, "nothing lies between");
 
 /* Doubles as integers of the same order, and back: the same function. */
 static inline int64_t slice_float(int64_t bits)
@@ -85,11 +96,9 @@ struct slice_run { /* a column where it lies */
 };
 
 struct slice {
-	const uint8_t *data;
-	size_t size;
 	uint32_t number, nticks;
 	unsigned tick_bits;
-	nstime begin, end;
+	nstime begin;
 	struct slice_run ticks; /* less begin */
 	struct slice_run changes, snapshot, fills, shared_ticks;
 	const uint8_t *froms;

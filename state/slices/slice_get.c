@@ -7,47 +7,45 @@ static bool damaged(struct error *err, const char *what)
 	return error_set(err, ERR_FORMAT, "timelines: a slice is damaged: %s", what);
 }
 
-static bool open_parts(struct slice *out)
+static bool open_parts(const uint8_t *data, const struct slice_head *head, struct slice *out)
 {
-	const uint8_t *data = out->data;
-	uint64_t ticks = bits_load32(data + 48), changes = bits_load32(data + 52);
-	uint64_t snapshot = bits_load32(data + 56), froms = bits_load32(data + 60);
-	uint64_t shared_ticks = bits_load32(data + 72), end = bits_load32(data + 64), fills;
+	uint64_t fills = head->froms_at + (uint64_t)head->nfroms * 8;
+	uint64_t end = head->size - SLICE_TAIL;
 
-	fills = froms + (uint64_t)out->nfroms * 8;
-	if (end != out->size || ticks < SLICE_HEADER || changes < ticks || snapshot < changes ||
-	    froms < snapshot || shared_ticks < fills || shared_ticks > end - SLICE_TAIL)
+	if (head->changes_at < sizeof *head || head->snapshot_at < head->changes_at ||
+	    head->froms_at < head->snapshot_at || head->shared_ticks_at < fills ||
+	    head->shared_ticks_at > end)
 		return false;
-	end -= SLICE_TAIL;
-	out->froms = data + froms;
-	out->ticks.count = out->nticks;
-	out->changes = (struct slice_run){.count = bits_load32(data + 12), .values = true};
+	out->froms = data + head->froms_at;
+	out->ticks.count = head->nticks;
+	out->changes = (struct slice_run){.count = head->nchanges, .values = true};
 	out->snapshot =
-		(struct slice_run){.count = bits_load32(data + 24), .values = true, .extra = true};
-	out->fills =
-		(struct slice_run){.count = bits_load32(data + 28), .values = true, .extra = true};
-	out->shared_ticks = (struct slice_run){.count = bits_load32(data + 4), .extra = true};
-	return slice_run_open(data, ticks, changes, &out->ticks) &&
-	       slice_run_open(data, changes, snapshot, &out->changes) &&
-	       slice_run_open(data, snapshot, froms, &out->snapshot) &&
-	       slice_run_open(data, fills, shared_ticks, &out->fills) &&
-	       slice_run_open(data, shared_ticks, end, &out->shared_ticks);
+		(struct slice_run){.count = head->nsnapshot, .values = true, .extra = true};
+	out->fills = (struct slice_run){.count = head->nfills, .values = true, .extra = true};
+	out->shared_ticks = (struct slice_run){.count = head->nshared_ticks, .extra = true};
+	return slice_run_open(data, sizeof *head, head->changes_at, &out->ticks) &&
+	       slice_run_open(data, head->changes_at, head->snapshot_at, &out->changes) &&
+	       slice_run_open(data, head->snapshot_at, head->froms_at, &out->snapshot) &&
+	       slice_run_open(data, fills, head->shared_ticks_at, &out->fills) &&
+	       slice_run_open(data, head->shared_ticks_at, end, &out->shared_ticks);
 }
 
 bool slice_open(const void *data, size_t size, struct slice *out, struct error *err)
 {
-	*out = (struct slice){.data = data, .size = size};
-	if (size < SLICE_HEADER + SLICE_TAIL || memcmp(out->data, "YSL3", 4) != 0)
+	struct slice_head head = {0};
+
+	if (size >= sizeof head + SLICE_TAIL)
+		memcpy(&head, data, sizeof head);
+	if (head.magic != SLICE_MAGIC)
 		return damaged(err, "no slice begins here");
-	out->number = bits_load32(out->data + 8);
-	out->nticks = bits_load32(out->data + 16);
-	out->tick_bits = bits_load32(out->data + 20);
-	out->begin = (nstime)bits_load(out->data + 32);
-	out->end = (nstime)bits_load(out->data + 40);
-	out->nfroms = bits_load32(out->data + 68);
-	if (out->tick_bits > 32 || out->end < out->begin)
+	if (head.tick_bits > 32 || head.size != size)
 		return damaged(err, "its head contradicts itself");
-	return open_parts(out) || damaged(err, "its parts do not fit");
+	*out = (struct slice){.number = head.number,
+			      .nticks = head.nticks,
+			      .tick_bits = head.tick_bits,
+			      .begin = head.begin,
+			      .nfroms = head.nfroms};
+	return open_parts(data, &head, out) || damaged(err, "its parts do not fit");
 }
 
 /* ---- ticks ---- */

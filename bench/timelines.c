@@ -97,7 +97,9 @@ static bool build(struct bench *bench, unsigned threads, struct error *err)
 		return false;
 	begin = seconds() - begin;
 	own = seconds_of(CLOCK_THREAD_CPUTIME_ID) - own;
-	path = timelines_path(bench->state);
+	struct timelines_key key =
+		timelines_key_of(bench->state->options.rules, bench->state->event_source->trace);
+	path = timelines_path(bench->state, &key);
 	if (stat(path, &st) != 0)
 		st.st_size = 0;
 	mem_free(path);

@@ -139,7 +139,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 
 /* ---- pass 2 ---- */
 
-bool shards_built(const struct shards_plan *plan, uint64_t extent, struct timelines_built *out)
+bool shards_built(const struct shards_plan *plan, struct timelines_built *out)
 {
 	struct shard_note note;
 	bool all = true;
@@ -148,7 +148,7 @@ bool shards_built(const struct shards_plan *plan, uint64_t extent, struct timeli
 	for (uint32_t i = 0; i < plan->n; i++) {
 		bool any = shard_file_read(plan, SHARD_BUILT, i, &note, NULL);
 
-		all = all && any && note.extent == extent;
+		all = all && any && note.extent == plan->key.extent;
 		if (!any)
 			continue;
 		out->events = note.events;
@@ -191,7 +191,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 		.program = work->program,
 		.shard = i,
 		.of = plan->n,
-		.key = timelines_key_of(work->state->options.rules, work->event_source->trace),
+		.key = plan->key,
 		.begin = plan->cuts[i],
 		.end = plan->cuts[i + 1],
 		.least = work->state->timelines_least};
@@ -219,7 +219,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 					   .bytes = out->bytes};
 		ok = shard_file_write(plan, SHARD_BUILT, i, &note, NULL, err) &&
 		     note_strayed(work, err);
-		ok = ok && (!shards_built(plan, part.key.extent, &all) || end(work, out, err));
+		ok = ok && (!shards_built(plan, &all) || end(work, out, err));
 	}
 	buf_release(&start);
 	mem_free(path);

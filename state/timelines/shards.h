@@ -19,6 +19,7 @@ struct shards_plan {
 	nstime *cuts; /* [0] NSTIME_MIN, rising, [n] NSTIME_MAX */
 	uint64_t id;  /* of all this and the rules; of the rules until the cuts are known */
 	char *path;   /* of the timelines */
+	struct timelines_key key;
 };
 
 /*
@@ -51,8 +52,8 @@ MUST_CHECK bool shards_merge(const struct shards_work *work, uint64_t *replayed,
 /* Pass 2 of shard i. When all are done the shards are one store. */
 MUST_CHECK bool shards_build(const struct shards_work *work, uint32_t i,
 			     struct timelines_built *out, struct error *err);
-/* What was built so far; true: all shards, for files of this extent. */
-bool shards_built(const struct shards_plan *plan, uint64_t extent, struct timelines_built *out);
+/* What was built so far; true: all shards, of the files as they are. */
+bool shards_built(const struct shards_plan *plan, struct timelines_built *out);
 /* Was an event met outside of what its packet claims? Then the shards do not count. */
 bool shards_strayed(const struct shards_plan *plan);
 /* The file of shard i's slices; to be freed. */

@@ -18,11 +18,10 @@ enum { TICK_MS = 20, WAIT_MS = 10000 };
 /* False: there is no place for timelines. */
 static bool set_path(struct state *state, struct shards_plan *plan)
 {
-	struct timelines_key key =
-		timelines_key_of(state->options.rules, state->event_source->trace);
-
-	*plan = (struct shards_plan){.path = timelines_path(state),
-				     .id = XXH3_64bits(key.rules, sizeof key.rules)};
+	*plan = (struct shards_plan){
+		.key = timelines_key_of(state->options.rules, state->event_source->trace)};
+	plan->path = timelines_path(state, &plan->key);
+	plan->id = XXH3_64bits(plan->key.rules, sizeof plan->key.rules);
 	return plan->path != NULL;
 }
 

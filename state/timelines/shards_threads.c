@@ -178,7 +178,7 @@ bool shards_build_all(struct state *state, uint32_t n, struct timelines_built *o
 	if (ok) {
 		ok = run_pool(&pool, err);
 		if (ok)
-			shards_built(&pool.plan, 0, out);
+			shards_built(&pool.plan, out);
 		if ((ok || err->kind != ERR_INTERRUPTED) &&
 		    (trace_disorder(state->event_source->trace) != before ||
 		     shards_strayed(&pool.plan)))

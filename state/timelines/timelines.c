@@ -40,18 +40,16 @@ struct timelines_key timelines_key_of(const struct rules *rules, const struct tr
 
 /* ---- of a state ---- */
 
-char *timelines_path(struct state *state)
+char *timelines_path(struct state *state, const struct timelines_key *key)
 {
 	const char *index = state->index ? index_path(state->index) : NULL;
-	struct timelines_key key;
 	struct buf path = {0};
 
 	if (state->timelines)
 		return mem_strdup(state->timelines);
 	if (!index)
 		return NULL;
-	key = timelines_key_of(state->options.rules, state->event_source->trace);
-	buf_printf(&path, "%s.timelines-%016" PRIx64, index, key.rules[0]);
+	buf_printf(&path, "%s.timelines-%016" PRIx64, index, key->rules[0]);
 	return path.data;
 }
 
@@ -113,7 +111,6 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 		.of = 1,
 		.begin = NSTIME_MIN,
 		.end = NSTIME_MAX,
-		.key = timelines_key_of(state->options.rules, state->event_source->trace),
 		.thread = threads > 1,
 		.least = state->timelines_least};
 	struct shards_plan plan;
@@ -121,6 +118,7 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 
 	planned = shards_plan_stored(state, &plan) && timelines_prepared(state);
 	part.path = plan.path;
+	part.key = plan.key;
 	if (!plan.path)
 		ok = error_set(err, ERR_IO, "timelines need an index that is kept");
 	else if (planned || (threads > 2 && access(plan.path, F_OK) != 0))
@@ -170,18 +168,15 @@ static bool add_shard(struct stored *stored, const char *path, nstime begin, uin
 /* The shards, if all are built; else the store of one part. */
 static bool add_all(struct stored *stored, const struct shards_plan *plan, bool planned)
 {
-	const struct state *state = stored->state;
-	uint64_t extent =
-		timelines_key_of(state->options.rules, state->event_source->trace).extent;
 	struct timelines_built ignored;
 	bool ok = true;
 
-	if (!planned || !shards_built(plan, extent, &ignored) || shards_strayed(plan))
-		return add_shard(stored, plan->path, NSTIME_MIN, extent);
+	if (!planned || !shards_built(plan, &ignored) || shards_strayed(plan))
+		return add_shard(stored, plan->path, NSTIME_MIN, plan->key.extent);
 	for (uint32_t i = 0; i < plan->n && ok; i++) {
 		char *path = shards_path(plan, i);
 
-		ok = add_shard(stored, path, plan->cuts[i], extent);
+		ok = add_shard(stored, path, plan->cuts[i], plan->key.extent);
 		mem_free(path);
 	}
 	return ok;
@@ -190,18 +185,14 @@ static bool add_all(struct stored *stored, const struct shards_plan *plan, bool 
 /* A file that is damaged lost its name when that was found: see index/store/store.c. */
 static void drop(struct stored *stored)
 {
-	struct state *state = stored->state;
-	char *path = timelines_path(state);
-
-	notice(&state->options.notices, NOTICE_INFO,
+	notice(&stored->state->options.notices, NOTICE_INFO,
 	       "%s: was damaged, the trace is asked instead; 'yore index --timelines' makes it "
 	       "anew",
-	       path);
+	       stored->path);
 	for (size_t i = 0; i < stored->count; i++)
 		if (stored->items[i].shard && shard_is_damaged(stored->items[i].shard))
 			unlink(stored->items[i].path);
 	stored_close(stored);
-	mem_free(path);
 }
 
 bool stored_drop_damaged(struct state *state)
@@ -219,7 +210,7 @@ struct stored *stored_of(struct state *state)
 {
 	struct shards_plan plan;
 	struct stored *stored;
-	bool planned;
+	bool planned, usable;
 
 	if (state->stored_looked)
 		return state->stored;
@@ -231,7 +222,10 @@ struct stored *stored_of(struct state *state)
 	}
 	stored = mem_new(sizeof *stored);
 	stored->state = state;
-	if (timelines_prepared(state) && add_all(stored, &plan, planned))
+	usable = timelines_prepared(state) && add_all(stored, &plan, planned);
+	stored->path = plan.path;
+	plan.path = NULL;
+	if (usable)
 		state->stored = stored;
 	else if (stored->damaged)
 		drop(stored);
@@ -256,6 +250,7 @@ void stored_close(struct stored *stored)
 		store_close(stored->items[i].store);
 	}
 	mem_free(stored->items);
+	mem_free(stored->path);
 	mem_free(stored);
 }
 

@@ -16,7 +16,7 @@ struct timelines_key timelines_key_of(const struct rules *rules, const struct tr
 /* ---- of an opened state ---- */
 
 /* Where its timelines are; to be freed with mem_free(). NULL: the index is in memory only. */
-char *timelines_path(struct state *state);
+char *timelines_path(struct state *state, const struct timelines_key *key);
 /*
  * To be called before anything is built for it: makes sure that files at that path are of this
  * trace, and removes them where they cannot be.

@@ -17,23 +17,15 @@
 #include "state/replay/walk.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct shard_merge {
 	struct event_source *event_source;
 	struct program *program;
 	struct cells *state;
-	nstime *until;        /* by stream: before the shard that is added */
-	uint64_t *statements; /* of the shard: those that are replayed */
-	struct order last;    /* up to this event */
-	struct cells *named;  /* by attribute: the last replayed write that made lists name it */
+	nstime *until;       /* by stream: before the shard that is added */
+	struct cells *named; /* by attribute: the last replayed write that made lists name it */
 	uint64_t replayed;
 };
-
-static size_t words_of(const struct program *program)
-{
-	return program_statements(program) / 64 + 1;
-}
 
 struct shard_merge *shard_merge_new(struct event_source *event_source, struct program *program)
 {
@@ -43,7 +35,6 @@ struct shard_merge *shard_merge_new(struct event_source *event_source, struct pr
 	merge->program = program;
 	merge->state = cells_new(program, event_source->trace->nstreams, false);
 	merge->until = mem_new_array(event_source->trace->nstreams, sizeof *merge->until);
-	merge->statements = mem_new_array(words_of(program), sizeof *merge->statements);
 	merge->named = cells_new(program, event_source->trace->nstreams, false);
 	return merge;
 }
@@ -55,7 +46,6 @@ void shard_merge_free(struct shard_merge *merge)
 	cells_free(merge->state);
 	cells_free(merge->named);
 	mem_free(merge->until);
-	mem_free(merge->statements);
 	mem_free(merge);
 }
 
@@ -113,17 +103,15 @@ static bool replay_subset(struct shard_merge *merge, nstime begin,
 	return ok;
 }
 
+/* Adds to the deferred ones what they need. */
 static bool replay_deferred(struct shard_merge *merge, nstime begin,
 			    const struct shard_summary *summary, struct error *err)
 {
 	struct program *subset;
 	bool ok;
 
-	memcpy(merge->statements, summary->deferred,
-	       words_of(merge->program) * sizeof *merge->statements);
-	program_close(merge->program, merge->statements);
-	merge->last = summary->last;
-	subset = program_subset(merge->program, merge->statements);
+	program_close(merge->program, summary->deferred);
+	subset = program_subset(merge->program, summary->deferred);
 	ok = replay_subset(merge, begin, summary, subset, err);
 	program_subset_free(subset);
 	return ok;
@@ -174,10 +162,10 @@ static void begin_fills(struct shard_merge *merge, const struct shard_summary *s
 }
 
 /* Did the replay of deferred lines meet this write? */
-static bool was_replayed(const struct shard_merge *merge, const struct writer *writer)
+static bool was_replayed(const struct shard_summary *summary, const struct writer *writer)
 {
-	return bitset_has(merge->statements, writer->line) &&
-	       order_compare(&writer->order, &merge->last) <= 0;
+	return summary->deferred && bitset_has(summary->deferred, writer->line) &&
+	       order_compare(&writer->order, &summary->last) <= 0;
 }
 
 static void lay_fills(struct shard_merge *merge, const struct shard_summary *summary)
@@ -187,7 +175,7 @@ static void lay_fills(struct shard_merge *merge, const struct shard_summary *sum
 	for (uint32_t a = ATTR_ROOT; cells_next(summary->fills, &a);) {
 		cells_get(summary->fills, a, &fill);
 		cells_get(merge->state, a, &cell);
-		if (was_replayed(merge, &fill.writer))
+		if (was_replayed(summary, &fill.writer))
 			continue;
 		if (is_newer(merge, &fill.writer, &cell))
 			cell = fill;
@@ -332,7 +320,6 @@ bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *bytes,
 	ok = ok && streams_begin(merge->event_source, merge->state, err);
 	for (uint32_t s = 0; ok && s < nstreams; s++)
 		merge->until[s] = cells_until(merge->state, s);
-	memset(merge->statements, 0, words_of(merge->program) * sizeof *merge->statements);
 	cells_clear(merge->named);
 	if (ok)
 		begin_fills(merge, &summary);

@@ -26,9 +26,12 @@
 #include "state/replay/replay.h"
 #include "state/replay/walk.h"
 
-struct cloud {
-	bool over;
-	struct order order; /* of the newest deferred line that may have written */
+struct clouds { /* by number */
+	struct cloud {
+		bool over;
+		struct order order; /* of the newest deferred line that may have written */
+	} * items;
+	size_t count;
 };
 
 struct maker {
@@ -38,11 +41,9 @@ struct maker {
 	struct shard_summary summary;
 	bool complete; /* it begins with the trace: nothing is open */
 	bool clouded;  /* there is a cloud somewhere */
-	struct cloud *attr_clouds;
-	size_t nattr_clouds;
-	/* over attributes of a shape; over these and all below */
-	struct cloud *shape_clouds, *below_clouds;
-	size_t nshapes;
+	struct clouds over_attrs;
+	struct clouds over_shapes; /* over all attributes of a shape */
+	struct clouds over_below;  /* over these and all below */
 	uint8_t *section_clouds; /* [stream][section] */
 	struct walk walk;
 };
@@ -66,10 +67,11 @@ int writer_compare(const struct program *program, const struct writer *a, const 
 
 /* ---- what is open ---- */
 
-static bool lies_over(const struct cloud *clouds, size_t count, size_t i, const struct cell *cell)
+static bool lies_over(const struct clouds *clouds, size_t i, const struct cell *cell)
 {
-	return i < count && clouds[i].over &&
-	       (!cell->written || order_compare(&clouds[i].order, &cell->writer.order) >= 0);
+	return i < clouds->count && clouds->items[i].over &&
+	       (!cell->written ||
+		order_compare(&clouds->items[i].order, &cell->writer.order) >= 0);
 }
 
 /* May a deferred line have written it after what `cell` says? */
@@ -79,11 +81,10 @@ static bool is_clouded(const struct maker *run, uint32_t attr, const struct cell
 
 	if (!run->clouded)
 		return false;
-	if (lies_over(run->attr_clouds, run->nattr_clouds, attr, cell) ||
-	    lies_over(run->shape_clouds, run->nshapes, shape, cell))
+	if (lies_over(&run->over_attrs, attr, cell) || lies_over(&run->over_shapes, shape, cell))
 		return true;
 	for (; shape != ATTR_ABSENT; shape = shape_parent(run->attrs, shape))
-		if (lies_over(run->below_clouds, run->nshapes, shape, cell))
+		if (lies_over(&run->over_below, shape, cell))
 			return true;
 	return false;
 }
@@ -136,50 +137,30 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 	return EVAL_VALUE;
 }
 
-static void cover(struct cloud *clouds, size_t i, const struct order *order)
+static void cover(struct maker *run, struct clouds *clouds, size_t i)
 {
-	clouds[i] = (struct cloud){true, *order};
-}
-
-static void grow_shapes(struct maker *run, size_t count)
-{
-	run->shape_clouds = mem_resize_zeroed(run->shape_clouds, run->nshapes, count,
-					      sizeof *run->shape_clouds);
-	run->below_clouds = mem_resize_zeroed(run->below_clouds, run->nshapes, count,
-					      sizeof *run->below_clouds);
-	run->nshapes = count;
-}
-
-static void cloud_attr(struct maker *run, uint32_t attr)
-{
-	run->attr_clouds =
-		mem_reach(run->attr_clouds, attr, &run->nattr_clouds, sizeof *run->attr_clouds);
-	cover(run->attr_clouds, attr, &walk_item(&run->walk)->order);
+	clouds->items = mem_reach(clouds->items, i, &clouds->count, sizeof *clouds->items);
+	clouds->items[i] = (struct cloud){true, walk_item(&run->walk)->order};
+	run->clouded = true;
 }
 
 /* What the line may write is open from here on. */
 static void cloud(struct maker *run, const struct write *write)
 {
 	const struct line *line = write->line;
-	bool buries = verb_buries(line->verb);
 	uint32_t shape = line->target.shape;
 	uint32_t values = line->verb == VERB_PUSH || line->verb == VERB_POP
 				  ? shape_key(run->attrs, shape)
 				  : shape;
 
-	const struct order *order = &walk_item(&run->walk)->order;
-
-	if (shape_count(run->attrs) > run->nshapes)
-		grow_shapes(run, shape_count(run->attrs));
-	run->clouded = true;
-	if (buries)
-		cover(run->below_clouds, shape, order);
+	if (verb_buries(line->verb))
+		cover(run, &run->over_below, shape);
 	else if (write->attr != ATTR_ABSENT)
-		cloud_attr(run, write->attr);
+		cover(run, &run->over_attrs, write->attr);
 	else
-		cover(run->shape_clouds, shape, order);
+		cover(run, &run->over_shapes, shape);
 	if (values != shape) /* pop buries: what is below a value, too */
-		cover(run->below_clouds, values, order);
+		cover(run, &run->over_below, values);
 }
 
 static void note_deferred(struct maker *run, const struct line *line)
@@ -303,8 +284,8 @@ static void bury_unknown(struct maker *run, const struct write *write)
 {
 	uint32_t shape = write->line->target.shape;
 
-	for (uint32_t i = 0; run->clouded && i < run->nshapes; i++)
-		if (run->below_clouds[i].over && (shape_is_within(run->attrs, i, shape) ||
+	for (uint32_t i = 0; i < run->over_below.count; i++)
+		if (run->over_below.items[i].over && (shape_is_within(run->attrs, i, shape) ||
 						  shape_is_within(run->attrs, shape, i))) {
 			defer(run, write);
 			return;
@@ -412,7 +393,6 @@ static const struct walk_ops ops = {.read = read_value,
 static void settle(struct maker *run)
 {
 	struct cells *cells = run->summary.writes;
-
 	struct cell cell;
 
 	cells_settle(cells, NULL, NULL);
@@ -449,9 +429,9 @@ static void run_init(struct maker *run, const struct shard_summary_part *part)
 static void run_release(struct maker *run)
 {
 	walk_release(&run->walk);
-	mem_free(run->attr_clouds);
-	mem_free(run->shape_clouds);
-	mem_free(run->below_clouds);
+	mem_free(run->over_attrs.items);
+	mem_free(run->over_shapes.items);
+	mem_free(run->over_below.items);
 	mem_free(run->section_clouds);
 	shard_summary_release(&run->summary);
 }

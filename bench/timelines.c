@@ -240,7 +240,7 @@ static bool all_intervals(struct bench *bench, struct error *err)
 
 	if (!stored_begin(stored, err))
 		return false;
-	for (uint32_t s = 0; s < shard_slices(stored->items[0].shard); s++) {
+	for (uint32_t s = 0; s < stored->items[0].shard->nslices; s++) {
 		const struct slice *slice = shard_slice(stored->items[0].shard, s);
 
 		if (slice && slice->nticks > room) {

@@ -42,7 +42,7 @@ libstate_la_SOURCES += %D%/slices/bits.h %D%/slices/build.c %D%/slices/build.h \
 	%D%/slices/gathered.h %D%/slices/lines.c %D%/slices/names.c %D%/slices/names.h \
 	%D%/slices/numbers.c %D%/slices/numbers.h \
 	%D%/slices/numbers_store.c %D%/slices/part.h %D%/slices/resume.c %D%/slices/shard.c \
-	%D%/slices/shard.h %D%/slices/shard_internal.h %D%/slices/shard_moment.c \
+	%D%/slices/shard.h %D%/slices/shard_moment.c \
 	%D%/slices/shard_names.c %D%/slices/shard_side.c %D%/slices/slice.h \
 	%D%/slices/slice_get.c %D%/slices/slice_moment.c %D%/slices/slice_put.c \
 	%D%/slices/slice_walk.c %D%/slices/dominant.c \

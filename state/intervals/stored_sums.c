@@ -34,11 +34,11 @@ static bool is_summable(const struct feeding *feeding, uint32_t number)
 static bool is_within(const struct feeding *feeding, uint32_t s)
 {
 	const struct range *range = &feeding->tracks->range;
-	nstime begin = shard_record(feeding->shard, s)->begin;
+	nstime begin = feeding->shard->records[s].begin;
 
 	if (s == 0 || begin < feeding->begin)
 		return false;
-	nstime end = shard_record(feeding->shard, s + 1)->begin;
+	nstime end = feeding->shard->records[s + 1].begin;
 	size_t at = nstime_last(range->edges, range->nedges, sizeof *range->edges, begin);
 
 	return range->edges[at] <= begin && at + 1 < range->nedges && end <= range->edges[at + 1];
@@ -47,7 +47,7 @@ static bool is_within(const struct feeding *feeding, uint32_t s)
 static bool add_sums(struct feeding *feeding, struct track *track, uint32_t s,
 		     const struct top *top)
 {
-	const struct slice_record *record = shard_record(feeding->shard, s);
+	const struct slice_record *record = &feeding->shard->records[s];
 	struct track_sums *out;
 
 	track->sums =
@@ -83,7 +83,7 @@ static void take(struct feeding *feeding, uint32_t s, const struct top *top)
 	track = feed_track(feeding, top->number);
 	if (!track || !add_sums(feeding, track, s, top))
 		return;
-	feed_value(feeding, track, shard_record(feeding->shard, s)->begin, &none, true);
+	feed_value(feeding, track, feeding->shard->records[s].begin, &none, true);
 	if (summing->in[top->number] != s) {
 		*mem_push(summing->open, summing->nopen, summing->capacity) = top->number;
 	}

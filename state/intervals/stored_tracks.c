@@ -472,15 +472,15 @@ static void feed_shard(struct feeding *feeding, size_t i, bool first)
 	shard = feeding->shard;
 	feeding->first = first;
 	summing_begin(feeding);
-	if (shard_slices(shard)) {
+	if (shard->nslices) {
 		if (first)
 			s = shard_slice_at(shard, range->begin);
 		last = shard_slice_at(shard, range->end - 1);
-		if (first && (s || range->begin >= shard_record(shard, 0)->begin))
-			feeding->low = shard_record(shard, s)->begin;
+		if (first && (s || range->begin >= shard->records[0].begin))
+			feeding->low = shard->records[s].begin;
 		if (first && feeding->low < feeding->begin)
 			feeding->low = feeding->begin;
-		feeding->high = shard_record(shard, last)->end;
+		feeding->high = shard->records[last].end;
 		for (bool begins = first; s <= last && !failed(feeding); s++, begins = false) {
 			feed_slice(feeding, s, begins, s == last);
 			spool(feeding);

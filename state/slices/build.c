@@ -221,7 +221,7 @@ void timelines_tell_damage(struct store *store, const struct event_source *event
 
 struct held { /* by the state before part->begin */
 	nstime since;
-	uint64_t seq; /* of a tombstone */
+	uint64_t seq;                      /* of a tombstone */
 	const struct tombstone *tombstone; /* NULL: an attribute's value */
 	uint32_t attr;
 };

@@ -13,9 +13,9 @@ struct building {
 	struct numbers *numbers;
 	struct builder *builder;
 	struct replay *replay;
-	nstime from; /* where the replay begins */
+	nstime from;            /* where the replay begins */
 	uint64_t events_before; /* of builds that were killed */
-	nstime tombstones_at; /* time of the newest tombstone; how many were placed then */
+	nstime tombstones_at;   /* time of the newest tombstone; how many were placed then */
 	uint32_t tombstones;
 	bool any_tombstone;
 	struct error *err; /* of the slice that could not be stored */

@@ -36,9 +36,9 @@ struct builder {
 	size_t room, nlive;
 	/* storing */
 	struct encoding encoding;
-	uint64_t bytes;          /* of all stored slices; after builder_settle() */
-	struct gathered all[2];  /* with a helper one is filled while the other is stored */
-	struct helper *helper;   /* NULL: there is none */
+	uint64_t bytes;         /* of all stored slices; after builder_settle() */
+	struct gathered all[2]; /* with a helper one is filled while the other is stored */
+	struct helper *helper;  /* NULL: there is none */
 	struct duty duty;
 	/* under the helper's lock: */
 	struct gathered *given; /* to be stored */

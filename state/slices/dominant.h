@@ -27,7 +27,7 @@ void dominant_put(const struct slice_parts *parts, uint32_t least, struct domina
 
 /* ---- reading ---- */
 
-struct dominant { /* where they lie */
+struct dominant {                /* where they lie */
 	const uint8_t *at, *end; /* of what is to come */
 	uint32_t number;         /* of the attribute before */
 	uint8_t shift;

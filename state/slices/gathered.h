@@ -39,7 +39,7 @@ struct gathered {
 
 /* ---- the record of a slice ---- */
 
-struct slice_record { /* stored as it is */
+struct slice_record {      /* stored as it is */
 	nstime begin, end; /* times of its first and last change */
 	nstime least_from; /* of its fills; NSTIME_MAX: it has none */
 	uint64_t bytes;

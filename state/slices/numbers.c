@@ -124,8 +124,7 @@ static uint32_t ordinal_of(struct numbers *numbers, uint32_t entity)
 		class = &numbers->classes[i];
 		ordinal = class->given++;
 		number_map_set(&class->entities, ordinal, entity + 1);
-	} else if (name.parent == NUMBER_ABSENT ||
-		   !name_find(numbers->txn, i, &name, &ordinal)) {
+	} else if (name.parent == NUMBER_ABSENT || !name_find(numbers->txn, i, &name, &ordinal)) {
 		return NUMBER_ABSENT;
 	}
 	number_map_set(&numbers->ordinals, entity, ordinal + 1);
@@ -147,8 +146,8 @@ uint32_t numbers_of(struct numbers *numbers, enum class_kind kind, uint32_t attr
 		return number == NUMBER_ABSENT ? number : number - 1;
 	number = NUMBER_ABSENT;
 	class = class_of(numbers, kind, attr_shape(numbers->attrs, attr));
-	ordinal = class == NUMBER_ABSENT ? class
-					 : ordinal_of(numbers, numbers_entity(numbers, attr));
+	ordinal =
+		class == NUMBER_ABSENT ? class : ordinal_of(numbers, numbers_entity(numbers, attr));
 	if (ordinal != NUMBER_ABSENT)
 		number = number_in(numbers, class, ordinal);
 	number_map_set(&numbers->numbers[kind], attr,

@@ -10,7 +10,8 @@
  *
  * Both sides have this table. A writer gives numbers out, and so has all of it. A reader has the
  * classes, chunks and patterns of its store, and finds the rest there when it is first needed
- * (what attributes numbers are of: shard_names.c). A build that goes on takes over the table of the shard that it goes on with.
+ * (what attributes numbers are of: shard_names.c). A build that goes on takes over the table of the
+ * shard that it goes on with.
  */
 #ifndef STATE_SLICES_NUMBERS_H
 #define STATE_SLICES_NUMBERS_H
@@ -63,7 +64,7 @@ struct numbers {
 	struct number_map ordinals; /* entity → 1 + ordinal */
 	struct pattern *patterns;   /* by ordinal */
 	size_t npatterns, patterns_capacity;
-	struct value *texts;        /* by ordinal; reader: of kind UNKNOWN, not looked at */
+	struct value *texts; /* by ordinal; reader: of kind UNKNOWN, not looked at */
 	size_t texts_room;
 	struct hash_index by_text; /* writer: of the texts */
 };

@@ -180,8 +180,8 @@ static const uint8_t *get_chunk(const uint8_t *at, const uint8_t *end, struct nu
 
 	at = varint_get(at, end, &class);
 	at = at ? varint_get(at, end, &first) : NULL;
-	if (!at || class >= numbers->nclasses || class == TEXT_CLASS || first > UINT32_MAX || first % CHUNK ||
-	    numbers->nchunks >= UINT32_MAX / CHUNK)
+	if (!at || class >= numbers->nclasses || class == TEXT_CLASS || first > UINT32_MAX ||
+	    first % CHUNK || numbers->nchunks >= UINT32_MAX / CHUNK)
 		return NULL;
 	numbers_chunk_add(numbers, (uint32_t) class, (uint32_t)first);
 	return at;

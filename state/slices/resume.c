@@ -17,7 +17,7 @@
 #include "engine/base/varint.h"
 #include "state/replay/cells_internal.h"
 #include "state/slices/names.h"
-#include "state/slices/shard_internal.h"
+#include "state/slices/shard.h"
 
 #include <stdlib.h>
 
@@ -69,7 +69,8 @@ static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t
 	if (i == PATTERN_CLASS) {
 		if (count > numbers->npatterns)
 			return false;
-		numbers->npatterns = class->given = count; /* others are of a slice that is dropped */
+		/* others are of a slice that is dropped */
+		numbers->npatterns = class->given = count;
 	}
 	for (; class->given < count; class->given++)
 		if (!(i == TEXT_CLASS ? load_text(numbers, shard, class->given)

@@ -1,7 +1,7 @@
 /* shard.c - see shard.h */
+#include "state/slices/shard.h"
 #include "engine/base/mem.h"
 #include "state/slices/names.h"
-#include "state/slices/shard_internal.h"
 
 #include <string.h>
 
@@ -53,7 +53,6 @@ bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs, struc
 	bool ok;
 
 	shard->store = store;
-	shard->attrs = attrs;
 	shard->numbers = numbers_new(attrs);
 	shard->slice_number = UINT32_MAX;
 	ok = shard_begin(shard, err);
@@ -99,25 +98,10 @@ bool shard_end(struct shard *shard)
 	return sound;
 }
 
-bool shard_is_damaged(const struct shard *shard)
-{
-	return shard->damaged;
-}
-
 bool shard_noted(struct shard *shard, enum slice_found found)
 {
 	shard->damaged |= found == SLICE_DAMAGED;
 	return found == SLICE_FOUND;
-}
-
-uint32_t shard_slices(const struct shard *shard)
-{
-	return shard->nslices;
-}
-
-const struct slice_record *shard_record(const struct shard *shard, uint32_t slice)
-{
-	return &shard->records[slice];
 }
 
 uint32_t shard_slice_at(const struct shard *shard, nstime t)
@@ -275,7 +259,7 @@ static enum slice_found fill_behind(const struct slice *slice, uint32_t number, 
 		return SLICE_DAMAGED;
 	found = slice_fill(slice, number, tick, out);
 	return found == SLICE_FOUND && !slice_tick_time(slice, out->tick, until) ? SLICE_DAMAGED
-										   : found;
+										 : found;
 }
 
 bool shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,

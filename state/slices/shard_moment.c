@@ -5,7 +5,7 @@
  * older slice is looked for together.
  */
 #include "engine/base/mem.h"
-#include "state/slices/shard_internal.h"
+#include "state/slices/shard.h"
 
 bool shard_moment(struct shard *shard, nstime t, struct slice_items *out)
 {

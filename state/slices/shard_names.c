@@ -6,7 +6,7 @@
  */
 #include "engine/base/mem.h"
 #include "state/slices/names.h"
-#include "state/slices/shard_internal.h"
+#include "state/slices/shard.h"
 
 enum { ENTITIES_MAX = 1 << 28 }; /* more than that is damage */
 
@@ -26,7 +26,7 @@ static struct name_entity *list_with(struct shard *shard, uint32_t class, uint32
 	if (ordinal > ENTITIES_MAX ||
 	    !name_list_before(shard->txn, class, ordinal, &key, first, &value))
 		return NULL;
-	entities = name_get_entities(value, shard->attrs, count);
+	entities = name_get_entities(value, shard->numbers->attrs, count);
 	if (entities && ordinal - *first < *count)
 		return entities;
 	mem_free(entities);
@@ -101,11 +101,6 @@ const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_
 
 /* ---- number → attribute ---- */
 
-uint32_t shard_numbers(const struct shard *shard)
-{
-	return numbers_next(shard->numbers);
-}
-
 /* The node below `attr` that has the shape: only names lie between. */
 static uint32_t go_down(struct shard *shard, uint32_t attr, uint32_t shape, uint32_t above)
 {
@@ -113,16 +108,16 @@ static uint32_t go_down(struct shard *shard, uint32_t attr, uint32_t shape, uint
 
 	if (shape == above)
 		return attr;
-	attr = go_down(shard, attr, shape_parent(shard->attrs, shape), above);
-	name = attr_atom(shard->attrs, shape_attr(shard->attrs, shape));
-	return attr_name(shard->attrs, attr, name->text, name->len);
+	attr = go_down(shard, attr, shape_parent(shard->numbers->attrs, shape), above);
+	name = attr_atom(shard->numbers->attrs, shape_attr(shard->numbers->attrs, shape));
+	return attr_name(shard->numbers->attrs, attr, name->text, name->len);
 }
 
 /* Reads the list with the ordinal. */
 static void read_list(struct shard *shard, uint32_t i, uint32_t ordinal)
 {
 	struct number_class *classes = shard->numbers->classes;
-	uint32_t names_shape = shape_parent(shard->attrs, classes[i].shape);
+	uint32_t names_shape = shape_parent(shard->numbers->attrs, classes[i].shape);
 	uint32_t above_class = classes[classes[i].parent].entity_class, first;
 	size_t count;
 	struct name_entity *entities = list_with(shard, i, ordinal, &first, &count);
@@ -134,7 +129,7 @@ static void read_list(struct shard *shard, uint32_t i, uint32_t ordinal)
 			continue;
 		above = go_down(shard, above, names_shape, classes[above_class].shape);
 		number_map_set(&classes[i].entities, first + e,
-			       attr_key(shard->attrs, above, &entities[e].atom) + 1);
+			       attr_key(shard->numbers->attrs, above, &entities[e].atom) + 1);
 	}
 	mem_free(entities);
 }

@@ -8,7 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/slices/bits.h"
-#include "state/slices/shard_internal.h"
+#include "state/slices/shard.h"
 
 #include <stdlib.h>
 

@@ -41,7 +41,7 @@ struct slice_head { /* as it is stored; ticks lie behind */
 	nstime begin;
 	uint32_t nticks, tick_bits, nchanges, nsnapshot, nfills, nfroms, nshared_ticks;
 	uint32_t changes_at, snapshot_at, froms_at, shared_ticks_at; /* behind froms are fills */
-	uint32_t size; /* with the tail */
+	uint32_t size;                                               /* with the tail */
 };
 _Static_assert(sizeof(struct slice_head) == 64, "nothing lies between");
 
@@ -74,8 +74,9 @@ struct slice_parts {
 	uint32_t nticks;
 	nstime begin;       /* of the first tick; where there is none, all there is to say */
 	unsigned tick_bits; /* keys of changes and fills: attribute << tick_bits | tick */
-	struct slice_column changes;  /* sorted by key */
-	struct slice_column snapshot; /* key the attribute, extra how many slices ago it was written */
+	struct slice_column changes; /* sorted by key */
+	struct slice_column
+		snapshot; /* key the attribute, extra how many slices ago it was written */
 	struct slice_column
 		fills;       /* extra: place in `froms` << 1 | it is the change of that tick */
 	const nstime *froms; /* rising */
@@ -208,7 +209,6 @@ bool slice_tick_at(const struct slice *slice, nstime t, uint32_t *out);
 /* Number of the first tick behind t; there may be none. False: damage. */
 bool slice_tick_behind(const struct slice *slice, nstime t, uint32_t *out);
 bool slice_tick_time(const struct slice *slice, uint64_t tick, nstime *out);
-nstime slice_from(const struct slice *slice, uint32_t i); /* i < nfroms */
 
 /* The last change of an attribute at or before a tick. */
 enum slice_found slice_change(const struct slice *slice, uint32_t attr, uint32_t tick,

@@ -19,8 +19,7 @@ static bool open_parts(const uint8_t *data, const struct slice_head *head, struc
 	out->froms = data + head->froms_at;
 	out->ticks.count = head->nticks;
 	out->changes = (struct slice_run){.count = head->nchanges, .values = true};
-	out->snapshot =
-		(struct slice_run){.count = head->nsnapshot, .values = true, .extra = true};
+	out->snapshot = (struct slice_run){.count = head->nsnapshot, .values = true, .extra = true};
 	out->fills = (struct slice_run){.count = head->nfills, .values = true, .extra = true};
 	out->shared_ticks = (struct slice_run){.count = head->nshared_ticks, .extra = true};
 	return slice_run_open(data, sizeof *head, head->changes_at, &out->ticks) &&
@@ -82,11 +81,6 @@ bool slice_tick_time(const struct slice *slice, uint64_t tick, nstime *out)
 		return false;
 	*out = (nstime)((uint64_t)slice->begin + distance);
 	return true;
-}
-
-nstime slice_from(const struct slice *slice, uint32_t i)
-{
-	return (nstime)bits_load(slice->froms + (uint64_t)i * 8);
 }
 
 /* ---- questions about one attribute ---- */
@@ -277,7 +271,7 @@ enum slice_found slice_fills_next(const struct slice *slice, struct slice_fills 
 	out->attr = (uint32_t)(key >> slice->tick_bits);
 	out->tick = (uint32_t)(key & bits_mask(slice->tick_bits));
 	out->final = extra & 1;
-	out->from = slice_from(slice, (uint32_t)(extra >> 1));
+	out->from = (nstime)bits_load(slice->froms + (extra >> 1) * 8);
 	out->value = slice_block_value(&fills->open.block, i);
 	return SLICE_FOUND;
 }

@@ -54,11 +54,6 @@ struct cells *shard_merge_state(struct shard_merge *merge)
 	return merge->state;
 }
 
-bool shard_merge_set_state(struct shard_merge *merge, const void *bytes, size_t len)
-{
-	return cells_read(merge->state, bytes, len);
-}
-
 uint64_t shard_merge_replayed(const struct shard_merge *merge)
 {
 	return merge->replayed;

@@ -17,10 +17,9 @@ void shard_merge_free(struct shard_merge *merge); /* NULL is fine */
 /*
  * The state after the shards that were added: values, since, named, writers, tombstones, section
  * values, ends of losses. What only replay's own ranges need (run, last, named_at) is not in it.
+ * That of an earlier join may be put in its place.
  */
 struct cells *shard_merge_state(struct shard_merge *merge);
-/* Puts a state of an earlier join in place. False: the bytes are not of this program. */
-bool shard_merge_set_state(struct shard_merge *merge, const void *bytes, size_t len);
 /* Forgets writers, and what is not promised: of no use to work that goes on from here. */
 void shard_merge_forget(struct shard_merge *merge);
 /* Lays the summary of the next shard, which begins at `begin`, over the state. */

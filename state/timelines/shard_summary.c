@@ -35,7 +35,6 @@ struct clouds { /* by number */
 };
 
 struct maker {
-	const struct shard_summary_part *part;
 	struct program *program;
 	struct attrs *attrs;
 	struct shard_summary summary;
@@ -44,7 +43,7 @@ struct maker {
 	struct clouds over_attrs;
 	struct clouds over_shapes; /* over all attributes of a shape */
 	struct clouds over_below;  /* over these and all below */
-	uint8_t *section_clouds; /* [stream][section] */
+	uint8_t *section_clouds;   /* [stream][section] */
 	struct walk walk;
 };
 
@@ -70,8 +69,7 @@ int writer_compare(const struct program *program, const struct writer *a, const 
 static bool lies_over(const struct clouds *clouds, size_t i, const struct cell *cell)
 {
 	return i < clouds->count && clouds->items[i].over &&
-	       (!cell->written ||
-		order_compare(&clouds->items[i].order, &cell->writer.order) >= 0);
+	       (!cell->written || order_compare(&clouds->items[i].order, &cell->writer.order) >= 0);
 }
 
 /* May a deferred line have written it after what `cell` says? */
@@ -286,7 +284,7 @@ static void bury_unknown(struct maker *run, const struct write *write)
 
 	for (uint32_t i = 0; i < run->over_below.count; i++)
 		if (run->over_below.items[i].over && (shape_is_within(run->attrs, i, shape) ||
-						  shape_is_within(run->attrs, shape, i))) {
+						      shape_is_within(run->attrs, shape, i))) {
 			defer(run, write);
 			return;
 		}
@@ -413,7 +411,6 @@ static void run_init(struct maker *run, const struct shard_summary_part *part)
 	size_t nstreams = part->event_source->trace->nstreams;
 
 	*run = (struct maker){
-		.part = part,
 		.program = part->program,
 		.attrs = program_attrs(part->program),
 		.complete = part->begin == NSTIME_MIN,

@@ -122,7 +122,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 
 	if (first > 1 && first < plan->n) {
 		ok = shard_file_read(plan, SHARD_START, first - 1, &note, &bytes) &&
-		     shard_merge_set_state(merge, bytes.data, bytes.len);
+		     cells_read(shard_merge_state(merge), bytes.data, bytes.len);
 		events = note.events;
 		if (!ok)
 			error_set(err, ERR_FORMAT, "the start of a shard is damaged");
@@ -186,15 +186,14 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 		  struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
-	struct timelines_part part = {
-		.event_source = work->event_source,
-		.program = work->program,
-		.shard = i,
-		.of = plan->n,
-		.key = plan->key,
-		.begin = plan->cuts[i],
-		.end = plan->cuts[i + 1],
-		.least = work->state->timelines_least};
+	struct timelines_part part = {.event_source = work->event_source,
+				      .program = work->program,
+				      .shard = i,
+				      .of = plan->n,
+				      .key = plan->key,
+				      .begin = plan->cuts[i],
+				      .end = plan->cuts[i + 1],
+				      .least = work->state->timelines_least};
 	struct timelines_built all;
 	struct shard_note note = {0};
 	struct buf start = {0};

@@ -6,9 +6,9 @@
 
 enum shard_file { SHARD_SUMMARY, SHARD_START, SHARD_BUILT, SHARD_STRAYED, SHARD_PLAN };
 
-struct shard_note {                      /* what stands in front of a file's bytes */
-	uint64_t events;                 /* SUMMARY: of the shard; START: before it; BUILT: after it */
-	uint64_t extent;                 /* BUILT: of the trace's files */
+struct shard_note {      /* what stands in front of a file's bytes */
+	uint64_t events; /* SUMMARY: of the shard; START: before it; BUILT: after it */
+	uint64_t extent; /* BUILT: of the trace's files */
 	uint64_t changes, slices, bytes; /* BUILT */
 };
 

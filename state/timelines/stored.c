@@ -61,8 +61,7 @@ bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_c
 		if (!shard_reaches(shard, shard_slice_at(shard, t), t))
 			continue;
 		number = shard_number(shard, attr);
-		if (number == NUMBER_ABSENT ||
-		    !shard_fill(shard, number, t, &out->at, &fill))
+		if (number == NUMBER_ABSENT || !shard_fill(shard, number, t, &out->at, &fill))
 			continue;
 		out->from = fill.from;
 		return shard_value_of(shard, fill.value, &out->was);
@@ -96,7 +95,7 @@ bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *ou
 		out->named = true;
 	}
 	out->writer.line = out->writer.class_index = UINT32_MAX;
-	return !shard_is_damaged(shard);
+	return !shard->damaged;
 }
 
 /* ---- lists ---- */
@@ -210,8 +209,8 @@ static bool list_fills_of(struct listing *listing, struct shard *shard, const st
 	while ((found = slice_fills_next(slice, &fills, &fill)) == SLICE_FOUND) {
 		if (fill.attr >= shard_numbers(shard))
 			return false;
-		if (fill.tick < behind || fill.from > listing->t ||
-		    fill.value.kind <= SLICE_NONE || !is_of_shape(listing, shard, fill.attr))
+		if (fill.tick < behind || fill.from > listing->t || fill.value.kind <= SLICE_NONE ||
+		    !is_of_shape(listing, shard, fill.attr))
 			continue;
 		attr = shard_attr(shard, fill.attr);
 		if (attr == ATTR_ABSENT)
@@ -230,7 +229,7 @@ static bool list_fills(struct listing *listing, size_t first)
 		     shard_reaches(shard, s, listing->t); s++) {
 			const struct slice *slice;
 
-			if (shard_record(shard, s)->least_from > listing->t)
+			if (shard->records[s].least_from > listing->t)
 				continue;
 			slice = shard_slice(shard, s);
 			if (!slice || !list_fills_of(listing, shard, slice))

@@ -19,7 +19,7 @@ struct stored_shard {
 
 struct stored {
 	struct state *state;
-	char *path; /* of the timelines */
+	char *path;                 /* of the timelines */
 	struct stored_shard *items; /* rising; never none */
 	size_t count;
 	bool damaged; /* was met: what was answered from it is not to be believed */

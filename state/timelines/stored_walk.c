@@ -25,7 +25,7 @@ static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, 
  */
 static uint32_t next_slice(struct shard *shard, uint32_t number, uint32_t from)
 {
-	uint32_t count = shard_slices(shard), low = from, step = 1;
+	uint32_t count = shard->nslices, low = from, step = 1;
 	const struct slice *read = from < count ? shard_slice(shard, from) : NULL;
 	struct slice_value value;
 	uint64_t age;
@@ -82,11 +82,11 @@ static bool next_in(struct shard *shard, uint32_t number, nstime after, struct s
 	uint32_t first = shard_slice_at(shard, after);
 	enum slice_found found = SLICE_ABSENT;
 
-	for (uint32_t s = first; found == SLICE_ABSENT && s < shard_slices(shard); s++) {
+	for (uint32_t s = first; found == SLICE_ABSENT && s < shard->nslices; s++) {
 		if (s > first)
 			s = next_slice(shard, number, s);
-		found = next_of(shard, s < shard_slices(shard) ? shard_slice(shard, s) : NULL,
-				number, after, out);
+		found = next_of(shard, s < shard->nslices ? shard_slice(shard, s) : NULL, number,
+				after, out);
 	}
 	return shard_noted(shard, found);
 }
@@ -99,7 +99,7 @@ bool stored_next(struct stored *stored, uint32_t attr, nstime after, struct stor
 
 		if (number != NUMBER_ABSENT && next_in(shard, number, after, out))
 			return true;
-		if (shard_is_damaged(shard))
+		if (shard->damaged)
 			return false;
 	}
 	return false;

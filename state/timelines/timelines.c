@@ -105,14 +105,13 @@ bool timelines_prepare(struct state *state, const char *path, struct error *err)
 bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
 		     struct error *err)
 {
-	struct timelines_part part = {
-		.event_source = state->event_source,
-		.program = state->program,
-		.of = 1,
-		.begin = NSTIME_MIN,
-		.end = NSTIME_MAX,
-		.thread = threads > 1,
-		.least = state->timelines_least};
+	struct timelines_part part = {.event_source = state->event_source,
+				      .program = state->program,
+				      .of = 1,
+				      .begin = NSTIME_MIN,
+				      .end = NSTIME_MAX,
+				      .thread = threads > 1,
+				      .least = state->timelines_least};
 	struct shards_plan plan;
 	bool planned, ok;
 
@@ -190,7 +189,7 @@ static void drop(struct stored *stored)
 	       "anew",
 	       stored->path);
 	for (size_t i = 0; i < stored->count; i++)
-		if (stored->items[i].shard && shard_is_damaged(stored->items[i].shard))
+		if (stored->items[i].shard && stored->items[i].shard->damaged)
 			unlink(stored->items[i].path);
 	stored_close(stored);
 }

@@ -26,8 +26,8 @@ MUST_CHECK bool timelines_prepare(struct state *state, const char *path, struct 
 bool timelines_prepared(struct state *state);
 /*
  * Of the whole trace: one store by one thread or two, which is what a second one gains most by;
- * shards (shards.h) by more. A store of one part that was begun is gone on with as it is, and shards
- * as shards.
+ * shards (shards.h) by more. A store of one part that was begun is gone on with as it is, and
+ * shards as shards.
  */
 MUST_CHECK bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
 				struct error *err);

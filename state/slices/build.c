@@ -63,10 +63,7 @@ static void on_bury(void *arg, const struct pattern *pattern, enum value_kind ki
 	building->any_tombstone = true;
 	building->tombstones_at = time;
 	value.number |= (int64_t)building->tombstones++ << 1;
-	if (pattern->any)
-		builder_put(building->builder, number, value, time);
-	else
-		builder_put_tombstone(building->builder, number, value, time);
+	builder_put_tombstone(building->builder, number, value, time);
 }
 
 static bool on_moment(void *arg, nstime next)

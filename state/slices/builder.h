@@ -59,7 +59,7 @@ void builder_continue(struct builder *builder, uint32_t number, struct slice_val
 		      uint32_t last);
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t);
-/* A tombstone: not part of snapshots, unless it is of a pattern (then builder_put()). */
+/* A tombstone: not part of snapshots. */
 void builder_put_tombstone(struct builder *builder, uint32_t number, struct slice_value value,
 			   nstime t);
 /* At t it turned out that it has been `value` from `from` on, and so it is from t on. */

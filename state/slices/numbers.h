@@ -96,12 +96,11 @@ static inline const struct number_class *numbers_class(const struct numbers *num
 	return &numbers->classes[numbers->chunks[number / CHUNK].class];
 }
 
-/* Of one path. */
 static inline bool numbers_is_tombstone(const struct numbers *numbers, uint32_t number)
 {
 	enum class_kind kind = numbers_class(numbers, number)->kind;
 
-	return kind == CLASS_TOMBSTONE || kind == CLASS_TOMBSTONE_BELOW;
+	return kind == CLASS_TOMBSTONE || kind == CLASS_TOMBSTONE_BELOW || kind == CLASS_PATTERN;
 }
 
 static inline uint32_t numbers_ordinal(const struct numbers *numbers, uint32_t number)

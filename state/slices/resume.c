@@ -174,11 +174,6 @@ static bool revive_one(struct living *living, const struct slice_item *item)
 	struct cell cell = {.since = item->since, .named = true, .written = true};
 	uint32_t attr;
 
-	if (numbers_class(building->numbers, item->number)->kind == CLASS_PATTERN)
-		return take_tombstone(living,
-				      &(struct side_item){.at = item->since,
-							  .fill = {.attr = item->number,
-								   .value = value_of(item)}});
 	attr = shard_attr(living->shard, item->number);
 	if (attr == ATTR_ABSENT || !shard_value_of(living->shard, value_of(item), &cell.value))
 		return false;
@@ -188,7 +183,7 @@ static bool revive_one(struct living *living, const struct slice_item *item)
 	return true;
 }
 
-/* Leaves what lives, and tells the builder of it; tombstones of paths are not among it. */
+/* Leaves what lives, and tells the builder of it; tombstones are not among it. */
 static bool keep_living(const struct living *living, struct slice_items *items)
 {
 	const struct numbers *numbers = living->building->numbers;

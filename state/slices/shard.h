@@ -94,8 +94,8 @@ bool shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value
 bool shard_row(struct shard *shard, uint32_t number, nstime t, bool back, struct slice_value *value,
 	       nstime *out);
 /*
- * What every number is at t, also tombstones' of patterns; empty where there is no slice. False:
- * damage.
+ * What every number of the slice is at t, tombstones only where they are among its changes; empty
+ * where there is no slice. False: damage.
  */
 bool shard_moment(struct shard *shard, nstime t, struct slice_items *out);
 /* Since when: of what shard_moment() gave for the same t, or some of that. False: damage. */
@@ -129,7 +129,7 @@ void shard_side_release(struct shard *shard);
 /* The first of a number behind t, or whatever comes there; may be one behind the last. */
 const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t);
 /*
- * All tombstones of paths, slice by slice, each number's in order of time. False: damage, or `each`
+ * All tombstones, slice by slice, each number's in order of time. False: damage, or `each`
  * said so.
  */
 bool shard_each_tombstone(struct shard *shard,

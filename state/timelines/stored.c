@@ -10,15 +10,13 @@
 
 #include "engine/base/mem.h"
 
-static void newer(struct shard *shard, uint32_t number, nstime t, bool pattern, int64_t *order,
-		  struct fact *out, bool *any)
+static void newer(struct shard *shard, uint32_t number, nstime t, int64_t *order, struct fact *out,
+		  bool *any)
 {
 	struct slice_value value;
 	nstime since;
-	bool found = pattern ? shard_at(shard, number, t, &value, &since)
-			     : shard_tombstone_at(shard, number, t, &value, &since);
 
-	if (!found ||
+	if (!shard_tombstone_at(shard, number, t, &value, &since) ||
 	    (*any && (since < out->since || (since == out->since && value.number < *order))))
 		return;
 	*any = true;
@@ -42,11 +40,11 @@ bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fac
 			number = a == attr && below ? NUMBER_ABSENT
 						    : shard_tombstone(shard, a, below != 0);
 			if (number != NUMBER_ABSENT)
-				newer(shard, number, t, false, &order, out, &any);
+				newer(shard, number, t, &order, out, &any);
 		}
 	for (size_t i = 0; (pattern = shard_pattern(shard, i, &number)); i++)
 		if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)
-			newer(shard, number, t, true, &order, out, &any);
+			newer(shard, number, t, &order, out, &any);
 	return any;
 }
 

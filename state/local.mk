@@ -29,7 +29,8 @@ libstate_la_SOURCES += %D%/events/capture.c %D%/events/capture.h %D%/events/clos
 	%D%/events/event_filter_internal.h %D%/events/event_filter_packets.c
 libstate_la_SOURCES += %D%/replay/cells.c %D%/replay/cells.h %D%/replay/cells_bytes.c \
 	%D%/replay/cells_internal.h %D%/replay/checkpoint.c %D%/replay/checkpoint.h \
-	%D%/replay/contradictions.c %D%/replay/contradictions.h %D%/replay/replay.c \
+	%D%/replay/contradictions.c %D%/replay/contradictions.h \
+	%D%/replay/known_ranges.c %D%/replay/known_ranges.h %D%/replay/replay.c \
 	%D%/replay/replay.h %D%/replay/walk.c %D%/replay/walk.h %D%/replay/writes.c \
 	%D%/replay/chosen.h %D%/replay/writes.h
 libstate_la_SOURCES += %D%/backward/backward.c %D%/backward/backward.h %D%/backward/pending.c \

@@ -2,9 +2,8 @@
  * contradictions.c - see contradictions.h
  *
  * Per stream a cursor goes over the events that tell of the mirrored attribute and compares each
- * `was` with the last `=`. A *stretch* is a range of time of which all is known; one that goes on
- * where the cursor stands costs no search. Otherwise a backward cursor finds the last event that
- * tells before the stretch: one event of one stream.
+ * `was` with the last `=`. A range of time that goes on where the cursor stands costs no search.
+ * Otherwise a backward cursor finds the last event that tells before it: one event of one stream.
  *
  * Of most classes that tell, two columns are loaded for a whole run (load_columns). What is left is
  * that heads of events are decoded a second time, ahead of those that are given: 8 % of a replay's
@@ -18,14 +17,11 @@
 #include "index/tables/recorded.h"
 #include "state/program/internal.h"
 #include "state/program/mirror_classes.h"
+#include "state/replay/known_ranges.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-
-struct stretch {
-	nstime begin, end; /* rows with times in [begin, end) are known */
-};
 
 struct claim_of { /* what the last event that tells says */
 	bool known;
@@ -43,13 +39,12 @@ struct claim_of { /* what the last event that tells says */
 struct watched {                /* a stream */
 	bool any;               /* there may be contradictions in it */
 	pthread_mutex_t lock;   /* of all below */
-	struct events *forward; /* stands at `at`, the end of a stretch; NULL: not yet */
+	struct events *forward; /* stands at `at`, the end of a known range; NULL: not yet */
 	nstime at;
 	struct claim_of claim;       /* there */
 	struct contradiction *found; /* by rising told_at */
 	size_t nfound, capacity;
-	struct stretch *stretches; /* apart */
-	size_t nstretches, stretches_capacity;
+	struct known_ranges known; /* in which contradictions were looked for */
 	uint64_t disorder; /* the trace's, when the first of them was read */
 };
 
@@ -321,7 +316,7 @@ static void keep(struct watched *stream, const struct contradiction *found)
 		;
 	if (i > 0 && stream->found[i - 1].told_at == found->told_at &&
 	    stream->found[i - 1].claimed_at == found->claimed_at)
-		return; /* from a stretch that reaches as far */
+		return; /* from a range that reaches as far */
 	memmove(&stream->found[i + 1], &stream->found[i],
 		(stream->nfound - i) * sizeof *stream->found);
 	stream->found[i] = *found;
@@ -589,46 +584,7 @@ static bool read_on(struct contradictions *own, const struct stream *stream, nst
 	       add_tail(own, stream, NSTIME_MAX, end, err);
 }
 
-/* ---- stretches ---- */
-
-/* [begin, end) is known, too: with those that touch it it becomes one. */
-static void add_stretch(struct watched *watched, nstime begin, nstime end)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < watched->nstretches; i++) {
-		const struct stretch *other = &watched->stretches[i];
-
-		if (other->end < begin || other->begin > end) {
-			watched->stretches[kept++] = *other;
-			continue;
-		}
-		begin = other->begin < begin ? other->begin : begin;
-		end = other->end > end ? other->end : end;
-	}
-	watched->stretches = mem_grow(watched->stretches, kept, &watched->stretches_capacity,
-				      sizeof *watched->stretches);
-	watched->stretches[kept] = (struct stretch){begin, end};
-	watched->nstretches = kept + 1;
-}
-
-/* Up to where it is as at t: known, or not. */
-static nstime known_until(const struct watched *watched, nstime t, bool *known)
-{
-	nstime until = NSTIME_MAX;
-
-	*known = false;
-	for (size_t i = 0; i < watched->nstretches && !*known; i++) {
-		const struct stretch *stretch = &watched->stretches[i];
-
-		*known = stretch->begin <= t && t < stretch->end;
-		if (*known)
-			until = stretch->end;
-		else if (stretch->begin > t && stretch->begin < until)
-			until = stretch->begin;
-	}
-	return until;
-}
+/* ---- known ranges ---- */
 
 static bool turn_cursor(struct contradictions *own, const struct stream *stream, nstime begin,
 			struct error *err)
@@ -649,7 +605,7 @@ static void forget_stream(struct watched *watched)
 {
 	events_close(watched->forward);
 	watched->forward = NULL;
-	watched->nfound = watched->nstretches = 0;
+	watched->nfound = watched->known.count = 0;
 }
 
 /* What was read before events turned out to be late, or elsewhere, was read out of order. */
@@ -682,14 +638,15 @@ static bool verify(struct contradictions *own, const struct stream *stream, nsti
 
 	forget_disorder(own, watched);
 	for (nstime from = begin, until; good && from < end; from = until) {
-		until = known_until(watched, from, &known);
+		until = known_ranges_until(&watched->known, from, &known);
 		if (known)
 			continue;
 		if (!watched->forward || watched->at != from || from == NSTIME_MIN)
 			good = turn_cursor(own, stream, from, err);
 		good = good && read_on(own, stream, until < end ? until : end, err);
+		until = watched->at;
 		if (good)
-			add_stretch(watched, from, until = watched->at);
+			known_ranges_add(&watched->known, from, until);
 	}
 	if (!good) { /* it is not known where the cursor stands */
 		events_close(watched->forward);
@@ -826,7 +783,7 @@ void contradictions_free(struct contradictions *own)
 
 		events_close(watched->forward);
 		mem_free(watched->found);
-		mem_free(watched->stretches);
+		known_ranges_release(&watched->known);
 		pthread_mutex_destroy(&watched->lock);
 	}
 	findings_drop(own->findings);

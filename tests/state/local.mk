@@ -24,6 +24,10 @@ check_PROGRAMS += %D%/test_where
 %C%_test_where_SOURCES = %D%/test_where.c %D%/where_one.h
 %C%_test_where_LDADD = $(STATE_TEST_LDADD)
 
+check_PROGRAMS += %D%/test_known_ranges
+%C%_test_known_ranges_SOURCES = %D%/test_known_ranges.c
+%C%_test_known_ranges_LDADD = $(STATE_TEST_LDADD)
+
 check_PROGRAMS += %D%/test_slices %D%/test_dominant
 check_PROGRAMS += %D%/test_shared_ticks %D%/test_elias_fano %D%/test_exp_golomb %D%/test_names
 check_PROGRAMS += %D%/test_numbers %D%/test_gathered %D%/test_bits

@@ -56,16 +56,6 @@ enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, en
 	return open ? EVAL_OPEN : EVAL_VALUE;
 }
 
-bool path_reads(const struct path *path, struct env *env,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
-{
-	for (uint32_t i = path->nbase; i < path->natoms; i++)
-		if (path->atoms[i].kind == ATOM_EXPR &&
-		    !expr_reads(path->atoms[i].expr, env, visit, arg))
-			return false;
-	return true;
-}
-
 static enum eval pattern_atom(const struct atom *atom, struct env *env, struct pattern *out,
 			      struct pattern_atom *to, enum failure *failure)
 {

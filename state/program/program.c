@@ -307,23 +307,3 @@ enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum fail
 	*out = (struct value){.kind = VALUE_UNKNOWN}; /* a view that cannot be computed */
 	return EVAL_VALUE;
 }
-
-bool attr_reads(struct env *env, uint32_t attr,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
-{
-	struct value saved[ENV_VARIABLES], bound[ENV_VARIABLES] = {{.kind = VALUE_UNKNOWN}};
-	const struct view *view = program_view_of(env->program, attr, bound);
-	bool result;
-
-	if (!view)
-		return visit(arg, attr, 0);
-	if (env->depth >= VIEW_DEPTH)
-		return true;
-	memcpy(saved, env->variables, sizeof saved);
-	memcpy(env->variables, bound, sizeof bound);
-	env->depth++;
-	result = expr_reads(view->value, env, visit, arg);
-	env->depth--;
-	memcpy(env->variables, saved, sizeof saved);
-	return result;
-}

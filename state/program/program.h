@@ -69,7 +69,10 @@ struct env {
 	uint32_t gap_part;
 };
 
-/* Value of an expression; *failure is set with EVAL_FAIL. */
+/*
+ * Value of an expression; *failure is set with EVAL_FAIL. Behind a part that is open evaluation goes
+ * on: read() and section() hear of all that will be read whose keys are known now.
+ */
 enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		    enum failure *failure);
 /*
@@ -84,13 +87,6 @@ enum eval expr_check(const struct expr *expr, struct env *env, enum failure *fai
  * does not hide another that is surely not true.
  */
 enum eval expr_holds(const struct expr *when, struct env *env, enum failure *failure);
-/*
- * Calls `visit` for every stored attribute that evaluation would read and whose keys are known
- * now (read() decides that), also those behind an open part; with `section` instead of attr
- * (attr == ATTR_ABSENT) for section values. False from `visit` ends it, and is returned.
- */
-bool expr_reads(const struct expr *expr, struct env *env,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg);
 
 /* ---- paths ---- */
 
@@ -125,9 +121,6 @@ static inline uint32_t path_attr(const struct path *path, struct attrs *attrs,
 
 	return attr ? attr : path_attr_new(path, attrs, key);
 }
-/* As expr_reads(), for the keys of a path. */
-bool path_reads(const struct path *path, struct env *env,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg);
 
 /* VALUE or OPEN: *out is the target as far as it is known; FAIL: not. */
 enum eval path_pattern(const struct path *path, struct env *env, struct pattern *out,
@@ -275,8 +268,5 @@ const struct view *program_view_of(const struct program *program, uint32_t attr,
 bool program_views_shape(const struct program *program, uint32_t shape);
 /* Value of an attribute, stored (env->read) or computed. Expressions read this way themselves. */
 enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum failure *failure);
-/* The stored attributes that attr_eval() reads and whose keys are known now. */
-bool attr_reads(struct env *env, uint32_t attr,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg_of_visit);
 
 #endif

@@ -10,8 +10,8 @@
 #include <string.h>
 
 struct replay {
+	struct walk walk; /* first: see struct walk_ops */
 	struct replay_options options;
-	struct walk walk;
 	struct attrs *attrs;
 	struct cells *cells;
 	uint64_t *failures;
@@ -372,7 +372,7 @@ struct replay *replay_new(const struct replay_options *options)
 	struct replay *replay = mem_new(sizeof *replay);
 
 	replay->options = *options;
-	walk_init(&replay->walk, options->event_source, options->program, &ops, replay);
+	walk_init(&replay->walk, options->event_source, options->program, &ops);
 	replay->walk.helper = options->helper;
 	replay->attrs = program_attrs(options->program);
 	replay->cells =

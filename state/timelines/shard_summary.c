@@ -32,6 +32,7 @@ struct cloud {
 };
 
 struct maker {
+	struct walk walk; /* first: see struct walk_ops */
 	const struct shard_summary_part *part;
 	struct program *program;
 	struct attrs *attrs;
@@ -44,7 +45,6 @@ struct maker {
 	struct cloud *shape_clouds, *below_clouds;
 	size_t nshapes;
 	uint8_t *section_clouds; /* [stream][section] */
-	struct walk walk;
 };
 
 int writer_compare(const struct program *program, const struct writer *a, const struct writer *b)
@@ -438,7 +438,7 @@ static void run_init(struct maker *run, const struct shard_summary_part *part)
 		.attrs = program_attrs(part->program),
 		.complete = part->begin == NSTIME_MIN,
 	};
-	walk_init(&run->walk, part->event_source, part->program, &ops, run);
+	walk_init(&run->walk, part->event_source, part->program, &ops);
 	run->summary.writes = cells_new(part->program, nstreams, false);
 	run->summary.fills = cells_new(part->program, nstreams, false);
 	run->summary.reaches = cells_new(part->program, nstreams, false);

@@ -286,9 +286,9 @@ static bool place_tombstones(struct living *living)
 			pattern = &exact;
 		}
 		tombstone = cells_tombstone(cells, pattern);
-		tombstone->kind = found->value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE;
-		tombstone->since = found->since;
-		tombstone->seq = ++cells->seq;
+		tombstone->now = (struct placing){
+			found->value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE, found->since,
+			++cells->seq};
 		tombstone->writer.line = tombstone->writer.class_index = UINT32_MAX;
 	}
 	return true;
@@ -322,8 +322,9 @@ static void start_tombstones(struct building *building, const struct cells *cell
 	while ((tombstone = cells_next_tombstone(cells, tombstone)))
 		found[count++] = (struct dated){
 			numbers_tombstone(building->numbers, tombstone_pattern(tombstone, &exact)),
-			tombstone->since,
-			{(int64_t)(tombstone->seq << 1 | (tombstone->kind == VALUE_UNKNOWN)),
+			tombstone->now.since,
+			{(int64_t)(tombstone->now.seq << 1 |
+				   (tombstone->now.kind == VALUE_UNKNOWN)),
 			 SLICE_INT}};
 	sort_tombstones(found, count);
 	for (size_t i = 0, first = 0; i < count; i++) {

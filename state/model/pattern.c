@@ -27,6 +27,19 @@ enum cover pattern_covers(const struct pattern *pattern, const struct attrs *att
 	return maybe ? COVER_MAYBE : COVER_YES;
 }
 
+uint32_t pattern_attr(const struct pattern *pattern, struct attrs *attrs)
+{
+	uint32_t attr = pattern->below ? ATTR_ABSENT : ATTR_ROOT;
+
+	for (uint32_t i = 0; i < pattern->natoms && attr != ATTR_ABSENT; i++) {
+		const struct pattern_atom *atom = &pattern->atoms[i];
+		attr = atom->kind > PATTERN_KEY ? ATTR_ABSENT
+						: attr_child(attrs, attr, atom->kind == PATTERN_KEY,
+							     &atom->value);
+	}
+	return attr;
+}
+
 bool pattern_equal(const struct pattern *a, const struct pattern *b)
 {
 	if (a->natoms != b->natoms || a->below != b->below)

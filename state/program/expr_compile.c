@@ -335,8 +335,6 @@ static void add_host(struct compile *compile, struct atom *atoms)
 	atoms[1] = (struct atom){.kind = ATOM_KEY, .value = value_text(host, strlen(host))};
 	if (compile->host_variable)
 		atoms[1] = (struct atom){.kind = ATOM_VARIABLE, .variable = compile->variable};
-	if (compile->host_any)
-		atoms[1] = (struct atom){.kind = ATOM_ANY};
 }
 
 static void compile_atom(struct compile *compile, const struct ast_atom *from, struct atom *to)

@@ -17,7 +17,8 @@ struct lost_group { /* streams with the same event classes */
 };
 
 struct initial {
-	struct path path;
+	struct pattern *pattern;
+	uint32_t shape; /* of it */
 	struct value value;
 };
 
@@ -73,7 +74,6 @@ struct compile {
 	const struct part *part;         /* NULL: none */
 	const struct captures *captures; /* NULL: none */
 	bool host_variable;              /* views: host[?] stands before every path */
-	bool host_any;                   /* initial values: host[*] */
 	uint32_t variable;               /* number of that variable */
 	uint8_t *refs;                   /* NULL: nothing is warned about */
 	bool quiet;                      /* inside has() */
@@ -93,7 +93,6 @@ struct program *program_new(struct rules *rules, const struct trace *trace);
 bool trace_has_hosts(const struct trace *trace);
 /* What stands behind the last colon of an event's name; NULL: nothing does. */
 const char *last_part(const char *name);
-bool lines_use_fields(const struct line *lines, uint32_t n);
 /* Does a pattern of an event head name events of that name? */
 bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name);
 /* Scopes in which fields below a root are looked for. */

@@ -30,7 +30,7 @@ bool lookup_has_shape(const struct program *program, uint32_t shape)
 	if (program_writes_shape(program, shape) || program_views_shape(program, shape))
 		return true;
 	for (size_t i = 0; i < program->ninitials; i++)
-		if (program->initials[i].path.shape == shape)
+		if (program->initials[i].shape == shape)
 			return true;
 	return false;
 }
@@ -437,7 +437,7 @@ static bool is_written(const struct program *program, uint32_t shape)
 	uint32_t at = 0;
 
 	for (size_t i = 0; i < program->ninitials; i++)
-		if (program->initials[i].path.shape == shape)
+		if (program->initials[i].shape == shape)
 			return true;
 	for (size_t i = 0; i < program->nstart; i++)
 		for (uint32_t n = 0; n < program->start[i].nevent; n++)

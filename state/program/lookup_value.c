@@ -80,7 +80,7 @@ static void gather(struct constants *all, uint32_t shape)
 			return;
 		}
 	for (size_t i = 0; i < program->ninitials; i++)
-		if (program->initials[i].path.shape == shape) {
+		if (program->initials[i].shape == shape) {
 			add(all, &program->initials[i].value);
 			any = true;
 		}

@@ -78,15 +78,6 @@ const struct class_program *program_row(const struct program *program, const str
 	return &program->classes[program->rows[program->stream_group[stream->index]].at];
 }
 
-void program_row_range(const struct program *program, const struct stream *stream, size_t *first,
-		       size_t *end)
-{
-	const struct row *row = &program->rows[program->stream_group[stream->index]];
-
-	*first = row->first;
-	*end = row->end;
-}
-
 const struct class_program *program_class(const struct program *program,
 					  const struct stream *stream,
 					  const struct event_class *class)
@@ -191,19 +182,42 @@ void section_own(const struct program *program, const struct event *event, uint3
 	}
 }
 
-/* ---- patterns against attributes ---- */
+/* ---- initial values and views ---- */
 
-/*
- * Does the path name the attribute, or with `below` something above it? Variables are bound.
- * Shapes were compared before, so that only keys are left to look at.
- */
+bool program_initial(const struct program *program, uint32_t attr, struct value *out)
+{
+	const struct attrs *attrs = program->attrs;
+	uint32_t shape = attr_shape(attrs, attr);
+
+	for (uint32_t i = by_shape_last(&program->initials_by, shape); i--;
+	     i = program->initials_by.before[i]) {
+		const struct initial *initial = &program->initials[i];
+		const struct pattern *pattern = initial->pattern;
+		if (pattern_covers(pattern, attrs, attr, pattern->below) != COVER_YES)
+			continue;
+		*out = initial->value;
+		return true;
+	}
+	return false;
+}
+
+void program_initial_attrs(const struct program *program, void (*each)(void *arg, uint32_t attr),
+			   void *arg)
+{
+	for (size_t i = 0; i < program->ninitials; i++) {
+		uint32_t attr = pattern_attr(program->initials[i].pattern, program->attrs);
+
+		if (attr != ATTR_ABSENT)
+			each(arg, attr);
+	}
+}
+
+/* Does the path name the attribute, which is of its shape? Its variables are bound then. */
 static bool path_matches(const struct path *path, const struct attrs *attrs, uint32_t attr,
 			 struct value values[ENV_VARIABLES])
 {
 	uint32_t bound = 0;
 
-	for (uint32_t depth = attr_depth(attrs, attr); depth > path->natoms; depth--)
-		attr = attr_parent(attrs, attr);
 	for (uint32_t i = path->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
 		const struct atom *atom = &path->atoms[i];
 		const struct value *key = attr_atom(attrs, attr);
@@ -217,46 +231,6 @@ static bool path_matches(const struct path *path, const struct attrs *attrs, uin
 		values[atom->variable] = *key;
 	}
 	return true;
-}
-
-bool program_initial(const struct program *program, uint32_t attr, struct value *out)
-{
-	const struct attrs *attrs = program->attrs;
-	uint32_t shape = attr_shape(attrs, attr);
-
-	for (uint32_t i = by_shape_last(&program->initials_by, shape); i--;
-	     i = program->initials_by.before[i]) {
-		const struct initial *initial = &program->initials[i];
-		bool fits = initial->path.below
-				    ? shape != initial->path.shape &&
-					      shape_is_within(attrs, shape, initial->path.shape)
-				    : shape == initial->path.shape;
-		if (!fits || !path_matches(&initial->path, attrs, attr, NULL))
-			continue;
-		*out = initial->value;
-		return true;
-	}
-	return false;
-}
-
-void program_initial_attrs(const struct program *program, void (*each)(void *arg, uint32_t attr),
-			   void *arg)
-{
-	for (size_t i = 0; i < program->ninitials; i++) {
-		const struct path *path = &program->initials[i].path;
-		uint32_t attr = path->below ? ATTR_ABSENT : ATTR_ROOT;
-
-		for (uint32_t a = 0; a < path->natoms && attr != ATTR_ABSENT; a++) {
-			const struct atom *atom = &path->atoms[a];
-
-			attr = atom->kind > ATOM_KEY
-				       ? ATTR_ABSENT
-				       : attr_child(program->attrs, attr, atom->kind == ATOM_KEY,
-						    &atom->value);
-		}
-		if (attr != ATTR_ABSENT)
-			each(arg, attr);
-	}
 }
 
 uint32_t program_views(const struct program *program)

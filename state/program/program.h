@@ -159,7 +159,6 @@ struct class_program {
 	const struct line *section, *event;
 	const struct plain *plain; /* of the event lines, see plain.h; NULL: there are none */
 	uint32_t nsection, nevent;
-	bool fields; /* some line needs fields */
 };
 
 /*
@@ -217,9 +216,6 @@ const struct class_program *program_class(const struct program *program,
 					  const struct event_class *class);
 /* The same of all classes of events of the stream's part, by number. */
 const struct class_program *program_row(const struct program *program, const struct stream *stream);
-/* The classes [*first, *end) that the row has. */
-void program_row_range(const struct program *program, const struct stream *stream, size_t *first,
-		       size_t *end);
 /* @start and @end, once per entry (one per host); env->event is NULL there. */
 const struct class_program *program_start(const struct program *program, size_t *count);
 const struct class_program *program_end(const struct program *program, size_t *count);

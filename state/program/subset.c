@@ -51,8 +51,6 @@ static struct class_program *take_all(struct subset *subset, const struct class_
 		to->event = take(subset, from[i].event, from[i].nevent, statements, &to->nevent);
 		if (events && to->nevent != from[i].nevent)
 			to->plain = plain_new(subset->arena, to->event, to->nevent);
-		to->fields = lines_use_fields(to->section, to->nsection) ||
-			     lines_use_fields(to->event, to->nevent);
 	}
 	return classes;
 }

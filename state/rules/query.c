@@ -274,15 +274,7 @@ bool query_has_wildcard(const struct query *query)
 
 uint32_t query_attr(const struct query *query, struct attrs *attrs)
 {
-	uint32_t attr = ATTR_ROOT;
-
-	if (query_has_wildcard(query))
-		return ATTR_ABSENT;
-	for (uint32_t i = 0; i < query->pattern.natoms; i++) {
-		const struct pattern_atom *atom = &query->pattern.atoms[i];
-		attr = attr_child(attrs, attr, atom->kind != PATTERN_NAME, &atom->value);
-	}
-	return attr;
+	return pattern_attr(&query->pattern, attrs);
 }
 
 const struct value *query_key(const struct query *query, uint32_t i)

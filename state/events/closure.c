@@ -53,7 +53,7 @@ static void intern_sections(struct catalog *catalog)
 	catalog->sections =
 		mem_new_array(catalog->trace->nstreams * count, sizeof *catalog->sections);
 	for (size_t s = 0; s < catalog->trace->nstreams; s++) {
-		struct value key = {.kind = VALUE_INT, .u = s};
+		struct value key = value_u64(s);
 		uint32_t stream = attr_key(attrs, root, &key);
 
 		for (uint32_t i = 0; i < count; i++) {

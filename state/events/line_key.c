@@ -109,9 +109,8 @@ struct key_list {
 /* A value as the field has it. */
 static bool refuses_number(const struct line *line, const struct line_key *key, uint64_t number)
 {
-	struct value value = {.kind = VALUE_INT,
-			      .u = number,
-			      .negative = key->field.class->is_signed && number >> 63};
+	struct value value = key->field.class->is_signed ? value_s64((int64_t)number)
+							 : value_u64(number);
 
 	return line_refuses(line, key, &value);
 }

@@ -125,7 +125,7 @@ uint32_t attrs_count(const struct attrs *attrs)
 
 const char *attrs_text(struct attrs *attrs, const char *text, size_t len)
 {
-	struct value value = {.kind = VALUE_STRING, .len = (uint32_t)len, .text = len ? text : ""};
+	struct value value = value_text(len ? text : "", len);
 	uint64_t hash = value_hash(&value);
 	uint32_t at = hash_index_find(&attrs->by_text, hash, i,
 				      attrs->texts[i].len == len &&
@@ -228,14 +228,9 @@ void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t 
 		number_map_set(keys_of(attrs, shape), key, attr);
 }
 
-static struct value name_value(const char *name, size_t len)
-{
-	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = len ? name : ""};
-}
-
 uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len)
 {
-	struct value atom = name_value(name, len);
+	struct value atom = value_text(len ? name : "", len);
 
 	return child(attrs, parent, &atom, false);
 }

@@ -30,6 +30,26 @@ struct value {
 };
 _Static_assert(sizeof(struct value) == 16, "two words");
 
+static inline struct value value_u64(uint64_t u)
+{
+	return (struct value){.kind = VALUE_INT, .u = u};
+}
+
+static inline struct value value_s64(int64_t s)
+{
+	return (struct value){.kind = VALUE_INT, .negative = s < 0, .u = (uint64_t)s};
+}
+
+static inline struct value value_bool(bool b)
+{
+	return (struct value){.kind = VALUE_BOOL, .b = b};
+}
+
+static inline struct value value_text(const char *text, size_t len)
+{
+	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = text};
+}
+
 /* Neither unknown nor none. */
 static inline bool value_exists(const struct value *value)
 {

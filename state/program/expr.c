@@ -363,7 +363,7 @@ static void eval_loss(const struct expr *expr, struct env *env, struct value *ou
 	else if (expr->kind == EXPR_LOST_UNTIL && event)
 		*out = value_s64(event->until);
 	else if (expr->kind == EXPR_LOST_COUNT && event && !event->lost_unknown)
-		*out = (struct value){.kind = VALUE_INT, .u = event->lost};
+		*out = value_u64(event->lost);
 	else if (expr->kind == EXPR_LOST_TOLD && inferred)
 		*out = value_s64(event->told);
 	else if (expr->kind == EXPR_LOST_CLAIMED && inferred)

@@ -144,21 +144,6 @@ static inline enum eval eval_fail(enum failure *failure, enum failure why)
 	return EVAL_FAIL;
 }
 
-static inline struct value value_bool(bool b)
-{
-	return (struct value){.kind = VALUE_BOOL, .b = b};
-}
-
-static inline struct value value_s64(int64_t s)
-{
-	return (struct value){.kind = VALUE_INT, .negative = s < 0, .u = (uint64_t)s};
-}
-
-static inline struct value value_text(const char *text, size_t len)
-{
-	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = text};
-}
-
 void expr_find_gap(struct env *env);
 /* Is there a gap at the time of env->event (gaps.h)? */
 static inline bool expr_gap(struct env *env)

@@ -260,7 +260,7 @@ static const struct expr *compile_event(struct compile *compile, const char *nam
 		return expr_new(compile, EXPR_TIME);
 	if (!compile->class)
 		return failing(compile, FAILURE_FIELD);
-	return constant(compile, (struct value){.kind = VALUE_INT, .u = compile->class->id});
+	return constant(compile, value_u64(compile->class->id));
 }
 
 static const struct expr *compile_section(struct compile *compile, const char *name)

@@ -60,9 +60,8 @@ const char *program_place(const struct program *program, uint32_t id, uint32_t *
 {
 	const struct statement *statement = program->rules->statements[id];
 	const struct rule_file *file = statement->block->file;
-	uint32_t column;
 
-	rule_file_place(file, statement->at, line, &column, NULL, NULL);
+	*line = rule_file_place(file, statement->at).line;
 	return file->name;
 }
 
@@ -156,7 +155,7 @@ void section_own(const struct program *program, const struct event *event, uint3
 		text_or_unknown(stream->section, out);
 		return;
 	case SECTION_ID:
-		*out = (struct value){.kind = VALUE_INT, .u = stream->id};
+		*out = value_u64(stream->id);
 		return;
 	case SECTION_HOST:
 		if (stream->part < program->trace->nparts)

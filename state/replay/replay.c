@@ -326,15 +326,9 @@ static bool lines(void *arg, const struct plain *plain)
 	return true;
 }
 
-static struct value value_of_thread(int64_t tid)
-{
-	return (struct value){.kind = VALUE_INT, .negative = tid < 0, .u = (uint64_t)tid};
-}
-
 static void tell_inferred(struct replay *replay, const struct event *event)
 {
-	struct value claimed = value_of_thread(event->claimed);
-	struct value told = value_of_thread(event->told);
+	struct value claimed = value_s64(event->claimed), told = value_s64(event->told);
 
 	if (replay->options.contradiction)
 		replay->options.contradiction(replay->options.arg, ATTR_ABSENT, &claimed, &told,

@@ -201,9 +201,12 @@ void rules_name_alias(struct rules *rules);
 /* Notes an error at an offset of a file. */
 void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,
 		 ...) __attribute__((format(printf, 4, 5)));
-/* Line and column (characters), from 1, of an offset; *source, when wanted, is the line. */
-void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, uint32_t *column,
-		     const char **source, size_t *source_len);
+struct rule_place {
+	uint32_t line, column; /* from 1; in characters */
+	const char *source;    /* the line, borrowed, without its end */
+	size_t source_len;
+};
+struct rule_place rule_file_place(const struct rule_file *file, uint32_t at);
 /* Of that place: its line, whose copy lives in the arena; no text yet. */
 struct rule_error rule_error_at(const struct rule_file *file, uint32_t at, struct arena *arena);
 /* *err from the first error since error number `from`. Returns false. */

@@ -56,9 +56,7 @@ static const char *in_shards(uint32_t flags)
 
 static void add_pattern(const struct head_pattern *pattern, struct buf *out)
 {
-	struct value text = {.kind = VALUE_STRING,
-			     .len = (uint32_t)strlen(pattern->text),
-			     .text = pattern->text};
+	struct value text = value_text(pattern->text, strlen(pattern->text));
 
 	if (pattern->kind == HEAD_LITERAL)
 		value_add_key(&text, out);
@@ -84,9 +82,8 @@ static void add_statement(const struct analysis *analysis, size_t i, struct buf 
 {
 	const struct statement *statement = analysis->rules->statements[i];
 	const struct statement_info *info = &analysis->statements[i];
-	uint32_t line, column;
+	uint32_t line = rule_file_place(statement->block->file, statement->at).line;
 
-	rule_file_place(statement->block->file, statement->at, &line, &column, NULL, NULL);
 	buf_printf(out, "  %4u  %-7s ", line, verbs[statement->verb]);
 	if (info->flags & LINE_SECTION)
 		buf_printf(out, "section/%s", analysis->sections[info->section]);
@@ -125,9 +122,8 @@ static void add_views(const struct analysis *analysis, struct buf *out)
 	const struct rules *rules = analysis->rules;
 
 	for (size_t i = 0; i < rules->nviews; i++) {
-		uint32_t line, column;
-		rule_file_place(rules->views[i]->file, rules->views[i]->path->at, &line, &column,
-				NULL, NULL);
+		const struct view_def *view = rules->views[i];
+		uint32_t line = rule_file_place(view->file, view->path->at).line;
 		buf_printf(out, "%s  %4u  ", i ? "" : "views, computed when asked\n", line);
 		shape_add_text(analysis->attrs, analysis->views[i].shape, out);
 		add_reads(analysis, analysis->views[i].reads, analysis->views[i].nreads, out);

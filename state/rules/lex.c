@@ -88,7 +88,6 @@ static bool lex_hex(const char *text, size_t len, size_t *pos, struct value *out
 	uint64_t number = 0;
 	size_t first = *pos;
 
-	*out = (struct value){.kind = VALUE_INT};
 	for (; *pos < len && hex_digit(text[*pos]) >= 0; ++*pos) {
 		if (number >> 60) {
 			*what = "the number does not fit in 64 bits";
@@ -100,7 +99,7 @@ static bool lex_hex(const char *text, size_t len, size_t *pos, struct value *out
 		*what = "expected hexadecimal digits after 0x";
 		return false;
 	}
-	out->u = number;
+	*out = value_u64(number);
 	return true;
 }
 
@@ -171,7 +170,7 @@ static bool lex_decimal(const char *text, size_t len, size_t *pos, struct value 
 			return false;
 		}
 	}
-	*out = (struct value){.kind = VALUE_INT, .u = number};
+	*out = value_u64(number);
 	return true;
 }
 
@@ -267,9 +266,8 @@ bool lex_string(const char *text, size_t len, size_t *pos, struct arena *arena, 
 	*what = "the string is not closed: expected '\"' before the end of the line";
 	if (*pos < len && text[*pos] == '"') {
 		++*pos;
-		out->kind = VALUE_STRING;
-		out->len = (uint32_t)content.len;
-		out->text = arena_strndup(arena, buf_text(&content), content.len);
+		*out = value_text(arena_strndup(arena, buf_text(&content), content.len),
+				  content.len);
 		ok = true;
 	}
 out:
@@ -342,9 +340,7 @@ static void lex_ident(struct parser *parser)
 	while (parser->pos < parser->len && is_ident_char(parser->text[parser->pos]))
 		parser->pos++;
 	parser->token.kind = TOKEN_IDENT;
-	parser->token.value = (struct value){.kind = VALUE_STRING,
-					     .len = (uint32_t)(parser->pos - first),
-					     .text = parser->text + first};
+	parser->token.value = value_text(parser->text + first, parser->pos - first);
 }
 
 static void lex_word(struct parser *parser)

@@ -169,9 +169,7 @@ static struct ast *parse_in_section(struct parser *parser, struct rule_block *bl
 	if (pattern->kind == HEAD_GLOB && !strcmp(pattern->text, "*"))
 		return NULL; /* also streams without one */
 	constant = ast_new(parser->rules, AST_CONST, pattern->at);
-	constant->value = (struct value){.kind = VALUE_STRING,
-					 .len = (uint32_t)strlen(pattern->text),
-					 .text = pattern->text};
+	constant->value = value_text(pattern->text, strlen(pattern->text));
 	return ast_binary(parser->rules, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
 			  ast_name(parser->rules, "section", "name", pattern->at), constant);
 }

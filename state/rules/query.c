@@ -56,10 +56,7 @@ static bool scan_string(struct scan_path *in, struct value *out)
 
 static struct value word_value(struct scan_path *in, size_t from, size_t to)
 {
-	struct value value = {.kind = VALUE_STRING, .len = (uint32_t)(to - from)};
-
-	value.text = arena_strndup(in->query->arena, in->text + from, to - from);
-	return value;
+	return value_text(arena_strndup(in->query->arena, in->text + from, to - from), to - from);
 }
 
 static bool scan_name(struct scan_path *in, struct pattern_atom *atom)
@@ -216,8 +213,8 @@ static bool scan_value(struct scan_path *in, struct value *out)
 	return in->pos == end || expected(in, in->pos, "expected the end after the string");
 }
 
-static bool parse(const char *text, struct query **out, bool *has_value, struct value *value,
-		  struct error *err)
+bool query_parse_value(const char *text, struct query **out, bool *has_value, struct value *value,
+		       struct error *err)
 {
 	struct query *query = mem_new(sizeof *query);
 	struct scan_path in = {text, strlen(text), 0, query, err};
@@ -244,13 +241,7 @@ static bool parse(const char *text, struct query **out, bool *has_value, struct 
 
 bool query_parse(const char *text, struct query **out, struct error *err)
 {
-	return parse(text, out, NULL, NULL, err);
-}
-
-bool query_parse_value(const char *text, struct query **out, bool *has_value, struct value *value,
-		       struct error *err)
-{
-	return parse(text, out, has_value, value, err);
+	return query_parse_value(text, out, NULL, NULL, err);
 }
 
 void query_free(struct query *query)

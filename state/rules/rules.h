@@ -93,7 +93,10 @@ MUST_CHECK bool rules_explain(struct rules *rules, struct buf *out, struct error
  * *err says the column. The caller owns *out and ends it with query_free().
  */
 MUST_CHECK bool query_parse(const char *text, struct query **out, struct error *err);
-/* PATH or PATH=VALUE; a VALUE is a constant, a bare word is a string. *value lives in *out. */
+/*
+ * PATH or PATH=VALUE; a VALUE is a constant, a bare word is a string. *value lives in *out. Without
+ * has_value (NULL) it is a PATH.
+ */
 MUST_CHECK bool query_parse_value(const char *text, struct query **out, bool *has_value,
 				  struct value *value, struct error *err);
 void query_free(struct query *query);              /* NULL is fine */

@@ -36,7 +36,7 @@ static bool push(struct building *building, struct cells *cells, uint32_t attr,
 
 	if (!now || !is_index(&now->value))
 		return false;
-	depth = (struct value){.kind = VALUE_INT, .u = now->value.u + 1};
+	depth = value_u64(now->value.u + 1);
 	put(building, cells, attr_key(cells->attrs, attr, &depth), value, interned, time);
 	put(building, cells, attr, &depth, true, time);
 	return true;

@@ -62,7 +62,8 @@ bool nameset_find(const struct nameset *set, const char *text, uint32_t *number)
 
 void nameset_set(struct nameset *set, const char *text, uint32_t number)
 {
-	find(set, text)->number = number;
+	if (!nameset_add(set, text, number))
+		find(set, text)->number = number;
 }
 
 void nameset_make_free(struct nameset *set, struct buf *text, size_t tail, const char *before)

@@ -82,8 +82,7 @@ static void call(struct naming *naming, const char *name, uint32_t class)
 	nameset_find(&naming->names, name, &before);
 	*mem_push(naming->called, naming->ncalled, naming->called_capacity) =
 		(struct called){class, before};
-	if (!nameset_add(&naming->names, name, (uint32_t)naming->ncalled))
-		nameset_set(&naming->names, name, (uint32_t)naming->ncalled);
+	nameset_set(&naming->names, name, (uint32_t)naming->ncalled);
 }
 
 static void call_classes(struct naming *naming, const struct trace *trace)

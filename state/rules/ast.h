@@ -194,9 +194,8 @@ void rules_include(struct rules *rules, const struct rule_file *from, uint32_t a
 /* The last one of that name, or NULL; ->before goes on. */
 const struct map_def *rules_map(const struct rules *rules, const char *name);
 const struct alias_def *rules_alias(const struct rules *rules, bool is_event, const char *name);
-/* With the definition that was added last. */
-void rules_name_map(struct rules *rules);
-void rules_name_alias(struct rules *rules);
+void rules_add_map(struct rules *rules, struct map_def *map);
+void rules_add_alias(struct rules *rules, struct alias_def *alias);
 
 /* Notes an error at an offset of a file. */
 void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,

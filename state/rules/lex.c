@@ -277,39 +277,41 @@ out:
 
 /* ---- words ---- */
 
-/* Behind blanks, comments and empty lines from `pos`. */
-static size_t skip_lines(const struct parser *parser, size_t pos)
+size_t blanks_end(const struct parser *parser, size_t pos)
 {
-	while (pos < parser->len) {
-		char c = parser->text[pos];
-		if (c == '#')
-			while (pos < parser->len && parser->text[pos] != '\n')
-				pos++;
-		else if (is_blank(c) || c == '\n')
-			pos++;
-		else
-			break;
-	}
+	while (is_blank(parser_char(parser, pos)))
+		pos++;
+	return pos;
+}
+
+size_t spaces_end(const struct parser *parser, size_t pos)
+{
+	while (is_blank(parser_char(parser, pos)) || parser_char(parser, pos) == '\n')
+		pos++;
+	return pos;
+}
+
+size_t line_end(const struct parser *parser, size_t pos)
+{
+	while (pos < parser->len && parser->text[pos] != '\n')
+		pos++;
 	return pos;
 }
 
 /* Skips blanks, comments, and newlines that mean nothing. */
 static void skip_blank(struct parser *parser)
 {
-	for (;;) {
-		while (parser->pos < parser->len && is_blank(parser->text[parser->pos]))
-			parser->pos++;
-		if (parser->pos < parser->len && parser->text[parser->pos] == '#')
-			while (parser->pos < parser->len && parser->text[parser->pos] != '\n')
-				parser->pos++;
-		if (parser->pos >= parser->len || parser->text[parser->pos] != '\n')
-			return;
-		size_t next = skip_lines(parser, parser->pos);
-		bool goes_on = parser->brackets ||
-			       (next < parser->len && parser->text[next] == '=' && parser->pos);
-		if (!goes_on)
-			return;
-		parser->pos = next;
+	bool goes_on = true;
+
+	while (goes_on) {
+		size_t at = blanks_end(parser, parser->pos), next;
+		at = parser_char(parser, at) == '#' ? line_end(parser, at) : at;
+		for (next = spaces_end(parser, at); parser_char(parser, next) == '#';)
+			next = spaces_end(parser, line_end(parser, next));
+		goes_on = parser_char(parser, at) == '\n' &&
+			  (parser->brackets ||
+			   (parser_char(parser, next) == '=' && at));
+		parser->pos = goes_on ? next : at;
 	}
 }
 

@@ -76,11 +76,6 @@ bool parse_constant(struct parser *parser, struct value *out)
 
 /* ---- paths ---- */
 
-static char char_at(const struct parser *parser, size_t pos)
-{
-	return pos < parser->len ? parser->text[pos] : 0;
-}
-
 struct path_builder {
 	struct ast_atom atoms[PATH_ATOMS];
 	uint32_t natoms;
@@ -179,7 +174,7 @@ static void parse_key(struct parser *parser, struct path_builder *builder, enum 
 /* Keys behind a name: `[` follows at once. The path goes on at parser->pos. */
 static void parse_keys(struct parser *parser, struct path_builder *builder, enum path_use use)
 {
-	while (!parser->failed && char_at(parser, parser->pos) == '[') {
+	while (!parser->failed && parser_char(parser, parser->pos) == '[') {
 		lex_next(parser); /* the bracket */
 		if (open_bracket(parser))
 			parse_key(parser, builder, use);
@@ -189,12 +184,12 @@ static void parse_keys(struct parser *parser, struct path_builder *builder, enum
 /* Is there one more step? Its first word is then looked at. */
 static bool next_step(struct parser *parser, enum path_use use, bool *below)
 {
-	char next = char_at(parser, parser->pos + 1);
+	char next = parser_char(parser, parser->pos + 1);
 
-	if (parser->failed || char_at(parser, parser->pos) != '/')
+	if (parser->failed || parser_char(parser, parser->pos) != '/')
 		return false;
 	parser->pos++;
-	if (use == PATH_TARGET && next == '*' && char_at(parser, parser->pos + 1) == '*') {
+	if (use == PATH_TARGET && next == '*' && parser_char(parser, parser->pos + 1) == '*') {
 		parser->pos += 2;
 		*below = true;
 		return false;
@@ -219,8 +214,8 @@ struct ast_path *parse_path(struct parser *parser, enum path_use use)
 	builder.natoms = 0;
 	path->at = parser_place(parser, parser->token.at);
 	path->ref = parser->rules->nrefs++;
-	if (parser->token.kind == TOKEN_STRING && char_at(parser, parser->pos) != '/' &&
-	    char_at(parser, parser->pos) != '[') {
+	if (parser->token.kind == TOKEN_STRING && parser_char(parser, parser->pos) != '/' &&
+	    parser_char(parser, parser->pos) != '[') {
 		parser->token.at = parser->token.end;
 		parse_error(parser, parser->pos, "expected '/' or '[' right after a quoted name");
 	}
@@ -296,7 +291,7 @@ static struct ast *parse_variable(struct parser *parser)
 static struct ast *parse_word(struct parser *parser)
 {
 	size_t at = parser->token.at;
-	char next = char_at(parser, parser->pos);
+	char next = parser_char(parser, parser->pos);
 	bool path = next == '/' || next == '[';
 	struct value value;
 
@@ -409,7 +404,7 @@ static struct ast *binary(struct parser *parser, enum op op, size_t at, struct a
 static void check_operator(struct parser *parser, enum binds binds, enum op op, enum op before)
 {
 	size_t at = parser->token.at;
-	char next = char_at(parser, parser->pos);
+	char next = parser_char(parser, parser->pos);
 
 	if (binds == BINDS_COMPARE && before != OP_NONE)
 		parse_error(parser, at, "expected '&&', '||' or the end: comparisons do not chain");

@@ -59,24 +59,19 @@ const struct alias_def *rules_alias(const struct rules *rules, bool is_event, co
 	return nameset_find(names, name, &i) ? rules->aliases[i] : NULL;
 }
 
-void rules_name_map(struct rules *rules)
+void rules_add_map(struct rules *rules, struct map_def *map)
 {
-	uint32_t i = (uint32_t)rules->nmaps - 1;
-
-	rules->maps[i]->before = rules_map(rules, rules->maps[i]->name);
-	if (!nameset_add(&rules->map_names, rules->maps[i]->name, i))
-		nameset_set(&rules->map_names, rules->maps[i]->name, i);
+	map->before = rules_map(rules, map->name);
+	nameset_set(&rules->map_names, map->name, (uint32_t)rules->nmaps);
+	RULES_APPEND(rules, maps, map);
 }
 
-void rules_name_alias(struct rules *rules)
+void rules_add_alias(struct rules *rules, struct alias_def *alias)
 {
-	uint32_t i = (uint32_t)rules->naliases - 1;
-	struct alias_def *alias = rules->aliases[i];
-	struct nameset *names = alias->is_event ? &rules->event_aliases : &rules->field_aliases;
-
 	alias->before = rules_alias(rules, alias->is_event, alias->name);
-	if (!nameset_add(names, alias->name, i))
-		nameset_set(names, alias->name, i);
+	nameset_set(alias->is_event ? &rules->event_aliases : &rules->field_aliases, alias->name,
+		    (uint32_t)rules->naliases);
+	RULES_APPEND(rules, aliases, alias);
 }
 
 /* ---- errors ---- */

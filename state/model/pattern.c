@@ -21,7 +21,8 @@ enum cover pattern_covers(const struct pattern *pattern, const struct attrs *att
 		if (atom->kind == PATTERN_OPEN)
 			maybe = true;
 		else if (atom->kind != PATTERN_ANY &&
-			 !value_equal(&atom->value, attr_atom(attrs, attr)))
+			 !value_equal(&atom->value, attr_atom(attrs, attr)) &&
+			 attr_atom(attrs, attr)->kind != VALUE_NONE) /* a shape's [*] */
 			return COVER_NO;
 	}
 	return maybe ? COVER_MAYBE : COVER_YES;

@@ -12,7 +12,6 @@
 struct query {
 	struct arena *arena;
 	struct pattern pattern; /* its texts live in the arena */
-	struct pattern shape;   /* the same with any keys */
 	struct buf text;
 };
 
@@ -185,10 +184,6 @@ static void finish(struct query *query)
 	}
 	if (query->pattern.below)
 		buf_add_text(&query->text, query->pattern.natoms ? "/**" : "**");
-	query->shape = query->pattern;
-	for (uint32_t i = 0; i < query->shape.natoms; i++)
-		if (query->shape.atoms[i].kind == PATTERN_KEY)
-			query->shape.atoms[i].kind = PATTERN_ANY;
 }
 
 static bool scan_value(struct scan_path *in, struct value *out)
@@ -275,11 +270,6 @@ const struct value *query_key(const struct query *query, uint32_t i)
 	return i < query->pattern.natoms && atom->kind == PATTERN_KEY ? &atom->value : NULL;
 }
 
-uint32_t query_steps(const struct query *query)
-{
-	return query->pattern.natoms;
-}
-
 const char *query_name(const struct query *query, uint32_t i)
 {
 	const struct pattern_atom *atom = &query->pattern.atoms[i];
@@ -287,22 +277,19 @@ const char *query_name(const struct query *query, uint32_t i)
 	return atom->kind == PATTERN_NAME ? atom->value.text : NULL;
 }
 
-bool query_is_below(const struct query *query)
+const struct pattern *query_pattern(const struct query *query)
 {
-	return query->pattern.below;
-}
-
-static bool matches(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr)
-{
-	return pattern_covers(pattern, attrs, attr, pattern->below) == COVER_YES;
+	return &query->pattern;
 }
 
 bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr)
 {
-	return matches(&query->pattern, attrs, attr);
+	const struct pattern *pattern = &query->pattern;
+
+	return pattern_covers(pattern, attrs, attr, pattern->below) == COVER_YES;
 }
 
 bool query_matches_shape(const struct query *query, const struct attrs *attrs, uint32_t shape)
 {
-	return matches(&query->shape, attrs, shape_attr(attrs, shape));
+	return query_matches(query, attrs, shape_attr(attrs, shape));
 }

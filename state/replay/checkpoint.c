@@ -182,11 +182,6 @@ static bool stored_before(struct checkpoints *checkpoints, nstime t, nstime *out
 	return false;
 }
 
-bool checkpoints_before(struct checkpoints *checkpoints, nstime t, nstime *out)
-{
-	return checkpoints_get(checkpoints, t, NULL, out);
-}
-
 bool checkpoints_get(struct checkpoints *checkpoints, nstime t, struct cells *cells, nstime *out)
 {
 	const struct kept *kept = kept_before(checkpoints, t);

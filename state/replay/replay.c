@@ -87,11 +87,6 @@ uint64_t replay_contradictions(const struct replay *replay)
 	return replay->contradictions;
 }
 
-static void fail(struct replay *replay, const struct line *line, enum failure why)
-{
-	replay->failures[(size_t)line->id * FAILURE_COUNT + why]++;
-}
-
 static void set_section(void *arg, const struct line *line, enum eval eval, struct value *value)
 {
 	struct replay *replay = arg;
@@ -196,7 +191,7 @@ static void add(struct replay *replay, const struct write *write)
 	if (op_arith(OP_ADD, &now, &write->value, &sum, &why) == EVAL_VALUE)
 		write_value(replay, write->line, write->attr, &sum, false);
 	else
-		fail(replay, write->line, why);
+		writes_fail(&replay->walk.writes, write->line, why);
 }
 
 static void buried(void *arg, uint32_t attr, const struct cell *before, const struct cell *after)
@@ -224,7 +219,7 @@ static bool depth_of(struct replay *replay, const struct write *write, uint64_t 
 	*out = depth.u;
 	if (depth.kind == VALUE_INT && !depth.negative)
 		return true;
-	fail(replay, write->line, FAILURE_TYPE);
+	writes_fail(&replay->walk.writes, write->line, FAILURE_TYPE);
 	return false;
 }
 
@@ -250,7 +245,7 @@ static void pop(struct replay *replay, const struct write *write)
 	if (!depth_of(replay, write, &key.u))
 		return;
 	if (key.u == 0) {
-		fail(replay, write->line, FAILURE_EMPTY);
+		writes_fail(&replay->walk.writes, write->line, FAILURE_EMPTY);
 		return;
 	}
 	top.attr = attr_key(replay->attrs, write->attr, &key);

@@ -42,7 +42,7 @@ static enum eval eval_section(const struct expr *expr, struct env *env, struct v
 		if (result != EVAL_VALUE || written)
 			return result;
 	}
-	section_own(env->program, env->event, expr->index, out);
+	*out = section_own(env->program, env->event, expr->index);
 	return EVAL_VALUE;
 }
 

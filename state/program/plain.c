@@ -235,37 +235,30 @@ static bool compile_line(struct making *making, const struct line *line, struct 
 static const struct plain_input *keep_kinds(const struct making *making, enum input_kind a,
 					    enum input_kind b, uint8_t *count)
 {
-	struct plain_input *kept;
-	uint8_t n = 0;
+	struct plain_input kept[PLAIN_INPUTS];
 
 	for (uint8_t i = 0; i < making->ninputs; i++)
 		if (making->inputs[i].kind == a || making->inputs[i].kind == b)
-			++*count;
-	kept = *count ? arena_array(making->arena, *count, sizeof *kept) : NULL;
-	for (uint8_t i = 0; i < making->ninputs; i++)
-		if (making->inputs[i].kind == a || making->inputs[i].kind == b)
-			kept[n++] = making->inputs[i];
-	return kept;
+			kept[(*count)++] = making->inputs[i];
+	return *count ? arena_copy(making->arena, kept, *count, sizeof *kept) : NULL;
 }
 
 static const struct plain_integer *keep_integers(const struct making *making, struct plain *plain)
 {
-	struct plain_integer *kept;
-	uint8_t n = 0;
+	struct plain_integer kept[PLAIN_INPUTS];
 
-	for (uint8_t i = 0; i < making->ninputs; i++)
-		if (making->inputs[i].kind == INPUT_INT)
-			plain->nintegers++;
-	kept = plain->nintegers ? arena_array(making->arena, plain->nintegers, sizeof *kept) : NULL;
 	for (uint8_t i = 0; i < making->ninputs; i++) {
 		const struct plain_input *input = &making->inputs[i];
 
 		if (input->kind != INPUT_INT)
 			continue;
-		kept[n++] = (struct plain_integer){input->slot, i, input->is_signed};
+		kept[plain->nintegers++] =
+			(struct plain_integer){input->slot, i, input->is_signed};
 		plain->integer_bits |= 1u << i;
 	}
-	return kept;
+	return plain->nintegers
+		       ? arena_copy(making->arena, kept, plain->nintegers, sizeof *kept)
+		       : NULL;
 }
 
 /* By what they are loaded from. */
@@ -294,30 +287,21 @@ static void keep_tests(const struct making *making, struct plain *plain)
 		plain->tested |= 1u << plain->tests[i].input;
 }
 
-static bool chosen(const struct plain_line *line, uint32_t yes)
-{
-	return (line->tests & yes) == line->holds;
-}
-
 static void choose(struct arena *arena, const struct plain_line *from, uint32_t n, uint32_t yes,
 		   struct plain_choice *out)
 {
-	struct plain_line *lines;
-	uint32_t count = 0;
+	struct plain_line *lines = mem_new_array(n, sizeof *lines);
 
-	for (uint32_t i = 0; i < n; i++)
-		count += chosen(&from[i], yes);
-	if (!count)
-		return;
-	out->lines = lines = arena_array(arena, count, sizeof *lines);
 	for (uint32_t i = 0; i < n; i++) {
-		if (!chosen(&from[i], yes))
+		if ((from[i].tests & yes) != from[i].holds)
 			continue;
 		lines[out->count++] = from[i];
 		out->needs |= from[i].needs;
 		out->nwas += from[i].verb == VERB_WAS;
 		out->keys |= from[i].key != PLAIN_NONE ? 1u << from[i].key : 0;
 	}
+	out->lines = out->count ? arena_copy(arena, lines, out->count, sizeof *lines) : NULL;
+	mem_free(lines);
 }
 
 static const struct plain_choice *keep_choices(struct arena *arena, const struct plain_line *lines,

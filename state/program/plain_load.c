@@ -136,7 +136,7 @@ void plain_load_event(const struct plain *plain, struct env *env, struct plain_l
 	for (uint32_t k = 0; k < plain->nsections; k++) {
 		const struct plain_input *input = &plain->sections[k];
 
-		section_own(env->program, env->event, input->slot, &out->values[input->i]);
+		out->values[input->i] = section_own(env->program, env->event, input->slot);
 		out->had |= 1u << input->i;
 	}
 	if (!plain->fields)

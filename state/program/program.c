@@ -127,57 +127,44 @@ const char *program_section_name(const struct program *program, uint32_t section
 	return program->analysis->sections[section];
 }
 
-static void text_or_unknown(const char *text, struct value *out)
+static struct value text_or_unknown(const char *text)
 {
-	if (text && *text)
-		*out = value_text(text, strlen(text));
+	return text && *text ? value_text(text, strlen(text))
+			     : (struct value){.kind = VALUE_UNKNOWN};
 }
 
-static void number_or_unknown(int64_t number, struct value *out)
+static struct value number_or_unknown(int64_t number)
 {
-	if (number >= 0)
-		*out = value_s64(number);
+	return number >= 0 ? value_s64(number) : (struct value){.kind = VALUE_UNKNOWN};
 }
 
-void section_own(const struct program *program, const struct event *event, uint32_t section,
-		 struct value *out)
+struct value section_own(const struct program *program, const struct event *event, uint32_t section)
 {
 	const struct stream *stream = event->stream;
-	int32_t cpu = event->cpu >= 0 ? event->cpu : stream->cpu;
 
-	*out = (struct value){.kind = VALUE_UNKNOWN};
 	switch (section) {
 	case SECTION_CPU:
-		if (cpu >= 0)
-			*out = value_s64(cpu);
-		return;
+		return number_or_unknown(event->cpu >= 0 ? event->cpu : stream->cpu);
 	case SECTION_NAME:
-		text_or_unknown(stream->section, out);
-		return;
+		return text_or_unknown(stream->section);
 	case SECTION_ID:
-		*out = value_u64(stream->id);
-		return;
+		return value_u64(stream->id);
 	case SECTION_HOST:
-		if (stream->part < program->trace->nparts)
-			text_or_unknown(program->trace->parts[stream->part]->host, out);
-		return;
+		return text_or_unknown(stream->part < program->trace->nparts
+					       ? program->trace->parts[stream->part]->host
+					       : NULL);
 	case SECTION_TID:
-		number_or_unknown(stream->tid, out);
-		return;
+		return number_or_unknown(stream->tid);
 	case SECTION_PID:
-		number_or_unknown(stream->pid, out);
-		return;
+		return number_or_unknown(stream->pid);
 	case SECTION_LOOM:
-		text_or_unknown(stream->loom, out);
-		return;
+		return text_or_unknown(stream->loom);
 	case SECTION_RANK:
-		number_or_unknown(stream->rank, out);
-		return;
+		return number_or_unknown(stream->rank);
 	case SECTION_APP:
-		number_or_unknown(stream->app, out);
-		return;
+		return number_or_unknown(stream->app);
 	default:
-		return;
+		return (struct value){.kind = VALUE_UNKNOWN};
 	}
 }
 

@@ -229,8 +229,8 @@ bool program_writes_shape(const struct program *program, uint32_t shape);
 uint32_t program_sections(const struct program *program);
 const char *program_section_name(const struct program *program, uint32_t section);
 /* The format's own section/x of this event: what counts where no line wrote one. */
-void section_own(const struct program *program, const struct event *event, uint32_t section,
-		 struct value *out);
+struct value section_own(const struct program *program, const struct event *event,
+			 uint32_t section);
 
 /* ---- initial values ---- */
 

@@ -307,7 +307,7 @@ static void mark_all_written(struct closure *closure, struct plan *plan, const s
 			mark_written(closure, plan, line, i);
 		return;
 	}
-	if ((line->verb == VERB_PUSH || line->verb == VERB_POP) && target != ATTR_ABSENT)
+	if (verb_stacks(line->verb) && target != ATTR_ABSENT)
 		value = closure_bit(closure,
 				    shape_key(program_attrs(closure->catalog->program), target));
 	mark_written(closure, plan, line, bit < value ? bit : value);

@@ -86,8 +86,8 @@ static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 			     .flags = info->flags,
 			     .section = info->section,
 			     .stratum = info->stratum,
-			     .reads = info->reads,
-			     .nreads = (uint32_t)info->nreads};
+			     .reads = info->reads.items,
+			     .nreads = (uint32_t)info->reads.count};
 	out->when = compile_when(compile, statement);
 	if (expr_is_const(out->when, VALUE_BOOL)) {
 		if (!out->when->value.b)
@@ -416,8 +416,7 @@ static void add_stacks(struct program *program)
 	const struct rules *rules = program->rules;
 
 	for (size_t i = 0; i < rules->nstatements; i++)
-		if (rules->statements[i]->verb == VERB_PUSH ||
-		    rules->statements[i]->verb == VERB_POP)
+		if (verb_stacks(rules->statements[i]->verb))
 			add_initial(program, program->analysis->statements[i].shape, value_s64(0));
 }
 
@@ -490,8 +489,8 @@ static void compile_view(struct program *program, size_t i)
 	compile.on = ON_VIEW;
 	view->value = compile_expr(&compile, from->value);
 	view->nvariables = from->nvariables + program->hosts;
-	view->reads = info->reads;
-	view->nreads = (uint32_t)info->nreads;
+	view->reads = info->reads.items;
+	view->nreads = (uint32_t)info->reads.count;
 	add_sources(view->value, &sources);
 	view->sources = arena_copy(program->arena, sources.items, sources.count,
 				   sizeof *view->sources);
@@ -517,7 +516,7 @@ static void mark_shapes(struct program *program)
 		if (verb_buries(verb) || info->shape == ATTR_ABSENT)
 			continue;
 		program->writes_shape[info->shape] = true;
-		if (verb == VERB_PUSH || verb == VERB_POP) /* made when strata were */
+		if (verb_stacks(verb)) /* made when strata were */
 			program->writes_shape[shape_key(program->attrs, info->shape)] = true;
 	}
 }
@@ -528,7 +527,7 @@ static void number_initials(struct program *program)
 	struct by_shape *by = &program->initials_by;
 	bool below = false;
 
-	*by = by_shape_new(program->attrs, program->ninitials);
+	*by = by_shape_new(shape_count(program->attrs), program->ninitials);
 	for (uint32_t i = 0; i < program->ninitials; i++)
 		below = below || program->initials[i].pattern->below;
 	for (uint32_t i = 0; i < program->ninitials && !below; i++)
@@ -542,7 +541,7 @@ static void number_initials(struct program *program)
 
 static void number_views(struct program *program)
 {
-	program->views_by = by_shape_new(program->attrs, program->nviews);
+	program->views_by = by_shape_new(shape_count(program->attrs), program->nviews);
 	for (uint32_t i = 0; i < program->nviews; i++)
 		by_shape_add(&program->views_by, program->views[i].path.shape, i);
 }

@@ -89,8 +89,7 @@ static void find_written(struct linter *linter)
 		const struct statement *statement = rules->statements[i];
 		enum verb verb = statement->verb;
 		if (!verb_buries(verb) && !statement->block->is_section)
-			mark_written(linter, statement->target,
-				     verb == VERB_PUSH || verb == VERB_POP);
+			mark_written(linter, statement->target, verb_stacks(verb));
 	}
 	for (size_t i = 0; i < rules->ninitials; i++)
 		mark_written(linter, rules->initials[i]->path, false);

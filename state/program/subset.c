@@ -137,7 +137,7 @@ static void add_writers(struct close *close, uint32_t shape, bool below)
 	for (size_t i = 0; i < close->rules->nstatements; i++) {
 		const struct statement *statement = close->rules->statements[i];
 		const struct statement_info *info = &analysis->statements[i];
-		bool stack = statement->verb == VERB_PUSH || statement->verb == VERB_POP;
+		bool stack = verb_stacks(statement->verb);
 
 		if (info->flags & LINE_SECTION)
 			continue;
@@ -154,13 +154,15 @@ static void add_below(struct close *close, size_t id)
 {
 	const struct statement *statement = close->rules->statements[id];
 	const struct statement_info *info = &close->analysis->statements[id];
-	bool stack = statement->verb == VERB_PUSH || statement->verb == VERB_POP;
+	bool stack = verb_stacks(statement->verb);
 
-	for (size_t r = 0; r < info->nreads; r++) {
-		if (info->reads[r].shape == ATTR_ABSENT)
-			add_section_writers(close, info->reads[r].section);
+	for (size_t r = 0; r < info->reads.count; r++) {
+		const struct line_read *read = &info->reads.items[r];
+
+		if (read->shape == ATTR_ABSENT)
+			add_section_writers(close, read->section);
 		else
-			add_writers(close, info->reads[r].shape, false);
+			add_writers(close, read->shape, false);
 	}
 	if (info->flags & LINE_SECTION)
 		add_section_writers(close, info->section);

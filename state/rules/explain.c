@@ -15,15 +15,15 @@ static void add_read(const struct analysis *analysis, const struct line_read *re
 		shape_add_text(analysis->attrs, read->shape, out);
 }
 
-static void add_reads(const struct analysis *analysis, const struct line_read *reads, size_t n,
+static void add_reads(const struct analysis *analysis, const struct line_reads *reads,
 		      struct buf *out)
 {
 	static const char *const by[] = {"key", "when", "value"};
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < reads->count; i++) {
 		buf_add_text(out, i ? ", " : "\n        reads ");
-		add_read(analysis, &reads[i], out);
-		buf_printf(out, " (%s)", by[reads[i].by]);
+		add_read(analysis, &reads->items[i], out);
+		buf_printf(out, " (%s)", by[reads->items[i].by]);
 	}
 }
 
@@ -95,7 +95,7 @@ static void add_statement(const struct analysis *analysis, size_t i, struct buf 
 		buf_add_text(out, " and all below");
 	buf_printf(out, "\n        stratum %u, %s\n        in a shard: %s", info->stratum,
 		   way(info->flags, statement->verb), in_shards(info->flags));
-	add_reads(analysis, info->reads, info->nreads, out);
+	add_reads(analysis, &info->reads, out);
 	buf_add_char(out, '\n');
 }
 
@@ -126,7 +126,7 @@ static void add_views(const struct analysis *analysis, struct buf *out)
 		uint32_t line = rule_file_place(view->file, view->path->at).line;
 		buf_printf(out, "%s  %4u  ", i ? "" : "views, computed when asked\n", line);
 		shape_add_text(analysis->attrs, analysis->views[i].shape, out);
-		add_reads(analysis, analysis->views[i].reads, analysis->views[i].nreads, out);
+		add_reads(analysis, &analysis->views[i].reads, out);
 		buf_add_char(out, '\n');
 	}
 }

@@ -20,6 +20,11 @@ static inline bool verb_buries(enum verb verb) /* all below the path, too */
 	return verb == VERB_DELETE || verb == VERB_UNKNOWN;
 }
 
+static inline bool verb_stacks(enum verb verb) /* the path and its values */
+{
+	return verb == VERB_PUSH || verb == VERB_POP;
+}
+
 enum atom_kind {
 	ATOM_NAME,
 	ATOM_KEY,     /* constant key */

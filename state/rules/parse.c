@@ -677,12 +677,9 @@ static void find_lines(struct rule_file *file)
 {
 	size_t capacity = 0;
 
-	file->lines = NULL;
-	file->nlines = 0;
 	for (size_t i = 0; i < file->len; i++)
-		if (file->text[i] == '\n') {
+		if (file->text[i] == '\n')
 			*mem_push(file->lines, file->nlines, capacity) = (uint32_t)i + 1;
-		}
 }
 
 bool rules_parse(struct rules *rules, const struct rule_file *given, struct error *err)

@@ -20,6 +20,17 @@ static struct ast *node_new(struct parser *parser, enum ast_kind kind, size_t at
 	return ast;
 }
 
+/* Of one operand, or with `b` of two. */
+static struct ast *node_of(struct parser *parser, enum op op, size_t at, struct ast *a,
+			   struct ast *b)
+{
+	struct ast *ast = node_new(parser, b ? AST_BINARY : AST_UNARY, at);
+
+	ast->op = op;
+	ast_set_args(parser->rules, ast, a, b);
+	return ast;
+}
+
 static bool open_bracket(struct parser *parser)
 {
 	if (++parser->brackets > RULE_BRACKETS)
@@ -349,10 +360,7 @@ static struct ast *parse_unary(struct parser *parser)
 		inside->at = parser_place(parser, at);
 		return inside;
 	}
-	struct ast *ast = node_new(parser, AST_UNARY, at);
-	ast->op = op;
-	ast_set_args(parser->rules, ast, inside, NULL);
-	return ast;
+	return node_of(parser, op, at, inside, NULL);
 }
 
 /* How tightly operators bind, the loosest first. */
@@ -388,16 +396,6 @@ static enum op find_op(const struct parser *parser, enum binds binds)
 		if (binaries[i].binds == binds && lex_is_op(parser, binaries[i].text))
 			return binaries[i].op;
 	return OP_NONE;
-}
-
-static struct ast *binary(struct parser *parser, enum op op, size_t at, struct ast *left,
-			  struct ast *right)
-{
-	struct ast *ast = node_new(parser, AST_BINARY, at);
-
-	ast->op = op;
-	ast_set_args(parser->rules, ast, left, right);
-	return ast;
 }
 
 /* `before`: the operator that stands before it, on the same level. */
@@ -451,16 +449,11 @@ static struct ast *parse_binary(struct parser *parser, enum binds binds);
 static struct ast *parse_not(struct parser *parser)
 {
 	size_t at = parser->token.at;
-	struct ast *inside, *ast;
 
 	if (!lex_is_op(parser, "!"))
 		return parse_binary(parser, BINDS_COMPARE);
 	lex_next(parser);
-	inside = parse_binary(parser, BINDS_COMPARE);
-	ast = node_new(parser, AST_UNARY, at);
-	ast->op = OP_NOT;
-	ast_set_args(parser->rules, ast, inside, NULL);
-	return ast;
+	return node_of(parser, OP_NOT, at, parse_binary(parser, BINDS_COMPARE), NULL);
 }
 
 /* Operands that bind tighter, and the operators between them. */
@@ -480,7 +473,7 @@ static struct ast *parse_binary(struct parser *parser, enum binds binds)
 		size_t at = parser->token.at;
 		check_operator(parser, binds, op, before);
 		lex_next(parser);
-		left = binary(parser, op, at, left, parse_binary(parser, binds + 1));
+		left = node_of(parser, op, at, left, parse_binary(parser, binds + 1));
 	}
 	return left;
 }

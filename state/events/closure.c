@@ -69,14 +69,14 @@ static void add_entries(struct catalog *catalog, const struct program *program)
 {
 	size_t nclasses = program->nclass_programs;
 
-	for (size_t g = 0; g < program->ngroups; g++) {
+	for (size_t g = 0; g < program->sections.count; g++) {
 		const struct row *row = &program->rows[g];
 
 		for (uint32_t c = row->first; c < row->end; c++)
 			catalog->numbers[row->at + c] = add_entry(
 				catalog, &program->classes[row->at + c], ITEM_EVENT, 0, c);
 	}
-	for (size_t i = 0; i < program->nlost_groups; i++)
+	for (size_t i = 0; i < program->losses.count; i++)
 		catalog->numbers[nclasses + i] =
 			add_entry(catalog, &program->lost[i], ITEM_LOSS, 0, NO_CLASS);
 	catalog->first_start = catalog->nentries;
@@ -90,7 +90,7 @@ static void add_entries(struct catalog *catalog, const struct program *program)
 struct catalog *catalog_new(struct program *program, const struct trace *trace)
 {
 	struct catalog *catalog = mem_new(sizeof *catalog);
-	size_t nnumbers = program->nclass_programs + program->nlost_groups;
+	size_t nnumbers = program->nclass_programs + program->losses.count;
 
 	catalog->program = program;
 	catalog->trace = trace;
@@ -480,7 +480,7 @@ const struct plan *closure_plan(const struct closure *closure, const struct even
 								       item->class) -
 							 program->classes)
 					      : program->nclass_programs +
-							program->stream_lost[item->stream->index]];
+							program->losses.of[item->stream->index]];
 	return number != NO_ENTRY ? &closure->plans[number] : NULL;
 }
 

@@ -144,7 +144,7 @@ struct packet_filters *packet_filters_of_lines(struct index *index, const struct
 	struct key_list list = {0};
 	struct packet_filters *packet_filters;
 
-	for (size_t c = 0; c < trace->nclasses && program->ngroups; c++)
+	for (size_t c = 0; c < trace->nclasses && program->sections.count; c++)
 		for (uint32_t i = 0; i < program->classes[c].nevent; i++)
 			add_key(&list, trace->classes[c], &program->classes[c].event[i]);
 	packet_filters = packet_filters_new(index, list.items, list.count);

@@ -178,7 +178,7 @@ static void compile_event_lines(struct program *program, const struct naming *na
 }
 
 static void compile_section_lines(struct program *program, const struct naming *naming,
-				  const struct group *group, const struct event_class *class,
+				  const struct stream_group *group, const struct event_class *class,
 				  struct class_program *out)
 {
 	struct lines lines = {0};
@@ -195,24 +195,40 @@ static void compile_section_lines(struct program *program, const struct naming *
 	out->section = keep_lines(program, &lines, &out->nsection);
 }
 
-static uint32_t find_group(struct program *program, const struct stream *stream, bool sections)
+/* Streams of a part stand together, mostly; where they do not, a group is there twice. */
+static uint32_t find_group(struct stream_groups *groups, struct stream_group wanted)
 {
-	struct group group = {sections && stream->section ? stream->section : "",
-			      sections ? stream->part : 0};
-
-	for (size_t i = program->ngroups; i-- > 0;) /* streams of a part stand together, mostly */
-		if (program->groups[i].part == group.part &&
-		    !strcmp(program->groups[i].section, group.section))
+	for (size_t i = groups->count; i-- > 0 && groups->items[i].part == wanted.part;)
+		if (groups->items[i].id == wanted.id &&
+		    !strcmp(groups->items[i].section, wanted.section))
 			return (uint32_t)i;
-	*mem_push(program->groups, program->ngroups, program->groups_capacity) = group;
-	return (uint32_t)program->ngroups - 1;
+	*mem_push(groups->items, groups->count, groups->capacity) = wanted;
+	return (uint32_t)groups->count - 1;
+}
+
+/* By section where rules have lines of sections, else all are one group. */
+static void group_by_section(struct program *program, bool sections)
+{
+	const struct trace *trace = program->trace;
+	struct stream_groups *groups = &program->sections;
+
+	groups->of = arena_array(program->arena, trace->nstreams, sizeof *groups->of);
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct stream_group group = {.section = ""};
+		if (sections)
+			group.part = trace->streams[i]->part;
+		if (sections && trace->streams[i]->section)
+			group.section = trace->streams[i]->section;
+		groups->of[i] = find_group(groups, group);
+	}
 }
 
 /* Group 0 has a row of all classes, since others ask it what lines any class has. */
 static void make_rows(struct program *program)
 {
 	const struct trace *trace = program->trace;
-	struct row *parts = mem_new_array(trace->nparts + 1, sizeof *parts);
+	size_t ngroups = program->sections.count;
+	struct row *parts = arena_array(program->arena, trace->nparts + 1, sizeof *parts);
 	size_t at = trace->nclasses;
 
 	for (uint32_t c = 0; c < trace->nclasses; c++) {
@@ -220,54 +236,48 @@ static void make_rows(struct program *program)
 		part->first = part->end ? part->first : c;
 		part->end = c + 1;
 	}
-	program->rows = mem_new_array(program->ngroups + 1, sizeof *program->rows);
+	program->rows = arena_array(program->arena, ngroups + 1, sizeof *program->rows);
 	program->rows[0] = (struct row){0, 0, (uint32_t)trace->nclasses};
-	for (size_t g = 1; g < program->ngroups; g++) {
+	for (size_t g = 1; g < ngroups; g++) {
 		struct row *row = &program->rows[g];
-		*row = parts[program->groups[g].part];
+		*row = parts[program->sections.items[g].part];
 		row->at = at - row->first; /* rows before it have as many classes */
 		at += row->end - row->first;
 	}
-	program->nclass_programs = program->ngroups ? at : 0;
-	program->classes = mem_new_array(program->nclass_programs, sizeof *program->classes);
+	program->nclass_programs = ngroups ? at : 0;
+	program->classes =
+		arena_array(program->arena, program->nclass_programs, sizeof *program->classes);
 	program->of_part = parts;
-}
-
-static void compile_row(struct program *program, const struct naming *naming, size_t group,
-			const struct event_class *class, const struct class_program *common)
-{
-	struct class_program *own = &program->classes[program->rows[group].at + class->index];
-
-	*own = *common;
-	compile_section_lines(program, naming, &program->groups[group], class, own);
 }
 
 static void compile_classes(struct program *program)
 {
 	const struct trace *trace = program->trace;
+	const struct stream_groups *groups = &program->sections;
 	struct class_program common;
 	struct naming naming;
 
 	size_t *groups_of = mem_new_array(trace->nparts + 1, sizeof *groups_of), *next_group;
 	naming_make(&naming, program->rules, trace);
-	bool sections = naming.nsections > 0;
-	program->stream_group = mem_new_array(trace->nstreams, sizeof *program->stream_group);
-	for (size_t i = 0; i < trace->nstreams; i++)
-		program->stream_group[i] = find_group(program, trace->streams[i], sections);
+	group_by_section(program, naming.nsections > 0);
 	make_rows(program);
-	next_group = mem_new_array(program->ngroups + 1, sizeof *next_group);
-	for (size_t g = program->ngroups; g-- > 0 && sections;) { /* of each part */
-		next_group[g] = groups_of[program->groups[g].part];
-		groups_of[program->groups[g].part] = g + 1;
+	next_group = mem_new_array(groups->count + 1, sizeof *next_group);
+	for (size_t g = groups->count; g-- > 0 && naming.nsections;) { /* of each part */
+		next_group[g] = groups_of[groups->items[g].part];
+		groups_of[groups->items[g].part] = g + 1;
 	}
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		const struct event_class *class = trace->classes[c];
 		common = (struct class_program){0};
 		compile_event_lines(program, &naming, class, &common);
-		if (program->ngroups)
+		if (groups->count)
 			program->classes[c] = common;
-		for (size_t g = groups_of[class->part]; g; g = next_group[g - 1])
-			compile_row(program, &naming, g - 1, class, &common);
+		for (size_t g = groups_of[class->part]; g; g = next_group[g - 1]) {
+			struct class_program *own =
+				&program->classes[program->rows[g - 1].at + class->index];
+			*own = common;
+			compile_section_lines(program, &naming, &groups->items[g - 1], class, own);
+		}
 	}
 	mem_free(groups_of);
 	mem_free(next_group);
@@ -289,7 +299,7 @@ static void compile_edge(struct program *program, enum pattern_kind kind, const 
 }
 
 /* Do events of the group write what the line makes unknown, or what is above it? */
-static bool group_writes(const struct program *program, const struct lost_group *group,
+static bool group_writes(const struct program *program, const struct stream_group *group,
 			 const struct line *line)
 {
 	const struct trace *trace = program->trace;
@@ -315,7 +325,7 @@ static bool group_writes(const struct program *program, const struct lost_group 
  * The lines of a loss of one of the group's streams. What no event of these streams could have
  * written did not change unseen: a lost event of a user-space stream says nothing of a CPU's thread.
  */
-static void compile_lost(struct program *program, const struct lost_group *group,
+static void compile_lost(struct program *program, const struct stream_group *group,
 			 struct class_program *out)
 {
 	struct lines lines = {0};
@@ -335,32 +345,19 @@ static void compile_lost(struct program *program, const struct lost_group *group
 	out->event = keep_lines(program, &lines, &out->nevent);
 }
 
-/* Streams of a part stand together, mostly. */
-static uint32_t find_lost_group(struct program *program, const struct stream *stream)
-{
-	struct lost_group group = {stream->part, stream->id};
-
-	for (size_t i = program->nlost_groups; i-- > 0;) {
-		if (program->lost_groups[i].part != group.part)
-			break;
-		if (program->lost_groups[i].id == group.id)
-			return (uint32_t)i;
-	}
-	*mem_push(program->lost_groups, program->nlost_groups, program->lost_groups_capacity) =
-		group;
-	return (uint32_t)program->nlost_groups - 1;
-}
-
 static void compile_losses(struct program *program)
 {
 	const struct trace *trace = program->trace;
+	struct stream_groups *groups = &program->losses;
 
-	program->stream_lost = mem_new_array(trace->nstreams + 1, sizeof *program->stream_lost);
+	groups->of = arena_array(program->arena, trace->nstreams, sizeof *groups->of);
 	for (size_t i = 0; i < trace->nstreams; i++)
-		program->stream_lost[i] = find_lost_group(program, trace->streams[i]);
-	program->lost = mem_new_array(program->nlost_groups + 1, sizeof *program->lost);
-	for (size_t i = 0; i < program->nlost_groups; i++)
-		compile_lost(program, &program->lost_groups[i], &program->lost[i]);
+		groups->of[i] = find_group(
+			groups, (struct stream_group){trace->streams[i]->part, "",
+						      trace->streams[i]->id});
+	program->lost = arena_array(program->arena, groups->count, sizeof *program->lost);
+	for (size_t i = 0; i < groups->count; i++)
+		compile_lost(program, &groups->items[i], &program->lost[i]);
 }
 
 bool trace_has_hosts(const struct trace *trace)
@@ -378,8 +375,8 @@ static void compile_specials(struct program *program)
 	struct nameset hosts = {0};
 
 	compile_losses(program);
-	program->start = mem_new_array(parts, sizeof *program->start);
-	program->end = mem_new_array(parts, sizeof *program->end);
+	program->start = arena_array(program->arena, parts, sizeof *program->start);
+	program->end = arena_array(program->arena, parts, sizeof *program->end);
 	for (size_t i = 0; i < parts; i++) {
 		const struct part *part = i < trace->nparts ? trace->parts[i] : NULL;
 		if (part && !nameset_add(&hosts, part_host(part), 0))
@@ -424,8 +421,8 @@ static void compile_initials(struct program *program)
 {
 	const struct rules *rules = program->rules;
 
-	program->initials =
-		mem_new_array(rules->ninitials + rules->nstatements, sizeof *program->initials);
+	program->initials = arena_array(program->arena, rules->ninitials + rules->nstatements,
+					sizeof *program->initials);
 	add_stacks(program);
 	for (size_t i = 0; i < rules->ninitials; i++) {
 		const struct ast_path *path = rules->initials[i]->path;
@@ -506,8 +503,8 @@ static void mark_shapes(struct program *program)
 	const struct rules *rules = program->rules;
 
 	program->nshapes = shape_count(program->attrs);
-	program->views_shape = mem_new_array(program->nshapes, sizeof *program->views_shape);
-	program->writes_shape = mem_new_array(program->nshapes, sizeof *program->writes_shape);
+	program->views_shape = arena_array(program->arena, program->nshapes, sizeof *program->views_shape);
+	program->writes_shape = arena_array(program->arena, program->nshapes, sizeof *program->writes_shape);
 	for (size_t i = 0; i < rules->nviews; i++)
 		program->views_shape[analysis->views[i].shape] = true;
 	for (size_t i = 0; i < rules->nstatements; i++) {
@@ -595,9 +592,10 @@ struct program *program_new(struct rules *rules, const struct trace *trace)
 	program->attrs = attrs_new();
 	program->hosts = trace_has_hosts(trace);
 	program->analysis = analysis_new(rules, program->attrs, program->hosts);
-	program->statements = mem_new_array(rules->nstatements, sizeof(struct line *));
-	program->refs = mem_new_array(rules->nrefs, sizeof *program->refs);
-	program->views = mem_new_array(rules->nviews, sizeof *program->views);
+	program->statements =
+		arena_array(program->arena, rules->nstatements, sizeof(struct line *));
+	program->refs = arena_array(program->arena, rules->nrefs, sizeof *program->refs);
+	program->views = arena_array(program->arena, rules->nviews, sizeof *program->views);
 	program->nviews = rules->nviews;
 	mark_shapes(program);
 	return program;

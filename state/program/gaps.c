@@ -58,7 +58,7 @@ struct gaps *gaps_new(struct index *index, const struct program *program)
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
 
-		if (!stream->has_time || !program->lost[program->stream_lost[i]].nevent)
+		if (!stream->has_time || !program->lost[program->losses.of[i]].nevent)
 			continue;
 		add_stream(&gaps->hosts[gaps->host_of[stream->part]], stream);
 		any = true;

@@ -6,14 +6,14 @@
 #include "state/program/expr.h"
 #include "state/rules/reads.h"
 
-struct group { /* streams with the same section lines */
-	const char *section;
-	uint32_t part;
-};
-
-struct lost_group { /* streams with the same event classes */
-	uint32_t part;
-	uint64_t id; /* of the stream class */
+struct stream_groups { /* streams for which the same lines are compiled */
+	struct stream_group {
+		uint32_t part;
+		const char *section;
+		uint64_t id; /* of the stream class */
+	} * items;
+	size_t count, capacity;
+	uint32_t *of; /* by stream */
 };
 
 struct initial {
@@ -29,9 +29,7 @@ struct program {
 	struct attrs *attrs;
 	struct analysis *analysis;
 	bool hosts; /* paths are below host["NAME"] */
-	struct group *groups;
-	size_t ngroups, groups_capacity;
-	uint32_t *stream_group;
+	struct stream_groups sections; /* with the same section lines */
 	struct class_program *classes; /* row after row: group 0 has all classes, others their part's */
 	struct row {
 		size_t at;           /* where class 0 would be in `classes` */
@@ -39,10 +37,8 @@ struct program {
 	} * rows;
 	struct row *of_part; /* the classes of each part; `at` is 0 */
 	size_t nclass_programs;
-	struct lost_group *lost_groups;
-	size_t nlost_groups, lost_groups_capacity;
-	uint32_t *stream_lost;         /* the group of each stream */
-	struct class_program *lost;    /* [lost group] */
+	struct stream_groups losses; /* with the same event classes */
+	struct class_program *lost;  /* by group of these */
 	struct class_program *start, *end;
 	size_t nstart;
 	const struct line **statements; /* any compiled form of each */

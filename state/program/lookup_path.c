@@ -286,7 +286,7 @@ static bool gives_value(const struct line *line)
 static const struct line *next_writer(const struct program *program, uint32_t shape, size_t *class,
 				      uint32_t *at)
 {
-	for (; *class < program->trace->nclasses && program->ngroups; ++*class, *at = 0) {
+	for (; *class < program->trace->nclasses && program->sections.count; ++*class, *at = 0) {
 		const struct class_program *lines = &program->classes[*class];
 		while (*at < lines->nevent) {
 			const struct line *line = &lines->event[(*at)++];
@@ -443,7 +443,7 @@ static bool is_written(const struct program *program, uint32_t shape)
 		for (uint32_t n = 0; n < program->start[i].nevent; n++)
 			if (line_may_write(&program->start[i].event[n], program->attrs, shape))
 				return true;
-	for (size_t i = 0; i < program->nlost_groups; i++)
+	for (size_t i = 0; i < program->losses.count; i++)
 		for (uint32_t n = 0; n < program->lost[i].nevent; n++)
 			if (gives_value(&program->lost[i].event[n]) &&
 			    line_may_write(&program->lost[i].event[n], program->attrs, shape))

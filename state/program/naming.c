@@ -77,11 +77,13 @@ static void find_stretches(struct naming *naming, const struct rules *rules)
 
 static void call(struct naming *naming, const char *name, uint32_t class)
 {
-	uint32_t before = 0;
+	struct called *called =
+		mem_push(naming->called, naming->ncalled, naming->called_capacity);
 
-	nameset_find(&naming->names, name, &before);
-	*mem_push(naming->called, naming->ncalled, naming->called_capacity) =
-		(struct called){class, before};
+	*called = (struct called){.class = class};
+	if (nameset_add(&naming->names, name, (uint32_t)naming->ncalled))
+		return;
+	nameset_find(&naming->names, name, &called->next);
 	nameset_set(&naming->names, name, (uint32_t)naming->ncalled);
 }
 

@@ -288,29 +288,28 @@ static void keep_tests(const struct making *making, struct plain *plain)
 }
 
 static void choose(struct arena *arena, const struct plain_line *from, uint32_t n, uint32_t yes,
-		   struct plain_choice *out)
+		   struct plain_line *room, struct plain_choice *out)
 {
-	struct plain_line *lines = mem_new_array(n, sizeof *lines);
-
 	for (uint32_t i = 0; i < n; i++) {
 		if ((from[i].tests & yes) != from[i].holds)
 			continue;
-		lines[out->count++] = from[i];
+		room[out->count++] = from[i];
 		out->needs |= from[i].needs;
 		out->nwas += from[i].verb == VERB_WAS;
 		out->keys |= from[i].key != PLAIN_NONE ? 1u << from[i].key : 0;
 	}
-	out->lines = out->count ? arena_copy(arena, lines, out->count, sizeof *lines) : NULL;
-	mem_free(lines);
+	out->lines = out->count ? arena_copy(arena, room, out->count, sizeof *room) : NULL;
 }
 
 static const struct plain_choice *keep_choices(struct arena *arena, const struct plain_line *lines,
 					       uint32_t nlines, uint32_t ntests)
 {
 	struct plain_choice *choices = arena_array(arena, (size_t)1 << ntests, sizeof *choices);
+	struct plain_line *room = mem_new_array(nlines, sizeof *room);
 
 	for (uint32_t yes = 0; yes < 1u << ntests; yes++)
-		choose(arena, lines, nlines, yes, &choices[yes]);
+		choose(arena, lines, nlines, yes, room, &choices[yes]);
+	mem_free(room);
 	return choices;
 }
 

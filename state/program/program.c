@@ -12,24 +12,10 @@ void program_free(struct program *program)
 	for (size_t i = 0; i < program->nregexes; i++)
 		pcre2_code_free(program->regexes[i]);
 	mem_free(program->regexes);
-	mem_free(program->groups);
-	mem_free(program->stream_group);
-	mem_free(program->classes);
-	mem_free(program->rows);
-	mem_free(program->of_part);
-	mem_free(program->lost_groups);
-	mem_free(program->stream_lost);
-	mem_free(program->lost);
-	mem_free(program->start);
-	mem_free(program->end);
-	mem_free(program->statements);
-	mem_free(program->initials);
+	mem_free(program->sections.items);
+	mem_free(program->losses.items);
 	by_shape_release(&program->initials_by);
 	by_shape_release(&program->views_by);
-	mem_free(program->views);
-	mem_free(program->views_shape);
-	mem_free(program->writes_shape);
-	mem_free(program->refs);
 	analysis_free(program->analysis);
 	attrs_free(program->attrs);
 	arena_free(program->arena);
@@ -74,7 +60,7 @@ void program_line(const struct program *program, uint32_t id, struct rule_error 
 
 const struct class_program *program_row(const struct program *program, const struct stream *stream)
 {
-	return &program->classes[program->rows[program->stream_group[stream->index]].at];
+	return &program->classes[program->rows[program->sections.of[stream->index]].at];
 }
 
 const struct class_program *program_class(const struct program *program,
@@ -82,7 +68,7 @@ const struct class_program *program_class(const struct program *program,
 					  const struct event_class *class)
 {
 	if (!class)
-		return &program->lost[program->stream_lost[stream->index]];
+		return &program->lost[program->losses.of[stream->index]];
 	return &program_row(program, stream)[class->index];
 }
 

@@ -14,9 +14,7 @@
 
 struct subset {
 	struct program program; /* first: a subset is a program */
-	struct line **lines;    /* to be freed */
-	size_t nlines, capacity;
-	struct arena *arena; /* plain forms of lines */
+	struct arena *arena;    /* of classes and lines */
 };
 
 static const struct line *take(struct subset *subset, const struct line *from, uint32_t n,
@@ -29,8 +27,7 @@ static const struct line *take(struct subset *subset, const struct line *from, u
 		*count += bitset_has(statements, from[i].id);
 	if (*count == 0 || *count == n)
 		return from;
-	lines = mem_new_array(*count, sizeof *lines);
-	*mem_push(subset->lines, subset->nlines, subset->capacity) = lines;
+	lines = arena_array(subset->arena, *count, sizeof *lines);
 	for (uint32_t i = 0, to = 0; i < n; i++)
 		if (bitset_has(statements, from[i].id))
 			lines[to++] = from[i];
@@ -40,7 +37,7 @@ static const struct line *take(struct subset *subset, const struct line *from, u
 static struct class_program *take_all(struct subset *subset, const struct class_program *from,
 				      size_t n, const uint64_t *statements, bool events)
 {
-	struct class_program *classes = mem_new_array(n, sizeof *classes);
+	struct class_program *classes = arena_array(subset->arena, n, sizeof *classes);
 
 	for (size_t i = 0; i < n; i++) {
 		struct class_program *to = &classes[i];
@@ -64,7 +61,7 @@ struct program *program_subset(const struct program *program, const uint64_t *st
 	subset->program.classes =
 		take_all(subset, program->classes, program->nclass_programs, statements, true);
 	subset->program.lost =
-		take_all(subset, program->lost, program->nlost_groups, statements, false);
+		take_all(subset, program->lost, program->losses.count, statements, false);
 	subset->program.start =
 		take_all(subset, program->start, program->nstart, statements, false);
 	subset->program.end = take_all(subset, program->end, program->nstart, statements, false);
@@ -77,14 +74,7 @@ void program_subset_free(struct program *program)
 
 	if (!subset)
 		return;
-	for (size_t i = 0; i < subset->nlines; i++)
-		mem_free(subset->lines[i]);
-	mem_free(subset->lines);
 	arena_free(subset->arena);
-	mem_free(program->classes);
-	mem_free(program->lost);
-	mem_free(program->start);
-	mem_free(program->end);
 	mem_free(subset);
 }
 
@@ -93,7 +83,7 @@ uint64_t *program_classes(const struct program *program)
 	size_t nclasses = program->trace->nclasses;
 	uint64_t *bits = bitset_new(nclasses);
 
-	for (size_t g = 0; g < program->ngroups; g++)
+	for (size_t g = 0; g < program->sections.count; g++)
 		for (uint32_t c = program->rows[g].first; c < program->rows[g].end; c++) {
 			const struct class_program *class =
 				&program->classes[program->rows[g].at + c];

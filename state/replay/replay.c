@@ -151,7 +151,6 @@ static void write_value(struct replay *replay, const struct line *line, uint32_t
 static void contradict(struct replay *replay, uint32_t attr, const struct value *had,
 		       const struct value *says)
 {
-	replay->contradictions++;
 	if (replay->options.contradiction)
 		replay->options.contradiction(replay->options.arg, attr, had, says,
 					      walk_item(&replay->walk));
@@ -168,8 +167,10 @@ static void was(struct replay *replay, const struct write *write)
 		return; /* a build asks for no contradictions */
 	cells_value(replay->cells, write->attr, &before.value);
 	if (before.value.kind != VALUE_UNKNOWN) {
-		if (!value_equal(&before.value, &value))
+		if (!value_equal(&before.value, &value)) {
+			replay->contradictions++;
 			contradict(replay, write->attr, &before.value, &value);
+		}
 		return;
 	}
 	attrs_keep(replay->attrs, &value);
@@ -321,23 +322,16 @@ static bool lines(void *arg, const struct plain *plain)
 	return true;
 }
 
-static void tell_inferred(struct replay *replay, const struct event *event)
-{
-	struct value claimed = value_s64(event->claimed), told = value_s64(event->told);
-
-	if (replay->options.contradiction)
-		replay->options.contradiction(replay->options.arg, ATTR_ABSENT, &claimed, &told,
-					      walk_item(&replay->walk));
-}
-
 static void loss(void *arg, const struct event *event)
 {
 	struct replay *replay = arg;
 
-	if (event->loss_kind == LOSS_INFERRED)
-		tell_inferred(replay, event);
-	else
+	if (event->loss_kind != LOSS_INFERRED) {
 		cells_set_until(replay->cells, event->stream->index, event->until);
+		return;
+	}
+	struct value claimed = value_s64(event->claimed), told = value_s64(event->told);
+	contradict(replay, ATTR_ABSENT, &claimed, &told);
 }
 
 static bool moment(void *arg, nstime next)

@@ -7,12 +7,14 @@
 
 static const char *const verbs[] = {"=", "+=", "was", "delete", "unknown", "push", "pop"};
 
-static void add_read(const struct analysis *analysis, const struct line_read *read, struct buf *out)
+/* Of a line that writes it or a read. */
+static void add_name(const struct analysis *analysis, uint32_t shape, uint32_t section,
+		     struct buf *out)
 {
-	if (read->shape == ATTR_ABSENT)
-		buf_printf(out, "section/%s", analysis->sections[read->section]);
+	if (shape == ATTR_ABSENT)
+		buf_printf(out, "section/%s", analysis->sections[section]);
 	else
-		shape_add_text(analysis->attrs, read->shape, out);
+		shape_add_text(analysis->attrs, shape, out);
 }
 
 static void add_reads(const struct analysis *analysis, const struct line_reads *reads,
@@ -22,7 +24,7 @@ static void add_reads(const struct analysis *analysis, const struct line_reads *
 
 	for (size_t i = 0; i < reads->count; i++) {
 		buf_add_text(out, i ? ", " : "\n        reads ");
-		add_read(analysis, &reads->items[i], out);
+		add_name(analysis, reads->items[i].shape, reads->items[i].section, out);
 		buf_printf(out, " (%s)", by[reads->items[i].by]);
 	}
 }
@@ -85,10 +87,7 @@ static void add_statement(const struct analysis *analysis, size_t i, struct buf 
 	uint32_t line = rule_file_place(statement->block->file, statement->at).line;
 
 	buf_printf(out, "  %4u  %-7s ", line, verbs[statement->verb]);
-	if (info->flags & LINE_SECTION)
-		buf_printf(out, "section/%s", analysis->sections[info->section]);
-	else
-		shape_add_text(analysis->attrs, info->shape, out);
+	add_name(analysis, info->shape, info->section, out);
 	if (statement->target->below)
 		buf_add_text(out, "/**");
 	else if (verb_buries(statement->verb))

@@ -2,6 +2,7 @@
 #include "state/rules/lex.h"
 
 #include "engine/base/mem.h"
+#include "state/model/text_part.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -83,22 +84,16 @@ void parse_expected(struct parser *parser, const char *what)
 
 /* ---- numbers and strings ---- */
 
-static bool lex_hex(const char *text, size_t len, size_t *pos, struct value *out, const char **what)
+static bool lex_digits(struct text_part text, unsigned base, size_t *pos, struct value *out,
+		       const char **what)
 {
-	uint64_t number = 0;
-	size_t first = *pos;
+	uint64_t number;
+	size_t n = text_digits((struct text_part){text.text + *pos, text.len - *pos}, base, &number);
 
-	for (; *pos < len && hex_digit(text[*pos]) >= 0; ++*pos) {
-		if (number >> 60) {
-			*what = "the number does not fit in 64 bits";
-			return false;
-		}
-		number = number << 4 | (unsigned)hex_digit(text[*pos]);
-	}
-	if (*pos == first) {
-		*what = "expected hexadecimal digits after 0x";
+	*what = n ? "the number does not fit in 64 bits" : "expected hexadecimal digits after 0x";
+	if (!n || n == SIZE_MAX)
 		return false;
-	}
+	*pos += n;
 	*out = value_u64(number);
 	return true;
 }
@@ -150,39 +145,22 @@ static bool skip_float(const char *text, size_t len, size_t *pos)
 	return found;
 }
 
-static bool lex_decimal(const char *text, size_t len, size_t *pos, struct value *out,
-			const char **what)
-{
-	size_t first = *pos;
-	uint64_t number = 0;
-
-	skip_digits(text, len, pos);
-	size_t whole = *pos;
-	if (skip_float(text, len, pos)) {
-		*out = (struct value){.kind = VALUE_FLOAT};
-		*what = "the number is too long";
-		return parse_float(text + first, *pos - first, &out->f);
-	}
-	for (size_t i = first; i < whole; i++) {
-		if (__builtin_mul_overflow(number, UINT64_C(10), &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(text[i] - '0'), &number)) {
-			*what = "the number does not fit in 64 bits";
-			return false;
-		}
-	}
-	*out = value_u64(number);
-	return true;
-}
-
 bool lex_number(const char *text, size_t len, size_t *pos, struct value *out, const char **what)
 {
+	size_t first = *pos, end = *pos;
 	bool ok;
 
+	skip_digits(text, len, &end);
 	if (*pos + 1 < len && text[*pos] == '0' && (text[*pos + 1] | 0x20) == 'x') {
 		*pos += 2;
-		ok = lex_hex(text, len, pos, out, what);
+		ok = lex_digits((struct text_part){text, len}, 16, pos, out, what);
+	} else if (skip_float(text, len, &end)) {
+		*pos = end;
+		*out = (struct value){.kind = VALUE_FLOAT};
+		*what = "the number is too long";
+		ok = parse_float(text + first, end - first, &out->f);
 	} else {
-		ok = lex_decimal(text, len, pos, out, what);
+		ok = lex_digits((struct text_part){text, len}, 10, pos, out, what);
 	}
 	if (ok && *pos < len && is_ident_char(text[*pos])) {
 		*what = "a name cannot begin with a digit";

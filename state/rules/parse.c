@@ -626,19 +626,14 @@ static void recover_map(struct parser *parser, size_t from)
 		parser->pos = pos;
 }
 
-static size_t line_start(const struct parser *parser)
-{
-	size_t pos = spaces_end(parser, parser->pos);
-
-	return parser_char(parser, pos) == '#' ? line_end(parser, pos) : pos;
-}
-
 static void parse_file(struct parser *parser)
 {
-	while ((parser->pos = line_start(parser)) < parser->len) {
+	while ((parser->pos = spaces_end(parser, parser->pos)) < parser->len) {
 		size_t at = parser->pos, close;
-		if (parser->text[at] == '\n' || parser->text[at] == '#')
+		if (parser->text[at] == '#') {
+			parser->pos = line_end(parser, at);
 			continue;
+		}
 		if (parser->text[at] == '"' && is_quoted(parser, at, &close)) {
 			parse_quoted(parser, at, close);
 			continue;

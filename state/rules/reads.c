@@ -136,18 +136,13 @@ static bool section_is_written(const struct analysis *analysis, const char *name
 	return false;
 }
 
+/* Of state, or of a section value that some line writes? */
 static bool is_read(const struct ast *ast, void *arg)
 {
 	enum root root = ast->kind == AST_PATH ? ast_root(ast->path) : ROOT_FIELD;
 
 	return root == ROOT_STATE ||
 	       (root == ROOT_SECTION && section_is_written(arg, ast->path->atoms[1].name));
-}
-
-/* Does it read state, or a section value that some line writes? */
-static bool reads_any(struct analysis *analysis, const struct ast *ast)
-{
-	return ast_find(ast, is_read, analysis) != NULL;
 }
 
 static bool is_boolean(const struct ast *ast)
@@ -171,7 +166,7 @@ static bool is_total_map(const struct rules *rules, const struct ast *ast)
 /* May it fail depending on what is read? A path fails only by its keys. */
 static bool may_fail(struct analysis *analysis, const struct ast *ast)
 {
-	if (!reads_any(analysis, ast))
+	if (!ast_find(ast, is_read, analysis))
 		return false;
 	if (ast->kind == AST_PATH)
 		return ast_path_find(ast->path, is_read, analysis) != NULL;

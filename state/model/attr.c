@@ -66,13 +66,6 @@ static bool is_child(const struct attrs *attrs, uint32_t attr, uint32_t parent,
 	       attrs->shapes[node->shape].is_key == is_key;
 }
 
-/* HASH_INDEX_NONE: there is none. */
-static uint32_t find_child(const struct attrs *attrs, uint32_t parent, const struct value *atom,
-			   bool is_key, uint64_t hash)
-{
-	return hash_index_find(&attrs->by_atom, hash, i, is_child(attrs, i, parent, atom, is_key));
-}
-
 static uint32_t node_append(struct attrs *attrs, const struct node *node)
 {
 	*mem_push(attrs->nodes, attrs->count, attrs->capacity) = *node;
@@ -180,12 +173,9 @@ static uint32_t *recent_place(struct attrs *attrs, uint32_t parent, const struct
 static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *atom, bool is_key)
 {
 	uint32_t *recent = recent_place(attrs, parent, atom);
-	const struct node *node = &attrs->nodes[*recent];
 
-	if (*recent && node->parent == parent && attrs->shapes[node->shape].is_key == is_key &&
-	    value_equal(&node->atom, atom))
-		return *recent;
-	*recent = child_interned(attrs, parent, atom, is_key);
+	if (!*recent || !is_child(attrs, *recent, parent, atom, is_key))
+		*recent = child_interned(attrs, parent, atom, is_key);
 	return *recent;
 }
 
@@ -193,7 +183,8 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 			       bool is_key)
 {
 	uint64_t hash = atom_hash(parent, atom, is_key);
-	uint32_t attr = find_child(attrs, parent, atom, is_key, hash);
+	uint32_t attr = hash_index_find(&attrs->by_atom, hash, i,
+					is_child(attrs, i, parent, atom, is_key));
 
 	if (attr != HASH_INDEX_NONE)
 		return attr;

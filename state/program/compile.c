@@ -536,13 +536,6 @@ static void number_initials(struct program *program)
 	by->otherwise = below ? (uint32_t)program->ninitials : 0;
 }
 
-static void number_views(struct program *program)
-{
-	program->views_by = by_shape_new(shape_count(program->attrs), program->nviews);
-	for (uint32_t i = 0; i < program->nviews; i++)
-		by_shape_add(&program->views_by, program->views[i].path.shape, i);
-}
-
 /*
  * What a view reads may be a view again: its variables are listed where that one's are. False: they
  * are not.
@@ -613,7 +606,9 @@ bool program_compile(struct rules *rules, const struct trace *trace, const struc
 	for (size_t i = 0; i < rules->nviews; i++)
 		compile_view(program, i);
 	number_initials(program);
-	number_views(program);
+	program->views_by = by_shape_new(shape_count(program->attrs), program->nviews);
+	for (uint32_t i = 0; i < program->nviews; i++)
+		by_shape_add(&program->views_by, program->views[i].path.shape, i);
 	for (size_t i = 0; i < program->nviews; i++)
 		resolve_sources(program, &program->views[i]);
 	compile_classes(program);

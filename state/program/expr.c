@@ -337,10 +337,11 @@ void expr_find_gap(struct env *env)
 	env->gap_part = env->event->stream->part;
 }
 
-/* What the event says besides fields; *out is unknown, and stays so where there is no event. */
+/* What the event or loss says besides fields; *out is unknown, and stays so without an event. */
 static void eval_place(const struct expr *expr, struct env *env, struct value *out)
 {
 	const struct event *event = env->event;
+	bool inferred = event && event->loss_kind == LOSS_INFERRED;
 
 	if (expr->kind == EXPR_GAP)
 		*out = value_bool(expr_gap(env));
@@ -348,17 +349,9 @@ static void eval_place(const struct expr *expr, struct env *env, struct value *o
 		*out = value_s64(event->time);
 	else if (event && expr->kind == EXPR_STREAM)
 		*out = value_text(event->stream->name, strlen(event->stream->name));
-	else if (event && event->cpu >= 0)
+	else if (expr->kind == EXPR_CPU && event && event->cpu >= 0)
 		*out = value_s64(event->cpu);
-}
-
-/* What a loss says; *out likewise. */
-static void eval_loss(const struct expr *expr, struct env *env, struct value *out)
-{
-	const struct event *event = env->event;
-	bool inferred = event && event->loss_kind == LOSS_INFERRED;
-
-	if (expr->kind == EXPR_LOST_KIND)
+	else if (expr->kind == EXPR_LOST_KIND)
 		*out = value_bool(event && event->loss_kind == (enum loss_kind)expr->index);
 	else if (expr->kind == EXPR_LOST_UNTIL && event)
 		*out = value_s64(event->until);
@@ -391,14 +384,12 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_CPU:
 	case EXPR_STREAM:
 	case EXPR_GAP:
-		eval_place(expr, env, out);
-		return EVAL_VALUE;
 	case EXPR_LOST_COUNT:
 	case EXPR_LOST_CLAIMED:
 	case EXPR_LOST_TOLD:
 	case EXPR_LOST_KIND:
 	case EXPR_LOST_UNTIL:
-		eval_loss(expr, env, out);
+		eval_place(expr, env, out);
 		return EVAL_VALUE;
 	case EXPR_READ:
 		return eval_read(expr, env, out, failure);

@@ -452,13 +452,6 @@ static bool has_class(const struct compile *compile, const char *name)
 	return false;
 }
 
-/* An enumeration has labels, else it is known at once that there is none. */
-static bool never_labelled(const struct expr *left)
-{
-	return left->kind == EXPR_LABEL && left->left->kind == EXPR_FIELD &&
-	       !left->left->field.class->nlabels;
-}
-
 /* Does the event's part have the events of some threads only? Without a part: does any? */
 static bool is_of_tasks(const struct compile *compile)
 {
@@ -492,7 +485,8 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 	compile->quiet = true;
 	expr->left = compile_expr(compile, ast->args[0]);
 	compile->quiet = quiet;
-	if (never_labelled(expr->left))
+	if (expr->left->kind == EXPR_LABEL && expr->left->left->kind == EXPR_FIELD &&
+	    !expr->left->left->field.class->nlabels) /* no enumeration */
 		return constant(compile, value_bool(false));
 	if (expr->left->kind == EXPR_FIELD && expr->left->field.scope != SCOPE_PACKET_CONTEXT &&
 	    expr->left->field.scope != SCOPE_PACKET_HEADER)

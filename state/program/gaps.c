@@ -35,12 +35,6 @@ static uint32_t find_host(const struct gaps *gaps, const struct trace *trace, si
 	return (uint32_t)gaps->nhosts;
 }
 
-static void add_stream(struct gap_host *host, const struct stream *stream)
-{
-	*mem_push(host->streams, host->count, host->capacity) =
-		(struct gap_stream){.stream = stream};
-}
-
 struct gaps *gaps_new(struct index *index, const struct program *program)
 {
 	const struct trace *trace = program->trace;
@@ -57,10 +51,12 @@ struct gaps *gaps_new(struct index *index, const struct program *program)
 	}
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
+		struct gap_host *host = &gaps->hosts[gaps->host_of[stream->part]];
 
 		if (!stream->has_time || !program->lost[program->losses.of[i]].nevent)
 			continue;
-		add_stream(&gaps->hosts[gaps->host_of[stream->part]], stream);
+		*mem_push(host->streams, host->count, host->capacity) =
+			(struct gap_stream){.stream = stream};
 		any = true;
 	}
 	if (any)

@@ -332,22 +332,17 @@ static bool is_cpu_computed(const struct program *program, const struct view *vi
 	return false;
 }
 
-static bool is_cpu(const struct program *program, uint32_t shape, uint32_t i)
-{
-	const struct view *view = view_of_shape(program, shape);
-
-	return view ? is_cpu_computed(program, view, i) : is_cpu_written(program, shape, i);
-}
-
 /* Is step i a CPU in all that the path may be, as far as the trace's events write it? */
 static bool all_cpu(const struct look *look, uint32_t i)
 {
 	bool some = false;
 
 	for (uint32_t shape = 0; next_shape(look, look->steps, &shape);) {
+		const struct view *view = view_of_shape(look->program, shape);
 		size_t class = 0;
 		uint32_t at = 0;
-		if (is_cpu(look->program, shape, i))
+		if (view ? is_cpu_computed(look->program, view, i)
+			 : is_cpu_written(look->program, shape, i))
 			some = true;
 		else if (next_writer(look->program, shape, &class, &at))
 			return false;

@@ -165,12 +165,6 @@ static bool add_test(struct making *making, const struct plain_test *test, bool 
 	return true;
 }
 
-static bool is_number_input(const struct making *making, uint8_t input)
-{
-	return input != PLAIN_NONE &&
-	       (making->inputs[input].kind == INPUT_INT || making->inputs[input].kind == INPUT_CPU);
-}
-
 static bool add_when(struct making *making, const struct expr *when, bool wanted,
 		     struct plain_line *line)
 {
@@ -195,8 +189,10 @@ static bool add_when(struct making *making, const struct expr *when, bool wanted
 				   .n = (uint8_t)column.ranges.count};
 	for (uint32_t i = 0; i < test.n; i++)
 		test.ranges[i] = column.ranges.items[i];
-	return is_number_input(making, test.input) &&
-	       add_test(making, &test, wanted != column.negated, line);
+	if (test.input == PLAIN_NONE || (making->inputs[test.input].kind != INPUT_INT &&
+					 making->inputs[test.input].kind != INPUT_CPU))
+		return false;
+	return add_test(making, &test, wanted != column.negated, line);
 }
 
 static bool add_value(struct making *making, const struct expr *value, struct plain_line *line)

@@ -89,6 +89,8 @@ struct program *program_new(struct rules *rules, const struct trace *trace);
 bool trace_has_hosts(const struct trace *trace);
 /* What stands behind the last colon of an event's name; NULL: nothing does. */
 const char *last_part(const char *name);
+/* The whole name; what the stars of a glob stand for goes to *captures, unless that is NULL. */
+bool matches_name(const struct head_pattern *pattern, const char *name, struct captures *captures);
 /* Does a pattern of an event head name events of that name? */
 bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name);
 /* Scopes in which fields below a root are looked for. */

@@ -7,8 +7,7 @@
 
 /* ---- patterns ---- */
 
-static bool matches_name(const struct head_pattern *pattern, const char *name,
-			 struct captures *captures)
+bool matches_name(const struct head_pattern *pattern, const char *name, struct captures *captures)
 {
 	if (pattern->kind == HEAD_LITERAL)
 		return !strcmp(pattern->text, name);

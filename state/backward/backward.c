@@ -304,7 +304,7 @@ static const struct value *cpu_of(const struct backward *pass, uint32_t attr)
 		return NULL;
 	const struct value *key =
 		attr_atom(pass->attrs, attr_up(pass->attrs, attr, pass->closure->cpu_depth[bit]));
-	return key->kind == VALUE_INT && !key->negative && key->u <= INT32_MAX ? key : NULL;
+	return value_is_index(key) && key->u <= INT32_MAX ? key : NULL;
 }
 
 /*

@@ -196,8 +196,9 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 
 static struct number_map *keys_of(struct attrs *attrs, uint32_t shape)
 {
-	attrs->by_key =
-		mem_reach(attrs->by_key, shape, &attrs->nby_key, sizeof(struct number_map *));
+	if (shape >= attrs->nby_key)
+		attrs->by_key = mem_reach(attrs->by_key, shape, &attrs->nby_key,
+					  sizeof(struct number_map *));
 	if (!attrs->by_key[shape])
 		attrs->by_key[shape] = mem_new(sizeof(struct number_map));
 	return attrs->by_key[shape];

@@ -61,6 +61,12 @@ static inline bool value_is_number(const struct value *value)
 	return value->kind == VALUE_INT || value->kind == VALUE_FLOAT;
 }
 
+/* Of 0 and more: what nearly all keys are. */
+static inline bool value_is_index(const struct value *value)
+{
+	return value->kind == VALUE_INT && !value->negative;
+}
+
 /* An integer as it is. */
 static inline __int128 value_integer(const struct value *value)
 {

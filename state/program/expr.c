@@ -184,6 +184,8 @@ static bool is_among(const struct value *value, const struct expr *expr)
 static enum eval apply(const struct expr *expr, struct env *env, const struct value *in,
 		       struct value *out, enum failure *failure)
 {
+	bool ignored;
+
 	switch (expr->kind) {
 	case EXPR_ORDER:
 		return op_order(expr->op, &in[0], &in[1], out, failure);
@@ -194,7 +196,7 @@ static enum eval apply(const struct expr *expr, struct env *env, const struct va
 	case EXPR_CONVERT:
 		return op_convert(expr->function, &in[0], env->scratch, out, failure);
 	case EXPR_CAPTURES:
-		return op_captures(expr->regex, expr->index, &in[0], out, failure);
+		return op_captures(expr->regex, expr->index, &in[0], out, &ignored, failure);
 	case EXPR_MATCH:
 		if (expr->op == OP_REGEX)
 			return op_regex(expr->regex, &in[0], &in[1], out, failure);

@@ -132,9 +132,9 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 		 enum failure *failure);
 enum eval op_regex(pcre2_code *regex, const struct value *text, const struct value *pattern,
 		   struct value *out, enum failure *failure);
-/* What the group matches first; "" where nothing does. */
+/* What the group matches first; "" where nothing does. *matches: the pattern does. */
 enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
-		      struct value *out, enum failure *failure);
+		      struct value *out, bool *matches, enum failure *failure);
 /* Of operands of the types that expr.c asks for. */
 void op_part(enum function function, const struct value *args, uint32_t n, struct value *out);
 

@@ -278,11 +278,11 @@ static const struct expr *compile_event(struct compile *compile, const char *nam
 static const struct expr *compile_section(struct compile *compile, const char *name)
 {
 	struct analysis *analysis = compile->program->analysis;
-	struct expr *expr = expr_new(compile, EXPR_SECTION_OWN);
+	uint32_t section = analysis_section(analysis, name);
+	bool written = section_is_written(analysis, section);
+	struct expr *expr = expr_new(compile, written ? EXPR_SECTION : EXPR_SECTION_OWN);
 
-	expr->index = analysis_section(analysis, name);
-	if (expr->index < analysis->nsection_written && analysis->section_written[expr->index])
-		expr->kind = EXPR_SECTION;
+	expr->index = section;
 	return expr;
 }
 

@@ -254,9 +254,8 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 
 enum { REGEX_STEPS = 1000000 }; /* a pattern that needs more is refused, not waited for */
 
-/* Group `group` of the first match in *out, "" without one; *matches says which. */
-static enum eval run_regex(pcre2_code *regex, uint32_t group, const struct value *text,
-			   struct value *out, bool *matches, enum failure *failure)
+enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
+		      struct value *out, bool *matches, enum failure *failure)
 {
 	pcre2_match_context *limits = pcre2_match_context_create(NULL);
 	pcre2_match_data *data = pcre2_match_data_create(group + 1, NULL);
@@ -277,19 +276,11 @@ static enum eval run_regex(pcre2_code *regex, uint32_t group, const struct value
 	return EVAL_VALUE;
 }
 
-enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
-		      struct value *out, enum failure *failure)
-{
-	bool matches;
-
-	return run_regex(regex, group, text, out, &matches, failure);
-}
-
 static enum eval match_regex(pcre2_code *regex, const struct value *text, struct value *out,
 			     enum failure *failure)
 {
 	bool matches;
-	enum eval result = run_regex(regex, 0, text, out, &matches, failure);
+	enum eval result = op_captures(regex, 0, text, out, &matches, failure);
 
 	if (result == EVAL_VALUE)
 		*out = value_bool(matches);

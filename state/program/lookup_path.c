@@ -180,28 +180,6 @@ static void agreed_words(const struct look *look, struct buf *out)
 		attr_add_text(look->attrs, beginning(look, shape, look->agreed), out);
 }
 
-static bool unknown_name(const struct look *look, const struct names *names, const char *where,
-			 struct error *err)
-{
-	const char *name = query_name(look->query, look->agreed);
-	struct nearest nearest;
-	char near[NEAREST_WORDS_MAX];
-	struct buf list = {0}, rules = {0};
-
-	nearest_begin(&nearest, name);
-	for (size_t i = 0; i < names->count; i++)
-		nearest_offer(&nearest, names->items[i]->text);
-	nearest_hint(&nearest, near, sizeof near);
-	names_words(names, &list);
-	rules_hint(look->program->rules, &rules);
-	error_set(err, ERR_RANGE, "path '%s': %s%sno attribute '%s': %sthere %s %s; %s", look->text,
-		  where, *where ? " has " : "", name, near, names->count == 1 ? "is" : "are",
-		  buf_text(&list), buf_text(&rules));
-	buf_release(&list);
-	buf_release(&rules);
-	return false;
-}
-
 /* The path with another beginning is one of the rules: '%s' is that path. */
 static bool is_path(const struct program *program, const char *text)
 {
@@ -249,28 +227,40 @@ static bool wrong_host(const struct look *look, struct error *err)
 
 static bool unknown_step(const struct look *look, struct error *err)
 {
+	const char *name = query_name(look->query, look->agreed), *where, *list, *rules;
 	struct names names;
-	struct buf where = {0}, list = {0}, rules = {0};
+	struct nearest nearest;
+	char near[NEAREST_WORDS_MAX];
+	struct buf where_text = {0}, list_text = {0}, rules_text = {0};
 
 	names_behind(look, &names);
-	agreed_words(look, &where);
-	names_words(&names, &list);
-	rules_hint(look->program->rules, &rules);
+	agreed_words(look, &where_text);
+	names_words(&names, &list_text);
+	rules_hint(look->program->rules, &rules_text);
+	where = buf_text(&where_text);
+	list = buf_text(&list_text);
+	rules = buf_text(&rules_text);
+	nearest_begin(&nearest, name ? name : "");
+	for (size_t i = 0; i < names.count; i++)
+		nearest_offer(&nearest, names.items[i]->text);
+	nearest_hint(&nearest, near, sizeof near);
 	if (look->agreed == look->steps || (!names.count && !names.key))
 		error_set(err, ERR_RANGE, "path '%s': nothing is below %s: ask for '%s'; %s",
-			  look->text, buf_text(&where), buf_text(&where), buf_text(&rules));
+			  look->text, where, where, rules);
 	else if (!names.count)
 		error_set(err, ERR_RANGE, "path '%s': %s needs a key: %s[N], or %s[*] for all; %s",
-			  look->text, buf_text(&where), buf_text(&where), buf_text(&where),
-			  buf_text(&rules));
-	else if (!query_name(look->query, look->agreed))
+			  look->text, where, where, where, rules);
+	else if (!name)
 		error_set(err, ERR_RANGE, "path '%s': %s takes no key: below it are %s; %s",
-			  look->text, buf_text(&where), buf_text(&list), buf_text(&rules));
+			  look->text, where, list, rules);
 	else
-		unknown_name(look, &names, buf_text(&where), err);
-	buf_release(&where);
-	buf_release(&list);
-	buf_release(&rules);
+		error_set(err, ERR_RANGE,
+			  "path '%s': %s%sno attribute '%s': %sthere %s %s; %s", look->text, where,
+			  *where ? " has " : "", name, near, names.count == 1 ? "is" : "are", list,
+			  rules);
+	buf_release(&where_text);
+	buf_release(&list_text);
+	buf_release(&rules_text);
 	return false;
 }
 

@@ -23,7 +23,7 @@ uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struc
 	for (uint32_t i = path->nbase; i < path->natoms; i++)
 		attr = i == path->only_key ? attr_key(attrs, attr, key)
 					   : attr_child(attrs, attr, false, &path->atoms[i].value);
-	if (key->kind == VALUE_INT && !key->negative)
+	if (value_is_index(key))
 		attrs_remember(attrs, path->shape, key->u, attr);
 	return attr;
 }
@@ -59,29 +59,21 @@ enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, en
 static enum eval pattern_atom(const struct atom *atom, struct env *env, struct pattern *out,
 			      struct pattern_atom *to, enum failure *failure)
 {
-	enum eval result = EVAL_VALUE;
+	enum eval result;
 
 	to->value = atom->value;
-	switch (atom->kind) {
-	case ATOM_NAME:
-		to->kind = PATTERN_NAME;
-		break;
-	case ATOM_ANY:
-	case ATOM_VARIABLE:
-		to->kind = PATTERN_ANY;
-		out->any = true;
-		break;
-	case ATOM_KEY:
-		to->kind = PATTERN_KEY;
-		break;
-	case ATOM_EXPR:
-		result = eval_key(atom->expr, env, &to->value, failure);
-		to->kind = result == EVAL_OPEN ? PATTERN_OPEN : PATTERN_KEY;
-		if (result == EVAL_VALUE)
-			attrs_keep(program_attrs(env->program), &to->value);
-		break;
+	if (atom->kind != ATOM_EXPR) {
+		to->kind = atom->kind == ATOM_NAME  ? PATTERN_NAME
+			   : atom->kind == ATOM_KEY ? PATTERN_KEY
+						    : PATTERN_ANY;
+		out->any |= to->kind == PATTERN_ANY;
+		return EVAL_VALUE;
 	}
-	out->open = out->open || result == EVAL_OPEN;
+	result = eval_key(atom->expr, env, &to->value, failure);
+	to->kind = result == EVAL_OPEN ? PATTERN_OPEN : PATTERN_KEY;
+	out->open |= result == EVAL_OPEN;
+	if (result == EVAL_VALUE)
+		attrs_keep(program_attrs(env->program), &to->value);
 	return result;
 }
 

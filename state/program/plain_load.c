@@ -61,7 +61,7 @@ static bool load_map_of_equal(const struct plain_input *input, const struct plai
 static bool load_map(const struct plain_input *input, const struct value *key, struct env *env,
 		     struct value *out)
 {
-	if (key->kind != VALUE_INT || key->negative)
+	if (!value_is_index(key))
 		return false;
 	return look_up(input,
 		       &input->memos[key->u * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS)],

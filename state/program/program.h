@@ -116,8 +116,7 @@ uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struc
 static inline uint32_t path_attr(const struct path *path, struct attrs *attrs,
 				 const struct value *key)
 {
-	bool small = key->kind == VALUE_INT && !key->negative;
-	uint32_t attr = small ? number_map_get(path->keys, key->u) : 0;
+	uint32_t attr = value_is_index(key) ? number_map_get(path->keys, key->u) : 0;
 
 	return attr ? attr : path_attr_new(path, attrs, key);
 }

@@ -218,7 +218,7 @@ static bool depth_of(struct replay *replay, const struct write *write, uint64_t 
 
 	cells_value(replay->cells, write->attr, &depth);
 	*out = depth.u;
-	if (depth.kind == VALUE_INT && !depth.negative)
+	if (value_is_index(&depth))
 		return true;
 	writes_fail(&replay->walk.writes, write->line, FAILURE_TYPE);
 	return false;

@@ -354,8 +354,7 @@ static struct ast *parse_unary(struct parser *parser)
 	lex_next(parser);
 	inside = parse_primary(parser);
 	if (op == OP_NEG && inside->kind == AST_CONST &&
-	    (inside->value.kind == VALUE_FLOAT ||
-	     (inside->value.kind == VALUE_INT && !inside->value.negative))) {
+	    (inside->value.kind == VALUE_FLOAT || value_is_index(&inside->value))) {
 		negate(parser, at, &inside->value);
 		inside->at = parser_place(parser, at);
 		return inside;

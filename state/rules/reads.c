@@ -128,12 +128,9 @@ static uint32_t collect(const struct collect *to, const struct ast *ast, uint32_
 	return deepest;
 }
 
-static bool section_is_written(const struct analysis *analysis, const char *name)
+bool section_is_written(const struct analysis *analysis, uint32_t section)
 {
-	for (size_t i = 0; i < analysis->nsection_written; i++)
-		if (!strcmp(analysis->sections[i], name))
-			return analysis->section_written[i];
-	return false;
+	return section < analysis->nsection_written && analysis->section_written[section];
 }
 
 /* Of state, or of a section value that some line writes? */
@@ -142,7 +139,8 @@ static bool is_read(const struct ast *ast, void *arg)
 	enum root root = ast->kind == AST_PATH ? ast_root(ast->path) : ROOT_FIELD;
 
 	return root == ROOT_STATE ||
-	       (root == ROOT_SECTION && section_is_written(arg, ast->path->atoms[1].name));
+	       (root == ROOT_SECTION &&
+		section_is_written(arg, analysis_section(arg, ast->path->atoms[1].name)));
 }
 
 static bool is_boolean(const struct ast *ast)
@@ -229,7 +227,7 @@ static void set_read_flags(struct analysis *analysis, const struct statement *st
 
 	for (size_t i = 0; i < info->reads.count; i++) {
 		const struct line_read *read = &info->reads.items[i];
-		if (read->shape != ATTR_ABSENT || analysis->section_written[read->section])
+		if (read->shape != ATTR_ABSENT || section_is_written(analysis, read->section))
 			info->flags |= flags[read->by];
 	}
 	if ((info->flags & LINE_VALUE_READS) && statement->value &&

@@ -74,6 +74,7 @@ struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bo
 void analysis_free(struct analysis *analysis);
 /* Number of a section value by name, made when new. */
 uint32_t analysis_section(struct analysis *analysis, const char *name);
+bool section_is_written(const struct analysis *analysis, uint32_t section); /* by some line */
 
 uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32_t prefix);
 /* The first view among those that use one another in a circle; NULL: none does. */

@@ -34,7 +34,7 @@ static bool push(struct building *building, struct cells *cells, uint32_t attr,
 	const struct cell_now *now = cells_find(cells, attr);
 	struct value depth;
 
-	if (!now || !is_index(&now->value))
+	if (!now || !value_is_index(&now->value))
 		return false;
 	depth = value_u64(now->value.u + 1);
 	put(building, cells, attr_key(cells->attrs, attr, &depth), value, interned, time);

@@ -335,7 +335,7 @@ static void push_or_pop(struct maker *run, struct write *write)
 		return;
 	}
 	key = depth.value;
-	if (key.kind != VALUE_INT || key.negative || (pop && key.u == 0))
+	if (!value_is_index(&key) || (pop && key.u == 0))
 		return;
 	key.u += !pop;
 	top.attr = attr_key(run->attrs, write->attr, &key);

@@ -29,17 +29,6 @@ bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-static int hex_digit(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* ---- errors ---- */
 
 uint32_t parser_place(const struct parser *parser, size_t at)
@@ -202,10 +191,11 @@ bool lex_constant(const char *word, size_t len, struct value *out)
 static bool lex_escape(const char *text, size_t len, size_t *pos, char *out)
 {
 	char c = *pos + 1 < len ? text[*pos + 1] : 0;
+	uint64_t byte;
 
-	if (c == 'x' && *pos + 3 < len && hex_digit(text[*pos + 2]) >= 0 &&
-	    hex_digit(text[*pos + 3]) >= 0) {
-		*out = (char)(hex_digit(text[*pos + 2]) << 4 | hex_digit(text[*pos + 3]));
+	if (c == 'x' && *pos + 3 < len &&
+	    text_digits((struct text_part){text + *pos + 2, 2}, 16, &byte) == 2) {
+		*out = (char)byte;
 		*pos += 4;
 		return true;
 	}

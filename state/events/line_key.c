@@ -109,8 +109,8 @@ struct key_list {
 /* A value as the field has it. */
 static bool refuses_number(const struct line *line, const struct line_key *key, uint64_t number)
 {
-	struct value value = key->field.class->is_signed ? value_s64((int64_t)number)
-							 : value_u64(number);
+	struct value value =
+		key->field.class->is_signed ? value_s64((int64_t)number) : value_u64(number);
 
 	return line_refuses(line, key, &value);
 }

@@ -183,8 +183,8 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 			       bool is_key)
 {
 	uint64_t hash = atom_hash(parent, atom, is_key);
-	uint32_t attr = hash_index_find(&attrs->by_atom, hash, i,
-					is_child(attrs, i, parent, atom, is_key));
+	uint32_t attr =
+		hash_index_find(&attrs->by_atom, hash, i, is_child(attrs, i, parent, atom, is_key));
 
 	if (attr != HASH_INDEX_NONE)
 		return attr;

@@ -34,9 +34,9 @@ uint32_t pattern_attr(const struct pattern *pattern, struct attrs *attrs)
 
 	for (uint32_t i = 0; i < pattern->natoms && attr != ATTR_ABSENT; i++) {
 		const struct pattern_atom *atom = &pattern->atoms[i];
-		attr = atom->kind > PATTERN_KEY ? ATTR_ABSENT
-						: attr_child(attrs, attr, atom->kind == PATTERN_KEY,
-							     &atom->value);
+		attr = atom->kind > PATTERN_KEY
+			       ? ATTR_ABSENT
+			       : attr_child(attrs, attr, atom->kind == PATTERN_KEY, &atom->value);
 	}
 	return attr;
 }

@@ -35,9 +35,11 @@ size_t text_digits(struct text_part text, unsigned base, uint64_t *out)
 
 	for (*out = 0; i < text.len; i++) {
 		char c = text.text[i], letter = (char)(c | 0x20);
-		unsigned digit = c >= '0' && c <= '9'              ? (unsigned)(c - '0')
-				 : letter >= 'a' && letter <= 'f' ? (unsigned)(letter - 'a' + 10)
-								  : base;
+		unsigned digit = base;
+		if (c >= '0' && c <= '9')
+			digit = (unsigned)(c - '0');
+		else if (letter >= 'a' && letter <= 'f')
+			digit = (unsigned)(letter - 'a') + 10;
 		if (digit >= base)
 			break;
 		if (__builtin_mul_overflow(*out, (uint64_t)base, out) ||

@@ -352,9 +352,9 @@ static void compile_losses(struct program *program)
 
 	groups->of = arena_array(program->arena, trace->nstreams, sizeof *groups->of);
 	for (size_t i = 0; i < trace->nstreams; i++)
-		groups->of[i] = find_group(
-			groups, (struct stream_group){trace->streams[i]->part, "",
-						      trace->streams[i]->id});
+		groups->of[i] =
+			find_group(groups, (struct stream_group){trace->streams[i]->part, "",
+								 trace->streams[i]->id});
 	program->lost = arena_array(program->arena, groups->count, sizeof *program->lost);
 	for (size_t i = 0; i < groups->count; i++)
 		compile_lost(program, &groups->items[i], &program->lost[i]);
@@ -426,8 +426,7 @@ static void compile_initials(struct program *program)
 	add_stacks(program);
 	for (size_t i = 0; i < rules->ninitials; i++) {
 		const struct ast_path *path = rules->initials[i]->path;
-		uint32_t shape =
-			ast_path_shape(path, program->attrs, program->analysis->prefix);
+		uint32_t shape = ast_path_shape(path, program->attrs, program->analysis->prefix);
 		struct pattern *pattern =
 			add_initial(program, shape, rules->initials[i]->value)->pattern;
 		struct pattern_atom *atoms = &pattern->atoms[pattern->natoms - path->natoms];
@@ -489,8 +488,8 @@ static void compile_view(struct program *program, size_t i)
 	view->reads = info->reads.items;
 	view->nreads = (uint32_t)info->reads.count;
 	add_sources(view->value, &sources);
-	view->sources = arena_copy(program->arena, sources.items, sources.count,
-				   sizeof *view->sources);
+	view->sources =
+		arena_copy(program->arena, sources.items, sources.count, sizeof *view->sources);
 	view->nsources = (uint32_t)sources.count;
 	mem_free(sources.items);
 }
@@ -503,8 +502,10 @@ static void mark_shapes(struct program *program)
 	const struct rules *rules = program->rules;
 
 	program->nshapes = shape_count(program->attrs);
-	program->views_shape = arena_array(program->arena, program->nshapes, sizeof *program->views_shape);
-	program->writes_shape = arena_array(program->arena, program->nshapes, sizeof *program->writes_shape);
+	program->views_shape =
+		arena_array(program->arena, program->nshapes, sizeof *program->views_shape);
+	program->writes_shape =
+		arena_array(program->arena, program->nshapes, sizeof *program->writes_shape);
 	for (size_t i = 0; i < rules->nviews; i++)
 		program->views_shape[analysis->views[i].shape] = true;
 	for (size_t i = 0; i < rules->nstatements; i++) {

@@ -254,10 +254,9 @@ static bool unknown_step(const struct look *look, struct error *err)
 		error_set(err, ERR_RANGE, "path '%s': %s takes no key: below it are %s; %s",
 			  look->text, where, list, rules);
 	else
-		error_set(err, ERR_RANGE,
-			  "path '%s': %s%sno attribute '%s': %sthere %s %s; %s", look->text, where,
-			  *where ? " has " : "", name, near, names.count == 1 ? "is" : "are", list,
-			  rules);
+		error_set(err, ERR_RANGE, "path '%s': %s%sno attribute '%s': %sthere %s %s; %s",
+			  look->text, where, *where ? " has " : "", name, near,
+			  names.count == 1 ? "is" : "are", list, rules);
 	buf_release(&where_text);
 	buf_release(&list_text);
 	buf_release(&rules_text);

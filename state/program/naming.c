@@ -76,8 +76,7 @@ static void find_stretches(struct naming *naming, const struct rules *rules)
 
 static void call(struct naming *naming, const char *name, uint32_t class)
 {
-	struct called *called =
-		mem_push(naming->called, naming->ncalled, naming->called_capacity);
+	struct called *called = mem_push(naming->called, naming->ncalled, naming->called_capacity);
 
 	*called = (struct called){.class = class};
 	if (nameset_add(&naming->names, name, (uint32_t)naming->ncalled))

@@ -41,9 +41,8 @@ struct naming {
 void naming_make(struct naming *naming, const struct rules *rules, const struct trace *trace);
 void naming_release(struct naming *naming);
 
-/* The full name, or what stands behind its last colon; its captures, none where it does not match. */
-bool matches_event(const struct head_pattern *pattern, const char *name,
-		   struct captures *captures);
+/* The full name, or what stands behind its last colon; no captures where it does not match. */
+bool matches_event(const struct head_pattern *pattern, const char *name, struct captures *captures);
 bool block_matches_section(const struct rule_block *block, const char *section,
 			   struct captures *captures);
 

@@ -59,13 +59,15 @@ enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, en
 static enum eval pattern_atom(const struct atom *atom, struct env *env, struct pattern *out,
 			      struct pattern_atom *to, enum failure *failure)
 {
+	static const uint8_t kinds[] = {[ATOM_NAME] = PATTERN_NAME,
+					[ATOM_KEY] = PATTERN_KEY,
+					[ATOM_ANY] = PATTERN_ANY,
+					[ATOM_VARIABLE] = PATTERN_ANY};
 	enum eval result;
 
 	to->value = atom->value;
 	if (atom->kind != ATOM_EXPR) {
-		to->kind = atom->kind == ATOM_NAME  ? PATTERN_NAME
-			   : atom->kind == ATOM_KEY ? PATTERN_KEY
-						    : PATTERN_ANY;
+		to->kind = kinds[atom->kind];
 		out->any |= to->kind == PATTERN_ANY;
 		return EVAL_VALUE;
 	}

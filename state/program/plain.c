@@ -248,13 +248,11 @@ static const struct plain_integer *keep_integers(const struct making *making, st
 
 		if (input->kind != INPUT_INT)
 			continue;
-		kept[plain->nintegers++] =
-			(struct plain_integer){input->slot, i, input->is_signed};
+		kept[plain->nintegers++] = (struct plain_integer){input->slot, i, input->is_signed};
 		plain->integer_bits |= 1u << i;
 	}
-	return plain->nintegers
-		       ? arena_copy(making->arena, kept, plain->nintegers, sizeof *kept)
-		       : NULL;
+	return plain->nintegers ? arena_copy(making->arena, kept, plain->nintegers, sizeof *kept)
+				: NULL;
 }
 
 /* By what they are loaded from. */

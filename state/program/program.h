@@ -70,8 +70,8 @@ struct env {
 };
 
 /*
- * Value of an expression; *failure is set with EVAL_FAIL. Behind a part that is open evaluation goes
- * on: read() and section() hear of all that will be read whose keys are known now.
+ * Value of an expression; *failure is set with EVAL_FAIL. Behind a part that is open evaluation
+ * goes on: read() and section() hear of all that will be read whose keys are known now.
  */
 enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		    enum failure *failure);

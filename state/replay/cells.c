@@ -89,8 +89,8 @@ static void sync_slots(struct cells *cells)
 }
 
 /* Takes how the tombstone was last placed before `limit`, where that is newer. */
-static void take_newer(const struct tombstone *tombstone, nstime limit,
-		       const struct placing **best, const struct tombstone **of)
+static void take_newer(const struct tombstone *tombstone, nstime limit, const struct placing **best,
+		       const struct tombstone **of)
 {
 	const struct placing *placing =
 		tombstone->now.since < limit ? &tombstone->now : &tombstone->before;

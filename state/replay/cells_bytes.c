@@ -191,12 +191,12 @@ static void io_cell(struct io *io, struct cell *cell, const struct cell *before)
 {
 	uint32_t line = cell->writer.line;
 	bool place = !is_same_event(&cell->writer, &before->writer);
-	uint64_t flags = io_number(io, (cell->written ? HAS_WRITTEN : 0) |
-					       (cell->named ? HAS_NAMED : 0) |
-					       (cell->run != cell->since ? HAS_RUN : 0) |
-					       (cell->last_run != NSTIME_MIN ? HAS_LAST_RUN : 0) |
-					       (cell->named_at != cell->since ? HAS_NAMED_AT : 0) |
-					       (place ? HAS_PLACE : 0));
+	uint64_t flags =
+		io_number(io, (cell->written ? HAS_WRITTEN : 0) | (cell->named ? HAS_NAMED : 0) |
+				      (cell->run != cell->since ? HAS_RUN : 0) |
+				      (cell->last_run != NSTIME_MIN ? HAS_LAST_RUN : 0) |
+				      (cell->named_at != cell->since ? HAS_NAMED_AT : 0) |
+				      (place ? HAS_PLACE : 0));
 
 	cell->written = flags & HAS_WRITTEN;
 	cell->named = flags & HAS_NAMED;

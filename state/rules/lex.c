@@ -77,7 +77,8 @@ static bool lex_digits(struct text_part text, unsigned base, size_t *pos, struct
 		       const char **what)
 {
 	uint64_t number;
-	size_t n = text_digits((struct text_part){text.text + *pos, text.len - *pos}, base, &number);
+	size_t n =
+		text_digits((struct text_part){text.text + *pos, text.len - *pos}, base, &number);
 
 	*what = n ? "the number does not fit in 64 bits" : "expected hexadecimal digits after 0x";
 	if (!n || n == SIZE_MAX)
@@ -277,8 +278,7 @@ static void skip_blank(struct parser *parser)
 		for (next = spaces_end(parser, at); parser_char(parser, next) == '#';)
 			next = spaces_end(parser, line_end(parser, next));
 		goes_on = parser_char(parser, at) == '\n' &&
-			  (parser->brackets ||
-			   (parser_char(parser, next) == '=' && at));
+			  (parser->brackets || (parser_char(parser, next) == '=' && at));
 		parser->pos = goes_on ? next : at;
 	}
 }

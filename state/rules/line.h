@@ -42,9 +42,10 @@ enum line_flags {
 	LINE_VALUE_READS = 1 << 5,
 	/* the right side may fail depending on what it reads; a path fails only by its keys */
 	LINE_VALUE_MAY_FAIL = 1 << 6,
-	LINE_FAILS = 1 << 7,    /* it can only fail on this class (no such field) */
-	LINE_INTERNED = 1 << 8, /* the right side is a constant: its text is the attribute table's */
-	LINE_INFERRED = 1 << 9  /* of @contradiction */
+	LINE_FAILS = 1 << 7, /* it can only fail on this class (no such field) */
+	/* the right side is a constant: its text is the attribute table's */
+	LINE_INTERNED = 1 << 8,
+	LINE_INFERRED = 1 << 9 /* of @contradiction */
 };
 
 struct line_read {

@@ -74,8 +74,8 @@ static struct name_entity entity_name(const struct numbers *numbers,
 
 	if (class->kind == CLASS_PATTERN) {
 		name_put_pattern(&bytes, numbers->patterns[ordinal]);
-		entity.atom = value_text(attrs_text(numbers->attrs, bytes.data, bytes.len),
-					 bytes.len);
+		entity.atom =
+			value_text(attrs_text(numbers->attrs, bytes.data, bytes.len), bytes.len);
 		buf_release(&bytes);
 		return entity;
 	}
@@ -228,8 +228,8 @@ bool numbers_get_strings(struct numbers *numbers, struct bytes bytes, uint32_t *
 			return false;
 		numbers->strings = mem_reach(numbers->strings, *string, &numbers->strings_room,
 					     sizeof *numbers->strings);
-		numbers->strings[(*string)++] = value_text(
-			attrs_text(numbers->attrs, (const char *)at, len), len);
+		numbers->strings[(*string)++] =
+			value_text(attrs_text(numbers->attrs, (const char *)at, len), len);
 	}
 	return true;
 }

@@ -163,8 +163,7 @@ static void cloud(struct maker *run, const struct write *write)
 	const struct line *line = write->line;
 	bool buries = verb_buries(line->verb);
 	uint32_t shape = line->target.shape;
-	uint32_t values =
-		verb_stacks(line->verb) ? shape_key(run->attrs, shape) : shape;
+	uint32_t values = verb_stacks(line->verb) ? shape_key(run->attrs, shape) : shape;
 
 	const struct order *order = &walk_item(&run->walk)->order;
 

@@ -54,7 +54,8 @@ static uint32_t *places_of_tombstones(const struct cells *cells)
 static void dump_tombstone(const struct cells *cells, const struct tombstone *tombstone,
 			   uint32_t place, struct buf *out)
 {
-	buf_printf(out, "tomb %s%s since %lld", tombstone->now.kind == VALUE_NONE ? "none" : "unknown",
+	buf_printf(out, "tomb %s%s since %lld",
+		   tombstone->now.kind == VALUE_NONE ? "none" : "unknown",
 		   tombstone->below ? " below" : "", (long long)tombstone->now.since);
 	if (!tombstone->pattern && place != NOWHERE) {
 		buf_add_char(out, ' ');

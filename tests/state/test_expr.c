@@ -325,8 +325,7 @@ static void reads_are_found_at_once(void **state)
 	struct program *program = compile(
 		"a[open] + b[open + 1] + c[known]/x + through when open == 1 && d == 2", rules);
 	struct event event = {.time = 100, .stream = &stream, .class = &class, .cpu = -1};
-	struct env env = {
-		.program = program, .event = &event, .decode = decode, .read = note};
+	struct env env = {.program = program, .event = &event, .decode = decode, .read = note};
 	const struct line *line = program_class(program, &stream, &class)->event;
 	enum failure failure;
 	struct value value;

@@ -244,43 +244,41 @@ static void make_rows(struct program *program)
 		row->at = at - row->first; /* rows before it have as many classes */
 		at += row->end - row->first;
 	}
-	program->nclass_programs = ngroups ? at : 0;
+	program->nclass_programs = at;
 	program->classes =
 		arena_array(program->arena, program->nclass_programs, sizeof *program->classes);
 	program->of_part = parts;
 }
 
+/* The row of the group: what is of all streams, and the lines of its section. */
+static void compile_row(struct program *program, const struct naming *naming, size_t group)
+{
+	const struct stream_group *streams = &program->sections.items[group];
+	const struct row *row = &program->rows[group];
+
+	for (uint32_t c = row->first; c < row->end; c++) {
+		const struct event_class *class = program->trace->classes[c];
+		struct class_program *own = &program->classes[row->at + c];
+
+		if (class->part != streams->part)
+			continue;
+		*own = program->classes[c];
+		compile_section_lines(program, naming, streams, class, own);
+	}
+}
+
 static void compile_classes(struct program *program)
 {
 	const struct trace *trace = program->trace;
-	const struct stream_groups *groups = &program->sections;
-	struct class_program common;
 	struct naming naming;
 
-	size_t *groups_of = mem_new_array(trace->nparts + 1, sizeof *groups_of), *next_group;
 	naming_make(&naming, program->rules, trace);
 	group_by_section(program, naming.nsections > 0);
 	make_rows(program);
-	next_group = mem_new_array(groups->count + 1, sizeof *next_group);
-	for (size_t g = groups->count; g-- > 0 && naming.nsections;) { /* of each part */
-		next_group[g] = groups_of[groups->items[g].part];
-		groups_of[groups->items[g].part] = g + 1;
-	}
-	for (size_t c = 0; c < trace->nclasses; c++) {
-		const struct event_class *class = trace->classes[c];
-		common = (struct class_program){0};
-		compile_event_lines(program, &naming, class, &common);
-		if (groups->count)
-			program->classes[c] = common;
-		for (size_t g = groups_of[class->part]; g; g = next_group[g - 1]) {
-			struct class_program *own =
-				&program->classes[program->rows[g - 1].at + class->index];
-			*own = common;
-			compile_section_lines(program, &naming, &groups->items[g - 1], class, own);
-		}
-	}
-	mem_free(groups_of);
-	mem_free(next_group);
+	for (size_t c = 0; c < trace->nclasses; c++)
+		compile_event_lines(program, &naming, trace->classes[c], &program->classes[c]);
+	for (size_t g = program->sections.count; g-- > 0 && naming.nsections;)
+		compile_row(program, &naming, g); /* the first one last: others begin with it */
 	naming_release(&naming);
 }
 

@@ -85,14 +85,6 @@ static size_t text_length(const uint8_t *bytes, uint64_t most)
 	return i;
 }
 
-static bool load_text(const uint8_t *bytes, uint64_t most, struct value *out)
-{
-	size_t len = text_length(bytes, most);
-
-	set_text(out, (const char *)bytes, len);
-	return len <= UINT32_MAX;
-}
-
 static bool load_cpu(const struct event *event, struct value *out)
 {
 	int32_t cpu = event->cpu >= 0 ? event->cpu : event->stream->cpu;
@@ -115,11 +107,17 @@ static bool load_text_of(const struct plain_input *input, const struct fields *f
 			 struct value *out)
 {
 	const struct slot *slot = &fields->slots[input->slot];
+	const uint8_t *bytes = slot->bytes;
+	uint64_t len = slot->n;
 
-	if (input->kind == INPUT_BYTES)
-		return slot->at % 8 == 0 && load_text(fields->data + slot->at / 8, slot->n, out);
-	set_text(out, (const char *)slot->bytes, slot->n);
-	return slot->n <= UINT32_MAX;
+	if (input->kind == INPUT_BYTES) {
+		if (slot->at % 8)
+			return false;
+		bytes = fields->data + slot->at / 8;
+		len = text_length(bytes, len);
+	}
+	set_text(out, (const char *)bytes, len);
+	return len <= UINT32_MAX;
 }
 
 void plain_load_event(const struct plain *plain, struct env *env, struct plain_loaded *out)

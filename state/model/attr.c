@@ -126,11 +126,9 @@ const char *attrs_text(struct attrs *attrs, const char *text, size_t len)
 
 	if (at != HASH_INDEX_NONE)
 		return attrs->texts[at].text;
-	attrs->texts =
-		mem_grow(attrs->texts, attrs->ntexts, &attrs->texts_capacity, sizeof *attrs->texts);
-	attrs->texts[attrs->ntexts] =
+	*mem_push(attrs->texts, attrs->ntexts, attrs->texts_capacity) =
 		(struct text){arena_strndup(attrs->arena, value.text, len), (uint32_t)len};
-	return attrs->texts[hash_index_add(&attrs->by_text, hash, attrs->ntexts++)].text;
+	return attrs->texts[hash_index_add(&attrs->by_text, hash, attrs->ntexts - 1)].text;
 }
 
 void attrs_keep(struct attrs *attrs, struct value *value)

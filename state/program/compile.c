@@ -116,9 +116,8 @@ struct lines {
 
 static void add_line(struct compile *compile, uint32_t id, struct lines *lines)
 {
-	lines->items = mem_grow(lines->items, lines->count, &lines->capacity, sizeof *lines->items);
-	if (compile_line(compile, id, &lines->items[lines->count]))
-		lines->count++;
+	if (!compile_line(compile, id, mem_push(lines->items, lines->count, lines->capacity)))
+		lines->count--;
 }
 
 /* Moves the lines into the program's arena. */

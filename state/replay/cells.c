@@ -348,16 +348,14 @@ struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pat
 		if (pattern->any ? pattern_equal(cells->tombstones[i].pattern, pattern)
 				 : cells->tombstones[i].below == pattern->below)
 			return &cells->tombstones[i];
-	cells->tombstones = mem_grow(cells->tombstones, cells->ntombstones,
-				     &cells->tombstones_capacity, sizeof *cells->tombstones);
-	tombstone = &cells->tombstones[cells->ntombstones];
+	tombstone = mem_push(cells->tombstones, cells->ntombstones, cells->tombstones_capacity);
 	*tombstone =
 		(struct tombstone){.attr = pattern->attr, .below = pattern->below, .next = *head};
 	if (pattern->any) {
 		tombstone->pattern = mem_new(sizeof *tombstone->pattern);
 		*tombstone->pattern = *pattern;
 	}
-	*head = (uint32_t)cells->ntombstones++;
+	*head = (uint32_t)cells->ntombstones - 1;
 	return tombstone;
 }
 

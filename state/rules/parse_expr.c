@@ -426,15 +426,9 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 		return ast;
 	}
 	open_bracket(parser);
-	while (!parser->failed) {
-		values = mem_grow(values, n, &capacity, sizeof *values);
-		if (!parse_constant(parser, &values[n]))
-			break;
-		n++;
-		if (!lex_is_op(parser, ","))
-			break;
+	while (!parser->failed && parse_constant(parser, mem_push(values, n, capacity)) &&
+	       lex_is_op(parser, ","))
 		lex_next(parser);
-	}
 	close_bracket(parser, ")", "',' or ')'");
 	lex_next(parser);
 	ast->nvalues = (uint32_t)n;

@@ -2,7 +2,7 @@
  * subset.c - a program with some of its statements only
  *
  * All else is the program's own: attributes, views, initial values. What one of the statements
- * reads is decided by other statements, and so on; subset_close() adds them.
+ * reads is decided by other statements, and so on; program_close() adds them.
  */
 #include "state/program/internal.h"
 

@@ -139,7 +139,6 @@ void attrs_keep(struct attrs *attrs, struct value *value)
 
 /* ---- nodes ---- */
 
-static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *atom, bool is_key);
 static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
 			       bool is_key);
 
@@ -153,7 +152,7 @@ static uint32_t child_shape(struct attrs *attrs, uint32_t parent, const struct v
 	if (above.node == parent && (!is_key || atom->kind == VALUE_NONE))
 		return shape_append(attrs, (uint32_t)attrs->count, above.depth + 1,
 				    is_key); /* of the node to be made */
-	uint32_t twin = child(attrs, above.node, is_key ? &any : atom, is_key);
+	uint32_t twin = attr_child(attrs, above.node, is_key, is_key ? &any : atom);
 	return attrs->nodes[twin].shape;
 }
 
@@ -168,7 +167,7 @@ static uint32_t *recent_place(struct attrs *attrs, uint32_t parent, const struct
 	return &attrs->recent[mark * UINT64_C(0xd6e8feb86659fd93) >> (64 - RECENT_BITS)];
 }
 
-static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *atom, bool is_key)
+uint32_t attr_child(struct attrs *attrs, uint32_t parent, bool is_key, const struct value *atom)
 {
 	uint32_t *recent = recent_place(attrs, parent, atom);
 
@@ -217,12 +216,7 @@ uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_
 {
 	struct value atom = value_text(len ? name : "", len);
 
-	return child(attrs, parent, &atom, false);
-}
-
-uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key)
-{
-	return child(attrs, parent, key, true);
+	return attr_child(attrs, parent, false, &atom);
 }
 
 uint32_t attr_parent(const struct attrs *attrs, uint32_t attr)
@@ -350,7 +344,7 @@ uint32_t shape_name(struct attrs *attrs, uint32_t parent, const char *name, size
 uint32_t shape_key(struct attrs *attrs, uint32_t parent)
 {
 	struct value any = {.kind = VALUE_NONE};
-	uint32_t node = child(attrs, attrs->shapes[parent].node, &any, true);
+	uint32_t node = attr_key(attrs, attrs->shapes[parent].node, &any);
 
 	return attrs->nodes[node].shape;
 }

@@ -77,9 +77,7 @@ const uint8_t *pattern_read(const uint8_t *at, const uint8_t *end, struct attrs 
 		at = varint_get(at, end, &kind);
 		if (!at || kind > PATTERN_ANY)
 			return NULL;
-		out->atoms[i].kind = kind == PATTERN_NAME  ? PATTERN_NAME
-				     : kind == PATTERN_KEY ? PATTERN_KEY
-							   : PATTERN_ANY;
+		out->atoms[i].kind = (__typeof__(out->atoms[i].kind))kind;
 		if (kind != PATTERN_ANY)
 			at = value_read(at, end, attrs, &out->atoms[i].value);
 		if (!at)

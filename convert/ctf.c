@@ -710,7 +710,7 @@ static bool take_apart(const struct query *query, struct buf *shape, const struc
 	size_t count = 0;
 	bool fits = true;
 
-	for (uint32_t i = 0; i < query_steps(query); i++) {
+	for (uint32_t i = 0; i < query_pattern(query)->natoms; i++) {
 		const char *name = query_name(query, i);
 		if (name) {
 			buf_printf(shape, "%s%s", i ? "/" : "", name);

@@ -272,7 +272,7 @@ static void draw_piece(struct canvas *canvas, const struct lane_piece *piece)
 	}
 }
 
-static void value_text(const struct lane_value *value, struct buf *out)
+static void lane_text(const struct lane_value *value, struct buf *out)
 {
 	picture_label(&(struct picture_value){.value = value->value, .name = value->name}, out);
 }
@@ -285,7 +285,7 @@ static void draw_value(struct canvas *canvas, const struct lane_piece *piece)
 
 	if (piece->shares || end - x < 3 * CHAR)
 		return;
-	value_text(value, &label);
+	lane_text(value, &label);
 	if ((double)label.len * CHAR <= end - x) {
 		buf_printf(canvas->out, "<text class=\"on on%d\" x=\"%.1f\" y=\"%d\">",
 			   (int)value->tone, (double)canvas->left + x + 3, ROW - 6);
@@ -492,7 +492,7 @@ static void data_values(struct canvas *canvas)
 	buf_add_text(canvas->out, "],\n\"values\":[");
 	for (size_t i = 0; i < lanes->nvalues; i++) {
 		buf_clear(&label);
-		value_text(&lanes->values[i], &label);
+		lane_text(&lanes->values[i], &label);
 		buf_printf(canvas->out, "%s[%d,", i ? ",\n" : "", (int)lanes->values[i].tone);
 		drawing_json(canvas->out, buf_text(&label), label.len);
 		buf_add_char(canvas->out, ']');

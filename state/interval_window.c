@@ -258,7 +258,7 @@ static void add_cpus(struct interval_window *known, uint32_t attr, uint32_t at)
 	const struct trace *trace = index_trace(state_index(known->state));
 
 	for (size_t i = 0; i < trace->nstreams; i++) {
-		const struct value key = {.kind = VALUE_INT, .u = (uint64_t)trace->streams[i]->cpu};
+		const struct value key = value_u64((uint64_t)trace->streams[i]->cpu);
 		if (trace->streams[i]->cpu >= 0)
 			line_of(known, sibling(known->attrs, attr, at, &key));
 	}

@@ -247,7 +247,7 @@ bool state_explain(struct state *state, const struct moment *moment,
 	ok = choose_at(state, &wanted, &choice, err);
 	if (ok) {
 		bool found = !state->options.replay_only &&
-			     checkpoints_before(state->checkpoints, moment->t, &from);
+			     checkpoints_get(state->checkpoints, moment->t, NULL, &from);
 
 		buf_printf(out, "%s: %s\n", choice.backward ? "backward" : "forward",
 			   choice.reason);

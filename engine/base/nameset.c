@@ -38,16 +38,20 @@ static struct nameset_entry *find(const struct nameset *set, const char *text)
 	return found;
 }
 
-bool nameset_add(struct nameset *set, const char *text, uint32_t number)
+static void add_new(struct nameset *set, const char *text, uint32_t number)
 {
 	size_t len = strlen(text);
-	struct nameset_entry *entry;
+	struct nameset_entry *entry = make_entry(set, text, len);
 
-	if (find(set, text))
-		return false;
-	entry = make_entry(set, text, len);
 	entry->number = number;
 	HASH_ADD_KEYPTR(hh, set->entries, entry->text, len, entry);
+}
+
+bool nameset_add(struct nameset *set, const char *text, uint32_t number)
+{
+	if (find(set, text))
+		return false;
+	add_new(set, text, number);
 	return true;
 }
 
@@ -62,7 +66,12 @@ bool nameset_find(const struct nameset *set, const char *text, uint32_t *number)
 
 void nameset_set(struct nameset *set, const char *text, uint32_t number)
 {
-	find(set, text)->number = number;
+	struct nameset_entry *entry = find(set, text);
+
+	if (entry)
+		entry->number = number;
+	else
+		add_new(set, text, number);
 }
 
 void nameset_make_free(struct nameset *set, struct buf *text, size_t tail, const char *before)

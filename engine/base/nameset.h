@@ -20,7 +20,7 @@ struct nameset {
 bool nameset_add(struct nameset *set, const char *text, uint32_t number);
 /* False: it is not there, and *number stays; `number` may be NULL. */
 bool nameset_find(const struct nameset *set, const char *text, uint32_t *number);
-/* The text, which is there, has another number now. */
+/* The text has that number now, whether it was there or is new. */
 void nameset_set(struct nameset *set, const char *text, uint32_t number);
 /*
  * Makes of a text one that is not there: before its last `tail` bytes comes "-2", "-3" and so on,

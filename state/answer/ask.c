@@ -172,7 +172,7 @@ struct backward *pass_over(struct state *state, const struct closure *closure, n
 					   .arg = state};
 
 	options.has_base = state->force != FORCE_BACKWARD && !state->options.no_checkpoints &&
-			   checkpoints_before(state->checkpoints, t, &options.base_time);
+			   checkpoints_get(state->checkpoints, t, NULL, &options.base_time);
 	return backward_new(&options);
 }
 

@@ -18,10 +18,19 @@ enum { WIDENED_MAX = 64 /* then the pass looks at all events */ };
 const struct backward_limits backward_usual_limits = {
 	.visits = 1000000, .pendings = 4096, .questions = 1000000, .rounds = 4, .bytes = 64 << 20};
 
+/* NULL: it is open. */
+static const struct fact *read_fact(struct backward *pass, uint32_t attr)
+{
+	const struct fact *fact = question_fact(pass, attr, &pass->read_key);
+
+	if (!fact && pass->asks)
+		wait_for(pass, &question_ask(pass, attr, &pass->read_key)->waiters, pass->asker);
+	return fact;
+}
+
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
-	struct backward *pass = arg;
-	const struct fact *fact = question_fact(pass, attr, &pass->read_key);
+	const struct fact *fact = read_fact(arg, attr);
 
 	if (!fact)
 		return EVAL_OPEN;
@@ -34,7 +43,7 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 	struct backward *pass = arg;
 	uint32_t attr =
 		catalog_section(pass->closure->catalog, pass->reading->stream->index, section);
-	const struct fact *fact = question_fact(pass, attr, &pass->read_key);
+	const struct fact *fact = read_fact(pass, attr);
 
 	if (!fact)
 		return EVAL_OPEN;
@@ -295,7 +304,7 @@ static const struct value *cpu_of(const struct backward *pass, uint32_t attr)
 		return NULL;
 	const struct value *key =
 		attr_atom(pass->attrs, attr_up(pass->attrs, attr, pass->closure->cpu_depth[bit]));
-	return key->kind == VALUE_INT && !key->negative && key->u <= INT32_MAX ? key : NULL;
+	return value_is_index(key) && key->u <= INT32_MAX ? key : NULL;
 }
 
 /*

@@ -129,7 +129,8 @@ struct backward {
 	/* whose line is being evaluated */
 	const struct event_item *reading;
 	struct order read_key;
-	struct waiter asker; /* who waits for what it reads */
+	struct waiter asker; /* who waits for what it reads, */
+	bool asks;           /* from now on: what is open is asked for */
 
 	struct backward_statistics statistics;
 };

@@ -91,18 +91,6 @@ static void capture(struct backward *pass, struct pending_write *pending)
 	pending->event = pass->captured;
 }
 
-static bool ask_read(void *arg, uint32_t attr, uint32_t section)
-{
-	struct backward *pass = arg;
-
-	if (attr == ATTR_ABSENT)
-		attr = catalog_section(pass->closure->catalog, pass->reading->stream->index,
-				       section);
-	if (!question_fact(pass, attr, &pass->read_key))
-		wait_for(pass, &question_ask(pass, attr, &pass->read_key)->waiters, pass->asker);
-	return true;
-}
-
 struct verdict {
 	enum pending_state state;
 	bool when_open, target_open, value_open;
@@ -197,16 +185,29 @@ static void remember_target(struct backward *pass, struct pending_write *pending
 	memcpy(pending->pattern, &pass->pattern, size);
 }
 
-static void ask(struct backward *pass, struct pending_write *pending, const struct verdict *verdict)
+/* Asks for what the right side reads. */
+static void ask_value(struct backward *pass, const struct line *line)
 {
-	const struct line *line = pending->step->line;
+	struct value value;
+	enum failure why;
 
+	pass->asks = true;
+	line_gives(line, &pass->env, &value, &why);
+	pass->asks = false;
+}
+
+static void ask(struct backward *pass, const struct line *line, const struct verdict *verdict)
+{
+	enum failure why;
+
+	pass->asks = true;
 	if (verdict->target_open)
-		path_reads(&line->target, &pass->env, ask_read, pass);
+		aim(pass, line);
 	if (verdict->when_open)
-		expr_reads(line->when, &pass->env, ask_read, pass);
+		expr_holds(line->when, &pass->env, &why);
+	pass->asks = false;
 	if (verdict->value_open)
-		expr_reads(line->value, &pass->env, ask_read, pass);
+		ask_value(pass, line);
 }
 
 /* ---- proof ---- */
@@ -292,7 +293,7 @@ bool pending_value(struct backward *pass, struct pending_write *pending)
 	if (try_value(pass, pending))
 		return true;
 	capture(pass, pending);
-	expr_reads(pending->step->line->value, &pass->env, ask_read, pass);
+	ask_value(pass, pending->step->line);
 	return false;
 }
 
@@ -345,7 +346,7 @@ void pending_look(struct backward *pass, const struct step_of *step)
 	if (!pending_insert(pass, pending))
 		return;
 	capture(pass, pending);
-	ask(pass, pending, &verdict);
+	ask(pass, step->line, &verdict);
 	if (!verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS)
 		pending_keys(pass, pending);
 	*mem_push(pass->new_pending, pass->nnew_pending, pass->new_pending_capacity) = pending;
@@ -379,7 +380,7 @@ void pending_again(struct backward *pass, struct pending_write *pending)
 	if (verdict.state != PENDING_DEAD)
 		remember_target(pass, pending);
 	if (verdict.state == PENDING_OPEN)
-		ask(pass, pending, &verdict);
+		ask(pass, pending->step->line, &verdict);
 	else
 		decided(pass, pending, verdict.state);
 }

@@ -158,7 +158,7 @@ void run_passes(struct state *state, struct replay *replay, nstime next)
 	if (!is_due(state, replay, &cost))
 		return;
 	state->checkpoint_cost = cost;
-	if (!checkpoints_before(state->checkpoints, next, &found) ||
+	if (!checkpoints_get(state->checkpoints, next, NULL, &found) ||
 	    found <= state->checkpoint_time) {
 		state->checkpoint_size =
 			checkpoints_put(state->checkpoints, next, replay_cells(replay));
@@ -202,7 +202,7 @@ static void store_fills(struct state *state, nstime t)
 	struct cells *cells;
 	nstime found;
 
-	if (checkpoints_before(runs->fills, ~t, &found) && found == ~t)
+	if (checkpoints_get(runs->fills, ~t, NULL, &found) && found == ~t)
 		return;
 	cells = cells_new(state->program, state->event_source->trace->nstreams, false);
 	for (size_t i = 0; i < runs->nitems; i++)
@@ -217,7 +217,7 @@ nstime run_told(struct state *state, nstime t)
 	nstime found;
 
 	if (t == NSTIME_MAX || !keeps_fills(state) ||
-	    !checkpoints_before(state->runs->fills, ~(t + 1), &found))
+	    !checkpoints_get(state->runs->fills, ~(t + 1), NULL, &found))
 		return NSTIME_MAX;
 	return ~found;
 }

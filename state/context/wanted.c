@@ -117,7 +117,7 @@ static void expand(struct list *list, const struct path *path, uint32_t i, uint3
 static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr)
 {
 	for (size_t c = 0; c < list->cpus.count; c++) {
-		struct value key = {.kind = VALUE_INT, .u = (uint64_t)list->cpus.items[c]};
+		struct value key = value_u64((uint64_t)list->cpus.items[c]);
 		expand(list, path, i + 1, attr_key(list->state->attrs, attr, &key));
 	}
 }

@@ -53,7 +53,7 @@ static void intern_sections(struct catalog *catalog)
 	catalog->sections =
 		mem_new_array(catalog->trace->nstreams * count, sizeof *catalog->sections);
 	for (size_t s = 0; s < catalog->trace->nstreams; s++) {
-		struct value key = {.kind = VALUE_INT, .u = s};
+		struct value key = value_u64(s);
 		uint32_t stream = attr_key(attrs, root, &key);
 
 		for (uint32_t i = 0; i < count; i++) {
@@ -69,14 +69,14 @@ static void add_entries(struct catalog *catalog, const struct program *program)
 {
 	size_t nclasses = program->nclass_programs;
 
-	for (size_t g = 0; g < program->ngroups; g++) {
+	for (size_t g = 0; g < program->sections.count; g++) {
 		const struct row *row = &program->rows[g];
 
 		for (uint32_t c = row->first; c < row->end; c++)
 			catalog->numbers[row->at + c] = add_entry(
 				catalog, &program->classes[row->at + c], ITEM_EVENT, 0, c);
 	}
-	for (size_t i = 0; i < program->nlost_groups; i++)
+	for (size_t i = 0; i < program->losses.count; i++)
 		catalog->numbers[nclasses + i] =
 			add_entry(catalog, &program->lost[i], ITEM_LOSS, 0, NO_CLASS);
 	catalog->first_start = catalog->nentries;
@@ -90,7 +90,7 @@ static void add_entries(struct catalog *catalog, const struct program *program)
 struct catalog *catalog_new(struct program *program, const struct trace *trace)
 {
 	struct catalog *catalog = mem_new(sizeof *catalog);
-	size_t nnumbers = program->nclass_programs + program->nlost_groups;
+	size_t nnumbers = program->nclass_programs + program->losses.count;
 
 	catalog->program = program;
 	catalog->trace = trace;
@@ -307,7 +307,7 @@ static void mark_all_written(struct closure *closure, struct plan *plan, const s
 			mark_written(closure, plan, line, i);
 		return;
 	}
-	if ((line->verb == VERB_PUSH || line->verb == VERB_POP) && target != ATTR_ABSENT)
+	if (verb_stacks(line->verb) && target != ATTR_ABSENT)
 		value = closure_bit(closure,
 				    shape_key(program_attrs(closure->catalog->program), target));
 	mark_written(closure, plan, line, bit < value ? bit : value);
@@ -480,7 +480,7 @@ const struct plan *closure_plan(const struct closure *closure, const struct even
 								       item->class) -
 							 program->classes)
 					      : program->nclass_programs +
-							program->stream_lost[item->stream->index]];
+							program->losses.of[item->stream->index]];
 	return number != NO_ENTRY ? &closure->plans[number] : NULL;
 }
 

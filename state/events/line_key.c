@@ -109,9 +109,8 @@ struct key_list {
 /* A value as the field has it. */
 static bool refuses_number(const struct line *line, const struct line_key *key, uint64_t number)
 {
-	struct value value = {.kind = VALUE_INT,
-			      .u = number,
-			      .negative = key->field.class->is_signed && number >> 63};
+	struct value value =
+		key->field.class->is_signed ? value_s64((int64_t)number) : value_u64(number);
 
 	return line_refuses(line, key, &value);
 }
@@ -145,7 +144,7 @@ struct packet_filters *packet_filters_of_lines(struct index *index, const struct
 	struct key_list list = {0};
 	struct packet_filters *packet_filters;
 
-	for (size_t c = 0; c < trace->nclasses && program->ngroups; c++)
+	for (size_t c = 0; c < trace->nclasses && program->sections.count; c++)
 		for (uint32_t i = 0; i < program->classes[c].nevent; i++)
 			add_key(&list, trace->classes[c], &program->classes[c].event[i]);
 	packet_filters = packet_filters_new(index, list.items, list.count);

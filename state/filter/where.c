@@ -226,10 +226,8 @@ static void compile_classes(struct where *where, const struct rules *rules, uint
 /* The place in the text, before what is wrong. Returns false. */
 static bool complain_at(const struct where *where, size_t i, uint32_t at, struct error *err)
 {
-	uint32_t line, column;
-
-	rule_file_place(where->files[i], at, &line, &column, NULL, NULL);
-	return error_while(err, "condition: column %u", column);
+	return error_while(err, "condition: column %u",
+			   rule_file_place(where->files[i], at).column);
 }
 
 /* The first name behind a root such as field/ or context/. */

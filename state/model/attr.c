@@ -66,13 +66,6 @@ static bool is_child(const struct attrs *attrs, uint32_t attr, uint32_t parent,
 	       attrs->shapes[node->shape].is_key == is_key;
 }
 
-/* HASH_INDEX_NONE: there is none. */
-static uint32_t find_child(const struct attrs *attrs, uint32_t parent, const struct value *atom,
-			   bool is_key, uint64_t hash)
-{
-	return hash_index_find(&attrs->by_atom, hash, i, is_child(attrs, i, parent, atom, is_key));
-}
-
 static uint32_t node_append(struct attrs *attrs, const struct node *node)
 {
 	*mem_push(attrs->nodes, attrs->count, attrs->capacity) = *node;
@@ -125,7 +118,7 @@ uint32_t attrs_count(const struct attrs *attrs)
 
 const char *attrs_text(struct attrs *attrs, const char *text, size_t len)
 {
-	struct value value = {.kind = VALUE_STRING, .len = (uint32_t)len, .text = len ? text : ""};
+	struct value value = value_text(len ? text : "", len);
 	uint64_t hash = value_hash(&value);
 	uint32_t at = hash_index_find(&attrs->by_text, hash, i,
 				      attrs->texts[i].len == len &&
@@ -133,11 +126,9 @@ const char *attrs_text(struct attrs *attrs, const char *text, size_t len)
 
 	if (at != HASH_INDEX_NONE)
 		return attrs->texts[at].text;
-	attrs->texts =
-		mem_grow(attrs->texts, attrs->ntexts, &attrs->texts_capacity, sizeof *attrs->texts);
-	attrs->texts[attrs->ntexts] =
+	*mem_push(attrs->texts, attrs->ntexts, attrs->texts_capacity) =
 		(struct text){arena_strndup(attrs->arena, value.text, len), (uint32_t)len};
-	return attrs->texts[hash_index_add(&attrs->by_text, hash, attrs->ntexts++)].text;
+	return attrs->texts[hash_index_add(&attrs->by_text, hash, attrs->ntexts - 1)].text;
 }
 
 void attrs_keep(struct attrs *attrs, struct value *value)
@@ -148,7 +139,6 @@ void attrs_keep(struct attrs *attrs, struct value *value)
 
 /* ---- nodes ---- */
 
-static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *atom, bool is_key);
 static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
 			       bool is_key);
 
@@ -162,7 +152,7 @@ static uint32_t child_shape(struct attrs *attrs, uint32_t parent, const struct v
 	if (above.node == parent && (!is_key || atom->kind == VALUE_NONE))
 		return shape_append(attrs, (uint32_t)attrs->count, above.depth + 1,
 				    is_key); /* of the node to be made */
-	uint32_t twin = child(attrs, above.node, is_key ? &any : atom, is_key);
+	uint32_t twin = attr_child(attrs, above.node, is_key, is_key ? &any : atom);
 	return attrs->nodes[twin].shape;
 }
 
@@ -177,15 +167,12 @@ static uint32_t *recent_place(struct attrs *attrs, uint32_t parent, const struct
 	return &attrs->recent[mark * UINT64_C(0xd6e8feb86659fd93) >> (64 - RECENT_BITS)];
 }
 
-static uint32_t child(struct attrs *attrs, uint32_t parent, const struct value *atom, bool is_key)
+uint32_t attr_child(struct attrs *attrs, uint32_t parent, bool is_key, const struct value *atom)
 {
 	uint32_t *recent = recent_place(attrs, parent, atom);
-	const struct node *node = &attrs->nodes[*recent];
 
-	if (*recent && node->parent == parent && attrs->shapes[node->shape].is_key == is_key &&
-	    value_equal(&node->atom, atom))
-		return *recent;
-	*recent = child_interned(attrs, parent, atom, is_key);
+	if (!*recent || !is_child(attrs, *recent, parent, atom, is_key))
+		*recent = child_interned(attrs, parent, atom, is_key);
 	return *recent;
 }
 
@@ -193,7 +180,8 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 			       bool is_key)
 {
 	uint64_t hash = atom_hash(parent, atom, is_key);
-	uint32_t attr = find_child(attrs, parent, atom, is_key, hash);
+	uint32_t attr =
+		hash_index_find(&attrs->by_atom, hash, i, is_child(attrs, i, parent, atom, is_key));
 
 	if (attr != HASH_INDEX_NONE)
 		return attr;
@@ -205,13 +193,9 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 
 static struct number_map *keys_of(struct attrs *attrs, uint32_t shape)
 {
-	size_t count = attrs->nshapes;
-
-	if (shape >= attrs->nby_key) {
-		attrs->by_key = mem_resize_zeroed(attrs->by_key, attrs->nby_key, count,
-						  sizeof(struct number_map *));
-		attrs->nby_key = count;
-	}
+	if (shape >= attrs->nby_key)
+		attrs->by_key = mem_reach(attrs->by_key, shape, &attrs->nby_key,
+					  sizeof(struct number_map *));
 	if (!attrs->by_key[shape])
 		attrs->by_key[shape] = mem_new(sizeof(struct number_map));
 	return attrs->by_key[shape];
@@ -228,21 +212,11 @@ void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t 
 		number_map_set(keys_of(attrs, shape), key, attr);
 }
 
-static struct value name_value(const char *name, size_t len)
-{
-	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = len ? name : ""};
-}
-
 uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len)
 {
-	struct value atom = name_value(name, len);
+	struct value atom = value_text(len ? name : "", len);
 
-	return child(attrs, parent, &atom, false);
-}
-
-uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key)
-{
-	return child(attrs, parent, key, true);
+	return attr_child(attrs, parent, false, &atom);
 }
 
 uint32_t attr_parent(const struct attrs *attrs, uint32_t attr)
@@ -370,7 +344,7 @@ uint32_t shape_name(struct attrs *attrs, uint32_t parent, const char *name, size
 uint32_t shape_key(struct attrs *attrs, uint32_t parent)
 {
 	struct value any = {.kind = VALUE_NONE};
-	uint32_t node = child(attrs, attrs->shapes[parent].node, &any, true);
+	uint32_t node = attr_key(attrs, attrs->shapes[parent].node, &any);
 
 	return attrs->nodes[node].shape;
 }

@@ -25,16 +25,16 @@ struct attrs *attrs_new(void);
 void attrs_free(struct attrs *attrs);            /* NULL is fine */
 uint32_t attrs_count(const struct attrs *attrs); /* ids are 0 .. count-1; the root is 0 */
 
-/* The child by name or key, made when it is new. Text is copied. Keys: integer, string, boolean. */
-uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len);
-uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key);
-/* Either, by its step. */
-static inline uint32_t attr_child(struct attrs *attrs, uint32_t parent, bool is_key,
-				  const struct value *step)
+/*
+ * The child by its step, made when it is new: a key, which is an integer, string or boolean, or a
+ * name, which is a string. Text is copied.
+ */
+uint32_t attr_child(struct attrs *attrs, uint32_t parent, bool is_key, const struct value *step);
+static inline uint32_t attr_key(struct attrs *attrs, uint32_t parent, const struct value *key)
 {
-	return is_key ? attr_key(attrs, parent, step)
-		      : attr_name(attrs, parent, step->text, step->len);
+	return attr_child(attrs, parent, true, key);
 }
+uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len);
 
 uint32_t attr_parent(const struct attrs *attrs, uint32_t attr); /* of the root: ATTR_ABSENT */
 uint32_t attr_depth(const struct attrs *attrs, uint32_t attr);  /* of the root: 0 */

@@ -21,10 +21,24 @@ enum cover pattern_covers(const struct pattern *pattern, const struct attrs *att
 		if (atom->kind == PATTERN_OPEN)
 			maybe = true;
 		else if (atom->kind != PATTERN_ANY &&
-			 !value_equal(&atom->value, attr_atom(attrs, attr)))
+			 !value_equal(&atom->value, attr_atom(attrs, attr)) &&
+			 attr_atom(attrs, attr)->kind != VALUE_NONE) /* a shape's [*] */
 			return COVER_NO;
 	}
 	return maybe ? COVER_MAYBE : COVER_YES;
+}
+
+uint32_t pattern_attr(const struct pattern *pattern, struct attrs *attrs)
+{
+	uint32_t attr = pattern->below ? ATTR_ABSENT : ATTR_ROOT;
+
+	for (uint32_t i = 0; i < pattern->natoms && attr != ATTR_ABSENT; i++) {
+		const struct pattern_atom *atom = &pattern->atoms[i];
+		attr = atom->kind > PATTERN_KEY
+			       ? ATTR_ABSENT
+			       : attr_child(attrs, attr, atom->kind == PATTERN_KEY, &atom->value);
+	}
+	return attr;
 }
 
 bool pattern_equal(const struct pattern *a, const struct pattern *b)
@@ -63,9 +77,7 @@ const uint8_t *pattern_read(const uint8_t *at, const uint8_t *end, struct attrs 
 		at = varint_get(at, end, &kind);
 		if (!at || kind > PATTERN_ANY)
 			return NULL;
-		out->atoms[i].kind = kind == PATTERN_NAME  ? PATTERN_NAME
-				     : kind == PATTERN_KEY ? PATTERN_KEY
-							   : PATTERN_ANY;
+		out->atoms[i].kind = (__typeof__(out->atoms[i].kind))kind;
 		if (kind != PATTERN_ANY)
 			at = value_read(at, end, attrs, &out->atoms[i].value);
 		if (!at)

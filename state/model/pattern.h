@@ -25,9 +25,14 @@ struct pattern {
 };
 
 enum cover { COVER_NO, COVER_YES, COVER_MAYBE /* an OPEN atom decides */ };
-/* Does it name `attr` itself (subtree false), or attr or something above it (subtree true)? */
+/*
+ * Does it name `attr` itself (subtree false), or attr or something above it (subtree true)? Of the
+ * node of a shape: may it name one of its attributes?
+ */
 enum cover pattern_covers(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr,
 			  bool subtree);
+/* The one attribute that it names (interned); ATTR_ABSENT: these are several, or not known. */
+uint32_t pattern_attr(const struct pattern *pattern, struct attrs *attrs);
 bool pattern_equal(const struct pattern *a, const struct pattern *b);
 /*
  * The atoms of one with ANY, as they are stored; and back: behind them, NULL for damage. `below` is

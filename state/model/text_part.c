@@ -28,3 +28,23 @@ struct text_part text_split(struct text_part text, struct text_part separator, i
 		return (struct text_part){"", 0};
 	return (struct text_part){at, (size_t)((found ? found : end) - at)};
 }
+
+size_t text_digits(struct text_part text, unsigned base, uint64_t *out)
+{
+	size_t i = 0;
+
+	for (*out = 0; i < text.len; i++) {
+		char c = text.text[i], letter = (char)(c | 0x20);
+		unsigned digit = base;
+		if (c >= '0' && c <= '9')
+			digit = (unsigned)(c - '0');
+		else if (letter >= 'a' && letter <= 'f')
+			digit = (unsigned)(letter - 'a') + 10;
+		if (digit >= base)
+			break;
+		if (__builtin_mul_overflow(*out, (uint64_t)base, out) ||
+		    __builtin_add_overflow(*out, (uint64_t)digit, out))
+			return SIZE_MAX;
+	}
+	return i;
+}

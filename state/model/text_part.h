@@ -15,4 +15,10 @@ struct text_part text_substr(struct text_part text, int64_t from, int64_t count)
 /* Part `number`, from 0 on, between separators; "" where there are fewer. */
 struct text_part text_split(struct text_part text, struct text_part separator, int64_t number);
 
+/*
+ * The digits with which it begins, 0x not among them: how many, *out is their number. SIZE_MAX: it
+ * does not fit.
+ */
+size_t text_digits(struct text_part text, unsigned base, uint64_t *out);
+
 #endif

@@ -1,6 +1,7 @@
 /* value.c - values compared, hashed and written as keys */
 #include "state/model/value.h"
 
+#include "engine/base/hash_index.h"
 #include "engine/base/quote.h"
 #include "engine/columns/json.h"
 
@@ -55,27 +56,6 @@ int value_compare(const struct value *a, const struct value *b)
 	return 0;
 }
 
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
-	return x ^ x >> 32;
-}
-
-static uint64_t hash_text(const char *text, size_t len)
-{
-	uint64_t hash = len * UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t word;
-
-	for (; len >= 8; len -= 8, text += 8) {
-		memcpy(&word, text, 8);
-		hash = mix(hash ^ word);
-	}
-	word = 0;
-	if (len)
-		memcpy(&word, text, len);
-	return mix(hash ^ word);
-}
-
 uint64_t value_hash(const struct value *value)
 {
 	uint64_t kind = (uint64_t)value->kind << 1 | (value->kind == VALUE_INT && value->negative);
@@ -83,14 +63,14 @@ uint64_t value_hash(const struct value *value)
 	switch (value->kind) {
 	case VALUE_UNKNOWN:
 	case VALUE_NONE:
-		return mix(kind);
+		return hash_number(kind);
 	case VALUE_INT:
 	case VALUE_FLOAT:
-		return mix(value->u + kind * UINT64_C(0x9e3779b97f4a7c15));
+		return hash_number(value->u + hash_number(kind));
 	case VALUE_STRING:
-		return hash_text(value->text, value->len) + kind;
+		return hash_bytes(value->text, value->len) + kind;
 	case VALUE_BOOL:
-		return mix(kind << 1 | value->b);
+		return hash_number(kind << 1 | value->b);
 	}
 	return 0;
 }

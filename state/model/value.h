@@ -30,6 +30,26 @@ struct value {
 };
 _Static_assert(sizeof(struct value) == 16, "two words");
 
+static inline struct value value_u64(uint64_t u)
+{
+	return (struct value){.kind = VALUE_INT, .u = u};
+}
+
+static inline struct value value_s64(int64_t s)
+{
+	return (struct value){.kind = VALUE_INT, .negative = s < 0, .u = (uint64_t)s};
+}
+
+static inline struct value value_bool(bool b)
+{
+	return (struct value){.kind = VALUE_BOOL, .b = b};
+}
+
+static inline struct value value_text(const char *text, size_t len)
+{
+	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = text};
+}
+
 /* Neither unknown nor none. */
 static inline bool value_exists(const struct value *value)
 {
@@ -39,6 +59,12 @@ static inline bool value_exists(const struct value *value)
 static inline bool value_is_number(const struct value *value)
 {
 	return value->kind == VALUE_INT || value->kind == VALUE_FLOAT;
+}
+
+/* Of 0 and more: what nearly all keys are. */
+static inline bool value_is_index(const struct value *value)
+{
+	return value->kind == VALUE_INT && !value->negative;
 }
 
 /* An integer as it is. */

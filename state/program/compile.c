@@ -7,82 +7,10 @@
 #include "state/program/internal.h"
 
 #include "engine/base/mem.h"
+#include "state/program/naming.h"
 #include "state/program/plain.h"
 
 #include <string.h>
-
-/* ---- patterns ---- */
-
-static bool matches_name(const struct head_pattern *pattern, const char *name,
-			 struct captures *captures)
-{
-	if (pattern->kind == HEAD_LITERAL)
-		return !strcmp(pattern->text, name);
-	return pattern->kind == HEAD_GLOB &&
-	       glob_match(pattern->text, strlen(pattern->text), name, strlen(name), captures);
-}
-
-const char *last_part(const char *name)
-{
-	const char *colon = strrchr(name, ':');
-
-	return colon && colon[1] ? colon + 1 : NULL;
-}
-
-/* The full name, or what stands behind its last colon. */
-static bool matches_event(const struct head_pattern *pattern, const char *name,
-			  struct captures *captures)
-{
-	const char *last = last_part(name);
-
-	captures->n = 0;
-	return matches_name(pattern, name, captures) ||
-	       (last && matches_name(pattern, last, captures));
-}
-
-static bool matches_alias(const struct rules *rules, const struct head_pattern *pattern,
-			  const char *name)
-{
-	const char *last = last_part(name);
-	const struct alias_def *alias =
-		pattern->kind > HEAD_LITERAL ? NULL : rules_alias(rules, true, pattern->text);
-
-	for (; alias; alias = alias->before) {
-		for (size_t n = 0; n < alias->nnames; n++)
-			if (!strcmp(alias->names[n], name) ||
-			    (last && !strcmp(alias->names[n], last)))
-				return true;
-	}
-	return false;
-}
-
-bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name)
-{
-	struct captures captures;
-
-	return matches_event(pattern, name, &captures) || matches_alias(rules, pattern, name);
-}
-
-static bool block_matches_event(const struct rules *rules, const struct rule_block *block,
-				const char *name, struct captures *captures)
-{
-	captures->n = 0;
-	for (size_t i = 0; i < block->npatterns; i++)
-		if (matches_event(&block->patterns[i], name, captures) ||
-		    matches_alias(rules, &block->patterns[i], name))
-			return true;
-	return false;
-}
-
-static bool block_matches_section(const struct rule_block *block, const char *section,
-				  struct captures *captures)
-{
-	captures->n = 0;
-	for (size_t i = 0; i < block->npatterns; i++)
-		if (matches_name(&block->patterns[i], section, captures))
-			return true;
-	return false;
-}
 
 static bool block_has(const struct rule_block *block, enum pattern_kind kind)
 {
@@ -121,21 +49,6 @@ static bool surely_fails(const struct line *line)
 	return false;
 }
 
-/* Fields that a kept part of the flags says nothing about: of this class. */
-static void set_flags(struct line *line, const struct statement_info *info)
-{
-	line->flags = info->flags;
-	if (expr_any(line->when, expr_is_field) || expr_any(line->value, expr_is_field) ||
-	    path_any(&line->target, expr_is_field))
-		line->flags |= LINE_FIELDS;
-	if (surely_fails(line))
-		line->flags |= LINE_FAILS;
-	if (line->value && line->value->kind == EXPR_CONST)
-		line->flags |= LINE_INTERNED;
-	if (line->flags & LINE_FAILS)
-		line->flags &= ~(uint32_t)LINE_FIELDS;
-}
-
 /*
  * Of losses: @contradiction is for those that are inferred, @lost for all others; and of a loss that is
  * over only what makes things unknown runs again, since events of others may have told the
@@ -170,10 +83,11 @@ static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 
 	*out = (struct line){.id = id,
 			     .verb = statement->verb,
+			     .flags = info->flags,
 			     .section = info->section,
 			     .stratum = info->stratum,
-			     .reads = info->reads,
-			     .nreads = (uint32_t)info->nreads};
+			     .reads = info->reads.items,
+			     .nreads = (uint32_t)info->reads.count};
 	out->when = compile_when(compile, statement);
 	if (expr_is_const(out->when, VALUE_BOOL)) {
 		if (!out->when->value.b)
@@ -185,7 +99,10 @@ static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 		compile_path(compile, statement->target, &out->target);
 	if (statement->value)
 		out->value = compile_expr(compile, statement->value);
-	set_flags(out, info);
+	if (surely_fails(out))
+		out->flags |= LINE_FAILS;
+	if (out->value && out->value->kind == EXPR_CONST)
+		out->flags |= LINE_INTERNED;
 	if (block_has(statement->block, HEAD_CONTRADICTION))
 		out->flags |= LINE_INFERRED;
 	/* `section *` is silent where a field is missing */
@@ -199,9 +116,8 @@ struct lines {
 
 static void add_line(struct compile *compile, uint32_t id, struct lines *lines)
 {
-	lines->items = mem_grow(lines->items, lines->count, &lines->capacity, sizeof *lines->items);
-	if (compile_line(compile, id, &lines->items[lines->count]))
-		lines->count++;
+	if (!compile_line(compile, id, mem_push(lines->items, lines->count, lines->capacity)))
+		lines->count--;
 }
 
 /* Moves the lines into the program's arena. */
@@ -216,152 +132,6 @@ static const struct line *keep_lines(struct program *program, struct lines *line
 	return kept;
 }
 
-bool lines_use_fields(const struct line *lines, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (lines[i].flags & LINE_FIELDS)
-			return true;
-	return false;
-}
-
-/* ---- which blocks name which classes ---- */
-
-/* The statements [first, end) of one block, which stand together. */
-struct stretch {
-	const struct rule_block *block;
-	uint32_t first, end;
-};
-
-/* Per class the stretches of events that name it, in their order; and the stretches of sections. */
-struct naming {
-	struct stretch *stretches;
-	uint32_t count;
-	struct named_stretch {
-		uint32_t stretch, next; /* next: 1 + the class's next one */
-	} * named;
-	size_t nnamed, named_capacity;
-	uint32_t *first, *last; /* by class: 1 + number among `named` */
-	uint32_t *sections; /* stretches of sections */
-	uint32_t nsections;
-	struct nameset names, last_parts;
-	uint32_t *same_name, *same_last; /* by class: 1 + the next class of that name, last part */
-};
-
-static void find_stretches(struct naming *naming, const struct rules *rules)
-{
-	size_t capacity = 0;
-
-	for (uint32_t i = 0; i < rules->nstatements; i++) {
-		const struct rule_block *block = rules->statements[i]->block;
-		if (!naming->count || naming->stretches[naming->count - 1].block != block) {
-			*mem_push(naming->stretches, naming->count, capacity) =
-				(struct stretch){block, i, i};
-		}
-		naming->stretches[naming->count - 1].end = i + 1;
-	}
-}
-
-/* The first class of a name is what the set has; the others follow from the last one back. */
-static void chain_class(struct nameset *set, uint32_t *same, const char *name, uint32_t class)
-{
-	uint32_t before;
-
-	if (nameset_add(set, name, class))
-		return;
-	nameset_find(set, name, &before);
-	same[class] = before + 1;
-	nameset_set(set, name, class);
-}
-
-static void name_classes(struct naming *naming, const struct trace *trace)
-{
-	naming->same_name = mem_new_array(trace->nclasses + 1, sizeof *naming->same_name);
-	naming->same_last = mem_new_array(trace->nclasses + 1, sizeof *naming->same_last);
-	for (uint32_t c = 0; c < trace->nclasses; c++) {
-		const char *name = trace->classes[c]->name, *last = last_part(name);
-		chain_class(&naming->names, naming->same_name, name, c);
-		if (last)
-			chain_class(&naming->last_parts, naming->same_last, last, c);
-	}
-}
-
-static void name_stretch(struct naming *naming, uint32_t stretch, uint32_t class)
-{
-	uint32_t last = naming->last[class];
-
-	if (last && naming->named[last - 1].stretch == stretch)
-		return;
-	*mem_push(naming->named, naming->nnamed, naming->named_capacity) =
-		(struct named_stretch){stretch, 0};
-	naming->last[class] = (uint32_t)naming->nnamed;
-	if (last)
-		naming->named[last - 1].next = (uint32_t)naming->nnamed;
-	else
-		naming->first[class] = (uint32_t)naming->nnamed;
-}
-
-static void name_by_text(struct naming *naming, uint32_t stretch, const char *text)
-{
-	uint32_t class;
-
-	if (nameset_find(&naming->names, text, &class))
-		for (uint32_t i = class + 1; i; i = naming->same_name[i - 1])
-			name_stretch(naming, stretch, i - 1);
-	if (nameset_find(&naming->last_parts, text, &class))
-		for (uint32_t i = class + 1; i; i = naming->same_last[i - 1])
-			name_stretch(naming, stretch, i - 1);
-}
-
-static void name_by_pattern(struct naming *naming, const struct rules *rules,
-			    const struct trace *trace, uint32_t stretch,
-			    const struct head_pattern *pattern)
-{
-	struct captures captures;
-
-	if (pattern->kind > HEAD_LITERAL)
-		return;
-	if (pattern->kind == HEAD_LITERAL || !strpbrk(pattern->text, "*?[\\"))
-		name_by_text(naming, stretch, pattern->text);
-	else
-		for (uint32_t c = 0; c < trace->nclasses; c++)
-			if (matches_event(pattern, trace->classes[c]->name, &captures))
-				name_stretch(naming, stretch, c);
-	for (const struct alias_def *alias = rules_alias(rules, true, pattern->text); alias;
-	     alias = alias->before)
-		for (size_t n = 0; n < alias->nnames; n++)
-			name_by_text(naming, stretch, alias->names[n]);
-}
-
-static void naming_make(struct naming *naming, const struct rules *rules, const struct trace *trace)
-{
-	*naming = (struct naming){0};
-	find_stretches(naming, rules);
-	name_classes(naming, trace);
-	naming->first = mem_new_array(trace->nclasses + 1, sizeof *naming->first);
-	naming->last = mem_new_array(trace->nclasses + 1, sizeof *naming->last);
-	naming->sections = mem_new_array(naming->count + 1, sizeof *naming->sections);
-	for (uint32_t i = 0; i < naming->count; i++) {
-		const struct rule_block *block = naming->stretches[i].block;
-		if (block->is_section)
-			naming->sections[naming->nsections++] = i;
-		for (size_t p = 0; p < block->npatterns && !block->is_section; p++)
-			name_by_pattern(naming, rules, trace, i, &block->patterns[p]);
-	}
-}
-
-static void naming_release(struct naming *naming)
-{
-	mem_free(naming->stretches);
-	mem_free(naming->sections);
-	mem_free(naming->named);
-	mem_free(naming->first);
-	mem_free(naming->last);
-	mem_free(naming->same_name);
-	mem_free(naming->same_last);
-	nameset_release(&naming->names);
-	nameset_release(&naming->last_parts);
-}
-
 /* ---- classes ---- */
 
 static const struct part *part_of(const struct program *program, uint32_t part)
@@ -369,16 +139,24 @@ static const struct part *part_of(const struct program *program, uint32_t part)
 	return part < program->trace->nparts ? program->trace->parts[part] : NULL;
 }
 
-static struct compile on_event(struct program *program, const struct event_class *class,
-			       struct captures *captures)
+static struct compile compile_on(struct program *program, enum compile_on on,
+				 const struct part *part)
 {
 	return (struct compile){.program = program,
 				.names = program->rules,
-				.on = ON_EVENT,
-				.class = class,
-				.part = part_of(program, class->part),
-				.captures = captures,
+				.on = on,
+				.part = part,
 				.refs = program->refs};
+}
+
+static struct compile on_event(struct program *program, const struct event_class *class,
+			       struct captures *captures)
+{
+	struct compile compile = compile_on(program, ON_EVENT, part_of(program, class->part));
+
+	compile.class = class;
+	compile.captures = captures;
+	return compile;
 }
 
 static void compile_event_lines(struct program *program, const struct naming *naming,
@@ -389,9 +167,8 @@ static void compile_event_lines(struct program *program, const struct naming *na
 	struct compile compile = on_event(program, class, &captures);
 
 	for (uint32_t n = naming->first[class->index]; n; n = naming->named[n - 1].next) {
-		const struct stretch *stretch = &naming->stretches[naming->named[n - 1].stretch];
-		if (!block_matches_event(program->rules, stretch->block, class->name, &captures))
-			continue;
+		const struct stretch *stretch = naming->named[n - 1].stretch;
+		matches_event(naming->named[n - 1].pattern, class->name, &captures);
 		for (uint32_t i = stretch->first; i < stretch->end; i++)
 			add_line(&compile, i, &lines);
 	}
@@ -400,7 +177,7 @@ static void compile_event_lines(struct program *program, const struct naming *na
 }
 
 static void compile_section_lines(struct program *program, const struct naming *naming,
-				  const struct group *group, const struct event_class *class,
+				  const struct stream_group *group, const struct event_class *class,
 				  struct class_program *out)
 {
 	struct lines lines = {0};
@@ -408,7 +185,7 @@ static void compile_section_lines(struct program *program, const struct naming *
 	struct compile compile = on_event(program, class, &captures);
 
 	for (uint32_t s = 0; s < naming->nsections; s++) {
-		const struct stretch *stretch = &naming->stretches[naming->sections[s]];
+		const struct stretch *stretch = naming->sections[s];
 		if (!block_matches_section(stretch->block, group->section, &captures))
 			continue;
 		for (uint32_t i = stretch->first; i < stretch->end; i++)
@@ -417,32 +194,40 @@ static void compile_section_lines(struct program *program, const struct naming *
 	out->section = keep_lines(program, &lines, &out->nsection);
 }
 
-static bool has_section_blocks(const struct rules *rules)
+/* Streams of a part stand together, mostly; where they do not, a group is there twice. */
+static uint32_t find_group(struct stream_groups *groups, struct stream_group wanted)
 {
-	for (size_t i = 0; i < rules->nblocks; i++)
-		if (rules->blocks[i]->is_section)
-			return true;
-	return false;
+	for (size_t i = groups->count; i-- > 0 && groups->items[i].part == wanted.part;)
+		if (groups->items[i].id == wanted.id &&
+		    !strcmp(groups->items[i].section, wanted.section))
+			return (uint32_t)i;
+	*mem_push(groups->items, groups->count, groups->capacity) = wanted;
+	return (uint32_t)groups->count - 1;
 }
 
-static uint32_t find_group(struct program *program, const struct stream *stream, bool sections)
+/* By section where rules have lines of sections, else all are one group. */
+static void group_by_section(struct program *program, bool sections)
 {
-	struct group group = {sections && stream->section ? stream->section : "",
-			      sections ? stream->part : 0};
+	const struct trace *trace = program->trace;
+	struct stream_groups *groups = &program->sections;
 
-	for (size_t i = program->ngroups; i-- > 0;) /* streams of a part stand together, mostly */
-		if (program->groups[i].part == group.part &&
-		    !strcmp(program->groups[i].section, group.section))
-			return (uint32_t)i;
-	*mem_push(program->groups, program->ngroups, program->groups_capacity) = group;
-	return (uint32_t)program->ngroups - 1;
+	groups->of = arena_array(program->arena, trace->nstreams, sizeof *groups->of);
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct stream_group group = {.section = ""};
+		if (sections)
+			group.part = trace->streams[i]->part;
+		if (sections && trace->streams[i]->section)
+			group.section = trace->streams[i]->section;
+		groups->of[i] = find_group(groups, group);
+	}
 }
 
 /* Group 0 has a row of all classes, since others ask it what lines any class has. */
 static void make_rows(struct program *program)
 {
 	const struct trace *trace = program->trace;
-	struct row *parts = mem_new_array(trace->nparts + 1, sizeof *parts);
+	size_t ngroups = program->sections.count;
+	struct row *parts = arena_array(program->arena, trace->nparts + 1, sizeof *parts);
 	size_t at = trace->nclasses;
 
 	for (uint32_t c = 0; c < trace->nclasses; c++) {
@@ -450,59 +235,49 @@ static void make_rows(struct program *program)
 		part->first = part->end ? part->first : c;
 		part->end = c + 1;
 	}
-	program->rows = mem_new_array(program->ngroups + 1, sizeof *program->rows);
+	program->rows = arena_array(program->arena, ngroups + 1, sizeof *program->rows);
 	program->rows[0] = (struct row){0, 0, (uint32_t)trace->nclasses};
-	for (size_t g = 1; g < program->ngroups; g++) {
+	for (size_t g = 1; g < ngroups; g++) {
 		struct row *row = &program->rows[g];
-		*row = parts[program->groups[g].part];
+		*row = parts[program->sections.items[g].part];
 		row->at = at - row->first; /* rows before it have as many classes */
 		at += row->end - row->first;
 	}
-	program->nclass_programs = program->ngroups ? at : 0;
-	program->classes = mem_new_array(program->nclass_programs, sizeof *program->classes);
+	program->nclass_programs = at;
+	program->classes =
+		arena_array(program->arena, program->nclass_programs, sizeof *program->classes);
 	program->of_part = parts;
 }
 
-static void compile_row(struct program *program, const struct naming *naming, size_t group,
-			const struct event_class *class, const struct class_program *common)
+/* The row of the group: what is of all streams, and the lines of its section. */
+static void compile_row(struct program *program, const struct naming *naming, size_t group)
 {
-	struct class_program *own = &program->classes[program->rows[group].at + class->index];
+	const struct stream_group *streams = &program->sections.items[group];
+	const struct row *row = &program->rows[group];
 
-	*own = *common;
-	compile_section_lines(program, naming, &program->groups[group], class, own);
-	own->fields = own->fields || lines_use_fields(own->section, own->nsection);
+	for (uint32_t c = row->first; c < row->end; c++) {
+		const struct event_class *class = program->trace->classes[c];
+		struct class_program *own = &program->classes[row->at + c];
+
+		if (class->part != streams->part)
+			continue;
+		*own = program->classes[c];
+		compile_section_lines(program, naming, streams, class, own);
+	}
 }
 
 static void compile_classes(struct program *program)
 {
 	const struct trace *trace = program->trace;
-	bool sections = has_section_blocks(program->rules);
-	struct class_program common;
 	struct naming naming;
 
-	size_t *groups_of = mem_new_array(trace->nparts + 1, sizeof *groups_of), *next_group;
 	naming_make(&naming, program->rules, trace);
-	program->stream_group = mem_new_array(trace->nstreams, sizeof *program->stream_group);
-	for (size_t i = 0; i < trace->nstreams; i++)
-		program->stream_group[i] = find_group(program, trace->streams[i], sections);
+	group_by_section(program, naming.nsections > 0);
 	make_rows(program);
-	next_group = mem_new_array(program->ngroups + 1, sizeof *next_group);
-	for (size_t g = program->ngroups; g-- > 0 && sections;) { /* of each part */
-		next_group[g] = groups_of[program->groups[g].part];
-		groups_of[program->groups[g].part] = g + 1;
-	}
-	for (size_t c = 0; c < trace->nclasses; c++) {
-		const struct event_class *class = trace->classes[c];
-		common = (struct class_program){0};
-		compile_event_lines(program, &naming, class, &common);
-		common.fields = lines_use_fields(common.event, common.nevent);
-		if (program->ngroups)
-			program->classes[c] = common;
-		for (size_t g = groups_of[class->part]; g; g = next_group[g - 1])
-			compile_row(program, &naming, g - 1, class, &common);
-	}
-	mem_free(groups_of);
-	mem_free(next_group);
+	for (size_t c = 0; c < trace->nclasses; c++)
+		compile_event_lines(program, &naming, trace->classes[c], &program->classes[c]);
+	for (size_t g = program->sections.count; g-- > 0 && naming.nsections;)
+		compile_row(program, &naming, g); /* the first one last: others begin with it */
 	naming_release(&naming);
 }
 
@@ -512,11 +287,7 @@ static void compile_edge(struct program *program, enum pattern_kind kind, const 
 			 struct class_program *out)
 {
 	struct lines lines = {0};
-	struct compile compile = {.program = program,
-				  .names = program->rules,
-				  .on = ON_EDGE,
-				  .part = part,
-				  .refs = program->refs};
+	struct compile compile = compile_on(program, ON_EDGE, part);
 
 	for (uint32_t i = 0; i < program->rules->nstatements; i++)
 		if (block_has(program->rules->statements[i]->block, kind))
@@ -525,7 +296,7 @@ static void compile_edge(struct program *program, enum pattern_kind kind, const 
 }
 
 /* Do events of the group write what the line makes unknown, or what is above it? */
-static bool group_writes(const struct program *program, const struct lost_group *group,
+static bool group_writes(const struct program *program, const struct stream_group *group,
 			 const struct line *line)
 {
 	const struct trace *trace = program->trace;
@@ -551,15 +322,11 @@ static bool group_writes(const struct program *program, const struct lost_group 
  * The lines of a loss of one of the group's streams. What no event of these streams could have
  * written did not change unseen: a lost event of a user-space stream says nothing of a CPU's thread.
  */
-static void compile_lost(struct program *program, const struct lost_group *group,
+static void compile_lost(struct program *program, const struct stream_group *group,
 			 struct class_program *out)
 {
 	struct lines lines = {0};
-	struct compile compile = {.program = program,
-				  .names = program->rules,
-				  .on = ON_LOSS,
-				  .part = part_of(program, group->part),
-				  .refs = program->refs};
+	struct compile compile = compile_on(program, ON_LOSS, part_of(program, group->part));
 
 	for (uint32_t i = 0; i < program->rules->nstatements; i++) {
 		const struct rule_block *block = program->rules->statements[i]->block;
@@ -575,32 +342,19 @@ static void compile_lost(struct program *program, const struct lost_group *group
 	out->event = keep_lines(program, &lines, &out->nevent);
 }
 
-/* Streams of a part stand together, mostly. */
-static uint32_t find_lost_group(struct program *program, const struct stream *stream)
-{
-	struct lost_group group = {stream->part, stream->id};
-
-	for (size_t i = program->nlost_groups; i-- > 0;) {
-		if (program->lost_groups[i].part != group.part)
-			break;
-		if (program->lost_groups[i].id == group.id)
-			return (uint32_t)i;
-	}
-	*mem_push(program->lost_groups, program->nlost_groups, program->lost_groups_capacity) =
-		group;
-	return (uint32_t)program->nlost_groups - 1;
-}
-
 static void compile_losses(struct program *program)
 {
 	const struct trace *trace = program->trace;
+	struct stream_groups *groups = &program->losses;
 
-	program->stream_lost = mem_new_array(trace->nstreams + 1, sizeof *program->stream_lost);
+	groups->of = arena_array(program->arena, trace->nstreams, sizeof *groups->of);
 	for (size_t i = 0; i < trace->nstreams; i++)
-		program->stream_lost[i] = find_lost_group(program, trace->streams[i]);
-	program->lost = mem_new_array(program->nlost_groups + 1, sizeof *program->lost);
-	for (size_t i = 0; i < program->nlost_groups; i++)
-		compile_lost(program, &program->lost_groups[i], &program->lost[i]);
+		groups->of[i] =
+			find_group(groups, (struct stream_group){trace->streams[i]->part, "",
+								 trace->streams[i]->id});
+	program->lost = arena_array(program->arena, groups->count, sizeof *program->lost);
+	for (size_t i = 0; i < groups->count; i++)
+		compile_lost(program, &groups->items[i], &program->lost[i]);
 }
 
 bool trace_has_hosts(const struct trace *trace)
@@ -618,8 +372,8 @@ static void compile_specials(struct program *program)
 	struct nameset hosts = {0};
 
 	compile_losses(program);
-	program->start = mem_new_array(parts, sizeof *program->start);
-	program->end = mem_new_array(parts, sizeof *program->end);
+	program->start = arena_array(program->arena, parts, sizeof *program->start);
+	program->end = arena_array(program->arena, parts, sizeof *program->end);
 	for (size_t i = 0; i < parts; i++) {
 		const struct part *part = i < trace->nparts ? trace->parts[i] : NULL;
 		if (part && !nameset_add(&hosts, part_host(part), 0))
@@ -632,75 +386,85 @@ static void compile_specials(struct program *program)
 
 /* ---- initial values and views ---- */
 
-static void any_keys(const struct ast_path *from, struct ast_path *to, struct arena *arena)
+/* All attributes of the shape. */
+static struct initial *add_initial(struct program *program, uint32_t shape, struct value value)
 {
-	*to = *from;
-	to->atoms = arena_copy(arena, from->atoms, from->natoms, sizeof *to->atoms);
-	for (uint32_t i = 0; i < to->natoms; i++)
-		if (to->atoms[i].kind != ATOM_NAME)
-			to->atoms[i].kind = ATOM_ANY;
+	const struct attrs *attrs = program->attrs;
+	struct initial *initial = &program->initials[program->ninitials++];
+	struct pattern *pattern = arena_alloc(program->arena, sizeof *pattern);
+	uint32_t attr = shape_attr(attrs, shape);
+
+	pattern->natoms = attr_depth(attrs, attr);
+	for (uint32_t i = pattern->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
+		pattern->atoms[i].kind = attr_is_key(attrs, attr) ? PATTERN_ANY : PATTERN_NAME;
+		pattern->atoms[i].value = *attr_atom(attrs, attr);
+	}
+	*initial = (struct initial){pattern, shape, value};
+	attrs_keep(program->attrs, &initial->value);
+	return initial;
 }
 
 /* A stack starts empty; an `initial` of the same path, which comes later, counts before that. */
-static void add_stacks(struct compile *compile)
+static void add_stacks(struct program *program)
 {
-	struct program *program = compile->program;
 	const struct rules *rules = program->rules;
 
-	for (size_t i = 0; i < rules->nstatements; i++) {
-		const struct statement *statement = rules->statements[i];
-		struct initial *initial = &program->initials[program->ninitials];
-		struct ast_path any;
-		if (statement->verb != VERB_PUSH && statement->verb != VERB_POP)
-			continue;
-		any_keys(statement->target, &any, program->arena);
-		compile_path(compile, &any, &initial->path);
-		initial->value = value_s64(0);
-		program->ninitials++;
-	}
+	for (size_t i = 0; i < rules->nstatements; i++)
+		if (verb_stacks(rules->statements[i]->verb))
+			add_initial(program, program->analysis->statements[i].shape, value_s64(0));
 }
 
 static void compile_initials(struct program *program)
 {
 	const struct rules *rules = program->rules;
-	struct compile compile = {
-		.program = program, .names = rules, .on = ON_EDGE, .host_any = true};
 
-	program->initials =
-		mem_new_array(rules->ninitials + rules->nstatements, sizeof *program->initials);
-	add_stacks(&compile);
+	program->initials = arena_array(program->arena, rules->ninitials + rules->nstatements,
+					sizeof *program->initials);
+	add_stacks(program);
 	for (size_t i = 0; i < rules->ninitials; i++) {
-		struct initial *initial = &program->initials[program->ninitials++];
-		compile_path(&compile, rules->initials[i]->path, &initial->path);
-		initial->value = rules->initials[i]->value;
-		attrs_keep(program->attrs, &initial->value);
+		const struct ast_path *path = rules->initials[i]->path;
+		uint32_t shape = ast_path_shape(path, program->attrs, program->analysis->prefix);
+		struct pattern *pattern =
+			add_initial(program, shape, rules->initials[i]->value)->pattern;
+		struct pattern_atom *atoms = &pattern->atoms[pattern->natoms - path->natoms];
+
+		pattern->below = path->below;
+		for (uint32_t a = 0; a < path->natoms; a++) {
+			if (path->atoms[a].kind != ATOM_EXPR)
+				continue;
+			atoms[a] = (struct pattern_atom){PATTERN_KEY, path->atoms[a].key->value};
+			attrs_keep(program->attrs, &atoms[a].value);
+		}
 	}
 }
 
-static void add_source(const struct expr *expr, struct view_source *sources, uint32_t *n);
+struct sources {
+	struct view_source *items;
+	size_t count, capacity;
+};
+
+static void add_sources(const struct expr *expr, struct sources *out);
 
 /* Keys that are a variable, in the paths of the expression and inside their keys. */
-static void add_path_sources(const struct path *path, struct view_source *sources, uint32_t *n)
+static void add_path_sources(const struct path *path, struct sources *out)
 {
 	for (uint32_t i = 0; i < path->natoms; i++) {
 		const struct expr *key = path->atoms[i].expr;
 		if (!key)
 			continue;
-		if (key->kind == EXPR_VARIABLE && sources)
-			sources[*n] = (struct view_source){key->index, path->shape, i};
-		*n += key->kind == EXPR_VARIABLE;
-		add_source(key, sources, n);
+		if (key->kind == EXPR_VARIABLE)
+			*mem_push(out->items, out->count, out->capacity) =
+				(struct view_source){key->index, path->shape, i};
+		add_sources(key, out);
 	}
 }
 
-static void add_source(const struct expr *expr, struct view_source *sources, uint32_t *n)
+static void add_sources(const struct expr *expr, struct sources *out)
 {
-	if (!expr)
-		return;
 	if (expr->kind == EXPR_READ)
-		add_path_sources(&expr->path, sources, n);
+		add_path_sources(&expr->path, out);
 	for (uint32_t i = 0; i < expr_noperands(expr); i++)
-		add_source(expr_operand(expr, i), sources, n);
+		add_sources(expr_operand(expr, i), out);
 }
 
 static void compile_view(struct program *program, size_t i)
@@ -708,25 +472,23 @@ static void compile_view(struct program *program, size_t i)
 	const struct view_def *from = program->rules->views[i];
 	const struct view_info *info = &program->analysis->views[i];
 	struct view *view = &program->views[i];
-	struct compile compile = {.program = program,
-				  .names = program->rules,
-				  .on = ON_EDGE, /* its path binds the host */
-				  .part = part_of(program, 0),
-				  .host_variable = true,
-				  .variable = from->nvariables};
-	struct view_source *sources;
+	/* its path binds the host */
+	struct compile compile = compile_on(program, ON_EDGE, part_of(program, 0));
+	struct sources sources = {0};
 
+	compile.host_variable = true;
+	compile.variable = from->nvariables;
 	compile_path(&compile, from->path, &view->path);
 	compile.on = ON_VIEW;
 	view->value = compile_expr(&compile, from->value);
 	view->nvariables = from->nvariables + program->hosts;
-	view->reads = info->reads;
-	view->nreads = (uint32_t)info->nreads;
-	add_source(view->value, NULL, &view->nsources);
-	sources = arena_array(program->arena, view->nsources, sizeof *sources);
-	view->nsources = 0;
-	add_source(view->value, sources, &view->nsources);
-	view->sources = sources;
+	view->reads = info->reads.items;
+	view->nreads = (uint32_t)info->reads.count;
+	add_sources(view->value, &sources);
+	view->sources =
+		arena_copy(program->arena, sources.items, sources.count, sizeof *view->sources);
+	view->nsources = (uint32_t)sources.count;
+	mem_free(sources.items);
 }
 
 /* ---- shapes ---- */
@@ -737,8 +499,10 @@ static void mark_shapes(struct program *program)
 	const struct rules *rules = program->rules;
 
 	program->nshapes = shape_count(program->attrs);
-	program->views_shape = mem_new_array(program->nshapes, sizeof *program->views_shape);
-	program->writes_shape = mem_new_array(program->nshapes, sizeof *program->writes_shape);
+	program->views_shape =
+		arena_array(program->arena, program->nshapes, sizeof *program->views_shape);
+	program->writes_shape =
+		arena_array(program->arena, program->nshapes, sizeof *program->writes_shape);
 	for (size_t i = 0; i < rules->nviews; i++)
 		program->views_shape[analysis->views[i].shape] = true;
 	for (size_t i = 0; i < rules->nstatements; i++) {
@@ -747,7 +511,7 @@ static void mark_shapes(struct program *program)
 		if (verb_buries(verb) || info->shape == ATTR_ABSENT)
 			continue;
 		program->writes_shape[info->shape] = true;
-		if (verb == VERB_PUSH || verb == VERB_POP) /* made when strata were */
+		if (verb_stacks(verb)) /* made when strata were */
 			program->writes_shape[shape_key(program->attrs, info->shape)] = true;
 	}
 }
@@ -758,23 +522,16 @@ static void number_initials(struct program *program)
 	struct by_shape *by = &program->initials_by;
 	bool below = false;
 
-	*by = by_shape_new(program->attrs, program->ninitials);
+	*by = by_shape_new(shape_count(program->attrs), program->ninitials);
 	for (uint32_t i = 0; i < program->ninitials; i++)
-		below = below || program->initials[i].path.below;
+		below = below || program->initials[i].pattern->below;
 	for (uint32_t i = 0; i < program->ninitials && !below; i++)
-		by_shape_add(by, program->initials[i].path.shape, i);
+		by_shape_add(by, program->initials[i].shape, i);
 	for (uint32_t i = 0; i < program->ninitials && below; i++)
 		by->before[i] = i;
 	for (uint32_t s = 0; s < by->nshapes && below; s++)
 		by->last[s] = (uint32_t)program->ninitials;
 	by->otherwise = below ? (uint32_t)program->ninitials : 0;
-}
-
-static void number_views(struct program *program)
-{
-	program->views_by = by_shape_new(program->attrs, program->nviews);
-	for (uint32_t i = 0; i < program->nviews; i++)
-		by_shape_add(&program->views_by, program->views[i].path.shape, i);
 }
 
 /*
@@ -826,9 +583,10 @@ struct program *program_new(struct rules *rules, const struct trace *trace)
 	program->attrs = attrs_new();
 	program->hosts = trace_has_hosts(trace);
 	program->analysis = analysis_new(rules, program->attrs, program->hosts);
-	program->statements = mem_new_array(rules->nstatements, sizeof(struct line *));
-	program->refs = mem_new_array(rules->nrefs, sizeof *program->refs);
-	program->views = mem_new_array(rules->nviews, sizeof *program->views);
+	program->statements =
+		arena_array(program->arena, rules->nstatements, sizeof(struct line *));
+	program->refs = arena_array(program->arena, rules->nrefs, sizeof *program->refs);
+	program->views = arena_array(program->arena, rules->nviews, sizeof *program->views);
 	program->nviews = rules->nviews;
 	mark_shapes(program);
 	return program;
@@ -846,7 +604,9 @@ bool program_compile(struct rules *rules, const struct trace *trace, const struc
 	for (size_t i = 0; i < rules->nviews; i++)
 		compile_view(program, i);
 	number_initials(program);
-	number_views(program);
+	program->views_by = by_shape_new(shape_count(program->attrs), program->nviews);
+	for (uint32_t i = 0; i < program->nviews; i++)
+		by_shape_add(&program->views_by, program->views[i].path.shape, i);
 	for (size_t i = 0; i < program->nviews; i++)
 		resolve_sources(program, &program->views[i]);
 	compile_classes(program);

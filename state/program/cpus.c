@@ -14,31 +14,14 @@ static int rising(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void sort(struct cpus *cpus)
-{
-	size_t n = 0;
-
-	if (cpus->count)
-		qsort(cpus->items, cpus->count, sizeof *cpus->items, rising);
-	for (size_t i = 0; i < cpus->count; i++)
-		if (!n || cpus->items[i] != cpus->items[n - 1])
-			cpus->items[n++] = cpus->items[i];
-	cpus->count = n;
-}
-
-/* Repetitions go whenever the list is full: it is at most twice as long as it must be. */
 static void add(struct cpus *cpus, int32_t cpu)
 {
-	if (cpus->count && cpus->items[cpus->count - 1] == cpu)
+	uint64_t hash = hash_number((uint64_t)cpu);
+
+	if (hash_index_find(&cpus->known, hash, i, cpus->items[i] == cpu) != HASH_INDEX_NONE)
 		return;
-	if (cpus->count == cpus->capacity) {
-		sort(cpus);
-		if (2 * cpus->count >= cpus->capacity) {
-			cpus->capacity = cpus->capacity ? 2 * cpus->capacity : 64;
-			cpus->items = mem_resize(cpus->items, cpus->capacity, sizeof *cpus->items);
-		}
-	}
-	cpus->items[cpus->count++] = cpu;
+	hash_index_add(&cpus->known, hash, cpus->count);
+	*mem_push(cpus->items, cpus->count, cpus->capacity) = cpu;
 }
 
 /* What packets say, unless all are of the stream's own CPU. */
@@ -80,7 +63,9 @@ bool cpus_find(const struct trace *trace, struct index *index, struct cpus *out,
 		else
 			out->open |= stream->cpu < 0;
 	}
-	sort(out);
+	hash_index_release(&out->known);
+	if (out->count)
+		qsort(out->items, out->count, sizeof *out->items, rising);
 	return ok;
 }
 

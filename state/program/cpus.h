@@ -2,12 +2,14 @@
 #ifndef STATE_PROGRAM_CPUS_H
 #define STATE_PROGRAM_CPUS_H
 
+#include "engine/base/hash_index.h"
 #include "engine/trace.h"
 #include "index/index.h"
 
 struct cpus {
 	int32_t *items; /* rising */
 	size_t count, capacity;
+	struct hash_index known; /* of the items, while they are found */
 	bool many; /* a table is too long to be gone through: some may be missing */
 	bool open; /* some packet of a stream with times does not say its CPU */
 };

@@ -42,7 +42,7 @@ static enum eval eval_section(const struct expr *expr, struct env *env, struct v
 		if (result != EVAL_VALUE || written)
 			return result;
 	}
-	section_own(env->program, env->event, expr->index, out);
+	*out = section_own(env->program, env->event, expr->index);
 	return EVAL_VALUE;
 }
 
@@ -123,12 +123,6 @@ static enum eval eval_of_logic(enum logic outcome, struct value *out)
 	return EVAL_VALUE;
 }
 
-/* Does the left side of && or || say all? */
-static bool is_decided(const struct expr *expr, enum logic left)
-{
-	return left >= LOGIC_FAILED || left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES);
-}
-
 static enum eval eval_logic(const struct expr *expr, struct env *env, struct value *out,
 			    enum failure *failure)
 {
@@ -136,12 +130,12 @@ static enum eval eval_logic(const struct expr *expr, struct env *env, struct val
 
 	if (expr->kind == EXPR_NOT)
 		return eval_of_logic(left <= LOGIC_YES ? left ^ 1 : left, out);
-	if (is_decided(expr, left))
+	if (left == LOGIC_FAILED || left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES))
 		return eval_of_logic(left, out);
 	right = expr_logic(expr->right, env, failure);
-	if (right != LOGIC_OPEN)
-		right = (expr->kind == EXPR_AND ? logic_and : logic_or)[left][right];
-	return eval_of_logic(right, out);
+	if (left == LOGIC_OPEN || right == LOGIC_OPEN)
+		return EVAL_OPEN;
+	return eval_of_logic((expr->kind == EXPR_AND ? logic_and : logic_or)[left][right], out);
 }
 
 /* ---- operators of known operands ---- */
@@ -190,6 +184,8 @@ static bool is_among(const struct value *value, const struct expr *expr)
 static enum eval apply(const struct expr *expr, struct env *env, const struct value *in,
 		       struct value *out, enum failure *failure)
 {
+	bool ignored;
+
 	switch (expr->kind) {
 	case EXPR_ORDER:
 		return op_order(expr->op, &in[0], &in[1], out, failure);
@@ -200,7 +196,7 @@ static enum eval apply(const struct expr *expr, struct env *env, const struct va
 	case EXPR_CONVERT:
 		return op_convert(expr->function, &in[0], env->scratch, out, failure);
 	case EXPR_CAPTURES:
-		return op_captures(expr->regex, expr->index, &in[0], out, failure);
+		return op_captures(expr->regex, expr->index, &in[0], out, &ignored, failure);
 	case EXPR_MATCH:
 		if (expr->op == OP_REGEX)
 			return op_regex(expr->regex, &in[0], &in[1], out, failure);
@@ -343,10 +339,11 @@ void expr_find_gap(struct env *env)
 	env->gap_part = env->event->stream->part;
 }
 
-/* What the event says besides fields; *out is unknown, and stays so where there is no event. */
+/* What the event or loss says besides fields; *out is unknown, and stays so without an event. */
 static void eval_place(const struct expr *expr, struct env *env, struct value *out)
 {
 	const struct event *event = env->event;
+	bool inferred = event && event->loss_kind == LOSS_INFERRED;
 
 	if (expr->kind == EXPR_GAP)
 		*out = value_bool(expr_gap(env));
@@ -354,22 +351,14 @@ static void eval_place(const struct expr *expr, struct env *env, struct value *o
 		*out = value_s64(event->time);
 	else if (event && expr->kind == EXPR_STREAM)
 		*out = value_text(event->stream->name, strlen(event->stream->name));
-	else if (event && event->cpu >= 0)
+	else if (expr->kind == EXPR_CPU && event && event->cpu >= 0)
 		*out = value_s64(event->cpu);
-}
-
-/* What a loss says; *out likewise. */
-static void eval_loss(const struct expr *expr, struct env *env, struct value *out)
-{
-	const struct event *event = env->event;
-	bool inferred = event && event->loss_kind == LOSS_INFERRED;
-
-	if (expr->kind == EXPR_LOST_KIND)
+	else if (expr->kind == EXPR_LOST_KIND)
 		*out = value_bool(event && event->loss_kind == (enum loss_kind)expr->index);
 	else if (expr->kind == EXPR_LOST_UNTIL && event)
 		*out = value_s64(event->until);
 	else if (expr->kind == EXPR_LOST_COUNT && event && !event->lost_unknown)
-		*out = (struct value){.kind = VALUE_INT, .u = event->lost};
+		*out = value_u64(event->lost);
 	else if (expr->kind == EXPR_LOST_TOLD && inferred)
 		*out = value_s64(event->told);
 	else if (expr->kind == EXPR_LOST_CLAIMED && inferred)
@@ -397,14 +386,12 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_CPU:
 	case EXPR_STREAM:
 	case EXPR_GAP:
-		eval_place(expr, env, out);
-		return EVAL_VALUE;
 	case EXPR_LOST_COUNT:
 	case EXPR_LOST_CLAIMED:
 	case EXPR_LOST_TOLD:
 	case EXPR_LOST_KIND:
 	case EXPR_LOST_UNTIL:
-		eval_loss(expr, env, out);
+		eval_place(expr, env, out);
 		return EVAL_VALUE;
 	case EXPR_READ:
 		return eval_read(expr, env, out, failure);
@@ -488,86 +475,4 @@ enum eval expr_holds(const struct expr *when, struct env *env, enum failure *fai
 	if (outcome == LOGIC_YES)
 		return EVAL_VALUE;
 	return outcome == LOGIC_OPEN ? EVAL_OPEN : EVAL_FAIL;
-}
-
-/* ---- what would be read ---- */
-
-static bool top_reads(const struct expr *expr, struct env *env,
-		      bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
-{
-	enum failure failure;
-	struct value depth;
-	uint32_t attr;
-
-	if (path_eval(&expr->left->path, env, &attr, &failure) != EVAL_VALUE)
-		return true;
-	if (!visit(arg, attr, 0))
-		return false;
-	if (read_stored(env, attr, &depth) != EVAL_VALUE || depth.kind != VALUE_INT ||
-	    depth.negative || !depth.u)
-		return true;
-	return visit(arg, attr_key(program_attrs(env->program), attr, &depth), 0);
-}
-
-static bool read_reads(const struct expr *expr, struct env *env,
-		       bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
-{
-	enum failure failure;
-	uint32_t attr;
-
-	if (!path_reads(&expr->path, env, visit, arg))
-		return false;
-	if (path_eval(&expr->path, env, &attr, &failure) != EVAL_VALUE)
-		return true;
-	return expr->may_view ? attr_reads(env, attr, visit, arg) : visit(arg, attr, 0);
-}
-
-static bool names_read(const struct expr *expr, struct env *env,
-		       bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
-{
-	for (uint32_t i = 0; i < expr->n; i++)
-		if (expr->names[i].key && !expr_reads(expr->names[i].key, env, visit, arg))
-			return false;
-	return true;
-}
-
-/* What ends && or || on the left leaves the right unread. */
-static bool logic_reads(const struct expr *expr, struct env *env,
-			bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
-{
-	enum failure failure;
-	enum logic left;
-
-	if (!expr_reads(expr->left, env, visit, arg))
-		return false;
-	left = expr_logic(expr->left, env, &failure);
-	if (left != LOGIC_OPEN && is_decided(expr, left))
-		return true;
-	return expr_reads(expr->right, env, visit, arg);
-}
-
-bool expr_reads(const struct expr *expr, struct env *env,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
-{
-	if (!expr)
-		return true;
-	switch (expr->kind) {
-	case EXPR_SECTION:
-		return visit(arg, ATTR_ABSENT, expr->index);
-	case EXPR_READ:
-		return read_reads(expr, env, visit, arg);
-	case EXPR_TOP:
-		return path_reads(&expr->left->path, env, visit, arg) &&
-		       top_reads(expr, env, visit, arg);
-	case EXPR_FIELD_GET:
-		return names_read(expr, env, visit, arg);
-	case EXPR_AND:
-	case EXPR_OR:
-		return logic_reads(expr, env, visit, arg);
-	default:
-		for (uint32_t i = 0; i < expr_noperands(expr); i++)
-			if (!expr_reads(expr_operand(expr, i), env, visit, arg))
-				return false;
-		return true;
-	}
 }

@@ -132,9 +132,9 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 		 enum failure *failure);
 enum eval op_regex(pcre2_code *regex, const struct value *text, const struct value *pattern,
 		   struct value *out, enum failure *failure);
-/* What the group matches first; "" where nothing does. */
+/* What the group matches first; "" where nothing does. *matches: the pattern does. */
 enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
-		      struct value *out, enum failure *failure);
+		      struct value *out, bool *matches, enum failure *failure);
 /* Of operands of the types that expr.c asks for. */
 void op_part(enum function function, const struct value *args, uint32_t n, struct value *out);
 
@@ -142,21 +142,6 @@ static inline enum eval eval_fail(enum failure *failure, enum failure why)
 {
 	*failure = why;
 	return EVAL_FAIL;
-}
-
-static inline struct value value_bool(bool b)
-{
-	return (struct value){.kind = VALUE_BOOL, .b = b};
-}
-
-static inline struct value value_s64(int64_t s)
-{
-	return (struct value){.kind = VALUE_INT, .negative = s < 0, .u = (uint64_t)s};
-}
-
-static inline struct value value_text(const char *text, size_t len)
-{
-	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = text};
 }
 
 void expr_find_gap(struct env *env);

@@ -19,12 +19,28 @@ static struct expr *expr_new(struct compile *compile, enum expr_kind kind)
 	return expr;
 }
 
+static struct expr *expr_of(struct compile *compile, enum expr_kind kind, const struct expr *left)
+{
+	struct expr *expr = expr_new(compile, kind);
+
+	expr->left = left;
+	return expr;
+}
+
 static struct expr *constant(struct compile *compile, struct value value)
 {
 	struct expr *expr = expr_new(compile, EXPR_CONST);
 
 	expr->value = value;
 	attrs_keep(compile->program->attrs, &expr->value);
+	return expr;
+}
+
+static struct expr *compile_variable(struct compile *compile, uint32_t index)
+{
+	struct expr *expr = expr_new(compile, EXPR_VARIABLE);
+
+	expr->index = index;
 	return expr;
 }
 
@@ -104,11 +120,6 @@ unsigned root_scopes(enum root root)
 	}
 }
 
-static const struct alias_def *find_alias(const struct rules *names, const char *name)
-{
-	return names ? rules_alias(names, false, name) : NULL;
-}
-
 /* Does the class have a field of this very name in these scopes, whatever is below it? */
 static bool has_field(const struct event_class *class, unsigned scopes, const char *name)
 {
@@ -133,8 +144,9 @@ static bool lists_itself(const struct alias_def *alias)
 static enum way find_aliased(struct compile *compile, unsigned scopes, struct field_name *names,
 			     uint32_t n, struct field_path *out)
 {
-	const struct alias_def *alias =
-		names[0].name ? find_alias(compile->names, names[0].name) : NULL;
+	const struct alias_def *alias = compile->names && names[0].name
+						? rules_alias(compile->names, false, names[0].name)
+						: NULL;
 	enum way way;
 
 	if (!alias || (!lists_itself(alias) && has_field(compile->class, scopes, names[0].name)))
@@ -260,17 +272,17 @@ static const struct expr *compile_event(struct compile *compile, const char *nam
 		return expr_new(compile, EXPR_TIME);
 	if (!compile->class)
 		return failing(compile, FAILURE_FIELD);
-	return constant(compile, (struct value){.kind = VALUE_INT, .u = compile->class->id});
+	return constant(compile, value_u64(compile->class->id));
 }
 
 static const struct expr *compile_section(struct compile *compile, const char *name)
 {
 	struct analysis *analysis = compile->program->analysis;
-	struct expr *expr = expr_new(compile, EXPR_SECTION_OWN);
+	uint32_t section = analysis_section(analysis, name);
+	bool written = section_is_written(analysis, section);
+	struct expr *expr = expr_new(compile, written ? EXPR_SECTION : EXPR_SECTION_OWN);
 
-	expr->index = analysis_section(analysis, name);
-	if (expr->index < analysis->nsection_written && analysis->section_written[expr->index])
-		expr->kind = EXPR_SECTION;
+	expr->index = section;
 	return expr;
 }
 
@@ -335,8 +347,6 @@ static void add_host(struct compile *compile, struct atom *atoms)
 	atoms[1] = (struct atom){.kind = ATOM_KEY, .value = value_text(host, strlen(host))};
 	if (compile->host_variable)
 		atoms[1] = (struct atom){.kind = ATOM_VARIABLE, .variable = compile->variable};
-	if (compile->host_any)
-		atoms[1] = (struct atom){.kind = ATOM_ANY};
 }
 
 static void compile_atom(struct compile *compile, const struct ast_atom *from, struct atom *to)
@@ -358,13 +368,9 @@ static void compile_atom(struct compile *compile, const struct ast_atom *from, s
 /* In a view's expression the host's variable is read, in its path it is bound. */
 static void bind_host(struct compile *compile, struct atom *atom)
 {
-	struct expr *variable;
-
-	if (atom->kind != ATOM_VARIABLE || compile->on != ON_VIEW)
-		return;
-	variable = expr_new(compile, EXPR_VARIABLE);
-	variable->index = atom->variable;
-	*atom = (struct atom){.kind = ATOM_EXPR, .expr = variable};
+	if (atom->kind == ATOM_VARIABLE && compile->on == ON_VIEW)
+		*atom = (struct atom){.kind = ATOM_EXPR,
+				      .expr = compile_variable(compile, atom->variable)};
 }
 
 static void find_base(struct attrs *attrs, struct path *path)
@@ -446,13 +452,6 @@ static bool has_class(const struct compile *compile, const char *name)
 	return false;
 }
 
-/* An enumeration has labels, else it is known at once that there is none. */
-static bool never_labelled(const struct expr *left)
-{
-	return left->kind == EXPR_LABEL && left->left->kind == EXPR_FIELD &&
-	       !left->left->field.class->nlabels;
-}
-
 /* Does the event's part have the events of some threads only? Without a part: does any? */
 static bool is_of_tasks(const struct compile *compile)
 {
@@ -486,7 +485,8 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 	compile->quiet = true;
 	expr->left = compile_expr(compile, ast->args[0]);
 	compile->quiet = quiet;
-	if (never_labelled(expr->left))
+	if (expr->left->kind == EXPR_LABEL && expr->left->left->kind == EXPR_FIELD &&
+	    !expr->left->left->field.class->nlabels) /* no enumeration */
 		return constant(compile, value_bool(false));
 	if (expr->left->kind == EXPR_FIELD && expr->left->field.scope != SCOPE_PACKET_CONTEXT &&
 	    expr->left->field.scope != SCOPE_PACKET_HEADER)
@@ -511,14 +511,12 @@ static const struct expr *compile_args(struct compile *compile, const struct ast
 
 static const struct expr *compile_label(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_new(compile, EXPR_LABEL);
+	const struct expr *field = compile_expr(compile, ast->args[0]);
 
-	expr->left = compile_expr(compile, ast->args[0]);
-	if (expr->left->kind == EXPR_FAIL)
-		return expr->left;
-	if (expr->left->kind != EXPR_FIELD && expr->left->kind != EXPR_FIELD_GET)
-		return failing(compile, FAILURE_TYPE);
-	return expr;
+	if (field->kind == EXPR_FAIL)
+		return field;
+	return expr_is_field(field) ? expr_of(compile, EXPR_LABEL, field)
+				    : failing(compile, FAILURE_TYPE);
 }
 
 /* NULL: it is not a constant, or wrong. The program frees it. */
@@ -541,9 +539,8 @@ static pcre2_code *compile_pattern(struct compile *compile, const struct expr *p
 
 static const struct expr *compile_captures(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_new(compile, EXPR_CAPTURES);
+	struct expr *expr = expr_of(compile, EXPR_CAPTURES, compile_expr(compile, ast->args[0]));
 
-	expr->left = compile_expr(compile, ast->args[0]);
 	expr->regex = compile_pattern(compile, compile_expr(compile, ast->args[1]));
 	expr->index = ast->nargs > 2 ? (uint32_t)ast->args[2]->value.u : 1;
 	return expr->regex ? expr : failing(compile, FAILURE_TYPE);
@@ -551,9 +548,8 @@ static const struct expr *compile_captures(struct compile *compile, const struct
 
 static const struct expr *compile_map(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_new(compile, EXPR_MAP);
+	struct expr *expr = expr_of(compile, EXPR_MAP, compile_expr(compile, ast->args[0]));
 
-	expr->left = compile_expr(compile, ast->args[0]);
 	expr->map = find_map(compile, ast->name);
 	if (!expr->map)
 		return failing(compile, FAILURE_MAP);
@@ -585,32 +581,23 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 	case FUNCTION_SPLIT:
 		return compile_args(compile, ast, EXPR_SPLIT, function);
 	case FUNCTION_TOP:
-		expr = expr_new(compile, EXPR_TOP);
-		expr->left = compile_read(compile, ast->args[0]->path);
-		return expr;
+		return expr_of(compile, EXPR_TOP, compile_read(compile, ast->args[0]->path));
 	default:
-		expr = expr_new(compile, EXPR_CONVERT);
+		expr = expr_of(compile, EXPR_CONVERT, compile_expr(compile, ast->args[0]));
 		expr->function = function;
-		expr->left = compile_expr(compile, ast->args[0]);
 		return expr;
 	}
 }
 
 static enum expr_kind binary_kind(enum op op)
 {
+	if (op_compares(op))
+		return op <= OP_NE ? EXPR_EQUAL : EXPR_ORDER;
 	switch (op) {
 	case OP_AND:
 		return EXPR_AND;
 	case OP_OR:
 		return EXPR_OR;
-	case OP_EQ:
-	case OP_NE:
-		return EXPR_EQUAL;
-	case OP_LT:
-	case OP_LE:
-	case OP_GT:
-	case OP_GE:
-		return EXPR_ORDER;
 	case OP_GLOB:
 	case OP_REGEX:
 		return EXPR_MATCH;
@@ -623,10 +610,10 @@ static enum expr_kind binary_kind(enum op op)
 
 static const struct expr *compile_operator(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_new(compile, binary_kind(ast->op));
+	struct expr *expr =
+		expr_of(compile, binary_kind(ast->op), compile_expr(compile, ast->args[0]));
 
 	expr->op = ast->op;
-	expr->left = compile_expr(compile, ast->args[0]);
 	if (expr->kind == EXPR_AND && expr_is_const(expr->left, VALUE_BOOL) && !expr->left->value.b)
 		return expr->left; /* the right side is not read, nor its fields missed */
 	if (ast->nargs > 1)
@@ -638,22 +625,16 @@ static const struct expr *compile_operator(struct compile *compile, const struct
 
 const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kind, bool is)
 {
-	struct expr *expr = expr_new(compile, EXPR_LOST_KIND), *is_not;
+	struct expr *expr = expr_new(compile, EXPR_LOST_KIND);
 
 	expr->index = kind;
-	if (is)
-		return expr;
-	is_not = expr_new(compile, EXPR_NOT);
-	is_not->op = OP_NOT;
-	is_not->left = expr;
-	return is_not;
+	return is ? expr : expr_of(compile, EXPR_NOT, expr);
 }
 
 static const struct expr *compile_in(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_new(compile, EXPR_IN);
+	struct expr *expr = expr_of(compile, EXPR_IN, compile_expr(compile, ast->args[0]));
 
-	expr->left = compile_expr(compile, ast->args[0]);
 	expr->values = ast->values;
 	expr->n = ast->nvalues;
 	return expr;
@@ -686,10 +667,9 @@ static const struct expr *fold(struct compile *compile, const struct expr *expr)
 const struct expr *compile_and(struct compile *compile, const struct expr *left,
 			       const struct expr *right)
 {
-	struct expr *expr = expr_new(compile, EXPR_AND);
+	struct expr *expr = expr_of(compile, EXPR_AND, left);
 
 	expr->op = OP_AND;
-	expr->left = left;
 	expr->right = right;
 	return fold(compile, expr);
 }
@@ -706,17 +686,13 @@ static const struct expr *compile_capture(struct compile *compile, const struct 
 
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast)
 {
-	struct expr *variable;
-
 	switch (ast->kind) {
 	case AST_CONST:
 		return constant(compile, ast->value);
 	case AST_CAPTURE:
 		return compile_capture(compile, ast);
 	case AST_VARIABLE:
-		variable = expr_new(compile, EXPR_VARIABLE);
-		variable->index = ast->index;
-		return variable;
+		return compile_variable(compile, ast->index);
 	case AST_PATH:
 		return compile_path_read(compile, ast->path);
 	case AST_CALL:

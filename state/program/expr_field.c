@@ -39,8 +39,8 @@ enum eval field_value(const struct field *field, struct env *env, struct value *
 {
 	switch (field->class->kind) {
 	case FIELD_INT:
-		*out = (struct value){.kind = VALUE_INT, .u = field->slot.u};
-		out->negative = field->class->is_signed && field->slot.s < 0;
+		*out = field->class->is_signed ? value_s64(field->slot.s)
+					       : value_u64(field->slot.u);
 		return EVAL_VALUE;
 	case FIELD_FLOAT:
 		*out = (struct value){.kind = VALUE_FLOAT, .f = field->slot.f};

@@ -163,28 +163,19 @@ enum eval op_arith(enum op op, const struct value *a, const struct value *b, str
 
 static enum eval text_to_int(const struct value *a, struct value *out, enum failure *failure)
 {
-	bool minus = a->len && a->text[0] == '-';
-	uint64_t base = 10, number = 0;
-	uint32_t i = minus;
+	struct text_part text = {a->text, a->len};
+	bool minus = text.len && *text.text == '-', hex;
+	uint64_t number;
+	size_t n;
 
-	if (a->len >= i + 2 && a->text[i] == '0' && (a->text[i + 1] | 0x20) == 'x') {
-		base = 16;
-		i += 2;
-	}
-	if (i == a->len)
+	text = text_substr(text, minus, INT64_MAX);
+	hex = text.len >= 2 && text.text[0] == '0' && (text.text[1] | 0x20) == 'x';
+	text = text_substr(text, hex ? 2 : 0, INT64_MAX);
+	n = text_digits(text, hex ? 16 : 10, &number);
+	if (n == SIZE_MAX)
+		return eval_fail(failure, FAILURE_OVERFLOW);
+	if (!n || n != text.len)
 		return eval_fail(failure, FAILURE_TYPE);
-	for (; i < a->len; i++) {
-		char c = a->text[i];
-		uint64_t digit = c >= '0' && c <= '9' ? (uint64_t)(c - '0')
-				 : (c | 0x20) >= 'a' && (c | 0x20) <= 'f'
-					 ? (uint64_t)((c | 0x20) - 'a' + 10)
-					 : 16;
-		if (digit >= base)
-			return eval_fail(failure, FAILURE_TYPE);
-		if (__builtin_mul_overflow(number, base, &number) ||
-		    __builtin_add_overflow(number, digit, &number))
-			return eval_fail(failure, FAILURE_OVERFLOW);
-	}
 	return narrow(minus ? -(__int128)number : (__int128)number, out, failure);
 }
 
@@ -263,9 +254,8 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 
 enum { REGEX_STEPS = 1000000 }; /* a pattern that needs more is refused, not waited for */
 
-/* Group `group` of the first match in *out, "" without one; *matches says which. */
-static enum eval run_regex(pcre2_code *regex, uint32_t group, const struct value *text,
-			   struct value *out, bool *matches, enum failure *failure)
+enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
+		      struct value *out, bool *matches, enum failure *failure)
 {
 	pcre2_match_context *limits = pcre2_match_context_create(NULL);
 	pcre2_match_data *data = pcre2_match_data_create(group + 1, NULL);
@@ -286,19 +276,11 @@ static enum eval run_regex(pcre2_code *regex, uint32_t group, const struct value
 	return EVAL_VALUE;
 }
 
-enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
-		      struct value *out, enum failure *failure)
-{
-	bool matches;
-
-	return run_regex(regex, group, text, out, &matches, failure);
-}
-
 static enum eval match_regex(pcre2_code *regex, const struct value *text, struct value *out,
 			     enum failure *failure)
 {
 	bool matches;
-	enum eval result = run_regex(regex, 0, text, out, &matches, failure);
+	enum eval result = op_captures(regex, 0, text, out, &matches, failure);
 
 	if (result == EVAL_VALUE)
 		*out = value_bool(matches);

@@ -6,7 +6,6 @@
 #include "state/program/internal.h"
 
 #include <pthread.h>
-#include <string.h>
 
 struct gap_stream {
 	const struct stream *stream;
@@ -23,28 +22,15 @@ struct gaps {
 	struct index *index;
 	pthread_mutex_t lock; /* of what hosts remember */
 	struct gap_host *hosts;
-	size_t nhosts;
+	uint32_t nhosts;
 	uint32_t *host_of; /* by part */
 };
-
-static uint32_t find_host(const struct gaps *gaps, const struct trace *trace, size_t part)
-{
-	for (size_t i = 0; i < part; i++)
-		if (!strcmp(part_host(trace->parts[i]), part_host(trace->parts[part])))
-			return gaps->host_of[i];
-	return (uint32_t)gaps->nhosts;
-}
-
-static void add_stream(struct gap_host *host, const struct stream *stream)
-{
-	*mem_push(host->streams, host->count, host->capacity) =
-		(struct gap_stream){.stream = stream};
-}
 
 struct gaps *gaps_new(struct index *index, const struct program *program)
 {
 	const struct trace *trace = program->trace;
 	struct gaps *gaps = mem_new(sizeof *gaps);
+	struct nameset hosts = {0};
 	bool any = false;
 
 	gaps->index = index;
@@ -52,15 +38,19 @@ struct gaps *gaps_new(struct index *index, const struct program *program)
 	gaps->host_of = mem_new_array(trace->nparts + 1, sizeof *gaps->host_of);
 	gaps->hosts = mem_new_array(trace->nparts + 1, sizeof *gaps->hosts);
 	for (size_t i = 0; i < trace->nparts; i++) {
-		gaps->host_of[i] = find_host(gaps, trace, i);
-		gaps->nhosts += gaps->host_of[i] == gaps->nhosts;
+		gaps->host_of[i] = gaps->nhosts;
+		if (!nameset_find(&hosts, part_host(trace->parts[i]), &gaps->host_of[i]))
+			nameset_add(&hosts, part_host(trace->parts[i]), gaps->nhosts++);
 	}
+	nameset_release(&hosts);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
+		struct gap_host *host = &gaps->hosts[gaps->host_of[stream->part]];
 
-		if (!stream->has_time || !program->lost[program->stream_lost[i]].nevent)
+		if (!stream->has_time || !program->lost[program->losses.of[i]].nevent)
 			continue;
-		add_stream(&gaps->hosts[gaps->host_of[stream->part]], stream);
+		*mem_push(host->streams, host->count, host->capacity) =
+			(struct gap_stream){.stream = stream};
 		any = true;
 	}
 	if (any)

@@ -6,18 +6,19 @@
 #include "state/program/expr.h"
 #include "state/rules/reads.h"
 
-struct group { /* streams with the same section lines */
-	const char *section;
-	uint32_t part;
-};
-
-struct lost_group { /* streams with the same event classes */
-	uint32_t part;
-	uint64_t id; /* of the stream class */
+struct stream_groups { /* streams for which the same lines are compiled */
+	struct stream_group {
+		uint32_t part;
+		const char *section;
+		uint64_t id; /* of the stream class */
+	} * items;
+	size_t count, capacity;
+	uint32_t *of; /* by stream */
 };
 
 struct initial {
-	struct path path;
+	struct pattern *pattern;
+	uint32_t shape; /* of it */
 	struct value value;
 };
 
@@ -28,9 +29,7 @@ struct program {
 	struct attrs *attrs;
 	struct analysis *analysis;
 	bool hosts; /* paths are below host["NAME"] */
-	struct group *groups;
-	size_t ngroups, groups_capacity;
-	uint32_t *stream_group;
+	struct stream_groups sections; /* with the same section lines */
 	struct class_program *classes; /* row after row: group 0 has all classes, others their part's */
 	struct row {
 		size_t at;           /* where class 0 would be in `classes` */
@@ -38,10 +37,8 @@ struct program {
 	} * rows;
 	struct row *of_part; /* the classes of each part; `at` is 0 */
 	size_t nclass_programs;
-	struct lost_group *lost_groups;
-	size_t nlost_groups, lost_groups_capacity;
-	uint32_t *stream_lost;         /* the group of each stream */
-	struct class_program *lost;    /* [lost group] */
+	struct stream_groups losses; /* with the same event classes */
+	struct class_program *lost;  /* by group of these */
 	struct class_program *start, *end;
 	size_t nstart;
 	const struct line **statements; /* any compiled form of each */
@@ -73,7 +70,6 @@ struct compile {
 	const struct part *part;         /* NULL: none */
 	const struct captures *captures; /* NULL: none */
 	bool host_variable;              /* views: host[?] stands before every path */
-	bool host_any;                   /* initial values: host[*] */
 	uint32_t variable;               /* number of that variable */
 	uint8_t *refs;                   /* NULL: nothing is warned about */
 	bool quiet;                      /* inside has() */
@@ -93,7 +89,8 @@ struct program *program_new(struct rules *rules, const struct trace *trace);
 bool trace_has_hosts(const struct trace *trace);
 /* What stands behind the last colon of an event's name; NULL: nothing does. */
 const char *last_part(const char *name);
-bool lines_use_fields(const struct line *lines, uint32_t n);
+/* The whole name; what the stars of a glob stand for goes to *captures, unless that is NULL. */
+bool matches_name(const struct head_pattern *pattern, const char *name, struct captures *captures);
 /* Does a pattern of an event head name events of that name? */
 bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name);
 /* Scopes in which fields below a root are looked for. */

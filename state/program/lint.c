@@ -89,8 +89,7 @@ static void find_written(struct linter *linter)
 		const struct statement *statement = rules->statements[i];
 		enum verb verb = statement->verb;
 		if (!verb_buries(verb) && !statement->block->is_section)
-			mark_written(linter, statement->target,
-				     verb == VERB_PUSH || verb == VERB_POP);
+			mark_written(linter, statement->target, verb_stacks(verb));
 	}
 	for (size_t i = 0; i < rules->ninitials; i++)
 		mark_written(linter, rules->initials[i]->path, false);
@@ -135,15 +134,9 @@ static size_t count_matches(const struct linter *linter, const struct head_patte
 		return names_class(linter, pattern);
 	for (size_t i = 0; i < n; i++) {
 		const char *name = section ? trace->streams[i]->section : trace->classes[i]->name;
-		if (!name)
-			continue;
-		if (section && pattern->kind == HEAD_GLOB)
-			matches += glob_match(pattern->text, strlen(pattern->text), name,
-					      strlen(name), NULL);
-		else if (section)
-			matches += !strcmp(pattern->text, name);
-		else
-			matches += head_matches(linter->rules, pattern, name);
+		if (name)
+			matches += section ? matches_name(pattern, name, NULL)
+					   : head_matches(linter->rules, pattern, name);
 	}
 	return matches;
 }

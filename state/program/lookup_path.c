@@ -20,19 +20,33 @@ struct look {
 	struct index *index; /* NULL: CPUs are not looked up */
 	const struct attrs *attrs;
 	const struct query *query;
+	const struct pattern *path;
 	const char *text;       /* of the path, canonical */
 	uint32_t steps, agreed; /* of the path; as many as some shape agrees with */
 	bool found, beyond;     /* a shape is the path, or goes on behind it */
 };
 
-bool lookup_has_shape(const struct program *program, uint32_t shape)
+static bool has_initial(const struct program *program, uint32_t shape)
 {
-	if (program_writes_shape(program, shape) || program_views_shape(program, shape))
-		return true;
 	for (size_t i = 0; i < program->ninitials; i++)
-		if (program->initials[i].path.shape == shape)
+		if (program->initials[i].shape == shape)
 			return true;
 	return false;
+}
+
+bool lookup_has_shape(const struct program *program, uint32_t shape)
+{
+	return program_writes_shape(program, shape) || program_views_shape(program, shape) ||
+	       has_initial(program, shape);
+}
+
+/* The first view that computes attributes of the shape; NULL: none does. */
+static const struct view *view_of_shape(const struct program *program, uint32_t shape)
+{
+	for (size_t v = 0; v < program->nviews; v++)
+		if (program->views[v].path.shape == shape)
+			return &program->views[v];
+	return NULL;
 }
 
 /* "'yore rules linux' lists all", or which files do. */
@@ -50,28 +64,26 @@ static void rules_hint(const struct rules *rules, struct buf *out)
 		buf_printf(out, "%s%s", i ? ", " : "all stand in ", rules->files[i]->name);
 }
 
-/* The shape that the first `steps` steps of a shape are. */
-static uint32_t beginning(const struct attrs *attrs, uint32_t shape, uint32_t steps)
+static uint32_t shape_depth(const struct look *look, uint32_t shape)
 {
-	while (attr_depth(attrs, shape_attr(attrs, shape)) > steps)
-		shape = shape_parent(attrs, shape);
-	return shape;
+	return attr_depth(look->attrs, shape_attr(look->attrs, shape));
+}
+
+/* What the first `steps` steps of the shape are. */
+static uint32_t beginning(const struct look *look, uint32_t shape, uint32_t steps)
+{
+	return attr_up(look->attrs, shape_attr(look->attrs, shape), steps);
 }
 
 static bool step_agrees(const struct look *look, uint32_t shape, uint32_t i)
 {
-	const char *name = query_name(look->query, i);
-	uint32_t node = shape_attr(look->attrs, beginning(look->attrs, shape, i + 1));
-	const struct value *atom = attr_atom(look->attrs, node);
+	const struct pattern_atom *step = &look->path->atoms[i];
+	uint32_t node = beginning(look, shape, i + 1);
 
 	if (attr_is_key(look->attrs, node))
-		return !name;
-	return name && strlen(name) == atom->len && !memcmp(name, atom->text, atom->len);
-}
-
-static uint32_t shape_depth(const struct look *look, uint32_t shape)
-{
-	return attr_depth(look->attrs, shape_attr(look->attrs, shape));
+		return step->kind != PATTERN_NAME;
+	return step->kind == PATTERN_NAME &&
+	       value_equal(&step->value, attr_atom(look->attrs, node));
 }
 
 /* How many steps of the path, from its first, the shape agrees with. */
@@ -84,24 +96,22 @@ static uint32_t agree(const struct look *look, uint32_t shape)
 	return i;
 }
 
-static bool is_found(const struct look *look, uint32_t shape)
+/* The next shape that a rule gives a value and that agrees with so many steps; from 0 on. */
+static bool next_shape(const struct look *look, uint32_t steps, uint32_t *shape)
 {
-	uint32_t depth = shape_depth(look, shape);
-
-	return agree(look, shape) == look->steps &&
-	       (query_is_below(look->query) ? depth > look->steps : depth == look->steps);
+	while (++*shape < shape_count(look->attrs))
+		if (lookup_has_shape(look->program, *shape) && agree(look, *shape) >= steps)
+			return true;
+	return false;
 }
 
 static void compare(struct look *look)
 {
-	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
-		if (!lookup_has_shape(look->program, shape))
-			continue;
-		uint32_t same = agree(look, shape);
-		if (same > look->agreed)
-			look->agreed = same;
-		look->found |= is_found(look, shape);
-		look->beyond |= same == look->steps && shape_depth(look, shape) > same;
+	for (uint32_t shape = 0; next_shape(look, look->agreed, &shape);)
+		look->agreed = agree(look, shape);
+	for (uint32_t shape = 0; next_shape(look, look->steps, &shape);) {
+		look->found |= query_matches_shape(look->query, look->attrs, shape);
+		look->beyond |= shape_depth(look, shape) > look->steps;
 	}
 }
 
@@ -112,8 +122,9 @@ static void look_begin(struct look *look, const struct program *program, struct 
 			      .index = index,
 			      .attrs = program->attrs,
 			      .query = query,
+			      .path = query_pattern(query),
 			      .text = query_text(query),
-			      .steps = query_steps(query)};
+			      .steps = query_pattern(query)->natoms};
 	compare(look);
 }
 
@@ -141,12 +152,10 @@ static void add_name(struct names *names, const struct value *name)
 static void names_behind(const struct look *look, struct names *out)
 {
 	*out = (struct names){0};
-	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
-		if (!lookup_has_shape(look->program, shape) || agree(look, shape) < look->agreed ||
-		    shape_depth(look, shape) <= look->agreed)
+	for (uint32_t shape = 0; next_shape(look, look->agreed, &shape);) {
+		uint32_t node = beginning(look, shape, look->agreed + 1);
+		if (attr_depth(look->attrs, node) <= look->agreed)
 			continue;
-		uint32_t node =
-			shape_attr(look->attrs, beginning(look->attrs, shape, look->agreed + 1));
 		if (attr_is_key(look->attrs, node))
 			out->key = true;
 		else
@@ -165,35 +174,10 @@ static void names_words(const struct names *names, struct buf *out)
 /* The steps that agree, as shapes are written; "" at the root. */
 static void agreed_words(const struct look *look, struct buf *out)
 {
-	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++)
-		if (look->agreed && lookup_has_shape(look->program, shape) &&
-		    agree(look, shape) == look->agreed) {
-			shape_add_text(look->attrs, beginning(look->attrs, shape, look->agreed),
-				       out);
-			return;
-		}
-}
+	uint32_t shape = 0;
 
-static bool unknown_name(const struct look *look, const struct names *names, const char *where,
-			 struct error *err)
-{
-	const char *name = query_name(look->query, look->agreed);
-	struct nearest nearest;
-	char near[NEAREST_WORDS_MAX];
-	struct buf list = {0}, rules = {0};
-
-	nearest_begin(&nearest, name);
-	for (size_t i = 0; i < names->count; i++)
-		nearest_offer(&nearest, names->items[i]->text);
-	nearest_hint(&nearest, near, sizeof near);
-	names_words(names, &list);
-	rules_hint(look->program->rules, &rules);
-	error_set(err, ERR_RANGE, "path '%s': %s%sno attribute '%s': %sthere %s %s; %s", look->text,
-		  where, *where ? " has " : "", name, near, names->count == 1 ? "is" : "are",
-		  buf_text(&list), buf_text(&rules));
-	buf_release(&list);
-	buf_release(&rules);
-	return false;
+	if (look->agreed && next_shape(look, look->agreed, &shape))
+		attr_add_text(look->attrs, beginning(look, shape, look->agreed), out);
 }
 
 /* The path with another beginning is one of the rules: '%s' is that path. */
@@ -206,7 +190,7 @@ static bool is_path(const struct program *program, const char *text)
 	if (!query_parse(text, &query, &ignored))
 		return false;
 	look_begin(&look, program, NULL, query);
-	bool found = look.found || (look.agreed == look.steps && look.beyond);
+	bool found = look.found || look.beyond;
 	query_free(query);
 	return found;
 }
@@ -243,28 +227,39 @@ static bool wrong_host(const struct look *look, struct error *err)
 
 static bool unknown_step(const struct look *look, struct error *err)
 {
+	const char *name = query_name(look->query, look->agreed), *where, *list, *rules;
 	struct names names;
-	struct buf where = {0}, list = {0}, rules = {0};
+	struct nearest nearest;
+	char near[NEAREST_WORDS_MAX];
+	struct buf where_text = {0}, list_text = {0}, rules_text = {0};
 
 	names_behind(look, &names);
-	agreed_words(look, &where);
-	names_words(&names, &list);
-	rules_hint(look->program->rules, &rules);
+	agreed_words(look, &where_text);
+	names_words(&names, &list_text);
+	rules_hint(look->program->rules, &rules_text);
+	where = buf_text(&where_text);
+	list = buf_text(&list_text);
+	rules = buf_text(&rules_text);
+	nearest_begin(&nearest, name ? name : "");
+	for (size_t i = 0; i < names.count; i++)
+		nearest_offer(&nearest, names.items[i]->text);
+	nearest_hint(&nearest, near, sizeof near);
 	if (look->agreed == look->steps || (!names.count && !names.key))
 		error_set(err, ERR_RANGE, "path '%s': nothing is below %s: ask for '%s'; %s",
-			  look->text, buf_text(&where), buf_text(&where), buf_text(&rules));
+			  look->text, where, where, rules);
 	else if (!names.count)
 		error_set(err, ERR_RANGE, "path '%s': %s needs a key: %s[N], or %s[*] for all; %s",
-			  look->text, buf_text(&where), buf_text(&where), buf_text(&where),
-			  buf_text(&rules));
-	else if (!query_name(look->query, look->agreed))
+			  look->text, where, where, where, rules);
+	else if (!name)
 		error_set(err, ERR_RANGE, "path '%s': %s takes no key: below it are %s; %s",
-			  look->text, buf_text(&where), buf_text(&list), buf_text(&rules));
+			  look->text, where, list, rules);
 	else
-		unknown_name(look, &names, buf_text(&where), err);
-	buf_release(&where);
-	buf_release(&list);
-	buf_release(&rules);
+		error_set(err, ERR_RANGE, "path '%s': %s%sno attribute '%s': %sthere %s %s; %s",
+			  look->text, where, *where ? " has " : "", name, near,
+			  names.count == 1 ? "is" : "are", list, rules);
+	buf_release(&where_text);
+	buf_release(&list_text);
+	buf_release(&rules_text);
 	return false;
 }
 
@@ -280,7 +275,7 @@ static bool gives_value(const struct line *line)
 static const struct line *next_writer(const struct program *program, uint32_t shape, size_t *class,
 				      uint32_t *at)
 {
-	for (; *class < program->trace->nclasses && program->ngroups; ++*class, *at = 0) {
+	for (; *class < program->trace->nclasses && program->sections.count; ++*class, *at = 0) {
 		const struct class_program *lines = &program->classes[*class];
 		while (*at < lines->nevent) {
 			const struct line *line = &lines->event[(*at)++];
@@ -326,25 +321,17 @@ static bool is_cpu_computed(const struct program *program, const struct view *vi
 	return false;
 }
 
-static bool is_cpu(const struct program *program, uint32_t shape, uint32_t i)
-{
-	for (size_t v = 0; v < program->nviews; v++)
-		if (program->views[v].path.shape == shape)
-			return is_cpu_computed(program, &program->views[v], i);
-	return is_cpu_written(program, shape, i);
-}
-
 /* Is step i a CPU in all that the path may be, as far as the trace's events write it? */
 static bool all_cpu(const struct look *look, uint32_t i)
 {
 	bool some = false;
 
-	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
+	for (uint32_t shape = 0; next_shape(look, look->steps, &shape);) {
+		const struct view *view = view_of_shape(look->program, shape);
 		size_t class = 0;
 		uint32_t at = 0;
-		if (!lookup_has_shape(look->program, shape) || agree(look, shape) < look->steps)
-			continue;
-		if (is_cpu(look->program, shape, i))
+		if (view ? is_cpu_computed(look->program, view, i)
+			 : is_cpu_written(look->program, shape, i))
 			some = true;
 		else if (next_writer(look->program, shape, &class, &at))
 			return false;
@@ -393,12 +380,10 @@ static bool all_numbers(const struct look *look, uint32_t i)
 {
 	bool some = false;
 
-	for (uint32_t shape = 1; shape < shape_count(look->attrs); shape++) {
+	for (uint32_t shape = 0; next_shape(look, look->steps, &shape);) {
 		const struct line *line;
 		size_t class = 0;
 		uint32_t at = 0;
-		if (!lookup_has_shape(look->program, shape) || agree(look, shape) < look->steps)
-			continue;
 		while ((line = next_writer(look->program, shape, &class, &at))) {
 			enum keyed keyed = keyed_by(line, i);
 			if (keyed == KEYED_TEXT)
@@ -436,14 +421,13 @@ static bool is_written(const struct program *program, uint32_t shape)
 	size_t class = 0;
 	uint32_t at = 0;
 
-	for (size_t i = 0; i < program->ninitials; i++)
-		if (program->initials[i].path.shape == shape)
-			return true;
+	if (has_initial(program, shape))
+		return true;
 	for (size_t i = 0; i < program->nstart; i++)
 		for (uint32_t n = 0; n < program->start[i].nevent; n++)
 			if (line_may_write(&program->start[i].event[n], program->attrs, shape))
 				return true;
-	for (size_t i = 0; i < program->nlost_groups; i++)
+	for (size_t i = 0; i < program->losses.count; i++)
 		for (uint32_t n = 0; n < program->lost[i].nevent; n++)
 			if (gives_value(&program->lost[i].event[n]) &&
 			    line_may_write(&program->lost[i].event[n], program->attrs, shape))
@@ -454,18 +438,16 @@ static bool is_written(const struct program *program, uint32_t shape)
 /* A computed one as far as what it reads is written. */
 static bool can_be_known(const struct program *program, uint32_t shape)
 {
-	for (size_t v = 0; v < program->nviews; v++) {
-		const struct view *view = &program->views[v];
-		if (view->path.shape != shape)
-			continue;
-		for (uint32_t i = 0; i < view->nreads; i++)
-			if (view->reads[i].shape != ATTR_ABSENT &&
-			    !program_views_shape(program, view->reads[i].shape) &&
-			    !is_written(program, view->reads[i].shape))
-				return false;
-		return true;
-	}
-	return is_written(program, shape);
+	const struct view *view = view_of_shape(program, shape);
+
+	if (!view)
+		return is_written(program, shape);
+	for (uint32_t i = 0; i < view->nreads; i++)
+		if (view->reads[i].shape != ATTR_ABSENT &&
+		    !program_views_shape(program, view->reads[i].shape) &&
+		    !is_written(program, view->reads[i].shape))
+			return false;
+	return true;
 }
 
 struct heads {
@@ -498,25 +480,29 @@ static void add_heads(const struct program *program, uint32_t shape, struct head
 	}
 }
 
+static void add_heads_of_reads(const struct program *program, const struct view *view,
+			       struct heads *heads)
+{
+	for (uint32_t i = 0; i < view->nreads; i++)
+		if (view->reads[i].shape != ATTR_ABSENT &&
+		    !is_written(program, view->reads[i].shape))
+			add_heads(program, view->reads[i].shape, heads);
+}
+
 static void note_unwritten(const struct look *look, struct buf *note)
 {
 	const struct program *program = look->program;
 	struct heads heads = {0};
 	bool known = false;
 
-	for (uint32_t shape = 1; shape < shape_count(look->attrs) && !known; shape++) {
-		if (!lookup_has_shape(program, shape) || !is_found(look, shape))
+	for (uint32_t shape = 0; !known && next_shape(look, look->steps, &shape);) {
+		if (!query_matches_shape(look->query, look->attrs, shape))
 			continue;
 		known = can_be_known(program, shape);
 		add_heads(program, shape, &heads);
 		for (size_t v = 0; v < program->nviews; v++)
-			for (uint32_t i = 0;
-			     program->views[v].path.shape == shape && i < program->views[v].nreads;
-			     i++)
-				if (program->views[v].reads[i].shape != ATTR_ABSENT &&
-				    !is_written(program, program->views[v].reads[i].shape))
-					add_heads(program, program->views[v].reads[i].shape,
-						  &heads);
+			if (program->views[v].path.shape == shape)
+				add_heads_of_reads(program, &program->views[v], &heads);
 	}
 	if (!known) {
 		buf_printf(note, "%s never has a value: no event of the trace gives it one",
@@ -546,12 +532,15 @@ static void note_inner(const struct look *look, struct buf *note)
 	buf_release(&list);
 }
 
-static bool look_up(const struct look *look, struct buf *note, struct error *err)
+bool lookup_path(const struct program *program, struct index *index, const struct query *query,
+		 struct buf *note, struct error *err)
 {
+	struct look looked, *look = &looked;
+
+	look_begin(look, program, index, query);
 	if (!look->steps)
 		return true; /* `**` is all there is */
-	if (!look->found &&
-	    !(look->agreed == look->steps && look->beyond && !query_is_below(look->query)))
+	if (!look->found && (!look->beyond || look->path->below))
 		return wrong_host(look, err) ? false : unknown_step(look, err);
 	if (!check_cpus(look, err) || !check_names(look, err))
 		return false;
@@ -560,13 +549,4 @@ static bool look_up(const struct look *look, struct buf *note, struct error *err
 	else if (note)
 		note_inner(look, note);
 	return true;
-}
-
-bool lookup_path(const struct program *program, struct index *index, const struct query *query,
-		 struct buf *note, struct error *err)
-{
-	struct look look;
-
-	look_begin(&look, program, index, query);
-	return look_up(&look, note, err);
 }

@@ -80,7 +80,7 @@ static void gather(struct constants *all, uint32_t shape)
 			return;
 		}
 	for (size_t i = 0; i < program->ninitials; i++)
-		if (program->initials[i].path.shape == shape) {
+		if (program->initials[i].shape == shape) {
 			add(all, &program->initials[i].value);
 			any = true;
 		}
@@ -130,7 +130,7 @@ static bool never(const struct constants *all, const struct query *query, const 
 /* Does the path end in /thread? */
 static bool names_thread(const struct query *query)
 {
-	uint32_t steps = query_steps(query);
+	uint32_t steps = query_pattern(query)->natoms;
 	const char *last = steps > 1 ? query_name(query, steps - 1) : NULL;
 
 	return last && !strcmp(last, "thread");

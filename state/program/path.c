@@ -23,7 +23,7 @@ uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struc
 	for (uint32_t i = path->nbase; i < path->natoms; i++)
 		attr = i == path->only_key ? attr_key(attrs, attr, key)
 					   : attr_child(attrs, attr, false, &path->atoms[i].value);
-	if (key->kind == VALUE_INT && !key->negative)
+	if (value_is_index(key))
 		attrs_remember(attrs, path->shape, key->u, attr);
 	return attr;
 }
@@ -56,42 +56,26 @@ enum eval path_eval(const struct path *path, struct env *env, uint32_t *attr, en
 	return open ? EVAL_OPEN : EVAL_VALUE;
 }
 
-bool path_reads(const struct path *path, struct env *env,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
-{
-	for (uint32_t i = path->nbase; i < path->natoms; i++)
-		if (path->atoms[i].kind == ATOM_EXPR &&
-		    !expr_reads(path->atoms[i].expr, env, visit, arg))
-			return false;
-	return true;
-}
-
 static enum eval pattern_atom(const struct atom *atom, struct env *env, struct pattern *out,
 			      struct pattern_atom *to, enum failure *failure)
 {
-	enum eval result = EVAL_VALUE;
+	static const uint8_t kinds[] = {[ATOM_NAME] = PATTERN_NAME,
+					[ATOM_KEY] = PATTERN_KEY,
+					[ATOM_ANY] = PATTERN_ANY,
+					[ATOM_VARIABLE] = PATTERN_ANY};
+	enum eval result;
 
 	to->value = atom->value;
-	switch (atom->kind) {
-	case ATOM_NAME:
-		to->kind = PATTERN_NAME;
-		break;
-	case ATOM_ANY:
-	case ATOM_VARIABLE:
-		to->kind = PATTERN_ANY;
-		out->any = true;
-		break;
-	case ATOM_KEY:
-		to->kind = PATTERN_KEY;
-		break;
-	case ATOM_EXPR:
-		result = eval_key(atom->expr, env, &to->value, failure);
-		to->kind = result == EVAL_OPEN ? PATTERN_OPEN : PATTERN_KEY;
-		if (result == EVAL_VALUE)
-			attrs_keep(program_attrs(env->program), &to->value);
-		break;
+	if (atom->kind != ATOM_EXPR) {
+		to->kind = kinds[atom->kind];
+		out->any |= to->kind == PATTERN_ANY;
+		return EVAL_VALUE;
 	}
-	out->open = out->open || result == EVAL_OPEN;
+	result = eval_key(atom->expr, env, &to->value, failure);
+	to->kind = result == EVAL_OPEN ? PATTERN_OPEN : PATTERN_KEY;
+	out->open |= result == EVAL_OPEN;
+	if (result == EVAL_VALUE)
+		attrs_keep(program_attrs(env->program), &to->value);
 	return result;
 }
 

@@ -165,12 +165,6 @@ static bool add_test(struct making *making, const struct plain_test *test, bool 
 	return true;
 }
 
-static bool is_number_input(const struct making *making, uint8_t input)
-{
-	return input != PLAIN_NONE &&
-	       (making->inputs[input].kind == INPUT_INT || making->inputs[input].kind == INPUT_CPU);
-}
-
 static bool add_when(struct making *making, const struct expr *when, bool wanted,
 		     struct plain_line *line)
 {
@@ -195,8 +189,10 @@ static bool add_when(struct making *making, const struct expr *when, bool wanted
 				   .n = (uint8_t)column.ranges.count};
 	for (uint32_t i = 0; i < test.n; i++)
 		test.ranges[i] = column.ranges.items[i];
-	return is_number_input(making, test.input) &&
-	       add_test(making, &test, wanted != column.negated, line);
+	if (test.input == PLAIN_NONE || (making->inputs[test.input].kind != INPUT_INT &&
+					 making->inputs[test.input].kind != INPUT_CPU))
+		return false;
+	return add_test(making, &test, wanted != column.negated, line);
 }
 
 static bool add_value(struct making *making, const struct expr *value, struct plain_line *line)
@@ -235,37 +231,28 @@ static bool compile_line(struct making *making, const struct line *line, struct 
 static const struct plain_input *keep_kinds(const struct making *making, enum input_kind a,
 					    enum input_kind b, uint8_t *count)
 {
-	struct plain_input *kept;
-	uint8_t n = 0;
+	struct plain_input kept[PLAIN_INPUTS];
 
 	for (uint8_t i = 0; i < making->ninputs; i++)
 		if (making->inputs[i].kind == a || making->inputs[i].kind == b)
-			++*count;
-	kept = *count ? arena_array(making->arena, *count, sizeof *kept) : NULL;
-	for (uint8_t i = 0; i < making->ninputs; i++)
-		if (making->inputs[i].kind == a || making->inputs[i].kind == b)
-			kept[n++] = making->inputs[i];
-	return kept;
+			kept[(*count)++] = making->inputs[i];
+	return *count ? arena_copy(making->arena, kept, *count, sizeof *kept) : NULL;
 }
 
 static const struct plain_integer *keep_integers(const struct making *making, struct plain *plain)
 {
-	struct plain_integer *kept;
-	uint8_t n = 0;
+	struct plain_integer kept[PLAIN_INPUTS];
 
-	for (uint8_t i = 0; i < making->ninputs; i++)
-		if (making->inputs[i].kind == INPUT_INT)
-			plain->nintegers++;
-	kept = plain->nintegers ? arena_array(making->arena, plain->nintegers, sizeof *kept) : NULL;
 	for (uint8_t i = 0; i < making->ninputs; i++) {
 		const struct plain_input *input = &making->inputs[i];
 
 		if (input->kind != INPUT_INT)
 			continue;
-		kept[n++] = (struct plain_integer){input->slot, i, input->is_signed};
+		kept[plain->nintegers++] = (struct plain_integer){input->slot, i, input->is_signed};
 		plain->integer_bits |= 1u << i;
 	}
-	return kept;
+	return plain->nintegers ? arena_copy(making->arena, kept, plain->nintegers, sizeof *kept)
+				: NULL;
 }
 
 /* By what they are loaded from. */
@@ -294,39 +281,29 @@ static void keep_tests(const struct making *making, struct plain *plain)
 		plain->tested |= 1u << plain->tests[i].input;
 }
 
-static bool chosen(const struct plain_line *line, uint32_t yes)
-{
-	return (line->tests & yes) == line->holds;
-}
-
 static void choose(struct arena *arena, const struct plain_line *from, uint32_t n, uint32_t yes,
-		   struct plain_choice *out)
+		   struct plain_line *room, struct plain_choice *out)
 {
-	struct plain_line *lines;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		count += chosen(&from[i], yes);
-	if (!count)
-		return;
-	out->lines = lines = arena_array(arena, count, sizeof *lines);
 	for (uint32_t i = 0; i < n; i++) {
-		if (!chosen(&from[i], yes))
+		if ((from[i].tests & yes) != from[i].holds)
 			continue;
-		lines[out->count++] = from[i];
+		room[out->count++] = from[i];
 		out->needs |= from[i].needs;
 		out->nwas += from[i].verb == VERB_WAS;
 		out->keys |= from[i].key != PLAIN_NONE ? 1u << from[i].key : 0;
 	}
+	out->lines = out->count ? arena_copy(arena, room, out->count, sizeof *room) : NULL;
 }
 
 static const struct plain_choice *keep_choices(struct arena *arena, const struct plain_line *lines,
 					       uint32_t nlines, uint32_t ntests)
 {
 	struct plain_choice *choices = arena_array(arena, (size_t)1 << ntests, sizeof *choices);
+	struct plain_line *room = mem_new_array(nlines, sizeof *room);
 
 	for (uint32_t yes = 0; yes < 1u << ntests; yes++)
-		choose(arena, lines, nlines, yes, &choices[yes]);
+		choose(arena, lines, nlines, yes, room, &choices[yes]);
+	mem_free(room);
 	return choices;
 }
 

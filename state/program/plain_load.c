@@ -61,7 +61,7 @@ static bool load_map_of_equal(const struct plain_input *input, const struct plai
 static bool load_map(const struct plain_input *input, const struct value *key, struct env *env,
 		     struct value *out)
 {
-	if (key->kind != VALUE_INT || key->negative)
+	if (!value_is_index(key))
 		return false;
 	return look_up(input,
 		       &input->memos[key->u * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS)],
@@ -83,14 +83,6 @@ static size_t text_length(const uint8_t *bytes, uint64_t most)
 	while (i < most && bytes[i])
 		i++;
 	return i;
-}
-
-static bool load_text(const uint8_t *bytes, uint64_t most, struct value *out)
-{
-	size_t len = text_length(bytes, most);
-
-	set_text(out, (const char *)bytes, len);
-	return len <= UINT32_MAX;
 }
 
 static bool load_cpu(const struct event *event, struct value *out)
@@ -115,11 +107,17 @@ static bool load_text_of(const struct plain_input *input, const struct fields *f
 			 struct value *out)
 {
 	const struct slot *slot = &fields->slots[input->slot];
+	const uint8_t *bytes = slot->bytes;
+	uint64_t len = slot->n;
 
-	if (input->kind == INPUT_BYTES)
-		return slot->at % 8 == 0 && load_text(fields->data + slot->at / 8, slot->n, out);
-	set_text(out, (const char *)slot->bytes, slot->n);
-	return slot->n <= UINT32_MAX;
+	if (input->kind == INPUT_BYTES) {
+		if (slot->at % 8)
+			return false;
+		bytes = fields->data + slot->at / 8;
+		len = text_length(bytes, len);
+	}
+	set_text(out, (const char *)bytes, len);
+	return len <= UINT32_MAX;
 }
 
 void plain_load_event(const struct plain *plain, struct env *env, struct plain_loaded *out)
@@ -136,7 +134,7 @@ void plain_load_event(const struct plain *plain, struct env *env, struct plain_l
 	for (uint32_t k = 0; k < plain->nsections; k++) {
 		const struct plain_input *input = &plain->sections[k];
 
-		section_own(env->program, env->event, input->slot, &out->values[input->i]);
+		out->values[input->i] = section_own(env->program, env->event, input->slot);
 		out->had |= 1u << input->i;
 	}
 	if (!plain->fields)

@@ -12,24 +12,10 @@ void program_free(struct program *program)
 	for (size_t i = 0; i < program->nregexes; i++)
 		pcre2_code_free(program->regexes[i]);
 	mem_free(program->regexes);
-	mem_free(program->groups);
-	mem_free(program->stream_group);
-	mem_free(program->classes);
-	mem_free(program->rows);
-	mem_free(program->of_part);
-	mem_free(program->lost_groups);
-	mem_free(program->stream_lost);
-	mem_free(program->lost);
-	mem_free(program->start);
-	mem_free(program->end);
-	mem_free(program->statements);
-	mem_free(program->initials);
+	mem_free(program->sections.items);
+	mem_free(program->losses.items);
 	by_shape_release(&program->initials_by);
 	by_shape_release(&program->views_by);
-	mem_free(program->views);
-	mem_free(program->views_shape);
-	mem_free(program->writes_shape);
-	mem_free(program->refs);
 	analysis_free(program->analysis);
 	attrs_free(program->attrs);
 	arena_free(program->arena);
@@ -60,9 +46,8 @@ const char *program_place(const struct program *program, uint32_t id, uint32_t *
 {
 	const struct statement *statement = program->rules->statements[id];
 	const struct rule_file *file = statement->block->file;
-	uint32_t column;
 
-	rule_file_place(file, statement->at, line, &column, NULL, NULL);
+	*line = rule_file_place(file, statement->at).line;
 	return file->name;
 }
 
@@ -75,16 +60,7 @@ void program_line(const struct program *program, uint32_t id, struct rule_error 
 
 const struct class_program *program_row(const struct program *program, const struct stream *stream)
 {
-	return &program->classes[program->rows[program->stream_group[stream->index]].at];
-}
-
-void program_row_range(const struct program *program, const struct stream *stream, size_t *first,
-		       size_t *end)
-{
-	const struct row *row = &program->rows[program->stream_group[stream->index]];
-
-	*first = row->first;
-	*end = row->end;
+	return &program->classes[program->rows[program->sections.of[stream->index]].at];
 }
 
 const struct class_program *program_class(const struct program *program,
@@ -92,7 +68,7 @@ const struct class_program *program_class(const struct program *program,
 					  const struct event_class *class)
 {
 	if (!class)
-		return &program->lost[program->stream_lost[stream->index]];
+		return &program->lost[program->losses.of[stream->index]];
 	return &program_row(program, stream)[class->index];
 }
 
@@ -137,73 +113,83 @@ const char *program_section_name(const struct program *program, uint32_t section
 	return program->analysis->sections[section];
 }
 
-static void text_or_unknown(const char *text, struct value *out)
+static struct value text_or_unknown(const char *text)
 {
-	if (text && *text)
-		*out = value_text(text, strlen(text));
+	return text && *text ? value_text(text, strlen(text))
+			     : (struct value){.kind = VALUE_UNKNOWN};
 }
 
-static void number_or_unknown(int64_t number, struct value *out)
+static struct value number_or_unknown(int64_t number)
 {
-	if (number >= 0)
-		*out = value_s64(number);
+	return number >= 0 ? value_s64(number) : (struct value){.kind = VALUE_UNKNOWN};
 }
 
-void section_own(const struct program *program, const struct event *event, uint32_t section,
-		 struct value *out)
+struct value section_own(const struct program *program, const struct event *event, uint32_t section)
 {
 	const struct stream *stream = event->stream;
-	int32_t cpu = event->cpu >= 0 ? event->cpu : stream->cpu;
 
-	*out = (struct value){.kind = VALUE_UNKNOWN};
 	switch (section) {
 	case SECTION_CPU:
-		if (cpu >= 0)
-			*out = value_s64(cpu);
-		return;
+		return number_or_unknown(event->cpu >= 0 ? event->cpu : stream->cpu);
 	case SECTION_NAME:
-		text_or_unknown(stream->section, out);
-		return;
+		return text_or_unknown(stream->section);
 	case SECTION_ID:
-		*out = (struct value){.kind = VALUE_INT, .u = stream->id};
-		return;
+		return value_u64(stream->id);
 	case SECTION_HOST:
-		if (stream->part < program->trace->nparts)
-			text_or_unknown(program->trace->parts[stream->part]->host, out);
-		return;
+		return text_or_unknown(stream->part < program->trace->nparts
+					       ? program->trace->parts[stream->part]->host
+					       : NULL);
 	case SECTION_TID:
-		number_or_unknown(stream->tid, out);
-		return;
+		return number_or_unknown(stream->tid);
 	case SECTION_PID:
-		number_or_unknown(stream->pid, out);
-		return;
+		return number_or_unknown(stream->pid);
 	case SECTION_LOOM:
-		text_or_unknown(stream->loom, out);
-		return;
+		return text_or_unknown(stream->loom);
 	case SECTION_RANK:
-		number_or_unknown(stream->rank, out);
-		return;
+		return number_or_unknown(stream->rank);
 	case SECTION_APP:
-		number_or_unknown(stream->app, out);
-		return;
+		return number_or_unknown(stream->app);
 	default:
-		return;
+		return (struct value){.kind = VALUE_UNKNOWN};
 	}
 }
 
-/* ---- patterns against attributes ---- */
+/* ---- initial values and views ---- */
 
-/*
- * Does the path name the attribute, or with `below` something above it? Variables are bound.
- * Shapes were compared before, so that only keys are left to look at.
- */
+bool program_initial(const struct program *program, uint32_t attr, struct value *out)
+{
+	const struct attrs *attrs = program->attrs;
+	uint32_t shape = attr_shape(attrs, attr);
+
+	for (uint32_t i = by_shape_last(&program->initials_by, shape); i--;
+	     i = program->initials_by.before[i]) {
+		const struct initial *initial = &program->initials[i];
+		const struct pattern *pattern = initial->pattern;
+		if (pattern_covers(pattern, attrs, attr, pattern->below) != COVER_YES)
+			continue;
+		*out = initial->value;
+		return true;
+	}
+	return false;
+}
+
+void program_initial_attrs(const struct program *program, void (*each)(void *arg, uint32_t attr),
+			   void *arg)
+{
+	for (size_t i = 0; i < program->ninitials; i++) {
+		uint32_t attr = pattern_attr(program->initials[i].pattern, program->attrs);
+
+		if (attr != ATTR_ABSENT)
+			each(arg, attr);
+	}
+}
+
+/* Does the path name the attribute, which is of its shape? Its variables are bound then. */
 static bool path_matches(const struct path *path, const struct attrs *attrs, uint32_t attr,
 			 struct value values[ENV_VARIABLES])
 {
 	uint32_t bound = 0;
 
-	for (uint32_t depth = attr_depth(attrs, attr); depth > path->natoms; depth--)
-		attr = attr_parent(attrs, attr);
 	for (uint32_t i = path->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
 		const struct atom *atom = &path->atoms[i];
 		const struct value *key = attr_atom(attrs, attr);
@@ -217,46 +203,6 @@ static bool path_matches(const struct path *path, const struct attrs *attrs, uin
 		values[atom->variable] = *key;
 	}
 	return true;
-}
-
-bool program_initial(const struct program *program, uint32_t attr, struct value *out)
-{
-	const struct attrs *attrs = program->attrs;
-	uint32_t shape = attr_shape(attrs, attr);
-
-	for (uint32_t i = by_shape_last(&program->initials_by, shape); i--;
-	     i = program->initials_by.before[i]) {
-		const struct initial *initial = &program->initials[i];
-		bool fits = initial->path.below
-				    ? shape != initial->path.shape &&
-					      shape_is_within(attrs, shape, initial->path.shape)
-				    : shape == initial->path.shape;
-		if (!fits || !path_matches(&initial->path, attrs, attr, NULL))
-			continue;
-		*out = initial->value;
-		return true;
-	}
-	return false;
-}
-
-void program_initial_attrs(const struct program *program, void (*each)(void *arg, uint32_t attr),
-			   void *arg)
-{
-	for (size_t i = 0; i < program->ninitials; i++) {
-		const struct path *path = &program->initials[i].path;
-		uint32_t attr = path->below ? ATTR_ABSENT : ATTR_ROOT;
-
-		for (uint32_t a = 0; a < path->natoms && attr != ATTR_ABSENT; a++) {
-			const struct atom *atom = &path->atoms[a];
-
-			attr = atom->kind > ATOM_KEY
-				       ? ATTR_ABSENT
-				       : attr_child(program->attrs, attr, atom->kind == ATOM_KEY,
-						    &atom->value);
-		}
-		if (attr != ATTR_ABSENT)
-			each(arg, attr);
-	}
 }
 
 uint32_t program_views(const struct program *program)
@@ -306,24 +252,4 @@ enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum fail
 		return result;
 	*out = (struct value){.kind = VALUE_UNKNOWN}; /* a view that cannot be computed */
 	return EVAL_VALUE;
-}
-
-bool attr_reads(struct env *env, uint32_t attr,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg)
-{
-	struct value saved[ENV_VARIABLES], bound[ENV_VARIABLES] = {{.kind = VALUE_UNKNOWN}};
-	const struct view *view = program_view_of(env->program, attr, bound);
-	bool result;
-
-	if (!view)
-		return visit(arg, attr, 0);
-	if (env->depth >= VIEW_DEPTH)
-		return true;
-	memcpy(saved, env->variables, sizeof saved);
-	memcpy(env->variables, bound, sizeof bound);
-	env->depth++;
-	result = expr_reads(view->value, env, visit, arg);
-	env->depth--;
-	memcpy(env->variables, saved, sizeof saved);
-	return result;
 }

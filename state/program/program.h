@@ -69,7 +69,10 @@ struct env {
 	uint32_t gap_part;
 };
 
-/* Value of an expression; *failure is set with EVAL_FAIL. */
+/*
+ * Value of an expression; *failure is set with EVAL_FAIL. Behind a part that is open evaluation
+ * goes on: read() and section() hear of all that will be read whose keys are known now.
+ */
 enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		    enum failure *failure);
 /*
@@ -84,13 +87,6 @@ enum eval expr_check(const struct expr *expr, struct env *env, enum failure *fai
  * does not hide another that is surely not true.
  */
 enum eval expr_holds(const struct expr *when, struct env *env, enum failure *failure);
-/*
- * Calls `visit` for every stored attribute that evaluation would read and whose keys are known
- * now (read() decides that), also those behind an open part; with `section` instead of attr
- * (attr == ATTR_ABSENT) for section values. False from `visit` ends it, and is returned.
- */
-bool expr_reads(const struct expr *expr, struct env *env,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg);
 
 /* ---- paths ---- */
 
@@ -120,14 +116,10 @@ uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struc
 static inline uint32_t path_attr(const struct path *path, struct attrs *attrs,
 				 const struct value *key)
 {
-	bool small = key->kind == VALUE_INT && !key->negative;
-	uint32_t attr = small ? number_map_get(path->keys, key->u) : 0;
+	uint32_t attr = value_is_index(key) ? number_map_get(path->keys, key->u) : 0;
 
 	return attr ? attr : path_attr_new(path, attrs, key);
 }
-/* As expr_reads(), for the keys of a path. */
-bool path_reads(const struct path *path, struct env *env,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg);
 
 /* VALUE or OPEN: *out is the target as far as it is known; FAIL: not. */
 enum eval path_pattern(const struct path *path, struct env *env, struct pattern *out,
@@ -166,7 +158,6 @@ struct class_program {
 	const struct line *section, *event;
 	const struct plain *plain; /* of the event lines, see plain.h; NULL: there are none */
 	uint32_t nsection, nevent;
-	bool fields; /* some line needs fields */
 };
 
 /*
@@ -224,9 +215,6 @@ const struct class_program *program_class(const struct program *program,
 					  const struct event_class *class);
 /* The same of all classes of events of the stream's part, by number. */
 const struct class_program *program_row(const struct program *program, const struct stream *stream);
-/* The classes [*first, *end) that the row has. */
-void program_row_range(const struct program *program, const struct stream *stream, size_t *first,
-		       size_t *end);
 /* @start and @end, once per entry (one per host); env->event is NULL there. */
 const struct class_program *program_start(const struct program *program, size_t *count);
 const struct class_program *program_end(const struct program *program, size_t *count);
@@ -240,8 +228,8 @@ bool program_writes_shape(const struct program *program, uint32_t shape);
 uint32_t program_sections(const struct program *program);
 const char *program_section_name(const struct program *program, uint32_t section);
 /* The format's own section/x of this event: what counts where no line wrote one. */
-void section_own(const struct program *program, const struct event *event, uint32_t section,
-		 struct value *out);
+struct value section_own(const struct program *program, const struct event *event,
+			 uint32_t section);
 
 /* ---- initial values ---- */
 
@@ -275,8 +263,5 @@ const struct view *program_view_of(const struct program *program, uint32_t attr,
 bool program_views_shape(const struct program *program, uint32_t shape);
 /* Value of an attribute, stored (env->read) or computed. Expressions read this way themselves. */
 enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum failure *failure);
-/* The stored attributes that attr_eval() reads and whose keys are known now. */
-bool attr_reads(struct env *env, uint32_t attr,
-		bool (*visit)(void *arg, uint32_t attr, uint32_t section), void *arg_of_visit);
 
 #endif

@@ -2,7 +2,7 @@
  * subset.c - a program with some of its statements only
  *
  * All else is the program's own: attributes, views, initial values. What one of the statements
- * reads is decided by other statements, and so on; subset_close() adds them.
+ * reads is decided by other statements, and so on; program_close() adds them.
  */
 #include "state/program/internal.h"
 
@@ -14,9 +14,7 @@
 
 struct subset {
 	struct program program; /* first: a subset is a program */
-	struct line **lines;    /* to be freed */
-	size_t nlines, capacity;
-	struct arena *arena; /* plain forms of lines */
+	struct arena *arena;    /* of classes and lines */
 };
 
 static const struct line *take(struct subset *subset, const struct line *from, uint32_t n,
@@ -29,8 +27,7 @@ static const struct line *take(struct subset *subset, const struct line *from, u
 		*count += bitset_has(statements, from[i].id);
 	if (*count == 0 || *count == n)
 		return from;
-	lines = mem_new_array(*count, sizeof *lines);
-	*mem_push(subset->lines, subset->nlines, subset->capacity) = lines;
+	lines = arena_array(subset->arena, *count, sizeof *lines);
 	for (uint32_t i = 0, to = 0; i < n; i++)
 		if (bitset_has(statements, from[i].id))
 			lines[to++] = from[i];
@@ -40,7 +37,7 @@ static const struct line *take(struct subset *subset, const struct line *from, u
 static struct class_program *take_all(struct subset *subset, const struct class_program *from,
 				      size_t n, const uint64_t *statements, bool events)
 {
-	struct class_program *classes = mem_new_array(n, sizeof *classes);
+	struct class_program *classes = arena_array(subset->arena, n, sizeof *classes);
 
 	for (size_t i = 0; i < n; i++) {
 		struct class_program *to = &classes[i];
@@ -51,8 +48,6 @@ static struct class_program *take_all(struct subset *subset, const struct class_
 		to->event = take(subset, from[i].event, from[i].nevent, statements, &to->nevent);
 		if (events && to->nevent != from[i].nevent)
 			to->plain = plain_new(subset->arena, to->event, to->nevent);
-		to->fields = lines_use_fields(to->section, to->nsection) ||
-			     lines_use_fields(to->event, to->nevent);
 	}
 	return classes;
 }
@@ -66,7 +61,7 @@ struct program *program_subset(const struct program *program, const uint64_t *st
 	subset->program.classes =
 		take_all(subset, program->classes, program->nclass_programs, statements, true);
 	subset->program.lost =
-		take_all(subset, program->lost, program->nlost_groups, statements, false);
+		take_all(subset, program->lost, program->losses.count, statements, false);
 	subset->program.start =
 		take_all(subset, program->start, program->nstart, statements, false);
 	subset->program.end = take_all(subset, program->end, program->nstart, statements, false);
@@ -79,14 +74,7 @@ void program_subset_free(struct program *program)
 
 	if (!subset)
 		return;
-	for (size_t i = 0; i < subset->nlines; i++)
-		mem_free(subset->lines[i]);
-	mem_free(subset->lines);
 	arena_free(subset->arena);
-	mem_free(program->classes);
-	mem_free(program->lost);
-	mem_free(program->start);
-	mem_free(program->end);
 	mem_free(subset);
 }
 
@@ -95,7 +83,7 @@ uint64_t *program_classes(const struct program *program)
 	size_t nclasses = program->trace->nclasses;
 	uint64_t *bits = bitset_new(nclasses);
 
-	for (size_t g = 0; g < program->ngroups; g++)
+	for (size_t g = 0; g < program->sections.count; g++)
 		for (uint32_t c = program->rows[g].first; c < program->rows[g].end; c++) {
 			const struct class_program *class =
 				&program->classes[program->rows[g].at + c];
@@ -139,7 +127,7 @@ static void add_writers(struct close *close, uint32_t shape, bool below)
 	for (size_t i = 0; i < close->rules->nstatements; i++) {
 		const struct statement *statement = close->rules->statements[i];
 		const struct statement_info *info = &analysis->statements[i];
-		bool stack = statement->verb == VERB_PUSH || statement->verb == VERB_POP;
+		bool stack = verb_stacks(statement->verb);
 
 		if (info->flags & LINE_SECTION)
 			continue;
@@ -156,13 +144,15 @@ static void add_below(struct close *close, size_t id)
 {
 	const struct statement *statement = close->rules->statements[id];
 	const struct statement_info *info = &close->analysis->statements[id];
-	bool stack = statement->verb == VERB_PUSH || statement->verb == VERB_POP;
+	bool stack = verb_stacks(statement->verb);
 
-	for (size_t r = 0; r < info->nreads; r++) {
-		if (info->reads[r].shape == ATTR_ABSENT)
-			add_section_writers(close, info->reads[r].section);
+	for (size_t r = 0; r < info->reads.count; r++) {
+		const struct line_read *read = &info->reads.items[r];
+
+		if (read->shape == ATTR_ABSENT)
+			add_section_writers(close, read->section);
 		else
-			add_writers(close, info->reads[r].shape, false);
+			add_writers(close, read->shape, false);
 	}
 	if (info->flags & LINE_SECTION)
 		add_section_writers(close, info->section);

@@ -19,6 +19,7 @@ struct cells *cells_new(struct program *program, size_t nstreams, bool brief)
 	cells->brief = brief;
 	cells->program = program;
 	cells->attrs = program_attrs(program);
+	cells->patterns = NOWHERE;
 	cells->nstreams = nstreams;
 	cells->nsections = program_sections(program);
 	cells->sections = mem_new_array(nstreams * cells->nsections, sizeof *cells->sections);
@@ -58,7 +59,6 @@ void cells_clear(struct cells *cells)
 	free_patterns(cells);
 	cells->ncells = cells->nfree = cells->ndying = 0;
 	cells->patterns = NOWHERE;
-	cells->started = false;
 	memset(cells->sections, 0, cells->nstreams * cells->nsections * sizeof *cells->sections);
 	for (size_t i = 0; i < cells->nstreams; i++)
 		cells->until[i] = NSTIME_MIN;
@@ -69,10 +69,6 @@ static void sync_slots(struct cells *cells)
 {
 	uint32_t count = attrs_count(cells->attrs);
 
-	if (!cells->started) {
-		cells->patterns = NOWHERE;
-		cells->started = true;
-	}
 	if (count <= cells->nslots)
 		return;
 	if (count > cells->slots_capacity) {
@@ -92,65 +88,42 @@ static void sync_slots(struct cells *cells)
 	cells->nslots = count;
 }
 
-static const struct tombstone *newer(const struct tombstone *a, const struct tombstone *b)
+/* Takes how the tombstone was last placed before `limit`, where that is newer. */
+static void take_newer(const struct tombstone *tombstone, nstime limit, const struct placing **best,
+		       const struct tombstone **of)
 {
-	return a && (!b || a->seq > b->seq) ? a : b;
-}
+	const struct placing *placing =
+		tombstone->now.since < limit ? &tombstone->now : &tombstone->before;
 
-/* The newest tombstone that covers the attribute; NULL when there is none. */
-static const struct tombstone *tombstone_over(const struct cells *cells, uint32_t attr)
-{
-	const struct tombstone *best = NULL;
-	uint32_t i;
-
-	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a)) {
-		for (i = a < cells->nslots ? cells->slots[a].tombstone : NOWHERE; i != NOWHERE;
-		     i = cells->tombstones[i].next)
-			if (a != attr || !cells->tombstones[i].below)
-				best = newer(&cells->tombstones[i], best);
-	}
-	for (i = cells->started ? cells->patterns : NOWHERE; i != NOWHERE;
-	     i = cells->tombstones[i].next)
-		if (pattern_covers(cells->tombstones[i].pattern, cells->attrs, attr, true) ==
-		    COVER_YES)
-			best = newer(&cells->tombstones[i], best);
-	return best;
-}
-
-/* Takes a tombstone's word for what was there just before `limit`, when it is newer than *seq. */
-static void take_older(const struct tombstone *tombstone, nstime limit, uint64_t *seq,
-		       struct cell *out)
-{
-	bool again = tombstone->since >= limit && tombstone->again;
-	nstime since = again ? tombstone->again_since : tombstone->since;
-	uint64_t own = again ? tombstone->again_seq : tombstone->seq;
-
-	if (since >= limit || own <= *seq)
+	if (placing->since >= limit || placing->seq <= (*best ? (*best)->seq : 0))
 		return;
-	out->last = (struct value){.kind = again ? tombstone->again_kind : tombstone->kind};
-	out->last_run = since;
-	*seq = own;
+	*best = placing;
+	if (of)
+		*of = tombstone;
 }
 
-/* What an attribute without a cell was just before the tombstone over it: an older tombstone, or
- * `initial`.
- */
-static void look_below_tombstone(const struct cells *cells, uint32_t attr, nstime limit,
-				 struct cell *out)
+/* The newest tombstone before `limit` that covers the attribute, in *of; NULL: there is none. */
+static const struct placing *newest_over(const struct cells *cells, uint32_t attr, nstime limit,
+					 const struct tombstone **of)
 {
-	uint64_t seq = 0;
+	const struct placing *best = NULL;
 
-	if (!program_initial(cells->program, attr, &out->last))
-		out->last.kind = VALUE_UNKNOWN;
 	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a))
 		for (uint32_t i = a < cells->nslots ? cells->slots[a].tombstone : NOWHERE;
 		     i != NOWHERE; i = cells->tombstones[i].next)
 			if (a != attr || !cells->tombstones[i].below)
-				take_older(&cells->tombstones[i], limit, &seq, out);
+				take_newer(&cells->tombstones[i], limit, &best, of);
 	for (uint32_t i = cells->patterns; i != NOWHERE; i = cells->tombstones[i].next)
 		if (pattern_covers(cells->tombstones[i].pattern, cells->attrs, attr, true) ==
 		    COVER_YES)
-			take_older(&cells->tombstones[i], limit, &seq, out);
+			take_newer(&cells->tombstones[i], limit, &best, of);
+	return best;
+}
+
+static void initial_value(const struct cells *cells, uint32_t attr, struct value *out)
+{
+	if (!program_initial(cells->program, attr, out))
+		out->kind = VALUE_UNKNOWN;
 }
 
 void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
@@ -201,6 +174,7 @@ static void cell_store(struct cells *cells, uint32_t place, const struct cell *c
 void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 {
 	const struct tombstone *tombstone;
+	const struct placing *placing;
 
 	if (cells_find(cells, attr)) {
 		cell_load(cells, cells->slots[attr].cell, out);
@@ -211,17 +185,22 @@ void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 			     .last_run = NSTIME_MIN,
 			     .named_at = NSTIME_MAX};
 	out->writer.class_index = out->writer.line = UINT32_MAX;
-	tombstone = tombstone_over(cells, attr);
-	if (tombstone) {
-		out->value.kind = tombstone->kind;
-		out->since = out->run = tombstone->since;
-		out->writer = tombstone->writer;
-		out->written = true;
-		look_below_tombstone(cells, attr, tombstone->since, out);
+	placing = newest_over(cells, attr, NSTIME_MAX, &tombstone);
+	if (!placing) {
+		initial_value(cells, attr, &out->value);
 		return;
 	}
-	if (!program_initial(cells->program, attr, &out->value))
-		out->value.kind = VALUE_UNKNOWN;
+	out->value.kind = placing->kind;
+	out->since = out->run = placing->since;
+	out->writer = tombstone->writer;
+	out->written = true;
+	placing = newest_over(cells, attr, placing->since, NULL);
+	if (placing) {
+		out->last.kind = placing->kind;
+		out->last_run = placing->since;
+	} else {
+		initial_value(cells, attr, &out->last);
+	}
 }
 
 void cells_set(struct cells *cells, uint32_t attr, const struct cell *cell)
@@ -291,12 +270,12 @@ static void bury_cell(const struct burial *burial, uint32_t attr)
 bool cells_is_deleted(const struct cells *cells, uint32_t attr)
 {
 	const struct cell_now *cell = cells_find(cells, attr);
-	const struct tombstone *tombstone;
+	const struct placing *placing;
 
 	if (!cell || cell->value.kind != VALUE_NONE || cell->named)
 		return false;
-	tombstone = tombstone_over(cells, attr);
-	return tombstone && tombstone->kind == VALUE_NONE && tombstone->since == cell->since;
+	placing = newest_over(cells, attr, NSTIME_MAX, NULL);
+	return placing && placing->kind == VALUE_NONE && placing->since == cell->since;
 }
 
 void cells_settle(struct cells *cells, cells_keeps *keeps, void *arg)
@@ -369,16 +348,14 @@ struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pat
 		if (pattern->any ? pattern_equal(cells->tombstones[i].pattern, pattern)
 				 : cells->tombstones[i].below == pattern->below)
 			return &cells->tombstones[i];
-	cells->tombstones = mem_grow(cells->tombstones, cells->ntombstones,
-				     &cells->tombstones_capacity, sizeof *cells->tombstones);
-	tombstone = &cells->tombstones[cells->ntombstones];
+	tombstone = mem_push(cells->tombstones, cells->ntombstones, cells->tombstones_capacity);
 	*tombstone =
 		(struct tombstone){.attr = pattern->attr, .below = pattern->below, .next = *head};
 	if (pattern->any) {
 		tombstone->pattern = mem_new(sizeof *tombstone->pattern);
 		*tombstone->pattern = *pattern;
 	}
-	*head = (uint32_t)cells->ntombstones++;
+	*head = (uint32_t)cells->ntombstones - 1;
 	return tombstone;
 }
 
@@ -391,7 +368,7 @@ const struct tombstone *cells_next_tombstone(const struct cells *cells,
 		return NULL;
 	for (; next == NOWHERE && attr < cells->nslots; attr++)
 		next = cells->slots[attr].tombstone;
-	if (next == NOWHERE && cells->started)
+	if (next == NOWHERE)
 		next = cells->patterns;
 	return next == NOWHERE ? NULL : &cells->tombstones[next];
 }
@@ -406,15 +383,9 @@ void cells_bury(struct cells *cells, const struct pattern *pattern, enum value_k
 		bury_matching(&burial, pattern);
 	else
 		bury_below(&burial, pattern->attr, !pattern->below);
-	if (tombstone->seq && tombstone->since < since) {
-		tombstone->again = true;
-		tombstone->again_kind = tombstone->kind;
-		tombstone->again_since = tombstone->since;
-		tombstone->again_seq = tombstone->seq;
-	}
-	tombstone->kind = kind;
-	tombstone->since = since;
-	tombstone->seq = ++cells->seq;
+	if (tombstone->now.since < since)
+		tombstone->before = tombstone->now;
+	tombstone->now = (struct placing){kind, since, ++cells->seq};
 	tombstone->writer = *writer;
 }
 

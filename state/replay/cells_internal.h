@@ -28,20 +28,19 @@ struct slot_of {              /* of one attribute */
 	uint32_t child, next; /* attributes: the newest child; the next of the same parent */
 };
 
+struct placing { /* of a tombstone */
+	enum value_kind kind;
+	nstime since;
+	uint64_t seq; /* order among all of them; 0: it was not placed */
+};
+
 struct tombstone {
 	struct pattern *pattern; /* with `*` in it; NULL: of the attribute at which it hangs: */
 	uint32_t attr;
 	bool below;              /* `**`: not the attribute itself */
-	enum value_kind kind;
-	nstime since;
-	uint64_t seq; /* order among tombstones; 0: not placed yet */
-	struct writer writer;
+	struct placing now, before; /* before now.since: for a write at that time, too */
+	struct writer writer;       /* of `now` */
 	uint32_t next;
-	/* what it was before `since`, when it had been placed before: for a write at `since` too */
-	bool again;
-	enum value_kind again_kind;
-	nstime again_since;
-	uint64_t again_seq;
 };
 
 struct section_value {
@@ -66,7 +65,6 @@ struct cells {
 	struct tombstone *tombstones;
 	size_t ntombstones, tombstones_capacity;
 	uint32_t patterns; /* first tombstone with `*` */
-	bool started;
 	uint64_t seq;
 	struct section_value *sections; /* [stream][section] */
 	uint32_t nsections;

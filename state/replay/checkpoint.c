@@ -75,11 +75,6 @@ static void key_of(const struct checkpoints *checkpoints, nstime t, uint8_t key[
 	nstime_to_key(t, key + PREFIX);
 }
 
-static nstime time_of(const uint8_t *key)
-{
-	return (nstime)(load_be(key + PREFIX, 8) ^ UINT64_C(1) << 63);
-}
-
 /* The newest in memory at or before t; NULL when there is none. */
 static struct kept *kept_before(const struct checkpoints *checkpoints, nstime t)
 {
@@ -174,17 +169,13 @@ static bool stored_before(struct checkpoints *checkpoints, nstime t, nstime *out
 	if (!checkpoints->index ||
 	    !index_get_before(checkpoints->index, key, KEY, PREFIX, &found, &nfound, value, nvalue))
 		return false;
-	*out = nfound == KEY ? time_of(found) : NSTIME_MIN;
+	*out = nfound == KEY ? (nstime)(load_be((uint8_t *)found + PREFIX, 8) ^ UINT64_C(1) << 63)
+			     : NSTIME_MIN;
 	mem_free(found);
 	if (nfound == KEY)
 		return true;
 	mem_free(*value);
 	return false;
-}
-
-bool checkpoints_before(struct checkpoints *checkpoints, nstime t, nstime *out)
-{
-	return checkpoints_get(checkpoints, t, NULL, out);
 }
 
 bool checkpoints_get(struct checkpoints *checkpoints, nstime t, struct cells *cells, nstime *out)

@@ -22,9 +22,10 @@ size_t checkpoints_put(struct checkpoints *checkpoints, nstime t, const struct c
 void checkpoints_store(struct checkpoints *checkpoints);
 /* All go, stored ones too: what they were made of was read out of order. */
 void checkpoints_forget(struct checkpoints *checkpoints);
-/* The time of the newest at or before t; false: there is none. */
-bool checkpoints_before(struct checkpoints *checkpoints, nstime t, nstime *out);
-/* Reads the newest at or before t; cells NULL: it only says of what time that is. */
+/*
+ * Reads the newest at or before t, *out is its time; cells NULL: it only says that. False: there is
+ * none.
+ */
 bool checkpoints_get(struct checkpoints *checkpoints, nstime t, struct cells *cells, nstime *out);
 
 #endif

@@ -12,12 +12,6 @@
 #include "state/program/plain_load.h"
 #include "state/replay/cells_internal.h"
 
-/* Is it a small integer, as nearly all keys? */
-static inline bool is_index(const struct value *key)
-{
-	return key->kind == VALUE_INT && !key->negative;
-}
-
 /* Member by member: what was written just now would not be there yet for a wider copy. */
 static inline void value_take(struct value *out, const struct value *value)
 {
@@ -48,7 +42,7 @@ static inline bool load_reads(const struct plain *plain, const struct cells *cel
 		if (input->of != PLAIN_NONE) {
 			const struct value *key = &event->values[input->of];
 
-			if (!(event->had >> input->of & 1) || !is_index(key))
+			if (!(event->had >> input->of & 1) || !value_is_index(key))
 				return false;
 			attr = attr_of_key(input->keys, input->path, cells->attrs, key);
 		}
@@ -65,7 +59,7 @@ static inline bool keys_are_small(const struct plain_choice *choice,
 				  const struct plain_loaded *event)
 {
 	for (uint32_t keys = choice->keys; keys; keys &= keys - 1)
-		if (!is_index(&event->values[__builtin_ctz(keys)]))
+		if (!value_is_index(&event->values[__builtin_ctz(keys)]))
 			return false;
 	return true;
 }

@@ -10,8 +10,8 @@
 #include <string.h>
 
 struct replay {
+	struct walk walk; /* first: see struct walk_ops */
 	struct replay_options options;
-	struct walk walk;
 	struct attrs *attrs;
 	struct cells *cells;
 	uint64_t *failures;
@@ -87,11 +87,6 @@ uint64_t replay_contradictions(const struct replay *replay)
 	return replay->contradictions;
 }
 
-static void fail(struct replay *replay, const struct line *line, enum failure why)
-{
-	replay->failures[(size_t)line->id * FAILURE_COUNT + why]++;
-}
-
 static void set_section(void *arg, const struct line *line, enum eval eval, struct value *value)
 {
 	struct replay *replay = arg;
@@ -156,7 +151,6 @@ static void write_value(struct replay *replay, const struct line *line, uint32_t
 static void contradict(struct replay *replay, uint32_t attr, const struct value *had,
 		       const struct value *says)
 {
-	replay->contradictions++;
 	if (replay->options.contradiction)
 		replay->options.contradiction(replay->options.arg, attr, had, says,
 					      walk_item(&replay->walk));
@@ -173,8 +167,10 @@ static void was(struct replay *replay, const struct write *write)
 		return; /* a build asks for no contradictions */
 	cells_value(replay->cells, write->attr, &before.value);
 	if (before.value.kind != VALUE_UNKNOWN) {
-		if (!value_equal(&before.value, &value))
+		if (!value_equal(&before.value, &value)) {
+			replay->contradictions++;
 			contradict(replay, write->attr, &before.value, &value);
+		}
 		return;
 	}
 	attrs_keep(replay->attrs, &value);
@@ -196,7 +192,7 @@ static void add(struct replay *replay, const struct write *write)
 	if (op_arith(OP_ADD, &now, &write->value, &sum, &why) == EVAL_VALUE)
 		write_value(replay, write->line, write->attr, &sum, false);
 	else
-		fail(replay, write->line, why);
+		writes_fail(&replay->walk.writes, write->line, why);
 }
 
 static void buried(void *arg, uint32_t attr, const struct cell *before, const struct cell *after)
@@ -222,9 +218,9 @@ static bool depth_of(struct replay *replay, const struct write *write, uint64_t 
 
 	cells_value(replay->cells, write->attr, &depth);
 	*out = depth.u;
-	if (depth.kind == VALUE_INT && !depth.negative)
+	if (value_is_index(&depth))
 		return true;
-	fail(replay, write->line, FAILURE_TYPE);
+	writes_fail(&replay->walk.writes, write->line, FAILURE_TYPE);
 	return false;
 }
 
@@ -250,7 +246,7 @@ static void pop(struct replay *replay, const struct write *write)
 	if (!depth_of(replay, write, &key.u))
 		return;
 	if (key.u == 0) {
-		fail(replay, write->line, FAILURE_EMPTY);
+		writes_fail(&replay->walk.writes, write->line, FAILURE_EMPTY);
 		return;
 	}
 	top.attr = attr_key(replay->attrs, write->attr, &key);
@@ -326,29 +322,16 @@ static bool lines(void *arg, const struct plain *plain)
 	return true;
 }
 
-static struct value value_of_thread(int64_t tid)
-{
-	return (struct value){.kind = VALUE_INT, .negative = tid < 0, .u = (uint64_t)tid};
-}
-
-static void tell_inferred(struct replay *replay, const struct event *event)
-{
-	struct value claimed = value_of_thread(event->claimed);
-	struct value told = value_of_thread(event->told);
-
-	if (replay->options.contradiction)
-		replay->options.contradiction(replay->options.arg, ATTR_ABSENT, &claimed, &told,
-					      walk_item(&replay->walk));
-}
-
 static void loss(void *arg, const struct event *event)
 {
 	struct replay *replay = arg;
 
-	if (event->loss_kind == LOSS_INFERRED)
-		tell_inferred(replay, event);
-	else
+	if (event->loss_kind != LOSS_INFERRED) {
 		cells_set_until(replay->cells, event->stream->index, event->until);
+		return;
+	}
+	struct value claimed = value_s64(event->claimed), told = value_s64(event->told);
+	contradict(replay, ATTR_ABSENT, &claimed, &told);
 }
 
 static bool moment(void *arg, nstime next)
@@ -372,7 +355,7 @@ struct replay *replay_new(const struct replay_options *options)
 	struct replay *replay = mem_new(sizeof *replay);
 
 	replay->options = *options;
-	walk_init(&replay->walk, options->event_source, options->program, &ops, replay);
+	walk_init(&replay->walk, options->event_source, options->program, &ops);
 	replay->walk.helper = options->helper;
 	replay->attrs = program_attrs(options->program);
 	replay->cells =

@@ -26,33 +26,17 @@ static const struct fields *decode(void *arg, const struct event *event)
 	return &walk->pass.fields;
 }
 
-static enum eval read_value(void *arg, uint32_t attr, struct value *out)
-{
-	struct walk *walk = arg;
-
-	return walk->ops->read(walk->arg, attr, out);
-}
-
-static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
-{
-	struct walk *walk = arg;
-
-	return walk->ops->section(walk->arg, section, out, written);
-}
-
 void walk_init(struct walk *walk, struct event_source *event_source, struct program *program,
-	       const struct walk_ops *ops, void *arg)
+	       const struct walk_ops *ops)
 {
 	*walk = (struct walk){
 		.event_source = event_source,
 		.program = program,
-		.attrs = program_attrs(program),
 		.ops = ops,
-		.arg = arg,
 		.env = {.program = program,
 			.decode = decode,
-			.read = read_value,
-			.section = read_section,
+			.read = ops->read,
+			.section = ops->section,
 			.arg = walk,
 			.scratch = arena_new()},
 	};
@@ -122,7 +106,7 @@ static void section_lines(struct walk *walk, const struct class_program *class)
 		enum eval eval = writes_value(&walk->writes, line, &walk->env, &value);
 
 		if (eval != EVAL_FAIL)
-			walk->ops->set_section(walk->arg, line, eval, &value);
+			walk->ops->set_section(walk, line, eval, &value);
 	}
 }
 
@@ -139,14 +123,14 @@ static inline void run_class(struct walk *walk, const struct class_program *clas
 		return;
 	walk->env.fields = NULL;
 	if (class->nsection == 0 && class->plain && walk->ops->lines &&
-	    walk->ops->lines(walk->arg, class->plain))
+	    walk->ops->lines(walk, class->plain))
 		return;
 	walk->calm = false;
 	walk->scratched = true;
 	section_lines(walk, class);
 	writes_evaluate(&walk->writes, class, &walk->env);
 	for (size_t i = 0; i < walk->writes.count; i++)
-		walk->ops->apply(walk->arg, &walk->writes.items[i]);
+		walk->ops->apply(walk, &walk->writes.items[i]);
 }
 
 static void run_item(struct walk *walk)
@@ -162,7 +146,7 @@ static void run_item(struct walk *walk)
 		walk->env.event = &item->event;
 		run_class(walk, program_class(walk->program, item->stream, item->class));
 		if (item->kind == ITEM_LOSS)
-			walk->ops->loss(walk->arg, &item->event);
+			walk->ops->loss(walk, &item->event);
 		return;
 	}
 	walk->env.event = NULL;
@@ -180,7 +164,7 @@ static inline bool turn_to(struct walk *walk, nstime time, bool placed)
 	if (time < walk->time && walk->events != walk->first)
 		time = walk->time;
 	if ((walk->events == walk->first || (time > walk->time && !walk->calm)) &&
-	    !walk->ops->moment(walk->arg, time))
+	    !walk->ops->moment(walk, time))
 		return false;
 	walk->time = time;
 	walk->placed = placed;

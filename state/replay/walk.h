@@ -14,6 +14,7 @@
 #include "state/replay/cells.h"
 #include "state/replay/writes.h"
 
+/* What its owner does, of which the walk is the first member: `arg` is the owner. */
 struct walk_ops {
 	/* As struct env has them. */
 	enum eval (*read)(void *arg, uint32_t attr, struct value *out);
@@ -36,9 +37,7 @@ struct walk_ops {
 struct walk {
 	struct event_source *event_source;
 	struct program *program;
-	struct attrs *attrs;
 	const struct walk_ops *ops;
-	void *arg;
 	struct helper *helper; /* as in struct event_source_range; NULL after walk_init() */
 	struct env env;
 	struct writes writes;
@@ -59,9 +58,9 @@ struct walk {
 	struct writer writer;
 };
 
-/* Feed, program, ops and arg are borrowed. */
+/* Event source, program and ops are borrowed. */
 void walk_init(struct walk *walk, struct event_source *event_source, struct program *program,
-	       const struct walk_ops *ops, void *arg);
+	       const struct walk_ops *ops);
 void walk_release(struct walk *walk);
 MUST_CHECK bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
 			 struct error *err);

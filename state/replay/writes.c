@@ -17,7 +17,7 @@ void writes_release(struct writes *writes)
 	mem_free(writes->patterns);
 }
 
-static void fail(struct writes *writes, const struct line *line, enum failure why)
+void writes_fail(struct writes *writes, const struct line *line, enum failure why)
 {
 	if (writes->failures && why != FAILURE_NONE)
 		writes->failures[(size_t)line->id * FAILURE_COUNT + why]++;
@@ -28,7 +28,7 @@ static enum eval noted(struct writes *writes, const struct line *line, enum eval
 		       enum failure why)
 {
 	if (result == EVAL_FAIL)
-		fail(writes, line, why);
+		writes_fail(writes, line, why);
 	return result;
 }
 

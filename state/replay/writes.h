@@ -28,6 +28,8 @@ struct writes {
 };
 
 void writes_release(struct writes *writes);
+/* Counts that the line did nothing, and why. */
+void writes_fail(struct writes *writes, const struct line *line, enum failure why);
 /* All that the event's lines write; replaces what was there. */
 void writes_evaluate(struct writes *writes, const struct class_program *class, struct env *env);
 /*

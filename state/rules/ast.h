@@ -194,16 +194,18 @@ void rules_include(struct rules *rules, const struct rule_file *from, uint32_t a
 /* The last one of that name, or NULL; ->before goes on. */
 const struct map_def *rules_map(const struct rules *rules, const char *name);
 const struct alias_def *rules_alias(const struct rules *rules, bool is_event, const char *name);
-/* With the definition that was added last. */
-void rules_name_map(struct rules *rules);
-void rules_name_alias(struct rules *rules);
+void rules_add_map(struct rules *rules, struct map_def *map);
+void rules_add_alias(struct rules *rules, struct alias_def *alias);
 
 /* Notes an error at an offset of a file. */
 void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,
 		 ...) __attribute__((format(printf, 4, 5)));
-/* Line and column (characters), from 1, of an offset; *source, when wanted, is the line. */
-void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, uint32_t *column,
-		     const char **source, size_t *source_len);
+struct rule_place {
+	uint32_t line, column; /* from 1; in characters */
+	const char *source;    /* the line, borrowed, without its end */
+	size_t source_len;
+};
+struct rule_place rule_file_place(const struct rule_file *file, uint32_t at);
 /* Of that place: its line, whose copy lives in the arena; no text yet. */
 struct rule_error rule_error_at(const struct rule_file *file, uint32_t at, struct arena *arena);
 /* *err from the first error since error number `from`. Returns false. */

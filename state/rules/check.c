@@ -285,18 +285,15 @@ static void check_only_map(struct rules *rules, size_t i)
 {
 	const struct map_def *map = rules->maps[i];
 	const struct map_def *first = NULL;
-	uint32_t line, column;
 
 	for (const struct map_def *other = map->before; other; other = other->before)
 		if (same_format(other, map))
 			first = other;
-	if (first) {
-		rule_file_place(first->file, first->at, &line, &column, NULL, NULL);
+	if (first)
 		rules_error(rules, map->file, map->at,
 			    "a map '%.60s'%s%s is there already, at %.100s:%u", map->name,
 			    map->format ? " for " : "", map->format ? map->format : "",
-			    first->file->name, line);
-	}
+			    first->file->name, rule_file_place(first->file, first->at).line);
 }
 
 static void check_map_names(struct rules *rules)

@@ -7,23 +7,25 @@
 
 static const char *const verbs[] = {"=", "+=", "was", "delete", "unknown", "push", "pop"};
 
-static void add_read(const struct analysis *analysis, const struct line_read *read, struct buf *out)
+/* Of a line that writes it or a read. */
+static void add_name(const struct analysis *analysis, uint32_t shape, uint32_t section,
+		     struct buf *out)
 {
-	if (read->shape == ATTR_ABSENT)
-		buf_printf(out, "section/%s", analysis->sections[read->section]);
+	if (shape == ATTR_ABSENT)
+		buf_printf(out, "section/%s", analysis->sections[section]);
 	else
-		shape_add_text(analysis->attrs, read->shape, out);
+		shape_add_text(analysis->attrs, shape, out);
 }
 
-static void add_reads(const struct analysis *analysis, const struct line_read *reads, size_t n,
+static void add_reads(const struct analysis *analysis, const struct line_reads *reads,
 		      struct buf *out)
 {
 	static const char *const by[] = {"key", "when", "value"};
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < reads->count; i++) {
 		buf_add_text(out, i ? ", " : "\n        reads ");
-		add_read(analysis, &reads[i], out);
-		buf_printf(out, " (%s)", by[reads[i].by]);
+		add_name(analysis, reads->items[i].shape, reads->items[i].section, out);
+		buf_printf(out, " (%s)", by[reads->items[i].by]);
 	}
 }
 
@@ -56,9 +58,7 @@ static const char *in_shards(uint32_t flags)
 
 static void add_pattern(const struct head_pattern *pattern, struct buf *out)
 {
-	struct value text = {.kind = VALUE_STRING,
-			     .len = (uint32_t)strlen(pattern->text),
-			     .text = pattern->text};
+	struct value text = value_text(pattern->text, strlen(pattern->text));
 
 	if (pattern->kind == HEAD_LITERAL)
 		value_add_key(&text, out);
@@ -84,21 +84,17 @@ static void add_statement(const struct analysis *analysis, size_t i, struct buf 
 {
 	const struct statement *statement = analysis->rules->statements[i];
 	const struct statement_info *info = &analysis->statements[i];
-	uint32_t line, column;
+	uint32_t line = rule_file_place(statement->block->file, statement->at).line;
 
-	rule_file_place(statement->block->file, statement->at, &line, &column, NULL, NULL);
 	buf_printf(out, "  %4u  %-7s ", line, verbs[statement->verb]);
-	if (info->flags & LINE_SECTION)
-		buf_printf(out, "section/%s", analysis->sections[info->section]);
-	else
-		shape_add_text(analysis->attrs, info->shape, out);
+	add_name(analysis, info->shape, info->section, out);
 	if (statement->target->below)
 		buf_add_text(out, "/**");
 	else if (verb_buries(statement->verb))
 		buf_add_text(out, " and all below");
 	buf_printf(out, "\n        stratum %u, %s\n        in a shard: %s", info->stratum,
 		   way(info->flags, statement->verb), in_shards(info->flags));
-	add_reads(analysis, info->reads, info->nreads, out);
+	add_reads(analysis, &info->reads, out);
 	buf_add_char(out, '\n');
 }
 
@@ -125,12 +121,11 @@ static void add_views(const struct analysis *analysis, struct buf *out)
 	const struct rules *rules = analysis->rules;
 
 	for (size_t i = 0; i < rules->nviews; i++) {
-		uint32_t line, column;
-		rule_file_place(rules->views[i]->file, rules->views[i]->path->at, &line, &column,
-				NULL, NULL);
+		const struct view_def *view = rules->views[i];
+		uint32_t line = rule_file_place(view->file, view->path->at).line;
 		buf_printf(out, "%s  %4u  ", i ? "" : "views, computed when asked\n", line);
 		shape_add_text(analysis->attrs, analysis->views[i].shape, out);
-		add_reads(analysis, analysis->views[i].reads, analysis->views[i].nreads, out);
+		add_reads(analysis, &analysis->views[i].reads, out);
 		buf_add_char(out, '\n');
 	}
 }

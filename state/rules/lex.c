@@ -2,6 +2,7 @@
 #include "state/rules/lex.h"
 
 #include "engine/base/mem.h"
+#include "state/model/text_part.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -26,17 +27,6 @@ bool is_ident_char(char c)
 bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static int hex_digit(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
 }
 
 /* ---- errors ---- */
@@ -83,24 +73,18 @@ void parse_expected(struct parser *parser, const char *what)
 
 /* ---- numbers and strings ---- */
 
-static bool lex_hex(const char *text, size_t len, size_t *pos, struct value *out, const char **what)
+static bool lex_digits(struct text_part text, unsigned base, size_t *pos, struct value *out,
+		       const char **what)
 {
-	uint64_t number = 0;
-	size_t first = *pos;
+	uint64_t number;
+	size_t n =
+		text_digits((struct text_part){text.text + *pos, text.len - *pos}, base, &number);
 
-	*out = (struct value){.kind = VALUE_INT};
-	for (; *pos < len && hex_digit(text[*pos]) >= 0; ++*pos) {
-		if (number >> 60) {
-			*what = "the number does not fit in 64 bits";
-			return false;
-		}
-		number = number << 4 | (unsigned)hex_digit(text[*pos]);
-	}
-	if (*pos == first) {
-		*what = "expected hexadecimal digits after 0x";
+	*what = n ? "the number does not fit in 64 bits" : "expected hexadecimal digits after 0x";
+	if (!n || n == SIZE_MAX)
 		return false;
-	}
-	out->u = number;
+	*pos += n;
+	*out = value_u64(number);
 	return true;
 }
 
@@ -151,39 +135,22 @@ static bool skip_float(const char *text, size_t len, size_t *pos)
 	return found;
 }
 
-static bool lex_decimal(const char *text, size_t len, size_t *pos, struct value *out,
-			const char **what)
-{
-	size_t first = *pos;
-	uint64_t number = 0;
-
-	skip_digits(text, len, pos);
-	size_t whole = *pos;
-	if (skip_float(text, len, pos)) {
-		*out = (struct value){.kind = VALUE_FLOAT};
-		*what = "the number is too long";
-		return parse_float(text + first, *pos - first, &out->f);
-	}
-	for (size_t i = first; i < whole; i++) {
-		if (__builtin_mul_overflow(number, UINT64_C(10), &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(text[i] - '0'), &number)) {
-			*what = "the number does not fit in 64 bits";
-			return false;
-		}
-	}
-	*out = (struct value){.kind = VALUE_INT, .u = number};
-	return true;
-}
-
 bool lex_number(const char *text, size_t len, size_t *pos, struct value *out, const char **what)
 {
+	size_t first = *pos, end = *pos;
 	bool ok;
 
+	skip_digits(text, len, &end);
 	if (*pos + 1 < len && text[*pos] == '0' && (text[*pos + 1] | 0x20) == 'x') {
 		*pos += 2;
-		ok = lex_hex(text, len, pos, out, what);
+		ok = lex_digits((struct text_part){text, len}, 16, pos, out, what);
+	} else if (skip_float(text, len, &end)) {
+		*pos = end;
+		*out = (struct value){.kind = VALUE_FLOAT};
+		*what = "the number is too long";
+		ok = parse_float(text + first, end - first, &out->f);
 	} else {
-		ok = lex_decimal(text, len, pos, out, what);
+		ok = lex_digits((struct text_part){text, len}, 10, pos, out, what);
 	}
 	if (ok && *pos < len && is_ident_char(text[*pos])) {
 		*what = "a name cannot begin with a digit";
@@ -225,10 +192,11 @@ bool lex_constant(const char *word, size_t len, struct value *out)
 static bool lex_escape(const char *text, size_t len, size_t *pos, char *out)
 {
 	char c = *pos + 1 < len ? text[*pos + 1] : 0;
+	uint64_t byte;
 
-	if (c == 'x' && *pos + 3 < len && hex_digit(text[*pos + 2]) >= 0 &&
-	    hex_digit(text[*pos + 3]) >= 0) {
-		*out = (char)(hex_digit(text[*pos + 2]) << 4 | hex_digit(text[*pos + 3]));
+	if (c == 'x' && *pos + 3 < len &&
+	    text_digits((struct text_part){text + *pos + 2, 2}, 16, &byte) == 2) {
+		*out = (char)byte;
 		*pos += 4;
 		return true;
 	}
@@ -267,9 +235,8 @@ bool lex_string(const char *text, size_t len, size_t *pos, struct arena *arena, 
 	*what = "the string is not closed: expected '\"' before the end of the line";
 	if (*pos < len && text[*pos] == '"') {
 		++*pos;
-		out->kind = VALUE_STRING;
-		out->len = (uint32_t)content.len;
-		out->text = arena_strndup(arena, buf_text(&content), content.len);
+		*out = value_text(arena_strndup(arena, buf_text(&content), content.len),
+				  content.len);
 		ok = true;
 	}
 out:
@@ -279,39 +246,40 @@ out:
 
 /* ---- words ---- */
 
-/* Behind blanks, comments and empty lines from `pos`. */
-static size_t skip_lines(const struct parser *parser, size_t pos)
+size_t blanks_end(const struct parser *parser, size_t pos)
 {
-	while (pos < parser->len) {
-		char c = parser->text[pos];
-		if (c == '#')
-			while (pos < parser->len && parser->text[pos] != '\n')
-				pos++;
-		else if (is_blank(c) || c == '\n')
-			pos++;
-		else
-			break;
-	}
+	while (is_blank(parser_char(parser, pos)))
+		pos++;
+	return pos;
+}
+
+size_t spaces_end(const struct parser *parser, size_t pos)
+{
+	while (is_blank(parser_char(parser, pos)) || parser_char(parser, pos) == '\n')
+		pos++;
+	return pos;
+}
+
+size_t line_end(const struct parser *parser, size_t pos)
+{
+	while (pos < parser->len && parser->text[pos] != '\n')
+		pos++;
 	return pos;
 }
 
 /* Skips blanks, comments, and newlines that mean nothing. */
 static void skip_blank(struct parser *parser)
 {
-	for (;;) {
-		while (parser->pos < parser->len && is_blank(parser->text[parser->pos]))
-			parser->pos++;
-		if (parser->pos < parser->len && parser->text[parser->pos] == '#')
-			while (parser->pos < parser->len && parser->text[parser->pos] != '\n')
-				parser->pos++;
-		if (parser->pos >= parser->len || parser->text[parser->pos] != '\n')
-			return;
-		size_t next = skip_lines(parser, parser->pos);
-		bool goes_on = parser->brackets ||
-			       (next < parser->len && parser->text[next] == '=' && parser->pos);
-		if (!goes_on)
-			return;
-		parser->pos = next;
+	bool goes_on = true;
+
+	while (goes_on) {
+		size_t at = blanks_end(parser, parser->pos), next;
+		at = parser_char(parser, at) == '#' ? line_end(parser, at) : at;
+		for (next = spaces_end(parser, at); parser_char(parser, next) == '#';)
+			next = spaces_end(parser, line_end(parser, next));
+		goes_on = parser_char(parser, at) == '\n' &&
+			  (parser->brackets || (parser_char(parser, next) == '=' && at));
+		parser->pos = goes_on ? next : at;
 	}
 }
 
@@ -342,9 +310,7 @@ static void lex_ident(struct parser *parser)
 	while (parser->pos < parser->len && is_ident_char(parser->text[parser->pos]))
 		parser->pos++;
 	parser->token.kind = TOKEN_IDENT;
-	parser->token.value = (struct value){.kind = VALUE_STRING,
-					     .len = (uint32_t)(parser->pos - first),
-					     .text = parser->text + first};
+	parser->token.value = value_text(parser->text + first, parser->pos - first);
 }
 
 static void lex_word(struct parser *parser)

@@ -58,6 +58,16 @@ bool is_ident_start(char c);
 bool is_ident_char(char c);
 bool is_blank(char c);
 
+/* Of the parser's text: a character, 0 behind the end. */
+static inline char parser_char(const struct parser *parser, size_t pos)
+{
+	return pos < parser->len ? parser->text[pos] : 0;
+}
+/* Where blanks, blanks and newlines, the line end that begin, or go on, at pos. */
+size_t blanks_end(const struct parser *parser, size_t pos);
+size_t spaces_end(const struct parser *parser, size_t pos);
+size_t line_end(const struct parser *parser, size_t pos);
+
 /*
  * A number at text[*pos]: moves *pos behind it. False: it is malformed or too large, and *what
  * says which. `text` need not be ended by zero.

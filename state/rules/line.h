@@ -20,6 +20,11 @@ static inline bool verb_buries(enum verb verb) /* all below the path, too */
 	return verb == VERB_DELETE || verb == VERB_UNKNOWN;
 }
 
+static inline bool verb_stacks(enum verb verb) /* the path and its values */
+{
+	return verb == VERB_PUSH || verb == VERB_POP;
+}
+
 enum atom_kind {
 	ATOM_NAME,
 	ATOM_KEY,     /* constant key */
@@ -37,10 +42,10 @@ enum line_flags {
 	LINE_VALUE_READS = 1 << 5,
 	/* the right side may fail depending on what it reads; a path fails only by its keys */
 	LINE_VALUE_MAY_FAIL = 1 << 6,
-	LINE_FIELDS = 1 << 7,    /* evaluating it needs fields */
-	LINE_FAILS = 1 << 8,     /* it can only fail on this class (no such field) */
-	LINE_INTERNED = 1 << 9,  /* the right side is a constant: its text is the attribute table's */
-	LINE_INFERRED = 1 << 10  /* of @contradiction */
+	LINE_FAILS = 1 << 7, /* it can only fail on this class (no such field) */
+	/* the right side is a constant: its text is the attribute table's */
+	LINE_INTERNED = 1 << 8,
+	LINE_INFERRED = 1 << 9 /* of @contradiction */
 };
 
 struct line_read {

@@ -84,18 +84,18 @@ static size_t glob_end(const struct parser *parser, size_t pos)
 
 static void special_pattern(struct parser *parser, struct head_pattern *pattern, size_t at)
 {
-	if (!strcmp(pattern->text, "@start"))
-		pattern->kind = HEAD_START;
-	else if (!strcmp(pattern->text, "@lost"))
-		pattern->kind = HEAD_LOST;
-	else if (!strcmp(pattern->text, "@contradiction"))
-		pattern->kind = HEAD_CONTRADICTION;
-	else if (!strcmp(pattern->text, "@end"))
-		pattern->kind = HEAD_END;
-	else
-		parse_error(parser, at,
-			    "expected @start, @lost, @contradiction or @end, found '%.40s'",
-			    pattern->text);
+	static const char *const names[] = {[HEAD_START] = "@start",
+					    [HEAD_LOST] = "@lost",
+					    [HEAD_CONTRADICTION] = "@contradiction",
+					    [HEAD_END] = "@end"};
+
+	for (enum pattern_kind kind = HEAD_START; kind <= HEAD_END; kind++)
+		if (!strcmp(pattern->text, names[kind])) {
+			pattern->kind = kind;
+			return;
+		}
+	parse_error(parser, at, "expected @start, @lost, @contradiction or @end, found '%.40s'",
+		    pattern->text);
 }
 
 static void parse_glob(struct parser *parser, struct rule_block *block, size_t at)
@@ -123,10 +123,9 @@ static void parse_glob(struct parser *parser, struct rule_block *block, size_t a
 /* parser->pos stands behind the keyword or a comma. */
 static void parse_pattern(struct parser *parser, struct rule_block *block)
 {
-	while (parser->pos < parser->len && is_blank(parser->text[parser->pos]))
-		parser->pos++;
-	size_t at = parser->pos;
-	if (at < parser->len && parser->text[at] == '"') {
+	size_t at = parser->pos = blanks_end(parser, parser->pos);
+
+	if (parser_char(parser, at) == '"') {
 		lex_next(parser);
 		if (parser->failed)
 			return;
@@ -169,9 +168,7 @@ static struct ast *parse_in_section(struct parser *parser, struct rule_block *bl
 	if (pattern->kind == HEAD_GLOB && !strcmp(pattern->text, "*"))
 		return NULL; /* also streams without one */
 	constant = ast_new(parser->rules, AST_CONST, pattern->at);
-	constant->value = (struct value){.kind = VALUE_STRING,
-					 .len = (uint32_t)strlen(pattern->text),
-					 .text = pattern->text};
+	constant->value = value_text(pattern->text, strlen(pattern->text));
 	return ast_binary(parser->rules, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
 			  ast_name(parser->rules, "section", "name", pattern->at), constant);
 }
@@ -362,8 +359,7 @@ static void parse_alias(struct parser *parser)
 		lex_next(parser);
 	}
 	expect_end(parser, "',' or the end of the line");
-	RULES_APPEND(parser->rules, aliases, alias); /* also when wrong: it owns its names */
-	rules_name_alias(parser->rules);
+	rules_add_alias(parser->rules, alias); /* also when wrong: it owns its names */
 }
 
 /* Of a map: a constant, or `unknown`. */
@@ -456,8 +452,7 @@ static void parse_map(struct parser *parser)
 	if (expect_op(parser, "{", map->format ? "'{'" : "for or '{'"))
 		parse_entries(parser, map);
 	expect_end(parser, "the end of the line");
-	RULES_APPEND(parser->rules, maps, map); /* also when wrong: it owns its entries */
-	rules_name_map(parser->rules);
+	rules_add_map(parser->rules, map); /* also when wrong: it owns its entries */
 }
 
 /* ---- include ---- */
@@ -491,61 +486,37 @@ static void parse_include(struct parser *parser)
  */
 static bool starts_with(struct parser *parser, const char *word)
 {
-	size_t pos = parser->token.end;
+	size_t pos = spaces_end(parser, parser->token.end);
 
 	if (!lex_is_keyword(parser, word))
 		return false;
-	while (pos < parser->len && (is_blank(parser->text[pos]) || parser->text[pos] == '\n'))
+	if (parser_char(parser, pos) == '+')
 		pos++;
-	if (pos < parser->len && parser->text[pos] == '+' && pos + 1 < parser->len)
-		return parser->text[pos + 1] != '=';
-	return pos == parser->len || parser->text[pos] != '=';
+	return parser_char(parser, pos) != '=';
 }
 
-static bool parse_head_line(struct parser *parser)
-{
-	if (starts_with(parser, "event") || starts_with(parser, "section")) {
-		parse_head(parser, lex_is_word(parser, "section"));
-		return true;
-	}
-	return false;
-}
-
-static bool parse_definition(struct parser *parser)
+/* A definition, or a statement that begins with its verb. */
+static bool parse_keyword_line(struct parser *parser)
 {
 	static const struct {
 		const char *word;
-		void (*parse)(struct parser *parser);
-	} lines[] = {{"initial", parse_initial}, {"view", parse_view},
-		     {"alias", parse_alias},     {"map", parse_map},
-		     {"include", parse_include}, {"mirror", parse_mirror}};
+		void (*parse)(struct parser *parser); /* NULL: a statement, */
+		enum verb verb;                       /* of that verb */
+	} lines[] = {{"initial", parse_initial, 0}, {"view", parse_view, 0},
+		     {"alias", parse_alias, 0},     {"map", parse_map, 0},
+		     {"include", parse_include, 0}, {"mirror", parse_mirror, 0},
+		     {"was", NULL, VERB_WAS},       {"push", NULL, VERB_PUSH},
+		     {"delete", NULL, VERB_DELETE}, {"unknown", NULL, VERB_UNKNOWN},
+		     {"pop", NULL, VERB_POP}};
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		if (!starts_with(parser, lines[i].word))
 			continue;
 		lex_next(parser);
-		lines[i].parse(parser);
-		return true;
-	}
-	return false;
-}
-
-static bool parse_verb(struct parser *parser)
-{
-	static const struct {
-		const char *word;
-		enum verb verb;
-	} verbs[] = {{"was", VERB_WAS},
-		     {"push", VERB_PUSH},
-		     {"delete", VERB_DELETE},
-		     {"unknown", VERB_UNKNOWN},
-		     {"pop", VERB_POP}};
-
-	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-		if (!starts_with(parser, verbs[i].word))
-			continue;
-		lex_next(parser);
-		parse_statement(parser, verbs[i].verb);
+		if (lines[i].parse)
+			lines[i].parse(parser);
+		else
+			parse_statement(parser, lines[i].verb);
 		return true;
 	}
 	return false;
@@ -556,9 +527,11 @@ static void parse_line(struct parser *parser)
 {
 	parser->statement_at = parser_place(parser, parser->token.at);
 	parser->nodes = 0;
-	if (parse_head_line(parser) || parse_definition(parser) || parse_verb(parser))
+	if (starts_with(parser, "event") || starts_with(parser, "section"))
+		parse_head(parser, lex_is_word(parser, "section"));
+	else if (parse_keyword_line(parser))
 		return;
-	if (parser->token.kind == TOKEN_IDENT || parser->token.kind == TOKEN_STRING)
+	else if (parser->token.kind == TOKEN_IDENT || parser->token.kind == TOKEN_STRING)
 		parse_statement(parser, VERB_SET);
 	else
 		parse_expected(parser, "a statement or a head (event, section, map, alias, "
@@ -583,12 +556,10 @@ static bool is_quoted(const struct parser *parser, size_t open, size_t *close)
 	size_t pos;
 
 	*close = closing_quote(parser, open);
-	pos = *close + 1;
 	if (*close == parser->len)
 		return false;
-	while (pos < parser->len && is_blank(parser->text[pos]))
-		pos++;
-	return pos >= parser->len || parser->text[pos] == '\n' || parser->text[pos] == '#';
+	pos = blanks_end(parser, *close + 1);
+	return pos == parser->len || parser->text[pos] == '\n' || parser->text[pos] == '#';
 }
 
 /* The content without its escapes, parsed as one line; errors stand where they are in the file. */
@@ -629,24 +600,17 @@ static void parse_quoted(struct parser *outer, size_t open, size_t close)
 /* To the end of the line on which the error is. */
 static void recover(struct parser *parser)
 {
+	size_t next = parser->pos;
+
 	parser->failed = false;
 	parser->brackets = 0;
 	parser->key_depth = 0;
 	parser->declares = false;
 	parser->view = NULL;
-	while (parser->pos < parser->len && parser->text[parser->pos] != '\n')
-		parser->pos++;
-	while (parser->pos < parser->len) { /* lines that begin with `=` belong to it */
-		size_t pos = parser->pos;
-		while (pos < parser->len &&
-		       (is_blank(parser->text[pos]) || parser->text[pos] == '\n'))
-			pos++;
-		if (pos == parser->len || parser->text[pos] != '=')
-			return;
-		while (pos < parser->len && parser->text[pos] != '\n')
-			pos++;
-		parser->pos = pos;
-	}
+	do {
+		parser->pos = line_end(parser, next);
+		next = spaces_end(parser, parser->pos);
+	} while (parser_char(parser, next) == '='); /* such a line belongs to it */
 }
 
 /* A map goes on to its bracket, which stands on a line that is no statement. */
@@ -662,25 +626,14 @@ static void recover_map(struct parser *parser, size_t from)
 		parser->pos = pos;
 }
 
-static size_t line_start(const struct parser *parser)
-{
-	size_t pos = parser->pos;
-
-	while (pos < parser->len && (is_blank(parser->text[pos]) || parser->text[pos] == '\n'))
-		pos++;
-	if (pos < parser->len && parser->text[pos] == '#') {
-		while (pos < parser->len && parser->text[pos] != '\n')
-			pos++;
-	}
-	return pos;
-}
-
 static void parse_file(struct parser *parser)
 {
-	while ((parser->pos = line_start(parser)) < parser->len) {
+	while ((parser->pos = spaces_end(parser, parser->pos)) < parser->len) {
 		size_t at = parser->pos, close;
-		if (parser->text[at] == '\n' || parser->text[at] == '#')
+		if (parser->text[at] == '#') {
+			parser->pos = line_end(parser, at);
 			continue;
+		}
 		if (parser->text[at] == '"' && is_quoted(parser, at, &close)) {
 			parse_quoted(parser, at, close);
 			continue;
@@ -719,12 +672,9 @@ static void find_lines(struct rule_file *file)
 {
 	size_t capacity = 0;
 
-	file->lines = NULL;
-	file->nlines = 0;
 	for (size_t i = 0; i < file->len; i++)
-		if (file->text[i] == '\n') {
+		if (file->text[i] == '\n')
 			*mem_push(file->lines, file->nlines, capacity) = (uint32_t)i + 1;
-		}
 }
 
 bool rules_parse(struct rules *rules, const struct rule_file *given, struct error *err)

@@ -20,6 +20,17 @@ static struct ast *node_new(struct parser *parser, enum ast_kind kind, size_t at
 	return ast;
 }
 
+/* Of one operand, or with `b` of two. */
+static struct ast *node_of(struct parser *parser, enum op op, size_t at, struct ast *a,
+			   struct ast *b)
+{
+	struct ast *ast = node_new(parser, b ? AST_BINARY : AST_UNARY, at);
+
+	ast->op = op;
+	ast_set_args(parser->rules, ast, a, b);
+	return ast;
+}
+
 static bool open_bracket(struct parser *parser)
 {
 	if (++parser->brackets > RULE_BRACKETS)
@@ -75,11 +86,6 @@ bool parse_constant(struct parser *parser, struct value *out)
 }
 
 /* ---- paths ---- */
-
-static char char_at(const struct parser *parser, size_t pos)
-{
-	return pos < parser->len ? parser->text[pos] : 0;
-}
 
 struct path_builder {
 	struct ast_atom atoms[PATH_ATOMS];
@@ -179,7 +185,7 @@ static void parse_key(struct parser *parser, struct path_builder *builder, enum 
 /* Keys behind a name: `[` follows at once. The path goes on at parser->pos. */
 static void parse_keys(struct parser *parser, struct path_builder *builder, enum path_use use)
 {
-	while (!parser->failed && char_at(parser, parser->pos) == '[') {
+	while (!parser->failed && parser_char(parser, parser->pos) == '[') {
 		lex_next(parser); /* the bracket */
 		if (open_bracket(parser))
 			parse_key(parser, builder, use);
@@ -189,12 +195,12 @@ static void parse_keys(struct parser *parser, struct path_builder *builder, enum
 /* Is there one more step? Its first word is then looked at. */
 static bool next_step(struct parser *parser, enum path_use use, bool *below)
 {
-	char next = char_at(parser, parser->pos + 1);
+	char next = parser_char(parser, parser->pos + 1);
 
-	if (parser->failed || char_at(parser, parser->pos) != '/')
+	if (parser->failed || parser_char(parser, parser->pos) != '/')
 		return false;
 	parser->pos++;
-	if (use == PATH_TARGET && next == '*' && char_at(parser, parser->pos + 1) == '*') {
+	if (use == PATH_TARGET && next == '*' && parser_char(parser, parser->pos + 1) == '*') {
 		parser->pos += 2;
 		*below = true;
 		return false;
@@ -219,8 +225,8 @@ struct ast_path *parse_path(struct parser *parser, enum path_use use)
 	builder.natoms = 0;
 	path->at = parser_place(parser, parser->token.at);
 	path->ref = parser->rules->nrefs++;
-	if (parser->token.kind == TOKEN_STRING && char_at(parser, parser->pos) != '/' &&
-	    char_at(parser, parser->pos) != '[') {
+	if (parser->token.kind == TOKEN_STRING && parser_char(parser, parser->pos) != '/' &&
+	    parser_char(parser, parser->pos) != '[') {
 		parser->token.at = parser->token.end;
 		parse_error(parser, parser->pos, "expected '/' or '[' right after a quoted name");
 	}
@@ -296,7 +302,7 @@ static struct ast *parse_variable(struct parser *parser)
 static struct ast *parse_word(struct parser *parser)
 {
 	size_t at = parser->token.at;
-	char next = char_at(parser, parser->pos);
+	char next = parser_char(parser, parser->pos);
 	bool path = next == '/' || next == '[';
 	struct value value;
 
@@ -348,16 +354,12 @@ static struct ast *parse_unary(struct parser *parser)
 	lex_next(parser);
 	inside = parse_primary(parser);
 	if (op == OP_NEG && inside->kind == AST_CONST &&
-	    (inside->value.kind == VALUE_FLOAT ||
-	     (inside->value.kind == VALUE_INT && !inside->value.negative))) {
+	    (inside->value.kind == VALUE_FLOAT || value_is_index(&inside->value))) {
 		negate(parser, at, &inside->value);
 		inside->at = parser_place(parser, at);
 		return inside;
 	}
-	struct ast *ast = node_new(parser, AST_UNARY, at);
-	ast->op = op;
-	ast_set_args(parser->rules, ast, inside, NULL);
-	return ast;
+	return node_of(parser, op, at, inside, NULL);
 }
 
 /* How tightly operators bind, the loosest first. */
@@ -395,21 +397,11 @@ static enum op find_op(const struct parser *parser, enum binds binds)
 	return OP_NONE;
 }
 
-static struct ast *binary(struct parser *parser, enum op op, size_t at, struct ast *left,
-			  struct ast *right)
-{
-	struct ast *ast = node_new(parser, AST_BINARY, at);
-
-	ast->op = op;
-	ast_set_args(parser->rules, ast, left, right);
-	return ast;
-}
-
 /* `before`: the operator that stands before it, on the same level. */
 static void check_operator(struct parser *parser, enum binds binds, enum op op, enum op before)
 {
 	size_t at = parser->token.at;
-	char next = char_at(parser, parser->pos);
+	char next = parser_char(parser, parser->pos);
 
 	if (binds == BINDS_COMPARE && before != OP_NONE)
 		parse_error(parser, at, "expected '&&', '||' or the end: comparisons do not chain");
@@ -434,15 +426,9 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 		return ast;
 	}
 	open_bracket(parser);
-	while (!parser->failed) {
-		values = mem_grow(values, n, &capacity, sizeof *values);
-		if (!parse_constant(parser, &values[n]))
-			break;
-		n++;
-		if (!lex_is_op(parser, ","))
-			break;
+	while (!parser->failed && parse_constant(parser, mem_push(values, n, capacity)) &&
+	       lex_is_op(parser, ","))
 		lex_next(parser);
-	}
 	close_bracket(parser, ")", "',' or ')'");
 	lex_next(parser);
 	ast->nvalues = (uint32_t)n;
@@ -456,16 +442,11 @@ static struct ast *parse_binary(struct parser *parser, enum binds binds);
 static struct ast *parse_not(struct parser *parser)
 {
 	size_t at = parser->token.at;
-	struct ast *inside, *ast;
 
 	if (!lex_is_op(parser, "!"))
 		return parse_binary(parser, BINDS_COMPARE);
 	lex_next(parser);
-	inside = parse_binary(parser, BINDS_COMPARE);
-	ast = node_new(parser, AST_UNARY, at);
-	ast->op = OP_NOT;
-	ast_set_args(parser->rules, ast, inside, NULL);
-	return ast;
+	return node_of(parser, OP_NOT, at, parse_binary(parser, BINDS_COMPARE), NULL);
 }
 
 /* Operands that bind tighter, and the operators between them. */
@@ -485,7 +466,7 @@ static struct ast *parse_binary(struct parser *parser, enum binds binds)
 		size_t at = parser->token.at;
 		check_operator(parser, binds, op, before);
 		lex_next(parser);
-		left = binary(parser, op, at, left, parse_binary(parser, binds + 1));
+		left = node_of(parser, op, at, left, parse_binary(parser, binds + 1));
 	}
 	return left;
 }

@@ -12,7 +12,6 @@
 struct query {
 	struct arena *arena;
 	struct pattern pattern; /* its texts live in the arena */
-	struct pattern shape;   /* the same with any keys */
 	struct buf text;
 };
 
@@ -56,10 +55,7 @@ static bool scan_string(struct scan_path *in, struct value *out)
 
 static struct value word_value(struct scan_path *in, size_t from, size_t to)
 {
-	struct value value = {.kind = VALUE_STRING, .len = (uint32_t)(to - from)};
-
-	value.text = arena_strndup(in->query->arena, in->text + from, to - from);
-	return value;
+	return value_text(arena_strndup(in->query->arena, in->text + from, to - from), to - from);
 }
 
 static bool scan_name(struct scan_path *in, struct pattern_atom *atom)
@@ -188,10 +184,6 @@ static void finish(struct query *query)
 	}
 	if (query->pattern.below)
 		buf_add_text(&query->text, query->pattern.natoms ? "/**" : "**");
-	query->shape = query->pattern;
-	for (uint32_t i = 0; i < query->shape.natoms; i++)
-		if (query->shape.atoms[i].kind == PATTERN_KEY)
-			query->shape.atoms[i].kind = PATTERN_ANY;
 }
 
 static bool scan_value(struct scan_path *in, struct value *out)
@@ -216,8 +208,8 @@ static bool scan_value(struct scan_path *in, struct value *out)
 	return in->pos == end || expected(in, in->pos, "expected the end after the string");
 }
 
-static bool parse(const char *text, struct query **out, bool *has_value, struct value *value,
-		  struct error *err)
+bool query_parse_value(const char *text, struct query **out, bool *has_value, struct value *value,
+		       struct error *err)
 {
 	struct query *query = mem_new(sizeof *query);
 	struct scan_path in = {text, strlen(text), 0, query, err};
@@ -244,13 +236,7 @@ static bool parse(const char *text, struct query **out, bool *has_value, struct 
 
 bool query_parse(const char *text, struct query **out, struct error *err)
 {
-	return parse(text, out, NULL, NULL, err);
-}
-
-bool query_parse_value(const char *text, struct query **out, bool *has_value, struct value *value,
-		       struct error *err)
-{
-	return parse(text, out, has_value, value, err);
+	return query_parse_value(text, out, NULL, NULL, err);
 }
 
 void query_free(struct query *query)
@@ -274,15 +260,7 @@ bool query_has_wildcard(const struct query *query)
 
 uint32_t query_attr(const struct query *query, struct attrs *attrs)
 {
-	uint32_t attr = ATTR_ROOT;
-
-	if (query_has_wildcard(query))
-		return ATTR_ABSENT;
-	for (uint32_t i = 0; i < query->pattern.natoms; i++) {
-		const struct pattern_atom *atom = &query->pattern.atoms[i];
-		attr = attr_child(attrs, attr, atom->kind != PATTERN_NAME, &atom->value);
-	}
-	return attr;
+	return pattern_attr(&query->pattern, attrs);
 }
 
 const struct value *query_key(const struct query *query, uint32_t i)
@@ -292,11 +270,6 @@ const struct value *query_key(const struct query *query, uint32_t i)
 	return i < query->pattern.natoms && atom->kind == PATTERN_KEY ? &atom->value : NULL;
 }
 
-uint32_t query_steps(const struct query *query)
-{
-	return query->pattern.natoms;
-}
-
 const char *query_name(const struct query *query, uint32_t i)
 {
 	const struct pattern_atom *atom = &query->pattern.atoms[i];
@@ -304,22 +277,19 @@ const char *query_name(const struct query *query, uint32_t i)
 	return atom->kind == PATTERN_NAME ? atom->value.text : NULL;
 }
 
-bool query_is_below(const struct query *query)
+const struct pattern *query_pattern(const struct query *query)
 {
-	return query->pattern.below;
-}
-
-static bool matches(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr)
-{
-	return pattern_covers(pattern, attrs, attr, pattern->below) == COVER_YES;
+	return &query->pattern;
 }
 
 bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr)
 {
-	return matches(&query->pattern, attrs, attr);
+	const struct pattern *pattern = &query->pattern;
+
+	return pattern_covers(pattern, attrs, attr, pattern->below) == COVER_YES;
 }
 
 bool query_matches_shape(const struct query *query, const struct attrs *attrs, uint32_t shape)
 {
-	return matches(&query->shape, attrs, shape_attr(attrs, shape));
+	return query_matches(query, attrs, shape_attr(attrs, shape));
 }

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 
+#include <limits.h>
 #include <string.h>
 
 uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32_t prefix)
@@ -31,16 +32,15 @@ uint32_t analysis_section(struct analysis *analysis, const char *name)
 
 struct collect {
 	struct analysis *analysis;
-	struct line_read **reads;
-	size_t *nreads, *capacity;
+	struct line_reads *reads;
 	unsigned by;
 };
 
 /* Adds the read unless it is there; returns false then. */
 static bool add_read(const struct collect *to, const struct line_read *read)
 {
-	for (size_t i = 0; i < *to->nreads; i++) {
-		struct line_read *old = &(*to->reads)[i];
+	for (size_t i = 0; i < to->reads->count; i++) {
+		struct line_read *old = &to->reads->items[i];
 		if (old->shape != read->shape || old->section != read->section ||
 		    old->by != read->by)
 			continue;
@@ -49,8 +49,7 @@ static bool add_read(const struct collect *to, const struct line_read *read)
 		old->depth = read->depth;
 		return true;
 	}
-	*to->reads = mem_grow(*to->reads, *to->nreads, to->capacity, sizeof **to->reads);
-	(*to->reads)[(*to->nreads)++] = *read;
+	*mem_push(to->reads->items, to->reads->count, to->reads->capacity) = *read;
 	return true;
 }
 
@@ -129,26 +128,19 @@ static uint32_t collect(const struct collect *to, const struct ast *ast, uint32_
 	return deepest;
 }
 
-static bool section_is_written(const struct analysis *analysis, const char *name)
+bool section_is_written(const struct analysis *analysis, uint32_t section)
 {
-	for (size_t i = 0; i < analysis->nsection_written; i++)
-		if (!strcmp(analysis->sections[i], name))
-			return analysis->section_written[i];
-	return false;
+	return section < analysis->nsection_written && analysis->section_written[section];
 }
 
+/* Of state, or of a section value that some line writes? */
 static bool is_read(const struct ast *ast, void *arg)
 {
 	enum root root = ast->kind == AST_PATH ? ast_root(ast->path) : ROOT_FIELD;
 
 	return root == ROOT_STATE ||
-	       (root == ROOT_SECTION && section_is_written(arg, ast->path->atoms[1].name));
-}
-
-/* Does it read state, or a section value that some line writes? */
-static bool reads_any(struct analysis *analysis, const struct ast *ast)
-{
-	return ast_find(ast, is_read, analysis) != NULL;
+	       (root == ROOT_SECTION &&
+		section_is_written(arg, analysis_section(arg, ast->path->atoms[1].name)));
 }
 
 static bool is_boolean(const struct ast *ast)
@@ -172,7 +164,7 @@ static bool is_total_map(const struct rules *rules, const struct ast *ast)
 /* May it fail depending on what is read? A path fails only by its keys. */
 static bool may_fail(struct analysis *analysis, const struct ast *ast)
 {
-	if (!reads_any(analysis, ast))
+	if (!ast_find(ast, is_read, analysis))
 		return false;
 	if (ast->kind == AST_PATH)
 		return ast_path_find(ast->path, is_read, analysis) != NULL;
@@ -190,8 +182,7 @@ static bool may_fail(struct analysis *analysis, const struct ast *ast)
 static void collect_statement(struct analysis *analysis, const struct statement *statement,
 			      struct statement_info *info)
 {
-	struct collect to = {analysis, &info->reads, &info->nreads, &info->reads_capacity,
-			     READ_BY_KEY};
+	struct collect to = {analysis, &info->reads, READ_BY_KEY};
 
 	if (!statement->block->is_section)
 		collect_keys(&to, statement->target, 0);
@@ -215,8 +206,7 @@ static void set_target(struct analysis *analysis, const struct statement *statem
 		return;
 	}
 	info->shape = ast_path_shape(statement->target, analysis->attrs, analysis->prefix);
-	if (statement->verb == VERB_ADD || statement->verb == VERB_PUSH ||
-	    statement->verb == VERB_POP)
+	if (statement->verb == VERB_ADD || verb_stacks(statement->verb))
 		info->flags |= LINE_CUMULATIVE;
 }
 
@@ -235,9 +225,9 @@ static void set_read_flags(struct analysis *analysis, const struct statement *st
 {
 	static const uint32_t flags[] = {LINE_KEY_READS, LINE_WHEN_READS, LINE_VALUE_READS};
 
-	for (size_t i = 0; i < info->nreads; i++) {
-		const struct line_read *read = &info->reads[i];
-		if (read->shape != ATTR_ABSENT || analysis->section_written[read->section])
+	for (size_t i = 0; i < info->reads.count; i++) {
+		const struct line_read *read = &info->reads.items[i];
+		if (read->shape != ATTR_ABSENT || section_is_written(analysis, read->section))
 			info->flags |= flags[read->by];
 	}
 	if ((info->flags & LINE_VALUE_READS) && statement->value &&
@@ -245,9 +235,9 @@ static void set_read_flags(struct analysis *analysis, const struct statement *st
 		info->flags |= LINE_VALUE_MAY_FAIL;
 }
 
-struct by_shape by_shape_new(const struct attrs *attrs, size_t n)
+struct by_shape by_shape_new(uint32_t nshapes, size_t n)
 {
-	struct by_shape by = {.nshapes = shape_count(attrs)};
+	struct by_shape by = {.nshapes = nshapes};
 
 	by.last = mem_new_array(by.nshapes + 1, sizeof *by.last);
 	by.before = mem_new_array(n + 1, sizeof *by.before);
@@ -274,7 +264,7 @@ static struct by_shape views_by_shape(const struct rules *rules, struct attrs *a
 
 	for (size_t i = 0; i < rules->nviews; i++)
 		ast_path_shape(rules->views[i]->path, attrs, prefix); /* makes it */
-	by = by_shape_new(attrs, rules->nviews);
+	by = by_shape_new(shape_count(attrs), rules->nviews);
 	for (size_t i = rules->nviews; i-- > 0;)
 		by_shape_add(&by, ast_path_shape(rules->views[i]->path, attrs, prefix),
 			     (uint32_t)i);
@@ -288,8 +278,7 @@ static void collect_views(struct analysis *analysis)
 	analysis->views_by = views_by_shape(rules, analysis->attrs, analysis->prefix);
 	for (size_t i = 0; i < rules->nviews; i++) {
 		struct view_info *view = &analysis->views[i];
-		struct collect to = {analysis, &view->reads, &view->nreads, &view->reads_capacity,
-				     READ_BY_VALUE};
+		struct collect to = {analysis, &view->reads, READ_BY_VALUE};
 		view->shape =
 			ast_path_shape(rules->views[i]->path, analysis->attrs, analysis->prefix);
 		collect(&to, rules->views[i]->value, 0);
@@ -330,9 +319,9 @@ void analysis_free(struct analysis *analysis)
 	if (!analysis)
 		return;
 	for (size_t i = 0; i < analysis->rules->nstatements; i++)
-		mem_free(analysis->statements[i].reads);
+		mem_free(analysis->statements[i].reads.items);
 	for (size_t i = 0; i < analysis->rules->nviews; i++)
-		mem_free(analysis->views[i].reads);
+		mem_free(analysis->views[i].reads.items);
 	mem_free(analysis->statements);
 	mem_free(analysis->views);
 	by_shape_release(&analysis->views_by);
@@ -343,15 +332,14 @@ void analysis_free(struct analysis *analysis)
 
 /* ---- views that use themselves ---- */
 
-enum { NEST_MOST = 64 }; /* as deep as views are computed */
+enum { NEST_MOST = 64 /* as deep as views are computed */, OPEN = INT_MAX };
 
 struct cycle {
 	const struct rules *rules;
 	struct attrs *attrs;
 	struct by_shape views_by;
-	enum { NEW, OPEN, DONE } * marks;
 	unsigned depth;   /* views that are OPEN */
-	unsigned *height; /* of DONE: views inside one another from it on */
+	unsigned *height; /* views inside one another from it on; 0: not looked at yet, or OPEN */
 	unsigned below;   /* the greatest of those met in the view that is looked at */
 	bool deep;        /* it was too great */
 };
@@ -363,20 +351,19 @@ static bool cycle_from(struct cycle *cycle, size_t i)
 {
 	unsigned below = cycle->below;
 
-	if (cycle->marks[i] == OPEN)
+	if (cycle->height[i] == OPEN)
 		return true;
 	cycle->deep = cycle->depth > NEST_MOST;
 	if (cycle->deep)
 		return true;
-	if (cycle->marks[i] == NEW) {
-		cycle->marks[i] = OPEN;
+	if (!cycle->height[i]) {
+		cycle->height[i] = OPEN;
 		cycle->below = 0;
 		cycle->depth++;
 		if (ast_find(cycle->rules->views[i]->value, cycle_read, cycle))
 			return true;
 		cycle->depth--;
 		cycle->height[i] = cycle->below + 1;
-		cycle->marks[i] = DONE;
 	}
 	cycle->below = cycle->height[i] > below ? cycle->height[i] : below;
 	cycle->deep = cycle->height[i] > NEST_MOST;
@@ -405,14 +392,12 @@ const struct view_def *views_find_cycle(const struct rules *rules, bool *deep)
 
 	cycle.views_by = views_by_shape(rules, cycle.attrs, 0);
 	cycle.height = mem_new_array(rules->nviews + 1, sizeof *cycle.height);
-	cycle.marks = mem_new_array(rules->nviews + 1, sizeof *cycle.marks);
 	for (size_t i = 0; i < rules->nviews && !found; i++)
 		if (cycle_from(&cycle, i))
 			found = rules->views[i];
 	*deep = cycle.deep;
 	by_shape_release(&cycle.views_by);
 	mem_free(cycle.height);
-	mem_free(cycle.marks);
 	attrs_free(cycle.attrs);
 	return found;
 }

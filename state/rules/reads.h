@@ -23,12 +23,16 @@ enum {
 };
 extern const char *const section_names[SECTION_OWN];
 
+struct line_reads {
+	struct line_read *items;
+	size_t count, capacity;
+};
+
 struct statement_info {
 	uint32_t shape;   /* ATTR_ABSENT: a section value */
 	uint32_t section; /* of a section line */
 	uint32_t stratum, flags;
-	struct line_read *reads;
-	size_t nreads, reads_capacity;
+	struct line_reads reads;
 };
 
 /* Which of an array's items are of a shape. */
@@ -38,7 +42,7 @@ struct by_shape {
 	uint32_t nshapes;
 	uint32_t otherwise; /* of shapes that are newer than this: as `last` */
 };
-struct by_shape by_shape_new(const struct attrs *attrs, size_t n); /* of up to n items */
+struct by_shape by_shape_new(uint32_t nshapes, size_t n); /* of up to n items */
 void by_shape_release(struct by_shape *by);
 void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i);
 /* 1 + the last one of the shape, 0: there is none. */
@@ -49,8 +53,7 @@ static inline uint32_t by_shape_last(const struct by_shape *by, uint32_t shape)
 
 struct view_info {
 	uint32_t shape;
-	struct line_read *reads;
-	size_t nreads, reads_capacity;
+	struct line_reads reads;
 };
 
 struct analysis {
@@ -71,6 +74,7 @@ struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bo
 void analysis_free(struct analysis *analysis);
 /* Number of a section value by name, made when new. */
 uint32_t analysis_section(struct analysis *analysis, const char *name);
+bool section_is_written(const struct analysis *analysis, uint32_t section); /* by some line */
 
 uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32_t prefix);
 /* The first view among those that use one another in a circle; NULL: none does. */

@@ -215,16 +215,6 @@ static char *beside(struct arena *arena, const struct rule_file *from, const cha
 	return arena_printf(arena, "%.*s/%s", (int)(slash - from->name), from->name, name);
 }
 
-static bool include_file(struct rules *rules, const struct rule_file *from, const char *name,
-			 struct error *err)
-{
-	if (!from->path)
-		return error_set(err, ERR_QUERY,
-				 "%s: only a file can include a file, and these rules are none",
-				 name);
-	return add_file(rules, beside(rules->arena, from, name), from, err);
-}
-
 void rules_include(struct rules *rules, const struct rule_file *from, uint32_t at, const char *name,
 		   bool is_file)
 {
@@ -240,7 +230,11 @@ void rules_include(struct rules *rules, const struct rule_file *from, uint32_t a
 			    name, INCLUDE_DEPTH, rules->files[0]->name);
 		return;
 	}
-	if (is_file ? include_file(rules, from, name, &err) : add_builtin(rules, name, from, &err))
+	if (is_file && !from->path)
+		error_set(&err, ERR_QUERY,
+			  "%s: only a file can include a file, and these rules are none", name);
+	else if (is_file ? add_file(rules, beside(rules->arena, from, name), from, &err)
+			 : add_builtin(rules, name, from, &err))
 		return;
 	if (rules->nerrors == errors)
 		rules_error(rules, from, at, "%s", err.text);

@@ -93,7 +93,10 @@ MUST_CHECK bool rules_explain(struct rules *rules, struct buf *out, struct error
  * *err says the column. The caller owns *out and ends it with query_free().
  */
 MUST_CHECK bool query_parse(const char *text, struct query **out, struct error *err);
-/* PATH or PATH=VALUE; a VALUE is a constant, a bare word is a string. *value lives in *out. */
+/*
+ * PATH or PATH=VALUE; a VALUE is a constant, a bare word is a string. *value lives in *out. Without
+ * has_value (NULL) it is a PATH.
+ */
 MUST_CHECK bool query_parse_value(const char *text, struct query **out, bool *has_value,
 				  struct value *value, struct error *err);
 void query_free(struct query *query);              /* NULL is fine */
@@ -103,10 +106,9 @@ bool query_has_wildcard(const struct query *query);
 uint32_t query_attr(const struct query *query, struct attrs *attrs);
 /* The key that its step i is; NULL: that is a name, `*`, or behind its last. */
 const struct value *query_key(const struct query *query, uint32_t i);
-/* Its steps, without a `**`; and the name that step i is, ended by zero. NULL: that is a key. */
-uint32_t query_steps(const struct query *query);
+/* The name that its step i is, ended by zero; NULL: that is a key. */
 const char *query_name(const struct query *query, uint32_t i);
-bool query_is_below(const struct query *query); /* it ends in `**` */
+const struct pattern *query_pattern(const struct query *query);
 bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr);
 /* May an attribute of this shape match? */
 bool query_matches_shape(const struct query *query, const struct attrs *attrs, uint32_t shape);

@@ -59,62 +59,55 @@ const struct alias_def *rules_alias(const struct rules *rules, bool is_event, co
 	return nameset_find(names, name, &i) ? rules->aliases[i] : NULL;
 }
 
-void rules_name_map(struct rules *rules)
+void rules_add_map(struct rules *rules, struct map_def *map)
 {
-	uint32_t i = (uint32_t)rules->nmaps - 1;
-
-	rules->maps[i]->before = rules_map(rules, rules->maps[i]->name);
-	if (!nameset_add(&rules->map_names, rules->maps[i]->name, i))
-		nameset_set(&rules->map_names, rules->maps[i]->name, i);
+	map->before = rules_map(rules, map->name);
+	nameset_set(&rules->map_names, map->name, (uint32_t)rules->nmaps);
+	RULES_APPEND(rules, maps, map);
 }
 
-void rules_name_alias(struct rules *rules)
+void rules_add_alias(struct rules *rules, struct alias_def *alias)
 {
-	uint32_t i = (uint32_t)rules->naliases - 1;
-	struct alias_def *alias = rules->aliases[i];
-	struct nameset *names = alias->is_event ? &rules->event_aliases : &rules->field_aliases;
-
 	alias->before = rules_alias(rules, alias->is_event, alias->name);
-	if (!nameset_add(names, alias->name, i))
-		nameset_set(names, alias->name, i);
+	nameset_set(alias->is_event ? &rules->event_aliases : &rules->field_aliases, alias->name,
+		    (uint32_t)rules->naliases);
+	RULES_APPEND(rules, aliases, alias);
 }
 
 /* ---- errors ---- */
 
-void rule_file_place(const struct rule_file *file, uint32_t at, uint32_t *line, uint32_t *column,
-		     const char **source, size_t *source_len)
+struct rule_place rule_file_place(const struct rule_file *file, uint32_t at)
 {
 	uint32_t before = search_first(i, 0, file->nlines, file->lines[i] <= at);
 	size_t start = before ? file->lines[before - 1] : 0, end;
+	struct rule_place place = {.line = before + 1, .column = 1};
 
-	*line = before + 1;
-	*column = 1;
 	for (size_t i = 0; !file->nlines && i < at && i < file->len; i++)
 		if (file->text[i] == '\n') { /* a text that is no file */
-			++*line;
+			place.line++;
 			start = i + 1;
 		}
 	for (size_t i = start; i < at && i < file->len; i++)
-		*column += ((unsigned char)file->text[i] & 0xc0) != 0x80;
-	if (!source)
-		return;
+		place.column += ((unsigned char)file->text[i] & 0xc0) != 0x80;
 	for (end = start; end < file->len && file->text[end] != '\n'; end++)
 		;
 	if (end > start && file->text[end - 1] == '\r')
 		end--;
-	*source = file->text + start;
-	*source_len = end - start;
+	place.source = file->text + start;
+	place.source_len = end - start;
+	return place;
 }
 
 struct rule_error rule_error_at(const struct rule_file *file, uint32_t at, struct arena *arena)
 {
-	struct rule_error error = {.file = file->name};
-	const char *source;
-	size_t len;
+	struct rule_place place = rule_file_place(file, at);
 
-	rule_file_place(file, at, &error.line, &error.column, &source, &len);
-	error.source = arena_strndup(arena, source, len);
-	return error;
+	return (struct rule_error){
+		.file = file->name,
+		.line = place.line,
+		.column = place.column,
+		.source = arena_strndup(arena, place.source, place.source_len),
+	};
 }
 
 void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,

@@ -22,15 +22,10 @@ bool shape_written(const struct attrs *attrs, uint32_t target, enum verb verb, b
 		return shape_is_within(attrs, shape, target) && !(below && shape == target);
 	if (shape == target)
 		return true;
-	if (verb != VERB_PUSH && verb != VERB_POP)
-		return false;
 	/* target[*] */
-	return shape != 0 && shape_parent(attrs, shape) == target && shape_is_key(attrs, shape);
+	return verb_stacks(verb) && shape != 0 && shape_parent(attrs, shape) == target &&
+	       shape_is_key(attrs, shape);
 }
-
-struct writer {
-	uint32_t statement, next; /* 1 + index of the next writer of that shape */
-};
 
 struct vertex {
 	uint32_t order, low; /* order 0: not seen */
@@ -41,9 +36,7 @@ struct vertex {
 
 struct graph {
 	struct analysis *analysis;
-	uint32_t *by_shape, *by_section; /* 1 + first writer, 0 none */
-	struct writer *writers;
-	size_t nwriters, writers_capacity;
+	struct by_shape writers; /* by place: a shape, behind them a section value */
 	uint32_t *edges;
 	size_t nedges, edges_capacity;
 	uint32_t nstatements;     /* vertices: statements, shapes that are read, section values */
@@ -54,36 +47,37 @@ struct graph {
 	uint32_t order;
 };
 
-static void add_writer(struct graph *graph, uint32_t *first, uint32_t statement)
+static uint32_t place_of_section(const struct graph *graph, uint32_t section)
 {
-	*mem_push(graph->writers, graph->nwriters, graph->writers_capacity) =
-		(struct writer){statement, *first};
-	*first = (uint32_t)graph->nwriters;
+	return graph->nshapes + section;
 }
 
+static uint32_t place_of_read(const struct graph *graph, const struct line_read *read)
+{
+	return read->shape == ATTR_ABSENT ? place_of_section(graph, read->section) : read->shape;
+}
+
+/* Of a stack statement i there is a second item, of the values: n + i. */
 static void index_writers(struct graph *graph)
 {
 	struct analysis *analysis = graph->analysis;
-	size_t n = analysis->rules->nstatements;
+	uint32_t n = graph->nstatements;
 
-	for (size_t i = 0; i < n; i++) { /* shapes of a stack's values are made first */
-		enum verb verb = analysis->rules->statements[i]->verb;
-		if (verb == VERB_PUSH || verb == VERB_POP)
+	for (uint32_t i = 0; i < n; i++) /* shapes of a stack's values are made first */
+		if (verb_stacks(analysis->rules->statements[i]->verb))
 			shape_key(analysis->attrs, analysis->statements[i].shape);
-	}
-	graph->by_shape = mem_new_array(shape_count(analysis->attrs), sizeof *graph->by_shape);
-	graph->by_section = mem_new_array(analysis->nsections, sizeof *graph->by_section);
-	for (size_t i = 0; i < n; i++) {
+	graph->nshapes = shape_count(analysis->attrs);
+	graph->writers = by_shape_new(graph->nshapes + (uint32_t)analysis->nsections, 2 * n);
+	for (uint32_t i = 0; i < n; i++) {
 		const struct statement_info *info = &analysis->statements[i];
-		enum verb verb = analysis->rules->statements[i]->verb;
 		if (info->flags & LINE_SECTION) {
-			add_writer(graph, &graph->by_section[info->section], (uint32_t)i);
+			by_shape_add(&graph->writers, place_of_section(graph, info->section), i);
 			continue;
 		}
-		add_writer(graph, &graph->by_shape[info->shape], (uint32_t)i);
-		if (verb == VERB_PUSH || verb == VERB_POP)
-			add_writer(graph, &graph->by_shape[shape_key(analysis->attrs, info->shape)],
-				   (uint32_t)i);
+		by_shape_add(&graph->writers, info->shape, i);
+		if (verb_stacks(analysis->rules->statements[i]->verb))
+			by_shape_add(&graph->writers, shape_key(analysis->attrs, info->shape),
+				     n + i);
 	}
 }
 
@@ -92,12 +86,13 @@ static void add_edge(struct graph *graph, uint32_t to)
 	*mem_push(graph->edges, graph->nedges, graph->edges_capacity) = to;
 }
 
-static void add_edges(struct graph *graph, uint32_t first, uint32_t shape)
+static void add_edges(struct graph *graph, uint32_t place, uint32_t shape)
 {
 	const struct analysis *analysis = graph->analysis;
 
-	for (uint32_t w = first; w; w = graph->writers[w - 1].next) {
-		uint32_t to = graph->writers[w - 1].statement;
+	for (uint32_t w = by_shape_last(&graph->writers, place); w--;
+	     w = graph->writers.before[w]) {
+		uint32_t to = w % graph->nstatements;
 		const struct statement *statement = analysis->rules->statements[to];
 		if (shape != ATTR_ABSENT &&
 		    !shape_written(analysis->attrs, analysis->statements[to].shape, statement->verb,
@@ -109,8 +104,7 @@ static void add_edges(struct graph *graph, uint32_t first, uint32_t shape)
 
 static uint32_t vertex_of_read(const struct graph *graph, const struct line_read *read)
 {
-	return graph->nstatements + (read->shape == ATTR_ABSENT ? graph->nshapes + read->section
-								: read->shape);
+	return graph->nstatements + place_of_read(graph, read);
 }
 
 /* Writers of the shape itself, and deletes from above. */
@@ -122,10 +116,10 @@ static void add_read_edges(struct graph *graph, const struct line_read *read)
 		return; /* another line reads it, too */
 	vertex->first_edge = graph->nedges;
 	if (read->shape == ATTR_ABSENT)
-		add_edges(graph, graph->by_section[read->section], ATTR_ABSENT);
+		add_edges(graph, place_of_read(graph, read), ATTR_ABSENT);
 	for (uint32_t above = read->shape; above != ATTR_ABSENT;
 	     above = shape_parent(graph->analysis->attrs, above))
-		add_edges(graph, graph->by_shape[above], read->shape);
+		add_edges(graph, above, read->shape);
 	vertex->nedges = graph->nedges - vertex->first_edge;
 }
 
@@ -135,11 +129,11 @@ static void index_edges(struct graph *graph)
 
 	for (size_t i = 0; i < analysis->rules->nstatements; i++) {
 		const struct statement_info *info = &analysis->statements[i];
-		for (size_t r = 0; r < info->nreads; r++)
-			add_read_edges(graph, &info->reads[r]);
+		for (size_t r = 0; r < info->reads.count; r++)
+			add_read_edges(graph, &info->reads.items[r]);
 		graph->vertices[i].first_edge = graph->nedges;
-		for (size_t r = 0; r < info->nreads; r++)
-			add_edge(graph, vertex_of_read(graph, &info->reads[r]));
+		for (size_t r = 0; r < info->reads.count; r++)
+			add_edge(graph, vertex_of_read(graph, &info->reads.items[r]));
 		graph->vertices[i].nedges = graph->nedges - graph->vertices[i].first_edge;
 	}
 }
@@ -181,8 +175,8 @@ static uint32_t stratum_of(const struct graph *graph, const uint32_t *members, s
 		if (members[m] >= graph->nstatements)
 			continue;
 		const struct statement_info *info = &analysis->statements[members[m]];
-		for (size_t r = 0; r < info->nreads && stratum < 1; r++)
-			stratum = info->reads[r].shape != ATTR_ABSENT;
+		for (size_t r = 0; r < info->reads.count && stratum < 1; r++)
+			stratum = info->reads.items[r].shape != ATTR_ABSENT;
 	}
 	return stratum;
 }
@@ -258,11 +252,9 @@ static void walk(struct graph *graph, uint32_t start)
 void analysis_strata(struct analysis *analysis)
 {
 	size_t n = analysis->rules->nstatements;
-	struct graph graph = {.analysis = analysis};
+	struct graph graph = {.analysis = analysis, .nstatements = (uint32_t)n};
 
 	index_writers(&graph);
-	graph.nstatements = (uint32_t)n;
-	graph.nshapes = shape_count(analysis->attrs);
 	size_t all = n + graph.nshapes + analysis->nsections;
 	graph.vertices = mem_new_array(all, sizeof *graph.vertices);
 	graph.stack = mem_new_array(all, sizeof *graph.stack);
@@ -274,8 +266,6 @@ void analysis_strata(struct analysis *analysis)
 	mem_free(graph.vertices);
 	mem_free(graph.stack);
 	mem_free(graph.path);
-	mem_free(graph.by_shape);
-	mem_free(graph.by_section);
-	mem_free(graph.writers);
+	by_shape_release(&graph.writers);
 	mem_free(graph.edges);
 }

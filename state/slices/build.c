@@ -245,7 +245,7 @@ static size_t list_held(const struct cells *cells, struct held *out)
 	}
 	while ((tombstone = cells_next_tombstone(cells, tombstone)))
 		out[count++] = (struct held){
-			.since = tombstone->since, .seq = tombstone->seq, .tombstone = tombstone};
+			.since = tombstone->now.since, .seq = tombstone->now.seq, .tombstone = tombstone};
 	if (count)
 		qsort(out, count, sizeof *out, by_order);
 	return count;
@@ -257,7 +257,7 @@ static void put_held(struct building *building, const struct held *held)
 	struct value value;
 
 	if (held->tombstone) {
-		on_bury(building, tombstone_pattern(held->tombstone, &exact), held->tombstone->kind,
+		on_bury(building, tombstone_pattern(held->tombstone, &exact), held->tombstone->now.kind,
 			held->since);
 		return;
 	}

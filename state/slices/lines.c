@@ -34,9 +34,9 @@ static bool push(struct building *building, struct cells *cells, uint32_t attr,
 	const struct cell_now *now = cells_find(cells, attr);
 	struct value depth;
 
-	if (!now || !is_index(&now->value))
+	if (!now || !value_is_index(&now->value))
 		return false;
-	depth = (struct value){.kind = VALUE_INT, .u = now->value.u + 1};
+	depth = value_u64(now->value.u + 1);
 	put(building, cells, attr_key(cells->attrs, attr, &depth), value, interned, time);
 	put(building, cells, attr, &depth, true, time);
 	return true;

@@ -219,7 +219,7 @@ static const uint8_t *get_key(const uint8_t *at, const uint8_t *end, uint8_t fla
 {
 	if (flags & ENTITIES_INTS) {
 		at = get_difference(at, end, INT64_MAX, last);
-		*out = (struct value){.kind = VALUE_INT, .u = *last};
+		*out = value_u64(*last);
 		return at;
 	}
 	at = value_read(at, end, attrs, out);

@@ -68,8 +68,8 @@ static struct name_entity entity_name(const struct numbers *numbers,
 		return (struct name_entity){.atom = numbers->texts[ordinal]};
 	if (class->kind == CLASS_PATTERN) {
 		name_put_pattern(&bytes, &numbers->patterns[ordinal]);
-		entity.atom = (struct value){.kind = VALUE_STRING, .len = (uint32_t)bytes.len};
-		entity.atom.text = attrs_text(numbers->attrs, bytes.data, bytes.len);
+		entity.atom =
+			value_text(attrs_text(numbers->attrs, bytes.data, bytes.len), bytes.len);
 		buf_release(&bytes);
 		return entity;
 	}

@@ -211,7 +211,7 @@ bool shard_value_of(struct shard *shard, struct slice_value stored, struct value
 {
 	const struct value *text;
 
-	*out = (struct value){.kind = VALUE_INT, .u = (uint64_t)stored.number};
+	*out = value_u64((uint64_t)stored.number);
 	switch ((enum slice_kind)stored.kind) {
 	case SLICE_DELETED:
 	case SLICE_NONE:

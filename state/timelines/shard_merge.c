@@ -230,14 +230,13 @@ static void lay_tombstones(struct shard_merge *merge, const struct cells *from)
 		struct tombstone *own =
 			cells_tombstone(merge->state, tombstone_pattern(tombstone, &exact));
 
-		if (own->seq &&
+		if (own->now.seq &&
 		    writer_compare(merge->program, &tombstone->writer, &own->writer) <= 0)
 			continue;
-		own->kind = tombstone->kind;
-		own->since = tombstone->since;
+		own->now = tombstone->now;
+		own->now.seq = 1; /* placed; order_tombstones() says where */
+		own->before.seq = 0;
 		own->writer = tombstone->writer;
-		own->again = false;
-		own->seq = 1; /* placed; order_tombstones() says where */
 	}
 }
 
@@ -252,8 +251,8 @@ static int by_writer(const void *a, const void *b)
 	int order = writer_compare(x->program, &x->tombstone->writer, &y->tombstone->writer);
 
 	return order ? order
-		     : (x->tombstone->seq > y->tombstone->seq) -
-			       (x->tombstone->seq < y->tombstone->seq);
+		     : (x->tombstone->now.seq > y->tombstone->now.seq) -
+			       (x->tombstone->now.seq < y->tombstone->now.seq);
 }
 
 /* Which of two tombstones is newer is told by `seq`. */
@@ -267,7 +266,7 @@ static void order_tombstones(struct shard_merge *merge)
 	if (cells->ntombstones)
 		qsort(placed, cells->ntombstones, sizeof *placed, by_writer);
 	for (size_t i = 0; i < cells->ntombstones; i++)
-		placed[i].tombstone->seq = i + 1;
+		placed[i].tombstone->now.seq = i + 1;
 	cells->seq = cells->ntombstones;
 	mem_free(placed);
 }

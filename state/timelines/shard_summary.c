@@ -35,6 +35,7 @@ struct clouds { /* by number */
 };
 
 struct maker {
+	struct walk walk; /* first: see struct walk_ops */
 	struct program *program;
 	struct attrs *attrs;
 	struct shard_summary summary;
@@ -44,7 +45,6 @@ struct maker {
 	struct clouds over_shapes; /* over all attributes of a shape */
 	struct clouds over_below;  /* over these and all below */
 	uint8_t *section_clouds;   /* [stream][section] */
-	struct walk walk;
 };
 
 int writer_compare(const struct program *program, const struct writer *a, const struct writer *b)
@@ -147,9 +147,7 @@ static void cloud(struct maker *run, const struct write *write)
 {
 	const struct line *line = write->line;
 	uint32_t shape = line->target.shape;
-	uint32_t values = line->verb == VERB_PUSH || line->verb == VERB_POP
-				  ? shape_key(run->attrs, shape)
-				  : shape;
+	uint32_t values = verb_stacks(line->verb) ? shape_key(run->attrs, shape) : shape;
 
 	if (verb_buries(line->verb))
 		cover(run, &run->over_below, shape);
@@ -315,7 +313,7 @@ static void push_or_pop(struct maker *run, struct write *write)
 		return;
 	}
 	key = depth.value;
-	if (key.kind != VALUE_INT || key.negative || (pop && key.u == 0))
+	if (!value_is_index(&key) || (pop && key.u == 0))
 		return;
 	key.u += !pop;
 	top.attr = attr_key(run->attrs, write->attr, &key);
@@ -415,7 +413,7 @@ static void run_init(struct maker *run, const struct shard_summary_part *part)
 		.attrs = program_attrs(part->program),
 		.complete = part->begin == NSTIME_MIN,
 	};
-	walk_init(&run->walk, part->event_source, part->program, &ops, run);
+	walk_init(&run->walk, part->event_source, part->program, &ops);
 	run->summary.writes = cells_new(part->program, nstreams, false);
 	run->summary.fills = cells_new(part->program, nstreams, false);
 	run->summary.reaches = cells_new(part->program, nstreams, false);

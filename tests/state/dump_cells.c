@@ -31,8 +31,8 @@ static const struct tombstone *sorted_tombstones;
 
 static int by_seq(const void *a, const void *b)
 {
-	uint64_t x = sorted_tombstones[*(const uint32_t *)a].seq;
-	uint64_t y = sorted_tombstones[*(const uint32_t *)b].seq;
+	uint64_t x = sorted_tombstones[*(const uint32_t *)a].now.seq;
+	uint64_t y = sorted_tombstones[*(const uint32_t *)b].now.seq;
 
 	return (x > y) - (x < y);
 }
@@ -54,8 +54,9 @@ static uint32_t *places_of_tombstones(const struct cells *cells)
 static void dump_tombstone(const struct cells *cells, const struct tombstone *tombstone,
 			   uint32_t place, struct buf *out)
 {
-	buf_printf(out, "tomb %s%s since %lld", tombstone->kind == VALUE_NONE ? "none" : "unknown",
-		   tombstone->below ? " below" : "", (long long)tombstone->since);
+	buf_printf(out, "tomb %s%s since %lld",
+		   tombstone->now.kind == VALUE_NONE ? "none" : "unknown",
+		   tombstone->below ? " below" : "", (long long)tombstone->now.since);
 	if (!tombstone->pattern && place != NOWHERE) {
 		buf_add_char(out, ' ');
 		attr_add_text(cells->attrs, place, out);

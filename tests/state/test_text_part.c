@@ -56,6 +56,25 @@ static void part_is(void **state)
 	assert_memory_equal(part.text, row->part, part.len);
 }
 
+static void digits_are_numbers(void **state)
+{
+	uint64_t number;
+
+	(void)state;
+	assert_int_equal(text_digits(part_of("042x"), 10, &number), 3);
+	assert_int_equal(number, 42);
+	assert_int_equal(text_digits(part_of("fFg"), 16, &number), 2);
+	assert_int_equal(number, 255);
+	assert_int_equal(text_digits(part_of("12a"), 10, &number), 2);
+	assert_int_equal(text_digits(part_of(""), 10, &number), 0);
+	assert_int_equal(text_digits(part_of("-1"), 10, &number), 0);
+	assert_int_equal(text_digits(part_of("18446744073709551615"), 10, &number), 20);
+	assert_true(number == UINT64_MAX);
+	assert_true(text_digits(part_of("18446744073709551616"), 10, &number) == SIZE_MAX);
+	assert_int_equal(text_digits(part_of("ffffffffffffffff"), 16, &number), 16);
+	assert_true(text_digits(part_of("10000000000000000"), 16, &number) == SIZE_MAX);
+}
+
 static void random_text(struct rng *rng, uint32_t least, uint32_t most, char *out)
 {
 	uint32_t len = least + rng_below(rng, most - least + 1);
@@ -102,10 +121,11 @@ static void parts_joined_are_the_text(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(rows) + 1];
+	struct CMUnitTest tests[COUNT(rows) + 2];
 	size_t n = 0;
 
 	ADD_ROWS(tests, n, rows, part_is);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(parts_joined_are_the_text);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(digits_are_numbers);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

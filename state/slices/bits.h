@@ -30,14 +30,6 @@ static inline uint64_t bits_load(const uint8_t *at)
 	return word; /* little-endian hosts only, as all that is read in place */
 }
 
-static inline uint32_t bits_load32(const uint8_t *at)
-{
-	uint32_t word;
-
-	memcpy(&word, at, sizeof word);
-	return word;
-}
-
 static inline uint64_t bits_get(const uint8_t *from, uint64_t bit, unsigned width)
 {
 	unsigned shift = bit & 7;

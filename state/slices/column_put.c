@@ -64,14 +64,14 @@ static void fit_numbers(const struct values *values, struct frame *frame)
 	frame->width = bits_width((uint64_t)most - (uint64_t)least);
 }
 
-/* False: kinds that no frame can hold beside each other. */
+/* False: kinds stand beside the values, which no frame can hold beside each other. */
 static bool fit_kind(const struct values *values, struct frame *frame)
 {
 	int64_t least = INT64_MAX, most = INT64_MIN;
+	bool mixed = false;
 
 	frame->kind = SLICE_DELETED;
 	frame->special = SLICE_INT;
-	frame->least = 0;
 	for (size_t i = 0; i < values->count; i++) {
 		uint8_t kind = values->kinds[i];
 		int64_t number = values->numbers[i];
@@ -80,18 +80,23 @@ static bool fit_kind(const struct values *values, struct frame *frame)
 			frame->special = kind < frame->special ? kind : frame->special;
 			continue;
 		}
-		if (frame->kind && frame->kind != kind)
-			return false;
+		mixed |= frame->kind && frame->kind != kind;
 		frame->kind = kind;
 		least = number < least ? number : least;
 		most = number > most ? number : most;
 	}
-	if (!frame->kind) /* nothing but specials */
+	if (!frame->kind) { /* nothing but specials */
 		frame->kind = SLICE_INT;
-	else
-		frame->least = least;
-	return least > most || frame->special == SLICE_INT ||
-	       (uint64_t)most - (uint64_t)least <= UINT64_MAX - SLICE_INT;
+		frame->least = 0;
+		return true;
+	}
+	frame->least = least;
+	if (!mixed && (frame->special == SLICE_INT ||
+		       (uint64_t)most - (uint64_t)least <= UINT64_MAX - SLICE_INT))
+		return true;
+	frame->kind = SLICE_DELETED;
+	frame->special = SLICE_INT;
+	return false;
 }
 
 static void fit_codes(const struct values *values, struct frame *frame)
@@ -159,29 +164,18 @@ static uint64_t frame_bits(const struct frame *frame, size_t count)
 	return count * (frame->width + (frame->kind ? 0 : 3));
 }
 
-/* Kinds stand beside the values. */
-static void fit_mixed(const struct values *values, struct frame *frame)
-{
-	frame->kind = SLICE_DELETED;
-	frame->special = SLICE_INT;
-	frame->least = INT64_MAX;
-	for (size_t i = 0; i < values->count; i++)
-		if (values->kinds[i] >= SLICE_INT && values->numbers[i] < frame->least)
-			frame->least = values->numbers[i];
-	fit_codes(values, frame);
-}
-
 /* False: only as the whole of a block. */
 static bool fit_frame(const struct values *values, struct frame *frame)
 {
 	frame->nlisted = 0;
 	if (values->kinds[0] >= SLICE_INT && is_one_kind(values)) {
 		fit_numbers(values, frame);
-	} else if (fit_kind(values, frame)) {
-		fit_codes(values, frame);
 	} else {
-		fit_mixed(values, frame);
-		return false;
+		bool fits = fit_kind(values, frame);
+
+		fit_codes(values, frame);
+		if (!fits)
+			return false;
 	}
 	if (frame->width > 1)
 		fit_list(frame, values->count);

@@ -223,9 +223,12 @@ void dominant_put(const struct slice_parts *parts, uint32_t least, struct domina
 
 bool dominant_open(struct bytes bytes, struct dominant *out)
 {
-	if (bytes.size <= CHECK + 1 ||
-	    bits_load32(bytes.data) !=
-		    (uint32_t)XXH3_64bits(bytes.data + CHECK, bytes.size - CHECK))
+	uint32_t check;
+
+	if (bytes.size <= CHECK + 1)
+		return false;
+	memcpy(&check, bytes.data, CHECK);
+	if (check != (uint32_t)XXH3_64bits(bytes.data + CHECK, bytes.size - CHECK))
 		return false;
 	*out = (struct dominant){.shift = bytes.data[CHECK],
 				 .at = bytes.data + CHECK + 1,

@@ -34,7 +34,6 @@ struct finding {
 	uint32_t *tick_starts; /* by tick: in by_tick; one more */
 	uint32_t *by_tick;     /* columns */
 	uint8_t *roles;
-	uint32_t *leaders; /* of shared ticks */
 };
 
 enum role { ROLE_NONE, ROLE_LEADER, ROLE_FOLLOWER };
@@ -106,19 +105,19 @@ static bool ranks_in(const struct finding *finding, uint32_t c, uint32_t leader,
 	return true;
 }
 
-/* The one with the fewest changes; false: c leads, or stands alone. */
-static bool find_leader(struct finding *finding, uint32_t c)
+/* The one with the fewest changes; c itself: it leads, or stands alone. */
+static uint32_t find_leader(const struct finding *finding, uint32_t c)
 {
 	uint32_t size = column_size(finding, c), best = MOST_RATIO * size + 1;
-	uint32_t tick, from, to;
+	uint32_t tick, from, to, leader = c;
 
 	if (size < LEAST || finding->roles[c] == ROLE_LEADER)
-		return false;
+		return c;
 	tick = last_tick(finding, c);
 	from = finding->tick_starts[tick];
 	to = finding->tick_starts[tick + 1];
 	if (to - from > MOST_AT_ONCE)
-		return false;
+		return c;
 	for (uint32_t i = from; i < to; i++) {
 		uint32_t other = finding->by_tick[i], changes = column_size(finding, other);
 
@@ -126,15 +125,14 @@ static bool find_leader(struct finding *finding, uint32_t c)
 		    finding->roles[other] == ROLE_FOLLOWER || !ranks_in(finding, c, other, NULL))
 			continue;
 		best = changes;
-		finding->leaders[c] = other;
+		leader = other;
 	}
-	return best <= MOST_RATIO * size;
+	return leader;
 }
 
-static void take_follower(struct finding *finding, uint32_t c, struct shared_ticks *out)
+static void take_follower(struct finding *finding, uint32_t c, uint32_t leader,
+			  struct shared_ticks *out)
 {
-	uint32_t leader = finding->leaders[c];
-
 	finding->roles[c] = ROLE_FOLLOWER;
 	finding->roles[leader] = ROLE_LEADER;
 	ranks_in(finding, c, leader, out->keys);
@@ -152,21 +150,22 @@ void shared_ticks_find(const uint64_t *keys, size_t count, unsigned tick_bits, u
 	find_columns(&finding, count);
 	sort_by_tick(&finding, count, nticks);
 	finding.roles = mem_new((size_t)finding.ncolumns + 1);
-	finding.leaders = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint32_t));
 	*out = (struct shared_ticks){
 		.keys = mem_resize(NULL, count + 1, sizeof(uint64_t)),
 		.attrs = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t)),
 		.starts = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t))};
-	for (size_t i = 0; i < count; i++)
-		out->keys[i] = keys[i];
-	for (uint32_t c = 0; c < finding.ncolumns; c++)
-		if (find_leader(&finding, c))
-			take_follower(&finding, c, out);
+	if (count)
+		memcpy(out->keys, keys, count * sizeof *keys);
+	for (uint32_t c = 0; c < finding.ncolumns; c++) {
+		uint32_t leader = find_leader(&finding, c);
+
+		if (leader != c)
+			take_follower(&finding, c, leader, out);
+	}
 	mem_free(finding.starts);
 	mem_free(finding.tick_starts);
 	mem_free(finding.by_tick);
 	mem_free(finding.roles);
-	mem_free(finding.leaders);
 }
 
 void shared_ticks_release(struct shared_ticks *shared_ticks)

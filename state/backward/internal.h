@@ -131,7 +131,8 @@ struct backward {
 	struct order read_key;
 	struct waiter asker; /* who waits for what it reads */
 
-	struct backward_statistics statistics;
+	uint64_t visits;
+	uint32_t rounds; /* that began above the place where the last one ended */
 };
 
 /* questions.c */

@@ -129,7 +129,7 @@ static bool check_moments(struct check *check, struct error *err)
 		if (!state_at(check->backward, &check->moments[m], n, queries, check->nqueries,
 			      false, &got, err))
 			return false;
-		check->visits += check->backward->last_pass.visits;
+		check->visits += check->backward->visits;
 		for (size_t i = 0; i < got.count; i++)
 			compare(check, "backward:", &expected.items[at++], &got.items[i]);
 		answers_release(&got);

@@ -177,40 +177,36 @@ bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end
 	return true;
 }
 
-static enum filtered_by_packet
-ask(struct event_filter *filter, const struct packet_filter_of *packet, struct packet_range *range)
+static enum filtered_by_packet ask(struct event_filter *filter, const struct stream *stream,
+				   const struct packet_info *info, struct packet_range *range)
 {
+	const struct packet_filter_of packet = packet_filter_of(stream, info);
 	const struct packet_filter_wanted wanted = {.always = filter->all,
 						    .keyed = filter->keyed,
 						    .hashes = filter->hashes,
 						    .nhashes = filter->nhashes};
 
-	return packet_filters_ask(filter->packet_filters, packet, &wanted, range);
+	if (!filter->packet_filters || filter->many)
+		return FILTERED_NOT;
+	return packet_filters_ask(filter->packet_filters, &packet, &wanted, range);
 }
 
 bool event_filter_lacks(void *arg, const struct stream *stream, const struct packet_info *info)
 {
-	struct event_filter *filter = arg;
-	const struct packet_filter_of packet = packet_filter_of(stream, info);
 	struct packet_range ignored;
 
-	return filter->packet_filters && !filter->many &&
-	       ask(filter, &packet, &ignored) == FILTERED_CANNOT;
+	return ask(arg, stream, info, &ignored) == FILTERED_CANNOT;
 }
 
 bool event_filter_skips(void *arg, const struct stream *stream, const struct packet_info *info,
 			struct packet_range *range)
 {
 	struct event_filter *filter = arg;
-	const struct packet_filter_of packet = packet_filter_of(stream, info);
-	enum filtered_by_packet filtered_by_packet;
+	enum filtered_by_packet filtered = ask(filter, stream, info, range);
 
-	if (!filter->packet_filters || filter->many)
-		return false;
-	filtered_by_packet = ask(filter, &packet, range);
-	filter->quiet += filtered_by_packet == FILTERED_NOT;
-	if (filtered_by_packet == FILTERED_CANNOT)
+	filter->quiet += filtered == FILTERED_NOT;
+	if (filtered == FILTERED_CANNOT)
 		atomic_fetch_add_explicit(&index_trace(filter->index)->packets_skipped, 1,
 					  memory_order_relaxed);
-	return filtered_by_packet == FILTERED_CANNOT;
+	return filtered == FILTERED_CANNOT;
 }

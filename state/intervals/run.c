@@ -166,20 +166,11 @@ static void on_absent(void *arg, uint32_t attr)
 		track_now(run, attr);
 }
 
-struct shapes { /* that are told */
+struct shapes { /* that are told, some more than once */
 	const struct tracks *tracks;
-	uint8_t *had;
 	uint32_t *items;
 	size_t count, capacity;
 };
-
-static void add_shape(struct shapes *shapes, uint32_t shape)
-{
-	if (shapes->had[shape])
-		return;
-	shapes->had[shape] = 1;
-	*mem_push(shapes->items, shapes->count, shapes->capacity) = shape;
-}
 
 static void add_target(void *arg, const struct line *line)
 {
@@ -187,7 +178,7 @@ static void add_target(void *arg, const struct line *line)
 
 	if (!(line->flags & LINE_SECTION) && !verb_buries(line->verb) &&
 	    tracks_want_shape(shapes->tracks, line->target.shape))
-		add_shape(shapes, line->target.shape);
+		*mem_push(shapes->items, shapes->count, shapes->capacity) = line->target.shape;
 }
 
 /*
@@ -198,12 +189,13 @@ static void add_target(void *arg, const struct line *line)
 static struct program *subset_of(const struct tracks *tracks)
 {
 	struct state *state = tracks->state;
-	struct shapes shapes = {.tracks = tracks, .had = mem_new(attrs_count(state->attrs) + 1)};
+	struct shapes shapes = {.tracks = tracks};
 	struct closure *closure;
 	uint64_t *statements;
 
 	for (size_t i = 0; i < tracks->names.count; i++)
-		add_shape(&shapes, attr_shape(state->attrs, tracks->names.items[i].attr));
+		*mem_push(shapes.items, shapes.count, shapes.capacity) =
+			attr_shape(state->attrs, tracks->names.items[i].attr);
 	catalog_lines(state->catalog, add_target, &shapes);
 	closure = closure_new(state->catalog, shapes.items, shapes.count);
 	statements = closure_statements(closure);
@@ -211,7 +203,6 @@ static struct program *subset_of(const struct tracks *tracks)
 	mem_free(statements);
 	closure_free(closure);
 	mem_free(shapes.items);
-	mem_free(shapes.had);
 	return subset;
 }
 

@@ -124,11 +124,9 @@ uint64_t state_changes_read(const struct state *state);
 MUST_CHECK bool state_explain(struct state *state, const struct moment *moment,
 			      const struct query *const *queries, size_t nqueries, bool why,
 			      struct buf *out, struct error *err);
-/* Statements that failed, by (line, reason), so far: one line of text each. */
-void state_failures(const struct state *state, struct buf *out);
 /*
- * Calls `each` for every line and reason in which it failed, in the order of lines: the place with
- * its line and the reason, column 1. False from `each` ends it.
+ * Calls `each` for every line and reason for which it failed so far, in the order of lines: the
+ * place with its line and the reason, column 1. False from `each` ends it.
  */
 void state_failed_lines(const struct state *state,
 			bool (*each)(void *arg, const struct rule_error *line, uint64_t count),

@@ -202,36 +202,20 @@ static bool ask_recorded(struct state *state, const struct question *question,
 	return ask(state, question, sink, err);
 }
 
-bool state_intervals(struct state *state, nstime begin, nstime end,
+bool state_intervals(struct state *state, nstime begin, nstime end, enum interval_ends ends,
 		     const struct query *const *queries, size_t nqueries,
 		     bool (*each)(void *arg, const struct interval *interval), void *arg,
 		     struct error *err)
 {
-	const struct question whole = {{.begin = begin, .end = end}, queries, nqueries};
+	const struct sums_sink sink = {.interval = each, .arg = arg};
+	const struct question question = {{.begin = begin,
+					   .end = end,
+					   .within = ends != INTERVALS_WHOLE,
+					   .alone = ends == INTERVALS_ALONE},
+					  queries,
+					  nqueries};
 
-	return ask_recorded(state, &whole, &(const struct sums_sink){.interval = each, .arg = arg},
-			    err);
-}
-
-bool state_intervals_within(struct state *state, nstime begin, nstime end,
-			    const struct query *const *queries, size_t nqueries,
-			    bool (*each)(void *arg, const struct interval *interval), void *arg,
-			    struct error *err)
-{
-	const struct question cut = {
-		{.begin = begin, .end = end, .within = true}, queries, nqueries};
-
-	return ask_recorded(state, &cut, &(const struct sums_sink){.interval = each, .arg = arg},
-			    err);
-}
-
-bool state_intervals_alone(struct state *state, nstime begin, nstime end,
-			   const struct query *const *queries, size_t nqueries,
-			   bool (*each)(void *arg, const struct interval *interval), void *arg,
-			   struct error *err)
-{
-	return state_totals(state, begin, end, queries, nqueries,
-			    &(const struct sums_sink){.interval = each, .arg = arg}, err);
+	return ask_recorded(state, &question, &sink, err);
 }
 
 bool state_totals(struct state *state, nstime begin, nstime end, const struct query *const *queries,

@@ -201,10 +201,10 @@ static bool check_list(struct check *check, const char *path, struct error *err)
 		buf_clear(&got.text);
 		ok = state_recorded(check->replay, &first, &last, err) &&
 		     (begin > last || /* outside nothing holds */
-		      state_intervals(check->replay, NSTIME_MIN, NSTIME_MAX,
+		      state_intervals(check->replay, NSTIME_MIN, NSTIME_MAX, INTERVALS_WHOLE,
 				      (const struct query *const *)&query, 1, keep_interval,
 				      &expected, err)) &&
-		     state_intervals(check->ranges, begin, got.end,
+		     state_intervals(check->ranges, begin, got.end, INTERVALS_WHOLE,
 				     (const struct query *const *)&query, 1, keep_interval, &got,
 				     err);
 		if (!strcmp(buf_text(&expected.text), buf_text(&got.text)))

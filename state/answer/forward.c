@@ -35,12 +35,8 @@ struct forward {
 
 static int by_place(const void *a, const void *b)
 {
-	const struct moment *x = &((const struct place *)a)->moment;
-	const struct moment *y = &((const struct place *)b)->moment;
-
-	if (x->t != y->t)
-		return x->t < y->t ? -1 : 1;
-	return (int)y->before - (int)x->before;
+	return moment_compare(&((const struct place *)a)->moment,
+			      &((const struct place *)b)->moment);
 }
 
 static bool lies_before(const struct moment *moment, nstime next)

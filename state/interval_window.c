@@ -15,6 +15,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
+#include "state/intervals/spool.h"
 
 #include <string.h>
 
@@ -22,11 +23,6 @@ enum {
 	WANTED_SPANS = 200000,
 	WANTED_BYTES = 32 << 20,
 	SINGLES_MOST = 16 /* fetches of one attribute in a window, before all are fetched */
-};
-
-struct span { /* [begin, end) */
-	nstime begin, end;
-	struct value value;
 };
 
 struct spans {

@@ -18,21 +18,15 @@ enum { STRETCH_BYTES = 8 << 20, STRETCHES_MAX = 4096 };
 
 /* ---- timelines for these questions alone ---- */
 
-static bool build(struct state *state, struct error *err)
-{
-	struct timelines_built built;
-
-	return timelines_build(state, index_jobs(state->index), &built, err);
-}
-
 /* The files have no names any more when this is done; closing the state ends them. */
 static bool build_in(struct state *state, const char *folder, struct error *err)
 {
 	char *path = folder_join(folder, "t");
+	struct timelines_built built;
 	struct error ignored;
 
 	state->timelines = path;
-	bool ok = build(state, err);
+	bool ok = timelines_build(state, index_jobs(state->index), &built, err);
 	if (ok)
 		timelines_there(state);
 	MAY_FAIL(timelines_remove(path, &ignored));

@@ -157,35 +157,25 @@ struct question {
 	size_t nqueries;
 };
 
-/* True: it is to be asked once more. */
-static bool ask_once(struct state *state, const struct question *question,
-		     const struct sums_sink *sink, struct retry *retry, bool *ok, struct error *err)
-{
-	struct wanted wanted;
-	struct tracks tracks = {
-		.state = state, .wanted = &wanted, .range = question->range, .sink = sink};
-	bool more;
-
-	*ok = true;
-	wanted_init(state, question->queries, question->nqueries, &wanted);
-	if (question->range.begin < question->range.end)
-		*ok = fill(&tracks, err);
-	more = retry_wanted(state, retry);
-	if (*ok && !more)
-		give_all(&tracks);
-	tracks_release(&tracks);
-	wanted_release(&wanted);
-	return more;
-}
-
 static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
 		struct error *err)
 {
 	struct retry retry = retry_begin(state);
-	bool ok;
+	bool ok, more;
 
-	while (ask_once(state, question, sink, &retry, &ok, err))
-		;
+	do {
+		struct wanted wanted;
+		struct tracks tracks = {
+			.state = state, .wanted = &wanted, .range = question->range, .sink = sink};
+
+		wanted_init(state, question->queries, question->nqueries, &wanted);
+		ok = question->range.begin >= question->range.end || fill(&tracks, err);
+		more = retry_wanted(state, &retry);
+		if (ok && !more)
+			give_all(&tracks);
+		tracks_release(&tracks);
+		wanted_release(&wanted);
+	} while (more);
 	return ok;
 }
 

@@ -238,31 +238,29 @@ static bool awaits_fills(const struct range_run *run)
 	return replay_may_fill(run->replay, tracks->over.fills - 1);
 }
 
+static void take_fill(void *arg, uint32_t attr, const struct cell *after)
+{
+	struct range_run *run = arg;
+	struct cell before;
+
+	cells_get(replay_cells(run->replay), attr, &before);
+	see_change(run, &(const struct change){
+				.attr = attr, .before = &before, .after = after, .fill = true});
+}
+
 /* Once the run is there: fills what an earlier run found to be filled by what is to come. */
 static void take_told(struct range_run *run, nstime next)
 {
 	struct tracks *tracks = run->tracks;
-	struct change change = {.fill = true};
-	struct cell before, after;
-	struct cells *fills;
 
 	if (next < run->told)
 		return;
-	if (run_fills(tracks->state, run->told, &fills)) {
-		for (uint32_t a = ATTR_ROOT; cells_next(fills, &a);) {
-			cells_get(replay_cells(run->replay), a, &before);
-			cells_get(fills, a, &after);
-			change.attr = a;
-			change.before = &before;
-			change.after = &after;
-			see_change(run, &change);
-		}
+	if (run_fills(tracks->state, run->told, take_fill, run)) {
 		tracks_settle(tracks);
 		for (size_t i = 0; i < tracks->count; i++)
 			tracks->items[i].unknown = false;
 		tracks->over.unknown = 0;
 		run->is_told = true;
-		cells_free(fills);
 	}
 	run->told = NSTIME_MAX;
 }

@@ -135,7 +135,7 @@ static enum outcome look_from(struct backfill *filler)
 	if (filler->scan.visits > filler->scan.state->limits.visits)
 		return OUTCOME_GAVE_UP;
 	look_for_waiting(filler);
-	forward_scan_restart(&filler->scan);
+	forward_scan_begins(&filler->scan);
 	if (may_fill(filler))
 		outcome = forward_scan_run(&filler->scan, moment_order(filler->moment),
 					   order_after(NSTIME_MAX));

@@ -74,10 +74,9 @@ void forward_scan_begin(struct forward_scan *scan, struct state *state,
 	scan->bits = mem_new_array(closure->nwords, sizeof *scan->bits);
 	scan->classes = mem_new_array(class_words(scan), sizeof *scan->classes);
 	scan->until = mem_new_array(state->event_source->trace->nstreams, sizeof *scan->until);
-	forward_scan_restart(scan);
 }
 
-void forward_scan_restart(struct forward_scan *scan)
+void forward_scan_begins(struct forward_scan *scan)
 {
 	struct event_source *event_source = scan->state->event_source;
 	struct error ignored; /* what reads the streams says so: `until` only ends it sooner */

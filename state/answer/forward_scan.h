@@ -37,7 +37,7 @@ struct forward_scan {
 	/* The owner's to set: what is not decided before it is decided first. NSTIME_MIN: none is. */
 	nstime edge;
 	struct event_item item; /* in hand */
-	nstime *until;          /* by stream: of its last loss that was read, or before its begin */
+	nstime *until;          /* the owner's to set: by stream, of its last loss */
 	uint64_t visits;        /* items whose lines were looked at */
 	struct error *err;      /* the owner's to set, before it is run */
 	/* its own */
@@ -60,8 +60,8 @@ void forward_scan_begin(struct forward_scan *scan, struct state *state,
 			const struct closure *closure, nstime begin,
 			const struct forward_scan_reader *reader);
 void forward_scan_end(struct forward_scan *scan);
-/* `until` says again when each stream began. */
-void forward_scan_restart(struct forward_scan *scan);
+/* `until` says from now on when each stream began. */
+void forward_scan_begins(struct forward_scan *scan);
 
 /* From now on only events pass that may write one of the attributes, which the closure has. */
 void forward_scan_look_for(struct forward_scan *scan, const uint32_t *attrs, size_t count);

@@ -266,6 +266,7 @@ static void near_init(struct near *near, struct tracks *tracks, const struct clo
 	forward_scan_begin(&near->scan, tracks->state, closure, tracks->range.begin, &near->reader);
 	near->scan.edge = tracks->range.end;
 	near->scan.err = err;
+	forward_scan_begins(&near->scan);
 	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
 }
 

@@ -34,7 +34,7 @@ struct forward_scan {
 	const struct closure *closure;            /* borrowed, */
 	const struct forward_scan_reader *reader; /* as is this */
 	nstime begin;                             /* nothing before it is read forward */
-	/* The owner's to set: what is not decided before it is decided first. NSTIME_MIN: none is. */
+	/* The owner's to set: what is open before it is decided first. NSTIME_MIN: nothing is. */
 	nstime edge;
 	struct event_item item; /* in hand */
 	nstime *until;          /* the owner's to set: by stream, of its last loss */

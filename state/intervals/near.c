@@ -156,7 +156,8 @@ static enum outcome read_range(struct near *near)
 static enum outcome ask(struct near *near, const struct ask_place *places, size_t count,
 			struct fact *facts)
 {
-	return ask_places(near->scan.state, near->scan.closure, places, count, facts, near->scan.err);
+	return ask_places(near->scan.state, near->scan.closure, places, count, facts,
+			  near->scan.err);
 }
 
 static enum outcome seed(struct near *near)

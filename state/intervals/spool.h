@@ -4,8 +4,8 @@
  *     run     before 8 │ begin 8 │ count 4 │ (length, value) × count
  *
  * A pass over a whole trace writes here what has ended, so that its memory does not grow with the
- * trace: many bytes lie in a file (engine/base/paged.h). The runs of a track are linked from the last one back. Spans of a run touch: each begins
- * where the one before ends.
+ * trace: many bytes lie in a file (engine/base/paged.h). The runs of a track are linked from the
+ * last one back. Spans of a run touch: each begins where the one before ends.
  */
 #ifndef STATE_INTERVALS_SPOOL_H
 #define STATE_INTERVALS_SPOOL_H

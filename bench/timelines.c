@@ -286,8 +286,8 @@ static bool intervals_of(struct bench *bench, const char *path, uint64_t *count,
 	queries[0] = query;
 	*count = 0;
 	*took = seconds();
-	ok = state_intervals(bench->state, NSTIME_MIN, NSTIME_MAX, queries, 1, count_interval,
-			     count, err);
+	ok = state_intervals(bench->state, NSTIME_MIN, NSTIME_MAX, INTERVALS_WHOLE, queries, 1,
+			     count_interval, count, err);
 	*took = seconds() - *took;
 	query_free(query);
 	return ok;

@@ -24,6 +24,16 @@ static inline uint64_t time_span(nstime begin, nstime end)
 	return end > begin ? (uint64_t)end - (uint64_t)begin : 0;
 }
 
+/* Times far away end at NSTIME_MAX and NSTIME_MIN. */
+static inline nstime time_later(nstime t, nstime by)
+{
+	return __builtin_add_overflow(t, by, &t) ? NSTIME_MAX : t;
+}
+static inline nstime time_earlier(nstime t, nstime by)
+{
+	return __builtin_sub_overflow(t, by, &t) ? NSTIME_MIN : t;
+}
+
 /* The nearest time that a moment may have. */
 static inline nstime nstime_clamp(__int128 ns)
 {

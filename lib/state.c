@@ -156,8 +156,9 @@ int yore_state_intervals(struct yore_state *state, int64_t begin, int64_t end, c
 
 	if (!query_parse(path, &query, &cause))
 		return lib_fail(err, &cause);
-	bool ok = state_intervals(state->state, begin, end, (const struct query *const *)&query, 1,
-				  give_interval, &to, &cause);
+	bool ok =
+		state_intervals(state->state, begin, end, INTERVALS_WHOLE,
+				(const struct query *const *)&query, 1, give_interval, &to, &cause);
 	query_free(query);
 	return ok ? 0 : lib_fail(err, &cause);
 }

@@ -560,10 +560,9 @@ static bool walk_intervals(struct bind_trace *bound, struct question *question, 
 			   struct walk *walk, struct error *err)
 {
 	const struct query *const *queries = (const struct query *const *)question->queries;
-	bool done = walk->clip ? state_intervals_alone(state, walk->begin, walk->end, queries,
-						       question->count, each_interval, walk, err)
-			       : state_intervals(state, walk->begin, walk->end, queries,
-						 question->count, each_interval, walk, err);
+	bool done = state_intervals(state, walk->begin, walk->end,
+				    walk->clip ? INTERVALS_ALONE : INTERVALS_WHOLE, queries,
+				    question->count, each_interval, walk, err);
 
 	if (done && !walk->any && !question->noted)
 		notice(&bound->trace->notices, NOTICE_INFO,

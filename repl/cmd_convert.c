@@ -169,8 +169,8 @@ static bool ask_names(struct work *work, const struct wanteds *wanteds, struct e
 	nstime begin, end;
 
 	if (!state || !session_range(work->session, &begin, &end, err) ||
-	    (begin < end && !state_intervals(state, begin, end, wanteds->queries, wanteds->count,
-					     each_name, work, err)))
+	    (begin < end && !state_intervals(state, begin, end, INTERVALS_WHOLE, wanteds->queries,
+					     wanteds->count, each_name, work, err)))
 		return false;
 	if (work->failed.kind == ERR_NONE)
 		return true;

@@ -155,9 +155,10 @@ static bool fill_column(struct timeline *timeline, struct state *state, uint32_t
 	}
 	picture_part(picture, column, column + 1);
 	if (good && count)
-		good = state_intervals(
-			state, picture_time(picture, column), picture_time(picture, column + 1),
-			(const struct query *const *)queries, count, add_interval, timeline, err);
+		good = state_intervals(state, picture_time(picture, column),
+				       picture_time(picture, column + 1), INTERVALS_WHOLE,
+				       (const struct query *const *)queries, count, add_interval,
+				       timeline, err);
 	while (count > 0)
 		query_free(queries[--count]);
 	mem_free(queries);
@@ -501,8 +502,9 @@ static bool fill_lanes(struct timeline *timeline, struct lanes *lanes, struct er
 		part.begin = part.end;
 		part.end = (nstime)((uint64_t)lanes->begin +
 				    (uint64_t)((unsigned __int128)span * i / parts));
-		if (!state_intervals_within(state, part.begin, part.end, timeline->wanteds.queries,
-					    timeline->wanteds.count, add_piece, &part, err))
+		if (!state_intervals(state, part.begin, part.end, INTERVALS_CUT,
+				     timeline->wanteds.queries, timeline->wanteds.count, add_piece,
+				     &part, err))
 			return false;
 		if (signals_interrupted())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");

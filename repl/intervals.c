@@ -84,8 +84,8 @@ bool intervals_each(struct session *session, const struct wanteds *wanteds,
 	nstime begin, end;
 
 	return state && session_range(session, &begin, &end, err) &&
-	       (begin >= end || state_intervals(state, begin, end, wanteds->queries, wanteds->count,
-						each, arg, err));
+	       (begin >= end || state_intervals(state, begin, end, INTERVALS_WHOLE,
+						wanteds->queries, wanteds->count, each, arg, err));
 }
 
 static bool explain(struct session *session, const struct wanteds *wanteds, struct sink *sink,

@@ -180,8 +180,8 @@ static bool ask_in(struct session *session, nstime begin, nstime end, struct que
 	*within = true;
 	if (!state)
 		return false;
-	if (state_intervals_within(state, begin, end, (const struct query *const *)queries, count,
-				   names_range_add, range, err)) {
+	if (state_intervals(state, begin, end, INTERVALS_CUT, (const struct query *const *)queries,
+			    count, names_range_add, range, err)) {
 		comm_spells_sort(&range->spells);
 		return true;
 	}

@@ -4,6 +4,7 @@
 #include "engine/base/workers.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,12 +66,18 @@ static const char *evaluation(struct session *session)
 	return word && strcmp(word, "checkpoint") == 0 ? "replay" : word;
 }
 
+static bool add_failure(void *arg, const struct rule_error *line, uint64_t count)
+{
+	buf_printf(arg, "%s:%u: %s: %" PRIu64 "\n", line->file, line->line, line->text, count);
+	return true;
+}
+
 static void print_failures(struct session *session)
 {
 	struct buf text = {0};
 
 	if (session->state)
-		state_failures(session->state, &text);
+		state_failed_lines(session->state, add_failure, &text);
 	say_text(buf_text(&text));
 	buf_release(&text);
 }

@@ -123,7 +123,8 @@ static bool fill(struct sql_host *host, struct window *window, nstime t, struct 
 	window->count = 0;
 	arena_reset(window->arena);
 	if (!sql_host_state(host, &state, err) ||
-	    !state_intervals(state, window->begin, window->end, queries, 1, keep, window, err))
+	    !state_intervals(state, window->begin, window->end, INTERVALS_WHOLE, queries, 1, keep,
+			     window, err))
 		return false;
 	return window->filled = true;
 }

@@ -60,17 +60,10 @@ bool comm_thread_of(const char *path, struct value *tid)
 
 /* Items that are asked for together: order by moment, then by thread. */
 
-static int compare_moments(const struct moment *a, const struct moment *b)
-{
-	if (a->t != b->t)
-		return a->t < b->t ? -1 : 1;
-	return a->before == b->before ? 0 : a->before ? -1 : 1;
-}
-
 static int by_moment(const void *a, const void *b)
 {
 	const struct comm *x = *(struct comm *const *)a, *y = *(struct comm *const *)b;
-	int order = compare_moments(&x->moment, &y->moment);
+	int order = moment_compare(&x->moment, &y->moment);
 
 	return order ? order : value_compare(&x->tid, &y->tid);
 }
@@ -131,12 +124,12 @@ static bool ask_round(struct state *state, struct comm **items, size_t *count, s
 		asked[i] = items[i]->moment;
 	for (size_t from = 0, to; from < *count && good; from = to) {
 		for (to = from + 1; to < *count && to - from < ASKED_AT_ONCE &&
-				    !compare_moments(&items[to]->moment, &items[from]->moment);)
+				    !moment_compare(&items[to]->moment, &items[from]->moment);)
 			to++;
 		good = ask(state, items + from, to - from, arena, err);
 	}
 	for (size_t i = 0; i < *count; i++)
-		if (!items[i]->name && compare_moments(&items[i]->moment, &asked[i]))
+		if (!items[i]->name && moment_compare(&items[i]->moment, &asked[i]))
 			items[left++] = items[i];
 	*count = left;
 	mem_free(asked);

@@ -15,6 +15,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
+#include "state/intervals/spool.h"
 
 #include <string.h>
 
@@ -22,11 +23,6 @@ enum {
 	WANTED_SPANS = 200000,
 	WANTED_BYTES = 32 << 20,
 	SINGLES_MOST = 16 /* fetches of one attribute in a window, before all are fetched */
-};
-
-struct span { /* [begin, end) */
-	nstime begin, end;
-	struct value value;
 };
 
 struct spans {
@@ -151,9 +147,9 @@ static bool add_interval(void *arg, const struct interval *interval)
 static bool fetch(struct interval_window *known, struct query *const *queries, size_t count,
 		  struct error *err)
 {
-	return state_intervals_within(known->state, known->begin - 1, known->end,
-				      (const struct query *const *)queries, count, add_interval,
-				      known, err);
+	return state_intervals(known->state, time_earlier(known->begin, 1), known->end,
+			       INTERVALS_CUT, (const struct query *const *)queries, count,
+			       add_interval, known, err);
 }
 
 static bool query_of(const struct interval_window *known, uint32_t attr, struct query **out,
@@ -202,15 +198,6 @@ static bool first_width(struct interval_window *known, struct error *err)
 	return true;
 }
 
-static nstime plus(nstime t, nstime delta)
-{
-	nstime sum;
-
-	if (!__builtin_add_overflow(t, delta, &sum))
-		return sum;
-	return delta < 0 ? NSTIME_MIN + 1 : NSTIME_MAX;
-}
-
 static bool turn_to(struct interval_window *known, nstime t, struct error *err)
 {
 	if (t >= known->begin && t < known->end)
@@ -222,8 +209,8 @@ static bool turn_to(struct interval_window *known, nstime t, struct error *err)
 	else if (known->end && known->nspans < WANTED_SPANS / 8 && known->width < NSTIME_MAX / 4)
 		known->width *= 2;
 	forget(known);
-	known->begin = known->backward ? plus(t, 1 - known->width) : t;
-	known->end = known->backward ? plus(t, 1) : plus(t, known->width);
+	known->begin = known->backward ? time_earlier(t, known->width - 1) : t;
+	known->end = time_later(t, known->backward ? 1 : known->width);
 	return true;
 }
 

@@ -292,18 +292,6 @@ bool state_lookup(struct state *state, const struct query *query, const struct v
 	       (!value || lookup_value(state->program, query, value, note, err));
 }
 
-static bool add_failure(void *arg, const struct rule_error *line, uint64_t count)
-{
-	buf_printf(arg, "%s:%u: %s: %llu\n", line->file, line->line, line->text,
-		   (unsigned long long)count);
-	return true;
-}
-
-void state_failures(const struct state *state, struct buf *out)
-{
-	state_failed_lines(state, add_failure, out);
-}
-
 void state_failed_lines(const struct state *state,
 			bool (*each)(void *arg, const struct rule_error *line, uint64_t count),
 			void *arg)

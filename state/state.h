@@ -82,32 +82,29 @@ MUST_CHECK bool state_contradictions(struct state *state, const struct stream *s
 				     void (*each)(void *arg, const struct contradiction *found),
 				     void *arg, struct error *err);
 
+enum interval_ends {
+	INTERVALS_WHOLE, /* their true beginnings and ends, also outside of the range */
+	/*
+	 * Those that reach over the range's end end there, and those that reach over its beginning
+	 * may have a part of the same value before what is given: nothing is read for true ends.
+	 */
+	INTERVALS_CUT,
+	/*
+	 * The same for a caller that asks nothing else near: over a whole trace only what the
+	 * question rests on is evaluated, and no checkpoints stay behind for later questions.
+	 */
+	INTERVALS_ALONE
+};
 /*
- * Intervals that overlap [begin, end), with their true beginnings and ends, neighbours of equal
- * value joined; ordered by (path, begin). `each` is borrowed data; false from it ends the work
- * (state_intervals then returns true). Unknown intervals are left out; none intervals too.
+ * Intervals that overlap [begin, end), neighbours of equal value joined; ordered by (path, begin).
+ * `each` is borrowed data; false from it ends the work (state_intervals then returns true). Unknown
+ * intervals are left out; none intervals too.
  */
 MUST_CHECK bool state_intervals(struct state *state, nstime begin, nstime end,
-				const struct query *const *queries, size_t nqueries,
+				enum interval_ends ends, const struct query *const *queries,
+				size_t nqueries,
 				bool (*each)(void *arg, const struct interval *interval), void *arg,
 				struct error *err);
-/*
- * As state_intervals(), but those that reach over the range's end end there, and those that reach
- * over its beginning may have a part of the same value before what is given: nothing is read for
- * true ends.
- */
-MUST_CHECK bool state_intervals_within(struct state *state, nstime begin, nstime end,
-				       const struct query *const *queries, size_t nqueries,
-				       bool (*each)(void *arg, const struct interval *interval),
-				       void *arg, struct error *err);
-/*
- * The same for a caller that asks nothing else near: over a whole trace only what the question
- * rests on is evaluated, and no checkpoints stay behind for later questions.
- */
-MUST_CHECK bool state_intervals_alone(struct state *state, nstime begin, nstime end,
-				      const struct query *const *queries, size_t nqueries,
-				      bool (*each)(void *arg, const struct interval *interval),
-				      void *arg, struct error *err);
 
 /*
  * Looks up the names of a PATH, and with `value` (may be NULL) whether the rules can write it: as
@@ -124,11 +121,9 @@ uint64_t state_changes_read(const struct state *state);
 MUST_CHECK bool state_explain(struct state *state, const struct moment *moment,
 			      const struct query *const *queries, size_t nqueries, bool why,
 			      struct buf *out, struct error *err);
-/* Statements that failed, by (line, reason), so far: one line of text each. */
-void state_failures(const struct state *state, struct buf *out);
 /*
- * Calls `each` for every line and reason in which it failed, in the order of lines: the place with
- * its line and the reason, column 1. False from `each` ends it.
+ * Calls `each` for every line and reason for which it failed so far, in the order of lines: the
+ * place with its line and the reason, column 1. False from `each` ends it.
  */
 void state_failed_lines(const struct state *state,
 			bool (*each)(void *arg, const struct rule_error *line, uint64_t count),

@@ -196,7 +196,7 @@ static enum outcome ask(struct asking *asking, const struct closure *closure, ns
 		outcome = asking->asked ? backward_run(asking->pass, asking->err)
 					: backfill_run(asking->backfill, asking->err);
 	}
-	state->last_pass = backward_statistics(asking->pass);
+	state->visits = backward_visits(asking->pass);
 	backfill_free(asking->backfill);
 	backward_free(asking->pass);
 	return outcome;

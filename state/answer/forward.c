@@ -35,12 +35,8 @@ struct forward {
 
 static int by_place(const void *a, const void *b)
 {
-	const struct moment *x = &((const struct place *)a)->moment;
-	const struct moment *y = &((const struct place *)b)->moment;
-
-	if (x->t != y->t)
-		return x->t < y->t ? -1 : 1;
-	return (int)y->before - (int)x->before;
+	return moment_compare(&((const struct place *)a)->moment,
+			      &((const struct place *)b)->moment);
 }
 
 static bool lies_before(const struct moment *moment, nstime next)
@@ -210,20 +206,12 @@ static void add_fill(struct forward *forward, nstime at, uint32_t attr, const st
 	*mem_push(forward->fills, forward->nfills, forward->fills_capacity) = fill;
 }
 
-/* All is taken, and what comes from `told` on was seen by an earlier run. False: it was not. */
-static bool fill_by_store(struct forward *forward)
+/* All is taken, and what comes from `told` on was seen by an earlier run. */
+static void add_told(void *arg, uint32_t attr, const struct cell *cell)
 {
-	struct cells *cells;
-	struct cell cell;
+	struct forward *forward = arg;
 
-	if (!run_fills(forward->state, forward->told, &cells))
-		return false;
-	for (uint32_t a = ATTR_ROOT; cells_next(cells, &a);) {
-		cells_get(cells, a, &cell);
-		add_fill(forward, forward->told, a, &cell);
-	}
-	cells_free(cells);
-	return true;
+	add_fill(forward, forward->told, attr, cell);
 }
 
 static bool at_moment(void *arg, nstime next)
@@ -245,8 +233,9 @@ static bool at_moment(void *arg, nstime next)
 	}
 	if (!all)
 		forward->told = run_told(forward->state, last_time(forward));
-	forward->stopped =
-		!misses_some(forward) || (next >= forward->told && fill_by_store(forward));
+	forward->stopped = !misses_some(forward) ||
+			   (next >= forward->told &&
+			    run_fills(forward->state, forward->told, add_told, forward));
 	return !forward->stopped;
 }
 

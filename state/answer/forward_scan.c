@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define WIDTH_MAX (UINT64_C(1) << 48) /* a window that wide and still undecided: it will not be */
+enum { WIDTH_LEAST = 16, BEHIND = 256 /* items read behind an undecided one, times the width */ };
 
 static enum eval read_at(struct forward_scan *scan, uint32_t attr, struct fact *out)
 {
@@ -56,9 +57,14 @@ static size_t class_words(const struct forward_scan *scan)
 }
 
 void forward_scan_begin(struct forward_scan *scan, struct state *state,
-			const struct closure *closure, nstime begin)
+			const struct closure *closure, nstime begin,
+			const struct forward_scan_reader *reader)
 {
-	*scan = (struct forward_scan){.state = state, .closure = closure, .begin = begin};
+	*scan = (struct forward_scan){.state = state,
+				      .closure = closure,
+				      .begin = begin,
+				      .reader = reader,
+				      .edge = NSTIME_MIN};
 	scan->env = (struct env){.program = state->program,
 				 .decode = decode,
 				 .read = read_value,
@@ -67,6 +73,18 @@ void forward_scan_begin(struct forward_scan *scan, struct state *state,
 				 .scratch = arena_new()};
 	scan->bits = mem_new_array(closure->nwords, sizeof *scan->bits);
 	scan->classes = mem_new_array(class_words(scan), sizeof *scan->classes);
+	scan->until = mem_new_array(state->event_source->trace->nstreams, sizeof *scan->until);
+}
+
+void forward_scan_begins(struct forward_scan *scan)
+{
+	struct event_source *event_source = scan->state->event_source;
+	struct error ignored; /* what reads the streams says so: `until` only ends it sooner */
+	const nstime *begins;
+	bool known = event_source_begins(event_source, &begins, &ignored);
+
+	for (size_t i = 0; i < event_source->trace->nstreams; i++)
+		scan->until[i] = known ? begins[i] : NSTIME_MIN;
 }
 
 void forward_scan_end(struct forward_scan *scan)
@@ -77,6 +95,9 @@ void forward_scan_end(struct forward_scan *scan)
 	arena_free(scan->env.scratch);
 	mem_free(scan->bits);
 	mem_free(scan->classes);
+	mem_free(scan->until);
+	mem_free(scan->attrs);
+	mem_free(scan->writes);
 }
 
 void forward_scan_look_for(struct forward_scan *scan, const uint32_t *attrs, size_t count)
@@ -88,49 +109,116 @@ void forward_scan_look_for(struct forward_scan *scan, const uint32_t *attrs, siz
 	if (!scan->event_filter)
 		scan->event_filter = state_event_filter(scan->state, closure);
 	event_filter_clear(scan->event_filter);
+	scan->attrs = mem_resize(scan->attrs, count, sizeof *attrs);
+	scan->nattrs = count;
 	for (size_t i = 0; i < count; i++) {
 		uint32_t bit = closure_bit(closure, attr_shape(scan->state->attrs, attrs[i]));
 
 		bitset_add(scan->bits, bit);
 		event_filter_add(scan->event_filter, attrs[i]);
+		scan->attrs[i] = attrs[i];
 	}
 	closure_writers(closure, scan->bits, scan->classes);
 }
 
-enum outcome forward_scan_run(struct forward_scan *scan, struct order from, struct order to,
-			      forward_scan_read *read, void *arg, struct error *err)
+bool forward_scan_may_fill(const struct forward_scan *scan, nstime t)
 {
-	struct event_source_range range = {.from = from,
-					   .to = to,
-					   .losses = true,
-					   .infers = scan->closure->infers,
-					   .end = scan->closure->end,
-					   .classes = scan->classes,
-					   .event_filter = scan->event_filter};
-	enum outcome outcome = OUTCOME_DONE;
+	bool may = scan->closure->end;
 
-	for (uint64_t width = 16; outcome == OUTCOME_DONE && width <= WIDTH_MAX; width *= 2) {
-		enum scanned scanned = SCAN_ERROR;
-
-		if (event_source_open(scan->state->event_source, &range, &scan->event_source, err))
-			scanned = read(arg, &range.from, width);
-		event_source_close(&scan->event_source);
-		if (scanned != SCAN_OPEN)
-			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
-		if (scan->visits > scan->state->limits.visits)
-			return OUTCOME_GAVE_UP;
-		if (scan->pass)
-			outcome = backward_run(scan->pass, err);
-	}
-	return outcome == OUTCOME_DONE ? OUTCOME_GAVE_UP : outcome;
+	for (size_t i = 0; i < scan->state->event_source->trace->nstreams && !may; i++)
+		may = scan->until[i] < t;
+	return may;
 }
 
-bool forward_scan_lines(struct forward_scan *scan, forward_scan_step *each, void *arg)
+bool forward_scan_fill_begin(struct forward_scan *scan, nstime since, nstime *out)
+{
+	return event_source_fill_begin(scan->state->event_source, scan->item.stream,
+				       &scan->item.order, since, out, scan->err);
+}
+
+/* ---- the item in hand ---- */
+
+static bool concerns(const struct forward_scan *scan, uint32_t attr)
+{
+	return scan->reader->concerns(scan->reader->arg, attr);
+}
+
+/* What the line writes; EVAL_FAIL: nothing. */
+static enum eval judge(struct forward_scan *scan, const struct line *line, struct value *value)
+{
+	bool wanted = !scan->reader->no_values || line->verb == VERB_WAS;
+	enum failure why;
+	enum eval eval;
+
+	*value = (struct value){.kind = VALUE_UNKNOWN};
+	eval = line_judge(line, &scan->env, wanted ? value : NULL, &why);
+	if (!line->value && line->verb != VERB_DELETE)
+		value->kind = VALUE_UNKNOWN;
+	return eval;
+}
+
+static void add_write(struct forward_scan *scan, uint32_t attr, const struct line *line,
+		      const struct value *value)
+{
+	*mem_push(scan->writes, scan->nwrites, scan->writes_capacity) =
+		(struct scan_write){attr, line->id, line->verb == VERB_WAS, *value};
+}
+
+/* The line writes all that its target covers. Is that not known of some? */
+static bool add_covered(struct forward_scan *scan, const struct step_of *step,
+			const struct value *value)
+{
+	const struct attrs *attrs = scan->state->attrs;
+	bool open = false;
+
+	for (size_t i = 0; i < scan->nattrs; i++) {
+		uint32_t attr = scan->attrs[i];
+		enum cover cover = COVER_NO;
+
+		if (step_writes(step, closure_bit(scan->closure, attr_shape(attrs, attr))) &&
+		    concerns(scan, attr))
+			cover = pattern_covers(&scan->pattern, attrs, attr,
+					       verb_buries(step->line->verb));
+		open = open || cover == COVER_MAYBE;
+		if (cover != COVER_NO)
+			add_write(scan, attr, step->line, value);
+	}
+	return open;
+}
+
+/* Its target is in scan->pattern. */
+static void look_at_line(struct forward_scan *scan, const struct step_of *step)
+{
+	const struct line *line = step->line;
+	uint32_t attr = verb_buries(line->verb) ? ATTR_ABSENT : scan->pattern.attr;
+	size_t before = scan->nwrites;
+	struct value value;
+	bool open;
+
+	if (attr != ATTR_ABSENT && !concerns(scan, attr))
+		return;
+	enum eval eval = judge(scan, line, &value);
+	if (eval == EVAL_FAIL)
+		return;
+	open = eval == EVAL_OPEN;
+	if (attr != ATTR_ABSENT)
+		add_write(scan, attr, line, &value);
+	else
+		open = add_covered(scan, step, &value) || open;
+	scan->nopen += open && scan->nwrites > before;
+}
+
+/*
+ * Lines from the lowest slot on, which is the order in which they apply: `was` lines come first,
+ * then file order.
+ */
+static void look_at_item(struct forward_scan *scan)
 {
 	enum failure why;
 	size_t nplans = 0;
 
 	scan->visits++;
+	scan->nwrites = scan->nopen = 0;
 	scan->env.event = scan->item.stream ? &scan->item.event : NULL;
 	scan->env.fields = NULL;
 	arena_reset(scan->env.scratch);
@@ -146,10 +234,87 @@ bool forward_scan_lines(struct forward_scan *scan, forward_scan_step *each, void
 				continue;
 			scan->read_key = order_slot(scan->item.order, step->read_slot);
 			if (path_pattern(&step->line->target, &scan->env, &scan->pattern, &why) !=
-				    EVAL_FAIL &&
-			    !each(arg, step))
-				return false;
+			    EVAL_FAIL)
+				look_at_line(scan, step);
 		}
 	}
-	return true;
+}
+
+/* ---- windows ---- */
+
+enum scanned { SCAN_ERROR, SCAN_OVER, SCAN_OPEN };
+
+static enum step take_item(struct forward_scan *scan)
+{
+	const struct event *event = &scan->item.event;
+
+	if (scan->item.kind == ITEM_LOSS && event->loss_kind != LOSS_INFERRED)
+		scan->until[scan->item.stream->index] = event->until;
+	return scan->reader->item(scan->reader->arg, scan->writes, scan->nwrites);
+}
+
+/* Is it enough, before the item in hand? */
+static bool is_over(struct forward_scan *scan)
+{
+	nstime time = scan->item.event.time;
+	bool later = time != scan->time;
+
+	scan->time = time;
+	return later && scan->reader->over && scan->reader->over(scan->reader->arg, time);
+}
+
+/* Items from *from on. SCAN_OPEN: one that is not decided stands at *from. */
+static enum scanned read_window(struct forward_scan *scan, struct order *from, size_t width)
+{
+	size_t open = 0, behind = 0;
+	enum step step;
+
+	while ((step = event_source_next(&scan->event_source, &scan->item, scan->err)) ==
+	       STEP_ITEM) {
+		if (open && scan->item.event.time >= scan->edge && from->time < scan->edge)
+			return SCAN_OPEN;
+		if (!open && is_over(scan))
+			return SCAN_OVER;
+		look_at_item(scan);
+		if (scan->nopen && !open)
+			*from = scan->item.order;
+		open += scan->nopen;
+		behind += open > 0;
+		if (open >= width || behind >= width * BEHIND)
+			return SCAN_OPEN;
+		step = open ? STEP_ITEM : take_item(scan);
+		if (step != STEP_ITEM)
+			break;
+	}
+	return step == STEP_ERROR ? SCAN_ERROR : open ? SCAN_OPEN : SCAN_OVER;
+}
+
+enum outcome forward_scan_run(struct forward_scan *scan, struct order from, struct order to)
+{
+	struct event_source_range range = {.from = from,
+					   .to = to,
+					   .losses = true,
+					   .infers = scan->closure->infers,
+					   .end = scan->closure->end,
+					   .classes = scan->classes,
+					   .event_filter = scan->event_filter};
+	enum outcome outcome = OUTCOME_DONE;
+
+	scan->time = NSTIME_MIN;
+	for (uint64_t width = WIDTH_LEAST; outcome == OUTCOME_DONE && width <= WIDTH_MAX;
+	     width *= 2) {
+		enum scanned scanned = SCAN_ERROR;
+
+		if (event_source_open(scan->state->event_source, &range, &scan->event_source,
+				      scan->err))
+			scanned = read_window(scan, &range.from, width);
+		event_source_close(&scan->event_source);
+		if (scanned != SCAN_OPEN)
+			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
+		if (scan->visits > scan->state->limits.visits)
+			return OUTCOME_GAVE_UP;
+		if (scan->pass)
+			outcome = backward_run(scan->pass, scan->err);
+	}
+	return outcome == OUTCOME_DONE ? OUTCOME_GAVE_UP : outcome;
 }

@@ -120,9 +120,9 @@ bool backward_answer(const struct backward *pass, const struct question *questio
 	return true;
 }
 
-struct backward_statistics backward_statistics(const struct backward *pass)
+uint64_t backward_visits(const struct backward *pass)
 {
-	return pass->statistics;
+	return pass->visits;
 }
 
 static bool answered(struct backward *pass)
@@ -199,7 +199,7 @@ static bool over_limits(struct backward *pass)
 {
 	const struct backward_limits *limits = &pass->options.limits;
 
-	return pass->gave_up || pass->statistics.visits > limits->visits ||
+	return pass->gave_up || pass->visits > limits->visits ||
 	       arena_used(pass->arena) > limits->bytes ||
 	       pass->live.count + pass->later.count + pass->missed.count > limits->questions;
 }
@@ -269,7 +269,7 @@ static enum outcome read_down(struct backward *pass)
 			return OUTCOME_ERROR;
 		if (step == STEP_END)
 			break;
-		pass->statistics.visits++;
+		pass->visits++;
 		pass->entering = true;
 		begin_above(pass, &pass->item.order);
 		pass->entering = false;
@@ -355,7 +355,7 @@ static enum outcome read_round(struct backward *pass)
 
 	pass->round++;
 	if (!streams && order_compare(&range.to, &pass->stood) > 0)
-		pass->statistics.rounds++;
+		pass->rounds++;
 	pass->reached = range.to;
 	for (uint32_t i = 0; i < pass->closure->nshapes; i++)
 		pass->opened[i] = order_after(NSTIME_MAX);
@@ -380,7 +380,7 @@ enum outcome backward_run(struct backward *pass, struct error *err)
 		pass->missed.count = 0;
 		if (answered(pass))
 			return OUTCOME_DONE;
-		if (pass->later.count == 0 || pass->statistics.rounds > pass->options.limits.rounds)
+		if (pass->later.count == 0 || pass->rounds > pass->options.limits.rounds)
 			return OUTCOME_GAVE_UP;
 		outcome = read_round(pass);
 		if (outcome != OUTCOME_DONE)

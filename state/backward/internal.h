@@ -132,7 +132,8 @@ struct backward {
 	struct waiter asker; /* who waits for what it reads, */
 	bool asks;           /* from now on: what is open is asked for */
 
-	struct backward_statistics statistics;
+	uint64_t visits;
+	uint32_t rounds; /* that began above the place where the last one ended */
 };
 
 /* questions.c */

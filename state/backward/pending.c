@@ -49,8 +49,7 @@ static bool pending_insert(struct backward *pass, struct pending_write *pending)
 	pending->older = above ? above->older : pass->newest;
 	*(pending->newer ? &pending->newer->older : &pass->newest) = pending;
 	*(pending->older ? &pending->older->newer : &pass->oldest) = pending;
-	if (++pass->npending > pass->statistics.most_pending)
-		pass->statistics.most_pending = pass->npending;
+	pass->npending++;
 	return true;
 }
 

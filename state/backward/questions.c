@@ -168,8 +168,6 @@ static void question_open(struct backward *pass, struct question *question)
 	question->round = pass->round;
 	live_add(pass, question);
 	bit_open(pass, question);
-	if (pass->nopen > pass->statistics.most_open)
-		pass->statistics.most_open = (uint32_t)pass->nopen;
 }
 
 /* The pass leaves before they were closed: they begin again if there is another round. */
@@ -377,7 +375,6 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 		question->bit = bit;
 	question->key = *key;
 	chain(pass, question);
-	pass->statistics.questions++;
 	pass->wider = pass->wider ||
 		      (pass->event_source.range.event_filter && pass->event_source.cursor &&
 		       !event_filter_has(pass->event_source.range.event_filter, attr));

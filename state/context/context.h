@@ -60,7 +60,7 @@ struct state {
 	uint64_t disorder;  /* the trace's, when the last question began: see retry.h */
 	struct cells *base; /* the checkpoint that a pass read last */
 	nstime base_time;
-	struct backward_statistics last_pass;
+	uint64_t visits;   /* events that the last backward pass went over */
 	uint64_t last_run; /* events that the last forward run saw */
 	uint64_t spooled;  /* times that a run wrote away what had ended */
 	uint64_t handed;   /* runs of which something else read what reached over their ranges */

@@ -222,15 +222,20 @@ nstime run_told(struct state *state, nstime t)
 	return ~found;
 }
 
-bool run_fills(struct state *state, nstime t, struct cells **out)
+bool run_fills(struct state *state, nstime t, run_filled *each, void *arg)
 {
+	struct cells *cells =
+		cells_new(state->program, state->event_source->trace->nstreams, false);
+	struct cell cell;
 	nstime found;
+	bool told = checkpoints_get(state->runs->fills, ~t, cells, &found) && found == ~t;
 
-	*out = cells_new(state->program, state->event_source->trace->nstreams, false);
-	if (checkpoints_get(state->runs->fills, ~t, *out, &found) && found == ~t)
-		return true;
-	cells_free(*out);
-	return false;
+	for (uint32_t a = ATTR_ROOT; told && cells_next(cells, &a);) {
+		cells_get(cells, a, &cell);
+		each(arg, a, &cell);
+	}
+	cells_free(cells);
+	return told;
 }
 
 void run_end(struct state *state, struct replay *replay)

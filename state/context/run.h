@@ -30,7 +30,9 @@ void run_changes(struct state *state, const struct change *change);
 void run_seals(struct state *state, nstime t);
 /* The first time behind t of which it is stored what later events fill; NSTIME_MAX: none. */
 nstime run_told(struct state *state, nstime t);
-/* What events at such a time or later fill from before it; to be freed. */
-bool run_fills(struct state *state, nstime t, struct cells **out);
+/* Calls `each` for what events at such a time or later fill from before it. False: it is not
+ * stored. */
+typedef void run_filled(void *arg, uint32_t attr, const struct cell *cell);
+bool run_fills(struct state *state, nstime t, run_filled *each, void *arg);
 
 #endif

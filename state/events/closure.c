@@ -389,26 +389,21 @@ static void make_plans(struct closure *closure)
 	}
 }
 
-bool closure_was(const struct closure *closure, uint32_t bit)
-{
-	return bitset_has(closure->was, bit);
-}
-
 /* Depth of the first key of a target that is the event's own section/cpu; 0: there is none. */
-static uint32_t cpu_depth_of(const struct path *target, uint32_t cpu_section)
+static uint32_t cpu_depth_of(const struct path *target)
 {
 	for (uint32_t i = 0; i < target->natoms; i++)
 		if (target->atoms[i].kind == ATOM_EXPR &&
 		    target->atoms[i].expr->kind == EXPR_SECTION_OWN &&
-		    target->atoms[i].expr->index == cpu_section)
+		    target->atoms[i].expr->index == SECTION_CPU)
 			return i + 1;
 	return 0;
 }
 
 /* Takes a line's word for where the CPU stands; false when it has none, or another one. */
-static bool agree_on_cpu(const struct step_of *step, uint32_t cpu_section, uint32_t *depths)
+static bool agree_on_cpu(const struct step_of *step, uint32_t *depths)
 {
-	uint32_t depth = cpu_depth_of(&step->line->target, cpu_section);
+	uint32_t depth = cpu_depth_of(&step->line->target);
 
 	if (!depth || step->line->flags & LINE_SECTION)
 		return false;
@@ -432,7 +427,7 @@ static void find_cpu_depths(struct closure *closure)
 	if (closure->cumulative || closure->cyclic || closure->start || closure->end)
 		return;
 	for (size_t i = 0; i < closure->nsteps; i++)
-		if (!agree_on_cpu(&closure->steps[i], SECTION_CPU, depths))
+		if (!agree_on_cpu(&closure->steps[i], depths))
 			return;
 	closure->cpu_depth = depths;
 }

@@ -25,16 +25,6 @@ enum {
 	DOUBLED = 10,   /* windows; the others are a quarter longer than the one before */
 };
 
-static nstime later(nstime t, nstime by)
-{
-	return __builtin_add_overflow(t, by, &t) ? NSTIME_MAX : t;
-}
-
-static nstime earlier(nstime t, nstime by)
-{
-	return __builtin_sub_overflow(t, by, &t) ? NSTIME_MIN : t;
-}
-
 /* The record's begin and end; those that hold from the start have none. */
 static bool record_span(struct table *table, uint64_t i, struct packet_range *out)
 {
@@ -154,13 +144,13 @@ static void make_packet_filters(struct event_filter *filter, nstime begin, nstim
 bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end)
 {
 	bool backward = filter->range->backward;
-	nstime last = later(filter->span.greatest, 1);
+	nstime last = time_later(filter->span.greatest, 1);
 	nstime edge = backward && filter->at > last ? last : filter->at;
 
 	if (!backward && edge < filter->span.least)
 		edge = filter->span.least;
-	*begin = backward ? earlier(edge, filter->width) : filter->at;
-	*end = backward ? filter->at : later(edge, filter->width);
+	*begin = backward ? time_earlier(edge, filter->width) : filter->at;
+	*end = backward ? filter->at : time_later(edge, filter->width);
 	/* the ends that are known may not be all: what lies beyond is in the last window */
 	if (*begin <= filter->span.least || *begin < filter->begin)
 		*begin = backward ? filter->begin : *begin;
@@ -169,48 +159,44 @@ bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end
 	if (filter->given && (backward ? filter->at <= filter->begin : filter->at >= filter->end))
 		return false;
 	filter->at = backward ? *begin : *end;
-	filter->width = later(filter->width,
-			      filter->given++ < DOUBLED ? filter->width : filter->width / 4 + 1);
+	filter->width = time_later(
+		filter->width, filter->given++ < DOUBLED ? filter->width : filter->width / 4 + 1);
 	if (filter->packet_filters && !filter->many &&
 	    (filter->makes || filter->quiet > filter->patience))
 		make_packet_filters(filter, *begin, *end);
 	return true;
 }
 
-static enum filtered_by_packet
-ask(struct event_filter *filter, const struct packet_filter_of *packet, struct packet_range *range)
+static enum filtered_by_packet ask(struct event_filter *filter, const struct stream *stream,
+				   const struct packet_info *info, struct packet_range *range)
 {
+	const struct packet_filter_of packet = packet_filter_of(stream, info);
 	const struct packet_filter_wanted wanted = {.always = filter->all,
 						    .keyed = filter->keyed,
 						    .hashes = filter->hashes,
 						    .nhashes = filter->nhashes};
 
-	return packet_filters_ask(filter->packet_filters, packet, &wanted, range);
+	if (!filter->packet_filters || filter->many)
+		return FILTERED_NOT;
+	return packet_filters_ask(filter->packet_filters, &packet, &wanted, range);
 }
 
 bool event_filter_lacks(void *arg, const struct stream *stream, const struct packet_info *info)
 {
-	struct event_filter *filter = arg;
-	const struct packet_filter_of packet = packet_filter_of(stream, info);
 	struct packet_range ignored;
 
-	return filter->packet_filters && !filter->many &&
-	       ask(filter, &packet, &ignored) == FILTERED_CANNOT;
+	return ask(arg, stream, info, &ignored) == FILTERED_CANNOT;
 }
 
 bool event_filter_skips(void *arg, const struct stream *stream, const struct packet_info *info,
 			struct packet_range *range)
 {
 	struct event_filter *filter = arg;
-	const struct packet_filter_of packet = packet_filter_of(stream, info);
-	enum filtered_by_packet filtered_by_packet;
+	enum filtered_by_packet filtered = ask(filter, stream, info, range);
 
-	if (!filter->packet_filters || filter->many)
-		return false;
-	filtered_by_packet = ask(filter, &packet, range);
-	filter->quiet += filtered_by_packet == FILTERED_NOT;
-	if (filtered_by_packet == FILTERED_CANNOT)
+	filter->quiet += filtered == FILTERED_NOT;
+	if (filtered == FILTERED_CANNOT)
 		atomic_fetch_add_explicit(&index_trace(filter->index)->packets_skipped, 1,
 					  memory_order_relaxed);
-	return filtered_by_packet == FILTERED_CANNOT;
+	return filtered == FILTERED_CANNOT;
 }

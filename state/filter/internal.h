@@ -72,9 +72,9 @@ struct where {
 	struct program *own; /* when no program was given */
 	struct program *program;
 	const struct trace *trace;
+	struct arena *arena; /* what stands below, and nodes */
 	const struct expr **classes;
 	struct class_test *tests; /* by class */
-	struct arena *arena;      /* their nodes */
 	uint8_t *refs;            /* by path in the trees: was its field found? */
 	uint8_t *passes;          /* by class: may an event pass? */
 	bool early, late;         /* some class has events to be looked at */

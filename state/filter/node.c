@@ -82,6 +82,21 @@ static struct node *of_expr(struct maker *maker, enum node_kind kind, const stru
 	return node;
 }
 
+/* Of what other nodes give: as dear as the dearest. */
+static struct node *of_nodes(struct maker *maker, enum node_kind kind, const struct node **nodes,
+			     uint32_t n)
+{
+	struct node *node = node_new(maker, kind);
+
+	node->nodes = nodes;
+	node->n = n;
+	for (uint32_t i = 0; i < n; i++) {
+		node->reads |= nodes[i]->reads;
+		node->cost = nodes[i]->cost > node->cost ? nodes[i]->cost : node->cost;
+	}
+	return node;
+}
+
 /* ---- columns ---- */
 
 /* Is it a column that a class has in its events? */
@@ -223,7 +238,7 @@ static const struct node *make_chain(struct maker *maker, const struct expr *exp
 	bool is_and = expr->kind == EXPR_AND;
 	uint32_t n = chain_length(expr);
 	const struct node **nodes = arena_array(maker->arena, n, sizeof(struct node *));
-	struct node *node = node_new(maker, is_and ? NODE_AND : NODE_OR);
+	struct node *node;
 
 	for (uint32_t i = n; i-- > 1; expr = expr->left)
 		nodes[i] = make(maker, expr->right);
@@ -231,31 +246,19 @@ static const struct node *make_chain(struct maker *maker, const struct expr *exp
 	n = drop_neutral(nodes, n, is_and ? YES : NO);
 	if (n == 1 || (nodes[0]->kind == NODE_FIXED && nodes[0]->outcome != UNKNOWN))
 		return nodes[0];
-	node->nodes = nodes;
-	node->n = n;
-	for (uint32_t i = 0; i < n; i++) {
-		node->reads |= nodes[i]->reads;
-		node->cost = nodes[i]->cost > node->cost ? nodes[i]->cost : node->cost;
-	}
+	node = of_nodes(maker, is_and ? NODE_AND : NODE_OR, nodes, n);
 	return all_each(node) ? of_expr(maker, NODE_EACH, top) : node;
 }
 
 static const struct node *make_not(struct maker *maker, const struct expr *expr)
 {
 	const struct node *of = make(maker, expr->left);
-	struct node *node;
 
 	if (of->kind == NODE_FIXED)
 		return fixed(maker, of->outcome <= YES ? of->outcome ^ 1 : of->outcome);
 	if (of->kind == NODE_EACH)
 		return of_expr(maker, NODE_EACH, expr);
-	node = node_new(maker, NODE_NOT);
-	node->nodes = arena_array(maker->arena, 1, sizeof(struct node *));
-	node->nodes[0] = of;
-	node->n = 1;
-	node->reads = of->reads;
-	node->cost = of->cost;
-	return node;
+	return of_nodes(maker, NODE_NOT, arena_copy(maker->arena, &of, 1, sizeof of), 1);
 }
 
 static const struct node *make(struct maker *maker, const struct expr *expr)
@@ -289,8 +292,6 @@ static const struct node *make(struct maker *maker, const struct expr *expr)
 
 static const struct node *join(struct maker *maker, const struct node **nodes, uint32_t n)
 {
-	struct node *node;
-
 	if (n < 2)
 		return n ? nodes[0] : fixed(maker, YES);
 	for (uint32_t i = 1; i < n; i++) { /* stable */
@@ -300,12 +301,7 @@ static const struct node *join(struct maker *maker, const struct node **nodes, u
 			nodes[k] = nodes[k - 1];
 		nodes[k] = moved;
 	}
-	node = node_new(maker, NODE_AND);
-	node->nodes = nodes;
-	node->n = n;
-	for (uint32_t i = 0; i < n; i++)
-		node->reads |= nodes[i]->reads;
-	return node;
+	return of_nodes(maker, NODE_AND, nodes, n);
 }
 
 static uint32_t count_parts(const struct expr *expr)

@@ -40,7 +40,7 @@ struct where_pass {
 	uint16_t entries[BATCH_MAX];
 	bool picked[BATCH_MAX];
 	uint64_t values[BATCH_MAX], others[BATCH_MAX];
-	uint16_t bad[BATCH_MAX]; /* places in a column whose events could not be decoded */
+	uint16_t bad[2 * BATCH_MAX]; /* places in columns whose events could not be decoded */
 	uint32_t nbad;
 };
 
@@ -151,12 +151,12 @@ static void load_column(struct where_pass *pass, const struct node_column *colum
 {
 	const nstime *time = pass->run->batch->time;
 
-	pass->nbad = 0;
 	if (column->is_time)
 		for (uint32_t k = 0; k < n; k++)
 			values[k] = (uint64_t)time[entries[k]];
 	else
-		pass->nbad = run_column(pass->run, &column->of, entries, n, values, pass->bad);
+		pass->nbad += run_column(pass->run, &column->of, entries, n, values,
+					 pass->bad + pass->nbad);
 	if (column->mask != UINT64_MAX)
 		for (uint32_t k = 0; k < n; k++)
 			values[k] &= column->mask;
@@ -216,17 +216,16 @@ static void run_pair(const struct node *node, const uint64_t *a, const uint64_t 
 static void run_columns(struct where_pass *pass, const struct node *node, const uint16_t *entries,
 			uint32_t n, uint8_t *out)
 {
+	pass->nbad = 0;
 	load_column(pass, &node->column, entries, n, pass->values);
-	if (node->kind == NODE_RANGES)
+	if (node->kind == NODE_PAIR)
+		load_column(pass, &node->other, entries, n, pass->others);
+	if (node->kind == NODE_PAIR)
+		run_pair(node, pass->values, pass->others, n, out);
+	else if (node->kind == NODE_RANGES)
 		run_ranges(node, pass->values, n, out);
-	else if (node->kind == NODE_DOUBLES)
+	else
 		run_doubles(node, pass->values, n, out);
-	for (uint32_t i = 0; i < pass->nbad; i++)
-		out[pass->bad[i]] = LOGIC_FAILED;
-	if (node->kind != NODE_PAIR)
-		return;
-	load_column(pass, &node->other, entries, n, pass->others);
-	run_pair(node, pass->values, pass->others, n, out);
 	for (uint32_t i = 0; i < pass->nbad; i++)
 		out[pass->bad[i]] = LOGIC_FAILED;
 }

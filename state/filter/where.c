@@ -85,20 +85,13 @@ bool where_parse(const char *text, struct where **out, struct error *err)
 	return true;
 }
 
+/* What it was compiled to. */
 static void forget(struct where *where)
 {
 	program_free(where->own);
 	arena_free(where->arena);
-	mem_free(where->classes);
-	mem_free(where->tests);
-	mem_free(where->passes);
-	mem_free(where->refs);
-	where->refs = NULL;
 	where->own = NULL;
 	where->arena = NULL;
-	where->classes = NULL;
-	where->tests = NULL;
-	where->passes = NULL;
 }
 
 void where_free(struct where *where)
@@ -173,7 +166,7 @@ static bool know_maps(const struct where *where, struct rules *rules, struct err
 
 /* All conditions of one class, as one. */
 static const struct expr *compile_class(const struct where *where, const struct rules *rules,
-					const struct event_class *class, uint8_t *refs)
+					const struct event_class *class)
 {
 	const struct trace *trace = where->trace;
 	struct compile compile = {.program = where->program,
@@ -182,7 +175,7 @@ static const struct expr *compile_class(const struct where *where, const struct 
 				  .class = class,
 				  .part = class->part < trace->nparts ? trace->parts[class->part]
 								      : NULL,
-				  .refs = refs};
+				  .refs = where->refs};
 	const struct expr *all = NULL;
 
 	for (size_t i = 0; i < where->nasts; i++) {
@@ -204,18 +197,17 @@ static bool is_open(const struct node *node)
 	return node->kind != NODE_FIXED;
 }
 
-static void compile_classes(struct where *where, const struct rules *rules, uint8_t *refs)
+static void compile_classes(struct where *where, const struct rules *rules)
 {
 	const struct trace *trace = where->trace;
 	struct env env = {.program = where->program};
 
-	where->arena = arena_new();
-	where->classes = mem_new_array(trace->nclasses, sizeof(struct expr *));
-	where->tests = mem_new_array(trace->nclasses, sizeof *where->tests);
-	where->passes = mem_new_array(trace->nclasses, 1);
+	where->classes = arena_array(where->arena, trace->nclasses, sizeof(struct expr *));
+	where->tests = arena_array(where->arena, trace->nclasses, sizeof *where->tests);
+	where->passes = arena_array(where->arena, trace->nclasses, 1);
 	where->early = where->late = false;
 	for (size_t i = 0; i < trace->nclasses; i++) {
-		where->classes[i] = compile_class(where, rules, trace->classes[i], refs);
+		where->classes[i] = compile_class(where, rules, trace->classes[i]);
 		where->tests[i] = node_compile(where->arena, trace->classes[i], where->classes[i]);
 		where->passes[i] = may_pass(where, i, &env);
 		where->early |= where->passes[i] && is_open(where->tests[i].early);
@@ -428,8 +420,9 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 		where->own = program_new(where->empty, trace);
 	where->program = program ? program : where->own;
 	where->trace = trace;
-	where->refs = mem_new_array(where->rules->nrefs, 1);
-	compile_classes(where, rules, where->refs);
+	where->arena = arena_new();
+	where->refs = arena_array(where->arena, where->rules->nrefs, 1);
+	compile_classes(where, rules);
 	return true;
 }
 

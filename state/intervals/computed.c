@@ -93,7 +93,7 @@ static bool has_value(const struct track *track, nstime end)
  * A list names a computed attribute once its source was named. A source that has a value was;
  * whether another was cannot be told here.
  */
-static bool lists_are_certain(const struct computed *computed, const struct tracks *operands)
+static bool lists_are_certain(const struct tracks *computed, const struct tracks *operands)
 {
 	nstime end = operands->range.end;
 
@@ -109,7 +109,7 @@ static bool lists_are_certain(const struct computed *computed, const struct trac
 
 /* OUTCOME_GAVE_UP: some operand cannot be read where it is. */
 static enum outcome by_need(struct state *state, nstime begin, nstime end,
-			    struct computed *computed, struct error *err)
+			    struct tracks *computed, struct error *err)
 {
 	struct tracks operands = {.state = state,
 				  .range = {.begin = begin, .end = end},
@@ -139,7 +139,7 @@ static enum outcome by_need(struct state *state, nstime begin, nstime end,
 /* ---- by shapes ---- */
 
 /* Fills the tracks, too. Operands with an `initial` value that turn out to be read get a name. */
-static bool by_shapes(struct tracks *tracks, struct computed *computed, struct error *err)
+static bool by_shapes(struct tracks *tracks, struct tracks *computed, struct error *err)
 {
 	enum outcome outcome;
 	size_t names;
@@ -147,7 +147,7 @@ static bool by_shapes(struct tracks *tracks, struct computed *computed, struct e
 	views_add_operands(tracks);
 	do {
 		names = tracks->names.count;
-		computed_clear(computed);
+		tracks_forget(computed);
 		outcome = tracks_read(tracks, err);
 		if (outcome == OUTCOME_DONE) {
 			computed_list(tracks, computed);
@@ -161,7 +161,7 @@ static bool by_shapes(struct tracks *tracks, struct computed *computed, struct e
 
 struct piece {
 	nstime begin, end;
-	struct computed computed; /* what goes on there, in the order of what it is a piece of */
+	struct tracks computed; /* what goes on there, in the order of what it is a piece of */
 };
 
 static bool compute_piece(struct state *state, struct piece *piece, struct error *err)
@@ -208,7 +208,7 @@ static void join(struct track *track, const struct track *part, const struct pie
 }
 
 /* The first piece's edge at the range: where the first of them may go on. */
-static nstime edge_of(const struct computed *computed, bool down)
+static nstime edge_of(const struct tracks *computed, bool down)
 {
 	nstime edge = down ? NSTIME_MIN : NSTIME_MAX;
 
@@ -240,7 +240,7 @@ static nstime above(const struct trace_span *trace, nstime at, nstime width)
 	return time_span(at, trace->last) > (uint64_t)width ? at + width : trace->last + 1;
 }
 
-static bool extend(struct state *state, struct computed *computed, bool down,
+static bool extend(struct state *state, struct tracks *computed, bool down,
 		   const struct trace_span *trace, nstime width, struct error *err)
 {
 	nstime at = edge_of(computed, down), end = down ? NSTIME_MIN : NSTIME_MAX;
@@ -261,14 +261,14 @@ static bool extend(struct state *state, struct computed *computed, bool down,
 			if (is_more(&computed->items[i], down))
 				join(&computed->items[i], part++, &piece, down);
 		at = down ? piece.begin : piece.end;
-		computed_release(&piece.computed);
+		tracks_release(&piece.computed);
 		width = width > NSTIME_MAX / WIDER ? NSTIME_MAX : width * WIDER;
 	}
 	return ok;
 }
 
 /* Finds the true ends of values that reach over the ends of the range. */
-static bool find_ends(struct tracks *tracks, struct computed *computed, struct error *err)
+static bool find_ends(struct tracks *tracks, struct tracks *computed, struct error *err)
 {
 	struct event_source *events = tracks->state->event_source;
 	struct trace_span trace;
@@ -294,7 +294,7 @@ bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t n
 		    struct error *err)
 {
 	enum outcome outcome = OUTCOME_GAVE_UP;
-	struct computed computed = {0};
+	struct tracks computed = {0};
 	bool ok;
 
 	tracks_forget(tracks);
@@ -315,6 +315,6 @@ bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t n
 		*tracks_add(tracks, computed.items[i].attr) = computed.items[i];
 		computed.items[i].spans = NULL;
 	}
-	computed_release(&computed);
+	tracks_release(&computed);
 	return ok;
 }

@@ -62,7 +62,7 @@ static bool give_span(void *arg, const struct span *span)
 	return giving->more;
 }
 
-static bool give_track(struct giving *giving, struct track *track, struct error *err)
+static void give_track(struct giving *giving, struct track *track)
 {
 	giving->track = track;
 	giving->named = track_named(giving->tracks, track);
@@ -71,17 +71,15 @@ static bool give_track(struct giving *giving, struct track *track, struct error 
 	if (totals_wanted(giving->tracks, track)) {
 		totals_add(giving->tracks, track, track->count);
 		giving->more = totals_give(giving->tracks, track, giving->path);
-		return true;
+		return;
 	}
-	if (track->spooled &&
-	    !spool_read(giving->tracks->spooling.spool, track->spooled, give_span, giving, err))
-		return false;
+	if (track->spooled)
+		spool_read(giving->tracks->spooling.spool, track->spooled, give_span, giving);
 	for (size_t i = 0; i < track->count && giving->more; i++)
 		give_span(giving, &track->spans[i]);
 	if (giving->waits && giving->more)
 		give_interval(giving, &giving->last, false);
 	give_sums(giving, NSTIME_MAX);
-	return true;
 }
 
 static bool is_asked(const struct tracks *tracks, const struct track *track)
@@ -96,33 +94,29 @@ static bool is_asked(const struct tracks *tracks, const struct track *track)
 	       wanted_lists(tracks->state, tracks->wanted, track->attr);
 }
 
-static _Thread_local const struct attrs *sorting;
-
-static int by_path(const void *a, const void *b)
+static int by_path(const void *a, const void *b, void *attrs)
 {
-	return attr_compare(sorting, ((const struct track *)a)->attr,
+	return attr_compare(attrs, ((const struct track *)a)->attr,
 			    ((const struct track *)b)->attr);
 }
 
-static bool give_all(struct tracks *tracks, struct error *err)
+static void give_all(struct tracks *tracks)
 {
 	struct giving giving = {.tracks = tracks, .sink = tracks->sink, .more = true};
+	struct attrs *attrs = tracks->state->attrs;
 	struct buf path = {0};
-	bool ok = true;
 
-	sorting = tracks->state->attrs;
 	if (tracks->count)
-		qsort(tracks->items, tracks->count, sizeof *tracks->items, by_path);
-	for (size_t i = 0; i < tracks->count && giving.more && ok; i++) {
+		qsort_r(tracks->items, tracks->count, sizeof *tracks->items, by_path, attrs);
+	for (size_t i = 0; i < tracks->count && giving.more; i++) {
 		if (!is_asked(tracks, &tracks->items[i]))
 			continue;
 		buf_clear(&path);
-		attr_add_text(tracks->state->attrs, tracks->items[i].attr, &path);
+		attr_add_text(attrs, tracks->items[i].attr, &path);
 		giving.path = buf_text(&path);
-		ok = give_track(&giving, &tracks->items[i], err);
+		give_track(&giving, &tracks->items[i]);
 	}
 	buf_release(&path);
-	return ok;
 }
 
 /* ---- what is asked ---- */
@@ -163,35 +157,25 @@ struct question {
 	size_t nqueries;
 };
 
-/* True: it is to be asked once more. */
-static bool ask_once(struct state *state, const struct question *question,
-		     const struct sums_sink *sink, struct retry *retry, bool *ok, struct error *err)
-{
-	struct wanted wanted;
-	struct tracks tracks = {
-		.state = state, .wanted = &wanted, .range = question->range, .sink = sink};
-	bool more;
-
-	*ok = true;
-	wanted_init(state, question->queries, question->nqueries, &wanted);
-	if (question->range.begin < question->range.end)
-		*ok = fill(&tracks, err);
-	more = retry_wanted(state, retry);
-	if (*ok && !more)
-		*ok = give_all(&tracks, err);
-	tracks_release(&tracks);
-	wanted_release(&wanted);
-	return more;
-}
-
 static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
 		struct error *err)
 {
 	struct retry retry = retry_begin(state);
-	bool ok;
+	bool ok, more;
 
-	while (ask_once(state, question, sink, &retry, &ok, err))
-		;
+	do {
+		struct wanted wanted;
+		struct tracks tracks = {
+			.state = state, .wanted = &wanted, .range = question->range, .sink = sink};
+
+		wanted_init(state, question->queries, question->nqueries, &wanted);
+		ok = question->range.begin >= question->range.end || fill(&tracks, err);
+		more = retry_wanted(state, &retry);
+		if (ok && !more)
+			give_all(&tracks);
+		tracks_release(&tracks);
+		wanted_release(&wanted);
+	} while (more);
 	return ok;
 }
 
@@ -208,36 +192,20 @@ static bool ask_recorded(struct state *state, const struct question *question,
 	return ask(state, question, sink, err);
 }
 
-bool state_intervals(struct state *state, nstime begin, nstime end,
+bool state_intervals(struct state *state, nstime begin, nstime end, enum interval_ends ends,
 		     const struct query *const *queries, size_t nqueries,
 		     bool (*each)(void *arg, const struct interval *interval), void *arg,
 		     struct error *err)
 {
-	const struct question whole = {{.begin = begin, .end = end}, queries, nqueries};
+	const struct sums_sink sink = {.interval = each, .arg = arg};
+	const struct question question = {{.begin = begin,
+					   .end = end,
+					   .within = ends != INTERVALS_WHOLE,
+					   .alone = ends == INTERVALS_ALONE},
+					  queries,
+					  nqueries};
 
-	return ask_recorded(state, &whole, &(const struct sums_sink){.interval = each, .arg = arg},
-			    err);
-}
-
-bool state_intervals_within(struct state *state, nstime begin, nstime end,
-			    const struct query *const *queries, size_t nqueries,
-			    bool (*each)(void *arg, const struct interval *interval), void *arg,
-			    struct error *err)
-{
-	const struct question cut = {
-		{.begin = begin, .end = end, .within = true}, queries, nqueries};
-
-	return ask_recorded(state, &cut, &(const struct sums_sink){.interval = each, .arg = arg},
-			    err);
-}
-
-bool state_intervals_alone(struct state *state, nstime begin, nstime end,
-			   const struct query *const *queries, size_t nqueries,
-			   bool (*each)(void *arg, const struct interval *interval), void *arg,
-			   struct error *err)
-{
-	return state_totals(state, begin, end, queries, nqueries,
-			    &(const struct sums_sink){.interval = each, .arg = arg}, err);
+	return ask_recorded(state, &question, &sink, err);
 }
 
 bool state_totals(struct state *state, nstime begin, nstime end, const struct query *const *queries,

@@ -195,22 +195,15 @@ MUST_CHECK enum outcome tracks_read(struct tracks *tracks, struct error *err);
 
 /* ---- views.c: computed attributes over told spans ---- */
 
-/* Computed attributes, each once. */
-struct computed {
-	struct track *items;
-	size_t count, capacity;
-	struct number_map had; /* by attribute */
-};
-void computed_add(struct computed *computed, uint32_t attr, uint32_t source);
-void computed_clear(struct computed *computed);
-void computed_release(struct computed *computed);
-/* Those that are wanted by name; */
-void computed_add_named(const struct tracks *tracks, struct computed *computed);
+/* To tracks of computed attributes alone: one, unless it is there; */
+void computed_add(struct tracks *computed, uint32_t attr, uint32_t source);
+/* those that are wanted by name; */
+void computed_add_named(const struct tracks *tracks, struct tracks *computed);
 /* and those that lists name, too, once the tracks are filled. */
-void computed_list(struct tracks *tracks, struct computed *computed);
+void computed_list(struct tracks *tracks, struct tracks *computed);
 
 /* The spans of each in [begin, end). What has no track and must be told is added to `names`. */
-void views_compute(struct tracks *operands, struct computed *computed, nstime begin, nstime end);
+void views_compute(struct tracks *operands, struct tracks *computed, nstime begin, nstime end);
 /* Follows a computed attribute's first or last value as far as operands are told. */
 void views_follow(struct tracks *operands, struct track *track, bool down);
 /* Says which operands are to be told, by their shapes; those with an `initial` value by name. */

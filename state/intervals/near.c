@@ -18,23 +18,12 @@
 
 enum { STEPS_DOWN = 64 };
 
-struct hit { /* a line of the item in hand writes an attribute that has a track */
-	uint32_t track;
-	bool was;
-	struct value value;
-};
-
 struct near {
 	struct forward_scan scan;
+	struct forward_scan_reader reader;
 	struct tracks *tracks;
-	nstime *since; /* by track: of its last write */
-	nstime *until; /* by stream: of its last loss in what was read */
-	struct hit *hits;
-	size_t nhits, capacity;
-	size_t nopen;
+	nstime *since;     /* by track: of its last write */
 	size_t looked_for; /* tracks, when the event filter was narrowed last */
-	nstime time;       /* of the item before */
-	struct error *err;
 };
 
 static uint32_t bit_of(const struct near *near, uint32_t attr)
@@ -55,107 +44,42 @@ static bool begins_later(const struct near *near, const struct track *track)
 	return track->from > near->tracks->range.begin;
 }
 
-static bool is_concerned(const struct near *near, const struct track *track)
+static bool is_concerned(void *arg, uint32_t attr)
 {
-	return !is_settled(near, track) &&
+	const struct near *near = arg;
+	const struct track *track = tracks_find(near->tracks, attr);
+
+	return track && !is_settled(near, track) &&
 	       !(begins_later(near, track) && near->scan.item.event.time <= track->from);
 }
 
-/* ---- the item in hand ---- */
-
-/* What the line writes; EVAL_FAIL: nothing. */
-static enum eval judge(struct near *near, const struct line *line, struct value *value)
-{
-	enum failure why;
-	enum eval eval;
-
-	*value = (struct value){.kind = VALUE_UNKNOWN};
-	eval = line_judge(line, &near->scan.env, value, &why);
-	if (!line->value && line->verb != VERB_DELETE)
-		value->kind = VALUE_UNKNOWN;
-	return eval;
-}
-
-static void add_hit(struct near *near, uint32_t track, const struct line *line,
-		    const struct value *value)
-{
-	*mem_push(near->hits, near->nhits, near->capacity) =
-		(struct hit){track, line->verb == VERB_WAS, *value};
-}
-
-static bool look_at_line(void *arg, const struct step_of *step)
+static enum step apply(void *arg, struct scan_write *writes, size_t count)
 {
 	struct near *near = arg;
-	const struct line *line = step->line;
-	const struct pattern *pattern = &near->scan.pattern;
-	const struct tracks *tracks = near->tracks;
-	bool buries = verb_buries(line->verb);
-	const struct track *only = NULL;
-	size_t before = near->nhits;
-	struct value value;
-	enum eval eval;
+	struct tracks *tracks = near->tracks;
 
-	if (pattern->attr != ATTR_ABSENT && !buries) {
-		only = tracks_find(tracks, pattern->attr);
-		if (!only || !is_concerned(near, only))
-			return true;
-	}
-	eval = judge(near, line, &value);
-	if (eval == EVAL_FAIL)
-		return true;
-	if (only)
-		add_hit(near, (uint32_t)(only - tracks->items), line, &value);
-	for (size_t i = 0; i < tracks->count && !only; i++) {
-		uint32_t attr = tracks->items[i].attr;
-		enum cover cover = COVER_NO;
-
-		if (is_concerned(near, &tracks->items[i]) && step_writes(step, bit_of(near, attr)))
-			cover = pattern_covers(pattern, near->scan.state->attrs, attr, buries);
-		if (cover == COVER_MAYBE)
-			eval = EVAL_OPEN;
-		if (cover != COVER_NO)
-			add_hit(near, (uint32_t)i, line, &value);
-	}
-	if (eval == EVAL_OPEN && near->nhits > before)
-		near->nopen++;
-	return true;
-}
-
-/* Fills near->hits in the order in which they apply; near->nopen counts what is not decided. */
-static void look_at_item(struct near *near)
-{
-	near->nhits = near->nopen = 0;
-	forward_scan_lines(&near->scan, look_at_line, near);
-}
-
-static bool apply(struct near *near)
-{
-	for (size_t i = 0; i < near->nhits; i++) {
-		struct hit *hit = &near->hits[i];
-		struct track *track = &near->tracks->items[hit->track];
+	for (struct scan_write *write = writes; write < writes + count; write++) {
+		struct track *track = tracks_find(tracks, write->attr);
+		nstime *since = &near->since[track - tracks->items];
 		nstime at = near->scan.item.event.time;
 
-		if (hit->was) {
-			if (hit->value.kind == VALUE_UNKNOWN ||
+		if (write->was) {
+			if (write->value.kind == VALUE_UNKNOWN ||
 			    track->spans[track->count - 1].value.kind != VALUE_UNKNOWN)
 				continue;
-			if (!event_source_fill_begin(near->scan.state->event_source,
-						     near->scan.item.stream, &near->scan.item.order,
-						     near->since[hit->track], &at, near->err))
-				return false;
+			if (!forward_scan_fill_begin(&near->scan, *since, &at))
+				return STEP_ERROR;
 			if (at < track->named)
 				track->named = at;
 		}
-		attrs_keep(near->scan.state->attrs, &hit->value);
-		track_cut(track, at, &hit->value, NSTIME_MIN);
-		near->since[hit->track] = at;
-		near->tracks->spooling.changes++;
-		if (near->tracks->over.past)
-			tracks_touch(near->tracks, track);
+		attrs_keep(tracks->state->attrs, &write->value);
+		track_cut(track, at, &write->value, NSTIME_MIN);
+		*since = at;
+		tracks->spooling.changes++;
+		if (tracks->over.past)
+			tracks_touch(tracks, track);
 	}
-	if (near->scan.item.kind == ITEM_LOSS && near->scan.item.event.loss_kind != LOSS_INFERRED)
-		near->until[near->scan.item.stream->index] = near->scan.item.event.until;
-	return true;
+	return STEP_ITEM;
 }
 
 /* ---- what is looked for ---- */
@@ -187,17 +111,13 @@ static bool awaits_fills(const struct near *near)
 		unknown = unknown ||
 			  (tracks->items[i].unknown &&
 			   closure_was(near->scan.closure, bit_of(near, tracks->items[i].attr)));
-	if (!unknown || near->scan.closure->end)
-		return unknown;
-	for (size_t i = 0; i < near->scan.state->event_source->trace->nstreams; i++)
-		if (near->until[i] < tracks->over.fills)
-			return true;
-	return false;
+	return unknown && forward_scan_may_fill(&near->scan, tracks->over.fills);
 }
 
 /* Before the first item of a later time; true: nothing more can matter. */
-static bool is_over(struct near *near, nstime next)
+static bool is_over(void *arg, nstime next)
 {
+	struct near *near = arg;
 	struct tracks *tracks = near->tracks;
 
 	if (!tracks->over.past && next >= tracks->range.end)
@@ -209,47 +129,11 @@ static bool is_over(struct near *near, nstime next)
 	return tracks->over.past && !tracks->over.open && !awaits_fills(near);
 }
 
-/* Reads from *from on; SCAN_OPEN: an item that is not decided stands at *from. */
-static enum scanned scan(void *arg, struct order *from, size_t width)
-{
-	struct near *near = arg;
-	size_t open = 0;
-	enum step step;
-
-	while ((step = event_source_next(&near->scan.event_source, &near->scan.item, near->err)) ==
-	       STEP_ITEM) {
-		nstime time = near->scan.item.event.time;
-
-		if (open && time >= near->tracks->range.end && from->time < near->tracks->range.end)
-			return SCAN_OPEN;
-		if (!open && time != near->time) {
-			near->time = time;
-			if (is_over(near, time))
-				return SCAN_OVER;
-		}
-		look_at_item(near);
-		if (near->nopen && !open)
-			*from = near->scan.item.order;
-		open += near->nopen;
-		if (open >= width)
-			return SCAN_OPEN;
-		if (!open && !apply(near))
-			return SCAN_ERROR;
-	}
-	return step == STEP_ERROR ? SCAN_ERROR : open ? SCAN_OPEN : SCAN_OVER;
-}
-
-static enum outcome read_part(struct near *near, struct order from, struct order to)
-{
-	near->time = NSTIME_MIN;
-	return forward_scan_run(&near->scan, from, to, scan, near, near->err);
-}
-
 /* From there on, past the range, until all that reaches over its end has ended. */
 static enum outcome read_rest(struct near *near, nstime from)
 {
 	look_for(near);
-	return read_part(near, order_before(from), order_after(NSTIME_MAX));
+	return forward_scan_run(&near->scan, order_before(from), order_after(NSTIME_MAX));
 }
 
 /* Up to the range's end; then, when something goes on there, until it has ended. */
@@ -258,8 +142,8 @@ static enum outcome read_range(struct near *near)
 	const struct range *range = &near->tracks->range;
 	bool to_end = range->end == NSTIME_MAX;
 	enum outcome outcome =
-		read_part(near, order_before(range->begin),
-			  to_end ? order_after(NSTIME_MAX) : order_before(range->end));
+		forward_scan_run(&near->scan, order_before(range->begin),
+				 to_end ? order_after(NSTIME_MAX) : order_before(range->end));
 
 	if (outcome != OUTCOME_DONE || to_end || is_over(near, range->end))
 		return outcome;
@@ -272,7 +156,8 @@ static enum outcome read_range(struct near *near)
 static enum outcome ask(struct near *near, const struct ask_place *places, size_t count,
 			struct fact *facts)
 {
-	return ask_places(near->scan.state, near->scan.closure, places, count, facts, near->err);
+	return ask_places(near->scan.state, near->scan.closure, places, count, facts,
+			  near->scan.err);
 }
 
 static enum outcome seed(struct near *near)
@@ -376,25 +261,20 @@ static bool add_tracks(struct tracks *tracks)
 static void near_init(struct near *near, struct tracks *tracks, const struct closure *closure,
 		      struct error *err)
 {
-	const struct trace *trace = tracks->state->event_source->trace;
-	const nstime *begins;
-
-	*near = (struct near){.tracks = tracks, .err = err};
-	forward_scan_begin(&near->scan, tracks->state, closure, tracks->range.begin);
+	*near = (struct near){.tracks = tracks};
+	near->reader = (struct forward_scan_reader){
+		.concerns = is_concerned, .item = apply, .over = is_over, .arg = near};
+	forward_scan_begin(&near->scan, tracks->state, closure, tracks->range.begin, &near->reader);
+	near->scan.edge = tracks->range.end;
+	near->scan.err = err;
+	forward_scan_begins(&near->scan);
 	near->since = mem_new_array(tracks->count + 1, sizeof *near->since);
-	near->until = mem_new_array(trace->nstreams + 1, sizeof *near->until);
-	if (!event_source_begins(tracks->state->event_source, &begins, err))
-		begins = NULL; /* what reads the streams will say so: `until` only ends it sooner */
-	for (size_t i = 0; i < trace->nstreams; i++)
-		near->until[i] = begins ? begins[i] : NSTIME_MIN;
 }
 
 static void near_release(struct near *near)
 {
 	forward_scan_end(&near->scan);
 	mem_free(near->since);
-	mem_free(near->until);
-	mem_free(near->hits);
 }
 
 static enum outcome run(struct near *near)
@@ -479,7 +359,7 @@ enum outcome tracks_read_rest(struct tracks *tracks, const struct rest *rest, st
 		near.since[i] = cell.since;
 	}
 	for (uint32_t i = 0; i < tracks->state->event_source->trace->nstreams; i++)
-		near.until[i] = cells_until(rest->cells, i);
+		near.scan.until[i] = cells_until(rest->cells, i);
 	outcome = read_rest(&near, rest->from);
 	tracks->state->handed += outcome == OUTCOME_DONE;
 	near_release(&near);

@@ -166,20 +166,11 @@ static void on_absent(void *arg, uint32_t attr)
 		track_now(run, attr);
 }
 
-struct shapes { /* that are told */
+struct shapes { /* that are told, some more than once */
 	const struct tracks *tracks;
-	uint8_t *had;
 	uint32_t *items;
 	size_t count, capacity;
 };
-
-static void add_shape(struct shapes *shapes, uint32_t shape)
-{
-	if (shapes->had[shape])
-		return;
-	shapes->had[shape] = 1;
-	*mem_push(shapes->items, shapes->count, shapes->capacity) = shape;
-}
 
 static void add_target(void *arg, const struct line *line)
 {
@@ -187,7 +178,7 @@ static void add_target(void *arg, const struct line *line)
 
 	if (!(line->flags & LINE_SECTION) && !verb_buries(line->verb) &&
 	    tracks_want_shape(shapes->tracks, line->target.shape))
-		add_shape(shapes, line->target.shape);
+		*mem_push(shapes->items, shapes->count, shapes->capacity) = line->target.shape;
 }
 
 /*
@@ -198,12 +189,13 @@ static void add_target(void *arg, const struct line *line)
 static struct program *subset_of(const struct tracks *tracks)
 {
 	struct state *state = tracks->state;
-	struct shapes shapes = {.tracks = tracks, .had = mem_new(attrs_count(state->attrs) + 1)};
+	struct shapes shapes = {.tracks = tracks};
 	struct closure *closure;
 	uint64_t *statements;
 
 	for (size_t i = 0; i < tracks->names.count; i++)
-		add_shape(&shapes, attr_shape(state->attrs, tracks->names.items[i].attr));
+		*mem_push(shapes.items, shapes.count, shapes.capacity) =
+			attr_shape(state->attrs, tracks->names.items[i].attr);
 	catalog_lines(state->catalog, add_target, &shapes);
 	closure = closure_new(state->catalog, shapes.items, shapes.count);
 	statements = closure_statements(closure);
@@ -211,7 +203,6 @@ static struct program *subset_of(const struct tracks *tracks)
 	mem_free(statements);
 	closure_free(closure);
 	mem_free(shapes.items);
-	mem_free(shapes.had);
 	return subset;
 }
 
@@ -247,31 +238,29 @@ static bool awaits_fills(const struct range_run *run)
 	return replay_may_fill(run->replay, tracks->over.fills - 1);
 }
 
+static void take_fill(void *arg, uint32_t attr, const struct cell *after)
+{
+	struct range_run *run = arg;
+	struct cell before;
+
+	cells_get(replay_cells(run->replay), attr, &before);
+	see_change(run, &(const struct change){
+				.attr = attr, .before = &before, .after = after, .fill = true});
+}
+
 /* Once the run is there: fills what an earlier run found to be filled by what is to come. */
 static void take_told(struct range_run *run, nstime next)
 {
 	struct tracks *tracks = run->tracks;
-	struct change change = {.fill = true};
-	struct cell before, after;
-	struct cells *fills;
 
 	if (next < run->told)
 		return;
-	if (run_fills(tracks->state, run->told, &fills)) {
-		for (uint32_t a = ATTR_ROOT; cells_next(fills, &a);) {
-			cells_get(replay_cells(run->replay), a, &before);
-			cells_get(fills, a, &after);
-			change.attr = a;
-			change.before = &before;
-			change.after = &after;
-			see_change(run, &change);
-		}
+	if (run_fills(tracks->state, run->told, take_fill, run)) {
 		tracks_settle(tracks);
 		for (size_t i = 0; i < tracks->count; i++)
 			tracks->items[i].unknown = false;
 		tracks->over.unknown = 0;
 		run->is_told = true;
-		cells_free(fills);
 	}
 	run->told = NSTIME_MAX;
 }

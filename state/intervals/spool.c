@@ -7,52 +7,31 @@
  */
 #include "state/intervals/spool.h"
 
-#include "engine/base/buf.h"
 #include "engine/base/mem.h"
-#include "engine/base/temporary.h"
+#include "engine/base/paged.h"
 #include "state/slices/bits.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { RUN_HEAD = 20, SLOTS = 256 };
 enum { TAG_NEGATIVE = 8, TAG_SLOT = 16 }; /* besides the kind */
 
 struct spool {
-	int fd;        /* -1: there is none, */
-	bool tried;    /* and none can be made */
-	uint64_t size; /* of the file; what is behind is in memory */
-	struct buf added;
-	const uint8_t *mapped; /* the file's first `mapped_size` bytes; NULL: none */
-	size_t mapped_size;
+	struct paged memory;
+	size_t used;               /* of it */
 	struct value slots[SLOTS]; /* texts */
 };
 
 struct spool *spool_new(void)
 {
-	struct spool *spool = mem_new(sizeof *spool);
-
-	spool->fd = -1;
-	return spool;
-}
-
-static void unmap(struct spool *spool)
-{
-	if (spool->mapped)
-		munmap((void *)(uintptr_t)spool->mapped, spool->mapped_size);
-	spool->mapped = NULL;
+	return mem_new(sizeof(struct spool));
 }
 
 void spool_free(struct spool *spool)
 {
 	if (!spool)
 		return;
-	unmap(spool);
-	if (spool->fd >= 0)
-		close(spool->fd);
-	buf_release(&spool->added);
+	paged_free(&spool->memory);
 	mem_free(spool);
 }
 
@@ -103,73 +82,30 @@ enum { SPAN_MOST = 10 + 1 + sizeof(struct value) };
 
 void spool_add(struct spool *spool, const struct span *spans, size_t count, uint64_t *last)
 {
-	uint64_t place = spool->size + spool->added.len + 1;
 	uint32_t number = (uint32_t)count;
-	uint8_t *at, *begin;
+	size_t most = spool->used + RUN_HEAD + count * SPAN_MOST;
+	uint8_t *run, *at;
 
-	buf_add(&spool->added, last, 8);
-	buf_add(&spool->added, &spans[0].begin, 8);
-	buf_add(&spool->added, &number, 4);
-	begin = at = (uint8_t *)buf_room(&spool->added, count * SPAN_MOST);
+	if (most > spool->memory.size)
+		paged_resize(&spool->memory, most + most / 2);
+	run = (uint8_t *)spool->memory.bytes + spool->used;
+	memcpy(run, last, 8);
+	memcpy(run + 8, &spans[0].begin, 8);
+	memcpy(run + 16, &number, 4);
+	at = run + RUN_HEAD;
 	for (size_t i = 0; i < count; i++) {
 		at = varint_put(at, (uint64_t)spans[i].end - (uint64_t)spans[i].begin);
 		at = put_value(spool, &spans[i].value, at);
 	}
-	spool->added.len += (size_t)(at - begin);
-	*last = place;
-}
-
-void spool_write(struct spool *spool)
-{
-	size_t done = 0;
-
-	if (!spool->tried)
-		spool->fd = temporary_open(NULL);
-	spool->tried = true;
-	while (spool->fd >= 0 && done < spool->added.len) {
-		ssize_t got = pwrite(spool->fd, spool->added.data + done, spool->added.len - done,
-				     (off_t)(spool->size + done));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return;
-		done += (size_t)got;
-	}
-	if (spool->fd < 0)
-		return;
-	spool->size += done;
-	buf_clear(&spool->added);
+	*last = spool->used + 1;
+	spool->used += (size_t)(at - run);
 }
 
 /* ---- reading ---- */
 
-static bool map(struct spool *spool, struct error *err)
+static const uint8_t *run_at(const struct spool *spool, uint64_t place)
 {
-	void *memory;
-
-	if (spool->mapped && spool->mapped_size == spool->size)
-		return true;
-	unmap(spool);
-	if (!spool->size)
-		return true;
-	memory = mmap(NULL, (size_t)spool->size, PROT_READ, MAP_SHARED, spool->fd, 0);
-	if (memory == MAP_FAILED)
-		return error_set(err, ERR_IO, "mapping a file of intervals: %s", strerror(errno));
-	spool->mapped = memory;
-	spool->mapped_size = (size_t)spool->size;
-	return true;
-}
-
-static const uint8_t *run_at(const struct spool *spool, uint64_t place, const uint8_t **end)
-{
-	uint64_t at = place - 1;
-
-	if (at < spool->size) {
-		*end = spool->mapped + spool->mapped_size;
-		return spool->mapped + at;
-	}
-	*end = (const uint8_t *)spool->added.data + spool->added.len;
-	return (const uint8_t *)spool->added.data + (at - spool->size);
+	return (const uint8_t *)spool->memory.bytes + place - 1;
 }
 
 static const uint8_t *get_value(const struct spool *spool, const uint8_t *at, const uint8_t *end,
@@ -196,7 +132,7 @@ static const uint8_t *get_value(const struct spool *spool, const uint8_t *at, co
 static bool read_run(const struct spool *spool, uint64_t place,
 		     bool (*each)(void *arg, const struct span *span), void *arg)
 {
-	const uint8_t *end, *at = run_at(spool, place, &end);
+	const uint8_t *at = run_at(spool, place), *end = run_at(spool, spool->used + 1);
 	struct span span;
 	uint32_t count;
 	uint64_t length;
@@ -215,21 +151,17 @@ static bool read_run(const struct spool *spool, uint64_t place,
 	return true;
 }
 
-bool spool_read(struct spool *spool, uint64_t last,
-		bool (*each)(void *arg, const struct span *span), void *arg, struct error *err)
+void spool_read(const struct spool *spool, uint64_t last,
+		bool (*each)(void *arg, const struct span *span), void *arg)
 {
 	uint64_t *places = NULL;
 	size_t count = 0, capacity = 0;
-	const uint8_t *end;
 
-	if (!map(spool, err))
-		return false;
 	while (last) {
 		*mem_push(places, count, capacity) = last;
-		memcpy(&last, run_at(spool, last, &end), 8);
+		memcpy(&last, run_at(spool, last), 8);
 	}
 	while (count && read_run(spool, places[count - 1], each, arg))
 		count--;
 	mem_free(places);
-	return true;
 }

@@ -1,16 +1,15 @@
 /*
- * spool.h - spans that have ended, in a file without a name
+ * spool.h - spans that have ended, packed
  *
  *     run     before 8 │ begin 8 │ count 4 │ (length, value) × count
  *
  * A pass over a whole trace writes here what has ended, so that its memory does not grow with the
- * trace. The runs of a track are linked from the last one back. Spans of a run touch: each begins
- * where the one before ends.
+ * trace: many bytes lie in a file (engine/base/paged.h). The runs of a track are linked from the
+ * last one back. Spans of a run touch: each begins where the one before ends.
  */
 #ifndef STATE_INTERVALS_SPOOL_H
 #define STATE_INTERVALS_SPOOL_H
 
-#include "engine/base/error.h"
 #include "engine/timebase.h"
 #include "state/model/value.h"
 
@@ -25,12 +24,9 @@ struct spool *spool_new(void);
 void spool_free(struct spool *spool); /* NULL is fine */
 /* Adds a run of one span at least behind that at *last, which is 0 before the first. */
 void spool_add(struct spool *spool, const struct span *spans, size_t count, uint64_t *last);
-/* Moves what was added to the file. Where it takes no more, that stays in memory. */
-void spool_write(struct spool *spool);
 /* Calls `each` with the spans of all runs up to that at `last`, in order; false from it ends that.
  */
-MUST_CHECK bool spool_read(struct spool *spool, uint64_t last,
-			   bool (*each)(void *arg, const struct span *span), void *arg,
-			   struct error *err);
+void spool_read(const struct spool *spool, uint64_t last,
+		bool (*each)(void *arg, const struct span *span), void *arg);
 
 #endif

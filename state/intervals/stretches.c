@@ -18,21 +18,15 @@ enum { STRETCH_BYTES = 8 << 20, STRETCHES_MAX = 4096 };
 
 /* ---- timelines for these questions alone ---- */
 
-static bool build(struct state *state, struct error *err)
-{
-	struct timelines_built built;
-
-	return timelines_build(state, index_jobs(state->index), &built, err);
-}
-
 /* The files have no names any more when this is done; closing the state ends them. */
 static bool build_in(struct state *state, const char *folder, struct error *err)
 {
 	char *path = folder_join(folder, "t");
+	struct timelines_built built;
 	struct error ignored;
 
 	state->timelines = path;
-	bool ok = build(state, err);
+	bool ok = timelines_build(state, index_jobs(state->index), &built, err);
 	if (ok)
 		timelines_there(state);
 	MAY_FAIL(timelines_remove(path, &ignored));
@@ -280,9 +274,9 @@ bool stretches_next_parts(struct stretches *stretches,
 	stretches_edges(stretches, &from, &to);
 	stretches->next++;
 	stretches->cut = to;
-	bool ok = from >= to || state_intervals_within(stretches->state, from, to,
-						       stretches->queries, stretches->nqueries,
-						       each, arg, err);
+	bool ok = from >= to ||
+		  state_intervals(stretches->state, from, to, INTERVALS_CUT, stretches->queries,
+				  stretches->nqueries, each, arg, err);
 	join_rest(stretches);
 	return ok;
 }
@@ -299,15 +293,15 @@ bool stretches_next(struct stretches *stretches,
 	unsigned next = ++stretches->next;
 
 	if (stretches->count == 1)
-		return state_intervals(stretches->state, begin, cut, stretches->queries,
-				       stretches->nqueries, each, arg, err);
+		return state_intervals(stretches->state, begin, cut, INTERVALS_WHOLE,
+				       stretches->queries, stretches->nqueries, each, arg, err);
 	if (next < stretches->count)
 		giving.cut = cut;
 	stretches->cut = cut;
 	if (begin < cut)
-		ok = (is_at_end(stretches) ? state_intervals : state_intervals_within)(
-			stretches->state, begin, cut, stretches->queries, stretches->nqueries, give,
-			&giving, err);
+		ok = state_intervals(stretches->state, begin, cut,
+				     is_at_end(stretches) ? INTERVALS_WHOLE : INTERVALS_CUT,
+				     stretches->queries, stretches->nqueries, give, &giving, err);
 	if (ok && !giving.stopped)
 		give_ended(&giving);
 	if (giving.stopped)

@@ -238,7 +238,6 @@ void tracks_spool(struct tracks *tracks)
 		spooling->spool = spool_new();
 	for (size_t i = 0; i < tracks->count; i++)
 		spool_track(tracks, &tracks->items[i], least);
-	spool_write(spooling->spool);
 	tracks->state->spooled++;
 }
 

@@ -21,34 +21,16 @@ enum { PRUNE_LEAST = 1 << 16, PRUNE_EACH = 16 };
 
 /* ---- which ---- */
 
-void computed_add(struct computed *computed, uint32_t attr, uint32_t source)
+void computed_add(struct tracks *computed, uint32_t attr, uint32_t source)
 {
-	if (number_map_get(&computed->had, attr))
-		return;
-	number_map_set(&computed->had, attr, 1);
-	*mem_push(computed->items, computed->count, computed->capacity) =
-		(struct track){.attr = attr, .source = source, .computed = true};
-}
-
-void computed_clear(struct computed *computed)
-{
-	for (size_t i = 0; i < computed->count; i++) {
-		number_map_set(&computed->had, computed->items[i].attr, 0);
-		mem_free(computed->items[i].spans);
-	}
-	computed->count = 0;
-}
-
-void computed_release(struct computed *computed)
-{
-	computed_clear(computed);
-	mem_free(computed->items);
-	mem_free(computed->had.items);
+	if (!tracks_find(computed, attr))
+		*tracks_add(computed, attr) =
+			(struct track){.attr = attr, .source = source, .computed = true};
 }
 
 struct listing {
 	struct tracks *tracks;
-	struct computed *computed;
+	struct tracks *computed;
 };
 
 static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
@@ -71,7 +53,7 @@ static void add_listed(void *arg, uint32_t attr)
 	computed_add(((const struct listing *)arg)->computed, attr, ATTR_ABSENT);
 }
 
-void computed_add_named(const struct tracks *tracks, struct computed *computed)
+void computed_add_named(const struct tracks *tracks, struct tracks *computed)
 {
 	const struct wanted *wanted = tracks->wanted;
 	struct value values[ENV_VARIABLES];
@@ -81,7 +63,7 @@ void computed_add_named(const struct tracks *tracks, struct computed *computed)
 			computed_add(computed, wanted->attrs[i], ATTR_ABSENT);
 }
 
-void computed_list(struct tracks *tracks, struct computed *computed)
+void computed_list(struct tracks *tracks, struct tracks *computed)
 {
 	struct listing listing = {tracks, computed};
 	const struct named named = {next_named, add_listed, &listing};
@@ -283,7 +265,7 @@ static void compute(struct tracks *operands, struct track *track, nstime begin, 
 	}
 }
 
-void views_compute(struct tracks *operands, struct computed *computed, nstime begin, nstime end)
+void views_compute(struct tracks *operands, struct tracks *computed, nstime begin, nstime end)
 {
 	for (size_t i = 0; i < computed->count; i++)
 		compute(operands, &computed->items[i], begin, end);
@@ -341,14 +323,14 @@ static bool goes_on(struct tracks *tracks, uint32_t attr, nstime now)
 
 size_t views_go_on(struct tracks *tracks, nstime now)
 {
-	struct computed computed = {0};
+	struct tracks computed = {0};
 	bool some = false;
 
 	computed_list(tracks, &computed);
 	for (size_t i = 0; i < computed.count && !some; i++)
 		some = goes_on(tracks, computed.items[i].attr, now);
 	size_t due = views_due(tracks->state, computed.count) / 16 + 1;
-	computed_release(&computed);
+	tracks_release(&computed);
 	return some ? due : 0;
 }
 
@@ -394,7 +376,7 @@ static size_t forget(struct track *track, nstime needed)
 size_t views_prune(struct tracks *tracks, nstime now)
 {
 	nstime *needed = mem_new_array(tracks->count + 1, sizeof *needed);
-	struct computed computed = {0};
+	struct tracks computed = {0};
 	size_t spans = 0;
 
 	for (size_t i = 0; i < tracks->count; i++)
@@ -406,7 +388,7 @@ size_t views_prune(struct tracks *tracks, nstime now)
 		if (tracks->items[i].operand)
 			spans += forget(&tracks->items[i], needed[i]);
 	spans += views_due(tracks->state, computed.count);
-	computed_release(&computed);
+	tracks_release(&computed);
 	mem_free(needed);
 	return spans;
 }

@@ -129,7 +129,7 @@ static bool check_moments(struct check *check, struct error *err)
 		if (!state_at(check->backward, &check->moments[m], n, queries, check->nqueries,
 			      false, &got, err))
 			return false;
-		check->visits += check->backward->last_pass.visits;
+		check->visits += check->backward->visits;
 		for (size_t i = 0; i < got.count; i++)
 			compare(check, "backward:", &expected.items[at++], &got.items[i]);
 		answers_release(&got);
@@ -201,10 +201,10 @@ static bool check_list(struct check *check, const char *path, struct error *err)
 		buf_clear(&got.text);
 		ok = state_recorded(check->replay, &first, &last, err) &&
 		     (begin > last || /* outside nothing holds */
-		      state_intervals(check->replay, NSTIME_MIN, NSTIME_MAX,
+		      state_intervals(check->replay, NSTIME_MIN, NSTIME_MAX, INTERVALS_WHOLE,
 				      (const struct query *const *)&query, 1, keep_interval,
 				      &expected, err)) &&
-		     state_intervals(check->ranges, begin, got.end,
+		     state_intervals(check->ranges, begin, got.end, INTERVALS_WHOLE,
 				     (const struct query *const *)&query, 1, keep_interval, &got,
 				     err);
 		if (!strcmp(buf_text(&expected.text), buf_text(&got.text)))

@@ -164,8 +164,8 @@ const char *sums_check(struct state *truth, struct state *state, const nstime *e
 
 	checking.truth.arena = arena_new();
 	checking.given.arena = arena_new();
-	if (!state_intervals(truth, NSTIME_MIN, NSTIME_MAX, queries, nqueries, keep_truth,
-			     &checking, &err) ||
+	if (!state_intervals(truth, NSTIME_MIN, NSTIME_MAX, INTERVALS_WHOLE, queries, nqueries,
+			     keep_truth, &checking, &err) ||
 	    !state_sums(state, edges, nedges, queries, nqueries, &sink, &err))
 		checking.wrong = "it failed";
 	else

@@ -222,8 +222,9 @@ static void ranges_of(struct state *state, const struct questions *questions, ns
 	struct error err;
 
 	buf_clear(&out->text);
-	if (!state_intervals(state, begin, end, (const struct query *const *)questions->queries,
-			     questions->count, keep_interval, out, &err))
+	if (!state_intervals(state, begin, end, INTERVALS_WHOLE,
+			     (const struct query *const *)questions->queries, questions->count,
+			     keep_interval, out, &err))
 		buf_printf(&out->text, "error: %s\n", err.text);
 }
 
@@ -309,11 +310,11 @@ static void compare_cut(struct gen *gen, uint64_t seed, struct fake_trace *trace
 			   (long long)expected.end);
 	}
 	got = expected;
-	if (!state_intervals(replay, NSTIME_MIN, NSTIME_MAX, queries, questions->count,
-			     keep_clipped, &expected, &err))
+	if (!state_intervals(replay, NSTIME_MIN, NSTIME_MAX, INTERVALS_WHOLE, queries,
+			     questions->count, keep_clipped, &expected, &err))
 		buf_printf(&expected.text, "error: %s\n", err.text);
-	if (!state_intervals_alone(other, got.begin, got.end, queries, questions->count,
-				   keep_clipped, &got, &err))
+	if (!state_intervals(other, got.begin, got.end, INTERVALS_ALONE, queries, questions->count,
+			     keep_clipped, &got, &err))
 		buf_printf(&got.text, "error: %s\n", err.text);
 	compare(gen, seed, whole ? "all of the trace" : "a range that is cut", &expected.text,
 		&got.text);
@@ -416,8 +417,8 @@ static void ranges_hold_moments(struct gen *gen, uint64_t seed, struct fake_trac
 		struct covering covering = {.answer = &answers.items[i]};
 		bool known = answers.items[i].value.kind > VALUE_NONE;
 
-		assert_true(state_intervals(state, NSTIME_MIN, NSTIME_MAX, queries, COUNT(paths),
-					    cover, &covering, &err));
+		assert_true(state_intervals(state, NSTIME_MIN, NSTIME_MAX, INTERVALS_WHOLE, queries,
+					    COUNT(paths), cover, &covering, &err));
 		if (covering.found != known || (known && !covering.right))
 			fail_msg("seed %llu: ranges and moment %lld differ about %s\n%s",
 				 (unsigned long long)seed, (long long)moment.t,

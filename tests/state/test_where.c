@@ -586,6 +586,51 @@ static void random_conditions(void **state)
 	assert_true(some > sets / 5); /* most conditions would fail on everything otherwise */
 }
 
+/* ---- damage ---- */
+
+static const struct reader *whole;
+
+static bool decode_some(struct decoder *decoder, const struct batch *batch, uint32_t i,
+			struct fields *out, struct error *err)
+{
+	if (i % 3 == 0)
+		return error_set(err, ERR_FORMAT, "damaged");
+	return whole->decoder_fields(decoder, batch, i, out, err);
+}
+
+/* Whatever the other column of a pair is, and whichever stands first. */
+static void undecodable_events_fail(void **state)
+{
+	static const char *const texts[] = {"c < t || c >= t", "t > c || t <= c", "c <= a || c > a",
+					    "c >= 0"};
+	struct arena *scratch = arena_new();
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		struct events *events = open_events(&(struct events_options){.unordered = true});
+		struct where *where;
+		struct reader some;
+		struct error err;
+		struct run run;
+
+		assert_true(where_parse(texts[i], &where, &err));
+		assert_true(where_compile(where, NULL, trace, program, &err));
+		struct where_pass *pass = where_pass_new(where, NULL);
+		while (events_next_run(events, &run, &err) == STEP_ITEM) {
+			whole = run.reader;
+			some = *whole;
+			some.decoder_fields = decode_some;
+			some.decoder_column = NULL;
+			run.reader = &some;
+			compare_run(where, pass, &run, texts[i], scratch);
+		}
+		where_pass_free(pass);
+		where_free(where);
+		events_close(events);
+	}
+	arena_free(scratch);
+}
+
 static const struct row {
 	const char *text;
 	bool selects, by_state;
@@ -700,7 +745,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(rows) + 2];
+	struct CMUnitTest tests[COUNT(rows) + 3];
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){rows[i].text, decided_on_heads, NULL, NULL,
@@ -709,5 +754,7 @@ int main(void)
 		(struct CMUnitTest){"random conditions", random_conditions, NULL, NULL, NULL};
 	tests[COUNT(rows) + 1] = (struct CMUnitTest){"times narrow the range",
 						     times_narrow_the_range, NULL, NULL, NULL};
+	tests[COUNT(rows) + 2] = (struct CMUnitTest){"what cannot be decoded fails",
+						     undecodable_events_fail, NULL, NULL, NULL};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -136,8 +136,8 @@ const char *totals_check(struct state *truth_state, struct state *state, nstime 
 				       .arg = &checking};
 	struct error err;
 
-	if (!state_intervals(truth_state, NSTIME_MIN, NSTIME_MAX, queries, nqueries, truth,
-			     &checking, &err) ||
+	if (!state_intervals(truth_state, NSTIME_MIN, NSTIME_MAX, INTERVALS_WHOLE, queries,
+			     nqueries, truth, &checking, &err) ||
 	    !state_totals(state, begin - 1, end + 1, queries, nqueries, &sink, &err))
 		checking.wrong = "it failed";
 	else

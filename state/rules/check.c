@@ -5,6 +5,7 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+#include <stdio.h>
 #include <string.h>
 
 enum root ast_root(const struct ast_path *path)
@@ -195,16 +196,9 @@ static void check_path(const struct check *at, const struct ast_path *path)
 
 	if (what)
 		rules_error(at->rules, at->file, path->at, "%s", what);
-	for (uint32_t i = 0; i < path->natoms; i++) {
-		const struct ast *key = path->atoms[i].key;
-		if (!key)
-			continue;
-		check(at, key);
-		if (key->kind == AST_CONST &&
-		    (key->value.kind == VALUE_NONE || key->value.kind == VALUE_FLOAT))
-			rules_error(at->rules, at->file, key->at,
-				    "expected an integer, a string or a boolean as key");
-	}
+	for (uint32_t i = 0; i < path->natoms; i++)
+		if (path->atoms[i].key)
+			check(at, path->atoms[i].key);
 }
 
 static void check(const struct check *at, const struct ast *ast)
@@ -254,19 +248,23 @@ static bool unknown_call(const struct ast *ast, void *arg)
 	const struct in_file *in = arg;
 	const struct rules *rules = in->rules;
 	struct nearest nearest;
-	char words[320];
+	char words[320], names[200] = "";
+	size_t used = 0;
 
 	if (ast->kind != AST_CALL || find_function(ast->name) || rules_map(rules, ast->name))
 		return false;
 	nearest_begin(&nearest, ast->name);
 	for (size_t i = 0; i < rules->nmaps; i++)
 		nearest_offer(&nearest, rules->maps[i]->name);
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		nearest_offer(&nearest, functions[i].name);
+		if (used < sizeof names)
+			used += (size_t)snprintf(names + used, sizeof names - used, " %s",
+						 functions[i].name);
+	}
 	rules_error(in->rules, in->file, ast->at,
-		    "no map or function is named '%.60s'%s%s (functions: label int str hex top "
-		    "has min max)",
-		    ast->name, nearest_words(&nearest, words, sizeof words) ? "; " : "", words);
+		    "no map or function is named '%.60s'%s%s (functions:%s)", ast->name,
+		    nearest_words(&nearest, words, sizeof words) ? "; " : "", words, names);
 	return false;
 }
 

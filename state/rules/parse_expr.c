@@ -156,6 +156,13 @@ static uint32_t find_variable(struct parser *parser)
 }
 
 /* Inside `[`: the bracket is open and its first word is looked at. */
+static void refuse_key(struct parser *parser, const struct ast *key)
+{
+	if (key->kind == AST_CONST &&
+	    (key->value.kind == VALUE_NONE || key->value.kind == VALUE_FLOAT))
+		parse_error(parser, key->at, "expected an integer, a string or a boolean as key");
+}
+
 static void parse_key(struct parser *parser, struct path_builder *builder, enum path_use use)
 {
 	struct ast_atom *atom;
@@ -178,6 +185,8 @@ static void parse_key(struct parser *parser, struct path_builder *builder, enum 
 		atom->key = parse_expr(parser);
 		parser->declares = declares;
 		parser->key_depth--;
+		if (!parser->failed)
+			refuse_key(parser, atom->key);
 	}
 	close_bracket(parser, "]", "']'");
 }

@@ -81,6 +81,14 @@ struct spooling {
 	size_t changes;      /* since it was done */
 };
 
+/* Where deletes and unknowns were, for operands without a track: may one cover them? */
+struct buried {
+	struct stored *stored;    /* it tells; NULL: what a run saw does, below */
+	struct number_map at;     /* attribute → 1: its own, with or without those below */
+	struct pattern *patterns; /* with `*` */
+	size_t npatterns, capacity;
+};
+
 struct tracks {
 	struct state *state;
 	struct range range;
@@ -97,6 +105,7 @@ struct tracks {
 	bool by_need; /* what views read and has no track is not told; else it was never written */
 	nstime low, high; /* what views read is told in [low, high), the range at least */
 	struct overhang over;
+	struct buried buried;
 	struct spooling spooling;
 	const struct sums_sink *sink; /* what is told is for it */
 };
@@ -220,6 +229,13 @@ size_t views_prune(struct tracks *tracks, nstime now);
 size_t views_go_on(struct tracks *tracks, nstime now);
 /* The first time: after so many changes of operands of so many computed attributes. */
 size_t views_due(const struct state *state, size_t ncomputed);
+
+/* ---- buried.c ---- */
+
+void buried_add(struct buried *buried, const struct pattern *pattern);
+/* May a delete or unknown before the end of the range have covered an attribute without a track? */
+bool buried_covers(const struct tracks *tracks, uint32_t attr);
+void buried_release(struct buried *buried);
 
 /* ---- computed.c ---- */
 

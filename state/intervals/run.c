@@ -14,6 +14,7 @@
 #include "state/context/run.h"
 #include "engine/base/mem.h"
 #include "state/intervals/intervals.h"
+#include "state/replay/cells_internal.h"
 
 enum { TRY_AGAIN = 1 << 17 /* events */ };
 
@@ -102,6 +103,26 @@ static void on_write(void *arg, uint32_t attr, const struct value *value, nstime
 
 	if (track)
 		see_value(run, track, time, value, time);
+}
+
+static void on_bury(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time)
+{
+	struct range_run *run = arg;
+
+	(void)kind;
+	(void)time;
+	buried_add(&run->tracks->buried, pattern);
+}
+
+/* Of what the run begins with. */
+static void add_buried(struct range_run *run)
+{
+	const struct cells *cells = replay_cells(run->replay);
+	const struct tombstone *tombstone = NULL;
+	struct pattern exact;
+
+	while ((tombstone = cells_next_tombstone(cells, tombstone)))
+		buried_add(&run->tracks->buried, tombstone_pattern(tombstone, &exact));
 }
 
 /* Whether what was deleted becomes unknown later matters: that may be filled. */
@@ -374,11 +395,15 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 		options.brief = true;
 		options.absent = on_absent;
 	}
+	if (tracks->nshapes && program_views_tell_none(state->program))
+		options.bury = on_bury;
 	run.tried = hands ? SIZE_MAX : 0;
 	run.try_again = hands ? 0 : UINT64_MAX;
 	catalog_lines(state->catalog, find_was, &run);
 	run.replay = run_begin(state, &options, tracks->range.begin, &from);
 	begin_tracks(&run, &from);
+	if (options.bury)
+		add_buried(&run);
 	outcome = replay_run(run.replay, &from, &to, err) ? OUTCOME_DONE : OUTCOME_ERROR;
 	if (outcome == OUTCOME_DONE && !tracks->over.past)
 		track_all(&run);

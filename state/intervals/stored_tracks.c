@@ -48,16 +48,74 @@ struct track *feed_track(struct feeding *feeding, uint64_t number)
 	return NULL;
 }
 
+/* ---- where an attribute has no value: is it none, or unknown? ---- */
+
+static bool tells_gaps(const struct feeding *feeding, const struct track *track)
+{
+	return program_views_tell_none(feeding->state->program) &&
+	       (feeding->tracks->by_need || is_operand(feeding->tracks, track->attr));
+}
+
+/* Other slices were read: the one that is fed is there again, where it was. */
+static void return_to_slice(struct feeding *feeding)
+{
+	if (feeding->slice && !shard_slice(feeding->shard, feeding->at))
+		fail(feeding);
+}
+
+/* What the newest delete or unknown at t says. */
+static struct value gap_at(struct feeding *feeding, const struct track *track, nstime t)
+{
+	struct fact fact = {.value.kind = VALUE_UNKNOWN};
+
+	if (tells_gaps(feeding, track) && !stored_tombstone(feeding->stored, track->attr, t, &fact))
+		fact.value.kind = VALUE_UNKNOWN;
+	return_to_slice(feeding);
+	return fact.value;
+}
+
+/* Before all that is fed of it. */
+static void begin_track(struct feeding *feeding, struct track *track)
+{
+	struct value value = gap_at(feeding, track, time_earlier(feeding->low, 1));
+
+	track_push(track, BEFORE_ALL, &value);
+}
+
+/* Deletes and unknowns in what may be a gap at the track's end, up to `until`. */
+static void feed_tombstones(struct feeding *feeding, struct track *track, nstime until)
+{
+	const struct span *last = &track->spans[track->count - 1];
+	nstime at = last->begin > BEFORE_ALL ? last->begin : time_earlier(feeding->low, 1);
+
+	if (value_exists(&last->value) || !tells_gaps(feeding, track))
+		return;
+	while (!failed(feeding) &&
+	       stored_next_tombstone(feeding->stored, track->attr, at, until, &at)) {
+		struct value value = gap_at(feeding, track, at);
+
+		track_cut(track, at, &value, feeding->tracks->range.begin);
+	}
+	return_to_slice(feeding);
+}
+
 void feed_value(struct feeding *feeding, struct track *track, nstime at, const struct value *value,
 		bool deleted)
 {
-	if (track->count == 0 && at > BEFORE_ALL) {
-		struct value unknown = {.kind = VALUE_UNKNOWN};
-		track_push(track, BEFORE_ALL, &unknown);
+	struct value gap;
+
+	if (at > BEFORE_ALL) {
+		if (track->count == 0)
+			begin_track(feeding, track);
+		feed_tombstones(feeding, track, at - 1);
+	}
+	if (deleted && tells_gaps(feeding, track)) {
+		gap = gap_at(feeding, track, at);
+		value = &gap;
 	}
 	track_cut(track, at, value, feeding->tracks->range.begin);
 	feeding->tracks->spooling.changes++;
-	if (!deleted && at < track->named)
+	if (at < track->named) /* what is deleted was there, if only for that nanosecond */
 		track->named = at == BEFORE_ALL ? NSTIME_MIN : at;
 }
 
@@ -156,6 +214,7 @@ static void open_shard(struct feeding *feeding, size_t i)
 
 static void close_shard(struct feeding *feeding)
 {
+	feeding->slice = NULL;
 	mem_free(feeding->choices);
 	mem_free(feeding->named);
 }
@@ -338,6 +397,7 @@ static void feed_changes(struct feeding *feeding, uint64_t from, uint64_t to)
 
 static bool slice_load(struct feeding *feeding, uint32_t s)
 {
+	feeding->at = s;
 	feeding->slice = shard_slice(feeding->shard, s);
 	if (feeding->slice)
 		slice_walk_begin(&feeding->walk, feeding->slice);
@@ -514,7 +574,7 @@ static void feed_later_fills(struct feeding *feeding, size_t first)
 
 static void feed_whole(struct feeding *feeding, uint32_t attr)
 {
-	nstime tombstone = stored_first_tombstone(feeding->stored, attr);
+	nstime tombstone = NSTIME_MAX;
 	struct track *track = track_of(feeding, attr);
 	struct value value = {.kind = VALUE_NONE};
 	struct stored_change next = {0};
@@ -529,16 +589,16 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	    !value_equal(&fact.value, &value))
 		feed_value(feeding, track, NSTIME_MIN, &fact.value, false);
 	any = stored_next(feeding->stored, attr, NSTIME_MIN, &next);
-	if (tombstone < NSTIME_MAX && (!any || tombstone < next.at)) {
-		value.kind = VALUE_UNKNOWN;
-		if (stored_tombstone(feeding->stored, attr, tombstone, &fact))
-			value = fact.value;
-		feed_value(feeding, track, tombstone, &value, true);
-	}
+	/* an initial value ends with it, and no change tells */
+	if (stored_next_tombstone(feeding->stored, attr, NSTIME_MIN, any ? next.at - 1 : NSTIME_MAX,
+				  &tombstone) &&
+	    stored_tombstone(feeding->stored, attr, tombstone, &fact))
+		track_cut(track, tombstone, &fact.value, feeding->tracks->range.begin);
 	while (any && !failed(feeding)) {
 		feed_next(feeding, track, &next);
 		any = stored_next(feeding->stored, attr, next.at, &next);
 	}
+	feed_tombstones(feeding, track, feeding->tracks->range.end - 1);
 }
 
 static void feed(struct feeding *feeding)
@@ -546,7 +606,6 @@ static void feed(struct feeding *feeding)
 	struct tracks *tracks = feeding->tracks;
 	size_t first = stored_shard_at(feeding->stored, tracks->range.begin);
 	size_t last = stored_shard_at(feeding->stored, tracks->range.end - 1);
-	struct value unknown = {.kind = VALUE_UNKNOWN};
 
 	for (size_t i = first; i <= last && !failed(feeding); i++)
 		feed_shard(feeding, i, i == first);
@@ -557,7 +616,8 @@ static void feed(struct feeding *feeding)
 		struct track *track = &tracks->items[i];
 
 		if (track->count == 0)
-			track_push(track, BEFORE_ALL, &unknown);
+			begin_track(feeding, track);
+		feed_tombstones(feeding, track, tracks->range.end - 1);
 		walk_on(feeding, track);
 		walk_back(feeding, track);
 	}
@@ -583,6 +643,7 @@ enum outcome tracks_stored(struct tracks *tracks, struct error *err)
 		return OUTCOME_GAVE_UP;
 	if (!stored_begin(stored, err))
 		return OUTCOME_ERROR;
+	tracks->buried.stored = stored;
 	feed(&feeding);
 	stored_end(stored);
 	damaged = stored->damaged;

@@ -28,6 +28,7 @@ struct feeding {
 	size_t nnamed;
 	/* of the slice */
 	const struct slice *slice;
+	uint32_t at; /* its number */
 	struct slice_walk walk;
 	struct summing summing;
 };

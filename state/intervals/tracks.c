@@ -263,6 +263,7 @@ void tracks_forget(struct tracks *tracks)
 	tracks->spooling.spool = NULL;
 	mem_free(tracks->over.touched);
 	tracks->over = (struct overhang){0};
+	buried_release(&tracks->buried);
 }
 
 void tracks_release(struct tracks *tracks)
@@ -272,5 +273,6 @@ void tracks_release(struct tracks *tracks)
 	mem_free(tracks->places.items);
 	mem_free(tracks->shapes);
 	mem_free(tracks->over.touched);
+	buried_release(&tracks->buried);
 	attr_list_release(&tracks->names);
 }

@@ -171,7 +171,7 @@ static void read_untold(struct sweep *sweep, uint32_t attr, struct value *out)
 
 	if (!initial)
 		out->kind = VALUE_UNKNOWN;
-	if (initial || tracks->by_need)
+	if (initial || tracks->by_need || buried_covers(tracks, attr))
 		attr_list_add(&tracks->names, attr, sweep->at);
 }
 

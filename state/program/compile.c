@@ -467,6 +467,13 @@ static void add_sources(const struct expr *expr, struct sources *out)
 		add_sources(expr_operand(expr, i), out);
 }
 
+/* It is more than reads: operators and functions may tell none from unknown. */
+static bool is_computation(const struct ast *ast, void *arg)
+{
+	(void)arg;
+	return ast->kind >= AST_CALL;
+}
+
 static void compile_view(struct program *program, size_t i)
 {
 	const struct view_def *from = program->rules->views[i];
@@ -481,6 +488,8 @@ static void compile_view(struct program *program, size_t i)
 	compile_path(&compile, from->path, &view->path);
 	compile.on = ON_VIEW;
 	view->value = compile_expr(&compile, from->value);
+	if (ast_find(from->value, is_computation, NULL))
+		program->views_tell_none = true;
 	view->nvariables = from->nvariables + program->hosts;
 	view->reads = info->reads.items;
 	view->nreads = (uint32_t)info->reads.count;

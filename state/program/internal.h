@@ -46,6 +46,7 @@ struct program {
 	size_t ninitials;
 	struct view *views;
 	size_t nviews;
+	bool views_tell_none; /* see program_views_tell_none() */
 	bool *views_shape, *writes_shape;
 	uint32_t nshapes; /* of the two above */
 	pcre2_code **regexes;

@@ -205,6 +205,11 @@ static bool path_matches(const struct path *path, const struct attrs *attrs, uin
 	return true;
 }
 
+bool program_views_tell_none(const struct program *program)
+{
+	return program->views_tell_none;
+}
+
 uint32_t program_views(const struct program *program)
 {
 	return (uint32_t)program->nviews;

@@ -255,6 +255,8 @@ struct view {
 	uint32_t nreads;
 };
 uint32_t program_views(const struct program *program);
+/* Does it matter to the value of some view whether an operand is none or unknown? */
+bool program_views_tell_none(const struct program *program);
 const struct view *program_view(const struct program *program, uint32_t i);
 /* The view that computes `attr`, its variables bound in values[]; NULL: it is a stored one. */
 const struct view *program_view_of(const struct program *program, uint32_t attr,

@@ -244,8 +244,9 @@ static size_t list_held(const struct cells *cells, struct held *out)
 			out[count++] = (struct held){.since = cell.since, .attr = a};
 	}
 	while ((tombstone = cells_next_tombstone(cells, tombstone)))
-		out[count++] = (struct held){
-			.since = tombstone->now.since, .seq = tombstone->now.seq, .tombstone = tombstone};
+		out[count++] = (struct held){.since = tombstone->now.since,
+					     .seq = tombstone->now.seq,
+					     .tombstone = tombstone};
 	if (count)
 		qsort(out, count, sizeof *out, by_order);
 	return count;
@@ -257,8 +258,8 @@ static void put_held(struct building *building, const struct held *held)
 	struct value value;
 
 	if (held->tombstone) {
-		on_bury(building, tombstone_pattern(held->tombstone, &exact), held->tombstone->now.kind,
-			held->since);
+		on_bury(building, tombstone_pattern(held->tombstone, &exact),
+			held->tombstone->now.kind, held->since);
 		return;
 	}
 	cells_value(replay_cells(building->replay), held->attr, &value);

@@ -258,9 +258,9 @@ static bool place_tombstones(struct living *living)
 			pattern = &exact;
 		}
 		tombstone = cells_tombstone(cells, pattern);
-		tombstone->now = (struct placing){found->fill.value.number & 1 ? VALUE_UNKNOWN
-									       : VALUE_NONE,
-						  found->at, ++cells->seq};
+		tombstone->now =
+			(struct placing){found->fill.value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE,
+					 found->at, ++cells->seq};
 		tombstone->writer.line = tombstone->writer.class_index = UINT32_MAX;
 	}
 	return true;

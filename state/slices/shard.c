@@ -243,6 +243,43 @@ bool shard_tombstone_at(struct shard *shard, uint32_t number, nstime t, struct s
 	return shard_noted(shard, found);
 }
 
+/* In one slice. */
+static enum slice_found change_behind(const struct slice *slice, uint32_t number, nstime after,
+				      nstime *at)
+{
+	struct slice_value ignored;
+	enum slice_found found = SLICE_DAMAGED;
+	uint32_t tick;
+
+	if (slice)
+		found = slice_change_behind(slice, number, after, &ignored, &tick);
+	return found == SLICE_FOUND && !slice_tick_time(slice, tick, at) ? SLICE_DAMAGED : found;
+}
+
+bool shard_tombstone_next(struct shard *shard, uint32_t number, nstime after, nstime until,
+			  nstime *at)
+{
+	enum slice_found found = SLICE_ABSENT;
+	uint32_t s, last;
+
+	if (!shard->nslices)
+		return false;
+	s = shard_slice_at(shard, after);
+	last = shard_slice_at(shard, until);
+	if (shard_side(shard, last - s + 1)) {
+		const struct side_item *item = side_behind(&shard->tombstones, number, after);
+
+		if (!item || item == shard->tombstones.items + shard->tombstones.count ||
+		    item->fill.attr != number)
+			return false;
+		*at = item->at;
+		return *at <= until;
+	}
+	for (; found == SLICE_ABSENT && s <= last; s++)
+		found = change_behind(shard_slice(shard, s), number, after, at);
+	return shard_noted(shard, found) && *at <= until;
+}
+
 bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t)
 {
 	return slice < shard->nslices && shard->reach[slice] <= t;

@@ -106,6 +106,9 @@ bool shard_moment_since(struct shard *shard, nstime t, struct slice_items *items
  */
 bool shard_tombstone_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
 			nstime *since);
+/* When a tombstone of the number was placed first in (after, until]. False: none was. */
+bool shard_tombstone_next(struct shard *shard, uint32_t number, nstime after, nstime until,
+			  nstime *at);
 /* The fill that covers t, of an event in this shard behind t. */
 bool shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
 		struct slice_fill *out);

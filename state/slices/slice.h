@@ -216,6 +216,9 @@ enum slice_found slice_change(const struct slice *slice, uint32_t attr, uint32_t
 /* Its first change at a tick or later. */
 enum slice_found slice_change_from(const struct slice *slice, uint32_t attr, uint32_t tick,
 				   struct slice_value *value, uint32_t *at);
+/* Its first change behind t. */
+enum slice_found slice_change_behind(const struct slice *slice, uint32_t attr, nstime t,
+				     struct slice_value *value, uint32_t *at);
 /*
  * What it was at a tick, and of its changes in a row that say so, around the last up to there, the
  * first or the last.

@@ -209,6 +209,17 @@ enum slice_found slice_change_from(const struct slice *slice, uint32_t attr, uin
 				      : tick_of(slice, found == SLICE_FOUND, start, key, at);
 }
 
+enum slice_found slice_change_behind(const struct slice *slice, uint32_t attr, nstime t,
+				     struct slice_value *value, uint32_t *at)
+{
+	uint32_t tick;
+
+	if (!slice_tick_behind(slice, t, &tick))
+		return SLICE_DAMAGED;
+	return tick < slice->nticks ? slice_change_from(slice, attr, tick, value, at)
+				    : SLICE_ABSENT;
+}
+
 enum slice_found slice_row(const struct slice *slice, uint32_t attr, uint32_t tick, bool back,
 			   struct slice_value *value, uint32_t *out)
 {

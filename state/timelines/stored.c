@@ -10,42 +10,85 @@
 
 #include "engine/base/mem.h"
 
-static void newer(struct shard *shard, uint32_t number, nstime t, int64_t *order, struct fact *out,
-		  bool *any)
+/* Calls `each` for each number of a tombstone in the shard that covers the attribute. */
+static void each_covering(struct stored *stored, struct shard *shard, uint32_t attr,
+			  void (*each)(void *arg, struct shard *shard, uint32_t number), void *arg)
 {
+	const struct attrs *attrs = stored->state->attrs;
+	const struct pattern *pattern;
+	uint32_t number;
+
+	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a))
+		for (int below = 0; below < 1 + (a != attr); below++) {
+			number = shard_tombstone(shard, a, below != 0);
+			if (number != NUMBER_ABSENT)
+				each(arg, shard, number);
+		}
+	for (size_t i = 0; (pattern = shard_pattern(shard, i, &number)); i++)
+		if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)
+			each(arg, shard, number);
+}
+
+struct newest {
+	nstime t;
+	struct fact *out;
+	int64_t order; /* of two in one nanosecond */
+	bool any;
+};
+
+static void see_newest(void *arg, struct shard *shard, uint32_t number)
+{
+	struct newest *newest = arg;
 	struct slice_value value;
 	nstime since;
 
-	if (!shard_tombstone_at(shard, number, t, &value, &since) ||
-	    (*any && (since < out->since || (since == out->since && value.number < *order))))
+	if (!shard_tombstone_at(shard, number, newest->t, &value, &since) ||
+	    (newest->any && (since < newest->out->since ||
+			     (since == newest->out->since && value.number < newest->order))))
 		return;
-	*any = true;
-	*order = value.number;
-	out->since = since;
-	out->value = (struct value){.kind = value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE};
+	newest->any = true;
+	newest->order = value.number;
+	newest->out->since = since;
+	newest->out->value = (struct value){.kind = value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE};
 }
 
 bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fact *out)
 {
-	struct shard *shard = stored->items[stored_shard_at(stored, t)].shard;
-	const struct attrs *attrs = stored->state->attrs;
-	const struct pattern *pattern;
-	int64_t order = 0;
-	bool any = false;
-	uint32_t number;
+	struct newest newest = {.t = t, .out = out};
 
 	*out = (struct fact){.since = NSTIME_MIN, .written = true};
-	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a))
-		for (int below = 0; below < 2; below++) {
-			number = a == attr && below ? NUMBER_ABSENT
-						    : shard_tombstone(shard, a, below != 0);
-			if (number != NUMBER_ABSENT)
-				newer(shard, number, t, &order, out, &any);
-		}
-	for (size_t i = 0; (pattern = shard_pattern(shard, i, &number)); i++)
-		if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)
-			newer(shard, number, t, &order, out, &any);
-	return any;
+	each_covering(stored, stored->items[stored_shard_at(stored, t)].shard, attr, see_newest,
+		      &newest);
+	return newest.any;
+}
+
+struct first {
+	nstime after, at; /* `at`: the first behind `after` that was found, so far */
+};
+
+static void see_first(void *arg, struct shard *shard, uint32_t number)
+{
+	struct first *first = arg;
+	nstime at;
+
+	if (shard_tombstone_next(shard, number, first->after, first->at, &at))
+		first->at = at;
+}
+
+bool stored_next_tombstone(struct stored *stored, uint32_t attr, nstime after, nstime until,
+			   nstime *at)
+{
+	size_t last = stored_shard_at(stored, until);
+
+	for (size_t i = stored_shard_at(stored, after); i <= last; i++) {
+		struct first first = {after, until < NSTIME_MAX ? until + 1 : until};
+
+		each_covering(stored, stored->items[i].shard, attr, see_first, &first);
+		*at = first.at;
+		if (first.at <= until && first.at < NSTIME_MAX)
+			return true;
+	}
+	return false;
 }
 
 bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_change *out)

@@ -43,9 +43,9 @@ size_t stored_shard_at(const struct stored *stored, nstime t);
 bool stored_fact(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
 /* The newest delete or unknown that covers it, at or before t. */
 bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fact *out);
-
-/* The first delete or unknown that covers it; NSTIME_MAX: there is none. */
-nstime stored_first_tombstone(struct stored *stored, uint32_t attr);
+/* When the first delete or unknown in (after, until] that covers it was. False: there is none. */
+bool stored_next_tombstone(struct stored *stored, uint32_t attr, nstime after, nstime until,
+			   nstime *at);
 
 /* ---- stored_walk.c: from change to change of one attribute; damage is noted ---- */
 

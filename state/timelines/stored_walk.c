@@ -65,14 +65,11 @@ static enum slice_found next_of(struct shard *shard, const struct slice *slice, 
 				nstime after, struct stored_change *out)
 {
 	struct slice_value value;
-	enum slice_found found;
+	enum slice_found found = SLICE_DAMAGED;
 	uint32_t tick;
 
-	if (!slice || !slice_tick_behind(slice, after, &tick))
-		return SLICE_DAMAGED;
-	if (tick >= slice->nticks)
-		return SLICE_ABSENT;
-	found = slice_change_from(slice, number, tick, &value, &tick);
+	if (slice)
+		found = slice_change_behind(slice, number, after, &value, &tick);
 	return found == SLICE_FOUND ? change_at(shard, slice, number, tick, value, out) : found;
 }
 
@@ -119,41 +116,4 @@ nstime stored_row(struct stored *stored, uint32_t attr, const struct value *valu
 			       value_equal(&same, value)
 		       ? end
 		       : t;
-}
-
-/* When a tombstone of the number was first placed. */
-static void first_tombstone(struct shard *shard, uint32_t number, nstime *first)
-{
-	struct stored_change next;
-	struct slice_value value;
-	nstime since;
-
-	if (number == NUMBER_ABSENT)
-		return;
-	if (shard_tombstone_at(shard, number, NSTIME_MIN, &value, &since))
-		*first = NSTIME_MIN;
-	else if (next_in(shard, number, NSTIME_MIN, &next) && next.at < *first)
-		*first = next.at;
-}
-
-nstime stored_first_tombstone(struct stored *stored, uint32_t attr)
-{
-	const struct attrs *attrs = stored->state->attrs;
-	const struct pattern *pattern;
-	nstime first = NSTIME_MAX;
-	uint32_t number;
-
-	for (size_t i = 0; i < stored->count && first == NSTIME_MAX; i++) {
-		struct shard *shard = stored->items[i].shard;
-
-		for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a)) {
-			first_tombstone(shard, shard_tombstone(shard, a, false), &first);
-			if (a != attr)
-				first_tombstone(shard, shard_tombstone(shard, a, true), &first);
-		}
-		for (size_t p = 0; (pattern = shard_pattern(shard, p, &number)); p++)
-			if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)
-				first_tombstone(shard, number, &first);
-	}
-	return first;
 }

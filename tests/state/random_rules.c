@@ -218,14 +218,21 @@ void add_rules(struct gen *gen)
 					    "event *\n",      "event @lost\n", "event W\n",
 					    "event @start\n", "event @end\n"};
 
+	/* the others tell what is deleted from what is not known */
+	static const char *const views[] = {
+		"view u[?c]/z = t[cpu[?c]/c]/x\n", "view u[?c]/z = t[cpu[?c]/c]/x\n",
+		"view u[?c]/z = (t[1]/x == none) == (cpu[?c]/c + 1 == 2)\n",
+		"view u[?c]/z = (cpu[?c]/d - 1 == 1) == has(t[0]/x)\n"};
+
 	gen->by_cpu = pick(gen, 4) == 0;
 	add(gen, "map m { 0 = 1, 1 = 2, 3 = 0 }\ninitial n = 0\n");
 	if (pick(gen, 3) == 0)
 		add(gen, "initial a = 2\n");
 	if (pick(gen, 4) == 0)
 		add(gen, "initial t[*]/x = 1\n");
-	add(gen, "view u[?c]/z = t[cpu[?c]/c]/x\n");
+	add(gen, views[pick(gen, COUNT(views))]);
 	add(gen, "view w[?k]/z = u[?k]/z\n");
+	add(gen, "view v[?k]/z = t[?k]/x == none\n");
 	if (!gen->by_cpu && pick(gen, 2)) {
 		add(gen, "section *\n  section/k = ");
 		add(gen, pick(gen, 2) ? "field/v\n" : "a\n");

@@ -34,7 +34,8 @@ static void compare(const struct set *set)
 	}
 	for (size_t i = 0; i < set->ranges.count; i++)
 		for (size_t j = 0; j < set->ranges.count; j++)
-			assert_true(i == j || set->ranges.items[i].end < set->ranges.items[j].begin ||
+			assert_true(i == j ||
+				    set->ranges.items[i].end < set->ranges.items[j].begin ||
 				    set->ranges.items[j].end < set->ranges.items[i].begin);
 }
 

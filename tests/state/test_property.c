@@ -26,7 +26,7 @@ enum { SETS = 3000, MOMENTS = 6, LAST = RANDOM_LAST, STORED = 15 };
 static const char *const paths[] = {"a",        "b",        "k",        "n",        "t[0]/x",
 				    "t[1]/x",   "t[2]/x",   "t[3]/x",   "t[1]/y",   "t[2]/y",
 				    "cpu[0]/c", "cpu[1]/c", "cpu[2]/c", "cpu[1]/d", "t[1]",
-				    "u[0]/z",   "u[1]/z",   "w[1]/z",   "q[1]"};
+				    "u[0]/z",   "u[1]/z",   "w[1]/z",   "q[1]",     "v[1]/z"};
 static const char *const lists[] = {"cpu[*]/c", "t[*]/x", "cpu[*]/**", "u[*]/z",
 				    "w[*]/z",   "q[*]",   "t[1]/**"};
 enum { LIST_OF_ONE = COUNT(lists) - 1 };
@@ -264,7 +264,8 @@ static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *tr
 		near_ranges += !strcmp(state_evaluation(other), "backward");
 		if (force == FORCE_SLICES)
 			assert_string_equal(state_evaluation(other), "slices");
-		buf_printf(&gen->text, "# range [%lld, %lld)\n", (long long)begin, (long long)end);
+		buf_printf(&gen->text, "# range [%lld, %lld) by %s\n", (long long)begin,
+			   (long long)end, state_evaluation(other));
 		compare(gen, seed, "a range", &expected.text, &got.text);
 	}
 	handed_ranges += other->handed;
@@ -316,6 +317,7 @@ static void compare_cut(struct gen *gen, uint64_t seed, struct fake_trace *trace
 	if (!state_intervals(other, got.begin, got.end, INTERVALS_ALONE, queries, questions->count,
 			     keep_clipped, &got, &err))
 		buf_printf(&got.text, "error: %s\n", err.text);
+	buf_printf(&gen->text, "# by %s\n", state_evaluation(other));
 	compare(gen, seed, whole ? "all of the trace" : "a range that is cut", &expected.text,
 		&got.text);
 	const char *wrong = totals_check(replay, other, got.begin, got.end, pick(gen, 3), queries,

@@ -35,6 +35,7 @@ struct track {
 	bool touched;
 	nstime from;  /* what it was before is not told, if that is behind the range's begin */
 	nstime named; /* when a list first named it; NSTIME_MAX: never */
+	nstime dead;  /* of timelines: its end is no value since then; NSTIME_MAX: it lives */
 	nstime ended; /* past the range: when it last became unknown; NSTIME_MIN: never */
 	struct span *spans; /* rising; each begins where the one before ends */
 	size_t count, capacity;

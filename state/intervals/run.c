@@ -54,10 +54,13 @@ static void see_value(struct range_run *run, struct track *track, nstime since,
 		      const struct value *value, nstime named)
 {
 	struct tracks *tracks = run->tracks;
+	bool operand = track->operand;
 
 	if (tracks->over.past && !track->open && !track->unknown && !track->operand)
 		return;
-	track_cut(track, since, value, track->operand ? tracks->low : tracks->range.begin);
+	if (tracks->over.past) /* it may not count any more, but what it was before does */
+		operand = is_operand(tracks, track->attr);
+	track_cut(track, since, value, operand ? tracks->low : tracks->range.begin);
 	run->cuts += track->operand;
 	tracks->spooling.changes++;
 	if (named < track->named)

@@ -80,15 +80,18 @@ static void begin_track(struct feeding *feeding, struct track *track)
 	struct value value = gap_at(feeding, track, time_earlier(feeding->low, 1));
 
 	track_push(track, BEFORE_ALL, &value);
+	track->dead = time_earlier(feeding->low, 1);
 }
 
-/* Deletes and unknowns in what may be a gap at the track's end, up to `until`. */
+/*
+ * Deletes and unknowns up to `until`, where the track's end is dead. What lives has a change for
+ * each of them, unless it was written again in that nanosecond.
+ */
 static void feed_tombstones(struct feeding *feeding, struct track *track, nstime until)
 {
-	const struct span *last = &track->spans[track->count - 1];
-	nstime at = last->begin > BEFORE_ALL ? last->begin : time_earlier(feeding->low, 1);
+	nstime at = track->dead;
 
-	if (value_exists(&last->value) || !tells_gaps(feeding, track))
+	if (at == NSTIME_MAX || !tells_gaps(feeding, track))
 		return;
 	while (!failed(feeding) &&
 	       stored_next_tombstone(feeding->stored, track->attr, at, until, &at)) {
@@ -114,6 +117,7 @@ void feed_value(struct feeding *feeding, struct track *track, nstime at, const s
 		value = &gap;
 	}
 	track_cut(track, at, value, feeding->tracks->range.begin);
+	track->dead = deleted ? at : NSTIME_MAX;
 	feeding->tracks->spooling.changes++;
 	if (at < track->named) /* what is deleted was there, if only for that nanosecond */
 		track->named = at == BEFORE_ALL ? NSTIME_MIN : at;
@@ -582,6 +586,7 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	bool any;
 
 	track->count = 0;
+	track->dead = NSTIME_MAX;
 	track->named = NSTIME_MAX;
 	program_initial(feeding->state->program, attr, &value);
 	track_push(track, NSTIME_MIN, &value);
@@ -592,8 +597,10 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	/* an initial value ends with it, and no change tells */
 	if (stored_next_tombstone(feeding->stored, attr, NSTIME_MIN, any ? next.at - 1 : NSTIME_MAX,
 				  &tombstone) &&
-	    stored_tombstone(feeding->stored, attr, tombstone, &fact))
+	    stored_tombstone(feeding->stored, attr, tombstone, &fact)) {
 		track_cut(track, tombstone, &fact.value, feeding->tracks->range.begin);
+		track->dead = tombstone;
+	}
 	while (any && !failed(feeding)) {
 		feed_next(feeding, track, &next);
 		any = stored_next(feeding->stored, attr, next.at, &next);
@@ -621,6 +628,7 @@ static void feed(struct feeding *feeding)
 		walk_on(feeding, track);
 		walk_back(feeding, track);
 	}
+	feeding->low = NSTIME_MIN;
 	for (size_t i = 0; i < feeding->whole.count && !failed(feeding); i++)
 		feed_whole(feeding, feeding->whole.items[i].attr);
 }

@@ -93,6 +93,7 @@ struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 	*track = (struct track){.attr = attr,
 				.from = tracks->range.begin,
 				.named = NSTIME_MAX,
+				.dead = NSTIME_MAX,
 				.ended = NSTIME_MIN};
 	return track;
 }

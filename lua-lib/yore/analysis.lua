@@ -517,6 +517,13 @@ function methods:names(threads)
 	return names
 end
 
+-- As trace:comm() gives it: none where it is empty, without bytes that steer a terminal.
+local function shown_name(value)
+	if type(value) == "string" and value ~= "" then
+		return (value:gsub("%c", "?"))
+	end
+end
+
 -- The same of the names that were read along or before.
 function methods:names_told(last)
 	local names = {}
@@ -525,7 +532,7 @@ function methods:names_told(last)
 		if told and told.begin > time then
 			told = self.told:find(tid, time) or self.told:find(tid, time - 1) or told
 		end
-		names[tid] = told and told.value
+		names[tid] = told and shown_name(told.value)
 	end
 	names[0] = trace:comm(0, self.stop) or "swapper"
 	return names

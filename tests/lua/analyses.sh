@@ -520,6 +520,12 @@ says 1 "nothing is on thread\[\*\]/stack: record call chains with perf record -g
 says 1 "memtop: the trace has no mm_page_alloc" yore memtop $demo
 says 1 "memtop: the trace has no events of mmap, munmap and brk by name" yore memtop $demo calls
 says 1 "no rss_stat or kmem_rss_stat, which tells how much is resident" yore memtop $demo rss
+# a thread whose name is empty has none, whether names come from timelines or from the trace
+printf 'include linux\nevent sched_switch\n thread[field/next_pid]/name = ""\n thread[field/prev_pid]/name = ""\n' >"$work/empty.rules"
+yore index $demo --timelines --rules "$work/empty.rules" --index-dir "$work/empty" >/dev/null
+yore sched $demo --rules "$work/empty.rules" --index-dir "$work/empty" --quiet >"$work/some" 2>&1
+yore sched $demo --rules "$work/empty.rules" --no-index --quiet 2>&1 | diff "$work/some" - >"$work/printed" && grep -q '^10893  - ' "$work/some"
+result $? "an empty name is none, with timelines and without"
 printf 'latency top --limit 1\nlatency\n' | yore $demo 2>&1 | grep -c '^longest waits\|^woken' >"$work/printed"
 [ "$(cat "$work/printed")" = 2 ]
 result $? "an analysis is a command of the prompt"

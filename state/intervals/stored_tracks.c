@@ -499,10 +499,13 @@ static void walk_back(struct feeding *feeding, struct track *track)
 		if (span->begin == NSTIME_MIN)
 			continue;
 		if (!range->within && value_exists(&span->value) && span->end > range->begin &&
-		    span->begin < range->end)
+		    span->begin < range->end) {
 			span->begin = begin_of(feeding, track->attr, &span->value, t);
-		else if (span->begin == BEFORE_ALL)
+			if (span->begin < track->named) /* it was written then, or filled */
+				track->named = span->begin;
+		} else if (span->begin == BEFORE_ALL) {
 			span->begin = NSTIME_MIN;
+		}
 	}
 	for (size_t i = 0; i < track->count && track->spans[i].begin <= BEFORE_ALL; i++)
 		track->spans[i].begin = NSTIME_MIN;

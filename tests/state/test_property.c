@@ -662,6 +662,16 @@ static void ranges_end_where_deleted_values_were_unknown(void **unused)
 	one_set(505648);
 }
 
+/* Operands written in the nanosecond of their delete; a beginning before the range; a filled one. */
+static void computed_and_filled_values_begin_where_they_did(void **unused)
+{
+	static const uint64_t seeds[] = {100545, 102374, 105332, 201716};
+
+	(void)unused;
+	for (size_t i = 0; i < COUNT(seeds); i++)
+		one_set(seeds[i]);
+}
+
 static void all_ways_agree(void **unused)
 {
 	uint64_t first, end = random_seeds(SETS, &first);
@@ -694,6 +704,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_end_where_deleted_values_were_unknown),
+		cmocka_unit_test(computed_and_filled_values_begin_where_they_did),
 		cmocka_unit_test(all_ways_agree),
 	};
 

@@ -39,7 +39,7 @@ static struct track *track_new(struct range_run *run, uint32_t attr, const struc
 	struct track *track = tracks_add(run->tracks, attr);
 
 	track->from = cell->last_run; /* tombstones before it are not told */
-	track->operand = run->follows && is_operand(run->tracks, attr);
+	track->operand = is_operand(run->tracks, attr);
 	if (cell->named)
 		track->named = cell->named_at;
 	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
@@ -54,13 +54,11 @@ static void see_value(struct range_run *run, struct track *track, nstime since,
 		      const struct value *value, nstime named)
 {
 	struct tracks *tracks = run->tracks;
-	bool operand = track->operand;
 
-	if (tracks->over.past && !track->open && !track->unknown && !track->operand)
+	if (tracks->over.past && !track->open && !track->unknown &&
+	    !(track->operand && run->follows))
 		return;
-	if (tracks->over.past) /* it may not count any more, but what it was before does */
-		operand = is_operand(tracks, track->attr);
-	track_cut(track, since, value, operand ? tracks->low : tracks->range.begin);
+	track_cut(track, since, value, track->operand ? tracks->low : tracks->range.begin);
 	run->cuts += track->operand;
 	tracks->spooling.changes++;
 	if (named < track->named)
@@ -332,8 +330,6 @@ static void look_at_operands(struct range_run *run, nstime next)
 		if (more)
 			return;
 		tracks->high = next;
-		for (size_t i = 0; i < tracks->count; i++)
-			tracks->items[i].operand = false;
 	} else if (next <= tracks->range.begin) {
 		run->due = run->cuts + views_prune(tracks, next);
 	}

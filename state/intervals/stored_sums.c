@@ -144,8 +144,8 @@ void summing_resume(struct feeding *feeding, uint32_t s)
 			summing->open[kept++] = number;
 			continue;
 		}
-		if (slice_before(feeding->slice, number, &value, &age) == SLICE_FOUND)
-			feed_stored(feeding, number, feeding->slice->begin, value);
+		if (slice_before(&feeding->slice, number, &value, &age) == SLICE_FOUND)
+			feed_stored(feeding, number, feeding->slice.begin, value);
 		else
 			feeding->stored->damaged = true;
 	}

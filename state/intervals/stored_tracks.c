@@ -56,31 +56,26 @@ static bool tells_gaps(const struct feeding *feeding, const struct track *track)
 	       (feeding->tracks->by_need || is_operand(feeding->tracks, track->attr));
 }
 
-/* Other slices were read: the one that is fed is there again, where it was. */
-static void return_to_slice(struct feeding *feeding)
-{
-	if (feeding->slice && !shard_slice(feeding->shard, feeding->at))
-		fail(feeding);
-}
-
 /* What the newest delete or unknown at t says. */
 static struct value gap_at(struct feeding *feeding, const struct track *track, nstime t)
 {
-	struct fact fact = {.value.kind = VALUE_UNKNOWN};
+	struct fact fact;
 
-	if (tells_gaps(feeding, track) && !stored_tombstone(feeding->stored, track->attr, t, &fact))
-		fact.value.kind = VALUE_UNKNOWN;
-	return_to_slice(feeding);
-	return fact.value;
+	if (stored_tombstone(feeding->stored, track->attr, t, &fact))
+		return fact.value;
+	return (struct value){.kind = VALUE_UNKNOWN};
 }
 
 /* Before all that is fed of it. */
 static void begin_track(struct feeding *feeding, struct track *track)
 {
-	struct value value = gap_at(feeding, track, time_earlier(feeding->low, 1));
+	struct value value = {.kind = VALUE_UNKNOWN};
 
+	if (tells_gaps(feeding, track)) {
+		track->dead = time_earlier(feeding->low, 1);
+		value = gap_at(feeding, track, track->dead);
+	}
 	track_push(track, BEFORE_ALL, &value);
-	track->dead = time_earlier(feeding->low, 1);
 }
 
 /*
@@ -91,33 +86,28 @@ static void feed_tombstones(struct feeding *feeding, struct track *track, nstime
 {
 	nstime at = track->dead;
 
-	if (at == NSTIME_MAX || !tells_gaps(feeding, track))
-		return;
-	while (!failed(feeding) &&
+	while (at < NSTIME_MAX && !failed(feeding) &&
 	       stored_next_tombstone(feeding->stored, track->attr, at, until, &at)) {
 		struct value value = gap_at(feeding, track, at);
 
 		track_cut(track, at, &value, feeding->tracks->range.begin);
 	}
-	return_to_slice(feeding);
 }
 
 void feed_value(struct feeding *feeding, struct track *track, nstime at, const struct value *value,
 		bool deleted)
 {
-	struct value gap;
+	struct value told = *value;
 
 	if (at > BEFORE_ALL) {
 		if (track->count == 0)
 			begin_track(feeding, track);
 		feed_tombstones(feeding, track, at - 1);
 	}
-	if (deleted && tells_gaps(feeding, track)) {
-		gap = gap_at(feeding, track, at);
-		value = &gap;
-	}
-	track_cut(track, at, value, feeding->tracks->range.begin);
-	track->dead = deleted ? at : NSTIME_MAX;
+	track->dead = deleted && tells_gaps(feeding, track) ? at : NSTIME_MAX;
+	if (track->dead < NSTIME_MAX)
+		told = gap_at(feeding, track, at);
+	track_cut(track, at, &told, feeding->tracks->range.begin);
 	feeding->tracks->spooling.changes++;
 	if (at < track->named) /* what is deleted was there, if only for that nanosecond */
 		track->named = at == BEFORE_ALL ? NSTIME_MIN : at;
@@ -218,7 +208,6 @@ static void open_shard(struct feeding *feeding, size_t i)
 
 static void close_shard(struct feeding *feeding)
 {
-	feeding->slice = NULL;
 	mem_free(feeding->choices);
 	mem_free(feeding->named);
 }
@@ -256,12 +245,12 @@ static void feed_snapshot(struct feeding *feeding)
 	uint64_t age;
 
 	if (feeding->all) {
-		each_entry(feeding, &feeding->slice->snapshot, 0, feed_before);
+		each_entry(feeding, &feeding->slice.snapshot, 0, feed_before);
 		return;
 	}
 	for (size_t i = 0; i < feeding->nnamed; i++) {
 		enum slice_found found =
-			slice_before(feeding->slice, feeding->named[i], &value, &age);
+			slice_before(&feeding->slice, feeding->named[i], &value, &age);
 
 		if (found == SLICE_FOUND)
 			feed_stored(feeding, feeding->named[i], BEFORE_ALL, value);
@@ -274,7 +263,7 @@ static void feed_snapshot(struct feeding *feeding)
 static void next_fill(struct feeding *feeding, uint64_t number, uint32_t tick,
 		      struct slice_fill *out)
 {
-	enum slice_found found = slice_fill(feeding->slice, (uint32_t)number, tick, out);
+	enum slice_found found = slice_fill(&feeding->slice, (uint32_t)number, tick, out);
 
 	if (found == SLICE_DAMAGED)
 		fail(feeding);
@@ -286,7 +275,7 @@ static void next_fill(struct feeding *feeding, uint64_t number, uint32_t tick,
 static void feed_run(struct feeding *feeding, struct track *track, uint32_t from, uint32_t to)
 {
 	const struct slice_opened *open = &feeding->walk.changes;
-	const struct slice *slice = feeding->slice;
+	const struct slice *slice = &feeding->slice;
 	uint64_t mask = bits_mask(slice->tick_bits), number = open->keys[from] >> slice->tick_bits;
 	struct slice_value last = {0}, values[SLICE_BLOCK];
 	bool many = to - from > open->block.count / 3, fills = slice->fills.count != 0;
@@ -330,17 +319,16 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 static uint32_t same_end(const struct feeding *feeding, uint32_t from)
 {
 	const struct slice_opened *open = &feeding->walk.changes;
-	uint64_t number = open->keys[from] >> feeding->slice->tick_bits;
+	uint64_t number = open->keys[from] >> feeding->slice.tick_bits;
 
-	while (++from < open->block.count &&
-	       open->keys[from] >> feeding->slice->tick_bits == number)
+	while (++from < open->block.count && open->keys[from] >> feeding->slice.tick_bits == number)
 		;
 	return from;
 }
 
 static bool is_fed(struct feeding *feeding, uint64_t number)
 {
-	return feed_takes(feeding, number) && !summing_has(feeding, number, feeding->slice->number);
+	return feed_takes(feeding, number) && !summing_has(feeding, number, feeding->slice.number);
 }
 
 /*
@@ -349,7 +337,7 @@ static bool is_fed(struct feeding *feeding, uint64_t number)
  */
 static bool is_passed(struct feeding *feeding, uint32_t j)
 {
-	const struct slice *slice = feeding->slice;
+	const struct slice *slice = &feeding->slice;
 	uint64_t first, last;
 
 	if (j + 1 >= slice->changes.nblocks)
@@ -366,7 +354,7 @@ static bool is_passed(struct feeding *feeding, uint32_t j)
 static void feed_changes(struct feeding *feeding, uint64_t from, uint64_t to)
 {
 	const struct slice_opened *open = &feeding->walk.changes;
-	const struct slice *slice = feeding->slice;
+	const struct slice *slice = &feeding->slice;
 	unsigned bits = slice->tick_bits;
 	uint64_t last = UINT64_MAX;
 	struct track *track = NULL;
@@ -401,12 +389,14 @@ static void feed_changes(struct feeding *feeding, uint64_t from, uint64_t to)
 
 static bool slice_load(struct feeding *feeding, uint32_t s)
 {
-	feeding->at = s;
-	feeding->slice = shard_slice(feeding->shard, s);
-	if (feeding->slice)
-		slice_walk_begin(&feeding->walk, feeding->slice);
-	else
+	const struct slice *slice = shard_slice(feeding->shard, s);
+
+	if (slice) {
+		feeding->slice = *slice;
+		slice_walk_begin(&feeding->walk, &feeding->slice);
+	} else {
 		fail(feeding);
+	}
 	return !failed(feeding);
 }
 
@@ -573,7 +563,7 @@ static void feed_later_fills(struct feeding *feeding, size_t first)
 		open_shard(feeding, i);
 		for (uint32_t s = shard_slice_at(feeding->shard, t);
 		     shard_reaches(feeding->shard, s, t) && slice_load(feeding, s); s++)
-			each_entry(feeding, &feeding->slice->fills, feeding->slice->tick_bits,
+			each_entry(feeding, &feeding->slice.fills, feeding->slice.tick_bits,
 				   add_filled);
 		close_shard(feeding);
 	}
@@ -598,11 +588,11 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 		feed_value(feeding, track, NSTIME_MIN, &fact.value, false);
 	any = stored_next(feeding->stored, attr, NSTIME_MIN, &next);
 	/* an initial value ends with it, and no change tells */
-	if (stored_next_tombstone(feeding->stored, attr, NSTIME_MIN, any ? next.at - 1 : NSTIME_MAX,
-				  &tombstone) &&
+	if (stored_next_tombstone(feeding->stored, attr, NSTIME_MIN,
+				  any ? next.at - 1 : NSTIME_MAX - 1, &tombstone) &&
 	    stored_tombstone(feeding->stored, attr, tombstone, &fact)) {
 		track_cut(track, tombstone, &fact.value, feeding->tracks->range.begin);
-		track->dead = tombstone;
+		track->dead = tells_gaps(feeding, track) ? tombstone : NSTIME_MAX;
 	}
 	while (any && !failed(feeding)) {
 		feed_next(feeding, track, &next);

@@ -27,8 +27,7 @@ struct feeding {
 	uint32_t *named;  /* numbers of names, rising */
 	size_t nnamed;
 	/* of the slice */
-	const struct slice *slice;
-	uint32_t at; /* its number */
+	struct slice slice; /* a copy, since others are read while it is fed */
 	struct slice_walk walk;
 	struct summing summing;
 };

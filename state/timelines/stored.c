@@ -63,7 +63,8 @@ bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fac
 }
 
 struct first {
-	nstime after, at; /* `at`: the first behind `after` that was found, so far */
+	nstime after, until; /* `any`: `until` is the first that was found, so far */
+	bool any;
 };
 
 static void see_first(void *arg, struct shard *shard, uint32_t number)
@@ -71,24 +72,23 @@ static void see_first(void *arg, struct shard *shard, uint32_t number)
 	struct first *first = arg;
 	nstime at;
 
-	if (shard_tombstone_next(shard, number, first->after, first->at, &at))
-		first->at = at;
+	if (shard_tombstone_next(shard, number, first->after, first->until, &at)) {
+		first->until = at;
+		first->any = true;
+	}
 }
 
 bool stored_next_tombstone(struct stored *stored, uint32_t attr, nstime after, nstime until,
 			   nstime *at)
 {
 	size_t last = stored_shard_at(stored, until);
+	struct first first = {after, until, false};
 
-	for (size_t i = stored_shard_at(stored, after); i <= last; i++) {
-		struct first first = {after, until < NSTIME_MAX ? until + 1 : until};
-
+	for (size_t i = stored_shard_at(stored, after); i <= last && !first.any; i++)
 		each_covering(stored, stored->items[i].shard, attr, see_first, &first);
-		*at = first.at;
-		if (first.at <= until && first.at < NSTIME_MAX)
-			return true;
-	}
-	return false;
+	if (first.any)
+		*at = first.until;
+	return first.any;
 }
 
 bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_change *out)

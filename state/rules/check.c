@@ -5,7 +5,6 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
-#include <stdio.h>
 #include <string.h>
 
 enum root ast_root(const struct ast_path *path)
@@ -248,8 +247,8 @@ static bool unknown_call(const struct ast *ast, void *arg)
 	const struct in_file *in = arg;
 	const struct rules *rules = in->rules;
 	struct nearest nearest;
-	char words[320], names[200] = "";
-	size_t used = 0;
+	struct buf names = {0};
+	char words[NEAREST_WORDS_MAX];
 
 	if (ast->kind != AST_CALL || find_function(ast->name) || rules_map(rules, ast->name))
 		return false;
@@ -258,13 +257,13 @@ static bool unknown_call(const struct ast *ast, void *arg)
 		nearest_offer(&nearest, rules->maps[i]->name);
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		nearest_offer(&nearest, functions[i].name);
-		if (used < sizeof names)
-			used += (size_t)snprintf(names + used, sizeof names - used, " %s",
-						 functions[i].name);
+		buf_printf(&names, " %s", functions[i].name);
 	}
 	rules_error(in->rules, in->file, ast->at,
 		    "no map or function is named '%.60s'%s%s (functions:%s)", ast->name,
-		    nearest_words(&nearest, words, sizeof words) ? "; " : "", words, names);
+		    nearest_words(&nearest, words, sizeof words) ? "; " : "", words,
+		    buf_text(&names));
+	buf_release(&names);
 	return false;
 }
 

@@ -10,15 +10,9 @@
 
 void buried_add(struct buried *buried, const struct pattern *pattern)
 {
-	size_t i = 0;
-
-	if (!pattern->any) {
+	if (!pattern->any)
 		number_map_set(&buried->at, pattern->attr, 1);
-		return;
-	}
-	while (i < buried->npatterns && !pattern_equal(&buried->patterns[i], pattern))
-		i++;
-	if (i == buried->npatterns)
+	else if (pattern_find(buried->patterns, buried->npatterns, pattern) == buried->npatterns)
 		*mem_push(buried->patterns, buried->npatterns, buried->capacity) = *pattern;
 }
 

@@ -53,6 +53,15 @@ bool pattern_equal(const struct pattern *a, const struct pattern *b)
 	return true;
 }
 
+size_t pattern_find(const struct pattern *items, size_t count, const struct pattern *wanted)
+{
+	size_t i = 0;
+
+	while (i < count && !pattern_equal(&items[i], wanted))
+		i++;
+	return i;
+}
+
 void pattern_write(struct buf *out, const struct pattern *pattern)
 {
 	buf_add_varint(out, pattern->natoms);

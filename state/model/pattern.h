@@ -34,6 +34,8 @@ enum cover pattern_covers(const struct pattern *pattern, const struct attrs *att
 /* The one attribute that it names (interned); ATTR_ABSENT: these are several, or not known. */
 uint32_t pattern_attr(const struct pattern *pattern, struct attrs *attrs);
 bool pattern_equal(const struct pattern *a, const struct pattern *b);
+/* The place of an equal one among `count` items; `count`: there is none. */
+size_t pattern_find(const struct pattern *items, size_t count, const struct pattern *wanted);
 /*
  * The atoms of one with ANY, as they are stored; and back: behind them, NULL for damage. `below` is
  * not among them.

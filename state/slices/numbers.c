@@ -157,15 +157,13 @@ uint32_t numbers_of(struct numbers *numbers, enum class_kind kind, uint32_t attr
 
 static uint32_t number_of_pattern(struct numbers *numbers, const struct pattern *pattern)
 {
-	uint32_t i = 0;
+	size_t i = pattern_find(numbers->patterns, numbers->npatterns, pattern);
 
-	while (i < numbers->npatterns && !pattern_equal(&numbers->patterns[i], pattern))
-		i++;
 	if (i == numbers->npatterns) {
 		numbers_pattern_add(numbers, pattern);
 		numbers->classes[PATTERN_CLASS].given++;
 	}
-	return number_in(numbers, PATTERN_CLASS, i);
+	return number_in(numbers, PATTERN_CLASS, (uint32_t)i);
 }
 
 uint32_t numbers_tombstone(struct numbers *numbers, const struct pattern *pattern)

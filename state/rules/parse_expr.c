@@ -155,7 +155,6 @@ static uint32_t find_variable(struct parser *parser)
 	return view->nvariables++;
 }
 
-/* Inside `[`: the bracket is open and its first word is looked at. */
 static void refuse_key(struct parser *parser, const struct ast *key)
 {
 	if (key->kind == AST_CONST &&
@@ -163,6 +162,7 @@ static void refuse_key(struct parser *parser, const struct ast *key)
 		parse_error(parser, key->at, "expected an integer, a string or a boolean as key");
 }
 
+/* Inside `[`: the bracket is open and its first word is looked at. */
 static void parse_key(struct parser *parser, struct path_builder *builder, enum path_use use)
 {
 	struct ast_atom *atom;

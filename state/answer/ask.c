@@ -82,21 +82,29 @@ static void collect_one(struct asking *asking, const struct job *job, uint32_t m
 	records_add(job->out, moment, attr, &fact);
 }
 
-/* A list shows what a write named and is not none; a computed attribute when it is known, too. */
+/*
+ * A list shows a stored attribute that a write named and that is not none; a computed one that has
+ * a value where its source was named and has one.
+ */
+static bool is_listed(struct asking *asking, const struct listed *listed, struct fact *fact)
+{
+	bool named = false;
+
+	if (listed->source == ATTR_ABSENT)
+		return get_asked(asking, listed->attr, fact) && fact->value.kind != VALUE_NONE &&
+		       named_below(asking, listed->attr, *fact, &named) && named;
+	return get_asked(asking, listed->source, fact) && fact->named &&
+	       value_exists(&fact->value) &&
+	       !fact_compute(asking->state, listed->attr, get_asked, asking, fact).open &&
+	       value_exists(&fact->value);
+}
+
 static void collect_listed(struct asking *asking, const struct job *job, uint32_t moment,
 			   const struct listed *listed)
 {
-	bool computed = listed->source != ATTR_ABSENT;
 	struct fact fact;
-	bool named;
 
-	if (wanted_by_name(job->wanted, listed->attr) ||
-	    !get_asked(asking, computed ? listed->source : listed->attr, &fact) ||
-	    fact.value.kind == VALUE_NONE ||
-	    !named_below(asking, computed ? listed->source : listed->attr, fact, &named) || !named)
-		return;
-	if (computed && (fact_compute(asking->state, listed->attr, get_asked, asking, &fact).open ||
-			 fact.value.kind <= VALUE_NONE))
+	if (wanted_by_name(job->wanted, listed->attr) || !is_listed(asking, listed, &fact))
 		return;
 	attrs_keep(asking->state->attrs, &fact.value);
 	records_add(job->out, moment, listed->attr, &fact);

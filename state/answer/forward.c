@@ -95,16 +95,18 @@ static void record(struct forward *forward, uint32_t attr, const struct fact *fa
 }
 
 /* A list shows what is known and not none. */
-static void list_view(void *arg, uint32_t attr)
+static void list_view(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count)
 {
 	struct forward *forward = arg;
 	struct fact fact = take(forward, attr);
 
+	(void)sources;
+	(void)count;
 	if (value_exists(&fact.value))
 		record(forward, attr, &fact);
 }
 
-/* What is listed, then what is filled: from FILLS on. */
+/* What has a value and is listed, then what is filled with one: from FILLS on. */
 #define FILLS (UINT64_C(1) << 32)
 
 static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
@@ -119,14 +121,14 @@ static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 		if (attr_shape(attrs, *attr) != shape)
 			continue;
 		cells_get(cells, *attr, &cell);
-		if (cell.named && cell.value.kind != VALUE_NONE)
+		if (cell.named && value_exists(&cell.value))
 			return true;
 	}
 	for (*at = *at < FILLS ? FILLS : *at; *at - FILLS < fills_now(forward);) {
 		const struct fill *fill = &forward->fills[(*at)++ - FILLS];
 
 		*attr = fill->attr;
-		if (attr_shape(attrs, fill->attr) == shape && fill->cell.value.kind != VALUE_NONE &&
+		if (attr_shape(attrs, fill->attr) == shape && value_exists(&fill->cell.value) &&
 		    reaches(fill, &forward->places[forward->taken]))
 			return true;
 	}

@@ -242,34 +242,45 @@ bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed 
 
 /* ---- lists of computed attributes ---- */
 
+struct binding {
+	struct state *state;
+	struct wanted *wanted;
+	const struct named *named;
+	const struct view *view;
+	struct value values[ENV_VARIABLES]; /* by variable */
+	uint32_t sources[ENV_VARIABLES];
+};
+
 /* All bindings of variables from `variable` on. */
-static void bind_views(struct state *state, struct wanted *wanted, const struct named *named,
-		       const struct view *view, uint32_t variable, struct value *values)
+static void bind_views(struct binding *binding, uint32_t variable)
 {
+	const struct named *named = binding->named;
+	const struct view *view = binding->view;
+	struct attrs *attrs = binding->state->attrs;
 	uint32_t shape, atom, attr;
 
 	if (variable == view->nvariables) {
-		attr = view_attr(state->attrs, view, values);
-		if (wanted_lists(state, wanted, attr))
-			named->each(named->arg, attr);
+		attr = view_attr(attrs, view, binding->values);
+		if (wanted_lists(binding->state, binding->wanted, attr))
+			named->each(named->arg, attr, binding->sources, variable);
 		return;
 	}
 	if (!view_source(view, variable, &shape, &atom))
 		return;
 	for (uint64_t at = 0; named->next(named->arg, shape, &at, &attr);) {
-		values[variable] = *attr_atom(state->attrs, attr_up(state->attrs, attr, atom + 1));
-		bind_views(state, wanted, named, view, variable + 1, values);
+		binding->values[variable] = *attr_atom(attrs, attr_up(attrs, attr, atom + 1));
+		binding->sources[variable] = attr;
+		bind_views(binding, variable + 1);
 	}
 }
 
 void wanted_views(struct state *state, struct wanted *wanted, const struct named *named)
 {
-	struct value values[ENV_VARIABLES];
+	struct binding binding = {.state = state, .wanted = wanted, .named = named};
 
 	for (uint32_t i = 0; i < program_views(state->program); i++) {
-		const struct view *view = program_view(state->program, i);
-
-		if (wanted_lists_shape(state, wanted, view->path.shape))
-			bind_views(state, wanted, named, view, 0, values);
+		binding.view = program_view(state->program, i);
+		if (wanted_lists_shape(state, wanted, binding.view->path.shape))
+			bind_views(&binding, 0);
 	}
 }

@@ -27,7 +27,7 @@ bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr);
 bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32_t shape);
 struct listed {
 	uint32_t attr;
-	uint32_t source; /* of a computed one: what must be listed for it; else ATTR_ABSENT */
+	uint32_t source; /* of a computed one: what must have a value for it; else ATTR_ABSENT */
 };
 /*
  * All attributes that its lists may name, when they can be told without reading: keys that are
@@ -43,7 +43,8 @@ MUST_CHECK bool wanted_enumerate(struct state *state, struct wanted *wanted, str
 struct named {
 	/* The next one of the shape, from *at on, which is 0 at first. False: no more. */
 	bool (*next)(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr);
-	void (*each)(void *arg, uint32_t attr);
+	/* sources[v], by variable of its view: the attribute in which the variable was found */
+	void (*each)(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count);
 	void *arg;
 };
 void wanted_views(struct state *state, struct wanted *wanted, const struct named *named);

@@ -81,29 +81,17 @@ static enum outcome read_missing(struct tracks *operands, struct error *err)
 	return outcome;
 }
 
-static bool has_value(const struct track *track, nstime end)
+/* When lists began to name an initial value is not told by need. */
+static bool add_sources(const struct tracks *computed, struct tracks *operands)
 {
-	for (size_t i = 0; i < track->count && track->spans[i].begin < end; i++)
-		if (value_exists(&track->spans[i].value))
-			return true;
-	return false;
-}
+	for (size_t i = 0; i < computed->count; i++)
+		for (size_t k = 0; k < computed->items[i].nsources; k++) {
+			const struct track_source *source = &computed->items[i].sources[k];
 
-/*
- * A list names a computed attribute once its source was named. A source that has a value was;
- * whether another was cannot be told here.
- */
-static bool lists_are_certain(const struct tracks *computed, const struct tracks *operands)
-{
-	nstime end = operands->range.end;
-
-	for (size_t i = 0; i < computed->count; i++) {
-		const struct track *track = &computed->items[i];
-
-		if (track->source != ATTR_ABSENT && has_value(track, end) &&
-		    !has_value(tracks_find(operands, track->source), end))
-			return false;
-	}
+			if (source->initial)
+				return false;
+			attr_list_add(&operands->names, source->attr, operands->range.begin);
+		}
 	return true;
 }
 
@@ -116,22 +104,17 @@ static enum outcome by_need(struct state *state, nstime begin, nstime end,
 				  .by_need = true,
 				  .low = begin,
 				  .high = end};
-	enum outcome outcome = OUTCOME_DONE;
+	enum outcome outcome = add_sources(computed, &operands) ? OUTCOME_DONE : OUTCOME_GAVE_UP;
 	int round = 0;
 
-	for (size_t i = 0; i < computed->count; i++)
-		if (computed->items[i].source != ATTR_ABSENT)
-			attr_list_add(&operands.names, computed->items[i].source, begin);
 	do {
-		if (operands.names.count)
+		if (outcome == OUTCOME_DONE && operands.names.count)
 			outcome = read_missing(&operands, err);
 		if (outcome == OUTCOME_DONE)
 			views_compute(&operands, computed, begin, end);
 		if (outcome == OUTCOME_DONE && operands.names.count && ++round == ROUNDS)
 			outcome = OUTCOME_GAVE_UP;
 	} while (outcome == OUTCOME_DONE && operands.names.count);
-	if (outcome == OUTCOME_DONE && !lists_are_certain(computed, &operands))
-		outcome = OUTCOME_GAVE_UP;
 	tracks_release(&operands);
 	return outcome;
 }
@@ -147,7 +130,6 @@ static bool by_shapes(struct tracks *tracks, struct tracks *computed, struct err
 	views_add_operands(tracks);
 	do {
 		names = tracks->names.count;
-		tracks_forget(computed);
 		outcome = tracks_read(tracks, err);
 		if (outcome == OUTCOME_DONE) {
 			computed_list(tracks, computed);
@@ -240,7 +222,15 @@ static nstime above(const struct trace_span *trace, nstime at, nstime width)
 	return time_span(at, trace->last) > (uint64_t)width ? at + width : trace->last + 1;
 }
 
-static bool extend(struct state *state, struct tracks *computed, bool down,
+static void add_part(const struct tracks *tracks, struct piece *piece, const struct track *track)
+{
+	computed_add(&piece->computed, track->attr);
+	for (size_t i = 0; i < track->nsources; i++)
+		computed_add_source(tracks, &piece->computed, track->attr, track->sources[i].attr,
+				    track->sources[i].variable);
+}
+
+static bool extend(const struct tracks *tracks, struct tracks *computed, bool down,
 		   const struct trace_span *trace, nstime width, struct error *err)
 {
 	nstime at = edge_of(computed, down), end = down ? NSTIME_MIN : NSTIME_MAX;
@@ -253,9 +243,9 @@ static bool extend(struct state *state, struct tracks *computed, bool down,
 
 		for (size_t i = 0; i < computed->count; i++)
 			if (is_more(&computed->items[i], down))
-				computed_add(&piece.computed, computed->items[i].attr, ATTR_ABSENT);
+				add_part(tracks, &piece, &computed->items[i]);
 		more = piece.computed.count > 0;
-		ok = !more || compute_piece(state, &piece, err);
+		ok = !more || compute_piece(tracks->state, &piece, err);
 		part = piece.computed.items;
 		for (size_t i = 0; i < computed->count && ok; i++)
 			if (is_more(&computed->items[i], down))
@@ -284,8 +274,8 @@ static bool find_ends(struct tracks *tracks, struct tracks *computed, struct err
 		views_follow(tracks, &computed->items[i], true);
 		views_follow(tracks, &computed->items[i], false);
 	}
-	return extend(tracks->state, computed, true, &trace, (nstime)width, err) &&
-	       extend(tracks->state, computed, false, &trace, (nstime)width, err);
+	return extend(tracks, computed, true, &trace, (nstime)width, err) &&
+	       extend(tracks, computed, false, &trace, (nstime)width, err);
 }
 
 /* ---- the range ---- */
@@ -302,7 +292,8 @@ bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t n
 		computed_add_named(tracks, &computed);
 		for (size_t i = 0; i < nlisted; i++)
 			if (listed[i].source != ATTR_ABSENT)
-				computed_add(&computed, listed[i].attr, listed[i].source);
+				computed_add_source(tracks, &computed, listed[i].attr,
+						    listed[i].source, 0);
 		outcome = by_need(tracks->state, tracks->range.begin, tracks->range.end, &computed,
 				  err);
 	}
@@ -314,6 +305,7 @@ bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t n
 	for (size_t i = 0; i < computed.count && ok; i++) {
 		*tracks_add(tracks, computed.items[i].attr) = computed.items[i];
 		computed.items[i].spans = NULL;
+		computed.items[i].sources = NULL;
 	}
 	tracks_release(&computed);
 	return ok;

@@ -247,6 +247,7 @@ static void empty(struct tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->count; i++) {
 		mem_free(tracks->items[i].spans);
+		mem_free(tracks->items[i].sources);
 		mem_free(tracks->items[i].sums);
 		totals_free(tracks->items[i].totals);
 	}

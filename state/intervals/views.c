@@ -21,11 +21,31 @@ enum { PRUNE_LEAST = 1 << 16, PRUNE_EACH = 16 };
 
 /* ---- which ---- */
 
-void computed_add(struct tracks *computed, uint32_t attr, uint32_t source)
+struct track *computed_add(struct tracks *computed, uint32_t attr)
 {
-	if (!tracks_find(computed, attr))
-		*tracks_add(computed, attr) =
-			(struct track){.attr = attr, .source = source, .computed = true};
+	struct track *track = tracks_find(computed, attr);
+
+	if (!track) {
+		track = tracks_add(computed, attr);
+		*track = (struct track){.attr = attr, .computed = true};
+	}
+	return track;
+}
+
+void computed_add_source(const struct tracks *tracks, struct tracks *computed, uint32_t attr,
+			 uint32_t source, uint32_t variable)
+{
+	struct track *track = computed_add(computed, attr);
+	struct value initial;
+
+	if (wanted_by_name(tracks->wanted, attr))
+		return;
+	for (size_t i = 0; i < track->nsources; i++)
+		if (track->sources[i].attr == source && track->sources[i].variable == variable)
+			return;
+	*mem_push(track->sources, track->nsources, track->sources_capacity) = (struct track_source){
+		source, variable, program_initial(tracks->state->program, source, &initial)};
+	track->variables |= UINT32_C(1) << variable;
 }
 
 struct listing {
@@ -48,9 +68,13 @@ static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 	return false;
 }
 
-static void add_listed(void *arg, uint32_t attr)
+static void add_listed(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count)
 {
-	computed_add(((const struct listing *)arg)->computed, attr, ATTR_ABSENT);
+	const struct listing *listing = arg;
+
+	computed_add(listing->computed, attr);
+	for (uint32_t v = 0; v < count; v++)
+		computed_add_source(listing->tracks, listing->computed, attr, sources[v], v);
 }
 
 void computed_add_named(const struct tracks *tracks, struct tracks *computed)
@@ -60,7 +84,7 @@ void computed_add_named(const struct tracks *tracks, struct tracks *computed)
 
 	for (size_t i = 0; i < wanted->nattrs; i++)
 		if (program_view_of(tracks->state->program, wanted->attrs[i], values))
-			computed_add(computed, wanted->attrs[i], ATTR_ABSENT);
+			computed_add(computed, wanted->attrs[i]);
 }
 
 void computed_list(struct tracks *tracks, struct tracks *computed)
@@ -224,14 +248,52 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 	return true;
 }
 
-/* The value at `at`, and where no operand of it changes around. */
-static void compute_at(struct sweep *sweep, uint32_t attr, nstime at, struct fact *fact)
+/* Was it named at `at`, which an initial value does not do? */
+static bool was_named(struct sweep *sweep, const struct track_source *source)
+{
+	const struct track *track =
+		source->initial ? tracks_find(sweep->tracks, source->attr) : NULL;
+
+	if (!track)
+		return !source->initial;
+	if (track->named > sweep->at && track->named < sweep->end)
+		sweep->end = track->named;
+	if (track->named <= sweep->at && track->named > sweep->begin)
+		sweep->begin = track->named;
+	return track->named <= sweep->at;
+}
+
+/* Do lists name it at `at`? Else *out is none, or unknown if it may be named. */
+static bool is_listed(struct sweep *sweep, const struct track *computed, struct value *out)
+{
+	uint32_t found = 0;
+	struct fact fact;
+
+	*out = (struct value){.kind = VALUE_NONE};
+	for (size_t i = 0; i < computed->nsources; i++) {
+		const struct track_source *source = &computed->sources[i];
+		uint32_t bit = UINT32_C(1) << source->variable;
+
+		if ((found & bit) || !was_named(sweep, source))
+			continue;
+		get_at(sweep, source->attr, &fact);
+		found |= value_exists(&fact.value) ? bit : 0;
+		if (fact.value.kind == VALUE_UNKNOWN)
+			*out = fact.value;
+	}
+	return found == computed->variables;
+}
+
+/* The value at `at`, none where lists do not name it; and where no operand of it changes around. */
+static void compute_at(struct sweep *sweep, const struct track *computed, nstime at,
+		       struct fact *fact)
 {
 	sweep->at = at;
 	sweep->begin = sweep->tracks->low;
 	sweep->end = sweep->tracks->high;
 	sweep->hole = sweep->open = false;
-	fact_compute(sweep->tracks->state, attr, get_at, sweep, fact);
+	if (is_listed(sweep, computed, &fact->value))
+		fact_compute(sweep->tracks->state, computed->attr, get_at, sweep, fact);
 }
 
 /* ---- over a range, and beyond it ---- */
@@ -258,7 +320,7 @@ static void compute(struct tracks *operands, struct track *track, nstime begin, 
 	while (begin < end) {
 		nstime to;
 
-		compute_at(&sweep, track->attr, begin, &fact);
+		compute_at(&sweep, track, begin, &fact);
 		to = sweep.end < end ? sweep.end : end;
 		add_span(track, begin, to, &fact.value);
 		begin = to;
@@ -281,7 +343,7 @@ void views_follow(struct tracks *operands, struct track *track, bool down)
 	*more = value_exists(&span->value) &&
 		(down ? span->begin > NSTIME_MIN : span->end < NSTIME_MAX);
 	while (*more && (down ? span->begin > operands->low : span->end < operands->high)) {
-		compute_at(&sweep, track->attr, down ? span->begin - 1 : span->end, &fact);
+		compute_at(&sweep, track, down ? span->begin - 1 : span->end, &fact);
 		if (sweep.hole || (!down && sweep.open && operands->high < NSTIME_MAX))
 			return; /* what is read anew, piece by piece, tells */
 		*more = value_equal(&fact.value, &span->value);
@@ -303,18 +365,18 @@ size_t views_due(const struct state *state, size_t ncomputed)
 }
 
 /* Does its value at the range's end go on at `now`, or may it turn out to? */
-static bool goes_on(struct tracks *tracks, uint32_t attr, nstime now)
+static bool goes_on(struct tracks *tracks, const struct track *computed, nstime now)
 {
 	struct sweep sweep = {.tracks = tracks};
 	struct fact fact;
 	struct value value;
 
-	compute_at(&sweep, attr, tracks->range.end - 1, &fact);
+	compute_at(&sweep, computed, tracks->range.end - 1, &fact);
 	if (sweep.open || !value_exists(&fact.value))
 		return sweep.open;
 	value = fact.value;
 	while (sweep.end < now) {
-		compute_at(&sweep, attr, sweep.end, &fact);
+		compute_at(&sweep, computed, sweep.end, &fact);
 		if (sweep.open || !value_equal(&fact.value, &value))
 			return sweep.open;
 	}
@@ -328,7 +390,7 @@ size_t views_go_on(struct tracks *tracks, nstime now)
 
 	computed_list(tracks, &computed);
 	for (size_t i = 0; i < computed.count && !some; i++)
-		some = goes_on(tracks, computed.items[i].attr, now);
+		some = goes_on(tracks, &computed.items[i], now);
 	size_t due = views_due(tracks->state, computed.count) / 16 + 1;
 	tracks_release(&computed);
 	return some ? due : 0;
@@ -338,7 +400,8 @@ size_t views_go_on(struct tracks *tracks, nstime now)
  * Notes what tells where the value at `now` begins: down to where it was another one for certain.
  * What an event that is still to come may fill can turn out to be that value.
  */
-static void note_needed(struct tracks *tracks, uint32_t attr, nstime now, nstime *needed)
+static void note_needed(struct tracks *tracks, const struct track *computed, nstime now,
+			nstime *needed)
 {
 	struct sweep sweep = {.tracks = tracks, .needed = needed};
 	struct value value = {.kind = VALUE_UNKNOWN};
@@ -346,7 +409,7 @@ static void note_needed(struct tracks *tracks, uint32_t attr, nstime now, nstime
 	struct fact fact;
 
 	for (; now > NSTIME_MIN; now = sweep.begin) {
-		compute_at(&sweep, attr, now - 1, &fact);
+		compute_at(&sweep, computed, now - 1, &fact);
 		if (sweep.hole)
 			return;
 		if (sweep.open)
@@ -383,7 +446,7 @@ size_t views_prune(struct tracks *tracks, nstime now)
 		needed[i] = NSTIME_MAX;
 	computed_list(tracks, &computed);
 	for (size_t i = 0; i < computed.count; i++)
-		note_needed(tracks, computed.items[i].attr, now, needed);
+		note_needed(tracks, &computed.items[i], now, needed);
 	for (size_t i = 0; i < tracks->count; i++)
 		if (tracks->items[i].operand)
 			spans += forget(&tracks->items[i], needed[i]);

@@ -340,18 +340,24 @@ static void record(struct asking *asking, uint32_t attr, bool always)
 		records_add(asking->out, asking->moment, attr, &fact);
 }
 
-static void record_view(void *arg, uint32_t attr)
+static void record_view(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count)
 {
+	(void)sources;
+	(void)count;
 	record(arg, attr, false);
 }
 
 static bool next_listed(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 {
-	const struct asking *asking = arg;
+	struct asking *asking = arg;
+	struct fact fact;
 
 	while (*at < asking->list.count && !asking->failed) {
-		*attr = asking->list.items[(*at)++].attr;
-		if (attr_shape(asking->state->attrs, *attr) == shape)
+		const struct stored_item *item = &asking->list.items[(*at)++];
+
+		*attr = item->attr;
+		if (attr_shape(asking->state->attrs, *attr) == shape &&
+		    get_item(asking, item, &fact) && value_exists(&fact.value))
 			return true;
 	}
 	return false;

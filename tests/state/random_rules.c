@@ -224,6 +224,13 @@ void add_rules(struct gen *gen)
 		"view u[?c]/z = (t[1]/x == none) == (cpu[?c]/c + 1 == 2)\n",
 		"view u[?c]/z = (cpu[?c]/d - 1 == 1) == has(t[0]/x)\n"};
 
+	/* may have a value where what they list has none */
+	static const char *const more[] = {"view p[?k]/z = b == 1 && t[?k]/x == 2\n",
+					   "view p[?k]/z = !(t[?k]/x == 2 && k == 1)\n",
+					   "view p[?k]/z = has(t[?k]/y) || t[?k]/y == none\n",
+					   "view p[?k][?c]/z = t[?k]/x == none || cpu[?c]/c == 1\n",
+					   "view p[?k][?c]/z = has(cpu[?c]/d) == (t[?k]/x == 1)\n"};
+
 	gen->by_cpu = pick(gen, 4) == 0;
 	add(gen, "map m { 0 = 1, 1 = 2, 3 = 0 }\ninitial n = 0\n");
 	if (pick(gen, 3) == 0)
@@ -233,6 +240,9 @@ void add_rules(struct gen *gen)
 	add(gen, views[pick(gen, COUNT(views))]);
 	add(gen, "view w[?k]/z = u[?k]/z\n");
 	add(gen, "view v[?k]/z = t[?k]/x == none\n");
+	/* not picked: a seed that found a failure has the rules that it had then, and this view */
+	add(gen, more[gen->text.len % COUNT(more)]);
+	add(gen, "view r/s = has(t[1]/x) || b == 1\n");
 	if (!gen->by_cpu && pick(gen, 2)) {
 		add(gen, "section *\n  section/k = ");
 		add(gen, pick(gen, 2) ? "field/v\n" : "a\n");

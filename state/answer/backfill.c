@@ -147,11 +147,10 @@ static enum outcome look_from(struct backfill *filler)
 bool backfill_answer(struct backfill *filler, uint32_t attr, const struct moment *moment,
 		     struct fact *fact)
 {
-	uint32_t bit =
-		closure_bit(filler->scan.closure, attr_shape(filler->scan.state->attrs, attr));
+	const struct state *state = filler->scan.state;
 	struct look *look = find(filler, attr, moment);
 
-	if (bit == ATTR_ABSENT || !closure_was(filler->scan.closure, bit))
+	if (!catalog_was(state->catalog, attr_shape(state->attrs, attr)))
 		return true;
 	if (look) {
 		if (look->done)

@@ -27,7 +27,9 @@ struct catalog {
 	size_t first_start, first_end; /* entries of @start and @end are last */
 	uint32_t *numbers;  /* of the entries: by place in program->classes, then in ->lost */
 	uint32_t *sections; /* attributes [stream][section] */
-	bool was;
+	uint64_t *was;      /* bit per shape */
+	uint32_t nshapes;
+	bool has_was;
 };
 
 static uint32_t add_entry(struct catalog *catalog, const struct class_program *class,
@@ -38,8 +40,6 @@ static uint32_t add_entry(struct catalog *catalog, const struct class_program *c
 	catalog->entries[catalog->nentries] =
 		(struct entry){class, kind, (uint32_t)program * SLOT_PROGRAM, class_index};
 	catalog->nlines += class->nsection + class->nevent;
-	for (uint32_t i = 0; i < class->nevent; i++)
-		catalog->was = catalog->was || class->event[i].verb == VERB_WAS;
 	return (uint32_t)catalog->nentries++;
 }
 
@@ -87,6 +87,16 @@ static void add_entries(struct catalog *catalog, const struct program *program)
 		add_entry(catalog, &program->end[i], ITEM_END, i, NO_CLASS);
 }
 
+static void note_was(void *arg, const struct line *line)
+{
+	struct catalog *catalog = arg;
+
+	if (line->verb != VERB_WAS || line->flags & LINE_FAILS)
+		return;
+	bitset_add(catalog->was, line->target.shape);
+	catalog->has_was = true;
+}
+
 struct catalog *catalog_new(struct program *program, const struct trace *trace)
 {
 	struct catalog *catalog = mem_new(sizeof *catalog);
@@ -97,6 +107,9 @@ struct catalog *catalog_new(struct program *program, const struct trace *trace)
 	catalog->numbers = mem_new_array(nnumbers, sizeof *catalog->numbers);
 	catalog->entries = mem_new_array(nnumbers + 2 * program->nstart, sizeof *catalog->entries);
 	add_entries(catalog, program);
+	catalog->nshapes = shape_count(program_attrs(program));
+	catalog->was = bitset_new(catalog->nshapes);
+	catalog_lines(catalog, note_was, catalog);
 	intern_sections(catalog);
 	return catalog;
 }
@@ -108,6 +121,7 @@ void catalog_free(struct catalog *catalog)
 	mem_free(catalog->entries);
 	mem_free(catalog->numbers);
 	mem_free(catalog->sections);
+	mem_free(catalog->was);
 	mem_free(catalog);
 }
 
@@ -138,9 +152,14 @@ bool catalog_section_of(const struct catalog *catalog, uint32_t attr, uint32_t *
 	return false;
 }
 
+bool catalog_was(const struct catalog *catalog, uint32_t shape)
+{
+	return shape < catalog->nshapes && bitset_has(catalog->was, shape);
+}
+
 bool catalog_has_was(const struct catalog *catalog)
 {
-	return catalog->was;
+	return catalog->has_was;
 }
 
 void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const struct line *line),
@@ -377,16 +396,10 @@ static void make_plans(struct closure *closure)
 	closure->steps = arena_array(arena, catalog->nlines, sizeof *closure->steps);
 	closure->classes =
 		arena_array(arena, catalog->trace->nclasses / 64 + 1, sizeof *closure->classes);
-	closure->was = arena_array(arena, closure->nwords, sizeof *closure->was);
 	for (size_t e = 0; e < catalog->nentries; e++)
 		make_plan(closure, &catalog->entries[e], &closure->plans[e]);
-	for (size_t i = 0; i < closure->nsteps; i++) {
-		const struct step_of *step = &closure->steps[i];
-
-		closure->infers = closure->infers || step->line->flags & LINE_INFERRED;
-		for (uint32_t w = 0; w < step->nwrites && step->line->verb == VERB_WAS; w++)
-			bitset_add(closure->was, step->writes[w]);
-	}
+	for (size_t i = 0; i < closure->nsteps; i++)
+		closure->infers = closure->infers || closure->steps[i].line->flags & LINE_INFERRED;
 }
 
 /* Depth of the first key of a target that is the event's own section/cpu; 0: there is none. */

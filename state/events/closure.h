@@ -31,6 +31,8 @@ uint32_t catalog_section(const struct catalog *catalog, uint32_t stream, uint32_
 /* The reverse; false: it is an attribute of the state. */
 bool catalog_section_of(const struct catalog *catalog, uint32_t attr, uint32_t *stream,
 			uint32_t *section);
+/* May a `was` write attributes of the shape; and some attribute? */
+bool catalog_was(const struct catalog *catalog, uint32_t shape);
 bool catalog_has_was(const struct catalog *catalog);
 /* Every line of every class, event and section lines. */
 void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const struct line *line),
@@ -69,7 +71,6 @@ struct closure {
 	bool losses, start, end;
 	bool infers;             /* contradictions matter */
 	bool cumulative, cyclic; /* some line is */
-	uint64_t *was;           /* bit per shape: some line is a `was` of it */
 	uint32_t depth;          /* deepest nested read */
 	/*
 	 * By bit: the depth at which an attribute of the shape has the key section/cpu in every
@@ -85,10 +86,6 @@ void closure_free(struct closure *closure); /* NULL is fine */
 
 /* Bit of a shape; ATTR_ABSENT when it is outside. */
 uint32_t closure_bit(const struct closure *closure, uint32_t shape);
-static inline bool closure_was(const struct closure *closure, uint32_t bit)
-{
-	return bitset_has(closure->was, bit);
-}
 bool step_writes(const struct step_of *step, uint32_t bit);
 /* Does it write a shape that is set in `bits`, which has a bit for each of the closure? */
 static inline bool step_writes_some(const struct step_of *step, const uint64_t *bits)

@@ -105,7 +105,7 @@ struct tracks {
 	struct attr_list names;
 	struct wanted *wanted; /* lists of it */
 	bool all_known;        /* no list, or `names` has all that they may name */
-	uint8_t *shapes;  /* that views read, by shape: 1, or 2 where some line is a `was` of it */
+	bool *shapes;          /* that views read, by shape */
 	uint32_t nshapes; /* 0: what views read is not to be told */
 	/* what was told */
 	struct track *items;

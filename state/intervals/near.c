@@ -26,16 +26,18 @@ struct near {
 	size_t looked_for; /* tracks, when the event filter was narrowed last */
 };
 
-static uint32_t bit_of(const struct near *near, uint32_t attr)
+/* Is it unknown past the range, and a later `was` may tell? */
+static bool is_fillable(const struct near *near, const struct track *track)
 {
-	return closure_bit(near->scan.closure, attr_shape(near->scan.state->attrs, attr));
+	const struct state *state = near->scan.state;
+
+	return track->unknown && catalog_was(state->catalog, attr_shape(state->attrs, track->attr));
 }
 
 /* Past the range: nothing that is still to come changes what it was in the range. */
 static bool is_settled(const struct near *near, const struct track *track)
 {
-	return near->tracks->over.past && !track->open &&
-	       !(track->unknown && closure_was(near->scan.closure, bit_of(near, track->attr)));
+	return near->tracks->over.past && !track->open && !is_fillable(near, track);
 }
 
 /* Tracks that begin later do so with what holds at the end of that nanosecond. */
@@ -108,9 +110,7 @@ static bool awaits_fills(const struct near *near)
 	bool unknown = false;
 
 	for (size_t i = 0; i < tracks->count && tracks->over.unknown; i++)
-		unknown = unknown ||
-			  (tracks->items[i].unknown &&
-			   closure_was(near->scan.closure, bit_of(near, tracks->items[i].attr)));
+		unknown = unknown || is_fillable(near, &tracks->items[i]);
 	return unknown && forward_scan_may_fill(&near->scan, tracks->over.fills);
 }
 

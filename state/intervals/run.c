@@ -236,18 +236,17 @@ static bool leaves_nothing(const struct state *state)
 
 /* ---- past the range ---- */
 
-static void find_was(void *arg, const struct line *line)
+static bool has_was(const struct tracks *tracks)
 {
-	struct range_run *run = arg;
-	const struct tracks *tracks = run->tracks;
-	uint32_t shape = line->target.shape;
+	const struct catalog *catalog = tracks->state->catalog;
+	const struct attrs *attrs = tracks->state->attrs;
+	bool has = false;
 
-	if (line->verb != VERB_WAS || run->has_was)
-		return;
-	run->has_was = tracks_want_shape(tracks, shape);
-	for (size_t i = 0; i < tracks->names.count && !run->has_was; i++)
-		run->has_was =
-			attr_shape(tracks->state->attrs, tracks->names.items[i].attr) == shape;
+	for (uint32_t s = 0; s < shape_count(attrs) && !has; s++)
+		has = catalog_was(catalog, s) && tracks_want_shape(tracks, s);
+	for (size_t i = 0; i < tracks->names.count && !has; i++)
+		has = catalog_was(catalog, attr_shape(attrs, tracks->names.items[i].attr));
+	return has;
 }
 
 /* May a later `was` say what is unknown at the end of the range? */
@@ -377,7 +376,7 @@ static void begin_tracks(struct range_run *run, const struct order *from)
 static enum outcome run_over(struct tracks *tracks, bool hands, struct error *err)
 {
 	struct state *state = tracks->state;
-	struct range_run run = {.tracks = tracks, .told = NSTIME_MAX};
+	struct range_run run = {.tracks = tracks, .has_was = has_was(tracks), .told = NSTIME_MAX};
 	struct replay_options options = {.event_source = state->event_source,
 					 .program = state->program,
 					 .change = on_change,
@@ -398,7 +397,6 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 		options.bury = on_bury;
 	run.tried = hands ? SIZE_MAX : 0;
 	run.try_again = hands ? 0 : UINT64_MAX;
-	catalog_lines(state->catalog, find_was, &run);
 	run.replay = run_begin(state, &options, tracks->range.begin, &from);
 	begin_tracks(&run, &from);
 	if (options.bury)

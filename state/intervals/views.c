@@ -104,11 +104,11 @@ static void add_shape(struct tracks *tracks, uint32_t shape)
 
 	if (!tracks->shapes) {
 		tracks->nshapes = shape_count(tracks->state->attrs);
-		tracks->shapes = mem_new_array(tracks->nshapes, 1);
+		tracks->shapes = mem_new_array(tracks->nshapes, sizeof *tracks->shapes);
 	}
 	if (shape >= tracks->nshapes || tracks->shapes[shape])
 		return;
-	tracks->shapes[shape] = 1;
+	tracks->shapes[shape] = true;
 	for (uint32_t i = 0; i < program_views(program); i++) {
 		const struct view *view = program_view(program, i);
 
@@ -120,14 +120,6 @@ static void add_shape(struct tracks *tracks, uint32_t shape)
 			add_shape(tracks, view->sources[s].shape);
 		tracks->all_known = false; /* operands are not enumerated */
 	}
-}
-
-static void note_was(void *arg, const struct line *line)
-{
-	struct tracks *tracks = arg;
-
-	if (line->verb == VERB_WAS && is_operand_shape(tracks, line->target.shape))
-		tracks->shapes[line->target.shape] = 2;
 }
 
 /* Else it would be found out at the end that they are missing. */
@@ -154,7 +146,6 @@ void views_add_operands(struct tracks *tracks)
 		if (wanted_lists_shape(state, wanted, shape))
 			add_shape(tracks, shape);
 	}
-	catalog_lines(state->catalog, note_was, tracks);
 	program_initial_attrs(state->program, name_initial, tracks);
 }
 
@@ -202,9 +193,10 @@ static void read_untold(struct sweep *sweep, uint32_t attr, struct value *out)
 /* Of an attribute that is unknown, at the end of what was told: may a later `was` say it? */
 static bool is_fillable(const struct tracks *tracks, uint32_t attr)
 {
-	uint32_t shape = attr_shape(tracks->state->attrs, attr);
+	const struct state *state = tracks->state;
 
-	return shape < tracks->nshapes && tracks->shapes[shape] == 2;
+	return is_operand(tracks, attr) &&
+	       catalog_was(state->catalog, attr_shape(state->attrs, attr));
 }
 
 static void read_span(struct sweep *sweep, const struct track *track, const struct span *span)

@@ -282,7 +282,7 @@ static void add_flags(const struct closure *closure, bool depth, struct buf *out
 	if (depth)
 		buf_printf(out, "%sdepth %u", out->len ? " " : "", closure->depth);
 	for (uint32_t i = 0; i < closure->nshapes; i++)
-		if (closure_was(closure, i)) {
+		if (catalog_was(closure->catalog, closure->shapes[i])) {
 			add_word(out, true, "was ");
 			shape_add_text(attrs, closure->shapes[i], out);
 		}

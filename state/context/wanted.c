@@ -251,16 +251,32 @@ struct binding {
 	uint32_t sources[ENV_VARIABLES];
 };
 
-/* All bindings of variables from `variable` on. */
-static void bind_views(struct binding *binding, uint32_t variable)
+/* Binds the variables that are found in attributes of the shape, as `attr` has them. */
+static void bind_found(struct binding *binding, uint32_t shape, uint32_t attr, uint32_t *bound)
+{
+	struct attrs *attrs = binding->state->attrs;
+	uint32_t own, atom;
+
+	for (uint32_t v = 0; v < binding->view->nvariables; v++)
+		if (!(*bound >> v & 1) && view_source(binding->view, v, &own, &atom) &&
+		    own == shape) {
+			binding->values[v] = *attr_atom(attrs, attr_up(attrs, attr, atom + 1));
+			binding->sources[v] = attr;
+			*bound |= UINT32_C(1) << v;
+		}
+}
+
+/* All bindings of variables that are not bound yet; bits say which are. */
+static void bind_views(struct binding *binding, uint32_t bound)
 {
 	const struct named *named = binding->named;
 	const struct view *view = binding->view;
-	struct attrs *attrs = binding->state->attrs;
-	uint32_t shape, atom, attr;
+	uint32_t variable = 0, shape, atom, attr;
 
+	while (bound >> variable & 1)
+		variable++;
 	if (variable == view->nvariables) {
-		attr = view_attr(attrs, view, binding->values);
+		attr = view_attr(binding->state->attrs, view, binding->values);
 		if (wanted_lists(binding->state, binding->wanted, attr))
 			named->each(named->arg, attr, binding->sources, variable);
 		return;
@@ -268,9 +284,10 @@ static void bind_views(struct binding *binding, uint32_t variable)
 	if (!view_source(view, variable, &shape, &atom))
 		return;
 	for (uint64_t at = 0; named->next(named->arg, shape, &at, &attr);) {
-		binding->values[variable] = *attr_atom(attrs, attr_up(attrs, attr, atom + 1));
-		binding->sources[variable] = attr;
-		bind_views(binding, variable + 1);
+		uint32_t more = bound;
+
+		bind_found(binding, shape, attr, &more);
+		bind_views(binding, more);
 	}
 }
 

@@ -38,7 +38,8 @@ MUST_CHECK bool wanted_enumerate(struct state *state, struct wanted *wanted, str
 
 /*
  * Computed attributes that its lists name, where attributes are named already: those in which the
- * variables of each view are found, bound in all ways.
+ * variables of each view are found, bound in all ways. Variables that are found in one attribute
+ * are bound as that has them.
  */
 struct named {
 	/* The next one of the shape, from *at on, which is 0 at first. False: no more. */

@@ -227,7 +227,7 @@ static void add_part(const struct tracks *tracks, struct piece *piece, const str
 	computed_add(&piece->computed, track->attr);
 	for (size_t i = 0; i < track->nsources; i++)
 		computed_add_source(tracks, &piece->computed, track->attr, track->sources[i].attr,
-				    track->sources[i].variable);
+				    track->sources[i].variables);
 }
 
 static bool extend(const struct tracks *tracks, struct tracks *computed, bool down,
@@ -293,7 +293,7 @@ bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t n
 		for (size_t i = 0; i < nlisted; i++)
 			if (listed[i].source != ATTR_ABSENT)
 				computed_add_source(tracks, &computed, listed[i].attr,
-						    listed[i].source, 0);
+						    listed[i].source, 1);
 		outcome = by_need(tracks->state, tracks->range.begin, tracks->range.end, &computed,
 				  err);
 	}

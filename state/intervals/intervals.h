@@ -23,10 +23,11 @@ struct track_sums {       /* in place of spans */
 	struct summed_value values[DOMINANT_VALUES];
 };
 
-/* An attribute in which a variable of a view is found. */
+/* An attribute in which variables of a view are found. */
 struct track_source {
-	uint32_t attr, variable;
-	bool initial; /* it may have a value before lists name it */
+	uint32_t attr;
+	uint32_t variables; /* their bits */
+	bool initial;       /* it may have a value before lists name it */
 };
 
 struct track {
@@ -35,7 +36,7 @@ struct track {
 	/* computed: lists name it where each variable has a source with a value; none: always */
 	struct track_source *sources;
 	size_t nsources, sources_capacity;
-	uint32_t variables; /* bits of those that have sources */
+	uint32_t variables; /* of all sources */
 	bool operand;  /* views may read it: what it was outside of the range tells where they begin
 			  and end */
 	bool down, up; /* computed: its first, its last span may go on where no operand was told */
@@ -215,9 +216,9 @@ MUST_CHECK enum outcome tracks_read(struct tracks *tracks, struct error *err);
 
 /* To tracks of computed attributes alone: one, unless it is there; */
 struct track *computed_add(struct tracks *computed, uint32_t attr);
-/* where a list names it, in which attribute a variable of its view is found; */
+/* where a list names it, in which attribute variables of its view are found, by their bits; */
 void computed_add_source(const struct tracks *tracks, struct tracks *computed, uint32_t attr,
-			 uint32_t source, uint32_t variable);
+			 uint32_t source, uint32_t variables);
 /* those that are wanted by name; */
 void computed_add_named(const struct tracks *tracks, struct tracks *computed);
 /* and those that lists name, too, once the tracks are filled. */

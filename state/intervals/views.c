@@ -33,19 +33,22 @@ struct track *computed_add(struct tracks *computed, uint32_t attr)
 }
 
 void computed_add_source(const struct tracks *tracks, struct tracks *computed, uint32_t attr,
-			 uint32_t source, uint32_t variable)
+			 uint32_t source, uint32_t variables)
 {
 	struct track *track = computed_add(computed, attr);
 	struct value initial;
+	size_t i = 0;
 
 	if (wanted_by_name(tracks->wanted, attr))
 		return;
-	for (size_t i = 0; i < track->nsources; i++)
-		if (track->sources[i].attr == source && track->sources[i].variable == variable)
-			return;
-	*mem_push(track->sources, track->nsources, track->sources_capacity) = (struct track_source){
-		source, variable, program_initial(tracks->state->program, source, &initial)};
-	track->variables |= UINT32_C(1) << variable;
+	while (i < track->nsources && track->sources[i].attr != source)
+		i++;
+	if (i == track->nsources)
+		*mem_push(track->sources, track->nsources,
+			  track->sources_capacity) = (struct track_source){
+			source, 0, program_initial(tracks->state->program, source, &initial)};
+	track->sources[i].variables |= variables;
+	track->variables |= variables;
 }
 
 struct listing {
@@ -74,7 +77,8 @@ static void add_listed(void *arg, uint32_t attr, const uint32_t *sources, uint32
 
 	computed_add(listing->computed, attr);
 	for (uint32_t v = 0; v < count; v++)
-		computed_add_source(listing->tracks, listing->computed, attr, sources[v], v);
+		computed_add_source(listing->tracks, listing->computed, attr, sources[v],
+				    UINT32_C(1) << v);
 }
 
 void computed_add_named(const struct tracks *tracks, struct tracks *computed)
@@ -264,12 +268,11 @@ static bool is_listed(struct sweep *sweep, const struct track *computed, struct 
 	*out = (struct value){.kind = VALUE_NONE};
 	for (size_t i = 0; i < computed->nsources; i++) {
 		const struct track_source *source = &computed->sources[i];
-		uint32_t bit = UINT32_C(1) << source->variable;
 
-		if ((found & bit) || !was_named(sweep, source))
+		if (!(source->variables & ~found) || !was_named(sweep, source))
 			continue;
 		get_at(sweep, source->attr, &fact);
-		found |= value_exists(&fact.value) ? bit : 0;
+		found |= value_exists(&fact.value) ? source->variables : 0;
 		if (fact.value.kind == VALUE_UNKNOWN)
 			*out = fact.value;
 	}

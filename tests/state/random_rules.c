@@ -243,6 +243,11 @@ void add_rules(struct gen *gen)
 	/* not picked: a seed that found a failure has the rules that it had then, and this view */
 	add(gen, more[gen->text.len % COUNT(more)]);
 	add(gen, "view r/s = has(t[1]/x) || b == 1\n");
+	if (gen->pairs)
+		add(gen, "view g[?k][?c]/h = d[?k][?c]/e == none || d[?k][?c]/e == 1 || b == 1\n"
+			 "event X\n  d[field/v][field/w]/e = field/w\n"
+			 "event Y\n  delete d[field/v]/** when field/v != 1\n"
+			 "  d[field/v][section/cpu]/e = a\n");
 	if (!gen->by_cpu && pick(gen, 2)) {
 		add(gen, "section *\n  section/k = ");
 		add(gen, pick(gen, 2) ? "field/v\n" : "a\n");

@@ -20,6 +20,7 @@ struct gen {
 	struct buf text;
 	bool cumulative;
 	bool by_cpu;
+	bool pairs; /* also paths of two keys, and a view of them */
 };
 
 uint32_t pick(struct gen *gen, uint32_t n); /* below n */

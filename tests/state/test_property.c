@@ -27,9 +27,9 @@ static const char *const paths[] = {"a",        "b",        "k",        "n",    
 				    "t[1]/x",   "t[2]/x",   "t[3]/x",   "t[1]/y",   "t[2]/y",
 				    "cpu[0]/c", "cpu[1]/c", "cpu[2]/c", "cpu[1]/d", "t[1]",
 				    "u[0]/z",   "u[1]/z",   "w[1]/z",   "q[1]",     "v[1]/z"};
-static const char *const lists[] = {"cpu[*]/c", "t[*]/x", "cpu[*]/**", "u[*]/z",
-				    "w[*]/z",   "v[*]/z", "p[*]/z",    "p[*][*]/z",
-				    "q[*]",     "r/**",   "t[1]/**"};
+static const char *const lists[] = {"cpu[*]/c",  "t[*]/x",    "cpu[*]/**", "u[*]/z", "w[*]/z",
+				    "v[*]/z",    "p[*]/z",    "p[*][*]/z", "q[*]",   "r/**",
+				    "d[*][*]/e", "g[*][*]/h", "t[1]/**"};
 enum { LIST_OF_ONE = COUNT(lists) - 1, ALL = COUNT(paths) + COUNT(lists) };
 
 struct questions {
@@ -590,7 +590,7 @@ static size_t cut_events(const struct fake_event *events, size_t count, nstime e
 
 static void one_set(uint64_t seed)
 {
-	struct gen gen = {.cumulative = seed % 5 == 0};
+	struct gen gen = {.cumulative = seed % 5 == 0, .pairs = seed % 7 < 2};
 	struct fake_event events[RANDOM_EVENTS], fewer[RANDOM_EVENTS];
 	struct questions questions = {0}, list = {0};
 	struct rules *rules = rules_new();

@@ -17,6 +17,12 @@ void *arena_array(struct arena *arena, size_t count, size_t size);
 void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size);
 /* As mem_grow(), of an array in the arena, which keeps the ones that are outgrown. */
 void *arena_grow(struct arena *arena, void *array, size_t count, size_t *capacity, size_t size);
+/* As mem_push(). */
+#define arena_push(arena, array, count, capacity)                                              \
+	({                                                                                     \
+		(array) = arena_grow((arena), (array), (count), &(capacity), sizeof *(array)); \
+		&(array)[(count)++];                                                           \
+	})
 char *arena_strdup(struct arena *arena, const char *text);
 char *arena_strndup(struct arena *arena, const char *text, size_t len);
 /* A copy of text for copy_padded(): COPY_PAD bytes more may be read (engine/base/buf.h). */

@@ -50,24 +50,20 @@ static bool complain(const struct rule_error *error, struct error *err)
 
 bool where_add(struct where *where, const char *text, struct error *err)
 {
-	struct rule_file file = {.name = "--where", .text = text, .len = strlen(text)};
-	struct rule_file *kept;
-	const struct ast *ast;
+	const struct rule_file given = {.name = "--where", .text = text, .len = strlen(text)};
+	const struct rule_file *file = rule_file_new(where->rules, &given);
+	const struct ast *ast = parse_expr_text(where->rules, file);
 	size_t n;
 
-	kept = arena_alloc(where->rules->arena, sizeof *kept);
-	*kept = file;
-	kept->text = arena_strdup(where->rules->arena, text);
-	ast = parse_expr_text(where->rules, kept);
 	if (ast)
-		ast_check(where->rules, kept, NULL, ast, false);
+		ast_check(where->rules, file, NULL, ast, false);
 	const struct rule_error *errors = rules_errors(where->rules, &n);
 	if (n)
 		return complain(&errors[0], err);
 	where->asts = mem_grow(where->asts, where->nasts, &where->capacity, sizeof(struct ast *));
 	where->files = mem_grow(where->files, where->nasts, &where->files_capacity,
 				sizeof(struct rule_file *));
-	where->files[where->nasts] = kept;
+	where->files[where->nasts] = file;
 	where->asts[where->nasts++] = ast;
 	return true;
 }

@@ -63,7 +63,7 @@ static const struct expr *loss_condition(struct compile *compile, const struct s
 
 	if (compile->on != ON_LOSS)
 		return when;
-	if (lost != inferred && compile->program->rules->nmirrors) {
+	if (lost != inferred && compile->program->rules->mirror) {
 		kind = compile_loss_kind(compile, LOSS_INFERRED, inferred);
 		when = when ? compile_and(compile, kind, when) : kind;
 	}

@@ -752,14 +752,14 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	struct contradictions *own;
 	bool any = false;
 
-	if (!index || !program->rules->nmirrors || !trace->nstreams)
+	if (!index || !program->rules->mirror || !trace->nstreams)
 		return NULL;
 	own = mem_new(sizeof *own);
 	own->index = index;
 	own->program = program;
 	own->packet_filters = packet_filters;
 	own->findings = findings_new(index);
-	mirror_classes_init(&own->classes, program, program->rules->mirrors[0]);
+	mirror_classes_init(&own->classes, program, program->rules->mirror);
 	own->inferred = (struct inferred){watches, find, packet_tells, own};
 	own->none = bitset_new(trace->nclasses);
 	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);

@@ -175,14 +175,15 @@ struct rules {
 	size_t ninitials, initials_capacity;
 	struct view_def **views;
 	size_t nviews, views_capacity;
-	struct mirror_def **mirrors;
-	size_t nmirrors, mirrors_capacity;
+	struct mirror_def *mirror; /* NULL: none */
 	uint32_t nrefs;
 	struct nameset map_names, event_aliases, field_aliases; /* to the last of each name */
 	size_t checked; /* files that rules_check() has seen */
 };
 
-/* Adds a copy of *file, whose text is copied, too. */
+/* A copy of *given, whose name and text are copied, too; its lines are found. Not added yet. */
+struct rule_file *rule_file_new(struct rules *rules, const struct rule_file *given);
+/* Adds such a copy of *file, and all that its text says. */
 MUST_CHECK bool rules_parse(struct rules *rules, const struct rule_file *file, struct error *err);
 /*
  * What an include line at an offset of `from` names: a file (else a set that comes with yore). One
@@ -212,8 +213,9 @@ struct rule_error rule_error_at(const struct rule_file *file, uint32_t at, struc
 MUST_CHECK bool rules_first_error(const struct rules *rules, size_t from, struct error *err);
 
 /* Appends *item to a growing array of pointers. */
-#define RULES_APPEND(rules, list, item) \
-	(*mem_push((rules)->list, (rules)->n##list, (rules)->list##_capacity) = (item))
+#define RULES_APPEND(rules, list, item)                                      \
+	(*arena_push((rules)->arena, (rules)->list, (rules)->n##list, \
+		     (rules)->list##_capacity) = (item))
 
 /* Roots of paths that are not the state tree. */
 enum root {

@@ -16,8 +16,6 @@
  */
 #include "state/rules/lex.h"
 
-#include "engine/base/mem.h"
-
 /* The path with field/NAME in place of each `*`. */
 static struct ast_path *with_field(struct parser *parser, const struct ast_path *from,
 				   const char *name)
@@ -89,11 +87,14 @@ static struct ast_path *parse_side(struct parser *parser, bool any)
 static struct rule_block *contradiction_block(struct parser *parser)
 {
 	struct rule_block *block = arena_alloc(parser->rules->arena, sizeof *block);
+	struct head_pattern *pattern = arena_alloc(parser->rules->arena, sizeof *pattern);
 
-	*block = (struct rule_block){.file = parser->file, .at = parser->statement_at};
-	*mem_push(block->patterns, block->npatterns,
-		  block->patterns_capacity) = (struct head_pattern){
+	*pattern = (struct head_pattern){
 		.kind = HEAD_CONTRADICTION, .text = "@contradiction", .at = parser->statement_at};
+	*block = (struct rule_block){.file = parser->file,
+				     .at = parser->statement_at,
+				     .patterns = pattern,
+				     .npatterns = 1};
 	RULES_APPEND(parser->rules, blocks, block);
 	return block;
 }
@@ -121,10 +122,10 @@ void parse_mirror(struct parser *parser)
 	struct mirror_def *mirror = arena_alloc(parser->rules->arena, sizeof *mirror);
 	const struct rule_block *block = contradiction_block(parser);
 
-	if (parser->rules->nmirrors) {
+	if (parser->rules->mirror) {
 		rules_error(parser->rules, parser->file, parser->statement_at,
 			    "expected one mirror in all rule files together: %s has one",
-			    parser->rules->mirrors[0]->file->name);
+			    parser->rules->mirror->file->name);
 		parser->failed = true;
 		return;
 	}
@@ -152,5 +153,5 @@ void parse_mirror(struct parser *parser)
 		parse_expected(parser,
 			       "with PATH, by EXPRESSION, except CONSTANT or the end of the line");
 	if (!parser->failed)
-		RULES_APPEND(parser->rules, mirrors, mirror);
+		parser->rules->mirror = mirror;
 }

@@ -6,7 +6,6 @@
  */
 #include "state/rules/lex.h"
 
-#include "engine/base/mem.h"
 #include "engine/reader.h"
 
 #include <string.h>
@@ -58,8 +57,8 @@ static void line_error(struct parser *parser, uint32_t at, const char *what)
 
 static struct head_pattern *add_pattern(struct parser *parser, struct rule_block *block, size_t at)
 {
-	struct head_pattern *pattern =
-		mem_push(block->patterns, block->npatterns, block->patterns_capacity);
+	struct head_pattern *pattern = arena_push(parser->rules->arena, block->patterns,
+						  block->npatterns, block->patterns_capacity);
 
 	*pattern = (struct head_pattern){.kind = HEAD_GLOB, .at = parser_place(parser, at)};
 	return pattern;
@@ -157,14 +156,9 @@ static struct ast *parse_in_section(struct parser *parser, struct rule_block *bl
 	parser->pos = parser->token.end;
 	parse_pattern(parser, &found);
 	lex_next(parser);
-	if (!found.npatterns || parser->failed) {
-		mem_free(found.patterns);
+	if (!found.npatterns || parser->failed)
 		return NULL;
-	}
-	struct head_pattern *pattern = arena_alloc(parser->rules->arena, sizeof *pattern);
-	*pattern = found.patterns[0];
-	mem_free(found.patterns);
-	block->section = pattern;
+	struct head_pattern *pattern = block->section = found.patterns;
 	if (pattern->kind == HEAD_GLOB && !strcmp(pattern->text, "*"))
 		return NULL; /* also streams without one */
 	constant = ast_new(parser->rules, AST_CONST, pattern->at);
@@ -352,14 +346,16 @@ static void parse_alias(struct parser *parser)
 			parse_expected(parser, "a name");
 			break;
 		}
-		*mem_push(alias->names, alias->nnames, alias->names_capacity) = keep_name(parser);
+		*arena_push(parser->rules->arena, alias->names, alias->nnames,
+			    alias->names_capacity) = keep_name(parser);
 		lex_next(parser);
 		if (!lex_is_op(parser, ","))
 			break;
 		lex_next(parser);
 	}
 	expect_end(parser, "',' or the end of the line");
-	rules_add_alias(parser->rules, alias); /* also when wrong: it owns its names */
+	if (!parser->failed)
+		rules_add_alias(parser->rules, alias);
 }
 
 /* Of a map: a constant, or `unknown`. */
@@ -397,7 +393,8 @@ static void parse_entry(struct parser *parser, struct map_def *map)
 	parse_result(parser, &entry.result);
 	if (parser->failed)
 		return;
-	*mem_push(map->entries, map->nentries, map->entries_capacity) = entry;
+	*arena_push(parser->rules->arena, map->entries, map->nentries, map->entries_capacity) =
+		entry;
 }
 
 static void skip_newlines(struct parser *parser)
@@ -452,7 +449,8 @@ static void parse_map(struct parser *parser)
 	if (expect_op(parser, "{", map->format ? "'{'" : "for or '{'"))
 		parse_entries(parser, map);
 	expect_end(parser, "the end of the line");
-	rules_add_map(parser->rules, map); /* also when wrong: it owns its entries */
+	if (!parser->failed)
+		rules_add_map(parser->rules, map);
 }
 
 /* ---- include ---- */
@@ -668,24 +666,11 @@ static bool check_text(struct rules *rules, const struct rule_file *file)
 	return true;
 }
 
-static void find_lines(struct rule_file *file)
-{
-	size_t capacity = 0;
-
-	for (size_t i = 0; i < file->len; i++)
-		if (file->text[i] == '\n')
-			*mem_push(file->lines, file->nlines, capacity) = (uint32_t)i + 1;
-}
-
 bool rules_parse(struct rules *rules, const struct rule_file *given, struct error *err)
 {
-	struct rule_file *file = arena_alloc(rules->arena, sizeof *file);
+	struct rule_file *file = rule_file_new(rules, given);
 	size_t errors = rules->nerrors;
 
-	*file = *given;
-	file->name = arena_strdup(rules->arena, given->name);
-	file->text = arena_strndup(rules->arena, given->text, given->len);
-	find_lines(file);
 	RULES_APPEND(rules, files, file);
 	if (check_text(rules, file)) {
 		struct parser parser = {

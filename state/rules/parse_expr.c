@@ -6,8 +6,6 @@
  */
 #include "state/rules/lex.h"
 
-#include "engine/base/mem.h"
-
 #include <string.h>
 
 static struct ast *node_new(struct parser *parser, enum ast_kind kind, size_t at)
@@ -425,8 +423,8 @@ static void check_operator(struct parser *parser, enum binds binds, enum op op, 
 static struct ast *parse_in(struct parser *parser, struct ast *left)
 {
 	struct ast *ast = node_new(parser, AST_IN, parser->token.at);
-	struct value *values = NULL;
-	size_t n = 0, capacity = 0;
+	struct arena *arena = parser->rules->arena;
+	size_t capacity = 0;
 
 	ast_set_args(parser->rules, ast, left, NULL);
 	lex_next(parser);
@@ -435,14 +433,13 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 		return ast;
 	}
 	open_bracket(parser);
-	while (!parser->failed && parse_constant(parser, mem_push(values, n, capacity)) &&
+	while (!parser->failed &&
+	       parse_constant(parser,
+			      arena_push(arena, ast->values, ast->nvalues, capacity)) &&
 	       lex_is_op(parser, ","))
 		lex_next(parser);
 	close_bracket(parser, ")", "',' or ')'");
 	lex_next(parser);
-	ast->nvalues = (uint32_t)n;
-	ast->values = arena_copy(parser->rules->arena, values, n, sizeof *values);
-	mem_free(values);
 	return ast;
 }
 

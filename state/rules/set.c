@@ -18,26 +18,9 @@ void rules_free(struct rules *rules)
 {
 	if (!rules)
 		return;
-	for (size_t i = 0; i < rules->nblocks; i++)
-		mem_free(rules->blocks[i]->patterns);
-	for (size_t i = 0; i < rules->nmaps; i++)
-		mem_free(rules->maps[i]->entries);
-	for (size_t i = 0; i < rules->naliases; i++)
-		mem_free(rules->aliases[i]->names);
 	nameset_release(&rules->map_names);
 	nameset_release(&rules->event_aliases);
 	nameset_release(&rules->field_aliases);
-	for (size_t i = 0; i < rules->nfiles; i++)
-		mem_free(rules->files[i]->lines);
-	mem_free(rules->files);
-	mem_free(rules->errors);
-	mem_free(rules->blocks);
-	mem_free(rules->statements);
-	mem_free(rules->maps);
-	mem_free(rules->aliases);
-	mem_free(rules->initials);
-	mem_free(rules->views);
-	mem_free(rules->mirrors);
 	arena_free(rules->arena);
 	mem_free(rules);
 }
@@ -76,17 +59,26 @@ void rules_add_alias(struct rules *rules, struct alias_def *alias)
 
 /* ---- errors ---- */
 
+struct rule_file *rule_file_new(struct rules *rules, const struct rule_file *given)
+{
+	struct rule_file *file = arena_copy(rules->arena, given, 1, sizeof *file);
+	size_t capacity = 0;
+
+	file->name = arena_strdup(rules->arena, given->name);
+	file->text = arena_strndup(rules->arena, given->text, given->len);
+	for (size_t i = 0; i < file->len; i++)
+		if (file->text[i] == '\n')
+			*arena_push(rules->arena, file->lines, file->nlines, capacity) =
+				(uint32_t)i + 1;
+	return file;
+}
+
 struct rule_place rule_file_place(const struct rule_file *file, uint32_t at)
 {
 	uint32_t before = search_first(i, 0, file->nlines, file->lines[i] <= at);
 	size_t start = before ? file->lines[before - 1] : 0, end;
 	struct rule_place place = {.line = before + 1, .column = 1};
 
-	for (size_t i = 0; !file->nlines && i < at && i < file->len; i++)
-		if (file->text[i] == '\n') { /* a text that is no file */
-			place.line++;
-			start = i + 1;
-		}
 	for (size_t i = start; i < at && i < file->len; i++)
 		place.column += ((unsigned char)file->text[i] & 0xc0) != 0x80;
 	for (end = start; end < file->len && file->text[end] != '\n'; end++)
@@ -121,7 +113,7 @@ void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at,
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
 	error.text = arena_strdup(rules->arena, text);
-	*mem_push(rules->errors, rules->nerrors, rules->errors_capacity) = error;
+	RULES_APPEND(rules, errors, error);
 }
 
 const struct rule_error *rules_errors(const struct rules *rules, size_t *count)

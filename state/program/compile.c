@@ -531,7 +531,7 @@ static void number_initials(struct program *program)
 	struct by_shape *by = &program->initials_by;
 	bool below = false;
 
-	*by = by_shape_new(shape_count(program->attrs), program->ninitials);
+	*by = by_shape_new(program->arena, shape_count(program->attrs), program->ninitials);
 	for (uint32_t i = 0; i < program->ninitials; i++)
 		below = below || program->initials[i].pattern->below;
 	for (uint32_t i = 0; i < program->ninitials && !below; i++)
@@ -591,7 +591,8 @@ struct program *program_new(struct rules *rules, const struct trace *trace)
 	program->arena = arena_new();
 	program->attrs = attrs_new();
 	program->hosts = trace_has_hosts(trace);
-	program->analysis = analysis_new(rules, program->attrs, program->hosts);
+	program->analysis =
+		analysis_new(program->arena, rules, program->attrs, program->hosts);
 	program->statements =
 		arena_array(program->arena, rules->nstatements, sizeof(struct line *));
 	program->refs = arena_array(program->arena, rules->nrefs, sizeof *program->refs);
@@ -613,7 +614,8 @@ bool program_compile(struct rules *rules, const struct trace *trace, const struc
 	for (size_t i = 0; i < rules->nviews; i++)
 		compile_view(program, i);
 	number_initials(program);
-	program->views_by = by_shape_new(shape_count(program->attrs), program->nviews);
+	program->views_by =
+		by_shape_new(program->arena, shape_count(program->attrs), program->nviews);
 	for (uint32_t i = 0; i < program->nviews; i++)
 		by_shape_add(&program->views_by, program->views[i].path.shape, i);
 	for (size_t i = 0; i < program->nviews; i++)

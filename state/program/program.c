@@ -14,9 +14,6 @@ void program_free(struct program *program)
 	mem_free(program->regexes);
 	mem_free(program->sections.items);
 	mem_free(program->losses.items);
-	by_shape_release(&program->initials_by);
-	by_shape_release(&program->views_by);
-	analysis_free(program->analysis);
 	attrs_free(program->attrs);
 	arena_free(program->arena);
 	mem_free(program);

@@ -1,8 +1,6 @@
 /* explain.c - `yore rules --explain`: what each line reads and writes, and how it can be asked */
 #include "state/rules/reads.h"
 
-#include "engine/base/mem.h"
-
 #include <string.h>
 
 static const char *const verbs[] = {"=", "+=", "was", "delete", "unknown", "push", "pop"};
@@ -132,16 +130,18 @@ static void add_views(const struct analysis *analysis, struct buf *out)
 
 bool rules_explain(struct rules *rules, struct buf *out, struct error *err)
 {
+	struct arena *arena;
 	struct attrs *attrs;
 	struct analysis *analysis;
 
 	if (!rules_check(rules, err))
 		return false;
+	arena = arena_new();
 	attrs = attrs_new();
-	analysis = analysis_new(rules, attrs, false);
+	analysis = analysis_new(arena, rules, attrs, false);
 	add_statements(analysis, out);
 	add_views(analysis, out);
-	analysis_free(analysis);
+	arena_free(arena);
 	attrs_free(attrs);
 	return true;
 }

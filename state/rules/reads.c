@@ -1,8 +1,6 @@
 /* reads.c - walks over expressions that collect what they read */
 #include "state/rules/reads.h"
 
-#include "engine/base/mem.h"
-
 #include <limits.h>
 #include <string.h>
 
@@ -24,7 +22,8 @@ uint32_t analysis_section(struct analysis *analysis, const char *name)
 	for (size_t i = 0; i < analysis->nsections; i++)
 		if (!strcmp(analysis->sections[i], name))
 			return (uint32_t)i;
-	*mem_push(analysis->sections, analysis->nsections, analysis->sections_capacity) = name;
+	*arena_push(analysis->arena, analysis->sections, analysis->nsections,
+		    analysis->sections_capacity) = name;
 	return (uint32_t)analysis->nsections - 1;
 }
 
@@ -49,7 +48,8 @@ static bool add_read(const struct collect *to, const struct line_read *read)
 		old->depth = read->depth;
 		return true;
 	}
-	*mem_push(to->reads->items, to->reads->count, to->reads->capacity) = *read;
+	*arena_push(to->analysis->arena, to->reads->items, to->reads->count,
+		    to->reads->capacity) = *read;
 	return true;
 }
 
@@ -213,8 +213,8 @@ static void set_target(struct analysis *analysis, const struct statement *statem
 static void mark_written(struct analysis *analysis)
 {
 	analysis->nsection_written = analysis->nsections;
-	analysis->section_written =
-		mem_new_array(analysis->nsections, sizeof *analysis->section_written);
+	analysis->section_written = arena_array(analysis->arena, analysis->nsections,
+						sizeof *analysis->section_written);
 	for (size_t i = 0; i < analysis->rules->nstatements; i++)
 		if (analysis->statements[i].flags & LINE_SECTION)
 			analysis->section_written[analysis->statements[i].section] = true;
@@ -235,19 +235,11 @@ static void set_read_flags(struct analysis *analysis, const struct statement *st
 		info->flags |= LINE_VALUE_MAY_FAIL;
 }
 
-struct by_shape by_shape_new(uint32_t nshapes, size_t n)
+struct by_shape by_shape_new(struct arena *arena, uint32_t nshapes, size_t n)
 {
-	struct by_shape by = {.nshapes = nshapes};
-
-	by.last = mem_new_array(by.nshapes + 1, sizeof *by.last);
-	by.before = mem_new_array(n + 1, sizeof *by.before);
-	return by;
-}
-
-void by_shape_release(struct by_shape *by)
-{
-	mem_free(by->last);
-	mem_free(by->before);
+	return (struct by_shape){.last = arena_array(arena, nshapes, sizeof(uint32_t)),
+				 .before = arena_array(arena, n, sizeof(uint32_t)),
+				 .nshapes = nshapes};
 }
 
 void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i)
@@ -257,14 +249,14 @@ void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i)
 }
 
 /* The views of each shape, their first one last. */
-static struct by_shape views_by_shape(const struct rules *rules, struct attrs *attrs,
-				      uint32_t prefix)
+static struct by_shape views_by_shape(struct arena *arena, const struct rules *rules,
+				      struct attrs *attrs, uint32_t prefix)
 {
 	struct by_shape by;
 
 	for (size_t i = 0; i < rules->nviews; i++)
 		ast_path_shape(rules->views[i]->path, attrs, prefix); /* makes it */
-	by = by_shape_new(shape_count(attrs), rules->nviews);
+	by = by_shape_new(arena, shape_count(attrs), rules->nviews);
 	for (size_t i = rules->nviews; i-- > 0;)
 		by_shape_add(&by, ast_path_shape(rules->views[i]->path, attrs, prefix),
 			     (uint32_t)i);
@@ -275,7 +267,8 @@ static void collect_views(struct analysis *analysis)
 {
 	const struct rules *rules = analysis->rules;
 
-	analysis->views_by = views_by_shape(rules, analysis->attrs, analysis->prefix);
+	analysis->views_by =
+		views_by_shape(analysis->arena, rules, analysis->attrs, analysis->prefix);
 	for (size_t i = 0; i < rules->nviews; i++) {
 		struct view_info *view = &analysis->views[i];
 		struct collect to = {analysis, &view->reads, READ_BY_VALUE};
@@ -290,18 +283,20 @@ const char *const section_names[SECTION_OWN] = {
 	[SECTION_TID] = "tid",   [SECTION_PID] = "pid",   [SECTION_HOST] = "host",
 	[SECTION_LOOM] = "loom", [SECTION_RANK] = "rank", [SECTION_APP] = "app"};
 
-struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bool hosts)
+struct analysis *analysis_new(struct arena *arena, const struct rules *rules, struct attrs *attrs,
+			      bool hosts)
 {
-	struct analysis *analysis = mem_new(sizeof *analysis);
+	struct analysis *analysis = arena_alloc(arena, sizeof *analysis);
 
+	analysis->arena = arena;
 	analysis->rules = rules;
 	analysis->attrs = attrs;
 	if (hosts)
 		analysis->prefix = shape_key(attrs, shape_name(attrs, 0, "host", 4));
 	for (size_t i = 0; i < SECTION_OWN; i++)
 		analysis_section(analysis, section_names[i]);
-	analysis->statements = mem_new_array(rules->nstatements, sizeof *analysis->statements);
-	analysis->views = mem_new_array(rules->nviews, sizeof *analysis->views);
+	analysis->statements = arena_array(arena, rules->nstatements, sizeof *analysis->statements);
+	analysis->views = arena_array(arena, rules->nviews, sizeof *analysis->views);
 	collect_views(analysis);
 	for (size_t i = 0; i < rules->nstatements; i++) {
 		set_target(analysis, rules->statements[i], &analysis->statements[i]);
@@ -312,22 +307,6 @@ struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bo
 		set_read_flags(analysis, rules->statements[i], &analysis->statements[i]);
 	analysis_strata(analysis);
 	return analysis;
-}
-
-void analysis_free(struct analysis *analysis)
-{
-	if (!analysis)
-		return;
-	for (size_t i = 0; i < analysis->rules->nstatements; i++)
-		mem_free(analysis->statements[i].reads.items);
-	for (size_t i = 0; i < analysis->rules->nviews; i++)
-		mem_free(analysis->views[i].reads.items);
-	mem_free(analysis->statements);
-	mem_free(analysis->views);
-	by_shape_release(&analysis->views_by);
-	mem_free(analysis->sections);
-	mem_free(analysis->section_written);
-	mem_free(analysis);
 }
 
 /* ---- views that use themselves ---- */
@@ -389,15 +368,15 @@ const struct view_def *views_find_cycle(const struct rules *rules, bool *deep)
 {
 	struct cycle cycle = {.rules = rules, .attrs = attrs_new()};
 	const struct view_def *found = NULL;
+	struct arena *arena = arena_new();
 
-	cycle.views_by = views_by_shape(rules, cycle.attrs, 0);
-	cycle.height = mem_new_array(rules->nviews + 1, sizeof *cycle.height);
+	cycle.views_by = views_by_shape(arena, rules, cycle.attrs, 0);
+	cycle.height = arena_array(arena, rules->nviews, sizeof *cycle.height);
 	for (size_t i = 0; i < rules->nviews && !found; i++)
 		if (cycle_from(&cycle, i))
 			found = rules->views[i];
 	*deep = cycle.deep;
-	by_shape_release(&cycle.views_by);
-	mem_free(cycle.height);
+	arena_free(arena);
 	attrs_free(cycle.attrs);
 	return found;
 }

@@ -42,8 +42,7 @@ struct by_shape {
 	uint32_t nshapes;
 	uint32_t otherwise; /* of shapes that are newer than this: as `last` */
 };
-struct by_shape by_shape_new(uint32_t nshapes, size_t n); /* of up to n items */
-void by_shape_release(struct by_shape *by);
+struct by_shape by_shape_new(struct arena *arena, uint32_t nshapes, size_t n); /* of up to n items */
 void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i);
 /* 1 + the last one of the shape, 0: there is none. */
 static inline uint32_t by_shape_last(const struct by_shape *by, uint32_t shape)
@@ -57,6 +56,7 @@ struct view_info {
 };
 
 struct analysis {
+	struct arena *arena; /* has it, too */
 	const struct rules *rules;
 	struct attrs *attrs;
 	uint32_t prefix; /* shape below which the rules' paths are: the root, or host[*] */
@@ -70,8 +70,8 @@ struct analysis {
 };
 
 /* The rules must have passed rules_check(). `hosts`: paths are below host["NAME"]. */
-struct analysis *analysis_new(const struct rules *rules, struct attrs *attrs, bool hosts);
-void analysis_free(struct analysis *analysis);
+struct analysis *analysis_new(struct arena *arena, const struct rules *rules, struct attrs *attrs,
+			      bool hosts);
 /* Number of a section value by name, made when new. */
 uint32_t analysis_section(struct analysis *analysis, const char *name);
 bool section_is_written(const struct analysis *analysis, uint32_t section); /* by some line */

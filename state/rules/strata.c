@@ -13,8 +13,6 @@
  */
 #include "state/rules/reads.h"
 
-#include "engine/base/mem.h"
-
 bool shape_written(const struct attrs *attrs, uint32_t target, enum verb verb, bool below,
 		   uint32_t shape)
 {
@@ -31,10 +29,11 @@ struct vertex {
 	uint32_t order, low; /* order 0: not seen */
 	bool on_stack;
 	size_t first_edge, nedges, at_edge;
-	uint32_t stratum; /* of what is read */
+	uint32_t stratum;
 };
 
 struct graph {
+	struct arena *arena;
 	struct analysis *analysis;
 	struct by_shape writers; /* by place: a shape, behind them a section value */
 	uint32_t *edges;
@@ -67,7 +66,8 @@ static void index_writers(struct graph *graph)
 		if (verb_stacks(analysis->rules->statements[i]->verb))
 			shape_key(analysis->attrs, analysis->statements[i].shape);
 	graph->nshapes = shape_count(analysis->attrs);
-	graph->writers = by_shape_new(graph->nshapes + (uint32_t)analysis->nsections, 2 * n);
+	graph->writers = by_shape_new(graph->arena, graph->nshapes + (uint32_t)analysis->nsections,
+				      (size_t)2 * n);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct statement_info *info = &analysis->statements[i];
 		if (info->flags & LINE_SECTION) {
@@ -83,7 +83,7 @@ static void index_writers(struct graph *graph)
 
 static void add_edge(struct graph *graph, uint32_t to)
 {
-	*mem_push(graph->edges, graph->nedges, graph->edges_capacity) = to;
+	*arena_push(graph->arena, graph->edges, graph->nedges, graph->edges_capacity) = to;
 }
 
 static void add_edges(struct graph *graph, uint32_t place, uint32_t shape)
@@ -138,64 +138,52 @@ static void index_edges(struct graph *graph)
 	}
 }
 
-/* What a line has at least that reads this; `to` is a line, or what is read already. */
-static uint32_t stratum_above(const struct graph *graph, uint32_t to)
+/* A shape that is read, not a section value. */
+static bool is_state(const struct graph *graph, uint32_t v)
 {
-	if (to >= graph->nstatements)
-		return graph->vertices[to].stratum;
-	const struct statement_info *line = &graph->analysis->statements[to];
-	return line->stratum + !(line->flags & LINE_SECTION);
+	return v >= graph->nstatements && v - graph->nstatements < graph->nshapes;
 }
 
-/* The greatest that stands behind the vertex; of its circle, or only outside of it. */
+/*
+ * The greatest that stands behind the vertex, also in its circle or only outside of it. A read of
+ * state is one above the lines that may write it, and at least 1.
+ */
 static uint32_t stratum_behind(const struct graph *graph, uint32_t v, bool outside)
 {
+	const struct statement_info *lines = graph->analysis->statements;
 	const struct vertex *vertex = &graph->vertices[v];
-	uint32_t stratum = 0;
+	uint32_t stratum = is_state(graph, v);
 
 	for (size_t e = 0; e < vertex->nedges; e++) {
-		uint32_t to = graph->edges[vertex->first_edge + e];
-		uint32_t above = stratum_above(graph, to);
+		uint32_t to = graph->edges[vertex->first_edge + e], above;
 		if (outside && graph->vertices[to].on_stack)
 			continue;
+		above = graph->vertices[to].stratum +
+			(to < graph->nstatements && !(lines[to].flags & LINE_SECTION));
 		stratum = above > stratum ? above : stratum;
 	}
 	return stratum;
 }
 
-/* What the members read outside their circle decides; a read of state is one above it. */
-static uint32_t stratum_of(const struct graph *graph, const uint32_t *members, size_t n)
-{
-	const struct analysis *analysis = graph->analysis;
-	uint32_t stratum = 0;
-
-	for (size_t m = 0; m < n; m++) {
-		uint32_t above = stratum_behind(graph, members[m], true);
-		stratum = above > stratum ? above : stratum;
-		if (members[m] >= graph->nstatements)
-			continue;
-		const struct statement_info *info = &analysis->statements[members[m]];
-		for (size_t r = 0; r < info->reads.count && stratum < 1; r++)
-			stratum = info->reads.items[r].shape != ATTR_ABSENT;
-	}
-	return stratum;
-}
-
+/* What the members read outside their circle decides. */
 static void close_circle(struct graph *graph, uint32_t root)
 {
 	size_t first = graph->nstack;
-	uint32_t stratum;
+	uint32_t stratum = 0;
 
 	while (graph->stack[--first] != root)
 		;
 	size_t n = graph->nstack - first;
-	stratum = stratum_of(graph, graph->stack + first, n);
+	for (size_t i = first; i < graph->nstack; i++) {
+		uint32_t above = stratum_behind(graph, graph->stack[i], true);
+		stratum = above > stratum ? above : stratum;
+	}
 	for (size_t i = first; i < graph->nstack; i++) {
 		uint32_t member = graph->stack[i];
 		if (member >= graph->nstatements)
 			continue;
 		struct statement_info *info = &graph->analysis->statements[member];
-		info->stratum = stratum;
+		graph->vertices[member].stratum = info->stratum = stratum;
 		if (n > 1) /* a line that reads itself has what it reads beside it */
 			info->flags |= LINE_CYCLIC;
 	}
@@ -252,20 +240,17 @@ static void walk(struct graph *graph, uint32_t start)
 void analysis_strata(struct analysis *analysis)
 {
 	size_t n = analysis->rules->nstatements;
-	struct graph graph = {.analysis = analysis, .nstatements = (uint32_t)n};
+	struct graph graph = {
+		.arena = arena_new(), .analysis = analysis, .nstatements = (uint32_t)n};
 
 	index_writers(&graph);
 	size_t all = n + graph.nshapes + analysis->nsections;
-	graph.vertices = mem_new_array(all, sizeof *graph.vertices);
-	graph.stack = mem_new_array(all, sizeof *graph.stack);
-	graph.path = mem_new_array(all, sizeof *graph.path);
+	graph.vertices = arena_array(graph.arena, all, sizeof *graph.vertices);
+	graph.stack = arena_array(graph.arena, all, sizeof *graph.stack);
+	graph.path = arena_array(graph.arena, all, sizeof *graph.path);
 	index_edges(&graph);
 	for (size_t i = 0; i < n; i++)
 		if (!graph.vertices[i].order)
 			walk(&graph, (uint32_t)i);
-	mem_free(graph.vertices);
-	mem_free(graph.stack);
-	mem_free(graph.path);
-	by_shape_release(&graph.writers);
-	mem_free(graph.edges);
+	arena_free(graph.arena);
 }

@@ -508,12 +508,8 @@ static void mark_shapes(struct program *program)
 	const struct rules *rules = program->rules;
 
 	program->nshapes = shape_count(program->attrs);
-	program->views_shape =
-		arena_array(program->arena, program->nshapes, sizeof *program->views_shape);
 	program->writes_shape =
 		arena_array(program->arena, program->nshapes, sizeof *program->writes_shape);
-	for (size_t i = 0; i < rules->nviews; i++)
-		program->views_shape[analysis->views[i].shape] = true;
 	for (size_t i = 0; i < rules->nstatements; i++) {
 		const struct statement_info *info = &analysis->statements[i];
 		enum verb verb = rules->statements[i]->verb;
@@ -549,7 +545,7 @@ static void number_initials(struct program *program)
  */
 static bool resolve_source(struct program *program, struct view_source *source, unsigned depth)
 {
-	if (!program->views_shape[source->shape])
+	if (!program_views_shape(program, source->shape))
 		return true;
 	for (uint32_t i = program->views_by.last[source->shape]; i-- && depth < VIEW_DEPTH;
 	     i = program->views_by.before[i]) {

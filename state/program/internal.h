@@ -47,8 +47,8 @@ struct program {
 	struct view *views;
 	size_t nviews;
 	bool views_tell_none; /* see program_views_tell_none() */
-	bool *views_shape, *writes_shape;
-	uint32_t nshapes; /* of the two above */
+	bool *writes_shape;
+	uint32_t nshapes; /* of them */
 	pcre2_code **regexes;
 	size_t nregexes, regexes_capacity;
 	struct gaps *gaps; /* of the trace; NULL: none. Borrowed */

@@ -43,10 +43,9 @@ bool lookup_has_shape(const struct program *program, uint32_t shape)
 /* The first view that computes attributes of the shape; NULL: none does. */
 static const struct view *view_of_shape(const struct program *program, uint32_t shape)
 {
-	for (size_t v = 0; v < program->nviews; v++)
-		if (program->views[v].path.shape == shape)
-			return &program->views[v];
-	return NULL;
+	uint32_t v = by_shape_last(&program->analysis->views_by, shape);
+
+	return v ? &program->views[v - 1] : NULL;
 }
 
 /* "'yore rules linux' lists all", or which files do. */

@@ -95,7 +95,7 @@ bool program_writes_shape(const struct program *program, uint32_t shape)
 
 bool program_views_shape(const struct program *program, uint32_t shape)
 {
-	return shape < program->nshapes && program->views_shape[shape];
+	return by_shape_last(&program->analysis->views_by, shape) > 0;
 }
 
 /* ---- section values ---- */

@@ -64,10 +64,12 @@ unsigned node_possible(const struct node *node, struct env *env);
 uint8_t node_outcome(const struct expr *expr, struct env *env);
 
 struct where {
-	struct rules *rules;            /* holds the trees */
-	const struct ast **asts;        /* all must hold */
-	const struct rule_file **files; /* what each was read from */
-	size_t nasts, capacity, files_capacity;
+	struct rules *rules; /* holds the trees */
+	struct where_expr {
+		const struct ast *ast;
+		const struct rule_file *file; /* what it was read from */
+	} * conditions; /* all must hold */
+	size_t count, capacity;
 	struct rules *empty; /* what an own program is made of */
 	struct program *own; /* when no program was given */
 	struct program *program;

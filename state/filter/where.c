@@ -60,11 +60,7 @@ bool where_add(struct where *where, const char *text, struct error *err)
 	const struct rule_error *errors = rules_errors(where->rules, &n);
 	if (n)
 		return complain(&errors[0], err);
-	where->asts = mem_grow(where->asts, where->nasts, &where->capacity, sizeof(struct ast *));
-	where->files = mem_grow(where->files, where->nasts, &where->files_capacity,
-				sizeof(struct rule_file *));
-	where->files[where->nasts] = file;
-	where->asts[where->nasts++] = ast;
+	*mem_push(where->conditions, where->count, where->capacity) = (struct where_expr){ast, file};
 	return true;
 }
 
@@ -97,8 +93,7 @@ void where_free(struct where *where)
 	forget(where);
 	rules_free(where->empty);
 	rules_free(where->rules);
-	mem_free(where->asts);
-	mem_free(where->files);
+	mem_free(where->conditions);
 	mem_free(where);
 }
 
@@ -112,8 +107,8 @@ static bool reads_state(const struct ast *ast, void *arg)
 
 bool where_reads_state(const struct where *where)
 {
-	for (size_t i = 0; i < where->nasts; i++)
-		if (ast_find(where->asts[i], reads_state, NULL))
+	for (size_t i = 0; i < where->count; i++)
+		if (ast_find(where->conditions[i].ast, reads_state, NULL))
 			return true;
 	return false;
 }
@@ -136,28 +131,19 @@ static bool is_of_cpu(const struct ast *ast)
 
 bool where_is_of_cpu(const struct where *where)
 {
-	return where->nasts == 1 && is_of_cpu(where->asts[0]);
+	return where->count == 1 && is_of_cpu(where->conditions[0].ast);
 }
 
-/* Does it call what is neither a map nor a function? `arg`: the rules, which may be NULL. */
-static bool is_unknown_call(const struct ast *ast, void *arg)
+static bool know_maps(const struct where *where, const struct rules *names, struct error *err)
 {
-	return ast->kind == AST_CALL && ast_function(ast->name) == FUNCTION_NONE &&
-	       (!arg || !rules_map(arg, ast->name));
-}
+	const struct rule_error *errors;
+	size_t n;
 
-static bool know_maps(const struct where *where, struct rules *rules, struct error *err)
-{
-	for (size_t i = 0; i < where->nasts; i++) {
-		const struct ast *call = ast_find(where->asts[i], is_unknown_call, rules);
-		size_t n;
-		if (!call)
-			continue;
-		rules_error(where->rules, where->files[i], call->at,
-			    "no map or function is named '%s'", call->name);
-		return complain(&rules_errors(where->rules, &n)[0], err);
-	}
-	return true;
+	for (size_t i = 0; i < where->count; i++)
+		ast_check_calls(where->rules, names, where->conditions[i].file,
+				where->conditions[i].ast);
+	errors = rules_errors(where->rules, &n);
+	return !n || complain(&errors[0], err);
 }
 
 /* All conditions of one class, as one. */
@@ -174,8 +160,8 @@ static const struct expr *compile_class(const struct where *where, const struct 
 				  .refs = where->refs};
 	const struct expr *all = NULL;
 
-	for (size_t i = 0; i < where->nasts; i++) {
-		const struct expr *expr = compile_expr(&compile, where->asts[i]);
+	for (size_t i = 0; i < where->count; i++) {
+		const struct expr *expr = compile_expr(&compile, where->conditions[i].ast);
 		all = all ? compile_and(&compile, all, expr) : expr;
 	}
 	return all;
@@ -212,10 +198,9 @@ static void compile_classes(struct where *where, const struct rules *rules)
 }
 
 /* The place in the text, before what is wrong. Returns false. */
-static bool complain_at(const struct where *where, size_t i, uint32_t at, struct error *err)
+static bool complain_at(const struct where_expr *in, uint32_t at, struct error *err)
 {
-	return error_while(err, "condition: column %u",
-			   rule_file_place(where->files[i], at).column);
+	return error_while(err, "condition: column %u", rule_file_place(in->file, at).column);
 }
 
 /* The first name behind a root such as field/ or context/. */
@@ -226,8 +211,8 @@ static const char *member_of(const struct ast_path *path)
 	return i < path->natoms ? path->atoms[i].name : NULL;
 }
 
-static bool lookup_member(const struct where *where, size_t i, const struct ast_path *path,
-			  struct error *err)
+static bool lookup_member(const struct where *where, const struct where_expr *in,
+			  const struct ast_path *path, struct error *err)
 {
 	const char *name = member_of(path);
 
@@ -235,12 +220,12 @@ static bool lookup_member(const struct where *where, size_t i, const struct ast_
 		error_set(err, ERR_RANGE,
 			  "no event of the trace has %s%s there: 'yore info %s' lists fields",
 			  name ? "a field " : "it", name ? name : "", where->trace->path);
-	return complain_at(where, i, path->at, err);
+	return complain_at(in, path->at, err);
 }
 
 /* A path of the state, by its names. */
-static bool lookup_state(const struct where *where, size_t i, const struct ast_path *path,
-			 struct error *err)
+static bool lookup_state(const struct where *where, const struct where_expr *in,
+			 const struct ast_path *path, struct error *err)
 {
 	struct buf text = {0};
 	struct query *query;
@@ -254,7 +239,7 @@ static bool lookup_state(const struct where *where, size_t i, const struct ast_p
 			buf_add_text(&text, "[*]");
 	if (query_parse(buf_text(&text), &query, err)) {
 		ok = lookup_path(where->program, NULL, query, NULL, err) ||
-		     complain_at(where, i, path->at, err);
+		     complain_at(in, path->at, err);
 		query_free(query);
 	}
 	buf_release(&text);
@@ -308,8 +293,8 @@ static const char *compared_field(const struct where *where, const struct ast *a
 }
 
 /* `FIELD == CONSTANT` that no event can tell: a number is no text. */
-static bool lookup_compared(const struct where *where, size_t i, const struct ast *field,
-			    const struct ast *constant, struct error *err)
+static bool lookup_compared(const struct where *where, const struct where_expr *in,
+			    const struct ast *field, const struct ast *constant, struct error *err)
 {
 	const char *name =
 		constant->kind == AST_CONST ? compared_field(where, field) : NULL;
@@ -331,12 +316,12 @@ static bool lookup_compared(const struct where *where, size_t i, const struct as
 			  "%s is a text and never equal to a number: put the value in quotes", name);
 	else
 		return true;
-	return complain_at(where, i, field->at, err);
+	return complain_at(in, field->at, err);
 }
 
 struct name_lookup {
 	const struct where *where;
-	size_t i; /* of the condition */
+	const struct where_expr *condition;
 	struct error *err;
 };
 
@@ -347,14 +332,14 @@ static bool is_missing(const struct ast *ast, void *arg)
 	const struct ast_path *path = ast->path;
 
 	if (ast->kind == AST_BINARY && (ast->op == OP_EQ || ast->op == OP_NE))
-		return !lookup_compared(in->where, in->i, ast->args[0], ast->args[1], in->err) ||
-		       !lookup_compared(in->where, in->i, ast->args[1], ast->args[0], in->err);
+		return !lookup_compared(in->where, in->condition, ast->args[0], ast->args[1], in->err) ||
+		       !lookup_compared(in->where, in->condition, ast->args[1], ast->args[0], in->err);
 	if (ast->kind != AST_PATH)
 		return false;
 	if (in->where->refs[path->ref] == REF_MISSING)
-		return !lookup_member(in->where, in->i, path, in->err);
+		return !lookup_member(in->where, in->condition, path, in->err);
 	return path->natoms > 1 && ast_root(path) == ROOT_STATE &&
-	       !lookup_state(in->where, in->i, path, in->err);
+	       !lookup_state(in->where, in->condition, path, in->err);
 }
 
 static bool is_arithmetic(const struct ast *ast)
@@ -364,8 +349,8 @@ static bool is_arithmetic(const struct ast *ast)
 }
 
 /* A condition, or what && || ! join. */
-static bool check_condition(const struct where *where, size_t i, const struct ast *ast,
-			    struct error *err)
+static bool check_condition(const struct where *where, const struct where_expr *in,
+			    const struct ast *ast, struct error *err)
 {
 	const char *field = compared_field(where, ast);
 
@@ -375,28 +360,29 @@ static bool check_condition(const struct where *where, size_t i, const struct as
 	    (field && is_number(field_kinds(where->trace, field)))) {
 		error_set(err, ERR_QUERY,
 			  "a number is never true: compare it with one, as in '... != 0'");
-		return complain_at(where, i, ast->at, err);
+		return complain_at(in, ast->at, err);
 	}
 	bool joins = (ast->kind == AST_BINARY && (ast->op == OP_AND || ast->op == OP_OR)) ||
 		     (ast->kind == AST_UNARY && ast->op == OP_NOT);
 	for (uint32_t n = 0; joins && n < ast->nargs; n++)
-		if (!check_condition(where, i, ast->args[n], err))
+		if (!check_condition(where, in, ast->args[n], err))
 			return false;
 	return true;
 }
 
 bool where_condition(const struct where *where, struct error *err)
 {
-	for (size_t i = 0; i < where->nasts; i++)
-		if (!check_condition(where, i, where->asts[i], err))
+	for (size_t i = 0; i < where->count; i++)
+		if (!check_condition(where, &where->conditions[i], where->conditions[i].ast, err))
 			return false;
 	return true;
 }
 
 bool where_lookup(const struct where *where, struct error *err)
 {
-	for (size_t i = 0; i < where->nasts; i++)
-		if (ast_find(where->asts[i], is_missing, &(struct name_lookup){where, i, err}))
+	for (size_t i = 0; i < where->count; i++)
+		if (ast_find(where->conditions[i].ast, is_missing,
+			     &(struct name_lookup){where, &where->conditions[i], err}))
 			return false;
 	return true;
 }
@@ -470,8 +456,8 @@ void where_range(const struct where *where, nstime *begin, nstime *end)
 		if (!where->trace->streams[i]->has_time)
 			return; /* its events have times to conditions that they have not to a range
 				 */
-	for (size_t i = 0; i < where->nasts; i++)
-		narrow_by(where->asts[i], begin, end);
+	for (size_t i = 0; i < where->count; i++)
+		narrow_by(where->conditions[i].ast, begin, end);
 }
 
 bool where_class(const struct where *where, const struct event_class *class)

@@ -238,6 +238,7 @@ void ast_check(struct rules *rules, const struct rule_file *file, const struct r
 
 struct in_file {
 	struct rules *rules;
+	const struct rules *names; /* maps; NULL: none */
 	const struct rule_file *file;
 };
 
@@ -245,31 +246,33 @@ struct in_file {
 static bool unknown_call(const struct ast *ast, void *arg)
 {
 	const struct in_file *in = arg;
-	const struct rules *rules = in->rules;
+	const struct rules *names = in->names;
 	struct nearest nearest;
-	struct buf names = {0};
+	struct buf all = {0};
 	char words[NEAREST_WORDS_MAX];
 
-	if (ast->kind != AST_CALL || find_function(ast->name) || rules_map(rules, ast->name))
+	if (ast->kind != AST_CALL || find_function(ast->name) ||
+	    (names && rules_map(names, ast->name)))
 		return false;
 	nearest_begin(&nearest, ast->name);
-	for (size_t i = 0; i < rules->nmaps; i++)
-		nearest_offer(&nearest, rules->maps[i]->name);
+	for (size_t i = 0; names && i < names->nmaps; i++)
+		nearest_offer(&nearest, names->maps[i]->name);
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		nearest_offer(&nearest, functions[i].name);
-		buf_printf(&names, " %s", functions[i].name);
+		buf_printf(&all, " %s", functions[i].name);
 	}
 	rules_error(in->rules, in->file, ast->at,
 		    "no map or function is named '%.60s'%s%s (functions:%s)", ast->name,
 		    nearest_words(&nearest, words, sizeof words) ? "; " : "", words,
-		    buf_text(&names));
-	buf_release(&names);
+		    buf_text(&all));
+	buf_release(&all);
 	return false;
 }
 
-static void check_calls(struct rules *rules, const struct rule_file *file, const struct ast *ast)
+void ast_check_calls(struct rules *rules, const struct rules *names, const struct rule_file *file,
+		     const struct ast *ast)
 {
-	ast_find(ast, unknown_call, &(struct in_file){rules, file});
+	ast_find(ast, unknown_call, &(struct in_file){rules, names, file});
 }
 
 static bool same_format(const struct map_def *a, const struct map_def *b)
@@ -317,16 +320,17 @@ bool rules_check(struct rules *rules, struct error *err)
 		return true;
 	check_map_names(rules);
 	for (size_t i = 0; i < rules->nblocks; i++)
-		check_calls(rules, rules->blocks[i]->file, rules->blocks[i]->when);
+		ast_check_calls(rules, rules, rules->blocks[i]->file, rules->blocks[i]->when);
 	for (size_t i = 0; i < rules->nstatements; i++) {
 		const struct statement *statement = rules->statements[i];
+		const struct rule_file *file = statement->block->file;
 		ast_path_find(statement->target, unknown_call,
-			      &(struct in_file){rules, statement->block->file});
-		check_calls(rules, statement->block->file, statement->value);
-		check_calls(rules, statement->block->file, statement->when);
+			      &(struct in_file){rules, rules, file});
+		ast_check_calls(rules, rules, file, statement->value);
+		ast_check_calls(rules, rules, file, statement->when);
 	}
 	for (size_t i = 0; i < rules->nviews; i++)
-		check_calls(rules, rules->views[i]->file, rules->views[i]->value);
+		ast_check_calls(rules, rules, rules->views[i]->file, rules->views[i]->value);
 	view = views_find_cycle(rules, &deep);
 	if (view)
 		rules_error(rules, view->file, view->path->at,

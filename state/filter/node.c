@@ -201,14 +201,21 @@ static struct node *compare(struct maker *maker, const struct expr *expr)
 
 static const struct node *make(struct maker *maker, const struct expr *expr);
 
-/* How many operands the chain (a && b) && c has. */
-static uint32_t chain_length(const struct expr *expr)
+/*
+ * The operands of a && b && c, or with || of ||, wherever its brackets stand; of any other
+ * expression itself. Returns how many; `out` NULL: they are counted alone.
+ */
+static uint32_t operands_of(const struct expr *expr, enum expr_kind kind, const struct expr **out)
 {
-	uint32_t n = 1;
+	uint32_t n;
 
-	for (enum expr_kind kind = expr->kind; expr->kind == kind; expr = expr->left)
-		n++;
-	return n;
+	if (expr->kind != kind) {
+		if (out)
+			*out = expr;
+		return 1;
+	}
+	n = operands_of(expr->left, kind, out);
+	return n + operands_of(expr->right, kind, out ? out + n : NULL);
 }
 
 static bool all_each(const struct node *node)
@@ -234,20 +241,20 @@ static uint32_t drop_neutral(const struct node **nodes, uint32_t n, uint8_t neut
 
 static const struct node *make_chain(struct maker *maker, const struct expr *expr)
 {
-	const struct expr *top = expr;
 	bool is_and = expr->kind == EXPR_AND;
-	uint32_t n = chain_length(expr);
+	uint32_t n = operands_of(expr, expr->kind, NULL);
+	const struct expr **operands = arena_array(maker->arena, n, sizeof(struct expr *));
 	const struct node **nodes = arena_array(maker->arena, n, sizeof(struct node *));
 	struct node *node;
 
-	for (uint32_t i = n; i-- > 1; expr = expr->left)
-		nodes[i] = make(maker, expr->right);
-	nodes[0] = make(maker, expr);
+	operands_of(expr, expr->kind, operands);
+	for (uint32_t i = 0; i < n; i++)
+		nodes[i] = make(maker, operands[i]);
 	n = drop_neutral(nodes, n, is_and ? YES : NO);
 	if (n == 1 || (nodes[0]->kind == NODE_FIXED && nodes[0]->outcome != UNKNOWN))
 		return nodes[0];
 	node = of_nodes(maker, is_and ? NODE_AND : NODE_OR, nodes, n);
-	return all_each(node) ? of_expr(maker, NODE_EACH, top) : node;
+	return all_each(node) ? of_expr(maker, NODE_EACH, expr) : node;
 }
 
 static const struct node *make_not(struct maker *maker, const struct expr *expr)
@@ -304,48 +311,28 @@ static const struct node *join(struct maker *maker, const struct node **nodes, u
 	return of_nodes(maker, NODE_AND, nodes, n);
 }
 
-static uint32_t count_parts(const struct expr *expr)
-{
-	return expr->kind == EXPR_AND ? count_parts(expr->left) + count_parts(expr->right) : 1;
-}
-
-static void make_parts(struct maker *maker, const struct expr *expr, const struct node **nodes,
-		       const struct expr **parts, uint32_t *n)
-{
-	const struct node *node;
-
-	if (expr->kind == EXPR_AND) {
-		make_parts(maker, expr->left, nodes, parts, n);
-		make_parts(maker, expr->right, nodes, parts, n);
-		return;
-	}
-	node = make(maker, expr);
-	if (node->kind == NODE_FIXED && node->outcome == YES)
-		return;
-	nodes[*n] = node;
-	parts[(*n)++] = expr;
-}
-
 struct class_test node_compile(struct arena *arena, const struct event_class *class,
 			       const struct expr *expr)
 {
 	struct maker maker = {arena, class};
-	uint32_t count = count_parts(expr), n = 0, nearly = 0, nlate = 0;
-	const struct node **nodes = arena_array(arena, count, sizeof(struct node *));
-	const struct expr **parts = arena_array(arena, count, sizeof(struct expr *));
-	const struct node **early = arena_array(arena, count, sizeof(struct node *));
-	const struct node **late = arena_array(arena, count, sizeof(struct node *));
+	uint32_t n = operands_of(expr, EXPR_AND, NULL), nearly = 0, nlate = 0;
+	const struct expr **parts = arena_array(arena, n, sizeof(struct expr *));
+	const struct node **early = arena_array(arena, n, sizeof(struct node *));
+	const struct node **late = arena_array(arena, n, sizeof(struct node *));
 
-	make_parts(&maker, expr, nodes, parts, &n);
+	operands_of(expr, EXPR_AND, parts);
 	for (uint32_t i = 0; i < n; i++) {
-		if (nodes[i]->kind == NODE_FIXED) {
+		const struct node *node = make(&maker, parts[i]);
+		if (node->kind == NODE_FIXED && node->outcome == YES)
+			continue;
+		if (node->kind == NODE_FIXED) {
 			const struct node *no = fixed(&maker, NO);
 			return (struct class_test){no, no};
 		}
-		if (nodes[i]->reads) /* as a whole, so that only YES counts of what reads */
+		if (node->reads) /* as a whole, so that only YES counts of what reads */
 			late[nlate++] = of_expr(&maker, NODE_EACH, parts[i]);
 		else
-			early[nearly++] = nodes[i];
+			early[nearly++] = node;
 	}
 	return (struct class_test){join(&maker, early, nearly), join(&maker, late, nlate)};
 }

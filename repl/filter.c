@@ -257,11 +257,12 @@ static bool add_names(struct filter *filter, const struct words *words, struct e
 		where_name_text(words->items[i] + filter->scopes[i], &condition);
 		for (size_t s = 0; s < filter->trace->nstreams; s++) {
 			const struct stream *stream = filter->trace->streams[s];
+			const struct value name = value_text(stream->name, strlen(stream->name));
 			if (!lookup_in_scope(filter->trace, words->items[i], filter->scopes[i],
 					     stream))
 				continue;
 			buf_add_text(&condition, separator);
-			where_literal(stream->name, &condition);
+			value_add_key(&name, &condition);
 			separator = ", ";
 		}
 		buf_add_text(&condition, *separator == ',' ? "))" : " && false)");

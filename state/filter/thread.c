@@ -31,7 +31,11 @@ static void add_ranges(struct buf *out, const char *value, const struct test *te
 	for (size_t i = 0; i < test->count; i++) {
 		if (test->ranges[i].low != test->ranges[i].high)
 			continue;
-		buf_printf(out, "%s%" PRIu64, singles++ ? ", " : "", test->ranges[i].low);
+		if (singles++)
+			buf_add_text(out, ", ");
+		else
+			buf_printf(out, "%s in (", value);
+		buf_add_u64(out, test->ranges[i].low);
 	}
 	if (singles)
 		buf_add_char(out, ')');
@@ -69,19 +73,9 @@ static void add_globs(struct buf *out, const char *value, const struct test *tes
 	}
 }
 
-static bool has_single(const struct test *test)
-{
-	for (size_t i = 0; i < test->count && !test->globs; i++)
-		if (test->ranges[i].low == test->ranges[i].high)
-			return true;
-	return false;
-}
-
 static void add_test(struct buf *out, const char *value, const struct test *test)
 {
 	buf_add_char(out, '(');
-	if (has_single(test))
-		buf_printf(out, "%s in (", value);
 	if (test->globs)
 		add_globs(out, value, test);
 	else
@@ -98,22 +92,30 @@ static void add_guarded(struct buf *out, const char *name, const char *value,
 	buf_printf(out, " || !has(%s) && ", name);
 }
 
-/* The event's own value, else what the rules say of its thread. */
-static void add_of_thread(struct buf *out, const char *const *own, const char *what,
-			  const struct test *test)
+/*
+ * The value of the stream (NULL: none has one), the event's own, else what the rules say of the
+ * thread; `what` NULL: the thread itself.
+ */
+static void add_of_thread(struct buf *out, const char *stream, const char *const *own,
+			  const char *what, const struct test *test)
 {
 	struct buf path = {0};
-	size_t open = 0;
+	size_t open = stream != NULL;
 
-	for (; own[open]; open++)
-		add_guarded(out, own[open], own[open], test);
-	for (size_t i = 0; own_tid[i]; i++, open++) {
+	if (stream)
+		add_guarded(out, stream, stream, test);
+	for (size_t i = 0; own[i]; i++, open++)
+		add_guarded(out, own[i], own[i], test);
+	for (size_t i = 0; what && own_tid[i]; i++, open++) {
 		buf_clear(&path);
 		buf_printf(&path, "thread[%s]/%s", own_tid[i], what);
 		add_guarded(out, own_tid[i], buf_text(&path), test);
 	}
 	buf_clear(&path);
-	buf_printf(&path, "thread[cpu[cpu]/thread]/%s", what);
+	if (what)
+		buf_printf(&path, "thread[cpu[cpu]/thread]/%s", what);
+	else
+		buf_add_text(&path, "cpu[cpu]/thread");
 	add_test(out, buf_text(&path), test);
 	while (open-- > 0)
 		buf_add_char(out, ')');
@@ -123,31 +125,22 @@ static void add_of_thread(struct buf *out, const char *const *own, const char *w
 void where_tid_text(const struct where_range *ranges, size_t count, bool streams, struct buf *out)
 {
 	const struct test test = {.ranges = ranges, .count = count};
-	size_t open = 0;
 
-	if (streams)
-		add_guarded(out, "section/tid", "section/tid", &test);
-	for (; own_tid[open]; open++)
-		add_guarded(out, own_tid[open], own_tid[open], &test);
-	add_test(out, "cpu[cpu]/thread", &test);
-	for (open += streams; open-- > 0;)
-		buf_add_char(out, ')');
+	add_of_thread(out, streams ? "section/tid" : NULL, own_tid, NULL, &test);
 }
 
 void where_pid_text(const struct where_range *ranges, size_t count, bool streams, struct buf *out)
 {
 	const struct test test = {.ranges = ranges, .count = count};
 
-	if (streams)
-		add_guarded(out, "section/pid", "section/pid", &test);
-	add_of_thread(out, own_pid, "process", &test);
-	if (streams)
-		buf_add_char(out, ')');
+	add_of_thread(out, streams ? "section/pid" : NULL, own_pid, "process", &test);
 }
 
 void where_comm_text(const char *const *globs, size_t count, struct buf *out)
 {
-	add_of_thread(out, own_comm, "name", &(struct test){.globs = globs, .count = count});
+	const struct test test = {.globs = globs, .count = count};
+
+	add_of_thread(out, NULL, own_comm, "name", &test);
 }
 
 void where_name_text(const char *glob, struct buf *out)
@@ -157,15 +150,4 @@ void where_name_text(const char *glob, struct buf *out)
 	buf_add_text(out, "\" || name ~ \"*:");
 	add_glob(out, glob);
 	buf_add_text(out, "\")");
-}
-
-void where_literal(const char *text, struct buf *out)
-{
-	buf_add_char(out, '"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			buf_add_char(out, '\\');
-		buf_add_char(out, *text);
-	}
-	buf_add_char(out, '"');
 }

@@ -31,8 +31,6 @@ void where_pid_text(const struct where_range *ranges, size_t count, bool streams
 void where_comm_text(const char *const *globs, size_t count, struct buf *out);
 /* A condition on the event's name, as a word of --name: whole, or the part after its last colon. */
 void where_name_text(const char *glob, struct buf *out);
-/* The text as a constant of the language. */
-void where_literal(const char *text, struct buf *out);
 
 /*
  * Prepares it for the trace: `rules` (may be NULL) gives aliases and maps. With `program` (may be

@@ -88,7 +88,6 @@ bool line_key(const struct line *line, struct line_key *out)
 
 		if (target->atoms[i].kind != ATOM_EXPR || expr->kind != EXPR_FIELD ||
 		    expr->field.class->kind != FIELD_INT ||
-		    expr->field.scope <= SCOPE_EVENT_HEADER ||
 		    target->atoms[i - 1].kind != ATOM_NAME)
 			continue;
 		*out = (struct line_key){.depth = i + 1,

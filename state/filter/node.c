@@ -108,16 +108,13 @@ static bool integer_column(struct maker *maker, const struct column *column,
 				    .is_time = column->of->kind == EXPR_TIME};
 	if (column->of->kind != EXPR_FIELD)
 		return out->is_time;
-	if (column->of->field.scope <= SCOPE_EVENT_HEADER)
-		return false;
 	run_field_init(&out->of, maker->class, &column->of->field);
 	return true;
 }
 
 static bool double_column(struct maker *maker, const struct expr *expr, struct node_column *out)
 {
-	if (expr->kind != EXPR_FIELD || expr->field.class->kind != FIELD_FLOAT ||
-	    expr->field.scope <= SCOPE_EVENT_HEADER)
+	if (expr->kind != EXPR_FIELD || expr->field.class->kind != FIELD_FLOAT)
 		return false;
 	*out = (struct node_column){.mask = UINT64_MAX};
 	run_field_init(&out->of, maker->class, &expr->field);

@@ -287,7 +287,7 @@ static enum eval eval_has(const struct expr *expr, struct env *env, struct value
 	struct field field;
 	enum eval result;
 
-	if (left->kind == EXPR_FIELD || left->kind == EXPR_FIELD_GET) {
+	if (expr_is_field(left)) {
 		result = expr_field(left, env, &field, failure);
 		if (result == EVAL_OPEN || (result == EVAL_FAIL && *failure != FAILURE_FIELD))
 			return result;
@@ -377,6 +377,7 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_FAIL:
 		return eval_fail(failure, expr->failure);
 	case EXPR_FIELD:
+	case EXPR_FIELD_PACKET:
 	case EXPR_FIELD_GET:
 		return eval_field(expr, env, out, failure);
 	case EXPR_SECTION:

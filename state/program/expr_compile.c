@@ -223,7 +223,8 @@ static const struct expr *compile_field(struct compile *compile, const struct as
 		return failing(compile, FAILURE_FIELD);
 	case WAY_PLAIN:
 		note_ref(compile, path, REF_FOUND);
-		expr = expr_new(compile, EXPR_FIELD);
+		expr = expr_new(compile, found.scope > SCOPE_PACKET_CONTEXT ? EXPR_FIELD
+									    : EXPR_FIELD_PACKET);
 		expr->field = found;
 		expr->index = compile->class->slot_base[found.scope] + found.class->slot;
 		return expr;
@@ -488,8 +489,7 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 	if (expr->left->kind == EXPR_LABEL && expr->left->left->kind == EXPR_FIELD &&
 	    !expr->left->left->field.class->nlabels) /* no enumeration */
 		return constant(compile, value_bool(false));
-	if (expr->left->kind == EXPR_FIELD && expr->left->field.scope != SCOPE_PACKET_CONTEXT &&
-	    expr->left->field.scope != SCOPE_PACKET_HEADER)
+	if (expr->left->kind == EXPR_FIELD)
 		return constant(compile, value_bool(true));
 	return expr;
 }
@@ -733,7 +733,7 @@ bool expr_any(const struct expr *expr, bool (*is)(const struct expr *expr))
 
 bool expr_is_field(const struct expr *expr)
 {
-	return expr->kind == EXPR_FIELD || expr->kind == EXPR_FIELD_GET;
+	return expr->kind >= EXPR_FIELD && expr->kind <= EXPR_FIELD_GET;
 }
 
 bool expr_is_read(const struct expr *expr)

@@ -104,8 +104,7 @@ bool expr_int_field(const struct expr *expr, struct env *env, struct value *out)
 	const struct field_class *class = expr->field.class;
 	const struct slot *slots = env->slots;
 
-	if (expr->field.scope == SCOPE_PACKET_CONTEXT || expr->field.scope == SCOPE_PACKET_HEADER ||
-	    class->kind != FIELD_INT)
+	if (class->kind != FIELD_INT)
 		return false;
 	if (!env->fields && !slots && env->event && env->decode)
 		env->fields = env->decode(env->arg, env->event);

@@ -369,7 +369,7 @@ static enum keyed keyed_by(const struct line *line, uint32_t i)
 
 	if (is_cpu_atom(line, i))
 		return KEYED_NUMBER;
-	if (!expr || expr->kind != EXPR_FIELD || !expr->field.class)
+	if (!expr || (expr->kind != EXPR_FIELD && expr->kind != EXPR_FIELD_PACKET))
 		return KEYED_OPEN;
 	return expr->field.class->kind == FIELD_INT ? KEYED_NUMBER : KEYED_TEXT;
 }

@@ -51,8 +51,6 @@ static uint8_t add_field(struct making *making, const struct expr *expr)
 				    .is_signed = field->is_signed,
 				    .slot = expr->index};
 
-	if (expr->field.scope == SCOPE_PACKET_CONTEXT || expr->field.scope == SCOPE_PACKET_HEADER)
-		return PLAIN_NONE;
 	if (field->kind == FIELD_INT)
 		input.kind = INPUT_INT;
 	else if (field->kind == FIELD_STRING)

@@ -26,19 +26,19 @@ static bool is_false(const struct expr *when, const struct field_path *field,
 
 	switch (when->kind) {
 	case EXPR_NOT:
-		return is_false(when->left, field, value, !negated);
+		return is_false(when->args[0], field, value, !negated);
 	case EXPR_AND:
 	case EXPR_OR:
 		if ((when->kind == EXPR_AND) != negated)
-			return is_false(when->left, field, value, negated) ||
-			       is_false(when->right, field, value, negated);
-		return is_false(when->left, field, value, negated) &&
-		       is_false(when->right, field, value, negated);
+			return is_false(when->args[0], field, value, negated) ||
+			       is_false(when->args[1], field, value, negated);
+		return is_false(when->args[0], field, value, negated) &&
+		       is_false(when->args[1], field, value, negated);
 	case EXPR_EQUAL:
-		if (!is_field(when->left, field) || when->right->kind != EXPR_CONST ||
-		    when->right->value.kind != VALUE_INT)
+		if (!is_field(when->args[0], field) || when->args[1]->kind != EXPR_CONST ||
+		    when->args[1]->value.kind != VALUE_INT)
 			return false;
-		equal = value_equal(&when->right->value, value);
+		equal = value_equal(&when->args[1]->value, value);
 		return equal == (negated != (when->op == OP_NE));
 	case EXPR_IN:
 		for (uint32_t i = 0; i < when->n; i++) {
@@ -46,7 +46,7 @@ static bool is_false(const struct expr *when, const struct field_path *field,
 			if (when->values[i].kind != VALUE_INT)
 				return false;
 		}
-		return is_field(when->left, field) && equal == negated;
+		return is_field(when->args[0], field) && equal == negated;
 	default:
 		return false;
 	}
@@ -64,15 +64,15 @@ static const struct value *refused_value(const struct line *line, const struct e
 	const struct value *value = NULL;
 
 	if (when->kind == EXPR_NOT)
-		return refused_value(line, when->left, key);
+		return refused_value(line, when->args[0], key);
 	if (when->kind == EXPR_AND || when->kind == EXPR_OR) {
-		value = refused_value(line, when->left, key);
-		return value ? value : refused_value(line, when->right, key);
+		value = refused_value(line, when->args[0], key);
+		return value ? value : refused_value(line, when->args[1], key);
 	}
-	if (when->kind == EXPR_EQUAL && is_field(when->left, &key->field) &&
-	    when->right->kind == EXPR_CONST)
-		value = &when->right->value;
-	if (when->kind == EXPR_IN && is_field(when->left, &key->field) && when->n)
+	if (when->kind == EXPR_EQUAL && is_field(when->args[0], &key->field) &&
+	    when->args[1]->kind == EXPR_CONST)
+		value = &when->args[1]->value;
+	if (when->kind == EXPR_IN && is_field(when->args[0], &key->field) && when->n)
 		value = &when->values[0];
 	return value && value->kind == VALUE_INT && line_refuses(line, key, value) ? value : NULL;
 }

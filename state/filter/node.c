@@ -66,8 +66,8 @@ static bool always_fails(const struct expr *expr)
 {
 	if (expr->kind != EXPR_NOT && expr->kind != EXPR_LEAST && !expr_is_strict(expr))
 		return expr->kind == EXPR_FAIL;
-	for (uint32_t i = 0; i < expr_noperands(expr); i++)
-		if (always_fails(expr_operand(expr, i)))
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		if (always_fails(expr->args[i]))
 			return true;
 	return false;
 }
@@ -165,7 +165,7 @@ static struct node *compare_double(struct maker *maker, const struct node_column
 /* NULL: it is none of the comparisons that have a loop. */
 static struct node *compare(struct maker *maker, const struct expr *expr)
 {
-	const struct expr *left = expr->left, *right = expr->right;
+	const struct expr *left = expr->args[0], *right = expr->args[1];
 	enum op op = expr->op;
 	struct node_column column, other;
 	struct column_test test;
@@ -177,8 +177,8 @@ static struct node *compare(struct maker *maker, const struct expr *expr)
 	if (expr->kind == EXPR_IN)
 		return NULL;
 	if (left->kind == EXPR_CONST) {
-		left = expr->right;
-		right = expr->left;
+		left = expr->args[1];
+		right = expr->args[0];
 		op = op_turned(op);
 	}
 	if (right->kind == EXPR_CONST && double_column(maker, left, &column))
@@ -211,8 +211,8 @@ static uint32_t operands_of(const struct expr *expr, enum expr_kind kind, const 
 			*out = expr;
 		return 1;
 	}
-	n = operands_of(expr->left, kind, out);
-	return n + operands_of(expr->right, kind, out ? out + n : NULL);
+	n = operands_of(expr->args[0], kind, out);
+	return n + operands_of(expr->args[1], kind, out ? out + n : NULL);
 }
 
 static bool all_each(const struct node *node)
@@ -256,7 +256,7 @@ static const struct node *make_chain(struct maker *maker, const struct expr *exp
 
 static const struct node *make_not(struct maker *maker, const struct expr *expr)
 {
-	const struct node *of = make(maker, expr->left);
+	const struct node *of = make(maker, expr->args[0]);
 
 	if (of->kind == NODE_FIXED)
 		return fixed(maker, of->outcome <= YES ? of->outcome ^ 1 : of->outcome);

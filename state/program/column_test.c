@@ -22,13 +22,14 @@ static bool is_integer(const struct expr *expr, bool *is_signed)
 
 bool column_of(const struct expr *expr, struct column *out)
 {
-	const struct expr *mask = expr->right;
+	bool masked = expr->kind == EXPR_ARITH && expr->op == OP_BIT_AND &&
+		      expr_is_const(expr->args[1], VALUE_INT) && !expr->args[1]->value.negative;
 
 	*out = (struct column){.of = expr, .mask = UINT64_MAX};
-	if (expr->kind == EXPR_ARITH && expr->op == OP_BIT_AND && expr_is_const(mask, VALUE_INT) &&
-	    !mask->value.negative) {
-		out->of = expr->left;
-		out->mask = mask->value.u; /* of a negative value, too, it leaves none such */
+	if (masked) {
+		out->of = expr->args[0];
+		/* of a negative value, too, it leaves none such */
+		out->mask = expr->args[1]->value.u;
 	}
 	if (!is_integer(out->of, &out->is_signed))
 		return false;
@@ -53,28 +54,24 @@ static bool range_of(const struct column *column, enum op op, const struct value
 
 bool column_test_of(const struct expr *expr, struct arena *arena, struct column_test *out)
 {
-	const struct expr *of = expr->left, *number = expr->right;
+	bool in = expr->kind == EXPR_IN, turned;
 	const struct value *values = expr->values;
 	struct range *ranges;
-	enum op op = expr->op;
-	uint32_t n = expr->n, count = 0;
+	enum op op = in ? OP_EQ : expr->op;
+	uint32_t n = in ? expr->n : 1, count = 0;
 
-	if (expr->kind == EXPR_EQUAL || expr->kind == EXPR_ORDER) {
-		if (of->kind == EXPR_CONST) {
-			of = expr->right;
-			number = expr->left;
-			op = op_turned(op);
-		}
+	if (!in && expr->kind != EXPR_EQUAL && expr->kind != EXPR_ORDER)
+		return false;
+	turned = !in && expr->args[0]->kind == EXPR_CONST;
+	if (turned)
+		op = op_turned(op);
+	if (!in) {
+		const struct expr *number = expr->args[!turned];
 		if (number->kind != EXPR_CONST || !value_is_number(&number->value))
 			return false;
 		values = &number->value;
-		n = 1;
-	} else if (expr->kind == EXPR_IN) {
-		op = OP_EQ;
-	} else {
-		return false;
 	}
-	if (!column_of(of, &out->column))
+	if (!column_of(expr->args[turned], &out->column))
 		return false;
 	ranges = arena_array(arena, n, sizeof *ranges);
 	for (uint32_t i = 0; i < n; i++) /* what is no number equals none */

@@ -463,8 +463,8 @@ static void add_sources(const struct expr *expr, struct sources *out)
 {
 	if (expr->kind == EXPR_READ)
 		add_path_sources(&expr->path, out);
-	for (uint32_t i = 0; i < expr_noperands(expr); i++)
-		add_sources(expr_operand(expr, i), out);
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		add_sources(expr->args[i], out);
 }
 
 /* It is more than reads: operators and functions may tell none from unknown. */

@@ -73,7 +73,7 @@ static enum eval eval_top(const struct expr *expr, struct env *env, struct value
 {
 	struct value depth;
 	uint32_t attr;
-	enum eval result = path_eval(&expr->left->path, env, &attr, failure);
+	enum eval result = path_eval(&expr->args[0]->path, env, &attr, failure);
 
 	if (result == EVAL_VALUE)
 		result = read_stored(env, attr, &depth);
@@ -126,13 +126,13 @@ static enum eval eval_of_logic(enum logic outcome, struct value *out)
 static enum eval eval_logic(const struct expr *expr, struct env *env, struct value *out,
 			    enum failure *failure)
 {
-	enum logic left = expr_logic(expr->left, env, failure), right;
+	enum logic left = expr_logic(expr->args[0], env, failure), right;
 
 	if (expr->kind == EXPR_NOT)
 		return eval_of_logic(left <= LOGIC_YES ? left ^ 1 : left, out);
 	if (left == LOGIC_FAILED || left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES))
 		return eval_of_logic(left, out);
-	right = expr_logic(expr->right, env, failure);
+	right = expr_logic(expr->args[1], env, failure);
 	if (left == LOGIC_OPEN || right == LOGIC_OPEN)
 		return EVAL_OPEN;
 	return eval_of_logic((expr->kind == EXPR_AND ? logic_and : logic_or)[left][right], out);
@@ -190,7 +190,7 @@ static enum eval apply(const struct expr *expr, struct env *env, const struct va
 	case EXPR_ORDER:
 		return op_order(expr->op, &in[0], &in[1], out, failure);
 	case EXPR_ARITH:
-		return op_arith(expr->op, &in[0], expr->right ? &in[1] : NULL, out, failure);
+		return op_arith(expr->op, &in[0], expr->nargs > 1 ? &in[1] : NULL, out, failure);
 	case EXPR_MAP:
 		return op_map(expr->map, &in[0], out, failure);
 	case EXPR_CONVERT:
@@ -209,7 +209,7 @@ static enum eval apply(const struct expr *expr, struct env *env, const struct va
 		*out = value_bool(values_same(&in[0], &in[1]) == (expr->op == OP_EQ));
 		return EVAL_VALUE;
 	default: /* EXPR_SUBSTR, EXPR_SPLIT */
-		op_part(expr->function, in, expr->n, out);
+		op_part(expr->function, in, expr->nargs, out);
 		return EVAL_VALUE;
 	}
 }
@@ -225,11 +225,10 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 			     enum failure *failure)
 {
 	bool open = false, unknown = false, wrong = false;
-	uint32_t n = expr_noperands(expr);
 	struct value in[OPERANDS];
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct expr *operand = expr_operand(expr, i);
+	for (uint32_t i = 0; i < expr->nargs; i++) {
+		const struct expr *operand = expr->args[i];
 		enum eval result = EVAL_VALUE;
 
 		if (operand->kind == EXPR_CONST)
@@ -266,7 +265,7 @@ static enum eval eval_label(const struct expr *expr, struct env *env, struct val
 	struct field field;
 	uint32_t next = 0;
 	const char *label;
-	enum eval result = expr_field(expr->left, env, &field, failure);
+	enum eval result = expr_field(expr->args[0], env, &field, failure);
 
 	if (result != EVAL_VALUE)
 		return result;
@@ -283,7 +282,7 @@ static enum eval eval_label(const struct expr *expr, struct env *env, struct val
 static enum eval eval_has(const struct expr *expr, struct env *env, struct value *out,
 			  enum failure *failure)
 {
-	const struct expr *left = expr->left;
+	const struct expr *left = expr->args[0];
 	struct field field;
 	enum eval result;
 
@@ -312,7 +311,7 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 	bool open = false, unknown = false, wrong = false;
 	struct value value, better, best = unknown_value;
 
-	for (uint32_t i = 0; i < expr->n; i++) {
+	for (uint32_t i = 0; i < expr->nargs; i++) {
 		enum eval result = expr_eval(expr->args[i], env, &value, failure);
 		if (result == EVAL_FAIL)
 			return result;
@@ -426,20 +425,20 @@ enum eval expr_check(const struct expr *expr, struct env *env, enum failure *fai
 	case EXPR_READ:
 		return path_eval(&expr->path, env, &attr, failure);
 	case EXPR_IN:
-		return expr_check(expr->left, env, failure);
+		return expr_check(expr->args[0], env, failure);
 	case EXPR_EQUAL:
-		left = expr_check(expr->left, env, failure);
+		left = expr_check(expr->args[0], env, failure);
 		if (left == EVAL_FAIL)
 			return left;
-		right = expr_check(expr->right, env, failure);
+		right = expr_check(expr->args[1], env, failure);
 		return left == EVAL_OPEN ? left : right;
 	case EXPR_HAS:
-		if (expr->left->kind == EXPR_READ)
-			return expr_check(expr->left, env, failure);
+		if (expr->args[0]->kind == EXPR_READ)
+			return expr_check(expr->args[0], env, failure);
 		break;
 	case EXPR_MAP:
 		if (expr->total)
-			return expr_check(expr->left, env, failure);
+			return expr_check(expr->args[0], env, failure);
 		break;
 	case EXPR_SECTION:
 		return EVAL_VALUE;
@@ -456,10 +455,10 @@ static enum logic outcome_of(const struct expr *when, struct env *env, enum fail
 
 	if (when->kind != EXPR_AND)
 		return expr_logic(when, env, failure);
-	left = outcome_of(when->left, env, failure);
+	left = outcome_of(when->args[0], env, failure);
 	if (left == LOGIC_NO || left == LOGIC_FAILED)
 		return left;
-	right = outcome_of(when->right, env, failure);
+	right = outcome_of(when->args[1], env, failure);
 	if (left == LOGIC_YES)
 		return right;
 	if (right == LOGIC_YES || (left == LOGIC_OPEN && right == LOGIC_OPEN))

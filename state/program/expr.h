@@ -35,17 +35,17 @@ enum expr_kind {
 	EXPR_EQUAL, /* op EQ, NE */
 	EXPR_ORDER, /* op LT, LE, GT, GE */
 	EXPR_ARITH, /* + - * / % & | ^ << >>, and unary: left alone */
-	EXPR_IN,    /* left in values */
+	EXPR_IN,    /* args[0] in values */
 	EXPR_MATCH, /* op GLOB, REGEX */
 	EXPR_MAP,
-	EXPR_LABEL,   /* left is a field */
-	EXPR_HAS,     /* left is a field, section value or read */
-	EXPR_TOP,     /* left is a read */
+	EXPR_LABEL,   /* of a field */
+	EXPR_HAS,     /* of a field, section value or read */
+	EXPR_TOP,     /* of a read */
 	EXPR_CONVERT, /* function INT, STR, HEX */
-	EXPR_LEAST,   /* function MIN, MAX over args */
-	EXPR_SUBSTR,  /* over args */
-	EXPR_SPLIT,   /* likewise */
-	EXPR_CAPTURES /* group `index` of `regex` in left */
+	EXPR_LEAST,   /* function MIN, MAX */
+	EXPR_SUBSTR,
+	EXPR_SPLIT,
+	EXPR_CAPTURES /* group `index` of `regex` in args[0] */
 };
 
 struct field_name {
@@ -59,18 +59,18 @@ struct expr {
 	enum function function;
 	enum failure failure;
 	bool may_view;   /* READ: some attribute of the shape is computed */
-	bool total;      /* MAP: has a result for all that `left` can be */
+	bool total;      /* MAP: has a result for all that args[0] can be */
 	uint32_t index;  /* FIELD, SECTION, VARIABLE */
-	uint32_t n;      /* names, values or args */
+	uint32_t nargs;
+	uint32_t n;      /* names, values */
 	unsigned scopes; /* FIELD_GET */
 	struct value value;
-	const struct expr *left, *right;
+	const struct expr *const *args; /* operands */
 	union {
 		struct field_path field;
 		const struct field_name *names;
 		struct path path;
 		const struct value *values;
-		const struct expr *const *args;
 		const struct map_def *map;
 		pcre2_code *regex; /* MATCH: NULL when the pattern is not a constant */
 	};
@@ -79,21 +79,6 @@ struct expr {
 static inline bool expr_is_const(const struct expr *expr, enum value_kind kind)
 {
 	return expr && expr->kind == EXPR_CONST && expr->value.kind == kind;
-}
-
-/* Operands: `args` of what has any number of them, else left and right. */
-static inline uint32_t expr_noperands(const struct expr *expr)
-{
-	if (expr->kind >= EXPR_LEAST && expr->kind <= EXPR_SPLIT)
-		return expr->n;
-	return expr->right ? 2 : expr->left ? 1 : 0;
-}
-
-static inline const struct expr *expr_operand(const struct expr *expr, uint32_t i)
-{
-	if (expr->kind >= EXPR_LEAST && expr->kind <= EXPR_SPLIT)
-		return expr->args[i];
-	return i ? expr->right : expr->left;
 }
 
 /* Is it so of the expression, or of one inside it, or in keys of its paths? NULL: no. */

@@ -19,11 +19,29 @@ static struct expr *expr_new(struct compile *compile, enum expr_kind kind)
 	return expr;
 }
 
-static struct expr *expr_of(struct compile *compile, enum expr_kind kind, const struct expr *left)
+/* Of one operand, or with `b` of two. */
+static struct expr *expr_of(struct compile *compile, enum expr_kind kind, const struct expr *a,
+			    const struct expr *b)
 {
 	struct expr *expr = expr_new(compile, kind);
+	const struct expr *args[] = {a, b};
 
-	expr->left = left;
+	expr->nargs = b ? 2 : 1;
+	expr->args = arena_copy(compile->program->arena, args, expr->nargs, sizeof *args);
+	return expr;
+}
+
+/* Of all operands of the tree. */
+static struct expr *expr_over(struct compile *compile, enum expr_kind kind, const struct ast *ast)
+{
+	struct expr *expr = expr_new(compile, kind);
+	const struct expr **args =
+		arena_array(compile->program->arena, ast->nargs, sizeof(struct expr *));
+
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		args[i] = compile_expr(compile, ast->args[i]);
+	expr->args = args;
+	expr->nargs = ast->nargs;
 	return expr;
 }
 
@@ -469,7 +487,7 @@ static bool is_of_tasks(const struct compile *compile)
 static const struct expr *compile_has(struct compile *compile, const struct ast *ast)
 {
 	bool quiet = compile->quiet;
-	struct expr *expr = expr_new(compile, EXPR_HAS);
+	const struct expr *of;
 
 	switch (ast_has_kind(ast->args[0])) {
 	case HAS_CLASS:
@@ -484,29 +502,14 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 		break;
 	}
 	compile->quiet = true;
-	expr->left = compile_expr(compile, ast->args[0]);
+	of = compile_expr(compile, ast->args[0]);
 	compile->quiet = quiet;
-	if (expr->left->kind == EXPR_LABEL && expr->left->left->kind == EXPR_FIELD &&
-	    !expr->left->left->field.class->nlabels) /* no enumeration */
+	if (of->kind == EXPR_LABEL && of->args[0]->kind == EXPR_FIELD &&
+	    !of->args[0]->field.class->nlabels) /* no enumeration */
 		return constant(compile, value_bool(false));
-	if (expr->left->kind == EXPR_FIELD)
+	if (of->kind == EXPR_FIELD)
 		return constant(compile, value_bool(true));
-	return expr;
-}
-
-static const struct expr *compile_args(struct compile *compile, const struct ast *ast,
-				       enum expr_kind kind, enum function function)
-{
-	struct expr *expr = expr_new(compile, kind);
-	const struct expr **args =
-		arena_array(compile->program->arena, ast->nargs, sizeof(struct expr *));
-
-	for (uint32_t i = 0; i < ast->nargs; i++)
-		args[i] = compile_expr(compile, ast->args[i]);
-	expr->function = function;
-	expr->args = args;
-	expr->n = ast->nargs;
-	return expr;
+	return expr_of(compile, EXPR_HAS, of, NULL);
 }
 
 static const struct expr *compile_label(struct compile *compile, const struct ast *ast)
@@ -515,7 +518,7 @@ static const struct expr *compile_label(struct compile *compile, const struct as
 
 	if (field->kind == EXPR_FAIL)
 		return field;
-	return expr_is_field(field) ? expr_of(compile, EXPR_LABEL, field)
+	return expr_is_field(field) ? expr_of(compile, EXPR_LABEL, field, NULL)
 				    : failing(compile, FAILURE_TYPE);
 }
 
@@ -539,7 +542,8 @@ static pcre2_code *compile_pattern(struct compile *compile, const struct expr *p
 
 static const struct expr *compile_captures(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_of(compile, EXPR_CAPTURES, compile_expr(compile, ast->args[0]));
+	struct expr *expr =
+		expr_of(compile, EXPR_CAPTURES, compile_expr(compile, ast->args[0]), NULL);
 
 	expr->regex = compile_pattern(compile, compile_expr(compile, ast->args[1]));
 	expr->index = ast->nargs > 2 ? (uint32_t)ast->args[2]->value.u : 1;
@@ -548,20 +552,21 @@ static const struct expr *compile_captures(struct compile *compile, const struct
 
 static const struct expr *compile_map(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_of(compile, EXPR_MAP, compile_expr(compile, ast->args[0]));
+	struct expr *expr = expr_over(compile, EXPR_MAP, ast);
 
 	expr->map = find_map(compile, ast->name);
 	if (!expr->map)
 		return failing(compile, FAILURE_MAP);
-	expr->total = map_is_total(expr->map, expr->left->kind == EXPR_EQUAL ||
-						      expr->left->kind == EXPR_IN ||
-						      expr->left->kind == EXPR_HAS);
+	expr->total = map_is_total(expr->map, expr->args[0]->kind == EXPR_EQUAL ||
+						      expr->args[0]->kind == EXPR_IN ||
+						      expr->args[0]->kind == EXPR_HAS);
 	return expr;
 }
 
 static const struct expr *compile_call(struct compile *compile, const struct ast *ast)
 {
 	enum function function = ast_function(ast->name);
+	enum expr_kind kind = EXPR_CONVERT;
 	struct expr *expr;
 
 	switch (function) {
@@ -575,18 +580,22 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 		return compile_captures(compile, ast);
 	case FUNCTION_MIN:
 	case FUNCTION_MAX:
-		return compile_args(compile, ast, EXPR_LEAST, function);
+		kind = EXPR_LEAST;
+		break;
 	case FUNCTION_SUBSTR:
-		return compile_args(compile, ast, EXPR_SUBSTR, function);
+		kind = EXPR_SUBSTR;
+		break;
 	case FUNCTION_SPLIT:
-		return compile_args(compile, ast, EXPR_SPLIT, function);
+		kind = EXPR_SPLIT;
+		break;
 	case FUNCTION_TOP:
-		return expr_of(compile, EXPR_TOP, compile_read(compile, ast->args[0]->path));
+		return expr_of(compile, EXPR_TOP, compile_read(compile, ast->args[0]->path), NULL);
 	default:
-		expr = expr_of(compile, EXPR_CONVERT, compile_expr(compile, ast->args[0]));
-		expr->function = function;
-		return expr;
+		break;
 	}
+	expr = expr_over(compile, kind, ast);
+	expr->function = function;
+	return expr;
 }
 
 static enum expr_kind binary_kind(enum op op)
@@ -610,16 +619,17 @@ static enum expr_kind binary_kind(enum op op)
 
 static const struct expr *compile_operator(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr =
-		expr_of(compile, binary_kind(ast->op), compile_expr(compile, ast->args[0]));
+	const struct expr *left = compile_expr(compile, ast->args[0]), *right = NULL;
+	struct expr *expr;
 
-	expr->op = ast->op;
-	if (expr->kind == EXPR_AND && expr_is_const(expr->left, VALUE_BOOL) && !expr->left->value.b)
-		return expr->left; /* the right side is not read, nor its fields missed */
+	if (ast->op == OP_AND && expr_is_const(left, VALUE_BOOL) && !left->value.b)
+		return left; /* the right side is not read, nor its fields missed */
 	if (ast->nargs > 1)
-		expr->right = compile_expr(compile, ast->args[1]);
-	if (expr->kind == EXPR_MATCH)
-		expr->regex = expr->op == OP_REGEX ? compile_pattern(compile, expr->right) : NULL;
+		right = compile_expr(compile, ast->args[1]);
+	expr = expr_of(compile, binary_kind(ast->op), left, right);
+	expr->op = ast->op;
+	if (expr->op == OP_REGEX)
+		expr->regex = compile_pattern(compile, right);
 	return expr;
 }
 
@@ -628,12 +638,12 @@ const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kin
 	struct expr *expr = expr_new(compile, EXPR_LOST_KIND);
 
 	expr->index = kind;
-	return is ? expr : expr_of(compile, EXPR_NOT, expr);
+	return is ? expr : expr_of(compile, EXPR_NOT, expr, NULL);
 }
 
 static const struct expr *compile_in(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_of(compile, EXPR_IN, compile_expr(compile, ast->args[0]));
+	struct expr *expr = expr_over(compile, EXPR_IN, ast);
 
 	expr->values = ast->values;
 	expr->n = ast->nvalues;
@@ -649,9 +659,9 @@ static const struct expr *fold(struct compile *compile, const struct expr *expr)
 
 	if (expr->kind < EXPR_NOT || expr->kind == EXPR_TOP || expr->kind == EXPR_LABEL)
 		return expr;
-	for (uint32_t i = 0; i < expr_noperands(expr); i++)
-		if (expr_operand(expr, i)->kind != EXPR_CONST &&
-		    !(expr->kind == EXPR_HAS && expr->left->kind == EXPR_FAIL))
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		if (expr->args[i]->kind != EXPR_CONST &&
+		    !(expr->kind == EXPR_HAS && expr->args[0]->kind == EXPR_FAIL))
 			return expr;
 	switch (expr_eval(expr, &env, &value, &failure)) {
 	case EVAL_VALUE:
@@ -667,10 +677,9 @@ static const struct expr *fold(struct compile *compile, const struct expr *expr)
 const struct expr *compile_and(struct compile *compile, const struct expr *left,
 			       const struct expr *right)
 {
-	struct expr *expr = expr_of(compile, EXPR_AND, left);
+	struct expr *expr = expr_of(compile, EXPR_AND, left, right);
 
 	expr->op = OP_AND;
-	expr->right = right;
 	return fold(compile, expr);
 }
 
@@ -725,8 +734,8 @@ bool expr_any(const struct expr *expr, bool (*is)(const struct expr *expr))
 	for (uint32_t i = 0; expr->kind == EXPR_FIELD_GET && i < expr->n; i++)
 		if (expr_any(expr->names[i].key, is))
 			return true;
-	for (uint32_t i = 0; i < expr_noperands(expr); i++)
-		if (expr_any(expr_operand(expr, i), is))
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		if (expr_any(expr->args[i], is))
 			return true;
 	return false;
 }

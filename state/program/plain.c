@@ -90,17 +90,17 @@ static bool is_early(const struct making *making, uint8_t input)
 /* A map of a value, or of whether two are equal: an attribute and an integer of the event. */
 static uint8_t add_map(struct making *making, const struct expr *expr)
 {
-	const struct expr *key = expr->left;
+	const struct expr *key = expr->args[0], *with;
 	bool compares = key->kind == EXPR_EQUAL;
 	struct plain_input input = {.kind = INPUT_MAP, .map = expr->map, .with = PLAIN_NONE};
 
-	input.of = input_of(making, compares ? key->left : key);
+	input.of = input_of(making, compares ? key->args[0] : key);
 	if (input.of == PLAIN_NONE || !is_early(making, input.of))
 		return PLAIN_NONE;
 	if (compares) {
 		input.unlike = key->op == OP_NE;
-		input.with =
-			key->right->kind == EXPR_FIELD ? input_of(making, key->right) : PLAIN_NONE;
+		with = key->args[1];
+		input.with = with->kind == EXPR_FIELD ? input_of(making, with) : PLAIN_NONE;
 		if (input.with == PLAIN_NONE || making->inputs[input.with].kind != INPUT_INT)
 			return PLAIN_NONE;
 	}
@@ -172,10 +172,11 @@ static bool add_when(struct making *making, const struct expr *when, bool wanted
 	if (!when || expr_is_const(when, VALUE_BOOL))
 		return !when || when->value.b == wanted;
 	if (when->kind == EXPR_NOT)
-		return when->left->kind != EXPR_AND && add_when(making, when->left, !wanted, line);
+		return when->args[0]->kind != EXPR_AND &&
+		       add_when(making, when->args[0], !wanted, line);
 	if (when->kind == EXPR_AND) /* as deep as the rule's brackets */
-		return add_when(making, when->left, true, line) &&
-		       add_when(making, when->right, true, line);
+		return add_when(making, when->args[0], true, line) &&
+		       add_when(making, when->args[1], true, line);
 	if (when->kind == EXPR_GAP) {
 		test.input = input_of(making, when);
 		return test.input != PLAIN_NONE && add_test(making, &test, wanted, line);

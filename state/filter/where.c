@@ -60,7 +60,8 @@ bool where_add(struct where *where, const char *text, struct error *err)
 	const struct rule_error *errors = rules_errors(where->rules, &n);
 	if (n)
 		return complain(&errors[0], err);
-	*mem_push(where->conditions, where->count, where->capacity) = (struct where_expr){ast, file};
+	*mem_push(where->conditions, where->count, where->capacity) =
+		(struct where_expr){ast, file};
 	return true;
 }
 
@@ -197,10 +198,16 @@ static void compile_classes(struct where *where, const struct rules *rules)
 	}
 }
 
+struct lookup { /* of names in one of the conditions */
+	const struct where *where;
+	const struct rule_file *file;
+	struct error *err;
+};
+
 /* The place in the text, before what is wrong. Returns false. */
-static bool complain_at(const struct where_expr *in, uint32_t at, struct error *err)
+static bool complain_at(const struct lookup *in, uint32_t at)
 {
-	return error_while(err, "condition: column %u", rule_file_place(in->file, at).column);
+	return error_while(in->err, "condition: column %u", rule_file_place(in->file, at).column);
 }
 
 /* The first name behind a root such as field/ or context/. */
@@ -211,35 +218,30 @@ static const char *member_of(const struct ast_path *path)
 	return i < path->natoms ? path->atoms[i].name : NULL;
 }
 
-static bool lookup_member(const struct where *where, const struct where_expr *in,
-			  const struct ast_path *path, struct error *err)
+static bool lookup_member(const struct lookup *in, const struct ast_path *path)
 {
+	const struct trace *trace = in->where->trace;
 	const char *name = member_of(path);
 
-	if (!name || lookup_field(where->trace, name, err))
-		error_set(err, ERR_RANGE,
+	if (!name || lookup_field(trace, name, in->err))
+		error_set(in->err, ERR_RANGE,
 			  "no event of the trace has %s%s there: 'yore info %s' lists fields",
-			  name ? "a field " : "it", name ? name : "", where->trace->path);
-	return complain_at(in, path->at, err);
+			  name ? "a field " : "it", name ? name : "", trace->path);
+	return complain_at(in, path->at);
 }
 
 /* A path of the state, by its names. */
-static bool lookup_state(const struct where *where, const struct where_expr *in,
-			 const struct ast_path *path, struct error *err)
+static bool lookup_state(const struct lookup *in, const struct ast_path *path)
 {
+	const struct program *program = in->where->program;
 	struct buf text = {0};
 	struct query *query;
 	bool ok = true;
 
-	buf_add_text(&text, where->program->hosts ? "host[*]" : "");
-	for (uint32_t n = 0; n < path->natoms; n++)
-		if (path->atoms[n].kind == ATOM_NAME)
-			buf_printf(&text, "%s%s", text.len ? "/" : "", path->atoms[n].name);
-		else
-			buf_add_text(&text, "[*]");
-	if (query_parse(buf_text(&text), &query, err)) {
-		ok = lookup_path(where->program, NULL, query, NULL, err) ||
-		     complain_at(in, path->at, err);
+	buf_add_text(&text, program->hosts ? "host[*]/" : "");
+	ast_path_add_text(path, "[*]", &text);
+	if (query_parse(buf_text(&text), &query, in->err)) {
+		ok = lookup_path(program, NULL, query, NULL, in->err) || complain_at(in, path->at);
 		query_free(query);
 	}
 	buf_release(&text);
@@ -293,53 +295,48 @@ static const char *compared_field(const struct where *where, const struct ast *a
 }
 
 /* `FIELD == CONSTANT` that no event can tell: a number is no text. */
-static bool lookup_compared(const struct where *where, const struct where_expr *in,
-			    const struct ast *field, const struct ast *constant, struct error *err)
+static bool lookup_compared(const struct lookup *in, const struct ast *field,
+			    const struct ast *constant)
 {
 	const char *name =
-		constant->kind == AST_CONST ? compared_field(where, field) : NULL;
-	uint64_t kinds = name ? field_kinds(where->trace, name) : 0;
+		constant->kind == AST_CONST ? compared_field(in->where, field) : NULL;
+	uint64_t kinds = name ? field_kinds(in->where->trace, name) : 0;
 	bool text = constant->value.kind == VALUE_STRING;
 	bool number = value_is_number(&constant->value);
 
 	if (text && is_number(kinds) && kinds >> KIND_LABELS)
-		error_set(err, ERR_QUERY,
+		error_set(in->err, ERR_QUERY,
 			  "%s is a number and never equal to a text: compare numbers, or "
 			  "label(%s), the label of its value",
 			  name, name);
 	else if (text && is_number(kinds))
-		error_set(err, ERR_QUERY,
+		error_set(in->err, ERR_QUERY,
 			  "%s is a number and never equal to a text: compare it with a number",
 			  name);
 	else if (number && kinds == UINT64_C(1) << FIELD_STRING)
-		error_set(err, ERR_QUERY,
-			  "%s is a text and never equal to a number: put the value in quotes", name);
+		error_set(in->err, ERR_QUERY,
+			  "%s is a text and never equal to a number: put the value in quotes",
+			  name);
 	else
 		return true;
-	return complain_at(in, field->at, err);
+	return complain_at(in, field->at);
 }
-
-struct name_lookup {
-	const struct where *where;
-	const struct where_expr *condition;
-	struct error *err;
-};
 
 /* True: it is a path that nothing has, or compares what is never equal. */
 static bool is_missing(const struct ast *ast, void *arg)
 {
-	const struct name_lookup *in = arg;
+	const struct lookup *in = arg;
 	const struct ast_path *path = ast->path;
 
 	if (ast->kind == AST_BINARY && (ast->op == OP_EQ || ast->op == OP_NE))
-		return !lookup_compared(in->where, in->condition, ast->args[0], ast->args[1], in->err) ||
-		       !lookup_compared(in->where, in->condition, ast->args[1], ast->args[0], in->err);
+		return !lookup_compared(in, ast->args[0], ast->args[1]) ||
+		       !lookup_compared(in, ast->args[1], ast->args[0]);
 	if (ast->kind != AST_PATH)
 		return false;
 	if (in->where->refs[path->ref] == REF_MISSING)
-		return !lookup_member(in->where, in->condition, path, in->err);
+		return !lookup_member(in, path);
 	return path->natoms > 1 && ast_root(path) == ROOT_STATE &&
-	       !lookup_state(in->where, in->condition, path, in->err);
+	       !lookup_state(in, path);
 }
 
 static bool is_arithmetic(const struct ast *ast)
@@ -349,41 +346,42 @@ static bool is_arithmetic(const struct ast *ast)
 }
 
 /* A condition, or what && || ! join. */
-static bool check_condition(const struct where *where, const struct where_expr *in,
-			    const struct ast *ast, struct error *err)
+static bool check_condition(const struct lookup *in, const struct ast *ast)
 {
-	const char *field = compared_field(where, ast);
-
+	const char *field = compared_field(in->where, ast);
 	bool number = ast->kind == AST_CONST && value_is_number(&ast->value);
 
 	if (number || is_arithmetic(ast) ||
-	    (field && is_number(field_kinds(where->trace, field)))) {
-		error_set(err, ERR_QUERY,
+	    (field && is_number(field_kinds(in->where->trace, field)))) {
+		error_set(in->err, ERR_QUERY,
 			  "a number is never true: compare it with one, as in '... != 0'");
-		return complain_at(in, ast->at, err);
+		return complain_at(in, ast->at);
 	}
 	bool joins = (ast->kind == AST_BINARY && (ast->op == OP_AND || ast->op == OP_OR)) ||
 		     (ast->kind == AST_UNARY && ast->op == OP_NOT);
 	for (uint32_t n = 0; joins && n < ast->nargs; n++)
-		if (!check_condition(where, in, ast->args[n], err))
+		if (!check_condition(in, ast->args[n]))
 			return false;
 	return true;
 }
 
 bool where_condition(const struct where *where, struct error *err)
 {
-	for (size_t i = 0; i < where->count; i++)
-		if (!check_condition(where, &where->conditions[i], where->conditions[i].ast, err))
+	for (size_t i = 0; i < where->count; i++) {
+		const struct lookup in = {where, where->conditions[i].file, err};
+		if (!check_condition(&in, where->conditions[i].ast))
 			return false;
+	}
 	return true;
 }
 
 bool where_lookup(const struct where *where, struct error *err)
 {
-	for (size_t i = 0; i < where->count; i++)
-		if (ast_find(where->conditions[i].ast, is_missing,
-			     &(struct name_lookup){where, &where->conditions[i], err}))
+	for (size_t i = 0; i < where->count; i++) {
+		struct lookup in = {where, where->conditions[i].file, err};
+		if (ast_find(where->conditions[i].ast, is_missing, &in))
 			return false;
+	}
 	return true;
 }
 

@@ -194,16 +194,6 @@ static bool has_field(const struct linter *linter, const char *name)
 
 /* ---- reads ---- */
 
-static void add_path(const struct ast_path *path, struct buf *out)
-{
-	for (uint32_t i = 0; i < path->natoms; i++) {
-		if (path->atoms[i].kind == ATOM_NAME)
-			buf_printf(out, "%s%s", i ? "/" : "", path->atoms[i].name);
-		else
-			buf_add_text(out, "[]");
-	}
-}
-
 static void lint_field(struct linter *linter, const struct ast_path *path, enum root root)
 {
 	struct buf name = {0};
@@ -212,7 +202,7 @@ static void lint_field(struct linter *linter, const struct ast_path *path, enum 
 
 	if (!linter->program || linter->program->refs[path->ref] != REF_MISSING)
 		return;
-	add_path(path, &name);
+	ast_path_add_text(path, "[]", &name);
 	nearest_begin(&nearest, path->atoms[1].name);
 	if (linter->block)
 		offer_fields(linter, root_scopes(root), &nearest);

@@ -65,6 +65,15 @@ const struct ast *ast_find(const struct ast *ast, ast_test *is, void *arg)
 	return found;
 }
 
+void ast_path_add_text(const struct ast_path *path, const char *key, struct buf *out)
+{
+	for (uint32_t i = 0; i < path->natoms; i++)
+		if (path->atoms[i].kind == ATOM_NAME)
+			buf_printf(out, "%s%s", i ? "/" : "", path->atoms[i].name);
+		else
+			buf_add_text(out, key);
+}
+
 /* root/NAME as has() is given it; NULL: it is something else. */
 static const char *name_below(const struct ast *arg, enum root root)
 {

@@ -41,22 +41,17 @@ static void look_for(const struct trace *trace, struct carried *out)
 	}
 }
 
-/* The path with `key` for each key, %u its number; how many there are. */
-static unsigned add_path(struct buf *out, const struct ast_path *path, bool shape)
+/* The path with the event's own keys; how many there are. */
+static unsigned add_path(struct buf *out, const struct ast_path *path)
 {
 	unsigned keys = 0;
 
 	for (uint32_t i = 0; i < path->natoms; i++) {
 		const struct ast_atom *atom = &path->atoms[i];
-		if (atom->kind == ATOM_NAME) {
+		if (atom->kind == ATOM_NAME)
 			buf_printf(out, "%s%s", i ? "/" : "", atom->name);
-			continue;
-		}
-		keys++;
-		if (shape)
-			buf_add_text(out, "[*]");
 		else
-			buf_printf(out, "[field/key%u]", keys);
+			buf_printf(out, "[field/key%u]", ++keys);
 	}
 	return keys;
 }
@@ -92,8 +87,8 @@ static void add_statement(struct buf *out, const struct carried *carried, struct
 	if (ast_root(statement->target) != ROOT_STATE || statement->verb == VERB_POP ||
 	    verb_buries(statement->verb))
 		return;
-	unsigned keys = add_path(&shape, statement->target, true);
-	add_path(&path, statement->target, false);
+	unsigned keys = add_path(&path, statement->target);
+	ast_path_add_text(statement->target, "[*]", &shape);
 	if (pushes)
 		buf_add_text(&shape, "[*]");
 	if (keys + pushes <= carried->keys && nameset_add(seen, buf_text(&shape), 0)) {

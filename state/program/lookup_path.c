@@ -270,43 +270,38 @@ static bool gives_value(const struct line *line)
 	       !(line->flags & (LINE_SECTION | LINE_FAILS));
 }
 
-/* Lines of all classes of events that give attributes of the shape a value; NULL at the end. */
-static const struct line *next_writer(const struct program *program, uint32_t shape, size_t *class,
-				      uint32_t *at)
-{
-	for (; *class < program->trace->nclasses && program->sections.count; ++*class, *at = 0) {
-		const struct class_program *lines = &program->classes[*class];
-		while (*at < lines->nevent) {
-			const struct line *line = &lines->event[(*at)++];
-			if (gives_value(line) && line_may_write(line, program->attrs, shape))
-				return line;
-		}
-	}
-	return NULL;
-}
+/* What stands in brackets at step i of a line's path, a bit each. */
+enum keyed { KEYED_OPEN = 1, KEYED_CPU = 2, KEYED_NUMBER = 4, KEYED_TEXT = 8 };
 
-static bool is_cpu_atom(const struct line *line, uint32_t i)
+static enum keyed keyed_by(const struct line *line, uint32_t i)
 {
 	const struct path *path = &line->target;
+	bool is_expr = i < path->natoms && path->atoms[i].kind == ATOM_EXPR;
+	const struct expr *expr = is_expr ? path->atoms[i].expr : NULL;
 
-	return i < path->natoms && path->atoms[i].kind == ATOM_EXPR &&
-	       path->atoms[i].expr->kind == EXPR_SECTION_OWN &&
-	       path->atoms[i].expr->index == SECTION_CPU;
+	if (expr && expr->kind == EXPR_SECTION_OWN && expr->index == SECTION_CPU)
+		return KEYED_CPU;
+	if (!expr || (expr->kind != EXPR_FIELD && expr->kind != EXPR_FIELD_PACKET))
+		return KEYED_OPEN;
+	return expr->field.class->kind == FIELD_INT ? KEYED_NUMBER : KEYED_TEXT;
 }
 
-/* Is step i of the shape's attributes a CPU of the trace in whatever is written? */
-static bool is_cpu_written(const struct program *program, uint32_t shape, uint32_t i)
+/* Of all lines that give attributes of the shape a value at events of the trace; 0: none does. */
+static unsigned keyed_in_lines(const struct program *program, uint32_t shape, uint32_t i)
 {
-	size_t class = 0, lines = 0;
-	const struct line *line;
-	uint32_t at = 0;
+	unsigned all = 0;
 
-	for (; (line = next_writer(program, shape, &class, &at)); lines++)
-		if (!is_cpu_atom(line, i))
-			return false;
-	return lines > 0;
+	for (size_t c = 0; c < program->trace->nclasses && program->sections.count; c++) {
+		const struct class_program *class = &program->classes[c];
+		for (uint32_t n = 0; n < class->nevent; n++)
+			if (gives_value(&class->event[n]) &&
+			    line_may_write(&class->event[n], program->attrs, shape))
+				all |= keyed_by(&class->event[n], i);
+	}
+	return all;
 }
 
+/* A computed attribute's variable is a CPU of the trace where some attribute is listed by CPUs. */
 static bool is_cpu_computed(const struct program *program, const struct view *view, uint32_t i)
 {
 	const struct atom *atom = i < view->path.natoms ? &view->path.atoms[i] : NULL;
@@ -315,7 +310,8 @@ static bool is_cpu_computed(const struct program *program, const struct view *vi
 		return false;
 	for (uint32_t s = 0; s < view->nsources; s++)
 		if (view->sources[s].variable == atom->variable &&
-		    is_cpu_written(program, view->sources[s].shape, view->sources[s].atom))
+		    keyed_in_lines(program, view->sources[s].shape, view->sources[s].atom) ==
+			    KEYED_CPU)
 			return true;
 	return false;
 }
@@ -327,12 +323,10 @@ static bool all_cpu(const struct look *look, uint32_t i)
 
 	for (uint32_t shape = 0; next_shape(look, look->steps, &shape);) {
 		const struct view *view = view_of_shape(look->program, shape);
-		size_t class = 0;
-		uint32_t at = 0;
-		if (view ? is_cpu_computed(look->program, view, i)
-			 : is_cpu_written(look->program, shape, i))
+		unsigned keyed = keyed_in_lines(look->program, shape, i);
+		if (view ? is_cpu_computed(look->program, view, i) : keyed == KEYED_CPU)
 			some = true;
-		else if (next_writer(look->program, shape, &class, &at))
+		else if (keyed)
 			return false;
 	}
 	return some;
@@ -358,39 +352,14 @@ static bool check_cpus(const struct look *look, struct error *err)
 
 /* ---- names in place of numbers ---- */
 
-/* What stands in brackets at step i of a line's path. */
-enum keyed { KEYED_OPEN, KEYED_NUMBER, KEYED_TEXT };
-
-static enum keyed keyed_by(const struct line *line, uint32_t i)
-{
-	const struct path *path = &line->target;
-	bool is_expr = i < path->natoms && path->atoms[i].kind == ATOM_EXPR;
-	const struct expr *expr = is_expr ? path->atoms[i].expr : NULL;
-
-	if (is_cpu_atom(line, i))
-		return KEYED_NUMBER;
-	if (!expr || (expr->kind != EXPR_FIELD && expr->kind != EXPR_FIELD_PACKET))
-		return KEYED_OPEN;
-	return expr->field.class->kind == FIELD_INT ? KEYED_NUMBER : KEYED_TEXT;
-}
-
 /* Is step i a number in all that the path may be, as far as fields of the trace's events tell? */
 static bool all_numbers(const struct look *look, uint32_t i)
 {
-	bool some = false;
+	unsigned keyed = 0;
 
-	for (uint32_t shape = 0; next_shape(look, look->steps, &shape);) {
-		const struct line *line;
-		size_t class = 0;
-		uint32_t at = 0;
-		while ((line = next_writer(look->program, shape, &class, &at))) {
-			enum keyed keyed = keyed_by(line, i);
-			if (keyed == KEYED_TEXT)
-				return false;
-			some |= keyed == KEYED_NUMBER;
-		}
-	}
-	return some;
+	for (uint32_t shape = 0; next_shape(look, look->steps, &shape);)
+		keyed |= keyed_in_lines(look->program, shape, i);
+	return keyed & (KEYED_CPU | KEYED_NUMBER) && !(keyed & KEYED_TEXT);
 }
 
 /* `thread[bash]/state`: no attribute is ever called so. */
@@ -417,10 +386,7 @@ static bool check_names(const struct look *look, struct error *err)
 
 static bool is_written(const struct program *program, uint32_t shape)
 {
-	size_t class = 0;
-	uint32_t at = 0;
-
-	if (has_initial(program, shape))
+	if (has_initial(program, shape) || keyed_in_lines(program, shape, 0))
 		return true;
 	for (size_t i = 0; i < program->nstart; i++)
 		for (uint32_t n = 0; n < program->start[i].nevent; n++)
@@ -431,7 +397,7 @@ static bool is_written(const struct program *program, uint32_t shape)
 			if (gives_value(&program->lost[i].event[n]) &&
 			    line_may_write(&program->lost[i].event[n], program->attrs, shape))
 				return true;
-	return next_writer(program, shape, &class, &at) != NULL;
+	return false;
 }
 
 /* A computed one as far as what it reads is written. */

@@ -195,13 +195,14 @@ static void compile_section_lines(struct program *program, const struct naming *
 }
 
 /* Streams of a part stand together, mostly; where they do not, a group is there twice. */
-static uint32_t find_group(struct stream_groups *groups, struct stream_group wanted)
+static uint32_t find_group(struct program *program, struct stream_groups *groups,
+			   struct stream_group wanted)
 {
 	for (size_t i = groups->count; i-- > 0 && groups->items[i].part == wanted.part;)
 		if (groups->items[i].id == wanted.id &&
 		    !strcmp(groups->items[i].section, wanted.section))
 			return (uint32_t)i;
-	*mem_push(groups->items, groups->count, groups->capacity) = wanted;
+	*arena_push(program->arena, groups->items, groups->count, groups->capacity) = wanted;
 	return (uint32_t)groups->count - 1;
 }
 
@@ -218,7 +219,7 @@ static void group_by_section(struct program *program, bool sections)
 			group.part = trace->streams[i]->part;
 		if (sections && trace->streams[i]->section)
 			group.section = trace->streams[i]->section;
-		groups->of[i] = find_group(groups, group);
+		groups->of[i] = find_group(program, groups, group);
 	}
 }
 
@@ -350,8 +351,9 @@ static void compile_losses(struct program *program)
 	groups->of = arena_array(program->arena, trace->nstreams, sizeof *groups->of);
 	for (size_t i = 0; i < trace->nstreams; i++)
 		groups->of[i] =
-			find_group(groups, (struct stream_group){trace->streams[i]->part, "",
-								 trace->streams[i]->id});
+			find_group(program, groups,
+				   (struct stream_group){trace->streams[i]->part, "",
+							 trace->streams[i]->id});
 	program->lost = arena_array(program->arena, groups->count, sizeof *program->lost);
 	for (size_t i = 0; i < groups->count; i++)
 		compile_lost(program, &groups->items[i], &program->lost[i]);
@@ -439,8 +441,9 @@ static void compile_initials(struct program *program)
 }
 
 struct sources {
-	struct view_source *items;
-	size_t count, capacity;
+	struct arena *arena;
+	struct view *view; /* whose they are */
+	size_t capacity;
 };
 
 static void add_sources(const struct expr *expr, struct sources *out);
@@ -453,7 +456,8 @@ static void add_path_sources(const struct path *path, struct sources *out)
 		if (!key)
 			continue;
 		if (key->kind == EXPR_VARIABLE)
-			*mem_push(out->items, out->count, out->capacity) =
+			*arena_push(out->arena, out->view->sources, out->view->nsources,
+				    out->capacity) =
 				(struct view_source){key->index, path->shape, i};
 		add_sources(key, out);
 	}
@@ -481,7 +485,7 @@ static void compile_view(struct program *program, size_t i)
 	struct view *view = &program->views[i];
 	/* its path binds the host */
 	struct compile compile = compile_on(program, ON_EDGE, part_of(program, 0));
-	struct sources sources = {0};
+	struct sources sources = {program->arena, view, 0};
 
 	compile.host_variable = true;
 	compile.variable = from->nvariables;
@@ -494,10 +498,6 @@ static void compile_view(struct program *program, size_t i)
 	view->reads = info->reads.items;
 	view->nreads = (uint32_t)info->reads.count;
 	add_sources(view->value, &sources);
-	view->sources =
-		arena_copy(program->arena, sources.items, sources.count, sizeof *view->sources);
-	view->nsources = (uint32_t)sources.count;
-	mem_free(sources.items);
 }
 
 /* ---- shapes ---- */

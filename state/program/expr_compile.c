@@ -461,8 +461,7 @@ static bool has_class(const struct compile *compile, const char *name)
 
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		const struct event_class *class = trace->classes[i];
-		const char *last = last_part(class->name);
-		if (strcmp(class->name, name) != 0 && (!last || strcmp(last, name) != 0))
+		if (!is_called(class->name, name))
 			continue;
 		if (!compile->part || !compile->program->hosts ||
 		    strcmp(trace->parts[class->part]->host, compile->part->host) == 0)

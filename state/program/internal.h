@@ -6,6 +6,8 @@
 #include "state/program/expr.h"
 #include "state/rules/reads.h"
 
+#include <string.h>
+
 struct stream_groups { /* streams for which the same lines are compiled */
 	struct stream_group {
 		uint32_t part;
@@ -88,8 +90,11 @@ bool expr_is_read(const struct expr *expr);
 
 struct program *program_new(struct rules *rules, const struct trace *trace);
 bool trace_has_hosts(const struct trace *trace);
-/* What stands behind the last colon of an event's name; NULL: nothing does. */
-const char *last_part(const char *name);
+/* Is that an event's whole name, or what stands behind its last colon? */
+static inline bool is_called(const char *name, const char *wanted)
+{
+	return !strcmp(name, wanted) || !strcmp(event_bare_name(name), wanted);
+}
 /* The whole name; what the stars of a glob stand for goes to *captures, unless that is NULL. */
 bool matches_name(const struct head_pattern *pattern, const char *name, struct captures *captures);
 /* Does a pattern of an event head name events of that name? */

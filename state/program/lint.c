@@ -459,10 +459,9 @@ void rules_lint(const struct rules *rules, const struct program *program, enum l
 				.attrs = attrs_new()};
 
 	for (size_t i = 0; program && i < program->trace->nclasses; i++) {
-		const char *name = program->trace->classes[i]->name, *last = last_part(name);
+		const char *name = program->trace->classes[i]->name;
 		nameset_add(&linter.classes, name, 0);
-		if (last)
-			nameset_add(&linter.classes, last, 0);
+		nameset_add(&linter.classes, event_bare_name(name), 0);
 	}
 	if (has_own_files(rules))
 		find_written(&linter);

@@ -127,7 +127,7 @@ void mirror_classes_init(struct mirror_classes *classes, struct program *program
 	*classes =
 		(struct mirror_classes){.arena = arena_new(), .program = program, .mirror = mirror};
 	classes->shape = ast_path_shape(mirror->path, program->attrs, program->analysis->prefix);
-	classes->of = mem_new_array(trace->nclasses + 1, sizeof *classes->of);
+	classes->of = arena_array(classes->arena, trace->nclasses, sizeof *classes->of);
 	classes->telling = bitset_new(trace->nclasses);
 	classes->supporting = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++)
@@ -136,7 +136,6 @@ void mirror_classes_init(struct mirror_classes *classes, struct program *program
 
 void mirror_classes_release(struct mirror_classes *classes)
 {
-	mem_free(classes->of);
 	mem_free(classes->telling);
 	mem_free(classes->supporting);
 	arena_free(classes->arena);

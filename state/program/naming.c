@@ -1,8 +1,6 @@
 /* naming.c - see naming.h */
 #include "state/program/naming.h"
 
-#include "engine/base/mem.h"
-
 #include <string.h>
 
 /* ---- patterns ---- */
@@ -15,37 +13,27 @@ bool matches_name(const struct head_pattern *pattern, const char *name, struct c
 	       glob_match(pattern->text, strlen(pattern->text), name, strlen(name), captures);
 }
 
-const char *last_part(const char *name)
-{
-	const char *colon = strrchr(name, ':');
-
-	return colon && colon[1] ? colon + 1 : NULL;
-}
-
 bool matches_event(const struct head_pattern *pattern, const char *name, struct captures *captures)
 {
-	const char *last = last_part(name);
+	const char *bare = event_bare_name(name);
 
 	captures->n = 0;
 	return matches_name(pattern, name, captures) ||
-	       (last && matches_name(pattern, last, captures));
+	       (bare != name && matches_name(pattern, bare, captures));
 }
 
 bool head_matches(const struct rules *rules, const struct head_pattern *pattern, const char *name)
 {
-	const char *last = last_part(name);
 	const struct alias_def *alias =
 		pattern->kind > HEAD_LITERAL ? NULL : rules_alias(rules, true, pattern->text);
 	struct captures captures;
 
 	if (matches_event(pattern, name, &captures))
 		return true;
-	for (; alias; alias = alias->before) {
+	for (; alias; alias = alias->before)
 		for (size_t n = 0; n < alias->nnames; n++)
-			if (!strcmp(alias->names[n], name) ||
-			    (last && !strcmp(alias->names[n], last)))
+			if (is_called(name, alias->names[n]))
 				return true;
-	}
 	return false;
 }
 
@@ -68,7 +56,7 @@ static void find_stretches(struct naming *naming, const struct rules *rules)
 	for (uint32_t i = 0; i < rules->nstatements; i++) {
 		const struct rule_block *block = rules->statements[i]->block;
 		if (!naming->count || naming->stretches[naming->count - 1].block != block)
-			*mem_push(naming->stretches, naming->count, capacity) =
+			*arena_push(naming->arena, naming->stretches, naming->count, capacity) =
 				(struct stretch){block, i, i};
 		naming->stretches[naming->count - 1].end = i + 1;
 	}
@@ -76,11 +64,10 @@ static void find_stretches(struct naming *naming, const struct rules *rules)
 
 static void call(struct naming *naming, const char *name, uint32_t class)
 {
-	struct called *called = mem_push(naming->called, naming->ncalled, naming->called_capacity);
+	struct called *called = arena_push(naming->arena, naming->called, naming->ncalled,
+					   naming->called_capacity);
 
 	*called = (struct called){.class = class};
-	if (nameset_add(&naming->names, name, (uint32_t)naming->ncalled))
-		return;
 	nameset_find(&naming->names, name, &called->next);
 	nameset_set(&naming->names, name, (uint32_t)naming->ncalled);
 }
@@ -88,10 +75,10 @@ static void call(struct naming *naming, const char *name, uint32_t class)
 static void call_classes(struct naming *naming, const struct trace *trace)
 {
 	for (uint32_t c = 0; c < trace->nclasses; c++) {
-		const char *name = trace->classes[c]->name, *last = last_part(name);
+		const char *name = trace->classes[c]->name, *bare = event_bare_name(name);
 		call(naming, name, c);
-		if (last)
-			call(naming, last, c);
+		if (bare != name)
+			call(naming, bare, c);
 	}
 }
 
@@ -103,7 +90,7 @@ static void name_class(struct naming *naming, const struct stretch *stretch,
 
 	if (next && naming->named[next - 1].stretch == stretch)
 		return;
-	*mem_push(naming->named, naming->nnamed, naming->named_capacity) =
+	*arena_push(naming->arena, naming->named, naming->nnamed, naming->named_capacity) =
 		(struct named_stretch){stretch, pattern, next};
 	naming->first[class] = (uint32_t)naming->nnamed;
 }
@@ -141,11 +128,11 @@ static void name_by_pattern(struct naming *naming, const struct rules *rules,
 
 void naming_make(struct naming *naming, const struct rules *rules, const struct trace *trace)
 {
-	*naming = (struct naming){0};
+	*naming = (struct naming){.arena = arena_new()};
 	find_stretches(naming, rules);
 	call_classes(naming, trace);
-	naming->first = mem_new_array(trace->nclasses + 1, sizeof *naming->first);
-	naming->sections = mem_new_array(naming->count + 1, sizeof(struct stretch *));
+	naming->first = arena_array(naming->arena, trace->nclasses, sizeof *naming->first);
+	naming->sections = arena_array(naming->arena, naming->count, sizeof(struct stretch *));
 	for (uint32_t i = 0; i < naming->count; i++)
 		if (naming->stretches[i].block->is_section)
 			naming->sections[naming->nsections++] = &naming->stretches[i];
@@ -159,10 +146,6 @@ void naming_make(struct naming *naming, const struct rules *rules, const struct 
 
 void naming_release(struct naming *naming)
 {
-	mem_free(naming->stretches);
-	mem_free(naming->sections);
-	mem_free(naming->named);
-	mem_free(naming->first);
-	mem_free(naming->called);
+	arena_free(naming->arena);
 	nameset_release(&naming->names);
 }

@@ -17,6 +17,7 @@ struct stretch {
 };
 
 struct naming {
+	struct arena *arena; /* has the lists */
 	struct stretch *stretches;
 	uint32_t count;
 	const struct stretch **sections; /* those of section blocks */

@@ -12,8 +12,6 @@ void program_free(struct program *program)
 	for (size_t i = 0; i < program->nregexes; i++)
 		pcre2_code_free(program->regexes[i]);
 	mem_free(program->regexes);
-	mem_free(program->sections.items);
-	mem_free(program->losses.items);
 	attrs_free(program->attrs);
 	arena_free(program->arena);
 	mem_free(program);

@@ -12,12 +12,7 @@
 
 #include <string.h>
 
-struct subset {
-	struct program program; /* first: a subset is a program */
-	struct arena *arena;    /* of classes and lines */
-};
-
-static const struct line *take(struct subset *subset, const struct line *from, uint32_t n,
+static const struct line *take(struct program *subset, const struct line *from, uint32_t n,
 			       const uint64_t *statements, uint32_t *count)
 {
 	struct line *lines;
@@ -34,7 +29,7 @@ static const struct line *take(struct subset *subset, const struct line *from, u
 	return lines;
 }
 
-static struct class_program *take_all(struct subset *subset, const struct class_program *from,
+static struct class_program *take_all(struct program *subset, const struct class_program *from,
 				      size_t n, const uint64_t *statements, bool events)
 {
 	struct class_program *classes = arena_array(subset->arena, n, sizeof *classes);
@@ -54,24 +49,20 @@ static struct class_program *take_all(struct subset *subset, const struct class_
 
 struct program *program_subset(const struct program *program, const uint64_t *statements)
 {
-	struct subset *subset = mem_new(sizeof *subset);
+	struct program *subset = mem_new(sizeof *subset);
 
-	subset->arena = arena_new();
-	subset->program = *program;
-	subset->program.classes =
+	*subset = *program;
+	subset->arena = arena_new(); /* of classes and lines */
+	subset->classes =
 		take_all(subset, program->classes, program->nclass_programs, statements, true);
-	subset->program.lost =
-		take_all(subset, program->lost, program->losses.count, statements, false);
-	subset->program.start =
-		take_all(subset, program->start, program->nstart, statements, false);
-	subset->program.end = take_all(subset, program->end, program->nstart, statements, false);
-	return &subset->program;
+	subset->lost = take_all(subset, program->lost, program->losses.count, statements, false);
+	subset->start = take_all(subset, program->start, program->nstart, statements, false);
+	subset->end = take_all(subset, program->end, program->nstart, statements, false);
+	return subset;
 }
 
-void program_subset_free(struct program *program)
+void program_subset_free(struct program *subset)
 {
-	struct subset *subset = (struct subset *)program;
-
 	if (!subset)
 		return;
 	arena_free(subset->arena);

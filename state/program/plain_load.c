@@ -68,23 +68,6 @@ static bool load_map(const struct plain_input *input, const struct value *key, s
 		       key->u, key, env, out);
 }
 
-/* Bytes before the first zero; names of threads take 16. */
-static size_t text_length(const uint8_t *bytes, uint64_t most)
-{
-	size_t i = 0;
-	uint64_t word;
-
-	for (; most - i >= sizeof word; i += sizeof word) {
-		memcpy(&word, bytes + i, sizeof word);
-		word = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
-		if (word)
-			return i + (size_t)__builtin_ctzll(word) / 8;
-	}
-	while (i < most && bytes[i])
-		i++;
-	return i;
-}
-
 static bool load_cpu(const struct event *event, struct value *out)
 {
 	int32_t cpu = event->cpu >= 0 ? event->cpu : event->stream->cpu;
@@ -114,7 +97,7 @@ static bool load_text_of(const struct plain_input *input, const struct fields *f
 		if (slot->at % 8)
 			return false;
 		bytes = fields->data + slot->at / 8;
-		len = text_length(bytes, len);
+		len = strnlen((const char *)bytes, len);
 	}
 	set_text(out, (const char *)bytes, len);
 	return len <= UINT32_MAX;

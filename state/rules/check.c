@@ -202,28 +202,18 @@ static void check_path(const struct check *at, const struct ast_path *path)
 
 static void check(const struct check *at, const struct ast *ast)
 {
-	switch (ast->kind) {
-	case AST_CONST:
-	case AST_VARIABLE:
-		return;
-	case AST_CAPTURE:
+	if (ast->kind == AST_CAPTURE)
 		check_capture(at, ast);
-		return;
-	case AST_PATH:
+	if (ast->kind == AST_PATH)
 		check_path(at, ast->path);
-		return;
-	case AST_CALL:
+	if (ast->kind == AST_CALL) {
 		check_call(at, ast);
 		return;
-	case AST_UNARY:
-	case AST_BINARY:
-	case AST_IN:
-		for (uint32_t i = 0; i < ast->nargs; i++)
-			check(at, ast->args[i]);
-		if (ast->op == OP_REGEX)
-			check_pattern(at, ast->args[1]);
-		return;
 	}
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		check(at, ast->args[i]);
+	if (ast->op == OP_REGEX)
+		check_pattern(at, ast->args[1]);
 }
 
 void ast_check(struct rules *rules, const struct rule_file *file, const struct rule_block *block,

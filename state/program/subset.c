@@ -102,30 +102,26 @@ static void add(struct close *close, size_t id)
 	close->more = true;
 }
 
-static void add_section_writers(struct close *close, uint32_t section)
+/*
+ * Those that may write what is read: a section value, or an attribute of the shape; with `below`,
+ * of one below it, too.
+ */
+static void add_writers(struct close *close, uint32_t shape, uint32_t section, bool below)
 {
-	for (size_t i = 0; i < close->rules->nstatements; i++)
-		if (close->analysis->statements[i].flags & LINE_SECTION &&
-		    close->analysis->statements[i].section == section)
-			add(close, i);
-}
-
-/* Those that may write an attribute of the shape; with `below`, of one below it. */
-static void add_writers(struct close *close, uint32_t shape, bool below)
-{
-	const struct analysis *analysis = close->analysis;
+	const struct attrs *attrs = close->analysis->attrs;
 
 	for (size_t i = 0; i < close->rules->nstatements; i++) {
 		const struct statement *statement = close->rules->statements[i];
-		const struct statement_info *info = &analysis->statements[i];
-		bool stack = verb_stacks(statement->verb);
+		const struct statement_info *info = &close->analysis->statements[i];
+		bool writes = shape == info->shape && section == info->section;
 
-		if (info->flags & LINE_SECTION)
-			continue;
-		if (shape_written(analysis->attrs, info->shape, statement->verb,
-				  statement->target->below, shape) ||
-		    (below && (shape_is_within(analysis->attrs, info->shape, shape) ||
-			       (stack && shape_is_within(analysis->attrs, shape, info->shape)))))
+		if (shape != ATTR_ABSENT && info->shape != ATTR_ABSENT)
+			writes = shape_written(attrs, info->shape, statement->verb,
+					       statement->target->below, shape) ||
+				 (below && (shape_is_within(attrs, info->shape, shape) ||
+					    (verb_stacks(statement->verb) &&
+					     shape_is_within(attrs, shape, info->shape))));
+		if (writes)
 			add(close, i);
 	}
 }
@@ -133,22 +129,13 @@ static void add_writers(struct close *close, uint32_t shape, bool below)
 /* What the outcome of a statement depends on: what it reads, and what a value was before. */
 static void add_below(struct close *close, size_t id)
 {
-	const struct statement *statement = close->rules->statements[id];
 	const struct statement_info *info = &close->analysis->statements[id];
-	bool stack = verb_stacks(statement->verb);
+	enum verb verb = close->rules->statements[id]->verb;
 
-	for (size_t r = 0; r < info->reads.count; r++) {
-		const struct line_read *read = &info->reads.items[r];
-
-		if (read->shape == ATTR_ABSENT)
-			add_section_writers(close, read->section);
-		else
-			add_writers(close, read->shape, false);
-	}
-	if (info->flags & LINE_SECTION)
-		add_section_writers(close, info->section);
-	else if (stack || statement->verb == VERB_ADD || statement->verb == VERB_WAS)
-		add_writers(close, info->shape, stack);
+	for (size_t r = 0; r < info->reads.count; r++)
+		add_writers(close, info->reads.items[r].shape, info->reads.items[r].section, false);
+	if (info->flags & LINE_SECTION || verb_stacks(verb) || verb == VERB_ADD || verb == VERB_WAS)
+		add_writers(close, info->shape, info->section, verb_stacks(verb));
 }
 
 void program_close(const struct program *program, uint64_t *statements)
@@ -163,7 +150,7 @@ void program_close(const struct program *program, uint64_t *statements)
 		enum verb verb = rules->statements[i]->verb;
 
 		if (bitset_has(roots, (uint32_t)i) && verb_buries(verb))
-			add_writers(&close, program->analysis->statements[i].shape, true);
+			add_writers(&close, program->analysis->statements[i].shape, 0, true);
 	}
 	while (close.more) {
 		close.more = false;

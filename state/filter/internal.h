@@ -70,7 +70,6 @@ struct where {
 		const struct rule_file *file; /* what it was read from */
 	} * conditions; /* all must hold */
 	size_t count, capacity;
-	struct rules *empty; /* what an own program is made of */
 	struct program *own; /* when no program was given */
 	struct program *program;
 	const struct trace *trace;

@@ -92,7 +92,6 @@ void where_free(struct where *where)
 	if (!where)
 		return;
 	forget(where);
-	rules_free(where->empty);
 	rules_free(where->rules);
 	mem_free(where->conditions);
 	mem_free(where);
@@ -137,14 +136,12 @@ bool where_is_of_cpu(const struct where *where)
 
 static bool know_maps(const struct where *where, const struct rules *names, struct error *err)
 {
-	const struct rule_error *errors;
-	size_t n;
+	size_t before = where->rules->nerrors;
 
 	for (size_t i = 0; i < where->count; i++)
 		ast_check_calls(where->rules, names, where->conditions[i].file,
 				where->conditions[i].ast);
-	errors = rules_errors(where->rules, &n);
-	return !n || complain(&errors[0], err);
+	return where->rules->nerrors == before || complain(&where->rules->errors[before], err);
 }
 
 /* All conditions of one class, as one. */
@@ -394,10 +391,8 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 		return error_set(err, ERR_QUERY,
 				 "condition: it reads the state, which is not evaluated here");
 	forget(where);
-	if (!where->empty)
-		where->empty = rules_new();
 	if (!program)
-		where->own = program_new(where->empty, trace);
+		where->own = program_new(where->rules, trace); /* which have no lines */
 	where->program = program ? program : where->own;
 	where->trace = trace;
 	where->arena = arena_new();

@@ -388,56 +388,44 @@ static void compile_specials(struct program *program)
 
 /* ---- initial values and views ---- */
 
-/* All attributes of the shape. */
-static struct initial *add_initial(struct program *program, uint32_t shape, struct value value)
+/* Of all attributes of the path's shape; `keys`: of those that have its constant keys. */
+static void add_initial(struct program *program, const struct ast_path *path, bool keys,
+			struct value value)
 {
-	const struct attrs *attrs = program->attrs;
+	struct attrs *attrs = program->attrs;
 	struct initial *initial = &program->initials[program->ninitials++];
 	struct pattern *pattern = arena_alloc(program->arena, sizeof *pattern);
-	uint32_t attr = shape_attr(attrs, shape);
+	uint32_t shape = ast_path_shape(path, attrs, program->analysis->prefix);
+	uint32_t attr = shape_attr(attrs, shape), host = attr_depth(attrs, attr) - path->natoms;
 
-	pattern->natoms = attr_depth(attrs, attr);
+	pattern->natoms = host + path->natoms;
+	pattern->below = path->below;
 	for (uint32_t i = pattern->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
-		pattern->atoms[i].kind = attr_is_key(attrs, attr) ? PATTERN_ANY : PATTERN_NAME;
-		pattern->atoms[i].value = *attr_atom(attrs, attr);
+		const struct ast *key = keys && i >= host ? path->atoms[i - host].key : NULL;
+		struct pattern_atom *atom = &pattern->atoms[i];
+
+		atom->kind = attr_is_key(attrs, attr) ? PATTERN_ANY : PATTERN_NAME;
+		atom->value = *attr_atom(attrs, attr);
+		if (key)
+			*atom = (struct pattern_atom){PATTERN_KEY, key->value};
+		attrs_keep(attrs, &atom->value);
 	}
 	*initial = (struct initial){pattern, shape, value};
-	attrs_keep(program->attrs, &initial->value);
-	return initial;
+	attrs_keep(attrs, &initial->value);
 }
 
 /* A stack starts empty; an `initial` of the same path, which comes later, counts before that. */
-static void add_stacks(struct program *program)
-{
-	const struct rules *rules = program->rules;
-
-	for (size_t i = 0; i < rules->nstatements; i++)
-		if (verb_stacks(rules->statements[i]->verb))
-			add_initial(program, program->analysis->statements[i].shape, value_s64(0));
-}
-
 static void compile_initials(struct program *program)
 {
 	const struct rules *rules = program->rules;
 
 	program->initials = arena_array(program->arena, rules->ninitials + rules->nstatements,
 					sizeof *program->initials);
-	add_stacks(program);
-	for (size_t i = 0; i < rules->ninitials; i++) {
-		const struct ast_path *path = rules->initials[i]->path;
-		uint32_t shape = ast_path_shape(path, program->attrs, program->analysis->prefix);
-		struct pattern *pattern =
-			add_initial(program, shape, rules->initials[i]->value)->pattern;
-		struct pattern_atom *atoms = &pattern->atoms[pattern->natoms - path->natoms];
-
-		pattern->below = path->below;
-		for (uint32_t a = 0; a < path->natoms; a++) {
-			if (path->atoms[a].kind != ATOM_EXPR)
-				continue;
-			atoms[a] = (struct pattern_atom){PATTERN_KEY, path->atoms[a].key->value};
-			attrs_keep(program->attrs, &atoms[a].value);
-		}
-	}
+	for (size_t i = 0; i < rules->nstatements; i++)
+		if (verb_stacks(rules->statements[i]->verb))
+			add_initial(program, rules->statements[i]->target, false, value_s64(0));
+	for (size_t i = 0; i < rules->ninitials; i++)
+		add_initial(program, rules->initials[i]->path, true, rules->initials[i]->value);
 }
 
 struct sources {

@@ -28,14 +28,13 @@ struct node {
 struct shape { /* and what all its attributes share */
 	uint32_t node, depth;
 	bool is_key;
+	struct number_map *keys; /* NULL: not asked for; see attrs_keys() */
 };
 
 struct text {
 	const char *text;
 	uint32_t len;
 };
-
-enum { RECALL_MAX = 1 << 18 }; /* keys below */
 
 struct attrs {
 	struct node *nodes;
@@ -46,9 +45,7 @@ struct attrs {
 	struct text *texts;
 	size_t ntexts, texts_capacity;
 	struct hash_index by_text;
-	struct arena *arena;        /* texts */
-	struct number_map **by_key; /* by shape, NULL: not asked for; see attrs_keys() */
-	size_t nby_key;
+	struct arena *arena;     /* texts, maps of keys */
 	uint32_t recent[RECENT]; /* nodes found lately, 0 none; see recent_place() */
 };
 
@@ -75,7 +72,7 @@ static uint32_t node_append(struct attrs *attrs, const struct node *node)
 static uint32_t shape_append(struct attrs *attrs, uint32_t node, uint32_t depth, bool is_key)
 {
 	*mem_push(attrs->shapes, attrs->nshapes, attrs->shapes_capacity) =
-		(struct shape){node, depth, is_key};
+		(struct shape){node, depth, is_key, NULL};
 	return (uint32_t)attrs->nshapes - 1;
 }
 
@@ -94,13 +91,10 @@ void attrs_free(struct attrs *attrs)
 {
 	if (!attrs)
 		return;
+	for (size_t i = 0; i < attrs->nshapes; i++)
+		if (attrs->shapes[i].keys)
+			mem_free(attrs->shapes[i].keys->items);
 	arena_free(attrs->arena);
-	for (size_t i = 0; i < attrs->nby_key; i++) {
-		if (attrs->by_key[i])
-			mem_free(attrs->by_key[i]->items);
-		mem_free(attrs->by_key[i]);
-	}
-	mem_free(attrs->by_key);
 	mem_free(attrs->nodes);
 	hash_index_release(&attrs->by_atom);
 	hash_index_release(&attrs->by_text);
@@ -191,25 +185,13 @@ static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struc
 	return hash_index_add(&attrs->by_atom, hash, node_append(attrs, &node));
 }
 
-static struct number_map *keys_of(struct attrs *attrs, uint32_t shape)
+struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape)
 {
-	if (shape >= attrs->nby_key)
-		attrs->by_key = mem_reach(attrs->by_key, shape, &attrs->nby_key,
-					  sizeof(struct number_map *));
-	if (!attrs->by_key[shape])
-		attrs->by_key[shape] = mem_new(sizeof(struct number_map));
-	return attrs->by_key[shape];
-}
+	struct shape *of = &attrs->shapes[shape];
 
-const struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape)
-{
-	return keys_of(attrs, shape);
-}
-
-void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t attr)
-{
-	if (key < RECALL_MAX)
-		number_map_set(keys_of(attrs, shape), key, attr);
+	if (!of->keys)
+		of->keys = arena_alloc(attrs->arena, sizeof *of->keys);
+	return of->keys;
 }
 
 uint32_t attr_name(struct attrs *attrs, uint32_t parent, const char *name, size_t len)

@@ -50,11 +50,12 @@ static inline uint32_t attr_up(const struct attrs *attrs, uint32_t attr, uint32_
 }
 
 /*
- * Of a shape with one key: attributes by that key, where it is a small integer and the attribute
- * was asked for; lives as long as the table. A rule asks for the same few thousand again and again.
+ * Of a shape with one key: attributes by that key, where it is below KEYS_MAX and the attribute was
+ * asked for; who finds one adds it. The map lives as long as the table. A rule asks for the same few
+ * thousand again and again.
  */
-const struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape);
-void attrs_remember(struct attrs *attrs, uint32_t shape, uint64_t key, uint32_t attr);
+enum { KEYS_MAX = 1 << 18 };
+struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape);
 
 /* Canonical text: cpu[3]/thread, file["/etc/passwd"], "nr-pages"[true]. */
 void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out);

@@ -23,8 +23,8 @@ uint32_t path_attr_new(const struct path *path, struct attrs *attrs, const struc
 	for (uint32_t i = path->nbase; i < path->natoms; i++)
 		attr = i == path->only_key ? attr_key(attrs, attr, key)
 					   : attr_child(attrs, attr, false, &path->atoms[i].value);
-	if (value_is_index(key))
-		attrs_remember(attrs, path->shape, key->u, attr);
+	if (value_is_index(key) && key->u < KEYS_MAX)
+		number_map_set(path->keys, key->u, attr);
 	return attr;
 }
 

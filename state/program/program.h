@@ -57,8 +57,9 @@ struct env {
 	/* A stored attribute as the reading line sees it; strings live until the event is done. */
 	enum eval (*read)(void *arg, uint32_t attr, struct value *out);
 	/*
-	 * What a section line wrote last as section/x of event->stream; *written false: none did,
-	 * and the format's own value counts. Only asked for x that some section line writes.
+	 * What a section line wrote last as section/x of event->stream; *written false, or NULL:
+	 * none did, and the format's own value counts. Only asked for x that some section line
+	 * writes.
 	 */
 	enum eval (*section)(void *arg, uint32_t section, struct value *out, bool *written);
 	void *arg;
@@ -105,7 +106,7 @@ struct path {
 	uint32_t shape;
 	uint32_t only_key; /* the one atom that is no name, when that is an expression; else 0 */
 	bool below;        /* ends in `**`: all below, not the node itself */
-	const struct number_map *keys; /* with only_key */
+	struct number_map *keys; /* with only_key: attrs_keys() */
 };
 
 /* The attribute (interned); only for paths without ANY and VARIABLE atoms. */

@@ -96,22 +96,12 @@ static enum eval read_state(void *arg, uint32_t attr, struct value *out)
 	return EVAL_VALUE;
 }
 
-static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
-{
-	(void)arg;
-	(void)section;
-	*out = (struct value){.kind = VALUE_UNKNOWN};
-	*written = false;
-	return EVAL_VALUE;
-}
-
 static struct env env_of(struct where_pass *pass)
 {
 	return (struct env){.program = pass->where->program,
 			    .event = &pass->event,
 			    .decode = decode,
 			    .read = read_state,
-			    .section = read_section,
 			    .arg = pass,
 			    .scratch = pass->scratch};
 }

@@ -340,19 +340,17 @@ static void parse_alias(struct parser *parser)
 		parse_expected(parser, "the name of the alias");
 	alias->name = parser->failed ? "" : keep_name(parser);
 	lex_next(parser);
-	expect_op(parser, "=", "'='");
-	while (!parser->failed) {
-		if (parser->token.kind != TOKEN_IDENT && parser->token.kind != TOKEN_STRING) {
+	if (!lex_is_op(parser, "="))
+		parse_expected(parser, "'='");
+	do {
+		lex_next(parser);
+		if (parser->token.kind != TOKEN_IDENT && parser->token.kind != TOKEN_STRING)
 			parse_expected(parser, "a name");
-			break;
-		}
-		*arena_push(parser->rules->arena, alias->names, alias->nnames,
-			    alias->names_capacity) = keep_name(parser);
+		else
+			*arena_push(parser->rules->arena, alias->names, alias->nnames,
+				    alias->names_capacity) = keep_name(parser);
 		lex_next(parser);
-		if (!lex_is_op(parser, ","))
-			break;
-		lex_next(parser);
-	}
+	} while (lex_is_op(parser, ","));
 	expect_end(parser, "',' or the end of the line");
 	if (!parser->failed)
 		rules_add_alias(parser->rules, alias);
@@ -582,11 +580,10 @@ static void parse_quoted(struct parser *outer, size_t open, size_t close)
 			       .map = map,
 			       .block = outer->block};
 	lex_next(&inner);
-	while (inner.token.kind == TOKEN_NEWLINE)
-		lex_next(&inner);
+	skip_newlines(&inner);
 	parse_line(&inner);
-	while (!inner.failed && inner.token.kind == TOKEN_NEWLINE)
-		lex_next(&inner);
+	if (!inner.failed)
+		skip_newlines(&inner);
 	if (inner.token.kind != TOKEN_END)
 		parse_expected(&inner, "the closing quote: one statement stands inside quotes");
 	outer->block = inner.block;

@@ -339,7 +339,7 @@ void expr_find_gap(struct env *env)
 }
 
 /* What the event or loss says besides fields; *out is unknown, and stays so without an event. */
-static void eval_place(const struct expr *expr, struct env *env, struct value *out)
+static enum eval eval_place(const struct expr *expr, struct env *env, struct value *out)
 {
 	const struct event *event = env->event;
 	bool inferred = event && event->loss_kind == LOSS_INFERRED;
@@ -362,6 +362,7 @@ static void eval_place(const struct expr *expr, struct env *env, struct value *o
 		*out = value_s64(event->told);
 	else if (expr->kind == EXPR_LOST_CLAIMED && inferred)
 		*out = value_s64(event->claimed);
+	return EVAL_VALUE;
 }
 
 enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
@@ -382,17 +383,6 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_SECTION:
 	case EXPR_SECTION_OWN:
 		return eval_section(expr, env, out);
-	case EXPR_TIME:
-	case EXPR_CPU:
-	case EXPR_STREAM:
-	case EXPR_GAP:
-	case EXPR_LOST_COUNT:
-	case EXPR_LOST_CLAIMED:
-	case EXPR_LOST_TOLD:
-	case EXPR_LOST_KIND:
-	case EXPR_LOST_UNTIL:
-		eval_place(expr, env, out);
-		return EVAL_VALUE;
 	case EXPR_READ:
 		return eval_read(expr, env, out, failure);
 	case EXPR_VARIABLE:
@@ -411,7 +401,8 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_LEAST:
 		return eval_least(expr, env, out, failure);
 	default:
-		return eval_strict(expr, env, out, failure);
+		return expr->kind < EXPR_NOT ? eval_place(expr, env, out)
+					     : eval_strict(expr, env, out, failure);
 	}
 }
 

@@ -100,30 +100,28 @@ static void gather(struct constants *all, uint32_t shape)
 static bool never(const struct constants *all, const struct query *query, const struct value *value,
 		  struct error *err)
 {
-	struct buf wanted = {0}, list = {0}, names = {0};
+	struct buf wanted = {0}, list = {0}, word = {0};
+	struct arena *arena = arena_new(); /* of names that are near */
 	struct nearest nearest;
 	char near[NEAREST_WORDS_MAX];
-	size_t at = 0;
 
 	value_add_word(value, &wanted);
 	nearest_begin(&nearest, buf_text(&wanted));
 	for (size_t i = 0; i < all->count; i++) {
-		value_add_word(all->items[i], &names);
-		buf_add_char(&names, 0);
+		buf_clear(&word);
+		value_add_word(all->items[i], &word);
+		nearest_offer(&nearest, arena_strdup(arena, buf_text(&word)));
 		if (i < SHOWN_MOST)
-			buf_add_text(&list, i ? ", " : "");
-		if (i < SHOWN_MOST)
-			value_add_word(all->items[i], &list);
+			buf_printf(&list, "%s%s", i ? ", " : "", buf_text(&word));
 	}
-	for (size_t i = 0; i < all->count; i++, at += strlen(names.data + at) + 1)
-		nearest_offer(&nearest, names.data + at);
 	nearest_hint(&nearest, near, sizeof near);
 	error_set(err, ERR_RANGE, "path '%s': its value is never '%s': %sthe rules write %s%s",
 		  query_text(query), buf_text(&wanted), near, buf_text(&list),
 		  all->count > SHOWN_MOST ? ", ..." : "");
 	buf_release(&wanted);
 	buf_release(&list);
-	buf_release(&names);
+	buf_release(&word);
+	arena_free(arena);
 	return false;
 }
 

@@ -16,10 +16,10 @@ libstate_la_SOURCES += %D%/rules/ast.h %D%/rules/check.c %D%/rules/explain.c %D%
 	%D%/rules/strata.c %D%/rules/tree.c
 libstate_la_SOURCES += %D%/program/column_test.c %D%/program/column_test.h %D%/program/compile.c %D%/program/cpus.c %D%/program/cpus.h \
 	%D%/program/expr.c %D%/program/expr.h %D%/program/expr_compile.c %D%/program/expr_field.c \
-	%D%/program/expr_ops.c %D%/program/gaps.c %D%/program/gaps.h %D%/program/internal.h %D%/program/judge.c \
+	%D%/program/expr_ops.c %D%/program/gaps.c %D%/program/gaps.h %D%/program/internal.h \
 	%D%/program/lint.c %D%/program/lookup.c %D%/program/lookup.h %D%/program/lookup_path.c \
 	%D%/program/lookup_value.c %D%/program/mirror_classes.c %D%/program/mirror_classes.h %D%/program/naming.c %D%/program/naming.h %D%/program/path.c %D%/program/plain.c %D%/program/plain.h \
-	%D%/program/plain_internal.h %D%/program/plain_load.c %D%/program/plain_load.h \
+	%D%/program/plain_load.c %D%/program/plain_load.h \
 	%D%/program/program.c %D%/program/program.h %D%/program/subset.c
 libstate_la_SOURCES += %D%/filter/internal.h %D%/filter/node.c %D%/filter/select.c \
 	%D%/filter/thread.c %D%/filter/where.c %D%/filter/where.h

@@ -467,3 +467,29 @@ enum eval expr_holds(const struct expr *when, struct env *env, enum failure *fai
 		return EVAL_VALUE;
 	return outcome == LOGIC_OPEN ? EVAL_OPEN : EVAL_FAIL;
 }
+
+/* ---- lines ---- */
+
+enum eval line_gives(const struct line *line, struct env *env, struct value *out,
+		     enum failure *failure)
+{
+	*failure = FAILURE_NONE;
+	if (out)
+		*out = (struct value){.kind = VALUE_NONE};
+	if (!line->value)
+		return EVAL_VALUE;
+	return out ? expr_eval(line->value, env, out, failure)
+		   : expr_check(line->value, env, failure);
+}
+
+enum eval line_judge(const struct line *line, struct env *env, struct value *out,
+		     enum failure *failure)
+{
+	enum eval holds = expr_holds(line->when, env, failure), gives;
+
+	if (holds == EVAL_FAIL)
+		return EVAL_FAIL;
+	/* where the condition is open, all that counts is whether the right side fails */
+	gives = line_gives(line, env, holds == EVAL_VALUE ? out : NULL, failure);
+	return gives == EVAL_VALUE ? holds : gives;
+}

@@ -144,6 +144,14 @@ static inline bool expr_gap(struct env *env)
 	return env->gap.open;
 }
 
+/* The event's fields, which are decoded now if they were not; NULL: it has none. */
+static inline const struct fields *env_fields(struct env *env)
+{
+	if (!env->fields && env->event && env->decode)
+		env->fields = env->decode(env->arg, env->event);
+	return env->fields;
+}
+
 /* expr_field.c: a field of the event as a value */
 enum eval field_value(const struct field *field, struct env *env, struct value *out,
 		      enum failure *failure);

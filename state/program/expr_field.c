@@ -106,9 +106,7 @@ bool expr_int_field(const struct expr *expr, struct env *env, struct value *out)
 
 	if (class->kind != FIELD_INT)
 		return false;
-	if (!env->fields && !slots && env->event && env->decode)
-		env->fields = env->decode(env->arg, env->event);
-	if (env->fields)
+	if (env->fields || (!slots && env_fields(env)))
 		slots = env->fields->slots;
 	if (!slots)
 		return false;
@@ -120,9 +118,7 @@ bool expr_int_field(const struct expr *expr, struct env *env, struct value *out)
 enum eval expr_field(const struct expr *expr, struct env *env, struct field *out,
 		     enum failure *failure)
 {
-	if (!env->fields && env->event && env->decode)
-		env->fields = env->decode(env->arg, env->event);
-	if (!env->fields)
+	if (!env_fields(env))
 		return eval_fail(failure, FAILURE_FIELD);
 	if (expr->kind == EXPR_FIELD_GET)
 		return get_field(expr, env, out, failure);

@@ -3,12 +3,11 @@
  *
  * What several lines ask for is found once: it is the same input, or the same test.
  */
-#include "state/program/plain_internal.h"
-
 #include "engine/base/mem.h"
 #include "engine/layout.h"
 #include "state/program/column_test.h"
 #include "state/program/internal.h"
+#include "state/program/plain_load.h"
 
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "state/program/plain_load.h"
 
 #include "state/program/expr.h"
-#include "state/program/plain_internal.h"
 
 #include <string.h>
 
@@ -122,9 +121,7 @@ void plain_load_event(const struct plain *plain, struct env *env, struct plain_l
 	}
 	if (!plain->fields)
 		return;
-	if (!env->fields && (!slots || plain->ntexts) && env->event && env->decode)
-		env->fields = env->decode(env->arg, env->event);
-	if (env->fields)
+	if (env->fields || ((!slots || plain->ntexts) && env_fields(env)))
 		slots = env->fields->slots;
 	if (!slots)
 		return;

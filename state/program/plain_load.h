@@ -1,5 +1,5 @@
 /*
- * plain_load.h - what an event gives to the plain lines of its class: inputs and tests
+ * plain_load.h - inputs and tests of plain lines, and what an event gives to them
  *
  * In this order: what the event has, what is read by that (chosen.h), tests, and the maps of both
  * that lines need whose tests hold. Tests are of what the event has.
@@ -7,7 +7,55 @@
 #ifndef STATE_PROGRAM_PLAIN_LOAD_H
 #define STATE_PROGRAM_PLAIN_LOAD_H
 
-#include "state/program/plain_internal.h"
+#include "engine/columns/ranges.h"
+#include "state/program/plain.h"
+
+enum input_kind {
+	INPUT_INT,
+	INPUT_STRING,
+	INPUT_BYTES,
+	INPUT_SECTION, /* of the stream, but the CPU */
+	INPUT_CPU,
+	INPUT_GAP,
+	INPUT_READ,
+	INPUT_MAP
+};
+
+enum { MEMO_BITS = 4, TEST_VALUES = 4 };
+
+struct memo { /* what a map gave for a number */
+	bool set;
+	uint64_t key;
+	struct value result; /* its text is the attribute table's */
+};
+
+struct plain_integer { /* what most inputs are: loaded in one go */
+	uint32_t slot; /* of the event's */
+	uint8_t input;
+	bool is_signed;
+};
+
+struct plain_input {
+	enum input_kind kind;
+	uint8_t i;  /* its number */
+	uint8_t of; /* MAP: no map; READ: no text or map, the key, PLAIN_NONE: there is none */
+	uint8_t with;   /* MAP: of whether `of` equals this integer; PLAIN_NONE: of `of` itself */
+	bool unlike;    /* ... or differs from it */
+	bool is_signed;
+	uint32_t slot; /* SECTION: its number */
+	const struct path *path;
+	const struct number_map *keys; /* of path; */
+	uint32_t base;                /* likewise */
+	const struct map_def *map;
+	struct memo *memos; /* 1 << MEMO_BITS */
+};
+
+struct plain_test { /* an integer, masked, is in one of these */
+	struct range ranges[TEST_VALUES];
+	uint64_t mask;
+	uint8_t input;
+	uint8_t n;
+};
 
 struct plain_loaded { /* of one event */
 	struct value values[PLAIN_INPUTS];

@@ -8,18 +8,13 @@
 
 #include <string.h>
 
-static bool begins_character(char c)
-{
-	return ((unsigned char)c & 0xc0) != 0x80;
-}
-
 /* Bytes of the first `count` characters. */
 static size_t characters(const char *text, size_t count)
 {
 	size_t i = 0;
 
 	for (; text[i]; i++)
-		if (begins_character(text[i]) && count-- == 0)
+		if (((unsigned char)text[i] & 0xc0) != 0x80 && count-- == 0)
 			break;
 	return i;
 }
@@ -28,23 +23,20 @@ static size_t characters(const char *text, size_t count)
 static bool complain(const struct rule_error *error, struct error *err)
 {
 	enum { BEFORE = 60, SHOWN = 76 };
-	size_t column = error->column ? error->column - 1 : 0;
-	size_t left = column > SHOWN - 16 ? column - BEFORE : 0;
+	uint32_t column = error->column;
+	uint32_t left = column > SHOWN - 15 ? column - 1 - BEFORE : 0;
 	const char *from = error->source + characters(error->source, left);
 	size_t len = characters(from, SHOWN);
-	struct buf lines = {0};
+	struct buf shown = {0}, text = {0};
 
-	buf_printf(&lines, "condition: column %u: %s\n  %s", error->column, error->text,
-		   left ? "..." : "");
-	buf_add(&lines, from, len);
-	buf_add_text(&lines, from[len] ? "...\n  " : "\n  ");
-	for (size_t i = left ? left - 3 : 0; i < column; i++) {
-		size_t at = i < left ? 0 : characters(from, i - left);
-		buf_add_char(&lines, i >= left && from[at] == '\t' ? '\t' : ' ');
-	}
-	buf_add_char(&lines, '^');
-	error_set(err, ERR_QUERY, "%s", buf_text(&lines));
-	buf_release(&lines);
+	buf_add_text(&shown, left ? "..." : "");
+	buf_add(&shown, from, len);
+	buf_add_text(&shown, from[len] ? "..." : "");
+	buf_printf(&text, "condition: column %u: %s\n", column, error->text);
+	rule_place_add_text(buf_text(&shown), left ? column - left + 3 : column, &text);
+	error_set(err, ERR_QUERY, "%s", buf_text(&text));
+	buf_release(&shown);
+	buf_release(&text);
 	return false;
 }
 
@@ -403,54 +395,49 @@ bool where_compile(struct where *where, struct rules *rules, const struct trace 
 
 /* ---- times ---- */
 
-static bool is_time(const struct ast *ast)
+/* To the times that comparisons leave which must hold. */
+static void narrow(const struct expr *expr, struct arena *arena, nstime *begin, nstime *end)
 {
-	return ast->kind == AST_PATH && ast->path->natoms == 1 && !ast->path->below &&
-	       ast->path->atoms[0].kind == ATOM_NAME && !strcmp(ast->path->atoms[0].name, "t");
-}
+	struct column_test test;
+	const struct range *last;
 
-static bool is_moment(const struct ast *ast)
-{
-	return ast->kind == AST_CONST && ast->value.kind == VALUE_INT &&
-	       (ast->value.negative ? (int64_t)ast->value.u > NSTIME_MIN
-				    : ast->value.u < NSTIME_MAX);
-}
-
-/* `t OP moment` */
-static void narrow(enum op op, nstime moment, nstime *begin, nstime *end)
-{
-	nstime from = op == OP_GT ? moment + 1 : moment;
-	nstime until = op == OP_LT ? moment : moment + 1;
-
-	if ((op == OP_GT || op == OP_GE || op == OP_EQ) && from > *begin)
-		*begin = from;
-	if ((op == OP_LT || op == OP_LE || op == OP_EQ) && until < *end)
-		*end = until;
-}
-
-static void narrow_by(const struct ast *ast, nstime *begin, nstime *end)
-{
-	if (ast->kind != AST_BINARY)
+	if (expr->kind == EXPR_AND) {
+		narrow(expr->args[0], arena, begin, end);
+		narrow(expr->args[1], arena, begin, end);
 		return;
-	if (ast->op == OP_AND) {
-		narrow_by(ast->args[0], begin, end);
-		narrow_by(ast->args[1], begin, end);
-	} else if (op_compares(ast->op)) {
-		if (is_time(ast->args[0]) && is_moment(ast->args[1]))
-			narrow(ast->op, (nstime)ast->args[1]->value.u, begin, end);
-		else if (is_moment(ast->args[0]) && is_time(ast->args[1]))
-			narrow(op_turned(ast->op), (nstime)ast->args[0]->value.u, begin, end);
 	}
+	if (!column_test_of(expr, arena, &test) || test.column.of->kind != EXPR_TIME ||
+	    test.column.mask != UINT64_MAX || test.negated || !test.ranges.count)
+		return;
+	last = &test.ranges.items[test.ranges.count - 1];
+	if ((nstime)test.ranges.items[0].low > *begin)
+		*begin = (nstime)test.ranges.items[0].low;
+	if ((nstime)(last->low + last->span) < *end)
+		*end = (nstime)(last->low + last->span + 1);
 }
 
 void where_range(const struct where *where, nstime *begin, nstime *end)
 {
-	for (size_t i = 0; i < where->trace->nstreams; i++)
-		if (!where->trace->streams[i]->has_time)
+	const struct trace *trace = where->trace;
+	nstime first = NSTIME_MAX, last = NSTIME_MIN; /* of all classes together */
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (!trace->streams[i]->has_time)
 			return; /* its events have times to conditions that they have not to a range
 				 */
-	for (size_t i = 0; i < where->count; i++)
-		narrow_by(where->conditions[i].ast, begin, end);
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		nstime from = *begin, until = *end;
+
+		if (!where->passes[i])
+			continue;
+		narrow(where->classes[i], where->arena, &from, &until);
+		first = from < first ? from : first;
+		last = until > last ? until : last;
+	}
+	if (last > NSTIME_MIN) { /* some class may pass */
+		*begin = first;
+		*end = last;
+	}
 }
 
 bool where_class(const struct where *where, const struct event_class *class)

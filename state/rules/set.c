@@ -134,19 +134,23 @@ bool rules_first_error(const struct rules *rules, size_t from, struct error *err
 			 first->text);
 }
 
-void rule_error_add_text(const struct rule_error *error, struct buf *out)
+void rule_place_add_text(const char *source, uint32_t column, struct buf *out)
 {
-	uint32_t column = 1;
-
-	buf_printf(out, "%s:%u:%u: %s\n  %s\n  ", error->file, error->line, error->column,
-		   error->text, error->source);
-	for (const char *c = error->source; *c && column < error->column; c++) {
+	buf_printf(out, "  %s\n  ", source);
+	for (const char *c = source; *c && column > 1; c++) {
 		if (((unsigned char)*c & 0xc0) == 0x80)
 			continue;
 		buf_add_char(out, *c == '\t' ? '\t' : ' ');
-		column++;
+		column--;
 	}
-	buf_add_text(out, "^\n");
+	buf_add_char(out, '^');
+}
+
+void rule_error_add_text(const struct rule_error *error, struct buf *out)
+{
+	buf_printf(out, "%s:%u:%u: %s\n", error->file, error->line, error->column, error->text);
+	rule_place_add_text(error->source, error->column, out);
+	buf_add_char(out, '\n');
 }
 
 void rules_add_error_text(const struct rules *rules, struct buf *out)

@@ -252,9 +252,8 @@ enum function ast_function(const char *name);
 bool map_is_total(const struct map_def *map, bool of_boolean);
 
 struct ast *ast_new(struct rules *rules, enum ast_kind kind, uint32_t at);
-/* One operand, or with `b` two. */
-void ast_set_args(struct rules *rules, struct ast *ast, struct ast *a, struct ast *b);
-struct ast *ast_binary(struct rules *rules, enum op op, uint32_t at, struct ast *a, struct ast *b);
+/* An operator of one operand, or with `b` of two. */
+struct ast *ast_of(struct rules *rules, enum op op, uint32_t at, struct ast *a, struct ast *b);
 /* root/NAME, such as field/next_tid; names are borrowed. */
 struct ast *ast_name(struct rules *rules, const char *root, const char *name, uint32_t at);
 

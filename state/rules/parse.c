@@ -163,7 +163,7 @@ static struct ast *parse_in_section(struct parser *parser, struct rule_block *bl
 		return NULL; /* also streams without one */
 	constant = ast_new(parser->rules, AST_CONST, pattern->at);
 	constant->value = value_text(pattern->text, strlen(pattern->text));
-	return ast_binary(parser->rules, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
+	return ast_of(parser->rules, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
 			  ast_name(parser->rules, "section", "name", pattern->at), constant);
 }
 
@@ -188,7 +188,7 @@ static void parse_head(struct parser *parser, bool is_section)
 			   : is_section     ? "',', when or the end of the line"
 					    : "',', in section, when or the end of the line");
 	if (section)
-		block->when = block->when ? ast_binary(parser->rules, OP_AND, section->at, section,
+		block->when = block->when ? ast_of(parser->rules, OP_AND, section->at, section,
 						       block->when)
 					  : section;
 	if (block->when && !parser->failed)

@@ -8,25 +8,24 @@
 
 #include <string.h>
 
-static struct ast *node_new(struct parser *parser, enum ast_kind kind, size_t at)
+static void count_node(struct parser *parser, size_t at)
 {
-	struct ast *ast = ast_new(parser->rules, kind, parser_place(parser, at));
-
 	if (++parser->nodes > RULE_NODES)
 		parse_error(parser, at, "the statement is too long: expected at most %d operands",
 			    RULE_NODES);
-	return ast;
 }
 
-/* Of one operand, or with `b` of two. */
+static struct ast *node_new(struct parser *parser, enum ast_kind kind, size_t at)
+{
+	count_node(parser, at);
+	return ast_new(parser->rules, kind, parser_place(parser, at));
+}
+
 static struct ast *node_of(struct parser *parser, enum op op, size_t at, struct ast *a,
 			   struct ast *b)
 {
-	struct ast *ast = node_new(parser, b ? AST_BINARY : AST_UNARY, at);
-
-	ast->op = op;
-	ast_set_args(parser->rules, ast, a, b);
-	return ast;
+	count_node(parser, at);
+	return ast_of(parser->rules, op, parser_place(parser, at), a, b);
 }
 
 static bool open_bracket(struct parser *parser)
@@ -422,11 +421,11 @@ static void check_operator(struct parser *parser, enum binds binds, enum op op, 
 
 static struct ast *parse_in(struct parser *parser, struct ast *left)
 {
-	struct ast *ast = node_new(parser, AST_IN, parser->token.at);
+	struct ast *ast = node_of(parser, OP_NONE, parser->token.at, left, NULL);
 	struct arena *arena = parser->rules->arena;
 	size_t capacity = 0;
 
-	ast_set_args(parser->rules, ast, left, NULL);
+	ast->kind = AST_IN;
 	lex_next(parser);
 	if (!lex_is_op(parser, "(")) {
 		parse_expected(parser, "'(' after in");

@@ -12,21 +12,14 @@ struct ast *ast_new(struct rules *rules, enum ast_kind kind, uint32_t at)
 	return ast;
 }
 
-void ast_set_args(struct rules *rules, struct ast *ast, struct ast *a, struct ast *b)
+struct ast *ast_of(struct rules *rules, enum op op, uint32_t at, struct ast *a, struct ast *b)
 {
-	ast->nargs = b ? 2 : 1;
-	ast->args = arena_array(rules->arena, ast->nargs, sizeof(struct ast *));
-	ast->args[0] = a;
-	if (b)
-		ast->args[1] = b;
-}
-
-struct ast *ast_binary(struct rules *rules, enum op op, uint32_t at, struct ast *a, struct ast *b)
-{
-	struct ast *ast = ast_new(rules, AST_BINARY, at);
+	struct ast *ast = ast_new(rules, b ? AST_BINARY : AST_UNARY, at);
+	struct ast *args[] = {a, b};
 
 	ast->op = op;
-	ast_set_args(rules, ast, a, b);
+	ast->nargs = b ? 2 : 1;
+	ast->args = arena_copy(rules->arena, args, ast->nargs, sizeof *args);
 	return ast;
 }
 

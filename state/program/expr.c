@@ -54,6 +54,29 @@ static enum eval read_stored(struct env *env, uint32_t attr, struct value *out)
 	return EVAL_VALUE;
 }
 
+enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum failure *failure)
+{
+	struct value saved[ENV_VARIABLES], bound[ENV_VARIABLES] = {{.kind = VALUE_UNKNOWN}};
+	const struct view *view = program_view_of(env->program, attr, bound);
+	enum eval result;
+
+	if (!view)
+		return read_stored(env, attr, out);
+	*out = unknown_value;
+	if (env->depth >= VIEW_DEPTH)
+		return EVAL_VALUE;
+	memcpy(saved, env->variables, sizeof saved);
+	memcpy(env->variables, bound, sizeof bound);
+	env->depth++;
+	result = expr_eval(view->value, env, out, failure);
+	env->depth--;
+	memcpy(env->variables, saved, sizeof saved);
+	if (result != EVAL_FAIL)
+		return result;
+	*out = unknown_value; /* a view that cannot be computed */
+	return EVAL_VALUE;
+}
+
 static enum eval eval_read(const struct expr *expr, struct env *env, struct value *out,
 			   enum failure *failure)
 {

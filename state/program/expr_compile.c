@@ -298,7 +298,7 @@ static const struct expr *compile_section(struct compile *compile, const char *n
 {
 	struct analysis *analysis = compile->program->analysis;
 	uint32_t section = analysis_section(analysis, name);
-	bool written = section_is_written(analysis, section);
+	bool written = analysis->sections[section].written;
 	struct expr *expr = expr_new(compile, written ? EXPR_SECTION : EXPR_SECTION_OWN);
 
 	expr->index = section;

@@ -105,7 +105,7 @@ uint32_t program_sections(const struct program *program)
 
 const char *program_section_name(const struct program *program, uint32_t section)
 {
-	return program->analysis->sections[section];
+	return program->analysis->sections[section].name;
 }
 
 static struct value text_or_unknown(const char *text)
@@ -229,27 +229,4 @@ const struct view *program_view_of(const struct program *program, uint32_t attr,
 			return view;
 	}
 	return NULL;
-}
-
-enum eval attr_eval(struct env *env, uint32_t attr, struct value *out, enum failure *failure)
-{
-	struct value saved[ENV_VARIABLES], bound[ENV_VARIABLES] = {{.kind = VALUE_UNKNOWN}};
-	const struct view *view = program_view_of(env->program, attr, bound);
-	enum eval result;
-
-	if (!view && env->read)
-		return env->read(env->arg, attr, out);
-	*out = (struct value){.kind = VALUE_UNKNOWN};
-	if (!view || env->depth >= VIEW_DEPTH)
-		return EVAL_VALUE;
-	memcpy(saved, env->variables, sizeof saved);
-	memcpy(env->variables, bound, sizeof bound);
-	env->depth++;
-	result = expr_eval(view->value, env, out, failure);
-	env->depth--;
-	memcpy(env->variables, saved, sizeof saved);
-	if (result != EVAL_FAIL)
-		return result;
-	*out = (struct value){.kind = VALUE_UNKNOWN}; /* a view that cannot be computed */
-	return EVAL_VALUE;
 }

@@ -10,7 +10,7 @@ static void add_name(const struct analysis *analysis, uint32_t shape, uint32_t s
 		     struct buf *out)
 {
 	if (shape == ATTR_ABSENT)
-		buf_printf(out, "section/%s", analysis->sections[section]);
+		buf_printf(out, "section/%s", analysis->sections[section].name);
 	else
 		shape_add_text(analysis->attrs, shape, out);
 }

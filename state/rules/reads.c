@@ -20,10 +20,10 @@ uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32
 uint32_t analysis_section(struct analysis *analysis, const char *name)
 {
 	for (size_t i = 0; i < analysis->nsections; i++)
-		if (!strcmp(analysis->sections[i], name))
+		if (!strcmp(analysis->sections[i].name, name))
 			return (uint32_t)i;
 	*arena_push(analysis->arena, analysis->sections, analysis->nsections,
-		    analysis->sections_capacity) = name;
+		    analysis->sections_capacity) = (struct section){.name = name};
 	return (uint32_t)analysis->nsections - 1;
 }
 
@@ -128,19 +128,17 @@ static uint32_t collect(const struct collect *to, const struct ast *ast, uint32_
 	return deepest;
 }
 
-bool section_is_written(const struct analysis *analysis, uint32_t section)
-{
-	return section < analysis->nsection_written && analysis->section_written[section];
-}
-
 /* Of state, or of a section value that some line writes? */
 static bool is_read(const struct ast *ast, void *arg)
 {
+	struct analysis *analysis = arg;
 	enum root root = ast->kind == AST_PATH ? ast_root(ast->path) : ROOT_FIELD;
+	uint32_t section;
 
-	return root == ROOT_STATE ||
-	       (root == ROOT_SECTION &&
-		section_is_written(arg, analysis_section(arg, ast->path->atoms[1].name)));
+	if (root != ROOT_SECTION)
+		return root == ROOT_STATE;
+	section = analysis_section(analysis, ast->path->atoms[1].name);
+	return analysis->sections[section].written;
 }
 
 static bool is_boolean(const struct ast *ast)
@@ -203,21 +201,12 @@ static void set_target(struct analysis *analysis, const struct statement *statem
 		info->shape = ATTR_ABSENT;
 		info->section = analysis_section(analysis, statement->target->atoms[1].name);
 		info->flags |= LINE_SECTION;
+		analysis->sections[info->section].written = true;
 		return;
 	}
 	info->shape = ast_path_shape(statement->target, analysis->attrs, analysis->prefix);
 	if (statement->verb == VERB_ADD || verb_stacks(statement->verb))
 		info->flags |= LINE_CUMULATIVE;
-}
-
-static void mark_written(struct analysis *analysis)
-{
-	analysis->nsection_written = analysis->nsections;
-	analysis->section_written = arena_array(analysis->arena, analysis->nsections,
-						sizeof *analysis->section_written);
-	for (size_t i = 0; i < analysis->rules->nstatements; i++)
-		if (analysis->statements[i].flags & LINE_SECTION)
-			analysis->section_written[analysis->statements[i].section] = true;
 }
 
 static void set_read_flags(struct analysis *analysis, const struct statement *statement,
@@ -227,7 +216,7 @@ static void set_read_flags(struct analysis *analysis, const struct statement *st
 
 	for (size_t i = 0; i < info->reads.count; i++) {
 		const struct line_read *read = &info->reads.items[i];
-		if (read->shape != ATTR_ABSENT || section_is_written(analysis, read->section))
+		if (read->shape != ATTR_ABSENT || analysis->sections[read->section].written)
 			info->flags |= flags[read->by];
 	}
 	if ((info->flags & LINE_VALUE_READS) && statement->value &&
@@ -302,7 +291,6 @@ struct analysis *analysis_new(struct arena *arena, const struct rules *rules, st
 		set_target(analysis, rules->statements[i], &analysis->statements[i]);
 		collect_statement(analysis, rules->statements[i], &analysis->statements[i]);
 	}
-	mark_written(analysis);
 	for (size_t i = 0; i < rules->nstatements; i++)
 		set_read_flags(analysis, rules->statements[i], &analysis->statements[i]);
 	analysis_strata(analysis);

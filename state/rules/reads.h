@@ -63,10 +63,11 @@ struct analysis {
 	struct statement_info *statements;
 	struct view_info *views;
 	struct by_shape views_by; /* their first one is the last */
-	const char **sections; /* names; the formats' own first */
+	struct section {
+		const char *name;
+		bool written; /* by some section line */
+	} * sections; /* the formats' own first */
 	size_t nsections, sections_capacity;
-	bool *section_written; /* by some section line; of the first nsection_written sections */
-	size_t nsection_written;
 };
 
 /* The rules must have passed rules_check(). `hosts`: paths are below host["NAME"]. */
@@ -74,7 +75,6 @@ struct analysis *analysis_new(struct arena *arena, const struct rules *rules, st
 			      bool hosts);
 /* Number of a section value by name, made when new. */
 uint32_t analysis_section(struct analysis *analysis, const char *name);
-bool section_is_written(const struct analysis *analysis, uint32_t section); /* by some line */
 
 uint32_t ast_path_shape(const struct ast_path *path, struct attrs *attrs, uint32_t prefix);
 /* The first view among those that use one another in a circle; NULL: none does. */

@@ -53,7 +53,9 @@ struct node {
 
 /* What of a condition one class leaves to be done. */
 struct class_test {
+	const struct expr *expr;         /* all of it */
 	const struct node *early, *late; /* both must hold; `late` reads the state */
+	bool passes;                     /* may an event pass? */
 };
 
 struct class_test node_compile(struct arena *arena, const struct event_class *class,
@@ -74,10 +76,8 @@ struct where {
 	struct program *program;
 	const struct trace *trace;
 	struct arena *arena; /* what stands below, and nodes */
-	const struct expr **classes;
 	struct class_test *tests; /* by class */
 	uint8_t *refs;            /* by path in the trees: was its field found? */
-	uint8_t *passes;          /* by class: may an event pass? */
 	bool early, late;         /* some class has events to be looked at */
 };
 

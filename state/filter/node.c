@@ -324,14 +324,16 @@ struct class_test node_compile(struct arena *arena, const struct event_class *cl
 			continue;
 		if (node->kind == NODE_FIXED) {
 			const struct node *no = fixed(&maker, NO);
-			return (struct class_test){no, no};
+			return (struct class_test){.expr = expr, .early = no, .late = no};
 		}
 		if (node->reads) /* as a whole, so that only YES counts of what reads */
 			late[nlate++] = of_expr(&maker, NODE_EACH, parts[i]);
 		else
 			early[nearly++] = node;
 	}
-	return (struct class_test){join(&maker, early, nearly), join(&maker, late, nlate)};
+	return (struct class_test){.expr = expr,
+				   .early = join(&maker, early, nearly),
+				   .late = join(&maker, late, nlate)};
 }
 
 /* ---- what may come out ---- */

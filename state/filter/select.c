@@ -410,7 +410,7 @@ void where_value(struct where_pass *pass, const struct run *run, struct value *o
 	pass->guess = GUESS_NOTHING;
 	arena_reset(pass->scratch);
 	run_event(pass->where->trace, run, run->first, &pass->event);
-	if (expr_eval(pass->where->classes[pass->event.class->index], &env, out, &failure) !=
+	if (expr_eval(pass->where->tests[pass->event.class->index].expr, &env, out, &failure) !=
 	    EVAL_VALUE)
 		*out = (struct value){.kind = VALUE_UNKNOWN};
 }

@@ -157,10 +157,8 @@ static const struct expr *compile_class(const struct where *where, const struct 
 	return all;
 }
 
-static bool may_pass(const struct where *where, size_t i, struct env *env)
+static bool may_pass(const struct class_test *test, struct env *env)
 {
-	const struct class_test *test = &where->tests[i];
-
 	return node_possible(test->early, env) & node_possible(test->late, env) & 1u << LOGIC_YES;
 }
 
@@ -174,16 +172,16 @@ static void compile_classes(struct where *where, const struct rules *rules)
 	const struct trace *trace = where->trace;
 	struct env env = {.program = where->program};
 
-	where->classes = arena_array(where->arena, trace->nclasses, sizeof(struct expr *));
 	where->tests = arena_array(where->arena, trace->nclasses, sizeof *where->tests);
-	where->passes = arena_array(where->arena, trace->nclasses, 1);
 	where->early = where->late = false;
 	for (size_t i = 0; i < trace->nclasses; i++) {
-		where->classes[i] = compile_class(where, rules, trace->classes[i]);
-		where->tests[i] = node_compile(where->arena, trace->classes[i], where->classes[i]);
-		where->passes[i] = may_pass(where, i, &env);
-		where->early |= where->passes[i] && is_open(where->tests[i].early);
-		where->late |= where->passes[i] && is_open(where->tests[i].late);
+		const struct event_class *class = trace->classes[i];
+		struct class_test *test = &where->tests[i];
+
+		*test = node_compile(where->arena, class, compile_class(where, rules, class));
+		test->passes = may_pass(test, &env);
+		where->early |= test->passes && is_open(test->early);
+		where->late |= test->passes && is_open(test->late);
 	}
 }
 
@@ -428,9 +426,9 @@ void where_range(const struct where *where, nstime *begin, nstime *end)
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		nstime from = *begin, until = *end;
 
-		if (!where->passes[i])
+		if (!where->tests[i].passes)
 			continue;
-		narrow(where->classes[i], where->arena, &from, &until);
+		narrow(where->tests[i].expr, where->arena, &from, &until);
 		first = from < first ? from : first;
 		last = until > last ? until : last;
 	}
@@ -442,7 +440,7 @@ void where_range(const struct where *where, nstime *begin, nstime *end)
 
 bool where_class(const struct where *where, const struct event_class *class)
 {
-	return where->passes[class->index];
+	return where->tests[class->index].passes;
 }
 
 bool where_stream(const struct where *where, const struct stream *stream)
@@ -454,8 +452,8 @@ bool where_stream(const struct where *where, const struct stream *stream)
 
 	for (size_t i = 0; i < trace->nclasses && !may; i++) {
 		event.class = trace->classes[i];
-		may = event.class->part == stream->part && where->passes[i] &&
-		      may_pass(where, i, &env);
+		may = event.class->part == stream->part && where->tests[i].passes &&
+		      may_pass(&where->tests[i], &env);
 	}
 	arena_free(env.scratch);
 	return may;

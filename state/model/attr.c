@@ -15,8 +15,6 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
-#include <string.h>
-
 enum { RECENT_BITS = 10, RECENT = 1 << RECENT_BITS };
 
 struct node {
@@ -31,18 +29,13 @@ struct shape { /* and what all its attributes share */
 	struct number_map *keys; /* NULL: not asked for; see attrs_keys() */
 };
 
-struct text {
-	const char *text;
-	uint32_t len;
-};
-
 struct attrs {
 	struct node *nodes;
 	size_t count, capacity;
 	struct hash_index by_atom; /* nodes but for the root */
 	struct shape *shapes;
 	size_t nshapes, shapes_capacity;
-	struct text *texts;
+	struct value *texts; /* strings */
 	size_t ntexts, texts_capacity;
 	struct hash_index by_text;
 	struct arena *arena;     /* texts, maps of keys */
@@ -115,14 +108,14 @@ const char *attrs_text(struct attrs *attrs, const char *text, size_t len)
 	struct value value = value_text(len ? text : "", len);
 	uint64_t hash = value_hash(&value);
 	uint32_t at = hash_index_find(&attrs->by_text, hash, i,
-				      attrs->texts[i].len == len &&
-					      !memcmp(attrs->texts[i].text, value.text, len));
+				      value_equal(&attrs->texts[i], &value));
 
 	if (at != HASH_INDEX_NONE)
 		return attrs->texts[at].text;
-	*mem_push(attrs->texts, attrs->ntexts, attrs->texts_capacity) =
-		(struct text){arena_strndup(attrs->arena, value.text, len), (uint32_t)len};
-	return attrs->texts[hash_index_add(&attrs->by_text, hash, attrs->ntexts - 1)].text;
+	value.text = arena_strndup(attrs->arena, value.text, len);
+	*mem_push(attrs->texts, attrs->ntexts, attrs->texts_capacity) = value;
+	hash_index_add(&attrs->by_text, hash, attrs->ntexts - 1);
+	return value.text;
 }
 
 void attrs_keep(struct attrs *attrs, struct value *value)

@@ -47,8 +47,7 @@ bool where_add(struct where *where, const char *text, struct error *err)
 	const struct ast *ast = parse_expr_text(where->rules, file);
 	size_t n;
 
-	if (ast)
-		ast_check(where->rules, file, NULL, ast, false);
+	ast_check(where->rules, file, NULL, ast, false);
 	const struct rule_error *errors = rules_errors(where->rules, &n);
 	if (n)
 		return complain(&errors[0], err);

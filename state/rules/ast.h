@@ -274,7 +274,10 @@ enum has_kind {
 };
 enum has_kind ast_has_kind(const struct ast *arg);
 
-/* Checks what needs no other file, of one expression; `block` NULL: of a view or a condition. */
+/*
+ * Checks what needs no other file, of one expression (NULL: none); `block` NULL: of a view or a
+ * condition.
+ */
 void ast_check(struct rules *rules, const struct rule_file *file, const struct rule_block *block,
 	       const struct ast *ast, bool in_view);
 /* Notes each call of what is neither a function nor a map of `names`, which may be NULL. */

@@ -196,12 +196,13 @@ static void check_path(const struct check *at, const struct ast_path *path)
 	if (what)
 		rules_error(at->rules, at->file, path->at, "%s", what);
 	for (uint32_t i = 0; i < path->natoms; i++)
-		if (path->atoms[i].key)
-			check(at, path->atoms[i].key);
+		check(at, path->atoms[i].key);
 }
 
 static void check(const struct check *at, const struct ast *ast)
 {
+	if (!ast)
+		return;
 	if (ast->kind == AST_CAPTURE)
 		check_capture(at, ast);
 	if (ast->kind == AST_PATH)

@@ -191,7 +191,7 @@ static void parse_head(struct parser *parser, bool is_section)
 		block->when = block->when ? ast_of(parser->rules, OP_AND, section->at, section,
 						       block->when)
 					  : section;
-	if (block->when && !parser->failed)
+	if (!parser->failed)
 		ast_check(parser->rules, parser->file, block, block->when, false);
 }
 
@@ -253,13 +253,10 @@ static void add_statement(struct parser *parser, struct statement *statement)
 	if (parser->failed)
 		return;
 	for (uint32_t i = 0; i < statement->target->natoms; i++)
-		if (statement->target->atoms[i].key)
-			ast_check(rules, parser->file, parser->block,
-				  statement->target->atoms[i].key, false);
-	if (statement->value)
-		ast_check(rules, parser->file, parser->block, statement->value, false);
-	if (statement->when)
-		ast_check(rules, parser->file, parser->block, statement->when, false);
+		ast_check(rules, parser->file, parser->block, statement->target->atoms[i].key,
+			  false);
+	ast_check(rules, parser->file, parser->block, statement->value, false);
+	ast_check(rules, parser->file, parser->block, statement->when, false);
 	RULES_APPEND(rules, statements, statement);
 }
 

@@ -61,8 +61,6 @@ static uint32_t collect_keys(const struct collect *to, const struct ast_path *pa
 	uint32_t deepest = base;
 
 	for (uint32_t i = 0; i < path->natoms; i++) {
-		if (!path->atoms[i].key)
-			continue;
 		uint32_t depth = collect(to, path->atoms[i].key, base);
 		deepest = depth > deepest ? depth : deepest;
 	}
@@ -105,11 +103,13 @@ static uint32_t collect_path(const struct collect *to, const struct ast_path *pa
 	return collect_keys(to, path, base);
 }
 
-/* Returns how deep reads nest: base + 1 for a plain read. */
+/* Returns how deep reads nest: base + 1 for a plain read. No tree reads nothing. */
 static uint32_t collect(const struct collect *to, const struct ast *ast, uint32_t base)
 {
 	uint32_t deepest = base;
 
+	if (!ast)
+		return base;
 	if (ast->kind == AST_PATH)
 		return collect_path(to, ast->path, base);
 	for (uint32_t i = 0; i < ast->nargs; i++) {
@@ -185,13 +185,10 @@ static void collect_statement(struct analysis *analysis, const struct statement 
 	if (!statement->block->is_section)
 		collect_keys(&to, statement->target, 0);
 	to.by = READ_BY_WHEN;
-	if (statement->block->when)
-		collect(&to, statement->block->when, 0);
-	if (statement->when)
-		collect(&to, statement->when, 0);
+	collect(&to, statement->block->when, 0);
+	collect(&to, statement->when, 0);
 	to.by = READ_BY_VALUE;
-	if (statement->value)
-		collect(&to, statement->value, 0);
+	collect(&to, statement->value, 0);
 }
 
 static void set_target(struct analysis *analysis, const struct statement *statement,

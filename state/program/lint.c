@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORDS = 2 * NEAREST_LENGTH_MAX + 40, WARNINGS_MAX = 20 /* of one opening */ };
+enum { WARNINGS_MAX = 20 /* of one opening */ };
 
 struct linter {
 	const struct rules *rules;
@@ -30,6 +30,7 @@ struct linter {
 	/* where it stands */
 	const struct rule_file *file;
 	const struct rule_block *block; /* NULL: in a view */
+	char words[2 + NEAREST_WORDS_MAX]; /* see likeness() */
 };
 
 enum { SHAPE_WRITTEN = 1, SHAPE_ALL_BELOW = 2, SHAPE_TOLD = 4 };
@@ -56,12 +57,10 @@ static void tell(struct linter *linter, uint32_t at, const char *fmt, ...)
 }
 
 /* "; did you mean ...?", or nothing. */
-static const char *likeness(const struct nearest *nearest, char out[WORDS + 2])
+static const char *likeness(struct linter *linter, const struct nearest *nearest)
 {
-	if (!nearest_words(nearest, out + 2, WORDS))
-		return "";
-	memcpy(out, "; ", 2);
-	return out;
+	memcpy(linter->words, "; ", 2);
+	return nearest_words(nearest, linter->words + 2, NEAREST_WORDS_MAX) ? linter->words : "";
 }
 
 /* ---- the state that lines write ---- */
@@ -198,7 +197,6 @@ static void lint_field(struct linter *linter, const struct ast_path *path, enum 
 {
 	struct buf name = {0};
 	struct nearest nearest = {0};
-	char words[WORDS + 2];
 
 	if (!linter->program || linter->program->refs[path->ref] != REF_MISSING)
 		return;
@@ -209,7 +207,7 @@ static void lint_field(struct linter *linter, const struct ast_path *path, enum 
 	if (nearest.count && !strcmp(nearest.names[0], path->atoms[1].name))
 		nearest.count = 0; /* it is there; what is missing is below it */
 	tell(linter, path->at, "no event that matches has %.200s%s", buf_text(&name),
-	     likeness(&nearest, words));
+	     likeness(linter, &nearest));
 	buf_release(&name);
 }
 
@@ -218,7 +216,6 @@ static void lint_env(struct linter *linter, const struct ast_path *path)
 	const struct trace *trace = linter->program ? linter->program->trace : NULL;
 	const char *name = path->atoms[1].name;
 	struct nearest nearest;
-	char words[WORDS + 2];
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; trace && i < trace->nparts; i++)
@@ -229,14 +226,13 @@ static void lint_env(struct linter *linter, const struct ast_path *path)
 		}
 	if (trace)
 		tell(linter, path->at, "the trace has no env/%.100s%s", name,
-		     likeness(&nearest, words));
+		     likeness(linter, &nearest));
 }
 
 static void lint_section(struct linter *linter, const struct ast_path *path)
 {
 	const char *name = path->atoms[1].name;
 	struct nearest nearest;
-	char words[WORDS + 2];
 
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; i < SECTION_OWN; i++) {
@@ -253,7 +249,7 @@ static void lint_section(struct linter *linter, const struct ast_path *path)
 		nearest_offer(&nearest, statement->target->atoms[1].name);
 	}
 	tell(linter, path->at, "no section block writes section/%.100s, and no format has it%s",
-	     name, likeness(&nearest, words));
+	     name, likeness(linter, &nearest));
 }
 
 /* Paths of the state like this one; they are written with [*] for any key. */
@@ -275,7 +271,6 @@ static void lint_state(struct linter *linter, const struct ast_path *path)
 	bool lone = path->natoms == 1;
 	struct buf text = {0};
 	struct nearest nearest;
-	char words[WORDS + 2];
 
 	if (is_written(linter, shape) ||
 	    (linter->lint == LINT_USUAL && *shape_at(linter, shape) & SHAPE_TOLD))
@@ -291,7 +286,7 @@ static void lint_state(struct linter *linter, const struct ast_path *path)
 		     path->atoms[0].name, path->atoms[0].name);
 	else
 		tell(linter, path->at, "no line writes %.200s, which is read here%s%s",
-		     buf_text(&text), likeness(&nearest, words),
+		     buf_text(&text), likeness(linter, &nearest),
 		     lone && !nearest.count && linter->block
 			     ? " (a field of the event is field/NAME)"
 			     : "");
@@ -367,7 +362,6 @@ static void lint_pattern(struct linter *linter, const struct head_pattern *patte
 	const char *what = linter->block->is_section ? "section" : "event";
 	struct head_pattern glob = *pattern;
 	struct nearest nearest;
-	char words[WORDS + 2];
 	bool wild = strpbrk(pattern->text, "*?[") != NULL;
 	size_t as_glob;
 
@@ -386,7 +380,7 @@ static void lint_pattern(struct linter *linter, const struct head_pattern *patte
 		 !is_alternative(linter, &nearest))
 		tell(linter, pattern->at, "the trace has no %s %s %.100s%s", what,
 		     wild && pattern->kind == HEAD_GLOB ? "that matches" : "called", pattern->text,
-		     likeness(&nearest, words));
+		     likeness(linter, &nearest));
 }
 
 /* The pattern of `in section`, as if it were a section block's. */

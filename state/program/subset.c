@@ -88,7 +88,6 @@ uint64_t *program_classes(const struct program *program)
 /* ---- what statements rest on ---- */
 
 struct close {
-	const struct rules *rules;
 	const struct analysis *analysis;
 	uint64_t *statements;
 	bool more;
@@ -110,8 +109,8 @@ static void add_writers(struct close *close, uint32_t shape, uint32_t section, b
 {
 	const struct attrs *attrs = close->analysis->attrs;
 
-	for (size_t i = 0; i < close->rules->nstatements; i++) {
-		const struct statement *statement = close->rules->statements[i];
+	for (size_t i = 0; i < close->analysis->rules->nstatements; i++) {
+		const struct statement *statement = close->analysis->rules->statements[i];
 		const struct statement_info *info = &close->analysis->statements[i];
 		bool writes = shape == info->shape && section == info->section;
 
@@ -130,7 +129,7 @@ static void add_writers(struct close *close, uint32_t shape, uint32_t section, b
 static void add_below(struct close *close, size_t id)
 {
 	const struct statement_info *info = &close->analysis->statements[id];
-	enum verb verb = close->rules->statements[id]->verb;
+	enum verb verb = close->analysis->rules->statements[id]->verb;
 
 	for (size_t r = 0; r < info->reads.count; r++)
 		add_writers(close, info->reads.items[r].shape, info->reads.items[r].section, false);
@@ -141,7 +140,7 @@ static void add_below(struct close *close, size_t id)
 void program_close(const struct program *program, uint64_t *statements)
 {
 	const struct rules *rules = program->rules;
-	struct close close = {rules, program->analysis, statements, true};
+	struct close close = {program->analysis, statements, true};
 	size_t words = rules->nstatements / 64 + 1;
 	uint64_t *roots = mem_new_array(words, sizeof *roots);
 

@@ -59,12 +59,9 @@ static void add_unknown(struct parser *parser, const struct rule_block *block,
 static void add_mirrored(struct parser *parser, const struct rule_block *block,
 			 struct ast_path *path)
 {
-	if (!has_any(path)) {
-		add_unknown(parser, block, path);
-		return;
-	}
 	add_unknown(parser, block, with_field(parser, path, "claimed"));
-	add_unknown(parser, block, with_field(parser, path, "told"));
+	if (has_any(path))
+		add_unknown(parser, block, with_field(parser, path, "told"));
 }
 
 /* A path of the state whose keys read the section alone; `any`: or are `*`. */

@@ -51,8 +51,8 @@ static inline uint32_t attr_up(const struct attrs *attrs, uint32_t attr, uint32_
 
 /*
  * Of a shape with one key: attributes by that key, where it is below KEYS_MAX and the attribute was
- * asked for; who finds one adds it. The map lives as long as the table. A rule asks for the same few
- * thousand again and again.
+ * asked for; who finds one adds it. The map lives as long as the table. A rule asks for the same
+ * few thousand again and again.
  */
 enum { KEYS_MAX = 1 << 18 };
 struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape);

@@ -42,7 +42,8 @@ struct by_shape {
 	uint32_t nshapes;
 	uint32_t otherwise; /* of shapes that are newer than this: as `last` */
 };
-struct by_shape by_shape_new(struct arena *arena, uint32_t nshapes, size_t n); /* of up to n items */
+/* Of up to n items. */
+struct by_shape by_shape_new(struct arena *arena, uint32_t nshapes, size_t n);
 void by_shape_add(struct by_shape *by, uint32_t shape, uint32_t i);
 /* 1 + the last one of the shape, 0: there is none. */
 static inline uint32_t by_shape_last(const struct by_shape *by, uint32_t shape)

@@ -102,11 +102,8 @@ static void add_build_id(struct finding *finding, uint32_t part, int64_t pid, ui
 
 static void add(struct finding *finding, const struct found *found)
 {
-	finding->items = mem_grow(finding->items, finding->count, &finding->capacity,
-				  sizeof *finding->items);
-	finding->items[finding->count] = *found;
-	finding->items[finding->count].order = finding->count;
-	finding->count++;
+	*mem_push(finding->items, finding->count, finding->capacity) = *found;
+	finding->items[finding->count - 1].order = finding->count - 1;
 }
 
 static void look_at(struct finding *finding, const struct event *event, const struct fields *fields)

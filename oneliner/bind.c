@@ -147,11 +147,9 @@ static uint32_t reading_of(struct bound *bound, const char *text)
 	for (size_t i = 0; i < bound->nreadings; i++)
 		if (!strcmp(bound->readings[i].text, text))
 			return (uint32_t)i;
-	bound->readings = mem_grow(bound->readings, bound->nreadings, &bound->capacity,
-				   sizeof *bound->readings);
-	bound->readings[bound->nreadings] =
+	*mem_push(bound->readings, bound->nreadings, bound->capacity) =
 		(struct reading){.text = arena_strdup(bound->arena, text)};
-	return (uint32_t)bound->nreadings++;
+	return (uint32_t)bound->nreadings - 1;
 }
 
 /* What the event does not say of its thread is what the state says of it. */

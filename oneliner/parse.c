@@ -292,8 +292,7 @@ static void parse_spec(struct parser *parser, struct clause *probe)
 		token_error(lex, spec.at, "'%s': there is no preprocessor but #include at the head",
 			    spec.text);
 	name_spec(parser, &spec);
-	probe->specs = mem_grow(probe->specs, probe->nspecs, &probe->capacity, sizeof spec);
-	probe->specs[probe->nspecs++] = spec;
+	*mem_push(probe->specs, probe->nspecs, probe->capacity) = spec;
 	token_skip(lex);
 }
 

@@ -214,9 +214,7 @@ static void begin_ticks(struct work *work)
 				continue;
 			if (__builtin_add_overflow(work->of->start, ticker.period, &ticker.next))
 				ticker.next = NSTIME_MAX;
-			work->tickers =
-				mem_grow(work->tickers, work->ntickers, &capacity, sizeof ticker);
-			work->tickers[work->ntickers++] = ticker;
+			*mem_push(work->tickers, work->ntickers, capacity) = ticker;
 		}
 	}
 	next_tick(work);

@@ -250,11 +250,9 @@ static struct thread *thread_of(struct check *check, uint32_t host, int64_t tid)
 
 	if (place)
 		return check->threads[place - 1];
-	check->threads = mem_grow(check->threads, check->nthreads, &check->threads_capacity,
-				  sizeof(struct thread *));
 	struct thread *thread = mem_new(sizeof *thread);
 	*thread = (struct thread){.host = host, .tid = tid};
-	check->threads[check->nthreads++] = thread;
+	*mem_push(check->threads, check->nthreads, check->threads_capacity) = thread;
 	number_map_set(&check->owners, owner, (uint32_t)check->nthreads);
 	return thread;
 }
@@ -267,11 +265,9 @@ static struct cpu *cpu_of(struct check *check, uint32_t host, int64_t number)
 
 	if (place)
 		return check->cpus[place - 1];
-	check->cpus =
-		mem_grow(check->cpus, check->ncpus, &check->cpus_capacity, sizeof(struct cpu *));
 	struct cpu *cpu = mem_new(sizeof *cpu);
 	*cpu = (struct cpu){.host = host, .number = number, .begin = NSTIME_MAX, .end = NSTIME_MIN};
-	check->cpus[check->ncpus++] = cpu;
+	*mem_push(check->cpus, check->ncpus, check->cpus_capacity) = cpu;
 	number_map_set(&check->owners, owner, (uint32_t)check->ncpus);
 	return cpu;
 }

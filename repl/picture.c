@@ -153,10 +153,9 @@ static void hold(struct picture_open *open, const struct value *value, uint64_t 
 				      value_equal(&open->held[i].value, value));
 
 	if (at == HASH_INDEX_NONE) {
-		open->held =
-			mem_grow(open->held, open->nheld, &open->held_capacity, sizeof *open->held);
-		open->held[open->nheld] = (struct held){.value = keep_value(open->texts, value)};
-		at = hash_index_add(&open->held_index, hash, open->nheld++);
+		*mem_push(open->held, open->nheld, open->held_capacity) =
+			(struct held){.value = keep_value(open->texts, value)};
+		at = hash_index_add(&open->held_index, hash, open->nheld - 1);
 	}
 	open->held[at].time += time;
 	open->held[at].known += known;

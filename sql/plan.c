@@ -114,9 +114,8 @@ static const char *op_text(unsigned char op)
 
 static struct term *add_term(struct plan *plan)
 {
-	plan->terms = mem_grow(plan->terms, plan->count, &plan->capacity, sizeof *plan->terms);
-	plan->terms[plan->count] = (struct term){0};
-	return &plan->terms[plan->count++];
+	*mem_push(plan->terms, plan->count, plan->capacity) = (struct term){0};
+	return &plan->terms[plan->count - 1];
 }
 
 static void say(struct buf *words, const char *text)
@@ -286,9 +285,8 @@ static int number_of(struct plans *plans, struct plan *plan)
 			return (int)i;
 		}
 	}
-	plans->items = mem_grow(plans->items, plans->count, &plans->capacity, sizeof *plans->items);
-	plans->items[plans->count] = plan;
-	return (int)plans->count++;
+	*mem_push(plans->items, plans->count, plans->capacity) = plan;
+	return (int)plans->count - 1;
 }
 
 /* False: some constraint is left to SQLite. */

@@ -56,8 +56,7 @@ static bool makes_sense(const struct ftrace_stream *own, const struct chunk *chu
 
 static void found_add(struct found *found, const struct chunk *chunk)
 {
-	found->items = mem_grow(found->items, found->count, &found->capacity, sizeof *chunk);
-	found->items[found->count++] = *chunk;
+	*mem_push(found->items, found->count, found->capacity) = *chunk;
 	found->bytes += chunk->bytes;
 	found->plain += chunk->plain;
 }

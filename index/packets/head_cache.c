@@ -209,11 +209,9 @@ bool head_cache_put(struct head_cache_set *set, struct head_cache_packet *packet
 	while (room && head_cache->bytes + size > head_cache->most)
 		room = forget_set(head_cache);
 	if (room && !find(set, packet->stream, packet->digest, packet->off)) {
-		set->packets = mem_grow(set->packets, set->count, &set->capacity,
-					sizeof(struct head_cache_packet *));
-		set->packets[set->count] = packet;
+		*mem_push(set->packets, set->count, set->capacity) = packet;
 		hash_index_add(&set->index, hash_number(packet->digest ^ packet->off),
-			       set->count++);
+			       set->count - 1);
 		set->bytes += size;
 		head_cache->bytes += size;
 		packet = NULL;

@@ -72,8 +72,7 @@ static uint32_t key_of(struct segments *segments, const char *path)
 		bool quoted = value.len > 1 && open[1] == '"';
 		int64_t number = strtoll(open + 1, &end, 10);
 		if (*end == ']' && end > open + 1)
-			value = (struct value){
-				.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
+			value = value_s64(number);
 		else if (quoted) {
 			value.text++;
 			value.len -= 2;

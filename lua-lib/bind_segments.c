@@ -126,28 +126,19 @@ static int of_global_trace(lua_State *L)
 
 struct value bind_check_value(lua_State *L, int i)
 {
-	struct value value = {.kind = VALUE_NONE};
 	size_t len;
 
-	if (lua_isinteger(L, i)) {
-		value.kind = VALUE_INT;
-		value.u = (uint64_t)lua_tointeger(L, i);
-		value.negative = lua_tointeger(L, i) < 0;
-	} else if (lua_type(L, i) == LUA_TNUMBER) {
-		value.kind = VALUE_FLOAT;
-		value.f = lua_tonumber(L, i);
-	} else if (lua_type(L, i) == LUA_TBOOLEAN) {
-		value.kind = VALUE_BOOL;
-		value.b = lua_toboolean(L, i);
-	} else if (lua_type(L, i) == LUA_TSTRING) {
-		value.kind = VALUE_STRING;
-		value.text = lua_tolstring(L, i, &len);
-		value.len = (uint32_t)len;
-	} else {
+	if (lua_isinteger(L, i))
+		return value_s64(lua_tointeger(L, i));
+	if (lua_type(L, i) == LUA_TNUMBER)
+		return (struct value){.kind = VALUE_FLOAT, .f = lua_tonumber(L, i)};
+	if (lua_type(L, i) == LUA_TBOOLEAN)
+		return value_bool(lua_toboolean(L, i));
+	if (lua_type(L, i) != LUA_TSTRING)
 		luaL_error(L, "a number, a text or a boolean is expected, not %s",
 			   luaL_typename(L, i));
-	}
-	return value;
+	const char *text = lua_tolstring(L, i, &len);
+	return value_text(text, len);
 }
 
 static void set_atom(const struct segments *segments, const struct value *value, uint8_t *set)

@@ -338,10 +338,7 @@ static int trace_at(lua_State *L)
 
 static struct comm comm_of(lua_State *L, int i, const struct moment *moment)
 {
-	lua_Integer tid = luaL_checkinteger(L, i);
-
-	return (struct comm){.tid = {.kind = VALUE_INT, .negative = tid < 0, .u = (uint64_t)tid},
-			     .moment = *moment};
+	return (struct comm){.tid = value_s64(luaL_checkinteger(L, i)), .moment = *moment};
 }
 
 static bool check_before(lua_State *L, int i)

@@ -336,7 +336,7 @@ static bool show_interval(void *arg, const struct interval *interval)
 /* Is the name of each thread among what is asked for? */
 static bool asks_names(const struct wanteds *wanteds)
 {
-	struct value nobody = {.kind = VALUE_INT, .negative = true, .u = (uint64_t)INT64_MIN};
+	struct value nobody = value_s64(INT64_MIN);
 	struct attrs *attrs = attrs_new();
 	uint32_t attr = attr_key(attrs, attr_name(attrs, ATTR_ROOT, "thread", 6), &nobody);
 	bool found = false;

@@ -210,7 +210,7 @@ void lanes_add(struct lanes *lanes, const struct interval *interval)
 
 void lanes_add_loss(struct lanes *lanes, nstime begin, nstime end, const char *text)
 {
-	struct value value = {.kind = VALUE_STRING, .text = text, .len = (uint32_t)strlen(text)};
+	struct value value = value_text(text, strlen(text));
 
 	begin = begin > lanes->begin ? begin : lanes->begin;
 	end = end < lanes->end ? end : lanes->end;

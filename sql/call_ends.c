@@ -165,25 +165,19 @@ bool call_ends_read(struct call_ends *ends, nstime begin, nstime end, struct err
 	return step != STEP_ERROR;
 }
 
-static bool is_named(const struct value *call, const char *name)
-{
-	return call->kind == VALUE_STRING && call->len == strlen(name) &&
-	       !memcmp(call->text, name, call->len);
-}
-
 static bool ends_call(const struct end_class *class, int64_t id, const struct value *call)
 {
 	uint32_t next = 0;
 	const char *label;
 
 	if (class->kind == END_NAME)
-		return is_named(call, class->name);
+		return value_is_text(call, class->name);
 	if (class->kind == END_ANY || id < 0)
 		return true;
 	if (call->kind == VALUE_INT)
 		return call->u == (uint64_t)id;
 	label = field_label(class->id.class, (uint64_t)id, &next);
-	return !label || is_named(call, label);
+	return !label || value_is_text(call, label);
 }
 
 /* Rules may say anything else of a thread. */
@@ -194,7 +188,7 @@ static bool is_call(const struct call_ends *ends, const struct value *call)
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		const struct end_class *class = &ends->classes[c];
 
-		if (class->name ? is_named(call, class->name)
+		if (class->name ? value_is_text(call, class->name)
 				: class->kind == END_NUMBER || class->kind == END_ENTRY)
 			return true;
 	}

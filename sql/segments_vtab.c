@@ -259,12 +259,6 @@ static struct value sample(const struct thread_parts *thread, unsigned of, nstim
 	return value_at(thread->parts, thread->begin[of], thread->end[of], t);
 }
 
-static bool is_state(const struct value *value, const char *state)
-{
-	return value->kind == VALUE_STRING && value->len == strlen(state) &&
-	       !memcmp(value->text, state, value->len);
-}
-
 static void add_row(struct segments_cursor *cursor, const struct open_part *part)
 {
 	if (kind_of(cursor)->wakeups && !part->woken)
@@ -280,8 +274,8 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 {
 	/* it has its CPU while it exits, too */
 	bool ran = before && before->segment.end == part->begin &&
-		   (is_state(&before->segment.value, "running") ||
-		    is_state(&before->segment.value, "exiting"));
+		   (value_is_text(&before->segment.value, "running") ||
+		    value_is_text(&before->segment.value, "exiting"));
 
 	return (struct open_part){.segment = {.tid = part->tid,
 					      .begin = part->begin,
@@ -290,7 +284,7 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 					      .value = part->value,
 					      .cpu = sample(thread, OF_CPU, part->begin),
 					      .waker = sample(thread, OF_WAKER, part->begin)},
-				  .woken = is_state(&part->value, "ready") && !ran &&
+				  .woken = value_is_text(&part->value, "ready") && !ran &&
 					   part->begin > cursor->begin};
 }
 
@@ -311,8 +305,8 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 	struct segment *segment = &open->segment;
 
 	if (kind_of(cursor)->wakeups) {
-		segment->ran =
-			next && next->begin == segment->end && is_state(&next->value, "running");
+		segment->ran = next && next->begin == segment->end &&
+			       value_is_text(&next->value, "running");
 		segment->cpu = segment->ran ? sample(thread, OF_CPU, next->begin)
 					    : (struct value){.kind = VALUE_NONE};
 	}
@@ -672,7 +666,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 			 wakeups[COLUMNS_MAX] = {BEGIN, TID, COMM, LATENCY, CPU, WAKER, WAKER_COMM};
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
 	const struct segment *row = &cursor->rows[cursor->at];
-	struct value tid = {.kind = VALUE_INT, .u = (uint64_t)row->tid, .negative = row->tid < 0};
+	struct value tid = value_s64(row->tid);
 
 	if (i >= kind_of(cursor)->ncolumns)
 		return SQLITE_OK;

@@ -50,6 +50,12 @@ static inline struct value value_text(const char *text, size_t len)
 	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = text};
 }
 
+static inline bool value_is_text(const struct value *value, const char *text)
+{
+	return value->kind == VALUE_STRING && value->len == strlen(text) &&
+	       !memcmp(value->text, text, value->len);
+}
+
 /* Neither unknown nor none. */
 static inline bool value_exists(const struct value *value)
 {

@@ -235,13 +235,6 @@ bool *ctf_clocks_used(const struct ctf_folder *folder)
 	return used;
 }
 
-void ctf_add_uuid(struct buf *out, const uint8_t uuid[16])
-{
-	for (int i = 0; i < 16; i++)
-		buf_printf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-			   (unsigned)uuid[i]);
-}
-
 /* ---- classes ---- */
 
 /* Do all classes of that stream class have one stream event context? Else each has its own. */

@@ -9,6 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
+#include "engine/base/quote.h"
 #include "index/tables/location.h"
 #include "index/tables/losses.h"
 #include "state/rules/rules.h"
@@ -192,17 +193,9 @@ static void set_text(lua_State *L, const char *key, const char *text)
 
 static void set_uuid(lua_State *L, const uint8_t uuid[16])
 {
-	static const char digits[] = "0123456789abcdef";
-	char text[37], *to = text;
+	char text[UUID_TEXT];
 
-	for (int i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*to++ = '-';
-		*to++ = digits[uuid[i] >> 4];
-		*to++ = digits[uuid[i] & 15];
-	}
-	*to = '\0';
-	set_text(L, "uuid", text);
+	set_text(L, "uuid", uuid_put(uuid, text));
 }
 
 static void push_env(lua_State *L, const struct trace *trace)

@@ -274,7 +274,6 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 
 	json_member_text(out, "{\"format\":", part ? part->reader->format : NULL);
 	json_member_text(out, ",\"version\":", part ? part->version : NULL);
-	sink_text(out, ",\"uuid\":");
 	info_json_uuid(part && part->has_uuid, part ? part->uuid : NULL, out);
 	json_word(part, out);
 	if (part)
@@ -337,13 +336,11 @@ static void text_parts(const struct trace *trace, struct sink *out)
 {
 	for (size_t i = 0; i < trace->nparts; i++) {
 		const struct part *part = trace->parts[i];
+		char uuid[UUID_TEXT];
 		sink_printf(out, "trace      %s\nformat     %s %s\n", part->path,
 			    part->reader->format, part->version ? part->version : "");
-		if (part->has_uuid) {
-			sink_text(out, "uuid       ");
-			info_text_uuid(part->uuid, out);
-			sink_char(out, '\n');
-		}
+		if (part->has_uuid)
+			sink_printf(out, "uuid       %s\n", uuid_put(part->uuid, uuid));
 		text_word(part, out);
 		info_text_full_name("named", &part->full_name, out);
 		if (part->offset) {

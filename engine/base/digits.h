@@ -122,6 +122,16 @@ static inline void hex_put16(char *to, uint64_t number)
 }
 #endif
 
+/* What a hexadecimal digit is worth; -1: it is none. */
+static inline int hex_digit(char c)
+{
+	char lower = (char)(c | 0x20);
+
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
 static inline unsigned hex_length(uint64_t number)
 {
 	return (67 - (unsigned)__builtin_clzll(number | 1)) / 4;

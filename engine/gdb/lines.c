@@ -22,15 +22,6 @@ struct rest {
 	const char *at, *end;
 };
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static bool take_char(struct rest *rest, char c)
 {
 	if (rest->at == rest->end || *rest->at != c)

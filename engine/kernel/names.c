@@ -25,15 +25,6 @@ static bool next_line(const char **at, const char *end, const char **line, size_
 	return true;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if ((c | 32) >= 'a' && (c | 32) <= 'f')
-		return (c | 32) - 'a' + 10;
-	return -1;
-}
-
 /* Hexadecimal, with or without 0x; moves *at behind it. False: no digit, or too many. */
 static bool read_hex(const char **at, const char *end, uint64_t *out)
 {

@@ -94,14 +94,6 @@ void bind_cursor_register(lua_State *L)
 
 /* ---- filters ---- */
 
-static bool progress(void *arg, nstime at, nstime first, nstime last)
-{
-	(void)at;
-	(void)first;
-	(void)last;
-	return !bind_interrupted(arg);
-}
-
 static void mark_classes(const struct trace *trace, const char *glob, uint64_t *bits)
 {
 	for (size_t i = 0; i < trace->nclasses; i++)
@@ -201,16 +193,6 @@ static void read_cpus(lua_State *L, int i, struct index *index, struct bind_filt
 	}
 	filter->options.cpus = filter->cpus;
 	lua_pop(L, 1);
-}
-
-static bool read_flag(lua_State *L, int i, const char *name)
-{
-	bool flag;
-
-	lua_getfield(L, i, name);
-	flag = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return flag;
 }
 
 static bool is_text(lua_State *L, int i, const char *name, const char *text)
@@ -328,9 +310,9 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 	options->streams = read_globs(L, i, &names_of_streams, bound->trace, bound->trace->nstreams,
 				      &filter->streams);
 	read_cpus(L, i, bound->index, filter);
-	cursor->backward = options->backward = read_flag(L, i, "reverse");
-	options->losses = read_flag(L, i, "losses");
-	options->ends = read_flag(L, i, "all_losses");
+	cursor->backward = options->backward = bind_flag(L, i, "reverse");
+	options->losses = bind_flag(L, i, "losses");
+	options->ends = bind_flag(L, i, "all_losses");
 	if (options->ends && !find_inferred(bound, &options->inferred, err))
 		return false;
 	if (is_text(L, i, "losses", "only")) {
@@ -353,8 +335,10 @@ static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
 	lua_setiuservalue(L, -2, 1);
 	cursor->filter = mem_new(sizeof *cursor->filter);
 	bind_range(bound, &begin, &end);
-	cursor->filter->options = (struct events_options){
-		.begin = begin, .end = end, .progress = progress, .progress_arg = bound->context};
+	cursor->filter->options = (struct events_options){.begin = begin,
+							  .end = end,
+							  .progress = bind_progress,
+							  .progress_arg = bound->context};
 	cursor->arena = arena_new();
 	cursor->names = mem_new_array(bound->trace->nclasses + 1, sizeof(struct bind_name *));
 	return cursor;

@@ -387,15 +387,13 @@ static void widen_options(lua_State *L, int options)
 		add_names(L, options, "finish", add_names(L, options, "begin", 0));
 	}
 	lua_setfield(L, -2, "name");
-	lua_pushboolean(L, true);
-	lua_setfield(L, -2, "losses");
+	bind_set_boolean(L, "losses", true);
 	/* where it is the CPU, only what counters tell of that CPU matters */
 	lua_getfield(L, options, "key");
 	lua_pushliteral(L, "cpu");
 	bool by_cpu = lua_rawequal(L, -1, -2);
 	lua_pop(L, 2);
-	lua_pushboolean(L, !by_cpu);
-	lua_setfield(L, -2, "all_losses");
+	bind_set_boolean(L, "all_losses", !by_cpu);
 	lua_replace(L, options);
 }
 
@@ -850,7 +848,6 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	read_same(L, pairs);
 	read_same_name(L, pairs);
 	read_fields(L, pairs);
-	lua_getfield(L, options, "nested");
-	pairs->nested = lua_toboolean(L, -1);
+	pairs->nested = bind_flag(L, options, "nested");
 	walk(L, pairs);
 }

@@ -18,7 +18,6 @@ struct loom {
 struct looms {
 	struct loom *items;
 	size_t count, capacity;
-	bool by_rank;
 };
 
 static const char *host_of(const struct trace *trace, const struct stream *stream)

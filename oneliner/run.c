@@ -400,7 +400,6 @@ static bool read_events(struct work *work, struct error *err)
 		return true;
 	events.classes = work->classes;
 	events.losses = true;
-	work->result->swept = !in_order;
 	return in_order ? run_ordered(work, &events, err) : run_sweep(work, &events, err);
 }
 

@@ -30,7 +30,7 @@ struct gdb_tracepoint {
 	uint64_t address;    /* of its first location */
 	uint32_t nlocations; /* T lines */
 	bool enabled, fast, is_static;
-	uint64_t step, pass, hits, usage;
+	uint64_t step, pass, hits;
 	const char *at, *condition; /* source text; NULL: not told */
 	struct buf commands;        /* source text, "; " between them */
 	uint32_t class_of[2];       /* without a register block, with one */

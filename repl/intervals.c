@@ -271,14 +271,10 @@ static bool write_waiting(struct interval_writer *writer)
 
 bool interval_write(struct interval_writer *writer, const struct interval *interval)
 {
-	struct value value = interval->value;
-
 	writer->named = mem_grow(writer->named, writer->count, &writer->named_capacity,
 				 sizeof *writer->named);
 	writer->waiting = mem_grow(writer->waiting, writer->count, &writer->waiting_capacity,
 				   sizeof *writer->waiting);
-	if (value.kind == VALUE_STRING)
-		value.text = arena_strndup(writer->arena, value.text, value.len);
 	/* the name at the beginning; of an unknown beginning, the last moment that is known */
 	nstime t = interval->begin != NSTIME_MIN ? interval->begin
 		   : interval->end != NSTIME_MAX ? interval->end - 1
@@ -286,7 +282,7 @@ bool interval_write(struct interval_writer *writer, const struct interval *inter
 	writer->named[writer->count] =
 		(struct named){.t = t,
 			       .path = arena_strdup(writer->arena, interval->path),
-			       .value = value,
+			       .value = value_copy(writer->arena, &interval->value),
 			       .of_path = writer->of_path};
 	writer->waiting[writer->count++] = (struct waiting){interval->begin, interval->end};
 	if (writer->along && writer->count < NAMES_ALONG)

@@ -44,10 +44,8 @@ enum drawing_tone value_tone(const struct value *value)
 /* `value` may be one of those that are there. */
 static uint32_t add_value(struct lanes *lanes, const struct value *value, bool has_name)
 {
-	struct value own = *value;
+	const struct value own = value_copy(lanes->arena, value);
 
-	if (own.kind == VALUE_STRING)
-		own.text = arena_strndup(lanes->arena, own.text, own.len);
 	*mem_push(lanes->values, lanes->nvalues, lanes->values_capacity) =
 		(struct lane_value){.value = own, .tone = value_tone(&own), .has_name = has_name};
 	return (uint32_t)lanes->nvalues - 1;

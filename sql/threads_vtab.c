@@ -91,12 +91,8 @@ static bool take(void *arg, const struct interval *interval)
 	part.dead = part.of == OF_STATE && value_is_text(&interval->value, "dead");
 	if (part.of == ATTRIBUTES || joins(parts, &part))
 		return true;
-	part.value = interval->value;
-	if (part.of == OF_STATE)
-		part.value = (struct value){.kind = VALUE_NONE};
-	else if (part.value.kind == VALUE_STRING)
-		part.value.text =
-			arena_strndup(parts->arena, interval->value.text, interval->value.len);
+	part.value = part.of == OF_STATE ? (struct value){.kind = VALUE_NONE}
+					 : value_copy(parts->arena, &interval->value);
 	*mem_push(parts->items, parts->count, parts->capacity) = part;
 	return true;
 }

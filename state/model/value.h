@@ -2,6 +2,7 @@
 #ifndef STATE_MODEL_VALUE_H
 #define STATE_MODEL_VALUE_H
 
+#include "engine/base/arena.h"
 #include "engine/base/buf.h"
 
 #include <stdbool.h>
@@ -99,6 +100,8 @@ static inline bool value_equal(const struct value *a, const struct value *b)
 	}
 	return false;
 }
+/* The value with a text of its own in the arena. */
+struct value value_copy(struct arena *arena, const struct value *value);
 /* Total order for sorting and printing: kind, then value. */
 int value_compare(const struct value *a, const struct value *b);
 uint64_t value_hash(const struct value *value);

@@ -204,7 +204,7 @@ static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
 	struct value tid = value_s64(sqlite3_value_int64(argv[0]));
 	if (!comms_at(host, &tid, t, &name, &err))
 		sql_result_error(out, &err);
-	else if (name)
+	else
 		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
 }
 

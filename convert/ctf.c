@@ -49,9 +49,7 @@ const char *ctf_base_of(const char *path)
 void ctf_add_plain(struct buf *out, const char *name)
 {
 	for (const char *c = name; *c; c++) {
-		bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-			     (*c >= '0' && *c <= '9') || strchr("_-+", *c) ||
-			     (*c == '.' && c > name);
+		bool plain = char_is_word(*c) || *c == '-' || *c == '+' || (*c == '.' && c > name);
 		buf_add_char(out, plain ? *c : *c == ':' || *c == '/' ? '.' : '_');
 	}
 	if (out->len > 200)

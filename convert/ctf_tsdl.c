@@ -292,13 +292,9 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 /* TSDL takes names of identifiers joined by dots; others become such. */
 static void add_env_name(struct buf *out, const char *name)
 {
-	bool first = true;
-
-	for (; *name; name++, first = false) {
-		bool letter = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-			      *name == '_' || (!first && *name >= '0' && *name <= '9');
-		buf_add_char(out, letter ? *name : '_');
-	}
+	for (const char *c = name; *c; c++)
+		buf_add_char(out,
+			     char_begins_word(*c) || (c > name && char_is_digit(*c)) ? *c : '_');
 }
 
 void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder)

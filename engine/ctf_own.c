@@ -5,7 +5,7 @@
 
 static bool is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+	return char_is_letter(c) || char_is_digit(c);
 }
 
 void own_name_write(struct buf *out, const char *name)

@@ -216,7 +216,7 @@ static bool ends_spec(char c, bool path)
 
 static const char *parse_digits(const char *text, int64_t *number)
 {
-	for (*number = 0; lex_is_digit(*text) && *number <= 1000000000; text++)
+	for (*number = 0; char_is_digit(*text) && *number <= 1000000000; text++)
 		*number = *number * 10 + (*text - '0');
 	return text;
 }
@@ -228,7 +228,7 @@ static void parse_interval(struct parser *parser, struct spec *spec, const char 
 		const char *name;
 		int64_t ns;
 	} units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"hz", 0}};
-	bool number_first = lex_is_digit(*text);
+	bool number_first = char_is_digit(*text);
 	const char *rest = text, *unit = text;
 	int64_t number = 0;
 	size_t len;

@@ -84,9 +84,9 @@ static bool take_element(struct parser *parser, const char **out)
 	struct lexer *lex = &parser->lex;
 	size_t from = lex->pos;
 
-	if (!token_is(lex, ".") || from >= lex->len || !lex_is_digit(lex->text[from]))
+	if (!token_is(lex, ".") || from >= lex->len || !char_is_digit(lex->text[from]))
 		return false;
-	while (lex->pos < lex->len && lex_is_digit(lex->text[lex->pos]))
+	while (lex->pos < lex->len && char_is_digit(lex->text[lex->pos]))
 		lex->pos++;
 	*out = arena_strndup(lex->program->arena, lex->text + from, lex->pos - from);
 	token_next(lex);
@@ -275,7 +275,7 @@ static struct node *parse_variable(struct parser *parser)
 	struct lexer *lex = &parser->lex;
 	struct node *node = tree_node(parser, NODE_VARIABLE, lex->at, 0);
 
-	if (lex_is_digit(lex->name[1]))
+	if (char_is_digit(lex->name[1]))
 		token_error(lex, lex->at,
 			    "'%s': words of the command line are not passed on; "
 			    "write the value into the program",

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* A text that begins with the magic comment says its version there. */
 static bool check_version(struct tsdl *t)
 {
@@ -19,7 +14,7 @@ static bool check_version(struct tsdl *t)
 	if (strncmp(t->text, magic, at) != 0)
 		return true;
 	size_t len = strspn(t->text + at, "0123456789.");
-	if (!is_digit(t->text[at]))
+	if (!char_is_digit(t->text[at]))
 		return tsdl_fail(t, (uint32_t)at, "expected the version of CTF");
 	return (len == sizeof version - 1 && !memcmp(t->text + at, version, len)) ||
 	       tsdl_fail(t, (uint32_t)at, "CTF %.*s is not supported, only 1.8 is",

@@ -23,12 +23,6 @@ struct scan {
 	const char *at, *end;
 };
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
@@ -118,7 +112,7 @@ static bool read_declaration(struct tracing *tracing, struct scan part, struct k
 	trim(&type);
 	field->is_array = take_brackets(&type, &field->array_length);
 	name.end = type.end;
-	while (type.end > type.at && is_word(type.end[-1]))
+	while (type.end > type.at && char_is_word(type.end[-1]))
 		type.end--;
 	name.at = type.end;
 	trim(&type);

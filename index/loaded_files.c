@@ -8,6 +8,7 @@
 #include "index/loaded_files.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 
 #include <stdlib.h>
@@ -188,7 +189,7 @@ bool tell_loaded_files(struct index *index, struct symbols *symbols,
 	const struct trace *trace = index_trace(index);
 	if (symbols_has_loaded(symbols))
 		return true;
-	uint64_t *classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes);
+	uint64_t *classes = bitset_new(trace->nclasses);
 	struct events_options options = {.begin = NSTIME_MIN,
 					 .end = NSTIME_MAX,
 					 .classes = classes,
@@ -199,7 +200,7 @@ bool tell_loaded_files(struct index *index, struct symbols *symbols,
 
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (what_of(trace->classes[i]) != NOTHING) {
-			classes[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(classes, i);
 			any = true;
 		}
 	if (any)

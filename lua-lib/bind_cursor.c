@@ -9,6 +9,7 @@
 #include "lua-lib/bind_cursor.h"
 #include "lua-lib/bind_expr.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "index/sweep/sweep.h"
 #include "oneliner/oneliner.h"
@@ -98,14 +99,14 @@ static void mark_classes(const struct trace *trace, const char *glob, uint64_t *
 {
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (lookup_glob(glob, trace->classes[i]->name, ':'))
-			bits[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(bits, i);
 }
 
 static void mark_streams(const struct trace *trace, const char *glob, uint64_t *bits)
 {
 	for (size_t i = 0; i < trace->nstreams; i++)
 		if (lookup_glob(glob, trace->streams[i]->name, '/'))
-			bits[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(bits, i);
 }
 
 /* Names that options say: how they are looked up, and how what matches is marked. */
@@ -148,7 +149,7 @@ static uint64_t *read_globs(lua_State *L, int i, const struct named_kind *kind,
 		lua_pop(L, 1);
 		return NULL;
 	}
-	*bits = mem_new_array(count / 64 + 1, sizeof **bits);
+	*bits = bitset_new(count);
 	if (type != LUA_TTABLE)
 		take_name(L, kind, trace, *bits);
 	else
@@ -209,14 +210,14 @@ static void drop_classes(struct bind_filter *filter, const struct trace *trace)
 	uint64_t *bits = filter->classes;
 
 	if (!bits) {
-		bits = mem_new_array(trace->nclasses / 64 + 1, sizeof *bits);
+		bits = bitset_new(trace->nclasses);
 		memset(bits, 0xff, (trace->nclasses / 64 + 1) * sizeof *bits);
 		filter->classes = bits;
 		filter->options.classes = bits;
 	}
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (!where_class(filter->where, trace->classes[i]))
-			bits[i / 64] &= ~(UINT64_C(1) << i % 64);
+			bitset_remove(bits, i);
 }
 
 bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules, struct error *err)
@@ -317,7 +318,7 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 		return false;
 	if (is_text(L, i, "losses", "only")) {
 		mem_free(filter->classes);
-		filter->classes = mem_new_array(bound->trace->nclasses / 64 + 1, sizeof(uint64_t));
+		filter->classes = bitset_new(bound->trace->nclasses);
 		options->classes = filter->classes; /* none */
 	}
 	return read_where(L, i, cursor, err);

@@ -6,6 +6,7 @@
  */
 #include "repl/filter.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/interval_window.h"
 #include "state/program/lookup.h"
@@ -35,13 +36,13 @@ struct filter {
 	struct where_pass *by_state; /* NULL: nothing reads it */
 };
 
-static bool is_wanted(const struct trace *trace, const struct words *words,
-		      const struct stream *stream)
+bool filter_has_stream(const struct trace *trace, const struct words *words,
+		       const struct stream *stream)
 {
 	for (size_t i = 0; i < words->count; i++)
 		if (lookup_is_stream(trace, words->items[i], stream))
 			return true;
-	return false;
+	return !words->count;
 }
 
 /* "3" or "0-3". */
@@ -198,10 +199,10 @@ static void set_streams(struct filter *filter, const struct words *globs)
 	filter->streams = bits_new(filter, filter->trace->nstreams);
 	for (size_t i = 0; i < filter->trace->nstreams; i++) {
 		const struct stream *stream = filter->trace->streams[i];
-		bool wanted = (!globs->count || is_wanted(filter->trace, globs, stream)) &&
-			      is_named(filter, stream);
+		bool wanted =
+			filter_has_stream(filter->trace, globs, stream) && is_named(filter, stream);
 		if (wanted && may_hold(filter, stream))
-			filter->streams[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(filter->streams, i);
 	}
 }
 
@@ -217,7 +218,7 @@ static void set_classes(struct filter *filter, const struct words *globs)
 		for (size_t k = 0; k < globs->count && !wanted; k++)
 			wanted = lookup_glob(globs->items[k] + filter->scopes[k], class->name, ':');
 		if (wanted && (!filter->where || where_class(filter->where, class)))
-			filter->classes[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(filter->classes, i);
 	}
 }
 

@@ -225,15 +225,9 @@ static bool loss_json(struct sink *out, const struct event *loss)
 {
 	json_member_time(out, "{\"t\":", loss->time);
 	json_member_text(out, ",\"stream\":", loss->stream->name);
-	sink_text(out, ",\"lost\":");
-	if (loss->lost_unknown)
-		sink_text(out, "null");
-	else
-		sink_u64(out, loss->lost);
-	if (loss->lost_packets) {
-		sink_text(out, ",\"packets\":");
-		sink_u64(out, loss->lost_packets);
-	}
+	json_member_u64(out, ",\"lost\":", !loss->lost_unknown, loss->lost);
+	if (loss->lost_packets)
+		json_member_u64(out, ",\"packets\":", true, loss->lost_packets);
 	json_member_time(out, ",\"until\":", loss->until);
 	sink_text(out, "}\n");
 	return sink_row(out);

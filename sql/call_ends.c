@@ -1,6 +1,7 @@
 /* call_ends.c - see call_ends.h */
 #include "sql/call_ends.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "index/events.h"
@@ -89,12 +90,12 @@ struct call_ends *call_ends_new(const struct sql_host *host)
 
 	ends->host = host;
 	ends->classes = mem_new_array(trace->nclasses + 1, sizeof *ends->classes);
-	ends->wanted = mem_new_array(trace->nclasses / 64 + 1, sizeof *ends->wanted);
+	ends->wanted = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		ends->classes[c] = class_of(trace->classes[c]);
 		enum end_kind kind = ends->classes[c].kind;
 		if (kind != END_NONE && kind != END_ENTRY)
-			ends->wanted[c / 64] |= UINT64_C(1) << c % 64;
+			bitset_add(ends->wanted, c);
 		any = any || (kind != END_NONE && kind != END_ANY) || ends->classes[c].ret.class;
 	}
 	if (any)

@@ -17,6 +17,7 @@
 #include "sql/plan.h"
 #include "sql/sql_internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
@@ -159,7 +160,7 @@ static int fail(struct packets_cursor *cursor, const struct error *err)
 
 static bool is_wanted(const struct packets_cursor *cursor, size_t stream)
 {
-	return cursor->streams[stream / 64] >> stream % 64 & 1;
+	return bitset_has(cursor->streams, stream);
 }
 
 /* The first record of the stream that may be wanted. */
@@ -224,7 +225,7 @@ static void keep_streams(struct packets_cursor *cursor, char how, sqlite3_value 
 				     : how == 'g' ? !sqlite3_strglob(text, name)
 						  : !sqlite3_strlike(text, name, 0));
 		if (!keep)
-			cursor->streams[i / 64] &= ~(UINT64_C(1) << i % 64);
+			bitset_remove(cursor->streams, i);
 	}
 }
 
@@ -316,15 +317,6 @@ static void put_flags(sqlite3_context *out, uint32_t flags)
 	buf_release(&text);
 }
 
-static void put_bytes(sqlite3_context *out, const struct packet_info *info)
-{
-	uint64_t bytes = packet_bytes(info);
-
-	for (uint32_t i = 0; i < info->nextents; i++)
-		bytes += info->extents[i].len;
-	sqlite3_result_int64(out, (sqlite3_int64)bytes);
-}
-
 static void put_number(sqlite3_context *out, bool known, uint64_t number)
 {
 	if (known)
@@ -350,7 +342,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 		put_number(out, rec->cpu >= 0 || stream->cpu >= 0,
 			   (uint64_t)(rec->cpu >= 0 ? rec->cpu : stream->cpu));
 	else if (i == AT_BYTES)
-		put_bytes(out, &cursor->info);
+		put_number(out, true, packet_all_bytes(&cursor->info));
 	else if (i == AT_EVENTS)
 		put_number(out, rec->events != UINT32_MAX, rec->events);
 	else if (i == AT_LOST)

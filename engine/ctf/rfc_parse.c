@@ -527,8 +527,6 @@ bool rfc_parse(const char *name, const char *text, size_t size, struct arena *ar
 			.minor = 1,
 			.frequency = 1000000000};
 
-	if (size > UINT32_MAX / 2)
-		return error_set(err, ERR_FORMAT, "%s: more than 2 GB of metadata", name);
 	r.t.scratch = arena_new();
 	char *copy =
 		arena_strndup(r.t.scratch, text, size); /* ended by a zero, which the lexer needs */

@@ -45,8 +45,6 @@ bool tsdl_parse(const char *name, const char *text, size_t size, bool strict, st
 			 .err = err};
 
 	*out = (struct ctf_description){.major = 1, .minor = 8};
-	if (size > UINT32_MAX / 2)
-		return error_set(err, ERR_FORMAT, "%s: more than 2 GB of metadata", name);
 	t.scratch = arena_new();
 	t.text = arena_strndup(t.scratch, text, size); /* ended by a zero, which the lexer needs */
 	t.size = size;

@@ -13,7 +13,6 @@
  * checksum that keeps the work from being left out. The index is in memory; but for walk it is made
  * before.
  */
-#include "engine/base/mem.h"
 #include "index/events.h"
 
 #include <stdio.h>

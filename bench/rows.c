@@ -8,7 +8,6 @@
  * or of the others together, whichever are more: with two threads that is the longer way through,
  * which other work on the machine does not change.
  */
-#include "engine/base/mem.h"
 #include "repl/cmds.h"
 #include "repl/session.h"
 

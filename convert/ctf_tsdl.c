@@ -11,8 +11,6 @@
 #include "engine/base/quote.h"
 #include "engine/ctf_own.h"
 
-#include <string.h>
-
 struct printer {
 	struct buf out;
 	unsigned depth;

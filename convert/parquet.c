@@ -10,7 +10,6 @@
 #include "convert/convert_internal.h"
 #include "convert/out.h"
 #include "convert/tables.h"
-#include "engine/base/arena.h"
 #include "engine/base/mem.h"
 #include "engine/base/thread_pool.h"
 

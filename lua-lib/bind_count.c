@@ -6,10 +6,7 @@
 #include "lua-lib/bind_column.h"
 #include "lua-lib/bind_segments.h"
 
-#include "engine/base/mem.h"
 #include "state/program/lookup.h"
-
-#include <string.h>
 
 #define COUNTS_TYPE "yore.counts"
 

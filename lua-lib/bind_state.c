@@ -10,10 +10,7 @@
 #include "engine/base/mem.h"
 #include "state/comms.h"
 #include "state/timelines/timelines.h"
-#include "state/program/lookup.h"
 #include "state/rules/rules.h"
-
-#include <string.h>
 
 #define ASK_TYPE "yore.question"
 

@@ -9,7 +9,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

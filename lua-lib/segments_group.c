@@ -4,7 +4,6 @@
 #include "engine/base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void segment_groups_init(struct segment_groups *groups, const uint32_t *columns, size_t ncolumns,

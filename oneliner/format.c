@@ -1,8 +1,6 @@
 /* format.c - see format.h */
 #include "oneliner/format.h"
 
-#include "engine/base/mem.h"
-
 #include <string.h>
 #include <time.h>
 

@@ -2,7 +2,6 @@
 #include "oneliner/lex.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *const ops[] = {

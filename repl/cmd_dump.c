@@ -1,13 +1,11 @@
 /*
  * cmd_dump.c - packets as they lie in the files; with --at one packet's bytes and events
  */
-#include "engine/base/mem.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/render.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct dump {
 	struct session *session;

@@ -7,7 +7,6 @@
 #include "engine/base/bitset.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
-#include "repl/render.h"
 
 #include <inttypes.h>
 

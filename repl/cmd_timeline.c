@@ -8,7 +8,6 @@
 #include "repl/timeline_svg.h"
 #include "state/timelines/timelines.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -12,7 +12,6 @@
 #include "state/program/lookup.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { CPU_MOST = 1 << 20 };
 

@@ -10,8 +10,6 @@
 #include "repl/asked.h"
 #include "state/comms.h"
 
-#include <string.h>
-
 enum { NAMES_AT_ONCE = 4096, NAMES_ALONG = 1 << 14 };
 
 bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,

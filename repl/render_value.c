@@ -2,8 +2,6 @@
 #include "repl/render.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void text_float(struct sink *out, double number)

@@ -9,7 +9,6 @@
 #include "sql/extension.h"
 #include "sql/lookup.h"
 #include "sql/rows.h"
-#include "state/program/lookup.h"
 #include "state/rules/rules.h"
 
 #include <string.h>

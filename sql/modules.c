@@ -2,7 +2,6 @@
 #include "sql/rows.h"
 
 #include "engine/base/bitset.h"
-#include "engine/base/mem.h"
 
 const struct sql_module_name sql_modules[] = {
 	{.name = "events", .free_name = "yore_events", .module = &sql_events_module},

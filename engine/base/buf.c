@@ -4,7 +4,6 @@
 #include "engine/base/mem.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void buf_release(struct buf *buf)
 {

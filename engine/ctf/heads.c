@@ -18,7 +18,6 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <string.h>
 
 enum { AHEAD = 768 /* bytes, how far ahead of the reading place memory is prefetched */ };
 

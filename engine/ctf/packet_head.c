@@ -11,7 +11,6 @@
 #include "engine/ctf/ctf_internal.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { FIRST_READ = 512, MOST_READ = 1 << 20 };

@@ -12,7 +12,6 @@
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { CHUNK_PLAIN_MAX = 64 << 20, HEAD_MAX = 64, COUNT_BYTES = 4, CHUNK_HEAD = 8, LOOKED_AT = 16 };
 

@@ -12,7 +12,6 @@
  * Four bytes lie behind each content. A register block is declared as text and is none. The form
  * has no description of registers and no notes.
  */
-#include "engine/base/mem.h"
 #include "engine/gdb/gdb_internal.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "engine/base/mem.h"
 #include "engine/kernel/print.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct compiler {

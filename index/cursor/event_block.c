@@ -4,8 +4,6 @@
 #include "engine/base/mem.h"
 #include "index/packets/packet_cache.h"
 
-#include <string.h>
-
 enum { AHEAD = 8 /* stretches */ };
 
 struct event_block *event_block_new(void)

@@ -13,7 +13,6 @@
 #include "index/tables/losses.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { TICK_MS = 50, PIECES_EACH = 16, ATTEMPTS = 4 };
 

@@ -258,13 +258,11 @@ bool time_parse(const char *text, struct time_word *out, struct error *err)
 bool ordinal_parse(const char *text, struct time_word *out, struct error *err)
 {
 	const char *begin = text + (*text == '@' || *text == '+' || *text == '-'), *at = begin;
-	__int128 number = 0;
+	uint64_t number = decimal_take(&at, NULL);
 
 	*out = (struct time_word){.from = *text == '+'   ? FROM_START
 					  : *text == '-' ? FROM_END
 							 : FROM_ORIGIN};
-	for (; *at >= '0' && *at <= '9' && number <= NSTIME_MAX; at++)
-		number = number * 10 + (*at - '0');
 	if (*at || at == begin || number >= NSTIME_MAX)
 		return error_set(err, ERR_QUERY,
 				 "'%s': the trace has no clock: the number of an event is expected, "

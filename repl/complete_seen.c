@@ -111,7 +111,7 @@ static uint64_t *find_field(const struct trace *trace, const char *field, struct
 
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (field_path_find(trace->classes[i], scopes, &field, 1, &paths[i]))
-			classes[i / 64] |= UINT64_C(1) << (i % 64);
+			bitset_add(classes, i);
 	return classes;
 }
 

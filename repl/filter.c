@@ -11,8 +11,6 @@
 #include "state/interval_window.h"
 #include "state/program/lookup.h"
 
-#include <stdlib.h>
-
 enum { CPU_MOST = 1 << 20 };
 
 struct filter {
@@ -48,15 +46,15 @@ bool filter_has_stream(const struct trace *trace, const struct words *words,
 static bool parse_range(const char *option, const char *word, struct where_range *out,
 			struct error *err)
 {
-	char *end;
+	const char *end = word;
 
-	if (*word >= '0' && *word <= '9') {
-		out->low = out->high = strtoull(word, &end, 10);
-		if (*end == '-' && end[1] >= '0' && end[1] <= '9')
-			out->high = strtoull(end + 1, &end, 10);
-		if (!*end && out->high >= out->low)
-			return true;
+	out->low = out->high = decimal_take(&end, NULL);
+	if (end > word && *end == '-' && char_is_digit(end[1])) {
+		end++;
+		out->high = decimal_take(&end, NULL);
 	}
+	if (end > word && !*end && out->high >= out->low)
+		return true;
 	return error_set(err, ERR_QUERY, "%s: '%s' is neither a number nor a range like 0-3",
 			 option, word);
 }

@@ -4,6 +4,7 @@
  * Each class is flattened once to plans (render_plan.h), which are run over the slots of an event.
  * What is the same in all rows of a stream, class or thread is ready-made text.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "repl/render_event_internal.h"
 #include "repl/session.h"
@@ -285,7 +286,7 @@ static struct class_plan *typed_plans(struct event_writer *writer, const uint64_
 
 	writer->typed = true;
 	for (size_t i = 0; i < writer->trace->nclasses && same; i++) {
-		if (!(wanted[i / 64] >> (i % 64) & 1))
+		if (!bitset_has(wanted, i))
 			continue;
 		struct class_plan *plan = class_plan(writer, writer->trace->classes[i]);
 		first = first ? first : plan;

@@ -128,14 +128,10 @@ bool word_is_same(const struct statement *statement, size_t i, size_t k)
 size_t word_number(const struct statement *statement, size_t i)
 {
 	const struct word *word = &statement->words[i];
-	size_t number = 0;
+	const char *at = statement->text + word->at, *end = at + word->len;
 
 	if (word->kind != WORD_NUMBER || word->len > 3)
 		return 0;
-	for (size_t k = word->at; k < word->at + word->len; k++) {
-		if (!char_is_digit(statement->text[k]))
-			return 0;
-		number = 10 * number + (size_t)(statement->text[k] - '0');
-	}
-	return number;
+	size_t number = (size_t)decimal_take(&at, end);
+	return at == end ? number : 0;
 }

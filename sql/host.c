@@ -187,8 +187,7 @@ static bool find_untimed(struct sql_host *host, struct error *err)
 		return false;
 	while ((step = events_next(events, &event, err)) == STEP_ITEM)
 		if (event.class)
-			host->untimed[event.class->index / 64] |= UINT64_C(1)
-								  << event.class->index % 64;
+			bitset_add(host->untimed, event.class->index);
 	events_close(events);
 	return step == STEP_END;
 }

@@ -48,6 +48,21 @@ static inline int hex_digit(char c)
 	return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
+/*
+ * The decimal number at *at, before `end`; NULL: what is no digit ends the text. *at goes behind
+ * its digits; it stays where there is none. UINT64_MAX: the number does not fit.
+ */
+static inline uint64_t decimal_take(const char **at, const char *end)
+{
+	uint64_t number = 0;
+
+	for (; *at != end && char_is_digit(**at); ++*at)
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, **at - '0', &number))
+			number = UINT64_MAX;
+	return number;
+}
+
 enum { NUMBER_ROOM = 32 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words of digits are stored as they are");

@@ -48,13 +48,9 @@ static bool accept(struct scan *scan, const char *text)
 
 static bool read_number(struct scan *scan, uint32_t max, uint32_t *out)
 {
-	uint64_t value = 0;
-	const char *start;
-
 	skip_blanks(scan);
-	start = scan->at;
-	while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9' && value <= max)
-		value = value * 10 + (uint64_t)(*scan->at++ - '0');
+	const char *start = scan->at;
+	uint64_t value = decimal_take(&scan->at, scan->end);
 	*out = (uint32_t)value;
 	return scan->at > start && value <= max;
 }

@@ -260,9 +260,7 @@ bool tracing_cmdlines(struct tracing *tracing, const char *text, size_t len, str
 	(void)err;
 	while (next_line(&at, end, &line, &size)) {
 		const char *p = line, *stop = line + size;
-		int64_t pid = 0;
-		while (p < stop && *p >= '0' && *p <= '9' && pid <= INT32_MAX)
-			pid = pid * 10 + (*p++ - '0');
+		uint64_t pid = decimal_take(&p, stop);
 		if (p == line || pid > INT32_MAX || p == stop || *p != ' ')
 			continue;
 		*mem_push(tracing->cmdlines, tracing->ncmdlines, tracing->cmdlines_capacity) =

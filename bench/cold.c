@@ -8,6 +8,7 @@
  * Where the packets are is known from the index, which must be there. Prints one line: packets,
  * bytes of the trace, and the wall seconds of reading.
  */
+#include "bench/seconds.h"
 #include "engine/base/mem.h"
 #include "index/index.h"
 
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { FLIGHT = 32, PAGE = 4096 };
@@ -53,9 +53,7 @@ static bool add_stream(struct files *files, struct index *index, const struct st
 	for (uint64_t i = 0; i < table_count(table); i++) {
 		if (!table_get(table, i, &info, err))
 			return false;
-		files->places = mem_grow(files->places, files->nplaces, &files->capacity,
-					 sizeof *files->places);
-		files->places[files->nplaces++] =
+		*mem_push(files->places, files->nplaces, files->capacity) =
 			(struct place){first + info.rec.source, info.rec.off};
 	}
 	return true;
@@ -115,25 +113,17 @@ static void *read_pages(void *arg)
 	return NULL;
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static double read_all(struct files *files)
 {
 	pthread_t threads[FLIGHT];
-	double begin = now();
+	double begin = seconds_of(CLOCK_MONOTONIC);
 
 	for (int i = 0; i < FLIGHT; i++)
 		if (pthread_create(&threads[i], NULL, read_pages, files) != 0)
 			die("no thread can be started");
 	for (int i = 0; i < FLIGHT; i++)
 		pthread_join(threads[i], NULL);
-	return now() - begin;
+	return seconds_of(CLOCK_MONOTONIC) - begin;
 }
 
 int main(int argc, char **argv)

@@ -13,21 +13,12 @@
  * checksum that keeps the work from being left out. The index is in memory; but for walk it is made
  * before.
  */
-#include "engine/base/mem.h"
+#include "bench/seconds.h"
 #include "index/events.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double cpu_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static int fail(const struct error *err)
 {
@@ -79,12 +70,6 @@ static bool round_of(struct index *index, bool ordered, bool values, struct work
 	}
 	events_close(events);
 	return step == STEP_END;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
 }
 
 /* A trace with its packets listed, in memory. */
@@ -157,13 +142,13 @@ int main(int argc, char **argv)
 	for (size_t i = 0; !walk && i < opened.trace->nstreams; i++)
 		bytes += opened.trace->streams[i]->bytes;
 	for (int i = 0; i < rounds; i++) {
-		double start = cpu_seconds();
+		double start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 		if (walk ? !walk_round(argv[1], &work, &err)
 			 : !round_of(opened.index, ordered, values, &work, &err))
 			return fail(&err);
-		seconds[i] = cpu_seconds() - start;
+		seconds[i] = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - start;
 	}
-	qsort(seconds, (size_t)rounds, sizeof *seconds, by_value);
+	qsort(seconds, (size_t)rounds, sizeof *seconds, seconds_compare);
 	printf("%s events %llu bytes %llu best %.6f median %.6f sum %llx\n", mode,
 	       (unsigned long long)work.events, (unsigned long long)bytes, seconds[0],
 	       seconds[rounds / 2], (unsigned long long)work.sum);

@@ -7,24 +7,17 @@
  * The first touch of each page is paid for, as every reader of the trace pays it; the disk is not:
  * a round that is not counted brings the files into memory.
  */
+#include "bench/seconds.h"
+
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROUNDS = 5 };
-
-static double cpu_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static uint64_t sum_of(const uint8_t *bytes, size_t size)
 {
@@ -65,11 +58,11 @@ int main(int argc, char **argv)
 	double best = 1e9;
 
 	for (int round = -1; round < ROUNDS; round++) {
-		double begin = cpu_seconds();
+		double begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 		bytes = 0;
 		for (int i = 1; i < argc; i++)
 			bytes += read_file(argv[i], &sum);
-		double took = cpu_seconds() - begin;
+		double took = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin;
 		if (round >= 0 && took < best)
 			best = took;
 	}

@@ -66,8 +66,7 @@ struct stamps {
 
 static void stamp_add(struct stamps *stamps, uint64_t at)
 {
-	stamps->at = mem_grow(stamps->at, stamps->count, &stamps->capacity, sizeof *stamps->at);
-	stamps->at[stamps->count++] = at;
+	*mem_push(stamps->at, stamps->count, stamps->capacity) = at;
 }
 
 static bool find_stamps(const struct stream *stream, const struct packet_info *info,
@@ -134,8 +133,7 @@ static bool load(const struct stream *stream, struct stream_copy *out, uint64_t 
 			return false;
 		*first = head.begin < *first ? head.begin : *first;
 		*last = head.end > *last ? head.end : *last;
-		out->packets = mem_grow(out->packets, out->count, &out->capacity, sizeof copy);
-		out->packets[out->count++] = copy;
+		*mem_push(out->packets, out->count, out->capacity) = copy;
 	}
 	return step == STEP_END;
 }

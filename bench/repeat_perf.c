@@ -112,8 +112,7 @@ struct copy {
 
 static void add_time(struct copy *copy, size_t at)
 {
-	copy->times = mem_grow(copy->times, copy->ntimes, &copy->times_capacity, sizeof at);
-	copy->times[copy->ntimes++] = at;
+	*mem_push(copy->times, copy->ntimes, copy->times_capacity) = at;
 }
 
 static void add_record(struct copy *copy, const uint8_t *record, size_t size, size_t time_at)

@@ -8,21 +8,12 @@
  * or of the others together, whichever are more: with two threads that is the longer way through,
  * which other work on the machine does not change.
  */
-#include "engine/base/mem.h"
+#include "bench/seconds.h"
 #include "repl/cmds.h"
 #include "repl/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-static double seconds_of(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static bool throw_away(void *arg, const char *bytes, size_t count)
 {
@@ -55,12 +46,6 @@ static bool round_of(char **words, int nwords, uint64_t *rows, double *seconds, 
 	return ok;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 int main(int argc, char **argv)
 {
 	static char events[] = "events", no_index[] = "--no-index", jobs[] = "--jobs",
@@ -80,7 +65,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "bench-rows: %s\n", err.text);
 			return 1;
 		}
-	qsort(seconds, (size_t)rounds, sizeof *seconds, by_value);
+	qsort(seconds, (size_t)rounds, sizeof *seconds, seconds_compare);
 	printf("%s events %llu jobs %s best %.6f median %.6f\n", argv[2], (unsigned long long)rows,
 	       argv[3], seconds[0], seconds[rounds / 2]);
 	return 0;

@@ -10,12 +10,12 @@
  * first would be.
  */
 #include "index/sweep/sweep.h"
+#include "bench/seconds.h"
 #include "engine/base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LOOK_EVERY = 16 };
 
@@ -31,21 +31,13 @@ struct round {
 	double longest, together; /* CPU seconds of workers */
 };
 
-static double seconds(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void *begin(void *arg)
 {
 	const struct round *round = arg;
 	struct worker *worker = mem_new(sizeof *worker);
 
 	worker->fields = round->fields;
-	worker->begun = worker->seen = seconds(CLOCK_THREAD_CPUTIME_ID);
+	worker->begun = worker->seen = seconds_of(CLOCK_THREAD_CPUTIME_ID);
 	return worker;
 }
 
@@ -66,7 +58,7 @@ static bool take(void *own, const struct sweep_run *given, struct error *err)
 			worker->sum ^= fields.slots[k].u;
 	}
 	if (worker->runs++ % LOOK_EVERY == 0)
-		worker->seen = seconds(CLOCK_THREAD_CPUTIME_ID);
+		worker->seen = seconds_of(CLOCK_THREAD_CPUTIME_ID);
 	return true;
 }
 
@@ -119,15 +111,15 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < rounds; i++) {
 		struct round round = {.fields = !strcmp(argv[2], "fields")};
-		double w = seconds(CLOCK_MONOTONIC), c = seconds(CLOCK_PROCESS_CPUTIME_ID);
-		double m = seconds(CLOCK_THREAD_CPUTIME_ID);
+		double w = seconds_of(CLOCK_MONOTONIC), c = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+		double m = seconds_of(CLOCK_THREAD_CPUTIME_ID);
 		if (!run_round(argv[1], jobs, &round, &err)) {
 			fprintf(stderr, "bench-sweep: %s\n", err.text);
 			return 1;
 		}
-		w = seconds(CLOCK_MONOTONIC) - w;
-		c = seconds(CLOCK_PROCESS_CPUTIME_ID) - c;
-		m = seconds(CLOCK_THREAD_CPUTIME_ID) - m;
+		w = seconds_of(CLOCK_MONOTONIC) - w;
+		c = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - c;
+		m = seconds_of(CLOCK_THREAD_CPUTIME_ID) - m;
 		/* alone, the worker is the main thread; what else threads did (finding packets) is
 		   dealt out evenly */
 		if (jobs > 1)

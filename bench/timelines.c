@@ -19,6 +19,7 @@
  * Times are of the process, medians, everything warm.
  */
 #include "state/timelines/timelines.h"
+#include "bench/seconds.h"
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
@@ -28,7 +29,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum { VALUES = 20000, STATES = 101, AGAIN = 11 };
 
@@ -43,24 +43,9 @@ struct bench {
 	uint32_t *attrs;    /* of them */
 };
 
-static double seconds_of(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static double seconds(void)
 {
 	return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 static nstime any_moment(struct bench *bench)
@@ -156,7 +141,7 @@ static bool values(struct bench *bench, struct error *err)
 		ok = one_value(bench, err);
 		times[i] = (seconds() - begin) * 1e6;
 	}
-	qsort(times, VALUES, sizeof *times, by_value);
+	qsort(times, VALUES, sizeof *times, seconds_compare);
 	printf(",\"value_us\":%.2f,\"value_us_99\":%.2f", times[VALUES / 2],
 	       times[VALUES * 99 / 100]);
 	mem_free(times);
@@ -185,7 +170,7 @@ static bool states(struct bench *bench, struct error *err)
 		count += list.count;
 		mem_free(list.items);
 	}
-	qsort(times, STATES, sizeof *times, by_value);
+	qsort(times, STATES, sizeof *times, seconds_compare);
 	printf(",\"state_us\":%.0f,\"state_count\":%zu", times[STATES / 2], count / (STATES + 5));
 	mem_free(shapes);
 	return ok;
@@ -206,7 +191,7 @@ static bool whole(struct bench *bench, struct error *err)
 		if (ok)
 			answers_release(&answers);
 	}
-	qsort(times, STATES, sizeof *times, by_value);
+	qsort(times, STATES, sizeof *times, seconds_compare);
 	printf(",\"whole_us\":%.0f", times[STATES / 2]);
 	return ok;
 }
@@ -315,7 +300,7 @@ static bool busy_intervals(struct bench *bench, struct error *err)
 	for (size_t i = 0; i < AGAIN; i++)
 		if (!intervals_of(bench, bench->all.items[busiest].path, &count, &again[i], err))
 			return false;
-	qsort(again, AGAIN, sizeof *again, by_value);
+	qsort(again, AGAIN, sizeof *again, seconds_compare);
 	printf(",\"busy_intervals\":%llu,\"busy_intervals_per_us\":%.1f", (unsigned long long)most,
 	       (double)most / again[AGAIN / 2] * 1e-6);
 	printf(",\"busy_first_per_us\":%.1f}\n", (double)most / first * 1e-6);

@@ -68,11 +68,9 @@ static void use_track(struct chrome *chrome, int64_t pid, int64_t tid, const cha
 
 	if (at != HASH_INDEX_NONE)
 		return;
-	chrome->tracks = mem_grow(chrome->tracks, chrome->ntracks, &chrome->tracks_capacity,
-				  sizeof *chrome->tracks);
-	chrome->tracks[chrome->ntracks] =
+	*mem_push(chrome->tracks, chrome->ntracks, chrome->tracks_capacity) =
 		(struct track){pid, tid, name ? arena_strdup(chrome->arena, name) : NULL};
-	hash_index_add(&chrome->track_index, hash, chrome->ntracks++);
+	hash_index_add(&chrome->track_index, hash, chrome->ntracks - 1);
 }
 
 static int64_t process_of(const struct chrome *chrome, int64_t tid)

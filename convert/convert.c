@@ -123,8 +123,7 @@ void convert_close(struct convert *convert)
 
 static bool is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '-' || c == '+';
+	return char_is_word(c) || c == '-' || c == '+';
 }
 
 char *convert_file_name(const char *name, const char *ending, struct nameset *taken)

@@ -19,8 +19,8 @@ struct file {
 };
 
 struct csv {
+	struct tables_format of;
 	struct out_folder folder;
-	struct tables *tables;
 	struct file **files;
 	size_t count, capacity;
 	struct nameset names; /* of the files */
@@ -107,38 +107,15 @@ static void *csv_open(const struct convert_options *options, struct error *err)
 		mem_free(csv);
 		return NULL;
 	}
-	csv->tables = tables_new(&tables);
+	csv->of.tables = tables_new(&tables);
 	return csv;
-}
-
-static bool csv_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
-		      const struct event_class *class, const struct fields *fields,
-		      struct error *err)
-{
-	struct csv *csv = self;
-
-	return tables_event(csv->tables, t, stream, cpu, class, fields, err);
-}
-
-static bool csv_loss(void *self, const struct event *loss, struct error *err)
-{
-	struct csv *csv = self;
-
-	return tables_loss(csv->tables, loss, err);
-}
-
-static bool csv_interval(void *self, const struct interval *interval, struct error *err)
-{
-	struct csv *csv = self;
-
-	return tables_interval(csv->tables, interval, err);
 }
 
 static bool csv_finish(void *self, struct error *err)
 {
 	struct csv *csv = self;
 
-	if (!tables_flush(csv->tables, err))
+	if (!tables_flush(csv->of.tables, err))
 		return false;
 	for (size_t i = 0; i < csv->count; i++)
 		if (!out_finish(&csv->files[i]->out, err))
@@ -157,7 +134,7 @@ static void csv_close(void *self)
 		mem_free(csv->files[i]);
 	}
 	mem_free(csv->files);
-	tables_free(csv->tables);
+	tables_free(csv->of.tables);
 	out_folder_drop(&csv->folder);
 	buf_release(&csv->text);
 	buf_release(&csv->cell);
@@ -167,9 +144,9 @@ static void csv_close(void *self)
 const struct convert_format convert_csv = {
 	.kind = {.name = "csv", .endings = "", .folder = true, .has_state = true},
 	.open = csv_open,
-	.event = csv_event,
-	.loss = csv_loss,
-	.interval = csv_interval,
+	.event = tables_event,
+	.loss = tables_loss,
+	.interval = tables_interval,
 	.finish = csv_finish,
 	.close = csv_close,
 };

@@ -49,9 +49,7 @@ const char *ctf_base_of(const char *path)
 void ctf_add_plain(struct buf *out, const char *name)
 {
 	for (const char *c = name; *c; c++) {
-		bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-			     (*c >= '0' && *c <= '9') || strchr("_-+", *c) ||
-			     (*c == '.' && c > name);
+		bool plain = char_is_word(*c) || *c == '-' || *c == '+' || (*c == '.' && c > name);
 		buf_add_char(out, plain ? *c : *c == ':' || *c == '/' ? '.' : '_');
 	}
 	if (out->len > 200)
@@ -233,13 +231,6 @@ bool *ctf_clocks_used(const struct ctf_folder *folder)
 		if (folder->classes[i]->clock >= 0)
 			used[folder->classes[i]->clock] = true;
 	return used;
-}
-
-void ctf_add_uuid(struct buf *out, const uint8_t uuid[16])
-{
-	for (int i = 0; i < 16; i++)
-		buf_printf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-			   (unsigned)uuid[i]);
 }
 
 /* ---- classes ---- */

@@ -166,9 +166,7 @@ struct ctf_writer {
 	struct event_class *state_classes[STATE_CLASSES];
 };
 
-/* ctf.c, for the languages: bytes as 8-4-4-4-12 digits; a flag for each of writer->clocks, which
-   the caller frees. */
-void ctf_add_uuid(struct buf *out, const uint8_t uuid[16]);
+/* ctf.c, for the languages: a flag for each of writer->clocks, which the caller frees. */
 bool *ctf_clocks_used(const struct ctf_folder *folder);
 
 /* Streams of the folder that are shown under another name than their files', in their order; the

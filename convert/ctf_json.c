@@ -434,13 +434,10 @@ static void add_clock(struct buf *out, const struct ctf_clock *clock)
 	if (from && from->full_name.name) {
 		add_full_name(out, &from->full_name);
 	} else {
-		struct buf uuid = {0};
+		char uuid[UUID_TEXT];
 		add_word(out, "name", clock->name);
-		if (from && from->has_uuid) {
-			ctf_add_uuid(&uuid, from->uuid);
-			add_word(out, "uid", uuid.data);
-		}
-		buf_release(&uuid);
+		if (from && from->has_uuid)
+			add_word(out, "uid", uuid_put(from->uuid, uuid));
 	}
 	if (from && *from->description)
 		add_word(out, "description", from->description);

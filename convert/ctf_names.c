@@ -13,18 +13,13 @@ static const char *const keywords[] = {
 	"int",    "integer",  "long",       "short",   "signed",   "stream",  "string",
 	"struct", "trace",    "typealias",  "typedef", "unsigned", "variant", "void"};
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 /* and no keyword of TSDL */
 static bool ctf_is_identifier(const char *text)
 {
-	if (!is_letter(*text))
+	if (!char_begins_word(*text))
 		return false;
 	for (const char *c = text; *c; c++)
-		if (!is_letter(*c) && (*c < '0' || *c > '9'))
+		if (!char_is_word(*c))
 			return false;
 	for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
 		if (strcmp(keywords[i], text) == 0)

@@ -8,9 +8,8 @@
 
 #include "convert/ctf_names.h"
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "engine/ctf_own.h"
-
-#include <string.h>
 
 struct printer {
 	struct buf out;
@@ -276,9 +275,11 @@ static void add_unsigned(struct buf *out, uint32_t bits, const char *name)
 
 static void add_trace(struct buf *out, const struct ctf_folder *folder)
 {
-	buf_add_text(out, "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"");
-	ctf_add_uuid(out, folder->uuid);
-	buf_add_text(out, "\";\n\tbyte_order = le;\n\tpacket.header := struct {\n");
+	char uuid[UUID_TEXT];
+
+	buf_printf(out, "trace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"%s\";\n",
+		   uuid_put(folder->uuid, uuid));
+	buf_add_text(out, "\tbyte_order = le;\n\tpacket.header := struct {\n");
 	add_unsigned(out, 32, "magic");
 	add_unsigned(out, 8, "uuid[16]");
 	add_unsigned(out, 32, "stream_id");
@@ -289,13 +290,9 @@ static void add_trace(struct buf *out, const struct ctf_folder *folder)
 /* TSDL takes names of identifiers joined by dots; others become such. */
 static void add_env_name(struct buf *out, const char *name)
 {
-	bool first = true;
-
-	for (; *name; name++, first = false) {
-		bool letter = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-			      *name == '_' || (!first && *name >= '0' && *name <= '9');
-		buf_add_char(out, letter ? *name : '_');
-	}
+	for (const char *c = name; *c; c++)
+		buf_add_char(out,
+			     char_begins_word(*c) || (c > name && char_is_digit(*c)) ? *c : '_');
 }
 
 void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder)
@@ -338,12 +335,11 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 
 static void add_clock(struct buf *out, const struct ctf_clock *clock)
 {
+	char uuid[UUID_TEXT];
+
 	buf_printf(out, "clock {\n\tname = \"%s\";\n", clock->name);
-	if (clock->from && clock->from->has_uuid) {
-		buf_add_text(out, "\tuuid = \"");
-		ctf_add_uuid(out, clock->from->uuid);
-		buf_add_text(out, "\";\n");
-	}
+	if (clock->from && clock->from->has_uuid)
+		buf_printf(out, "\tuuid = \"%s\";\n", uuid_put(clock->from->uuid, uuid));
 	if (clock->from && *clock->from->description) {
 		buf_add_text(out, "\tdescription = ");
 		ctf_add_quoted(out, clock->from->description);

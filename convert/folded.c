@@ -44,11 +44,9 @@ static void add_stack(struct folded *folded, const char *text, size_t len, uint6
 				      !strcmp(folded->stacks[i].text, text));
 
 	if (at == HASH_INDEX_NONE) {
-		folded->stacks = mem_grow(folded->stacks, folded->count, &folded->capacity,
-					  sizeof *folded->stacks);
-		folded->stacks[folded->count] =
+		*mem_push(folded->stacks, folded->count, folded->capacity) =
 			(struct stack){arena_strndup(folded->arena, text, len), 0};
-		at = hash_index_add(&folded->stack_index, hash, folded->count++);
+		at = hash_index_add(&folded->stack_index, hash, folded->count - 1);
 	}
 	folded->stacks[at].weight += weight;
 }

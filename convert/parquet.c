@@ -10,7 +10,6 @@
 #include "convert/convert_internal.h"
 #include "convert/out.h"
 #include "convert/tables.h"
-#include "engine/base/arena.h"
 #include "engine/base/mem.h"
 #include "engine/base/thread_pool.h"
 
@@ -36,9 +35,9 @@ struct file {
 };
 
 struct parquet {
+	struct tables_format of;
 	const struct convert_options *options;
 	struct out_folder folder;
-	struct tables *tables;
 	struct file **files;
 	size_t nfiles, capacity;
 	struct nameset names; /* of the files */
@@ -394,39 +393,16 @@ static void *open_parquet(const struct convert_options *options, struct error *e
 	}
 	pthread_mutex_init(&parquet->lock, NULL);
 	pthread_cond_init(&parquet->turn, NULL);
-	parquet->tables = tables_new(&tables);
+	parquet->of.tables = tables_new(&tables);
 	if (threads)
 		parquet->pool = thread_pool_new(threads, threads);
 	return parquet;
 }
 
-static bool parquet_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
-			  const struct event_class *class, const struct fields *fields,
-			  struct error *err)
-{
-	struct parquet *parquet = self;
-
-	return tables_event(parquet->tables, t, stream, cpu, class, fields, err);
-}
-
-static bool parquet_loss(void *self, const struct event *loss, struct error *err)
-{
-	struct parquet *parquet = self;
-
-	return tables_loss(parquet->tables, loss, err);
-}
-
-static bool parquet_interval(void *self, const struct interval *interval, struct error *err)
-{
-	struct parquet *parquet = self;
-
-	return tables_interval(parquet->tables, interval, err);
-}
-
 static bool parquet_finish(void *self, struct error *err)
 {
 	struct parquet *parquet = self;
-	bool ok = tables_flush(parquet->tables, err);
+	bool ok = tables_flush(parquet->of.tables, err);
 
 	if (parquet->pool)
 		thread_pool_wait(parquet->pool);
@@ -457,7 +433,7 @@ static void parquet_close(void *self)
 		mem_free(file);
 	}
 	mem_free(parquet->files);
-	tables_free(parquet->tables);
+	tables_free(parquet->of.tables);
 	out_folder_drop(&parquet->folder);
 	pthread_cond_destroy(&parquet->turn);
 	pthread_mutex_destroy(&parquet->lock);
@@ -467,9 +443,9 @@ static void parquet_close(void *self)
 const struct convert_format convert_parquet = {
 	.kind = {.name = "parquet", .endings = "", .folder = true, .has_state = true},
 	.open = open_parquet,
-	.event = parquet_event,
-	.loss = parquet_loss,
-	.interval = parquet_interval,
+	.event = tables_event,
+	.loss = tables_loss,
+	.interval = tables_interval,
 	.finish = parquet_finish,
 	.close = parquet_close,
 };

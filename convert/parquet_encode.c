@@ -139,10 +139,8 @@ static uint32_t number_entry(struct dictionary *dictionary, struct hash_index *i
 
 	if (entry != HASH_INDEX_NONE)
 		return entry;
-	dictionary->values = mem_grow(dictionary->values, dictionary->count, &dictionary->capacity,
-				      sizeof *dictionary->values);
-	dictionary->values[dictionary->count] = number;
-	return hash_index_add(index, hash, dictionary->count++);
+	*mem_push(dictionary->values, dictionary->count, dictionary->capacity) = number;
+	return hash_index_add(index, hash, dictionary->count - 1);
 }
 
 bool dictionary_make(const struct values *values, const uint64_t *numbers, size_t count,

@@ -18,7 +18,6 @@ struct loom {
 struct looms {
 	struct loom *items;
 	size_t count, capacity;
-	bool by_rank;
 };
 
 static const char *host_of(const struct trace *trace, const struct stream *stream)
@@ -173,9 +172,8 @@ struct prv_series *prv_series_of(struct prv_row *row, const struct prv_type *typ
 	for (size_t i = 0; i < row->count; i++)
 		if (row->series[i].type.number == type->number)
 			return &row->series[i];
-	row->series = mem_grow(row->series, row->count, &row->capacity, sizeof *row->series);
-	row->series[row->count] = (struct prv_series){.type = *type};
-	return &row->series[row->count++];
+	*mem_push(row->series, row->count, row->capacity) = (struct prv_series){.type = *type};
+	return &row->series[row->count - 1];
 }
 
 void prv_add_row_name(const struct prv_row *row, bool of_cpus, struct buf *out)

@@ -87,9 +87,8 @@ void ring_free(struct ring *ring)
 
 uint32_t ring_add_cpu(struct ring *ring)
 {
-	ring->cpus = mem_grow(ring->cpus, ring->ncpus, &ring->capacity, sizeof *ring->cpus);
-	ring->cpus[ring->ncpus] = mem_new(sizeof **ring->cpus);
-	return (uint32_t)ring->ncpus++;
+	*mem_push(ring->cpus, ring->ncpus, ring->capacity) = mem_new(sizeof **ring->cpus);
+	return (uint32_t)ring->ncpus - 1;
 }
 
 /* ---- pages ---- */

@@ -116,11 +116,10 @@ void sheet_grow(struct sheet *sheet)
 
 static uint32_t entry_add(struct texts *texts, const void *bytes, size_t len)
 {
-	texts->ends = mem_grow(texts->ends, texts->count, &texts->capacity, sizeof *texts->ends);
 	if (len)
 		buf_add(&texts->bytes, bytes, len);
-	texts->ends[texts->count] = (uint32_t)texts->bytes.len;
-	return (uint32_t)texts->count++;
+	*mem_push(texts->ends, texts->count, texts->capacity) = (uint32_t)texts->bytes.len;
+	return (uint32_t)texts->count - 1;
 }
 
 static bool entry_is(const struct texts *texts, uint32_t entry, const void *bytes, size_t len)

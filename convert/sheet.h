@@ -65,7 +65,6 @@ struct sheet {
 	struct values *columns;
 	size_t ncolumns;
 	size_t rows, capacity;
-	uint64_t all_rows; /* also those that were taken out */
 	bool own;          /* not of an event class: state, losses, events */
 	bool rises;        /* column 0 never falls, nulls first */
 	size_t number;     /* the owner's: which of its sheets it is */
@@ -89,7 +88,6 @@ static inline size_t sheet_row(struct sheet *sheet)
 {
 	if (sheet->rows == sheet->capacity)
 		sheet_grow(sheet);
-	sheet->all_rows++;
 	return sheet->rows++;
 }
 

@@ -21,9 +21,9 @@ struct target {
 };
 
 struct sqlite {
+	struct tables_format of;
 	struct out out; /* only for its name */
 	sqlite3 *db;
-	struct tables *tables;
 	struct target **targets;
 	size_t count, capacity;
 	struct nameset names;      /* of tables */
@@ -220,7 +220,7 @@ static void sqlite_close(void *self)
 	nameset_release(&sqlite->names);
 	nameset_release(&sqlite->last_parts);
 	sqlite3_close(sqlite->db);
-	tables_free(sqlite->tables);
+	tables_free(sqlite->of.tables);
 	out_drop(&sqlite->out);
 	buf_release(&sqlite->text);
 	mem_free(sqlite);
@@ -241,7 +241,7 @@ static void *sqlite_open(const struct convert_options *options, struct error *er
 		return NULL;
 	}
 	keep_own_names(sqlite);
-	sqlite->tables = tables_new(&tables);
+	sqlite->of.tables = tables_new(&tables);
 	bool ok = sqlite->out.temporary ||
 		  error_set(err, ERR_IO, "%s: a database must be a file", options->path);
 	if (ok && sqlite3_open_v2(sqlite->out.temporary, &sqlite->db,
@@ -252,29 +252,6 @@ static void *sqlite_open(const struct convert_options *options, struct error *er
 		return sqlite;
 	sqlite_close(sqlite);
 	return NULL;
-}
-
-static bool sqlite_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
-			 const struct event_class *class, const struct fields *fields,
-			 struct error *err)
-{
-	struct sqlite *sqlite = self;
-
-	return tables_event(sqlite->tables, t, stream, cpu, class, fields, err);
-}
-
-static bool sqlite_loss(void *self, const struct event *loss, struct error *err)
-{
-	struct sqlite *sqlite = self;
-
-	return tables_loss(sqlite->tables, loss, err);
-}
-
-static bool sqlite_interval(void *self, const struct interval *interval, struct error *err)
-{
-	struct sqlite *sqlite = self;
-
-	return tables_interval(sqlite->tables, interval, err);
 }
 
 static void count_last_parts(struct sqlite *sqlite)
@@ -314,7 +291,7 @@ static bool sqlite_finish(void *self, struct error *err)
 {
 	struct sqlite *sqlite = self;
 
-	if (!tables_flush(sqlite->tables, err) || !add_views(sqlite, err) ||
+	if (!tables_flush(sqlite->of.tables, err) || !add_views(sqlite, err) ||
 	    !run(sqlite, "COMMIT", err))
 		return false;
 	return out_finish(&sqlite->out, err);
@@ -323,9 +300,9 @@ static bool sqlite_finish(void *self, struct error *err)
 const struct convert_format convert_sqlite = {
 	.kind = {.name = "sqlite", .endings = ".sqlite .sqlite3 .db", .has_state = true},
 	.open = sqlite_open,
-	.event = sqlite_event,
-	.loss = sqlite_loss,
-	.interval = sqlite_interval,
+	.event = tables_event,
+	.loss = tables_loss,
+	.interval = tables_interval,
 	.finish = sqlite_finish,
 	.close = sqlite_close,
 };

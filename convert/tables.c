@@ -177,12 +177,17 @@ static inline bool row_done(struct tables *tables, const struct sheet *sheet, si
 
 /* ---- events ---- */
 
+static inline void put_number(struct values *values, size_t row, bool known, uint64_t number)
+{
+	if (known)
+		values_number(values, row, number);
+	else
+		values_null(values, row);
+}
+
 static void put_time(struct values *values, size_t row, nstime t)
 {
-	if (t == NSTIME_MIN || t == NSTIME_MAX)
-		values_null(values, row);
-	else
-		values_number(values, row, (uint64_t)t);
+	put_number(values, row, t != NSTIME_MIN && t != NSTIME_MAX, (uint64_t)t);
 }
 
 static void put_text(struct values *values, size_t row, const char *text)
@@ -196,10 +201,7 @@ static void put_own(struct sheet *sheet, size_t row, nstime t, const struct stre
 	sheet->rises &= stream->has_time; /* events without time come last */
 	put_time(&sheet->columns[0], row, stream->has_time ? t : NSTIME_MIN);
 	values_symbol(&sheet->columns[1], row, stream->index, stream->name);
-	if (cpu < 0)
-		values_null(&sheet->columns[2], row);
-	else
-		values_number(&sheet->columns[2], row, (uint32_t)cpu);
+	put_number(&sheet->columns[2], row, cpu >= 0, (uint32_t)cpu);
 }
 
 static void make_puts(struct tables *tables, const struct event_class *class)
@@ -256,9 +258,15 @@ static bool event_of_all(struct tables *tables, nstime t, const struct stream *s
 	return row_done(tables, sheet, text, err);
 }
 
-bool tables_event(struct tables *tables, nstime t, const struct stream *stream, int32_t cpu,
+static struct tables *tables_of(void *format)
+{
+	return ((struct tables_format *)format)->tables;
+}
+
+bool tables_event(void *format, nstime t, const struct stream *stream, int32_t cpu,
 		  const struct event_class *class, const struct fields *fields, struct error *err)
 {
+	struct tables *tables = tables_of(format);
 	struct class_puts *puts = &tables->classes[class->index];
 
 	if (!puts->sheet)
@@ -283,18 +291,17 @@ static void make_losses(struct tables *tables)
 	sheet_describe(sheet, 5, "packets", CELL_UINT, 64, false);
 }
 
-bool tables_loss(struct tables *tables, const struct event *loss, struct error *err)
+bool tables_loss(void *format, const struct event *loss, struct error *err)
 {
+	struct tables *tables = tables_of(format);
+
 	if (!tables->losses)
 		make_losses(tables);
 	struct sheet *sheet = tables->losses;
 	size_t row = sheet_row(sheet);
 	put_own(sheet, row, loss->time, loss->stream, loss->cpu);
 	put_time(&sheet->columns[3], row, loss->until);
-	if (loss->lost_unknown)
-		values_null(&sheet->columns[4], row);
-	else
-		values_number(&sheet->columns[4], row, loss->lost);
+	put_number(&sheet->columns[4], row, !loss->lost_unknown, loss->lost);
 	values_number(&sheet->columns[5], row, loss->lost_packets);
 	return row_done(tables, sheet, 0, err);
 }
@@ -327,34 +334,27 @@ static void put_value(struct sheet *sheet, size_t row, const struct value *value
 	else if (value_exists(value))
 		value_add_json(value, scratch);
 	values_text(&values[STATE_VALUE], row, buf_text(scratch), scratch->len);
-	if (value->kind == VALUE_INT)
-		values_number(&values[STATE_INT], row, value->u);
-	else
-		values_null(&values[STATE_INT], row);
+	put_number(&values[STATE_INT], row, value->kind == VALUE_INT, value->u);
 	if (value->kind == VALUE_FLOAT)
 		values_float(&values[STATE_FLOAT], row, value->f);
 	else
 		values_null(&values[STATE_FLOAT], row);
-	if (value->kind == VALUE_BOOL)
-		values_number(&values[STATE_BOOL], row, value->b);
-	else
-		values_null(&values[STATE_BOOL], row);
+	bool is_bool = value->kind == VALUE_BOOL;
+	put_number(&values[STATE_BOOL], row, is_bool, is_bool && value->b);
 }
 
-bool tables_interval(struct tables *tables, const struct interval *interval, struct error *err)
+bool tables_interval(void *format, const struct interval *interval, struct error *err)
 {
+	struct tables *tables = tables_of(format);
 	struct sheet *sheet = state_sheet(tables);
-	struct values *dur = &sheet->columns[STATE_DUR];
 	size_t row = sheet_row(sheet);
 	nstime length;
 
 	put_text(&sheet->columns[STATE_PATH], row, interval->path);
 	put_time(&sheet->columns[STATE_TS], row, interval->begin);
-	if (interval->begin == NSTIME_MIN || interval->end == NSTIME_MAX ||
-	    __builtin_sub_overflow(interval->end, interval->begin, &length))
-		values_null(dur, row);
-	else
-		values_number(dur, row, (uint64_t)length);
+	bool known = interval->begin != NSTIME_MIN && interval->end != NSTIME_MAX &&
+		     !__builtin_sub_overflow(interval->end, interval->begin, &length);
+	put_number(&sheet->columns[STATE_DUR], row, known, known ? (uint64_t)length : 0);
 	put_value(sheet, row, &interval->value, &tables->scratch);
 	return row_done(tables, sheet, tables->scratch.len, err);
 }

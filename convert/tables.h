@@ -27,13 +27,15 @@ struct tables_options {
 struct tables *tables_new(const struct tables_options *options); /* copied */
 void tables_free(struct tables *tables);                         /* NULL is fine */
 
-/* `fields` NULL: they could not be decoded. */
-MUST_CHECK bool tables_event(struct tables *tables, nstime t, const struct stream *stream,
-			     int32_t cpu, const struct event_class *class,
-			     const struct fields *fields, struct error *err);
-MUST_CHECK bool tables_loss(struct tables *tables, const struct event *loss, struct error *err);
-MUST_CHECK bool tables_interval(struct tables *tables, const struct interval *interval,
-				struct error *err);
+/* What a format of tables begins with: the functions below are its own in struct convert_format. */
+struct tables_format {
+	struct tables *tables;
+};
+MUST_CHECK bool tables_event(void *format, nstime t, const struct stream *stream, int32_t cpu,
+			     const struct event_class *class, const struct fields *fields,
+			     struct error *err);
+MUST_CHECK bool tables_loss(void *format, const struct event *loss, struct error *err);
+MUST_CHECK bool tables_interval(void *format, const struct interval *interval, struct error *err);
 /* Writes what waits. */
 MUST_CHECK bool tables_flush(struct tables *tables, struct error *err);
 

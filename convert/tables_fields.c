@@ -5,9 +5,7 @@
  * the widest; what does not go together is text. Arrays of plain numbers are lists, others JSON.
  */
 #include "convert/tables_internal.h"
-#include "engine/base/mem.h"
 #include "engine/columns/json.h"
-#include "engine/layout.h"
 
 struct type {
 	enum cell_kind kind;

@@ -41,7 +41,6 @@ struct made {
 	struct item *items;
 	size_t nitems;
 	uint32_t bytes; /* before what is located */
-	const char *tid_name;
 	struct field_path tid;
 };
 

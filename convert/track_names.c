@@ -65,12 +65,10 @@ static struct entry *get(struct track_names *names, enum track_kind kind, int64_
 	uint32_t place = place_of(names, kind, key);
 
 	if (place == HASH_INDEX_NONE) {
-		names->entries = mem_grow(names->entries, names->count, &names->capacity,
-					  sizeof *names->entries);
-		names->entries[names->count] =
+		*mem_push(names->entries, names->count, names->capacity) =
 			(struct entry){.kind = kind, .key = key, .process = -1};
 		place = hash_index_add(&names->index, hash_number((uint64_t)key * 4 + kind),
-				       names->count++);
+				       names->count - 1);
 	}
 	return &names->entries[place];
 }

@@ -1,6 +1,7 @@
 /* values_text.c - a value of a column as text */
 #include "convert/values_text.h"
 
+#include "engine/base/quote.h"
 #include "engine/columns/json.h"
 
 bool values_are_numbers(const struct values *values)
@@ -42,16 +43,6 @@ static void add_list(const struct values *values, size_t row, struct buf *out)
 	buf_add_char(out, ']');
 }
 
-static void add_hex(const char *bytes, size_t len, struct buf *out)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < len; i++) {
-		buf_add_char(out, digits[(uint8_t)bytes[i] >> 4]);
-		buf_add_char(out, digits[(uint8_t)bytes[i] & 15]);
-	}
-}
-
 void values_add_text(const struct values *values, size_t row, struct buf *out)
 {
 	const char *text;
@@ -64,7 +55,7 @@ void values_add_text(const struct values *values, size_t row, struct buf *out)
 	} else if (values->kind == CELL_TEXT || values->kind == CELL_BYTES) {
 		text = texts_get(&values->texts, values->index[row], &len);
 		if (values->kind == CELL_BYTES)
-			add_hex(text, len, out);
+			quote_hex(out, text, len);
 		else
 			buf_add(out, text, len);
 	} else if (values->kind == CELL_FLOAT) { /* NaN and infinities without JSON's quotes */

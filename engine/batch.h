@@ -13,6 +13,7 @@
 #ifndef ENGINE_BATCH_H
 #define ENGINE_BATCH_H
 
+#include "engine/base/bitset.h"
 #include "engine/timebase.h"
 
 #include <stdbool.h>
@@ -90,7 +91,7 @@ static inline uint32_t batch_of_classes(const struct batch *batch, uint32_t from
 	for (uint32_t i = from; i < to; i++) {
 		uint32_t class_index = batch->class_index[i];
 		entries[n] = (uint16_t)i;
-		n += !classes || (classes[class_index / 64] >> class_index % 64 & 1);
+		n += !classes || bitset_has(classes, class_index);
 	}
 	return n;
 }

@@ -5,7 +5,7 @@
 
 static bool is_plain(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+	return char_is_letter(c) || char_is_digit(c);
 }
 
 void own_name_write(struct buf *out, const char *name)
@@ -20,7 +20,7 @@ void own_name_write(struct buf *out, const char *name)
 	}
 }
 
-static int hex_digit(char c)
+static int lower_hex_digit(char c)
 {
 	const char *digits = "0123456789abcdef", *found = c ? strchr(digits, c) : NULL;
 
@@ -39,7 +39,7 @@ bool own_name_read(const char *text, struct buf *out)
 			buf_add_char(out, '_');
 			continue;
 		}
-		int high = hex_digit(*text), low = high < 0 ? -1 : hex_digit(*++text);
+		int high = lower_hex_digit(*text), low = high < 0 ? -1 : lower_hex_digit(*++text);
 		if (low < 0 || (!high && !low))
 			return false;
 		buf_add_char(out, (char)(high << 4 | low));

@@ -129,13 +129,9 @@ static bool step_into(struct field *field, const char *text, struct slot **scrat
 {
 	struct field_iter iter;
 	bool found = false;
-	uint64_t wanted = 0;
-	bool number = *text != 0;
+	const char *rest = text;
+	uint64_t wanted = decimal_take(&rest, NULL);
 
-	for (const char *c = text; *c; c++) {
-		number = number && *c >= '0' && *c <= '9' && wanted < UINT64_MAX / 16;
-		wanted = number ? wanted * 10 + (uint64_t)(*c - '0') : 0;
-	}
 	if (field->class->kind == FIELD_VARIANT && field->slot.n >= field->class->nmembers)
 		return false;
 	if (field->class->kind == FIELD_VARIANT) { /* the chosen option, then the name in it */
@@ -157,7 +153,8 @@ static bool step_into(struct field *field, const char *text, struct slot **scrat
 		*field = inner;
 		return true;
 	}
-	if (!number || (field->class->kind != FIELD_ARRAY && field->class->kind != FIELD_SEQUENCE))
+	if (!*text || *rest ||
+	    (field->class->kind != FIELD_ARRAY && field->class->kind != FIELD_SEQUENCE))
 		return false;
 	const struct field of = *field;
 	field_iter_begin(&iter, &of);

@@ -10,8 +10,6 @@
 #include "engine/base/mem.h"
 #include "engine/layout_internal.h"
 
-#include <string.h>
-
 enum { DEPTH_MAX = 1100, STEPS_MAX = 1 << 20, ARRAY_BITS_LOG = 56, LOCATION_BITS = 32 };
 
 struct compiler {

@@ -90,4 +90,14 @@ static inline uint64_t packet_bytes(const struct packet_info *info)
 	return info->rec.len == UINT32_MAX ? info->long_len : info->rec.len;
 }
 
+/* With those of its extents. */
+static inline uint64_t packet_all_bytes(const struct packet_info *info)
+{
+	uint64_t bytes = packet_bytes(info);
+
+	for (uint32_t i = 0; i < info->nextents; i++)
+		bytes += info->extents[i].len;
+	return bytes;
+}
+
 #endif

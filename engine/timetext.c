@@ -18,14 +18,10 @@ struct text { /* what is left to read */
 	const char *at;
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 bool time_looks_negative(const char *word)
 {
-	return word[0] == '-' && (is_digit(word[1]) || (word[1] == '.' && is_digit(word[2])));
+	return word[0] == '-' &&
+	       (char_is_digit(word[1]) || (word[1] == '.' && char_is_digit(word[2])));
 }
 
 static bool bad(struct error *err, const char *word, const char *why)
@@ -39,9 +35,9 @@ static bool bad(struct error *err, const char *word, const char *why)
 /* Digits as a number; false when there is none or it is too great. */
 static bool digits(struct text *in, __int128 *out)
 {
-	if (!is_digit(*in->at))
+	if (!char_is_digit(*in->at))
 		return false;
-	for (*out = 0; is_digit(*in->at); in->at++) {
+	for (*out = 0; char_is_digit(*in->at); in->at++) {
 		*out = *out * 10 + (*in->at - '0');
 		if (*out > (__int128)UINT64_MAX)
 			return false;
@@ -53,7 +49,7 @@ static bool digits(struct text *in, __int128 *out)
 static bool fixed(struct text *in, int count, int *out)
 {
 	for (*out = 0; count--; in->at++) {
-		if (!is_digit(*in->at))
+		if (!char_is_digit(*in->at))
 			return false;
 		*out = *out * 10 + (*in->at - '0');
 	}
@@ -69,9 +65,9 @@ static bool fraction(struct text *in, __int128 unit, __int128 *out)
 	if (*in->at != '.' && *in->at != ',')
 		return true;
 	in->at++;
-	if (!is_digit(*in->at))
+	if (!char_is_digit(*in->at))
 		return false;
-	for (int n = 0; is_digit(*in->at); in->at++, n++) {
+	for (int n = 0; char_is_digit(*in->at); in->at++, n++) {
 		if (n >= 18) {
 			if (*in->at != '0')
 				return false;
@@ -100,7 +96,7 @@ static bool parse_span(const char *word, struct text in, struct time_word *out, 
 		     {"h", 3600LL * NS}};
 	struct text number = in;
 
-	while (is_digit(*in.at) || *in.at == '.' || *in.at == ',')
+	while (char_is_digit(*in.at) || *in.at == '.' || *in.at == ',')
 		in.at++;
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
 		__int128 whole = 0, part;
@@ -192,7 +188,7 @@ static bool zone_part(struct text *in, struct time_word *out, __int128 *ns)
 		return false;
 	if (*in->at == ':')
 		in->at++;
-	if (is_digit(*in->at) && (!fixed(in, 2, &minutes) || minutes > 59))
+	if (char_is_digit(*in->at) && (!fixed(in, 2, &minutes) || minutes > 59))
 		return false;
 	__int128 off = ((__int128)hours * 3600 + minutes * 60) * NS;
 	*ns += sign == '+' ? -off : off;
@@ -262,13 +258,11 @@ bool time_parse(const char *text, struct time_word *out, struct error *err)
 bool ordinal_parse(const char *text, struct time_word *out, struct error *err)
 {
 	const char *begin = text + (*text == '@' || *text == '+' || *text == '-'), *at = begin;
-	__int128 number = 0;
+	uint64_t number = decimal_take(&at, NULL);
 
 	*out = (struct time_word){.from = *text == '+'   ? FROM_START
 					  : *text == '-' ? FROM_END
 							 : FROM_ORIGIN};
-	for (; *at >= '0' && *at <= '9' && number <= NSTIME_MAX; at++)
-		number = number * 10 + (*at - '0');
 	if (*at || at == begin || number >= NSTIME_MAX)
 		return error_set(err, ERR_QUERY,
 				 "'%s': the trace has no clock: the number of an event is expected, "

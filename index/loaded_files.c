@@ -8,6 +8,7 @@
 #include "index/loaded_files.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 
 #include <stdlib.h>
@@ -102,11 +103,8 @@ static void add_build_id(struct finding *finding, uint32_t part, int64_t pid, ui
 
 static void add(struct finding *finding, const struct found *found)
 {
-	finding->items = mem_grow(finding->items, finding->count, &finding->capacity,
-				  sizeof *finding->items);
-	finding->items[finding->count] = *found;
-	finding->items[finding->count].order = finding->count;
-	finding->count++;
+	*mem_push(finding->items, finding->count, finding->capacity) = *found;
+	finding->items[finding->count - 1].order = finding->count - 1;
 }
 
 static void look_at(struct finding *finding, const struct event *event, const struct fields *fields)
@@ -191,7 +189,7 @@ bool tell_loaded_files(struct index *index, struct symbols *symbols,
 	const struct trace *trace = index_trace(index);
 	if (symbols_has_loaded(symbols))
 		return true;
-	uint64_t *classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes);
+	uint64_t *classes = bitset_new(trace->nclasses);
 	struct events_options options = {.begin = NSTIME_MIN,
 					 .end = NSTIME_MAX,
 					 .classes = classes,
@@ -202,7 +200,7 @@ bool tell_loaded_files(struct index *index, struct symbols *symbols,
 
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (what_of(trace->classes[i]) != NOTHING) {
-			classes[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(classes, i);
 			any = true;
 		}
 	if (any)

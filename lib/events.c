@@ -1,6 +1,7 @@
 /* events.c - a cursor over events, and what is known of each without its values */
 #include "lib/lib_internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 
 #include <fnmatch.h>
@@ -8,14 +9,14 @@
 
 static uint64_t *wanted_classes(const struct trace *trace, const char *const *names, size_t count)
 {
-	uint64_t *bits = mem_new_array(trace->nclasses / 64 + 1, sizeof *bits);
+	uint64_t *bits = bitset_new(trace->nclasses);
 
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		const char *name = trace->classes[i]->name, *tail = strrchr(name, ':');
 		for (size_t n = 0; n < count; n++)
 			if (fnmatch(names[n], name, 0) == 0 ||
 			    (tail && fnmatch(names[n], tail + 1, 0) == 0))
-				bits[i / 64] |= UINT64_C(1) << i % 64;
+				bitset_add(bits, i);
 	}
 	return bits;
 }
@@ -23,11 +24,11 @@ static uint64_t *wanted_classes(const struct trace *trace, const char *const *na
 static uint64_t *wanted_streams(const struct trace *trace, const struct yore_stream *const *streams,
 				size_t count)
 {
-	uint64_t *bits = mem_new_array(trace->nstreams / 64 + 1, sizeof *bits);
+	uint64_t *bits = bitset_new(trace->nstreams);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct stream *stream = (const void *)streams[i];
-		bits[stream->index / 64] |= UINT64_C(1) << stream->index % 64;
+		bitset_add(bits, stream->index);
 	}
 	return bits;
 }

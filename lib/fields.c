@@ -504,14 +504,10 @@ static uint64_t member_place(const struct yore_field *field, const char *name)
 /* Decimal; UINT64_MAX: it is no number. */
 static uint64_t element_place(const char *text)
 {
-	uint64_t place = 0;
+	const char *end = text;
+	uint64_t place = decimal_take(&end, NULL);
 
-	for (const char *c = text; *c; c++) {
-		if (*c < '0' || *c > '9' || place > UINT64_MAX / 16)
-			return UINT64_MAX;
-		place = place * 10 + (uint64_t)(*c - '0');
-	}
-	return *text ? place : UINT64_MAX;
+	return *text && !*end ? place : UINT64_MAX;
 }
 
 static const struct yore_field *chosen(const struct yore_field *field, const char *name)

@@ -32,6 +32,9 @@ struct bind_context {
 };
 struct bind_context *bind_context(lua_State *L);
 bool bind_interrupted(const struct bind_context *context);
+/* The callbacks that long work is given with the context: it ends when that is interrupted. */
+bool bind_progress(void *context, nstime at, nstime first, nstime last);
+bool bind_progress_bytes(void *context, uint64_t done, uint64_t all);
 
 struct bind_cursor;
 
@@ -103,8 +106,15 @@ nstime bind_opt_time(lua_State *L, const struct bind_trace *bound, int i, const 
 void bind_check_options(lua_State *L, int i, const char *const *known);
 
 void bind_push_value(lua_State *L, const struct value *value); /* unknown and none: nil */
-/* A member of the table on top. */
+void bind_push_time(lua_State *L, nstime t);                   /* unbounded: nil */
+/* Is member `name` of the table at `i` true? */
+bool bind_flag(lua_State *L, int i, const char *name);
+/* A member of the table on top; a text that is NULL is nil. */
 void bind_set_integer(lua_State *L, const char *name, int64_t number);
+void bind_set_boolean(lua_State *L, const char *name, bool boolean);
+void bind_set_text(lua_State *L, const char *name, const char *text);
+void bind_set_value(lua_State *L, const char *name, const struct value *value);
+void bind_set_function(lua_State *L, const char *name, lua_CFunction function);
 /* *scratch must outlive an error that is raised in between: its owner frees it. */
 void bind_push_field(lua_State *L, const struct field *field, struct buf *scratch);
 void bind_field_register(lua_State *L);

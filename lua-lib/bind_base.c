@@ -81,6 +81,46 @@ void bind_set_integer(lua_State *L, const char *name, int64_t number)
 	lua_setfield(L, -2, name);
 }
 
+void bind_set_boolean(lua_State *L, const char *name, bool boolean)
+{
+	lua_pushboolean(L, boolean);
+	lua_setfield(L, -2, name);
+}
+
+void bind_set_text(lua_State *L, const char *name, const char *text)
+{
+	lua_pushstring(L, text);
+	lua_setfield(L, -2, name);
+}
+
+void bind_set_value(lua_State *L, const char *name, const struct value *value)
+{
+	bind_push_value(L, value);
+	lua_setfield(L, -2, name);
+}
+
+void bind_set_function(lua_State *L, const char *name, lua_CFunction function)
+{
+	lua_pushcfunction(L, function);
+	lua_setfield(L, -2, name);
+}
+
+void bind_push_time(lua_State *L, nstime t)
+{
+	if (t == NSTIME_MIN || t == NSTIME_MAX)
+		lua_pushnil(L);
+	else
+		lua_pushinteger(L, t);
+}
+
+bool bind_flag(lua_State *L, int i, const char *name)
+{
+	lua_getfield(L, i, name);
+	bool flag = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return flag;
+}
+
 static void no_option(lua_State *L, const char *name, const char *const *known)
 {
 	char hint[NEAREST_WORDS_MAX], list[NEAREST_WORDS_MAX] = "";
@@ -118,8 +158,7 @@ void *bind_new_owned(lua_State *L, size_t size, const char *type, lua_CFunction 
 
 	memset(owned, 0, size);
 	if (luaL_newmetatable(L, type)) {
-		lua_pushcfunction(L, gc);
-		lua_setfield(L, -2, "__gc");
+		bind_set_function(L, "__gc", gc);
 	}
 	lua_setmetatable(L, -2);
 	return owned;
@@ -134,19 +173,26 @@ struct bind_trace *bind_check_trace(lua_State *L, int i)
 	return bound;
 }
 
-static bool state_progress(void *arg, nstime at, nstime first, nstime last)
+bool bind_progress(void *context, nstime at, nstime first, nstime last)
 {
 	(void)at;
 	(void)first;
 	(void)last;
-	return !bind_interrupted(arg);
+	return !bind_interrupted(context);
+}
+
+bool bind_progress_bytes(void *context, uint64_t done, uint64_t all)
+{
+	(void)done;
+	(void)all;
+	return !bind_interrupted(context);
 }
 
 bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *err)
 {
 	struct state_options options = {.rules = bound->rules,
 					.notices = bound->context->notices,
-					.progress = state_progress,
+					.progress = bind_progress,
 					.progress_arg = bound->context};
 
 	if (bound->host.index)

@@ -86,9 +86,8 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 			luaL_error(L, "fields: a list of names is expected");
 		if (lua_getfield(L, 2, "size") != LUA_TNIL)
 			size = luaL_checkinteger(L, -1);
-		lua_getfield(L, 2, "reuse");
-		reuse = lua_toboolean(L, -1);
-		lua_pop(L, 2);
+		lua_pop(L, 1);
+		reuse = bind_flag(L, 2, "reuse");
 	} else {
 		lua_pushnil(L);
 	}
@@ -512,6 +511,5 @@ static int trace_batch(lua_State *L)
 
 void bind_batch_methods(lua_State *L)
 {
-	lua_pushcfunction(L, trace_batch);
-	lua_setfield(L, -2, "batch");
+	bind_set_function(L, "batch", trace_batch);
 }

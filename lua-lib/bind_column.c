@@ -70,16 +70,9 @@ static inline const struct bind_name *place_of(struct bind_cursor *cursor,
 	return class ? bind_column_place(cursor, column, class) : NULL;
 }
 
-static struct value integer(int64_t number)
-{
-	return (struct value){.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
-}
-
 static struct value text_value(const char *text)
 {
-	if (!text)
-		return (struct value){.kind = VALUE_UNKNOWN};
-	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)strlen(text), .text = text};
+	return text ? value_text(text, strlen(text)) : (struct value){.kind = VALUE_UNKNOWN};
 }
 
 static void field_as_value(struct bind_cursor *cursor, const struct field *field, struct value *out)
@@ -88,15 +81,14 @@ static void field_as_value(struct bind_cursor *cursor, const struct field *field
 	size_t len;
 
 	if (field->class->kind == FIELD_INT && field->class->form == FORM_BOOL) {
-		*out = (struct value){.kind = VALUE_BOOL, .b = field->slot.u != 0};
+		*out = value_bool(field->slot.u != 0);
 	} else if (field->class->kind == FIELD_INT) {
-		*out = integer(field->slot.s);
+		*out = value_s64(field->slot.s);
 	} else if (field->class->kind == FIELD_FLOAT) {
 		*out = (struct value){.kind = VALUE_FLOAT, .f = field->slot.f};
 	} else if (field->class->kind == FIELD_STRING || field_is_text(field)) {
 		bytes = field_bytes(field, &cursor->scratch, &len);
-		*out = (struct value){
-			.kind = VALUE_STRING, .len = (uint32_t)len, .text = (const char *)bytes};
+		*out = value_text((const char *)bytes, len);
 	}
 }
 
@@ -109,7 +101,7 @@ static void field_value(lua_State *L, struct bind_cursor *cursor, const struct b
 	if (!place || !place->direct)
 		return;
 	if (bind_cursor_integer(L, cursor, place, &number)) {
-		*out = integer(number);
+		*out = value_s64(number);
 	} else {
 		bind_cursor_field_at(L, cursor, place, &field);
 		field_as_value(cursor, &field, out);
@@ -135,14 +127,14 @@ void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bi
 	switch (column->kind) {
 	case COLUMN_T:
 		if (event->time != NSTIME_MIN)
-			*out = integer(event->time);
+			*out = value_s64(event->time);
 		return;
 	case COLUMN_NAME:
 		*out = text_value(event->class ? event->class->name : NULL);
 		return;
 	case COLUMN_CPU:
 		if (event->cpu >= 0)
-			*out = integer(event->cpu);
+			*out = value_s64(event->cpu);
 		return;
 	case COLUMN_STREAM:
 		*out = text_value(event->stream->name);

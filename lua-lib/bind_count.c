@@ -6,10 +6,7 @@
 #include "lua-lib/bind_column.h"
 #include "lua-lib/bind_segments.h"
 
-#include "engine/base/mem.h"
 #include "state/program/lookup.h"
-
-#include <string.h>
 
 #define COUNTS_TYPE "yore.counts"
 
@@ -54,7 +51,7 @@ static void check_column(lua_State *L, const struct trace *trace, const struct b
 static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *counts)
 {
 	int top = lua_gettop(L);
-	bool optional = lua_istable(L, 2) && lua_getfield(L, 2, "optional") && lua_toboolean(L, -1);
+	bool optional = lua_istable(L, 2) && bind_flag(L, 2, "optional");
 	uint32_t by[BY_MOST] = {0}; /* cells are looked up as they are */
 
 	if (!lua_istable(L, 2) || lua_getfield(L, 2, "by") != LUA_TTABLE)
@@ -79,8 +76,8 @@ static int push_rows(lua_State *L, const struct counts *counts)
 
 		lua_createtable(L, 0, (int)counts->nby + 1);
 		for (size_t k = 0; k < counts->nby; k++) {
-			bind_push_value(L, segments_atom(&counts->values, group->cells[k]));
-			lua_setfield(L, -2, counts->by[k].key);
+			bind_set_value(L, counts->by[k].key,
+				       segments_atom(&counts->values, group->cells[k]));
 		}
 		bind_set_integer(L, "count", (int64_t)group->count);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -117,6 +114,5 @@ static int trace_count_by(lua_State *L)
 
 void bind_count_methods(lua_State *L)
 {
-	lua_pushcfunction(L, trace_count_by);
-	lua_setfield(L, -2, "count_by");
+	bind_set_function(L, "count_by", trace_count_by);
 }

@@ -9,6 +9,7 @@
 #include "lua-lib/bind_cursor.h"
 #include "lua-lib/bind_expr.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "index/sweep/sweep.h"
 #include "oneliner/oneliner.h"
@@ -94,26 +95,18 @@ void bind_cursor_register(lua_State *L)
 
 /* ---- filters ---- */
 
-static bool progress(void *arg, nstime at, nstime first, nstime last)
-{
-	(void)at;
-	(void)first;
-	(void)last;
-	return !bind_interrupted(arg);
-}
-
 static void mark_classes(const struct trace *trace, const char *glob, uint64_t *bits)
 {
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (lookup_glob(glob, trace->classes[i]->name, ':'))
-			bits[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(bits, i);
 }
 
 static void mark_streams(const struct trace *trace, const char *glob, uint64_t *bits)
 {
 	for (size_t i = 0; i < trace->nstreams; i++)
 		if (lookup_glob(glob, trace->streams[i]->name, '/'))
-			bits[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(bits, i);
 }
 
 /* Names that options say: how they are looked up, and how what matches is marked. */
@@ -156,7 +149,7 @@ static uint64_t *read_globs(lua_State *L, int i, const struct named_kind *kind,
 		lua_pop(L, 1);
 		return NULL;
 	}
-	*bits = mem_new_array(count / 64 + 1, sizeof **bits);
+	*bits = bitset_new(count);
 	if (type != LUA_TTABLE)
 		take_name(L, kind, trace, *bits);
 	else
@@ -203,16 +196,6 @@ static void read_cpus(lua_State *L, int i, struct index *index, struct bind_filt
 	lua_pop(L, 1);
 }
 
-static bool read_flag(lua_State *L, int i, const char *name)
-{
-	bool flag;
-
-	lua_getfield(L, i, name);
-	flag = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return flag;
-}
-
 static bool is_text(lua_State *L, int i, const char *name, const char *text)
 {
 	bool same = lua_getfield(L, i, name) == LUA_TSTRING && !strcmp(lua_tostring(L, -1), text);
@@ -227,14 +210,14 @@ static void drop_classes(struct bind_filter *filter, const struct trace *trace)
 	uint64_t *bits = filter->classes;
 
 	if (!bits) {
-		bits = mem_new_array(trace->nclasses / 64 + 1, sizeof *bits);
+		bits = bitset_new(trace->nclasses);
 		memset(bits, 0xff, (trace->nclasses / 64 + 1) * sizeof *bits);
 		filter->classes = bits;
 		filter->options.classes = bits;
 	}
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (!where_class(filter->where, trace->classes[i]))
-			bits[i / 64] &= ~(UINT64_C(1) << i % 64);
+			bitset_remove(bits, i);
 }
 
 bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules, struct error *err)
@@ -328,14 +311,14 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 	options->streams = read_globs(L, i, &names_of_streams, bound->trace, bound->trace->nstreams,
 				      &filter->streams);
 	read_cpus(L, i, bound->index, filter);
-	cursor->backward = options->backward = read_flag(L, i, "reverse");
-	options->losses = read_flag(L, i, "losses");
-	options->ends = read_flag(L, i, "all_losses");
+	cursor->backward = options->backward = bind_flag(L, i, "reverse");
+	options->losses = bind_flag(L, i, "losses");
+	options->ends = bind_flag(L, i, "all_losses");
 	if (options->ends && !find_inferred(bound, &options->inferred, err))
 		return false;
 	if (is_text(L, i, "losses", "only")) {
 		mem_free(filter->classes);
-		filter->classes = mem_new_array(bound->trace->nclasses / 64 + 1, sizeof(uint64_t));
+		filter->classes = bitset_new(bound->trace->nclasses);
 		options->classes = filter->classes; /* none */
 	}
 	return read_where(L, i, cursor, err);
@@ -353,8 +336,10 @@ static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
 	lua_setiuservalue(L, -2, 1);
 	cursor->filter = mem_new(sizeof *cursor->filter);
 	bind_range(bound, &begin, &end);
-	cursor->filter->options = (struct events_options){
-		.begin = begin, .end = end, .progress = progress, .progress_arg = bound->context};
+	cursor->filter->options = (struct events_options){.begin = begin,
+							  .end = end,
+							  .progress = bind_progress,
+							  .progress_arg = bound->context};
 	cursor->arena = arena_new();
 	cursor->names = mem_new_array(bound->trace->nclasses + 1, sizeof(struct bind_name *));
 	return cursor;

@@ -8,20 +8,18 @@
 #include "lua-lib/bind.h"
 #include "lua-lib/drawing/drawing.h"
 
-/* Pushes what was written; the buffer is freed by Lua when an error comes in between. */
-static struct buf *new_buf(lua_State *L)
-{
-	struct buf *buf = lua_newuserdatauv(L, sizeof *buf, 0);
-
-	*buf = (struct buf){0};
-	luaL_setmetatable(L, "yore.buf");
-	return buf;
-}
+#define BUF_TYPE "yore.buf"
 
 static int buf_gc(lua_State *L)
 {
-	buf_release(luaL_checkudata(L, 1, "yore.buf"));
+	buf_release(luaL_checkudata(L, 1, BUF_TYPE));
 	return 0;
+}
+
+/* It is freed by Lua when an error comes in between. */
+static struct buf *new_buf(lua_State *L)
+{
+	return bind_new_owned(L, sizeof(struct buf), BUF_TYPE, buf_gc);
 }
 
 static int push_buf(lua_State *L, struct buf *buf)
@@ -73,10 +71,6 @@ void bind_drawing_register(lua_State *L)
 	static const luaL_Reg functions[] = {
 		{"text", text}, {"begin", begin}, {"finish", finish}, {NULL, NULL}};
 
-	luaL_newmetatable(L, "yore.buf");
-	lua_pushcfunction(L, buf_gc);
-	lua_setfield(L, -2, "__gc");
-	lua_pop(L, 1);
 	luaL_newlib(L, functions);
 	lua_setfield(L, -2, "drawing");
 }

@@ -230,15 +230,6 @@ static int push_loss(lua_State *L, const struct event_view *view, const char *ke
 	return 1;
 }
 
-/* nil: records without a time, which hold from the start. */
-static void push_time(lua_State *L, nstime t)
-{
-	if (t == NSTIME_MIN)
-		lua_pushnil(L);
-	else
-		lua_pushinteger(L, t);
-}
-
 /* Frames and texts ask them; nothing is read before the first address. */
 struct symbols *bind_symbols(struct bind_trace *bound)
 {
@@ -282,37 +273,21 @@ static void push_frame(lua_State *L, const struct frame *frame)
 
 	lua_createtable(L, 0, 8);
 	bind_set_integer(L, "ip", (int64_t)frame->address);
-	lua_pushboolean(L, frame->kernel);
-	lua_setfield(L, -2, "kernel");
-	if (frame->nameless) {
-		lua_pushboolean(L, true);
-		lua_setfield(L, -2, "nameless");
-	}
+	bind_set_boolean(L, "kernel", frame->kernel);
+	if (frame->nameless)
+		bind_set_boolean(L, "nameless", true);
 	if (symbol->object) {
-		lua_pushstring(L, symbol->object);
-		lua_setfield(L, -2, "object");
+		bind_set_text(L, "object", symbol->object);
 		bind_set_integer(L, "file_offset", (int64_t)symbol->file_offset);
 	}
 	if (symbol->function) {
-		lua_pushstring(L, symbol->function);
-		lua_setfield(L, -2, "symbol");
+		bind_set_text(L, "symbol", symbol->function);
 		bind_set_integer(L, "offset", (int64_t)symbol->offset);
 	}
 	if (symbol->file) {
-		lua_pushstring(L, symbol->file);
-		lua_setfield(L, -2, "file");
+		bind_set_text(L, "file", symbol->file);
 		bind_set_integer(L, "line", (int64_t)symbol->line);
 	}
-}
-
-static bool loaded_progress(void *arg, nstime at, nstime first, nstime last)
-{
-	const struct bind_trace *bound = arg;
-
-	(void)at;
-	(void)first;
-	(void)last;
-	return !bind_interrupted(bound->context);
 }
 
 /* The frames of the event's call chain, the innermost first; nil: its class has none. `want` as of
@@ -330,8 +305,8 @@ static int push_frames(lua_State *L, const struct event_view *view, unsigned wan
 	}
 	check_current(L, cursor, view->serial);
 	/* a user's part of LTTng's stacks is in files that LTTng-UST tells of */
-	if (!symbols_chain(view->class) &&
-	    !tell_loaded_files(bound->index, bind_symbols(bound), loaded_progress, bound, &err))
+	if (!symbols_chain(view->class) && !tell_loaded_files(bound->index, bind_symbols(bound),
+							      bind_progress, bound->context, &err))
 		return bind_raise(L, &err);
 	const struct fields *fields = bind_cursor_fields(L, cursor);
 	size_t count = symbols_frames(bind_symbols(bound), view->t, fields, want, &frames);
@@ -381,7 +356,7 @@ static int event_index(lua_State *L)
 
 	check_open(L, view);
 	if (is_key(key, len, "t")) {
-		push_time(L, view->t);
+		bind_push_time(L, view->t); /* records without one hold from the start */
 		return 1;
 	}
 	if (is_key(key, len, "fields"))
@@ -680,7 +655,7 @@ static int trace_symbol(lua_State *L)
 	struct symbols *symbols = bind_symbols(bound);
 	struct error err;
 
-	if (!tell_loaded_files(bound->index, symbols, loaded_progress, bound, &err))
+	if (!tell_loaded_files(bound->index, symbols, bind_progress, bound->context, &err))
 		return bind_fail(L, &err);
 	if (symbols_find_process(symbols, t, pid, frame.address, &frame.symbol))
 		push_frame(L, &frame);
@@ -711,8 +686,7 @@ void bind_event_register(lua_State *L)
 	luaL_newmetatable(L, FIELDS_TYPE);
 	luaL_setfuncs(L, fields, 0);
 	luaL_newmetatable(L, STATE_VIEW_TYPE);
-	lua_pushcfunction(L, state_view_index);
-	lua_setfield(L, -2, "__index");
+	bind_set_function(L, "__index", state_view_index);
 	lua_pop(L, 3);
 	bind_cursor_register(L);
 }

@@ -31,8 +31,7 @@ static int iter_gc(lua_State *L)
 void bind_field_register(lua_State *L)
 {
 	luaL_newmetatable(L, ITER_TYPE);
-	lua_pushcfunction(L, iter_gc);
-	lua_setfield(L, -2, "__gc");
+	bind_set_function(L, "__gc", iter_gc);
 	lua_pop(L, 1);
 }
 

@@ -19,35 +19,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FOUND_TYPE "yore.found"
+
 static int by_bytes(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Within a userdata, so that an error of Lua frees it. */
 static int found_gc(lua_State *L)
 {
-	globfree(lua_touserdata(L, 1));
+	globfree(luaL_checkudata(L, 1, FOUND_TYPE));
 	return 0;
-}
-
-static glob_t *push_found(lua_State *L)
-{
-	glob_t *found = lua_newuserdatauv(L, sizeof *found, 0);
-
-	memset(found, 0, sizeof *found);
-	lua_createtable(L, 0, 1);
-	lua_pushcfunction(L, found_gc);
-	lua_setfield(L, -2, "__gc");
-	lua_setmetatable(L, -2);
-	return found;
 }
 
 /* yore.files(pattern): a list of paths, empty where there are none */
 static int yore_files(lua_State *L)
 {
 	const char *pattern = luaL_checkstring(L, 1);
-	glob_t *found = push_found(L);
+	glob_t *found = bind_new_owned(L, sizeof *found, FOUND_TYPE, found_gc);
 
 	lua_newtable(L);
 	if (access(pattern, F_OK) == 0) {
@@ -94,8 +83,6 @@ static int yore_stat(lua_State *L)
 
 void script_files_register(lua_State *L)
 {
-	lua_pushcfunction(L, yore_stat);
-	lua_setfield(L, -2, "stat");
-	lua_pushcfunction(L, yore_files);
-	lua_setfield(L, -2, "files");
+	bind_set_function(L, "stat", yore_stat);
+	bind_set_function(L, "files", yore_files);
 }

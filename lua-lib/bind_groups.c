@@ -103,8 +103,8 @@ int bind_push_group_rows(lua_State *L, const struct segments *segments,
 
 		push_group(L, group);
 		for (size_t k = 0; k < groups->ncolumns; k++) {
-			bind_push_value(L, segments_atom(segments, group->cells[k]));
-			lua_setfield(L, -2, segments->names[groups->columns[k]]);
+			bind_set_value(L, segments->names[groups->columns[k]],
+				       segments_atom(segments, group->cells[k]));
 		}
 		for (size_t k = 0; k < groups->nsums; k++) {
 			snprintf(name, sizeof name, "sum_%s",

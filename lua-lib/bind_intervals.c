@@ -72,8 +72,7 @@ static uint32_t key_of(struct segments *segments, const char *path)
 		bool quoted = value.len > 1 && open[1] == '"';
 		int64_t number = strtoll(open + 1, &end, 10);
 		if (*end == ']' && end > open + 1)
-			value = (struct value){
-				.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
+			value = value_s64(number);
 		else if (quoted) {
 			value.text++;
 			value.len -= 2;
@@ -298,14 +297,11 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	if (lua_getfield(L, options, "path") != LUA_TSTRING)
 		luaL_error(L, "path: a text is expected, not %s", luaL_typename(L, -1));
 	out->wanted = lua_tostring(L, -1);
-	lua_getfield(L, options, "whole");
-	out->whole = lua_toboolean(L, -1);
-	lua_getfield(L, options, "optional");
-	out->optional = lua_toboolean(L, -1);
+	out->whole = bind_flag(L, options, "whole");
+	out->optional = bind_flag(L, options, "optional");
 	lua_getfield(L, options, "join");
 	out->join = lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
-	lua_getfield(L, options, "totals");
-	out->totals = lua_toboolean(L, -1) ? bind_push_totals(L) : NULL;
+	out->totals = bind_flag(L, options, "totals") ? bind_push_totals(L) : NULL;
 	if (out->totals && (out->whole || out->join))
 		luaL_error(L, "totals: not with 'whole' or 'join'");
 	lua_getfield(L, options, "groups");

@@ -49,13 +49,6 @@ static bool keep_printed(void *arg, const char *bytes, size_t len)
 	return !answer->is_long;
 }
 
-static bool progress(void *arg, uint64_t done, uint64_t all)
-{
-	(void)done;
-	(void)all;
-	return !bind_interrupted(arg);
-}
-
 static bool open_state(struct bind_trace *bound, struct oneliner_question *question,
 		       struct error *err)
 {
@@ -70,7 +63,7 @@ static bool run(struct bind_trace *bound, struct bind_cursor *cursor, struct ans
 {
 	struct oneliner_work work = {.question = &answer->question,
 				     .index = bound->index,
-				     .progress = progress,
+				     .progress = bind_progress_bytes,
 				     .progress_arg = bound->context,
 				     .outlet = &answer->outlet,
 				     .keeps = true};
@@ -235,14 +228,6 @@ static const char *read_program(lua_State *L, size_t *len)
 	return text;
 }
 
-static bool wants_rows(lua_State *L)
-{
-	lua_getfield(L, 2, "rows");
-	bool rows = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return rows;
-}
-
 static void note_unknown(lua_State *L, const struct oneliner_result *result)
 {
 	struct buf note = {0};
@@ -282,7 +267,7 @@ static int trace_oneliner(lua_State *L)
 	if (answer->is_long)
 		return luaL_error(L, "the program prints more than %d MiB", PRINTED_MAX >> 20);
 	note_unknown(L, &answer->result);
-	bool rows = wants_rows(L);
+	bool rows = bind_flag(L, 2, "rows");
 	lua_createtable(L, 0, (int)answer->result.nmaps);
 	for (size_t i = 0; i < answer->result.nmaps; i++) {
 		const struct map *map = &answer->result.maps[i];
@@ -298,6 +283,5 @@ static int trace_oneliner(lua_State *L)
 
 void bind_oneliner_methods(lua_State *L)
 {
-	lua_pushcfunction(L, trace_oneliner);
-	lua_setfield(L, -2, "oneliner");
+	bind_set_function(L, "oneliner", trace_oneliner);
 }

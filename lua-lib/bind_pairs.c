@@ -387,15 +387,13 @@ static void widen_options(lua_State *L, int options)
 		add_names(L, options, "finish", add_names(L, options, "begin", 0));
 	}
 	lua_setfield(L, -2, "name");
-	lua_pushboolean(L, true);
-	lua_setfield(L, -2, "losses");
+	bind_set_boolean(L, "losses", true);
 	/* where it is the CPU, only what counters tell of that CPU matters */
 	lua_getfield(L, options, "key");
 	lua_pushliteral(L, "cpu");
 	bool by_cpu = lua_rawequal(L, -1, -2);
 	lua_pop(L, 2);
-	lua_pushboolean(L, !by_cpu);
-	lua_setfield(L, -2, "all_losses");
+	bind_set_boolean(L, "all_losses", !by_cpu);
 	lua_replace(L, options);
 }
 
@@ -404,7 +402,7 @@ static void widen_options(lua_State *L, int options)
 /* A hash and not an array: a damaged packet may tell any CPU. */
 static uint32_t find_runner(struct pairs *pairs, int32_t cpu)
 {
-	const struct value value = {.kind = VALUE_INT, .u = (uint64_t)cpu};
+	const struct value value = value_s64(cpu);
 	const uint64_t hash = hash_number((uint64_t)cpu);
 	uint32_t at = hash_index_find(&pairs->runner_of_cpu, hash, i, pairs->runners[i].cpu == cpu);
 
@@ -470,8 +468,7 @@ static inline uint32_t column_atom(lua_State *L, struct pairs *pairs,
 
 	if (column->kind == COLUMN_FIELD &&
 	    bind_cursor_integer(L, pairs->cursor, column->places[class->index], &number))
-		value = (struct value){
-			.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
+		value = value_s64(number);
 	else
 		bind_column_value(L, pairs->cursor, column, &value);
 	return segments_intern(pairs->segments, &value);
@@ -496,7 +493,6 @@ static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struc
 static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct key *key)
 {
 	uint32_t atom = 0;
-	struct value value = {.kind = VALUE_STRING};
 
 	if (key->count == 1)
 		return alternatives_atom(L, pairs, &key->parts[0]);
@@ -508,8 +504,7 @@ static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct key *ke
 		buf_add_text(&pairs->scratch, i ? "+" : "");
 		value_add_key(segments_atom(pairs->segments, atom), &pairs->scratch);
 	}
-	value.text = buf_text(&pairs->scratch);
-	value.len = (uint32_t)pairs->scratch.len;
+	struct value value = value_text(buf_text(&pairs->scratch), pairs->scratch.len);
 	return segments_intern(pairs->segments, &value);
 }
 
@@ -598,8 +593,7 @@ static void close_open(struct pairs *pairs, uint32_t *head)
 
 static uint32_t name_atom(struct pairs *pairs, const struct event_class *class)
 {
-	const struct value name = {
-		.kind = VALUE_STRING, .len = (uint32_t)strlen(class->name), .text = class->name};
+	const struct value name = value_text(class->name, strlen(class->name));
 	uint32_t *atom = &pairs->names[class->index];
 
 	if (!*atom)
@@ -854,7 +848,6 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	read_same(L, pairs);
 	read_same_name(L, pairs);
 	read_fields(L, pairs);
-	lua_getfield(L, options, "nested");
-	pairs->nested = lua_toboolean(L, -1);
+	pairs->nested = bind_flag(L, options, "nested");
 	walk(L, pairs);
 }

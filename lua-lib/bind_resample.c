@@ -192,8 +192,6 @@ static int resample_runs(lua_State *L)
 
 void bind_resample_register(lua_State *L)
 {
-	lua_pushcfunction(L, resample_runs);
-	lua_setfield(L, -2, "resample_runs");
-	lua_pushcfunction(L, resample);
-	lua_setfield(L, -2, "resample");
+	bind_set_function(L, "resample_runs", resample_runs);
+	bind_set_function(L, "resample", resample);
 }

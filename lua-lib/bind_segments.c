@@ -126,28 +126,19 @@ static int of_global_trace(lua_State *L)
 
 struct value bind_check_value(lua_State *L, int i)
 {
-	struct value value = {.kind = VALUE_NONE};
 	size_t len;
 
-	if (lua_isinteger(L, i)) {
-		value.kind = VALUE_INT;
-		value.u = (uint64_t)lua_tointeger(L, i);
-		value.negative = lua_tointeger(L, i) < 0;
-	} else if (lua_type(L, i) == LUA_TNUMBER) {
-		value.kind = VALUE_FLOAT;
-		value.f = lua_tonumber(L, i);
-	} else if (lua_type(L, i) == LUA_TBOOLEAN) {
-		value.kind = VALUE_BOOL;
-		value.b = lua_toboolean(L, i);
-	} else if (lua_type(L, i) == LUA_TSTRING) {
-		value.kind = VALUE_STRING;
-		value.text = lua_tolstring(L, i, &len);
-		value.len = (uint32_t)len;
-	} else {
+	if (lua_isinteger(L, i))
+		return value_s64(lua_tointeger(L, i));
+	if (lua_type(L, i) == LUA_TNUMBER)
+		return (struct value){.kind = VALUE_FLOAT, .f = lua_tonumber(L, i)};
+	if (lua_type(L, i) == LUA_TBOOLEAN)
+		return value_bool(lua_toboolean(L, i));
+	if (lua_type(L, i) != LUA_TSTRING)
 		luaL_error(L, "a number, a text or a boolean is expected, not %s",
 			   luaL_typename(L, i));
-	}
-	return value;
+	const char *text = lua_tolstring(L, i, &len);
+	return value_text(text, len);
 }
 
 static void set_atom(const struct segments *segments, const struct value *value, uint8_t *set)
@@ -218,13 +209,10 @@ static void push_row(lua_State *L, const struct segments *segments, size_t i)
 	bind_set_integer(L, "begin", segment->begin);
 	bind_set_integer(L, "end", segment->end);
 	bind_set_integer(L, "dur", segment_length(segment));
-	lua_pushboolean(L, segment->begun);
-	lua_setfield(L, -2, "begun");
-	lua_pushboolean(L, segment->ended);
-	lua_setfield(L, -2, "ended");
+	bind_set_boolean(L, "begun", segment->begun);
+	bind_set_boolean(L, "ended", segment->ended);
 	for (uint32_t c = 0; c < segments->ncolumns; c++) {
-		bind_push_value(L, segments_atom(segments, cells[c]));
-		lua_setfield(L, -2, segments->names[c]);
+		bind_set_value(L, segments->names[c], segments_atom(segments, cells[c]));
 	}
 }
 
@@ -454,8 +442,7 @@ static int segments_join_method(lua_State *L)
 	}
 	if (lua_type(L, 3) == LUA_TSTRING) {
 		lua_newtable(L);
-		lua_pushliteral(L, "value");
-		lua_setfield(L, -2, lua_tostring(L, 3));
+		bind_set_text(L, lua_tostring(L, 3), "value");
 		lua_replace(L, 3);
 	}
 	luaL_checktype(L, 3, LUA_TTABLE);
@@ -655,10 +642,8 @@ static int segments_tostring(lua_State *L)
 
 void bind_segments_methods(lua_State *L)
 {
-	lua_pushcfunction(L, trace_segments);
-	lua_setfield(L, -2, "segments");
-	lua_pushcfunction(L, trace_keys);
-	lua_setfield(L, -2, "keys");
+	bind_set_function(L, "segments", trace_segments);
+	bind_set_function(L, "keys", trace_keys);
 }
 
 void bind_segments_register(lua_State *L)
@@ -687,8 +672,7 @@ void bind_segments_register(lua_State *L)
 	luaL_newmetatable(L, SEGMENTS_TYPE);
 	luaL_setfuncs(L, meta, 0);
 	lua_pop(L, 1);
-	lua_pushcfunction(L, yore_hist);
-	lua_setfield(L, -2, "hist");
+	bind_set_function(L, "hist", yore_hist);
 	for (size_t i = 0; i < sizeof of_trace / sizeof *of_trace; i++) {
 		lua_pushstring(L, of_trace[i]);
 		lua_pushcclosure(L, of_global_trace, 1);

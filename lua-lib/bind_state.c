@@ -10,10 +10,7 @@
 #include "engine/base/mem.h"
 #include "state/comms.h"
 #include "state/timelines/timelines.h"
-#include "state/program/lookup.h"
 #include "state/rules/rules.h"
-
-#include <string.h>
 
 #define ASK_TYPE "yore.question"
 
@@ -130,14 +127,6 @@ void bind_push_value(lua_State *L, const struct value *value)
 	lua_pushnil(L);
 }
 
-static void push_since(lua_State *L, nstime since)
-{
-	if (since == NSTIME_MIN)
-		lua_pushnil(L);
-	else
-		lua_pushinteger(L, since);
-}
-
 /* ---- at ---- */
 
 enum shape { SHAPE_VALUE, SHAPE_TABLE, SHAPE_ROWS };
@@ -149,17 +138,12 @@ struct at_options {
 static struct at_options read_at_options(lua_State *L, int i)
 {
 	static const char *const known[] = {"before", "why", "rows", NULL};
-	struct at_options options;
 
 	bind_check_options(L, i, known);
-	lua_getfield(L, i, "before");
-	lua_getfield(L, i, "why");
-	lua_getfield(L, i, "rows");
-	options.before = lua_toboolean(L, -3);
-	options.why = lua_toboolean(L, -2);
-	options.rows = lua_toboolean(L, -1) || options.why;
-	lua_pop(L, 3);
-	return options;
+	bool why = bind_flag(L, i, "why");
+	return (struct at_options){.before = bind_flag(L, i, "before"),
+				   .why = why,
+				   .rows = why || bind_flag(L, i, "rows")};
 }
 
 static void push_why(lua_State *L, const struct answer *answer)
@@ -167,8 +151,7 @@ static void push_why(lua_State *L, const struct answer *answer)
 	lua_newtable(L);
 	bind_set_integer(L, "t", answer->why_time);
 	if (answer->why_class) {
-		lua_pushstring(L, answer->why_class->name);
-		lua_setfield(L, -2, "name");
+		bind_set_text(L, "name", answer->why_class->name);
 		bind_set_integer(L, "packet", (int64_t)answer->why.offset);
 		bind_set_integer(L, "index", answer->why.index);
 	}
@@ -182,14 +165,11 @@ static void push_row(lua_State *L, const struct answer *answer)
 {
 	lua_createtable(L, 0, 6);
 	bind_set_integer(L, "t", answer->t);
-	lua_pushstring(L, answer->path);
-	lua_setfield(L, -2, "path");
-	bind_push_value(L, &answer->value);
-	lua_setfield(L, -2, "value");
-	push_since(L, answer->since);
+	bind_set_text(L, "path", answer->path);
+	bind_set_value(L, "value", &answer->value);
+	bind_push_time(L, answer->since);
 	lua_setfield(L, -2, "since");
-	lua_pushboolean(L, answer->value.kind != VALUE_UNKNOWN);
-	lua_setfield(L, -2, "known");
+	bind_set_boolean(L, "known", answer->value.kind != VALUE_UNKNOWN);
 	if (answer->has_why) {
 		push_why(L, answer);
 		lua_setfield(L, -2, "why");
@@ -204,7 +184,7 @@ static int push_one(lua_State *L, const struct answer *answer)
 		lua_pushliteral(L, "unknown");
 	else if (answer->value.kind == VALUE_NONE)
 		lua_pushliteral(L, "none");
-	push_since(L, answer->since);
+	bind_push_time(L, answer->since);
 	return answer->value.kind == VALUE_UNKNOWN || answer->value.kind == VALUE_NONE ? 3 : 2;
 }
 
@@ -218,8 +198,7 @@ static int push_answers(lua_State *L, const struct answers *answers, enum shape 
 			push_row(L, &answers->items[i]);
 			lua_rawseti(L, -2, (lua_Integer)i + 1);
 		} else {
-			bind_push_value(L, &answers->items[i].value);
-			lua_setfield(L, -2, answers->items[i].path);
+			bind_set_value(L, answers->items[i].path, &answers->items[i].value);
 		}
 	}
 	return 1;
@@ -271,8 +250,7 @@ static int push_each(lua_State *L, const struct answers *answers, enum shape sha
 			lua_pushvalue(L, -1);
 			lua_rawseti(L, by_time, answer->t);
 		}
-		bind_push_value(L, &answer->value);
-		lua_setfield(L, -2, answer->path);
+		bind_set_value(L, answer->path, &answer->value);
 		lua_settop(L, by_time);
 	}
 	lua_createtable(L, 0, 0);
@@ -338,10 +316,7 @@ static int trace_at(lua_State *L)
 
 static struct comm comm_of(lua_State *L, int i, const struct moment *moment)
 {
-	lua_Integer tid = luaL_checkinteger(L, i);
-
-	return (struct comm){.tid = {.kind = VALUE_INT, .negative = tid < 0, .u = (uint64_t)tid},
-			     .moment = *moment};
+	return (struct comm){.tid = value_s64(luaL_checkinteger(L, i)), .moment = *moment};
 }
 
 static bool check_before(lua_State *L, int i)
@@ -351,10 +326,7 @@ static bool check_before(lua_State *L, int i)
 	if (lua_isnoneornil(L, i))
 		return false;
 	bind_check_options(L, i, known);
-	lua_getfield(L, i, "before");
-	bool before = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return before;
+	return bind_flag(L, i, "before");
 }
 
 /* The thread, or the list of them, at `i`; on the stack, for no error to lose. */
@@ -384,7 +356,7 @@ static int push_names(lua_State *L, const struct comm *comms, size_t count)
 			continue;
 		lua_pushstring(L, comms[i].name);
 		lua_rawseti(L, -3, (lua_Integer)comms[i].tid.u);
-		push_since(L, comms[i].since);
+		bind_push_time(L, comms[i].since);
 		lua_rawseti(L, -2, (lua_Integer)comms[i].tid.u);
 	}
 	return 2;
@@ -417,7 +389,7 @@ static int trace_comm(lua_State *L)
 		push_names(L, comms, count);
 	} else {
 		lua_pushstring(L, comms[0].name); /* NULL is nil */
-		push_since(L, comms[0].name ? comms[0].since : NSTIME_MIN);
+		bind_push_time(L, comms[0].name ? comms[0].since : NSTIME_MIN);
 	}
 	question_end(question);
 	return 2;
@@ -449,11 +421,8 @@ static void push_interval(lua_State *L, const struct walk *walk)
 		bind_push_value(L, &interval->value);
 		return;
 	}
-	push_since(L, interval->begin);
-	if (interval->end == NSTIME_MAX)
-		lua_pushnil(L);
-	else
-		lua_pushinteger(L, interval->end);
+	bind_push_time(L, interval->begin);
+	bind_push_time(L, interval->end);
 	bind_push_value(L, &interval->value);
 }
 
@@ -524,7 +493,6 @@ static nstime optional_time(lua_State *L, const struct bind_trace *bound, int i,
 static bool take_interval_options(lua_State *L)
 {
 	static const char *const known[] = {"clip", NULL};
-	bool clip;
 
 	if (!lua_isnoneornil(L, lua_istable(L, 5) ? 7 : 6))
 		luaL_error(L, "trace:intervals: nothing stands behind the function; {clip=} stands "
@@ -535,9 +503,7 @@ static bool take_interval_options(lua_State *L)
 		return false;
 	}
 	bind_check_options(L, 5, known);
-	lua_getfield(L, 5, "clip");
-	clip = lua_toboolean(L, -1);
-	lua_pop(L, 1);
+	bool clip = bind_flag(L, 5, "clip");
 	lua_remove(L, 5);
 	return clip;
 }

@@ -185,25 +185,14 @@ static int yore_range(lua_State *L)
 {
 	const struct bind_context *context = bind_context(L);
 
-	if (context->begin == NSTIME_MIN)
-		lua_pushnil(L);
-	else
-		lua_pushinteger(L, context->begin);
-	if (context->end == NSTIME_MAX)
-		lua_pushnil(L);
-	else
-		lua_pushinteger(L, context->end);
+	bind_push_time(L, context->begin);
+	bind_push_time(L, context->end);
 	return 2;
 }
 
 static int yore_moment(lua_State *L)
 {
-	const struct bind_context *context = bind_context(L);
-
-	if (context->moment == NSTIME_MIN)
-		lua_pushnil(L);
-	else
-		lua_pushinteger(L, context->moment);
+	bind_push_time(L, bind_context(L)->moment);
 	return 1;
 }
 

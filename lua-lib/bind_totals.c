@@ -42,10 +42,8 @@ void bind_push_total_rows(lua_State *L, const struct segments *segments,
 		const struct total_row *row = &list->items[i];
 
 		lua_createtable(L, 0, 8);
-		bind_push_value(L, segments_atom(segments, row->key));
-		lua_setfield(L, -2, "key");
-		bind_push_value(L, segments_atom(segments, row->value));
-		lua_setfield(L, -2, "value");
+		bind_set_value(L, "key", segments_atom(segments, row->key));
+		bind_set_value(L, "value", segments_atom(segments, row->value));
 		bind_set_integer(L, "total", (int64_t)row->total.time);
 		bind_set_integer(L, "count", (int64_t)row->total.count);
 		bind_set_integer(L, "begun", (int64_t)row->total.begun);

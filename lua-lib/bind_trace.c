@@ -9,6 +9,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
+#include "engine/base/quote.h"
 #include "index/tables/location.h"
 #include "index/tables/losses.h"
 #include "state/rules/rules.h"
@@ -72,13 +73,6 @@ static int trace_tostring(lua_State *L)
 
 /* ---- opening ---- */
 
-static bool open_progress(void *arg, uint64_t done, uint64_t all)
-{
-	(void)done;
-	(void)all;
-	return !bind_interrupted(arg);
-}
-
 /* Option `rules`: a name or file, or a list of them; else all that come with yore. */
 static bool read_rules(lua_State *L, int i, struct bind_trace *bound, struct error *err)
 {
@@ -101,13 +95,12 @@ static bool open_all(lua_State *L, struct bind_trace *bound, const char *path, i
 {
 	struct trace_options trace = {
 		.paths = &path, .npaths = 1, .notices = bound->context->notices};
-	struct index_options index = {.progress = open_progress,
+	struct index_options index = {.progress = bind_progress_bytes,
 				      .progress_arg = bound->context,
 				      .notices = bound->context->notices};
 
 	if (i) {
-		lua_getfield(L, i, "no_index");
-		index.none = lua_toboolean(L, -1);
+		index.none = bind_flag(L, i, "no_index");
 		lua_getfield(L, i, "index_dir");
 		index.dir = lua_tostring(L, -1);
 		lua_getfield(L, i, "input");
@@ -184,25 +177,11 @@ static int yore_nearest(lua_State *L)
 
 /* ---- what it says of itself ---- */
 
-static void set_text(lua_State *L, const char *key, const char *text)
-{
-	lua_pushstring(L, text);
-	lua_setfield(L, -2, key);
-}
-
 static void set_uuid(lua_State *L, const uint8_t uuid[16])
 {
-	static const char digits[] = "0123456789abcdef";
-	char text[37], *to = text;
+	char text[UUID_TEXT];
 
-	for (int i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*to++ = '-';
-		*to++ = digits[uuid[i] >> 4];
-		*to++ = digits[uuid[i] & 15];
-	}
-	*to = '\0';
-	set_text(L, "uuid", text);
+	bind_set_text(L, "uuid", uuid_put(uuid, text));
 }
 
 static void push_env(lua_State *L, const struct trace *trace)
@@ -213,7 +192,7 @@ static void push_env(lua_State *L, const struct trace *trace)
 			const struct env_entry *entry = &trace->parts[p]->env[i];
 
 			if (entry->text)
-				set_text(L, entry->name, entry->text);
+				bind_set_text(L, entry->name, entry->text);
 			else
 				bind_set_integer(L, entry->name, entry->number);
 		}
@@ -226,10 +205,9 @@ static void push_clocks(lua_State *L, const struct trace *trace)
 		const struct clock *clock = &trace->clocks[i];
 
 		lua_newtable(L);
-		set_text(L, "name", clock->name);
+		bind_set_text(L, "name", clock->name);
 		bind_set_integer(L, "frequency", (int64_t)clock->base.frequency);
-		lua_pushboolean(L, clock->epoch);
-		lua_setfield(L, -2, "epoch");
+		bind_set_boolean(L, "epoch", clock->epoch);
 		if (clock->has_uuid)
 			set_uuid(L, clock->uuid);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -244,7 +222,7 @@ static void push_streams(lua_State *L, const struct trace *trace)
 
 		lua_newtable(L);
 		bind_set_integer(L, "id", (int64_t)stream->id);
-		set_text(L, "name", stream->name);
+		bind_set_text(L, "name", stream->name);
 		if (stream->cpu >= 0)
 			bind_set_integer(L, "cpu", stream->cpu);
 		bind_set_integer(L, "bytes", (int64_t)stream->bytes);
@@ -267,8 +245,7 @@ static void push_hosts(lua_State *L, const struct trace *trace)
 		lua_pop(L, 1);
 		if (!new)
 			continue;
-		lua_pushboolean(L, true);
-		lua_setfield(L, -2, host);
+		bind_set_boolean(L, host, true);
 		lua_pushstring(L, host);
 		lua_rawseti(L, -3, ++n);
 	}
@@ -294,7 +271,7 @@ static void push_classes(lua_State *L, const struct trace *trace)
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		lua_newtable(L);
 		bind_set_integer(L, "id", (int64_t)trace->classes[i]->id);
-		set_text(L, "name", trace->classes[i]->name);
+		bind_set_text(L, "name", trace->classes[i]->name);
 		push_field_names(L, trace->classes[i]);
 		lua_setfield(L, -2, "fields");
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
@@ -309,10 +286,10 @@ static int trace_info(lua_State *L)
 	struct error err;
 
 	lua_newtable(L);
-	set_text(L, "path", trace->path);
+	bind_set_text(L, "path", trace->path);
 	if (trace->nparts) {
-		set_text(L, "format", trace->parts[0]->reader->format);
-		set_text(L, "version", trace->parts[0]->version);
+		bind_set_text(L, "format", trace->parts[0]->reader->format);
+		bind_set_text(L, "version", trace->parts[0]->version);
 		if (trace->parts[0]->has_uuid)
 			set_uuid(L, trace->parts[0]->uuid);
 	}

@@ -14,7 +14,6 @@ int luaopen_yore(lua_State *L)
 	bind_trace_register(L);
 	bind_drawing_register(L);
 	bind_resample_register(L);
-	lua_pushliteral(L, YORE_VERSION);
-	lua_setfield(L, -2, "version");
+	bind_set_text(L, "version", YORE_VERSION);
 	return 1;
 }

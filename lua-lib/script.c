@@ -228,15 +228,12 @@ static void place_files(lua_State *L, const struct script *script)
 	lua_concat(L, 2);
 	lua_setfield(L, -2, "path");
 	lua_getglobal(L, "os");
-	lua_pushcfunction(L, os_exit);
-	lua_setfield(L, -2, "exit");
+	bind_set_function(L, "exit", os_exit);
 	if (script->options.write) {
 		lua_getglobal(L, "io");
-		lua_pushcfunction(L, io_write);
-		lua_setfield(L, -2, "write");
+		bind_set_function(L, "write", io_write);
 		if (script->options.flush) {
-			lua_pushcfunction(L, io_flush);
-			lua_setfield(L, -2, "flush");
+			bind_set_function(L, "flush", io_flush);
 		}
 	}
 }
@@ -261,14 +258,10 @@ static int opened(lua_State *L)
 	const struct script_opening *opening = &script_of(L)->options.opening;
 
 	lua_newtable(L);
-	lua_pushboolean(L, opening->no_index);
-	lua_setfield(L, -2, "no_index");
-	lua_pushstring(L, opening->index_dir);
-	lua_setfield(L, -2, "index_dir");
-	lua_pushstring(L, opening->input);
-	lua_setfield(L, -2, "input");
-	lua_pushstring(L, opening->key_file);
-	lua_setfield(L, -2, "key_file");
+	bind_set_boolean(L, "no_index", opening->no_index);
+	bind_set_text(L, "index_dir", opening->index_dir);
+	bind_set_text(L, "input", opening->input);
+	bind_set_text(L, "key_file", opening->key_file);
 	if (!opening->nrules)
 		return 1;
 	lua_newtable(L);
@@ -303,11 +296,9 @@ static int prepare(lua_State *L)
 		script_command_register(L);
 		script_run_register(L);
 		script_files_register(L);
-		lua_pushcfunction(L, opened);
-		lua_setfield(L, -2, "opened");
+		bind_set_function(L, "opened", opened);
 		if (script->options.save) {
-			lua_pushcfunction(L, save);
-			lua_setfield(L, -2, "save");
+			bind_set_function(L, "save", save);
 		}
 		place_files(L, script);
 	}

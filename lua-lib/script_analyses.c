@@ -127,11 +127,11 @@ bool script_analyses_read(const char *dir, struct script_analyses *out, struct e
 	for (struct dirent *entry; (entry = readdir(folder));) {
 		if (entry->d_name[0] == '.' || !ends_with(entry->d_name, ".lua"))
 			continue;
-		out->items = mem_grow(out->items, out->count, &out->capacity, sizeof *out->items);
+		struct script_analysis *item = mem_push(out->items, out->count, out->capacity);
 		char *name = mem_strdup(entry->d_name);
 		name[strlen(name) - strlen(".lua")] = '\0';
-		out->items[out->count].name = name;
-		read_head(from, &out->items[out->count++]);
+		item->name = name;
+		read_head(from, item);
 	}
 	closedir(folder);
 	mem_free(own);

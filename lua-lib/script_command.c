@@ -79,8 +79,7 @@ static int yore_command(lua_State *L)
 
 void script_command_register(lua_State *L)
 {
-	lua_pushcfunction(L, yore_command);
-	lua_setfield(L, -2, "command");
+	bind_set_function(L, "command", yore_command);
 }
 
 size_t script_commands(const struct script *script, const struct script_command **out)

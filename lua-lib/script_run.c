@@ -9,7 +9,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -193,8 +192,7 @@ static int yore_at_end(lua_State *L)
 
 void script_run_register(lua_State *L)
 {
-	lua_pushcfunction(L, yore_at_end);
-	lua_setfield(L, -2, "at_end");
+	bind_set_function(L, "at_end", yore_at_end);
 }
 
 /* An error of the function counts when the script had none. */

@@ -111,17 +111,14 @@ static inline bool is_small(const struct value *value)
 static uint32_t intern_new(struct segments *segments, const struct value *value)
 {
 	struct atoms *atoms = segments->atoms;
-	struct value kept = *value;
 	uint64_t hash = value_hash(value);
 	uint32_t atom = find_atom(atoms, value, hash);
 
 	if (atom != HASH_INDEX_NONE)
 		return atom;
-	if (kept.kind == VALUE_STRING)
-		kept.text = arena_strndup(segments->arena, value->text, value->len);
 	if (atoms->count == atoms->capacity)
 		grow_atoms(atoms);
-	atoms->values[atoms->count] = kept;
+	atoms->values[atoms->count] = value_copy(segments->arena, value);
 	atom = hash_index_add(&atoms->index, hash, atoms->count++);
 	if (is_small(value))
 		number_map_set(&atoms->numbers, value->u, atom);

@@ -4,7 +4,6 @@
 #include "engine/base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void segment_groups_init(struct segment_groups *groups, const uint32_t *columns, size_t ncolumns,
@@ -24,13 +23,11 @@ struct segment_group *segment_groups_of(struct segment_groups *groups, const uin
 	uint64_t hash = hash_bytes(cells, bytes);
 	uint32_t at = hash_index_find(&groups->index, hash, i,
 				      !memcmp(groups->items[i].cells, cells, bytes));
-	struct segment_group *group;
 
 	if (at != HASH_INDEX_NONE)
 		return &groups->items[at];
-	groups->items =
-		mem_grow(groups->items, groups->count, &groups->capacity, sizeof *groups->items);
-	group = &groups->items[hash_index_add(&groups->index, hash, groups->count++)];
+	struct segment_group *group = mem_push(groups->items, groups->count, groups->capacity);
+	hash_index_add(&groups->index, hash, groups->count - 1);
 	*group = (struct segment_group){
 		.cells = arena_copy(groups->arena, cells, groups->ncolumns, sizeof *cells),
 		.sums = arena_array(groups->arena, groups->nsums + 1, sizeof(int64_t))};

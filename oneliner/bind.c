@@ -1,6 +1,7 @@
 /* bind.c - see bind.h */
 #include "oneliner/bind.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 #include "engine/symbols/symbols.h"
@@ -147,11 +148,9 @@ static uint32_t reading_of(struct bound *bound, const char *text)
 	for (size_t i = 0; i < bound->nreadings; i++)
 		if (!strcmp(bound->readings[i].text, text))
 			return (uint32_t)i;
-	bound->readings = mem_grow(bound->readings, bound->nreadings, &bound->capacity,
-				   sizeof *bound->readings);
-	bound->readings[bound->nreadings] =
+	*mem_push(bound->readings, bound->nreadings, bound->capacity) =
 		(struct reading){.text = arena_strdup(bound->arena, text)};
-	return (uint32_t)bound->nreadings++;
+	return (uint32_t)bound->nreadings - 1;
 }
 
 /* What the event does not say of its thread is what the state says of it. */
@@ -210,7 +209,7 @@ static bool add_probe(struct bound *bound, const struct event_class *class, uint
 		of = arena_alloc(bound->arena, sizeof *of);
 		of->probes = arena_array(bound->arena, program->nprobes, sizeof *of->probes);
 		bound->classes[class->index] = of;
-		bound->bits[class->index / 64] |= UINT64_C(1) << class->index % 64;
+		bitset_add(bound->bits, class->index);
 		bind_threads(bound, class, of);
 	}
 	struct bound_probe *probe = &of->probes[of->nprobes++];
@@ -348,7 +347,7 @@ bool oneliner_bind(struct oneliner *program, const struct trace *trace, struct b
 {
 	*out = (struct bound){.program = program, .trace = trace, .arena = arena_new()};
 	out->classes = mem_new_array(trace->nclasses + 1, sizeof *out->classes);
-	out->bits = mem_new_array(trace->nclasses / 64 + 1, sizeof *out->bits);
+	out->bits = bitset_new(trace->nclasses);
 	for (size_t i = 0; i < program->nstates; i++) {
 		*mem_push(out->readings, out->nreadings, out->capacity) =
 			(struct reading){.text = program->states[i].text};

@@ -1,8 +1,6 @@
 /* format.c - see format.h */
 #include "oneliner/format.h"
 
-#include "engine/base/mem.h"
-
 #include <string.h>
 #include <time.h>
 
@@ -11,10 +9,8 @@ enum { WIDTH_MAX = 1000, TIME_TEXT = 512 };
 /* Up to three digits. */
 static bool read_number(const char **at, const char *end, int16_t *out)
 {
-	int number = 0;
+	uint64_t number = decimal_take(at, end);
 
-	while (*at < end && **at >= '0' && **at <= '9' && number <= WIDTH_MAX)
-		number = number * 10 + (*(*at)++ - '0');
 	*out = (int16_t)number;
 	return number <= WIDTH_MAX;
 }

@@ -2,7 +2,6 @@
 #include "oneliner/lex.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *const ops[] = {
@@ -79,7 +78,7 @@ bool token_is_name(const struct lexer *lexer, const char *name)
 
 static unsigned digit_of(char c)
 {
-	if (lex_is_digit(c))
+	if (char_is_digit(c))
 		return (unsigned)(c - '0');
 	c = (char)(c | 32);
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 99;
@@ -99,16 +98,16 @@ static void lex_number(struct lexer *lexer)
 		fits &= !__builtin_mul_overflow(sum, base, &sum) &&
 			!__builtin_add_overflow(sum, digit_of(peek(lexer, 0)), &sum);
 	}
-	if (base == 10 && peek(lexer, 0) == 'e' && lex_is_digit(peek(lexer, 1))) {
-		for (lexer->pos++; lex_is_digit(peek(lexer, 0)); lexer->pos++)
+	if (base == 10 && peek(lexer, 0) == 'e' && char_is_digit(peek(lexer, 1))) {
+		for (lexer->pos++; char_is_digit(peek(lexer, 0)); lexer->pos++)
 			zeros = zeros > 99 ? zeros : zeros * 10 + digit_of(peek(lexer, 0));
 		while (zeros-- > 0 && fits)
 			fits = !__builtin_mul_overflow(sum, 10, &sum);
 	}
 	if (!fits)
 		token_error(lexer, lexer->at, "the number does not fit 64 bits");
-	else if (lex_is_letter(peek(lexer, 0)) ||
-		 (peek(lexer, 0) == '.' && lex_is_digit(peek(lexer, 1))))
+	else if (char_begins_word(peek(lexer, 0)) ||
+		 (peek(lexer, 0) == '.' && char_is_digit(peek(lexer, 1))))
 		token_error(lexer, lexer->at, "not a whole number");
 	lexer->kind = lexer->failed ? TOKEN_END : TOKEN_NUMBER;
 	lexer->datum = datum_unsigned(sum);
@@ -160,7 +159,7 @@ static void lex_string(struct lexer *lexer)
 
 static void lex_letters(struct lexer *lexer)
 {
-	while (lex_is_letter(peek(lexer, 0)) || lex_is_digit(peek(lexer, 0)))
+	while (char_is_word(peek(lexer, 0)))
 		lexer->pos++;
 }
 
@@ -200,7 +199,7 @@ static void lex_path(struct lexer *lexer)
 			token_error(lexer, lexer->at, "the path's bracket is not closed");
 			return;
 		}
-		if (peek(lexer, 0) != '/' || !lex_is_letter(peek(lexer, 1)))
+		if (peek(lexer, 0) != '/' || !char_begins_word(peek(lexer, 1)))
 			break;
 		lexer->pos++;
 		lex_letters(lexer);
@@ -249,7 +248,7 @@ void token_next(struct lexer *lexer)
 	if (lexer->failed || lexer->pos >= lexer->len)
 		return;
 	char c = peek(lexer, 0);
-	if (lex_is_digit(c)) {
+	if (char_is_digit(c)) {
 		lex_number(lexer);
 	} else if (c == '"') {
 		lex_string(lexer);
@@ -257,7 +256,7 @@ void token_next(struct lexer *lexer)
 		lexer->pos++;
 		lex_letters(lexer);
 		keep_name(lexer, c == '@' ? TOKEN_MAP : TOKEN_VARIABLE);
-	} else if (lex_is_letter(c)) {
+	} else if (char_begins_word(c)) {
 		lex_letters(lexer);
 		if (peek(lexer, 0) == '[')
 			lex_path(lexer);

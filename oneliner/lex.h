@@ -42,13 +42,4 @@ void token_error(struct lexer *lexer, uint32_t at, const char *fmt, ...)
 /* Notes "expected WHAT, found ...". */
 void token_expected(struct lexer *lexer, const char *what);
 
-static inline bool lex_is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-static inline bool lex_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 #endif

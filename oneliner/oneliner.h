@@ -56,7 +56,6 @@ struct oneliner_work {
 };
 
 struct oneliner_result {
-	bool swept;
 	uint64_t losses, unknown;
 	char lack[64]; /* of the text, the leftmost that was not known; "": nothing */
 	struct map

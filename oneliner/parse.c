@@ -214,13 +214,6 @@ static bool ends_spec(char c, bool path)
 	       (c == '/' && !path);
 }
 
-static const char *parse_digits(const char *text, int64_t *number)
-{
-	for (*number = 0; lex_is_digit(*text) && *number <= 1000000000; text++)
-		*number = *number * 10 + (*text - '0');
-	return text;
-}
-
 /* s:1, 1s */
 static void parse_interval(struct parser *parser, struct spec *spec, const char *text)
 {
@@ -228,25 +221,27 @@ static void parse_interval(struct parser *parser, struct spec *spec, const char 
 		const char *name;
 		int64_t ns;
 	} units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"hz", 0}};
-	bool number_first = lex_is_digit(*text);
-	const char *rest = text, *unit = text;
-	int64_t number = 0;
+	bool number_first = char_is_digit(*text);
+	const char *rest, *unit = text;
+	uint64_t number = 0;
 	size_t len;
 
 	if (number_first)
-		unit = parse_digits(text, &number);
+		number = decimal_take(&unit, NULL);
 	len = strcspn(unit, ":");
-	if (!number_first && unit[len] == ':')
-		rest = parse_digits(unit + len + 1, &number);
-	else
-		rest = unit + len;
+	rest = unit + len;
+	if (!number_first && *rest == ':') {
+		rest++;
+		number = decimal_take(&rest, NULL);
+	}
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
 		if (strlen(units[i].name) != len || strncmp(unit, units[i].name, len) != 0)
 			continue;
 		if (*rest || number < 1 || number > 1000000000)
 			break;
 		spec->kind = PROBE_INTERVAL;
-		spec->period = units[i].ns ? units[i].ns * number : 1000000000 / number;
+		spec->period =
+			units[i].ns ? units[i].ns * (int64_t)number : 1000000000 / (int64_t)number;
 		return;
 	}
 	token_error(&parser->lex, spec->at,
@@ -292,8 +287,7 @@ static void parse_spec(struct parser *parser, struct clause *probe)
 		token_error(lex, spec.at, "'%s': there is no preprocessor but #include at the head",
 			    spec.text);
 	name_spec(parser, &spec);
-	probe->specs = mem_grow(probe->specs, probe->nspecs, &probe->capacity, sizeof spec);
-	probe->specs[probe->nspecs++] = spec;
+	*mem_push(probe->specs, probe->nspecs, probe->capacity) = spec;
 	token_skip(lex);
 }
 

@@ -45,17 +45,14 @@ static struct node *field_node(struct parser *parser, uint32_t at, const char *c
 {
 	struct oneliner *program = parser->lex.program;
 	struct node *node = tree_node(parser, NODE_FIELD, at, 0);
-	struct field_use *use;
 
-	program->fields = mem_grow(program->fields, program->nfields, &program->fields_capacity,
-				   sizeof *program->fields);
 	node->number = (uint32_t)program->nfields;
-	use = &program->fields[program->nfields++];
-	*use = (struct field_use){.names = arena_copy(program->arena, names, nnames, sizeof *names),
-				  .nnames = nnames,
-				  .at = at,
-				  .probe = (uint32_t)program->nprobes - 1,
-				  .type = TYPE_ANY};
+	*mem_push(program->fields, program->nfields, program->fields_capacity) = (struct field_use){
+		.names = arena_copy(program->arena, names, nnames, sizeof *names),
+		.nnames = nnames,
+		.at = at,
+		.probe = (uint32_t)program->nprobes - 1,
+		.type = TYPE_ANY};
 	return node;
 }
 
@@ -87,9 +84,9 @@ static bool take_element(struct parser *parser, const char **out)
 	struct lexer *lex = &parser->lex;
 	size_t from = lex->pos;
 
-	if (!token_is(lex, ".") || from >= lex->len || !lex_is_digit(lex->text[from]))
+	if (!token_is(lex, ".") || from >= lex->len || !char_is_digit(lex->text[from]))
 		return false;
-	while (lex->pos < lex->len && lex_is_digit(lex->text[lex->pos]))
+	while (lex->pos < lex->len && char_is_digit(lex->text[lex->pos]))
 		lex->pos++;
 	*out = arena_strndup(lex->program->arena, lex->text + from, lex->pos - from);
 	token_next(lex);
@@ -116,10 +113,9 @@ static struct node *state_node(struct parser *parser, uint32_t at, const char *t
 	struct oneliner *program = parser->lex.program;
 	struct node *node = tree_node(parser, NODE_STATE, at, 0);
 
-	program->states = mem_grow(program->states, program->nstates, &program->states_capacity,
-				   sizeof *program->states);
 	node->number = (uint32_t)program->nstates;
-	program->states[program->nstates++] = (struct state_use){.text = text, .at = at};
+	*mem_push(program->states, program->nstates, program->states_capacity) =
+		(struct state_use){.text = text, .at = at};
 	return node;
 }
 
@@ -242,10 +238,9 @@ static uint32_t map_number(struct oneliner *program, const char *name, uint32_t 
 	for (size_t i = 0; i < program->nmaps; i++)
 		if (!strcmp(program->maps[i].name, name))
 			return (uint32_t)i;
-	program->maps = mem_grow(program->maps, program->nmaps, &program->maps_capacity,
-				 sizeof *program->maps);
-	program->maps[program->nmaps] = (struct map_use){.name = name, .at = at};
-	return (uint32_t)program->nmaps++;
+	*mem_push(program->maps, program->nmaps, program->maps_capacity) =
+		(struct map_use){.name = name, .at = at};
+	return (uint32_t)program->nmaps - 1;
 }
 
 static uint32_t variable_number(struct oneliner *program, const char *name)
@@ -253,10 +248,8 @@ static uint32_t variable_number(struct oneliner *program, const char *name)
 	for (size_t i = 0; i < program->nvariables; i++)
 		if (!strcmp(program->variables[i], name))
 			return (uint32_t)i;
-	program->variables = mem_grow(program->variables, program->nvariables,
-				      &program->variables_capacity, sizeof *program->variables);
-	program->variables[program->nvariables] = name;
-	return (uint32_t)program->nvariables++;
+	*mem_push(program->variables, program->nvariables, program->variables_capacity) = name;
+	return (uint32_t)program->nvariables - 1;
 }
 
 static struct node *parse_map(struct parser *parser)
@@ -282,7 +275,7 @@ static struct node *parse_variable(struct parser *parser)
 	struct lexer *lex = &parser->lex;
 	struct node *node = tree_node(parser, NODE_VARIABLE, lex->at, 0);
 
-	if (lex_is_digit(lex->name[1]))
+	if (char_is_digit(lex->name[1]))
 		token_error(lex, lex->at,
 			    "'%s': words of the command line are not passed on; "
 			    "write the value into the program",

@@ -1,5 +1,4 @@
 /* program.c - a text becomes a program, and errors that show their place in it */
-#include "oneliner/format.h"
 #include "oneliner/pattern.h"
 #include "oneliner/tree.h"
 

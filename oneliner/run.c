@@ -214,9 +214,7 @@ static void begin_ticks(struct work *work)
 				continue;
 			if (__builtin_add_overflow(work->of->start, ticker.period, &ticker.next))
 				ticker.next = NSTIME_MAX;
-			work->tickers =
-				mem_grow(work->tickers, work->ntickers, &capacity, sizeof ticker);
-			work->tickers[work->ntickers++] = ticker;
+			*mem_push(work->tickers, work->ntickers, capacity) = ticker;
 		}
 	}
 	next_tick(work);
@@ -402,7 +400,6 @@ static bool read_events(struct work *work, struct error *err)
 		return true;
 	events.classes = work->classes;
 	events.losses = true;
-	work->result->swept = !in_order;
 	return in_order ? run_ordered(work, &events, err) : run_sweep(work, &events, err);
 }
 

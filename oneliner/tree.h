@@ -155,7 +155,6 @@ struct map_use {
 	uint32_t at;             /* where it stands first */
 	bool is_keyed, is_plain; /* known; plain: no aggregation */
 	bool is_known;           /* somewhere it gets a value */
-	bool is_additive;        /* events add to it and do nothing else with it */
 	enum function aggregate; /* unless plain */
 	uint32_t nkeys;
 	enum type keys[PROBE_KEYS_MAX];
@@ -178,7 +177,7 @@ struct oneliner {
 	size_t nmaps, maps_capacity;
 	const char **variables;
 	enum type *variable_types;
-	size_t nvariables, variables_capacity, types_capacity;
+	size_t nvariables, variables_capacity;
 	void **patterns; /* pcre2_code, of captures() */
 	size_t npatterns, patterns_capacity;
 	bool uses_builtin[BUILTIN_USTACK + 1];

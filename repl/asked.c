@@ -7,7 +7,6 @@
  */
 #include "repl/asked.h"
 
-#include "engine/base/mem.h"
 #include "repl/filter.h"
 #include "state/program/lookup.h"
 

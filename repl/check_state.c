@@ -244,34 +244,30 @@ static bool closed(const struct check *check, const struct span *open, nstime en
 
 static struct thread *thread_of(struct check *check, uint32_t host, int64_t tid)
 {
-	struct value key = {.kind = VALUE_INT, .negative = tid < 0, .u = (uint64_t)tid};
+	struct value key = value_s64(tid);
 	uint32_t owner = attr_key(check->attrs, attr_name(check->attrs, host, "thread", 6), &key);
 	uint32_t place = number_map_get(&check->owners, owner);
 
 	if (place)
 		return check->threads[place - 1];
-	check->threads = mem_grow(check->threads, check->nthreads, &check->threads_capacity,
-				  sizeof(struct thread *));
 	struct thread *thread = mem_new(sizeof *thread);
 	*thread = (struct thread){.host = host, .tid = tid};
-	check->threads[check->nthreads++] = thread;
+	*mem_push(check->threads, check->nthreads, check->threads_capacity) = thread;
 	number_map_set(&check->owners, owner, (uint32_t)check->nthreads);
 	return thread;
 }
 
 static struct cpu *cpu_of(struct check *check, uint32_t host, int64_t number)
 {
-	struct value key = {.kind = VALUE_INT, .negative = number < 0, .u = (uint64_t)number};
+	struct value key = value_s64(number);
 	uint32_t owner = attr_key(check->attrs, attr_name(check->attrs, host, "cpu", 3), &key);
 	uint32_t place = number_map_get(&check->owners, owner);
 
 	if (place)
 		return check->cpus[place - 1];
-	check->cpus =
-		mem_grow(check->cpus, check->ncpus, &check->cpus_capacity, sizeof(struct cpu *));
 	struct cpu *cpu = mem_new(sizeof *cpu);
 	*cpu = (struct cpu){.host = host, .number = number, .begin = NSTIME_MAX, .end = NSTIME_MIN};
-	check->cpus[check->ncpus++] = cpu;
+	*mem_push(check->cpus, check->ncpus, check->cpus_capacity) = cpu;
 	number_map_set(&check->owners, owner, (uint32_t)check->ncpus);
 	return cpu;
 }
@@ -481,19 +477,13 @@ static void close_at(struct check *check, struct thread *thread, nstime t)
 
 /* ---- changes ---- */
 
-static bool is_text(const struct value *value, const char *text)
-{
-	return value->kind == VALUE_STRING && value->len == strlen(text) &&
-	       !memcmp(value->text, text, value->len);
-}
-
 static enum activity activity_of(const struct value *value)
 {
 	if (value->kind == VALUE_UNKNOWN)
 		return ACTIVITY_UNKNOWN;
-	if (is_text(value, "running"))
+	if (value_is_text(value, "running"))
 		return ACTIVITY_RUNNING;
-	return is_text(value, "exiting") ? ACTIVITY_LEAVING : ACTIVITY_OFF;
+	return value_is_text(value, "exiting") ? ACTIVITY_LEAVING : ACTIVITY_OFF;
 }
 
 static void see_cpu_thread(struct check *check, struct cpu *cpu, const struct told_change *change)
@@ -650,14 +640,12 @@ static void find_cpus(struct check *check, bool hosts)
 		const struct stream *stream = trace->streams[i];
 		const struct edges *edges = &check->edges[i];
 		const char *name = trace->parts[stream->part]->host;
-		struct value key = {.kind = VALUE_STRING};
 		uint32_t host = 0;
 
 		if (stream->cpu < 0 || !edges->any)
 			continue;
 		if (hosts) {
-			key.text = name ? name : "";
-			key.len = (uint32_t)strlen(key.text);
+			struct value key = value_text(name ? name : "", name ? strlen(name) : 0);
 			host = attr_key(check->attrs, attr_name(check->attrs, 0, "host", 4), &key);
 		}
 		struct cpu *cpu = cpu_of(check, host, stream->cpu);
@@ -719,7 +707,7 @@ static int by_number(const void *a, const void *b)
 static void print_cpu(struct check *check, const struct cpu *cpu)
 {
 	uint64_t unknown = time_span(check->begin, check->end) - cpu->known_time;
-	struct value key = {.kind = VALUE_INT, .u = (uint64_t)cpu->number};
+	struct value key = value_s64(cpu->number);
 	uint32_t attr = attr_key(check->attrs, attr_name(check->attrs, cpu->host, "cpu", 3), &key);
 	struct sink *out = check->sink;
 

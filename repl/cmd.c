@@ -6,7 +6,6 @@
 #include "repl/cmds.h"
 #include "repl/progress.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { AT_ONCE = 1 << 20 };
 
@@ -78,21 +77,12 @@ static bool range_row(struct rows *rows, const char *file, const struct aux_buff
 	return rows_end(rows);
 }
 
-static void json_known(struct sink *out, const char *name, int64_t number)
-{
-	sink_printf(out, ",\"%s\":", name);
-	if (number < 0)
-		sink_text(out, "null");
-	else
-		sink_i64(out, number);
-}
-
 static bool range_json(struct sink *out, const char *file, const struct aux_buffer *buffer,
 		       const struct aux_piece *piece)
 {
 	json_member_text(out, "{\"file\":", file);
-	json_known(out, "cpu", buffer->cpu);
-	json_known(out, "tid", buffer->tid);
+	json_member_u64(out, ",\"cpu\":", buffer->cpu >= 0, (uint64_t)buffer->cpu);
+	json_member_u64(out, ",\"tid\":", buffer->tid >= 0, (uint64_t)buffer->tid);
 	sink_printf(out,
 		    ",\"offset\":%llu,\"bytes\":%llu,\"position\":%llu,\"reference\":%llu,"
 		    "\"joined\":%s,\"truncated\":%s,\"source\":",
@@ -128,17 +118,13 @@ static bool packet_json(struct sink *out, const char *file, const struct aux_buf
 {
 	json_member_time(out, "{\"t\":", t);
 	json_member_text(out, ",\"file\":", file);
-	json_known(out, "cpu", buffer->cpu);
-	json_known(out, "tid", buffer->tid);
+	json_member_u64(out, ",\"cpu\":", buffer->cpu >= 0, (uint64_t)buffer->cpu);
+	json_member_u64(out, ",\"tid\":", buffer->tid >= 0, (uint64_t)buffer->tid);
 	sink_printf(out, ",\"offset\":%llu,\"size\":%llu,\"packet\":", (unsigned long long)row->at,
 		    (unsigned long long)row->size);
 	json_text(out, row->name);
 	json_member_text(out, ",\"payload\":", row->text);
-	sink_text(out, ",\"tsc\":");
-	if (row->has_tsc)
-		sink_u64(out, row->tsc);
-	else
-		sink_text(out, "null");
+	json_member_u64(out, ",\"tsc\":", row->has_tsc, row->tsc);
 	sink_text(out, "}\n");
 	return sink_row(out);
 }

@@ -112,11 +112,7 @@ static void meet_loss(struct check *check, const struct event *loss)
 	if (check->options->format == FORMAT_JSON) {
 		json_member_time(out, ",\"t\":", loss->time);
 		json_member_time(out, ",\"until\":", loss->until);
-		sink_text(out, ",\"lost\":");
-		if (loss->lost_unknown)
-			sink_text(out, "null");
-		else
-			sink_u64(out, loss->lost);
+		json_member_u64(out, ",\"lost\":", !loss->lost_unknown, loss->lost);
 		sink_printf(out, ",\"packets\":%llu}\n", (unsigned long long)loss->lost_packets);
 	} else {
 		sink_text(out, ": from ");

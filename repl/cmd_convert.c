@@ -5,7 +5,6 @@
  * same range. What comes out has its name only when it is whole.
  */
 #include "convert/convert.h"
-#include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 #include "repl/asked.h"
 #include "repl/cmds.h"
@@ -13,7 +12,6 @@
 #include "repl/intervals.h"
 #include "state/intervals/stretches.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 

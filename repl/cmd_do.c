@@ -1,11 +1,8 @@
 /* cmd_do.c - one-liners in bpftrace's language */
-#include "engine/base/mem.h"
 #include "oneliner/oneliner.h"
-#include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/render.h"
-#include "state/program/lookup.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,11 @@
 /*
  * cmd_dump.c - packets as they lie in the files; with --at one packet's bytes and events
  */
-#include "engine/base/mem.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/render.h"
-#include "state/program/lookup.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct dump {
 	struct session *session;
@@ -58,16 +55,6 @@ static void put_kind(struct sink *out, uint32_t flags)
 		sink_text(out, "packet");
 }
 
-/* All extents together. */
-static uint64_t size_of(const struct packet_info *info)
-{
-	uint64_t size = packet_bytes(info);
-
-	for (uint32_t i = 0; i < info->nextents; i++)
-		size += info->extents[i].len;
-	return size;
-}
-
 static bool holds(const struct packet_info *info, uint64_t offset)
 {
 	bool held = offset >= info->rec.off && offset - info->rec.off < packet_bytes(info);
@@ -92,26 +79,14 @@ static bool packet_json(struct dump *dump, const struct stream *stream,
 	json_member_text(out, "{\"stream\":", stream->name);
 	json_member_text(out, ",\"file\":", file_of(stream, packet));
 	sink_printf(out, ",\"offset\":%llu,\"size\":%llu,\"kind\":\"",
-		    (unsigned long long)packet->off, (unsigned long long)size_of(info));
+		    (unsigned long long)packet->off, (unsigned long long)packet_all_bytes(info));
 	put_kind(out, packet->flags);
 	sink_text(out, "\",\"begin\":");
 	json_time(out, packet->min);
 	json_member_time(out, ",\"end\":", packet->max);
-	sink_text(out, ",\"cpu\":");
-	if (packet->cpu < 0)
-		sink_text(out, "null");
-	else
-		sink_i64(out, packet->cpu);
-	sink_text(out, ",\"seq\":");
-	if (packet->seq == PACKET_NONE)
-		sink_text(out, "null");
-	else
-		sink_u64(out, packet->seq);
-	sink_text(out, ",\"events\":");
-	if (packet->events == UINT32_MAX)
-		sink_text(out, "null");
-	else
-		sink_u64(out, packet->events);
+	json_member_u64(out, ",\"cpu\":", packet->cpu >= 0, (uint64_t)packet->cpu);
+	json_member_u64(out, ",\"seq\":", packet->seq != PACKET_NONE, packet->seq);
+	json_member_u64(out, ",\"events\":", packet->events != UINT32_MAX, packet->events);
 	sink_printf(out, ",\"extents\":%u}\n", info->nextents + 1);
 	return sink_row(out);
 }
@@ -132,7 +107,7 @@ static bool packet_row(struct dump *dump, const struct stream *stream,
 		return packet_json(dump, stream, info);
 	rows_text(rows, stream->name);
 	sink_u64(rows_cell(rows), packet->off);
-	sink_u64(rows_cell(rows), size_of(info));
+	sink_u64(rows_cell(rows), packet_all_bytes(info));
 	put_bound(dump, rows_cell(rows), packet->min);
 	put_bound(dump, rows_cell(rows), packet->max);
 	struct sink *cpu = rows_cell(rows);
@@ -283,21 +258,12 @@ static bool dump_stream(struct dump *dump, const struct stream *stream, struct e
 	return true;
 }
 
-static bool wanted(const struct trace *trace, const struct options *options,
-		   const struct stream *stream)
-{
-	for (size_t i = 0; i < options->streams.count; i++)
-		if (lookup_is_stream(trace, options->streams.items[i], stream))
-			return true;
-	return !options->streams.count;
-}
-
 static bool dump_all(struct dump *dump, struct error *err)
 {
 	const struct trace *trace = dump->session->trace;
 
 	for (size_t i = 0; i < trace->nstreams && dump->left; i++)
-		if (wanted(trace, dump->options, trace->streams[i]) &&
+		if (filter_has_stream(trace, &dump->options->streams, trace->streams[i]) &&
 		    !dump_stream(dump, trace->streams[i], err))
 			return false;
 	if (dump->at && !dump->found)

@@ -13,8 +13,6 @@
 #include "repl/filter.h"
 #include "repl/render.h"
 
-#include <string.h>
-
 enum { LOOK_EACH = 1024 /* runs or events: Ctrl-C, and whether somebody still reads */ };
 
 enum mode {

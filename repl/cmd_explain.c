@@ -4,9 +4,9 @@
  * Commands over events would read the packets that may hold an event of the range; commands over
  * state say how the planner would find it.
  */
+#include "engine/base/bitset.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
-#include "repl/render.h"
 
 #include <inttypes.h>
 
@@ -16,7 +16,7 @@ struct cost {
 
 static bool bit(const uint64_t *bits, size_t i)
 {
-	return !bits || bits[i / 64] >> i % 64 & 1;
+	return !bits || bitset_has(bits, i);
 }
 
 /* Packets of one stream that may hold events of [begin, end). */
@@ -37,9 +37,7 @@ static bool stream_cost(struct table *table, const struct events_options *range,
 		if (info.rec.flags & PACKET_EMPTY || info.rec.max < range->begin)
 			continue;
 		cost->packets++;
-		cost->bytes += packet_bytes(&info);
-		for (uint32_t n = 0; n < info.nextents; n++)
-			cost->bytes += info.extents[n].len;
+		cost->bytes += packet_all_bytes(&info);
 	}
 	return true;
 }

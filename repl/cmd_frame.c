@@ -88,13 +88,13 @@ static bool parse_line(struct session *session, const char *word, struct search 
 		       struct error *err)
 {
 	const char *colon = strrchr(word, ':'), *number = colon ? colon + 1 : word;
-	char *end;
+	const char *end = number;
 
 	out->want = WANT_LINE;
 	out->file = word;
 	out->nfile = colon ? (size_t)(colon - word) : 0;
-	out->line = strtoull(number, &end, 10);
-	if (*number < '0' || *number > '9' || *end)
+	out->line = decimal_take(&end, NULL);
+	if (end == number || *end)
 		return error_set(err, ERR_QUERY, "frame line: '%s' is neither N nor FILE:N", word);
 	return session->options->program ||
 	       error_set(err, ERR_QUERY,

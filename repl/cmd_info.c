@@ -71,9 +71,7 @@ static bool packets_bytes(struct table *table, uint64_t *bytes, struct error *er
 	for (uint64_t i = 0; i < table_count(table); i++) {
 		if (!table_get(table, i, &packet, err))
 			return false;
-		*bytes += packet_bytes(&packet);
-		for (uint32_t n = 0; n < packet.nextents; n++)
-			*bytes += packet.extents[n].len;
+		*bytes += packet_all_bytes(&packet);
 	}
 	return true;
 }
@@ -232,21 +230,14 @@ static void json_streams(const struct info *info, struct sink *out)
 			    (unsigned long long)stream->id);
 		json_text(out, stream->name);
 		json_member_text(out, ",\"section\":", *stream->section ? stream->section : NULL);
-		sink_text(out, ",\"cpu\":");
-		if (stream->cpu < 0)
-			sink_text(out, "null");
-		else
-			sink_i64(out, stream->cpu);
+		json_member_u64(out, ",\"cpu\":", stream->cpu >= 0, (uint64_t)stream->cpu);
 		sink_printf(out, ",\"packets\":%llu,\"bytes\":%llu,\"begin\":",
 			    (unsigned long long)own->packets, (unsigned long long)own->bytes);
 		json_time(out, own->begin);
 		json_member_time(out, ",\"end\":", own->end);
 		info_json_losses(stream, &info->losses[i], out);
-		sink_text(out, ",\"contradictions\":");
-		if (info->counted)
-			sink_u64(out, own->contradicted.count);
-		else
-			sink_text(out, "null");
+		json_member_u64(out, ",\"contradictions\":", info->counted,
+				own->contradicted.count);
 		sink_char(out, '}');
 	}
 	sink_char(out, ']');
@@ -260,11 +251,8 @@ static void json_word(const struct part *part, struct sink *out)
 			 !known             ? NULL
 			 : part->big_endian ? "big"
 					    : "little");
-	sink_text(out, ",\"word_bits\":");
-	if (part && part->word_bits)
-		sink_u64(out, part->word_bits);
-	else
-		sink_text(out, "null");
+	json_member_u64(out, ",\"word_bits\":", part && part->word_bits,
+			part ? part->word_bits : 0);
 }
 
 static void print_json(const struct info *info, const struct capabilities *can, struct sink *out)
@@ -274,7 +262,6 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 
 	json_member_text(out, "{\"format\":", part ? part->reader->format : NULL);
 	json_member_text(out, ",\"version\":", part ? part->version : NULL);
-	sink_text(out, ",\"uuid\":");
 	info_json_uuid(part && part->has_uuid, part ? part->uuid : NULL, out);
 	json_word(part, out);
 	if (part)
@@ -337,13 +324,11 @@ static void text_parts(const struct trace *trace, struct sink *out)
 {
 	for (size_t i = 0; i < trace->nparts; i++) {
 		const struct part *part = trace->parts[i];
+		char uuid[UUID_TEXT];
 		sink_printf(out, "trace      %s\nformat     %s %s\n", part->path,
 			    part->reader->format, part->version ? part->version : "");
-		if (part->has_uuid) {
-			sink_text(out, "uuid       ");
-			info_text_uuid(part->uuid, out);
-			sink_char(out, '\n');
-		}
+		if (part->has_uuid)
+			sink_printf(out, "uuid       %s\n", uuid_put(part->uuid, uuid));
 		text_word(part, out);
 		info_text_full_name("named", &part->full_name, out);
 		if (part->offset) {

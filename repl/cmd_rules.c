@@ -5,9 +5,6 @@
 #include "repl/render.h"
 #include "state/program/program.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static bool list(const struct options *options, struct sink *sink)
 {
 	static const struct column columns[] = {{"name", false}, {"summary", false}};

@@ -1,5 +1,4 @@
 /* cmd_run.c - Lua scripts, and the analyses that come with yore */
-#include "engine/base/mem.h"
 #include "repl/cmds.h"
 #include "repl/scripting.h"
 

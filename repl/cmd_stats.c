@@ -116,10 +116,8 @@ static void json_rows(struct stats *stats, bool streams)
 		const struct stats_row *row = &stats->rows[i];
 		sink_text(out, streams ? "{\"stream\":" : "{\"name\":");
 		json_text(out, row->name);
-		if (streams && row->cpu < 0)
-			sink_text(out, ",\"cpu\":null");
-		else if (streams)
-			sink_printf(out, ",\"cpu\":%d", (int)row->cpu);
+		if (streams)
+			json_member_u64(out, ",\"cpu\":", row->cpu >= 0, (uint64_t)row->cpu);
 		sink_printf(out, ",\"events\":%llu,\"bytes\":%llu",
 			    (unsigned long long)row->tally.events,
 			    (unsigned long long)bytes_of(&row->tally));

@@ -8,7 +8,6 @@
 #include "repl/timeline_svg.h"
 #include "state/timelines/timelines.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -289,7 +288,7 @@ static bool find_names(struct timeline *timeline, struct error *err)
 	struct picture_value **places = NULL;
 	struct named *items = NULL;
 	struct picture_run run;
-	size_t count = 0, capacity = 0, room = 0;
+	size_t count = 0, capacity = 0, nplaces = 0, room = 0;
 
 	for (size_t i = 0; i < picture->nrows; i++) {
 		struct picture_row *row = &picture->rows[i];
@@ -298,12 +297,11 @@ static bool find_names(struct timeline *timeline, struct error *err)
 			if (!run.value || run.count < NAMED_LEAST)
 				continue;
 			struct picture_value *value = &row->values[row->cells[at].value - 1];
-			items = mem_grow(items, count, &capacity, sizeof *items);
-			places = mem_grow(places, count, &room, sizeof(struct picture_value *));
-			places[count] = value;
-			items[count++] = (struct named){.t = picture_time(picture, at + 1) - 1,
-							.path = row->path,
-							.value = value->value};
+			*mem_push(places, nplaces, room) = value;
+			*mem_push(items, count, capacity) =
+				(struct named){.t = picture_time(picture, at + 1) - 1,
+					       .path = row->path,
+					       .value = value->value};
 		}
 	}
 	bool good = !count || names_in(timeline->session, items, count, picture->arena, err);

@@ -16,7 +16,6 @@
 #include "state/program/program.h"
 
 #include <ctype.h>
-#include <stdio.h> /* before readline's headers, which need FILE */
 
 #include <readline/readline.h>
 #include <string.h>

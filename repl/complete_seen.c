@@ -1,6 +1,7 @@
 /* complete_seen.c - candidates that stand in the trace: keys of attributes, values of fields */
 #include "repl/complete.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/event.h"
 #include "index/events.h"
@@ -106,11 +107,11 @@ static const unsigned scopes =
 /* Where each class has the field; returns the bits of those that do. */
 static uint64_t *find_field(const struct trace *trace, const char *field, struct field_path *paths)
 {
-	uint64_t *classes = mem_new_array(trace->nclasses / 64 + 1, sizeof *classes);
+	uint64_t *classes = bitset_new(trace->nclasses);
 
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (field_path_find(trace->classes[i], scopes, &field, 1, &paths[i]))
-			classes[i / 64] |= UINT64_C(1) << (i % 64);
+			bitset_add(classes, i);
 	return classes;
 }
 

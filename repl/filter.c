@@ -6,12 +6,10 @@
  */
 #include "repl/filter.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/interval_window.h"
 #include "state/program/lookup.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { CPU_MOST = 1 << 20 };
 
@@ -35,28 +33,28 @@ struct filter {
 	struct where_pass *by_state; /* NULL: nothing reads it */
 };
 
-static bool is_wanted(const struct trace *trace, const struct words *words,
-		      const struct stream *stream)
+bool filter_has_stream(const struct trace *trace, const struct words *words,
+		       const struct stream *stream)
 {
 	for (size_t i = 0; i < words->count; i++)
 		if (lookup_is_stream(trace, words->items[i], stream))
 			return true;
-	return false;
+	return !words->count;
 }
 
 /* "3" or "0-3". */
 static bool parse_range(const char *option, const char *word, struct where_range *out,
 			struct error *err)
 {
-	char *end;
+	const char *end = word;
 
-	if (*word >= '0' && *word <= '9') {
-		out->low = out->high = strtoull(word, &end, 10);
-		if (*end == '-' && end[1] >= '0' && end[1] <= '9')
-			out->high = strtoull(end + 1, &end, 10);
-		if (!*end && out->high >= out->low)
-			return true;
+	out->low = out->high = decimal_take(&end, NULL);
+	if (end > word && *end == '-' && char_is_digit(end[1])) {
+		end++;
+		out->high = decimal_take(&end, NULL);
 	}
+	if (end > word && !*end && out->high >= out->low)
+		return true;
 	return error_set(err, ERR_QUERY, "%s: '%s' is neither a number nor a range like 0-3",
 			 option, word);
 }
@@ -198,10 +196,10 @@ static void set_streams(struct filter *filter, const struct words *globs)
 	filter->streams = bits_new(filter, filter->trace->nstreams);
 	for (size_t i = 0; i < filter->trace->nstreams; i++) {
 		const struct stream *stream = filter->trace->streams[i];
-		bool wanted = (!globs->count || is_wanted(filter->trace, globs, stream)) &&
-			      is_named(filter, stream);
+		bool wanted =
+			filter_has_stream(filter->trace, globs, stream) && is_named(filter, stream);
 		if (wanted && may_hold(filter, stream))
-			filter->streams[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(filter->streams, i);
 	}
 }
 
@@ -217,7 +215,7 @@ static void set_classes(struct filter *filter, const struct words *globs)
 		for (size_t k = 0; k < globs->count && !wanted; k++)
 			wanted = lookup_glob(globs->items[k] + filter->scopes[k], class->name, ':');
 		if (wanted && (!filter->where || where_class(filter->where, class)))
-			filter->classes[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(filter->classes, i);
 	}
 }
 

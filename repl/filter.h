@@ -39,6 +39,9 @@ MUST_CHECK bool filter_pass(struct filter *filter, struct events *events, bool *
 MUST_CHECK bool filter_look_up(struct session *session, const struct options *options,
 			       struct error *err);
 bool filter_has_cpu(struct session *session, const char *word); /* some CPU of a word of --cpu */
+/* Is the stream of a word of --stream? Without words every one is. */
+bool filter_has_stream(const struct trace *trace, const struct words *words,
+		       const struct stream *stream);
 MUST_CHECK bool filter_look_up_streams(struct session *session, const struct options *options,
 				       struct error *err); /* --stream alone */
 

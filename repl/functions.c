@@ -67,10 +67,8 @@ static bool add_process(struct finding *finding, const struct named *item, struc
 		return true;
 	if (!query_parse(path, &process.query, err))
 		return false;
-	finding->items = mem_grow(finding->items, finding->count, &finding->capacity,
-				  sizeof *finding->items);
 	nameset_add(&finding->paths, path, (uint32_t)finding->count);
-	finding->items[finding->count++] = process;
+	*mem_push(finding->items, finding->count, finding->capacity) = process;
 	return true;
 }
 

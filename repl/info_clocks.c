@@ -5,24 +5,11 @@
 
 #include <string.h>
 
-void info_text_uuid(const uint8_t uuid[16], struct sink *out)
-{
-	for (int i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			sink_char(out, '-');
-		sink_hex(out, uuid[i], 2);
-	}
-}
-
 void info_json_uuid(bool has, const uint8_t uuid[16], struct sink *out)
 {
-	if (!has) {
-		sink_text(out, "null");
-		return;
-	}
-	sink_char(out, '"');
-	info_text_uuid(uuid, out);
-	sink_char(out, '"');
+	char text[UUID_TEXT];
+
+	json_member_text(out, ",\"uuid\":", has ? uuid_put(uuid, text) : NULL);
 }
 
 void info_json_full_name(const char *key, const struct full_name *name, struct sink *out)
@@ -89,7 +76,6 @@ void info_json_clocks(const struct trace *trace, struct sink *out)
 		sink_text(out, i ? ",{\"name\":" : "{\"name\":");
 		json_text(out, clock->name);
 		json_member_text(out, ",\"description\":", clock->description);
-		sink_text(out, ",\"uuid\":");
 		info_json_uuid(clock->has_uuid, clock->uuid, out);
 		sink_printf(out,
 			    ",\"frequency\":%llu,\"offset_s\":%lld,\"offset\":%lld,"

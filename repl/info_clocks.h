@@ -5,7 +5,6 @@
 #include "engine/trace.h"
 #include "repl/sink.h"
 
-void info_text_uuid(const uint8_t uuid[16], struct sink *out);
 void info_json_uuid(bool has, const uint8_t uuid[16], struct sink *out);
 /* What CTF 2 calls a trace, a clock or its origin; nothing is written when it has no name. */
 void info_json_full_name(const char *key, const struct full_name *name, struct sink *out);

@@ -118,11 +118,7 @@ static void json_loss(const struct stream *stream, const struct loss *loss, stru
 
 	json_member_time(out, "{\"t\":", loss->time);
 	json_member_time(out, ",\"until\":", loss->until);
-	sink_text(out, ",\"events\":");
-	if (loss->unknown)
-		sink_text(out, "null");
-	else
-		sink_u64(out, loss->lost);
+	json_member_u64(out, ",\"events\":", !loss->unknown, loss->lost);
 	if (loss->lost_packets) {
 		missing_numbers(stream, loss, &first, &last);
 		sink_printf(out, ",\"packets\":%llu,\"first\":%llu,\"last\":%llu",

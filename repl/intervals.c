@@ -10,8 +10,6 @@
 #include "repl/asked.h"
 #include "state/comms.h"
 
-#include <string.h>
-
 enum { NAMES_AT_ONCE = 4096, NAMES_ALONG = 1 << 14 };
 
 bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,
@@ -271,14 +269,10 @@ static bool write_waiting(struct interval_writer *writer)
 
 bool interval_write(struct interval_writer *writer, const struct interval *interval)
 {
-	struct value value = interval->value;
-
 	writer->named = mem_grow(writer->named, writer->count, &writer->named_capacity,
 				 sizeof *writer->named);
 	writer->waiting = mem_grow(writer->waiting, writer->count, &writer->waiting_capacity,
 				   sizeof *writer->waiting);
-	if (value.kind == VALUE_STRING)
-		value.text = arena_strndup(writer->arena, value.text, value.len);
 	/* the name at the beginning; of an unknown beginning, the last moment that is known */
 	nstime t = interval->begin != NSTIME_MIN ? interval->begin
 		   : interval->end != NSTIME_MAX ? interval->end - 1
@@ -286,7 +280,7 @@ bool interval_write(struct interval_writer *writer, const struct interval *inter
 	writer->named[writer->count] =
 		(struct named){.t = t,
 			       .path = arena_strdup(writer->arena, interval->path),
-			       .value = value,
+			       .value = value_copy(writer->arena, &interval->value),
 			       .of_path = writer->of_path};
 	writer->waiting[writer->count++] = (struct waiting){interval->begin, interval->end};
 	if (writer->along && writer->count < NAMES_ALONG)
@@ -336,7 +330,7 @@ static bool show_interval(void *arg, const struct interval *interval)
 /* Is the name of each thread among what is asked for? */
 static bool asks_names(const struct wanteds *wanteds)
 {
-	struct value nobody = {.kind = VALUE_INT, .negative = true, .u = (uint64_t)INT64_MIN};
+	struct value nobody = value_s64(INT64_MIN);
 	struct attrs *attrs = attrs_new();
 	uint32_t attr = attr_key(attrs, attr_name(attrs, ATTR_ROOT, "thread", 6), &nobody);
 	bool found = false;

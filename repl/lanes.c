@@ -44,15 +44,11 @@ enum drawing_tone value_tone(const struct value *value)
 /* `value` may be one of those that are there. */
 static uint32_t add_value(struct lanes *lanes, const struct value *value, bool has_name)
 {
-	struct value own = *value;
+	const struct value own = value_copy(lanes->arena, value);
 
-	if (own.kind == VALUE_STRING)
-		own.text = arena_strndup(lanes->arena, own.text, own.len);
-	lanes->values = mem_grow(lanes->values, lanes->nvalues, &lanes->values_capacity,
-				 sizeof *lanes->values);
-	lanes->values[lanes->nvalues] =
+	*mem_push(lanes->values, lanes->nvalues, lanes->values_capacity) =
 		(struct lane_value){.value = own, .tone = value_tone(&own), .has_name = has_name};
-	return (uint32_t)lanes->nvalues++;
+	return (uint32_t)lanes->nvalues - 1;
 }
 
 static uint32_t place_of(struct lanes *lanes, const struct value *value, bool has_name)
@@ -155,10 +151,9 @@ static void commit(struct lanes *lanes, struct lane *row)
 
 static struct lane *add_row(struct lanes *lanes, const char *path, bool lost)
 {
-	lanes->rows = mem_grow(lanes->rows, lanes->nrows, &lanes->capacity, sizeof *lanes->rows);
-	lanes->rows[lanes->nrows] =
+	*mem_push(lanes->rows, lanes->nrows, lanes->capacity) =
 		(struct lane){.path = arena_strdup(lanes->arena, path), .lost = lost};
-	return &lanes->rows[lanes->nrows++];
+	return &lanes->rows[lanes->nrows - 1];
 }
 
 /* NULL: the row is one too many. */
@@ -213,7 +208,7 @@ void lanes_add(struct lanes *lanes, const struct interval *interval)
 
 void lanes_add_loss(struct lanes *lanes, nstime begin, nstime end, const char *text)
 {
-	struct value value = {.kind = VALUE_STRING, .text = text, .len = (uint32_t)strlen(text)};
+	struct value value = value_text(text, strlen(text));
 
 	begin = begin > lanes->begin ? begin : lanes->begin;
 	end = end < lanes->end ? end : lanes->end;

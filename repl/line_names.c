@@ -1,6 +1,7 @@
 /* line_names.c - see line_names.h */
 #include "repl/line_names.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 
 #include <stdio.h>
@@ -35,11 +36,11 @@ static bool find_classes(struct line_names *line_names)
 	const struct trace *trace = line_names->session->trace;
 	bool any = false;
 
-	line_names->classes = mem_new_array(trace->nclasses / 64 + 1, sizeof(uint64_t));
+	line_names->classes = bitset_new(trace->nclasses);
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		if (!thread_names_tells(line_names->names, trace->classes[i]))
 			continue;
-		line_names->classes[i / 64] |= UINT64_C(1) << i % 64;
+		bitset_add(line_names->classes, i);
 		any = true;
 	}
 	return any;

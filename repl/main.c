@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include "repl/names.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/search.h"
 #include "repl/functions.h"
 #include "repl/render.h"
 #include "state/comms.h"

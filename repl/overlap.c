@@ -8,8 +8,6 @@
 
 #include "engine/clocks.h"
 
-#include <string.h>
-
 struct span {
 	nstime first, last; /* first > last: no packet says a time */
 	bool one;           /* its clock is the first trace's, by UUID */

@@ -122,15 +122,6 @@ static void add_clean(const char *text, size_t len, struct buf *out)
 	}
 }
 
-static struct value keep_value(struct arena *arena, const struct value *value)
-{
-	struct value kept = *value;
-
-	if (kept.kind == VALUE_STRING)
-		kept.text = arena_strndup(arena, kept.text, kept.len);
-	return kept;
-}
-
 /* The value's place in its row, from 1 on. */
 static uint32_t row_value(struct picture *picture, struct picture_row *row,
 			  const struct value *value)
@@ -139,7 +130,7 @@ static uint32_t row_value(struct picture *picture, struct picture_row *row,
 		if (value_equal(&row->values[i].value, value))
 			return (uint32_t)i + 1;
 	*mem_push(row->values, row->nvalues, row->values_capacity) =
-		(struct picture_value){.value = keep_value(picture->arena, value)};
+		(struct picture_value){.value = value_copy(picture->arena, value)};
 	return (uint32_t)row->nvalues;
 }
 
@@ -153,10 +144,9 @@ static void hold(struct picture_open *open, const struct value *value, uint64_t 
 				      value_equal(&open->held[i].value, value));
 
 	if (at == HASH_INDEX_NONE) {
-		open->held =
-			mem_grow(open->held, open->nheld, &open->held_capacity, sizeof *open->held);
-		open->held[open->nheld] = (struct held){.value = keep_value(open->texts, value)};
-		at = hash_index_add(&open->held_index, hash, open->nheld++);
+		*mem_push(open->held, open->nheld, open->held_capacity) =
+			(struct held){.value = value_copy(open->texts, value)};
+		at = hash_index_add(&open->held_index, hash, open->nheld - 1);
 	}
 	open->held[at].time += time;
 	open->held[at].known += known;

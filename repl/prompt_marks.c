@@ -8,7 +8,6 @@
 #include "repl/cmd.h"
 #include "repl/prompt_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_name(const char *word)

@@ -6,7 +6,6 @@
  */
 #include "engine/base/source.h"
 #include "repl/prompt_internal.h"
-#include "repl/render.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>

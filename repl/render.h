@@ -54,6 +54,15 @@ static inline void json_member_time(struct sink *out, const char *before, nstime
 	sink_text(out, before);
 	json_time(out, t);
 }
+static inline void json_member_u64(struct sink *out, const char *before, bool known,
+				   uint64_t number)
+{
+	sink_text(out, before);
+	if (known)
+		sink_u64(out, number);
+	else
+		sink_text(out, "null");
+}
 static inline void json_member_value(struct sink *out, const char *before,
 				     const struct value *value)
 {

@@ -4,6 +4,7 @@
  * Each class is flattened once to plans (render_plan.h), which are run over the slots of an event.
  * What is the same in all rows of a stream, class or thread is ready-made text.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "repl/render_event_internal.h"
 #include "repl/session.h"
@@ -225,15 +226,9 @@ static bool loss_json(struct sink *out, const struct event *loss)
 {
 	json_member_time(out, "{\"t\":", loss->time);
 	json_member_text(out, ",\"stream\":", loss->stream->name);
-	sink_text(out, ",\"lost\":");
-	if (loss->lost_unknown)
-		sink_text(out, "null");
-	else
-		sink_u64(out, loss->lost);
-	if (loss->lost_packets) {
-		sink_text(out, ",\"packets\":");
-		sink_u64(out, loss->lost_packets);
-	}
+	json_member_u64(out, ",\"lost\":", !loss->lost_unknown, loss->lost);
+	if (loss->lost_packets)
+		json_member_u64(out, ",\"packets\":", true, loss->lost_packets);
 	json_member_time(out, ",\"until\":", loss->until);
 	sink_text(out, "}\n");
 	return sink_row(out);
@@ -291,7 +286,7 @@ static struct class_plan *typed_plans(struct event_writer *writer, const uint64_
 
 	writer->typed = true;
 	for (size_t i = 0; i < writer->trace->nclasses && same; i++) {
-		if (!(wanted[i / 64] >> (i % 64) & 1))
+		if (!bitset_has(wanted, i))
 			continue;
 		struct class_plan *plan = class_plan(writer, writer->trace->classes[i]);
 		first = first ? first : plan;

@@ -146,18 +146,13 @@ void json_frames(struct sink *out, const struct frame *frames, size_t count)
 		sink_text(out, i ? ",{\"ip\":" : "{\"ip\":");
 		sink_u64(out, frames[i].address);
 		json_member_text(out, ",\"symbol\":", symbol->function);
-		sink_text(out, ",\"offset\":");
-		if (symbol->function)
-			sink_u64(out, symbol->offset);
-		else
-			sink_text(out, "null");
+		json_member_u64(out, ",\"offset\":", symbol->function, symbol->offset);
 		json_member_text(out, ",\"object\":", symbol->object);
 		if (symbol->is_inlined)
 			sink_text(out, ",\"inlined\":true");
 		if (symbol->file) {
 			json_member_text(out, ",\"file\":", symbol->file);
-			sink_text(out, ",\"line\":");
-			sink_u64(out, symbol->line);
+			json_member_u64(out, ",\"line\":", true, symbol->line);
 		}
 		sink_char(out, '}');
 	}

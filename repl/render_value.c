@@ -2,8 +2,6 @@
 #include "repl/render.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void text_float(struct sink *out, double number)
@@ -108,12 +106,10 @@ static void text_bytes(struct sink *out, const struct field *field)
 	size_t len;
 	const uint8_t *bytes = field_bytes(field, &scratch, &len);
 
-	if (field->class->is_blob) {
-		for (size_t i = 0; i < len; i++)
-			sink_hex(out, bytes[i], 2);
-	} else {
+	if (field->class->is_blob)
+		quote_hex(&out->buf, bytes, len);
+	else
 		text_string(out, bytes, len);
-	}
 	buf_release(&scratch);
 }
 

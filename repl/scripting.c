@@ -5,7 +5,6 @@
 #include "engine/base/mem.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 struct scripting {

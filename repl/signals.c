@@ -12,10 +12,8 @@
 #include "engine/base/wait.h"
 #include "repl/session.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <termios.h>
 #include <unistd.h>
 

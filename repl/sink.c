@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -228,17 +227,11 @@ void sink_pad(struct sink *sink, size_t count)
 
 void sink_printf(struct sink *sink, const char *fmt, ...)
 {
-	va_list args, again;
+	va_list args;
 
 	va_start(args, fmt);
-	va_copy(again, args);
-	int len = vsnprintf(NULL, 0, fmt, args);
+	buf_vprintf(&sink->buf, fmt, args);
 	va_end(args);
-	if (len > 0) {
-		vsnprintf(sink_room(sink, (size_t)len + 1), (size_t)len + 1, fmt, again);
-		sink->len += (size_t)len;
-	}
-	va_end(again);
 }
 
 void sink_name(struct sink *sink, const char *name)

@@ -36,8 +36,6 @@ static bool is_hex(const struct sql_statement *statement, size_t i)
 static void plain_value(struct sink *out, const struct sql_value *value, bool hex, bool shown,
 			const char *null)
 {
-	const uint8_t *bytes = value->bytes;
-
 	switch (value->kind) {
 	case SQL_NULL:
 		if (null || shown)
@@ -59,8 +57,7 @@ static void plain_value(struct sink *out, const struct sql_value *value, bool he
 			sink_add(out, value->bytes, value->len);
 		return;
 	case SQL_BLOB:
-		for (size_t i = 0; i < value->len; i++)
-			sink_hex(out, bytes[i], 2);
+		quote_hex(&out->buf, value->bytes, value->len);
 		return;
 	}
 }

@@ -11,7 +11,6 @@
 #include "sql/suggest.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -102,9 +102,10 @@ static struct entry *entry_of(const struct thread_names *names, uint32_t part, i
 
 static struct entry *add_entry(struct thread_names *names, uint32_t part, int64_t tid)
 {
-	names->entries =
-		mem_grow(names->entries, names->count, &names->capacity, sizeof *names->entries);
-	return &names->entries[hash_index_add(&names->index, hash_of(part, tid), names->count++)];
+	struct entry *entry = mem_push(names->entries, names->count, names->capacity);
+
+	hash_index_add(&names->index, hash_of(part, tid), names->count - 1);
+	return entry;
 }
 
 /* `name` may be empty. */

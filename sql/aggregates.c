@@ -16,7 +16,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct number {
 	union {
@@ -48,12 +47,11 @@ static void add_value(struct values *values, sqlite3_value *value)
 		return;
 	if (type == SQLITE_FLOAT && !values->real)
 		become_real(values);
-	values->items =
-		mem_grow(values->items, values->count, &values->capacity, sizeof *values->items);
+	struct number *number = mem_push(values->items, values->count, values->capacity);
 	if (values->real)
-		values->items[values->count++].real = sqlite3_value_double(value);
+		number->real = sqlite3_value_double(value);
 	else
-		values->items[values->count++].integer = sqlite3_value_int64(value);
+		number->integer = sqlite3_value_int64(value);
 }
 
 static int compare_integers(const void *a, const void *b)

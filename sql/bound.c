@@ -6,26 +6,10 @@
  */
 #include "sql/plan.h"
 
-static enum comparison comparison_of(int op)
-{
-	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ:
-		return COMPARE_EQ;
-	case SQLITE_INDEX_CONSTRAINT_GT:
-		return COMPARE_GT;
-	case SQLITE_INDEX_CONSTRAINT_GE:
-		return COMPARE_GE;
-	case SQLITE_INDEX_CONSTRAINT_LT:
-		return COMPARE_LT;
-	default:
-		return COMPARE_LE;
-	}
-}
-
 /* False: no number of the column compares so. */
-static bool range_of(int op, sqlite3_value *value, struct range *out)
+static bool range_of(unsigned char op, sqlite3_value *value, struct range *out)
 {
-	enum comparison by = comparison_of(op);
+	enum comparison by = sql_op_of(op)->by;
 	int64_t number;
 
 	switch (sqlite3_value_numeric_type(value)) {
@@ -42,7 +26,7 @@ static bool range_of(int op, sqlite3_value *value, struct range *out)
 	}
 }
 
-bool bound_narrow(int64_t *low, int64_t *high, int op, sqlite3_value *value)
+bool bound_narrow(int64_t *low, int64_t *high, unsigned char op, sqlite3_value *value)
 {
 	struct range range;
 	int64_t least, most;

@@ -1,6 +1,7 @@
 /* call_ends.c - see call_ends.h */
 #include "sql/call_ends.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "index/events.h"
@@ -89,12 +90,12 @@ struct call_ends *call_ends_new(const struct sql_host *host)
 
 	ends->host = host;
 	ends->classes = mem_new_array(trace->nclasses + 1, sizeof *ends->classes);
-	ends->wanted = mem_new_array(trace->nclasses / 64 + 1, sizeof *ends->wanted);
+	ends->wanted = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		ends->classes[c] = class_of(trace->classes[c]);
 		enum end_kind kind = ends->classes[c].kind;
 		if (kind != END_NONE && kind != END_ENTRY)
-			ends->wanted[c / 64] |= UINT64_C(1) << c % 64;
+			bitset_add(ends->wanted, c);
 		any = any || (kind != END_NONE && kind != END_ANY) || ends->classes[c].ret.class;
 	}
 	if (any)
@@ -165,25 +166,19 @@ bool call_ends_read(struct call_ends *ends, nstime begin, nstime end, struct err
 	return step != STEP_ERROR;
 }
 
-static bool is_named(const struct value *call, const char *name)
-{
-	return call->kind == VALUE_STRING && call->len == strlen(name) &&
-	       !memcmp(call->text, name, call->len);
-}
-
 static bool ends_call(const struct end_class *class, int64_t id, const struct value *call)
 {
 	uint32_t next = 0;
 	const char *label;
 
 	if (class->kind == END_NAME)
-		return is_named(call, class->name);
+		return value_is_text(call, class->name);
 	if (class->kind == END_ANY || id < 0)
 		return true;
 	if (call->kind == VALUE_INT)
 		return call->u == (uint64_t)id;
 	label = field_label(class->id.class, (uint64_t)id, &next);
-	return !label || is_named(call, label);
+	return !label || value_is_text(call, label);
 }
 
 /* Rules may say anything else of a thread. */
@@ -194,7 +189,7 @@ static bool is_call(const struct call_ends *ends, const struct value *call)
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		const struct end_class *class = &ends->classes[c];
 
-		if (class->name ? is_named(call, class->name)
+		if (class->name ? value_is_text(call, class->name)
 				: class->kind == END_NUMBER || class->kind == END_ENTRY)
 			return true;
 	}

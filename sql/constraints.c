@@ -1,6 +1,7 @@
 /* constraints.c - the arguments of a scan as times, classes, streams, CPUs and conditions on fields
  */
 #include "engine/base/arena.h"
+#include "engine/base/bitset.h"
 #include "engine/base/nearest.h"
 #include "sql/plan.h"
 
@@ -107,7 +108,7 @@ static void keep_names(const struct names *names, const struct trace *trace,
 		const char *name = names->name(trace, i);
 		bool keep = term->in ? name_in(name, value) : name_is(name, term, value);
 		if (!keep)
-			names->bits[i / 64] &= ~(UINT64_C(1) << i % 64);
+			bitset_remove(names->bits, i);
 	}
 }
 
@@ -306,9 +307,9 @@ static void begin(struct constraints *constraints, const struct plan *plan,
 	constraints->filters = arena_array(arena, plan->count + 1, sizeof *constraints->filters);
 	for (size_t i = 0; i < trace->nclasses; i++)
 		if (!shape->group || shape_row(shape, (uint32_t)i))
-			constraints->classes[i / 64] |= UINT64_C(1) << i % 64;
+			bitset_add(constraints->classes, i);
 	for (size_t i = 0; i < trace->nstreams; i++)
-		constraints->streams[i / 64] |= UINT64_C(1) << i % 64;
+		bitset_add(constraints->streams, i);
 }
 
 /* Streams without a time have no event with one, unless nothing in the trace has. */
@@ -320,7 +321,7 @@ static void leave_untimed(struct constraints *constraints, const struct trace *t
 		any |= trace->streams[i]->has_time;
 	for (size_t i = 0; any && i < trace->nstreams; i++)
 		if (!trace->streams[i]->has_time)
-			constraints->streams[i / 64] &= ~(UINT64_C(1) << i % 64);
+			bitset_remove(constraints->streams, i);
 }
 
 /* Classes that lack a field which a condition needs cannot pass. */
@@ -334,7 +335,7 @@ static void leave_fieldless(struct constraints *constraints, const struct shape 
 		row = shape->places + (shape_row(shape, (uint32_t)i) - 1) * shape->nfields;
 		for (size_t k = 0; k < constraints->nfilters; k++)
 			if (!row[constraints->filters[k].field].class)
-				constraints->classes[i / 64] &= ~(UINT64_C(1) << i % 64);
+				bitset_remove(constraints->classes, i);
 	}
 }
 

@@ -126,14 +126,13 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 {
 	const struct sql_source *source = aux;
 	const struct class_group *group = source->group;
-	struct events_table *events = mem_new(sizeof *events);
 	struct buf text = {0};
-	int rest, code = sql_table_begin(db, aux, argc, argv, &events->table, &rest, message);
+	int rest, code;
+	struct events_table *events =
+		sql_table_begin(db, aux, argc, argv, sizeof *events, &rest, &code, message);
 
-	if (code != SQLITE_OK) {
-		mem_free(events);
+	if (!events)
 		return code;
-	}
 	struct sql_host *host = events->table.host;
 	if (!argument_group(host, argc, argv, rest, &group, message)) {
 		sql_table_end(&events->table);

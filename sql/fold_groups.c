@@ -81,10 +81,9 @@ struct fold_group *fold_group_of(const struct fold *fold, struct fold_groups *gr
 		return groups->items[at];
 	if (groups->count == FOLD_GROUPS_MAX)
 		return NULL;
-	groups->items = mem_grow(groups->items, groups->count, &groups->capacity,
-				 sizeof(struct fold_group *));
-	groups->items[groups->count] = group_new(fold, groups->arena, keys);
-	return groups->items[hash_index_add(&groups->by_keys, hash, groups->count++)];
+	*mem_push(groups->items, groups->count, groups->capacity) =
+		group_new(fold, groups->arena, keys);
+	return groups->items[hash_index_add(&groups->by_keys, hash, groups->count - 1)];
 }
 
 static bool join_value(enum fold_kind kind, struct fold_cell *result, const struct fold_cell *more)

@@ -17,10 +17,9 @@ struct fold_table {
 };
 
 struct fold_cursor {
-	sqlite3_vtab_cursor base;
+	struct sql_cursor scan; /* of the groups */
 	struct constraints constraints;
 	struct fold_groups groups;
-	size_t at; /* of the groups */
 };
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
@@ -77,7 +76,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 	(void)base;
 	cursor->constraints.arena = arena_new();
 	fold_groups_init(&cursor->groups);
-	*out = &cursor->base;
+	*out = &cursor->scan.base;
 	return SQLITE_OK;
 }
 
@@ -105,26 +104,12 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 			 argv);
 	fold_groups_release(&cursor->groups);
 	fold_groups_init(&cursor->groups);
-	cursor->at = 0;
+	cursor->scan.at = cursor->scan.count = 0;
 	if (!cursor->constraints.nothing &&
 	    !fold_sweep(fold, &cursor->constraints, &cursor->groups, &err))
 		return sql_table_fail(&folded->table, &err);
+	cursor->scan.count = cursor->groups.count;
 	return SQLITE_OK;
-}
-
-static int next(sqlite3_vtab_cursor *base)
-{
-	struct fold_cursor *cursor = (struct fold_cursor *)base;
-
-	cursor->at++;
-	return SQLITE_OK;
-}
-
-static int eof(sqlite3_vtab_cursor *base)
-{
-	const struct fold_cursor *cursor = (struct fold_cursor *)base;
-
-	return cursor->at >= cursor->groups.count;
 }
 
 static void put_cell(sqlite3_context *out, const struct fold_cell *cell)
@@ -144,22 +129,16 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	if (at >= fold->shape->ncolumns) {
 		at -= fold->shape->ncolumns;
 		if (at < fold->nvalues)
-			put_cell(out, &cursor->groups.items[cursor->at]->results[at]);
+			put_cell(out, &cursor->groups.items[cursor->scan.at]->results[at]);
 		return SQLITE_OK;
 	}
 	for (unsigned k = 0; k < fold->nkeys; k++)
 		if (fold->keys[k] == at) {
-			put_cell(out, &cursor->groups.items[cursor->at]->keys[k]);
+			put_cell(out, &cursor->groups.items[cursor->scan.at]->keys[k]);
 			return SQLITE_OK;
 		}
 	sqlite3_result_error(out, "a group has no such value", -1);
 	return SQLITE_ERROR;
-}
-
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
-{
-	*out = (sqlite3_int64)((struct fold_cursor *)base)->at;
-	return SQLITE_OK;
 }
 
 const sqlite3_module sql_fold_module = {
@@ -169,8 +148,8 @@ const sqlite3_module sql_fold_module = {
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,
-	.xNext = next,
-	.xEof = eof,
+	.xNext = sql_cursor_next,
+	.xEof = sql_cursor_eof,
 	.xColumn = column,
-	.xRowid = rowid,
+	.xRowid = sql_cursor_rowid,
 };

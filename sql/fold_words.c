@@ -7,12 +7,7 @@
 
 static bool is_letter(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80);
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
+	return char_begins_word(c) || (c & 0x80);
 }
 
 /* Behind blanks and comments. */
@@ -54,10 +49,10 @@ static size_t word_end(const char *text, size_t len, size_t at, enum word_kind *
 		*kind = text[at] == '\'' ? WORD_STRING : WORD_QUOTED;
 		return quoted_end(text, len, at);
 	}
-	*kind = is_letter(text[at]) ? WORD_NAME : is_digit(text[at]) ? WORD_NUMBER : WORD_SIGN;
+	*kind = is_letter(text[at]) ? WORD_NAME : char_is_digit(text[at]) ? WORD_NUMBER : WORD_SIGN;
 	if (*kind == WORD_SIGN)
 		return at + 1;
-	while (at < len && (is_letter(text[at]) || is_digit(text[at]) || text[at] == '$' ||
+	while (at < len && (is_letter(text[at]) || char_is_digit(text[at]) || text[at] == '$' ||
 			    (*kind == WORD_NUMBER && text[at] == '.')))
 		at++;
 	return at;
@@ -133,14 +128,10 @@ bool word_is_same(const struct statement *statement, size_t i, size_t k)
 size_t word_number(const struct statement *statement, size_t i)
 {
 	const struct word *word = &statement->words[i];
-	size_t number = 0;
+	const char *at = statement->text + word->at, *end = at + word->len;
 
 	if (word->kind != WORD_NUMBER || word->len > 3)
 		return 0;
-	for (size_t k = word->at; k < word->at + word->len; k++) {
-		if (!is_digit(statement->text[k]))
-			return 0;
-		number = 10 * number + (size_t)(statement->text[k] - '0');
-	}
-	return number;
+	size_t number = (size_t)decimal_take(&at, end);
+	return at == end ? number : 0;
 }

@@ -115,18 +115,16 @@ static void fn_time_text(sqlite3_context *out, int argc, sqlite3_value **argv)
 static bool read_u64(const char *text, uint64_t *out)
 {
 	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	uint64_t base = hex ? 16 : 10;
+	int base = hex ? 16 : 10;
 
 	*out = 0;
 	text += hex ? 2 : 0;
 	if (!*text)
 		return false;
 	for (; *text; text++) {
-		const char *digits = "0123456789abcdef";
-		const char *digit = strchr(digits, *text | (*text >= 'A' ? 0x20 : 0));
-		if (!digit || (uint64_t)(digit - digits) >= base ||
-		    __builtin_mul_overflow(*out, base, out) ||
-		    __builtin_add_overflow(*out, (uint64_t)(digit - digits), out))
+		int digit = hex_digit(*text);
+		if (digit < 0 || digit >= base || __builtin_mul_overflow(*out, base, out) ||
+		    __builtin_add_overflow(*out, digit, out))
 			return false;
 	}
 	return true;
@@ -195,7 +193,6 @@ static void fn_state_at(sqlite3_context *out, int argc, sqlite3_value **argv)
 static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct sql_host *host = host_of(out);
-	struct value tid = {.kind = VALUE_INT};
 	const char *name;
 	struct error err;
 	nstime t;
@@ -204,11 +201,10 @@ static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
 	if (!host || sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
 	    !moment_of(out, host, argv[1], &t))
 		return;
-	tid.u = (uint64_t)sqlite3_value_int64(argv[0]);
-	tid.negative = sqlite3_value_int64(argv[0]) < 0;
+	struct value tid = value_s64(sqlite3_value_int64(argv[0]));
 	if (!comms_at(host, &tid, t, &name, &err))
 		sql_result_error(out, &err);
-	else if (name)
+	else
 		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
 }
 

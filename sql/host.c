@@ -1,6 +1,7 @@
 /* host.c - the traces of one connection: found by path, opened once, closed with the last user */
 #include "sql/sql_internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/symbols/symbols.h"
 #include "index/tables/location.h"
@@ -8,7 +9,6 @@
 #include "sql/extension.h"
 #include "sql/lookup.h"
 #include "sql/rows.h"
-#include "state/program/lookup.h"
 #include "state/rules/rules.h"
 
 #include <string.h>
@@ -187,15 +187,14 @@ static bool find_untimed(struct sql_host *host, struct error *err)
 		return false;
 	while ((step = events_next(events, &event, err)) == STEP_ITEM)
 		if (event.class)
-			host->untimed[event.class->index / 64] |= UINT64_C(1)
-								  << event.class->index % 64;
+			bitset_add(host->untimed, event.class->index);
 	events_close(events);
 	return step == STEP_END;
 }
 
 static bool is_untimed(const struct sql_host *host, size_t class)
 {
-	return host->untimed[class / 64] >> class % 64 & 1;
+	return bitset_has(host->untimed, class);
 }
 
 bool sql_host_all_timed(struct sql_host *host, const struct class_group *group)
@@ -206,7 +205,7 @@ bool sql_host_all_timed(struct sql_host *host, const struct class_group *group)
 	if (!sql_host_timed(host))
 		return false;
 	if (!host->untimed) {
-		host->untimed = mem_new_array(host->trace->nclasses / 64 + 1, sizeof(uint64_t));
+		host->untimed = bitset_new(host->trace->nclasses);
 		if (!find_untimed(host, &ignored))
 			memset(host->untimed, 0xff,
 			       (host->trace->nclasses / 64 + 1) * sizeof(uint64_t));

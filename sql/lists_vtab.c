@@ -7,6 +7,7 @@
  *
  * Nothing is pushed down; no event is read, but info looks for the first and the last.
  */
+#include "engine/base/quote.h"
 #include "engine/columns/json.h"
 #include "engine/reader.h"
 #include "sql/rows.h"
@@ -85,28 +86,15 @@ static void info_integer(struct row_list *list, const char *key, int64_t value)
 	cell_integer(&row[1], value);
 }
 
-static const char *uuid_text(struct arena *arena, const uint8_t uuid[16])
-{
-	static const char digits[] = "0123456789abcdef";
-	char text[37], *to = text;
-
-	for (int i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*to++ = '-';
-		*to++ = digits[uuid[i] >> 4];
-		*to++ = digits[uuid[i] & 15];
-	}
-	*to = '\0';
-	return arena_strdup(arena, text);
-}
-
 static void info_part(struct row_list *list, const struct part *part)
 {
+	char uuid[UUID_TEXT];
+
 	info_text(list, "path", part->path);
 	info_text(list, "format", part->reader->format);
 	info_text(list, "version", part->version);
 	if (part->has_uuid)
-		info_text(list, "uuid", uuid_text(list->arena, part->uuid));
+		info_text(list, "uuid", arena_strdup(list->arena, uuid_put(part->uuid, uuid)));
 	for (size_t i = 0; i < part->nenv; i++) {
 		const struct env_entry *entry = &part->env[i];
 		const char *key = arena_printf(list->arena, "env.%s", entry->name);

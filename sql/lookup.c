@@ -92,8 +92,7 @@ static bool keep(void *arg, const struct interval *interval)
 	struct interval *item = mem_push(window->items, window->count, window->capacity);
 	*item = *interval;
 	item->path = window->path;
-	if (item->value.kind == VALUE_STRING)
-		item->value.text = arena_strndup(window->arena, item->value.text, item->value.len);
+	item->value = value_copy(window->arena, &item->value);
 	return true;
 }
 

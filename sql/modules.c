@@ -1,7 +1,7 @@
 /* modules.c - all tables by name, and their registration with a connection of SQLite */
 #include "sql/rows.h"
 
-#include "engine/base/mem.h"
+#include "engine/base/bitset.h"
 
 const struct sql_module_name sql_modules[] = {
 	{.name = "events", .free_name = "yore_events", .module = &sql_events_module},
@@ -61,15 +61,15 @@ int sql_register_named(sqlite3 *db, struct sql_context *context, struct sql_host
 {
 	uint32_t i;
 
-	if (!nameset_find(&host->group_of, name, &i) || host->registered[i / 64] >> i % 64 & 1)
+	if (!nameset_find(&host->group_of, name, &i) || bitset_has(host->registered, i))
 		return SQLITE_OK;
-	host->registered[i / 64] |= UINT64_C(1) << i % 64;
+	bitset_add(host->registered, i);
 	return register_group(db, context, host, i);
 }
 
 static void register_lazily(struct sql_host *host)
 {
-	host->registered = mem_new_array(host->ngroups / 64 + 1, sizeof *host->registered);
+	host->registered = bitset_new(host->ngroups);
 	host->group_of.folds = true;
 	for (size_t i = 0; i < host->ngroups; i++)
 		nameset_add(&host->group_of, host->groups[i].name, (uint32_t)i);

@@ -17,6 +17,7 @@
 #include "sql/plan.h"
 #include "sql/sql_internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
@@ -58,13 +59,12 @@ struct packets_cursor {
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
 		   char **message)
 {
-	struct sql_table *table = mem_new(sizeof *table);
-	int rest, code = sql_table_begin(db, aux, argc, argv, table, &rest, message);
+	int rest, code;
+	struct sql_table *table =
+		sql_table_begin(db, aux, argc, argv, sizeof *table, &rest, &code, message);
 
-	if (code != SQLITE_OK) {
-		mem_free(table);
+	if (!table)
 		return code;
-	}
 	*out = &table->base;
 	return sqlite3_declare_vtab(db, declaration);
 }
@@ -79,29 +79,17 @@ static bool wanted_op(int column, unsigned char op)
 		return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_GLOB ||
 		       op == SQLITE_INDEX_CONSTRAINT_LIKE;
 	if (column == AT_FIRST)
-		return greater || op == SQLITE_INDEX_CONSTRAINT_EQ ||
-		       op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
+		return sql_compares(op);
 	return column == AT_LAST && greater;
 }
 
 static char letter(int column, unsigned char op)
 {
-	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ:
-		return column == AT_TRACE ? 't' : column == AT_STREAM ? 's' : '=';
-	case SQLITE_INDEX_CONSTRAINT_GLOB:
-		return 'g';
-	case SQLITE_INDEX_CONSTRAINT_LIKE:
-		return 'l';
-	case SQLITE_INDEX_CONSTRAINT_LT:
-		return '<';
-	case SQLITE_INDEX_CONSTRAINT_LE:
-		return '{';
-	case SQLITE_INDEX_CONSTRAINT_GT:
-		return column == AT_LAST ? ')' : '>';
-	default:
-		return column == AT_LAST ? ']' : '}';
-	}
+	if (column == AT_LAST)
+		return op == SQLITE_INDEX_CONSTRAINT_GT ? ')' : ']';
+	if (op == SQLITE_INDEX_CONSTRAINT_EQ && column != AT_FIRST)
+		return column == AT_TRACE ? 't' : 's';
+	return sql_op_of(op)->letter;
 }
 
 static void add_words(struct buf *words, int column, unsigned char op)
@@ -111,14 +99,7 @@ static void add_words(struct buf *words, int column, unsigned char op)
 
 	if (column == AT_TRACE)
 		return;
-	buf_printf(words, "%s%s%s?", words->len ? " AND " : "", names[column],
-		   op == SQLITE_INDEX_CONSTRAINT_EQ     ? "="
-		   : op == SQLITE_INDEX_CONSTRAINT_LT   ? "<"
-		   : op == SQLITE_INDEX_CONSTRAINT_LE   ? "<="
-		   : op == SQLITE_INDEX_CONSTRAINT_GT   ? ">"
-		   : op == SQLITE_INDEX_CONSTRAINT_GE   ? ">="
-		   : op == SQLITE_INDEX_CONSTRAINT_GLOB ? " GLOB "
-							: " LIKE ");
+	buf_printf(words, "%s%s%s?", words->len ? " AND " : "", names[column], sql_op_of(op)->text);
 }
 
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
@@ -147,8 +128,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	}
 	buf_printf(&letters, " %s", words.len ? buf_text(&words) : "all packets");
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
-	info->idxStr = sql_copy(buf_text(&letters));
-	info->needToFreeIdxStr = 1;
+	sql_set_plan(info, buf_text(&letters));
 	buf_release(&letters);
 	buf_release(&words);
 	return path ? SQLITE_OK : sql_table_untold(table, info, AT_TRACE, SQL_NEEDS_PATH);
@@ -180,7 +160,7 @@ static int fail(struct packets_cursor *cursor, const struct error *err)
 
 static bool is_wanted(const struct packets_cursor *cursor, size_t stream)
 {
-	return cursor->streams[stream / 64] >> stream % 64 & 1;
+	return bitset_has(cursor->streams, stream);
 }
 
 /* The first record of the stream that may be wanted. */
@@ -245,25 +225,7 @@ static void keep_streams(struct packets_cursor *cursor, char how, sqlite3_value 
 				     : how == 'g' ? !sqlite3_strglob(text, name)
 						  : !sqlite3_strlike(text, name, 0));
 		if (!keep)
-			cursor->streams[i / 64] &= ~(UINT64_C(1) << i % 64);
-	}
-}
-
-static int op_of(char letter_of_op)
-{
-	switch (letter_of_op) {
-	case '<':
-		return SQLITE_INDEX_CONSTRAINT_LT;
-	case '{':
-		return SQLITE_INDEX_CONSTRAINT_LE;
-	case '>':
-	case ')':
-		return SQLITE_INDEX_CONSTRAINT_GT;
-	case '}':
-	case ']':
-		return SQLITE_INDEX_CONSTRAINT_GE;
-	default:
-		return SQLITE_INDEX_CONSTRAINT_EQ;
+			bitset_remove(cursor->streams, i);
 	}
 }
 
@@ -280,11 +242,13 @@ static bool read_terms(struct packets_cursor *cursor, const char *letters, sqlit
 			continue;
 		}
 		bool last = strchr(")]", letters[i]);
+		char by = letters[i] == ')' ? '>' : letters[i] == ']' ? '}' : letters[i];
 		/* records without a time have NULL there */
 		if (!last && cursor->first_low == INT64_MIN)
 			cursor->first_low++;
 		if (!bound_narrow(last ? &cursor->last_low : &cursor->first_low,
-				  last ? &none : &cursor->first_high, op_of(letters[i]), argv[i]))
+				  last ? &none : &cursor->first_high, sql_op_of_letter(by)->op,
+				  argv[i]))
 			return false;
 	}
 	return true;
@@ -353,15 +317,6 @@ static void put_flags(sqlite3_context *out, uint32_t flags)
 	buf_release(&text);
 }
 
-static void put_bytes(sqlite3_context *out, const struct packet_info *info)
-{
-	uint64_t bytes = packet_bytes(info);
-
-	for (uint32_t i = 0; i < info->nextents; i++)
-		bytes += info->extents[i].len;
-	sqlite3_result_int64(out, (sqlite3_int64)bytes);
-}
-
 static void put_number(sqlite3_context *out, bool known, uint64_t number)
 {
 	if (known)
@@ -387,7 +342,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 		put_number(out, rec->cpu >= 0 || stream->cpu >= 0,
 			   (uint64_t)(rec->cpu >= 0 ? rec->cpu : stream->cpu));
 	else if (i == AT_BYTES)
-		put_bytes(out, &cursor->info);
+		put_number(out, true, packet_all_bytes(&cursor->info));
 	else if (i == AT_EVENTS)
 		put_number(out, rec->events != UINT32_MAX, rec->events);
 	else if (i == AT_LOST)

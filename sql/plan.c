@@ -34,12 +34,6 @@ void scan_plans_release(struct plans *plans)
 	*plans = (struct plans){0};
 }
 
-static bool is_comparison(unsigned char op)
-{
-	return op == EQ || op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE ||
-	       op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
-}
-
 static bool is_binary(sqlite3_index_info *info, int i)
 {
 	const char *collation = sqlite3_vtab_collation(info, i);
@@ -75,7 +69,7 @@ static bool can_take(sqlite3_index_info *info, int i, const struct column *colum
 		return op == EQ;
 	case COLUMN_TS:
 	case COLUMN_CPU:
-		return is_comparison(op);
+		return sql_compares(op);
 	case COLUMN_NAME:
 	case COLUMN_STREAM:
 		if (op == GLOB)
@@ -84,7 +78,7 @@ static bool can_take(sqlite3_index_info *info, int i, const struct column *colum
 		return op == SQLITE_INDEX_CONSTRAINT_LIKE || (op == EQ && is_binary(info, i));
 	case COLUMN_FIELD:
 		if (column->whole_number)
-			return is_comparison(op);
+			return sql_compares(op);
 		*exact = against_text(info, i);
 		return op == EQ && !in && !strcmp(column->type, "TEXT") && is_binary(info, i);
 	default:
@@ -92,31 +86,10 @@ static bool can_take(sqlite3_index_info *info, int i, const struct column *colum
 	}
 }
 
-static const char *op_text(unsigned char op)
-{
-	switch (op) {
-	case EQ:
-		return "=";
-	case SQLITE_INDEX_CONSTRAINT_GT:
-		return ">";
-	case SQLITE_INDEX_CONSTRAINT_GE:
-		return ">=";
-	case SQLITE_INDEX_CONSTRAINT_LT:
-		return "<";
-	case SQLITE_INDEX_CONSTRAINT_LE:
-		return "<=";
-	case GLOB:
-		return " GLOB ";
-	default:
-		return " LIKE ";
-	}
-}
-
 static struct term *add_term(struct plan *plan)
 {
-	plan->terms = mem_grow(plan->terms, plan->count, &plan->capacity, sizeof *plan->terms);
-	plan->terms[plan->count] = (struct term){0};
-	return &plan->terms[plan->count++];
+	*mem_push(plan->terms, plan->count, plan->capacity) = (struct term){0};
+	return &plan->terms[plan->count - 1];
 }
 
 static void say(struct buf *words, const char *text)
@@ -145,7 +118,7 @@ static void take(struct plan *plan, sqlite3_index_info *info, int i, const struc
 	if (column->kind == COLUMN_TRACE)
 		return;
 	say(words, column->name);
-	buf_printf(words, "%s?", term->in ? " IN " : op_text(term->op));
+	buf_printf(words, "%s?", term->in ? " IN " : sql_op_of(term->op)->text);
 }
 
 /* Rows that one more condition of this kind leaves, as a share. */
@@ -286,9 +259,8 @@ static int number_of(struct plans *plans, struct plan *plan)
 			return (int)i;
 		}
 	}
-	plans->items = mem_grow(plans->items, plans->count, &plans->capacity, sizeof *plans->items);
-	plans->items[plans->count] = plan;
-	return (int)plans->count++;
+	*mem_push(plans->items, plans->count, plans->capacity) = plan;
+	return (int)plans->count - 1;
 }
 
 /* False: some constraint is left to SQLite. */
@@ -365,8 +337,7 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_ta
 	plan->words = mem_strdup(buf_text(&words));
 	buf_release(&words);
 	estimate(plan, shape, table, info);
-	info->idxStr = sql_copy(plan->words);
-	info->needToFreeIdxStr = 1;
+	sql_set_plan(info, plan->words);
 	info->idxNum = number_of(plans, plan);
 	return SQLITE_OK;
 }

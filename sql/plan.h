@@ -9,8 +9,6 @@
 
 #include "sql/sql_internal.h"
 
-#include "engine/columns/ranges.h"
-
 struct term { /* argument i of xFilter */
 	enum column_kind on;
 	bool limit, offset; /* then `on` means nothing */
@@ -97,9 +95,9 @@ void events_declare(const struct shape *shape, bool timed, struct buf *out);
 #define EVENTS_KEY "PRIMARY KEY(stream, at_file, at_offset, at_index)) WITHOUT ROWID"
 
 /*
- * Narrows low..high by `column OP value` as SQL compares an INTEGER column. False: nothing is
- * left.
+ * Narrows low..high by `column OP value`, which sql_compares(), as SQL compares an INTEGER column.
+ * False: nothing is left.
  */
-bool bound_narrow(int64_t *low, int64_t *high, int op, sqlite3_value *value);
+bool bound_narrow(int64_t *low, int64_t *high, unsigned char op, sqlite3_value *value);
 
 #endif

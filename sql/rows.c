@@ -11,9 +11,8 @@ struct rows_table {
 };
 
 struct rows_cursor {
-	sqlite3_vtab_cursor base;
+	struct sql_cursor scan;
 	struct row_list list;
-	size_t at; /* cell of the row */
 	struct sql_host *host;
 };
 
@@ -53,15 +52,13 @@ static void cell_result(const struct cell *cell, sqlite3_context *out)
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
 		   char **message)
 {
-	const struct sql_source *source = aux;
-	struct rows_table *rows = mem_new(sizeof *rows);
-	int rest, code = sql_table_begin(db, aux, argc, argv, &rows->table, &rest, message);
+	int rest, code;
+	struct rows_table *rows =
+		sql_table_begin(db, aux, argc, argv, sizeof *rows, &rest, &code, message);
 
-	if (code != SQLITE_OK) {
-		mem_free(rows);
+	if (!rows)
 		return code;
-	}
-	rows->kind = source->name->rows;
+	rows->kind = ((const struct sql_source *)aux)->name->rows;
 	*out = &rows->table.base;
 	return sqlite3_declare_vtab(db, rows->kind->declaration);
 }
@@ -120,7 +117,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 
 	(void)base;
 	cursor->list.arena = arena_new();
-	*out = &cursor->base;
+	*out = &cursor->scan.base;
 	return SQLITE_OK;
 }
 
@@ -144,7 +141,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	struct error err;
 
 	(void)words;
-	cursor->at = 0;
+	cursor->scan.at = cursor->scan.count = 0;
 	list->ncells = 0;
 	list->ncolumns = rows->kind->ncolumns;
 	arena_reset(list->arena);
@@ -153,24 +150,10 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 		list->told = arena_strdup(list->arena, (const char *)sqlite3_value_text(argv[0]));
 	cursor->host =
 		tells_path ? sql_table_host(&rows->table, argv[argc - 1], &err) : own_host(rows);
-	if (cursor->host && rows->kind->fill(cursor->host, list, &err))
-		return SQLITE_OK;
-	return sql_table_fail(&rows->table, &err);
-}
-
-static int next(sqlite3_vtab_cursor *base)
-{
-	struct rows_cursor *cursor = (struct rows_cursor *)base;
-
-	cursor->at += cursor->list.ncolumns;
+	if (!cursor->host || !rows->kind->fill(cursor->host, list, &err))
+		return sql_table_fail(&rows->table, &err);
+	cursor->scan.count = list->ncells / list->ncolumns;
 	return SQLITE_OK;
-}
-
-static int eof(sqlite3_vtab_cursor *base)
-{
-	const struct rows_cursor *cursor = (struct rows_cursor *)base;
-
-	return cursor->at >= cursor->list.ncells;
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
@@ -180,23 +163,12 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	const struct rows_kind *kind = ((const struct rows_table *)base->pVtab)->kind;
 	const struct row_list *list = &cursor->list;
 
-	if ((size_t)i == trace_column(kind)) {
-		if (cursor->host->path)
-			sqlite3_result_text(out, cursor->host->path, -1, SQLITE_TRANSIENT);
-	} else if (kind->told_what && (size_t)i == kind->told) {
-		if (list->told)
-			sqlite3_result_text(out, list->told, -1, SQLITE_TRANSIENT);
-	} else if ((size_t)i < list->ncolumns) {
-		cell_result(&list->cells[cursor->at + (size_t)i], out);
-	}
-	return SQLITE_OK;
-}
-
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
-{
-	const struct rows_cursor *cursor = (struct rows_cursor *)base;
-
-	*out = (sqlite3_int64)(cursor->at / cursor->list.ncolumns);
+	if ((size_t)i == trace_column(kind))
+		sqlite3_result_text(out, cursor->host->path, -1, SQLITE_TRANSIENT);
+	else if (kind->told_what && (size_t)i == kind->told)
+		sqlite3_result_text(out, list->told, -1, SQLITE_TRANSIENT);
+	else if ((size_t)i < list->ncolumns)
+		cell_result(&list->cells[cursor->scan.at * list->ncolumns + (size_t)i], out);
 	return SQLITE_OK;
 }
 
@@ -209,8 +181,8 @@ const sqlite3_module sql_rows_module = {
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,
-	.xNext = next,
-	.xEof = eof,
+	.xNext = sql_cursor_next,
+	.xEof = sql_cursor_eof,
 	.xColumn = column,
-	.xRowid = rowid,
+	.xRowid = sql_cursor_rowid,
 };

@@ -94,7 +94,7 @@ struct open_part { /* what reaches over the cut, and the row that it is of */
 };
 
 struct segments_cursor {
-	sqlite3_vtab_cursor base;
+	struct sql_cursor scan; /* of the rows */
 	struct sql_host *host;
 	struct query *queries[ATTRIBUTES];
 	struct stretches todo;
@@ -110,7 +110,7 @@ struct segments_cursor {
 	struct open_part *next; /* those of the next cut, being made */
 	size_t nnext, next_capacity;
 	struct segment *rows;
-	size_t count, capacity, at;
+	size_t capacity;
 	bool silent; /* there was a row, or it is said why there is none */
 };
 
@@ -119,16 +119,14 @@ struct segments_cursor {
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
 		   char **message)
 {
-	const struct sql_source *source = aux;
-	struct segments_table *segments = mem_new(sizeof *segments);
-	int rest, code = sql_table_begin(db, aux, argc, argv, &segments->table, &rest, message);
+	int rest, code;
+	struct segments_table *segments =
+		sql_table_begin(db, aux, argc, argv, sizeof *segments, &rest, &code, message);
 	struct buf text = {0};
 
-	if (code != SQLITE_OK) {
-		mem_free(segments);
+	if (!segments)
 		return code;
-	}
-	segments->kind = source->name->segments;
+	segments->kind = ((const struct sql_source *)aux)->name->segments;
 	buf_printf(&text, "CREATE TABLE x(%s%s, \"from\" INTEGER HIDDEN, until INTEGER HIDDEN)",
 		   segments->kind->names, segments->table.host ? "" : ", trace TEXT HIDDEN");
 	code = sqlite3_declare_vtab(db, buf_text(&text));
@@ -179,8 +177,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	info->estimatedCost = thread ? 1e4 : 1e7;
 	info->estimatedRows = thread ? 1000 : 1000000;
 	buf_add_text(&letters, thread ? " tid=?" : " all threads");
-	info->idxStr = sql_copy(buf_text(&letters));
-	info->needToFreeIdxStr = 1;
+	sql_set_plan(info, buf_text(&letters));
 	buf_release(&letters);
 	return path ? SQLITE_OK
 		    : sql_table_untold(&segments->table, info, segments->kind->ncolumns,
@@ -198,13 +195,7 @@ static unsigned attribute_of(const char *path, const char *main)
 
 static const struct segments_kind *kind_of(const struct segments_cursor *cursor)
 {
-	return ((const struct segments_table *)cursor->base.pVtab)->kind;
-}
-
-static void copy_value(struct arena *arena, struct value *value)
-{
-	if (value->kind == VALUE_STRING)
-		value->text = arena_strndup(arena, value->text, value->len);
+	return ((const struct segments_table *)cursor->scan.base.pVtab)->kind;
 }
 
 static bool take_part(void *arg, const struct interval *interval)
@@ -213,7 +204,6 @@ static bool take_part(void *arg, const struct interval *interval)
 	struct piece part = {.begin = interval->begin > cursor->from ? interval->begin
 								     : cursor->from,
 			     .end = interval->end < cursor->to ? interval->end : cursor->to,
-			     .value = interval->value,
 			     .lost = interval->lost && interval->end <= cursor->to};
 	struct value tid;
 
@@ -221,7 +211,7 @@ static bool take_part(void *arg, const struct interval *interval)
 		return true;
 	part.tid = (int64_t)tid.u;
 	part.of = attribute_of(interval->path, kind_of(cursor)->main);
-	copy_value(cursor->arena, &part.value);
+	part.value = value_copy(cursor->arena, &interval->value);
 	*mem_push(cursor->parts, cursor->nparts, cursor->parts_capacity) = part;
 	return true;
 }
@@ -259,19 +249,13 @@ static struct value sample(const struct thread_parts *thread, unsigned of, nstim
 	return value_at(thread->parts, thread->begin[of], thread->end[of], t);
 }
 
-static bool is_state(const struct value *value, const char *state)
-{
-	return value->kind == VALUE_STRING && value->len == strlen(state) &&
-	       !memcmp(value->text, state, value->len);
-}
-
 static void add_row(struct segments_cursor *cursor, const struct open_part *part)
 {
 	if (kind_of(cursor)->wakeups && !part->woken)
 		return;
-	struct segment *row = mem_push(cursor->rows, cursor->count, cursor->capacity);
+	struct segment *row = mem_push(cursor->rows, cursor->scan.count, cursor->capacity);
 	*row = part->segment;
-	copy_value(cursor->arena, &row->value); /* it may be of the carried ones */
+	row->value = value_copy(cursor->arena, &row->value); /* it may be of the carried ones */
 }
 
 static struct open_part begin_part(const struct segments_cursor *cursor,
@@ -280,8 +264,8 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 {
 	/* it has its CPU while it exits, too */
 	bool ran = before && before->segment.end == part->begin &&
-		   (is_state(&before->segment.value, "running") ||
-		    is_state(&before->segment.value, "exiting"));
+		   (value_is_text(&before->segment.value, "running") ||
+		    value_is_text(&before->segment.value, "exiting"));
 
 	return (struct open_part){.segment = {.tid = part->tid,
 					      .begin = part->begin,
@@ -290,7 +274,7 @@ static struct open_part begin_part(const struct segments_cursor *cursor,
 					      .value = part->value,
 					      .cpu = sample(thread, OF_CPU, part->begin),
 					      .waker = sample(thread, OF_WAKER, part->begin)},
-				  .woken = is_state(&part->value, "ready") && !ran &&
+				  .woken = value_is_text(&part->value, "ready") && !ran &&
 					   part->begin > cursor->begin};
 }
 
@@ -311,8 +295,8 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 	struct segment *segment = &open->segment;
 
 	if (kind_of(cursor)->wakeups) {
-		segment->ran =
-			next && next->begin == segment->end && is_state(&next->value, "running");
+		segment->ran = next && next->begin == segment->end &&
+			       value_is_text(&next->value, "running");
 		segment->cpu = segment->ran ? sample(thread, OF_CPU, next->begin)
 					    : (struct value){.kind = VALUE_NONE};
 	}
@@ -408,7 +392,7 @@ static void keep_carried(struct segments_cursor *cursor)
 	cursor->next = items;
 	cursor->next_capacity = capacity;
 	for (size_t i = 0; i < cursor->nopen; i++)
-		copy_value(fresh, &cursor->open[i].segment.value);
+		cursor->open[i].segment.value = value_copy(fresh, &cursor->open[i].segment.value);
 	arena_free(cursor->carried);
 	cursor->carried = fresh;
 }
@@ -417,7 +401,7 @@ static bool read_stretch(struct segments_cursor *cursor, struct error *err)
 {
 	nstime from, to;
 
-	cursor->nparts = cursor->count = cursor->at = 0;
+	cursor->nparts = cursor->scan.count = cursor->scan.at = 0;
 	arena_reset(cursor->arena);
 	stretches_edges(&cursor->todo, &from, &to);
 	cursor->from = from > cursor->begin ? from : cursor->begin;
@@ -453,10 +437,10 @@ static void say_empty(const struct segments_cursor *cursor)
 
 static bool next_stretch(struct segments_cursor *cursor, struct error *err)
 {
-	while (cursor->at == cursor->count && stretches_more(&cursor->todo))
+	while (cursor->scan.at == cursor->scan.count && stretches_more(&cursor->todo))
 		if (!read_stretch(cursor, err))
 			return false;
-	if (cursor->at == cursor->count && !cursor->silent)
+	if (cursor->scan.at == cursor->scan.count && !cursor->silent)
 		say_empty(cursor);
 	cursor->silent = true;
 	return true;
@@ -471,7 +455,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 	(void)base;
 	cursor->arena = arena_new();
 	cursor->carried = arena_new();
-	*out = &cursor->base;
+	*out = &cursor->scan.base;
 	return SQLITE_OK;
 }
 
@@ -485,7 +469,7 @@ static void end_scan(struct segments_cursor *cursor)
 		query_free(cursor->queries[i]);
 		cursor->queries[i] = NULL;
 	}
-	cursor->count = cursor->at = cursor->nopen = cursor->nnext = 0;
+	cursor->scan.count = cursor->scan.at = cursor->nopen = cursor->nnext = 0;
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
@@ -600,7 +584,7 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 static int fail(struct segments_cursor *cursor, const struct error *err)
 {
 	end_scan(cursor);
-	return sql_table_fail((struct sql_table *)cursor->base.pVtab, err);
+	return sql_table_fail((struct sql_table *)cursor->scan.base.pVtab, err);
 }
 
 static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
@@ -629,15 +613,8 @@ static int next(sqlite3_vtab_cursor *base)
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
 	struct error err;
 
-	cursor->at++;
+	cursor->scan.at++;
 	return next_stretch(cursor, &err) ? SQLITE_OK : fail(cursor, &err);
-}
-
-static int eof(sqlite3_vtab_cursor *base)
-{
-	const struct segments_cursor *cursor = (const struct segments_cursor *)base;
-
-	return cursor->at >= cursor->count;
 }
 
 /* ---- values ---- */
@@ -652,8 +629,7 @@ static int put_comm(struct segments_cursor *cursor, sqlite3_context *out, const 
 		return SQLITE_OK;
 	if (!comms_at(cursor->host, tid, t, &name, &err))
 		return fail(cursor, &err);
-	if (name)
-		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
+	sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT); /* NULL is NULL */
 	return SQLITE_OK;
 }
 
@@ -671,8 +647,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	static const int plain[COLUMNS_MAX] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET},
 			 wakeups[COLUMNS_MAX] = {BEGIN, TID, COMM, LATENCY, CPU, WAKER, WAKER_COMM};
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
-	const struct segment *row = &cursor->rows[cursor->at];
-	struct value tid = {.kind = VALUE_INT, .u = (uint64_t)row->tid, .negative = row->tid < 0};
+	const struct segment *row = &cursor->rows[cursor->scan.at];
+	struct value tid = value_s64(row->tid);
 
 	if (i >= kind_of(cursor)->ncolumns)
 		return SQLITE_OK;
@@ -716,12 +692,6 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
-{
-	*out = (sqlite3_int64)((struct segments_cursor *)base)->at;
-	return SQLITE_OK;
-}
-
 const sqlite3_module sql_segments_module = {
 	.xCreate = connect,
 	.xConnect = connect,
@@ -732,7 +702,7 @@ const sqlite3_module sql_segments_module = {
 	.xClose = close_cursor,
 	.xFilter = filter,
 	.xNext = next,
-	.xEof = eof,
+	.xEof = sql_cursor_eof,
 	.xColumn = column,
-	.xRowid = rowid,
+	.xRowid = sql_cursor_rowid,
 };

@@ -14,6 +14,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/nameset.h"
+#include "engine/columns/ranges.h"
 #include "engine/columns/shape.h"
 #include "engine/timetext.h"
 #include "index/events.h"
@@ -115,14 +116,24 @@ struct sql_table {
 };
 
 /*
- * The part of xConnect that tables share: which trace? Arguments are those of CREATE VIRTUAL
- * TABLE. *rest is the first argument behind the path. The table takes a reference.
+ * The part of xConnect that tables share: a table of `size` bytes, zeroed behind its head, and of
+ * which trace? Arguments are those of CREATE VIRTUAL TABLE; *rest is the first one behind the path.
+ * The table takes a reference. NULL: *code and *message say why.
  */
-int sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv,
-		    struct sql_table *table, int *rest, char **message);
+void *sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv, size_t size,
+		      int *rest, int *code, char **message);
 void sql_table_end(struct sql_table *table);
 /* xDisconnect and xDestroy of a table that owns nothing else. */
 int sql_table_disconnect(sqlite3_vtab *base);
+/* A cursor over rows that are numbered, and its methods. */
+struct sql_cursor {
+	sqlite3_vtab_cursor base;
+	size_t at, count; /* the row; of those that there are */
+};
+int sql_cursor_next(sqlite3_vtab_cursor *base);
+int sql_cursor_eof(sqlite3_vtab_cursor *base);
+int sql_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out);
+
 int sql_table_fail(struct sql_table *table, const struct error *err); /* an SQLite code */
 /* The host of a scan; `path` is the value of the hidden column `trace`, NULL: not given. */
 #define SQL_NEEDS_PATH "the path of a trace, as in yore_events('PATH'),"
@@ -140,8 +151,24 @@ int sql_table_untold(struct sql_table *table, const sqlite3_index_info *info, in
  */
 void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration);
 void sql_note_text(const struct trace *trace, const char *column, bool time, const char *text);
+/* An operator that scans take: its letter in plans, and as it is written. */
+struct sql_op {
+	unsigned char op; /* SQLITE_INDEX_CONSTRAINT_... */
+	char letter;
+	const char *text;
+	bool compares; /* by order: */
+	enum comparison by;
+};
+const struct sql_op *sql_op_of(unsigned char op);   /* NULL: it is none of them */
+const struct sql_op *sql_op_of_letter(char letter); /* likewise */
+static inline bool sql_compares(unsigned char op)
+{
+	return sql_op_of(op) && sql_op_of(op)->compares;
+}
 /* An argument of CREATE VIRTUAL TABLE without its quotes; the caller frees it with mem_free(). */
 char *sql_unquoted(const char *argument);
+/* The plan's text, for xFilter and for EXPLAIN QUERY PLAN. */
+void sql_set_plan(sqlite3_index_info *info, const char *text);
 /* Takes a constraint for the next argument of xFilter. */
 void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit);
 /* Copies text to memory that SQLite frees. */

@@ -44,7 +44,7 @@ struct state_row {
 };
 
 struct states_cursor {
-	sqlite3_vtab_cursor base;
+	struct sql_cursor scan; /* of the rows */
 	struct sql_host *host;
 	struct arena *asked; /* what of the arguments must live as long as the scan */
 	struct query *query; /* NULL: none */
@@ -52,7 +52,7 @@ struct states_cursor {
 	struct stretches todo;  /* stretches_more(): there may be more rows */
 	struct arena *arena;    /* of the rows */
 	struct state_row *rows; /* of this stretch */
-	size_t count, capacity, at;
+	size_t capacity;
 	size_t given, limit; /* of all stretches */
 	const char *pattern; /* GLOB or LIKE of paths, NULL none */
 	bool like;
@@ -66,14 +66,13 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 		   char **message)
 {
 	bool moment = ((const struct sql_source *)aux)->name->moment;
-	struct states_table *states = mem_new(sizeof *states);
-	int rest, code = sql_table_begin(db, aux, argc, argv, &states->table, &rest, message);
-	bool told = !states->table.host;
+	int rest, code;
+	struct states_table *states =
+		sql_table_begin(db, aux, argc, argv, sizeof *states, &rest, &code, message);
 
-	if (code != SQLITE_OK) {
-		mem_free(states);
+	if (!states)
 		return code;
-	}
+	bool told = !states->table.host;
 	states->moment = moment;
 	states->path = told ? AT_HIDDEN : -1;
 	states->pattern = told ? AT_HIDDEN + 1 : AT_HIDDEN;
@@ -97,40 +96,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 
 /* ---- planning ---- */
 
-static char letter_of_path(unsigned char op)
-{
-	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ:
-		return 'p';
-	case SQLITE_INDEX_CONSTRAINT_MATCH:
-		return 'm';
-	case SQLITE_INDEX_CONSTRAINT_GLOB:
-		return 'g';
-	case SQLITE_INDEX_CONSTRAINT_LIKE:
-		return 'l';
-	default:
-		return 0;
-	}
-}
-
-static char letter_of_ts(unsigned char op)
-{
-	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ:
-		return '=';
-	case SQLITE_INDEX_CONSTRAINT_LT:
-		return '<';
-	case SQLITE_INDEX_CONSTRAINT_LE:
-		return '{';
-	case SQLITE_INDEX_CONSTRAINT_GT:
-		return '>';
-	case SQLITE_INDEX_CONSTRAINT_GE:
-		return '}';
-	default:
-		return 0;
-	}
-}
-
 /* 0: the scan has no use for it. */
 static char letter_of(const struct states_table *states, int column, unsigned char op)
 {
@@ -149,10 +114,11 @@ static char letter_of(const struct states_table *states, int column, unsigned ch
 		return 'm';
 	if (!pushdown || states->moment)
 		return pushdown && column == MOMENT_PATH && equal ? 'p' : 0;
-	if (column == AT_PATH)
-		return letter_of_path(op);
-	if (column == AT_TS)
-		return letter_of_ts(op);
+	const struct sql_op *known = sql_op_of(op);
+	if (column == AT_PATH && known && (equal || !known->compares))
+		return equal ? 'p' : known->letter;
+	if (column == AT_TS && sql_compares(op))
+		return known->letter;
 	if (column == states->until && op == SQLITE_INDEX_CONSTRAINT_GT)
 		return ')';
 	return column == states->until && op == SQLITE_INDEX_CONSTRAINT_GE ? ']' : 0;
@@ -284,8 +250,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	info->estimatedCost = cost_of(&letters);
 	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
 	buf_printf(&letters, " %s", words.len ? buf_text(&words) : "all attributes");
-	info->idxStr = sql_copy(buf_text(&letters));
-	info->needToFreeIdxStr = 1;
+	sql_set_plan(info, buf_text(&letters));
 	buf_release(&letters);
 	buf_release(&words);
 	if (!path)
@@ -304,7 +269,7 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 	(void)base;
 	cursor->arena = arena_new();
 	cursor->asked = arena_new();
-	*out = &cursor->base;
+	*out = &cursor->scan.base;
 	return SQLITE_OK;
 }
 
@@ -325,13 +290,12 @@ static void add_row(struct states_cursor *cursor, const struct state_row *row)
 {
 	const char *path = NULL;
 
-	if (cursor->count && !strcmp(cursor->rows[cursor->count - 1].path, row->path))
-		path = cursor->rows[cursor->count - 1].path;
-	struct state_row *added = mem_push(cursor->rows, cursor->count, cursor->capacity);
+	if (cursor->scan.count && !strcmp(cursor->rows[cursor->scan.count - 1].path, row->path))
+		path = cursor->rows[cursor->scan.count - 1].path;
+	struct state_row *added = mem_push(cursor->rows, cursor->scan.count, cursor->capacity);
 	*added = *row;
 	added->path = path ? path : arena_strdup(cursor->arena, row->path);
-	if (added->value.kind == VALUE_STRING)
-		added->value.text = arena_strndup(cursor->arena, row->value.text, row->value.len);
+	added->value = value_copy(cursor->arena, &row->value);
 }
 
 /* Exactly what SQL would say of ts, until and the patterns of path. */
@@ -375,11 +339,7 @@ static void read_term(struct states_cursor *cursor, struct asked *asked, char le
 {
 	const char *text = strchr("pmagl", letter) ? (const char *)sqlite3_value_text(value) : NULL;
 	int64_t none = INT64_MAX;
-	static const char letters[] = "<{>}=";
-	static const int ops[] = {SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE,
-				  SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE,
-				  SQLITE_INDEX_CONSTRAINT_EQ};
-	const char *ts = strchr(letters, letter);
+	const struct sql_op *op = sql_op_of_letter(letter);
 
 	if (strchr("pmagl", letter) && !text) {
 		asked->nothing = true;
@@ -392,10 +352,9 @@ static void read_term(struct states_cursor *cursor, struct asked *asked, char le
 	} else if (letter == 'g' || letter == 'l') {
 		cursor->pattern = arena_strdup(cursor->asked, text);
 		cursor->like = letter == 'l';
-	} else if (ts) {
+	} else if (op) {
 		cursor->by_ts = true;
-		asked->nothing |=
-			!bound_narrow(&cursor->ts_low, &cursor->ts_high, ops[ts - letters], value);
+		asked->nothing |= !bound_narrow(&cursor->ts_low, &cursor->ts_high, op->op, value);
 	} else if (letter == ')' || letter == ']') {
 		cursor->by_until = true;
 		asked->nothing |= !bound_narrow(&cursor->until_low, &none,
@@ -442,9 +401,9 @@ static bool parse(const struct asked *asked, const char *all, struct query **out
 /* The rows of the next stretch that has any. */
 static bool next_stretch(struct states_cursor *cursor, struct error *err)
 {
-	while (cursor->at == cursor->count && cursor->given < cursor->limit &&
+	while (cursor->scan.at == cursor->scan.count && cursor->given < cursor->limit &&
 	       stretches_more(&cursor->todo)) {
-		cursor->at = cursor->count = 0;
+		cursor->scan.at = cursor->scan.count = 0;
 		arena_reset(cursor->arena);
 		if (!stretches_next(&cursor->todo, take_interval, cursor, err))
 			return false;
@@ -517,7 +476,7 @@ static void begin_scan(struct states_cursor *cursor)
 	query_free(cursor->query);
 	cursor->query = NULL;
 	cursor->todo = (struct stretches){0};
-	cursor->count = cursor->at = cursor->given = 0;
+	cursor->scan.count = cursor->scan.at = cursor->given = 0;
 	cursor->limit = SIZE_MAX;
 	cursor->pattern = NULL;
 	cursor->by_ts = cursor->by_until = false;
@@ -560,16 +519,9 @@ static int next(sqlite3_vtab_cursor *base)
 	struct states_cursor *cursor = (struct states_cursor *)base;
 	struct error err;
 
-	cursor->at++;
+	cursor->scan.at++;
 	return next_stretch(cursor, &err) ? SQLITE_OK
 					  : sql_table_fail((struct sql_table *)base->pVtab, &err);
-}
-
-static int eof(sqlite3_vtab_cursor *base)
-{
-	const struct states_cursor *cursor = (struct states_cursor *)base;
-
-	return cursor->at >= cursor->count;
 }
 
 static void put_time(sqlite3_context *out, nstime t)
@@ -609,9 +561,8 @@ static int put_comm(struct states_cursor *cursor, const struct state_row *row, b
 	struct error err;
 
 	if (!comms_of_row(cursor->host, row->path, &row->value, named_at(row, moment), &name, &err))
-		return sql_table_fail((struct sql_table *)cursor->base.pVtab, &err);
-	if (name)
-		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
+		return sql_table_fail((struct sql_table *)cursor->scan.base.pVtab, &err);
+	sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT); /* NULL is NULL */
 	return SQLITE_OK;
 }
 
@@ -619,7 +570,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	struct states_cursor *cursor = (struct states_cursor *)base;
 	const struct states_table *states = (struct states_table *)base->pVtab;
-	const struct state_row *row = &cursor->rows[cursor->at];
+	const struct state_row *row = &cursor->rows[cursor->scan.at];
 
 	if (i == states->comm)
 		return put_comm(cursor, row, states->moment, out);
@@ -641,7 +592,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
 	const struct states_cursor *cursor = (struct states_cursor *)base;
 	const struct states_table *states = (struct states_table *)base->pVtab;
-	const struct state_row *row = &cursor->rows[cursor->at];
+	const struct state_row *row = &cursor->rows[cursor->scan.at];
 	nstime t = states->moment ? row->end : row->begin;
 
 	*out = (sqlite3_int64)hash_number(hash_bytes(row->path, strlen(row->path)) + (uint64_t)t);
@@ -658,7 +609,7 @@ const sqlite3_module sql_states_module = {
 	.xClose = close_cursor,
 	.xFilter = filter,
 	.xNext = next,
-	.xEof = eof,
+	.xEof = sql_cursor_eof,
 	.xColumn = column,
 	.xRowid = rowid,
 };

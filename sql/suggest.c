@@ -12,17 +12,12 @@
 #include <sqlite3.h>
 #include <string.h>
 
-static bool is_name(char c)
-{
-	return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
 bool sql_has_word(const char *statement, const char *word)
 {
 	size_t len = strlen(word);
 
 	for (const char *at = statement; (at = strcasestr(at, word)) != NULL; at++)
-		if ((at == statement || !is_name(at[-1])) && !is_name(at[len]))
+		if ((at == statement || !char_is_word(at[-1])) && !char_is_word(at[len]))
 			return true;
 	return false;
 }
@@ -31,7 +26,8 @@ bool sql_has_word(const char *statement, const char *word)
 static const char *word_of(const char *const *words, const char *text)
 {
 	for (; *words; words++)
-		if (!strncasecmp(text, *words, strlen(*words)) && !is_name(text[strlen(*words)]))
+		if (!strncasecmp(text, *words, strlen(*words)) &&
+		    !char_is_word(text[strlen(*words)]))
 			return *words;
 	return NULL;
 }
@@ -43,7 +39,7 @@ const char *sql_time_misused(const char *statement, const char **column)
 					      "until", "first", "last", NULL};
 
 	for (const char *at = statement; *at; at++) {
-		bool begins = at == statement || !is_name(at[-1]);
+		bool begins = at == statement || !char_is_word(at[-1]);
 		const char *function = begins ? word_of(functions, at) : NULL;
 		if (!function)
 			continue;
@@ -53,7 +49,7 @@ const char *sql_time_misused(const char *statement, const char **column)
 			continue;
 		inner += 1 + strspn(inner + 1, " \t\n");
 		const char *dot = inner;
-		while (is_name(*dot))
+		while (char_is_word(*dot))
 			dot++;
 		inner = *dot == '.' ? dot + 1 : inner;
 		*column = word_of(columns, inner);

@@ -29,30 +29,31 @@ char *sql_unquoted(const char *argument)
 	return copy;
 }
 
-int sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv,
-		    struct sql_table *table, int *rest, char **message)
+void *sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv, size_t size,
+		      int *rest, int *code, char **message)
 {
 	const struct sql_source *source = aux;
+	struct sql_host *host = source->host;
 	struct error err;
 
 	*rest = 3;
-	table->db = db;
-	table->context = source->context;
-	table->host = source->host;
-	if (!table->host && argc > 3) {
+	if (!host && argc > 3) {
 		char *path = sql_unquoted(argv[3]);
-		table->host = sql_context_open(table->context, path, &err);
+		host = sql_context_open(source->context, path, &err);
 		mem_free(path);
 		*rest = 4;
-		if (!table->host) {
+		if (!host) {
 			*message = sql_copy(err.text);
-			return sql_error_code(&err);
+			*code = sql_error_code(&err);
+			return NULL;
 		}
 	}
 	if (!source->host)
 		sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+	struct sql_table *table = mem_new(size);
+	*table = (struct sql_table){.db = db, .context = source->context, .host = host};
 	sql_context_hold(table->context);
-	return SQLITE_OK;
+	return table;
 }
 
 void sql_table_end(struct sql_table *table)
@@ -64,6 +65,25 @@ void sql_table_end(struct sql_table *table)
 int sql_table_disconnect(sqlite3_vtab *base)
 {
 	sql_table_end((struct sql_table *)base);
+	return SQLITE_OK;
+}
+
+int sql_cursor_next(sqlite3_vtab_cursor *base)
+{
+	((struct sql_cursor *)base)->at++;
+	return SQLITE_OK;
+}
+
+int sql_cursor_eof(sqlite3_vtab_cursor *base)
+{
+	const struct sql_cursor *cursor = (const struct sql_cursor *)base;
+
+	return cursor->at >= cursor->count;
+}
+
+int sql_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	*out = (sqlite3_int64)((struct sql_cursor *)base)->at;
 	return SQLITE_OK;
 }
 
@@ -149,11 +169,29 @@ static bool is_time(const char *column)
 	return false;
 }
 
-static bool is_comparison(unsigned char op)
+static const struct sql_op ops[] = {
+	{SQLITE_INDEX_CONSTRAINT_EQ, '=', "=", true, COMPARE_EQ},
+	{SQLITE_INDEX_CONSTRAINT_LT, '<', "<", true, COMPARE_LT},
+	{SQLITE_INDEX_CONSTRAINT_LE, '{', "<=", true, COMPARE_LE},
+	{SQLITE_INDEX_CONSTRAINT_GT, '>', ">", true, COMPARE_GT},
+	{SQLITE_INDEX_CONSTRAINT_GE, '}', ">=", true, COMPARE_GE},
+	{.op = SQLITE_INDEX_CONSTRAINT_GLOB, .letter = 'g', .text = " GLOB "},
+	{.op = SQLITE_INDEX_CONSTRAINT_LIKE, .letter = 'l', .text = " LIKE "}};
+
+const struct sql_op *sql_op_of(unsigned char op)
 {
-	return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_GT ||
-	       op == SQLITE_INDEX_CONSTRAINT_LE || op == SQLITE_INDEX_CONSTRAINT_LT ||
-	       op == SQLITE_INDEX_CONSTRAINT_GE;
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		if (ops[i].op == op)
+			return &ops[i];
+	return NULL;
+}
+
+const struct sql_op *sql_op_of_letter(char letter)
+{
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		if (ops[i].letter == letter)
+			return &ops[i];
+	return NULL;
 }
 
 void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration)
@@ -162,7 +200,7 @@ void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const cha
 	char name[32];
 
 	for (int i = 0; table->host && i < info->nConstraint; i++) {
-		if (!is_comparison(info->aConstraint[i].op) ||
+		if (!sql_compares(info->aConstraint[i].op) ||
 		    sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK ||
 		    sqlite3_value_numeric_type(value) != SQLITE_TEXT ||
 		    !integer_column(declaration, info->aConstraint[i].iColumn, name, sizeof name))
@@ -174,6 +212,12 @@ void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const cha
 			sql_note_text(table->host->trace, name, is_time(name), text);
 		table->noted = hash;
 	}
+}
+
+void sql_set_plan(sqlite3_index_info *info, const char *text)
+{
+	info->idxStr = sql_copy(text);
+	info->needToFreeIdxStr = 1;
 }
 
 void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit)

@@ -67,11 +67,6 @@ static unsigned attribute_of(const char *path)
 	return ATTRIBUTES;
 }
 
-static bool is_dead(const struct value *value)
-{
-	return value->kind == VALUE_STRING && value->len == 4 && !memcmp(value->text, "dead", 4);
-}
-
 /* States of a thread come in order of time: those that touch and are alike are one part. */
 static bool joins(struct tellings *parts, const struct telling *part)
 {
@@ -93,15 +88,11 @@ static bool take(void *arg, const struct interval *interval)
 	if (!comm_thread_of(interval->path, &part.tid))
 		return true;
 	part.of = attribute_of(interval->path);
-	part.dead = part.of == OF_STATE && is_dead(&interval->value);
+	part.dead = part.of == OF_STATE && value_is_text(&interval->value, "dead");
 	if (part.of == ATTRIBUTES || joins(parts, &part))
 		return true;
-	part.value = interval->value;
-	if (part.of == OF_STATE)
-		part.value = (struct value){.kind = VALUE_NONE};
-	else if (part.value.kind == VALUE_STRING)
-		part.value.text =
-			arena_strndup(parts->arena, interval->value.text, interval->value.len);
+	part.value = part.of == OF_STATE ? (struct value){.kind = VALUE_NONE}
+					 : value_copy(parts->arena, &interval->value);
 	*mem_push(parts->items, parts->count, parts->capacity) = part;
 	return true;
 }

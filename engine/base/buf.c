@@ -4,7 +4,6 @@
 #include "engine/base/mem.h"
 
 #include <stdio.h>
-#include <string.h>
 
 void buf_release(struct buf *buf)
 {
@@ -42,19 +41,26 @@ void buf_add_i64(struct buf *buf, int64_t number)
 	buf_add_u64(buf, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
-void buf_printf(struct buf *buf, const char *fmt, ...)
+void buf_vprintf(struct buf *buf, const char *fmt, va_list args)
 {
-	va_list args, again;
+	va_list again;
 
-	va_start(args, fmt);
 	va_copy(again, args);
 	int len = vsnprintf(NULL, 0, fmt, args);
-	va_end(args);
 	if (len > 0) {
 		vsnprintf(buf_room(buf, (size_t)len), (size_t)len + 1, fmt, again);
 		buf->len += (size_t)len;
 	}
 	va_end(again);
+}
+
+void buf_printf(struct buf *buf, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	buf_vprintf(buf, fmt, args);
+	va_end(args);
 }
 
 const char *buf_text(const struct buf *buf)

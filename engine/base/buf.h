@@ -54,6 +54,8 @@ static inline void buf_add_char(struct buf *buf, char c)
 
 void buf_add_u64(struct buf *buf, uint64_t number); /* decimal */
 void buf_add_i64(struct buf *buf, int64_t number);
+void buf_vprintf(struct buf *buf, const char *fmt, va_list args)
+	__attribute__((format(printf, 2, 0)));
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *buf_text(const struct buf *buf); /* "" when empty */
 

@@ -1,5 +1,5 @@
 /*
- * digits.h - numbers as text, made in registers: what output waits for
+ * digits.h - kinds of characters; numbers as text, made in registers: what output waits for
  *
  * Eight digits are made at once, each in a byte of one word, and stored at once: leading zeros are
  * shifted out, so that no branch depends on how long a number is. Stores reach over the digits'
@@ -8,6 +8,7 @@
 #ifndef ENGINE_BASE_DIGITS_H
 #define ENGINE_BASE_DIGITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,6 +16,52 @@
 #ifdef __x86_64__
 #include <emmintrin.h>
 #endif
+
+/* Of ASCII, whatever the locale; a word has letters, digits and _. */
+static inline bool char_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool char_is_letter(char c)
+{
+	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+static inline bool char_begins_word(char c)
+{
+	return char_is_letter(c) || c == '_';
+}
+
+static inline bool char_is_word(char c)
+{
+	return char_begins_word(c) || char_is_digit(c);
+}
+
+/* What a hexadecimal digit is worth; -1: it is none. */
+static inline int hex_digit(char c)
+{
+	char lower = (char)(c | 0x20);
+
+	if (char_is_digit(c))
+		return c - '0';
+	return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/*
+ * The decimal number at *at, before `end`; NULL: what is no digit ends the text. *at goes behind
+ * its digits; it stays where there is none. UINT64_MAX: the number does not fit.
+ */
+static inline uint64_t decimal_take(const char **at, const char *end)
+{
+	uint64_t number = 0;
+
+	for (; *at != end && char_is_digit(**at); ++*at)
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, **at - '0', &number))
+			number = UINT64_MAX;
+	return number;
+}
 
 enum { NUMBER_ROOM = 32 };
 

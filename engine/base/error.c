@@ -2,7 +2,6 @@
 #include "engine/base/error.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /*
  * A message is one line, and what a trace calls its things moves no cursor. Queries and scripts are

@@ -23,12 +23,13 @@ size_t utf8_length(const uint8_t *at, size_t left)
 	return n;
 }
 
+static const char hex[] = "0123456789abcdef";
+
 /* 0 plain; 1 needs an escape; 2 begins or continues something beyond ASCII. */
 static const uint8_t care[256] = {[0 ... 31] = 1, ['"'] = 1, ['\\'] = 1, [128 ... 255] = 2};
 
 static void json_escape(struct buf *out, uint8_t c)
 {
-	static const char hex[] = "0123456789abcdef";
 	static const char shorts[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\t', 't'},
 					 {'\r', 'r'}, {'\b', 'b'},  {'\f', 'f'}};
 	char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
@@ -44,7 +45,6 @@ static void json_escape(struct buf *out, uint8_t c)
 
 static void text_escape(struct buf *out, uint8_t c)
 {
-	static const char hex[] = "0123456789abcdef";
 	char text[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
 	char plain = c == '\n' ? 'n' : c == '\t' ? 't' : c == '"' || c == '\\' ? (char)c : 0;
 
@@ -288,6 +288,27 @@ void quote_base64(struct buf *out, const void *data, size_t len)
 		buf_add(out, text, 4);
 	}
 	buf_add_char(out, '"');
+}
+
+void quote_hex(struct buf *out, const void *bytes, size_t len)
+{
+	const uint8_t *at = bytes;
+	char *to = buf_room(out, 2 * len);
+
+	for (size_t i = 0; i < len; i++) {
+		*to++ = hex[at[i] >> 4];
+		*to++ = hex[at[i] & 15];
+	}
+	*to = 0;
+	out->len += 2 * len;
+}
+
+char *uuid_put(const uint8_t uuid[16], char text[UUID_TEXT])
+{
+	for (int i = 0, at = 0; i < 16; i++)
+		at += sprintf(text + at, "%s%02x", i >= 4 && i <= 10 && i % 2 == 0 ? "-" : "",
+			      uuid[i]);
+	return text;
 }
 
 void add_shortest(struct buf *out, double number)

@@ -34,6 +34,11 @@ size_t printable_length(const void *bytes, size_t len);
 /* Escapes the character at `at`, of `left` bytes, at least one; returns its length. */
 size_t quote_character(struct buf *out, const void *at, size_t left);
 
+/* Two digits of each byte. */
+void quote_hex(struct buf *out, const void *bytes, size_t len);
+/* A UUID as 8-4-4-4-12 digits; returns them. */
+enum { UUID_TEXT = 37 };
+char *uuid_put(const uint8_t uuid[16], char text[UUID_TEXT]);
 /* Base64 (RFC 4648, section 4) between '"'. */
 void quote_base64(struct buf *out, const void *bytes, size_t len);
 /* The shortest decimal that reads back as the same double, a finite one; it has a '.' or an 'e'. */

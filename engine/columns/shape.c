@@ -72,10 +72,9 @@ static void group_add(struct groups *groups, const char *name, const struct even
 	uint32_t at = group_find(groups, name);
 
 	if (at == HASH_INDEX_NONE) {
-		groups->items = mem_grow(groups->items, groups->count, &groups->capacity,
-					 sizeof *groups->items);
-		groups->items[groups->count] = (struct class_group){.name = name};
-		at = hash_index_add(&groups->index, name_hash(name), groups->count++);
+		*mem_push(groups->items, groups->count, groups->capacity) =
+			(struct class_group){.name = name};
+		at = hash_index_add(&groups->index, name_hash(name), groups->count - 1);
 	}
 	struct class_group *group = &groups->items[at];
 	group->classes = mem_resize(group->classes, group->count + 1, sizeof(struct event_class *));
@@ -138,10 +137,8 @@ struct build {
 
 static struct column *column_add(struct shape *shape, const struct column *column)
 {
-	shape->columns = mem_grow(shape->columns, shape->ncolumns, &shape->columns_capacity,
-				  sizeof *shape->columns);
-	shape->columns[shape->ncolumns] = *column;
-	return &shape->columns[shape->ncolumns++];
+	*mem_push(shape->columns, shape->ncolumns, shape->columns_capacity) = *column;
+	return &shape->columns[shape->ncolumns - 1];
 }
 
 static bool has_column(const struct shape *shape, const char *name)

@@ -10,7 +10,6 @@
  * In the 2010 proposal a section's event context may have a member `cpu`. It goes before the CPU of
  * the file's name; where both agree the stream stays one.
  */
-#include "engine/base/mem.h"
 #include "engine/ctf/decode_internal.h"
 
 enum { CPUS_MOST = 1024 };

@@ -221,9 +221,6 @@ MUST_CHECK bool packet_head_of(const struct ctf_stream_class *class, struct sour
 MUST_CHECK bool packet_head_read(const struct stream *stream, uint32_t source, uint64_t offset,
 				 struct packet_head *out, struct error *err);
 
-enum { UUID_TEXT = 37 };
-void ctf_uuid_put(const uint8_t uuid[16], char out[UUID_TEXT]);
-
 /* open.c, for others: whose class does the packet at data belong to? NULL and *err: none. */
 MUST_CHECK const struct ctf_stream_class *
 ctf_stream_class_of(const struct ctf_part *part, const uint8_t *data, size_t size,

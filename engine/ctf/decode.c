@@ -7,13 +7,11 @@
  * for a PIECE of a huge packet, a byte of it that keeps every alignment. A piece's header and
  * context are those of its packet, in a block of their own.
  */
-#include "engine/base/cursor.h"
 #include "engine/base/mem.h"
 #include "engine/base/prefetch.h"
 #include "engine/ctf/decode_internal.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { ALIGN_KEPT = PIECE_ALIGN_MAX / 8, HEAD_READ = 1 << 16, HEAD_MOST = 1 << 20 };
 

@@ -103,7 +103,8 @@ bool ctf_role_value(const struct field_class *scope, const struct slot *slots, e
 
 /*
  * TSDL text (already unpacked) to a description whose memory is `arena`'s. `name` is the file's,
- * for messages. Errors name line and column. Warnings go to `notices`. Never reads beyond `size`.
+ * for messages. Errors name line and column. Warnings go to `notices`. Never reads beyond `size`,
+ * which is below 2 GB, here and for metadata of other kinds.
  * `strict`: what known tracers are known to write wrong is an error, too.
  */
 MUST_CHECK bool tsdl_parse(const char *name, const char *text, size_t size, bool strict,

@@ -10,6 +10,7 @@
  * and instance are one stream, whichever files they are in, in the order of order.c.
  */
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "engine/ctf/ctf_internal.h"
 
 #include <inttypes.h>
@@ -200,7 +201,7 @@ static void drop_others(struct gather *gather)
 			continue;
 		}
 		if (!part->others++)
-			ctf_uuid_put(found->item.head.uuid, uuid);
+			uuid_put(found->item.head.uuid, uuid);
 	}
 	gather->count = kept;
 	if (part->others)

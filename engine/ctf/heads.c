@@ -10,6 +10,7 @@
  * What changes from event to event is in a struct walk that never leaves the registers: the
  * position of the next event depends on it, and nothing can be faster than that chain.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/cursor.h"
 #include "engine/base/search.h"
 #include "engine/ctf/decode_internal.h"
@@ -17,7 +18,6 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <string.h>
 
 enum { AHEAD = 768 /* bytes, how far ahead of the reading place memory is prefetched */ };
 
@@ -120,7 +120,7 @@ static inline bool takes_values(const struct batch_values *v, const struct ctf_c
 
 	if (__builtin_expect(class->nslots > v->capacity - used, 0))
 		return false;
-	return !classes || (classes[class->index / 64] >> class->index % 64 & 1);
+	return !classes || bitset_has(classes, class->index);
 }
 
 /*

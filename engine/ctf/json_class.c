@@ -702,10 +702,8 @@ static bool check_overlap(struct ctf2 *t, const struct item *item, const struct 
 
 	for (uint32_t i = 0; i < node->nmembers; i++)
 		for (uint32_t k = 0; k < node->members[i].nranges; k++) {
-			all.items =
-				mem_grow(all.items, all.count, &all.capacity, sizeof *all.items);
-			all.items[all.count] = node->members[i].ranges[k];
-			all.items[all.count++].name = (const char *)&node->members[i];
+			*mem_push(all.items, all.count, all.capacity) = node->members[i].ranges[k];
+			all.items[all.count - 1].name = (const char *)&node->members[i];
 		}
 	if (all.count)
 		qsort(all.items, all.count, sizeof *all.items, is_signed ? by_signed_low : by_low);

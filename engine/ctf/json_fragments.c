@@ -11,7 +11,6 @@
 #include "engine/base/mem.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { RS = 0x1e, JSON_DEPTH = CTF2_MAX_DEPTH * 4 };

@@ -11,8 +11,6 @@
  */
 #include "engine/ctf/ctf2.h"
 
-#include <string.h>
-
 enum { STEPS_MAX = 1 << 16 }; /* of all ways of one location together */
 
 struct up { /* the structures around, inside out */

@@ -516,8 +516,6 @@ bool ctf2_parse(const char *name, const char *text, size_t size, struct arena *a
 	struct ctf2 *t;
 
 	*out = (struct ctf_description){.major = 2, .minor = 0};
-	if (size > INT32_MAX)
-		return error_set(err, ERR_FORMAT, "%s: more than 2 GB of metadata", name);
 	struct arena *scratch = arena_new();
 	t = arena_alloc(scratch, sizeof *t);
 	t->scratch = scratch;

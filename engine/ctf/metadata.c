@@ -163,21 +163,19 @@ bool metadata_text(const char *name, const uint8_t *bytes, size_t count, struct 
 bool ctf_uuid_parse(const char *text, uint8_t uuid[16], size_t *bad)
 {
 	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-	static const char digits[] = "0123456789abcdef";
 	unsigned nibbles = 0;
 
 	*bad = 0;
 	if (strlen(text) != sizeof form - 1)
 		return false;
 	for (size_t i = 0; i < sizeof form - 1; i++) {
-		const char *digit = strchr(
-			digits, text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
+		int digit = hex_digit(text[i]);
 		*bad = i + 1;
-		if (form[i] == '-' ? text[i] != '-' : !digit)
+		if (form[i] == '-' ? text[i] != '-' : digit < 0)
 			return false;
 		if (form[i] == '-')
 			continue;
-		uuid[nibbles / 2] = (uint8_t)(uuid[nibbles / 2] << 4 | (digit - digits));
+		uuid[nibbles / 2] = (uint8_t)(uuid[nibbles / 2] << 4 | digit);
 		nibbles++;
 	}
 	return true;

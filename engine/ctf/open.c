@@ -7,12 +7,12 @@
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "engine/ctf/ctf_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 enum { DEPTH_MAX = 10, METADATA_MAX = 256 << 20 };
@@ -361,10 +361,9 @@ static bool check_metadata(const struct opening *opening, struct ctf_part *part,
 	if (!opening->input.metadata || !packet_head_read(&stream, 0, 0, &head, &ignored) ||
 	    !head.other || ctf_has_own(&stream, 0))
 		return true;
-	ctf_uuid_put(head.uuid, said);
-	ctf_uuid_put(part->description.uuid, wanted);
 	return error_set(err, ERR_FORMAT, "%s: its packets are of UUID %s, and %s is of %s",
-			 source_name(source), said, opening->input.metadata, wanted);
+			 source_name(source), uuid_put(head.uuid, said), opening->input.metadata,
+			 uuid_put(part->description.uuid, wanted));
 }
 
 /* False: the file was told to be damaged. */

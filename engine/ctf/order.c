@@ -174,8 +174,7 @@ static void take_others(struct ctf_listing *all, size_t first)
 
 void ctf_listing_add(struct ctf_listing *listing, const struct ctf_listed *item)
 {
-	listing->items = mem_grow(listing->items, listing->count, &listing->capacity, sizeof *item);
-	listing->items[listing->count++] = *item;
+	*mem_push(listing->items, listing->count, listing->capacity) = *item;
 }
 
 static void list_source(const struct stream *stream, uint32_t source, struct ctf_listing *out)

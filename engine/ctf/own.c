@@ -1,7 +1,6 @@
 /* own.c - descriptions and streams of traces that yore wrote, see engine/ctf_own.h */
 #include "engine/ctf_own.h"
 
-#include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "engine/ctf/ctf_internal.h"
 

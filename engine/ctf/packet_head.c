@@ -7,20 +7,13 @@
  */
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "engine/ctf/ctf_internal.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { FIRST_READ = 512, MOST_READ = 1 << 20 };
-
-void ctf_uuid_put(const uint8_t uuid[16], char out[UUID_TEXT])
-{
-	for (int i = 0; i < 16; i++)
-		out += sprintf(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-			       uuid[i]);
-}
 
 static bool is_uuid(const struct ctf_description *d, const struct member *member)
 {
@@ -62,11 +55,9 @@ bool packet_head_is_own(const struct ctf_part *part, const struct packet_head *h
 
 	if (!head->other || d->major < 2 || part->gathered)
 		return true;
-	ctf_uuid_put(head->uuid, said);
-	ctf_uuid_put(d->uuid, wanted);
 	return error_set(err, ERR_FORMAT,
 			 "the packet has the UUID of another metadata stream, %s; this one has %s",
-			 said, wanted);
+			 uuid_put(head->uuid, said), uuid_put(d->uuid, wanted));
 }
 
 /* Packets of the 2010 proposal have the session id of their metadata. */

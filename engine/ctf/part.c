@@ -4,7 +4,6 @@
  * Everything that decoding would otherwise find out per event is decided here once: the shape of
  * the event header, which classes have a constant size, where the packet context's members stand.
  */
-#include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
 #include "engine/ctf_own.h"
 #include "engine/layout_internal.h"

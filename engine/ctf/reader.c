@@ -2,7 +2,6 @@
 #include "engine/ctf/ctf_internal.h"
 
 #include <dirent.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

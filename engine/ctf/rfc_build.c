@@ -474,17 +474,15 @@ bool rfc_build(struct rfc *r)
 static const char *before_cpu(const char *file, int32_t *cpu)
 {
 	const char *last = strrchr(file, '_');
-	int64_t number = 0;
 
 	if (!last || last == file || !last[1])
 		return NULL;
-	for (const char *c = last + 1; *c; c++) {
-		if (*c < '0' || *c > '9' || number > INT32_MAX / 10)
-			return NULL;
-		number = number * 10 + (*c - '0');
-	}
-	*cpu = number <= INT32_MAX ? (int32_t)number : -1;
-	return number <= INT32_MAX ? last : NULL;
+	const char *end = last + 1;
+	uint64_t number = decimal_take(&end, NULL);
+	if (*end || number > INT32_MAX)
+		return NULL;
+	*cpu = (int32_t)number;
+	return last;
 }
 
 struct name_part {

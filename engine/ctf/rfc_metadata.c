@@ -23,12 +23,6 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || !c;
 }
 
-static bool is_name_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
 /* Behind the blanks and comments at text[at]. */
 static size_t skip_blanks(const char *text, size_t size, size_t at)
 {
@@ -64,7 +58,7 @@ bool rfc_is_text(const char *text, size_t size)
 
 	while (at < size) {
 		size_t begin = at;
-		while (at < size && is_name_char(text[at]))
+		while (at < size && char_is_word(text[at]))
 			at++;
 		bool is_section = at - begin == sizeof word - 1 &&
 				  !memcmp(text + begin, word, sizeof word - 1);

@@ -48,14 +48,6 @@ bool rfc_head_read(const uint8_t *bytes, struct rfc_head *out)
 	return true;
 }
 
-static int digit_of(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool is_key_size(size_t size)
 {
 	return size == 16 || size == 24 || size == 32;
@@ -69,7 +61,7 @@ static bool key_from_digits(const uint8_t *text, size_t count, struct rfc_key *o
 	if (count % 2 || !is_key_size(count / 2))
 		return false;
 	for (size_t i = 0; i < count; i += 2) {
-		int high = digit_of(text[i]), low = digit_of(text[i + 1]);
+		int high = hex_digit((char)text[i]), low = hex_digit((char)text[i + 1]);
 		if (high < 0 || low < 0)
 			return false;
 		out->bytes[i / 2] = (uint8_t)(high << 4 | low);

@@ -182,8 +182,7 @@ static bool add_context(struct rfc *r, struct rfc_members *to, const struct rfc_
 {
 	if (!names_add(&r->t.names, to, name_key(member->name), 0))
 		return tsdl_fail(&r->t, at, "a field %.100s is there already", member->name);
-	to->items = mem_grow(to->items, to->count, &to->capacity, sizeof *member);
-	to->items[to->count++] = *member;
+	*mem_push(to->items, to->count, to->capacity) = *member;
 	return true;
 }
 
@@ -359,10 +358,8 @@ static bool parse_section(struct rfc *r)
 	struct tsdl *t = &r->t;
 	uint32_t begin = t->tokens[t->pos - 1].at;
 
-	r->sections = mem_grow(r->sections, r->nsections, &r->section_capacity,
-			       sizeof(struct rfc_section *));
 	struct rfc_section *section = arena_alloc(t->scratch, sizeof *section);
-	r->sections[r->nsections++] = section;
+	*mem_push(r->sections, r->nsections, r->section_capacity) = section;
 	section->at = begin;
 	if (!parse_keys(r, keys, section, &section->rules))
 		return false;
@@ -530,8 +527,6 @@ bool rfc_parse(const char *name, const char *text, size_t size, struct arena *ar
 			.minor = 1,
 			.frequency = 1000000000};
 
-	if (size > UINT32_MAX / 2)
-		return error_set(err, ERR_FORMAT, "%s: more than 2 GB of metadata", name);
 	r.t.scratch = arena_new();
 	char *copy =
 		arena_strndup(r.t.scratch, text, size); /* ended by a zero, which the lexer needs */

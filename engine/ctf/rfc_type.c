@@ -134,14 +134,12 @@ static struct rfc_type *type_new_of(struct rfc *r, enum rfc_kind kind)
 /* N of intN_t and uintN_t, 0: another name. */
 static uint64_t bits_of_name(const char *name, bool *is_signed)
 {
-	uint64_t bits = 0;
-
 	*is_signed = *name != 'u';
 	name += *name == 'u';
 	if (strncmp(name, "int", 3) != 0)
 		return 0;
-	for (name += 3; *name >= '0' && *name <= '9' && bits <= INTEGER_BITS_MAX; name++)
-		bits = bits * 10 + (uint64_t)(*name - '0');
+	name += 3;
+	uint64_t bits = decimal_take(&name, NULL);
 	return strcmp(name, "_t") || bits > INTEGER_BITS_MAX ? 0 : bits;
 }
 

@@ -16,7 +16,6 @@
  * well; decoding it tells of the damage. Where there is none the scan stays and tries again when
  * the file has grown, as it does with a last packet that is cut off (its record is OPEN).
  */
-#include "engine/base/mem.h"
 #include "engine/ctf/ctf_internal.h"
 
 #include <inttypes.h>

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* A text that begins with the magic comment says its version there. */
 static bool check_version(struct tsdl *t)
 {
@@ -19,7 +14,7 @@ static bool check_version(struct tsdl *t)
 	if (strncmp(t->text, magic, at) != 0)
 		return true;
 	size_t len = strspn(t->text + at, "0123456789.");
-	if (!is_digit(t->text[at]))
+	if (!char_is_digit(t->text[at]))
 		return tsdl_fail(t, (uint32_t)at, "expected the version of CTF");
 	return (len == sizeof version - 1 && !memcmp(t->text + at, version, len)) ||
 	       tsdl_fail(t, (uint32_t)at, "CTF %.*s is not supported, only 1.8 is",
@@ -50,8 +45,6 @@ bool tsdl_parse(const char *name, const char *text, size_t size, bool strict, st
 			 .err = err};
 
 	*out = (struct ctf_description){.major = 1, .minor = 8};
-	if (size > UINT32_MAX / 2)
-		return error_set(err, ERR_FORMAT, "%s: more than 2 GB of metadata", name);
 	t.scratch = arena_new();
 	t.text = arena_strndup(t.scratch, text, size); /* ended by a zero, which the lexer needs */
 	t.size = size;

@@ -316,9 +316,8 @@ static bool stream_add(struct tsdl *t, const struct stream_block *stream)
 	if (!names_add(&t->names, &t->streams, stream->stream.id, t->nstreams))
 		return tsdl_fail(t, stream->at, "there is a stream with the id %" PRIu64 " already",
 				 stream->stream.id);
-	t->streams = mem_grow(t->streams, t->nstreams, &t->stream_capacity, sizeof *t->streams);
-	t->streams[t->nstreams] = *stream;
-	t->streams[t->nstreams++].ids = arena_alloc(t->scratch, 1);
+	*mem_push(t->streams, t->nstreams, t->stream_capacity) = *stream;
+	t->streams[t->nstreams - 1].ids = arena_alloc(t->scratch, 1);
 	return true;
 }
 

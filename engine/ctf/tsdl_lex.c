@@ -93,25 +93,6 @@ bool tsdl_expected(struct tsdl *t, const char *what)
 			 t->text + token->at, len > 40 ? "..." : "");
 }
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static int digit_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 16;
-}
-
 /* The text is followed by a zero, which no text may hold: reading ahead needs no bounds. */
 static struct token *token_add(struct tsdl *t, uint32_t at, int kind)
 {
@@ -155,8 +136,8 @@ static bool lex_universal(struct tsdl *t, uint32_t *at, struct buf *out)
 	uint32_t c = 0, start = *at - 1;
 
 	for (unsigned i = 1; i <= digits; i++) {
-		int digit = digit_value(t->text[*at + i]);
-		if (digit > 15)
+		int digit = hex_digit(t->text[*at + i]);
+		if (digit < 0)
 			return tsdl_fail(t, start, "expected %u hexadecimal digits after \\%c",
 					 digits, t->text[*at]);
 		c = c << 4 | (uint32_t)digit;
@@ -168,13 +149,21 @@ static bool lex_universal(struct tsdl *t, uint32_t *at, struct buf *out)
 	return true;
 }
 
+/* What the digit is worth; -1: it is none of the base. */
+static int digit_of(char c, int base)
+{
+	int digit = hex_digit(c);
+
+	return digit < base ? digit : -1;
+}
+
 /* Digits of \ooo or \xhh; a third hexadecimal digit counts when the byte still holds the value. */
 static bool lex_byte(struct tsdl *t, uint32_t *at, int base, struct buf *out)
 {
 	int value = 0, digit, count = 0;
 	uint32_t start = *at;
 
-	for (; count < 3 && (digit = digit_value(t->text[*at])) < base; count++, ++*at) {
+	for (; count < 3 && (digit = digit_of(t->text[*at], base)) >= 0; count++, ++*at) {
 		if (value * base + digit > 255)
 			break;
 		value = value * base + digit;
@@ -251,7 +240,7 @@ static bool lex_escaped_name(struct tsdl *t, uint32_t *at, uint32_t start)
 		if (t->text[i] == '\\' && (t->text[i + 1] == 'u' || t->text[i + 1] == 'U')) {
 			i++;
 			done = lex_universal(t, &i, &name);
-		} else if (is_letter(t->text[i]) || is_digit(t->text[i])) {
+		} else if (char_is_word(t->text[i])) {
 			buf_add_char(&name, t->text[i++]);
 		} else {
 			break;
@@ -271,7 +260,7 @@ static bool lex_name(struct tsdl *t, uint32_t *at)
 {
 	uint32_t start = *at, i = start;
 
-	while (is_letter(t->text[i]) || is_digit(t->text[i]))
+	while (char_is_word(t->text[i]))
 		i++;
 	*at = i;
 	if (t->text[i] == '\\')
@@ -300,7 +289,7 @@ static bool lex_suffix(struct tsdl *t, uint32_t *at)
 		else
 			break;
 	}
-	if (us > 1 || ls > 2 || is_letter(t->text[*at]) || is_digit(t->text[*at]))
+	if (us > 1 || ls > 2 || char_is_word(t->text[*at]))
 		return tsdl_fail(t, start, "this is no suffix or digit of an integer");
 	return true;
 }
@@ -316,7 +305,7 @@ static bool lex_integer(struct tsdl *t, uint32_t *at)
 		base = hexadecimal ? 16 : 8;
 		*at += hexadecimal ? 2 : 0;
 	}
-	for (first = *at; (digit = digit_value(t->text[*at])) < base; ++*at)
+	for (first = *at; (digit = digit_of(t->text[*at], base)) >= 0; ++*at)
 		if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
 		    __builtin_add_overflow(value, (uint64_t)digit, &value))
 			return tsdl_fail(t, start, "this integer needs more than 64 bits");
@@ -363,10 +352,10 @@ static bool lex_token(struct tsdl *t, uint32_t *at)
 	}
 	if (c == '/' && (t->text[*at + 1] == '*' || t->text[*at + 1] == '/'))
 		return skip_comment(t, at);
-	if (is_letter(c) || c == '\\')
+	if (char_begins_word(c) || c == '\\')
 		return c == '\\' && (t->text[*at + 1] | 0x20) != 'u' ? lex_punctuation(t, at)
 								     : lex_name(t, at);
-	if (is_digit(c))
+	if (char_is_digit(c))
 		return lex_integer(t, at);
 	if (c == '"' || c == '\'')
 		return lex_quoted(t, at);

@@ -31,11 +31,9 @@ static struct interned *intern(struct tsdl_names *names, const char *text, size_
 				      is_text(&names->texts[i], text, len));
 
 	if (at == HASH_INDEX_NONE) {
-		names->texts = mem_grow(names->texts, names->ntexts, &names->texts_capacity,
-					sizeof *names->texts);
-		names->texts[names->ntexts] =
+		*mem_push(names->texts, names->ntexts, names->texts_capacity) =
 			(struct interned){arena_strndup(names->arena, text, len), (uint32_t)len, 0};
-		at = hash_index_add(&names->text_index, hash, names->ntexts++);
+		at = hash_index_add(&names->text_index, hash, names->ntexts - 1);
 	}
 	return &names->texts[at];
 }
@@ -65,10 +63,9 @@ bool names_add(struct tsdl_names *names, const void *space, uint64_t name, uintp
 {
 	if (named_place(names, space, name) != HASH_INDEX_NONE)
 		return false;
-	names->named = mem_grow(names->named, names->nnamed, &names->named_capacity,
-				sizeof *names->named);
-	names->named[names->nnamed] = (struct named){space, name, value};
-	hash_index_add(&names->named_index, named_hash(space, name), names->nnamed++);
+	*mem_push(names->named, names->nnamed, names->named_capacity) =
+		(struct named){space, name, value};
+	hash_index_add(&names->named_index, named_hash(space, name), names->nnamed - 1);
 	return true;
 }
 

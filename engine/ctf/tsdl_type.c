@@ -211,9 +211,8 @@ static bool path_declare(struct tsdl *t, struct path *path, check_target *check,
 		return check(t, path, &(*target)->shape);
 	if (path->count == 1 && is_type_name(t, path->parts[0]))
 		return tsdl_fail(t, path->at, "%s is a type, expected a field", path->parts[0]);
-	t->unbound = mem_grow(t->unbound, t->nunbound, &t->unbound_capacity, sizeof *t->unbound);
 	path->index = (uint32_t)t->nunbound;
-	t->unbound[t->nunbound++] = (struct unbound){path, false};
+	*mem_push(t->unbound, t->nunbound, t->unbound_capacity) = (struct unbound){path, false};
 	return true;
 }
 

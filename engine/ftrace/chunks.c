@@ -12,7 +12,6 @@
 #include "engine/ftrace/ftrace_internal.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum { CHUNK_PLAIN_MAX = 64 << 20, HEAD_MAX = 64, COUNT_BYTES = 4, CHUNK_HEAD = 8, LOOKED_AT = 16 };
 
@@ -56,8 +55,7 @@ static bool makes_sense(const struct ftrace_stream *own, const struct chunk *chu
 
 static void found_add(struct found *found, const struct chunk *chunk)
 {
-	found->items = mem_grow(found->items, found->count, &found->capacity, sizeof *chunk);
-	found->items[found->count++] = *chunk;
+	*mem_push(found->items, found->count, found->capacity) = *chunk;
 	found->bytes += chunk->bytes;
 	found->plain += chunk->plain;
 }

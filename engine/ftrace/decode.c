@@ -1,5 +1,5 @@
 /*
- * decode.c - one packet → event heads → fields
+ * decode.c - one packet → event heads → fields; the format in the table of readers
  *
  *     page   u64 stamp · long commit (bits 0-19 bytes of entries, 30 and 31 losses) · entries
  *     entry  u32 head: type_len 5 bits (the low ones; the high ones in big endian), delta 27 bits
@@ -334,7 +334,7 @@ enum step ftrace_decoder_next(struct decoder *d, struct batch *b, struct error *
 	return STEP_ERROR;
 }
 
-void ftrace_decoder_mark(const struct decoder *d, struct mark *mark)
+static void decoder_mark(const struct decoder *d, struct mark *mark)
 {
 	*mark = (struct mark){.at = (uint64_t)d->at * 8,
 			      .clock = d->time,
@@ -342,7 +342,7 @@ void ftrace_decoder_mark(const struct decoder *d, struct mark *mark)
 			      .index = d->index};
 }
 
-void ftrace_decoder_seek(struct decoder *d, const struct mark *mark)
+static void decoder_seek(struct decoder *d, const struct mark *mark)
 {
 	struct error ignored;
 
@@ -435,19 +435,19 @@ static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, 
 	return true;
 }
 
-bool ftrace_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
 			   struct error *err)
 {
 	return decode(d, b, i, false, out, err);
 }
 
-bool ftrace_decoder_words(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+static bool decoder_words(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
 			  struct error *err)
 {
 	return decode(d, b, i, true, out, err);
 }
 
-uint64_t ftrace_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	const uint8_t *record;
 	size_t len, line_end = d->own->content == CONTENT_CMDLINES;
@@ -455,7 +455,7 @@ uint64_t ftrace_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 	return record_of(d, b, i, &record, &len) ? b->head[i] + (uint64_t)(len + line_end) * 8 : 0;
 }
 
-bool ftrace_decoder_column(struct decoder *d, const struct batch *b, const uint16_t *entries,
+static bool decoder_column(struct decoder *d, const struct batch *b, const uint16_t *entries,
 			   uint32_t n, const struct column_place *place, uint64_t *values)
 {
 	const uint8_t *record;
@@ -474,8 +474,8 @@ bool ftrace_decoder_column(struct decoder *d, const struct batch *b, const uint1
 	return true;
 }
 
-bool ftrace_tracepoint(const struct event_class *class, const struct fields *fields,
-		       struct tracepoint *out)
+static bool tracepoint_of(const struct event_class *class, const struct fields *fields,
+			  struct tracepoint *out)
 {
 	const struct ftrace_class *own = class->priv;
 
@@ -489,7 +489,7 @@ bool ftrace_tracepoint(const struct event_class *class, const struct fields *fie
 	return true;
 }
 
-enum event_words ftrace_text(const struct fields *fields, struct buf *out)
+static enum event_words write_text(const struct fields *fields, struct buf *out)
 {
 	const struct ftrace_class *own = fields->class->priv;
 
@@ -500,3 +500,47 @@ enum event_words ftrace_text(const struct fields *fields, struct buf *out)
 		       ? WORDS_LINES
 		       : WORDS_LINE;
 }
+
+/* ---- the format ---- */
+
+static int probe(const struct probe *probe)
+{
+	static const char magic[] = "\x17\x08\x44tracing";
+
+	if (probe->is_folder)
+		return ftrace_is_raw_folder(probe->path) ? 60 : 0;
+	return probe->nhead >= sizeof magic - 1 && !memcmp(probe->head, magic, sizeof magic - 1)
+		       ? 95
+		       : 0;
+}
+
+static const struct reader_text text = {
+	.write = write_text,
+	.fields = decoder_words,
+	.tracepoint = tracepoint_of,
+};
+static const struct reader_maps maps = {.all = ftrace_maps};
+
+const struct reader ftrace_reader = {
+	.format = "ftrace",
+	.looks_like = "trace.dat, or a folder of ring-buffer pages per_cpu/ beside events/",
+	.falls = true,
+	.probe = probe,
+	.open = ftrace_open,
+	.close = ftrace_close,
+	.scan = ftrace_scan,
+	.computed = ftrace_computed,
+	.packet_at = ftrace_packet_at,
+	.decoder_new = ftrace_decoder_new,
+	.decoder_free = ftrace_decoder_free,
+	.decoder_open = ftrace_decoder_open,
+	.decoder_leave = ftrace_decoder_leave,
+	.decoder_next = ftrace_decoder_next,
+	.decoder_mark = decoder_mark,
+	.decoder_seek = decoder_seek,
+	.decoder_fields = decoder_fields,
+	.event_bits = event_bits,
+	.decoder_column = decoder_column,
+	.text = &text,
+	.maps = &maps,
+};

@@ -331,18 +331,5 @@ MUST_CHECK bool ftrace_decoder_open(struct decoder *decoder, const struct packet
 void ftrace_decoder_leave(struct decoder *decoder);
 MUST_CHECK enum step ftrace_decoder_next(struct decoder *decoder, struct batch *batch,
 					 struct error *err);
-void ftrace_decoder_mark(const struct decoder *decoder, struct mark *mark);
-void ftrace_decoder_seek(struct decoder *decoder, const struct mark *mark);
-bool ftrace_decoder_column(struct decoder *decoder, const struct batch *batch,
-			   const uint16_t *entries, uint32_t n, const struct column_place *place,
-			   uint64_t *values);
-MUST_CHECK bool ftrace_decoder_words(struct decoder *decoder, const struct batch *batch, uint32_t i,
-				     struct fields *out, struct error *err);
-MUST_CHECK bool ftrace_decoder_fields(struct decoder *decoder, const struct batch *batch,
-				      uint32_t i, struct fields *out, struct error *err);
-uint64_t ftrace_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
-bool ftrace_tracepoint(const struct event_class *class, const struct fields *fields,
-		       struct tracepoint *out);
-enum event_words ftrace_text(const struct fields *fields, struct buf *out);
 
 #endif

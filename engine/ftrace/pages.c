@@ -25,9 +25,10 @@ _Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "it rides in the scan
 /* Pages [first, end), as far as their heads tell. */
 struct run {
 	uint64_t first, end;
-	uint64_t head_page, last_page; /* first and last that have entries */
-	struct page_head head, last;   /* theirs; used 0: no page has any */
-	struct page_head next;         /* of page `end`; used 0: none, or an empty one */
+	uint64_t last_page; /* the last that has entries */
+	struct page_head head,
+		last;          /* of the first and last with entries; used 0: no page has any */
+	struct page_head next; /* of page `end`; used 0: none, or an empty one */
 };
 
 void page_head_parse(const struct ftrace_file *file, const uint8_t *bytes, struct page_head *out)
@@ -119,10 +120,8 @@ static void run_look(const struct stream *stream, uint64_t first, struct run *ou
 		}
 		if (!head.used)
 			continue;
-		if (!out->head.used) {
+		if (!out->head.used)
 			out->head = head;
-			out->head_page = page;
-		}
 		out->last = head;
 		out->last_page = page;
 	}

@@ -205,8 +205,7 @@ static void add_file(struct raw *raw, const char *folder, const char *name, cons
 	}
 	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && !on_tracefs(path) &&
 	    source_open(path, mode, &found.source, &ignored)) {
-		raw->items = mem_grow(raw->items, raw->count, &raw->capacity, sizeof found);
-		raw->items[raw->count++] = found;
+		*mem_push(raw->items, raw->count, raw->capacity) = found;
 	}
 	mem_free(path);
 }

@@ -14,11 +14,8 @@
  *     register block · u32 tracepoint · u64 pc · u32 n · n × {u64 address, u32 length, bytes}
  *     · u32 n · n × {s32 variable, s64 value} · u32 n · n × text with a zero
  */
-#include "engine/base/mem.h"
 #include "engine/field_make.h"
 #include "engine/gdb/gdb_internal.h"
-
-#include <string.h>
 
 static struct field_class *register_class(const struct gdb_file *file,
 					  const struct gdb_register *reg)

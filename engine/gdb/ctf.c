@@ -12,7 +12,6 @@
  * Four bytes lie behind each content. A register block is declared as text and is none. The form
  * has no description of registers and no notes.
  */
-#include "engine/base/mem.h"
 #include "engine/gdb/gdb_internal.h"
 
 #include <stdio.h>
@@ -151,7 +150,9 @@ static const char *keep_text(struct gdb_file *file, const char *text)
 /* `type` is a number of GDB's own, of each version another. */
 static bool take_tracepoint(struct gdb_file *file, struct cursor *in)
 {
-	uint64_t address = number(file, in, 8), usage = number(file, in, 8);
+	uint64_t address = number(file, in, 8);
+
+	number(file, in, 8); /* bytes of the buffer that it used */
 	int32_t id = number32(file, in);
 
 	if (in->failed || id <= 0 || id > TRACEPOINT_MAX)
@@ -162,7 +163,6 @@ static bool take_tracepoint(struct gdb_file *file, struct cursor *in)
 	tp->step = (uint64_t)number32(file, in);
 	tp->pass = (uint64_t)number32(file, in);
 	tp->hits += (uint64_t)number32(file, in);
-	tp->usage += usage;
 	number32(file, in); /* type */
 	if (!cursor_text(in) || !take_texts(file, in, NULL) || !take_texts(file, in, NULL))
 		return false; /* condition and actions in bytecode */

@@ -1,16 +1,18 @@
 /*
- * decode.c - frames → events
+ * decode.c - frames → events; the format in the table of readers
  *
  * Frames have no time: their number is what stands for it, from 0 on. The file has no packets
  * either: a packet is a run of frames of about 256 KB. A frame with a block that cannot be read is
  * a packet of its own, so that decoding tells of it once and goes on behind it.
  */
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/gdb/gdb_internal.h"
 #include "engine/layout.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { PACKET_BYTES = 256 << 10, PEEKED = 1 << 20 };
 
@@ -91,8 +93,8 @@ static void end_scan(struct scan *scan, struct scan_state *state, uint64_t size)
 	memcpy(scan->priv, state, sizeof *state);
 }
 
-enum step gdb_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
-		   struct error *err)
+static enum step scan_next(const struct stream *stream, struct scan *scan, struct packet_info *out,
+			   struct error *err)
 {
 	const struct gdb_file *file = gdb_file_of(stream);
 	uint64_t size = source_size(file->source);
@@ -153,7 +155,7 @@ struct decoder {
 	uint64_t *references;
 };
 
-struct decoder *gdb_decoder_new(const struct stream *stream)
+static struct decoder *decoder_new(const struct stream *stream)
 {
 	struct decoder *d = mem_new(sizeof *d);
 
@@ -164,28 +166,28 @@ struct decoder *gdb_decoder_new(const struct stream *stream)
 	return d;
 }
 
-void gdb_decoder_leave(struct decoder *d)
+static void decoder_leave(struct decoder *d)
 {
 	source_put(&d->block);
 	d->open = false;
 }
 
-void gdb_decoder_free(struct decoder *d)
+static void decoder_free(struct decoder *d)
 {
 	if (!d)
 		return;
-	gdb_decoder_leave(d);
+	decoder_leave(d);
 	buf_release(&d->copy);
 	mem_free(d->slots);
 	mem_free(d->references);
 	mem_free(d);
 }
 
-bool gdb_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
+static bool decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
 {
 	struct source *source = d->file->source;
 
-	gdb_decoder_leave(d);
+	decoder_leave(d);
 	d->info = *info;
 	d->at = 0;
 	d->index = 0;
@@ -227,7 +229,7 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 	return true;
 }
 
-enum step gdb_decoder_next(struct decoder *d, struct batch *b, struct error *err)
+static enum step decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
 	b->count = 0;
 	b->first = d->index;
@@ -240,12 +242,12 @@ enum step gdb_decoder_next(struct decoder *d, struct batch *b, struct error *err
 	return STEP_ERROR;
 }
 
-void gdb_decoder_mark(const struct decoder *d, struct mark *mark)
+static void decoder_mark(const struct decoder *d, struct mark *mark)
 {
 	*mark = (struct mark){.at = (uint64_t)d->at * 8, .index = d->index};
 }
 
-void gdb_decoder_seek(struct decoder *d, const struct mark *mark)
+static void decoder_seek(struct decoder *d, const struct mark *mark)
 {
 	d->at = (size_t)(mark->at / 8);
 	d->index = mark->index;
@@ -317,8 +319,8 @@ static bool frame_of(const struct decoder *d, const struct batch *b, uint32_t i,
 	return step == FRAME_GOOD || step == FRAME_ODD;
 }
 
-bool gdb_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			struct error *err)
+static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			   struct error *err)
 {
 	const struct event_class *class = d->file->trace->classes[b->class_index[i]];
 	struct gdb_frame frame;
@@ -341,7 +343,7 @@ bool gdb_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, st
 	return true;
 }
 
-uint64_t gdb_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	struct gdb_frame frame;
 
@@ -415,7 +417,7 @@ static void text_static(const struct field *texts, struct buf *out)
 }
 
 /* What was collected, in short: a register block alone has thousands of bytes. */
-enum event_words gdb_text(const struct fields *fields, struct buf *out)
+static enum event_words write_text(const struct fields *fields, struct buf *out)
 {
 	const struct field_class *registers = fields->class->scope[SCOPE_STREAM_EVENT_CONTEXT];
 	struct field payload;
@@ -442,3 +444,55 @@ enum event_words gdb_text(const struct fields *fields, struct buf *out)
 		buf_printf(out, ", %u registers", registers->nmembers);
 	return WORDS_LINES;
 }
+
+/* ---- the format ---- */
+
+enum { METADATA_MAX = 1 << 20 }; /* GDB's has 2 KB */
+
+/* A folder by `tsave -ctf`; other CTF has other events. */
+static bool is_folder_of_gdb(const char *path)
+{
+	char *metadata = folder_join(path, "metadata"), *data = folder_join(path, "datastream");
+	struct buf text = {0};
+	struct stat st;
+	bool found = stat(data, &st) == 0 && S_ISREG(st.st_mode) && stat(metadata, &st) == 0 &&
+		     S_ISREG(st.st_mode) && st.st_size < METADATA_MAX &&
+		     file_read(metadata, &text) && gdb_ctf_is_metadata(buf_text(&text));
+
+	buf_release(&text);
+	mem_free(metadata);
+	mem_free(data);
+	return found;
+}
+
+static int probe(const struct probe *probe)
+{
+	static const char magic[] = "\x7fTRACE0\n";
+
+	if (probe->is_folder)
+		return is_folder_of_gdb(probe->path) ? 95 : 0;
+	return probe->nhead >= sizeof magic - 1 && !memcmp(probe->head, magic, sizeof magic - 1)
+		       ? 95
+		       : 0;
+}
+
+static const struct reader_text text = {.write = write_text};
+
+const struct reader gdb_reader = {
+	.format = "gdb",
+	.looks_like = "trace file or CTF folder of GDB's tsave",
+	.probe = probe,
+	.open = gdb_open,
+	.close = gdb_close,
+	.scan = scan_next,
+	.decoder_new = decoder_new,
+	.decoder_free = decoder_free,
+	.decoder_open = decoder_open,
+	.decoder_leave = decoder_leave,
+	.decoder_next = decoder_next,
+	.decoder_mark = decoder_mark,
+	.decoder_seek = decoder_seek,
+	.decoder_fields = decoder_fields,
+	.event_bits = event_bits,
+	.text = &text,
+};

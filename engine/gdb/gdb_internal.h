@@ -30,7 +30,7 @@ struct gdb_tracepoint {
 	uint64_t address;    /* of its first location */
 	uint32_t nlocations; /* T lines */
 	bool enabled, fast, is_static;
-	uint64_t step, pass, hits, usage;
+	uint64_t step, pass, hits;
 	const char *at, *condition; /* source text; NULL: not told */
 	struct buf commands;        /* source text, "; " between them */
 	uint32_t class_of[2];       /* without a register block, with one */
@@ -169,24 +169,6 @@ bool gdb_ctf_sizes(const struct gdb_file *file, const uint8_t *head, uint64_t *p
 /* As gdb_block(); the offset counts from the packet. */
 bool gdb_ctf_block(const struct gdb_file *file, const uint8_t *packet, size_t size, size_t *at,
 		   struct gdb_block *out);
-
-/* ---- decode.c ---- */
-
-MUST_CHECK enum step gdb_scan(const struct stream *stream, struct scan *scan,
-			      struct packet_info *out, struct error *err);
-struct decoder *gdb_decoder_new(const struct stream *stream);
-void gdb_decoder_free(struct decoder *decoder);
-MUST_CHECK bool gdb_decoder_open(struct decoder *decoder, const struct packet_info *info,
-				 struct error *err);
-void gdb_decoder_leave(struct decoder *decoder);
-MUST_CHECK enum step gdb_decoder_next(struct decoder *decoder, struct batch *batch,
-				      struct error *err);
-void gdb_decoder_mark(const struct decoder *decoder, struct mark *mark);
-void gdb_decoder_seek(struct decoder *decoder, const struct mark *mark);
-MUST_CHECK bool gdb_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-				   struct fields *out, struct error *err);
-uint64_t gdb_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
-enum event_words gdb_text(const struct fields *fields, struct buf *out);
 
 /* ---- open.c ---- */
 

@@ -22,15 +22,6 @@ struct rest {
 	const char *at, *end;
 };
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static bool take_char(struct rest *rest, char c)
 {
 	if (rest->at == rest->end || *rest->at != c)
@@ -306,11 +297,10 @@ static bool take_tracepoint(struct gdb_file *file, struct rest rest)
 	case 'Z':
 		return take_source(file, tracepoint, rest);
 	case 'V': {
-		uint64_t hits, usage;
-		if (!take_hex(&rest, &hits) || !take_char(&rest, ':') || !take_hex(&rest, &usage))
+		uint64_t hits, used; /* used: bytes of the buffer */
+		if (!take_hex(&rest, &hits) || !take_char(&rest, ':') || !take_hex(&rest, &used))
 			return false;
 		tracepoint->hits += hits;
-		tracepoint->usage += usage;
 		return true;
 	}
 	default: /* actions, in bytecode and masks: their source text is shown */

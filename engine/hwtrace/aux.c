@@ -34,10 +34,8 @@ static struct aux_buffer *buffer_of(struct aux *aux, const struct aux_chunk *chu
 				aux->buffers[i].cpu == of.cpu && aux->buffers[i].tid == of.tid &&
 					aux->buffers[i].index == of.index);
 	if (at == HASH_INDEX_NONE) {
-		aux->buffers =
-			mem_grow(aux->buffers, aux->nbuffers, &aux->capacity, sizeof *aux->buffers);
-		aux->buffers[aux->nbuffers] = of;
-		at = hash_index_add(&aux->by_thread, hash, aux->nbuffers++);
+		*mem_push(aux->buffers, aux->nbuffers, aux->capacity) = of;
+		at = hash_index_add(&aux->by_thread, hash, aux->nbuffers - 1);
 	}
 	return &aux->buffers[at];
 }

@@ -23,12 +23,6 @@ struct scan {
 	const char *at, *end;
 };
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
@@ -54,13 +48,9 @@ static bool accept(struct scan *scan, const char *text)
 
 static bool read_number(struct scan *scan, uint32_t max, uint32_t *out)
 {
-	uint64_t value = 0;
-	const char *start;
-
 	skip_blanks(scan);
-	start = scan->at;
-	while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9' && value <= max)
-		value = value * 10 + (uint64_t)(*scan->at++ - '0');
+	const char *start = scan->at;
+	uint64_t value = decimal_take(&scan->at, scan->end);
 	*out = (uint32_t)value;
 	return scan->at > start && value <= max;
 }
@@ -118,7 +108,7 @@ static bool read_declaration(struct tracing *tracing, struct scan part, struct k
 	trim(&type);
 	field->is_array = take_brackets(&type, &field->array_length);
 	name.end = type.end;
-	while (type.end > type.at && is_word(type.end[-1]))
+	while (type.end > type.at && char_is_word(type.end[-1]))
 		type.end--;
 	name.at = type.end;
 	trim(&type);

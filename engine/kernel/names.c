@@ -25,15 +25,6 @@ static bool next_line(const char **at, const char *end, const char **line, size_
 	return true;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if ((c | 32) >= 'a' && (c | 32) <= 'f')
-		return (c | 32) - 'a' + 10;
-	return -1;
-}
-
 /* Hexadecimal, with or without 0x; moves *at behind it. False: no digit, or too many. */
 static bool read_hex(const char **at, const char *end, uint64_t *out)
 {
@@ -269,9 +260,7 @@ bool tracing_cmdlines(struct tracing *tracing, const char *text, size_t len, str
 	(void)err;
 	while (next_line(&at, end, &line, &size)) {
 		const char *p = line, *stop = line + size;
-		int64_t pid = 0;
-		while (p < stop && *p >= '0' && *p <= '9' && pid <= INT32_MAX)
-			pid = pid * 10 + (*p++ - '0');
+		uint64_t pid = decimal_take(&p, stop);
 		if (p == line || pid > INT32_MAX || p == stop || *p != ' ')
 			continue;
 		*mem_push(tracing->cmdlines, tracing->ncmdlines, tracing->cmdlines_capacity) =

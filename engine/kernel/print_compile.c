@@ -2,7 +2,6 @@
 #include "engine/base/mem.h"
 #include "engine/kernel/print.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct compiler {
@@ -55,13 +54,10 @@ static const char *literal(struct compiler *c, const char *at)
 
 static int digits(const char **at)
 {
-	int value = -1;
+	const char *begin = *at;
+	uint64_t value = decimal_take(at, NULL);
 
-	while (**at >= '0' && **at <= '9') {
-		value = (value < 0 ? 0 : value) * 10 + (*(*at)++ - '0');
-		value = value > 4096 ? 4096 : value;
-	}
-	return value;
+	return *at == begin ? -1 : value < 4096 ? (int)value : 4096;
 }
 
 static void read_flags(const char **at, struct spec *spec)

@@ -5,12 +5,6 @@
 
 enum { TALL_MAX = 2000 };
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -36,9 +30,9 @@ void parser_next(struct parser *p)
 	p->token = at;
 	if (!*at) {
 		p->kind = TOKEN_END;
-	} else if (is_word(*at)) {
+	} else if (char_is_word(*at)) {
 		p->kind = TOKEN_WORD;
-		while (is_word(*at))
+		while (char_is_word(*at))
 			at++;
 	} else if (*at == '"' || *at == '\'') {
 		char quote = *at++;

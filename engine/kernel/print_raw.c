@@ -1,6 +1,8 @@
 /* print_raw.c - " name=value" for each field: what is shown of events whose print format fails */
 #include "engine/kernel/print.h"
 
+#include "engine/base/quote.h"
+
 #include <string.h>
 
 static bool is_printable(const uint8_t *bytes, size_t len)
@@ -30,10 +32,8 @@ static void raw_array(const struct record *record, const struct kernel_field *fi
 	}
 	buf_add_text(out, "ARRAY[");
 	for (size_t i = 0; i < len; i++) {
-		const char both[] = {"0123456789abcdef"[bytes[i] >> 4],
-				     "0123456789abcdef"[bytes[i] & 15]};
 		buf_add_text(out, i ? ", " : "");
-		buf_add(out, both, 2);
+		quote_hex(out, bytes + i, 1);
 	}
 	buf_add_char(out, ']');
 }

@@ -6,6 +6,8 @@
  */
 #include "engine/kernel/print.h"
 
+#include "engine/base/quote.h"
+
 #include <string.h>
 
 uint64_t print_load(const struct record *record, size_t at, uint32_t bytes)
@@ -260,7 +262,6 @@ static void symbol_text(struct buf *out, const struct spec *spec, const struct r
 
 static void hex_text(struct buf *out, const struct record *record, const struct node *node)
 {
-	static const char digits[] = "0123456789abcdef";
 	uint64_t count = print_value(record, node->b) & UINT32_MAX;
 	uint32_t element;
 	size_t at, len;
@@ -271,11 +272,9 @@ static void hex_text(struct buf *out, const struct record *record, const struct 
 	if (count > record->size - at)
 		count = record->size - at;
 	for (size_t i = 0; i < count; i++) {
-		uint8_t byte = record->data[at + i];
-		const char both[] = {digits[byte >> 4], digits[byte & 15]};
 		if (i)
 			buf_add_text(out, node->text);
-		buf_add(out, both, 2);
+		quote_hex(out, record->data + at + i, 1);
 	}
 }
 

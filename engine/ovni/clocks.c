@@ -47,8 +47,7 @@ static void add_line(struct trace *trace, char *line, unsigned number, struct ov
 		return;
 	}
 	offset.host = arena_strdup(trace->arena, host);
-	out->items = mem_grow(out->items, out->count, &out->capacity, sizeof offset);
-	out->items[out->count++] = offset;
+	*mem_push(out->items, out->count, out->capacity) = offset;
 }
 
 static void read_table(struct trace *trace, struct buf *text, struct ovni_offsets *out)

@@ -1,5 +1,5 @@
 /*
- * decode.c - one packet → event heads → fields
+ * decode.c - one packet → event heads → fields; the format in the table of readers
  *
  * A packet is a run of whole events, so that nothing is carried into it. Positions count from its
  * first byte.
@@ -24,7 +24,7 @@ struct decoder {
 	struct slot *slots;
 };
 
-struct decoder *ovni_decoder_new(const struct stream *stream)
+static struct decoder *decoder_new(const struct stream *stream)
 {
 	struct decoder *d = mem_new(sizeof *d);
 
@@ -35,24 +35,24 @@ struct decoder *ovni_decoder_new(const struct stream *stream)
 	return d;
 }
 
-void ovni_decoder_leave(struct decoder *d)
+static void decoder_leave(struct decoder *d)
 {
 	source_put(&d->block);
 	d->open = false;
 }
 
-void ovni_decoder_free(struct decoder *d)
+static void decoder_free(struct decoder *d)
 {
 	if (!d)
 		return;
-	ovni_decoder_leave(d);
+	decoder_leave(d);
 	mem_free(d->slots);
 	mem_free(d);
 }
 
-bool ovni_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
+static bool decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
 {
-	ovni_decoder_leave(d);
+	decoder_leave(d);
 	d->info = *info;
 	d->index = 0;
 	d->at = 0;
@@ -142,7 +142,7 @@ static inline bool heads(struct decoder *d, struct batch *b, const bool big, str
 	return true;
 }
 
-enum step ovni_decoder_next(struct decoder *d, struct batch *b, struct error *err)
+static enum step decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
 	b->count = 0;
 	b->first = d->index;
@@ -155,12 +155,12 @@ enum step ovni_decoder_next(struct decoder *d, struct batch *b, struct error *er
 	return STEP_ERROR;
 }
 
-void ovni_decoder_mark(const struct decoder *d, struct mark *mark)
+static void decoder_mark(const struct decoder *d, struct mark *mark)
 {
 	*mark = (struct mark){.at = (uint64_t)d->at * 8, .index = d->index};
 }
 
-void ovni_decoder_seek(struct decoder *d, const struct mark *mark)
+static void decoder_seek(struct decoder *d, const struct mark *mark)
 {
 	d->at = mark->at / 8 <= d->size ? (size_t)(mark->at / 8) : d->size;
 	d->index = mark->index;
@@ -176,8 +176,8 @@ static bool frame_of(const struct decoder *d, const struct batch *b, uint32_t i,
 	       ovni_frame(d->data + at, d->size - at, d->own->big_endian, frame) == FRAME_GOOD;
 }
 
-bool ovni_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			 struct error *err)
+static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			   struct error *err)
 {
 	const struct event_class *class = d->own->trace->classes[b->class_index[i]];
 	const struct ovni_class *own = class->priv;
@@ -208,15 +208,16 @@ bool ovni_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, s
 	return true;
 }
 
-bool ovni_text_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-		      struct error *err)
+/* For ovni_text() alone, which needs no values where all arguments are of constant size. */
+static bool text_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			struct error *err)
 {
 	const struct event_class *class = d->own->trace->classes[b->class_index[i]];
 	const struct ovni_class *own = class->priv;
 	size_t body = (size_t)(b->at[i] + b->head[i]) / 8;
 
 	if (!own->is_constant || body > d->size || d->size - body < own->bytes)
-		return ovni_decoder_fields(d, b, i, out, err);
+		return decoder_fields(d, b, i, out, err);
 	out->class = class;
 	out->data = d->data + body;
 	out->bits = own->bytes * UINT64_C(8);
@@ -224,9 +225,39 @@ bool ovni_text_fields(struct decoder *d, const struct batch *b, uint32_t i, stru
 	return true;
 }
 
-uint64_t ovni_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	struct ovni_frame frame;
 
 	return frame_of(d, b, i, &frame) ? frame.bytes * 8 : 0;
 }
+
+/* ---- the format ---- */
+
+static int probe(const struct probe *probe)
+{
+	if (probe->is_folder)
+		return ovni_has_stream(probe->path) ? 92 : 0;
+	return probe->nhead >= OBS_HEAD && !memcmp(probe->head, "ovni", 4) ? 95 : 0;
+}
+
+static const struct reader_text text = {.write = ovni_text, .fields = text_fields};
+
+const struct reader ovni_reader = {
+	.format = "ovni",
+	.looks_like = "ovni, a folder with files stream.json and stream.obs, or folders of them",
+	.probe = probe,
+	.open = ovni_open,
+	.scan = ovni_scan,
+	.decoder_new = decoder_new,
+	.decoder_free = decoder_free,
+	.decoder_open = decoder_open,
+	.decoder_leave = decoder_leave,
+	.decoder_next = decoder_next,
+	.decoder_mark = decoder_mark,
+	.decoder_seek = decoder_seek,
+	.decoder_fields = decoder_fields,
+	.event_bits = event_bits,
+	.gapless = true,
+	.text = &text,
+};

@@ -8,7 +8,6 @@
 #include "engine/ovni/ovni_internal.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { DEPTH_MAX = 8, PROBED_MAX = 1000 /* folders */ };
 

@@ -1,5 +1,5 @@
 libengine_la_SOURCES += %D%/classes.c %D%/clocks.c %D%/decode.c %D%/describe.c %D%/find.c \
-	%D%/metadata.c %D%/open.c %D%/ovni.h %D%/ovni_internal.h %D%/reader.c %D%/scan.c \
+	%D%/metadata.c %D%/open.c %D%/ovni.h %D%/ovni_internal.h %D%/scan.c \
 	%D%/text.c
 
 # What the models' events are called, say and hold: one table per model

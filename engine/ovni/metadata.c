@@ -100,8 +100,7 @@ static void read_cpus(struct json_object *root, struct ovni_metadata *out)
 		if (cpu.index < 0 || cpu.phyid < 0 || cpu.index > INT32_MAX ||
 		    cpu.phyid > INT32_MAX)
 			continue;
-		out->cpus = mem_grow(out->cpus, out->ncpus, &out->cpus_capacity, sizeof cpu);
-		out->cpus[out->ncpus++] = cpu;
+		*mem_push(out->cpus, out->ncpus, out->cpus_capacity) = cpu;
 	}
 }
 

@@ -46,9 +46,7 @@ static void found(void *arg, const char *folder, const char *name)
 		mem_free(one.settings);
 		return;
 	}
-	opening->streams =
-		mem_grow(opening->streams, opening->count, &opening->capacity, sizeof one);
-	opening->streams[opening->count++] = one;
+	*mem_push(opening->streams, opening->count, opening->capacity) = one;
 }
 
 /* The stream's events; false: they cannot be read at all. */

@@ -253,23 +253,6 @@ MUST_CHECK bool ovni_open(struct trace *trace, const char *path, const char *set
 MUST_CHECK enum step ovni_scan(const struct stream *stream, struct scan *scan,
 			       struct packet_info *out, struct error *err);
 
-/* decode.c */
-struct decoder *ovni_decoder_new(const struct stream *stream);
-void ovni_decoder_free(struct decoder *decoder);
-MUST_CHECK bool ovni_decoder_open(struct decoder *decoder, const struct packet_info *info,
-				  struct error *err);
-void ovni_decoder_leave(struct decoder *decoder);
-MUST_CHECK enum step ovni_decoder_next(struct decoder *decoder, struct batch *batch,
-				       struct error *err);
-void ovni_decoder_mark(const struct decoder *decoder, struct mark *mark);
-void ovni_decoder_seek(struct decoder *decoder, const struct mark *mark);
-MUST_CHECK bool ovni_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-				    struct fields *out, struct error *err);
-uint64_t ovni_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
-/* For ovni_text() alone, which needs no values where all arguments are of constant size. */
-MUST_CHECK bool ovni_text_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-				 struct fields *out, struct error *err);
-
 /* text.c */
 enum event_words ovni_text(const struct fields *fields, struct buf *out);
 

@@ -1,5 +1,5 @@
 /*
- * decode.c - one packet → heads → fields
+ * decode.c - one packet → heads → fields; the format in the table of readers
  *
  * A packet is runs of records of one CPU; between them, and as gaps in them, lie records of others.
  * Heads come from the record's header and the places that its attribute has for time. Fields run
@@ -12,7 +12,9 @@
 #include "engine/base/mem.h"
 #include "engine/perf/record_view.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 enum { NEAR = 64 << 10, WINDOW_MOST = 4 << 20, REGISTERS_SPARE = 64 };
 
@@ -39,7 +41,7 @@ struct decoder {
 	uint64_t *registers;
 };
 
-struct decoder *perf_decoder_new(const struct stream *stream)
+static struct decoder *decoder_new(const struct stream *stream)
 {
 	struct decoder *d = mem_new(sizeof *d);
 
@@ -57,18 +59,18 @@ static void close_window(struct window *window)
 	*window = (struct window){0};
 }
 
-void perf_decoder_leave(struct decoder *d)
+static void decoder_leave(struct decoder *d)
 {
 	close_window(&d->heads);
 	close_window(&d->fields);
 	d->open = false;
 }
 
-void perf_decoder_free(struct decoder *d)
+static void decoder_free(struct decoder *d)
 {
 	if (!d)
 		return;
-	perf_decoder_leave(d);
+	decoder_leave(d);
 	mem_free(d->slots);
 	mem_free(d->registers);
 	mem_free(d);
@@ -126,9 +128,9 @@ static bool turn_to_run(struct decoder *d, uint32_t i, struct error *err)
 	return turn_window(d, &d->heads, run.off, end - run.off, err);
 }
 
-bool perf_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
+static bool decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
 {
-	perf_decoder_leave(d);
+	decoder_leave(d);
 	d->info = *info;
 	d->index = 0;
 	if (info->rec.source >= d->stream->nsources)
@@ -200,7 +202,7 @@ static bool heads_of_run(struct decoder *d, struct batch *b, struct error *err)
 	return true;
 }
 
-enum step perf_decoder_next(struct decoder *d, struct batch *b, struct error *err)
+static enum step decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
 	b->count = 0;
 	b->first = d->index;
@@ -222,13 +224,13 @@ enum step perf_decoder_next(struct decoder *d, struct batch *b, struct error *er
 	return b->count ? STEP_ITEM : STEP_END;
 }
 
-void perf_decoder_mark(const struct decoder *d, struct mark *mark)
+static void decoder_mark(const struct decoder *d, struct mark *mark)
 {
 	*mark = (struct mark){
 		.at = (d->at - d->info.rec.off) * 8, .more = {d->run, d->open}, .index = d->index};
 }
 
-void perf_decoder_seek(struct decoder *d, const struct mark *mark)
+static void decoder_seek(struct decoder *d, const struct mark *mark)
 {
 	struct error ignored;
 
@@ -565,7 +567,7 @@ static bool decode_record(const struct decoder *d, const struct perf_class *perf
 	return flat->nops == perf->nops || run_ops(d, perf, p, size, data, true);
 }
 
-/* What perf_text() reads, and the thread. False: the record is not like most of its class. */
+/* What text() reads, and the thread. False: the record is not like most of its class. */
 static inline bool decode_words(const struct decoder *d, const struct perf_class *perf,
 				const uint8_t *p)
 {
@@ -614,19 +616,19 @@ static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, 
 	return true;
 }
 
-bool perf_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			 struct error *err)
+static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			   struct error *err)
 {
 	return decode(d, b, i, false, out, err);
 }
 
-bool perf_decoder_words(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			struct error *err)
+static bool decoder_words(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			  struct error *err)
 {
 	return decode(d, b, i, true, out, err);
 }
 
-uint64_t perf_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	uint64_t off = d->info.rec.off + b->at[i] / 8;
 	struct error ignored;
@@ -682,8 +684,8 @@ static void switch_text(const uint8_t *record, bool swap, bool cpu_wide, struct 
 	out->len += (size_t)(at - to);
 }
 
-bool perf_tracepoint(const struct event_class *class, const struct fields *fields,
-		     struct tracepoint *out)
+static bool tracepoint_of(const struct event_class *class, const struct fields *fields,
+			  struct tracepoint *out)
 {
 	const struct perf_class *perf = class->priv;
 
@@ -697,7 +699,7 @@ bool perf_tracepoint(const struct event_class *class, const struct fields *field
 	return true;
 }
 
-enum event_words perf_text(const struct fields *fields, struct buf *out)
+static enum event_words write_text(const struct fields *fields, struct buf *out)
 {
 	const struct perf_class *perf = fields->class->priv;
 	const struct slot *raw = &fields->slots[fields->class->nslots];
@@ -713,3 +715,64 @@ enum event_words perf_text(const struct fields *fields, struct buf *out)
 		       ? WORDS_LINES
 		       : WORDS_LINE;
 }
+
+/* ---- the format ---- */
+
+static bool is_magic(const uint8_t *head)
+{
+	bool swap;
+
+	return perf_version(head, &swap) != 0;
+}
+
+/* A folder of perf record --threads: its file `data` is a perf.data. */
+static bool is_directory(const char *path)
+{
+	struct buf data = {0};
+	uint8_t head[8];
+
+	buf_printf(&data, "%s/data", path);
+	int fd = open(buf_text(&data), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool found = fd >= 0 && read(fd, head, sizeof head) == sizeof head && is_magic(head);
+	if (fd >= 0)
+		close(fd);
+	buf_release(&data);
+	return found;
+}
+
+static int probe(const struct probe *probe)
+{
+	if (probe->is_folder)
+		return is_directory(probe->path) ? 95 : 0;
+	return probe->nhead >= 8 && is_magic(probe->head) ? 100 : 0;
+}
+
+static const struct reader_text text = {
+	.write = write_text,
+	.fields = decoder_words,
+	.tracepoint = tracepoint_of,
+	.set_resolver = perf_set_resolver,
+};
+static const struct reader_maps maps = {.all = perf_maps, .first = perf_first_maps};
+static const struct reader_aux aux = {.chunks = perf_aux};
+
+const struct reader perf_reader = {
+	.format = "perf",
+	.looks_like = "perf.data, a file or a folder of them",
+	.probe = probe,
+	.open = perf_open,
+	.close = perf_close,
+	.scan = perf_scan,
+	.decoder_new = decoder_new,
+	.decoder_free = decoder_free,
+	.decoder_open = decoder_open,
+	.decoder_leave = decoder_leave,
+	.decoder_next = decoder_next,
+	.decoder_mark = decoder_mark,
+	.decoder_seek = decoder_seek,
+	.decoder_fields = decoder_fields,
+	.event_bits = event_bits,
+	.text = &text,
+	.maps = &maps,
+	.aux = &aux,
+};

@@ -8,6 +8,7 @@
  * Only the head, the tables and the records in front of the first sample are read; a file whose
  * attributes have no CPU is passed through once more for its ID_INDEX, which may stand anywhere.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/perf/record_view.h"
@@ -252,7 +253,7 @@ static bool read_features(struct opening *o, uint64_t *bad)
 		struct error ignored;
 		struct block block;
 		uint8_t entry[16];
-		if (!(o->head.features[i / 64] >> i % 64 & 1))
+		if (!bitset_has(o->head.features, i))
 			continue;
 		*bad = whole ? at : *bad;
 		if (!source_peek(source, at, entry, sizeof entry, &ignored))

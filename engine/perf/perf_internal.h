@@ -437,25 +437,6 @@ static inline struct perf_part *perf_part_of(const struct stream *stream)
 	return stream->priv;
 }
 
-/* decode.c */
-struct decoder *perf_decoder_new(const struct stream *stream);
-void perf_decoder_free(struct decoder *decoder);
-MUST_CHECK bool perf_decoder_open(struct decoder *decoder, const struct packet_info *info,
-				  struct error *err);
-void perf_decoder_leave(struct decoder *decoder);
-MUST_CHECK enum step perf_decoder_next(struct decoder *decoder, struct batch *batch,
-				       struct error *err);
-void perf_decoder_mark(const struct decoder *decoder, struct mark *mark);
-void perf_decoder_seek(struct decoder *decoder, const struct mark *mark);
-MUST_CHECK bool perf_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-				    struct fields *out, struct error *err);
-MUST_CHECK bool perf_decoder_words(struct decoder *decoder, const struct batch *batch, uint32_t i,
-				   struct fields *out, struct error *err);
-uint64_t perf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
-bool perf_tracepoint(const struct event_class *class, const struct fields *fields,
-		     struct tracepoint *out);
-enum event_words perf_text(const struct fields *fields, struct buf *out);
-
 /* maps.c */
 
 /* Notes of records that change address spaces, kept in the store. */

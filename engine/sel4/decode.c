@@ -1,5 +1,5 @@
 /*
- * decode.c - packets of a log → events
+ * decode.c - packets of a log → events; the format in the table of readers
  *
  * The log has no packets of its own: a packet is a run of records of about 64 KB that ends where
  * every entry so far has been left before the next one begins, so that packets do not overlap in
@@ -114,8 +114,8 @@ static bool next_block(const struct stream *stream, uint64_t at, struct block *b
 	return source_get(stream->sources[0], at, n, block, err);
 }
 
-enum step sel4_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
-		    struct error *err)
+static enum step scan_next(const struct stream *stream, struct scan *scan, struct packet_info *out,
+			   struct error *err)
 {
 	uint64_t size = source_size(stream->sources[0]);
 	struct scanned run = {0};
@@ -174,7 +174,7 @@ struct decoder {
 	struct slot *slots;
 };
 
-struct decoder *sel4_decoder_new(const struct stream *stream)
+static struct decoder *decoder_new(const struct stream *stream)
 {
 	struct decoder *d = mem_new(sizeof *d);
 
@@ -185,27 +185,27 @@ struct decoder *sel4_decoder_new(const struct stream *stream)
 	return d;
 }
 
-void sel4_decoder_leave(struct decoder *d)
+static void decoder_leave(struct decoder *d)
 {
 	source_put(&d->block);
 	d->open = false;
 }
 
-void sel4_decoder_free(struct decoder *d)
+static void decoder_free(struct decoder *d)
 {
 	if (!d)
 		return;
-	sel4_decoder_leave(d);
+	decoder_leave(d);
 	mem_free(d->slots);
 	mem_free(d);
 }
 
-bool sel4_decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
+static bool decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
 {
 	struct source *source = d->stream->sources[0];
 	size_t len = (size_t)packet_bytes(info);
 
-	sel4_decoder_leave(d);
+	decoder_leave(d);
 	d->info = *info;
 	d->index = 0;
 	d->at = 0;
@@ -268,7 +268,7 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 	return true;
 }
 
-enum step sel4_decoder_next(struct decoder *d, struct batch *b, struct error *err)
+static enum step decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
 	b->count = 0;
 	b->first = d->index;
@@ -281,12 +281,12 @@ enum step sel4_decoder_next(struct decoder *d, struct batch *b, struct error *er
 	return STEP_ERROR;
 }
 
-void sel4_decoder_mark(const struct decoder *d, struct mark *mark)
+static void decoder_mark(const struct decoder *d, struct mark *mark)
 {
 	*mark = (struct mark){.at = (uint64_t)d->at * 8, .more = {d->inside}, .index = d->index};
 }
 
-void sel4_decoder_seek(struct decoder *d, const struct mark *mark)
+static void decoder_seek(struct decoder *d, const struct mark *mark)
 {
 	d->at = (size_t)(mark->at / 8);
 	d->inside = mark->more[0];
@@ -352,8 +352,8 @@ static bool find_record(const struct decoder *d, const struct batch *b, uint32_t
 			   &out->record, &out->bytes, &why) == RECORD_GOOD;
 }
 
-bool sel4_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			 struct error *err)
+static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			   struct error *err)
 {
 	const struct event_class *class = d->log->trace->classes[b->class_index[i]];
 	struct found found;
@@ -375,7 +375,7 @@ bool sel4_decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, s
 }
 
 /* The record's bytes count with its entry up to where the exit's place is. */
-uint64_t sel4_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
+static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	struct found found;
 
@@ -383,3 +383,37 @@ uint64_t sel4_event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 		return 0;
 	return (found.is_exit ? found.bytes - exit_at(d->log) : exit_at(d->log)) * 8;
 }
+
+/* ---- the format ---- */
+
+/* Binary logs have no magic number: whatever else knows the file knows it better. */
+static int probe(const struct probe *probe)
+{
+	enum { RECORDS_SURE = 4 };
+
+	if (probe->is_folder)
+		return 0;
+	if (sel4_looks_text(probe->head, probe->nhead))
+		return 60;
+	if (!sel4_looks_binary(probe->head, probe->nhead))
+		return 0;
+	return probe->nhead >= RECORDS_SURE * RECORD_BYTES ? 30 : 10;
+}
+
+const struct reader sel4_reader = {
+	.format = "sel4",
+	.looks_like = "log of seL4's kernel entries, binary or text",
+	.falls = true,
+	.probe = probe,
+	.open = sel4_open,
+	.scan = scan_next,
+	.decoder_new = decoder_new,
+	.decoder_free = decoder_free,
+	.decoder_open = decoder_open,
+	.decoder_leave = decoder_leave,
+	.decoder_next = decoder_next,
+	.decoder_mark = decoder_mark,
+	.decoder_seek = decoder_seek,
+	.decoder_fields = decoder_fields,
+	.event_bits = event_bits,
+};

@@ -9,7 +9,6 @@
  *     record=20|24     bytes of a record
  *     arch=arm|x86     kind 7 is Entry_VCPUFault or Entry_VMExit
  */
-#include "engine/base/digits.h"
 #include "engine/field_make.h"
 #include "engine/sel4/sel4_internal.h"
 

@@ -95,19 +95,5 @@ const struct sel4_log *sel4_log_of(const struct stream *stream);
 
 MUST_CHECK bool sel4_open(struct trace *trace, const char *path, const char *settings,
 			  enum source_mode mode, struct error *err);
-MUST_CHECK enum step sel4_scan(const struct stream *stream, struct scan *scan,
-			       struct packet_info *out, struct error *err);
-struct decoder *sel4_decoder_new(const struct stream *stream);
-void sel4_decoder_free(struct decoder *decoder);
-MUST_CHECK bool sel4_decoder_open(struct decoder *decoder, const struct packet_info *info,
-				  struct error *err);
-void sel4_decoder_leave(struct decoder *decoder);
-MUST_CHECK enum step sel4_decoder_next(struct decoder *decoder, struct batch *batch,
-				       struct error *err);
-void sel4_decoder_mark(const struct decoder *decoder, struct mark *mark);
-void sel4_decoder_seek(struct decoder *decoder, const struct mark *mark);
-MUST_CHECK bool sel4_decoder_fields(struct decoder *decoder, const struct batch *batch, uint32_t i,
-				    struct fields *out, struct error *err);
-uint64_t sel4_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 
 #endif

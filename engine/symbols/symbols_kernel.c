@@ -18,6 +18,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -228,15 +229,12 @@ static void add_file(struct buf *out, const char *path)
 /* Does this machine still run the boot of the recording? */
 static bool same_boot(const uint8_t boot[16])
 {
-	struct buf text = {0}, wanted = {0};
+	struct buf text = {0};
+	char wanted[UUID_TEXT];
 
 	add_file(&text, "/proc/sys/kernel/random/boot_id");
-	for (size_t i = 0; i < 16; i++)
-		buf_printf(&wanted, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-			   boot[i]);
-	bool same = text.len >= wanted.len && !memcmp(text.data, wanted.data, wanted.len);
+	bool same = !strncmp(buf_text(&text), uuid_put(boot, wanted), UUID_TEXT - 1);
 	buf_release(&text);
-	buf_release(&wanted);
 	return same;
 }
 

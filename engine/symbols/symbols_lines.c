@@ -12,7 +12,6 @@
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <string.h>
 #include <unistd.h>
 
 struct line_reader {

@@ -278,21 +278,18 @@ static bool know(struct spaces *spaces, const struct range *range, uint32_t *wha
 
 static void add(struct space *space, nstime t, enum change_kind kind, uint32_t what)
 {
-	struct change *added;
+	uint32_t at = (uint32_t)space->count;
 
-	if (space->count == NO_FORK)
+	if (at == NO_FORK)
 		return; /* more than four thousand million of one process */
-	space->changes =
-		mem_grow(space->changes, space->count, &space->capacity, sizeof *space->changes);
-	added = &space->changes[space->count];
+	struct change *added = mem_push(space->changes, space->count, space->capacity);
 	*added = (struct change){.t = t, .kind = kind & 3, .what = what & WHAT_MOST};
 	if (kind == CHANGE_FORK)
-		added->from = (uint32_t)space->count;
+		added->from = at;
 	else
-		added->from = space->count ? added[-1].from : NO_FORK;
-	if (space->count && added->t < added[-1].t) /* told late: it counts from then on */
+		added->from = at ? added[-1].from : NO_FORK;
+	if (at && added->t < added[-1].t) /* told late: it counts from then on */
 		added->t = added[-1].t;
-	space->count++;
 	space->frozen = 0;
 	space->end = space->begin;
 }
@@ -336,11 +333,10 @@ static uint32_t freeze(struct spaces *spaces, struct space *space)
 	uint32_t at = hash_index_find(&spaces->kept_index, hash, i,
 				      same_ranges(&spaces->kept[i], &space->now));
 	if (at == HASH_INDEX_NONE) {
-		spaces->kept = mem_grow(spaces->kept, spaces->nkept, &spaces->kept_capacity,
-					sizeof *spaces->kept);
-		spaces->kept[spaces->nkept] = (struct ranges){0};
-		copy(&spaces->kept[spaces->nkept], &space->now);
-		at = hash_index_add(&spaces->kept_index, hash, spaces->nkept++);
+		struct ranges *kept = mem_push(spaces->kept, spaces->nkept, spaces->kept_capacity);
+		*kept = (struct ranges){0};
+		copy(kept, &space->now);
+		at = hash_index_add(&spaces->kept_index, hash, spaces->nkept - 1);
 	}
 	space->frozen = at + 1;
 	return space->frozen;

@@ -36,14 +36,13 @@ void raw_symbols_add(struct raw_symbols *raw, uint64_t start, uint64_t len, cons
 {
 	if (raw->count >= UINT32_MAX || raw->text.len + nname + 1 > UINT32_MAX)
 		return; /* offsets of names have 32 bits */
-	raw->items = mem_grow(raw->items, raw->count, &raw->capacity, sizeof *raw->items);
-	raw->items[raw->count] = (struct raw_symbol){.start = start,
-						     .len = len,
-						     .name = raw->text.len,
-						     .order = (uint32_t)raw->count,
-						     .weak = weak,
-						     .global = global};
-	raw->count++;
+	struct raw_symbol symbol = {.start = start,
+				    .len = len,
+				    .name = raw->text.len,
+				    .order = (uint32_t)raw->count,
+				    .weak = weak,
+				    .global = global};
+	*mem_push(raw->items, raw->count, raw->capacity) = symbol;
 	buf_add(&raw->text, name, nname);
 	buf_add_char(&raw->text, 0);
 }

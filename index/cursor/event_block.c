@@ -4,8 +4,6 @@
 #include "engine/base/mem.h"
 #include "index/packets/packet_cache.h"
 
-#include <string.h>
-
 enum { AHEAD = 8 /* stretches */ };
 
 struct event_block *event_block_new(void)
@@ -72,15 +70,12 @@ static uint32_t add_packet(struct event_block *block, const struct run *run)
 {
 	const struct packet_info *info = run->packet;
 
-	block->packets = mem_grow(block->packets, block->npackets, &block->packets_capacity,
-				  sizeof *block->packets);
-	block->packets[block->npackets] =
+	*mem_push(block->packets, block->npackets, block->packets_capacity) =
 		(struct event_block_packet){run->stream, *info, block->nextents};
-	for (uint32_t i = 0; i < info->nextents; i++) {
+	for (uint32_t i = 0; i < info->nextents; i++)
 		*mem_push(block->extents, block->nextents, block->extents_capacity) =
 			info->extents[i];
-	}
-	return (uint32_t)block->npackets++;
+	return (uint32_t)block->npackets - 1;
 }
 
 /* A packet is its place in its source, as it is opened. */
@@ -148,11 +143,9 @@ uint32_t event_block_add(struct event_block_filler *filler, struct event_block *
 
 bool event_block_add_loss(struct event_block *block, const struct event *loss)
 {
-	block->losses =
-		mem_grow(block->losses, block->nlosses, &block->losses_capacity, sizeof *loss);
-	block->losses[block->nlosses] = *loss;
+	*mem_push(block->losses, block->nlosses, block->losses_capacity) = *loss;
 	add_stretch(block, (struct event_block_stretch){.packet = EVENT_BLOCK_NO_PACKET,
-							.loss = (uint32_t)block->nlosses++,
+							.loss = (uint32_t)block->nlosses - 1,
 							.count = 1});
 	return block->nlosses < EVENT_BLOCK_ROWS;
 }

@@ -8,6 +8,7 @@
  */
 #include "index/events.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "index/cursor/merge.h"
 #include "index/cursor/stream_cursor.h"
@@ -65,7 +66,7 @@ bool events_want(const struct events_options *options, const struct stream *stre
 
 	if (options->only && options->only != stream)
 		return false;
-	if (streams && !(streams[stream->index / 64] >> stream->index % 64 & 1))
+	if (streams && !bitset_has(streams, stream->index))
 		return false;
 	return true;
 }

@@ -17,7 +17,6 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Damage of one packet is told once, however often it is read. */

@@ -7,6 +7,7 @@
  */
 #include "index/filters/internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
@@ -191,7 +192,7 @@ static void filter_fill(const struct filter_maker *filter_maker, uint64_t *words
 	for (uint32_t v = 0; v < filter_maker->size; v++)
 		for (uint32_t i = 0; i < PLACES && filter_maker->set[v]; i++) {
 			uint32_t at = place_of(filter_maker->set[v], i, bits);
-			words[at / 64] |= UINT64_C(1) << at % 64;
+			bitset_add(words, at);
 		}
 }
 
@@ -238,7 +239,7 @@ static bool filter_has(const uint64_t *words, uint32_t count, uint64_t hash)
 	for (uint32_t i = 0; i < PLACES; i++) {
 		uint32_t at = place_of(hash, i, count * 64);
 
-		if (!(words[at / 64] >> at % 64 & 1))
+		if (!bitset_has(words, at))
 			return false;
 	}
 	return true;

@@ -366,15 +366,11 @@ void packet_filters_free(struct packet_filters *packet_filters)
 struct packet_filter_of packet_filter_of(const struct stream *stream,
 					 const struct packet_info *info)
 {
-	struct packet_filter_of packet = {.stream = stream,
-					  .source = info->rec.source,
-					  .flags = info->rec.flags,
-					  .off = info->rec.off,
-					  .len = packet_bytes(info)};
-
-	for (uint32_t i = 0; i < info->nextents; i++)
-		packet.len += info->extents[i].len;
-	return packet;
+	return (struct packet_filter_of){.stream = stream,
+					 .source = info->rec.source,
+					 .flags = info->rec.flags,
+					 .off = info->rec.off,
+					 .len = packet_all_bytes(info)};
 }
 
 static enum filtered_by_packet ask(struct packet_filters *packet_filters,

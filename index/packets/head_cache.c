@@ -2,6 +2,7 @@
  */
 #include "index/packets/head_cache_internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "index/packets/packet_cache.h"
@@ -119,7 +120,7 @@ static struct head_cache_set *add_set(struct head_cache *head_cache, const uint6
 static bool has_all(const struct head_cache *head_cache, const uint64_t *classes)
 {
 	for (size_t i = 0; i < head_cache->nclasses; i++)
-		if (!(classes[i / 64] >> i % 64 & 1))
+		if (!bitset_has(classes, i))
 			return false;
 	return true;
 }
@@ -209,11 +210,9 @@ bool head_cache_put(struct head_cache_set *set, struct head_cache_packet *packet
 	while (room && head_cache->bytes + size > head_cache->most)
 		room = forget_set(head_cache);
 	if (room && !find(set, packet->stream, packet->digest, packet->off)) {
-		set->packets = mem_grow(set->packets, set->count, &set->capacity,
-					sizeof(struct head_cache_packet *));
-		set->packets[set->count] = packet;
+		*mem_push(set->packets, set->count, set->capacity) = packet;
 		hash_index_add(&set->index, hash_number(packet->digest ^ packet->off),
-			       set->count++);
+			       set->count - 1);
 		set->bytes += size;
 		head_cache->bytes += size;
 		packet = NULL;

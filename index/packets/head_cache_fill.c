@@ -97,10 +97,9 @@ static struct head_cache_stretch *begin_stretch(struct head_cache_fill *head_cac
 {
 	struct head_cache_packet *found = &head_cache_fill->found;
 
-	found->stretches = mem_grow(found->stretches, found->nstretches,
-				    &head_cache_fill->stretches_capacity, sizeof *found->stretches);
-	found->stretches[found->nstretches] = (struct head_cache_stretch){time, at, index, 0};
-	return &found->stretches[found->nstretches++];
+	*mem_push(found->stretches, found->nstretches, head_cache_fill->stretches_capacity) =
+		(struct head_cache_stretch){time, at, index, 0};
+	return &found->stretches[found->nstretches - 1];
 }
 
 static void add_head(struct head_cache_fill *head_cache_fill, const struct batch *batch, uint32_t i)

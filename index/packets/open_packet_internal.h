@@ -2,11 +2,12 @@
 #ifndef INDEX_PACKETS_OPEN_PACKET_INTERNAL_H
 #define INDEX_PACKETS_OPEN_PACKET_INTERNAL_H
 
+#include "engine/base/bitset.h"
 #include "index/packets/open_packet.h"
 
 static inline bool view_wants(const struct packet_view *view, uint32_t class_index)
 {
-	return !view->classes || (view->classes[class_index / 64] >> class_index % 64 & 1);
+	return !view->classes || bitset_has(view->classes, class_index);
 }
 
 /* Room for a number of each entry of a batch; they count from now on. */

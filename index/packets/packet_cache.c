@@ -59,9 +59,7 @@ static void copy_info(struct known_packet *packet, const struct packet_info *inf
 {
 	packet->info = *info;
 	packet->info.extents = NULL;
-	packet->bytes = packet_bytes(info);
-	for (uint32_t i = 0; i < info->nextents; i++)
-		packet->bytes += info->extents[i].len;
+	packet->bytes = packet_all_bytes(info);
 	if (!info->nextents)
 		return;
 	if (packet->extents_capacity < info->nextents) {

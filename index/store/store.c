@@ -18,8 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { DAMAGED = -1, MAKE_MOST = 8, TIDY_LEAST = 1 << 20, TIDY_NOW = 64 << 20 };

@@ -13,7 +13,6 @@
 #include "index/tables/losses.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { TICK_MS = 50, PIECES_EACH = 16, ATTEMPTS = 4 };
 
@@ -99,9 +98,7 @@ static bool find_streams(struct sweeper *sweeper, unsigned workers, struct error
 
 static void add_piece(struct sweeper *sweeper, struct sweep_piece piece)
 {
-	sweeper->pieces = mem_grow(sweeper->pieces, sweeper->npieces, &sweeper->pieces_capacity,
-				   sizeof piece);
-	sweeper->pieces[sweeper->npieces++] = piece;
+	*mem_push(sweeper->pieces, sweeper->npieces, sweeper->pieces_capacity) = piece;
 }
 
 static void cut_pieces(struct sweeper *sweeper, unsigned workers)

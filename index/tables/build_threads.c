@@ -15,7 +15,6 @@
 #include "index/tables/scan.h"
 #include "index/tables/write.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 enum { SCANNERS_MAX = 16, TICK_MS = 50, GROUP_MS = 300, QUEUE_STEPS = 4 };

@@ -25,11 +25,13 @@ const struct correction *corrections_find(const struct corrections *all, uint64_
 
 void corrections_put(struct corrections *all, uint64_t record, nstime min, nstime max)
 {
+	const struct correction correction = {record, min, max};
 	uint32_t place = place_of(all, record);
 
-	if (place == HASH_INDEX_NONE) {
-		all->items = mem_grow(all->items, all->count, &all->capacity, sizeof *all->items);
-		place = hash_index_add(&all->by_record, hash_number(record), all->count++);
+	if (place != HASH_INDEX_NONE) {
+		all->items[place] = correction;
+		return;
 	}
-	all->items[place] = (struct correction){record, min, max};
+	*mem_push(all->items, all->count, all->capacity) = correction;
+	hash_index_add(&all->by_record, hash_number(record), all->count - 1);
 }

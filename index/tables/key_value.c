@@ -9,7 +9,6 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
-#include "index/tables/build.h"
 #include "index/tables/write.h"
 
 #include <stdlib.h>

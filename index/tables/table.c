@@ -5,9 +5,7 @@
 #include "index/tables/build.h"
 #include "index/tables/corrections.h"
 
-#include <assert.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

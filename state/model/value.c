@@ -7,6 +7,13 @@
 
 #include <string.h>
 
+struct value value_copy(struct arena *arena, const struct value *value)
+{
+	if (value->kind != VALUE_STRING)
+		return *value;
+	return value_text(arena_strndup(arena, value->text, value->len), value->len);
+}
+
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);

@@ -2,6 +2,7 @@
 #ifndef STATE_MODEL_VALUE_H
 #define STATE_MODEL_VALUE_H
 
+#include "engine/base/arena.h"
 #include "engine/base/buf.h"
 
 #include <stdbool.h>
@@ -50,6 +51,12 @@ static inline struct value value_text(const char *text, size_t len)
 	return (struct value){.kind = VALUE_STRING, .len = (uint32_t)len, .text = text};
 }
 
+static inline bool value_is_text(const struct value *value, const char *text)
+{
+	return value->kind == VALUE_STRING && value->len == strlen(text) &&
+	       !memcmp(value->text, text, value->len);
+}
+
 /* Neither unknown nor none. */
 static inline bool value_exists(const struct value *value)
 {
@@ -93,6 +100,8 @@ static inline bool value_equal(const struct value *a, const struct value *b)
 	}
 	return false;
 }
+/* The value with a text of its own in the arena. */
+struct value value_copy(struct arena *arena, const struct value *value);
 /* Total order for sorting and printing: kind, then value. */
 int value_compare(const struct value *a, const struct value *b);
 uint64_t value_hash(const struct value *value);

@@ -116,7 +116,7 @@ static bool take_reason(struct gdb_file *file, struct rest word)
 	struct rest reason = take_until(&word, ':'), first = take_until(&word, ':'), number = first;
 	bool has_text = is_word(reason, "tstop") || is_word(reason, "terror");
 	struct arena *arena = file->trace->arena;
-	uint64_t tracepoint;
+	uint64_t tracepoint = 0; /* none is told */
 
 	gdb_env_text(file, "stop_reason",
 		     arena_strndup(arena, reason.at, (size_t)(reason.end - reason.at)));

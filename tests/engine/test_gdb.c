@@ -595,6 +595,40 @@ static void bad_line(void **state)
 	buf_release(&text);
 }
 
+static const struct status_row {
+	const char *name, *line, *env; /* and no stopping_tracepoint besides */
+} status_rows[] = {
+	{"an error at a tracepoint", "status 0;terror:6f6f:3",
+	 "stop_reason=terror\nstop_text=oo\nstopping_tracepoint=3\n"},
+	{"an error, its tracepoint is empty",
+	 "status 0;terror:6f6f:", "stop_reason=terror\nstop_text=oo\n"},
+	{"an error, no tracepoint", "status 0;terror:6f6f", "stop_reason=terror\nstop_text=oo\n"},
+	{"a count of passes", "status 0;tpasscount:2",
+	 "stop_reason=tpasscount\nstopping_tracepoint=2\n"},
+	{"a stop without a text", "status 0;tstop::0", "stop_reason=tstop\n"},
+};
+
+static void why_it_stopped(void **state)
+{
+	const struct status_row *row = *state;
+	const char *tracepoint = strstr(row->env, "stopping_tracepoint");
+	struct made made = {0};
+	struct told told;
+	struct buf text = {0};
+
+	buf_printf(&text, "%s%s\n", header, row->line);
+	lines(&made, text.data);
+	put(&made, 0, 4);
+	tell(made.file.data, made.file.len, NULL, &told);
+	assert_true(told.opened);
+	assert_int_equal(told.damages, 0);
+	assert_non_null(strstr(told.env.data, row->env));
+	assert_int_equal(strstr(told.env.data, "stopping_tracepoint") != NULL, tracepoint != NULL);
+	told_release(&told);
+	buf_release(&made.file);
+	buf_release(&text);
+}
+
 static const struct setting_row {
 	const char *name, *input, *error;
 } setting_rows[] = {
@@ -635,6 +669,7 @@ int main(void)
 	for (size_t i = 0; i < COUNT(line_rows); i++)
 		tests[n++] = (struct CMUnitTest){line_rows[i], bad_line, NULL, NULL,
 						 (void *)(uintptr_t)line_rows[i]};
+	ADD_ROWS(tests, n, status_rows, why_it_stopped);
 	ADD_ROWS(tests, n, setting_rows, bad_setting);
 	return _cmocka_run_group_tests("gdb", tests, n, NULL, NULL);
 }

@@ -11,7 +11,9 @@
  */
 #include "state/rules/ast.h"
 
+#include "engine/base/quote.h"
 #include "engine/trace.h"
+#include "state/model/attr.h"
 
 #include <string.h>
 
@@ -48,10 +50,12 @@ static unsigned add_path(struct buf *out, const struct ast_path *path)
 
 	for (uint32_t i = 0; i < path->natoms; i++) {
 		const struct ast_atom *atom = &path->atoms[i];
-		if (atom->kind == ATOM_NAME)
-			buf_printf(out, "%s%s", i ? "/" : "", atom->name);
-		else
+		if (atom->kind == ATOM_NAME) {
+			const struct value name = value_text(atom->name, strlen(atom->name));
+			path_add_step(i == 0, false, &name, out);
+		} else {
 			buf_printf(out, "[field/key%u]", ++keys);
+		}
 	}
 	return keys;
 }
@@ -59,8 +63,9 @@ static unsigned add_path(struct buf *out, const struct ast_path *path)
 static void add_line(struct buf *out, const char *before, const char *path, const char *value,
 		     const char *shape, const char *when)
 {
-	buf_printf(out, "\t%s%s = %s when field/shape == \"%s\" && %s\n", before, path, value,
-		   shape, when);
+	buf_printf(out, "\t%s%s = %s when field/shape == ", before, path, value);
+	quote_text(out, shape, strlen(shape));
+	buf_printf(out, " && %s\n", when);
 }
 
 static void add_lines(struct buf *out, const struct carried *carried, const char *path,

@@ -278,43 +278,35 @@ static bool get_body(const uint8_t *at, const uint8_t *end, unsigned shift, stru
 }
 
 /* The head of the next attribute, and where its body is. */
-static enum slice_found get_head(struct dominant *dominant, uint32_t *number, const uint8_t **body)
+static bool get_head(struct dominant *dominant, uint32_t *number, const uint8_t **body)
 {
-	uint64_t head[2] = {0}; /* step, size */
+	uint64_t head[2]; /* step, size */
 
-	if (dominant->at == dominant->end)
-		return SLICE_ABSENT;
 	*body = varints_get(dominant->at, dominant->end, head, 2);
 	if (!*body || head[1] > (uint64_t)(dominant->end - *body) ||
 	    head[0] > UINT32_MAX - dominant->number)
-		return SLICE_DAMAGED;
+		return false;
 	*number = dominant->number += (uint32_t)head[0];
 	dominant->at = *body + head[1];
-	return SLICE_FOUND;
+	return true;
 }
 
-enum slice_found dominant_next(struct dominant *dominant, struct top *out)
+bool dominant_next(struct dominant *dominant, struct top *out)
 {
 	const uint8_t *body;
-	enum slice_found found = get_head(dominant, &out->number, &body);
 
-	if (found == SLICE_FOUND && !get_body(body, dominant->at, dominant->shift, out))
-		return SLICE_DAMAGED;
-	return found;
+	return get_head(dominant, &out->number, &body) &&
+	       get_body(body, dominant->at, dominant->shift, out);
 }
 
-enum slice_found dominant_find(const struct dominant *dominant, uint32_t number, struct top *out)
+bool dominant_find(const struct dominant *dominant, uint32_t number, struct top *out)
 {
 	struct dominant rest = *dominant;
-	enum slice_found found;
 	const uint8_t *body;
 
 	do
-		found = get_head(&rest, &out->number, &body);
-	while (found == SLICE_FOUND && out->number < number);
-	if (found != SLICE_FOUND)
-		return found;
-	if (out->number > number)
-		return SLICE_ABSENT;
-	return get_body(body, rest.at, rest.shift, out) ? SLICE_FOUND : SLICE_DAMAGED;
+		if (!get_head(&rest, &out->number, &body))
+			return false;
+	while (out->number < number);
+	return out->number == number && get_body(body, rest.at, rest.shift, out);
 }

@@ -50,9 +50,9 @@ struct top {
 
 /* False: it is damaged. */
 bool dominant_open(struct bytes bytes, struct dominant *out);
-/* The next attribute's, in rising order of numbers. ABSENT behind the last. */
-enum slice_found dominant_next(struct dominant *dominant, struct top *out);
-/* Of what is to come, that of one attribute. */
-enum slice_found dominant_find(const struct dominant *dominant, uint32_t number, struct top *out);
+/* The next attribute's, in rising order of numbers. False: there is none, or it is damaged. */
+bool dominant_next(struct dominant *dominant, struct top *out);
+/* Of what is to come, that of one attribute. Likewise. */
+bool dominant_find(const struct dominant *dominant, uint32_t number, struct top *out);
 
 #endif

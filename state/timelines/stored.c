@@ -240,14 +240,11 @@ static void list_filled(struct listing *listing, uint32_t attr)
 /* Fills of events behind t in one slice that reach over t. */
 static bool list_fills_of(struct listing *listing, struct shard *shard, const struct slice *slice)
 {
+	uint32_t behind = slice_tick_behind(slice, listing->t), attr;
 	struct slice_fills fills = {.open.j = 0};
-	enum slice_found found;
 	struct slice_fill fill;
-	uint32_t behind, attr;
 
-	if (!slice_tick_behind(slice, listing->t, &behind))
-		return false;
-	while ((found = slice_fills_next(slice, &fills, &fill)) == SLICE_FOUND) {
+	while (slice_fills_next(slice, &fills, &fill)) {
 		if (fill.attr >= shard_numbers(shard))
 			return false;
 		if (fill.tick < behind || fill.from > listing->t || fill.value.kind <= SLICE_NONE ||
@@ -258,7 +255,7 @@ static bool list_fills_of(struct listing *listing, struct shard *shard, const st
 			return false;
 		list_filled(listing, attr);
 	}
-	return found == SLICE_ABSENT;
+	return !shard->damaged;
 }
 
 static bool list_fills(struct listing *listing, size_t first)

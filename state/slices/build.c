@@ -108,10 +108,9 @@ static bool meta_get(struct store *store, const char *name, struct buf *out)
 	struct bytes value;
 	bool any;
 
-	name_key_meta(&key, name);
 	if (!store_read(store, &txn, &ignored))
 		return false;
-	any = store_get(txn, name_key_bytes(&key), &value);
+	any = store_get(txn, name_key_meta(&key, name), &value);
 	if (any)
 		buf_add(out, value.data, value.size);
 	store_read_end(txn);
@@ -122,8 +121,7 @@ static bool key_work(struct store_txn *txn, void *arg, struct error *err)
 {
 	struct name_key key;
 
-	name_key_meta(&key, "key");
-	return store_put(txn, name_key_bytes(&key), bytes_of(arg), err);
+	return store_put(txn, name_key_meta(&key, "key"), bytes_of(arg), err);
 }
 
 /* Is what stands there of this key, and of no more than these files? One without a key is new. */

@@ -368,8 +368,8 @@ bool slice_run_before(const struct slice_run *run, uint64_t key, struct slice_bl
 	uint32_t j, at;
 
 	if (!slice_run_find(run, key, &j) ||
-	    !noted(run, slice_block_open(run, j, block) &&
-				slice_block_before(block, key, &at, found)))
+	    !noted(run,
+		   slice_block_open(run, j, block) && slice_block_before(block, key, &at, found)))
 		return false;
 	*i = (uint64_t)j * SLICE_BLOCK + at;
 	return true;

@@ -222,26 +222,22 @@ static bool put_meta(struct store_txn *txn, const char *name, const struct buf *
 {
 	struct name_key key;
 
-	name_key_meta(&key, name);
-	return !value->len || store_put(txn, name_key_bytes(&key), bytes_of(value), err);
+	return !value->len || store_put(txn, name_key_meta(&key, name), bytes_of(value), err);
 }
 
 static bool put_slice(const struct commit *commit, struct store_txn *txn, struct error *err)
 {
 	const struct encoding *encoding = commit->encoding;
 	uint32_t number = commit->gathered->number;
-	struct name_key slice, dominant, record;
+	struct bytes record = {(const uint8_t *)&encoding->record, sizeof encoding->record};
+	struct name_key key;
 
-	name_key_data(&slice, number, PART_SLICE);
-	name_key_data(&dominant, number, PART_DOMINANT);
-	name_key_numbers(&record, KEY_SLICE, &number, 1);
-	return store_put(txn, name_key_bytes(&slice), bytes_of(&encoding->bytes), err) &&
+	return store_put(txn, name_key_data(&key, number, PART_SLICE), bytes_of(&encoding->bytes),
+			 err) &&
 	       (!encoding->dominant.len ||
-		store_put(txn, name_key_bytes(&dominant), bytes_of(&encoding->dominant), err)) &&
-	       store_put(
-		       txn, name_key_bytes(&record),
-		       (struct bytes){(const uint8_t *)&encoding->record, sizeof encoding->record},
-		       err) &&
+		store_put(txn, name_key_data(&key, number, PART_DOMINANT),
+			  bytes_of(&encoding->dominant), err)) &&
+	       store_put(txn, name_key_record(&key, number), record, err) &&
 	       fresh_names_put(commit->gathered->names, number, txn, err);
 }
 

@@ -25,12 +25,14 @@ static void add_be(struct name_key *key, uint64_t number, unsigned bytes)
 		key->bytes[key->size++] = (uint8_t)(number >> 8 * bytes);
 }
 
-void name_key_numbers(struct name_key *key, char letter, const uint32_t *numbers, size_t count)
+struct bytes name_key_numbers(struct name_key *key, char letter, const uint32_t *numbers,
+			      size_t count)
 {
 	key->bytes[0] = (uint8_t)letter;
 	key->size = 1;
 	for (size_t i = 0; i < count; i++)
 		add_be(key, numbers[i], 4);
+	return name_key_bytes(key);
 }
 
 static void add_text(struct name_key *key, const struct value *atom)
@@ -52,7 +54,8 @@ static void add_text(struct name_key *key, const struct value *atom)
 }
 
 /* The key under which its ordinal stands; of an integer, with those of its neighbours. */
-static void entity_key(struct name_key *key, uint32_t class, const struct name_entity *entity)
+static struct bytes entity_key(struct name_key *key, uint32_t class,
+			       const struct name_entity *entity)
 {
 	const struct value *atom = &entity->atom;
 
@@ -66,6 +69,7 @@ static void entity_key(struct name_key *key, uint32_t class, const struct name_e
 		key->bytes[key->size++] = atom->negative ? TAG_NEGATIVE : TAG_INT;
 		add_be(key, atom->u / NEIGHBOURS, 8);
 	}
+	return name_key_bytes(key);
 }
 
 struct group { /* as it is stored */
@@ -85,12 +89,12 @@ static unsigned group_place(uint64_t there, unsigned i)
 }
 
 /* Empty when there is none; false: damage. */
-static bool group_get(struct store_txn *txn, const struct name_key *key, struct group *out)
+static bool group_get(struct store_txn *txn, struct bytes key, struct group *out)
 {
 	struct bytes value;
 
 	*out = (struct group){0};
-	if (!store_get(txn, name_key_bytes(key), &value))
+	if (!store_get(txn, key, &value))
 		return true;
 	if (value.size < 8 || value.size > sizeof *out)
 		return false;
@@ -102,18 +106,17 @@ bool name_find(struct store_txn *txn, uint32_t class, const struct name_entity *
 	       uint32_t *ordinal)
 {
 	unsigned i = entity->atom.u % NEIGHBOURS;
-	struct name_key key;
+	struct name_key room;
+	struct bytes key = entity_key(&room, class, entity), value;
 	struct group group;
-	struct bytes value;
 
-	entity_key(&key, class, entity);
 	if (entity->atom.kind != VALUE_INT) {
-		if (!store_get(txn, name_key_bytes(&key), &value) || value.size != sizeof *ordinal)
+		if (!store_get(txn, key, &value) || value.size != sizeof *ordinal)
 			return false;
 		memcpy(ordinal, value.data, sizeof *ordinal);
 		return true;
 	}
-	if (!group_get(txn, &key, &group) || !(group.there >> i & 1))
+	if (!group_get(txn, key, &group) || !(group.there >> i & 1))
 		return false;
 	*ordinal = group.ordinals[group_place(group.there, i)];
 	return true;
@@ -137,17 +140,16 @@ bool name_put(struct store_txn *txn, uint32_t class, const struct name_entity *e
 	      const uint32_t *ordinal, struct error *err)
 {
 	struct bytes value = {(const uint8_t *)ordinal, ordinal ? sizeof *ordinal : 0};
-	struct name_key key;
+	struct name_key room;
+	struct bytes key = entity_key(&room, class, entity);
 	struct group group;
 
-	entity_key(&key, class, entity);
 	if (entity->atom.kind == VALUE_INT) {
-		if (!group_get(txn, &key, &group))
+		if (!group_get(txn, key, &group))
 			return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
 		value = group_change(&group, entity->atom.u % NEIGHBOURS, ordinal);
 	}
-	return value.size ? store_put(txn, name_key_bytes(&key), value, err)
-			  : store_delete(txn, name_key_bytes(&key), err);
+	return value.size ? store_put(txn, key, value, err) : store_delete(txn, key, err);
 }
 
 /* ---- patterns ---- */
@@ -256,11 +258,11 @@ struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, s
 bool name_list_before(struct store_txn *txn, uint32_t class, uint32_t ordinal, struct name_key *key,
 		      uint32_t *first, struct bytes *value)
 {
-	struct bytes found;
+	struct bytes found,
+		last = name_key_numbers(key, KEY_KEYS, (const uint32_t[]){class, ordinal}, 2);
 
-	name_key_numbers(key, KEY_KEYS, (const uint32_t[]){class, ordinal}, 2);
-	if (!store_before(txn, name_key_bytes(key), true, &found, value) ||
-	    found.size != key->size || memcmp(found.data, key->bytes, 5) != 0)
+	if (!store_before(txn, last, true, &found, value) || found.size != key->size ||
+	    memcmp(found.data, key->bytes, 5) != 0)
 		return false;
 	memcpy(key->bytes, found.data, found.size);
 	*first = (uint32_t)load_be(key->bytes + 5, 4);

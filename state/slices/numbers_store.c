@@ -128,8 +128,10 @@ static bool put_entities(const struct fresh_class *fresh, struct store_txn *txn,
 	bool ok;
 
 	name_put_entities(&bytes, fresh->entities, fresh->count);
-	name_key_numbers(&key, KEY_KEYS, (const uint32_t[]){fresh->class, fresh->first}, 2);
-	ok = store_put(txn, name_key_bytes(&key), bytes_of(&bytes), err);
+	ok = store_put(
+		txn,
+		name_key_numbers(&key, KEY_KEYS, (const uint32_t[]){fresh->class, fresh->first}, 2),
+		bytes_of(&bytes), err);
 	if (fresh->class < SHAPE_CLASSES) /* by ordinal alone */
 		count = 0;
 	for (uint32_t i = 0, ordinal = fresh->first; i < count && ok; i++, ordinal++)
@@ -144,9 +146,8 @@ bool fresh_names_put(const struct fresh_names *names, uint32_t slice, struct sto
 	struct name_key key;
 	bool ok;
 
-	name_key_data(&key, slice, PART_CLASSES);
-	ok = !names->classes.len ||
-	     store_put(txn, name_key_bytes(&key), bytes_of(&names->classes), err);
+	ok = !names->classes.len || store_put(txn, name_key_data(&key, slice, PART_CLASSES),
+					      bytes_of(&names->classes), err);
 	for (size_t i = 0; i < names->count && ok; i++)
 		ok = put_entities(&names->items[i], txn, err);
 	return ok;

@@ -121,19 +121,12 @@ static bool cut_work(struct store_txn *txn, void *arg, struct error *err)
 	struct name_key key;
 	struct bytes value;
 
-	name_key_meta(&key, "complete");
-	if (!store_delete(txn, name_key_bytes(&key), err))
+	if (!store_delete(txn, name_key_meta(&key, "complete"), err))
 		return false;
-	for (uint32_t s = cutting->slices;; s++) {
-		name_key_numbers(&key, KEY_SLICE, &s, 1);
-		if (!store_get(txn, name_key_bytes(&key), &value))
-			break;
-		if (!store_delete(txn, name_key_bytes(&key), err))
+	for (uint32_t s = cutting->slices; store_get(txn, name_key_record(&key, s), &value); s++)
+		if (!store_delete(txn, name_key_bytes(&key), err) ||
+		    !store_delete_prefix(txn, name_key_numbers(&key, KEY_DATA, &s, 1), err))
 			return false;
-		name_key_numbers(&key, KEY_DATA, &s, 1);
-		if (!store_delete_prefix(txn, name_key_bytes(&key), err))
-			return false;
-	}
 	return numbers_cut(cutting->numbers, txn, err);
 }
 

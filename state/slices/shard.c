@@ -20,8 +20,7 @@ static bool load_records(struct shard *shard, uint32_t slices, struct error *err
 	while (shard->nslices < slices) {
 		struct slice_record *record;
 
-		name_key_numbers(&key, KEY_SLICE, &shard->nslices, 1);
-		if (!store_get(shard->txn, name_key_bytes(&key), &value))
+		if (!store_get(shard->txn, name_key_record(&key, shard->nslices), &value))
 			break;
 		if (value.size != sizeof *record)
 			return damaged(err, "a record has the wrong size");
@@ -112,8 +111,7 @@ const struct slice *shard_slice(struct shard *shard, uint32_t slice)
 	if (shard->slice_number == slice)
 		return &shard->slice;
 	shard->slice_number = UINT32_MAX;
-	name_key_data(&key, slice, PART_SLICE);
-	if (store_get(shard->txn, name_key_bytes(&key), &value) &&
+	if (store_get(shard->txn, name_key_data(&key, slice, PART_SLICE), &value) &&
 	    slice_open(value.data, value.size, &shard->damaged, &shard->slice, &ignored) &&
 	    shard->slice.number == slice && shard->slice.begin == shard->records[slice].begin) {
 		shard->slice_number = slice;
@@ -134,8 +132,8 @@ bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out)
 	struct name_key key;
 	struct bytes value;
 
-	name_key_data(&key, slice, PART_DOMINANT);
-	return store_get(shard->txn, name_key_bytes(&key), &value) && dominant_open(value, out);
+	return store_get(shard->txn, name_key_data(&key, slice, PART_DOMINANT), &value) &&
+	       dominant_open(value, out);
 }
 
 /* ---- one number ---- */

@@ -68,12 +68,10 @@ bool shard_names_load(struct shard *shard, struct error *err)
 	struct name_key key;
 	struct bytes bytes;
 
-	for (uint32_t s = 0; s < shard->nslices; s++) {
-		name_key_data(&key, s, PART_CLASSES);
-		if (store_get(shard->txn, name_key_bytes(&key), &bytes) &&
+	for (uint32_t s = 0; s < shard->nslices; s++)
+		if (store_get(shard->txn, name_key_data(&key, s, PART_CLASSES), &bytes) &&
 		    !numbers_get_classes(shard->numbers, bytes))
 			return damaged(err);
-	}
 	return load_patterns(shard) || damaged(err);
 }
 

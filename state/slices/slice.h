@@ -254,7 +254,6 @@ struct slice_fills {
 	uint32_t next; /* place */
 	struct slice_opened open;
 };
-bool slice_fills_next(const struct slice *slice, struct slice_fills *fills,
-		      struct slice_fill *out);
+bool slice_fills_next(const struct slice *slice, struct slice_fills *fills, struct slice_fill *out);
 
 #endif

@@ -44,8 +44,7 @@ bool slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start)
 {
 	uint32_t place;
 
-	if ((attr >= walk->free_from && attr < walk->free_to) ||
-	    !find_follower(walk, attr, &place))
+	if ((attr >= walk->free_from && attr < walk->free_to) || !find_follower(walk, attr, &place))
 		return false;
 	*start = slice_block_extra(&walk->shared_ticks.block, place);
 	if (*start >= walk->slice->changes.count)

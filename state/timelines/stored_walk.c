@@ -15,8 +15,7 @@ static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, 
 	struct slice_value value;
 	uint64_t age;
 
-	return !read || !slice_before(read, number, &value, &age) ||
-	       age <= slice - from;
+	return !read || !slice_before(read, number, &value, &age) || age <= slice - from;
 }
 
 /*
@@ -49,8 +48,8 @@ static bool change_at(struct shard *shard, const struct slice *slice, uint32_t n
 
 	out->at = slice_tick_time(slice, tick);
 	out->deleted = value.kind == SLICE_DELETED;
-	out->filled = slice->fills.count && slice_fill(slice, number, tick, &fill) &&
-		      fill.tick == tick;
+	out->filled =
+		slice->fills.count && slice_fill(slice, number, tick, &fill) && fill.tick == tick;
 	if (out->filled) {
 		out->from = fill.from;
 		out->final = fill.final;

@@ -126,8 +126,12 @@ static void make(const struct row *row, struct made *out)
 	out->parts.ticks = out->ticks;
 	out->parts.nticks = nticks;
 	out->parts.begin = -1000;
-	out->parts.changes = (struct slice_column){out->keys, out->numbers, out->kinds, NULL,
-						   without_repetition(out->keys, row->changes), 0};
+	out->parts.changes = (struct slice_column){out->keys,
+						   out->numbers,
+						   out->kinds,
+						   NULL,
+						   without_repetition(out->keys, row->changes),
+						   0};
 	out->parts.snapshot = snapshot;
 	out->parts.fills = out->parts.changes;
 	out->parts.fills.extra = out->extra;
@@ -235,7 +239,8 @@ static void moment_is(const struct slice *slice, const struct made *made, const 
 
 		if (i < made->parts.changes.count)
 			attr = made->keys[i] >> bits;
-		snapshot = before < made->parts.snapshot.count && made->snapshot_keys[before] <= attr;
+		snapshot =
+			before < made->parts.snapshot.count && made->snapshot_keys[before] <= attr;
 		if (snapshot)
 			attr = made->snapshot_keys[before];
 		for (; i < made->parts.changes.count && made->keys[i] >> bits == attr; i++)

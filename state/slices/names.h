@@ -67,7 +67,7 @@ MUST_CHECK bool name_put(struct store_txn *txn, uint32_t class, const struct nam
 			 const uint32_t *ordinal, struct error *err);
 
 /* A list of them. */
-void name_put_entities(struct buf *out, const struct name_entity *entities, size_t count);
+void name_put_entities(struct buf *out, struct name_entity *entities, size_t count);
 /* To be freed; NULL: damage. */
 struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, size_t *count);
 /*

@@ -310,7 +310,7 @@ bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *bytes,
 	bool ok = shard_summary_read(merge->program, nstreams, bytes, len, &summary);
 
 	if (!ok)
-		error_set(err, ERR_FORMAT, "the digest of a shard is not of this trace and rules");
+		error_set(err, ERR_FORMAT, "the summary of a shard is not of this trace and rules");
 	ok = ok && streams_begin(merge->event_source, merge->state, err);
 	for (uint32_t s = 0; ok && s < nstreams; s++)
 		merge->until[s] = cells_until(merge->state, s);

@@ -354,10 +354,7 @@ static void run_init(struct maker *run, const struct shard_summary_part *part)
 		.complete = part->begin == NSTIME_MIN,
 	};
 	walk_init(&run->walk, part->event_source, part->program, &ops);
-	run->summary.writes = cells_new(part->program, nstreams, false);
-	run->summary.fills = cells_new(part->program, nstreams, false);
-	run->summary.reaches = cells_new(part->program, nstreams, false);
-	run->summary.lost = mem_new_array(nstreams, 1);
+	shard_summary_init(part->program, nstreams, &run->summary);
 	run->section_clouds = mem_new_array(nstreams * program_sections(part->program), 1);
 }
 

@@ -45,11 +45,13 @@ struct shard_summary_part {
 MUST_CHECK bool shard_summary_make(const struct shard_summary_part *part, struct buf *out,
 				   uint64_t *events, struct error *err);
 
-/* False: the bytes are not of this program. */
+/* Of nothing. */
+void shard_summary_init(struct program *program, size_t nstreams, struct shard_summary *out);
+/* False: the bytes are not of this program. *out is to be released either way. */
 bool shard_summary_read(struct program *program, size_t nstreams, const void *bytes, size_t len,
 			struct shard_summary *out);
 void shard_summary_release(struct shard_summary *summary);
-void shard_summary_write(const struct shard_summary *summary, const struct program *program,
+void shard_summary_write(struct shard_summary *summary, const struct program *program,
 			 size_t nstreams, struct buf *out);
 
 /* How writes are ordered: by event, and in it `was` lines first, then by line. The writer `none` is

@@ -42,7 +42,7 @@ void encoding_release(struct encoding *encoding)
 	buf_release(&encoding->bytes);
 	buf_release(&encoding->dominant);
 	dominant_work_free(encoding->dominant_work);
-	mem_free(encoding->changes.keys); /* all of it */
+	column_release(&encoding->changes);
 	column_release(&encoding->fills);
 	mem_free(encoding->froms);
 	mem_free(encoding->places);
@@ -54,23 +54,22 @@ void column_room(struct slice_column *column, size_t count)
 	if (count <= column->room)
 		return;
 	column->room = count + count / 4;
-	column->keys = mem_resize(column->keys, column->room, sizeof *column->keys);
-	column->numbers = mem_resize(column->numbers, column->room, sizeof *column->numbers);
-	column->kinds = mem_resize(column->kinds, column->room, 1);
-	column->extra = mem_resize(column->extra, column->room, sizeof *column->extra);
+	column->keys = mem_resize(column->keys, column->room,
+				  sizeof *column->keys + sizeof *column->numbers +
+					  sizeof *column->extra + 1);
+	column->numbers = (int64_t *)(column->keys + column->room);
+	column->extra = (uint64_t *)(column->numbers + column->room);
+	column->kinds = (uint8_t *)(column->extra + column->room);
 }
 
 void column_release(struct slice_column *column)
 {
 	mem_free(column->keys);
-	mem_free(column->numbers);
-	mem_free(column->kinds);
-	mem_free(column->extra);
 }
 
 /* ---- changes ---- */
 
-/* Places of neighbours are far from each other: the columns stand in one block of huge pages. */
+/* Places of neighbours are far from each other: the block is of huge pages. */
 static void make_room(const struct gathered *gathered, struct encoding *out)
 {
 	struct slice_column *changes = &out->changes;

@@ -210,13 +210,13 @@ bool shard_tombstone_at(struct shard *shard, uint32_t number, nstime t, struct s
 	const struct slice *slice;
 
 	if (at && shard_side(shard, at)) {
-		const struct side_item *item = side_behind(&shard->tombstones, number, t);
+		const struct side_item *item = side_find(&shard->tombstones, number, t, true);
 
-		if (!item || item == shard->tombstones.items || item[-1].fill.attr != number)
-			return false;
-		*since = item[-1].at;
-		*value = item[-1].fill.value;
-		return true;
+		if (item) {
+			*since = item->at;
+			*value = item->fill.value;
+		}
+		return item != NULL;
 	}
 	while (at-- > 0 && (slice = shard_slice(shard, at)))
 		if (change_in(slice, number, t, value, since))
@@ -236,13 +236,10 @@ bool shard_tombstone_next(struct shard *shard, uint32_t number, nstime after, ns
 	s = shard_slice_at(shard, after);
 	last = shard_slice_at(shard, until);
 	if (shard_side(shard, last - s + 1)) {
-		const struct side_item *item = side_behind(&shard->tombstones, number, after);
+		const struct side_item *item = side_find(&shard->tombstones, number, after, false);
 
-		if (!item || item == shard->tombstones.items + shard->tombstones.count ||
-		    item->fill.attr != number)
-			return false;
-		*at = item->at;
-		return *at <= until;
+		*at = item ? item->at : after;
+		return item && item->at <= until;
 	}
 	for (; s <= last && (slice = shard_slice(shard, s)); s++)
 		if (slice_change_behind(slice, number, after, &ignored, &tick)) {
@@ -263,10 +260,9 @@ bool shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
 	const struct slice *slice;
 
 	if (shard->side == SIDE_GATHERED) {
-		const struct side_item *item = side_behind(&shard->fills, number, t);
+		const struct side_item *item = side_find(&shard->fills, number, t, false);
 
-		if (!item || item == shard->fills.items + shard->fills.count ||
-		    item->fill.attr != number || item->fill.from > t)
+		if (!item || item->fill.from > t)
 			return false;
 		*until = item->at;
 		*out = item->fill;

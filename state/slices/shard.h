@@ -122,8 +122,8 @@ nstime shard_since_before(struct shard *shard, uint32_t number, uint32_t slice, 
 /* Are tombstones and fills gathered? After so many steps more they may be. */
 bool shard_side(struct shard *shard, uint32_t steps);
 void shard_side_release(struct shard *shard);
-/* The first of a number behind t, or whatever comes there; may be one behind the last. */
-const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t);
+/* Of a number, the first behind t, or else (`back`) the last up to t. NULL: there is none. */
+const struct side_item *side_find(const struct side *side, uint32_t number, nstime t, bool back);
 /*
  * All tombstones, slice by slice, each number's in order of time. False: damage, or `each`
  * said so.

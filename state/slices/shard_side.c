@@ -124,15 +124,15 @@ bool shard_side(struct shard *shard, uint32_t steps)
 	return true;
 }
 
-const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t)
+const struct side_item *side_find(const struct side *side, uint32_t number, nstime t, bool back)
 {
 	const struct side_item *items = side->items;
+	size_t i = search_first(n, 0, side->count,
+				items[n].fill.attr < number ||
+					(items[n].fill.attr == number && items[n].at <= t));
 
-	if (!items)
-		return NULL;
-	return items + search_first(i, 0, side->count,
-				    items[i].fill.attr < number ||
-					    (items[i].fill.attr == number && items[i].at <= t));
+	i -= back; /* wraps: then there is none */
+	return i < side->count && items[i].fill.attr == number ? &items[i] : NULL;
 }
 
 void shard_side_release(struct shard *shard)

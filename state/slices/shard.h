@@ -69,9 +69,6 @@ bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out);
 /* ---- names ---- */
 
 uint32_t shard_number(struct shard *shard, uint32_t attr);
-uint32_t shard_tombstone(struct shard *shard, uint32_t attr, bool below);
-/* NULL behind the last. */
-const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number);
 /* The attribute; ATTR_ABSENT: it is of a tombstone, or damaged. */
 uint32_t shard_attr(struct shard *shard, uint32_t number);
 /* The shape of a number's class; cheaper than its attribute. ATTR_ABSENT: of a tombstone, or

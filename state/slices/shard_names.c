@@ -82,21 +82,6 @@ uint32_t shard_number(struct shard *shard, uint32_t attr)
 	return numbers_of(shard->numbers, CLASS_ATTR, attr);
 }
 
-uint32_t shard_tombstone(struct shard *shard, uint32_t attr, bool below)
-{
-	return numbers_of(shard->numbers, below ? CLASS_TOMBSTONE_BELOW : CLASS_TOMBSTONE, attr);
-}
-
-const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number)
-{
-	const struct numbers *numbers = shard->numbers;
-
-	if (i >= numbers->npatterns)
-		return NULL;
-	*number = numbers_in(numbers, PATTERN_CLASS, (uint32_t)i);
-	return &numbers->patterns[i];
-}
-
 /* ---- number → attribute ---- */
 
 /* The node below `attr` that has the shape: only names lie between. */

@@ -18,15 +18,6 @@
 
 #include <stdlib.h>
 
-struct shard_merge {
-	struct event_source *event_source;
-	struct program *program;
-	struct cells *state;
-	nstime *until;       /* by stream: before the shard that is added */
-	struct cells *named; /* by attribute: the last replayed write that made lists name it */
-	uint64_t replayed;
-};
-
 struct shard_merge *shard_merge_new(struct event_source *event_source, struct program *program)
 {
 	struct shard_merge *merge = mem_new(sizeof *merge);
@@ -47,16 +38,6 @@ void shard_merge_free(struct shard_merge *merge)
 	cells_free(merge->named);
 	mem_free(merge->until);
 	mem_free(merge);
-}
-
-struct cells *shard_merge_state(struct shard_merge *merge)
-{
-	return merge->state;
-}
-
-uint64_t shard_merge_replayed(const struct shard_merge *merge)
-{
-	return merge->replayed;
 }
 
 /* ---- what could not be decided in the shard ---- */

@@ -87,7 +87,7 @@ static bool write_start(const struct shards_plan *plan, struct shard_merge *merg
 	bool ok;
 
 	shard_merge_forget(merge);
-	cells_write(shard_merge_state(merge), &bytes);
+	cells_write(merge->state, &bytes);
 	ok = shard_file_write(plan, SHARD_START, i, &note, &bytes, err);
 	buf_release(&bytes);
 	return ok;
@@ -122,7 +122,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 
 	if (first > 1 && first < plan->n) {
 		ok = shard_file_read(plan, SHARD_START, first - 1, &note, &bytes) &&
-		     cells_read(shard_merge_state(merge), bytes.data, bytes.len);
+		     cells_read(merge->state, bytes.data, bytes.len);
 		events = note.events;
 		if (!ok)
 			error_set(err, ERR_FORMAT, "the start of a shard is damaged");
@@ -131,7 +131,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 		ok = merge_one(plan, merge, i, &events, err);
 	for (uint32_t i = 0; i < plan->n && ok; i++)
 		shard_file_remove(plan, SHARD_SUMMARY, i);
-	*replayed = shard_merge_replayed(merge);
+	*replayed = merge->replayed;
 	shard_merge_free(merge);
 	buf_release(&bytes);
 	return ok && note_strayed(work, err);

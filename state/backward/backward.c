@@ -204,11 +204,6 @@ static bool over_limits(struct backward *pass)
 	       pass->live.count + pass->later.count + pass->missed.count > limits->questions;
 }
 
-static struct order base_order(const struct backward *pass)
-{
-	return order_before(pass->options.has_base ? pass->options.base_time : NSTIME_MIN);
-}
-
 /* Nothing below: what is open has no write above the bottom. */
 static void reach_bottom(struct backward *pass)
 {

@@ -40,8 +40,6 @@ struct question {
 	struct question *merged;
 	struct question *same; /* next of the attribute, of a greater key */
 	struct waiter *waiters;
-	struct order
-		closed;   /* of its best, when that is no `was`: no line below matters any more */
 	struct fact fact; /* fact.low is right as soon as it is CLOSED */
 };
 
@@ -147,6 +145,7 @@ void question_later(struct backward *pass, struct question *question);
 struct question *question_take(struct backward *pass);
 void question_begin(struct backward *pass, struct question *question);
 struct question *question_from(struct backward *pass, uint32_t attr, const struct order *key);
+struct order base_order(const struct backward *pass); /* nothing below is read */
 void questions_suspend(struct backward *pass);
 void questions_merge_fresh(struct backward *pass);
 void questions_release(struct backward *pass);

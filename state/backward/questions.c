@@ -74,15 +74,38 @@ static bool is_wall(const struct question *question, const struct order *key)
 	       order_compare(&question->fact.low, key) >= 0;
 }
 
+/*
+ * Of `question` and those of greater keys, one that was answered, and from which nothing was
+ * written down to `key`: it has the answer of one at `key`.
+ */
+static struct question *done_above(struct question *question, const struct order *key)
+{
+	for (struct question *q = question; q && !is_wall(q, key); q = q->same)
+		if (q->state == QUESTION_DONE)
+			return q;
+	return NULL;
+}
+
+/* Likewise one that is open still, and from which nothing may have been written. */
+static struct question *open_above(struct backward *pass, struct question *question,
+				   const struct order *key)
+{
+	for (struct question *q = question; q && !is_wall(q, key); q = q->same)
+		if (q->state == QUESTION_OPEN)
+			return q->was || pending_between(pass, q, key) ? NULL : q;
+	return NULL;
+}
+
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key)
 {
-	for (struct question *q = question_from(pass, attr, key); q; q = q->same) {
-		if (is_wall(q, key))
-			return NULL;
-		if (q->state == QUESTION_DONE)
-			return &q->fact;
-	}
-	return NULL;
+	const struct question *done = done_above(question_from(pass, attr, key), key);
+
+	return done ? &done->fact : NULL;
+}
+
+struct order base_order(const struct backward *pass)
+{
+	return order_before(pass->options.has_base ? pass->options.base_time : NSTIME_MIN);
 }
 
 static void work_add(struct backward *pass, struct waiter who)
@@ -192,14 +215,7 @@ void question_close(struct backward *pass, struct question *question, struct pen
 		bit_close(pass, question);
 	question->state = QUESTION_CLOSED;
 	question->best = best;
-	if (best)
-		question->fact.low = best->key;
-	else
-		question->fact.low =
-			order_before(pass->options.has_base ? pass->options.base_time : NSTIME_MIN);
-	question->closed = order_before(NSTIME_MIN);
-	if (best && best->step->line->verb != VERB_WAS)
-		question->closed = best->key;
+	question->fact.low = best ? best->key : base_order(pass);
 	work_add(pass, (struct waiter){.question = question});
 }
 
@@ -208,24 +224,6 @@ void question_done(struct backward *pass, struct question *question)
 	live_remove(pass, question);
 	question->state = QUESTION_DONE;
 	wake(pass, &question->waiters);
-}
-
-/*
- * An older question that is open still, and from which nothing may have been written down to `key`:
- * both have one answer.
- */
-static struct question *open_above(struct backward *pass, uint32_t attr, const struct order *key,
-				   const struct question *but)
-{
-	for (struct question *q = question_from(pass, attr, key); q; q = q->same) {
-		if (q == but)
-			continue;
-		if (is_wall(q, key))
-			return NULL;
-		if (q->state == QUESTION_OPEN)
-			return q->was || pending_between(pass, q, key) ? NULL : q;
-	}
-	return NULL;
 }
 
 static void merge_into(struct backward *pass, struct question *question, struct question *into)
@@ -256,34 +254,27 @@ void question_begin(struct backward *pass, struct question *question)
 		open_fresh(pass, question);
 		return;
 	}
-	for (q = question->same; q; q = q->same) {
-		if (is_wall(q, &question->key))
-			break;
-		if (q->state == QUESTION_DONE) {
-			merge_into(pass, question, q);
-			wake(pass, &q->waiters);
-			return;
-		}
-	}
-	q = open_above(pass, question->attr, &question->key, question);
-	if (q) {
-		merge_into(pass, question, q);
+	q = done_above(question->same, &question->key);
+	if (!q)
+		q = open_above(pass, question->same, &question->key);
+	if (!q) {
+		question_open(pass, question);
+		note_opened(pass, question);
 		return;
 	}
-	question_open(pass, question);
-	note_opened(pass, question);
+	merge_into(pass, question, q);
+	if (q->state == QUESTION_DONE)
+		wake(pass, &q->waiters);
 }
 
 void questions_merge_fresh(struct backward *pass)
 {
 	for (size_t i = 0; i < pass->fresh.count; i++) {
-		struct question *question = pass->fresh.items[i];
-		struct question *into;
+		struct question *question = pass->fresh.items[i], *into = NULL;
 
-		into = NULL;
 		if (question->state == QUESTION_OPEN && !question->was &&
 		    question->key.slot >= pass->merge_slot)
-			into = open_above(pass, question->attr, &question->key, question);
+			into = open_above(pass, question->same, &question->key);
 		if (!into) {
 			note_opened(pass, question);
 			continue;
@@ -389,22 +380,14 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key)
 {
 	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
-	struct question *q;
+	struct question *above = question_from(pass, attr, key), *q;
 
-	for (q = question_from(pass, attr, key); q; q = q->same) {
-		if (order_compare(&q->key, key) == 0)
-			return question_final(q);
-		if (is_wall(q, key))
-			break;
-		if (q->state == QUESTION_DONE)
-			return q;
-	}
-	if (looked_above(pass, key)) {
-		q = open_above(pass, attr, key, NULL);
-		if (q)
-			return q;
-	}
-	return question_new(pass, attr, bit, key);
+	if (above && order_compare(&above->key, key) == 0)
+		return question_final(above);
+	q = done_above(above, key);
+	if (!q && looked_above(pass, key))
+		q = open_above(pass, above, key);
+	return q ? q : question_new(pass, attr, bit, key);
 }
 
 void questions_release(struct backward *pass)

@@ -10,6 +10,7 @@
 #define STATE_SLICES_DOMINANT_H
 
 #include "index/store/store.h"
+#include "state/model/value_bytes.h"
 #include "state/slices/slice.h"
 
 enum { DOMINANT_LEAST = 128, DOMINANT_VALUES = 8 };
@@ -27,9 +28,9 @@ void dominant_put(const struct slice_parts *parts, uint32_t least, struct domina
 
 /* ---- reading ---- */
 
-struct dominant {                /* where they lie */
-	const uint8_t *at, *end; /* of what is to come */
-	uint32_t number;         /* of the attribute before */
+struct dominant {
+	struct io rest;  /* what is to come */
+	uint32_t number; /* of the attribute before */
 	uint8_t shift;
 };
 

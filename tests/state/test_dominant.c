@@ -158,7 +158,7 @@ static void longest_are_listed(void **state)
 		assert_int_equal(top.number, a * 10);
 		check_top(&top, &truth);
 	}
-	assert_true(!dominant_next(&all, &top) && all.at == all.end);
+	assert_true(!dominant_next(&all, &top) && all.rest.at == all.rest.end);
 	dominant_work_free(work);
 	buf_release(&made->bytes);
 	mem_free(made);
@@ -181,7 +181,7 @@ static void what_is_not_known_has_none(void **state)
 		(struct bytes){(const uint8_t *)made->bytes.data, made->bytes.len}, &dominant));
 	assert_true(dominant_next(&dominant, &top));
 	assert_int_equal(top.number, 20);
-	assert_true(!dominant_next(&dominant, &top) && dominant.at == dominant.end);
+	assert_true(!dominant_next(&dominant, &top) && dominant.rest.at == dominant.rest.end);
 	dominant_work_free(work);
 	buf_release(&made->bytes);
 	mem_free(made);

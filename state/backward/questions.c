@@ -134,33 +134,21 @@ void wait_for(struct backward *pass, struct waiter **list, struct waiter who)
 	*list = arena_copy(pass->arena, &who, 1, sizeof who);
 }
 
-/* Counts open questions at each attribute that stands above them: a delete asks for it. */
-static void count_below(struct backward *pass, uint32_t attr, int more)
+/* One more that is open, or one less: also at each attribute above it, where a delete asks. */
+static void count_open(struct backward *pass, const struct question *question, int more)
 {
+	uint32_t bit = question->bit, attr = question->attr;
+
 	pass->open_below =
 		mem_reach(pass->open_below, attr, &pass->nopen_below, sizeof *pass->open_below);
 	for (; attr != ATTR_ABSENT; attr = attr_parent(pass->attrs, attr))
 		pass->open_below[attr] += (uint32_t)more;
-}
-
-static void bit_open(struct backward *pass, const struct question *question)
-{
-	uint32_t bit = question->bit;
-
-	count_below(pass, question->attr, 1);
-	if (pass->open_per_bit[bit]++ == 0)
+	pass->nopen += (size_t)more;
+	pass->open_per_bit[bit] += (uint32_t)more;
+	if (pass->open_per_bit[bit])
 		bitset_add(pass->open_bits, bit);
-	pass->nopen++;
-}
-
-static void bit_close(struct backward *pass, const struct question *question)
-{
-	uint32_t bit = question->bit;
-
-	count_below(pass, question->attr, -1);
-	if (--pass->open_per_bit[bit] == 0)
+	else
 		bitset_remove(pass->open_bits, bit);
-	pass->nopen--;
 }
 
 /* For pruning: the least key of a question that stays open. */
@@ -170,11 +158,6 @@ static void note_opened(struct backward *pass, const struct question *question)
 
 	if (order_compare(&question->key, least) < 0)
 		*least = question->key;
-}
-
-static void live_add(struct backward *pass, struct question *question)
-{
-	question->place = (uint32_t)list_add(&pass->live, question);
 }
 
 static void live_remove(struct backward *pass, struct question *question)
@@ -189,8 +172,8 @@ static void question_open(struct backward *pass, struct question *question)
 {
 	question->state = QUESTION_OPEN;
 	question->round = pass->round;
-	live_add(pass, question);
-	bit_open(pass, question);
+	question->place = (uint32_t)list_add(&pass->live, question);
+	count_open(pass, question, 1);
 }
 
 /* The pass leaves before they were closed: they begin again if there is another round. */
@@ -201,7 +184,7 @@ void questions_suspend(struct backward *pass)
 
 		if (question->state != QUESTION_OPEN)
 			continue;
-		bit_close(pass, question);
+		count_open(pass, question, -1);
 		live_remove(pass, question);
 		question->state = QUESTION_LATER;
 		question->was = NULL;
@@ -212,7 +195,7 @@ void questions_suspend(struct backward *pass)
 void question_close(struct backward *pass, struct question *question, struct pending_write *best)
 {
 	if (question->state == QUESTION_OPEN)
-		bit_close(pass, question);
+		count_open(pass, question, -1);
 	question->state = QUESTION_CLOSED;
 	question->best = best;
 	question->fact.low = best ? best->key : base_order(pass);
@@ -279,7 +262,7 @@ void questions_merge_fresh(struct backward *pass)
 			note_opened(pass, question);
 			continue;
 		}
-		bit_close(pass, question);
+		count_open(pass, question, -1);
 		live_remove(pass, question);
 		merge_into(pass, question, into);
 	}

@@ -36,34 +36,6 @@ struct frame {
 	uint64_t places[SLICE_BLOCK]; /* in the list */
 };
 
-static bool is_one_kind(const struct values *values)
-{
-	uint8_t differs = 0;
-
-	for (size_t i = 1; i < values->count; i++)
-		differs |= values->kinds[i] ^ values->kinds[0];
-	return !differs;
-}
-
-/* What most blocks are: numbers, all of one kind. */
-static void fit_numbers(const struct values *values, struct frame *frame)
-{
-	int64_t least = values->numbers[0], most = least;
-
-	for (size_t i = 1; i < values->count; i++) {
-		int64_t number = values->numbers[i];
-
-		least = number < least ? number : least;
-		most = number > most ? number : most;
-	}
-	for (size_t i = 0; i < values->count; i++)
-		frame->codes[i] = (uint64_t)values->numbers[i] - (uint64_t)least;
-	frame->kind = values->kinds[0];
-	frame->special = SLICE_INT;
-	frame->least = least;
-	frame->width = bits_width((uint64_t)most - (uint64_t)least);
-}
-
 /* False: kinds stand beside the values, which no frame can hold beside each other. */
 static bool fit_kind(const struct values *values, struct frame *frame)
 {
@@ -168,15 +140,10 @@ static uint64_t frame_bits(const struct frame *frame, size_t count)
 static bool fit_frame(const struct values *values, struct frame *frame)
 {
 	frame->nlisted = 0;
-	if (values->kinds[0] >= SLICE_INT && is_one_kind(values)) {
-		fit_numbers(values, frame);
-	} else {
-		bool fits = fit_kind(values, frame);
-
-		fit_codes(values, frame);
-		if (!fits)
-			return false;
-	}
+	bool fits = fit_kind(values, frame);
+	fit_codes(values, frame);
+	if (!fits)
+		return false;
 	if (frame->width > 1)
 		fit_list(frame, values->count);
 	return true;

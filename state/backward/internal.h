@@ -63,7 +63,6 @@ struct pending_write {
 	const struct stream *stream; /* of its event */
 	bool prunes;                 /* only its keys are open, and each is one question: */
 	struct question **keys;
-	uint32_t nkeys;
 	struct waiter *watchers; /* questions that look again when it is decided or has its value */
 	struct pending_write *newer, *older; /* CLAIMS */
 	struct writer writer;

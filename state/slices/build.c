@@ -324,9 +324,7 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 static bool run(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
-	struct order from = order_before(building->from);
-	struct order to =
-		part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
+	struct order from = order_before(building->from), to = timelines_part_end(part);
 
 	building->err = err;
 	return replay_run(building->replay, &from, &to, err) && !building->failed;

@@ -344,7 +344,7 @@ static void settle(struct maker *run)
 			cells->sections[i].written = false;
 }
 
-static void run_init(struct maker *run, const struct shard_summary_part *part)
+static void run_init(struct maker *run, const struct timelines_part *part)
 {
 	size_t nstreams = part->event_source->trace->nstreams;
 
@@ -368,12 +368,10 @@ static void run_release(struct maker *run)
 	shard_summary_release(&run->summary);
 }
 
-bool shard_summary_make(const struct shard_summary_part *part, struct buf *out, uint64_t *events,
+bool shard_summary_make(const struct timelines_part *part, struct buf *out, uint64_t *events,
 			struct error *err)
 {
-	struct order from = order_before(part->begin);
-	struct order to =
-		part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
+	struct order from = order_before(part->begin), to = timelines_part_end(part);
 	struct maker run;
 	bool ok;
 

@@ -124,7 +124,7 @@ static bool check_shards(struct check *check)
 	bool ok = true;
 
 	for (size_t i = 0; i < check->n && ok; i++) {
-		struct shard_summary_part part = {.event_source = check->event_source,
+		struct timelines_part part = {.event_source = check->event_source,
 						  .program = compile(check),
 						  .begin = check->cuts[i],
 						  .end = check->cuts[i + 1]};

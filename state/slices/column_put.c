@@ -22,7 +22,7 @@ _Static_assert(SLICE_BLOCK *(64 + 3 + 64 + 2 * EXP_GOLOMB_ZEROS + 65) / 8 + SLIC
 struct values {
 	const int64_t *numbers;
 	const uint8_t *kinds;
-	size_t count;
+	size_t count, step; /* each of them, or each second one */
 };
 
 struct frame {
@@ -45,8 +45,8 @@ static bool fit_kind(const struct values *values, struct frame *frame)
 	frame->kind = SLICE_DELETED;
 	frame->special = SLICE_INT;
 	for (size_t i = 0; i < values->count; i++) {
-		uint8_t kind = values->kinds[i];
-		int64_t number = values->numbers[i];
+		uint8_t kind = values->kinds[i * values->step];
+		int64_t number = values->numbers[i * values->step];
 
 		if (kind < SLICE_INT) {
 			frame->special = kind < frame->special ? kind : frame->special;
@@ -76,8 +76,9 @@ static void fit_codes(const struct values *values, struct frame *frame)
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < values->count; i++) {
-		uint8_t kind = values->kinds[i];
-		uint64_t code = (uint64_t)values->numbers[i] - (uint64_t)frame->least;
+		uint8_t kind = values->kinds[i * values->step];
+		uint64_t code =
+			(uint64_t)values->numbers[i * values->step] - (uint64_t)frame->least;
 
 		if (kind < SLICE_INT)
 			code = frame->kind ? kind - (uint64_t)frame->special : 0;
@@ -139,8 +140,9 @@ static uint64_t frame_bits(const struct frame *frame, size_t count)
 /* False: only as the whole of a block. */
 static bool fit_frame(const struct values *values, struct frame *frame)
 {
-	frame->nlisted = 0;
 	bool fits = fit_kind(values, frame);
+
+	frame->nlisted = 0;
 	fit_codes(values, frame);
 	if (!fits)
 		return false;
@@ -149,44 +151,20 @@ static bool fit_frame(const struct values *values, struct frame *frame)
 	return true;
 }
 
-struct turns { /* every second value: first the even ones */
-	int64_t numbers[2][SLICE_BLOCK / 2];
-	uint8_t kinds[2][SLICE_BLOCK / 2];
-};
-
-static struct values take_turns(const struct values *values, size_t first, struct turns *turns)
-{
-	size_t n = 0;
-
-	for (size_t i = first; i < values->count; i += 2, n++) {
-		turns->numbers[first][n] = values->numbers[i];
-		turns->kinds[first][n] = values->kinds[i];
-	}
-	return (struct values){turns->numbers[first], turns->kinds[first], n};
-}
-
 /* How many frames: one, or two for values that take turns. */
 static unsigned fit_frames(const struct values *values, struct frame frames[2])
 {
 	enum { TURN_COST = 24 }; /* its head */
-	struct values even, odd;
-	struct turns turns;
+	size_t count = values->count;
+	const struct values even = {values->numbers, values->kinds, (count + 1) / 2, 2};
+	const struct values odd = {values->numbers + 1, values->kinds + 1, count / 2, 2};
 	struct frame turn;
-	uint64_t whole;
 
 	if (!fit_frame(values, &frames[0]) || frames[0].width == 0 ||
-	    frames[0].special == SLICE_INT || values->count < 2)
-		return 1;
-	whole = frame_bits(&frames[0], values->count);
-	odd = take_turns(values, 1, &turns);
-	if (!fit_frame(&odd, &frames[1]))
-		return 1;
-	whole -= whole < TURN_COST ? whole : TURN_COST;
-	if (frame_bits(&frames[1], odd.count) >= whole)
-		return 1;
-	even = take_turns(values, 0, &turns);
-	if (!fit_frame(&even, &turn) ||
-	    frame_bits(&turn, even.count) + frame_bits(&frames[1], odd.count) >= whole)
+	    frames[0].special == SLICE_INT || count < 2 || !fit_frame(&odd, &frames[1]) ||
+	    !fit_frame(&even, &turn) ||
+	    frame_bits(&turn, even.count) + frame_bits(&frames[1], odd.count) + TURN_COST >=
+		    frame_bits(&frames[0], count))
 		return 1;
 	frames[0] = turn;
 	return 2;
@@ -284,12 +262,6 @@ static void fit_gaps(const uint64_t *keys, size_t count, struct gap_list *out)
 		out->order = most - EXP_GOLOMB_ZEROS;
 }
 
-static void put_gaps(struct bits_out *bits, const struct gap_list *gaps)
-{
-	for (size_t i = 0; i < gaps->count; i++)
-		exp_golomb_put(bits, gaps->items[i], gaps->order);
-}
-
 /* ---- blocks ---- */
 
 struct extra_fit {
@@ -330,7 +302,7 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 	struct gap_list gaps;
 	unsigned nframes = 0;
 	struct extra_fit extra = {0};
-	struct values values = {.count = count};
+	struct values values = {.count = count, .step = 1};
 	struct frame frames[2];
 
 	if (elias_fano) {
@@ -358,8 +330,8 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 		bits_put(&bits, column->extra[at + i] - extra.least, extra.width);
 	if (elias_fano)
 		elias_fano_put(&bits, column->keys + at, (uint32_t)count, order);
-	else
-		put_gaps(&bits, &gaps);
+	for (size_t i = 0; !elias_fano && i < gaps.count; i++)
+		exp_golomb_put(&bits, gaps.items[i], order);
 	bits_end(&bits);
 	out->len += (size_t)(bits.at - start);
 }

@@ -62,12 +62,6 @@ static void add(struct dominant_work *work, int64_t number, uint8_t kind, uint64
 	hash_index_add(&work->by_value, hash, work->count++);
 }
 
-static void empty(struct dominant_work *work)
-{
-	hash_index_clear(&work->by_value);
-	work->count = 0;
-}
-
 /*
  * Changes [at, end) are all of one attribute, which was `value` before. False: it is not known all
  * the time, so that what tombstones and later events say counts.
@@ -192,7 +186,8 @@ static void put_all(struct dominant_work *work, const struct slice_parts *parts,
 			put_one(work, (uint32_t)(number - last), shift);
 			last = number;
 		}
-		empty(work);
+		hash_index_clear(&work->by_value);
+		work->count = 0;
 	}
 }
 

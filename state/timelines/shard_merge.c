@@ -51,19 +51,20 @@ static void on_change(void *arg, const struct change *change)
 		cells_set(merge->named, change->attr, change->after);
 }
 
-static bool replay_subset(struct shard_merge *merge, nstime begin,
-			  const struct shard_summary *summary, struct program *subset,
-			  struct error *err)
+/* Of deferred statements and what they need. */
+static bool replay_deferred(struct shard_merge *merge, nstime begin,
+			    const struct shard_summary *summary, struct error *err)
 {
-	struct replay_options options = {.event_source = merge->event_source,
-					 .program = subset,
-					 .change = on_change,
-					 .arg = merge};
 	struct order from = order_before(begin), to = order_slot(summary->last, 1);
-	struct replay *replay = replay_new(&options);
+	struct replay_options options = {
+		.event_source = merge->event_source, .change = on_change, .arg = merge};
 	struct buf bytes = {0};
+	struct replay *replay;
 	bool ok;
 
+	program_close(merge->program, summary->deferred);
+	options.program = program_subset(merge->program, summary->deferred);
+	replay = replay_new(&options);
 	cells_write(merge->state, &bytes);
 	ok = cells_read(replay_cells(replay), bytes.data, bytes.len) &&
 	     replay_run(replay, &from, &to, err);
@@ -75,21 +76,8 @@ static bool replay_subset(struct shard_merge *merge, nstime begin,
 	}
 	merge->replayed += replay_events(replay);
 	replay_free(replay);
+	program_subset_free(options.program);
 	buf_release(&bytes);
-	return ok;
-}
-
-/* Adds to the deferred ones what they need. */
-static bool replay_deferred(struct shard_merge *merge, nstime begin,
-			    const struct shard_summary *summary, struct error *err)
-{
-	struct program *subset;
-	bool ok;
-
-	program_close(merge->program, summary->deferred);
-	subset = program_subset(merge->program, summary->deferred);
-	ok = replay_subset(merge, begin, summary, subset, err);
-	program_subset_free(subset);
 	return ok;
 }
 

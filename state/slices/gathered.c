@@ -211,11 +211,6 @@ static void encode(struct gathered *gathered, struct encoding *out)
 	};
 }
 
-struct commit {
-	const struct gathered *gathered;
-	const struct encoding *encoding;
-};
-
 static bool put_meta(struct store_txn *txn, const char *name, const struct buf *value,
 		     struct error *err)
 {
@@ -224,10 +219,9 @@ static bool put_meta(struct store_txn *txn, const char *name, const struct buf *
 	return !value->len || store_put(txn, name_key_meta(&key, name), bytes_of(value), err);
 }
 
-static bool put_slice(const struct commit *commit, struct store_txn *txn, struct error *err)
+static bool put_slice(const struct encoding *encoding, struct store_txn *txn, struct error *err)
 {
-	const struct encoding *encoding = commit->encoding;
-	uint32_t number = commit->gathered->number;
+	uint32_t number = encoding->of->number;
 	struct bytes record = {(const uint8_t *)&encoding->record, sizeof encoding->record};
 	struct name_key key;
 
@@ -237,25 +231,25 @@ static bool put_slice(const struct commit *commit, struct store_txn *txn, struct
 		store_put(txn, name_key_data(&key, number, PART_DOMINANT),
 			  bytes_of(&encoding->dominant), err)) &&
 	       store_put(txn, name_key_record(&key, number), record, err) &&
-	       fresh_names_put(commit->gathered->names, number, txn, err);
+	       fresh_names_put(encoding->of->names, number, txn, err);
 }
 
 static bool commit_work(struct store_txn *txn, void *arg, struct error *err)
 {
-	const struct commit *commit = arg;
+	const struct encoding *encoding = arg;
+	const struct gathered *of = encoding->of;
 
-	return (!commit->gathered->open || put_slice(commit, txn, err)) &&
-	       put_meta(txn, "resume", &commit->gathered->resume, err) &&
-	       put_meta(txn, "damage", &commit->gathered->damage, err) &&
-	       put_meta(txn, "complete", &commit->gathered->complete, err);
+	return (!of->open || put_slice(encoding, txn, err)) &&
+	       put_meta(txn, "resume", &of->resume, err) &&
+	       put_meta(txn, "damage", &of->damage, err) &&
+	       put_meta(txn, "complete", &of->complete, err);
 }
 
 bool gathered_store(struct gathered *gathered, struct store *store, struct encoding *work,
 		    struct error *err)
 {
-	struct commit commit = {gathered, work};
-
+	work->of = gathered;
 	if (gathered->open)
 		encode(gathered, work);
-	return store_write(store, commit_work, &commit, err);
+	return store_write(store, commit_work, work, err);
 }

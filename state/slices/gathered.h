@@ -50,6 +50,7 @@ void gathered_clear(struct gathered *gathered);
 
 /* What encoding needs, kept from slice to slice. */
 struct encoding {
+	const struct gathered *of; /* the one that is stored */
 	struct buf bytes, dominant;
 	struct dominant_work *dominant_work;
 	struct slice_record record;

@@ -266,8 +266,6 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 	struct slice_fill fill = {.tick = UINT32_MAX};
 
 	feeding->state->changes_read += to - from;
-	for (uint32_t i = from; i < to; i++)
-		slice_run_soon(&slice->ticks, open->keys[i] & mask);
 	if (many)
 		slice_block_values(&open->block, values);
 	if (fills)

@@ -311,17 +311,6 @@ bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, u
 	return true;
 }
 
-void slice_run_soon(const struct slice_run *run, uint64_t i)
-{
-	const uint8_t *block;
-
-	if (i >= run->count)
-		return;
-	block = run->blocks + block_offset(run, (uint32_t)(i / SLICE_BLOCK));
-	__builtin_prefetch(block);
-	__builtin_prefetch(block + 64);
-}
-
 /* Without opening the block: ticks are asked for one by one. */
 static bool elias_fano_run_key(const struct slice_run *run, uint64_t i, uint64_t *key)
 {

@@ -150,8 +150,6 @@ bool slice_run_before(const struct slice_run *run, uint64_t key, struct slice_bl
 /* Key i of the column, and its block. */
 bool slice_run_at(const struct slice_run *run, uint64_t i, struct slice_block *block,
 		  uint64_t *key);
-/* Key i will be asked for soon. */
-void slice_run_soon(const struct slice_run *run, uint64_t i);
 /* Key i of the column; there must be one. */
 uint64_t slice_run_key(const struct slice_run *run, uint64_t i);
 /* Of a block false is damage, which the caller notes. */

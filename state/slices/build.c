@@ -15,7 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 /* Nothing of it is changed but what was said of its damage. */
@@ -63,7 +62,8 @@ static void on_bury(void *arg, const struct pattern *pattern, enum value_kind ki
 	building->any_tombstone = true;
 	building->tombstones_at = time;
 	value.number |= (int64_t)building->tombstones++ << 1;
-	builder_put_tombstone(building->builder, number, value, time);
+	builder_at(building->builder, time);
+	builder_change(building->builder, number, value);
 }
 
 static bool on_moment(void *arg, nstime next)

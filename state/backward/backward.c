@@ -11,8 +11,6 @@
 #include "engine/base/mem.h"
 #include "state/events/event_filter.h"
 
-#include <string.h>
-
 enum { WIDENED_MAX = 64 /* then the pass looks at all events */ };
 
 const struct backward_limits backward_usual_limits = {

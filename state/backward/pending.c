@@ -8,7 +8,7 @@
 #include "engine/base/mem.h"
 #include "state/backward/internal.h"
 
-#include <string.h>
+#include <stddef.h>
 
 static bool may_write(const struct backward *pass, const struct pending_write *pending,
 		      uint32_t attr)
@@ -184,8 +184,7 @@ static void remember_target(struct backward *pass, struct pending_write *pending
 	pending->pattern = NULL;
 	if (simple(pass, pending->step))
 		return;
-	pending->pattern = arena_alloc(pass->arena, size);
-	memcpy(pending->pattern, &pass->pattern, size);
+	pending->pattern = arena_copy(pass->arena, &pass->pattern, 1, size);
 }
 
 /* Asks for what the right side reads. */

@@ -5,7 +5,6 @@
  * pending write. All wait for the same question, so only the newest can answer: the others are
  * dropped, unless a question was opened in between, which only an older one can answer.
  */
-#include "engine/base/mem.h"
 #include "state/backward/internal.h"
 #include "state/program/expr.h"
 

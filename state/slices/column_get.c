@@ -189,17 +189,6 @@ static struct elias_fano block_direct(const struct slice_block *block)
 				   .count = count};
 }
 
-static bool elias_fano_block_before(const struct slice_block *block, uint64_t key, uint32_t *i,
-				    uint64_t *found)
-{
-	struct elias_fano elias_fano = block_direct(block);
-
-	if (!elias_fano_before(&elias_fano, key - block->first, i, found))
-		return false;
-	*found += block->first;
-	return true;
-}
-
 static bool elias_fano_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
 {
 	struct elias_fano elias_fano = block_direct(block);
@@ -220,8 +209,14 @@ bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t 
 
 	if (key < at)
 		return false;
-	if (block->elias_fano)
-		return elias_fano_block_before(block, key, i, found);
+	if (block->elias_fano) {
+		struct elias_fano direct = block_direct(block);
+
+		if (!elias_fano_before(&direct, key - at, i, found))
+			return false;
+		*found += at;
+		return true;
+	}
 	for (; n + 1 < block->count; n++) {
 		if (!exp_golomb_get(&gaps, &gap))
 			return false;

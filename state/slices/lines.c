@@ -8,8 +8,6 @@
 #include "state/replay/writes.h"
 #include "state/slices/build.h"
 
-#include <string.h>
-
 /* interned: its text is the attribute table's already. */
 static inline void put(struct building *building, struct cells *cells, uint32_t attr,
 		       const struct value *value, bool interned, nstime time)

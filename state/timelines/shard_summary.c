@@ -18,11 +18,9 @@
  */
 #include "state/timelines/shard_summary.h"
 
-#include "engine/base/arena.h"
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/replay/cells_internal.h"
-#include "state/replay/replay.h"
 #include "state/replay/walk.h"
 
 struct clouds { /* by number */

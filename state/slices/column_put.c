@@ -39,51 +39,47 @@ struct frame {
 /* False: kinds stand beside the values, which no frame can hold beside each other. */
 static bool fit_kind(const struct values *values, struct frame *frame)
 {
+	uint8_t all = SLICE_DELETED, special = SLICE_INT;
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	bool mixed = false;
 
-	frame->kind = SLICE_DELETED;
-	frame->special = SLICE_INT;
 	for (size_t i = 0; i < values->count; i++) {
 		uint8_t kind = values->kinds[i * values->step];
 		int64_t number = values->numbers[i * values->step];
 
 		if (kind < SLICE_INT) {
-			frame->special = kind < frame->special ? kind : frame->special;
+			special = kind < special ? kind : special;
 			continue;
 		}
-		mixed |= frame->kind && frame->kind != kind;
-		frame->kind = kind;
+		mixed |= all && all != kind;
+		all = kind;
 		least = number < least ? number : least;
 		most = number > most ? number : most;
 	}
-	if (!frame->kind) { /* nothing but specials */
-		frame->kind = SLICE_INT;
-		frame->least = 0;
-		return true;
+	if (special < SLICE_INT && all)
+		mixed |= (uint64_t)most - (uint64_t)least > UINT64_MAX - SLICE_INT;
+	frame->least = all ? least : 0;
+	frame->kind = all ? all : SLICE_INT;
+	frame->special = special;
+	if (mixed) {
+		frame->kind = SLICE_DELETED;
+		frame->special = SLICE_INT;
 	}
-	frame->least = least;
-	if (!mixed && (frame->special == SLICE_INT ||
-		       (uint64_t)most - (uint64_t)least <= UINT64_MAX - SLICE_INT))
-		return true;
-	frame->kind = SLICE_DELETED;
-	frame->special = SLICE_INT;
-	return false;
+	return !mixed;
 }
 
 static void fit_codes(const struct values *values, struct frame *frame)
 {
-	uint64_t most = 0;
+	uint64_t most = 0, special = frame->special,
+		 zero = (uint64_t)frame->least - SLICE_INT + special;
+	bool mixed = frame->kind == SLICE_DELETED; /* then the kind tells all of specials */
 
 	for (size_t i = 0; i < values->count; i++) {
 		uint8_t kind = values->kinds[i * values->step];
-		uint64_t code =
-			(uint64_t)values->numbers[i * values->step] - (uint64_t)frame->least;
+		uint64_t code = (uint64_t)values->numbers[i * values->step] - zero;
 
 		if (kind < SLICE_INT)
-			code = frame->kind ? kind - (uint64_t)frame->special : 0;
-		else if (frame->special < SLICE_INT)
-			code += SLICE_INT - (uint64_t)frame->special;
+			code = mixed ? 0 : kind - special;
 		frame->codes[i] = code;
 		most = code > most ? code : most;
 	}

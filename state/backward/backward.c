@@ -11,8 +11,6 @@
 #include "engine/base/mem.h"
 #include "state/events/event_filter.h"
 
-#include <string.h>
-
 enum { WIDENED_MAX = 64 /* then the pass looks at all events */ };
 
 const struct backward_limits backward_usual_limits = {
@@ -202,11 +200,6 @@ static bool over_limits(struct backward *pass)
 	return pass->gave_up || pass->visits > limits->visits ||
 	       arena_used(pass->arena) > limits->bytes ||
 	       pass->live.count + pass->later.count + pass->missed.count > limits->questions;
-}
-
-static struct order base_order(const struct backward *pass)
-{
-	return order_before(pass->options.has_base ? pass->options.base_time : NSTIME_MIN);
 }
 
 /* Nothing below: what is open has no write above the bottom. */

@@ -40,8 +40,6 @@ struct question {
 	struct question *merged;
 	struct question *same; /* next of the attribute, of a greater key */
 	struct waiter *waiters;
-	struct order
-		closed;   /* of its best, when that is no `was`: no line below matters any more */
 	struct fact fact; /* fact.low is right as soon as it is CLOSED */
 };
 
@@ -65,7 +63,6 @@ struct pending_write {
 	const struct stream *stream; /* of its event */
 	bool prunes;                 /* only its keys are open, and each is one question: */
 	struct question **keys;
-	uint32_t nkeys;
 	struct waiter *watchers; /* questions that look again when it is decided or has its value */
 	struct pending_write *newer, *older; /* CLAIMS */
 	struct writer writer;
@@ -147,6 +144,7 @@ void question_later(struct backward *pass, struct question *question);
 struct question *question_take(struct backward *pass);
 void question_begin(struct backward *pass, struct question *question);
 struct question *question_from(struct backward *pass, uint32_t attr, const struct order *key);
+struct order base_order(const struct backward *pass); /* nothing below is read */
 void questions_suspend(struct backward *pass);
 void questions_merge_fresh(struct backward *pass);
 void questions_release(struct backward *pass);

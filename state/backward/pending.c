@@ -8,7 +8,7 @@
 #include "engine/base/mem.h"
 #include "state/backward/internal.h"
 
-#include <string.h>
+#include <stddef.h>
 
 static bool may_write(const struct backward *pass, const struct pending_write *pending,
 		      uint32_t attr)
@@ -136,11 +136,15 @@ static bool simple(const struct backward *pass, const struct step_of *step)
 	return pass->pattern.attr != ATTR_ABSENT && !verb_buries(step->line->verb);
 }
 
-/* It has met a certain write above `key`; so has every open question above it. */
+/*
+ * It has met a certain write above `key`, below which no line matters; so has every open question
+ * above it.
+ */
 static bool shadows(const struct question *question, const struct order *key)
 {
-	return (question->state == QUESTION_CLOSED || question->state == QUESTION_DONE) &&
-	       order_compare(&question->closed, key) > 0;
+	const struct pending_write *best = question->best; /* of a CLOSED one, or a DONE one */
+
+	return best && best->step->line->verb != VERB_WAS && order_compare(&best->key, key) > 0;
 }
 
 /* Is there an open question that the line may answer? */
@@ -180,8 +184,7 @@ static void remember_target(struct backward *pass, struct pending_write *pending
 	pending->pattern = NULL;
 	if (simple(pass, pending->step))
 		return;
-	pending->pattern = arena_alloc(pass->arena, size);
-	memcpy(pending->pattern, &pass->pattern, size);
+	pending->pattern = arena_copy(pass->arena, &pass->pattern, 1, size);
 }
 
 /* Asks for what the right side reads. */

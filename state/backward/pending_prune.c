@@ -5,7 +5,6 @@
  * pending write. All wait for the same question, so only the newest can answer: the others are
  * dropped, unless a question was opened in between, which only an older one can answer.
  */
-#include "engine/base/mem.h"
 #include "state/backward/internal.h"
 #include "state/program/expr.h"
 
@@ -28,10 +27,7 @@ void pending_keys(struct backward *pass, struct pending_write *pending)
 		keys[count++] = question_ask(pass, attr, &pending->read_key);
 	}
 	pending->prunes = true;
-	pending->nkeys = count;
-	pending->keys = arena_array(pass->arena, count, sizeof(struct question *));
-	for (uint32_t i = 0; i < count; i++)
-		pending->keys[i] = keys[i];
+	pending->keys = arena_copy(pass->arena, keys, count, sizeof keys[0]);
 }
 
 static bool same_target(const struct pending_write *a, const struct pending_write *b)

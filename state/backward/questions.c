@@ -74,15 +74,38 @@ static bool is_wall(const struct question *question, const struct order *key)
 	       order_compare(&question->fact.low, key) >= 0;
 }
 
+/*
+ * Of `question` and those of greater keys, one that was answered, and from which nothing was
+ * written down to `key`: it has the answer of one at `key`.
+ */
+static struct question *done_above(struct question *question, const struct order *key)
+{
+	for (struct question *q = question; q && !is_wall(q, key); q = q->same)
+		if (q->state == QUESTION_DONE)
+			return q;
+	return NULL;
+}
+
+/* Likewise one that is open still, and from which nothing may have been written. */
+static struct question *open_above(struct backward *pass, struct question *question,
+				   const struct order *key)
+{
+	for (struct question *q = question; q && !is_wall(q, key); q = q->same)
+		if (q->state == QUESTION_OPEN)
+			return q->was || pending_between(pass, q, key) ? NULL : q;
+	return NULL;
+}
+
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key)
 {
-	for (struct question *q = question_from(pass, attr, key); q; q = q->same) {
-		if (is_wall(q, key))
-			return NULL;
-		if (q->state == QUESTION_DONE)
-			return &q->fact;
-	}
-	return NULL;
+	const struct question *done = done_above(question_from(pass, attr, key), key);
+
+	return done ? &done->fact : NULL;
+}
+
+struct order base_order(const struct backward *pass)
+{
+	return order_before(pass->options.has_base ? pass->options.base_time : NSTIME_MIN);
 }
 
 static void work_add(struct backward *pass, struct waiter who)
@@ -111,33 +134,21 @@ void wait_for(struct backward *pass, struct waiter **list, struct waiter who)
 	*list = arena_copy(pass->arena, &who, 1, sizeof who);
 }
 
-/* Counts open questions at each attribute that stands above them: a delete asks for it. */
-static void count_below(struct backward *pass, uint32_t attr, int more)
+/* One more that is open, or one less: also at each attribute above it, where a delete asks. */
+static void count_open(struct backward *pass, const struct question *question, int more)
 {
+	uint32_t bit = question->bit, attr = question->attr;
+
 	pass->open_below =
 		mem_reach(pass->open_below, attr, &pass->nopen_below, sizeof *pass->open_below);
 	for (; attr != ATTR_ABSENT; attr = attr_parent(pass->attrs, attr))
 		pass->open_below[attr] += (uint32_t)more;
-}
-
-static void bit_open(struct backward *pass, const struct question *question)
-{
-	uint32_t bit = question->bit;
-
-	count_below(pass, question->attr, 1);
-	if (pass->open_per_bit[bit]++ == 0)
+	pass->nopen += (size_t)more;
+	pass->open_per_bit[bit] += (uint32_t)more;
+	if (pass->open_per_bit[bit])
 		bitset_add(pass->open_bits, bit);
-	pass->nopen++;
-}
-
-static void bit_close(struct backward *pass, const struct question *question)
-{
-	uint32_t bit = question->bit;
-
-	count_below(pass, question->attr, -1);
-	if (--pass->open_per_bit[bit] == 0)
+	else
 		bitset_remove(pass->open_bits, bit);
-	pass->nopen--;
 }
 
 /* For pruning: the least key of a question that stays open. */
@@ -147,11 +158,6 @@ static void note_opened(struct backward *pass, const struct question *question)
 
 	if (order_compare(&question->key, least) < 0)
 		*least = question->key;
-}
-
-static void live_add(struct backward *pass, struct question *question)
-{
-	question->place = (uint32_t)list_add(&pass->live, question);
 }
 
 static void live_remove(struct backward *pass, struct question *question)
@@ -166,8 +172,8 @@ static void question_open(struct backward *pass, struct question *question)
 {
 	question->state = QUESTION_OPEN;
 	question->round = pass->round;
-	live_add(pass, question);
-	bit_open(pass, question);
+	question->place = (uint32_t)list_add(&pass->live, question);
+	count_open(pass, question, 1);
 }
 
 /* The pass leaves before they were closed: they begin again if there is another round. */
@@ -178,7 +184,7 @@ void questions_suspend(struct backward *pass)
 
 		if (question->state != QUESTION_OPEN)
 			continue;
-		bit_close(pass, question);
+		count_open(pass, question, -1);
 		live_remove(pass, question);
 		question->state = QUESTION_LATER;
 		question->was = NULL;
@@ -189,17 +195,10 @@ void questions_suspend(struct backward *pass)
 void question_close(struct backward *pass, struct question *question, struct pending_write *best)
 {
 	if (question->state == QUESTION_OPEN)
-		bit_close(pass, question);
+		count_open(pass, question, -1);
 	question->state = QUESTION_CLOSED;
 	question->best = best;
-	if (best)
-		question->fact.low = best->key;
-	else
-		question->fact.low =
-			order_before(pass->options.has_base ? pass->options.base_time : NSTIME_MIN);
-	question->closed = order_before(NSTIME_MIN);
-	if (best && best->step->line->verb != VERB_WAS)
-		question->closed = best->key;
+	question->fact.low = best ? best->key : base_order(pass);
 	work_add(pass, (struct waiter){.question = question});
 }
 
@@ -208,24 +207,6 @@ void question_done(struct backward *pass, struct question *question)
 	live_remove(pass, question);
 	question->state = QUESTION_DONE;
 	wake(pass, &question->waiters);
-}
-
-/*
- * An older question that is open still, and from which nothing may have been written down to `key`:
- * both have one answer.
- */
-static struct question *open_above(struct backward *pass, uint32_t attr, const struct order *key,
-				   const struct question *but)
-{
-	for (struct question *q = question_from(pass, attr, key); q; q = q->same) {
-		if (q == but)
-			continue;
-		if (is_wall(q, key))
-			return NULL;
-		if (q->state == QUESTION_OPEN)
-			return q->was || pending_between(pass, q, key) ? NULL : q;
-	}
-	return NULL;
 }
 
 static void merge_into(struct backward *pass, struct question *question, struct question *into)
@@ -256,39 +237,32 @@ void question_begin(struct backward *pass, struct question *question)
 		open_fresh(pass, question);
 		return;
 	}
-	for (q = question->same; q; q = q->same) {
-		if (is_wall(q, &question->key))
-			break;
-		if (q->state == QUESTION_DONE) {
-			merge_into(pass, question, q);
-			wake(pass, &q->waiters);
-			return;
-		}
-	}
-	q = open_above(pass, question->attr, &question->key, question);
-	if (q) {
-		merge_into(pass, question, q);
+	q = done_above(question->same, &question->key);
+	if (!q)
+		q = open_above(pass, question->same, &question->key);
+	if (!q) {
+		question_open(pass, question);
+		note_opened(pass, question);
 		return;
 	}
-	question_open(pass, question);
-	note_opened(pass, question);
+	merge_into(pass, question, q);
+	if (q->state == QUESTION_DONE)
+		wake(pass, &q->waiters);
 }
 
 void questions_merge_fresh(struct backward *pass)
 {
 	for (size_t i = 0; i < pass->fresh.count; i++) {
-		struct question *question = pass->fresh.items[i];
-		struct question *into;
+		struct question *question = pass->fresh.items[i], *into = NULL;
 
-		into = NULL;
 		if (question->state == QUESTION_OPEN && !question->was &&
 		    question->key.slot >= pass->merge_slot)
-			into = open_above(pass, question->attr, &question->key, question);
+			into = open_above(pass, question->same, &question->key);
 		if (!into) {
 			note_opened(pass, question);
 			continue;
 		}
-		bit_close(pass, question);
+		count_open(pass, question, -1);
 		live_remove(pass, question);
 		merge_into(pass, question, into);
 	}
@@ -389,22 +363,14 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key)
 {
 	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
-	struct question *q;
+	struct question *above = question_from(pass, attr, key), *q;
 
-	for (q = question_from(pass, attr, key); q; q = q->same) {
-		if (order_compare(&q->key, key) == 0)
-			return question_final(q);
-		if (is_wall(q, key))
-			break;
-		if (q->state == QUESTION_DONE)
-			return q;
-	}
-	if (looked_above(pass, key)) {
-		q = open_above(pass, attr, key, NULL);
-		if (q)
-			return q;
-	}
-	return question_new(pass, attr, bit, key);
+	if (above && order_compare(&above->key, key) == 0)
+		return question_final(above);
+	q = done_above(above, key);
+	if (!q && looked_above(pass, key))
+		q = open_above(pass, above, key);
+	return q ? q : question_new(pass, attr, bit, key);
 }
 
 void questions_release(struct backward *pass)

@@ -4,7 +4,6 @@
  * One undecided pending write above that write is enough to wait for: the newest. Then the value
  * may have to be waited for, and for a `was` also what was before it.
  */
-#include "engine/base/mem.h"
 #include "state/backward/internal.h"
 
 static void bottom(struct backward *pass, const struct question *question, struct fact *fact)

@@ -96,7 +96,7 @@ static void take_named(struct feeding *feeding, uint32_t s, const struct dominan
 	struct top top;
 
 	for (size_t i = 0; i < feeding->nnamed; i++)
-		if (dominant_find(dominant, feeding->named[i], &top) == SLICE_FOUND)
+		if (dominant_find(dominant, feeding->named[i], &top))
 			take(feeding, s, &top);
 }
 
@@ -119,7 +119,7 @@ bool summing_slice(struct feeding *feeding, uint32_t s)
 	if (!is_within(feeding, s) || !shard_dominant(feeding->shard, s, &dominant))
 		return false;
 	if (feeding->all)
-		while (dominant_next(&dominant, &top) == SLICE_FOUND && !feeding->stored->damaged)
+		while (dominant_next(&dominant, &top) && !feeding->stored->damaged)
 			if (feed_takes(feeding, top.number))
 				take(feeding, s, &top);
 	if (feeding->all)
@@ -144,7 +144,7 @@ void summing_resume(struct feeding *feeding, uint32_t s)
 			summing->open[kept++] = number;
 			continue;
 		}
-		if (slice_before(&feeding->slice, number, &value, &age) == SLICE_FOUND)
+		if (slice_before(&feeding->slice, number, &value, &age))
 			feed_stored(feeding, number, feeding->slice.begin, value);
 		else
 			feeding->stored->damaged = true;

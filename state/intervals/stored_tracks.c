@@ -23,7 +23,7 @@
 
 static bool failed(const struct feeding *feeding)
 {
-	return feeding->stored->damaged;
+	return feeding->stored->damaged || (feeding->shard && feeding->shard->damaged);
 }
 
 static void fail(struct feeding *feeding)
@@ -219,18 +219,12 @@ static void each_entry(struct feeding *feeding, const struct slice_run *run, uns
 		       void (*each)(struct feeding *feeding, uint64_t number,
 				    const struct slice_block *block, uint32_t i))
 {
-	uint64_t keys[SLICE_BLOCK];
-	struct slice_block block;
+	struct slice_opened open = {.j = 0};
 
-	for (uint32_t j = 0; j < run->nblocks && !failed(feeding); j++) {
-		if (!slice_block_open(run, j, &block) || !slice_block_keys(&block, keys)) {
-			fail(feeding);
-			return;
-		}
-		for (uint32_t i = 0; i < block.count && !failed(feeding); i++)
-			if (feed_takes(feeding, keys[i] >> shift))
-				each(feeding, keys[i] >> shift, &block, i);
-	}
+	for (uint32_t j = 0; j < run->nblocks && slice_opened_at(&open, run, j); j++)
+		for (uint32_t i = 0; i < open.block.count && !failed(feeding); i++)
+			if (feed_takes(feeding, open.keys[i] >> shift))
+				each(feeding, open.keys[i] >> shift, &open.block, i);
 }
 
 static void feed_before(struct feeding *feeding, uint64_t number, const struct slice_block *block,
@@ -248,26 +242,16 @@ static void feed_snapshot(struct feeding *feeding)
 		each_entry(feeding, &feeding->slice.snapshot, 0, feed_before);
 		return;
 	}
-	for (size_t i = 0; i < feeding->nnamed; i++) {
-		enum slice_found found =
-			slice_before(&feeding->slice, feeding->named[i], &value, &age);
-
-		if (found == SLICE_FOUND)
+	for (size_t i = 0; i < feeding->nnamed; i++)
+		if (slice_before(&feeding->slice, feeding->named[i], &value, &age))
 			feed_stored(feeding, feeding->named[i], BEFORE_ALL, value);
-		else if (found == SLICE_DAMAGED)
-			fail(feeding);
-	}
 }
 
 /* The next fill of the number, at a tick or later; its tick is UINT32_MAX when there is none. */
 static void next_fill(struct feeding *feeding, uint64_t number, uint32_t tick,
 		      struct slice_fill *out)
 {
-	enum slice_found found = slice_fill(&feeding->slice, (uint32_t)number, tick, out);
-
-	if (found == SLICE_DAMAGED)
-		fail(feeding);
-	if (found != SLICE_FOUND)
+	if (!slice_fill(&feeding->slice, (uint32_t)number, tick, out))
 		out->tick = UINT32_MAX;
 }
 
@@ -282,8 +266,6 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 	struct slice_fill fill = {.tick = UINT32_MAX};
 
 	feeding->state->changes_read += to - from;
-	for (uint32_t i = from; i < to; i++)
-		slice_run_soon(&slice->ticks, open->keys[i] & mask);
 	if (many)
 		slice_block_values(&open->block, values);
 	if (fills)
@@ -298,10 +280,7 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 		if (i > from && value.kind == last.kind && value.number == last.number && !fills)
 			continue;
 		last = value;
-		if (!slice_tick_time(slice, tick, &time)) {
-			fail(feeding);
-			return;
-		}
+		time = slice_tick_time(slice, tick);
 		if (time < feeding->begin && !feeding->first)
 			continue;
 		if (time < feeding->begin)
@@ -367,10 +346,8 @@ static void feed_changes(struct feeding *feeding, uint64_t from, uint64_t to)
 			return;
 		if (is_passed(feeding, j))
 			continue;
-		if (!slice_walk_open(&feeding->walk, j)) {
-			fail(feeding);
+		if (!slice_walk_open(&feeding->walk, j))
 			return;
-		}
 		for (uint32_t i = 0, end; i < open->block.count && !failed(feeding); i = end) {
 			uint64_t number = open->keys[i] >> bits;
 
@@ -391,13 +368,11 @@ static bool slice_load(struct feeding *feeding, uint32_t s)
 {
 	const struct slice *slice = shard_slice(feeding->shard, s);
 
-	if (slice) {
-		feeding->slice = *slice;
-		slice_walk_begin(&feeding->walk, &feeding->slice);
-	} else {
-		fail(feeding);
-	}
-	return !failed(feeding);
+	if (!slice)
+		return false;
+	feeding->slice = *slice;
+	slice_walk_begin(&feeding->walk, &feeding->slice);
+	return true;
 }
 
 static void feed_slice(struct feeding *feeding, uint32_t s, bool first, bool last)

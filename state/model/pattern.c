@@ -1,9 +1,6 @@
 /* pattern.c - see pattern.h */
 #include "state/model/pattern.h"
 
-#include "engine/base/varint.h"
-#include "state/model/value_bytes.h"
-
 enum cover pattern_covers(const struct pattern *pattern, const struct attrs *attrs, uint32_t attr,
 			  bool subtree)
 {
@@ -62,35 +59,21 @@ size_t pattern_find(const struct pattern *items, size_t count, const struct patt
 	return i;
 }
 
-void pattern_write(struct buf *out, const struct pattern *pattern)
+void io_pattern(struct io *io, struct pattern *pattern)
 {
-	buf_add_varint(out, pattern->natoms);
-	for (uint32_t i = 0; i < pattern->natoms; i++) {
-		buf_add_varint(out, pattern->atoms[i].kind);
-		if (pattern->atoms[i].kind != PATTERN_ANY)
-			value_write(out, &pattern->atoms[i].value);
-	}
-}
+	size_t natoms = io_count(io, pattern->natoms);
 
-const uint8_t *pattern_read(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
-			    struct pattern *out)
-{
-	uint64_t natoms, kind;
+	io->failed = io->failed || natoms > PATH_ATOMS;
+	if (!io->out)
+		*pattern = (struct pattern){
+			.any = true, .attr = ATTR_ABSENT, .natoms = (uint32_t)natoms};
+	for (size_t i = 0; i < natoms && !io->failed; i++) {
+		struct pattern_atom *atom = &pattern->atoms[i];
+		uint64_t kind = io_number(io, atom->kind);
 
-	*out = (struct pattern){.any = true, .attr = ATTR_ABSENT};
-	at = varint_get(at, end, &natoms);
-	if (!at || natoms > PATH_ATOMS)
-		return NULL;
-	out->natoms = (uint32_t)natoms;
-	for (uint32_t i = 0; i < natoms; i++) {
-		at = varint_get(at, end, &kind);
-		if (!at || kind > PATTERN_ANY)
-			return NULL;
-		out->atoms[i].kind = (__typeof__(out->atoms[i].kind))kind;
+		io->failed = io->failed || kind > PATTERN_ANY;
+		atom->kind = (__typeof__(atom->kind))kind;
 		if (kind != PATTERN_ANY)
-			at = value_read(at, end, attrs, &out->atoms[i].value);
-		if (!at)
-			return NULL;
+			atom->value = io_value(io, atom->value);
 	}
-	return at;
 }

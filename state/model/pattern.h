@@ -8,7 +8,7 @@
 #ifndef STATE_MODEL_PATTERN_H
 #define STATE_MODEL_PATTERN_H
 
-#include "state/model/attr.h"
+#include "state/model/value_bytes.h"
 
 enum { PATH_ATOMS = 64 /* of a path at most */ };
 
@@ -36,12 +36,7 @@ uint32_t pattern_attr(const struct pattern *pattern, struct attrs *attrs);
 bool pattern_equal(const struct pattern *a, const struct pattern *b);
 /* The place of an equal one among `count` items; `count`: there is none. */
 size_t pattern_find(const struct pattern *items, size_t count, const struct pattern *wanted);
-/*
- * The atoms of one with ANY, as they are stored; and back: behind them, NULL for damage. `below` is
- * not among them.
- */
-void pattern_write(struct buf *out, const struct pattern *pattern);
-const uint8_t *pattern_read(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
-			    struct pattern *out);
+/* Of one with ANY, as it is stored: the atoms. `below` is not among them, and not set. */
+void io_pattern(struct io *io, struct pattern *pattern);
 
 #endif

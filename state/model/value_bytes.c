@@ -1,47 +1,45 @@
 /* value_bytes.c - see value_bytes.h */
 #include "state/model/value_bytes.h"
 
-#include "engine/base/varint.h"
+#include <string.h>
 
-void value_write(struct buf *out, const struct value *value)
+void io_bytes(struct io *io, void *bytes, size_t size)
 {
-	buf_add_varint(out,
-		       (uint64_t)value->kind << 1 | (value->kind == VALUE_INT && value->negative));
-	if (value->kind == VALUE_STRING) {
-		buf_add_varint(out, value->len);
-		buf_add(out, value->text, value->len);
-	} else if (value->kind == VALUE_BOOL) {
-		buf_add_varint(out, value->b);
-	} else if (value_exists(value)) {
-		buf_add_varint(out, value->u);
+	if (io->out) {
+		buf_add(io->out, bytes, size);
+	} else if (io->failed || size > (size_t)(io->end - io->at)) {
+		io->failed = true;
+	} else {
+		memcpy(bytes, io->at, size);
+		io->at += size;
 	}
 }
 
-const uint8_t *value_read(const uint8_t *at, const uint8_t *end, struct attrs *attrs,
-			      struct value *out)
+static struct value io_text(struct io *io, struct value value)
 {
-	uint64_t head, number = 0;
-
-	*out = (struct value){.kind = VALUE_UNKNOWN};
-	at = varint_get(at, end, &head);
-	if (!at || head >> 1 > VALUE_BOOL)
-		return NULL;
-	if (head >> 1 > VALUE_NONE)
-		at = varint_get(at, end, &number);
-	if (!at)
-		return NULL;
-	out->kind = (enum value_kind)(head >> 1);
-	out->negative = head & 1;
-	if (out->kind == VALUE_STRING) {
-		if (number > (uint64_t)(end - at))
-			return NULL;
-		out->len = (uint32_t)number;
-		out->text = attrs_text(attrs, (const char *)at, out->len);
-		return at + number;
+	value.len = (uint32_t)io_count(io, value.len);
+	if (io->out) {
+		buf_add(io->out, value.text, value.len);
+	} else {
+		value.text = attrs_text(io->attrs, (const char *)io->at, value.len);
+		io->at += value.len;
 	}
-	if (out->kind == VALUE_BOOL)
-		out->b = number != 0;
-	else
-		out->u = number;
-	return at;
+	return value;
+}
+
+struct value io_value(struct io *io, struct value value)
+{
+	uint64_t head = io_number(io, (uint64_t)value.kind << 1 |
+					      (value.kind == VALUE_INT && value.negative));
+
+	io->failed = io->failed || head >> 1 > VALUE_BOOL;
+	if (!io->out)
+		value = (struct value){.kind = (enum value_kind)(head >> 1), .negative = head & 1};
+	if (value.kind == VALUE_STRING)
+		value = io_text(io, value);
+	else if (value.kind == VALUE_BOOL)
+		value.b = io_number(io, value.b) != 0;
+	else if (value_exists(&value))
+		value.u = io_number(io, value.u);
+	return io->failed ? (struct value){.kind = VALUE_UNKNOWN} : value;
 }

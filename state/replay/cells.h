@@ -83,5 +83,8 @@ void cells_set_until(struct cells *cells, uint32_t stream, nstime until);
 /* Everything, as bytes and back; false: the bytes are not of this program. */
 void cells_write(const struct cells *cells, struct buf *out);
 bool cells_read(struct cells *cells, const void *bytes, size_t len);
+struct io;
+/* The time as its difference from `near`. */
+struct order io_order(struct io *io, struct order order, nstime near);
 
 #endif

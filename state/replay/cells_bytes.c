@@ -1,7 +1,7 @@
 /*
  * cells_bytes.c - a state as bytes: what a checkpoint holds
  *
- * All numbers are LEB128, signed ones zigzag. A time is its difference from another that is near:
+ * Numbers and values are as in value_bytes.h. A time is its difference from another that is near:
  * `since` from that of the cell or tombstone before, all others from `since`. In this order:
  *
  *     MEANING
@@ -17,7 +17,6 @@
  * told once, for both ways.
  */
 #include "engine/base/mem.h"
-#include "engine/base/varint.h"
 #include "state/model/value_bytes.h"
 #include "state/replay/cells_internal.h"
 
@@ -43,37 +42,7 @@ enum {
 	TOMBSTONE_AGAIN_NONE = 32 /* as TOMBSTONE_NONE, of that time */
 };
 
-/* ---- numbers and values, both ways: each returns what was written, or is read ---- */
-
-struct io {
-	struct buf *out; /* NULL: it reads. Failure is sticky, then come zeros */
-	const uint8_t *at, *end;
-	struct attrs *attrs;
-	bool failed;
-};
-
-/* Goes on behind what was read; NULL: that failed. */
-static bool go_on(struct io *io, const uint8_t *at)
-{
-	io->failed = io->failed || !at;
-	if (!io->failed)
-		io->at = at;
-	return !io->failed;
-}
-
-static uint64_t io_number(struct io *io, uint64_t number)
-{
-	if (io->out)
-		buf_add_varint(io->out, number);
-	else if (!go_on(io, varint_get(io->at, io->end, &number)))
-		return 0;
-	return number;
-}
-
-static int64_t io_signed(struct io *io, int64_t number)
-{
-	return unzigzag(io_number(io, zigzag(number)));
-}
+/* ---- both ways: see value_bytes.h ---- */
 
 /* Differences wrap: every pair of times has one. */
 static nstime io_time(struct io *io, nstime t, nstime near)
@@ -83,34 +52,20 @@ static nstime io_time(struct io *io, nstime t, nstime near)
 	return (nstime)((uint64_t)io_signed(io, difference) + (uint64_t)near);
 }
 
-/* A count of things that take at least a byte each. */
-static size_t io_count(struct io *io, size_t count)
+struct order io_order(struct io *io, struct order order, nstime near)
 {
-	uint64_t number = io_number(io, count);
-
-	if (io->out || number <= (uint64_t)(io->end - io->at))
-		return (size_t)number;
-	io->failed = true;
-	return 0;
-}
-
-static struct value io_value(struct io *io, struct value value)
-{
-	if (io->out)
-		value_write(io->out, &value);
-	else if (!go_on(io, value_read(io->at, io->end, io->attrs, &value)))
-		value.kind = VALUE_UNKNOWN;
-	return value;
+	order.time = io_time(io, order.time, near);
+	order.rank = (uint32_t)io_number(io, order.rank);
+	order.source = (uint32_t)io_number(io, order.source);
+	order.offset = io_number(io, order.offset);
+	order.index = (uint32_t)io_number(io, order.index);
+	return order;
 }
 
 /* All but the line. */
 static struct writer io_place(struct io *io, struct writer writer, nstime since)
 {
-	writer.order.time = io_time(io, writer.order.time, since);
-	writer.order.rank = (uint32_t)io_number(io, writer.order.rank);
-	writer.order.source = (uint32_t)io_number(io, writer.order.source);
-	writer.order.offset = io_number(io, writer.order.offset);
-	writer.order.index = (uint32_t)io_number(io, writer.order.index);
+	writer.order = io_order(io, writer.order, since);
 	writer.at = io_number(io, writer.at);
 	writer.class_index = (uint32_t)io_number(io, writer.class_index);
 	return writer;
@@ -286,7 +241,7 @@ static void put_tombstones(struct io *io, const struct cells *cells, const uint3
 		copy = *tombstone;
 		io_tombstone(io, &copy, &before);
 		if (copy.pattern)
-			pattern_write(io->out, copy.pattern);
+			io_pattern(io, copy.pattern);
 		else
 			io_number(io, nodes[copy.attr]);
 		before = copy;
@@ -305,7 +260,7 @@ static void get_tombstones(struct io *io, struct cells *cells, const uint32_t *n
 
 		*pattern = (struct pattern){0};
 		if (flags & TOMBSTONE_PATTERN)
-			go_on(io, pattern_read(io->at, io->end, io->attrs, pattern));
+			io_pattern(io, pattern);
 		else
 			pattern->attr = get_node(io, nodes, nnodes);
 		pattern->below = flags & TOMBSTONE_BELOW;
@@ -324,7 +279,7 @@ static void get_tombstones(struct io *io, struct cells *cells, const uint32_t *n
 
 /* ---- streams, and the whole ---- */
 
-static void io_streams(struct io *io, const struct cells *cells)
+void io_streams(struct io *io, const struct cells *cells)
 {
 	for (size_t i = 0; i < cells->nstreams * cells->nsections && !io->failed; i++) {
 		struct section_value *section = &cells->sections[i];
@@ -335,19 +290,6 @@ static void io_streams(struct io *io, const struct cells *cells)
 	}
 	for (size_t i = 0; i < cells->nstreams; i++)
 		cells->until[i] = io_signed(io, cells->until[i]);
-}
-
-void cells_write_streams(const struct cells *cells, struct buf *out)
-{
-	io_streams(&(struct io){.out = out}, cells);
-}
-
-const uint8_t *cells_read_streams(struct cells *cells, const uint8_t *at, const uint8_t *end)
-{
-	struct io io = {.at = at, .end = end, .attrs = cells->attrs};
-
-	io_streams(&io, cells);
-	return io.failed ? NULL : io.at;
 }
 
 /* False: what is read is not of this program. */
@@ -388,9 +330,7 @@ bool cells_read(struct cells *cells, const void *bytes, size_t len)
 	get_tombstones(&io, cells, nodes, nnodes);
 	mem_free(nodes);
 	io_streams(&io, cells);
-	if (io.failed || io.at != io.end) {
+	if (!io_ended(&io))
 		cells_clear(cells);
-		return false;
-	}
-	return true;
+	return io_ended(&io);
 }

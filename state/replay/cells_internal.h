@@ -124,8 +124,7 @@ static inline const struct pattern *tombstone_pattern(const struct tombstone *to
 	return exact;
 }
 
-/* Section values and ends of losses, as bytes; and back: behind them, NULL for damage. */
-void cells_write_streams(const struct cells *cells, struct buf *out);
-const uint8_t *cells_read_streams(struct cells *cells, const uint8_t *at, const uint8_t *end);
+/* Section values and ends of losses. */
+void io_streams(struct io *io, const struct cells *cells);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
-#include "state/program/expr.h"
 #include "state/replay/chosen.h"
 #include "state/replay/walk.h"
 
@@ -116,10 +115,9 @@ static void name(struct cell *cell, const struct cell *before)
 	cell->named = true;
 }
 
-/* interned: its text is the attribute table's already. */
-static void write_value(struct replay *replay, const struct line *line, uint32_t attr,
-			struct value *value, bool interned)
+static void set(void *arg, const struct write *write, uint32_t attr, struct value *value)
 {
+	struct replay *replay = arg;
 	const struct replay_options *options = &replay->options;
 	struct cell_now *now = cells_find(replay->cells, attr);
 	struct cell before, cell;
@@ -129,9 +127,9 @@ static void write_value(struct replay *replay, const struct line *line, uint32_t
 			options->absent(options->arg, attr);
 		now = cells_make(replay->cells, attr);
 	}
-	if (!interned && now)
+	if (!write->interned && now)
 		cell_keep(now, value, replay->attrs);
-	else if (!interned)
+	else if (!write->interned)
 		attrs_keep(replay->attrs, value);
 	if (now && (options->brief || replay->in_place)) {
 		now->value = *value;
@@ -142,7 +140,7 @@ static void write_value(struct replay *replay, const struct line *line, uint32_t
 	}
 	cells_get(replay->cells, attr, &before);
 	cell = before;
-	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, line));
+	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, write->line));
 	name(&cell, &before);
 	cells_set(replay->cells, attr, &cell);
 	tell(replay, attr, &before, &cell, false);
@@ -156,8 +154,9 @@ static void contradict(struct replay *replay, uint32_t attr, const struct value 
 					      walk_item(&replay->walk));
 }
 
-static void was(struct replay *replay, const struct write *write)
+static void was(void *arg, const struct write *write)
 {
+	struct replay *replay = arg;
 	const struct cell_now *now = cells_find(replay->cells, write->attr);
 	struct value value = write->value;
 	struct cell before, cell;
@@ -183,18 +182,6 @@ static void was(struct replay *replay, const struct write *write)
 	tell(replay, write->attr, &before, &cell, true);
 }
 
-static void add(struct replay *replay, const struct write *write)
-{
-	enum failure why = FAILURE_NONE;
-	struct value now, sum;
-
-	cells_value(replay->cells, write->attr, &now);
-	if (op_arith(OP_ADD, &now, &write->value, &sum, &why) == EVAL_VALUE)
-		write_value(replay, write->line, write->attr, &sum, false);
-	else
-		writes_fail(&replay->walk.writes, write->line, why);
-}
-
 static void buried(void *arg, uint32_t attr, const struct cell *before, const struct cell *after)
 {
 	struct replay *replay = arg;
@@ -202,91 +189,20 @@ static void buried(void *arg, uint32_t attr, const struct cell *before, const st
 	tell(replay, attr, before, after, false);
 }
 
-static void bury(struct replay *replay, const struct line *line, const struct pattern *pattern,
+static void bury(void *arg, const struct write *write, const struct pattern *pattern,
 		 enum value_kind kind)
 {
+	struct replay *replay = arg;
+
 	cells_bury(replay->cells, pattern, kind, replay->walk.time,
-		   walk_writer(&replay->walk, line), buried, replay);
+		   walk_writer(&replay->walk, write->line), buried, replay);
 	if (replay->options.bury)
 		replay->options.bury(replay->options.arg, pattern, kind, replay->walk.time);
 }
 
-/* The depth of a stack; false: it is none. */
-static bool depth_of(struct replay *replay, const struct write *write, uint64_t *out)
-{
-	struct value depth;
-
-	cells_value(replay->cells, write->attr, &depth);
-	*out = depth.u;
-	if (value_is_index(&depth))
-		return true;
-	writes_fail(&replay->walk.writes, write->line, FAILURE_TYPE);
-	return false;
-}
-
-static void push(struct replay *replay, struct write *write)
-{
-	struct value key = {.kind = VALUE_INT};
-
-	if (!depth_of(replay, write, &key.u))
-		return;
-	key.u++;
-	write_value(replay, write->line, attr_key(replay->attrs, write->attr, &key), &write->value,
-		    false);
-	write_value(replay, write->line, write->attr, &key, false);
-}
-
-static void pop(struct replay *replay, const struct write *write)
-{
-	struct value key = {.kind = VALUE_INT};
-	struct pattern top; /* of one attribute: its atoms, 64 of them, are not looked at */
-
-	top.natoms = 0;
-	top.below = top.open = top.any = false;
-	if (!depth_of(replay, write, &key.u))
-		return;
-	if (key.u == 0) {
-		writes_fail(&replay->walk.writes, write->line, FAILURE_EMPTY);
-		return;
-	}
-	top.attr = attr_key(replay->attrs, write->attr, &key);
-	bury(replay, write->line, &top, VALUE_NONE);
-	key.u--;
-	write_value(replay, write->line, write->attr, &key, false);
-}
-
 void replay_apply(struct replay *replay, struct write *write)
 {
-	switch (write->verb) {
-	case VERB_SET:
-		write_value(replay, write->line, write->attr, &write->value, write->interned);
-		break;
-	case VERB_ADD:
-		add(replay, write);
-		break;
-	case VERB_WAS:
-		was(replay, write);
-		break;
-	case VERB_DELETE:
-		bury(replay, write->line, &replay->walk.writes.patterns[write->pattern],
-		     VALUE_NONE);
-		break;
-	case VERB_UNKNOWN:
-		bury(replay, write->line, &replay->walk.writes.patterns[write->pattern],
-		     VALUE_UNKNOWN);
-		break;
-	case VERB_PUSH:
-		push(replay, write);
-		break;
-	case VERB_POP:
-		pop(replay, write);
-		break;
-	}
-}
-
-static void apply(void *arg, struct write *write)
-{
-	replay_apply(arg, write);
+	walk_apply(&replay->walk, write);
 }
 
 /* The lines of an event at once, where that can be done. */
@@ -316,7 +232,7 @@ static bool lines(void *arg, const struct plain *plain)
 
 		write.attr = chosen_attr(line, replay->attrs, &event);
 		value_take(&write.value, chosen_value(line, &event));
-		replay_apply(replay, &write);
+		walk_apply(&replay->walk, &write);
 	}
 	replay->walk.calm = false;
 	return true;
@@ -345,7 +261,9 @@ static bool moment(void *arg, nstime next)
 static const struct walk_ops ops = {.read = read_value,
 				    .section = read_section,
 				    .set_section = set_section,
-				    .apply = apply,
+				    .set = set,
+				    .was = was,
+				    .bury = bury,
 				    .lines = lines,
 				    .loss = loss,
 				    .moment = moment};

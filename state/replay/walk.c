@@ -9,6 +9,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
 #include "engine/base/prefetch.h"
+#include "state/program/expr.h"
 #include "state/program/plain.h"
 
 static const struct fields *decode(void *arg, const struct event *event)
@@ -110,6 +111,83 @@ static void section_lines(struct walk *walk, const struct class_program *class)
 	}
 }
 
+/* What stands where the line writes; false: that is open. */
+static bool read_own(struct walk *walk, const struct write *write, struct value *out)
+{
+	if (walk->ops->read(walk, write->attr, out) == EVAL_VALUE)
+		return true;
+	walk->ops->defer(walk, write);
+	return false;
+}
+
+static void add(struct walk *walk, const struct write *write)
+{
+	enum failure why = FAILURE_NONE;
+	struct value now, sum;
+
+	if (!read_own(walk, write, &now))
+		return;
+	if (op_arith(OP_ADD, &now, &write->value, &sum, &why) == EVAL_VALUE)
+		walk->ops->set(walk, write, write->attr, &sum);
+	else
+		writes_fail(&walk->writes, write->line, why);
+}
+
+static void push_or_pop(struct walk *walk, struct write *write)
+{
+	bool pop = write->verb == VERB_POP, is_depth;
+	struct value depth;
+	struct pattern top; /* of one attribute: its atoms, 64 of them, are not looked at */
+
+	if (!read_own(walk, write, &depth))
+		return;
+	is_depth = value_is_index(&depth);
+	if (!is_depth || (pop && depth.u == 0)) {
+		writes_fail(&walk->writes, write->line, is_depth ? FAILURE_EMPTY : FAILURE_TYPE);
+		return;
+	}
+	depth.u += !pop;
+	top.natoms = 0;
+	top.below = top.open = top.any = false;
+	top.attr = attr_key(program_attrs(walk->program), write->attr, &depth);
+	if (pop)
+		walk->ops->bury(walk, write, &top, VALUE_NONE);
+	else
+		walk->ops->set(walk, write, top.attr, &write->value);
+	depth.u -= pop;
+	walk->ops->set(walk, write, write->attr, &depth);
+}
+
+void walk_apply(struct walk *walk, struct write *write)
+{
+	const struct walk_ops *ops = walk->ops;
+
+	if (write->open) {
+		ops->defer(walk, write);
+		return;
+	}
+	switch (write->verb) {
+	case VERB_SET:
+		ops->set(walk, write, write->attr, &write->value);
+		break;
+	case VERB_ADD:
+		add(walk, write);
+		break;
+	case VERB_WAS:
+		ops->was(walk, write);
+		break;
+	case VERB_DELETE:
+	case VERB_UNKNOWN:
+		ops->bury(walk, write, &walk->writes.patterns[write->pattern],
+			  write->verb == VERB_DELETE ? VALUE_NONE : VALUE_UNKNOWN);
+		break;
+	case VERB_PUSH:
+	case VERB_POP:
+		push_or_pop(walk, write);
+		break;
+	}
+}
+
 static inline void reset_scratch(struct walk *walk)
 {
 	if (walk->scratched)
@@ -130,7 +208,7 @@ static inline void run_class(struct walk *walk, const struct class_program *clas
 	section_lines(walk, class);
 	writes_evaluate(&walk->writes, class, &walk->env);
 	for (size_t i = 0; i < walk->writes.count; i++)
-		walk->ops->apply(walk, &walk->writes.items[i]);
+		walk_apply(walk, &walk->writes.items[i]);
 }
 
 static void run_item(struct walk *walk)

@@ -1,7 +1,7 @@
 /*
  * walk.h - rules over events in order: what every forward evaluation does with its events
  *
- *     event source ── runs ──> event ── section lines ──> lines ── writes ──> apply: the walk's own
+ *     event source ── runs ──> event ── section lines ──> lines ── writes ──> the walk's own state
  *
  * An event has two phases. Section lines run first, in order, each seeing the ones before. Then all
  * event lines are evaluated against the state before the event, and only then what they write is
@@ -22,7 +22,14 @@ struct walk_ops {
 	/* A section line of the event that is not FAIL: VALUE sets *value, OPEN does not. */
 	void (*set_section)(void *arg, const struct line *line, enum eval eval,
 			    struct value *value);
-	void (*apply)(void *arg, struct write *write);
+	/* ---- what verbs do, by walk_apply() ---- */
+	/* A value, from the event on. The value may be changed: text is interned. */
+	void (*set)(void *arg, const struct write *write, uint32_t attr, struct value *value);
+	void (*was)(void *arg, const struct write *write);
+	void (*bury)(void *arg, const struct write *write, const struct pattern *pattern,
+		     enum value_kind kind);
+	/* The write, or what it reads, is open. NULL: nothing ever is. */
+	void (*defer)(void *arg, const struct write *write);
 	/*
 	 * Evaluates and applies all event lines at once, where it can; false: it cannot, and wrote
 	 * nothing. NULL: it never can.
@@ -64,6 +71,8 @@ void walk_init(struct walk *walk, struct event_source *event_source, struct prog
 void walk_release(struct walk *walk);
 MUST_CHECK bool walk_run(struct walk *walk, const struct order *from, const struct order *to,
 			 struct error *err);
+/* Does what a line of the event writes; for ops->lines. */
+void walk_apply(struct walk *walk, struct write *write);
 
 /* Streams know nothing of the time before they begin: as if it were lost. */
 MUST_CHECK bool streams_begin(struct event_source *event_source, struct cells *cells,

@@ -2,7 +2,7 @@
  * writes.h - what the lines of one event write: evaluated against the state before it, and not
  * applied yet
  *
- * Replay and digests share this half of their work; what a write then does is their own.
+ * Replay and summaries of shards share this half of their work; what a write then does is their own.
  */
 #ifndef STATE_REPLAY_WRITES_H
 #define STATE_REPLAY_WRITES_H
@@ -14,7 +14,7 @@ struct write {
 	enum verb verb;   /* the line's */
 	uint32_t attr;    /* ATTR_ABSENT: `pattern`, or not known */
 	uint32_t pattern; /* into writes->patterns */
-	bool open;        /* of digests: not decided */
+	bool open;        /* of summaries: not decided */
 	bool interned;    /* its text is the attribute table's */
 	struct value value;
 };

@@ -15,7 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 /* Nothing of it is changed but what was said of its damage. */
@@ -63,7 +62,8 @@ static void on_bury(void *arg, const struct pattern *pattern, enum value_kind ki
 	building->any_tombstone = true;
 	building->tombstones_at = time;
 	value.number |= (int64_t)building->tombstones++ << 1;
-	builder_put_tombstone(building->builder, number, value, time);
+	builder_at(building->builder, time);
+	builder_change(building->builder, number, value);
 }
 
 static bool on_moment(void *arg, nstime next)
@@ -108,10 +108,9 @@ static bool meta_get(struct store *store, const char *name, struct buf *out)
 	struct bytes value;
 	bool any;
 
-	name_key_meta(&key, name);
 	if (!store_read(store, &txn, &ignored))
 		return false;
-	any = store_get(txn, name_key_bytes(&key), &value);
+	any = store_get(txn, name_key_meta(&key, name), &value);
 	if (any)
 		buf_add(out, value.data, value.size);
 	store_read_end(txn);
@@ -122,8 +121,7 @@ static bool key_work(struct store_txn *txn, void *arg, struct error *err)
 {
 	struct name_key key;
 
-	name_key_meta(&key, "key");
-	return store_put(txn, name_key_bytes(&key), bytes_of(arg), err);
+	return store_put(txn, name_key_meta(&key, "key"), bytes_of(arg), err);
 }
 
 /* Is what stands there of this key, and of no more than these files? One without a key is new. */
@@ -326,9 +324,7 @@ static bool finish(struct building *building, struct timelines_built *out, struc
 static bool run(struct building *building, struct error *err)
 {
 	const struct timelines_part *part = building->part;
-	struct order from = order_before(building->from);
-	struct order to =
-		part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
+	struct order from = order_before(building->from), to = timelines_part_end(part);
 
 	building->err = err;
 	return replay_run(building->replay, &from, &to, err) && !building->failed;

@@ -102,13 +102,6 @@ void builder_tick(struct builder *builder, nstime t)
 	builder->stamp = (uint64_t)builder->slices << 32 | now->nticks;
 }
 
-void builder_put_tombstone(struct builder *builder, uint32_t number, struct slice_value value,
-			   nstime t)
-{
-	builder_at(builder, t);
-	builder_change(builder, number, value);
-}
-
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t)
 {
 	builder_at(builder, t);

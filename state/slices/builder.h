@@ -59,9 +59,6 @@ void builder_continue(struct builder *builder, uint32_t number, struct slice_val
 		      uint32_t last);
 
 void builder_put(struct builder *builder, uint32_t number, struct slice_value value, nstime t);
-/* A tombstone: not part of snapshots. */
-void builder_put_tombstone(struct builder *builder, uint32_t number, struct slice_value value,
-			   nstime t);
 /* At t it turned out that it has been `value` from `from` on, and so it is from t on. */
 void builder_fill(struct builder *builder, uint32_t number, struct slice_value value, nstime t,
 		  nstime from);
@@ -97,7 +94,7 @@ static inline void builder_at(struct builder *builder, nstime t)
 		builder_tick(builder, t);
 }
 
-/* At the newest tick. */
+/* At the newest tick. Tombstones are changes alone: not part of snapshots. */
 static inline void builder_change(struct builder *builder, uint32_t number,
 				  struct slice_value value)
 {

@@ -10,12 +10,14 @@
 #include "state/slices/exp_golomb.h"
 #include "state/slices/slice.h"
 
-bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, struct slice_run *run)
+bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, bool *damaged,
+		    struct slice_run *run)
 {
 	uint64_t blocks = ((uint64_t)run->count + SLICE_BLOCK - 1) / SLICE_BLOCK, size;
 
 	if (from > to || to - from < 2)
 		return false;
+	run->damaged = damaged;
 	run->key_width = data[from];
 	run->offset_width = data[from + 1];
 	run->nblocks = (uint32_t)blocks;
@@ -187,17 +189,6 @@ static struct elias_fano block_direct(const struct slice_block *block)
 				   .count = count};
 }
 
-static bool elias_fano_block_before(const struct slice_block *block, uint64_t key, uint32_t *i,
-				    uint64_t *found)
-{
-	struct elias_fano elias_fano = block_direct(block);
-
-	if (!elias_fano_before(&elias_fano, key - block->first, i, found))
-		return false;
-	*found += block->first;
-	return true;
-}
-
 static bool elias_fano_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
 {
 	struct elias_fano elias_fano = block_direct(block);
@@ -218,8 +209,14 @@ bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t 
 
 	if (key < at)
 		return false;
-	if (block->elias_fano)
-		return elias_fano_block_before(block, key, i, found);
+	if (block->elias_fano) {
+		struct elias_fano direct = block_direct(block);
+
+		if (!elias_fano_before(&direct, key - at, i, found))
+			return false;
+		*found += at;
+		return true;
+	}
 	for (; n + 1 < block->count; n++) {
 		if (!exp_golomb_get(&gaps, &gap))
 			return false;
@@ -232,7 +229,7 @@ bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t 
 	return exp_golomb_is_whole(&gaps);
 }
 
-bool slice_block_key(const struct slice_block *block, uint32_t i, uint64_t *key)
+static bool block_key(const struct slice_block *block, uint32_t i, uint64_t *key)
 {
 	struct exp_golomb gaps = block_gaps(block);
 	uint64_t gap;
@@ -288,27 +285,25 @@ bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK
 	return block->order < 8 ? gap_keys(block, 4, keys) : gap_keys(block, 2, keys);
 }
 
+/* ---- the column ---- */
+
+static bool noted(const struct slice_run *run, bool sound)
+{
+	if (!sound)
+		*run->damaged = true;
+	return sound;
+}
+
 bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, uint32_t j)
 {
 	if (opened->j == j + 1)
 		return true;
 	opened->j = 0;
-	if (j >= run->nblocks || !slice_block_open(run, j, &opened->block) ||
-	    !slice_block_keys(&opened->block, opened->keys))
+	if (!noted(run, j < run->nblocks && slice_block_open(run, j, &opened->block) &&
+				slice_block_keys(&opened->block, opened->keys)))
 		return false;
 	opened->j = j + 1;
 	return true;
-}
-
-void slice_run_soon(const struct slice_run *run, uint64_t i)
-{
-	const uint8_t *block;
-
-	if (i >= run->count)
-		return;
-	block = run->blocks + block_offset(run, (uint32_t)(i / SLICE_BLOCK));
-	__builtin_prefetch(block);
-	__builtin_prefetch(block + 64);
 }
 
 /* Without opening the block: ticks are asked for one by one. */
@@ -334,29 +329,34 @@ static bool elias_fano_run_key(const struct slice_run *run, uint64_t i, uint64_t
 	return true;
 }
 
-bool slice_run_key(const struct slice_run *run, uint64_t i, uint64_t *key)
+bool slice_run_at(const struct slice_run *run, uint64_t i, struct slice_block *block, uint64_t *key)
 {
-	struct slice_block block;
-
-	if (i >= run->count)
-		return false;
-	if (!run->values && !run->extra)
-		return elias_fano_run_key(run, i, key);
-	return slice_block_open(run, (uint32_t)(i / SLICE_BLOCK), &block) &&
-	       slice_block_key(&block, (uint32_t)(i % SLICE_BLOCK), key);
+	return noted(run, i < run->count &&
+				  slice_block_open(run, (uint32_t)(i / SLICE_BLOCK), block) &&
+				  block_key(block, (uint32_t)(i % SLICE_BLOCK), key));
 }
 
-enum slice_found slice_run_before(const struct slice_run *run, uint64_t key,
-				  struct slice_block *block, uint64_t *i, uint64_t *found)
+uint64_t slice_run_key(const struct slice_run *run, uint64_t i)
+{
+	struct slice_block block;
+	uint64_t key;
+
+	if (run->values || run->extra)
+		return slice_run_at(run, i, &block, &key) ? key : 0;
+	return noted(run, i < run->count && elias_fano_run_key(run, i, &key)) ? key : 0;
+}
+
+bool slice_run_before(const struct slice_run *run, uint64_t key, struct slice_block *block,
+		      uint64_t *i, uint64_t *found)
 {
 	uint32_t j, at;
 
-	if (!slice_run_find(run, key, &j))
-		return SLICE_ABSENT;
-	if (!slice_block_open(run, j, block) || !slice_block_before(block, key, &at, found))
-		return SLICE_DAMAGED;
+	if (!slice_run_find(run, key, &j) ||
+	    !noted(run,
+		   slice_block_open(run, j, block) && slice_block_before(block, key, &at, found)))
+		return false;
 	*i = (uint64_t)j * SLICE_BLOCK + at;
-	return SLICE_FOUND;
+	return true;
 }
 
 /* ---- values ---- */

@@ -22,7 +22,7 @@ _Static_assert(SLICE_BLOCK *(64 + 3 + 64 + 2 * EXP_GOLOMB_ZEROS + 65) / 8 + SLIC
 struct values {
 	const int64_t *numbers;
 	const uint8_t *kinds;
-	size_t count;
+	size_t count, step; /* each of them, or each second one */
 };
 
 struct frame {
@@ -36,81 +36,50 @@ struct frame {
 	uint64_t places[SLICE_BLOCK]; /* in the list */
 };
 
-static bool is_one_kind(const struct values *values)
-{
-	uint8_t differs = 0;
-
-	for (size_t i = 1; i < values->count; i++)
-		differs |= values->kinds[i] ^ values->kinds[0];
-	return !differs;
-}
-
-/* What most blocks are: numbers, all of one kind. */
-static void fit_numbers(const struct values *values, struct frame *frame)
-{
-	int64_t least = values->numbers[0], most = least;
-
-	for (size_t i = 1; i < values->count; i++) {
-		int64_t number = values->numbers[i];
-
-		least = number < least ? number : least;
-		most = number > most ? number : most;
-	}
-	for (size_t i = 0; i < values->count; i++)
-		frame->codes[i] = (uint64_t)values->numbers[i] - (uint64_t)least;
-	frame->kind = values->kinds[0];
-	frame->special = SLICE_INT;
-	frame->least = least;
-	frame->width = bits_width((uint64_t)most - (uint64_t)least);
-}
-
 /* False: kinds stand beside the values, which no frame can hold beside each other. */
 static bool fit_kind(const struct values *values, struct frame *frame)
 {
+	uint8_t all = SLICE_DELETED, special = SLICE_INT;
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	bool mixed = false;
 
-	frame->kind = SLICE_DELETED;
-	frame->special = SLICE_INT;
 	for (size_t i = 0; i < values->count; i++) {
-		uint8_t kind = values->kinds[i];
-		int64_t number = values->numbers[i];
+		uint8_t kind = values->kinds[i * values->step];
+		int64_t number = values->numbers[i * values->step];
 
 		if (kind < SLICE_INT) {
-			frame->special = kind < frame->special ? kind : frame->special;
+			special = kind < special ? kind : special;
 			continue;
 		}
-		mixed |= frame->kind && frame->kind != kind;
-		frame->kind = kind;
+		mixed |= all && all != kind;
+		all = kind;
 		least = number < least ? number : least;
 		most = number > most ? number : most;
 	}
-	if (!frame->kind) { /* nothing but specials */
-		frame->kind = SLICE_INT;
-		frame->least = 0;
-		return true;
+	if (special < SLICE_INT && all)
+		mixed |= (uint64_t)most - (uint64_t)least > UINT64_MAX - SLICE_INT;
+	frame->least = all ? least : 0;
+	frame->kind = all ? all : SLICE_INT;
+	frame->special = special;
+	if (mixed) {
+		frame->kind = SLICE_DELETED;
+		frame->special = SLICE_INT;
 	}
-	frame->least = least;
-	if (!mixed && (frame->special == SLICE_INT ||
-		       (uint64_t)most - (uint64_t)least <= UINT64_MAX - SLICE_INT))
-		return true;
-	frame->kind = SLICE_DELETED;
-	frame->special = SLICE_INT;
-	return false;
+	return !mixed;
 }
 
 static void fit_codes(const struct values *values, struct frame *frame)
 {
-	uint64_t most = 0;
+	uint64_t most = 0, special = frame->special,
+		 zero = (uint64_t)frame->least - SLICE_INT + special;
+	bool mixed = frame->kind == SLICE_DELETED; /* then the kind tells all of specials */
 
 	for (size_t i = 0; i < values->count; i++) {
-		uint8_t kind = values->kinds[i];
-		uint64_t code = (uint64_t)values->numbers[i] - (uint64_t)frame->least;
+		uint8_t kind = values->kinds[i * values->step];
+		uint64_t code = (uint64_t)values->numbers[i * values->step] - zero;
 
 		if (kind < SLICE_INT)
-			code = frame->kind ? kind - (uint64_t)frame->special : 0;
-		else if (frame->special < SLICE_INT)
-			code += SLICE_INT - (uint64_t)frame->special;
+			code = mixed ? 0 : kind - special;
 		frame->codes[i] = code;
 		most = code > most ? code : most;
 	}
@@ -167,59 +136,31 @@ static uint64_t frame_bits(const struct frame *frame, size_t count)
 /* False: only as the whole of a block. */
 static bool fit_frame(const struct values *values, struct frame *frame)
 {
-	frame->nlisted = 0;
-	if (values->kinds[0] >= SLICE_INT && is_one_kind(values)) {
-		fit_numbers(values, frame);
-	} else {
-		bool fits = fit_kind(values, frame);
+	bool fits = fit_kind(values, frame);
 
-		fit_codes(values, frame);
-		if (!fits)
-			return false;
-	}
+	frame->nlisted = 0;
+	fit_codes(values, frame);
+	if (!fits)
+		return false;
 	if (frame->width > 1)
 		fit_list(frame, values->count);
 	return true;
-}
-
-struct turns { /* every second value: first the even ones */
-	int64_t numbers[2][SLICE_BLOCK / 2];
-	uint8_t kinds[2][SLICE_BLOCK / 2];
-};
-
-static struct values take_turns(const struct values *values, size_t first, struct turns *turns)
-{
-	size_t n = 0;
-
-	for (size_t i = first; i < values->count; i += 2, n++) {
-		turns->numbers[first][n] = values->numbers[i];
-		turns->kinds[first][n] = values->kinds[i];
-	}
-	return (struct values){turns->numbers[first], turns->kinds[first], n};
 }
 
 /* How many frames: one, or two for values that take turns. */
 static unsigned fit_frames(const struct values *values, struct frame frames[2])
 {
 	enum { TURN_COST = 24 }; /* its head */
-	struct values even, odd;
-	struct turns turns;
+	size_t count = values->count;
+	const struct values even = {values->numbers, values->kinds, (count + 1) / 2, 2};
+	const struct values odd = {values->numbers + 1, values->kinds + 1, count / 2, 2};
 	struct frame turn;
-	uint64_t whole;
 
 	if (!fit_frame(values, &frames[0]) || frames[0].width == 0 ||
-	    frames[0].special == SLICE_INT || values->count < 2)
-		return 1;
-	whole = frame_bits(&frames[0], values->count);
-	odd = take_turns(values, 1, &turns);
-	if (!fit_frame(&odd, &frames[1]))
-		return 1;
-	whole -= whole < TURN_COST ? whole : TURN_COST;
-	if (frame_bits(&frames[1], odd.count) >= whole)
-		return 1;
-	even = take_turns(values, 0, &turns);
-	if (!fit_frame(&even, &turn) ||
-	    frame_bits(&turn, even.count) + frame_bits(&frames[1], odd.count) >= whole)
+	    frames[0].special == SLICE_INT || count < 2 || !fit_frame(&odd, &frames[1]) ||
+	    !fit_frame(&even, &turn) ||
+	    frame_bits(&turn, even.count) + frame_bits(&frames[1], odd.count) + TURN_COST >=
+		    frame_bits(&frames[0], count))
 		return 1;
 	frames[0] = turn;
 	return 2;
@@ -317,12 +258,6 @@ static void fit_gaps(const uint64_t *keys, size_t count, struct gap_list *out)
 		out->order = most - EXP_GOLOMB_ZEROS;
 }
 
-static void put_gaps(struct bits_out *bits, const struct gap_list *gaps)
-{
-	for (size_t i = 0; i < gaps->count; i++)
-		exp_golomb_put(bits, gaps->items[i], gaps->order);
-}
-
 /* ---- blocks ---- */
 
 struct extra_fit {
@@ -363,7 +298,7 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 	struct gap_list gaps;
 	unsigned nframes = 0;
 	struct extra_fit extra = {0};
-	struct values values = {.count = count};
+	struct values values = {.count = count, .step = 1};
 	struct frame frames[2];
 
 	if (elias_fano) {
@@ -391,8 +326,8 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 		bits_put(&bits, column->extra[at + i] - extra.least, extra.width);
 	if (elias_fano)
 		elias_fano_put(&bits, column->keys + at, (uint32_t)count, order);
-	else
-		put_gaps(&bits, &gaps);
+	for (size_t i = 0; !elias_fano && i < gaps.count; i++)
+		exp_golomb_put(&bits, gaps.items[i], order);
 	bits_end(&bits);
 	out->len += (size_t)(bits.at - start);
 }

@@ -62,12 +62,6 @@ static void add(struct dominant_work *work, int64_t number, uint8_t kind, uint64
 	hash_index_add(&work->by_value, hash, work->count++);
 }
 
-static void empty(struct dominant_work *work)
-{
-	hash_index_clear(&work->by_value);
-	work->count = 0;
-}
-
 /*
  * Changes [at, end) are all of one attribute, which was `value` before. False: it is not known all
  * the time, so that what tombstones and later events say counts.
@@ -192,7 +186,8 @@ static void put_all(struct dominant_work *work, const struct slice_parts *parts,
 			put_one(work, (uint32_t)(number - last), shift);
 			last = number;
 		}
-		empty(work);
+		hash_index_clear(&work->by_value);
+		work->count = 0;
 	}
 }
 
@@ -230,91 +225,74 @@ bool dominant_open(struct bytes bytes, struct dominant *out)
 	memcpy(&check, bytes.data, CHECK);
 	if (check != (uint32_t)XXH3_64bits(bytes.data + CHECK, bytes.size - CHECK))
 		return false;
-	*out = (struct dominant){.shift = bytes.data[CHECK],
-				 .at = bytes.data + CHECK + 1,
-				 .end = bytes.data + bytes.size};
+	*out = (struct dominant){
+		.shift = bytes.data[CHECK],
+		.rest = {.at = bytes.data + CHECK + 1, .end = bytes.data + bytes.size}};
 	return out->shift <= 63 - TIME_BITS;
 }
 
-static const uint8_t *get_values(const uint8_t *at, const uint8_t *end, uint8_t flags,
-				 unsigned shift, struct top *out)
+static bool get_values(struct io *io, uint64_t flags, unsigned shift, struct top *out)
 {
-	uint64_t number, time = 0;
-	uint8_t kind = 0;
+	uint64_t kind = 0;
 
-	for (uint32_t i = 0; i < out->count && at; i++) {
-		if (i == 0 || (flags & MANY_KINDS)) {
-			if (at >= end)
-				return NULL;
-			kind = *at++;
-		}
-		at = varint_get(at, end, &number);
-		at = at ? varint_get(at, end, &time) : NULL;
-		if (kind <= SLICE_UNKNOWN || kind > SLICE_UINT || (at && time >> TIME_BITS))
-			return NULL;
-		out->values[i] = (struct top_value){{unzigzag(number), kind}, time << shift};
+	for (uint32_t i = 0; i < out->count; i++) {
+		if (i == 0 || (flags & MANY_KINDS))
+			kind = io_number(io, 0);
+		int64_t number = io_signed(io, 0);
+		uint64_t time = io_number(io, 0);
+
+		if (kind <= SLICE_UNKNOWN || kind > SLICE_UINT || time >> TIME_BITS)
+			return false;
+		out->values[i] = (struct top_value){{number, (uint8_t)kind}, time << shift};
 	}
-	return at;
+	return true;
 }
 
-static bool get_body(const uint8_t *at, const uint8_t *end, unsigned shift, struct top *out)
+static bool get_body(struct io *io, unsigned shift, struct top *out)
 {
-	uint64_t most = 0;
+	uint64_t flags = io_number(io, 0), most;
 
-	if (at >= end)
-		return false;
-	uint8_t flags = *at++;
 	out->count = flags & LISTED;
 	out->others = flags & HAS_OTHERS;
 	out->none = flags & HAS_NONE;
 	out->unit = UINT64_C(1) << shift;
-	if (out->count > DOMINANT_VALUES)
+	if (out->count > DOMINANT_VALUES || !get_values(io, flags, shift, out))
 		return false;
-	at = get_values(at, end, flags, shift, out);
-	if (at && out->others)
-		at = varint_get(at, end, &most);
+	most = out->others ? io_number(io, 0) : 0;
 	out->most = most << shift;
-	return at == end && most >> TIME_BITS <= 1;
+	return io_ended(io) && most >> TIME_BITS <= 1;
 }
 
 /* The head of the next attribute, and where its body is. */
-static enum slice_found get_head(struct dominant *dominant, uint32_t *number, const uint8_t **body)
+static bool get_head(struct dominant *dominant, uint32_t *number, struct io *body)
 {
-	uint64_t head[2] = {0}; /* step, size */
+	struct io *rest = &dominant->rest;
+	uint64_t step = io_number(rest, 0);
+	size_t size = io_count(rest, 0);
 
-	if (dominant->at == dominant->end)
-		return SLICE_ABSENT;
-	*body = varints_get(dominant->at, dominant->end, head, 2);
-	if (!*body || head[1] > (uint64_t)(dominant->end - *body) ||
-	    head[0] > UINT32_MAX - dominant->number)
-		return SLICE_DAMAGED;
-	*number = dominant->number += (uint32_t)head[0];
-	dominant->at = *body + head[1];
-	return SLICE_FOUND;
+	if (rest->failed || step > UINT32_MAX - dominant->number)
+		return false;
+	*body = (struct io){.at = rest->at, .end = rest->at + size};
+	rest->at += size;
+	*number = dominant->number += (uint32_t)step;
+	return true;
 }
 
-enum slice_found dominant_next(struct dominant *dominant, struct top *out)
+bool dominant_next(struct dominant *dominant, struct top *out)
 {
-	const uint8_t *body;
-	enum slice_found found = get_head(dominant, &out->number, &body);
+	struct io body;
 
-	if (found == SLICE_FOUND && !get_body(body, dominant->at, dominant->shift, out))
-		return SLICE_DAMAGED;
-	return found;
+	return get_head(dominant, &out->number, &body) && get_body(&body, dominant->shift, out);
 }
 
-enum slice_found dominant_find(const struct dominant *dominant, uint32_t number, struct top *out)
+bool dominant_find(const struct dominant *dominant, uint32_t number, struct top *out)
 {
 	struct dominant rest = *dominant;
-	enum slice_found found;
-	const uint8_t *body;
+	struct io body;
 
 	do
-		found = get_head(&rest, &out->number, &body);
-	while (found == SLICE_FOUND && out->number < number);
-	if (found != SLICE_FOUND)
-		return found;
-	if (out->number > number)
-		return SLICE_ABSENT;
-	return get_body(body, rest.at, rest.shift, out) ? SLICE_FOUND : SLICE_DAMAGED;
+		if (!get_head(&rest, &out->number, &body))
+			return false;
+	while (out->number < number);
+	return out->number == number && get_body(&body, rest.shift, out);
 }

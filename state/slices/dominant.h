@@ -10,6 +10,7 @@
 #define STATE_SLICES_DOMINANT_H
 
 #include "index/store/store.h"
+#include "state/model/value_bytes.h"
 #include "state/slices/slice.h"
 
 enum { DOMINANT_LEAST = 128, DOMINANT_VALUES = 8 };
@@ -27,9 +28,9 @@ void dominant_put(const struct slice_parts *parts, uint32_t least, struct domina
 
 /* ---- reading ---- */
 
-struct dominant {                /* where they lie */
-	const uint8_t *at, *end; /* of what is to come */
-	uint32_t number;         /* of the attribute before */
+struct dominant {
+	struct io rest;  /* what is to come */
+	uint32_t number; /* of the attribute before */
 	uint8_t shift;
 };
 
@@ -50,9 +51,9 @@ struct top {
 
 /* False: it is damaged. */
 bool dominant_open(struct bytes bytes, struct dominant *out);
-/* The next attribute's, in rising order of numbers. ABSENT behind the last. */
-enum slice_found dominant_next(struct dominant *dominant, struct top *out);
-/* Of what is to come, that of one attribute. */
-enum slice_found dominant_find(const struct dominant *dominant, uint32_t number, struct top *out);
+/* The next attribute's, in rising order of numbers. False: there is none, or it is damaged. */
+bool dominant_next(struct dominant *dominant, struct top *out);
+/* Of what is to come, that of one attribute. Likewise. */
+bool dominant_find(const struct dominant *dominant, uint32_t number, struct top *out);
 
 #endif

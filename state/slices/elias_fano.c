@@ -1,8 +1,6 @@
 /* elias_fano.c - see elias_fano.h */
 #include "state/slices/elias_fano.h"
 
-enum { WORD = 56 }; /* bits looked at in one step */
-
 /* The width with the fewest bits: each low bit halves what the last one takes in the high part. */
 unsigned elias_fano_width(const uint64_t *numbers, uint32_t count)
 {
@@ -15,23 +13,19 @@ unsigned elias_fano_width(const uint64_t *numbers, uint32_t count)
 	return width;
 }
 
-/* Unary: number i has its bit behind i - 1 others and as many zeros as its high part. */
+/* Unary: as many zeros as the high part grew, and a one. */
 static void put_high(struct bits_out *out, const uint64_t *numbers, uint32_t count,
 		     unsigned low_width)
 {
-	uint64_t word = 0, base = 0; /* bits before the word */
+	uint64_t last = 0;
 
 	for (uint32_t i = 1; i < count; i++) {
-		uint64_t at = ((numbers[i] - numbers[0]) >> low_width) + (i - 1) - base;
+		uint64_t high = (numbers[i] - numbers[0]) >> low_width, zeros = high - last;
 
-		for (; at >= 32; at -= 32, base += 32) {
-			bits_add(out, word & UINT32_MAX, 32);
-			word >>= 32;
-		}
-		word |= UINT64_C(1) << at;
+		for (last = high; zeros > 31; zeros -= 32)
+			bits_add(out, 0, 32);
+		bits_add(out, UINT64_C(1) << zeros, (unsigned)zeros + 1);
 	}
-	if (word)
-		bits_put(out, word, bits_width(word));
 }
 
 void elias_fano_put(struct bits_out *out, const uint64_t *numbers, uint32_t count,
@@ -46,11 +40,6 @@ static uint64_t low_of(const struct elias_fano *elias_fano, uint64_t i)
 {
 	return bits_get(elias_fano->bits, elias_fano->low_at + i * elias_fano->low_width,
 			elias_fano->low_width);
-}
-
-static uint64_t word_at(const struct elias_fano *elias_fano, uint64_t at)
-{
-	return bits_get(elias_fano->bits, elias_fano->high_at + at, WORD);
 }
 
 #define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
@@ -120,12 +109,12 @@ bool elias_fano_all(const struct elias_fano *elias_fano, uint64_t *out)
 	uint64_t at = 0, word = 0;
 
 	for (uint32_t i = 0; i < elias_fano->count; i++) {
-		for (; !word; at += WORD) {
+		for (; !word; at += 64) {
 			if (elias_fano->high_at + at >= elias_fano->end)
 				return false;
-			word = word_at(elias_fano, at);
+			word = bits_word(elias_fano->bits, elias_fano->high_at + at);
 		}
-		uint64_t high = at - WORD + (unsigned)__builtin_ctzll(word) - i;
+		uint64_t high = at - 64 + (unsigned)__builtin_ctzll(word) - i;
 		out[i] = high << elias_fano->low_width | low_of(elias_fano, i);
 		word &= word - 1;
 	}

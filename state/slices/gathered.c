@@ -42,7 +42,7 @@ void encoding_release(struct encoding *encoding)
 	buf_release(&encoding->bytes);
 	buf_release(&encoding->dominant);
 	dominant_work_free(encoding->dominant_work);
-	mem_free(encoding->changes.keys); /* all of it */
+	column_release(&encoding->changes);
 	column_release(&encoding->fills);
 	mem_free(encoding->froms);
 	mem_free(encoding->places);
@@ -54,23 +54,22 @@ void column_room(struct slice_column *column, size_t count)
 	if (count <= column->room)
 		return;
 	column->room = count + count / 4;
-	column->keys = mem_resize(column->keys, column->room, sizeof *column->keys);
-	column->numbers = mem_resize(column->numbers, column->room, sizeof *column->numbers);
-	column->kinds = mem_resize(column->kinds, column->room, 1);
-	column->extra = mem_resize(column->extra, column->room, sizeof *column->extra);
+	column->keys = mem_resize(column->keys, column->room,
+				  sizeof *column->keys + sizeof *column->numbers +
+					  sizeof *column->extra + 1);
+	column->numbers = (int64_t *)(column->keys + column->room);
+	column->extra = (uint64_t *)(column->numbers + column->room);
+	column->kinds = (uint8_t *)(column->extra + column->room);
 }
 
 void column_release(struct slice_column *column)
 {
 	mem_free(column->keys);
-	mem_free(column->numbers);
-	mem_free(column->kinds);
-	mem_free(column->extra);
 }
 
 /* ---- changes ---- */
 
-/* Places of neighbours are far from each other: the columns stand in one block of huge pages. */
+/* Places of neighbours are far from each other: the block is of huge pages. */
 static void make_room(const struct gathered *gathered, struct encoding *out)
 {
 	struct slice_column *changes = &out->changes;
@@ -212,55 +211,45 @@ static void encode(struct gathered *gathered, struct encoding *out)
 	};
 }
 
-struct commit {
-	const struct gathered *gathered;
-	const struct encoding *encoding;
-};
-
 static bool put_meta(struct store_txn *txn, const char *name, const struct buf *value,
 		     struct error *err)
 {
 	struct name_key key;
 
-	name_key_meta(&key, name);
-	return !value->len || store_put(txn, name_key_bytes(&key), bytes_of(value), err);
+	return !value->len || store_put(txn, name_key_meta(&key, name), bytes_of(value), err);
 }
 
-static bool put_slice(const struct commit *commit, struct store_txn *txn, struct error *err)
+static bool put_slice(const struct encoding *encoding, struct store_txn *txn, struct error *err)
 {
-	const struct encoding *encoding = commit->encoding;
-	uint32_t number = commit->gathered->number;
-	struct name_key slice, dominant, record;
+	uint32_t number = encoding->of->number;
+	struct bytes record = {(const uint8_t *)&encoding->record, sizeof encoding->record};
+	struct name_key key;
 
-	name_key_data(&slice, number, PART_SLICE);
-	name_key_data(&dominant, number, PART_DOMINANT);
-	name_key_numbers(&record, KEY_SLICE, &number, 1);
-	return store_put(txn, name_key_bytes(&slice), bytes_of(&encoding->bytes), err) &&
+	return store_put(txn, name_key_data(&key, number, PART_SLICE), bytes_of(&encoding->bytes),
+			 err) &&
 	       (!encoding->dominant.len ||
-		store_put(txn, name_key_bytes(&dominant), bytes_of(&encoding->dominant), err)) &&
-	       store_put(
-		       txn, name_key_bytes(&record),
-		       (struct bytes){(const uint8_t *)&encoding->record, sizeof encoding->record},
-		       err) &&
-	       fresh_names_put(commit->gathered->names, number, txn, err);
+		store_put(txn, name_key_data(&key, number, PART_DOMINANT),
+			  bytes_of(&encoding->dominant), err)) &&
+	       store_put(txn, name_key_record(&key, number), record, err) &&
+	       fresh_names_put(encoding->of->names, number, txn, err);
 }
 
 static bool commit_work(struct store_txn *txn, void *arg, struct error *err)
 {
-	const struct commit *commit = arg;
+	const struct encoding *encoding = arg;
+	const struct gathered *of = encoding->of;
 
-	return (!commit->gathered->open || put_slice(commit, txn, err)) &&
-	       put_meta(txn, "resume", &commit->gathered->resume, err) &&
-	       put_meta(txn, "damage", &commit->gathered->damage, err) &&
-	       put_meta(txn, "complete", &commit->gathered->complete, err);
+	return (!of->open || put_slice(encoding, txn, err)) &&
+	       put_meta(txn, "resume", &of->resume, err) &&
+	       put_meta(txn, "damage", &of->damage, err) &&
+	       put_meta(txn, "complete", &of->complete, err);
 }
 
 bool gathered_store(struct gathered *gathered, struct store *store, struct encoding *work,
 		    struct error *err)
 {
-	struct commit commit = {gathered, work};
-
+	work->of = gathered;
 	if (gathered->open)
 		encode(gathered, work);
-	return store_write(store, commit_work, &commit, err);
+	return store_write(store, commit_work, work, err);
 }

@@ -50,6 +50,7 @@ void gathered_clear(struct gathered *gathered);
 
 /* What encoding needs, kept from slice to slice. */
 struct encoding {
+	const struct gathered *of; /* the one that is stored */
 	struct buf bytes, dominant;
 	struct dominant_work *dominant_work;
 	struct slice_record record;
@@ -66,7 +67,7 @@ void encoding_release(struct encoding *encoding);
 MUST_CHECK bool gathered_store(struct gathered *gathered, struct store *store,
 			       struct encoding *work, struct error *err);
 
-/* ---- columns that grow ---- */
+/* ---- columns that grow, each of one block ---- */
 
 void column_room(struct slice_column *column, size_t count); /* it is empty then */
 void column_release(struct slice_column *column);

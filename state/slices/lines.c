@@ -8,8 +8,6 @@
 #include "state/replay/writes.h"
 #include "state/slices/build.h"
 
-#include <string.h>
-
 /* interned: its text is the attribute table's already. */
 static inline void put(struct building *building, struct cells *cells, uint32_t attr,
 		       const struct value *value, bool interned, nstime time)
@@ -27,21 +25,6 @@ static inline void put(struct building *building, struct cells *cells, uint32_t 
 	builder_write(builder, number, numbers_value(building->numbers, &own));
 }
 
-/* As replay_apply() does it, where the stack has a depth. */
-static bool push(struct building *building, struct cells *cells, uint32_t attr,
-		 const struct value *value, bool interned, nstime time)
-{
-	const struct cell_now *now = cells_find(cells, attr);
-	struct value depth;
-
-	if (!now || !value_is_index(&now->value))
-		return false;
-	depth = value_u64(now->value.u + 1);
-	put(building, cells, attr_key(cells->attrs, attr, &depth), value, interned, time);
-	put(building, cells, attr, &depth, true, time);
-	return true;
-}
-
 static inline void apply(struct building *building, struct cells *cells,
 			 const struct plain_line *line, const struct plain_loaded *event,
 			 nstime time)
@@ -51,8 +34,7 @@ static inline void apply(struct building *building, struct cells *cells,
 
 	if (line->verb == VERB_SET) {
 		put(building, cells, attr, value, line->interned, time);
-	} else if (line->verb != VERB_PUSH ||
-		   !push(building, cells, attr, value, line->interned, time)) {
+	} else {
 		struct write write = {.line = line->line,
 				      .verb = line->verb,
 				      .attr = attr,

@@ -25,12 +25,14 @@ static void add_be(struct name_key *key, uint64_t number, unsigned bytes)
 		key->bytes[key->size++] = (uint8_t)(number >> 8 * bytes);
 }
 
-void name_key_numbers(struct name_key *key, char letter, const uint32_t *numbers, size_t count)
+struct bytes name_key_numbers(struct name_key *key, char letter, const uint32_t *numbers,
+			      size_t count)
 {
 	key->bytes[0] = (uint8_t)letter;
 	key->size = 1;
 	for (size_t i = 0; i < count; i++)
 		add_be(key, numbers[i], 4);
+	return name_key_bytes(key);
 }
 
 static void add_text(struct name_key *key, const struct value *atom)
@@ -52,7 +54,8 @@ static void add_text(struct name_key *key, const struct value *atom)
 }
 
 /* The key under which its ordinal stands; of an integer, with those of its neighbours. */
-static void entity_key(struct name_key *key, uint32_t class, const struct name_entity *entity)
+static struct bytes entity_key(struct name_key *key, uint32_t class,
+			       const struct name_entity *entity)
 {
 	const struct value *atom = &entity->atom;
 
@@ -66,6 +69,7 @@ static void entity_key(struct name_key *key, uint32_t class, const struct name_e
 		key->bytes[key->size++] = atom->negative ? TAG_NEGATIVE : TAG_INT;
 		add_be(key, atom->u / NEIGHBOURS, 8);
 	}
+	return name_key_bytes(key);
 }
 
 struct group { /* as it is stored */
@@ -85,12 +89,12 @@ static unsigned group_place(uint64_t there, unsigned i)
 }
 
 /* Empty when there is none; false: damage. */
-static bool group_get(struct store_txn *txn, const struct name_key *key, struct group *out)
+static bool group_get(struct store_txn *txn, struct bytes key, struct group *out)
 {
 	struct bytes value;
 
 	*out = (struct group){0};
-	if (!store_get(txn, name_key_bytes(key), &value))
+	if (!store_get(txn, key, &value))
 		return true;
 	if (value.size < 8 || value.size > sizeof *out)
 		return false;
@@ -102,18 +106,17 @@ bool name_find(struct store_txn *txn, uint32_t class, const struct name_entity *
 	       uint32_t *ordinal)
 {
 	unsigned i = entity->atom.u % NEIGHBOURS;
-	struct name_key key;
+	struct name_key room;
+	struct bytes key = entity_key(&room, class, entity), value;
 	struct group group;
-	struct bytes value;
 
-	entity_key(&key, class, entity);
 	if (entity->atom.kind != VALUE_INT) {
-		if (!store_get(txn, name_key_bytes(&key), &value) || value.size != sizeof *ordinal)
+		if (!store_get(txn, key, &value) || value.size != sizeof *ordinal)
 			return false;
 		memcpy(ordinal, value.data, sizeof *ordinal);
 		return true;
 	}
-	if (!group_get(txn, &key, &group) || !(group.there >> i & 1))
+	if (!group_get(txn, key, &group) || !(group.there >> i & 1))
 		return false;
 	*ordinal = group.ordinals[group_place(group.there, i)];
 	return true;
@@ -137,117 +140,101 @@ bool name_put(struct store_txn *txn, uint32_t class, const struct name_entity *e
 	      const uint32_t *ordinal, struct error *err)
 {
 	struct bytes value = {(const uint8_t *)ordinal, ordinal ? sizeof *ordinal : 0};
-	struct name_key key;
+	struct name_key room;
+	struct bytes key = entity_key(&room, class, entity);
 	struct group group;
 
-	entity_key(&key, class, entity);
 	if (entity->atom.kind == VALUE_INT) {
-		if (!group_get(txn, &key, &group))
+		if (!group_get(txn, key, &group))
 			return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
 		value = group_change(&group, entity->atom.u % NEIGHBOURS, ordinal);
 	}
-	return value.size ? store_put(txn, name_key_bytes(&key), value, err)
-			  : store_delete(txn, name_key_bytes(&key), err);
+	return value.size ? store_put(txn, key, value, err) : store_delete(txn, key, err);
 }
 
 /* ---- patterns ---- */
 
+static void io_name_pattern(struct io *io, struct pattern *pattern)
+{
+	bool below = io_number(io, pattern->below) != 0;
+
+	io_pattern(io, pattern);
+	pattern->below = below;
+}
+
 void name_put_pattern(struct buf *out, const struct pattern *pattern)
 {
-	buf_add_varint(out, pattern->below);
-	pattern_write(out, pattern);
+	struct pattern copy = *pattern;
+
+	io_name_pattern(&(struct io){.out = out}, &copy);
 }
 
 bool name_get_pattern(const uint8_t *at, size_t size, struct attrs *attrs, struct pattern *out)
 {
-	const uint8_t *end = at + size;
-	uint64_t below;
+	struct io io = {.at = at, .end = at + size, .attrs = attrs};
 
-	at = varint_get(at, end, &below);
-	at = at ? pattern_read(at, end, attrs, out) : NULL;
-	out->below = at && below;
-	return at == end;
+	*out = (struct pattern){0};
+	io_name_pattern(&io, out);
+	return io_ended(&io);
 }
 
 /* ---- entities ---- */
 
 enum { ENTITIES_INTS = 1, ENTITIES_PARENTS = 2 };
 
-/* Numbers that are stored as how they differ from the one before. */
-static void put_difference(struct buf *out, uint64_t number, uint64_t *last)
+/* A number that is stored as how it differs from the one before; `most` at most. */
+static uint64_t io_difference(struct io *io, uint64_t number, uint64_t most, uint64_t *last)
 {
-	buf_add_varint(out, zigzag((int64_t)(number - *last)));
-	*last = number;
+	*last += (uint64_t)io_signed(io, (int64_t)(number - *last));
+	io->failed = io->failed || *last > most;
+	return *last;
 }
 
-/* NULL: damage, or it is above `most`. */
-static const uint8_t *get_difference(const uint8_t *at, const uint8_t *end, uint64_t most,
-				     uint64_t *last)
+/* Keys must have a value. */
+static void io_entities(struct io *io, unsigned flags, struct name_entity *entities, size_t count)
 {
-	uint64_t number;
-
-	at = varint_get(at, end, &number);
-	*last += (uint64_t)unzigzag(number);
-	return *last > most ? NULL : at;
-}
-
-void name_put_entities(struct buf *out, const struct name_entity *entities, size_t count)
-{
-	uint8_t flags = ENTITIES_INTS;
 	uint64_t parent = 0, key = 0;
+
+	for (size_t i = 0; i < count && flags & ENTITIES_PARENTS && !io->failed; i++)
+		entities[i].parent =
+			(uint32_t)io_difference(io, entities[i].parent, UINT32_MAX, &parent);
+	for (size_t i = 0; i < count && !io->failed; i++) {
+		struct value *atom = &entities[i].atom;
+
+		if (flags & ENTITIES_INTS)
+			*atom = value_u64(io_difference(io, atom->u, INT64_MAX, &key));
+		else
+			*atom = io_value(io, *atom);
+		io->failed = io->failed || !value_exists(atom);
+	}
+}
+
+void name_put_entities(struct buf *out, struct name_entity *entities, size_t count)
+{
+	struct io io = {.out = out};
+	unsigned flags = ENTITIES_INTS;
 
 	for (size_t i = 0; i < count; i++) {
 		if (entities[i].atom.kind != VALUE_INT || entities[i].atom.u > INT64_MAX)
-			flags &= (uint8_t)~ENTITIES_INTS;
+			flags &= ~(unsigned)ENTITIES_INTS;
 		if (entities[i].parent)
 			flags |= ENTITIES_PARENTS;
 	}
-	buf_add_char(out, (char)flags);
-	buf_add_varint(out, count);
-	for (size_t i = 0; i < count && flags & ENTITIES_PARENTS; i++)
-		put_difference(out, entities[i].parent, &parent);
-	for (size_t i = 0; i < count; i++) {
-		if (flags & ENTITIES_INTS)
-			put_difference(out, entities[i].atom.u, &key);
-		else
-			value_write(out, &entities[i].atom);
-	}
-}
-
-static const uint8_t *get_key(const uint8_t *at, const uint8_t *end, uint8_t flags, uint64_t *last,
-			      struct attrs *attrs, struct value *out)
-{
-	if (flags & ENTITIES_INTS) {
-		at = get_difference(at, end, INT64_MAX, last);
-		*out = value_u64(*last);
-		return at;
-	}
-	at = value_read(at, end, attrs, out);
-	return at && value_exists(out) ? at : NULL;
+	io_number(&io, flags);
+	io_count(&io, count);
+	io_entities(&io, flags, entities, count);
 }
 
 struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, size_t *count)
 {
-	const uint8_t *at = bytes.data, *end = bytes.data + bytes.size;
+	struct io io = {.at = bytes.data, .end = bytes.data + bytes.size, .attrs = attrs};
+	unsigned flags = (unsigned)io_number(&io, 0);
 	struct name_entity *entities;
-	uint64_t number, parent = 0, key = 0;
-	uint8_t flags;
 
-	if (bytes.size < 2)
-		return NULL;
-	flags = *at++;
-	at = varint_get(at, end, &number);
-	if (!at || number > (uint64_t)(end - at))
-		return NULL;
-	*count = (size_t)number;
+	*count = io_count(&io, 0);
 	entities = mem_new_array(*count + 1, sizeof *entities);
-	for (size_t i = 0; i < *count && at && flags & ENTITIES_PARENTS; i++) {
-		at = get_difference(at, end, UINT32_MAX, &parent);
-		entities[i].parent = (uint32_t)parent;
-	}
-	for (size_t i = 0; i < *count && at; i++)
-		at = get_key(at, end, flags, &key, attrs, &entities[i].atom);
-	if (at)
+	io_entities(&io, flags, entities, *count);
+	if (!io.failed)
 		return entities;
 	mem_free(entities);
 	return NULL;
@@ -256,11 +243,11 @@ struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, s
 bool name_list_before(struct store_txn *txn, uint32_t class, uint32_t ordinal, struct name_key *key,
 		      uint32_t *first, struct bytes *value)
 {
-	struct bytes found;
+	struct bytes found,
+		last = name_key_numbers(key, KEY_KEYS, (const uint32_t[]){class, ordinal}, 2);
 
-	name_key_numbers(key, KEY_KEYS, (const uint32_t[]){class, ordinal}, 2);
-	if (!store_before(txn, name_key_bytes(key), true, &found, value) ||
-	    found.size != key->size || memcmp(found.data, key->bytes, 5) != 0)
+	if (!store_before(txn, last, true, &found, value) || found.size != key->size ||
+	    memcmp(found.data, key->bytes, 5) != 0)
 		return false;
 	memcpy(key->bytes, found.data, found.size);
 	*first = (uint32_t)load_be(key->bytes + 5, 4);

@@ -30,16 +30,23 @@ static inline struct bytes bytes_of(const struct buf *buf)
 	return (struct bytes){(const uint8_t *)buf->data, buf->len};
 }
 
-void name_key_numbers(struct name_key *key, char letter, const uint32_t *numbers, size_t count);
-static inline void name_key_data(struct name_key *key, uint32_t slice, uint32_t part)
+/* They fill a key, and give its bytes. */
+struct bytes name_key_numbers(struct name_key *key, char letter, const uint32_t *numbers,
+			      size_t count);
+static inline struct bytes name_key_record(struct name_key *key, uint32_t slice)
 {
-	name_key_numbers(key, KEY_DATA, (const uint32_t[]){slice, part}, 2);
+	return name_key_numbers(key, KEY_SLICE, &slice, 1);
 }
-static inline void name_key_meta(struct name_key *key, const char *name)
+static inline struct bytes name_key_data(struct name_key *key, uint32_t slice, uint32_t part)
+{
+	return name_key_numbers(key, KEY_DATA, (const uint32_t[]){slice, part}, 2);
+}
+static inline struct bytes name_key_meta(struct name_key *key, const char *name)
 {
 	name_key_numbers(key, KEY_META, NULL, 0);
 	memcpy(key->bytes + 1, name, strlen(name));
 	key->size += strlen(name);
+	return name_key_bytes(key);
 }
 
 /* ---- an entity: its key, and the ordinal of what it stands below ---- */
@@ -60,7 +67,7 @@ MUST_CHECK bool name_put(struct store_txn *txn, uint32_t class, const struct nam
 			 const uint32_t *ordinal, struct error *err);
 
 /* A list of them. */
-void name_put_entities(struct buf *out, const struct name_entity *entities, size_t count);
+void name_put_entities(struct buf *out, struct name_entity *entities, size_t count);
 /* To be freed; NULL: damage. */
 struct name_entity *name_get_entities(struct bytes bytes, struct attrs *attrs, size_t *count);
 /*

@@ -5,7 +5,7 @@
  * be found.
  */
 #include "engine/base/mem.h"
-#include "engine/base/varint.h"
+#include "state/model/value_bytes.h"
 #include "state/slices/names.h"
 #include "state/slices/numbers.h"
 
@@ -128,8 +128,10 @@ static bool put_entities(const struct fresh_class *fresh, struct store_txn *txn,
 	bool ok;
 
 	name_put_entities(&bytes, fresh->entities, fresh->count);
-	name_key_numbers(&key, KEY_KEYS, (const uint32_t[]){fresh->class, fresh->first}, 2);
-	ok = store_put(txn, name_key_bytes(&key), bytes_of(&bytes), err);
+	ok = store_put(
+		txn,
+		name_key_numbers(&key, KEY_KEYS, (const uint32_t[]){fresh->class, fresh->first}, 2),
+		bytes_of(&bytes), err);
 	if (fresh->class < SHAPE_CLASSES) /* by ordinal alone */
 		count = 0;
 	for (uint32_t i = 0, ordinal = fresh->first; i < count && ok; i++, ordinal++)
@@ -144,9 +146,8 @@ bool fresh_names_put(const struct fresh_names *names, uint32_t slice, struct sto
 	struct name_key key;
 	bool ok;
 
-	name_key_data(&key, slice, PART_CLASSES);
-	ok = !names->classes.len ||
-	     store_put(txn, name_key_bytes(&key), bytes_of(&names->classes), err);
+	ok = !names->classes.len || store_put(txn, name_key_data(&key, slice, PART_CLASSES),
+					      bytes_of(&names->classes), err);
 	for (size_t i = 0; i < names->count && ok; i++)
 		ok = put_entities(&names->items[i], txn, err);
 	return ok;
@@ -155,52 +156,47 @@ bool fresh_names_put(const struct fresh_names *names, uint32_t slice, struct sto
 /* ---- back ---- */
 
 /* False: damage, such as a parent that does not come before. */
-static const uint8_t *get_class(const uint8_t *at, const uint8_t *end, struct numbers *numbers)
+static bool get_class(struct io *io, struct numbers *numbers)
 {
-	uint64_t head, parent, len;
+	uint64_t head = io_number(io, 0), parent = io_number(io, 0);
+	size_t len = io_count(io, 0);
 	uint32_t shape;
 
-	at = varint_get(at, end, &head);
-	at = at ? varint_get(at, end, &parent) : NULL;
-	at = at ? varint_get(at, end, &len) : NULL;
-	if (!at || head >> 1 >= CLASS_PATTERN || len > (uint64_t)(end - at) ||
-	    parent >= numbers->nclasses || numbers->classes[parent].kind != CLASS_ATTR)
-		return NULL;
+	if (io->failed || head >> 1 >= CLASS_PATTERN || parent >= numbers->nclasses ||
+	    numbers->classes[parent].kind != CLASS_ATTR)
+		return false;
 	shape = numbers->classes[parent].shape;
 	if (head >> 1 == CLASS_ATTR)
 		shape = head & 1 ? shape_key(numbers->attrs, shape)
-				 : shape_name(numbers->attrs, shape, (const char *)at, len);
+				 : shape_name(numbers->attrs, shape, (const char *)io->at, len);
 	numbers_class_add(numbers, (enum class_kind)(head >> 1), (uint32_t)parent, shape);
-	return at + len;
+	io->at += len;
+	return true;
 }
 
-static const uint8_t *get_chunk(const uint8_t *at, const uint8_t *end, struct numbers *numbers)
+static bool get_chunk(struct io *io, struct numbers *numbers)
 {
-	uint64_t class, first;
+	uint64_t class = io_number(io, 0), first = io_number(io, 0);
 
-	at = varint_get(at, end, &class);
-	at = at ? varint_get(at, end, &first) : NULL;
-	if (!at || class >= numbers->nclasses || class == TEXT_CLASS || first > UINT32_MAX ||
+	if (io->failed || class >= numbers->nclasses || class == TEXT_CLASS || first > UINT32_MAX ||
 	    first % CHUNK || numbers->nchunks >= UINT32_MAX / CHUNK)
-		return NULL;
+		return false;
 	numbers_chunk_add(numbers, (uint32_t) class, (uint32_t)first);
-	return at;
+	return true;
 }
 
 bool numbers_get_classes(struct numbers *numbers, struct bytes bytes)
 {
-	const uint8_t *at = bytes.data, *end = at + bytes.size;
-	uint64_t count;
+	struct io io = {.at = bytes.data, .end = bytes.data + bytes.size};
+	bool ok = true;
 
-	at = varint_get(at, end, &count);
-	for (uint64_t i = 0; at && i < count; i++)
-		at = get_class(at, end, numbers);
-	at = at ? varint_get(at, end, &count) : NULL;
-	for (uint64_t i = 0; at && i < count; i++)
-		at = get_chunk(at, end, numbers);
+	for (size_t count = io_count(&io, 0); ok && count > 0; count--)
+		ok = get_class(&io, numbers);
+	for (size_t count = io_count(&io, 0); ok && count > 0; count--)
+		ok = get_chunk(&io, numbers);
 	numbers->classes_stored = numbers->nclasses;
 	numbers->chunks_stored = numbers->nchunks;
-	return at == end;
+	return ok && io_ended(&io);
 }
 
 void numbers_counts(const struct numbers *numbers, struct buf *out)

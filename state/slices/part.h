@@ -30,6 +30,11 @@ struct timelines_part {
 	uint32_t least; /* changes of a slice; 0: as many as is usual. For tests */
 };
 
+static inline struct order timelines_part_end(const struct timelines_part *part)
+{
+	return part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
+}
+
 struct timelines_built {
 	uint64_t events, changes; /* of the whole store, also what was there already */
 	uint64_t bytes;           /* of its slices */

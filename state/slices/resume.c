@@ -14,7 +14,7 @@
 #include "state/slices/build.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/varint.h"
+#include "state/model/value_bytes.h"
 #include "state/replay/cells_internal.h"
 #include "state/slices/names.h"
 #include "state/slices/shard.h"
@@ -32,15 +32,16 @@ void building_put_resume(const struct building *building, nstime next, struct bu
 {
 	const struct cells *cells = replay_cells(building->replay);
 	const struct builder *builder = building->builder;
+	struct io io = {.out = out};
 
-	buf_add_varint(out, zigzag(next));
-	buf_add_varint(out, building->events_before + replay_events(building->replay));
-	buf_add_varint(out, builder->slices + builder->now->open);
-	buf_add_varint(out, builder->changes + builder->now->nchanges);
+	io_signed(&io, next);
+	io_number(&io, building->events_before + replay_events(building->replay));
+	io_number(&io, builder->slices + builder->now->open);
+	io_number(&io, builder->changes + builder->now->nchanges);
 	numbers_counts(building->numbers, out);
-	buf_add_varint(out, cells->nstreams);
-	buf_add_varint(out, cells->nsections);
-	cells_write_streams(cells, out);
+	io_number(&io, cells->nstreams);
+	io_number(&io, cells->nsections);
+	io_streams(&io, cells);
 }
 
 static bool load_text(struct numbers *numbers, struct shard *shard, uint32_t ordinal)
@@ -80,32 +81,28 @@ static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t
 	return true;
 }
 
-static const uint8_t *get_entities(struct numbers *numbers, struct shard *shard, const uint8_t *at,
-				   const uint8_t *end)
+static bool get_entities(struct numbers *numbers, struct shard *shard, struct io *io)
 {
-	uint64_t nclasses, count;
+	uint64_t nclasses = io_number(io, 0), count;
 
-	at = varint_get(at, end, &nclasses);
-	if (at && nclasses > numbers->nclasses)
-		return NULL;
-	for (uint32_t i = 0; at && i < nclasses; i++) {
-		at = varint_get(at, end, &count);
-		if (at &&
-		    (count > UINT32_MAX || !load_entities(numbers, shard, i, (uint32_t)count)))
-			return NULL;
+	if (nclasses > numbers->nclasses)
+		return false;
+	for (uint32_t i = 0; i < nclasses; i++) {
+		count = io_number(io, 0);
+		if (count > UINT32_MAX || !load_entities(numbers, shard, i, (uint32_t)count))
+			return false;
 	}
-	return at;
+	return true;
 }
 
-static const uint8_t *get_streams(struct building *building, const uint8_t *at, const uint8_t *end)
+static bool get_streams(struct building *building, struct io *io)
 {
 	struct cells *cells = replay_cells(building->replay);
-	uint64_t counts[2];
 
-	at = varints_get(at, end, counts, 2);
-	if (!at || counts[0] != cells->nstreams || counts[1] != cells->nsections)
-		return NULL;
-	return cells_read_streams(cells, at, end);
+	if (io_number(io, 0) != cells->nstreams || io_number(io, 0) != cells->nsections)
+		return false;
+	io_streams(io, cells);
+	return io_ended(io);
 }
 
 /* ---- dropping what came after ---- */
@@ -121,19 +118,12 @@ static bool cut_work(struct store_txn *txn, void *arg, struct error *err)
 	struct name_key key;
 	struct bytes value;
 
-	name_key_meta(&key, "complete");
-	if (!store_delete(txn, name_key_bytes(&key), err))
+	if (!store_delete(txn, name_key_meta(&key, "complete"), err))
 		return false;
-	for (uint32_t s = cutting->slices;; s++) {
-		name_key_numbers(&key, KEY_SLICE, &s, 1);
-		if (!store_get(txn, name_key_bytes(&key), &value))
-			break;
-		if (!store_delete(txn, name_key_bytes(&key), err))
+	for (uint32_t s = cutting->slices; store_get(txn, name_key_record(&key, s), &value); s++)
+		if (!store_delete(txn, name_key_bytes(&key), err) ||
+		    !store_delete_prefix(txn, name_key_numbers(&key, KEY_DATA, &s, 1), err))
 			return false;
-		name_key_numbers(&key, KEY_DATA, &s, 1);
-		if (!store_delete_prefix(txn, name_key_bytes(&key), err))
-			return false;
-	}
 	return numbers_cut(cutting->numbers, txn, err);
 }
 
@@ -283,19 +273,16 @@ static bool revive_all(struct building *building, struct shard *shard)
 
 /* ---- the whole ---- */
 
-/* From what the shard holds; `at`: behind the head of `resume`, NULL: there is none. */
-static bool load(struct building *building, struct shard *shard, const uint8_t *at,
-		 const uint8_t *end, uint64_t changes, struct error *err)
+/* From what the shard holds; `resume`: behind the head, NULL: there is none. */
+static bool load(struct building *building, struct shard *shard, struct io *resume,
+		 uint64_t changes, struct error *err)
 {
-	bool ok = true;
+	bool ok;
 
 	if (!shard_begin(shard, err))
 		return false;
-	if (at) {
-		at = get_entities(building->numbers, shard, at, end);
-		at = at ? get_streams(building, at, end) : NULL;
-		ok = at && at == end;
-	}
+	ok = !resume ||
+	     (get_entities(building->numbers, shard, resume) && get_streams(building, resume));
 	building->builder = builder_new(building->numbers, building->store, building->helper);
 	building->builder->slices = shard->nslices;
 	building->builder->changes = changes;
@@ -306,24 +293,27 @@ static bool load(struct building *building, struct shard *shard, const uint8_t *
 
 bool building_begin(struct building *building, const struct buf *resume, struct error *err)
 {
-	enum { FROM, EVENTS, SLICES, CHANGES, HEAD };
-	uint64_t head[HEAD] = {[FROM] = zigzag(building->part->begin)};
-	const uint8_t *at = (const uint8_t *)resume->data, *end = buf_end(resume);
-	struct cutting cutting;
+	struct io io = {.at = (const uint8_t *)resume->data,
+			.end = buf_end(resume),
+			.attrs = program_attrs(building->part->program)};
+	struct cutting cutting = {0};
+	uint64_t changes = 0, slices;
 	struct shard *shard;
 	bool ok;
 
-	at = varints_get(at, end, head, HEAD);
-	if ((resume->len && !at) || head[SLICES] > UINT32_MAX)
-		return damaged(err);
-	building->from = unzigzag(head[FROM]);
-	building->events_before = head[EVENTS];
-	cutting.slices = (uint32_t)head[SLICES];
-	if (!shard_open(building->store, cutting.slices, program_attrs(building->part->program),
-			&shard, err))
+	if (resume->len) {
+		building->from = io_signed(&io, 0);
+		building->events_before = io_number(&io, 0);
+		slices = io_number(&io, 0);
+		changes = io_number(&io, 0);
+		if (io.failed || slices > UINT32_MAX)
+			return damaged(err);
+		cutting.slices = (uint32_t)slices;
+	}
+	if (!shard_open(building->store, cutting.slices, io.attrs, &shard, err))
 		return false;
 	cutting.numbers = building->numbers = shard->numbers;
-	ok = load(building, shard, at, end, head[CHANGES], err);
+	ok = load(building, shard, resume->len ? &io : NULL, changes, err);
 	shard->numbers = NULL;
 	shard_close(shard);
 	return ok && store_write(building->store, cut_work, &cutting, err);

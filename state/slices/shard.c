@@ -20,8 +20,7 @@ static bool load_records(struct shard *shard, uint32_t slices, struct error *err
 	while (shard->nslices < slices) {
 		struct slice_record *record;
 
-		name_key_numbers(&key, KEY_SLICE, &shard->nslices, 1);
-		if (!store_get(shard->txn, name_key_bytes(&key), &value))
+		if (!store_get(shard->txn, name_key_record(&key, shard->nslices), &value))
 			break;
 		if (value.size != sizeof *record)
 			return damaged(err, "a record has the wrong size");
@@ -98,12 +97,6 @@ bool shard_end(struct shard *shard)
 	return sound;
 }
 
-bool shard_noted(struct shard *shard, enum slice_found found)
-{
-	shard->damaged |= found == SLICE_DAMAGED;
-	return found == SLICE_FOUND;
-}
-
 uint32_t shard_slice_at(const struct shard *shard, nstime t)
 {
 	return (uint32_t)nstime_last(shard->records, shard->nslices, sizeof *shard->records, t);
@@ -118,9 +111,8 @@ const struct slice *shard_slice(struct shard *shard, uint32_t slice)
 	if (shard->slice_number == slice)
 		return &shard->slice;
 	shard->slice_number = UINT32_MAX;
-	name_key_data(&key, slice, PART_SLICE);
-	if (store_get(shard->txn, name_key_bytes(&key), &value) &&
-	    slice_open(value.data, value.size, &shard->slice, &ignored) &&
+	if (store_get(shard->txn, name_key_data(&key, slice, PART_SLICE), &value) &&
+	    slice_open(value.data, value.size, &shard->damaged, &shard->slice, &ignored) &&
 	    shard->slice.number == slice && shard->slice.begin == shard->records[slice].begin) {
 		shard->slice_number = slice;
 		return &shard->slice;
@@ -140,144 +132,121 @@ bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out)
 	struct name_key key;
 	struct bytes value;
 
-	name_key_data(&key, slice, PART_DOMINANT);
-	return store_get(shard->txn, name_key_bytes(&key), &value) && dominant_open(value, out);
+	return store_get(shard->txn, name_key_data(&key, slice, PART_DOMINANT), &value) &&
+	       dominant_open(value, out);
 }
 
 /* ---- one number ---- */
 
-enum slice_found shard_tick_since(const struct slice *slice, uint32_t number, uint32_t tick,
-				  nstime *out)
+nstime shard_tick_since(const struct slice *slice, uint32_t number, uint32_t tick)
 {
-	enum slice_found found = SLICE_ABSENT;
 	struct slice_fill fill;
 
-	if (!slice_tick_time(slice, tick, out))
-		return SLICE_DAMAGED;
-	if (slice->fills.count)
-		found = slice_fill(slice, number, tick, &fill);
-	if (found == SLICE_FOUND && fill.tick == tick && fill.final)
-		*out = fill.from;
-	return found == SLICE_DAMAGED ? found : SLICE_FOUND;
+	if (slice->fills.count && slice_fill(slice, number, tick, &fill) && fill.tick == tick &&
+	    fill.final)
+		return fill.from;
+	return slice_tick_time(slice, tick);
 }
 
 /* Among the changes of one slice alone. */
-static enum slice_found change_in(const struct slice *slice, uint32_t number, nstime t,
-				  struct slice_value *value, nstime *since)
+static bool change_in(const struct slice *slice, uint32_t number, nstime t,
+		      struct slice_value *value, nstime *since)
 {
-	enum slice_found found;
 	uint32_t tick;
 
-	if (slice->nticks == 0 || t < slice->begin)
-		return SLICE_ABSENT;
-	if (!slice_tick_at(slice, t, &tick))
-		return SLICE_DAMAGED;
-	found = slice_change(slice, number, tick, value, &tick);
-	return found == SLICE_FOUND && since ? shard_tick_since(slice, number, tick, since) : found;
+	if (slice->nticks == 0 || t < slice->begin ||
+	    !slice_change(slice, number, slice_tick_at(slice, t), value, &tick))
+		return false;
+	if (since)
+		*since = shard_tick_since(slice, number, tick);
+	return true;
 }
 
-bool shard_since_before(struct shard *shard, uint32_t number, uint32_t slice, uint64_t age,
-			nstime *since)
+nstime shard_since_before(struct shard *shard, uint32_t number, uint32_t slice, uint64_t age)
 {
 	const struct slice *read = age > slice ? NULL : shard_slice(shard, slice - (uint32_t)age);
 	struct slice_value ignored;
+	nstime since = NSTIME_MIN;
 
-	if (read && change_in(read, number, NSTIME_MAX, &ignored, since) == SLICE_FOUND)
-		return true;
-	shard->damaged = true;
-	return false;
+	if (!read || !change_in(read, number, NSTIME_MAX, &ignored, &since))
+		shard->damaged = true;
+	return since;
 }
 
 bool shard_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
 	      nstime *since)
 {
 	const struct slice *slice = slice_with(shard, t);
-	enum slice_found found;
 	uint64_t age;
 
 	if (!slice)
 		return false;
-	found = change_in(slice, number, t, value, since);
-	if (found != SLICE_ABSENT)
-		return shard_noted(shard, found);
-	return shard_noted(shard, slice_before(slice, number, value, &age)) &&
-	       (!since || shard_since_before(shard, number, slice->number, age, since));
+	if (change_in(slice, number, t, value, since))
+		return true;
+	if (!slice_before(slice, number, value, &age))
+		return false;
+	if (since)
+		*since = shard_since_before(shard, number, slice->number, age);
+	return true;
 }
 
 bool shard_row(struct shard *shard, uint32_t number, nstime t, bool back, struct slice_value *value,
 	       nstime *out)
 {
 	const struct slice *slice = slice_with(shard, t);
-	enum slice_found found = SLICE_DAMAGED;
 	uint32_t tick;
 
-	if (!slice || slice->fills.count || !slice->nticks || t < slice->begin)
+	if (!slice || slice->fills.count || !slice->nticks || t < slice->begin ||
+	    !slice_row(slice, number, slice_tick_at(slice, t), back, value, &tick))
 		return false;
-	if (slice_tick_at(slice, t, &tick))
-		found = slice_row(slice, number, tick, back, value, &tick);
-	if (found == SLICE_FOUND && !slice_tick_time(slice, tick, out))
-		found = SLICE_DAMAGED;
-	return shard_noted(shard, found);
+	*out = slice_tick_time(slice, tick);
+	return !shard->damaged;
 }
 
 bool shard_tombstone_at(struct shard *shard, uint32_t number, nstime t, struct slice_value *value,
 			nstime *since)
 {
 	uint32_t at = shard->nslices ? shard_slice_at(shard, t) + 1 : 0;
-	enum slice_found found = SLICE_ABSENT;
+	const struct slice *slice;
 
 	if (at && shard_side(shard, at)) {
-		const struct side_item *item = side_behind(&shard->tombstones, number, t);
+		const struct side_item *item = side_find(&shard->tombstones, number, t, true);
 
-		if (!item || item == shard->tombstones.items || item[-1].fill.attr != number)
-			return false;
-		*since = item[-1].at;
-		*value = item[-1].fill.value;
-		return true;
+		if (item) {
+			*since = item->at;
+			*value = item->fill.value;
+		}
+		return item != NULL;
 	}
-	while (found == SLICE_ABSENT && at-- > 0) {
-		const struct slice *slice = shard_slice(shard, at);
-
-		found = slice ? change_in(slice, number, t, value, since) : SLICE_DAMAGED;
-	}
-	return shard_noted(shard, found);
-}
-
-/* In one slice. */
-static enum slice_found change_behind(const struct slice *slice, uint32_t number, nstime after,
-				      nstime *at)
-{
-	struct slice_value ignored;
-	enum slice_found found = SLICE_DAMAGED;
-	uint32_t tick;
-
-	if (slice)
-		found = slice_change_behind(slice, number, after, &ignored, &tick);
-	return found == SLICE_FOUND && !slice_tick_time(slice, tick, at) ? SLICE_DAMAGED : found;
+	while (at-- > 0 && (slice = shard_slice(shard, at)))
+		if (change_in(slice, number, t, value, since))
+			return true;
+	return false;
 }
 
 bool shard_tombstone_next(struct shard *shard, uint32_t number, nstime after, nstime until,
 			  nstime *at)
 {
-	enum slice_found found = SLICE_ABSENT;
-	uint32_t s, last;
+	const struct slice *slice;
+	struct slice_value ignored;
+	uint32_t s, last, tick;
 
 	if (!shard->nslices)
 		return false;
 	s = shard_slice_at(shard, after);
 	last = shard_slice_at(shard, until);
 	if (shard_side(shard, last - s + 1)) {
-		const struct side_item *item = side_behind(&shard->tombstones, number, after);
+		const struct side_item *item = side_find(&shard->tombstones, number, after, false);
 
-		if (!item || item == shard->tombstones.items + shard->tombstones.count ||
-		    item->fill.attr != number)
-			return false;
-		*at = item->at;
-		return *at <= until;
+		*at = item ? item->at : after;
+		return item && item->at <= until;
 	}
-	for (; found == SLICE_ABSENT && s <= last; s++)
-		found = change_behind(shard_slice(shard, s), number, after, at);
-	return shard_noted(shard, found) && *at <= until;
+	for (; s <= last && (slice = shard_slice(shard, s)); s++)
+		if (slice_change_behind(slice, number, after, &ignored, &tick)) {
+			*at = slice_tick_time(slice, tick);
+			return *at <= until;
+		}
+	return false;
 }
 
 bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t)
@@ -285,41 +254,31 @@ bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t)
 	return slice < shard->nslices && shard->reach[slice] <= t;
 }
 
-/* The first of a slice, of an event behind t, and when that was. */
-static enum slice_found fill_behind(const struct slice *slice, uint32_t number, nstime t,
-				    nstime *until, struct slice_fill *out)
-{
-	enum slice_found found;
-	uint32_t tick;
-
-	if (!slice || !slice_tick_behind(slice, t, &tick))
-		return SLICE_DAMAGED;
-	found = slice_fill(slice, number, tick, out);
-	return found == SLICE_FOUND && !slice_tick_time(slice, out->tick, until) ? SLICE_DAMAGED
-										 : found;
-}
-
 bool shard_fill(struct shard *shard, uint32_t number, nstime t, nstime *until,
 		struct slice_fill *out)
 {
-	enum slice_found found = SLICE_ABSENT;
+	const struct slice *slice;
 
 	if (shard->side == SIDE_GATHERED) {
-		const struct side_item *item = side_behind(&shard->fills, number, t);
+		const struct side_item *item = side_find(&shard->fills, number, t, false);
 
-		if (!item || item == shard->fills.items + shard->fills.count ||
-		    item->fill.attr != number || item->fill.from > t)
+		if (!item || item->fill.from > t)
 			return false;
 		*until = item->at;
 		*out = item->fill;
 		return true;
 	}
-	for (uint32_t at = shard_slice_at(shard, t);
-	     found == SLICE_ABSENT && shard_reaches(shard, at, t); at++) {
+	for (uint32_t at = shard_slice_at(shard, t); shard_reaches(shard, at, t); at++) {
 		if (shard->records[at].least_from > t)
 			continue;
 		shard->steps++;
-		found = fill_behind(shard_slice(shard, at), number, t, until, out);
+		slice = shard_slice(shard, at);
+		if (!slice)
+			return false;
+		if (slice_fill(slice, number, slice_tick_behind(slice, t), out)) {
+			*until = slice_tick_time(slice, out->tick);
+			return out->from <= t;
+		}
 	}
-	return shard_noted(shard, found) && out->from <= t;
+	return false;
 }

@@ -41,7 +41,7 @@ struct shard {
 	uint64_t steps;     /* from slice to slice, looking for one */
 	struct slice slice; /* the one opened last */
 	uint32_t slice_number;
-	bool damaged; /* something cannot be, although its checksum is right */
+	bool damaged; /* something cannot be, although its checksum is right; slices note it, too */
 };
 
 /* The first `slices` of the store (UINT32_MAX: all). The store stays the caller's. */
@@ -63,17 +63,12 @@ static inline uint32_t shard_numbers(const struct shard *shard)
 uint32_t shard_slice_at(const struct shard *shard, nstime t);
 /* Borrowed, until the next slice is asked for or shard_end(). NULL: damage. */
 MUST_CHECK const struct slice *shard_slice(struct shard *shard, uint32_t slice);
-/* Of what was asked of a slice: was it found? Damage is noted. */
-bool shard_noted(struct shard *shard, enum slice_found found);
 /* What it has of its busy attributes; borrowed likewise. False: nothing, or damage. */
 bool shard_dominant(struct shard *shard, uint32_t slice, struct dominant *out);
 
 /* ---- names ---- */
 
 uint32_t shard_number(struct shard *shard, uint32_t attr);
-uint32_t shard_tombstone(struct shard *shard, uint32_t attr, bool below);
-/* NULL behind the last. */
-const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number);
 /* The attribute; ATTR_ABSENT: it is of a tombstone, or damaged. */
 uint32_t shard_attr(struct shard *shard, uint32_t number);
 /* The shape of a number's class; cheaper than its attribute. ATTR_ABSENT: of a tombstone, or
@@ -118,19 +113,14 @@ bool shard_reaches(const struct shard *shard, uint32_t slice, nstime t);
 /* ---- for shard*.c, and for builds that go on with a shard ---- */
 
 /* When the change at a tick was made: a fill's, when what it says began. */
-enum slice_found shard_tick_since(const struct slice *slice, uint32_t number, uint32_t tick,
-				  nstime *out);
-/*
- * Since when it has been what a slice's snapshot says, which was written `age` slices before.
- * False: damage.
- */
-bool shard_since_before(struct shard *shard, uint32_t number, uint32_t slice, uint64_t age,
-			nstime *since);
+nstime shard_tick_since(const struct slice *slice, uint32_t number, uint32_t tick);
+/* Since when it has been what a slice's snapshot says, which was written `age` slices before. */
+nstime shard_since_before(struct shard *shard, uint32_t number, uint32_t slice, uint64_t age);
 /* Are tombstones and fills gathered? After so many steps more they may be. */
 bool shard_side(struct shard *shard, uint32_t steps);
 void shard_side_release(struct shard *shard);
-/* The first of a number behind t, or whatever comes there; may be one behind the last. */
-const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t);
+/* Of a number, the first behind t, or else (`back`) the last up to t. NULL: there is none. */
+const struct side_item *side_find(const struct side *side, uint32_t number, nstime t, bool back);
 /*
  * All tombstones, slice by slice, each number's in order of time. False: damage, or `each`
  * said so.

@@ -20,7 +20,8 @@ bool shard_moment(struct shard *shard, nstime t, struct slice_items *out)
 		return false;
 	if (!slice->nticks || t < slice->begin)
 		return slice_moment(slice, NULL, out);
-	return slice_tick_at(slice, t, &tick) && slice_moment(slice, &tick, out);
+	tick = slice_tick_at(slice, t);
+	return slice_moment(slice, &tick, out);
 }
 
 /* Items by age: chains, each in the items' order. */
@@ -54,10 +55,10 @@ static bool since_older(struct shard *shard, uint32_t at, struct slice_items *it
 	bool ok = group(items, at, &ages);
 
 	for (uint32_t age = 0; age <= ages.most && ok; age++)
-		for (uint32_t i = ages.first[age]; i && ok; i = ages.next[i - 1]) {
+		for (uint32_t i = ages.first[age]; i; i = ages.next[i - 1]) {
 			struct slice_item *item = &items->items[i - 1];
 
-			ok = shard_since_before(shard, item->number, at, age, &item->since);
+			item->since = shard_since_before(shard, item->number, at, age);
 		}
 	mem_free(ages.first);
 	mem_free(ages.next);
@@ -65,17 +66,14 @@ static bool since_older(struct shard *shard, uint32_t at, struct slice_items *it
 }
 
 /* Of what the moment's own slice tells. */
-static bool since_here(const struct slice *slice, struct slice_items *items)
+static void since_here(const struct slice *slice, struct slice_items *items)
 {
 	for (size_t i = 0; i < items->count; i++) {
 		struct slice_item *item = &items->items[i];
 
-		if (item->of == ITEM_CHANGED &&
-		    shard_tick_since(slice, item->number, (uint32_t)item->at, &item->since) !=
-			    SLICE_FOUND)
-			return false;
+		if (item->of == ITEM_CHANGED)
+			item->since = shard_tick_since(slice, item->number, (uint32_t)item->at);
 	}
-	return true;
 }
 
 bool shard_moment_since(struct shard *shard, nstime t, struct slice_items *items)
@@ -86,5 +84,8 @@ bool shard_moment_since(struct shard *shard, nstime t, struct slice_items *items
 	if (!items->count)
 		return true;
 	slice = shard_slice(shard, at);
-	return slice && since_here(slice, items) && since_older(shard, at, items);
+	if (!slice)
+		return false;
+	since_here(slice, items);
+	return since_older(shard, at, items) && !shard->damaged;
 }

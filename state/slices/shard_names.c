@@ -68,12 +68,10 @@ bool shard_names_load(struct shard *shard, struct error *err)
 	struct name_key key;
 	struct bytes bytes;
 
-	for (uint32_t s = 0; s < shard->nslices; s++) {
-		name_key_data(&key, s, PART_CLASSES);
-		if (store_get(shard->txn, name_key_bytes(&key), &bytes) &&
+	for (uint32_t s = 0; s < shard->nslices; s++)
+		if (store_get(shard->txn, name_key_data(&key, s, PART_CLASSES), &bytes) &&
 		    !numbers_get_classes(shard->numbers, bytes))
 			return damaged(err);
-	}
 	return load_patterns(shard) || damaged(err);
 }
 
@@ -82,21 +80,6 @@ bool shard_names_load(struct shard *shard, struct error *err)
 uint32_t shard_number(struct shard *shard, uint32_t attr)
 {
 	return numbers_of(shard->numbers, CLASS_ATTR, attr);
-}
-
-uint32_t shard_tombstone(struct shard *shard, uint32_t attr, bool below)
-{
-	return numbers_of(shard->numbers, below ? CLASS_TOMBSTONE_BELOW : CLASS_TOMBSTONE, attr);
-}
-
-const struct pattern *shard_pattern(const struct shard *shard, size_t i, uint32_t *number)
-{
-	const struct numbers *numbers = shard->numbers;
-
-	if (i >= numbers->npatterns)
-		return NULL;
-	*number = numbers_in(numbers, PATTERN_CLASS, (uint32_t)i);
-	return &numbers->patterns[i];
 }
 
 /* ---- number → attribute ---- */

@@ -47,8 +47,8 @@ static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tom
 			if (key < from || key >= to)
 				continue;
 			item.fill.value = slice_block_value(&walk.changes.block, i);
-			if (!slice_tick_time(slice, key & bits_mask(slice->tick_bits), &item.at) ||
-			    !each(arg, &item))
+			item.at = slice_tick_time(slice, key & bits_mask(slice->tick_bits));
+			if (!each(arg, &item))
 				return false;
 		}
 	}
@@ -73,13 +73,14 @@ bool shard_each_tombstone(struct shard *shard, each_tombstone *each, void *arg)
 static bool add_fills(const struct slice *slice, struct side *out)
 {
 	struct slice_fills fills = {.open.j = 0};
-	enum slice_found found;
 	struct side_item item;
 
-	while ((found = slice_fills_next(slice, &fills, &item.fill)) == SLICE_FOUND)
-		if (!slice_tick_time(slice, item.fill.tick, &item.at) || !add(out, &item))
+	while (slice_fills_next(slice, &fills, &item.fill)) {
+		item.at = slice_tick_time(slice, item.fill.tick);
+		if (!add(out, &item))
 			return false;
-	return found == SLICE_ABSENT;
+	}
+	return true;
 }
 
 static int by_number_and_time(const void *a, const void *b)
@@ -123,15 +124,15 @@ bool shard_side(struct shard *shard, uint32_t steps)
 	return true;
 }
 
-const struct side_item *side_behind(const struct side *side, uint32_t number, nstime t)
+const struct side_item *side_find(const struct side *side, uint32_t number, nstime t, bool back)
 {
 	const struct side_item *items = side->items;
+	size_t i = search_first(n, 0, side->count,
+				items[n].fill.attr < number ||
+					(items[n].fill.attr == number && items[n].at <= t));
 
-	if (!items)
-		return NULL;
-	return items + search_first(i, 0, side->count,
-				    items[i].fill.attr < number ||
-					    (items[i].fill.attr == number && items[i].at <= t));
+	i -= back; /* wraps: then there is none */
+	return i < side->count && items[i].fill.attr == number ? &items[i] : NULL;
 }
 
 void shard_side_release(struct shard *shard)

@@ -136,8 +136,9 @@ static void take_follower(struct finding *finding, uint32_t c, uint32_t leader,
 	finding->roles[c] = ROLE_FOLLOWER;
 	finding->roles[leader] = ROLE_LEADER;
 	ranks_in(finding, c, leader, out->keys);
-	out->attrs[out->count] = finding->keys[finding->starts[c]] >> finding->tick_bits;
-	out->starts[out->count++] = finding->starts[leader];
+	out->followers.keys[out->followers.count] =
+		finding->keys[finding->starts[c]] >> finding->tick_bits;
+	out->followers.extra[out->followers.count++] = finding->starts[leader];
 }
 
 void shared_ticks_find(const uint64_t *keys, size_t count, unsigned tick_bits, uint32_t nticks,
@@ -152,8 +153,8 @@ void shared_ticks_find(const uint64_t *keys, size_t count, unsigned tick_bits, u
 	finding.roles = mem_new((size_t)finding.ncolumns + 1);
 	*out = (struct shared_ticks){
 		.keys = mem_resize(NULL, count + 1, sizeof(uint64_t)),
-		.attrs = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t)),
-		.starts = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t))};
+		.followers.keys = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t)),
+		.followers.extra = mem_new_array((size_t)finding.ncolumns + 1, sizeof(uint64_t))};
 	if (count)
 		memcpy(out->keys, keys, count * sizeof *keys);
 	for (uint32_t c = 0; c < finding.ncolumns; c++) {
@@ -171,6 +172,6 @@ void shared_ticks_find(const uint64_t *keys, size_t count, unsigned tick_bits, u
 void shared_ticks_release(struct shared_ticks *shared_ticks)
 {
 	mem_free(shared_ticks->keys);
-	mem_free(shared_ticks->attrs);
-	mem_free(shared_ticks->starts);
+	mem_free(shared_ticks->followers.keys);
+	mem_free(shared_ticks->followers.extra);
 }

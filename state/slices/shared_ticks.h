@@ -2,14 +2,11 @@
 #ifndef STATE_SLICES_SHARED_TICKS_H
 #define STATE_SLICES_SHARED_TICKS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "state/slices/slice.h"
 
 struct shared_ticks {
-	uint64_t *keys;   /* of all changes: a follower's say which change of its leader */
-	uint64_t *attrs;  /* of the shared ticks, rising */
-	uint64_t *starts; /* place of the leader's first change */
-	size_t count;
+	uint64_t *keys; /* of all changes: a follower's say which change of its leader */
+	struct slice_column followers; /* extra: place of the leader's first change */
 };
 
 /* `keys` rise: attribute << tick_bits | tick, of ticks below `nticks`. */

@@ -84,12 +84,16 @@ struct slice_parts {
 };
 void slice_put(const struct slice_parts *parts, struct buf *out);
 
-/* ---- reading ---- */
-
-enum slice_found { SLICE_ABSENT, SLICE_FOUND, SLICE_DAMAGED };
+/*
+ * ---- reading ----
+ *
+ * Damage is noted in the opener's *damaged, and ends no call with more than "there is none", or a
+ * zero: once it is noted nothing that was read counts.
+ */
 
 struct slice_run { /* a column where it lies */
 	const uint8_t *directory, *blocks;
+	bool *damaged;
 	uint64_t size; /* of the blocks */
 	uint32_t count, nblocks;
 	bool values, extra;
@@ -104,11 +108,15 @@ struct slice {
 	struct slice_run changes, snapshot, fills, shared_ticks;
 	const uint8_t *froms;
 	uint32_t nfroms;
+	bool *damaged;
 };
 
-MUST_CHECK bool slice_open(const void *data, size_t size, struct slice *out, struct error *err);
+/* `damaged` is borrowed as long as the slice is read. */
+MUST_CHECK bool slice_open(const void *data, size_t size, bool *damaged, struct slice *out,
+			   struct error *err);
 /* `values`, `extra` and `count` are set; false: it does not fit between two offsets. */
-bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, struct slice_run *run);
+bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, bool *damaged,
+		    struct slice_run *run);
 
 struct slice_frame { /* how values are coded */
 	int64_t least;
@@ -137,17 +145,18 @@ uint64_t slice_run_first(const struct slice_run *run, uint32_t j);
 /* Last block whose first key is <= key; false: there is none. */
 bool slice_run_find(const struct slice_run *run, uint64_t key, uint32_t *j);
 /* The last key <= key, its block and its place in the column. */
-enum slice_found slice_run_before(const struct slice_run *run, uint64_t key,
-				  struct slice_block *block, uint64_t *i, uint64_t *found);
-/* Key i will be asked for soon. */
-void slice_run_soon(const struct slice_run *run, uint64_t i);
-/* Key i of the column; false: there is none, or damage. */
-bool slice_run_key(const struct slice_run *run, uint64_t i, uint64_t *key);
+bool slice_run_before(const struct slice_run *run, uint64_t key, struct slice_block *block,
+		      uint64_t *i, uint64_t *found);
+/* Key i of the column, and its block. */
+bool slice_run_at(const struct slice_run *run, uint64_t i, struct slice_block *block,
+		  uint64_t *key);
+/* Key i of the column; there must be one. */
+uint64_t slice_run_key(const struct slice_run *run, uint64_t i);
+/* Of a block false is damage, which the caller notes. */
 bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_block *out);
-/* Last element with a key <= key (the first one has); its key too. False: damage. */
+/* Last element with a key <= key (the first one has); its key too. */
 bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t *i,
 			uint64_t *found);
-bool slice_block_key(const struct slice_block *block, uint32_t i, uint64_t *key);
 bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK]);
 struct slice_value slice_block_value(const struct slice_block *block, uint32_t i);
 /* All of them: cheaper than one by one. */
@@ -160,7 +169,7 @@ struct slice_opened {
 	struct slice_block block;
 	uint64_t keys[SLICE_BLOCK + 1]; /* one more for a mark behind the last */
 };
-/* Opens block j, if it is not the one. False: damage. */
+/* Opens block j, if it is not the one. False: damage, or there is none. */
 bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, uint32_t j);
 
 /* ---- from change to change: slice_walk.c ---- */
@@ -177,7 +186,7 @@ void slice_walk_begin(struct slice_walk *walk, const struct slice *slice);
  */
 bool slice_walk_open(struct slice_walk *walk, uint32_t j);
 /* Do the attribute's keys in the column stand for changes of a leader, from place *start on? */
-enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start);
+bool slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start);
 
 /* ---- all attributes at one moment: slice_moment.c ---- */
 
@@ -204,30 +213,30 @@ struct slice_items {              /* by number */
 /* After the changes up to a tick; NULL: before all. False: damage. */
 bool slice_moment(const struct slice *slice, const uint32_t *tick, struct slice_items *out);
 
-/* Number of the last tick at or before t, which is at or behind begin. False: damage. */
-bool slice_tick_at(const struct slice *slice, nstime t, uint32_t *out);
-/* Number of the first tick behind t; there may be none. False: damage. */
-bool slice_tick_behind(const struct slice *slice, nstime t, uint32_t *out);
-bool slice_tick_time(const struct slice *slice, uint64_t tick, nstime *out);
+/* Number of the last tick at or before t, which is at or behind begin. */
+uint32_t slice_tick_at(const struct slice *slice, nstime t);
+/* Number of the first tick behind t; there may be none. */
+uint32_t slice_tick_behind(const struct slice *slice, nstime t);
+nstime slice_tick_time(const struct slice *slice, uint64_t tick);
 
 /* The last change of an attribute at or before a tick. */
-enum slice_found slice_change(const struct slice *slice, uint32_t attr, uint32_t tick,
-			      struct slice_value *value, uint32_t *at);
+bool slice_change(const struct slice *slice, uint32_t attr, uint32_t tick,
+		  struct slice_value *value, uint32_t *at);
 /* Its first change at a tick or later. */
-enum slice_found slice_change_from(const struct slice *slice, uint32_t attr, uint32_t tick,
-				   struct slice_value *value, uint32_t *at);
+bool slice_change_from(const struct slice *slice, uint32_t attr, uint32_t tick,
+		       struct slice_value *value, uint32_t *at);
 /* Its first change behind t. */
-enum slice_found slice_change_behind(const struct slice *slice, uint32_t attr, nstime t,
-				     struct slice_value *value, uint32_t *at);
+bool slice_change_behind(const struct slice *slice, uint32_t attr, nstime t,
+			 struct slice_value *value, uint32_t *at);
 /*
  * What it was at a tick, and of its changes in a row that say so, around the last up to there, the
  * first or the last.
  */
-enum slice_found slice_row(const struct slice *slice, uint32_t attr, uint32_t tick, bool back,
-			   struct slice_value *value, uint32_t *out);
+bool slice_row(const struct slice *slice, uint32_t attr, uint32_t tick, bool back,
+	       struct slice_value *value, uint32_t *out);
 /* What the snapshot has of it. */
-enum slice_found slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,
-			      uint64_t *age);
+bool slice_before(const struct slice *slice, uint32_t attr, struct slice_value *value,
+		  uint64_t *age);
 /* What a `was` of an event says: what the attribute was from then up to the event's tick. */
 struct slice_fill {
 	uint32_t attr, tick;
@@ -236,15 +245,13 @@ struct slice_fill {
 	struct slice_value value;
 };
 /* The first fill of an attribute at `tick` or later. */
-enum slice_found slice_fill(const struct slice *slice, uint32_t attr, uint32_t tick,
-			    struct slice_fill *out);
+bool slice_fill(const struct slice *slice, uint32_t attr, uint32_t tick, struct slice_fill *out);
 
-/* All fills, by attribute and then tick: start with one of zeros. ABSENT behind the last. */
+/* All fills, by attribute and then tick: start with one of zeros. */
 struct slice_fills {
 	uint32_t next; /* place */
 	struct slice_opened open;
 };
-enum slice_found slice_fills_next(const struct slice *slice, struct slice_fills *fills,
-				  struct slice_fill *out);
+bool slice_fills_next(const struct slice *slice, struct slice_fills *fills, struct slice_fill *out);
 
 #endif

@@ -23,28 +23,22 @@ static void make_room(struct slice_items *items, size_t count)
 
 /* Block j, if it is of one attribute alone, and of its changes the last up to the tick is not in
  * it. */
-static enum slice_found is_between(struct slice_walk *walk, uint32_t j, uint32_t tick)
+static bool is_between(struct slice_walk *walk, uint32_t j, uint32_t tick)
 {
 	const struct slice_run *run = &walk->slice->changes;
 	unsigned bits = walk->slice->tick_bits;
 	uint64_t first = slice_run_first(run, j), behind, start;
-	enum slice_found found;
 
 	if (j + 1 == run->nblocks)
-		return SLICE_ABSENT;
+		return false;
 	behind = slice_run_first(run, j + 1);
 	if (first >> bits != behind >> bits)
-		return SLICE_ABSENT;
-	found = slice_walk_leader(walk, first >> bits, &start);
-	if (found == SLICE_FOUND &&
-	    (!slice_run_key(run, start + (first & bits_mask(bits)), &first) ||
-	     !slice_run_key(run, start + (behind & bits_mask(bits)), &behind)))
-		return SLICE_DAMAGED;
-	if (found == SLICE_DAMAGED)
-		return found;
-	return (first & bits_mask(bits)) > tick || (behind & bits_mask(bits)) <= tick
-		       ? SLICE_FOUND
-		       : SLICE_ABSENT;
+		return false;
+	if (slice_walk_leader(walk, first >> bits, &start)) {
+		first = slice_run_key(run, start + (first & bits_mask(bits)));
+		behind = slice_run_key(run, start + (behind & bits_mask(bits)));
+	}
+	return (first & bits_mask(bits)) > tick || (behind & bits_mask(bits)) <= tick;
 }
 
 /* The last changes of the open block's attributes at or before the tick. False: damage. */
@@ -87,14 +81,10 @@ static bool put_changes(const struct slice *slice, uint32_t tick, struct slice_i
 	struct slice_walk walk;
 
 	slice_walk_begin(&walk, slice);
-	for (uint32_t j = 0; j < slice->changes.nblocks; j++) {
-		enum slice_found between = is_between(&walk, j, tick);
-
-		if (between == SLICE_DAMAGED ||
-		    (between == SLICE_ABSENT &&
-		     (!slice_walk_open(&walk, j) || !put_block(&walk, tick, out))))
+	for (uint32_t j = 0; j < slice->changes.nblocks; j++)
+		if (!is_between(&walk, j, tick) &&
+		    (!slice_walk_open(&walk, j) || !put_block(&walk, tick, out)))
 			return false;
-	}
 	return true;
 }
 
@@ -153,5 +143,6 @@ bool slice_moment(const struct slice *slice, const uint32_t *tick, struct slice_
 	out->count = 0;
 	ok = ok && put_snapshot(slice, &changed, out);
 	mem_free(changed.items);
+	*slice->damaged |= !ok;
 	return ok;
 }

@@ -19,18 +19,15 @@ static void put_ticks(const struct slice_parts *parts, struct buf *out)
 static void put_changes(const struct slice_parts *parts, struct buf *out, struct buf *table,
 			uint32_t *nshared_ticks)
 {
-	struct slice_column changes = parts->changes, column = {0};
+	struct slice_column changes = parts->changes;
 	struct shared_ticks shared_ticks;
 
 	shared_ticks_find(changes.keys, changes.count, parts->tick_bits, parts->nticks,
 			  &shared_ticks);
 	changes.keys = shared_ticks.keys;
 	slice_column_put(&changes, out);
-	column.keys = shared_ticks.attrs;
-	column.extra = shared_ticks.starts;
-	column.count = shared_ticks.count;
-	*nshared_ticks = (uint32_t)shared_ticks.count;
-	slice_column_put(&column, table);
+	*nshared_ticks = (uint32_t)shared_ticks.followers.count;
+	slice_column_put(&shared_ticks.followers, table);
 	shared_ticks_release(&shared_ticks);
 }
 

@@ -14,8 +14,8 @@ void slice_walk_begin(struct slice_walk *walk, const struct slice *slice)
 	walk->free_from = walk->free_to = 0;
 }
 
-/* The last follower at or before an attribute, if there is one: its block, and its place there. */
-static enum slice_found find_follower(struct slice_walk *walk, uint64_t attr, uint32_t *place)
+/* Opens the block of the last follower at or before an attribute. Is it this one, and where? */
+static bool find_follower(struct slice_walk *walk, uint64_t attr, uint32_t *place)
 {
 	const struct slice_run *run = &walk->slice->shared_ticks;
 	const uint64_t *keys = walk->shared_ticks.keys;
@@ -24,10 +24,10 @@ static enum slice_found find_follower(struct slice_walk *walk, uint64_t attr, ui
 	if (!slice_run_find(run, attr, &j)) {
 		walk->free_from = 0;
 		walk->free_to = run->nblocks ? slice_run_first(run, 0) : UINT64_MAX;
-		return SLICE_ABSENT;
+		return false;
 	}
 	if (!slice_opened_at(&walk->shared_ticks, run, j))
-		return SLICE_DAMAGED;
+		return false;
 	for (i = walk->shared_ticks.block.count - 1; i > 0 && keys[i] > attr;)
 		i--;
 	walk->free_from = keys[i] + 1;
@@ -37,22 +37,19 @@ static enum slice_found find_follower(struct slice_walk *walk, uint64_t attr, ui
 	else if (j + 1 < run->nblocks)
 		walk->free_to = slice_run_first(run, j + 1);
 	*place = i;
-	return keys[i] == attr ? SLICE_FOUND : SLICE_ABSENT;
+	return keys[i] == attr;
 }
 
-enum slice_found slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start)
+bool slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start)
 {
-	enum slice_found found;
 	uint32_t place;
 
-	*start = 0;
-	if (attr >= walk->free_from && attr < walk->free_to)
-		return SLICE_ABSENT;
-	found = find_follower(walk, attr, &place);
-	if (found != SLICE_FOUND)
-		return found;
+	if ((attr >= walk->free_from && attr < walk->free_to) || !find_follower(walk, attr, &place))
+		return false;
 	*start = slice_block_extra(&walk->shared_ticks.block, place);
-	return *start < walk->slice->changes.count ? SLICE_FOUND : SLICE_DAMAGED;
+	if (*start >= walk->slice->changes.count)
+		*walk->slice->damaged = true;
+	return true;
 }
 
 /* Ticks for places: of keys[from..to), all of one follower. */
@@ -83,13 +80,12 @@ bool slice_walk_open(struct slice_walk *walk, uint32_t j)
 		return false;
 	for (uint32_t i = 0, next; i < walk->changes.block.count; i = next) {
 		uint64_t attr = keys[i] >> bits, start;
-		enum slice_found found = slice_walk_leader(walk, attr, &start);
 
 		for (next = i + 1; next < walk->changes.block.count && keys[next] >> bits == attr;)
 			next++;
-		if (found == SLICE_DAMAGED ||
-		    (found == SLICE_FOUND && !follow(walk, start, i, next))) {
+		if (slice_walk_leader(walk, attr, &start) && !follow(walk, start, i, next)) {
 			walk->changes.j = 0;
+			*walk->slice->damaged = true;
 			return false;
 		}
 	}

@@ -57,11 +57,13 @@ static uint64_t sum_of(const struct head *head, const void *bytes)
 bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		      const struct shard_note *note, const struct buf *bytes, struct error *err)
 {
-	struct head head = {"YSHARD2", kind, i, plan->id, *note, bytes ? bytes->len : 0, 0};
+	struct head head = {"YSHARD2", kind, i, plan->id, {0}, bytes ? bytes->len : 0, 0};
 	char *path = path_of(plan, kind, i);
 	struct buf file = {0};
 	bool ok;
 
+	if (note)
+		head.note = *note;
 	head.sum = sum_of(&head, head.size ? bytes->data : "");
 	buf_add(&file, &head, sizeof head);
 	if (head.size)
@@ -84,7 +86,8 @@ static bool is_whole(const struct buf *file, const struct shards_plan *plan, enu
 	    head.shard != i || head.plan != plan->id || head.size != file->len - sizeof head ||
 	    head.sum != sum_of(&head, file->data + sizeof head))
 		return false;
-	*note = head.note;
+	if (note)
+		*note = head.note;
 	return true;
 }
 

@@ -18,15 +18,6 @@
 
 #include <stdlib.h>
 
-struct shard_merge {
-	struct event_source *event_source;
-	struct program *program;
-	struct cells *state;
-	nstime *until;       /* by stream: before the shard that is added */
-	struct cells *named; /* by attribute: the last replayed write that made lists name it */
-	uint64_t replayed;
-};
-
 struct shard_merge *shard_merge_new(struct event_source *event_source, struct program *program)
 {
 	struct shard_merge *merge = mem_new(sizeof *merge);
@@ -49,16 +40,6 @@ void shard_merge_free(struct shard_merge *merge)
 	mem_free(merge);
 }
 
-struct cells *shard_merge_state(struct shard_merge *merge)
-{
-	return merge->state;
-}
-
-uint64_t shard_merge_replayed(const struct shard_merge *merge)
-{
-	return merge->replayed;
-}
-
 /* ---- what could not be decided in the shard ---- */
 
 static void on_change(void *arg, const struct change *change)
@@ -70,19 +51,20 @@ static void on_change(void *arg, const struct change *change)
 		cells_set(merge->named, change->attr, change->after);
 }
 
-static bool replay_subset(struct shard_merge *merge, nstime begin,
-			  const struct shard_summary *summary, struct program *subset,
-			  struct error *err)
+/* Of deferred statements and what they need. */
+static bool replay_deferred(struct shard_merge *merge, nstime begin,
+			    const struct shard_summary *summary, struct error *err)
 {
-	struct replay_options options = {.event_source = merge->event_source,
-					 .program = subset,
-					 .change = on_change,
-					 .arg = merge};
 	struct order from = order_before(begin), to = order_slot(summary->last, 1);
-	struct replay *replay = replay_new(&options);
+	struct replay_options options = {
+		.event_source = merge->event_source, .change = on_change, .arg = merge};
 	struct buf bytes = {0};
+	struct replay *replay;
 	bool ok;
 
+	program_close(merge->program, summary->deferred);
+	options.program = program_subset(merge->program, summary->deferred);
+	replay = replay_new(&options);
 	cells_write(merge->state, &bytes);
 	ok = cells_read(replay_cells(replay), bytes.data, bytes.len) &&
 	     replay_run(replay, &from, &to, err);
@@ -94,21 +76,8 @@ static bool replay_subset(struct shard_merge *merge, nstime begin,
 	}
 	merge->replayed += replay_events(replay);
 	replay_free(replay);
+	program_subset_free(options.program);
 	buf_release(&bytes);
-	return ok;
-}
-
-/* Adds to the deferred ones what they need. */
-static bool replay_deferred(struct shard_merge *merge, nstime begin,
-			    const struct shard_summary *summary, struct error *err)
-{
-	struct program *subset;
-	bool ok;
-
-	program_close(merge->program, summary->deferred);
-	subset = program_subset(merge->program, summary->deferred);
-	ok = replay_subset(merge, begin, summary, subset, err);
-	program_subset_free(subset);
 	return ok;
 }
 
@@ -310,7 +279,7 @@ bool shard_merge_add(struct shard_merge *merge, nstime begin, const void *bytes,
 	bool ok = shard_summary_read(merge->program, nstreams, bytes, len, &summary);
 
 	if (!ok)
-		error_set(err, ERR_FORMAT, "the digest of a shard is not of this trace and rules");
+		error_set(err, ERR_FORMAT, "the summary of a shard is not of this trace and rules");
 	ok = ok && streams_begin(merge->event_source, merge->state, err);
 	for (uint32_t s = 0; ok && s < nstreams; s++)
 		merge->until[s] = cells_until(merge->state, s);

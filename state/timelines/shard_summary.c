@@ -18,12 +18,9 @@
  */
 #include "state/timelines/shard_summary.h"
 
-#include "engine/base/arena.h"
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
-#include "state/program/expr.h"
 #include "state/replay/cells_internal.h"
-#include "state/replay/replay.h"
 #include "state/replay/walk.h"
 
 struct clouds { /* by number */
@@ -169,8 +166,10 @@ static void note_deferred(struct maker *run, const struct line *line)
 	summary->last = walk_item(&run->walk)->order;
 }
 
-static void defer(struct maker *run, const struct write *write)
+static void defer(void *arg, const struct write *write)
 {
+	struct maker *run = arg;
+
 	note_deferred(run, write->line);
 	cloud(run, write);
 }
@@ -193,18 +192,18 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 
 /* ---- writes ---- */
 
-static void write_value(struct maker *run, const struct line *line, uint32_t attr,
-			struct value *value, bool interned)
+static void set(void *arg, const struct write *write, uint32_t attr, struct value *value)
 {
+	struct maker *run = arg;
 	struct cells *writes = run->summary.writes;
 	struct cell_now *cell = cells_make(writes, attr);
 
-	if (!interned)
+	if (!write->interned)
 		cell_keep(cell, value, run->attrs);
 	cell->value = *value;
 	cell->since = run->walk.time;
 	cell->named = true;
-	cells_past(writes, attr)->writer = *walk_writer(&run->walk, line);
+	cells_past(writes, attr)->writer = *walk_writer(&run->walk, write->line);
 }
 
 /* The shard itself made it unknown: the fill begins there, or later. */
@@ -240,8 +239,9 @@ static void fill_start(struct maker *run, const struct write *write, const struc
 	cells_set(run->summary.fills, write->attr, &cell);
 }
 
-static void was(struct maker *run, const struct write *write)
+static void was(void *arg, const struct write *write)
 {
+	struct maker *run = arg;
 	const struct cell_now *sure = find_sure(run, write->attr);
 	struct value value = write->value;
 	struct cell cell;
@@ -262,98 +262,33 @@ static void was(struct maker *run, const struct write *write)
 	}
 }
 
-static void bury(struct maker *run, const struct line *line, const struct pattern *pattern,
+/*
+ * What an `unknown` makes unknown stays named, unless a delete was before it. May that delete be
+ * one that was deferred?
+ */
+static bool may_be_deleted(const struct maker *run, uint32_t shape)
+{
+	for (uint32_t i = 0; i < run->over_below.count; i++)
+		if (run->over_below.items[i].over && (shape_is_within(run->attrs, i, shape) ||
+						      shape_is_within(run->attrs, shape, i)))
+			return true;
+	return false;
+}
+
+static void bury(void *arg, const struct write *write, const struct pattern *pattern,
 		 enum value_kind kind)
 {
-	const struct writer *writer = walk_writer(&run->walk, line);
+	struct maker *run = arg;
+	const struct writer *writer;
 
+	if (kind == VALUE_UNKNOWN && may_be_deleted(run, write->line->target.shape)) {
+		defer(run, write);
+		return;
+	}
+	writer = walk_writer(&run->walk, write->line);
 	cells_bury(run->summary.writes, pattern, kind, run->walk.time, writer, NULL, NULL);
 	if (kind == VALUE_NONE && !run->complete) /* deletes are kept there, too */
 		cells_bury(run->summary.fills, pattern, kind, run->walk.time, writer, NULL, NULL);
-}
-
-/*
- * What an `unknown` makes unknown stays named, unless a delete was before it. Where that delete may
- * be one that was deferred, so is this.
- */
-static void bury_unknown(struct maker *run, const struct write *write)
-{
-	uint32_t shape = write->line->target.shape;
-
-	for (uint32_t i = 0; i < run->over_below.count; i++)
-		if (run->over_below.items[i].over && (shape_is_within(run->attrs, i, shape) ||
-						      shape_is_within(run->attrs, shape, i))) {
-			defer(run, write);
-			return;
-		}
-	bury(run, write->line, &run->walk.writes.patterns[write->pattern], VALUE_UNKNOWN);
-}
-
-static void add(struct maker *run, const struct write *write)
-{
-	enum failure why = FAILURE_NONE;
-	struct cell cell;
-	struct value sum;
-
-	if (get(run, write->attr, &cell) != KNOWN)
-		defer(run, write);
-	else if (op_arith(OP_ADD, &cell.value, &write->value, &sum, &why) == EVAL_VALUE)
-		write_value(run, write->line, write->attr, &sum, false);
-}
-
-static void push_or_pop(struct maker *run, struct write *write)
-{
-	bool pop = write->line->verb == VERB_POP;
-	struct pattern top = {0};
-	struct cell depth;
-	struct value key;
-
-	if (get(run, write->attr, &depth) != KNOWN) {
-		defer(run, write);
-		return;
-	}
-	key = depth.value;
-	if (!value_is_index(&key) || (pop && key.u == 0))
-		return;
-	key.u += !pop;
-	top.attr = attr_key(run->attrs, write->attr, &key);
-	if (pop)
-		bury(run, write->line, &top, VALUE_NONE);
-	else
-		write_value(run, write->line, top.attr, &write->value, write->interned);
-	key.u -= pop;
-	write_value(run, write->line, write->attr, &key, false);
-}
-
-static void apply(void *arg, struct write *write)
-{
-	struct maker *run = arg;
-
-	if (write->open) {
-		defer(run, write);
-		return;
-	}
-	switch (write->verb) {
-	case VERB_SET:
-		write_value(run, write->line, write->attr, &write->value, write->interned);
-		break;
-	case VERB_ADD:
-		add(run, write);
-		break;
-	case VERB_WAS:
-		was(run, write);
-		break;
-	case VERB_DELETE:
-		bury(run, write->line, &run->walk.writes.patterns[write->pattern], VALUE_NONE);
-		break;
-	case VERB_UNKNOWN:
-		bury_unknown(run, write);
-		break;
-	case VERB_PUSH:
-	case VERB_POP:
-		push_or_pop(run, write);
-		break;
-	}
 }
 
 /* ---- the run ---- */
@@ -381,7 +316,10 @@ static bool moment(void *arg, nstime next)
 static const struct walk_ops ops = {.read = read_value,
 				    .section = read_section,
 				    .set_section = set_section,
-				    .apply = apply,
+				    .set = set,
+				    .was = was,
+				    .bury = bury,
+				    .defer = defer,
 				    .loss = loss,
 				    .moment = moment};
 
@@ -404,7 +342,7 @@ static void settle(struct maker *run)
 			cells->sections[i].written = false;
 }
 
-static void run_init(struct maker *run, const struct shard_summary_part *part)
+static void run_init(struct maker *run, const struct timelines_part *part)
 {
 	size_t nstreams = part->event_source->trace->nstreams;
 
@@ -414,10 +352,7 @@ static void run_init(struct maker *run, const struct shard_summary_part *part)
 		.complete = part->begin == NSTIME_MIN,
 	};
 	walk_init(&run->walk, part->event_source, part->program, &ops);
-	run->summary.writes = cells_new(part->program, nstreams, false);
-	run->summary.fills = cells_new(part->program, nstreams, false);
-	run->summary.reaches = cells_new(part->program, nstreams, false);
-	run->summary.lost = mem_new_array(nstreams, 1);
+	shard_summary_init(part->program, nstreams, &run->summary);
 	run->section_clouds = mem_new_array(nstreams * program_sections(part->program), 1);
 }
 
@@ -431,12 +366,10 @@ static void run_release(struct maker *run)
 	shard_summary_release(&run->summary);
 }
 
-bool shard_summary_make(const struct shard_summary_part *part, struct buf *out, uint64_t *events,
+bool shard_summary_make(const struct timelines_part *part, struct buf *out, uint64_t *events,
 			struct error *err)
 {
-	struct order from = order_before(part->begin);
-	struct order to =
-		part->end == NSTIME_MAX ? order_after(NSTIME_MAX) : order_before(part->end);
+	struct order from = order_before(part->begin), to = timelines_part_end(part);
 	struct maker run;
 	bool ok;
 

@@ -9,6 +9,7 @@
 #define STATE_TIMELINES_SHARD_SUMMARY_H
 
 #include "state/replay/cells.h"
+#include "state/slices/part.h"
 
 struct shard_summary { /* as the merge reads it */
 	/*
@@ -34,22 +35,19 @@ struct shard_summary { /* as the merge reads it */
 };
 
 /*
- * Evaluates all events with begin <= time < end; NSTIME_MIN: from the start on, with @start, and
- * then nothing is open. *out gains the summary's bytes, *events says how many there were.
+ * Of a part's event source, program, begin and end: evaluates its events. One that begins with the
+ * trace has nothing open. *out gains the summary's bytes, *events says how many there were.
  */
-struct shard_summary_part {
-	struct event_source *event_source;
-	struct program *program;
-	nstime begin, end;
-};
-MUST_CHECK bool shard_summary_make(const struct shard_summary_part *part, struct buf *out,
+MUST_CHECK bool shard_summary_make(const struct timelines_part *part, struct buf *out,
 				   uint64_t *events, struct error *err);
 
-/* False: the bytes are not of this program. */
+/* Of nothing. */
+void shard_summary_init(struct program *program, size_t nstreams, struct shard_summary *out);
+/* False: the bytes are not of this program. *out is to be released either way. */
 bool shard_summary_read(struct program *program, size_t nstreams, const void *bytes, size_t len,
 			struct shard_summary *out);
 void shard_summary_release(struct shard_summary *summary);
-void shard_summary_write(const struct shard_summary *summary, const struct program *program,
+void shard_summary_write(struct shard_summary *summary, const struct program *program,
 			 size_t nstreams, struct buf *out);
 
 /* How writes are ordered: by event, and in it `was` lines first, then by line. The writer `none` is

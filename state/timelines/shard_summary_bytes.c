@@ -12,98 +12,75 @@
 #include "state/timelines/shard_summary.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/varint.h"
+#include "state/model/value_bytes.h"
 
-#include <string.h>
-
-static size_t deferred_size(const struct program *program)
+static void io_deferred(struct io *io, const struct program *program, struct shard_summary *summary)
 {
-	return (program_statements(program) / 64 + 1) * sizeof(uint64_t);
+	size_t size = (program_statements(program) / 64 + 1) * sizeof(uint64_t);
+
+	if (!io_number(io, summary->deferred != NULL))
+		return;
+	summary->last = io_order(io, summary->last, 0);
+	if (!summary->deferred)
+		summary->deferred = mem_new(size);
+	io_bytes(io, summary->deferred, size);
 }
 
-static void put_cells(struct buf *out, const struct cells *cells)
+static void io_cells(struct io *io, struct cells *cells)
 {
 	struct buf bytes = {0};
+	size_t len;
 
-	cells_write(cells, &bytes);
-	buf_add_varint(out, bytes.len);
-	buf_add(out, bytes.data, bytes.len);
+	if (io->out)
+		cells_write(cells, &bytes);
+	len = io_count(io, bytes.len);
+	if (io->out) {
+		buf_add(io->out, bytes.data, len);
+	} else {
+		io->failed = io->failed || !cells_read(cells, io->at, len);
+		io->at += len;
+	}
 	buf_release(&bytes);
 }
 
-void shard_summary_write(const struct shard_summary *summary, const struct program *program,
+/* False: what is read is not of this program. */
+static bool io_summary(struct io *io, const struct program *program, size_t nstreams,
+		       struct shard_summary *summary)
+{
+	uint32_t statements = program_statements(program);
+
+	if (io_number(io, statements) != statements || io_number(io, nstreams) != nstreams)
+		return false;
+	summary->events = io_number(io, summary->events);
+	io_deferred(io, program, summary);
+	io_bytes(io, summary->lost, nstreams);
+	io_cells(io, summary->writes);
+	io_cells(io, summary->fills);
+	io_cells(io, summary->reaches);
+	return true;
+}
+
+void shard_summary_write(struct shard_summary *summary, const struct program *program,
 			 size_t nstreams, struct buf *out)
 {
-	buf_add_varint(out, program_statements(program));
-	buf_add_varint(out, nstreams);
-	buf_add_varint(out, summary->events);
-	buf_add_varint(out, summary->deferred != NULL);
-	if (summary->deferred) {
-		buf_add_varint(out, zigzag(summary->last.time));
-		buf_add_varint(out, summary->last.rank);
-		buf_add_varint(out, summary->last.source);
-		buf_add_varint(out, summary->last.offset);
-		buf_add_varint(out, summary->last.index);
-		buf_add(out, summary->deferred, deferred_size(program));
-	}
-	buf_add(out, summary->lost, nstreams);
-	put_cells(out, summary->writes);
-	put_cells(out, summary->fills);
-	put_cells(out, summary->reaches);
+	io_summary(&(struct io){.out = out}, program, nstreams, summary);
 }
 
-/* All that read are behind what they read; NULL: damage. */
-static const uint8_t *get_cells(const uint8_t *at, const uint8_t *end, struct program *program,
-				size_t nstreams, struct cells **out)
+void shard_summary_init(struct program *program, size_t nstreams, struct shard_summary *out)
 {
-	uint64_t len;
-
-	*out = cells_new(program, nstreams, false);
-	at = varints_get(at, end, &len, 1);
-	return at && len <= (size_t)(end - at) && cells_read(*out, at, (size_t)len) ? at + len
-										    : NULL;
-}
-
-static const uint8_t *get_deferred(const uint8_t *at, const uint8_t *end,
-				   const struct program *program, struct shard_summary *out)
-{
-	size_t size = deferred_size(program);
-	uint64_t last[5];
-
-	at = varints_get(at, end, last, 5);
-	if (!at || size > (size_t)(end - at))
-		return NULL;
-	out->last = (struct order){.time = unzigzag(last[0]),
-				   .rank = (uint32_t)last[1],
-				   .source = (uint32_t)last[2],
-				   .offset = last[3],
-				   .index = (uint32_t)last[4]};
-	out->deferred = mem_new(size);
-	memcpy(out->deferred, at, size);
-	return at + size;
+	*out = (struct shard_summary){.writes = cells_new(program, nstreams, false),
+				      .fills = cells_new(program, nstreams, false),
+				      .reaches = cells_new(program, nstreams, false),
+				      .lost = mem_new_array(nstreams, 1)};
 }
 
 bool shard_summary_read(struct program *program, size_t nstreams, const void *bytes, size_t len,
 			struct shard_summary *out)
 {
-	const uint8_t *at = bytes, *end = at + len;
-	uint64_t head[4];
+	struct io io = {.at = bytes, .end = (const uint8_t *)bytes + len};
 
-	*out = (struct shard_summary){0};
-	at = varints_get(at, end, head, 4);
-	if (!at || head[0] != program_statements(program) || head[1] != nstreams)
-		return false;
-	out->events = head[2];
-	if (head[3])
-		at = get_deferred(at, end, program, out);
-	if (!at || nstreams > (size_t)(end - at))
-		return false;
-	out->lost = mem_new_array(nstreams, 1);
-	memcpy(out->lost, at, nstreams);
-	at = get_cells(at + nstreams, end, program, nstreams, &out->writes);
-	at = get_cells(at, end, program, nstreams, &out->fills);
-	at = get_cells(at, end, program, nstreams, &out->reaches);
-	return at == end;
+	shard_summary_init(program, nstreams, out);
+	return io_summary(&io, program, nstreams, out) && io_ended(&io);
 }
 
 void shard_summary_release(struct shard_summary *summary)

@@ -18,18 +18,14 @@ struct shards_work shards_work_of(struct state *state, const struct shards_plan 
 
 bool shards_strayed(const struct shards_plan *plan)
 {
-	struct shard_note note;
-
-	return shard_file_read(plan, SHARD_STRAYED, 0, &note, NULL);
+	return shard_file_read(plan, SHARD_STRAYED, 0, NULL, NULL);
 }
 
 /* Other processes may have read their parts without such events, or will. */
 static bool note_strayed(const struct shards_work *work, struct error *err)
 {
-	const struct shard_note note = {0};
-
 	return work->one_process || !trace_disorder(work->event_source->trace) ||
-	       shard_file_write(work->plan, SHARD_STRAYED, 0, &note, NULL, err);
+	       shard_file_write(work->plan, SHARD_STRAYED, 0, NULL, NULL, err);
 }
 
 /*
@@ -39,15 +35,28 @@ static bool note_strayed(const struct shards_work *work, struct error *err)
  * them.
  */
 
+static struct timelines_part part_of(const struct shards_work *work, uint32_t i)
+{
+	const struct shards_plan *plan = work->plan;
+
+	return (struct timelines_part){.event_source = work->event_source,
+				       .program = work->program,
+				       .shard = i,
+				       .of = plan->n,
+				       .key = plan->key,
+				       .begin = plan->cuts[i],
+				       .end = plan->cuts[i + 1],
+				       .least = work->state->timelines_least};
+}
+
 /* ---- pass 1 ---- */
 
 /* The join goes on with the newest start before one that is missing, or damaged. */
 static uint32_t first_missing(const struct shards_plan *plan)
 {
-	struct shard_note note;
 	uint32_t i = 1;
 
-	while (i < plan->n && shard_file_read(plan, SHARD_START, i, &note, NULL))
+	while (i < plan->n && shard_file_read(plan, SHARD_START, i, NULL, NULL))
 		i++;
 	return i;
 }
@@ -55,17 +64,14 @@ static uint32_t first_missing(const struct shards_plan *plan)
 bool shards_summarize(const struct shards_work *work, uint32_t i, struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
-	struct shard_summary_part part = {.event_source = work->event_source,
-					  .program = work->program,
-					  .begin = plan->cuts[i],
-					  .end = plan->cuts[i + 1]};
+	struct timelines_part part = part_of(work, i);
 	struct shard_note note = {0};
 	uint32_t missing = first_missing(plan);
 	struct buf bytes = {0};
 	bool ok = true;
 
 	if (missing > i + 1 || missing == plan->n ||
-	    shard_file_read(plan, SHARD_SUMMARY, i, &note, NULL))
+	    shard_file_read(plan, SHARD_SUMMARY, i, NULL, NULL))
 		return true;
 	work->event_source->whole_packets = true;
 	if (i + 1 < plan->n)
@@ -87,7 +93,7 @@ static bool write_start(const struct shards_plan *plan, struct shard_merge *merg
 	bool ok;
 
 	shard_merge_forget(merge);
-	cells_write(shard_merge_state(merge), &bytes);
+	cells_write(merge->state, &bytes);
 	ok = shard_file_write(plan, SHARD_START, i, &note, &bytes, err);
 	buf_release(&bytes);
 	return ok;
@@ -122,7 +128,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 
 	if (first > 1 && first < plan->n) {
 		ok = shard_file_read(plan, SHARD_START, first - 1, &note, &bytes) &&
-		     cells_read(shard_merge_state(merge), bytes.data, bytes.len);
+		     cells_read(merge->state, bytes.data, bytes.len);
 		events = note.events;
 		if (!ok)
 			error_set(err, ERR_FORMAT, "the start of a shard is damaged");
@@ -131,7 +137,7 @@ bool shards_merge(const struct shards_work *work, uint64_t *replayed, struct err
 		ok = merge_one(plan, merge, i, &events, err);
 	for (uint32_t i = 0; i < plan->n && ok; i++)
 		shard_file_remove(plan, SHARD_SUMMARY, i);
-	*replayed = shard_merge_replayed(merge);
+	*replayed = merge->replayed;
 	shard_merge_free(merge);
 	buf_release(&bytes);
 	return ok && note_strayed(work, err);
@@ -186,14 +192,7 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 		  struct error *err)
 {
 	const struct shards_plan *plan = work->plan;
-	struct timelines_part part = {.event_source = work->event_source,
-				      .program = work->program,
-				      .shard = i,
-				      .of = plan->n,
-				      .key = plan->key,
-				      .begin = plan->cuts[i],
-				      .end = plan->cuts[i + 1],
-				      .least = work->state->timelines_least};
+	struct timelines_part part = part_of(work, i);
 	struct timelines_built all;
 	struct shard_note note = {0};
 	struct buf start = {0};

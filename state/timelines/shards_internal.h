@@ -12,11 +12,11 @@ struct shard_note {      /* what stands in front of a file's bytes */
 	uint64_t changes, slices, bytes; /* BUILT */
 };
 
-/* Whole or not at all. */
+/* Whole or not at all. `note` and `bytes` may be NULL. */
 MUST_CHECK bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 				 const struct shard_note *note, const struct buf *bytes,
 				 struct error *err);
-/* False: it is not there, not of the plan, or not whole. `bytes` may be NULL. */
+/* False: it is not there, not of the plan, or not whole. Likewise. */
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		     struct shard_note *note, struct buf *bytes);
 /* Removes all shards of a trace in disorder: see timelines_build_part(). */

@@ -170,9 +170,8 @@ static bool take_cuts(struct shards_plan *plan, const struct buf *cuts)
 
 static bool read_plan(struct shards_plan *plan)
 {
-	struct shard_note ignored;
 	struct buf cuts = {0};
-	bool ok = shard_file_read(plan, SHARD_PLAN, 0, &ignored, &cuts) && take_cuts(plan, &cuts);
+	bool ok = shard_file_read(plan, SHARD_PLAN, 0, NULL, &cuts) && take_cuts(plan, &cuts);
 
 	if (ok)
 		identify(plan);
@@ -182,12 +181,11 @@ static bool read_plan(struct shards_plan *plan)
 
 static bool write_plan(struct shards_plan *plan, struct error *err)
 {
-	static const struct shard_note note;
 	struct buf cuts = {0};
 	bool ok;
 
 	buf_add(&cuts, plan->cuts, cuts_size(plan));
-	ok = shard_file_write(plan, SHARD_PLAN, 0, &note, &cuts, err);
+	ok = shard_file_write(plan, SHARD_PLAN, 0, NULL, &cuts, err);
 	identify(plan);
 	buf_release(&cuts);
 	return ok;

@@ -9,7 +9,6 @@
  * wait. The thread that ends pass 1 last does the merge. Each thread has an event source and a
  * program of its own; only the caller's thread reports progress, and hears of an interruption.
  */
-#include "engine/base/mem.h"
 #include "engine/base/workers.h"
 #include "state/context/context.h"
 #include "state/timelines/shards_internal.h"

@@ -10,85 +10,83 @@
 
 #include "engine/base/mem.h"
 
-/* Calls `each` for each number of a tombstone in the shard that covers the attribute. */
-static void each_covering(struct stored *stored, struct shard *shard, uint32_t attr,
-			  void (*each)(void *arg, struct shard *shard, uint32_t number), void *arg)
-{
-	const struct attrs *attrs = stored->state->attrs;
-	const struct pattern *pattern;
-	uint32_t number;
-
-	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(attrs, a))
-		for (int below = 0; below < 1 + (a != attr); below++) {
-			number = shard_tombstone(shard, a, below != 0);
-			if (number != NUMBER_ABSENT)
-				each(arg, shard, number);
-		}
-	for (size_t i = 0; (pattern = shard_pattern(shard, i, &number)); i++)
-		if (pattern_covers(pattern, attrs, attr, true) == COVER_YES)
-			each(arg, shard, number);
-}
-
-struct newest {
-	nstime t;
-	struct fact *out;
-	int64_t order; /* of two in one nanosecond */
-	bool any;
+/* Tombstones in a shard that cover an attribute: of paths from it up, then of patterns. */
+struct covering {
+	struct numbers *numbers;
+	uint32_t attr;
+	uint32_t at; /* it, or what it stands below; ATTR_ABSENT: there is nothing above */
+	bool below;  /* of all below `at` and not of it */
+	uint32_t pattern;
 };
 
-static void see_newest(void *arg, struct shard *shard, uint32_t number)
+static struct covering covering(const struct stored *stored, size_t shard, uint32_t attr)
 {
-	struct newest *newest = arg;
-	struct slice_value value;
-	nstime since;
+	return (struct covering){stored->items[shard].shard->numbers, attr, attr, false, 0};
+}
 
-	if (!shard_tombstone_at(shard, number, newest->t, &value, &since) ||
-	    (newest->any && (since < newest->out->since ||
-			     (since == newest->out->since && value.number < newest->order))))
-		return;
-	newest->any = true;
-	newest->order = value.number;
-	newest->out->since = since;
-	newest->out->value = (struct value){.kind = value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE};
+static bool next_covering(struct covering *covering, uint32_t *number)
+{
+	struct numbers *numbers = covering->numbers;
+
+	while (covering->at != ATTR_ABSENT) {
+		*number = numbers_of(numbers,
+				     covering->below ? CLASS_TOMBSTONE_BELOW : CLASS_TOMBSTONE,
+				     covering->at);
+		covering->below = !covering->below && covering->at != covering->attr;
+		if (!covering->below)
+			covering->at = attr_parent(numbers->attrs, covering->at);
+		if (*number != NUMBER_ABSENT)
+			return true;
+	}
+	while (covering->pattern < numbers->npatterns) {
+		*number = numbers_in(numbers, PATTERN_CLASS, covering->pattern);
+		if (pattern_covers(&numbers->patterns[covering->pattern++], numbers->attrs,
+				   covering->attr, true) == COVER_YES)
+			return true;
+	}
+	return false;
 }
 
 bool stored_tombstone(struct stored *stored, uint32_t attr, nstime t, struct fact *out)
 {
-	struct newest newest = {.t = t, .out = out};
+	size_t at = stored_shard_at(stored, t);
+	struct covering all = covering(stored, at, attr);
+	int64_t order = -1; /* of two in one nanosecond */
+	struct slice_value value;
+	uint32_t number;
+	nstime since;
 
 	*out = (struct fact){.since = NSTIME_MIN, .written = true};
-	each_covering(stored, stored->items[stored_shard_at(stored, t)].shard, attr, see_newest,
-		      &newest);
-	return newest.any;
-}
-
-struct first {
-	nstime after, until; /* `any`: `until` is the first that was found, so far */
-	bool any;
-};
-
-static void see_first(void *arg, struct shard *shard, uint32_t number)
-{
-	struct first *first = arg;
-	nstime at;
-
-	if (shard_tombstone_next(shard, number, first->after, first->until, &at)) {
-		first->until = at;
-		first->any = true;
+	while (next_covering(&all, &number)) {
+		if (!shard_tombstone_at(stored->items[at].shard, number, t, &value, &since) ||
+		    since < out->since || (since == out->since && value.number < order))
+			continue;
+		order = value.number;
+		out->since = since;
+		out->value.kind = value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE;
 	}
+	return order >= 0;
 }
 
 bool stored_next_tombstone(struct stored *stored, uint32_t attr, nstime after, nstime until,
 			   nstime *at)
 {
 	size_t last = stored_shard_at(stored, until);
-	struct first first = {after, until, false};
+	bool any = false;
+	uint32_t number;
 
-	for (size_t i = stored_shard_at(stored, after); i <= last && !first.any; i++)
-		each_covering(stored, stored->items[i].shard, attr, see_first, &first);
-	if (first.any)
-		*at = first.until;
-	return first.any;
+	for (size_t i = stored_shard_at(stored, after); i <= last && !any; i++) {
+		struct covering all = covering(stored, i, attr);
+
+		while (next_covering(&all, &number))
+			if (shard_tombstone_next(stored->items[i].shard, number, after, until,
+						 at)) {
+				until = *at;
+				any = true;
+			}
+	}
+	*at = until;
+	return any;
 }
 
 bool stored_fill(struct stored *stored, uint32_t attr, nstime t, struct stored_change *out)
@@ -240,14 +238,11 @@ static void list_filled(struct listing *listing, uint32_t attr)
 /* Fills of events behind t in one slice that reach over t. */
 static bool list_fills_of(struct listing *listing, struct shard *shard, const struct slice *slice)
 {
+	uint32_t behind = slice_tick_behind(slice, listing->t), attr;
 	struct slice_fills fills = {.open.j = 0};
-	enum slice_found found;
 	struct slice_fill fill;
-	uint32_t behind, attr;
 
-	if (!slice_tick_behind(slice, listing->t, &behind))
-		return false;
-	while ((found = slice_fills_next(slice, &fills, &fill)) == SLICE_FOUND) {
+	while (slice_fills_next(slice, &fills, &fill)) {
 		if (fill.attr >= shard_numbers(shard))
 			return false;
 		if (fill.tick < behind || fill.from > listing->t || fill.value.kind <= SLICE_NONE ||
@@ -258,7 +253,7 @@ static bool list_fills_of(struct listing *listing, struct shard *shard, const st
 			return false;
 		list_filled(listing, attr);
 	}
-	return found == SLICE_ABSENT;
+	return !shard->damaged;
 }
 
 static bool list_fills(struct listing *listing, size_t first)

@@ -15,8 +15,7 @@ static bool changed_before(struct shard *shard, uint32_t number, uint32_t from, 
 	struct slice_value value;
 	uint64_t age;
 
-	return !read || slice_before(read, number, &value, &age) != SLICE_FOUND ||
-	       age <= slice - from;
+	return !read || !slice_before(read, number, &value, &age) || age <= slice - from;
 }
 
 /*
@@ -30,7 +29,7 @@ static uint32_t next_slice(struct shard *shard, uint32_t number, uint32_t from)
 	struct slice_value value;
 	uint64_t age;
 
-	if (!read || slice_before(read, number, &value, &age) != SLICE_FOUND)
+	if (!read || !slice_before(read, number, &value, &age))
 		return from;
 	while (low + step < count && !changed_before(shard, number, from, low + step)) {
 		low += step;
@@ -41,51 +40,41 @@ static uint32_t next_slice(struct shard *shard, uint32_t number, uint32_t from)
 	return search_first(i, low + 1, high, !changed_before(shard, number, from, i)) - 1;
 }
 
-/* The change at a tick of the slice, and what is filled with it. */
-static enum slice_found change_at(struct shard *shard, const struct slice *slice, uint32_t number,
-				  uint32_t tick, struct slice_value value,
-				  struct stored_change *out)
+/* The change at a tick of the slice, and what is filled with it. False: damage. */
+static bool change_at(struct shard *shard, const struct slice *slice, uint32_t number,
+		      uint32_t tick, struct slice_value value, struct stored_change *out)
 {
 	struct slice_fill fill;
 
-	if (!slice_tick_time(slice, tick, &out->at) || !shard_value_of(shard, value, &out->value))
-		return SLICE_DAMAGED;
+	out->at = slice_tick_time(slice, tick);
 	out->deleted = value.kind == SLICE_DELETED;
-	out->filled = slice->fills.count && slice_fill(slice, number, tick, &fill) == SLICE_FOUND &&
-		      fill.tick == tick;
-	if (!out->filled)
-		return SLICE_FOUND;
-	out->from = fill.from;
-	out->final = fill.final;
-	return shard_value_of(shard, fill.value, &out->was) ? SLICE_FOUND : SLICE_DAMAGED;
-}
-
-/* In one slice, behind `after`. */
-static enum slice_found next_of(struct shard *shard, const struct slice *slice, uint32_t number,
-				nstime after, struct stored_change *out)
-{
-	struct slice_value value;
-	enum slice_found found = SLICE_DAMAGED;
-	uint32_t tick;
-
-	if (slice)
-		found = slice_change_behind(slice, number, after, &value, &tick);
-	return found == SLICE_FOUND ? change_at(shard, slice, number, tick, value, out) : found;
+	out->filled =
+		slice->fills.count && slice_fill(slice, number, tick, &fill) && fill.tick == tick;
+	if (out->filled) {
+		out->from = fill.from;
+		out->final = fill.final;
+		shard_value_of(shard, fill.value, &out->was);
+	}
+	return shard_value_of(shard, value, &out->value) && !shard->damaged;
 }
 
 /* In one shard, behind `after`. */
 static bool next_in(struct shard *shard, uint32_t number, nstime after, struct stored_change *out)
 {
-	uint32_t first = shard_slice_at(shard, after);
-	enum slice_found found = SLICE_ABSENT;
+	uint32_t first = shard_slice_at(shard, after), tick;
+	const struct slice *slice;
+	struct slice_value value;
 
-	for (uint32_t s = first; found == SLICE_ABSENT && s < shard->nslices; s++) {
+	for (uint32_t s = first; s < shard->nslices; s++) {
 		if (s > first)
 			s = next_slice(shard, number, s);
-		found = next_of(shard, s < shard->nslices ? shard_slice(shard, s) : NULL, number,
-				after, out);
+		slice = shard_slice(shard, s);
+		if (!slice)
+			return false;
+		if (slice_change_behind(slice, number, after, &value, &tick))
+			return change_at(shard, slice, number, tick, value, out);
 	}
-	return shard_noted(shard, found);
+	return false;
 }
 
 bool stored_next(struct stored *stored, uint32_t attr, nstime after, struct stored_change *out)

@@ -42,13 +42,13 @@ static void read_slice(const uint8_t *data, size_t size)
 	struct slice_items items = {0};
 	struct slice_fill fill;
 	struct slice_walk walk;
+	bool damaged = false;
 	struct slice slice;
 	struct error err;
 	uint32_t tick;
 	uint64_t age;
-	nstime time;
 
-	if (!slice_open(data, size, &slice, &err))
+	if (!slice_open(data, size, &damaged, &slice, &err))
 		return;
 	slice_walk_begin(&walk, &slice);
 	for (uint32_t j = 0; j < slice.changes.nblocks; j++)
@@ -57,15 +57,15 @@ static void read_slice(const uint8_t *data, size_t size)
 	read_run(&slice.changes);
 	read_run(&slice.snapshot);
 	read_run(&slice.fills);
-	for (uint32_t i = 0; i < slice.nticks; i += 1 + slice.nticks / 64)
-		if (slice_tick_time(&slice, i, &time) && slice_tick_at(&slice, time, &tick)) {
-			slice_change(&slice, i, tick, &value, &tick);
-			slice_change_from(&slice, i, tick, &value, &tick);
-			slice_before(&slice, i, &value, &age);
-			slice_fill(&slice, i, tick, &fill);
-			slice_row(&slice, i, tick, true, &value, &tick);
-			slice_row(&slice, i, tick, false, &value, &tick);
-		}
+	for (uint32_t i = 0; i < slice.nticks; i += 1 + slice.nticks / 64) {
+		tick = slice_tick_at(&slice, slice_tick_time(&slice, i));
+		slice_change(&slice, i, tick, &value, &tick);
+		slice_change_from(&slice, i, tick, &value, &tick);
+		slice_before(&slice, i, &value, &age);
+		slice_fill(&slice, i, tick, &fill);
+		slice_row(&slice, i, tick, true, &value, &tick);
+		slice_row(&slice, i, tick, false, &value, &tick);
+	}
 	tick = slice.nticks / 2;
 	slice_moment(&slice, &tick, &items);
 	mem_free(items.items);
@@ -101,7 +101,7 @@ static void read_dominant(uint8_t *data, size_t size)
 		memcpy(data, &check, sizeof check);
 	if (!dominant_open((struct bytes){data, size}, &dominant))
 		return;
-	for (all = dominant; dominant_next(&all, &top) == SLICE_FOUND;)
+	for (all = dominant; dominant_next(&all, &top);)
 		dominant_find(&dominant, top.number, &top);
 }
 

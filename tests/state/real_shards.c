@@ -124,7 +124,7 @@ static bool check_shards(struct check *check)
 	bool ok = true;
 
 	for (size_t i = 0; i < check->n && ok; i++) {
-		struct shard_summary_part part = {.event_source = check->event_source,
+		struct timelines_part part = {.event_source = check->event_source,
 						  .program = compile(check),
 						  .begin = check->cuts[i],
 						  .end = check->cuts[i + 1]};
@@ -133,7 +133,7 @@ static bool check_shards(struct check *check)
 		struct error err;
 
 		if (i > 0)
-			ok = same(check, i, shard_merge_state(merge));
+			ok = same(check, i, merge->state);
 		begin = cpu();
 		if (!shard_summary_make(&part, &summary, &events, &err))
 			exit(die(&err));
@@ -149,7 +149,7 @@ static bool check_shards(struct check *check)
 	printf("%zu shards: replay %.3f s, digests %.3f s, %zu bytes, join %.3f s, %llu events "
 	       "replayed\n",
 	       check->n, replay, summaries, bytes, joins,
-	       (unsigned long long)shard_merge_replayed(merge));
+	       (unsigned long long)merge->replayed);
 	for (size_t i = 0; i <= SHARDS; i++)
 		buf_release(&check->states[i]);
 	shard_merge_free(merge);

@@ -197,6 +197,17 @@ static void patterns_of_a_path_cover_it(void **state)
 	attrs_free(attrs);
 }
 
+/* All of it, as a pattern. */
+static bool reads(struct attrs *attrs, const char *bytes, size_t size, struct pattern *out)
+{
+	const uint8_t *at = (const uint8_t *)bytes;
+	struct io io = {.at = at, .end = at + size, .attrs = attrs};
+
+	*out = (struct pattern){0};
+	io_pattern(&io, out);
+	return io_ended(&io);
+}
+
 static void random_patterns_are_written_and_read(void **state)
 {
 	struct attrs *attrs = attrs_new();
@@ -209,13 +220,12 @@ static void random_patterns_are_written_and_read(void **state)
 
 		random_path(&rng, &pattern);
 		open_some(&rng, false, &pattern);
-		pattern_write(&bytes, &pattern);
-		const uint8_t *at = (const uint8_t *)bytes.data;
-		assert_ptr_equal(pattern_read(at, at + bytes.len, attrs, &read), at + bytes.len);
+		io_pattern(&(struct io){.out = &bytes}, &pattern);
+		assert_true(reads(attrs, bytes.data, bytes.len, &read));
 		assert_true(pattern_equal(&read, &pattern));
 		assert_true(read.any && read.attr == ATTR_ABSENT);
 		for (size_t size = 0; size < bytes.len; size++)
-			assert_null(pattern_read(at, at + size, attrs, &read));
+			assert_false(reads(attrs, bytes.data, size, &read));
 		buf_release(&bytes);
 	}
 	attrs_free(attrs);
@@ -225,9 +235,8 @@ static void read_is(const char *bytes, size_t size, bool ok)
 {
 	struct attrs *attrs = attrs_new();
 	struct pattern read;
-	const uint8_t *at = (const uint8_t *)bytes;
 
-	assert_int_equal(pattern_read(at, at + size, attrs, &read) != NULL, ok);
+	assert_int_equal(reads(attrs, bytes, size, &read), ok);
 	attrs_free(attrs);
 }
 

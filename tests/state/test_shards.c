@@ -164,7 +164,7 @@ static void expect(const struct set *set, const char *what, size_t shard, const 
 
 static void shard_summary_of(const struct set *set, size_t shard, struct buf *out)
 {
-	struct shard_summary_part part = {.event_source = &set->trace->event_source,
+	struct timelines_part part = {.event_source = &set->trace->event_source,
 					  .program = compile(set->trace, set->rules),
 					  .begin = set->cuts[shard],
 					  .end = set->cuts[shard + 1]};
@@ -209,10 +209,10 @@ static void check_shards(const struct set *set)
 
 	for (size_t i = 0; i < set->nshards; i++) {
 		buf_clear(&bytes);
-		cells_write(shard_merge_state(merge), &bytes);
+		cells_write(merge->state, &bytes);
 		if (i > 0) {
 			buf_clear(&state);
-			dump_cells(shard_merge_state(merge), &state);
+			dump_cells(merge->state, &state);
 			expect(set, "start", i,
 			       buf_text(&set->expected.states[(size_t)set->cuts[i]]),
 			       buf_text(&state));
@@ -224,7 +224,7 @@ static void check_shards(const struct set *set)
 			fail_msg("%s", err.text);
 	}
 	expect(set, "changes", set->nshards, buf_text(&set->expected.text), buf_text(&changes));
-	replayed += shard_merge_replayed(merge);
+	replayed += merge->replayed;
 	digested += set->trace->nitems;
 	buf_release(&changes);
 	buf_release(&bytes);

@@ -131,9 +131,9 @@ static void ticks_come_back(const struct columns *columns, const int *leaders)
 		bool follows = leaders[c] != ALONE;
 
 		if (follows) {
-			assert_true(shared < found.count);
-			assert_true(found.attrs[shared] == attr_of(columns, c));
-			assert_true(found.starts[shared++] == starts[leaders[c]]);
+			assert_true(shared < found.followers.count);
+			assert_true(found.followers.keys[shared] == attr_of(columns, c));
+			assert_true(found.followers.extra[shared++] == starts[leaders[c]]);
 		}
 		for (size_t i = starts[c]; i < end; i++) {
 			uint64_t place = found.keys[i] & mask;
@@ -145,7 +145,7 @@ static void ticks_come_back(const struct columns *columns, const int *leaders)
 			assert_true(place == (keys[i] & mask));
 		}
 	}
-	assert_int_equal(found.count, shared);
+	assert_int_equal(found.followers.count, shared);
 	shared_ticks_release(&found);
 }
 

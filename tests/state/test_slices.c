@@ -126,8 +126,12 @@ static void make(const struct row *row, struct made *out)
 	out->parts.ticks = out->ticks;
 	out->parts.nticks = nticks;
 	out->parts.begin = -1000;
-	out->parts.changes = (struct slice_column){out->keys, out->numbers, out->kinds, NULL,
-						   without_repetition(out->keys, row->changes), 0};
+	out->parts.changes = (struct slice_column){out->keys,
+						   out->numbers,
+						   out->kinds,
+						   NULL,
+						   without_repetition(out->keys, row->changes),
+						   0};
 	out->parts.snapshot = snapshot;
 	out->parts.fills = out->parts.changes;
 	out->parts.fills.extra = out->extra;
@@ -193,19 +197,18 @@ static void changes_come_back(const struct slice *slice, const struct made *made
 
 		assert_true(slice_walk_open(&walk, (uint32_t)(i / SLICE_BLOCK)));
 		assert_true(walk.changes.keys[i % SLICE_BLOCK] == made->keys[i]);
-		assert_int_equal(slice_change(slice, attr, tick, &value, &at), SLICE_FOUND);
+		assert_true(slice_change(slice, attr, tick, &value, &at));
 		assert_true(at == tick && value.number == made->numbers[i]);
 		assert_int_equal(value.kind, made->kinds[i]);
-		assert_int_equal(slice_change_from(slice, attr, tick, &value, &at), SLICE_FOUND);
+		assert_true(slice_change_from(slice, attr, tick, &value, &at));
 		assert_true(at == tick && value.number == made->numbers[i]);
 		bool last = i + 1 == count || (made->keys[i + 1] & ~mask) != number;
-		assert_int_equal(slice_change_from(slice, attr, tick + 1, &value, &at),
-				 last ? SLICE_ABSENT : SLICE_FOUND);
+		assert_int_equal(slice_change_from(slice, attr, tick + 1, &value, &at), !last);
 		assert_true(last || at == (made->keys[i + 1] & mask));
 		if (i == 0 || (made->keys[i - 1] & ~mask) != number)
-			assert_true(tick == 0 || slice_change(slice, attr, tick - 1, &value, &at) ==
-							 SLICE_ABSENT);
+			assert_true(tick == 0 || !slice_change(slice, attr, tick - 1, &value, &at));
 	}
+	assert_false(*slice->damaged);
 }
 
 /* What the moment must say of an attribute: its last change up to the tick, or the snapshot. */
@@ -236,7 +239,8 @@ static void moment_is(const struct slice *slice, const struct made *made, const 
 
 		if (i < made->parts.changes.count)
 			attr = made->keys[i] >> bits;
-		snapshot = before < made->parts.snapshot.count && made->snapshot_keys[before] <= attr;
+		snapshot =
+			before < made->parts.snapshot.count && made->snapshot_keys[before] <= attr;
 		if (snapshot)
 			attr = made->snapshot_keys[before];
 		for (; i < made->parts.changes.count && made->keys[i] >> bits == attr; i++)
@@ -270,9 +274,8 @@ static void rows_come_back(const struct slice *slice, const struct made *made)
 			       made->kinds[next] == made->kinds[i] &&
 			       made->numbers[next] == made->numbers[i])
 				end = next;
-			assert_int_equal(slice_row(slice, (uint32_t)(made->keys[i] >> bits), tick,
-						   back, &value, &at),
-					 SLICE_FOUND);
+			assert_true(slice_row(slice, (uint32_t)(made->keys[i] >> bits), tick, back,
+					      &value, &at));
 			assert_int_equal(at, made->keys[end] & bits_mask(bits));
 			assert_true(value.number == made->numbers[i]);
 			assert_int_equal(value.kind, made->kinds[i]);
@@ -282,24 +285,27 @@ static void rows_come_back(const struct slice *slice, const struct made *made)
 static void moments_come_back(void **state)
 {
 	struct made *made = made_new(*state);
+	bool damaged = false;
 	struct slice slice;
 	struct error err;
 
-	assert_true(slice_open(made->bytes.data, made->bytes.len, &slice, &err));
+	assert_true(slice_open(made->bytes.data, made->bytes.len, &damaged, &slice, &err));
 	rows_come_back(&slice, made);
 	moment_is(&slice, made, NULL);
 	for (uint32_t tick = 0; tick < slice.nticks; tick++)
 		moment_is(&slice, made, &tick);
+	assert_false(damaged);
 	made_free(made);
 }
 
 static void comes_back(void **state)
 {
 	struct made *made = made_new(*state);
+	bool damaged = false;
 	struct slice slice;
 	struct error err;
 
-	if (!slice_open(made->bytes.data, made->bytes.len, &slice, &err))
+	if (!slice_open(made->bytes.data, made->bytes.len, &damaged, &slice, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(slice.number, 3);
 	assert_int_equal(slice.nticks, made->parts.nticks);
@@ -310,12 +316,10 @@ static void comes_back(void **state)
 	same_column(&slice.snapshot, made->snapshot_keys, made, made->parts.snapshot.count, true);
 	same_column(&slice.fills, made->keys, made, made->parts.changes.count, true);
 	for (uint32_t i = 0; i < slice.nticks; i++) {
-		uint32_t tick;
-		nstime time;
-
-		assert_true(slice_tick_time(&slice, i, &time) && time == made->ticks[i]);
-		assert_true(slice_tick_at(&slice, time, &tick) && tick == i);
+		assert_true(slice_tick_time(&slice, i) == made->ticks[i]);
+		assert_int_equal(slice_tick_at(&slice, made->ticks[i]), i);
 	}
+	assert_false(damaged);
 	made_free(made);
 }
 
@@ -328,12 +332,12 @@ static void read_all(const uint8_t *bytes, size_t size)
 	struct slice_fill fill;
 	struct slice_items items = {0};
 	struct slice_walk walk;
+	bool damaged = false;
 	struct slice slice;
 	struct error err;
 	uint32_t tick;
-	nstime time;
 
-	if (!slice_open(bytes, size, &slice, &err))
+	if (!slice_open(bytes, size, &damaged, &slice, &err))
 		return;
 	const struct slice_run *runs[] = {&slice.changes, &slice.snapshot, &slice.fills};
 	for (size_t r = 0; r < COUNT(runs); r++)
@@ -348,7 +352,7 @@ static void read_all(const uint8_t *bytes, size_t size)
 			}
 		}
 	for (uint32_t i = 0; i < slice.nticks && i < MOST; i++)
-		slice_tick_time(&slice, i, &time);
+		slice_tick_time(&slice, i);
 	slice_walk_begin(&walk, &slice);
 	for (uint32_t j = 0; j < slice.changes.nblocks; j++)
 		slice_walk_open(&walk, j);
@@ -358,14 +362,13 @@ static void read_all(const uint8_t *bytes, size_t size)
 	for (uint32_t j = 0; j < slice.shared_ticks.nblocks; j++)
 		if (slice_block_open(&slice.shared_ticks, j, &block))
 			slice_block_keys(&block, keys);
-	if (slice_tick_at(&slice, 0, &tick)) {
-		slice_change(&slice, 2, tick, &value, &tick);
-		slice_change_from(&slice, 2, tick, &value, &tick);
-		slice_row(&slice, 2, tick, true, &value, &tick);
-		slice_row(&slice, 2, tick, false, &value, &tick);
-		slice_before(&slice, 2, &value, &age);
-		slice_fill(&slice, 2, 0, &fill);
-	}
+	tick = slice_tick_at(&slice, 0);
+	slice_change(&slice, 2, tick, &value, &tick);
+	slice_change_from(&slice, 2, tick, &value, &tick);
+	slice_row(&slice, 2, tick, true, &value, &tick);
+	slice_row(&slice, 2, tick, false, &value, &tick);
+	slice_before(&slice, 2, &value, &age);
+	slice_fill(&slice, 2, 0, &fill);
 }
 
 static void damage_is_harmless(void **state)
@@ -383,12 +386,13 @@ static void damage_is_harmless(void **state)
 	}
 	mem_free(copy);
 	for (size_t size = 0; size < made->bytes.len; size++) {
+		bool damaged = false;
 		struct slice slice;
 		struct error err;
 
 		copy = mem_new(size + 1);
 		memcpy(copy, made->bytes.data, size);
-		assert_false(slice_open(copy, size, &slice, &err));
+		assert_false(slice_open(copy, size, &damaged, &slice, &err));
 		mem_free(copy);
 	}
 	made_free(made);

@@ -128,16 +128,13 @@ static bool find_attr(struct interval_window *known, const char *path)
 static bool add_interval(void *arg, const struct interval *interval)
 {
 	struct interval_window *known = arg;
-	struct value value = interval->value;
 	struct spans *spans;
 
 	if (!find_attr(known, interval->path))
 		return false;
-	if (value.kind == VALUE_STRING)
-		value.text = arena_strndup(known->arena, value.text, value.len);
 	spans = &line_of(known, known->attr)->spans;
-	*mem_push(spans->items, spans->count, spans->capacity) =
-		(struct span){interval->begin, interval->end, value};
+	*mem_push(spans->items, spans->count, spans->capacity) = (struct span){
+		interval->begin, interval->end, value_copy(known->arena, &interval->value)};
 	known->nspans++;
 	return true;
 }
@@ -427,9 +424,7 @@ static bool read_known(void *arg, uint32_t attr, const struct event *event, stru
 		return false;
 	if (span->end < known->holds)
 		known->holds = span->end;
-	*out = span->value;
-	if (out->kind == VALUE_STRING) /* the next read may turn the window */
-		out->text = arena_strndup(scratch, out->text, out->len);
+	*out = value_copy(scratch, &span->value); /* the next read may turn the window */
 	return true;
 }
 

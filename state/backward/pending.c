@@ -282,9 +282,7 @@ static bool try_value(struct backward *pass, struct pending_write *pending)
 	read_as(pass, pending->event, &pending->read_key, pending);
 	if (line_gives(pending->step->line, &pass->env, &pending->value, &why) != EVAL_VALUE)
 		return false;
-	if (pending->value.kind == VALUE_STRING)
-		pending->value.text =
-			arena_strndup(pass->arena, pending->value.text, pending->value.len);
+	pending->value = value_copy(pass->arena, &pending->value);
 	pending->has_value = true;
 	return true;
 }

@@ -73,11 +73,8 @@ static void finish_one(struct state *state, const struct record *record, const c
 
 	answer->t = moments[record->moment].t;
 	answer->path = path;
-	answer->value = record->fact.value;
+	answer->value = value_copy(out->arena, &record->fact.value);
 	answer->since = record->fact.since;
-	if (answer->value.kind == VALUE_STRING)
-		answer->value.text =
-			arena_strndup(out->arena, answer->value.text, answer->value.len);
 	if (why && (record->fact.written || answer->value.kind != VALUE_UNKNOWN))
 		explain_writer(state, &record->fact.writer, answer);
 }

@@ -12,6 +12,7 @@
 #include "state/model/attr.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/digits.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
@@ -216,14 +217,11 @@ const struct value *attr_atom(const struct attrs *attrs, uint32_t attr)
 
 /* ---- text and order ---- */
 
-static bool is_ident(const struct value *name)
+static bool is_word(const struct value *name)
 {
-	for (uint32_t i = 0; i < name->len; i++) {
-		char c = name->text[i];
-		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-		if (!letter && (i == 0 || c < '0' || c > '9'))
+	for (uint32_t i = 0; i < name->len; i++)
+		if (!(i ? char_is_word : char_begins_word)(name->text[i]))
 			return false;
-	}
 	return name->len > 0;
 }
 
@@ -232,7 +230,7 @@ void path_add_step(bool first, bool is_key, const struct value *step, struct buf
 	if (!is_key) {
 		if (!first)
 			buf_add_char(out, '/');
-		if (is_ident(step))
+		if (is_word(step))
 			buf_add(out, step->text, step->len);
 		else
 			value_add_key(step, out);

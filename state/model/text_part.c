@@ -1,6 +1,8 @@
 /* text_part.c - see text_part.h */
 #include "state/model/text_part.h"
 
+#include "engine/base/digits.h"
+
 #include <string.h>
 
 struct text_part text_substr(struct text_part text, int64_t from, int64_t count)
@@ -34,13 +36,8 @@ size_t text_digits(struct text_part text, unsigned base, uint64_t *out)
 	size_t i = 0;
 
 	for (*out = 0; i < text.len; i++) {
-		char c = text.text[i], letter = (char)(c | 0x20);
-		unsigned digit = base;
-		if (c >= '0' && c <= '9')
-			digit = (unsigned)(c - '0');
-		else if (letter >= 'a' && letter <= 'f')
-			digit = (unsigned)(letter - 'a') + 10;
-		if (digit >= base)
+		int digit = hex_digit(text.text[i]);
+		if (digit < 0 || (unsigned)digit >= base)
 			break;
 		if (__builtin_mul_overflow(*out, (uint64_t)base, out) ||
 		    __builtin_add_overflow(*out, (uint64_t)digit, out))

@@ -1,6 +1,7 @@
 /* lex.c - text to words, one at a time, with what stands around them */
 #include "state/rules/lex.h"
 
+#include "engine/base/digits.h"
 #include "engine/base/mem.h"
 #include "state/model/text_part.h"
 
@@ -8,21 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool is_ident_start(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-bool is_ident_char(char c)
-{
-	return is_ident_start(c) || is_digit(c);
-}
 
 bool is_blank(char c)
 {
@@ -106,7 +92,7 @@ static bool parse_float(const char *text, size_t len, double *out)
 
 static void skip_digits(const char *text, size_t len, size_t *pos)
 {
-	while (*pos < len && is_digit(text[*pos]))
+	while (*pos < len && char_is_digit(text[*pos]))
 		++*pos;
 }
 
@@ -116,7 +102,7 @@ static bool skip_float(const char *text, size_t len, size_t *pos)
 	size_t p = *pos;
 	bool found = false;
 
-	if (p + 1 < len && text[p] == '.' && is_digit(text[p + 1])) {
+	if (p + 1 < len && text[p] == '.' && char_is_digit(text[p + 1])) {
 		p++;
 		skip_digits(text, len, &p);
 		found = true;
@@ -125,7 +111,7 @@ static bool skip_float(const char *text, size_t len, size_t *pos)
 		size_t e = p + 1;
 		if (e < len && (text[e] == '+' || text[e] == '-'))
 			e++;
-		if (e < len && is_digit(text[e])) {
+		if (e < len && char_is_digit(text[e])) {
 			skip_digits(text, len, &e);
 			p = e;
 			found = true;
@@ -152,7 +138,7 @@ bool lex_number(const char *text, size_t len, size_t *pos, struct value *out, co
 	} else {
 		ok = lex_digits((struct text_part){text, len}, 10, pos, out, what);
 	}
-	if (ok && *pos < len && is_ident_char(text[*pos])) {
+	if (ok && *pos < len && char_is_word(text[*pos])) {
 		*what = "a name cannot begin with a digit";
 		return false;
 	}
@@ -307,7 +293,7 @@ static void lex_ident(struct parser *parser)
 {
 	size_t first = parser->pos;
 
-	while (parser->pos < parser->len && is_ident_char(parser->text[parser->pos]))
+	while (parser->pos < parser->len && char_is_word(parser->text[parser->pos]))
 		parser->pos++;
 	parser->token.kind = TOKEN_IDENT;
 	parser->token.value = value_text(parser->text + first, parser->pos - first);
@@ -323,9 +309,9 @@ static void lex_word(struct parser *parser)
 	if (c == '\n') {
 		token->kind = TOKEN_NEWLINE;
 		parser->pos++;
-	} else if (is_ident_start(c)) {
+	} else if (char_begins_word(c)) {
 		lex_ident(parser);
-	} else if (is_digit(c)) {
+	} else if (char_is_digit(c)) {
 		token->kind = TOKEN_NUMBER;
 		if (!lex_number(parser->text, parser->len, &parser->pos, &token->value, &what))
 			parse_error(parser, token->at, "%s", what);

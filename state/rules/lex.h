@@ -54,8 +54,6 @@ void parse_error(struct parser *parser, size_t at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint32_t parser_place(const struct parser *parser, size_t at); /* offset in the file */
 
-bool is_ident_start(char c);
-bool is_ident_char(char c);
 bool is_blank(char c);
 
 /* Of the parser's text: a character, 0 behind the end. */

@@ -6,6 +6,8 @@
  */
 #include "state/rules/lex.h"
 
+#include "engine/base/digits.h"
+
 #include <string.h>
 
 static void count_node(struct parser *parser, size_t at)
@@ -211,7 +213,7 @@ static bool next_step(struct parser *parser, enum path_use use, bool *below)
 		*below = true;
 		return false;
 	}
-	if (!is_ident_start(next) && next != '"') {
+	if (!char_begins_word(next) && next != '"') {
 		size_t at = parser->pos;
 		lex_next(parser);
 		parse_error(parser, at,

@@ -5,6 +5,7 @@
  */
 #include "state/rules/lex.h"
 
+#include "engine/base/digits.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
@@ -70,11 +71,11 @@ static bool scan_name(struct scan_path *in, struct pattern_atom *atom)
 			return expected(in, first, "expected a name, found an empty one");
 		return true;
 	}
-	if (!is_ident_start(peek(in)))
+	if (!char_begins_word(peek(in)))
 		return expected(in, first,
 				peek(in) == '*' ? "expected a name, or '**' for all that is below"
 						: "expected a name");
-	while (is_ident_char(peek(in)))
+	while (char_is_word(peek(in)))
 		in->pos++;
 	atom->value = word_value(in, first, in->pos);
 	return true;
@@ -88,7 +89,7 @@ static bool constant_word(struct scan_path *in, size_t from, size_t to, struct v
 	const char *text = in->text + from;
 
 	*out = word_value(in, from, to);
-	if (pos < to && in->text[pos] >= '0' && in->text[pos] <= '9') {
+	if (pos < to && char_is_digit(in->text[pos])) {
 		struct value number;
 		if (!lex_number(in->text, to, &pos, &number, &what) || pos != to)
 			return expected(in, from, what ? what : "expected a number or a word");

@@ -1,6 +1,8 @@
 /* quote.c - see quote.h */
 #include "engine/base/quote.h"
 
+#include <locale.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -311,8 +313,31 @@ char *uuid_put(const uint8_t uuid[16], char text[UUID_TEXT])
 	return text;
 }
 
+/* glibc has it ready: nothing is allocated. */
+static locale_t plain_locale(void)
+{
+	return newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+void quote_number(struct buf *out, const char *fmt, ...)
+{
+	locale_t own = uselocale(plain_locale());
+	va_list args;
+
+	va_start(args, fmt);
+	buf_vprintf(out, fmt, args);
+	va_end(args);
+	uselocale(own);
+}
+
+double read_number(const char *text, char **end)
+{
+	return strtod_l(text, end, plain_locale());
+}
+
 void add_shortest(struct buf *out, double number)
 {
+	locale_t own = uselocale(plain_locale());
 	char text[40];
 
 	for (int digits = 15; digits <= 17; digits++) {
@@ -320,6 +345,7 @@ void add_shortest(struct buf *out, double number)
 		if (strtod(text, NULL) == number)
 			break;
 	}
+	uselocale(own);
 	buf_add_text(out, text);
 	if (!strpbrk(text, ".e"))
 		buf_add_text(out, ".0");

@@ -41,6 +41,12 @@ enum { UUID_TEXT = 37 };
 char *uuid_put(const uint8_t uuid[16], char text[UUID_TEXT]);
 /* Base64 (RFC 4648, section 4) between '"'. */
 void quote_base64(struct buf *out, const void *bytes, size_t len);
+/*
+ * Numbers with a decimal point, whatever the locale of the program that uses the library: printed,
+ * and read as by strtod().
+ */
+void quote_number(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+double read_number(const char *text, char **end);
 /* The shortest decimal that reads back as the same double, a finite one; it has a '.' or an 'e'. */
 void add_shortest(struct buf *out, double number);
 

@@ -7,6 +7,7 @@
  * The first line is a heading. What is added to a host's clocks is the median, cut to an integer.
  */
 #include "engine/base/folder.h"
+#include "engine/base/quote.h"
 #include "engine/ovni/ovni_internal.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static bool parse_median(const char *text, int64_t *out)
 	*out = strtoll(text, &end, 10);
 	if (end != text && !*end && !errno)
 		return true;
-	double number = strtod(text, &end);
+	double number = read_number(text, &end);
 	if (end == text || *end || !(fabs(number) < 9e18))
 		return false;
 	*out = (int64_t)number;

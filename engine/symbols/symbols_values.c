@@ -200,15 +200,15 @@ static void put_float(const struct value_context *context, const uint8_t *bytes,
 		return;
 	if (size == 4) {
 		memcpy(&single, &narrow, sizeof single);
-		buf_printf(out, "%.9g", (double)single);
+		quote_number(out, "%.9g", (double)single);
 	} else if (size == 8) {
 		memcpy(&wide, &bits, sizeof wide);
-		buf_printf(out, "%.17g", wide);
+		quote_number(out, "%.17g", wide);
 #ifdef __x86_64__
 	} else if (size == 16 && !context->big_endian && context->is_x86) {
 		long double extended = 0; /* 80 bits of the 16 bytes */
 		memcpy(&extended, bytes, 10);
-		buf_printf(out, "%.21Lg", extended);
+		quote_number(out, "%.21Lg", extended);
 #endif
 	} else {
 		put_bytes(bytes, size, out);

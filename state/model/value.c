@@ -117,7 +117,7 @@ void value_add_key(const struct value *value, struct buf *out)
 			buf_add_u64(out, value->u);
 		break;
 	case VALUE_FLOAT:
-		buf_printf(out, "%.17g", value->f);
+		quote_number(out, "%.17g", value->f);
 		break;
 	case VALUE_STRING:
 		add_quoted(value->text, value->len, out);

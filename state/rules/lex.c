@@ -3,11 +3,10 @@
 
 #include "engine/base/digits.h"
 #include "engine/base/mem.h"
+#include "engine/base/quote.h"
 #include "state/model/text_part.h"
 
-#include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool is_blank(char c)
@@ -74,19 +73,15 @@ static bool lex_digits(struct text_part text, unsigned base, size_t *pos, struct
 	return true;
 }
 
-/* strtod() reads the decimal point of the user's language: rules are the same everywhere. */
 static bool parse_float(const char *text, size_t len, double *out)
 {
 	char copy[64];
-	locale_t plain;
 
 	if (len >= sizeof copy)
 		return false;
 	memcpy(copy, text, len);
 	copy[len] = 0;
-	plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-	*out = strtod_l(copy, NULL, plain);
-	freelocale(plain);
+	*out = read_number(copy, NULL);
 	return true;
 }
 

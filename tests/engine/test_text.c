@@ -7,8 +7,12 @@
 #include "tests/harness.h"
 #include "fixtures/rng.h"
 
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void errors_carry_their_path(void **state)
 {
@@ -237,6 +241,57 @@ static void what_steers_a_terminal_is_made_visible(void **state)
 		}
 }
 
+enum { NUMBERS_RIGHT, NUMBERS_WRONG, NO_LOCALE };
+
+/* In a process of its own: glibc keeps what it allocates for LOCPATH. */
+static int numbers_with_comma(const char *folder)
+{
+	struct buf text = {0};
+	char printed[8], *end;
+	locale_t comma;
+
+	if (setenv("LOCPATH", folder, 1))
+		return NO_LOCALE;
+	comma = newlocale(LC_ALL_MASK, "de_DE.UTF-8", (locale_t)0);
+	if (!comma)
+		return NO_LOCALE;
+	uselocale(comma);
+	snprintf(printed, sizeof printed, "%.1f", 1.5);
+	quote_number(&text, "%.17g %.9g ", 0.25, 1e-7);
+	add_shortest(&text, 1.5);
+	if (strcmp(printed, "1,5") != 0) /* so the locale is in force */
+		return NO_LOCALE;
+	return !strcmp(buf_text(&text), "0.25 1e-07 1.5") && read_number("1.75,", &end) == 1.75 &&
+			       *end == ','
+		       ? NUMBERS_RIGHT
+		       : NUMBERS_WRONG;
+}
+
+/* A program that uses the library may have a locale with a decimal comma. */
+static void numbers_have_a_point_in_every_locale(void **state)
+{
+	char folder[] = "/tmp/test_text-XXXXXX", command[200];
+	int status = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(command, sizeof command,
+		 "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/said 2>&1", folder, folder);
+	(void)!system(command); /* without it there is no locale */
+	pid_t child = fork();
+	if (!child)
+		_exit(numbers_with_comma(folder));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	snprintf(command, sizeof command, "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NO_LOCALE) {
+		print_message("SKIP: localedef makes no de_DE here: install `locales`\n");
+		skip();
+	}
+	assert_int_equal(WEXITSTATUS(status), NUMBERS_RIGHT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +302,7 @@ int main(void)
 		cmocka_unit_test(texts_are_quoted_wherever_they_need_it),
 		cmocka_unit_test(what_steers_a_terminal_is_made_visible),
 		cmocka_unit_test(names_like_a_wrong_one_are_proposed),
+		cmocka_unit_test(numbers_have_a_point_in_every_locale),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

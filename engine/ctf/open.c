@@ -218,6 +218,8 @@ static bool read_metadata(const struct opening *opening, struct folder *folder, 
 		ok = read_text(trace, folder, path, &block, &notices, &text, &size, err);
 		source_put(&block);
 	}
+	if (ok && size > INT32_MAX) /* what was compressed may be, in a small file */
+		ok = error_set(err, ERR_FORMAT, "%s: more than 2 GB of metadata", path);
 	if (ok && d->is_2010)
 		ok = rfc_parse(path, text, size, trace->arena, &notices, d, err);
 	else if (ok && ctf2_is_metadata(text, size))

@@ -36,7 +36,6 @@ struct track {
 	/* computed: lists name it where each variable has a source with a value; none: always */
 	struct track_source *sources;
 	size_t nsources, sources_capacity;
-	uint32_t variables; /* of all sources */
 	bool operand;  /* views may read it: what it was outside of the range tells where they begin
 			  and end */
 	bool down, up; /* computed: its first, its last span may go on where no operand was told */
@@ -107,7 +106,7 @@ struct tracks {
 	struct wanted *wanted; /* lists of it */
 	bool all_known;        /* no list, or `names` has all that they may name */
 	bool *shapes;          /* that views read, by shape */
-	uint32_t nshapes; /* 0: what views read is not to be told */
+	uint32_t nshapes;      /* 0: what views read is not to be told */
 	/* what was told */
 	struct track *items;
 	size_t count, capacity;

@@ -48,7 +48,6 @@ void computed_add_source(const struct tracks *tracks, struct tracks *computed, u
 			  track->sources_capacity) = (struct track_source){
 			source, 0, program_initial(tracks->state->program, source, &initial)};
 	track->sources[i].variables |= variables;
-	track->variables |= variables;
 }
 
 struct listing {
@@ -262,13 +261,14 @@ static bool was_named(struct sweep *sweep, const struct track_source *source)
 /* Do lists name it at `at`? Else *out is none, or unknown if it may be named. */
 static bool is_listed(struct sweep *sweep, const struct track *computed, struct value *out)
 {
-	uint32_t found = 0;
+	uint32_t all = 0, found = 0;
 	struct fact fact;
 
 	*out = (struct value){.kind = VALUE_NONE};
 	for (size_t i = 0; i < computed->nsources; i++) {
 		const struct track_source *source = &computed->sources[i];
 
+		all |= source->variables;
 		if (!(source->variables & ~found) || !was_named(sweep, source))
 			continue;
 		get_at(sweep, source->attr, &fact);
@@ -276,7 +276,7 @@ static bool is_listed(struct sweep *sweep, const struct track *computed, struct 
 		if (fact.value.kind == VALUE_UNKNOWN)
 			*out = fact.value;
 	}
-	return found == computed->variables;
+	return found == all;
 }
 
 /* The value at `at`, none where lists do not name it; and where no operand of it changes around. */

@@ -262,7 +262,7 @@ typedef bool ast_test(const struct ast *ast, void *arg);
 const struct ast *ast_find(const struct ast *ast, ast_test *is, void *arg);
 const struct ast *ast_path_find(const struct ast_path *path, ast_test *is, void *arg);
 
-/* Its names, and `key` for each key. */
+/* Canonical text, with `key` for each key: cpu[*]/thread, mem/"nr-pages". */
 void ast_path_add_text(const struct ast_path *path, const char *key, struct buf *out);
 
 /* What has(ARGUMENT) asks for, besides a value that is there. */

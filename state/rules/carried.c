@@ -43,8 +43,11 @@ static void look_for(const struct trace *trace, struct carried *out)
 	}
 }
 
-/* The path with the event's own keys; how many there are. */
-static unsigned add_path(struct buf *out, const struct ast_path *path)
+/*
+ * The path with the event's own keys, and its shape as conversion writes it: with `[*]` for a key,
+ * and names as they are. Returns how many keys there are.
+ */
+static unsigned add_path(const struct ast_path *path, struct buf *out, struct buf *shape)
 {
 	unsigned keys = 0;
 
@@ -53,8 +56,10 @@ static unsigned add_path(struct buf *out, const struct ast_path *path)
 		if (atom->kind == ATOM_NAME) {
 			const struct value name = value_text(atom->name, strlen(atom->name));
 			path_add_step(i == 0, false, &name, out);
+			buf_printf(shape, "%s%s", i ? "/" : "", atom->name);
 		} else {
 			buf_printf(out, "[field/key%u]", ++keys);
+			buf_add_text(shape, "[*]");
 		}
 	}
 	return keys;
@@ -92,8 +97,7 @@ static void add_statement(struct buf *out, const struct carried *carried, struct
 	if (ast_root(statement->target) != ROOT_STATE || statement->verb == VERB_POP ||
 	    verb_buries(statement->verb))
 		return;
-	unsigned keys = add_path(&path, statement->target);
-	ast_path_add_text(statement->target, "[*]", &shape);
+	unsigned keys = add_path(statement->target, &path, &shape);
 	if (pushes)
 		buf_add_text(&shape, "[*]");
 	if (keys + pushes <= carried->keys && nameset_add(seen, buf_text(&shape), 0)) {

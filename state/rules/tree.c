@@ -1,6 +1,8 @@
 /* tree.c - making the trees of expressions, and looking through them */
 #include "state/rules/ast.h"
 
+#include "state/model/attr.h"
+
 #include <string.h>
 
 struct ast *ast_new(struct rules *rules, enum ast_kind kind, uint32_t at)
@@ -60,11 +62,15 @@ const struct ast *ast_find(const struct ast *ast, ast_test *is, void *arg)
 
 void ast_path_add_text(const struct ast_path *path, const char *key, struct buf *out)
 {
-	for (uint32_t i = 0; i < path->natoms; i++)
-		if (path->atoms[i].kind == ATOM_NAME)
-			buf_printf(out, "%s%s", i ? "/" : "", path->atoms[i].name);
-		else
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		const struct ast_atom *atom = &path->atoms[i];
+		if (atom->kind == ATOM_NAME) {
+			const struct value name = value_text(atom->name, strlen(atom->name));
+			path_add_step(!i, false, &name, out);
+		} else {
 			buf_add_text(out, key);
+		}
+	}
 }
 
 /* root/NAME as has() is given it; NULL: it is something else. */

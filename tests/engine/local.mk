@@ -2,7 +2,7 @@ check_PROGRAMS += %D%/test_base %D%/test_text %D%/test_source %D%/test_timebase 
 	%D%/test_packets %D%/test_ranges
 %C%_test_base_SOURCES = %D%/test_base.c
 %C%_test_base_LDADD = $(TEST_LDADD)
-%C%_test_text_SOURCES = %D%/test_text.c
+%C%_test_text_SOURCES = %D%/test_text.c %D%/decoded.c %D%/decoded.h
 %C%_test_text_LDADD = $(TEST_LDADD)
 %C%_test_source_SOURCES = %D%/test_source.c
 %C%_test_source_LDADD = $(TEST_LDADD)

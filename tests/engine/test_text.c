@@ -4,6 +4,7 @@
 #include "engine/base/nearest.h"
 #include "engine/base/quote.h"
 
+#include "tests/engine/decoded.h"
 #include "tests/harness.h"
 #include "fixtures/rng.h"
 
@@ -270,20 +271,20 @@ static int numbers_with_comma(const char *folder)
 /* A program that uses the library may have a locale with a decimal comma. */
 static void numbers_have_a_point_in_every_locale(void **state)
 {
-	char folder[] = "/tmp/test_text-XXXXXX", command[200];
+	char *folder = scratch_folder();
+	struct buf command = {0};
 	int status = 0;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(command, sizeof command,
-		 "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/said 2>&1", folder, folder);
-	(void)!system(command); /* without it there is no locale */
+	buf_printf(&command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/said 2>&1", folder,
+		   folder);
+	(void)!system(buf_text(&command)); /* without it there is no locale */
+	buf_release(&command);
 	pid_t child = fork();
 	if (!child)
 		_exit(numbers_with_comma(folder));
 	assert_int_equal(waitpid(child, &status, 0), child);
-	snprintf(command, sizeof command, "rm -r %s", folder);
-	assert_int_equal(system(command), 0);
+	scratch_remove(folder);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == NO_LOCALE) {
 		print_message("SKIP: localedef makes no de_DE here: install `locales`\n");

@@ -668,6 +668,7 @@ static void times_narrow_the_range(void **state)
 		{"t < 18446744073709551615", NSTIME_MIN, NSTIME_MAX},
 		{"t < 5.5", NSTIME_MIN, 6},
 		{"t in (7, 5) && t != 6", 5, 8},
+		{"t in (5, -3)", -3, 6},
 		{"(t >= 5 && c == 1) && t & 8 == 8", 5, NSTIME_MAX},
 		{"c > 5", NSTIME_MIN, NSTIME_MAX},
 	};

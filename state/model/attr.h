@@ -50,9 +50,9 @@ static inline uint32_t attr_up(const struct attrs *attrs, uint32_t attr, uint32_
 }
 
 /*
- * Of a shape with one key: attributes by that key, where it is below KEYS_MAX and the attribute was
- * asked for; who finds one adds it. The map lives as long as the table. A rule asks for the same
- * few thousand again and again.
+ * A shape with one key has a map from the key to the attribute, for keys below KEYS_MAX. It holds
+ * what its callers add to it after a lookup in the table, and lives as long as the table: a rule
+ * writes the same few thousand attributes again and again.
  */
 enum { KEYS_MAX = 1 << 18 };
 struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape);

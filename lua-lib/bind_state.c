@@ -9,8 +9,8 @@
 
 #include "engine/base/mem.h"
 #include "state/comms.h"
-#include "state/timelines/timelines.h"
 #include "state/rules/rules.h"
+#include "state/timelines/timelines.h"
 
 #define ASK_TYPE "yore.question"
 

@@ -87,8 +87,7 @@ bool line_key(const struct line *line, struct line_key *out)
 		const struct expr *expr = target->atoms[i].expr;
 
 		if (target->atoms[i].kind != ATOM_EXPR || expr->kind != EXPR_FIELD ||
-		    expr->field.class->kind != FIELD_INT ||
-		    target->atoms[i - 1].kind != ATOM_NAME)
+		    expr->field.class->kind != FIELD_INT || target->atoms[i - 1].kind != ATOM_NAME)
 			continue;
 		*out = (struct line_key){.depth = i + 1,
 					 .role = value_hash(&target->atoms[i - 1].value),

@@ -284,8 +284,7 @@ static const char *compared_field(const struct where *where, const struct ast *a
 static bool lookup_compared(const struct lookup *in, const struct ast *field,
 			    const struct ast *constant)
 {
-	const char *name =
-		constant->kind == AST_CONST ? compared_field(in->where, field) : NULL;
+	const char *name = constant->kind == AST_CONST ? compared_field(in->where, field) : NULL;
 	uint64_t kinds = name ? field_kinds(in->where->trace, name) : 0;
 	bool text = constant->value.kind == VALUE_STRING;
 	bool number = value_is_number(&constant->value);
@@ -321,8 +320,7 @@ static bool is_missing(const struct ast *ast, void *arg)
 		return false;
 	if (in->where->refs[path->ref] == REF_MISSING)
 		return !lookup_member(in, path);
-	return path->natoms > 1 && ast_root(path) == ROOT_STATE &&
-	       !lookup_state(in, path);
+	return path->natoms > 1 && ast_root(path) == ROOT_STATE && !lookup_state(in, path);
 }
 
 static bool is_arithmetic(const struct ast *ast)

@@ -108,8 +108,8 @@ const char *attrs_text(struct attrs *attrs, const char *text, size_t len)
 {
 	struct value value = value_text(len ? text : "", len);
 	uint64_t hash = value_hash(&value);
-	uint32_t at = hash_index_find(&attrs->by_text, hash, i,
-				      value_equal(&attrs->texts[i], &value));
+	uint32_t at =
+		hash_index_find(&attrs->by_text, hash, i, value_equal(&attrs->texts[i], &value));
 
 	if (at != HASH_INDEX_NONE)
 		return attrs->texts[at].text;

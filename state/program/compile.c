@@ -350,10 +350,9 @@ static void compile_losses(struct program *program)
 
 	groups->of = arena_array(program->arena, trace->nstreams, sizeof *groups->of);
 	for (size_t i = 0; i < trace->nstreams; i++)
-		groups->of[i] =
-			find_group(program, groups,
-				   (struct stream_group){trace->streams[i]->part, "",
-							 trace->streams[i]->id});
+		groups->of[i] = find_group(
+			program, groups,
+			(struct stream_group){trace->streams[i]->part, "", trace->streams[i]->id});
 	program->lost = arena_array(program->arena, groups->count, sizeof *program->lost);
 	for (size_t i = 0; i < groups->count; i++)
 		compile_lost(program, &groups->items[i], &program->lost[i]);
@@ -575,8 +574,7 @@ struct program *program_new(struct rules *rules, const struct trace *trace)
 	program->arena = arena_new();
 	program->attrs = attrs_new();
 	program->hosts = trace_has_hosts(trace);
-	program->analysis =
-		analysis_new(program->arena, rules, program->attrs, program->hosts);
+	program->analysis = analysis_new(program->arena, rules, program->attrs, program->hosts);
 	program->statements =
 		arena_array(program->arena, rules->nstatements, sizeof(struct line *));
 	program->refs = arena_array(program->arena, rules->nrefs, sizeof *program->refs);

@@ -12,11 +12,11 @@
 
 enum expr_kind {
 	EXPR_CONST,
-	EXPR_FAIL,      /* `failure`: known when it was compiled */
-	EXPR_FIELD,     /* one slot: of the event's own scopes number `index` */
+	EXPR_FAIL,         /* `failure`: known when it was compiled */
+	EXPR_FIELD,        /* one slot: of the event's own scopes number `index` */
 	EXPR_FIELD_PACKET, /* one slot of the packet's */
-	EXPR_FIELD_GET, /* through variants and elements: `names` */
-	EXPR_SECTION,   /* some line writes it */
+	EXPR_FIELD_GET,    /* through variants and elements: `names` */
+	EXPR_SECTION,      /* some line writes it */
 	EXPR_SECTION_OWN,
 	EXPR_TIME,
 	EXPR_CPU, /* of --where: the event's, whatever section lines say */

@@ -64,8 +64,8 @@ static void find_stretches(struct naming *naming, const struct rules *rules)
 
 static void call(struct naming *naming, const char *name, uint32_t class)
 {
-	struct called *called = arena_push(naming->arena, naming->called, naming->ncalled,
-					   naming->called_capacity);
+	struct called *called =
+		arena_push(naming->arena, naming->called, naming->ncalled, naming->called_capacity);
 
 	*called = (struct called){.class = class};
 	nameset_find(&naming->names, name, &called->next);

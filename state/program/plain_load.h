@@ -37,15 +37,15 @@ struct plain_integer { /* what most inputs are: loaded in one go */
 
 struct plain_input {
 	enum input_kind kind;
-	uint8_t i;  /* its number */
-	uint8_t of; /* MAP: no map; READ: no text or map, the key, PLAIN_NONE: there is none */
-	uint8_t with;   /* MAP: of whether `of` equals this integer; PLAIN_NONE: of `of` itself */
-	bool unlike;    /* ... or differs from it */
+	uint8_t i;    /* its number */
+	uint8_t of;   /* MAP: no map; READ: no text or map, the key, PLAIN_NONE: there is none */
+	uint8_t with; /* MAP: of whether `of` equals this integer; PLAIN_NONE: of `of` itself */
+	bool unlike;  /* ... or differs from it */
 	bool is_signed;
 	uint32_t slot; /* SECTION: its number */
 	const struct path *path;
 	const struct number_map *keys; /* of path; */
-	uint32_t base;                /* likewise */
+	uint32_t base;                 /* likewise */
 	const struct map_def *map;
 	struct memo *memos; /* 1 << MEMO_BITS */
 };

@@ -2,7 +2,8 @@
  * writes.h - what the lines of one event write: evaluated against the state before it, and not
  * applied yet
  *
- * Replay and summaries of shards share this half of their work; what a write then does is their own.
+ * Replay and summaries of shards share this half of their work; what a write then does is their
+ * own.
  */
 #ifndef STATE_REPLAY_WRITES_H
 #define STATE_REPLAY_WRITES_H

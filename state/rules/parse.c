@@ -164,7 +164,7 @@ static struct ast *parse_in_section(struct parser *parser, struct rule_block *bl
 	constant = ast_new(parser->rules, AST_CONST, pattern->at);
 	constant->value = value_text(pattern->text, strlen(pattern->text));
 	return ast_of(parser->rules, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
-			  ast_name(parser->rules, "section", "name", pattern->at), constant);
+		      ast_name(parser->rules, "section", "name", pattern->at), constant);
 }
 
 static void parse_head(struct parser *parser, bool is_section)
@@ -189,7 +189,7 @@ static void parse_head(struct parser *parser, bool is_section)
 					    : "',', in section, when or the end of the line");
 	if (section)
 		block->when = block->when ? ast_of(parser->rules, OP_AND, section->at, section,
-						       block->when)
+						   block->when)
 					  : section;
 	if (!parser->failed)
 		ast_check(parser->rules, parser->file, block, block->when, false);

@@ -435,8 +435,7 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 	}
 	open_bracket(parser);
 	while (!parser->failed &&
-	       parse_constant(parser,
-			      arena_push(arena, ast->values, ast->nvalues, capacity)) &&
+	       parse_constant(parser, arena_push(arena, ast->values, ast->nvalues, capacity)) &&
 	       lex_is_op(parser, ","))
 		lex_next(parser);
 	close_bracket(parser, ")", "',' or ')'");

@@ -48,8 +48,8 @@ static bool add_read(const struct collect *to, const struct line_read *read)
 		old->depth = read->depth;
 		return true;
 	}
-	*arena_push(to->analysis->arena, to->reads->items, to->reads->count,
-		    to->reads->capacity) = *read;
+	*arena_push(to->analysis->arena, to->reads->items, to->reads->count, to->reads->capacity) =
+		*read;
 	return true;
 }
 

@@ -125,9 +125,9 @@ static bool check_shards(struct check *check)
 
 	for (size_t i = 0; i < check->n && ok; i++) {
 		struct timelines_part part = {.event_source = check->event_source,
-						  .program = compile(check),
-						  .begin = check->cuts[i],
-						  .end = check->cuts[i + 1]};
+					      .program = compile(check),
+					      .begin = check->cuts[i],
+					      .end = check->cuts[i + 1]};
 		struct buf summary = {0};
 		uint64_t events;
 		struct error err;
@@ -148,8 +148,7 @@ static bool check_shards(struct check *check)
 	}
 	printf("%zu shards: replay %.3f s, digests %.3f s, %zu bytes, join %.3f s, %llu events "
 	       "replayed\n",
-	       check->n, replay, summaries, bytes, joins,
-	       (unsigned long long)merge->replayed);
+	       check->n, replay, summaries, bytes, joins, (unsigned long long)merge->replayed);
 	for (size_t i = 0; i <= SHARDS; i++)
 		buf_release(&check->states[i]);
 	shard_merge_free(merge);

@@ -165,9 +165,9 @@ static void expect(const struct set *set, const char *what, size_t shard, const 
 static void shard_summary_of(const struct set *set, size_t shard, struct buf *out)
 {
 	struct timelines_part part = {.event_source = &set->trace->event_source,
-					  .program = compile(set->trace, set->rules),
-					  .begin = set->cuts[shard],
-					  .end = set->cuts[shard + 1]};
+				      .program = compile(set->trace, set->rules),
+				      .begin = set->cuts[shard],
+				      .end = set->cuts[shard + 1]};
 	struct error err;
 	uint64_t events;
 

@@ -13,7 +13,7 @@ librepl_la_SOURCES = %D%/asked.c %D%/asked.h %D%/capabilities.c %D%/capabilities
 	%D%/render.h %D%/render_event.c %D%/render_event_data.c %D%/render_event_internal.h \
 	%D%/render_event_text.c %D%/render_frames.c \
 	%D%/render_plan.c %D%/render_plan.h \
-	%D%/render_rows.c %D%/render_value.c \
+	%D%/render_rows.c %D%/render_value.c %D%/row_threads.c %D%/row_threads.h \
 	%D%/cmd_sql.c %D%/sql_dot.c %D%/sql_rows.c %D%/sql_shell.c %D%/sql_shell.h \
 	%D%/sql_shell_internal.h %D%/session.c %D%/session.h %D%/signals.c %D%/sink.c %D%/sink.h %D%/stats.c %D%/stats.h \
 	%D%/summary.c %D%/summary.h \

@@ -59,7 +59,8 @@ libstate_la_SOURCES += %D%/timelines/retry.c %D%/timelines/retry.h %D%/timelines
 	%D%/timelines/shards.h %D%/timelines/shards_internal.h %D%/timelines/shards_plan.c \
 	%D%/timelines/shards_threads.c %D%/timelines/stored.c %D%/timelines/stored_walk.c %D%/timelines/stored.h \
 	%D%/timelines/timelines.c %D%/timelines/timelines.h
-libstate_la_SOURCES += %D%/intervals/intervals.c %D%/intervals/intervals.h %D%/intervals/near.c \
+libstate_la_SOURCES += %D%/intervals/intervals.c %D%/intervals/intervals.h \
+	%D%/intervals/named.c %D%/intervals/named.h %D%/intervals/near.c \
 	%D%/intervals/buried.c %D%/intervals/computed.c %D%/intervals/run.c %D%/intervals/source.c %D%/intervals/stored_sums.c %D%/intervals/stored_tracks.c \
 	%D%/intervals/stored_tracks.h %D%/intervals/stretches.c \
 	%D%/intervals/spool.c %D%/intervals/spool.h %D%/intervals/stretches.h %D%/intervals/sums.h \

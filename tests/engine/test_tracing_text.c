@@ -5,9 +5,9 @@
  * kernels) the right text stands here.
  */
 #include "engine/base/mem.h"
-#include "fixtures/rng.h"
 #include "tests/engine/tracing_judge.h"
 #include "tests/harness.h"
+#include "fixtures/rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>

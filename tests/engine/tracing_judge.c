@@ -3,8 +3,8 @@
 
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
-#include "fixtures/rng.h"
 #include "tests/harness.h"
+#include "fixtures/rng.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -31,6 +31,8 @@ libengine_a_SOURCES = \
 	%D%/base/helper.h \
 	%D%/base/hash_index.c \
 	%D%/base/hash_index.h \
+	%D%/base/inputs.c \
+	%D%/base/inputs.h \
 	%D%/base/mem.c \
 	%D%/base/mem.h \
 	%D%/base/nameset.c \

@@ -140,7 +140,7 @@ local function of_thread(side, found, comm)
 end
 
 local function calls_of(side, unit)
-	if (side.losses or side.large) and #analysis.present(kernel.syscall_entries) > 0 then
+	if #analysis.present(kernel.syscall_entries) > 0 then
 		local found, unknown = walk_calls(side, unit.name)
 		return of_thread(side, found, unit.comm), unknown
 	end

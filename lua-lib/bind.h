@@ -9,11 +9,14 @@
 #include "engine/symbols/symbols.h"
 #include "index/events.h"
 #include "lua-lib/script.h"
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
 #include <lauxlib.h>
 #include <lua.h>
 #include <signal.h>
+
+struct state;
 
 #define TRACE_TYPE "yore.trace"
 #define CURSOR_TYPE "yore.cursor"

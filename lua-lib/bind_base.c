@@ -2,6 +2,7 @@
 #include "lua-lib/bind.h"
 
 #include "engine/base/nearest.h"
+#include "state/state.h"
 
 #include <lualib.h>
 #include <stdio.h>

@@ -15,6 +15,7 @@
 #include "lua-lib/bind_segments.h"
 
 #include "state/rules/rules.h"
+#include "state/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,6 +10,7 @@
 #include "engine/base/mem.h"
 #include "state/comms.h"
 #include "state/rules/rules.h"
+#include "state/state.h"
 #include "state/timelines/timelines.h"
 
 #define ASK_TYPE "yore.question"

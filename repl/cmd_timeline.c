@@ -6,6 +6,7 @@
 #include "repl/picture_draw.h"
 #include "repl/lanes.h"
 #include "repl/timeline_svg.h"
+#include "state/state.h"
 #include "state/timelines/timelines.h"
 
 #include <fcntl.h>

@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "repl/asked.h"
 #include "state/comms.h"
+#include "state/state.h"
 
 enum { NAMES_AT_ONCE = 4096, NAMES_ALONG = 1 << 14 };
 

@@ -6,6 +6,7 @@
  */
 #include "state/intervals/intervals.h"
 #include "engine/base/mem.h"
+#include "state/state.h"
 #include "state/timelines/retry.h"
 
 #include <stdlib.h>

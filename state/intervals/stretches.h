@@ -12,8 +12,10 @@
 #ifndef STATE_INTERVALS_STRETCHES_H
 #define STATE_INTERVALS_STRETCHES_H
 
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct stretches {
 	struct state *state;
 	const struct query *const *queries; /* borrowed, as in state_intervals() */

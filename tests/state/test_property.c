@@ -10,6 +10,7 @@
 #include "index/store/store.h"
 #include "state/context/context.h"
 #include "state/replay/replay.h"
+#include "state/state.h"
 #include "state/timelines/shards.h"
 #include "tests/harness.h"
 #include "tests/state/random_rules.h"

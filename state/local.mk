@@ -207,6 +207,8 @@ libstate_a_SOURCES += \
 libstate_a_SOURCES += \
 	%D%/intervals/intervals.c \
 	%D%/intervals/intervals.h \
+	%D%/intervals/named.c \
+	%D%/intervals/named.h \
 	%D%/intervals/near.c \
 	%D%/intervals/buried.c \
 	%D%/intervals/computed.c \

@@ -8,7 +8,7 @@ ATTACK_SECONDS = 3600
 EXTRA_PROGRAMS += %D%/server
 CLEANFILES += %D%/server$(EXEEXT)
 %C%_server_SOURCES = %D%/server.c
-%C%_server_LDADD = librepl.la
+%C%_server_LDADD = $(repl_libs)
 .PHONY: attack
 attack: yore$(EXEEXT) %D%/server$(EXEEXT) fixtures/yore-gen$(EXEEXT)
 	YORE_CORPUS="$${YORE_CORPUS-$(abs_srcdir)/../shared/corpus}" \

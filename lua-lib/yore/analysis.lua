@@ -51,11 +51,13 @@ function analysis.hint(wanted, names)
 end
 
 -- What f(...) returns, where its words are the user's: what it raises is then a mistake of theirs, and not of the script.
-function analysis.asked(f, ...)
+-- `option` stands before it where it is not nil.
+function analysis.asked(option, f, ...)
 	local function told(done, ...)
 		if not done then
 			local why = ...
-			error(type(why) == "string" and why:gsub("^[^\n:]*:%d+: ", "") or why, 0)
+			why = type(why) == "string" and why:gsub("^[^\n:]*:%d+: ", "") or why
+			error(option and option .. ": " .. tostring(why) or why, 0)
 		end
 		return ...
 	end

@@ -8,7 +8,7 @@ libengine_la_SOURCES = %D%/ctf_own.c %D%/ctf_own.h \
 	%D%/base/arena.c %D%/base/arena.h %D%/base/bitset.h %D%/base/prefetch.h %D%/base/buf.c %D%/base/buf.h \
 	%D%/base/cursor.c %D%/base/cursor.h %D%/base/digits.h %D%/base/disk_cache.c %D%/base/disk_cache.h %D%/base/varint.h %D%/base/error.c %D%/base/error.h \
 	%D%/base/expansion.h %D%/base/files.c %D%/base/files.h %D%/base/folder.c %D%/base/folder.h %D%/base/helper.c %D%/base/helper.h \
-	%D%/base/hash_index.c %D%/base/hash_index.h %D%/base/mem.c %D%/base/mem.h %D%/base/nameset.c %D%/base/nameset.h %D%/base/nearest.c %D%/base/nearest.h %D%/base/paged.c %D%/base/paged.h %D%/base/quote.c %D%/base/quote.h %D%/base/search.h %D%/base/source.c %D%/base/source.h \
+	%D%/base/hash_index.c %D%/base/hash_index.h %D%/base/budget.c %D%/base/budget.h %D%/base/large.c %D%/base/large.h %D%/base/mem.c %D%/base/mem.h %D%/base/nameset.c %D%/base/nameset.h %D%/base/nearest.c %D%/base/nearest.h %D%/base/paged.c %D%/base/paged.h %D%/base/quote.c %D%/base/quote.h %D%/base/search.h %D%/base/source.c %D%/base/source.h \
 	%D%/base/temporary.c %D%/base/temporary.h %D%/base/thread_pool.c %D%/base/thread_pool.h %D%/base/wait.h \
 	%D%/base/workers.c %D%/base/workers.h \
 	%D%/batch.c %D%/batch.h %D%/clocks.c %D%/clocks.h %D%/detect.c %D%/event.c %D%/event.h \

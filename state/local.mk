@@ -62,7 +62,7 @@ libstate_la_SOURCES += %D%/timelines/retry.c %D%/timelines/retry.h %D%/timelines
 libstate_la_SOURCES += %D%/intervals/intervals.c %D%/intervals/intervals.h %D%/intervals/near.c \
 	%D%/intervals/buried.c %D%/intervals/computed.c %D%/intervals/run.c %D%/intervals/source.c %D%/intervals/stored_sums.c %D%/intervals/stored_tracks.c \
 	%D%/intervals/stored_tracks.h %D%/intervals/stretches.c \
-	%D%/intervals/spool.c %D%/intervals/spool.h %D%/intervals/stretches.h %D%/intervals/sums.h \
+	%D%/intervals/span_pool.c %D%/intervals/span_pool.h %D%/intervals/spool.c %D%/intervals/spool.h %D%/intervals/stretches.h %D%/intervals/sums.h \
 	%D%/intervals/totals.c %D%/intervals/tracks.c %D%/intervals/views.c
 
 # Rule sets: installed, and inside the library so that it works uninstalled

@@ -1,19 +1,39 @@
 # convert: a trace written in another format
-noinst_LTLIBRARIES += libconvert.la
-libconvert_la_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(SQLITE_CFLAGS) $(ZLIB_CFLAGS) \
+noinst_LIBRARIES += libconvert.a
+libconvert_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(SQLITE_CFLAGS) $(ZLIB_CFLAGS) \
 	$(NETTLE_CFLAGS) -pthread
-libconvert_la_LIBADD = $(ZSTD_LIBS) $(SQLITE_LIBS) $(ZLIB_LIBS) $(BZIP2_LIBS) $(NETTLE_LIBS) -lpthread
-libconvert_la_SOURCES = %D%/convert.c %D%/convert.h %D%/convert_internal.h \
-	%D%/out.c %D%/out.h \
-	%D%/sheet.c %D%/sheet.h %D%/tables.c %D%/tables.h %D%/tables_fields.c %D%/tables_internal.h
+convert_libs = libconvert.a $(state_libs) $(ZSTD_LIBS) $(SQLITE_LIBS) $(ZLIB_LIBS) $(BZIP2_LIBS) $(NETTLE_LIBS) -lpthread
+libconvert_a_SOURCES = \
+	%D%/convert.c \
+	%D%/convert.h \
+	%D%/convert_internal.h \
+	%D%/out.c \
+	%D%/out.h \
+	%D%/sheet.c \
+	%D%/sheet.h \
+	%D%/tables.c \
+	%D%/tables.h \
+	%D%/tables_fields.c \
+	%D%/tables_internal.h
 
 # the others
-libconvert_la_SOURCES += %D%/chrome.c %D%/csv.c %D%/folded.c %D%/sqlite.c \
-	%D%/values_text.c %D%/values_text.h %D%/track_names.c %D%/track_names.h
+libconvert_a_SOURCES += \
+	%D%/chrome.c \
+	%D%/csv.c \
+	%D%/folded.c \
+	%D%/sqlite.c \
+	%D%/values_text.c \
+	%D%/values_text.h \
+	%D%/track_names.c \
+	%D%/track_names.h
 
 # Paraver, whose numbers of values are in the tables that ovni's reader is made of
-libconvert_la_SOURCES += %D%/prv.c %D%/prv_internal.h %D%/prv_rows.c %D%/prv_types.c
-nodist_libconvert_la_SOURCES = %D%/prv_values.c
+libconvert_a_SOURCES += \
+	%D%/prv.c \
+	%D%/prv_internal.h \
+	%D%/prv_rows.c \
+	%D%/prv_types.c
+nodist_libconvert_a_SOURCES = %D%/prv_values.c
 CLEANFILES += %D%/prv_values.c
 %D%/prv_values.c: $(ovni_models) engine/ovni/models.awk
 	$(AM_V_GEN)$(MKDIR_P) %D% && { echo '#include "convert/prv_internal.h"' && \
@@ -24,13 +44,34 @@ CLEANFILES += %D%/prv_values.c
 	mv $@.tmp $@
 
 # ftrace
-libconvert_la_SOURCES += %D%/ring.c %D%/ring.h %D%/tracedat.c %D%/tracepoints.c %D%/tracepoints.h
+libconvert_a_SOURCES += \
+	%D%/ring.c \
+	%D%/ring.h \
+	%D%/tracedat.c \
+	%D%/tracepoints.c \
+	%D%/tracepoints.h
 
 # CTF
-libconvert_la_SOURCES += %D%/ctf.c %D%/ctf_internal.h %D%/ctf_stream.c %D%/ctf_wire.c \
-	%D%/ctf_wire.h %D%/ctf_names.c %D%/ctf_names.h %D%/ctf_encode.c %D%/ctf_encode.h \
-	%D%/ctf_tsdl.c %D%/ctf_json.c %D%/ctf_2010.c %D%/ctf_2010_text.c
+libconvert_a_SOURCES += \
+	%D%/ctf.c \
+	%D%/ctf_internal.h \
+	%D%/ctf_stream.c \
+	%D%/ctf_wire.c \
+	%D%/ctf_wire.h \
+	%D%/ctf_names.c \
+	%D%/ctf_names.h \
+	%D%/ctf_encode.c \
+	%D%/ctf_encode.h \
+	%D%/ctf_tsdl.c \
+	%D%/ctf_json.c \
+	%D%/ctf_2010.c \
+	%D%/ctf_2010_text.c
 
 # Parquet
-libconvert_la_SOURCES += %D%/parquet.c %D%/parquet_column.c %D%/parquet_encode.c \
-	%D%/parquet_internal.h %D%/thrift.c %D%/thrift.h
+libconvert_a_SOURCES += \
+	%D%/parquet.c \
+	%D%/parquet_column.c \
+	%D%/parquet_encode.c \
+	%D%/parquet_internal.h \
+	%D%/thrift.c \
+	%D%/thrift.h

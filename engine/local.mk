@@ -1,21 +1,84 @@
-noinst_LTLIBRARIES += libengine.la
-libengine_la_CFLAGS = $(AM_CFLAGS) $(XXHASH_CFLAGS) $(SECCOMP_CFLAGS) $(ZLIB_CFLAGS) \
+noinst_LIBRARIES += libengine.a
+libengine_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS) $(XXHASH_CFLAGS) $(SECCOMP_CFLAGS) $(ZLIB_CFLAGS) \
 	$(ZSTD_CFLAGS) $(DW_CFLAGS) $(JSON_CFLAGS) $(NETTLE_CFLAGS)
-libengine_la_LIBADD = $(XXHASH_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $(DW_LIBS) \
+engine_libs = libengine.a $(engine_outside)
+engine_outside = $(XXHASH_LIBS) $(SECCOMP_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS) $(DW_LIBS) \
 	$(JSON_LIBS) $(NETTLE_LIBS) $(BZIP2_LIBS) \
 	$(IPT_LIBS) $(IBERTY_LIBS) -lm
-libengine_la_SOURCES = %D%/ctf_own.c %D%/ctf_own.h \
-	%D%/base/arena.c %D%/base/arena.h %D%/base/bitset.h %D%/base/prefetch.h %D%/base/buf.c %D%/base/buf.h \
-	%D%/base/cursor.c %D%/base/cursor.h %D%/base/digits.h %D%/base/disk_cache.c %D%/base/disk_cache.h %D%/base/varint.h %D%/base/error.c %D%/base/error.h \
-	%D%/base/expansion.h %D%/base/files.c %D%/base/files.h %D%/base/folder.c %D%/base/folder.h %D%/base/helper.c %D%/base/helper.h \
-	%D%/base/hash_index.c %D%/base/hash_index.h %D%/base/budget.c %D%/base/budget.h %D%/base/large.c %D%/base/large.h %D%/base/mem.c %D%/base/mem.h %D%/base/nameset.c %D%/base/nameset.h %D%/base/nearest.c %D%/base/nearest.h %D%/base/paged.c %D%/base/paged.h %D%/base/quote.c %D%/base/quote.h %D%/base/search.h %D%/base/source.c %D%/base/source.h \
-	%D%/base/temporary.c %D%/base/temporary.h %D%/base/thread_pool.c %D%/base/thread_pool.h %D%/base/wait.h \
-	%D%/base/workers.c %D%/base/workers.h \
-	%D%/batch.c %D%/batch.h %D%/clocks.c %D%/clocks.h %D%/detect.c %D%/event.c %D%/event.h \
-	%D%/field.c %D%/field.h %D%/field_make.c %D%/field_make.h \
-	%D%/layout.c %D%/layout.h %D%/layout_fast.h %D%/layout_internal.h %D%/layout_run.c \
-	%D%/packet.h %D%/reader.h %D%/timebase.c %D%/timebase.h \
-	%D%/timetext.c %D%/timetext.h %D%/trace.c %D%/trace.h
+libengine_a_SOURCES = \
+	%D%/ctf_own.c \
+	%D%/ctf_own.h \
+	%D%/base/arena.c \
+	%D%/base/arena.h \
+	%D%/base/bitset.h \
+	%D%/base/prefetch.h \
+	%D%/base/buf.c \
+	%D%/base/buf.h \
+	%D%/base/cursor.c \
+	%D%/base/cursor.h \
+	%D%/base/digits.h \
+	%D%/base/disk_cache.c \
+	%D%/base/disk_cache.h \
+	%D%/base/varint.h \
+	%D%/base/error.c \
+	%D%/base/error.h \
+	%D%/base/expansion.h \
+	%D%/base/files.c \
+	%D%/base/files.h \
+	%D%/base/folder.c \
+	%D%/base/folder.h \
+	%D%/base/helper.c \
+	%D%/base/helper.h \
+	%D%/base/hash_index.c \
+	%D%/base/hash_index.h \
+	%D%/base/budget.c \
+	%D%/base/budget.h \
+	%D%/base/large.c \
+	%D%/base/large.h \
+	%D%/base/mem.c \
+	%D%/base/mem.h \
+	%D%/base/nameset.c \
+	%D%/base/nameset.h \
+	%D%/base/nearest.c \
+	%D%/base/nearest.h \
+	%D%/base/paged.c \
+	%D%/base/paged.h \
+	%D%/base/quote.c \
+	%D%/base/quote.h \
+	%D%/base/search.h \
+	%D%/base/source.c \
+	%D%/base/source.h \
+	%D%/base/temporary.c \
+	%D%/base/temporary.h \
+	%D%/base/thread_pool.c \
+	%D%/base/thread_pool.h \
+	%D%/base/wait.h \
+	%D%/base/workers.c \
+	%D%/base/workers.h \
+	%D%/batch.c \
+	%D%/batch.h \
+	%D%/clocks.c \
+	%D%/clocks.h \
+	%D%/detect.c \
+	%D%/event.c \
+	%D%/event.h \
+	%D%/field.c \
+	%D%/field.h \
+	%D%/field_make.c \
+	%D%/field_make.h \
+	%D%/layout.c \
+	%D%/layout.h \
+	%D%/layout_fast.h \
+	%D%/layout_internal.h \
+	%D%/layout_run.c \
+	%D%/packet.h \
+	%D%/reader.h \
+	%D%/timebase.c \
+	%D%/timebase.h \
+	%D%/timetext.c \
+	%D%/timetext.h \
+	%D%/trace.c \
+	%D%/trace.h
 include %D%/ctf/local.mk
 include %D%/kernel/local.mk
 include %D%/perf/local.mk
@@ -24,16 +87,37 @@ include %D%/ovni/local.mk
 include %D%/sel4/local.mk
 include %D%/gdb/local.mk
 # rows of events, for other programs: columns and JSON
-libengine_la_SOURCES += %D%/columns/column.c %D%/columns/column.h %D%/columns/json.c \
-	%D%/columns/json.h %D%/columns/ranges.c %D%/columns/ranges.h %D%/columns/shape.c \
+libengine_a_SOURCES += \
+	%D%/columns/column.c \
+	%D%/columns/column.h \
+	%D%/columns/json.c \
+	%D%/columns/json.h \
+	%D%/columns/ranges.c \
+	%D%/columns/ranges.h \
+	%D%/columns/shape.c \
 	%D%/columns/shape.h
 # raw hardware traces
-libengine_la_SOURCES += %D%/hwtrace/aux.c %D%/hwtrace/aux.h %D%/hwtrace/intel_pt.c \
+libengine_a_SOURCES += \
+	%D%/hwtrace/aux.c \
+	%D%/hwtrace/aux.h \
+	%D%/hwtrace/intel_pt.c \
 	%D%/hwtrace/intel_pt.h
 # which function is at an address
-libengine_la_SOURCES += %D%/symbols/symbols.c %D%/symbols/symbols.h %D%/symbols/symbols_cache.c \
-	%D%/symbols/symbols_cfi.c %D%/symbols/symbols_elf.c %D%/symbols/symbols_expression.c %D%/symbols/symbols_inline.c \
-	%D%/symbols/symbols_internal.h %D%/symbols/symbols_kernel.c %D%/symbols/symbols_lines.c \
-	%D%/symbols/symbols_object.c %D%/symbols/symbols_space.c %D%/symbols/symbols_table.c \
-	%D%/symbols/symbols_texts.c %D%/symbols/symbols_unwind.c \
-	%D%/symbols/symbols_values.c %D%/symbols/symbols_variables.c
+libengine_a_SOURCES += \
+	%D%/symbols/symbols.c \
+	%D%/symbols/symbols.h \
+	%D%/symbols/symbols_cache.c \
+	%D%/symbols/symbols_cfi.c \
+	%D%/symbols/symbols_elf.c \
+	%D%/symbols/symbols_expression.c \
+	%D%/symbols/symbols_inline.c \
+	%D%/symbols/symbols_internal.h \
+	%D%/symbols/symbols_kernel.c \
+	%D%/symbols/symbols_lines.c \
+	%D%/symbols/symbols_object.c \
+	%D%/symbols/symbols_space.c \
+	%D%/symbols/symbols_table.c \
+	%D%/symbols/symbols_texts.c \
+	%D%/symbols/symbols_unwind.c \
+	%D%/symbols/symbols_values.c \
+	%D%/symbols/symbols_variables.c

@@ -1,5 +1,5 @@
 # Programs that use libyore as others do: with its header and the library alone.
-noinst_PROGRAMS += %D%/events %D%/window %D%/describe
+check_PROGRAMS += %D%/events %D%/window %D%/describe
 %C%_events_SOURCES = %D%/events.c
 %C%_events_LDADD = libyore.la -lm
 %C%_window_SOURCES = %D%/window.c

@@ -6,14 +6,14 @@ lib_LTLIBRARIES += libyore.la libyore-state.la
 lib_reading = %D%/events.c %D%/fields.c %D%/lib_internal.h %D%/yore.c
 lib_map = -Wl,--version-script=$(srcdir)/%D%/libyore.map
 libyore_la_SOURCES = $(lib_reading)
-libyore_la_LIBADD = libindex.la libengine.la
-libyore_la_LDFLAGS = $(AM_LDFLAGS) -shared -version-info 0:0:0 $(lib_map)
-EXTRA_libyore_la_DEPENDENCIES = %D%/libyore.map
+lib_flags = $(AM_LDFLAGS) -shared -version-info 0:0:0 $(lib_map)
+libyore_la_LDFLAGS = $(lib_flags) $(shared_index)
+EXTRA_libyore_la_DEPENDENCIES = %D%/libyore.map libindex.a libengine.a
 libyore_state_la_SOURCES = $(lib_reading) %D%/state.c
-libyore_state_la_LIBADD = libstate.la libindex.la libengine.la
-libyore_state_la_LDFLAGS = $(libyore_la_LDFLAGS) \
-	-Wl,--version-script=$(srcdir)/%D%/libyore-state.map
-EXTRA_libyore_state_la_DEPENDENCIES = %D%/libyore.map %D%/libyore-state.map
+libyore_state_la_LDFLAGS = $(lib_flags) \
+	-Wl,--version-script=$(srcdir)/%D%/libyore-state.map $(shared_state)
+EXTRA_libyore_state_la_DEPENDENCIES = %D%/libyore.map %D%/libyore-state.map \
+	libstate.a libindex.a libengine.a
 
 # libyore.a is one object, in which every name but the exported ones is local: a program's own
 # functions may have the names of the rooms'. Its parts are the objects of the shared library.
@@ -22,7 +22,7 @@ nodist_lib_archive_DATA = libyore.a
 CLEANFILES += libyore.a %D%/libyore-all.o
 libyore.a: libyore.la
 	$(AM_V_GEN)$(LD) -r -o %D%/libyore-all.o $(libyore_la_OBJECTS:%D%/%.lo=%D%/.libs/%.o) \
-		$(libyore_la_LIBADD:%.la=.libs/%.a)
+		libindex.a libengine.a
 	$(AM_V_at)$(OBJCOPY) --localize-hidden %D%/libyore-all.o
 	$(AM_V_at)rm -f $@ && $(AR) cr $@ %D%/libyore-all.o && $(RANLIB) $@
 
@@ -33,7 +33,7 @@ CLEANFILES += yore.pc yore-state.pc
 lib_pc = sed -e 's|@prefix[@]|$(prefix)|' -e 's|@exec_prefix[@]|$(exec_prefix)|' \
 	-e 's|@libdir[@]|$(libdir)|' -e 's|@includedir[@]|$(includedir)|' \
 	-e 's|@VERSION[@]|$(PACKAGE_VERSION)|' \
-	-e 's|@PRIVATE[@]|$(libindex_la_LIBADD) $(libengine_la_LIBADD)|' \
+	-e 's|@PRIVATE[@]|$(index_outside) $(engine_outside)|' \
 	-e 's|^\([a-z_]*dir\)=$(prefix)/|\1=$${prefix}/|' -e 's|^exec_prefix=$(prefix)$$|exec_prefix=$${prefix}|'
 
 # Written anew where it would not be the same: `make install prefix=DIR` may name another prefix than configure did.

@@ -1,33 +1,113 @@
 # lua-lib: the binding is in the program and, with the rooms below it, in a module for plain Lua
-noinst_LTLIBRARIES += libscript.la
-bindings = %D%/bind.h %D%/bind_base.c %D%/bind_column.c %D%/bind_column.h %D%/bind_count.c %D%/bind_cursor.c %D%/bind_cursor.h \
-	%D%/bind_batch.c %D%/bind_event.c %D%/bind_expr.c %D%/bind_expr.h %D%/bind_field.c %D%/bind_groups.c %D%/bind_totals.c %D%/bind_intervals.c \
-	%D%/bind_oneliner.c %D%/bind_pairs.c %D%/bind_resample.c %D%/bind_segments.c %D%/bind_segments.h %D%/bind_state.c %D%/bind_time.c \
-	%D%/bind_trace.c %D%/module.c %D%/module.h %D%/segments.c %D%/segments.h %D%/segments_group.c
-libscript_la_SOURCES = $(bindings) %D%/bind_drawing.c %D%/bind_files.c %D%/script.c %D%/script.h %D%/script_analyses.c %D%/script_command.c \
-	%D%/script_internal.h %D%/script_memory.c %D%/script_memory.h %D%/script_run.c
+noinst_LIBRARIES += libscript.a
+libscript_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS)
+script_libs = libscript.a $(oneliner_libs) $(LUA_LIBS)
+bindings = \
+	%D%/bind.h \
+	%D%/bind_base.c \
+	%D%/bind_column.c \
+	%D%/bind_column.h \
+	%D%/bind_count.c \
+	%D%/bind_cursor.c \
+	%D%/bind_cursor.h \
+	%D%/bind_batch.c \
+	%D%/bind_event.c \
+	%D%/bind_expr.c \
+	%D%/bind_expr.h \
+	%D%/bind_field.c \
+	%D%/bind_groups.c \
+	%D%/bind_totals.c \
+	%D%/bind_intervals.c \
+	%D%/bind_oneliner.c \
+	%D%/bind_pairs.c \
+	%D%/bind_resample.c \
+	%D%/bind_segments.c \
+	%D%/bind_segments.h \
+	%D%/bind_state.c \
+	%D%/bind_time.c \
+	%D%/bind_trace.c \
+	%D%/module.c \
+	%D%/module.h \
+	%D%/segments.c \
+	%D%/segments.h \
+	%D%/segments_group.c
+libscript_a_SOURCES = \
+	$(bindings) \
+	%D%/bind_drawing.c \
+	%D%/bind_files.c \
+	%D%/script.c \
+	%D%/script.h \
+	%D%/script_analyses.c \
+	%D%/script_command.c \
+	%D%/script_internal.h \
+	%D%/script_memory.c \
+	%D%/script_memory.h \
+	%D%/script_run.c
 # pictures: style and scripts are files of their own, inside the library
-libscript_la_SOURCES += %D%/drawing/drawing.c %D%/drawing/drawing.h
-nodist_libscript_la_SOURCES = %D%/drawing/parts.c
-drawing_parts = %D%/drawing/chart.js %D%/drawing/flamegraph.js %D%/drawing/patterns.xml \
-	%D%/drawing/picture.css %D%/drawing/picture.js %D%/drawing/timeline.js
+libscript_a_SOURCES += \
+	%D%/drawing/drawing.c \
+	%D%/drawing/drawing.h
+nodist_libscript_a_SOURCES = %D%/drawing/parts.c
+drawing_parts = \
+	%D%/drawing/chart.js \
+	%D%/drawing/flamegraph.js \
+	%D%/drawing/patterns.xml \
+	%D%/drawing/picture.css \
+	%D%/drawing/picture.js \
+	%D%/drawing/timeline.js
 EXTRA_DIST += $(drawing_parts) %D%/drawing/embed.awk
 CLEANFILES += %D%/drawing/parts.c
 %D%/drawing/parts.c: $(drawing_parts) %D%/drawing/embed.awk
 	$(AM_V_GEN)$(MKDIR_P) %D%/drawing && \
 	$(AWK) -f $(srcdir)/%D%/drawing/embed.awk $(drawing_parts:%=$(srcdir)/%) > $@.tmp && mv $@.tmp $@
-libscript_la_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
+libscript_a_CPPFLAGS = $(AM_CPPFLAGS) $(LUA_CFLAGS)
 
 # Lua's own symbols come from the interpreter that loads it.
 luamoddir = $(libdir)/lua/5.4
 luamod_LTLIBRARIES = %D%/yore.la
 lua_lib_yore_la_SOURCES =
-lua_lib_yore_la_LIBADD = libscript.la liboneliner.la libstate.la libindex.la libengine.la
 lua_lib_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
-	-export-symbols-regex '^luaopen_yore$$'
+	-Wl,--version-script=$(srcdir)/%D%/yore.map -Wl,-u,luaopen_yore \
+	-Wl,libscript.a,liboneliner.a $(shared_state)
+EXTRA_lua_lib_yore_la_DEPENDENCIES = %D%/yore.map libscript.a liboneliner.a libstate.a libindex.a libengine.a
+EXTRA_DIST += %D%/yore.map
 
 luadatadir = $(pkgdatadir)/lua
-dist_luadata_DATA = %D%/compare.lua %D%/cputop.lua %D%/critical-path.lua %D%/flamegraph.lua %D%/gaps.lua %D%/io.lua %D%/irq.lua %D%/latency.lua %D%/locks.lua %D%/memtop.lua %D%/migrations.lua %D%/offcpu.lua %D%/periods.lua \
-	%D%/sched.lua %D%/switches.lua %D%/syscalls.lua %D%/top.lua
+dist_luadata_DATA = \
+	%D%/compare.lua \
+	%D%/cputop.lua \
+	%D%/critical-path.lua \
+	%D%/flamegraph.lua \
+	%D%/gaps.lua \
+	%D%/io.lua \
+	%D%/irq.lua \
+	%D%/latency.lua \
+	%D%/locks.lua \
+	%D%/memtop.lua \
+	%D%/migrations.lua \
+	%D%/offcpu.lua \
+	%D%/periods.lua \
+	%D%/sched.lua \
+	%D%/switches.lua \
+	%D%/syscalls.lua \
+	%D%/top.lua
 luamoredatadir = $(luadatadir)/yore
-dist_luamoredata_DATA = %D%/yore/analysis.lua %D%/yore/baseline.lua %D%/yore/causes.lua %D%/yore/chain.lua %D%/yore/differ.lua %D%/yore/draw.lua %D%/yore/frames.lua %D%/yore/json.lua %D%/yore/kernel.lua %D%/yore/lami.lua %D%/yore/many.lua %D%/yore/report.lua %D%/yore/show.lua %D%/yore/side.lua %D%/yore/summary.lua %D%/yore/units.lua %D%/yore/where.lua
+dist_luamoredata_DATA = \
+	%D%/yore/analysis.lua \
+	%D%/yore/baseline.lua \
+	%D%/yore/causes.lua \
+	%D%/yore/chain.lua \
+	%D%/yore/differ.lua \
+	%D%/yore/draw.lua \
+	%D%/yore/frames.lua \
+	%D%/yore/json.lua \
+	%D%/yore/kernel.lua \
+	%D%/yore/lami.lua \
+	%D%/yore/many.lua \
+	%D%/yore/report.lua \
+	%D%/yore/show.lua \
+	%D%/yore/side.lua \
+	%D%/yore/summary.lua \
+	%D%/yore/threads.lua \
+	%D%/yore/units.lua \
+	%D%/yore/where.lua

@@ -1,7 +1,37 @@
 # oneliner: bpftrace's language, asked of a recording
-noinst_LTLIBRARIES += liboneliner.la
-liboneliner_la_SOURCES = %D%/bind.c %D%/bind.h %D%/check.c %D%/datum.h %D%/eval.c %D%/event.c %D%/format.c %D%/format.h %D%/functions.c %D%/held.c %D%/held.h \
-	%D%/lex.c %D%/lex.h %D%/maps.c %D%/maps.h %D%/oneliner.h %D%/outlet.c %D%/outlet.h %D%/parse.c %D%/parse.h %D%/parse_expr.c \
-	%D%/pattern.c %D%/pattern.h %D%/probes.c %D%/program.c %D%/question.c %D%/run.c %D%/runtime.h %D%/statement.c %D%/text.c %D%/tree.h
-liboneliner_la_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE_CFLAGS) $(XXHASH_CFLAGS)
-liboneliner_la_LIBADD = $(PCRE_LIBS) $(XXHASH_LIBS)
+noinst_LIBRARIES += liboneliner.a
+liboneliner_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS)
+liboneliner_a_SOURCES = \
+	%D%/bind.c \
+	%D%/bind.h \
+	%D%/check.c \
+	%D%/datum.h \
+	%D%/eval.c \
+	%D%/event.c \
+	%D%/format.c \
+	%D%/format.h \
+	%D%/functions.c \
+	%D%/held.c \
+	%D%/held.h \
+	%D%/lex.c \
+	%D%/lex.h \
+	%D%/maps.c \
+	%D%/maps.h \
+	%D%/oneliner.h \
+	%D%/outlet.c \
+	%D%/outlet.h \
+	%D%/parse.c \
+	%D%/parse.h \
+	%D%/parse_expr.c \
+	%D%/pattern.c \
+	%D%/pattern.h \
+	%D%/probes.c \
+	%D%/program.c \
+	%D%/question.c \
+	%D%/run.c \
+	%D%/runtime.h \
+	%D%/statement.c \
+	%D%/text.c \
+	%D%/tree.h
+liboneliner_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE_CFLAGS) $(XXHASH_CFLAGS)
+oneliner_libs = liboneliner.a $(state_libs) # PCRE and xxhash are state's, too

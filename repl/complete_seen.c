@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/event.h"
 #include "index/events.h"
+#include "state/state.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "repl/functions.h"
 #include "repl/render.h"
 #include "state/comms.h"
+#include "state/state.h"
 
 #include <stdlib.h>
 #include <string.h>

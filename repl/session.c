@@ -14,6 +14,7 @@
 #include "repl/overlap.h"
 #include "repl/progress.h"
 #include "repl/sql_shell.h"
+#include "state/state.h"
 
 #include <pthread.h>
 #include <stdarg.h>

@@ -11,11 +11,12 @@
 #include "index/index.h"
 #include "repl/options.h"
 #include "repl/times.h"
+#include "state/model/moment.h"
 #include "state/rules/rules.h"
-#include "state/state.h"
 
 #include <signal.h>
 
+struct state;
 struct progress;
 struct rule_set;
 struct sql_shell;

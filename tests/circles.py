@@ -26,7 +26,7 @@ def objects():
                 if not name.endswith(".o"):
                     continue
                 place = os.path.relpath(folder, build).removesuffix("/.libs")
-                unit = os.path.join(place, re.sub(r"^\w+_la-", "", name[:-2]))
+                unit = os.path.join(place, re.sub(r"^\w+_(la|a)-", "", name[:-2]))
                 if os.path.exists(os.path.join(source, unit + ".c")):
                     found[unit] = os.path.join(folder, name)
     return found

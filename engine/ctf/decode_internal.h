@@ -1,4 +1,4 @@
-/* decode_internal.h - a decoder, shared by what opens packets (decode.c) and the head loops
+/* decode_internal.h - a decoder, shared by what opens packets (ctf_decode.c) and the head loops
  * (heads.c) */
 #ifndef ENGINE_CTF_DECODE_INTERNAL_H
 #define ENGINE_CTF_DECODE_INTERNAL_H

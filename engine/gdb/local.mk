@@ -1,2 +1,10 @@
-libengine_la_SOURCES += %D%/classes.c %D%/ctf.c %D%/decode.c %D%/frames.c %D%/gdb.h %D%/gdb_internal.h \
-	%D%/lines.c %D%/open.c %D%/registers.c
+libengine_a_SOURCES += \
+	%D%/gdb_classes.c \
+	%D%/ctf.c \
+	%D%/gdb_decode.c \
+	%D%/frames.c \
+	%D%/gdb.h \
+	%D%/gdb_internal.h \
+	%D%/lines.c \
+	%D%/gdb_open.c \
+	%D%/registers.c

@@ -106,7 +106,7 @@ enum {
 MUST_CHECK bool format_parse(struct tracing *tracing, const char *system, const char *text,
 			     size_t len, struct tracing_format *out, struct error *err);
 const struct kernel_field *format_field(const struct tracing_text *text, const char *name);
-/* classes.c */
+/* kernel_classes.c */
 MUST_CHECK bool format_classes(struct tracing *tracing, struct tracing_format *format,
 			       struct error *err);
 /* names.c */

@@ -1,2 +1,6 @@
-libengine_la_SOURCES += %D%/decode.c %D%/log.c %D%/record.c %D%/sel4.h \
+libengine_a_SOURCES += \
+	%D%/sel4_decode.c \
+	%D%/log.c \
+	%D%/record.c \
+	%D%/sel4.h \
 	%D%/sel4_internal.h

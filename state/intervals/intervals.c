@@ -6,6 +6,8 @@
  */
 #include "state/intervals/intervals.h"
 #include "engine/base/mem.h"
+#include "state/intervals/named.h"
+#include "state/state.h"
 #include "state/timelines/retry.h"
 
 #include <stdlib.h>
@@ -173,8 +175,8 @@ struct question {
 	size_t nqueries;
 };
 
-static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
-		struct error *err)
+static bool ask_paths(struct state *state, const struct question *question,
+		      const struct sums_sink *sink, struct error *err)
 {
 	struct retry retry = retry_begin(state);
 	bool ok, more;
@@ -192,6 +194,25 @@ static bool ask(struct state *state, const struct question *question, const stru
 		tracks_release(&tracks);
 		wanted_release(&wanted);
 	} while (more);
+	return ok;
+}
+
+/* Threads that are asked for by name are those that have it in the range. */
+static bool ask(struct state *state, const struct question *question, const struct sums_sink *sink,
+		struct error *err)
+{
+	struct named_queries named;
+	struct question plain = *question;
+
+	if (!state_names_threads(state, question->queries, question->nqueries))
+		return ask_paths(state, question, sink, err);
+	bool ok = state_named_told(state, plain.range.begin, plain.range.end, plain.queries,
+			      plain.nqueries, &named, err);
+	plain.queries = named.items;
+	plain.nqueries = named.count;
+	if (ok && named.count)
+		ok = ask_paths(state, &plain, sink, err);
+	named_queries_release(&named);
 	return ok;
 }
 

@@ -221,7 +221,7 @@ struct closure *tracks_rest(const struct tracks *tracks);
 MUST_CHECK enum outcome tracks_read_rest(struct tracks *tracks, const struct rest *rest,
 					 struct error *err);
 
-/* run.c: are they of all of the trace, with nothing beyond it to be looked for? */
+/* interval_run.c: are they of all of the trace, with nothing beyond it to be looked for? */
 bool tracks_are_whole(const struct tracks *tracks);
 
 /* source.c: fills the tracks from the first source that can. */

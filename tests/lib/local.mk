@@ -1,5 +1,5 @@
 # libyore as others use it: linked, loaded, installed.
-check_PROGRAMS += %D%/test_library %D%/test_library_dlopen %D%/test_library_fields \
+test_programs += %D%/test_library %D%/test_library_dlopen %D%/test_library_fields \
 	%D%/test_library_fields_dlopen %D%/test_library_state
 lib_test = %D%/api.c %D%/api.h %D%/made.c %D%/made.h %D%/opened.c %D%/opened.h
 %C%_test_library_SOURCES = %D%/test_library.c $(lib_test)

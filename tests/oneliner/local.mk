@@ -1,3 +1,3 @@
-check_PROGRAMS += %D%/test_oneliner
+test_programs += %D%/test_oneliner
 %C%_test_oneliner_SOURCES = %D%/test_oneliner.c
-%C%_test_oneliner_LDADD = liboneliner.la libstate.la libindex.la $(TEST_LDADD)
+%C%_test_oneliner_LDADD = $(oneliner_libs) $(CMOCKA_LIBS)

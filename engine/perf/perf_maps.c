@@ -1,5 +1,5 @@
 /*
- * maps.c - what was mapped where, in order of time
+ * perf_maps.c - what was mapped where, in order of time
  *
  * The walk notes time and place of each record that changes an address space: 16 bytes, in the
  * order of the walk. They are sorted when somebody asks for maps, and the records are read again.

@@ -1,5 +1,5 @@
 /*
- * maps.c - kernel symbols, and maps of processes (option PROCMAPS), as changes of address spaces
+ * ftrace_maps.c - kernel symbols, and maps of processes (option PROCMAPS), as changes of address spaces
  *
  *     PROCMAPS   "PID COUNT NAME\n", then COUNT lines "START END FILE", all numbers hexadecimal
  */

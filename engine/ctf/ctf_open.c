@@ -1,5 +1,5 @@
 /*
- * open.c - folders → parts, streams and event classes
+ * ctf_open.c - folders → parts, streams and event classes
  *
  * A path is searched as babeltrace2 does: every folder below it that holds a file `metadata` is a
  * trace. Folders of one group (chunks of a rotated session) are one trace: the metadata with the

@@ -1,5 +1,5 @@
 /*
- * classes.c - attributes and record types → event classes
+ * perf_classes.c - attributes and record types → event classes
  *
  * A class per attribute for its samples, and one per other record type and kind of id trailer. Its
  * ops say in the record's order how every item is read: the items of a sample lie on both sides of

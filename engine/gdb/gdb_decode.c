@@ -1,5 +1,5 @@
 /*
- * decode.c - frames → events; the format in the table of readers
+ * gdb_decode.c - frames → events; the format in the table of readers
  *
  * Frames have no time: their number is what stands for it, from 0 on. The file has no packets
  * either: a packet is a run of frames of about 256 KB. A frame with a block that cannot be read is

@@ -1,5 +1,5 @@
 /*
- * clocks.c - clock-offsets.txt: how far each host's clock is from the others'
+ * ovni_clocks.c - clock-offsets.txt: how far each host's clock is from the others'
  *
  *     rank       hostname             offset_median        offset_mean          offset_std
  *     0          node0                0                    0.000000             0.000000

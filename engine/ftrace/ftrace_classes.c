@@ -1,5 +1,5 @@
 /*
- * classes.c - the kernel's formats → event classes, and the table by common_type
+ * ftrace_classes.c - the kernel's formats → event classes, and the table by common_type
  *
  * A type without a format has its bytes shown: the class "#unknown", whose field `data` is the
  * record behind common_type. So has an event whose format says nothing that can be used.

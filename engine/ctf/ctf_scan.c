@@ -1,5 +1,5 @@
 /*
- * scan.c - a stream's packets → packet records
+ * ctf_scan.c - a stream's packets → packet records
  *
  * A record costs its packet's header only: read from LTTng's index where there is one, else by
  * hopping from packet to packet. Decoding is needed in four cases alone, and they are rare:

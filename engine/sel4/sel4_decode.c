@@ -1,5 +1,5 @@
 /*
- * decode.c - packets of a log → events; the format in the table of readers
+ * sel4_decode.c - packets of a log → events; the format in the table of readers
  *
  * The log has no packets of its own: a packet is a run of records of about 64 KB that ends where
  * every entry so far has been left before the next one begins, so that packets do not overlap in

@@ -1,5 +1,5 @@
 /*
- * decode.c - one packet → event heads → fields; the format in the table of readers
+ * ovni_decode.c - one packet → event heads → fields; the format in the table of readers
  *
  * A packet is a run of whole events, so that nothing is carried into it. Positions count from its
  * first byte.

@@ -1,5 +1,5 @@
 /*
- * scan.c - a stream's packets → packet records
+ * ovni_scan.c - a stream's packets → packet records
  *
  * Events follow one another from byte 8 on, and nothing but walking over them tells where one
  * begins. A packet is about 64 KB of them, with its exact least and greatest time. The walk ends

@@ -1,5 +1,5 @@
 /*
- * aux.c - the AUX area: raw hardware-trace bytes that lie between the records
+ * perf_aux.c - the AUX area: raw hardware-trace bytes that lie between the records
  *
  *     AUXTRACE_INFO   what kind of trace, and how its stamps become perf's times
  *     AUX             the kernel: [offset, offset + size) of a buffer was filled; data was lost

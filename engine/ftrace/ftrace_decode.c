@@ -1,5 +1,5 @@
 /*
- * decode.c - one packet → event heads → fields; the format in the table of readers
+ * ftrace_decode.c - one packet → event heads → fields; the format in the table of readers
  *
  *     page   u64 stamp · long commit (bits 0-19 bytes of entries, 30 and 31 losses) · entries
  *     entry  u32 head: type_len 5 bits (the low ones; the high ones in big endian), delta 27 bits

@@ -1,5 +1,5 @@
 /*
- * classes.c - the event classes of tracepoints
+ * gdb_classes.c - the event classes of tracepoints
  *
  * A frame has what was collected, which differs from frame to frame. So each tracepoint has two
  * classes of one name: frames with a register block, whose context are the registers, and frames

@@ -1,5 +1,5 @@
 /*
- * metadata.c - the text of a metadata file, plain or cut into packets
+ * ctf_metadata.c - the text of a metadata file, plain or cut into packets
  *
  *     OFFSET SIZE MEANING, integers in the byte order that the magic shows
  *     0      4    magic 0x75D11D57

@@ -1,5 +1,5 @@
 /*
- * decode.c - one CTF packet → event heads → fields
+ * ctf_decode.c - one CTF packet → event heads → fields
  *
  * Heads are the work of heads.c; here a packet is opened, and values are found or decoded.
  *

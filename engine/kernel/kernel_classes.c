@@ -1,5 +1,5 @@
 /*
- * classes.c - a format's fields become two struct classes and one layout
+ * kernel_classes.c - a format's fields become two struct classes and one layout
  *
  * Offsets become gaps between fields in order of offset. A field that overlaps the one before it,
  * or whose size fits nothing, is left out of the classes (texts still see it).

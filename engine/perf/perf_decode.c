@@ -1,5 +1,5 @@
 /*
- * decode.c - one packet → heads → fields; the format in the table of readers
+ * perf_decode.c - one packet → heads → fields; the format in the table of readers
  *
  * A packet is runs of records of one CPU; between them, and as gaps in them, lie records of others.
  * Heads come from the record's header and the places that its attribute has for time. Fields run

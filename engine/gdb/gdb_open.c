@@ -1,5 +1,5 @@
 /*
- * open.c - a trace file → its part: text lines, registers, classes, one stream of frames
+ * gdb_open.c - a trace file → its part: text lines, registers, classes, one stream of frames
  *
  *     7f "TRACE0" 0a · text lines · an empty line · frames · the number 0
  *

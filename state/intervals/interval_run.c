@@ -1,5 +1,5 @@
 /*
- * run.c - spans by a forward run that keeps what it sees
+ * interval_run.c - spans by a forward run that keeps what it sees
  *
  * Changes cut tracks. A fill cuts an unknown span before the event that says it. The run goes on
  * past the end of the range until every span that reaches over it has ended:

@@ -1,5 +1,5 @@
 /*
- * classes.c - models → event classes, and the table by MCV
+ * ovni_classes.c - models → event classes, and the table by MCV
  *
  * A class is named by its MCV and has the arguments of its model's table as payload. Events that
  * name a CPU by the loom's index have the CPU's physical number as `phyid` in their context; where

@@ -1,5 +1,5 @@
 /*
- * open.c - a trace.dat → its part: clocks, streams (one per buffer and CPU), event classes
+ * ftrace_open.c - a trace.dat → its part: clocks, streams (one per buffer and CPU), event classes
  *
  *     17 08 44 "tracing" · version NUL · u8 big endian? · u8 bytes of a long · u32 page bytes · ...
  *

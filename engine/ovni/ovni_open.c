@@ -1,5 +1,5 @@
 /*
- * open.c - a folder → parts, clocks, streams
+ * ovni_open.c - a folder → parts, clocks, streams
  *
  * A part is a host, since its threads, processes and CPUs are numbered alone and its clock is one.
  * A stream of which nothing can be used is damage of the trace, and told; the others are read.

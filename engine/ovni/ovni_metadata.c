@@ -1,5 +1,5 @@
 /*
- * metadata.c - stream.json → whose stream it is
+ * ovni_metadata.c - stream.json → whose stream it is
  *
  * Keys are those of the trace specification, "stream.json". Numbers are compared as integers; a
  * number with a fraction, or a value of another type than is asked for, counts as not said.

@@ -1,5 +1,5 @@
 /*
- * text.c - the text that ovnidump prints for an event
+ * ovni_text.c - the text that ovnidump prints for an event
  *
  * It is made from the payload's bytes: an event of a known class is as long as its arguments are
  * at least, and those that stand in a text are of constant size, or the last one.

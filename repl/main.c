@@ -30,8 +30,9 @@ static bool wants_color(const struct options *options)
 	       options->format == FORMAT_TEXT;
 }
 
-static int failed(const struct error *err)
+static int failed(struct error *err)
 {
+	signals_explain(err);
 	if (err->kind == ERR_INTERRUPTED)
 		return INTERRUPTED;
 	say_error(err);
@@ -164,6 +165,7 @@ int main(int argc, char **argv)
 		say(NULL, "a command or a trace is missing: 'yore help' lists commands");
 		status = MISUSED;
 	} else {
+		signals_begin(options.memory_most);
 		session_init(&session, &options, options.trace);
 		status = run(&options, &session);
 		if (options.stats)

@@ -70,6 +70,7 @@ struct options {
 	const char *input, *index_dir, *key_file;
 	bool no_index;
 	unsigned jobs;
+	uint64_t memory_most; /* bytes; 0: what the machine has left */
 
 	const char *begin, *end; /* as written; NULL none */
 	struct words names, cpus, tids, pids, comms, streams, wheres;

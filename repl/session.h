@@ -156,6 +156,14 @@ struct signals_told {
 };
 /* Returns what it was before, for who ends first. */
 struct signals_told signals_tell(struct signals_told told);
-void signals_clear(void);                        /* the prompt: the question has ended */
+void signals_clear(void); /* the prompt: the question has ended */
+
+/*
+ * A question begins, which may take so many bytes of memory (0: most of what is left). When it has
+ * more, it is as if it was interrupted.
+ */
+void signals_begin(uint64_t memory);
+/* An error that says "interrupted" says what grew instead, where that was why. */
+void signals_explain(struct error *err);
 
 #endif

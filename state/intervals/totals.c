@@ -24,11 +24,11 @@ bool totals_wanted(const struct tracks *tracks, struct track *track)
 	if (!track->totals_asked && sink && sink->wants_totals) {
 		attr_add_text(tracks->state->attrs, track->attr, &path);
 		if (sink->wants_totals(sink->arg, buf_text(&path)))
-			track->totals = mem_new(sizeof *track->totals);
+			track_more(track)->totals = mem_new(sizeof(struct totals));
 		buf_release(&path);
 	}
 	track->totals_asked = true;
-	return track->totals;
+	return track->more && track->more->totals;
 }
 
 void totals_free(struct totals *totals)
@@ -69,7 +69,7 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 		if (!track_interval(tracks, named, &track->spans[i], &interval) ||
 		    interval.end <= begin || interval.begin >= end)
 			continue;
-		total = find(track->totals, &interval.value);
+		total = find(track->more->totals, &interval.value);
 		total->begun += interval.begin >= begin && interval.begin > NSTIME_MIN;
 		total->count++;
 		if (interval.begin < begin)
@@ -81,7 +81,7 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 
 bool totals_give(const struct tracks *tracks, const struct track *track, const char *path)
 {
-	const struct totals *totals = track->totals;
+	const struct totals *totals = track->more->totals;
 
 	for (size_t i = 0; i < totals->count; i++)
 		if (!tracks->sink->total(tracks->sink->arg, path, &totals->items[i]))

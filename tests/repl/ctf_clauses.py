@@ -204,6 +204,74 @@ def check_clocks(work):
     result(clocks == [True, False], "absolute = true is the Unix epoch", clocks)
 
 
+PER_CHANNEL = HEAD.replace("stream { id = 0;", "stream { id = 0; event.context := struct { MEMBERS };")
+
+
+def per_channel(members, contexts):
+    """One packet of 60 events of CPUs 0, 1 and 2, 10 ns apart; 5 were lost in the second packet."""
+    def one(first, last, sequence, lost):
+        body = b"".join(struct.pack("<BQ", 0, 10 * i) + contexts(i) + struct.pack("<I", i)
+                        for i in range(first, last))
+        size = (48 + len(body)) * 8
+        return struct.pack("<IIQQQIIII", 0xc1fc1fc1, 0, 0, 10 * first, 10 * last - 10, size, size, sequence,
+                           lost) + body
+    return one(0, 30, 0, 0) + one(30, 60, 1, 5), PER_CHANNEL.replace("MEMBERS", members)
+
+
+def of_cpus(folder, cpus):
+    """What --cpu, SQL and a rule say of each CPU, against the events whose number modulo 3 it is."""
+    rules = os.path.join(folder, "..", "cpu.rules")
+    with open(rules, "w", encoding="utf-8") as file:
+        file.write('event e\n\tcpu[section/cpu]/n = field/n\n')
+    wrong = []
+    for cpu in cpus:
+        mine = [(10 * i, i) for i in range(60) if i % 3 == cpu]
+        found = events(folder, "--cpu", str(cpu))
+        if found[:2] != (0, mine):
+            wrong.append(("--cpu", cpu, found))
+        rows = run("sql", folder, "SELECT count(*) AS n, sum(n) AS sum FROM e WHERE cpu = %d" % cpu)[1]
+        if rows != [{"n": len(mine), "sum": sum(n for _, n in mine)}]:
+            wrong.append(("sql", cpu, rows))
+        rows = run("at", folder, "@%d" % (ORIGIN + 285), "cpu[%d]/n" % cpu, "--rules", rules)[1]
+        last = [n for t, n in mine if t <= 285][-1]
+        if [row["value"] for row in rows] != [last]:
+            wrong.append(("at", cpu, rows))
+    return wrong
+
+
+def check_cpus(work):
+    """The CPU of an event: its packet's, else what it says itself."""
+    i32 = "integer { size = 32; align = 8; signed = true; }"
+    shapes = {
+        "cpu_id": (i32 + " cpu_id; " + i32 + " vtid;", lambda i: struct.pack("<ii", i % 3, 7)),
+        # behind a text the place of the member differs from event to event
+        "behind": ("string name; " + i32 + " cpu_id;", lambda i: b"x" * (i % 7) + b"\0" + struct.pack("<i", i % 3))}
+    for name, (members, contexts) in shapes.items():
+        data, head = per_channel(members, contexts)
+        folder = make(os.path.join(work, name), {"c_0": data, "c_1": b""}, head=head)
+        wrong = of_cpus(folder, range(3))
+        info = run("info", folder)[1][0]
+        lost = sum(stream["lost"] for stream in info["streams"])
+        result(not wrong and [s["cpu"] for s in info["streams"]] == [0, 1, 2] and lost == 5,
+               "a context that tells the CPU is the event's CPU (%s)" % name, (wrong, info["streams"]))
+    data, head = per_channel(i32 + " cpu_id;", lambda i: struct.pack("<i", i % 3 - 1))
+    code, found, said = events(make(os.path.join(work, "impossible"), {"c_0": data}, head=head))
+    result(code == 0 and len(found) == 60 and any("names CPU -1" in line for line in said),
+           "a CPU that cannot be is told", (code, len(found), said))
+    head = HEAD.replace("u32 events_discarded;", "u32 events_discarded; u32 cpu_id;")
+    for name, cpus in (("few", [0, 1, 2]), ("many", [0] * 50 + [1, 2] + [0] * 48)):
+        packets = [struct.pack("<IIQQQIIIII", 0xc1fc1fc1, 0, 0, 10 * i, 10 * i, 65 * 8, 65 * 8, i, 0, cpu) +
+                   event(10 * i, i) for i, cpu in enumerate(cpus)]
+        folder = make(os.path.join(work, name), {"s": b"".join(packets)}, head=head)
+        stream = run("info", folder)[1][0]["streams"][0]
+        found = [[n for _, n in events(folder, "--cpu", str(cpu))[1]] for cpu in range(3)]
+        rows = run("sql", folder, "SELECT n FROM e WHERE cpu = 1")[1]
+        expected = [[i for i, own in enumerate(cpus) if own == cpu] for cpu in range(3)]
+        result(stream["cpu"] is None and stream["cpus"] == [0, 1, 2] and found == expected and
+               [row["n"] for row in rows] == expected[1],
+               "packets of several CPUs in one file (%s)" % name, (stream, found, rows))
+
+
 def check_wide(work):
     """Integers of over 64 bits in CTF 2, at any bit, of either byte order."""
     def member(name, bits, order, kind="unsigned-integer", align=8):
@@ -237,5 +305,6 @@ with tempfile.TemporaryDirectory(prefix="yore-clauses-") as top:
     check_tracers(os.path.join(top, "tracers"))
     check_index(os.path.join(top, "index"))
     check_clocks(os.path.join(top, "clocks"))
+    check_cpus(os.path.join(top, "cpus"))
     check_wide(os.path.join(top, "wide"))
 finish()

@@ -253,7 +253,7 @@ def check_cpus(work):
         info = run("info", folder)[1][0]
         lost = sum(stream["lost"] for stream in info["streams"])
         result(not wrong and [s["cpu"] for s in info["streams"]] == [0, 1, 2] and lost == 5,
-               "a context that tells the CPU is the event's CPU (%s)" % name, (wrong, info["streams"]))
+               "a context that tells the CPU is the event's CPU: " + name, (wrong, info["streams"]))
     data, head = per_channel(i32 + " cpu_id;", lambda i: struct.pack("<i", i % 3 - 1))
     code, found, said = events(make(os.path.join(work, "impossible"), {"c_0": data}, head=head))
     result(code == 0 and len(found) == 60 and any("names CPU -1" in line for line in said),
@@ -269,7 +269,7 @@ def check_cpus(work):
         expected = [[i for i, own in enumerate(cpus) if own == cpu] for cpu in range(3)]
         result(stream["cpu"] is None and stream["cpus"] == [0, 1, 2] and found == expected and
                [row["n"] for row in rows] == expected[1],
-               "packets of several CPUs in one file (%s)" % name, (stream, found, rows))
+               "packets of several CPUs in one file: " + name, (stream, found, rows))
 
 
 def check_wide(work):

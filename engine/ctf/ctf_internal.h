@@ -131,6 +131,7 @@ struct ctf_part {
 	size_t first_stream, end_stream; /* its streams stand together */
 	/* 2010: it was said that events have unknown ids, or tell wrong sizes */
 	_Atomic bool told_unknown, told_sizes;
+	_Atomic bool told_falls; /* that a clock stepped back inside a packet */
 };
 
 /* Of a class that has a clock. The clock is shifted (--offset) when all of its trace is open. */

@@ -272,6 +272,36 @@ def check_cpus(work):
                "packets of several CPUs in one file: " + name, (stream, found, rows))
 
 
+def check_falls(work):
+    """A clock of 64 bits that steps back inside of a packet, in each shape of event header."""
+    numbers = [(1000, 1), (2000, 2), (500, 3), (600, 4), (3000, 5)]
+    compact = HEAD.replace(
+        "event.header := struct { u8 id; t64 timestamp; }",
+        "event.header := struct { enum : integer { size = 5; align = 8; } { compact = 0 ... 30, extended = 31 } id; "
+        "variant <id> { struct { integer { size = 27; align = 1; map = clock.c.value; } timestamp; } compact; "
+        "struct { u32 id; t64 timestamp; } extended; } v; } align(8)")
+    general = HEAD.replace("event.header := struct { u8 id; t64 timestamp; }",
+                           "event.header := struct { string pad; u8 id; t64 timestamp; }")
+    bare = HEAD[:HEAD.index("packet.header")] + "};\n" + HEAD[HEAD.index("env {"):]
+    bare = bare[:bare.index("packet.context")] + bare[bare.index("event.header"):]
+    shapes = {"flat": (HEAD, event),
+              "long form": (compact, lambda t, n: struct.pack("<BIQI", 31, 0, t, n)),
+              "general": (general, lambda t, n: b"x\0" + event(t, n)),
+              "without packets": (bare, event)}
+    for name, (head, one) in shapes.items():
+        body = b"".join(one(t, n) for t, n in numbers)
+        size = 48 + len(body)
+        packets = b"" if name == "without packets" else struct.pack(
+            "<IIQQQIIII", 0xc1fc1fc1, 0, 0, 500, 3000, size * 8, size * 8, 0, 0)
+        folder = make(os.path.join(work, name), {"s": packets + body}, head=head)
+        code, found, said = events(folder)
+        rows = run("check", folder)[1]
+        result((code, found) == (0, sorted(numbers)) and
+               ["steps back by 1500 ns at event 2" in line for line in said if "steps" in line] == [True] and rows[-1]["odd_times"] == 1 and
+               rows[0]["kind"] == "time falls inside" and rows[0]["times"] == [ORIGIN + 2000, ORIGIN + 500],
+               "a clock that steps back inside of a packet: " + name, (code, found, said, rows))
+
+
 def check_wide(work):
     """Integers of over 64 bits in CTF 2, at any bit, of either byte order."""
     def member(name, bits, order, kind="unsigned-integer", align=8):
@@ -306,5 +336,6 @@ with tempfile.TemporaryDirectory(prefix="yore-clauses-") as top:
     check_index(os.path.join(top, "index"))
     check_clocks(os.path.join(top, "clocks"))
     check_cpus(os.path.join(top, "cpus"))
+    check_falls(os.path.join(top, "falls"))
     check_wide(os.path.join(top, "wide"))
 finish()

@@ -70,9 +70,8 @@ tell_fall(const struct decoder *d, const struct batch *b, struct walk w, uint64_
 	nstime before, after;
 	struct error ignored;
 
-	if (!event ||
-	    !d->class->has_clock || /* before it is the packet's begin, or another packet */
-	    d->info.rec.flags & PACKET_BEFORE_ALL ||
+	/* before the first event is the packet's begin, or another packet */
+	if (!event || !d->class->has_clock || d->info.rec.flags & PACKET_BEFORE_ALL ||
 	    atomic_load_explicit(&part->told_falls, memory_order_relaxed) ||
 	    !timebase_to_ns(ctf_timebase(d->class), w.clock, &before, &ignored) ||
 	    !timebase_to_ns(ctf_timebase(d->class), to, &after, &ignored) ||

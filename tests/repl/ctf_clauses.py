@@ -302,6 +302,41 @@ def check_falls(work):
                "a clock that steps back inside of a packet: " + name, (code, found, said, rows))
 
 
+def check_inside_bytes(work):
+    """Headers of a few bits, and events of no field, also the last of a packet."""
+    def bits(*values):
+        """Little-endian: the first value has the lowest bits."""
+        number = at = 0
+        for value, width in values:
+            number |= value << at
+            at += width
+        return number.to_bytes((at + 7) // 8, "little"), at
+    kinds = {"": "", " with a structure of no member": "fields := struct { };"}
+    for width in (3, 5, 9):
+        for last, fields in kinds.items():
+            head = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; } := u8;
+trace { major = 1; minor = 8; byte_order = le; };
+stream { packet.context := struct { u8 packet_size; u8 content_size; };
+	event.header := struct { integer { size = %d; } id; integer { size = 2; } x; }; };
+event { name = empty; id = 0; %s };
+event { name = full; id = 1; fields := struct { integer { size = 3; } a; integer { size = 6; } b; }; };
+""" % (width, fields)
+            order = [0, 1, 0, 0]
+            values = [pair for i, kind in enumerate(order) for pair in
+                      [(kind, width), (i, 2)] + ([(5, 3), (i + 40, 6)] if kind else [])]
+            data, used = bits(*values)
+            packet_bits = 16 + 8 * len(data)
+            folder = write(os.path.join(work, "%d%d" % (width, len(fields))), head,
+                           {"s": bytes([packet_bits, 16 + used]) + data})
+            code, rows, said = run("events", folder)
+            found = [(row["name"], row["fields"], row["packet"].get("content_size")) for row in rows]
+            wanted = [("full", {"a": 5, "b": i + 40}, 16 + used) if kind else ("empty", {}, 16 + used)
+                      for i, kind in enumerate(order)]
+            result((code, found) == (0, wanted), "a last event that ends inside a byte: " + "%d bits%s" % (width, last),
+                   (code, found, said))
+
+
 def check_wide(work):
     """Integers of over 64 bits in CTF 2, at any bit, of either byte order."""
     def member(name, bits, order, kind="unsigned-integer", align=8):
@@ -337,5 +372,6 @@ with tempfile.TemporaryDirectory(prefix="yore-clauses-") as top:
     check_clocks(os.path.join(top, "clocks"))
     check_cpus(os.path.join(top, "cpus"))
     check_falls(os.path.join(top, "falls"))
+    check_inside_bytes(os.path.join(top, "bits"))
     check_wide(os.path.join(top, "wide"))
 finish()

@@ -26,7 +26,8 @@ dist_check_SCRIPTS += \
 	%D%/zsh.py \
 	%D%/perf_newer.py \
 	%D%/pictures.py \
-	%D%/tutorial.py
+	%D%/tutorial.py \
+	%D%/threads_named.py
 EXTRA_DIST += \
 	%D%/terminal.py \
 	%D%/filtered.py \

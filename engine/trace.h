@@ -118,6 +118,7 @@ struct stream {
 	int64_t rank, app;   /* of that process, -1 none */
 	const char *loom;    /* "" none */
 	bool has_time;	     /* false: times are ordinals, counted from 0 */
+	bool late_events;    /* each kind of event was enabled at its own time, behind its first record */
 	bool tells_end;	     /* packets say until when they cover what happened, events or not */
 	bool shared;	     /* events of other streams lie between its own */
 	bool pieces;	     /* packets may have to be cut while they are scanned: scan reads all */

@@ -13,6 +13,7 @@
 #include "index/tables/location.h"
 #include "index/tables/losses.h"
 #include "state/rules/rules.h"
+#include "state/state.h"
 
 #include <string.h>
 

@@ -123,6 +123,7 @@ struct stream {
 	bool shared;	     /* events of other streams lie between its own */
 	bool pieces;	     /* packets may have to be cut while they are scanned: scan reads all */
 	enum lost_kind lost_kind;
+	bool lost_elsewhere; /* a stream of the same packets says how many: here it is not known */
 	uint8_t lost_bits, seq_bits; /* widths of the counters, 0 none */
 	struct source **sources;     /* borrowed; in the order in which their packets are numbered */
 	uint32_t nsources;

@@ -10,6 +10,7 @@
 #include "repl/cmds.h"
 #include "repl/names.h"
 #include "repl/render.h"
+#include "state/state.h"
 
 #include <stdlib.h>
 #include <string.h>

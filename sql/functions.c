@@ -16,6 +16,7 @@
 #include "sql/comms.h"
 #include "sql/lookup.h"
 #include "sql/sql_internal.h"
+#include "state/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>

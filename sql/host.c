@@ -10,6 +10,7 @@
 #include "sql/lookup.h"
 #include "sql/rows.h"
 #include "state/rules/rules.h"
+#include "state/state.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
+#include "state/state.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -9,8 +9,10 @@
 #define STATE_COMMS_H
 
 #include "engine/base/arena.h"
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct comm {             /* a question, and its answer */
 	struct value tid; /* an integer; of anything else there is no name */
 	struct moment moment;

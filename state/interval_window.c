@@ -17,6 +17,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/intervals/spool.h"
+#include "state/state.h"
 
 #include <string.h>
 

@@ -7,6 +7,8 @@
 #include "state/answer/forward.h"
 #include "state/answer/planner.h"
 #include "state/context/run.h"
+#include "state/intervals/named.h"
+#include "state/intervals/span_pool.h"
 #include "state/program/lookup.h"
 #include "state/program/mirror_classes.h"
 #include "state/timelines/retry.h"
@@ -74,6 +76,7 @@ void state_close(struct state *state)
 	if (state->index && state->runs) /* nothing is left behind of a trace in disorder */
 		retry_forget(state);
 	stored_close(state->stored);
+	span_pool_free(state->span_pool);
 	cells_free(state->base);
 	checkpoints_free(state->checkpoints);
 	runs_free(state->runs);
@@ -85,6 +88,7 @@ void state_close(struct state *state)
 	program_free(state->program);
 	arena_free(state->scratch);
 	mem_free(state->looked);
+	mem_free(state->nobody);
 	mem_free(state->failures);
 	if (state->index)
 		event_source_over_index_free(state->event_source);
@@ -194,9 +198,9 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 	return ok;
 }
 
-bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
-	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
-	      struct error *err)
+static bool paths_at(struct state *state, const struct moment *moments, size_t nmoments,
+		     const struct query *const *queries, size_t nqueries, bool why,
+		     struct answers *out, struct error *err)
 {
 	struct retry retry = retry_begin(state);
 	struct records records = {0};
@@ -212,6 +216,29 @@ bool state_at(struct state *state, const struct moment *moments, size_t nmoments
 		records_finish(state, &records, moments, why, out);
 	mem_free(records.items);
 	wanted_release(&wanted);
+	return ok;
+}
+
+bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
+	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
+	      struct error *err)
+{
+	nstime first = NSTIME_MAX, last = NSTIME_MIN;
+	struct named_queries named;
+
+	if (!nmoments || !state_names_threads(state, queries, nqueries))
+		return paths_at(state, moments, nmoments, queries, nqueries, why, out, err);
+	for (size_t i = 0; i < nmoments; i++) {
+		nstime at = moment_time(&moments[i]);
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+	}
+	*out = (struct answers){0};
+	bool ok = state_named_told(state, first, last < NSTIME_MAX ? last + 1 : last, queries, nqueries,
+			      &named, err);
+	if (ok && named.count)
+		ok = paths_at(state, moments, nmoments, named.items, named.count, why, out, err);
+	named_queries_release(&named);
 	return ok;
 }
 

@@ -91,6 +91,10 @@ static void add_row(struct losses *losses, struct loss row, const struct packet 
 	row.source = after->source;
 	row.offset = after->off;
 	row.cpu = after->cpu >= 0 ? after->cpu : losses->stream->cpu;
+	if (losses->stream->lost_elsewhere) {
+		row.lost = row.lost_packets = 0;
+		row.unknown = true;
+	}
 	put_row(losses, &row);
 	if (!losses->ends || row.until <= row.time + 1)
 		return;

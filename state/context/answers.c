@@ -2,6 +2,7 @@
 #include "state/context/answers.h"
 #include "engine/base/mem.h"
 #include "index/tables/recorded.h"
+#include "state/state.h"
 
 #include <stdlib.h>
 

@@ -11,6 +11,7 @@
  */
 #include "engine/base/workers.h"
 #include "state/context/context.h"
+#include "state/state.h"
 #include "state/timelines/shards_internal.h"
 
 #include <stdatomic.h>

@@ -5,7 +5,8 @@
  * program of its own as another process would have. The state that the join gives at each shard's
  * start is compared with replay's there in all that counts: values, last writes and who wrote them,
  * what lists name, tombstones, section values, ends of losses. Then each shard is replayed from it,
- * and all changes are compared. YORE_PROPERTY_SETS says how many rule sets are tried.
+ * and all changes are compared. YORE_PROPERTY_SETS says how many rule sets are tried,
+ * YORE_PROPERTY_SECONDS for how long at most.
  */
 #include "engine/base/mem.h"
 #include "state/replay/replay.h"
@@ -291,7 +292,7 @@ static void shards_give_what_replay_gives(void **unused)
 	uint64_t first, end = random_seeds(SETS, &first);
 
 	(void)unused;
-	for (uint64_t seed = first; seed < end; seed++)
+	for (uint64_t seed = first; seed < end && random_time_left(); seed++)
 		one_set(seed);
 	print_message("%llu of %llu events were replayed by joins\n", (unsigned long long)replayed,
 		      (unsigned long long)digested);

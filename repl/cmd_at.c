@@ -10,6 +10,7 @@
 #include "repl/cmds.h"
 #include "repl/names.h"
 #include "repl/render.h"
+#include "state/intervals/named.h"
 #include "state/state.h"
 
 #include <errno.h>
@@ -219,6 +220,9 @@ static bool ask(struct at *at, struct error *err)
 	if (state && !asked_moments(at->session, state, at->moments, at->nmoments, &at->outside,
 				    err))
 		return false;
+	if (state && state_names_threads(state, (const struct query *const *)at->queries,
+					 at->nqueries))
+		step = 1; /* others may have the name at the next moment */
 	at->asked += at->nmoments;
 	for (size_t i = 0; i < at->nqueries; i++)
 		if (query_has_wildcard(at->queries[i]) && step > BATCH_LISTS)
@@ -442,7 +446,8 @@ const struct cmd cmd_at = {
 	.summary = "values at a moment",
 	.help = "Prints what attributes were at a moment: after all events of that time or, with\n"
 		"--before, just before them. Without PATH all that is known. A PATH names one\n"
-		"attribute or, with * and **, many. TIME - reads moments from standard input, one "
+		"attribute or, with * and ** or the name of a thread, many. TIME - reads moments "
+		"from standard input, one "
 		"a\n"
 		"line, and answers each in that order. --why names the event and the rule.\n"
 		"A thread's name stands beside its number where what was read for it tells it;\n"

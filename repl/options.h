@@ -45,6 +45,7 @@ enum option_group {
 	OPT_CHECK = 1 << 21,   /* --check */
 	OPT_STATE = 1 << 22,   /* --state */
 	OPT_DO = 1 << 23,      /* --probes --file */
+	OPT_THREADS = 1 << 24, /* --cpu --tid --pid --comm: of rows that are intervals */
 	OPT_ANALYSIS = 1 << 30 /* --sort: of analyses alone, which read it themselves */
 };
 
@@ -69,6 +70,7 @@ struct options {
 	const char *input, *index_dir, *key_file;
 	bool no_index;
 	unsigned jobs;
+	uint64_t memory_most; /* bytes; 0: what the machine has left */
 
 	const char *begin, *end; /* as written; NULL none */
 	struct words names, cpus, tids, pids, comms, streams, wheres;
@@ -123,7 +125,7 @@ struct option_info {
 	const char *name;  /* "--begin" */
 	const char *value; /* "TIME"; NULL: takes none */
 	const char *help;
-	unsigned group; /* one bit of enum option_group */
+	unsigned group; /* bits of enum option_group: a command that takes one of them has it */
 };
 const struct option_info *option_info(size_t i);
 

@@ -209,6 +209,8 @@ libstate_a_SOURCES += \
 libstate_a_SOURCES += \
 	%D%/intervals/intervals.c \
 	%D%/intervals/intervals.h \
+	%D%/intervals/named.c \
+	%D%/intervals/named.h \
 	%D%/intervals/near.c \
 	%D%/intervals/buried.c \
 	%D%/intervals/computed.c \
@@ -218,6 +220,8 @@ libstate_a_SOURCES += \
 	%D%/intervals/stored_tracks.c \
 	%D%/intervals/stored_tracks.h \
 	%D%/intervals/stretches.c \
+	%D%/intervals/span_pool.c \
+	%D%/intervals/span_pool.h \
 	%D%/intervals/spool.c \
 	%D%/intervals/spool.h \
 	%D%/intervals/stretches.h \

@@ -66,6 +66,7 @@ static const struct option table[] = {
 	{{"--lines", NULL, "name source files and lines of frames, too: slow", OPT_SYMBOLS}, TAKE_FLAG, AT(lines)},
 	{{"--program", "FILE[@ADDR]", "the traced program, where the trace does not tell what was mapped", OPT_TRACE}, TAKE_TEXT, AT(program)},
 	{{"--before", NULL, "just before TIME instead of after its events", OPT_BEFORE}, TAKE_FLAG, AT(before)},
+	{{"--names", NULL, "look for names of threads further than a few packets", OPT_WHY}, TAKE_FLAG, AT(find_names)},
 	{{"--why", NULL, "the event and the rule that set each value", OPT_WHY}, TAKE_FLAG, AT(why)},
 	{{"--by", "class|stream", "what is counted, instead of both", OPT_BY}, TAKE_BY, AT(by)},
 	{{"--svg", "FILE", "draw to a file instead", OPT_DRAW}, TAKE_TEXT, AT(svg)},

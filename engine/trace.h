@@ -118,10 +118,12 @@ struct stream {
 	int64_t rank, app;   /* of that process, -1 none */
 	const char *loom;    /* "" none */
 	bool has_time;	     /* false: times are ordinals, counted from 0 */
+	bool late_events;    /* each kind of event was enabled at its own time, behind its first record */
 	bool tells_end;	     /* packets say until when they cover what happened, events or not */
 	bool shared;	     /* events of other streams lie between its own */
 	bool pieces;	     /* packets may have to be cut while they are scanned: scan reads all */
 	enum lost_kind lost_kind;
+	bool lost_elsewhere; /* a stream of the same packets says how many: here it is not known */
 	uint8_t lost_bits, seq_bits; /* widths of the counters, 0 none */
 	struct source **sources;     /* borrowed; in the order in which their packets are numbered */
 	uint32_t nsources;

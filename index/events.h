@@ -38,6 +38,12 @@ struct inferred {
 	void *arg;
 };
 
+/* When a stream begins, where its events tell more than its records. Called from any thread. */
+struct begun {
+	bool (*begin)(void *arg, const struct stream *stream, nstime *out, struct error *err);
+	void *arg;
+};
+
 struct events; /* the cursor; belongs to one thread */
 struct run;
 struct packet_filters;
@@ -57,6 +63,7 @@ struct events_options {
 	bool losses; /* also give losses as events whose `class` is NULL */
 	bool ends;   /* with losses: also those that no counter tells but packets do: ENDED, OVER */
 	const struct inferred *inferred; /* with losses: also these; NULL: none. Borrowed */
+	const struct begun *begun;       /* with ends; NULL: the records tell. Borrowed */
 	bool values; /* of most events are wanted: decoded with the heads, which is cheaper then */
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */

@@ -442,7 +442,8 @@ const struct cmd cmd_at = {
 	.summary = "values at a moment",
 	.help = "Prints what attributes were at a moment: after all events of that time or, with\n"
 		"--before, just before them. Without PATH all that is known. A PATH names one\n"
-		"attribute or, with * and **, many. TIME - reads moments from standard input, one "
+		"attribute or, with * and ** or the name of a thread, many. TIME - reads moments "
+		"from standard input, one "
 		"a\n"
 		"line, and answers each in that order. --why names the event and the rule.\n"
 		"\n"

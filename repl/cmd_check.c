@@ -61,20 +61,51 @@ static void odd_packet(struct check *check, const struct stream *stream, const c
 	sink_row(out);
 }
 
+/*
+ * Inside a packet of a format whose packets are written as time goes on: the first event that is
+ * earlier than the one in front of it. Pieces of a packet follow one another: *before is the last
+ * time of the piece in front. Damage is found by the reading of all events.
+ */
+static void check_inside(struct check *check, const struct stream *stream,
+			 const struct reader *reader, struct decoder *decoder, struct batch *batch,
+			 const struct packet_info *info, nstime *before)
+{
+	struct error ignored;
+	bool fell = false;
+
+	if (!(info->rec.flags & PACKET_PIECE))
+		*before = NSTIME_MIN;
+
+	if (!reader->decoder_open(decoder, info, &ignored))
+		return;
+	batch->capacity = BATCH_MAX;
+	while (!fell && reader->decoder_next(decoder, batch, &ignored) == STEP_ITEM)
+		for (uint32_t i = 0; i < batch->count && !fell; i++) {
+			fell = batch->time[i] < *before;
+			if (fell)
+				odd_packet(check, stream, "time falls inside", &info->rec, *before,
+					   batch->time[i]);
+			*before = batch->time[i];
+		}
+	reader->decoder_leave(decoder);
+}
+
 /* Packets as they lie in the files. */
 static bool check_headers(struct check *check, const struct stream *stream, struct error *err)
 {
 	const struct reader *reader = check->session->trace->parts[stream->part]->reader;
 	struct scan scan = {0};
 	struct packet_info info;
-	nstime before = NSTIME_MIN;
+	nstime before = NSTIME_MIN, last = NSTIME_MIN;
 	uint32_t source = 0;
 	enum step step;
+	bool inside = reader->falls && stream->has_time;
+	struct decoder *decoder = inside ? reader->decoder_new(stream) : NULL;
+	struct batch *batch = inside ? batch_new(BATCH_MAX, 0, NULL) : NULL;
 
-	while ((step = reader->scan(stream, &scan, &info, err)) != STEP_END) {
+	while (!signals_interrupted() &&
+	       (step = reader->scan(stream, &scan, &info, err)) != STEP_END) {
 		const struct packet *packet = &info.rec;
-		if (signals_interrupted())
-			return error_set(err, ERR_INTERRUPTED, "interrupted");
 		if (step == STEP_ERROR) {
 			trace_damage(check->session->trace, stream->name, err);
 			*err = (struct error){0};
@@ -93,13 +124,19 @@ static bool check_headers(struct check *check, const struct stream *stream, stru
 				   packet->max);
 		else if (packet->flags & (PACKET_MENDED | PACKET_SUSPECT))
 			odd_packet(check, stream, "times mended", packet, packet->min, packet->max);
-		/* what was found by walking is how the recorder writes, not what a header claims */
-		if (packet->min < before &&
-		    !(packet->flags & (PACKET_DESCENDING | PACKET_EXACT_MIN)))
+		/* what was found by walking is how perf and others write, not what a header claims */
+		if (packet->min < before && !(packet->flags & PACKET_PIECE) &&
+		    (reader->falls || !(packet->flags & (PACKET_DESCENDING | PACKET_EXACT_MIN))))
 			odd_packet(check, stream, "time falls", packet, before, packet->min);
 		before = packet->min;
+		if (inside)
+			check_inside(check, stream, reader, decoder, batch, &info, &last);
 	}
-	return true;
+	if (inside) {
+		reader->decoder_free(decoder);
+		batch_free(batch);
+	}
+	return !signals_interrupted() || error_set(err, ERR_INTERRUPTED, "interrupted");
 }
 
 static void meet_loss(struct check *check, const struct event *loss)

@@ -190,7 +190,9 @@ static bool ask_in(struct session *session, nstime begin, nstime end, struct que
 	return session_names_gave_up(err);
 }
 
-struct ask { /* distinct threads, as queries */
+enum { ASK_MOST = 4096 }; /* queries: a list of all names costs no more than so many */
+
+struct ask { /* distinct threads, as queries, or all threads as one */
 	struct query **queries;
 	struct value *tids;
 	size_t count, capacity, tids_capacity;
@@ -199,6 +201,16 @@ struct ask { /* distinct threads, as queries */
 static int by_tid(const void *a, const void *b)
 {
 	return value_compare(a, b);
+}
+
+static bool ask_for_all(struct ask *ask, struct error *err)
+{
+	while (ask->count)
+		query_free(ask->queries[--ask->count]);
+	if (!query_parse("thread[*]/name", &ask->queries[0], err))
+		return false;
+	ask->count = 1;
+	return true;
 }
 
 static bool ask_for(struct ask *ask, const struct named *items, size_t count, struct error *err)
@@ -217,6 +229,8 @@ static bool ask_for(struct ask *ask, const struct named *items, size_t count, st
 	for (size_t i = 0; i < n; i++) {
 		if (i && value_equal(&ask->tids[i - 1], &ask->tids[i]))
 			continue;
+		if (ask->count == ASK_MOST)
+			return ask_for_all(ask, err);
 		comm_path(path, &ask->tids[i]);
 		ask->queries =
 			mem_grow(ask->queries, ask->count, &ask->capacity, sizeof *ask->queries);

@@ -50,7 +50,7 @@ static const struct option table[] = {
 	{{"--end", "TIME", "and before TIME", OPT_RANGE}, TAKE_TEXT, AT(end)},
 	{{"--name", "GLOB...", "events of these names", OPT_FILTER}, TAKE_LIST, AT(names)},
 	{{"--cpu", "N...", "of these CPUs; 0-3 is a range", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(cpus)},
-	{{"--tid", "N|NAME...", "while these threads ran", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(tids)},
+	{{"--tid", "THREAD...", "while these threads ran: numbers, ranges, names", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(tids)},
 	{{"--pid", "N...", "while threads of these processes ran", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(pids)},
 	{{"--comm", "GLOB...", "while threads of these names ran", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(comms)},
 	{{"--stream", "GLOB...", "of these streams", OPT_STREAM}, TAKE_LIST, AT(streams)},

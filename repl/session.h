@@ -111,6 +111,13 @@ MUST_CHECK bool session_range(struct session *session, nstime *begin, nstime *en
 /* How to print times now: style, zone and origin by the options; for time_add(). */
 MUST_CHECK bool session_times(struct session *session, struct times *out, struct error *err);
 
+/*
+ * Opens a file that answers go to, made anew or, with `append`, gone on with. False: *err, also
+ * where it is a file that is read.
+ */
+MUST_CHECK bool session_output(struct session *session, const char *path, bool append, int *fd,
+			       struct error *err);
+
 /* The callbacks that every long work of this session is given. */
 bool session_progress_time(void *session, nstime at, nstime first, nstime last);
 bool session_progress_bytes(void *session, uint64_t done, uint64_t all);

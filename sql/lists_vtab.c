@@ -23,8 +23,9 @@ static bool fill_streams(struct sql_host *host, struct row_list *list, struct er
 		cell_integer(&row[0], (int64_t)stream->id);
 		cell_text(&row[1], stream->name);
 		cell_text(&row[2], stream->section);
-		if (stream->cpu >= 0)
-			cell_integer(&row[3], stream->cpu);
+		int32_t cpu = index_stream_cpu(host->index, stream);
+		if (cpu >= 0)
+			cell_integer(&row[3], cpu);
 		if (stream->clock >= 0)
 			cell_text(&row[4], trace->clocks[stream->clock].name);
 		cell_integer(&row[5], stream->nsources);

@@ -1,6 +1,7 @@
 /* folder.c - see folder.h */
 #include "engine/base/folder.h"
 
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/temporary.h"
 
@@ -105,6 +106,7 @@ bool file_read(const char *path, struct buf *out)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = 1;
 
+	inputs_add_fd(fd);
 	while (fd >= 0 && got > 0) {
 		got = read(fd, buf_room(out, 1 << 16), 1 << 16);
 		if (got > 0)

@@ -568,6 +568,7 @@ static void add_stream(struct perf_part *part, const char *name, const char *sec
 	stream->cpu = cpu;
 	stream->clock = part->clock;
 	stream->has_time = true;
+	stream->late_events = true;
 	stream->lost_kind = LOST_COUNT_BEFORE; /* a packet is cut at each loss */
 	stream->lost_bits = 64;
 	stream->sources = part->stream_sources;

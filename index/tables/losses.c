@@ -91,6 +91,10 @@ static void add_row(struct losses *losses, struct loss row, const struct packet 
 	row.source = after->source;
 	row.offset = after->off;
 	row.cpu = after->cpu >= 0 ? after->cpu : losses->stream->cpu;
+	if (losses->stream->lost_elsewhere) {
+		row.lost = row.lost_packets = 0;
+		row.unknown = true;
+	}
 	put_row(losses, &row);
 	if (!losses->ends || row.until <= row.time + 1)
 		return;
@@ -101,14 +105,16 @@ static void add_row(struct losses *losses, struct loss row, const struct packet 
 }
 
 /*
- * Before the stream's first packet, where others were recorded already. A recording of tasks has
- * nothing of a CPU until one of them runs there: nothing was lost before.
+ * Before the stream's first packet, or its first event that tells, where others were recorded
+ * already. A recording of tasks has nothing of a CPU until one of them runs there: nothing was lost
+ * before.
  */
 static bool add_begin(struct losses *losses, struct error *err)
 {
 	const struct stream *stream = losses->stream;
 	struct loss row = {
 		.kind = ROW_BEGUN, .why = LOSS_OVER, .unknown = true, .cpu = losses->stream->cpu};
+	const struct begun *begun = losses->options ? losses->options->begun : NULL;
 	struct recorded recorded;
 	nstime begin, end;
 
@@ -116,6 +122,10 @@ static bool add_begin(struct losses *losses, struct error *err)
 	    index_trace(losses->index)->parts[stream->part]->recording == RECORDING_TASKS)
 		return true;
 	if (!stream_recorded(losses->index, stream, &recorded, err))
+		return false;
+	if (recorded.begin > losses->end)
+		return true;
+	if (begun && !begun->begin(begun->arg, stream, &recorded.begin, err))
 		return false;
 	if (recorded.begin <= losses->begin || recorded.begin > losses->end)
 		return true;

@@ -301,8 +301,9 @@ function analysis.open(words, spec)
 		if not spec.any_host and not lami.is_empty then
 			need_one_host(spec)
 		end
-		if not spec.samples and threads.add_terms(self, known) then
-			self.leaving = self.where and "--where and other options" or "the option"
+		local asked = not spec.samples and threads.add_terms(self, known)
+		if asked then
+			self.leaving = (self.where and "--where " or "") .. asked
 			check_terms(self, spec)
 		end
 		if not lami.is_empty then
@@ -971,7 +972,7 @@ function methods:table(title, columns, rows, all)
 	sort_rows(self, columns, rows)
 	keep_last(self, title, rows)
 	all = all or #rows
-	if all == 0 and not self.where then
+	if all == 0 and not self.leaving then
 		tell_unrecorded(self)
 		if self.format ~= "lami" then
 			tell_empty(self)
@@ -1023,7 +1024,7 @@ function methods:table(title, columns, rows, all)
 			print(title)
 		end
 		if all == 0 then
-			print("nothing" .. (self.where and " that --where leaves" or ""))
+			print("nothing" .. (self.leaving and " that " .. self.leaving .. " leaves" or ""))
 			return
 		end
 		print_aligned(self, columns, rows)
@@ -1079,7 +1080,8 @@ end
 -- Raises when there is nothing of what --svg draws.
 function methods:need_drawn(count, what)
 	if count == 0 then
-		error(self.spec.name .. ": there is nothing to draw: no " .. what .. (self.where and " that --where leaves" or ""), 0)
+		error(self.spec.name .. ": there is nothing to draw: no " .. what
+			.. (self.leaving and " that " .. self.leaving .. " leaves" or ""), 0)
 	end
 end
 

@@ -141,6 +141,23 @@ void mirror_classes_release(struct mirror_classes *classes)
 	arena_free(classes->arena);
 }
 
+uint64_t *mirror_telling(struct program *program)
+{
+	size_t nclasses = program->trace->nclasses;
+	struct mirror_classes classes;
+	uint64_t *telling;
+
+	if (!program->rules->mirror)
+		return NULL;
+	mirror_classes_init(&classes, program, program->rules->mirror);
+	telling = bitset_new(nclasses);
+	for (size_t c = 0; c < nclasses; c++)
+		if (classes.of[c].nlines)
+			bitset_add(telling, c);
+	mirror_classes_release(&classes);
+	return telling;
+}
+
 /* ---- what one event tells ---- */
 
 struct told mirror_told(const struct mirror_class *mirrored, struct env *env)

@@ -36,6 +36,9 @@ struct mirror_classes {
 void mirror_classes_init(struct mirror_classes *classes, struct program *program,
 			 const struct mirror_def *mirror);
 void mirror_classes_release(struct mirror_classes *classes);
+/* Bit per class: its events say what the attribute is. To be freed; NULL: the rules have no mirror.
+ */
+uint64_t *mirror_telling(struct program *program);
 
 struct told { /* by one event */
 	bool was, is, ends;

@@ -45,7 +45,7 @@ struct watched {                /* a stream */
 	struct contradiction *found; /* by rising told_at */
 	size_t nfound, capacity;
 	struct known_ranges known; /* in which contradictions were looked for */
-	uint64_t disorder; /* the trace's, when the first of them was read */
+	uint64_t disorder;         /* the trace's, when the first of them was read */
 };
 
 struct contradictions {
@@ -396,8 +396,8 @@ static bool look_before(struct reading *reading, int64_t before, struct error *e
 	struct events_options options;
 	nstime begin = claim->time, since = begin;
 
-	if (begin >= found.told_at)
-		return true;
+	if (begin >= found.told_at || (stream->late_events && begin == NSTIME_MIN))
+		return true; /* before it the stream knows nothing anyway */
 	found.claimed = before;
 	found.until = found.told_at - 1;
 	found.lone = true;

@@ -25,7 +25,8 @@ dist_check_SCRIPTS += \
 	%D%/completion.sh \
 	%D%/zsh.py \
 	%D%/pictures.py \
-	%D%/tutorial.py
+	%D%/tutorial.py \
+	%D%/threads_named.py
 EXTRA_DIST += \
 	%D%/terminal.py \
 	%D%/filtered.py \

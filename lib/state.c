@@ -104,13 +104,16 @@ static bool at(struct yore_state *own, int64_t t, const struct query *query, str
 				 query_text(query));
 	if (!state_at(own->state, &moment, 1, &query, 1, false, &answers, err))
 		return false;
-	if (answers.count) {
+	bool one = answers.count <= 1 ||
+		   error_set(err, ERR_RANGE, "%s: %zu threads are called so", query_text(query),
+			     answers.count);
+	if (one && answers.count) {
 		give_value(own, &answers.items[0].value, out);
 		if (since)
 			*since = answers.items[0].since;
 	}
 	answers_release(&answers);
-	return true;
+	return one;
 }
 
 int yore_state_at(struct yore_state *state, int64_t t, const char *path, struct yore_value *out,

@@ -14,7 +14,9 @@
  */
 #include "lua-lib/bind_segments.h"
 
+#include "state/intervals/named.h"
 #include "state/rules/rules.h"
+#include "state/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -383,7 +385,13 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 	bool ok = bind_get_state(bound, &state, err);
 	size_t count = ok ? fillings->count : 0;
 
-	ok = ok && parse_queries(bound, state, fillings, queries, err) &&
+	ok = ok && parse_queries(bound, state, fillings, queries, err);
+	if (ok && count > 1 &&
+	    state_names_threads(state, (const struct query *const *)queries, count))
+		ok = error_set(err, ERR_QUERY,
+			       "threads by name are one path of segments, and alone: %s",
+			       fillings->items[0].wanted);
+	ok = ok &&
 	     state_totals(state, first->begin - 1, first->end + 1,
 			  (const struct query *const *)queries, count, &sink, err);
 	for (size_t i = 0; i < count; i++)

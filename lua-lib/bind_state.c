@@ -9,7 +9,9 @@
 
 #include "engine/base/mem.h"
 #include "state/comms.h"
+#include "state/intervals/named.h"
 #include "state/rules/rules.h"
+#include "state/state.h"
 #include "state/timelines/timelines.h"
 
 #define ASK_TYPE "yore.question"
@@ -303,7 +305,8 @@ static int trace_at(lua_State *L)
 	shape = SHAPE_TABLE;
 	if (options.rows)
 		shape = SHAPE_ROWS;
-	else if (plain && !query_has_wildcard(question->queries[0]))
+	else if (plain && !query_has_wildcard(question->queries[0]) &&
+		 !state_names_threads(state, (const struct query *const *)question->queries, 1))
 		shape = SHAPE_VALUE;
 	int pushed = list && shape != SHAPE_ROWS
 			     ? push_each(L, &question->answers, shape, moments, nmoments)

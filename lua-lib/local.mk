@@ -108,5 +108,6 @@ dist_luamoredata_DATA = \
 	%D%/yore/show.lua \
 	%D%/yore/side.lua \
 	%D%/yore/summary.lua \
+	%D%/yore/threads.lua \
 	%D%/yore/units.lua \
 	%D%/yore/where.lua

@@ -6,6 +6,7 @@
  */
 #include "lua-lib/script_internal.h"
 
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 
@@ -39,10 +40,15 @@ static bool no_analysis(const struct script *script, const char *name, struct er
 			 name, hint, name);
 }
 
+static bool is_path(const char *name)
+{
+	return strchr(name, '/') || ends_with(name, ".lua");
+}
+
 static bool find_file(const struct script *script, const char *name, struct buf *path,
 		      struct error *err)
 {
-	if (strchr(name, '/') || ends_with(name, ".lua")) {
+	if (is_path(name)) {
 		buf_add_text(path, name);
 		return true;
 	}
@@ -173,6 +179,7 @@ static int load_file(lua_State *L)
 	lua_pushstring(L, chunk->path);
 	lua_rawseti(L, -2, 0);
 	lua_setglobal(L, "arg");
+	inputs_add_path(chunk->path);
 	if (luaL_loadfilex(L, chunk->path, script_of(L)->options.sandbox ? "t" : NULL) != LUA_OK)
 		return lua_error(L);
 	lua_call(L, 0, 1);
@@ -238,7 +245,9 @@ bool script_run(struct script *script, const char *name, const char *const *args
 	if (done) {
 		struct chunk chunk = {buf_text(&path), args, nargs};
 
+		script->is_analysis = !is_path(name);
 		done = run_path(script, &chunk, status, err, traceback);
+		script->is_analysis = false;
 	}
 	buf_release(&path);
 	return done;

@@ -9,6 +9,7 @@
 
 #include "repl/filter.h"
 #include "state/program/lookup.h"
+#include "state/state.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -40,7 +41,7 @@ bool asked_paths(struct session *session, struct wanteds *wanteds, struct error 
 				&item->noted, err))
 			return false;
 	}
-	return true;
+	return wanteds_find_threads(session, wanteds, err);
 }
 
 /* ---- the range ---- */
@@ -302,18 +303,37 @@ void asked_no_events(struct session *session, const struct options *options)
 
 /* ---- intervals ---- */
 
+/* Options that leave out rows of other threads and CPUs; false: there are none. */
+static bool blame_threads(struct session *session)
+{
+	struct options copy = *session->options;
+	struct asked_filter filters[FILTERS];
+	size_t count = filters_of(&copy, filters);
+	struct buf words = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		buf_add_text(&words, i ? " and " : "");
+		filter_words(&filters[i], &words);
+	}
+	if (count)
+		session_note(session, "no interval passes %s%s", buf_text(&words),
+			     count > 1 ? " together" : "");
+	buf_release(&words);
+	return count > 0;
+}
+
 void asked_no_intervals(struct session *session, const struct wanteds *wanteds)
 {
 	struct range range;
 	struct buf value = {0};
 
 	if (session->options->quiet || !session->index || !get_range(session, &range) ||
-	    is_outside(session, &range))
+	    is_outside(session, &range) || blame_threads(session))
 		return;
 	const char *where = range.limited ? "in this range" : "in the trace";
 	for (size_t i = 0; i < wanteds->count; i++) {
 		const struct wanted *item = &wanteds->items[i];
-		const char *path = query_text(item->query);
+		const char *path = query_text(wanteds->queries[i]);
 		buf_clear(&value);
 		if (item->noted)
 			continue;

@@ -16,7 +16,7 @@
  */
 MUST_CHECK bool asked_path(struct session *session, const struct query *query,
 			   const struct value *value, bool *noted, struct error *err);
-/* All of a command's paths. */
+/* All of a command's paths; and wanteds_find_threads(). */
 MUST_CHECK bool asked_paths(struct session *session, struct wanteds *wanteds, struct error *err);
 
 /* No event came: says why, as far as it is told by looking at few events. */

@@ -11,6 +11,7 @@
 #include "repl/filter.h"
 #include "repl/intervals.h"
 #include "state/intervals/stretches.h"
+#include "state/state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -204,7 +205,7 @@ static bool ask(struct work *work, const struct words *paths, bool names, bool o
 	if (!wanteds_parse(paths, VALUE_FORBIDDEN, &wanteds, err))
 		return false;
 	bool ok = !own || asked_paths(work->session, &wanteds, err);
-	if (ok)
+	if (ok && wanteds.count) /* none: no thread has the names */
 		ok = names ? ask_names(work, &wanteds, err) : ask_stretches(work, &wanteds, err);
 	wanteds_release(&wanteds);
 	return ok;
@@ -289,7 +290,7 @@ static bool carry_state(struct work *work, struct error *err)
 	if (!wanteds_parse(&paths, VALUE_FORBIDDEN, &wanteds, err))
 		return false;
 	bool ok = (!own || asked_paths(work->session, &wanteds, err)) &&
-		  carry_wanted(work, &wanteds, err);
+		  (!wanteds.count || carry_wanted(work, &wanteds, err));
 	wanteds_release(&wanteds);
 	return ok;
 }

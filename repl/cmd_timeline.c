@@ -3,9 +3,11 @@
 #include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/intervals.h"
-#include "repl/picture_draw.h"
 #include "repl/lanes.h"
+#include "repl/picture_draw.h"
+#include "repl/row_threads.h"
 #include "repl/timeline_svg.h"
+#include "state/state.h"
 #include "state/timelines/timelines.h"
 
 #include <fcntl.h>
@@ -27,6 +29,7 @@ struct timeline {
 	struct session *session;
 	const struct options *options;
 	struct wanteds wanteds;
+	struct row_threads *only; /* NULL: all intervals are drawn */
 	struct picture picture;
 	size_t most_label;
 	bool named; /* rows of threads have room for names */
@@ -92,7 +95,8 @@ static bool add_interval(void *arg, const struct interval *interval)
 {
 	struct timeline *timeline = arg;
 
-	picture_add(&timeline->picture, interval);
+	if (!timeline->only || row_threads_pass(timeline->only, interval))
+		picture_add(&timeline->picture, interval);
 	return true;
 }
 
@@ -129,8 +133,13 @@ static bool fill_part(struct timeline *timeline, struct state *state, uint32_t f
 	for (uint32_t i = first; i <= end; i++)
 		edges[i - first] = picture_time(picture, i);
 	picture_part(picture, first, end);
-	bool good = state_sums(state, edges, (size_t)(end - first) + 1, timeline->wanteds.queries,
-			       timeline->wanteds.count, &sink, err);
+	const struct query *const *queries = timeline->wanteds.queries;
+	size_t count = timeline->wanteds.count;
+	bool good = timeline->only ? state_intervals(state, edges[0], edges[end - first],
+						     INTERVALS_CUT, queries, count, add_interval,
+						     timeline, err)
+				   : state_sums(state, edges, (size_t)(end - first) + 1, queries,
+						count, &sink, err);
 	picture_part_end(picture);
 	mem_free(edges);
 	return good;
@@ -325,7 +334,8 @@ static bool label_rows(struct timeline *timeline, struct error *err)
 					  .path = picture->rows[i].path,
 					  .value = none,
 					  .of_path = true};
-	bool good = names_at(timeline->session, items, picture->nrows, false, picture->arena, err);
+	bool good = names_at(timeline->session, items, picture->nrows, false, NAMES_FAR,
+			     picture->arena, err);
 	for (size_t i = 0; good && i < picture->nrows; i++)
 		if (items[i].name)
 			picture->rows[i].label = arena_printf(
@@ -470,6 +480,7 @@ static bool run_text(struct timeline *timeline, nstime begin, nstime end, size_t
 /* SVG */
 
 struct lanes_part { /* of the range, that is being filled */
+	struct row_threads *only;
 	struct lanes *lanes;
 	nstime begin, end;
 };
@@ -479,6 +490,8 @@ static bool add_piece(void *arg, const struct interval *interval)
 	const struct lanes_part *part = arg;
 	struct interval inside = *interval;
 
+	if (part->only && !row_threads_pass(part->only, interval))
+		return true;
 	inside.begin = inside.begin > part->begin ? inside.begin : part->begin;
 	inside.end = inside.end < part->end ? inside.end : part->end;
 	if (inside.begin < inside.end)
@@ -491,7 +504,8 @@ static bool fill_lanes(struct timeline *timeline, struct lanes *lanes, struct er
 {
 	struct state *state = session_state(timeline->session, err);
 	uint64_t span = (uint64_t)lanes->end - (uint64_t)lanes->begin;
-	struct lanes_part part = {.lanes = lanes, .end = lanes->begin};
+	struct lanes_part part = {
+		.only = timeline->only, .lanes = lanes, .end = lanes->begin};
 
 	if (!state)
 		return false;
@@ -541,11 +555,14 @@ static bool run_timeline(struct session *session, const struct options *options,
 	if (!wanteds_parse(&options->words, VALUE_FORBIDDEN, &timeline.wanteds, err))
 		return false;
 	bool good = asked_paths(session, &timeline.wanteds, err) &&
-		    find_range(&timeline, &begin, &end, err);
-	if (good && options->svg)
+		    find_range(&timeline, &begin, &end, err) &&
+		    row_threads_open(session, options, &timeline.only, err);
+	bool some = timeline.wanteds.count > 0; /* else no thread has the names */
+	if (good && some && options->svg)
 		good = run_svg(&timeline, begin, end, limit, err);
-	else if (good)
+	else if (good && some)
 		good = run_text(&timeline, begin, end, limit, sink, err);
+	row_threads_close(timeline.only);
 	wanteds_release(&timeline.wanteds);
 	return good;
 }
@@ -577,7 +594,7 @@ const struct cmd cmd_timeline = {
 		"  $ yore timeline fixtures/golden/sched-demo 'thread[10891]/state' --begin +4ms "
 		"--end +5ms\n"
 		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread' --svg /dev/null\n",
-	.options = OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES | OPT_LIMIT | OPT_DRAW,
+	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_LIMIT | OPT_DRAW,
 	.words = WORD_PATH,
 	.min_words = 1,
 	.max_words = -1,

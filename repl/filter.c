@@ -8,7 +8,9 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
+#include "state/comms.h"
 #include "state/interval_window.h"
+#include "state/intervals/named.h"
 #include "state/program/lookup.h"
 
 enum { CPU_MOST = 1 << 20 };
@@ -42,8 +44,7 @@ bool filter_has_stream(const struct trace *trace, const struct words *words,
 	return !words->count;
 }
 
-/* "3" or "0-3". */
-static bool parse_range(const char *option, const char *word, struct where_range *out,
+bool filter_parse_range(const char *option, const char *word, struct where_range *out,
 			struct error *err)
 {
 	const char *end = word;
@@ -91,7 +92,7 @@ bool filter_look_up_streams(struct session *session, const struct options *optio
 	       look_up_names(session, "--stream", &options->streams, lookup_stream, err);
 }
 
-static bool look_up_cpus(struct session *session, const struct words *words, struct error *err)
+bool filter_look_up_cpus(struct session *session, const struct words *words, struct error *err)
 {
 	struct index *index = words->count ? session_index(session, err) : NULL;
 	struct where_range range;
@@ -100,7 +101,7 @@ static bool look_up_cpus(struct session *session, const struct words *words, str
 
 	for (size_t i = 0; i < words->count && ok; i++) {
 		buf_clear(&note);
-		ok = parse_range("--cpu", words->items[i], &range, err) &&
+		ok = filter_parse_range("--cpu", words->items[i], &range, err) &&
 		     (lookup_cpu(index, range.low, range.high, &note, err) ||
 		      error_while(err, "--cpu"));
 		say_looked(session, "--cpu", &note);
@@ -114,7 +115,7 @@ bool filter_has_cpu(struct session *session, const char *word)
 	struct where_range range = {0};
 	struct buf note = {0};
 	struct error ignored;
-	bool has = parse_range("--cpu", word, &range, &ignored) &&
+	bool has = filter_parse_range("--cpu", word, &range, &ignored) &&
 		   lookup_cpu(session->index, range.low, range.high, &note, &ignored) && !note.len;
 
 	buf_release(&note);
@@ -126,18 +127,32 @@ bool filter_look_up(struct session *session, const struct options *options, stru
 	return session_trace(session, err) &&
 	       look_up_names(session, "--name", &options->names, lookup_event, err) &&
 	       filter_look_up_streams(session, options, err) &&
-	       look_up_cpus(session, &options->cpus, err);
+	       filter_look_up_cpus(session, &options->cpus, err);
 }
 
-static bool parse_ranges(struct filter *filter, const char *option, const struct words *words,
-			 struct where_range **out, size_t *count, struct error *err)
+bool filter_is_name(const char *word)
 {
-	*count = words->count;
-	*out = arena_array(filter->arena, words->count + 1, sizeof **out);
-	for (size_t i = 0; i < words->count; i++)
-		if (!parse_range(option, words->items[i], &(*out)[i], err))
-			return false;
-	return true;
+	return !char_is_digit(*word);
+}
+
+/* Those that are names, as globs that match just these. */
+static const char **name_globs(struct filter *filter, const struct words *words, size_t *count)
+{
+	const char **globs = arena_array(filter->arena, words->count + 1, sizeof *globs);
+
+	*count = 0;
+	for (size_t i = 0; i < words->count; i++) {
+		const char *word = words->items[i];
+		char *glob = arena_array(filter->arena, 2 * strlen(word) + 1, 1), *at = glob;
+		if (!filter_is_name(word))
+			continue;
+		for (; *word; *at++ = *word++)
+			if (strchr("*?[\\", *word))
+				*at++ = '\\';
+		*at = 0;
+		globs[(*count)++] = glob;
+	}
+	return globs;
 }
 
 static bool set_cpus(struct filter *filter, const struct words *words, struct error *err)
@@ -146,7 +161,7 @@ static bool set_cpus(struct filter *filter, const struct words *words, struct er
 	size_t capacity = 0;
 
 	for (size_t i = 0; i < words->count; i++) {
-		if (!parse_range("--cpu", words->items[i], &range, err))
+		if (!filter_parse_range("--cpu", words->items[i], &range, err))
 			return false;
 		if (range.high > CPU_MOST)
 			return error_set(err, ERR_QUERY, "--cpu: '%s' is over %d", words->items[i],
@@ -279,36 +294,99 @@ static bool streams_tell(const struct trace *trace)
 	return false;
 }
 
-static bool add_threads(struct filter *filter, const char *option, const struct words *words,
-			void (*text)(const struct where_range *, size_t, bool, struct buf *),
-			struct error *err)
+static bool add_condition(struct filter *filter, const char *option, struct buf *condition,
+			  struct error *err)
+{
+	bool ok = !condition->len || add_where(filter, buf_text(condition), err) ||
+		  error_while(err, "%s", option);
+
+	buf_release(condition);
+	return ok;
+}
+
+/* The threads that a word of --tid names over the range, as ranges of one. */
+static bool add_named(struct filter *filter, const char *name, struct where_range **ranges,
+		      size_t *count, size_t *capacity, struct error *err)
+{
+	const struct value key = value_text(name, strlen(name));
+	struct state *state = session_state(filter->session, err);
+	struct named_queries named = {0};
+	struct query *query = NULL;
+	struct buf text = {0};
+	struct value tid;
+
+	buf_add_text(&text, "thread[");
+	value_add_key(&key, &text);
+	buf_add_text(&text, "]/name");
+	bool ok = state && query_parse(buf_text(&text), &query, err);
+	const struct query *queries[1] = {query};
+	if (ok && state_names_threads(state, queries, 1))
+		ok = state_named(state, filter->begin, filter->end, queries, 1, &named, err);
+	for (size_t i = 0; ok && i < named.count; i++)
+		if (comm_thread_of(query_text(named.items[i]), &tid) && !tid.negative)
+			*mem_push(*ranges, *count, *capacity) = (struct where_range){tid.u, tid.u};
+	if (ok && named.note.len)
+		notice(&filter->trace->notices, NOTICE_INFO, "--tid: %s", buf_text(&named.note));
+	named_queries_release(&named);
+	query_free(query);
+	buf_release(&text);
+	return ok;
+}
+
+/* Numbers, and names: threads that have one over the range, and events that say it themselves. */
+static bool add_tids(struct filter *filter, const struct words *words, struct error *err)
+{
+	struct where_range *ranges = NULL, range;
+	struct buf condition = {0};
+	size_t nranges = 0, capacity = 0, nnames;
+	const char **names = name_globs(filter, words, &nnames);
+	bool ok = true;
+
+	for (size_t i = 0; i < words->count && ok; i++) {
+		const char *word = words->items[i];
+		if (filter_is_name(word)) {
+			ok = add_named(filter, word, &ranges, &nranges, &capacity, err);
+		} else {
+			ok = filter_parse_range("--tid", word, &range, err);
+			*mem_push(ranges, nranges, capacity) = range;
+		}
+	}
+	buf_add_text(&condition, words->count ? "(" : "");
+	if (nranges)
+		where_tid_text(ranges, nranges, streams_tell(filter->trace), &condition);
+	if (nranges && nnames)
+		buf_add_text(&condition, ") || (");
+	if (nnames)
+		where_comm_text(names, nnames, &condition);
+	buf_add_text(&condition, words->count ? ")" : "");
+	mem_free(ranges);
+	if (ok)
+		return add_condition(filter, "--tid", &condition, err);
+	buf_release(&condition);
+	return false;
+}
+
+static bool add_pids(struct filter *filter, const struct words *words, struct error *err)
 {
 	struct where_range *ranges;
 	struct buf condition = {0};
-	size_t count;
-	bool ok;
 
-	if (!words->count)
-		return true;
-	if (!parse_ranges(filter, option, words, &ranges, &count, err))
-		return false;
-	text(ranges, count, streams_tell(filter->trace), &condition);
-	ok = add_where(filter, buf_text(&condition), err) || error_while(err, "%s", option);
-	buf_release(&condition);
-	return ok;
+	ranges = arena_array(filter->arena, words->count + 1, sizeof *ranges);
+	for (size_t i = 0; i < words->count; i++)
+		if (!filter_parse_range("--pid", words->items[i], &ranges[i], err))
+			return false;
+	if (words->count)
+		where_pid_text(ranges, words->count, streams_tell(filter->trace), &condition);
+	return add_condition(filter, "--pid", &condition, err);
 }
 
 static bool add_comms(struct filter *filter, const struct words *words, struct error *err)
 {
 	struct buf condition = {0};
-	bool ok;
 
-	if (!words->count)
-		return true;
-	where_comm_text((const char *const *)words->items, words->count, &condition);
-	ok = add_where(filter, buf_text(&condition), err) || error_while(err, "--comm");
-	buf_release(&condition);
-	return ok;
+	if (words->count)
+		where_comm_text((const char *const *)words->items, words->count, &condition);
+	return add_condition(filter, "--comm", &condition, err);
 }
 
 static bool set_state(struct filter *filter, bool backward, struct error *err)
@@ -361,8 +439,7 @@ bool filter_open(struct session *session, const struct options *options, bool ba
 	if (!session_range(session, &filter->begin, &filter->end, err) ||
 	    !set_cpus(filter, &options->cpus, err) || !add_names(filter, &options->names, err) ||
 	    !parse_wheres(filter, &options->wheres, err) ||
-	    !add_threads(filter, "--tid", &options->tids, where_tid_text, err) ||
-	    !add_threads(filter, "--pid", &options->pids, where_pid_text, err) ||
+	    !add_tids(filter, &options->tids, err) || !add_pids(filter, &options->pids, err) ||
 	    !add_comms(filter, &options->comms, err) || !set_wheres(filter, backward, err)) {
 		filter_close(filter);
 		return false;

@@ -38,7 +38,14 @@ MUST_CHECK bool filter_pass(struct filter *filter, struct events *events, bool *
  */
 MUST_CHECK bool filter_look_up(struct session *session, const struct options *options,
 			       struct error *err);
+/* "3" or "0-3", a word of the option. */
+MUST_CHECK bool filter_parse_range(const char *option, const char *word, struct where_range *out,
+				   struct error *err);
+bool filter_is_name(const char *word); /* of --tid: not a number, which begins with a digit */
 bool filter_has_cpu(struct session *session, const char *word); /* some CPU of a word of --cpu */
+/* Words of --cpu alone. */
+MUST_CHECK bool filter_look_up_cpus(struct session *session, const struct words *words,
+				    struct error *err);
 /* Is the stream of a word of --stream? Without words every one is. */
 bool filter_has_stream(const struct trace *trace, const struct words *words,
 		       const struct stream *stream);

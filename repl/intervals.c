@@ -8,7 +8,9 @@
 
 #include "engine/base/mem.h"
 #include "repl/asked.h"
+#include "repl/row_threads.h"
 #include "state/comms.h"
+#include "state/state.h"
 
 enum { NAMES_AT_ONCE = 4096, NAMES_ALONG = 1 << 14 };
 
@@ -37,12 +39,45 @@ bool wanteds_parse(const struct words *words, enum want_value value, struct want
 	return true;
 }
 
+bool wanteds_find_threads(struct session *session, struct wanteds *wanteds, struct error *err)
+{
+	struct named_queries *named = &wanteds->named;
+	struct state *state = session_state(session, err);
+	struct wanted *asked = wanteds->items;
+	nstime begin, end;
+
+	if (!state || !session_range(session, &begin, &end, err))
+		return false;
+	if (!state_names_threads(state, wanteds->queries, wanteds->count) || begin >= end)
+		return true;
+	if (!state_named(state, begin, end, wanteds->queries, wanteds->count, named, err))
+		return false;
+	wanteds->asked = asked;
+	wanteds->nasked = wanteds->count;
+	wanteds->count = named->count;
+	wanteds->items = mem_new_array(named->count + 1, sizeof *wanteds->items);
+	mem_free(wanteds->queries);
+	wanteds->queries = mem_new_array(named->count + 1, sizeof *wanteds->queries);
+	for (size_t i = 0; i < named->count; i++) {
+		wanteds->items[i] = asked[named->from[i]];
+		wanteds->queries[i] = named->items[i];
+	}
+	if (named->note.len)
+		session_note(session, "%s", buf_text(&named->note));
+	return true;
+}
+
 void wanteds_release(struct wanteds *wanteds)
 {
-	for (size_t i = 0; i < wanteds->count; i++)
-		query_free(wanteds->items[i].query);
+	const struct wanted *asked = wanteds->asked ? wanteds->asked : wanteds->items;
+	size_t count = wanteds->asked ? wanteds->nasked : wanteds->count;
+
+	for (size_t i = 0; i < count; i++)
+		query_free(asked[i].query);
+	mem_free(wanteds->asked);
 	mem_free(wanteds->items);
 	mem_free(wanteds->queries);
+	named_queries_release(&wanteds->named);
 	*wanteds = (struct wanteds){0};
 }
 
@@ -66,7 +101,7 @@ bool wanteds_hold(struct wanteds *wanteds, const struct interval *interval)
 	if (query_parse(interval->path, &path, &ignored)) {
 		uint32_t attr = query_attr(path, attrs);
 		for (size_t i = 0; i < wanteds->count && !hold; i++)
-			hold = query_matches(wanteds->items[i].query, attrs, attr) &&
+			hold = query_matches(wanteds->queries[i], attrs, attr) &&
 			       holds(&wanteds->items[i], &interval->value);
 		query_free(path);
 	}
@@ -74,16 +109,36 @@ bool wanteds_hold(struct wanteds *wanteds, const struct interval *interval)
 	return hold;
 }
 
+struct filtering {
+	struct row_threads *rows;
+	bool (*each)(void *arg, const struct interval *interval);
+	void *arg;
+};
+
+static bool pass_on(void *arg, const struct interval *interval)
+{
+	struct filtering *filtering = arg;
+
+	return (filtering->rows && !row_threads_pass(filtering->rows, interval)) ||
+	       filtering->each(filtering->arg, interval);
+}
+
 bool intervals_each(struct session *session, const struct wanteds *wanteds,
 		    bool (*each)(void *arg, const struct interval *interval), void *arg,
 		    struct error *err)
 {
 	struct state *state = session_state(session, err);
+	struct filtering filtering = {NULL, each, arg};
 	nstime begin, end;
 
-	return state && session_range(session, &begin, &end, err) &&
-	       (begin >= end || state_intervals(state, begin, end, INTERVALS_WHOLE,
-						wanteds->queries, wanteds->count, each, arg, err));
+	if (!state || !session_range(session, &begin, &end, err) ||
+	    !row_threads_open(session, session->options, &filtering.rows, err))
+		return false;
+	bool ok = begin >= end || !wanteds->count ||
+		  state_intervals(state, begin, end, INTERVALS_WHOLE, wanteds->queries,
+				  wanteds->count, pass_on, &filtering, err);
+	row_threads_close(filtering.rows);
+	return ok;
 }
 
 static bool explain(struct session *session, const struct wanteds *wanteds, struct sink *sink,
@@ -353,7 +408,8 @@ bool intervals_show(struct session *session, const struct options *options, enum
 	if (!wanteds_parse(&options->words, value, &wanteds, err))
 		return false;
 	bool ok = asked_paths(session, &wanteds, err) &&
-		  interval_writer_new(session, options, false, sink, &show.writer, err);
+		  interval_writer_new(session, options, wanteds.asked != NULL, sink, &show.writer,
+				      err);
 	if (ok) {
 		bool asked = show.left > 0;
 		if (!show.wanteds && !options->has_limit && asks_names(&wanteds))

@@ -7,6 +7,7 @@
 #include "repl/names.h"
 #include "repl/render.h"
 #include "repl/session.h"
+#include "state/intervals/named.h"
 
 /* PATH or PATH=VALUE words, parsed. */
 struct wanted {
@@ -20,12 +21,22 @@ struct wanteds {
 	struct wanted *items;
 	const struct query **queries; /* of all items */
 	size_t count;
+	/* once threads that are meant by name were put in place of the words that mean them: */
+	struct named_queries named;
+	struct wanted *asked; /* as they were before; NULL: no word does */
+	size_t nasked;
 };
 
 enum want_value { VALUE_FORBIDDEN, VALUE_OPTIONAL, VALUE_NEEDED };
 
 MUST_CHECK bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,
 			      struct error *err);
+/*
+ * Puts the threads that have a name over the command's range in place of each word that means them
+ * by it; nothing may be left then. Once; asked_paths() does it.
+ */
+MUST_CHECK bool wanteds_find_threads(struct session *session, struct wanteds *wanteds,
+				     struct error *err);
 void wanteds_release(struct wanteds *wanteds);
 /* Does an interval that some query gave hold a value that is wanted? */
 bool wanteds_hold(struct wanteds *wanteds, const struct interval *interval);

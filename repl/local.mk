@@ -79,6 +79,8 @@ librepl_a_SOURCES = \
 	%D%/render_plan.h \
 	%D%/render_rows.c \
 	%D%/render_value.c \
+	%D%/row_threads.c \
+	%D%/row_threads.h \
 	%D%/cmd_sql.c \
 	%D%/sql_dot.c \
 	%D%/sql_rows.c \

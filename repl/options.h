@@ -28,7 +28,7 @@ enum option_group {
 	OPT_FORMAT = 1 << 4,   /* --format --time --utc */
 	OPT_RULES = 1 << 5,    /* --rules */
 	OPT_LIMIT = 1 << 6,    /* --limit */
-	OPT_EVENTS = 1 << 7,   /* --reverse --count --around --context */
+	OPT_EVENTS = 1 << 7,   /* --all --reverse --count --around --context */
 	OPT_BEFORE = 1 << 8,   /* --before */
 	OPT_INDEX = 1 << 9,    /* --drop --timelines --chunk --pass --join */
 	OPT_DUMP = 1 << 10,    /* --at */
@@ -37,7 +37,7 @@ enum option_group {
 	OPT_STREAM = 1 << 13,  /* --stream */
 	OPT_AUX = 1 << 14,     /* --decode */
 	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
-	OPT_WHY = 1 << 16,     /* --why */
+	OPT_WHY = 1 << 16,     /* --why --names */
 	OPT_SQL = 1 << 17,     /* --format line */
 	OPT_BY = 1 << 18,      /* --by */
 	OPT_DRAW = 1 << 19,    /* --svg --width */
@@ -45,6 +45,7 @@ enum option_group {
 	OPT_CHECK = 1 << 21,   /* --check */
 	OPT_STATE = 1 << 22,   /* --state */
 	OPT_DO = 1 << 23,      /* --probes --file */
+	OPT_THREADS = 1 << 24, /* --cpu --tid --pid --comm: of rows that are intervals */
 	OPT_ANALYSIS = 1 << 30 /* --sort: of analyses alone, which read it themselves */
 };
 
@@ -69,6 +70,7 @@ struct options {
 	const char *input, *index_dir, *key_file;
 	bool no_index;
 	unsigned jobs;
+	uint64_t memory_most; /* bytes; 0: what the machine has left */
 
 	const char *begin, *end; /* as written; NULL none */
 	struct words names, cpus, tids, pids, comms, streams, wheres;
@@ -78,11 +80,11 @@ struct options {
 	bool time_set, utc;
 	bool has_limit;
 	uint64_t limit;
-	bool reverse, count;
+	bool reverse, count, all;
 	const char *around;
 	uint64_t context; /* events before and after --around */
 	bool has_context;
-	bool before, why;
+	bool before, why, find_names;
 	const char *chunk, *pass;
 	bool join;
 	bool check_state; /* --state */
@@ -123,7 +125,7 @@ struct option_info {
 	const char *name;  /* "--begin" */
 	const char *value; /* "TIME"; NULL: takes none */
 	const char *help;
-	unsigned group; /* one bit of enum option_group */
+	unsigned group; /* bits of enum option_group: a command that takes one of them has it */
 };
 const struct option_info *option_info(size_t i);
 

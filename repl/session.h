@@ -11,11 +11,12 @@
 #include "index/index.h"
 #include "repl/options.h"
 #include "repl/times.h"
+#include "state/model/moment.h"
 #include "state/rules/rules.h"
-#include "state/state.h"
 
 #include <signal.h>
 
+struct state;
 struct progress;
 struct rule_set;
 struct sql_shell;
@@ -35,7 +36,8 @@ struct session {
 	struct symbols *symbols;
 	struct sql_shell *sql;
 	struct state *names;  /* for thread names beside answers: gives up early */
-	uint64_t names_until; /* events decoded at which it does */
+	uint64_t names_until; /* events decoded at which it does; */
+	uint64_t names_packets, names_bytes; /* so many packets and bytes read: past both, too */
 	struct arena *arena;  /* lives as long as the session */
 
 	/* the prompt's */
@@ -110,6 +112,13 @@ MUST_CHECK bool session_range(struct session *session, nstime *begin, nstime *en
 /* How to print times now: style, zone and origin by the options; for time_add(). */
 MUST_CHECK bool session_times(struct session *session, struct times *out, struct error *err);
 
+/*
+ * Opens a file that answers go to, made anew or, with `append`, gone on with. False: *err, also
+ * where it is a file that is read.
+ */
+MUST_CHECK bool session_output(struct session *session, const char *path, bool append, int *fd,
+			       struct error *err);
+
 /* The callbacks that every long work of this session is given. */
 bool session_progress_time(void *session, nstime at, nstime first, nstime last);
 bool session_progress_bytes(void *session, uint64_t done, uint64_t all);
@@ -155,6 +164,14 @@ struct signals_told {
 };
 /* Returns what it was before, for who ends first. */
 struct signals_told signals_tell(struct signals_told told);
-void signals_clear(void);                        /* the prompt: the question has ended */
+void signals_clear(void); /* the prompt: the question has ended */
+
+/*
+ * A question begins, which may take so many bytes of memory (0: most of what is left). When it has
+ * more, it is as if it was interrupted.
+ */
+void signals_begin(uint64_t memory);
+/* An error that says "interrupted" says what grew instead, where that was why. */
+void signals_explain(struct error *err);
 
 #endif

@@ -17,6 +17,7 @@
 #include "sql/lookup.h"
 #include "sql/notes.h"
 #include "sql/sql_internal.h"
+#include "state/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -243,6 +244,24 @@ static void note_no_symbol(struct sql_host *host, uint64_t address, bool told, i
 			 address);
 }
 
+/*
+ * A process' or the kernel's? The kernel has the upper half of addresses where words have 64 bits,
+ * and where they have not, a process' maps are asked first.
+ */
+static bool find_function(struct symbols *symbols, const struct part *part, nstime t, bool told,
+			  int64_t pid, uint64_t address, struct symbol *out)
+{
+	bool halves = part->word_bits != 32;
+
+	if (halves)
+		return symbols_find(symbols, part->index, t, pid, is_kernel(address), address, 0,
+				    out) &&
+		       out->function;
+	return (told && symbols_find(symbols, part->index, t, pid, false, address, 0, out) &&
+		out->function) ||
+	       (symbols_find(symbols, part->index, t, pid, true, address, 0, out) && out->function);
+}
+
 static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct sql_host *host = host_of(out);
@@ -260,8 +279,7 @@ static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
 		return;
 	symbols = sql_host_symbols(host);
 	for (uint32_t i = 0; symbols && i < host->trace->nparts; i++)
-		if (symbols_find(symbols, i, t, pid, is_kernel(address), address, 0, &symbol) &&
-		    symbol.function) {
+		if (find_function(symbols, host->trace->parts[i], t, told, pid, address, &symbol)) {
 			sqlite3_result_text(out, symbol.function, -1, SQLITE_TRANSIENT);
 			return;
 		}

@@ -11,6 +11,7 @@
 #include "sql/notes.h"
 #include "sql/rows.h"
 #include "state/rules/rules.h"
+#include "state/state.h"
 
 #include <string.h>
 

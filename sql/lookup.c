@@ -3,6 +3,8 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
+#include "state/intervals/named.h"
+#include "state/state.h"
 
 #include <string.h>
 
@@ -77,6 +79,14 @@ static struct window *window_of(struct sql_host *host, const char *path, struct 
 	if (!sql_host_state(host, &state, err) ||
 	    !sql_host_look_up(host, state, oldest->query, NULL, err)) {
 		window_release(oldest);
+		return NULL;
+	}
+	if (state_names_threads(state, (const struct query *const *)&oldest->query, 1)) {
+		window_release(oldest);
+		error_set(err, ERR_QUERY,
+			  "state_at('%s', ...): a value needs a path of one thread, and a name may "
+			  "be that of several: FROM state_at('%s', TS) has a row for each",
+			  path, path);
 		return NULL;
 	}
 	oldest->path = mem_strdup(path);

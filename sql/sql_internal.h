@@ -19,9 +19,12 @@
 #include "engine/timetext.h"
 #include "index/events.h"
 #include "index/index.h"
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
 #include <sqlite3ext.h>
+
+struct state;
 extern const sqlite3_api_routines *sqlite3_api;
 
 struct lookups;

@@ -25,6 +25,7 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "state/intervals/stretches.h"
+#include "state/state.h"
 
 #include <string.h>
 
@@ -436,11 +437,13 @@ static bool ask_intervals(struct states_cursor *cursor, const struct asked *aske
 		return true;
 	if (!parse(asked, "**", &cursor->query, err))
 		return false;
-	if (end - 1 == begin && !query_has_wildcard(cursor->query))
-		return look_up(cursor, begin, err);
 	cursor->queries[0] = cursor->query;
-	return sql_host_state(cursor->host, &state, err) &&
-	       sql_host_look_up(cursor->host, state, cursor->query, NULL, err) &&
+	if (!sql_host_state(cursor->host, &state, err))
+		return false;
+	if (end - 1 == begin && !query_has_wildcard(cursor->query) &&
+	    !state_names_threads(state, cursor->queries, 1))
+		return look_up(cursor, begin, err);
+	return sql_host_look_up(cursor->host, state, cursor->query, NULL, err) &&
 	       stretches_begin(&cursor->todo, state, begin, end, cursor->queries, 1, err) &&
 	       next_stretch(cursor, err);
 }

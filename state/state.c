@@ -2,11 +2,15 @@
 #include "state/state.h"
 
 #include "engine/base/mem.h"
+#include "index/cursor/first_events.h"
 #include "state/answer/ask.h"
 #include "state/answer/forward.h"
 #include "state/answer/planner.h"
 #include "state/context/run.h"
+#include "state/intervals/named.h"
+#include "state/intervals/span_pool.h"
 #include "state/program/lookup.h"
+#include "state/program/mirror_classes.h"
 #include "state/timelines/retry.h"
 #include "state/timelines/stored.h"
 
@@ -46,7 +50,9 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 		packet_filters = state_packet_filters(state);
 	if (!options->no_checkpoints) /* it leaves nothing behind */
 		event_source->packet_filters = packet_filters;
-	state->gaps = gaps_new(index, state->program);
+	state->firsts = first_events_new(index, mirror_telling(state->program));
+	event_source->firsts = state->firsts;
+	state->gaps = gaps_new(index, state->program, state->firsts);
 	program_set_gaps(state->program, state->gaps);
 	state->found = contradictions_new(index, state->program, packet_filters);
 	event_source->inferred = contradictions_inferred(state->found);
@@ -70,16 +76,19 @@ void state_close(struct state *state)
 	if (state->index && state->runs) /* nothing is left behind of a trace in disorder */
 		retry_forget(state);
 	stored_close(state->stored);
+	span_pool_free(state->span_pool);
 	cells_free(state->base);
 	checkpoints_free(state->checkpoints);
 	runs_free(state->runs);
 	catalog_free(state->catalog);
 	contradictions_free(state->found);
 	gaps_free(state->gaps);
+	first_events_free(state->firsts);
 	packet_filters_free(state->packet_filters);
 	program_free(state->program);
 	arena_free(state->scratch);
 	mem_free(state->looked);
+	mem_free(state->nobody);
 	mem_free(state->failures);
 	if (state->index)
 		event_source_over_index_free(state->event_source);
@@ -189,9 +198,9 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 	return ok;
 }
 
-bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
-	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
-	      struct error *err)
+static bool paths_at(struct state *state, const struct moment *moments, size_t nmoments,
+		     const struct query *const *queries, size_t nqueries, bool why,
+		     struct answers *out, struct error *err)
 {
 	struct retry retry = retry_begin(state);
 	struct records records = {0};
@@ -207,6 +216,29 @@ bool state_at(struct state *state, const struct moment *moments, size_t nmoments
 		records_finish(state, &records, moments, why, out);
 	mem_free(records.items);
 	wanted_release(&wanted);
+	return ok;
+}
+
+bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
+	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
+	      struct error *err)
+{
+	nstime first = NSTIME_MAX, last = NSTIME_MIN;
+	struct named_queries named;
+
+	if (!nmoments || !state_names_threads(state, queries, nqueries))
+		return paths_at(state, moments, nmoments, queries, nqueries, why, out, err);
+	for (size_t i = 0; i < nmoments; i++) {
+		nstime at = moment_time(&moments[i]);
+		first = at < first ? at : first;
+		last = at > last ? at : last;
+	}
+	*out = (struct answers){0};
+	bool ok = state_named_told(state, first, last < NSTIME_MAX ? last + 1 : last, queries, nqueries,
+			      &named, err);
+	if (ok && named.count)
+		ok = paths_at(state, moments, nmoments, named.items, named.count, why, out, err);
+	named_queries_release(&named);
 	return ok;
 }
 

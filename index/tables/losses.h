@@ -38,6 +38,7 @@ struct losses {
 	nstime reached;       /* all rows before it (backward: after it) were read, */
 	nstime counted;       /* those of the counters, */
 	nstime verified;      /* and those that are inferred */
+	bool looked_down;     /* backward: for inferred ones, since losses_begin() */
 	struct loss *rows;    /* a heap: the next row is the first */
 	size_t nrows, capacity;
 	uint64_t *wide; /* backward: records whose rows were read at once; rising */

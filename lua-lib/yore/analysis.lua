@@ -4,6 +4,10 @@
 --   --begin TIME        from TIME on
 --   --end TIME          and before TIME
 --   --where EXPR        only what the condition holds for: columns, == != < <= > >= ~ in && || ! ( )
+--   --cpu N...          only of these CPUs; 0-3 is a range
+--   --tid N|NAME...     only of these threads
+--   --pid N...          only of threads of these processes
+--   --comm GLOB...      only of threads of these names
 --   --limit N           at most N rows of each table
 --   --sort COLUMN       in the order of a column: numbers falling, texts rising; -COLUMN the other way
 --   --format table|csv|json|bars|lami   bars: the table with a bar for each row; lami: for other programs
@@ -13,6 +17,7 @@
 
 local json = require("yore.json")
 local lami = require("yore.lami")
+local threads = require("yore.threads")
 local where = require("yore.where")
 
 local analysis = {}
@@ -23,6 +28,9 @@ methods.__index = methods
 
 local common = { begin = true, ["end"] = true, where = true, limit = true, sort = true, format = true,
 	["mi-version"] = "flag", metadata = "flag", ["test-compatibility"] = "flag", ["output-progress"] = "flag" }
+for name, kind in pairs(threads.options) do
+	common[name] = kind
+end
 local formats = { table = true, csv = true, json = true, bars = true, lami = true }
 
 local function names_of(...)
@@ -43,11 +51,13 @@ function analysis.hint(wanted, names)
 end
 
 -- What f(...) returns, where its words are the user's: what it raises is then a mistake of theirs, and not of the script.
-function analysis.asked(f, ...)
+-- `option` stands before it where it is not nil.
+function analysis.asked(option, f, ...)
 	local function told(done, ...)
 		if not done then
 			local why = ...
-			error(type(why) == "string" and why:gsub("^[^\n:]*:%d+: ", "") or why, 0)
+			why = type(why) == "string" and why:gsub("^[^\n:]*:%d+: ", "") or why
+			error(option and option .. ": " .. tostring(why) or why, 0)
 		end
 		return ...
 	end
@@ -56,13 +66,13 @@ end
 
 -- Does the option, without its dashes, stand before a value in every analysis?
 function analysis.takes_value(name)
-	return common[name] == true
+	return common[name] == true or common[name] == "list"
 end
 
 local function read_option(self, spec, words, i)
 	local name, value = words[i]:match("^%-%-([%w-]+)=(.*)$")
 	name = name or words[i]:sub(3)
-	local kind = common[name] or spec.options and spec.options[name]
+	local kind = spec.options and spec.options[name] or common[name]
 	if not kind then
 		local known = names_of(common, spec.options or {})
 		for k, option in ipairs(known) do
@@ -230,7 +240,7 @@ local function check_terms(self, spec)
 		end
 		for _, name in ipairs(names_of(term.names)) do
 			if not known[name] then
-				error("--where: '" .. name .. "' has no meaning for '" .. self.verb .. "': there are "
+				error("--" .. (term.option or "where") .. ": '" .. name .. "' has no meaning for '" .. self.verb .. "': there are "
 					.. table.concat(columns, ", "), 0)
 			end
 		end
@@ -285,10 +295,16 @@ function analysis.open(words, spec)
 	self.terms = self.where and where.parse(self.where, known) or {}
 	check_terms(self, spec)
 	check_effects(self, spec, given)
+	self.leaving = self.where and "--where"
 	if not spec.without_range or lami.is_empty then
 		read_range(self)
 		if not spec.any_host and not lami.is_empty then
 			need_one_host(spec)
+		end
+		local asked = not spec.samples and threads.add_terms(self, known)
+		if asked then
+			self.leaving = (self.where and "--where " or "") .. asked
+			check_terms(self, spec)
 		end
 		if not lami.is_empty then
 			tell_untold_losses(self)
@@ -956,7 +972,7 @@ function methods:table(title, columns, rows, all)
 	sort_rows(self, columns, rows)
 	keep_last(self, title, rows)
 	all = all or #rows
-	if all == 0 and not self.where then
+	if all == 0 and not self.leaving then
 		tell_unrecorded(self)
 		if self.format ~= "lami" then
 			tell_empty(self)
@@ -1008,7 +1024,7 @@ function methods:table(title, columns, rows, all)
 			print(title)
 		end
 		if all == 0 then
-			print("nothing" .. (self.where and " that --where leaves" or ""))
+			print("nothing" .. (self.leaving and " that " .. self.leaving .. " leaves" or ""))
 			return
 		end
 		print_aligned(self, columns, rows)
@@ -1064,7 +1080,8 @@ end
 -- Raises when there is nothing of what --svg draws.
 function methods:need_drawn(count, what)
 	if count == 0 then
-		error(self.spec.name .. ": there is nothing to draw: no " .. what .. (self.where and " that --where leaves" or ""), 0)
+		error(self.spec.name .. ": there is nothing to draw: no " .. what
+			.. (self.leaving and " that " .. self.leaving .. " leaves" or ""), 0)
 	end
 end
 

@@ -105,21 +105,6 @@ local function irq_label(self, kind, number)
 	return label
 end
 
--- Calls visit(value, begin, end, where it began) with what `segments` have for the key in [begin, stop), the last first.
-local function overlaps(segments, key, begin, stop, visit)
-	local t = stop
-	while t > begin do
-		local from, till, value = segments:look(key, t - 1)
-		if not from then
-			return
-		end
-		if till > begin then
-			visit(value, math.max(from, begin), math.min(till, t), from)
-		end
-		t = from
-	end
-end
-
 -- The interrupt that the CPU handled at t: its label; nil: none that was recorded.
 local function handled(self, cpu, t)
 	for _, kind in ipairs{ "irq", "softirq" } do
@@ -164,13 +149,13 @@ end
 -- counts alone.
 local function add_interrupts(self, unit, cpu, begin, stop)
 	local taken = 0
-	overlaps(self.irqs, cpu, begin, stop, function(number, from, till)
+	kernel.overlaps(self.irqs, cpu, begin, stop, function(number, from, till)
 		add(unit, "interrupt", irq_label(self, "irq", number), from, till)
 		taken = taken + (till - from)
 	end)
-	overlaps(self.softirqs, cpu, begin, stop, function(number, from, till)
+	kernel.overlaps(self.softirqs, cpu, begin, stop, function(number, from, till)
 		local label, at = irq_label(self, "softirq", number), till
-		overlaps(self.irqs, cpu, from, till, function(_, inner, outer)
+		kernel.overlaps(self.irqs, cpu, from, till, function(_, inner, outer)
 			add(unit, "interrupt", label, outer, at)
 			taken, at = taken + (at - outer), inner
 		end)
@@ -182,7 +167,7 @@ end
 
 -- The unit's own cycles, as far as the frequency of its CPU was recorded.
 local function add_cycles(self, unit, cpu, begin, stop)
-	overlaps(self.frequencies, cpu, begin, stop, function(khz, from, till)
+	kernel.overlaps(self.frequencies, cpu, begin, stop, function(khz, from, till)
 		if khz > 0 then
 			unit.cycles = unit.cycles + (till - from) * khz
 			unit.clocked = unit.clocked + (till - from)
@@ -194,7 +179,7 @@ end
 
 local function add_running(self, unit, thread, begin, stop, waiting)
 	local left = stop
-	overlaps(self.runs, thread, begin, stop, function(cpu, from, till, began)
+	kernel.overlaps(self.runs, thread, begin, stop, function(cpu, from, till, began)
 		add(unit, waiting and waiting.cause or "running", waiting and waiting.who, till, left)
 		left = from
 		local taken = add_interrupts(self, unit, cpu, from, till)
@@ -221,7 +206,7 @@ end
 local function add_ready(self, unit, thread, begin, stop)
 	local cpu, left = cpu_at(self, thread, stop), stop
 	if cpu then
-		overlaps(self.on_cpu, cpu, begin, stop, function(running, from, till)
+		kernel.overlaps(self.on_cpu, cpu, begin, stop, function(running, from, till)
 			add(unit, "ready", nil, till, left)
 			add(unit, "ready", running ~= 0 and running ~= thread and self:name(running, from) or nil, from, till)
 			left = from

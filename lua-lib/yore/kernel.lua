@@ -23,6 +23,21 @@ function kernel.pairs_by_thread(a, options)
 	return found
 end
 
+-- Calls visit(value, begin, end, where it began) with what `segments` have for the key in [begin, stop), the last first.
+function kernel.overlaps(segments, key, begin, stop, visit)
+	local t = stop
+	while t > begin do
+		local from, till, value = segments:look(key, t - 1)
+		if not from then
+			return
+		end
+		if till > begin then
+			visit(value, math.max(from, begin), math.min(till, t), from)
+		end
+		t = from
+	end
+end
+
 -- The columns of an event that tell its thread, the surest first: `kernel.thread` for batches and counts.
 -- The state is read only where an event of the range has none of the fields.
 function kernel.thread_columns(a, events)
@@ -73,6 +88,23 @@ local syscall_events = {
 kernel.syscall_entries = {}
 for _, kind in ipairs(syscall_events) do
 	table.move(kind.enter, 1, #kind.enter, #kernel.syscall_entries + 1, kernel.syscall_entries)
+end
+
+-- How often each call was entered in the range: {[name] = count}; by the most complete of the events.
+function kernel.calls_entered(a)
+	local found = {}
+	for _, kind in ipairs(syscall_events) do
+		local enter = analysis.present(kind.enter)
+		if #enter > 0 then
+			for _, row in ipairs(trace:count_by{ name = enter, from = a.start, to = a.stop, optional = true,
+					by = kind.prefix and { "name" } or { "label(id)", "id" } }) do
+				local name = kind.prefix and row.name:gsub("^.*" .. kind.prefix, "") or tostring(row["label(id)"] or row.id)
+				found[name] = (found[name] or 0) + row.count
+			end
+			return found
+		end
+	end
+	return found
 end
 
 -- Of names of events those of the call `wanted`, which stands behind the prefix; without one of the two, all.

@@ -125,7 +125,8 @@ end
 -- ---- tables ----
 
 -- The name that stands in another column, by the key of a thread's.
-local names = { tid = "comm", waker = "waker_comm", instead = "instead_comm", after = "next" }
+local names = { tid = "comm", waker = "waker_comm", instead = "instead_comm", instead2 = "instead_comm2", instead3 = "instead_comm3",
+	after = "next" }
 
 -- Columns of a table as those of the interface, {title, class, cell}; columns that are part of another one's objects are left out.
 local function layout_of(columns)

@@ -7,6 +7,7 @@
 #include "state/answer/planner.h"
 #include "state/context/wanted.h"
 #include "state/intervals/intervals.h"
+#include "state/state.h"
 #include "state/timelines/timelines.h"
 
 #include <stdlib.h>
@@ -91,7 +92,16 @@ bool stretches_begin(struct stretches *stretches, struct state *state, nstime be
 					.end = end,
 					.count = begin < end,
 					.cut = NSTIME_MIN};
-	if (begin >= end || !state->index || state->options.replay_only)
+	if (begin >= end)
+		return true;
+	if (state_names_threads(state, queries, nqueries)) {
+		if (!state_named_told(state, begin, end, queries, nqueries, &stretches->named, err))
+			return false;
+		stretches->queries = queries = stretches->named.items;
+		stretches->nqueries = nqueries = stretches->named.count;
+		stretches->count = nqueries > 0;
+	}
+	if (!stretches->count || !state->index || state->options.replay_only)
 		return true;
 	if (!state->event_source->ops->span(state->event_source, &first, &last, err))
 		return false;
@@ -315,4 +325,5 @@ void stretches_end(struct stretches *stretches)
 {
 	held_free(stretches->held);
 	stretches->held = NULL;
+	named_queries_release(&stretches->named);
 }

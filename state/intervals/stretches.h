@@ -12,12 +12,16 @@
 #ifndef STATE_INTERVALS_STRETCHES_H
 #define STATE_INTERVALS_STRETCHES_H
 
-#include "state/state.h"
+#include "state/intervals/named.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct stretches {
 	struct state *state;
 	const struct query *const *queries; /* borrowed, as in state_intervals() */
 	size_t nqueries;
+	struct named_queries named; /* of queries that name threads; else empty */
 	nstime begin, end, from, to; /* asked for; of it, what has events */
 	unsigned next, count;
 	nstime cut;        /* where the next one begins */

@@ -54,6 +54,11 @@ MUST_CHECK bool lookup_field(const struct trace *trace, const char *name, struct
 MUST_CHECK bool lookup_path(const struct program *program, struct index *index,
 			    const struct query *query, struct buf *note, struct error *err);
 /*
+ * thread["make"]/state: the step that is the name of threads, where threads are numbers and have
+ * names; 0: the path is not of that form.
+ */
+uint32_t lookup_thread_name(const struct program *program, const struct query *query);
+/*
  * Of PATH=VALUE: where the rules write constants alone, the value must be one of them. The path
  * was looked up.
  */

@@ -362,19 +362,50 @@ static bool all_numbers(const struct look *look, uint32_t i)
 	return keyed & (KEYED_CPU | KEYED_NUMBER) && !(keyed & KEYED_TEXT);
 }
 
-/* `thread[bash]/state`: no attribute is ever called so. */
-static bool check_names(const struct look *look, struct error *err)
+/* Does some rule give threads a name where step i is the number of one? */
+static bool has_names(const struct look *look, uint32_t i)
+{
+	struct buf text = {0};
+
+	path_add_steps(look->path, i, &text);
+	buf_add_text(&text, "[*]/name");
+	bool has = is_path(look->program, buf_text(&text));
+	buf_release(&text);
+	return has;
+}
+
+/* The step that is a thread's name where threads are numbers; 0: there is none. */
+static uint32_t thread_name(const struct look *look)
 {
 	for (uint32_t i = 1; i < look->steps; i++) {
 		const struct value *key = query_key(look->query, i);
 		const char *name = query_name(look->query, i - 1);
-		if (!key || key->kind != VALUE_STRING || !name || !all_numbers(look, i))
+		if (key && key->kind == VALUE_STRING && name && !strcmp(name, "thread") &&
+		    all_numbers(look, i) && has_names(look, i))
+			return i;
+	}
+	return 0;
+}
+
+uint32_t lookup_thread_name(const struct program *program, const struct query *query)
+{
+	struct look look;
+
+	look_begin(&look, program, NULL, query);
+	return thread_name(&look);
+}
+
+/* `process[bash]/state`: no attribute is ever called so. */
+static bool check_names(const struct look *look, struct error *err)
+{
+	uint32_t named = thread_name(look);
+
+	for (uint32_t i = 1; i < look->steps; i++) {
+		const struct value *key = query_key(look->query, i);
+		const char *name = query_name(look->query, i - 1);
+		if (i == named || !key || key->kind != VALUE_STRING || !name ||
+		    !all_numbers(look, i))
 			continue;
-		if (!strcmp(name, "thread"))
-			return error_set(err, ERR_RANGE,
-					 "path '%s': a thread is a number here: \"SELECT tid, comm "
-					 "FROM threads\" of 'yore sql %s' tells those of names",
-					 look->text, look->program->trace->path);
 		return error_set(err, ERR_RANGE,
 				 "path '%s': what stands behind %s is a number: ask for '%s[*]'",
 				 look->text, name, name);

@@ -174,15 +174,20 @@ static bool scan_steps(struct scan_path *in)
 	return true;
 }
 
-static void finish(struct query *query)
+void path_add_steps(const struct pattern *pattern, uint32_t count, struct buf *out)
 {
 	const struct value any = {.kind = VALUE_NONE}; /* shown as * */
 
-	for (uint32_t i = 0; i < query->pattern.natoms; i++) {
-		const struct pattern_atom *atom = &query->pattern.atoms[i];
+	for (uint32_t i = 0; i < count; i++) {
+		const struct pattern_atom *atom = &pattern->atoms[i];
 		path_add_step(!i, atom->kind != PATTERN_NAME,
-			      atom->kind == PATTERN_ANY ? &any : &atom->value, &query->text);
+			      atom->kind == PATTERN_ANY ? &any : &atom->value, out);
 	}
+}
+
+static void finish(struct query *query)
+{
+	path_add_steps(&query->pattern, query->pattern.natoms, &query->text);
 	if (query->pattern.below)
 		buf_add_text(&query->text, query->pattern.natoms ? "/**" : "**");
 }

@@ -111,6 +111,8 @@ const struct value *query_key(const struct query *query, uint32_t i);
 /* The name that its step i is, ended by zero; NULL: that is a key. */
 const char *query_name(const struct query *query, uint32_t i);
 const struct pattern *query_pattern(const struct query *query);
+/* The text of its first `count` steps. */
+void path_add_steps(const struct pattern *pattern, uint32_t count, struct buf *out);
 bool query_matches(const struct query *query, const struct attrs *attrs, uint32_t attr);
 /* May an attribute of this shape match? */
 bool query_matches_shape(const struct query *query, const struct attrs *attrs, uint32_t shape);

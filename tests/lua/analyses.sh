@@ -79,6 +79,11 @@ says 1 "^yore: --field x: no event of the trace has a field 'prioo': did you mea
 yore periods $demo --from sched_waking --until sched_wakeup --key pidd 2>&1 | grep -c . >"$work/printed"
 [ "$(cat "$work/printed")" = 1 ]
 result $? "a mistake in the words of periods has no traceback"
+says 1 "^yore: path 'cpu\[\*\]/nosuch': cpu\[\*\] has no attribute" yore flamegraph $demo --stack 'cpu[*]/nosuch'
+[ "$(grep -c . "$work/printed")" = 1 ]
+result $? "nor has one in the words of flamegraph"
+tests/lua/no_tracebacks.py "$yore" >"$work/printed" 2>&1
+result $? "no mistake in the words of an analysis has a traceback"
 says 1 "^yore: --by: it is of 'periods stats'" yore periods top $demo --from sched_waking --until sched_wakeup --key pid --by key
 says 1 "^yore: --of: it is of 'top callees' and 'top callers'" yore top $demo --of main
 says 1 "^yore: --where: 'tid' has no meaning for 'functions': there are self, total" yore top $demo --where 'tid == 3'
@@ -95,6 +100,9 @@ says 1 "'x' is not a number: 'yore cputop TRACE threads' lists" yore critical-pa
 says 1 "nothing is known of thread 99999 in this range: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid 99999
 says 1 "the trace has no event 'sched_swich': did you mean" yore top $demo --event sched_swich
 says 0 '^yore latency TRACE \[stats|top|log|freq\]' yore latency $demo --help
+tests/lua/made_stacks.py "$work/stacked" >"$work/printed" 2>&1
+says 1 "^yore: flamegraph: there is nothing to draw: no stack that --where leaves" yore flamegraph "$work/stacked/trace" --svg "$work/x.svg" --where 'comm == "nobody"'
+says 1 "^yore: .*x.svg: No such file or directory" yore flamegraph "$work/stacked/trace" --svg "$work/no/such/x.svg"
 chains=${YORE_CORPUS-}/perf-data/cpu-clock-callchain/perf.data
 if [ -f "$chains" ]; then
 	says 0 '^ 42.00 .* 0x12f2 ' yore top "$chains" --no-index --limit 1

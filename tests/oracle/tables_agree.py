@@ -226,6 +226,23 @@ def whole_states(told, start, stop, wanted):
     return [s for s in told.model.segments if start <= s.begin and s.end < stop and wanted(s)]
 
 
+def instead_agrees(report, told, row):
+    """The three threads that ran longest during the wait, by the runs of the switches, where all of it is known."""
+    ran = collections.Counter()
+    for r in told.running:
+        part = min(r.end, row["end"]) - max(r.begin, row["begin"])
+        if r.cpu == row["cpu"] and r.sure and part > 0:
+            ran[r.tid] += part
+    if sum(ran.values()) != row["dur"] or told.model.may_differ(row["begin"], row["end"]):
+        return
+    ours = [(row["instead" + n], row["instead_percent" + n]) for n in ("", "2", "3") if row["instead" + n] is not None]
+    shares = sorted((100 * n / row["dur"] for n in ran.values()), reverse=True)[:3]
+    if (len(ours) != len(shares) or any(abs(a - b) > 0.001 for (_, a), b in zip(ours, shares))
+            or any(abs(100 * ran[tid] / row["dur"] - n) > 0.001 for tid, n in ours)):
+        report.differs("latency top: instead of %s from %s ran %s, not %s" % (row["tid"], row["begin"], ours, ran.most_common(3)))
+    report.tables += 1
+
+
 def latency_agrees(report, told, start, stop, get):
     log = get("latency log")
     waits = whole_states(told, start, stop, lambda s: s.state == "ready" and s.after == "running")
@@ -243,9 +260,7 @@ def latency_agrees(report, told, start, stop, get):
         if e.name == "sched_waking":
             wakings[first(e.fields, "tid", "pid")].append((e.time, told.thread_of(e)))
     for r in top:
-        instead = told.who(r["cpu"], r["begin"])
-        if instead is not None and r["instead"] != instead and not told.model.may_differ(r["begin"], r["begin"]):
-            report.differs("latency top: instead of %s from %s ran %s, not %s" % (r["tid"], r["begin"], instead, r["instead"]))
+        instead_agrees(report, told, r)
         own = wakings[r["tid"]]
         at = bisect.bisect_right(own, (r["begin"], NEVER)) - 1
         if r["kind"] == "woken" and at >= 0 and own[at][1] is not None and r["waker"] != own[at][1]:

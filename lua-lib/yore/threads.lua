@@ -1,0 +1,241 @@
+-- threads: --cpu, --tid, --pid and --comm of analyses
+--
+-- A name of --tid and a process mean the threads that have it at some time of the range, as thread["make"]/state does: all rows
+-- of these threads pass. --comm asks for the name that stands in the row, or that the thread has at the event's time. A row is of
+-- the CPU that its column tells, else of the one that its thread was on when it began.
+
+local where = require("yore.where")
+
+local threads = {}
+
+threads.options = { cpu = "list", tid = "list", pid = "list", comm = "list" }
+local order = { "cpu", "tid", "pid", "comm" }
+
+-- The words of an option, which commas part outside of brackets.
+local function words_of(values)
+	local words = {}
+	for _, value in ipairs(values) do
+		local word, inside = "", false
+		for char in value:gmatch(".") do
+			inside = char == "[" or inside and char ~= "]"
+			if char == "," and not inside then
+				words[#words + 1], word = word ~= "" and word or nil, ""
+			else
+				word = word .. char
+			end
+		end
+		words[#words + 1] = word ~= "" and word or nil
+	end
+	return words
+end
+
+-- Numbers and ranges of the words as a list {low, high}; what begins with no digit goes to `names`, if there is such a list.
+local function ranges_of(option, words, names)
+	local ranges = {}
+	for _, word in ipairs(words) do
+		local low, high = word:match("^(%d+)$"), nil
+		if not low then
+			low, high = word:match("^(%d+)%-(%d+)$")
+		end
+		low, high = math.tointeger(tonumber(low)), math.tointeger(tonumber(high or low))
+		if low and high and low <= high then
+			ranges[#ranges + 1] = { low, high }
+		elseif names and not word:find("^%d") then
+			names[#names + 1] = word
+		else
+			error("--" .. option .. ": '" .. word .. "' is neither a number nor a range like 0-3", 0)
+		end
+	end
+	return ranges
+end
+
+local function inside(ranges, number)
+	for _, range in ipairs(ranges) do
+		if number >= range[1] and number <= range[2] then
+			return true
+		end
+	end
+	return false
+end
+
+-- A table that has each thread of which the attribute has a value in the range that `meant` holds for.
+local function of_attribute(self, name, meant)
+	local told = trace:segments{ path = "thread[*]/" .. name, optional = true, from = self.start, to = self.stop }
+	local found = {}
+	for _, tid in ipairs(told:select{ value = meant }:distinct("key")) do
+		found[tid] = true
+	end
+	return found, told
+end
+
+-- The threads that are called so; a name that none has is told.
+local function called(self, words)
+	local wanted, met = {}, {}
+	for _, word in ipairs(words) do
+		wanted[word] = true
+	end
+	local found, told = of_attribute(self, "name", function(name)
+		met[name] = true
+		return wanted[name] == true
+	end)
+	for _, word in ipairs(words) do
+		if not met[word] then
+			local meant = yore.nearest(word, told:distinct("value"))
+			yore.note(self.spec.name .. ": --tid: no thread is called '" .. word .. "' here"
+				.. (meant and ": " .. meant or ""))
+		end
+	end
+	return found
+end
+
+-- As fnmatch() has it: a backslash takes what follows as it is.
+local function glob(text)
+	local out, at = "^", 1
+	while at <= #text do
+		local char = text:sub(at, at)
+		local set = text:match("^%[[!^]?%]?[^%]]*%]", at)
+		if char == "\\" and at < #text then
+			at = at + 1
+			out = out .. text:sub(at, at):gsub("%W", "%%%0")
+		elseif char == "*" then
+			out = out .. ".*"
+		elseif char == "?" then
+			out = out .. "."
+		elseif set then
+			out = out .. set:gsub("^%[!", "[^"):gsub("%%", "%%%%")
+			at = at + #set - 1
+		else
+			out = out .. char:gsub("%W", "%%%0")
+		end
+		at = at + 1
+	end
+	return out .. "$"
+end
+
+-- Says of a number whether the option's words mean it: of --cpu a CPU, of all others a thread.
+local function test_of(self, option, words)
+	if option == "pid" then
+		local ranges = ranges_of(option, words)
+		local found, told = of_attribute(self, "process", function(pid)
+			return math.type(pid) == "integer" and inside(ranges, pid)
+		end)
+		if #told == 0 then
+			yore.note(self.spec.name .. ": --pid: it is not known of any thread which process it is of")
+		end
+		return function(tid) return found[tid] == true end
+	end
+	local names = {}
+	local ranges = ranges_of(option, words, option == "tid" and names or nil)
+	local found = #names > 0 and called(self, names) or {}
+	return function(number)
+		return math.type(number) == "integer" and (found[number] == true or inside(ranges, number))
+	end
+end
+
+-- A function of a name that says whether some word matches it.
+local function name_test(words)
+	local patterns = {}
+	for i, word in ipairs(words) do
+		patterns[i] = glob(word)
+	end
+	return function(name)
+		for _, pattern in ipairs(patterns) do
+			if type(name) == "string" and name:find(pattern) then
+				return true
+			end
+		end
+		return false
+	end
+end
+
+-- A function of a thread and a time that gives its name: the last that was told then, else the first.
+local function names_at()
+	local first, last = trace:bounds()
+	local told = trace:segments{ path = "thread[*]/name", optional = true, from = first, to = last and last + 1 }
+	return function(tid, t)
+		local row = tid ~= nil and (told:find(tid, t) or told:find(tid, last))
+		return row and row.value
+	end
+end
+
+-- The threads that are called so in the range of an analysis, rising.
+function threads.named(self, name)
+	local list = {}
+	for tid in pairs(called(self, { name })) do
+		list[#list + 1] = tid
+	end
+	table.sort(list)
+	return list
+end
+
+-- What --cpu asks of a row that tells no CPU itself.
+local function by_place(self, meant)
+	local places = trace:segments{ path = "thread[*]/cpu", optional = true, from = self.start, to = self.stop }
+	local noted
+	return { names = { tid = true, begin = true }, option = "cpu", test = function(row)
+		local place = row.tid ~= nil and (places:find(row.tid, row.begin) or places:find(row.tid, row.begin + 1))
+		if not place and not noted then
+			noted = true
+			yore.note(self.spec.name .. ": --cpu: what is left out has rows of which it is not known on which CPU their thread was")
+		end
+		return place and meant(place.value) or false
+	end }
+end
+
+local function no_meaning(self, option)
+	error("--" .. option .. ": it has no meaning for '" .. self.spec.name
+		.. (self.spec.verbs and " " .. self.verb or "") .. "', whose rows are not of " .. (option == "cpu" and "CPUs" or "threads"), 0)
+end
+
+-- Of an analysis of samples: a function of an event, and of its thread where another one tells it, that says whether the options
+-- mean it; and one of a thread and a time. nil: there are no options.
+function threads.of_samples(self)
+	local tests, given, name_at = {}, false, nil
+	for _, option in ipairs(order) do
+		if self[option] then
+			given = true
+			local words = words_of(self[option])
+			tests[option] = option == "comm" and name_test(words) or test_of(self, option, words)
+		end
+	end
+	if not given then
+		return
+	end
+	name_at = tests.comm and names_at()
+	local function of_thread(tid, t)
+		return (not tests.tid or tests.tid(tid)) and (not tests.pid or tests.pid(tid)) and (not tests.comm or tests.comm(name_at(tid, t)))
+	end
+	return function(ev, tid)
+		return (not tests.cpu or tests.cpu(ev.cpu)) and of_thread(tid or ev.context.tid or ev.state["cpu[cpu]/thread"], ev.t)
+	end, of_thread
+end
+
+-- Adds to the terms of --where what the options ask of rows, and returns them as they were given; nil: none was. known: the
+-- columns that rows have.
+function threads.add_terms(self, known)
+	local given = {}
+	for _, option in ipairs(order) do
+		local words = self[option] and type(self[option]) == "table" and words_of(self[option])
+		if words then
+			given[#given + 1] = "--" .. option .. " " .. table.concat(words, ",")
+			local meant
+			if option == "cpu" and known.cpu then
+				meant = test_of(self, option, words)
+				table.insert(self.terms, { names = { cpu = true }, option = option, test = function(row) return meant(row.cpu) end })
+			elseif option == "cpu" and known.tid and known.begin then
+				table.insert(self.terms, by_place(self, test_of(self, option, words)))
+			elseif option == "comm" and known.comm then
+				meant = name_test(words)
+				table.insert(self.terms, { names = { comm = true }, option = option, test = function(row) return meant(row.comm) end })
+			elseif (option == "tid" or option == "pid") and known.tid then
+				meant = test_of(self, option, words)
+				table.insert(self.terms, { names = { tid = true }, option = option, test = function(row) return meant(row.tid) end })
+			else
+				no_meaning(self, option)
+			end
+		end
+	end
+	return given[1] and table.concat(given, " ")
+end
+
+return threads

@@ -1,0 +1,25 @@
+/*
+ * row_threads.h - --cpu, --tid, --pid and --comm of commands whose rows are intervals
+ *
+ * A row is of the thread that its path begins with (thread[T]/...), or that its value is, that of a
+ * path which ends in /thread. It is of the CPU in its path (cpu[N]/...), else of the one that its
+ * thread was on when it began. A name of --tid and a process mean the threads that have it at some
+ * time of the range, as thread["make"]/state does (state/intervals/named.h): all rows of these
+ * pass.
+ * --comm asks for the name that the thread had when the row began, else the first while it lasts.
+ */
+#ifndef REPL_ROW_THREADS_H
+#define REPL_ROW_THREADS_H
+
+#include "repl/session.h"
+
+struct row_threads;
+
+/* *out NULL: the options leave all rows. Names are asked for over the command's range. */
+MUST_CHECK bool row_threads_open(struct session *session, const struct options *options,
+				 struct row_threads **out, struct error *err);
+bool row_threads_pass(struct row_threads *rows, const struct interval *interval);
+/* Notes how many rows were left out since it is not known whose they are; frees. NULL is fine. */
+void row_threads_close(struct row_threads *rows);
+
+#endif

@@ -26,9 +26,22 @@ EXTRA_PROGRAMS += %D%/bench-cold
 %C%_bench_rows_CFLAGS = $(AM_CFLAGS) -pthread
 %C%_bench_rows_LDADD = $(repl_libs)
 CLEANFILES += $(bench_programs)
-dist_noinst_SCRIPTS += %D%/pair.py %D%/run.py %D%/scale.py
-EXTRA_DIST += %D%/ceiling.py %D%/cold.py %D%/growth.py %D%/kernel.py %D%/loops.lua %D%/lua.py %D%/measure.py %D%/ovni.py %D%/plots.py \
-	%D%/sql.py %D%/timelines.py
+dist_noinst_SCRIPTS += \
+	%D%/pair.py \
+	%D%/run.py \
+	%D%/scale.py
+EXTRA_DIST += \
+	%D%/ceiling.py \
+	%D%/cold.py \
+	%D%/growth.py \
+	%D%/kernel.py \
+	%D%/loops.lua \
+	%D%/lua.py \
+	%D%/measure.py \
+	%D%/ovni.py \
+	%D%/plots.py \
+	%D%/sql.py \
+	%D%/timelines.py
 
 # BENCH_FLAGS='--large 1000000000' leaves out the 10 GB trace, '--only perf ftrace' all CTF
 .PHONY: bench

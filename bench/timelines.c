@@ -23,6 +23,7 @@
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
 #include "index/index.h"
+#include "state/state.h"
 #include "state/timelines/stored.h"
 
 #include <stdio.h>

@@ -11,8 +11,10 @@
 
 #include "engine/symbols/symbols.h"
 #include "index/events.h"
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct convert;
 
 struct convert_options {

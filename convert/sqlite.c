@@ -64,7 +64,8 @@ static char *take_name(struct sqlite *sqlite, const struct sheet *sheet)
 {
 	struct buf name = {0};
 
-	buf_printf(&name, "%s%s", is_reserved(sheet->name) ? "_" : "", sheet->name);
+	buf_add_text(&name, is_reserved(sheet->name) ? "_" : ""); /* a class may be named "" */
+	buf_add_text(&name, sheet->name);
 	if (!sheet->own)
 		nameset_make_free(&sqlite->names, &name, 0, "_");
 	nameset_add(&sqlite->names, name.data, 2);

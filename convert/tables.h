@@ -9,8 +9,10 @@
 
 #include "convert/sheet.h"
 #include "index/events.h"
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct tables;
 
 /* Columns of `state`: the value as text, and once more in the column of its type. */

@@ -6,8 +6,10 @@
 #ifndef CONVERT_TRACK_NAMES_H
 #define CONVERT_TRACK_NAMES_H
 
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct track_names;
 
 struct track_names *track_names_new(void);

@@ -31,6 +31,10 @@ libengine_a_SOURCES = \
 	%D%/base/helper.h \
 	%D%/base/hash_index.c \
 	%D%/base/hash_index.h \
+	%D%/base/budget.c \
+	%D%/base/budget.h \
+	%D%/base/large.c \
+	%D%/base/large.h \
 	%D%/base/inputs.c \
 	%D%/base/inputs.h \
 	%D%/base/mem.c \

@@ -9,11 +9,14 @@
 #include "engine/symbols/symbols.h"
 #include "index/events.h"
 #include "lua-lib/script.h"
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
 #include <lauxlib.h>
 #include <lua.h>
 #include <signal.h>
+
+struct state;
 
 #define TRACE_TYPE "yore.trace"
 #define CURSOR_TYPE "yore.cursor"
@@ -92,6 +95,11 @@ struct symbols *bind_symbols(struct bind_trace *bound);
 int bind_fail(lua_State *L, const struct error *err);
 /* Raises the text as an error of the caller's. */
 int bind_raise(lua_State *L, const struct error *err);
+/*
+ * Is `message` what bind_raise() raised last, with a place before it? Then pushes it without the
+ * place; else false, and pushes nothing.
+ */
+bool bind_push_raised(lua_State *L, const char *message);
 
 /* What questions are limited to that name no times: yore.range() of the program's own trace. */
 void bind_range(const struct bind_trace *bound, nstime *begin, nstime *end);

@@ -2,14 +2,32 @@
 #include "lua-lib/bind.h"
 
 #include "engine/base/nearest.h"
+#include "state/state.h"
 
 #include <lualib.h>
 #include <stdio.h>
 #include <string.h>
 
+static const char raised_key;
+
 int bind_raise(lua_State *L, const struct error *err)
 {
+	lua_pushstring(L, err->text);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &raised_key);
 	return luaL_error(L, "%s", err->text);
+}
+
+bool bind_push_raised(lua_State *L, const char *message)
+{
+	size_t nmessage = strlen(message), n;
+
+	if (lua_rawgetp(L, LUA_REGISTRYINDEX, &raised_key) == LUA_TSTRING) {
+		const char *raised = lua_tolstring(L, -1, &n);
+		if (n <= nmessage && !strcmp(message + nmessage - n, raised))
+			return true;
+	}
+	lua_pop(L, 1);
+	return false;
 }
 
 int bind_fail(lua_State *L, const struct error *err)

@@ -16,6 +16,7 @@
 #include "state/changes.h"
 #include "state/interval_window.h"
 #include "state/program/lookup.h"
+#include "state/state.h"
 
 #include <string.h>
 

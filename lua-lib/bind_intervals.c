@@ -16,6 +16,7 @@
 
 #include "state/intervals/named.h"
 #include "state/rules/rules.h"
+#include "state/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "state/comms.h"
 #include "state/intervals/named.h"
 #include "state/rules/rules.h"
+#include "state/state.h"
 #include "state/timelines/timelines.h"
 
 #define ASK_TYPE "yore.question"

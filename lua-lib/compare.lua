@@ -17,7 +17,7 @@
 -- THREAD is a name, * and ? as in file names.
 --
 -- Threads of the two sides are matched by their names, their parents' names and by their rank of work; units by their order.
--- Units that only one side has count as unmatched. The time of each matched unit is split by cause along its wake-up
+-- Units that only one side has count as unmatched; without --unit, kinds of units that only one side has are listed. The time of each matched unit is split by cause along its wake-up
 -- chain. Causes whose difference is not certain (99.5 % over all causes, bootstrapped), or below 3 % of the unit
 -- (--floor PERCENT), are left out.
 --
@@ -212,20 +212,25 @@ local function each_side(visit)
 	trace = own_trace
 end
 
+local of_one_side = {} -- kinds of units that only A has, or only B
+
 local narrowed = false -- of a large trace only the middle is compared
 
 -- Those that events mark, where there are any; else of a large trace what its middle has. visit_all(visit) calls
 -- visit(name of the side, side) for all sides that have a trace.
 local function propose(visit_all)
-	local weights = { a = {}, b = {} }
-	local function add(name, found)
+	local weights, kinds = { a = {}, b = {} }, { a = {}, b = {} }
+	local function add(sums, found)
 		for spec, weight in pairs(found) do
-			weights[name][spec] = (weights[name][spec] or 0) + weight
+			sums[spec] = (sums[spec] or 0) + weight
 		end
 	end
 	visit_all(function(name, one)
-		add(name, units.marked(one))
+		local marked = units.marked(one)
+		add(weights[name], marked)
+		add(kinds[name], units.kinds(one, marked))
 	end)
+	of_one_side = a.save and {} or units.of_one_side(kinds.a, kinds.b)
 	if not next(weights.a) and not next(weights.b) then
 		visit_all(function(name, one)
 			if one.large then
@@ -234,7 +239,7 @@ local function propose(visit_all)
 				yore.note("compare: of " .. one.path .. " only " .. yore.span(one.stop - one.start) .. " in its middle are compared; "
 					.. "with --unit all of it is")
 			end
-			add(name, units.unmarked(one))
+			add(weights[name], units.unmarked(one))
 		end)
 	end
 	return units.propose(weights.a, a.save and weights.a or weights.b, most_proposed)
@@ -696,8 +701,12 @@ local function print_json()
 		end
 		all_causes[i] = json.object(members)
 	end
+	local only = {}
+	for i, kind in ipairs(of_one_side) do
+		only[i] = json.object{ { "unit", json.text(kind.unit) }, { "a", json.value(kind.count_a) }, { "b", json.value(kind.count_b) } }
+	end
 	print(json.object{ { "a", side_json(sides.a) }, { "b", side_json(sides.b) }, { "units", json.list(all_units) },
-		{ "causes", json.list(all_causes) } })
+		{ "causes", json.list(all_causes) }, { "of_one_side", json.list(only) } })
 end
 
 -- Times as text are those of their own trace.
@@ -768,6 +777,18 @@ local function print_causes()
 		{ key = "b", head = "B", kind = "span" } }, patterns and { { key = "runs_a", head = "runs A" },
 			{ key = "runs_b", head = "runs B" } } or {}, { { key = "at_a", head = "look at A", kind = kind },
 		{ key = "at_b", head = "look at B", kind = kind }, { key = "unit", head = "unit" } }), rows)
+end
+
+-- Kinds that only one side has: nothing of the other one can be compared with them.
+local function print_of_one_side()
+	if #of_one_side == 0 then
+		return
+	end
+	local limit, sort = a.limit, a.sort
+	a.limit, a.sort = limit or 10, nil
+	a:table("kinds of units that only one side has", { { key = "unit", head = "unit" },
+		{ key = "count_a", head = "in A", kind = "count" }, { key = "count_b", head = "in B", kind = "count" } }, of_one_side)
+	a.limit, a.sort = limit, sort
 end
 
 -- Why there is no cause.
@@ -855,6 +876,7 @@ else
 		a:line(name:upper() .. ": " .. side_text(name))
 	end
 	print_units()
+	print_of_one_side()
 	print_causes()
 	if #found == 0 then
 		a:line(nothing_said())

@@ -296,6 +296,14 @@ end
 if unit:find("^cpu%-clock") or unit:find("^task%-clock") then
 	unit = "ns"
 end
+local weight = 0
+for _, row in ipairs(rows) do
+	weight = weight + row.weight
+end
+own:need_drawn(weight, "stack")
 local what = own.event or own.stack or counted or "thread[*]/stack"
 local title = "flame graph of " .. trace:info().path .. ": " .. what
-assert(yore.save(own.svg, require("yore.draw").flamegraph{ stacks = list_of(rows), title = title, unit = unit }))
+local ok, why = yore.save(own.svg, require("yore.draw").flamegraph{ stacks = list_of(rows), title = title, unit = unit })
+if not ok then
+	error(why, 0)
+end

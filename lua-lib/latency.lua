@@ -3,7 +3,7 @@
 -- [stats|top|log|freq]
 --
 --   stats   of each thread: how often it waited, how long in all, on average, p50, p99, longest, when
---   top     the longest waits: who woke the thread, and who ran on its CPU instead
+--   top     the longest waits: who woke the thread, and which three threads ran longest on its CPU meanwhile
 --   log     every wait, in order of time
 --   freq    how many waits were how long
 --
@@ -92,20 +92,42 @@ local function stats()
 	end
 end
 
--- Who woke the thread at the begin, where that is recorded, and who ran when the wait began on the CPU on
--- which it then ran.
+local most_instead = 3 -- threads that are told of one wait
+
+-- What a thread was called at t.
+local function name_at(tid, t)
+	return tid == 0 and "idle" or trace:comm(tid, t) or nil
+end
+
+-- Those who ran during the wait on the CPU on which the thread then ran, the longest first: their shares of the wait are in
+-- the columns, and all of it in one text.
+local function tell_instead(row)
+	local found, list, texts = {}, {}, {}
+	kernel.overlaps(runs, row.cpu, row.begin, row["end"], function(tid, from, till)
+		local one = found[tid] or { tid = tid, time = 0 }
+		list[#list + 1] = not found[tid] and one or nil
+		found[tid], one.time, one.begin = one, one.time + (till - from), from
+	end)
+	table.sort(list, analysis.order("-time", "begin"))
+	for i = 1, math.min(most_instead, #list) do
+		local one, suffix = list[i], i > 1 and i or ""
+		local comm, percent = name_at(one.tid, one.begin), one.time * 100 / row.dur
+		row["instead" .. suffix], row["instead_comm" .. suffix], row["instead_percent" .. suffix] = one.tid, comm, percent
+		texts[i] = string.format("%d %s %.1f %%", one.tid, comm or "-", percent)
+	end
+	row.instead_text = #texts > 0 and table.concat(texts, ", ") or nil
+end
+
+-- Who woke the thread at the begin, where that is recorded: a thread or an interrupt; and who ran instead.
 local function explain(rows)
 	for _, row in ipairs(rows) do
-		if row.cpu then
-			row.instead = trace:at(row.begin, "cpu[" .. row.cpu .. "]/thread")
-			row.instead_comm = row.instead and trace:comm(row.instead, row.begin) or nil
-			if row.instead == 0 then
-				row.instead_comm = "idle"
-			end
+		if row.cpu and row.dur > 0 then
+			tell_instead(row)
 		end
 		if row.kind == "woken" then
-			row.waker = trace:at(row.begin, "thread[" .. row.key .. "]/waker")
-			row.waker_comm = row.waker and (row.waker == 0 and "idle" or trace:comm(row.waker, row.begin)) or nil
+			local other
+			row.waker, other, row.waker_kind = kernel.waker_of(trace:at(row.begin, "thread[" .. row.key .. "]/waker"))
+			row.waker_comm = other or row.waker and name_at(row.waker, row.begin)
 		end
 	end
 end
@@ -123,6 +145,23 @@ end
 local columns = analysis.columns({ { key = "kind", head = "kind" }, { key = "cpu", head = "CPU", kind = "count" } },
 	analysis.thread_columns())
 
+-- A table has one text for them, for the eye; other formats have a column for each thread, its name and its share of the wait.
+local as_text = a.format == "table" or a.format == "bars"
+
+local function instead_columns()
+	if as_text then
+		return { { key = "instead_text", head = "ran instead" } }
+	end
+	local list = {}
+	for i = 1, most_instead do
+		local suffix = i > 1 and i or ""
+		list = analysis.columns(list, { { key = "instead" .. suffix, head = "ran instead", kind = "count" },
+			{ key = "instead_comm" .. suffix, head = "name" },
+			{ key = "instead_percent" .. suffix, head = "% of the wait", kind = "percent" } })
+	end
+	return list
+end
+
 if a:draw({ of.woken, of.preempted, of.new }, "waits") then
 	return
 end
@@ -133,8 +172,8 @@ elseif a.verb == "top" then
 	local rows = waits_listed()
 	explain(rows)
 	a:listing("waits", analysis.columns(columns, {
-		{ key = "waker", head = "woken by", kind = "count" }, { key = "waker_comm", head = "name" },
-		{ key = "instead", head = "ran instead", kind = "count" }, { key = "instead_comm", head = "name" } }), rows)
+		{ key = "waker", head = "woken by", kind = "count" }, { key = "waker_comm", head = "name" } },
+		as_text and {} or { { key = "waker_kind", head = "what it is" } }, instead_columns()), rows)
 elseif a.verb == "log" then
 	a:listing("waits", columns, waits_listed())
 else

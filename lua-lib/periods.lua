@@ -70,7 +70,7 @@ for name, field in pairs(fields) do
 	end
 end
 
-local periods = analysis.asked(trace.segments, trace, { begin = a:need_named("from", a.from), finish = a:need_named("until", a["until"]),
+local periods = analysis.asked(nil, trace.segments, trace, { begin = a:need_named("from", a.from), finish = a:need_named("until", a["until"]),
 	key = a.key, finish_key = a["until-key"], fields = fields, nested = a.nested, from = a.start, to = a.stop })
 a:tell_pairs(periods, "periods")
 local where = { key = "key", dur = "dur", begin = "begin" }

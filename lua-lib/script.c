@@ -361,7 +361,9 @@ static bool has_place(const char *message)
 
 /*
  * Keeps the stack's lines apart from the message, which alone is one line. A message without a
- * place is what the script has to say to its user, whom the stack does not help.
+ * place is what the script has to say to its user, whom the stack does not help. So is what a
+ * question of an analysis raises: its words are the user's, and places of the analysis tell
+ * nothing.
  */
 static int on_error(lua_State *L)
 {
@@ -369,10 +371,14 @@ static int on_error(lua_State *L)
 		luaL_tolstring(L, 1, NULL);
 		lua_replace(L, 1);
 	}
-	if (has_place(lua_tostring(L, 1))) {
-		luaL_traceback(L, L, NULL, 1);
-		lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);
+	if (!has_place(lua_tostring(L, 1)))
+		return 1;
+	if (script_of(L)->is_analysis && bind_push_raised(L, lua_tostring(L, 1))) {
+		lua_replace(L, 1);
+		return 1;
 	}
+	luaL_traceback(L, L, NULL, 1);
+	lua_rawsetp(L, LUA_REGISTRYINDEX, &traceback_key);
 	lua_settop(L, 1);
 	return 1;
 }

@@ -11,12 +11,13 @@
 #include "engine/base/error.h"
 #include "engine/timetext.h"
 #include "index/index.h"
-#include "state/state.h"
+#include "state/rules/rules.h"
 
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+struct state;
 struct script;
 
 /* How the program was told to open traces: what yore.opened() gives. All is borrowed. */

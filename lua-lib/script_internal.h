@@ -9,8 +9,9 @@ struct script {
 	lua_State *L;
 	struct script_options options;
 	struct script_memory memory;
-	bool closed;  /* the reader of what is printed has gone */
-	bool exiting; /* os.exit() was called, with exit_status */
+	bool closed;      /* the reader of what is printed has gone */
+	bool exiting;     /* os.exit() was called, with exit_status */
+	bool is_analysis; /* what runs is one of `lua_dir` */
 	int exit_status;
 	char *lua_dir;
 	struct bind_context *context;

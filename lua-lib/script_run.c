@@ -40,10 +40,15 @@ static bool no_analysis(const struct script *script, const char *name, struct er
 			 name, hint, name);
 }
 
+static bool is_path(const char *name)
+{
+	return strchr(name, '/') || ends_with(name, ".lua");
+}
+
 static bool find_file(const struct script *script, const char *name, struct buf *path,
 		      struct error *err)
 {
-	if (strchr(name, '/') || ends_with(name, ".lua")) {
+	if (is_path(name)) {
 		buf_add_text(path, name);
 		return true;
 	}
@@ -240,7 +245,9 @@ bool script_run(struct script *script, const char *name, const char *const *args
 	if (done) {
 		struct chunk chunk = {buf_text(&path), args, nargs};
 
+		script->is_analysis = !is_path(name);
 		done = run_path(script, &chunk, status, err, traceback);
+		script->is_analysis = false;
 	}
 	buf_release(&path);
 	return done;

@@ -12,8 +12,9 @@
 #include "index/events.h"
 #include "oneliner/bind.h"
 #include "oneliner/outlet.h"
-#include "state/state.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct program;
 struct symbols;
 

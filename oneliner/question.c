@@ -1,6 +1,8 @@
 /* question.c - a program from its text to what a run needs, for all who ask */
 #include "oneliner/oneliner.h"
 
+#include "state/state.h"
+
 bool oneliner_open(const char *text, size_t len, const struct trace *trace,
 		   struct oneliner_question *out, struct error *err)
 {

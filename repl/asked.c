@@ -9,6 +9,7 @@
 
 #include "repl/filter.h"
 #include "state/program/lookup.h"
+#include "state/state.h"
 
 #include <stdatomic.h>
 #include <string.h>

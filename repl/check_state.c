@@ -18,6 +18,7 @@
 #include "index/tables/recorded.h"
 #include "repl/render.h"
 #include "state/changes.h"
+#include "state/state.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -130,6 +130,7 @@ void cmd_inherit(struct options *options, const struct options *outer)
 	options->index_dir = outer->index_dir;
 	options->program = outer->program;
 	options->jobs = options->jobs ? options->jobs : outer->jobs;
+	options->memory_most = options->memory_most ? options->memory_most : outer->memory_most;
 	if (!options->format_set)
 		options->format = outer->format;
 	if (!options->time_set)

@@ -11,6 +11,7 @@
 #include "repl/filter.h"
 #include "repl/intervals.h"
 #include "state/intervals/stretches.h"
+#include "state/state.h"
 
 #include <stdio.h>
 #include <string.h>

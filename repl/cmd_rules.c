@@ -4,6 +4,7 @@
 #include "repl/cmds.h"
 #include "repl/render.h"
 #include "state/program/program.h"
+#include "state/state.h"
 
 static bool list(const struct options *options, struct sink *sink)
 {

@@ -6,6 +6,7 @@
 #include "engine/event.h"
 #include "index/events.h"
 #include "state/comms.h"
+#include "state/state.h"
 
 #include <inttypes.h>
 #include <string.h>

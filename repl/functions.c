@@ -5,6 +5,7 @@
 #include "engine/base/nameset.h"
 #include "engine/symbols/symbols.h"
 #include "index/loaded_files.h"
+#include "state/state.h"
 
 #include <stdlib.h>
 #include <string.h>

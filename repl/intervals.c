@@ -10,6 +10,7 @@
 #include "repl/asked.h"
 #include "repl/row_threads.h"
 #include "state/comms.h"
+#include "state/state.h"
 
 enum { NAMES_AT_ONCE = 4096, NAMES_ALONG = 1 << 14 };
 

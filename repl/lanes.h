@@ -16,7 +16,10 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/nameset.h"
 #include "lua-lib/drawing/drawing.h"
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
+
+struct state;
 
 enum { PIECES_MOST = 300000 };
 

@@ -3,6 +3,7 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
+#include "state/state.h"
 
 #include <stdio.h>
 #include <string.h>

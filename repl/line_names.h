@@ -12,6 +12,7 @@
 #ifndef REPL_LINE_NAMES_H
 #define REPL_LINE_NAMES_H
 
+#include "index/events.h"
 #include "repl/session.h"
 #include "repl/thread_names.h"
 

@@ -31,8 +31,9 @@ static bool wants_color(const struct options *options)
 	       options->format == FORMAT_TEXT;
 }
 
-static int failed(const struct error *err)
+static int failed(struct error *err)
 {
+	signals_explain(err);
 	if (err->kind == ERR_INTERRUPTED)
 		return INTERRUPTED;
 	say_error(err);
@@ -50,7 +51,8 @@ static int answered(struct session *session, const struct options *options)
 		    (unsigned long long)session->lost, session->lost == 1 ? "" : "s");
 	if (session->violated)
 		return COULD_NOT;
-	if (damaged || (options->strict && (session->lost || session->outside)))
+	bool lacks = session->lost || session->outside || (trace && atomic_load(&trace->unknown));
+	if (damaged || (options->strict && lacks))
 		return DAMAGED;
 	return session->status;
 }
@@ -183,6 +185,7 @@ int main(int argc, char **argv)
 	} else if (!options.cmd && !options.trace) {
 		status = print_usage();
 	} else {
+		signals_begin(options.memory_most);
 		session_init(&session, &options, options.trace);
 		status = run(&options, &session);
 		if (options.stats)

@@ -29,6 +29,7 @@ enum option_kind {
 	TAKE_CONTEXT,
 	TAKE_WIDTH,
 	TAKE_JOBS,
+	TAKE_SIZE,
 	TAKE_FORMAT,
 	TAKE_TIME,
 	TAKE_BY,
@@ -66,6 +67,7 @@ static const struct option table[] = {
 	{{"--lines", NULL, "name source files and lines of frames, too: slow", OPT_SYMBOLS}, TAKE_FLAG, AT(lines)},
 	{{"--program", "FILE[@ADDR]", "the traced program, where the trace does not tell what was mapped", OPT_TRACE}, TAKE_TEXT, AT(program)},
 	{{"--before", NULL, "just before TIME instead of after its events", OPT_BEFORE}, TAKE_FLAG, AT(before)},
+	{{"--names", NULL, "look for names of threads further than a few packets", OPT_WHY}, TAKE_FLAG, AT(find_names)},
 	{{"--why", NULL, "the event and the rule that set each value", OPT_WHY}, TAKE_FLAG, AT(why)},
 	{{"--by", "class|stream", "what is counted, instead of both", OPT_BY}, TAKE_BY, AT(by)},
 	{{"--svg", "FILE", "draw to a file instead", OPT_DRAW}, TAKE_TEXT, AT(svg)},
@@ -100,6 +102,7 @@ static const struct option table[] = {
 	{{"--index-dir", "DIR", "where indexes go", OPT_TRACE}, TAKE_TEXT, AT(index_dir)},
 	{{"--no-index", NULL, "keep everything in memory", OPT_TRACE}, TAKE_FLAG, AT(no_index)},
 	{{"--jobs", "N", "threads at most (default: processors)", OPT_TRACE}, TAKE_JOBS, AT(jobs)},
+	{{"--memory", "SIZE", "memory a question may take: 500M, 2G (default: most of what is left)", OPT_TRACE}, TAKE_SIZE, AT(memory_most)},
 	{{"--strict", NULL, "discarded events count as damage, known faults of tracers as errors", OPT_COMMON}, TAKE_FLAG, AT(strict)},
 	{{"--stats", NULL, "end with one line of JSON on standard error: what it cost", OPT_COMMON}, TAKE_FLAG, AT(stats)},
 	{{"--progress", NULL, "show progress even when standard error is no terminal", OPT_COMMON}, TAKE_FLAG, AT(progress)},
@@ -177,6 +180,26 @@ static bool number(const char *name, const char *value, uint64_t most, uint64_t 
 	return true;
 }
 
+/* Bytes, or with K, M, G or T behind it so many times 1024 of them. */
+static bool size_of(const char *name, const char *value, uint64_t *out, struct error *err)
+{
+	static const char units[] = "KMGT";
+	size_t len = strlen(value);
+	const char *unit = len ? strchr(units, value[len - 1]) : NULL;
+	char digits[24];
+	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+
+	len -= unit != NULL;
+	if (len == 0 || len >= sizeof digits)
+		return error_set(err, ERR_QUERY, "%s: '%s' is not a size: 300M, 2G", name, value);
+	memcpy(digits, value, len);
+	digits[len] = 0;
+	if (!number(name, digits, UINT64_MAX >> shift, out, err))
+		return error_set(err, ERR_QUERY, "%s: '%s' is not a size: 300M, 2G", name, value);
+	*out <<= shift;
+	return *out || error_set(err, ERR_QUERY, "%s: nothing can be answered without memory", name);
+}
+
 /* `: did you mean "b"?` of the words of "a|b|c", or nothing. */
 static void add_like(const char *words, const char *value, struct buf *out)
 {
@@ -249,6 +272,8 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 			return false;
 		out->jobs = (unsigned)n;
 		return true;
+	case TAKE_SIZE:
+		return size_of(name, value, &out->memory_most, err);
 	case TAKE_FORMAT:
 		if (!choice(&option->info, value, &pick, err))
 			return false;

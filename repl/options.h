@@ -37,7 +37,7 @@ enum option_group {
 	OPT_STREAM = 1 << 13,  /* --stream */
 	OPT_AUX = 1 << 14,     /* --decode */
 	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
-	OPT_WHY = 1 << 16,     /* --why */
+	OPT_WHY = 1 << 16,     /* --why --names */
 	OPT_SQL = 1 << 17,     /* --format line */
 	OPT_BY = 1 << 18,      /* --by */
 	OPT_DRAW = 1 << 19,    /* --svg --width */
@@ -70,6 +70,7 @@ struct options {
 	const char *input, *index_dir, *key_file;
 	bool no_index;
 	unsigned jobs;
+	uint64_t memory_most; /* bytes; 0: what the machine has left */
 
 	const char *begin, *end; /* as written; NULL none */
 	struct words names, cpus, tids, pids, comms, streams, wheres;
@@ -83,7 +84,7 @@ struct options {
 	const char *around;
 	uint64_t context; /* events before and after --around */
 	bool has_context;
-	bool before, why;
+	bool before, why, find_names;
 	const char *chunk, *pass;
 	bool join;
 	bool check_state; /* --state */

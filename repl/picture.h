@@ -12,6 +12,7 @@
 
 #include "engine/base/arena.h"
 #include "state/intervals/sums.h"
+#include "state/model/moment.h"
 
 struct picture_cell {
 	uint32_t value; /* 1 + place in the row's values; 0: none is known */

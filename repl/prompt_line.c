@@ -544,10 +544,13 @@ void prompt_line(struct prompt *prompt, const char *line)
 	if (!waits && !*line)
 		return;
 	begin_output(prompt);
+	signals_begin(prompt->session->options->memory_most);
 	if (!waits)
 		prompt_tell_growth(prompt);
 	done = scripting_update(prompt->scripting, &err) && run_line(prompt, line, &err);
 	end_output(prompt);
+	if (!done)
+		signals_explain(&err);
 	if (!done && err.kind == ERR_INTERRUPTED)
 		say(NULL, "interrupted");
 	else if (!done)

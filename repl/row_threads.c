@@ -10,6 +10,7 @@
 #include "engine/base/search.h"
 #include "repl/filter.h"
 #include "state/comms.h"
+#include "state/state.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  */
 #include "repl/scripting.h"
 
+#include "engine/base/budget.h"
 #include "engine/base/mem.h"
 
 #include <stdlib.h>
@@ -118,7 +119,9 @@ bool scripting_open(struct session *session, struct sink *sink, struct scripting
 {
 	struct scripting *scripting = mem_new(sizeof *scripting);
 	const struct options *told = session->options;
-	struct script_options options = {.interrupted = signals_flag(),
+	size_t most = budget_most();
+	struct script_options options = {.memory = most < SCRIPT_MEMORY ? most : SCRIPT_MEMORY,
+					 .interrupted = signals_flag(),
 					 .sandbox = told->sandbox,
 					 .opening = {told->no_index, told->index_dir, told->input,
 						     told->key_file, told->rules.items,

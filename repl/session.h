@@ -11,11 +11,12 @@
 #include "index/index.h"
 #include "repl/options.h"
 #include "repl/times.h"
+#include "state/model/moment.h"
 #include "state/rules/rules.h"
-#include "state/state.h"
 
 #include <signal.h>
 
+struct state;
 struct progress;
 struct rule_set;
 struct sql_shell;
@@ -35,7 +36,8 @@ struct session {
 	struct symbols *symbols;
 	struct sql_shell *sql;
 	struct state *names;  /* for thread names beside answers: gives up early */
-	uint64_t names_until; /* events decoded at which it does */
+	uint64_t names_until; /* events decoded at which it does; */
+	uint64_t names_packets, names_bytes; /* so many packets and bytes read: past both, too */
 	struct arena *arena;  /* lives as long as the session */
 
 	/* the prompt's */
@@ -162,6 +164,14 @@ struct signals_told {
 };
 /* Returns what it was before, for who ends first. */
 struct signals_told signals_tell(struct signals_told told);
-void signals_clear(void);                        /* the prompt: the question has ended */
+void signals_clear(void); /* the prompt: the question has ended */
+
+/*
+ * A question begins, which may take so many bytes of memory (0: most of what is left). When it has
+ * more, it is as if it was interrupted.
+ */
+void signals_begin(uint64_t memory);
+/* An error that says "interrupted" says what grew instead, where that was why. */
+void signals_explain(struct error *err);
 
 #endif

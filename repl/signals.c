@@ -6,20 +6,34 @@
  * timeout(1) signals the process and its group. SIGTERM and SIGHUP end it at once: an index is
  * whole at any instant, and temporary files are removed. SIGPIPE and SIGXFSZ are ignored: writes
  * then say EPIPE, which is no error, and EFBIG as they say ENOSPC.
+ *
+ * A question that takes more memory than it may raises the same flag. An allocation that fails all
+ * the same ends the program.
  */
+#include "engine/base/budget.h"
+#include "engine/base/large.h"
+#include "engine/base/mem.h"
 #include "engine/base/source.h"
 #include "engine/base/temporary.h"
 #include "engine/base/wait.h"
 #include "repl/session.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
 enum { MANY_MS = 50 };
 
+/* Anonymous memory beyond which large blocks go to files, at most. */
+#define IN_MEMORY ((size_t)96 << 20)
+
 static volatile sig_atomic_t interrupted;
+static atomic_bool by_memory; /* it was no signal */
+static pthread_t main_thread;
 static _Atomic int64_t first_ms; /* of the Ctrl-C that waits */
 static void (*volatile told)(void *arg);
 static void *volatile told_arg;
@@ -69,6 +83,22 @@ static void on_end(int signal_number)
 	pthread_sigmask(SIG_UNBLOCK, &own, NULL);
 }
 
+/* In whatever thread: of several the first tells. */
+static void on_no_memory(size_t bytes)
+{
+	static atomic_flag telling = ATOMIC_FLAG_INIT;
+	char text[128];
+
+	if (atomic_flag_test_and_set(&telling))
+		for (;;)
+			pause();
+	temporary_remove_all();
+	restore_terminal();
+	snprintf(text, sizeof text, "yore: out of memory: no %zu bytes more are to be had\n", bytes);
+	(void)!write(STDERR_FILENO, text, strlen(text));
+	_exit(1);
+}
+
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
 	(void)context;
@@ -94,6 +124,8 @@ void signals_install(void)
 	struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 
+	main_thread = pthread_self();
+	mem_on_failure(on_no_memory);
 	sigemptyset(&interrupt.sa_mask);
 	sigemptyset(&fault.sa_mask);
 	sigemptyset(&ignore.sa_mask);
@@ -113,7 +145,28 @@ void signals_keep_terminal(void)
 
 bool signals_interrupted(void)
 {
+	if (!interrupted && budget_is_over()) {
+		atomic_store(&by_memory, true);
+		interrupted = 1;
+		if (told && pthread_equal(pthread_self(), main_thread))
+			told(told_arg);
+	}
 	return interrupted != 0;
+}
+
+void signals_begin(uint64_t memory)
+{
+	size_t most;
+
+	budget_begin(memory < SIZE_MAX ? (size_t)memory : SIZE_MAX);
+	most = budget_most();
+	large_limit(most / 2 < IN_MEMORY ? most / 2 + 1 : IN_MEMORY);
+}
+
+void signals_explain(struct error *err)
+{
+	if (err->kind == ERR_INTERRUPTED && atomic_load(&by_memory))
+		error_set(err, ERR_IO, "out of memory: %s", budget_text());
 }
 
 const volatile sig_atomic_t *signals_flag(void)
@@ -135,4 +188,5 @@ struct signals_told signals_tell(struct signals_told now)
 void signals_clear(void)
 {
 	interrupted = 0;
+	atomic_store(&by_memory, false);
 }

@@ -2,6 +2,7 @@
 #include "repl/stats.h"
 
 #include "engine/base/workers.h"
+#include "state/state.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -4,6 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/intervals/named.h"
+#include "state/state.h"
 
 #include <string.h>
 

@@ -9,8 +9,9 @@
 
 #include "engine/timetext.h"
 #include "index/index.h"
-#include "state/state.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct sql;
 struct sql_statement;
 

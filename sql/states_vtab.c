@@ -25,6 +25,7 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "state/intervals/stretches.h"
+#include "state/state.h"
 
 #include <string.h>
 

@@ -7,8 +7,10 @@
 #define STATE_CHANGES_H
 
 #include "state/model/attr.h"
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct change_place { /* of the event */
 	nstime time;
 	const struct stream *stream; /* NULL: @start, @end */

@@ -8,21 +8,23 @@
  * A window is fetched with one nanosecond before it, since the question is always "just before t".
  * What is asked first is rarely asked alone: with cpu[3]/x of an event on CPU 3 the other CPUs' are
  * fetched, with thread[42]/x of a thread that runs in the window those of all that do; and when
- * single fetches of one kind go on, all of them (`*`). Intervals leave out none and unknown, so
- * that a gap is asked for once, at its end.
+ * single fetches of one shape go on, all of that shape (`*` in place of every key). Intervals leave
+ * out none and unknown, so that a gap is asked for once, at its end. A list also leaves out what no
+ * line wrote: an initial or computed value of such an attribute is asked for like a gap.
  */
 #include "state/interval_window.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/intervals/spool.h"
+#include "state/state.h"
 
 #include <string.h>
 
 enum {
 	WANTED_SPANS = 200000,
 	WANTED_BYTES = 32 << 20,
-	SINGLES_MOST = 16 /* fetches of one attribute in a window, before all are fetched */
+	SINGLES_MOST = 16 /* fetches of one attribute in a window, before its shape is fetched */
 };
 
 struct spans {
@@ -37,9 +39,11 @@ struct timeline {
 
 struct interval_window {
 	struct state *state;
+	const struct program *program;
 	struct attrs *attrs;
 	bool backward;
 	nstime begin, end; /* the window; equal: none yet */
+	nstime last;       /* of what was recorded: behind it all is unknown */
 	nstime width;
 	struct arena *arena; /* strings of the window */
 	struct timeline *lines;
@@ -59,6 +63,7 @@ struct interval_window *interval_window_new(struct state *state, const struct pr
 	struct interval_window *known = mem_new(sizeof *known);
 
 	known->state = state;
+	known->program = program;
 	known->attrs = program_attrs(program);
 	known->backward = backward;
 	known->arena = arena_new();
@@ -183,9 +188,10 @@ static bool fetch_lines(struct interval_window *known, size_t first, struct erro
 static bool first_width(struct interval_window *known, struct error *err)
 {
 	struct index *index = state_index(known->state);
-	nstime first, last;
+	nstime first, last, begin;
 
-	if (!events_range(index, &first, &last, err))
+	if (!events_range(index, &first, &last, err) ||
+	    !state_recorded(known->state, &begin, &known->last, err))
 		return false;
 	uint64_t bytes = trace_bytes(index_trace(index)) + 1;
 	__int128 width = first > last ? 1 : (__int128)last - first + 1;
@@ -271,27 +277,33 @@ static void add_threads(struct interval_window *known, uint32_t attr, uint32_t a
 	}
 }
 
-/* The kind with `*` in place of the step `at`; from then on what has no line has no interval. */
-static bool fetch_all(struct interval_window *known, uint32_t attr, uint32_t at, struct error *err)
+/* All of the shape; from then on what has no line has no interval. */
+static bool fetch_shape(struct interval_window *known, uint32_t shape, struct error *err)
 {
-	struct buf text = {0}, whole = {0};
+	struct buf text = {0};
 	struct query *query;
 	bool ok;
 
-	attr_add_text(known->attrs, at, &text);
-	size_t len = text.len;
-	attr_add_text(known->attrs, attr, &whole);
-	buf_clear(&text);
-	attr_add_text(known->attrs, attr_parent(known->attrs, at), &text);
-	buf_printf(&text, "[*]%s", buf_text(&whole) + len);
+	shape_add_text(known->attrs, shape, &text);
 	ok = query_parse(buf_text(&text), &query, err);
 	if (ok) {
 		ok = fetch(known, &query, 1, err);
 		query_free(query);
 	}
 	buf_release(&text);
-	buf_release(&whole);
 	return ok;
+}
+
+static bool has_key(const struct attrs *attrs, uint32_t shape)
+{
+	while (shape && !shape_is_key(attrs, shape))
+		shape = shape_parent(attrs, shape);
+	return shape != 0;
+}
+
+static bool shape_is_fetched(const struct interval_window *known, uint32_t shape)
+{
+	return number_map_get(&known->singles, shape) > SINGLES_MOST;
 }
 
 /* The attribute has no line yet. */
@@ -301,12 +313,12 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 	uint32_t singles = number_map_get(&known->singles, shape);
 	size_t first = known->count;
 
-	if (singles > SINGLES_MOST)
+	if (shape_is_fetched(known, shape))
 		return true;
-	if (at != ATTR_ABSENT)
+	if (has_key(known->attrs, shape))
 		number_map_set(&known->singles, shape, singles + 1);
 	if (singles == SINGLES_MOST)
-		return fetch_all(known, attr, at, err);
+		return fetch_shape(known, shape, err);
 	line_of(known, attr);
 	if (at != ATTR_ABSENT) {
 		const struct value *key = attr_atom(known->attrs, at);
@@ -345,7 +357,7 @@ static const struct span *add_gap(struct spans *gaps, const struct span *gap)
 	return &gaps->items[i];
 }
 
-/* What the attribute was just before `end`, and since when: none, or unknown. */
+/* What the attribute was just before `end`, and since when. */
 static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end, struct span *out,
 		    struct error *err)
 {
@@ -361,12 +373,19 @@ static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end, st
 		      &answers, err);
 	if (ok && answers.count) {
 		out->begin = answers.items[0].since;
-		if (answers.items[0].value.kind == VALUE_NONE)
-			out->value.kind = VALUE_NONE;
+		out->value = value_copy(known->arena, &answers.items[0].value);
 	}
 	answers_release(&answers);
 	query_free(query);
 	return ok;
+}
+
+/* Of the window, at which the state may be asked for: behind what was recorded nothing is known. */
+static nstime last_moment(const struct interval_window *known, nstime t)
+{
+	nstime last = time_later(known->last, 1);
+
+	return last > known->end ? known->end : last < t ? t : last;
 }
 
 /* No interval holds just before t: from the gap's end down, until what holds there is known. */
@@ -374,7 +393,7 @@ static bool find_gap(struct interval_window *known, struct timeline *line, nstim
 		     struct value *out, struct error *err)
 {
 	size_t i = span_lower_bound(&line->spans, t);
-	nstime end = i < line->spans.count ? line->spans.items[i].begin : known->end;
+	nstime end = i < line->spans.count ? line->spans.items[i].begin : last_moment(known, t);
 	nstime begin = i ? line->spans.items[i - 1].end : NSTIME_MIN;
 	const struct span *gap = span_before(&line->gaps, t);
 	size_t above = span_lower_bound(&line->gaps, t);
@@ -396,6 +415,16 @@ static bool find_gap(struct interval_window *known, struct timeline *line, nstim
 	return true;
 }
 
+/* May it be known although it is in no list? */
+static bool is_known_unlisted(const struct interval_window *known, uint32_t attr)
+{
+	uint32_t shape = attr_shape(known->attrs, attr);
+	struct value ignored;
+
+	return shape_is_fetched(known, shape) && (program_views_shape(known->program, shape) ||
+						  program_initial(known->program, attr, &ignored));
+}
+
 /* The line of what was asked, of the window that t lies in; NULL: an error. */
 static struct timeline *line_at(struct interval_window *known, uint32_t attr,
 				const struct event *event)
@@ -404,6 +433,17 @@ static struct timeline *line_at(struct interval_window *known, uint32_t attr,
 	    (!has_line(known, attr) && !fetch_line(known, attr, event->cpu, &known->failed)))
 		return NULL;
 	return line_of(known, attr);
+}
+
+static void resolve_known(void *arg, uint32_t attr, const struct event *event, struct value *out)
+{
+	struct interval_window *known = arg;
+	struct timeline *line = line_at(known, attr, event);
+
+	known->holds = NSTIME_MIN; /* of gaps it is not told */
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	if (line)
+		(void)find_gap(known, line, event->time, out, &known->failed);
 }
 
 static bool read_known(void *arg, uint32_t attr, const struct event *event, struct arena *scratch,
@@ -420,23 +460,17 @@ static bool read_known(void *arg, uint32_t attr, const struct event *event, stru
 	if (!line)
 		return true;
 	span = span_before(&line->spans, event->time);
+	if (!span && is_known_unlisted(known, attr)) {
+		resolve_known(known, attr, event, out);
+		*out = value_copy(scratch, out);
+		return true;
+	}
 	if (!span)
 		return false;
 	if (span->end < known->holds)
 		known->holds = span->end;
 	*out = value_copy(scratch, &span->value); /* the next read may turn the window */
 	return true;
-}
-
-static void resolve_known(void *arg, uint32_t attr, const struct event *event, struct value *out)
-{
-	struct interval_window *known = arg;
-	struct timeline *line = line_at(known, attr, event);
-
-	known->holds = NSTIME_MIN; /* of gaps it is not told */
-	*out = (struct value){.kind = VALUE_UNKNOWN};
-	if (line)
-		(void)find_gap(known, line, event->time, out, &known->failed);
 }
 
 void interval_window_mark(struct interval_window *known)

@@ -10,8 +10,9 @@
 #define STATE_INTERVAL_WINDOW_H
 
 #include "state/filter/where.h"
-#include "state/state.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct interval_window;
 
 /*

@@ -13,7 +13,9 @@ libstate_a_SOURCES = \
 	%D%/interval_window.c \
 	%D%/interval_window.h \
 	%D%/state.c \
-	%D%/state.h
+	%D%/state.h \
+	%D%/told_name.c \
+	%D%/told_name.h
 
 # Rooms, from the lowest up
 libstate_a_SOURCES += \
@@ -218,6 +220,8 @@ libstate_a_SOURCES += \
 	%D%/intervals/stored_tracks.c \
 	%D%/intervals/stored_tracks.h \
 	%D%/intervals/stretches.c \
+	%D%/intervals/span_pool.c \
+	%D%/intervals/span_pool.h \
 	%D%/intervals/spool.c \
 	%D%/intervals/spool.h \
 	%D%/intervals/stretches.h \

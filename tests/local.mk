@@ -1,6 +1,9 @@
 # Each room's tests are listed beside them; `make check` runs all.
 EXTRA_DIST += %D%/harness.h %D%/shell.sh
-dist_check_SCRIPTS += %D%/circles.py %D%/layers.sh %D%/walks.sh
+dist_check_SCRIPTS += \
+	%D%/circles.py \
+	%D%/layers.sh \
+	%D%/walks.sh
 AM_TESTS_ENVIRONMENT = srcdir='$(srcdir)' top_builddir='$(top_builddir)' \
 	YORE_CORPUS="$${YORE_CORPUS-$(abs_srcdir)/../shared/corpus}" \
 	YORE_LUA_DIR='$(abs_srcdir)/lua-lib'; \

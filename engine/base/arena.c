@@ -1,8 +1,10 @@
 /*
  * arena.c - a list of blocks, filled from the front
  *
- * A block is 16 KB, or as large as the one allocation that did not fit. Reset keeps the first
- * block and fills it with 0xDD in debug builds, so that a use after reset shows at once.
+ * The first block is small, since there may be many arenas. The others are 16 KB, or a quarter of
+ * what the arena has, so that there are few, or as large as the one allocation that did not fit.
+ * Reset keeps the largest that is not very large and fills it with 0xDD in debug builds, so that a
+ * use after reset shows at once.
  */
 #include "engine/base/arena.h"
 
@@ -14,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 16384 - 32 };
+enum { FIRST_BYTES = 1024 - 32, BLOCK_BYTES = 16384 - 32, KEPT_BYTES = 65536 };
 
 struct block {
 	struct block *next;
@@ -42,7 +44,7 @@ struct arena *arena_new(void)
 {
 	struct arena *arena = mem_new(sizeof *arena);
 
-	arena->blocks = block_new(BLOCK_BYTES);
+	arena->blocks = block_new(FIRST_BYTES);
 	return arena;
 }
 
@@ -65,20 +67,30 @@ void arena_free(struct arena *arena)
 
 void arena_reset(struct arena *arena)
 {
-	struct block *last = arena->blocks;
+	struct block *kept = NULL;
 
-	while (last->next)
-		last = last->next;
-	for (struct block *b = arena->blocks, *next; b != last; b = next) {
-		next = b->next;
-		mem_free(b);
+	for (struct block *block = arena->blocks; block; block = block->next)
+		if (block->size <= KEPT_BYTES && (!kept || block->size > kept->size))
+			kept = block;
+	for (struct block *block = arena->blocks, *next; block; block = next) {
+		next = block->next;
+		if (block != kept)
+			mem_free(block);
 	}
 #ifndef NDEBUG
-	memset(last->bytes, 0xdd, last->used);
+	memset(kept->bytes, 0xdd, kept->used);
 #endif
-	last->used = 0;
-	arena->blocks = last;
+	kept->next = NULL;
+	kept->used = 0;
+	arena->blocks = kept;
 	arena->used = 0;
+}
+
+static size_t block_size(const struct arena *arena, size_t least)
+{
+	size_t size = arena->used / 4 < BLOCK_BYTES ? BLOCK_BYTES : arena->used / 4;
+
+	return size > least ? size : least;
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
@@ -87,9 +99,9 @@ void *arena_alloc(struct arena *arena, size_t size)
 	size_t rounded = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
 
 	if (rounded < size)
-		rounded = SIZE_MAX - sizeof *block; /* mem_new ends the process */
+		rounded = SIZE_MAX - sizeof *block; /* mem_resize ends the process */
 	if (rounded > block->size - block->used) {
-		block = block_new(rounded > BLOCK_BYTES ? rounded : BLOCK_BYTES);
+		block = block_new(block_size(arena, rounded));
 		block->next = arena->blocks;
 		arena->blocks = block;
 	}

@@ -1,53 +1,129 @@
-/* mem.c - see mem.h; abort is right here because no input can ask for more than it has bytes */
+/* mem.c - see mem.h */
 #include "engine/base/mem.h"
 
+#include "engine/base/budget.h"
+#include "engine/base/large.h"
+
+#include <malloc.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 enum { LINE = 64 /* bytes of a cache's line on most machines */, HUGE = 2 << 20 };
+enum { FIRST_BYTES = 128, FIRST_MOST = 16 /* elements of an array that grows */ };
 
-static void *checked(void *memory)
+static void (*_Atomic failed)(size_t bytes);
+
+void mem_on_failure(void (*hook)(size_t bytes))
+{
+	atomic_store(&failed, hook);
+}
+
+static _Noreturn void fail(size_t bytes)
+{
+	void (*hook)(size_t bytes) = atomic_load(&failed);
+
+	if (hook)
+		hook(bytes);
+	abort();
+}
+
+static void *checked(void *memory, size_t bytes)
 {
 	if (!memory)
-		abort();
+		fail(bytes);
 	return memory;
+}
+
+static size_t product(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count ? count : 1, size ? size : 1, &bytes) ||
+	    bytes > PTRDIFF_MAX)
+		fail(SIZE_MAX);
+	return bytes;
 }
 
 void *mem_new(size_t size)
 {
-	return checked(calloc(1, size ? size : 1));
+	return mem_new_array(1, size);
 }
 
 void *mem_new_array(size_t count, size_t size)
 {
-	return checked(calloc(count ? count : 1, size ? size : 1));
+	size_t bytes = product(count, size);
+	void *memory = NULL;
+
+	if (bytes >= LARGE_LEAST) {
+		budget_grew();
+		memory = large_new(bytes);
+	}
+	return memory ? memory : checked(calloc(1, bytes), bytes);
 }
 
 void *mem_new_lines(size_t count, size_t size)
 {
 	size_t bytes;
 
-	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - LINE)
-		abort();
+	if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX - LINE)
+		fail(SIZE_MAX);
 	bytes = (bytes + LINE) / LINE * LINE;
-	return memset(checked(aligned_alloc(LINE, bytes)), 0, bytes);
+	return memset(checked(aligned_alloc(LINE, bytes), bytes), 0, bytes);
 }
 
 void *mem_new_huge(size_t size)
 {
-	if (size > SIZE_MAX - HUGE)
-		abort();
+	if (size > PTRDIFF_MAX - HUGE)
+		fail(SIZE_MAX);
 	size = (size + HUGE - 1) / HUGE * HUGE;
-	void *memory = checked(aligned_alloc(HUGE, size));
+	void *memory = checked(aligned_alloc(HUGE, size), size);
 	madvise(memory, size, MADV_HUGEPAGE);
 	return memory;
 }
 
+/* From memory to a file or back; NULL: there is no room. */
+static void *move(void *old, size_t bytes)
+{
+	bool was_large = is_large(old);
+	size_t had = was_large ? large_size(old) : old ? malloc_usable_size(old) : 0;
+	void *memory = was_large ? malloc(bytes) : large_new(bytes);
+
+	if (!memory)
+		return NULL;
+	if (had)
+		memcpy(memory, old, had < bytes ? had : bytes);
+	mem_free(old);
+	return memory;
+}
+
+static void *resize_large(void *old, size_t bytes)
+{
+	void *memory;
+
+	budget_grew();
+	if (is_large(old)) {
+		memory = bytes >= LARGE_LEAST ? large_resize(old, bytes) : NULL;
+		return memory ? memory : move(old, bytes);
+	}
+	memory = move(old, bytes);
+	return memory ? memory : realloc(old, bytes);
+}
+
+/* NULL: there is no room, and `old` stays. */
+static void *try_resize(void *old, size_t bytes)
+{
+	return bytes >= LARGE_LEAST || is_large(old) ? resize_large(old, bytes)
+						     : realloc(old, bytes);
+}
+
 void *mem_resize(void *old, size_t count, size_t size)
 {
-	return checked(reallocarray(old, count ? count : 1, size ? size : 1));
+	size_t bytes = product(count, size);
+
+	return checked(try_resize(old, bytes), bytes);
 }
 
 void *mem_resize_zeroed(void *array, size_t old, size_t count, size_t size)
@@ -60,19 +136,40 @@ void *mem_resize_zeroed(void *array, size_t old, size_t count, size_t size)
 
 char *mem_strdup(const char *text)
 {
-	return checked(strdup(text));
+	return checked(strdup(text), strlen(text) + 1);
 }
 
 void mem_free(void *memory)
 {
-	free(memory);
+	if (is_large(memory))
+		large_free(memory);
+	else
+		free(memory);
+}
+
+/* Where twice as much is not to be had, an eighth more: the question may end before the next. */
+static void *grow_large(void *array, size_t count, size_t *capacity, size_t size)
+{
+	void *grown = try_resize(array, product(*capacity, size));
+
+	if (grown)
+		return grown;
+	*capacity = count + count / 8 + 1;
+	return mem_resize(array, *capacity, size);
 }
 
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t size)
 {
+	size_t first = FIRST_BYTES / size;
+
 	if (count < *capacity)
 		return array;
-	*capacity = *capacity ? *capacity * 2 : 16;
+	first = first < 1 ? 1 : first < FIRST_MOST ? first : FIRST_MOST;
+	*capacity = *capacity ? *capacity * 2 : first;
+	if (*capacity <= count) /* large items, of which some are never used */
+		*capacity = count + 1;
+	if (*capacity * size >= LARGE_LEAST)
+		return grow_large(array, count, capacity, size);
 	return mem_resize(array, *capacity, size);
 }
 

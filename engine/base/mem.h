@@ -1,8 +1,19 @@
-/* mem.h - the only door to malloc: running out of memory ends the process, never a result */
+/*
+ * mem.h - the only door to malloc: running out of memory ends the process, never a result
+ *
+ * Large blocks may lie in files: see large.h.
+ */
 #ifndef ENGINE_BASE_MEM_H
 #define ENGINE_BASE_MEM_H
 
 #include <stddef.h>
+
+/*
+ * What to do when an allocation of so many bytes fails (SIZE_MAX: more than can be): it should end
+ * the process or the thread; where it is NULL, or returns, abort(3) is called. From any thread, and
+ * it must not allocate.
+ */
+void mem_on_failure(void (*hook)(size_t bytes));
 
 void *mem_new(size_t size);                     /* zero-filled */
 void *mem_new_array(size_t count, size_t size); /* zero-filled; count * size may not overflow */

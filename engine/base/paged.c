@@ -17,10 +17,9 @@ static bool reserve(int fd, size_t size)
 	return fd >= 0 && (off_t)size > 0 && fallocate(fd, 0, 0, (off_t)size) == 0;
 }
 
-/* To a file of `size` bytes; false: there is none to be had. */
-static bool move_to_file(struct paged *paged, size_t size)
+bool paged_map(struct paged *paged, size_t size)
 {
-	int fd = temporary_open(NULL);
+	int fd = temporary_open_on_disk();
 	void *mapped = MAP_FAILED;
 
 	if (reserve(fd, size))
@@ -30,10 +29,21 @@ static bool move_to_file(struct paged *paged, size_t size)
 			close(fd);
 		return false;
 	}
-	if (paged->size)
-		memcpy(mapped, paged->bytes, paged->size);
-	mem_free(paged->bytes);
 	*paged = (struct paged){mapped, size, fd + 1};
+	return true;
+}
+
+/* To a file of `size` bytes; false: there is none to be had. */
+static bool move_to_file(struct paged *paged, size_t size)
+{
+	struct paged file;
+
+	if (!paged_map(&file, size))
+		return false;
+	if (paged->size)
+		memcpy(file.bytes, paged->bytes, paged->size);
+	mem_free(paged->bytes);
+	*paged = file;
 	return true;
 }
 
@@ -47,7 +57,7 @@ static void move_to_memory(struct paged *paged, size_t size)
 	*paged = (struct paged){.bytes = bytes, .size = size};
 }
 
-static bool resize_file(struct paged *paged, size_t size)
+bool paged_remap(struct paged *paged, size_t size)
 {
 	void *mapped;
 
@@ -64,7 +74,7 @@ static bool resize_file(struct paged *paged, size_t size)
 void *paged_resize(struct paged *paged, size_t size)
 {
 	if (paged->file) {
-		if (!resize_file(paged, size))
+		if (!paged_remap(paged, size))
 			move_to_memory(paged, size);
 	} else if (size <= IN_MEMORY || !move_to_file(paged, size)) {
 		paged->bytes = mem_resize(paged->bytes, size, 1);

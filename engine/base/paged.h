@@ -3,12 +3,13 @@
  * name
  *
  * The file is mapped, and its pages can be written back and dropped: what grows takes no anonymous
- * memory. Its room on the disk is reserved as it grows. Where there is none, the bytes stay in
- * memory.
+ * memory. Its room on the disk is reserved as it grows. Where there is none, or the folder for
+ * temporary files lies in memory itself, the bytes stay in memory.
  */
 #ifndef ENGINE_BASE_PAGED_H
 #define ENGINE_BASE_PAGED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct paged { /* all 0: nothing */
@@ -25,5 +26,10 @@ void *paged_resize(struct paged *paged, size_t size);
  */
 void *paged_reach(struct paged *paged, size_t at, size_t *count, size_t size);
 void paged_free(struct paged *paged);
+
+/* New bytes, zeros, in a file whatever their number; false: there is none to be had. */
+bool paged_map(struct paged *paged, size_t size);
+/* The same of bytes that are in a file, with so many from now on; false: they stay as they were. */
+bool paged_remap(struct paged *paged, size_t size);
 
 #endif

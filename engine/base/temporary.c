@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -111,20 +113,45 @@ void temporary_remove_all(void)
 	}
 }
 
-int temporary_open(const char **folder)
+static int open_in(const char *folder)
 {
-	const char *in = getenv("TMPDIR");
 	char path[PATH_MAX];
-	int fd;
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	in = in && *in ? in : "/tmp";
-	if (folder)
-		*folder = in;
-	fd = open(in, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0 || snprintf(path, sizeof path, "%s/yore-XXXXXX", in) >= (int)sizeof path)
+	if (fd >= 0 || snprintf(path, sizeof path, "%s/yore-XXXXXX", folder) >= (int)sizeof path)
 		return fd;
 	fd = mkostemp(path, O_CLOEXEC);
 	if (fd >= 0)
 		unlink(path);
 	return fd;
+}
+
+int temporary_open(const char **folder)
+{
+	const char *in = getenv("TMPDIR");
+
+	in = in && *in ? in : "/tmp";
+	if (folder)
+		*folder = in;
+	return open_in(in);
+}
+
+static int open_on_disk(const char *folder)
+{
+	struct statfs system;
+
+	if (statfs(folder, &system) != 0 || system.f_type == TMPFS_MAGIC ||
+	    system.f_type == RAMFS_MAGIC)
+		return -1;
+	return open_in(folder);
+}
+
+int temporary_open_on_disk(void)
+{
+	const char *in = getenv("TMPDIR");
+
+	if (in && *in)
+		return open_on_disk(in);
+	int fd = open_on_disk("/var/tmp");
+	return fd >= 0 ? fd : open_on_disk("/tmp");
 }

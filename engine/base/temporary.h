@@ -22,5 +22,10 @@ void temporary_remove_all(void);   /* async-signal-safe */
  * NULL) becomes that, borrowed from the environment. -1: errno says why.
  */
 int temporary_open(const char **folder);
+/*
+ * The same for what is to leave memory: not on a file system that lies in memory. Where TMPDIR
+ * names no folder, /var/tmp comes before /tmp. -1: there is none.
+ */
+int temporary_open_on_disk(void);
 
 #endif

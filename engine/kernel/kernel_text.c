@@ -27,11 +27,11 @@ bool tracing_text(const struct tracing *tracing, const struct tracing_format *fo
 	static const uint8_t none;
 	const struct record record = {tracing, data ? data : &none, data ? size : 0};
 	struct tracing_text *text = format->text;
+	const struct program *program = program_of(tracing, text, style);
 	size_t before = out->len;
 	bool lines = true;
 
-	if (style != TRACING_TRACECMD || !plugin_text(&record, text, out)) {
-		const struct program *program = program_of(tracing, text, style);
+	if (style != TRACING_TRACECMD || !plugin_text(&record, text, program, out)) {
 		if (text->is_bprint) {
 			print_bprint(&record, text, out);
 		} else if (program->failed) {

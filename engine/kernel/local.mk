@@ -14,6 +14,7 @@ libengine_a_SOURCES += \
 	%D%/print_pointer.c \
 	%D%/print_raw.c \
 	%D%/print_run.c \
+	%D%/print_scsi.c \
 	%D%/syscalls.c \
 	%D%/kernel_text.c \
 	%D%/tracing.c \

@@ -1,7 +1,7 @@
 /*
  * plugins.c - events that trace-cmd prints by code of its own, libtraceevent's plugins
  *
- *     sched_switch          comm:pid [prio] STATE ==> comm:pid [prio]
+ *     sched_switch          comm:pid [prio] STATE ==> comm:pid [prio], STATE as print fmt has it
  *     sched_wakeup, _new    comm:pid [prio] CPU:nnn
  *     function              symbol     (trace-cmd indents by what ran before on the CPU: we do not)
  *     kernel_stack          <stack trace > and a line per caller
@@ -10,8 +10,8 @@
  *     hrtimer_start, hrtimer_expire_entry, tlb_flush, sys_enter_futex
  *
  * A format that lacks a field which its text needs is printed by its print format; so are
- * func_repeats, whose text says times that are none of the record's, and the events of kvm, xen,
- * scsi and wireless networks.
+ * func_repeats, whose text says times that are none of the record's, and the events of kvm and
+ * mac80211. Functions in print formats that plugins know are print_helpers.c's.
  */
 #include "engine/kernel/print.h"
 
@@ -122,17 +122,14 @@ static void add_task(const struct record *record, const struct kernel_field *con
 	add_number(out, print_field(record, comm_pid[1]));
 }
 
-static void switch_text(const struct record *record, const struct kernel_field *const *used,
-			struct buf *out)
+/* Of a print format that does not tell it: the letters of Linux 4.14 and later. */
+static void add_state(const struct record *record, const struct kernel_field *field,
+		      struct buf *out)
 {
-	static const char states[] = "SDTtZXxW";
-	uint64_t state = print_field(record, used[3]);
+	static const char states[] = "SDTtXZPI";
+	uint64_t state = print_field(record, field);
 	bool more = false;
 
-	add_task(record, used, out);
-	add(out, " [");
-	add_number(out, (uint64_t)(int64_t)(int32_t)print_field(record, used[2]));
-	add(out, "] ");
 	for (size_t i = 0; i < sizeof states - 1; i++) {
 		if (!(state >> i & 1))
 			continue;
@@ -140,7 +137,21 @@ static void switch_text(const struct record *record, const struct kernel_field *
 		buf_add_char(out, states[i]);
 		more = true;
 	}
-	add(out, more ? " ==> " : "R ==> ");
+	add(out, more ? "" : "R");
+}
+
+static void switch_text(const struct record *record, const struct kernel_field *const *used,
+			const struct program *program, struct buf *out)
+{
+	add_task(record, used, out);
+	add(out, " [");
+	add_number(out, (uint64_t)(int64_t)(int32_t)print_field(record, used[2]));
+	add(out, "] ");
+	if (program->state)
+		print_prepared(program, program->state, record, out);
+	else
+		add_state(record, used[3], out);
+	add(out, " ==> ");
 	add_task(record, used + 4, out);
 	add(out, " [");
 	add_number(out, (uint64_t)(int64_t)(int32_t)print_field(record, used[6]));
@@ -325,7 +336,8 @@ static bool futex_text(const struct record *record, const struct kernel_field *c
 	return true;
 }
 
-bool plugin_text(const struct record *record, const struct tracing_text *text, struct buf *out)
+bool plugin_text(const struct record *record, const struct tracing_text *text,
+		 const struct program *program, struct buf *out)
 {
 	const struct kernel_field *const *used = text->used;
 
@@ -333,7 +345,7 @@ bool plugin_text(const struct record *record, const struct tracing_text *text, s
 	case PLUGIN_NONE:
 		return false;
 	case PLUGIN_SWITCH:
-		switch_text(record, used, out);
+		switch_text(record, used, program, out);
 		return true;
 	case PLUGIN_WAKEUP:
 		wakeup_text(record, used, out);

@@ -28,15 +28,18 @@ enum node_kind {
 	NODE_BINARY,  /* a op b */
 	NODE_CHOICE,  /* a ? b : c */
 	NODE_FLAGS,   /* of a, `text` between */
-	NODE_SYMBOL,  /* of a */
+	NODE_SYMBOL,  /* of a; `text` where no label fits, NULL: the number */
 	NODE_HEX,     /* b bytes of a, `text` between */
 	NODE_NUMBERS, /* b items of a, c bytes each; b NULL: all there are */
+	NODE_SCSI,    /* the command in the bytes of a */
+	NODE_LE16,    /* the first two bytes of a, the lower one first */
 	NODE_STRING,  /* of a located field */
 	NODE_BITMASK, /* the same */
 	NODE_CPUMASK,
 	NODE_LOCATED, /* the bytes of a located field */
 	NODE_LENGTH,  /* how many they are */
-	NODE_DEVICE   /* a as major:minor, as jbd2's helper prints it */
+	NODE_DEVICE,  /* a as major:minor, as jbd2's helper prints it */
+	NODE_UNKNOWN  /* an argument that cannot be evaluated: `text` stands for it */
 };
 
 enum binary {
@@ -139,9 +142,10 @@ struct program {
 	size_t room; /* of all literals, padded, and plain numbers */
 	size_t need; /* bytes of a record that all plain pieces lie in; SIZE_MAX: do not count on
 			it */
-	bool failed; /* the tools print all fields instead */
-	bool lines;  /* it may print newlines, not counting one at its end */
-	bool texts;  /* it prints texts of the record, which may have some */
+	const struct piece *state; /* sched_switch: how the thread left its CPU; NULL: not found */
+	bool failed;               /* the tools print all fields instead */
+	bool lines;                /* it may print newlines, not counting one at its end */
+	bool texts;                /* it prints texts of the record, which may have some */
 };
 
 struct record {
@@ -169,6 +173,9 @@ bool print_conversion(const char **at, struct piece *out, bool *star_width, bool
 /* print_run.c */
 void print_run(const struct program *program, const struct record *record, struct buf *out);
 void print_piece(const struct piece *piece, const struct record *record, struct buf *out);
+/* The same; a plain piece is not formatted where its text is known beforehand. */
+void print_prepared(const struct program *program, const struct piece *piece,
+		    const struct record *record, struct buf *out);
 uint64_t print_value(const struct record *record, const struct node *node);
 uint64_t print_field(const struct record *record, const struct kernel_field *field);
 /* Where a located field's bytes are; both within the record. */
@@ -199,11 +206,15 @@ void print_bitmask(struct buf *out, const struct spec *spec, const struct record
 void print_cpumask(struct buf *out, const struct spec *spec, const struct record *record, size_t at,
 		   size_t len, size_t nbits);
 
+/* print_scsi.c: the SCSI command in these bytes */
+void print_scsi(struct buf *out, const uint8_t *cdb, size_t len);
+
 /* print_raw.c: " name=value" of each own field */
 void print_raw(const struct record *record, const struct tracing_text *text, struct buf *out);
 /* print_bprint.c */
 void print_bprint(const struct record *record, const struct tracing_text *text, struct buf *out);
-/* plugins.c: false: print fmt goes on behind what was added */
-bool plugin_text(const struct record *record, const struct tracing_text *text, struct buf *out);
+/* plugins.c: false: print fmt goes on behind what was added. `program` is that of print fmt. */
+bool plugin_text(const struct record *record, const struct tracing_text *text,
+		 const struct program *program, struct buf *out);
 
 #endif

@@ -200,6 +200,14 @@ static const struct node *next_arg(struct compiler *c)
 	return c->args->args[c->used++];
 }
 
+/* A mere width or precision that is not known is left out. */
+static const struct node *next_size(struct compiler *c)
+{
+	const struct node *node = next_arg(c);
+
+	return node && node->kind == NODE_UNKNOWN ? NULL : node;
+}
+
 static bool is_power(uint32_t bytes)
 {
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
@@ -239,11 +247,15 @@ static void conversion(struct compiler *c, const char **at)
 		}
 		return;
 	}
-	piece.width = star_width ? next_arg(c) : NULL;
-	piece.precision = star_precision ? next_arg(c) : NULL;
+	piece.width = star_width ? next_size(c) : NULL;
+	piece.precision = star_precision ? next_size(c) : NULL;
 	piece.arg = next_arg(c);
 	if (c->program->failed)
 		return;
+	if (piece.arg->kind == NODE_UNKNOWN) {
+		add_literal(c, piece.arg->text, strlen(piece.arg->text));
+		return;
+	}
 	if (piece.kind == PIECE_POINTER)
 		piece.text = arena_strndup(c->arena, piece.text, piece.len);
 	simplify(&piece);
@@ -445,6 +457,33 @@ static void find_lines(struct program *program)
 	}
 }
 
+/* The bits of a field by name, whatever is done to it before, or beside them. */
+static bool has_flags_of(const struct node *node, const struct kernel_field *field)
+{
+	const struct kernel_field *of = NULL;
+
+	switch ((enum node_kind)node->kind) {
+	case NODE_FLAGS:
+		return find_number(node->a, &of) && of == field;
+	case NODE_CHOICE:
+		return has_flags_of(node->b, field) || has_flags_of(node->c, field);
+	default:
+		return false;
+	}
+}
+
+/* Where print fmt tells the state in which a thread left its CPU. */
+static void find_state(struct program *program, const struct tracing_text *text)
+{
+	const struct kernel_field *state = format_field(text, "prev_state");
+
+	for (uint32_t i = 0; state && i < program->count && !program->state; i++) {
+		const struct piece *piece = &program->pieces[i];
+		if (piece->kind == PIECE_STRING && has_flags_of(piece->arg, state))
+			program->state = piece;
+	}
+}
+
 struct program *print_compile(const struct tracing *tracing, const struct tracing_text *text,
 			      enum tracing_style style, struct arena *arena)
 {
@@ -465,5 +504,7 @@ struct program *print_compile(const struct tracing *tracing, const struct tracin
 	make_room(program, arena);
 	make_plain(tracing, program, arena);
 	find_lines(program);
+	if (text->plugin == PLUGIN_SWITCH)
+		find_state(program, text);
 	return program;
 }

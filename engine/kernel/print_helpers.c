@@ -228,9 +228,89 @@ static const struct node *helper_sizeof(struct parser *p)
 	return parser_number(p, size);
 }
 
-static const struct node *helper_device(struct parser *p)
+/* In brackets, as the kernel's function gives it; "" of a number that it does not know. */
+static const struct node *helper_hypercall(struct parser *p)
 {
-	struct node *node = parser_node(p, NODE_DEVICE);
+	static const struct label names[] = {
+		{0, "(set_trap_table)"},
+		{1, "(mmu_update)"},
+		{2, "(set_gdt)"},
+		{3, "(stack_switch)"},
+		{4, "(set_callbacks)"},
+		{5, "(fpu_taskswitch)"},
+		{6, "(sched_op_compat)"},
+		{7, "(dom0_op)"},
+		{8, "(set_debugreg)"},
+		{9, "(get_debugreg)"},
+		{10, "(update_descriptor)"},
+		{12, "(memory_op)"},
+		{13, "(multicall)"},
+		{14, "(update_va_mapping)"},
+		{15, "(set_timer_op)"},
+		{16, "(event_channel_op_compat)"},
+		{17, "(xen_version)"},
+		{18, "(console_io)"},
+		{19, "(physdev_op_compat)"},
+		{20, "(grant_table_op)"},
+		{21, "(vm_assist)"},
+		{22, "(update_va_mapping_otherdomain)"},
+		{23, "(iret)"},
+		{24, "(vcpu_op)"},
+		{25, "(set_segment_base)"},
+		{26, "(mmuext_op)"},
+		{27, "(acm_op)"},
+		{28, "(nmi_op)"},
+		{29, "(sched_op)"},
+		{30, "(callback_op)"},
+		{31, "(xenoprof_op)"},
+		{32, "(event_channel_op)"},
+		{33, "(physdev_op)"},
+		{34, "(hvm_op)"},
+		{48, "(arch_0)"},
+		{49, "(arch_1)"},
+		{50, "(arch_2)"},
+		{51, "(arch_3)"},
+		{52, "(arch_4)"},
+		{53, "(arch_5)"},
+		{54, "(arch_6)"},
+		{55, "(arch_7)"},
+	};
+	struct node *node = parser_node(p, NODE_SYMBOL);
+
+	node->a = parser_expression(p);
+	node->text = "";
+	node->labels = names;
+	node->nlabels = sizeof names / sizeof *names;
+	parser_expect(p, ")");
+	return node;
+}
+
+/* (p, bytes, length): the bytes tell how many they are */
+static const struct node *helper_scsi(struct parser *p)
+{
+	struct node *node = parser_node(p, NODE_SCSI);
+
+	parser_expression(p);
+	parser_expect(p, ",");
+	node->a = parser_expression(p);
+	parser_expect(p, ",");
+	parser_expression(p);
+	parser_expect(p, ")");
+	return node;
+}
+
+/* A function that is not known, or only with other arguments: the argument it is in is lost. */
+static const struct node *helper_unknown(struct parser *p, const char *name)
+{
+	p->unknown = name;
+	parser_skip(p, ")");
+	parser_expect(p, ")");
+	return parser_number(p, 0);
+}
+
+static const struct node *helper_of_one(struct parser *p, enum node_kind kind)
+{
+	struct node *node = parser_node(p, kind);
 
 	node->a = parser_expression(p);
 	parser_expect(p, ")");
@@ -304,9 +384,14 @@ const struct node *parser_helper(struct parser *p, const char *name)
 	if (!strcmp(name, "sizeof"))
 		return helper_sizeof(p);
 	if (p->plugins && !strcmp(name, "jbd2_dev_to_name"))
-		return helper_device(p);
+		return helper_of_one(p, NODE_DEVICE);
 	if (p->plugins && !strcmp(name, "jiffies_to_msecs"))
 		return helper_same(p);
-	p->failed = true;
-	return parser_number(p, 0);
+	if (!strcmp(name, "scsi_trace_parse_cdb"))
+		return helper_scsi(p);
+	if (!strcmp(name, "xen_hypercall_name"))
+		return helper_hypercall(p);
+	if (!strcmp(name, "__le16_to_cpup"))
+		return helper_of_one(p, NODE_LE16);
+	return helper_unknown(p, name);
 }

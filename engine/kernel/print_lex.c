@@ -91,6 +91,21 @@ const struct node *parser_number(struct parser *p, uint64_t value)
 	return node;
 }
 
+void parser_skip(struct parser *p, const char *sign)
+{
+	size_t depth = 0;
+
+	while (!p->failed && (depth || !parser_at(p, sign))) {
+		if (p->kind == TOKEN_SIGN && strchr("([{", *p->token))
+			depth++;
+		else if (p->kind == TOKEN_SIGN && depth && strchr(")]}", *p->token))
+			depth--;
+		if (p->kind == TOKEN_END)
+			break;
+		parser_next(p);
+	}
+}
+
 const char *parser_strings(struct parser *p)
 {
 	struct buf joined = {0};

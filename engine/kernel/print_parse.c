@@ -6,8 +6,8 @@
  *     primary: number | name | strings | REC->field | helper(...) | ( expression )
  *
  * The kernel expands its macros before it writes the text, so casts and helpers are all there is.
- * The text comes from the trace: depth and number of nodes are bounded, and what does not read so
- * makes the whole format one that cannot be printed.
+ * The text comes from the trace: depth and number of nodes are bounded. An argument that does not
+ * read so, or that calls a function which is not known, is NODE_UNKNOWN; the others are printed.
  */
 #include "engine/kernel/print_parser.h"
 
@@ -322,6 +322,34 @@ static void fields_as_args(struct parser *p, const struct node **args, uint32_t 
 	}
 }
 
+static const struct node *unknown_node(struct parser *p, const char *name)
+{
+	struct node *node = parser_node(p, NODE_UNKNOWN);
+
+	node->text = name ? arena_printf(p->arena, "%s(?)", name) : "?";
+	return node;
+}
+
+/* One argument, up to its comma. What was counted against the bounds stays counted. */
+static const struct node *argument(struct parser *p)
+{
+	const struct parser saved = *p;
+	const struct node *node;
+
+	p->unknown = NULL;
+	node = parser_expression(p);
+	if (!p->failed && (p->kind == TOKEN_END || parser_at(p, ",")))
+		return p->unknown ? unknown_node(p, p->unknown) : node;
+	p->at = saved.at;
+	p->token = saved.token;
+	p->len = saved.len;
+	p->kind = saved.kind;
+	p->depth = saved.depth;
+	p->failed = false;
+	parser_skip(p, ",");
+	return unknown_node(p, NULL);
+}
+
 bool print_parse(const struct tracing *tracing, const struct tracing_text *text, bool plugins,
 		 struct arena *arena, struct print_args *out)
 {
@@ -340,7 +368,7 @@ bool print_parse(const struct tracing *tracing, const struct tracing_text *text,
 	if (p.kind != TOKEN_END && !parser_at(&p, ","))
 		return false;
 	while (parser_accept(&p, ",") && out->count < ARGS_MAX)
-		out->args[out->count++] = parser_expression(&p);
+		out->args[out->count++] = argument(&p);
 	if (!out->count && text->is_ftrace)
 		fields_as_args(&p, out->args, &out->count);
 	return !p.failed;

@@ -18,9 +18,10 @@ struct parser {
 	size_t len;
 	enum token kind;
 	unsigned depth, nodes;
-	unsigned tall;    /* nodes that stack up without depth: a + b + c, a[b][c] */
-	unsigned lookups; /* in the table of symbols */
-	bool plugins;     /* helpers that trace-cmd's plugins know */
+	unsigned tall;       /* nodes that stack up without depth: a + b + c, a[b][c] */
+	unsigned lookups;    /* in the table of symbols */
+	bool plugins;        /* helpers that trace-cmd's plugins know */
+	const char *unknown; /* a helper of the argument that is not known; NULL: there is none */
 	bool failed;
 };
 
@@ -31,6 +32,8 @@ bool parser_accept(struct parser *p, const char *text);
 void parser_expect(struct parser *p, const char *text);
 struct node *parser_node(struct parser *p, enum node_kind kind);
 const struct node *parser_number(struct parser *p, uint64_t value);
+/* Passes over tokens up to that sign, those in brackets included, or to the text's end. */
+void parser_skip(struct parser *p, const char *sign);
 const char *parser_strings(struct parser *p); /* in a row they are one */
 const char *parser_word(struct parser *p);
 const char *parser_type(struct parser *p); /* up to a closing parenthesis; "": something else */

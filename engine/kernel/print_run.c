@@ -91,6 +91,16 @@ static uint64_t index_value(const struct record *record, const struct node *node
 	return print_load(record, at + index * element, element) & mask;
 }
 
+static uint64_t le16_value(const struct record *record, const struct node *bytes)
+{
+	uint32_t element;
+	size_t at, len;
+
+	if (!find_bytes(record, bytes, &at, &len, &element) || len < 2)
+		return 0;
+	return get16(record->data + at, false);
+}
+
 static uint64_t binary_value(enum binary op, uint64_t a, uint64_t b)
 {
 	switch (op) {
@@ -163,10 +173,14 @@ uint64_t print_value(const struct record *record, const struct node *node)
 	case NODE_LOCATED:
 		print_locate(record, node->field, &at, &len);
 		return at;
+	case NODE_LE16:
+		return le16_value(record, node->a);
 	case NODE_FLAGS:
 	case NODE_SYMBOL:
 	case NODE_HEX:
 	case NODE_NUMBERS:
+	case NODE_SCSI:
+	case NODE_UNKNOWN:
 	case NODE_STRING:
 	case NODE_BITMASK:
 	case NODE_CPUMASK:
@@ -212,7 +226,7 @@ static void field_text(struct buf *out, const struct spec *spec, const struct re
 	}
 }
 
-static void rest_in_hex(struct buf *out, uint64_t value)
+static void number_in_hex(struct buf *out, uint64_t value)
 {
 	buf_add(out, "0x", 2);
 	print_hex(out, value);
@@ -243,7 +257,7 @@ static void flags_text(struct buf *out, const struct spec *spec, const struct re
 		return;
 	if (more)
 		buf_add_text(out, node->text);
-	rest_in_hex(out, value);
+	number_in_hex(out, value);
 }
 
 static void symbol_text(struct buf *out, const struct spec *spec, const struct record *record,
@@ -257,7 +271,10 @@ static void symbol_text(struct buf *out, const struct spec *spec, const struct r
 			print_text(out, spec, text, strlen(text));
 			return;
 		}
-	rest_in_hex(out, value);
+	if (node->text)
+		buf_add_text(out, node->text);
+	else
+		number_in_hex(out, value);
 }
 
 static void hex_text(struct buf *out, const struct record *record, const struct node *node)
@@ -278,24 +295,39 @@ static void hex_text(struct buf *out, const struct record *record, const struct 
 	}
 }
 
+/* As the kernel prints them: {0x1,0xffff}. Items of no such size are bytes, the first one told. */
 static void numbers_text(struct buf *out, const struct record *record, const struct node *node)
 {
-	uint64_t size = print_value(record, node->c), count;
+	uint64_t size = print_value(record, node->c), wrong = 0, count;
 	uint32_t element;
 	size_t at, len;
 
 	if (!find_bytes(record, node->a, &at, &len, &element))
 		return;
-	if (size != 1 && size != 2 && size != 4 && size != 8)
+	if (size != 1 && size != 2 && size != 4 && size != 8) {
+		wrong = size;
 		size = 1;
+	}
 	count = node->b ? print_value(record, node->b) & UINT32_MAX : len / size;
 	if (count > (record->size - at) / size)
 		count = (record->size - at) / size;
+	buf_add_char(out, '{');
 	for (size_t i = 0; i < count; i++) {
-		if (i)
-			buf_add_char(out, ' ');
-		print_decimal(out, false, print_load(record, at + i * size, (uint32_t)size));
+		buf_add_text(out, i ? "," : "");
+		if (wrong && !i)
+			buf_printf(out, "BAD SIZE:%llu ", (unsigned long long)wrong);
+		number_in_hex(out, print_load(record, at + i * size, (uint32_t)size));
 	}
+	buf_add_char(out, '}');
+}
+
+static void scsi_text(struct buf *out, const struct record *record, const struct node *node)
+{
+	uint32_t element;
+	size_t at, len;
+
+	if (find_bytes(record, node->a, &at, &len, &element))
+		print_scsi(out, record->data + at, len);
 }
 
 /* What %s prints of an expression: nothing of what is only a number. */
@@ -331,6 +363,9 @@ static void string(struct buf *out, const struct spec *spec, const struct record
 		break;
 	case NODE_NUMBERS:
 		numbers_text(out, record, node);
+		break;
+	case NODE_SCSI:
+		scsi_text(out, record, node);
 		break;
 	case NODE_STRING:
 		if (len)
@@ -450,6 +485,19 @@ static inline char *put_plain(char *to, const struct piece *piece, const struct 
 		return NULL;
 	memcpy(to, piece->texts->text[i], READY_TEXT);
 	return to + piece->texts->len[i];
+}
+
+void print_prepared(const struct program *program, const struct piece *piece,
+		    const struct record *record, struct buf *out)
+{
+	char *to = buf_room(out, NUMBER_ROOM), *next = NULL;
+
+	if (piece->plain && record->size >= program->need)
+		next = put_plain(to, piece, record);
+	if (next)
+		out->len += (size_t)(next - to);
+	else
+		print_piece(piece, record, out);
 }
 
 /* The room of all plain pieces is had at once, and again behind each of the others. */

@@ -41,8 +41,9 @@ local function disk_name(dev)
 	return math.type(dev) and string.format("%d:%d", dev >> 20, dev & 0xfffff) or tostring(dev)
 end
 
--- Completed requests of block devices by the time of their end, {ends =, begins =, devs =}.
-local function read_requests(self)
+-- Completed requests of block devices by the time of their end, {ends =, begins =, devs =}; nil: none were recorded. `self` has the
+-- range, start and stop.
+function causes.read_requests(self)
 	local found = pairs_of(self, { "block_rq_issue" }, { "block_rq_complete" }, "dev + sector", { dev = "begin dev" })
 	if not found then
 		return
@@ -69,7 +70,7 @@ function causes.read(start, stop)
 	self.wakers = nil
 	self.runs = self.on_cpu:rekey()
 	self.chain = chain.new(self.states)
-	self.requests = read_requests(self)
+	self.requests = causes.read_requests(self)
 	self.contentions = pairs_of(self, { "contention_begin" }, { "contention_end" }, kernel.thread)
 	if self.contentions then
 		self.contentions = self.contentions:rekey():rekey()
@@ -103,31 +104,6 @@ local function irq_label(self, kind, number)
 		self.irq_names[key] = label
 	end
 	return label
-end
-
--- Calls visit(value, begin, end, where it began) with what `segments` have for the key in [begin, stop), the last first.
-local function overlaps(segments, key, begin, stop, visit)
-	local t = stop
-	while t > begin do
-		local from, till, value = segments:look(key, t - 1)
-		if not from then
-			return
-		end
-		if till > begin then
-			visit(value, math.max(from, begin), math.min(till, t), from)
-		end
-		t = from
-	end
-end
-
--- The interrupt that the CPU handled at t: its label; nil: none that was recorded.
-local function handled(self, cpu, t)
-	for _, kind in ipairs{ "irq", "softirq" } do
-		local _, till, number = self[kind .. "s"]:look(cpu, t)
-		if till and till >= t then
-			return irq_label(self, kind, number)
-		end
-	end
 end
 
 -- The CPU on which the thread ran at t or last before it.
@@ -164,13 +140,13 @@ end
 -- counts alone.
 local function add_interrupts(self, unit, cpu, begin, stop)
 	local taken = 0
-	overlaps(self.irqs, cpu, begin, stop, function(number, from, till)
+	kernel.overlaps(self.irqs, cpu, begin, stop, function(number, from, till)
 		add(unit, "interrupt", irq_label(self, "irq", number), from, till)
 		taken = taken + (till - from)
 	end)
-	overlaps(self.softirqs, cpu, begin, stop, function(number, from, till)
+	kernel.overlaps(self.softirqs, cpu, begin, stop, function(number, from, till)
 		local label, at = irq_label(self, "softirq", number), till
-		overlaps(self.irqs, cpu, from, till, function(_, inner, outer)
+		kernel.overlaps(self.irqs, cpu, from, till, function(_, inner, outer)
 			add(unit, "interrupt", label, outer, at)
 			taken, at = taken + (at - outer), inner
 		end)
@@ -182,7 +158,7 @@ end
 
 -- The unit's own cycles, as far as the frequency of its CPU was recorded.
 local function add_cycles(self, unit, cpu, begin, stop)
-	overlaps(self.frequencies, cpu, begin, stop, function(khz, from, till)
+	kernel.overlaps(self.frequencies, cpu, begin, stop, function(khz, from, till)
 		if khz > 0 then
 			unit.cycles = unit.cycles + (till - from) * khz
 			unit.clocked = unit.clocked + (till - from)
@@ -194,7 +170,7 @@ end
 
 local function add_running(self, unit, thread, begin, stop, waiting)
 	local left = stop
-	overlaps(self.runs, thread, begin, stop, function(cpu, from, till, began)
+	kernel.overlaps(self.runs, thread, begin, stop, function(cpu, from, till, began)
 		add(unit, waiting and waiting.cause or "running", waiting and waiting.who, till, left)
 		left = from
 		local taken = add_interrupts(self, unit, cpu, from, till)
@@ -221,7 +197,7 @@ end
 local function add_ready(self, unit, thread, begin, stop)
 	local cpu, left = cpu_at(self, thread, stop), stop
 	if cpu then
-		overlaps(self.on_cpu, cpu, begin, stop, function(running, from, till)
+		kernel.overlaps(self.on_cpu, cpu, begin, stop, function(running, from, till)
 			add(unit, "ready", nil, till, left)
 			add(unit, "ready", running ~= 0 and running ~= thread and self:name(running, from) or nil, from, till)
 			left = from
@@ -230,9 +206,8 @@ local function add_ready(self, unit, thread, begin, stop)
 	add(unit, "ready", nil, begin, left)
 end
 
--- The device of the last request that was complete when the sleep ended.
-local function device(self, row, t)
-	local requests = self.requests
+-- The device of the last request that was complete when the sleep `row` ended, at t.
+function causes.device(requests, row, t)
 	if not requests or row.value ~= "blocked" then
 		return
 	end
@@ -270,24 +245,19 @@ local function cause_of(self, thread, row)
 	if not row.ended or in_lock(self, thread, row) then
 		return
 	end
-	local disk = device(self, row, stop)
+	local disk = causes.device(self.requests, row, stop)
 	if disk then
 		return "io", disk
 	end
-	local waker = row.waker
-	local cpu = waker and waker ~= 0 and cpu_at(self, waker, stop)
-	local interrupt = cpu and handled(self, cpu, stop)
-	if interrupt == "softirq TIMER" or interrupt == "softirq HRTIMER" then
-		interrupt = nil
-	elseif interrupt then
-		return "blocked", interrupt
-	elseif waker ~= 0 then
+	local thread_number, interrupt, kind = kernel.waker_of(row.waker)
+	if not kind or kind == "thread" and thread_number ~= 0 then
 		return
 	end
-	if may_time_out[row.syscall] then
+	local is_timer = interrupt == "timer" or interrupt == "softirq TIMER" or interrupt == "softirq HRTIMER"
+	if may_time_out[row.syscall] and (is_timer or interrupt == "interrupt" or not interrupt) then
 		return "sleep"
 	end
-	return "blocked"
+	return "blocked", interrupt
 end
 
 -- ---- a unit ----

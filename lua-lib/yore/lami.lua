@@ -19,6 +19,7 @@ for _, name in ipairs{ "groups", "rows", "sorted", "hist", "distinct" } do
 	segments[name] = function() return {} end
 end
 function segments.find() return nil end
+function segments.left() return { lost = 0, unrecorded = 0, switch = 0, thread = 0, other = 0, open = 0, by = {} } end
 function segments.look() return nil end
 
 -- Of the range and the event classes of `real`, if there is one.
@@ -124,7 +125,8 @@ end
 -- ---- tables ----
 
 -- The name that stands in another column, by the key of a thread's.
-local names = { tid = "comm", waker = "waker_comm", instead = "instead_comm", after = "next" }
+local names = { tid = "comm", waker = "waker_comm", instead = "instead_comm", instead2 = "instead_comm2", instead3 = "instead_comm3",
+	after = "next" }
 
 -- Columns of a table as those of the interface, {title, class, cell}; columns that are part of another one's objects are left out.
 local function layout_of(columns)

@@ -140,7 +140,7 @@ local function of_thread(side, found, comm)
 end
 
 local function calls_of(side, unit)
-	if (side.losses or side.large) and #analysis.present(kernel.syscall_entries) > 0 then
+	if #analysis.present(kernel.syscall_entries) > 0 then
 		local found, unknown = walk_calls(side, unit.name)
 		return of_thread(side, found, unit.comm), unknown
 	end
@@ -172,8 +172,10 @@ local function activities_of(side, unit)
 	return found, math.max(0, #begun - #found)
 end
 
--- The thread of an event, of user space too.
-local thread_key = "context/tid | perf_tid | common_pid | context/vtid | cpu[cpu]/thread"
+-- Segments by words of the unit's SPEC.
+local function segments_of(unit, options)
+	return analysis.asked("--unit '" .. unit.unit .. "'", trace.segments, trace, options)
+end
 
 local function pairs_of(side, unit)
 	local from, till = analysis.present(unit.from), analysis.present(unit.till)
@@ -182,13 +184,13 @@ local function pairs_of(side, unit)
 			.. table.concat(#from == 0 and unit.from or unit.till, ", "))
 		return
 	end
-	local found = trace:segments{ begin = from, finish = till, key = unit.key or thread_key, finish_key = unit.till_key,
-		nested = unit.nested or not unit.key, fields = { tid = "end " .. thread_key }, from = side.start, to = side.stop }
+	local found = segments_of(unit, { begin = from, finish = till, key = unit.key or kernel.thread, finish_key = unit.till_key,
+		nested = unit.nested or not unit.key, fields = { tid = "end " .. kernel.thread }, from = side.start, to = side.stop })
 	return found, found.lost + found.unbegun + found.unfinished
 end
 
 local function intervals_of(side, unit)
-	local all = trace:segments{ path = unit.path, value = unit.value, from = side.start, to = side.stop }
+	local all = segments_of(unit, { path = unit.path, value = unit.value, from = side.start, to = side.stop })
 	local found = all:select{ begun = true, ended = true }
 	return found, #all - #found
 end
@@ -365,6 +367,53 @@ function units.unmarked(side)
 		add("wake-up to sleep", row)
 	end
 	return found
+end
+
+-- How often the trace has each kind of unit, whoever its thread is: {[spec] = count}; `marked` are those of units.marked().
+-- Numbers are left out of threads' names; of a large trace the threads are not known.
+function units.kinds(side, marked)
+	local found = {}
+	for spec, count in pairs(marked) do
+		found[spec] = count
+	end
+	for name, count in pairs(kernel.calls_entered(side)) do
+		found["syscall " .. name] = count
+	end
+	for _, row in ipairs(side.data and activities_in(side.data.states):groups{ by = { "key" } } or {}) do
+		local spec = "wake-up to sleep of " .. side:name(row.key):gsub("%d+", "N")
+		found[spec] = (found[spec] or 0) + row.count
+	end
+	return found
+end
+
+local fewest_of_one = 5 -- of a kind that only one side has
+
+-- What of the kinds has to be recorded to have any: nil of pairs of events, whose names say it.
+local function recorded_as(spec)
+	return spec:match("^syscall ") or spec:match("^wake%-up ")
+end
+
+-- The kinds that only one of two sides has, {unit =, count_a =, count_b =}, the most frequent first; not where the other side
+-- has nothing of that sort, since then it was not recorded.
+function units.of_one_side(a, b)
+	local list = {}
+	local function add(own, other, column)
+		local recorded = {}
+		for spec in pairs(other) do
+			recorded[recorded_as(spec) or spec] = true
+		end
+		for spec, count in pairs(own) do
+			local sort = recorded_as(spec)
+			if count >= fewest_of_one and not other[spec] and (not sort or recorded[sort]) then
+				list[#list + 1] = { unit = spec, count_a = 0, count_b = 0, most = count }
+				list[#list][column] = count
+			end
+		end
+	end
+	add(a, b, "count_a")
+	add(b, a, "count_b")
+	table.sort(list, analysis.order("-most", "unit"))
+	return list
 end
 
 -- At most `most` of what two sides have, {[spec] = weight}: the greatest sum first, what only one side has last.

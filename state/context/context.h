@@ -29,6 +29,7 @@ struct state {
 	struct attrs *attrs;
 	struct arena *scratch; /* of fact_compute(), which may call itself; NULL: in use */
 	struct catalog *catalog;
+	struct first_events *firsts;
 	struct gaps *gaps;
 	struct contradictions *found; /* between events; NULL: the rules have no mirror */
 	struct checkpoints *checkpoints;
@@ -54,6 +55,7 @@ struct state {
 	char *nobody; /* the last note on a name that no thread has; NULL: there was none */
 	const char *timelines;    /* where they are; NULL: beside the index. Borrowed; for tests */
 	uint32_t timelines_least; /* likewise: of timelines_part */
+	struct span_pool *span_pool; /* of tracks; NULL: there was none yet */
 	size_t spool_changes;     /* see tracks_spool(); 0: as many as is usual. For tests */
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	uint32_t prune;   /* as PRUNE_LEAST of intervals.h; 0: that. For tests */

@@ -49,11 +49,12 @@ static void named_end(struct named_tracks *named)
 }
 
 /* Moves a track with its spans, in place of another one. */
-static void move_track(struct track *to, struct track *from)
+static void move_track(struct state *state, struct track *to, struct track *from)
 {
-	mem_free(to->spans);
+	track_release(state, to);
 	*to = *from;
 	from->spans = NULL;
+	from->more = NULL;
 }
 
 /* Tracks of what is missing, which may be there with a later begin. */
@@ -75,7 +76,7 @@ static enum outcome read_missing(struct tracks *operands, struct error *err)
 		struct track *track = &named.tracks.items[i];
 		struct track *to = tracks_find(operands, track->attr);
 
-		move_track(to ? to : tracks_add(operands, track->attr), track);
+		move_track(operands->state, to ? to : tracks_add(operands, track->attr), track);
 	}
 	named_end(&named);
 	return outcome;
@@ -84,14 +85,17 @@ static enum outcome read_missing(struct tracks *operands, struct error *err)
 /* When lists began to name an initial value is not told by need. */
 static bool add_sources(const struct tracks *computed, struct tracks *operands)
 {
-	for (size_t i = 0; i < computed->count; i++)
-		for (size_t k = 0; k < computed->items[i].nsources; k++) {
-			const struct track_source *source = &computed->items[i].sources[k];
+	for (size_t i = 0; i < computed->count; i++) {
+		const struct track_more *more = computed->items[i].more;
+
+		for (size_t k = 0; more && k < more->nsources; k++) {
+			const struct track_source *source = &more->sources[k];
 
 			if (source->initial)
 				return false;
 			attr_list_add(&operands->names, source->attr, operands->range.begin);
 		}
+	}
 	return true;
 }
 
@@ -225,9 +229,10 @@ static nstime above(const struct trace_span *trace, nstime at, nstime width)
 static void add_part(const struct tracks *tracks, struct piece *piece, const struct track *track)
 {
 	computed_add(&piece->computed, track->attr);
-	for (size_t i = 0; i < track->nsources; i++)
-		computed_add_source(tracks, &piece->computed, track->attr, track->sources[i].attr,
-				    track->sources[i].variables);
+	for (size_t i = 0; track->more && i < track->more->nsources; i++)
+		computed_add_source(tracks, &piece->computed, track->attr,
+				    track->more->sources[i].attr,
+				    track->more->sources[i].variables);
 }
 
 static bool extend(const struct tracks *tracks, struct tracks *computed, bool down,
@@ -238,7 +243,8 @@ static bool extend(const struct tracks *tracks, struct tracks *computed, bool do
 
 	while (ok && more && at != end) {
 		struct piece piece = {.begin = down ? below(trace, at, width) : at,
-				      .end = down ? at : above(trace, at, width)};
+				      .end = down ? at : above(trace, at, width),
+				      .computed = {.state = tracks->state}};
 		const struct track *part;
 
 		for (size_t i = 0; i < computed->count; i++)
@@ -284,7 +290,7 @@ bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t n
 		    struct error *err)
 {
 	enum outcome outcome = OUTCOME_GAVE_UP;
-	struct tracks computed = {0};
+	struct tracks computed = {.state = tracks->state};
 	bool ok;
 
 	tracks_forget(tracks);
@@ -303,9 +309,8 @@ bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t n
 		outcome = by_shapes(tracks, &computed, err) ? OUTCOME_DONE : OUTCOME_ERROR;
 	ok = outcome == OUTCOME_DONE && (tracks->range.within || find_ends(tracks, &computed, err));
 	for (size_t i = 0; i < computed.count && ok; i++) {
-		*tracks_add(tracks, computed.items[i].attr) = computed.items[i];
-		computed.items[i].spans = NULL;
-		computed.items[i].sources = NULL;
+		move_track(tracks->state, tracks_add(tracks, computed.items[i].attr),
+			   &computed.items[i]);
 	}
 	tracks_release(&computed);
 	return ok;

@@ -7,6 +7,7 @@
 #include "state/intervals/intervals.h"
 #include "engine/base/mem.h"
 #include "state/intervals/named.h"
+#include "state/state.h"
 #include "state/timelines/retry.h"
 
 #include <stdlib.h>
@@ -29,14 +30,14 @@ struct giving {
 /* Those that begin before t. */
 static void give_sums(struct giving *giving, nstime t)
 {
-	const struct track *track = giving->track;
+	const struct track_more *more = giving->track->more;
 
-	for (; giving->more && giving->sums < track->nsums; giving->sums++) {
-		struct sums sums = track->sums[giving->sums].sums;
+	for (; giving->more && more && giving->sums < more->nsums; giving->sums++) {
+		struct sums sums = more->sums[giving->sums].sums;
 
 		if (sums.begin >= t)
 			return;
-		sums.values = track->sums[giving->sums].values;
+		sums.values = more->sums[giving->sums].values;
 		giving->more = giving->sink->sums(giving->sink->arg, giving->path, &sums);
 	}
 }
@@ -95,10 +96,25 @@ static bool is_asked(const struct tracks *tracks, const struct track *track)
 	       wanted_lists(tracks->state, tracks->wanted, track->attr);
 }
 
-static int by_path(const void *a, const void *b, void *attrs)
+static int by_path(const void *a, const void *b, void *arg)
 {
-	return attr_compare(attrs, ((const struct track *)a)->attr,
-			    ((const struct track *)b)->attr);
+	const struct tracks *tracks = arg;
+
+	return attr_compare(tracks->state->attrs, tracks->items[*(const uint32_t *)a].attr,
+			    tracks->items[*(const uint32_t *)b].attr);
+}
+
+/* Numbers of the tracks that are asked, by path; the caller frees them. */
+static uint32_t *asked_tracks(struct tracks *tracks, size_t *count)
+{
+	uint32_t *asked = mem_new_array(tracks->count, sizeof *asked);
+
+	*count = 0;
+	for (size_t i = 0; i < tracks->count; i++)
+		if (is_asked(tracks, &tracks->items[i]))
+			asked[(*count)++] = (uint32_t)i;
+	qsort_r(asked, *count, sizeof *asked, by_path, tracks);
+	return asked;
 }
 
 static void give_all(struct tracks *tracks)
@@ -106,18 +122,19 @@ static void give_all(struct tracks *tracks)
 	struct giving giving = {.tracks = tracks, .sink = tracks->sink, .more = true};
 	struct attrs *attrs = tracks->state->attrs;
 	struct buf path = {0};
+	size_t count;
+	uint32_t *asked = asked_tracks(tracks, &count);
 
-	if (tracks->count)
-		qsort_r(tracks->items, tracks->count, sizeof *tracks->items, by_path, attrs);
-	for (size_t i = 0; i < tracks->count && giving.more; i++) {
-		if (!is_asked(tracks, &tracks->items[i]))
-			continue;
+	for (size_t i = 0; i < count && giving.more; i++) {
+		struct track *track = &tracks->items[asked[i]];
+
 		buf_clear(&path);
-		attr_add_text(attrs, tracks->items[i].attr, &path);
+		attr_add_text(attrs, track->attr, &path);
 		giving.path = buf_text(&path);
-		give_track(&giving, &tracks->items[i]);
+		give_track(&giving, track);
 	}
 	buf_release(&path);
+	mem_free(asked);
 }
 
 /* ---- what is asked ---- */

@@ -13,7 +13,7 @@
 
 #include "state/context/answers.h"
 #include "state/context/wanted.h"
-#include "state/intervals/spool.h"
+#include "state/intervals/span_pool.h"
 #include "state/intervals/sums.h"
 #include "state/model/number_map.h"
 #include "state/slices/dominant.h"
@@ -30,30 +30,36 @@ struct track_source {
 	bool initial;       /* it may have a value before lists name it */
 };
 
-struct track {
-	uint32_t attr;
-	bool computed;
+/* What few tracks have. */
+struct track_more {
 	/* computed: lists name it where each variable has a source with a value; none: always */
 	struct track_source *sources;
 	size_t nsources, sources_capacity;
+	struct totals *totals;   /* of spans before these; NULL: not wanted, or not asked yet */
+	struct track_sums *sums; /* rising; its spans are none there */
+	size_t nsums, sums_capacity;
+	nstime dead;  /* of timelines: its end is no value since then; NSTIME_MAX: it lives */
+	nstime ended; /* past the range: when it last became unknown; NSTIME_MIN: never */
+};
+
+struct track { /* there may be millions */
+	uint32_t attr;
+	uint32_t seen; /* 1 + number of the span that was looked at last; 0: any */
+	bool computed;
 	bool operand;  /* views may read it: what it was outside of the range tells where they begin
 			  and end */
 	bool down, up; /* computed: its first, its last span may go on where no operand was told */
 	bool open, unknown; /* past the range: its span that reaches over the end goes on */
-	bool touched;
+	bool touched : 1, totals_asked : 1;
+	uint8_t room; /* for 2^room spans, where there are any */
 	nstime from;  /* what it was before is not told, if that is behind the range's begin */
 	nstime named; /* when a list first named it; NSTIME_MAX: never */
-	nstime dead;  /* of timelines: its end is no value since then; NSTIME_MAX: it lives */
-	nstime ended; /* past the range: when it last became unknown; NSTIME_MIN: never */
 	struct span *spans; /* rising; each begins where the one before ends */
-	size_t count, capacity;
-	uint64_t spooled;      /* its last run in the spool, of spans before these; 0: none */
-	struct totals *totals; /* of spans before these; NULL: not wanted, or not asked yet */
-	bool totals_asked;
-	size_t seen;             /* 1 + number of the span that was looked at last */
-	struct track_sums *sums; /* rising; its spans are none there */
-	size_t nsums, sums_capacity;
+	size_t count;
+	uint64_t spooled; /* its last run in the spool, of spans before these; 0: none */
+	struct track_more *more; /* track_more(); NULL: nothing of it */
 };
+_Static_assert(sizeof(struct track) <= 64, "a line of a cache");
 
 /* What is asked. */
 struct range {
@@ -149,12 +155,22 @@ void attr_list_release(struct attr_list *names);
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr);
 /* A track of its own for the attribute, without spans. */
 struct track *tracks_add(struct tracks *tracks, uint32_t attr);
+/* What few tracks have, made when there is none. */
+struct track_more *track_more(struct track *track);
+static inline nstime track_dead(const struct track *track)
+{
+	return track->more ? track->more->dead : NSTIME_MAX;
+}
+void track_set_dead(struct track *track, nstime dead);
+/* Gives back what the track has. */
+void track_release(struct state *state, struct track *track);
 /* As before the first was added. */
 void tracks_forget(struct tracks *tracks);
 void tracks_release(struct tracks *tracks);
 /* The last span now is `value`, since `at`; spans that end at or before `keep` may go. */
-void track_cut(struct track *track, nstime at, const struct value *value, nstime keep);
-void track_push(struct track *track, nstime begin, const struct value *value);
+void track_cut(struct state *state, struct track *track, nstime at, const struct value *value,
+	       nstime keep);
+void track_push(struct state *state, struct track *track, nstime begin, const struct value *value);
 /* Says whether spans may be written away, before the first track is filled. */
 void tracks_spool_begin(struct tracks *tracks);
 /* Are there so many changes that spans are to be written away? */

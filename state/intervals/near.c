@@ -75,7 +75,7 @@ static enum step apply(void *arg, struct scan_write *writes, size_t count)
 				track->named = at;
 		}
 		attrs_keep(tracks->state->attrs, &write->value);
-		track_cut(track, at, &write->value, NSTIME_MIN);
+		track_cut(tracks->state, track, at, &write->value, NSTIME_MIN);
 		*since = at;
 		tracks->spooling.changes++;
 		if (tracks->over.past)
@@ -175,7 +175,7 @@ static enum outcome seed(struct near *near)
 	}
 	outcome = ask(near, places, tracks->count, facts);
 	for (size_t i = 0; i < tracks->count && outcome == OUTCOME_DONE; i++) {
-		track_push(&tracks->items[i], facts[i].since, &facts[i].value);
+		track_push(tracks->state, &tracks->items[i], facts[i].since, &facts[i].value);
 		near->since[i] = facts[i].since;
 	}
 	mem_free(places);

@@ -48,11 +48,11 @@ static bool add_sums(struct feeding *feeding, struct track *track, uint32_t s,
 		     const struct top *top)
 {
 	const struct slice_record *record = &feeding->shard->records[s];
+	struct track_more *more = track_more(track);
 	struct track_sums *out;
 
-	track->sums =
-		mem_grow(track->sums, track->nsums, &track->sums_capacity, sizeof *track->sums);
-	out = &track->sums[track->nsums];
+	more->sums = mem_grow(more->sums, more->nsums, &more->sums_capacity, sizeof *more->sums);
+	out = &more->sums[more->nsums];
 	*out = (struct track_sums){.sums = {.begin = record->begin,
 					    .end = record[1].begin,
 					    .count = top->count,
@@ -68,7 +68,7 @@ static bool add_sums(struct feeding *feeding, struct track *track, uint32_t s,
 		out->values[0].time = (uint64_t)out->sums.end - (uint64_t)out->sums.begin;
 	else /* times are rounded, and what follows the last tick is not counted */
 		out->sums.slack = (uint64_t)record[1].begin - (uint64_t)record->end + top->unit;
-	track->nsums++;
+	more->nsums++;
 	return true;
 }
 

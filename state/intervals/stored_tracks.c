@@ -72,10 +72,12 @@ static void begin_track(struct feeding *feeding, struct track *track)
 	struct value value = {.kind = VALUE_UNKNOWN};
 
 	if (tells_gaps(feeding, track)) {
-		track->dead = time_earlier(feeding->low, 1);
-		value = gap_at(feeding, track, track->dead);
+		nstime dead = time_earlier(feeding->low, 1);
+
+		track_set_dead(track, dead);
+		value = gap_at(feeding, track, dead);
 	}
-	track_push(track, BEFORE_ALL, &value);
+	track_push(feeding->state, track, BEFORE_ALL, &value);
 }
 
 /*
@@ -84,13 +86,13 @@ static void begin_track(struct feeding *feeding, struct track *track)
  */
 static void feed_tombstones(struct feeding *feeding, struct track *track, nstime until)
 {
-	nstime at = track->dead;
+	nstime at = track_dead(track);
 
 	while (at < NSTIME_MAX && !failed(feeding) &&
 	       stored_next_tombstone(feeding->stored, track->attr, at, until, &at)) {
 		struct value value = gap_at(feeding, track, at);
 
-		track_cut(track, at, &value, feeding->tracks->range.begin);
+		track_cut(feeding->state, track, at, &value, feeding->tracks->range.begin);
 	}
 }
 
@@ -104,10 +106,12 @@ void feed_value(struct feeding *feeding, struct track *track, nstime at, const s
 			begin_track(feeding, track);
 		feed_tombstones(feeding, track, at - 1);
 	}
-	track->dead = deleted && tells_gaps(feeding, track) ? at : NSTIME_MAX;
-	if (track->dead < NSTIME_MAX)
+	bool dead = deleted && tells_gaps(feeding, track);
+
+	track_set_dead(track, dead ? at : NSTIME_MAX);
+	if (dead && at < NSTIME_MAX)
 		told = gap_at(feeding, track, at);
-	track_cut(track, at, &told, feeding->tracks->range.begin);
+	track_cut(feeding->state, track, at, &told, feeding->tracks->range.begin);
 	feeding->tracks->spooling.changes++;
 	if (at < track->named) /* what is deleted was there, if only for that nanosecond */
 		track->named = at == BEFORE_ALL ? NSTIME_MIN : at;
@@ -554,10 +558,10 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	bool any;
 
 	track->count = 0;
-	track->dead = NSTIME_MAX;
+	track_set_dead(track, NSTIME_MAX);
 	track->named = NSTIME_MAX;
 	program_initial(feeding->state->program, attr, &value);
-	track_push(track, NSTIME_MIN, &value);
+	track_push(feeding->state, track, NSTIME_MIN, &value);
 	if (stored_fact(feeding->stored, attr, NSTIME_MIN, &fact) &&
 	    !value_equal(&fact.value, &value))
 		feed_value(feeding, track, NSTIME_MIN, &fact.value, false);
@@ -566,8 +570,8 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	if (stored_next_tombstone(feeding->stored, attr, NSTIME_MIN,
 				  any ? next.at - 1 : NSTIME_MAX - 1, &tombstone) &&
 	    stored_tombstone(feeding->stored, attr, tombstone, &fact)) {
-		track_cut(track, tombstone, &fact.value, feeding->tracks->range.begin);
-		track->dead = tells_gaps(feeding, track) ? tombstone : NSTIME_MAX;
+		track_cut(feeding->state, track, tombstone, &fact.value, feeding->tracks->range.begin);
+		track_set_dead(track, tells_gaps(feeding, track) ? tombstone : NSTIME_MAX);
 	}
 	while (any && !failed(feeding)) {
 		feed_next(feeding, track, &next);

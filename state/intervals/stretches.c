@@ -7,6 +7,7 @@
 #include "state/answer/planner.h"
 #include "state/context/wanted.h"
 #include "state/intervals/intervals.h"
+#include "state/state.h"
 #include "state/timelines/timelines.h"
 
 #include <stdlib.h>

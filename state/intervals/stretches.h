@@ -13,8 +13,10 @@
 #define STATE_INTERVALS_STRETCHES_H
 
 #include "state/intervals/named.h"
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct stretches {
 	struct state *state;
 	const struct query *const *queries; /* borrowed, as in state_intervals() */

@@ -14,8 +14,10 @@
 #ifndef STATE_INTERVALS_SUMS_H
 #define STATE_INTERVALS_SUMS_H
 
-#include "state/state.h"
+#include "state/model/moment.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct summed_value {
 	struct value value; /* not none; it held for some time */
 	uint64_t time;      /* ns at least, */

@@ -10,6 +10,8 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
+enum { FEW = 8 /* values: they are looked at without an index */ };
+
 struct totals {
 	struct value_total *items; /* each value once, as they appear */
 	size_t count, capacity;
@@ -24,11 +26,11 @@ bool totals_wanted(const struct tracks *tracks, struct track *track)
 	if (!track->totals_asked && sink && sink->wants_totals) {
 		attr_add_text(tracks->state->attrs, track->attr, &path);
 		if (sink->wants_totals(sink->arg, buf_text(&path)))
-			track->totals = mem_new(sizeof *track->totals);
+			track_more(track)->totals = mem_new(sizeof(struct totals));
 		buf_release(&path);
 	}
 	track->totals_asked = true;
-	return track->totals;
+	return track->more && track->more->totals;
 }
 
 void totals_free(struct totals *totals)
@@ -44,16 +46,24 @@ void totals_free(struct totals *totals)
 static struct value_total *find(struct totals *totals, const struct value *value)
 {
 	uint64_t hash = value_hash(value);
-	uint32_t at = hash_index_find(&totals->index, hash, i,
-				      value_equal(&totals->items[i].value, value));
+	uint32_t at = 0;
 
-	if (at != HASH_INDEX_NONE)
+	if (totals->index.count)
+		at = hash_index_find(&totals->index, hash, i,
+				     value_equal(&totals->items[i].value, value));
+	else
+		while (at < totals->count && !value_equal(&totals->items[at].value, value))
+			at++;
+	if (at < totals->count)
 		return &totals->items[at];
 	totals->items =
 		mem_grow(totals->items, totals->count, &totals->capacity, sizeof *totals->items);
 	totals->items[totals->count] =
 		(struct value_total){.value = *value, .last_end = NSTIME_MIN};
-	at = hash_index_add(&totals->index, hash, totals->count++);
+	at = (uint32_t)totals->count++;
+	for (size_t i = totals->count > FEW ? totals->index.count : totals->count;
+	     i < totals->count; i++)
+		hash_index_add(&totals->index, value_hash(&totals->items[i].value), i);
 	return &totals->items[at];
 }
 
@@ -69,7 +79,7 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 		if (!track_interval(tracks, named, &track->spans[i], &interval) ||
 		    interval.end <= begin || interval.begin >= end)
 			continue;
-		total = find(track->totals, &interval.value);
+		total = find(track->more->totals, &interval.value);
 		total->begun += interval.begin >= begin && interval.begin > NSTIME_MIN;
 		total->count++;
 		if (interval.begin < begin)
@@ -81,7 +91,7 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 
 bool totals_give(const struct tracks *tracks, const struct track *track, const char *path)
 {
-	const struct totals *totals = track->totals;
+	const struct totals *totals = track->more->totals;
 
 	for (size_t i = 0; i < totals->count; i++)
 		if (!tracks->sink->total(tracks->sink->arg, path, &totals->items[i]))

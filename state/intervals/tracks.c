@@ -9,10 +9,12 @@
 
 #include <string.h>
 
-/* Spans of a track: so many are written away, and it keeps room for so many. */
-enum { SPOOLED_LEAST = 16, SPOOLED_ROOM = 256 };
+/* Spans of a track: so many are written away, and it keeps room for 2^so many. */
+enum { SPOOLED_LEAST = 16, SPOOLED_ROOM = 8 };
 /* Changes: so many fit in a processor's cache; and of each track, since all are looked at. */
 enum { SPOOL_AT = 1 << 14, SPOOL_EACH = 16 };
+/* Yet no more than so many changes are waited for, however many tracks there are: 32 MB of spans. */
+enum { SPOOL_MOST = 1 << 20 };
 
 /* ---- names ---- */
 
@@ -51,10 +53,50 @@ struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 	return place ? &tracks->items[place - 1] : NULL;
 }
 
-void track_push(struct track *track, nstime begin, const struct value *value)
+struct track_more *track_more(struct track *track)
 {
-	*mem_push(track->spans, track->count, track->capacity) =
-		(struct span){begin, NSTIME_MAX, *value};
+	if (!track->more) {
+		track->more = mem_new(sizeof *track->more);
+		track->more->dead = NSTIME_MAX;
+		track->more->ended = NSTIME_MIN;
+	}
+	return track->more;
+}
+
+void track_set_dead(struct track *track, nstime dead)
+{
+	if (track_dead(track) != dead)
+		track_more(track)->dead = dead;
+}
+
+static void set_room(struct state *state, struct track *track, uint8_t room)
+{
+	if (!state->span_pool)
+		state->span_pool = span_pool_new();
+	track->spans = span_pool_resize(state->span_pool, track->spans, track->room, track->count,
+					room);
+	track->room = room;
+}
+
+void track_push(struct state *state, struct track *track, nstime begin, const struct value *value)
+{
+	if (!track->spans)
+		set_room(state, track, 0);
+	else if (track->count == (size_t)1 << track->room)
+		set_room(state, track, track->room + 1);
+	track->spans[track->count++] = (struct span){begin, NSTIME_MAX, *value};
+}
+
+void track_release(struct state *state, struct track *track)
+{
+	if (track->spans)
+		span_pool_give(state->span_pool, track->spans, track->room);
+	if (track->more) {
+		mem_free(track->more->sources);
+		mem_free(track->more->sums);
+		totals_free(track->more->totals);
+		mem_free(track->more);
+	}
 }
 
 nstime track_named(const struct tracks *tracks, const struct track *track)
@@ -92,21 +134,20 @@ struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
 	*track = (struct track){.attr = attr,
 				.from = tracks->range.begin,
-				.named = NSTIME_MAX,
-				.dead = NSTIME_MAX,
-				.ended = NSTIME_MIN};
+				.named = NSTIME_MAX};
 	return track;
 }
 
 /* The last span now is `value`, since `at`. */
-void track_cut(struct track *track, nstime at, const struct value *value, nstime keep)
+void track_cut(struct state *state, struct track *track, nstime at, const struct value *value,
+	       nstime keep)
 {
 	struct span *last;
 
 	while (track->count && track->spans[track->count - 1].begin >= at)
 		track->count--;
 	if (track->count == 0) {
-		track_push(track, at, value);
+		track_push(state, track, at, value);
 		return;
 	}
 	last = &track->spans[track->count - 1];
@@ -119,7 +160,7 @@ void track_cut(struct track *track, nstime at, const struct value *value, nstime
 		memmove(&track->spans[0], last, sizeof *last);
 		track->count = 1;
 	}
-	track_push(track, at, value);
+	track_push(state, track, at, value);
 }
 
 /*
@@ -137,9 +178,10 @@ static void settle_track(struct tracks *tracks, struct track *track)
 	track->open = !tracks->range.within && over == last && value_exists(&over->value) &&
 		      over->begin < tracks->range.end;
 	track->unknown = over + 1 == last && value_exists(&over->value) &&
-			 last->value.kind == VALUE_UNKNOWN && track->ended != last->begin;
-	if (track->unknown)
-		track->ended = last->begin; /* touched again, it stays unknown from there on */
+			 last->value.kind == VALUE_UNKNOWN &&
+			 (!track->more || track->more->ended != last->begin);
+	if (track->unknown) /* touched again, it stays unknown from there on */
+		track_more(track)->ended = last->begin;
 	tracks->over.open += track->open;
 	tracks->over.unknown += track->unknown;
 	if (track->unknown && last->begin >= tracks->over.fills)
@@ -199,10 +241,8 @@ static void spool_track(struct tracks *tracks, struct track *track, size_t least
 		spool_add(tracks->spooling.spool, track->spans, ended, &track->spooled);
 	memmove(track->spans, track->spans + ended, 2 * sizeof *track->spans);
 	track->count = 2;
-	if (track->capacity > SPOOLED_ROOM) {
-		track->capacity = SPOOLED_ROOM;
-		track->spans = mem_resize(track->spans, SPOOLED_ROOM, sizeof *track->spans);
-	}
+	if (track->room > SPOOLED_ROOM)
+		set_room(tracks->state, track, SPOOLED_ROOM);
 }
 
 /*
@@ -224,16 +264,19 @@ bool tracks_spool_due(const struct tracks *tracks)
 	const struct spooling *spooling = &tracks->spooling;
 	size_t each = spooling->at == SPOOL_AT ? SPOOL_EACH * tracks->count : 0;
 
+	each = each < SPOOL_MOST ? each : SPOOL_MOST;
 	return spooling->at && spooling->changes >= spooling->at && spooling->changes >= each;
 }
 
 void tracks_spool(struct tracks *tracks)
 {
 	struct spooling *spooling = &tracks->spooling;
-	size_t least = spooling->at < SPOOLED_LEAST ? 1 : SPOOLED_LEAST;
+	size_t most = tracks->count ? SPOOL_MOST / tracks->count : SPOOL_MOST, least;
 
 	if (!tracks_spool_due(tracks) || tracks->over.past)
 		return;
+	least = spooling->at < SPOOLED_LEAST || !most ? 1 : most;
+	least = least < SPOOLED_LEAST ? least : SPOOLED_LEAST;
 	spooling->changes = 0;
 	if (!spooling->spool)
 		spooling->spool = spool_new();
@@ -245,12 +288,8 @@ void tracks_spool(struct tracks *tracks)
 /* Tracks without what was told. */
 static void empty(struct tracks *tracks)
 {
-	for (size_t i = 0; i < tracks->count; i++) {
-		mem_free(tracks->items[i].spans);
-		mem_free(tracks->items[i].sources);
-		mem_free(tracks->items[i].sums);
-		totals_free(tracks->items[i].totals);
-	}
+	for (size_t i = 0; i < tracks->count; i++)
+		track_release(tracks->state, &tracks->items[i]);
 	spool_free(tracks->spooling.spool);
 }
 

@@ -37,17 +37,19 @@ void computed_add_source(const struct tracks *tracks, struct tracks *computed, u
 {
 	struct track *track = computed_add(computed, attr);
 	struct value initial;
+	struct track_more *more;
 	size_t i = 0;
 
 	if (wanted_by_name(tracks->wanted, attr))
 		return;
-	while (i < track->nsources && track->sources[i].attr != source)
+	more = track_more(track);
+	while (i < more->nsources && more->sources[i].attr != source)
 		i++;
-	if (i == track->nsources)
-		*mem_push(track->sources, track->nsources,
-			  track->sources_capacity) = (struct track_source){
+	if (i == more->nsources)
+		*mem_push(more->sources, more->nsources,
+			  more->sources_capacity) = (struct track_source){
 			source, 0, program_initial(tracks->state->program, source, &initial)};
-	track->sources[i].variables |= variables;
+	more->sources[i].variables |= variables;
 }
 
 struct listing {
@@ -177,7 +179,7 @@ static const struct span *span_at(struct track *track, nstime at)
 			high = ++low;
 	}
 	low = search_first(i, low, high, track->spans[i].begin <= at);
-	track->seen = low;
+	track->seen = low < UINT32_MAX ? (uint32_t)low : 0;
 	return low ? &track->spans[low - 1] : NULL;
 }
 
@@ -265,8 +267,8 @@ static bool is_listed(struct sweep *sweep, const struct track *computed, struct 
 	struct fact fact;
 
 	*out = (struct value){.kind = VALUE_NONE};
-	for (size_t i = 0; i < computed->nsources; i++) {
-		const struct track_source *source = &computed->sources[i];
+	for (size_t i = 0; computed->more && i < computed->more->nsources; i++) {
+		const struct track_source *source = &computed->more->sources[i];
 
 		all |= source->variables;
 		if (!(source->variables & ~found) || !was_named(sweep, source))
@@ -294,7 +296,8 @@ static void compute_at(struct sweep *sweep, const struct track *computed, nstime
 /* ---- over a range, and beyond it ---- */
 
 /* Appends a span, or lets the last one go on. */
-static void add_span(struct track *track, nstime begin, nstime end, const struct value *value)
+static void add_span(struct state *state, struct track *track, nstime begin, nstime end,
+		     const struct value *value)
 {
 	struct span *last = track->count ? &track->spans[track->count - 1] : NULL;
 
@@ -302,7 +305,7 @@ static void add_span(struct track *track, nstime begin, nstime end, const struct
 		last->end = end;
 		return;
 	}
-	track_push(track, begin, value);
+	track_push(state, track, begin, value);
 	track->spans[track->count - 1].end = end;
 }
 
@@ -317,7 +320,7 @@ static void compute(struct tracks *operands, struct track *track, nstime begin, 
 
 		compute_at(&sweep, track, begin, &fact);
 		to = sweep.end < end ? sweep.end : end;
-		add_span(track, begin, to, &fact.value);
+		add_span(operands->state, track, begin, to, &fact.value);
 		begin = to;
 	}
 }
@@ -380,7 +383,7 @@ static bool goes_on(struct tracks *tracks, const struct track *computed, nstime 
 
 size_t views_go_on(struct tracks *tracks, nstime now)
 {
-	struct tracks computed = {0};
+	struct tracks computed = {.state = tracks->state};
 	bool some = false;
 
 	computed_list(tracks, &computed);
@@ -434,7 +437,7 @@ static size_t forget(struct track *track, nstime needed)
 size_t views_prune(struct tracks *tracks, nstime now)
 {
 	nstime *needed = mem_new_array(tracks->count + 1, sizeof *needed);
-	struct tracks computed = {0};
+	struct tracks computed = {.state = tracks->state};
 	size_t spans = 0;
 
 	for (size_t i = 0; i < tracks->count; i++)

@@ -11,6 +11,7 @@
  */
 #include "engine/base/workers.h"
 #include "state/context/context.h"
+#include "state/state.h"
 #include "state/timelines/shards_internal.h"
 
 #include <stdatomic.h>
@@ -68,6 +69,7 @@ static bool work_begin(struct pool *pool, bool caller, struct shards_work *out, 
 	out->event_source->progress_arg = pool;
 	out->event_source->packet_filters = pool->state->event_source->packet_filters;
 	out->event_source->inferred = pool->state->event_source->inferred;
+	out->event_source->firsts = pool->state->event_source->firsts;
 	if (!program_compile(pool->state->options.rules, out->event_source->trace, &silent,
 			     &out->program, err))
 		return false;

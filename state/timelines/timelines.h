@@ -9,8 +9,9 @@
 #define STATE_TIMELINES_TIMELINES_H
 
 #include "state/slices/part.h"
-#include "state/state.h"
+#include "state/rules/rules.h"
 
+struct state;
 struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace);
 
 /* ---- of an opened state ---- */

@@ -1,8 +1,19 @@
 # An hour of damaged input, by default; what is found is kept in attack-found:
 #     make attack ATTACK_SECONDS=600 ATTACK_FLAGS='--seed 7 --attacks traces,stores --jobs 2'
 # A build with sanitizers (configure --enable-sanitizers) finds more.
-EXTRA_DIST += %D%/ask.py %D%/attack.py %D%/bombs.py %D%/disks.py %D%/edits.py %D%/everything.lua %D%/kills.py \
-	%D%/questions.py %D%/seeds.py %D%/stores.py %D%/swaps.py %D%/traces.py
+EXTRA_DIST += \
+	%D%/ask.py \
+	%D%/attack.py \
+	%D%/bombs.py \
+	%D%/disks.py \
+	%D%/edits.py \
+	%D%/everything.lua \
+	%D%/kills.py \
+	%D%/questions.py \
+	%D%/seeds.py \
+	%D%/stores.py \
+	%D%/swaps.py \
+	%D%/traces.py
 ATTACK_SECONDS = 3600
 # yore with another main(): many commands without loading it for each; `make attack` builds it
 EXTRA_PROGRAMS += %D%/server

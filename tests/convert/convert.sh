@@ -97,6 +97,24 @@ done
 is "sqlite: the state's values have their types" "integer text" \
 	"$(sqlite3 demo.db 'SELECT DISTINCT typeof(value) FROM state ORDER BY 1' | tr '\n' ' ' | sed 's/ $//')"
 
+python "a trace whose event classes have no name, SQLite's own and a table's" <<'P'
+import os, struct
+os.makedirs("named")
+names = ["", "sqlite_step", "events", "_"]
+with open("named/metadata", "w") as file:
+    file.write("""/* CTF 1.8 */
+typealias integer { size = 8; align = 8; } := u8;
+trace { major = 1; minor = 8; byte_order = le; };
+stream { event.header := struct { u8 id; }; };
+""")
+    for i, name in enumerate(names):
+        file.write('event { id = %d; name = "%s"; fields := struct { u8 n; }; };\n' % (i, name))
+open("named/s", "wb").write(b"".join(struct.pack("BB", i, 10 + i) for i in range(len(names))))
+P
+says "sqlite: names of all kinds" 0 "" "$yore" convert named named.db --no-index
+is "sqlite: each class has a table" "10 11 12 13" "$(for table in '' _sqlite_step events_2 _; do
+	sqlite3 named.db "SELECT n FROM \"$table\""; done | tr '\n' ' ' | sed 's/ $//')"
+
 # ---- chrome ----
 says "chrome" 0 "" "$yore" convert "$trace" demo.json
 "$yore" state "$trace" 'cpu[*]/thread' --format json >threads.json

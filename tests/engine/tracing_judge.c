@@ -3,8 +3,8 @@
 
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
-#include "tests/harness.h"
 #include "fixtures/rng.h"
+#include "tests/harness.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -193,6 +193,23 @@ static void expected_text(struct pair *pair, struct made *made, struct buf *out)
 	trace_seq_destroy(&seq);
 }
 
+/* The letters of a state are the library's own in some of its versions, and print fmt's here. */
+static void drop_state(struct buf *text)
+{
+	char *end = text->len ? strstr(text->data, " ==> ") : NULL, *at = end;
+
+	while (at && at > text->data && *at != ']')
+		at--;
+	if (at)
+		memmove(at, end, strlen(end) + 1);
+}
+
+/* One argument that libtraceevent does not understand costs it the line. */
+static bool is_unparsed(const struct buf *text)
+{
+	return !strncmp(buf_text(text), "[FAILED TO PARSE]", 17);
+}
+
 void pair_agree(struct pair *pair, const struct tracing_format *format, struct made *made,
 		bool plugins)
 {
@@ -204,6 +221,12 @@ void pair_agree(struct pair *pair, const struct tracing_format *format, struct m
 	expected_text(pair, made, &expected);
 	tracing_text(pair->tracing, format, plugins ? TRACING_TRACECMD : TRACING_PERF, bytes,
 		     made->size, &got);
+	if (plugins && !strcmp(format->name, "sched_switch")) {
+		drop_state(&expected);
+		drop_state(&got);
+	}
+	if (is_unparsed(&expected) && !is_unparsed(&got))
+		buf_clear(&expected), buf_clear(&got);
 	if (strcmp(buf_text(&expected), buf_text(&got)) != 0)
 		fail_msg("%s:%s %s: expected '%s', got '%s'", format->system, format->name,
 			 pair->big_endian ? "big" : "little", buf_text(&expected), buf_text(&got));
@@ -222,10 +245,9 @@ static bool is_judged(const struct tep_event *event, bool big_endian)
 	if (strstr(print, "%*pb") || event->flags & TEP_EVENT_FL_ISBPRINT)
 		return false;
 	for (struct tep_print_arg *arg = event->print_fmt.args; arg; arg = arg->next)
-		if (big_endian &&
-		    (arg->type == TEP_PRINT_INT_ARRAY || arg->type == TEP_PRINT_FIELD))
-			if (arg->type == TEP_PRINT_INT_ARRAY || strstr(print, "%s"))
-				return false;
+		if (arg->type == TEP_PRINT_INT_ARRAY || /* decimals before libtraceevent 1.8.4 */
+		    (big_endian && arg->type == TEP_PRINT_FIELD && strstr(print, "%s")))
+			return false;
 	return true;
 }
 

@@ -2,10 +2,42 @@
 #     configure --enable-fuzzers CC=clang && make fuzzers && tests/fuzz/run.sh . 60
 # Some are plain programs too, which run the files that they are given:
 #     make tests/fuzz/replay_packet tests/fuzz/replay_rfc tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_ovni tests/fuzz/replay_sel4 tests/fuzz/replay_gdb tests/fuzz/replay_gdb_ctf tests/fuzz/replay_store tests/fuzz/replay_variables
-EXTRA_DIST += %D%/run.sh %D%/ctf2.dict %D%/rfc.dict %D%/tsdl.dict %D%/oneliner.dict
-fuzz_all = %D%/fuzz_ctf2 %D%/fuzz_rfc %D%/fuzz_gather %D%/fuzz_packet %D%/fuzz_rules %D%/fuzz_tsdl %D%/fuzz_intel_pt %D%/fuzz_perf \
-	%D%/fuzz_ftrace %D%/fuzz_ovni %D%/fuzz_sel4 %D%/fuzz_gdb %D%/fuzz_gdb_ctf %D%/fuzz_formats %D%/fuzz_slices %D%/fuzz_store %D%/fuzz_variables %D%/fuzz_oneliner
-replay_all = %D%/replay_packet %D%/replay_rfc %D%/replay_perf %D%/replay_ftrace %D%/replay_ovni %D%/replay_sel4 %D%/replay_gdb %D%/replay_gdb_ctf %D%/replay_store %D%/replay_variables
+EXTRA_DIST += \
+	%D%/run.sh \
+	%D%/ctf2.dict \
+	%D%/rfc.dict \
+	%D%/tsdl.dict \
+	%D%/oneliner.dict
+fuzz_all = \
+	%D%/fuzz_ctf2 \
+	%D%/fuzz_rfc \
+	%D%/fuzz_gather \
+	%D%/fuzz_packet \
+	%D%/fuzz_rules \
+	%D%/fuzz_tsdl \
+	%D%/fuzz_intel_pt \
+	%D%/fuzz_perf \
+	%D%/fuzz_ftrace \
+	%D%/fuzz_ovni \
+	%D%/fuzz_sel4 \
+	%D%/fuzz_gdb \
+	%D%/fuzz_gdb_ctf \
+	%D%/fuzz_formats \
+	%D%/fuzz_slices \
+	%D%/fuzz_store \
+	%D%/fuzz_variables \
+	%D%/fuzz_oneliner
+replay_all = \
+	%D%/replay_packet \
+	%D%/replay_rfc \
+	%D%/replay_perf \
+	%D%/replay_ftrace \
+	%D%/replay_ovni \
+	%D%/replay_sel4 \
+	%D%/replay_gdb \
+	%D%/replay_gdb_ctf \
+	%D%/replay_store \
+	%D%/replay_variables
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
 fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer

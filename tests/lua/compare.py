@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
 
+import kernel_ctf
 import made_requests
 
 TOP = os.path.abspath(os.environ.get("srcdir", "."))
@@ -400,6 +402,38 @@ def check_page(made, folder):
         result("Nothing: " in opened.read(), "--html says that nothing differs")
 
 
+def write_calls(folder, calls, pairs=()):
+    """A trace of the calls, each entered that often by thread 7, and of events NAME_begin, NAME_end."""
+    names = ["sys_%s_%s" % (edge, call) for call in calls for edge in ("enter", "exit")]
+    names += [name + edge for name in pairs for edge in ("_begin", "_end")]
+    begun, t = b"", 1000
+    for i, name in enumerate(names):
+        for k in range(calls[name.rsplit("_", 1)[1]] if name.startswith("sys") else pairs[name.rsplit("_", 1)[0]]):
+            t = 1000 + (i // 2) * 1000000 + 1000 * k + 400 * (i % 2)
+            begun += struct.pack("<IQiq", i + 1, t, 7, 0)
+    events = sorted((begun[at:at + 24] for at in range(0, len(begun), 24)), key=lambda one: struct.unpack_from("<Q", one, 4))
+    kernel_ctf.write(folder, {i + 1: (name, "s32 common_pid; s64 ret;") for i, name in enumerate(names)}, "", {0: b"".join(events)})
+    return folder
+
+
+def check_one_side(folder):
+    """Kinds of units that only one side has are listed, with how often it has them."""
+    old = write_calls(folder + "/old", {"read": 20, "poll": 3})
+    for name, new, wanted in [
+            ("a call that waits", write_calls(folder + "/new1", {"read": 20, "nanosleep": 596}), [("syscall nanosleep", 0, 596)]),
+            ("a call that is missing", write_calls(folder + "/new2", {"write": 7}), [("syscall read", 20, 0), ("syscall write", 0, 7)]),
+            ("a pair of events", write_calls(folder + "/new3", {"read": 20}, {"flush": 9}), [("flush_begin -> flush_end", 0, 9)]),
+            ("calls that one side does not tell", write_calls(folder + "/new4", {}, {"flush": 9}), [("flush_begin -> flush_end", 0, 9)]),
+            ("nothing", write_calls(folder + "/new5", {"read": 11, "poll": 4}), [])]:
+        said = compare(old, new)["of_one_side"]
+        result([(one["unit"], one["a"], one["b"]) for one in said] == wanted, "only one side has: " + name, said)
+    text = run(old, folder + "/new1").stdout
+    result(re.search(r"kinds of units that only one side has\n.*\nsyscall nanosleep +0 +596\n", text), "only one side has, as a table", text)
+    many = compare("--a", old, folder + "/new5", "--b", folder + "/new1", folder + "/new2")["of_one_side"]
+    result([(one["unit"], one["a"], one["b"]) for one in many] == [("syscall nanosleep", 0, 596), ("syscall poll", 7, 0), ("syscall write", 0, 7)],
+           "only one side of many runs has", many)
+
+
 def check_mistakes(made, folder):
     path, empty = made(), folder + "/empty"
     os.makedirs(empty)
@@ -412,6 +446,9 @@ def check_mistakes(made, folder):
             ([path, path, "--unit", "--from a"], "a period needs --from and --until"),
             ([path, path, "--fail-if", "p98(unit) > A"], "mean, p50, p99 or count of"),
             ([path, path, "--fail-if", "p99(unit) > much"], "mean, p50, p99 or count of"),
+            ([path, path, "--unit", "request_begin -> request_end by nosuch"],
+             "--unit 'request_begin -> request_end by nosuch': key: no event of the trace has a field 'nosuch'"),
+            ([path, path, "--unit", "thread[*]/nosuch = 1"], "--unit 'thread[*]/nosuch = 1': path 'thread[*]/nosuch'"),
             ([path, path, "--floor", "x"], "'x' is not a percentage"),
             ([path, path, "--range-a", "5"], "FROM..TO is expected"),
             ([path, empty], "no event"),
@@ -434,6 +471,7 @@ def main():
         check_many(made, folder)
         check_large(made, folder)
         check_page(made, folder)
+        check_one_side(folder)
         check_mistakes(made, folder)
     sys.exit(status)
 

@@ -1,5 +1,27 @@
-dist_check_SCRIPTS += %D%/run.sh %D%/analyses.sh %D%/compare.py %D%/lami.py %D%/truth.py
-EXTRA_DIST += %D%/lami.schema.json %D%/exit_preempted.py %D%/kernel_ctf.py %D%/made_kernel.py %D%/made_requests.py %D%/module.lua %D%/test_events.lua %D%/test_oneliner.lua %D%/test_segments.lua %D%/test_script.lua %D%/test_state.lua %D%/made_stacks.py %D%/made_maps.py %D%/torn_calls.py %D%/batches_agree.lua
+dist_check_SCRIPTS += \
+	%D%/run.sh \
+	%D%/analyses.sh \
+	%D%/compare.py \
+	%D%/lami.py \
+	%D%/truth.py \
+	%D%/missing_switches.py
+EXTRA_DIST += \
+	%D%/lami.schema.json \
+	%D%/exit_preempted.py \
+	%D%/kernel_ctf.py \
+	%D%/made_kernel.py \
+	%D%/made_requests.py \
+	%D%/module.lua \
+	%D%/test_events.lua \
+	%D%/test_oneliner.lua \
+	%D%/test_segments.lua \
+	%D%/test_script.lua \
+	%D%/test_state.lua \
+	%D%/made_stacks.py \
+	%D%/made_maps.py \
+	%D%/torn_calls.py \
+	%D%/batches_agree.lua \
+	%D%/no_tracebacks.py
 test_programs += %D%/test_script_memory
 %C%_test_script_memory_SOURCES = %D%/test_script_memory.c
 %C%_test_script_memory_LDADD = $(script_libs) $(CMOCKA_LIBS)

@@ -1,8 +1,55 @@
-dist_check_SCRIPTS += %D%/csv_columns.py %D%/ctf_clauses.py %D%/ctf_doc.py %D%/ctf_suite.py %D%/decoding.sh %D%/frames.sh %D%/gdb_values.py %D%/run_sessions.sh %D%/examples.sh %D%/kills.sh \
-	%D%/manners.sh %D%/mistakes.sh %D%/pipe.sh %D%/relay.py %D%/rows.sh %D%/rules_check.sh %D%/mixed.py %D%/sections.py %D%/tracedat.py %D%/timelines.sh \
-	%D%/names.sh %D%/limits.sh %D%/threads_named.py %D%/on_terminal.py %D%/prompt_terminal.py %D%/completion.sh %D%/zsh.py %D%/pictures.py %D%/tutorial.py
-EXTRA_DIST += %D%/terminal.py %D%/filtered.py %D%/results.py %D%/mistakes.tsv %D%/at.session %D%/do.session %D%/commands.session %D%/errors.session %D%/events.session %D%/browser.py \
-	%D%/ftrace.session %D%/init.lua %D%/lines.session %D%/lua.session %D%/moves.session %D%/ovni.session %D%/perf.session %D%/sql.session %D%/stats.session %D%/timeline.session
+dist_check_SCRIPTS += \
+	%D%/csv_columns.py \
+	%D%/ctf_clauses.py \
+	%D%/ctf_doc.py \
+	%D%/ctf_suite.py \
+	%D%/decoding.sh \
+	%D%/frames.sh \
+	%D%/gdb_values.py \
+	%D%/run_sessions.sh \
+	%D%/examples.sh \
+	%D%/kills.sh \
+	%D%/manners.sh \
+	%D%/mistakes.sh \
+	%D%/pipe.sh \
+	%D%/relay.py \
+	%D%/rows.sh \
+	%D%/rules_check.sh \
+	%D%/mixed.py \
+	%D%/sections.py \
+	%D%/tracedat.py \
+	%D%/timelines.sh \
+	%D%/names.sh \
+	%D%/on_terminal.py \
+	%D%/prompt_terminal.py \
+	%D%/completion.sh \
+	%D%/zsh.py \
+	%D%/perf_newer.py \
+	%D%/pictures.py \
+	%D%/tutorial.py \
+	%D%/limits.sh \
+	%D%/threads_named.py
+EXTRA_DIST += \
+	%D%/terminal.py \
+	%D%/filtered.py \
+	%D%/results.py \
+	%D%/mistakes.tsv \
+	%D%/at.session \
+	%D%/do.session \
+	%D%/commands.session \
+	%D%/errors.session \
+	%D%/events.session \
+	%D%/browser.py \
+	%D%/ftrace.session \
+	%D%/init.lua \
+	%D%/lines.session \
+	%D%/lua.session \
+	%D%/moves.session \
+	%D%/ovni.session \
+	%D%/perf.session \
+	%D%/sql.session \
+	%D%/stats.session \
+	%D%/timeline.session
 
 test_programs += %D%/test_times %D%/test_options %D%/test_render %D%/test_picture %D%/test_lanes
 %C%_test_lanes_SOURCES = %D%/test_lanes.c

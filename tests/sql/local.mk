@@ -6,7 +6,10 @@ test_programs += %D%/test_pushdown
 test_programs += %D%/test_random
 %C%_test_random_SOURCES = %D%/test_random.c $(sql_world)
 %C%_test_random_LDADD = $(SQL_TEST_LDADD)
-dist_check_SCRIPTS += %D%/extension.sh %D%/shell.sh %D%/threads.py
+dist_check_SCRIPTS += \
+	%D%/extension.sh \
+	%D%/shell.sh \
+	%D%/threads.py
 EXTRA_DIST += %D%/extension.py
 test_programs += %D%/test_fold
 %C%_test_fold_SOURCES = %D%/test_fold.c $(sql_world)

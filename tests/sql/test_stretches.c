@@ -4,6 +4,7 @@
  * With paths that are found near, with those that timelines are made for, and with computed ones.
  */
 #include "tests/harness.h"
+#include "state/state.h"
 #include "tests/sql/world.h"
 
 #include "state/context/context.h"

@@ -2,6 +2,7 @@
 #include "tests/sql/world.h"
 
 #include "engine/base/mem.h"
+#include "state/state.h"
 #include "tests/harness.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 #include "tests/state/all_ways.h"
 
 #include "state/context/context.h"
+#include "state/state.h"
 #include "tests/harness.h"
 
 #include <string.h>

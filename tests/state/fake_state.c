@@ -1,6 +1,7 @@
 /* fake_state.c - see fake_state.h */
 #include "tests/state/fake_state.h"
 
+#include "state/state.h"
 #include "tests/harness.h"
 
 #include <string.h>

@@ -90,6 +90,23 @@ check_PROGRAMS += %D%/real_state
 %C%_test_traps_LDADD = $(STATE_TEST_LDADD)
 %C%_real_state_SOURCES = %D%/real_state.c
 %C%_real_state_LDADD = $(STATE_TEST_LDADD)
-dist_check_SCRIPTS += %D%/real_state.sh %D%/real_shards.sh %D%/shards.sh %D%/packet_filters.sh %D%/damaged.sh
-EXTRA_DIST += %D%/real_traces.sh %D%/truth_agree.py %D%/impossible.known %D%/damaged.py
-dist_check_SCRIPTS += %D%/many_shapes.py %D%/requirements.py %D%/woken.py %D%/impossible.py %D%/one_answer.py %D%/computed_ends.py
+dist_check_SCRIPTS += \
+	%D%/real_state.sh \
+	%D%/real_shards.sh \
+	%D%/shards.sh \
+	%D%/packet_filters.sh \
+	%D%/damaged.sh
+EXTRA_DIST += \
+	%D%/real_traces.sh \
+	%D%/truth_agree.py \
+	%D%/impossible.known \
+	%D%/damaged.py
+dist_check_SCRIPTS += \
+	%D%/many_keys.py \
+	%D%/many_shapes.py \
+	%D%/requirements.py \
+	%D%/woken.py \
+	%D%/impossible.py \
+	%D%/one_answer.py \
+	%D%/computed_ends.py \
+	%D%/first_answer.py

@@ -2,6 +2,7 @@
 #include "tests/state/random_rules.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "tests/harness.h"
 
@@ -289,4 +290,11 @@ uint64_t random_seeds(uint64_t sets, uint64_t *first)
 
 	*first = from ? strtoull(from, NULL, 10) : 1;
 	return *first + (asked ? strtoull(asked, NULL, 10) : sets);
+}
+
+bool random_time_left(void)
+{
+	const char *seconds = getenv("YORE_PROPERTY_SECONDS");
+
+	return !seconds || clock() / CLOCKS_PER_SEC < strtol(seconds, NULL, 10);
 }

@@ -33,5 +33,10 @@ size_t make_events(struct gen *gen, struct fake_event *events, uint32_t nstreams
  * and YORE_PROPERTY_FIRST say otherwise.
  */
 uint64_t random_seeds(uint64_t sets, uint64_t *first);
+/*
+ * May another set be tried? False when the program has used YORE_PROPERTY_SECONDS of processor
+ * time. Without that variable always true.
+ */
+bool random_time_left(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include "fixtures/rng.h"
 #include "index/index.h"
 #include "state/context/context.h"
+#include "state/state.h"
 #include "state/timelines/timelines.h"
 
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #include "state/answer/planner.h"
 
 #include "engine/base/mem.h"
+#include "state/state.h"
 #include "state/timelines/timelines.h"
 #include "tests/harness.h"
 #include "tests/state/fake_state.h"

@@ -4,12 +4,14 @@
  * Small rule sets of all verbs, with keys, conditions and right sides that read state (cycles
  * allowed), section lines, losses and views; traces of one to four streams with ties, reused keys
  * and missing fields; random moments on both sides of an event. Seeds are fixed: a failure prints
- * its number. YORE_PROPERTY_SETS says how many rule sets are tried.
+ * its number. YORE_PROPERTY_SETS says how many rule sets are tried, YORE_PROPERTY_SECONDS for how
+ * long at most.
  */
 #include "engine/base/mem.h"
 #include "index/store/store.h"
 #include "state/context/context.h"
 #include "state/replay/replay.h"
+#include "state/state.h"
 #include "state/timelines/shards.h"
 #include "tests/harness.h"
 #include "tests/state/random_rules.h"
@@ -613,6 +615,8 @@ static void one_set(uint64_t seed)
 			begins[events[i].stream] = events[i].time;
 	fake_trace_begins(trace, begins);
 	fake_trace_begins(shorter, begins);
+	fake_trace_late_events(trace, seed / 5 % 16);
+	fake_trace_late_events(shorter, seed / 5 % 16);
 	add_rules(&gen);
 	if (!rules_add(rules, "random.rules", gen.text.data, gen.text.len, &err))
 		fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, err.text, gen.text.data);
@@ -683,8 +687,11 @@ static void all_ways_agree(void **unused)
 	uint64_t first, end = random_seeds(SETS, &first);
 
 	(void)unused;
-	for (uint64_t seed = first; seed < end; seed++)
+	uint64_t seed = first;
+	for (; seed < end && random_time_left(); seed++)
 		one_set(seed);
+	end = seed;
+	print_message("%llu rule sets\n", (unsigned long long)(end - first));
 	struct error err;
 	assert_true(timelines_remove(store_path(), &err));
 	print_message("%llu ranges were read where they are, of %llu the ends\n",

@@ -5,7 +5,8 @@
  * program of its own as another process would have. The state that the join gives at each shard's
  * start is compared with replay's there in all that counts: values, last writes and who wrote them,
  * what lists name, tombstones, section values, ends of losses. Then each shard is replayed from it,
- * and all changes are compared. YORE_PROPERTY_SETS says how many rule sets are tried.
+ * and all changes are compared. YORE_PROPERTY_SETS says how many rule sets are tried,
+ * YORE_PROPERTY_SECONDS for how long at most.
  */
 #include "engine/base/mem.h"
 #include "state/replay/replay.h"
@@ -266,6 +267,7 @@ static void one_set(uint64_t seed)
 	for (uint32_t i = 0; i < 4; i++)
 		begins[i] = seed % 3 ? NSTIME_MIN : 0; /* no later than any event */
 	fake_trace_begins(set.trace, begins);
+	fake_trace_late_events(set.trace, seed / 5 % 16);
 	add_rules(&set.gen);
 	set.rules = rules_new();
 	if (!rules_add(set.rules, "random.rules", set.gen.text.data, set.gen.text.len, &err))
@@ -290,7 +292,7 @@ static void shards_give_what_replay_gives(void **unused)
 	uint64_t first, end = random_seeds(SETS, &first);
 
 	(void)unused;
-	for (uint64_t seed = first; seed < end; seed++)
+	for (uint64_t seed = first; seed < end && random_time_left(); seed++)
 		one_set(seed);
 	print_message("%llu of %llu events were replayed by joins\n", (unsigned long long)replayed,
 		      (unsigned long long)digested);

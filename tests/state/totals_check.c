@@ -3,6 +3,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "state/state.h"
 
 #include <string.h>
 

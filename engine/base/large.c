@@ -1,0 +1,100 @@
+/*
+ * large.c - see large.h
+ *
+ * The table has a fixed size, since there are few blocks, each larger than a megabyte: what finds
+ * no place in it stays in memory.
+ */
+#include "engine/base/large.h"
+
+#include "engine/base/budget.h"
+#include "engine/base/paged.h"
+
+#include <pthread.h>
+
+enum { MOST = 256 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the table */
+static struct paged blocks[MOST];
+static unsigned used; /* places; those with bytes NULL are free */
+static atomic_size_t limit;
+
+atomic_uint large_count;
+
+void large_limit(size_t anonymous)
+{
+	atomic_store(&limit, anonymous);
+}
+
+/* Under the lock. MOST: there is none. */
+static unsigned place_of(const void *block)
+{
+	unsigned i = 0;
+
+	while (i < used && blocks[i].bytes != block)
+		i++;
+	return i < used ? i : MOST;
+}
+
+static bool add(const struct paged *paged)
+{
+	pthread_mutex_lock(&lock);
+	unsigned i = place_of(NULL);
+	if (i == MOST && used < MOST)
+		i = used++;
+	if (i < MOST) {
+		blocks[i] = *paged;
+		atomic_fetch_add(&large_count, 1);
+	}
+	pthread_mutex_unlock(&lock);
+	return i < MOST;
+}
+
+void *large_new(size_t size)
+{
+	size_t most = atomic_load_explicit(&limit, memory_order_relaxed);
+	struct paged paged = {0};
+
+	if (size < LARGE_LEAST || !most || memory_used().anonymous + size <= most ||
+	    !paged_map(&paged, size))
+		return NULL;
+	if (add(&paged))
+		return paged.bytes;
+	paged_free(&paged);
+	return NULL;
+}
+
+bool large_find(const void *block)
+{
+	pthread_mutex_lock(&lock);
+	bool found = place_of(block) < MOST;
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+size_t large_size(const void *block)
+{
+	pthread_mutex_lock(&lock);
+	size_t size = blocks[place_of(block)].size;
+	pthread_mutex_unlock(&lock);
+	return size;
+}
+
+void *large_resize(void *block, size_t size)
+{
+	pthread_mutex_lock(&lock);
+	struct paged *paged = &blocks[place_of(block)];
+	void *bytes = paged_remap(paged, size) ? paged->bytes : NULL;
+	pthread_mutex_unlock(&lock);
+	return bytes;
+}
+
+void large_free(void *block)
+{
+	pthread_mutex_lock(&lock);
+	unsigned i = place_of(block);
+	struct paged paged = blocks[i];
+	blocks[i] = (struct paged){0};
+	atomic_fetch_sub(&large_count, 1);
+	pthread_mutex_unlock(&lock);
+	paged_free(&paged);
+}

@@ -1,0 +1,71 @@
+/* span_pool.c - see span_pool.h */
+#include "state/intervals/span_pool.h"
+
+#include "engine/base/mem.h"
+
+/* 2^POOLED spans are 8 KB: more than that is an allocation of its own. */
+enum { POOLED = 8 };
+
+struct span_pool {
+	struct arena *arena;
+	struct span *given[POOLED + 1]; /* by room; linked by their first bytes */
+	size_t taken;                   /* rooms that were not given back */
+};
+
+struct span_pool *span_pool_new(void)
+{
+	return mem_new(sizeof(struct span_pool));
+}
+
+void span_pool_free(struct span_pool *pool)
+{
+	if (!pool)
+		return;
+	arena_free(pool->arena);
+	mem_free(pool);
+}
+
+static struct span *take(struct span_pool *pool, uint8_t room)
+{
+	struct span *spans = pool->given[room];
+
+	pool->taken++;
+	if (spans) {
+		memcpy(&pool->given[room], spans, sizeof(struct span *));
+		return spans;
+	}
+	if (!pool->arena)
+		pool->arena = arena_new();
+	return arena_array(pool->arena, (size_t)1 << room, sizeof *spans);
+}
+
+void span_pool_give(struct span_pool *pool, struct span *spans, uint8_t room)
+{
+	if (!spans)
+		return;
+	if (room > POOLED) {
+		mem_free(spans);
+		return;
+	}
+	memcpy(spans, &pool->given[room], sizeof(struct span *));
+	pool->given[room] = spans;
+	if (--pool->taken)
+		return;
+	arena_free(pool->arena);
+	*pool = (struct span_pool){0};
+}
+
+struct span *span_pool_resize(struct span_pool *pool, struct span *old, uint8_t old_room,
+			      size_t count, uint8_t room)
+{
+	struct span *spans;
+
+	if (room > POOLED && old && old_room > POOLED)
+		return mem_resize(old, (size_t)1 << room, sizeof *old);
+	spans = room > POOLED ? mem_resize(NULL, (size_t)1 << room, sizeof *spans)
+			      : take(pool, room);
+	if (count)
+		memcpy(spans, old, count * sizeof *spans);
+	span_pool_give(pool, old, old_room);
+	return spans;
+}

@@ -187,6 +187,7 @@ struct reader {
 	const char *looks_like; /* for people: its name, and which files or folders it is */
 	bool values; /* decoder_next() decodes values where the batch has room for them */
 	bool falls;  /* times may fall inside of a packet whose record does not say so */
+	bool rises;  /* events are written as time goes on: where times fall, the clock stepped back */
 
 	/* How sure: 0 not this format, 100 certain. */
 	int (*probe)(const struct probe *probe);

@@ -101,7 +101,7 @@ static bool check_headers(struct check *check, const struct stream *stream, stru
 	nstime before = NSTIME_MIN, last = NSTIME_MIN;
 	uint32_t source = 0;
 	enum step step;
-	bool inside = reader->falls && stream->has_time;
+	bool inside = reader->rises && stream->has_time;
 	struct decoder *decoder = inside ? reader->decoder_new(stream) : NULL;
 	struct batch *batch = inside ? batch_new(BATCH_MAX, 0, NULL) : NULL;
 
@@ -128,7 +128,7 @@ static bool check_headers(struct check *check, const struct stream *stream, stru
 			odd_packet(check, stream, "times mended", packet, packet->min, packet->max);
 		/* what was found by walking is how perf and others write, not what a header claims */
 		if (packet->min < before && !(packet->flags & PACKET_PIECE) &&
-		    (reader->falls || !(packet->flags & (PACKET_DESCENDING | PACKET_EXACT_MIN))))
+		    (reader->rises || !(packet->flags & (PACKET_DESCENDING | PACKET_EXACT_MIN))))
 			odd_packet(check, stream, "time falls", packet, before, packet->min);
 		before = packet->min;
 		if (inside)

@@ -60,14 +60,17 @@ YORE_API void yore_state_close(struct yore_state *state); /* NULL is fine */
 /*
  * The value of an attribute ("cpu[3]/thread", no wildcards) after all events of time t. *since,
  * when wanted, is the time of the write that made it so, YORE_TIME_MIN when that is not known.
+ * thread["make"]/state is that of the thread that is called so then; where several are, that is an
+ * error, and where none is, the value is unknown.
  */
 YORE_API int yore_state_at(struct yore_state *state, int64_t t, const char *path,
 			   struct yore_value *out, int64_t *since, struct yore_error *err);
 
 /*
- * The intervals of all attributes that match `path` ("cpu[*]/thread"), as far as they touch
- * [begin, end); their true beginnings and ends, YORE_TIME_MIN and YORE_TIME_MAX where not known.
- * Non-zero from `each` ends it, and 0 is returned.
+ * The intervals of all attributes that match `path` ("cpu[*]/thread", "thread[\"make\"]/state": of
+ * all threads that are called so at some time of the range), as far as they touch [begin, end);
+ * their true beginnings and ends, YORE_TIME_MIN and YORE_TIME_MAX where not known. Non-zero from
+ * `each` ends it, and 0 is returned.
  */
 YORE_API int yore_state_intervals(struct yore_state *state, int64_t begin, int64_t end,
 				  const char *path,

@@ -4,6 +4,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/files.h"
 #include "engine/base/folder.h"
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/temporary.h"
 
@@ -93,7 +94,10 @@ static char *final_path(const char *path)
 
 static bool open_file(struct out *out, const char *path, bool named, struct error *err)
 {
-	*out = (struct out){.fd = -1, .noted = -1, .path = final_path(path)};
+	*out = (struct out){.fd = -1, .noted = -1};
+	if (!inputs_spare(path, err))
+		return false;
+	out->path = final_path(path);
 	if (strcmp(path, "-") == 0) {
 		out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	} else if (is_in_place(path)) {
@@ -230,8 +234,11 @@ static bool name_it(struct out *out)
 
 bool out_finish(struct out *out, struct error *err)
 {
-	bool ok = (!out->nameless || name_it(out)) && close_file(out);
+	bool whole = out->nameless || out->temporary; /* it takes the place of what is there */
 
+	if (whole && !inputs_spare(out->path, err)) /* read since it was opened */
+		return false;
+	bool ok = (!out->nameless || name_it(out)) && close_file(out);
 	if (ok && out->temporary)
 		ok = rename(out->temporary, out->path) == 0;
 	if (!ok)

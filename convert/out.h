@@ -30,8 +30,8 @@ struct out {
 };
 
 /*
- * `path` "-" is standard output. A file that is there is replaced in the end; of a symbolic link,
- * the file that it leads to.
+ * `path` "-" is standard output. A file that is read is refused, see engine/base/inputs.h. A file
+ * that is there is replaced in the end; of a symbolic link, the file that it leads to.
  */
 MUST_CHECK bool out_open(struct out *out, const char *path, struct error *err);
 /* The same for a library that opens a file by its name: out->temporary, unless it is a device. */

@@ -615,11 +615,11 @@ static struct layout *finish(struct compiler *c)
 	find_prefix(c, layout);
 	layout->skips = fold(c, &nskips);
 	layout->nslots = c->slot_base + c->slot;
-	layout->bytewise = c->bytewise;
+	layout->bytewise = c->bytewise && c->nsteps; /* nothing may stand inside a byte */
 	layout->constant = !nskips || (nskips == 1 && layout->skips[0].op == OP_SKIP);
 	layout->constant_bits = nskips && layout->constant ? layout->skips[0].count : 0;
 	layout->plain =
-		c->bytewise && layout->prefix.rest->op == OP_END && !layout->prefix.nlocated;
+		layout->bytewise && layout->prefix.rest->op == OP_END && !layout->prefix.nlocated;
 	for (size_t i = 0; i < c->nsteps; i++)
 		layout->lazy |=
 			layout->steps[i].op == OP_ARRAY_OF || layout->steps[i].op == OP_SEQUENCE_OF;

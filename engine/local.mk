@@ -35,6 +35,8 @@ libengine_a_SOURCES = \
 	%D%/base/budget.h \
 	%D%/base/large.c \
 	%D%/base/large.h \
+	%D%/base/inputs.c \
+	%D%/base/inputs.h \
 	%D%/base/mem.c \
 	%D%/base/mem.h \
 	%D%/base/nameset.c \

@@ -140,6 +140,11 @@ bool index_has_other_cpus(struct index *index, const struct stream *stream)
 	return !index_table(index, stream, &table, &ignored) || table_has_other_cpus(table);
 }
 
+int32_t index_stream_cpu(struct index *index, const struct stream *stream)
+{
+	return stream->cpu < 0 || index_has_other_cpus(index, stream) ? -1 : stream->cpu;
+}
+
 bool index_may_be_of_cpu(struct index *index, const struct stream *stream, int32_t cpu)
 {
 	return stream->cpu < 0 || stream->cpu == cpu || index_has_other_cpus(index, stream);

@@ -57,6 +57,8 @@ uint64_t table_count(const struct table *table);
 bool table_has_other_cpus(struct table *table);
 /* The same of a stream, whose table is found for it; true where that fails, which reading tells. */
 bool index_has_other_cpus(struct index *index, const struct stream *stream);
+/* The CPU that all of the stream is of; -1: it is not known, or its packets say several. */
+int32_t index_stream_cpu(struct index *index, const struct stream *stream);
 /* May the stream have events of the CPU? */
 bool index_may_be_of_cpu(struct index *index, const struct stream *stream, int32_t cpu);
 /*

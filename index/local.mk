@@ -87,6 +87,8 @@ libindex_a_SOURCES += \
 	%D%/cursor/merge.h \
 	%D%/cursor/range.c \
 	%D%/cursor/read_ahead.c \
+	%D%/cursor/first_events.c \
+	%D%/cursor/first_events.h \
 	%D%/cursor/read_ahead.h \
 	%D%/cursor/stream_backward.c \
 	%D%/cursor/stream_cursor.c \

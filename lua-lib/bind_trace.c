@@ -215,17 +215,20 @@ static void push_clocks(lua_State *L, const struct trace *trace)
 	}
 }
 
-static void push_streams(lua_State *L, const struct trace *trace)
+static void push_streams(lua_State *L, struct index *index)
 {
+	const struct trace *trace = index_trace(index);
+
 	lua_newtable(L);
 	for (size_t i = 0; i < trace->nstreams; i++) {
 		const struct stream *stream = trace->streams[i];
+		int32_t cpu = index_stream_cpu(index, stream);
 
 		lua_newtable(L);
 		bind_set_integer(L, "id", (int64_t)stream->id);
 		bind_set_text(L, "name", stream->name);
-		if (stream->cpu >= 0)
-			bind_set_integer(L, "cpu", stream->cpu);
+		if (cpu >= 0)
+			bind_set_integer(L, "cpu", cpu);
 		bind_set_integer(L, "bytes", (int64_t)stream->bytes);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
@@ -269,13 +272,15 @@ static void push_field_names(lua_State *L, const struct event_class *class)
 static void push_classes(lua_State *L, const struct trace *trace)
 {
 	lua_newtable(L);
-	for (size_t i = 0; i < trace->nclasses; i++) {
+	for (size_t i = 0, n = 0; i < trace->nclasses; i++) {
+		if (trace->classes[i]->unlisted)
+			continue;
 		lua_newtable(L);
 		bind_set_integer(L, "id", (int64_t)trace->classes[i]->id);
 		bind_set_text(L, "name", trace->classes[i]->name);
 		push_field_names(L, trace->classes[i]);
 		lua_setfield(L, -2, "fields");
-		lua_rawseti(L, -2, (lua_Integer)i + 1);
+		lua_rawseti(L, -2, (lua_Integer)++n);
 	}
 }
 
@@ -306,7 +311,7 @@ static int trace_info(lua_State *L)
 	lua_setfield(L, -2, "hosts");
 	push_clocks(L, trace);
 	lua_setfield(L, -2, "clocks");
-	push_streams(L, trace);
+	push_streams(L, bound->index);
 	lua_setfield(L, -2, "streams");
 	push_classes(L, trace);
 	lua_setfield(L, -2, "classes");

@@ -25,9 +25,10 @@
 
 local analysis = require("yore.analysis")
 local frames = require("yore.frames")
+local threads = require("yore.threads")
 
 local own = analysis.open(arg, {
-	name = "flamegraph", columns = { "comm", "stack", "weight" }, without_range = true,
+	samples = true, name = "flamegraph", columns = { "comm", "stack", "weight" }, without_range = true,
 	options = { svg = "text", event = "text", stack = "text", count = "flag" },
 	draws = { limit = true },
 	format = "folded", write = function(row) return row.folded .. " " .. row.weight end,
@@ -44,6 +45,8 @@ local range = {}
 if start or stop then
 	range.start, range.stop = analysis.range(start, stop)
 end
+own.start, own.stop = range.start, range.stop
+local meant, meant_thread = threads.of_samples(own)
 
 -- Names of threads, by the records that give and inherit them; those before the range, too.
 local names = { [0] = "swapper" }
@@ -127,6 +130,9 @@ local function fold_state(path)
 	trace:intervals({ path, path .. "[*]" }, first, last, function(at, from, to, value)
 		local owner, level = at:match("^(.*/[^/%[]*)%[(%d+)%]$")
 		owner, level = owner or at, tonumber(level) or 0
+		if meant_thread and not meant_thread(math.tointeger(tonumber(owner:match("thread%[(%-?%d+)%]"))), from or first) then
+			return
+		end
 		if from and level == 0 then
 			change(owner, from, 0, value)
 			if to then
@@ -189,7 +195,7 @@ end
 -- Which event counts is known when the first one with frames comes.
 local counted = own.event and true
 local function fold_event(ev, chain, tid)
-	if chain and #chain > 0 then
+	if chain and #chain > 0 and (not meant or meant(ev, tid)) then
 		counted = counted or ev.name
 		fold(ev, chain, tid)
 	end

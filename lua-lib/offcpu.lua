@@ -46,7 +46,7 @@ for _, column in ipairs(by) do
 	columns[#columns + 1] = (column ~= "syscall" or has_syscall) and column or nil
 end
 -- Where single stretches are not needed, they are counted as they come.
-local counted = a.verb == "stats" and not a.where and not a.svg and a.by ~= "stack"
+local counted = a.verb == "stats" and not a.leaving and not a.svg and a.by ~= "stack"
 local all = a:segments(
 	{ path = "thread[*]/state", value = { "sleeping", "blocked", "ready", "stopped", "traced", "parked" },
 		groups = counted and { by = columns, percentiles = { 50, 99 } } or nil },

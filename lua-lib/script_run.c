@@ -6,6 +6,7 @@
  */
 #include "lua-lib/script_internal.h"
 
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 
@@ -178,6 +179,7 @@ static int load_file(lua_State *L)
 	lua_pushstring(L, chunk->path);
 	lua_rawseti(L, -2, 0);
 	lua_setglobal(L, "arg");
+	inputs_add_path(chunk->path);
 	if (luaL_loadfilex(L, chunk->path, script_of(L)->options.sandbox ? "t" : NULL) != LUA_OK)
 		return lua_error(L);
 	lua_call(L, 0, 1);

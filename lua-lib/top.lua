@@ -19,8 +19,9 @@
 --   $ yore help top
 
 local analysis = require("yore.analysis")
+local threads = require("yore.threads")
 local a = analysis.open(arg, {
-	any_host = true,
+	any_host = true, samples = true,
 	name = "top", verbs = { "functions", "lines", "modules", "threads", "callers", "callees" },
 	options = { event = "text", count = "flag", of = "text" },
 	columns = { "self", "total", "function", "module", "line", "tid", "comm" },
@@ -109,8 +110,9 @@ local wanted = a.event and analysis.present{ a.event }
 if wanted and #wanted == 0 then
 	a:need_named("event", { a.event })
 end
+local meant = threads.of_samples(a)
 for ev in trace:events{ name = wanted, from = a.start, to = a.stop } do
-	if a.event or not counted or counted == ev.name then
+	if (a.event or not counted or counted == ev.name) and (not meant or meant(ev)) then
 		local frames = a.verb == "lines" and ev.lines or ev.frames
 		if frames and #frames > 0 then
 			while #frames > 1 and frames[#frames].ip == 0 do
@@ -124,7 +126,7 @@ for ev in trace:events{ name = wanted, from = a.start, to = a.stop } do
 	end
 end
 if samples == 0 then
-	a:lack("no event of this range has a call chain: record them with perf record -g")
+	a:lack("no event of this range" .. (meant and " and of these threads and CPUs" or "") .. " has a call chain: record them with perf record -g")
 end
 
 if relative and not functions[a.of] then

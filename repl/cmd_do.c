@@ -1,4 +1,5 @@
 /* cmd_do.c - one-liners in bpftrace's language */
+#include "engine/base/inputs.h"
 #include "oneliner/oneliner.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
@@ -99,7 +100,7 @@ static bool list_probes(struct session *session, const struct options *options, 
 	memcpy(classes, trace->classes, trace->nclasses * sizeof *classes);
 	qsort(classes, trace->nclasses, sizeof *classes, by_name);
 	for (size_t i = 0; i < trace->nclasses; i++) {
-		if ((last && !strcmp(last, classes[i]->name)) ||
+		if (classes[i]->unlisted || (last && !strcmp(last, classes[i]->name)) ||
 		    !is_listed(options, specs, classes[i]->name))
 			continue;
 		last = classes[i]->name;
@@ -130,6 +131,7 @@ static bool read_file(const char *path, struct buf *out, struct error *err)
 	int fd = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : 1;
 
+	inputs_add_fd(fd);
 	while (n > 0 && out->len <= PROGRAM_TEXT_MAX) {
 		n = read(fd, buf_room(out, 4096), 4096);
 		out->len += n > 0 ? (size_t)n : 0;

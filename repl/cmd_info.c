@@ -14,6 +14,7 @@
 #include "repl/info_clocks.h"
 #include "repl/info_losses.h"
 #include "repl/render.h"
+#include "state/program/cpus.h"
 
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct stream_info {
 	uint64_t packets, bytes;
 	nstime begin, end; /* what was recorded, or its events; NSTIME_MIN: nothing */
 	struct contradicted contradicted; /* when they are counted */
+	struct cpus cpus;                 /* that its packets say, or the stream */
 };
 
 struct info {
@@ -103,6 +105,8 @@ static bool gather_stream(struct info *info, size_t i, struct error *err)
 	if (!edge(info, stream, false, &out->begin, err) ||
 	    !edge(info, stream, true, &out->end, err) ||
 	    !widen(info, stream, out, err) || !index_table(info->index, stream, &table, err))
+		return false;
+	if (!cpus_of_stream(stream, info->index, &out->cpus, err))
 		return false;
 	/* a table that is computed may turn out to be irregular only here */
 	if (!info_losses_read(stream, table, losses, err))
@@ -220,6 +224,18 @@ static void json_recording(const struct trace *trace, struct sink *out)
 	sink_text(out, "]}");
 }
 
+/* `cpu` is a number where there is one, and null where `cpus` lists several. */
+static void json_cpus(const struct cpus *cpus, struct sink *out)
+{
+	json_member_u64(out, ",\"cpu\":", cpus->count == 1 && !cpus->many,
+			cpus->count ? (uint64_t)cpus->items[0] : 0);
+	if (cpus->count < 2)
+		return;
+	for (size_t i = 0; i < cpus->count; i++)
+		sink_printf(out, "%s%d", i ? "," : ",\"cpus\":[", cpus->items[i]);
+	sink_text(out, "]");
+}
+
 static void json_streams(const struct info *info, struct sink *out)
 {
 	sink_text(out, ",\"streams\":[");
@@ -230,7 +246,7 @@ static void json_streams(const struct info *info, struct sink *out)
 			    (unsigned long long)stream->id);
 		json_text(out, stream->name);
 		json_member_text(out, ",\"section\":", *stream->section ? stream->section : NULL);
-		json_member_u64(out, ",\"cpu\":", stream->cpu >= 0, (uint64_t)stream->cpu);
+		json_cpus(&own->cpus, out);
 		sink_printf(out, ",\"packets\":%llu,\"bytes\":%llu,\"begin\":",
 			    (unsigned long long)own->packets, (unsigned long long)own->bytes);
 		json_time(out, own->begin);
@@ -255,6 +271,26 @@ static void json_word(const struct part *part, struct sink *out)
 			part ? part->word_bits : 0);
 }
 
+/* What the trace has that this version does not know, one call each. */
+static void each_unknown(const struct info *info, struct sink *out,
+			 void (*write)(struct sink *out, size_t i, const char *text))
+{
+	struct buf texts = {0};
+	size_t n = 0;
+
+	trace_damages(info->session->trace, &texts);
+	for (size_t at = 0; at < texts.len; at += strlen(texts.data + at) + 1)
+		if (texts.data[at] == TRACE_UNKNOWN_MARK)
+			write(out, n++, texts.data + at + 1);
+	buf_release(&texts);
+}
+
+static void json_unknown(struct sink *out, size_t i, const char *text)
+{
+	sink_text(out, i ? "," : "");
+	json_text(out, text);
+}
+
 static void print_json(const struct info *info, const struct capabilities *can, struct sink *out)
 {
 	const struct trace *trace = info->trace;
@@ -272,7 +308,9 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 	json_env(trace, out);
 	json_recording(trace, out);
 	json_streams(info, out);
-	sink_printf(out, ",\"lost_untold\":%llu", (unsigned long long)info->untold);
+	sink_printf(out, ",\"lost_untold\":%llu,\"unknown\":[", (unsigned long long)info->untold);
+	each_unknown(info, out, json_unknown);
+	sink_char(out, ']');
 	info_json_stream_classes(trace, out);
 	info_json_classes(trace, out);
 	sink_text(out, ",\"capabilities\":[");
@@ -286,6 +324,13 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 }
 
 /* Text ---------------------------------------------------------------------------------------- */
+
+static void text_unknown(struct sink *out, size_t i, const char *text)
+{
+	sink_printf(out, "%-11s", i ? "" : "unknown");
+	sink_name(out, text);
+	sink_char(out, '\n');
+}
 
 enum { TASKS_SHOWN = 8 };
 
@@ -380,10 +425,10 @@ static void text_streams(struct info *info, struct sink *out)
 		const struct stream_info *own = &info->streams[i];
 		sink_u64(rows_cell(&rows), stream->id);
 		rows_text(&rows, stream->name);
-		if (stream->cpu < 0)
-			rows_cell(&rows);
-		else
-			sink_i64(rows_cell(&rows), stream->cpu);
+		struct sink *cpus = rows_cell(&rows);
+		for (size_t k = 0; k < own->cpus.count; k++)
+			sink_printf(cpus, "%s%d", k ? "," : "", own->cpus.items[k]);
+		sink_text(cpus, own->cpus.many ? ",..." : "");
 		sink_u64(rows_cell(&rows), own->packets);
 		sink_u64(rows_cell(&rows), own->bytes);
 		time_add_any(&info->times, own->begin, rows_cell(&rows));
@@ -445,6 +490,7 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 	text_range(info, out);
 	info_text_losses(info->trace, info->losses, info->untold, &info->times, out);
 	text_contradictions(info, out);
+	each_unknown(info, out, text_unknown);
 	text_capabilities(info, can, out);
 	text_streams(info, out);
 	info_text_stream_classes(info->trace, out);
@@ -471,6 +517,8 @@ static bool run_info(struct session *session, const struct options *options, str
 	capabilities_release(&can);
 	for (size_t i = 0; info.losses && i < info.trace->nstreams; i++)
 		info_losses_release(&info.losses[i]);
+	for (size_t i = 0; info.streams && i < info.trace->nstreams; i++)
+		cpus_release(&info.streams[i].cpus);
 	mem_free(info.losses);
 	mem_free(info.streams);
 	return ok;

@@ -165,7 +165,9 @@ const struct cmd cmd_longest = {
 		"\n"
 		"Examples:\n"
 		"  $ yore longest fixtures/golden/sched-demo 'cpu[*]/thread' --limit 5\n"
-		"  $ yore longest fixtures/golden/sched-demo 'cpu[0]/thread=10891' --limit 1\n",
+		"  $ yore longest fixtures/golden/sched-demo 'cpu[0]/thread=10891' --limit 1\n"
+		"  $ yore longest fixtures/golden/sched-demo 'thread[*]/state=ready' --comm "
+		"'demo-*'\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
 	.words = WORD_PATH_VALUE,
 	.min_words = 1,

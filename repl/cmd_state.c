@@ -22,13 +22,17 @@ const struct cmd cmd_state = {
 		"as\n"
 		"they touch --begin --end. Beginnings and ends are true ones, not cut off; one "
 		"that\n"
-		"is not known is ?.\n"
+		"is not known is ?. thread[\"NAME\"] stands for all threads that are called so at "
+		"some\n"
+		"time of the range; --cpu --tid --pid --comm leave other rows out.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore state fixtures/golden/sched-demo 'cpu[0]/thread' --end +1ms\n"
 		"  $ yore state fixtures/golden/sched-demo 'cpu[*]/thread' --format json --limit "
 		"3\n"
-		"  $ yore state fixtures/golden/sched-demo 'thread[10891]/state' --begin -2ms\n",
+		"  $ yore state fixtures/golden/sched-demo 'thread[10891]/state' --begin -2ms\n"
+		"  $ yore state fixtures/golden/sched-demo 'thread[\"demo-sleep\"]/state' --begin "
+		"-1ms\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
 	.words = WORD_PATH,
 	.min_words = 1,

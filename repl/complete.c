@@ -84,6 +84,8 @@ static void offer_events(const struct completion *completion)
 	for (size_t i = 0; trace && i < trace->nclasses; i++) {
 		const char *name = trace->classes[i]->name, *colon = strrchr(name, ':');
 
+		if (trace->classes[i]->unlisted)
+			continue;
 		offer(completion, name);
 		if (colon && completion->len)
 			offer(completion, colon + 1);
@@ -223,6 +225,8 @@ static bool offer_keys(const struct completion *completion, struct stars *stars)
 	struct keys keys = {.typed = typed};
 	struct buf word = {0};
 
+	if (char_begins_word(*typed) && nhead >= 7 && !memcmp(typed - 7, "thread[", 7))
+		complete_thread_names(completion->completer->session, keep_key, &keys);
 	for (size_t i = 0; i < stars->count && !keys.count; i++)
 		complete_keys(completion->completer->session, stars->items[i], nhead, keep_key, &keys);
 	for (size_t k = 0; k < keys.count; k++) {
@@ -415,6 +419,9 @@ static enum offered offer_value(const struct completion *completion, const struc
 		offer_fields(completion);
 	else if (!strcmp(option, "--stream"))
 		offer_streams(completion);
+	else if (!strcmp(option, "--tid") || !strcmp(option, "--comm"))
+		complete_thread_names(completion->completer->session, offer_word,
+				      (void *)(uintptr_t)completion);
 	else if (!strcmp(option, "--input"))
 		offer_inputs(completion);
 	else if (!strcmp(option, "--rules"))

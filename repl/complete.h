@@ -34,6 +34,9 @@ struct completer *completer_new(struct session *session, struct script *script,
 void completer_free(struct completer *completer); /* NULL is fine */
 void completer_forget(struct completer *completer); /* what it knows of the trace; NULL is fine */
 
+/* Names of threads, as they are at the current moment, or at the end. */
+void complete_thread_names(struct session *session, void (*each)(void *arg, const char *name),
+			   void *arg);
 /*
  * complete_seen.c: what stands in the trace. Both give up early, without an error.
  * The keys at which `path` has `*` at place `at`, of attributes that have a value at the prompt's

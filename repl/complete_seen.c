@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/event.h"
 #include "index/events.h"
+#include "state/comms.h"
 #include "state/state.h"
 
 #include <inttypes.h>
@@ -37,31 +38,57 @@ static size_t brackets_before(const char *path, size_t at)
 	return count - 1;
 }
 
-void complete_keys(struct session *session, const char *path, size_t at,
-		   void (*each)(void *arg, const char *key), void *arg)
+/* What the attributes are at the moment at which keys are looked for. */
+static bool ask_keys(struct session *session, const char *path, struct answers *out)
 {
 	struct state *state = NULL;
 	struct query *query = NULL;
-	struct answers answers = {0};
-	struct buf key = {0};
 	struct error ignored;
 	nstime first, last;
 
+	*out = (struct answers){0};
 	if (!session_bounds(session, &first, &last, &ignored) ||
 	    !query_parse(path, &query, &ignored))
-		return;
+		return false;
 	struct moment moment = {.t = session->has_moment ? session->moment : last};
 	state = session_names(session, KEYS_EVENTS, &ignored);
-	if (state && state_at(state, &moment, 1, (const struct query *const *)&query, 1, false,
-			      &answers, &ignored))
-		for (size_t i = 0; i < answers.count; i++) {
-			buf_clear(&key);
-			if (key_of(answers.items[i].path, brackets_before(path, at), &key))
-				each(arg, buf_text(&key));
-		}
+	bool ok = state && state_at(state, &moment, 1, (const struct query *const *)&query, 1,
+				    false, out, &ignored);
+	query_free(query);
+	return ok;
+}
+
+void complete_keys(struct session *session, const char *path, size_t at,
+		   void (*each)(void *arg, const char *key), void *arg)
+{
+	struct answers answers;
+	struct buf key = {0};
+
+	if (!ask_keys(session, path, &answers))
+		return;
+	for (size_t i = 0; i < answers.count; i++) {
+		buf_clear(&key);
+		if (key_of(answers.items[i].path, brackets_before(path, at), &key))
+			each(arg, buf_text(&key));
+	}
 	answers_release(&answers);
 	buf_release(&key);
-	query_free(query);
+}
+
+void complete_thread_names(struct session *session, void (*each)(void *arg, const char *name),
+			   void *arg)
+{
+	struct answers answers;
+	struct arena *arena = arena_new();
+
+	if (ask_keys(session, "thread[*]/name", &answers))
+		for (size_t i = 0; i < answers.count; i++) {
+			const char *name = comm_text(arena, &answers.items[i].value);
+			if (name && !strpbrk(name, "]\"' ,"))
+				each(arg, name);
+		}
+	answers_release(&answers);
+	arena_free(arena);
 }
 
 /* ---- values ---- */

@@ -92,7 +92,7 @@ bool filter_look_up_streams(struct session *session, const struct options *optio
 	       look_up_names(session, "--stream", &options->streams, lookup_stream, err);
 }
 
-static bool look_up_cpus(struct session *session, const struct words *words, struct error *err)
+bool filter_look_up_cpus(struct session *session, const struct words *words, struct error *err)
 {
 	struct index *index = words->count ? session_index(session, err) : NULL;
 	struct where_range range;
@@ -127,7 +127,7 @@ bool filter_look_up(struct session *session, const struct options *options, stru
 	return session_trace(session, err) &&
 	       look_up_names(session, "--name", &options->names, lookup_event, err) &&
 	       filter_look_up_streams(session, options, err) &&
-	       look_up_cpus(session, &options->cpus, err);
+	       filter_look_up_cpus(session, &options->cpus, err);
 }
 
 bool filter_is_name(const char *word)

@@ -43,6 +43,9 @@ MUST_CHECK bool filter_parse_range(const char *option, const char *word, struct 
 				   struct error *err);
 bool filter_is_name(const char *word); /* of --tid: not a number, which begins with a digit */
 bool filter_has_cpu(struct session *session, const char *word); /* some CPU of a word of --cpu */
+/* Words of --cpu alone. */
+MUST_CHECK bool filter_look_up_cpus(struct session *session, const struct words *words,
+				    struct error *err);
 /* Is the stream of a word of --stream? Without words every one is. */
 bool filter_has_stream(const struct trace *trace, const struct words *words,
 		       const struct stream *stream);

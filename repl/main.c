@@ -5,6 +5,7 @@
  *     130 interrupted
  */
 #include "engine/base/files.h"
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "repl/cmds.h"
 #include "repl/prompt.h"
@@ -50,7 +51,8 @@ static int answered(struct session *session, const struct options *options)
 		    (unsigned long long)session->lost, session->lost == 1 ? "" : "s");
 	if (session->violated)
 		return COULD_NOT;
-	if (damaged || (options->strict && (session->lost || session->outside)))
+	bool lacks = session->lost || session->outside || (trace && atomic_load(&trace->unknown));
+	if (damaged || (options->strict && lacks))
 		return DAMAGED;
 	return session->status;
 }
@@ -75,6 +77,19 @@ static int run(const struct options *options, struct session *session)
 	}
 	sink_release(&sink);
 	return status;
+}
+
+/* Nothing was asked for. */
+static int print_usage(void)
+{
+	struct sink sink;
+
+	sink_init(&sink, STDERR_FILENO);
+	help_print(NULL, &sink);
+	sink.whole = sink.len;
+	sink_flush(&sink);
+	sink_release(&sink);
+	return MISUSED;
 }
 
 static int print_only(const struct options *options)
@@ -152,6 +167,7 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	signals_install();
 	files_raise_limit();
+	inputs_record();
 	if (!options_parse(script ? argc : argc - 1, script ? script : argv + 1, false, &options,
 			   &err)) {
 		options_release(&options);
@@ -162,8 +178,7 @@ int main(int argc, char **argv)
 	if (options.version || options.help) {
 		status = print_only(&options);
 	} else if (!options.cmd && !options.trace) {
-		say(NULL, "a command or a trace is missing: 'yore help' lists commands");
-		status = MISUSED;
+		status = print_usage();
 	} else {
 		signals_begin(options.memory_most);
 		session_init(&session, &options, options.trace);

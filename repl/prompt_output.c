@@ -86,10 +86,10 @@ static size_t split_sql(struct sql_shell *shell, const char *line)
 
 static bool send_to_file(struct prompt *prompt, const char *path, bool append, struct error *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+	int fd;
 
-	if (fd < 0)
-		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	if (!session_output(prompt->session, path, append, &fd, err))
+		return false;
 	prompt->sink.elsewhere = fd;
 	prompt->sink.columns = 0;
 	prompt->redirected = true;

@@ -87,24 +87,26 @@ static bool read_spells(struct row_threads *rows, enum told told, struct error *
 {
 	struct spells *spells = &rows->told[told];
 	struct state *state = session_state(rows->session, err);
-	struct query *queries[2] = {NULL, NULL};
+	static const char *const beginnings[] = {"thread[*]/", "host[*]/thread[*]/",
+						 "thread[0]/" /* lists lack what is initial */};
+	struct query *queries[3] = {NULL, NULL, NULL};
 	struct buf path = {0};
 	nstime begin, end;
 	bool ok = state && session_range(rows->session, &begin, &end, err);
 
 	spells->arena = rows->arena;
-	for (int i = 0; i < 2 && ok; i++) {
+	for (int i = 0; i < 3 && ok; i++) {
 		buf_clear(&path);
-		buf_printf(&path, "%sthread[*]/%s", i ? "host[*]/" : "", told_names[told]);
+		buf_printf(&path, "%s%s", beginnings[i], told_names[told]);
 		ok = query_parse(buf_text(&path), &queries[i], err);
 	}
 	if (ok && begin < end)
 		ok = state_intervals(state, begin, end, INTERVALS_CUT,
-				     (const struct query *const *)queries, 2, add_spell, spells,
+				     (const struct query *const *)queries, 3, add_spell, spells,
 				     err);
 	if (ok && spells->count)
 		qsort(spells->items, spells->count, sizeof *spells->items, by_thread);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		query_free(queries[i]);
 	buf_release(&path);
 	return ok;
@@ -144,6 +146,8 @@ bool row_threads_open(struct session *session, const struct options *options,
 	if (!options->cpus.count && !options->tids.count && !options->pids.count &&
 	    !options->comms.count)
 		return true;
+	if (!filter_look_up_cpus(session, &options->cpus, err))
+		return false;
 	rows = mem_new(sizeof *rows);
 	rows->session = session;
 	rows->arena = arena_new();
@@ -231,29 +235,57 @@ static const struct spell *told_of(struct row_threads *rows, enum told told, str
 	return spells;
 }
 
-static bool is_called(struct row_threads *rows, const struct test *test, bool exact,
-		      const struct value *value)
+static const char *name_of(struct row_threads *rows, const struct spell *spell)
 {
 	buf_clear(&rows->name);
-	if (value->kind == VALUE_STRING)
-		buf_add(&rows->name, value->text, value->len);
-	const char *name = buf_text(&rows->name);
-	for (size_t i = 0; i < test->words->count; i++) {
-		const char *word = test->words->items[i];
-		if (exact ? filter_is_name(word) && !strcmp(word, name)
-			  : fnmatch(word, name, 0) == 0)
-			return true;
+	if (spell->value.kind == VALUE_STRING)
+		buf_add(&rows->name, spell->value.text, spell->value.len);
+	return buf_text(&rows->name);
+}
+
+/* Is the thread ever called as a word of --tid says? */
+static bool pass_name(struct row_threads *rows)
+{
+	const struct words *words = rows->tids.words;
+	size_t count;
+	const struct spell *names = told_of(rows, TOLD_NAME, &rows->tids, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = name_of(rows, &names[i]);
+		for (size_t k = 0; k < words->count; k++)
+			if (filter_is_name(words->items[k]) && !strcmp(words->items[k], name))
+				return true;
 	}
 	return false;
 }
 
-static bool pass_name(struct row_threads *rows, struct test *test, bool exact)
+/* What holds when the row begins, else the first while it lasts; NULL: it is not known. */
+static const struct spell *told_then(struct row_threads *rows, enum told told, struct test *test,
+				     const struct interval *interval)
 {
 	size_t count;
-	const struct spell *names = told_of(rows, TOLD_NAME, test, &count);
+	const struct spell *spells = told_of(rows, told, test, &count);
 
-	for (size_t i = 0; i < count; i++)
-		if (is_called(rows, test, exact, &names[i].value))
+	if (!spells)
+		return NULL;
+	size_t next = search_first(i, 0, count, spells[i].begin <= interval->begin);
+	if (next)
+		return &spells[next - 1];
+	if (spells[0].begin < interval->end)
+		return &spells[0];
+	test->unknown++;
+	return NULL;
+}
+
+static bool pass_comm(struct row_threads *rows, const struct interval *interval)
+{
+	const struct spell *spell = told_then(rows, TOLD_NAME, &rows->comms, interval);
+
+	if (!spell)
+		return false;
+	const char *name = name_of(rows, spell);
+	for (size_t i = 0; i < rows->comms.words->count; i++)
+		if (fnmatch(rows->comms.words->items[i], name, 0) == 0)
 			return true;
 	return false;
 }
@@ -287,22 +319,15 @@ static bool cpu_of_path(const char *path, struct value *cpu)
 	return false;
 }
 
-/* The last one that is known when the row begins, else the first while it lasts. */
 static bool pass_cpu(struct row_threads *rows, bool thread, const struct interval *interval)
 {
-	const struct spell *cpus = NULL;
+	const struct spell *spell;
 	struct value own;
-	size_t count = 0, next = 0;
 
 	if (cpu_of_path(behind_host(interval->path), &own))
 		return in_ranges(&rows->cpus, &own);
-	if (thread)
-		cpus = told_of(rows, TOLD_CPU, &rows->cpus, &count);
-	if (!cpus)
-		return false;
-	next = search_first(i, 0, count, cpus[i].begin <= interval->begin);
-	next -= next > 0;
-	return cpus[next].begin < interval->end && in_ranges(&rows->cpus, &cpus[next].value);
+	spell = thread ? told_then(rows, TOLD_CPU, &rows->cpus, interval) : NULL;
+	return spell && in_ranges(&rows->cpus, &spell->value);
 }
 
 bool row_threads_pass(struct row_threads *rows, const struct interval *interval)
@@ -315,8 +340,8 @@ bool row_threads_pass(struct row_threads *rows, const struct interval *interval)
 			rows->comms.words->count))
 		return false;
 	return (!rows->tids.words->count || in_ranges(&rows->tids, &tid) ||
-		(names && pass_name(rows, &rows->tids, true))) &&
-	       (!rows->comms.words->count || pass_name(rows, &rows->comms, false)) &&
+		(names && pass_name(rows))) &&
+	       (!rows->comms.words->count || pass_comm(rows, interval)) &&
 	       (!rows->pids.words->count || pass_process(rows)) &&
 	       (!rows->cpus.words->count || pass_cpu(rows, thread, interval));
 }

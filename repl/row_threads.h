@@ -3,8 +3,10 @@
  *
  * A row is of the thread that its path begins with (thread[T]/...), or that its value is, that of a
  * path which ends in /thread. It is of the CPU in its path (cpu[N]/...), else of the one that its
- * thread was on when it began. A name or a process means the threads that have it at some time of the
- * range, as in thread["make"]/state (state/intervals/named.h): all rows of these pass.
+ * thread was on when it began. A name of --tid and a process mean the threads that have it at some
+ * time of the range, as thread["make"]/state does (state/intervals/named.h): all rows of these
+ * pass.
+ * --comm asks for the name that the thread had when the row began, else the first while it lasts.
  */
 #ifndef REPL_ROW_THREADS_H
 #define REPL_ROW_THREADS_H

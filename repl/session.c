@@ -7,6 +7,7 @@
 #include "repl/session.h"
 
 #include "engine/base/hash_index.h"
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 #include "engine/symbols/symbols.h"
@@ -16,6 +17,8 @@
 #include "repl/sql_shell.h"
 #include "state/state.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -210,6 +213,20 @@ bool session_progress_time(void *arg, nstime at, nstime first, nstime last)
 static void copy_words(struct session *session, const char *const *words, size_t count);
 static void free_sets(struct session *session);
 
+/* What will be read is no output, also before it is. */
+static void add_inputs(const struct options *options, const char *path)
+{
+	const char *files[] = {path, options->key_file, options->file};
+	const struct words *lists[] = {&options->with, &options->rules};
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		if (files[i])
+			inputs_add_path(files[i]);
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		for (size_t k = 0; k < lists[i]->count; k++)
+			inputs_add_path(lists[i]->items[k]);
+}
+
 void session_init(struct session *session, const struct options *options, const char *path)
 {
 	*session = (struct session){.options = options, .outer = options, .path = path};
@@ -217,6 +234,7 @@ void session_init(struct session *session, const struct options *options, const 
 	copy_words(session, options->rules.items, options->rules.count);
 	session->progress = progress_new(options->progress);
 	forget_said();
+	add_inputs(options, path);
 }
 
 static void close_trace(struct session *session)
@@ -300,6 +318,44 @@ static bool set_offsets(struct session *session, const char *const *paths, size_
 	return true;
 }
 
+static bool same_folder(const char *path, size_t len, const struct stat *folder)
+{
+	struct stat about;
+	struct buf copy = {0};
+
+	buf_add(&copy, path, len);
+	bool same = stat(buf_text(&copy), &about) == 0 && S_ISDIR(about.st_mode) &&
+		    about.st_dev == folder->st_dev && about.st_ino == folder->st_ino;
+	buf_release(&copy);
+	return same;
+}
+
+/* Whatever lies in the folder of a trace is part of it: an index must not. */
+static bool index_is_apart(const struct trace *trace, const char *const *paths, size_t npaths,
+			   const char *folder, struct error *err)
+{
+	struct stat about;
+	bool apart = true;
+
+	if (!folder || stat(folder, &about) != 0)
+		return true;
+	for (size_t i = 0; i < npaths && apart; i++) {
+		size_t len = strlen(paths[i]);
+		apart = !same_folder(paths[i], len, &about);
+		for (size_t s = 0; s < trace->nsources && apart; s++) {
+			const char *name = source_name(trace->sources[s]);
+			const char *slash = strrchr(name, '/');
+			if (slash && !strncmp(name, paths[i], len) && name[len] == '/')
+				apart = !same_folder(name, (size_t)(slash - name), &about);
+		}
+	}
+	return apart ||
+	       error_set(err, ERR_QUERY,
+			 "--index-dir: %s is a folder of the trace, and what lies in it is read "
+			 "as its streams: name another",
+			 folder);
+}
+
 struct trace *session_trace(struct session *session, struct error *err)
 {
 	const struct options *options = session->options;
@@ -332,7 +388,14 @@ struct trace *session_trace(struct session *session, struct error *err)
 				     .notices = session_notices(session)};
 	if (!trace_open(&open, &session->trace, err))
 		session->trace = NULL;
+	bool good = session->trace &&
+		    index_is_apart(session->trace, paths, npaths, spill_dir, err) &&
+		    inputs_spare("-", err); /* yore events TRACE >>TRACE */
 	mem_free(spill_dir);
+	if (session->trace && !good) {
+		trace_close(session->trace);
+		session->trace = NULL;
+	}
 	return session->trace;
 }
 
@@ -567,7 +630,9 @@ static bool names_progress(void *arg, nstime at, nstime first, nstime last)
 	(void)at;
 	(void)first;
 	(void)last;
-	return !signals_interrupted() && session->trace->events_decoded <= session->names_until;
+	return !signals_interrupted() && session->trace->events_decoded <= session->names_until &&
+	       (session->trace->packets_decoded <= session->names_packets ||
+		trace_bytes_read(session->trace) < session->names_bytes);
 }
 
 struct state *session_names(struct session *session, uint64_t events, struct error *err)
@@ -578,6 +643,7 @@ struct state *session_names(struct session *session, uint64_t events, struct err
 	if (!set)
 		return NULL;
 	session->names_until = session->trace->events_decoded + events;
+	session->names_packets = session->names_bytes = UINT64_MAX;
 	struct state_options open = {.rules = set->rules,
 				     .progress = names_progress,
 				     .progress_arg = session,
@@ -642,6 +708,19 @@ static bool near_first(struct session *session, nstime *first, struct error *err
 	return index != NULL;
 }
 
+bool session_output(struct session *session, const char *path, bool append, int *fd,
+		    struct error *err)
+{
+	struct error ignored;
+
+	/* what is read is known from here on; a trace that cannot be opened is told elsewhere */
+	(void)(session->path && session_trace(session, &ignored));
+	if (!inputs_spare(path, err))
+		return false;
+	*fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+	return *fd >= 0 || error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+}
+
 bool session_times(struct session *session, struct times *out, struct error *err)
 {
 	const struct options *options = session->options;
@@ -671,32 +750,22 @@ bool session_times(struct session *session, struct times *out, struct error *err
 	return true;
 }
 
-/* The first event's time alone: half of what session_bounds() reads. */
+/* The first event's time alone: of far fewer packets than session_bounds() reads. */
 static bool only_first(struct session *session, nstime *first, struct error *err)
 {
 	struct index *index = session_index(session, err);
-	/* not a record without a time, which comes before all others */
-	struct events_options open = {.begin = NSTIME_MIN + 1,
-				      .end = NSTIME_MAX,
-				      .progress = session_progress_time,
-				      .progress_arg = session};
-	struct events *events;
-	struct event event;
-	nstime last;
+	nstime start, last;
 
 	if (session->first_known || session->start_known) {
 		*first = session->first;
 		return session->first != NSTIME_MIN || session_bounds(session, first, &last, err);
 	}
-	if (!index || !events_open(index, &open, &events, err))
+	if (!index || !events_start(index, &start, err))
 		return false;
-	enum step step = events_next(events, &event, err);
-	if (step == STEP_ITEM && event.stream->has_time)
-		*first = session->first = event.time;
-	session->start_known = step == STEP_ITEM && event.stream->has_time;
-	events_close(events);
-	return session->start_known ||
-	       (step != STEP_ERROR && session_bounds(session, first, &last, err));
+	if (start == NSTIME_MAX)
+		return session_bounds(session, first, &last, err);
+	*first = session->first = start;
+	return session->start_known = true;
 }
 
 static struct bookmark *find_mark(const struct session *session, const char *name, size_t len)

@@ -36,7 +36,8 @@ struct session {
 	struct symbols *symbols;
 	struct sql_shell *sql;
 	struct state *names;  /* for thread names beside answers: gives up early */
-	uint64_t names_until; /* events decoded at which it does */
+	uint64_t names_until; /* events decoded at which it does; */
+	uint64_t names_packets, names_bytes; /* so many packets and bytes read: past both, too */
 	struct arena *arena;  /* lives as long as the session */
 
 	/* the prompt's */
@@ -110,6 +111,13 @@ MUST_CHECK bool session_range(struct session *session, nstime *begin, nstime *en
 			      struct error *err);
 /* How to print times now: style, zone and origin by the options; for time_add(). */
 MUST_CHECK bool session_times(struct session *session, struct times *out, struct error *err);
+
+/*
+ * Opens a file that answers go to, made anew or, with `append`, gone on with. False: *err, also
+ * where it is a file that is read.
+ */
+MUST_CHECK bool session_output(struct session *session, const char *path, bool append, int *fd,
+			       struct error *err);
 
 /* The callbacks that every long work of this session is given. */
 bool session_progress_time(void *session, nstime at, nstime first, nstime last);

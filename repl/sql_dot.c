@@ -3,6 +3,7 @@
  *
  * A command is a line of the table below; a beginning of its name that is the only one will do.
  */
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 #include "repl/sql_shell_internal.h"
@@ -159,10 +160,10 @@ static bool dot_output(struct sql_shell *shell, const char *argument, struct sin
 {
 	struct session *session = shell->session;
 	bool off = !*argument || !strcmp(argument, "off");
-	int fd = off ? 0 : open(argument, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int fd = 0;
 
-	if (fd < 0)
-		return error_set(err, ERR_IO, "%s: %s", argument, strerror(errno));
+	if (!off && !session_output(session, argument, false, &fd, err))
+		return false;
 	sink_flush(sink);
 	if (session->output)
 		close(session->output);
@@ -201,6 +202,7 @@ static bool dot_read(struct sql_shell *shell, const char *argument, struct sink 
 	int fd = open(argument, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return error_set(err, ERR_IO, "%s: %s", argument, strerror(errno));
+	inputs_add_fd(fd);
 	shell->depth++;
 	bool ok = sql_shell_read(shell, fd, argument, sink, err);
 	shell->depth--;

@@ -265,18 +265,22 @@ static void note_text(const struct trace *trace, const struct column *column,
 }
 
 /* cpu = N, where every stream says of which CPU it is. */
-static void note_cpu(const struct trace *trace, const struct term *term, sqlite3_value *value)
+static void note_cpu(const struct sql_host *host, const struct term *term, sqlite3_value *value)
 {
+	const struct trace *trace = host->trace;
+	int64_t cpu = sqlite3_value_int64(value);
+
 	if (term->op != EQ || term->in || !term->constant ||
 	    sqlite3_value_numeric_type(value) != SQLITE_INTEGER)
 		return;
 	for (size_t i = 0; i < trace->nstreams; i++)
-		if (trace->streams[i]->cpu < 0 ||
-		    trace->streams[i]->cpu == sqlite3_value_int64(value))
+		if (cpu < 0 || cpu > INT32_MAX
+			    ? trace->streams[i]->cpu < 0
+			    : index_may_be_of_cpu(host->index, trace->streams[i], (int32_t)cpu))
 			return;
 	notice(&trace->notices, NOTICE_INFO,
 	       "no stream is of CPU %lld: 'SELECT DISTINCT cpu FROM streams' lists those that are",
-	       (long long)sqlite3_value_int64(value));
+	       (long long)cpu);
 }
 
 static void read_limit(struct constraints *constraints, sqlite3_value *value)
@@ -386,7 +390,7 @@ void constraints_read(struct constraints *constraints, const struct plan *plan,
 		if (!term->limit && !term->offset)
 			note_text(trace, &shape->columns[term->column], term, argv[i]);
 		if (!term->limit && !term->offset && term->on == COLUMN_CPU)
-			note_cpu(trace, term, argv[i]);
+			note_cpu(host, term, argv[i]);
 		if (term->limit)
 			read_limit(constraints, argv[i]);
 		else if (term->offset)

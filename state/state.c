@@ -2,6 +2,7 @@
 #include "state/state.h"
 
 #include "engine/base/mem.h"
+#include "index/cursor/first_events.h"
 #include "state/answer/ask.h"
 #include "state/answer/forward.h"
 #include "state/answer/planner.h"
@@ -9,6 +10,7 @@
 #include "state/intervals/named.h"
 #include "state/intervals/span_pool.h"
 #include "state/program/lookup.h"
+#include "state/program/mirror_classes.h"
 #include "state/timelines/retry.h"
 #include "state/timelines/stored.h"
 
@@ -48,7 +50,9 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 		packet_filters = state_packet_filters(state);
 	if (!options->no_checkpoints) /* it leaves nothing behind */
 		event_source->packet_filters = packet_filters;
-	state->gaps = gaps_new(index, state->program);
+	state->firsts = first_events_new(index, mirror_telling(state->program));
+	event_source->firsts = state->firsts;
+	state->gaps = gaps_new(index, state->program, state->firsts);
 	program_set_gaps(state->program, state->gaps);
 	state->found = contradictions_new(index, state->program, packet_filters);
 	event_source->inferred = contradictions_inferred(state->found);
@@ -79,6 +83,7 @@ void state_close(struct state *state)
 	catalog_free(state->catalog);
 	contradictions_free(state->found);
 	gaps_free(state->gaps);
+	first_events_free(state->firsts);
 	packet_filters_free(state->packet_filters);
 	program_free(state->program);
 	arena_free(state->scratch);

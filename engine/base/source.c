@@ -17,6 +17,7 @@
 #include "engine/base/source.h"
 
 #include "engine/base/files.h"
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 
 #include <errno.h>
@@ -306,6 +307,7 @@ bool source_open(const char *path, enum source_mode mode, struct source **out, s
 		close(fd);
 		return error_set(err, ERR_IO, "%s: not a regular file", path);
 	}
+	inputs_add(&st);
 	struct source *source = source_new(path, (uint64_t)st.st_size);
 	take_stamp(source, &st);
 	if (mode == SOURCE_AUTO && source->size && !on_network(fd))

@@ -201,11 +201,10 @@ static struct source *source_of(const struct decoder *d)
 /* Of entries from `first` on, leaves the events of the stream's own CPU. */
 static void keep_own(struct decoder *d, struct batch *b, uint32_t first)
 {
-	const struct column_input in = {d->block.data, (size_t)(d->content / 8)};
 	uint32_t n = first;
 
 	for (uint32_t i = first; i < b->count; i++)
-		if (ctf_event_cpu(d->class, &in, b, i) == (uint64_t)d->stream->cpu)
+		if (ctf_event_cpu(d, b, i) == (uint64_t)d->stream->cpu)
 			batch_move(b, n++, i);
 	b->count = n;
 	d->index = b->first + n;

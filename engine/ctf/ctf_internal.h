@@ -71,6 +71,12 @@ struct ctf_class { /* of events, by id, as the head loops need it */
 	bool values; /* its slots tell all: they may be decoded with the heads */
 };
 
+struct ctf_cpu_place { /* in an event */
+	struct field_path path;
+	struct column_place column;
+	bool has_column; /* else the event must be decoded */
+};
+
 struct ctf_stream_class {
 	const struct ctf_stream *description;
 	struct ctf_part *part;
@@ -99,7 +105,7 @@ struct ctf_stream_class {
 	bool dense;		/* by_id[id]; else sorted, to be bisected */
 	uint32_t event_slots;	/* the most that any event takes */
 	/* Where events say their CPU, by class_index - first_class; NULL: not all of them do. */
-	struct column_place *cpu_place;
+	struct ctf_cpu_place *cpu_place;
 	uint32_t first_class;
 	int32_t clock;		/* into trace->clocks, -1 none */
 	bool has_clock;
@@ -120,10 +126,12 @@ struct ctf_part {
 	uint32_t registers;
 	unsigned quirks;
 	bool is_own;   /* yore wrote it */
+	bool is_by_cpu; /* its tracer is known to write streams that are of one CPU each */
 	bool gathered; /* its packets come from a capture or an image: see gather.c */
 	size_t first_stream, end_stream; /* its streams stand together */
 	/* 2010: it was said that events have unknown ids, or tell wrong sizes */
 	_Atomic bool told_unknown, told_sizes;
+	_Atomic bool told_falls; /* that a clock stepped back inside a packet */
 };
 
 /* Of a class that has a clock. The clock is shifted (--offset) when all of its trace is open. */
@@ -240,8 +248,7 @@ void ctf_find_cpu_places(struct ctf_stream_class *class);
  */
 void ctf_split_by_cpu(struct trace *trace, struct stream *stream);
 /* The CPU that event i of the batch says. */
-uint64_t ctf_event_cpu(const struct ctf_stream_class *class, const struct column_input *in,
-		       const struct batch *batch, uint32_t i);
+uint64_t ctf_event_cpu(struct decoder *d, const struct batch *batch, uint32_t i);
 
 /* order.c: what is known of the order of a stream's packets; found when it is asked for. */
 struct ctf_order *ctf_order_new(void);
@@ -304,6 +311,8 @@ void ctf_describe(struct stream *stream, const struct ctf_stream_class *class);
 void ctf_name_sections(struct ctf_part *part);
 
 unsigned ctf_quirks(const struct ctf_description *description);
+/* Is its tracer known to write streams whose packets, where they say a CPU, all say the same? */
+bool ctf_is_by_cpu(const struct ctf_description *description);
 /* Changes what known tracers declare wrong. Before layouts are compiled. */
 void ctf_mend_types(struct ctf_description *description);
 /* Opens `index/<file>.idx` when it seems to fit the file; a notice when it does not. */

@@ -619,18 +619,19 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 
 /*
  * A table without a scan: one file, all packets of the first one's size and numbered one by one,
- * the tracer not one that lies. First and last packet are looked at while opening; those between
+ * the tracer not one that lies, nor one whose packets may be of several CPUs: what is of no CPU
+ * that is asked for is not opened. First and last packet are looked at while opening; those between
  * when somebody hops there.
  */
 uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number)
 {
+	const struct ctf_stream_class *class = stream_state(stream)->class;
 	struct packet_head first, last;
 	struct error ignored;
 
-	if (stream->nsources != 1 || !stream->has_time || !stream->seq_bits ||
-	    stream_state(stream)->class->short_begin ||
-	    stream_state(stream)->class->context_varies ||
-	    stream_state(stream)->class->part->quirks & (QUIRK_LATE_EVENTS | QUIRK_EARLY_FIRST))
+	if (stream->nsources != 1 || !stream->has_time || !stream->seq_bits || class->short_begin ||
+	    class->context_varies || (class->member[MEMBER_CPU] && !class->part->is_by_cpu) ||
+	    class->part->quirks & (QUIRK_LATE_EVENTS | QUIRK_EARLY_FIRST))
 		return 0;
 	uint64_t size = source_size(stream->sources[0]);
 	if (!size || !packet_head_read(stream, 0, 0, &first, &ignored) || !first.has_begin ||

@@ -58,6 +58,44 @@ static inline bool to_ns(struct decoder *d, uint64_t cycles, nstime *out)
 	return convert_anchored(d, cycles, out);
 }
 
+/*
+ * A whole clock value that is less than that of the event in front of it: the clock stepped back.
+ * Said once of a trace; `check` looks at each packet.
+ */
+static __attribute__((cold, noinline)) void
+tell_fall(const struct decoder *d, const struct batch *b, struct walk w, uint64_t to)
+{
+	struct ctf_part *part = d->class->part;
+	uint32_t event = b->first + w.n;
+	nstime before, after;
+	struct error ignored;
+
+	/* before the first event is the packet's begin, or another packet */
+	if (!event || !d->class->has_clock || d->info.rec.flags & PACKET_BEFORE_ALL ||
+	    atomic_load_explicit(&part->told_falls, memory_order_relaxed) ||
+	    !timebase_to_ns(ctf_timebase(d->class), w.clock, &before, &ignored) ||
+	    !timebase_to_ns(ctf_timebase(d->class), to, &after, &ignored) ||
+	    atomic_exchange(&part->told_falls, true))
+		return;
+	notice(&part->trace->notices, NOTICE_WARNING,
+	       "%s: packet at offset %" PRIu64 ": time steps back by %" PRIu64
+	       " ns at event %u: events are put in the order of their times, and what spans such a "
+	       "step is wrong; 'yore check' tells of all such packets",
+	       source_name(stream_source(d->stream, d->info.rec.source)), d->packet_off,
+	       (uint64_t)before - (uint64_t)after, event);
+}
+
+/* The clock, after an integer of `bits` bits. */
+static inline void advance(const struct decoder *d, const struct batch *b, struct walk *w,
+			   uint64_t value, unsigned bits)
+{
+	uint64_t clock = clock_update(w->clock, value, bits);
+
+	if (__builtin_expect(clock < w->clock, 0))
+		tell_fall(d, b, *w, clock);
+	w->clock = clock;
+}
+
 /* Where ids are far apart. */
 static const struct ctf_class *search_class(const struct ctf_stream_class *class, uint64_t id)
 {
@@ -391,19 +429,21 @@ static inline __attribute__((always_inline)) bool escaped_heads(struct decoder *
 			body = at + short_bytes * 8;
 		} else if (is_2010) {
 			body = at + short_bytes * 8;
-			if (!long_form_2010(d, compact, swap, &id, &w.clock, &body))
+			uint64_t clock;
+			if (!long_form_2010(d, compact, swap, &id, &clock, &body))
 				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
+			advance(d, b, &w, clock, 64);
 		} else {
 			if (room < id_bytes + 12)
 				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
 			id = load(p + id_bytes, 4, swap);
-			w.clock = load(p + id_bytes + 4, 8, swap);
+			advance(d, b, &w, load(p + id_bytes + 4, 8, swap), 64);
 			body = at + (id_bytes + 12) * 8;
 		}
-		if (__builtin_expect(
-			    !finish_head(d, b, &w, id, at, body, !is_2010 || d->class->has_clock,
-					 is_2010, values, err),
-			    0))
+		if (__builtin_expect(!finish_head(d, b, &w, id, at, body,
+						  !is_2010 || d->class->has_clock, is_2010, values,
+						  err),
+				     0))
 			return false;
 	}
 	leave(d, b, w);
@@ -431,9 +471,8 @@ static inline __attribute__((always_inline)) bool flat_heads(struct decoder *d, 
 		if (flat.id_bytes)
 			id = load(p + flat.id_at, flat.id_bytes, swap);
 		if (flat.time_bytes)
-			w.clock =
-				clock_update(w.clock, load(p + flat.time_at, flat.time_bytes, swap),
-					     flat.time_bytes * 8u);
+			advance(d, b, &w, load(p + flat.time_at, flat.time_bytes, swap),
+				flat.time_bytes * 8u);
 		if (!finish_head(d, b, &w, id, at, at + flat.bytes * 8u, flat.time_bytes, false,
 				 values, err))
 			return false;
@@ -483,7 +522,7 @@ static bool general_heads(struct decoder *d, struct batch *b, bool values, struc
 				return stopped(d, b, w, NULL, UINT64_MAX, at, HEADER_CUT, err);
 			look_through(d, d->class->header_class, &id, &clock, &has_time);
 		}
-		w.clock = clock;
+		advance(d, b, &w, clock, 64);
 		if (in.at - at > UINT16_MAX)
 			return stopped(d, b, w, NULL, UINT64_MAX, at, "has a header over 8 KB",
 				       err);

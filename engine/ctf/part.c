@@ -453,6 +453,7 @@ struct ctf_part *ctf_part_add(struct trace *trace, const char *path,
 	memcpy(part->part->identity, identity, sizeof part->part->identity);
 	take_env(part->part, d);
 	part->is_own = ctf_is_own(d);
+	part->is_by_cpu = !part->is_own && ctf_is_by_cpu(d);
 	part->quirks = part->is_own || d->is_2010 ? 0 : ctf_quirks(d);
 	if (part->is_own)
 		ctf_mend_own(d, trace->arena);

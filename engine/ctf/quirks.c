@@ -34,10 +34,24 @@ static bool before(struct version a, int64_t major, int64_t minor, int64_t patch
 	return a.minor != minor ? a.minor < minor : a.patch < patch;
 }
 
-unsigned ctf_quirks(const struct ctf_description *d)
+static const char *tracer_name(const struct ctf_description *d)
 {
 	const struct env_entry *tracer = env_find(d, "tracer_name");
-	const char *name = tracer && tracer->text ? tracer->text : "";
+
+	return tracer && tracer->text ? tracer->text : "";
+}
+
+bool ctf_is_by_cpu(const struct ctf_description *d)
+{
+	const char *name = tracer_name(d);
+
+	return !strcmp(name, "lttng-modules") || !strcmp(name, "lttng-ust") ||
+	       !strcmp(name, "perf");
+}
+
+unsigned ctf_quirks(const struct ctf_description *d)
+{
+	const char *name = tracer_name(d);
 	struct version v = {number(d, "tracer_major"), number(d, "tracer_minor"),
 			    number(d, "tracer_patch")};
 	unsigned quirks = 0;

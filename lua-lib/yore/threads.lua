@@ -1,7 +1,8 @@
 -- threads: --cpu, --tid, --pid and --comm of analyses
 --
--- A name or a process means the threads that have it at some time of the range, as thread["make"]/state does: all rows of
--- these threads pass. A row is of the CPU that its column tells, else of the one that its thread was on when it began.
+-- A name of --tid and a process mean the threads that have it at some time of the range, as thread["make"]/state does: all rows
+-- of these threads pass. --comm asks for the name that stands in the row, or that the thread has at the event's time. A row is of
+-- the CPU that its column tells, else of the one that its thread was on when it began.
 
 local where = require("yore.where")
 
@@ -67,33 +68,24 @@ local function of_attribute(self, name, meant)
 	return found, told
 end
 
--- The threads that are called as some pattern says; a name that none has is told.
-local function called(self, option, words, pattern_of)
-	local patterns, met = {}, {}
-	for i, word in ipairs(words) do
-		patterns[i] = pattern_of(word)
+-- The threads that are called so; a name that none has is told.
+local function called(self, words)
+	local wanted, met = {}, {}
+	for _, word in ipairs(words) do
+		wanted[word] = true
 	end
 	local found, told = of_attribute(self, "name", function(name)
-		local some = false
-		for i, pattern in ipairs(patterns) do
-			if type(name) == "string" and name:find(pattern) then
-				some, met[i] = true, true
-			end
-		end
-		return some
+		met[name] = true
+		return wanted[name] == true
 	end)
-	for i, word in ipairs(words) do
-		if not met[i] then
+	for _, word in ipairs(words) do
+		if not met[word] then
 			local meant = yore.nearest(word, told:distinct("value"))
-			yore.note(self.spec.name .. ": --" .. option .. ": no thread is called '" .. word .. "' here"
+			yore.note(self.spec.name .. ": --tid: no thread is called '" .. word .. "' here"
 				.. (meant and ": " .. meant or ""))
 		end
 	end
 	return found
-end
-
-local function exact(name)
-	return (where.glob(name:gsub("[*?]", "\1"))):gsub("\1", function() return "%" .. name:match("[*?]") end)
 end
 
 -- As fnmatch() has it: a backslash takes what follows as it is.
@@ -120,12 +112,9 @@ local function glob(text)
 	return out .. "$"
 end
 
--- A table that has the threads which the option's words mean, or a function of a number that says so.
+-- Says of a number whether the option's words mean it: of --cpu a CPU, of all others a thread.
 local function test_of(self, option, words)
-	if option == "comm" then
-		local found = called(self, option, words, glob)
-		return function(tid) return found[tid] == true end
-	elseif option == "pid" then
+	if option == "pid" then
 		local ranges = ranges_of(option, words)
 		local found, told = of_attribute(self, "process", function(pid)
 			return math.type(pid) == "integer" and inside(ranges, pid)
@@ -137,16 +126,42 @@ local function test_of(self, option, words)
 	end
 	local names = {}
 	local ranges = ranges_of(option, words, option == "tid" and names or nil)
-	local found = #names > 0 and called(self, option, names, exact) or {}
+	local found = #names > 0 and called(self, names) or {}
 	return function(number)
 		return math.type(number) == "integer" and (found[number] == true or inside(ranges, number))
+	end
+end
+
+-- A function of a name that says whether some word matches it.
+local function name_test(words)
+	local patterns = {}
+	for i, word in ipairs(words) do
+		patterns[i] = glob(word)
+	end
+	return function(name)
+		for _, pattern in ipairs(patterns) do
+			if type(name) == "string" and name:find(pattern) then
+				return true
+			end
+		end
+		return false
+	end
+end
+
+-- A function of a thread and a time that gives its name: the last that was told then, else the first.
+local function names_at()
+	local first, last = trace:bounds()
+	local told = trace:segments{ path = "thread[*]/name", optional = true, from = first, to = last and last + 1 }
+	return function(tid, t)
+		local row = tid ~= nil and (told:find(tid, t) or told:find(tid, last))
+		return row and row.value
 	end
 end
 
 -- The threads that are called so in the range of an analysis, rising.
 function threads.named(self, name)
 	local list = {}
-	for tid in pairs(called(self, "tid", { name }, exact)) do
+	for tid in pairs(called(self, { name })) do
 		list[#list + 1] = tid
 	end
 	table.sort(list)
@@ -156,8 +171,13 @@ end
 -- What --cpu asks of a row that tells no CPU itself.
 local function by_place(self, meant)
 	local places = trace:segments{ path = "thread[*]/cpu", optional = true, from = self.start, to = self.stop }
+	local noted
 	return { names = { tid = true, begin = true }, option = "cpu", test = function(row)
 		local place = row.tid ~= nil and (places:find(row.tid, row.begin) or places:find(row.tid, row.begin + 1))
+		if not place and not noted then
+			noted = true
+			yore.note(self.spec.name .. ": --cpu: what is left out has rows of which it is not known on which CPU their thread was")
+		end
 		return place and meant(place.value) or false
 	end }
 end
@@ -167,21 +187,47 @@ local function no_meaning(self, option)
 		.. (self.spec.verbs and " " .. self.verb or "") .. "', whose rows are not of " .. (option == "cpu" and "CPUs" or "threads"), 0)
 end
 
--- Adds to the terms of --where what the options ask of rows, and says whether they ask for something. known: the columns that
--- rows have.
+-- Of an analysis of samples: a function of an event, and of its thread where another one tells it, that says whether the options
+-- mean it; and one of a thread and a time. nil: there are no options.
+function threads.of_samples(self)
+	local tests, given, name_at = {}, false, nil
+	for _, option in ipairs(order) do
+		if self[option] then
+			given = true
+			local words = words_of(self[option])
+			tests[option] = option == "comm" and name_test(words) or test_of(self, option, words)
+		end
+	end
+	if not given then
+		return
+	end
+	name_at = tests.comm and names_at()
+	local function of_thread(tid, t)
+		return (not tests.tid or tests.tid(tid)) and (not tests.pid or tests.pid(tid)) and (not tests.comm or tests.comm(name_at(tid, t)))
+	end
+	return function(ev, tid)
+		return (not tests.cpu or tests.cpu(ev.cpu)) and of_thread(tid or ev.context.tid or ev.state["cpu[cpu]/thread"], ev.t)
+	end, of_thread
+end
+
+-- Adds to the terms of --where what the options ask of rows, and returns them as they were given; nil: none was. known: the
+-- columns that rows have.
 function threads.add_terms(self, known)
-	local some = false
+	local given = {}
 	for _, option in ipairs(order) do
 		local words = self[option] and type(self[option]) == "table" and words_of(self[option])
 		if words then
-			some = true
+			given[#given + 1] = "--" .. option .. " " .. table.concat(words, ",")
 			local meant
 			if option == "cpu" and known.cpu then
 				meant = test_of(self, option, words)
 				table.insert(self.terms, { names = { cpu = true }, option = option, test = function(row) return meant(row.cpu) end })
 			elseif option == "cpu" and known.tid and known.begin then
 				table.insert(self.terms, by_place(self, test_of(self, option, words)))
-			elseif option ~= "cpu" and known.tid then
+			elseif option == "comm" and known.comm then
+				meant = name_test(words)
+				table.insert(self.terms, { names = { comm = true }, option = option, test = function(row) return meant(row.comm) end })
+			elseif (option == "tid" or option == "pid") and known.tid then
 				meant = test_of(self, option, words)
 				table.insert(self.terms, { names = { tid = true }, option = option, test = function(row) return meant(row.tid) end })
 			else
@@ -189,7 +235,7 @@ function threads.add_terms(self, known)
 			end
 		end
 	end
-	return some
+	return given[1] and table.concat(given, " ")
 end
 
 return threads

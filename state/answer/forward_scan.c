@@ -132,8 +132,11 @@ bool forward_scan_may_fill(const struct forward_scan *scan, nstime t)
 
 bool forward_scan_fill_begin(struct forward_scan *scan, nstime since, nstime *out)
 {
-	return event_source_fill_begin(scan->state->event_source, scan->item.stream,
-				       &scan->item.order, since, out, scan->err);
+	const struct event_item *item = &scan->item;
+
+	return event_source_fill_begin(scan->state->event_source, item->stream,
+				       item->class ? item->class->index : UINT32_MAX, &item->order,
+				       since, out, scan->err);
 }
 
 /* ---- the item in hand ---- */

@@ -38,8 +38,9 @@ static void fill(struct backward *pass, const struct pending_write *was, struct 
 	if (fact->value.kind != VALUE_UNKNOWN || was->value.kind == VALUE_UNKNOWN)
 		return;
 	fact->value = was->value;
-	if (!event_source_fill_begin(pass->options.event_source, was->stream, &was->key,
-				     fact->since, &fact->since, pass->err))
+	if (!event_source_fill_begin(pass->options.event_source, was->stream,
+				     was->writer.class_index, &was->key, fact->since, &fact->since,
+				     pass->err))
 		pass->failed = true;
 	fact->written = fact->named = true;
 	fact->writer = was->writer;

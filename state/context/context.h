@@ -29,6 +29,7 @@ struct state {
 	struct attrs *attrs;
 	struct arena *scratch; /* of fact_compute(), which may call itself; NULL: in use */
 	struct catalog *catalog;
+	struct first_events *firsts;
 	struct gaps *gaps;
 	struct contradictions *found; /* between events; NULL: the rules have no mirror */
 	struct checkpoints *checkpoints;

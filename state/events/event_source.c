@@ -3,6 +3,7 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
+#include "index/cursor/first_events.h"
 
 #include <string.h>
 
@@ -119,22 +120,64 @@ static bool last_loss(struct event_source *source, const struct stream *stream,
 	return step != STEP_ERROR;
 }
 
+/* The first of the class, in memory. */
+static bool first_of(struct event_source *source, const struct stream *stream, uint32_t class_index,
+		     nstime *out, struct error *err)
+{
+	uint64_t *streams = bitset_new(source->trace->nstreams);
+	uint64_t *classes = bitset_new(source->trace->nclasses);
+	struct event_source_range range = {.from = order_before(NSTIME_MIN),
+					   .to = order_after(NSTIME_MAX),
+					   .classes = classes,
+					   .streams = streams};
+	struct event_item item;
+	struct event_pass pass;
+	enum step step = STEP_ERROR;
+
+	bitset_add(streams, stream->index);
+	bitset_add(classes, class_index);
+	if (event_source_open(source, &range, &pass, err))
+		step = event_source_next(&pass, &item, err);
+	*out = step == STEP_ITEM ? item.event.time : NSTIME_MAX;
+	event_source_close(&pass);
+	mem_free(streams);
+	mem_free(classes);
+	return step != STEP_ERROR;
+}
+
+bool event_source_class_begin(struct event_source *source, const struct stream *stream,
+			      uint32_t class_index, nstime t, nstime *out, struct error *err)
+{
+	*out = NSTIME_MIN;
+	if (!stream || !stream->late_events || class_index == UINT32_MAX)
+		return true;
+	if (source->firsts ? !first_events_of(source->firsts, stream, class_index, out, err)
+			   : !first_of(source, stream, class_index, out, err))
+		return false;
+	if (*out > t) /* it is out of order */
+		*out = t;
+	return true;
+}
+
 bool event_source_fill_begin(struct event_source *source, const struct stream *stream,
-			     const struct order *event, nstime since, nstime *out,
-			     struct error *err)
+			     uint32_t class_index, const struct order *event, nstime since,
+			     nstime *out, struct error *err)
 {
 	const struct order whole = order_slot(*event, 0);
 	const nstime *begins;
-	nstime until;
+	nstime until, first;
 
 	*out = since;
 	if (!stream)
 		return true;
 	if (!last_loss(source, stream, &whole, &until, err) ||
-	    !event_source_begins(source, &begins, err))
+	    !event_source_begins(source, &begins, err) ||
+	    !event_source_class_begin(source, stream, class_index, event->time, &first, err))
 		return false;
 	if (until < begins[stream->index])
 		until = begins[stream->index];
+	if (until < first)
+		until = first;
 	if (until > event->time)
 		until = event->time;
 	if (until > since)

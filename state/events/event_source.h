@@ -19,6 +19,7 @@
 #include "index/events.h"
 
 struct event_filter;
+struct first_events;
 
 struct order {
 	nstime time;
@@ -119,7 +120,9 @@ struct event_source {
 	struct findings *findings;             /* of the question that is being answered */
 	struct packet_filters *packet_filters; /* as in events_options */
 	const struct inferred *inferred;       /* likewise; the owner's to set */
+	struct first_events *firsts;           /* likewise, when events begin; NULL: with records */
 	bool whole_packets;                    /* likewise: of passes opened from now on */
+	struct begun begun;                    /* its own, for cursors: what `firsts` says */
 	nstime *begins; /* by stream; NULL until event_source_begins() is called. Its own */
 	/* When it runs long; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
@@ -159,12 +162,20 @@ const struct fields *event_source_fields(struct event_pass *pass, const struct e
 
 /*
  * Where that begins which a `was` of the event tells, of an attribute not written since `since`: no
- * earlier than the end of the stream's newest loss before it, and than the stream's begin. stream
- * NULL: it is of none, and no loss limits it.
+ * earlier than the end of the stream's newest loss before it, than the stream's begin, and than
+ * event_source_class_begin(). stream NULL: it is of none, and no loss limits it.
  */
 MUST_CHECK bool event_source_fill_begin(struct event_source *source, const struct stream *stream,
-					const struct order *event, nstime since, nstime *out,
-					struct error *err);
+					uint32_t class_index, const struct order *event,
+					nstime since, nstime *out, struct error *err);
+/*
+ * Before it the stream tells nothing by events of the class, of which one lies at time t: the first
+ * of them where each kind of event was enabled at its own time, else NSTIME_MIN. class_index
+ * UINT32_MAX: it is no event.
+ */
+MUST_CHECK bool event_source_class_begin(struct event_source *source, const struct stream *stream,
+					 uint32_t class_index, nstime t, nstime *out,
+					 struct error *err);
 /*
  * When each stream's recording began, by its index: a stream begins as if all before had been lost.
  * NSTIME_MIN: it holds from the start. *out is borrowed until the event source ends. Belongs to the

@@ -3,6 +3,7 @@
 #include "state/events/event_source.h"
 
 #include "engine/base/mem.h"
+#include "index/cursor/first_events.h"
 #include "index/cursor/read_ahead.h"
 #include "index/tables/recorded.h"
 #include "state/events/event_filter.h"
@@ -34,6 +35,7 @@ static bool cursor_open(struct event_source *source, const struct event_source_r
 		.losses = range->losses,
 		.ends = true,
 		.inferred = range->infers ? source->inferred : NULL,
+		.begun = source->firsts ? &source->begun : NULL,
 		.values = range->values,
 		.whole_packets = source->whole_packets,
 		.classes = range->classes,
@@ -48,6 +50,7 @@ static bool cursor_open(struct event_source *source, const struct event_source_r
 	if (range->event_filter) {
 		event_filter_begin(range->event_filter, &cursor->range, options.begin, options.end);
 		event_filter_window(range->event_filter, &options.begin, &options.end);
+		options.classes = event_filter_classes(range->event_filter);
 		options.progress = source->progress ? event_filter_progress : NULL;
 		options.progress_arg = range->event_filter;
 		options.select =
@@ -171,6 +174,19 @@ static const struct event_source_ops index_ops = {
 	.span = index_span,
 };
 
+static bool stream_begin(void *arg, const struct stream *stream, nstime *out, struct error *err)
+{
+	const struct event_source *source = arg;
+	struct recorded recorded;
+
+	if (source->firsts)
+		return first_events_begin(source->firsts, stream, out, err);
+	if (!stream_recorded(source->index, stream, &recorded, err))
+		return false;
+	*out = recorded.begin;
+	return true;
+}
+
 struct event_source *event_source_over_index(struct index *index)
 {
 	struct event_source *source = mem_new(sizeof *source);
@@ -178,7 +194,8 @@ struct event_source *event_source_over_index(struct index *index)
 	*source = (struct event_source){.ops = &index_ops,
 					.trace = index_trace(index),
 					.index = index,
-					.findings = findings_new(index)};
+					.findings = findings_new(index),
+					.begun = {stream_begin, source}};
 	return source;
 }
 
@@ -196,7 +213,6 @@ void event_source_over_index_free(struct event_source *source)
 bool event_source_begins(struct event_source *source, const nstime **out, struct error *err)
 {
 	const struct trace *trace = source->trace;
-	struct recorded recorded = {.begin = NSTIME_MIN};
 	nstime *begins = source->begins;
 
 	*out = begins;
@@ -204,12 +220,11 @@ bool event_source_begins(struct event_source *source, const nstime **out, struct
 		return true;
 	begins = mem_new_array(trace->nstreams, sizeof *begins);
 	for (size_t i = 0; i < trace->nstreams; i++) {
-		if (source->index &&
-		    !stream_recorded(source->index, trace->streams[i], &recorded, err)) {
+		begins[i] = NSTIME_MIN;
+		if (source->index && !stream_begin(source, trace->streams[i], &begins[i], err)) {
 			mem_free(begins);
 			return false;
 		}
-		begins[i] = recorded.begin;
 	}
 	*out = source->begins = begins;
 	return true;

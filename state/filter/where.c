@@ -216,6 +216,41 @@ static bool lookup_member(const struct lookup *in, const struct ast_path *path)
 	return complain_at(in, path->at);
 }
 
+/* Each event has one value of a condition, and a name may be that of several threads. */
+static bool lookup_name(const struct lookup *in, const struct ast_path *path)
+{
+	struct query *query;
+	struct error ignored;
+	struct buf text = {0};
+	bool named = false;
+
+	for (uint32_t i = 0; i < path->natoms; i++) {
+		const struct ast *key = path->atoms[i].key;
+		const struct value *name =
+			path->atoms[i].kind == ATOM_EXPR && key->kind == AST_CONST ? &key->value
+										   : NULL;
+		if (path->atoms[i].kind == ATOM_NAME)
+			buf_printf(&text, "%s%s", i ? "/" : "", path->atoms[i].name);
+		else if (name && name->kind == VALUE_STRING)
+			path_add_step(false, true, name, &text);
+		else
+			buf_add_text(&text, "[*]");
+	}
+	if (query_parse(buf_text(&text), &query, &ignored)) {
+		named = lookup_thread_name(in->where->program, query) != 0;
+		query_free(query);
+	}
+	buf_release(&text);
+	if (!named)
+		return true;
+	error_set(
+		in->err, ERR_QUERY,
+		"a condition reads the state of one thread, by its number, and a name may be that "
+		"of several: --tid NAME takes names; \"SELECT tid, comm FROM threads\" of 'yore "
+		"sql' tells numbers");
+	return complain_at(in, path->at);
+}
+
 /* A path of the state, by its names. */
 static bool lookup_state(const struct lookup *in, const struct ast_path *path)
 {
@@ -230,6 +265,7 @@ static bool lookup_state(const struct lookup *in, const struct ast_path *path)
 		ok = lookup_path(program, NULL, query, NULL, in->err) || complain_at(in, path->at);
 		query_free(query);
 	}
+	ok = ok && lookup_name(in, path);
 	buf_release(&text);
 	return ok;
 }

@@ -49,23 +49,41 @@ static bool add_packets(struct cpus *cpus, struct index *index, const struct str
 	return true;
 }
 
+static bool add_stream(struct cpus *cpus, struct index *index, const struct stream *stream,
+		       struct error *err)
+{
+	if (stream->cpu >= 0)
+		add(cpus, stream->cpu);
+	if (index)
+		return add_packets(cpus, index, stream, err);
+	cpus->open |= stream->cpu < 0;
+	return true;
+}
+
+static void finish(struct cpus *cpus)
+{
+	hash_index_release(&cpus->known);
+	if (cpus->count)
+		qsort(cpus->items, cpus->count, sizeof *cpus->items, rising);
+}
+
 bool cpus_find(const struct trace *trace, struct index *index, struct cpus *out, struct error *err)
 {
 	bool ok = true;
 
 	*out = (struct cpus){0};
-	for (size_t i = 0; i < trace->nstreams && ok; i++) {
-		const struct stream *stream = trace->streams[i];
-		if (stream->cpu >= 0)
-			add(out, stream->cpu);
-		if (index)
-			ok = add_packets(out, index, stream, err);
-		else
-			out->open |= stream->cpu < 0;
-	}
-	hash_index_release(&out->known);
-	if (out->count)
-		qsort(out->items, out->count, sizeof *out->items, rising);
+	for (size_t i = 0; i < trace->nstreams && ok; i++)
+		ok = add_stream(out, index, trace->streams[i], err);
+	finish(out);
+	return ok;
+}
+
+bool cpus_of_stream(const struct stream *stream, struct index *index, struct cpus *out,
+		    struct error *err)
+{
+	*out = (struct cpus){0};
+	bool ok = add_stream(out, index, stream, err);
+	finish(out);
 	return ok;
 }
 

@@ -21,6 +21,9 @@ struct cpus {
  */
 MUST_CHECK bool cpus_find(const struct trace *trace, struct index *index, struct cpus *out,
 			  struct error *err);
+/* The same of one stream. */
+MUST_CHECK bool cpus_of_stream(const struct stream *stream, struct index *index, struct cpus *out,
+			       struct error *err);
 void cpus_release(struct cpus *cpus);
 /* Is a stream said to be of a CPU of this range, both ends included? Reads nothing. */
 bool cpus_of_streams(const struct trace *trace, uint64_t low, uint64_t high);

@@ -2,6 +2,7 @@
 #include "state/program/gaps.h"
 
 #include "engine/base/mem.h"
+#include "index/cursor/first_events.h"
 #include "index/tables/losses.h"
 #include "state/program/internal.h"
 
@@ -15,18 +16,29 @@ struct gap_stream {
 struct gap_host {
 	struct gap_stream *streams;
 	size_t count, capacity;
+	bool late;    /* some streams are of late events: nothing is told */
+	nstime tells; /* before this moment, once it is known */
+	bool has_tells;
 	struct gap gap; /* asked for last */
 };
 
 struct gaps {
 	struct index *index;
+	struct first_events *firsts;
 	pthread_mutex_t lock; /* of what hosts remember */
 	struct gap_host *hosts;
 	uint32_t nhosts;
 	uint32_t *host_of; /* by part */
 };
 
-struct gaps *gaps_new(struct index *index, const struct program *program)
+static bool is_late(const struct program *program, const struct stream *stream)
+{
+	return stream->late_events && program->rules->mirror &&
+	       program->trace->parts[stream->part]->recording != RECORDING_TASKS;
+}
+
+struct gaps *gaps_new(struct index *index, const struct program *program,
+		      struct first_events *firsts)
 {
 	const struct trace *trace = program->trace;
 	struct gaps *gaps = mem_new(sizeof *gaps);
@@ -34,6 +46,7 @@ struct gaps *gaps_new(struct index *index, const struct program *program)
 	bool any = false;
 
 	gaps->index = index;
+	gaps->firsts = firsts;
 	pthread_mutex_init(&gaps->lock, NULL);
 	gaps->host_of = mem_new_array(trace->nparts + 1, sizeof *gaps->host_of);
 	gaps->hosts = mem_new_array(trace->nparts + 1, sizeof *gaps->hosts);
@@ -51,6 +64,7 @@ struct gaps *gaps_new(struct index *index, const struct program *program)
 			continue;
 		*mem_push(host->streams, host->count, host->capacity) =
 			(struct gap_stream){.stream = stream};
+		host->late = host->late || is_late(program, stream);
 		any = true;
 	}
 	if (any)
@@ -71,12 +85,53 @@ void gaps_free(struct gaps *gaps)
 	mem_free(gaps);
 }
 
+/* The first event of all streams that tells. What is enabled, is so on all CPUs at about one time.
+ */
+static bool find_first(struct gaps *gaps, struct gap_host *host, struct error *err)
+{
+	nstime first;
+
+	host->tells = NSTIME_MAX;
+	for (size_t i = 0; i < host->count; i++) {
+		if (!host->streams[i].stream->late_events)
+			continue;
+		if (!first_events_told(gaps->firsts, host->streams[i].stream, &first, err))
+			return false;
+		host->tells = first < host->tells ? first : host->tells;
+	}
+	host->has_tells = true;
+	return true;
+}
+
+/* Narrows the gap by what a host of late events lacks at its begin; true: t lies there. */
+static bool lies_before_events(struct gaps *gaps, struct gap_host *host, nstime t, struct gap *gap)
+{
+	struct error ignored; /* the cursor that reads the stream reports it */
+
+	if (!host->late)
+		return false;
+	if (!host->has_tells && !find_first(gaps, host, &ignored)) {
+		*gap = (struct gap){true, t, t + 1};
+		return true;
+	}
+	if (t < host->tells) {
+		*gap = (struct gap){true, NSTIME_MIN, host->tells};
+		return true;
+	}
+	gap->from = host->tells;
+	return false;
+}
+
 /* Of all streams together: a gap lasts as long as one of its losses, and no longer is known. */
 static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
 {
 	struct gap gap = {.from = NSTIME_MIN, .until = NSTIME_MAX};
 	struct error ignored; /* the cursor that reads the stream reports it */
 
+	if (lies_before_events(gaps, host, t, &gap)) {
+		host->gap = gap;
+		return;
+	}
 	for (size_t i = 0; i < host->count; i++) {
 		struct gap_stream *own = &host->streams[i];
 		struct lack *lack = &own->lack;

@@ -7,7 +7,8 @@
  *                                                may be changed there by stream 0, untold
  *
  * has(recording/gap) asks for it. Answers come from packet records alone, and are remembered per
- * stream for as long as they hold.
+ * stream for as long as they hold. Where each kind of event is enabled at its own time (perf.data),
+ * a host's streams lack events until the first one tells what the rules mirror.
  */
 #ifndef STATE_PROGRAM_GAPS_H
 #define STATE_PROGRAM_GAPS_H
@@ -15,10 +16,12 @@
 #include "index/index.h"
 
 struct program;
+struct first_events;
 struct gaps;
 
-/* Both are borrowed and must outlive it. NULL: no loss of any stream changes the state. */
-struct gaps *gaps_new(struct index *index, const struct program *program);
+/* All are borrowed and must outlive it. NULL: no loss of any stream changes the state. */
+struct gaps *gaps_new(struct index *index, const struct program *program,
+		      struct first_events *firsts);
 void gaps_free(struct gaps *gaps); /* NULL is fine */
 
 struct gap {

@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-enum { CELLS_VERSION = 3 };
+enum { CELLS_VERSION = 4 };
 
 enum {
 	HAS_WRITTEN = 1,   /* it was */

@@ -62,10 +62,28 @@ bool streams_begin(struct event_source *event_source, struct cells *cells, struc
 	return true;
 }
 
+/* When the stream began to have events as the one in hand. */
+static nstime class_begin(const struct walk *walk)
+{
+	const struct event_class *class = walk->item.class;
+	uint32_t number = walk->run.count ? walk->run.batch->class_index[walk->entry]
+			  : class         ? class->index
+					  : UINT32_MAX;
+	struct error ignored; /* who reads the stream says so */
+	nstime begin;
+
+	return event_source_class_begin(walk->event_source, walk->stream, number, walk->time,
+					&begin, &ignored)
+		       ? begin
+		       : walk->time;
+}
+
 nstime walk_fill_begin(const struct walk *walk, const struct cells *cells, nstime since)
 {
 	nstime begin = walk->stream ? cells_until(cells, walk->stream->index) : NSTIME_MIN;
+	nstime first = class_begin(walk);
 
+	begin = begin > first ? begin : first;
 	begin = begin < walk->time ? begin : walk->time;
 	return begin > since ? begin : since;
 }

@@ -79,7 +79,7 @@ MUST_CHECK bool streams_begin(struct event_source *event_source, struct cells *c
 			      struct error *err);
 /*
  * Since when a `was` of the event holds of what has been unknown since then: no longer than the
- * stream's last loss, or its begin, allows.
+ * stream's last loss, its begin, or its first event of that class allows.
  */
 nstime walk_fill_begin(const struct walk *walk, const struct cells *cells, nstime since);
 

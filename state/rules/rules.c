@@ -1,6 +1,7 @@
 /* rules.c - files of rules and the sets that come with yore, read into one set of rules */
 #include "state/rules/ast.h"
 
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 #include "engine/reader.h"
@@ -43,6 +44,7 @@ static FILE *open_rules(const char *path, bool only_regular, struct error *err)
 	} else if (only_regular && !S_ISREG(about.st_mode)) {
 		error_set(err, ERR_IO, "%s: this is no regular file", path);
 	} else {
+		inputs_add(&about);
 		file = fdopen(fd, "rb");
 		if (file)
 			return file;

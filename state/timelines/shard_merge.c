@@ -100,6 +100,22 @@ static nstime reach(const struct shard_merge *merge, const struct writer *writer
 	return until < writer->order.time ? until : writer->order.time;
 }
 
+/* When its stream began to have events as the writer's. */
+static nstime class_begin(const struct shard_merge *merge, const struct writer *writer)
+{
+	const struct trace *trace = merge->event_source->trace;
+	uint32_t rank = writer->order.rank;
+	const struct stream *stream =
+		rank != RANK_START && rank != RANK_END ? trace->streams[rank - 1] : NULL;
+	struct error ignored; /* who reads the stream says so */
+	nstime begin;
+
+	return event_source_class_begin(merge->event_source, stream, writer->class_index,
+					writer->order.time, &begin, &ignored)
+		       ? begin
+		       : writer->order.time;
+}
+
 /*
  * A `was` before any write of the shard holds where nothing was known before it. That is told by
  * the state at the start, before anything is replayed. What does not hold is dropped.
@@ -107,6 +123,7 @@ static nstime reach(const struct shard_merge *merge, const struct writer *writer
 static void begin_fills(struct shard_merge *merge, const struct shard_summary *summary)
 {
 	struct cell fill, cell;
+	nstime first;
 
 	for (uint32_t a = ATTR_ROOT; cells_next(summary->fills, &a);) {
 		cells_get(merge->state, a, &cell);
@@ -119,6 +136,9 @@ static void begin_fills(struct shard_merge *merge, const struct shard_summary *s
 			fill.since = reach(merge, &fill.writer);
 		else if (fill.since > fill.writer.order.time)
 			fill.since = fill.writer.order.time;
+		first = class_begin(merge, &fill.writer);
+		if (fill.since < first)
+			fill.since = first;
 		if (fill.since < cell.since)
 			fill.since = cell.since;
 		cells_set(summary->fills, a, &fill);

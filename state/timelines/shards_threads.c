@@ -69,6 +69,7 @@ static bool work_begin(struct pool *pool, bool caller, struct shards_work *out, 
 	out->event_source->progress_arg = pool;
 	out->event_source->packet_filters = pool->state->event_source->packet_filters;
 	out->event_source->inferred = pool->state->event_source->inferred;
+	out->event_source->firsts = pool->state->event_source->firsts;
 	if (!program_compile(pool->state->options.rules, out->event_source->trace, &silent,
 			     &out->program, err))
 		return false;

@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LANGUAGE_VERSION = 3 };
+enum { LANGUAGE_VERSION = 4 };
 
 struct timelines_key timelines_key_of(const struct rules *rules, const struct trace *trace)
 {

@@ -89,6 +89,32 @@ def check_files(work):
            (found, streams(folder)))
 
 
+def check_no_files(work):
+    """What is no regular file where a stream, or the metadata of a part, belongs."""
+    both = {"s_0": packet(10, 20, [(10, 1), (20, 2)]), "s_1": packet(15, 15, [(15, 9)], instance=8)}
+    kinds = {"dangling": lambda path: os.symlink("/nowhere", path),
+             "loop": lambda path: os.symlink(os.path.basename(path), path),
+             "fifo": os.mkfifo, "folder": os.mkdir,
+             "device": lambda path: os.symlink("/dev/null", path)}
+    wrong = []
+    for name, put in kinds.items():
+        folder = make(os.path.join(work, name), both)
+        os.remove(os.path.join(folder, "s_1"))
+        put(os.path.join(folder, "s_1"))
+        code, found, said = events(folder)
+        if (code, found, len(said)) != (3, [(10, 1), (20, 2)], 1) or "/s_1: " not in said[0]:
+            wrong.append((name, code, found, said))
+    result(not wrong, "what is no file in the place of a stream is damage", wrong)
+    session = os.path.join(work, "session")
+    make(os.path.join(session, "a"), {"s": both["s_0"]})
+    other = make(os.path.join(session, "b"), {"s": both["s_1"]})
+    os.remove(os.path.join(other, "metadata"))
+    os.symlink("/nowhere", os.path.join(other, "metadata"))
+    code, found, said = events(session)
+    result((code, found, len(said)) == (3, [(10, 1), (20, 2)], 1) and "b/metadata: it is a link" in said[0],
+           "metadata that is a link to what is not there is damage", (code, found, said))
+
+
 def check_packets(work):
     first, second = packet(10, 20, [(10, 1), (20, 2)]), packet(30, 40, [(30, 3), (40, 4)], sequence=1)
     wrong = []
@@ -204,6 +230,139 @@ def check_clocks(work):
     result(clocks == [True, False], "absolute = true is the Unix epoch", clocks)
 
 
+PER_CHANNEL = HEAD.replace("stream { id = 0;", "stream { id = 0; event.context := struct { MEMBERS };")
+
+
+def per_channel(members, contexts):
+    """One packet of 60 events of CPUs 0, 1 and 2, 10 ns apart; 5 were lost in the second packet."""
+    def one(first, last, sequence, lost):
+        body = b"".join(struct.pack("<BQ", 0, 10 * i) + contexts(i) + struct.pack("<I", i)
+                        for i in range(first, last))
+        size = (48 + len(body)) * 8
+        return struct.pack("<IIQQQIIII", 0xc1fc1fc1, 0, 0, 10 * first, 10 * last - 10, size, size, sequence,
+                           lost) + body
+    return one(0, 30, 0, 0) + one(30, 60, 1, 5), PER_CHANNEL.replace("MEMBERS", members)
+
+
+def of_cpus(folder, cpus):
+    """What --cpu, SQL and a rule say of each CPU, against the events whose number modulo 3 it is."""
+    rules = os.path.join(folder, "..", "cpu.rules")
+    with open(rules, "w", encoding="utf-8") as file:
+        file.write('event e\n\tcpu[section/cpu]/n = field/n\n')
+    wrong = []
+    for cpu in cpus:
+        mine = [(10 * i, i) for i in range(60) if i % 3 == cpu]
+        found = events(folder, "--cpu", str(cpu))
+        if found[:2] != (0, mine):
+            wrong.append(("--cpu", cpu, found))
+        rows = run("sql", folder, "SELECT count(*) AS n, sum(n) AS sum FROM e WHERE cpu = %d" % cpu)[1]
+        if rows != [{"n": len(mine), "sum": sum(n for _, n in mine)}]:
+            wrong.append(("sql", cpu, rows))
+        rows = run("at", folder, "@%d" % (ORIGIN + 285), "cpu[%d]/n" % cpu, "--rules", rules)[1]
+        last = [n for t, n in mine if t <= 285][-1]
+        if [row["value"] for row in rows] != [last]:
+            wrong.append(("at", cpu, rows))
+    return wrong
+
+
+def check_cpus(work):
+    """The CPU of an event: its packet's, else what it says itself."""
+    i32 = "integer { size = 32; align = 8; signed = true; }"
+    shapes = {
+        "cpu_id": (i32 + " cpu_id; " + i32 + " vtid;", lambda i: struct.pack("<ii", i % 3, 7)),
+        # behind a text the place of the member differs from event to event
+        "behind": ("string name; " + i32 + " cpu_id;", lambda i: b"x" * (i % 7) + b"\0" + struct.pack("<i", i % 3))}
+    for name, (members, contexts) in shapes.items():
+        data, head = per_channel(members, contexts)
+        folder = make(os.path.join(work, name), {"c_0": data, "c_1": b""}, head=head)
+        wrong = of_cpus(folder, range(3))
+        info = run("info", folder)[1][0]
+        lost = sum(stream["lost"] for stream in info["streams"])
+        result(not wrong and [s["cpu"] for s in info["streams"]] == [0, 1, 2] and lost == 5,
+               "a context that tells the CPU is the event's CPU: " + name, (wrong, info["streams"]))
+    data, head = per_channel(i32 + " cpu_id;", lambda i: struct.pack("<i", i % 3 - 1))
+    code, found, said = events(make(os.path.join(work, "impossible"), {"c_0": data}, head=head))
+    result(code == 0 and len(found) == 60 and any("names CPU -1" in line for line in said),
+           "a CPU that cannot be is told", (code, len(found), said))
+    head = HEAD.replace("u32 events_discarded;", "u32 events_discarded; u32 cpu_id;")
+    for name, cpus in (("few", [0, 1, 2]), ("many", [0] * 50 + [1, 2] + [0] * 48)):
+        packets = [struct.pack("<IIQQQIIIII", 0xc1fc1fc1, 0, 0, 10 * i, 10 * i, 65 * 8, 65 * 8, i, 0, cpu) +
+                   event(10 * i, i) for i, cpu in enumerate(cpus)]
+        folder = make(os.path.join(work, name), {"s": b"".join(packets)}, head=head)
+        stream = run("info", folder)[1][0]["streams"][0]
+        found = [[n for _, n in events(folder, "--cpu", str(cpu))[1]] for cpu in range(3)]
+        rows = run("sql", folder, "SELECT n FROM e WHERE cpu = 1")[1]
+        expected = [[i for i, own in enumerate(cpus) if own == cpu] for cpu in range(3)]
+        result(stream["cpu"] is None and stream["cpus"] == [0, 1, 2] and found == expected and
+               [row["n"] for row in rows] == expected[1],
+               "packets of several CPUs in one file: " + name, (stream, found, rows))
+
+
+def check_falls(work):
+    """A clock of 64 bits that steps back inside of a packet, in each shape of event header."""
+    numbers = [(1000, 1), (2000, 2), (500, 3), (600, 4), (3000, 5)]
+    compact = HEAD.replace(
+        "event.header := struct { u8 id; t64 timestamp; }",
+        "event.header := struct { enum : integer { size = 5; align = 8; } { compact = 0 ... 30, extended = 31 } id; "
+        "variant <id> { struct { integer { size = 27; align = 1; map = clock.c.value; } timestamp; } compact; "
+        "struct { u32 id; t64 timestamp; } extended; } v; } align(8)")
+    general = HEAD.replace("event.header := struct { u8 id; t64 timestamp; }",
+                           "event.header := struct { string pad; u8 id; t64 timestamp; }")
+    bare = HEAD[:HEAD.index("packet.header")] + "};\n" + HEAD[HEAD.index("env {"):]
+    bare = bare[:bare.index("packet.context")] + bare[bare.index("event.header"):]
+    shapes = {"flat": (HEAD, event),
+              "long form": (compact, lambda t, n: struct.pack("<BIQI", 31, 0, t, n)),
+              "general": (general, lambda t, n: b"x\0" + event(t, n)),
+              "without packets": (bare, event)}
+    for name, (head, one) in shapes.items():
+        body = b"".join(one(t, n) for t, n in numbers)
+        size = 48 + len(body)
+        packets = b"" if name == "without packets" else struct.pack(
+            "<IIQQQIIII", 0xc1fc1fc1, 0, 0, 500, 3000, size * 8, size * 8, 0, 0)
+        folder = make(os.path.join(work, name), {"s": packets + body}, head=head)
+        code, found, said = events(folder)
+        rows = run("check", folder)[1]
+        result((code, found) == (0, sorted(numbers)) and
+               ["steps back by 1500 ns at event 2" in line for line in said if "steps" in line] == [True] and rows[-1]["odd_times"] == 1 and
+               rows[0]["kind"] == "time falls inside" and rows[0]["times"] == [ORIGIN + 2000, ORIGIN + 500],
+               "a clock that steps back inside of a packet: " + name, (code, found, said, rows))
+
+
+def check_inside_bytes(work):
+    """Headers of a few bits, and events of no field, also the last of a packet."""
+    def bits(*values):
+        """Little-endian: the first value has the lowest bits."""
+        number = at = 0
+        for value, width in values:
+            number |= value << at
+            at += width
+        return number.to_bytes((at + 7) // 8, "little"), at
+    kinds = {"": "", " with a structure of no member": "fields := struct { };"}
+    for width in (3, 5, 9):
+        for last, fields in kinds.items():
+            head = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; } := u8;
+trace { major = 1; minor = 8; byte_order = le; };
+stream { packet.context := struct { u8 packet_size; u8 content_size; };
+	event.header := struct { integer { size = %d; } id; integer { size = 2; } x; }; };
+event { name = empty; id = 0; %s };
+event { name = full; id = 1; fields := struct { integer { size = 3; } a; integer { size = 6; } b; }; };
+""" % (width, fields)
+            order = [0, 1, 0, 0]
+            values = [pair for i, kind in enumerate(order) for pair in
+                      [(kind, width), (i, 2)] + ([(5, 3), (i + 40, 6)] if kind else [])]
+            data, used = bits(*values)
+            packet_bits = 16 + 8 * len(data)
+            folder = write(os.path.join(work, "%d%d" % (width, len(fields))), head,
+                           {"s": bytes([packet_bits, 16 + used]) + data})
+            code, rows, said = run("events", folder)
+            found = [(row["name"], row["fields"], row["packet"].get("content_size")) for row in rows]
+            wanted = [("full", {"a": 5, "b": i + 40}, 16 + used) if kind else ("empty", {}, 16 + used)
+                      for i, kind in enumerate(order)]
+            result((code, found) == (0, wanted), "a last event that ends inside a byte: " + "%d bits%s" % (width, last),
+                   (code, found, said))
+
+
 def check_wide(work):
     """Integers of over 64 bits in CTF 2, at any bit, of either byte order."""
     def member(name, bits, order, kind="unsigned-integer", align=8):
@@ -233,9 +392,13 @@ def check_wide(work):
 with tempfile.TemporaryDirectory(prefix="yore-clauses-") as top:
     index = os.path.join(top, "index-folder")
     check_files(os.path.join(top, "files"))
+    check_no_files(os.path.join(top, "no-files"))
     check_packets(os.path.join(top, "packets"))
     check_tracers(os.path.join(top, "tracers"))
     check_index(os.path.join(top, "index"))
     check_clocks(os.path.join(top, "clocks"))
+    check_cpus(os.path.join(top, "cpus"))
+    check_falls(os.path.join(top, "falls"))
+    check_inside_bytes(os.path.join(top, "bits"))
     check_wide(os.path.join(top, "wide"))
 finish()

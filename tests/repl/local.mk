@@ -25,8 +25,10 @@ dist_check_SCRIPTS += \
 	%D%/prompt_terminal.py \
 	%D%/completion.sh \
 	%D%/zsh.py \
+	%D%/perf_newer.py \
 	%D%/pictures.py \
-	%D%/tutorial.py
+	%D%/tutorial.py \
+	%D%/threads_named.py
 EXTRA_DIST += \
 	%D%/terminal.py \
 	%D%/filtered.py \

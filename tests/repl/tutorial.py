@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """docs/tutorial.md, docs/cookbook.md and docs/do.md, done as they say: files are written, each `$ ` line is run, and prints what
-stands below it. The cookbook is done with recordings by perf and ftrace, too: each question has an answer there.
+stands below it. The cookbook is done with other recordings, too: each question has an answer there.
 
 A block ```console holds commands and what they print (messages, too); a line `...` stands for any number of
 others, and a `…` in a line for any text. A block ```lua NAME or ```rules NAME is a file of that name. With --write the pages are filled with
@@ -99,25 +99,26 @@ def change_for(work, later):
 
     def change(line):
         line = re.sub(r"\+(\d+)(us|ms)", lambda at: "+%dus" % (int(at[1]) * (1 if at[2] == "us" else 1000) + later * 1000), line)
-        return line.replace("10893", tid)
+        return line.replace("31520", tid)
     return change
+
+
+PAGES = {"demo/trace.dat": (("tutorial.md", 100, 12), ("cookbook.md", 3, 55)), "sched-demo": (("do.md", 12, 6),)}
+OTHERS = {"sched-demo": 0, "sched-perf/perf.data": 84, "sched-ftrace/trace.dat": 0}  # ms that moments are later
 
 
 def main():
     outer, write = os.environ["PATH"], "--write" in sys.argv
-    for recording, later in (("sched-demo", 0), ("sched-perf/perf.data", 84), ("sched-ftrace/trace.dat", 0)):
+    for recording in list(PAGES) + [other for other in OTHERS if other not in PAGES]:
         with tempfile.TemporaryDirectory(prefix="yore-test-") as work:
             surroundings(work, recording)
             os.environ["PATH"] = work + "/bin:" + outer
-            if recording == "sched-demo":
-                if follow("tutorial.md", work, write, 100) < 12:
-                    sys.exit("FAIL: the tutorial has lost its steps")
-                if follow("do.md", work, write, 12) < 6:
-                    sys.exit("FAIL: do.md has lost its programs")
+            for page, most, least in PAGES.get(recording, ()):
+                if follow(page, work, write, most) < least:
+                    sys.exit(f"FAIL: {page} has lost its commands")
                 for left in ("cache", "picture.svg"):
                     subprocess.run(["rm", "-rf", os.path.join(work, left)], check=True)
-            other = None if recording == "sched-demo" else change_for(work, later)
-            if follow("cookbook.md", work, write and not other, 3, other) < 55:
+            if recording in OTHERS and follow("cookbook.md", work, False, 3, change_for(work, OTHERS[recording])) < 55:
                 sys.exit("FAIL: the cookbook has lost its questions")
     sys.exit(1 if failed else 0)
 

@@ -280,6 +280,12 @@ void fake_trace_begins(struct fake_trace *fake, const nstime *begins)
 	memcpy(fake->event_source.begins, begins, size);
 }
 
+void fake_trace_late_events(struct fake_trace *fake, uint64_t streams)
+{
+	for (size_t i = 0; i < fake->trace.nstreams; i++)
+		((struct stream *)fake->trace.streams[i])->late_events = streams >> i & 1;
+}
+
 void fake_trace_free(struct fake_trace *fake)
 {
 	arena_free(fake->trace.arena);

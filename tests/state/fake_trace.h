@@ -45,6 +45,8 @@ struct fake_trace *fake_trace_new(uint32_t nstreams, const struct fake_class *cl
 				  size_t nclasses, const struct fake_event *events, size_t nevents);
 /* When the recording of each stream began; without it all hold from the start. */
 void fake_trace_begins(struct fake_trace *fake, const nstime *begins);
+/* In streams of these bits each class of events begins with its own first event. */
+void fake_trace_late_events(struct fake_trace *fake, uint64_t streams);
 void fake_trace_free(struct fake_trace *fake);
 
 #endif

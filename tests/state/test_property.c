@@ -615,6 +615,8 @@ static void one_set(uint64_t seed)
 			begins[events[i].stream] = events[i].time;
 	fake_trace_begins(trace, begins);
 	fake_trace_begins(shorter, begins);
+	fake_trace_late_events(trace, seed / 5 % 16);
+	fake_trace_late_events(shorter, seed / 5 % 16);
 	add_rules(&gen);
 	if (!rules_add(rules, "random.rules", gen.text.data, gen.text.len, &err))
 		fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, err.text, gen.text.data);

@@ -267,6 +267,7 @@ static void one_set(uint64_t seed)
 	for (uint32_t i = 0; i < 4; i++)
 		begins[i] = seed % 3 ? NSTIME_MIN : 0; /* no later than any event */
 	fake_trace_begins(set.trace, begins);
+	fake_trace_late_events(set.trace, seed / 5 % 16);
 	add_rules(&set.gen);
 	set.rules = rules_new();
 	if (!rules_add(set.rules, "random.rules", set.gen.text.data, set.gen.text.len, &err))

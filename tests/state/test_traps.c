@@ -51,6 +51,7 @@ enum { X, Y, K, D, S, T, P };
 		AT(3, S, 0), LOST(5, 0, 8), LOST(5, 1, 20), AT(10, X, 0) \
 	}
 #define BEGUN "event X\n was p = 1\n"
+#define KEYED "event X\n was p[field/v] = 1\n"
 #define NESTED "event K\n k = field/k\n t[7]/x = 4\n t[8]/x = 5\nevent D\n delete t[k]\n"
 #define CHECKPOINTED "event X\n x = y\nevent D\n delete z\nevent S\n z = 1\nevent T\n other = 1\n"
 #define TOTAL \
@@ -303,7 +304,8 @@ static struct row {
 
 static struct late_row {
 	struct row row;
-	nstime begins[2]; /* of the streams; 0: it holds from the start */
+	nstime begins[2];     /* of the streams; 0: it holds from the start */
+	uint64_t late_events; /* a bit per stream: each class begins with its own first event */
 } late_rows[] = {
 	{{"20 a stream tells nothing of the time before it begins",
 	  BEGUN,
@@ -313,10 +315,12 @@ static struct late_row {
 	  false,
 	  "unknown",
 	  NEVER},
-	 {5}},
-	{{"20 it tells of its begin", BEGUN, {AT(10, X, 0)}, "p", 5, false, "1", 5}, {5}},
+	 {5},
+	 0},
+	{{"20 it tells of its begin", BEGUN, {AT(10, X, 0)}, "p", 5, false, "1", 5}, {5}, 0},
 	{{"20 and not of just before that", BEGUN, {AT(10, X, 0)}, "p", 5, true, "unknown", NEVER},
-	 {5}},
+	 {5},
+	 0},
 	{{"20 another stream's begin is no limit",
 	  BEGUN,
 	  {AT(10, X, 0)},
@@ -325,7 +329,8 @@ static struct late_row {
 	  false,
 	  "1",
 	  NEVER},
-	 {0, 7}},
+	 {0, 7},
+	 0},
 	{{"20 what another stream wrote before holds",
 	  BEGUN "event S\n p = 9\n",
 	  {ON(3, 1, S, 0), AT(10, X, 0)},
@@ -334,7 +339,8 @@ static struct late_row {
 	  false,
 	  "9",
 	  3},
-	 {5}},
+	 {5},
+	 0},
 	{{"20 the begin after a loss is the later one",
 	  LOSS_RULES,
 	  {LOST(5, 0, 8), AT(10, X, 0)},
@@ -343,7 +349,68 @@ static struct late_row {
 	  false,
 	  "unknown",
 	  5},
-	 {4}},
+	 {4},
+	 0},
+	{{"21 an event tells back to the first of its class",
+	  KEYED,
+	  {AT(4, S, 0), AT(6, X, 2), AT(10, X, 1)},
+	  "p[1]",
+	  6,
+	  false,
+	  "1",
+	  6},
+	 {3},
+	 1},
+	{{"21 and no further",
+	  KEYED,
+	  {AT(4, S, 0), AT(6, X, 2), AT(10, X, 1)},
+	  "p[1]",
+	  6,
+	  true,
+	  "unknown",
+	  NEVER},
+	 {3},
+	 1},
+	{{"21 the first tells of no time before it",
+	  KEYED,
+	  {AT(4, S, 0), AT(6, X, 2)},
+	  "p[2]",
+	  5,
+	  false,
+	  "unknown",
+	  NEVER},
+	 {3},
+	 1},
+	{{"21 another stream's first event is no limit",
+	  KEYED,
+	  {AT(4, S, 0), ON(5, 1, X, 2), AT(6, X, 2), ON(10, 1, X, 1)},
+	  "p[1]",
+	  5,
+	  false,
+	  "1",
+	  5},
+	 {3, 3},
+	 3},
+	{{"21 where events were enabled before the stream begins it does",
+	  KEYED,
+	  {AT(4, S, 0), AT(6, X, 2), AT(10, X, 1)},
+	  "p[1]",
+	  3,
+	  false,
+	  "1",
+	  3},
+	 {3},
+	 2},
+	{{"21 the end of a loss behind the first event is the limit",
+	  KEYED "event @lost\n unknown p[*]\n",
+	  {AT(4, X, 2), LOST(5, 0, 8), AT(10, X, 1)},
+	  "p[1]",
+	  7,
+	  false,
+	  "unknown",
+	  5},
+	 {3},
+	 1},
 };
 
 static size_t count_events(const struct row *row)
@@ -357,7 +424,7 @@ static size_t count_events(const struct row *row)
 	return count;
 }
 
-static void ask_row(const struct row *row, const nstime begins[2])
+static void ask_row(const struct row *row, const nstime begins[2], uint64_t late_events)
 {
 	struct fake_trace *trace =
 		fake_trace_new(2, classes, COUNT(classes), row->events, count_events(row));
@@ -366,6 +433,7 @@ static void ask_row(const struct row *row, const nstime begins[2])
 
 	if (begins)
 		fake_trace_begins(trace, begins);
+	fake_trace_late_events(trace, late_events);
 	if (!rules_add(rules, "trap.rules", row->rules, strlen(row->rules), &err))
 		fail_msg("%s", err.text);
 	ask_all_ways(trace, rules,
@@ -376,7 +444,7 @@ static void ask_row(const struct row *row, const nstime begins[2])
 
 static void all_ways(void **state)
 {
-	ask_row(*state, NULL);
+	ask_row(*state, NULL, 0);
 }
 
 static void late_streams(void **state)
@@ -386,7 +454,7 @@ static void late_streams(void **state)
 
 	for (int i = 0; i < 2; i++)
 		begins[i] = late->begins[i] ? late->begins[i] : NSTIME_MIN;
-	ask_row(&late->row, begins);
+	ask_row(&late->row, begins, late->late_events);
 }
 
 int main(void)

@@ -1,0 +1,81 @@
+/* inputs.c - a set of (device, inode) */
+#include "engine/base/inputs.h"
+
+#include "engine/base/hash_index.h"
+#include "engine/base/mem.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+struct input {
+	dev_t device;
+	ino_t inode;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool recording;
+static struct hash_index places; /* under the lock */
+static struct input *items;
+static size_t count, capacity;
+
+void inputs_record(void)
+{
+	atomic_store(&recording, true);
+}
+
+/* Under the lock. */
+static uint32_t find(const struct stat *about, uint64_t *hash)
+{
+	*hash = hash_number(hash_number((uint64_t)about->st_dev) + (uint64_t)about->st_ino);
+	return hash_index_find(&places, *hash, i,
+			       items[i].device == about->st_dev && items[i].inode == about->st_ino);
+}
+
+void inputs_add(const struct stat *about)
+{
+	uint64_t hash;
+
+	if (!atomic_load(&recording) || !S_ISREG(about->st_mode))
+		return;
+	pthread_mutex_lock(&lock);
+	if (find(about, &hash) == HASH_INDEX_NONE) {
+		*mem_push(items, count, capacity) = (struct input){about->st_dev, about->st_ino};
+		hash_index_add(&places, hash, (uint32_t)(count - 1));
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void inputs_add_fd(int fd)
+{
+	struct stat about;
+
+	if (fd >= 0 && fstat(fd, &about) == 0)
+		inputs_add(&about);
+}
+
+void inputs_add_path(const char *path)
+{
+	struct stat about;
+
+	if (stat(path, &about) == 0)
+		inputs_add(&about);
+}
+
+bool inputs_spare(const char *path, struct error *err)
+{
+	struct stat about;
+	uint64_t hash;
+	bool output = strcmp(path, "-") == 0;
+
+	if ((output ? fstat(STDOUT_FILENO, &about) : stat(path, &about)) != 0 ||
+	    !S_ISREG(about.st_mode))
+		return true;
+	pthread_mutex_lock(&lock);
+	bool read = find(&about, &hash) != HASH_INDEX_NONE;
+	pthread_mutex_unlock(&lock);
+	return !read || error_set(err, ERR_QUERY,
+				  "%s is a file of what is read: the output needs another name",
+				  output ? "standard output" : path);
+}

@@ -140,6 +140,7 @@ struct event { /* borrowed until the next call with the same cursor */
 	uint64_t lost_packets;
 	bool lost_unknown; /* the count is not known */
 	enum loss_kind loss_kind;
+	bool untold; /* LOSS_OVER: the stream begins there, as far as its first event tells */
 	int64_t claimed, told; /* LOSS_INFERRED: see struct inferred_loss */
 	nstime until;
 	void *priv; /* the cursor's */

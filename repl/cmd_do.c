@@ -100,7 +100,7 @@ static bool list_probes(struct session *session, const struct options *options, 
 	memcpy(classes, trace->classes, trace->nclasses * sizeof *classes);
 	qsort(classes, trace->nclasses, sizeof *classes, by_name);
 	for (size_t i = 0; i < trace->nclasses; i++) {
-		if ((last && !strcmp(last, classes[i]->name)) ||
+		if (classes[i]->unlisted || (last && !strcmp(last, classes[i]->name)) ||
 		    !is_listed(options, specs, classes[i]->name))
 			continue;
 		last = classes[i]->name;

@@ -51,7 +51,8 @@ static int answered(struct session *session, const struct options *options)
 		    (unsigned long long)session->lost, session->lost == 1 ? "" : "s");
 	if (session->violated)
 		return COULD_NOT;
-	if (damaged || (options->strict && (session->lost || session->outside)))
+	bool lacks = session->lost || session->outside || (trace && atomic_load(&trace->unknown));
+	if (damaged || (options->strict && lacks))
 		return DAMAGED;
 	return session->status;
 }

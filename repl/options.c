@@ -55,6 +55,7 @@ static const struct option table[] = {
 	{{"--comm", "GLOB...", "while threads of these names ran", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(comms)},
 	{{"--stream", "GLOB...", "of these streams", OPT_STREAM}, TAKE_LIST, AT(streams)},
 	{{"--where", "EXPR", "for which the expression is true", OPT_FILTER}, TAKE_WORDS, AT(wheres)},
+	{{"--all", NULL, "also records without a time: names, maps", OPT_EVENTS}, TAKE_FLAG, AT(all)},
 	{{"--reverse", NULL, "latest first", OPT_EVENTS}, TAKE_FLAG, AT(reverse)},
 	{{"--count", NULL, "only how many", OPT_EVENTS}, TAKE_FLAG, AT(count)},
 	{{"--around", "TIME", "the events nearest to TIME", OPT_EVENTS}, TAKE_TEXT, AT(around)},

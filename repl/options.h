@@ -28,7 +28,7 @@ enum option_group {
 	OPT_FORMAT = 1 << 4,   /* --format --time --utc */
 	OPT_RULES = 1 << 5,    /* --rules */
 	OPT_LIMIT = 1 << 6,    /* --limit */
-	OPT_EVENTS = 1 << 7,   /* --reverse --count --around --context */
+	OPT_EVENTS = 1 << 7,   /* --all --reverse --count --around --context */
 	OPT_BEFORE = 1 << 8,   /* --before */
 	OPT_INDEX = 1 << 9,    /* --drop --timelines --chunk --pass --join */
 	OPT_DUMP = 1 << 10,    /* --at */
@@ -80,7 +80,7 @@ struct options {
 	bool time_set, utc;
 	bool has_limit;
 	uint64_t limit;
-	bool reverse, count;
+	bool reverse, count, all;
 	const char *around;
 	uint64_t context; /* events before and after --around */
 	bool has_context;

@@ -166,6 +166,8 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t size)
 		return array;
 	first = first < 1 ? 1 : first < FIRST_MOST ? first : FIRST_MOST;
 	*capacity = *capacity ? *capacity * 2 : first;
+	if (*capacity <= count) /* large items, of which some are never used */
+		*capacity = count + 1;
 	if (*capacity * size >= LARGE_LEAST)
 		return grow_large(array, count, capacity, size);
 	return mem_resize(array, *capacity, size);

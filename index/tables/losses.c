@@ -112,8 +112,11 @@ static void add_row(struct losses *losses, struct loss row, const struct packet 
 static bool add_begin(struct losses *losses, struct error *err)
 {
 	const struct stream *stream = losses->stream;
-	struct loss row = {
-		.kind = ROW_BEGUN, .why = LOSS_OVER, .unknown = true, .cpu = losses->stream->cpu};
+	struct loss row = {.kind = ROW_BEGUN,
+			   .why = LOSS_OVER,
+			   .unknown = true,
+			   .cpu = losses->stream->cpu,
+			   .untold = !losses->stream->tells_end};
 	const struct begun *begun = losses->options ? losses->options->begun : NULL;
 	struct recorded recorded;
 	nstime begin, end;
@@ -648,6 +651,7 @@ struct event loss_event(const struct stream *stream, const struct loss *loss)
 			      .lost_packets = loss->lost_packets,
 			      .lost_unknown = loss->unknown,
 			      .loss_kind = loss->why,
+			      .untold = loss->untold,
 			      .claimed = loss->claimed,
 			      .told = loss->told,
 			      .until = loss->until};

@@ -24,6 +24,7 @@ dist_check_SCRIPTS += \
 	%D%/prompt_terminal.py \
 	%D%/completion.sh \
 	%D%/zsh.py \
+	%D%/perf_newer.py \
 	%D%/pictures.py \
 	%D%/tutorial.py \
 	%D%/threads_named.py

@@ -1,0 +1,65 @@
+/*
+ * notes.c - the table `notes`: what was said about the rows of this connection so far
+ *
+ *     notes(note; hidden: trace)
+ */
+#include "sql/notes.h"
+#include "sql/rows.h"
+
+#include "engine/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct sql_notes {
+	struct arena *arena;
+	const char **texts; /* in the order in which they were said */
+	size_t count, capacity;
+};
+
+static struct sql_notes *notes_of(struct sql_host *host)
+{
+	if (!host->notes) {
+		host->notes = mem_new(sizeof *host->notes);
+		host->notes->arena = arena_new();
+	}
+	return host->notes;
+}
+
+void sql_note(struct sql_host *host, const char *fmt, ...)
+{
+	struct sql_notes *notes = notes_of(host);
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	for (size_t i = 0; i < notes->count; i++)
+		if (!strcmp(notes->texts[i], text))
+			return;
+	*mem_push(notes->texts, notes->count, notes->capacity) = arena_strdup(notes->arena, text);
+	notice(&host->trace->notices, NOTICE_INFO, "%s", text);
+}
+
+void sql_notes_free(struct sql_notes *notes)
+{
+	if (!notes)
+		return;
+	arena_free(notes->arena);
+	mem_free(notes->texts);
+	mem_free(notes);
+}
+
+static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
+{
+	const struct sql_notes *notes = notes_of(host);
+
+	(void)err;
+	for (size_t i = 0; i < notes->count; i++)
+		cell_text(&row_list_add(list)[0], notes->texts[i]);
+	return true;
+}
+
+const struct rows_kind rows_notes = {"CREATE TABLE x(note TEXT, trace TEXT HIDDEN)", 2, fill, NULL,
+				     0};

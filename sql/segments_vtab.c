@@ -2,7 +2,7 @@
  * segments_vtab.c - what threads did: the tables `thread_state`, `wakeups` and `syscalls`
  *
  *     thread_state(tid, cpu, comm, begin, end, dur, state; hidden: from, until)
- *     wakeups(ts, tid, comm, latency, cpu, waker, waker_comm; hidden: from, until)
+ *     wakeups(ts, tid, comm, latency, cpu, waker, waker_comm, waker_kind; hidden: from, until)
  *     syscalls(tid, cpu, comm, begin, end, dur, name, ret; hidden: from, until)
  *
  * Rows are made of attributes of the rules, a stretch of time after the other:
@@ -17,6 +17,8 @@
  * All is clipped to the range: that of the arguments, as in thread_state(ts('+1ms'), ts('+2ms')),
  * and what was recorded. What reaches over a cut between stretches is carried on. thread_state.cpu
  * and syscalls.cpu are where the thread ran last at `begin`; wakeups.cpu is where it ran then.
+ * wakeups.waker is a thread; of an interrupt it is NULL, and waker_comm has the text of
+ * thread[T]/waker.
  * Pushed down: `tid = ?`, a letter of idxStr each: t; f, u: the arguments; p: the trace.
  */
 #include "sql/call_counts.h"
@@ -38,7 +40,7 @@
 #include <string.h>
 
 enum { OF_MAIN, OF_CPU, OF_WAKER, ATTRIBUTES };
-enum { COLUMNS_MAX = 8 }; /* then: the trace, where it is told, from, until */
+enum { COLUMNS_MAX = 8 }; /* of each kind; then: the trace, where it is told, from, until */
 
 struct segments_kind {
 	const char *names; /* of the columns, as declared, */
@@ -56,8 +58,8 @@ const struct segments_kind segments_thread_state = {
 	.main = "state"};
 const struct segments_kind segments_wakeups = {
 	.names = "ts INTEGER, tid INTEGER, comm TEXT, latency INTEGER, cpu INTEGER, "
-		 "waker INTEGER, waker_comm TEXT",
-	.ncolumns = 7,
+		 "waker INTEGER, waker_comm TEXT, waker_kind TEXT",
+	.ncolumns = 8,
 	.main = "state",
 	.wakeups = true,
 	.tid = 1};
@@ -256,13 +258,19 @@ static struct value sample(const struct thread_parts *thread, unsigned of, nstim
 	return value_at(thread->parts, thread->begin[of], thread->end[of], t);
 }
 
+static void copy_texts(struct arena *arena, struct segment *segment)
+{
+	segment->value = value_copy(arena, &segment->value);
+	segment->waker = value_copy(arena, &segment->waker);
+}
+
 static void add_row(struct segments_cursor *cursor, const struct open_part *part)
 {
 	if (kind_of(cursor)->wakeups && !part->woken)
 		return;
 	struct segment *row = mem_push(cursor->rows, cursor->scan.count, cursor->capacity);
 	*row = part->segment;
-	row->value = value_copy(cursor->arena, &row->value); /* it may be of the carried ones */
+	copy_texts(cursor->arena, row); /* they may be of the carried ones */
 }
 
 static struct open_part begin_part(const struct segments_cursor *cursor,
@@ -403,7 +411,7 @@ static void keep_carried(struct segments_cursor *cursor)
 	cursor->next = items;
 	cursor->next_capacity = capacity;
 	for (size_t i = 0; i < cursor->nopen; i++)
-		cursor->open[i].segment.value = value_copy(fresh, &cursor->open[i].segment.value);
+		copy_texts(fresh, &cursor->open[i].segment);
 	arena_free(cursor->carried);
 	cursor->carried = fresh;
 }
@@ -762,6 +770,18 @@ static int put_comm(struct segments_cursor *cursor, sqlite3_context *out, const 
 	return SQLITE_OK;
 }
 
+/* "thread", or the first word of what thread[T]/waker says of an interrupt. */
+static void put_waker_kind(sqlite3_context *out, const struct value *waker)
+{
+	if (waker->kind == VALUE_INT) {
+		sqlite3_result_text(out, "thread", -1, SQLITE_STATIC);
+	} else if (waker->kind == VALUE_STRING) {
+		const char *end = memchr(waker->text, ' ', waker->len);
+		int len = (int)(end ? (size_t)(end - waker->text) : waker->len);
+		sqlite3_result_text(out, waker->text, len, SQLITE_TRANSIENT);
+	}
+}
+
 static bool is_end_known(const struct segments_cursor *cursor, const struct segment *row)
 {
 	return !kind_of(cursor)->whole || !(row->lost || goes_on(cursor, row));
@@ -770,9 +790,23 @@ static bool is_end_known(const struct segments_cursor *cursor, const struct segm
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	/* of each kind's columns, in the order of all */
-	enum { TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET, LATENCY, WAKER, WAKER_COMM };
+	enum {
+		TID,
+		CPU,
+		COMM,
+		BEGIN,
+		END,
+		DUR,
+		VALUE,
+		RET,
+		LATENCY,
+		WAKER,
+		WAKER_COMM,
+		WAKER_KIND
+	};
 	static const int plain[COLUMNS_MAX] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET},
-			 wakeups[COLUMNS_MAX] = {BEGIN, TID, COMM, LATENCY, CPU, WAKER, WAKER_COMM};
+			 wakeups[COLUMNS_MAX] = {BEGIN, TID,   COMM,       LATENCY,
+						 CPU,   WAKER, WAKER_COMM, WAKER_KIND};
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
 	const struct segment *row = &cursor->rows[cursor->scan.at];
 	struct value tid = value_s64(row->tid);
@@ -811,10 +845,16 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 			sqlite3_result_int64(out, row->end - row->begin);
 		break;
 	case WAKER:
+		if (row->waker.kind == VALUE_INT)
+			sql_result_state(out, &row->waker);
+		break;
+	case WAKER_COMM:
+		if (row->waker.kind == VALUE_INT)
+			return put_comm(cursor, out, &row->waker, row->begin);
 		sql_result_state(out, &row->waker);
 		break;
 	default:
-		return put_comm(cursor, out, &row->waker, row->begin);
+		put_waker_kind(out, &row->waker);
 	}
 	return SQLITE_OK;
 }

@@ -677,12 +677,14 @@ static void add_clock(struct perf_part *part)
 			      .base = {.frequency = 1000000000}};
 	const struct perf_attr *attr = part->attrs[0];
 
-	if (attr->flags & ATTR_USE_CLOCKID)
+	if (attr->flags & ATTR_USE_CLOCKID) { /* any of the kernel's, auxiliary ones too */
+		clock.name = arena_printf(part->trace->arena, "clockid_%d", attr->clockid);
+		clock.description = "";
 		clock.counter = NULL;
+	}
 	for (size_t i = 0; attr->flags & ATTR_USE_CLOCKID && i < sizeof names / sizeof *names; i++)
 		if (names[i].id == attr->clockid) {
 			clock.name = clock.counter = names[i].name;
-			clock.description = "";
 			clock.epoch = names[i].id == 0;
 		}
 	if (part->has_wall)

@@ -38,6 +38,16 @@ function kernel.overlaps(segments, key, begin, stop, visit)
 	end
 end
 
+-- What thread[T]/waker says: the thread, nil where it was none; what else it was, nil where it was one; and the kind of it: "thread",
+-- "timer", "irq", "softirq", or "interrupt" where it is not known which. All are nil where nobody knows.
+function kernel.waker_of(value)
+	if math.type(value) then
+		return value, nil, "thread"
+	elseif value then
+		return nil, value, value:match("^%S+")
+	end
+end
+
 -- The columns of an event that tell its thread, the surest first: `kernel.thread` for batches and counts.
 -- The state is read only where an event of the range has none of the fields.
 function kernel.thread_columns(a, events)

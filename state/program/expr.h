@@ -113,6 +113,9 @@ enum eval op_order(enum op op, const struct value *a, const struct value *b, str
 		   enum failure *failure);
 enum eval op_arith(enum op op, const struct value *a, const struct value *b, struct value *out,
 		   enum failure *failure); /* b NULL: unary */
+/* The text of both, one behind the other. */
+enum eval op_join(const struct value *a, const struct value *b, struct arena *scratch,
+		  struct value *out);
 enum eval op_convert(enum function function, const struct value *a, struct arena *scratch,
 		     struct value *out, enum failure *failure);
 enum eval op_map(const struct map_def *map, const struct value *key, struct value *out,

@@ -32,10 +32,10 @@ def flag_bytes(flags, order):
 
 
 def attribute(order, sample, kind=1, config=0, flags=0, read=0, branch=0, regs=0, size=136, tail=(),
-              id_all=True):
+              id_all=True, clock=0):
     out = struct.pack(order + "IIQQQQ", kind, size, config, 1000, sample, read)
     out += flag_bytes(flags | ID_ALL * id_all, order) + struct.pack(order + "IIQQ", 0, 0, 0, 0)
-    out += struct.pack(order + "QQ", branch, regs)
+    out += struct.pack(order + "QQIi", branch, regs, 0, clock)
     out = bytearray(out.ljust(size, b"\0"))
     for at, value in tail:
         out[at] = value
@@ -411,6 +411,16 @@ def compressed(folder):
         equal("COMPRESSED2: " + name, (status, out.split(), said), (0, ["9000"], []))
 
 
+def clocks(folder):
+    for clock, name in ((1, "monotonic"), (16, "clockid_16"), (23, "clockid_23")):
+        perf = Perf(flags=1 << 25, clock=clock)
+        perf.sample(1000)
+        line = [line for line in run("info", perf.save(folder), "--no-index")[1].splitlines()
+                if line.startswith("clocks")][0]
+        result(line.split()[1] == name + "," and "sched_clock" not in line,
+               "clock %d is no sched_clock" % clock, line)
+
+
 def counts_of_stat(folder):
     """perf stat record: an attribute without id trailers, counts, and the end of a round."""
     perf = Perf(sample=IDENTIFIER, id_all=False)
@@ -431,7 +441,7 @@ def counts_of_stat(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for test in (branch_counters, unknown_bits, unknown_records, left_over, features, deferred,
-                     offcpu, modes, compressed, counts_of_stat):
+                     offcpu, modes, compressed, clocks, counts_of_stat):
             test(folder)
     finish()
 

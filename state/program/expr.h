@@ -25,6 +25,7 @@ enum expr_kind {
 	EXPR_LOST_UNTIL,
 	EXPR_LOST_CLAIMED,
 	EXPR_LOST_TOLD,
+	EXPR_LOST_UNTOLD,
 	EXPR_GAP,       /* does some stream lack events at this time? */
 	EXPR_LOST_KIND, /* is this loss of kind `index`? */
 	EXPR_READ,      /* `path` of the state */

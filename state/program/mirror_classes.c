@@ -43,6 +43,18 @@ static bool tells_field(const struct line *line)
 	       !expr_any(line->when, expr_is_read);
 }
 
+/* The integer of the event that is the one key of what the line reads; NULL: it is no such line. */
+static const struct expr *key_that_is_read(const struct line *line)
+{
+	const struct path *path = &line->value->path;
+	const struct expr *key;
+
+	if (line->value->kind != EXPR_READ || !path->only_key || expr_any(line->when, expr_is_read))
+		return NULL;
+	key = path->atoms[path->only_key].expr;
+	return key->kind == EXPR_FIELD && key->field.class->kind == FIELD_INT ? key : NULL;
+}
+
 /* One `was` and one `=`, each with a field of the event as it is. */
 static void find_columns(struct mirror_class *mirrored, const struct event_class *class)
 {
@@ -77,6 +89,8 @@ static void find_lines(struct mirror_classes *own, const struct event_class *cla
 		    is_of_cpu(&line->target)) {
 			lines[mirrored->nlines++] = *line;
 			all = all && tells_field(line);
+			mirrored->perhaps =
+				line->verb == VERB_SET ? key_that_is_read(line) : mirrored->perhaps;
 		} else {
 			mirrored->ends = true;
 		}
@@ -179,6 +193,26 @@ struct told mirror_told(const struct mirror_class *mirrored, struct env *env)
 			told.before = (int64_t)value.u;
 		}
 	}
+	return told;
+}
+
+struct told mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env)
+{
+	struct told told = {.ends = mirrored->ends && !mirrored->perhaps};
+	enum failure why;
+	struct value value;
+
+	told.was = mirror_evidence(mirrored, env, &told.before);
+	if (told.ends)
+		return told;
+	told.is = told.was;
+	told.after = told.before;
+	if (!mirrored->perhaps)
+		return told;
+	told.perhaps = true;
+	told.is = expr_eval(mirrored->perhaps, env, &value, &why) == EVAL_VALUE &&
+		  value.kind == VALUE_INT;
+	told.after = told.is ? (int64_t)value.u : 0;
 	return told;
 }
 

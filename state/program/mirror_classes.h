@@ -21,6 +21,11 @@ struct mirror_class {             /* an event class */
 	bool columns;             /* it always tells both: these integers */
 	struct run_field before, after;
 	const struct expr *evidence; /* what the value is at such an event; NULL: it does not say */
+	/*
+	 * An integer of the event: the value from then on is that or unknown, as the state says
+	 * (thread[field/next]/recorded); NULL: no line says so.
+	 */
+	const struct expr *perhaps;
 };
 
 struct mirror_classes {
@@ -42,11 +47,14 @@ uint64_t *mirror_telling(struct program *program);
 
 struct told { /* by one event */
 	bool was, is, ends;
+	bool perhaps; /* `after`, or unknown */
 	int64_t before, after;
 };
 
 /* By the event that `env` has. */
 struct told mirror_told(const struct mirror_class *mirrored, struct env *env);
+/* The same in a recording of tasks, where each event says what the value is at it. */
+struct told mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env);
 /* Does the event say what the value is there? Then *out is that. */
 bool mirror_evidence(const struct mirror_class *mirrored, struct env *env, int64_t *out);
 

@@ -28,6 +28,7 @@ struct claim_of { /* what the last event that tells says */
 	bool first;   /* no event told since `time`: begin or end of a loss, or of the stream */
 	nstime whole; /* with `first`: events from then on are whole, up to the next loss */
 	bool has_before;
+	bool perhaps;          /* the rules say so, or that it is unknown */
 	int64_t value, before; /* what it says holds from then on, and what did until then */
 	nstime time;
 	uint32_t entry; /* of the run in hand, where time, place and class are to be had, */
@@ -59,19 +60,23 @@ struct contradictions {
 	struct watched *streams;   /* by stream */
 };
 
+static bool is_of_tasks(const struct contradictions *own, const struct stream *stream)
+{
+	return own->program->trace->parts[stream->part]->recording == RECORDING_TASKS;
+}
+
 /*
- * Of one CPU, with some class that tells, and without lines that say whose events these are. Of a
- * recording of tasks switches are missing by design, and its rules claim what evidence allows.
+ * Of one CPU, with some class that tells, and without lines that say whose events these are. In a
+ * recording of tasks those that tell also say what the value is at them.
  */
 static bool may_watch(const struct contradictions *own, const struct stream *stream)
 {
 	const struct trace *trace = own->program->trace;
 	const struct class_program *row = program_row(own->program, stream);
 	const struct row *classes = &own->program->of_part[stream->part];
-	bool tells = false;
+	bool tasks = is_of_tasks(own, stream), tells = false;
 
-	if (stream->cpu < 0 || !stream->has_time ||
-	    trace->parts[stream->part]->recording == RECORDING_TASKS)
+	if (stream->cpu < 0 || !stream->has_time)
 		return false;
 	for (size_t c = classes->first; c < classes->end; c++) {
 		const struct event_class *class = trace->classes[c];
@@ -80,7 +85,9 @@ static bool may_watch(const struct contradictions *own, const struct stream *str
 			continue;
 		if (row[c].nsection)
 			return false;
-		tells = tells || own->classes.of[c].nlines;
+		tells = tells || (tasks ? own->classes.of[c].evidence != NULL &&
+						  bitset_has(own->classes.telling, c)
+					: own->classes.of[c].nlines != 0);
 	}
 	return tells;
 }
@@ -176,6 +183,13 @@ static struct watched *watched_of(const struct reading *reading)
 	return &reading->own->streams[reading->run.stream->index];
 }
 
+static struct told told_by(const struct mirror_class *mirrored, struct reading *reading)
+{
+	return is_of_tasks(reading->own, reading->run.stream)
+		       ? mirror_told_of_tasks(mirrored, &reading->env)
+		       : mirror_told(mirrored, &reading->env);
+}
+
 static bool tells(const struct told *told)
 {
 	return told->was || told->is || told->ends;
@@ -189,6 +203,7 @@ static inline void claim_again(struct claim_of *claim, const struct told *told, 
 	claim->value = told->after;
 	claim->has_before = told->was;
 	claim->before = told->before;
+	claim->perhaps = told->perhaps;
 	claim->entry = i;
 	claim->placed = false;
 }
@@ -342,7 +357,7 @@ static bool see_name(struct reading *reading, const struct mirror_class *mirrore
 	if (reading->entry == reading->run.first && naming->asked >= ASKED_OF_OTHERS)
 		return false;
 	naming->asked++;
-	told = mirror_told(mirrored, &reading->env);
+	told = told_by(mirrored, reading);
 	if ((told.was && told.before == naming->value) || (told.is && told.after == naming->value))
 		naming->at = reading->event.time;
 	return true;
@@ -396,7 +411,8 @@ static bool look_before(struct reading *reading, int64_t before, struct error *e
 	struct events_options options;
 	nstime begin = claim->time, since = begin;
 
-	if (begin >= found.told_at || (stream->late_events && begin == NSTIME_MIN))
+	if (begin >= found.told_at || (stream->late_events && begin == NSTIME_MIN) ||
+	    is_of_tasks(own, stream))
 		return true; /* before it the stream knows nothing anyway */
 	found.claimed = before;
 	found.until = found.told_at - 1;
@@ -429,6 +445,13 @@ static bool contradict(struct reading *reading, int64_t before, struct error *er
 	found.told_class = event.class;
 	if (!find_support(reading->own, reading->run.stream, &found, err))
 		return false;
+	if (is_of_tasks(reading->own, reading->run.stream)) {
+		/* what B says came at a moment that no event tells, if A's was not unknown anyway
+		 */
+		found.lone = watched->claim.perhaps;
+		found.told = found.lone ? found.claimed : found.told;
+		found.until = found.from;
+	}
 	keep(watched, &found);
 	return true;
 }
@@ -445,7 +468,7 @@ static bool load_columns(const struct reading *reading, struct columns *out)
 	const struct mirror_class *mirrored = &reading->own->classes.of[class];
 	uint16_t entries[BATCH_MAX], bad[BATCH_MAX];
 
-	if (!mirrored->columns)
+	if (!mirrored->columns || is_of_tasks(reading->own, run->stream))
 		return false;
 	for (uint32_t i = 0; i < run->count; i++) {
 		entries[i] = (uint16_t)(run->first + i);
@@ -472,7 +495,9 @@ static bool compare_run(struct reading *reading, struct error *err)
 			told.before = (int64_t)columns.before[i];
 			told.after = (int64_t)columns.after[i];
 		} else {
-			told = mirror_told(turn_to(reading, entry), &reading->env);
+			const struct mirror_class *mirrored = turn_to(reading, entry);
+
+			told = told_by(mirrored, reading);
 		}
 		if (told.was && (claim->first || (claim->known && told.before != claim->value))) {
 			turn_to(reading, entry);
@@ -530,7 +555,7 @@ static bool see_claim(struct reading *reading, const struct mirror_class *mirror
 		*claim = claim_of_loss(&reading->run.loss);
 		return false;
 	}
-	told = mirror_told(mirrored, &reading->env);
+	told = told_by(mirrored, reading);
 	if (!tells(&told))
 		return true;
 	claim_again(claim, &told, reading->entry);
@@ -629,6 +654,24 @@ void contradictions_forget(struct contradictions *own)
 	own->findings = findings_new(own->index);
 }
 
+/* The cursor holds packets open that others may want: they find them in the cache then. */
+static void leave_packets(struct watched *watched)
+{
+	events_close(watched->forward);
+	watched->forward = NULL;
+}
+
+/*
+ * Nothing tells between the claim and `from`: what its event and the next one make lies in there,
+ * and is known with what follows.
+ */
+static nstime known_from(const struct watched *watched, nstime from)
+{
+	const struct claim_of *claim = &watched->claim;
+
+	return claim->time > NSTIME_MIN && claim->time < from ? claim->time : from;
+}
+
 /* Makes [begin, end) known. */
 static bool verify(struct contradictions *own, const struct stream *stream, nstime begin,
 		   nstime end, struct error *err)
@@ -638,20 +681,22 @@ static bool verify(struct contradictions *own, const struct stream *stream, nsti
 
 	forget_disorder(own, watched);
 	for (nstime from = begin, until; good && from < end; from = until) {
+		nstime since = from;
+
 		until = known_ranges_until(&watched->known, from, &known);
 		if (known)
 			continue;
-		if (!watched->forward || watched->at != from || from == NSTIME_MIN)
+		if (!watched->forward || watched->at != from || from == NSTIME_MIN) {
 			good = turn_cursor(own, stream, from, err);
+			since = good ? known_from(watched, from) : from;
+		}
 		good = good && read_on(own, stream, until < end ? until : end, err);
 		until = watched->at;
 		if (good)
-			known_ranges_add(&watched->known, from, until);
+			known_ranges_add(&watched->known, since, until);
 	}
-	if (!good) { /* it is not known where the cursor stands */
-		events_close(watched->forward);
-		watched->forward = NULL;
-	}
+	if (!good) /* it is not known where the cursor stands */
+		leave_packets(watched);
 	return good;
 }
 
@@ -664,7 +709,7 @@ static bool watches(void *arg, const struct stream *stream)
 	return own->streams[stream->index].any;
 }
 
-static bool find(void *arg, const struct stream *stream, nstime begin, nstime end,
+static bool find(void *arg, const struct stream *stream, nstime begin, nstime end, bool leaves,
 		 void (*add)(void *to, const struct inferred_loss *loss), void *to,
 		 struct error *err)
 {
@@ -674,6 +719,8 @@ static bool find(void *arg, const struct stream *stream, nstime begin, nstime en
 
 	pthread_mutex_lock(&watched->lock);
 	good = verify(own, stream, begin, end, err);
+	if (leaves)
+		leave_packets(watched);
 	for (size_t i = 0; good && i < watched->nfound; i++) {
 		const struct contradiction *found = &watched->found[i];
 		struct inferred_loss loss = {found->from, found->claimed, found->told};

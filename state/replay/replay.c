@@ -246,6 +246,8 @@ static void loss(void *arg, const struct event *event)
 		cells_set_until(replay->cells, event->stream->index, event->until);
 		return;
 	}
+	if (event->claimed == event->told)
+		return; /* nothing supports the value any more, and nothing says another one */
 	struct value claimed = value_s64(event->claimed), told = value_s64(event->told);
 	contradict(replay, ATTR_ABSENT, &claimed, &told);
 }

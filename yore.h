@@ -15,7 +15,7 @@
  *     yore_close(yore);
  *
  * It reads every format that yore reads. The library prints nothing and never ends the process,
- * with one exception: when memory runs out it calls abort(3).
+ * with one exception: when memory runs out it calls the hook of yore_on_no_memory(), then abort(3).
  *
  * Errors. A function that can fail returns int: 0 (or more) when done, -1 when not; then *err says
  * why. `err` may be NULL.
@@ -133,6 +133,13 @@ YORE_API uint64_t yore_damaged(const struct yore *yore);
  * cut short, puts zeros there and returns 1: the handler returns, and the reader finds damage.
  */
 YORE_API int yore_absorb_fault(const void *address);
+
+/*
+ * What to call, in whatever thread, when `bytes` more are not to be had: it may not allocate, nor
+ * call the library, and ends the process or the thread. NULL, or where it returns: abort(3). For
+ * the whole process; best set before the first trace is opened.
+ */
+YORE_API void yore_on_no_memory(void (*hook)(size_t bytes));
 
 YORE_API size_t yore_part_count(const struct yore *yore);
 YORE_API const struct yore_part *yore_part(const struct yore *yore, size_t i);

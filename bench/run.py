@@ -101,6 +101,33 @@ def filtering(build, work, trace, rounds, report):
                    events / middle(taken) / 1e6, "M events/s")
 
 
+# Whose rules decide: those that come with yore, one line, and some without names of threads.
+FIRST_RULES = {"linux": None,
+               "one line": "event sched_switch\n\tcpu[section/cpu]/thread = field/next_tid\n",
+               "no names": "event sched_switch\n\twas cpu[section/cpu]/thread = field/prev_tid\n"
+                           "\tcpu[section/cpu]/thread = field/next_tid\n"
+                           "\tthread[field/next_tid]/state = \"on\"\n"}
+FIRST_MOMENTS = 16
+
+
+def first_answers(build, work, trace, label, report):
+    """Packets and MB that a first answer reads, names included: the most of some moments, which
+    are exact figures of the same trace everywhere, so that they cannot creep."""
+    for path, wanted in (("cpu[3]/thread", 4), ("cpu[*]/thread", 24)):
+        for name, text in FIRST_RULES.items():
+            command = [build + "/yore", "at", trace, path, "--no-index", "--stats"]
+            if text:
+                with open(work + "/first.rules", "w", encoding="utf-8") as file:
+                    file.write(text)
+                command += ["--rules", work + "/first.rules"]
+            costs = [stats_of(cpu(command[:3] + ["+%d.%ds" % (i % 4, i)] + command[3:])[2])
+                     for i in range(1, FIRST_MOMENTS + 1)]
+            report.row("%s: first %s, %s: packets (at most %d)" % (label, path, name, wanted),
+                       max(cost["packets_decoded"] for cost in costs), "packets")
+            report.row("%s: first %s, %s: read" % (label, path, name),
+                       max(cost["bytes_read"] for cost in costs) / 1e6, "MB")
+
+
 def finding(build, work, size, rounds, report):
     label = "%g GB" % (size / 1e9)
     trace, index = work + "/found", work + "/index"
@@ -133,6 +160,8 @@ def finding(build, work, size, rounds, report):
                series=("size of a trace: later at", size))
     report.row(label + ": anonymous memory", memory / 1e6, "MB",
                series=("size of a trace: memory", size))
+    if size >= 1000000000:
+        first_answers(build, work, trace, label, report)
     shutil.rmtree(trace)
 
 

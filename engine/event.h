@@ -41,6 +41,7 @@ struct fields {
 	uint64_t *registers;	  /* values that lengths and tags refer to */
 	/* what the packet's scopes are read from, when that is not `data`; NULL: it is */
 	const struct fields *packet;
+	uint32_t unread; /* bytes of the record that belong to no value: their kind is not known */
 };
 
 struct field {

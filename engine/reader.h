@@ -144,6 +144,13 @@ struct reader_text {
 	void (*set_resolver)(struct part *part, kernel_resolver *resolver, void *arg);
 };
 
+/* Whose an address is, by the event that has it. */
+enum whose {
+	WHOSE_PROCESS,
+	WHOSE_KERNEL,
+	WHOSE_OTHERS /* a hypervisor, guests, and what the event does not say: no maps tell of it */
+};
+
 /* Which files were mapped at which addresses. */
 struct reader_maps {
 	/* Calls `each` for all changes of address spaces, in order of time. */
@@ -154,6 +161,17 @@ struct reader_maps {
 	bool (*first)(const struct part *part,
 		      void (*each)(void *arg, const struct map_event *event), void *arg,
 		      struct error *err);
+	/*
+	 * Whose the member `ip` of an event of decoder_fields() is; false: the event does not say
+	 * it. Or NULL.
+	 */
+	bool (*whose)(const struct fields *fields, enum whose *out);
+	/*
+	 * Adds the process' addresses, 64 bits each and marks among them, that a call chain of
+	 * thread `tid` at `t` promised under `cookie`; none where they were not recorded. Or NULL.
+	 */
+	void (*deferred)(const struct part *part, nstime t, int64_t tid, uint64_t cookie,
+			 struct buf *out);
 };
 
 /* Raw hardware traces. */
@@ -169,6 +187,7 @@ struct reader {
 	const char *looks_like; /* for people: its name, and which files or folders it is */
 	bool values; /* decoder_next() decodes values where the batch has room for them */
 	bool falls;  /* times may fall inside of a packet whose record does not say so */
+	bool rises;  /* events are written as time goes on: where times fall, the clock stepped back */
 
 	/* How sure: 0 not this format, 100 certain. */
 	int (*probe)(const struct probe *probe);

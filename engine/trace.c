@@ -122,8 +122,11 @@ static bool remember_damage(struct trace *trace, const char *text)
 
 static void say_damage(struct trace *trace, const char *text)
 {
-	atomic_fetch_add_explicit(&trace->damaged, 1, memory_order_relaxed);
-	notice(&trace->notices, NOTICE_DAMAGE, "%s", text);
+	bool unknown = *text == TRACE_UNKNOWN_MARK;
+
+	atomic_fetch_add_explicit(unknown ? &trace->unknown : &trace->damaged, 1,
+				  memory_order_relaxed);
+	notice(&trace->notices, unknown ? NOTICE_WARNING : NOTICE_DAMAGE, "%s", text + unknown);
 }
 
 /* Does the text name the file already, alone or at the end of its path, before a colon? */
@@ -141,11 +144,13 @@ void trace_damage(struct trace *trace, const char *where, const struct error *ca
 {
 	struct buf text = {0};
 
-	if (names_file(cause->text, where))
+	if (cause->kind == ERR_UNKNOWN || names_file(cause->text, where))
 		where = "";
+	if (cause->kind == ERR_UNKNOWN)
+		buf_add_char(&text, TRACE_UNKNOWN_MARK);
 	buf_printf(&text, "%s%s%s", where, *where ? ": " : "", cause->text);
-	remember_damage(trace, text.data);
-	say_damage(trace, text.data);
+	if (remember_damage(trace, text.data) || cause->kind != ERR_UNKNOWN)
+		say_damage(trace, text.data);
 	buf_release(&text);
 }
 
@@ -189,6 +194,15 @@ void trace_damage_at(struct trace *trace, const struct stream *stream, uint32_t 
 	if (stream->shared && is_told(trace, where))
 		return;
 	trace_damage(trace, strstr(cause->text, file) ? "" : where, cause);
+}
+
+size_t trace_listed_classes(const struct trace *trace)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < trace->nclasses; i++)
+		count += !trace->classes[i]->unlisted;
+	return count;
 }
 
 uint64_t trace_disorder(const struct trace *trace)

@@ -149,6 +149,7 @@ struct event_class {
 	uint64_t id;	   /* as the format numbers it */
 	uint64_t stream_id; /* the stream class that it belongs to */
 	const char *name;  /* never NULL; an unnamed class is "#ID" */
+	bool unlisted;     /* no trace of today has such events: lists of classes leave it out */
 	int32_t loglevel;  /* -1 none */
 	const char *address; /* member of the payload that tells where the program was; NULL: none */
 	/* struct classes, NULL where there is none */
@@ -193,6 +194,7 @@ struct trace {
 	_Atomic uint64_t bytes; /* trace_bytes(), once it was called; 0: not yet */
 	struct buf damages; /* what was said of it: texts, each with a zero; under told_lock */
 	_Atomic uint64_t damaged; /* packets and files of which something could not be read */
+	_Atomic uint64_t unknown; /* kinds of things met that this version does not know */
 };
 
 struct trace_options {
@@ -227,6 +229,7 @@ uint64_t trace_disorder(const struct trace *trace);
 uint64_t trace_bytes_read(const struct trace *trace); /* over all sources, as --stats counts */
 /* Of the sources that hold events; one that streams share counts once. */
 uint64_t trace_bytes(const struct trace *trace);
+size_t trace_listed_classes(const struct trace *trace); /* how many lists of classes have */
 /* There are streams, and none has a clock: times are the numbers of events. */
 bool trace_has_ordinals(const struct trace *trace);
 /* Days mean something: every clock that streams use counts from the epoch. */
@@ -246,12 +249,16 @@ int32_t trace_add_clock(struct trace *trace, const struct clock *clock);
 void trace_add_source(struct trace *trace, struct source *source);
 /* A file in spill_dir that a reader keeps, or would, for this trace; the path is copied. */
 void trace_add_copy(struct trace *trace, const char *path);
-/* Says that something of `where` could not be read, and counts it: exit status 3. */
+/*
+ * Says that something of `where` could not be read, and counts it: exit status 3. A cause of
+ * ERR_UNKNOWN is no damage: it is a warning that is said once, and counted in trace->unknown.
+ */
 void trace_damage(struct trace *trace, const char *where, const struct error *cause);
 /*
- * Texts of damage that was reported, each ended by a zero. What does not read the damaged place
- * again reports them again.
+ * Texts of what was reported so, each ended by a zero; those of ERR_UNKNOWN begin with
+ * TRACE_UNKNOWN_MARK. What does not read the place again reports them again.
  */
+enum { TRACE_UNKNOWN_MARK = 1 };
 void trace_damages(struct trace *trace, struct buf *out);
 void trace_damage_again(struct trace *trace, const char *text); /* unless it was said */
 /* The same of a packet; file and offset are put before a cause that does not name the file. */

@@ -29,8 +29,11 @@ struct inferred_loss {
 struct inferred {
 	/* May this stream have any? */
 	bool (*watches)(void *arg, const struct stream *stream);
-	/* Calls `add` for those in [begin, end) and no others, in any order, each at least once. */
-	bool (*find)(void *arg, const struct stream *stream, nstime begin, nstime end,
+	/*
+	 * Calls `add` for those in [begin, end) and no others, in any order, each at least once.
+	 * `leaves`: no packet stays open, since whoever asks is going to read the same ones.
+	 */
+	bool (*find)(void *arg, const struct stream *stream, nstime begin, nstime end, bool leaves,
 		     void (*add)(void *to, const struct inferred_loss *loss), void *to,
 		     struct error *err);
 	/*
@@ -71,6 +74,8 @@ struct events_options {
 	const struct inferred *inferred; /* with losses: also these; NULL: none. Borrowed */
 	const struct begun *begun;       /* with ends; NULL: the records tell. Borrowed */
 	bool values; /* of most events are wanted: decoded with the heads, which is cheaper then */
+	bool trusting; /* that no event lies before its packet's begin: reads no packet to prove it
+			*/
 	bool unordered;          /* no merge: stream after stream (counting, statistics) */
 	const uint64_t *classes; /* bit per class that is wanted, NULL: all; borrowed */
 	/*
@@ -141,6 +146,7 @@ struct event { /* borrowed until the next call with the same cursor */
 	uint64_t lost_packets;
 	bool lost_unknown; /* the count is not known */
 	enum loss_kind loss_kind;
+	bool untold; /* LOSS_OVER: the stream begins there, as far as its first event tells */
 	int64_t claimed, told; /* LOSS_INFERRED: see struct inferred_loss */
 	nstime until;
 	void *priv; /* the cursor's */
@@ -202,6 +208,11 @@ MUST_CHECK enum step events_take(struct events *events, uint32_t most, struct ru
 MUST_CHECK bool events_range(struct index *index, nstime *first, nstime *last, struct error *err);
 /* *first alone, which is half of the work; NSTIME_MAX: there is no event. */
 MUST_CHECK bool events_first(struct index *index, nstime *first, struct error *err);
+/*
+ * The same where no event lies before the begin that its packet's header claims: then no packet is
+ * read to prove that, and mostly one of one stream tells.
+ */
+MUST_CHECK bool events_start(struct index *index, nstime *first, struct error *err);
 /* Exact counts from the tables, where every record knows its count; false otherwise. */
 bool events_counted(struct index *index, uint64_t *count);
 /* Tells what is wrong with packets that were known to be damaged when they were found. */

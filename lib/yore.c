@@ -131,6 +131,11 @@ int yore_absorb_fault(const void *address)
 	return source_absorb_fault(address);
 }
 
+void yore_on_no_memory(void (*hook)(size_t bytes))
+{
+	mem_on_failure(hook);
+}
+
 /* Parts --------------------------------------------------------------------------------------- */
 
 static const struct part *part_of(const struct yore_part *part)

@@ -17,9 +17,18 @@
  *
  * While a stream lacks events, since some were lost, or it begins late or ends early, the end of a
  * pair and the begin of the next one of its key may be among those that lack. So a pair is dropped
- * that lasts when that begins or ends, or whose thread left its CPU meanwhile; but not where the
- * thread is known to have had one CPU from begin to end. Of pairs whose key is the CPU those are
- * dropped that last while events of that CPU were lost.
+ * that lasts when that begins or ends, as the rules forget then which calls last, or whose thread
+ * left its CPU meanwhile. Where packets do not tell when a stream begins (perf.data, trace.dat), it
+ * has nothing to tell before its first event, and that matters only where the state tells the key.
+ * Of pairs whose key is the CPU those are dropped that last while events of that CPU were lost.
+ *
+ * Switches that are missing without a counter matter only where the key is asked of the state: then
+ * events of unknown threads are left out, and a pair is dropped that lasts while a begin and an end
+ * of its classes are left out, since both may be of its thread. Each begin that has no segment is
+ * counted by its reason (enum left_out), and by its name or, with `left_by`, by a column that is
+ * captured there.
+ *
+ * With `not_idle` the idle thread has no such events: who runs is then unknown.
  *
  * cpu[cpu]/thread is asked of the state, a window at a time. Where `threads` is a function, the key
  * is a thread, and the function gives the intervals of cpu[*]/thread instead, which were read in
@@ -32,6 +41,7 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "index/tables/losses.h"
+#include "index/tables/recorded.h"
 #include "state/program/lookup.h"
 
 #include <string.h>
@@ -68,6 +78,7 @@ struct open_pair {
 	nstime begin;
 	int64_t same; /* -1: the event has none */
 	int32_t cpu;
+	bool named;          /* the event tells the key itself */
 	uint32_t key, below; /* the one that was begun before it, of the same key; 0: none */
 	const struct event_class *class;
 	uint32_t cells[SEGMENTS_COLUMNS_MAX];
@@ -82,9 +93,11 @@ struct pairs {
 	const char *same_name[2]; /* what stands before the same name in both; NULL: any */
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
 	size_t nfields;
-	bool nested, by_cpu;
-	uint8_t *kinds;                  /* by class */
-	uint32_t *names;                 /* by class: the atom of its name; 0: not interned yet */
+	bool nested, by_cpu, not_idle;
+	bool named;       /* the last event whose key was read tells it itself */
+	uint32_t left_by; /* the column by which begins without a segment are counted */
+	uint8_t *kinds;   /* by class */
+	uint32_t *names;  /* by class: the atom of its name; 0: not interned yet */
 	const struct event_class **fits; /* by class of an end: a begin that has the same name */
 	struct open_pair *open;          /* from 1 on; `below` links those that are free */
 	size_t nopen, capacity, depth;
@@ -92,9 +105,12 @@ struct pairs {
 	uint32_t *heads; /* by atom of the key: the innermost that is open */
 	size_t nheads;
 	struct paged heads_memory; /* there may be as many atoms as segments */
-	uint8_t *matters;   /* by stream: has it events that begin or finish? */
+	uint8_t *matters;          /* by stream: has it events that begin or finish? */
 	nstime lacks_until; /* until then some stream lacked events; NSTIME_MIN: none did so far */
 	nstime lacked;      /* when one began or ceased to lack some, last; likewise */
+	nstime begun;       /* when one began whose packets do not tell it, last; likewise */
+	nstime lost_until;  /* the last place where events were lost ends there; likewise */
+	nstime *nameless; /* by class: when one of an unknown thread was left out, last; likewise */
 	struct segments *threads; /* of cpu[*]/thread; NULL: the state is asked */
 	uint32_t *thread_atoms;   /* by theirs, of `segments`; 0: not interned yet */
 	struct runner *runners;   /* of the CPUs that events told */
@@ -111,6 +127,7 @@ static int pairs_gc(lua_State *L)
 	mem_free(pairs->kinds);
 	mem_free(pairs->names);
 	mem_free(pairs->fits);
+	mem_free(pairs->nameless);
 	mem_free(pairs->open);
 	paged_free(&pairs->heads_memory);
 	mem_free(pairs->thread_atoms);
@@ -340,6 +357,15 @@ static void read_fields(lua_State *L, struct pairs *pairs)
 	lua_pop(L, 1);
 }
 
+/* The column by which begins without a segment are counted: the name, or one that `fields` has. */
+static void read_left_by(lua_State *L, struct pairs *pairs)
+{
+	pairs->left_by = COLUMN_VALUE;
+	if (lua_getfield(L, pairs->options, "left_by") != LUA_TNIL)
+		pairs->left_by = bind_check_column(L, pairs->segments, luaL_checkstring(L, -1));
+	lua_pop(L, 1);
+}
+
 /* The names of the option, one or a list, into the list on top from number `n` on. */
 static lua_Integer add_names(lua_State *L, int options, const char *option, lua_Integer n)
 {
@@ -452,6 +478,9 @@ static uint32_t running_atom(struct pairs *pairs)
 		return 0;
 	size_t number = (size_t)(run - pairs->threads->items);
 	uint32_t theirs = segments_cells(pairs->threads, number)[COLUMN_VALUE];
+	const struct value *tid = segments_atom(pairs->threads, theirs);
+	if (pairs->not_idle && tid->kind == VALUE_INT && !tid->u)
+		return 0;
 	uint32_t *atom = &pairs->thread_atoms[theirs];
 	if (!*atom)
 		*atom = segments_intern(pairs->segments, segments_atom(pairs->threads, theirs));
@@ -482,6 +511,7 @@ static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struc
 	for (unsigned left = of->may[class->index]; left && !atom; left &= left - 1) {
 		const struct bind_column *column = &of->items[__builtin_ctz(left)];
 
+		pairs->named = pairs->named && column->kind != COLUMN_STATE;
 		if (column->key == who_runs)
 			return running_atom(pairs);
 		atom = column_atom(L, pairs, column, class);
@@ -494,6 +524,7 @@ static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct key *ke
 {
 	uint32_t atom = 0;
 
+	pairs->named = true;
 	if (key->count == 1)
 		return alternatives_atom(L, pairs, &key->parts[0]);
 	buf_clear(&pairs->scratch);
@@ -616,37 +647,75 @@ static void on_moment(lua_State *L, struct pairs *pairs)
 	       pairs->segments->ncolumns * sizeof *cells);
 }
 
-/* May events that a stream lacks have ended the pair, and begun another one? */
-static bool is_doubtful(lua_State *L, struct pairs *pairs, const struct open_pair *open)
+/* Counts a begin that has no segment; `cells`: what was captured of it. */
+static void leave_out(struct pairs *pairs, enum left_out why, const uint32_t *cells)
 {
-	bool lasted = open->begin <= pairs->lacked;
-	const struct segment *run = NULL;
+	struct segments *segments = pairs->segments;
 
-	if (pairs->by_cpu || (!lasted && open->begin >= pairs->lacks_until))
-		return false;
-	if (!get_threads(L, pairs))
-		return lasted;
-	if (open->cpu != pairs->cursor->event.cpu)
-		return true;
-	run = running(pairs);
-	return run ? run->begin > open->begin : lasted;
+	segments->left[why]++;
+	segments->left_by = paged_reach(&segments->left_memory, cells[pairs->left_by],
+					&segments->nleft_by, sizeof *segments->left_by);
+	segments->left_by[cells[pairs->left_by]]++;
+}
+
+/* Where a stream lacked events: were they lost, or was it not recorded? */
+static enum left_out lack_at(const struct pairs *pairs, nstime t)
+{
+	return t <= pairs->lost_until ? LEFT_LOST : LEFT_UNRECORDED;
+}
+
+/* Why events that are missing may have ended the pair, and begun another one; LEFT_REASONS: none.
+ */
+static enum left_out doubt_of(lua_State *L, struct pairs *pairs, const struct open_pair *open)
+{
+	const struct event *event = &pairs->cursor->event;
+	bool named = open->named && pairs->named;
+	bool lasted = open->begin <= pairs->lacked || (!named && open->begin <= pairs->begun);
+	const struct segment *run;
+
+	if (pairs->by_cpu)
+		return LEFT_REASONS;
+	if (!named && open->begin <= pairs->nameless[open->class->index] &&
+	    open->begin <= pairs->nameless[event->class->index])
+		return LEFT_SWITCH;
+	if (!lasted && open->begin < pairs->lacks_until && get_threads(L, pairs)) {
+		run = open->cpu == event->cpu ? running(pairs) : NULL;
+		lasted = open->cpu != event->cpu || (run && run->begin > open->begin);
+	}
+	return lasted ? lack_at(pairs, open->begin) : LEFT_REASONS;
+}
+
+/* The event is of a thread that is not known: it may have been of any. */
+static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
+{
+	const struct event *event = &pairs->cursor->event;
+	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
+
+	if (pairs->named)
+		return;
+	pairs->nameless[event->class->index] = event->time;
+	if (!begins)
+		return;
+	cells[COLUMN_VALUE] = name_atom(pairs, event->class);
+	capture(L, pairs, false, cells);
+	leave_out(pairs, LEFT_THREAD, cells);
 }
 
 static void on_begin(lua_State *L, struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
 	uint32_t key = key_atom(L, pairs, &pairs->begin_key), number, *head;
+	enum left_out why;
 
 	if (!key) {
-		pairs->segments->lost += pairs->threads != NULL;
+		on_nameless(L, pairs, true);
 		return;
 	}
+	bool named = pairs->named;
 	head = head_of(pairs, key);
 	if (*head && !pairs->nested) {
-		if (is_doubtful(L, pairs, &pairs->open[*head]))
-			pairs->segments->lost++;
-		else
-			pairs->segments->unfinished++;
+		why = doubt_of(L, pairs, &pairs->open[*head]);
+		leave_out(pairs, why == LEFT_REASONS ? LEFT_OPEN : why, pairs->open[*head].cells);
 		close_open(pairs, head);
 	}
 	number = new_open(pairs);
@@ -654,6 +723,7 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 	open->begin = event->time;
 	open->same = same_number(L, pairs);
 	open->cpu = event->cpu;
+	open->named = named;
 	open->key = key;
 	open->below = *head;
 	open->class = event->class;
@@ -668,9 +738,12 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
 	uint32_t key = key_atom(L, pairs, &pairs->finish_key), *head;
+	enum left_out why;
 
-	if (!key)
+	if (!key) {
+		on_nameless(L, pairs, false);
 		return;
+	}
 	head = head_of(pairs, key);
 	if (!*head) {
 		pairs->segments->unbegun++;
@@ -679,16 +752,16 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 	struct open_pair *open = &pairs->open[*head];
 	if (contradicts(L, pairs, open)) {
 		pairs->segments->unbegun++;
-		pairs->segments->unfinished++;
+		why = LEFT_OTHER;
+	} else {
+		why = doubt_of(L, pairs, open);
+	}
+	if (why != LEFT_REASONS) {
+		leave_out(pairs, why, open->cells);
 		close_open(pairs, head);
 		return;
 	}
-	struct segment segment = {open->begin, event->time, true, true};
-	if (is_doubtful(L, pairs, open)) {
-		pairs->segments->lost++;
-		close_open(pairs, head);
-		return;
-	}
+	const struct segment segment = {open->begin, event->time, true, true};
 	capture(L, pairs, true, open->cells);
 	memcpy(segments_add(pairs->segments, &segment), open->cells,
 	       pairs->segments->ncolumns * sizeof(uint32_t));
@@ -696,10 +769,8 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 }
 
 /* Drops what is open, of one CPU or (-1) all. */
-static uint64_t drop_open(struct pairs *pairs, int32_t cpu)
+static void drop_open(struct pairs *pairs, int32_t cpu, enum left_out why)
 {
-	uint64_t dropped = 0;
-
 	for (size_t i = 1; i < pairs->nopen; i++) {
 		struct open_pair *open = &pairs->open[i];
 		uint32_t *link;
@@ -708,10 +779,9 @@ static uint64_t drop_open(struct pairs *pairs, int32_t cpu)
 			continue;
 		for (link = head_of(pairs, open->key); *link != i;)
 			link = &pairs->open[*link].below;
+		leave_out(pairs, why, open->cells);
 		close_open(pairs, link);
-		dropped++;
 	}
-	return dropped;
 }
 
 static void on_loss(struct pairs *pairs)
@@ -720,12 +790,18 @@ static void on_loss(struct pairs *pairs)
 	bool counted = event->loss_kind == LOSS_TOLD;
 
 	pairs->segments->losses += counted;
-	if (!pairs->matters[event->stream->index])
+	if (!pairs->matters[event->stream->index] || event->loss_kind == LOSS_INFERRED)
 		return;
 	if (counted && (pairs->by_cpu || pairs->nested))
-		pairs->segments->lost += drop_open(pairs, pairs->by_cpu ? event->cpu : -1);
+		drop_open(pairs, pairs->by_cpu ? event->cpu : -1, LEFT_LOST);
+	if (event->untold) {
+		pairs->begun = event->time;
+		return;
+	}
 	pairs->lacked = event->time;
-	if (event->loss_kind != LOSS_INFERRED && event->until > pairs->lacks_until)
+	if (counted && event->until > pairs->lost_until)
+		pairs->lost_until = event->until;
+	if (event->until > pairs->lacks_until)
 		pairs->lacks_until = event->until;
 }
 
@@ -748,12 +824,13 @@ static void walk(lua_State *L, struct pairs *pairs)
 		if (kind & KIND_AT)
 			on_moment(L, pairs);
 	}
-	pairs->segments->unfinished += drop_open(pairs, -1);
+	drop_open(pairs, -1, LEFT_OPEN);
 }
 
 static const char *const known_options[] = {
-	"begin", "finish", "key",    "finish_key", "fields",  "from", "to", "nested",    "where",
-	"cpu",   "name",   "losses", "all_losses", "threads", "same", "at", "same_name", NULL};
+	"begin",  "finish", "key",       "finish_key", "fields",   "from",       "to",
+	"nested", "where",  "cpu",       "name",       "losses",   "all_losses", "threads",
+	"same",   "at",     "same_name", "left_by",    "not_idle", NULL};
 
 /* Of the trace and the widened options, as the cursor wants them. */
 static int open_cursor(lua_State *L)
@@ -785,6 +862,18 @@ static bool has_marked(const struct pairs *pairs, const struct trace *trace,
 	return false;
 }
 
+/* Does the stream begin after that moment, or end before it? */
+static bool is_unrecorded(lua_State *L, const struct bind_trace *bound, const struct stream *stream,
+			  nstime t)
+{
+	struct recorded recorded;
+	struct error err;
+
+	if (!stream_recorded(bound->index, stream, &recorded, &err))
+		bind_raise(L, &err);
+	return t < recorded.begin || (recorded.ended && t > recorded.end);
+}
+
 /*
  * Which streams have events of pairs, and until when one of them lacks events at first. A recording
  * of tasks has nothing of a CPU until one of them runs there: it lacks none.
@@ -806,8 +895,12 @@ static void look_at_streams(lua_State *L, struct pairs *pairs, struct bind_trace
 			continue;
 		if (!losses_at(bound->index, stream, begin, &lack, &err))
 			bind_raise(L, &err);
-		if (lack.lacks && lack.until > pairs->lacks_until)
+		if (!lack.lacks)
+			continue;
+		if (lack.until > pairs->lacks_until)
 			pairs->lacks_until = lack.until;
+		if (!is_unrecorded(L, bound, stream, begin) && lack.until > pairs->lost_until)
+			pairs->lost_until = lack.until;
 	}
 }
 
@@ -820,11 +913,14 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	widen_options(L, options);
 	pairs->segments = segments;
 	pairs->options = options;
-	pairs->lacks_until = pairs->lacked = NSTIME_MIN;
+	pairs->lacks_until = pairs->lacked = pairs->lost_until = pairs->begun = NSTIME_MIN;
 	pairs->cursor = push_cursor(L, options);
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
 	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
 	pairs->fits = mem_new_array(trace->nclasses + 1, sizeof(struct event_class *));
+	pairs->nameless = mem_new_array(trace->nclasses + 1, sizeof *pairs->nameless);
+	for (size_t c = 0; c < trace->nclasses; c++)
+		pairs->nameless[c] = NSTIME_MIN;
 	pairs->runner_of_stream =
 		mem_new_array(trace->nstreams + 1, sizeof *pairs->runner_of_stream);
 	if (lua_getfield(L, options, "at") != LUA_TNIL) {
@@ -848,6 +944,8 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	read_same(L, pairs);
 	read_same_name(L, pairs);
 	read_fields(L, pairs);
+	read_left_by(L, pairs);
 	pairs->nested = bind_flag(L, options, "nested");
+	pairs->not_idle = bind_flag(L, options, "not_idle");
 	walk(L, pairs);
 }

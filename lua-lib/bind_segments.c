@@ -615,12 +615,14 @@ static int segments_index(lua_State *L)
 {
 	const struct segments *segments = bind_check_segments(L, 1);
 	const char *key = luaL_checkstring(L, 2);
+	const uint64_t *left = segments->left;
 	const struct {
 		const char *name;
 		uint64_t number;
-	} numbers[] = {{"unfinished", segments->unfinished},
+	} numbers[] = {{"unfinished", left[LEFT_OPEN] + left[LEFT_OTHER]},
 		       {"unbegun", segments->unbegun},
-		       {"lost", segments->lost},
+		       {"lost", left[LEFT_LOST] + left[LEFT_UNRECORDED] + left[LEFT_SWITCH] +
+					left[LEFT_THREAD]},
 		       {"losses", segments->losses}};
 
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -631,6 +633,35 @@ static int segments_index(lua_State *L)
 	lua_getmetatable(L, 1);
 	lua_pushvalue(L, 2);
 	lua_rawget(L, -2);
+	return 1;
+}
+
+/*
+ * segments:left(): of pairs, how many begins have no segment: {lost=, unrecorded=, switch=,
+ * thread=, other=, open=, by = {[VALUE] = how many}}
+ */
+static int segments_left(lua_State *L)
+{
+	static const char *const names[LEFT_REASONS] = {
+		[LEFT_LOST] = "lost",     [LEFT_UNRECORDED] = "unrecorded",
+		[LEFT_SWITCH] = "switch", [LEFT_THREAD] = "thread",
+		[LEFT_OTHER] = "other",   [LEFT_OPEN] = "open"};
+	const struct segments *segments = bind_check_segments(L, 1);
+
+	lua_createtable(L, 0, LEFT_REASONS + 1);
+	for (size_t i = 0; i < LEFT_REASONS; i++) {
+		lua_pushinteger(L, (lua_Integer)segments->left[i]);
+		lua_setfield(L, -2, names[i]);
+	}
+	lua_newtable(L);
+	for (uint32_t i = 1; i < segments->nleft_by && i <= segments_atoms(segments); i++) {
+		if (!segments->left_by[i])
+			continue;
+		bind_push_value(L, segments_atom(segments, i));
+		lua_pushinteger(L, (lua_Integer)segments->left_by[i]);
+		lua_rawset(L, -3);
+	}
+	lua_setfield(L, -2, "by");
 	return 1;
 }
 
@@ -660,6 +691,7 @@ void bind_segments_register(lua_State *L)
 					{"join", segments_join_method},
 					{"rekey", segments_rekey_method},
 					{"find", segments_find_method},
+					{"left", segments_left},
 					{"look", segments_look},
 					{"times", segments_times},
 					{"distinct", segments_distinct},

@@ -272,13 +272,15 @@ static void push_field_names(lua_State *L, const struct event_class *class)
 static void push_classes(lua_State *L, const struct trace *trace)
 {
 	lua_newtable(L);
-	for (size_t i = 0; i < trace->nclasses; i++) {
+	for (size_t i = 0, n = 0; i < trace->nclasses; i++) {
+		if (trace->classes[i]->unlisted)
+			continue;
 		lua_newtable(L);
 		bind_set_integer(L, "id", (int64_t)trace->classes[i]->id);
 		bind_set_text(L, "name", trace->classes[i]->name);
 		push_field_names(L, trace->classes[i]);
 		lua_setfield(L, -2, "fields");
-		lua_rawseti(L, -2, (lua_Integer)i + 1);
+		lua_rawseti(L, -2, (lua_Integer)++n);
 	}
 }
 

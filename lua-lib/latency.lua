@@ -118,15 +118,16 @@ local function tell_instead(row)
 	row.instead_text = #texts > 0 and table.concat(texts, ", ") or nil
 end
 
--- Who woke the thread at the begin, where that is recorded, and who ran instead.
+-- Who woke the thread at the begin, where that is recorded: a thread or an interrupt; and who ran instead.
 local function explain(rows)
 	for _, row in ipairs(rows) do
 		if row.cpu and row.dur > 0 then
 			tell_instead(row)
 		end
 		if row.kind == "woken" then
-			row.waker = trace:at(row.begin, "thread[" .. row.key .. "]/waker")
-			row.waker_comm = row.waker and (row.waker == 0 and "idle" or trace:comm(row.waker, row.begin)) or nil
+			local other
+			row.waker, other, row.waker_kind = kernel.waker_of(trace:at(row.begin, "thread[" .. row.key .. "]/waker"))
+			row.waker_comm = other or row.waker and name_at(row.waker, row.begin)
 		end
 	end
 end
@@ -145,8 +146,10 @@ local columns = analysis.columns({ { key = "kind", head = "kind" }, { key = "cpu
 	analysis.thread_columns())
 
 -- A table has one text for them, for the eye; other formats have a column for each thread, its name and its share of the wait.
+local as_text = a.format == "table" or a.format == "bars"
+
 local function instead_columns()
-	if a.format == "table" or a.format == "bars" then
+	if as_text then
 		return { { key = "instead_text", head = "ran instead" } }
 	end
 	local list = {}
@@ -169,7 +172,8 @@ elseif a.verb == "top" then
 	local rows = waits_listed()
 	explain(rows)
 	a:listing("waits", analysis.columns(columns, {
-		{ key = "waker", head = "woken by", kind = "count" }, { key = "waker_comm", head = "name" } }, instead_columns()), rows)
+		{ key = "waker", head = "woken by", kind = "count" }, { key = "waker_comm", head = "name" } },
+		as_text and {} or { { key = "waker_kind", head = "what it is" } }, instead_columns()), rows)
 elseif a.verb == "log" then
 	a:listing("waits", columns, waits_listed())
 else

@@ -251,7 +251,7 @@ local function named_calls()
 		return nil
 	end
 	local enter, leave = call_events()
-	local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = { addr = "begin addr", len = "begin len", flags = "begin flags",
+	local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, not_idle = true, fields = { addr = "begin addr", len = "begin len", flags = "begin flags",
 		brk = "begin brk", old = "begin old_len", new = "begin new_len", ret = "end ret",
 		pid = "begin context/pid | perf_pid" } })
 	a:tell_pairs(found, "system calls")

@@ -2,18 +2,20 @@
  * script_memory.c - see script_memory.h
  *
  * A loop over events makes one or two objects per event, and the collector frees them by the
- * thousand. Objects of up to 128 bytes are cut from slabs, and those that are freed wait in one
+ * thousand. Objects of up to a kilobyte are cut from slabs, and those that are freed wait in one
  * list per size: taking one is two loads, and nothing is merged or searched. Slabs live as long as
- * the state, so they count in full against the cap.
+ * the state, so they count in full against the cap. Each is an eighth of all, so that those of a
+ * script that holds much are large blocks, which may lie in files.
  */
 #include "lua-lib/script_memory.h"
 
+#include "engine/base/budget.h"
 #include "engine/base/mem.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { SLAB = 32 << 10 /* bytes */ };
+enum { SLAB_LEAST = 32 << 10, SLAB_MOST = 16 << 20 /* bytes */ };
 
 /* Address sanitizers find uses of freed objects where each is an allocation of its own. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -56,19 +58,31 @@ static bool fits(const struct script_memory *memory, size_t more)
 	return memory->used <= memory->cap && more <= memory->cap - memory->used;
 }
 
+static struct grown grown = {.what = "objects of Lua"};
+
+static size_t slab_size(const struct script_memory *memory)
+{
+	size_t size = memory->used / 8 / SLAB_LEAST * SLAB_LEAST;
+
+	size = size < SLAB_LEAST ? SLAB_LEAST : size < SLAB_MOST ? size : SLAB_MOST;
+	return fits(memory, size) ? size : SLAB_LEAST;
+}
+
 /* What is left of the last one, less than one object, goes to its list. */
 static void add_slab(struct script_memory *memory)
 {
-	size_t left = (size_t)(memory->end - memory->fresh);
+	size_t left = (size_t)(memory->end - memory->fresh), size = slab_size(memory);
 	uint8_t *slab;
 
 	if (left)
 		push(&memory->dropped[list_of(left)], memory->fresh);
-	memory->used += SLAB;
-	slab = mem_resize(NULL, SLAB, 1);
+	memory->used += size;
+	memory->told += (long long)size;
+	grown_add(&grown, (long long)size);
+	slab = mem_resize(NULL, size, 1);
 	push(&memory->slabs, slab);
 	memory->fresh = slab + SCRIPT_GRAIN;
-	memory->end = slab + SLAB;
+	memory->end = slab + size;
 }
 
 /* `must`: Lua takes it for granted that what shrinks finds a place. */
@@ -82,7 +96,7 @@ static inline void *take_small(struct script_memory *memory, size_t size, bool m
 		return item;
 	}
 	if ((size_t)(memory->end - memory->fresh) < rounded) {
-		if (!must && !fits(memory, SLAB))
+		if (!must && !fits(memory, SLAB_LEAST))
 			return NULL;
 		add_slab(memory);
 	}
@@ -146,6 +160,7 @@ void *script_allocate(void *arg, void *old, size_t old_size, size_t new_size)
 
 void script_memory_release(struct script_memory *memory)
 {
+	grown_add(&grown, -memory->told);
 	for (void *slab = memory->slabs, *next; slab; slab = next) {
 		next = next_of(slab);
 		mem_free(slab);

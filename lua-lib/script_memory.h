@@ -5,10 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SCRIPT_SMALL = 128, SCRIPT_GRAIN = 16 }; /* bytes */
+enum { SCRIPT_SMALL = 1024, SCRIPT_GRAIN = 16 }; /* bytes */
 
 struct script_memory {
 	size_t cap, used; /* bytes; of small objects their slabs count */
+	long long told;   /* bytes of slabs */
 	void *slabs;      /* a list by the first word of each */
 	uint8_t *fresh, *end; /* what is left of the newest slab */
 	void *dropped[SCRIPT_SMALL / SCRIPT_GRAIN]; /* lists by size, as slabs' */

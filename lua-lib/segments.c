@@ -54,6 +54,7 @@ void segments_release(struct segments *segments)
 	mem_free(segments->atoms);
 	paged_free(&segments->items_memory);
 	paged_free(&segments->cells_memory);
+	paged_free(&segments->left_memory);
 	mem_free(segments->stretches);
 	arena_free(segments->arena);
 	*segments = (struct segments){0};
@@ -218,9 +219,8 @@ static void take_shape(struct segments *out, const struct segments *segments)
 		segments_add_column(out, segments->names[i]);
 	for (uint32_t i = 1; i <= segments_atoms(segments); i++)
 		segments_intern(out, segments_atom(segments, i));
-	out->unfinished = segments->unfinished;
+	memcpy(out->left, segments->left, sizeof out->left);
 	out->unbegun = segments->unbegun;
-	out->lost = segments->lost;
 	out->losses = segments->losses;
 }
 

@@ -30,6 +30,18 @@ struct segment {
 	bool begun, ended;
 };
 
+/* Why the begin of a pair has no segment. */
+enum left_out {
+	LEFT_LOST,       /* events were lost while it lasted */
+	LEFT_UNRECORDED, /* a CPU was not recorded while it lasted */
+	LEFT_SWITCH, /* a switch is missing while it lasted, and its events do not name their thread
+		      */
+	LEFT_THREAD, /* likewise: it is not known which thread began it */
+	LEFT_OTHER,  /* the end that follows is of another one */
+	LEFT_OPEN,   /* no end follows */
+	LEFT_REASONS
+};
+
 struct atoms;   /* interned values */
 struct stretch; /* segments of one key */
 
@@ -42,13 +54,13 @@ struct segments {
 	const char *names[SEGMENTS_COLUMNS_MAX]; /* in `arena` */
 	struct atoms *atoms;
 	struct arena *arena;
-	struct stretch *stretches; /* by atom of the key; NULL: not made of what there is now */
-	uint64_t unfinished;       /* begins without an end, and ends without a begin */
-	uint64_t unbegun;
-	/* dropped: events that may belong to them were lost or not recorded, or their thread is not
-	 * known */
-	uint64_t lost;
-	uint64_t losses; /* places where events were lost */
+	struct stretch *stretches;   /* by atom of the key; NULL: not made of what there is now */
+	uint64_t left[LEFT_REASONS]; /* of pairs: begins that have no segment, by the reason */
+	uint64_t unbegun;            /* ends without a begin */
+	uint64_t losses;             /* places where events were lost */
+	uint64_t *left_by; /* by atom of what pairs are counted by: begins that have no segment */
+	size_t nleft_by;
+	struct paged left_memory;
 };
 
 void segments_init(struct segments *segments);
@@ -159,7 +171,7 @@ struct segment_groups {
 	bool lengths; /* are kept, for percentiles: */
 	size_t nlengths, lengths_capacity;
 	struct paged all, of,
-		gathered; /* lengths as they came, each one's group, lengths by group */
+		gathered;        /* lengths as they came, each one's group, lengths by group */
 	struct hash_index index; /* of groups by their cells */
 	struct arena *arena;
 };

@@ -1,6 +1,7 @@
 /* maps.c - see maps.h */
 #include "oneliner/maps.h"
 
+#include "engine/base/budget.h"
 #include "engine/base/mem.h"
 
 #include <stdlib.h>
@@ -94,8 +95,11 @@ static uint32_t buckets_of(const struct map_use *use)
 						: 0;
 }
 
+static struct grown grown = {.what = "keys and values of maps"};
+
 static void add_bytes(struct map *map, uint64_t bytes)
 {
+	grown_add(&grown, (long long)bytes);
 	map->bytes += bytes;
 	if (map->all)
 		*map->all += bytes;
@@ -103,6 +107,7 @@ static void add_bytes(struct map *map, uint64_t bytes)
 
 static void drop_bytes(struct map *map, uint64_t bytes)
 {
+	grown_add(&grown, -(long long)bytes);
 	map->bytes -= bytes;
 	if (map->all)
 		*map->all -= bytes;

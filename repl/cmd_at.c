@@ -184,8 +184,8 @@ static bool text_answer(struct at *at, const struct answer *answer, const struct
 	return rows_end(&at->rows);
 }
 
-/* Text shows names beside values alone. */
-static bool print(struct at *at, const struct answers *answers, struct error *err)
+/* Text shows names beside values alone. The values cost so many packets. */
+static bool print(struct at *at, const struct answers *answers, uint64_t spent, struct error *err)
 {
 	enum format format = at->options->format;
 	struct named *items = mem_new_array(answers->count + 1, sizeof *items);
@@ -196,9 +196,11 @@ static bool print(struct at *at, const struct answers *answers, struct error *er
 		items[i] = (struct named){.t = answer->t,
 					  .path = answer->path,
 					  .value = answer->value,
-					  .of_path = format == FORMAT_JSON || format == FORMAT_CSV};
+					  .of_path = format == FORMAT_JSON || format == FORMAT_CSV,
+					  .by = {answer->why_class, answer->why, answer->why_time}};
 	}
-	bool ok = names_at(at->session, items, answers->count, at->options->before, arena, err);
+	bool ok = names_at(at->session, items, answers->count, at->options->before, spent, arena,
+			   err);
 	for (size_t i = 0; i < answers->count && ok; i++)
 		if (!(format == FORMAT_JSON ? json_answer : text_answer)(at, &answers->items[i],
 									 &items[i]))
@@ -227,13 +229,15 @@ static bool ask(struct at *at, struct error *err)
 			step = BATCH_LISTS;
 	for (size_t i = 0; i < at->nmoments && state && !at->sink->closed; i += step) {
 		size_t count = at->nmoments - i < step ? at->nmoments - i : step;
+		uint64_t packets = at->session->trace->packets_decoded;
 		struct answers answers = {0};
 		if (!state_at(state, at->moments + i, count,
 			      (const struct query *const *)at->queries, at->nqueries,
 			      at->options->why, &answers, err))
 			return false;
 		at->answered += answers.count;
-		bool ok = print(at, &answers, err);
+		packets = at->session->trace->packets_decoded - packets;
+		bool ok = print(at, &answers, packets, err);
 		answers_release(&answers);
 		if (!ok)
 			return false;
@@ -446,6 +450,8 @@ const struct cmd cmd_at = {
 		"from standard input, one "
 		"a\n"
 		"line, and answers each in that order. --why names the event and the rule.\n"
+		"A thread's name stands beside its number where what was read for it tells it;\n"
+		"--names looks further.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore at fixtures/golden/sched-demo 2120.801130000 'cpu[*]/thread'\n"

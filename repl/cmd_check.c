@@ -5,6 +5,7 @@
  * all heads, for damage inside packets; then stored tables against the files. Damage is said on
  * standard error where it is found, and makes the exit status 3; rows are what else is odd.
  */
+#include "engine/base/mem.h"
 #include "repl/check_state.h"
 #include "repl/cmds.h"
 #include "repl/contradicted.h"
@@ -18,6 +19,7 @@ struct check {
 	struct times times;
 	uint64_t packets, events, lost, lost_places, odd, differing, contradictions;
 	uint64_t untold; /* were lost at no place that is known */
+	uint64_t *unread; /* events that have bytes of no known kind, by class */
 };
 
 static void begin_row(struct check *check, const char *kind, const struct stream *stream)
@@ -99,7 +101,7 @@ static bool check_headers(struct check *check, const struct stream *stream, stru
 	nstime before = NSTIME_MIN, last = NSTIME_MIN;
 	uint32_t source = 0;
 	enum step step;
-	bool inside = reader->falls && stream->has_time;
+	bool inside = reader->rises && stream->has_time;
 	struct decoder *decoder = inside ? reader->decoder_new(stream) : NULL;
 	struct batch *batch = inside ? batch_new(BATCH_MAX, 0, NULL) : NULL;
 
@@ -126,7 +128,7 @@ static bool check_headers(struct check *check, const struct stream *stream, stru
 			odd_packet(check, stream, "times mended", packet, packet->min, packet->max);
 		/* what was found by walking is how perf and others write, not what a header claims */
 		if (packet->min < before && !(packet->flags & PACKET_PIECE) &&
-		    (reader->falls || !(packet->flags & (PACKET_DESCENDING | PACKET_EXACT_MIN))))
+		    (reader->rises || !(packet->flags & (PACKET_DESCENDING | PACKET_EXACT_MIN))))
 			odd_packet(check, stream, "time falls", packet, before, packet->min);
 		before = packet->min;
 		if (inside)
@@ -192,10 +194,37 @@ static bool check_events(struct check *check, struct index *index, struct error 
 			if (!run.reader->decoder_fields(run.decoder, run.batch, run.first + i,
 							&fields, &bad))
 				trace_damage(check->session->trace, run.stream->name, &bad);
+			else if (fields.unread)
+				check->unread[fields.class->index]++;
 		}
 	}
 	events_close(events);
 	return step == STEP_END;
+}
+
+/* What this version does not know, and stands in the events themselves. */
+static void print_unread(struct check *check)
+{
+	const struct trace *trace = check->session->trace;
+	struct sink *out = check->sink;
+
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const char *name = trace->classes[i]->name;
+		unsigned long long count = check->unread[i];
+
+		if (!count)
+			continue;
+		if (check->options->format == FORMAT_JSON) {
+			json_member_text(out, "{\"kind\":\"unknown\",\"class\":", name);
+			sink_printf(out, ",\"events\":%llu}\n", count);
+		} else {
+			sink_text(out, "unknown: ");
+			sink_name(out, name);
+			sink_printf(out, ": %llu event%s with bytes behind all fields\n", count,
+				    count == 1 ? "" : "s");
+		}
+		sink_row(out);
+	}
 }
 
 static void print_contradicted(struct check *check, const struct stream *stream,
@@ -271,39 +300,58 @@ static void print_sum(struct check *check)
 	const struct trace *trace = check->session->trace;
 	struct sink *out = check->sink;
 	unsigned long long damaged = check->session->damaged;
-	struct buf untold = {0};
+	unsigned long long unknown = trace->unknown;
+	struct buf untold = {0}, kinds = {0};
 
 	if (!damaged)
 		damaged = trace->damaged;
 	if (check->untold)
 		buf_printf(&untold, " and %llu nobody knows when",
 			   (unsigned long long)check->untold);
+	if (unknown)
+		buf_printf(&kinds, ", %llu kind%s of things not known to this version", unknown,
+			   unknown == 1 ? "" : "s");
 	if (check->options->format == FORMAT_JSON)
 		sink_printf(out,
 			    "{\"kind\":\"sum\",\"streams\":%zu,\"packets\":%llu,\"events\":%llu,"
 			    "\"damaged\":%llu,\"lost\":%llu,\"lost_untold\":%llu,"
 			    "\"contradictions\":%llu,"
-			    "\"odd_times\":%llu,\"index_differs\":%llu}\n",
+			    "\"odd_times\":%llu,\"index_differs\":%llu,\"unknown\":%llu}\n",
 			    trace->nstreams, (unsigned long long)check->packets,
 			    (unsigned long long)check->events, damaged,
-			    (unsigned long long)check->lost,
-			    (unsigned long long)check->untold,
+			    (unsigned long long)check->lost, (unsigned long long)check->untold,
 			    (unsigned long long)check->contradictions,
-			    (unsigned long long)check->odd,
-			    (unsigned long long)check->differing);
+			    (unsigned long long)check->odd, (unsigned long long)check->differing,
+			    unknown);
 	else
 		sink_printf(
 			out,
 			"%zu streams, %llu packets, %llu events: %llu damaged, %llu events lost "
 			"at %llu places%s, %llu contradictions, %llu packets with odd times, %llu "
-			"index records differ\n",
+			"index records differ%s\n",
 			trace->nstreams, (unsigned long long)check->packets,
 			(unsigned long long)check->events, damaged, (unsigned long long)check->lost,
 			(unsigned long long)check->lost_places, buf_text(&untold),
 			(unsigned long long)check->contradictions, (unsigned long long)check->odd,
-			(unsigned long long)check->differing);
+			(unsigned long long)check->differing, buf_text(&kinds));
 	buf_release(&untold);
+	buf_release(&kinds);
 	sink_row(out);
+}
+
+/* Every packet, event and index record. */
+static bool check_all(struct check *check, struct index *index, struct error *err)
+{
+	const struct trace *trace = check->session->trace;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (!check_headers(check, trace->streams[i], err))
+			return false;
+	if (!check_events(check, index, err))
+		return false;
+	print_unread(check);
+	return check_contradictions(check, err) && index_check(index, &check->differing, err) &&
+	       check_untold(check, err);
 }
 
 static bool run_check(struct session *session, const struct options *options, struct sink *sink,
@@ -316,13 +364,10 @@ static bool run_check(struct session *session, const struct options *options, st
 		return check_state(session, options, sink, err);
 	if (!index || !session_times(session, &check.times, err))
 		return false;
-	for (size_t i = 0; i < session->trace->nstreams; i++)
-		if (!check_headers(&check, session->trace->streams[i], err))
-			return false;
-	if (!check_events(&check, index, err) || !check_contradictions(&check, err) ||
-	    !index_check(index, &check.differing, err))
-		return false;
-	if (!check_untold(&check, err))
+	check.unread = mem_new_array(session->trace->nclasses + 1, sizeof *check.unread);
+	bool good = check_all(&check, index, err);
+	mem_free(check.unread);
+	if (!good)
 		return false;
 	session->lost = check.lost_places;
 	print_sum(&check);
@@ -336,11 +381,13 @@ const struct cmd cmd_check = {
 	.help = "Reads the whole trace and prints what is wrong with it: packets that cannot be\n"
 		"decoded, events that the tracer lost, packet times that fall or end before they\n"
 		"begin, events that contradict each other (a switch says that another thread\n"
-		"leaves the CPU than came), stored index records that differ from the files. Exit status 3: part of "
+		"leaves the CPU than came), stored index records that differ from the files, and\n"
+		"records, bits and bytes that this version does not know. Exit status 3: part of "
 		"the\n"
 		"trace is damaged.\n"
 		"\n"
-		"--state reads all changes of the state instead and checks what no machine can do:\n"
+		"--state reads all changes of the state instead and checks what no machine can "
+		"do:\n"
 		"a thread runs on one CPU at a time, the threads that run are those of busy CPUs,\n"
 		"nothing is known before a stream begins, after it ends or outside of the "
 		"recording.\n"

@@ -29,6 +29,7 @@ struct show {
 	struct event_rows *rows; /* when they are written */
 	enum mode mode;
 	bool shown;          /* some row was written */
+	bool timed;          /* records without a time are left out */
 	bool backward;       /* the range that is gone through */
 	uint64_t left, skip; /* rows that may still come; that are passed over first */
 	uint64_t count;      /* events, or rows that were probed */
@@ -173,6 +174,16 @@ static bool show_progress(void *arg, nstime at, nstime first, nstime last)
 	return !show->stopped && session_progress_time(show->session, at, first, last);
 }
 
+/* Records without a time come before all others. */
+enum { UNTIMED_END = 1 /* behind NSTIME_MIN */ };
+
+static void fill_range(const struct show *show, struct events_options *out)
+{
+	filter_fill(show->filter, out);
+	if (show->timed && out->begin == NSTIME_MIN)
+		out->begin = NSTIME_MIN + UNTIMED_END;
+}
+
 /* All of [begin, end) in one direction. */
 static bool show_range(struct show *show, nstime begin, nstime end, bool backward,
 		       struct error *err)
@@ -236,7 +247,7 @@ static bool show_around(struct show *show, struct error *err)
 
 	if (!session_time(show->session, show->options->around, &around, err))
 		return error_while(err, "--around");
-	filter_fill(show->filter, &range);
+	fill_range(show, &range);
 	if (around > range.end)
 		around = range.end;
 	if (around < range.begin)
@@ -255,7 +266,7 @@ static bool counted_already(struct show *show)
 	struct error ignored = {0};
 	struct index *index = session_index(show->session, &ignored);
 
-	filter_fill(show->filter, &range);
+	fill_range(show, &range);
 	return index && !filter_selects(show->filter) && !range.classes && !range.streams &&
 	       !range.ncpus && range.begin == NSTIME_MIN && range.end == NSTIME_MAX &&
 	       !o->reverse && events_counted(index, &show->count);
@@ -326,7 +337,7 @@ static bool count_events(struct show *show, struct error *err)
 	struct events_options range = {0};
 	struct sink *out = show->sink;
 
-	filter_fill(show->filter, &range);
+	fill_range(show, &range);
 	if (!counted_already(show) &&
 	    !(filter_per_event(show->filter) ? show_range(show, range.begin, range.end, false, err)
 					     : count_swept(show, &range, err)))
@@ -368,7 +379,7 @@ static bool learn_names(struct show *show, const struct events_options *range, s
 
 	if (!learn_first(show, err))
 		return false;
-	if (hidden || range->begin != NSTIME_MIN)
+	if (hidden || range->begin > NSTIME_MIN + UNTIMED_END)
 		event_rows_name(show->rows, hidden);
 	return true;
 }
@@ -386,7 +397,7 @@ static bool show_rows(struct show *show, struct error *err)
 	const struct options *options = show->options;
 	struct events_options range = {0};
 
-	filter_fill(show->filter, &range);
+	fill_range(show, &range);
 	if (!event_rows_new(show->session, options, range.classes, show->sink, &show->rows, err))
 		return false;
 	show->mode = MODE_WRITE;
@@ -401,6 +412,31 @@ static bool show_rows(struct show *show, struct error *err)
 		event_rows_end(show->rows);
 	event_rows_free(show->rows);
 	return ok;
+}
+
+/*
+ * Names and maps that perf and ftrace write beside the events are no events of the system: they are
+ * shown to who asks for them, by --all or by a filter. Where nothing has a time, all is shown.
+ */
+static bool leaves_untimed(struct show *show, struct error *err)
+{
+	const struct options *options = show->options;
+	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MIN + UNTIMED_END};
+	struct events *events;
+	struct event event;
+	struct error ignored;
+	nstime first, last;
+
+	if (options->all || filter_hides(show->filter) ||
+	    !session_bounds(show->session, &first, &last, &ignored))
+		return true;
+	struct index *index = session_index(show->session, err);
+	if (!index || !events_open(index, &open, &events, err))
+		return false;
+	enum step step = events_next(events, &event, err);
+	show->timed = step == STEP_ITEM;
+	events_close(events);
+	return step != STEP_ERROR;
 }
 
 static bool show_wants_rows(const struct options *options)
@@ -423,7 +459,8 @@ static bool run_events(struct session *session, const struct options *options, s
 	if (!filter_look_up(session, options, err) ||
 	    !filter_open(session, options, options->reverse, &show.filter, err))
 		return false;
-	bool ok = options->count ? count_events(&show, err) : show_rows(&show, err);
+	bool ok = leaves_untimed(&show, err) &&
+		  (options->count ? count_events(&show, err) : show_rows(&show, err));
 	if (ok && (options->count ? !show.count : !show.shown && show_wants_rows(options)))
 		asked_no_events(session, options);
 	filter_close(show.filter);
@@ -445,9 +482,10 @@ const struct cmd cmd_events = {
 		"format, as perf script and trace-cmd report do; JSON has typed fields. CSV has a\n"
 		"column for each field where all events that were asked for have the same ones, as\n"
 		"by one --name; else a cell for the context and one for the payload.\n"
-		"Records without a time (names, maps) hold from the start: they come first, with "
-		"-\n"
-		"as their time, and --begin +0s leaves them out.\n"
+		"Records without a time (names, maps of perf and ftrace) hold from the start. --all, "
+		"or a\n"
+		"filter such as --name 'perf_*', shows them: they come first, with - as their "
+		"time.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore events fixtures/golden/sched-demo --limit 5\n"

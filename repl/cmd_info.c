@@ -271,6 +271,26 @@ static void json_word(const struct part *part, struct sink *out)
 			part ? part->word_bits : 0);
 }
 
+/* What the trace has that this version does not know, one call each. */
+static void each_unknown(const struct info *info, struct sink *out,
+			 void (*write)(struct sink *out, size_t i, const char *text))
+{
+	struct buf texts = {0};
+	size_t n = 0;
+
+	trace_damages(info->session->trace, &texts);
+	for (size_t at = 0; at < texts.len; at += strlen(texts.data + at) + 1)
+		if (texts.data[at] == TRACE_UNKNOWN_MARK)
+			write(out, n++, texts.data + at + 1);
+	buf_release(&texts);
+}
+
+static void json_unknown(struct sink *out, size_t i, const char *text)
+{
+	sink_text(out, i ? "," : "");
+	json_text(out, text);
+}
+
 static void print_json(const struct info *info, const struct capabilities *can, struct sink *out)
 {
 	const struct trace *trace = info->trace;
@@ -288,7 +308,9 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 	json_env(trace, out);
 	json_recording(trace, out);
 	json_streams(info, out);
-	sink_printf(out, ",\"lost_untold\":%llu", (unsigned long long)info->untold);
+	sink_printf(out, ",\"lost_untold\":%llu,\"unknown\":[", (unsigned long long)info->untold);
+	each_unknown(info, out, json_unknown);
+	sink_char(out, ']');
 	info_json_stream_classes(trace, out);
 	info_json_classes(trace, out);
 	sink_text(out, ",\"capabilities\":[");
@@ -302,6 +324,13 @@ static void print_json(const struct info *info, const struct capabilities *can, 
 }
 
 /* Text ---------------------------------------------------------------------------------------- */
+
+static void text_unknown(struct sink *out, size_t i, const char *text)
+{
+	sink_printf(out, "%-11s", i ? "" : "unknown");
+	sink_name(out, text);
+	sink_char(out, '\n');
+}
 
 enum { TASKS_SHOWN = 8 };
 
@@ -461,6 +490,7 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 	text_range(info, out);
 	info_text_losses(info->trace, info->losses, info->untold, &info->times, out);
 	text_contradictions(info, out);
+	each_unknown(info, out, text_unknown);
 	text_capabilities(info, can, out);
 	text_streams(info, out);
 	info_text_stream_classes(info->trace, out);

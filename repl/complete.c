@@ -84,6 +84,8 @@ static void offer_events(const struct completion *completion)
 	for (size_t i = 0; trace && i < trace->nclasses; i++) {
 		const char *name = trace->classes[i]->name, *colon = strrchr(name, ':');
 
+		if (trace->classes[i]->unlisted)
+			continue;
 		offer(completion, name);
 		if (colon && completion->len)
 			offer(completion, colon + 1);

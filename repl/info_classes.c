@@ -112,9 +112,11 @@ void info_json_stream_classes(const struct trace *trace, struct sink *out)
 void info_json_classes(const struct trace *trace, struct sink *out)
 {
 	sink_text(out, ",\"classes\":[");
-	for (size_t i = 0; i < trace->nclasses; i++) {
+	for (size_t i = 0, n = 0; i < trace->nclasses; i++) {
 		const struct event_class *class = trace->classes[i];
-		sink_printf(out, "%s{\"id\":%llu,\"name\":", i ? "," : "",
+		if (class->unlisted)
+			continue;
+		sink_printf(out, "%s{\"id\":%llu,\"name\":", n++ ? "," : "",
 			    (unsigned long long)class->id);
 		json_text(out, class->name);
 		sink_text(out, ",\"fields\":");
@@ -158,11 +160,14 @@ void info_text_stream_classes(const struct trace *trace, struct sink *out)
 
 void info_text_classes(const struct trace *trace, struct sink *out)
 {
-	sink_printf(out, "\n%zu event class%s\n", trace->nclasses,
-		    trace->nclasses == 1 ? "" : "es");
+	size_t listed = trace_listed_classes(trace);
+
+	sink_printf(out, "\n%zu event class%s\n", listed, listed == 1 ? "" : "es");
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		const struct event_class *class = trace->classes[i];
 		const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
+		if (class->unlisted)
+			continue;
 		sink_name(out, class->name);
 		for (uint32_t m = 0, n = 0; payload && m < payload->nmembers; m++) {
 			if (payload->members[m].hidden)

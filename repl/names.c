@@ -16,6 +16,12 @@
  */
 enum { NAMES_EVENTS = 1000000, NAMES_BEFORE = 100000, NAMES_REFUSED = 4 };
 
+/*
+ * How much a search at a moment may read beside what the rows cost: the greater of a third of their
+ * packets, and of so many bytes, which are all of a small recording. --names sets no such limit.
+ */
+enum { NAMES_SHARE = 3, NAMES_BYTES = 1 << 20 };
+
 /* The thread that the row shows. */
 static bool thread_of(const struct named *item, struct value *tid)
 {
@@ -29,6 +35,12 @@ static bool thread_of(const struct named *item, struct value *tid)
 static bool is_wanted(const struct named *item, struct value *tid)
 {
 	return !item->name && thread_of(item, tid);
+}
+
+/* A value that is a thread may be told with its name; of a path's thread the event says nothing. */
+static struct told_by by_of(const struct named *item)
+{
+	return comm_is_thread(item->path, &item->value) ? item->by : (struct told_by){0};
 }
 
 /* Length of "thread[T]/"; 0: the path is not of that form. */
@@ -62,7 +74,19 @@ struct asking { /* for names at a moment */
 	struct moment moment;
 	uint64_t events; /* how far a question may go */
 	struct arena *arena;
+	/* When all of them end: packets decoded and bytes read of the trace. */
+	uint64_t packets, bytes;
 };
+
+static struct asking ask_far(struct session *session, struct moment moment, struct arena *arena)
+{
+	return (struct asking){.session = session,
+			       .moment = moment,
+			       .events = NAMES_EVENTS,
+			       .arena = arena,
+			       .packets = UINT64_MAX,
+			       .bytes = UINT64_MAX};
+}
 
 /* Asks for all at once. *within false: that was too far to look. */
 static bool ask_comms(const struct asking *asking, struct comm *comms, size_t count, bool *within,
@@ -73,6 +97,8 @@ static bool ask_comms(const struct asking *asking, struct comm *comms, size_t co
 	*within = true;
 	if (!state)
 		return false;
+	asking->session->names_packets = asking->packets;
+	asking->session->names_bytes = asking->bytes;
 	if (state_comms(state, comms, count, asking->arena, err))
 		return true;
 	*within = false;
@@ -111,7 +137,8 @@ static bool names_of_moment(const struct asking *asking, struct named *items, si
 
 	for (size_t i = 0; i < count; i++)
 		if (is_wanted(&items[i], &tid))
-			comms[n++] = (struct comm){.tid = tid, .moment = asking->moment};
+			comms[n++] = (struct comm){
+				.tid = tid, .moment = asking->moment, .by = by_of(&items[i])};
 	if (n)
 		good = ask_comms(asking, comms, n, &within, err) &&
 		       (within || ask_each(asking, comms, n, err));
@@ -124,12 +151,20 @@ static bool names_of_moment(const struct asking *asking, struct named *items, si
 }
 
 bool names_at(struct session *session, struct named *items, size_t count, bool before,
-	      struct arena *arena, struct error *err)
+	      uint64_t spent, struct arena *arena, struct error *err)
 {
+	uint64_t packets = session->trace->packets_decoded + spent / NAMES_SHARE;
+	uint64_t bytes = trace_bytes_read(session->trace) + NAMES_BYTES;
+
+	if (spent == NAMES_FAR || session->options->find_names)
+		packets = bytes = UINT64_MAX;
 	names_among(items, count, arena);
 	for (size_t from = 0, to; from < count; from = to) {
-		struct asking asking = {
-			session, {.t = items[from].t, .before = before}, NAMES_EVENTS, arena};
+		const struct moment moment = {.t = items[from].t, .before = before};
+		struct asking asking = ask_far(session, moment, arena);
+
+		asking.packets = packets;
+		asking.bytes = bytes;
 		for (to = from + 1; to < count && items[to].t == items[from].t;)
 			to++;
 		if (!names_of_moment(&asking, items + from, to - from, err))
@@ -253,8 +288,9 @@ static void ask_release(struct ask *ask)
 static bool names_before(struct session *session, struct named *items, size_t count, nstime begin,
 			 struct arena *arena, struct error *err)
 {
-	struct asking asking = {session, (struct moment){.t = begin}, NAMES_BEFORE, arena};
+	struct asking asking = ask_far(session, (struct moment){.t = begin}, arena);
 
+	asking.events = NAMES_BEFORE;
 	return names_of_moment(&asking, items, count, err);
 }
 
@@ -262,7 +298,7 @@ static bool names_before(struct session *session, struct named *items, size_t co
 static bool idle_names(struct session *session, struct named *items, size_t count,
 		       struct arena *arena, struct error *err)
 {
-	struct asking asking = {session, {.t = NSTIME_MIN + 1}, NAMES_EVENTS, arena};
+	struct asking asking = ask_far(session, (struct moment){.t = NSTIME_MIN + 1}, arena);
 	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
 	struct value tid;
 	bool asked = false, within;
@@ -317,7 +353,8 @@ bool names_in(struct session *session, struct named *items, size_t count, struct
 /* A list does not name what no event wrote. */
 static bool add_idle(struct session *session, struct names_range *range, struct error *err)
 {
-	struct asking asking = {session, {.t = NSTIME_MIN + 1}, NAMES_EVENTS, range->spells.arena};
+	struct asking asking =
+		ask_far(session, (struct moment){.t = NSTIME_MIN + 1}, range->spells.arena);
 	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
 	bool within;
 

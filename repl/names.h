@@ -9,19 +9,26 @@
 #define REPL_NAMES_H
 
 #include "repl/session.h"
+#include "state/comms.h"
 
 struct named { /* one row, and the names that were found for it */
 	nstime t;
 	const char *path;
 	struct value value;
 	bool of_path;     /* also where the path alone shows the thread */
+	struct told_by by; /* the event that set the value, where it is known */
 	const char *name; /* NULL: no thread, or its name is not known; in the arena */
 	const char *function; /* NULL: no address, or its function is not known; in the arena */
 };
 
-/* All items have times in a few moments: asks at each moment. */
+/*
+ * All items have times in a few moments: asks at each moment. Names that the events do not tell
+ * which set the values are looked for in a part of the packets that the values cost, `spent`, or in
+ * one or two; --names goes on.
+ */
+#define NAMES_FAR UINT64_MAX /* as `spent`: as if --names had been given */
 MUST_CHECK bool names_at(struct session *session, struct named *items, size_t count, bool before,
-			 struct arena *arena, struct error *err);
+			 uint64_t spent, struct arena *arena, struct error *err);
 /* Items at many times of one range: asks for the names' intervals. */
 MUST_CHECK bool names_in(struct session *session, struct named *items, size_t count,
 			 struct arena *arena, struct error *err);

@@ -28,7 +28,7 @@ enum option_group {
 	OPT_FORMAT = 1 << 4,   /* --format --time --utc */
 	OPT_RULES = 1 << 5,    /* --rules */
 	OPT_LIMIT = 1 << 6,    /* --limit */
-	OPT_EVENTS = 1 << 7,   /* --reverse --count --around --context */
+	OPT_EVENTS = 1 << 7,   /* --all --reverse --count --around --context */
 	OPT_BEFORE = 1 << 8,   /* --before */
 	OPT_INDEX = 1 << 9,    /* --drop --timelines --chunk --pass --join */
 	OPT_DUMP = 1 << 10,    /* --at */
@@ -37,7 +37,7 @@ enum option_group {
 	OPT_STREAM = 1 << 13,  /* --stream */
 	OPT_AUX = 1 << 14,     /* --decode */
 	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
-	OPT_WHY = 1 << 16,     /* --why */
+	OPT_WHY = 1 << 16,     /* --why --names */
 	OPT_SQL = 1 << 17,     /* --format line */
 	OPT_BY = 1 << 18,      /* --by */
 	OPT_DRAW = 1 << 19,    /* --svg --width */
@@ -80,11 +80,11 @@ struct options {
 	bool time_set, utc;
 	bool has_limit;
 	uint64_t limit;
-	bool reverse, count;
+	bool reverse, count, all;
 	const char *around;
 	uint64_t context; /* events before and after --around */
 	bool has_context;
-	bool before, why;
+	bool before, why, find_names;
 	const char *chunk, *pass;
 	bool join;
 	bool check_state; /* --state */

@@ -64,7 +64,7 @@ void prompt_banner(struct prompt *prompt)
 	sink_printf(sink, "%s: %s%s%s, %zu stream%s, %zu event classes\n", prompt->session->path,
 		    part->reader->format, part->version ? " " : "",
 		    part->version ? part->version : "", trace->nstreams,
-		    trace->nstreams == 1 ? "" : "s", trace->nclasses);
+		    trace->nstreams == 1 ? "" : "s", trace_listed_classes(trace));
 	MAY_FAIL(prompt_add_range(prompt, "  ", &ignored)); /* a banner without it */
 	add_questions(prompt, sink);
 	sink_text(

@@ -630,7 +630,9 @@ static bool names_progress(void *arg, nstime at, nstime first, nstime last)
 	(void)at;
 	(void)first;
 	(void)last;
-	return !signals_interrupted() && session->trace->events_decoded <= session->names_until;
+	return !signals_interrupted() && session->trace->events_decoded <= session->names_until &&
+	       (session->trace->packets_decoded <= session->names_packets ||
+		trace_bytes_read(session->trace) < session->names_bytes);
 }
 
 struct state *session_names(struct session *session, uint64_t events, struct error *err)
@@ -641,6 +643,7 @@ struct state *session_names(struct session *session, uint64_t events, struct err
 	if (!set)
 		return NULL;
 	session->names_until = session->trace->events_decoded + events;
+	session->names_packets = session->names_bytes = UINT64_MAX;
 	struct state_options open = {.rules = set->rules,
 				     .progress = names_progress,
 				     .progress_arg = session,
@@ -747,32 +750,22 @@ bool session_times(struct session *session, struct times *out, struct error *err
 	return true;
 }
 
-/* The first event's time alone: half of what session_bounds() reads. */
+/* The first event's time alone: of far fewer packets than session_bounds() reads. */
 static bool only_first(struct session *session, nstime *first, struct error *err)
 {
 	struct index *index = session_index(session, err);
-	/* not a record without a time, which comes before all others */
-	struct events_options open = {.begin = NSTIME_MIN + 1,
-				      .end = NSTIME_MAX,
-				      .progress = session_progress_time,
-				      .progress_arg = session};
-	struct events *events;
-	struct event event;
-	nstime last;
+	nstime start, last;
 
 	if (session->first_known || session->start_known) {
 		*first = session->first;
 		return session->first != NSTIME_MIN || session_bounds(session, first, &last, err);
 	}
-	if (!index || !events_open(index, &open, &events, err))
+	if (!index || !events_start(index, &start, err))
 		return false;
-	enum step step = events_next(events, &event, err);
-	if (step == STEP_ITEM && event.stream->has_time)
-		*first = session->first = event.time;
-	session->start_known = step == STEP_ITEM && event.stream->has_time;
-	events_close(events);
-	return session->start_known ||
-	       (step != STEP_ERROR && session_bounds(session, first, &last, err));
+	if (start == NSTIME_MAX)
+		return session_bounds(session, first, &last, err);
+	*first = session->first = start;
+	return session->start_known = true;
 }
 
 static struct bookmark *find_mark(const struct session *session, const char *name, size_t len)

@@ -36,7 +36,8 @@ struct session {
 	struct symbols *symbols;
 	struct sql_shell *sql;
 	struct state *names;  /* for thread names beside answers: gives up early */
-	uint64_t names_until; /* events decoded at which it does */
+	uint64_t names_until; /* events decoded at which it does; */
+	uint64_t names_packets, names_bytes; /* so many packets and bytes read: past both, too */
 	struct arena *arena;  /* lives as long as the session */
 
 	/* the prompt's */

@@ -177,7 +177,8 @@ static bool name_rows(const struct timeline_svg *svg, struct error *err)
 					  .path = lanes->rows[i].path,
 					  .value = {.kind = VALUE_NONE},
 					  .of_path = !lanes->rows[i].lost};
-	bool good = names_at(svg->session, items, lanes->nrows, false, lanes->arena, err);
+	bool good =
+		names_at(svg->session, items, lanes->nrows, false, NAMES_FAR, lanes->arena, err);
 	for (size_t i = 0; good && i < lanes->nrows; i++) {
 		struct lane *row = &lanes->rows[i];
 		row->label = items[i].name

@@ -16,6 +16,7 @@
 #include "engine/base/mem.h"
 #include "oneliner/format.h"
 #include "oneliner/oneliner.h"
+#include "sql/notes.h"
 #include "sql/rows.h"
 
 #include <string.h>
@@ -226,7 +227,7 @@ static bool fill(struct sql_host *host, struct row_list *list, struct error *err
 	if (good)
 		add_maps(&asked);
 	if (good && oneliner_result_note(&asked.result, &note))
-		notice(&host->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
+		sql_note(host, "%s", buf_text(&note));
 	buf_release(&note);
 	oneliner_result_release(&asked.result);
 	oneliner_close(&asked.question);

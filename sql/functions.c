@@ -15,6 +15,7 @@
 #include "engine/symbols/symbols.h"
 #include "sql/comms.h"
 #include "sql/lookup.h"
+#include "sql/notes.h"
 #include "sql/sql_internal.h"
 #include "state/state.h"
 
@@ -218,30 +219,47 @@ static bool is_kernel(uint64_t address)
 /* Why nothing is known of the address, where that holds for many more. */
 static void note_no_symbol(struct sql_host *host, uint64_t address, bool told, int64_t pid)
 {
-	const struct notices *notices = &host->trace->notices;
 	bool *noted = is_kernel(address) ? &host->noted_kernel
-		      : told		 ? &host->noted_mapped
+		      : told             ? &host->noted_mapped
 					 : &host->noted_process;
 
 	if (*noted || !address)
 		return;
 	*noted = true;
 	if (is_kernel(address))
-		notice(notices, NOTICE_INFO,
-		       "symbol() knows no function at 0x%" PRIx64
-		       ": symbols of the recorded kernel are not all there",
-		       address);
+		sql_note(host,
+			 "symbol() knows no function at 0x%" PRIx64
+			 ": symbols of the recorded kernel are not all there",
+			 address);
 	else if (told)
-		notice(notices, NOTICE_INFO,
-		       "symbol() knows no function at 0x%" PRIx64 " of process %" PRId64
-		       ": the trace does not tell what was mapped there then, or its symbols are "
-		       "not here",
-		       address, pid);
+		sql_note(host,
+			 "symbol() knows no function at 0x%" PRIx64 " of process %" PRId64
+			 ": the trace does not tell what was mapped there then, or its symbols are "
+			 "not here",
+			 address, pid);
 	else
-		notice(notices, NOTICE_INFO,
-		       "symbol(ADDRESS) is of the kernel: 0x%" PRIx64
-		       " is a process', ask for symbol(ADDRESS, PID, TS)",
-		       address);
+		sql_note(host,
+			 "symbol(ADDRESS) is of the kernel: 0x%" PRIx64
+			 " is a process', ask for symbol(ADDRESS, PID, TS)",
+			 address);
+}
+
+/*
+ * A process' or the kernel's? The kernel has the upper half of addresses where words have 64 bits,
+ * and where they have not, a process' maps are asked first.
+ */
+static bool find_function(struct symbols *symbols, const struct part *part, nstime t, bool told,
+			  int64_t pid, uint64_t address, struct symbol *out)
+{
+	bool halves = part->word_bits != 32;
+
+	if (halves)
+		return symbols_find(symbols, part->index, t, pid, is_kernel(address), address, 0,
+				    out) &&
+		       out->function;
+	return (told && symbols_find(symbols, part->index, t, pid, false, address, 0, out) &&
+		out->function) ||
+	       (symbols_find(symbols, part->index, t, pid, true, address, 0, out) && out->function);
 }
 
 static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
@@ -261,8 +279,7 @@ static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
 		return;
 	symbols = sql_host_symbols(host);
 	for (uint32_t i = 0; symbols && i < host->trace->nparts; i++)
-		if (symbols_find(symbols, i, t, pid, is_kernel(address), address, 0, &symbol) &&
-		    symbol.function) {
+		if (find_function(symbols, host->trace->parts[i], t, told, pid, address, &symbol)) {
 			sqlite3_result_text(out, symbol.function, -1, SQLITE_TRANSIENT);
 			return;
 		}
@@ -304,8 +321,7 @@ static void fn_open(sqlite3_context *out, int argc, sqlite3_value **argv)
 	host->next = context->hosts;
 	context->hosts = host;
 	forget_statements(sqlite3_context_db_handle(out));
-	if (sql_register_tables(sqlite3_context_db_handle(out), context, host, false) ==
-	    SQLITE_OK)
+	if (sql_register_tables(sqlite3_context_db_handle(out), context, host, false) == SQLITE_OK)
 		sqlite3_result_text(out, path, -1, SQLITE_TRANSIENT);
 	else
 		sqlite3_result_error(out, "yore_open: tables of another trace are in use", -1);

@@ -8,6 +8,7 @@
 #include "sql/comms.h"
 #include "sql/extension.h"
 #include "sql/lookup.h"
+#include "sql/notes.h"
 #include "sql/rows.h"
 #include "state/rules/rules.h"
 #include "state/state.h"
@@ -26,6 +27,7 @@ static void host_free(struct sql_host *host)
 	threads_free(host->threads);
 	class_groups_free(host->groups, host->ngroups);
 	nameset_release(&host->group_of);
+	sql_notes_free(host->notes);
 	mem_free(host->registered);
 	mem_free(host->untimed);
 	if (host->owned) {
@@ -151,7 +153,7 @@ struct symbols *sql_host_symbols(struct sql_host *host)
 	return host->symbols;
 }
 
-bool sql_host_look_up(const struct sql_host *host, struct state *state, const struct query *query,
+bool sql_host_look_up(struct sql_host *host, struct state *state, const struct query *query,
 		      bool *noted, struct error *err)
 {
 	struct buf note = {0};
@@ -160,7 +162,7 @@ bool sql_host_look_up(const struct sql_host *host, struct state *state, const st
 	if (noted)
 		*noted = ok && note.len;
 	if (ok && note.len)
-		notice(&host->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
+		sql_note(host, "%s", buf_text(&note));
 	buf_release(&note);
 	return ok;
 }

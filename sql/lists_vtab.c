@@ -59,6 +59,8 @@ static bool fill_classes(struct sql_host *host, struct row_list *list, struct er
 	(void)err;
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		const struct event_class *class = trace->classes[i];
+		if (class->unlisted)
+			continue;
 		struct cell *row = row_list_add(list);
 		cell_integer(&row[0], (int64_t) class->id);
 		cell_text(&row[1], class->name);
@@ -126,7 +128,7 @@ static bool fill_info(struct sql_host *host, struct row_list *list, struct error
 		info_integer(list, "end", last);
 	}
 	info_integer(list, "streams", (int64_t)trace->nstreams);
-	info_integer(list, "classes", (int64_t)trace->nclasses);
+	info_integer(list, "classes", (int64_t)trace_listed_classes(trace));
 	info_integer(list, "bytes", (int64_t)trace_bytes(trace));
 	return true;
 }

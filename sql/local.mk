@@ -6,6 +6,8 @@ libsqltables_a_SOURCES = \
 	%D%/aggregates.c \
 	%D%/api.c \
 	%D%/bound.c \
+	%D%/call_counts.c \
+	%D%/call_counts.h \
 	%D%/call_ends.c \
 	%D%/call_ends.h \
 	%D%/comms.c \
@@ -31,6 +33,9 @@ libsqltables_a_SOURCES = \
 	%D%/lookup.h \
 	%D%/losses_vtab.c \
 	%D%/modules.c \
+	%D%/notes.c \
+	%D%/notes_vtab.c \
+	%D%/notes.h \
 	%D%/packets_vtab.c \
 	%D%/plan.c \
 	%D%/plan.h \

@@ -18,6 +18,7 @@ const struct sql_module_name sql_modules[] = {
 	{"syscalls", "yore_syscalls", &sql_segments_module, .segments = &segments_syscalls},
 	{"do", "yore_do", &sql_rows_module, .rows = &rows_do},
 	{"info", "yore_info", &sql_rows_module, .rows = &rows_info},
+	{"notes", "yore_notes", &sql_rows_module, .rows = &rows_notes},
 	{.name = NULL}};
 
 static int create(sqlite3 *db, const char *name, const sqlite3_module *module,

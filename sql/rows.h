@@ -47,7 +47,7 @@ struct rows_kind {
 };
 
 extern const struct rows_kind rows_streams, rows_classes, rows_info, rows_losses, rows_threads,
-	rows_do;
+	rows_do, rows_notes;
 
 /* The rows of `threads` that a connection keeps; freeing NULL is fine. */
 struct threads;

@@ -2,7 +2,7 @@
  * segments_vtab.c - what threads did: the tables `thread_state`, `wakeups` and `syscalls`
  *
  *     thread_state(tid, cpu, comm, begin, end, dur, state; hidden: from, until)
- *     wakeups(ts, tid, comm, latency, cpu, waker, waker_comm; hidden: from, until)
+ *     wakeups(ts, tid, comm, latency, cpu, waker, waker_comm, waker_kind; hidden: from, until)
  *     syscalls(tid, cpu, comm, begin, end, dur, name, ret; hidden: from, until)
  *
  * Rows are made of attributes of the rules, a stretch of time after the other:
@@ -17,11 +17,15 @@
  * All is clipped to the range: that of the arguments, as in thread_state(ts('+1ms'), ts('+2ms')),
  * and what was recorded. What reaches over a cut between stretches is carried on. thread_state.cpu
  * and syscalls.cpu are where the thread ran last at `begin`; wakeups.cpu is where it ran then.
+ * wakeups.waker is a thread; of an interrupt it is NULL, and waker_comm has the text of
+ * thread[T]/waker.
  * Pushed down: `tid = ?`, a letter of idxStr each: t; f, u: the arguments; p: the trace.
  */
+#include "sql/call_counts.h"
 #include "sql/call_ends.h"
 #include "sql/comms.h"
 #include "sql/lookup.h"
+#include "sql/notes.h"
 #include "sql/sql_internal.h"
 
 #include "engine/base/arena.h"
@@ -36,7 +40,7 @@
 #include <string.h>
 
 enum { OF_MAIN, OF_CPU, OF_WAKER, ATTRIBUTES };
-enum { COLUMNS_MAX = 8 }; /* then: the trace, where it is told, from, until */
+enum { COLUMNS_MAX = 8 }; /* of each kind; then: the trace, where it is told, from, until */
 
 struct segments_kind {
 	const char *names; /* of the columns, as declared, */
@@ -54,8 +58,8 @@ const struct segments_kind segments_thread_state = {
 	.main = "state"};
 const struct segments_kind segments_wakeups = {
 	.names = "ts INTEGER, tid INTEGER, comm TEXT, latency INTEGER, cpu INTEGER, "
-		 "waker INTEGER, waker_comm TEXT",
-	.ncolumns = 7,
+		 "waker INTEGER, waker_comm TEXT, waker_kind TEXT",
+	.ncolumns = 8,
 	.main = "state",
 	.wakeups = true,
 	.tid = 1};
@@ -83,8 +87,10 @@ struct segment { /* a row */
 	int64_t tid;
 	nstime begin, end;
 	bool lost;
+	bool other; /* calls: what ends there is not that call; */
+	bool doubt; /* an exit and an entry of it may be among events of unknown threads */
 	struct value value, cpu, waker;
-	bool ran; /* wakeups: until it ran */
+	bool ran;            /* wakeups: until it ran */
 	struct call_ret ret; /* of calls */
 };
 
@@ -101,6 +107,9 @@ struct segments_cursor {
 	struct call_ends *ends;        /* of `whole` rows: NULL: any end will do */
 	nstime begin, end;             /* the range; end: half-open */
 	bool is_over;                  /* the recording ends there */
+	struct call_counts counts;     /* of `whole` rows */
+	int64_t tid;                   /* of the one thread that is asked for, */
+	bool of_thread;                /* where there is one */
 	nstime from, to;               /* the stretch */
 	struct arena *arena, *carried; /* of parts and rows; of texts that reach over the cut */
 	struct piece *parts;
@@ -249,13 +258,19 @@ static struct value sample(const struct thread_parts *thread, unsigned of, nstim
 	return value_at(thread->parts, thread->begin[of], thread->end[of], t);
 }
 
+static void copy_texts(struct arena *arena, struct segment *segment)
+{
+	segment->value = value_copy(arena, &segment->value);
+	segment->waker = value_copy(arena, &segment->waker);
+}
+
 static void add_row(struct segments_cursor *cursor, const struct open_part *part)
 {
 	if (kind_of(cursor)->wakeups && !part->woken)
 		return;
 	struct segment *row = mem_push(cursor->rows, cursor->scan.count, cursor->capacity);
 	*row = part->segment;
-	row->value = value_copy(cursor->arena, &row->value); /* it may be of the carried ones */
+	copy_texts(cursor->arena, row); /* they may be of the carried ones */
 }
 
 static struct open_part begin_part(const struct segments_cursor *cursor,
@@ -300,10 +315,13 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 		segment->cpu = segment->ran ? sample(thread, OF_CPU, next->begin)
 					    : (struct value){.kind = VALUE_NONE};
 	}
-	if (cursor->ends && segment->end < cursor->end)
-		segment->lost = !call_ends_at(cursor->ends, &segment->value, segment->end,
-					      cpu_before(thread, segment), &segment->ret) ||
-				segment->lost;
+	if (cursor->ends && segment->end < cursor->end) {
+		segment->other =
+			!call_ends_at(cursor->ends, &segment->value, segment->end, segment->tid,
+				      cpu_before(thread, segment), &segment->ret) &&
+			!segment->lost;
+		segment->lost = segment->lost || segment->other;
+	}
 	add_row(cursor, open);
 }
 
@@ -392,9 +410,99 @@ static void keep_carried(struct segments_cursor *cursor)
 	cursor->next = items;
 	cursor->next_capacity = capacity;
 	for (size_t i = 0; i < cursor->nopen; i++)
-		cursor->open[i].segment.value = value_copy(fresh, &cursor->open[i].segment.value);
+		copy_texts(fresh, &cursor->open[i].segment);
 	arena_free(cursor->carried);
 	cursor->carried = fresh;
+}
+
+static bool goes_on(const struct segments_cursor *cursor, const struct segment *row)
+{
+	return cursor->is_over && row->end == cursor->end;
+}
+
+/* Two calls of one name are one part where the exit of the first is missing: it becomes a row. */
+static void split_call(struct segments_cursor *cursor, const struct segment *call,
+		       struct segment *last)
+{
+	struct segment row = *call;
+	nstime t;
+	int32_t cpu;
+
+	while (call_ends_entered(cursor->ends, row.tid, row.begin, row.end, &t, &cpu)) {
+		struct segment first = row;
+
+		first.end = t;
+		first.lost = first.other = true;
+		first.ret = (struct call_ret){0};
+		first.value = value_copy(cursor->arena, &first.value);
+		*mem_push(cursor->rows, cursor->scan.count, cursor->capacity) = first;
+		row.begin = t;
+		row.cpu = cpu >= 0 ? value_s64(cpu) : (struct value){.kind = VALUE_NONE};
+	}
+	*last = row;
+}
+
+static void split_calls(struct segments_cursor *cursor)
+{
+	size_t count = cursor->scan.count;
+	struct segment last;
+
+	for (size_t i = 0; i < count; i++) {
+		split_call(cursor, &cursor->rows[i], &last);
+		cursor->rows[i] = last;
+	}
+	for (size_t i = 0; i < cursor->nopen; i++)
+		split_call(cursor, &cursor->open[i].segment, &cursor->open[i].segment);
+}
+
+/* Which calls are in doubt since events do not name their thread? */
+static void find_doubts(struct segments_cursor *cursor)
+{
+	struct call_ends *ends = cursor->ends;
+
+	for (size_t i = 0; i < cursor->scan.count; i++) {
+		const struct segment *row = &cursor->rows[i];
+
+		call_ends_take(ends, &row->value, row->begin, true);
+		if (!row->lost && !goes_on(cursor, row))
+			call_ends_take(ends, &row->value, row->end, false);
+	}
+	for (size_t i = 0; i < cursor->nopen; i++)
+		call_ends_take(ends, &cursor->open[i].segment.value, cursor->open[i].segment.begin,
+			       true);
+	cursor->counts.nameless += call_ends_nameless(ends);
+	for (size_t i = 0; i < cursor->scan.count; i++) {
+		struct segment *row = &cursor->rows[i];
+
+		row->doubt = !row->lost && !goes_on(cursor, row) &&
+			     call_ends_doubt(ends, &row->value, row->begin, row->end);
+		row->lost = row->lost || row->doubt;
+	}
+}
+
+/* Counts the calls of the stretch, and those without an end by the reason. */
+static bool count_calls(struct segments_cursor *cursor, struct error *err)
+{
+	struct call_counts *counts = &cursor->counts;
+
+	if (cursor->ends)
+		split_calls(cursor);
+	if (cursor->ends && !call_ends_named(cursor->ends))
+		find_doubts(cursor);
+	counts->all += cursor->scan.count;
+	for (size_t i = 0; i < cursor->scan.count; i++) {
+		const struct segment *row = &cursor->rows[i];
+
+		if (goes_on(cursor, row))
+			counts->without[CALL_OPEN]++;
+		else if (row->other)
+			counts->without[CALL_OTHER]++;
+		else if (row->doubt)
+			counts->without[CALL_SWITCH]++;
+		else if (row->lost && !call_counts_unknown(counts, cursor->host, row->end, err))
+			return false;
+	}
+	return true;
 }
 
 static bool read_stretch(struct segments_cursor *cursor, struct error *err)
@@ -412,12 +520,12 @@ static bool read_stretch(struct segments_cursor *cursor, struct error *err)
 	read_threads(cursor);
 	if (stretches_more(&cursor->todo)) {
 		keep_carried(cursor);
-		return true;
+		return !kind_of(cursor)->whole || count_calls(cursor, err);
 	}
 	for (size_t i = 0; i < cursor->nnext; i++)
 		end_part(cursor, &(struct thread_parts){0}, &cursor->next[i], NULL);
 	cursor->nopen = 0;
-	return true;
+	return !kind_of(cursor)->whole || count_calls(cursor, err);
 }
 
 static void say_empty(const struct segments_cursor *cursor)
@@ -425,14 +533,14 @@ static void say_empty(const struct segments_cursor *cursor)
 	const struct segments_kind *kind = kind_of(cursor);
 
 	if (kind->wakeups)
-		notice(&cursor->host->trace->notices, NOTICE_INFO,
-		       "no row: no thread was woken in this range, as far as its events tell; "
-		       "'yore info' says what can be asked");
+		sql_note(cursor->host,
+			 "no row: no thread was woken in this range, as far as its events tell; "
+			 "'yore info' says what can be asked");
 	else
-		notice(&cursor->host->trace->notices, NOTICE_INFO,
-		       "no row: thread[*]/%s has no value in this range, it is unknown or none "
-		       "throughout; 'yore info' says what can be asked",
-		       kind->main);
+		sql_note(cursor->host,
+			 "no row: thread[*]/%s has no value in this range, it is unknown or none "
+			 "throughout; 'yore info' says what can be asked",
+			 kind->main);
 }
 
 static bool next_stretch(struct segments_cursor *cursor, struct error *err)
@@ -440,6 +548,9 @@ static bool next_stretch(struct segments_cursor *cursor, struct error *err)
 	while (cursor->scan.at == cursor->scan.count && stretches_more(&cursor->todo))
 		if (!read_stretch(cursor, err))
 			return false;
+	if (cursor->scan.at == cursor->scan.count && kind_of(cursor)->whole)
+		call_counts_note(&cursor->counts, cursor->host,
+				 cursor->of_thread ? &cursor->tid : NULL);
 	if (cursor->scan.at == cursor->scan.count && !cursor->silent)
 		say_empty(cursor);
 	cursor->silent = true;
@@ -526,7 +637,8 @@ static bool clip(struct segments_cursor *cursor, struct asked *asked, struct err
 	begin = from > begin ? from : begin;
 	end = until < end ? until : end;
 	cursor->begin = first > begin ? first : begin;
-	cursor->end = last < end ? last : end;
+	/* the last event may be the exit of a call */
+	cursor->end = last < end ? last + kind_of(cursor)->whole : end;
 	cursor->is_over = last <= end;
 	asked->nothing |= first > last || cursor->begin >= cursor->end;
 	return true;
@@ -545,9 +657,9 @@ static void note_no_wakeups(struct sql_host *host)
 			return;
 	}
 	if (!host->noted_wakeups)
-		notice(&trace->notices, NOTICE_INFO,
-		       "wakeups: without sched_wakeup or sched_wakeup_new it is not known when "
-		       "threads are woken: only new threads have rows");
+		sql_note(host,
+			 "wakeups: without sched_wakeup or sched_wakeup_new it is not known when "
+			 "threads are woken: only new threads have rows");
 	host->noted_wakeups = true;
 }
 
@@ -561,8 +673,12 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 
 	if (!sql_host_state(cursor->host, &state, err))
 		return false;
+	/* whose events do not name their thread is known of all threads together; SQLite selects */
+	cursor->ends = kind->whole ? call_ends_new(cursor->host) : NULL;
+	cursor->of_thread = asked->thread && (!cursor->ends || call_ends_named(cursor->ends));
+	cursor->tid = asked->tid;
 	for (size_t i = 0; i < count; i++) {
-		if (asked->thread)
+		if (cursor->of_thread)
 			snprintf(path, sizeof path, "thread[%" PRId64 "]/%s", asked->tid, names[i]);
 		else
 			snprintf(path, sizeof path, "thread[*]/%s", names[i]);
@@ -576,7 +692,6 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 	if (kind->wakeups && !cursor->silent)
 		note_no_wakeups(cursor->host);
 	cursor->silent |= asked->thread || (kind->wakeups && cursor->host->noted_wakeups);
-	cursor->ends = kind->whole ? call_ends_new(cursor->host) : NULL;
 	return stretches_begin(&cursor->todo, state, cursor->begin, cursor->end,
 			       (const struct query *const *)cursor->queries, count, err);
 }
@@ -598,6 +713,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	(void)argc;
 	end_scan(cursor);
 	read_arguments(&asked, words, argv);
+	cursor->counts = (struct call_counts){0};
 	cursor->host = sql_table_host((struct sql_table *)base->pVtab, asked.path, &err);
 	if (!cursor->host || !clip(cursor, &asked, &err))
 		return fail(cursor, &err);
@@ -633,19 +749,43 @@ static int put_comm(struct segments_cursor *cursor, sqlite3_context *out, const 
 	return SQLITE_OK;
 }
 
+/* "thread", or the first word of what thread[T]/waker says of an interrupt. */
+static void put_waker_kind(sqlite3_context *out, const struct value *waker)
+{
+	if (waker->kind == VALUE_INT) {
+		sqlite3_result_text(out, "thread", -1, SQLITE_STATIC);
+	} else if (waker->kind == VALUE_STRING) {
+		const char *end = memchr(waker->text, ' ', waker->len);
+		int len = (int)(end ? (size_t)(end - waker->text) : waker->len);
+		sqlite3_result_text(out, waker->text, len, SQLITE_TRANSIENT);
+	}
+}
+
 static bool is_end_known(const struct segments_cursor *cursor, const struct segment *row)
 {
-	bool goes_on = cursor->is_over && row->end == cursor->end;
-
-	return !kind_of(cursor)->whole || !(row->lost || goes_on);
+	return !kind_of(cursor)->whole || !(row->lost || goes_on(cursor, row));
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	/* of each kind's columns, in the order of all */
-	enum { TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET, LATENCY, WAKER, WAKER_COMM };
+	enum {
+		TID,
+		CPU,
+		COMM,
+		BEGIN,
+		END,
+		DUR,
+		VALUE,
+		RET,
+		LATENCY,
+		WAKER,
+		WAKER_COMM,
+		WAKER_KIND
+	};
 	static const int plain[COLUMNS_MAX] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET},
-			 wakeups[COLUMNS_MAX] = {BEGIN, TID, COMM, LATENCY, CPU, WAKER, WAKER_COMM};
+			 wakeups[COLUMNS_MAX] = {BEGIN, TID,   COMM,       LATENCY,
+						 CPU,   WAKER, WAKER_COMM, WAKER_KIND};
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
 	const struct segment *row = &cursor->rows[cursor->scan.at];
 	struct value tid = value_s64(row->tid);
@@ -684,10 +824,16 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 			sqlite3_result_int64(out, row->end - row->begin);
 		break;
 	case WAKER:
+		if (row->waker.kind == VALUE_INT)
+			sql_result_state(out, &row->waker);
+		break;
+	case WAKER_COMM:
+		if (row->waker.kind == VALUE_INT)
+			return put_comm(cursor, out, &row->waker, row->begin);
 		sql_result_state(out, &row->waker);
 		break;
 	default:
-		return put_comm(cursor, out, &row->waker, row->begin);
+		put_waker_kind(out, &row->waker);
 	}
 	return SQLITE_OK;
 }

@@ -31,6 +31,7 @@ struct lookups;
 struct symbols;
 struct comms;
 struct threads;
+struct sql_notes;
 
 struct sql_host {
 	struct sql_host *next; /* in the context's list */
@@ -57,6 +58,7 @@ struct sql_host {
 	struct lookups *lookups; /* values at moments, NULL: none yet */
 	struct comms *comms;     /* names at moments, NULL: none yet */
 	struct threads *threads; /* rows of the table, NULL: none yet */
+	struct sql_notes *notes; /* what was said, NULL: nothing yet */
 	struct class_group *groups; /* tables of event classes, by name */
 	size_t ngroups;
 	struct nameset group_of; /* names of groups, when they are registered as they are named */
@@ -81,7 +83,7 @@ struct symbols *sql_host_symbols(struct sql_host *host); /* NULL: there are none
  * A path that the rules or the trace do not have is an error; what else is to be said, a notice,
  * and *noted, unless that is NULL.
  */
-MUST_CHECK bool sql_host_look_up(const struct sql_host *host, struct state *state,
+MUST_CHECK bool sql_host_look_up(struct sql_host *host, struct state *state,
 				 const struct query *query, bool *noted, struct error *err);
 bool sql_host_timed(const struct sql_host *host); /* every stream has times */
 /* Every event of these classes has a time; NULL: of all. Reads what is before all times, once. */

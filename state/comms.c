@@ -3,7 +3,9 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
+#include "state/context/context.h"
 #include "state/state.h"
+#include "state/told_name.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -137,6 +139,25 @@ static bool ask_round(struct state *state, struct comm **items, size_t *count, s
 	return good;
 }
 
+/* What `initial` says of its name, which is read nowhere; false: it says nothing. */
+static bool initial_name(struct state *state, struct comm *item, struct arena *arena)
+{
+	struct value value;
+	struct query *query;
+	struct error ignored;
+	char path[COMM_PATH];
+	bool has;
+
+	comm_path(path, &item->tid);
+	if (!query_parse(path, &query, &ignored))
+		return false;
+	has = program_initial(state->program, query_attr(query, state->attrs), &value);
+	query_free(query);
+	if (has)
+		item->name = comm_text(arena, &value);
+	return has;
+}
+
 /*
  * The idle thread is told apart from all others by having a name from the start: nothing may ever
  * write it, and then no search would find that out before the trace's first event.
@@ -146,7 +167,7 @@ static bool ask_idle(struct state *state, nstime begin, struct comm *items, size
 {
 	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = begin}};
 	struct comm *one = &idle;
-	bool asked = false;
+	bool asked = initial_name(state, &idle, arena);
 
 	for (size_t i = 0; i < count; i++) {
 		if (items[i].name || !value_equal(&items[i].tid, &idle.tid))
@@ -164,6 +185,7 @@ bool state_comms(struct state *state, struct comm *items, size_t count, struct a
 		 struct error *err)
 {
 	struct comm **left = mem_new_array(count + 1, sizeof *left);
+	struct told_names *told = told_names_new(state);
 	size_t n = 0;
 	nstime begin, end;
 	bool good = state_recorded(state, &begin, &end, err) &&
@@ -172,11 +194,14 @@ bool state_comms(struct state *state, struct comm *items, size_t count, struct a
 	for (size_t i = 0; good && i < count; i++) {
 		if (items[i].moment.t > end) /* the last that was known is that of the end */
 			items[i].moment = (struct moment){.t = end};
-		if (!items[i].name && items[i].tid.kind == VALUE_INT) {
-			items[i].since = NSTIME_MIN;
+		if (items[i].name || items[i].tid.kind != VALUE_INT)
+			continue;
+		items[i].since = NSTIME_MIN;
+		good = told_names_find(told, &items[i], arena, err);
+		if (!items[i].name)
 			left[n++] = &items[i];
-		}
 	}
+	told_names_free(told);
 	for (unsigned round = 0; n && good && round < DELETES; round++)
 		good = ask_round(state, left, &n, arena, err);
 	mem_free(left);

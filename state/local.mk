@@ -13,7 +13,9 @@ libstate_a_SOURCES = \
 	%D%/interval_window.c \
 	%D%/interval_window.h \
 	%D%/state.c \
-	%D%/state.h
+	%D%/state.h \
+	%D%/told_name.c \
+	%D%/told_name.h
 
 # Rooms, from the lowest up
 libstate_a_SOURCES += \

@@ -41,7 +41,10 @@ struct answer {
 	const char *path;   /* canonical: cpu[3]/thread */
 	struct value value; /* VALUE_UNKNOWN, VALUE_NONE or a value; strings live as long as the set */
 	nstime since;	    /* of the last write; NSTIME_MIN: null */
-	/* --why: the event that set it; valid only when asked for */
+	/*
+	 * --why: the event that set it; valid only when asked for. Not asked for, place, class and
+	 * time are there where the evaluation knew them, else the class is NULL.
+	 */
 	bool has_why;
 	struct position why;
 	const struct event_class *why_class; /* NULL: a loss or `initial` */

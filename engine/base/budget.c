@@ -174,7 +174,7 @@ void budget_begin(size_t wanted)
 
 size_t budget_most(void)
 {
-	return most.anonymous;
+	return most.data < most.anonymous ? most.data : most.anonymous;
 }
 
 void budget_grew(void)

@@ -26,7 +26,7 @@ struct memory_used memory_used(void);
  * come near the process's own limits (ulimit -v, -d).
  */
 void budget_begin(size_t wanted);
-/* How many anonymous bytes the process may have; SIZE_MAX: nothing says. */
+/* How many anonymous bytes the process may have, by any limit; SIZE_MAX: nothing says. */
 size_t budget_most(void);
 /* A large block was taken: the next look measures. */
 void budget_grew(void);

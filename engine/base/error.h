@@ -12,7 +12,8 @@ enum error_kind {
 	ERR_RANGE,  /* a question that has no answer here: no such time, name or number */
 	ERR_QUERY,  /* words that cannot be read: an option, a path, a rule, a condition, SQL */
 	ERR_SCRIPT, /* a Lua script failed; the text says where */
-	ERR_INTERRUPTED /* the user ended the work: Ctrl-C, a signal */
+	ERR_INTERRUPTED, /* the user ended the work: Ctrl-C, a signal */
+	ERR_UNKNOWN      /* sound, but of a kind that this version does not know; file and offset */
 };
 
 /* Of a function that may fail: its result must be looked at. */

@@ -66,6 +66,30 @@ bool file_is(int fd, const char *path)
 	       held.st_ino == named.st_ino;
 }
 
+static const char *kind_of(mode_t mode)
+{
+	return S_ISDIR(mode)    ? "a folder"
+	       : S_ISFIFO(mode) ? "a FIFO"
+	       : S_ISSOCK(mode) ? "a socket"
+				: "a device";
+}
+
+bool file_is_regular(const char *path, uint64_t *size, struct error *err)
+{
+	struct stat st, link;
+
+	if (stat(path, &st) != 0) {
+		int cause = errno;
+		if (cause == ENOENT && lstat(path, &link) == 0 && S_ISLNK(link.st_mode))
+			return error_set(err, ERR_IO, "%s: it is a link to what is not there",
+					 path);
+		return error_set(err, ERR_IO, "%s: %s", path, strerror(cause));
+	}
+	*size = (uint64_t)st.st_size;
+	return S_ISREG(st.st_mode) || error_set(err, ERR_IO, "%s: it is %s, not a regular file",
+						path, kind_of(st.st_mode));
+}
+
 int file_open_own(const char *path, int flags)
 {
 	int fd = open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);

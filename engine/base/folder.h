@@ -19,6 +19,12 @@ void folder_release(struct folder_names *names);
 char *folder_join(const char *folder, const char *name);
 
 /*
+ * Is there a regular file, links followed? Its size in *size. False: *err says what is there
+ * instead. Nothing is opened, since a FIFO would wait and a device might act.
+ */
+MUST_CHECK bool file_is_regular(const char *path, uint64_t *size, struct error *err);
+
+/*
  * Opens a file that yore keeps for itself, made if need be: for its owner alone (0600), never
  * through a symbolic link, and regular. `flags` are open()'s, O_RDWR or with O_EXCL. -1: errno.
  */

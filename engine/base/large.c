@@ -49,13 +49,14 @@ static bool add(const struct paged *paged)
 	return i < MOST;
 }
 
-void *large_new(size_t size)
+void *large_new(size_t size, bool must)
 {
 	size_t most = atomic_load_explicit(&limit, memory_order_relaxed);
 	struct paged paged = {0};
 
-	if (size < LARGE_LEAST || !most || memory_used().anonymous + size <= most ||
-	    !paged_map(&paged, size))
+	if (size < LARGE_LEAST || !most || (!must && memory_used().anonymous + size <= most))
+		return NULL;
+	if (!paged_map(&paged, size))
 		return NULL;
 	if (add(&paged))
 		return paged.bytes;

@@ -18,8 +18,11 @@ enum { LARGE_LEAST = 1 << 20 }; /* bytes of a block */
 
 /* Blocks go to files when the process has more than so many anonymous bytes; 0: never. */
 void large_limit(size_t anonymous);
-/* Zero-filled; NULL: it is not large, or there is no need or no file: malloc() is to give it. */
-void *large_new(size_t size);
+/*
+ * Zero-filled; NULL: it is not large, or there is no need or no file: malloc() is to give it.
+ * `must`: that has none, so that there is need.
+ */
+void *large_new(size_t size, bool must);
 /* A block from large_new(), with so many bytes from now on; NULL: it stays as it was. */
 void *large_resize(void *block, size_t size);
 size_t large_size(const void *block);

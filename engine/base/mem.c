@@ -59,9 +59,11 @@ void *mem_new_array(size_t count, size_t size)
 
 	if (bytes >= LARGE_LEAST) {
 		budget_grew();
-		memory = large_new(bytes);
+		memory = large_new(bytes, false);
 	}
-	return memory ? memory : checked(calloc(1, bytes), bytes);
+	if (!memory)
+		memory = calloc(1, bytes);
+	return checked(memory ? memory : large_new(bytes, true), bytes);
 }
 
 void *mem_new_lines(size_t count, size_t size)
@@ -84,12 +86,12 @@ void *mem_new_huge(size_t size)
 	return memory;
 }
 
-/* From memory to a file or back; NULL: there is no room. */
-static void *move(void *old, size_t bytes)
+/* From memory to a file, where there is need or it `must` be, or back; NULL: there is no room. */
+static void *move(void *old, size_t bytes, bool must)
 {
 	bool was_large = is_large(old);
 	size_t had = was_large ? large_size(old) : old ? malloc_usable_size(old) : 0;
-	void *memory = was_large ? malloc(bytes) : large_new(bytes);
+	void *memory = was_large ? malloc(bytes) : large_new(bytes, must);
 
 	if (!memory)
 		return NULL;
@@ -106,10 +108,12 @@ static void *resize_large(void *old, size_t bytes)
 	budget_grew();
 	if (is_large(old)) {
 		memory = bytes >= LARGE_LEAST ? large_resize(old, bytes) : NULL;
-		return memory ? memory : move(old, bytes);
+		return memory ? memory : move(old, bytes, false);
 	}
-	memory = move(old, bytes);
-	return memory ? memory : realloc(old, bytes);
+	memory = move(old, bytes, false);
+	if (!memory)
+		memory = realloc(old, bytes);
+	return memory ? memory : move(old, bytes, true);
 }
 
 /* NULL: there is no room, and `old` stays. */
@@ -166,6 +170,8 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t size)
 		return array;
 	first = first < 1 ? 1 : first < FIRST_MOST ? first : FIRST_MOST;
 	*capacity = *capacity ? *capacity * 2 : first;
+	if (*capacity <= count) /* large items, of which some are never used */
+		*capacity = count + 1;
 	if (*capacity * size >= LARGE_LEAST)
 		return grow_large(array, count, capacity, size);
 	return mem_resize(array, *capacity, size);

@@ -44,8 +44,24 @@ struct folders {
 	size_t count, capacity;
 };
 
+/* A file `metadata` at `path`, or what is in its place: a trace whose metadata cannot be had. */
+static bool is_metadata(const struct opening *opening, const char *path)
+{
+	struct error cause;
+	struct stat st;
+	uint64_t size;
+
+	if (lstat(path, &st) != 0 || S_ISDIR(st.st_mode))
+		return false;
+	if (file_is_regular(path, &size, &cause))
+		return true;
+	trace_damage(opening->trace, "", &cause);
+	return false;
+}
+
 /* Adds every folder at or below `path` that has a file `metadata`. */
-static bool find_folders(const char *path, unsigned depth, struct folders *out, struct error *err)
+static bool find_folders(const struct opening *opening, const char *path, unsigned depth,
+			 struct folders *out, struct error *err)
 {
 	struct folder_names names;
 	struct stat st;
@@ -54,8 +70,7 @@ static bool find_folders(const char *path, unsigned depth, struct folders *out, 
 		return depth > DEPTH_MAX;
 	for (size_t i = 0; i < names.count; i++) {
 		char *inner = folder_join(path, names.items[i]);
-		if (stat(inner, &st) == 0 && S_ISREG(st.st_mode) &&
-		    !strcmp(names.items[i], "metadata")) {
+		if (!strcmp(names.items[i], "metadata") && is_metadata(opening, inner)) {
 			*mem_push(out->items, out->count, out->capacity) =
 				(struct folder){.path = mem_strdup(path)};
 		}
@@ -65,7 +80,7 @@ static bool find_folders(const char *path, unsigned depth, struct folders *out, 
 		char *inner = folder_join(path, names.items[i]);
 		if (lstat(inner, &st) == 0 && S_ISDIR(st.st_mode) &&
 		    strcmp(names.items[i], "index"))
-			find_folders(inner, depth + 1, out, err);
+			find_folders(opening, inner, depth + 1, out, err);
 		mem_free(inner);
 	}
 	folder_release(&names);
@@ -413,18 +428,61 @@ static void add_file(const struct opening *opening, struct ctf_part *part,
 	*mem_push(out->items, out->count, out->capacity) = file;
 }
 
-static bool is_stream_file(const char *name, const char *path)
+/* "perf_stream_1" and "perf_stream_0" are. */
+static bool are_alike_but_for_digits(const char *a, const char *b)
 {
-	struct stat st;
+	while (*a && *b) {
+		if (char_is_digit(*a) && char_is_digit(*b)) {
+			while (char_is_digit(*a))
+				a++;
+			while (char_is_digit(*b))
+				b++;
+		} else if (*a++ != *b++) {
+			return false;
+		}
+	}
+	return !*a && !*b;
+}
 
-	return strcmp(name, "metadata") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_size > 0;
+/* A folder in a stream's place. Others may hold anything. */
+static bool is_in_place_of_stream(const char *folder, const struct folder_names *streams)
+{
+	for (size_t i = 0; i < streams->count; i++)
+		if (are_alike_but_for_digits(folder, streams->items[i]))
+			return true;
+	return false;
+}
+
+/* Everything but the metadata is a stream; folders go to *folders, regular files to *streams. */
+static void add_named(const struct opening *opening, struct ctf_part *part,
+		      const struct folder *folder, const char *name, struct files *out,
+		      struct folder_names *folders, struct folder_names *streams)
+{
+	char *path = folder_join(folder->path, name);
+	struct error cause;
+	struct stat st;
+	uint64_t size;
+
+	if (!strcmp(name, "metadata")) {
+		mem_free(path);
+		return;
+	}
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		*mem_push(folders->items, folders->count, folders->capacity) = mem_strdup(name);
+	} else if (!file_is_regular(path, &size, &cause)) {
+		trace_damage(opening->trace, "", &cause);
+	} else {
+		*mem_push(streams->items, streams->count, streams->capacity) = mem_strdup(name);
+		if (size)
+			add_file(opening, part, folder, name, path, out);
+	}
+	mem_free(path);
 }
 
 static bool add_files(const struct opening *opening, struct ctf_part *part,
 		      const struct folder *folder, struct files *out, struct error *err)
 {
-	struct folder_names names;
+	struct folder_names names, folders = {0}, streams = {0};
 
 	if (folder->is_file) {
 		add_file(opening, part, folder, folder->path, folder->path, out);
@@ -432,12 +490,18 @@ static bool add_files(const struct opening *opening, struct ctf_part *part,
 	}
 	if (!folder_list(folder->path, &names, err))
 		return false;
-	for (size_t i = 0; i < names.count; i++) {
-		char *path = folder_join(folder->path, names.items[i]);
-		if (is_stream_file(names.items[i], path))
-			add_file(opening, part, folder, names.items[i], path, out);
-		mem_free(path);
+	for (size_t i = 0; i < names.count; i++)
+		add_named(opening, part, folder, names.items[i], out, &folders, &streams);
+	for (size_t i = 0; i < folders.count; i++) {
+		struct error cause;
+		if (!is_in_place_of_stream(folders.items[i], &streams))
+			continue;
+		error_set(&cause, ERR_IO, "%s/%s: it is a folder, in the place of a stream",
+			  folder->path, folders.items[i]);
+		trace_damage(opening->trace, "", &cause);
 	}
+	folder_release(&folders);
+	folder_release(&streams);
 	folder_release(&names);
 	return true;
 }
@@ -751,7 +815,7 @@ static bool find_packets(const struct opening *opening, struct folders *out, str
 			"%s: no folder with a file named metadata; a file of packets alone "
 			"needs --input ctf,metadata=FILE",
 			opening->root);
-	if (!find_folders(opening->root, 0, out, err))
+	if (!find_folders(opening, opening->root, 0, out, err))
 		return false;
 	return out->count ||
 	       error_set(err, ERR_FORMAT, "no file named metadata here or in a folder below");

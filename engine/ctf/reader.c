@@ -67,6 +67,7 @@ const struct reader ctf_reader = {
 	.looks_like = "CTF, a folder with a file named metadata",
 	.values = true,
 	.falls = true,
+	.rises = true,
 	.probe = probe,
 	.open = ctf_open,
 	.close = ctf_close,

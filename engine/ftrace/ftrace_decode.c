@@ -525,6 +525,7 @@ const struct reader ftrace_reader = {
 	.format = "ftrace",
 	.looks_like = "trace.dat, or a folder of ring-buffer pages per_cpu/ beside events/",
 	.falls = true,
+	.rises = true,
 	.probe = probe,
 	.open = ftrace_open,
 	.close = ftrace_close,

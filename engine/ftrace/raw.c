@@ -171,6 +171,7 @@ struct raw_cpu {
 };
 
 struct raw {
+	struct trace *trace;
 	struct raw_cpu *items;
 	size_t count, capacity;
 };
@@ -182,13 +183,20 @@ static bool on_tracefs(const char *path)
 	return statfs(path, &fs) == 0 && fs.f_type == TRACEFS_MAGIC;
 }
 
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
 /* cpuN.raw, or cpuN with trace_pipe_raw inside. */
 static void add_file(struct raw *raw, const char *folder, const char *name, const char *instance,
 		     enum source_mode mode)
 {
 	struct raw_cpu found = {.instance = instance};
-	struct error ignored;
-	struct stat st;
+	struct error cause;
+	uint64_t size;
 	char *end;
 
 	if (strncmp(name, "cpu", 3) != 0 || name[3] < '0' || name[3] > '9')
@@ -203,9 +211,12 @@ static void add_file(struct raw *raw, const char *folder, const char *name, cons
 		mem_free(path);
 		path = inner;
 	}
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && !on_tracefs(path) &&
-	    source_open(path, mode, &found.source, &ignored)) {
-		*mem_push(raw->items, raw->count, raw->capacity) = found;
+	if (is_there(path) && !on_tracefs(path)) {
+		if (!file_is_regular(path, &size, &cause) ||
+		    (size && !source_open(path, mode, &found.source, &cause)))
+			trace_damage(raw->trace, "", &cause);
+		else if (size)
+			*mem_push(raw->items, raw->count, raw->capacity) = found;
 	}
 	mem_free(path);
 }
@@ -295,7 +306,7 @@ bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mod
 		     struct error *err)
 {
 	struct ftrace_file *file = ftrace_file_new(trace, path);
-	struct raw raw = {0};
+	struct raw raw = {.trace = trace};
 
 	file->part->version = "raw";
 	file->long_bytes = long_bytes_of(path);

@@ -50,6 +50,27 @@ static const char *name_below(const struct search *search, const char *folder)
 	return slash && slash[1] ? slash + 1 : folder;
 }
 
+/* Of a stream one of its two files is there, and the other one is not, or no regular file. */
+static void tell_half(struct trace *trace, const char *folder, bool has_obs)
+{
+	char *path = folder_join(folder, has_obs ? "stream.obs" : "stream.json");
+	char *other = folder_join(folder, has_obs ? "stream.json" : "stream.obs");
+	struct error cause = {0};
+	struct stat st;
+	uint64_t size;
+
+	if (lstat(other, &st) != 0) {
+		error_set(&cause, ERR_FORMAT, "there is no %s beside it, which %s",
+			  has_obs ? "stream.json" : "stream.obs",
+			  has_obs ? "says whose stream it is" : "has the stream's events");
+		trace_damage(trace, path, &cause);
+	} else if (!file_is_regular(other, &size, &cause)) {
+		trace_damage(trace, "", &cause);
+	}
+	mem_free(other);
+	mem_free(path);
+}
+
 /* Gives each stream; without `each` it ends at the first one. True: there was one. */
 static bool search_in(struct search *search, const char *folder, unsigned depth)
 {
@@ -60,14 +81,8 @@ static bool search_in(struct search *search, const char *folder, unsigned depth)
 
 	if (found && search->each)
 		search->each(search->arg, folder, name_below(search, folder));
-	if (has_obs && !has_json && search->trace) {
-		error_set(&cause, ERR_FORMAT,
-			  "there is no stream.json beside it, which says whose "
-			  "stream it is");
-		char *path = folder_join(folder, "stream.obs");
-		trace_damage(search->trace, path, &cause);
-		mem_free(path);
-	}
+	if (has_obs != has_json && search->trace)
+		tell_half(search->trace, folder, has_obs);
 	if ((found && !search->each) || depth == DEPTH_MAX || !search->left ||
 	    !folder_list(folder, &names, &cause))
 		return found;

@@ -176,5 +176,6 @@ void perf_flatten(struct perf_class *perf, bool swap, struct arena *arena)
 	join_ints(perf, swap, arena);
 	perf->swap = swap;
 	perf->is_switch = perf->type == PERF_SWITCH || perf->type == PERF_SWITCH_CPU_WIDE;
+	perf->keeps_record = perf->is_switch || (!perf->type && !perf->format);
 	perf->words = find_words(perf);
 }

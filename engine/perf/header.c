@@ -20,7 +20,7 @@
 
 enum {
 	ATTR_LEAST = 64,
-	ATTR_KNOWN = 136,
+	ATTR_KNOWN = 144,
 	OLD_FILE_HEAD = 72, /* without features; version 1 alone */
 	EVENT_TYPE = 72,    /* id (8 bytes), name with its final zero (64) */
 	ATTR_MOST = 4096,
@@ -81,8 +81,18 @@ static uint64_t read_flags(const uint8_t *p, bool swap)
 	return flags;
 }
 
-static bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint32_t *used,
-			   struct perf_attr **out)
+/* Where it is not zero behind what is known of attributes; 0: nowhere. */
+static uint32_t tail_of(const uint8_t *data, uint32_t size)
+{
+	for (uint32_t at = ATTR_KNOWN; at < size; at++)
+		if (data[at])
+			return at;
+	return 0;
+}
+
+/* `off`: where it is in the file. */
+static bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint64_t off,
+			   uint32_t *used, struct perf_attr **out)
 {
 	uint8_t bytes[ATTR_KNOWN] = {0};
 
@@ -105,6 +115,8 @@ static bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t s
 	attr->clockid = (int32_t)get32(bytes + 92, part->swap);
 	attr->regs_intr = get64(bytes + 96, part->swap);
 	attr->backward = attr->flags & ATTR_WRITE_BACKWARD;
+	attr->off = off;
+	attr->tail = tail_of(data, own);
 	perf_find_places(attr);
 	*mem_push(part->attrs, part->nattrs, part->attrs_capacity) = attr;
 	*used = own;
@@ -199,9 +211,11 @@ static bool read_attr_table(struct opening *o, struct error *err)
 		uint64_t off = get64(place, part->swap), size = get64(place + 8, part->swap);
 		struct perf_attr *attr;
 		uint32_t used;
-		good = perf_read_attr(part, p, (size_t)head->attr_entry - 16, &used, &attr) ||
+		uint64_t place_of = head->attr_off + at;
+		good = perf_read_attr(part, p, (size_t)head->attr_entry - 16, place_of, &used,
+				      &attr) ||
 		       error_set(err, ERR_FORMAT, "%s: bad attribute at offset %" PRIu64, o->path,
-				 head->attr_off + at);
+				 place_of);
 		if (!good)
 			break;
 		XXH3_128bits_update(o->identity, p, head->attr_entry - 16);
@@ -237,6 +251,11 @@ static void take_feature(struct opening *o, uint32_t feature, const uint8_t *dat
 		perf_read_tracing(o->part, data, size, o->path, off);
 	} else if (feature == FEATURE_COMPRESSED) {
 		o->compressed = true;
+	} else if (feature >= FEATURES_KNOWN) {
+		if (!o->part->unknown_features++) {
+			o->part->unknown_feature = feature;
+			o->part->unknown_feature_off = off;
+		}
 	} else {
 		perf_feature(o->part, feature, data, size);
 	}
@@ -327,7 +346,8 @@ static void read_pipe_attr(struct opening *o, const struct perf_record *rec)
 	struct perf_attr *attr;
 	uint32_t used;
 
-	if (!perf_read_attr(part, rec->bytes + RECORD_HEAD, rec->size - RECORD_HEAD, &used, &attr))
+	if (!perf_read_attr(part, rec->bytes + RECORD_HEAD, rec->size - RECORD_HEAD,
+			    rec->off + RECORD_HEAD, &used, &attr))
 		return;
 	for (uint32_t at = RECORD_HEAD + used; at + 8 <= rec->size; at += 8)
 		perf_add_id(part, get64(rec->bytes + at, part->swap), attr->index);
@@ -657,12 +677,14 @@ static void add_clock(struct perf_part *part)
 			      .base = {.frequency = 1000000000}};
 	const struct perf_attr *attr = part->attrs[0];
 
-	if (attr->flags & ATTR_USE_CLOCKID)
+	if (attr->flags & ATTR_USE_CLOCKID) { /* any of the kernel's, auxiliary ones too */
+		clock.name = arena_printf(part->trace->arena, "clockid_%d", attr->clockid);
+		clock.description = "";
 		clock.counter = NULL;
+	}
 	for (size_t i = 0; attr->flags & ATTR_USE_CLOCKID && i < sizeof names / sizeof *names; i++)
 		if (names[i].id == attr->clockid) {
 			clock.name = clock.counter = names[i].name;
-			clock.description = "";
 			clock.epoch = names[i].id == 0;
 		}
 	if (part->has_wall)
@@ -675,7 +697,8 @@ static void add_clock(struct perf_part *part)
 static void describe(struct opening *o)
 {
 	struct perf_part *part = o->part;
-	uint8_t more[2] = {part->by_cpu, part->swap};
+	enum { READ_AS = 1 }; /* rises where the same records give other events or classes */
+	uint8_t more[3] = {part->by_cpu, part->swap, READ_AS};
 
 	XXH3_128bits_update(o->identity, more, sizeof more);
 	XXH128_hash_t hash = XXH3_128bits_digest(o->identity);
@@ -740,6 +763,7 @@ bool perf_open(struct trace *trace, const char *path, const char *settings, enum
 		if (part->tracing && part->arch)
 			tracing_syscalls(part->tracing, part->arch);
 		perf_name_events(part);
+		perf_tell_unknown(part);
 		describe(&o);
 		perf_find_recording(part);
 		ok = perf_add_classes(part, err) && perf_add_streams(part, err);

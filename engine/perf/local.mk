@@ -13,4 +13,5 @@ libengine_a_SOURCES += \
 	%D%/records.c \
 	%D%/spill.c \
 	%D%/walk.c \
-	%D%/target.c
+	%D%/target.c \
+	%D%/perf_unknown.c

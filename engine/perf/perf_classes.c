@@ -23,6 +23,7 @@ struct making { /* of one class */
 	struct perf_op ops[OPS_MOST];
 	uint32_t nops;
 	const struct tracing_format *format;
+	bool offcpu; /* thread, period and call chain are in the raw record */
 };
 
 static struct field_class *new_int(struct making *m, uint32_t bits, bool is_signed)
@@ -166,9 +167,13 @@ static void add_branches(struct making *m, const struct perf_attr *attr)
 	struct perf_op *op = add_op(m, ITEM_BRANCHES);
 
 	op->has_index = attr->branch_sample_type & BRANCH_HW_INDEX;
+	op->has_counters = attr->branch_sample_type & BRANCH_COUNTERS;
 	if (op->has_index)
 		add_member(&m->context, "branch_hw_index", op->node[2] = new_int(m, 64, true));
 	add_run(m, &m->context, "branch_stack", branch_class(m), &op->node[0], &op->node[1]);
+	if (op->has_counters)
+		add_run(m, &m->context, "branch_counters", new_hex(m, false), &op->node[3],
+			&op->node[4]);
 }
 
 static void add_registers(struct making *m, const char *name, uint64_t mask)
@@ -182,8 +187,47 @@ static void add_registers(struct making *m, const char *name, uint64_t mask)
 	add_run(m, &m->context, name, new_hex(m, false), &op->node[0], &op->node[1]);
 }
 
+static void add_task(struct making *m)
+{
+	add_int(m, &m->context, "pid", new_int(m, 32, true));
+	add_int(m, &m->context, "tid", new_int(m, 32, true));
+}
+
+/*
+ * perf record --off-cpu, from 6.16 on: samples are written by a BPF program, so that thread, period
+ * and call chain of the record are those of whoever ran it. The right ones are its raw bytes.
+ * __set_offcpu_sample() in tools/perf/util/evsel.c.
+ */
+static bool is_offcpu(const struct perf_attr *attr)
+{
+	enum { SOFTWARE = 1, BPF_OUTPUT = 10 };
+
+	return attr->type == SOFTWARE && attr->config == BPF_OUTPUT &&
+	       attr->sample_type & SAMPLE_RAW && !strcmp(attr->name, "offcpu-time");
+}
+
+static void add_offcpu(struct making *m)
+{
+	struct tree *context = &m->context;
+	struct field_class *ip = new_hex(m, true);
+
+	add_op(m, ITEM_RAW_BEGIN);
+	add_member(context, "ip", ip);
+	add_task(m);
+	add_int(m, context, "period", new_int(m, 64, false));
+	struct perf_op *op = add_op(m, ITEM_CHAIN);
+	op->node[2] = ip;
+	add_run(m, context, "callchain", new_hex(m, true), &op->node[0], &op->node[1]);
+	add_int(m, context, "cgroup", new_int(m, 64, false));
+	add_op(m, ITEM_RAW_END);
+}
+
 static void add_raw(struct making *m)
 {
+	if (m->offcpu) {
+		add_offcpu(m);
+		return;
+	}
 	if (!m->format) {
 		add_blob(m, &m->payload, "raw", ITEM_RAW_BLOB);
 		return;
@@ -200,12 +244,6 @@ static void add_weight(struct making *m)
 	add_member(&m->context, "p_stage_cyc", op->node[2] = new_int(m, 16, false));
 }
 
-static void add_task(struct making *m)
-{
-	add_int(m, &m->context, "pid", new_int(m, 32, true));
-	add_int(m, &m->context, "tid", new_int(m, 32, true));
-}
-
 static void add_stack(struct making *m)
 {
 	struct perf_op *op = add_blob(m, &m->context, "stack_user", ITEM_STACK);
@@ -213,46 +251,17 @@ static void add_stack(struct making *m)
 	add_member(&m->context, "stack_user_used", op->node[2] = new_int(m, 64, false));
 }
 
-/* Everything that the sample_type of an attribute can ask for, in the order of the record. */
-static void add_sample_items(struct making *m, const struct perf_attr *attr)
+/* What an item of unknown layout leaves: the record's bytes from there on. */
+static void add_rest(struct making *m)
+{
+	add_blob(m, &m->context, "unread", ITEM_REST);
+}
+
+static void add_counts(struct making *m, const struct perf_attr *attr)
 {
 	const uint64_t type = attr->sample_type;
 	struct tree *context = &m->context;
 
-	if (type & SAMPLE_IDENTIFIER && type & SAMPLE_ID)
-		add_op(m, ITEM_PASS);
-	else if (type & SAMPLE_IDENTIFIER)
-		add_int(m, context, "id", new_int(m, 64, false));
-	if (type & SAMPLE_IP)
-		add_int(m, context, "ip", new_hex(m, true));
-	if (type & SAMPLE_TID)
-		add_task(m);
-	if (type & SAMPLE_TIME)
-		add_op(m, ITEM_PASS);
-	if (type & SAMPLE_ADDR)
-		add_int(m, context, "addr", new_hex(m, true));
-	if (type & SAMPLE_ID)
-		add_int(m, context, "id", new_int(m, 64, false));
-	if (type & SAMPLE_STREAM_ID)
-		add_int(m, context, "stream_id", new_int(m, 64, false));
-	if (type & SAMPLE_CPU)
-		add_op(m, ITEM_PASS);
-	if (type & SAMPLE_PERIOD)
-		add_int(m, context, "period", new_int(m, 64, false));
-	if (type & SAMPLE_READ)
-		add_read(m, context, attr->read_format);
-	if (type & SAMPLE_CALLCHAIN) {
-		struct perf_op *op = add_op(m, ITEM_CHAIN);
-		add_run(m, context, "callchain", new_hex(m, true), &op->node[0], &op->node[1]);
-	}
-	if (type & SAMPLE_RAW)
-		add_raw(m);
-	if (type & SAMPLE_BRANCH_STACK)
-		add_branches(m, attr);
-	if (type & SAMPLE_REGS_USER)
-		add_registers(m, "regs_user", attr->regs_user);
-	if (type & SAMPLE_STACK_USER)
-		add_stack(m);
 	if (type & SAMPLE_WEIGHT_STRUCT)
 		add_weight(m);
 	else if (type & SAMPLE_WEIGHT)
@@ -265,7 +274,9 @@ static void add_sample_items(struct making *m, const struct perf_attr *attr)
 		add_registers(m, "regs_intr", attr->regs_intr);
 	if (type & SAMPLE_PHYS_ADDR)
 		add_int(m, context, "phys_addr", new_hex(m, false));
-	if (type & SAMPLE_CGROUP)
+	if (type & SAMPLE_CGROUP && m->offcpu)
+		add_op(m, ITEM_PASS);
+	else if (type & SAMPLE_CGROUP)
 		add_int(m, context, "cgroup", new_int(m, 64, false));
 	if (type & SAMPLE_DATA_PAGE_SIZE)
 		add_int(m, context, "data_page_size", new_int(m, 64, false));
@@ -273,6 +284,78 @@ static void add_sample_items(struct making *m, const struct perf_attr *attr)
 		add_int(m, context, "code_page_size", new_int(m, 64, false));
 	if (type & SAMPLE_AUX)
 		add_blob(m, context, "aux", ITEM_SIZED);
+	if (type & ~(uint64_t)SAMPLE_KNOWN)
+		add_rest(m);
+}
+
+/* From `read` on; items behind one of unknown layout are not there. */
+static void add_long_items(struct making *m, const struct perf_attr *attr)
+{
+	const uint64_t type = attr->sample_type;
+	struct tree *context = &m->context;
+
+	if (type & SAMPLE_READ && attr->read_format & ~(uint64_t)READ_KNOWN) {
+		m->format = NULL;
+		add_rest(m);
+		return;
+	}
+	if (type & SAMPLE_READ)
+		add_read(m, context, attr->read_format);
+	if (type & SAMPLE_CALLCHAIN) {
+		struct perf_op *op = add_op(m, ITEM_CHAIN);
+		if (!m->offcpu)
+			add_run(m, context, "callchain", new_hex(m, true), &op->node[0],
+				&op->node[1]);
+	}
+	if (type & SAMPLE_RAW)
+		add_raw(m);
+	if (type & SAMPLE_BRANCH_STACK) {
+		add_branches(m, attr);
+		if (attr->branch_sample_type & ~BRANCH_KNOWN) {
+			add_rest(m);
+			return;
+		}
+	}
+	if (type & SAMPLE_REGS_USER)
+		add_registers(m, "regs_user", attr->regs_user);
+	if (type & SAMPLE_STACK_USER)
+		add_stack(m);
+	add_counts(m, attr);
+}
+
+/* Everything that the sample_type of an attribute can ask for, in the order of the record. */
+static void add_sample_items(struct making *m, const struct perf_attr *attr)
+{
+	const uint64_t type = attr->sample_type;
+	struct tree *context = &m->context;
+
+	if (type & SAMPLE_IDENTIFIER && type & SAMPLE_ID)
+		add_op(m, ITEM_PASS);
+	else if (type & SAMPLE_IDENTIFIER)
+		add_int(m, context, "id", new_int(m, 64, false));
+	if (type & SAMPLE_IP && m->offcpu)
+		add_op(m, ITEM_PASS);
+	else if (type & SAMPLE_IP)
+		add_int(m, context, "ip", new_hex(m, true));
+	if (type & SAMPLE_TID && m->offcpu)
+		add_op(m, ITEM_PASS);
+	else if (type & SAMPLE_TID)
+		add_task(m);
+	if (type & SAMPLE_TIME)
+		add_op(m, ITEM_PASS);
+	if (type & SAMPLE_ADDR)
+		add_int(m, context, "addr", new_hex(m, true));
+	if (type & SAMPLE_ID)
+		add_int(m, context, "id", new_int(m, 64, false));
+	if (type & SAMPLE_STREAM_ID)
+		add_int(m, context, "stream_id", new_int(m, 64, false));
+	if (type & SAMPLE_CPU)
+		add_op(m, ITEM_PASS);
+	if (type & SAMPLE_PERIOD && m->offcpu)
+		add_op(m, ITEM_PASS);
+	else if (type & SAMPLE_PERIOD)
+		add_int(m, context, "period", new_int(m, 64, false));
+	add_long_items(m, attr);
 }
 
 static void add_trailer(struct making *m, const struct perf_attr *attr)
@@ -296,8 +379,8 @@ static void add_trailer(struct making *m, const struct perf_attr *attr)
 
 /*
  * Bodies, a letter an item: b h w q unsigned of 1, 2, 4, 8 bytes, d signed of 4, a address, x hex,
- * s string, n namespaces, r counters, i build id, k poked bytes, t tag of 8 bytes, m bit of misc
- * (its number follows the name), _ eight bytes unused.
+ * s string, n namespaces, r counters, i build id, k poked bytes, t tag of 8 bytes, c call chain,
+ * * all bytes that there are, m bit of misc (its number follows the name), _ eight bytes unused.
  */
 static const struct side {
 	const char *name, *letters, *members;
@@ -326,6 +409,7 @@ static const struct side {
 	[PERF_CGROUP] = {"perf_cgroup", "qs", "id path", false},
 	[PERF_TEXT_POKE] = {"perf_text_poke", "ak", "addr bytes", false},
 	[PERF_AUX_OUTPUT_HW_ID] = {"perf_aux_output_hw_id", "q", "hw_id", false},
+	[PERF_CALLCHAIN_DEFERRED] = {"perf_callchain_deferred", "qc", "cookie callchain", false},
 };
 static const struct side mmap2_build_id = {
 	"perf_mmap2", "ddaqxiwws", "pid tid addr len pgoff build_id prot flags filename", true};
@@ -386,8 +470,15 @@ static void add_body_item(struct making *m, char letter, char *name, uint64_t re
 		add_misc(m, name);
 	} else if (letter == 'n') {
 		add_namespaces(m, name);
+	} else if (letter == 'r' && read_format & ~(uint64_t)READ_KNOWN) {
+		add_blob(m, &m->payload, "unread", ITEM_REST);
 	} else if (letter == 'r') {
 		add_read(m, &m->payload, read_format);
+	} else if (letter == 'c') {
+		struct perf_op *op = add_op(m, ITEM_CHAIN);
+		add_run(m, &m->payload, name, new_hex(m, true), &op->node[0], &op->node[1]);
+	} else if (letter == '*') {
+		add_blob(m, &m->payload, name, ITEM_REST);
 	} else if (letter == 'k') {
 		add_poke(m);
 	} else if (letter == 'i') {
@@ -447,7 +538,8 @@ static bool finish(struct making *m, const char *name, uint64_t id, struct perf_
 				    .index = class->index,
 				    .tracing = part->tracing,
 				    .format = m->format,
-				    .nops = m->nops};
+				    .nops = m->nops,
+				    .told = arena_alloc(arena, sizeof(atomic_bool))};
 	perf->ops = arena_copy(arena, m->ops, m->nops, sizeof *perf->ops);
 	bool in_context = false; /* which root a node is of says its base */
 	for (uint32_t i = 0; i < m->nops; i++) {
@@ -471,6 +563,7 @@ static bool add_sample_class(struct perf_part *part, struct perf_attr *attr, str
 	if (attr->format && attr->format->layout && attr->format->payload &&
 	    attr->sample_type & SAMPLE_RAW)
 		m->format = attr->format;
+	m->offcpu = is_offcpu(attr);
 	add_sample_items(m, attr);
 	bool ok = finish(m, attr->name, attr->index, &class, err);
 	if (ok)
@@ -511,6 +604,43 @@ static bool same_side_records(const struct perf_attr *a, const struct perf_attr 
 	return type_a == type_b && a->read_format == b->read_format;
 }
 
+/*
+ * Records of kernels to come, in case that there are any. All are laid out as the first one: it is
+ * made, the others are copies of it.
+ */
+static bool add_unknown_classes(struct perf_part *part, struct perf_attr *attr, struct error *err)
+{
+	static const struct side side = {"perf_23", "*", "bytes", false};
+	struct trace *trace = part->trace;
+
+	if (!add_side_class(part, attr, PERF_KNOWN_TYPES, &side, err))
+		return false;
+	const struct perf_class *first = attr->side[PERF_KNOWN_TYPES][0];
+	const struct event_class like = *first->class;
+	trace->classes[like.index]->unlisted = true;
+	for (uint32_t type = PERF_KNOWN_TYPES; type < PERF_KERNEL_TYPES; type++) {
+		struct perf_class *perf = arena_copy(trace->arena, first, 1, sizeof *first);
+		struct event_class *class =
+			type == PERF_KNOWN_TYPES
+				? trace->classes[like.index]
+				: trace_add_class(trace, part->part,
+						  arena_printf(trace->arena, "perf_%u", type));
+		const char *name = class->name;
+		uint32_t index = class->index;
+		*class = like;
+		class->name = name;
+		class->index = perf->index = index;
+		class->id = CLASS_SIDE + type;
+		class->unlisted = true;
+		class->priv = perf;
+		perf->class = class;
+		perf->type = type;
+		perf->told = arena_alloc(trace->arena, sizeof(atomic_bool));
+		attr->side[type][0] = attr->side[type][1] = perf;
+	}
+	return true;
+}
+
 static bool add_side_classes(struct perf_part *part, struct perf_attr *attr, struct error *err)
 {
 	for (uint32_t i = 0; i < attr->index; i++)
@@ -518,14 +648,15 @@ static bool add_side_classes(struct perf_part *part, struct perf_attr *attr, str
 			memcpy(attr->side, part->attrs[i]->side, sizeof attr->side);
 			return true;
 		}
-	for (uint32_t type = 1; type < PERF_KERNEL_TYPES; type++) {
+	for (uint32_t type = 1; type < PERF_KNOWN_TYPES; type++) {
 		if (type == PERF_SAMPLE)
 			continue;
 		if (!add_side_class(part, attr, type, &sides[type], err))
 			return false;
 		attr->side[type][1] = attr->side[type][0];
 	}
-	return add_side_class(part, attr, PERF_MMAP2, &mmap2_build_id, err);
+	return add_side_class(part, attr, PERF_MMAP2, &mmap2_build_id, err) &&
+	       add_unknown_classes(part, attr, err);
 }
 
 bool perf_add_classes(struct perf_part *part, struct error *err)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 enum { NEAR = 64 << 10, WINDOW_MOST = 4 << 20, REGISTERS_SPARE = 64 };
+enum { PADDING = 8 /* records are filled up to this many bytes */ };
 
 struct window {
 	struct block block;  /* what was asked for... */
@@ -39,6 +40,7 @@ struct decoder {
 	struct window heads, fields;
 	struct slot *slots;
 	uint64_t *registers;
+	uint32_t unread; /* bytes of the last record that no item took */
 };
 
 static struct decoder *decoder_new(const struct stream *stream)
@@ -245,9 +247,11 @@ struct run {
 	const uint8_t *data;    /* what positions count from */
 	const uint8_t *p, *end; /* of the body; behind ITEM_TRAILER, of the trailer */
 	const uint8_t *record_end;
+	const uint8_t *outer; /* the end of what the items of a raw record stand in */
 	struct slot *slots;
 	uint64_t *registers;
 	uint16_t misc;
+	uint32_t unread;
 };
 
 static uint64_t room(const struct run *run)
@@ -276,8 +280,9 @@ static bool take_run(struct run *run, const struct perf_op *op, unsigned k, unsi
 	if (count > room(run) / bytes_each)
 		return false;
 	set(run, op, k, count);
-	run->slots[op->slot[to]] =
-		(struct slot){.at = (uint64_t)(run->p - run->data) * 8, .n = count};
+	if (op->slot[to] != ITEM_NO_SLOT)
+		run->slots[op->slot[to]] =
+			(struct slot){.at = (uint64_t)(run->p - run->data) * 8, .n = count};
 	run->p += count * bytes_each;
 	return true;
 }
@@ -364,6 +369,36 @@ static bool take_counted(struct run *run, const struct perf_op *op, uint64_t byt
 	return room(run) >= 8 && take_run(run, op, 0, 1, take64(run), bytes_each);
 }
 
+static bool take_chain(struct run *run, const struct perf_op *op)
+{
+	const uint8_t *at = run->p;
+
+	if (!take_counted(run, op, 8))
+		return false;
+	set(run, op, 2, run->p - at >= 24 ? get64(at + 16, run->part->swap) : 0);
+	return true;
+}
+
+/* The items that follow stand in the raw record, up to raw_end(). */
+static bool raw_begin(struct run *run)
+{
+	uint32_t size;
+
+	if (room(run) < 4 || (size = get32(run->p, run->part->swap)) > room(run) - 4)
+		return false;
+	run->p += 4;
+	run->outer = run->end;
+	run->end = run->p + size;
+	return true;
+}
+
+static bool raw_end(struct run *run)
+{
+	run->p = run->end;
+	run->end = run->outer;
+	return true;
+}
+
 static bool take_branches(struct run *run, const struct perf_op *op)
 {
 	if (room(run) < 8 + 8u * op->has_index)
@@ -371,7 +406,8 @@ static bool take_branches(struct run *run, const struct perf_op *op)
 	uint64_t count = take64(run);
 	if (op->has_index)
 		set(run, op, 2, take64(run));
-	return take_run(run, op, 0, 1, count, 24);
+	return take_run(run, op, 0, 1, count, 24) &&
+	       (!op->has_counters || take_run(run, op, 3, 4, count, 8));
 }
 
 static bool take_registers(struct run *run, const struct perf_op *op)
@@ -380,6 +416,8 @@ static bool take_registers(struct run *run, const struct perf_op *op)
 		return false;
 	uint64_t abi = take64(run);
 	set(run, op, 2, abi);
+	if (abi > PERF_ABI_64)
+		return false; /* what such registers look like is not known */
 	return take_run(run, op, 0, 1, abi ? op->count : 0, 8);
 }
 
@@ -456,7 +494,11 @@ static bool run_op(struct run *run, const struct perf_class *class, const struct
 	case ITEM_READ:
 		return take_read(run, op);
 	case ITEM_CHAIN:
-		return take_counted(run, op, 8);
+		return take_chain(run, op);
+	case ITEM_RAW_BEGIN:
+		return raw_begin(run);
+	case ITEM_RAW_END:
+		return raw_end(run);
 	case ITEM_RAW:
 		return take_raw(run, class);
 	case ITEM_RAW_BLOB:
@@ -479,9 +521,12 @@ static bool run_op(struct run *run, const struct perf_class *class, const struct
 		return take_poke(run, op);
 	case ITEM_BYTES:
 		return take_run(run, op, 0, 1, op->count, 1);
+	case ITEM_REST:
+		return take_run(run, op, 0, 1, room(run), 1);
 	case ITEM_STRING:
 		return take_string(run, op);
 	case ITEM_TRAILER:
+		run->unread = (uint32_t)room(run);
 		run->p = run->end;
 		run->end = run->record_end;
 		return true;
@@ -524,7 +569,7 @@ static inline const struct window *window_of(struct decoder *d, uint64_t off, st
 }
 
 /* What follows the flat part of a record, or all of it. */
-static bool run_ops(const struct decoder *d, const struct perf_class *perf, const uint8_t *p,
+static bool run_ops(struct decoder *d, const struct perf_class *perf, const uint8_t *p,
 		    uint32_t size, const uint8_t *data, bool flat)
 {
 	struct run run = {
@@ -541,11 +586,12 @@ static bool run_ops(const struct decoder *d, const struct perf_class *perf, cons
 	for (uint32_t k = flat ? perf->flat.nops : 0; k < perf->nops; k++)
 		if (!run_op(&run, perf, &perf->ops[k]))
 			return false;
+	d->unread = run.unread + (uint32_t)room(&run);
 	return true;
 }
 
 /* The values of a record in `data`, to which positions count. */
-static bool decode_record(const struct decoder *d, const struct perf_class *perf, const uint8_t *p,
+static bool decode_record(struct decoder *d, const struct perf_class *perf, const uint8_t *p,
 			  const uint8_t *data)
 {
 	const struct perf_flat *flat = &perf->flat;
@@ -553,7 +599,7 @@ static bool decode_record(const struct decoder *d, const struct perf_class *perf
 
 	if (size < RECORD_HEAD + perf->trailer)
 		return false;
-	if (perf->is_switch)
+	if (perf->keeps_record)
 		d->slots[perf->class->nslots] = (struct slot){.bytes = p, .n = size};
 	if (!flat->bytes || (flat->exact ? size != flat->bytes : size < flat->bytes))
 		return run_ops(d, perf, p, size, data, false);
@@ -564,7 +610,23 @@ static bool decode_record(const struct decoder *d, const struct perf_class *perf
 		slots[word[1].slot].u = load_native(p + word[1].offset, 8);
 	}
 	layout_load_integers(flat->integers, flat->ngroups, p, d->slots);
+	d->unread = size - flat->bytes;
 	return flat->nops == perf->nops || run_ops(d, perf, p, size, data, true);
+}
+
+/* A record that is longer than its attribute says: said once of each class. */
+static __attribute__((noinline)) void tell_unread(const struct decoder *d,
+						  const struct perf_class *perf, uint64_t off)
+{
+	struct error text;
+
+	if (atomic_exchange(perf->told, true))
+		return;
+	error_set(&text, ERR_UNKNOWN,
+		  "%s: %s at offset %" PRIu64 ": %u bytes behind its last field are of a kind that "
+		  "is not known",
+		  source_name(d->source), perf->class->name, off, d->unread);
+	trace_damage(d->part->trace, "", &text);
 }
 
 /* What text() reads, and the thread. False: the record is not like most of its class. */
@@ -583,6 +645,7 @@ static inline bool decode_words(const struct decoder *d, const struct perf_class
 		const uint8_t *raw = p + flat->bytes;
 		if (size - flat->bytes < 4 ||
 		    (record = (uint32_t)load_native(raw, 4)) > size - flat->bytes - 4 ||
+		    size - flat->bytes - 4 - record >= PADDING ||
 		    record < perf->format->layout->prefix.need)
 			return false;
 		d->slots[perf->class->nslots] = (struct slot){.bytes = raw + 4, .n = record};
@@ -601,17 +664,21 @@ static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, 
 	if (!window)
 		return false;
 	const uint8_t *p = window->data + (off - window->from);
+	d->unread = 0;
 	if (!(words && decode_words(d, perf, p)) &&
 	    __builtin_expect(!decode_record(d, perf, p, window->data), 0))
 		return error_set(err, ERR_FORMAT,
 				 "%s: %s at offset %" PRIu64 ": its fields cross its end",
 				 source_name(d->source), class->name, off);
+	if (__builtin_expect(d->unread >= PADDING, 0))
+		tell_unread(d, perf, off);
 	*out = (struct fields){
 		.class = class,
 		.data = window->data,
 		.bits = window->size * 8,
 		.slots = d->slots,
 		.registers = d->registers,
+		.unread = d->unread >= PADDING ? d->unread : 0,
 	};
 	return true;
 }
@@ -716,6 +783,18 @@ static enum event_words write_text(const struct fields *fields, struct buf *out)
 		       : WORDS_LINE;
 }
 
+static bool whose_address(const struct fields *fields, enum whose *out)
+{
+	enum { MODES = 8, KERNEL = 1, USER = 2 }; /* others are a hypervisor's and guests' */
+	const struct perf_class *perf = fields->class->priv;
+
+	if (!perf->keeps_record)
+		return false;
+	unsigned mode = get16(fields->slots[fields->class->nslots].bytes + 4, perf->swap) % MODES;
+	*out = mode == KERNEL ? WHOSE_KERNEL : mode == USER ? WHOSE_PROCESS : WHOSE_OTHERS;
+	return true;
+}
+
 /* ---- the format ---- */
 
 static bool is_magic(const uint8_t *head)
@@ -753,7 +832,12 @@ static const struct reader_text text = {
 	.tracepoint = tracepoint_of,
 	.set_resolver = perf_set_resolver,
 };
-static const struct reader_maps maps = {.all = perf_maps, .first = perf_first_maps};
+static const struct reader_maps maps = {
+	.all = perf_maps,
+	.first = perf_first_maps,
+	.whose = whose_address,
+	.deferred = perf_deferred,
+};
 static const struct reader_aux aux = {.chunks = perf_aux};
 
 const struct reader perf_reader = {

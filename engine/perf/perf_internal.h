@@ -4,6 +4,7 @@
  *     header.c    file, pipe or directory → attributes, features, ids: struct perf_part
  *     features.c  what the recorder tells of its machine and itself
  *     target.c    is it of CPUs or of tasks?
+ *     perf_unknown.c what a newer kernel or perf wrote: told, counted
  *     records.c   one record: its size, event id, time and CPU; all records of a part in file order
  *     spill.c     compressed records → one decompressed copy per file
  *     copy_cache.c such a copy, on the disk for later runs
@@ -23,6 +24,7 @@
 #include "engine/layout_fast.h"
 #include "engine/perf/perf.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Record types. linux/perf_event.h, tools/lib/perf/include/perf/event.h. */
@@ -48,7 +50,9 @@ enum perf_type {
 	PERF_CGROUP = 19,
 	PERF_TEXT_POKE = 20,
 	PERF_AUX_OUTPUT_HW_ID = 21,
-	PERF_KERNEL_TYPES = 22, /* below: written by the kernel, with an id trailer */
+	PERF_CALLCHAIN_DEFERRED = 22,
+	PERF_KNOWN_TYPES = 23,  /* below: their bodies are known */
+	PERF_KERNEL_TYPES = 64, /* below: written by the kernel, with an id trailer */
 	PERF_HEADER_ATTR = 64,
 	PERF_HEADER_TRACING_DATA = 66,
 	PERF_HEADER_BUILD_ID = 67,
@@ -57,12 +61,15 @@ enum perf_type {
 	PERF_AUXTRACE_INFO = 70,
 	PERF_AUXTRACE = 71,
 	PERF_THREAD_MAP = 73,
+	PERF_STAT = 76,
 	PERF_EVENT_UPDATE = 78,
 	PERF_TIME_CONV = 79,
 	PERF_HEADER_FEATURE = 80,
 	PERF_COMPRESSED = 81,
 	PERF_FINISHED_INIT = 82,
-	PERF_COMPRESSED2 = 83
+	PERF_COMPRESSED2 = 83,
+	PERF_SCHEDSTAT_CPU = 85,
+	PERF_TOOL_TYPES = 87 /* from 64 to below: perf's own, as far as they are known */
 };
 
 enum perf_sample_bit {
@@ -99,14 +106,19 @@ enum perf_read_bit {
 	READ_RUNNING = 1 << 1,
 	READ_ID = 1 << 2,
 	READ_GROUP = 1 << 3,
-	READ_LOST = 1 << 4
+	READ_LOST = 1 << 4,
+	READ_KNOWN = (1 << 5) - 1
 };
 
 #define ATTR_ENABLE_ON_EXEC (UINT64_C(1) << 12)
 #define ATTR_SAMPLE_ID_ALL (UINT64_C(1) << 18)
 #define ATTR_USE_CLOCKID (UINT64_C(1) << 25)
 #define ATTR_WRITE_BACKWARD (UINT64_C(1) << 27)
-#define BRANCH_HW_INDEX (UINT64_C(1) << 17) /* in branch_sample_type */
+#define ATTR_FLAGS_KNOWN ((UINT64_C(1) << 40) - 1)
+/* In branch_sample_type: */
+#define BRANCH_HW_INDEX (UINT64_C(1) << 17)
+#define BRANCH_COUNTERS (UINT64_C(1) << 19)
+#define BRANCH_KNOWN ((UINT64_C(1) << 20) - 1)
 
 enum perf_feature {
 	FEATURE_TRACING_DATA = 1,
@@ -126,6 +138,7 @@ enum perf_feature {
 	FEATURE_DIR_FORMAT = 24,
 	FEATURE_COMPRESSED = 27,
 	FEATURE_CLOCK_DATA = 29,
+	FEATURES_KNOWN = 34,
 	FEATURES = 256
 };
 
@@ -138,6 +151,7 @@ enum perf_misc {
 	MISC_MMAP_BUILD_ID = 1 << 14
 };
 
+enum { PERF_ABI_64 = 2 }; /* the greatest value of what says how registers are laid out */
 enum { RECORD_HEAD = 8, RECORD_MOST = 65535, FILE_HEAD = 104, PIPE_HEAD = 16 };
 
 /* Where, in a record of one attribute, what every pass looks at is; bytes. 0: not there. */
@@ -174,6 +188,8 @@ struct perf_attr {
 	uint64_t branch_sample_type, regs_user, regs_intr;
 	int32_t clockid;
 	const char *name; /* NULL: not told */
+	uint64_t off;     /* of its first byte, in the first source */
+	uint32_t tail; /* place of its first byte that is not zero behind all known ones; 0 none */
 	struct perf_places places;
 	bool backward;                       /* newest first: perf record --overwrite */
 	const struct tracing_format *format; /* a tracepoint's; NULL: none known */
@@ -238,6 +254,9 @@ struct perf_part {
 	uint32_t cpus_available, cpus_online;
 	int64_t wall_offset; /* ns: wall clock = time + this, when has_wall */
 	bool has_wall;
+	/* of features that are not known: how many, number and place of the first */
+	uint32_t unknown_features, unknown_feature;
+	uint64_t unknown_feature_off;
 	struct perf_build_id *build_ids;
 	size_t nbuild_ids, build_ids_capacity;
 	uint32_t most_slots; /* of all classes */
@@ -256,7 +275,8 @@ struct perf_record {
 	uint32_t source;               /* in part->sources */
 	uint64_t off;                  /* of its first byte, in the source */
 	const uint8_t *bytes;          /* `size` bytes; dead at the next step */
-	uint64_t extra_off, extra_len; /* payload behind `size` (AUXTRACE, tracing data) */
+	/* payload behind `size` (AUXTRACE, tracing data, COMPRESSED2 whose size wraps) */
+	uint64_t extra_off, extra_len;
 };
 
 /*
@@ -278,6 +298,21 @@ void perf_iter_begin_source(struct perf_iter *iter, const struct perf_part *part
 MUST_CHECK enum step perf_iter_next(struct perf_iter *iter, struct perf_record *out,
 				    struct error *err);
 void perf_iter_end(struct perf_iter *iter); /* always call it */
+
+/*
+ * perf 6.16 and later fill COMPRESSED2 up to 8 bytes, and where the sum reaches 65,536 the 16 bits
+ * of the header's size wrap. Such a record has no filling: what it says of its data is right.
+ * Returns its bytes, 0: it is none; 16 bytes of it are there, and `room` in all.
+ */
+static inline uint64_t perf_wrapped_bytes(const uint8_t *p, uint64_t room, bool swap)
+{
+	uint64_t data = get64(p + 8, swap), filled = (data + 16 + 7) & ~UINT64_C(7);
+
+	if (get32(p, swap) != PERF_COMPRESSED2 || data > room - 16 || filled <= RECORD_MOST ||
+	    (filled & RECORD_MOST) != get16(p + 6, swap))
+		return 0;
+	return data + 16;
+}
 
 /* Bytes behind a record that belong to it; its `size` bytes, at least 16, are there. */
 static inline uint64_t perf_extra(const uint8_t *p, uint32_t type, uint32_t size, bool swap)
@@ -317,6 +352,33 @@ unsigned perf_version(const uint8_t *magic, bool *swap);
 void perf_read_thread_map(struct perf_part *part, const uint8_t *bytes, uint32_t size);
 void perf_find_recording(struct perf_part *part); /* once ids and features are known */
 
+/* perf_unknown.c */
+
+/* Records of types whose bodies are not known, or that are known not to be read. */
+struct perf_unread {
+	uint32_t type;  /* of the first */
+	uint32_t more;  /* 1 when other types are counted here, too */
+	uint64_t count; /* records */
+	uint64_t off;   /* of the first, */
+	uint32_t source;
+};
+struct perf_unread_list {
+	struct perf_unread *items; /* in the order in which they were met */
+	size_t count, capacity;
+};
+void perf_note_unread(struct perf_unread_list *list, uint32_t type, uint32_t source, uint64_t off);
+/* The warning of one of them, ERR_UNKNOWN. */
+void perf_unread_text(const struct perf_part *part, const struct perf_unread *unread,
+		      struct error *out);
+/* Warns of bits and bytes of attributes, and of features, that are not known. */
+void perf_tell_unknown(struct perf_part *part);
+/* Is a record of this type perf's own, and known to hold nothing that yore reads events from? */
+static inline bool perf_is_tools(uint32_t type)
+{
+	return type >= PERF_HEADER_ATTR && type < PERF_TOOL_TYPES && type != PERF_STAT &&
+	       type != PERF_SCHEDSTAT_CPU;
+}
+
 /* spill.c */
 /* Adds a decompressed copy of source i's compressed records, if it has any. */
 MUST_CHECK bool perf_spill(struct perf_part *part, uint32_t i, struct error *err);
@@ -351,25 +413,29 @@ void copy_cache_end(struct copy_cache *copy, int fd, uint64_t size, bool whole);
  * first two are only put together from: what is run are stretches of them, ITEM_INTS.
  */
 enum perf_op_kind {
-	ITEM_PASS,     /* 8 bytes that no member shows */
-	ITEM_INT,      /* `bytes` bytes, signed or not */
-	ITEM_INTS,     /* integers from here on, `bytes` bytes in all */
-	ITEM_MISC,     /* a bit of the record's misc */
-	ITEM_READ,     /* values of counters */
-	ITEM_CHAIN,    /* u64 count, addresses */
-	ITEM_RAW,      /* u32 size, a tracepoint's record by its format */
-	ITEM_RAW_BLOB, /* u32 size, bytes */
-	ITEM_BRANCHES, /* u64 count, u64 index if has_index, entries of 24 bytes */
-	ITEM_REGS,     /* u64 abi, then `count` registers unless that is 0 */
-	ITEM_STACK,    /* u64 size, bytes, u64 size in use */
-	ITEM_SIZED,    /* u64 size, bytes */
-	ITEM_WEIGHTS,  /* u32, u16, u16; in the other order in big-endian files */
-	ITEM_BUILD_ID, /* u8 length, 3 bytes, 20 bytes */
-	ITEM_PAIRS,    /* u64 count, pairs of u64 */
-	ITEM_POKE,     /* u16 old length, u16 new length, both runs of bytes */
-	ITEM_BYTES,    /* `count` bytes */
-	ITEM_STRING,   /* up to a zero or the end of the body */
-	ITEM_TRAILER   /* what follows stands in the id trailer */
+	ITEM_PASS,      /* 8 bytes that no member shows */
+	ITEM_INT,       /* `bytes` bytes, signed or not */
+	ITEM_INTS,      /* integers from here on, `bytes` bytes in all */
+	ITEM_MISC,      /* a bit of the record's misc */
+	ITEM_READ,      /* values of counters */
+	ITEM_CHAIN,     /* u64 count, addresses; slot 2: the second of them */
+	ITEM_RAW,       /* u32 size, a tracepoint's record by its format */
+	ITEM_RAW_BLOB,  /* u32 size, bytes */
+	ITEM_RAW_BEGIN, /* u32 size: items up to... */
+	ITEM_RAW_END,   /* ...here stand in so many bytes */
+	ITEM_BRANCHES,  /* u64 count, u64 index if has_index, entries of 24 bytes, */
+			/* as many counters of 8 bytes if has_counters */
+	ITEM_REGS,      /* u64 abi, then `count` registers unless that is 0 */
+	ITEM_STACK,     /* u64 size, bytes, u64 size in use */
+	ITEM_SIZED,     /* u64 size, bytes */
+	ITEM_WEIGHTS,   /* u32, u16, u16; in the other order in big-endian files */
+	ITEM_BUILD_ID,  /* u8 length, 3 bytes, 20 bytes */
+	ITEM_PAIRS,     /* u64 count, pairs of u64 */
+	ITEM_POKE,      /* u16 old length, u16 new length, both runs of bytes */
+	ITEM_BYTES,     /* `count` bytes */
+	ITEM_REST,      /* all bytes that are left */
+	ITEM_STRING,    /* up to a zero or the end of the body */
+	ITEM_TRAILER    /* what follows stands in the id trailer */
 };
 
 enum { ITEM_SLOTS = 5 };
@@ -377,7 +443,7 @@ enum { ITEM_SLOTS = 5 };
 
 struct perf_op {
 	uint8_t kind;
-	bool is_signed, has_index;
+	bool is_signed, has_index, has_counters;
 	uint16_t bytes, bit, count;
 	uint32_t ngroups; /* INTS */
 	const struct layout_integer *integers;
@@ -408,7 +474,7 @@ struct perf_class {
 	const struct event_class *class;
 	uint32_t index; /* of it, in trace->classes */
 	const struct tracing *tracing;
-	const struct tracing_format *format; /* ITEM_RAW; its record is in slot class->nslots */
+	const struct tracing_format *format; /* ITEM_RAW; its bytes are in slot class->nslots */
 	uint32_t trailer;                    /* bytes; 0 in samples */
 	uint32_t type;                       /* of the record; 0: a sample */
 	struct perf_op *ops;
@@ -416,7 +482,9 @@ struct perf_class {
 	struct perf_flat flat;
 	/* the thread of flat records, whose text is made of the record; NULL: all is decoded */
 	const struct layout_integer *words;
-	bool swap, is_switch; /* SWITCH and SWITCH_CPU_WIDE; the record is in slot class->nslots */
+	atomic_bool *told;    /* that records have bytes behind their fields */
+	bool swap, is_switch; /* SWITCH and SWITCH_CPU_WIDE */
+	bool keeps_record;    /* in slot class->nslots: of switches, and samples without format */
 };
 MUST_CHECK bool perf_add_classes(struct perf_part *part, struct error *err);
 
@@ -431,6 +499,8 @@ MUST_CHECK enum step perf_scan(const struct stream *stream, struct scan *scan,
 			       struct packet_info *out, struct error *err);
 /* All changes of address spaces: goes on with the walk to its end. Borrowed from the walk. */
 const struct perf_changes *perf_walk_changes(struct perf_walk *walk);
+/* The same, with rests of call chains sorted. */
+const struct perf_changes *perf_walk_deferred(struct perf_walk *walk);
 
 static inline struct perf_part *perf_part_of(const struct stream *stream)
 {
@@ -449,7 +519,7 @@ void perf_changes_free(struct perf_changes *changes); /* NULL is fine */
 static inline bool perf_may_change_maps(uint32_t type)
 {
 	const uint32_t types = 1u << PERF_MMAP | 1u << PERF_MMAP2 | 1u << PERF_FORK |
-			       1u << PERF_COMM | 1u << PERF_KSYMBOL;
+			       1u << PERF_COMM | 1u << PERF_KSYMBOL | 1u << PERF_CALLCHAIN_DEFERRED;
 
 	return type < 32 && types >> type & 1;
 }
@@ -474,6 +544,10 @@ MUST_CHECK bool perf_maps(const struct part *part,
 MUST_CHECK bool perf_first_maps(const struct part *part,
 				void (*each)(void *arg, const struct map_event *event), void *arg,
 				struct error *err);
+/* The first one who asks for rests of call chains has them sorted; not by two threads at once. */
+void perf_changes_sort_deferred(struct perf_changes *changes);
+void perf_deferred(const struct part *part, nstime t, int64_t tid, uint64_t cookie,
+		   struct buf *out);
 void perf_set_resolver(struct part *part, kernel_resolver *resolver, void *arg);
 
 /* aux.c */

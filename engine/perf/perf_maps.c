@@ -1,5 +1,5 @@
 /*
- * perf_maps.c - what was mapped where, in order of time
+ * perf_maps.c - what was mapped where, in order of time; rests of call chains, by their cookies
  *
  * The walk notes time and place of each record that changes an address space: 16 bytes, in the
  * order of the walk. They are sorted when somebody asks for maps, and the records are read again.
@@ -11,9 +11,11 @@
  */
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
+#include "engine/base/search.h"
 #include "engine/perf/record_view.h"
 
 enum { RUN_CHANGES = 2048, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, HINT_AHEAD = 8 };
+enum { DEFERRED_HEAD = RECORD_HEAD + 16 /* cookie, number of addresses */ };
 
 struct change {
 	uint64_t key; /* rises with time; 0: from the start */
@@ -26,11 +28,17 @@ struct run {
 	struct change items[RUN_CHANGES];
 };
 
-struct perf_changes {
-	struct perf_store *store;
+struct run_list {
 	struct run *first, *last;
 	size_t count;
-	uint64_t *build_ids; /* such records */
+};
+
+struct perf_changes {
+	struct perf_store *store;
+	struct run_list maps;
+	struct run_list deferred; /* rests of call chains; keys are their cookies */
+	struct change *sorted;    /* those, by key, once somebody has asked */
+	uint64_t *build_ids;      /* such records */
 	size_t nbuild_ids, build_ids_capacity;
 };
 
@@ -49,6 +57,7 @@ void perf_changes_free(struct perf_changes *changes)
 	if (!changes)
 		return;
 	mem_free(changes->build_ids);
+	mem_free(changes->sorted);
 	mem_free(changes);
 }
 
@@ -81,26 +90,37 @@ static bool changes_maps(const struct perf_part *part, const uint8_t *p, uint32_
 	}
 }
 
+static void add_change(struct perf_store *store, struct run_list *list, struct change change)
+{
+	struct run *run = list->last;
+
+	if (!run || run->count == RUN_CHANGES) {
+		run = perf_store_take(store, sizeof *run);
+		run->next = NULL;
+		run->count = 0;
+		if (list->last)
+			list->last->next = run;
+		else
+			list->first = run;
+		list->last = run;
+	}
+	run->items[run->count++] = change;
+	list->count++;
+}
+
 void perf_changes_note(struct perf_changes *changes, const struct perf_part *part, const uint8_t *p,
 		       uint32_t size, const struct record_view *view, uint64_t place)
 {
-	struct run *run = changes->last;
+	const uint64_t record = place << 16 | size;
+	nstime time = view->has_time ? view->time : NSTIME_MIN;
 
-	if (!changes_maps(part, p, size))
-		return;
-	if (!run || run->count == RUN_CHANGES) {
-		run = perf_store_take(changes->store, sizeof *run);
-		run->next = NULL;
-		run->count = 0;
-		if (changes->last)
-			changes->last->next = run;
-		else
-			changes->first = run;
-		changes->last = run;
+	if (get32(p, part->swap) == PERF_CALLCHAIN_DEFERRED) {
+		if (size >= DEFERRED_HEAD)
+			add_change(changes->store, &changes->deferred,
+				   (struct change){get64(p + RECORD_HEAD, part->swap), record});
+	} else if (changes_maps(part, p, size)) {
+		add_change(changes->store, &changes->maps, (struct change){key_of(time), record});
 	}
-	run->items[run->count++] = (struct change){key_of(view->has_time ? view->time : NSTIME_MIN),
-						   place << 16 | size};
-	changes->count++;
 }
 
 void perf_changes_note_build_id(struct perf_changes *changes, uint32_t size, uint64_t place)
@@ -200,10 +220,10 @@ static struct change *sort(struct change *items, size_t count)
 /* Those with a time or those without, in the order of time and walk; for mem_free(). */
 static struct change *pick(const struct perf_changes *changes, bool timed, size_t *count)
 {
-	struct change *items = mem_new_array(changes->count, sizeof *items);
+	struct change *items = mem_new_array(changes->maps.count, sizeof *items);
 
 	*count = 0;
-	for (const struct run *run = changes->first; run; run = run->next)
+	for (const struct run *run = changes->maps.first; run; run = run->next)
 		for (size_t i = 0; i < run->count; i++)
 			if (timed == (run->items[i].key != 0))
 				items[(*count)++] = run->items[i];
@@ -238,11 +258,11 @@ struct telling {
 	uint8_t *record; /* RECORD_MOST bytes and a zero */
 };
 
-static const struct perf_source *find_record(const struct telling *telling, uint64_t record,
+static const struct perf_source *find_record(const struct perf_part *part, uint64_t record,
 					     uint64_t *off)
 {
-	const struct perf_source *source = telling->part->sources;
-	const struct perf_source *last = source + telling->part->nsources - 1;
+	const struct perf_source *source = part->sources;
+	const struct perf_source *last = source + part->nsources - 1;
 	uint64_t place = record >> 16;
 
 	for (; source < last && place >= source->end - source->begin; source++)
@@ -255,7 +275,7 @@ static bool read_record(const struct telling *telling, uint64_t record, struct e
 {
 	size_t size = record & 0xffff;
 	uint64_t off;
-	const struct perf_source *source = find_record(telling, record, &off);
+	const struct perf_source *source = find_record(telling->part, record, &off);
 
 	telling->record[size] = 0;
 	return source_peek(source->source, off, telling->record, size, err);
@@ -265,7 +285,7 @@ static bool read_record(const struct telling *telling, uint64_t record, struct e
 static void hint_record(const struct telling *telling, uint64_t record)
 {
 	uint64_t off;
-	const struct perf_source *source = find_record(telling, record, &off);
+	const struct perf_source *source = find_record(telling->part, record, &off);
 
 	source_hint(source->source, off);
 	source_hint(source->source, off + 64);
@@ -411,11 +431,89 @@ bool perf_first_maps(const struct part *part,
 	struct perf_changes *front = perf_changes_new(store);
 
 	note_front(perf, front);
-	bool ok = tell_all(perf, front->count ? front : perf_walk_changes(perf->walk), false, each,
-			   arg, err);
+	bool ok = tell_all(perf, front->maps.count ? front : perf_walk_changes(perf->walk), false,
+			   each, arg, err);
 	perf_changes_free(front);
 	perf_store_free(store);
 	return ok;
+}
+
+/* Rests of call chains ------------------------------------------------------------------------ */
+
+void perf_changes_sort_deferred(struct perf_changes *changes)
+{
+	const size_t count = changes->deferred.count;
+	size_t n = 0;
+
+	if (changes->sorted || !count)
+		return;
+	struct change *items = mem_new_array(count, sizeof *items);
+	for (const struct run *run = changes->deferred.first; run; run = run->next)
+		for (size_t i = 0; i < run->count; i++)
+			items[n++] = run->items[i];
+	changes->sorted = sort(items, n);
+}
+
+/* Its thread, in the id trailer, and when it was written; false: they are not known. */
+static bool deferred_by(const struct perf_part *part, const uint8_t *record, uint32_t size,
+			int64_t *tid, nstime *t)
+{
+	struct record_view view;
+
+	if (!record_view_of(part, record, PERF_CALLCHAIN_DEFERRED, size, &view) || !view.has_time)
+		return false;
+	uint32_t trailer = perf_trailer_bytes(view.attr);
+	if (!trailer || !(view.attr->sample_type & SAMPLE_TID) || trailer + DEFERRED_HEAD > size)
+		return false;
+	*tid = (int32_t)get32(record + size - trailer + 4, part->swap); /* TID stands first */
+	*t = view.time;
+	return true;
+}
+
+/* Of several with that cookie, the first one that the thread wrote from `t` on. */
+static bool find_deferred(const struct perf_part *part, const struct perf_changes *changes,
+			  uint64_t cookie, nstime t, int64_t tid, uint8_t *record)
+{
+	const size_t count = changes->deferred.count;
+	const struct change *items = changes->sorted;
+	uint64_t found = 0, off;
+	nstime best = NSTIME_MAX;
+	struct error ignored;
+
+	for (size_t i = search_first(k, 0, count, items[k].key < cookie);
+	     i < count && items[i].key == cookie; i++) {
+		const struct perf_source *source = find_record(part, items[i].record, &off);
+		uint32_t size = items[i].record & 0xffff;
+		int64_t by;
+		nstime at;
+		if (source_peek(source->source, off, record, size, &ignored) &&
+		    deferred_by(part, record, size, &by, &at) && by == tid && at >= t &&
+		    at < best) {
+			best = at;
+			found = items[i].record;
+		}
+	}
+	if (best == NSTIME_MAX)
+		return false;
+	const struct perf_source *source = find_record(part, found, &off);
+	return source_peek(source->source, off, record, found & 0xffff, &ignored);
+}
+
+void perf_deferred(const struct part *part, nstime t, int64_t tid, uint64_t cookie, struct buf *out)
+{
+	const struct perf_part *perf = part->priv;
+	const struct perf_changes *changes = perf_walk_deferred(perf->walk);
+	uint8_t *record = changes->sorted ? mem_new(RECORD_MOST + 1) : NULL;
+
+	if (record && find_deferred(perf, changes, cookie, t, tid, record)) {
+		uint32_t size = get16(record + 6, perf->swap);
+		uint64_t n = get64(record + RECORD_HEAD + 8, perf->swap);
+		for (uint64_t i = 0; i < n && i < (size - DEFERRED_HEAD) / 8u; i++) {
+			uint64_t value = get64(record + DEFERRED_HEAD + i * 8, perf->swap);
+			buf_add(out, &value, sizeof value);
+		}
+	}
+	mem_free(record);
 }
 
 void perf_set_resolver(struct part *part, kernel_resolver *resolver, void *arg)

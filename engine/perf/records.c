@@ -134,6 +134,12 @@ bool perf_plausible(const struct perf_part *part, const uint8_t *p, uint64_t roo
 			return to_end && !room && i;
 		uint32_t type = get32(p, part->swap), size = get16(p + 6, part->swap);
 		bool kernel = type > 0 && type < PERF_KERNEL_TYPES;
+		uint64_t wrapped = room < 16 ? 0 : perf_wrapped_bytes(p, room, part->swap);
+		if (wrapped) {
+			room -= wrapped;
+			p += wrapped;
+			continue;
+		}
 		if (size < RECORD_HEAD || size > room ||
 		    (!kernel && (type < PERF_HEADER_ATTR || type > PERF_COMPRESSED2)))
 			return false;
@@ -204,12 +210,14 @@ enum step perf_iter_next(struct perf_iter *iter, struct perf_record *out, struct
 	const struct perf_source *from = &part->sources[iter->source];
 	uint64_t off = iter->off, room = from->end - off;
 	uint32_t size = 0, type = 0;
-	uint64_t extra = 0;
+	uint64_t extra = 0, wrapped = 0;
 	if (room >= RECORD_HEAD) {
-		if (!(p = need(iter, RECORD_HEAD, err)))
+		if (!(p = need(iter, room < 16 ? RECORD_HEAD : 16, err)))
 			goto stop;
 		type = get32(p, part->swap);
 		size = get16(p + 6, part->swap);
+		wrapped = room < 16 ? 0 : perf_wrapped_bytes(p, room, part->swap);
+		size = wrapped ? 16 : size;
 	}
 	if (size < RECORD_HEAD || size > room) {
 		error_set(err, ERR_FORMAT,
@@ -221,7 +229,7 @@ enum step perf_iter_next(struct perf_iter *iter, struct perf_record *out, struct
 	}
 	if (!(p = need(iter, size, err)))
 		goto stop;
-	extra = perf_extra(p, type, size, part->swap);
+	extra = wrapped ? wrapped - size : perf_extra(p, type, size, part->swap);
 	if (extra > room - size) {
 		error_set(err, ERR_FORMAT,
 			  "%s: the record at offset %" PRIu64 " says that %" PRIu64

@@ -145,6 +145,34 @@ static const uint8_t *payload(const uint8_t *p, uint32_t type, size_t have, bool
 	return p + at;
 }
 
+/*
+ * Data of a record whose size wrapped. More than one record can have is several that perf wrote as
+ * one: the first one full, then each with a head whose size is right.
+ */
+static bool decompress_wrapped(struct spill *spill, const struct perf_record *rec,
+			       struct error *err)
+{
+	enum { HEAD = 16, ONE_MOST = 65520, FULL = RECORD_MOST - HEAD };
+	const bool swap = spill->part->swap;
+	const struct perf_source *from = &spill->part->sources[spill->from];
+	struct block block;
+
+	if (!source_get(from->source, rec->extra_off, (size_t)rec->extra_len, &block, err))
+		return false;
+	const uint8_t *p = block.data;
+	size_t left = block.size, n = left > ONE_MOST ? FULL : left;
+	bool ok = decompress_bytes(spill, p, n, err);
+	for (p += n, left -= n; ok && left; p += n, left -= n) {
+		n = left < HEAD ? 0 : get16(p + 6, swap);
+		if (n < HEAD || n > left || get32(p, swap) != PERF_COMPRESSED2)
+			ok = error_set(err, ERR_FORMAT, "no compressed record where one should be");
+		else
+			ok = decompress_bytes(spill, p + HEAD, n - HEAD, err);
+	}
+	source_put(&block);
+	return ok;
+}
+
 /* The file ends inside a record: what is there of a compressed one still counts. */
 static bool feed_cut(struct spill *spill, uint64_t off, struct error *err)
 {
@@ -180,7 +208,10 @@ static bool decompress(struct spill *spill, uint64_t *at, struct error *err)
 		const uint8_t *bytes =
 			payload(rec.bytes, rec.type, rec.size, spill->part->swap, &size);
 		*at = rec.off;
-		ok = !bytes || decompress_bytes(spill, bytes, size, err);
+		if (bytes && rec.extra_len)
+			ok = decompress_wrapped(spill, &rec, err);
+		else
+			ok = !bytes || decompress_bytes(spill, bytes, size, err);
 		if (ok)
 			*at = rec.extra_off + rec.extra_len;
 	}

@@ -81,6 +81,7 @@ struct perf_walk {
 	bool ended;
 	size_t ndamages;
 	struct error damage; /* the first one */
+	struct perf_unread_list unread;
 };
 
 static struct bin *side_bin(struct perf_walk *walk, bool timeless)
@@ -104,6 +105,13 @@ static void note_damage(struct perf_walk *walk, uint64_t off, const char *fmt, .
 	if (!walk->ndamages++)
 		error_set(&walk->damage, ERR_FORMAT, "%s: the record at offset %" PRIu64 " %s",
 			  from->name, off, text);
+	pthread_mutex_unlock(&walk->listing);
+}
+
+static void note_unread(struct perf_walk *walk, uint32_t type, uint64_t off)
+{
+	pthread_mutex_lock(&walk->listing);
+	perf_note_unread(&walk->unread, type, walk->source, off);
 	pthread_mutex_unlock(&walk->listing);
 }
 
@@ -313,7 +321,7 @@ static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_
 		uint32_t type = get32(p + at, swap), size = get16(p + at + 6, swap);
 		struct record_view view;
 		__builtin_prefetch(p + at + PERF_AHEAD);
-		if (type - 1 >= PERF_KERNEL_TYPES - 1 || size < RECORD_HEAD || size > most - at ||
+		if (type - 1 >= PERF_KNOWN_TYPES - 1 || size < RECORD_HEAD || size > most - at ||
 		    !look_plain(walk, p + at, type, size, &view) ||
 		    plain_bin(walk, type, &view) != bin || view.time < last)
 			break;
@@ -365,10 +373,26 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 		uint32_t type = get32(p, swap), bytes = get16(p + 6, swap);
 		uint64_t off = walk->off + at;
 		__builtin_prefetch(p + PERF_AHEAD);
+		if (__builtin_expect(type == PERF_COMPRESSED2, 0) && size - at >= 16) {
+			uint64_t left = walk->part->sources[walk->source].end - off;
+			uint64_t wrapped = perf_wrapped_bytes(p, left, swap);
+			at += wrapped;
+			if (at > size)
+				break;
+			if (wrapped)
+				continue;
+		}
 		if (bytes < RECORD_HEAD || bytes > size - at)
 			break;
-		if (__builtin_expect(type - 1 < PERF_KERNEL_TYPES - 1, 1)) {
+		if (__builtin_expect(type - 1 < PERF_KNOWN_TYPES - 1, 1)) {
 			at += take(walk, p, type, bytes, size - at, off);
+			continue;
+		}
+		if (!perf_is_tools(type))
+			note_unread(walk, type, off);
+		if (type - 1 < PERF_KERNEL_TYPES - 1) {
+			take_any(walk, p, type, bytes, off);
+			at += bytes;
 			continue;
 		}
 		uint64_t extra = bytes >= 16 ? perf_extra(p, type, bytes, swap) : 0;
@@ -506,10 +530,17 @@ static bool found(struct perf_walk *walk, size_t list, uint64_t n, struct packet
 	return there;
 }
 
-/* The damage of the whole walk is told once, by the last record of the part's first stream. */
+/*
+ * The damage of the whole walk is told once, by the last record of the part's first stream, and
+ * each kind of records that are not read.
+ */
 static enum step end_of_stream(struct perf_walk *walk, size_t list, struct scan *scan,
 			       struct error *err)
 {
+	if (!list && scan->priv[1] < walk->unread.count && scan->priv[1] < UINT8_MAX) {
+		perf_unread_text(walk->part, &walk->unread.items[scan->priv[1]++], err);
+		return STEP_ERROR;
+	}
 	if (list || !walk->ndamages || scan->priv[0])
 		return STEP_END;
 	scan->priv[0] = 1;
@@ -544,13 +575,25 @@ enum step perf_scan(const struct stream *stream, struct scan *scan, struct packe
 	return STEP_ITEM;
 }
 
-const struct perf_changes *perf_walk_changes(struct perf_walk *walk)
+static const struct perf_changes *walk_to_end(struct perf_walk *walk, bool deferred)
 {
 	pthread_mutex_lock(&walk->walking);
 	while (!walk->ended)
 		walk_on(walk);
+	if (deferred)
+		perf_changes_sort_deferred(walk->changes);
 	pthread_mutex_unlock(&walk->walking);
 	return walk->changes;
+}
+
+const struct perf_changes *perf_walk_changes(struct perf_walk *walk)
+{
+	return walk_to_end(walk, false);
+}
+
+const struct perf_changes *perf_walk_deferred(struct perf_walk *walk)
+{
+	return walk_to_end(walk, true);
 }
 
 static void bin_init(struct perf_walk *walk, size_t i, uint32_t list, int32_t cpu)
@@ -615,6 +658,7 @@ void perf_walk_free(struct perf_walk *walk)
 	perf_store_free(walk->store);
 	mem_free(walk->bins);
 	mem_free(walk->lists);
+	mem_free(walk->unread.items);
 	mem_free(walk);
 }
 

@@ -109,10 +109,11 @@ static void add_hex(struct arena *arena, struct field_class *structure, const ch
 
 static struct field_class *entry_fields(struct arena *arena, enum entry_kind kind)
 {
-	struct field_class *fields = field_make_struct(arena, 6);
+	struct field_class *fields = field_make_struct(arena, 7);
 
 	add_int(arena, fields, "start", 64);
 	add_int(arena, fields, "duration", 32);
+	add_int(arena, fields, "lane", 32);
 	if (kind == ENTRY_SWITCH) {
 		field_make_member(fields, "next", field_make_address(arena, 64));
 	} else if (kind == ENTRY_WRONG) {
@@ -173,9 +174,10 @@ static bool add_classes(struct sel4_log *log, const struct part *part, struct er
 			return false;
 	}
 	for (unsigned core = 0; core < 2; core++) {
-		struct field_class *fields = field_make_struct(arena, 3);
+		struct field_class *fields = field_make_struct(arena, 4);
 		field_make_member(fields, "entry", kind_class(log));
 		add_int(arena, fields, "start", 64);
+		add_int(arena, fields, "lane", 32);
 		if (core)
 			add_int(arena, fields, "core", 8);
 		if (!add_class(log, part, "kernel_exit", ENTRY_KINDS, fields,

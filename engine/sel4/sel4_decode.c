@@ -172,6 +172,8 @@ struct decoder {
 	size_t at;
 	uint32_t index;
 	struct slot *slots;
+	struct sel4_lanes lanes; /* of the packet, once the fields of an event were asked for */
+	bool has_lanes;
 };
 
 static struct decoder *decoder_new(const struct stream *stream)
@@ -197,6 +199,7 @@ static void decoder_free(struct decoder *d)
 		return;
 	decoder_leave(d);
 	mem_free(d->slots);
+	sel4_lanes_release(&d->lanes);
 	mem_free(d);
 }
 
@@ -209,7 +212,7 @@ static bool decoder_open(struct decoder *d, const struct packet_info *info, stru
 	d->info = *info;
 	d->index = 0;
 	d->at = 0;
-	d->inside = false;
+	d->inside = d->has_lanes = false;
 	if (!source_get(source, info->rec.off, len, &d->block, err))
 		return error_while(err, "%s: packet at offset %" PRIu64, source_name(source),
 				   info->rec.off);
@@ -303,31 +306,33 @@ static uint64_t bits_of(uint64_t word, unsigned from, unsigned count)
  * of a system call: number 4, type of the capability 5, fast path 1, tag 19. What lies above may be
  * left over from an earlier entry.
  */
-static void put_entry(const struct sel4_record *record, struct slot *slots)
+static void put_entry(const struct sel4_record *record, uint32_t lane, struct slot *slots)
 {
 	const uint64_t detail = record->detail;
 
 	slots[0].u = record->start;
 	slots[1].u = record->duration;
+	slots[2].u = lane;
 	if (record->kind == ENTRY_SWITCH || record->kind == ENTRY_WRONG) {
-		slots[2].u = detail;
+		slots[3].u = detail;
 	} else if (record->kind == ENTRY_SYSCALL) {
-		slots[2].u = bits_of(detail, 0, 4);
-		slots[3].u = bits_of(detail, 4, 5);
-		slots[4].u = bits_of(detail, 9, 1);
-		slots[5].u = bits_of(detail, 10, 19);
+		slots[3].u = bits_of(detail, 0, 4);
+		slots[4].u = bits_of(detail, 4, 5);
+		slots[5].u = bits_of(detail, 9, 1);
+		slots[6].u = bits_of(detail, 10, 19);
 	} else {
-		slots[2].u = bits_of(detail, 0, 3);
-		slots[3].u = bits_of(detail, 3, 26);
+		slots[3].u = bits_of(detail, 0, 3);
+		slots[4].u = bits_of(detail, 3, 26);
 	}
 }
 
-static void put_exit(const struct sel4_record *record, struct slot *slots)
+static void put_exit(const struct sel4_record *record, uint32_t lane, struct slot *slots)
 {
 	slots[0].u = record->kind;
 	slots[1].u = record->start;
+	slots[2].u = lane;
 	if (entry_has_core(record->kind))
-		slots[2].u = bits_of(record->detail, 0, 3);
+		slots[3].u = bits_of(record->detail, 0, 3);
 }
 
 /* The record of an event. */
@@ -361,10 +366,14 @@ static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 	if (!find_record(d, b, i, &found))
 		return error_set(err, ERR_FORMAT, "%s: the record cannot be found again",
 				 class->name);
+	if (!d->has_lanes)
+		sel4_lanes_find(&d->lanes, d->log, d->block.data, d->block.size, d->last);
+	d->has_lanes = true;
+	uint32_t lane = sel4_lane_at(&d->lanes, found.at);
 	if (found.is_exit)
-		put_exit(&found.record, d->slots);
+		put_exit(&found.record, lane, d->slots);
 	else
-		put_entry(&found.record, d->slots);
+		put_entry(&found.record, lane, d->slots);
 	*out = (struct fields){
 		.class = class,
 		.data = d->block.data + found.at,

@@ -78,6 +78,22 @@ enum record_step {
 enum record_step sel4_record(const struct sel4_log *log, const uint8_t *data, size_t size,
 			     bool last, struct sel4_record *out, size_t *bytes, const char **why);
 
+struct sel4_lane {
+	size_t at; /* of a record in its packet, bytes */
+	uint32_t lane;
+};
+
+/* lanes.c: by the records' places. Zero-filled it is empty; sel4_lanes_find() may be repeated. */
+struct sel4_lanes {
+	struct sel4_lane *items;
+	size_t count, capacity;
+};
+/* Of the packet data[0..size), up to a record that cannot be read. `last`: the file ends with it. */
+void sel4_lanes_find(struct sel4_lanes *lanes, const struct sel4_log *log, const uint8_t *data,
+		     size_t size, bool last);
+uint32_t sel4_lane_at(const struct sel4_lanes *lanes, size_t at);
+void sel4_lanes_release(struct sel4_lanes *lanes);
+
 /* True: the bytes at the start of a file look like a log, in binary or in text. */
 bool sel4_looks_binary(const uint8_t *data, size_t size);
 bool sel4_looks_text(const uint8_t *data, size_t size);

@@ -23,10 +23,10 @@ struct part_symbols {
 
 /* Where members of a class' event context are that are looked for in every sample. */
 struct class_places {
-	bool made, has_ip, has_pid, has_chain;
+	bool made, has_ip, has_pid, has_tid, has_chain;
 	bool has_callstack[2]; /* by LTTng: the kernel's, the process' */
 	bool of_program; /* ip is class->address */
-	uint32_t ip, pid; /* slots */
+	uint32_t ip, pid, tid; /* slots */
 	struct field_path chain, callstack[2];
 };
 
@@ -45,6 +45,7 @@ struct symbols {
 	char *program;		   /* of parts without maps; NULL: none */
 	uint64_t program_base;
 	bool has_loaded; /* all that readers of events can tell */
+	bool told_mark;  /* that call chains have a mark that is not known */
 };
 
 struct symbols *symbols_new(const struct trace *trace, const char *cache)
@@ -349,23 +350,27 @@ bool symbols_find_process(struct symbols *symbols, nstime t, int64_t pid, uint64
 /* Values of a call chain from here on say whose addresses follow (perf_event_open(2)). */
 #define MARK_FIRST (-UINT64_C(4095))
 
-enum whose { OF_PROCESS, OF_KERNEL, OF_OTHERS, OF_NOBODY };
+/* Behind this mark stands one number, under which the process' addresses were recorded later. */
+#define MARK_DEFERRED (-UINT64_C(640))
 
-/* OF_OTHERS: hypervisor and guests, whose maps are not told; OF_NOBODY: there is no such mark. */
-static enum whose mark_meaning(uint64_t mark)
+/* False: there is no such mark. */
+static bool mark_meaning(uint64_t mark, enum whose *out)
 {
 	switch ((int64_t)mark) {
 	case -512:
-		return OF_PROCESS;
+		*out = WHOSE_PROCESS;
+		return true;
 	case -128:
-		return OF_KERNEL;
+		*out = WHOSE_KERNEL;
+		return true;
 	case -32:
 	case -2048:
 	case -2176:
 	case -2560:
-		return OF_OTHERS;
+		*out = WHOSE_OTHERS;
+		return true;
 	default:
-		return OF_NOBODY;
+		return false;
 	}
 }
 
@@ -427,6 +432,7 @@ static __attribute__((noinline)) void make_places(const struct event_class *clas
 		places->ip = class->slot_base[SCOPE_PAYLOAD] + path.slot;
 	}
 	places->has_pid = context_integer(class, "pid", &places->pid);
+	places->has_tid = context_integer(class, "tid", &places->tid);
 	places->has_chain =
 		symbols_chain(class) && context_member(class, "callchain", &places->chain);
 	for (int user = 0; user < 2; user++)
@@ -469,11 +475,20 @@ const struct symbol *symbols_address(struct symbols *symbols, nstime t, const st
 				     unsigned want, uint64_t *address)
 {
 	const struct class_places *places = places_of(symbols, fields->class);
+	const struct reader_maps *maps = symbols->trace->parts[fields->class->part]->reader->maps;
+	enum whose whose = WHOSE_PROCESS;
 
 	*address = places->has_ip ? fields->slots[places->ip].u : 0;
 	/* the kernel has the upper half, wherever words have 64 bits */
-	return find(symbols, fields->class->part, t, pid_of(fields, places),
-		    !places->of_program && (int64_t)*address < 0, *address, want);
+	if (!(maps && maps->whose && maps->whose(fields, &whose)) && !places->of_program &&
+	    (int64_t)*address < 0)
+		whose = WHOSE_KERNEL;
+	if (whose == WHOSE_OTHERS) {
+		symbols->other = (struct symbol){.file_offset = *address};
+		return &symbols->other;
+	}
+	return find(symbols, fields->class->part, t, pid_of(fields, places), whose == WHOSE_KERNEL,
+		    *address, want);
 }
 
 static struct frame *add_frame(struct symbols *symbols, size_t count, uint64_t address, bool kernel)
@@ -592,32 +607,100 @@ static size_t add_unwound(struct symbols *symbols, nstime t, int64_t pid,
 	return count;
 }
 
+/* Taking a call chain value by value. */
+struct chain {
+	struct symbols *symbols;
+	nstime t;
+	const struct fields *fields;
+	const struct class_places *places;
+	unsigned want;
+	int64_t pid;
+	size_t count; /* frames so far */
+	enum whose whose;
+	bool skips; /* a mark that is not known: until the next one, nobody knows what values are */
+	bool cookie;   /* the next value is one */
+	bool deferred; /* it is in the part that was recorded later */
+};
+
+static void tell_mark(struct symbols *symbols, uint64_t mark)
+{
+	if (!symbols->told_mark)
+		notice(&symbols->trace->notices, NOTICE_WARNING,
+		       "%s: call chains have the mark %" PRId64
+		       ", which is not known: what stands behind it is left out",
+		       symbols->trace->path, (int64_t)mark);
+	symbols->told_mark = true;
+}
+
+static void take_mark(struct chain *chain, uint64_t mark)
+{
+	chain->cookie = mark == MARK_DEFERRED && !chain->deferred;
+	chain->skips = !chain->cookie && !mark_meaning(mark, &chain->whose);
+	if (chain->skips)
+		tell_mark(chain->symbols, mark);
+}
+
+static void take_value(struct chain *chain, uint64_t value);
+
+static void take_deferred(struct chain *chain, uint64_t cookie)
+{
+	const struct part *part = chain->symbols->trace->parts[chain->fields->class->part];
+	const struct reader_maps *maps = part->reader->maps;
+	struct buf later = {0};
+
+	chain->cookie = false;
+	chain->deferred = true;
+	chain->whose = WHOSE_PROCESS;
+	if (maps && maps->deferred && chain->places->has_tid)
+		maps->deferred(part, chain->t, chain->fields->slots[chain->places->tid].s, cookie,
+			       &later);
+	for (size_t at = 0; at + sizeof(uint64_t) <= later.len; at += sizeof(uint64_t)) {
+		uint64_t value;
+		memcpy(&value, later.data + at, sizeof value);
+		take_value(chain, value);
+	}
+	chain->deferred = false;
+	buf_release(&later);
+}
+
+static void take_value(struct chain *chain, uint64_t value)
+{
+	if (chain->cookie) {
+		take_deferred(chain, value);
+		return;
+	}
+	if (value >= MARK_FIRST) {
+		take_mark(chain, value);
+		return;
+	}
+	if (chain->skips)
+		return;
+	struct frame *frame =
+		add_frame(chain->symbols, chain->count++, value, chain->whose == WHOSE_KERNEL);
+	if (chain->whose != WHOSE_OTHERS)
+		symbols_find(chain->symbols, chain->fields->class->part, chain->t, chain->pid,
+			     frame->kernel, value, chain->want, &frame->symbol);
+}
+
 static size_t add_chain(struct symbols *symbols, nstime t, const struct fields *fields,
 			const struct class_places *places, unsigned want)
 {
-	struct field chain;
+	struct chain chain = {.symbols = symbols,
+			      .t = t,
+			      .fields = fields,
+			      .places = places,
+			      .want = want,
+			      .pid = pid_of(fields, places),
+			      .whose = WHOSE_PROCESS};
+	struct field values;
 	struct field_iter iter;
-	size_t count = 0;
-	enum whose whose = OF_PROCESS;
 
-	fields_at(fields, &places->chain, &chain);
-	int64_t pid = pid_of(fields, places);
-	field_iter_begin(&iter, &chain);
-	while (whose != OF_NOBODY && field_iter_next(&iter)) {
-		uint64_t value = iter.item.slot.u;
-		if (value >= MARK_FIRST) {
-			whose = mark_meaning(value);
-			continue;
-		}
-		struct frame *frame = add_frame(symbols, count++, value, whose == OF_KERNEL);
-		if (whose != OF_OTHERS)
-			symbols_find(symbols, fields->class->part, t, pid, frame->kernel, value,
-				     want, &frame->symbol);
-	}
+	fields_at(fields, &places->chain, &values);
+	field_iter_begin(&iter, &values);
+	while (field_iter_next(&iter))
+		take_value(&chain, iter.item.slot.u);
 	field_iter_end(&iter);
-	if (whose == OF_NOBODY)
-		return 0; /* as perf: such a chain is damaged */
-	return add_unwound(symbols, t, pid, fields, want, count);
+	return add_unwound(symbols, t, chain.pid, fields, want, chain.count);
 }
 
 /* The process of an event of LTTng's kernel tracer; other tracers that know its maps have their own

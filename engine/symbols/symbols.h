@@ -75,8 +75,9 @@ bool symbols_find_process(struct symbols *symbols, nstime t, int64_t pid, uint64
 
 /*
  * A frame of a call chain, the innermost first. Values that mark whose addresses follow (the
- * kernel's, a process') are no frames. Where registers and a copy of the stack were recorded, the
- * frames that they tell of follow the kernel's.
+ * kernel's, a process') are no frames. What was recorded later, under a cookie, is put behind.
+ * Where registers and a copy of the stack were recorded, the frames that they tell of follow the
+ * kernel's.
  */
 struct frame {
 	uint64_t address;

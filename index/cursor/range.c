@@ -54,7 +54,7 @@ struct unsure {
 };
 
 struct ends {
-	bool backward;
+	bool backward, trusting;
 	bool found;
 	nstime time; /* of the outermost event that is known */
 	struct unsure *unsure;
@@ -75,6 +75,7 @@ static bool decode_end(struct index *index, const struct stream *stream, struct 
 	struct events_options options = {.begin = NSTIME_MIN + 1,
 					 .end = NSTIME_MAX,
 					 .backward = ends->backward,
+					 .trusting = ends->trusting,
 					 .only = stream};
 	struct events *events;
 	struct event event;
@@ -109,14 +110,15 @@ static const struct unsure *unsure_at(const struct ends *ends, size_t i)
 	return &ends->unsure[ends->backward ? ends->nunsure - 1 - i : i];
 }
 
-static bool find_end(struct index *index, bool has_time, bool backward, nstime *time,
+static bool find_end(struct index *index, bool has_time, struct ends ends, nstime *time,
 		     struct error *err)
 {
 	const struct trace *trace = index_trace(index);
+	bool backward = ends.backward;
 	nstime none = backward ? NSTIME_MIN : NSTIME_MAX;
-	struct ends ends = {.backward = backward, .time = none};
 	bool good = true;
 
+	ends.time = none;
 	ends.unsure = mem_new_array(trace->nstreams + 1, sizeof *ends.unsure);
 	for (size_t i = 0; good && i < trace->nstreams; i++) {
 		nstime end = none;
@@ -152,13 +154,18 @@ static bool any_timed(const struct index *index)
 
 bool events_first(struct index *index, nstime *first, struct error *err)
 {
-	return find_end(index, any_timed(index), false, first, err);
+	return find_end(index, any_timed(index), (struct ends){0}, first, err);
+}
+
+bool events_start(struct index *index, nstime *first, struct error *err)
+{
+	return find_end(index, any_timed(index), (struct ends){.trusting = true}, first, err);
 }
 
 bool events_range(struct index *index, nstime *first, nstime *last, struct error *err)
 {
 	return events_first(index, first, err) &&
-	       find_end(index, any_timed(index), true, last, err);
+	       find_end(index, any_timed(index), (struct ends){.backward = true}, last, err);
 }
 
 /* Decodes a packet for what is wrong with it alone. */

@@ -10,6 +10,7 @@
  */
 #include "index/cursor/stream_cursor_internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "engine/base/prefetch.h"
 #include "engine/base/search.h"
@@ -34,6 +35,20 @@ static void tell_damage(void *arg, uint64_t record, const struct packet_info *in
 	}
 	trace_damage_at(cursor->setup->trace, cursor->stream, info->rec.source, info->rec.off,
 			cause);
+}
+
+/* Where packets are skipped, none is opened of a stream without a class that is wanted. */
+static bool has_wanted(const struct stream_setup *setup, const struct stream *stream)
+{
+	const struct events_options *options = setup->options;
+	const struct trace *trace = setup->trace;
+	bool wanted = !options->skips || !options->classes;
+
+	for (size_t c = 0; c < trace->nclasses && !wanted; c++)
+		wanted = bitset_has(options->classes, c) &&
+			 trace->classes[c]->part == stream->part &&
+			 trace->classes[c]->stream_id == stream->id;
+	return wanted;
 }
 
 struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct stream *stream)
@@ -61,6 +76,7 @@ struct stream_cursor *stream_cursor_new(struct stream_setup *setup, const struct
 		.damaged = tell_damage,
 		.arg = cursor,
 	};
+	cursor->only_losses = !has_wanted(setup, stream);
 	losses_init(&cursor->losses, stream, options->backward);
 	cursor->losses.index = setup->index;
 	cursor->losses.ends = options->ends;
@@ -442,7 +458,9 @@ static bool begin_once(struct stream_cursor *cursor, nstime begin, nstime end, s
 		return false;
 	if (cursor->setup->options->losses && !losses_begin(&cursor->losses, begin, end, err))
 		return false;
-	if (cursor->count == 0 || begin >= end)
+	if (cursor->only_losses)
+		cursor->next = cursor->view.backward ? 0 : cursor->count;
+	if (cursor->count == 0 || begin >= end || cursor->only_losses)
 		return true;
 	return cursor->view.backward ? backward_begin(cursor, err) : forward_begin(cursor, err);
 }

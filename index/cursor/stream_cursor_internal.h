@@ -39,6 +39,7 @@ struct stream_cursor {
 	uint32_t generation; /* of the table's numbers */
 	struct packet_view view;
 	uint64_t count;
+	bool only_losses; /* no packet of the stream is to be opened */
 
 	/* A heap: the next to come is the first of these. */
 	struct open_packet **open;

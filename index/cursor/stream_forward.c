@@ -31,7 +31,8 @@ static bool open_left(struct stream_cursor *cursor, struct error *err)
 {
 	nstime begin = cursor->view.begin;
 	uint64_t reach = table_reach(cursor->table), below = 0;
-	bool shown = false; /* a proved packet has an event before the range */
+	/* a proved packet has an event before the range */
+	bool shown = cursor->setup->options->trusting;
 	struct packet_info info;
 
 	for (uint64_t i = cursor->next; i-- > 0 && !(shown && below >= reach); below++) {
@@ -82,8 +83,9 @@ static bool look_ahead(struct stream_cursor *cursor, struct error *err)
 	if (!cursor->ahead_some)
 		return true;
 	cursor->ahead_time = info.rec.min;
-	cursor->ahead_exact =
-		info.rec.flags & PACKET_EXACT_MIN || table_proved(cursor->table, cursor->next);
+	cursor->ahead_exact = cursor->setup->options->trusting ||
+			      info.rec.flags & PACKET_EXACT_MIN ||
+			      table_proved(cursor->table, cursor->next);
 	return true;
 }
 

@@ -142,8 +142,9 @@ static void retell(struct index *index, const struct stream *stream, const struc
 	uint32_t number = 0;
 
 	for (; at && at < end; at += strlen(at) + 1) {
+		bool unknown = *at == TRACE_UNKNOWN_MARK;
 		struct error cause;
-		error_set(&cause, ERR_FORMAT, "%s", at);
+		error_set(&cause, unknown ? ERR_UNKNOWN : ERR_FORMAT, "%s", at + unknown);
 		damage_tell(index, stream, number++, &cause);
 	}
 }

@@ -112,8 +112,11 @@ static void add_row(struct losses *losses, struct loss row, const struct packet 
 static bool add_begin(struct losses *losses, struct error *err)
 {
 	const struct stream *stream = losses->stream;
-	struct loss row = {
-		.kind = ROW_BEGUN, .why = LOSS_OVER, .unknown = true, .cpu = losses->stream->cpu};
+	struct loss row = {.kind = ROW_BEGUN,
+			   .why = LOSS_OVER,
+			   .unknown = true,
+			   .cpu = losses->stream->cpu,
+			   .untold = !losses->stream->tells_end};
 	const struct begun *begun = losses->options ? losses->options->begun : NULL;
 	struct recorded recorded;
 	nstime begin, end;
@@ -393,39 +396,6 @@ static nstime both_reached(const struct losses *losses)
 	return less != losses->backward ? losses->counted : losses->verified;
 }
 
-bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err)
-{
-	uint64_t lb = 0, ub, reach = table_reach(losses->table);
-	bool watched = losses->inferred &&
-		       losses->inferred->watches(losses->inferred->arg, losses->stream);
-
-	losses->begin = begin;
-	losses->end = end;
-	losses->nrows = 0;
-	losses->next = 0;
-	losses->count = losses->counts ? table_count(losses->table) : 0;
-	losses->counted = losses->verified = losses->backward ? NSTIME_MIN : NSTIME_MAX;
-	if (watched && begin < end)
-		losses->verified = losses->backward ? end - 1 : begin;
-	losses->reached = both_reached(losses);
-	if (!add_begin(losses, err) || !add_end(losses, err))
-		return false;
-	if (!losses->count)
-		return true;
-	ub = losses->count;
-	if (begin > NSTIME_MIN && !table_lower_bound(losses->table, begin, &lb, err))
-		return false;
-	if (end < NSTIME_MAX && !table_lower_bound(losses->table, end, &ub, err))
-		return false;
-	lb = lb > reach ? lb - reach : 0;
-	if (losses->ends && !record_before(losses, &lb, err))
-		return false;
-	losses->next = losses->backward ? ub : lb;
-	losses->counted = losses->backward ? NSTIME_MAX : NSTIME_MIN;
-	losses->reached = both_reached(losses);
-	return add_wide_rows(losses, lb, err);
-}
-
 /* Rows of records from next on have times >= the begin of that record. */
 static bool read_forward(struct losses *losses, nstime horizon, struct error *err)
 {
@@ -522,8 +492,8 @@ static bool find_inferred(struct losses *losses, nstime begin, nstime end, struc
 {
 	const struct inferred *inferred = losses->inferred;
 
-	return begin >= end ||
-	       inferred->find(inferred->arg, losses->stream, begin, end, add_inferred, losses, err);
+	return begin >= end || inferred->find(inferred->arg, losses->stream, begin, end,
+					      losses->backward, add_inferred, losses, err);
 }
 
 /* The begin of record i, or the end of the range, whichever comes first. */
@@ -569,19 +539,43 @@ static bool verify_forward(struct losses *losses, nstime horizon, struct error *
 	return true;
 }
 
-/* Packet by packet, down to the begin of the one that holds the horizon. */
+/*
+ * The last nanosecond of a range that is read backward, before the cursor opens a packet: what
+ * tells on either side of it is read, and the cursor finds these packets in the cache.
+ */
+static bool verify_last(struct losses *losses, struct error *err)
+{
+	nstime end = losses->end;
+	uint64_t i;
+
+	if (!losses->backward || end == NSTIME_MAX || losses->verified != end - 1)
+		return true;
+	if (!table_lower_bound(losses->table, end, &i, err))
+		return false;
+	if (!i || !concerns(losses, i - 1))
+		return true;
+	losses->verified = end - 1 > losses->begin ? end - 2 : NSTIME_MIN;
+	return find_inferred(losses, end - 1, end, err);
+}
+
+/*
+ * Down to the horizon, since one event may be all that is asked for; and from the second time on
+ * packet by packet, down to the begin of the one that holds the horizon.
+ */
 static bool verify_backward(struct losses *losses, nstime horizon, struct error *err)
 {
 	nstime high = losses->verified + 1, low = high;
+	nstime least = losses->looked_down || horizon < losses->begin ? losses->begin : horizon;
 	struct packet_info info;
 	uint64_t i;
 
+	losses->looked_down = true;
 	if (!table_lower_bound(losses->table, high, &i, err))
 		return false;
 	while (i-- > 0 && low > horizon && low > losses->begin) {
 		if (!table_get(losses->table, i, &info, err))
 			return false;
-		low = info.rec.min > losses->begin ? info.rec.min : losses->begin;
+		low = info.rec.min > least ? info.rec.min : least;
 		if (concerns(losses, i) && !find_inferred(losses, low, high, err))
 			return false;
 		high = low < high ? low : high;
@@ -590,6 +584,41 @@ static bool verify_backward(struct losses *losses, nstime horizon, struct error 
 		low = losses->begin;
 	losses->verified = low > losses->begin ? low - 1 : NSTIME_MIN;
 	return true;
+}
+
+bool losses_begin(struct losses *losses, nstime begin, nstime end, struct error *err)
+{
+	uint64_t lb = 0, ub, reach = table_reach(losses->table);
+	bool watched = losses->inferred &&
+		       losses->inferred->watches(losses->inferred->arg, losses->stream);
+
+	losses->begin = begin;
+	losses->end = end;
+	losses->nrows = 0;
+	losses->next = 0;
+	losses->count = losses->counts ? table_count(losses->table) : 0;
+	losses->counted = losses->verified = losses->backward ? NSTIME_MIN : NSTIME_MAX;
+	if (watched && begin < end)
+		losses->verified = losses->backward ? end - 1 : begin;
+	losses->looked_down = false;
+	if (!add_begin(losses, err) || !add_end(losses, err) ||
+	    (watched && begin < end && !verify_last(losses, err)))
+		return false;
+	losses->reached = both_reached(losses);
+	if (!losses->count)
+		return true;
+	ub = losses->count;
+	if (begin > NSTIME_MIN && !table_lower_bound(losses->table, begin, &lb, err))
+		return false;
+	if (end < NSTIME_MAX && !table_lower_bound(losses->table, end, &ub, err))
+		return false;
+	lb = lb > reach ? lb - reach : 0;
+	if (losses->ends && !record_before(losses, &lb, err))
+		return false;
+	losses->next = losses->backward ? ub : lb;
+	losses->counted = losses->backward ? NSTIME_MAX : NSTIME_MIN;
+	losses->reached = both_reached(losses);
+	return add_wide_rows(losses, lb, err);
 }
 
 bool losses_read(struct losses *losses, nstime horizon, struct error *err)
@@ -622,6 +651,7 @@ struct event loss_event(const struct stream *stream, const struct loss *loss)
 			      .lost_packets = loss->lost_packets,
 			      .lost_unknown = loss->unknown,
 			      .loss_kind = loss->why,
+			      .untold = loss->untold,
 			      .claimed = loss->claimed,
 			      .told = loss->told,
 			      .until = loss->until};

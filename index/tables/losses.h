@@ -13,13 +13,14 @@ struct loss {
 	nstime time, until;
 	uint64_t lost, lost_packets;
 	uint64_t after; /* lost_packets: sequence number of the packet before them */
-	bool unknown; /* `lost` is a guess: the counter's value when the trace began, or 0 */
+	bool unknown;   /* `lost` is a guess: the counter's value when the trace began, or 0 */
 	int32_t cpu;
 	uint32_t source; /* of the packet after the loss */
 	uint64_t offset;
 	uint64_t record; /* breaks ties, with `kind` */
 	uint32_t kind;
 	enum loss_kind why;
+	bool untold;           /* see struct event */
 	int64_t claimed, told; /* LOSS_INFERRED */
 };
 
@@ -37,6 +38,7 @@ struct losses {
 	nstime reached;       /* all rows before it (backward: after it) were read, */
 	nstime counted;       /* those of the counters, */
 	nstime verified;      /* and those that are inferred */
+	bool looked_down;     /* backward: for inferred ones, since losses_begin() */
 	struct loss *rows;    /* a heap: the next row is the first */
 	size_t nrows, capacity;
 	uint64_t *wide; /* backward: records whose rows were read at once; rising */

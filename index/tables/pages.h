@@ -33,7 +33,7 @@ struct stored { /* a head with its lists, copied out of the store */
 	struct table_head head;
 	struct reach reach;
 	struct source_mark *marks;
-	char *errors; /* what could not be scanned: texts, each ended by a zero */
+	char *errors;   /* what could not be scanned: texts as trace_damages() gives them */
 	unsigned store; /* generation of the store that it was in */
 };
 

@@ -88,9 +88,14 @@ void damage_tell(struct index *index, const struct stream *stream, uint32_t numb
 /* True when the scan may go on with another source. */
 static bool note_failure(struct scanner *scanner, struct build_step *out, const struct error *cause)
 {
+	bool unknown = cause->kind == ERR_UNKNOWN;
+
 	damage_tell(scanner->index, scanner->stream, scanner->texts++, cause);
+	if (unknown)
+		buf_add_char(&out->errors, TRACE_UNKNOWN_MARK);
 	buf_add(&out->errors, cause->text, strlen(cause->text) + 1);
-	return ++scanner->failures <= scanner->stream->nsources;
+	scanner->failures += !unknown;
+	return scanner->failures <= scanner->stream->nsources;
 }
 
 static void finish(struct scanner *scanner, struct build_step *out)

@@ -1124,15 +1124,55 @@ function methods:draw(collections, what)
 	return true
 end
 
--- Says what a collection of pairs could not count.
-function methods:tell_pairs(segments, what)
-	if segments.lost > 0 then
-		yore.note(self.spec.name .. ": " .. segments.lost .. " " .. what
-			.. " are not counted: events were lost, or a CPU was not recorded, while they lasted")
+-- Why pairs are left out, in the order in which a note tells it, and what is said of so many of them.
+local left_out = {
+	{ "lost", "%d lasted while events were lost" },
+	{ "unrecorded", "%d lasted while a CPU was not recorded" },
+	{ "switch", "%d lasted while a switch is missing, and their events do not name the thread (see 'yore check')" },
+	{ "thread", "%d are of an unknown thread: their events do not name it, and it is not known who ran" },
+	{ "other", "%d are followed by the end of another one" },
+	{ "open", "%d have no end of their own in the range" },
+}
+
+local much_left = 0.05 -- of a name: that so large a part is left out is told by name
+
+-- The names of which most are left out, " (read 20 of 30, ...)"; column and name_of: see tell_pairs().
+local function most_left(segments, by, column, name_of)
+	local rows = {}
+	for _, row in ipairs(segments:groups{ by = { column } }) do
+		local value = row[column]
+		rows[#rows + 1] = value and by[value] and { value = value, left = by[value], all = by[value] + row.count } or nil
+		by[value or false] = nil
 	end
-	if segments.unbegun + segments.unfinished > 0 then
-		yore.note(string.format("%s: not counted: %d %s that had begun before, %d that had not ended", self.spec.name,
-			segments.unbegun, what, segments.unfinished))
+	for value, left in pairs(by) do
+		rows[#rows + 1] = { value = value, left = left, all = left }
+	end
+	table.sort(rows, analysis.order("-left", "value"))
+	local list = {}
+	for _, row in ipairs(rows) do
+		if #list < 3 and row.left > much_left * row.all then
+			list[#list + 1] = string.format("%s %d of %d", name_of(row.value), row.left, row.all)
+		end
+	end
+	return #list > 0 and " (" .. table.concat(list, ", ") .. ")" or ""
+end
+
+-- Says in one note how many pairs are left out, and why. `column` is the one by which they are counted (left_by, else the
+-- name of the event that begins them), name_of(value) what it is called; without them no names are told.
+function methods:tell_pairs(segments, what, column, name_of)
+	local left, reasons, all = segments:left(), {}, 0
+	for _, reason in ipairs(left_out) do
+		local count = left[reason[1]]
+		all = all + count
+		reasons[#reasons + 1] = count > 0 and string.format(reason[2], count) or nil
+	end
+	local unbegun = segments.unbegun > 0 and segments.unbegun .. " ends have no begin of their own in it" or nil
+	if all > 0 then
+		yore.note(string.format("%s: %d of %d %s are left out%s: %s%s", self.spec.name, all, all + #segments, what,
+			column and most_left(segments, left.by, column, name_of) or "", table.concat(reasons, "; "),
+			unbegun and "; " .. unbegun or ""))
+	elseif unbegun then
+		yore.note(self.spec.name .. ": " .. what .. ": " .. unbegun)
 	end
 end
 

@@ -41,8 +41,9 @@ local function disk_name(dev)
 	return math.type(dev) and string.format("%d:%d", dev >> 20, dev & 0xfffff) or tostring(dev)
 end
 
--- Completed requests of block devices by the time of their end, {ends =, begins =, devs =}.
-local function read_requests(self)
+-- Completed requests of block devices by the time of their end, {ends =, begins =, devs =}; nil: none were recorded. `self` has the
+-- range, start and stop.
+function causes.read_requests(self)
 	local found = pairs_of(self, { "block_rq_issue" }, { "block_rq_complete" }, "dev + sector", { dev = "begin dev" })
 	if not found then
 		return
@@ -69,7 +70,7 @@ function causes.read(start, stop)
 	self.wakers = nil
 	self.runs = self.on_cpu:rekey()
 	self.chain = chain.new(self.states)
-	self.requests = read_requests(self)
+	self.requests = causes.read_requests(self)
 	self.contentions = pairs_of(self, { "contention_begin" }, { "contention_end" }, kernel.thread)
 	if self.contentions then
 		self.contentions = self.contentions:rekey():rekey()
@@ -103,16 +104,6 @@ local function irq_label(self, kind, number)
 		self.irq_names[key] = label
 	end
 	return label
-end
-
--- The interrupt that the CPU handled at t: its label; nil: none that was recorded.
-local function handled(self, cpu, t)
-	for _, kind in ipairs{ "irq", "softirq" } do
-		local _, till, number = self[kind .. "s"]:look(cpu, t)
-		if till and till >= t then
-			return irq_label(self, kind, number)
-		end
-	end
 end
 
 -- The CPU on which the thread ran at t or last before it.
@@ -215,9 +206,8 @@ local function add_ready(self, unit, thread, begin, stop)
 	add(unit, "ready", nil, begin, left)
 end
 
--- The device of the last request that was complete when the sleep ended.
-local function device(self, row, t)
-	local requests = self.requests
+-- The device of the last request that was complete when the sleep `row` ended, at t.
+function causes.device(requests, row, t)
 	if not requests or row.value ~= "blocked" then
 		return
 	end
@@ -255,24 +245,19 @@ local function cause_of(self, thread, row)
 	if not row.ended or in_lock(self, thread, row) then
 		return
 	end
-	local disk = device(self, row, stop)
+	local disk = causes.device(self.requests, row, stop)
 	if disk then
 		return "io", disk
 	end
-	local waker = row.waker
-	local cpu = waker and waker ~= 0 and cpu_at(self, waker, stop)
-	local interrupt = cpu and handled(self, cpu, stop)
-	if interrupt == "softirq TIMER" or interrupt == "softirq HRTIMER" then
-		interrupt = nil
-	elseif interrupt then
-		return "blocked", interrupt
-	elseif waker ~= 0 then
+	local thread_number, interrupt, kind = kernel.waker_of(row.waker)
+	if not kind or kind == "thread" and thread_number ~= 0 then
 		return
 	end
-	if may_time_out[row.syscall] then
+	local is_timer = interrupt == "timer" or interrupt == "softirq TIMER" or interrupt == "softirq HRTIMER"
+	if may_time_out[row.syscall] and (is_timer or interrupt == "interrupt" or not interrupt) then
 		return "sleep"
 	end
-	return "blocked"
+	return "blocked", interrupt
 end
 
 -- ---- a unit ----

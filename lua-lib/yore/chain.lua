@@ -1,8 +1,8 @@
 -- chain: the wake-up chain of a thread, from the end of a range back to its begin
 --
 -- While a thread runs or waits for a CPU, it is itself on the chain. Where it sleeps, the chain goes on with the thread
--- that woke it, at the moment of the wake-up. Where it is not known who did, or an interrupt of an idle CPU did, the
--- thread's sleep is on the chain.
+-- that woke it, at the moment of the wake-up. Where no thread did (a timer, a device, another interrupt), or it is not known who did,
+-- the thread's sleep is on the chain.
 
 local chain = {}
 local methods = {}
@@ -12,7 +12,7 @@ chain.asleep = { sleeping = true, blocked = true, stopped = true, traced = true,
 
 local most = 100 -- wake-ups one behind the other without any time between them, or one inside the other
 
--- states: segments of thread[*]/state, with the column `waker` at their end.
+-- states: segments of thread[*]/state, with the column `waker`: what thread[T]/waker is at their end.
 function chain.new(states)
 	return setmetatable({ states = states }, methods)
 end
@@ -24,10 +24,15 @@ function methods:before(thread, t)
 	return row and row["end"] >= t and row or nil, row
 end
 
+-- Does the stretch `row` end at t with a wake-up?
+function chain.is_woken(row, t)
+	return row ~= nil and chain.asleep[row.value] == true and row["end"] == t and row.ended
+end
+
 -- The thread that ended the sleep of `row` at t, whom the chain goes on with; nil: none.
 function methods:waker(thread, row, t)
-	local waker = row and chain.asleep[row.value] and row["end"] == t and row.ended and row.waker
-	return waker and waker ~= 0 and waker ~= thread and self:before(waker, t) and waker or nil
+	local waker = chain.is_woken(row, t) and row.waker
+	return math.type(waker) and waker ~= 0 and waker ~= thread and self:before(waker, t) and waker or nil
 end
 
 -- Where the stretch begins that ends at t, not before `from`.
@@ -36,7 +41,7 @@ local function begin_of(row, earlier, from)
 end
 
 -- The chain back from t as one path: it does not return to a thread when its sleep began.
--- visit(thread, state, begin, end).
+-- visit(thread, state, begin, end, row): row is the stretch that it is part of, nil where nothing is known.
 function methods:path(thread, from, t, visit)
 	local visited = 0
 	while t > from do
@@ -46,7 +51,7 @@ function methods:path(thread, from, t, visit)
 			thread, visited = waker, visited + 1
 		else
 			local begin = row and row.begin or begin_of(row, earlier, from)
-			visit(thread, row and row.value or "unknown", begin, t)
+			visit(thread, row and row.value or "unknown", begin, t, row)
 			t, visited = begin, 0
 		end
 	end

@@ -8,7 +8,7 @@ local kernel = {}
 kernel.has_cpu = { running = true, exiting = true }
 
 -- The thread that an event is of: its own context, else the thread that runs on its CPU.
-kernel.thread = "context/tid | perf_tid | common_pid | cpu[cpu]/thread"
+kernel.thread = "context/tid | perf_tid | common_pid | context/vtid | cpu[cpu]/thread"
 
 -- Pairs of events by thread: what trace:segments() takes, less key and range. Where events do not tell their thread,
 -- who ran on their CPU just before them is read in one go, and names of threads come along.
@@ -38,13 +38,23 @@ function kernel.overlaps(segments, key, begin, stop, visit)
 	end
 end
 
+-- What thread[T]/waker says: the thread, nil where it was none; what else it was, nil where it was one; and the kind of it: "thread",
+-- "timer", "irq", "softirq", or "interrupt" where it is not known which. All are nil where nobody knows.
+function kernel.waker_of(value)
+	if math.type(value) then
+		return value, nil, "thread"
+	elseif value then
+		return nil, value, value:match("^%S+")
+	end
+end
+
 -- The columns of an event that tell its thread, the surest first: `kernel.thread` for batches and counts.
 -- The state is read only where an event of the range has none of the fields.
 function kernel.thread_columns(a, events)
-	local own = { "context/tid", "perf_tid", "common_pid" }
+	local own = { "context/tid", "perf_tid", "common_pid", "context/vtid" }
 	for _, group in ipairs(trace:count_by{ name = events, from = a.start, to = a.stop, by = own, optional = true }) do
 		if not kernel.thread_of(own, group) then
-			own[4] = "cpu[cpu]/thread"
+			own[#own + 1] = "cpu[cpu]/thread"
 			break
 		end
 	end
@@ -129,12 +139,14 @@ function kernel.syscalls(a, fields, wanted)
 			fields = fields or {}
 			fields.ret = not wanted and "end ret" or nil
 			fields.id = not kind.prefix and "begin label(id) | id" or nil
-			local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = fields,
+			local column = kind.prefix and "value" or "id"
+			local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = fields, left_by = column, not_idle = true,
 				same = kind.same, same_name = kind.left and { kind.prefix, kind.left } })
-			a:tell_pairs(found, "system calls")
-			return found, kind.prefix and "value" or "id", function(name)
-				return kind.prefix and name:gsub("^.*" .. kind.prefix, "") or tostring(name)
+			local function name_of(name)
+				return kind.prefix and (name:gsub("^.*" .. kind.prefix, "")) or tostring(name)
 			end
+			a:tell_pairs(found, "system calls", column, name_of)
+			return found, column, name_of
 		end
 	end
 	error(a.spec.name .. " needs the events of system calls, and the trace has none: record them with "

@@ -60,10 +60,6 @@ function side.new(at_once, start, stop)
 	local first, last = trace:bounds()
 	local bytes = math.ceil(bytes_of(trace) * ((stop - start) / math.max(1, last + 1 - first)))
 	self.windows = windows_of(self, math.max(bytes, 1), at_once)
-	for _ in trace:events{ from = start, to = stop, losses = "only" } do
-		self.losses = true
-		break
-	end
 	self.large = #self.windows > 1
 	if self.large then
 		self.names, self.parents = names_of(start, stop)

@@ -140,7 +140,7 @@ local function of_thread(side, found, comm)
 end
 
 local function calls_of(side, unit)
-	if (side.losses or side.large) and #analysis.present(kernel.syscall_entries) > 0 then
+	if #analysis.present(kernel.syscall_entries) > 0 then
 		local found, unknown = walk_calls(side, unit.name)
 		return of_thread(side, found, unit.comm), unknown
 	end
@@ -177,9 +177,6 @@ local function segments_of(unit, options)
 	return analysis.asked("--unit '" .. unit.unit .. "'", trace.segments, trace, options)
 end
 
--- The thread of an event, of user space too.
-local thread_key = "context/tid | perf_tid | common_pid | context/vtid | cpu[cpu]/thread"
-
 local function pairs_of(side, unit)
 	local from, till = analysis.present(unit.from), analysis.present(unit.till)
 	if #from == 0 or #till == 0 then
@@ -187,8 +184,8 @@ local function pairs_of(side, unit)
 			.. table.concat(#from == 0 and unit.from or unit.till, ", "))
 		return
 	end
-	local found = segments_of(unit, { begin = from, finish = till, key = unit.key or thread_key, finish_key = unit.till_key,
-		nested = unit.nested or not unit.key, fields = { tid = "end " .. thread_key }, from = side.start, to = side.stop })
+	local found = segments_of(unit, { begin = from, finish = till, key = unit.key or kernel.thread, finish_key = unit.till_key,
+		nested = unit.nested or not unit.key, fields = { tid = "end " .. kernel.thread }, from = side.start, to = side.stop })
 	return found, found.lost + found.unbegun + found.unfinished
 end
 

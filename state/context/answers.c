@@ -44,26 +44,35 @@ static void explain_loss(const struct state *state, struct answer *out)
 		out->why_loss = LOSS_ENDED;
 }
 
-static void explain_writer(const struct state *state, const struct writer *writer,
-			   struct answer *out)
+static bool is_of_stream(const struct writer *writer)
+{
+	return writer->order.rank > RANK_START && writer->order.rank < RANK_END;
+}
+
+static void put_writer(const struct state *state, const struct writer *writer, struct answer *out)
 {
 	const struct trace *trace = state->event_source->trace;
 
-	out->has_why = true;
 	out->why = (struct position){.source = writer->order.source,
 				     .offset = writer->order.offset,
 				     .index = writer->order.index,
 				     .at = writer->at};
-	if (writer->order.rank > RANK_START && writer->order.rank < RANK_END)
+	if (is_of_stream(writer))
 		out->why.stream = writer->order.rank - 1;
 	out->why_time = writer->order.time;
 	if (writer->class_index < trace->nclasses)
 		out->why_class = trace->classes[writer->class_index];
+}
+
+static void explain_writer(const struct state *state, const struct writer *writer,
+			   struct answer *out)
+{
+	out->has_why = true;
+	put_writer(state, writer, out);
 	if (writer->line < program_statements(state->program) &&
 	    program_statement(state->program, writer->line))
 		out->why_file = program_place(state->program, writer->line, &out->why_line);
-	if (writer->order.source == UINT32_MAX && writer->order.rank > RANK_START &&
-	    writer->order.rank < RANK_END)
+	if (writer->order.source == UINT32_MAX && is_of_stream(writer))
 		explain_loss(state, out);
 }
 
@@ -78,6 +87,8 @@ static void finish_one(struct state *state, const struct record *record, const c
 	answer->since = record->fact.since;
 	if (why && (record->fact.written || answer->value.kind != VALUE_UNKNOWN))
 		explain_writer(state, &record->fact.writer, answer);
+	else if (record->fact.written && is_of_stream(&record->fact.writer))
+		put_writer(state, &record->fact.writer, answer);
 }
 
 void records_finish(struct state *state, struct records *records, const struct moment *moments,

@@ -62,6 +62,7 @@ struct event_filter *event_filter_new(const struct closure *closure,
 	filter->nlists = mem_new_array(nclasses + 1, sizeof *filter->nlists);
 	filter->all = bitset_new(nclasses);
 	filter->keyed = bitset_new(nclasses);
+	filter->passing = bitset_new(nclasses);
 	for (size_t i = 0; i < closure->nsteps; i++)
 		if (closure->steps[i].class_index != NO_CLASS)
 			add_test(filter, &closure->steps[i]);
@@ -84,6 +85,7 @@ void event_filter_free(struct event_filter *filter)
 	mem_free(filter->nlists);
 	mem_free(filter->all);
 	mem_free(filter->keyed);
+	mem_free(filter->passing);
 	mem_free(filter->hashes);
 	mem_free(filter);
 }
@@ -224,6 +226,11 @@ bool event_filter_is_keyed(const struct event_filter *filter)
 		if (filter->kinds[i] == EVENT_FILTER_ALL)
 			return false;
 	return true;
+}
+
+const uint64_t *event_filter_classes(const struct event_filter *filter)
+{
+	return filter->passing;
 }
 
 bool event_filter_chooses(const struct event_filter *filter)

@@ -43,6 +43,8 @@ void event_filter_passed(struct event_filter *filter); /* an event did */
 bool event_filter_progress(void *event_filter, nstime at, nstime first, nstime last);
 /* Is of every class that passes only what has one of some values? */
 bool event_filter_is_keyed(const struct event_filter *filter);
+/* Of the range's classes those of which some event may pass; of the range that was begun last. */
+const uint64_t *event_filter_classes(const struct event_filter *filter);
 /* False: all of the classes pass. */
 bool event_filter_chooses(const struct event_filter *filter);
 /* As `select`, `lacks` and `skips` of events.h. */

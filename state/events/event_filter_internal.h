@@ -34,6 +34,7 @@ struct event_filter {
 	uint16_t **lists;      /* by class with columns: entries of a run */
 	uint32_t *nlists;      /* by class */
 	uint64_t *all, *keyed; /* bit per class: the same as `kinds` */
+	uint64_t *passing;     /* likewise: what a cursor over the range is to decode */
 	uint64_t values[BATCH_MAX];
 	uint16_t bad[BATCH_MAX];
 	bool picked[BATCH_MAX];

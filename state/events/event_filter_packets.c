@@ -100,6 +100,11 @@ void event_filter_begin(struct event_filter *filter, const struct event_source_r
 	filter->at = range->backward ? end : begin;
 	filter->quiet = filter->given = 0;
 	filter->makes = false;
+	for (size_t i = 0; i < filter->trace->nclasses / 64 + 1; i++) {
+		filter->passing[i] = filter->all[i] | filter->keyed[i];
+		if (range->classes)
+			filter->passing[i] &= range->classes[i];
+	}
 	look_at_streams(filter);
 }
 

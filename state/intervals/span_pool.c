@@ -1,6 +1,7 @@
 /* span_pool.c - see span_pool.h */
 #include "state/intervals/span_pool.h"
 
+#include "engine/base/budget.h"
 #include "engine/base/mem.h"
 
 /* 2^POOLED spans are 8 KB: more than that is an allocation of its own. */
@@ -10,7 +11,19 @@ struct span_pool {
 	struct arena *arena;
 	struct span *given[POOLED + 1]; /* by room; linked by their first bytes */
 	size_t taken;                   /* rooms that were not given back */
+	size_t told;                    /* bytes of the arena, as `grown` has them */
 };
+
+static struct grown grown = {.what = "intervals"};
+
+enum { TELL_EACH = 1 << 20 }; /* bytes */
+
+static void drop_arena(struct span_pool *pool)
+{
+	grown_add(&grown, -(long long)pool->told);
+	arena_free(pool->arena);
+	*pool = (struct span_pool){0};
+}
 
 struct span_pool *span_pool_new(void)
 {
@@ -21,7 +34,7 @@ void span_pool_free(struct span_pool *pool)
 {
 	if (!pool)
 		return;
-	arena_free(pool->arena);
+	drop_arena(pool);
 	mem_free(pool);
 }
 
@@ -36,7 +49,12 @@ static struct span *take(struct span_pool *pool, uint8_t room)
 	}
 	if (!pool->arena)
 		pool->arena = arena_new();
-	return arena_array(pool->arena, (size_t)1 << room, sizeof *spans);
+	spans = arena_array(pool->arena, (size_t)1 << room, sizeof *spans);
+	if (arena_used(pool->arena) >= pool->told + TELL_EACH) {
+		grown_add(&grown, (long long)(arena_used(pool->arena) - pool->told));
+		pool->told = arena_used(pool->arena);
+	}
+	return spans;
 }
 
 void span_pool_give(struct span_pool *pool, struct span *spans, uint8_t room)
@@ -51,8 +69,7 @@ void span_pool_give(struct span_pool *pool, struct span *spans, uint8_t room)
 	pool->given[room] = spans;
 	if (--pool->taken)
 		return;
-	arena_free(pool->arena);
-	*pool = (struct span_pool){0};
+	drop_arena(pool);
 }
 
 struct span *span_pool_resize(struct span_pool *pool, struct span *old, uint8_t old_room,

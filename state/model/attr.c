@@ -12,6 +12,7 @@
 #include "state/model/attr.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/budget.h"
 #include "engine/base/digits.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
@@ -57,9 +58,18 @@ static bool is_child(const struct attrs *attrs, uint32_t attr, uint32_t parent,
 	       attrs->shapes[node->shape].is_key == is_key;
 }
 
+/* With their places in the index. */
+enum { NODE_BYTES = sizeof(struct node) + 2 * sizeof(struct hash_slot) };
+
+static struct grown grown = {.what = "attributes of the state"};
+
 static uint32_t node_append(struct attrs *attrs, const struct node *node)
 {
+	size_t before = attrs->capacity;
+
 	*mem_push(attrs->nodes, attrs->count, attrs->capacity) = *node;
+	if (attrs->capacity != before)
+		grown_add(&grown, (long long)(attrs->capacity - before) * NODE_BYTES);
 	return (uint32_t)attrs->count - 1;
 }
 
@@ -89,6 +99,7 @@ void attrs_free(struct attrs *attrs)
 		if (attrs->shapes[i].keys)
 			mem_free(attrs->shapes[i].keys->items);
 	arena_free(attrs->arena);
+	grown_add(&grown, -(long long)attrs->capacity * NODE_BYTES);
 	mem_free(attrs->nodes);
 	hash_index_release(&attrs->by_atom);
 	hash_index_release(&attrs->by_text);

@@ -194,6 +194,13 @@ static const unsigned strict_takes[][OPERANDS] = {
 	[EXPR_SPLIT] = {TAKES_TEXT, TAKES_TEXT, TAKES_INT},
 };
 
+static unsigned takes_of(const struct expr *expr, uint32_t operand)
+{
+	if (expr->kind == EXPR_ARITH && expr->op == OP_ADD) /* or joins texts */
+		return TAKES_ORDER;
+	return strict_takes[expr->kind][operand];
+}
+
 static bool is_among(const struct value *value, const struct expr *expr)
 {
 	bool found = false;
@@ -213,6 +220,8 @@ static enum eval apply(const struct expr *expr, struct env *env, const struct va
 	case EXPR_ORDER:
 		return op_order(expr->op, &in[0], &in[1], out, failure);
 	case EXPR_ARITH:
+		if (in[0].kind == VALUE_STRING && expr->nargs > 1 && in[1].kind == VALUE_STRING)
+			return op_join(&in[0], &in[1], env->scratch, out);
 		return op_arith(expr->op, &in[0], expr->nargs > 1 ? &in[1] : NULL, out, failure);
 	case EXPR_MAP:
 		return op_map(expr->map, &in[0], out, failure);
@@ -263,7 +272,7 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 		if (result == EVAL_OPEN)
 			open = true;
 		else
-			unknown |= unknown_operand(&in[i], strict_takes[expr->kind][i], &wrong);
+			unknown |= unknown_operand(&in[i], takes_of(expr, i), &wrong);
 	}
 	if (wrong)
 		return eval_fail(failure, FAILURE_TYPE);
@@ -377,6 +386,8 @@ static enum eval eval_place(const struct expr *expr, struct env *env, struct val
 		*out = value_s64(event->cpu);
 	else if (expr->kind == EXPR_LOST_KIND)
 		*out = value_bool(event && event->loss_kind == (enum loss_kind)expr->index);
+	else if (expr->kind == EXPR_LOST_UNTOLD)
+		*out = value_bool(event && event->untold);
 	else if (expr->kind == EXPR_LOST_UNTIL && event)
 		*out = value_s64(event->until);
 	else if (expr->kind == EXPR_LOST_COUNT && event && !event->lost_unknown)

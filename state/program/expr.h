@@ -25,6 +25,7 @@ enum expr_kind {
 	EXPR_LOST_UNTIL,
 	EXPR_LOST_CLAIMED,
 	EXPR_LOST_TOLD,
+	EXPR_LOST_UNTOLD,
 	EXPR_GAP,       /* does some stream lack events at this time? */
 	EXPR_LOST_KIND, /* is this loss of kind `index`? */
 	EXPR_READ,      /* `path` of the state */
@@ -112,6 +113,9 @@ enum eval op_order(enum op op, const struct value *a, const struct value *b, str
 		   enum failure *failure);
 enum eval op_arith(enum op op, const struct value *a, const struct value *b, struct value *out,
 		   enum failure *failure); /* b NULL: unary */
+/* The text of both, one behind the other. */
+enum eval op_join(const struct value *a, const struct value *b, struct arena *scratch,
+		  struct value *out);
 enum eval op_convert(enum function function, const struct value *a, struct arena *scratch,
 		     struct value *out, enum failure *failure);
 enum eval op_map(const struct map_def *map, const struct value *key, struct value *out,

@@ -8,6 +8,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/reader.h"
+#include "state/program/lookup.h"
 
 #include <string.h>
 
@@ -191,6 +192,7 @@ static const struct expr *lost_field(struct compile *compile, const struct ast_p
 		enum expr_kind kind;
 	} names[] = {{"count", EXPR_LOST_COUNT},
 		     {"until", EXPR_LOST_UNTIL},
+		     {"untold", EXPR_LOST_UNTOLD},
 		     {"claimed", EXPR_LOST_CLAIMED},
 		     {"told", EXPR_LOST_TOLD}};
 	bool plain = ast_root(path) == ROOT_FIELD && path->natoms == 2 &&
@@ -454,6 +456,14 @@ static const struct map_def *find_map(struct compile *compile, const char *name)
 	return plain;
 }
 
+static bool is_of_host(const struct compile *compile, const struct event_class *class)
+{
+	const struct trace *trace = compile->program->trace;
+
+	return !compile->part || !compile->program->hosts ||
+	       strcmp(trace->parts[class->part]->host, compile->part->host) == 0;
+}
+
 /* Is there an event class of that name, or with that last part, in the traces of this host? */
 static bool has_class(const struct compile *compile, const char *name)
 {
@@ -461,10 +471,7 @@ static bool has_class(const struct compile *compile, const char *name)
 
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		const struct event_class *class = trace->classes[i];
-		if (!is_called(class->name, name))
-			continue;
-		if (!compile->part || !compile->program->hosts ||
-		    strcmp(trace->parts[class->part]->host, compile->part->host) == 0)
+		if (is_called(class->name, name) && is_of_host(compile, class))
 			return true;
 	}
 	return false;
@@ -509,6 +516,39 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 	if (of->kind == EXPR_FIELD)
 		return constant(compile, value_bool(true));
 	return expr_of(compile, EXPR_HAS, of, NULL);
+}
+
+static bool has_one(const struct compile *compile, const struct event_class *class,
+		    const struct ast *ast)
+{
+	struct compile own = *compile;
+	bool has = false;
+
+	own.class = class;
+	own.refs = NULL;
+	for (uint32_t i = 1; i < ast->nargs && !has; i++) {
+		const struct ast_path *path = ast->args[i]->path;
+		const struct expr *expr = compile_field(&own, path, ast_root(path), 1);
+
+		has = expr->kind == EXPR_FIELD || expr->kind == EXPR_FIELD_PACKET;
+	}
+	return has;
+}
+
+/* each_has("GLOB", FIELD, ...): has each event class of that name one of the fields? */
+static const struct expr *compile_each_has(struct compile *compile, const struct ast *ast)
+{
+	const struct trace *trace = compile->program->trace;
+	const char *glob = ast->args[0]->value.text;
+	bool all = true;
+
+	for (size_t i = 0; i < trace->nclasses && all; i++) {
+		const struct event_class *class = trace->classes[i];
+
+		if (lookup_glob(glob, class->name, ':') && is_of_host(compile, class))
+			all = has_one(compile, class, ast);
+	}
+	return constant(compile, value_bool(all));
 }
 
 static const struct expr *compile_label(struct compile *compile, const struct ast *ast)
@@ -573,6 +613,8 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 		return compile_map(compile, ast);
 	case FUNCTION_HAS:
 		return compile_has(compile, ast);
+	case FUNCTION_EACH_HAS:
+		return compile_each_has(compile, ast);
 	case FUNCTION_LABEL:
 		return compile_label(compile, ast);
 	case FUNCTION_CAPTURES:

@@ -202,6 +202,17 @@ static enum eval keep_text(const char *text, size_t len, struct arena *scratch, 
 	return EVAL_VALUE;
 }
 
+enum eval op_join(const struct value *a, const struct value *b, struct arena *scratch,
+		  struct value *out)
+{
+	char *text = arena_alloc(scratch, a->len + b->len + 1);
+
+	memcpy(text, a->text, a->len);
+	memcpy(text + a->len, b->text, b->len);
+	*out = value_text(text, a->len + b->len);
+	return EVAL_VALUE;
+}
+
 enum eval op_convert(enum function function, const struct value *a, struct arena *scratch,
 		     struct value *out, enum failure *failure)
 {

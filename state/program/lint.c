@@ -44,6 +44,8 @@ static void tell(struct linter *linter, uint32_t at, const char *fmt, ...)
 	char text[600];
 	va_list args;
 
+	if (linter->lint == LINT_USUAL && linter->file->builtin)
+		return;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);

@@ -204,8 +204,8 @@ enum lint {
  * line writes, section values that nothing gives. With `program` (of these rules; may be NULL) also
  * heads that match no event class of the trace, names in double quotes that would match as globs,
  * and fields and environment values that are missing where they are read. Sets that come with yore
- * name events of many tracers: of their lines only missing fields are told. In the order of lines;
- * texts live in the arena, *out is to be freed.
+ * name events of many tracers: of their lines only missing fields are told, and nothing with
+ * LINT_USUAL. In the order of lines; texts live in the arena, *out is to be freed.
  */
 void rules_lint(const struct rules *rules, const struct program *program, enum lint lint,
 		struct arena *arena, struct rule_error **out, size_t *count);

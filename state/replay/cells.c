@@ -7,10 +7,33 @@
  */
 #include "state/replay/cells.h"
 
+#include "engine/base/budget.h"
 #include "engine/base/mem.h"
 #include "state/replay/cells_internal.h"
 
 #include <string.h>
+
+static struct grown grown = {.what = "values of attributes"};
+
+static long long cell_bytes(const struct cells *cells)
+{
+	return (long long)(cells->now_capacity * sizeof *cells->now +
+			   cells->past_capacity * sizeof *cells->past +
+			   cells->slots_capacity * sizeof *cells->slots);
+}
+
+/* Room for one more. */
+static void grow(struct cells *cells)
+{
+	long long before = cell_bytes(cells);
+
+	cells->now = mem_grow(cells->now, cells->ncells, &cells->now_capacity, sizeof *cells->now);
+	if (!cells->brief)
+		cells->past = mem_grow(cells->past, cells->ncells, &cells->past_capacity,
+				       sizeof *cells->past);
+	if (cell_bytes(cells) != before)
+		grown_add(&grown, cell_bytes(cells) - before);
+}
 
 struct cells *cells_new(struct program *program, size_t nstreams, bool brief)
 {
@@ -41,6 +64,7 @@ void cells_free(struct cells *cells)
 	if (!cells)
 		return;
 	free_patterns(cells);
+	grown_add(&grown, -cell_bytes(cells));
 	mem_free(cells->slots);
 	mem_free(cells->tombstones);
 	mem_free(cells->sections);
@@ -72,6 +96,8 @@ static void sync_slots(struct cells *cells)
 	if (count <= cells->nslots)
 		return;
 	if (count > cells->slots_capacity) {
+		grown_add(&grown, (long long)((count + count / 2 + 64 - cells->slots_capacity) *
+					      sizeof *cells->slots));
 		cells->slots_capacity = count + count / 2 + 64;
 		cells->slots =
 			mem_resize(cells->slots, cells->slots_capacity, sizeof *cells->slots);
@@ -213,11 +239,7 @@ void cells_set(struct cells *cells, uint32_t attr, const struct cell *cell)
 		if (cells->nfree) {
 			slot->cell = cells->free[--cells->nfree];
 		} else {
-			cells->now = mem_grow(cells->now, cells->ncells, &cells->now_capacity,
-					      sizeof *cells->now);
-			if (!cells->brief)
-				cells->past = mem_grow(cells->past, cells->ncells,
-						       &cells->past_capacity, sizeof *cells->past);
+			grow(cells);
 			slot->cell = (uint32_t)cells->ncells++;
 		}
 	}

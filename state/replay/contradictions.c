@@ -654,6 +654,24 @@ void contradictions_forget(struct contradictions *own)
 	own->findings = findings_new(own->index);
 }
 
+/* The cursor holds packets open that others may want: they find them in the cache then. */
+static void leave_packets(struct watched *watched)
+{
+	events_close(watched->forward);
+	watched->forward = NULL;
+}
+
+/*
+ * Nothing tells between the claim and `from`: what its event and the next one make lies in there,
+ * and is known with what follows.
+ */
+static nstime known_from(const struct watched *watched, nstime from)
+{
+	const struct claim_of *claim = &watched->claim;
+
+	return claim->time > NSTIME_MIN && claim->time < from ? claim->time : from;
+}
+
 /* Makes [begin, end) known. */
 static bool verify(struct contradictions *own, const struct stream *stream, nstime begin,
 		   nstime end, struct error *err)
@@ -663,20 +681,22 @@ static bool verify(struct contradictions *own, const struct stream *stream, nsti
 
 	forget_disorder(own, watched);
 	for (nstime from = begin, until; good && from < end; from = until) {
+		nstime since = from;
+
 		until = known_ranges_until(&watched->known, from, &known);
 		if (known)
 			continue;
-		if (!watched->forward || watched->at != from || from == NSTIME_MIN)
+		if (!watched->forward || watched->at != from || from == NSTIME_MIN) {
 			good = turn_cursor(own, stream, from, err);
+			since = good ? known_from(watched, from) : from;
+		}
 		good = good && read_on(own, stream, until < end ? until : end, err);
 		until = watched->at;
 		if (good)
-			known_ranges_add(&watched->known, from, until);
+			known_ranges_add(&watched->known, since, until);
 	}
-	if (!good) { /* it is not known where the cursor stands */
-		events_close(watched->forward);
-		watched->forward = NULL;
-	}
+	if (!good) /* it is not known where the cursor stands */
+		leave_packets(watched);
 	return good;
 }
 
@@ -689,7 +709,7 @@ static bool watches(void *arg, const struct stream *stream)
 	return own->streams[stream->index].any;
 }
 
-static bool find(void *arg, const struct stream *stream, nstime begin, nstime end,
+static bool find(void *arg, const struct stream *stream, nstime begin, nstime end, bool leaves,
 		 void (*add)(void *to, const struct inferred_loss *loss), void *to,
 		 struct error *err)
 {
@@ -699,6 +719,8 @@ static bool find(void *arg, const struct stream *stream, nstime begin, nstime en
 
 	pthread_mutex_lock(&watched->lock);
 	good = verify(own, stream, begin, end, err);
+	if (leaves)
+		leave_packets(watched);
 	for (size_t i = 0; good && i < watched->nfound; i++) {
 		const struct contradiction *found = &watched->found[i];
 		struct inferred_loss loss = {found->from, found->claimed, found->told};

@@ -19,6 +19,9 @@ enum {
 	RULE_BRACKETS = 64  /* brackets inside brackets */
 };
 
+/* Of a file of rules; a longer one is an error. */
+enum { RULES_TEXT_MAX = 16 << 20 };
+
 struct rule_file {
 	const char *name;
 	const char *text;
@@ -240,6 +243,7 @@ enum function {
 	FUNCTION_HEX,
 	FUNCTION_TOP,
 	FUNCTION_HAS,
+	FUNCTION_EACH_HAS,
 	FUNCTION_MIN,
 	FUNCTION_MAX,
 	FUNCTION_SUBSTR,

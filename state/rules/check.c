@@ -32,6 +32,7 @@ static const struct function_info {
 	{"hex", FUNCTION_HEX, 1, 1, "one value"},
 	{"top", FUNCTION_TOP, 1, 1, "a path of the state"},
 	{"has", FUNCTION_HAS, 1, 1, "a path or label()"},
+	{"each_has", FUNCTION_EACH_HAS, 2, 16, "a pattern of event names in quotes, and fields"},
 	{"min", FUNCTION_MIN, 2, 16, "two or more values"},
 	{"max", FUNCTION_MAX, 2, 16, "two or more values"},
 	{"substr", FUNCTION_SUBSTR, 2, 3, "a text, where its part begins, and perhaps a length"},
@@ -128,6 +129,21 @@ static bool takes_pattern(const struct ast *ast)
 			   group->value.u <= CAPTURES_GROUP_MAX));
 }
 
+/* A pattern of names, then fields. */
+static bool takes_fields(const struct ast *ast)
+{
+	const struct ast *pattern = ast->args[0];
+	bool fields = pattern->kind == AST_CONST && pattern->value.kind == VALUE_STRING;
+
+	for (uint32_t i = 1; i < ast->nargs && fields; i++) {
+		const struct ast *arg = ast->args[i];
+		enum root root = arg->kind == AST_PATH ? ast_root(arg->path) : ROOT_STATE;
+
+		fields = root >= ROOT_FIELD && root <= ROOT_PACKET;
+	}
+	return fields;
+}
+
 static bool takes_path(const struct function_info *info, const struct ast *arg)
 {
 	enum root root;
@@ -164,7 +180,8 @@ static void check_call(const struct check *at, const struct ast *ast)
 	}
 	if (ast->nargs < info->least || ast->nargs > info->most ||
 	    !takes_path(info, ast->args[0]) ||
-	    (info->function == FUNCTION_CAPTURES && !takes_pattern(ast)))
+	    (info->function == FUNCTION_CAPTURES && !takes_pattern(ast)) ||
+	    (info->function == FUNCTION_EACH_HAS && (at->in_view || !takes_fields(ast))))
 		rules_error(at->rules, at->file, ast->at, "expected %s as argument of %s()",
 			    info->takes, info->name);
 	else if (info->function == FUNCTION_CAPTURES)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct made_form V6 = {"", 6, false, 8, 4096, NULL};
 static const struct made_form V7 = {"", 7, false, 8, 4096, "none"};
@@ -435,7 +436,7 @@ static void write_text(const char *folder, const char *name, const struct buf *t
 	mem_free(path);
 }
 
-/* events/ beside cpu0.raw and per_cpu/cpu1/trace_pipe_raw */
+/* events/ beside cpu0.raw and per_cpu/cpu1/trace_pipe_raw; the pages of CPU 2 are not there */
 static void pages_beside_a_tracefs(void **state)
 {
 	const struct made_form *form = *state;
@@ -464,8 +465,12 @@ static void pages_beside_a_tracefs(void **state)
 	write_text(event, "format", &text);
 	write_text(folder, "cpu0.raw", &made.cpus[0].pages);
 	write_text(cpu1, "trace_pipe_raw", &made.cpus[1].pages);
+	char *missing = path_join(folder, "cpu2.raw");
+	assert_int_equal(symlink("nowhere", missing), 0);
 	if (!decoded_open(folder, &said, &trace, &err))
 		fail_msg("%s", err.text);
+	assert_int_equal(said.damages, 1);
+	assert_non_null(strstr(said.last, "cpu2.raw: it is a link to what is not there"));
 	assert_string_equal(trace->parts[0]->reader->format, "ftrace");
 	check_stream(trace, &made.cpus[0], stream_of(trace, "cpu0"));
 	check_stream(trace, &made.cpus[1], stream_of(trace, "cpu1"));
@@ -478,6 +483,7 @@ static void pages_beside_a_tracefs(void **state)
 	mem_free(event);
 	mem_free(per_cpu);
 	mem_free(cpu1);
+	mem_free(missing);
 	scratch_remove(folder);
 }
 

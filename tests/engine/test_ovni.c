@@ -96,7 +96,8 @@ static void add_stream(struct made *made, const char *name, const char *json, co
 	char *text = path_join(folder, "stream.json"), *events = path_join(folder, "stream.obs");
 	if (json)
 		write_file(text, json, strlen(json));
-	write_file(events, obs, size);
+	if (obs)
+		write_file(events, obs, size);
 	mem_free(text);
 	mem_free(events);
 	mem_free(folder);
@@ -324,6 +325,7 @@ static struct damage_row {
 	{"a thread without process", "{\"version\":3,\"ovni\":{\"part\":\"thread\",\"tid\":1}}",
 	 "ovni\1\0\0\0", 8, "ovni.pid is missing or not above 0"},
 	{"no stream.json", NULL, "ovni\1\0\0\0", 8, "there is no stream.json beside it"},
+	{"no stream.obs", plain_json, NULL, 0, "there is no stream.obs beside it"},
 };
 
 /* Beside a stream that is good, which is read. */

@@ -166,27 +166,27 @@ static const struct made one_of_each[] = {
 };
 
 static const struct seen all_of_each[] = {
-	{100, "Entry_Interrupt start=100 duration=10 core=3 word=77"},
-	{110, "kernel_exit entry=0 start=100 core=3"},
-	{200, "Entry_UnknownSyscall start=200 duration=10 core=7 word=67108863"},
-	{210, "kernel_exit entry=1 start=200 core=7"},
-	{300, "Entry_UserLevelFault start=300 duration=10 core=1 word=2"},
-	{310, "kernel_exit entry=2 start=300 core=1"},
-	{400, "Entry_DebugFault start=400 duration=10 core=0 word=0"},
-	{410, "kernel_exit entry=3 start=400 core=0"},
-	{500, "Entry_VMFault start=500 duration=10 core=1 word=67108863"},
-	{510, "kernel_exit entry=4 start=500 core=1"},
-	{600, "Entry_Syscall start=600 duration=10 syscall_no=9 cap_type=17 is_fastpath=1 "
+	{100, "Entry_Interrupt start=100 duration=10 lane=0 core=3 word=77"},
+	{110, "kernel_exit entry=0 start=100 lane=0 core=3"},
+	{200, "Entry_UnknownSyscall start=200 duration=10 lane=0 core=7 word=67108863"},
+	{210, "kernel_exit entry=1 start=200 lane=0 core=7"},
+	{300, "Entry_UserLevelFault start=300 duration=10 lane=0 core=1 word=2"},
+	{310, "kernel_exit entry=2 start=300 lane=0 core=1"},
+	{400, "Entry_DebugFault start=400 duration=10 lane=0 core=0 word=0"},
+	{410, "kernel_exit entry=3 start=400 lane=0 core=0"},
+	{500, "Entry_VMFault start=500 duration=10 lane=0 core=1 word=67108863"},
+	{510, "kernel_exit entry=4 start=500 lane=0 core=1"},
+	{600, "Entry_Syscall start=600 duration=10 lane=0 syscall_no=9 cap_type=17 is_fastpath=1 "
 	      "invocation_tag=524287"},
-	{610, "kernel_exit entry=5 start=600"},
-	{700, "Entry_UnimplementedDevice start=700 duration=10 core=2 word=5"},
-	{710, "kernel_exit entry=6 start=700 core=2"},
-	{800, "Entry_VCPUFault start=800 duration=10 core=4 word=6"},
-	{810, "kernel_exit entry=7 start=800 core=4"},
-	{900, "Entry_Switch start=900 duration=10 next=18446743525027614720"},
-	{910, "kernel_exit entry=8 start=900"},
-	{1000, "Wrong_Entry_Type start=1000 duration=10 detail=291"},
-	{1010, "kernel_exit entry=9 start=1000"},
+	{610, "kernel_exit entry=5 start=600 lane=0"},
+	{700, "Entry_UnimplementedDevice start=700 duration=10 lane=0 core=2 word=5"},
+	{710, "kernel_exit entry=6 start=700 lane=0 core=2"},
+	{800, "Entry_VCPUFault start=800 duration=10 lane=0 core=4 word=6"},
+	{810, "kernel_exit entry=7 start=800 lane=0 core=4"},
+	{900, "Entry_Switch start=900 duration=10 lane=0 next=18446743525027614720"},
+	{910, "kernel_exit entry=8 start=900 lane=0"},
+	{1000, "Wrong_Entry_Type start=1000 duration=10 lane=0 detail=291"},
+	{1010, "kernel_exit entry=9 start=1000 lane=0"},
 };
 
 static void every_kind(void **state)
@@ -282,12 +282,44 @@ static void overlapping_entries(void **state)
 {
 	static const struct made made[] = {{20, 5, 0, 1}, {10, 30, 0, 0}, {50, 0, 8, 0x10}};
 	static const struct seen seen[] = {
-		{10, "Entry_Interrupt start=10 duration=30 core=0 word=0"},
-		{20, "Entry_Interrupt start=20 duration=5 core=1 word=0"},
-		{25, "kernel_exit entry=0 start=20 core=1"},
-		{40, "kernel_exit entry=0 start=10 core=0"},
-		{50, "Entry_Switch start=50 duration=0 next=16"},
-		{50, "kernel_exit entry=8 start=50"},
+		{10, "Entry_Interrupt start=10 duration=30 lane=0 core=0 word=0"},
+		{20, "Entry_Interrupt start=20 duration=5 lane=1 core=1 word=0"},
+		{25, "kernel_exit entry=0 start=20 lane=1 core=1"},
+		{40, "kernel_exit entry=0 start=10 lane=0 core=0"},
+		{50, "Entry_Switch start=50 duration=0 lane=0 next=16"},
+		{50, "kernel_exit entry=8 start=50 lane=0"},
+	};
+	struct buf log = {0};
+	struct told told;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(made); i++)
+		put_binary(&log, &made[i], 8);
+	tell(log.data, log.len, NULL, 0, &told);
+	expect(&told, seen, COUNT(seen));
+	mem_free(told.items);
+	buf_release(&log);
+}
+
+/* Each entry that is open has a number of its own, the lowest that is free. */
+static void lanes_of_overlapping_entries(void **state)
+{
+	/* in order of exit, of four cores: system calls and switches do not tell which */
+	static const struct made made[] = {{30, 10, 8, 1}, {20, 30, 8, 2}, {45, 15, 8, 3},
+					   {10, 60, 8, 4}, {70, 5, 8, 5},  {55, 40, 8, 6}};
+	static const struct seen seen[] = {
+		{10, "Entry_Switch start=10 duration=60 lane=0 next=4"},
+		{20, "Entry_Switch start=20 duration=30 lane=1 next=2"},
+		{30, "Entry_Switch start=30 duration=10 lane=2 next=1"},
+		{40, "kernel_exit entry=8 start=30 lane=2"},
+		{45, "Entry_Switch start=45 duration=15 lane=2 next=3"},
+		{50, "kernel_exit entry=8 start=20 lane=1"},
+		{55, "Entry_Switch start=55 duration=40 lane=1 next=6"},
+		{60, "kernel_exit entry=8 start=45 lane=2"},
+		{70, "kernel_exit entry=8 start=10 lane=0"},
+		{70, "Entry_Switch start=70 duration=5 lane=0 next=5"},
+		{75, "kernel_exit entry=8 start=70 lane=0"},
+		{95, "kernel_exit entry=8 start=55 lane=1"},
 	};
 	struct buf log = {0};
 	struct told told;
@@ -445,12 +477,13 @@ int main(void)
 		cmocka_unit_test(every_kind),
 		cmocka_unit_test(found_by_content),
 		cmocka_unit_test(overlapping_entries),
+		cmocka_unit_test(lanes_of_overlapping_entries),
 		cmocka_unit_test(many_packets),
 		cmocka_unit_test(zeros_behind_the_log),
 		cmocka_unit_test(cut_at_every_byte),
 		cmocka_unit_test(time_that_does_not_fit),
 	};
-	size_t n = 7;
+	size_t n = 8;
 
 	ADD_ROWS(tests, n, setting_rows, setting);
 	ADD_ROWS(tests, n, line_rows, bad_line);

@@ -141,7 +141,15 @@ static struct chain {
 	 {-2176ULL, 0x1004, -32ULL, 0x1004},
 	 4,
 	 "?@1004 ?@1004"},
-	{"an unknown mark damages the chain", {-128ULL, 0x1004, -1ULL, 0x1101}, 4, ""},
+	{"an unknown mark hides what stands behind it",
+	 {-128ULL, 0x1004, -1ULL, 0x1101},
+	 4,
+	 "kschedule+4@1004"},
+	{"up to the next known one", {-1ULL, 0x1101, -128ULL, 0x1004}, 4, "kschedule+4@1004"},
+	{"a cookie is no address, and a rest that nobody recorded has no frames",
+	 {-128ULL, 0x1004, -640ULL, 0x1101},
+	 4,
+	 "kschedule+4@1004"},
 	{"no frame at all", {-128ULL, -512ULL}, 2, ""},
 };
 

@@ -387,13 +387,14 @@ static bool watches(void *arg, const struct stream *stream)
 	return true;
 }
 
-static bool look(void *arg, const struct stream *stream, nstime begin, nstime end,
+static bool look(void *arg, const struct stream *stream, nstime begin, nstime end, bool leaves,
 		 void (*add)(void *to, const struct inferred_loss *loss), void *to,
 		 struct error *err)
 {
 	struct looked *looked = arg;
 
 	(void)stream;
+	(void)leaves;
 	(void)add;
 	(void)to;
 	(void)err;

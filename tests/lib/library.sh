@@ -83,7 +83,7 @@ same() { # TRACE...: lines and status of the example and of yore
 		set -- "$@" --with "$more" --offset "$more=+0s"
 		shift
 	done
-	"$yore" events "$first" "$@" --format json --no-index --no-symbols >"$work/theirs" 2>>"$work/printed"
+	"$yore" events "$first" "$@" --all --format json --no-index --no-symbols >"$work/theirs" 2>>"$work/printed"
 	theirs=$?
 	lines=$(($(wc -l <"$work/ours")))
 	cmp "$work/ours" "$work/theirs" >>"$work/printed" 2>&1 && [ $ours = $theirs ]

@@ -15,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct told {
@@ -493,6 +495,36 @@ static void a_file_is_cut_short_while_it_is_read(void **state)
 	sigaction(SIGBUS, &before, NULL);
 }
 
+static void end_with_seven(size_t bytes)
+{
+	_exit(bytes ? 7 : 8);
+}
+
+static void no_memory_calls_the_hook(void **state)
+{
+	const struct rlimit little = {.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
+	const char *folder = made_ticks(NULL);
+	int status = 0;
+	pid_t child;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* its own memory knows no limit */
+#endif
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		api.on_no_memory(end_with_seven);
+		setrlimit(RLIMIT_DATA, &little);
+		for (struct yore *yore; api.open(folder, NULL, &yore, &err) == 0;)
+			;
+		_exit(9);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	made_remove();
+}
+
 /* Threads ------------------------------------------------------------------------------------- */
 
 static unsigned threads_of_this_process(void)
@@ -585,6 +617,7 @@ int main(void)
 		cmocka_unit_test(a_shorter_structure),
 		cmocka_unit_test(damage_is_told_and_not_printed),
 		cmocka_unit_test(a_file_is_cut_short_while_it_is_read),
+		cmocka_unit_test(no_memory_calls_the_hook),
 		cmocka_unit_test(no_thread_is_started),
 		cmocka_unit_test(cursors_of_several_threads),
 	};

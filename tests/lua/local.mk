@@ -3,7 +3,8 @@ dist_check_SCRIPTS += \
 	%D%/analyses.sh \
 	%D%/compare.py \
 	%D%/lami.py \
-	%D%/truth.py
+	%D%/truth.py \
+	%D%/missing_switches.py
 EXTRA_DIST += \
 	%D%/lami.schema.json \
 	%D%/exit_preempted.py \

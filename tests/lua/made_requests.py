@@ -11,6 +11,8 @@ TASK = "string comm; s32 tid; s32 prio; s32 target_cpu;"
 NAMES = {"sched_waking": TASK, "sched_wakeup": TASK,
          "sched_migrate_task": "string comm; s32 tid; s32 prio; s32 orig_cpu; s32 dest_cpu;",
          "irq_handler_entry": "s32 irq; string name;", "irq_handler_exit": "s32 irq; s32 ret;",
+         "irq_softirq_entry": "u32 vec;", "irq_softirq_exit": "u32 vec;",
+         "timer_hrtimer_expire_entry": "u64 hrtimer; s64 now; u64 function;", "timer_hrtimer_expire_exit": "u64 hrtimer;",
          "power_cpu_frequency": "u32 state; u32 cpu_id;",
          "block_rq_issue": "u32 dev; u64 sector; u32 nr_sector;", "block_rq_complete": "u32 dev; u64 sector; u32 nr_sector;",
          "request_begin": "u64 id;", "request_end": "u64 id;"}
@@ -79,13 +81,26 @@ class Trace:
         if kind == "io":
             self.tell(t - 1000, 1, "irq_handler_entry", struct.pack("<i", 25) + b"ahci\0")
             self.tell(t - 500, 1, "block_rq_complete", struct.pack("<IQI", 8 << 20 | 1, number, 8))
+        if kind == "sleep":
+            self.tell(t - 500, 1, "timer_hrtimer_expire_entry", struct.pack("<QqQ", 1, t, 2))
         if cpu:
             self.tell(t, 1, "sched_migrate_task", worker[0] + struct.pack("<iiii", worker[1], 20, 0, cpu))
         self.wake(t, 1, worker, cpu)
         if kind == "io":
             self.tell(t + 500, 1, "irq_handler_exit", struct.pack("<ii", 25, 1))
+        if kind == "sleep":
+            self.tell(t + 500, 1, "timer_hrtimer_expire_exit", struct.pack("<Q", 1))
         if kind in ("wait", "lock"):
             self.switch(t + 500, 1, helper, 1, idle)
+
+    def interrupt_all(self, t, cpu):
+        """One interrupt of each kind: from then on it is known that none is handled."""
+        self.tell(t, cpu, "irq_handler_entry", struct.pack("<i", 1) + b"i8042\0")
+        self.tell(t + 50, cpu, "irq_handler_exit", struct.pack("<ii", 1, 1))
+        self.tell(t + 100, cpu, "irq_softirq_entry", struct.pack("<I", 1))
+        self.tell(t + 150, cpu, "irq_softirq_exit", struct.pack("<I", 1))
+        self.tell(t + 200, cpu, "timer_hrtimer_expire_entry", struct.pack("<QqQ", 1, t, 2))
+        self.tell(t + 250, cpu, "timer_hrtimer_expire_exit", struct.pack("<Q", 1))
 
     def write(self, folder):
         own, idle = self.own, (b"swapper\0", 0)
@@ -93,6 +108,7 @@ class Trace:
         for cpu in range(3 + own["spare_cpus"]):
             self.tell(ORIGIN - 5000, cpu, "power_cpu_frequency", struct.pack("<II", own["khz"], cpu))
             self.switch(ORIGIN - 4000, cpu, threads[-1], 0, idle)
+            self.interrupt_all(ORIGIN - 3900, cpu)
         for i in range(own["requests"] * len(own["workers"])):
             self.request(ORIGIN + i * EVERY, i, threads[i % len(own["workers"])], threads[-2:])
         streams = {cpu: b"" for cpu in range(3 + own["spare_cpus"])}

@@ -93,16 +93,16 @@ static void nothing_goes_beyond_the_cap(void **state)
 /* Lua takes that for granted. */
 static void what_shrinks_finds_a_place(void **state)
 {
-	struct script_memory memory = {.cap = 1000};
-	char *item = script_allocate(&memory, NULL, 0, 1000);
+	struct script_memory memory = {.cap = 2000};
+	char *item = script_allocate(&memory, NULL, 0, 2000);
 
 	(void)state;
 	assert_non_null(item);
 	memcpy(item, "kept", 5);
-	item = script_allocate(&memory, item, 1000, 16);
+	item = script_allocate(&memory, item, 2000, 16);
 	assert_non_null(item);
 	assert_string_equal(item, "kept");
-	assert_null(script_allocate(&memory, NULL, 0, 1000));
+	assert_null(script_allocate(&memory, NULL, 0, 2000));
 	assert_null(script_allocate(&memory, item, 16, 0));
 	script_memory_release(&memory);
 }

@@ -99,7 +99,7 @@ events_agree.match = own_match
 
 def read(program, path, *options):
     done = subprocess.run(
-        [program, "events", path, "--format", "json", "--no-index", "--no-symbols", *options],
+        [program, "events", path, "--all", "--format", "json", "--no-index", "--no-symbols", *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     events, losses = [], []
     for line in done.stdout.splitlines():

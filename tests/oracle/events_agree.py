@@ -183,7 +183,7 @@ def babeltrace(path):
 
 def yore(program, path):
     process = subprocess.run(
-        [program, "events", path, "--format", "json", "--no-index"],
+        [program, "events", path, "--all", "--format", "json", "--no-index"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     events, losses = [], []
     for line in process.stdout.splitlines():

@@ -97,6 +97,7 @@ else
 	else
 		echo "fresh.sh: skipped: perf record -e kmem:* is refused here"
 	fi
+	try "$here/calls_agree.py" "$yore" --fresh 3
 	tasks fresh-tasks -e 'sched:*'
 	tasks fresh-calls -e sched:sched_switch -e raw_syscalls:sys_enter -e cpu-clock
 fi

@@ -24,6 +24,7 @@ good() # FOLDER: its cases that are not damaged
 say "$here/analyses_agree.py" "$yore" perf "$here/../../fixtures/golden/sched-perf/perf.data"
 say "$here/analyses_agree.py" "$yore" ftrace "$here/../../fixtures/golden/sched-ftrace/trace.dat"
 golden=$here/../../fixtures/golden
+say "$here/calls_agree.py" "$yore" ftrace "$golden/sched-ftrace/trace.dat"
 say "$here/tables_agree.py" "$yore" perf "$golden/sched-perf/perf.data"
 say "$here/tables_agree.py" "$yore" ftrace "$golden/sched-ftrace/trace.dat"
 say "$here/lua_agree.py" "$yore" perf "$golden/sched-perf/perf.data"
@@ -44,6 +45,7 @@ if [ -d "$corpus/perf-data" ]; then
 		say "$here/analyses_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 		say "$here/do_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 	done
+	say "$here/calls_agree.py" "$yore" perf "$corpus/perf-data/sched-syscalls/perf.data"
 	for case in sched-syscalls syscalls-named clockid-mono zstd threads-dir lost; do
 		say "$here/tables_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 	done
@@ -65,6 +67,8 @@ if [ -d "$corpus/trace-dat" ]; then
 		"$corpus/sel4/merged/merged-fixed.dat" "$corpus/sel4/merged/ftrace-v6.dat"
 	say "$here/analyses_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
 		"$corpus/trace-dat/v6-syscalls-named/trace.dat"
+	say "$here/calls_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
+		"$corpus/trace-dat/v7-multi-buffer/trace.dat"
 	say "$here/analyses_agree.py" "$yore" ftrace --stacks "$corpus/trace-dat/v6-stacktrace/trace.dat"
 	say "$here/lua_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat"
 	for case in v6-sched-irq-syscalls v6-syscalls-named v6-stacktrace v7-zstd v6-missed-overwrite; do

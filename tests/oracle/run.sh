@@ -48,6 +48,7 @@ ctf()
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/analyses_agree.py" "$yore" ctf --memory "$top/fixtures/golden/memory-demo"
 	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
+	say "$top/tests/oracle/wakers_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/lua_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/options_agree.py" "$yore" "$top/fixtures/golden/sched-demo"
 	say "$top/tests/oracle/do_agree.py" "$yore" ctf "$top/fixtures/golden/sched-demo"
@@ -75,11 +76,13 @@ ctf()
 	rm -rf "$work/t"*
 	"$build/fixtures/yore-gen" --out "$work/t" --size 500K --seed 5 >/dev/null || exit 1
 	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$work/t"
+	say "$top/tests/oracle/wakers_agree.py" "$yore" ctf "$work/t"
 	say "$top/tests/oracle/lua_agree.py" "$yore" ctf "$work/t"
 	rm -rf "$work/t"*
 	# two CPUs, recorded from near the same moment on: many threads leave in a call
 	"$build/fixtures/yore-gen" --out "$work/t" --size 300K --seed 5 --cpus 2 >/dev/null || exit 1
 	say "$top/tests/oracle/tables_agree.py" "$yore" ctf "$work/t"
+	say "$top/tests/oracle/wakers_agree.py" "$yore" ctf "$work/t"
 	rm -rf "$work/t"*
 
 	if [ -d "$corpus/ctf" ]; then

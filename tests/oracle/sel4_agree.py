@@ -49,10 +49,22 @@ def steps_of(entries):
     return sorted(steps, key=lambda step: step[:2])
 
 
+def lanes_of(entries):
+    """Of each entry the lowest number that none has which is open when it begins."""
+    lanes, taken = {}, set()
+    for _, place, is_exit, _ in steps_of(entries):
+        if is_exit:
+            taken.discard(lanes[place // 2])
+        else:
+            lanes[place // 2] = next(n for n in range(len(taken) + 1) if n not in taken)
+            taken.add(lanes[place // 2])
+    return lanes
+
+
 def events_agree(report, said, entries):
-    steps = steps_of(entries)
+    steps, lanes = steps_of(entries), lanes_of(entries)
     report.same("number of events", len(said.events), len(steps))
-    for item, (time, _, is_exit, entry) in zip(said.events, steps):
+    for item, (time, place, is_exit, entry) in zip(said.events, steps):
         name = "kernel_exit" if is_exit else entry.kind
         fields = {"start": entry.start, "duration": entry.duration, **entry.fields}
         ours = dict(item["fields"])
@@ -61,6 +73,7 @@ def events_agree(report, said, entries):
             if "core" in entry.fields:
                 fields["core"] = entry.fields["core"]
             ours["entry"] = ours["entry"]["labels"][0]
+        fields["lane"] = lanes[place // 2]
         if (item["t"], item["name"], ours) != (time, name, fields):
             report.differs("%s is not %d %s %s" % (item, time, name, fields))
     report.facts.append("%d entries" % len(entries))
@@ -69,10 +82,10 @@ def events_agree(report, said, entries):
 def simulated(entries):
     """{path: [(begin, value)]}: what the rules say, written anew."""
     changes = collections.defaultdict(list)
-    inside = {}
+    inside, lanes = {}, lanes_of(entries)
     moments = collections.OrderedDict()
-    for time, _, is_exit, entry in steps_of(entries):
-        places = ["kernel/entry"]
+    for time, place, is_exit, entry in steps_of(entries):
+        places = ["kernel/entry[%d]" % lanes[place // 2]]
         if "core" in entry.fields:
             places.append("cpu[%d]/kernel" % entry.fields["core"])
         for path in places:
@@ -87,6 +100,14 @@ def simulated(entries):
         if not changes[path] or changes[path][-1][1] != value:
             changes[path].append((time, value))
     return changes
+
+
+def durations_agree(report, program, path, entries):
+    """Every entry is one interval of its own length, whichever others overlap it."""
+    done = yore_says.run(program, "state", path, "kernel/entry[*]", "--format", "json", "--no-index")
+    ours = [json.loads(line) for line in done.stdout.splitlines()]
+    report.same("lengths of entries", sorted((i["begin"], i["value"], i["end"] - i["begin"]) for i in ours),
+                sorted((e.start, e.kind, e.duration) for e in entries if e.duration))
 
 
 def state_agrees(report, program, path, entries):
@@ -132,6 +153,7 @@ def compare(program, case):
     events_agree(report, said, entries)
     yore_says.other_ways(report, program, path, said)
     state_agrees(report, program, path, entries)
+    durations_agree(report, program, path, entries)
     shifted(report, program, path, said)
     text = os.path.join(case, "log.txt")
     if os.path.exists(text):

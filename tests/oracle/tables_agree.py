@@ -30,6 +30,7 @@ import ftrace_tool
 import perf_tool
 import symbols_agree
 import tool_events
+import wakers_agree
 import yore_says
 from analyses_agree import Segment, first, signed
 from yore_says import Report
@@ -84,6 +85,9 @@ class Run(collections.namedtuple("Run", "tid cpu begin end sure")):
     """A thread on a CPU; sure: both of its switches were seen."""
 
 
+UNSURE = "unsure"
+
+
 class Told:
     """The events of one trace as another tool prints them, and what they mean."""
 
@@ -103,7 +107,16 @@ class Told:
         for own in self.states.values():
             own.sort(key=lambda s: s.begin)
         self.running = self.runs()
+        self.wakings = self.read_wakings()
         self.entries, self.named, self.has_names = {}, collections.defaultdict(list), False
+
+    def read_wakings(self):
+        """{thread: [(time, waker)]}: the number of a thread, the text of an interrupt, UNSURE where the events as they are printed
+        do not tell."""
+        found, flags = collections.defaultdict(list), any("common_flags" in e.fields for e in self.events if e.fields)
+        for t, tid, waker, sure in wakers_agree.wakings_of(self.events):
+            found[tid].append((t, waker if sure and (flags or self.kind_of == "ctf") and waker is not None else UNSURE))
+        return found
 
     def runs(self):
         found, last = [], {}
@@ -255,16 +268,13 @@ def latency_agrees(report, told, start, stop, get):
     for kind in ("woken", "preempted", "new"):
         same_freq(report, "latency " + kind, [r for r in freq if r["table"] == kind], [r["dur"] for r in log if r["kind"] == kind])
     same_longest(report, "latency", top, log)
-    wakings = collections.defaultdict(list)
-    for e in told.events:
-        if e.name == "sched_waking":
-            wakings[first(e.fields, "tid", "pid")].append((e.time, told.thread_of(e)))
     for r in top:
         instead_agrees(report, told, r)
-        own = wakings[r["tid"]]
-        at = bisect.bisect_right(own, (r["begin"], NEVER)) - 1
-        if r["kind"] == "woken" and at >= 0 and own[at][1] is not None and r["waker"] != own[at][1]:
-            report.differs("latency top: %s was woken by %s at %s, not %s" % (r["tid"], own[at][1], r["begin"], r["waker"]))
+        own = told.wakings[r["tid"]]
+        at = bisect.bisect_right(own, r["begin"], key=lambda w: w[0]) - 1
+        waker = r["waker"] if r["waker_kind"] == "thread" else r["waker_comm"]
+        if r["kind"] == "woken" and at >= 0 and own[at][1] not in (UNSURE, waker):
+            report.differs("latency top: %s was woken by %s at %s, not %s" % (r["tid"], own[at][1], r["begin"], waker))
 
 
 def sched_agrees(report, told, start, stop, get):
@@ -382,12 +392,7 @@ def off_agrees(report, told, start, stop, get):
 
 
 def path_of(told, tid, start, stop):
-    """Stretches of the path back from the end, (begin, end, thread, state): as critical-path's help says; ends where the model is not sure."""
-    wakings = collections.defaultdict(list)
-    for e in told.events:
-        if e.name == "sched_waking":
-            wakings[first(e.fields, "tid", "pid")].append((e.time, told.thread_of(e)))
-
+    """Stretches of the path back from the end, (begin, end, thread, state, woken by): as critical-path's help says; ends where the model is not sure."""
     def before(thread, t):
         return next((s for s in told.states[thread] if s.begin < t <= s.end), None)
 
@@ -396,15 +401,15 @@ def path_of(told, tid, start, stop):
         s = before(tid, t)
         if s is None or not told.is_sure(s, start, stop) or hops > 50:
             break
-        own = wakings[tid]
-        at = bisect.bisect_right(own, (t, NEVER)) - 1
-        waker = own[at][1] if s.state in ASLEEP and s.end == t and at >= 0 else 0
-        if waker is None:
+        own = told.wakings[tid]
+        at = bisect.bisect_right(own, t, key=lambda w: w[0]) - 1
+        waker = own[at][1] if s.state in ASLEEP and s.end == t and at >= 0 else None
+        if waker == UNSURE:
             break
-        if waker and waker != tid:
+        if isinstance(waker, int) and waker not in (0, tid):
             tid, hops = waker, hops + 1
             continue
-        path.append((max(s.begin, start), t, tid, s.state))
+        path.append((max(s.begin, start), t, tid, s.state, "idle" if waker == 0 else waker if isinstance(waker, str) else None))
         t, hops = s.begin, 0
     return path
 
@@ -416,7 +421,7 @@ def path_agrees(report, told, span, tid, get):
         return
     ours = []
     for r in reversed(log):  # a thread that exits runs
-        item = [r["begin"], r["end"], r["tid"], "running" if r["state"] == "exiting" else r["state"]]
+        item = [r["begin"], r["end"], r["tid"], "running" if r["state"] == "exiting" else r["state"], r["waker"]]
         if ours and ours[-1][2:] == item[2:] and ours[-1][0] == item[1]:
             ours[-1][0] = item[0]
         else:
@@ -429,7 +434,7 @@ def path_agrees(report, told, span, tid, get):
     if sum(r["dur"] for r in log) != stop - start or len(ours) < len(theirs):
         report.differs("the critical path of %d does not fill the range" % tid)
     report.paths += len(theirs)
-    same_sums(report, "critical-path", table, log, ("tid", "state"))
+    same_sums(report, "critical-path", table, log, ("tid", "state", "waker"))
 
 
 # Calls, pairs, counts ------------------------------------------------------------------------------------

@@ -20,9 +20,10 @@ def perf_events(path):
         return None
     found = []
     for sample in perf_tool.inside(path):
-        item = sample["sample"]
-        found.append(Event(item["time"], item["cpu"], sample["name"].split(":")[-1], item["tid"],
-                           sample["fields"]))
+        item, fields, raw = sample["sample"], sample["fields"], bytes.fromhex(sample["raw"])
+        if fields is not None and len(raw) > 3:  # struct trace_entry: a type of two bytes, then the flags
+            fields["common_flags"] = raw[2]
+        found.append(Event(item["time"], item["cpu"], sample["name"].split(":")[-1], item["tid"], fields))
     return sorted(found, key=lambda e: e.time)
 
 

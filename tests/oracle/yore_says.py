@@ -18,7 +18,7 @@ def run(program, *arguments, text=None):
 
 def events(program, path, *options):
     """All events, in yore's order; numbers stay exact."""
-    done = run(program, "events", path, "--format", "json", "--no-index", "--no-symbols", *options)
+    done = run(program, "events", path, "--all", "--format", "json", "--no-index", "--no-symbols", *options)
     found, losses = [], []
     for line in done.stdout.splitlines():
         item = json.loads(line)
@@ -31,7 +31,7 @@ def events(program, path, *options):
 def other_ways(report, program, path, said):
     """The same events with an index that is made and then used, backwards, and of some ranges."""
     def again(*options):
-        done = run(program, "events", path, "--format", "json", "--no-symbols", *options)
+        done = run(program, "events", path, "--all", "--format", "json", "--no-symbols", *options)
         items = [json.loads(line) for line in done.stdout.splitlines()]
         return [item for item in items if "lost" not in item]
 
@@ -60,7 +60,7 @@ def texts(program, path, found, symbols=False):
     Further lines of a text begin with a tab, which is not the text's own. With `symbols`, call
     chains would be taken for such lines.
     """
-    done = run(program, "events", path, "--format", "text", "--time", "ns", "--no-index",
+    done = run(program, "events", path, "--all", "--format", "text", "--time", "ns", "--no-index",
                *([] if symbols else ["--no-symbols"]))
     said, lines = [], done.stdout.decode(errors="surrogateescape").split("\n")
     at = 0

@@ -55,4 +55,9 @@ if command -v zsh >/dev/null; then
 else
 	echo "SKIP: zsh reads its file: there is no zsh"
 fi
+# A macro of two fonts takes its words apart and joins them: a sentence behind a full stop has a line of its own.
+awk '/^[.](BI|BR|IR|RB|IB|RI) / { line = $0; gsub(/"[^"]*"/, "x", line); if (line ~ / [.] ./) print FILENAME ": " $0 }' \
+	"$top"/docs/*.[0-9] >printed
+[ ! -s printed ]
+result $? "no sentence of a man page runs into an option"
 exit $status

@@ -89,6 +89,32 @@ def check_files(work):
            (found, streams(folder)))
 
 
+def check_no_files(work):
+    """What is no regular file where a stream, or the metadata of a part, belongs."""
+    both = {"s_0": packet(10, 20, [(10, 1), (20, 2)]), "s_1": packet(15, 15, [(15, 9)], instance=8)}
+    kinds = {"dangling": lambda path: os.symlink("/nowhere", path),
+             "loop": lambda path: os.symlink(os.path.basename(path), path),
+             "fifo": os.mkfifo, "folder": os.mkdir,
+             "device": lambda path: os.symlink("/dev/null", path)}
+    wrong = []
+    for name, put in kinds.items():
+        folder = make(os.path.join(work, name), both)
+        os.remove(os.path.join(folder, "s_1"))
+        put(os.path.join(folder, "s_1"))
+        code, found, said = events(folder)
+        if (code, found, len(said)) != (3, [(10, 1), (20, 2)], 1) or "/s_1: " not in said[0]:
+            wrong.append((name, code, found, said))
+    result(not wrong, "what is no file in the place of a stream is damage", wrong)
+    session = os.path.join(work, "session")
+    make(os.path.join(session, "a"), {"s": both["s_0"]})
+    other = make(os.path.join(session, "b"), {"s": both["s_1"]})
+    os.remove(os.path.join(other, "metadata"))
+    os.symlink("/nowhere", os.path.join(other, "metadata"))
+    code, found, said = events(session)
+    result((code, found, len(said)) == (3, [(10, 1), (20, 2)], 1) and "b/metadata: it is a link" in said[0],
+           "metadata that is a link to what is not there is damage", (code, found, said))
+
+
 def check_packets(work):
     first, second = packet(10, 20, [(10, 1), (20, 2)]), packet(30, 40, [(30, 3), (40, 4)], sequence=1)
     wrong = []
@@ -366,6 +392,7 @@ def check_wide(work):
 with tempfile.TemporaryDirectory(prefix="yore-clauses-") as top:
     index = os.path.join(top, "index-folder")
     check_files(os.path.join(top, "files"))
+    check_no_files(os.path.join(top, "no-files"))
     check_packets(os.path.join(top, "packets"))
     check_tracers(os.path.join(top, "tracers"))
     check_index(os.path.join(top, "index"))

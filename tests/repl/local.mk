@@ -15,6 +15,7 @@ dist_check_SCRIPTS += \
 	%D%/relay.py \
 	%D%/rows.sh \
 	%D%/rules_check.sh \
+	%D%/memory_limits.py \
 	%D%/mixed.py \
 	%D%/sections.py \
 	%D%/tracedat.py \
@@ -24,8 +25,10 @@ dist_check_SCRIPTS += \
 	%D%/prompt_terminal.py \
 	%D%/completion.sh \
 	%D%/zsh.py \
+	%D%/perf_newer.py \
 	%D%/pictures.py \
 	%D%/tutorial.py \
+	%D%/limits.sh \
 	%D%/threads_named.py
 EXTRA_DIST += \
 	%D%/terminal.py \

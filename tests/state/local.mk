@@ -108,4 +108,5 @@ dist_check_SCRIPTS += \
 	%D%/woken.py \
 	%D%/impossible.py \
 	%D%/one_answer.py \
-	%D%/computed_ends.py
+	%D%/computed_ends.py \
+	%D%/first_answer.py

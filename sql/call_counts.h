@@ -1,0 +1,27 @@
+/* call_counts.h - of calls whose end is not known: how many there are, and why it is not known */
+#ifndef SQL_CALL_COUNTS_H
+#define SQL_CALL_COUNTS_H
+
+#include "sql/sql_internal.h"
+
+enum call_gap {
+	CALL_OPEN,       /* no exit of it is in the range */
+	CALL_OTHER,      /* its thread ended, or the next exit is that of another call */
+	CALL_LOST,       /* events were lost while it lasted */
+	CALL_UNRECORDED, /* a CPU was not recorded while it lasted */
+	CALL_SWITCH,     /* a switch is missing: it is not known which threads the events are of */
+	CALL_GAPS
+};
+
+struct call_counts {
+	uint64_t all, without[CALL_GAPS];
+	uint64_t nameless; /* entries of no known thread, which are no rows */
+};
+
+/* A call became unknown at `t`: counts it by what the streams lack then. */
+MUST_CHECK bool call_counts_unknown(struct call_counts *counts, const struct sql_host *host,
+				    nstime t, struct error *err);
+/* Notes how many calls have no end, and why; of one thread, or (`tid` NULL) of all. */
+void call_counts_note(const struct call_counts *counts, struct sql_host *host, const int64_t *tid);
+
+#endif

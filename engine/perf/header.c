@@ -697,8 +697,7 @@ static void add_clock(struct perf_part *part)
 static void describe(struct opening *o)
 {
 	struct perf_part *part = o->part;
-	enum { READ_AS = 1 }; /* rises where the same records give other events or classes */
-	uint8_t more[3] = {part->by_cpu, part->swap, READ_AS};
+	uint8_t more[2] = {part->by_cpu, part->swap};
 
 	XXH3_128bits_update(o->identity, more, sizeof more);
 	XXH128_hash_t hash = XXH3_128bits_digest(o->identity);

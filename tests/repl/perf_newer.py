@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """perf.data of newer kernels and of newer perf: what is known is read right, all else is told.
 
-Files are made here, byte by byte. What an answer must be is what was written: the oracle is this file.
+Files are made here, byte by byte. What an answer must be is what was written: the oracle is this
+file.
 """
 import base64
 import json
@@ -348,7 +349,8 @@ def modes(folder):
     perf.mmap("[kernel.kallsyms]_stext", 0xc0008000, 0x3f000000, pid=-1, misc=1)
     perf.mmap("/lib/modules/3.4.0/kernel/drivers/input/joydev.ko", 0xbf000000, 0x6000, -1, 1)
     perf.mmap("/usr/bin/alpha", 0x8000, 0x4000)
-    for k, (ip, mode) in enumerate(((0xc0123450, 1), (0xbf000100, 1), (0x8200, 2), (0xc0123450, 2))):
+    for k, (ip, mode) in enumerate(((0xc0123450, 1), (0xbf000100, 1), (0x8200, 2),
+                                    (0xc0123450, 2))):
         perf.sample(1000 + k, ip=ip, misc=mode)
     equal("a kernel of 32 bits, by the CPU mode", names(perf.save(folder)),
           ["[kernel.kallsyms]", "[joydev]", "/usr/bin/alpha", "[unknown]"])

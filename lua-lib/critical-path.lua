@@ -5,7 +5,7 @@
 --   sum   for how long which thread ran, waited for a CPU or slept on the path, and what ended its sleep
 --   log   the stretches of the path, in order of time
 --
--- --tid N names the thread. The path goes back from the end of the range: while the thread runs or waits for a
+-- --tid N, or the name of a single thread, names it. The path goes back from the end of the range: while the thread runs or waits for a
 -- CPU, that is the path; where it sleeps, the path goes on with the thread that woke it, at the
 -- moment of the wake-up. Where a timer, a device or another interrupt woke it, the thread's sleep is on the path, and `woken by`
 -- says what did: "timer", "irq 24 nvme0q1", "softirq NET_RX", "device 8:0" where a request of a block device was complete just then
@@ -22,13 +22,28 @@
 local analysis = require("yore.analysis")
 local causes = require("yore.causes")
 local chain = require("yore.chain")
+local threads = require("yore.threads")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "critical-path", verbs = { "sum", "log" }, options = { tid = "text" },
 	columns = { "tid", "comm", "state", "dur", "begin", "waker" },
 })
-local tid = math.tointeger(tonumber(a.tid)) or error("critical-path: " .. (a.tid and "--tid: '" .. a.tid .. "' is not a number"
-	or "--tid N is missing: of which thread?") .. ": 'yore cputop TRACE threads' lists threads", 0)
+-- A name is that of one thread, or it is not enough.
+local function thread_of(word)
+	local tid = math.tointeger(tonumber(word))
+	if tid then
+		return tid
+	end
+	local found = word and threads.named(a, word) or {}
+	if #found == 1 then
+		return found[1]
+	end
+	error("critical-path: " .. (#found > 1 and "--tid: " .. #found .. " threads are called '" .. word .. "', " .. table.concat(found, ", ")
+		.. ", and a path is that of one: name its number" or word and "--tid: '" .. word .. "' is neither a number nor the name of a thread here"
+		or "--tid THREAD is missing: of which thread?") .. ": 'yore cputop TRACE threads' lists threads", 0)
+end
+
+local tid = thread_of(a.tid)
 
 a:need({ "sched_switch" }, "when threads run")
 a.has_wakings = a:want({ "sched_waking" }, "it is not known who wakes a thread: its sleep is on the path")

@@ -97,7 +97,7 @@ says 0 "note: migrations: the trace describes sched:sched_migrate_task, and none
 says 0 "note: periods: the trace describes sched:sched_wait_task, and none was recorded$" yore periods $demo --from sched_wait_task --until sched_wakeup --key pid
 says 1 "note: locks: [0-9]* calls of futex are left out: raw system calls" yore locks fixtures/golden/demo/trace.dat
 says 1 "of which thread?: 'yore cputop TRACE threads' lists" yore critical-path $demo
-says 1 "'x' is not a number: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid x
+says 1 "'x' is neither a number nor the name of a thread here: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid x
 says 1 "nothing is known of thread 99999 in this range: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid 99999
 says 1 "the trace has no event 'sched_swich': did you mean" yore top $demo --event sched_swich
 says 0 '^yore latency TRACE \[stats|top|log|freq\]' yore latency $demo --help

@@ -7,6 +7,7 @@
 #include "repl/capabilities.h"
 
 #include "engine/base/mem.h"
+#include "state/program/expr.h"
 #include "state/program/program.h"
 
 #include <string.h>
@@ -59,6 +60,17 @@ static size_t find_lined(const struct trace *trace, const struct program *progra
 	return n;
 }
 
+/* A map whose results are all unknown takes knowledge away, as `unknown` does. */
+static bool gives_unknown(const struct expr *value)
+{
+	if (!value || value->kind != EXPR_MAP)
+		return false;
+	for (size_t i = 0; i < value->map->nentries; i++)
+		if (value->map->entries[i].result.kind != VALUE_UNKNOWN)
+			return false;
+	return true;
+}
+
 /* The classes with a line that gives attributes of the shape a value. */
 static size_t writers_of(const struct lined *all, size_t count, const struct attrs *attrs,
 			 uint32_t shape, struct buf *from)
@@ -70,7 +82,8 @@ static size_t writers_of(const struct lined *all, size_t count, const struct att
 		for (uint32_t i = 0; i < lines->nevent; i++) {
 			const struct line *line = &lines->event[i];
 			if (line->verb == VERB_DELETE || line->verb == VERB_UNKNOWN ||
-			    line->flags & LINE_FAILS || !line_may_write(line, attrs, shape))
+			    line->flags & LINE_FAILS || gives_unknown(line->value) ||
+			    !line_may_write(line, attrs, shape))
 				continue;
 			add_writer(from, &writers, all[c].class->name);
 			break;

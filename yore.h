@@ -171,7 +171,8 @@ YORE_API size_t yore_stream_index(const struct yore_stream *stream);     /* amon
 YORE_API const char *yore_stream_name(const struct yore_stream *stream); /* unique in the trace */
 YORE_API const char *yore_stream_section(const struct yore_stream *stream); /* channel; "": none */
 YORE_API uint64_t yore_stream_id(const struct yore_stream *stream); /* of its stream class */
-YORE_API int yore_stream_cpu(const struct yore_stream *stream); /* -1: not known, or by packet */
+/* -1: not known, or by packet. Packets may be of others than the first: yore_event_cpu() tells. */
+YORE_API int yore_stream_cpu(const struct yore_stream *stream);
 YORE_API int yore_stream_has_time(const struct yore_stream *stream);   /* 0: ordinals */
 YORE_API uint64_t yore_stream_bytes(const struct yore_stream *stream); /* of all its files */
 YORE_API const struct yore_clock *yore_stream_clock(const struct yore *yore,

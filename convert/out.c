@@ -97,6 +97,8 @@ static bool open_file(struct out *out, const char *path, bool named, struct erro
 	*out = (struct out){.fd = -1, .noted = -1};
 	if (!inputs_spare(path, err))
 		return false;
+	if (named && (!strcmp(path, "-") || is_in_place(path)))
+		return error_set(err, ERR_IO, "%s: a database must be a file", path);
 	out->path = final_path(path);
 	if (strcmp(path, "-") == 0) {
 		out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);

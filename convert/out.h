@@ -34,7 +34,10 @@ struct out {
  * that is there is replaced in the end; of a symbolic link, the file that it leads to.
  */
 MUST_CHECK bool out_open(struct out *out, const char *path, struct error *err);
-/* The same for a library that opens a file by its name: out->temporary, unless it is a device. */
+/*
+ * The same for a library that opens a file by its name: out->temporary. A pipe, a device or standard
+ * output is ERR_IO, and nothing is opened.
+ */
 MUST_CHECK bool out_open_named(struct out *out, const char *path, struct error *err);
 /*
  * A file that has its final name from the start, in a folder that has not. Of as many files as

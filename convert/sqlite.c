@@ -243,11 +243,9 @@ static void *sqlite_open(const struct convert_options *options, struct error *er
 	}
 	keep_own_names(sqlite);
 	sqlite->of.tables = tables_new(&tables);
-	bool ok = sqlite->out.temporary ||
-		  error_set(err, ERR_IO, "%s: a database must be a file", options->path);
-	if (ok && sqlite3_open_v2(sqlite->out.temporary, &sqlite->db,
-				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
-		ok = failed(sqlite, err);
+	bool ok = sqlite3_open_v2(sqlite->out.temporary, &sqlite->db,
+				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK ||
+		  failed(sqlite, err);
 	ok = ok && run(sqlite, prepares, err);
 	if (ok)
 		return sqlite;

@@ -10,7 +10,7 @@
 -- A lock is a futex, by its address: a wait is a system call futex that waits (FUTEX_WAIT, FUTEX_WAIT_BITSET,
 -- FUTEX_LOCK_PI and those that requeue), from its entry to its exit. Where the kernel's own locks were recorded
 -- (contention_begin and contention_end), these count, too, as the kernel's. Addresses of two processes may be
--- the same and other locks.
+-- the same and other locks. Futexes of raw system calls are left out; a note says how many.
 --
 -- --svg FILE draws the waits as a heat map over time.
 --
@@ -48,6 +48,11 @@ for _, kind in ipairs(kinds) do
 		end
 		found[#found + 1] = { kind = kind.kind, segments = waits }
 	end
+end
+-- Raw system calls have numbers in place of names: their futexes are not read.
+if #analysis.present(kinds[1].enter) == 0 and kernel.calls_entered(a).futex then
+	yore.note("locks: " .. kernel.calls_entered(a).futex .. " calls of futex are left out: raw system calls do not tell the lock's address by "
+		.. "name; record syscalls:sys_enter_futex and syscalls:sys_exit_futex, too")
 end
 if #found == 0 then
 	a:need({ "sys_enter_futex", "syscall_entry_futex", "contention_begin" }, "who waits for a lock")

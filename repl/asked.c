@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { LOOK_MOST = 1 << 20 };
+enum { LOOK_MOST = 1 << 20, NOTES_EACH = 3 /* of paths that have a note of their own */ };
 
 /* ---- paths ---- */
 
@@ -35,13 +35,25 @@ bool asked_path(struct session *session, const struct query *query, const struct
 
 bool asked_paths(struct session *session, struct wanteds *wanteds, struct error *err)
 {
-	for (size_t i = 0; i < wanteds->count; i++) {
+	struct state *state = session_state(session, err);
+	struct buf note = {0};
+	size_t notes = 0;
+	bool ok = state != NULL;
+
+	for (size_t i = 0; i < wanteds->count && ok; i++) {
 		struct wanted *item = &wanteds->items[i];
-		if (!asked_path(session, item->query, item->has_value ? &item->value : NULL,
-				&item->noted, err))
-			return false;
+		buf_clear(&note);
+		ok = state_lookup(state, item->query, item->has_value ? &item->value : NULL, &note,
+				  err);
+		item->noted = note.len > 0;
+		if (ok && item->noted && ++notes <= NOTES_EACH)
+			session_note(session, "%s", buf_text(&note));
 	}
-	return wanteds_find_threads(session, wanteds, err);
+	if (ok && notes > NOTES_EACH)
+		session_note(session, "the same or the like holds for %zu more paths",
+			     notes - NOTES_EACH);
+	buf_release(&note);
+	return ok && wanteds_find_threads(session, wanteds, err);
 }
 
 /* ---- the range ---- */

@@ -58,11 +58,38 @@ const struct cmd *cmd_find(const char *name, struct error *err)
 	return hits == 1 ? found : NULL;
 }
 
-/* What a script prints is its own business, unless it goes to a terminal. */
-static bool is_exact(const struct options *options)
+/* The format that an analysis is told among its words; NULL: none. */
+static const char *format_of(const struct words *words)
 {
-	return options->format == FORMAT_JSON || options->format == FORMAT_CSV ||
-	       (options->cmd == &cmd_run_script && !options->sandbox && !isatty(STDOUT_FILENO));
+	static const char option[] = "--format";
+	const size_t len = sizeof option - 1;
+	const char *format = NULL;
+
+	for (size_t i = 1; i < words->count; i++) {
+		const char *word = words->items[i];
+		if (!strncmp(word, option, len) && word[len] == '=')
+			format = word + len + 1;
+		else if (!strcmp(word, option) && i + 1 < words->count)
+			format = words->items[i + 1];
+	}
+	return format;
+}
+
+/*
+ * Nothing is, that somebody sees. What a script prints is its own business, but the tables of the
+ * analyses that come with yore are answers like others.
+ */
+static bool is_exact(const struct options *options, const struct sink *sink)
+{
+	bool script = options->cmd == &cmd_run_script && !options->sandbox;
+
+	if (sink_is_seen(sink))
+		return false;
+	if (script && options->words.count && script_has_analysis(options->words.items[0])) {
+		const char *format = format_of(&options->words);
+		return format && strcmp(format, "table") != 0 && strcmp(format, "bars") != 0;
+	}
+	return script || options->format == FORMAT_JSON || options->format == FORMAT_CSV;
 }
 
 bool cmd_run(struct session *session, const struct options *options, struct sink *sink,
@@ -74,7 +101,7 @@ bool cmd_run(struct session *session, const struct options *options, struct sink
 	bool exact = sink->exact;
 
 	session->options = options;
-	sink_set_exact(sink, is_exact(options));
+	sink_set_exact(sink, is_exact(options, sink));
 	session_begin_command(session);
 	if (options->help)
 		ok = help_print(options->cmd, sink);

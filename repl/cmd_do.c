@@ -97,8 +97,10 @@ static bool list_probes(struct session *session, const struct options *options, 
 		arena_array(arena, trace->nclasses + 1, sizeof *classes);
 	for (size_t i = 0; i < count; i++)
 		specs[i] = spec_of(options->words.items[i], arena);
-	memcpy(classes, trace->classes, trace->nclasses * sizeof *classes);
-	qsort(classes, trace->nclasses, sizeof *classes, by_name);
+	if (trace->nclasses) {
+		memcpy(classes, trace->classes, trace->nclasses * sizeof *classes);
+		qsort(classes, trace->nclasses, sizeof *classes, by_name);
+	}
 	for (size_t i = 0; i < trace->nclasses; i++) {
 		if (classes[i]->unlisted || (last && !strcmp(last, classes[i]->name)) ||
 		    !is_listed(options, specs, classes[i]->name))

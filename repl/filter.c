@@ -60,11 +60,21 @@ bool filter_parse_range(const char *option, const char *word, struct where_range
 			 option, word);
 }
 
-/* Says the note, if there is one. */
-static void say_looked(struct session *session, const char *option, const struct buf *note)
+enum { NOTES_EACH = 3 /* of a list of words that have a note of their own */ };
+
+/* Says the note, if there is one, of the first words; others are counted. */
+static void say_looked(struct session *session, const char *option, const struct buf *note,
+		       size_t *notes)
 {
-	if (note->len)
+	if (note->len && ++*notes <= NOTES_EACH)
 		session_note(session, "%s: %s", option, buf_text(note));
+}
+
+static void say_others(struct session *session, const char *option, size_t notes)
+{
+	if (notes > NOTES_EACH)
+		session_note(session, "%s: nothing is found of %zu more words", option,
+			     notes - NOTES_EACH);
 }
 
 static bool look_up_names(struct session *session, const char *option, const struct words *words,
@@ -73,14 +83,16 @@ static bool look_up_names(struct session *session, const char *option, const str
 			  struct error *err)
 {
 	struct buf note = {0};
+	size_t notes = 0;
 	bool ok = true;
 
 	for (size_t i = 0; i < words->count && ok; i++) {
 		buf_clear(&note);
 		ok = look_up(session->trace, words->items[i], &note, err) ||
 		     error_while(err, "%s", option);
-		say_looked(session, option, &note);
+		say_looked(session, option, &note, &notes);
 	}
+	say_others(session, option, notes);
 	buf_release(&note);
 	return ok;
 }
@@ -97,6 +109,7 @@ bool filter_look_up_cpus(struct session *session, const struct words *words, str
 	struct index *index = words->count ? session_index(session, err) : NULL;
 	struct where_range range;
 	struct buf note = {0};
+	size_t notes = 0;
 	bool ok = !words->count || index;
 
 	for (size_t i = 0; i < words->count && ok; i++) {
@@ -104,8 +117,9 @@ bool filter_look_up_cpus(struct session *session, const struct words *words, str
 		ok = filter_parse_range("--cpu", words->items[i], &range, err) &&
 		     (lookup_cpu(index, range.low, range.high, &note, err) ||
 		      error_while(err, "--cpu"));
-		say_looked(session, "--cpu", &note);
+		say_looked(session, "--cpu", &note, &notes);
 	}
+	say_others(session, "--cpu", notes);
 	buf_release(&note);
 	return ok;
 }

@@ -135,8 +135,9 @@ static bool is_script_word(int argc, char **argv)
 }
 
 /*
- * `yore WORD TRACE` where WORD is neither a command nor a file: an analysis, or a command that the
- * start-up file adds, which `run` finds. NULL: the words mean what they say. The caller frees it.
+ * `yore WORD TRACE` where WORD is no command: an analysis, also where a file is called like one, or a
+ * command that the start-up file adds, which `run` finds. A file alone is a trace. NULL: the words
+ * mean what they say. The caller frees it.
  */
 static char **as_script(int argc, char **argv)
 {
@@ -144,8 +145,12 @@ static char **as_script(int argc, char **argv)
 	struct error err;
 	char **words;
 
-	if (argc < 2 || argv[1][0] == '-' || cmd_find(argv[1], &err) ||
-	    access(argv[1], F_OK) == 0 || !is_script_word(argc, argv))
+	if (argc < 2 || argv[1][0] == '-' || cmd_find(argv[1], &err) || !is_script_word(argc, argv))
+		return NULL;
+	bool more = false;
+	for (int i = 2; i < argc; i++)
+		more |= argv[i][0] != '-';
+	if (access(argv[1], F_OK) == 0 && !(more && script_has_analysis(argv[1])))
 		return NULL;
 	words = mem_new_array((size_t)argc, sizeof *words);
 	words[0] = run_word;

@@ -20,7 +20,7 @@ enum { NAMES_EVENTS = 1000000, NAMES_BEFORE = 100000, NAMES_REFUSED = 4 };
  * How much a search at a moment may read beside what the rows cost: the greater of a third of their
  * packets, and of so many bytes, which are all of a small recording. --names sets no such limit.
  */
-enum { NAMES_SHARE = 3, NAMES_BYTES = 256 << 10 };
+enum { NAMES_SHARE = 3, NAMES_BYTES = 1 << 20 };
 
 /* The thread that the row shows. */
 static bool thread_of(const struct named *item, struct value *tid)

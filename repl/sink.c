@@ -259,6 +259,11 @@ const char *sink_failure(const struct sink *sink)
 	return sink->failed == EBADF ? "standard output is closed" : strerror(sink->failed);
 }
 
+bool sink_is_seen(const struct sink *sink)
+{
+	return !sink->elsewhere && (sink->columns > 0 || (sink->fd >= 0 && isatty(sink->fd)));
+}
+
 bool sink_file_open(struct sink_file *file, const char *path, struct error *err)
 {
 	if (!out_open(&file->out, path, err))

@@ -36,7 +36,8 @@ struct sink {
 	bool closed;    /* the reader has gone */
 	int failed;     /* errno of a write that failed for another reason, 0 none */
 	bool color;     /* sink_style() is welcome */
-	bool exact;     /* bytes go out as they are: JSON, CSV; else as quote_printable() has them */
+	bool exact;     /* bytes go out as they are: JSON, CSV where nobody sees them; else as
+			   quote_printable() has them */
 	struct buf clean; /* a piece of the output without what would steer a terminal */
 	bool eager;     /* flush at each row: somebody watches, or answers line by line */
 	unsigned columns; /* of the terminal that rows go to; 0: to none */
@@ -52,6 +53,8 @@ void sink_init_write(struct sink *sink, bool (*write)(void *arg, const char *byt
 void sink_release(struct sink *sink); /* does not flush */
 /* Columns of the terminal `fd` now; 0: it is none. */
 unsigned terminal_columns(int fd);
+/* Does somebody see what is written, on a terminal or in a pager? */
+bool sink_is_seen(const struct sink *sink);
 
 bool sink_flush(struct sink *sink); /* writes ended rows; false as sink_row() */
 /*

@@ -161,7 +161,8 @@ bool sql_rows_write(const struct sql_shell *shell, struct sql_statement *stateme
 	bool open = true, first = true, exact = sink->exact;
 	struct rows rows;
 
-	sink_set_exact(sink, format == FORMAT_JSON || format == FORMAT_CSV);
+	sink_set_exact(sink,
+		       (format == FORMAT_JSON || format == FORMAT_CSV) && !sink_is_seen(sink));
 	if (cells)
 		rows_begin(&rows, sink, format, columns, sql_columns(statement));
 	if (cells)

@@ -72,7 +72,12 @@ void call_counts_note(const struct call_counts *counts, struct sql_host *host, c
 		buf_printf(&text,
 			   "%s%" PRIu64 " entries are of an unknown thread and have no row: they "
 			   "do not name it, and it is not known who ran",
-			   without ? "; " : "", counts->nameless);
+			   text.len ? "; " : "", counts->nameless);
+	if (counts->hidden && !tid)
+		buf_printf(&text,
+			   "%s%" PRIu64 " entries have no row: events were lost right behind them, "
+			   "or the thread enters another call at the same time",
+			   text.len ? "; " : "", counts->hidden);
 	if (text.len)
 		sql_note(host, "syscalls: %s", buf_text(&text));
 	buf_release(&text);

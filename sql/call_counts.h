@@ -16,6 +16,7 @@ enum call_gap {
 struct call_counts {
 	uint64_t all, without[CALL_GAPS];
 	uint64_t nameless; /* entries of no known thread, which are no rows */
+	uint64_t hidden;   /* entries that the state does not show */
 };
 
 /* A call became unknown at `t`: counts it by what the streams lack then. */

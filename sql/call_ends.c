@@ -38,6 +38,7 @@ struct entry {
 	int64_t tid;
 	nstime time;
 	int32_t cpu;
+	bool taken; /* by a call */
 };
 
 /* Times of events of one class that are of no known thread. */
@@ -199,7 +200,7 @@ static struct call_end end_of(const struct call_ends *ends, const struct run *ru
 	if (class->tid.class)
 		end.tid = number_at(&fields, &class->tid);
 	if (class->ret.class)
-		end.ret = (struct call_ret){true, number_at(&fields, &class->ret)};
+		end.ret = (struct call_ret){true, number_at(&fields, &class->ret), false};
 	return end;
 }
 
@@ -211,7 +212,7 @@ static void add_run(struct call_ends *ends, const struct run *run)
 		*mem_push(ends->items, ends->count, ends->capacity) = end;
 		if (ends->classes[end.class].kind == END_ENTRY && end.tid >= 0)
 			*mem_push(ends->entries, ends->nentries, ends->entries_capacity) =
-				(struct entry){end.tid, end.time, end.cpu};
+				(struct entry){end.tid, end.time, end.cpu, false};
 	}
 }
 
@@ -295,6 +296,7 @@ bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime
 		several = any && own == here &&
 			  (several || ret->known != end->ret.known || ret->value != end->ret.value);
 		*ret = end->ret;
+		ret->own = end->tid >= 0;
 		any = true;
 		own = here;
 	}
@@ -313,6 +315,24 @@ bool call_ends_entered(const struct call_ends *ends, int64_t tid, nstime begin, 
 	*t = ends->entries[i].time;
 	*cpu = ends->entries[i].cpu;
 	return true;
+}
+
+void call_ends_take_entry(struct call_ends *ends, int64_t tid, nstime t)
+{
+	const struct entry own = {.tid = tid, .time = t};
+	size_t i = search_first(at, 0, ends->nentries, by_thread(&ends->entries[at], &own) < 0);
+
+	if (i < ends->nentries && !by_thread(&ends->entries[i], &own))
+		ends->entries[i].taken = true;
+}
+
+uint64_t call_ends_left(const struct call_ends *ends)
+{
+	uint64_t left = 0;
+
+	for (size_t i = 0; i < ends->nentries; i++)
+		left += !ends->entries[i].taken;
+	return left;
 }
 
 bool call_ends_named(const struct call_ends *ends)

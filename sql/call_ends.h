@@ -22,6 +22,7 @@ MUST_CHECK bool call_ends_read(struct call_ends *ends, nstime begin, nstime end,
 struct call_ret {
 	bool known; /* false: no exit says it, or several calls that end then differ */
 	int64_t value;
+	bool own; /* the exit names its thread */
 };
 
 /*
@@ -38,6 +39,10 @@ bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime
  */
 bool call_ends_entered(const struct call_ends *ends, int64_t tid, nstime begin, nstime end,
 		       nstime *t, int32_t *cpu);
+/* The thread has a call that it entered at `t`. */
+void call_ends_take_entry(struct call_ends *ends, int64_t tid, nstime t);
+/* After all calls: how many entries that name their thread have none? */
+uint64_t call_ends_left(const struct call_ends *ends);
 /*
  * Where events do not name their thread, it is the one that runs, and that is unknown where
  * switches are missing. Then entries are read as well: each call takes its own, and what is left is

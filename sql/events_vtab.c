@@ -121,6 +121,18 @@ static bool argument_group(const struct sql_host *host, int argc, const char *co
 	return *group != NULL;
 }
 
+/* Why SQLite does not take the columns. */
+static char *no_table(sqlite3 *db, const struct shape *shape)
+{
+	int most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
+
+	if (shape->ncolumns <= (size_t)most)
+		return sqlite3_mprintf("%s", sqlite3_errmsg(db));
+	return sqlite3_mprintf("the events have %llu columns, and a table of SQLite has %d at most: the "
+			       "columns context and fields of the table events have them as JSON",
+			       (unsigned long long)shape->ncolumns, most);
+}
+
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
 		   char **message)
 {
@@ -142,6 +154,12 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	events_declare(events->shape, host && sql_host_all_timed(host, group), &text);
 	code = sqlite3_declare_vtab(db, buf_text(&text));
 	buf_release(&text);
+	if (code != SQLITE_OK) {
+		*message = no_table(db, events->shape);
+		shape_free(events->shape);
+		sql_table_end(&events->table);
+		return code;
+	}
 	*out = &events->table.base;
 	return code;
 }

@@ -121,7 +121,10 @@ const char *sql_extension_table(const struct sql_context *context, size_t i)
 	for (; sql_modules[own].name; own++)
 		if (own == i)
 			return sql_modules[i].name;
-	return i - own < host->ngroups ? host->groups[i - own].name : NULL;
+	for (size_t k = 0, n = own; k < host->ngroups; k++)
+		if (!host->groups[k].classes[0]->unlisted && n++ == i)
+			return host->groups[k].name;
+	return NULL;
 }
 
 static int load(sqlite3 *db, char **message, const sqlite3_api_routines *api)

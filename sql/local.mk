@@ -34,6 +34,7 @@ libsqltables_a_SOURCES = \
 	%D%/losses_vtab.c \
 	%D%/modules.c \
 	%D%/notes.c \
+	%D%/notes_vtab.c \
 	%D%/notes.h \
 	%D%/packets_vtab.c \
 	%D%/plan.c \

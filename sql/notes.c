@@ -1,10 +1,5 @@
-/*
- * notes.c - the table `notes`: what was said about the rows of this connection so far
- *
- *     notes(note; hidden: trace)
- */
+/* notes.c - see notes.h */
 #include "sql/notes.h"
-#include "sql/rows.h"
 
 #include "engine/base/mem.h"
 
@@ -51,15 +46,7 @@ void sql_notes_free(struct sql_notes *notes)
 	mem_free(notes);
 }
 
-static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
+const char *sql_note_at(const struct sql_host *host, size_t i)
 {
-	const struct sql_notes *notes = notes_of(host);
-
-	(void)err;
-	for (size_t i = 0; i < notes->count; i++)
-		cell_text(&row_list_add(list)[0], notes->texts[i]);
-	return true;
+	return host->notes && i < host->notes->count ? host->notes->texts[i] : NULL;
 }
-
-const struct rows_kind rows_notes = {"CREATE TABLE x(note TEXT, trace TEXT HIDDEN)", 2, fill, NULL,
-				     0};

@@ -316,10 +316,11 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 					    : (struct value){.kind = VALUE_NONE};
 	}
 	if (cursor->ends && segment->end < cursor->end) {
-		segment->other =
-			!call_ends_at(cursor->ends, &segment->value, segment->end, segment->tid,
-				      cpu_before(thread, segment), &segment->ret) &&
-			!segment->lost;
+		bool ended = call_ends_at(cursor->ends, &segment->value, segment->end, segment->tid,
+					  cpu_before(thread, segment), &segment->ret);
+
+		segment->lost = segment->lost && !segment->ret.own;
+		segment->other = !ended && !segment->lost;
 		segment->lost = segment->lost || segment->other;
 	}
 	add_row(cursor, open);
@@ -453,6 +454,24 @@ static void split_calls(struct segments_cursor *cursor)
 	}
 	for (size_t i = 0; i < cursor->nopen; i++)
 		split_call(cursor, &cursor->open[i].segment, &cursor->open[i].segment);
+	for (size_t i = 0; i < cursor->scan.count; i++)
+		call_ends_take_entry(cursor->ends, cursor->rows[i].tid, cursor->rows[i].begin);
+	for (size_t i = 0; i < cursor->nopen; i++)
+		call_ends_take_entry(cursor->ends, cursor->open[i].segment.tid,
+				     cursor->open[i].segment.begin);
+	cursor->counts.hidden += call_ends_left(cursor->ends);
+}
+
+/* The idle thread makes no calls: where it seems to, a switch is missing, and who ran is unknown.
+ */
+static void drop_idle(struct segments_cursor *cursor)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cursor->scan.count; i++)
+		if (cursor->rows[i].tid)
+			cursor->rows[kept++] = cursor->rows[i];
+	cursor->scan.count = kept;
 }
 
 /* Which calls are in doubt since events do not name their thread? */
@@ -460,6 +479,7 @@ static void find_doubts(struct segments_cursor *cursor)
 {
 	struct call_ends *ends = cursor->ends;
 
+	drop_idle(cursor);
 	for (size_t i = 0; i < cursor->scan.count; i++) {
 		const struct segment *row = &cursor->rows[i];
 
@@ -468,8 +488,9 @@ static void find_doubts(struct segments_cursor *cursor)
 			call_ends_take(ends, &row->value, row->end, false);
 	}
 	for (size_t i = 0; i < cursor->nopen; i++)
-		call_ends_take(ends, &cursor->open[i].segment.value, cursor->open[i].segment.begin,
-			       true);
+		if (cursor->open[i].segment.tid)
+			call_ends_take(ends, &cursor->open[i].segment.value,
+				       cursor->open[i].segment.begin, true);
 	cursor->counts.nameless += call_ends_nameless(ends);
 	for (size_t i = 0; i < cursor->scan.count; i++) {
 		struct segment *row = &cursor->rows[i];

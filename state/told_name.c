@@ -49,6 +49,16 @@ static const struct repeated {
 	{"saved_cmdline", "comm"},
 };
 
+static bool is_switch(const struct event_class *class)
+{
+	return !strcmp(event_bare_name(class->name), "sched_switch");
+}
+
+static bool has_class(const struct stream *stream, const struct event_class *class)
+{
+	return stream->part == class->part && stream->id == class->stream_id;
+}
+
 static bool find_field(const struct event_class *class, const char *name, struct field_path *out)
 {
 	return field_path_find(class, 1u << SCOPE_PAYLOAD, &name, 1, out);
@@ -69,8 +79,7 @@ static bool repeats(const struct line *line, const struct event_class *class)
 {
 	const char *bare = event_bare_name(class->name);
 
-	if (line->verb ==
-	    VERB_DELETE) /* the name of one that was deleted is the last that it had */
+	if (line->verb == VERB_DELETE) /* a deleted one has the name that it had last */
 		return true;
 	for (size_t i = 0; i < sizeof repeated / sizeof *repeated && line->value; i++)
 		if (!strcmp(repeated[i].class, bare) &&
@@ -402,8 +411,7 @@ static bool read_others(struct telling *telling, const struct stream *own, struc
 
 		for (size_t s = 0; s < trace->nstreams && bitset_has(told->renames, c); s++) {
 			const struct stream *stream = trace->streams[s];
-			if (stream == own || stream->part != class->part ||
-			    stream->id != class->stream_id)
+			if (stream == own || !has_class(stream, class))
 				continue;
 			bitset_add(streams, s);
 			any = true;
@@ -430,6 +438,20 @@ static bool find_attr(struct state *state, const struct value *tid, uint32_t *ou
 	return true;
 }
 
+/* Has another stream switches of the same CPU? Then what follows may be in that one. */
+static bool has_twin(const struct trace *trace, const struct stream *stream)
+{
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const struct event_class *class = trace->classes[c];
+
+		for (size_t s = 0; s < trace->nstreams && is_switch(class); s++)
+			if (trace->streams[s] != stream && trace->streams[s]->cpu == stream->cpu &&
+			    has_class(trace->streams[s], class))
+				return true;
+	}
+	return false;
+}
+
 /* Can it be told by that event? Of a stream of one CPU, whose switches are all in there. */
 static bool may_tell(const struct told_names *told, const struct comm *item)
 {
@@ -437,8 +459,8 @@ static bool may_tell(const struct told_names *told, const struct comm *item)
 	const struct told_by *by = &item->by;
 
 	return by->class && told->state->index && by->place.stream < trace->nstreams &&
-	       trace->streams[by->place.stream]->cpu >= 0 &&
-	       !strcmp(event_bare_name(by->class->name), "sched_switch");
+	       trace->streams[by->place.stream]->cpu >= 0 && is_switch(by->class) &&
+	       !has_twin(trace, trace->streams[by->place.stream]);
 }
 
 static void set_range(struct telling *telling)

@@ -30,3 +30,12 @@ fail() {
 	echo "FAIL: $*"
 	exit 1
 }
+
+# catches_int PID: waits until the program catches SIGINT. One that a background shell starts ignores it until then, and would
+# not hear it.
+catches_int() {
+	for _ in $(seq 200); do
+		grep -q '^SigCgt:.*[2367abef]$' "/proc/$1/status" 2>/dev/null && return
+		sleep 0.05
+	done
+}

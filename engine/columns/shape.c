@@ -127,6 +127,8 @@ struct build {
 		size_t column;
 	} * known; /* one per field */
 	size_t nknown, known_capacity;
+	struct hash_index names; /* of columns */
+	struct hash_index ways;  /* of what is known */
 	struct found {
 		uint32_t row, field;
 		struct place place;
@@ -135,22 +137,28 @@ struct build {
 	uint32_t row;
 };
 
-static struct column *column_add(struct shape *shape, const struct column *column)
+static void column_add(struct shape *shape, const struct column *column)
 {
 	*mem_push(shape->columns, shape->ncolumns, shape->columns_capacity) = *column;
-	return &shape->columns[shape->ncolumns - 1];
 }
 
-static bool has_column(const struct shape *shape, const char *name)
+/* A column that stands in the shape now has its name. */
+static void name_taken(struct build *build, size_t column)
 {
-	for (size_t i = 0; i < shape->ncolumns; i++)
-		if (shape_same_name(shape->columns[i].name, name))
-			return true;
-	return false;
+	hash_index_add(&build->names, name_hash(build->shape->columns[column].name), column);
 }
 
-static const char *free_name(struct shape *shape, const char *way, enum scope scope)
+static bool has_column(const struct build *build, const char *name)
 {
+	const struct column *columns = build->shape->columns;
+
+	return hash_index_find(&build->names, name_hash(name), i,
+			       shape_same_name(columns[i].name, name)) != HASH_INDEX_NONE;
+}
+
+static const char *free_name(struct build *build, const char *way, enum scope scope)
+{
+	struct shape *shape = build->shape;
 	static const char *const before[SCOPE_COUNT] = {[SCOPE_PACKET_CONTEXT] = "packet_",
 							[SCOPE_STREAM_EVENT_CONTEXT] = "context_",
 							[SCOPE_EVENT_CONTEXT] = "context_",
@@ -159,9 +167,9 @@ static const char *free_name(struct shape *shape, const char *way, enum scope sc
 
 	if (!*name)
 		name = "_";
-	if (has_column(shape, name) || scope == SCOPE_PACKET_CONTEXT)
+	if (has_column(build, name) || scope == SCOPE_PACKET_CONTEXT)
 		name = arena_printf(shape->arena, "%s%s", before[scope], way);
-	for (unsigned n = 2; has_column(shape, name); n++)
+	for (unsigned n = 2; has_column(build, name); n++)
 		name = arena_printf(shape->arena, "%s%s_%u", before[scope], way, n);
 	return name;
 }
@@ -197,35 +205,39 @@ static uint32_t field_column(struct build *build, const struct leaf *leaf)
 {
 	struct shape *shape = build->shape;
 	const char *type = type_of(leaf->class);
+	uint64_t hash = hash_number(hash_bytes(leaf->name, strlen(leaf->name)) + leaf->scope);
+	uint32_t found = hash_index_find(&build->ways, hash, i,
+					 build->known[i].scope == leaf->scope &&
+						 !strcmp(build->known[i].way, leaf->name));
 
-	for (size_t i = 0; i < build->nknown; i++) {
-		struct known_column *known = &build->known[i];
-		struct column *column = &shape->columns[known->column];
-		if (known->scope != leaf->scope || strcmp(known->way, leaf->name) != 0)
-			continue;
+	if (found != HASH_INDEX_NONE) {
+		struct column *column = &shape->columns[build->known[found].column];
 		if (strcmp(column->type, type) != 0)
 			column->type = "";
 		column->whole_number &= leaf->class->kind == FIELD_INT;
 		column->hex &= is_hex(leaf->class);
-		return (uint32_t)i;
+		return found;
 	}
 	struct column column = {.kind = COLUMN_FIELD,
-				.name = free_name(shape, leaf->name, leaf->scope),
+				.name = free_name(build, leaf->name, leaf->scope),
 				.type = type,
 				.hidden = leaf->scope == SCOPE_PACKET_CONTEXT,
 				.whole_number = leaf->class->kind == FIELD_INT,
 				.hex = is_hex(leaf->class),
 				.field = (uint32_t)build->nknown};
 	column_add(shape, &column);
+	name_taken(build, shape->ncolumns - 1);
 	*mem_push(build->known, build->nknown, build->known_capacity) =
 		(struct known_column){leaf->scope, leaf->name, shape->ncolumns - 1};
+	hash_index_add(&build->ways, hash, build->nknown - 1);
 	if (is_enum(leaf->class)) {
 		const char *way = arena_printf(shape->arena, "%s_label", leaf->name);
 		column.kind = COLUMN_LABEL;
-		column.name = free_name(shape, way, leaf->scope);
+		column.name = free_name(build, way, leaf->scope);
 		column.type = "TEXT";
 		column.whole_number = column.hex = false;
 		column_add(shape, &column);
+		name_taken(build, shape->ncolumns - 1);
 	}
 	return (uint32_t)build->nknown - 1;
 }
@@ -328,11 +340,15 @@ static void add_fields(struct shape *shape, const struct class_group *group)
 {
 	struct build build = {.shape = shape};
 
+	for (size_t i = 0; i < shape->ncolumns; i++)
+		name_taken(&build, i);
 	add_scope(&build, group, SCOPE_PAYLOAD);
 	add_scope(&build, group, SCOPE_EVENT_CONTEXT);
 	add_scope(&build, group, SCOPE_STREAM_EVENT_CONTEXT);
 	add_scope(&build, group, SCOPE_PACKET_CONTEXT);
 	add_places(&build, group);
+	hash_index_release(&build.names);
+	hash_index_release(&build.ways);
 	mem_free(build.known);
 	mem_free(build.found);
 }

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-enum { DEPTH_MAX = 10, METADATA_MAX = 256 << 20 };
+enum { DEPTH_MAX = 10, METADATA_MAX = 256 << 20, FILES_LOOKED = 16 };
 
 /* What is opened, and how. */
 struct opening {
@@ -42,49 +42,101 @@ static const size_t NONE = SIZE_MAX;
 struct folders {
 	struct folder *items;
 	size_t count, capacity;
+	struct folder_names without; /* of packets, and no metadata */
 };
 
 /* A file `metadata` at `path`, or what is in its place: a trace whose metadata cannot be had. */
 static bool is_metadata(const struct opening *opening, const char *path)
 {
 	struct error cause;
-	struct stat st;
 	uint64_t size;
 
-	if (lstat(path, &st) != 0 || S_ISDIR(st.st_mode))
-		return false;
 	if (file_is_regular(path, &size, &cause))
 		return true;
 	trace_damage(opening->trace, "", &cause);
 	return false;
 }
 
-/* Adds every folder at or below `path` that has a file `metadata`. */
+static bool is_packet_file(const char *path)
+{
+	static const uint8_t little[] = {0xc1, 0x1f, 0xfc, 0xc1}, big[] = {0xc1, 0xfc, 0x1f, 0xc1};
+	struct source *source = NULL;
+	struct error ignored;
+	uint64_t size;
+	uint8_t head[4];
+	bool is = file_is_regular(path, &size, &ignored) && size >= sizeof head &&
+		  source_open(path, SOURCE_READ, &source, &ignored) &&
+		  source_peek(source, 0, head, sizeof head, &ignored) &&
+		  (!memcmp(head, little, sizeof head) || !memcmp(head, big, sizeof head));
+
+	source_close(source);
+	return is;
+}
+
+/* Some of the first files begin as packets of CTF do. */
+static bool has_packets(const char *folder, const struct folder_names *names)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < names->count && i < FILES_LOOKED && !has; i++) {
+		char *path = folder_join(folder, names->items[i]);
+		has = is_packet_file(path);
+		mem_free(path);
+	}
+	return has;
+}
+
+/* The folder itself; true: it has something called `metadata`, which makes it a trace. */
+static bool look_at_folder(const struct opening *opening, const char *path,
+			   const struct folder_names *names, bool inside, struct folders *out)
+{
+	char *metadata = folder_join(path, "metadata");
+	struct stat st;
+	bool is_trace = lstat(metadata, &st) == 0 && !S_ISDIR(st.st_mode);
+
+	if (is_trace && is_metadata(opening, metadata))
+		*mem_push(out->items, out->count, out->capacity) =
+			(struct folder){.path = mem_strdup(path)};
+	else if (!is_trace && !inside && has_packets(path, names))
+		*mem_push(out->without.items, out->without.count, out->without.capacity) =
+			mem_strdup(path);
+	mem_free(metadata);
+	return is_trace;
+}
+
+/* Adds every folder at or below `path` that has a file `metadata`. `inside`: of a trace's folder.
+ */
 static bool find_folders(const struct opening *opening, const char *path, unsigned depth,
-			 struct folders *out, struct error *err)
+			 bool inside, struct folders *out, struct error *err)
 {
 	struct folder_names names;
+	struct error cause;
 	struct stat st;
 
 	if (depth > DEPTH_MAX || !folder_list(path, &names, err))
 		return depth > DEPTH_MAX;
-	for (size_t i = 0; i < names.count; i++) {
-		char *inner = folder_join(path, names.items[i]);
-		if (!strcmp(names.items[i], "metadata") && is_metadata(opening, inner)) {
-			*mem_push(out->items, out->count, out->capacity) =
-				(struct folder){.path = mem_strdup(path)};
-		}
-		mem_free(inner);
-	}
+	inside |= look_at_folder(opening, path, &names, inside, out);
 	for (size_t i = 0; i < names.count; i++) {
 		char *inner = folder_join(path, names.items[i]);
 		if (lstat(inner, &st) == 0 && S_ISDIR(st.st_mode) &&
-		    strcmp(names.items[i], "index"))
-			find_folders(opening, inner, depth + 1, out, err);
+		    strcmp(names.items[i], "index") &&
+		    !find_folders(opening, inner, depth + 1, inside, out, &cause))
+			trace_damage(opening->trace, "", &cause);
 		mem_free(inner);
 	}
 	folder_release(&names);
 	return true;
+}
+
+/* Where others are traces, packets without metadata are of one that lost it. */
+static void tell_without(const struct opening *opening, const struct folders *folders)
+{
+	for (size_t i = 0; i < folders->without.count; i++) {
+		struct error cause;
+		error_set(&cause, ERR_FORMAT, "%s: files of packets, and no metadata beside them",
+			  folders->without.items[i]);
+		trace_damage(opening->trace, "", &cause);
+	}
 }
 
 /*
@@ -815,8 +867,10 @@ static bool find_packets(const struct opening *opening, struct folders *out, str
 			"%s: no folder with a file named metadata; a file of packets alone "
 			"needs --input ctf,metadata=FILE",
 			opening->root);
-	if (!find_folders(opening, opening->root, 0, out, err))
+	if (!find_folders(opening, opening->root, 0, false, out, err))
 		return false;
+	if (out->count)
+		tell_without(opening, out);
 	return out->count ||
 	       error_set(err, ERR_FORMAT, "no file named metadata here or in a folder below");
 }
@@ -838,6 +892,7 @@ bool ctf_open(struct trace *trace, const char *path, const char *settings, enum 
 	for (size_t i = 0; i < folders.count; i++)
 		mem_free(folders.items[i].path);
 	mem_free(folders.items);
+	folder_release(&folders.without);
 	mem_free(root);
 	return ok;
 }

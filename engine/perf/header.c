@@ -677,12 +677,14 @@ static void add_clock(struct perf_part *part)
 			      .base = {.frequency = 1000000000}};
 	const struct perf_attr *attr = part->attrs[0];
 
-	if (attr->flags & ATTR_USE_CLOCKID)
+	if (attr->flags & ATTR_USE_CLOCKID) { /* any of the kernel's, auxiliary ones too */
+		clock.name = arena_printf(part->trace->arena, "clockid_%d", attr->clockid);
+		clock.description = "";
 		clock.counter = NULL;
+	}
 	for (size_t i = 0; attr->flags & ATTR_USE_CLOCKID && i < sizeof names / sizeof *names; i++)
 		if (names[i].id == attr->clockid) {
 			clock.name = clock.counter = names[i].name;
-			clock.description = "";
 			clock.epoch = names[i].id == 0;
 		}
 	if (part->has_wall)
@@ -695,8 +697,7 @@ static void add_clock(struct perf_part *part)
 static void describe(struct opening *o)
 {
 	struct perf_part *part = o->part;
-	enum { READ_AS = 1 }; /* rises where the same records give other events or classes */
-	uint8_t more[3] = {part->by_cpu, part->swap, READ_AS};
+	uint8_t more[2] = {part->by_cpu, part->swap};
 
 	XXH3_128bits_update(o->identity, more, sizeof more);
 	XXH128_hash_t hash = XXH3_128bits_digest(o->identity);

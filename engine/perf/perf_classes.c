@@ -604,16 +604,39 @@ static bool same_side_records(const struct perf_attr *a, const struct perf_attr 
 	return type_a == type_b && a->read_format == b->read_format;
 }
 
-/* Records of kernels to come, in case that there are any. */
+/*
+ * Records of kernels to come, in case that there are any. All are laid out as the first one: it is
+ * made, the others are copies of it.
+ */
 static bool add_unknown_classes(struct perf_part *part, struct perf_attr *attr, struct error *err)
 {
+	static const struct side side = {"perf_23", "*", "bytes", false};
+	struct trace *trace = part->trace;
+
+	if (!add_side_class(part, attr, PERF_KNOWN_TYPES, &side, err))
+		return false;
+	const struct perf_class *first = attr->side[PERF_KNOWN_TYPES][0];
+	const struct event_class like = *first->class;
+	trace->classes[like.index]->unlisted = true;
 	for (uint32_t type = PERF_KNOWN_TYPES; type < PERF_KERNEL_TYPES; type++) {
-		char *name = arena_printf(part->trace->arena, "perf_%u", type);
-		const struct side side = {name, "*", "bytes", false};
-		if (!add_side_class(part, attr, type, &side, err))
-			return false;
-		part->trace->classes[attr->side[type][0]->index]->unlisted = true;
-		attr->side[type][1] = attr->side[type][0];
+		struct perf_class *perf = arena_copy(trace->arena, first, 1, sizeof *first);
+		struct event_class *class =
+			type == PERF_KNOWN_TYPES
+				? trace->classes[like.index]
+				: trace_add_class(trace, part->part,
+						  arena_printf(trace->arena, "perf_%u", type));
+		const char *name = class->name;
+		uint32_t index = class->index;
+		*class = like;
+		class->name = name;
+		class->index = perf->index = index;
+		class->id = CLASS_SIDE + type;
+		class->unlisted = true;
+		class->priv = perf;
+		perf->class = class;
+		perf->type = type;
+		perf->told = arena_alloc(trace->arena, sizeof(atomic_bool));
+		attr->side[type][0] = attr->side[type][1] = perf;
 	}
 	return true;
 }

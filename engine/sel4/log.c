@@ -227,6 +227,26 @@ static bool is_text(struct source *source, struct error *err, bool *out)
 	return true;
 }
 
+/* A buffer that was copied whole ends in zeros; in front of others they are no record. */
+static bool find_end(struct sel4_log *log, struct source *source, struct error *err)
+{
+	uint8_t bytes[4096];
+	uint64_t end = source_size(source);
+
+	while (!log->text && end) {
+		size_t n = end < sizeof bytes ? (size_t)end : sizeof bytes, left = n;
+		if (!source_peek(source, end - n, bytes, n, err))
+			return false;
+		while (left && !bytes[left - 1])
+			left--;
+		end -= n - left;
+		if (left)
+			break;
+	}
+	log->end = end;
+	return true;
+}
+
 bool sel4_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
 	       struct error *err)
 {
@@ -244,7 +264,7 @@ bool sel4_open(struct trace *trace, const char *path, const char *settings, enum
 	part->version = log->text ? "text" : "binary";
 	part->identity[0] = log->mult;
 	part->identity[1] = log->div ^ (uint64_t)log->record_bytes << 56 ^ (uint64_t)log->x86 << 63;
-	if (!add_classes(log, part, err))
+	if (!add_classes(log, part, err) || !find_end(log, source, err))
 		return false;
 	add_stream(log, part, source);
 	return true;

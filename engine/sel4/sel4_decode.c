@@ -22,13 +22,18 @@ struct scan_state {  /* in scan->priv */
 };
 _Static_assert(sizeof(struct scan_state) <= SCAN_PRIV_MAX, "scan_state is stored in priv");
 
-/* One record, and where it is in time. */
+/* One record, which begins at `offset` of the file, and where it is in time. */
 static enum record_step timed_record(const struct sel4_log *log, const struct sel4_clock *clock,
-				     const uint8_t *data, size_t size, bool last,
+				     uint64_t offset, const uint8_t *data, size_t size, bool last,
 				     struct sel4_record *record, nstime times[2], size_t *bytes,
 				     const char **why)
 {
 	enum record_step step = sel4_record(log, data, size, last, record, bytes, why);
+
+	if (step == RECORD_EMPTY && offset < log->end) {
+		*why = "it is all zeros, and others follow";
+		return RECORD_BAD;
+	}
 
 	if (step == RECORD_GOOD && !sel4_times(clock, record, times)) {
 		*why = "its times do not fit in nanoseconds";
@@ -60,8 +65,8 @@ static void add_times(struct scanned *run, const nstime times[2])
 }
 
 /* Good and empty records up to a bad one, the block's end, or a place to cut. */
-static void scan_good(const struct stream *stream, const struct block *block, bool last,
-		      struct scanned *run)
+static void scan_good(const struct stream *stream, uint64_t offset, const struct block *block,
+		      bool last, struct scanned *run)
 {
 	const struct sel4_log *log = sel4_log_of(stream);
 	struct sel4_record record;
@@ -73,8 +78,8 @@ static void scan_good(const struct stream *stream, const struct block *block, bo
 
 	sel4_clock_of(stream, &clock);
 	for (; run->bytes < block->size; run->bytes += bytes) {
-		step = timed_record(log, &clock, block->data + run->bytes, block->size - run->bytes,
-				    last, &record, times, &bytes, &why);
+		step = timed_record(log, &clock, offset + run->bytes, block->data + run->bytes,
+				    block->size - run->bytes, last, &record, times, &bytes, &why);
 		if (step != RECORD_GOOD && step != RECORD_EMPTY)
 			return;
 		if (run->bytes >= PACKET_BYTES && (!run->events || times[0] >= run->max))
@@ -85,7 +90,8 @@ static void scan_good(const struct stream *stream, const struct block *block, bo
 }
 
 /* Bytes of the records that cannot be read, up to one that can. */
-static size_t scan_bad(const struct stream *stream, const struct block *block, bool last)
+static size_t scan_bad(const struct stream *stream, uint64_t offset, const struct block *block,
+		       bool last)
 {
 	const struct sel4_log *log = sel4_log_of(stream);
 	struct sel4_record record;
@@ -96,8 +102,8 @@ static size_t scan_bad(const struct stream *stream, const struct block *block, b
 
 	sel4_clock_of(stream, &clock);
 	for (; at < block->size; at += bytes)
-		if (timed_record(log, &clock, block->data + at, block->size - at, last, &record,
-				 times, &bytes, &why) != RECORD_BAD)
+		if (timed_record(log, &clock, offset + at, block->data + at, block->size - at, last,
+				 &record, times, &bytes, &why) != RECORD_BAD)
 			break;
 	return at ? at : block->size;
 }
@@ -130,10 +136,10 @@ static enum step scan_next(const struct stream *stream, struct scan *scan, struc
 		scan->next = size;
 		return STEP_ERROR;
 	}
-	scan_good(stream, &block, last, &run);
+	scan_good(stream, scan->next, &block, last, &run);
 	bool bad = !run.bytes;
 	if (bad)
-		run.bytes = scan_bad(stream, &block, last);
+		run.bytes = scan_bad(stream, scan->next, &block, last);
 	source_put(&block);
 	*out = (struct packet_info){.rec = {.off = scan->next,
 					    .len = (uint32_t)run.bytes,
@@ -250,8 +256,9 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 	size_t bytes;
 
 	while (b->count < b->capacity && d->at < d->block.size) {
-		step = timed_record(d->log, &d->clock, d->block.data + d->at, d->block.size - d->at,
-				    d->last, &record, times, &bytes, &why);
+		step = timed_record(d->log, &d->clock, d->info.rec.off + d->at,
+				    d->block.data + d->at, d->block.size - d->at, d->last, &record,
+				    times, &bytes, &why);
 		if (step != RECORD_GOOD && step != RECORD_EMPTY)
 			return error_set(err, ERR_FORMAT,
 					 "%s: the record at offset %" PRIu64 " cannot be read: %s",

@@ -55,6 +55,7 @@ struct sel4_log { /* part->priv */
 	bool text;
 	bool x86;
 	uint32_t record_bytes;
+	uint64_t end;       /* binary: behind this byte all were zero when it was opened */
 	uint64_t mult, div; /* ns = ticks * mult / div; both at least 1 */
 	uint32_t class_of[ENTRY_KINDS];
 	uint32_t exit_class[2]; /* without a core, with one */

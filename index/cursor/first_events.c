@@ -47,6 +47,17 @@ void first_events_free(struct first_events *firsts)
 	mem_free(firsts);
 }
 
+void first_events_forget(struct first_events *firsts)
+{
+	size_t nstreams = firsts ? index_trace(firsts->index)->nstreams : 0;
+
+	for (size_t i = 0; i < nstreams; i++) {
+		firsts->told[i].known = false;
+		mem_free(firsts->of[i]);
+		firsts->of[i] = NULL;
+	}
+}
+
 /* Under the lock. */
 static bool find(struct first_events *firsts, const struct stream *stream, const uint64_t *classes,
 		 struct found *found, struct error *err)

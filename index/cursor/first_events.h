@@ -23,6 +23,8 @@ struct first_events;
  */
 struct first_events *first_events_new(struct index *index, uint64_t *telling);
 void first_events_free(struct first_events *firsts); /* NULL is fine */
+/* What was found so far, of a trace that is in disorder. NULL is fine. */
+void first_events_forget(struct first_events *firsts);
 
 /* The first event of a class that tells; NSTIME_MAX: the stream has none. */
 MUST_CHECK bool first_events_told(struct first_events *firsts, const struct stream *stream,

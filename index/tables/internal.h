@@ -13,7 +13,7 @@ enum {
 	INDEX_JOBS_MAX = 64,
 	STEP_RECORDS = 64 * CHUNK_RECORDS, /* of one stream in memory at a time: 4 MB */
 	STEP_FACTOR_MAX = 8, /* ... or so many times it, where files are out of order */
-	DATA_VERSION = 5     /* of all that is stored */
+	DATA_VERSION = 6     /* of all that is stored */
 };
 
 /* What other rooms stored: is it of these files? */

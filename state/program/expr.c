@@ -364,6 +364,25 @@ static enum eval eval_least(const struct expr *expr, struct env *env, struct val
 	return open ? EVAL_OPEN : EVAL_VALUE;
 }
 
+/* What is not chosen is not evaluated. */
+static enum eval eval_choose(const struct expr *expr, struct env *env, struct value *out,
+			     enum failure *failure)
+{
+	switch (expr_logic(expr->args[0], env, failure)) {
+	case LOGIC_YES:
+		return expr_eval(expr->args[1], env, out, failure);
+	case LOGIC_NO:
+		return expr_eval(expr->args[2], env, out, failure);
+	case LOGIC_UNKNOWN:
+		*out = unknown_value;
+		return EVAL_VALUE;
+	case LOGIC_OPEN:
+		return EVAL_OPEN;
+	default:
+		return EVAL_FAIL;
+	}
+}
+
 void expr_find_gap(struct env *env)
 {
 	gaps_at(env->program->gaps, env->event->stream->part, env->event->time, &env->gap);
@@ -432,6 +451,8 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		return eval_has(expr, env, out, failure);
 	case EXPR_TOP:
 		return eval_top(expr, env, out, failure);
+	case EXPR_CHOOSE:
+		return eval_choose(expr, env, out, failure);
 	case EXPR_LEAST:
 		return eval_least(expr, env, out, failure);
 	default:

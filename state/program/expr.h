@@ -44,6 +44,7 @@ enum expr_kind {
 	EXPR_TOP,     /* of a read */
 	EXPR_CONVERT, /* function INT, STR, HEX */
 	EXPR_LEAST,   /* function MIN, MAX */
+	EXPR_CHOOSE,  /* args[1] where args[0] is true, args[2] where it is false */
 	EXPR_SUBSTR,
 	EXPR_SPLIT,
 	EXPR_CAPTURES /* group `index` of `regex` in args[0] */

@@ -623,6 +623,9 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 	case FUNCTION_MAX:
 		kind = EXPR_LEAST;
 		break;
+	case FUNCTION_CHOOSE:
+		kind = EXPR_CHOOSE;
+		break;
 	case FUNCTION_SUBSTR:
 		kind = EXPR_SUBSTR;
 		break;

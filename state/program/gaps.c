@@ -25,6 +25,7 @@ struct gap_host {
 struct gaps {
 	struct index *index;
 	struct first_events *firsts;
+	const struct inferred *inferred;
 	pthread_mutex_t lock; /* of what hosts remember */
 	struct gap_host *hosts;
 	uint32_t nhosts;
@@ -73,6 +74,24 @@ struct gaps *gaps_new(struct index *index, const struct program *program,
 	return NULL;
 }
 
+void gaps_infer(struct gaps *gaps, const struct inferred *inferred)
+{
+	if (gaps)
+		gaps->inferred = inferred;
+}
+
+void gaps_forget(struct gaps *gaps)
+{
+	for (size_t i = 0; gaps && i < gaps->nhosts; i++) {
+		struct gap_host *host = &gaps->hosts[i];
+
+		host->has_tells = false;
+		host->gap = (struct gap){0};
+		for (size_t k = 0; k < host->count; k++)
+			host->streams[k].lack = (struct lack){0};
+	}
+}
+
 void gaps_free(struct gaps *gaps)
 {
 	if (!gaps)
@@ -85,19 +104,19 @@ void gaps_free(struct gaps *gaps)
 	mem_free(gaps);
 }
 
-/* The first event of all streams that tells. What is enabled, is so on all CPUs at about one time.
- */
+/* When the last of the streams has its first event that tells. */
 static bool find_first(struct gaps *gaps, struct gap_host *host, struct error *err)
 {
 	nstime first;
 
-	host->tells = NSTIME_MAX;
+	host->tells = NSTIME_MIN;
 	for (size_t i = 0; i < host->count; i++) {
 		if (!host->streams[i].stream->late_events)
 			continue;
 		if (!first_events_told(gaps->firsts, host->streams[i].stream, &first, err))
 			return false;
-		host->tells = first < host->tells ? first : host->tells;
+		if (first != NSTIME_MAX && first > host->tells)
+			host->tells = first;
 	}
 	host->has_tells = true;
 	return true;
@@ -122,6 +141,25 @@ static bool lies_before_events(struct gaps *gaps, struct gap_host *host, nstime 
 	return false;
 }
 
+/* Between two events that contradict each other the stream lacks some. */
+static void see_contradiction(struct gaps *gaps, struct gap_stream *own, nstime t)
+{
+	const struct inferred *inferred = gaps->inferred;
+	struct error ignored; /* the cursor that reads the stream reports it */
+	bool lacks = true;
+	nstime from = t, until = t + 1;
+
+	if (!inferred || !inferred->watches(inferred->arg, own->stream))
+		return;
+	if (!inferred->lacks(inferred->arg, own->stream, t, &lacks, &from, &until, &ignored))
+		lacks = true;
+	if (from > own->lack.from || lacks)
+		own->lack.from = from;
+	if (until < own->lack.until || lacks)
+		own->lack.until = until;
+	own->lack.lacks = lacks;
+}
+
 /* Of all streams together: a gap lasts as long as one of its losses, and no longer is known. */
 static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
 {
@@ -139,6 +177,8 @@ static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
 		if ((t < lack->from || t >= lack->until) &&
 		    !losses_at(gaps->index, own->stream, t, lack, &ignored))
 			*lack = (struct lack){true, t, t + 1};
+		if (!lack->lacks)
+			see_contradiction(gaps, own, t);
 		if (lack->lacks) {
 			gap = (struct gap){true, lack->from, lack->until};
 			break;

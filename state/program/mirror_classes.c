@@ -36,11 +36,23 @@ static bool is_of_cpu(const struct path *target)
 	return cpu && keys == 1;
 }
 
+/* What is told here decides whether there is a gap. */
+static bool is_gap(const struct expr *expr)
+{
+	return expr->kind == EXPR_GAP;
+}
+
+/* Is it up to the event alone whether the line writes? */
+static bool is_of_event(const struct line *line)
+{
+	return !expr_any(line->when, expr_is_read) && !expr_any(line->when, is_gap);
+}
+
 /* Does it tell an integer of the event, and is it up to the event whether it does? */
 static bool tells_field(const struct line *line)
 {
 	return line->value->kind == EXPR_FIELD && line->value->field.class->kind == FIELD_INT &&
-	       !expr_any(line->when, expr_is_read);
+	       is_of_event(line);
 }
 
 /* The integer of the event that is the one key of what the line reads; NULL: it is no such line. */
@@ -49,7 +61,7 @@ static const struct expr *key_that_is_read(const struct line *line)
 	const struct path *path = &line->value->path;
 	const struct expr *key;
 
-	if (line->value->kind != EXPR_READ || !path->only_key || expr_any(line->when, expr_is_read))
+	if (line->value->kind != EXPR_READ || !path->only_key || !is_of_event(line))
 		return NULL;
 	key = path->atoms[path->only_key].expr;
 	return key->kind == EXPR_FIELD && key->field.class->kind == FIELD_INT ? key : NULL;

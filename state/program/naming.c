@@ -105,7 +105,10 @@ static void name_by_text(struct naming *naming, const struct stretch *stretch,
 		name_class(naming, stretch, pattern, naming->called[i - 1].class);
 }
 
-/* As head_matches() of all classes. */
+/*
+ * As head_matches() of all classes; rules of yore say nothing of classes that lists leave out:
+ * nobody knows what they mean.
+ */
 static void name_by_pattern(struct naming *naming, const struct rules *rules,
 			    const struct trace *trace, const struct stretch *stretch,
 			    const struct head_pattern *pattern)
@@ -118,7 +121,8 @@ static void name_by_pattern(struct naming *naming, const struct rules *rules,
 		name_by_text(naming, stretch, pattern, pattern->text);
 	else
 		for (uint32_t c = 0; c < trace->nclasses; c++)
-			if (matches_event(pattern, trace->classes[c]->name, &captures))
+			if (!(trace->classes[c]->unlisted && stretch->block->file->builtin) &&
+			    matches_event(pattern, trace->classes[c]->name, &captures))
 				name_class(naming, stretch, pattern, c);
 	for (const struct alias_def *alias = rules_alias(rules, true, pattern->text); alias;
 	     alias = alias->before)

@@ -19,6 +19,9 @@ enum {
 	RULE_BRACKETS = 64  /* brackets inside brackets */
 };
 
+/* Of a file of rules; a longer one is an error. */
+enum { RULES_TEXT_MAX = 16 << 20 };
+
 struct rule_file {
 	const char *name;
 	const char *text;
@@ -245,6 +248,7 @@ enum function {
 	FUNCTION_MAX,
 	FUNCTION_SUBSTR,
 	FUNCTION_SPLIT,
+	FUNCTION_CHOOSE,
 	FUNCTION_CAPTURES
 };
 enum { CAPTURES_GROUP_MAX = 63 };

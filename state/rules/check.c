@@ -37,6 +37,7 @@ static const struct function_info {
 	{"max", FUNCTION_MAX, 2, 16, "two or more values"},
 	{"substr", FUNCTION_SUBSTR, 2, 3, "a text, where its part begins, and perhaps a length"},
 	{"split", FUNCTION_SPLIT, 3, 3, "a text, a separator and the number of a part"},
+	{"choose", FUNCTION_CHOOSE, 3, 3, "a condition, a value where it is true, and another one"},
 	{"captures", FUNCTION_CAPTURES, 2, 3,
 	 "a text, a pattern in quotes and perhaps the number of a group"},
 };

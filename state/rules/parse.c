@@ -648,8 +648,9 @@ static bool check_text(struct rules *rules, const struct rule_file *file)
 {
 	const char *zero = memchr(file->text, 0, file->len);
 
-	if (file->len > UINT32_MAX / 2) {
-		rules_error(rules, file, 0, "the file is too large");
+	if (file->len > RULES_TEXT_MAX) {
+		rules_error(rules, file, 0, "the file is longer than %d MiB",
+			    RULES_TEXT_MAX >> 20);
 		return false;
 	}
 	if (zero) {

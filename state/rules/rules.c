@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { INCLUDE_DEPTH = 16, TEXT_MAX = UINT32_MAX / 2 };
+enum { INCLUDE_DEPTH = 16 };
 
 static bool read_all(FILE *file, struct buf *out)
 {
@@ -24,7 +24,7 @@ static bool read_all(FILE *file, struct buf *out)
 		out->len += n;
 		if (n == 0)
 			return !ferror(file);
-		if (out->len > TEXT_MAX)
+		if (out->len > RULES_TEXT_MAX)
 			return true; /* rules_parse() refuses it */
 	}
 }

@@ -62,7 +62,7 @@ MUST_CHECK bool rules_check(struct rules *rules, struct error *err);
 
 /* All errors so far, in order of file and place; borrowed. */
 const struct rule_error *rules_errors(const struct rules *rules, size_t *count);
-/* The line, and below it a caret at the column, from 1. */
+/* The line, of a long one what is around the column, and below it a caret there; from 1. */
 void rule_place_add_text(const char *source, uint32_t column, struct buf *out);
 /* file:3:7: what; the line; a caret below the place. */
 void rule_error_add_text(const struct rule_error *error, struct buf *out);

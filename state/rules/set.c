@@ -134,14 +134,30 @@ bool rules_first_error(const struct rules *rules, size_t from, struct error *err
 			 first->text);
 }
 
+/* Behind `columns` characters of the text, or at its end. */
+static const char *skip_columns(const char *at, uint32_t columns)
+{
+	for (; *at && columns; columns--)
+		do
+			at++;
+		while (((unsigned char)*at & 0xc0) == 0x80);
+	return at;
+}
+
+enum { PLACE_BEFORE = 100, PLACE_COLUMNS = 200 }; /* of a line that are shown */
+
 void rule_place_add_text(const char *source, uint32_t column, struct buf *out)
 {
-	buf_printf(out, "  %s\n  ", source);
-	for (const char *c = source; *c && column > 1; c++) {
-		if (((unsigned char)*c & 0xc0) == 0x80)
-			continue;
-		buf_add_char(out, *c == '\t' ? '\t' : ' ');
-		column--;
+	uint32_t left_out = column > PLACE_COLUMNS ? column - PLACE_BEFORE : 0;
+	const char *from = skip_columns(source, left_out);
+	const char *to = skip_columns(from, PLACE_COLUMNS);
+	const char *cut = left_out ? "..." : "";
+
+	buf_printf(out, "  %s%.*s%s\n  %s", cut, (int)(to - from), from, *to ? "..." : "",
+		   left_out ? "   " : "");
+	for (column -= left_out; from < to && column > 1; column--) {
+		buf_add_char(out, *from == '\t' ? '\t' : ' ');
+		from = skip_columns(from, 1);
 	}
 	buf_add_char(out, '^');
 }

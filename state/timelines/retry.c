@@ -1,7 +1,9 @@
 /* retry.c - see retry.h */
 #include "state/timelines/retry.h"
 
+#include "index/cursor/first_events.h"
 #include "state/context/run.h"
+#include "state/program/gaps.h"
 #include "state/timelines/stored.h"
 
 enum { RETRY_MOST = 4 };
@@ -25,6 +27,8 @@ void retry_forget(struct state *state)
 	if (disorder != state->disorder) {
 		forget(state);
 		contradictions_forget(state->found);
+		gaps_forget(state->gaps);
+		first_events_forget(state->firsts);
 	}
 	state->disorder = disorder;
 	event_source_forget(state->event_source);

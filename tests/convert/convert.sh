@@ -272,6 +272,7 @@ is "nothing is left" 0 "$(left)"
 for to in parquet sqlite chrome csv ctf; do
 	"$yore" convert large interrupted --to $to >/dev/null 2>err &
 	pid=$!
+	catches_int $pid
 	sleep 0.3
 	kill -INT $pid
 	wait $pid

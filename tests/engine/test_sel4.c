@@ -376,6 +376,25 @@ static void zeros_behind_the_log(void **state)
 	buf_release(&log);
 }
 
+static void zeros_inside_the_log(void **state)
+{
+	struct buf log = {0};
+	struct told told;
+
+	(void)state;
+	put_binary(&log, &one_of_each[0], 8);
+	put(&log, 0, 24);
+	put(&log, 0, 24);
+	put_binary(&log, &one_of_each[1], 8);
+	put(&log, 0, 24);
+	tell(log.data, log.len, "sel4", 0, &told);
+	expect(&told, all_of_each, 4);
+	assert_int_equal(told.said.damages, 1);
+	assert_non_null(strstr(told.said.last, "offset 24 cannot be read: it is all zeros"));
+	mem_free(told.items);
+	buf_release(&log);
+}
+
 static const struct line_row {
 	const char *name, *line;
 } line_rows[] = {
@@ -480,10 +499,11 @@ int main(void)
 		cmocka_unit_test(lanes_of_overlapping_entries),
 		cmocka_unit_test(many_packets),
 		cmocka_unit_test(zeros_behind_the_log),
+		cmocka_unit_test(zeros_inside_the_log),
 		cmocka_unit_test(cut_at_every_byte),
 		cmocka_unit_test(time_that_does_not_fit),
 	};
-	size_t n = 8;
+	size_t n = 9;
 
 	ADD_ROWS(tests, n, setting_rows, setting);
 	ADD_ROWS(tests, n, line_rows, bad_line);

@@ -113,63 +113,61 @@ static void conversions_agree(void **state)
 }
 
 /* What libtraceevent does not know, or has wrong: by the kernel's own meaning. */
+static const struct {
+	const char *print, *text;
+	bool big_endian;
+} judgeless[] = {
+	/* trace_print_array_seq() of the kernel */
+	{"\"%s\", __print_array(REC->a, 2, 4)", "{0x1,0xffff}", false},
+	{"\"%s\", __print_array(REC->a, 2, 4)", "{0x1,0xffff}", true},
+	{"\"%s\", __print_array(REC->a, 0, 4)", "{}", false},
+	{"\"%s\", __print_array(REC->a, 2, 3)", "{BAD SIZE:3 0x1,0x0}", false},
+	{"\"%s\", __print_array(__get_dynamic_array(list), "
+	 "__get_dynamic_array_len(list) / 8, 8)",
+	 "{0x600000005}", false},
+	{"\"%s\", __print_dynamic_array(list, 4)", "", false},
+	{"\"%s\", __print_dynamic_array(__get_dynamic_array(list), 4)", "{0x5,0x6}", false},
+	/* functions that no reader knows, and what is no expression, cost their argument */
+	{"\"%d %s %d\", REC->b, no_such(p, \"a,(b\", (u8)REC->b, {1, 2}), REC->b + 1",
+	 "65 no_such(?) 66", false},
+	{"\"%d|%6x|%d\", REC->b, REC->b ? 1 + no_such(REC->b) : 2, REC->b", "65|no_such(?)|65",
+	 false},
+	{"\"%d %d\", REC->b REC->i, REC->b", "? 65", false},
+	{"\"%d %d %d\", REC->b, REC->b.inner, ({ int a = 1, b; a; })", "65 ? ?", false},
+	{"\"[%*d] [%.*s]\", no_such(), REC->b, no_such(), \"text\"", "[65] [text]", false},
+	{"\"%d%s\", REC->b, xen_hypercall_name(REC->b - 33)", "65(event_channel_op)", false},
+	{"\"%d%s\", REC->b, xen_hypercall_name(REC->b)", "65", false},
+	{"\"%d\", __le16_to_cpup((const __le16 *)__get_dynamic_array(list))", "5", false},
+	{"\"%d\", __le16_to_cpup((__le16 *)REC->a)", "1", false},
+	{"\"%llu.%09u\", __print_ns_to_secs(REC->q), __print_ns_without_secs(REC->q)",
+	 "3.000000007", false},
+	{"\"%c%c|\", REC->b, 66", "AB|", false},
+	{"\"%d\", REC->b ^ 1", "64", false},
+	{"\"%*pbl %*pb\", 40, __get_dynamic_array(mask), 64, REC->mask",
+	 "0-1,4,32 00000101,00000013", false},
+	/* libtraceevent 1.7.1 looks at memory that it has given back */
+	{"\"%zu %zd %d\", sizeof(unsigned long), sizeof(REC->q), sizeof(int)", "8 8 4", false},
+	{"\"%d\", __get_rel_dynamic_array_len(rel)", "0", false},
+	{"\"%d\", 7 / (REC->b - 65)", "0", false},
+	{"\"%d\", 1 / 0", "0", false},
+	{"\"[%c%c]\", REC->h, REC->b ? 'F' : ' '", "[F]", false},
+	/* libtraceevent forgets parentheses on the right of what binds tighter */
+	{"\"%d\", REC->b & (0x40 | 0x2)", "64", false},
+	{"\"%d %d\", REC->i < (9 + 1), !REC->b ? 1 : 2", "1 2", false},
+	{"\"%s\", __print_flags(REC->gone, \"|\", {1, \"A\"})", "", false},
+};
+
 static void what_the_judge_cannot_say(void **state)
 {
-	static const struct {
-		const char *print, *text;
-		bool big_endian;
-	} rows[] = {
-		/* trace_print_array_seq() of the kernel */
-		{"\"%s\", __print_array(REC->a, 2, 4)", "{0x1,0xffff}", false},
-		{"\"%s\", __print_array(REC->a, 2, 4)", "{0x1,0xffff}", true},
-		{"\"%s\", __print_array(REC->a, 0, 4)", "{}", false},
-		{"\"%s\", __print_array(REC->a, 2, 3)", "{BAD SIZE:3 0x1,0x0}", false},
-		{"\"%s\", __print_array(__get_dynamic_array(list), "
-		 "__get_dynamic_array_len(list) / 8, 8)",
-		 "{0x600000005}", false},
-		{"\"%s\", __print_dynamic_array(list, 4)", "", false},
-		{"\"%s\", __print_dynamic_array(__get_dynamic_array(list), 4)", "{0x5,0x6}", false},
-		/* functions that no reader knows, and what is no expression, cost their argument */
-		{"\"%d %s %d\", REC->b, no_such(p, \"a,(b\", (u8)REC->b, {1, 2}), REC->b + 1",
-		 "65 no_such(?) 66", false},
-		{"\"%d|%6x|%d\", REC->b, REC->b ? 1 + no_such(REC->b) : 2, REC->b",
-		 "65|no_such(?)|65", false},
-		{"\"%d %d\", REC->b REC->i, REC->b", "? 65", false},
-		{"\"%d %d %d\", REC->b, REC->b.inner, ({ int a = 1, b; a; })", "65 ? ?", false},
-		{"\"[%*d] [%.*s]\", no_such(), REC->b, no_such(), \"text\"", "[65] [text]", false},
-		{"\"%d%s\", REC->b, xen_hypercall_name(REC->b - 33)", "65(event_channel_op)",
-		 false},
-		{"\"%d%s\", REC->b, xen_hypercall_name(REC->b)", "65", false},
-		{"\"%d\", __le16_to_cpup((const __le16 *)__get_dynamic_array(list))", "5", false},
-		{"\"%d\", __le16_to_cpup((__le16 *)REC->a)", "1", false},
-		{"\"%llu.%09u\", __print_ns_to_secs(REC->q), __print_ns_without_secs(REC->q)",
-		 "3.000000007", false},
-		{"\"%c%c|\", REC->b, 66", "AB|", false},
-		{"\"%d\", REC->b ^ 1", "64", false},
-		{"\"%*pbl %*pb\", 40, __get_dynamic_array(mask), 64, REC->mask",
-		 "0-1,4,32 00000101,00000013", false},
-		/* libtraceevent 1.7.1 looks at memory that it has given back */
-		{"\"%zu %zd %d\", sizeof(unsigned long), sizeof(REC->q), sizeof(int)", "8 8 4",
-		 false},
-		{"\"%d\", __get_rel_dynamic_array_len(rel)", "0", false},
-		{"\"%d\", 7 / (REC->b - 65)", "0", false},
-		{"\"%d\", 1 / 0", "0", false},
-		{"\"[%c%c]\", REC->h, REC->b ? 'F' : ' '", "[F]", false},
-		/* libtraceevent forgets parentheses on the right of what binds tighter */
-		{"\"%d\", REC->b & (0x40 | 0x2)", "64", false},
-		{"\"%d %d\", REC->i < (9 + 1), !REC->b ? 1 : 2", "1 2", false},
-		{"\"%s\", __print_flags(REC->gone, \"|\", {1, \"A\"})", "", false},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < COUNT(judgeless); i++) {
 		static struct made made;
 		struct arena *arena = arena_new();
-		struct tracing *tracing = tracing_new(arena, rows[i].big_endian, 8, 4096);
+		struct tracing *tracing = tracing_new(arena, judgeless[i].big_endian, 8, 4096);
 		struct error err = {0};
 		struct buf got = {0};
-		char *text = own_format(rows[i].print);
-		bool big = rows[i].big_endian;
+		char *text = own_format(judgeless[i].print);
+		bool big = judgeless[i].big_endian;
 
 		assert_true(tracing_add_format(tracing, "test", text, strlen(text), &err));
 		memset(&made, 0, sizeof made);
@@ -185,8 +183,8 @@ static void what_the_judge_cannot_say(void **state)
 		made_store(&made, 120, 8, 0x10100000013, big);
 		tracing_text(tracing, tracing_find(tracing, 77), TRACING_PERF, made.bytes,
 			     made.size, &got);
-		if (strcmp(buf_text(&got), rows[i].text) != 0 && rows[i].text[0])
-			fail_msg("%s: got '%s'", rows[i].print, buf_text(&got));
+		if (strcmp(buf_text(&got), judgeless[i].text) != 0 && judgeless[i].text[0])
+			fail_msg("%s: got '%s'", judgeless[i].print, buf_text(&got));
 		buf_release(&got);
 		mem_free(text);
 		tracing_free(tracing);

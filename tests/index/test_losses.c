@@ -428,7 +428,8 @@ static void looks_at_a_time_once(void **state)
 		scene_open(scene);
 		for (unsigned pass = 0; pass < 2; pass++) { /* the first corrects the table */
 			struct looked looked = {.end = NSTIME_MIN};
-			const struct inferred inferred = {watches, look, tells, &looked};
+			const struct inferred inferred = {
+				.watches = watches, .find = look, .tells = tells, .arg = &looked};
 			const struct events_options options = {.begin = NSTIME_MIN,
 							       .end = NSTIME_MAX,
 							       .losses = true,

@@ -95,6 +95,7 @@ says 0 "note: sched: --format has no effect on --svg" yore sched $demo --svg "$w
 says 0 "note: latency: --output-progress has no effect without --format lami" yore latency $demo --output-progress --limit 1
 says 0 "note: migrations: the trace describes sched:sched_migrate_task, and none was recorded in this range" yore migrations $demo --begin -1us
 says 0 "note: periods: the trace describes sched:sched_wait_task, and none was recorded$" yore periods $demo --from sched_wait_task --until sched_wakeup --key pid
+says 1 "note: locks: [0-9]* calls of futex are left out: raw system calls" yore locks fixtures/golden/demo/trace.dat
 says 1 "of which thread?: 'yore cputop TRACE threads' lists" yore critical-path $demo
 says 1 "'x' is not a number: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid x
 says 1 "nothing is known of thread 99999 in this range: 'yore cputop TRACE threads' lists" yore critical-path $demo --tid 99999
@@ -276,6 +277,46 @@ read,6400,6500,100
 exit,6600,,
 EOF
 result $? "in SQL a call without an exit of its own has no end"
+# A switch is missing, from 11 to 12: events that name their thread need none, whatever the context is called.
+for context in tid vtid; do
+	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/lua python3 - "$work/named-$context" $context <<'EOF'
+import struct, sys
+import kernel_ctf
+events = {1: ("syscall_entry_read", ""), 2: ("syscall_exit_read", "s64 ret;")}
+def switch(t, before, after):
+    return (struct.pack("<IQi", 0, t, before) + b"t%d\0" % before + struct.pack("<iiq", before, 20, 1)
+            + b"t%d\0" % after + struct.pack("<ii", after, 20))
+def enter(t, tid):
+    return struct.pack("<IQi", 1, t, tid)
+def leave(t, tid, ret):
+    return struct.pack("<IQiq", 2, t, tid, ret)
+kernel_ctf.write(sys.argv[1], events, " event.context := struct { s32 %s; };" % sys.argv[2], {0: b"".join((
+    switch(1000, 1, 10), enter(1100, 10), switch(1200, 10, 11), enter(1300, 12), leave(1350, 12, 5), switch(1500, 12, 10),
+    leave(1600, 10, 7), switch(1700, 10, 1)))})
+EOF
+	{
+		yore syscalls "$work/named-$context" log --no-index --format csv
+		yore sql "$work/named-$context" 'SELECT tid, begin, end, ret FROM syscalls ORDER BY begin' 'SELECT count(*) AS notes FROM notes' \
+			--no-index --format csv
+		yore state "$work/named-$context" 'thread[10]/syscall' --no-index --format csv
+		yore do "$work/named-$context" 'syscall_exit_read { @[tid] = sum(args.ret); }' --no-index
+	} >"$work/printed" 2>"$work/notes"
+	diff - "$work/printed" >"$work/differs" <<'EOF'
+begin,end,dur,tid,comm,name,ret
+1100,1600,500,10,t10,read,7
+1300,1350,50,12,t12,read,5
+tid,begin,end,ret
+10,1100,1600,7
+12,1300,1350,5
+notes
+0
+begin,end,length,path,value,comm
+1100,1600,500,thread[10]/syscall,read,t10
+@[12]: 5
+@[10]: 7
+EOF
+	result $? "a missing switch costs no call where the context $context names the thread"
+done
 # perf and ftrace have no exit of x86's rt_sigreturn by name: the thread is not in that call until the next one is entered.
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/lua python3 - "$work/sigreturn" <<'EOF'
 import struct, sys

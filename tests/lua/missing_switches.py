@@ -89,18 +89,21 @@ class Truth:
 
     @staticmethod
     def unseen(trace):
-        """When several missing switches in a row lead back to the thread that ran before: no event contradicts that."""
+        """When no event contradicts a wrong thread: several missing switches in a row lead back to the one that ran before, or
+        switches are missing before the first or behind the last one that is told."""
         with open(trace + ".truth", "rb") as file:
             data = file.read()
         by_cpu, found = collections.defaultdict(list), []
         for when, tid, cpu, kind in struct.iter_unpack("<qiHH", data[32:]):
             by_cpu[cpu].append((when, tid, kind == MUTE))
         for rows in by_cpu.values():
-            since = None
+            since, told = None, next((i for i, row in enumerate(rows) if i and not row[2]), len(rows))
+            if told > 1:
+                found.append((rows[0][0], rows[told - 1][0]))
             for before, row in zip(rows, rows[1:] + [(1 << 62, None, False)]):
                 if row[2] and not before[2]:
                     since, thread = row[0], before[1]
-                if before[2] and not row[2] and thread == before[1]:
+                if before[2] and not row[2] and (thread == before[1] or row[1] is None):
                     found.append((since, row[0]))
         return found
 

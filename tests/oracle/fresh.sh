@@ -73,6 +73,7 @@ pages() # what trace-cmd restore needs of tracefs: format files, names
 if ! command -v perf >/dev/null; then
 	echo "fresh.sh: skipped: perf is not installed"
 else
+	try "$here/two_recorders.py" "$yore" 7
 	record fresh -e 'sched:*'
 	# texts that name kernel functions
 	if perf record -q -a -e 'timer:*' -e 'irq:*' -e 'workqueue:*' -o "$folder/names.data" \

@@ -113,6 +113,10 @@ def check_no_files(work):
     code, found, said = events(session)
     result((code, found, len(said)) == (3, [(10, 1), (20, 2)], 1) and "b/metadata: it is a link" in said[0],
            "metadata that is a link to what is not there is damage", (code, found, said))
+    os.remove(os.path.join(other, "metadata"))
+    code, found, said = events(session)
+    result((code, found, len(said)) == (3, [(10, 1), (20, 2)], 1) and "/b: files of packets" in said[0],
+           "packets without metadata are damage where other folders are traces", (code, found, said))
 
 
 def check_packets(work):

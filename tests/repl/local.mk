@@ -28,6 +28,7 @@ dist_check_SCRIPTS += \
 	%D%/perf_newer.py \
 	%D%/pictures.py \
 	%D%/tutorial.py \
+	%D%/limits.sh \
 	%D%/threads_named.py
 EXTRA_DIST += \
 	%D%/terminal.py \

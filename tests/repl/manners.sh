@@ -112,6 +112,7 @@ print(string.find(string.rep("a", 200000), string.rep(".-", 12) .. "b"))
 END
 "$yore" run "$work/pattern.lua" $trace --no-index >"$work/printed" 2>&1 &
 child=$!
+catches_int $child
 sleep 1
 kill -INT $child
 sleep 0.5

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """perf.data of newer kernels and of newer perf: what is known is read right, all else is told.
 
-Files are made here, byte by byte. What an answer must be is what was written: the oracle is this file.
+Files are made here, byte by byte. What an answer must be is what was written: the oracle is this
+file.
 """
 import base64
 import json
@@ -32,10 +33,10 @@ def flag_bytes(flags, order):
 
 
 def attribute(order, sample, kind=1, config=0, flags=0, read=0, branch=0, regs=0, size=136, tail=(),
-              id_all=True):
+              id_all=True, clock=0):
     out = struct.pack(order + "IIQQQQ", kind, size, config, 1000, sample, read)
     out += flag_bytes(flags | ID_ALL * id_all, order) + struct.pack(order + "IIQQ", 0, 0, 0, 0)
-    out += struct.pack(order + "QQ", branch, regs)
+    out += struct.pack(order + "QQIi", branch, regs, 0, clock)
     out = bytearray(out.ljust(size, b"\0"))
     for at, value in tail:
         out[at] = value
@@ -348,7 +349,8 @@ def modes(folder):
     perf.mmap("[kernel.kallsyms]_stext", 0xc0008000, 0x3f000000, pid=-1, misc=1)
     perf.mmap("/lib/modules/3.4.0/kernel/drivers/input/joydev.ko", 0xbf000000, 0x6000, -1, 1)
     perf.mmap("/usr/bin/alpha", 0x8000, 0x4000)
-    for k, (ip, mode) in enumerate(((0xc0123450, 1), (0xbf000100, 1), (0x8200, 2), (0xc0123450, 2))):
+    for k, (ip, mode) in enumerate(((0xc0123450, 1), (0xbf000100, 1), (0x8200, 2),
+                                    (0xc0123450, 2))):
         perf.sample(1000 + k, ip=ip, misc=mode)
     equal("a kernel of 32 bits, by the CPU mode", names(perf.save(folder)),
           ["[kernel.kallsyms]", "[joydev]", "/usr/bin/alpha", "[unknown]"])
@@ -411,6 +413,16 @@ def compressed(folder):
         equal("COMPRESSED2: " + name, (status, out.split(), said), (0, ["9000"], []))
 
 
+def clocks(folder):
+    for clock, name in ((1, "monotonic"), (16, "clockid_16"), (23, "clockid_23")):
+        perf = Perf(flags=1 << 25, clock=clock)
+        perf.sample(1000)
+        line = [line for line in run("info", perf.save(folder), "--no-index")[1].splitlines()
+                if line.startswith("clocks")][0]
+        result(line.split()[1] == name + "," and "sched_clock" not in line,
+               "clock %d is no sched_clock" % clock, line)
+
+
 def counts_of_stat(folder):
     """perf stat record: an attribute without id trailers, counts, and the end of a round."""
     perf = Perf(sample=IDENTIFIER, id_all=False)
@@ -431,7 +443,7 @@ def counts_of_stat(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for test in (branch_counters, unknown_bits, unknown_records, left_over, features, deferred,
-                     offcpu, modes, compressed, counts_of_stat):
+                     offcpu, modes, compressed, clocks, counts_of_stat):
             test(folder)
     finish()
 

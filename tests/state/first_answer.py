@@ -28,7 +28,7 @@ import kernel_ctf
 
 YORE = BUILD + "/yore"
 CPUS, MOMENTS, SEED = 8, 24, 11
-BUDGET = (256 << 10) // (32 << 10) + 1  # packets that a search for names may read in any case
+BUDGET = (1 << 20) // (32 << 10) + 1  # packets that a search for names may read in any case
 MOST = {"cpu[3]/thread": 4, "cpu[*]/thread": 24}
 NO_NAMES = """event sched_switch
 	was cpu[section/cpu]/thread = field/prev_tid

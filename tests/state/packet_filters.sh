@@ -16,14 +16,14 @@ done
 
 trace=$work/trace
 "$gen" --out "$trace" --seed 11 --size 2M --packet-size 1024 --cpus 4 --no-truth || exit 1
-"$yore" at "$trace" -1ms 'thread[*]/state' --no-index --format json >"$work/all" || exit 1
+"$yore" at "$trace" -1ms 'thread[*]/state' --no-index --names --format json >"$work/all" || exit 1
 awk 'NR % 12 == 1' "$work/all" >"$work/list"
 test "$(wc -l <"$work/list")" -gt 10 || fail "too few threads"
 
 # Each thread alone, from an index folder; what a run from the start said of all of them is expected.
 threads() { # FOLDER [STATS]
 	sed 's/.*"path":"\([^"]*\)".*/\1/' "$work/list" | while read -r path; do
-		"$yore" at "$trace" -1ms "$path" --index-dir "$1" --format json --stats 2>>"${2:-/dev/null}" || exit 1
+		"$yore" at "$trace" -1ms "$path" --index-dir "$1" --names --format json --stats 2>>"${2:-/dev/null}" || exit 1
 	done
 }
 
@@ -57,7 +57,7 @@ for at in 3 5 7; do
 done
 
 # A run over all leaves packet filters, too: what was not asked yet is near then. Not where nothing is to be left.
-"$yore" at "$trace" -1ms 'thread[*]/state' --index-dir "$work/run" --format json >"$work/got" || exit 1
+"$yore" at "$trace" -1ms 'thread[*]/state' --index-dir "$work/run" --names --format json >"$work/got" || exit 1
 cmp "$work/all" "$work/got" || fail "a run over all"
 : >"$work/stats"
 threads "$work/run" "$work/stats" >"$work/got" || fail "asking failed"

@@ -197,7 +197,8 @@ static bool size_of(const char *name, const char *value, uint64_t *out, struct e
 	if (!number(name, digits, UINT64_MAX >> shift, out, err))
 		return error_set(err, ERR_QUERY, "%s: '%s' is not a size: 300M, 2G", name, value);
 	*out <<= shift;
-	return *out || error_set(err, ERR_QUERY, "%s: nothing can be answered without memory", name);
+	return *out ||
+	       error_set(err, ERR_QUERY, "%s: nothing can be answered without memory", name);
 }
 
 /* `: did you mean "b"?` of the words of "a|b|c", or nothing. */

@@ -94,7 +94,8 @@ static void on_no_memory(size_t bytes)
 			pause();
 	temporary_remove_all();
 	restore_terminal();
-	snprintf(text, sizeof text, "yore: out of memory: no %zu bytes more are to be had\n", bytes);
+	snprintf(text, sizeof text, "yore: out of memory: no %zu bytes more are to be had\n",
+		 bytes);
 	(void)!write(STDERR_FILENO, text, strlen(text));
 	_exit(1);
 }

@@ -163,8 +163,9 @@ void budget_begin(size_t wanted)
 	size_t left = wanted ? SIZE_MAX : left_on_machine();
 
 	most.wanted = wanted != 0;
-	most.anonymous = wanted ? wanted : left == SIZE_MAX ? SIZE_MAX
-							     : used.anonymous + left - left / 8;
+	most.anonymous = wanted             ? wanted
+			 : left == SIZE_MAX ? SIZE_MAX
+					    : used.anonymous + left - left / 8;
 	most.size = near_limit(RLIMIT_AS, used.size);
 	most.data = near_limit(RLIMIT_DATA, used.data);
 	atomic_store(&over, false);

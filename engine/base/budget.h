@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct memory_used { /* by the process, bytes; all 0: the system does not tell */
+struct memory_used {      /* by the process, bytes; all 0: the system does not tell */
 	size_t anonymous; /* resident, and no page of a file */
 	size_t size;      /* of its address space: RLIMIT_AS is of that */
 	size_t data;      /* private and writable: RLIMIT_DATA */

@@ -56,7 +56,7 @@ struct track { /* there may be millions */
 	nstime named; /* when a list first named it; NSTIME_MAX: never */
 	struct span *spans; /* rising; each begins where the one before ends */
 	size_t count;
-	uint64_t spooled; /* its last run in the spool, of spans before these; 0: none */
+	uint64_t spooled;        /* its last run in the spool, of spans before these; 0: none */
 	struct track_more *more; /* track_more(); NULL: nothing of it */
 };
 _Static_assert(sizeof(struct track) <= 64, "a line of a cache");

@@ -13,7 +13,8 @@
 enum { SPOOLED_LEAST = 16, SPOOLED_ROOM = 8 };
 /* Changes: so many fit in a processor's cache; and of each track, since all are looked at. */
 enum { SPOOL_AT = 1 << 14, SPOOL_EACH = 16 };
-/* Yet no more than so many changes are waited for, however many tracks there are: 32 MB of spans. */
+/* Yet no more than so many changes are waited for, however many tracks there are: 32 MB of spans.
+ */
 enum { SPOOL_MOST = 1 << 20 };
 
 /* ---- names ---- */
@@ -73,8 +74,8 @@ static void set_room(struct state *state, struct track *track, uint8_t room)
 {
 	if (!state->span_pool)
 		state->span_pool = span_pool_new();
-	track->spans = span_pool_resize(state->span_pool, track->spans, track->room, track->count,
-					room);
+	track->spans =
+		span_pool_resize(state->span_pool, track->spans, track->room, track->count, room);
 	track->room = room;
 }
 
@@ -132,9 +133,7 @@ struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 
 	track = mem_push(tracks->items, tracks->count, tracks->capacity);
 	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
-	*track = (struct track){.attr = attr,
-				.from = tracks->range.begin,
-				.named = NSTIME_MAX};
+	*track = (struct track){.attr = attr, .from = tracks->range.begin, .named = NSTIME_MAX};
 	return track;
 }
 

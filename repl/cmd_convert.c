@@ -5,11 +5,13 @@
  * same range. What comes out has its name only when it is whole.
  */
 #include "convert/convert.h"
+#include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 #include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/filter.h"
 #include "repl/intervals.h"
+#include "state/changes.h"
 #include "state/intervals/stretches.h"
 #include "state/state.h"
 
@@ -258,7 +260,74 @@ static bool carry_answers(struct work *work, const struct answers *answers, stru
 	return true;
 }
 
-static bool carry_wanted(struct work *work, const struct wanteds *wanteds, struct error *err)
+struct queries {
+	struct query **items;
+	size_t count, capacity;
+};
+
+static void queries_release(struct queries *queries)
+{
+	for (size_t i = 0; i < queries->count; i++)
+		query_free(queries->items[i]);
+	mem_free(queries->items);
+}
+
+static bool is_of_cpu(const struct attrs *attrs, uint32_t attr)
+{
+	const struct value *first = attr_atom(attrs, attr_up(attrs, attr, 1));
+
+	return attr_depth(attrs, attr) == 3 && !attr_is_key(attrs, attr) && first->len == 3 &&
+	       memcmp(first->text, "cpu", 3) == 0;
+}
+
+/* Adds those of CPUs, such as cpu[0]/irq. */
+static bool ask_cpus(const struct attrs *attrs, struct queries *out, struct error *err)
+{
+	struct buf path = {0};
+	struct query *query;
+	bool ok = true;
+
+	for (uint32_t attr = 1; ok && attr < attrs_count(attrs); attr++) {
+		if (!is_of_cpu(attrs, attr))
+			continue;
+		buf_clear(&path);
+		attr_add_text(attrs, attr, &path);
+		ok = query_parse(buf_text(&path), &query, err);
+		if (ok)
+			*mem_push(out->items, out->count, out->capacity) = query;
+	}
+	buf_release(&path);
+	return ok;
+}
+
+/*
+ * What is none on a CPU is carried, too, though lists leave it out: rules read from it that no
+ * interrupt is handled.
+ */
+static bool carry_none(struct work *work, struct state *state, const struct moment *moment,
+		       struct error *err)
+{
+	struct queries queries = {0};
+	struct answers answers = {0};
+	bool ok = ask_cpus(state_attrs(state), &queries, err);
+
+	if (ok && queries.count)
+		ok = state_at(state, moment, 1, (const struct query *const *)queries.items,
+			      queries.count, false, &answers, err);
+	for (size_t i = 0; ok && i < answers.count; i++) {
+		const struct answer *answer = &answers.items[i];
+		if (answer->value.kind == VALUE_NONE)
+			ok = convert_carry(work->convert, answer->t, answer->path, &answer->value,
+					   answer->since, err);
+	}
+	if (answers.arena)
+		answers_release(&answers);
+	queries_release(&queries);
+	return ok;
+}
+
+static bool carry_wanted(struct work *work, const struct wanteds *wanteds, bool all,
+			 struct error *err)
 {
 	struct state *state = session_state(work->session, err);
 	struct moment moment = {.before = true};
@@ -271,7 +340,8 @@ static bool carry_wanted(struct work *work, const struct wanteds *wanteds, struc
 	moment.t = moment.t > first ? moment.t : first;
 	if (!state_at(state, &moment, 1, wanteds->queries, wanteds->count, false, &answers, err))
 		return false;
-	bool ok = carry_answers(work, &answers, err);
+	bool ok = carry_answers(work, &answers, err) &&
+		  (!all || carry_none(work, state, &moment, err));
 	answers_release(&answers);
 	return ok;
 }
@@ -290,7 +360,7 @@ static bool carry_state(struct work *work, struct error *err)
 	if (!wanteds_parse(&paths, VALUE_FORBIDDEN, &wanteds, err))
 		return false;
 	bool ok = (!own || asked_paths(work->session, &wanteds, err)) &&
-		  (!wanteds.count || carry_wanted(work, &wanteds, err));
+		  (!wanteds.count || carry_wanted(work, &wanteds, !own, err));
 	wanteds_release(&wanteds);
 	return ok;
 }

@@ -208,7 +208,7 @@ for line in sys.stdin:
 		"$("$yore" events $to-state --stream yore_state --format json | python3 -c 'import json,sys
 for line in sys.stdin:
     e = json.loads(line)["fields"]
-    print(e["path"], json.dumps(json.loads(e["value"])), e["since"] if e["since"] > -2**63 else None)')"
+    if e["value"] != "null": print(e["path"], json.dumps(json.loads(e["value"])), e["since"] if e["since"] > -2**63 else None)')"
 	equal "$to: with state" "$trace" $to-state --begin +5ms --end +9ms
 done
 is "ctf: lossless copies keep the UUID" "$("$yore" info "$trace" | grep ^uuid)" "$("$yore" info ctf | grep ^uuid)"

@@ -81,6 +81,7 @@ struct backward *backward_new(const struct backward_options *options)
 		.scratch = arena_new(),
 	};
 	pass->open_per_bit = mem_new_array(closure->nshapes + 1, sizeof *pass->open_per_bit);
+	pass->pending_per_bit = mem_new_array(closure->nshapes + 1, sizeof *pass->pending_per_bit);
 	pass->open_bits = mem_new_array(closure->nwords, sizeof *pass->open_bits);
 	pass->opened = mem_new_array(closure->nshapes + 1, sizeof *pass->opened);
 	pass->reached = pass->stood = order_after(NSTIME_MAX);

@@ -102,6 +102,8 @@ struct backward {
 	struct order *opened; /* per bit: the least key opened in this round */
 	struct pending_write *newest, *oldest;
 	uint32_t npending;
+	uint32_t *pending_per_bit; /* those that write attributes of the bit's shape alone */
+	uint32_t npending_wide;    /* those that bury what is below */
 	uint32_t round; /* from 1 */
 	struct work work;
 	struct pending_write **new_pending; /* of the event where the pass stands */

@@ -26,6 +26,10 @@ static bool may_write(const struct backward *pass, const struct pending_write *p
 struct pending_write *pending_between(const struct backward *pass, const struct question *question,
 				      const struct order *low)
 {
+	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, question->attr));
+
+	if (bit != ATTR_ABSENT && !pass->pending_per_bit[bit] && !pass->npending_wide)
+		return NULL;
 	for (struct pending_write *c = pass->newest; c; c = c->older) {
 		if (order_compare(&c->key, low) <= 0)
 			return NULL;
@@ -34,6 +38,17 @@ struct pending_write *pending_between(const struct backward *pass, const struct 
 			return c;
 	}
 	return NULL;
+}
+
+/* Where it is counted. */
+static uint32_t *pending_count(struct backward *pass, const struct pending_write *pending)
+{
+	const struct line *line = pending->step->line;
+	uint32_t bit = verb_buries(line->verb) || line->target.below
+			       ? ATTR_ABSENT
+			       : closure_bit(pass->closure, line->target.shape);
+
+	return bit == ATTR_ABSENT ? &pass->npending_wide : &pass->pending_per_bit[bit];
 }
 
 /* False: one of that key waits already. */
@@ -50,6 +65,7 @@ static bool pending_insert(struct backward *pass, struct pending_write *pending)
 	*(pending->newer ? &pending->newer->older : &pass->newest) = pending;
 	*(pending->older ? &pending->older->newer : &pass->oldest) = pending;
 	pass->npending++;
+	*pending_count(pass, pending) += 1;
 	return true;
 }
 
@@ -58,6 +74,7 @@ void pending_remove(struct backward *pass, struct pending_write *pending)
 	*(pending->newer ? &pending->newer->older : &pass->newest) = pending->older;
 	*(pending->older ? &pending->older->newer : &pass->oldest) = pending->newer;
 	pass->npending--;
+	*pending_count(pass, pending) -= 1;
 }
 
 /* From now on reads are those of this pending write's line. */

@@ -388,6 +388,7 @@ void questions_release(struct backward *pass)
 	mem_free(pass->new_pending);
 	mem_free(pass->work.items);
 	mem_free(pass->open_per_bit);
+	mem_free(pass->pending_per_bit);
 	mem_free(pass->open_bits);
 	mem_free(pass->opened);
 }

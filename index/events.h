@@ -36,12 +36,6 @@ struct inferred {
 	bool (*find)(void *arg, const struct stream *stream, nstime begin, nstime end, bool leaves,
 		     void (*add)(void *to, const struct inferred_loss *loss), void *to,
 		     struct error *err);
-	/*
-	 * Are events of the stream missing at time t? That, or that none are, is so in [*from,
-	 * *until), in which t lies. NULL: nobody asks.
-	 */
-	bool (*lacks)(void *arg, const struct stream *stream, nstime t, bool *lacks, nstime *from,
-		      nstime *until, struct error *err);
 	/* Does the packet hold an event that tells of what `find` compares? False: not known. */
 	bool (*tells)(void *arg, const struct stream *stream, const struct packet_info *info);
 	void *arg;

@@ -56,7 +56,6 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 	program_set_gaps(state->program, state->gaps);
 	state->found = contradictions_new(index, state->program, packet_filters);
 	event_source->inferred = contradictions_inferred(state->found);
-	gaps_infer(state->gaps, event_source->inferred);
 	return true;
 }
 

@@ -25,7 +25,6 @@ struct gap_host {
 struct gaps {
 	struct index *index;
 	struct first_events *firsts;
-	const struct inferred *inferred;
 	pthread_mutex_t lock; /* of what hosts remember */
 	struct gap_host *hosts;
 	uint32_t nhosts;
@@ -72,12 +71,6 @@ struct gaps *gaps_new(struct index *index, const struct program *program,
 		return gaps;
 	gaps_free(gaps);
 	return NULL;
-}
-
-void gaps_infer(struct gaps *gaps, const struct inferred *inferred)
-{
-	if (gaps)
-		gaps->inferred = inferred;
 }
 
 void gaps_forget(struct gaps *gaps)
@@ -141,25 +134,6 @@ static bool lies_before_events(struct gaps *gaps, struct gap_host *host, nstime 
 	return false;
 }
 
-/* Between two events that contradict each other the stream lacks some. */
-static void see_contradiction(struct gaps *gaps, struct gap_stream *own, nstime t)
-{
-	const struct inferred *inferred = gaps->inferred;
-	struct error ignored; /* the cursor that reads the stream reports it */
-	bool lacks = true;
-	nstime from = t, until = t + 1;
-
-	if (!inferred || !inferred->watches(inferred->arg, own->stream))
-		return;
-	if (!inferred->lacks(inferred->arg, own->stream, t, &lacks, &from, &until, &ignored))
-		lacks = true;
-	if (from > own->lack.from || lacks)
-		own->lack.from = from;
-	if (until < own->lack.until || lacks)
-		own->lack.until = until;
-	own->lack.lacks = lacks;
-}
-
 /* Of all streams together: a gap lasts as long as one of its losses, and no longer is known. */
 static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
 {
@@ -177,8 +151,6 @@ static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
 		if ((t < lack->from || t >= lack->until) &&
 		    !losses_at(gaps->index, own->stream, t, lack, &ignored))
 			*lack = (struct lack){true, t, t + 1};
-		if (!lack->lacks)
-			see_contradiction(gaps, own, t);
 		if (lack->lacks) {
 			gap = (struct gap){true, lack->from, lack->until};
 			break;

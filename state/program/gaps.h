@@ -6,10 +6,10 @@
  *                      └── a gap ─────┘          what stream 1 says of a thread that sleeps
  *                                                may be changed there by stream 0, untold
  *
- * has(recording/gap) asks for it. Answers come from packet records, and from what events contradict
- * each other; they are remembered per stream for as long as they hold. Where each kind of event is
- * enabled at its own time (perf.data), a stream lacks events until the first one tells what the
- * rules mirror.
+ * has(recording/gap) asks for it. Answers come from packet records alone, and are remembered per
+ * stream for as long as they hold. Where each kind of event is enabled at its own time (perf.data),
+ * a stream lacks events until the first one tells what the rules mirror. Switches that are missing
+ * without a word are no gap: the events that contradict each other say which threads they are of.
  */
 #ifndef STATE_PROGRAM_GAPS_H
 #define STATE_PROGRAM_GAPS_H
@@ -18,17 +18,11 @@
 
 struct program;
 struct first_events;
-struct inferred;
 struct gaps;
 
 /* All are borrowed and must outlive it. NULL: no loss of any stream changes the state. */
 struct gaps *gaps_new(struct index *index, const struct program *program,
 		      struct first_events *firsts);
-/*
- * Where events contradict each other some are missing, too; borrowed. Before anyone asks. NULL is
- * fine.
- */
-void gaps_infer(struct gaps *gaps, const struct inferred *inferred);
 /* What was found in events so far, of a trace that is in disorder. NULL is fine. */
 void gaps_forget(struct gaps *gaps);
 void gaps_free(struct gaps *gaps); /* NULL is fine */

@@ -735,37 +735,6 @@ static bool find(void *arg, const struct stream *stream, nstime begin, nstime en
 	return good;
 }
 
-/* Between two events that contradict each other; of a lone one nothing else is told to be wrong. */
-static bool lacks_at(void *arg, const struct stream *stream, nstime t, bool *lacks, nstime *from,
-		     nstime *until, struct error *err)
-{
-	struct contradictions *own = arg;
-	struct watched *watched = &own->streams[stream->index];
-	bool good, known;
-
-	*lacks = false;
-	*from = t;
-	*until = t + 1;
-	if (is_of_tasks(own, stream) || t == NSTIME_MAX || t == NSTIME_MIN)
-		return true;
-	pthread_mutex_lock(&watched->lock);
-	good = verify(own, stream, t, t + 1, err);
-	if (good)
-		*until = known_ranges_until(&watched->known, t, &known);
-	for (size_t i = 0; good && i < watched->nfound && !*lacks; i++) {
-		const struct contradiction *found = &watched->found[i];
-
-		if (found->lone || found->until <= t)
-			continue;
-		*lacks = found->from <= t;
-		*from = *lacks ? found->from : *from;
-		if (*lacks || found->from < *until)
-			*until = *lacks ? found->until : found->from;
-	}
-	pthread_mutex_unlock(&watched->lock);
-	return good;
-}
-
 bool contradictions_of(struct contradictions *own, const struct stream *stream,
 		       void (*each)(void *arg, const struct contradiction *found), void *arg,
 		       struct error *err)
@@ -838,7 +807,7 @@ struct contradictions *contradictions_new(struct index *index, struct program *p
 	own->packet_filters = packet_filters;
 	own->findings = findings_new(index);
 	mirror_classes_init(&own->classes, program, program->rules->mirror);
-	own->inferred = (struct inferred){watches, find, lacks_at, packet_tells, own};
+	own->inferred = (struct inferred){watches, find, packet_tells, own};
 	own->none = bitset_new(trace->nclasses);
 	own->streams = mem_new_array(trace->nstreams + 1, sizeof *own->streams);
 	for (size_t s = 0; s < trace->nstreams; s++) {

@@ -75,10 +75,7 @@ end
 chain.new(states):path(tid, a.start, a.stop, function(thread, state, from, till, row)
 	path[#path + 1] = { begin = from, ["end"] = till, dur = till - from, tid = thread, state = state, waker = waker_of(row, till) }
 end)
-if unknown > 0 and a.has_wakings then
-	yore.note(string.format("critical-path: of %d wake-ups on the path nothing tells whether a thread or an interrupt woke: record the events "
-		.. "irq_handler_*, softirq_* and hrtimer_expire_*, too", unknown))
-end
+chain.tell_unknown("critical-path", a.has_wakings and unknown or 0, "on the path")
 
 a:name_threads(path, function(row)
 	return row["end"]

@@ -42,13 +42,8 @@ local a = analysis.open(arg, {
 
 -- The field that tells which page it is, and a condition for that there is none.
 local function no_page(events)
-	for _, class in ipairs(trace:info().classes) do
-		for _, field in ipairs(class.name == events[1] and class.fields or {}) do
-			if field == "pfn" or field == "page" then
-				return field == "pfn" and "pfn == 0xffffffffffffffff" or "page == 0"
-			end
-		end
-	end
+	local page = analysis.field_of(events, "pfn", "page")
+	return page == "pfn" and "pfn == 0xffffffffffffffff" or page and "page == 0"
 end
 
 local function threads()

@@ -17,19 +17,7 @@ local a = analysis.open(arg, {
 
 local events = a:need({ "sched_switch" }, "when threads switch")
 
-local function field_of(...)
-	for _, class in ipairs(trace:info().classes) do
-		for _, field in ipairs(class.name == events[1] and class.fields or {}) do
-			for _, name in ipairs{ ... } do
-				if field == name then
-					return name
-				end
-			end
-		end
-	end
-end
-
-local tid, comm = field_of("next_tid", "next_pid"), field_of("next_comm")
+local tid, comm = analysis.field_of(events, "next_tid", "next_pid"), analysis.field_of(events, "next_comm")
 local counts = trace:count_by{ name = events, from = a.start, to = a.stop, by = { "cpu", tid, comm } }
 for _, row in ipairs(counts) do
 	row.tid, row.comm = row[tid], row[comm]

@@ -340,6 +340,19 @@ function analysis.present(globs)
 	return found
 end
 
+-- The first of the names that the class of the first of the events has as a field; nil: it has none of them.
+function analysis.field_of(events, ...)
+	for _, class in ipairs(trace:info().classes) do
+		for _, field in ipairs(class.name == events[1] and class.fields or {}) do
+			for _, name in ipairs{ ... } do
+				if field == name then
+					return name
+				end
+			end
+		end
+	end
+end
+
 local function how_to_record(event)
 	return "record it with lttng enable-event --kernel " .. event .. ", perf record -e '*:" .. event
 		.. "' or trace-cmd record -e " .. event

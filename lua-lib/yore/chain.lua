@@ -35,6 +35,20 @@ function methods:waker(thread, row, t)
 	return math.type(waker) and waker ~= 0 and waker ~= thread and self:before(waker, t) and waker or nil
 end
 
+-- The thread that ended the last sleep of the thread in [from, t), when, and the stretch of the sleep. The first is nil where no
+-- thread ended it or nobody knows, all are where it did not sleep or that is not known.
+function methods:last_waker(thread, from, t)
+	while t > from do
+		local row = self:before(thread, t)
+		if not row or row.begin < from then
+			return
+		elseif chain.asleep[row.value] then
+			return self:waker(thread, row, t), t, row
+		end
+		t = row.begin
+	end
+end
+
 -- Where the stretch begins that ends at t, not before `from`.
 local function begin_of(row, earlier, from)
 	return math.max(row and row.begin or earlier and earlier["end"] or from, from)
@@ -73,6 +87,14 @@ function methods:split(thread, from, t, explained, visit, sleep, depth)
 			visit(thread, row, begin, t, sleep)
 		end
 		t = begin
+	end
+end
+
+-- Says that of so many sleeps it is not known who ended them; `name` is the analysis, `which` says which sleeps.
+function chain.tell_unknown(name, count, which)
+	if count > 0 then
+		yore.note(string.format("%s: of %d wake-ups %s nothing tells whether a thread or an interrupt woke: record the events "
+			.. "irq_handler_*, softirq_* and hrtimer_expire_*, too", name, count, which))
 	end
 end
 

@@ -117,26 +117,27 @@ function kernel.calls_entered(a)
 	return found
 end
 
--- Of names of events those of the call `wanted`, which stands behind the prefix; without one of the two, all.
+-- Of names of events those of the calls `wanted`, which stand behind the prefix; without one of the two, all.
 local function only(names, prefix, wanted)
 	if not prefix or not wanted then
 		return names
 	end
 	local found = {}
 	for _, name in ipairs(names) do
-		found[#found + 1] = name:gsub("^.*" .. prefix, "") == wanted and name or nil
+		found[#found + 1] = wanted[name:gsub("^.*" .. prefix, "")] and name or nil
 	end
 	return found
 end
 
--- The system calls of the range as segments with the columns key (the thread), name, ret, and `fields`; of the call `wanted`
--- alone, without ret, if there is one and the names of events tell it.
+-- The system calls of the range as segments with the columns key (the thread), name, ret, and `fields`; of the calls that are
+-- keys of `wanted` alone, without ret, if it is given and the names of events tell them. `fields` may be a function of whether
+-- they are raw system calls, whose arguments have numbers.
 function kernel.syscalls(a, fields, wanted)
 	for _, kind in ipairs(syscall_events) do
 		local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
 		if #enter > 0 and #leave > 0 then
 			enter, leave = only(enter, kind.prefix, wanted), only(leave, kind.left, wanted)
-			fields = fields or {}
+			fields = type(fields) == "function" and fields(not kind.prefix) or fields or {}
 			fields.ret = not wanted and "end ret" or nil
 			fields.id = not kind.prefix and "begin label(id) | id" or nil
 			local column = kind.prefix and "value" or "id"

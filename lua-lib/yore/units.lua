@@ -112,7 +112,7 @@ local function walk_calls(side, name)
 	side.calls = side.calls or {}
 	local known = side.calls[name]
 	if not known then
-		local found, column, name_of = kernel.syscalls(side, nil, name)
+		local found, column, name_of = kernel.syscalls(side, nil, { [name] = true })
 		local unknown = found.lost + found.unbegun + found.unfinished
 		if column ~= "value" then -- the names of events do not tell the call
 			found = found:select{ [column] = function(one) return one ~= nil and name_of(one) == name end }

@@ -517,6 +517,7 @@ WAITING = {0, 6, 9, 11, 13}  # FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI
 def locks_agree(report, program, path, events, known_from):
     """Each futex call that waits, from entry to exit, with its address; contention of the kernel's locks."""
     running, open_, theirs = {}, {}, set()
+    events = futex_calls(path, events)
     for e in events:
         if e.name == "contention_begin":
             open_[e.tid, "lock"] = e
@@ -624,7 +625,7 @@ def mapped_pages(call, begun, ret, pages, row):
 
 
 RAW_CALLS = {9: ("mmap", ("addr", "len", "prot", "flags")), 11: ("munmap", ("addr", "len")),
-             25: ("mremap", ("addr", "old_len", "new_len", "flags")), 12: ("brk", ("brk",))}
+             25: ("mremap", ("addr", "old_len", "new_len", "flags")), 12: ("brk", ("brk",)), 202: ("futex", ("uaddr", "op"))}
 
 
 def named_call(event, texts):
@@ -653,14 +654,28 @@ def tells_machine(path):
     return compressed or b"__x64_sys_" in data or re.search(rb"Linux \S+ \S+ x86_64", data) is not None
 
 
+def raw_calls(path, events):
+    """Raw system calls as events of their own, where the recording tells of which machine they are."""
+    if os.path.isdir(path) or not tells_machine(path) or "sys_enter" not in {e.name for e in events}:
+        return events
+    texts = {(line.time, line.pid): line.text for line in ftrace_tool.raw_report(path)[0]} if path.endswith(".dat") else None
+    return [named_call(e, texts) for e in events]
+
+
+def futex_calls(path, events):
+    """The same of futex: where events by name were recorded beside them, each call counts once."""
+    if "sys_enter" in {e.name for e in events} and not os.path.isdir(path) and tells_machine(path):
+        events = [e for e in events if e.name not in ("sys_enter_futex", "sys_exit_futex")]
+    return raw_calls(path, events)
+
+
 def memory_calls_agree(report, program, path, events, span=(0, 1 << 64), words=()):
     """Bytes that calls mapped; where events tell their process, also what they unmapped, and heaps, by process."""
     running, open_, rows = {}, {}, collections.defaultdict(collections.Counter)
     pages = collections.defaultdict(list)
     heaps, told = {}, all("pid" in (e.fields or {}) for e in events)
-    if not os.path.isdir(path) and tells_machine(path) and "sys_enter" in {e.name for e in events} and not any(re.match("sys_enter_(mmap|munmap|brk)", e.name) for e in events):
-        texts = {(line.time, line.pid): line.text for line in ftrace_tool.raw_report(path)[0]} if path.endswith(".dat") else None
-        events = [named_call(e, texts) for e in events]
+    if not any(re.match("sys_enter_(mmap|munmap|brk)", e.name) for e in events):
+        events = raw_calls(path, events)
     for e in events:  # who ran before a CPU's first switch is who leaves it then
         if e.name == "sched_switch":
             running.setdefault(e.cpu, first(e.fields, "prev_tid", "prev_pid"))

@@ -24,7 +24,7 @@ LOGS = {
     "latency": ("log", {"stats": ("kind", "tid")}), "sched": ("log", {}), "offcpu": ("log", {"stats": ("tid", "state")}),
     "syscalls": ("log", {"stats": ("name",), "threads": ("tid", "name")}), "irq": ("log", {"stats": ("kind", "irq", "cpu")}),
     "io": ("log", {"latency": ("name",), "top": ("tid",)}),
-    "locks": ("log", {"stats": ("lock", "kind"), "threads": ("lock", "kind", "tid")}),
+    "locks": ("log", {"stats": ("lock", "kind"), "threads": ("lock", "kind", "tid"), "holders": ("lock", "kind", "holder")}),
     "periods": ("log", {"stats": ("key",)}),
 }
 OTHERS = {

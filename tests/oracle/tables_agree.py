@@ -557,7 +557,7 @@ def switches_agree(report, told, start, stop, get):
 def waits_for_locks(told):
     """(thread, begin, end, address, kind) of futex calls that wait, and of the kernel's own locks."""
     open_, found = {}, []
-    for e in told.events:
+    for e in told.futexes:
         if e.name == "contention_begin":
             open_[e.tid, "kernel"] = e
         elif e.name == "contention_end" and (e.tid, "kernel") in open_:
@@ -583,6 +583,7 @@ def locks_agree(report, told, start, stop, get):
     base.same_sets(report, "waits for locks", ours, theirs, {w for w in theirs if told.recorded.tells(*w[:3])})
     same_sums(report, "locks", get("locks"), log, ("lock", "kind"))
     same_sums(report, "locks threads", get("locks threads"), log, ("lock", "kind", "tid"))
+    same_sums(report, "locks holders", get("locks holders"), log, ("lock", "kind", "holder"))
     same_longest(report, "locks", get("locks top"), log)
 
 
@@ -823,7 +824,7 @@ NEEDS = (
     (switches_agree, ("sched_switch",), ("switches cpus", "switches threads")),
     (moves_agree, ("sched_migrate_task",), ("migrations log", "migrations", "migrations moves")),
     (irq_agrees, ("softirq_entry", "irq_softirq_entry", "irq_handler_entry"), ("irq log", "irq", "irq freq", "irq top")),
-    (locks_agree, ("syscall_entry_futex", "sys_enter_futex", "contention_begin"), ("locks log", "locks", "locks threads", "locks top")),
+    (locks_agree, ("syscall_entry_futex", "sys_enter_futex", "contention_begin"), ("locks log", "locks", "locks threads", "locks holders", "locks top")),
     (calls_agree, ("calls",), ("syscalls log", "syscalls", "syscalls threads", "syscalls errors", "syscalls freq", "syscalls top", "io log",
                                "io latency", "io freq", "io")),
     (disks_agree, ("block_rq_issue",), ("io disks",)),
@@ -832,7 +833,7 @@ NEEDS = (
 
 def questions(told, tids):
     """(compare, [questions]) of what the trace has the events for."""
-    names = told.names | ({"calls"} if told.calls else set())
+    names = told.names | ({"calls"} if told.calls else set()) | {e.name for e in told.futexes}
     found = [(compare, list(words)) for compare, needs, words in NEEDS if any(name in names for name in needs)]
     periods = []
     for period in PERIODS:
@@ -861,6 +862,7 @@ def compare(program, kind_of, path, alone):
     times = [r["time"] for r in perf_tool.records(path) if r["time"] is not None] if kind_of == "perf" else None
     told = Told(kind_of, events, times and (min(times), max(times) + 1))
     told.has_names = base.tells_machine(path)  # numbers of calls are of a known machine
+    told.futexes = base.futex_calls(path, events)
     runs = collections.Counter(r.tid for r in told.running if r.tid)
     samples = Samples(path) if kind_of == "perf" else LttngSamples(path) if kind_of == "ctf" else None
     chains = [(lambda report, told, *rest: top_agrees(report, samples, *rest), top_questions(samples))] if samples and samples.list else []

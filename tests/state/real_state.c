@@ -25,6 +25,8 @@ enum {
 	ALONE = 200, /* questions that are asked one by one */
 	RANGES = 4,
 	SHARDS = 3,
+	MANY = 2000, /* attributes: a pass with so many questions takes seconds */
+	MOMENTS_OF_MANY = 2,
 	SPACING =
 		2000000 /* ns of replay between checkpoints, so that even short traces have some */
 };
@@ -342,8 +344,11 @@ int main(int argc, char **argv)
 		return die(&err);
 	if (argc > 2 && !strcmp(argv[2], "-"))
 		read_moments(&check);
-	else
+	else {
+		if (check.nqueries > MANY && check.nmoments > MOMENTS_OF_MANY)
+			check.nmoments = MOMENTS_OF_MANY;
 		choose_moments(&check, first, last);
+	}
 	check.filtered_by_packet->patience = 1;
 	check.ranges->options.no_checkpoints = false;
 	if (!check_moments(&check, &err) || !check_alone(&check, &err) ||

@@ -49,8 +49,8 @@ void call_counts_note(const struct call_counts *counts, struct sql_host *host, c
 		[CALL_OTHER] = "end with their thread, or another call follows before an exit",
 		[CALL_LOST] = "lasted while events were lost",
 		[CALL_UNRECORDED] = "lasted while a CPU was not recorded",
-		[CALL_SWITCH] = "lasted while a switch is missing, and their events do not name "
-				"the thread (see 'yore check')"};
+		[CALL_SWITCH] = ("lasted while a switch is missing, and their events do not name "
+				"the thread (see 'yore check')")};
 	struct buf why = {0}, of = {0}, text = {0};
 	uint64_t without = 0;
 

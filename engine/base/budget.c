@@ -145,7 +145,7 @@ static _Atomic int64_t looked;
 static char text[320]; /* once it is over */
 
 /* Some is left for what allocates between two looks, and to tell of it. */
-static size_t near_limit(int resource, size_t used)
+static size_t near_limit(__rlimit_resource_t resource, size_t used)
 {
 	struct rlimit limit;
 	size_t at, half;

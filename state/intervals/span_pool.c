@@ -44,7 +44,7 @@ static struct span *take(struct span_pool *pool, uint8_t room)
 
 	pool->taken++;
 	if (spans) {
-		memcpy(&pool->given[room], spans, sizeof(struct span *));
+		memcpy(&pool->given[room], spans, sizeof(void *));
 		return spans;
 	}
 	if (!pool->arena)
@@ -65,7 +65,7 @@ void span_pool_give(struct span_pool *pool, struct span *spans, uint8_t room)
 		mem_free(spans);
 		return;
 	}
-	memcpy(spans, &pool->given[room], sizeof(struct span *));
+	memcpy(spans, &pool->given[room], sizeof(void *));
 	pool->given[room] = spans;
 	if (--pool->taken)
 		return;

@@ -116,7 +116,7 @@ def check_completion():
             ("at cpu[1]/thr", "at cpu[1]/thread ", "an attribute behind its key"),
             ("watch thread[7]/sysc", "watch thread[7]/syscall ", "an attribute to watch"),
             ("SELECT * FROM thread_", "SELECT * FROM thread_state ", "a table"),
-            ("SELECT max(latency) FROM wakeups WHERE waker_", "SELECT max(latency) FROM wakeups WHERE waker_comm ", "a column"),
+            ("SELECT max(latency) FROM wakeups WHERE waker_c", "SELECT max(latency) FROM wakeups WHERE waker_comm ", "a column"),
             ("select count(*) from events ord", "select count(*) from events order by ", "a word of SQL"),
             ("latency to", "latency top ", "a word of an analysis"),
             ("latency top --lim", "latency top --limit ", "an option of an analysis"),

@@ -113,7 +113,8 @@ static const struct bad {
 	{"a number too large", "event a\n x = 18446744073709551616\n", 2, 6, "64 bits", 1},
 	{"a number before letters", "event a\n x = 12ab\n", 2, 6, "begin with a digit", 1},
 	{"no such map", "event a\n x = f(1)\n", 2, 6,
-	 "(functions: label int str hex top has each_has min max substr split captures)", 1},
+	 "(functions: label int str hex top has each_has min max substr split choose captures)",
+	 1},
 	{"an argument too many", "event a\n x = hex(1, 2)\n", 2, 6, "expected one value", 1},
 	{"part of a text without its place", "event a\n x = substr(\"a\")\n", 2, 6,
 	 "expected a text, where its part begins", 1},
@@ -238,7 +239,10 @@ static size_t count_of(const char *text, const char *what)
 	return n;
 }
 
-/* Nothing of the Linux rules needs to be evaluated forward, but for what pushes and pops calls. */
+/*
+ * Nothing of the Linux rules needs to be evaluated forward, but for what pushes and pops calls, and
+ * where many wakers wait for the interrupt that their CPU handled.
+ */
 static void linux_is_backward(void **state)
 {
 	struct rules *rules = rules_new();
@@ -255,7 +259,13 @@ static void linux_is_backward(void **state)
 	assert_int_equal(count_of(buf_text(&text), "pop     thread[*]/stack\n"
 						   "        stratum 0, forward: "),
 			 1);
-	assert_null(strstr(buf_text(&text), "else forward"));
+	assert_int_equal(count_of(buf_text(&text), "else forward"), 4);
+	assert_int_equal(count_of(buf_text(&text), "thread[*]/waker\n"
+						   "        stratum 1, backward while few"),
+			 3);
+	assert_int_equal(count_of(buf_text(&text), "thread[*]/waker\n"
+						   "        stratum 2, backward while few"),
+			 1);
 	buf_release(&text);
 	rules_free(rules);
 }

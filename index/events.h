@@ -31,7 +31,8 @@ struct inferred {
 	bool (*watches)(void *arg, const struct stream *stream);
 	/*
 	 * Calls `add` for those in [begin, end) and no others, in any order, each at least once.
-	 * `leaves`: no packet stays open, since whoever asks is going to read the same ones.
+	 * `leaves`: closes the packets but leaves them in the packet cache, since the caller reads
+	 * the same packets next.
 	 */
 	bool (*find)(void *arg, const struct stream *stream, nstime begin, nstime end, bool leaves,
 		     void (*add)(void *to, const struct inferred_loss *loss), void *to,

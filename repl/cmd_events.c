@@ -415,8 +415,8 @@ static bool show_rows(struct show *show, struct error *err)
 }
 
 /*
- * Names and maps that perf and ftrace write beside the events are no events of the system: they are
- * shown to who asks for them, by --all or by a filter. Where nothing has a time, all is shown.
+ * Records without a time, such as names and maps that perf and ftrace write, are left out. The
+ * option --all or a filter that matches them shows them. Where nothing has a time, all is shown.
  */
 static bool leaves_untimed(struct show *show, struct error *err)
 {

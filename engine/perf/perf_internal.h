@@ -544,7 +544,7 @@ MUST_CHECK bool perf_maps(const struct part *part,
 MUST_CHECK bool perf_first_maps(const struct part *part,
 				void (*each)(void *arg, const struct map_event *event), void *arg,
 				struct error *err);
-/* The first one who asks for rests of call chains has them sorted; not by two threads at once. */
+/* Sorts the deferred parts of call chains at the first lookup. A lock keeps other threads out. */
 void perf_changes_sort_deferred(struct perf_changes *changes);
 void perf_deferred(const struct part *part, nstime t, int64_t tid, uint64_t cookie,
 		   struct buf *out);

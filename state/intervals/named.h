@@ -6,8 +6,8 @@
  * while it was called otherwise. The path of each answer has the thread's number.
  *
  * state_at(), state_intervals() and stretches do this by themselves, and say as a notice that no
- * thread has a name. Who asks one question in parts, or compares paths of answers with those that
- * were asked for, does it before, over all of the range.
+ * thread has a name. A caller that splits one question into parts, or compares the paths of answers
+ * with the paths of its question, calls state_named() first, over the whole range.
  */
 #ifndef STATE_INTERVALS_NAMED_H
 #define STATE_INTERVALS_NAMED_H

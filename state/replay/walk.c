@@ -69,7 +69,7 @@ static nstime class_begin(const struct walk *walk)
 	uint32_t number = walk->run.count ? walk->run.batch->class_index[walk->entry]
 			  : class         ? class->index
 					  : UINT32_MAX;
-	struct error ignored; /* who reads the stream says so */
+	struct error ignored; /* the cursor that reads the stream reports it */
 	nstime begin;
 
 	return event_source_class_begin(walk->event_source, walk->stream, number, walk->time,

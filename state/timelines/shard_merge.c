@@ -107,7 +107,7 @@ static nstime class_begin(const struct shard_merge *merge, const struct writer *
 	uint32_t rank = writer->order.rank;
 	const struct stream *stream =
 		rank != RANK_START && rank != RANK_END ? trace->streams[rank - 1] : NULL;
-	struct error ignored; /* who reads the stream says so */
+	struct error ignored; /* the cursor that reads the stream reports it */
 	nstime begin;
 
 	return event_source_class_begin(merge->event_source, stream, writer->class_index,

@@ -56,10 +56,11 @@ static bool add_spell(void *arg, const struct interval *interval)
 	const struct spell *last = spells->count ? &spells->items[spells->count - 1] : NULL;
 	size_t len = (size_t)(strrchr(interval->path, '/') - interval->path);
 	bool same = last && !strncmp(last->thread, interval->path, len) && !last->thread[len];
+	struct spell spell = {same ? last->thread
+				   : arena_strndup(spells->arena, interval->path, len),
+			      interval->begin, value_copy(spells->arena, &interval->value)};
 
-	*mem_push(spells->items, spells->count, spells->capacity) = (struct spell){
-		same ? last->thread : arena_strndup(spells->arena, interval->path, len),
-		interval->begin, value_copy(spells->arena, &interval->value)};
+	*mem_push(spells->items, spells->count, spells->capacity) = spell; /* moves `last` */
 	return true;
 }
 

@@ -396,7 +396,7 @@ static enum eval eval_place(const struct expr *expr, struct env *env, struct val
 	bool inferred = event && event->loss_kind == LOSS_INFERRED;
 
 	if (expr->kind == EXPR_GAP)
-		*out = value_bool(expr_gap(env));
+		*out = value_bool(expr_gap(env) >> expr->index & 1);
 	else if (event && expr->kind == EXPR_TIME)
 		*out = value_s64(event->time);
 	else if (event && expr->kind == EXPR_STREAM)

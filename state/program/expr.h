@@ -26,7 +26,7 @@ enum expr_kind {
 	EXPR_LOST_CLAIMED,
 	EXPR_LOST_TOLD,
 	EXPR_LOST_UNTOLD,
-	EXPR_GAP,       /* does some stream lack events at this time? */
+	EXPR_GAP,       /* does some stream lack events at this time? bit `index` of expr_gap() */
 	EXPR_LOST_KIND, /* is this loss of kind `index`? */
 	EXPR_READ,      /* `path` of the state */
 	EXPR_VARIABLE,
@@ -136,17 +136,18 @@ static inline enum eval eval_fail(enum failure *failure, enum failure why)
 }
 
 void expr_find_gap(struct env *env);
-/* Is there a gap at the time of env->event (gaps.h)? */
-static inline bool expr_gap(struct env *env)
+enum gap_bit { GAP_OPEN, GAP_LOSS };
+/* The bits that are so at the time of env->event (gaps.h). */
+static inline uint32_t expr_gap(struct env *env)
 {
 	const struct event *event = env->event;
 
 	if (!event || !event->stream)
-		return false;
+		return 0;
 	if (event->time < env->gap.from || event->time >= env->gap.until ||
 	    env->gap_part != event->stream->part)
 		expr_find_gap(env);
-	return env->gap.open;
+	return (uint32_t)env->gap.open << GAP_OPEN | (uint32_t)env->gap.loss << GAP_LOSS;
 }
 
 /* The event's fields, which are decoded now if they were not; NULL: it has none. */

@@ -490,6 +490,18 @@ static bool is_of_tasks(const struct compile *compile)
 	return false;
 }
 
+/* Views are asked between events: no stream lacks any there. */
+static const struct expr *gap_expr(struct compile *compile, enum gap_bit bit)
+{
+	struct expr *expr;
+
+	if (compile->on != ON_EVENT)
+		return constant(compile, value_bool(false));
+	expr = expr_new(compile, EXPR_GAP);
+	expr->index = bit;
+	return expr;
+}
+
 static const struct expr *compile_has(struct compile *compile, const struct ast *ast)
 {
 	bool quiet = compile->quiet;
@@ -502,8 +514,9 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 	case HAS_TASKS:
 		return constant(compile, value_bool(is_of_tasks(compile)));
 	case HAS_GAP:
-		return compile->on == ON_EVENT ? expr_new(compile, EXPR_GAP)
-					       : constant(compile, value_bool(false));
+		return gap_expr(compile, GAP_OPEN);
+	case HAS_LOSS:
+		return gap_expr(compile, GAP_LOSS);
 	case HAS_VALUE:
 		break;
 	}

@@ -115,35 +115,26 @@ static bool find_first(struct gaps *gaps, struct gap_host *host, struct error *e
 	return true;
 }
 
-/* Narrows the gap by what a host of late events lacks at its begin; true: t lies there. */
-static bool lies_before_events(struct gaps *gaps, struct gap_host *host, nstime t, struct gap *gap)
+/* What a host of late events lacks at its begin. */
+static struct gap gap_before_events(struct gaps *gaps, struct gap_host *host, nstime t)
 {
 	struct error ignored; /* the cursor that reads the stream reports it */
 
 	if (!host->late)
-		return false;
-	if (!host->has_tells && !find_first(gaps, host, &ignored)) {
-		*gap = (struct gap){true, t, t + 1};
-		return true;
-	}
-	if (t < host->tells) {
-		*gap = (struct gap){true, NSTIME_MIN, host->tells};
-		return true;
-	}
-	gap->from = host->tells;
-	return false;
+		return (struct gap){.from = NSTIME_MIN, .until = NSTIME_MAX};
+	if (!host->has_tells && !find_first(gaps, host, &ignored))
+		return (struct gap){.open = true, .from = t, .until = t + 1};
+	if (t < host->tells)
+		return (struct gap){.open = true, .from = NSTIME_MIN, .until = host->tells};
+	return (struct gap){.from = host->tells, .until = NSTIME_MAX};
 }
 
 /* Of all streams together: a gap lasts as long as one of its losses, and no longer is known. */
 static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
 {
-	struct gap gap = {.from = NSTIME_MIN, .until = NSTIME_MAX};
+	struct gap gap = gap_before_events(gaps, host, t);
 	struct error ignored; /* the cursor that reads the stream reports it */
 
-	if (lies_before_events(gaps, host, t, &gap)) {
-		host->gap = gap;
-		return;
-	}
 	for (size_t i = 0; i < host->count; i++) {
 		struct gap_stream *own = &host->streams[i];
 		struct lack *lack = &own->lack;
@@ -151,10 +142,11 @@ static void find_gap(struct gaps *gaps, struct gap_host *host, nstime t)
 		if ((t < lack->from || t >= lack->until) &&
 		    !losses_at(gaps->index, own->stream, t, lack, &ignored))
 			*lack = (struct lack){true, t, t + 1};
-		if (lack->lacks) {
-			gap = (struct gap){true, lack->from, lack->until};
+		if (lack->lacks && !gap.open) { /* the other streams change nothing */
+			gap = (struct gap){true, true, lack->from, lack->until};
 			break;
 		}
+		gap.loss = gap.loss || lack->lacks;
 		gap.from = lack->from > gap.from ? lack->from : gap.from;
 		gap.until = lack->until < gap.until ? lack->until : gap.until;
 	}

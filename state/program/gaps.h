@@ -6,7 +6,7 @@
  *                      └── a gap ─────┘          what stream 1 says of a thread that sleeps
  *                                                may be changed there by stream 0, untold
  *
- * has(recording/gap) asks for it. Answers come from packet records alone, and are remembered per
+ * has(recording/gap) asks for it, has(recording/loss) where packets tell it. Answers come from packet records alone, and are remembered per
  * stream for as long as they hold. Where each kind of event is enabled at its own time (perf.data),
  * a stream lacks events until the first one tells what the rules mirror. Switches that are missing
  * without a word are no gap: the events that contradict each other say which threads they are of.
@@ -29,7 +29,8 @@ void gaps_free(struct gaps *gaps); /* NULL is fine */
 
 struct gap {
 	bool open;
-	nstime from, until; /* that is so in [from, until); nothing where from >= until */
+	bool loss;          /* counters say so, or where a stream's packets begin and end */
+	nstime from, until; /* both are so in [from, until); nothing where from >= until */
 };
 
 /*

@@ -177,6 +177,7 @@ static bool add_when(struct making *making, const struct expr *when, bool wanted
 		return add_when(making, when->args[0], true, line) &&
 		       add_when(making, when->args[1], true, line);
 	if (when->kind == EXPR_GAP) {
+		test.mask = test.ranges[0].low = UINT64_C(1) << when->index;
 		test.input = input_of(making, when);
 		return test.input != PLAIN_NONE && add_test(making, &test, wanted, line);
 	}

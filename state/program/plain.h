@@ -62,7 +62,7 @@ struct plain {
 	uint32_t integer_bits; /* of the inputs */
 	uint8_t nintegers, ntexts, nsections, nreads, nmaps, ntests;
 	uint8_t cpu; /* input; PLAIN_NONE: not wanted */
-	uint8_t gap; /* likewise: 1 in a gap, else 0 */
+	uint8_t gap; /* likewise: the bits of expr_gap() */
 	bool fields;
 };
 

@@ -275,7 +275,8 @@ enum has_kind {
 	HAS_VALUE,
 	HAS_CLASS, /* has(event/NAME): has the trace such a class? */
 	HAS_TASKS, /* has(recording/tasks) */
-	HAS_GAP    /* has(recording/gap) */
+	HAS_GAP,   /* has(recording/gap) */
+	HAS_LOSS   /* has(recording/loss) */
 };
 enum has_kind ast_has_kind(const struct ast *arg);
 

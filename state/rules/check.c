@@ -196,7 +196,7 @@ static const char *wrong_root(const struct ast_path *path, enum root root, bool 
 	if (in_view && root != ROOT_ENV)
 		return "a view reads the state only: it is asked between events";
 	if (root == ROOT_RECORDING)
-		return "expected has(recording/tasks) or has(recording/gap)";
+		return "expected has(recording/tasks), has(recording/gap) or has(recording/loss)";
 	if (path->natoms < 2 || path->atoms[1].kind != ATOM_NAME)
 		return "expected '/' and a name after this word";
 	if ((root == ROOT_SECTION || root == ROOT_EVENT || root == ROOT_ENV) && path->natoms != 2)

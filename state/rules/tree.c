@@ -93,5 +93,7 @@ enum has_kind ast_has_kind(const struct ast *arg)
 		return HAS_CLASS;
 	if (recording && !strcmp(recording, "tasks"))
 		return HAS_TASKS;
+	if (recording && !strcmp(recording, "loss"))
+		return HAS_LOSS;
 	return recording && !strcmp(recording, "gap") ? HAS_GAP : HAS_VALUE;
 }

@@ -549,7 +549,7 @@ static bool has_one(const struct compile *compile, const struct event_class *cla
 }
 
 /* each_has("GLOB", FIELD, ...): has each event class of that name one of the fields? */
-static const struct expr *compile_each_has(struct compile *compile, const struct ast *ast)
+static const struct expr *each_class_has(struct compile *compile, const struct ast *ast)
 {
 	const struct trace *trace = compile->program->trace;
 	const char *glob = ast->args[0]->value.text;
@@ -562,6 +562,25 @@ static const struct expr *compile_each_has(struct compile *compile, const struct
 			all = has_one(compile, class, ast);
 	}
 	return constant(compile, value_bool(all));
+}
+
+/* In rules it is found once per host: a name of let stands for one call in all lines that use it.
+ */
+static const struct expr *compile_each_has(struct compile *compile, const struct ast *ast)
+{
+	struct program *program = compile->program;
+	const char *host = program->hosts && compile->part ? part_host(compile->part) : "";
+	const struct expr *all;
+
+	if (compile->on == ON_WHERE) /* its tree does not live as long as the program */
+		return each_class_has(compile, ast);
+	for (size_t i = 0; i < program->neach_has; i++)
+		if (program->each_has[i].ast == ast && !strcmp(program->each_has[i].host, host))
+			return program->each_has[i].all;
+	all = each_class_has(compile, ast);
+	*arena_push(program->arena, program->each_has, program->neach_has,
+		    program->each_has_capacity) = (struct each_has){ast, host, all};
+	return all;
 }
 
 static const struct expr *compile_label(struct compile *compile, const struct ast *ast)

@@ -53,6 +53,12 @@ struct program {
 	uint32_t nshapes; /* of them */
 	pcre2_code **regexes;
 	size_t nregexes, regexes_capacity;
+	struct each_has { /* what a call of each_has() gave in the rules, for a host */
+		const struct ast *ast;
+		const char *host; /* "" where paths have none */
+		const struct expr *all;
+	} * each_has;
+	size_t neach_has, each_has_capacity;
 	struct gaps *gaps; /* of the trace; NULL: none. Borrowed */
 	uint8_t *refs; /* per path in the rules: was its field found, was it missing */
 	struct by_shape views_by, initials_by;

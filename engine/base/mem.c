@@ -164,10 +164,11 @@ static void *grow_large(void *array, size_t count, size_t *capacity, size_t size
 
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t size)
 {
-	size_t first = FIRST_BYTES / size;
+	size_t first;
 
 	if (count < *capacity)
 		return array;
+	first = FIRST_BYTES / size;
 	first = first < 1 ? 1 : first < FIRST_MOST ? first : FIRST_MOST;
 	*capacity = *capacity ? *capacity * 2 : first;
 	if (*capacity <= count) /* large items, of which some are never used */

@@ -36,10 +36,11 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t size);
  *
  *     *mem_push(list->items, list->count, list->capacity) = item;
  */
-#define mem_push(array, count, capacity)                                            \
-	({                                                                          \
-		(array) = mem_grow((array), (count), &(capacity), sizeof *(array)); \
-		&(array)[(count)++];                                                \
+#define mem_push(array, count, capacity)                                                    \
+	({                                                                                  \
+		if ((count) >= (capacity))                                                  \
+			(array) = mem_grow((array), (count), &(capacity), sizeof *(array)); \
+		&(array)[(count)++];                                                        \
 	})
 /*
  * Makes room for element `at` of an array whose *count elements may all be used: the new ones are

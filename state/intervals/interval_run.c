@@ -166,6 +166,12 @@ static void track_names(struct range_run *run)
 
 /* ---- a run over what the question rests on, which leaves nothing behind ---- */
 
+/* No checkpoint of the run will be read. */
+static bool leaves_nothing(const struct state *state)
+{
+	return state->options.no_checkpoints && !state->options.replay_only;
+}
+
 bool tracks_are_whole(const struct tracks *tracks)
 {
 	const struct event_source *event_source = tracks->state->event_source;
@@ -173,7 +179,7 @@ bool tracks_are_whole(const struct tracks *tracks)
 	struct error ignored;
 
 	/* Cells that are written in place cannot take back what a late event shows to be wrong. */
-	return tracks->range.alone && tracks->wanted->nqueries &&
+	return (tracks->range.alone || leaves_nothing(tracks->state)) && tracks->wanted->nqueries &&
 	       !trace_disorder(event_source->trace) &&
 	       event_source->ops->span(tracks->state->event_source, &first, &last, &ignored) &&
 	       tracks->range.begin <= first && tracks->range.end > last;
@@ -227,12 +233,6 @@ static struct program *subset_of(const struct tracks *tracks)
 	closure_free(closure);
 	mem_free(shapes.items);
 	return subset;
-}
-
-/* No checkpoint of the run will be read. */
-static bool leaves_nothing(const struct state *state)
-{
-	return state->options.no_checkpoints && !state->options.replay_only;
 }
 
 /* ---- past the range ---- */

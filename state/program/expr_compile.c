@@ -634,6 +634,23 @@ static const struct expr *compile_map(struct compile *compile, const struct ast 
 	return expr;
 }
 
+/* A condition that the class decides leaves one of the values, and the other one is not looked at.
+ */
+static const struct expr *compile_choose(struct compile *compile, const struct ast *ast)
+{
+	const struct expr *args[] = {compile_expr(compile, ast->args[0]), NULL, NULL};
+	struct expr *expr;
+
+	if (expr_is_const(args[0], VALUE_BOOL))
+		return compile_expr(compile, ast->args[args[0]->value.b ? 1 : 2]);
+	args[1] = compile_expr(compile, ast->args[1]);
+	args[2] = compile_expr(compile, ast->args[2]);
+	expr = expr_new(compile, EXPR_CHOOSE);
+	expr->nargs = ast->nargs;
+	expr->args = arena_copy(compile->program->arena, args, expr->nargs, sizeof *args);
+	return expr;
+}
+
 static const struct expr *compile_call(struct compile *compile, const struct ast *ast)
 {
 	enum function function = ast_function(ast->name);
@@ -656,8 +673,7 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 		kind = EXPR_LEAST;
 		break;
 	case FUNCTION_CHOOSE:
-		kind = EXPR_CHOOSE;
-		break;
+		return compile_choose(compile, ast);
 	case FUNCTION_SUBSTR:
 		kind = EXPR_SUBSTR;
 		break;

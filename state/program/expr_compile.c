@@ -464,6 +464,39 @@ static bool is_of_host(const struct compile *compile, const struct event_class *
 	       strcmp(trace->parts[class->part]->host, compile->part->host) == 0;
 }
 
+static bool is_same_host(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/*
+ * What `find` gives for the call, which asks about all classes. In rules that is found once per
+ * host, for all classes whose lines have the call, and all lines that have it by a name of let.
+ */
+static const struct expr *found_once(struct compile *compile, const struct ast *ast,
+				     const struct expr *(*find)(struct compile *compile,
+								const struct ast *ast))
+{
+	struct program *program = compile->program;
+	const char *host = program->hosts && compile->part ? part_host(compile->part) : NULL;
+	const uint64_t hash = hash_number((uintptr_t)ast);
+	const struct expr *value;
+	uint32_t at;
+
+	if (compile->on == ON_WHERE) /* its tree does not live as long as the program */
+		return find(compile, ast);
+	at = hash_index_find(&program->known_of, hash, i,
+			     program->known[i].ast == ast &&
+				     is_same_host(program->known[i].host, host));
+	if (at != HASH_INDEX_NONE)
+		return program->known[at].value;
+	value = find(compile, ast);
+	hash_index_add(&program->known_of, hash, (uint32_t)program->nknown);
+	*arena_push(program->arena, program->known, program->nknown, program->known_capacity) =
+		(struct known){ast, host, value};
+	return value;
+}
+
 /* Is there an event class of that name, or with that last part, in the traces of this host? */
 static bool has_class(const struct compile *compile, const char *name)
 {
@@ -475,6 +508,11 @@ static bool has_class(const struct compile *compile, const char *name)
 			return true;
 	}
 	return false;
+}
+
+static const struct expr *compile_has_class(struct compile *compile, const struct ast *ast)
+{
+	return constant(compile, value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
 }
 
 /* Does the event's part have the events of some threads only? Without a part: does any? */
@@ -509,8 +547,7 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 
 	switch (ast_has_kind(ast->args[0])) {
 	case HAS_CLASS:
-		return constant(compile,
-				value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
+		return found_once(compile, ast, compile_has_class);
 	case HAS_TASKS:
 		return constant(compile, value_bool(is_of_tasks(compile)));
 	case HAS_GAP:
@@ -541,15 +578,18 @@ static bool has_one(const struct compile *compile, const struct event_class *cla
 	own.refs = NULL;
 	for (uint32_t i = 1; i < ast->nargs && !has; i++) {
 		const struct ast_path *path = ast->args[i]->path;
-		const struct expr *expr = compile_field(&own, path, ast_root(path), 1);
+		struct field_name names[PATH_ATOMS];
+		struct field_path found;
 
-		has = expr->kind == EXPR_FIELD || expr->kind == EXPR_FIELD_PACKET;
+		field_names(&own, path, 1, names);
+		has = find_aliased(&own, root_scopes(ast_root(path)), names, path->natoms - 1,
+				   &found) == WAY_PLAIN;
 	}
 	return has;
 }
 
 /* each_has("GLOB", FIELD, ...): has each event class of that name one of the fields? */
-static const struct expr *each_class_has(struct compile *compile, const struct ast *ast)
+static const struct expr *compile_each_has(struct compile *compile, const struct ast *ast)
 {
 	const struct trace *trace = compile->program->trace;
 	const char *glob = ast->args[0]->value.text;
@@ -562,25 +602,6 @@ static const struct expr *each_class_has(struct compile *compile, const struct a
 			all = has_one(compile, class, ast);
 	}
 	return constant(compile, value_bool(all));
-}
-
-/* In rules it is found once per host: a name of let stands for one call in all lines that use it.
- */
-static const struct expr *compile_each_has(struct compile *compile, const struct ast *ast)
-{
-	struct program *program = compile->program;
-	const char *host = program->hosts && compile->part ? part_host(compile->part) : "";
-	const struct expr *all;
-
-	if (compile->on == ON_WHERE) /* its tree does not live as long as the program */
-		return each_class_has(compile, ast);
-	for (size_t i = 0; i < program->neach_has; i++)
-		if (program->each_has[i].ast == ast && !strcmp(program->each_has[i].host, host))
-			return program->each_has[i].all;
-	all = each_class_has(compile, ast);
-	*arena_push(program->arena, program->each_has, program->neach_has,
-		    program->each_has_capacity) = (struct each_has){ast, host, all};
-	return all;
 }
 
 static const struct expr *compile_label(struct compile *compile, const struct ast *ast)
@@ -663,7 +684,7 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 	case FUNCTION_HAS:
 		return compile_has(compile, ast);
 	case FUNCTION_EACH_HAS:
-		return compile_each_has(compile, ast);
+		return found_once(compile, ast, compile_each_has);
 	case FUNCTION_LABEL:
 		return compile_label(compile, ast);
 	case FUNCTION_CAPTURES:

@@ -80,6 +80,8 @@ void *mem_new_huge(size_t size)
 {
 	if (size > PTRDIFF_MAX - HUGE)
 		fail(SIZE_MAX);
+	if (size < HUGE / 2) /* the kernel would clear all of a page of which little is used */
+		return mem_resize(NULL, 1, size);
 	size = (size + HUGE - 1) / HUGE * HUGE;
 	void *memory = checked(aligned_alloc(HUGE, size), size);
 	madvise(memory, size, MADV_HUGEPAGE);

@@ -11,8 +11,8 @@
  * What is unknown at the end may be filled by any later event. An earlier run that saw all of them
  * stored what they fill, with its checkpoints.
  */
-#include "state/context/run.h"
 #include "engine/base/mem.h"
+#include "state/context/run.h"
 #include "state/intervals/intervals.h"
 #include "state/replay/cells_internal.h"
 
@@ -220,13 +220,29 @@ struct shapes { /* that are told, some more than once */
 	size_t count, capacity;
 };
 
+static void add_shape(struct shapes *shapes, uint32_t shape)
+{
+	*mem_push(shapes->items, shapes->count, shapes->capacity) = shape;
+}
+
+/* What is below a stack is written by the lines that push and pop. */
 static void add_target(void *arg, const struct line *line)
 {
 	struct shapes *shapes = arg;
+	const struct tracks *tracks = shapes->tracks;
+	uint32_t shape = line->target.shape, below;
 
-	if (!(line->flags & LINE_SECTION) && !verb_buries(line->verb) &&
-	    tracks_want_shape(shapes->tracks, line->target.shape))
-		*mem_push(shapes->items, shapes->count, shapes->capacity) = line->target.shape;
+	if (line->flags & LINE_SECTION || verb_buries(line->verb))
+		return;
+	if (tracks_want_shape(tracks, shape))
+		add_shape(shapes, shape);
+	if (!verb_stacks(line->verb))
+		return;
+	below = shape_key(tracks->state->attrs, shape);
+	if (!tracks_want_shape(tracks, below))
+		return;
+	add_shape(shapes, shape);
+	add_shape(shapes, below);
 }
 
 /*

@@ -34,12 +34,20 @@ struct range_run {
 	uint64_t try_again; /* and when to try again: events of the run */
 };
 
+static bool is_listed(const struct tracks *tracks, uint32_t attr)
+{
+	uint32_t place = number_map_get(&tracks->names.places, attr);
+
+	return place && tracks->names.items[place - 1].listed;
+}
+
 static struct track *track_new(struct range_run *run, uint32_t attr, const struct cell *cell)
 {
 	struct track *track = tracks_add(run->tracks, attr);
 
 	track->from = cell->last_run; /* tombstones before it are not told */
 	track->operand = is_operand(run->tracks, attr);
+	track->given = is_listed(run->tracks, attr);
 	if (cell->named)
 		track->named = cell->named_at;
 	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
@@ -50,10 +58,12 @@ static struct track *track_new(struct range_run *run, uint32_t attr, const struc
 	return track;
 }
 
-/* An event of the range gave it a value. */
-static void note_given(const struct tracks *tracks, struct track *track, nstime time)
+/* An event of the range gave it a value; @start and @end are none. */
+static void note_given(const struct range_run *run, struct track *track, nstime time)
 {
-	if (time >= tracks->range.begin && time < tracks->range.end)
+	const struct range *range = &run->tracks->range;
+
+	if (time >= range->begin && time < range->end && replay_at_event(run->replay))
 		track->given = true;
 }
 
@@ -101,7 +111,7 @@ static void see_change(struct range_run *run, const struct change *change)
 		tracks->over.unknown += fills;
 	}
 	if (!change->fill && gives_value(run, &after->writer))
-		note_given(tracks, track, change->time);
+		note_given(run, track, change->time);
 	see_value(run, track, after->since, &after->value,
 		  after->named ? after->named_at : NSTIME_MAX);
 }
@@ -122,7 +132,7 @@ static void on_write(void *arg, uint32_t attr, const struct value *value, nstime
 
 	if (!track)
 		return;
-	note_given(run->tracks, track, time);
+	note_given(run, track, time);
 	see_value(run, track, time, value, time);
 }
 

@@ -4,9 +4,9 @@
 One `perf record -a` of sched_switch alone runs all the time, with large buffers, on the same clock: its switches, as `perf script` prints them,
 are the truth. Meanwhile short recordings of many kinds are made: of all CPUs, of tasks, with a buffer of one page, with events that are
 enabled late or one after the other, and with switches taken out afterwards. No thread may be known to run, or not to run,
-where the other recorder says otherwise. Rounds go through the kinds. 77 (skipped) where perf records nothing here.
+where the other recorder says otherwise, and nothing that no machine can do may be told. Rounds go through the kinds. 77 (skipped) where perf records nothing here.
 With FOLDER the recordings of rounds that fail stay there."""
-import bisect, csv, os, random, re, shutil, signal, struct, subprocess, sys, tempfile, time
+import bisect, csv, json, os, random, re, shutil, signal, struct, subprocess, sys, tempfile, time
 
 yore = os.path.abspath(sys.argv[1] if sys.argv[1:] else os.environ.get("top_builddir", ".") + "/yore")
 compared = sys.argv[3:5] if sys.argv[2:3] == ["--compare"] else None
@@ -57,17 +57,21 @@ def record(path, options, late=()):
 
 
 LINE = re.compile(r"\[(\d+)\]\s+(\d+)\.(\d{9}):.*prev_pid=(\d+) .*next_pid=(\d+) ")
+RECORD = re.compile(r"(-?\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}): PERF_RECORD_SWITCH_CPU_WIDE OUT .*tid: *-?\d+/(-?\d+)")
 
 
 def switches_of(path):
-    """By CPU (time, thread that leaves, thread that comes), in order."""
-    text = subprocess.run(["perf", "script", "--ns", "-F", "cpu,time,trace", "-i", path], capture_output=True, text=True, env=ENVIRONMENT,
-                          check=False).stdout
+    """By CPU (time, thread that leaves, thread that comes), in order; of switch records a thread that has ended is -1."""
+    text = subprocess.run(["perf", "script", "--ns", "--show-switch-events", "-F", "tid,cpu,time,trace", "-i", path], capture_output=True, text=True,
+                          env=ENVIRONMENT, check=False).stdout
     switches = {}
     for line in text.splitlines():
-        found = LINE.search(line)
+        found, record = LINE.search(line), RECORD.search(line)
         if found:
             cpu, seconds, ns, left, came = map(int, found.groups())
+        elif record:
+            left, cpu, seconds, ns, came = map(int, record.groups())
+        if found or record:
             switches.setdefault(cpu, []).append((seconds * 10**9 + ns, left, came))
     return {cpu: sorted(items) for cpu, items in switches.items()}
 
@@ -94,9 +98,13 @@ def drop(path, share, chance):
         file.write(data)
 
 
+def is_same(one, other):
+    return all(a == b or -1 in (a, b) for a, b in zip(one[1:], other[1:]))
+
+
 def times_of(switch, mine):
-    """When the two recorders saw it: one may be held up for long before it takes its own time."""
-    near = [m[0] for m in mine[bisect.bisect_left(mine, (switch[0] - SKEW,)):bisect.bisect(mine, (switch[0] + SKEW,))] if m[1:] == switch[1:]]
+    """When the two recorders saw it: one may be held up for long before it takes its own time, and a switch record comes behind the tracepoint."""
+    near = [m[0] for m in mine[bisect.bisect_left(mine, (switch[0] - SKEW,)):bisect.bisect(mine, (switch[0] + SKEW,))] if is_same(m, switch)]
     same = min(near, key=lambda t: abs(t - switch[0]), default=switch[0])
     return min(same, switch[0]), max(same, switch[0])
 
@@ -168,6 +176,14 @@ def wrong_threads(path, known):
     return count, wrong
 
 
+def impossible(path):
+    """What no machine can do, as `check --state` finds it."""
+    text = subprocess.run([yore, "check", path, "--state", "--no-index", "--format", "json"], capture_output=True, text=True, env=ENVIRONMENT,
+                          check=False).stdout
+    rows = [json.loads(line) for line in text.splitlines()]
+    return ["%(what)s from %(begin)s to %(end)s" % row for row in rows if row["kind"] == "violation"]
+
+
 def compare(mine, other):
     """How many stretches of CPUs and of threads, and what is wrong. Recorders stop CPU by CPU, and no event tells when: behind the last switch of
     any CPU nothing counts."""
@@ -176,7 +192,7 @@ def compare(mine, other):
     known = {cpu: [s for s in items if s[4] < last] for cpu, items in known.items()}
     cpus, wrong = wrong_cpus(mine, known)
     threads, more = wrong_threads(mine, known)
-    return cpus, threads, wrong + more
+    return cpus, threads, wrong + more + impossible(mine)
 
 
 def one_round(number):

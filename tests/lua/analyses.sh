@@ -105,9 +105,21 @@ tests/lua/made_stacks.py "$work/stacked" >"$work/printed" 2>&1
 says 1 "^yore: flamegraph: there is nothing to draw: no stack that --where leaves" yore flamegraph "$work/stacked/trace" --svg "$work/x.svg" --where 'comm == "nobody"'
 says 1 "^yore: .*x.svg: No such file or directory" yore flamegraph "$work/stacked/trace" --svg "$work/no/such/x.svg"
 chains=${YORE_CORPUS-}/perf-data/cpu-clock-callchain/perf.data
+lone=${YORE_CORPUS-}/perf-data/cpu-clock/perf.data
 if [ -f "$chains" ]; then
 	says 0 '^ 42.00 .* 0x12f2 ' yore top "$chains" --no-index --limit 1
 	says 1 "no call chain of this range has the function nosuch: 'yore top TRACE functions' lists" yore top "$chains" callers --of nosuch --no-index
+	says 0 '^ 42.00 .* 0.00 .* 0x12f2 ' yore top "$chains" --against "$chains" --no-index --sort self --limit 1
+	says 0 '^250 samples of cpu-clock.*; against 254, weight' yore top "$chains" modules --against "$lone" --no-index
+	says 1 "^yore: --against: it is of 'top functions' and 'top lines' and 'top modules'" yore top "$chains" threads --against "$lone" --no-index
+	says 1 "^yore: .*nosuch: No such file or directory" yore top "$chains" --against "$work/nosuch" --no-index
+	says 1 "compares samples by function$" yore compare "$chains" "$lone" --no-index
+fi
+if [ -f "$lone" ]; then
+	says 0 '^254 samples of cpu-clock' yore top "$lone" --no-index --limit 1
+	yore convert "$lone" "$work/lone.folded" --no-index && yore flamegraph "$lone" --no-index >"$work/printed" &&
+		[ "$(LC_ALL=C sort "$work/printed")" = "$(LC_ALL=C sort "$work/lone.folded")" ]
+	result $? "flamegraph and convert fold samples without chains alike"
 fi
 # words before TRACE and behind it; a trace may be called as one of them
 cp -r $demo "$work/top"

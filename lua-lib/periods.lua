@@ -10,7 +10,8 @@
 --   --by NAME        one row for each value of a field, in `stats` (repeatable)
 --   --nested         an end belongs to the last begin that is open, not to the only one
 --
--- A column is cpu, name, a field of the event, or an expression of the state such as cpu[cpu]/thread.
+-- A column is cpu, name, a field of the event, or an expression of the state such as cpu[cpu]/thread,
+-- or of the thread of an event of ovni: thread[section/tid]/nosv/type.
 --
 -- --svg FILE draws the periods: a histogram with `freq`, else a heat map over time.
 --

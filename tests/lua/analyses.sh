@@ -88,6 +88,8 @@ says 1 "^yore: --by: it is of 'periods stats'" yore periods top $demo --from sch
 says 1 "^yore: --of: it is of 'top callees' and 'top callers'" yore top $demo --of main
 says 1 "^yore: --where: 'tid' has no meaning for 'functions': there are self, total" yore top $demo --where 'tid == 3'
 says 1 "^yore: --where: 'pid' has no meaning for 'rss': there are tid, comm, resident" yore memtop rss $demo --where 'pid == 3'
+says 0 "^yore: note: periods: 2 of 2 periods are left out: 2 have no key$" yore periods fixtures/golden/ovni-demo --from VTx --until VTe --key cpu
+says 0 "^loom.node0.demo/proc.40/thread.40 .* 1 .* 80 ns" yore periods fixtures/golden/ovni-demo --from VTx --until VTe
 says 1 "^yore: periods: --nested takes no value" yore periods $demo --nested=no
 says 1 "flamegraph: --event and --stack" yore flamegraph $demo --event sched_switch --stack 'thread[*]/stack'
 says 0 "note: latency: --limit has no effect on --svg" yore latency $demo --svg "$work/x.svg" --limit 3

@@ -226,6 +226,11 @@ done
 yore io $ftrace freq --format csv 2>"$work/printed" | awk -F, 'NR > 1 { n += $3 } END { print n }' >"$work/one"
 yore io $ftrace log --format csv 2>>"$work/printed" | awk 'NR > 1' | wc -l | diff - "$work/one" >>"$work/printed"
 result $? "io freq counts the calls of io log"
+# A join that asks for the calls of each thread apart tells of three of them.
+yore sql fixtures/golden/demo/trace.dat 'SELECT count(*) FROM threads t JOIN syscalls s USING (tid)' >"$work/printed" 2>&1
+[ "$(grep -c 'note: syscalls: 1 of' "$work/printed")" = 3 ] && [ "$(grep -c 'note: syscalls: more threads' "$work/printed")" = 1 ] &&
+	[ "$(tail -n 1 "$work/printed")" = 482 ]
+result $? "notes of the calls of many threads are few"
 # A thread that exits has its CPU until another one gets it.
 tests/lua/exit_preempted.py "$work/exits"
 {

@@ -33,4 +33,20 @@ if [ $ended -ne 0 ]; then
 	echo "FAIL: without rows: status $ended"
 	status=1
 fi
+
+# a file that is a FIFO: it is said that nothing reads it, and what is written comes whole
+"$yore" convert "$work/trace" "$work/pipe" --to chrome --no-index 2>"$work/said" &
+writer=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	[ -s "$work/said" ] && break
+	sleep 0.2
+done
+lines=$(tail -n 1 "$work/pipe")
+wait $writer
+ended=$?
+if [ $ended -ne 0 ] || [ "$(cat "$work/said")" != "yore: note: $work/pipe is a FIFO that nothing reads: it is written when something does" ] ||
+	[ -z "$lines" ] || ! [ -p "$work/pipe" ]; then
+	echo "FAIL: a FIFO: status $ended, $(cat "$work/said")"
+	status=1
+fi
 exit $status

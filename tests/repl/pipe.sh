@@ -35,11 +35,13 @@ if [ $ended -ne 0 ]; then
 fi
 
 # a file that is a FIFO: it is said that nothing reads it, and what is written comes whole
+rm -f "$work/said"
 "$yore" convert "$work/trace" "$work/pipe" --to chrome --no-index 2>"$work/said" &
 writer=$!
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-	[ -s "$work/said" ] && break
-	sleep 0.2
+tries=0
+until [ -s "$work/said" ] || [ $tries -gt 300 ]; do
+	sleep 0.1
+	tries=$((tries + 1))
 done
 lines=$(tail -n 1 "$work/pipe")
 wait $writer

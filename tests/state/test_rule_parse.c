@@ -113,8 +113,7 @@ static const struct bad {
 	{"a number too large", "event a\n x = 18446744073709551616\n", 2, 6, "64 bits", 1},
 	{"a number before letters", "event a\n x = 12ab\n", 2, 6, "begin with a digit", 1},
 	{"no such map", "event a\n x = f(1)\n", 2, 6,
-	 "(functions: label int str hex top has each_has min max substr split choose captures)",
-	 1},
+	 "(functions: label int str hex top has each_has min max substr split choose captures)", 1},
 	{"an argument too many", "event a\n x = hex(1, 2)\n", 2, 6, "expected one value", 1},
 	{"part of a text without its place", "event a\n x = substr(\"a\")\n", 2, 6,
 	 "expected a text, where its part begins", 1},
@@ -241,8 +240,8 @@ static size_t count_of(const char *text, const char *what)
 
 /*
  * Nothing of the Linux rules needs to be evaluated forward, but for what pushes and pops calls, and
- * where many wakers wait for the interrupt that their CPU handled, and what perf's switch records tell
- * of threads that end, or that are woken while they leave.
+ * where many wakers wait for the interrupt that their CPU handled, and what perf's switch records
+ * tell of threads that end, or that are woken while they leave.
  */
 static void linux_is_backward(void **state)
 {

@@ -22,6 +22,8 @@ librepl_a_SOURCES = \
 	%D%/cmd_events.c \
 	%D%/cmd_explain.c \
 	%D%/cmd_frame.c \
+	%D%/frame_values.c \
+	%D%/frame_values.h \
 	%D%/cmd_help.c \
 	%D%/cmd_index.c \
 	%D%/index_timelines.c \

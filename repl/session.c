@@ -7,6 +7,7 @@
 #include "repl/session.h"
 #include "repl/cmd.h"
 
+#include "convert/out.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
@@ -538,8 +539,14 @@ static struct rule_set *use_set(struct session *session, struct error *err)
 	return *set;
 }
 
+static void say_waits(const char *path)
+{
+	say("note", "%s is a FIFO that nothing reads: it is written when something does", path);
+}
+
 void session_begin_command(struct session *session)
 {
+	out_tell_waits(session->options->quiet ? NULL : say_waits);
 	session->own = NULL;
 }
 
@@ -837,13 +844,14 @@ bool session_time(struct session *session, const char *word, nstime *out, struct
 		return false;
 	if (span && !*span)
 		return true;
-	if (!(trace_has_ordinals(trace) ? ordinal_parse : time_parse)(span ? span : word, &parsed, err))
+	if (!(trace_has_ordinals(trace) ? ordinal_parse : time_parse)(span ? span : word, &parsed,
+								      err))
 		return false;
 	if (span)
 		first = last = *out; /* the span counts from there */
 	else if (time_needs_bounds(&parsed) &&
-	    !(parsed.from == FROM_END ? session_bounds(session, &first, &last, err)
-				      : only_first(session, &first, err)))
+		 !(parsed.from == FROM_END ? session_bounds(session, &first, &last, err)
+					   : only_first(session, &first, err)))
 		return error_while(err, "time '%s'", word);
 	times_init(&times, TIME_NS, session->options->utc, trace_has_epoch(trace), first, last);
 	if (!time_resolve(&parsed, &times, out, err))

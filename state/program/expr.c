@@ -422,6 +422,8 @@ static enum eval eval_place(const struct expr *expr, struct env *env, struct val
 		*out = value_bool(event && event->loss_kind == (enum loss_kind)expr->index);
 	else if (expr->kind == EXPR_LOST_UNTOLD)
 		*out = value_bool(event && event->untold);
+	else if (expr->kind == EXPR_LOST_ENDED)
+		*out = value_bool(event && event->ended);
 	else if (expr->kind == EXPR_LOST_UNTIL && event)
 		*out = value_s64(event->until);
 	else if (expr->kind == EXPR_LOST_COUNT && event && !event->lost_unknown)

@@ -190,11 +190,9 @@ static const struct expr *lost_field(struct compile *compile, const struct ast_p
 	static const struct {
 		const char *name;
 		enum expr_kind kind;
-	} names[] = {{"count", EXPR_LOST_COUNT},
-		     {"until", EXPR_LOST_UNTIL},
-		     {"untold", EXPR_LOST_UNTOLD},
-		     {"claimed", EXPR_LOST_CLAIMED},
-		     {"told", EXPR_LOST_TOLD}};
+	} names[] = {{"count", EXPR_LOST_COUNT},     {"until", EXPR_LOST_UNTIL},
+		     {"untold", EXPR_LOST_UNTOLD},   {"ended", EXPR_LOST_ENDED},
+		     {"claimed", EXPR_LOST_CLAIMED}, {"told", EXPR_LOST_TOLD}};
 	bool plain = ast_root(path) == ROOT_FIELD && path->natoms == 2 &&
 		     path->atoms[1].kind == ATOM_NAME;
 

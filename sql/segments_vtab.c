@@ -19,7 +19,10 @@
  * and syscalls.cpu are where the thread ran last at `begin`; wakeups.cpu is where it ran then.
  * wakeups.waker is a thread; of an interrupt it is NULL, and waker_comm has the text of
  * thread[T]/waker.
- * Pushed down: `tid = ?`, a letter of idxStr each: t; f, u: the arguments; p: the trace.
+ * Pushed down, a letter of idxStr each: t, `tid = ?`; l and h, bounds of begin or ts; f, u: the
+ * arguments; p: the trace. Bounds narrow the range where lists over it are those of a window
+ * (state_set_lists()): it goes on behind them as far as a window is read, and the end of a row that
+ * is not there is not known.
  */
 #include "sql/call_counts.h"
 #include "sql/call_ends.h"
@@ -48,6 +51,7 @@ struct segments_kind {
 	const char *main;  /* the attribute whose parts are rows */
 	bool wakeups;
 	unsigned tid; /* column */
+	int begin;    /* column: when a row begins */
 	bool whole;   /* a row is something that begins and ends, and not a part of the range */
 };
 
@@ -55,7 +59,8 @@ const struct segments_kind segments_thread_state = {
 	.names = "tid INTEGER, cpu INTEGER, comm TEXT, begin INTEGER, end INTEGER, dur INTEGER, "
 		 "state TEXT",
 	.ncolumns = 7,
-	.main = "state"};
+	.main = "state",
+	.begin = 3};
 const struct segments_kind segments_wakeups = {
 	.names = "ts INTEGER, tid INTEGER, comm TEXT, latency INTEGER, cpu INTEGER, "
 		 "waker INTEGER, waker_comm TEXT, waker_kind TEXT",
@@ -68,6 +73,7 @@ const struct segments_kind segments_syscalls = {
 		 "name, ret INTEGER",
 	.ncolumns = 8,
 	.main = "syscall",
+	.begin = 3,
 	.whole = true};
 
 struct segments_table {
@@ -107,6 +113,8 @@ struct segments_cursor {
 	struct call_ends *ends;        /* of `whole` rows: NULL: any end will do */
 	nstime begin, end;             /* the range; end: half-open */
 	bool is_over;                  /* the recording ends there */
+	bool narrowed;                 /* bounds of rows end the range: what reaches over has no end */
+	nstime low, high;              /* rows begin in [low, high) */
 	struct call_counts counts;     /* of `whole` rows */
 	int64_t tid;                   /* of the one thread that is asked for, */
 	bool of_thread;                /* where there is one */
@@ -144,11 +152,19 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return code;
 }
 
-/* 0: the scan has no use for an `=` on the column. */
-static char letter_of(const struct segments_table *segments, int column)
+/* 0: the scan has no use for the operator on the column. */
+static char letter_of(const struct segments_table *segments, int column, int op)
 {
 	int told = !segments->table.host, hidden = segments->kind->ncolumns;
 
+	if (column == segments->kind->begin && (told || segments->table.host->pushdown)) {
+		if (op == SQLITE_INDEX_CONSTRAINT_GE || op == SQLITE_INDEX_CONSTRAINT_GT)
+			return 'l';
+		if (op == SQLITE_INDEX_CONSTRAINT_LE || op == SQLITE_INDEX_CONSTRAINT_LT)
+			return 'h';
+	}
+	if (op != SQLITE_INDEX_CONSTRAINT_EQ)
+		return 0;
 	if (told && column == hidden)
 		return 'p';
 	if (column == hidden + told)
@@ -167,25 +183,26 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 	sql_note_texts(&segments->table, info, segments->kind->names);
 	for (int i = 0; i < info->nConstraint; i++) {
-		char letter = info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ
-				      ? letter_of(segments, info->aConstraint[i].iColumn)
-				      : 0;
+		char letter = letter_of(segments, info->aConstraint[i].iColumn,
+					info->aConstraint[i].op);
 		if (!letter || strchr(buf_text(&letters), letter))
 			continue;
 		if (!info->aConstraint[i].usable) {
-			if (letter == 't')
+			if (strchr("tlh", letter))
 				continue;
 			buf_release(&letters);
 			return SQLITE_CONSTRAINT;
 		}
-		sql_take(info, i, &nargs, letter != 't');
+		sql_take(info, i, &nargs, !strchr("tlh", letter));
 		buf_add_char(&letters, letter);
 	}
 	bool thread = strchr(buf_text(&letters), 't');
+	bool bounded = strchr(buf_text(&letters), 'l') && strchr(buf_text(&letters), 'h');
 	bool path = segments->table.host || strchr(buf_text(&letters), 'p');
-	info->estimatedCost = thread ? 1e4 : 1e7;
-	info->estimatedRows = thread ? 1000 : 1000000;
+	info->estimatedCost = (thread ? 1e4 : 1e7) / (bounded ? 100 : 1);
+	info->estimatedRows = (thread ? 1000 : 1000000) / (bounded ? 100 : 1);
 	buf_add_text(&letters, thread ? " tid=?" : " all threads");
+	buf_add_text(&letters, bounded ? ", a range of time" : "");
 	sql_set_plan(info, buf_text(&letters));
 	buf_release(&letters);
 	return path ? SQLITE_OK
@@ -326,6 +343,17 @@ static void end_part(struct segments_cursor *cursor, const struct thread_parts *
 	add_row(cursor, open);
 }
 
+/* What begins behind the bounds was read for the ends of rows. */
+static void drop_outside(struct segments_cursor *cursor)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cursor->scan.count; i++)
+		if (cursor->rows[i].begin >= cursor->low && cursor->rows[i].begin < cursor->high)
+			cursor->rows[kept++] = cursor->rows[i];
+	cursor->scan.count = kept;
+}
+
 static void carry(struct segments_cursor *cursor, const struct open_part *open)
 {
 	*mem_push(cursor->next, cursor->nnext, cursor->next_capacity) = *open;
@@ -418,7 +446,7 @@ static void keep_carried(struct segments_cursor *cursor)
 
 static bool goes_on(const struct segments_cursor *cursor, const struct segment *row)
 {
-	return cursor->is_over && row->end == cursor->end;
+	return (cursor->is_over || cursor->narrowed) && row->end == cursor->end;
 }
 
 /*
@@ -507,10 +535,6 @@ static bool count_calls(struct segments_cursor *cursor, struct error *err)
 {
 	struct call_counts *counts = &cursor->counts;
 
-	if (cursor->ends)
-		split_calls(cursor);
-	if (cursor->ends && !call_ends_named(cursor->ends))
-		find_doubts(cursor);
 	counts->all += cursor->scan.count;
 	for (size_t i = 0; i < cursor->scan.count; i++) {
 		const struct segment *row = &cursor->rows[i];
@@ -525,6 +549,16 @@ static bool count_calls(struct segments_cursor *cursor, struct error *err)
 			return false;
 	}
 	return true;
+}
+
+static bool finish_rows(struct segments_cursor *cursor, struct error *err)
+{
+	if (cursor->ends)
+		split_calls(cursor);
+	if (cursor->ends && !call_ends_named(cursor->ends))
+		find_doubts(cursor);
+	drop_outside(cursor);
+	return !kind_of(cursor)->whole || count_calls(cursor, err);
 }
 
 static bool read_stretch(struct segments_cursor *cursor, struct error *err)
@@ -542,12 +576,12 @@ static bool read_stretch(struct segments_cursor *cursor, struct error *err)
 	read_threads(cursor);
 	if (stretches_more(&cursor->todo)) {
 		keep_carried(cursor);
-		return !kind_of(cursor)->whole || count_calls(cursor, err);
+		return finish_rows(cursor, err);
 	}
 	for (size_t i = 0; i < cursor->nnext; i++)
 		end_part(cursor, &(struct thread_parts){0}, &cursor->next[i], NULL);
 	cursor->nopen = 0;
-	return !kind_of(cursor)->whole || count_calls(cursor, err);
+	return finish_rows(cursor, err);
 }
 
 static void say_empty(const struct segments_cursor *cursor)
@@ -624,15 +658,30 @@ struct asked {
 	bool thread, nothing;
 	int64_t tid;
 	sqlite3_value *from, *until, *path; /* NULL: not told */
+	nstime low, high;                   /* of rows' begins, half-open */
 };
+
+/* SQLite looks at rows again: > and >= need not be told apart. */
+static void read_bound(struct asked *asked, char letter, nstime t)
+{
+	if (letter == 'l')
+		asked->low = t;
+	else if (t < NSTIME_MAX)
+		asked->high = t + 1;
+}
 
 static void read_arguments(struct asked *asked, const char *letters, sqlite3_value **argv)
 {
-	*asked = (struct asked){0};
+	*asked = (struct asked){.low = NSTIME_MIN, .high = NSTIME_MAX};
 	for (size_t i = 0; letters[i] && letters[i] != ' '; i++) {
 		int type = sqlite3_value_numeric_type(argv[i]);
 		if (letters[i] == 'p') {
 			asked->path = argv[i];
+			continue;
+		}
+		if (letters[i] == 'l' || letters[i] == 'h') {
+			if (type == SQLITE_INTEGER)
+				read_bound(asked, letters[i], sqlite3_value_int64(argv[i]));
 			continue;
 		}
 		if (letters[i] == 't') {
@@ -663,6 +712,39 @@ static bool clip(struct segments_cursor *cursor, struct asked *asked, struct err
 	cursor->end = last < end ? last + kind_of(cursor)->whole : end;
 	cursor->is_over = last <= end;
 	asked->nothing |= first > last || cursor->begin >= cursor->end;
+	return true;
+}
+
+/*
+ * Rows that begin in [low, high) alone, where reading less than all tells them: with one nanosecond
+ * before, since what is cut at the range's begin begins there.
+ */
+static bool narrow(struct segments_cursor *cursor, const struct asked *asked, struct error *err)
+{
+	nstime begin = time_earlier(asked->low, 1), end = asked->high, floor, ceil;
+	struct state *state;
+	bool window;
+
+	cursor->narrowed = false;
+	cursor->low = NSTIME_MIN;
+	cursor->high = NSTIME_MAX;
+	begin = begin > cursor->begin ? begin : cursor->begin;
+	end = end < cursor->end ? end : cursor->end;
+	if (begin >= end || (begin == cursor->begin && end == cursor->end))
+		return true;
+	if (!sql_host_state(cursor->host, &state, err) ||
+	    !state_lists_window(state, begin, end, NULL, 0, &window, err))
+		return false;
+	if (!window)
+		return true;
+	if (!state_window_reach(state, begin, end, &floor, &ceil, err))
+		return false;
+	cursor->begin = begin;
+	cursor->low = asked->low;
+	cursor->high = asked->high;
+	cursor->narrowed = ceil < cursor->end;
+	cursor->is_over = cursor->is_over && !cursor->narrowed;
+	cursor->end = cursor->narrowed ? ceil : cursor->end;
 	return true;
 }
 
@@ -737,7 +819,8 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	read_arguments(&asked, words, argv);
 	cursor->counts = (struct call_counts){0};
 	cursor->host = sql_table_host((struct sql_table *)base->pVtab, asked.path, &err);
-	if (!cursor->host || !clip(cursor, &asked, &err))
+	if (!cursor->host || !clip(cursor, &asked, &err) ||
+	    (!asked.nothing && !narrow(cursor, &asked, &err)))
 		return fail(cursor, &err);
 	if (asked.nothing)
 		return SQLITE_OK;
@@ -785,6 +868,8 @@ static void put_waker_kind(sqlite3_context *out, const struct value *waker)
 
 static bool is_end_known(const struct segments_cursor *cursor, const struct segment *row)
 {
+	if (cursor->narrowed && row->end == cursor->end)
+		return false;
 	return !kind_of(cursor)->whole || !(row->lost || goes_on(cursor, row));
 }
 

@@ -129,6 +129,12 @@ MUST_CHECK bool state_intervals_all(struct state *state, nstime begin, nstime en
  */
 enum { LARGE_TRACE = 64 << 20 };
 void state_set_lists(struct state *state, bool all, uint64_t packets);
+/*
+ * Where what is read around a window ends: before *floor nothing is, nor at or behind *ceil.
+ * NSTIME_MIN, NSTIME_MAX: all of the trace is.
+ */
+MUST_CHECK bool state_window_reach(struct state *state, nstime begin, nstime end, nstime *floor,
+				   nstime *ceil, struct error *err);
 /* Would lists of the queries over [begin, end) be those of state_window()? */
 MUST_CHECK bool state_lists_window(struct state *state, nstime begin, nstime end,
 				   const struct query *const *queries, size_t nqueries,

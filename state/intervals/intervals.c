@@ -362,6 +362,19 @@ void state_set_lists(struct state *state, bool all, uint64_t packets)
 	state->lists_packets = packets;
 }
 
+bool state_window_reach(struct state *state, nstime begin, nstime end, nstime *floor, nstime *ceil,
+			struct error *err)
+{
+	struct horizon horizon;
+	bool ok = horizon_find(state->event_source, begin, end, packets_of(state, 0), &horizon,
+			       err);
+
+	*floor = horizon.floor;
+	*ceil = horizon.ceil;
+	horizon_release(&horizon);
+	return ok;
+}
+
 bool state_lists_window(struct state *state, nstime begin, nstime end,
 			const struct query *const *queries, size_t nqueries, bool *window,
 			struct error *err)

@@ -73,7 +73,7 @@ static void note_given(const struct near *near, struct track *track, const struc
 
 	if (!write->gives || time < range->begin || time >= range->end)
 		return;
-	track->given = true;
+	track->given = track->given || near->scan.item.stream; /* else @end */
 	track->named = time < track->named ? time : track->named;
 }
 

@@ -2,6 +2,7 @@ dist_check_SCRIPTS += \
 	%D%/run.sh \
 	%D%/analyses.sh \
 	%D%/compare.py \
+	%D%/critical_paths.py \
 	%D%/futexes.py \
 	%D%/lami.py \
 	%D%/truth.py \

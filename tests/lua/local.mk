@@ -1,6 +1,7 @@
 dist_check_SCRIPTS += \
 	%D%/run.sh \
 	%D%/analyses.sh \
+	%D%/calls_twice.py \
 	%D%/compare.py \
 	%D%/critical_paths.py \
 	%D%/futexes.py \

@@ -330,7 +330,8 @@ def named_calls(told):
     if not told.named:
         old_names = "exit_syscall" in {e.name for e in told.events}  # LTTng before 2.6: sys_NAME, and one event for all exits
         enters, leaves = (r"(?:compat_)?sys_(\w+)$", r"exit_syscall$") if old_names else \
-            (r"(?:compat_)?(?:syscall_entry_|sys_enter_?)(\w*)$", r"(?:compat_)?(?:syscall_exit_|sys_exit)")
+            (r"sys_enter()$", r"sys_exit$") if {"sys_enter", "sys_exit"} <= {e.name for e in told.events} else \
+            (r"(?:compat_)?(?:syscall_entry_|sys_enter_)(\w+)$", r"(?:compat_)?(?:syscall_exit_|sys_exit_)")
         numbered = told.has_names and told.kind_of != "ctf"  # perf's conversion to CTF leaves out the machine
         names, open_ = numbers_of_calls() if numbered else {}, {}
         for e in told.events:

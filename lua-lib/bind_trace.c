@@ -256,6 +256,15 @@ static void push_hosts(lua_State *L, const struct trace *trace)
 	lua_pop(L, 1);
 }
 
+/* Did a recorder follow some tasks, in place of CPUs? */
+static bool is_of_tasks(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (trace->parts[i]->recording == RECORDING_TASKS)
+			return true;
+	return false;
+}
+
 static void push_field_names(lua_State *L, const struct event_class *class)
 {
 	const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
@@ -309,6 +318,7 @@ static int trace_info(lua_State *L)
 	lua_setfield(L, -2, "env");
 	push_hosts(L, trace);
 	lua_setfield(L, -2, "hosts");
+	bind_set_boolean(L, "tasks", is_of_tasks(trace));
 	push_clocks(L, trace);
 	lua_setfield(L, -2, "clocks");
 	push_streams(L, bound->index);

@@ -314,10 +314,10 @@ static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct
 	read_cpus(L, i, bound->index, filter);
 	cursor->backward = options->backward = bind_flag(L, i, "reverse");
 	options->losses = bind_flag(L, i, "losses");
-	options->ends = bind_flag(L, i, "all_losses") || is_text(L, i, "losses", "all");
+	options->ends = bind_flag(L, i, "all_losses");
 	if (options->ends && !find_inferred(bound, &options->inferred, err))
 		return false;
-	if (is_text(L, i, "losses", "only") || is_text(L, i, "losses", "all")) {
+	if (is_text(L, i, "losses", "only")) {
 		mem_free(filter->classes);
 		filter->classes = bitset_new(bound->trace->nclasses);
 		options->classes = filter->classes; /* none */

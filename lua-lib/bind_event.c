@@ -26,7 +26,6 @@ struct event_view {
 	const struct event_class *class; /* NULL: a loss */
 	int32_t cpu;
 	bool lost_unknown;
-	enum loss_kind loss_kind;
 };
 
 struct fields_view {
@@ -220,15 +219,8 @@ static int push_cpu(lua_State *L, int32_t cpu)
 
 static int push_loss(lua_State *L, const struct event_view *view, const char *key)
 {
-	static const char *const why[] = {[LOSS_TOLD] = "lost",
-					  [LOSS_ENDED] = "ended",
-					  [LOSS_OVER] = "begins",
-					  [LOSS_INFERRED] = "contradiction"};
-
 	if (view->class)
 		lua_pushnil(L);
-	else if (!strcmp(key, "lost_why"))
-		lua_pushstring(L, why[view->loss_kind]);
 	else if (!strcmp(key, "lost_until"))
 		lua_pushinteger(L, view->until);
 	else if (view->lost_unknown)
@@ -393,8 +385,7 @@ static int event_index(lua_State *L)
 		return push_frames(L, view, SYMBOLS_LINES);
 	if (is_key(key, len, "state"))
 		return push_state_view(L, view);
-	if (is_key(key, len, "lost") || is_key(key, len, "lost_until") ||
-	    is_key(key, len, "lost_why"))
+	if (is_key(key, len, "lost") || is_key(key, len, "lost_until"))
 		return push_loss(L, view, key);
 	lua_getmetatable(L, 1);
 	lua_pushvalue(L, 2);
@@ -428,8 +419,7 @@ static int event_table(lua_State *L)
 		const char *key;
 		unsigned scopes;
 	} parts[] = {{"fields", BIND_PAYLOAD}, {"context", BIND_CONTEXT}, {"packet", BIND_PACKET}};
-	static const char *const heads[] = {"t",    "name",       "cpu",     "stream",
-					    "lost", "lost_until", "lost_why"};
+	static const char *const heads[] = {"t", "name", "cpu", "stream", "lost", "lost_until"};
 
 	check_current(L, view->cursor, view->serial);
 	lua_newtable(L);
@@ -531,9 +521,9 @@ static int events_step(lua_State *L)
 		return 1;
 	}
 	view = lua_newuserdatauv(L, sizeof *view, 0);
-	*view = (struct event_view){
-		cursor,        cursor->serial, event->time, event->until,        event->lost,
-		event->stream, event->class,   event->cpu,  event->lost_unknown, event->loss_kind};
+	*view = (struct event_view){cursor,       cursor->serial, event->time,
+				    event->until, event->lost,    event->stream,
+				    event->class, event->cpu,     event->lost_unknown};
 	lua_pushvalue(L, lua_upvalueindex(LOOP_META));
 	lua_setmetatable(L, -2);
 	if (columns->count)
@@ -676,8 +666,9 @@ static int trace_symbol(lua_State *L)
 
 void bind_event_methods(lua_State *L)
 {
-	static const luaL_Reg methods[] = {
-		{"events", trace_events}, {"symbol", trace_symbol}, {NULL, NULL}};
+	static const luaL_Reg methods[] = {{"events", trace_events},
+					   {"symbol", trace_symbol},
+					   {NULL, NULL}};
 
 	luaL_setfuncs(L, methods, 0);
 }

@@ -12,6 +12,7 @@
 #include "engine/base/quote.h"
 #include "index/tables/location.h"
 #include "index/tables/losses.h"
+#include "index/tables/recorded.h"
 #include "state/rules/rules.h"
 #include "state/state.h"
 
@@ -215,6 +216,20 @@ static void push_clocks(lua_State *L, const struct trace *trace)
 	}
 }
 
+/* `begin` and `end` of the table on top, as far as packets tell when the stream was recorded. */
+static void set_recorded(lua_State *L, struct index *index, const struct stream *stream)
+{
+	struct recorded recorded;
+	struct error err;
+
+	if (!stream_recorded(index, stream, &recorded, &err))
+		bind_raise(L, &err);
+	if (recorded.begin > NSTIME_MIN)
+		bind_set_integer(L, "begin", recorded.begin);
+	if (recorded.ended)
+		bind_set_integer(L, "end", recorded.end);
+}
+
 static void push_streams(lua_State *L, struct index *index)
 {
 	const struct trace *trace = index_trace(index);
@@ -230,6 +245,8 @@ static void push_streams(lua_State *L, struct index *index)
 		if (cpu >= 0)
 			bind_set_integer(L, "cpu", cpu);
 		bind_set_integer(L, "bytes", (int64_t)stream->bytes);
+		if (stream->has_time)
+			set_recorded(L, index, stream);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 }

@@ -18,22 +18,24 @@ waits.paths = {
 	{ path = "thread[*]/state", value = { "ready", table.unpack(asleep) }, unknown = "after" },
 }
 
--- Where some CPU does not tell all before the end of the range: lost, the places where events were lost, {t =, till = the latest end so
--- far}, rising by time; begun, when the last CPU began to be recorded; ended, when the first ceased to be; edges, {[t] = true} of first and last
--- events there; last, the same of last ones by CPU and time.
+-- Where some CPU does not tell all: lost, the places where events were lost, {t =, till = the latest end so far}, rising by time; edges, {[t] =
+-- true} of the events around these; begun, until when some CPU was not recorded yet; ended, since when one no longer was.
 local function read_places(a)
-	local places, whole_again = { lost = {}, edges = {}, last = {}, begun = math.mininteger, ended = math.maxinteger }, {}
-	for ev in trace:events{ losses = "all", to = a.stop } do
-		local lost, stream = places.lost, ev.stream or ""
-		if ev.lost_why == "lost" then
-			lost[#lost + 1] = { t = ev.t, till = math.max(ev.lost_until, #lost > 0 and lost[#lost].till or ev.lost_until) }
-			whole_again[stream], places.edges[ev.t], places.edges[ev.lost_until] = ev.lost_until, true, true
-		elseif ev.lost_why == "begins" and ev.lost_until > (whole_again[stream] or math.mininteger) then
-			places.begun = math.max(places.begun, ev.t)
-		elseif ev.lost_why == "ended" then
-			places.ended, places.edges[ev.t] = math.min(places.ended, ev.t), true
-			places.last[tostring(ev.cpu) .. " " .. ev.t] = true
-		end
+	local places = { lost = {}, edges = {}, begun = math.mininteger, ended = math.maxinteger }
+	local lost, last = places.lost, math.mininteger
+	for ev in trace:losses() > 0 and trace:events{ losses = "only", to = a.stop } or function() end do
+		lost[#lost + 1] = { t = ev.t, till = math.max(ev.lost_until, #lost > 0 and lost[#lost].till or ev.lost_until) }
+		places.edges[ev.t], places.edges[ev.lost_until] = true, true
+	end
+	local streams, first = trace:info().streams or {}, trace:bounds()
+	for _, stream in ipairs(streams) do
+		local begin = stream.cpu and stream.begin or first
+		places.begun = begin > first and math.max(places.begun, begin - 1) or places.begun
+		last = math.max(last, stream["end"] or last)
+	end
+	for _, stream in ipairs(streams) do
+		local stop = stream.cpu and stream["end"] or last
+		places.ended = stop < last and math.min(places.ended, stop + 1) or places.ended
 	end
 	return places
 end
@@ -87,11 +89,10 @@ local function is_nil(value)
 	return value == nil
 end
 
--- The moments at which threads may have come to a CPU, and of which the state does not tell whether they did: {[t] = true}, and by CPU and
--- time the thread that runs from then on, as far as it is known.
-local function doubtful(runs, places, stop)
-	local times, found = places.edges, {}
-	times[stop - 1] = true
+-- The moments at which threads may have come to a CPU, and of which the state does not tell whether they did: {[t] = true}, with those
+-- of edges, and by CPU and time the thread that runs from then on, as far as it is known.
+local function doubtful(runs, edges, stop)
+	local times, found = edges, {}
 	for _, row in ipairs(runs:select{ begun = true, before = is_nil, value = function(tid) return tid ~= 0 end }:rows()) do
 		times[row.begin], found[row.key .. " " .. row.begin] = true, row.value
 	end
@@ -102,21 +103,19 @@ local function doubtful(runs, places, stop)
 end
 
 -- The switches that each_switch() tells: `unseen`, a set by thread and time, of runs that begin; `cut`, {tid =, t =} of those with which no run
--- begins, as events are missing behind them; `last` of those behind which their CPU tells no more.
-local function events_of(a, runs, places)
-	local times, found = doubtful(runs, places, a.stop)
-	local unseen, cut, last = {}, {}, {}
+-- begins, as events are missing behind them.
+local function events_of(a, runs, edges)
+	local times, found = doubtful(runs, edges, a.stop)
+	local unseen, cut = {}, {}
 	waits.each_switch(a, times, function(cpu, tid, t)
 		local begin, _, runs_then = runs:look(cpu, t)
 		if found[cpu .. " " .. t] == tid then
 			unseen[tid .. " " .. t] = true
 		elseif begin ~= t or runs_then ~= tid then
 			cut[#cut + 1] = { tid = tid, t = t }
-		elseif places.last[cpu .. " " .. t] or t == a.stop - 1 then
-			last[#last + 1] = { tid = tid, t = t }
 		end
 	end)
-	return unseen, cut, last
+	return unseen, cut
 end
 
 -- Calls visit(tid, t) with each of the stretches that begins with a switch.
@@ -135,8 +134,8 @@ end
 -- How many ends of waits in the range are left out, by reason: {reason = count}. needs_wakeup: those are left out, too, whose thread was asleep
 -- right before. runs: of cpu[*]/thread, by_thread: the same by thread, found: what the paths gave. The second result is how many are not.
 function waits.left_out(a, needs_wakeup, runs, by_thread, found)
-	local left, all, places = {}, 0, read_places(a)
 	local from_sleep, unknown, until_unknown = table.unpack(found)
+	local left, all, places = {}, 0, read_places(a)
 	local function add(why)
 		left[why], all = (left[why] or 0) + 1, all - 1
 	end
@@ -147,7 +146,7 @@ function waits.left_out(a, needs_wakeup, runs, by_thread, found)
 		local before = by_thread:find(tid, t - 1)
 		add(reason_of(a, places, before and math.min(before["end"], t), t))
 	end
-	local unseen, cut, last = events_of(a, runs, places)
+	local unseen, cut = events_of(a, runs, places.edges)
 	all = all + #cut + #runs:select{ begun = true, before = function(tid) return tid ~= nil end, value = function(tid) return tid ~= 0 end }
 	for _ in pairs(unseen) do
 		all = all + 1
@@ -164,9 +163,13 @@ function waits.left_out(a, needs_wakeup, runs, by_thread, found)
 			add_sleep()
 		end
 	end
-	for _, moment in ipairs(last) do
-		if unknown:look(moment.tid, moment.t) ~= moment.t and trace:at(moment.t - 1, "thread[" .. moment.tid .. "]/state") == nil then
-			add_unknown(moment.tid, moment.t)
+	-- behind its last switch a CPU may tell no more of the thread
+	for _, cpu in ipairs(runs:distinct("key")) do
+		local run = runs:find(cpu, a.stop)
+		if run.value ~= 0 and run.begun and (run.before ~= nil or unseen[run.value .. " " .. run.begin])
+				and unknown:look(run.value, run.begin) ~= run.begin
+				and trace:at(run.begin - 1, "thread[" .. run.value .. "]/state") == nil then
+			add_unknown(run.value, run.begin)
 		end
 	end
 	return left, all

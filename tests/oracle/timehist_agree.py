@@ -117,8 +117,9 @@ class Yore:
 
 
 def must_be_known(model, lasts, t):
-    """Do all CPUs tell what the thread did from where it left its CPU until its turn ended?"""
-    return t.begin is not None and t.out is not None and not model.is_unsure(t.tid, t.out, t.end) and t.end < lasts
+    """Do all CPUs tell what the thread did from where it left its CPU until its turn ended, and longer? perf disables events one by one."""
+    return t.begin is not None and t.out is not None and not model.is_unsure(t.tid, t.out, t.end) and t.end < lasts and \
+        t.end not in model.last_switches
 
 
 def turn_agrees(report, yore, t, must):

@@ -134,6 +134,12 @@ bool intervals_each(struct session *session, const struct wanteds *wanteds,
 	if (!state || !session_range(session, &begin, &end, err) ||
 	    !row_threads_open(session, session->options, &filtering.rows, err))
 		return false;
+	if (getenv("YORE_WINDOW")) {
+		const struct window_range window = {begin, end, false, strtoull(getenv("YORE_WINDOW"), 0, 10)};
+		bool ok = state_window(state, &window, wanteds->queries, wanteds->count, pass_on, &filtering, err);
+		row_threads_close(filtering.rows);
+		return ok;
+	}
 	bool ok = begin >= end || !wanteds->count ||
 		  state_intervals(state, begin, end, INTERVALS_WHOLE, wanteds->queries,
 				  wanteds->count, pass_on, &filtering, err);

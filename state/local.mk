@@ -101,6 +101,8 @@ libstate_a_SOURCES += \
 	%D%/events/event_source.c \
 	%D%/events/event_source.h \
 	%D%/events/event_source_index.c \
+	%D%/events/horizon.c \
+	%D%/events/horizon.h \
 	%D%/events/line_key.c \
 	%D%/events/line_key.h \
 	%D%/events/event_filter.c \
@@ -228,7 +230,8 @@ libstate_a_SOURCES += \
 	%D%/intervals/sums.h \
 	%D%/intervals/totals.c \
 	%D%/intervals/tracks.c \
-	%D%/intervals/views.c
+	%D%/intervals/views.c \
+	%D%/intervals/window.c
 
 # Rule sets: installed, and inside the library so that it works uninstalled
 rulesdir = $(pkgdatadir)/rules

@@ -109,6 +109,26 @@ MUST_CHECK bool state_intervals(struct state *state, nstime begin, nstime end,
 				bool (*each)(void *arg, const struct interval *interval), void *arg,
 				struct error *err);
 
+/* A question about a window of time, [begin, end). */
+struct window_range {
+	nstime begin, end;
+	bool cut;         /* intervals end at its edges, as INTERVALS_CUT says */
+	uint64_t packets; /* of each stream that are read before it, and as many behind it */
+};
+/*
+ * As state_intervals(), but what it reads grows with the window, not with the trace, whatever is
+ * stored. Lists have the attributes to which an event of the window gives a value (= += push pop),
+ * and what is computed of these. What an attribute was before its first such event is looked for in
+ * `packets` packets of each stream: where it is not found it is unknown, and an interval whose
+ * beginning or end lies further away has NSTIME_MIN or NSTIME_MAX there. Attributes that are named
+ * are found wherever their values were written. Rules that count or read what they write take a run
+ * from the trace's begin.
+ */
+MUST_CHECK bool state_window(struct state *state, const struct window_range *window,
+			     const struct query *const *queries, size_t nqueries,
+			     bool (*each)(void *arg, const struct interval *interval), void *arg,
+			     struct error *err);
+
 /*
  * Looks up the names of a PATH, and with `value` (may be NULL) whether the rules can write it: as
  * lookup_path() and lookup_value() of lookup.h.

@@ -20,8 +20,9 @@ struct asking {
 	const struct moment *moment;
 	struct error *err;
 	struct backfill *backfill;
-	bool asked;   /* something that is not known yet, */
-	bool looking; /* or a later event may tell */
+	bool asked;    /* something that is not known yet, */
+	bool looking;  /* or a later event may tell */
+	bool unfilled; /* later events do not matter */
 };
 
 /* The fact at the moment, filled by what comes later. */
@@ -35,7 +36,7 @@ static bool get_asked(void *arg, uint32_t attr, struct fact *out)
 		asking->asked = true;
 		return false;
 	}
-	if (out->value.kind != VALUE_UNKNOWN)
+	if (out->value.kind != VALUE_UNKNOWN || out->beyond || asking->unfilled)
 		return true;
 	if (backfill_answer(asking->backfill, attr, asking->moment, out))
 		return true;
@@ -179,7 +180,8 @@ struct backward *pass_over(struct state *state, const struct closure *closure, n
 					   .base = load_base,
 					   .arg = state};
 
-	options.has_base = state->force != FORCE_BACKWARD && !state->options.no_checkpoints &&
+	options.horizon = state->horizon;
+	options.has_base = !state->horizon && state->force != FORCE_BACKWARD && !state->options.no_checkpoints &&
 			   checkpoints_get(state->checkpoints, t, NULL, &options.base_time);
 	return backward_new(&options);
 }
@@ -230,15 +232,30 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 	return ask(&asking, closure, t, collect, &job);
 }
 
+static enum outcome ask_each(struct asking *asking, const struct closure *closure,
+			     const struct places *places)
+{
+	nstime t = NSTIME_MAX;
+
+	for (size_t i = 0; i < places->count; i++)
+		t = earlier(t, &places->items[i].moment);
+	return ask(asking, closure, t, collect_places, places);
+}
+
 enum outcome ask_places(struct state *state, const struct closure *closure,
 			const struct ask_place *places, size_t count, struct fact *facts,
 			struct error *err)
 {
 	struct asking asking = {.state = state, .err = err};
-	const struct places what = {places, count, facts};
-	nstime t = NSTIME_MAX;
 
-	for (size_t i = 0; i < count; i++)
-		t = earlier(t, &places[i].moment);
-	return ask(&asking, closure, t, collect_places, &what);
+	return ask_each(&asking, closure, &(struct places){places, count, facts});
+}
+
+enum outcome ask_reads(struct state *state, const struct closure *closure,
+		       const struct ask_place *places, size_t count, struct fact *facts,
+		       struct error *err)
+{
+	struct asking asking = {.state = state, .err = err, .unfilled = true};
+
+	return ask_each(&asking, closure, &(struct places){places, count, facts});
 }

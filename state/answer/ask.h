@@ -19,6 +19,10 @@ struct ask_place {
 MUST_CHECK enum outcome ask_places(struct state *state, const struct closure *closure,
 				   const struct ask_place *places, size_t count, struct fact *facts,
 				   struct error *err);
+/* The same as lines that are evaluated there read it: without what later events fill. */
+MUST_CHECK enum outcome ask_reads(struct state *state, const struct closure *closure,
+				  const struct ask_place *places, size_t count, struct fact *facts,
+				  struct error *err);
 struct order moment_order(const struct moment *moment);
 /* A pass for questions at t and later. */
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t);

@@ -93,11 +93,12 @@ static enum step see_item(void *arg, struct scan_write *writes, size_t count)
 	for (const struct scan_write *write = writes; write < writes + count; write++) {
 		struct look *look = find(filler, write->attr, filler->moment);
 
-		if (look->done || (write->was && write->value.kind == VALUE_UNKNOWN))
+		if (look->done || (write->was && write->value.kind == VALUE_UNKNOWN && !write->beyond))
 			continue;
+		look->fact.beyond = write->beyond;
 		look->done = true;
 		filler->nwaiting--;
-		if (write->was && !fill(filler, look, write))
+		if (write->was && !write->beyond && !fill(filler, look, write))
 			return STEP_ERROR;
 	}
 	if (!filler->nwaiting || (filler->scan.item.kind == ITEM_LOSS && !may_fill(filler)))
@@ -130,6 +131,8 @@ void backfill_free(struct backfill *filler)
 /* All looks of one moment, at which no more than this can be known of them. */
 static enum outcome look_from(struct backfill *filler)
 {
+	const struct horizon *horizon = filler->scan.state->horizon;
+	nstime ceil = horizon ? horizon->ceil : NSTIME_MAX;
 	enum outcome outcome = OUTCOME_DONE;
 
 	if (filler->scan.visits > filler->scan.state->limits.visits)
@@ -138,9 +141,15 @@ static enum outcome look_from(struct backfill *filler)
 	forward_scan_begins(&filler->scan);
 	if (may_fill(filler))
 		outcome = forward_scan_run(&filler->scan, moment_order(filler->moment),
-					   order_after(NSTIME_MAX));
-	for (size_t i = filler->first; i < filler->nlooks; i++)
-		filler->looks[i].done |= filler->looks[i].moment == filler->moment;
+					   horizon_end(horizon));
+	for (size_t i = filler->first; i < filler->nlooks; i++) {
+		struct look *look = &filler->looks[i];
+
+		if (look->done || look->moment != filler->moment)
+			continue;
+		look->done = true;
+		look->fact.beyond = ceil < NSTIME_MAX && may_fill(filler);
+	}
 	return outcome;
 }
 

@@ -14,7 +14,9 @@ static enum eval read_at(struct forward_scan *scan, uint32_t attr, struct fact *
 {
 	if (!scan->pass)
 		scan->pass = pass_over(scan->state, scan->closure, scan->begin);
-	if (backward_answer(scan->pass, backward_ask(scan->pass, attr, &scan->read_key), out))
+	if (!backward_answer(scan->pass, backward_ask(scan->pass, attr, &scan->read_key), out))
+		scan->waits = true;
+	else if (!out->beyond)
 		return EVAL_VALUE;
 	return EVAL_OPEN;
 }
@@ -73,6 +75,7 @@ void forward_scan_begin(struct forward_scan *scan, struct state *state,
 				 .scratch = arena_new()};
 	scan->bits = mem_new_array(closure->nwords, sizeof *scan->bits);
 	scan->classes = mem_new_array(class_words(scan), sizeof *scan->classes);
+	scan->groups = mem_new_array(closure->nshapes + 1, sizeof *scan->groups);
 	scan->until = mem_new_array(state->event_source->trace->nstreams, sizeof *scan->until);
 }
 
@@ -97,7 +100,29 @@ void forward_scan_end(struct forward_scan *scan)
 	mem_free(scan->classes);
 	mem_free(scan->until);
 	mem_free(scan->attrs);
+	mem_free(scan->groups);
 	mem_free(scan->writes);
+}
+
+/* A line writes attributes of few shapes: those of one stand together. */
+static void group_attrs(struct forward_scan *scan, const uint32_t *attrs, size_t count)
+{
+	const struct closure *closure = scan->closure;
+	const struct attrs *table = scan->state->attrs;
+	uint32_t *groups = scan->groups;
+
+	scan->attrs = mem_resize(scan->attrs, count, sizeof *attrs);
+	memset(groups, 0, (closure->nshapes + 1) * sizeof *groups);
+	for (size_t i = 0; i < count; i++)
+		groups[closure_bit(closure, attr_shape(table, attrs[i]))]++;
+	for (uint32_t bit = 0, end = 0; bit <= closure->nshapes; bit++) {
+		if (bit < closure->nshapes && groups[bit])
+			bitset_add(scan->bits, bit);
+		end += groups[bit];
+		groups[bit] = end;
+	}
+	for (size_t i = count; i-- > 0;)
+		scan->attrs[--groups[closure_bit(closure, attr_shape(table, attrs[i]))]] = attrs[i];
 }
 
 void forward_scan_look_for(struct forward_scan *scan, const uint32_t *attrs, size_t count)
@@ -109,15 +134,9 @@ void forward_scan_look_for(struct forward_scan *scan, const uint32_t *attrs, siz
 	if (!scan->event_filter)
 		scan->event_filter = state_event_filter(scan->state, closure);
 	event_filter_clear(scan->event_filter);
-	scan->attrs = mem_resize(scan->attrs, count, sizeof *attrs);
-	scan->nattrs = count;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t bit = closure_bit(closure, attr_shape(scan->state->attrs, attrs[i]));
-
-		bitset_add(scan->bits, bit);
+	group_attrs(scan, attrs, count);
+	for (size_t i = 0; i < count; i++)
 		event_filter_add(scan->event_filter, attrs[i]);
-		scan->attrs[i] = attrs[i];
-	}
 	closure_writers(closure, scan->bits, scan->classes);
 }
 
@@ -164,29 +183,50 @@ static void add_write(struct forward_scan *scan, uint32_t attr, const struct lin
 		      const struct value *value)
 {
 	*mem_push(scan->writes, scan->nwrites, scan->writes_capacity) =
-		(struct scan_write){attr, line->id, line->verb == VERB_WAS, *value};
+		(struct scan_write){.attr = attr,
+				    .line = line->id,
+				    .was = line->verb == VERB_WAS,
+				    .gives = verb_gives(line->verb),
+				    .value = *value};
 }
 
-/* The line writes all that its target covers. Is that not known of some? */
-static bool add_covered(struct forward_scan *scan, const struct step_of *step,
-			const struct value *value)
+/* The line writes all of these that its target covers. Is that not known of some? */
+static bool add_covered_of(struct forward_scan *scan, const struct line *line, uint32_t bit,
+			   const struct value *value)
 {
-	const struct attrs *attrs = scan->state->attrs;
 	bool open = false;
 
-	for (size_t i = 0; i < scan->nattrs; i++) {
+	for (uint32_t i = scan->groups[bit]; i < scan->groups[bit + 1]; i++) {
 		uint32_t attr = scan->attrs[i];
 		enum cover cover = COVER_NO;
 
-		if (step_writes(step, closure_bit(scan->closure, attr_shape(attrs, attr))) &&
-		    concerns(scan, attr))
-			cover = pattern_covers(&scan->pattern, attrs, attr,
-					       verb_buries(step->line->verb));
+		if (concerns(scan, attr))
+			cover = pattern_covers(&scan->pattern, scan->state->attrs, attr,
+					       verb_buries(line->verb));
 		open = open || cover == COVER_MAYBE;
 		if (cover != COVER_NO)
-			add_write(scan, attr, step->line, value);
+			add_write(scan, attr, line, value);
 	}
 	return open;
+}
+
+static bool add_covered(struct forward_scan *scan, const struct step_of *step,
+			const struct value *value)
+{
+	bool open = false;
+
+	for (uint32_t i = 0; i < step->nwrites; i++)
+		open = add_covered_of(scan, step->line, step->writes[i], value) || open;
+	return open;
+}
+
+/* What the line reads lies beyond the horizon: of what it may have written nothing is known. */
+static void put_beyond(struct forward_scan *scan, size_t before)
+{
+	for (size_t i = before; i < scan->nwrites; i++) {
+		scan->writes[i].beyond = true;
+		scan->writes[i].value = (struct value){.kind = VALUE_UNKNOWN};
+	}
 }
 
 /* Its target is in scan->pattern. */
@@ -208,7 +248,9 @@ static void look_at_line(struct forward_scan *scan, const struct step_of *step)
 		add_write(scan, attr, line, &value);
 	else
 		open = add_covered(scan, step, &value) || open;
-	scan->nopen += open && scan->nwrites > before;
+	if (open && !scan->waits)
+		put_beyond(scan, before);
+	scan->nopen += open && scan->waits && scan->nwrites > before;
 }
 
 /*
@@ -236,6 +278,7 @@ static void look_at_item(struct forward_scan *scan)
 			if (!step_writes_some(step, scan->bits))
 				continue;
 			scan->read_key = order_slot(scan->item.order, step->read_slot);
+			scan->waits = false;
 			if (path_pattern(&step->line->target, &scan->env, &scan->pattern, &why) !=
 			    EVAL_FAIL)
 				look_at_line(scan, step);

@@ -14,6 +14,8 @@ struct scan_write { /* what a line of the item in hand does to an attribute */
 	uint32_t attr;
 	uint32_t line; /* id of the statement */
 	bool was;
+	bool gives;  /* it gives the attribute a value, other than a `was` */
+	bool beyond; /* whether, or what, it writes is beyond the horizon; the value is unknown */
 	struct value value; /* its text lives until the next item */
 };
 
@@ -47,13 +49,14 @@ struct forward_scan {
 	struct pattern pattern; /* target of the line in hand */
 	struct order read_key;
 	nstime time;     /* of the item before */
-	uint32_t *attrs; /* that are looked for */
-	size_t nattrs;
+	uint32_t *attrs;  /* that are looked for, by their shapes' bits */
+	uint32_t *groups; /* by bit: where its own begin; and where all end */
 	struct event_filter *event_filter; /* passes what may write one */
 	uint64_t *bits, *classes;          /* shapes of that, and classes with a line of one */
 	struct scan_write *writes;         /* of the item in hand */
 	size_t nwrites, writes_capacity;
 	size_t nopen; /* lines of it that are not decided */
+	bool waits;   /* the line in hand reads what was not answered yet */
 };
 
 void forward_scan_begin(struct forward_scan *scan, struct state *state,

@@ -73,7 +73,7 @@ bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, s
 		return choose(out, false, forward);
 	if (state->force == FORCE_BACKWARD)
 		return choose(out, true, "the backward pass was asked for");
-	if (wanted->nattrs + out->nlisted > MANY_ROOTS)
+	if (wanted->nattrs + out->nlisted > MANY_ROOTS && !state->horizon)
 		return choose(out, false, "many attributes at once");
 	return choose(out, true, "few attributes, each decided by its last write");
 }

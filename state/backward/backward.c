@@ -83,6 +83,8 @@ struct backward *backward_new(const struct backward_options *options)
 	pass->open_per_bit = mem_new_array(closure->nshapes + 1, sizeof *pass->open_per_bit);
 	pass->pending_per_bit = mem_new_array(closure->nshapes + 1, sizeof *pass->pending_per_bit);
 	pass->open_bits = mem_new_array(closure->nwords, sizeof *pass->open_bits);
+	pass->of_line =
+		mem_new_array(program_statements(pass->program) + 1, sizeof(struct pending_write *));
 	pass->opened = mem_new_array(closure->nshapes + 1, sizeof *pass->opened);
 	pass->reached = pass->stood = order_after(NSTIME_MAX);
 	return pass;
@@ -110,13 +112,15 @@ struct question *backward_ask(struct backward *pass, uint32_t attr, const struct
 
 bool backward_answer(const struct backward *pass, const struct question *question, struct fact *out)
 {
-	(void)pass;
 	while (question->state == QUESTION_MERGED)
 		question = question->merged;
-	if (question->state != QUESTION_DONE)
-		return false;
-	*out = question->fact;
-	return true;
+	if (question->state == QUESTION_DONE) {
+		*out = question->fact;
+		return true;
+	}
+	*out = (struct fact){.since = NSTIME_MIN, .beyond = true};
+	out->writer.class_index = out->writer.line = UINT32_MAX;
+	return pass->spent || question->state == QUESTION_BEYOND;
 }
 
 uint64_t backward_visits(const struct backward *pass)
@@ -126,10 +130,13 @@ uint64_t backward_visits(const struct backward *pass)
 
 static bool answered(struct backward *pass)
 {
-	while (pass->roots_done < pass->roots.count &&
-	       question_final(pass->roots.items[pass->roots_done])->state == QUESTION_DONE)
-		pass->roots_done++;
-	return pass->roots_done == pass->roots.count;
+	for (; pass->roots_done < pass->roots.count; pass->roots_done++) {
+		const struct question *root = question_final(pass->roots.items[pass->roots_done]);
+
+		if (root->state != QUESTION_DONE && root->state != QUESTION_BEYOND)
+			return false;
+	}
+	return true;
 }
 
 static bool writes_open(const struct backward *pass, const uint64_t *writes)
@@ -203,10 +210,31 @@ static bool over_limits(struct backward *pass)
 	       pass->live.count + pass->later.count + pass->missed.count > limits->questions;
 }
 
+/* What was written below is not read: what is open stays so, and all that waits for it. */
+static void reach_floor(struct backward *pass)
+{
+	pass->reached = base_order(pass);
+	while (pass->later.count) {
+		struct question *question = question_take(pass);
+
+		if (question->state == QUESTION_LATER)
+			question_begin(pass, question);
+	}
+	for (size_t i = pass->live.count; i-- > 0;)
+		if (pass->live.items[i]->state == QUESTION_OPEN)
+			question_beyond(pass, pass->live.items[i]);
+	resolve_all(pass);
+}
+
 /* Nothing below: what is open has no write above the bottom. */
 static void reach_bottom(struct backward *pass)
 {
 	struct order bottom = base_order(pass);
+
+	if (pass->floor > NSTIME_MIN) {
+		reach_floor(pass);
+		return;
+	}
 
 	if (pass->options.has_base && !pass->base)
 		pass->base = pass->options.base(pass->options.arg, pass->options.base_time);
@@ -333,14 +361,18 @@ static const uint64_t *keep_one_cpu(struct backward *pass)
 
 static enum outcome read_round(struct backward *pass)
 {
+	const struct trace *trace = pass->options.event_source->trace;
 	const uint64_t *streams = keep_one_cpu(pass);
+
+	pass->floor = horizon_floor(pass->options.horizon, streams, trace->nstreams);
 	struct event_source_range range = {
 		.from = base_order(pass),
 		.to = pass->later.items[0]->key,
 		.backward = true,
 		.losses = pass->closure->losses,
 		.infers = pass->closure->infers,
-		.start = pass->closure->start && !pass->options.has_base,
+		.start = pass->closure->start && !pass->options.has_base &&
+			 pass->floor == NSTIME_MIN,
 		.end = pass->closure->end,
 		.classes = pass->closure->classes,
 		.streams = streams,
@@ -354,8 +386,13 @@ static enum outcome read_round(struct backward *pass)
 	for (uint32_t i = 0; i < pass->closure->nshapes; i++)
 		pass->opened[i] = order_after(NSTIME_MAX);
 	set_event_filter(pass, &range);
-	if (event_source_open(pass->options.event_source, &range, &pass->event_source, pass->err))
+	if (order_compare(&range.to, &range.from) <= 0) { /* below the floor */
+		reach_bottom(pass);
+		outcome = OUTCOME_DONE;
+	} else if (event_source_open(pass->options.event_source, &range, &pass->event_source,
+				     pass->err)) {
 		outcome = read_down(pass);
+	}
 	pass->stood = pass->reached;
 	questions_suspend(pass);
 	event_source_close(&pass->event_source);
@@ -374,8 +411,10 @@ enum outcome backward_run(struct backward *pass, struct error *err)
 		pass->missed.count = 0;
 		if (answered(pass))
 			return OUTCOME_DONE;
-		if (pass->later.count == 0 || pass->rounds > pass->options.limits.rounds)
-			return OUTCOME_GAVE_UP;
+		if (pass->later.count == 0 || pass->rounds > pass->options.limits.rounds) {
+			pass->spent = pass->options.horizon != NULL;
+			return pass->spent ? OUTCOME_DONE : OUTCOME_GAVE_UP;
+		}
 		outcome = read_round(pass);
 		if (outcome != OUTCOME_DONE)
 			return outcome;

@@ -11,6 +11,7 @@
 #ifndef STATE_BACKWARD_BACKWARD_H
 #define STATE_BACKWARD_BACKWARD_H
 
+#include "state/events/horizon.h"
 #include "state/events/closure.h"
 #include "state/replay/cells.h"
 
@@ -33,6 +34,7 @@ struct backward_options {
 	 */
 	bool has_base;
 	nstime base_time;
+	const struct horizon *horizon; /* likewise no further than its floors; NULL: there are none */
 	const struct cells *(*base)(void *arg, nstime t); /* NULL: it cannot be had */
 	void *arg;
 };
@@ -48,6 +50,7 @@ struct fact {
 	nstime since;
 	bool written; /* false: `initial` or never */
 	bool named;   /* what wrote it is = or was */
+	bool beyond;  /* it was not found above the horizon's floor: what it is is not known */
 	struct writer writer;
 	struct order low; /* it was that since just after this */
 };
@@ -58,7 +61,10 @@ void backward_free(struct backward *pass); /* NULL is fine */
 /* The value that stands below `key`. Keys must not lie below the floor. */
 struct question *backward_ask(struct backward *pass, uint32_t attr, const struct order *key);
 MUST_CHECK enum outcome backward_run(struct backward *pass, struct error *err);
-/* False: not answered yet. The value's text lives as long as the pass. */
+/*
+ * False: not answered yet. The value's text lives as long as the pass. With a horizon the answer
+ * may be that it lies beyond, also where that hides which line wrote it.
+ */
 bool backward_answer(const struct backward *pass, const struct question *question,
 		     struct fact *out);
 

@@ -19,7 +19,8 @@ enum question_state {
 	QUESTION_OPEN,
 	QUESTION_CLOSED, /* has its best */
 	QUESTION_DONE,
-	QUESTION_MERGED /* is the same as another */
+	QUESTION_MERGED, /* is the same as another */
+	QUESTION_BEYOND  /* nothing above the floor wrote it for certain */
 };
 
 struct waiter {
@@ -64,7 +65,8 @@ struct pending_write {
 	bool prunes;                 /* only its keys are open, and each is one question: */
 	struct question **keys;
 	struct waiter *watchers; /* questions that look again when it is decided or has its value */
-	struct pending_write *newer, *older; /* CLAIMS */
+	struct pending_write *newer, *older; /* of all of the pass */
+	struct pending_write *same_line;     /* the next that prunes, in pass->of_line */
 	struct writer writer;
 };
 
@@ -106,6 +108,7 @@ struct backward {
 	uint32_t npending_wide;    /* those that bury what is below */
 	uint32_t round; /* from 1 */
 	struct work work;
+	struct pending_write **of_line;     /* by statement: those that prune, the last added first */
 	struct pending_write **new_pending; /* of the event where the pass stands */
 	size_t nnew_pending, new_pending_capacity;
 
@@ -120,6 +123,8 @@ struct backward {
 	uint32_t slot;
 	struct order reached; /* everything at or above it was looked at */
 	struct order stood;   /* where the last round ended */
+	nstime floor;         /* the horizon's, of this round */
+	bool spent;           /* all that the horizon has was read for all that was asked */
 	uint32_t merge_slot;  /* questions of the item below this one are not merged */
 	bool wider;           /* a question came up whose events do not pass the event filter */
 	uint32_t widened;     /* how often that was so */
@@ -142,6 +147,7 @@ const struct fact *question_fact(struct backward *pass, uint32_t attr, const str
 struct question *question_final(struct question *question);
 void question_close(struct backward *pass, struct question *question, struct pending_write *best);
 void question_done(struct backward *pass, struct question *question);
+void question_beyond(struct backward *pass, struct question *question);
 void question_later(struct backward *pass, struct question *question);
 struct question *question_take(struct backward *pass);
 void question_begin(struct backward *pass, struct question *question);

@@ -62,12 +62,27 @@ static bool opened_below(const struct backward *pass, const struct pending_write
 	return false;
 }
 
-static bool loses(const struct backward *pass, const struct pending_write *pending)
+/* To a newer one of its line, else it is one of these from now on. */
+static bool loses(struct backward *pass, struct pending_write *pending)
 {
-	for (const struct pending_write *c = pending->newer; c; c = c->newer)
-		if (c->prunes && c->step->line->id == pending->step->line->id &&
-		    same_target(c, pending))
-			return !opened_below(pass, c);
+	struct pending_write **newest = &pass->of_line[pending->step->line->id], **link = newest;
+
+	while (*link) {
+		struct pending_write *c = *link;
+
+		if (c->state != PENDING_OPEN || !c->prunes) {
+			*link = c->same_line;
+			continue;
+		}
+		if (order_compare(&c->key, &pending->key) > 0 && same_target(c, pending)) {
+			if (!opened_below(pass, c))
+				return true;
+			break;
+		}
+		link = &c->same_line;
+	}
+	pending->same_line = *newest;
+	*newest = pending;
 	return false;
 }
 

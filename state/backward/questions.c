@@ -86,12 +86,12 @@ static struct question *done_above(struct question *question, const struct order
 	return NULL;
 }
 
-/* Likewise one that is open still, and from which nothing may have been written. */
+/* Likewise one that is open still, or beyond, and from which nothing may have been written. */
 static struct question *open_above(struct backward *pass, struct question *question,
 				   const struct order *key)
 {
 	for (struct question *q = question; q && !is_wall(q, key); q = q->same)
-		if (q->state == QUESTION_OPEN)
+		if (q->state == QUESTION_OPEN || q->state == QUESTION_BEYOND)
 			return q->was || pending_between(pass, q, key) ? NULL : q;
 	return NULL;
 }
@@ -105,7 +105,7 @@ const struct fact *question_fact(struct backward *pass, uint32_t attr, const str
 
 struct order base_order(const struct backward *pass)
 {
-	return order_before(pass->options.has_base ? pass->options.base_time : NSTIME_MIN);
+	return order_before(pass->options.has_base ? pass->options.base_time : pass->floor);
 }
 
 static void work_add(struct backward *pass, struct waiter who)
@@ -190,6 +190,15 @@ void questions_suspend(struct backward *pass)
 		question->was = NULL;
 		question_later(pass, question);
 	}
+}
+
+void question_beyond(struct backward *pass, struct question *question)
+{
+	if (question->state == QUESTION_OPEN) {
+		count_open(pass, question, -1);
+		live_remove(pass, question);
+	}
+	question->state = QUESTION_BEYOND;
 }
 
 void question_close(struct backward *pass, struct question *question, struct pending_write *best)
@@ -308,6 +317,7 @@ void question_later(struct backward *pass, struct question *question)
 	struct question **heap;
 	size_t i;
 
+	pass->spent = false;
 	if (order_compare(&question->key, stand) > 0) {
 		list_add(&pass->missed, question);
 		return;
@@ -386,6 +396,7 @@ void questions_release(struct backward *pass)
 	mem_free(pass->fresh.items);
 	mem_free(pass->roots.items);
 	mem_free(pass->new_pending);
+	mem_free(pass->of_line);
 	mem_free(pass->work.items);
 	mem_free(pass->open_per_bit);
 	mem_free(pass->pending_per_bit);

@@ -150,25 +150,21 @@ struct piece {
 	struct tracks computed; /* what goes on there, in the order of what it is a piece of */
 };
 
-static bool compute_piece(struct state *state, struct piece *piece, struct error *err)
+/* OUTCOME_GAVE_UP: the horizon ends before. */
+static enum outcome compute_piece(struct state *state, struct piece *piece, struct error *err)
 {
+	enum outcome outcome = by_need(state, piece->begin, piece->end, &piece->computed, err);
 	struct named_tracks named;
 	bool ok;
 
-	switch (by_need(state, piece->begin, piece->end, &piece->computed, err)) {
-	case OUTCOME_DONE:
-		return true;
-	case OUTCOME_ERROR:
-		return false;
-	case OUTCOME_GAVE_UP:
-		break;
-	}
+	if (outcome != OUTCOME_GAVE_UP || state->horizon)
+		return outcome;
 	named_begin(&named, state, piece->begin, piece->end);
 	for (size_t i = 0; i < piece->computed.count; i++)
 		wanted_add(&named.wanted, piece->computed.items[i].attr);
 	ok = by_shapes(&named.tracks, &piece->computed, err);
 	named_end(&named);
-	return ok;
+	return ok ? OUTCOME_DONE : OUTCOME_ERROR;
 }
 
 static bool is_more(const struct track *track, bool down)
@@ -176,14 +172,27 @@ static bool is_more(const struct track *track, bool down)
 	return down ? track->down : track->up;
 }
 
+/* Behind the horizon it may go on. */
+static void end_unknown(struct track *track, bool down)
+{
+	track->down = track->down && !down;
+	track->up = track->up && down;
+	if (!down)
+		track->spans[track->count - 1].end = NSTIME_MAX;
+}
+
 /* What is the same at the edge goes on there, and beyond if it does so up to the other edge. */
-static void join(struct track *track, const struct track *part, const struct piece *piece,
-		 bool down)
+static void join(const struct tracks *tracks, struct track *track, const struct track *part,
+		 const struct piece *piece, bool down)
 {
 	struct span *span = down ? track->spans : &track->spans[track->count - 1];
 	const struct span *next = down ? &part->spans[part->count - 1] : part->spans;
 	bool same = value_equal(&next->value, &span->value);
 
+	if (is_beyond(tracks, &next->value)) {
+		end_unknown(track, down);
+		return;
+	}
 	if (down) {
 		span->begin = same ? next->begin : span->begin;
 		track->down = same && next->begin == piece->begin;
@@ -208,21 +217,22 @@ static nstime edge_of(const struct tracks *computed, bool down)
 	return edge;
 }
 
-struct trace_span { /* of the trace */
+struct trace_span { /* of the trace, or of it what the horizon has: */
 	nstime first, last;
+	nstime low, high; /* where pieces end */
 };
 
 static nstime below(const struct trace_span *trace, nstime at, nstime width)
 {
 	if (at <= trace->first)
-		return NSTIME_MIN;
+		return trace->low;
 	return time_span(trace->first, at) > (uint64_t)width ? at - width : trace->first;
 }
 
 static nstime above(const struct trace_span *trace, nstime at, nstime width)
 {
 	if (at > trace->last || trace->last == NSTIME_MAX)
-		return NSTIME_MAX;
+		return trace->high;
 	return time_span(at, trace->last) > (uint64_t)width ? at + width : trace->last + 1;
 }
 
@@ -238,10 +248,10 @@ static void add_part(const struct tracks *tracks, struct piece *piece, const str
 static bool extend(const struct tracks *tracks, struct tracks *computed, bool down,
 		   const struct trace_span *trace, nstime width, struct error *err)
 {
-	nstime at = edge_of(computed, down), end = down ? NSTIME_MIN : NSTIME_MAX;
+	nstime at = edge_of(computed, down), end = down ? trace->low : trace->high;
 	bool ok = true, more = true;
 
-	while (ok && more && at != end) {
+	while (ok && more && (down ? at > end : at < end)) {
 		struct piece piece = {.begin = down ? below(trace, at, width) : at,
 				      .end = down ? at : above(trace, at, width),
 				      .computed = {.state = tracks->state}};
@@ -251,26 +261,48 @@ static bool extend(const struct tracks *tracks, struct tracks *computed, bool do
 			if (is_more(&computed->items[i], down))
 				add_part(tracks, &piece, &computed->items[i]);
 		more = piece.computed.count > 0;
-		ok = !more || compute_piece(tracks->state, &piece, err);
+		if (more) {
+			enum outcome outcome = compute_piece(tracks->state, &piece, err);
+			ok = outcome != OUTCOME_ERROR;
+			more = outcome == OUTCOME_DONE;
+		}
 		part = piece.computed.items;
-		for (size_t i = 0; i < computed->count && ok; i++)
+		for (size_t i = 0; i < computed->count && ok && more; i++)
 			if (is_more(&computed->items[i], down))
-				join(&computed->items[i], part++, &piece, down);
+				join(tracks, &computed->items[i], part++, &piece, down);
 		at = down ? piece.begin : piece.end;
 		tracks_release(&piece.computed);
 		width = width > NSTIME_MAX / WIDER ? NSTIME_MAX : width * WIDER;
 	}
+	for (size_t i = 0; i < computed->count && ok; i++)
+		if (is_more(&computed->items[i], down))
+			end_unknown(&computed->items[i], down);
 	return ok;
+}
+
+static bool find_span(const struct state *state, struct trace_span *out, struct error *err)
+{
+	struct event_source *events = state->event_source;
+	const struct horizon *horizon = state->horizon;
+
+	if (!events->ops->span(events, &out->first, &out->last, err))
+		return false;
+	out->low = horizon ? horizon->floor : NSTIME_MIN;
+	out->high = horizon ? horizon->ceil : NSTIME_MAX;
+	if (out->first < out->low)
+		out->first = out->low;
+	if (out->last >= out->high)
+		out->last = out->high - 1;
+	return true;
 }
 
 /* Finds the true ends of values that reach over the ends of the range. */
 static bool find_ends(struct tracks *tracks, struct tracks *computed, struct error *err)
 {
-	struct event_source *events = tracks->state->event_source;
 	struct trace_span trace;
 	uint64_t width, part;
 
-	if (!events->ops->span(events, &trace.first, &trace.last, err))
+	if (!find_span(tracks->state, &trace, err))
 		return false;
 	width = time_span(tracks->range.begin, tracks->range.end);
 	part = time_span(trace.first, trace.last) / PARTS;
@@ -285,6 +317,61 @@ static bool find_ends(struct tracks *tracks, struct tracks *computed, struct err
 }
 
 /* ---- the range ---- */
+
+static void move_all(struct tracks *tracks, struct tracks *computed)
+{
+	for (size_t i = 0; i < computed->count; i++)
+		move_track(tracks->state, tracks_add(tracks, computed->items[i].attr),
+			   &computed->items[i]);
+}
+
+bool tracks_compute_named(struct tracks *tracks, struct error *err)
+{
+	const struct wanted *wanted = tracks->wanted;
+	struct value values[ENV_VARIABLES];
+	struct named_tracks named;
+	bool ok;
+
+	if (!wanted->nattrs)
+		return true;
+	named_begin(&named, tracks->state, tracks->range.begin, tracks->range.end);
+	named.tracks.range.within = tracks->range.within;
+	for (size_t i = 0; i < wanted->nattrs; i++) {
+		wanted_add(&named.wanted, wanted->attrs[i]);
+		if (!program_view_of(tracks->state->program, wanted->attrs[i], values))
+			attr_list_add(&named.tracks.names, wanted->attrs[i], tracks->range.begin);
+	}
+	ok = tracks_compute(&named.tracks, NULL, 0, err);
+	for (size_t i = 0; i < named.tracks.count && ok; i++) {
+		struct track *track = &named.tracks.items[i];
+		struct track *to = tracks_find(tracks, track->attr);
+
+		move_track(tracks->state, to ? to : tracks_add(tracks, track->attr), track);
+	}
+	named_end(&named);
+	return ok;
+}
+
+enum outcome tracks_compute_window(struct tracks *tracks, struct error *err)
+{
+	const struct range *range = &tracks->range;
+	struct tracks computed = {.state = tracks->state};
+	enum outcome outcome = OUTCOME_DONE;
+
+	tracks_forget(tracks);
+	if (tracks->names.count)
+		outcome = tracks_read(tracks, err);
+	if (outcome == OUTCOME_DONE) {
+		computed_list(tracks, &computed);
+		outcome = by_need(tracks->state, range->begin, range->end, &computed, err);
+	}
+	if (outcome == OUTCOME_DONE && !range->within && !find_ends(tracks, &computed, err))
+		outcome = OUTCOME_ERROR;
+	if (outcome == OUTCOME_DONE)
+		move_all(tracks, &computed);
+	tracks_release(&computed);
+	return outcome;
+}
 
 bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t nlisted,
 		    struct error *err)
@@ -308,10 +395,8 @@ bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t n
 	else if (outcome == OUTCOME_GAVE_UP)
 		outcome = by_shapes(tracks, &computed, err) ? OUTCOME_DONE : OUTCOME_ERROR;
 	ok = outcome == OUTCOME_DONE && (tracks->range.within || find_ends(tracks, &computed, err));
-	for (size_t i = 0; i < computed.count && ok; i++) {
-		move_track(tracks->state, tracks_add(tracks, computed.items[i].attr),
-			   &computed.items[i]);
-	}
+	if (ok)
+		move_all(tracks, &computed);
 	tracks_release(&computed);
 	return ok;
 }

@@ -50,6 +50,13 @@ static struct track *track_new(struct range_run *run, uint32_t attr, const struc
 	return track;
 }
 
+/* An event of the range gave it a value. */
+static void note_given(const struct tracks *tracks, struct track *track, nstime time)
+{
+	if (time >= tracks->range.begin && time < tracks->range.end)
+		track->given = true;
+}
+
 static void see_value(struct range_run *run, struct track *track, nstime since,
 		      const struct value *value, nstime named)
 {
@@ -66,6 +73,14 @@ static void see_value(struct range_run *run, struct track *track, nstime since,
 		track->named = named;
 	if (tracks->over.past)
 		tracks_touch(tracks, track);
+}
+
+static bool gives_value(const struct range_run *run, const struct writer *writer)
+{
+	const struct program *program = run->tracks->state->program;
+
+	return writer->line != UINT32_MAX &&
+	       verb_gives(program_statement(program, writer->line)->verb);
 }
 
 static void see_change(struct range_run *run, const struct change *change)
@@ -85,6 +100,8 @@ static void see_change(struct range_run *run, const struct change *change)
 		track->unknown = fills;
 		tracks->over.unknown += fills;
 	}
+	if (!change->fill && gives_value(run, &after->writer))
+		note_given(tracks, track, change->time);
 	see_value(run, track, after->since, &after->value,
 		  after->named ? after->named_at : NSTIME_MAX);
 }
@@ -103,8 +120,10 @@ static void on_write(void *arg, uint32_t attr, const struct value *value, nstime
 	struct range_run *run = arg;
 	struct track *track = tracks_find(run->tracks, attr);
 
-	if (track)
-		see_value(run, track, time, value, time);
+	if (!track)
+		return;
+	note_given(run->tracks, track, time);
+	see_value(run, track, time, value, time);
 }
 
 static void on_bury(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time)

@@ -92,6 +92,8 @@ static bool is_asked(const struct tracks *tracks, const struct track *track)
 		return false;
 	if (wanted_by_name(tracks->wanted, track->attr))
 		return true;
+	if (tracks->range.window && !track->given && !track->computed)
+		return false;
 	return (track->named < tracks->range.end || track->computed) &&
 	       wanted_lists(tracks->state, tracks->wanted, track->attr);
 }
@@ -139,7 +141,10 @@ static void give_all(struct tracks *tracks)
 
 /* ---- what is asked ---- */
 
-/* Names of what is stored: all that lists may name, if that can be told before reading. */
+/*
+ * Names of what is stored: all that lists may name, if that can be told before reading. What events
+ * of a window give a value cannot.
+ */
 static bool find_names(struct tracks *tracks, struct listed **listed, size_t *nlisted,
 		       struct error *err)
 {
@@ -147,8 +152,10 @@ static bool find_names(struct tracks *tracks, struct listed **listed, size_t *nl
 	struct value values[ENV_VARIABLES];
 
 	err->kind = ERR_NONE;
-	tracks->all_known = !wanted->lists ||
-			    wanted_enumerate(tracks->state, tracks->wanted, listed, nlisted, err);
+	tracks->all_known =
+		!wanted->lists ||
+		(!tracks->range.window &&
+		 wanted_enumerate(tracks->state, tracks->wanted, listed, nlisted, err));
 	for (size_t i = 0; i < wanted->nattrs; i++)
 		if (!program_view_of(tracks->state->program, wanted->attrs[i], values))
 			attr_list_add(&tracks->names, wanted->attrs[i], tracks->range.begin);
@@ -171,9 +178,23 @@ static bool fill(struct tracks *tracks, struct error *err)
 
 struct question {
 	struct range range;
+	uint64_t packets; /* range.window: are read of each stream around it */
 	const struct query *const *queries;
 	size_t nqueries;
 };
+
+/* A window is read where it is, or its tracks are those of a run that an event of it gave a value. */
+static bool fill_window(struct tracks *tracks, uint64_t packets, struct error *err)
+{
+	enum outcome outcome = tracks_window(tracks, packets, err);
+
+	if (outcome == OUTCOME_GAVE_UP) {
+		tracks_forget(tracks);
+		attr_list_clear(&tracks->names);
+		return fill(tracks, err);
+	}
+	return outcome == OUTCOME_DONE && tracks_compute_named(tracks, err);
+}
 
 static bool ask_paths(struct state *state, const struct question *question,
 		      const struct sums_sink *sink, struct error *err)
@@ -187,7 +208,10 @@ static bool ask_paths(struct state *state, const struct question *question,
 			.state = state, .wanted = &wanted, .range = question->range, .sink = sink};
 
 		wanted_init(state, question->queries, question->nqueries, &wanted);
-		ok = question->range.begin >= question->range.end || fill(&tracks, err);
+		tracks.range.window = tracks.range.window && wanted.lists;
+		ok = question->range.begin >= question->range.end ||
+		     (tracks.range.window ? fill_window(&tracks, question->packets, err)
+					  : fill(&tracks, err));
 		more = retry_wanted(state, &retry);
 		if (ok && !more)
 			give_all(&tracks);
@@ -235,12 +259,29 @@ bool state_intervals(struct state *state, nstime begin, nstime end, enum interva
 		     struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	const struct question question = {{.begin = begin,
-					   .end = end,
-					   .within = ends != INTERVALS_WHOLE,
-					   .alone = ends == INTERVALS_ALONE},
-					  queries,
-					  nqueries};
+	const struct question question = {.range = {.begin = begin,
+						    .end = end,
+						    .within = ends != INTERVALS_WHOLE,
+						    .alone = ends == INTERVALS_ALONE},
+					  .queries = queries,
+					  .nqueries = nqueries};
+
+	return ask_recorded(state, &question, &sink, err);
+}
+
+bool state_window(struct state *state, const struct window_range *window,
+		  const struct query *const *queries, size_t nqueries,
+		  bool (*each)(void *arg, const struct interval *interval), void *arg,
+		  struct error *err)
+{
+	const struct sums_sink sink = {.interval = each, .arg = arg};
+	const struct question question = {.range = {.begin = window->begin,
+						    .end = window->end,
+						    .within = window->cut,
+						    .window = true},
+					  .packets = window->packets,
+					  .queries = queries,
+					  .nqueries = nqueries};
 
 	return ask_recorded(state, &question, &sink, err);
 }
@@ -249,7 +290,9 @@ bool state_totals(struct state *state, nstime begin, nstime end, const struct qu
 		  size_t nqueries, const struct sums_sink *sink, struct error *err)
 {
 	const struct question only = {
-		{.begin = begin, .end = end, .within = true, .alone = true}, queries, nqueries};
+		.range = {.begin = begin, .end = end, .within = true, .alone = true},
+		.queries = queries,
+		.nqueries = nqueries};
 
 	return ask_recorded(state, &only, sink, err);
 }
@@ -258,13 +301,13 @@ bool state_sums(struct state *state, const nstime *edges, size_t nedges,
 		const struct query *const *queries, size_t nqueries, const struct sums_sink *sink,
 		struct error *err)
 {
-	const struct question columns = {{.begin = edges[0],
-					  .end = edges[nedges - 1],
-					  .within = true,
-					  .edges = edges,
-					  .nedges = nedges},
-					 queries,
-					 nqueries};
+	const struct question columns = {.range = {.begin = edges[0],
+						   .end = edges[nedges - 1],
+						   .within = true,
+						   .edges = edges,
+						   .nedges = nedges},
+					 .queries = queries,
+					 .nqueries = nqueries};
 
 	return ask(state, &columns, sink, err);
 }

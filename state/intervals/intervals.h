@@ -51,6 +51,7 @@ struct track { /* there may be millions */
 	bool down, up; /* computed: its first, its last span may go on where no operand was told */
 	bool open, unknown; /* past the range: its span that reaches over the end goes on */
 	bool touched : 1, totals_asked : 1;
+	bool given : 1; /* of a window: an event in it gives the attribute a value */
 	uint8_t room; /* for 2^room spans, where there are any */
 	nstime from;  /* what it was before is not told, if that is behind the range's begin */
 	nstime named; /* when a list first named it; NSTIME_MAX: never */
@@ -66,6 +67,7 @@ struct range {
 	nstime begin, end;
 	bool within;         /* what reaches over an end need not be followed beyond it */
 	bool alone;          /* a run over a whole trace needs to leave nothing behind */
+	bool window;         /* lists name what an event of the range gives a value, nothing else */
 	const nstime *edges; /* of columns: sums may stand for what lies in one */
 	size_t nedges;       /* 0: they may not */
 };
@@ -143,6 +145,19 @@ static inline bool tracks_want_shape(const struct tracks *tracks, uint32_t shape
 {
 	return wanted_lists_shape(tracks->state, tracks->wanted, shape) ||
 	       is_operand_shape(tracks, shape);
+}
+
+/*
+ * What a value of a track is that lies beyond the horizon: unknown, but not known to be so. A view
+ * over it is not decided, and no `was` fills it.
+ */
+static inline struct value value_beyond(void)
+{
+	return (struct value){.kind = VALUE_UNKNOWN, .u = 1};
+}
+static inline bool is_beyond(const struct tracks *tracks, const struct value *value)
+{
+	return tracks->state->horizon && value->kind == VALUE_UNKNOWN && value->u == 1;
 }
 
 /* ---- tracks.c ---- */
@@ -270,5 +285,21 @@ void buried_release(struct buried *buried);
 /* Computes all that is computed and wanted, and fills the tracks that are. */
 MUST_CHECK bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t nlisted,
 			       struct error *err);
+
+/*
+ * Fills names and tracks of a window whose lists `names` do not tell yet: what is listed is read,
+ * then what is computed of it. OUTCOME_GAVE_UP: it cannot be read where it is.
+ */
+MUST_CHECK enum outcome tracks_compute_window(struct tracks *tracks, struct error *err);
+/* The attributes that the window's question names, wherever they were written. */
+MUST_CHECK bool tracks_compute_named(struct tracks *tracks, struct error *err);
+
+/* ---- window.c ---- */
+
+/*
+ * Finds what lists name of a window, and reads it up to so many packets of each stream around the
+ * window. OUTCOME_GAVE_UP: the rules cannot be read backward; a run can tell the same.
+ */
+MUST_CHECK enum outcome tracks_window(struct tracks *tracks, uint64_t packets, struct error *err);
 
 #endif

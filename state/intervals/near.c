@@ -55,6 +55,28 @@ static bool is_concerned(void *arg, uint32_t attr)
 	       !(begins_later(near, track) && near->scan.item.event.time <= track->from);
 }
 
+/* The last span is unknown, and the `was` tells what it is. */
+static bool fills(const struct near *near, const struct track *track,
+		  const struct scan_write *write)
+{
+	const struct value *last = &track->spans[track->count - 1].value;
+
+	return write->value.kind != VALUE_UNKNOWN && last->kind == VALUE_UNKNOWN &&
+	       !is_beyond(near->tracks, last);
+}
+
+/* Notes that an event of the range gives it a value. */
+static void note_given(const struct near *near, struct track *track, const struct scan_write *write)
+{
+	const struct range *range = &near->tracks->range;
+	nstime time = near->scan.item.event.time;
+
+	if (!write->gives || time < range->begin || time >= range->end)
+		return;
+	track->given = true;
+	track->named = time < track->named ? time : track->named;
+}
+
 static enum step apply(void *arg, struct scan_write *writes, size_t count)
 {
 	struct near *near = arg;
@@ -65,17 +87,27 @@ static enum step apply(void *arg, struct scan_write *writes, size_t count)
 		nstime *since = &near->since[track - tracks->items];
 		nstime at = near->scan.item.event.time;
 
+		struct span *last = &track->spans[track->count - 1];
+
+		if (write->was && !fills(near, track, write)) {
+			if (write->beyond && last->value.kind == VALUE_UNKNOWN)
+				last->value = value_beyond();
+			continue;
+		}
 		if (write->was) {
-			if (write->value.kind == VALUE_UNKNOWN ||
-			    track->spans[track->count - 1].value.kind != VALUE_UNKNOWN)
-				continue;
 			if (!forward_scan_fill_begin(&near->scan, *since, &at))
 				return STEP_ERROR;
 			if (at < track->named)
 				track->named = at;
 		}
+		note_given(near, track, write);
+		if (write->value.kind == VALUE_UNKNOWN)
+			write->value = write->beyond ? value_beyond()
+						     : (struct value){.kind = VALUE_UNKNOWN};
 		attrs_keep(tracks->state->attrs, &write->value);
 		track_cut(tracks->state, track, at, &write->value, NSTIME_MIN);
+		if (write->beyond) /* also where it was unknown before */
+			track->spans[track->count - 1].value = value_beyond();
 		*since = at;
 		tracks->spooling.changes++;
 		if (tracks->over.past)
@@ -129,11 +161,35 @@ static bool is_over(void *arg, nstime next)
 	return tracks->over.past && !tracks->over.open && !awaits_fills(near);
 }
 
+/* The horizon ended before what reaches over the range's end did, or a `was` could fill it. */
+static void put_beyond(struct near *near)
+{
+	struct tracks *tracks = near->tracks;
+	bool may = forward_scan_may_fill(&near->scan, tracks->over.fills);
+
+	tracks_settle(tracks);
+	for (size_t i = 0; i < tracks->count; i++) {
+		struct track *track = &tracks->items[i];
+		struct span *last = &track->spans[track->count - 1];
+
+		if (may && is_fillable(near, track) && last->value.kind == VALUE_UNKNOWN)
+			last->value = value_beyond();
+	}
+}
+
 /* From there on, past the range, until all that reaches over its end has ended. */
 static enum outcome read_rest(struct near *near, nstime from)
 {
+	const struct horizon *horizon = near->scan.state->horizon;
+	struct order to = horizon_end(horizon);
+	enum outcome outcome = OUTCOME_DONE;
+
 	look_for(near);
-	return forward_scan_run(&near->scan, order_before(from), order_after(NSTIME_MAX));
+	if (order_compare(&to, &(struct order){.time = from}) > 0)
+		outcome = forward_scan_run(&near->scan, order_before(from), to);
+	if (outcome == OUTCOME_DONE && horizon && horizon->ceil < NSTIME_MAX)
+		put_beyond(near);
+	return outcome;
 }
 
 /* Up to the range's end; then, when something goes on there, until it has ended. */
@@ -160,6 +216,13 @@ static enum outcome ask(struct near *near, const struct ask_place *places, size_
 			  near->scan.err);
 }
 
+/* Lists name it when that was written, or before. */
+static void name_by(struct track *track, const struct fact *fact)
+{
+	if (fact->named && fact->since < track->named)
+		track->named = fact->since;
+}
+
 static enum outcome seed(struct near *near)
 {
 	struct tracks *tracks = near->tracks;
@@ -175,8 +238,15 @@ static enum outcome seed(struct near *near)
 	}
 	outcome = ask(near, places, tracks->count, facts);
 	for (size_t i = 0; i < tracks->count && outcome == OUTCOME_DONE; i++) {
-		track_push(tracks->state, &tracks->items[i], facts[i].since, &facts[i].value);
+		struct track *track = &tracks->items[i];
+		struct value value = facts[i].value;
+
+		if (value.kind == VALUE_UNKNOWN)
+			value = facts[i].beyond ? value_beyond()
+						: (struct value){.kind = VALUE_UNKNOWN};
+		track_push(tracks->state, track, facts[i].since, &value);
 		near->since[i] = facts[i].since;
+		name_by(track, &facts[i]);
 	}
 	mem_free(places);
 	mem_free(facts);
@@ -198,11 +268,13 @@ static void step_down(struct near *near, const struct fact *facts, uint32_t *whi
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *left; i++) {
-		struct span *first = &near->tracks->items[which[i]].spans[0];
+		struct track *track = &near->tracks->items[which[i]];
+		struct span *first = &track->spans[0];
 
-		if (!value_equal(&facts[i].value, &first->value))
+		if (facts[i].beyond || !value_equal(&facts[i].value, &first->value))
 			continue;
 		first->begin = facts[i].since;
+		name_by(track, &facts[i]);
 		if (first->begin > NSTIME_MIN)
 			which[kept++] = which[i];
 	}
@@ -222,11 +294,15 @@ static enum outcome find_beginnings(struct near *near)
 		if (reaches_down(tracks, &tracks->items[i]))
 			which[left++] = (uint32_t)i;
 	for (int step = 0; left && outcome == OUTCOME_DONE; step++) {
+		if (step == STEPS_DOWN) { /* of a window that is as far as is looked */
+			outcome = near->scan.state->horizon ? OUTCOME_DONE : OUTCOME_GAVE_UP;
+			break;
+		}
 		for (size_t i = 0; i < left; i++) {
 			const struct track *track = &tracks->items[which[i]];
 			places[i] = (struct ask_place){{track->spans[0].begin, true}, track->attr};
 		}
-		outcome = step < STEPS_DOWN ? ask(near, places, left, facts) : OUTCOME_GAVE_UP;
+		outcome = ask(near, places, left, facts);
 		if (outcome == OUTCOME_DONE)
 			step_down(near, facts, which, &left);
 	}
@@ -247,15 +323,18 @@ static bool add_tracks(struct tracks *tracks)
 	for (size_t i = 0; i < names->count; i++) {
 		struct track *track = tracks_add(tracks, names->items[i].attr);
 
-		/* when an initial value came to be listed is not looked for */
-		if (!wanted_by_name(tracks->wanted, track->attr) &&
-		    program_initial(tracks->state->program, track->attr, &initial))
-			return false;
 		track->named = NSTIME_MIN;
+		if (!wanted_by_name(tracks->wanted, track->attr) &&
+		    program_initial(tracks->state->program, track->attr, &initial)) {
+			/* when an initial value came to be listed is not looked for */
+			if (!tracks->range.window)
+				return false;
+			track->named = NSTIME_MAX;
+		}
 		if (names->items[i].from > track->from)
 			track->from = names->items[i].from;
 	}
-	return tracks->all_known;
+	return tracks->all_known || tracks->range.window;
 }
 
 static void near_init(struct near *near, struct tracks *tracks, const struct closure *closure,
@@ -290,6 +369,32 @@ static enum outcome run(struct near *near)
 	return outcome;
 }
 
+/* How to find what has a track: by name, whatever lists named it. */
+static bool choose(const struct tracks *tracks, struct choice *out, struct error *err)
+{
+	struct wanted named = {0};
+	bool ok;
+
+	if (!tracks->range.window)
+		return choose_at(tracks->state, tracks->wanted, out, err);
+	for (size_t i = 0; i < tracks->names.count; i++)
+		wanted_add(&named, tracks->names.items[i].attr);
+	ok = choose_at(tracks->state, &named, out, err);
+	wanted_release(&named);
+	return ok;
+}
+
+/* Does a run read no more? */
+static bool is_for_run(const struct tracks *tracks, nstime first)
+{
+	const struct range *range = &tracks->range;
+
+	if (tracks->state->horizon)
+		return false;
+	return (range->begin == NSTIME_MIN && range->end > first) ||
+	       (tracks->wanted->lists && tracks_are_whole(tracks)); /* of what counts alone */
+}
+
 enum outcome tracks_near(struct tracks *tracks, struct error *err)
 {
 	struct event_source *event_source = tracks->state->event_source;
@@ -300,12 +405,9 @@ enum outcome tracks_near(struct tracks *tracks, struct error *err)
 
 	if (!event_source->ops->span(event_source, &first, &last, err))
 		return OUTCOME_ERROR;
-	if (tracks->range.begin == NSTIME_MIN &&
-	    tracks->range.end > first) /* a run reads the same */
+	if (is_for_run(tracks, first))
 		return OUTCOME_GAVE_UP;
-	if (tracks->wanted->lists && tracks_are_whole(tracks)) /* likewise, of what counts alone */
-		return OUTCOME_GAVE_UP;
-	if (!choose_at(tracks->state, tracks->wanted, &choice, err))
+	if (!choose(tracks, &choice, err))
 		return OUTCOME_ERROR;
 	if (choice.backward && add_tracks(tracks)) {
 		near_init(&near, tracks, choice.closure, err);

@@ -251,7 +251,7 @@ static void spool_track(struct tracks *tracks, struct track *track, size_t least
 void tracks_spool_begin(struct tracks *tracks)
 {
 	const struct state *state = tracks->state;
-	bool may = tracks->range.alone && !tracks->nshapes &&
+	bool may = tracks->range.alone && !tracks->range.window && !tracks->nshapes &&
 		   !trace_disorder(state->event_source->trace);
 
 	tracks->spooling.changes = 0;

@@ -65,7 +65,7 @@ static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 		const struct track *track = &tracks->items[(*at)++];
 
 		*attr = track->attr;
-		if (track->named < tracks->range.end &&
+		if (track->named < tracks->range.end && (track->given || !tracks->range.window) &&
 		    attr_shape(tracks->state->attrs, *attr) == shape)
 			return true;
 	}
@@ -97,7 +97,8 @@ void computed_list(struct tracks *tracks, struct tracks *computed)
 	struct listing listing = {tracks, computed};
 	const struct named named = {next_named, add_listed, &listing};
 
-	computed_add_named(tracks, computed);
+	if (!tracks->range.window)
+		computed_add_named(tracks, computed);
 	wanted_views(tracks->state, tracks->wanted, &named);
 }
 
@@ -191,8 +192,10 @@ static void read_untold(struct sweep *sweep, uint32_t attr, struct value *out)
 
 	if (!initial)
 		out->kind = VALUE_UNKNOWN;
-	if (initial || tracks->by_need || buried_covers(tracks, attr))
+	if (initial || tracks->by_need || buried_covers(tracks, attr)) {
 		attr_list_add(&tracks->names, attr, sweep->at);
+		sweep->hole = true; /* it is told when all is read again */
+	}
 }
 
 /* Of an attribute that is unknown, at the end of what was told: may a later `was` say it? */
@@ -239,6 +242,7 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 	if (span) {
 		out->value = span->value;
 		read_span(sweep, track, span);
+		return !is_beyond(tracks, &span->value);
 	} else {
 		read_untold(sweep, attr, &out->value);
 	}
@@ -289,8 +293,9 @@ static void compute_at(struct sweep *sweep, const struct track *computed, nstime
 	sweep->begin = sweep->tracks->low;
 	sweep->end = sweep->tracks->high;
 	sweep->hole = sweep->open = false;
-	if (is_listed(sweep, computed, &fact->value))
-		fact_compute(sweep->tracks->state, computed->attr, get_at, sweep, fact);
+	if (is_listed(sweep, computed, &fact->value) &&
+	    fact_compute(sweep->tracks->state, computed->attr, get_at, sweep, fact).open)
+		fact->value = value_beyond();
 }
 
 /* ---- over a range, and beyond it ---- */

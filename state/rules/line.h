@@ -25,6 +25,11 @@ static inline bool verb_stacks(enum verb verb) /* the path and its values */
 	return verb == VERB_PUSH || verb == VERB_POP;
 }
 
+static inline bool verb_gives(enum verb verb) /* a value, from the event on */
+{
+	return !verb_buries(verb) && verb != VERB_WAS;
+}
+
 enum atom_kind {
 	ATOM_NAME,
 	ATOM_KEY,     /* constant key */

@@ -50,6 +50,11 @@ test_programs += %D%/test_numbers %D%/test_gathered %D%/test_bits
 %C%_test_bits_SOURCES = %D%/test_bits.c
 %C%_test_bits_LDADD = $(STATE_TEST_LDADD)
 
+test_programs += %D%/test_windows
+%C%_test_windows_SOURCES = %D%/test_windows.c %D%/fake_trace.c %D%/fake_trace.h \
+	%D%/random_rules.c %D%/random_rules.h fixtures/rng.h
+%C%_test_windows_LDADD = $(STATE_TEST_LDADD)
+
 test_programs += %D%/test_property
 %C%_test_property_SOURCES = %D%/test_property.c %D%/fake_trace.c %D%/fake_trace.h \
 	%D%/random_rules.c %D%/random_rules.h %D%/sums_check.c %D%/sums_check.h \

@@ -1,0 +1,98 @@
+/* horizon.c - see horizon.h */
+#include "state/events/horizon.h"
+
+#include "engine/base/bitset.h"
+#include "engine/base/mem.h"
+
+struct window {
+	nstime begin, end;
+	uint64_t packets;
+};
+
+/* Of a trace in memory, which has no packets. */
+static bool by_time(struct event_source *source, const struct window *window, nstime *floor,
+		    nstime *ceil, struct error *err)
+{
+	nstime first, last;
+
+	if (!source->ops->span(source, &first, &last, err))
+		return false;
+	*floor = NSTIME_MIN;
+	*ceil = NSTIME_MAX;
+	if (window->begin > first && time_span(first, window->begin) > window->packets)
+		*floor = window->begin - (nstime)window->packets;
+	if (window->end <= last && time_span(window->end, last) >= window->packets)
+		*ceil = window->end + (nstime)window->packets;
+	return true;
+}
+
+static bool by_packets(struct index *index, const struct stream *stream,
+		       const struct window *window, nstime *floor, nstime *ceil, struct error *err)
+{
+	struct packet record;
+	struct table *table;
+	uint64_t before, behind;
+
+	if (!index_table(index, stream, &table, err) ||
+	    !table_lower_bound(table, window->begin, &before, err) ||
+	    !table_lower_bound(table, window->end, &behind, err))
+		return false;
+	*floor = NSTIME_MIN;
+	*ceil = NSTIME_MAX;
+	if (before > window->packets) {
+		if (!table_listed(table, before - window->packets, &record, err))
+			return false;
+		*floor = record.min;
+	}
+	if (window->packets < table_count(table) - behind) {
+		if (!table_listed(table, behind + window->packets, &record, err))
+			return false;
+		*ceil = record.min;
+	}
+	return true;
+}
+
+bool horizon_find(struct event_source *source, nstime begin, nstime end, uint64_t packets,
+		  struct horizon *out, struct error *err)
+{
+	const struct window window = {begin, end, packets};
+	const struct trace *trace = source->trace;
+
+	*out = (struct horizon){.floors = mem_new_array(trace->nstreams + 1, sizeof(nstime)),
+				.floor = NSTIME_MIN,
+				.ceil = NSTIME_MAX};
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		nstime *floor = &out->floors[i], ceil = NSTIME_MAX;
+
+		*floor = NSTIME_MIN;
+		if (!trace->streams[i]->has_time)
+			continue;
+		if (source->index ? !by_packets(source->index, trace->streams[i], &window, floor,
+						&ceil, err)
+				  : !by_time(source, &window, floor, &ceil, err))
+			return false;
+		out->floor = *floor > out->floor ? *floor : out->floor;
+		out->ceil = ceil < out->ceil ? ceil : out->ceil;
+	}
+	return true;
+}
+
+void horizon_release(struct horizon *horizon)
+{
+	mem_free(horizon->floors);
+	*horizon = (struct horizon){0};
+}
+
+nstime horizon_floor(const struct horizon *horizon, const uint64_t *streams, size_t nstreams)
+{
+	nstime floor = NSTIME_MIN;
+
+	if (!horizon)
+		return NSTIME_MIN;
+	if (!streams)
+		return horizon->floor;
+	for (size_t i = 0; i < nstreams; i++)
+		if (bitset_has(streams, i) && horizon->floors[i] > floor)
+			floor = horizon->floors[i];
+	return floor;
+}

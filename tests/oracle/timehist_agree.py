@@ -168,8 +168,8 @@ def compare(program, path):
     for t in [t for own in turns.values() for t in own if t.begin is not None]:
         must = must_be_known(model, last, t)
         sure += must
-        # one that was not seen to leave its CPU may have run unseen between two wake-ups
-        if must or not model.is_unsure(t.tid, t.out if t.out is not None else t.begin, t.end) and (t.out is not None or t.again is None):
+        # the kernel wakes no thread that is ready: between two wake-ups it ran and slept unseen
+        if t.again is None and (must or not model.is_unsure(t.tid, t.out if t.out is not None else t.begin, t.end)):
             told += turn_agrees(report, yore, t, must)
     report.facts.append("%d waits, %d must be known" % (told, sure))
     return report.close()

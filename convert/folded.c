@@ -2,7 +2,7 @@
  * folded.c - folded stacks, "comm;outermost;...;innermost WEIGHT": what flame graphs are drawn from
  *
  * The weight is the sum of the samples' periods where they have one, else how many there were. The
- * events of one class count: those of the first one that has a call chain; others would be added up
+ * events of one class count: those of the first one that has frames; others would be added up
  * with different units. Names are as stackcollapse-perf writes them.
  */
 #include "convert/convert_internal.h"
@@ -121,7 +121,7 @@ static struct class_place *place_in(struct folded *folded, const struct event_cl
 	if (place->made)
 		return place;
 	place->made = true;
-	place->chain = symbols_chain(class) != NULL;
+	place->chain = symbols_chain(class) || symbols_has_address(class);
 	place->tid = event_thread_of(class).tid;
 	/* a tracepoint counts once, whatever its period is */
 	if (field_path_find(class, 1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT,
@@ -192,7 +192,7 @@ static bool folded_finish(void *self, struct error *err)
 
 	if (!folded->count)
 		return error_set(err, ERR_RANGE,
-				 "no event has a call chain of perf's; yore flamegraph "
+				 "no event is a sample of perf's; yore flamegraph "
 				 "folds those of LTTng and ftrace, too");
 	qsort(folded->stacks, folded->count, sizeof *folded->stacks, by_text);
 	buf_clear(out);

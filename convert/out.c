@@ -92,6 +92,30 @@ static char *final_path(const char *path)
 	return copy;
 }
 
+static void (*tell_waits)(const char *path);
+
+void out_tell_waits(void (*tell)(const char *path))
+{
+	tell_waits = tell;
+}
+
+static int open_in_place(const char *path)
+{
+	struct stat about;
+	int fd;
+
+	if (stat(path, &about) != 0 || !S_ISFIFO(about.st_mode))
+		return open(path, O_WRONLY | O_CLOEXEC);
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	if (fd >= 0 || errno != ENXIO)
+		return fd;
+	if (tell_waits)
+		tell_waits(path);
+	return open(path, O_WRONLY | O_CLOEXEC);
+}
+
 static bool open_file(struct out *out, const char *path, bool named, struct error *err)
 {
 	*out = (struct out){.fd = -1, .noted = -1};
@@ -103,7 +127,7 @@ static bool open_file(struct out *out, const char *path, bool named, struct erro
 	if (strcmp(path, "-") == 0) {
 		out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	} else if (is_in_place(path)) {
-		out->fd = open(path, O_WRONLY | O_CLOEXEC);
+		out->fd = open_in_place(path);
 	} else {
 		out->fd = named ? -1 : open_nameless(out->path);
 		out->nameless = out->fd >= 0;
@@ -112,7 +136,10 @@ static bool open_file(struct out *out, const char *path, bool named, struct erro
 	}
 	if (out->fd >= 0)
 		return true;
-	error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	if (errno == EINTR)
+		error_set(err, ERR_INTERRUPTED, "interrupted");
+	else
+		error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 	mem_free(out->temporary);
 	out->temporary = NULL;
 	out_drop(out);

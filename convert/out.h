@@ -30,13 +30,19 @@ struct out {
 };
 
 /*
+ * Who is told the path of a FIFO that has no reader yet, before out_open() waits for one. NULL, as
+ * at the start: nobody. Before other threads run.
+ */
+void out_tell_waits(void (*tell)(const char *path));
+
+/*
  * `path` "-" is standard output. A file that is read is refused, see engine/base/inputs.h. A file
  * that is there is replaced in the end; of a symbolic link, the file that it leads to.
  */
 MUST_CHECK bool out_open(struct out *out, const char *path, struct error *err);
 /*
- * The same for a library that opens a file by its name: out->temporary. A pipe, a device or standard
- * output is ERR_IO, and nothing is opened.
+ * The same for a library that opens a file by its name: out->temporary. A pipe, a device or
+ * standard output is ERR_IO, and nothing is opened.
  */
 MUST_CHECK bool out_open_named(struct out *out, const char *path, struct error *err);
 /*

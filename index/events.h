@@ -23,6 +23,7 @@ enum loss_kind {
 struct inferred_loss {
 	nstime time;           /* as of a loss: ordered behind the stream's events of that time */
 	int64_t claimed, told; /* what earlier events say, and what the later one says */
+	bool ended; /* no event tells from here on, and packets do not say when the stream ends */
 };
 
 /* Finds losses that no counter tells. Its functions are called from any thread. */
@@ -142,7 +143,8 @@ struct event { /* borrowed until the next call with the same cursor */
 	bool lost_unknown; /* the count is not known */
 	enum loss_kind loss_kind;
 	bool untold; /* LOSS_OVER: the stream begins there, as far as its first event tells */
-	int64_t claimed, told; /* LOSS_INFERRED: see struct inferred_loss */
+	int64_t claimed, told; /* LOSS_INFERRED: see struct inferred_loss, */
+	bool ended;            /* likewise */
 	nstime until;
 	void *priv; /* the cursor's */
 };

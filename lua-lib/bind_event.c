@@ -290,8 +290,8 @@ static void push_frame(lua_State *L, const struct frame *frame)
 	}
 }
 
-/* The frames of the event's call chain, the innermost first; nil: its class has none. `want` as of
- * symbols_frames(). */
+/* The frames of the event's call chain, the innermost first, or the one at which a sample was; nil:
+ * its class has none. `want` as of symbols_frames(). */
 static int push_frames(lua_State *L, const struct event_view *view, unsigned want)
 {
 	struct bind_cursor *cursor = view->cursor;
@@ -299,14 +299,16 @@ static int push_frames(lua_State *L, const struct event_view *view, unsigned wan
 	const struct frame *frames;
 	struct error err;
 
-	if (!view->class || !symbols_has_frames(view->class)) {
+	if (!view->class ||
+	    (!symbols_has_frames(view->class) && !symbols_has_address(view->class))) {
 		lua_pushnil(L);
 		return 1;
 	}
 	check_current(L, cursor, view->serial);
 	/* a user's part of LTTng's stacks is in files that LTTng-UST tells of */
-	if (!symbols_chain(view->class) && !tell_loaded_files(bound->index, bind_symbols(bound),
-							      bind_progress, bound->context, &err))
+	if (symbols_has_frames(view->class) && !symbols_chain(view->class) &&
+	    !tell_loaded_files(bound->index, bind_symbols(bound), bind_progress, bound->context,
+			       &err))
 		return bind_raise(L, &err);
 	const struct fields *fields = bind_cursor_fields(L, cursor);
 	size_t count = symbols_frames(bind_symbols(bound), view->t, fields, want, &frames);
@@ -666,9 +668,8 @@ static int trace_symbol(lua_State *L)
 
 void bind_event_methods(lua_State *L)
 {
-	static const luaL_Reg methods[] = {{"events", trace_events},
-					   {"symbol", trace_symbol},
-					   {NULL, NULL}};
+	static const luaL_Reg methods[] = {
+		{"events", trace_events}, {"symbol", trace_symbol}, {NULL, NULL}};
 
 	luaL_setfuncs(L, methods, 0);
 }

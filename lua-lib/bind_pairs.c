@@ -685,20 +685,23 @@ static enum left_out doubt_of(lua_State *L, struct pairs *pairs, const struct op
 	return lasted ? lack_at(pairs, open->begin) : LEFT_REASONS;
 }
 
-/* The event is of a thread that is not known: it may have been of any. */
+/*
+ * The event has no key. Where the state tells it, the event is of a thread that is not known: it
+ * may have been of any.
+ */
 static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
 {
 	const struct event *event = &pairs->cursor->event;
 	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
+	bool named = pairs->named;
 
-	if (pairs->named)
-		return;
-	pairs->nameless[event->class->index] = event->time;
+	if (!named)
+		pairs->nameless[event->class->index] = event->time;
 	if (!begins)
 		return;
 	cells[COLUMN_VALUE] = name_atom(pairs, event->class);
 	capture(L, pairs, false, cells);
-	leave_out(pairs, LEFT_THREAD, cells);
+	leave_out(pairs, named ? LEFT_KEY : LEFT_THREAD, cells);
 }
 
 static void on_begin(lua_State *L, struct pairs *pairs)

@@ -638,14 +638,15 @@ static int segments_index(lua_State *L)
 
 /*
  * segments:left(): of pairs, how many begins have no segment: {lost=, unrecorded=, switch=,
- * thread=, other=, open=, by = {[VALUE] = how many}}
+ * thread=, key=, other=, open=, by = {[VALUE] = how many}}
  */
 static int segments_left(lua_State *L)
 {
 	static const char *const names[LEFT_REASONS] = {
 		[LEFT_LOST] = "lost",     [LEFT_UNRECORDED] = "unrecorded",
 		[LEFT_SWITCH] = "switch", [LEFT_THREAD] = "thread",
-		[LEFT_OTHER] = "other",   [LEFT_OPEN] = "open"};
+		[LEFT_KEY] = "key",       [LEFT_OTHER] = "other",
+		[LEFT_OPEN] = "open"};
 	const struct segments *segments = bind_check_segments(L, 1);
 
 	lua_createtable(L, 0, LEFT_REASONS + 1);

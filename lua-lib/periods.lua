@@ -4,13 +4,15 @@
 --
 --   --from GLOB      events that begin a period (repeatable)
 --   --until GLOB     events that end it (repeatable)
---   --key COLUMNS    which belong together: a column of the event, a | b the first that it has, a + b both
+--   --key COLUMNS    which belong together: a column of the event, a | b the first that it has, a + b both; without it
+--                    those of one stream, which mostly is a CPU or a thread
 --   --until-key COLUMNS   the same of the events that end it, where it is another column
 --   --field NAME=begin:FIELD or NAME=end:FIELD   a column of the table (repeatable)
 --   --by NAME        one row for each value of a field, in `stats` (repeatable)
 --   --nested         an end belongs to the last begin that is open, not to the only one
 --
--- A column is cpu, name, a field of the event, or an expression of the state such as cpu[cpu]/thread.
+-- A column is cpu, stream, name, a field of the event, or an expression of the state such as cpu[cpu]/thread,
+-- or of the thread of an event of ovni: thread[section/tid]/nosv/type.
 --
 -- --svg FILE draws the periods: a histogram with `freq`, else a heat map over time.
 --
@@ -46,7 +48,7 @@ local a = analysis.open(arg, {
 		nested = "flag", svg = "text" },
 	verbs_of = { by = { stats = true } },
 })
-for _, name in ipairs{ "from", "until", "key" } do
+for _, name in ipairs{ "from", "until" } do
 	if not a[name] then
 		error("periods: --" .. name .. " is missing: 'yore help periods' says what it is", 0)
 	end
@@ -71,7 +73,7 @@ for name, field in pairs(fields) do
 end
 
 local periods = analysis.asked(nil, trace.segments, trace, { begin = a:need_named("from", a.from), finish = a:need_named("until", a["until"]),
-	key = a.key, finish_key = a["until-key"], fields = fields, nested = a.nested, from = a.start, to = a.stop })
+	key = a.key or "stream", finish_key = a["until-key"], fields = fields, nested = a.nested, from = a.start, to = a.stop })
 a:tell_pairs(periods, "periods")
 local where = { key = "key", dur = "dur", begin = "begin" }
 for name in pairs(fields) do

@@ -37,6 +37,7 @@ enum left_out {
 	LEFT_SWITCH, /* a switch is missing while it lasted, and its events do not name their thread
 		      */
 	LEFT_THREAD, /* likewise: it is not known which thread began it */
+	LEFT_KEY,    /* its event has no key */
 	LEFT_OTHER,  /* the end that follows is of another one */
 	LEFT_OPEN,   /* no end follows */
 	LEFT_REASONS

@@ -9,8 +9,11 @@
 --   callers     of the function --of NAME: who called it
 --   callees     of the function --of NAME: whom it called
 --
+-- --against TRACE compares functions, lines and modules with those of another recording: `change` is the difference of self,
+-- in percent of all, as `perf diff TRACE` has it; what changed most comes first. --begin and --end are of the first one.
+--
 -- Weights are the samples' periods where they have one, tracepoints' too (of sched_stat_runtime that is the time), else each counts once (--count: always that). Without
--- --event GLOB the first event that has a call chain counts. Self is that of `perf report
+-- --event GLOB the first event with samples counts; of samples without call chains (perf record without -g) total is self. Self is that of `perf report
 -- --no-children`, total that of `perf report --children`: a function counts once for each sample.
 --
 -- Columns of --where: self, total, function, module; of `lines` also line; of `threads` total, tid, comm; of `modules` no function.
@@ -23,25 +26,26 @@ local threads = require("yore.threads")
 local a = analysis.open(arg, {
 	any_host = true, samples = true,
 	name = "top", verbs = { "functions", "lines", "modules", "threads", "callers", "callees" },
-	options = { event = "text", count = "flag", of = "text" },
+	options = { event = "text", count = "flag", of = "text", against = "text" },
 	columns = { "self", "total", "function", "module", "line", "tid", "comm" },
 	columns_of = { functions = { "self", "total", "function", "module" }, lines = { "self", "total", "function", "module", "line" },
 		modules = { "self", "total", "module" }, threads = { "total", "tid", "comm" },
 		callers = { "self", "total", "function", "module" }, callees = { "self", "total", "function", "module" } },
-	verbs_of = { of = { callers = true, callees = true } },
+	verbs_of = { of = { callers = true, callees = true }, against = { functions = true, lines = true, modules = true } },
 })
 local relative = a.verb == "callers" or a.verb == "callees"
 if relative and not a.of then
 	error("top " .. a.verb .. ": --of FUNCTION is missing", 0)
 end
 
-local found, list, all, samples = {}, {}, 0, 0
+local found, list, samples = {}, {}, 0
+local side = "" -- of which trace samples are counted: "", or "against_"
 
 local function entry(key, make)
 	local one = found[key]
 	if not one then
 		one = make()
-		one.self, one.total, one.seen = 0, 0, 0
+		one.self, one.total, one.against_self, one.against_total, one.seen = 0, 0, 0, 0, 0
 		found[key] = one
 		list[#list + 1] = one
 	end
@@ -59,12 +63,13 @@ end
 
 -- A sample counts once for each function, however often it is in the chain.
 local function add(one, weight, is_self)
+	local self, total = side .. "self", side .. "total"
 	if is_self then
-		one.self = one.self + weight
+		one[self] = one[self] + weight
 	end
 	if one.seen ~= samples then
 		one.seen = samples
-		one.total = one.total + weight
+		one[total] = one[total] + weight
 	end
 end
 
@@ -105,28 +110,46 @@ local function fold(ev, frames, weight)
 	end
 end
 
-local counted = a.event
-local wanted = a.event and analysis.present{ a.event }
-if wanted and #wanted == 0 then
-	a:need_named("event", { a.event })
-end
-local meant = threads.of_samples(a)
-for ev in trace:events{ name = wanted, from = a.start, to = a.stop } do
-	if (a.event or not counted or counted == ev.name) and (not meant or meant(ev)) then
-		local frames = a.verb == "lines" and ev.lines or ev.frames
-		if frames and #frames > 0 then
-			while #frames > 1 and frames[#frames].ip == 0 do
-				frames[#frames] = nil
+-- Folds the samples of the global trace; gives their weight, how many they are, and the event that was counted.
+local function gather(from, to)
+	local counted, all, before = a.event, 0, samples
+	local wanted = a.event and analysis.present{ a.event }
+	if wanted and #wanted == 0 then
+		a:need_named("event", { a.event })
+	end
+	local meant = threads.of_samples(a)
+	for ev in trace:events{ name = wanted, from = from, to = to } do
+		if (a.event or not counted or counted == ev.name) and (not meant or meant(ev)) then
+			local frames = a.verb == "lines" and ev.lines or ev.frames
+			if frames and #frames > 0 then
+				while #frames > 1 and frames[#frames].ip == 0 do
+					frames[#frames] = nil
+				end
+				counted = counted or ev.name
+				local weight = not a.count and ev.context.period or 1
+				samples, all = samples + 1, all + weight
+				fold(ev, frames, weight)
 			end
-			counted = counted or ev.name
-			local weight = not a.count and ev.context.period or 1
-			samples, all = samples + 1, all + weight
-			fold(ev, frames, weight)
 		end
 	end
+	if samples == before then
+		a:lack("no event" .. (side == "" and " of this range" or " of " .. a.against) .. (meant and " and of these threads and CPUs" or "")
+			.. " is a sample or has a call chain: record them with perf record -g")
+	end
+	return all, samples - before, counted
 end
-if samples == 0 then
-	a:lack("no event of this range" .. (meant and " and of these threads and CPUs" or "") .. " has a call chain: record them with perf record -g")
+
+local all, sampled, counted = gather(a.start, a.stop)
+local all_against, sampled_against = 0, 0
+if a.against then
+	local own = trace
+	local opened, why = yore.open(a.against, yore.opened())
+	if not opened then
+		error(why, 0)
+	end
+	trace, side = opened, "against_"
+	all_against, sampled_against = gather()
+	trace, side = own, ""
 end
 
 if relative and not functions[a.of] then
@@ -152,9 +175,21 @@ end)())
 for _, one in ipairs(list) do
 	one.comm = one.tid and names[one.tid]
 	one.self_percent, one.total_percent = one.self * 100 / all, one.total * 100 / all
+	if a.against then
+		one.against_percent = one.against_self * 100 / math.max(all_against, 1)
+		one.change = one.self_percent - one.against_percent
+		one.changed = math.abs(one.change)
+	end
 end
 list = a:filter_rows(list)
-local by = relative and "total" or "self"
+if a.against then -- what only calls others changes with these
+	local own = {}
+	for _, one in ipairs(list) do
+		own[#own + 1] = (one.self > 0 or one.against_self > 0) and one or nil
+	end
+	list = own
+end
+local by = a.against and "changed" or relative and "total" or "self"
 table.sort(list, analysis.order("-" .. by, "-total", "function", "module", "line", "tid"))
 
 local columns = {
@@ -162,15 +197,23 @@ local columns = {
 	{ key = "total_percent", head = "total %", kind = "percent", bar = relative },
 	{ key = "self", head = "self", kind = "count" }, { key = "total", head = "total", kind = "count" },
 }
+if a.against then
+	columns = {
+		{ key = "self_percent", head = "self %", kind = "percent", bar = true }, { key = "against_percent", head = "against %", kind = "percent" },
+		{ key = "change", head = "change", kind = "percent" }, { key = "self", head = "self", kind = "count" },
+		{ key = "against_self", head = "against", kind = "count" },
+	}
+end
 if a.verb == "threads" then
 	columns = { columns[2], columns[4], { key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" } }
 elseif a.verb == "modules" then
-	columns[5] = { key = "module", head = "module" }
+	table.insert(columns, { key = "module", head = "module" })
 else
-	columns[5] = { key = "function", head = "function" }
-	columns[6] = { key = "module", head = "module" }
-	columns[7] = a.verb == "lines" and { key = "line", head = "line" } or nil
+	table.insert(columns, { key = "function", head = "function" })
+	table.insert(columns, { key = "module", head = "module" })
+	table.insert(columns, a.verb == "lines" and { key = "line", head = "line" } or nil)
 end
 a:head()
-a:line(samples .. " samples of " .. (a.event or counted or "no event") .. ", weight " .. all)
+a:line(sampled .. " samples of " .. (counted or "no event") .. ", weight " .. all
+	.. (a.against and "; against " .. sampled_against .. ", weight " .. all_against or ""))
 a:table(a.verb .. (a.of and " of " .. a.of or ""), columns, list)

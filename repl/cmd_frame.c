@@ -9,6 +9,7 @@
 #include "engine/symbols/symbols.h"
 #include "index/events.h"
 #include "repl/cmds.h"
+#include "repl/frame_values.h"
 #include "repl/render.h"
 
 #include <inttypes.h>
@@ -27,7 +28,8 @@ enum frame_want {
 	WANT_TRACEPOINT,
 	WANT_INSIDE,
 	WANT_OUTSIDE,
-	WANT_LINE
+	WANT_LINE,
+	WANT_CONDITION
 };
 
 struct search {
@@ -37,6 +39,7 @@ struct search {
 	const char *file; /* LINE: its last part or all of its path, `nfile` bytes; 0: any */
 	size_t nfile;
 	uint64_t line;
+	struct frame_condition condition;
 };
 
 static bool parse_number(const char *word, uint64_t *out)
@@ -128,6 +131,10 @@ static bool parse_words(struct session *session, const struct words *words, stru
 		       error_set(err, ERR_QUERY, "frame tracepoint: '%s' is no number",
 				 words->items[1]);
 	}
+	if (words->count == 2 && !strcmp(first, "where")) {
+		out->want = WANT_CONDITION;
+		return frame_condition_parse(words->items[1], &out->condition, err);
+	}
 	if (words->count == 2 && !strcmp(first, "line"))
 		return parse_line(session, words->items[1], out, err);
 	if (words->count == 2 && !strcmp(first, "pc")) {
@@ -141,7 +148,8 @@ static bool parse_words(struct session *session, const struct words *words, stru
 		return session_time(session, first, &out->number, err);
 	return error_set(err, ERR_QUERY,
 			 "frame: a number is expected, or next, prev, tracepoint N, pc ADDRESS, "
-			 "range A B, outside A B, line [FILE:]N");
+			 "range A B, outside A B, line [FILE:]N, where 'NAME > NUMBER', values "
+			 "NAME..., changes NAME...");
 }
 
 /* ---- fields ---- */
@@ -199,6 +207,8 @@ static bool matches(struct session *session, const struct search *search, nstime
 		return frame_pc(fields, &pc) && (pc < search->low || pc > search->high);
 	case WANT_LINE:
 		return frame_pc(fields, &pc) && is_in_line(session, search, number, fields, pc);
+	case WANT_CONDITION:
+		return frame_condition_holds(session, number, fields, &search->condition);
 	}
 	return false;
 }
@@ -425,9 +435,14 @@ static const struct stream *frames_of(const struct trace *trace)
 }
 
 /* before: the current frame, or one in front of it, is one. */
-static bool not_found(const struct search *search, bool before, struct error *err)
+static bool not_found(const struct session *session, const struct search *search, bool before,
+		      struct error *err)
 {
 	const char *outside = search->want == WANT_OUTSIDE ? "outside of " : "";
+	const char *hint = session->options->program || (search->condition.name &&
+							 *search->condition.name == '$')
+				   ? ""
+				   : ": variables of the program need --program FILE";
 
 	if (search->want == WANT_NUMBER)
 		return error_set(err, ERR_RANGE, "there is no frame %" PRId64, search->number);
@@ -444,6 +459,10 @@ static bool not_found(const struct search *search, bool before, struct error *er
 		return error_set(err, ERR_RANGE, "there is no frame in line %" PRIu64 "%s%.*s",
 				 search->line, search->nfile ? " of " : "", (int)search->nfile,
 				 search->file);
+	if (search->want == WANT_CONDITION)
+		return error_set(err, ERR_RANGE, "there is no frame in which %s %s %" PRId64 "%s",
+				 search->condition.name, search->condition.op,
+				 search->condition.than, hint);
 	if (search->low == search->high && !*outside)
 		return error_set(err, ERR_RANGE, "there is no frame at 0x%" PRIx64, search->low);
 	return error_set(err, ERR_RANGE, "there is no frame %s0x%" PRIx64 " to 0x%" PRIx64, outside,
@@ -509,37 +528,93 @@ static bool look(struct session *session, const struct events_options *open,
 	return done;
 }
 
+/* What variables are in all frames. */
+static bool list_values(struct session *session, struct events_options *open,
+			struct frame_list *list, struct sink *sink, struct error *err)
+{
+	struct events *events = NULL;
+	struct fields fields;
+	struct event event;
+	enum step step = STEP_ERROR;
+
+	open->begin = NSTIME_MIN + 1;
+	open->end = NSTIME_MAX;
+	if (!events_open(session->index, open, &events, err))
+		return false;
+	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+		if (!event.class || event.no_time)
+			continue;
+		if (!events_fields(events, &event, &fields, err)) {
+			step = STEP_ERROR;
+			break;
+		}
+		frame_list_add(session, event.time, &fields, list, sink);
+		if (signals_interrupted()) {
+			error_set(err, ERR_INTERRUPTED, "interrupted");
+			step = STEP_ERROR;
+			break;
+		}
+	}
+	events_close(events);
+	if (step == STEP_END && !list->lines)
+		session_note(session, "no frame has a value of %s%s", list->names[0],
+			     session->options->program || *list->names[0] == '$'
+				     ? ""
+				     : ": variables of the program need --program FILE");
+	return step == STEP_END;
+}
+
+/* The frame that was looked for. */
+static bool find_frame(struct session *session, struct events_options *open,
+		       const struct search *search, struct sink *sink, struct error *err)
+{
+	bool found, before = false;
+
+	bound(session, search, open);
+	if (!look(session, open, search, sink, &found, err))
+		return false;
+	if (found)
+		return true;
+	open->end = open->begin;
+	open->begin = NSTIME_MIN + 1;
+	if (search->want >= WANT_TRACEPOINT && open->begin < open->end &&
+	    !look(session, open, search, NULL, &before, err))
+		return false;
+	return not_found(session, search, before, err);
+}
+
 static bool run_frame(struct session *session, const struct options *options, struct sink *sink,
 		      struct error *err)
 {
 	struct events_options open = {.progress = session_progress_time, .progress_arg = session};
+	const struct words *words = &options->words;
 	struct index *index = session_index(session, err);
-	bool found, before = false;
-	struct search search;
+	bool changes = words->count > 1 && !strcmp(words->items[0], "changes"), good;
+	struct search search = {0};
 
-	if (!index || !parse_words(session, &options->words, &search, err))
+	if (!index)
 		return false;
 	open.only = frames_of(session->trace);
 	if (!open.only)
 		return error_set(err, ERR_QUERY, "%s: the trace has no trace frames of GDB",
 				 session->path);
-	bound(session, &search, &open);
-	if (!look(session, &open, &search, sink, &found, err))
-		return false;
-	if (found)
-		return true;
-	open.end = open.begin;
-	open.begin = NSTIME_MIN + 1;
-	if (search.want >= WANT_TRACEPOINT && open.begin < open.end &&
-	    !look(session, &open, &search, NULL, &before, err))
-		return false;
-	return not_found(&search, before, err);
+	if (changes || (words->count > 1 && !strcmp(words->items[0], "values"))) {
+		struct frame_list list = {
+			.names = words->items + 1, .nnames = words->count - 1, .changes = changes};
+		good = list_values(session, &open, &list, sink, err);
+		frame_list_release(&list);
+		return good;
+	}
+	good = parse_words(session, words, &search, err) &&
+	       find_frame(session, &open, &search, sink, err);
+	mem_free(search.condition.name);
+	return good;
 }
 
 const struct cmd cmd_frame = {
 	.name = "frame",
 	.args = "[N | next | prev | tracepoint N | pc ADDRESS | range A B | outside A B | line "
-		"[FILE:]N]",
+		"[FILE:]N | where CONDITION | values NAME... | changes NAME...]",
 	.summary = "a trace frame of GDB in full: registers, memory, variables",
 	.help = "Prints all that GDB's tracepoints collected in a frame, as its tdump does: frame "
 		"N, the\n"
@@ -554,11 +629,20 @@ const struct cmd cmd_frame = {
 		"lines;\n"
 		"FILE@ADDRESS a position-independent one that was loaded there.\n"
 		"\n"
+		"`values` prints what variables are in each frame that has them, `changes` only "
+		"where one is\n"
+		"another than before, and `where 'NAME > NUMBER'` looks for the next frame in "
+		"which that holds\n"
+		"(== != < <= > >=). $NAME is a register or a trace state variable, NAME one of the "
+		"program, by\n"
+		"the debug information of --program.\n"
+		"\n"
 		"Examples:\n"
 		"  $ yore frame fixtures/golden/gdb-demo/trace.tf 0\n"
 		"  $ yore frame fixtures/golden/gdb-demo/trace.tf tracepoint 2\n"
-		"  $ yore frame fixtures/golden/gdb-demo/trace.tf range 0x401001 0x402004\n",
+		"  $ yore frame fixtures/golden/gdb-demo/trace.tf range 0x401001 0x402004\n"
+		"  $ yore frame fixtures/golden/gdb-demo/trace.tf changes '$rip'\n",
 	.options = OPT_TRACE,
-	.max_words = 3,
+	.max_words = 16,
 	.run = run_frame,
 };

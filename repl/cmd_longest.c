@@ -168,7 +168,7 @@ const struct cmd cmd_longest = {
 		"  $ yore longest fixtures/golden/sched-demo 'cpu[0]/thread=10891' --limit 1\n"
 		"  $ yore longest fixtures/golden/sched-demo 'thread[*]/state=ready' --comm "
 		"'demo-*'\n",
-	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
+	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
 	.words = WORD_PATH_VALUE,
 	.min_words = 1,
 	.max_words = -1,

@@ -72,7 +72,7 @@ const struct cmd cmd_run_script = {
 		"  $ yore run --list\n"
 		"  $ yore run cputop fixtures/golden/sched-demo\n"
 		"  $ yore run --begin +1ms --end +5ms switches fixtures/golden/sched-demo\n",
-	.options = OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES | OPT_LIST,
+	.options = OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES | OPT_LIST | OPT_LISTS,
 	.words = WORD_FILE,
 	.min_words = 1,
 	.max_words = -1,

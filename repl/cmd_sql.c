@@ -40,7 +40,7 @@ const struct cmd cmd_sql = {
 		"  $ yore sql fixtures/golden/sched-demo \"SELECT ts, next_comm FROM sched_switch "
 		"WHERE cpu = 0 LIMIT 3\"\n"
 		"  $ echo '.schema sched_switch' | yore sql fixtures/golden/sched-demo\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_SQL,
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_SQL | OPT_LISTS,
 	.words = WORD_FILE,
 	.max_words = -1,
 	.run = run_sql,

@@ -33,7 +33,7 @@ const struct cmd cmd_state = {
 		"  $ yore state fixtures/golden/sched-demo 'thread[10891]/state' --begin -2ms\n"
 		"  $ yore state fixtures/golden/sched-demo 'thread[\"demo-sleep\"]/state' --begin "
 		"-1ms\n",
-	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
+	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
 	.words = WORD_PATH,
 	.min_words = 1,
 	.max_words = -1,

@@ -594,7 +594,7 @@ const struct cmd cmd_timeline = {
 		"  $ yore timeline fixtures/golden/sched-demo 'thread[10891]/state' --begin +4ms "
 		"--end +5ms\n"
 		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread' --svg /dev/null\n",
-	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_LIMIT | OPT_DRAW,
+	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES | OPT_LIMIT | OPT_DRAW,
 	.words = WORD_PATH,
 	.min_words = 1,
 	.max_words = -1,

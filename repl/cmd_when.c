@@ -25,7 +25,7 @@ const struct cmd cmd_when = {
 		"Examples:\n"
 		"  $ yore when fixtures/golden/sched-demo 'cpu[0]/thread=10891'\n"
 		"  $ yore when fixtures/golden/sched-demo 'cpu[*]/thread=10892' --end +5ms\n",
-	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
+	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES | OPT_LIMIT,
 	.words = WORD_PATH_VALUE,
 	.min_words = 1,
 	.max_words = -1,

@@ -134,12 +134,6 @@ bool intervals_each(struct session *session, const struct wanteds *wanteds,
 	if (!state || !session_range(session, &begin, &end, err) ||
 	    !row_threads_open(session, session->options, &filtering.rows, err))
 		return false;
-	if (getenv("YORE_WINDOW")) {
-		const struct window_range window = {begin, end, false, strtoull(getenv("YORE_WINDOW"), 0, 10)};
-		bool ok = state_window(state, &window, wanteds->queries, wanteds->count, pass_on, &filtering, err);
-		row_threads_close(filtering.rows);
-		return ok;
-	}
 	bool ok = begin >= end || !wanteds->count ||
 		  state_intervals(state, begin, end, INTERVALS_WHOLE, wanteds->queries,
 				  wanteds->count, pass_on, &filtering, err);
@@ -297,14 +291,17 @@ static bool write_cells(struct interval_writer *writer, const struct waiting *wa
 static bool find_names(struct interval_writer *writer, struct error *err)
 {
 	nstime begin, end;
+	bool window = false;
 
+	if (!writer->range && !session_lists_window(writer->session, &window, err))
+		return false;
 	if (!writer->range && writer->along && writer->count >= NAMES_AT_ONCE) {
 		writer->range = writer->along;
 		writer->along = NULL;
 		if (!names_range_end(writer->session, writer->range, err))
 			return false;
 	}
-	if (!writer->range && writer->count < NAMES_AT_ONCE)
+	if (!writer->range && writer->count < NAMES_AT_ONCE && !window)
 		return names_in(writer->session, writer->named, writer->count, writer->arena, err);
 	if (!writer->range && !session_range(writer->session, &begin, &end, err))
 		return false;
@@ -340,6 +337,7 @@ bool interval_write(struct interval_writer *writer, const struct interval *inter
 						 : writer->session->first;
 	writer->named[writer->count] =
 		(struct named){.t = t,
+			       .until = interval->end,
 			       .path = arena_strdup(writer->arena, interval->path),
 			       .value = value_copy(writer->arena, &interval->value),
 			       .of_path = writer->of_path};

@@ -22,6 +22,8 @@ librepl_a_SOURCES = \
 	%D%/cmd_events.c \
 	%D%/cmd_explain.c \
 	%D%/cmd_frame.c \
+	%D%/frame_values.c \
+	%D%/frame_values.h \
 	%D%/cmd_help.c \
 	%D%/cmd_index.c \
 	%D%/index_timelines.c \
@@ -121,8 +123,9 @@ librepl_a_SOURCES += \
 	%D%/scripting.c \
 	%D%/scripting.h
 librepl_a_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS) -pthread
-repl_libs = librepl.a libscript.a libsql.a libsqltables.a libconvert.a $(oneliner_libs) $(LUA_LIBS) $(SQLITE_LIBS) \
-	$(READLINE_LIBS)
+# SQLite before all others: half of what the dynamic linker looks up at start is its own
+repl_libs = librepl.a libscript.a libsql.a libsqltables.a $(SQLITE_LIBS) $(READLINE_LIBS) $(LUA_LIBS) libconvert.a \
+	$(oneliner_libs)
 
 bin_PROGRAMS += yore
 yore_SOURCES = %D%/main.c

@@ -194,7 +194,8 @@ static void put_spells(const struct names_range *range, struct named *items, siz
 
 	for (size_t i = 0; i < count; i++)
 		if (is_wanted(&items[i], &tid))
-			items[i].name = comm_spells_find(&range->spells, &tid, items[i].t);
+			items[i].name = comm_spells_find(&range->spells, &tid, items[i].t,
+							 items[i].until);
 }
 
 bool names_range_put(struct session *session, const struct names_range *range, struct named *items,

@@ -13,6 +13,7 @@
 
 struct named { /* one row, and the names that were found for it */
 	nstime t;
+	nstime until; /* names over a range: else one that it takes before; 0: of `t` alone */
 	const char *path;
 	struct value value;
 	bool of_path;     /* also where the path alone shows the thread */

@@ -26,6 +26,7 @@ enum option_kind {
 	TAKE_LIST,  /* commas part it */
 	TAKE_WORDS, /* whole values, repeatable */
 	TAKE_LIMIT,
+	TAKE_BUDGET,
 	TAKE_CONTEXT,
 	TAKE_WIDTH,
 	TAKE_JOBS,
@@ -55,7 +56,8 @@ static const struct option table[] = {
 	{{"--comm", "GLOB...", "while threads of these names ran", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(comms)},
 	{{"--stream", "GLOB...", "of these streams", OPT_STREAM}, TAKE_LIST, AT(streams)},
 	{{"--where", "EXPR", "for which the expression is true", OPT_FILTER}, TAKE_WORDS, AT(wheres)},
-	{{"--all", NULL, "also records without a time: names, maps", OPT_EVENTS}, TAKE_FLAG, AT(all)},
+	{{"--all", NULL, "events: also records without a time; lists: also what does not change in the range", OPT_EVENTS | OPT_LISTS}, TAKE_FLAG, AT(all)},
+	{{"--budget", "N", "for lists: packets of each stream that are read around the range", OPT_LISTS}, TAKE_BUDGET, AT(budget)},
 	{{"--reverse", NULL, "latest first", OPT_EVENTS}, TAKE_FLAG, AT(reverse)},
 	{{"--count", NULL, "only how many", OPT_EVENTS}, TAKE_FLAG, AT(count)},
 	{{"--around", "TIME", "the events nearest to TIME", OPT_EVENTS}, TAKE_TEXT, AT(around)},
@@ -262,6 +264,8 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 	case TAKE_LIMIT:
 		out->has_limit = true;
 		return number(name, value, UINT64_MAX, &out->limit, err);
+	case TAKE_BUDGET:
+		return number(name, value, UINT32_MAX, &out->budget, err);
 	case TAKE_CONTEXT:
 		out->has_context = true;
 		return number(name, value, UINT32_MAX, &out->context, err);
@@ -445,7 +449,7 @@ static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, s
 	parse->asks_itself |= !strcmp(word, "--mi-version") || !strcmp(word, "--metadata") ||
 			      names_runs(parse, word);
 	if (!strcmp(word, "-h") || shown ||
-	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON)))
+	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON | OPT_LISTS)))
 		return take_option(parse, n, words, i, err);
 	add_word(parse, word);
 	if (!strchr(word, '=') && *i + 1 < n &&

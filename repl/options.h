@@ -46,6 +46,7 @@ enum option_group {
 	OPT_STATE = 1 << 22,   /* --state */
 	OPT_DO = 1 << 23,      /* --probes --file */
 	OPT_THREADS = 1 << 24, /* --cpu --tid --pid --comm: of rows that are intervals */
+	OPT_LISTS = 1 << 25,   /* --all --budget: of lists over a range */
 	OPT_ANALYSIS = 1 << 30 /* --sort: of analyses alone, which read it themselves */
 };
 
@@ -80,6 +81,7 @@ struct options {
 	bool time_set, utc;
 	bool has_limit;
 	uint64_t limit;
+	uint64_t budget; /* packets of each stream around a range; 0: as many as is usual */
 	bool reverse, count, all;
 	const char *around;
 	uint64_t context; /* events before and after --around */

@@ -5,7 +5,9 @@
  * leaves as one line each. The same line is said once.
  */
 #include "repl/session.h"
+#include "repl/cmd.h"
 
+#include "convert/out.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
@@ -537,8 +539,14 @@ static struct rule_set *use_set(struct session *session, struct error *err)
 	return *set;
 }
 
+static void say_waits(const char *path)
+{
+	say("note", "%s is a FIFO that nothing reads: it is written when something does", path);
+}
+
 void session_begin_command(struct session *session)
 {
+	out_tell_waits(session->options->quiet ? NULL : say_waits);
 	session->own = NULL;
 }
 
@@ -571,13 +579,26 @@ const struct rules *session_rules(struct session *session, struct error *err)
 	return use_set(session, err) ? session->rules : NULL;
 }
 
+/* Commands that take --all and --budget leave out of lists what does not change in a short range. */
+static void set_lists(const struct session *session, struct state *state)
+{
+	const struct options *options = session->options;
+	bool takes = options->cmd && options->cmd->options & OPT_LISTS;
+
+	state_set_lists(state, !takes || options->all, options->budget);
+}
+
 struct state *session_state(struct session *session, struct error *err)
 {
 	struct index *index = session_index(session, err);
 	struct rule_set *set = index ? use_set(session, err) : NULL;
 
-	if (!set || set->state)
-		return set ? set->state : NULL;
+	if (!set)
+		return NULL;
+	if (set->state) {
+		set_lists(session, set->state);
+		return set->state;
+	}
 	struct state_options open = {.rules = set->rules,
 				     .notices = session_notices(session),
 				     .progress = session_progress_time,
@@ -585,6 +606,8 @@ struct state *session_state(struct session *session, struct error *err)
 				     .no_checkpoints = session->options->no_index};
 	if (!state_open(index, &open, &set->state, err))
 		set->state = NULL;
+	if (set->state)
+		set_lists(session, set->state);
 	session->asked_state = set->state != NULL;
 	return session->state = set->state;
 }
@@ -650,6 +673,8 @@ struct state *session_names(struct session *session, uint64_t events, struct err
 				     .no_checkpoints = session->options->no_index};
 	if (!set->names && !state_open(index, &open, &set->names, err))
 		set->names = NULL;
+	if (set->names)
+		set_lists(session, set->names);
 	return session->names = set->names;
 }
 
@@ -819,13 +844,14 @@ bool session_time(struct session *session, const char *word, nstime *out, struct
 		return false;
 	if (span && !*span)
 		return true;
-	if (!(trace_has_ordinals(trace) ? ordinal_parse : time_parse)(span ? span : word, &parsed, err))
+	if (!(trace_has_ordinals(trace) ? ordinal_parse : time_parse)(span ? span : word, &parsed,
+								      err))
 		return false;
 	if (span)
 		first = last = *out; /* the span counts from there */
 	else if (time_needs_bounds(&parsed) &&
-	    !(parsed.from == FROM_END ? session_bounds(session, &first, &last, err)
-				      : only_first(session, &first, err)))
+		 !(parsed.from == FROM_END ? session_bounds(session, &first, &last, err)
+					   : only_first(session, &first, err)))
 		return error_while(err, "time '%s'", word);
 	times_init(&times, TIME_NS, session->options->utc, trace_has_epoch(trace), first, last);
 	if (!time_resolve(&parsed, &times, out, err))
@@ -849,4 +875,13 @@ bool session_range(struct session *session, nstime *begin, nstime *end, struct e
 			 "--begin %s, --end %s: the range is empty, it must end after it begins",
 			 options->begin ? options->begin : "of the prompt's range",
 			 options->end ? options->end : "of the prompt's range");
+}
+
+bool session_lists_window(struct session *session, bool *window, struct error *err)
+{
+	struct state *state = session_state(session, err);
+	nstime begin, end;
+
+	return state && session_range(session, &begin, &end, err) &&
+	       state_lists_window(state, begin, end, NULL, 0, window, err);
 }

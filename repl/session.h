@@ -109,6 +109,8 @@ MUST_CHECK bool session_time(struct session *session, const char *word, nstime *
 /* [begin, end) of --begin and --end, else the prompt's range, else unbounded. */
 MUST_CHECK bool session_range(struct session *session, nstime *begin, nstime *end,
 			      struct error *err);
+/* Do lists over that range leave out what does not change in it (state_set_lists())? */
+MUST_CHECK bool session_lists_window(struct session *session, bool *window, struct error *err);
 /* How to print times now: style, zone and origin by the options; for time_add(). */
 MUST_CHECK bool session_times(struct session *session, struct times *out, struct error *err);
 

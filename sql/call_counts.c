@@ -42,6 +42,8 @@ bool call_counts_unknown(struct call_counts *counts, const struct sql_host *host
 	return true;
 }
 
+enum { NOTED_THREADS = 3 }; /* a join may ask for each thread apart */
+
 void call_counts_note(const struct call_counts *counts, struct sql_host *host, const int64_t *tid)
 {
 	static const char *const texts[CALL_GAPS] = {
@@ -50,7 +52,7 @@ void call_counts_note(const struct call_counts *counts, struct sql_host *host, c
 		[CALL_LOST] = "lasted while events were lost",
 		[CALL_UNRECORDED] = "lasted while a CPU was not recorded",
 		[CALL_SWITCH] = ("lasted while a switch is missing, and their events do not name "
-				"the thread (see 'yore check')")};
+				 "the thread (see 'yore check')")};
 	struct buf why = {0}, of = {0}, text = {0};
 	uint64_t without = 0;
 
@@ -78,8 +80,13 @@ void call_counts_note(const struct call_counts *counts, struct sql_host *host, c
 			   "%s%" PRIu64 " entries have no row: events were lost right behind them, "
 			   "or the thread enters another call at the same time",
 			   text.len ? "; " : "", counts->hidden);
-	if (text.len)
+	if (text.len && (!tid || host->noted_threads < NOTED_THREADS))
 		sql_note(host, "syscalls: %s", buf_text(&text));
+	else if (text.len)
+		sql_note(host,
+			 "syscalls: more threads have calls that have no end that is known, and "
+			 "their dur is NULL");
+	host->noted_threads += tid && text.len;
 	buf_release(&text);
 	buf_release(&why);
 	buf_release(&of);

@@ -2,12 +2,12 @@
 #include "sql/call_ends.h"
 
 #include "engine/base/bitset.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/nameset.h"
 #include "engine/base/search.h"
 #include "index/events.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum end_kind {
@@ -20,7 +20,8 @@ enum end_kind {
 
 struct end_class {
 	enum end_kind kind;
-	const char *name;
+	const char *name;               /* of the call; NULL: it does not say */
+	size_t len;                     /* of it */
 	struct field_path id, ret, tid; /* class NULL: there is none */
 	bool alone;                     /* ENTRY: no exit of that call is described */
 };
@@ -34,11 +35,17 @@ struct call_end { /* or an entry */
 	struct call_ret ret;
 };
 
-struct entry {
-	int64_t tid;
+enum { NOWHERE = UINT32_MAX };
+
+struct entry { /* that names its thread */
 	nstime time;
 	int32_t cpu;
-	bool taken; /* by a call */
+	uint32_t next; /* one of that thread; NOWHERE: none */
+};
+
+struct caller {
+	int64_t tid;
+	uint32_t next, last; /* entries: the first that no call of the thread has passed; */
 };
 
 /* Times of events of one class that are of no known thread. */
@@ -52,11 +59,23 @@ struct call_ends {
 	struct end_class *classes; /* of the trace, by number */
 	uint64_t *wanted;          /* bit per class: it is an exit or an entry */
 	bool named;                /* all events of calls name their thread */
-	struct nameless *nameless; /* by class, of all that was read so far */
-	struct call_end *items;    /* in order of time */
+	struct nameless *nameless; /* by class, of all that was read so far, */
+	struct nameless all_left;  /* and of all classes */
+	uint32_t *left;            /* classes of which there are some */
+	size_t nleft;
+	struct call_end
+		*items; /* in order of time; entries only where not all events name their thread */
 	size_t count, capacity;
-	struct entry *entries; /* of these: entries that name their thread, by thread and time */
+	uint32_t *places; /* of items: the first at or behind each 2^shift ns, from the first item
+			     on */
+	size_t nplaces, places_capacity;
+	unsigned shift;
+	struct entry *entries;
 	size_t nentries, entries_capacity;
+	struct caller *callers; /* threads that entries name */
+	size_t ncallers, callers_capacity;
+	struct hash_index caller_of;
+	uint64_t hidden; /* entries that name their thread, of which no call begins */
 };
 
 /* What stands behind the prefix; NULL: the name does not begin with it. */
@@ -100,6 +119,7 @@ static struct end_class class_of(const struct event_class *class)
 
 	if (end.kind == END_NONE)
 		return end;
+	end.len = end.name ? strlen(end.name) : 0;
 	if (end.kind != END_ENTRY)
 		field_path_find_int(class, 1u << SCOPE_PAYLOAD, "ret", &end.ret);
 	end.tid = event_thread_of(class).tid;
@@ -171,6 +191,7 @@ struct call_ends *call_ends_new(const struct sql_host *host)
 	ends->named = true;
 	ends->classes = mem_new_array(trace->nclasses + 1, sizeof *ends->classes);
 	ends->nameless = mem_new_array(trace->nclasses + 1, sizeof *ends->nameless);
+	ends->left = mem_new_array(trace->nclasses + 1, sizeof *ends->left);
 	ends->wanted = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++)
 		ends->classes[c] = class_of(trace->classes[c]);
@@ -199,10 +220,15 @@ void call_ends_free(struct call_ends *ends)
 	for (size_t c = 0; c < ends->host->trace->nclasses; c++)
 		mem_free(ends->nameless[c].times);
 	mem_free(ends->nameless);
+	mem_free(ends->left);
+	mem_free(ends->all_left.times);
 	mem_free(ends->classes);
 	mem_free(ends->wanted);
 	mem_free(ends->items);
+	mem_free(ends->places);
 	mem_free(ends->entries);
+	mem_free(ends->callers);
+	hash_index_release(&ends->caller_of);
 	mem_free(ends);
 }
 
@@ -238,25 +264,77 @@ static struct call_end end_of(const struct call_ends *ends, const struct run *ru
 	return end;
 }
 
+static struct caller *find_caller(const struct call_ends *ends, int64_t tid)
+{
+	uint32_t at = hash_index_find(&ends->caller_of, hash_number((uint64_t)tid), i,
+				      ends->callers[i].tid == tid);
+
+	return at == HASH_INDEX_NONE ? NULL : &ends->callers[at];
+}
+
+static void add_entry(struct call_ends *ends, const struct call_end *event)
+{
+	struct caller *caller = find_caller(ends, event->tid);
+	uint32_t at = (uint32_t)ends->nentries;
+
+	*mem_push(ends->entries, ends->nentries, ends->entries_capacity) =
+		(struct entry){event->time, event->cpu, NOWHERE};
+	ends->hidden++;
+	if (caller) {
+		ends->entries[caller->last].next = at;
+		caller->last = at;
+		return;
+	}
+	hash_index_add(&ends->caller_of, hash_number((uint64_t)event->tid),
+		       (uint32_t)ends->ncallers);
+	*mem_push(ends->callers, ends->ncallers, ends->callers_capacity) =
+		(struct caller){event->tid, at, at};
+}
+
 static void add_run(struct call_ends *ends, const struct run *run)
 {
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
 		const struct call_end end = end_of(ends, run, i);
+		bool entry = ends->classes[end.class].kind == END_ENTRY;
 
-		*mem_push(ends->items, ends->count, ends->capacity) = end;
-		if (ends->classes[end.class].kind == END_ENTRY && end.tid >= 0)
-			*mem_push(ends->entries, ends->nentries, ends->entries_capacity) =
-				(struct entry){end.tid, end.time, end.cpu, false};
+		if (entry && end.tid >= 0)
+			add_entry(ends, &end);
+		if (!entry || !ends->named)
+			*mem_push(ends->items, ends->count, ends->capacity) = end;
 	}
 }
 
-static int by_thread(const void *a, const void *b)
+/* A place for about two items each. */
+static void make_places(struct call_ends *ends)
 {
-	const struct entry *x = a, *y = b;
+	size_t n = ends->count;
+	uint64_t span = n ? (uint64_t)ends->items[n - 1].time - (uint64_t)ends->items[0].time : 0;
 
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	return x->time < y->time ? -1 : x->time > y->time;
+	ends->shift = 0;
+	ends->nplaces = 0;
+	while (span >> ends->shift > n / 2)
+		ends->shift++;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = (uint64_t)ends->items[i].time - (uint64_t)ends->items[0].time;
+
+		while (ends->nplaces <= at >> ends->shift)
+			*mem_push(ends->places, ends->nplaces, ends->places_capacity) = (uint32_t)i;
+	}
+}
+
+/* The first item at `t` or later. */
+static size_t first_at(const struct call_ends *ends, nstime t)
+{
+	const struct call_end *items = ends->items;
+	uint64_t place;
+
+	if (!ends->count || t <= items[0].time)
+		return 0;
+	place = ((uint64_t)t - (uint64_t)items[0].time) >> ends->shift;
+	if (place >= ends->nplaces)
+		return ends->count;
+	size_t end = place + 1 < ends->nplaces ? ends->places[place + 1] : ends->count;
+	return search_first(i, (size_t)ends->places[place], end, items[i].time < t);
 }
 
 bool call_ends_read(struct call_ends *ends, nstime begin, nstime end, struct error *err)
@@ -270,15 +348,22 @@ bool call_ends_read(struct call_ends *ends, nstime begin, nstime end, struct err
 	struct run run;
 	enum step step;
 
-	ends->count = ends->nentries = 0;
+	ends->count = ends->nentries = ends->ncallers = 0;
+	ends->hidden = 0;
+	hash_index_clear(&ends->caller_of);
 	if (!events_open(ends->host->index, &options, &events, err))
 		return false;
 	while ((step = events_next_run(events, &run, err)) == STEP_ITEM)
 		add_run(ends, &run);
 	events_close(events);
-	if (ends->nentries)
-		qsort(ends->entries, ends->nentries, sizeof *ends->entries, by_thread);
+	make_places(ends);
 	return step != STEP_ERROR;
+}
+
+static bool is_named(const struct end_class *class, const struct value *call)
+{
+	return call->kind == VALUE_STRING && call->len == class->len &&
+	       !memcmp(call->text, class->name, class->len);
 }
 
 static bool ends_call(const struct end_class *class, int64_t id, const struct value *call)
@@ -289,7 +374,7 @@ static bool ends_call(const struct end_class *class, int64_t id, const struct va
 	if (class->kind == END_ENTRY)
 		return false;
 	if (class->kind == END_NAME)
-		return value_is_text(call, class->name);
+		return is_named(class, call);
 	if (class->kind == END_ANY || id < 0)
 		return true;
 	if (call->kind == VALUE_INT)
@@ -306,7 +391,7 @@ static bool is_call(const struct call_ends *ends, const struct value *call)
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		const struct end_class *class = &ends->classes[c];
 
-		if (class->name ? value_is_text(call, class->name)
+		if (class->name ? is_named(class, call)
 				: class->kind == END_NUMBER || class->kind == END_ENTRY)
 			return true;
 	}
@@ -316,7 +401,7 @@ static bool is_call(const struct call_ends *ends, const struct value *call)
 bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime t, int64_t tid,
 		  int32_t cpu, struct call_ret *ret)
 {
-	size_t i = search_first(at, 0, ends->count, ends->items[at].time < t);
+	size_t i = first_at(ends, t);
 	bool any = false, own = false, several = false;
 
 	*ret = (struct call_ret){0};
@@ -338,35 +423,30 @@ bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime
 	return any || !is_call(ends, call);
 }
 
-bool call_ends_entered(const struct call_ends *ends, int64_t tid, nstime begin, nstime end,
-		       nstime *t, int32_t *cpu)
+bool call_ends_entered(struct call_ends *ends, int64_t tid, nstime begin, nstime end, nstime *t,
+		       int32_t *cpu)
 {
-	const struct entry after = {.tid = tid, .time = begin + 1};
-	size_t i = search_first(at, 0, ends->nentries, by_thread(&ends->entries[at], &after) < 0);
+	struct caller *caller = find_caller(ends, tid);
+	const struct entry *entry = NULL;
 
-	if (i == ends->nentries || ends->entries[i].tid != tid || ends->entries[i].time >= end)
+	if (!caller)
 		return false;
-	*t = ends->entries[i].time;
-	*cpu = ends->entries[i].cpu;
+	while (caller->next != NOWHERE && (entry = &ends->entries[caller->next])->time < begin)
+		caller->next = entry->next;
+	if (caller->next != NOWHERE && entry->time == begin)
+		ends->hidden--;
+	while (caller->next != NOWHERE && (entry = &ends->entries[caller->next])->time == begin)
+		caller->next = entry->next;
+	if (caller->next == NOWHERE || entry->time >= end)
+		return false;
+	*t = entry->time;
+	*cpu = entry->cpu;
 	return true;
 }
 
-void call_ends_take_entry(struct call_ends *ends, int64_t tid, nstime t)
+uint64_t call_ends_hidden(const struct call_ends *ends)
 {
-	const struct entry own = {.tid = tid, .time = t};
-	size_t i = search_first(at, 0, ends->nentries, by_thread(&ends->entries[at], &own) < 0);
-
-	if (i < ends->nentries && !by_thread(&ends->entries[i], &own))
-		ends->entries[i].taken = true;
-}
-
-uint64_t call_ends_left(const struct call_ends *ends)
-{
-	uint64_t left = 0;
-
-	for (size_t i = 0; i < ends->nentries; i++)
-		left += !ends->entries[i].taken;
-	return left;
+	return ends->hidden;
 }
 
 bool call_ends_named(const struct call_ends *ends)
@@ -382,13 +462,12 @@ static bool is_of_call(const struct call_ends *ends, const struct call_end *end,
 
 	if (entry != (class->kind == END_ENTRY))
 		return false;
-	return entry ? !class->name || value_is_text(call, class->name)
-		     : ends_call(class, end->id, call);
+	return entry ? !class->name || is_named(class, call) : ends_call(class, end->id, call);
 }
 
 void call_ends_take(struct call_ends *ends, const struct value *call, nstime t, bool entry)
 {
-	size_t i = search_first(at, 0, ends->count, ends->items[at].time < t);
+	size_t i = first_at(ends, t);
 
 	for (; i < ends->count && ends->items[i].time == t; i++)
 		if (!ends->items[i].taken && is_of_call(ends, &ends->items[i], entry, call)) {
@@ -408,6 +487,10 @@ uint64_t call_ends_nameless(struct call_ends *ends)
 		if (end->taken || ends->classes[end->class].alone)
 			continue;
 		entries += ends->classes[end->class].kind == END_ENTRY;
+		if (!nameless->count)
+			ends->left[ends->nleft++] = end->class;
+		*mem_push(ends->all_left.times, ends->all_left.count, ends->all_left.capacity) =
+			end->time;
 		*mem_push(nameless->times, nameless->count, nameless->capacity) = end->time;
 	}
 	return entries;
@@ -425,13 +508,17 @@ bool call_ends_doubt(const struct call_ends *ends, const struct value *call, nst
 {
 	bool left = false, entered = false;
 
-	for (size_t c = 0; c < ends->host->trace->nclasses && !(left && entered); c++) {
-		const struct call_end any = {.class = (uint32_t)c, .id = -1};
+	if (!any_between(&ends->all_left, begin, end)) /* of nearly all calls */
+		return false;
+	for (size_t i = 0; i < ends->nleft && !(left && entered); i++) {
+		const struct call_end any = {.class = ends->left[i], .id = -1};
+		bool entry = is_of_call(ends, &any, true, call);
 
-		if (!ends->nameless[c].count || !any_between(&ends->nameless[c], begin, end))
+		if ((!entry && !is_of_call(ends, &any, false, call)) ||
+		    !any_between(&ends->nameless[any.class], begin, end))
 			continue;
-		entered = entered || is_of_call(ends, &any, true, call);
-		left = left || is_of_call(ends, &any, false, call);
+		entered = entered || entry;
+		left = left || !entry;
 	}
 	return left && entered;
 }

@@ -34,15 +34,14 @@ bool call_ends_at(const struct call_ends *ends, const struct value *call, nstime
 		  int32_t cpu, struct call_ret *ret);
 
 /*
- * Does the thread enter a call in (begin, end), of the events that were read, as far as they name
- * their thread? *t: when it does first, *cpu: where.
+ * A call of the thread begins at `begin`, or another one at an entry that this function said. Does
+ * the thread enter a call in (begin, end), of the events that were read, as far as they name their
+ * thread? *t: when it does first, *cpu: where. Calls of a thread are asked about in order of time.
  */
-bool call_ends_entered(const struct call_ends *ends, int64_t tid, nstime begin, nstime end,
-		       nstime *t, int32_t *cpu);
-/* The thread has a call that it entered at `t`. */
-void call_ends_take_entry(struct call_ends *ends, int64_t tid, nstime t);
-/* After all calls: how many entries that name their thread have none? */
-uint64_t call_ends_left(const struct call_ends *ends);
+bool call_ends_entered(struct call_ends *ends, int64_t tid, nstime begin, nstime end, nstime *t,
+		       int32_t *cpu);
+/* After all calls: at how many entries that name their thread does none begin? */
+uint64_t call_ends_hidden(const struct call_ends *ends);
 /*
  * Where events do not name their thread, it is the one that runs, and that is unknown where
  * switches are missing. Then entries are read as well: each call takes its own, and what is left is

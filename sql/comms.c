@@ -83,7 +83,7 @@ bool comms_at(struct sql_host *host, const struct value *tid, nstime t, const ch
 	}
 	if (!comms->whole && !read_all(comms, state, err))
 		return false;
-	*out = comm_spells_find(&comms->spells, tid, t);
+	*out = comm_spells_find(&comms->spells, tid, t, t);
 	return true;
 }
 

@@ -76,6 +76,8 @@ int sql_extension_names(sqlite3 *db, struct sql_context *context, const char *te
 	struct sql_host *host = context->hosts;
 	int code = SQLITE_OK;
 
+	for (struct sql_host *each = host; each; each = each->next)
+		each->noted_threads = 0;
 	if (!host || !host->registered)
 		return code;
 	words_read(&statement);

@@ -421,15 +421,21 @@ static bool goes_on(const struct segments_cursor *cursor, const struct segment *
 	return cursor->is_over && row->end == cursor->end;
 }
 
-/* Two calls of one name are one part where the exit of the first is missing: it becomes a row. */
-static void split_call(struct segments_cursor *cursor, const struct segment *call,
+/*
+ * Two calls of one name are one part where the exit of the first is missing: that becomes a row,
+ * and *last is the last one. False: it is one call.
+ */
+static bool split_call(struct segments_cursor *cursor, const struct segment *call,
 		       struct segment *last)
 {
-	struct segment row = *call;
+	struct segment row;
 	nstime t;
 	int32_t cpu;
 
-	while (call_ends_entered(cursor->ends, row.tid, row.begin, row.end, &t, &cpu)) {
+	if (!call_ends_entered(cursor->ends, call->tid, call->begin, call->end, &t, &cpu))
+		return false;
+	row = *call; /* rows may move */
+	do {
 		struct segment first = row;
 
 		first.end = t;
@@ -439,8 +445,9 @@ static void split_call(struct segments_cursor *cursor, const struct segment *cal
 		*mem_push(cursor->rows, cursor->scan.count, cursor->capacity) = first;
 		row.begin = t;
 		row.cpu = cpu >= 0 ? value_s64(cpu) : (struct value){.kind = VALUE_NONE};
-	}
+	} while (call_ends_entered(cursor->ends, row.tid, row.begin, row.end, &t, &cpu));
 	*last = row;
+	return true;
 }
 
 static void split_calls(struct segments_cursor *cursor)
@@ -448,18 +455,12 @@ static void split_calls(struct segments_cursor *cursor)
 	size_t count = cursor->scan.count;
 	struct segment last;
 
-	for (size_t i = 0; i < count; i++) {
-		split_call(cursor, &cursor->rows[i], &last);
-		cursor->rows[i] = last;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (split_call(cursor, &cursor->rows[i], &last))
+			cursor->rows[i] = last;
 	for (size_t i = 0; i < cursor->nopen; i++)
 		split_call(cursor, &cursor->open[i].segment, &cursor->open[i].segment);
-	for (size_t i = 0; i < cursor->scan.count; i++)
-		call_ends_take_entry(cursor->ends, cursor->rows[i].tid, cursor->rows[i].begin);
-	for (size_t i = 0; i < cursor->nopen; i++)
-		call_ends_take_entry(cursor->ends, cursor->open[i].segment.tid,
-				     cursor->open[i].segment.begin);
-	cursor->counts.hidden += call_ends_left(cursor->ends);
+	cursor->counts.hidden += call_ends_hidden(cursor->ends);
 }
 
 /* The idle thread makes no calls: where it seems to, a switch is missing, and who ran is unknown.
@@ -668,7 +669,7 @@ static bool clip(struct segments_cursor *cursor, struct asked *asked, struct err
 /* Whose wake-ups no event tells seems to sleep until it runs; then only new threads have rows. */
 static void note_no_wakeups(struct sql_host *host)
 {
-	static const char *const wakes[] = {"sched_wakeup", "sched_wakeup_new"};
+	static const char *const wakes[] = {"sched_wakeup", "sched_waking"};
 	const struct trace *trace = host->trace;
 
 	for (size_t c = 0; c < trace->nclasses; c++) {
@@ -679,7 +680,7 @@ static void note_no_wakeups(struct sql_host *host)
 	}
 	if (!host->noted_wakeups)
 		sql_note(host,
-			 "wakeups: without sched_wakeup or sched_wakeup_new it is not known when "
+			 "wakeups: without sched_wakeup or sched_waking it is not known when "
 			 "threads are woken: only new threads have rows");
 	host->noted_wakeups = true;
 }

@@ -52,7 +52,9 @@ struct sql_host {
 	bool utc;
 	bool bounds_known;
 	bool noted_process, noted_mapped, noted_kernel; /* why symbol() is NULL: said once */
-	bool noted_wakeups; /* that wake-ups are not recorded: said once */
+	bool noted_wakeups;     /* that wake-ups are not recorded: said once */
+	unsigned noted_threads; /* of single ones it was said which calls have no end, since a
+				   statement was prepared */
 	nstime first, last;
 	uint64_t *untimed;       /* bit per class: some event has no time; NULL: not looked yet */
 	struct lookups *lookups; /* values at moments, NULL: none yet */

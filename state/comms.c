@@ -244,10 +244,15 @@ void comm_spells_sort(struct comm_spells *spells)
 		qsort(spells->items, spells->count, sizeof *spells->items, by_thread);
 }
 
-const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t)
+const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t,
+			     nstime until)
 {
 	const struct comm_spell wanted = {.tid = *tid, .begin = t}, *items = spells->items;
 	size_t low = search_first(i, 0, spells->count, by_thread(&items[i], &wanted) <= 0);
 
-	return low && value_equal(&items[low - 1].tid, tid) ? items[low - 1].name : NULL;
+	if (low && value_equal(&items[low - 1].tid, tid))
+		return items[low - 1].name;
+	return low < spells->count && value_equal(&items[low].tid, tid) && items[low].begin < until
+		       ? items[low].name
+		       : NULL;
 }

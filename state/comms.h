@@ -59,7 +59,11 @@ void comm_spells_add(struct comm_spells *spells, const struct interval *interval
 /* Adds the name that the item was given, from the start on; without a name nothing. */
 void comm_spells_add_first(struct comm_spells *spells, const struct comm *item);
 void comm_spells_sort(struct comm_spells *spells); /* by thread and time, as finding needs it */
-/* The last that began at or before `t`: a name outlives its thread. NULL: there is none. */
-const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t);
+/*
+ * The last that began at or before `t`, since a name outlives its thread; else the first that
+ * begins before `until`. NULL: there is none.
+ */
+const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t,
+			     nstime until);
 
 #endif

@@ -149,9 +149,9 @@ static bool add_interval(void *arg, const struct interval *interval)
 static bool fetch(struct interval_window *known, struct query *const *queries, size_t count,
 		  struct error *err)
 {
-	return state_intervals(known->state, time_earlier(known->begin, 1), known->end,
-			       INTERVALS_CUT, (const struct query *const *)queries, count,
-			       add_interval, known, err);
+	return state_intervals_all(known->state, time_earlier(known->begin, 1), known->end,
+				   INTERVALS_CUT, (const struct query *const *)queries, count,
+				   add_interval, known, err);
 }
 
 static bool query_of(const struct interval_window *known, uint32_t attr, struct query **out,

@@ -115,10 +115,29 @@ struct window_range {
 	bool cut;         /* intervals end at its edges, as INTERVALS_CUT says */
 	uint64_t packets; /* of each stream that are read before it, and as many behind it */
 };
+/* As state_intervals(), whatever state_set_lists() says: lists have all that has a value. */
+MUST_CHECK bool state_intervals_all(struct state *state, nstime begin, nstime end,
+				    enum interval_ends ends, const struct query *const *queries,
+				    size_t nqueries,
+				    bool (*each)(void *arg, const struct interval *interval),
+				    void *arg, struct error *err);
+/*
+ * Says what lists over a range have from now on. `all`, as a state does that was just opened: each
+ * attribute that has a value there. Else lists over at most an eighth of a large trace (LARGE_TRACE
+ * bytes) are those of state_window(), which reads `packets` of each stream on either side; 0: as many
+ * as take about a second.
+ */
+enum { LARGE_TRACE = 64 << 20 };
+void state_set_lists(struct state *state, bool all, uint64_t packets);
+/* Would lists of the queries over [begin, end) be those of state_window()? */
+MUST_CHECK bool state_lists_window(struct state *state, nstime begin, nstime end,
+				   const struct query *const *queries, size_t nqueries,
+				   bool *window, struct error *err);
+
 /*
  * As state_intervals(), but what it reads grows with the window, not with the trace, whatever is
  * stored. Lists have the attributes to which an event of the window gives a value (= += push pop),
- * and what is computed of these. What an attribute was before its first such event is looked for in
+ * those whose keys are known without reading (each CPU's), and what is computed of these. What an attribute was before its first such event is looked for in
  * `packets` packets of each stream: where it is not found it is unknown, and an interval whose
  * beginning or end lies further away has NSTIME_MIN or NSTIME_MAX there. Attributes that are named
  * are found wherever their values were written. Rules that count or read what they write take a run

@@ -93,7 +93,8 @@ static size_t block_size(const struct arena *arena, size_t least)
 	return size > least ? size : least;
 }
 
-void *arena_alloc(struct arena *arena, size_t size)
+/* Not cleared. */
+static void *take(struct arena *arena, size_t size)
 {
 	struct block *block = arena->blocks;
 	size_t rounded = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
@@ -108,30 +109,40 @@ void *arena_alloc(struct arena *arena, size_t size)
 	void *memory = block->bytes + block->used;
 	block->used += rounded;
 	arena->used += rounded;
-	return memset(memory, 0, size);
+	return memory;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	return memset(take(arena, size), 0, size);
+}
+
+/* SIZE_MAX: it does not fit in a number. */
+static size_t product(size_t count, size_t size)
+{
+	size_t total;
+
+	return __builtin_mul_overflow(count, size, &total) ? SIZE_MAX : total;
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t size)
 {
-	size_t total;
-
-	if (__builtin_mul_overflow(count, size, &total))
-		total = SIZE_MAX;
-	return arena_alloc(arena, total);
+	return arena_alloc(arena, product(count, size));
 }
 
 void *arena_copy(struct arena *arena, const void *from, size_t count, size_t size)
 {
-	void *to = arena_array(arena, count, size);
+	void *to = take(arena, product(count, size));
 
 	return count ? memcpy(to, from, count * size) : to;
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t len)
 {
-	char *copy = arena_alloc(arena, len + 1);
+	char *copy = take(arena, len + 1);
 
 	memcpy(copy, text, len);
+	copy[len] = 0;
 	return copy;
 }
 
@@ -140,9 +151,10 @@ void *arena_grow(struct arena *arena, void *array, size_t count, size_t *capacit
 	if (count < *capacity)
 		return array;
 	*capacity = *capacity ? *capacity * 2 : 16;
-	void *grown = arena_array(arena, *capacity, size);
+	uint8_t *grown = take(arena, product(*capacity, size));
 	if (count)
 		memcpy(grown, array, count * size);
+	memset(grown + count * size, 0, (*capacity - count) * size);
 	return grown;
 }
 

@@ -80,6 +80,8 @@ void *mem_new_huge(size_t size)
 {
 	if (size > PTRDIFF_MAX - HUGE)
 		fail(SIZE_MAX);
+	if (size < HUGE / 2) /* the kernel would clear all of a page of which little is used */
+		return mem_resize(NULL, 1, size);
 	size = (size + HUGE - 1) / HUGE * HUGE;
 	void *memory = checked(aligned_alloc(HUGE, size), size);
 	madvise(memory, size, MADV_HUGEPAGE);
@@ -164,10 +166,11 @@ static void *grow_large(void *array, size_t count, size_t *capacity, size_t size
 
 void *mem_grow(void *array, size_t count, size_t *capacity, size_t size)
 {
-	size_t first = FIRST_BYTES / size;
+	size_t first;
 
 	if (count < *capacity)
 		return array;
+	first = FIRST_BYTES / size;
 	first = first < 1 ? 1 : first < FIRST_MOST ? first : FIRST_MOST;
 	*capacity = *capacity ? *capacity * 2 : first;
 	if (*capacity <= count) /* large items, of which some are never used */

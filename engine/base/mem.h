@@ -18,7 +18,8 @@ void mem_on_failure(void (*hook)(size_t bytes));
 void *mem_new(size_t size);                     /* zero-filled */
 void *mem_new_array(size_t count, size_t size); /* zero-filled; count * size may not overflow */
 void *mem_new_lines(size_t count, size_t size); /* the same, aligned to a line of a cache */
-/* Not cleared, for what is used all over: in huge pages where the system has them. */
+/* Not cleared, for what is used all over: in huge pages where the system has them and one would be
+ * filled by half. */
 void *mem_new_huge(size_t size);
 void *mem_resize(void *old, size_t count, size_t size); /* new bytes are not cleared */
 /* From `old` elements to `count`, not fewer; the new ones are cleared. */
@@ -36,10 +37,11 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t size);
  *
  *     *mem_push(list->items, list->count, list->capacity) = item;
  */
-#define mem_push(array, count, capacity)                                            \
-	({                                                                          \
-		(array) = mem_grow((array), (count), &(capacity), sizeof *(array)); \
-		&(array)[(count)++];                                                \
+#define mem_push(array, count, capacity)                                                    \
+	({                                                                                  \
+		if ((count) >= (capacity))                                                  \
+			(array) = mem_grow((array), (count), &(capacity), sizeof *(array)); \
+		&(array)[(count)++];                                                        \
 	})
 /*
  * Makes room for element `at` of an array whose *count elements may all be used: the new ones are

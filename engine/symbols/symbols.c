@@ -24,8 +24,9 @@ struct part_symbols {
 /* Where members of a class' event context are that are looked for in every sample. */
 struct class_places {
 	bool made, has_ip, has_pid, has_tid, has_chain;
+	bool alone;            /* ip is all that tells where a sample was */
 	bool has_callstack[2]; /* by LTTng: the kernel's, the process' */
-	bool of_program; /* ip is class->address */
+	bool of_program;       /* ip is class->address */
 	uint32_t ip, pid, tid; /* slots */
 	struct field_path chain, callstack[2];
 };
@@ -42,7 +43,7 @@ struct symbols {
 	size_t frames_capacity;
 	struct text_names **texts; /* per part; NULL: texts go without */
 	struct arena *variables;   /* of the frame that was asked for last; NULL: none yet */
-	char *program;		   /* of parts without maps; NULL: none */
+	char *program;             /* of parts without maps; NULL: none */
 	uint64_t program_base;
 	bool has_loaded; /* all that readers of events can tell */
 	bool told_mark;  /* that call chains have a mark that is not known */
@@ -431,6 +432,7 @@ static __attribute__((noinline)) void make_places(const struct event_class *clas
 		places->has_ip = places->of_program = true;
 		places->ip = class->slot_base[SCOPE_PAYLOAD] + path.slot;
 	}
+	places->alone = symbols_has_address(class);
 	places->has_pid = context_integer(class, "pid", &places->pid);
 	places->has_tid = context_integer(class, "tid", &places->tid);
 	places->has_chain =
@@ -471,18 +473,28 @@ bool symbols_has_address(const struct event_class *class)
 	       !symbols_chain(class) && !class->scope[SCOPE_STREAM_EVENT_CONTEXT];
 }
 
+/* Whose is the address of a sample? */
+static enum whose whose_address(const struct symbols *symbols, const struct fields *fields,
+				const struct class_places *places, uint64_t address)
+{
+	const struct reader_maps *maps = symbols->trace->parts[fields->class->part]->reader->maps;
+	enum whose whose = WHOSE_PROCESS;
+
+	/* the kernel has the upper half, wherever words have 64 bits */
+	if (!(maps && maps->whose && maps->whose(fields, &whose)) && !places->of_program &&
+	    (int64_t)address < 0)
+		whose = WHOSE_KERNEL;
+	return whose;
+}
+
 const struct symbol *symbols_address(struct symbols *symbols, nstime t, const struct fields *fields,
 				     unsigned want, uint64_t *address)
 {
 	const struct class_places *places = places_of(symbols, fields->class);
-	const struct reader_maps *maps = symbols->trace->parts[fields->class->part]->reader->maps;
-	enum whose whose = WHOSE_PROCESS;
+	enum whose whose;
 
 	*address = places->has_ip ? fields->slots[places->ip].u : 0;
-	/* the kernel has the upper half, wherever words have 64 bits */
-	if (!(maps && maps->whose && maps->whose(fields, &whose)) && !places->of_program &&
-	    (int64_t)*address < 0)
-		whose = WHOSE_KERNEL;
+	whose = whose_address(symbols, fields, places, *address);
 	if (whose == WHOSE_OTHERS) {
 		symbols->other = (struct symbol){.file_offset = *address};
 		return &symbols->other;
@@ -742,6 +754,18 @@ static size_t add_callstack(struct symbols *symbols, nstime t, const struct fiel
 	return count;
 }
 
+/* A sample without a call chain is one frame: its address. */
+static size_t add_address(struct symbols *symbols, nstime t, const struct fields *fields,
+			  const struct class_places *places, unsigned want)
+{
+	uint64_t address;
+	const struct symbol *symbol = symbols_address(symbols, t, fields, want, &address);
+	enum whose whose = whose_address(symbols, fields, places, address);
+
+	add_frame(symbols, 0, address, whose == WHOSE_KERNEL)->symbol = *symbol;
+	return 1;
+}
+
 size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
 		      const struct frame **out)
 {
@@ -750,6 +774,8 @@ size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fi
 
 	if (places->has_chain)
 		count = add_chain(symbols, t, fields, places, want);
+	else if (places->alone)
+		count = add_address(symbols, t, fields, places, want);
 	for (int user = 0; user < 2; user++)
 		if (places->has_callstack[user])
 			count = add_callstack(symbols, t, fields, places, user, count);
@@ -768,8 +794,8 @@ struct naming { /* of addresses in values */
 static void add_place_name(const void *arg, uint64_t address, struct buf *out)
 {
 	const struct naming *naming = arg;
-	const struct symbol *symbol = find(naming->symbols, naming->part, naming->t,
-					   SYMBOLS_PROGRAM, false, address, 0);
+	const struct symbol *symbol =
+		find(naming->symbols, naming->part, naming->t, SYMBOLS_PROGRAM, false, address, 0);
 
 	if (symbol->function && symbol->offset)
 		buf_printf(out, " <%s+%" PRIu64 ">", symbol->function, symbol->offset);
@@ -792,8 +818,7 @@ static void copy_register(const struct field *field, const char *name, struct bu
 		out->size = class->bits / 8;
 		for (size_t i = 0; i < out->size; i++)
 			out->bytes[i] =
-				(uint8_t)(value >>
-					  8 * (class->big_endian ? out->size - 1 - i : i));
+				(uint8_t)(value >> 8 * (class->big_endian ? out->size - 1 - i : i));
 		return;
 	}
 	bytes = field_bytes(field, scratch, &out->size);

@@ -99,7 +99,10 @@ bool symbols_has_address(const struct event_class *class);
  */
 const struct symbol *symbols_address(struct symbols *symbols, nstime t, const struct fields *fields,
 				     unsigned want, uint64_t *address);
-/* The frames of an event at `t`; *out is borrowed until the next call. 0: it has no chain. */
+/*
+ * The frames of an event at `t`; *out is borrowed until the next call. 0: it has no chain. A sample
+ * of a class with symbols_has_address() is one frame.
+ */
 size_t symbols_frames(struct symbols *symbols, nstime t, const struct fields *fields, unsigned want,
 		      const struct frame **out);
 

@@ -181,7 +181,8 @@ static void add_inferred(void *to, const struct inferred_loss *found)
 				 .unknown = true,
 				 .cpu = losses->stream->cpu,
 				 .claimed = found->claimed,
-				 .told = found->told};
+				 .told = found->told,
+				 .ended = found->ended};
 
 	for (size_t i = losses->nrows; i-- > 0;) {
 		const struct loss *has = &losses->rows[i];
@@ -654,6 +655,7 @@ struct event loss_event(const struct stream *stream, const struct loss *loss)
 			      .untold = loss->untold,
 			      .claimed = loss->claimed,
 			      .told = loss->told,
+			      .ended = loss->ended,
 			      .until = loss->until};
 }
 

@@ -21,7 +21,8 @@ struct loss {
 	uint32_t kind;
 	enum loss_kind why;
 	bool untold;           /* see struct event */
-	int64_t claimed, told; /* LOSS_INFERRED */
+	int64_t claimed, told; /* LOSS_INFERRED, */
+	bool ended;            /* likewise */
 };
 
 struct losses {

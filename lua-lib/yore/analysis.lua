@@ -1143,6 +1143,7 @@ local left_out = {
 	{ "unrecorded", "%d lasted while a CPU was not recorded" },
 	{ "switch", "%d lasted while a switch is missing, and their events do not name the thread (see 'yore check')" },
 	{ "thread", "%d are of an unknown thread: their events do not name it, and it is not known who ran" },
+	{ "key", "%d have no key" },
 	{ "other", "%d are followed by the end of another one" },
 	{ "open", "%d have no end of their own in the range" },
 }

@@ -19,7 +19,7 @@ for _, name in ipairs{ "groups", "rows", "sorted", "hist", "distinct" } do
 	segments[name] = function() return {} end
 end
 function segments.find() return nil end
-function segments.left() return { lost = 0, unrecorded = 0, switch = 0, thread = 0, other = 0, open = 0, by = {} } end
+function segments.left() return { lost = 0, unrecorded = 0, switch = 0, thread = 0, key = 0, other = 0, open = 0, by = {} } end
 function segments.look() return nil end
 
 -- Of the range and the event classes of `real`, if there is one.

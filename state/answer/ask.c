@@ -23,6 +23,8 @@ struct asking {
 	bool asked;    /* something that is not known yet, */
 	bool looking;  /* or a later event may tell */
 	bool unfilled; /* later events do not matter */
+	const struct closure *closure;
+	nstime begin;
 };
 
 /* The fact at the moment, filled by what comes later. */
@@ -189,15 +191,27 @@ struct backward *pass_over(struct state *state, const struct closure *closure, n
 /* Collects all that can be; asking->asked tells whether a pass is needed for the rest. */
 typedef void collect_known(struct asking *asking, const void *what);
 
-/* At `t` and later, until all is collected; the texts of facts are the pass's. */
-static enum outcome ask(struct asking *asking, const struct closure *closure, nstime t,
-			collect_known *collect_all, const void *what)
+/* At `t` and later. */
+static void asking_begin(struct asking *asking, const struct closure *closure, nstime t)
 {
-	struct state *state = asking->state;
+	asking->closure = closure;
+	asking->begin = t;
+	asking->pass = pass_over(asking->state, closure, t);
+	asking->backfill = backfill_new(asking->state, closure, t);
+}
+
+static void asking_end(struct asking *asking)
+{
+	asking->state->visits = backward_visits(asking->pass);
+	backfill_free(asking->backfill);
+	backward_free(asking->pass);
+}
+
+/* Until all is collected; the texts of facts are the pass's. */
+static enum outcome ask(struct asking *asking, collect_known *collect_all, const void *what)
+{
 	enum outcome outcome = OUTCOME_DONE;
 
-	asking->pass = pass_over(state, closure, t);
-	asking->backfill = backfill_new(state, closure, t);
 	while (outcome == OUTCOME_DONE) {
 		asking->asked = asking->looking = false;
 		collect_all(asking, what);
@@ -206,9 +220,6 @@ static enum outcome ask(struct asking *asking, const struct closure *closure, ns
 		outcome = asking->asked ? backward_run(asking->pass, asking->err)
 					: backfill_run(asking->backfill, asking->err);
 	}
-	state->visits = backward_visits(asking->pass);
-	backfill_free(asking->backfill);
-	backward_free(asking->pass);
 	return outcome;
 }
 
@@ -229,7 +240,10 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 	state->evaluation = "backward";
 	for (size_t i = 0; i < nmoments; i++)
 		t = earlier(t, &moments[i]);
-	return ask(&asking, closure, t, collect, &job);
+	asking_begin(&asking, closure, t);
+	enum outcome outcome = ask(&asking, collect, &job);
+	asking_end(&asking);
+	return outcome;
 }
 
 static enum outcome ask_each(struct asking *asking, const struct closure *closure,
@@ -239,7 +253,10 @@ static enum outcome ask_each(struct asking *asking, const struct closure *closur
 
 	for (size_t i = 0; i < places->count; i++)
 		t = earlier(t, &places->items[i].moment);
-	return ask(asking, closure, t, collect_places, places);
+	asking_begin(asking, closure, t);
+	enum outcome outcome = ask(asking, collect_places, places);
+	asking_end(asking);
+	return outcome;
 }
 
 enum outcome ask_places(struct state *state, const struct closure *closure,
@@ -258,4 +275,28 @@ enum outcome ask_reads(struct state *state, const struct closure *closure,
 	struct asking asking = {.state = state, .err = err, .unfilled = true};
 
 	return ask_each(&asking, closure, &(struct places){places, count, facts});
+}
+
+struct asking *ask_series(struct state *state, const struct closure *closure, nstime t)
+{
+	struct asking *asking = mem_new(sizeof *asking);
+
+	asking->state = state;
+	asking_begin(asking, closure, t);
+	return asking;
+}
+
+enum outcome ask_next(struct asking *asking, const struct ask_place *places, size_t count,
+		      struct fact *facts, struct error *err)
+{
+	asking->err = err;
+	backfill_free(asking->backfill); /* it knows moments by their places in memory */
+	asking->backfill = backfill_new(asking->state, asking->closure, asking->begin);
+	return ask(asking, collect_places, &(struct places){places, count, facts});
+}
+
+void ask_series_free(struct asking *asking)
+{
+	asking_end(asking);
+	mem_free(asking);
 }

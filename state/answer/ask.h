@@ -23,6 +23,15 @@ MUST_CHECK enum outcome ask_places(struct state *state, const struct closure *cl
 MUST_CHECK enum outcome ask_reads(struct state *state, const struct closure *closure,
 				  const struct ask_place *places, size_t count, struct fact *facts,
 				  struct error *err);
+/*
+ * ask_places() several times, each time at earlier moments, none before t: what was read for one is
+ * not read again for the next.
+ */
+struct asking;
+struct asking *ask_series(struct state *state, const struct closure *closure, nstime t);
+MUST_CHECK enum outcome ask_next(struct asking *asking, const struct ask_place *places,
+				 size_t count, struct fact *facts, struct error *err);
+void ask_series_free(struct asking *asking);
 struct order moment_order(const struct moment *moment);
 /* A pass for questions at t and later. */
 struct backward *pass_over(struct state *state, const struct closure *closure, nstime t);

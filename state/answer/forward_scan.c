@@ -186,7 +186,7 @@ static void add_write(struct forward_scan *scan, uint32_t attr, const struct lin
 		(struct scan_write){.attr = attr,
 				    .line = line->id,
 				    .was = line->verb == VERB_WAS,
-				    .gives = verb_gives(line->verb),
+				    .gives = verb_gives(line->verb) && scan->item.stream,
 				    .value = *value};
 }
 

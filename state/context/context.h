@@ -60,6 +60,9 @@ struct state {
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	uint32_t prune;   /* as PRUNE_LEAST of intervals.h; 0: that. For tests */
 	struct backward_limits limits;
+	bool lists_window; /* see state_set_lists() */
+	uint64_t lists_packets;
+	bool window_noted; /* that lists leave something out */
 	const struct horizon *horizon; /* of the question about a window; NULL: of no other */
 	uint64_t disorder;  /* the trace's, when the last question began: see retry.h */
 	struct cells *base; /* the checkpoint that a pass read last */

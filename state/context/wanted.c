@@ -77,6 +77,7 @@ struct list {
 	struct wanted wanted; /* the attributes found so far */
 	struct cpus cpus;
 	bool known;
+	bool some;      /* what is not known is left out */
 	uint32_t shape; /* that is being listed; ATTR_ABSENT: what is wanted */
 	const struct query
 		*query; /* that names what is expanded; NULL: none does, or all is wanted */
@@ -111,7 +112,7 @@ static void expand(struct list *list, const struct path *path, uint32_t i, uint3
 	else if (key)
 		expand(list, path, i + 1, attr_key(attrs, attr, key));
 	else
-		list->known = false;
+		list->known = list->some;
 }
 
 static void expand_cpus(struct list *list, const struct path *path, uint32_t i, uint32_t attr)
@@ -155,7 +156,7 @@ static void expand_line(void *arg, const struct line *line)
 
 	if (!list->known || line->flags & (LINE_SECTION | LINE_FAILS))
 		return;
-	if (line->verb == VERB_PUSH)
+	if (line->verb == VERB_PUSH && !list->some)
 		list->known = !is_listed(list, shape) &&
 			      !is_listed(list, shape_key(list->state->attrs, shape));
 	else if (names && is_listed(list, shape))
@@ -238,6 +239,46 @@ bool wanted_enumerate(struct state *state, struct wanted *wanted, struct listed 
 	*out = NULL;
 	*count = 0;
 	return false;
+}
+
+bool wanted_is_source(struct state *state, const struct wanted *wanted, uint32_t shape)
+{
+	for (uint32_t i = 0; i < program_views(state->program); i++) {
+		const struct view *view = program_view(state->program, i);
+
+		for (uint32_t s = 0; s < view->nsources; s++)
+			if (view->sources[s].shape == shape &&
+			    wanted_lists_shape(state, wanted, view->path.shape))
+				return true;
+	}
+	return false;
+}
+
+bool wanted_enumerate_some(struct state *state, struct wanted *wanted, uint32_t **out,
+			   size_t *count, struct error *err)
+{
+	struct list list = {.state = state, .known = true, .some = true, .shape = ATTR_ABSENT};
+
+	list.wanted.queries = wanted->queries;
+	list.wanted.nqueries = wanted->nqueries;
+	list.wanted.lists = wanted->lists;
+	*out = NULL;
+	*count = 0;
+	if (!cpus_find(state->event_source->trace, state->index, &list.cpus, err))
+		return false;
+	if (!list.cpus.many) {
+		catalog_lines(state->catalog, expand_line, &list);
+		for (uint32_t shape = 0; shape < shape_count(state->attrs); shape++) {
+			list.shape = shape;
+			if (wanted_is_source(state, wanted, shape))
+				catalog_lines(state->catalog, expand_line, &list);
+		}
+	}
+	cpus_release(&list.cpus);
+	*out = list.wanted.attrs;
+	*count = list.wanted.nattrs;
+	mem_free(list.wanted.named);
+	return true;
 }
 
 /* ---- lists of computed attributes ---- */

@@ -37,6 +37,15 @@ MUST_CHECK bool wanted_enumerate(struct state *state, struct wanted *wanted, str
 				 size_t *count, struct error *err);
 
 /*
+ * Of these what can be told, and that alone: stored attributes, and those of the shapes in which
+ * variables of its views are found. What is told of keys that a line reads from a field is nothing.
+ */
+MUST_CHECK bool wanted_enumerate_some(struct state *state, struct wanted *wanted, uint32_t **out,
+				      size_t *count, struct error *err);
+/* Is the shape one in which a variable of a view that its lists name is found? */
+bool wanted_is_source(struct state *state, const struct wanted *wanted, uint32_t shape);
+
+/*
  * Computed attributes that its lists name, where attributes are named already: those in which the
  * variables of each view are found, bound in all ways. Variables that are found in one attribute
  * are bound as that has them.

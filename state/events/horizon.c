@@ -77,6 +77,28 @@ bool horizon_find(struct event_source *source, nstime begin, nstime end, uint64_
 	return true;
 }
 
+bool horizon_packets(struct event_source *source, nstime begin, nstime end, uint64_t *in,
+		     uint64_t *all, struct error *err)
+{
+	const struct trace *trace = source->trace;
+
+	*in = *all = 0;
+	for (size_t i = 0; i < trace->nstreams && source->index; i++) {
+		uint64_t first, behind;
+		struct table *table;
+
+		if (!trace->streams[i]->has_time)
+			continue;
+		if (!index_table(source->index, trace->streams[i], &table, err) ||
+		    !table_lower_bound(table, begin, &first, err) ||
+		    !table_lower_bound(table, end, &behind, err))
+			return false;
+		*in += behind - first + (first > 0);
+		*all += table_count(table);
+	}
+	return true;
+}
+
 void horizon_release(struct horizon *horizon)
 {
 	mem_free(horizon->floors);

@@ -25,6 +25,9 @@ struct horizon {
  */
 MUST_CHECK bool horizon_find(struct event_source *source, nstime begin, nstime end,
 			     uint64_t packets, struct horizon *out, struct error *err);
+/* How many packets of all streams there are that may have events in [begin, end), and in all. */
+MUST_CHECK bool horizon_packets(struct event_source *source, nstime begin, nstime end,
+				uint64_t *in, uint64_t *all, struct error *err);
 void horizon_release(struct horizon *horizon);
 /* Up to where events are read; without a horizon all are. */
 static inline struct order horizon_end(const struct horizon *horizon)

@@ -11,8 +11,8 @@
  * What is unknown at the end may be filled by any later event. An earlier run that saw all of them
  * stored what they fill, with its checkpoints.
  */
-#include "state/context/run.h"
 #include "engine/base/mem.h"
+#include "state/context/run.h"
 #include "state/intervals/intervals.h"
 #include "state/replay/cells_internal.h"
 
@@ -34,12 +34,20 @@ struct range_run {
 	uint64_t try_again; /* and when to try again: events of the run */
 };
 
+static bool is_listed(const struct tracks *tracks, uint32_t attr)
+{
+	uint32_t place = number_map_get(&tracks->names.places, attr);
+
+	return place && tracks->names.items[place - 1].listed;
+}
+
 static struct track *track_new(struct range_run *run, uint32_t attr, const struct cell *cell)
 {
 	struct track *track = tracks_add(run->tracks, attr);
 
 	track->from = cell->last_run; /* tombstones before it are not told */
 	track->operand = is_operand(run->tracks, attr);
+	track->given = is_listed(run->tracks, attr);
 	if (cell->named)
 		track->named = cell->named_at;
 	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
@@ -50,10 +58,12 @@ static struct track *track_new(struct range_run *run, uint32_t attr, const struc
 	return track;
 }
 
-/* An event of the range gave it a value. */
-static void note_given(const struct tracks *tracks, struct track *track, nstime time)
+/* An event of the range gave it a value; @start and @end are none. */
+static void note_given(const struct range_run *run, struct track *track, nstime time)
 {
-	if (time >= tracks->range.begin && time < tracks->range.end)
+	const struct range *range = &run->tracks->range;
+
+	if (time >= range->begin && time < range->end && replay_at_event(run->replay))
 		track->given = true;
 }
 
@@ -101,7 +111,7 @@ static void see_change(struct range_run *run, const struct change *change)
 		tracks->over.unknown += fills;
 	}
 	if (!change->fill && gives_value(run, &after->writer))
-		note_given(tracks, track, change->time);
+		note_given(run, track, change->time);
 	see_value(run, track, after->since, &after->value,
 		  after->named ? after->named_at : NSTIME_MAX);
 }
@@ -122,7 +132,7 @@ static void on_write(void *arg, uint32_t attr, const struct value *value, nstime
 
 	if (!track)
 		return;
-	note_given(run->tracks, track, time);
+	note_given(run, track, time);
 	see_value(run, track, time, value, time);
 }
 
@@ -185,6 +195,12 @@ static void track_names(struct range_run *run)
 
 /* ---- a run over what the question rests on, which leaves nothing behind ---- */
 
+/* No checkpoint of the run will be read. */
+static bool leaves_nothing(const struct state *state)
+{
+	return state->options.no_checkpoints && !state->options.replay_only;
+}
+
 bool tracks_are_whole(const struct tracks *tracks)
 {
 	const struct event_source *event_source = tracks->state->event_source;
@@ -192,7 +208,7 @@ bool tracks_are_whole(const struct tracks *tracks)
 	struct error ignored;
 
 	/* Cells that are written in place cannot take back what a late event shows to be wrong. */
-	return tracks->range.alone && tracks->wanted->nqueries &&
+	return (tracks->range.alone || leaves_nothing(tracks->state)) && tracks->wanted->nqueries &&
 	       !trace_disorder(event_source->trace) &&
 	       event_source->ops->span(tracks->state->event_source, &first, &last, &ignored) &&
 	       tracks->range.begin <= first && tracks->range.end > last;
@@ -214,13 +230,29 @@ struct shapes { /* that are told, some more than once */
 	size_t count, capacity;
 };
 
+static void add_shape(struct shapes *shapes, uint32_t shape)
+{
+	*mem_push(shapes->items, shapes->count, shapes->capacity) = shape;
+}
+
+/* What is below a stack is written by the lines that push and pop. */
 static void add_target(void *arg, const struct line *line)
 {
 	struct shapes *shapes = arg;
+	const struct tracks *tracks = shapes->tracks;
+	uint32_t shape = line->target.shape, below;
 
-	if (!(line->flags & LINE_SECTION) && !verb_buries(line->verb) &&
-	    tracks_want_shape(shapes->tracks, line->target.shape))
-		*mem_push(shapes->items, shapes->count, shapes->capacity) = line->target.shape;
+	if (line->flags & LINE_SECTION || verb_buries(line->verb))
+		return;
+	if (tracks_want_shape(tracks, shape))
+		add_shape(shapes, shape);
+	if (!verb_stacks(line->verb))
+		return;
+	below = shape_key(tracks->state->attrs, shape);
+	if (!tracks_want_shape(tracks, below))
+		return;
+	add_shape(shapes, shape);
+	add_shape(shapes, below);
 }
 
 /*
@@ -246,12 +278,6 @@ static struct program *subset_of(const struct tracks *tracks)
 	closure_free(closure);
 	mem_free(shapes.items);
 	return subset;
-}
-
-/* No checkpoint of the run will be read. */
-static bool leaves_nothing(const struct state *state)
-{
-	return state->options.no_checkpoints && !state->options.replay_only;
 }
 
 /* ---- past the range ---- */

@@ -176,24 +176,92 @@ static bool fill(struct tracks *tracks, struct error *err)
 	return ok;
 }
 
+enum {
+	WINDOW_PART = 8,     /* of the trace is a window, at most */
+	WINDOW_PACKETS = 64, /* of all streams are read on either side, but of each */
+	PACKETS_LEAST = 2,
+	PACKETS_MOST = 16
+};
+
 struct question {
 	struct range range;
-	uint64_t packets; /* range.window: are read of each stream around it */
+	uint64_t packets; /* of each stream are read around a window; 0: the usual number */
 	const struct query *const *queries;
 	size_t nqueries;
 };
 
+static uint64_t packets_of(const struct state *state, uint64_t packets)
+{
+	uint64_t streams = state->event_source->trace->nstreams;
+	uint64_t each = WINDOW_PACKETS / (streams ? streams : 1);
+
+	packets = packets ? packets : state->lists_packets;
+	if (packets)
+		return packets;
+	return each < PACKETS_LEAST ? PACKETS_LEAST : each > PACKETS_MOST ? PACKETS_MOST : each;
+}
+
 /* A window is read where it is, or its tracks are those of a run that an event of it gave a value. */
 static bool fill_window(struct tracks *tracks, uint64_t packets, struct error *err)
 {
-	enum outcome outcome = tracks_window(tracks, packets, err);
+	enum outcome outcome = tracks_window(tracks, packets_of(tracks->state, packets), err);
 
 	if (outcome == OUTCOME_GAVE_UP) {
 		tracks_forget(tracks);
 		attr_list_clear(&tracks->names);
-		return fill(tracks, err);
+		return tracks_name_known(tracks, err) && fill(tracks, err);
 	}
 	return outcome == OUTCOME_DONE && tracks_compute_named(tracks, err);
+}
+
+/* Says once what lists over a window leave out, and what it would cost to have it. */
+static void note_window(struct tracks *tracks, uint64_t packets)
+{
+	struct state *state = tracks->state;
+	uint64_t megabytes = trace_bytes(state->event_source->trace) / 1000000;
+	size_t unknown = 0;
+
+	if (!state->lists_window || state->window_noted)
+		return;
+	state->window_noted = true;
+	for (size_t i = 0; i < tracks->count; i++) {
+		const struct track *track = &tracks->items[i];
+		const struct span *first = track->count ? &track->spans[0] : NULL;
+
+		unknown += first && first->begin <= tracks->range.begin &&
+			   first->value.kind == VALUE_UNKNOWN &&
+			   first->value.u == value_beyond().u && is_asked(tracks, track);
+	}
+	notice(&state->options.notices, NOTICE_INFO,
+	       "lists leave out what no event of the range changes: --all reads all of the trace for "
+	       "it, %llu MB",
+	       (unsigned long long)megabytes);
+	if (unknown)
+		notice(&state->options.notices, NOTICE_INFO,
+		       "%zu attributes were set last more than %llu packets of a stream before the "
+		       "range, and are unknown up to their first event: --budget N reads further back",
+		       unknown, (unsigned long long)packets);
+}
+
+/* Lists whose keys are known without reading are complete, and cost little. */
+static bool is_window(struct state *state, const struct range *range, struct wanted *wanted,
+		      bool *out, struct error *err)
+{
+	struct listed *listed = NULL;
+	uint64_t in, all;
+	size_t count;
+
+	*out = wanted->lists && range->window;
+	if (*out || !wanted->lists || range->all || !state->lists_window ||
+	    trace_bytes(state->event_source->trace) < LARGE_TRACE)
+		return true;
+	if (!horizon_packets(state->event_source, range->begin, range->end, &in, &all, err))
+		return false;
+	err->kind = ERR_NONE;
+	*out = in <= all / WINDOW_PART &&
+	       !wanted_enumerate(state, wanted, &listed, &count, err);
+	mem_free(listed);
+	return err->kind == ERR_NONE;
 }
 
 static bool ask_paths(struct state *state, const struct question *question,
@@ -208,13 +276,15 @@ static bool ask_paths(struct state *state, const struct question *question,
 			.state = state, .wanted = &wanted, .range = question->range, .sink = sink};
 
 		wanted_init(state, question->queries, question->nqueries, &wanted);
-		tracks.range.window = tracks.range.window && wanted.lists;
 		ok = question->range.begin >= question->range.end ||
-		     (tracks.range.window ? fill_window(&tracks, question->packets, err)
-					  : fill(&tracks, err));
+		     (is_window(state, &question->range, &wanted, &tracks.range.window, err) &&
+		      (tracks.range.window ? fill_window(&tracks, question->packets, err)
+					   : fill(&tracks, err)));
 		more = retry_wanted(state, &retry);
 		if (ok && !more)
 			give_all(&tracks);
+		if (ok && !more && tracks.range.window)
+			note_window(&tracks, packets_of(state, question->packets));
 		tracks_release(&tracks);
 		wanted_release(&wanted);
 	} while (more);
@@ -267,6 +337,43 @@ bool state_intervals(struct state *state, nstime begin, nstime end, enum interva
 					  .nqueries = nqueries};
 
 	return ask_recorded(state, &question, &sink, err);
+}
+
+bool state_intervals_all(struct state *state, nstime begin, nstime end, enum interval_ends ends,
+			 const struct query *const *queries, size_t nqueries,
+			 bool (*each)(void *arg, const struct interval *interval), void *arg,
+			 struct error *err)
+{
+	const struct sums_sink sink = {.interval = each, .arg = arg};
+	const struct question question = {.range = {.begin = begin,
+						    .end = end,
+						    .within = ends != INTERVALS_WHOLE,
+						    .alone = ends == INTERVALS_ALONE,
+						    .all = true},
+					  .queries = queries,
+					  .nqueries = nqueries};
+
+	return ask_recorded(state, &question, &sink, err);
+}
+
+void state_set_lists(struct state *state, bool all, uint64_t packets)
+{
+	state->lists_window = !all;
+	state->lists_packets = packets;
+}
+
+bool state_lists_window(struct state *state, nstime begin, nstime end,
+			const struct query *const *queries, size_t nqueries, bool *window,
+			struct error *err)
+{
+	const struct range range = {.begin = begin, .end = end};
+	struct wanted wanted;
+	bool ok;
+
+	wanted_init(state, queries, nqueries, &wanted);
+	ok = is_window(state, &range, &wanted, window, err);
+	wanted_release(&wanted);
+	return ok;
 }
 
 bool state_window(struct state *state, const struct window_range *window,

@@ -67,7 +67,8 @@ struct range {
 	nstime begin, end;
 	bool within;         /* what reaches over an end need not be followed beyond it */
 	bool alone;          /* a run over a whole trace needs to leave nothing behind */
-	bool window;         /* lists name what an event of the range gives a value, nothing else */
+	bool window;         /* lists name what an event of the range gives a value, nothing else; */
+	bool all;            /* they never do */
 	const nstime *edges; /* of columns: sums may stand for what lies in one */
 	size_t nedges;       /* 0: they may not */
 };
@@ -77,6 +78,7 @@ struct attr_list {
 	struct attr_from {
 		uint32_t attr;
 		nstime from; /* it may begin there, where that is behind the range's begin */
+		bool listed; /* of a window: lists have it whether an event gives it a value or not */
 	} * items;
 	size_t count, capacity;
 	struct number_map places; /* attribute → 1 + its place */
@@ -291,6 +293,8 @@ MUST_CHECK bool tracks_compute(struct tracks *tracks, const struct listed *liste
  * then what is computed of it. OUTCOME_GAVE_UP: it cannot be read where it is.
  */
 MUST_CHECK enum outcome tracks_compute_window(struct tracks *tracks, struct error *err);
+/* Adds names of what lists have of any window: whose keys are known without reading. */
+MUST_CHECK bool tracks_name_known(struct tracks *tracks, struct error *err);
 /* The attributes that the window's question names, wherever they were written. */
 MUST_CHECK bool tracks_compute_named(struct tracks *tracks, struct error *err);
 

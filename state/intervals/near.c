@@ -281,12 +281,21 @@ static void step_down(struct near *near, const struct fact *facts, uint32_t *whi
 	*left = kept;
 }
 
+/* Without a horizon each step may begin at a checkpoint of its own. */
+static struct asking *window_series(const struct near *near)
+{
+	const struct horizon *horizon = near->scan.state->horizon;
+
+	return ask_series(near->scan.state, near->scan.closure, horizon->floor);
+}
+
 static enum outcome find_beginnings(struct near *near)
 {
 	const struct tracks *tracks = near->tracks;
 	uint32_t *which = mem_new_array(tracks->count + 1, sizeof *which);
 	struct ask_place *places = mem_new_array(tracks->count + 1, sizeof *places);
 	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
+	struct asking *series = near->scan.state->horizon ? window_series(near) : NULL;
 	enum outcome outcome = OUTCOME_DONE;
 	size_t left = 0;
 
@@ -302,10 +311,13 @@ static enum outcome find_beginnings(struct near *near)
 			const struct track *track = &tracks->items[which[i]];
 			places[i] = (struct ask_place){{track->spans[0].begin, true}, track->attr};
 		}
-		outcome = ask(near, places, left, facts);
+		outcome = series ? ask_next(series, places, left, facts, near->scan.err)
+				 : ask(near, places, left, facts);
 		if (outcome == OUTCOME_DONE)
 			step_down(near, facts, which, &left);
 	}
+	if (series)
+		ask_series_free(series);
 	mem_free(which);
 	mem_free(places);
 	mem_free(facts);
@@ -324,6 +336,7 @@ static bool add_tracks(struct tracks *tracks)
 		struct track *track = tracks_add(tracks, names->items[i].attr);
 
 		track->named = NSTIME_MIN;
+		track->given = names->items[i].listed;
 		if (!wanted_by_name(tracks->wanted, track->attr) &&
 		    program_initial(tracks->state->program, track->attr, &initial)) {
 			/* when an initial value came to be listed is not looked for */

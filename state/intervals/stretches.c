@@ -109,6 +109,11 @@ bool stretches_begin(struct stretches *stretches, struct state *state, nstime be
 	stretches->to = end < last ? end : last;
 	if (first > last || stretches->from >= stretches->to)
 		return true;
+	bool window;
+	if (!state_lists_window(state, begin, end, queries, nqueries, &window, err))
+		return false;
+	if (window) /* in one: what is listed rests on all of it */
+		return true;
 	stretches->count = count_of(stretches, first, last);
 	if (stretches->count == 1 || timelines_there(state))
 		return true;
@@ -275,6 +280,17 @@ static void join_rest(struct stretches *stretches)
 		stretches->count = stretches->next + 1;
 }
 
+typedef bool ask_intervals(struct state *state, nstime begin, nstime end, enum interval_ends ends,
+			   const struct query *const *queries, size_t nqueries,
+			   bool (*each)(void *arg, const struct interval *interval), void *arg,
+			   struct error *err);
+
+/* One of several has all that lives in it. */
+static ask_intervals *ask_stretch(const struct stretches *stretches)
+{
+	return stretches->count == 1 ? state_intervals : state_intervals_all;
+}
+
 bool stretches_next_parts(struct stretches *stretches,
 			  bool (*each)(void *arg, const struct interval *interval), void *arg,
 			  struct error *err)
@@ -285,8 +301,8 @@ bool stretches_next_parts(struct stretches *stretches,
 	stretches->next++;
 	stretches->cut = to;
 	bool ok = from >= to ||
-		  state_intervals(stretches->state, from, to, INTERVALS_CUT, stretches->queries,
-				  stretches->nqueries, each, arg, err);
+		  ask_stretch(stretches)(stretches->state, from, to, INTERVALS_CUT,
+					 stretches->queries, stretches->nqueries, each, arg, err);
 	join_rest(stretches);
 	return ok;
 }
@@ -309,9 +325,10 @@ bool stretches_next(struct stretches *stretches,
 		giving.cut = cut;
 	stretches->cut = cut;
 	if (begin < cut)
-		ok = state_intervals(stretches->state, begin, cut,
-				     is_at_end(stretches) ? INTERVALS_WHOLE : INTERVALS_CUT,
-				     stretches->queries, stretches->nqueries, give, &giving, err);
+		ok = state_intervals_all(stretches->state, begin, cut,
+					 is_at_end(stretches) ? INTERVALS_WHOLE : INTERVALS_CUT,
+					 stretches->queries, stretches->nqueries, give, &giving,
+					 err);
 	if (ok && !giving.stopped)
 		give_ended(&giving);
 	if (giving.stopped)

@@ -28,7 +28,8 @@ void attr_list_add(struct attr_list *names, uint32_t attr, nstime from)
 			names->items[place - 1].from = from;
 		return;
 	}
-	*mem_push(names->items, names->count, names->capacity) = (struct attr_from){attr, from};
+	*mem_push(names->items, names->count, names->capacity) =
+		(struct attr_from){.attr = attr, .from = from};
 	number_map_set(&names->places, attr, (uint32_t)names->count);
 }
 

@@ -26,8 +26,6 @@ struct finder {
 	struct walk walk; /* first: see struct walk_ops */
 	struct tracks *tracks;
 	struct program *program; /* what writes what is listed, and what that reads */
-	bool *sources;           /* by shape: variables of wanted views are found there */
-	uint32_t nshapes;
 	struct cells *writes;    /* of the events so far */
 	struct number_map reads; /* attribute → 1 + its place below: it was read at the begin */
 	struct ask_place *places;
@@ -108,19 +106,14 @@ static void put(struct finder *finder, uint32_t attr, const struct value *value)
 	cell->named = true;
 }
 
-static bool is_source(const struct finder *finder, uint32_t attr)
-{
-	uint32_t shape = attr_shape(finder->tracks->state->attrs, attr);
-
-	return shape < finder->nshapes && finder->sources[shape];
-}
-
 static void name(struct finder *finder, const struct write *write, uint32_t attr)
 {
 	struct tracks *tracks = finder->tracks;
 
-	if (verb_gives(write->verb) &&
-	    (wanted_lists(tracks->state, tracks->wanted, attr) || is_source(finder, attr)))
+	if (verb_gives(write->verb) && finder->walk.stream &&
+	    (wanted_lists(tracks->state, tracks->wanted, attr) ||
+	     wanted_is_source(tracks->state, tracks->wanted,
+			      attr_shape(tracks->state->attrs, attr))))
 		attr_list_add(&tracks->names, attr, tracks->range.begin);
 }
 
@@ -203,23 +196,6 @@ static const struct walk_ops ops = {.read = read_value,
 
 /* ---- what is evaluated ---- */
 
-static void find_sources(struct finder *finder)
-{
-	const struct tracks *tracks = finder->tracks;
-	struct program *program = tracks->state->program;
-
-	finder->nshapes = shape_count(tracks->state->attrs);
-	finder->sources = mem_new_array(finder->nshapes + 1, sizeof *finder->sources);
-	for (uint32_t i = 0; i < program_views(program); i++) {
-		const struct view *view = program_view(program, i);
-
-		if (!wanted_lists_shape(tracks->state, tracks->wanted, view->path.shape))
-			continue;
-		for (uint32_t s = 0; s < view->nsources; s++)
-			finder->sources[view->sources[s].shape] = true;
-	}
-}
-
 struct shapes {
 	const struct finder *finder;
 	uint32_t *items;
@@ -228,8 +204,10 @@ struct shapes {
 
 static bool is_wanted(const struct finder *finder, uint32_t shape)
 {
-	return (shape < finder->nshapes && finder->sources[shape]) ||
-	       wanted_lists_shape(finder->tracks->state, finder->tracks->wanted, shape);
+	const struct tracks *tracks = finder->tracks;
+
+	return wanted_is_source(tracks->state, tracks->wanted, shape) ||
+	       wanted_lists_shape(tracks->state, tracks->wanted, shape);
 }
 
 static void add_target(void *arg, const struct line *line)
@@ -328,7 +306,6 @@ static enum outcome find(struct tracks *tracks, struct error *err)
 	enum outcome outcome = OUTCOME_GAVE_UP;
 	struct closure *closure;
 
-	find_sources(&finder);
 	closure = closure_of_lists(&finder);
 	if (closure) {
 		uint64_t *statements = closure_statements(closure);
@@ -341,7 +318,6 @@ static enum outcome find(struct tracks *tracks, struct error *err)
 		mem_free(statements);
 	}
 	closure_free(closure);
-	mem_free(finder.sources);
 	mem_free(finder.reads.items);
 	mem_free(finder.places);
 	mem_free(finder.facts);
@@ -350,12 +326,29 @@ static enum outcome find(struct tracks *tracks, struct error *err)
 
 /* ---- the window ---- */
 
+bool tracks_name_known(struct tracks *tracks, struct error *err)
+{
+	struct attr_list *names = &tracks->names;
+	uint32_t *attrs;
+	size_t count;
+
+	if (!wanted_enumerate_some(tracks->state, tracks->wanted, &attrs, &count, err))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		attr_list_add(names, attrs[i], tracks->range.begin);
+		names->items[number_map_get(&names->places, attrs[i]) - 1].listed = true;
+	}
+	mem_free(attrs);
+	return true;
+}
+
 static enum outcome read_window(struct tracks *tracks, struct error *err)
 {
 	enum outcome outcome = find(tracks, err);
 
-	outcome = outcome == OUTCOME_DONE ? tracks_compute_window(tracks, err) : outcome;
-	return outcome;
+	if (outcome == OUTCOME_DONE && !tracks_name_known(tracks, err))
+		outcome = OUTCOME_ERROR;
+	return outcome == OUTCOME_DONE ? tracks_compute_window(tracks, err) : outcome;
 }
 
 enum outcome tracks_window(struct tracks *tracks, uint64_t packets, struct error *err)

@@ -166,6 +166,8 @@ static void compile_event_lines(struct program *program, const struct naming *na
 	struct captures captures;
 	struct compile compile = on_event(program, class, &captures);
 
+	if (!naming->first[class->index])
+		return;
 	for (uint32_t n = naming->first[class->index]; n; n = naming->named[n - 1].next) {
 		const struct stretch *stretch = naming->named[n - 1].stretch;
 		matches_event(naming->named[n - 1].pattern, class->name, &captures);

@@ -282,6 +282,21 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 	return apply(expr, env, in, out, failure);
 }
 
+/* The same of two values of which the second is a constant, as most comparisons are. */
+static enum eval eval_equal(const struct expr *expr, struct env *env, struct value *out,
+			    enum failure *failure)
+{
+	const struct expr *constant = expr->args[1];
+	enum eval result;
+
+	if (constant->kind != EXPR_CONST || constant->value.kind == VALUE_UNKNOWN)
+		return eval_strict(expr, env, out, failure);
+	result = expr_eval(expr->args[0], env, out, failure);
+	if (result == EVAL_VALUE && out->kind != VALUE_UNKNOWN)
+		*out = value_bool(values_same(out, &constant->value) == (expr->op == OP_EQ));
+	return result;
+}
+
 static enum eval eval_field(const struct expr *expr, struct env *env, struct value *out,
 			    enum failure *failure)
 {
@@ -407,6 +422,8 @@ static enum eval eval_place(const struct expr *expr, struct env *env, struct val
 		*out = value_bool(event && event->loss_kind == (enum loss_kind)expr->index);
 	else if (expr->kind == EXPR_LOST_UNTOLD)
 		*out = value_bool(event && event->untold);
+	else if (expr->kind == EXPR_LOST_ENDED)
+		*out = value_bool(event && event->ended);
 	else if (expr->kind == EXPR_LOST_UNTIL && event)
 		*out = value_s64(event->until);
 	else if (expr->kind == EXPR_LOST_COUNT && event && !event->lost_unknown)
@@ -455,6 +472,8 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 		return eval_choose(expr, env, out, failure);
 	case EXPR_LEAST:
 		return eval_least(expr, env, out, failure);
+	case EXPR_EQUAL:
+		return eval_equal(expr, env, out, failure);
 	default:
 		return expr->kind < EXPR_NOT ? eval_place(expr, env, out)
 					     : eval_strict(expr, env, out, failure);

@@ -26,6 +26,7 @@ enum expr_kind {
 	EXPR_LOST_CLAIMED,
 	EXPR_LOST_TOLD,
 	EXPR_LOST_UNTOLD,
+	EXPR_LOST_ENDED,
 	EXPR_GAP,       /* does some stream lack events at this time? bit `index` of expr_gap() */
 	EXPR_LOST_KIND, /* is this loss of kind `index`? */
 	EXPR_READ,      /* `path` of the state */

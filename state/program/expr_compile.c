@@ -190,11 +190,9 @@ static const struct expr *lost_field(struct compile *compile, const struct ast_p
 	static const struct {
 		const char *name;
 		enum expr_kind kind;
-	} names[] = {{"count", EXPR_LOST_COUNT},
-		     {"until", EXPR_LOST_UNTIL},
-		     {"untold", EXPR_LOST_UNTOLD},
-		     {"claimed", EXPR_LOST_CLAIMED},
-		     {"told", EXPR_LOST_TOLD}};
+	} names[] = {{"count", EXPR_LOST_COUNT},     {"until", EXPR_LOST_UNTIL},
+		     {"untold", EXPR_LOST_UNTOLD},   {"ended", EXPR_LOST_ENDED},
+		     {"claimed", EXPR_LOST_CLAIMED}, {"told", EXPR_LOST_TOLD}};
 	bool plain = ast_root(path) == ROOT_FIELD && path->natoms == 2 &&
 		     path->atoms[1].kind == ATOM_NAME;
 
@@ -464,6 +462,39 @@ static bool is_of_host(const struct compile *compile, const struct event_class *
 	       strcmp(trace->parts[class->part]->host, compile->part->host) == 0;
 }
 
+static bool is_same_host(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/*
+ * What `find` gives for the call, which asks about all classes. In rules that is found once per
+ * host, for all classes whose lines have the call, and all lines that have it by a name of let.
+ */
+static const struct expr *found_once(struct compile *compile, const struct ast *ast,
+				     const struct expr *(*find)(struct compile *compile,
+								const struct ast *ast))
+{
+	struct program *program = compile->program;
+	const char *host = program->hosts && compile->part ? part_host(compile->part) : NULL;
+	const uint64_t hash = hash_number((uintptr_t)ast);
+	const struct expr *value;
+	uint32_t at;
+
+	if (compile->on == ON_WHERE) /* its tree does not live as long as the program */
+		return find(compile, ast);
+	at = hash_index_find(&program->known_of, hash, i,
+			     program->known[i].ast == ast &&
+				     is_same_host(program->known[i].host, host));
+	if (at != HASH_INDEX_NONE)
+		return program->known[at].value;
+	value = find(compile, ast);
+	hash_index_add(&program->known_of, hash, (uint32_t)program->nknown);
+	*arena_push(program->arena, program->known, program->nknown, program->known_capacity) =
+		(struct known){ast, host, value};
+	return value;
+}
+
 /* Is there an event class of that name, or with that last part, in the traces of this host? */
 static bool has_class(const struct compile *compile, const char *name)
 {
@@ -475,6 +506,11 @@ static bool has_class(const struct compile *compile, const char *name)
 			return true;
 	}
 	return false;
+}
+
+static const struct expr *compile_has_class(struct compile *compile, const struct ast *ast)
+{
+	return constant(compile, value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
 }
 
 /* Does the event's part have the events of some threads only? Without a part: does any? */
@@ -509,8 +545,7 @@ static const struct expr *compile_has(struct compile *compile, const struct ast 
 
 	switch (ast_has_kind(ast->args[0])) {
 	case HAS_CLASS:
-		return constant(compile,
-				value_bool(has_class(compile, ast->args[0]->path->atoms[1].name)));
+		return found_once(compile, ast, compile_has_class);
 	case HAS_TASKS:
 		return constant(compile, value_bool(is_of_tasks(compile)));
 	case HAS_GAP:
@@ -541,9 +576,12 @@ static bool has_one(const struct compile *compile, const struct event_class *cla
 	own.refs = NULL;
 	for (uint32_t i = 1; i < ast->nargs && !has; i++) {
 		const struct ast_path *path = ast->args[i]->path;
-		const struct expr *expr = compile_field(&own, path, ast_root(path), 1);
+		struct field_name names[PATH_ATOMS];
+		struct field_path found;
 
-		has = expr->kind == EXPR_FIELD || expr->kind == EXPR_FIELD_PACKET;
+		field_names(&own, path, 1, names);
+		has = find_aliased(&own, root_scopes(ast_root(path)), names, path->natoms - 1,
+				   &found) == WAY_PLAIN;
 	}
 	return has;
 }
@@ -615,6 +653,23 @@ static const struct expr *compile_map(struct compile *compile, const struct ast 
 	return expr;
 }
 
+/* A condition that the class decides leaves one of the values, and the other one is not looked at.
+ */
+static const struct expr *compile_choose(struct compile *compile, const struct ast *ast)
+{
+	const struct expr *args[] = {compile_expr(compile, ast->args[0]), NULL, NULL};
+	struct expr *expr;
+
+	if (expr_is_const(args[0], VALUE_BOOL))
+		return compile_expr(compile, ast->args[args[0]->value.b ? 1 : 2]);
+	args[1] = compile_expr(compile, ast->args[1]);
+	args[2] = compile_expr(compile, ast->args[2]);
+	expr = expr_new(compile, EXPR_CHOOSE);
+	expr->nargs = ast->nargs;
+	expr->args = arena_copy(compile->program->arena, args, expr->nargs, sizeof *args);
+	return expr;
+}
+
 static const struct expr *compile_call(struct compile *compile, const struct ast *ast)
 {
 	enum function function = ast_function(ast->name);
@@ -627,7 +682,7 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 	case FUNCTION_HAS:
 		return compile_has(compile, ast);
 	case FUNCTION_EACH_HAS:
-		return compile_each_has(compile, ast);
+		return found_once(compile, ast, compile_each_has);
 	case FUNCTION_LABEL:
 		return compile_label(compile, ast);
 	case FUNCTION_CAPTURES:
@@ -637,8 +692,7 @@ static const struct expr *compile_call(struct compile *compile, const struct ast
 		kind = EXPR_LEAST;
 		break;
 	case FUNCTION_CHOOSE:
-		kind = EXPR_CHOOSE;
-		break;
+		return compile_choose(compile, ast);
 	case FUNCTION_SUBSTR:
 		kind = EXPR_SUBSTR;
 		break;

@@ -2,6 +2,7 @@
 #ifndef STATE_PROGRAM_INTERNAL_H
 #define STATE_PROGRAM_INTERNAL_H
 
+#include "engine/base/hash_index.h"
 #include "state/model/glob.h"
 #include "state/program/expr.h"
 #include "state/rules/reads.h"
@@ -30,9 +31,10 @@ struct program {
 	struct arena *arena;
 	struct attrs *attrs;
 	struct analysis *analysis;
-	bool hosts; /* paths are below host["NAME"] */
+	bool hosts;                    /* paths are below host["NAME"] */
 	struct stream_groups sections; /* with the same section lines */
-	struct class_program *classes; /* row after row: group 0 has all classes, others their part's */
+	struct class_program
+		*classes; /* row after row: group 0 has all classes, others their part's */
 	struct row {
 		size_t at;           /* where class 0 would be in `classes` */
 		uint32_t first, end; /* classes that the row has */
@@ -53,8 +55,16 @@ struct program {
 	uint32_t nshapes; /* of them */
 	pcre2_code **regexes;
 	size_t nregexes, regexes_capacity;
-	struct gaps *gaps; /* of the trace; NULL: none. Borrowed */
-	uint8_t *refs; /* per path in the rules: was its field found, was it missing */
+	struct known { /* what a call in the rules, that asks about the trace's classes, gave for a
+			  host */
+		const struct ast *ast;
+		const char *host; /* NULL: for all */
+		const struct expr *value;
+	} * known;
+	size_t nknown, known_capacity;
+	struct hash_index known_of; /* by tree */
+	struct gaps *gaps;          /* of the trace; NULL: none. Borrowed */
+	uint8_t *refs;              /* per path in the rules: was its field found, was it missing */
 	struct by_shape views_by, initials_by;
 };
 

@@ -18,9 +18,12 @@ bool lookup_is_glob(const char *word)
 bool lookup_glob(const char *glob, const char *name, char separator)
 {
 	const char *tail = strrchr(name, separator);
+	size_t plain = strcspn(glob, "*?[\\"); /* fnmatch() is slow */
 
-	if (!strpbrk(glob, "*?[\\")) /* most are names, and fnmatch() is slow */
+	if (!glob[plain])
 		return !strcmp(glob, name) || (tail && !strcmp(glob, tail + 1));
+	if (!strcmp(glob + plain, "*"))
+		return !strncmp(glob, name, plain) || (tail && !strncmp(glob, tail + 1, plain));
 	return fnmatch(glob, name, 0) == 0 || (tail && fnmatch(glob, tail + 1, 0) == 0);
 }
 

@@ -6,6 +6,8 @@
 #include "engine/base/mem.h"
 #include "state/program/internal.h"
 
+#include <string.h>
+
 /* ---- which classes tell ---- */
 
 static bool is_mirrored(const struct mirror_classes *own, const struct line *line)
@@ -114,10 +116,19 @@ static void find_lines(struct mirror_classes *own, const struct event_class *cla
 	find_columns(mirrored, class);
 }
 
+/* Dozens of classes for records that no kernel writes yet have the same fields. */
+static bool has_fields_of(const struct event_class *class, const struct event_class *other)
+{
+	return class->part == other->part &&
+	       !memcmp(class->scope, other->scope, sizeof class->scope);
+}
+
 /* Evidence is the first of the fields that the class has. */
 static void find_evidence(struct mirror_classes *own, const struct event_class *class)
 {
 	struct mirror_class *mirrored = &own->of[class->index];
+	const struct event_class *before =
+		class->index ? own->program->trace->classes[class->index - 1] : NULL;
 	struct compile compile = {.program = own->program,
 				  .names = own->program->rules,
 				  .on = ON_EVENT,
@@ -125,6 +136,10 @@ static void find_evidence(struct mirror_classes *own, const struct event_class *
 				  .part = own->program->trace->parts[class->part],
 				  .quiet = true};
 
+	if (before && has_fields_of(class, before)) {
+		mirrored->evidence = own->of[before->index].evidence;
+		return;
+	}
 	for (uint32_t i = 0; i < own->mirror->nevidence && !mirrored->evidence; i++) {
 		const struct expr *expr = compile_expr(&compile, own->mirror->evidence[i]);
 
@@ -145,15 +160,21 @@ static void add_class(struct mirror_classes *own, const struct event_class *clas
 		bitset_add(own->supporting, class->index);
 }
 
+static void begin(struct mirror_classes *classes, struct program *program,
+		  const struct mirror_def *mirror)
+{
+	*classes =
+		(struct mirror_classes){.arena = arena_new(), .program = program, .mirror = mirror};
+	classes->shape = ast_path_shape(mirror->path, program->attrs, program->analysis->prefix);
+	classes->of = arena_array(classes->arena, program->trace->nclasses, sizeof *classes->of);
+}
+
 void mirror_classes_init(struct mirror_classes *classes, struct program *program,
 			 const struct mirror_def *mirror)
 {
 	const struct trace *trace = program->trace;
 
-	*classes =
-		(struct mirror_classes){.arena = arena_new(), .program = program, .mirror = mirror};
-	classes->shape = ast_path_shape(mirror->path, program->attrs, program->analysis->prefix);
-	classes->of = arena_array(classes->arena, trace->nclasses, sizeof *classes->of);
+	begin(classes, program, mirror);
 	classes->telling = bitset_new(trace->nclasses);
 	classes->supporting = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++)
@@ -169,18 +190,20 @@ void mirror_classes_release(struct mirror_classes *classes)
 
 uint64_t *mirror_telling(struct program *program)
 {
-	size_t nclasses = program->trace->nclasses;
+	const struct trace *trace = program->trace;
 	struct mirror_classes classes;
 	uint64_t *telling;
 
 	if (!program->rules->mirror)
 		return NULL;
-	mirror_classes_init(&classes, program, program->rules->mirror);
-	telling = bitset_new(nclasses);
-	for (size_t c = 0; c < nclasses; c++)
+	begin(&classes, program, program->rules->mirror);
+	telling = bitset_new(trace->nclasses);
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		find_lines(&classes, trace->classes[c]);
 		if (classes.of[c].nlines)
 			bitset_add(telling, c);
-	mirror_classes_release(&classes);
+	}
+	arena_free(classes.arena);
 	return telling;
 }
 

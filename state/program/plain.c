@@ -28,7 +28,7 @@ static uint8_t add_input(struct making *making, const struct plain_input *input)
 		if (other->kind == input->kind && other->of == input->of &&
 		    other->slot == input->slot && other->is_signed == input->is_signed &&
 		    other->map == input->map && other->with == input->with &&
-		    other->unlike == input->unlike && !a == !b &&
+		    other->unlike == input->unlike && other->tree == input->tree && !a == !b &&
 		    (!a || (a->shape == b->shape && a->base == b->base)))
 			return (uint8_t)i;
 	}
@@ -196,17 +196,25 @@ static bool add_when(struct making *making, const struct expr *when, bool wanted
 
 static bool add_value(struct making *making, const struct expr *value, struct plain_line *line)
 {
+	enum input_kind kind;
+
 	line->value = PLAIN_NONE;
 	if (!value) /* pop */
 		return true;
 	line->constant = value->value;
-	line->interned =
-		value->kind == EXPR_CONST || value->kind == EXPR_READ || value->kind == EXPR_MAP;
+	line->interned = value->kind == EXPR_CONST;
 	if (value->kind == EXPR_CONST)
 		return true;
 	line->value = input_of(making, value);
 	if (line->value == PLAIN_NONE)
+		line->value = add_input(making, &(struct plain_input){.kind = INPUT_TREE,
+								      .tree = value,
+								      .of = PLAIN_NONE,
+								      .with = PLAIN_NONE});
+	if (line->value == PLAIN_NONE)
 		return false;
+	kind = making->inputs[line->value].kind;
+	line->interned = kind == INPUT_READ || kind == INPUT_MAP;
 	line->needs |= 1u << line->value;
 	return true;
 }
@@ -269,6 +277,7 @@ static void keep_inputs(const struct making *making, struct plain *plain)
 	plain->sections = keep_kinds(making, INPUT_SECTION, INPUT_SECTION, &plain->nsections);
 	plain->reads = keep_kinds(making, INPUT_READ, INPUT_READ, &plain->nreads);
 	plain->maps = keep_kinds(making, INPUT_MAP, INPUT_MAP, &plain->nmaps);
+	plain->trees = keep_kinds(making, INPUT_TREE, INPUT_TREE, &plain->ntrees);
 }
 
 static void keep_tests(const struct making *making, struct plain *plain)

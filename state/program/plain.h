@@ -5,11 +5,13 @@
  *            input 1             constant       test 0: input 1 != 0
  *
  * An input is a value that lines of the class read: an integer or text of the event, the CPU, what
- * the stream is of (its thread), an attribute, a map of another input. Each is loaded once per event, however many lines use it;
- * likewise tests. A line is plain when its condition is some tests, its key an input, and its right
- * side an input or a constant. Where all lines of a class are plain, those that hold are listed for
- * each outcome of the tests. Events of other classes, and those whose inputs are not simply there
- * (damaged fields, a key that is unknown, a read that has no cell), are evaluated as trees.
+ * the stream is of (its thread), an attribute, a map of another input. Each is loaded once per
+ * event, however many lines use it; likewise tests. A line is plain when its condition is some
+ * tests and its key an input. A right side that is neither an input of another kind nor a constant
+ * is one that is evaluated as a tree. Where all lines of a class are plain, those that hold are
+ * listed for each outcome of the tests. Events of other classes, and those whose inputs are not
+ * simply there (damaged fields, a key that is unknown, a read that has no cell), are evaluated as
+ * trees.
  */
 #ifndef STATE_PROGRAM_PLAIN_H
 #define STATE_PROGRAM_PLAIN_H
@@ -57,10 +59,11 @@ struct plain {
 	const struct plain_input *sections;
 	const struct plain_input *reads; /* one stands behind those that its key is made of */
 	const struct plain_input *maps;
+	const struct plain_input *trees;
 	const struct plain_test *tests;
 	uint32_t tested;       /* bit per input of tests */
 	uint32_t integer_bits; /* of the inputs */
-	uint8_t nintegers, ntexts, nsections, nreads, nmaps, ntests;
+	uint8_t nintegers, ntexts, nsections, nreads, nmaps, ntrees, ntests;
 	uint8_t cpu; /* input; PLAIN_NONE: not wanted */
 	uint8_t gap; /* likewise: the bits of expr_gap() */
 	bool fields;

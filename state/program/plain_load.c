@@ -155,3 +155,17 @@ void plain_load_maps(const struct plain *plain, uint32_t wanted, struct env *env
 				<< input->i;
 	}
 }
+
+void plain_load_trees(const struct plain *plain, uint32_t wanted, struct env *env,
+		      struct plain_loaded *out)
+{
+	enum failure ignored; /* the line is evaluated once more, which notes it */
+
+	for (uint32_t k = 0; k < plain->ntrees; k++) {
+		const struct plain_input *input = &plain->trees[k];
+
+		if (wanted >> input->i & 1 &&
+		    expr_eval(input->tree, env, &out->values[input->i], &ignored) == EVAL_VALUE)
+			out->had |= 1u << input->i;
+	}
+}

@@ -2,7 +2,7 @@
  * plain_load.h - inputs and tests of plain lines, and what an event gives to them
  *
  * In this order: what the event has, what is read by that (chosen.h), tests, and the maps of both
- * that lines need whose tests hold. Tests are of what the event has.
+ * and trees that lines need whose tests hold. Tests are of what the event has.
  */
 #ifndef STATE_PROGRAM_PLAIN_LOAD_H
 #define STATE_PROGRAM_PLAIN_LOAD_H
@@ -18,7 +18,8 @@ enum input_kind {
 	INPUT_CPU,
 	INPUT_GAP,
 	INPUT_READ,
-	INPUT_MAP
+	INPUT_MAP,
+	INPUT_TREE /* of a right side alone: no key, test or map is made of it */
 };
 
 enum { MEMO_BITS = 4, TEST_VALUES = 4 };
@@ -47,6 +48,7 @@ struct plain_input {
 	const struct number_map *keys; /* of path; */
 	uint32_t base;                 /* likewise */
 	const struct map_def *map;
+	const struct expr *tree;
 	struct memo *memos; /* 1 << MEMO_BITS */
 };
 
@@ -68,6 +70,10 @@ void plain_load_event(const struct plain *plain, struct env *env, struct plain_l
 /* The maps among the `wanted` inputs (a bit each), after what they are maps of. */
 void plain_load_maps(const struct plain *plain, uint32_t wanted, struct env *env,
 		     struct plain_loaded *out);
+
+/* The trees among the `wanted` inputs; what env->scratch has may be theirs. */
+void plain_load_trees(const struct plain *plain, uint32_t wanted, struct env *env,
+		      struct plain_loaded *out);
 
 static inline void plain_load_tests(const struct plain *plain, struct plain_loaded *out)
 {

@@ -12,6 +12,7 @@ void program_free(struct program *program)
 	for (size_t i = 0; i < program->nregexes; i++)
 		pcre2_code_free(program->regexes[i]);
 	mem_free(program->regexes);
+	hash_index_release(&program->known_of);
 	attrs_free(program->attrs);
 	arena_free(program->arena);
 	mem_free(program);

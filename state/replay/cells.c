@@ -155,14 +155,15 @@ static void initial_value(const struct cells *cells, uint32_t attr, struct value
 void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
 {
 	const struct cell_now *cell = cells_find(cells, attr);
-	struct cell absent;
+	const struct placing *placing = cell ? NULL : newest_over(cells, attr, NSTIME_MAX, NULL);
 
 	if (cell) {
 		*out = cell->value;
-	} else {
-		cells_get(cells, attr, &absent);
-		*out = absent.value;
+		return;
 	}
+	*out = (struct value){.kind = placing ? placing->kind : VALUE_UNKNOWN};
+	if (!placing)
+		initial_value(cells, attr, out);
 }
 
 static void cell_load(const struct cells *cells, uint32_t place, struct cell *out)

@@ -112,6 +112,8 @@ static inline const struct plain_choice *chosen_lines(const struct plain *plain,
 	choice = &plain->choices[event->yes];
 	if (plain->nmaps)
 		plain_load_maps(plain, choice->needs, env, event);
+	if (plain->ntrees)
+		plain_load_trees(plain, choice->needs, env, event);
 	if ((event->had & choice->needs) != choice->needs || !keys_are_small(choice, event))
 		return NULL;
 	return choice;

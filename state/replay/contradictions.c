@@ -723,7 +723,8 @@ static bool find(void *arg, const struct stream *stream, nstime begin, nstime en
 		leave_packets(watched);
 	for (size_t i = 0; good && i < watched->nfound; i++) {
 		const struct contradiction *found = &watched->found[i];
-		struct inferred_loss loss = {found->from, found->claimed, found->told};
+		struct inferred_loss loss = {found->from, found->claimed, found->told,
+					     found->told_at == NSTIME_MAX};
 
 		if (loss.time >= begin && loss.time < end)
 			add(to, &loss);

@@ -54,6 +54,11 @@ void replay_in_place(struct replay *replay)
 	replay->in_place = true;
 }
 
+bool replay_at_event(const struct replay *replay)
+{
+	return replay->walk.stream != NULL;
+}
+
 nstime replay_time(const struct replay *replay)
 {
 	return replay->walk.time;

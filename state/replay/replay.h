@@ -92,6 +92,8 @@ void replay_apply(struct replay *replay, struct write *write);
 MUST_CHECK bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
 			   struct error *err);
 nstime replay_time(const struct replay *replay); /* of the newest event */
+/* Are its lines those of an event or a loss, not of @start or @end? */
+bool replay_at_event(const struct replay *replay);
 /*
  * May a `was` of an event that is still to come hold at `at`? One under @end may: it belongs to no
  * stream, so no loss limits how far back it reaches.

@@ -218,6 +218,7 @@ static inline void run_class(struct walk *walk, const struct class_program *clas
 	if (class->nsection == 0 && class->nevent == 0)
 		return;
 	walk->env.fields = NULL;
+	walk->scratched = walk->scratched || !class->plain || class->plain->ntrees;
 	if (class->nsection == 0 && class->plain && walk->ops->lines &&
 	    walk->ops->lines(walk, class->plain))
 		return;

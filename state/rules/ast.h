@@ -135,6 +135,15 @@ struct alias_def {
 	const struct alias_def *before; /* of its name and kind; NULL: none */
 };
 
+struct let_def {
+	const struct rule_file *file; /* in which the name is known, from there on */
+	uint32_t at;
+	const char *name;
+	struct ast *value;
+	uint32_t nodes;               /* of value: they count where the name is used, too */
+	const struct let_def *before; /* of its name, of other files; NULL: none */
+};
+
 struct initial_def {
 	const struct rule_file *file;
 	struct ast_path *path; /* keys are constants or ANY */
@@ -174,13 +183,16 @@ struct rules {
 	size_t nmaps, maps_capacity;
 	struct alias_def **aliases;
 	size_t naliases, aliases_capacity;
+	struct let_def **lets;
+	size_t nlets, lets_capacity;
 	struct initial_def **initials;
 	size_t ninitials, initials_capacity;
 	struct view_def **views;
 	size_t nviews, views_capacity;
 	struct mirror_def *mirror; /* NULL: none */
 	uint32_t nrefs;
-	struct nameset map_names, event_aliases, field_aliases; /* to the last of each name */
+	struct nameset map_names, event_aliases, field_aliases,
+		let_names; /* to the last of each name */
 	size_t checked; /* files that rules_check() has seen */
 };
 
@@ -200,6 +212,10 @@ const struct map_def *rules_map(const struct rules *rules, const char *name);
 const struct alias_def *rules_alias(const struct rules *rules, bool is_event, const char *name);
 void rules_add_map(struct rules *rules, struct map_def *map);
 void rules_add_alias(struct rules *rules, struct alias_def *alias);
+/* The expression of that name, of that file; NULL: there is none. */
+const struct let_def *rules_let(const struct rules *rules, const struct rule_file *file,
+				const char *name);
+void rules_add_let(struct rules *rules, struct let_def *let);
 
 /* Notes an error at an offset of a file. */
 void rules_error(struct rules *rules, const struct rule_file *file, uint32_t at, const char *fmt,

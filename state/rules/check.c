@@ -15,7 +15,8 @@ enum root ast_root(const struct ast_path *path)
 	if (path->natoms < 2 && !path->below)
 		return ROOT_STATE;
 	for (unsigned i = ROOT_FIELD; i <= ROOT_RECORDING; i++)
-		if (path->natoms && !strcmp(path->atoms[0].name, names[i]))
+		if (path->natoms && *path->atoms[0].name == *names[i] &&
+		    !strcmp(path->atoms[0].name, names[i]))
 			return (enum root)i;
 	return ROOT_STATE;
 }
@@ -45,7 +46,7 @@ static const struct function_info {
 static const struct function_info *find_function(const char *name)
 {
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-		if (!strcmp(functions[i].name, name))
+		if (*functions[i].name == *name && !strcmp(functions[i].name, name))
 			return &functions[i];
 	return NULL;
 }
@@ -328,6 +329,10 @@ bool rules_check(struct rules *rules, struct error *err)
 	if (rules->checked == rules->nfiles)
 		return true;
 	check_map_names(rules);
+	for (size_t i = 0; i < rules->nlets; i++)
+		ast_check_calls(rules, rules, rules->lets[i]->file, rules->lets[i]->value);
+	if (rules->nerrors) /* not once more for each use */
+		return rules_first_error(rules, 0, err);
 	for (size_t i = 0; i < rules->nblocks; i++)
 		ast_check_calls(rules, rules, rules->blocks[i]->file, rules->blocks[i]->when);
 	for (size_t i = 0; i < rules->nstatements; i++) {

@@ -336,19 +336,6 @@ void lex_next(struct parser *parser)
 	parser->token.end = parser->pos;
 }
 
-bool lex_is_op(const struct parser *parser, const char *op)
-{
-	return parser->token.kind == TOKEN_OP && !strcmp(parser->token.op, op);
-}
-
-bool lex_is_word(const struct parser *parser, const char *word)
-{
-	const struct token *token = &parser->token;
-
-	return token->kind == TOKEN_IDENT && token->value.len == strlen(word) &&
-	       !memcmp(token->value.text, word, token->value.len);
-}
-
 bool lex_is_keyword(const struct parser *parser, const char *word)
 {
 	size_t end = parser->token.end;

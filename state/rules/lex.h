@@ -9,6 +9,8 @@
 
 #include "state/rules/ast.h"
 
+#include <string.h>
+
 enum token_kind {
 	TOKEN_END, /* of the text */
 	TOKEN_NEWLINE,
@@ -43,9 +45,23 @@ struct parser {
 };
 
 void lex_next(struct parser *parser);
-bool lex_is_op(const struct parser *parser, const char *op);
+/* Nearly all that is asked about a word differs from it in the first character. */
+static inline bool lex_is_op(const struct parser *parser, const char *op)
+{
+	return parser->token.kind == TOKEN_OP && parser->token.op[0] == op[0] &&
+	       !strncmp(parser->token.op, op, sizeof parser->token.op);
+}
+
 /* The current word is this one. */
-bool lex_is_word(const struct parser *parser, const char *word);
+static inline bool lex_is_word(const struct parser *parser, const char *word)
+{
+	const struct token *token = &parser->token;
+
+	return token->kind == TOKEN_IDENT && token->value.text[0] == word[0] &&
+	       token->value.len == strlen(word) &&
+	       !memcmp(token->value.text, word, token->value.len);
+}
+
 /* Is it that word, with a blank (or the line's end) behind it? */
 bool lex_is_keyword(const struct parser *parser, const char *word);
 /* Notes "expected WHAT, found ..." at the current word. */

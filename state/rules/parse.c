@@ -1,5 +1,5 @@
 /*
- * parse.c - rule files to trees: heads, statements, maps, aliases, views
+ * parse.c - rule files to trees: heads, statements, maps, aliases, views, names of expressions
  *
  * After an error the parser goes on at the next line (behind a map's bracket, behind a quoted
  * statement), so that one reading finds every error of a file.
@@ -285,7 +285,7 @@ static void parse_statement(struct parser *parser, enum verb verb)
 	add_statement(parser, statement);
 }
 
-/* ---- initial, view, alias, map ---- */
+/* ---- initial, view, let, alias, map ---- */
 
 static void parse_initial(struct parser *parser)
 {
@@ -321,6 +321,37 @@ static void parse_view(struct parser *parser)
 		return;
 	ast_check(parser->rules, parser->file, NULL, view->value, true);
 	RULES_APPEND(parser->rules, views, view);
+}
+
+/* The name stands for the expression in what follows of the file. */
+static void parse_let(struct parser *parser)
+{
+	struct let_def *let = arena_alloc(parser->rules->arena, sizeof *let);
+	size_t errors = parser->rules->nerrors;
+	const struct let_def *first;
+	struct value value;
+
+	let->file = parser->file;
+	let->at = parser->statement_at;
+	if (parser->token.kind != TOKEN_IDENT ||
+	    lex_constant(parser->token.value.text, parser->token.value.len, &value))
+		parse_expected(parser, "the name of the expression");
+	let->name = parser->failed ? "" : keep_name(parser);
+	lex_next(parser);
+	if (expect_op(parser, "=", "'='"))
+		let->value = parse_expr(parser);
+	let->nodes = parser->nodes;
+	expect_end(parser, "an operator or the end of the line");
+	if (parser->failed)
+		return;
+	first = rules_let(parser->rules, parser->file, let->name);
+	if (first)
+		rules_error(parser->rules, parser->file, let->at,
+			    "an expression '%.60s' is there already, at %.100s:%u", let->name,
+			    first->file->name, rule_file_place(first->file, first->at).line);
+	ast_check(parser->rules, parser->file, NULL, let->value, false);
+	if (parser->rules->nerrors == errors)
+		rules_add_let(parser->rules, let);
 }
 
 static void parse_alias(struct parser *parser)
@@ -479,10 +510,11 @@ static void parse_include(struct parser *parser)
  */
 static bool starts_with(struct parser *parser, const char *word)
 {
-	size_t pos = spaces_end(parser, parser->token.end);
+	size_t pos;
 
 	if (!lex_is_keyword(parser, word))
 		return false;
+	pos = spaces_end(parser, parser->token.end);
 	if (parser_char(parser, pos) == '+')
 		pos++;
 	return parser_char(parser, pos) != '=';
@@ -495,12 +527,12 @@ static bool parse_keyword_line(struct parser *parser)
 		const char *word;
 		void (*parse)(struct parser *parser); /* NULL: a statement, */
 		enum verb verb;                       /* of that verb */
-	} lines[] = {{"initial", parse_initial, 0}, {"view", parse_view, 0},
-		     {"alias", parse_alias, 0},     {"map", parse_map, 0},
-		     {"include", parse_include, 0}, {"mirror", parse_mirror, 0},
-		     {"was", NULL, VERB_WAS},       {"push", NULL, VERB_PUSH},
-		     {"delete", NULL, VERB_DELETE}, {"unknown", NULL, VERB_UNKNOWN},
-		     {"pop", NULL, VERB_POP}};
+	} lines[] = {{"initial", parse_initial, 0},   {"view", parse_view, 0},
+		     {"alias", parse_alias, 0},       {"map", parse_map, 0},
+		     {"include", parse_include, 0},   {"mirror", parse_mirror, 0},
+		     {"let", parse_let, 0},           {"was", NULL, VERB_WAS},
+		     {"push", NULL, VERB_PUSH},       {"delete", NULL, VERB_DELETE},
+		     {"unknown", NULL, VERB_UNKNOWN}, {"pop", NULL, VERB_POP}};
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		if (!starts_with(parser, lines[i].word))
@@ -528,7 +560,7 @@ static void parse_line(struct parser *parser)
 		parse_statement(parser, VERB_SET);
 	else
 		parse_expected(parser, "a statement or a head (event, section, map, alias, "
-				       "initial, view, include, mirror)");
+				       "initial, view, let, include, mirror)");
 }
 
 /* ---- quoted statements ---- */

@@ -306,6 +306,22 @@ static struct ast *parse_variable(struct parser *parser)
 	return ast;
 }
 
+/* Of a name alone: the expression that it stands for. NULL: it is a path. */
+static struct ast *find_let(struct parser *parser, const struct ast_path *path, size_t at)
+{
+	const struct let_def *let =
+		path->natoms == 1 && path->atoms[0].kind == ATOM_NAME
+			? rules_let(parser->rules, parser->file, path->atoms[0].name)
+			: NULL;
+
+	if (!let)
+		return NULL;
+	parser->nodes += let->nodes;
+	count_node(parser, at);
+	/* others use what is below it, too; a minus before a constant changes the constant */
+	return arena_copy(parser->rules->arena, let->value, 1, sizeof *let->value);
+}
+
 /* A name, a string or a number is looked at. */
 static struct ast *parse_word(struct parser *parser)
 {
@@ -324,7 +340,8 @@ static struct ast *parse_word(struct parser *parser)
 	}
 	struct ast *ast = node_new(parser, AST_PATH, at);
 	ast->path = parse_path(parser, PATH_PLAIN);
-	return ast;
+	struct ast *named = parser->failed ? NULL : find_let(parser, ast->path, at);
+	return named ? named : ast;
 }
 
 static struct ast *parse_primary(struct parser *parser)
@@ -399,6 +416,8 @@ static const struct binary {
 
 static enum op find_op(const struct parser *parser, enum binds binds)
 {
+	if (parser->token.kind != TOKEN_OP)
+		return OP_NONE;
 	for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
 		if (binaries[i].binds == binds && lex_is_op(parser, binaries[i].text))
 			return binaries[i].op;

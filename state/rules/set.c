@@ -21,6 +21,7 @@ void rules_free(struct rules *rules)
 	nameset_release(&rules->map_names);
 	nameset_release(&rules->event_aliases);
 	nameset_release(&rules->field_aliases);
+	nameset_release(&rules->let_names);
 	arena_free(rules->arena);
 	mem_free(rules);
 }
@@ -55,6 +56,30 @@ void rules_add_alias(struct rules *rules, struct alias_def *alias)
 	nameset_set(alias->is_event ? &rules->event_aliases : &rules->field_aliases, alias->name,
 		    (uint32_t)rules->naliases);
 	RULES_APPEND(rules, aliases, alias);
+}
+
+static const struct let_def *last_let(const struct rules *rules, const char *name)
+{
+	uint32_t i;
+
+	return nameset_find(&rules->let_names, name, &i) ? rules->lets[i] : NULL;
+}
+
+const struct let_def *rules_let(const struct rules *rules, const struct rule_file *file,
+				const char *name)
+{
+	const struct let_def *let = last_let(rules, name);
+
+	while (let && let->file != file)
+		let = let->before;
+	return let;
+}
+
+void rules_add_let(struct rules *rules, struct let_def *let)
+{
+	let->before = last_let(rules, let->name);
+	nameset_set(&rules->let_names, let->name, (uint32_t)rules->nlets);
+	RULES_APPEND(rules, lets, let);
 }
 
 /* ---- errors ---- */

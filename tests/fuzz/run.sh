@@ -71,6 +71,7 @@ for file in "$source"/state/rules/*.rules; do
 done
 printf 'include linux\ninclude "a.rules"\nmap m for ctf { 1 = 2 }\nmap m { & 4 = 3 }\nevent a, "b*"\n x[y] = m(z)\n' \
 	>"$work/rules/include"
+printf 'let n = 3\nlet m = (n + n)\nevent a when m == 6 && has(n)\n x[m] = -n\nview v[?k] = n\n' >"$work/rules/let"
 
 # The programs of the language's page, and a few that run without an event.
 sed -n "s/^ *\$ yore do [^']*'\(.*\)'$/\1/p" "$source/docs/do.md" | while read -r program; do

@@ -88,6 +88,8 @@ says 1 "^yore: --by: it is of 'periods stats'" yore periods top $demo --from sch
 says 1 "^yore: --of: it is of 'top callees' and 'top callers'" yore top $demo --of main
 says 1 "^yore: --where: 'tid' has no meaning for 'functions': there are self, total" yore top $demo --where 'tid == 3'
 says 1 "^yore: --where: 'pid' has no meaning for 'rss': there are tid, comm, resident" yore memtop rss $demo --where 'pid == 3'
+says 0 "^yore: note: periods: 2 of 2 periods are left out: 2 have no key$" yore periods fixtures/golden/ovni-demo --from VTx --until VTe --key cpu
+says 0 "^loom.node0.demo/proc.40/thread.40 .* 1 .* 80 ns" yore periods fixtures/golden/ovni-demo --from VTx --until VTe
 says 1 "^yore: periods: --nested takes no value" yore periods $demo --nested=no
 says 1 "flamegraph: --event and --stack" yore flamegraph $demo --event sched_switch --stack 'thread[*]/stack'
 says 0 "note: latency: --limit has no effect on --svg" yore latency $demo --svg "$work/x.svg" --limit 3
@@ -105,9 +107,21 @@ tests/lua/made_stacks.py "$work/stacked" >"$work/printed" 2>&1
 says 1 "^yore: flamegraph: there is nothing to draw: no stack that --where leaves" yore flamegraph "$work/stacked/trace" --svg "$work/x.svg" --where 'comm == "nobody"'
 says 1 "^yore: .*x.svg: No such file or directory" yore flamegraph "$work/stacked/trace" --svg "$work/no/such/x.svg"
 chains=${YORE_CORPUS-}/perf-data/cpu-clock-callchain/perf.data
+lone=${YORE_CORPUS-}/perf-data/cpu-clock/perf.data
 if [ -f "$chains" ]; then
 	says 0 '^ 42.00 .* 0x12f2 ' yore top "$chains" --no-index --limit 1
 	says 1 "no call chain of this range has the function nosuch: 'yore top TRACE functions' lists" yore top "$chains" callers --of nosuch --no-index
+	says 0 '^ 42.00 .* 0.00 .* 0x12f2 ' yore top "$chains" --against "$chains" --no-index --sort self --limit 1
+	says 0 '^250 samples of cpu-clock.*; against 254, weight' yore top "$chains" modules --against "$lone" --no-index
+	says 1 "^yore: --against: it is of 'top functions' and 'top lines' and 'top modules'" yore top "$chains" threads --against "$lone" --no-index
+	says 1 "^yore: .*nosuch: No such file or directory" yore top "$chains" --against "$work/nosuch" --no-index
+	says 1 "compares samples by function$" yore compare "$chains" "$lone" --no-index
+fi
+if [ -f "$lone" ]; then
+	says 0 '^254 samples of cpu-clock' yore top "$lone" --no-index --limit 1
+	yore convert "$lone" "$work/lone.folded" --no-index && yore flamegraph "$lone" --no-index >"$work/printed" &&
+		[ "$(LC_ALL=C sort "$work/printed")" = "$(LC_ALL=C sort "$work/lone.folded")" ]
+	result $? "flamegraph and convert fold samples without chains alike"
 fi
 # words before TRACE and behind it; a trace may be called as one of them
 cp -r $demo "$work/top"
@@ -212,6 +226,11 @@ done
 yore io $ftrace freq --format csv 2>"$work/printed" | awk -F, 'NR > 1 { n += $3 } END { print n }' >"$work/one"
 yore io $ftrace log --format csv 2>>"$work/printed" | awk 'NR > 1' | wc -l | diff - "$work/one" >>"$work/printed"
 result $? "io freq counts the calls of io log"
+# A join that asks for the calls of each thread apart tells of three of them.
+yore sql fixtures/golden/demo/trace.dat 'SELECT count(*) FROM threads t JOIN syscalls s USING (tid)' >"$work/printed" 2>&1
+[ "$(grep -c 'note: syscalls: 1 of' "$work/printed")" = 3 ] && [ "$(grep -c 'note: syscalls: more threads' "$work/printed")" = 1 ] &&
+	[ "$(tail -n 1 "$work/printed")" = 482 ]
+result $? "notes of the calls of many threads are few"
 # A thread that exits has its CPU until another one gets it.
 tests/lua/exit_preempted.py "$work/exits"
 {

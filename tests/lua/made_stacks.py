@@ -3,7 +3,7 @@
 
     made_stacks.py FOLDER [event] [here] [alone]
 
-FOLDER/trace has sched_switch and sched_waking on two CPUs. The contexts are those of lttng-modules: a length (__callstack_kernel_length),
+FOLDER/trace has sched_switch and sched_wait_task on two CPUs. The contexts are those of lttng-modules: a length (__callstack_kernel_length),
 then a sequence of addresses, of all events of the stream, or, with the word "event", of sched_switch alone. A stack that is too deep
 ends in an address of ones. With "alone" there is no
 context tid: the thread is the one that runs. With "here" the trace says that it is of this machine and boot.
@@ -54,7 +54,7 @@ def main(folder, words):
         with open("/proc/sys/kernel/random/boot_id") as file:
             kernel_ctf.METADATA = kernel_ctf.METADATA.replace("clock {", 'clock { uuid = "%s";' % file.read().strip()).replace(
                 "env {", 'env { hostname = "%s"; kernel_release = "%s";' % (os.uname().nodename, os.uname().release))
-    kernel_ctf.write(folder + "/trace", {1: ("sched_waking", "string comm; s32 tid;")}, "" if "event" in words else of_stream,
+    kernel_ctf.write(folder + "/trace", {1: ("sched_wait_task", "string comm; s32 tid;")}, "" if "event" in words else of_stream,
                      {cpu: b"".join(own) for cpu, own in parts.items()})
     with open(folder + "/stacks.csv", "w", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")

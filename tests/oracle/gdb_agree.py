@@ -298,6 +298,13 @@ def variables_agree(report, program, folder, case):
             mine = ours.get(name, "<not collected>")  # of the file, and none of it was collected
             report.same("%s of frame %s" % (name, n), plain(mine), plain(value))
             values += 1
+    for name in ("checksum", "n", "a"):
+        theirs = [(n, plain(value)) for n, text in zip(parts[1::2], parts[2::2])
+                  for value in re.findall(r"^%s = (.*)$" % name, text, re.M) if value != "<unavailable>"]
+        done = yore_says.run(program, "frame", os.path.join(case, "trace.tf"), "values", name, "--program", target, "--no-index")
+        ours = {n: plain(value) for n, value in re.findall(r"^(\d+)  \S+  %s = (.*)$" % name, done.stdout.decode(), re.M)}
+        report.same("values of " + name, [(n, ours.get(n)) for n, _ in theirs], theirs)  # tdump prints what actions name
+        values += len(theirs)
     report.facts.append("%d variables of tdump" % values)
 
 

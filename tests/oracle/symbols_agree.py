@@ -11,6 +11,7 @@ this machine at the same time, so that both look at the same files, debug files 
   linkage table that follow it, and finds one or the other by the shape of its tree. And the ruling
   on unwinding after exec, see after_exec();
 - source lines of `yore top lines` against perf report;
+- functions of `yore top` against perf report, and `--against` another recording against perf diff;
 - `yore run flamegraph` against stackcollapse-perf's way of folding perf script's text.
 """
 import collections
@@ -314,6 +315,54 @@ def compare_lines(name, program, path):
     return len(theirs) > 1 and not differ  # not only one line, else no order of them was compared
 
 
+SYMBOL = r"\[.\] (\S.*?) {2,}(\S.*?) *$"
+COUNTED = re.compile(r"^ +(\d+)  " + SYMBOL)
+CHANGED = re.compile(r"^ +(?:([\d.]+)%)? +(?:([-+][\d.]+)%)? +" + SYMBOL)
+
+
+def function_key(function, module):
+    """perf fills an address up with zeros."""
+    return re.sub(r"^0x0+(?=.)", "0x", function), module
+
+
+def top_rows(program, path, *options):
+    text = yore(program, "top", path, "--format", "csv", *options).decode(errors="surrogateescape")
+    return [(function_key(row["function"], row["module"]), row) for row in csv.DictReader(text.splitlines())]
+
+
+def compare_functions(name, program, path):
+    """Samples of each function by `yore top` against perf report: also of samples without a chain."""
+    said = perf_tool.run("report", "--no-children", "-g", "none", "-s", "sym,dso", "--stdio", "-F", "sample,sym,dso", "-i", path)
+    theirs, ours = collections.Counter(), collections.Counter()
+    for match in filter(None, map(COUNTED.match, said.decode(errors="surrogateescape").split("\n"))):
+        theirs[function_key(match[2], match[3])] += int(match[1])
+    for key, row in top_rows(program, path, "--count"):
+        ours[key] += int(row["self"])
+    ours = +ours
+    differ = {key for key in set(theirs) | set(ours) if theirs[key] != ours[key]}
+    for key in sorted(differ)[:3]:
+        print("  %s: %s: perf %d, yore %d" % (name, key, theirs[key], ours[key]))
+    print("%s: %d functions, %d differ" % (name, len(theirs), len(differ)))
+    return bool(theirs) and not differ
+
+
+def compare_change(program, path, other):
+    """`yore top OTHER --against PATH` against perf diff PATH OTHER: percent of the first one, and what was added."""
+    theirs, ours = {}, {}
+    said = perf_tool.run("diff", "-s", "sym,dso", path, other).decode(errors="surrogateescape")
+    for match in filter(None, map(CHANGED.match, said.split("\n"))):
+        theirs[function_key(match[3], match[4])] = float(match[1] or 0), float(match[2] or -float(match[1] or 0))
+    for key, row in top_rows(program, other, "--against", path):
+        if int(row["self"]) or int(row["against_self"]):
+            ours[key] = float(row["against_percent"]), float(row["change"])
+    differ = [key for key in set(theirs) | set(ours) if key not in ours or key not in theirs or
+              any(abs(a - b) > 0.011 for a, b in zip(theirs[key], ours[key]))]
+    for key in sorted(differ)[:3]:
+        print("  change: %s: perf %s, yore %s" % (key, theirs.get(key), ours.get(key)))
+    print("change of two recordings: %d functions, %d differ" % (len(theirs), len(differ)))
+    return bool(theirs) and not differ
+
+
 def copies_stacks(path):
     return b"STACK_USER" in perf_tool.run("evlist", "-v", "-i", path)
 
@@ -371,7 +420,7 @@ def fresh(program, folder):
     if not made:
         print("symbols: fresh captures skipped: no C++ compiler")
         return True
-    good, recorded = True, 0
+    good, recorded, first = True, 0, os.path.join(folder, "first.data")
     for name, options in (
             ("fresh, cpu-clock", ("-g", "-e", "cpu-clock", "-F", "1500", binary)),
             ("fresh, no chains", ("-e", "cpu-clock", "-F", "1500", binary)),
@@ -385,6 +434,11 @@ def fresh(program, folder):
             good &= check(program, path, name)
             if name == "fresh, cpu-clock":
                 good &= compare_lines(name, program, path)
+                os.rename(path, first)
+            if name in ("fresh, cpu-clock", "fresh, no chains"):
+                good &= compare_functions(name, program, path if os.path.exists(path) else first)
+            if name == "fresh, no chains" and os.path.exists(first):
+                good &= compare_change(program, first, path)
     for strip in ("-s", "--strip-debug"):
         stripped = os.path.join(folder, "s" + strip)
         subprocess.run(["strip", strip, "-o", stripped, binary], check=False)

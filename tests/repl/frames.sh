@@ -94,10 +94,23 @@ heads "no such tracepoint" 'there is no frame of tracepoint 9;0;there is no fram
 heads "none at an address" '3;there is no frame at 0x5;there is no frame 0x1 to 0x5;' 'frame 3' 'frame pc 5' 'frame range 1,5'
 heads "none outside" 'there is no frame outside of 0x1 to 0xffffff;' 'frame outside 1 0xffffff'
 heads "a range that falls" 'frame range: 0x5 is above 0x1;' 'frame range 5 1'
-usage='frame: a number is expected, or next, prev, tracepoint N, pc ADDRESS, range A B, outside A B, line [FILE:]N;'
-for words in main tracepoint line pc 'next 2' 'prev prev'; do
+usage='frame: a number is expected, or next, prev, tracepoint N, pc ADDRESS, range A B, outside A B, line [FILE:]N, '
+usage="${usage}where 'NAME > NUMBER', values NAME..., changes NAME...;"
+for words in main tracepoint line pc 'next 2' 'prev prev' where values changes; do
 	heads "no frame: $words" "$usage" "frame $words"
 done
+shown "what a register is in each frame" '0  main  $rax = -2
+1  step  $rax = 7
+2  step  $rax = 8' 'frame values $rax'
+shown "where one of two changes" '0  main  $hits = 1  $rip = 0x401000
+1  step  $rip = 0x402000
+2  step  $rip = 0x402004' 'frame changes $hits $rip'
+shown "no frame has it" 'yore: note: no frame has a value of $nosuch' 'frame values $nosuch'
+shown "a variable without the program" 'yore: note: no frame has a value of x: variables of the program need --program FILE' 'frame values x'
+heads "where a register is larger" '1;2;there is no such frame behind the current one: '"'frame 0'"' goes to the first;' 'frame where $rax>6' \
+	'frame where "$rax >= 8"' 'frame where "$rax != 7"'
+heads "in none" 'there is no frame in which $rax == 100;' 'frame where "$rax == 0x64"'
+heads "no condition" "frame where: 'rax' is not NAME OP NUMBER, such as 'counter > 5';" 'frame where rax'
 heads "no tracepoint's number" "frame tracepoint: 'main' is no number;" 'frame tracepoint main'
 heads "no number" "'1.5': the trace has no clock: the number of an event is expected, or +N from the first, or -N from the last;" \
 	'frame 1.5'

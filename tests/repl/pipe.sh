@@ -33,4 +33,22 @@ if [ $ended -ne 0 ]; then
 	echo "FAIL: without rows: status $ended"
 	status=1
 fi
+
+# a file that is a FIFO: it is said that nothing reads it, and what is written comes whole
+rm -f "$work/said"
+"$yore" convert "$work/trace" "$work/pipe" --to chrome --no-index 2>"$work/said" &
+writer=$!
+tries=0
+until [ -s "$work/said" ] || [ $tries -gt 300 ]; do
+	sleep 0.1
+	tries=$((tries + 1))
+done
+lines=$(tail -n 1 "$work/pipe")
+wait $writer
+ended=$?
+if [ $ended -ne 0 ] || [ "$(cat "$work/said")" != "yore: note: $work/pipe is a FIFO that nothing reads: it is written when something does" ] ||
+	[ -z "$lines" ] || ! [ -p "$work/pipe" ]; then
+	echo "FAIL: a FIFO: status $ended, $(cat "$work/said")"
+	status=1
+fi
 exit $status

@@ -43,6 +43,9 @@ static const struct good {
 	 " x = 1\nevent @lost in section [ab]*\n unknown x\nsection sched*\n section/x = 1\n"},
 	{"a division has blanks", "event a\n x = field/a / field/b\n"},
 	{"open brackets go on", "event a\n x = (1 +\n\n  # more\n  2)\n y[\n 1\n] = 3\n"},
+	{"names of expressions",
+	 "let n = 3\nlet both = (has(field/a) &&\n has(field/b))\nlet let = !both\nevent a\n"
+	 " x = n + -n when both || let\n n = 1\n y/n = 2\n let = 3\n"},
 	{"every verb",
 	 "event a\n a = 1\n a += 1\n was a = 1\n delete a[*]/b\n delete a/**\n unknown a\n"
 	 " push a[1] = 1 when b\n pop a[1]\n"},
@@ -113,8 +116,7 @@ static const struct bad {
 	{"a number too large", "event a\n x = 18446744073709551616\n", 2, 6, "64 bits", 1},
 	{"a number before letters", "event a\n x = 12ab\n", 2, 6, "begin with a digit", 1},
 	{"no such map", "event a\n x = f(1)\n", 2, 6,
-	 "(functions: label int str hex top has each_has min max substr split choose captures)",
-	 1},
+	 "(functions: label int str hex top has each_has min max substr split choose captures)", 1},
 	{"an argument too many", "event a\n x = hex(1, 2)\n", 2, 6, "expected one value", 1},
 	{"part of a text without its place", "event a\n x = substr(\"a\")\n", 2, 6,
 	 "expected a text, where its part begins", 1},
@@ -131,6 +133,19 @@ static const struct bad {
 	{"a variable outside a view", "event a\n x = ?a\n", 2, 6, "only in a view", 1},
 	{"a view of fields", "view v[?a] = field/x\n", 1, 14, "state only", 1},
 	{"a variable that is not bound", "view v[?a] = x[?b]\n", 1, 17, "variable of the view", 1},
+	{"two expressions of one name", "let a = 1\nlet b = a\nlet a = 2\n", 3, 1,
+	 "'a' is there already, at t:1", 1},
+	{"an expression without a name", "let true = 1\n", 1, 5, "the name of the expression", 1},
+	{"an expression that is not there", "let a =\nevent a\n x = 1\n", 1, 8, "a value", 1},
+	{"a capture in an expression by name", "let a = $1\nevent a_*\n x = a\n", 1, 9,
+	 "stands only in the lines", 1},
+	{"a call of no function in an expression by name", "let a = hexx(1)\nevent a\n x = a\n", 1,
+	 9, "did you mean \"hex\"?", 1},
+	{"an expression by name in a view", "let a = field/x\nview v[?k] = a\n", 1, 9, "state only",
+	 1},
+	{"an expression of expressions is too long",
+	 "let a = 1+1+1+1+1+1+1+1\nlet b = a+a+a+a+a+a+a+a\nlet c = b+b+b+b+b+b+b+b\n", 3, 21,
+	 "at most 1000", 1},
 	{"a view of itself", "view a[?k] = b[?k]\nview b[?k] = a[?k]\n", 1, 6, "uses itself", 1},
 	{"a regular expression", "event a\n x = field/a =~ \"(\"\n", 2, 17, "regular", 1},
 	{"keys too deep", "event a\n x = a[a[a[a[a[a[a[a[a[1]]]]]]]]]\n", 2, 24, "8 deep", 1},
@@ -241,7 +256,8 @@ static size_t count_of(const char *text, const char *what)
 
 /*
  * Nothing of the Linux rules needs to be evaluated forward, but for what pushes and pops calls, and
- * where many wakers wait for the interrupt that their CPU handled.
+ * where many wakers wait for the interrupt that their CPU handled, and what perf's switch records
+ * tell of threads that end, or that are woken while they leave.
  */
 static void linux_is_backward(void **state)
 {
@@ -259,7 +275,13 @@ static void linux_is_backward(void **state)
 	assert_int_equal(count_of(buf_text(&text), "pop     thread[*]/stack\n"
 						   "        stratum 0, forward: "),
 			 1);
-	assert_int_equal(count_of(buf_text(&text), "else forward"), 4);
+	assert_int_equal(count_of(buf_text(&text), "else forward"), 6);
+	assert_int_equal(count_of(buf_text(&text), "thread[*]/state\n"
+						   "        stratum 2, backward while few"),
+			 1);
+	assert_int_equal(count_of(buf_text(&text), "thread[*]/state and all below\n"
+						   "        stratum 3, backward while few"),
+			 1);
 	assert_int_equal(count_of(buf_text(&text), "thread[*]/waker\n"
 						   "        stratum 1, backward while few"),
 			 3);

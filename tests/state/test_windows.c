@@ -11,6 +11,7 @@
  */
 #include "engine/base/mem.h"
 #include "state/context/context.h"
+#include "state/context/wanted.h"
 #include "state/replay/replay.h"
 #include "state/rules/line.h"
 #include "tests/harness.h"
@@ -190,10 +191,28 @@ static void note(void *arg, const struct change *change)
 	struct given *given = arg;
 	uint32_t line = change->after->writer.line;
 
-	if (!change->fill && change->time >= given->begin && change->time < given->end &&
+	if (!change->fill && change->item->stream && change->time >= given->begin && change->time < given->end &&
 	    line != UINT32_MAX &&
 	    verb_gives(program_statement(given->state->program, line)->verb))
 		number_map_set(&given->attrs, change->attr, 1);
+}
+
+/* Are its keys known without reading? */
+static bool is_known(struct state *state, const struct asked *asked, uint32_t attr)
+{
+	struct wanted wanted;
+	uint32_t *attrs;
+	bool known = false;
+	struct error err;
+	size_t count;
+
+	wanted_init(state, (const struct query *const *)asked->queries, asked->count, &wanted);
+	assert_true(wanted_enumerate_some(state, &wanted, &attrs, &count, &err));
+	for (size_t i = 0; i < count && !known; i++)
+		known = attrs[i] == attr;
+	mem_free(attrs);
+	wanted_release(&wanted);
+	return known;
 }
 
 /* Stored attributes that are told were given a value; the others of these lists, with a value, were not. */
@@ -224,7 +243,8 @@ static bool lists_what_is_given(struct state *state, const struct asked *asked,
 		query_free(query);
 		for (size_t k = 0; k < got->count && !found; k++)
 			found = !strcmp(got->items[k].path, span->path);
-		right = !overlaps || found == !!number_map_get(&given.attrs, attr);
+		right = !overlaps || found == (number_map_get(&given.attrs, attr) ||
+					       is_known(state, asked, attr));
 	}
 	replay_free(replay);
 	mem_free(given.attrs.items);

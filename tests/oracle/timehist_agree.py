@@ -117,9 +117,8 @@ class Yore:
 
 
 def must_be_known(model, lasts, t):
-    """Do all CPUs tell what the thread did from where it left its CPU until its turn ended, and longer? perf disables events one by one."""
-    return t.begin is not None and t.out is not None and not model.is_unsure(t.tid, t.out, t.end) and t.end < lasts and \
-        t.end not in model.last_switches
+    """Do all CPUs tell what the thread did from where it left its CPU until its turn ended, and longer? perf stops them one by one."""
+    return t.begin is not None and t.out is not None and not model.is_unsure(t.tid, t.out, t.end) and t.end < lasts
 
 
 def turn_agrees(report, yore, t, must):
@@ -161,10 +160,7 @@ def compare(program, path):
     turns, model = turns_of(events), analyses_agree.Model(events)
     timehist_agrees(report, path, turns, any(e.name == "sched_waking" for e in events))
     yore, told, sure = Yore(report, program, path), 0, 0
-    lasts = {}
-    for e in events:
-        lasts[e.cpu] = e.time
-    last = min(lasts.values(), default=0)
+    last = min(model.last_switches, default=0)
     for t in [t for own in turns.values() for t in own if t.begin is not None]:
         must = must_be_known(model, last, t)
         sure += must

@@ -32,10 +32,12 @@ struct filling { /* of one path */
 	uint32_t pending_cells[INTERVAL_COLUMNS];
 	uint32_t *cells; /* of the last one */
 	size_t counted;
-	int place;          /* on the stack, of the collection */
-	const char *wanted; /* the path that was asked for */
-	bool optional;      /* it may have no value, and rules may not write it */
-	const char *join;   /* the column that it becomes; NULL: it is a collection of its own */
+	int place;             /* on the stack, of the collection */
+	const char *wanted;    /* the path that was asked for */
+	struct filling *again; /* the next one of the same path; NULL: none */
+	bool repeats;          /* it is that of one before it, which reads the path */
+	bool optional;         /* it may have no value, and rules may not write it */
+	const char *join;      /* the column that it becomes; NULL: it is a collection of its own */
 	uint32_t column;
 	uint32_t joint_key; /* of the first path's atoms */
 	bool joined;        /* of the first path: others become columns */
@@ -43,7 +45,12 @@ struct filling { /* of one path */
 	bool noted;         /* why it has no value was said */
 	nstime begin, end;
 	bool whole;
-	uint32_t *values; /* atoms of those that are kept; none: all */
+	bool after_unknown; /* only those before which nothing is known */
+	uint32_t
+		*befores; /* atoms: only those before which the value was one of these; none: all */
+	size_t nbefores;
+	bool until_unknown; /* only those behind which nothing is known */
+	uint32_t *values;   /* atoms of those that are kept; none: all */
 	size_t nvalues;
 	/* of the interval before */
 	char *path; /* of the arena; NULL: none yet */
@@ -83,12 +90,13 @@ static uint32_t key_of(struct segments *segments, const char *path)
 	return segments_intern(segments, &value);
 }
 
-static bool is_wanted(const struct filling *filling, uint32_t value)
+/* Is the value one of these? Without any, all are. */
+static bool is_wanted(const uint32_t *values, size_t count, uint32_t value)
 {
-	for (size_t i = 0; i < filling->nvalues; i++)
-		if (filling->values[i] == value)
+	for (size_t i = 0; i < count; i++)
+		if (values[i] == value)
 			return true;
-	return !filling->nvalues;
+	return !count;
 }
 
 static void count_pending(struct filling *filling)
@@ -125,7 +133,9 @@ static bool keep(struct filling *filling, const struct interval *interval, uint3
 		segment.ended = false;
 	}
 	if (segment.begin >= segment.end || (filling->whole && !(segment.begun && segment.ended)) ||
-	    !is_wanted(filling, value))
+	    (filling->after_unknown && touches) ||
+	    !is_wanted(filling->befores, filling->nbefores, touches ? filling->value : 0) ||
+	    !is_wanted(filling->values, filling->nvalues, value))
 		return false;
 	cells = add(filling, &segment);
 	cells[COLUMN_KEY] = filling->key;
@@ -231,9 +241,23 @@ static struct filling *filling_of(struct fillings *fillings, const char *path)
 	if (!last)
 		return NULL;
 	fillings->last = last;
-	if (!last->path || strcmp(last->path, path) != 0)
-		turn_to_path(fillings, last, path);
+	for (struct filling *each = last; each; each = each->again)
+		if (!each->path || strcmp(each->path, path) != 0)
+			turn_to_path(fillings, each, path);
 	return last;
+}
+
+static void take_interval(struct filling *filling, const struct interval *interval)
+{
+	uint32_t value = segments_intern(filling->segments, &interval->value);
+
+	if (filling->kept && filling->ended == interval->begin) {
+		filling->cells[COLUMN_AFTER] = value;
+		filling->segments->count -= filling->until_unknown;
+	}
+	filling->kept = keep(filling, interval, value);
+	filling->value = value;
+	filling->ended = interval->end;
 }
 
 static bool each_interval(void *arg, const struct interval *interval)
@@ -243,14 +267,8 @@ static bool each_interval(void *arg, const struct interval *interval)
 
 	if (bind_interrupted(fillings->context))
 		return false;
-	if (!filling)
-		return true;
-	uint32_t value = segments_intern(filling->segments, &interval->value);
-	if (filling->kept && filling->ended == interval->begin)
-		filling->cells[COLUMN_AFTER] = value;
-	filling->kept = keep(filling, interval, value);
-	filling->value = value;
-	filling->ended = interval->end;
+	for (; filling; filling = filling->again)
+		take_interval(filling, interval);
 	return true;
 }
 
@@ -267,30 +285,43 @@ static bool each_total(void *arg, const char *path, const struct value_total *to
 	struct filling *filling = filling_of(fillings, path);
 	uint32_t value = segments_intern(filling->segments, &total->value);
 
-	if (is_wanted(filling, value))
+	if (is_wanted(filling->values, filling->nvalues, value))
 		totals_list_add(filling->totals, filling->key, value, total);
 	return !bind_interrupted(fillings->context);
 }
 
-/* The option `value`, one or a list. */
-static void read_values(lua_State *L, int options, struct filling *filling)
+/* The option `unknown`: "before" or "after". */
+static void read_unknown(lua_State *L, int options, struct filling *out)
 {
-	int type = lua_getfield(L, options, "value");
+	static const char *const sides[] = {"before", "after", NULL};
+
+	if (lua_getfield(L, options, "unknown") != LUA_TNIL) {
+		out->after_unknown = luaL_checkoption(L, -1, NULL, sides) == 0;
+		out->until_unknown = !out->after_unknown;
+	}
+	lua_pop(L, 1);
+}
+
+/* The option `name`, one value or a list, as atoms of the filling's own. */
+static size_t read_values(lua_State *L, int options, const char *name, struct filling *filling,
+			  uint32_t **out)
+{
+	int type = lua_getfield(L, options, name);
 	size_t count = type == LUA_TTABLE ? (size_t)lua_rawlen(L, -1) : type != LUA_TNIL;
 	struct value value;
 
-	filling->values = arena_array(filling->segments->arena, count, sizeof *filling->values);
-	filling->nvalues = count;
+	*out = arena_array(filling->segments->arena, count, sizeof **out);
 	for (size_t i = 0; i < count; i++) {
 		if (type == LUA_TTABLE)
 			lua_rawgeti(L, -1, (lua_Integer)i + 1);
 		else
 			lua_pushvalue(L, -1);
 		value = bind_check_value(L, -1);
-		filling->values[i] = segments_intern(filling->segments, &value);
+		(*out)[i] = segments_intern(filling->segments, &value);
 		lua_pop(L, 1);
 	}
 	lua_pop(L, 1);
+	return count;
 }
 
 /* What one table asks for; pushes the collection, and what must live as long as it is filled. */
@@ -303,6 +334,7 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	out->optional = bind_flag(L, options, "optional");
 	lua_getfield(L, options, "join");
 	out->join = lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
+	read_unknown(L, options, out);
 	out->totals = bind_flag(L, options, "totals") ? bind_push_totals(L) : NULL;
 	if (out->totals && (out->whole || out->join))
 		luaL_error(L, "totals: not with 'whole' or 'join'");
@@ -310,10 +342,32 @@ static void push_filling(lua_State *L, int options, struct filling *out)
 	out->options = lua_gettop(L);
 	if (out->totals && !lua_isnil(L, -1))
 		luaL_error(L, "totals: not with 'groups'");
+	if ((out->after_unknown || out->until_unknown) &&
+	    (out->totals || out->join || !lua_isnil(L, -1)))
+		luaL_error(L, "unknown: not with 'totals', 'join' or 'groups'");
 	out->segments = bind_push_segments(L);
 	segments_of_intervals(out->segments);
 	out->place = lua_gettop(L);
-	read_values(L, options, out);
+	out->nvalues = read_values(L, options, "value", out, &out->values);
+	out->nbefores = read_values(L, options, "before", out, &out->befores);
+}
+
+/* A path that stands once more is read once: each of its intervals is given to both. */
+static void link_repeated(struct fillings *fillings)
+{
+	for (size_t i = 1; i < fillings->count; i++) {
+		struct filling *own = &fillings->items[i], *other = NULL;
+
+		for (size_t k = 0; k < i && !other; k++)
+			if (!strcmp(fillings->items[k].wanted, own->wanted))
+				other = &fillings->items[k];
+		if (!other || own->join || other->join || own->totals || other->totals)
+			continue;
+		while (other->again)
+			other = other->again;
+		other->again = own;
+		own->repeats = true;
+	}
 }
 
 /* What rests on more than one path: columns that are joined, and groups, which may be by these. */
@@ -321,6 +375,7 @@ static void link_fillings(lua_State *L, struct fillings *fillings)
 {
 	struct filling *first = &fillings->items[0];
 
+	link_repeated(fillings);
 	for (size_t i = 0; i < fillings->count; i++) {
 		struct filling *filling = &fillings->items[i];
 
@@ -345,26 +400,31 @@ static void link_fillings(lua_State *L, struct fillings *fillings)
 	}
 }
 
+/* A query for each path that is read: their number in *count. */
 static bool parse_queries(struct bind_trace *bound, struct state *state, struct fillings *fillings,
-			  struct query **queries, struct error *err)
+			  struct query **queries, size_t *count, struct error *err)
 {
 	struct buf note = {0};
 	bool ok = true;
 
 	for (size_t i = 0; i < fillings->count && ok; i++) {
-		const struct filling *filling = &fillings->items[i];
+		struct filling *filling = &fillings->items[i];
 		/* of several values some may be other rules' */
 		const struct value *value =
 			filling->nvalues == 1 ? segments_atom(filling->segments, filling->values[0])
 					      : NULL;
 
+		filling->noted = filling->repeats;
+		if (filling->repeats)
+			continue;
 		buf_clear(&note);
-		ok = query_parse(fillings->items[i].wanted, &queries[i], err) &&
-		     (fillings->items[i].optional ||
-		      state_lookup(state, queries[i], value, &note, err));
+		ok = query_parse(filling->wanted, &queries[*count], err);
+		*count += ok;
+		ok = ok && (filling->optional ||
+			    state_lookup(state, queries[*count - 1], value, &note, err));
 		if (ok && note.len)
 			notice(&bound->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
-		fillings->items[i].noted = note.len > 0 || fillings->items[i].optional;
+		filling->noted = note.len > 0 || filling->optional;
 	}
 	buf_release(&note);
 	return ok;
@@ -382,18 +442,17 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 				       .end = first->end,
 				       .arg = fillings};
 	struct state *state;
-	bool ok = bind_get_state(bound, &state, err);
-	size_t count = ok ? fillings->count : 0;
+	size_t count = 0;
+	bool ok = bind_get_state(bound, &state, err) &&
+		  parse_queries(bound, state, fillings, queries, &count, err);
 
-	ok = ok && parse_queries(bound, state, fillings, queries, err);
 	if (ok && count > 1 &&
 	    state_names_threads(state, (const struct query *const *)queries, count))
 		ok = error_set(err, ERR_QUERY,
 			       "threads by name are one path of segments, and alone: %s",
 			       fillings->items[0].wanted);
-	ok = ok &&
-	     state_totals(state, first->begin - 1, first->end + 1,
-			  (const struct query *const *)queries, count, &sink, err);
+	ok = ok && state_totals(state, first->begin - 1, first->end + 1,
+				(const struct query *const *)queries, count, &sink, err);
 	for (size_t i = 0; i < count; i++)
 		query_free(queries[i]);
 	if (ok && bind_interrupted(bound->context))
@@ -403,8 +462,9 @@ static bool ask(struct bind_trace *bound, struct fillings *fillings, struct erro
 
 static void read_fillings(lua_State *L, struct fillings *out)
 {
-	static const char *const known[] = {"path",     "from",   "to",   "value",  "whole",
-					    "optional", "groups", "join", "totals", NULL};
+	static const char *const known[] = {"path",   "from",     "to",     "value",
+					    "whole",  "optional", "groups", "join",
+					    "totals", "unknown",  "before", NULL};
 	size_t count = (size_t)lua_rawlen(L, 2);
 
 	out->count = count ? count : 1;

@@ -12,6 +12,7 @@
 #include "engine/base/quote.h"
 #include "index/tables/location.h"
 #include "index/tables/losses.h"
+#include "index/tables/recorded.h"
 #include "state/rules/rules.h"
 #include "state/state.h"
 
@@ -215,6 +216,20 @@ static void push_clocks(lua_State *L, const struct trace *trace)
 	}
 }
 
+/* `begin` and `end` of the table on top, as far as packets tell when the stream was recorded. */
+static void set_recorded(lua_State *L, struct index *index, const struct stream *stream)
+{
+	struct recorded recorded;
+	struct error err;
+
+	if (!stream_recorded(index, stream, &recorded, &err))
+		bind_raise(L, &err);
+	if (recorded.begin > NSTIME_MIN)
+		bind_set_integer(L, "begin", recorded.begin);
+	if (recorded.ended)
+		bind_set_integer(L, "end", recorded.end);
+}
+
 static void push_streams(lua_State *L, struct index *index)
 {
 	const struct trace *trace = index_trace(index);
@@ -230,6 +245,8 @@ static void push_streams(lua_State *L, struct index *index)
 		if (cpu >= 0)
 			bind_set_integer(L, "cpu", cpu);
 		bind_set_integer(L, "bytes", (int64_t)stream->bytes);
+		if (stream->has_time)
+			set_recorded(L, index, stream);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 }
@@ -254,6 +271,15 @@ static void push_hosts(lua_State *L, const struct trace *trace)
 		lua_rawseti(L, -3, ++n);
 	}
 	lua_pop(L, 1);
+}
+
+/* Did a recorder follow some tasks, in place of CPUs? */
+static bool is_of_tasks(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (trace->parts[i]->recording == RECORDING_TASKS)
+			return true;
+	return false;
 }
 
 static void push_field_names(lua_State *L, const struct event_class *class)
@@ -309,6 +335,7 @@ static int trace_info(lua_State *L)
 	lua_setfield(L, -2, "env");
 	push_hosts(L, trace);
 	lua_setfield(L, -2, "hosts");
+	bind_set_boolean(L, "tasks", is_of_tasks(trace));
 	push_clocks(L, trace);
 	lua_setfield(L, -2, "clocks");
 	push_streams(L, bound->index);

@@ -839,7 +839,7 @@ local function draw()
 	local ok, why = yore.save(a.html, report.page{
 		title = "What differs between " .. (patterns and runs_text("a") .. " and " .. runs_text("b") or sides.a.path .. " and " .. sides.b.path),
 		sides = { { name = "A", text = side_text("a") }, { name = "B", text = side_text("b") } }, units = named,
-		causes = table.move(found, 1, math.min(#found, a.limit or 10), 1, {}), note = nothing_said() })
+		of_one_side = of_one_side, causes = found, limit = a.limit or 10, note = nothing_said() })
 	if not ok then
 		error(why, 0)
 	end

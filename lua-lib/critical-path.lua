@@ -2,22 +2,25 @@
 --
 -- [sum|log]
 --
---   sum   for how long which thread ran, waited for a CPU or slept on the path, and what ended its sleep
+--   sum   for how long which thread ran, waited for a CPU or slept on the path, and for how long what else was waited for
 --   log   the stretches of the path, in order of time
 --
--- --tid N, or the name of a single thread, names it. The path goes back from the end of the range: while the thread runs or waits for a
+-- --tid N, or the name of threads, names whose path it is; where several threads have the name, each of them has a path, and tables are told
+-- apart by their numbers. The path goes back from the end of the range: while the thread runs or waits for a
 -- CPU, that is the path; where it sleeps, the path goes on with the thread that woke it, at the
--- moment of the wake-up. Where a timer, a device or another interrupt woke it, the thread's sleep is on the path, and `woken by`
--- says what did: "timer", "irq 24 nvme0q1", "softirq NET_RX", "device 8:0" where a request of a block device was complete just then
--- (block_rq_issue and block_rq_complete), "interrupt" where nothing tells which one. Where it is not known who woke it, its sleep
--- is on the path, too.
+-- moment of the wake-up. Where no thread woke it, the path has what did, in a row of its own for as long as the thread slept: "timer",
+-- "irq 24 nvme0q1", "softirq NET_RX", "device 8:0" where a request of a block device was complete just then
+-- (block_rq_issue and block_rq_complete), "interrupt" where nothing tells which one, "idle" for the idle thread. Where it is not known
+-- who woke it, the thread's sleep is on the path.
 -- It needs sched_waking, which tells who wakes. All stretches together are the range.
 --
--- Columns of --where: tid, comm, state, dur, begin, waker.
+-- Columns of --where: what ("thread", "timer", "irq 24 nvme0q1" ...), tid, comm, state, dur, begin, sleeper (the thread that waits for a
+-- timer, a device or an interrupt).
 --
 -- Examples:
 --   $ yore critical-path fixtures/golden/sched-demo --tid 10893 --begin 00:35:20.801 --end 00:35:20.8025
 --   $ yore critical-path fixtures/golden/sched-demo log --tid 10893 --begin 00:35:20.801 --end 00:35:20.8025
+--   $ yore critical-path fixtures/golden/demo/trace.dat --tid demo-sleep --where 'what == "timer"'
 
 local analysis = require("yore.analysis")
 local causes = require("yore.causes")
@@ -26,24 +29,23 @@ local threads = require("yore.threads")
 local kernel = require("yore.kernel")
 local a = analysis.open(arg, {
 	name = "critical-path", verbs = { "sum", "log" }, options = { tid = "text" },
-	columns = { "tid", "comm", "state", "dur", "begin", "waker" },
+	columns = { "what", "tid", "comm", "state", "dur", "begin", "sleeper" },
 })
--- A name is that of one thread, or it is not enough.
-local function thread_of(word)
+local by_name = a.tid and not math.tointeger(tonumber(a.tid))
+
+-- The threads that --tid means: its number, or all that have the name.
+local function threads_meant(word)
 	local tid = math.tointeger(tonumber(word))
-	if tid then
-		return tid
+	local found = tid and { tid } or word and threads.named(a, word) or {}
+	if not word then
+		error("critical-path: --tid THREAD is missing: of which thread?: 'yore cputop TRACE threads' lists threads", 0)
+	elseif #found == 0 then
+		a:lack("--tid: '" .. word .. "' is neither a number nor the name of a thread here: 'yore cputop TRACE threads' lists threads")
 	end
-	local found = word and threads.named(a, word) or {}
-	if #found == 1 then
-		return found[1]
-	end
-	error("critical-path: " .. (#found > 1 and "--tid: " .. #found .. " threads are called '" .. word .. "', " .. table.concat(found, ", ")
-		.. ", and a path is that of one: name its number" or word and "--tid: '" .. word .. "' is neither a number nor the name of a thread here"
-		or "--tid THREAD is missing: of which thread?") .. ": 'yore cputop TRACE threads' lists threads", 0)
+	return found
 end
 
-local tid = thread_of(a.tid)
+local tids = threads_meant(a.tid)
 
 a:need({ "sched_switch" }, "when threads run")
 a.has_wakings = a:want({ "sched_waking" }, "it is not known who wakes a thread: its sleep is on the path")
@@ -52,14 +54,11 @@ local states, wakers = trace:segments{ from = a.start, to = a.stop,
 	{ path = "thread[*]/state" }, { path = "thread[*]/waker" } }
 states:join(wakers, { waker = "value" }, { at = "end" })
 
-if not states:find(tid, a.stop) then
-	a:lack("nothing is known of thread " .. tid .. " in this range: 'yore cputop TRACE threads' lists those that ran")
-end
+local requests, unknown = causes.read_requests(a), 0
 
-local requests, path, unknown = causes.read_requests(a), {}, 0
-
--- What woke the thread at the end of its sleep, where the path does not go on with a thread.
-local function waker_of(row, t)
+-- What is no thread and ended the sleep `row` at t, where the path does not go on with a thread; nil: it ends with no sleep, a thread
+-- ended it, or it is not known.
+local function awaited(row, t)
 	if not chain.is_woken(row, t) then
 		return
 	end
@@ -72,42 +71,96 @@ local function waker_of(row, t)
 	return other or thread == 0 and "idle" or nil
 end
 
-chain.new(states):path(tid, a.start, a.stop, function(thread, state, from, till, row)
-	path[#path + 1] = { begin = from, ["end"] = till, dur = till - from, tid = thread, state = state, waker = waker_of(row, till) }
-end)
-chain.tell_unknown("critical-path", a.has_wakings and unknown or 0, "on the path")
+-- The stretches of a thread's path, the last first.
+local function path_of(tid)
+	local path = {}
+	chain.new(states):path(tid, a.start, a.stop, function(thread, state, from, till, row)
+		local what = awaited(row, till)
+		path[#path + 1] = { begin = from, ["end"] = till, dur = till - from, state = state, what = what or "thread",
+			tid = not what and thread or nil, sleeper = what and thread }
+	end)
+	return path
+end
 
-a:name_threads(path, function(row)
-	return row["end"]
-end)
-path = a:filter_rows(path)
+-- Of the threads those of which something is known in the range.
+local function threads_known()
+	local known, others = {}, {}
+	for _, tid in ipairs(tids) do
+		local list = states:find(tid, a.stop) and known or others
+		list[#list + 1] = tid
+	end
+	if #known == 0 and #others > 0 then
+		a:lack("nothing is known of thread " .. table.concat(others, ", ") .. " in this range: 'yore cputop TRACE threads' lists those that ran")
+	elseif #others > 0 then
+		yore.note("critical-path: nothing is known of thread " .. table.concat(others, ", ") .. " in this range")
+	end
+	return known
+end
+
+local log_columns = {
+	{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
+	{ key = "dur", head = "length", kind = "span", bar = true }, { key = "what", head = "what" },
+	{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" }, { key = "state", head = "state" },
+	{ key = "sleeper", head = "awaited by", kind = "count" }, { key = "sleeper_comm", head = "name" },
+}
+local sum_columns = {
+	{ key = "what", head = "what" }, { key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" },
+	{ key = "state", head = "state" }, { key = "count", head = "stretches", kind = "count" },
+	{ key = "total", head = "in all", kind = "span", bar = true }, { key = "percent", head = "% of the range", kind = "percent" },
+}
+
+-- One row for each thread and state, and one for each timer, device or interrupt, whoever waited for it.
+local function summed(path)
+	local found, list = {}, {}
+	for _, row in ipairs(path) do
+		local state = row.tid and row.state
+		local key = row.what .. "\0" .. (row.tid or "") .. (state or "")
+		local one = found[key]
+		if not one then
+			one = { what = row.what, tid = row.tid, comm = row.comm, state = state, count = 0, total = 0 }
+			found[key] = one
+			list[#list + 1] = one
+		end
+		one.count, one.total = one.count + 1, one.total + row.dur
+		one.percent = one.total * 100 / a.length
+	end
+	table.sort(list, analysis.order("-total", "tid", "what", "state"))
+	return list
+end
+
+-- Gives the rows of all paths the names of their threads, in one question.
+local function name_rows(paths)
+	local last = {}
+	for _, path in ipairs(paths) do
+		for _, row in ipairs(path) do
+			local tid = row.tid or row.sleeper
+			last[tid] = math.max(last[tid] or row["end"], row["end"])
+		end
+	end
+	local names = a:names(last)
+	for _, path in ipairs(paths) do
+		for _, row in ipairs(path) do
+			row.comm, row.sleeper_comm = row.tid and names[row.tid], row.sleeper and names[row.sleeper]
+		end
+	end
+end
+
+local known, paths = threads_known(), {}
+for i, tid in ipairs(known) do
+	paths[i] = path_of(tid)
+end
+chain.tell_unknown("critical-path", a.has_wakings and unknown or 0, "on the path")
+name_rows(paths)
 
 a:head()
-if a.verb == "log" then
-	table.sort(path, analysis.order("begin"))
-	a:table("the path of " .. tid, {
-		{ key = "begin", head = "from", kind = "time" }, { key = "end", head = "until", kind = "time" },
-		{ key = "dur", head = "length", kind = "span", bar = true },
-		{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" }, { key = "state", head = "state" },
-		{ key = "waker", head = "woken by" },
-	}, path)
-	return
-end
-local found, list = {}, {}
-for _, row in ipairs(path) do
-	local key = row.tid .. row.state .. (row.waker or "")
-	local one = found[key]
-	if not one then
-		one = { tid = row.tid, comm = row.comm, state = row.state, waker = row.waker, count = 0, total = 0 }
-		found[key] = one
-		list[#list + 1] = one
+a.tables = by_name -- one for each thread of the name
+a.table_class = "the path of " .. a.tid
+for i = 1, math.max(#paths, a.lami and 1 or 0) do
+	local path, title = a:filter_rows(paths[i] or {}), "the path of " .. (known[i] or a.tid)
+	if a.verb == "log" then
+		table.sort(path, analysis.order("begin"))
+		a:table(title, log_columns, path)
+	else
+		a:table(title, sum_columns, summed(path))
 	end
-	one.count, one.total = one.count + 1, one.total + row.dur
-	one.percent = one.total * 100 / a.length
 end
-table.sort(list, analysis.order("-total", "tid", "state", "waker"))
-a:table("the path of " .. tid, {
-	{ key = "tid", head = "TID", kind = "count" }, { key = "comm", head = "name" }, { key = "state", head = "state" },
-	{ key = "waker", head = "woken by" }, { key = "count", head = "stretches", kind = "count" }, { key = "total", head = "in all", kind = "span", bar = true },
-	{ key = "percent", head = "% of the range", kind = "percent" },
-}, list)

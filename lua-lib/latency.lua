@@ -24,6 +24,7 @@
 
 local analysis = require("yore.analysis")
 local kernel = require("yore.kernel")
+local left_out = require("yore.waits")
 local a = analysis.open(arg, {
 	name = "latency", verbs = { "stats", "top", "log", "freq" }, tables = { stats = true, freq = true },
 	columns = { "tid", "comm", "cpu", "dur", "begin", "kind" }, options = { svg = "text" },
@@ -33,12 +34,46 @@ a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads 
 a:want({ "sched_wakeup", "sched_waking" }, "it is not known when threads are woken: only preemptions are measured")
 
 -- A wait ends with a switch that was seen: the thread comes on a CPU on which another one ran until then.
-local waits, runs = a:segments({ path = "thread[*]/state", value = "ready", whole = true },
-	{ path = "cpu[*]/thread" })
-waits = waits:select{ after = "running" }
+local found = { a:segments({ path = "thread[*]/state", value = "ready" }, { path = "cpu[*]/thread" }, table.unpack(left_out.paths)) }
+local ready, runs = found[1], found[2]
+local waits = ready:select{ begun = true, ended = true, after = "running" }
 local by_thread = runs:rekey()
 waits:join(by_thread, { cpu = "value", last = "before" }, { at = "end", match = "begins" })
+-- Where a switch before or after it is missing, it is not known who ran: the event that ends the wait says that it does, and on which
+-- CPU. Returns these waits, and the CPUs by thread and end.
+local function seen_alone()
+	local times, cpus, found = {}, {}, nil
+	local function of_event(row)
+		return cpus[row.key .. " " .. row["end"]] ~= nil
+	end
+	local of_unknown = waits:select{ last = function(tid) return tid == nil end, ["end"] = { max = a.stop - 1 } }
+	local cut = ready:select{ begun = true, ended = false, ["end"] = { max = a.stop - 1 } }
+	for _, segments in ipairs{ of_unknown, cut } do
+		for _, row in ipairs(segments:rows()) do
+			times[row["end"]], cpus[row.key .. " " .. row["end"]] = true, false
+		end
+	end
+	found = cpus
+	cpus = {}
+	left_out.each_switch(a, times, function(cpu, tid, t)
+		local key = tid .. " " .. t
+		cpus[key] = found[key] == false and cpu or nil
+	end)
+	found = of_unknown:select{ row = of_event }
+	found:append(cut:select{ row = of_event })
+	return found, cpus
+end
+local alone, cpu_of = seen_alone()
 waits = waits:select{ last = function(tid) return tid ~= nil end }
+
+-- Says which waits are left out.
+local function tell_left_out()
+	local left = left_out.left_out(a, true, runs, by_thread, { table.unpack(found, 3) })
+	left.open, left.unended = left_out.unended(a, ready, by_thread, cpu_of)
+	left.before = (left.before or 0) + #ready:select{ begun = false, ended = true, after = "running" }
+	left_out.tell(a, left, #waits + #alone, "waits")
+end
+tell_left_out()
 
 -- Moments at which threads were forked: {[thread] = {[time] = true}}.
 local function forks()
@@ -68,9 +103,16 @@ local function split(all)
 	return { woken = woken, preempted = preempted, new = first:select{ row = is_new } }
 end
 
-local names = a:names(waits:distinct("key"))
 local kinds = { "woken", "preempted", "new" }
 local of = split(waits)
+for kind, segments in pairs(#alone > 0 and split(alone) or {}) do
+	of[kind]:append(segments)
+end
+local tids = {}
+for _, kind in ipairs(kinds) do
+	table.move(of[kind]:distinct("key"), 1, #of[kind], #tids + 1, tids)
+end
+local names = a:names(tids)
 for kind, segments in pairs(of) do
 	of[kind] = a:filter(segments, {
 		tid = "key", comm = { "key", function(tid) return names[tid] end }, dur = "dur",
@@ -139,6 +181,7 @@ local function waits_listed()
 	end
 	return a:listed(collections, function(row, collection)
 		row.kind, row.tid, row.comm = collection.kind, row.key, names[row.key]
+		row.cpu = row.cpu or cpu_of[row.key .. " " .. row["end"]]
 	end)
 end
 

@@ -239,11 +239,13 @@ local arguments = {
 	mmap = { "addr", "len", "prot", "flags" }, munmap = { "addr", "len" }, mremap = { "addr", "old", "new", "flags" }, brk = { "brk" },
 }
 
--- Calls by events of their own; nil: the trace has none, and raw system calls, whose numbers have names.
+-- Calls by events of their own; nil: the range has none, and raw system calls, whose numbers have names.
 local function named_calls()
-	if #analysis.present{ "sys_enter" } > 0 and #analysis.present{ "sys_exit" } > 0
-			and #analysis.present{ "sys_enter_mmap", "sys_enter_munmap", "sys_enter_brk", "syscall_entry_mmap" } == 0 then
-		return nil
+	if #analysis.present{ "sys_enter" } > 0 and #analysis.present{ "sys_exit" } > 0 then
+		local named = analysis.present{ "sys_enter_mmap", "sys_enter_munmap", "sys_enter_brk", "syscall_entry_mmap" }
+		if #named == 0 or not next(kernel.recorded(a, named)) then
+			return nil
+		end
 	end
 	local enter, leave = call_events()
 	local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, not_idle = true, fields = { addr = "begin addr", len = "begin len", flags = "begin flags",

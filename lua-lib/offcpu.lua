@@ -28,6 +28,7 @@
 
 local analysis = require("yore.analysis")
 local frames = require("yore.frames")
+local left_out = require("yore.waits")
 local a = analysis.open(arg, {
 	name = "offcpu", verbs = { "stats", "top", "log" }, options = { by = "text", svg = "text" },
 	columns = { "tid", "comm", "state", "syscall", "stack", "dur", "begin" }, verbs_of = { by = { stats = true } },
@@ -47,10 +48,20 @@ for _, column in ipairs(by) do
 end
 -- Where single stretches are not needed, they are counted as they come.
 local counted = a.verb == "stats" and not a.leaving and not a.svg and a.by ~= "stack"
-local all = a:segments(
-	{ path = "thread[*]/state", value = { "sleeping", "blocked", "ready", "stopped", "traced", "parked" },
-		groups = counted and { by = columns, percentiles = { 50, 99 } } or nil },
-	has_syscall and { path = "thread[*]/syscall", join = "syscall" } or nil)
+local off = { "sleeping", "blocked", "ready", "stopped", "traced", "parked" }
+local paths = { { path = "thread[*]/state", value = off, groups = counted and { by = columns, percentiles = { 50, 99 } } or nil },
+	{ path = "cpu[*]/thread", optional = true }, table.unpack(left_out.paths) }
+paths[#paths + 1] = has_syscall and { path = "thread[*]/syscall", join = "syscall" } or nil
+local found = { a:segments(table.unpack(paths)) }
+local all, runs = found[1], found[2]
+
+-- Says of how many times it is not known what threads did before they came to a CPU.
+local function tell_left_out()
+	local left, told = left_out.left_out(a, false, runs, runs:rekey(), { table.unpack(found, 3) })
+	left_out.tell(a, left, told, "times off the CPU")
+end
+tell_left_out()
+
 local tids = counted and {} or all:distinct("key")
 for i, row in ipairs(counted and all or {}) do
 	tids[i] = row.key

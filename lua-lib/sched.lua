@@ -3,12 +3,12 @@
 -- [top|log|freq]
 --
 --   top    of each thread: how often it ran, how long in all, shortest, average, longest
---   log    each run when it ends: CPU, thread, the wait since it ran last, the delay since it was woken
+--   log    each run when it ends: CPU, thread, the wait since it ran last, the delay since it was woken or forked
 --   freq   how many runs were how long
 --
 -- A run is the time from which a thread is on a CPU until another one is. In `top` a run that reaches
 -- over an end of the range counts for the part that lies in it. `log` is that of `perf sched timehist`: wait is the time from
--- the end of the thread's last run, delay from its wake-up. Runs whose begin or end was not seen are in `top` alone.
+-- the end of the thread's last run, delay from its wake-up (of a new thread from its fork). Runs whose begin or end was not seen are in `top` alone.
 --
 -- --svg FILE draws the runs that were seen whole: a histogram with `freq`, else a heat map over time.
 --

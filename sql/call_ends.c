@@ -149,6 +149,38 @@ static void mark_alone(struct call_ends *ends)
 	nameset_release(&names);
 }
 
+/* Is the event of perf, and not of LTTng or ftrace? */
+static bool is_of_perf(const struct event_class *class)
+{
+	const unsigned context = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
+	struct field_path path;
+
+	return field_path_find_int(class, context, "tid", &path) ||
+	       field_path_find_int(class, context | 1u << SCOPE_PAYLOAD, "perf_tid", &path);
+}
+
+/* As the rules have it: where perf recorded raw system calls, events by name tell them once more.
+ */
+static void drop_named(struct call_ends *ends)
+{
+	const struct trace *trace = ends->host->trace;
+	bool enters = false, leaves = false;
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const char *name = event_bare_name(trace->classes[c]->name);
+
+		enters = enters || !strcmp(name, "sys_enter");
+		leaves = leaves || !strcmp(name, "sys_exit");
+	}
+	for (size_t c = 0; c < trace->nclasses && enters && leaves; c++) {
+		const char *name = event_bare_name(trace->classes[c]->name);
+
+		if ((behind(name, "sys_enter_") || behind(name, "sys_exit_")) &&
+		    is_of_perf(trace->classes[c]))
+			ends->classes[c] = (struct end_class){.kind = END_NONE};
+	}
+}
+
 struct call_ends *call_ends_new(const struct sql_host *host)
 {
 	const struct trace *trace = host->trace;
@@ -161,8 +193,10 @@ struct call_ends *call_ends_new(const struct sql_host *host)
 	ends->nameless = mem_new_array(trace->nclasses + 1, sizeof *ends->nameless);
 	ends->left = mem_new_array(trace->nclasses + 1, sizeof *ends->left);
 	ends->wanted = bitset_new(trace->nclasses);
-	for (size_t c = 0; c < trace->nclasses; c++) {
+	for (size_t c = 0; c < trace->nclasses; c++)
 		ends->classes[c] = class_of(trace->classes[c]);
+	drop_named(ends);
+	for (size_t c = 0; c < trace->nclasses; c++) {
 		if (ends->classes[c].kind != END_NONE && !ends->classes[c].tid.class)
 			ends->named = false;
 	}

@@ -100,19 +100,48 @@ for _, kind in ipairs(syscall_events) do
 	table.move(kind.enter, 1, #kind.enter, #kernel.syscall_entries + 1, kernel.syscall_entries)
 end
 
+-- Of the events of these names those that occur in the range, as a set: a trace may describe more than it has.
+function kernel.recorded(a, names)
+	local found = {}
+	for _, row in ipairs(trace:count_by{ name = names, from = a.start, to = a.stop, by = { "name" }, optional = true }) do
+		found[row.name] = true
+	end
+	return found
+end
+
+-- The most complete of the pairs of events above that the range has, {kind =, enter = names, leave = names}, else the first that the
+-- trace describes; nil: it describes none. Where several were recorded, each tells the same calls. needs_exits: both of a pair are needed.
+local function calls_recorded(a, needs_exits)
+	local described, names = {}, {}
+	for _, kind in ipairs(syscall_events) do
+		local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
+		if #enter > 0 and (#leave > 0 or not needs_exits) then
+			described[#described + 1] = { kind = kind, enter = enter, leave = leave }
+			table.move(enter, 1, #enter, #names + 1, names)
+		end
+	end
+	local occurs = #described > 1 and kernel.recorded(a, names) or {}
+	for _, one in ipairs(described) do
+		for _, name in ipairs(one.enter) do
+			if occurs[name] then
+				return one
+			end
+		end
+	end
+	return described[1]
+end
+
 -- How often each call was entered in the range: {[name] = count}; by the most complete of the events.
 function kernel.calls_entered(a)
-	local found = {}
-	for _, kind in ipairs(syscall_events) do
-		local enter = analysis.present(kind.enter)
-		if #enter > 0 then
-			for _, row in ipairs(trace:count_by{ name = enter, from = a.start, to = a.stop, optional = true,
-					by = kind.prefix and { "name" } or { "label(id)", "id" } }) do
-				local name = kind.prefix and row.name:gsub("^.*" .. kind.prefix, "") or tostring(row["label(id)"] or row.id)
-				found[name] = (found[name] or 0) + row.count
-			end
-			return found
-		end
+	local found, calls = {}, calls_recorded(a, false)
+	if not calls then
+		return found
+	end
+	local prefix = calls.kind.prefix
+	for _, row in ipairs(trace:count_by{ name = calls.enter, from = a.start, to = a.stop, optional = true,
+			by = prefix and { "name" } or { "label(id)", "id" } }) do
+		local name = prefix and row.name:gsub("^.*" .. prefix, "") or tostring(row["label(id)"] or row.id)
+		found[name] = (found[name] or 0) + row.count
 	end
 	return found
 end
@@ -133,26 +162,25 @@ end
 -- keys of `wanted` alone, without ret, if it is given and the names of events tell them. `fields` may be a function of whether
 -- they are raw system calls, whose arguments have numbers.
 function kernel.syscalls(a, fields, wanted)
-	for _, kind in ipairs(syscall_events) do
-		local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
-		if #enter > 0 and #leave > 0 then
-			enter, leave = only(enter, kind.prefix, wanted), only(leave, kind.left, wanted)
-			fields = type(fields) == "function" and fields(not kind.prefix) or fields or {}
-			fields.ret = not wanted and "end ret" or nil
-			fields.id = not kind.prefix and "begin label(id) | id" or nil
-			local column = kind.prefix and "value" or "id"
-			local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = fields, left_by = column, not_idle = true,
-				same = kind.same, same_name = kind.left and { kind.prefix, kind.left } })
-			local function name_of(name)
-				return kind.prefix and (name:gsub("^.*" .. kind.prefix, "")) or tostring(name)
-			end
-			a:tell_pairs(found, "system calls", column, name_of)
-			return found, column, name_of
-		end
+	local calls = calls_recorded(a, true)
+	if not calls then
+		error(a.spec.name .. " needs the events of system calls, and the trace has none: record them with "
+			.. "lttng enable-event --kernel --syscall --all, perf trace record or trace-cmd record -e "
+			.. "raw_syscalls", 0)
 	end
-	error(a.spec.name .. " needs the events of system calls, and the trace has none: record them with "
-		.. "lttng enable-event --kernel --syscall --all, perf trace record or trace-cmd record -e "
-		.. "raw_syscalls", 0)
+	local kind = calls.kind
+	local enter, leave = only(calls.enter, kind.prefix, wanted), only(calls.leave, kind.left, wanted)
+	fields = type(fields) == "function" and fields(not kind.prefix) or fields or {}
+	fields.ret = not wanted and "end ret" or nil
+	fields.id = not kind.prefix and "begin label(id) | id" or nil
+	local column = kind.prefix and "value" or "id"
+	local found = kernel.pairs_by_thread(a, { begin = enter, finish = leave, fields = fields, left_by = column, not_idle = true,
+		same = kind.same, same_name = kind.left and { kind.prefix, kind.left } })
+	local function name_of(name)
+		return kind.prefix and (name:gsub("^.*" .. kind.prefix, "")) or tostring(name)
+	end
+	a:tell_pairs(found, "system calls", column, name_of)
+	return found, column, name_of
 end
 
 -- Names of errors of Linux on most architectures.

@@ -40,6 +40,7 @@ local function empty_trace(real)
 	end
 	function empty:text(t) return tostring(t) end
 	function empty:timelines() return true end
+	function empty:losses() return 0 end
 	function empty:at() return nil end
 	function empty:comm() return {}, {} end
 	function empty:count_by() return {} end
@@ -125,7 +126,7 @@ end
 -- ---- tables ----
 
 -- The name that stands in another column, by the key of a thread's.
-local names = { tid = "comm", waker = "waker_comm", instead = "instead_comm", instead2 = "instead_comm2", instead3 = "instead_comm3",
+local names = { tid = "comm", waker = "waker_comm", sleeper = "sleeper_comm", instead = "instead_comm", instead2 = "instead_comm2", instead3 = "instead_comm3",
 	after = "next" }
 
 -- Columns of a table as those of the interface, {title, class, cell}; columns that are part of another one's objects are left out.
@@ -178,11 +179,13 @@ local function progress(a, message)
 	end
 end
 
--- The rows of a table, of which the consumer gets to know at the end.
+-- The rows of a table, of which the consumer gets to know at the end. Where several tables are alike, a.table_class is the title of
+-- their common class.
 function lami.table(a, title, columns, rows)
 	local layout, data, described = layout_of(columns), {}, {}
 	progress(a, title .. ": " .. #rows .. (#rows == 1 and " row" or " rows"))
-	local class = (a.verb and a.verb .. "-" or "") .. title:lower():gsub("[^%w]+", "-")
+	local common = a.table_class or title
+	local class = (a.verb and a.verb .. "-" or "") .. common:lower():gsub("[^%w]+", "-")
 	for i, row in ipairs(rows) do
 		local cells = {}
 		for c, column in ipairs(layout) do
@@ -195,10 +198,11 @@ function lami.table(a, title, columns, rows)
 	end
 	local out = a.lami
 	out.classes[#out.classes + 1] = { class,
-		json.object{ { "title", json.text(title) }, { "column-descriptions", json.list(described) } } }
+		json.object{ { "title", json.text(common) }, { "column-descriptions", json.list(described) } } }
 	out.tables[#out.tables + 1] = json.object{
 		{ "time-range", object("time-range", { { "begin", timestamp(a.start) }, { "end", timestamp(a.stop) } }) },
-		{ "class", json.text(class) }, { "data", json.list(data) } }
+		{ "class", common == title and json.text(class)
+			or json.object{ { "inherit", json.text(class) }, { "title", json.text(title) } } }, { "data", json.list(data) } }
 end
 
 -- ---- the phases ----

@@ -1,8 +1,9 @@
 -- report: what `yore compare` found as one page of HTML that needs no other file
 --
--- report.page{title=, sides=, units=, causes=, note=}: its text. sides: {name=, text=}; units: {unit=, matched=, a=, b=, totals=}
--- with count unmatched unknown mean p50 p99 of each side, and totals = {a = {[cause] = ns per unit}, b = ...}; causes as of
--- differ.differences() or many.differences(), with `unit`, and at = {a = {texts}, b = {texts}}.
+-- report.page{title=, sides=, units=, of_one_side=, causes=, limit=, note=}: its text. sides: {name=, text=}; units: {unit=, matched=,
+-- a=, b=, totals=} with count unmatched unknown mean p50 p99 of each side, and totals = {a = {[cause] = ns per unit}, b = ...};
+-- of_one_side: {unit=, count_a=, count_b=}; causes as of differ.differences() or many.differences(), with `unit`, and
+-- at = {a = {texts}, b = {texts}}. limit: at most so many causes and kinds of one side are shown.
 
 local report = {}
 
@@ -53,19 +54,27 @@ local function difference(cause, most)
 		text(span(cause.difference)), middle, middle, x(from), (to - from) * scale, colour(cause.cause), x(cause.low), x(cause.high))
 end
 
-local function put_causes(out, causes, note)
+-- Says how many rows are not shown.
+local function put_more(out, count, limit)
+	if count > limit then
+		out[#out + 1] = format('<p class="pale">and %d more</p>\n', count - limit)
+	end
+end
+
+local function put_causes(out, causes, limit, note)
 	out[#out + 1] = "<h2>What differs, per unit</h2>\n"
 	if #causes == 0 then
 		out[#out + 1] = "<p>Nothing: " .. text(note) .. ".</p>\n"
 		return
 	end
 	local most = 1
-	for _, cause in ipairs(causes) do
-		most = math.max(most, math.abs(cause.low), math.abs(cause.high))
+	for i = 1, math.min(#causes, limit) do
+		most = math.max(most, math.abs(causes[i].low), math.abs(causes[i].high))
 	end
 	out[#out + 1] = '<div class="scroll"><table>\n<tr><th>cause</th><th>who</th><th>B - A, with its bounds</th><th class="number">B - A</th>'
 		.. '<th class="number">A</th><th class="number">B</th><th>look at A</th><th>look at B</th><th>unit</th></tr>\n'
-	for _, cause in ipairs(causes) do
+	for i = 1, math.min(#causes, limit) do
+		local cause = causes[i]
 		out[#out + 1] = format("<tr><td>%s</td><td>%s</td><td>%s%s</td>", text(cause.cause), text(cause.who or ""),
 			difference(cause, most), cause.runs and format('<span class="pale">in %d of %d runs of A, %d of %d of B</span>',
 				cause.runs.a.with, cause.runs.a.all, cause.runs.b.with, cause.runs.b.all) or "")
@@ -76,6 +85,7 @@ local function put_causes(out, causes, note)
 		out[#out + 1] = format('<td class="pale">%s</td></tr>\n', text(cause.unit))
 	end
 	out[#out + 1] = "</table></div>\n"
+	put_more(out, #causes, limit)
 end
 
 -- Where the time of a unit goes, on both sides.
@@ -125,14 +135,32 @@ local function put_units(out, list)
 	out[#out + 1] = "</table></div>\n"
 end
 
+-- Kinds that only one side has: nothing of the other one can be compared with them.
+local function put_of_one_side(out, list, limit)
+	if #list == 0 then
+		return
+	end
+	out[#out + 1] = "<h2>Kinds of units that only one side has</h2>\n<table>\n<tr><th>unit</th>"
+	cells(out, "th", "in A", "in B")
+	out[#out + 1] = "</tr>\n"
+	for i = 1, math.min(#list, limit) do
+		out[#out + 1] = "<tr><td>" .. text(list[i].unit) .. "</td>"
+		cells(out, "td", list[i].count_a, list[i].count_b)
+		out[#out + 1] = "</tr>\n"
+	end
+	out[#out + 1] = "</table>\n"
+	put_more(out, #list, limit)
+end
+
 function report.page(what)
 	local out = { '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>\n<meta name="viewport" content="width=device-width"/>\n<title>'
 		.. text(what.title) .. "</title>\n<style>\n" .. style .. "</style></head>\n<body>\n<h1>" .. text(what.title) .. "</h1>\n" }
 	for _, one in ipairs(what.sides) do
 		out[#out + 1] = format('<p class="side">%s: %s</p>\n', one.name, text(one.text))
 	end
-	put_causes(out, what.causes, what.note)
+	put_causes(out, what.causes, what.limit, what.note)
 	put_units(out, what.units)
+	put_of_one_side(out, what.of_one_side, what.limit)
 	out[#out + 1] = "<p>"
 	for _, cause in ipairs(kinds) do
 		out[#out + 1] = format('<span class="key"><i style="background:var(--%s)"></i>%s</span>', cause, cause)

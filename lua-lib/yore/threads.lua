@@ -4,6 +4,7 @@
 -- of these threads pass. --comm asks for the name that stands in the row, or that the thread has at the event's time. A row is of
 -- the CPU that its column tells, else of the one that its thread was on when it began.
 
+local lami = require("yore.lami")
 local where = require("yore.where")
 
 local threads = {}
@@ -79,7 +80,7 @@ local function called(self, words)
 		return wanted[name] == true
 	end)
 	for _, word in ipairs(words) do
-		if not met[word] then
+		if not met[word] and not lami.is_empty then
 			local meant = yore.nearest(word, told:distinct("value"))
 			yore.note(self.spec.name .. ": --tid: no thread is called '" .. word .. "' here"
 				.. (meant and ": " .. meant or ""))

@@ -429,6 +429,14 @@ def check_one_side(folder):
         result([(one["unit"], one["a"], one["b"]) for one in said] == wanted, "only one side has: " + name, said)
     text = run(old, folder + "/new1").stdout
     result(re.search(r"kinds of units that only one side has\n.*\nsyscall nanosleep +0 +596\n", text), "only one side has, as a table", text)
+    page = folder + "/one_side.html"
+    run(old, folder + "/new2", "--html", page, "--limit", "1")
+    with open(page) as opened:
+        text = opened.read()
+    root = xml.etree.ElementTree.fromstring(text[text.index("<html"):])
+    rows = [[cell.text for cell in row] for row in root.iter("tr")]
+    result(["syscall read", "20", "0"] in rows and not any("syscall write" in row for row in rows) and "and 1 more" in text,
+           "only one side has, as a page", rows)
     many = compare("--a", old, folder + "/new5", "--b", folder + "/new1", folder + "/new2")["of_one_side"]
     result([(one["unit"], one["a"], one["b"]) for one in many] == [("syscall nanosleep", 0, 596), ("syscall poll", 7, 0), ("syscall write", 0, 7)],
            "only one side of many runs has", many)

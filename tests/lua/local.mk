@@ -1,7 +1,9 @@
 dist_check_SCRIPTS += \
 	%D%/run.sh \
 	%D%/analyses.sh \
+	%D%/calls_twice.py \
 	%D%/compare.py \
+	%D%/critical_paths.py \
 	%D%/futexes.py \
 	%D%/lami.py \
 	%D%/truth.py \

@@ -37,6 +37,26 @@ for _, first, last in trace:intervals("cpu[0]/thread", from, to, { clip = true }
 for _, first, last in trace:intervals("cpu[0]/thread", from, to) do whole = whole + (last - first) end
 assert(cut < whole and cut <= 3000000)
 
+-- a path that stands more than once is read once, and its options leave what select() leaves of all
+local function same_rows(some, all)
+	assert(#some == #all and #all > 0, #some .. " of " .. #all)
+	for i, row in ipairs(some:rows()) do
+		local other = all:rows(i, i)[1]
+		for name, value in pairs(other) do
+			assert(row[name] == value, name)
+		end
+	end
+end
+local function unknown(value) return value == nil end
+local first, second, third, fourth = trace:segments{ from = from, to = to, { path = "thread[*]/state", unknown = "after" },
+	{ path = "thread[*]/state" }, { path = "thread[*]/state", value = "running", unknown = "before" },
+	{ path = "thread[*]/state", before = { "sleeping", "ready" }, value = { "running", "ready" } } }
+same_rows(second, states)
+same_rows(first, states:select{ after = unknown })
+same_rows(third, states:select{ value = "running", before = unknown })
+same_rows(fourth, states:select{ before = { "sleeping", "ready" }, value = { "running", "ready" } })
+raises("not with 'totals'", trace.segments, trace, { path = "thread[*]/state", unknown = "after", totals = true })
+
 -- groups of a path are those of its segments
 local options = { by = { "key", "value", "after" }, percentiles = { 50 } }
 local folded = trace:segments{ path = "thread[*]/state", from = from, to = to, groups = options }
@@ -292,6 +312,12 @@ for _, row in ipairs(states:rows(1, 40)) do
 end
 assert(states:find(-5, trace:time("-1ms")) == nil and states:find(states:rows(1, 1)[1].key, 0) == nil)
 assert(#trace:segments{ path = "nothing[*]/here", optional = true } == 0)
+
+-- when streams were recorded, and whether of tasks
+for _, stream in ipairs(trace:info().streams) do
+	assert(stream.begin < stream["end"] and stream.cpu)
+end
+assert(trace:info().tasks == false)
 
 -- the places of losses alone
 for ev in trace:events{ losses = "only" } do

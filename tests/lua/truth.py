@@ -4,12 +4,17 @@
 Every row of the logs of latency, sched, offcpu and syscalls, and of the tables of SQL that tell the same, is looked up in DIR.threads, which the
 simulator wrote (fixtures/truth.h): streams that begin late, end early or lack their first packets, and lost events. A row may
 be missing where events are; a row that is not so fails. How many rows are told is compared with how many there are.
+
+A wait ends where a thread comes to a CPU, as sched_switch says: each such event that babeltrace2 prints is a row of latency, or the note counts it
+among those that are left out, for a reason that the trace has; likewise the times off the CPU of offcpu.
 """
 import bisect
 import collections
 import csv
 import io
 import os
+import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -94,6 +99,40 @@ def is_so(truth, name, row):
     return state == "ready" and truth.forked(tid, begin, end)
 
 
+NOTE = re.compile(r"note: (?:latency|offcpu): (\d+) of (\d+) (?:waits|times off the CPU) are left out: (.*)")
+REASONS = {"lost": r"(\d+) lasted while events were lost", "unrecorded": r"(\d+) lasted while a CPU was not recorded",
+           "switch": r"(\d+) lasted while a switch is missing", "wakeup": r"the wake-up of (\d+) is missing", "before": r"(\d+) began before the range"}
+NO_END = r"(\d+) had not ended at its end|the end of (\d+) is missing"
+
+
+def left_out(name, trace):
+    """(how many are told, how many ends of them are left out by reason) by the note."""
+    done = subprocess.run([yore, name, trace, "--no-index"], capture_output=True, text=True)
+    note = NOTE.search(done.stderr)
+    if not note:
+        return None, {}
+    left = {reason: int(match[1]) for reason, match in ((reason, re.search(text, note[3])) for reason, text in REASONS.items()) if match}
+    unended = sum(int(a or b) for a, b in re.findall(NO_END, note[3]))
+    if sum(left.values()) + unended != int(note[1]):
+        sys.exit("%s: the reasons are not all of them: %s" % (trace, note[0]))
+    return int(note[2]) - int(note[1]), left
+
+
+def check_left_out(trace, options):
+    """Each switch to a thread is told, or counted with a reason that may be."""
+    done = subprocess.run(["babeltrace2", trace], capture_output=True, text=True, check=False)
+    if done.returncode:  # it does not read packets that overlap
+        return
+    switches = len(re.findall(r" sched_switch: .*next_tid = (?!0\b)", done.stdout))
+    may_be = {"unrecorded"} | ({"lost"} if re.search("--lose|--overwritten", options) else set()) | ({"switch"} if "--mute" in options else set())
+    for name, what in (("latency", "waits"), ("offcpu", "times off the CPU")):
+        told, left = left_out(name, trace)
+        if name == "latency":
+            result(told in (None, len(ask(name, trace, "log"))), "yore-gen %s: %s: the note counts what is told" % (options, name), told)
+        result(told is None or told + sum(left.values()) == switches and left.keys() <= may_be,
+               "yore-gen %s: %s: each of the %s is told or left out for a reason" % (options, name, what), (told, left, switches))
+
+
 def check(trace, options, least):
     subprocess.run([os.path.join(os.path.dirname(yore), "fixtures", "yore-gen"), "--out", trace, "--size", "1M", "--threads-truth",
                     *options.split()], check=True, capture_output=True)
@@ -104,6 +143,8 @@ def check(trace, options, least):
         wrong = [row for row in rows if not is_so(truth, name, row)]
         there = len(truth.calls) if name in CALLS else sum(state == "running" for own in truth.states.values() for _, state in own)
         result(not wrong and len(rows) >= part * there, f"yore-gen {options}: {name}", (len(rows), there, len(wrong), wrong[:3]))
+    if shutil.which("babeltrace2"):
+        check_left_out(trace, options)
 
 
 def main():

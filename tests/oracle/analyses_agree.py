@@ -50,6 +50,7 @@ class Model:
         self.segments = []
         self.open_until = 0  # by then each CPU has switched
         self.gaps = []       # between switches of a CPU that contradict each other, or before its first one
+        self.by_runtime = set()  # threads of which sched_stat_runtime tells first
         last, seen = {}, {}
         begun, earlier, named = {}, collections.defaultdict(set), {}  # by CPU its first event and whose are those before its first switch
         for event in events:
@@ -91,6 +92,8 @@ class Model:
                 if self.now.get(tid, " ")[0] != "parked":  # before Linux 4.14 that was the number of a dead one
                     self.turn(tid, "freed", event.time, None)
                 self.now.pop(tid, None)
+            elif event.name == "sched_stat_runtime" and first(fields, "tid", "pid") not in self.now:
+                self.by_runtime.add(first(fields, "tid", "pid"))
             elif event.name == "lttng_statedump_process_state" and fields["status"] == 5:
                 if fields["tid"] not in self.now:
                     self.turn(fields["tid"], "sleeping", event.time, None)
@@ -271,14 +274,16 @@ def migrations_agree(report, program, path, events):
 
 def calls_of(events):
     """{(tid, begin, end)}: ret of pairs, exits without an entry by tid, and the threads of which an exit is of another
-    call than the entry before it: events are missing between them. rt_sigreturn's exit has the number -1."""
+    call than the entry before it: events are missing between them. rt_sigreturn's exit has the number -1. Where raw calls
+    were recorded, events by name tell them once more, and are not read."""
     running, open_, found, alone, torn = {}, {}, {}, collections.Counter(), set()
+    raw = {"sys_enter", "sys_exit"} <= {e.name for e in events}
     for e in events:
         if e.name == "sched_switch":
             running[e.cpu] = first(e.fields, "next_tid", "next_pid")
         entry = re.match(r"(?:compat_)?(?:syscall_entry_|sys_enter)", e.name)
         leave = re.match(r"(?:compat_)?(?:syscall_exit_|sys_exit)", e.name)
-        if not entry and not leave:
+        if not entry and not leave or raw and re.match(r"sys_(enter|exit)_", e.name):
             continue
         tid = e.tid if e.tid is not None else first(e.fields, "tid")
         tid = running.get(e.cpu) if tid is None else tid
@@ -382,7 +387,8 @@ LATENCY = re.compile(r"^  (?:.*):(\d+) +\| +[\d.]+ ms \| +(\d+) \| avg: +([\d.]+
 
 
 def perf_latency_agrees(report, program, path, model):
-    """Of threads of which all waits are known and that were not forked: perf counts from sched_wakeup_new."""
+    """Of threads of which all waits are known and that were not forked: perf counts from sched_wakeup_new. It takes
+    sched_stat_runtime for the begin of a wait of a thread that it has not seen before."""
     said = perf_tool.run("sched", "latency", "-p", "-i", path).decode("utf-8", "replace")
     theirs = {int(m[1]): (int(m[2]), float(m[3]), float(m[4])) for m in map(LATENCY.match, said.split("\n")) if m}
     rows, _ = rows_of(program, "latency", path, "log")
@@ -396,7 +402,7 @@ def perf_latency_agrees(report, program, path, model):
     compared = 0
     for tid, (count, average, most) in theirs.items():
         sure = [s for s in waits[tid] if model.surely(s) and kind(s) != "new"]
-        if len(sure) != len(waits[tid]) or not sure:
+        if len(sure) != len(waits[tid]) or not sure or tid in model.by_runtime:
             continue
         if count != len(sure):
             continue  # perf takes a preempted thread for one that sleeps, or counts a second wake-up

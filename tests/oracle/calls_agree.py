@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Every way to ask for system calls gives the sums of perf script, trace-cmd report and perf trace.
 
-    calls_agree.py YORE perf|ftrace FILE...    recordings with raw_syscalls
-    calls_agree.py YORE --fresh N              N recordings of this machine, made now by perf record -a
+    calls_agree.py YORE perf|ftrace FILE...    recordings with raw_syscalls, or of calls by name
+    calls_agree.py YORE --fresh N              N recordings of this machine, made now by perf record -a: raw, by name, both
 
 An entry and the next exit of the same thread are a call, as the events themselves name the thread, unless they are of
-different calls. `syscalls`, `threads`, `io`, SQL and `do` must have these calls, their times and what they returned; what
+different calls. Where raw calls and calls by name were recorded, each call is told twice, and the raw ones count. `syscalls`, `threads`, `io`, SQL and `do` must have these calls, their times and what they returned; what
 they leave out they must tell. Where no exit lacks its entry, `perf trace -s` has the same numbers of calls.
 """
 import collections
@@ -23,21 +23,28 @@ from yore_says import Report
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 os.environ["YORE_LUA_DIR"] = os.path.join(TOP, "lua-lib")
 READS = {0: "read", 17: "pread64", 45: "recvfrom"}
-LINE = {"perf": r"\s*(\d+) \[(\d+)\]\s+(\d+)\.(\d{9}):\s+raw_syscalls:(sys_enter|sys_exit): NR (-?\d+)(?: = (-?\d+))?",
-        "ftrace": r"\s*.*-(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}): (sys_enter|sys_exit): +NR (-?\d+)(?: = (-?\d+))?"}
+HEAD = {"perf": r"\s*(\d+) \[(\d+)\]\s+(\d+)\.(\d{9}):\s+(?:raw_)?syscalls:", "ftrace": r"\s*.*-(\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}): "}
+RAW, NAMED = r"(sys_enter|sys_exit): +NR (-?\d+)(?: = (-?\d+))?", r"(sys_enter|sys_exit)_(\w+):(?: +(0x[0-9a-f]+)$)?"
 
 
 def said(kind, path):
-    """(time, tid, is entry, number, ret) of each event, as the other tool prints them."""
+    """(time, tid, is entry, number or name, ret) of each event, as the other tool prints them, and whether they are raw."""
     words = ["perf", "script", "-i", path, "--ns", "-F", "tid,cpu,time,event,trace"] if kind == "perf" \
         else ["trace-cmd", "report", "-t", "-i", path]
     text = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout.decode(errors="replace")
-    pattern = re.compile(LINE[kind])
+    raw = re.search(RAW, text) is not None
+    pattern, found = re.compile(HEAD[kind] + (RAW if raw else NAMED)), []
     for line in text.splitlines():
-        found = pattern.match(line) if "raw_syscalls:" in line or kind == "ftrace" and "sys_e" in line else None
-        if found:
-            tid, _, seconds, rest, name, number, ret = found.groups()
-            yield int(seconds) * 10**9 + int(rest), int(tid), name == "sys_enter", int(number), ret and int(ret)
+        match = pattern.match(line) if "sys_e" in line else None
+        if match:
+            tid, _, seconds, rest, name, call, ret = match.groups()
+            found.append((int(seconds) * 10**9 + int(rest), int(tid), name == "sys_enter", int(call) if raw else call,
+                          signed(int(ret, 0)) if ret and name == "sys_exit" else None))
+    return found, raw
+
+
+def signed(number):
+    return number - (1 << 64) if number >= 1 << 63 else number
 
 
 def lost_some(kind, path):
@@ -49,8 +56,8 @@ def lost_some(kind, path):
 
 
 class Calls:
-    def __init__(self, events, lossy):
-        self.lossy = lossy
+    def __init__(self, events, raw, lossy):
+        self.raw, self.lossy = raw, lossy
         self.calls, self.entries, self.odd = {}, 0, set()
         open_calls = {}
         for time, tid, enters, number, ret in events:
@@ -59,20 +66,22 @@ class Calls:
                 open_calls[tid] = time, number
                 continue
             begin, entered = open_calls.pop(tid, (None, None))
-            if begin is None or number >= 0 and number != entered:
+            unnumbered = self.raw and number < 0
+            if begin is None or not unnumbered and number != entered:
                 self.odd.add(tid)
             else:
                 self.calls[tid, begin] = time, entered, ret
-                if number < 0:
+                if unnumbered:
                     self.odd.add(tid)
 
     def time(self):
         return sum(end - begin for (_, begin), (end, _, _) in self.calls.items())
 
-    def bytes(self, numbers):
-        found = collections.Counter()
-        for (tid, _), (_, number, ret) in self.calls.items():
-            if number in numbers and ret > 0:
+    def bytes(self):
+        """What READS returned, by thread."""
+        found, reads = collections.Counter(), READS.keys() if self.raw else READS.values()
+        for (tid, _), (_, call, ret) in self.calls.items():
+            if call in reads and ret > 0:
                 found[tid] += ret
         return found
 
@@ -119,17 +128,19 @@ def sums_agree(report, program, path, truth):
     query = ("SELECT tid, sum(max(ret, 0)) AS bytes FROM syscalls WHERE name IN ('read', 'pread64', 'recvfrom') AND end IS NOT NULL "
              "GROUP BY tid HAVING bytes > 0")
     sql = {int(row["tid"]): int(row["bytes"]) for row in ask(program, "sql", path, query)[0]}
-    if sql != truth.bytes(READS):
-        report.differs("SQL's bytes: %s, %s" % (sorted(sql.items())[:3], sorted(truth.bytes(READS).items())[:3]))
+    if sql != truth.bytes():
+        report.differs("SQL's bytes: %s, %s" % (sorted(sql.items())[:3], sorted(truth.bytes().items())[:3]))
     rows, _ = ask(program, "io", path, "log")
     moved = collections.Counter()
     for row in rows:
         moved[int(row["tid"])] += int(row["bytes"]) if row["name"] in READS.values() else 0
-    if +moved != truth.bytes(READS):
-        report.differs("io's bytes: %s, %s" % (sorted(moved.items())[:3], sorted(truth.bytes(READS).items())[:3]))
+    if +moved != truth.bytes():
+        report.differs("io's bytes: %s, %s" % (sorted(moved.items())[:3], sorted(truth.bytes().items())[:3]))
     text = ("sys_enter { @s[tid] = nsecs; @id[tid] = args.id; } "
             "sys_exit /@s[tid] && (args.id < 0 || args.id == @id[tid])/ { @t = sum(nsecs - @s[tid]); @n = count(); } "
             "sys_exit { delete(@s[tid]); } END { clear(@s); clear(@id); }")
+    if not truth.raw:
+        text = re.sub(r"\bsys_(enter|exit)\b", r"sys_\1_*", text).replace("args.id", "args.__syscall_nr")
     done = subprocess.run([program, "do", path, text, "--no-index"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     told = dict(re.findall(r"^@(\w): (\d+)$", done.stdout.decode(), re.M))
     if (int(told.get("n", 0)), int(told.get("t", 0))) != (len(truth.calls), truth.time()):
@@ -165,12 +176,12 @@ def perf_trace_agrees(report, path, truth):
 
 def compare(program, kind, path):
     report = Report(path)
-    truth = Calls(said(kind, path), lost_some(kind, path))
+    truth = Calls(*said(kind, path), lost_some(kind, path))
     if truth.entries:
         logs_agree(report, program, path, truth)
     if truth.entries and not truth.lossy:
         sums_agree(report, program, path, truth)
-        if kind == "perf":
+        if kind == "perf" and truth.raw:
             perf_trace_agrees(report, path, truth)
     return report.close()
 
@@ -180,13 +191,16 @@ LOADS = ["for i in 1 2 3; do (sleep 0.01; cat /usr/bin/perf >/dev/null) & done; 
          "ls /usr/lib >/dev/null 2>&1 & dd if=/dev/zero of=/dev/null bs=4k count=500 2>/dev/null; sleep 0.02; wait"]
 
 
+RECORDED = ["raw_syscalls:*", "syscalls:*", "raw_syscalls:*,syscalls:*"]
+
+
 def fresh(program, count):
     good = True
     for i in range(count):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "perf.data")
-            subprocess.run(["perf", "record", "-q", "-a", "-e", "sched:*,raw_syscalls:*", "-o", path, "--", "timeout", "0.2", "sh", "-c",
-                            LOADS[i % len(LOADS)]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            subprocess.run(["perf", "record", "-q", "-a", "-m", "4M", "-e", "sched:*," + RECORDED[i % len(RECORDED)], "-o", path, "--", "timeout",
+                            "0.2", "sh", "-c", LOADS[i // len(RECORDED) % len(LOADS)]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
             if not os.path.exists(path) or not os.path.getsize(path):
                 print("calls_agree.py: skipped: perf record -a is refused here")
                 return good

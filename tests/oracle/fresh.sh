@@ -98,6 +98,14 @@ else
 		echo "fresh.sh: skipped: perf record -e kmem:* is refused here"
 	fi
 	try "$here/calls_agree.py" "$yore" --fresh 3
+	try "$here/timehist_agree.py" "$yore" --fresh 4
+	mkdir -p "$folder/wakers"
+	if perf record -q -a -m 4M -e 'sched:*' -e 'irq:*' -e 'timer:hrtimer_expire_*' -e 'timer:timer_expire_*' \
+		-o "$folder/wakers/perf.data" -- sh -c "$work" >/dev/null 2>&1; then
+		try "$here/wakers_agree.py" "$yore" perf "$folder/wakers/perf.data"
+	else
+		echo "fresh.sh: skipped: perf record -e irq:* is refused here"
+	fi
 	tasks fresh-tasks -e 'sched:*'
 	tasks fresh-calls -e sched:sched_switch -e raw_syscalls:sys_enter -e cpu-clock
 fi
@@ -128,6 +136,7 @@ elif mkdir "$instance" 2>/dev/null; then
 		try "$here/run_times.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		try "$here/analyses_agree.py" "$yore" ftrace --memory "$folder/ftrace/trace.dat"
 		try "$here/tables_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
+		try "$here/wakers_agree.py" "$yore" ftrace "$folder/ftrace/trace.dat"
 		mv "$folder"/ftrace/cpu*.raw "$tree" # the pages themselves, beside their formats
 		mv "$folder/kallsyms" "$tree"
 		try "$here/ftrace_agree.py" "$yore" --same "$folder/ftrace/trace.dat" "$tree"

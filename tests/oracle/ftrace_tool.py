@@ -10,7 +10,7 @@ Drop = collections.namedtuple("Drop", "instance cpu count before")  # before: th
 HEAD = re.compile(r"^(?:(?P<instance>\w+): )? *(?P<comm>.*)-(?P<pid>\d+) +"
                   r"\[(?P<cpu>\d+)\] +(?P<time>[\d.]+): (?P<name>[^\s:]+): (?P<text>.*)$")
 LATENCY = re.compile(r"^(?:(?P<instance>\w+): )? *(?P<comm>.*)-(?P<pid>\d+) +"
-                     r"(?P<cpu>\d+)(?P<flags>[^\s]{5}) +(?P<time>[\d.]+): (?P<name>[^\s:]+): "
+                     r"(?P<cpu>\d+)(?P<flags>[^\s]{5}|-0x[0-9a-f]+) +(?P<time>[\d.]+): (?P<name>[^\s:]+): "
                      r"(?P<text>.*)$")
 DROPPED = re.compile(r"^(?:(?P<instance>\w+): *)?CPU:(?P<cpu>\d+) \[(?:(?P<count>\d+) )?EVENTS DROPPED\]")
 
@@ -30,10 +30,11 @@ def installed():
         return False
 
 
-def raw_report(path):
-    """(lines, drops) with the fields as numbers; as written down beside the file without trace-cmd."""
+def raw_report(path, flags=False):
+    """(lines, drops) with the fields as numbers; as written down beside the file without trace-cmd. With `flags` lines have
+    common_flags and common_preempt_count, where trace-cmd is there: "0x9" are the flags 9."""
     if installed():
-        return report(run("report", "-R", "-t", "-i", path))
+        return report(run("report", "-R", "-t", *(["-l"] if flags else []), "-i", path))
     with open(written(path), encoding="utf-8", errors="surrogateescape") as file:
         return report(file.read())
 

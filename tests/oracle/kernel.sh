@@ -45,7 +45,11 @@ if [ -d "$corpus/perf-data" ]; then
 		say "$here/analyses_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 		say "$here/do_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 	done
-	say "$here/calls_agree.py" "$yore" perf "$corpus/perf-data/sched-syscalls/perf.data"
+	say "$here/calls_agree.py" "$yore" perf "$corpus/perf-data/sched-syscalls/perf.data" "$corpus/perf-data/syscalls-named/perf.data"
+	for case in sched-syscalls zstd; do
+		say "$here/timehist_agree.py" "$yore" "$corpus/perf-data/$case/perf.data"
+		say "$here/wakers_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
+	done
 	for case in sched-syscalls syscalls-named clockid-mono zstd threads-dir lost; do
 		say "$here/tables_agree.py" "$yore" perf "$corpus/perf-data/$case/perf.data"
 	done
@@ -68,7 +72,9 @@ if [ -d "$corpus/trace-dat" ]; then
 	say "$here/analyses_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
 		"$corpus/trace-dat/v6-syscalls-named/trace.dat"
 	say "$here/calls_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
-		"$corpus/trace-dat/v7-multi-buffer/trace.dat"
+		"$corpus/trace-dat/v6-syscalls-named/trace.dat" "$corpus/trace-dat/v7-multi-buffer/trace.dat"
+	say "$here/wakers_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat" \
+		"$corpus/trace-dat/v7-zstd/trace.dat"
 	say "$here/analyses_agree.py" "$yore" ftrace --stacks "$corpus/trace-dat/v6-stacktrace/trace.dat"
 	say "$here/lua_agree.py" "$yore" ftrace "$corpus/trace-dat/v6-sched-irq-syscalls/trace.dat"
 	for case in v6-sched-irq-syscalls v6-syscalls-named v6-stacktrace v7-zstd v6-missed-overwrite; do

@@ -330,7 +330,8 @@ def named_calls(told):
     if not told.named:
         old_names = "exit_syscall" in {e.name for e in told.events}  # LTTng before 2.6: sys_NAME, and one event for all exits
         enters, leaves = (r"(?:compat_)?sys_(\w+)$", r"exit_syscall$") if old_names else \
-            (r"(?:compat_)?(?:syscall_entry_|sys_enter_?)(\w*)$", r"(?:compat_)?(?:syscall_exit_|sys_exit)")
+            (r"sys_enter()$", r"sys_exit$") if {"sys_enter", "sys_exit"} <= {e.name for e in told.events} else \
+            (r"(?:compat_)?(?:syscall_entry_|sys_enter_)(\w+)$", r"(?:compat_)?(?:syscall_exit_|sys_exit_)")
         numbered = told.has_names and told.kind_of != "ctf"  # perf's conversion to CTF leaves out the machine
         names, open_ = numbers_of_calls() if numbered else {}, {}
         for e in told.events:
@@ -392,7 +393,7 @@ def off_agrees(report, told, start, stop, get):
 
 
 def path_of(told, tid, start, stop):
-    """Stretches of the path back from the end, (begin, end, thread, state, woken by): as critical-path's help says; ends where the model is not sure."""
+    """Stretches of the path back from the end, (begin, end, what, thread, state, sleeper): as critical-path's help says; ends where the model is not sure."""
     def before(thread, t):
         return next((s for s in told.states[thread] if s.begin < t <= s.end), None)
 
@@ -409,7 +410,8 @@ def path_of(told, tid, start, stop):
         if isinstance(waker, int) and waker not in (0, tid):
             tid, hops = waker, hops + 1
             continue
-        path.append((max(s.begin, start), t, tid, s.state, "idle" if waker == 0 else waker if isinstance(waker, str) else None))
+        what = "idle" if waker == 0 else waker if isinstance(waker, str) else None
+        path.append((max(s.begin, start), t, what, None, s.state, tid) if what else (max(s.begin, start), t, "thread", tid, s.state, None))
         t, hops = s.begin, 0
     return path
 
@@ -421,7 +423,7 @@ def path_agrees(report, told, span, tid, get):
         return
     ours = []
     for r in reversed(log):  # a thread that exits runs
-        item = [r["begin"], r["end"], r["tid"], "running" if r["state"] == "exiting" else r["state"], r["waker"]]
+        item = [r["begin"], r["end"], r["what"], r["tid"], "running" if r["state"] == "exiting" else r["state"], r["sleeper"]]
         if ours and ours[-1][2:] == item[2:] and ours[-1][0] == item[1]:
             ours[-1][0] = item[0]
         else:
@@ -434,7 +436,8 @@ def path_agrees(report, told, span, tid, get):
     if sum(r["dur"] for r in log) != stop - start or len(ours) < len(theirs):
         report.differs("the critical path of %d does not fill the range" % tid)
     report.paths += len(theirs)
-    same_sums(report, "critical-path", table, log, ("tid", "state", "waker"))
+    summed = [r if r["tid"] is not None else dict(r, state=None) for r in log]  # whoever waits for it, and how
+    same_sums(report, "critical-path", table, summed, ("what", "tid", "state"))
 
 
 # Calls, pairs, counts ------------------------------------------------------------------------------------

@@ -35,11 +35,17 @@ def number(text):
 
 
 def ftrace_events(path):
-    lines, drops = ftrace_tool.raw_report(path)
+    lines, drops = ftrace_tool.raw_report(path, flags=True)
     if drops:
         return None
     return [Event(line.time, line.cpu, line.name, line.pid,
-                  {m[1]: number(m[2]) for m in re.finditer(r"(\w+)=(\S+)", line.text)}) for line in lines]
+                  {**{m[1]: number(m[2]) for m in re.finditer(r"(\w+)=(\S+)", line.text)}, **flags_of(line.flags)}) for line in lines]
+
+
+def flags_of(text):
+    """The field common_flags as trace-cmd prints it raw: -0x9 and so on, of which the preempt count may follow."""
+    found = re.match(r"-0x([0-9a-f]+)$", text or "")
+    return {"common_flags": int(found[1], 16)} if found else {}
 
 
 HEAD = re.compile(r"^\[(-?\d+)\.(\d{9})\] (?:\(\S+\) )?(?:\S+ )?(\S+): (.*)$")

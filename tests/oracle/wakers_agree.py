@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Compares who woke each thread with a naive walk over what other tools print.
 
-    wakers_agree.py YORE ctf|perf TRACE...
+    wakers_agree.py YORE ctf|perf|ftrace TRACE...
 
 Each sched_waking is by what its CPU does then: a hard interrupt (its handler, or a timer), a softirq, else a thread. Of events of perf and
 ftrace common_flags say which of the three. Of LTTng's traces a walk in order of time knows it by the entries and exits of interrupts, softirqs
@@ -85,7 +85,7 @@ def told_by(yore, path):
 
 def compare(yore, kind, path):
     report = yore_says.Report("wakers " + os.path.basename(path))
-    events = tool_events.ctf_events(path) if kind == "ctf" else tool_events.perf_events(path)
+    events = {"ctf": tool_events.ctf_events, "perf": tool_events.perf_events, "ftrace": tool_events.ftrace_events}[kind](path)
     if events is None:
         report.facts.append("events were lost: not compared")
         return report.close()

@@ -161,8 +161,9 @@ def check_analyses():
     said = ask("cputop", trace, "threads", "--tid", "mian")
     check("a name that nobody has", ("no thread is called 'mian'" in said[2], 'did you mean "main"' in said[2],
                                      "nothing that --tid mian leaves" in said[1]), (True, True, True))
-    status, said, why = ask("critical-path", trace, "--tid", "worker")
-    check("a path is that of one thread", ("2 threads are called 'worker', 100, 101" in why, status), (True, 1))
+    named = ask("critical-path", trace, "--tid", "worker")[1].split("\n\n")
+    check("a path of each thread of a name", named[1:], [ask("critical-path", trace, "--tid", tid)[1].split("\n\n")[1].rstrip("\n") + end
+                                                         for tid, end in (("100", ""), ("101", "\n"))])
     check("which a name may be", ask("critical-path", trace, "--tid", "main")[1], ask("critical-path", trace, "--tid", "102")[1])
     check("rows that are not of threads", ask("gaps", trace, "--tid", "5")[0], 1)
 

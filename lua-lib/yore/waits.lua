@@ -1,0 +1,217 @@
+-- waits: which waits of threads are left out, and why
+--
+-- A wait ends where a thread comes to a CPU: sched_switch names it. Of each such moment the state tells what the thread did right
+-- before, or it does not: since events were lost, a CPU was not recorded, or a switch is missing. Waits that have not ended are told
+-- apart from these.
+
+local analysis = require("yore.analysis")
+
+local waits = {}
+
+local asleep = { "sleeping", "blocked", "stopped", "traced", "parked" }
+
+-- The paths that waits.left_out() wants, for a:segments() beside the others: where threads begin to run that were asleep until then; where it
+-- is not known what they did until then; and where it is not known what they did after they were off the CPU.
+waits.paths = {
+	{ path = "thread[*]/state", value = "running", before = asleep },
+	{ path = "thread[*]/state", value = "running", unknown = "before" },
+	{ path = "thread[*]/state", value = { "ready", table.unpack(asleep) }, unknown = "after" },
+}
+
+-- Where some CPU does not tell all: lost, the places where events were lost, {t =, till = the latest end so far}, rising by time; edges, {[t] =
+-- true} of the events around these; begun, until when some CPU was not recorded yet; ended, since when one no longer was.
+local function read_places(a)
+	local places = { lost = {}, edges = {}, begun = math.mininteger, ended = math.maxinteger }
+	local lost, last = places.lost, math.mininteger
+	for ev in trace:losses() > 0 and trace:events{ losses = "only", to = a.stop } or function() end do
+		lost[#lost + 1] = { t = ev.t, till = math.max(ev.lost_until, #lost > 0 and lost[#lost].till or ev.lost_until) }
+		places.edges[ev.t], places.edges[ev.lost_until] = true, true
+	end
+	local streams, first = trace:info().streams or {}, trace:bounds()
+	for _, stream in ipairs(streams) do
+		local begin = stream.cpu and stream.begin or first
+		places.begun = begin > first and math.max(places.begun, begin - 1) or places.begun
+		last = math.max(last, stream["end"] or last)
+	end
+	for _, stream in ipairs(streams) do
+		local stop = stream.cpu and stream["end"] or last
+		places.ended = stop < last and math.min(places.ended, stop + 1) or places.ended
+	end
+	return places
+end
+
+-- Does one of the places touch [from, till]?
+local function touches(places, from, till)
+	local low, high = 1, #places + 1
+	while low < high do
+		local middle = (low + high) // 2
+		if places[middle].t <= till then low = middle + 1 else high = middle end
+	end
+	return low > 1 and places[low - 1].till >= from
+end
+
+-- Why nothing is known in [from, till]; from: nil where nothing was known before in the range.
+local function reason_of(a, places, from, till)
+	local since = from or a.start - 1
+	if touches(places.lost, since, till) then
+		return "lost"
+	elseif since <= places.begun or till >= places.ended then
+		return "unrecorded"
+	end
+	return trace:info().tasks and "tasks" or from and "switch" or "before"
+end
+
+local windows = 200 -- at most so many parts of the range are read for single switches
+
+-- Calls visit(cpu, tid, t) with each sched_switch at one of the times, {[t] = true}, by which a thread comes to the CPU. Where a switch before or
+-- after it is missing, the state does not know who ran, and the event alone tells it.
+function waits.each_switch(a, times, visit)
+	local names, list = analysis.present{ "sched_switch" }, {}
+	for t in pairs(times) do
+		list[#list + 1] = t
+	end
+	table.sort(list)
+	local first, apart = 1, a.length // windows
+	for i = 1, #names > 0 and #list or 0 do
+		if not list[i + 1] or list[i + 1] - list[i] > apart then
+			for ev in trace:events{ name = names, from = list[first], to = list[i] + 1 } do
+				local tid = times[ev.t] and (ev.fields.next_tid or ev.fields.next_pid) or 0
+				if tid ~= 0 then
+					visit(ev.cpu, tid, ev.t)
+				end
+			end
+			first = i + 1
+		end
+	end
+end
+
+local function is_nil(value)
+	return value == nil
+end
+
+-- The moments at which threads may have come to a CPU, and of which the state does not tell whether they did: {[t] = true}, with those
+-- of edges, and by CPU and time the thread that runs from then on, as far as it is known.
+local function doubtful(runs, edges, stop)
+	local times, found = edges, {}
+	for _, row in ipairs(runs:select{ begun = true, before = is_nil, value = function(tid) return tid ~= 0 end }:rows()) do
+		times[row.begin], found[row.key .. " " .. row.begin] = true, row.value
+	end
+	for _, row in ipairs(runs:select{ ["end"] = { max = stop - 1 }, after = is_nil }:rows()) do
+		times[row["end"]] = true
+	end
+	return times, found
+end
+
+-- The switches that each_switch() tells: `unseen`, a set by thread and time, of runs that begin; `cut`, {tid =, t =} of those with which no run
+-- begins, as events are missing behind them.
+local function events_of(a, runs, edges)
+	local times, found = doubtful(runs, edges, a.stop)
+	local unseen, cut = {}, {}
+	waits.each_switch(a, times, function(cpu, tid, t)
+		local begin, _, runs_then = runs:look(cpu, t)
+		if found[cpu .. " " .. t] == tid then
+			unseen[tid .. " " .. t] = true
+		elseif begin ~= t or runs_then ~= tid then
+			cut[#cut + 1] = { tid = tid, t = t }
+		end
+	end)
+	return unseen, cut
+end
+
+-- Calls visit(tid, t) with each of the stretches that begins with a switch.
+local function each_begin(stretches, runs, by_thread, unseen, visit)
+	for first = 1, #stretches, 1000 do
+		for _, row in ipairs(stretches:rows(first, first + 999)) do
+			local begin, _, cpu = by_thread:look(row.key, row.begin)
+			local run = begin == row.begin and row.begun and runs:find(cpu, begin)
+			if run and run.begin == begin and (run.before ~= nil or unseen[row.key .. " " .. begin]) then
+				visit(row.key, begin)
+			end
+		end
+	end
+end
+
+-- How many ends of waits in the range are left out, by reason: {reason = count}. needs_wakeup: those are left out, too, whose thread was asleep
+-- right before. runs: of cpu[*]/thread, by_thread: the same by thread, found: what the paths gave. The second result is how many are not.
+function waits.left_out(a, needs_wakeup, runs, by_thread, found)
+	local from_sleep, unknown, until_unknown = table.unpack(found)
+	local left, all, places = {}, 0, read_places(a)
+	local function add(why)
+		left[why], all = (left[why] or 0) + 1, all - 1
+	end
+	local function add_sleep()
+		add("wakeup")
+	end
+	local function add_unknown(tid, t)
+		local before = by_thread:find(tid, t - 1)
+		add(reason_of(a, places, before and math.min(before["end"], t), t))
+	end
+	local unseen, cut = events_of(a, runs, places.edges)
+	all = all + #cut + #runs:select{ begun = true, before = function(tid) return tid ~= nil end, value = function(tid) return tid ~= 0 end }
+	for _ in pairs(unseen) do
+		all = all + 1
+	end
+	if needs_wakeup then
+		each_begin(from_sleep, runs, by_thread, unseen, add_sleep)
+	end
+	each_begin(unknown, runs, by_thread, unseen, add_unknown)
+	for _, moment in ipairs(cut) do
+		local before = until_unknown:find(moment.tid, moment.t - 1)
+		if not before or before["end"] ~= moment.t then
+			add_unknown(moment.tid, moment.t)
+		elseif needs_wakeup and before.value ~= "ready" then
+			add_sleep()
+		end
+	end
+	-- behind its last switch a CPU may tell no more of the thread
+	for _, cpu in ipairs(runs:distinct("key")) do
+		local run = runs:find(cpu, a.stop)
+		if run.value ~= 0 and run.begun and (run.before ~= nil or unseen[run.value .. " " .. run.begin])
+				and unknown:look(run.value, run.begin) ~= run.begin
+				and trace:at(run.begin - 1, "thread[" .. run.value .. "]/state") == nil then
+			add_unknown(run.value, run.begin)
+		end
+	end
+	return left, all
+end
+
+-- How many of the waits `started` (segments, of which waits may not be told) have not ended at the end of the range, and of how many the end is
+-- missing: where they became unknown, and their thread is not seen to come to a CPU then or later. by_thread: runs by thread; seen: the
+-- ends that each_switch() told, by thread and time.
+function waits.unended(a, started, by_thread, seen)
+	local missing = 0
+	for _, row in ipairs(started:select{ ended = false, ["end"] = { max = a.stop - 1 } }:rows()) do
+		local later = by_thread:find(row.key, a.stop)
+		if not seen[row.key .. " " .. row["end"]] and (not later or later.begin < row["end"]) then
+			missing = missing + 1
+		end
+	end
+	return #started:select{ ["end"] = { min = a.stop } }, missing
+end
+
+-- In the order in which a note tells them, and what is said of so many.
+local texts = {
+	{ "lost", "%d lasted while events were lost" },
+	{ "unrecorded", "%d lasted while a CPU was not recorded" },
+	{ "tasks", "%d lasted while their thread was not followed (single tasks were recorded, not CPUs)" },
+	{ "switch", "%d lasted while a switch is missing (see 'yore check')" },
+	{ "wakeup", "the wake-up of %d is missing" },
+	{ "before", "%d began before the range" },
+	{ "open", "%d had not ended at its end" },
+	{ "unended", "the end of %d is missing" },
+}
+
+-- Says once how many are left out, and why; `what` they are, in the plural, and how many of them are told.
+function waits.tell(a, left, told, what)
+	local reasons, all = {}, 0
+	for _, reason in ipairs(texts) do
+		local count = left[reason[1]] or 0
+		all = all + count
+		reasons[#reasons + 1] = count > 0 and string.format(reason[2], count) or nil
+	end
+	if all > 0 then
+		yore.note(string.format("%s: %d of %d %s are left out: %s", a.spec.name, all, all + told, what, table.concat(reasons, "; ")))
+	end
+end
+
+return waits

@@ -218,26 +218,35 @@ static void was(void *arg, const struct write *write)
 		put(reader, write->attr, &value);
 }
 
+/* pattern NULL: the target is open. */
+static enum cover covers(const struct attrs *attrs, const struct write *write,
+			 const struct pattern *pattern, uint32_t attr)
+{
+	if (!pattern)
+		return shape_is_within(attrs, attr_shape(attrs, attr), write->line->target.shape)
+			       ? COVER_MAYBE
+			       : COVER_NO;
+	if (pattern->attr == ATTR_ABSENT)
+		return pattern_covers(pattern, attrs, attr, true);
+	return attr_depth(attrs, attr) >= pattern->natoms + pattern->below &&
+			       attr_up(attrs, attr, pattern->natoms) == pattern->attr
+		       ? COVER_YES
+		       : COVER_NO;
+}
+
 /* Each track that the line covers, or may cover. */
 static void bury_tracks(struct window_reader *reader, const struct write *write,
 			const struct pattern *pattern, enum value_kind kind)
 {
 	struct tracks *tracks = reader->tracks;
-	const struct attrs *attrs = tracks->state->attrs;
 	const struct value value = {.kind = kind};
-	uint32_t above = write->line->target.shape;
 
 	for (size_t i = 0; i < tracks->count; i++) {
-		uint32_t attr = tracks->items[i].attr;
-		enum cover cover = COVER_MAYBE;
+		struct track *track = &tracks->items[i];
+		enum cover cover = covers(tracks->state->attrs, write, pattern, track->attr);
 
-		if (!shape_is_within(attrs, attr_shape(attrs, attr), above) ||
-		    !track_of(reader, attr))
-			continue;
-		if (pattern)
-			cover = pattern_covers(pattern, attrs, attr, true);
-		if (cover != COVER_NO)
-			tell(reader, write, &tracks->items[i], &value, cover == COVER_MAYBE);
+		if (cover != COVER_NO && !track_is_settled(tracks, track))
+			tell(reader, write, track, &value, cover == COVER_MAYBE);
 	}
 }
 
@@ -560,6 +569,8 @@ static void put_seeds(struct tracks *tracks, const struct seed *seeds, nstime *s
 		track->named = seeds[i].named;
 		track->given = seeds[i].given;
 		track->open = track->unknown = track->touched = false;
+		if (track->more)
+			track->more->ended = NSTIME_MIN;
 		since[i] = seeds[i].since;
 	}
 }

@@ -275,8 +275,10 @@ static bool open_below(struct backward *pass)
 	struct event_source_range range = pass->event_source.range;
 
 	range.to = pass->item.order;
-	pass->widened++;
-	set_event_filter(pass, &range);
+	pass->wider = false;
+	if (++pass->widened > WIDENED_MAX)
+		range.event_filter = NULL;
+	pass->sieved = pass->nopen + pass->later.count;
 	event_source_close(&pass->event_source);
 	return event_source_open(pass->options.event_source, &range, &pass->event_source,
 				 pass->err);

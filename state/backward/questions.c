@@ -359,9 +359,11 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 		question->bit = bit;
 	question->key = *key;
 	chain(pass, question);
-	pass->wider = pass->wider ||
-		      (pass->event_source.range.event_filter && pass->event_source.cursor &&
-		       !event_filter_has(pass->event_source.range.event_filter, attr));
+	if (pass->event_source.range.event_filter && pass->event_source.cursor &&
+	    !event_filter_has(pass->event_source.range.event_filter, attr)) {
+		event_filter_add(pass->event_source.range.event_filter, attr);
+		pass->wider = true;
+	}
 	if (begins_here(pass, key)) {
 		open_fresh(pass, question);
 		return question;

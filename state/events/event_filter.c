@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { VALUES_MAX = 256 /* looked for in one packet filter */, PATIENCE = 16, PATIENCE_EACH = 4 };
+enum { FEW_VALUES = 16 /* are compared one by one */ };
 
 /* ---- what a closure's lines ask of events ---- */
 
@@ -41,6 +42,23 @@ static void add_test(struct event_filter *filter, const struct step_of *step)
 	test->column = column_of(filter, step->class_index, &key.field);
 }
 
+/* Which tests concern attributes of a shape. */
+static void group_tests(struct event_filter *filter)
+{
+	uint32_t nbits = filter->closure->nshapes, *bits, end = 0;
+
+	filter->bits = bits = mem_new_array(nbits + 1, sizeof *bits);
+	for (size_t i = 0; i < filter->ntests; i++)
+		for (uint32_t k = 0; k < filter->tests[i].step->nwrites; k++)
+			bits[filter->tests[i].step->writes[k]]++;
+	for (uint32_t bit = 0; bit <= nbits; bit++)
+		bits[bit] = end += bits[bit];
+	filter->of_bit = mem_new_array(end + 1, sizeof *filter->of_bit);
+	for (size_t i = filter->ntests; i-- > 0;)
+		for (uint32_t k = 0; k < filter->tests[i].step->nwrites; k++)
+			filter->of_bit[--bits[filter->tests[i].step->writes[k]]] = (uint32_t)i;
+}
+
 struct event_filter *event_filter_new(const struct closure *closure,
 				      struct event_source *event_source, struct index *index,
 				      struct packet_filters *packet_filters, uint64_t patience)
@@ -66,6 +84,7 @@ struct event_filter *event_filter_new(const struct closure *closure,
 	for (size_t i = 0; i < closure->nsteps; i++)
 		if (closure->steps[i].class_index != NO_CLASS)
 			add_test(filter, &closure->steps[i]);
+	group_tests(filter);
 	return filter;
 }
 
@@ -73,12 +92,16 @@ void event_filter_free(struct event_filter *filter)
 {
 	if (!filter)
 		return;
-	for (size_t i = 0; i < filter->ncolumns; i++)
+	for (size_t i = 0; i < filter->ncolumns; i++) {
 		mem_free(filter->columns[i].values);
+		hash_index_release(&filter->columns[i].index);
+	}
 	for (size_t i = 0; i < filter->trace->nclasses; i++)
 		mem_free(filter->lists[i]);
 	mem_free(filter->columns);
 	mem_free(filter->tests);
+	mem_free(filter->of_bit);
+	mem_free(filter->bits);
 	mem_free(filter->kinds);
 	mem_free(filter->first);
 	mem_free(filter->lists);
@@ -98,6 +121,7 @@ void event_filter_clear(struct event_filter *filter)
 
 	for (size_t i = 0; i < filter->ncolumns; i++) {
 		filter->columns[i].count = 0;
+		hash_index_clear(&filter->columns[i].index);
 		memset(filter->columns[i].ends, 0, sizeof filter->columns[i].ends);
 	}
 	memset(filter->kinds, EVENT_FILTER_NONE, filter->trace->nclasses);
@@ -113,10 +137,24 @@ static inline bool has_value(const struct event_filter_column *column, uint64_t 
 
 	if (!bitset_has(column->ends, end))
 		return false;
+	if (column->count > FEW_VALUES)
+		return hash_index_find(&column->index, hash_number(value), i,
+				       column->values[i] == value) != HASH_INDEX_NONE;
 	for (size_t i = 0; i < column->count; i++)
 		if (column->values[i] == value)
 			return true;
 	return false;
+}
+
+static void add_value(struct event_filter_column *column, uint64_t value)
+{
+	*mem_push(column->values, column->count, column->capacity) = value;
+	bitset_add(column->ends, value % EVENT_FILTER_ENDS);
+	if (column->count == FEW_VALUES + 1) /* all that are there */
+		for (size_t i = 0; i < column->count; i++)
+			hash_index_add(&column->index, hash_number(column->values[i]), i);
+	else if (column->count > FEW_VALUES)
+		hash_index_add(&column->index, hash_number(value), column->count - 1);
 }
 
 static void add_hash(struct event_filter *filter, uint64_t hash)
@@ -161,15 +199,20 @@ static void pass_class(struct event_filter *filter, uint32_t class_index,
 	bitset_add(bits, class_index);
 }
 
-static bool concerns(const struct event_filter *filter, const struct event_filter_test *test,
-		     uint32_t attr)
+/* The shape's bit; ATTR_ABSENT: no test concerns the attribute. */
+static uint32_t bit_of(const struct event_filter *filter, uint32_t attr)
 {
-	uint32_t bit = closure_bit(filter->closure, attr_shape(filter->attrs, attr));
-
-	return bit != ATTR_ABSENT && step_writes(test->step, bit);
+	return closure_bit(filter->closure, attr_shape(filter->attrs, attr));
 }
 
 /* Can an event of which the field is that key have the line write the attribute? */
+/* Number i of those of the bit. */
+static const struct event_filter_test *test_of(const struct event_filter *filter, uint32_t bit,
+					       uint32_t i)
+{
+	return &filter->tests[filter->of_bit[filter->bits[bit] + i]];
+}
+
 static bool may_write(const struct event_filter *filter, const struct event_filter_test *test,
 		      const struct value *key)
 {
@@ -179,13 +222,14 @@ static bool may_write(const struct event_filter *filter, const struct event_filt
 
 void event_filter_add(struct event_filter *filter, uint32_t attr)
 {
-	for (size_t i = 0; i < filter->ntests; i++) {
-		const struct event_filter_test *test = &filter->tests[i];
+	uint32_t bit = bit_of(filter, attr);
+
+	for (uint32_t i = 0; bit != ATTR_ABSENT && i < filter->bits[bit + 1] - filter->bits[bit];
+	     i++) {
+		const struct event_filter_test *test = test_of(filter, bit, i);
 		const struct value *key = key_at(filter, test, attr);
 		struct event_filter_column *column;
 
-		if (!concerns(filter, test, attr))
-			continue;
 		if (!key) {
 			pass_class(filter, test->step->class_index, EVENT_FILTER_ALL);
 			continue;
@@ -197,19 +241,20 @@ void event_filter_add(struct event_filter *filter, uint32_t attr)
 		add_hash(filter, packet_filter_hash(test->key.role, key->u));
 		if (has_value(column, key->u))
 			continue;
-		*mem_push(column->values, column->count, column->capacity) = key->u;
-		bitset_add(column->ends, key->u % EVENT_FILTER_ENDS);
+		add_value(column, key->u);
 	}
 }
 
 bool event_filter_has(const struct event_filter *filter, uint32_t attr)
 {
-	for (size_t i = 0; i < filter->ntests; i++) {
-		const struct event_filter_test *test = &filter->tests[i];
+	uint32_t bit = bit_of(filter, attr);
+
+	for (uint32_t i = 0; bit != ATTR_ABSENT && i < filter->bits[bit + 1] - filter->bits[bit];
+	     i++) {
+		const struct event_filter_test *test = test_of(filter, bit, i);
 		const struct value *key = key_at(filter, test, attr);
 
-		if (!concerns(filter, test, attr) ||
-		    filter->kinds[test->step->class_index] == EVENT_FILTER_ALL)
+		if (filter->kinds[test->step->class_index] == EVENT_FILTER_ALL)
 			continue;
 		if (!key)
 			return false;

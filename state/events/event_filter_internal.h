@@ -2,6 +2,7 @@
 #ifndef STATE_EVENTS_EVENT_FILTER_INTERNAL_H
 #define STATE_EVENTS_EVENT_FILTER_INTERNAL_H
 
+#include "engine/base/hash_index.h"
 #include "state/events/event_filter.h"
 
 enum { EVENT_FILTER_ENDS = 4096 };
@@ -11,6 +12,7 @@ struct event_filter_column { /* a key field of a class, and which values pass */
 	struct run_field of;
 	uint64_t *values;
 	size_t count, capacity;
+	struct hash_index index; /* of the values, where they are many */
 	uint64_t ends[EVENT_FILTER_ENDS / 64]; /* bit per remainder of a value that passes */
 	uint32_t next;                         /* of its class, 1 + number; 0: it is the last */
 };
@@ -27,6 +29,8 @@ struct event_filter {
 	const struct trace *trace;
 	struct event_filter_test *tests;
 	size_t ntests, tests_capacity;
+	uint32_t *of_bit; /* numbers of tests, those of lines that write a shape's bit together */
+	uint32_t *bits;   /* by bit: where its own begin; and where all end */
 	struct event_filter_column *columns;
 	size_t ncolumns, columns_capacity;
 	uint8_t *kinds;        /* by class */

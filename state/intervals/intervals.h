@@ -126,6 +126,7 @@ struct tracks {
 	struct overhang over;
 	struct buried buried;
 	struct spooling spooling;
+	struct window_reader *reader; /* of a window: tells its names' values; NULL: near.c does */
 	const struct sums_sink *sink; /* what is told is for it */
 };
 
@@ -199,6 +200,24 @@ void tracks_pass_end(struct tracks *tracks);
 /* A change past the range; and when its nanosecond is over: does what reached over go on? */
 void tracks_touch(struct tracks *tracks, struct track *track);
 void tracks_settle(struct tracks *tracks);
+
+/* Is it unknown past the range, and a later `was` may tell? */
+bool track_is_fillable(const struct tracks *tracks, const struct track *track);
+/* Past the range: nothing that is still to come changes what it was in the range. */
+bool track_is_settled(const struct tracks *tracks, const struct track *track);
+/* A line gives it a value at that time, of an event or (false) of @start or @end. */
+void track_note_given(const struct tracks *tracks, struct track *track, nstime time, bool event);
+/* What a line writes from `at` on; beyond: whether or what is beyond the horizon. */
+void track_write(struct tracks *tracks, struct track *track, nstime at, const struct value *value,
+		 bool beyond);
+/*
+ * Does a `was` of the value fill its last span? Where the horizon hides whether it holds (beyond),
+ * what is unknown may have been filled: no later one fills it.
+ */
+bool track_takes_fill(const struct tracks *tracks, struct track *track, const struct value *value,
+		      bool beyond);
+/* The horizon ended before what is unknown at the range's end was filled, which still may be. */
+void tracks_end_beyond(struct tracks *tracks, bool may_fill);
 
 /* When lists first name it, which do not show what it was before. */
 nstime track_named(const struct tracks *tracks, const struct track *track);
@@ -299,6 +318,14 @@ MUST_CHECK bool tracks_name_known(struct tracks *tracks, struct error *err);
 MUST_CHECK bool tracks_compute_named(struct tracks *tracks, struct error *err);
 
 /* ---- window.c ---- */
+
+/*
+ * Reads the window and what is behind it up to the horizon's end, into tracks that have what they
+ * were at its begin as their one span; since: of the last write, by track.
+ */
+struct window_reader;
+MUST_CHECK enum outcome window_read(struct window_reader *reader, nstime *since,
+				    struct error *err);
 
 /*
  * Finds what lists name of a window, and reads it up to so many packets of each stream around the

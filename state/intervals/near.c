@@ -26,20 +26,6 @@ struct near {
 	size_t looked_for; /* tracks, when the event filter was narrowed last */
 };
 
-/* Is it unknown past the range, and a later `was` may tell? */
-static bool is_fillable(const struct near *near, const struct track *track)
-{
-	const struct state *state = near->scan.state;
-
-	return track->unknown && catalog_was(state->catalog, attr_shape(state->attrs, track->attr));
-}
-
-/* Past the range: nothing that is still to come changes what it was in the range. */
-static bool is_settled(const struct near *near, const struct track *track)
-{
-	return near->tracks->over.past && !track->open && !is_fillable(near, track);
-}
-
 /* Tracks that begin later do so with what holds at the end of that nanosecond. */
 static bool begins_later(const struct near *near, const struct track *track)
 {
@@ -51,30 +37,8 @@ static bool is_concerned(void *arg, uint32_t attr)
 	const struct near *near = arg;
 	const struct track *track = tracks_find(near->tracks, attr);
 
-	return track && !is_settled(near, track) &&
+	return track && !track_is_settled(near->tracks, track) &&
 	       !(begins_later(near, track) && near->scan.item.event.time <= track->from);
-}
-
-/* The last span is unknown, and the `was` tells what it is. */
-static bool fills(const struct near *near, const struct track *track,
-		  const struct scan_write *write)
-{
-	const struct value *last = &track->spans[track->count - 1].value;
-
-	return write->value.kind != VALUE_UNKNOWN && last->kind == VALUE_UNKNOWN &&
-	       !is_beyond(near->tracks, last);
-}
-
-/* Notes that an event of the range gives it a value. */
-static void note_given(const struct near *near, struct track *track, const struct scan_write *write)
-{
-	const struct range *range = &near->tracks->range;
-	nstime time = near->scan.item.event.time;
-
-	if (!write->gives || time < range->begin || time >= range->end)
-		return;
-	track->given = track->given || near->scan.item.stream; /* else @end */
-	track->named = time < track->named ? time : track->named;
 }
 
 static enum step apply(void *arg, struct scan_write *writes, size_t count)
@@ -87,31 +51,18 @@ static enum step apply(void *arg, struct scan_write *writes, size_t count)
 		nstime *since = &near->since[track - tracks->items];
 		nstime at = near->scan.item.event.time;
 
-		struct span *last = &track->spans[track->count - 1];
-
-		if (write->was && !fills(near, track, write)) {
-			if (write->beyond && last->value.kind == VALUE_UNKNOWN)
-				last->value = value_beyond();
-			continue;
-		}
 		if (write->was) {
+			if (!track_takes_fill(tracks, track, &write->value, write->beyond))
+				continue;
 			if (!forward_scan_fill_begin(&near->scan, *since, &at))
 				return STEP_ERROR;
 			if (at < track->named)
 				track->named = at;
 		}
-		note_given(near, track, write);
-		if (write->value.kind == VALUE_UNKNOWN)
-			write->value = write->beyond ? value_beyond()
-						     : (struct value){.kind = VALUE_UNKNOWN};
-		attrs_keep(tracks->state->attrs, &write->value);
-		track_cut(tracks->state, track, at, &write->value, NSTIME_MIN);
-		if (write->beyond) /* also where it was unknown before */
-			track->spans[track->count - 1].value = value_beyond();
+		if (write->gives)
+			track_note_given(tracks, track, at, near->scan.item.stream);
+		track_write(tracks, track, at, &write->value, write->beyond);
 		*since = at;
-		tracks->spooling.changes++;
-		if (tracks->over.past)
-			tracks_touch(tracks, track);
 	}
 	return STEP_ITEM;
 }
@@ -126,7 +77,7 @@ static void look_for(struct near *near)
 	size_t count = 0;
 
 	for (size_t i = 0; i < tracks->count; i++)
-		if (!is_settled(near, &tracks->items[i]))
+		if (!track_is_settled(tracks, &tracks->items[i]))
 			attrs[count++] = tracks->items[i].attr;
 	forward_scan_look_for(&near->scan, attrs, count);
 	near->looked_for = tracks->over.open + tracks->over.unknown;
@@ -142,7 +93,7 @@ static bool awaits_fills(const struct near *near)
 	bool unknown = false;
 
 	for (size_t i = 0; i < tracks->count && tracks->over.unknown; i++)
-		unknown = unknown || is_fillable(near, &tracks->items[i]);
+		unknown = unknown || track_is_fillable(tracks, &tracks->items[i]);
 	return unknown && forward_scan_may_fill(&near->scan, tracks->over.fills);
 }
 
@@ -161,22 +112,6 @@ static bool is_over(void *arg, nstime next)
 	return tracks->over.past && !tracks->over.open && !awaits_fills(near);
 }
 
-/* The horizon ended before what reaches over the range's end did, or a `was` could fill it. */
-static void put_beyond(struct near *near)
-{
-	struct tracks *tracks = near->tracks;
-	bool may = forward_scan_may_fill(&near->scan, tracks->over.fills);
-
-	tracks_settle(tracks);
-	for (size_t i = 0; i < tracks->count; i++) {
-		struct track *track = &tracks->items[i];
-		struct span *last = &track->spans[track->count - 1];
-
-		if (may && is_fillable(near, track) && last->value.kind == VALUE_UNKNOWN)
-			last->value = value_beyond();
-	}
-}
-
 /* From there on, past the range, until all that reaches over its end has ended. */
 static enum outcome read_rest(struct near *near, nstime from)
 {
@@ -188,7 +123,8 @@ static enum outcome read_rest(struct near *near, nstime from)
 	if (order_compare(&to, &(struct order){.time = from}) > 0)
 		outcome = forward_scan_run(&near->scan, order_before(from), to);
 	if (outcome == OUTCOME_DONE && horizon && horizon->ceil < NSTIME_MAX)
-		put_beyond(near);
+		tracks_end_beyond(near->tracks, forward_scan_may_fill(&near->scan,
+								      near->tracks->over.fills));
 	return outcome;
 }
 
@@ -371,12 +307,15 @@ static void near_release(struct near *near)
 
 static enum outcome run(struct near *near)
 {
+	struct window_reader *reader = near->tracks->reader;
 	enum outcome outcome;
 
-	look_for(near);
+	if (!reader)
+		look_for(near);
 	outcome = seed(near);
 	if (outcome == OUTCOME_DONE)
-		outcome = read_range(near);
+		outcome = reader ? window_read(reader, near->since, near->scan.err)
+				 : read_range(near);
 	if (outcome == OUTCOME_DONE && !near->tracks->range.within)
 		outcome = find_beginnings(near);
 	return outcome;

@@ -138,6 +138,66 @@ struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 	return track;
 }
 
+bool track_is_fillable(const struct tracks *tracks, const struct track *track)
+{
+	const struct state *state = tracks->state;
+
+	return track->unknown && catalog_was(state->catalog, attr_shape(state->attrs, track->attr));
+}
+
+bool track_is_settled(const struct tracks *tracks, const struct track *track)
+{
+	return tracks->over.past && !track->open && !track_is_fillable(tracks, track);
+}
+
+void track_note_given(const struct tracks *tracks, struct track *track, nstime time, bool event)
+{
+	if (time < tracks->range.begin || time >= tracks->range.end)
+		return;
+	track->given = track->given || event;
+	track->named = time < track->named ? time : track->named;
+}
+
+void track_write(struct tracks *tracks, struct track *track, nstime at, const struct value *value,
+		 bool beyond)
+{
+	struct value own = value->kind == VALUE_UNKNOWN
+				   ? (struct value){.kind = VALUE_UNKNOWN}
+				   : *value;
+
+	attrs_keep(tracks->state->attrs, &own);
+	track_cut(tracks->state, track, at, &own, NSTIME_MIN);
+	if (beyond) /* also where it was unknown before */
+		track->spans[track->count - 1].value = value_beyond();
+	tracks->spooling.changes++;
+	if (tracks->over.past)
+		tracks_touch(tracks, track);
+}
+
+bool track_takes_fill(const struct tracks *tracks, struct track *track, const struct value *value,
+		      bool beyond)
+{
+	struct value *last = &track->spans[track->count - 1].value;
+
+	if (last->kind != VALUE_UNKNOWN || is_beyond(tracks, last))
+		return false;
+	if (beyond)
+		*last = value_beyond();
+	return value->kind != VALUE_UNKNOWN;
+}
+
+void tracks_end_beyond(struct tracks *tracks, bool may_fill)
+{
+	tracks_settle(tracks);
+	for (size_t i = 0; i < tracks->count && may_fill; i++) {
+		struct track *track = &tracks->items[i];
+		struct span *last = &track->spans[track->count - 1];
+
+		if (track_is_fillable(tracks, track) && last->value.kind == VALUE_UNKNOWN)
+			last->value = value_beyond();
+	}
+}
+
 /* The last span now is `value`, since `at`. */
 void track_cut(struct state *state, struct track *track, nstime at, const struct value *value,
 	       nstime keep)

@@ -510,8 +510,8 @@ function methods:read_names()
 	end
 end
 
--- Of more threads than this the names are read in one pass over the trace, unless timelines answer: each that is gone, and
--- each whose number was given again, would be a question of its own.
+-- Of more threads than this the names are read in one pass over the range, unless timelines answer: each that is gone, and
+-- each whose number was given again, would be a question of its own. Names that the range does not tell are asked for then.
 local THREADS_ASKED = 1000
 
 -- Names by thread of a list of them, or of a table {[tid] = last time}, all in one question at the end of
@@ -527,8 +527,7 @@ function methods:names(threads)
 		end
 	end
 	if not self.told and #tids > THREADS_ASKED and not trace:timelines() then
-		local first, stop = trace:bounds()
-		self.told = trace:segments{ path = "thread[*]/name", optional = true, from = first, to = stop + 1 }
+		self.told = trace:segments{ path = "thread[*]/name", optional = true, from = self.start, to = self.stop }
 	end
 	if self.told then
 		return self:names_told(last)
@@ -555,13 +554,19 @@ end
 
 -- The same of the names that were read along or before.
 function methods:names_told(last)
-	local names = {}
+	local names, untold = {}, {}
 	for tid, time in pairs(last) do
 		local told = self.told:find(tid, self.stop)
 		if told and told.begin > time then
 			told = self.told:find(tid, time) or self.told:find(tid, time - 1) or told
 		end
 		names[tid] = told and shown_name(told.value)
+		untold[#untold + 1] = not told and tid or nil
+	end
+	if not self.whole and #untold > 0 and #untold <= THREADS_ASKED then
+		for tid, name in pairs(trace:comm(untold, self.stop) or {}) do
+			names[tid] = name
+		end
 	end
 	names[0] = trace:comm(0, self.stop) or "swapper"
 	return names

@@ -271,6 +271,9 @@ static struct program *subset_of(const struct tracks *tracks)
 		*mem_push(shapes.items, shapes.count, shapes.capacity) =
 			attr_shape(state->attrs, tracks->names.items[i].attr);
 	catalog_lines(state->catalog, add_target, &shapes);
+	for (uint32_t s = 0; s < tracks->nshapes; s++) /* also what is only deleted */
+		if (is_operand_shape(tracks, s))
+			*mem_push(shapes.items, shapes.count, shapes.capacity) = s;
 	closure = closure_new(state->catalog, shapes.items, shapes.count);
 	statements = closure_statements(closure);
 	struct program *subset = program_subset(state->program, statements);

@@ -150,7 +150,7 @@ assert got == want, (got[:3], want[:3])
 P
 
 # ---- folded ----
-says "folded: no call chain" 1 "no event has a call chain" "$yore" convert "$trace" demo.folded
+says "folded: no call chain" 1 "no event is a sample" "$yore" convert "$trace" demo.folded
 perf=${YORE_CORPUS-}/perf-data/cpu-clock-callchain/perf.data
 if [ -f "$perf" ]; then
 	is "folded is what the analysis prints" "$("$yore" run flamegraph "$perf" | md5sum)" \

@@ -403,9 +403,25 @@ static void beginnings_know_deleted_operands(void **unused)
 	one_set(105467);
 }
 
+/* A run of the lines on which a question rests has those that delete what nothing sets. */
+static void runs_have_deletes_of_operands(void **unused)
+{
+	(void)unused;
+	one_set(540603);
+}
+
+/* The rest is read again, from the start, once more is known of the window's begin. */
+static void a_second_reading_begins_anew(void **unused)
+{
+	(void)unused;
+	one_set(515176);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_have_deletes_of_operands),
+		cmocka_unit_test(a_second_reading_begins_anew),
 		cmocka_unit_test(beginnings_know_deleted_operands),
 		cmocka_unit_test(windows_agree_with_replay),
 	};

@@ -29,7 +29,8 @@ CLEANFILES += $(bench_programs)
 dist_noinst_SCRIPTS += \
 	%D%/pair.py \
 	%D%/run.py \
-	%D%/scale.py
+	%D%/scale.py \
+	%D%/windows.py
 EXTRA_DIST += \
 	%D%/ceiling.py \
 	%D%/cold.py \

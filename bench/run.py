@@ -15,7 +15,7 @@ processes, bytes read as `--stats` counts them, peak anonymous memory.
 
 cold: see cold.py. growth: how costs grow with streams, attributes and threads. perf, ftrace: see
 kernel.py. timelines: see timelines.py and timelines.c. sql: see sql.py. ovni: see ovni.py.
-lua: analyses and loops of Lua, see lua.py.
+lua: analyses and loops of Lua, see lua.py. windows: questions about short ranges, see windows.py.
 
 Every figure is kept as JSON with the date, the commit and the machine, and drawn (plots.py).
 """
@@ -38,6 +38,7 @@ import plots
 import scale
 import sql
 import timelines
+import windows
 from measure import (Report, bytes_a_second, cpu, decode_round, middle, seconds_of, stats_of, warm)
 
 
@@ -203,9 +204,9 @@ def found(build, work, _corpus, args, report):
 PARTS = {"ctf": ctf, "finding": found, "cold": cold.cold, "growth": growth.growth,
          "scale": scale.scales,
          "perf": kernel.perf, "ftrace": kernel.ftrace, "timelines": timelines.timelines, "sql": sql.sql, "ovni": ovni.ovni,
-         "lua": lua.lua}
+         "lua": lua.lua, "windows": windows.windows}
 SIZES = {"ctf": 400000000, "timelines": 400000000, "growth": 200000000, "sql": 100000000,
-         "ovni": 400000000, "lua": 345000000}
+         "ovni": 400000000, "lua": 345000000, "windows": 1000000000}
 
 
 def main():

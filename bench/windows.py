@@ -42,10 +42,16 @@ QUESTIONS = (  # the first one is what all others are compared with; {words} are
     ("compare", ["compare", "{trace}", "--range-a", "@{begin}..@{end}", "--range-b",
                  "@{end}..@{next}", "--unit", "wake-up to sleep"]),
     ("SQL wakeups", ["sql", "{trace}", "SELECT * FROM wakeups WHERE ts >= {begin} AND ts < {end}"]),
+    ("SQL wakeups, no names", ["sql", "{trace}", "SELECT ts, tid, latency, cpu, waker FROM wakeups "
+                                                 "WHERE ts >= {begin} AND ts < {end}"]),
     ("SQL thread_state", ["sql", "{trace}", "SELECT * FROM thread_state "
                                             "WHERE begin >= {begin} AND begin < {end}"]),
+    ("SQL thread_state, no names", ["sql", "{trace}", "SELECT begin, tid, cpu, dur, state FROM "
+                                    "thread_state WHERE begin >= {begin} AND begin < {end}"]),
     ("SQL syscalls", ["sql", "{trace}", "SELECT * FROM syscalls "
                                         "WHERE begin >= {begin} AND begin < {end}"]),
+    ("SQL syscalls, no names", ["sql", "{trace}", "SELECT begin, tid, cpu, dur, name, ret FROM "
+                                "syscalls WHERE begin >= {begin} AND begin < {end}"]),
 )
 RANGED = ("compare", "sql")  # these name their range themselves
 

@@ -9,6 +9,8 @@
 --   --pid N...          only of threads of these processes
 --   --comm GLOB...      only of threads of these names
 --   --limit N           at most N rows of each table
+--   --all --budget N    of a short range of a large trace also what does not change in it; packets of each stream
+--                       that are read around it (see rules.md)
 --   --sort COLUMN       in the order of a column: numbers falling, texts rising; -COLUMN the other way
 --   --format table|csv|json|bars|lami   bars: the table with a bar for each row; lami: for other programs
 --   --mi-version --metadata --test-compatibility   the phases of LAMI 1.0, of which the first two need no trace

@@ -132,8 +132,8 @@ class Trace:
             return rows_of(self.ask(name, begin, end, "timelines", "--all")[0])
         if name not in self.wholes:
             column = asked.split(",")[0]
-            query = "SELECT %s FROM %s WHERE " % (asked, name) + " OR ".join(
-                "%s BETWEEN %d AND %d" % (column, low, high - 1) for low, high in self.windows)
+            query = "SELECT %s FROM %s WHERE " % (asked, name) + " OR ".join(  # +: one scan, and not one for each range
+                "+%s BETWEEN %d AND %d" % (column, low, high - 1) for low, high in self.windows)
             self.wholes[name] = rows_of(run(["sql", self.path, query, "--all", "--format", "csv"], *self.stores["timelines"])[0])
         return [row for row in self.wholes[name] if begin <= begins(row) < end]
 
@@ -197,6 +197,18 @@ def check(trace, label, window, answers):
         answers.append((trace.words(name, begin, end), text))
 
 
+def two_ranges(trace, label):
+    """Bounds that are joined by OR are two scans, and SQLite drops what has the same rowid in both."""
+    (low, high), (begin, end) = trace.windows[:2]
+    for name in ("wakeups", "thread_state", "syscalls"):
+        column = QUESTIONS[name][0].split(",")[0]
+        text = "SELECT %s FROM %s WHERE %s BETWEEN %d AND %d"
+        ranges = [(low, high - 1), (begin, end - 1)]
+        apart = [row for bounds in ranges for row in trace.sql(text % (QUESTIONS[name][0], name, column, *bounds))]
+        joined = trace.sql(text % (QUESTIONS[name][0], name, column, *ranges[0]) + " OR %s BETWEEN %d AND %d" % (column, *ranges[1]))
+        tell("%s: %s of two ranges" % (label, name), [] if joined == apart else ["%d rows, and %d apart" % (len(joined), len(apart))])
+
+
 def prompt(trace, label, answers):
     """All in one process, the last one first."""
     given = "".join(shlex.join([*words, "--format", "csv"]) + "\n" for words, _ in reversed(answers))
@@ -211,6 +223,7 @@ def main():
             trace, answers = Trace(os.path.join(folder, label), options), []
             for window in trace.windows:
                 check(trace, label, window, answers)
+            two_ranges(trace, label)
             prompt(trace, label, [answer for answer in answers if answer[0][0] != "sql"][:15])
     finally:
         shutil.rmtree(folder)

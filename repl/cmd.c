@@ -131,6 +131,10 @@ void cmd_inherit(struct options *options, const struct options *outer)
 	options->program = outer->program;
 	options->jobs = options->jobs ? options->jobs : outer->jobs;
 	options->memory_most = options->memory_most ? options->memory_most : outer->memory_most;
+	if (options->cmd && options->cmd->options & OPT_LISTS) {
+		options->all |= outer->all;
+		options->budget = options->budget ? options->budget : outer->budget;
+	}
 	if (!options->format_set)
 		options->format = outer->format;
 	if (!options->time_set)

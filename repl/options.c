@@ -314,7 +314,9 @@ static const struct option *option_find(const char *word, size_t len)
 
 static unsigned groups_of(const struct cmd *cmd)
 {
-	return cmd ? cmd->options | OPT_COMMON : OPT_COMMON | OPT_TRACE | OPT_FORMAT | OPT_RULES;
+	const unsigned prompt = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_LISTS;
+
+	return OPT_COMMON | (cmd ? cmd->options : prompt);
 }
 
 static bool bad_option(const struct parse *parse, const char *word, struct error *err)
@@ -436,6 +438,23 @@ static bool takes_value(const struct parse *parse, const char *word)
 {
 	return !strncmp(word, "--", 2) &&
 	       script_analysis_option(parse->out->words.items[0], word + 2, strlen(word + 2));
+}
+
+bool options_take_lists(struct options *out, size_t *n, char **words, struct error *err)
+{
+	struct parse parse = {.out = out};
+	size_t left = 0;
+
+	for (int i = 0; i < (int)*n; i++) {
+		const struct option *option = option_find(words[i], strcspn(words[i], "="));
+
+		if (!option || !(option->info.group & OPT_LISTS))
+			words[left++] = words[i];
+		else if (!take_option(&parse, (int)*n, words, &i, err))
+			return false;
+	}
+	*n = left;
+	return true;
 }
 
 /* An option of the trace, of rules and of any command is yore's, all else the analysis'. */

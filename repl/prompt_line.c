@@ -223,12 +223,22 @@ static bool is_command(const struct prompt *prompt, const char *line)
 static bool run_script_command(struct prompt *prompt, const struct word_list *words,
 			       struct error *err)
 {
-	bool found;
+	const struct options *outer = prompt->session->options;
+	struct options options = *outer;
+	char **left = mem_new_array(words->count, sizeof *left);
+	size_t count = words->count - 1;
+	bool found, ok = true;
 	int status;
 
-	return scripting_command(prompt->scripting, words->items[0],
-				 (const char *const *)words->items + 1, words->count - 1, &found,
-				 &status, err);
+	memcpy(left, words->items + 1, count * sizeof *left);
+	if (script_has_analysis(words->items[0]))
+		ok = options_take_lists(&options, &count, left, err);
+	prompt->session->options = &options;
+	ok = ok && scripting_command(prompt->scripting, words->items[0], (const char *const *)left,
+				     count, &found, &status, err);
+	prompt->session->options = outer;
+	mem_free(left);
+	return ok;
 }
 
 /*

@@ -579,11 +579,14 @@ const struct rules *session_rules(struct session *session, struct error *err)
 	return use_set(session, err) ? session->rules : NULL;
 }
 
-/* Commands that take --all and --budget leave out of lists what does not change in a short range. */
+/*
+ * Commands that take --all and --budget leave out of lists what does not change in a short range; so
+ * does the prompt, which may have no name.
+ */
 static void set_lists(const struct session *session, struct state *state)
 {
 	const struct options *options = session->options;
-	bool takes = options->cmd && options->cmd->options & OPT_LISTS;
+	bool takes = !options->cmd || options->cmd->options & OPT_LISTS;
 
 	state_set_lists(state, !takes || options->all, options->budget);
 }

@@ -214,6 +214,14 @@ def prompt(trace, label, answers):
     given = "".join(shlex.join([*words, "--format", "csv"]) + "\n" for words, _ in reversed(answers))
     told = run(["repl", trace.path, "--no-index"], given=given)[0]
     tell("%s: one prompt" % label, [] if told == "".join(text for _, text in reversed(answers)) else ["another answer"])
+    begin, end = trace.windows[0]
+    line = shlex.join([*trace.words("offcpu log", begin, end), "--format", "csv"]) + "\n"
+    alone = {option: trace.ask("offcpu log", begin, end, "no index", *option)[0] for option in ((), ("--all",), ("--budget", "2"))}
+    told = run([trace.path, "--no-index"], given="".join(line.replace("\n", " %s\n" % " ".join(option)) for option in alone))[0]
+    lines = [] if told == "".join(alone.values()) else ["another answer by options of a line"]
+    if run([trace.path, "--no-index", "--all"], given=line)[0] != alone[("--all",)] or alone[()] == alone[("--all",)]:
+        lines.append("another answer by options of the prompt")
+    tell("%s: --all and --budget of one prompt" % label, lines)
 
 
 def main():

@@ -29,6 +29,6 @@ const struct cmd cmd_repl = {
 		"  $ yore fixtures/golden/sched-demo\n"
 		"  $ printf 'goto +5ms\\nat cpu[0]/thread\\n' | yore repl "
 		"fixtures/golden/sched-demo\n",
-	.options = OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES,
+	.options = OPT_LISTS | OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES,
 	.run = run_repl,
 };

@@ -32,6 +32,7 @@
 #include "sql/sql_internal.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/comms.h"
@@ -945,6 +946,16 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	return SQLITE_OK;
 }
 
+/* The same row has the same number in every scan: OR over two of them tells rows by it. */
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	const struct segments_cursor *cursor = (const struct segments_cursor *)base;
+	const struct segment *row = &cursor->rows[cursor->scan.at];
+
+	*out = (sqlite3_int64)hash_number(hash_number((uint64_t)row->tid) + (uint64_t)row->begin);
+	return SQLITE_OK;
+}
+
 const sqlite3_module sql_segments_module = {
 	.xCreate = connect,
 	.xConnect = connect,
@@ -957,5 +968,5 @@ const sqlite3_module sql_segments_module = {
 	.xNext = next,
 	.xEof = sql_cursor_eof,
 	.xColumn = column,
-	.xRowid = sql_cursor_rowid,
+	.xRowid = rowid,
 };

@@ -115,4 +115,5 @@ dist_check_SCRIPTS += \
 	%D%/impossible.py \
 	%D%/one_answer.py \
 	%D%/computed_ends.py \
-	%D%/first_answer.py
+	%D%/first_answer.py \
+	%D%/windows.py

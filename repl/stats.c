@@ -102,7 +102,7 @@ void stats_print(struct session *session)
 		"{\"seconds\":%lld.%06lld,\"bytes_read\":%llu,\"packets_decoded\":%llu,"
 		"\"packets_skipped\":%llu,"
 		"\"events_decoded\":%llu,\"changes_read\":%llu,\"peak_anonymous_bytes\":%llu,"
-		"\"evaluation\":%s%s%s}\n",
+		"\"evaluation\":%s%s%s%s}\n",
 		(long long)(us / 1000000), (long long)(us % 1000000),
 		trace ? (unsigned long long)trace_bytes_read(trace) : 0,
 		trace ? (unsigned long long)atomic_load(&trace->packets_decoded) : 0,
@@ -110,5 +110,6 @@ void stats_print(struct session *session)
 		trace ? (unsigned long long)atomic_load(&trace->events_decoded) : 0,
 		session->state ? (unsigned long long)state_changes_read(session->state) : 0,
 		(unsigned long long)atomic_load(&peak), word ? "\"" : "", word ? word : "null",
-		word ? "\"" : "");
+		word ? "\"" : "",
+		session->state && state_left_out(session->state) ? ",\"lists\":\"window\"" : "");
 }

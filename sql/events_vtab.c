@@ -69,6 +69,13 @@ struct events_cursor {
 	bool done, untimed;
 	bool any_timed; /* in the trace */
 	uint64_t rows;  /* given so far */
+	/*
+	 * Where conditions leave few events, and the first rows may be all that are read: windows of
+	 * time, each four times as long as the one before. Else the merge would look for the first
+	 * event of each stream, which may be its last.
+	 */
+	nstime begin, end; /* of the window */
+	uint64_t width;    /* of the next one; 0: this is the last */
 
 	enum { FIELDS_NOT_YET, FIELDS_THERE, FIELDS_FAILED } decoded;
 	struct fields fields;
@@ -78,6 +85,8 @@ struct events_cursor {
 	const struct key_index *serving; /* rows come from it; NULL: from the trace */
 	size_t key_at, key_past;
 };
+
+enum { WINDOWS = 1024 /* of the trace is the first window */, WINDOW_GROWS = 4 };
 
 /* ---- the table ---- */
 
@@ -255,6 +264,58 @@ static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 	return n;
 }
 
+/* The next window of those that are left; the first and the last reach to the range's ends. */
+static void turn_window(struct events_cursor *cursor, nstime first, nstime last)
+{
+	const struct constraints *constraints = &cursor->constraints;
+	bool backward = cursor->plan->backward;
+	nstime from = backward ? cursor->begin : cursor->end;
+	nstime edge = backward ? (constraints->begin > first ? constraints->begin : first)
+			       : (constraints->end < last ? constraints->end : last);
+	uint64_t left = backward ? time_span(edge, from) : time_span(from, edge);
+	bool is_last = (backward ? from <= edge : from >= edge) || left <= cursor->width;
+	nstime to = (nstime)cursor->width; /* what is left is longer */
+
+	if (backward) {
+		cursor->end = from;
+		cursor->begin = is_last ? constraints->begin : from - to;
+	} else {
+		cursor->begin = from;
+		cursor->end = is_last ? constraints->end : from + to;
+	}
+	cursor->width = is_last ? 0 : cursor->width * WINDOW_GROWS;
+}
+
+static bool begin_windows(struct events_cursor *cursor, struct error *err)
+{
+	const struct constraints *constraints = &cursor->constraints;
+	const struct plan *plan = cursor->plan;
+	nstime first, last, from;
+
+	cursor->begin = constraints->begin;
+	cursor->end = constraints->end;
+	cursor->width = 0;
+	if (!constraints->nfilters || !(plan->ordered || constraints->limit < UINT64_MAX))
+		return true;
+	if (!sql_host_bounds(cursor->host, &first, &last, err))
+		return false;
+	if (first >= last)
+		return true;
+	cursor->width = time_span(first, last) / WINDOWS + 1;
+	if (plan->backward) {
+		from = constraints->end < last ? constraints->end : last + 1;
+		cursor->begin = from;
+		turn_window(cursor, first, last);
+		cursor->end = constraints->end;
+	} else {
+		from = constraints->begin > first ? constraints->begin : first;
+		cursor->end = from;
+		turn_window(cursor, first, last);
+		cursor->begin = constraints->begin;
+	}
+	return true;
+}
+
 static bool open_events(struct events_cursor *cursor, struct error *err)
 {
 	const struct trace *trace = cursor->host->trace;
@@ -266,8 +327,10 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 	if (constraints->nfilters)
 		cursor->filters =
 			sources_of_filters(constraints->arena, cursor->shape, trace, constraints);
+	if (!begin_windows(cursor, err))
+		return false;
 	if (is_opened_so(cursor))
-		return events_seek(cursor->events, constraints->begin, constraints->end, err);
+		return events_seek(cursor->events, cursor->begin, cursor->end, err);
 	events_close(cursor->events);
 	cursor->events = NULL;
 	findings_drop(cursor->findings);
@@ -284,8 +347,8 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 				     sizeof *constraints->streams);
 	opened->cpus =
 		arena_copy(arena, constraints->cpus, constraints->ncpus, sizeof *constraints->cpus);
-	struct events_options options = {.begin = constraints->begin,
-					 .end = constraints->end,
+	struct events_options options = {.begin = cursor->begin,
+					 .end = cursor->end,
 					 .backward = opened->backward,
 					 .unordered = opened->unordered,
 					 .classes = opened->classes,
@@ -365,6 +428,22 @@ static bool passes(struct events_cursor *cursor)
 
 /* ---- going on ---- */
 
+static enum step next_run_of_windows(struct events_cursor *cursor, struct error *err)
+{
+	nstime first, last;
+	enum step step;
+
+	while ((step = events_next_run(cursor->events, &cursor->run, err)) == STEP_END &&
+	       cursor->width) {
+		if (!sql_host_bounds(cursor->host, &first, &last, err))
+			return STEP_ERROR;
+		turn_window(cursor, first, last);
+		if (!events_seek(cursor->events, cursor->begin, cursor->end, err))
+			return STEP_ERROR;
+	}
+	return step;
+}
+
 /* The next run that may hold a row; its first entry is the next one. */
 static enum step next_run(struct events_cursor *cursor, struct error *err)
 {
@@ -372,7 +451,7 @@ static enum step next_run(struct events_cursor *cursor, struct error *err)
 	enum step step;
 
 	do
-		step = events_next_run(cursor->events, run, err);
+		step = next_run_of_windows(cursor, err);
 	while (step == STEP_ITEM &&
 	       (!run->count || !constraints_cpu(&cursor->constraints, run->cpu)));
 	if (step != STEP_ITEM)

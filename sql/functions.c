@@ -2,6 +2,7 @@
  * functions.c - times, numbers, values at a moment
  *
  *     ts('12:03:04.5')        nanoseconds, in any of the ways in which yore reads times
+ *     time(x)                 SQLite's own; notes where ts(x) is meant
  *     time_text(ts [, STYLE]) the way back; STYLE: clock, iso, seconds, ns, relative
  *     span(ns)                a length of time: 1.5 us
  *     u64(x)                  the 64 bits as an unsigned number's text; of a text, the bits
@@ -61,6 +62,28 @@ static void fn_ts(sqlite3_context *out, int argc, sqlite3_value **argv)
 		sqlite3_result_int64(out, t);
 	else
 		sql_result_error(out, &err);
+}
+
+/* SQLite's time(x), which strftime() tells as well. */
+static void fn_time(sqlite3_context *out, int argc, sqlite3_value **argv)
+{
+	const struct sql_context *context = sqlite3_user_data(out);
+	const char *text = (const char *)sqlite3_value_text(argv[0]);
+	sqlite3_stmt *stmt;
+
+	(void)argc;
+	if (text && context->hosts && (*text == '+' || *text == '-' || *text == '@'))
+		sql_note(context->hosts,
+			 "time('%.40s') is SQLite's function, and NULL: a time of the trace is "
+			 "ts('%.40s')",
+			 text, text);
+	if (sqlite3_prepare_v2(sqlite3_context_db_handle(out), "SELECT strftime('%H:%M:%S', ?1)",
+			       -1, &stmt, NULL) != SQLITE_OK)
+		return;
+	sqlite3_bind_value(stmt, 1, argv[0]);
+	if (sqlite3_step(stmt) == SQLITE_ROW)
+		sqlite3_result_value(out, sqlite3_column_value(stmt, 0));
+	sqlite3_finalize(stmt);
 }
 
 /* "1.5 us" of nanoseconds. */
@@ -346,6 +369,7 @@ int sql_register_functions(sqlite3 *db, struct sql_context *context)
 		void (*call)(sqlite3_context *out, int argc, sqlite3_value **argv);
 	} functions[] = {
 		{"ts", 1, SQLITE_DETERMINISTIC, fn_ts},
+		{"time", 1, SQLITE_INNOCUOUS, fn_time},
 		{"time_text", 1, SQLITE_DETERMINISTIC, fn_time_text},
 		{"time_text", 2, SQLITE_DETERMINISTIC, fn_time_text},
 		{"span", 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, fn_span},

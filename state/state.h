@@ -161,6 +161,8 @@ MUST_CHECK bool state_window(struct state *state, const struct window_range *win
 MUST_CHECK bool state_lookup(struct state *state, const struct query *query,
 			     const struct value *value, struct buf *note, struct error *err);
 
+/* Has some list been one of a window, which leaves out what does not change in it? */
+bool state_left_out(const struct state *state);
 /* What the last question used: "backward", "replay", "checkpoint"; for --stats. */
 const char *state_evaluation(const struct state *state);
 /* Stored changes that were looked at so far, where timelines answered. */

@@ -362,6 +362,11 @@ void state_set_lists(struct state *state, bool all, uint64_t packets)
 	state->lists_packets = packets;
 }
 
+bool state_left_out(const struct state *state)
+{
+	return state->window_noted;
+}
+
 bool state_window_reach(struct state *state, nstime begin, nstime end, nstime *floor, nstime *ceil,
 			struct error *err)
 {

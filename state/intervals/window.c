@@ -22,7 +22,7 @@
 #include "state/replay/walk.h"
 
 enum { ROUNDS = 16 /* of asking for what was read */ };
-/* A backward pass ends at the horizon: these are for what has none. */
+/* Limits of a backward pass, whose reading the horizon bounds already. */
 enum { PASS_ROUNDS = 64 };
 #define PASS_BYTES ((size_t)1 << 30)
 
@@ -75,7 +75,8 @@ static const struct fact *fact_at_begin(struct window_reader *reader, uint32_t a
 /* May a line whose target is open have written it since? */
 static bool is_clouded(const struct window_reader *reader, uint32_t attr, const struct cell *cell)
 {
-	nstime since = reader->clouds[attr_shape(reader->tracks->state->attrs, attr)];
+	uint32_t shape = attr_shape(reader->tracks->state->attrs, attr);
+	nstime since = shape < reader->nshapes ? reader->clouds[shape] : NSTIME_MIN;
 
 	return since > NSTIME_MIN && (!cell->written || cell->since <= since);
 }

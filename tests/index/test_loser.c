@@ -74,7 +74,7 @@ static int64_t random_key(void)
 static void plays(void **state)
 {
 	uint32_t n = *(const uint32_t *)*state;
-	struct leaf leaves[300];
+	struct leaf leaves[300] = {0};
 	struct loser tree;
 
 	srand(n);

@@ -9,7 +9,8 @@ test_programs += %D%/test_random
 dist_check_SCRIPTS += \
 	%D%/extension.sh \
 	%D%/shell.sh \
-	%D%/threads.py
+	%D%/threads.py \
+	%D%/extremes.py
 EXTRA_DIST += %D%/extension.py
 test_programs += %D%/test_fold
 %C%_test_fold_SOURCES = %D%/test_fold.c $(sql_world)

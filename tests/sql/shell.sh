@@ -107,4 +107,8 @@ code=$?
 cat "$work/said" >>"$work/printed"
 [ $code = 3 ] && [ "$(head -n 1 "$work/printed")" = 1 ] && grep -q "perf_stream_0.*offset\|perf_stream_0.*at byte" "$work/said"
 result $? "damage is told with its place"
+
+"$yore" sql $demo "SELECT count(*), time('12:03:04') FROM events WHERE ts > time('+1ms')" >"$work/printed" 2>"$work/said"
+grep -q "^0  12:03:04$" "$work/printed" && grep -q "ts('+1ms')" "$work/said"
+result $? "time() of a time of the trace: what is meant"
 exit $status

@@ -118,8 +118,8 @@ MUST_CHECK bool options_parse(int n, char **words, bool in_prompt, struct option
 MUST_CHECK bool options_parse_of(const struct cmd *cmd, int n, char **words, struct options *out,
 				 struct error *err);
 /*
- * Takes --all and --budget, which an analysis has on the command line, too, out of words[0 .. *n); the
- * others are left, in their order, *n of them.
+ * Takes --all and --budget, which an analysis has on the command line, too, out of words[0 .. *n);
+ * the others are left, in their order, *n of them.
  */
 MUST_CHECK bool options_take_lists(struct options *out, size_t *n, char **words, struct error *err);
 void options_release(struct options *options);

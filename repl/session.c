@@ -580,8 +580,8 @@ const struct rules *session_rules(struct session *session, struct error *err)
 }
 
 /*
- * Commands that take --all and --budget leave out of lists what does not change in a short range; so
- * does the prompt, which may have no name.
+ * Commands that take --all and --budget leave out of lists what does not change in a short range;
+ * so does the prompt, which may have no name.
  */
 static void set_lists(const struct session *session, struct state *state)
 {

@@ -172,7 +172,7 @@ def windows(build, work, _corpus, args, report):
             report.row(label + ": read", cost[0] / 1e6, "MB", base[0] / 1e6, "events")
             report.row(label + ": takes", cost[1], "s", base[1], "events")
 
-    ask(build, trace, parsed([build]), line)
+    ask(build, trace, parsed([build, "--rounds", "1"]), line)
     shutil.rmtree(trace)
 
 

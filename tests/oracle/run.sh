@@ -30,6 +30,7 @@ other_formats()
 	fi
 	say "$top/tests/oracle/compare_agree.py" "$yore" --pairs 10
 	say "$top/tests/oracle/compare_many.py" "$yore" --sets 4
+	say env srcdir="$top" "$top/tests/state/windows.py" "$yore" "$build/fixtures/yore-gen"
 	say "$top/tests/state/truth_agree.py" "$yore" "$build/fixtures/yore-gen" \
 		"$build/tests/state/real_state" 200
 	return "$failed"

@@ -10,7 +10,8 @@ enum { ASKED = 64 /* moments that are asked for one by one */ };
 struct comms {
 	struct comm_spells spells; /* its arena has the last name, until all are there */
 	unsigned asked;
-	bool whole;
+	bool read;         /* of a range: */
+	nstime begin, end; /* the whole trace, or a window */
 };
 
 void comms_free(struct comms *comms)
@@ -39,7 +40,9 @@ static bool add_idle(struct comm_spells *spells, struct state *state, struct err
 	return true;
 }
 
-static bool read_all(struct comms *comms, struct state *state, struct error *err)
+/* Of [begin, end). */
+static bool read_range(struct comms *comms, struct state *state, nstime begin, nstime end,
+		       struct error *err)
 {
 	struct comm_spells *spells = &comms->spells;
 	struct stretches todo = {0};
@@ -48,7 +51,7 @@ static bool read_all(struct comms *comms, struct state *state, struct error *err
 	if (!query_parse("thread[*]/name", &query, err))
 		return false;
 	const struct query *queries[1] = {query};
-	bool good = stretches_begin(&todo, state, NSTIME_MIN, NSTIME_MAX, queries, 1, err);
+	bool good = stretches_begin(&todo, state, begin, end, queries, 1, err);
 	spells->count = 0;
 	arena_reset(spells->arena);
 	good = good && add_idle(spells, state, err);
@@ -57,34 +60,71 @@ static bool read_all(struct comms *comms, struct state *state, struct error *err
 	stretches_end(&todo);
 	query_free(query);
 	comm_spells_sort(spells);
-	return comms->whole = good;
+	comms->begin = begin;
+	comms->end = end;
+	return comms->read = good;
+}
+
+static struct comms *comms_of(struct sql_host *host)
+{
+	if (!host->comms) {
+		host->comms = mem_new(sizeof *host->comms);
+		host->comms->spells.arena = arena_new();
+	}
+	return host->comms;
+}
+
+bool comms_of_window(struct sql_host *host, nstime begin, nstime end, struct error *err)
+{
+	struct comms *comms = comms_of(host);
+	struct state *state;
+
+	if (comms->read && comms->begin <= begin && comms->end >= end)
+		return true;
+	if (comms->read) { /* two scans may take turns */
+		begin = comms->begin < begin ? comms->begin : begin;
+		end = comms->end > end ? comms->end : end;
+	}
+	comms->asked = 0;
+	return sql_host_state(host, &state, err) && read_range(comms, state, begin, end, err);
+}
+
+/* The name by itself; NULL: too many were asked for so already. */
+static bool ask_one(struct comms *comms, struct state *state, const struct value *tid, nstime t,
+		    struct arena *arena, const char **out, struct error *err)
+{
+	struct comm comm = {.tid = *tid, .moment = {.t = t}};
+
+	*out = NULL;
+	if (comms->asked++ >= ASKED)
+		return true;
+	if (!state_comms(state, &comm, 1, arena, err))
+		return false;
+	*out = comm.name;
+	return true;
 }
 
 bool comms_at(struct sql_host *host, const struct value *tid, nstime t, const char **out,
 	      struct error *err)
 {
-	struct comm comm = {.tid = *tid, .moment = {.t = t}};
+	struct comms *comms = comms_of(host);
+	struct arena *arena = comms->spells.arena;
 	struct state *state;
 
 	*out = NULL;
-	if (!host->comms) {
-		host->comms = mem_new(sizeof *host->comms);
-		host->comms->spells.arena = arena_new();
-	}
-	struct comms *comms = host->comms;
 	if (!sql_host_state(host, &state, err))
 		return false;
-	if (!comms->whole && comms->asked++ < ASKED) {
-		arena_reset(comms->spells.arena);
-		if (!state_comms(state, &comm, 1, comms->spells.arena, err))
-			return false;
-		*out = comm.name;
-		return true;
+	if (comms->read && (t < comms->begin || t >= comms->end))
+		comms->read = false;
+	if (!comms->read && comms->asked < ASKED) {
+		arena_reset(arena);
+		return ask_one(comms, state, tid, t, arena, out, err);
 	}
-	if (!comms->whole && !read_all(comms, state, err))
+	if (!comms->read && !read_range(comms, state, NSTIME_MIN, NSTIME_MAX, err))
 		return false;
 	*out = comm_spells_find(&comms->spells, tid, t, t);
-	return true;
+	return *out || comms->begin == NSTIME_MIN ||
+	       ask_one(comms, state, tid, t, arena, out, err);
 }
 
 bool comms_of_row(struct sql_host *host, const char *path, const struct value *value, nstime t,

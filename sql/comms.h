@@ -2,7 +2,8 @@
  * comms.h - names of threads at moments, one after the other
  *
  * The first few are asked for one by one. A query that needs more gets the names of all threads over the
- * whole trace, once, and then each by bisection.
+ * whole trace, once, and then each by bisection. Of a range that is a window (state_set_lists()) those
+ * that its events tell are read, and some of the others are asked for.
  */
 #ifndef SQL_COMMS_H
 #define SQL_COMMS_H
@@ -12,6 +13,9 @@
 struct comms;
 
 void comms_free(struct comms *comms); /* NULL is fine */
+/* Names will be asked for in [begin, end), which is a window. */
+MUST_CHECK bool comms_of_window(struct sql_host *host, nstime begin, nstime end,
+				struct error *err);
 /*
  * The name that the thread had at `t`, or last before; *out is NULL where none is known, else
  * borrowed until the next call.

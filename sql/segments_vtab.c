@@ -114,6 +114,7 @@ struct segments_cursor {
 	struct call_ends *ends;        /* of `whole` rows: NULL: any end will do */
 	nstime begin, end;             /* the range; end: half-open */
 	bool is_over;                  /* the recording ends there */
+	bool window;                   /* bounds of rows made the range one: names are read of it */
 	bool narrowed;                 /* bounds of rows end the range: what reaches over has no end */
 	nstime low, high;              /* rows begin in [low, high) */
 	struct call_counts counts;     /* of `whole` rows */
@@ -726,7 +727,7 @@ static bool narrow(struct segments_cursor *cursor, const struct asked *asked, st
 	struct state *state;
 	bool window;
 
-	cursor->narrowed = false;
+	cursor->narrowed = cursor->window = false;
 	cursor->low = NSTIME_MIN;
 	cursor->high = NSTIME_MAX;
 	begin = begin > cursor->begin ? begin : cursor->begin;
@@ -744,6 +745,7 @@ static bool narrow(struct segments_cursor *cursor, const struct asked *asked, st
 	cursor->low = asked->low;
 	cursor->high = asked->high;
 	cursor->narrowed = ceil < cursor->end;
+	cursor->window = true;
 	cursor->is_over = cursor->is_over && !cursor->narrowed;
 	cursor->end = cursor->narrowed ? ceil : cursor->end;
 	return true;
@@ -849,6 +851,9 @@ static int put_comm(struct segments_cursor *cursor, sqlite3_context *out, const 
 
 	if (tid->kind != VALUE_INT)
 		return SQLITE_OK;
+	if (cursor->window &&
+	    !comms_of_window(cursor->host, cursor->begin, cursor->end, &err))
+		return fail(cursor, &err);
 	if (!comms_at(cursor->host, tid, t, &name, &err))
 		return fail(cursor, &err);
 	sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT); /* NULL is NULL */

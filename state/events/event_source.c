@@ -4,6 +4,7 @@
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "index/cursor/first_events.h"
+#include "index/tables/losses.h"
 
 #include <string.h>
 
@@ -94,13 +95,16 @@ const struct fields *event_source_fields(struct event_pass *pass, const struct e
 	return &pass->fields;
 }
 
-/* Until when the stream's newest loss below `below` lasted; NSTIME_MIN: it has none. */
-static bool last_loss(struct event_source *source, const struct stream *stream,
+/*
+ * Until when the stream's newest loss below `below` lasted, of those that last behind `low`;
+ * NSTIME_MIN: it has none.
+ */
+static bool last_loss(struct event_source *source, const struct stream *stream, nstime low,
 		      const struct order *below, nstime *until, struct error *err)
 {
 	uint64_t *streams = bitset_new(source->trace->nstreams);
 	uint64_t *classes = bitset_new(source->trace->nclasses);
-	struct event_source_range range = {.from = order_before(NSTIME_MIN),
+	struct event_source_range range = {.from = order_before(source->index ? low : NSTIME_MIN),
 					   .to = *below,
 					   .backward = true,
 					   .losses = true,
@@ -109,6 +113,7 @@ static bool last_loss(struct event_source *source, const struct stream *stream,
 	struct event_item item;
 	struct event_pass pass;
 	enum step step = STEP_ERROR;
+	struct lack lack;
 
 	bitset_add(streams, stream->index);
 	if (event_source_open(source, &range, &pass, err))
@@ -117,6 +122,11 @@ static bool last_loss(struct event_source *source, const struct stream *stream,
 	event_source_close(&pass);
 	mem_free(streams);
 	mem_free(classes);
+	if (step == STEP_END && source->index && low > NSTIME_MIN) { /* one that began before */
+		if (!losses_at(source->index, stream, low, &lack, err))
+			return false;
+		*until = lack.lacks ? lack.until : NSTIME_MIN;
+	}
 	return step != STEP_ERROR;
 }
 
@@ -164,13 +174,15 @@ bool event_source_fill_begin(struct event_source *source, const struct stream *s
 			     nstime *out, struct error *err)
 {
 	const struct order whole = order_slot(*event, 0);
+	nstime from = source->fills_from ? *source->fills_from : NSTIME_MIN;
+	nstime low = since > from ? since : from;
 	const nstime *begins;
 	nstime until, first;
 
 	*out = since;
 	if (!stream)
 		return true;
-	if (!last_loss(source, stream, &whole, &until, err) ||
+	if (!last_loss(source, stream, low, &whole, &until, err) ||
 	    !event_source_begins(source, &begins, err) ||
 	    !event_source_class_begin(source, stream, class_index, event->time, &first, err))
 		return false;
@@ -178,6 +190,8 @@ bool event_source_fill_begin(struct event_source *source, const struct stream *s
 		until = begins[stream->index];
 	if (until < first)
 		until = first;
+	if (until < from)
+		until = from;
 	if (until > event->time)
 		until = event->time;
 	if (until > since)

@@ -122,6 +122,11 @@ struct event_source {
 	const struct inferred *inferred;       /* likewise; the owner's to set */
 	struct first_events *firsts;           /* likewise, when events begin; NULL: with records */
 	bool whole_packets;                    /* likewise: of passes opened from now on */
+	/*
+	 * Likewise: what a `was` tells begins no earlier, as losses before are not looked for.
+	 * NULL: they are.
+	 */
+	const nstime *fills_from;
 	struct begun begun;                    /* its own, for cursors: what `firsts` says */
 	nstime *begins; /* by stream; NULL until event_source_begins() is called. Its own */
 	/* When it runs long; false: interrupted. May be NULL. */

@@ -675,6 +675,7 @@ enum outcome tracks_window(struct tracks *tracks, uint64_t packets, struct error
 	if (horizon_find(state->event_source, tracks->range.begin, tracks->range.end, packets,
 			 &horizon, err)) {
 		state->horizon = &horizon;
+		state->event_source->fills_from = &horizon.floor;
 		state->limits.visits = state->limits.questions = UINT32_MAX;
 		state->limits.rounds = PASS_ROUNDS;
 		state->limits.pendings = UINT32_MAX;
@@ -682,6 +683,7 @@ enum outcome tracks_window(struct tracks *tracks, uint64_t packets, struct error
 		outcome = read_window(tracks, err);
 		state->limits = limits;
 		state->horizon = NULL;
+		state->event_source->fills_from = NULL;
 	}
 	horizon_release(&horizon);
 	return outcome;

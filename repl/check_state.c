@@ -305,7 +305,7 @@ static enum subject subject_of(const struct check *check, uint32_t attr)
 static struct node *node_of(struct check *check, uint32_t attr)
 {
 	uint32_t place = number_map_get(&check->places, attr), owner = attr, host;
-	const struct value *key;
+	struct value key;
 
 	if (place)
 		return &check->nodes[place - 1];
@@ -318,12 +318,12 @@ static struct node *node_of(struct check *check, uint32_t attr)
 		owner = attr_parent(check->attrs, owner);
 	key = attr_atom(check->attrs, owner);
 	host = attr_parent(check->attrs, attr_parent(check->attrs, owner));
-	if (key->kind != VALUE_INT)
+	if (key.kind != VALUE_INT)
 		node->subject = SUBJECT_NONE;
 	else if (node->subject == SUBJECT_STATE || node->subject == SUBJECT_CPU)
-		node->thread = thread_of(check, host, (int64_t)key->u);
+		node->thread = thread_of(check, host, (int64_t)key.u);
 	else
-		node->cpu = cpu_of(check, host, (int64_t)key->u);
+		node->cpu = cpu_of(check, host, (int64_t)key.u);
 	if (node->thread && node->thread->tid == 0) /* one for each CPU */
 		node->subject = SUBJECT_NONE;
 	return node;

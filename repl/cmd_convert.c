@@ -274,10 +274,9 @@ static void queries_release(struct queries *queries)
 
 static bool is_of_cpu(const struct attrs *attrs, uint32_t attr)
 {
-	const struct value *first = attr_atom(attrs, attr_up(attrs, attr, 1));
+	const struct value first = attr_atom(attrs, attr_up(attrs, attr, 1));
 
-	return attr_depth(attrs, attr) == 3 && !attr_is_key(attrs, attr) && first->len == 3 &&
-	       memcmp(first->text, "cpu", 3) == 0;
+	return attr_depth(attrs, attr) == 3 && !attr_is_key(attrs, attr) && value_is_text(&first, "cpu");
 }
 
 /* Adds those of CPUs, such as cpu[0]/irq. */

@@ -225,7 +225,7 @@ static uint32_t first_key(const struct attrs *attrs, uint32_t attr)
 	uint32_t found = ATTR_ABSENT;
 
 	for (; attr != ATTR_ROOT; attr = attr_parent(attrs, attr))
-		if (attr_is_key(attrs, attr) && attr_atom(attrs, attr)->kind == VALUE_INT)
+		if (attr_is_key(attrs, attr) && attr_atom(attrs, attr).kind == VALUE_INT)
 			found = attr;
 	return found;
 }
@@ -233,7 +233,7 @@ static uint32_t first_key(const struct attrs *attrs, uint32_t attr)
 /* The attribute that has `key` in place of the step `at`. */
 static uint32_t sibling(struct attrs *attrs, uint32_t attr, uint32_t at, const struct value *key)
 {
-	const struct value atom = *attr_atom(attrs, attr); /* the table may move below */
+	const struct value atom = attr_atom(attrs, attr);
 	uint32_t parent = attr_parent(attrs, attr);
 
 	if (attr == at)
@@ -256,9 +256,9 @@ static void add_cpus(struct interval_window *known, uint32_t attr, uint32_t at)
 
 static bool is_named_thread(const struct attrs *attrs, uint32_t attr)
 {
-	const struct value *atom = attr_atom(attrs, attr);
+	const struct value atom = attr_atom(attrs, attr);
 
-	return !attr_is_key(attrs, attr) && atom->len == 6 && !memcmp(atom->text, "thread", 6);
+	return !attr_is_key(attrs, attr) && value_is_text(&atom, "thread");
 }
 
 /* Of all threads that some timeline of the window has as a value. */
@@ -321,8 +321,8 @@ static bool fetch_line(struct interval_window *known, uint32_t attr, int32_t cpu
 		return fetch_shape(known, shape, err);
 	line_of(known, attr);
 	if (at != ATTR_ABSENT) {
-		const struct value *key = attr_atom(known->attrs, at);
-		if (cpu >= 0 && !key->negative && key->u == (uint64_t)cpu)
+		const struct value key = attr_atom(known->attrs, at);
+		if (cpu >= 0 && !key.negative && key.u == (uint64_t)cpu)
 			add_cpus(known, attr, at);
 		else
 			add_threads(known, attr, at);

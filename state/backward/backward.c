@@ -319,16 +319,16 @@ static enum outcome read_down(struct backward *pass)
 	return pass->failed ? OUTCOME_ERROR : pass->gave_up ? OUTCOME_GAVE_UP : OUTCOME_DONE;
 }
 
-/* The CPU whose streams alone can answer; NULL: all may. */
-static const struct value *cpu_of(const struct backward *pass, uint32_t attr)
+/* The CPU whose streams alone can answer; -1: all may. */
+static int32_t cpu_of(const struct backward *pass, uint32_t attr)
 {
 	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
 
 	if (!pass->closure->cpu_depth || bit == ATTR_ABSENT || !pass->closure->cpu_depth[bit])
-		return NULL;
-	const struct value *key =
+		return -1;
+	const struct value key =
 		attr_atom(pass->attrs, attr_up(pass->attrs, attr, pass->closure->cpu_depth[bit]));
-	return value_is_index(key) && key->u <= INT32_MAX ? key : NULL;
+	return value_is_index(&key) && key.u <= INT32_MAX ? (int32_t)key.u : -1;
 }
 
 /*
@@ -338,17 +338,16 @@ static const struct value *cpu_of(const struct backward *pass, uint32_t attr)
 static const uint64_t *keep_one_cpu(struct backward *pass)
 {
 	const struct trace *trace = pass->options.event_source->trace;
-	const struct value *key = cpu_of(pass, pass->later.items[0]->attr);
+	int32_t cpu = cpu_of(pass, pass->later.items[0]->attr);
 
-	if (!key)
+	if (cpu < 0)
 		return NULL;
-	int32_t cpu = (int32_t)key->u; /* cpu_of() gives no greater one */
 	const struct question_list all = pass->later;
 	pass->later = (struct question_list){0};
 	for (size_t i = 0; i < all.count; i++) {
-		const struct value *own = cpu_of(pass, all.items[i]->attr);
+		int32_t own = cpu_of(pass, all.items[i]->attr);
 
-		if (own && own->u != key->u)
+		if (own >= 0 && own != cpu)
 			list_add(&pass->missed, all.items[i]);
 		else
 			question_later(pass, all.items[i]);

@@ -179,7 +179,7 @@ static void take_expanded(struct list *list, struct wanted *wanted, const struct
 		struct value values[ENV_VARIABLES];
 
 		if (view) {
-			values[0] = *attr_atom(attrs, attr_up(attrs, item.attr, atom + 1));
+			values[0] = attr_atom(attrs, attr_up(attrs, item.attr, atom + 1));
 			item.source = item.attr;
 			item.attr = view_attr(attrs, view, values);
 		}
@@ -301,7 +301,7 @@ static void bind_found(struct binding *binding, uint32_t shape, uint32_t attr, u
 	for (uint32_t v = 0; v < binding->view->nvariables; v++)
 		if (!(*bound >> v & 1) && view_source(binding->view, v, &own, &atom) &&
 		    own == shape) {
-			binding->values[v] = *attr_atom(attrs, attr_up(attrs, attr, atom + 1));
+			binding->values[v] = attr_atom(attrs, attr_up(attrs, attr, atom + 1));
 			binding->sources[v] = attr;
 			*bound |= UINT32_C(1) << v;
 		}

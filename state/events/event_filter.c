@@ -169,14 +169,16 @@ static void add_hash(struct event_filter *filter, uint64_t hash)
 	*mem_push(filter->hashes, filter->nhashes, filter->hashes_capacity) = hash;
 }
 
-/* What the attribute has as the test's key. NULL: the line may write it with any event. */
-static const struct value *key_at(const struct event_filter *filter,
-				  const struct event_filter_test *test, uint32_t attr)
+/* What the attribute has as the test's key. None: the line may write it with any event. */
+static struct value key_at(const struct event_filter *filter,
+			   const struct event_filter_test *test, uint32_t attr)
 {
+	const struct value none = {.kind = VALUE_NONE};
+
 	if (!test->key.depth || attr_depth(filter->attrs, attr) < test->key.depth)
-		return NULL;
+		return none;
 	attr = attr_up(filter->attrs, attr, test->key.depth);
-	return attr_is_key(filter->attrs, attr) ? attr_atom(filter->attrs, attr) : NULL;
+	return attr_is_key(filter->attrs, attr) ? attr_atom(filter->attrs, attr) : none;
 }
 
 /* Can the field have this value? */
@@ -227,21 +229,21 @@ void event_filter_add(struct event_filter *filter, uint32_t attr)
 	for (uint32_t i = 0; bit != ATTR_ABSENT && i < filter->bits[bit + 1] - filter->bits[bit];
 	     i++) {
 		const struct event_filter_test *test = test_of(filter, bit, i);
-		const struct value *key = key_at(filter, test, attr);
+		const struct value key = key_at(filter, test, attr);
 		struct event_filter_column *column;
 
-		if (!key) {
+		if (!value_exists(&key)) {
 			pass_class(filter, test->step->class_index, EVENT_FILTER_ALL);
 			continue;
 		}
-		if (!may_write(filter, test, key))
+		if (!may_write(filter, test, &key))
 			continue;
 		column = &filter->columns[test->column];
 		pass_class(filter, test->step->class_index, EVENT_FILTER_KEYED);
-		add_hash(filter, packet_filter_hash(test->key.role, key->u));
-		if (has_value(column, key->u))
+		add_hash(filter, packet_filter_hash(test->key.role, key.u));
+		if (has_value(column, key.u))
 			continue;
-		add_value(column, key->u);
+		add_value(column, key.u);
 	}
 }
 
@@ -252,14 +254,14 @@ bool event_filter_has(const struct event_filter *filter, uint32_t attr)
 	for (uint32_t i = 0; bit != ATTR_ABSENT && i < filter->bits[bit + 1] - filter->bits[bit];
 	     i++) {
 		const struct event_filter_test *test = test_of(filter, bit, i);
-		const struct value *key = key_at(filter, test, attr);
+		const struct value key = key_at(filter, test, attr);
 
 		if (filter->kinds[test->step->class_index] == EVENT_FILTER_ALL)
 			continue;
-		if (!key)
+		if (!value_exists(&key))
 			return false;
-		if (may_write(filter, test, key) &&
-		    !has_value(&filter->columns[test->column], key->u))
+		if (may_write(filter, test, &key) &&
+		    !has_value(&filter->columns[test->column], key.u))
 			return false;
 	}
 	return true;

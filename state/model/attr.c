@@ -2,9 +2,10 @@
  * attr.c - the table of attributes
  *
  * Nodes stand in one array in the order in which they were made; a node is (parent, atom), and a
- * hash finds it again. A shape is a node as well: the same names,
- * and a key of kind none for `*`, which no attribute can have. So the shape tree costs nothing of
- * its own, and a node knows its shape when it is made:
+ * chained hash table finds it again. An atom that is a small integer is written as it is, any other
+ * as its place in a table of values that are each there once. A shape is a node as well: the same
+ * names, and a key of kind none for `*`, which no attribute can have. So the shape tree costs
+ * nothing of its own, and a node knows its shape when it is made:
  *
  *     node   root   thread   thread[42]   thread[42]/name   thread[*]   thread[*]/name
  *     shape  root   thread   thread[*]    thread[*]/name
@@ -18,11 +19,12 @@
 #include "engine/base/mem.h"
 
 enum { RECENT_BITS = 10, RECENT = 1 << RECENT_BITS };
+#define ATOM_SMALL 0x80000000u /* the rest is the integer */
 
-struct node {
-	struct value atom; /* a name is a string */
-	uint32_t parent;
-	uint32_t shape;
+struct node { /* there may be millions */
+	uint32_t atom; /* ATOM_SMALL and an integer, or a place in `values` */
+	uint32_t parent, shape;
+	uint32_t next; /* of the same hash; 0: none, since the root is in no chain */
 };
 
 struct shape { /* and what all its attributes share */
@@ -34,34 +36,61 @@ struct shape { /* and what all its attributes share */
 struct attrs {
 	struct node *nodes;
 	size_t count, capacity;
-	struct hash_index by_atom; /* nodes but for the root */
+	uint32_t *chains; /* by hash: the newest node, 0 none */
+	size_t nchains;   /* a power of two, at least as many as nodes */
 	struct shape *shapes;
 	size_t nshapes, shapes_capacity;
-	struct value *texts; /* strings */
-	size_t ntexts, texts_capacity;
-	struct hash_index by_text;
+	struct value *values; /* strings, and atoms that are not small */
+	size_t nvalues, values_capacity;
+	struct hash_index by_value;
 	struct arena *arena;     /* texts, maps of keys */
 	uint32_t recent[RECENT]; /* nodes found lately, 0 none; see recent_place() */
 };
 
-static uint64_t atom_hash(uint32_t parent, const struct value *atom, bool is_key)
+static struct value atom_value(const struct attrs *attrs, uint32_t atom)
 {
-	return (value_hash(atom) ^ ((uint64_t)parent << 1 | is_key)) * UINT64_C(0x9e3779b97f4a7c15);
+	return atom & ATOM_SMALL ? value_u64(atom & ~ATOM_SMALL) : attrs->values[atom];
 }
 
 static bool is_child(const struct attrs *attrs, uint32_t attr, uint32_t parent,
 		     const struct value *atom, bool is_key)
 {
 	const struct node *node = &attrs->nodes[attr];
+	struct value own = atom_value(attrs, node->atom);
 
-	return node->parent == parent && value_equal(&node->atom, atom) &&
+	return node->parent == parent && value_equal(&own, atom) &&
 	       attrs->shapes[node->shape].is_key == is_key;
 }
 
-/* With their places in the index. */
-enum { NODE_BYTES = sizeof(struct node) + 2 * sizeof(struct hash_slot) };
+enum { NODE_BYTES = sizeof(struct node), CHAINS_LEAST = 64 };
 
 static struct grown grown = {.what = "attributes of the state"};
+
+static uint32_t *chain_of(struct attrs *attrs, uint32_t parent, uint32_t atom)
+{
+	return &attrs->chains[hash_number((uint64_t)parent << 32 | atom) & (attrs->nchains - 1)];
+}
+
+static void chain_add(struct attrs *attrs, uint32_t attr)
+{
+	struct node *node = &attrs->nodes[attr];
+	uint32_t *chain = chain_of(attrs, node->parent, node->atom);
+
+	node->next = *chain;
+	*chain = attr;
+}
+
+static void chains_grow(struct attrs *attrs)
+{
+	size_t before = attrs->nchains;
+
+	attrs->nchains = before ? before * 2 : CHAINS_LEAST;
+	mem_free(attrs->chains);
+	attrs->chains = mem_new_array(attrs->nchains, sizeof *attrs->chains);
+	grown_add(&grown, (long long)((attrs->nchains - before) * sizeof *attrs->chains));
+	for (uint32_t i = 1; i < attrs->count; i++)
+		chain_add(attrs, i);
+}
 
 static uint32_t node_append(struct attrs *attrs, const struct node *node)
 {
@@ -71,6 +100,22 @@ static uint32_t node_append(struct attrs *attrs, const struct node *node)
 	if (attrs->capacity != before)
 		grown_add(&grown, (long long)(attrs->capacity - before) * NODE_BYTES);
 	return (uint32_t)attrs->count - 1;
+}
+
+/* Where the value stands in `values`: a text has a copy of its own there. */
+static uint32_t value_place(struct attrs *attrs, const struct value *value)
+{
+	uint64_t hash = value_hash(value);
+	uint32_t at =
+		hash_index_find(&attrs->by_value, hash, i, value_equal(&attrs->values[i], value));
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	struct value own = *value;
+	if (own.kind == VALUE_STRING)
+		own.text = arena_strndup(attrs->arena, own.len ? own.text : "", own.len);
+	*mem_push(attrs->values, attrs->nvalues, attrs->values_capacity) = own;
+	return hash_index_add(&attrs->by_value, hash, attrs->nvalues - 1);
 }
 
 static uint32_t shape_append(struct attrs *attrs, uint32_t node, uint32_t depth, bool is_key)
@@ -86,6 +131,7 @@ struct attrs *attrs_new(void)
 	struct node root = {.parent = ATTR_ABSENT};
 
 	attrs->arena = arena_new();
+	root.atom = value_place(attrs, &(struct value){.kind = VALUE_UNKNOWN});
 	node_append(attrs, &root);
 	shape_append(attrs, ATTR_ROOT, 0, false);
 	return attrs;
@@ -99,12 +145,13 @@ void attrs_free(struct attrs *attrs)
 		if (attrs->shapes[i].keys)
 			mem_free(attrs->shapes[i].keys->items);
 	arena_free(attrs->arena);
-	grown_add(&grown, -(long long)attrs->capacity * NODE_BYTES);
+	grown_add(&grown, -(long long)(attrs->capacity * NODE_BYTES +
+				       attrs->nchains * sizeof *attrs->chains));
 	mem_free(attrs->nodes);
-	hash_index_release(&attrs->by_atom);
-	hash_index_release(&attrs->by_text);
+	mem_free(attrs->chains);
+	hash_index_release(&attrs->by_value);
 	mem_free(attrs->shapes);
-	mem_free(attrs->texts);
+	mem_free(attrs->values);
 	mem_free(attrs);
 }
 
@@ -118,16 +165,9 @@ uint32_t attrs_count(const struct attrs *attrs)
 const char *attrs_text(struct attrs *attrs, const char *text, size_t len)
 {
 	struct value value = value_text(len ? text : "", len);
-	uint64_t hash = value_hash(&value);
-	uint32_t at =
-		hash_index_find(&attrs->by_text, hash, i, value_equal(&attrs->texts[i], &value));
+	uint32_t place = value_place(attrs, &value); /* moves the values */
 
-	if (at != HASH_INDEX_NONE)
-		return attrs->texts[at].text;
-	value.text = arena_strndup(attrs->arena, value.text, len);
-	*mem_push(attrs->texts, attrs->ntexts, attrs->texts_capacity) = value;
-	hash_index_add(&attrs->by_text, hash, attrs->ntexts - 1);
-	return value.text;
+	return attrs->values[place].text;
 }
 
 void attrs_keep(struct attrs *attrs, struct value *value)
@@ -178,16 +218,24 @@ uint32_t attr_child(struct attrs *attrs, uint32_t parent, bool is_key, const str
 static uint32_t child_interned(struct attrs *attrs, uint32_t parent, const struct value *atom,
 			       bool is_key)
 {
-	uint64_t hash = atom_hash(parent, atom, is_key);
-	uint32_t attr =
-		hash_index_find(&attrs->by_atom, hash, i, is_child(attrs, i, parent, atom, is_key));
+	struct node node = {.parent = parent};
+	uint32_t attr;
 
-	if (attr != HASH_INDEX_NONE)
-		return attr;
-	struct node node = {.atom = *atom, .parent = parent};
+	node.atom = value_is_index(atom) && atom->u < ATOM_SMALL ? ATOM_SMALL | (uint32_t)atom->u
+								 : value_place(attrs, atom);
+	if (attrs->count >= attrs->nchains)
+		chains_grow(attrs);
+	attr = *chain_of(attrs, parent, node.atom);
+	for (; attr; attr = attrs->nodes[attr].next) {
+		const struct node *old = &attrs->nodes[attr];
+		if (old->parent == parent && old->atom == node.atom &&
+		    attrs->shapes[old->shape].is_key == is_key)
+			return attr;
+	}
 	node.shape = child_shape(attrs, parent, atom, is_key);
-	attrs_keep(attrs, &node.atom);
-	return hash_index_add(&attrs->by_atom, hash, node_append(attrs, &node));
+	attr = node_append(attrs, &node);
+	chain_add(attrs, attr);
+	return attr;
 }
 
 struct number_map *attrs_keys(struct attrs *attrs, uint32_t shape)
@@ -221,9 +269,9 @@ bool attr_is_key(const struct attrs *attrs, uint32_t attr)
 	return attrs->shapes[attrs->nodes[attr].shape].is_key;
 }
 
-const struct value *attr_atom(const struct attrs *attrs, uint32_t attr)
+struct value attr_atom(const struct attrs *attrs, uint32_t attr)
 {
-	return &attrs->nodes[attr].atom;
+	return atom_value(attrs, attrs->nodes[attr].atom);
 }
 
 /* ---- text and order ---- */
@@ -263,7 +311,8 @@ void attr_add_text(const struct attrs *attrs, uint32_t attr, struct buf *out)
 	if (attr == ATTR_ROOT)
 		return;
 	attr_add_text(attrs, node->parent, out); /* as deep as the path: bounded by the grammar */
-	path_add_step(shape->depth == 1, shape->is_key, &node->atom, out);
+	struct value atom = atom_value(attrs, node->atom);
+	path_add_step(shape->depth == 1, shape->is_key, &atom, out);
 }
 
 int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b)
@@ -280,7 +329,8 @@ int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b)
 	}
 	if (attr_is_key(attrs, a) != attr_is_key(attrs, b))
 		return attr_is_key(attrs, a) ? 1 : -1;
-	return value_compare(&attrs->nodes[a].atom, &attrs->nodes[b].atom);
+	struct value atom_a = attr_atom(attrs, a), atom_b = attr_atom(attrs, b);
+	return value_compare(&atom_a, &atom_b);
 }
 
 /* ---- shapes ---- */

@@ -40,7 +40,7 @@ uint32_t attr_parent(const struct attrs *attrs, uint32_t attr); /* of the root: 
 uint32_t attr_depth(const struct attrs *attrs, uint32_t attr);  /* of the root: 0 */
 bool attr_is_key(const struct attrs *attrs, uint32_t attr);     /* a key, not a name */
 /* Its own step: the key, or the name as a string; the text lives as long as the table. */
-const struct value *attr_atom(const struct attrs *attrs, uint32_t attr);
+struct value attr_atom(const struct attrs *attrs, uint32_t attr);
 /* The attribute, or what it stands below that has the depth. */
 static inline uint32_t attr_up(const struct attrs *attrs, uint32_t attr, uint32_t depth)
 {

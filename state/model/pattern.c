@@ -17,9 +17,11 @@ enum cover pattern_covers(const struct pattern *pattern, const struct attrs *att
 			return COVER_NO;
 		if (atom->kind == PATTERN_OPEN)
 			maybe = true;
-		else if (atom->kind != PATTERN_ANY &&
-			 !value_equal(&atom->value, attr_atom(attrs, attr)) &&
-			 attr_atom(attrs, attr)->kind != VALUE_NONE) /* a shape's [*] */
+		if (atom->kind == PATTERN_OPEN || atom->kind == PATTERN_ANY)
+			continue;
+		struct value step = attr_atom(attrs, attr);
+		if (!value_equal(&atom->value, &step) &&
+		    step.kind != VALUE_NONE) /* a shape's [*] */
 			return COVER_NO;
 	}
 	return maybe ? COVER_MAYBE : COVER_YES;

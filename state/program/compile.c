@@ -406,7 +406,7 @@ static void add_initial(struct program *program, const struct ast_path *path, bo
 		struct pattern_atom *atom = &pattern->atoms[i];
 
 		atom->kind = attr_is_key(attrs, attr) ? PATTERN_ANY : PATTERN_NAME;
-		atom->value = *attr_atom(attrs, attr);
+		atom->value = attr_atom(attrs, attr);
 		if (key)
 			*atom = (struct pattern_atom){PATTERN_KEY, key->value};
 		attrs_keep(attrs, &atom->value);

@@ -81,8 +81,8 @@ static bool step_agrees(const struct look *look, uint32_t shape, uint32_t i)
 
 	if (attr_is_key(look->attrs, node))
 		return step->kind != PATTERN_NAME;
-	return step->kind == PATTERN_NAME &&
-	       value_equal(&step->value, attr_atom(look->attrs, node));
+	struct value name = attr_atom(look->attrs, node);
+	return step->kind == PATTERN_NAME && value_equal(&step->value, &name);
 }
 
 /* How many steps of the path, from its first, the shape agrees with. */
@@ -130,16 +130,16 @@ static void look_begin(struct look *look, const struct program *program, struct 
 /* ---- what stands where the path leaves the rules ---- */
 
 struct names {
-	const struct value *items[NAMES_MOST];
+	struct value items[NAMES_MOST];
 	size_t count;
 	bool key; /* a key stands there, too */
 	bool more;
 };
 
-static void add_name(struct names *names, const struct value *name)
+static void add_name(struct names *names, struct value name)
 {
 	for (size_t i = 0; i < names->count; i++)
-		if (value_equal(names->items[i], name))
+		if (value_equal(&names->items[i], &name))
 			return;
 	if (names->count == NAMES_MOST)
 		names->more = true;
@@ -165,8 +165,8 @@ static void names_behind(const struct look *look, struct names *out)
 static void names_words(const struct names *names, struct buf *out)
 {
 	for (size_t i = 0; i < names->count; i++)
-		buf_printf(out, "%s%.*s", i ? ", " : "", (int)names->items[i]->len,
-			   names->items[i]->text);
+		buf_printf(out, "%s%.*s", i ? ", " : "", (int)names->items[i].len,
+			   names->items[i].text);
 	buf_add_text(out, names->more ? ", ..." : "");
 }
 
@@ -241,7 +241,7 @@ static bool unknown_step(const struct look *look, struct error *err)
 	rules = buf_text(&rules_text);
 	nearest_begin(&nearest, name ? name : "");
 	for (size_t i = 0; i < names.count; i++)
-		nearest_offer(&nearest, names.items[i]->text);
+		nearest_offer(&nearest, names.items[i].text);
 	nearest_hint(&nearest, near, sizeof near);
 	if (look->agreed == look->steps || (!names.count && !names.key))
 		error_set(err, ERR_RANGE, "path '%s': nothing is below %s: ask for '%s'; %s",

@@ -188,15 +188,15 @@ static bool path_matches(const struct path *path, const struct attrs *attrs, uin
 
 	for (uint32_t i = path->natoms; i-- > 0; attr = attr_parent(attrs, attr)) {
 		const struct atom *atom = &path->atoms[i];
-		const struct value *key = attr_atom(attrs, attr);
-		if (atom->kind == ATOM_KEY && !value_equal(&atom->value, key))
+		const struct value key = attr_atom(attrs, attr);
+		if (atom->kind == ATOM_KEY && !value_equal(&atom->value, &key))
 			return false;
 		if (atom->kind != ATOM_VARIABLE)
 			continue;
-		if ((bound & 1u << atom->variable) && !value_equal(&values[atom->variable], key))
+		if ((bound & 1u << atom->variable) && !value_equal(&values[atom->variable], &key))
 			return false;
 		bound |= 1u << atom->variable;
-		values[atom->variable] = *key;
+		values[atom->variable] = key;
 	}
 	return true;
 }

@@ -105,7 +105,7 @@ static void put_nodes(struct io *io, const struct cells *cells, uint32_t *nodes)
 			continue;
 		io_number(io, nodes[attr_parent(cells->attrs, a)]);
 		io_number(io, attr_is_key(cells->attrs, a));
-		io_value(io, *attr_atom(cells->attrs, a));
+		io_value(io, attr_atom(cells->attrs, a));
 	}
 }
 

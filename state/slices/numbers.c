@@ -119,7 +119,7 @@ static uint32_t ordinal_of(struct numbers *numbers, uint32_t entity)
 		return i;
 	name.parent =
 		ordinal_of(numbers, numbers_entity(numbers, attr_parent(numbers->attrs, entity)));
-	name.atom = *attr_atom(numbers->attrs, entity);
+	name.atom = attr_atom(numbers->attrs, entity);
 	if (!numbers->txn) {
 		class = &numbers->classes[i];
 		ordinal = class->given++;

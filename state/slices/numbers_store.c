@@ -28,15 +28,15 @@ static void put_class(const struct numbers *numbers, const struct number_class *
 {
 	bool is_key = class->kind == CLASS_ATTR && shape_is_key(numbers->attrs, class->shape);
 	bool is_name = class->kind == CLASS_ATTR && !is_key;
-	const struct value *atom =
+	const struct value atom =
 		is_name ? attr_atom(numbers->attrs, shape_attr(numbers->attrs, class->shape))
-			: NULL;
+			: (struct value){0};
 
 	buf_add_varint(out, (uint64_t) class->kind << 1 | is_key);
 	buf_add_varint(out, class->parent);
-	buf_add_varint(out, is_name ? atom->len : 0);
+	buf_add_varint(out, atom.len);
 	if (is_name)
-		buf_add(out, atom->text, atom->len);
+		buf_add(out, atom.text, atom.len);
 }
 
 static void take_classes(const struct numbers *numbers, struct buf *out)
@@ -76,7 +76,7 @@ static struct name_entity entity_name(const struct numbers *numbers,
 	attr = number_map_get(&class->entities, ordinal) - 1;
 	above = numbers_entity(numbers, attr_parent(numbers->attrs, attr));
 	entity.parent = number_map_get(&numbers->ordinals, above) - 1;
-	entity.atom = *attr_atom(numbers->attrs, attr);
+	entity.atom = attr_atom(numbers->attrs, attr);
 	return entity;
 }
 

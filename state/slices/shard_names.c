@@ -87,13 +87,13 @@ uint32_t shard_number(struct shard *shard, uint32_t attr)
 /* The node below `attr` that has the shape: only names lie between. */
 static uint32_t go_down(struct shard *shard, uint32_t attr, uint32_t shape, uint32_t above)
 {
-	const struct value *name;
+	struct value name;
 
 	if (shape == above)
 		return attr;
 	attr = go_down(shard, attr, shape_parent(shard->numbers->attrs, shape), above);
 	name = attr_atom(shard->numbers->attrs, shape_attr(shard->numbers->attrs, shape));
-	return attr_name(shard->numbers->attrs, attr, name->text, name->len);
+	return attr_name(shard->numbers->attrs, attr, name.text, name.len);
 }
 
 /* Reads the list with the ordinal. */

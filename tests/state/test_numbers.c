@@ -331,7 +331,7 @@ static size_t check_names(const struct table *table, struct store_txn *txn,
 				 ordinal;
 			uint32_t above = numbers_entity(numbers, attr_parent(table->attrs, attr));
 			struct name_entity entity = {number_map_get(&numbers->ordinals, above) - 1,
-						     *attr_atom(table->attrs, attr)};
+						     attr_atom(table->attrs, attr)};
 			bool expected = i < given->numbers->nclasses &&
 					n < given->numbers->classes[i].given;
 
@@ -407,7 +407,8 @@ static void nothing_new_puts_nothing(void **state)
 	(void)state;
 	temp_store_open(&temp);
 	numbers_attr(table.numbers, of_thread(&table, 1, "state"));
-	numbers_value(table.numbers, attr_atom(table.attrs, name(&table, ATTR_ROOT, "text")));
+	struct value text = attr_atom(table.attrs, name(&table, ATTR_ROOT, "text"));
+	numbers_value(table.numbers, &text);
 	put_fresh(&table, &temp, 0);
 	put_fresh(&table, &temp, 1);
 	struct store_txn *txn = temp_store_read(&temp);

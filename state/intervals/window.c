@@ -123,11 +123,7 @@ static enum eval read_section(void *arg, uint32_t section, struct value *out, bo
 
 static void put(struct window_reader *reader, uint32_t attr, const struct value *value)
 {
-	struct cell_now *cell = cells_make(reader->writes, attr);
-
-	cell->value = *value;
-	cell->since = reader->walk.time;
-	cell->named = true;
+	cell_write(cells_make(reader->writes, attr), value, reader->walk.time);
 }
 
 static void name(struct window_reader *reader, const struct write *write, uint32_t attr)

@@ -158,7 +158,7 @@ void cells_value(const struct cells *cells, uint32_t attr, struct value *out)
 	const struct placing *placing = cell ? NULL : newest_over(cells, attr, NSTIME_MAX, NULL);
 
 	if (cell) {
-		*out = cell->value;
+		*out = cell_value(cell);
 		return;
 	}
 	*out = (struct value){.kind = placing ? placing->kind : VALUE_UNKNOWN};
@@ -171,7 +171,7 @@ static void cell_load(const struct cells *cells, uint32_t place, struct cell *ou
 	const struct cell_now *now = &cells->now[place];
 
 	*out = (struct cell){
-		.value = now->value,
+		.value = cell_value(now),
 		.since = now->since,
 		.named = now->named,
 		.written = now->written,
@@ -192,7 +192,12 @@ static void cell_load(const struct cells *cells, uint32_t place, struct cell *ou
 
 static void cell_store(struct cells *cells, uint32_t place, const struct cell *cell)
 {
-	cells->now[place] = (struct cell_now){cell->value, cell->since, cell->named, cell->written};
+	struct cell_now *now = &cells->now[place];
+
+	cell_set_value(now, &cell->value);
+	now->since = cell->since;
+	now->named = cell->named;
+	now->written = cell->written;
 	if (!cells->brief)
 		cells->past[place] = (struct cell_past){cell->run, cell->last, cell->last_run,
 							cell->writer, cell->named_at};
@@ -295,7 +300,7 @@ bool cells_is_deleted(const struct cells *cells, uint32_t attr)
 	const struct cell_now *cell = cells_find(cells, attr);
 	const struct placing *placing;
 
-	if (!cell || cell->value.kind != VALUE_NONE || cell->named)
+	if (!cell || cell->kind != VALUE_NONE || cell->named)
 		return false;
 	placing = newest_over(cells, attr, NSTIME_MAX, NULL);
 	return placing && placing->kind == VALUE_NONE && placing->since == cell->since;
@@ -306,7 +311,7 @@ void cells_settle(struct cells *cells, cells_keeps *keeps, void *arg)
 	for (size_t i = 0; i < cells->ndying; i++) {
 		const struct cell_now *cell = cells_find(cells, cells->dying[i]);
 
-		if (cell && cell->value.kind == VALUE_NONE && !cell->named &&
+		if (cell && cell->kind == VALUE_NONE && !cell->named &&
 		    !(keeps && keeps(arg, cells->dying[i])))
 			cells_drop(cells, cells->dying[i]);
 	}

@@ -10,11 +10,37 @@
 
 #define NOWHERE UINT32_MAX
 
-struct cell_now { /* of a cell, what rules see */
-	struct value value;
+struct cell_now { /* of a cell, what rules see: a value, in pieces, since there may be millions */
+	uint64_t u;
 	nstime since;
-	bool named, written;
+	uint32_t len;
+	enum value_kind kind;
+	bool negative, named, written;
 };
+_Static_assert(sizeof(struct cell_now) == 24, "no byte is left over");
+
+static inline struct value cell_value(const struct cell_now *cell)
+{
+	return (struct value){
+		.kind = cell->kind, .negative = cell->negative, .len = cell->len, .u = cell->u};
+}
+
+static inline void cell_set_value(struct cell_now *cell, const struct value *value)
+{
+	cell->u = value->u;
+	cell->len = value->len;
+	cell->kind = value->kind;
+	cell->negative = value->negative;
+}
+
+/* What `=` writes. */
+static inline void cell_write(struct cell_now *cell, const struct value *value, nstime since)
+{
+	cell_set_value(cell, value);
+	cell->since = since;
+	cell->named = cell->written = true;
+}
+
 struct cell_past { /* the rest */
 	nstime run;
 	struct value last;
@@ -99,9 +125,10 @@ static inline struct cell_now *cells_make(struct cells *cells, uint32_t attr)
 /* Makes the value's text one of the attribute table: most often the cell's own. */
 static inline void cell_keep(const struct cell_now *cell, struct value *value, struct attrs *attrs)
 {
-	if (value->kind == VALUE_STRING && cell->value.kind == VALUE_STRING &&
-	    cell->value.len == value->len && !memcmp(cell->value.text, value->text, value->len))
-		value->text = cell->value.text;
+	const struct value own = cell_value(cell);
+
+	if (value->kind == VALUE_STRING && value_equal(&own, value))
+		value->text = own.text;
 	else
 		attrs_keep(attrs, value);
 }

@@ -49,7 +49,7 @@ static inline bool load_reads(const struct plain *plain, const struct cells *cel
 		cell = cells_find(cells, attr);
 		if (!cell)
 			return false;
-		value_take(&event->values[input->i], &cell->value);
+		event->values[input->i] = cell_value(cell);
 		event->had |= 1u << input->i;
 	}
 	return true;
@@ -89,8 +89,10 @@ static inline bool chosen_was(const struct plain_choice *choice, const struct ce
 		const struct cell_now *cell =
 			cells_find(cells, chosen_attr(line, cells->attrs, event));
 
-		if (!cell || cell->value.kind == VALUE_UNKNOWN ||
-		    (alike && !value_equal(&cell->value, chosen_value(line, event))))
+		if (!cell || cell->kind == VALUE_UNKNOWN)
+			return false;
+		const struct value had = cell_value(cell);
+		if (alike && !value_equal(&had, chosen_value(line, event)))
 			return false;
 	}
 	return true;

@@ -137,9 +137,7 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 	else if (!write->interned)
 		attrs_keep(replay->attrs, value);
 	if (now && (options->brief || replay->in_place)) {
-		now->value = *value;
-		now->since = replay->walk.time;
-		now->named = now->written = true;
+		cell_write(now, value, replay->walk.time);
 		options->put(options->arg, attr, value, now->since);
 		return;
 	}
@@ -167,7 +165,7 @@ static void was(void *arg, const struct write *write)
 	struct cell before, cell;
 
 	if (value.kind == VALUE_UNKNOWN ||
-	    (replay->options.brief && now && now->value.kind != VALUE_UNKNOWN))
+	    (replay->options.brief && now && now->kind != VALUE_UNKNOWN))
 		return; /* a build asks for no contradictions */
 	cells_value(replay->cells, write->attr, &before.value);
 	if (before.value.kind != VALUE_UNKNOWN) {

@@ -19,9 +19,7 @@ static inline void put(struct building *building, struct cells *cells, uint32_t 
 
 	if (!interned)
 		cell_keep(cell, &own, cells->attrs);
-	value_take(&cell->value, &own);
-	cell->since = time;
-	cell->named = true;
+	cell_write(cell, &own, time);
 	builder_write(builder, number, numbers_value(building->numbers, &own));
 }
 

@@ -108,7 +108,7 @@ static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 	struct cell cell;
 
 	if (sure) {
-		*out = sure->value;
+		*out = cell_value(sure);
 		return EVAL_VALUE;
 	}
 	if (get(arg, attr, &cell) != KNOWN)
@@ -200,9 +200,7 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 
 	if (!write->interned)
 		cell_keep(cell, value, run->attrs);
-	cell->value = *value;
-	cell->since = run->walk.time;
-	cell->named = true;
+	cell_write(cell, value, run->walk.time);
 	cells_past(writes, attr)->writer = *walk_writer(&run->walk, write->line);
 }
 
@@ -246,7 +244,7 @@ static void was(void *arg, const struct write *write)
 	struct value value = write->value;
 	struct cell cell;
 
-	if (value.kind == VALUE_UNKNOWN || (sure && sure->value.kind != VALUE_UNKNOWN))
+	if (value.kind == VALUE_UNKNOWN || (sure && sure->kind != VALUE_UNKNOWN))
 		return;
 	attrs_keep(run->attrs, &value);
 	switch (get(run, write->attr, &cell)) {

@@ -78,7 +78,7 @@ static void see_value(struct range_run *run, struct track *track, nstime since,
 	track_cut(tracks->state, track, since, value,
 		  track->operand ? tracks->low : tracks->range.begin);
 	run->cuts += track->operand;
-	tracks->spooling.changes++;
+	tracks_changed(tracks, track);
 	if (named < track->named)
 		track->named = named;
 	if (tracks->over.past)
@@ -446,6 +446,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 		options.bury = on_bury;
 	run.tried = hands ? SIZE_MAX : 0;
 	run.try_again = hands ? 0 : UINT64_MAX;
+	tracks->spooling.stay = 1; /* what was before a known value will not change */
 	run.replay = run_begin(state, &options, tracks->range.begin, &from);
 	begin_tracks(&run, &from);
 	if (options.bury)

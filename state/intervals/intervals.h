@@ -51,6 +51,7 @@ struct track { /* there may be millions */
 	bool down, up; /* computed: its first, its last span may go on where no operand was told */
 	bool open, unknown; /* past the range: its span that reaches over the end goes on */
 	bool touched : 1, totals_asked : 1;
+	bool ended : 1;  /* spans that ended were seen: they may be written away, or never are */
 	bool given : 1; /* of a window: an event in it gives the attribute a value */
 	uint8_t room; /* for 2^room spans, where there are any */
 	nstime from;  /* what it was before is not told, if that is behind the range's begin */
@@ -98,6 +99,9 @@ struct spooling {
 	struct spool *spool; /* NULL: there are none */
 	size_t at;           /* so many changes make it due; 0: it is not done */
 	size_t changes;      /* since it was done */
+	uint8_t stay;        /* of a track's spans: the last ones, two where that is unknown */
+	uint32_t *ended;     /* tracks that have more, as track->ended says */
+	size_t nended, capacity;
 };
 
 /* Where deletes and unknowns were, for operands without a track: may one cover them? */
@@ -191,6 +195,8 @@ void track_cut(struct state *state, struct track *track, nstime at, const struct
 void track_push(struct state *state, struct track *track, nstime begin, const struct value *value);
 /* Says whether spans may be written away, before the first track is filled. */
 void tracks_spool_begin(struct tracks *tracks);
+/* A change was cut into the track. */
+void tracks_changed(struct tracks *tracks, struct track *track);
 /* Are there so many changes that spans are to be written away? */
 bool tracks_spool_due(const struct tracks *tracks);
 /* Between two moments: writes away spans that have ended and will not change, if there are many. */

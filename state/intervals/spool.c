@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { RUN_HEAD = 20, SLOTS = 256 };
+enum { RUN_HEAD_MOST = 28, SLOTS = 256 };
 enum { TAG_NEGATIVE = 8, TAG_SLOT = 16 }; /* besides the kind */
 
 struct spool {
@@ -82,17 +82,15 @@ enum { SPAN_MOST = 10 + 1 + sizeof(struct value) };
 
 void spool_add(struct spool *spool, const struct span *spans, size_t count, uint64_t *last)
 {
-	uint32_t number = (uint32_t)count;
-	size_t most = spool->used + RUN_HEAD + count * SPAN_MOST;
+	size_t most = spool->used + RUN_HEAD_MOST + count * SPAN_MOST;
 	uint8_t *run, *at;
 
 	if (most > spool->memory.size)
 		paged_resize(&spool->memory, most + most / 2);
 	run = (uint8_t *)spool->memory.bytes + spool->used;
-	memcpy(run, last, 8);
-	memcpy(run + 8, &spans[0].begin, 8);
-	memcpy(run + 16, &number, 4);
-	at = run + RUN_HEAD;
+	at = varint_put(run, *last ? spool->used + 1 - *last : 0);
+	memcpy(at, &spans[0].begin, 8);
+	at = varint_put(at + 8, count);
 	for (size_t i = 0; i < count; i++) {
 		at = varint_put(at, (uint64_t)spans[i].end - (uint64_t)spans[i].begin);
 		at = put_value(spool, &spans[i].value, at);
@@ -134,12 +132,11 @@ static bool read_run(const struct spool *spool, uint64_t place,
 {
 	const uint8_t *at = run_at(spool, place), *end = run_at(spool, spool->used + 1);
 	struct span span;
-	uint32_t count;
-	uint64_t length;
+	uint64_t count, length;
 
-	memcpy(&span.end, at + 8, 8);
-	memcpy(&count, at + 16, 4);
-	at += RUN_HEAD;
+	at = varint_get(at, end, &length);
+	memcpy(&span.end, at, 8);
+	at = varint_get(at + 8, end, &count);
 	for (; count; count--) {
 		at = varint_get(at, end, &length);
 		span.begin = span.end;
@@ -157,9 +154,9 @@ void spool_read(const struct spool *spool, uint64_t last,
 	uint64_t *places = NULL;
 	size_t count = 0, capacity = 0;
 
-	while (last) {
+	for (uint64_t back = last; back; last -= back) {
 		*mem_push(places, count, capacity) = last;
-		memcpy(&last, run_at(spool, last), 8);
+		varint_get(run_at(spool, last), run_at(spool, spool->used + 1), &back);
 	}
 	while (count && read_run(spool, places[count - 1], each, arg))
 		count--;

@@ -1,7 +1,7 @@
 /*
  * spool.h - spans that have ended, packed
  *
- *     run     before 8 │ begin 8 │ count 4 │ (length, value) × count
+ *     run     bytes back to the run before, 0 none │ begin 8 │ count │ (length, value) × count
  *
  * A pass over a whole trace writes here what has ended, so that its memory does not grow with the
  * trace: many bytes lie in a file (engine/base/paged.h). The runs of a track are linked from the

@@ -112,7 +112,7 @@ void feed_value(struct feeding *feeding, struct track *track, nstime at, const s
 	if (dead && at < NSTIME_MAX)
 		told = gap_at(feeding, track, at);
 	track_cut(feeding->state, track, at, &told, feeding->tracks->range.begin);
-	feeding->tracks->spooling.changes++;
+	tracks_changed(feeding->tracks, track);
 	if (at < track->named) /* what is deleted was there, if only for that nanosecond */
 		track->named = at == BEFORE_ALL ? NSTIME_MIN : at;
 }
@@ -492,9 +492,8 @@ static void spool(struct feeding *feeding)
 
 	if (!tracks_spool_due(tracks))
 		return;
-	for (size_t i = 0; i < tracks->count && !failed(feeding); i++)
-		if (tracks->items[i].count > 2)
-			walk_back(feeding, &tracks->items[i]);
+	for (size_t i = 0; i < tracks->spooling.nended && !failed(feeding); i++)
+		walk_back(feeding, &tracks->items[tracks->spooling.ended[i]]);
 	tracks_spool(tracks);
 }
 

@@ -9,13 +9,8 @@
 
 #include <string.h>
 
-/* Spans of a track: so many are written away, and it keeps room for 2^so many. */
-enum { SPOOLED_LEAST = 16, SPOOLED_ROOM = 8 };
-/* Changes: so many fit in a processor's cache; and of each track, since all are looked at. */
-enum { SPOOL_AT = 1 << 14, SPOOL_EACH = 16 };
-/* Yet no more than so many changes are waited for, however many tracks there are: 32 MB of spans.
- */
-enum { SPOOL_MOST = 1 << 20 };
+/* Changes: so many fit in a processor's cache. */
+enum { SPOOL_AT = 1 << 14 };
 
 /* ---- names ---- */
 
@@ -169,7 +164,7 @@ void track_write(struct tracks *tracks, struct track *track, nstime at, const st
 	track_cut(tracks->state, track, at, &own, NSTIME_MIN);
 	if (beyond) /* also where it was unknown before */
 		track->spans[track->count - 1].value = value_beyond();
-	tracks->spooling.changes++;
+	tracks_changed(tracks, track);
 	if (tracks->over.past)
 		tracks_touch(tracks, track);
 }
@@ -286,62 +281,79 @@ void tracks_pass_end(struct tracks *tracks)
 	}
 }
 
-/*
- * A `was` fills what is unknown, which is the last span, and may join it to the one before: these
- * two stay. So do all of a track that has few, since a run of them would cost more than it saves.
- */
-static void spool_track(struct tracks *tracks, struct track *track, size_t least)
+void tracks_changed(struct tracks *tracks, struct track *track)
 {
-	if (track->count < 2 + least)
+	struct spooling *spooling = &tracks->spooling;
+
+	spooling->changes++;
+	if (!spooling->at || track->ended || track->count <= spooling->stay)
 		return;
-	size_t ended = track->count - 2;
-	if (totals_wanted(tracks, track))
-		totals_add(tracks, track, ended);
-	else
-		spool_add(tracks->spooling.spool, track->spans, ended, &track->spooled);
-	memmove(track->spans, track->spans + ended, 2 * sizeof *track->spans);
-	track->count = 2;
-	if (track->room > SPOOLED_ROOM)
-		set_room(tracks->state, track, SPOOLED_ROOM);
+	track->ended = true;
+	if (!is_operand(tracks, track->attr)) /* views look for spans of their operands */
+		*mem_push(spooling->ended, spooling->nended, spooling->capacity) =
+			(uint32_t)(track - tracks->items);
 }
 
 /*
- * Not where the first span is looked for again, for its true beginning, where views look for spans
- * of their operands, or where a late event may take back what was there before.
+ * A `was` fills what is unknown, which is the last span, and may join it to the one before: these
+ * two stay. Nobody is told of what is unknown before the first value.
+ */
+static void spool_track(struct tracks *tracks, struct track *track)
+{
+	bool unknown = track->spans[track->count - 1].value.kind == VALUE_UNKNOWN;
+	uint8_t stay = unknown ? 2 : tracks->spooling.stay;
+	size_t first = !track->spooled && track->spans[0].value.kind == VALUE_UNKNOWN;
+
+	if (track->count <= stay)
+		return;
+	size_t ended = track->count - stay;
+	if (totals_wanted(tracks, track))
+		totals_add(tracks, track, ended);
+	else if (ended > first)
+		spool_add(tracks->spooling.spool, track->spans + first, ended - first,
+			  &track->spooled);
+	memmove(track->spans, track->spans + ended, stay * sizeof *track->spans);
+	track->count = stay;
+	if (track->room >= stay)
+		set_room(tracks->state, track, stay - 1);
+}
+
+/*
+ * Only of tracks that are given out themselves, and not where the first span is looked for again,
+ * for its true beginning, or where a late event may take back what was there before.
  */
 void tracks_spool_begin(struct tracks *tracks)
 {
 	const struct state *state = tracks->state;
-	bool may = tracks->range.alone && !tracks->range.window && !tracks->nshapes &&
+	bool may = tracks->sink && !tracks->range.window &&
+		   (tracks->range.alone || tracks_are_whole(tracks)) &&
 		   !trace_disorder(state->event_source->trace);
 
 	tracks->spooling.changes = 0;
 	tracks->spooling.at = !may ? 0 : state->spool_changes ? state->spool_changes : SPOOL_AT;
+	tracks->spooling.stay = 2;
 }
 
 bool tracks_spool_due(const struct tracks *tracks)
 {
-	const struct spooling *spooling = &tracks->spooling;
-	size_t each = spooling->at == SPOOL_AT ? SPOOL_EACH * tracks->count : 0;
-
-	each = each < SPOOL_MOST ? each : SPOOL_MOST;
-	return spooling->at && spooling->changes >= spooling->at && spooling->changes >= each;
+	return tracks->spooling.at && tracks->spooling.changes >= tracks->spooling.at;
 }
 
 void tracks_spool(struct tracks *tracks)
 {
 	struct spooling *spooling = &tracks->spooling;
-	size_t most = tracks->count ? SPOOL_MOST / tracks->count : SPOOL_MOST, least;
 
 	if (!tracks_spool_due(tracks) || tracks->over.past)
 		return;
-	least = spooling->at < SPOOLED_LEAST || !most ? 1 : most;
-	least = least < SPOOLED_LEAST ? least : SPOOLED_LEAST;
-	spooling->changes = 0;
 	if (!spooling->spool)
 		spooling->spool = spool_new();
-	for (size_t i = 0; i < tracks->count; i++)
-		spool_track(tracks, &tracks->items[i], least);
+	for (size_t i = 0; i < spooling->nended; i++) {
+		struct track *track = &tracks->items[spooling->ended[i]];
+
+		track->ended = false;
+		spool_track(tracks, track);
+	}
+	spooling->changes = spooling->nended = 0;
 	tracks->state->spooled++;
 }
 
@@ -351,6 +363,8 @@ static void empty(struct tracks *tracks)
 	for (size_t i = 0; i < tracks->count; i++)
 		track_release(tracks->state, &tracks->items[i]);
 	spool_free(tracks->spooling.spool);
+	mem_free(tracks->spooling.ended);
+	tracks->spooling = (struct spooling){.at = tracks->spooling.at};
 }
 
 void tracks_forget(struct tracks *tracks)
@@ -361,7 +375,6 @@ void tracks_forget(struct tracks *tracks)
 	tracks->count = 0;
 	tracks->low = tracks->range.begin;
 	tracks->high = tracks->range.end;
-	tracks->spooling.spool = NULL;
 	mem_free(tracks->over.touched);
 	tracks->over = (struct overhang){0};
 	buried_release(&tracks->buried);

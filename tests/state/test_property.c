@@ -306,7 +306,13 @@ static void compare_cut(struct gen *gen, uint64_t seed, struct fake_trace *trace
 	struct ranges expected = {.begin = -10, .end = LAST + 10}, got;
 	struct error err;
 
-	other->spool_changes = pick(gen, 4); /* 0: nothing is written away */
+	enum interval_ends ends = INTERVALS_ALONE;
+
+	other->spool_changes = pick(gen, 4); /* 0: as many as is usual */
+	if (whole && pick(gen, 2) == 0) {    /* then there is nothing beyond to be looked for */
+		other->options.no_checkpoints = true;
+		ends = pick(gen, 2) == 0 ? INTERVALS_WHOLE : INTERVALS_CUT;
+	}
 	if (!whole) {
 		expected.begin = pick(gen, LAST / 2);
 		expected.end = expected.begin + 1 + pick(gen, LAST);
@@ -317,7 +323,7 @@ static void compare_cut(struct gen *gen, uint64_t seed, struct fake_trace *trace
 	if (!state_intervals(replay, NSTIME_MIN, NSTIME_MAX, INTERVALS_WHOLE, queries,
 			     questions->count, keep_clipped, &expected, &err))
 		buf_printf(&expected.text, "error: %s\n", err.text);
-	if (!state_intervals(other, got.begin, got.end, INTERVALS_ALONE, queries, questions->count,
+	if (!state_intervals(other, got.begin, got.end, ends, queries, questions->count,
 			     keep_clipped, &got, &err))
 		buf_printf(&got.text, "error: %s\n", err.text);
 	buf_printf(&gen->text, "# by %s\n", state_evaluation(other));

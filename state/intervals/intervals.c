@@ -76,7 +76,7 @@ static void give_track(struct giving *giving, struct track *track)
 		return;
 	}
 	if (track->spooled)
-		spool_read(giving->tracks->spooling.spool, track->spooled, give_span, giving);
+		spool_read(giving->tracks->spooling.spool, track->run, give_span, giving);
 	for (size_t i = 0; i < track->count && giving->more; i++)
 		give_span(giving, &track->spans[i]);
 	if (giving->waits && giving->more)

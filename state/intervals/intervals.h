@@ -44,24 +44,27 @@ struct track_more {
 
 struct track { /* there may be millions */
 	uint32_t attr;
-	uint32_t seen; /* 1 + number of the span that was looked at last; 0: any */
-	bool computed;
-	bool operand;  /* views may read it: what it was outside of the range tells where they begin
-			  and end */
-	bool down, up; /* computed: its first, its last span may go on where no operand was told */
-	bool open, unknown; /* past the range: its span that reaches over the end goes on */
+	union {
+		uint32_t seen; /* 1 + number of the span that was looked at last; 0: any */
+		uint32_t run;  /* its last run in the spool, of spans before these */
+	};
+	uint32_t count; /* of spans */
+	bool down, up;  /* computed: its first, its last span may go on where no operand was told */
+	bool computed : 1;
+	bool operand : 1; /* views may read it: what it was outside of the range tells where they
+			     begin and end */
+	bool open : 1, unknown : 1; /* past the range: its span that reaches over the end goes on */
 	bool touched : 1, totals_asked : 1;
-	bool ended : 1;  /* spans that ended were seen: they may be written away, or never are */
-	bool given : 1; /* of a window: an event in it gives the attribute a value */
-	uint8_t room; /* for 2^room spans, where there are any */
+	bool given : 1;   /* of a window: an event in it gives the attribute a value */
+	bool ended : 1;   /* spans that ended were seen: they may be written away, or never are */
+	bool spooled : 1; /* some were: it has a run */
+	uint8_t room : 6; /* for 2^room spans, where there are any */
 	nstime from;  /* what it was before is not told, if that is behind the range's begin */
 	nstime named; /* when a list first named it; NSTIME_MAX: never */
 	struct span *spans; /* rising; each begins where the one before ends */
-	size_t count;
-	uint64_t spooled;        /* its last run in the spool, of spans before these; 0: none */
 	struct track_more *more; /* track_more(); NULL: nothing of it */
 };
-_Static_assert(sizeof(struct track) <= 64, "a line of a cache");
+_Static_assert(sizeof(struct track) == 48, "no byte is left over");
 
 /* What is asked. */
 struct range {

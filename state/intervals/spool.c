@@ -80,30 +80,42 @@ static uint8_t *put_value(struct spool *spool, const struct value *value, uint8_
 
 enum { SPAN_MOST = 10 + 1 + sizeof(struct value) };
 
-void spool_add(struct spool *spool, const struct span *spans, size_t count, uint64_t *last)
+/* Places are counted in ALIGNs, from 1 on. */
+enum { ALIGN = 8 };
+
+static size_t place_next(const struct spool *spool)
 {
+	return spool->used / ALIGN + 1;
+}
+
+bool spool_add(struct spool *spool, const struct span *spans, size_t count, uint32_t *last)
+{
+	uint32_t place = (uint32_t)place_next(spool);
 	size_t most = spool->used + RUN_HEAD_MOST + count * SPAN_MOST;
 	uint8_t *run, *at;
 
+	if (place_next(spool) > UINT32_MAX)
+		return false;
 	if (most > spool->memory.size)
 		paged_resize(&spool->memory, most + most / 2);
 	run = (uint8_t *)spool->memory.bytes + spool->used;
-	at = varint_put(run, *last ? spool->used + 1 - *last : 0);
+	at = varint_put(run, *last ? place - *last : 0);
 	memcpy(at, &spans[0].begin, 8);
 	at = varint_put(at + 8, count);
 	for (size_t i = 0; i < count; i++) {
 		at = varint_put(at, (uint64_t)spans[i].end - (uint64_t)spans[i].begin);
 		at = put_value(spool, &spans[i].value, at);
 	}
-	*last = spool->used + 1;
-	spool->used += (size_t)(at - run);
+	*last = place;
+	spool->used += ((size_t)(at - run) + ALIGN - 1) / ALIGN * ALIGN;
+	return true;
 }
 
 /* ---- reading ---- */
 
-static const uint8_t *run_at(const struct spool *spool, uint64_t place)
+static const uint8_t *run_at(const struct spool *spool, size_t place)
 {
-	return (const uint8_t *)spool->memory.bytes + place - 1;
+	return (const uint8_t *)spool->memory.bytes + (place - 1) * ALIGN;
 }
 
 static const uint8_t *get_value(const struct spool *spool, const uint8_t *at, const uint8_t *end,
@@ -127,10 +139,10 @@ static const uint8_t *get_value(const struct spool *spool, const uint8_t *at, co
 }
 
 /* False: enough. */
-static bool read_run(const struct spool *spool, uint64_t place,
+static bool read_run(const struct spool *spool, uint32_t place,
 		     bool (*each)(void *arg, const struct span *span), void *arg)
 {
-	const uint8_t *at = run_at(spool, place), *end = run_at(spool, spool->used + 1);
+	const uint8_t *at = run_at(spool, place), *end = run_at(spool, place_next(spool));
 	struct span span;
 	uint64_t count, length;
 
@@ -148,15 +160,15 @@ static bool read_run(const struct spool *spool, uint64_t place,
 	return true;
 }
 
-void spool_read(const struct spool *spool, uint64_t last,
+void spool_read(const struct spool *spool, uint32_t last,
 		bool (*each)(void *arg, const struct span *span), void *arg)
 {
-	uint64_t *places = NULL;
+	uint32_t *places = NULL;
 	size_t count = 0, capacity = 0;
 
-	for (uint64_t back = last; back; last -= back) {
+	for (uint64_t back = last; back; last -= (uint32_t)back) {
 		*mem_push(places, count, capacity) = last;
-		varint_get(run_at(spool, last), run_at(spool, spool->used + 1), &back);
+		varint_get(run_at(spool, last), run_at(spool, place_next(spool)), &back);
 	}
 	while (count && read_run(spool, places[count - 1], each, arg))
 		count--;

@@ -22,11 +22,14 @@ struct spool;
 
 struct spool *spool_new(void);
 void spool_free(struct spool *spool); /* NULL is fine */
-/* Adds a run of one span at least behind that at *last, which is 0 before the first. */
-void spool_add(struct spool *spool, const struct span *spans, size_t count, uint64_t *last);
+/*
+ * Adds a run of one span at least behind that at *last, which is 0 before the first. False: there
+ * is no room for it, nor for any other.
+ */
+bool spool_add(struct spool *spool, const struct span *spans, size_t count, uint32_t *last);
 /* Calls `each` with the spans of all runs up to that at `last`, in order; false from it ends that.
  */
-void spool_read(const struct spool *spool, uint64_t last,
+void spool_read(const struct spool *spool, uint32_t last,
 		bool (*each)(void *arg, const struct span *span), void *arg);
 
 #endif

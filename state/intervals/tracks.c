@@ -72,7 +72,7 @@ static void set_room(struct state *state, struct track *track, uint8_t room)
 		state->span_pool = span_pool_new();
 	track->spans =
 		span_pool_resize(state->span_pool, track->spans, track->room, track->count, room);
-	track->room = room;
+	track->room = room & 63u;
 }
 
 void track_push(struct state *state, struct track *track, nstime begin, const struct value *value)
@@ -294,6 +294,18 @@ void tracks_changed(struct tracks *tracks, struct track *track)
 			(uint32_t)(track - tracks->items);
 }
 
+/* Writes away spans from number `first` up to `end`. False: there is no room. */
+static bool spool(struct tracks *tracks, struct track *track, size_t first, size_t end)
+{
+	uint32_t run = track->spooled ? track->run : 0;
+
+	if (!spool_add(tracks->spooling.spool, track->spans + first, end - first, &run))
+		return false;
+	track->spooled = true;
+	track->run = run;
+	return true;
+}
+
 /*
  * A `was` fills what is unknown, which is the last span, and may join it to the one before: these
  * two stay. Nobody is told of what is unknown before the first value.
@@ -309,9 +321,8 @@ static void spool_track(struct tracks *tracks, struct track *track)
 	size_t ended = track->count - stay;
 	if (totals_wanted(tracks, track))
 		totals_add(tracks, track, ended);
-	else if (ended > first)
-		spool_add(tracks->spooling.spool, track->spans + first, ended - first,
-			  &track->spooled);
+	else if (ended > first && !spool(tracks, track, first, ended))
+		return;
 	memmove(track->spans, track->spans + ended, stay * sizeof *track->spans);
 	track->count = stay;
 	if (track->room >= stay)

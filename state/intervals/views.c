@@ -431,7 +431,7 @@ static size_t forget(struct track *track, nstime needed)
 
 	gone = search_first(i, 0, most, track->spans[i].end <= needed);
 	if (gone) {
-		track->count -= gone;
+		track->count -= (uint32_t)gone;
 		memmove(track->spans, track->spans + gone, track->count * sizeof *track->spans);
 		track->from = track->spans[0].begin;
 		track->seen = 0;

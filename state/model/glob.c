@@ -62,7 +62,9 @@ bool glob_match(const char *pattern, size_t n, const char *text, size_t len,
 		if (p < n && pattern[p] == '*') {
 			retry_p = ++p;
 			retry_t = star_from = t;
-			capture(captures, stars++, text, t, t);
+			capture(captures, stars++, text, t, p < n ? t : len);
+			if (p == n)
+				return true;
 			continue;
 		}
 		size_t next = p;

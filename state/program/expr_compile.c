@@ -168,8 +168,12 @@ static enum way find_aliased(struct compile *compile, unsigned scopes, struct fi
 						: NULL;
 	enum way way;
 
-	if (!alias || (!lists_itself(alias) && has_field(compile->class, scopes, names[0].name)))
-		return find_way(compile->class, scopes, names, n, out);
+	if (!alias || !lists_itself(alias)) {
+		way = find_way(compile->class, scopes, names, n, out);
+		if (!alias || way != WAY_NONE ||
+		    (n > 1 && has_field(compile->class, scopes, names[0].name)))
+			return way;
+	}
 	for (size_t i = 0; i < alias->nnames; i++) {
 		names[0].name = alias->names[i];
 		way = find_way(compile->class, scopes, names, n, out);
@@ -764,7 +768,6 @@ static const struct expr *compile_in(struct compile *compile, const struct ast *
 /* Operands that are all constants make a constant. */
 static const struct expr *fold(struct compile *compile, const struct expr *expr)
 {
-	struct env env = {.program = compile->program, .scratch = compile->program->arena};
 	enum failure failure;
 	struct value value;
 
@@ -774,6 +777,7 @@ static const struct expr *fold(struct compile *compile, const struct expr *expr)
 		if (expr->args[i]->kind != EXPR_CONST &&
 		    !(expr->kind == EXPR_HAS && expr->args[0]->kind == EXPR_FAIL))
 			return expr;
+	struct env env = {.program = compile->program, .scratch = compile->program->arena};
 	switch (expr_eval(expr, &env, &value, &failure)) {
 	case EVAL_VALUE:
 		return constant(compile, value);

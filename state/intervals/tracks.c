@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Changes: so many fit in a processor's cache. */
-enum { SPOOL_AT = 1 << 14 };
+enum { SPOOL_AT = 1 << 16 };
 
 /* ---- names ---- */
 

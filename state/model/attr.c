@@ -269,6 +269,15 @@ bool attr_is_key(const struct attrs *attrs, uint32_t attr)
 	return attrs->shapes[attrs->nodes[attr].shape].is_key;
 }
 
+bool attr_has_step(const struct attrs *attrs, uint32_t attr, const struct value *step)
+{
+	uint32_t atom = attrs->nodes[attr].atom;
+
+	if (atom & ATOM_SMALL)
+		return value_is_index(step) && step->u == (atom & ~ATOM_SMALL);
+	return attrs->values[atom].kind == VALUE_NONE || value_equal(&attrs->values[atom], step);
+}
+
 struct value attr_atom(const struct attrs *attrs, uint32_t attr)
 {
 	return atom_value(attrs, attrs->nodes[attr].atom);
@@ -329,7 +338,10 @@ int attr_compare(const struct attrs *attrs, uint32_t a, uint32_t b)
 	}
 	if (attr_is_key(attrs, a) != attr_is_key(attrs, b))
 		return attr_is_key(attrs, a) ? 1 : -1;
-	struct value atom_a = attr_atom(attrs, a), atom_b = attr_atom(attrs, b);
+	uint32_t x = attrs->nodes[a].atom, y = attrs->nodes[b].atom;
+	if (x & y & ATOM_SMALL)
+		return (x > y) - (x < y);
+	struct value atom_a = atom_value(attrs, x), atom_b = atom_value(attrs, y);
 	return value_compare(&atom_a, &atom_b);
 }
 

@@ -17,11 +17,7 @@ enum cover pattern_covers(const struct pattern *pattern, const struct attrs *att
 			return COVER_NO;
 		if (atom->kind == PATTERN_OPEN)
 			maybe = true;
-		if (atom->kind == PATTERN_OPEN || atom->kind == PATTERN_ANY)
-			continue;
-		struct value step = attr_atom(attrs, attr);
-		if (!value_equal(&atom->value, &step) &&
-		    step.kind != VALUE_NONE) /* a shape's [*] */
+		else if (atom->kind != PATTERN_ANY && !attr_has_step(attrs, attr, &atom->value))
 			return COVER_NO;
 	}
 	return maybe ? COVER_MAYBE : COVER_YES;

@@ -170,24 +170,25 @@ static void cell_load(const struct cells *cells, uint32_t place, struct cell *ou
 {
 	const struct cell_now *now = &cells->now[place];
 
-	*out = (struct cell){
-		.value = cell_value(now),
-		.since = now->since,
-		.named = now->named,
-		.written = now->written,
-		.run = now->since,
-		.last_run = now->since,
-		.named_at = now->since,
-		.writer = {.class_index = UINT32_MAX, .line = UINT32_MAX},
-	};
-	if (cells->brief)
-		return;
-	const struct cell_past *past = &cells->past[place];
-	out->run = past->run;
-	out->last = past->last;
-	out->last_run = past->last_run;
-	out->writer = past->writer;
-	out->named_at = past->named_at;
+	if (cells->brief) {
+		*out = (struct cell){
+			.run = now->since,
+			.last_run = now->since,
+			.named_at = now->since,
+			.writer = {.class_index = UINT32_MAX, .line = UINT32_MAX},
+		};
+	} else {
+		const struct cell_past *past = &cells->past[place];
+		out->run = past->run;
+		out->last = past->last;
+		out->last_run = past->last_run;
+		out->writer = past->writer;
+		out->named_at = past->named_at;
+	}
+	out->value = cell_value(now);
+	out->since = now->since;
+	out->named = now->named;
+	out->written = now->written;
 }
 
 static void cell_store(struct cells *cells, uint32_t place, const struct cell *cell)

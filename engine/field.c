@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Most names differ in their first byte. */
-static inline bool is_name(const char *a, const char *b)
+static inline bool same_name(const char *a, const char *b)
 {
 	return *a == *b && !strcmp(a, b);
 }
@@ -14,10 +14,10 @@ static inline bool is_name(const char *a, const char *b)
 const struct member *field_member(const struct field_class *structure, const char *name)
 {
 	for (uint32_t i = 0; i < structure->nmembers; i++)
-		if (!structure->members[i].hidden && is_name(structure->members[i].name, name))
+		if (!structure->members[i].hidden && same_name(structure->members[i].name, name))
 			return &structure->members[i];
 	for (uint32_t i = 0; i < structure->nmembers; i++)
-		if (!structure->members[i].hidden && is_name(structure->members[i].written, name))
+		if (!structure->members[i].hidden && same_name(structure->members[i].written, name))
 			return &structure->members[i];
 	return NULL;
 }

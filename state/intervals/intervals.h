@@ -46,8 +46,8 @@ struct track_more {
 struct track { /* there may be millions */
 	uint32_t attr;
 	union {
-		uint32_t seen; /* 1 + number of the span that was looked at last; 0: any */
-		uint32_t run;  /* its last run in the spool, of spans before these */
+		uint32_t seen; /* views: 1 + number of the span they looked at last; 0: any */
+		uint32_t run;  /* spooled: its last run in the spool, of spans before these */
 	};
 	uint32_t count; /* of spans */
 	bool down, up;  /* computed: its first, its last span may go on where no operand was told */
@@ -58,8 +58,8 @@ struct track { /* there may be millions */
 	bool touched : 1, totals_asked : 1;
 	bool given : 1;   /* of a window: an event in it gives the attribute a value */
 	bool cut : 1;     /* at the end of the range, whatever that says */
-	bool ended : 1;   /* spans that ended were seen: they may be written away, or never are */
-	bool spooled : 1; /* some were: it has a run */
+	bool ended : 1;   /* it has more spans than stay: it is in spooling.ended, or an operand */
+	bool spooled : 1; /* spans were written away; views look at no such track */
 	uint8_t room : 6; /* for 2^room spans, where there are any */
 	nstime from;  /* what it was before is not told, if that is behind the range's begin */
 	nstime named; /* when a list first named it; NSTIME_MAX: never */
@@ -104,8 +104,8 @@ struct spooling {
 	struct spool *spool; /* NULL: there are none */
 	size_t at;           /* so many changes make it due; 0: it is not done */
 	size_t changes;      /* since it was done */
-	uint8_t stay;        /* of a track's spans: the last ones, two where that is unknown */
-	uint32_t *ended;     /* tracks that have more, as track->ended says */
+	uint8_t stay;        /* so many of a track's last spans stay; 2 where the last is unknown */
+	uint32_t *ended;     /* numbers of tracks that have more, and are no operands */
 	size_t nended, capacity;
 };
 
@@ -203,7 +203,7 @@ void track_cut(struct state *state, struct track *track, nstime at, const struct
 void track_push(struct state *state, struct track *track, nstime begin, const struct value *value);
 /* Says whether spans may be written away, before the first track is filled. */
 void tracks_spool_begin(struct tracks *tracks);
-/* A change was cut into the track. */
+/* Counts a change that was cut into the track. */
 void tracks_changed(struct tracks *tracks, struct track *track);
 /* Are there so many changes that spans are to be written away? */
 bool tracks_spool_due(const struct tracks *tracks);

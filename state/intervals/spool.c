@@ -80,7 +80,7 @@ static uint8_t *put_value(struct spool *spool, const struct value *value, uint8_
 
 enum { SPAN_MOST = 10 + 1 + sizeof(struct value) };
 
-/* Places are counted in ALIGNs, from 1 on. */
+/* The place of a run is 1 + its offset / ALIGN, so that 32 bits reach over 32 GB. */
 enum { ALIGN = 8 };
 
 static size_t place_next(const struct spool *spool)

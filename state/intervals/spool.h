@@ -1,7 +1,10 @@
 /*
  * spool.h - spans that have ended, packed
  *
- *     run     bytes back to the run before, 0 none │ begin 8 │ count │ (length, value) × count
+ *     run     back │ begin 8 │ count │ (length, value) × count
+ *
+ * Runs begin at multiples of 8 bytes; `back` is how many of these lie between this run's begin and
+ * that of the track's run before; 0: there is none. Numbers without a size are varints.
  *
  * A pass over a whole trace writes here what has ended, so that its memory does not grow with the
  * trace: many bytes lie in a file (engine/base/paged.h). The runs of a track are linked from the

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Changes: so many fit in a processor's cache. */
+/* So many changes, with their spans, fit in a processor's cache. */
 enum { SPOOL_AT = 1 << 16 };
 
 /* ---- names ---- */
@@ -314,7 +314,7 @@ void tracks_changed(struct tracks *tracks, struct track *track)
 			(uint32_t)(track - tracks->items);
 }
 
-/* Writes away spans from number `first` up to `end`. False: there is no room. */
+/* Writes away spans from number `first` to before `end`. False: the spool is full. */
 static bool spool(struct tracks *tracks, struct track *track, size_t first, size_t end)
 {
 	uint32_t run = track->spooled ? track->run : 0;
@@ -328,7 +328,8 @@ static bool spool(struct tracks *tracks, struct track *track, size_t first, size
 
 /*
  * A `was` fills what is unknown, which is the last span, and may join it to the one before: these
- * two stay. Nobody is told of what is unknown before the first value.
+ * two stay. The span before the first value is dropped where it is unknown: no interval is made
+ * of it.
  */
 static void spool_track(struct tracks *tracks, struct track *track)
 {

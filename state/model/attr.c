@@ -2,8 +2,8 @@
  * attr.c - the table of attributes
  *
  * Nodes stand in one array in the order in which they were made; a node is (parent, atom), and a
- * chained hash table finds it again. An atom that is a small integer is written as it is, any other
- * as its place in a table of values that are each there once. A shape is a node as well: the same
+ * chained hash table finds it again. An atom that is an integer from 0 to 2^31 - 1 stands in the
+ * node itself; any other is an interned value, of which the node has the place. A shape is a node as well: the same
  * names, and a key of kind none for `*`, which no attribute can have. So the shape tree costs
  * nothing of its own, and a node knows its shape when it is made:
  *
@@ -62,7 +62,9 @@ static bool is_child(const struct attrs *attrs, uint32_t attr, uint32_t parent,
 	       attrs->shapes[node->shape].is_key == is_key;
 }
 
-enum { NODE_BYTES = sizeof(struct node), CHAINS_LEAST = 64 };
+enum { CHAINS_LEAST = 64 };
+/* Of a value, with its slots in the hash index; texts are not counted. */
+enum { VALUE_BYTES = sizeof(struct value) + 2 * sizeof(struct hash_slot) };
 
 static struct grown grown = {.what = "attributes of the state"};
 
@@ -98,7 +100,8 @@ static uint32_t node_append(struct attrs *attrs, const struct node *node)
 
 	*mem_push(attrs->nodes, attrs->count, attrs->capacity) = *node;
 	if (attrs->capacity != before)
-		grown_add(&grown, (long long)(attrs->capacity - before) * NODE_BYTES);
+		grown_add(&grown,
+			  (long long)((attrs->capacity - before) * sizeof *attrs->nodes));
 	return (uint32_t)attrs->count - 1;
 }
 
@@ -112,9 +115,12 @@ static uint32_t value_place(struct attrs *attrs, const struct value *value)
 	if (at != HASH_INDEX_NONE)
 		return at;
 	struct value own = *value;
+	size_t before = attrs->values_capacity;
 	if (own.kind == VALUE_STRING)
 		own.text = arena_strndup(attrs->arena, own.len ? own.text : "", own.len);
 	*mem_push(attrs->values, attrs->nvalues, attrs->values_capacity) = own;
+	if (attrs->values_capacity != before)
+		grown_add(&grown, (long long)(attrs->values_capacity - before) * VALUE_BYTES);
 	return hash_index_add(&attrs->by_value, hash, attrs->nvalues - 1);
 }
 
@@ -145,8 +151,9 @@ void attrs_free(struct attrs *attrs)
 		if (attrs->shapes[i].keys)
 			mem_free(attrs->shapes[i].keys->items);
 	arena_free(attrs->arena);
-	grown_add(&grown, -(long long)(attrs->capacity * NODE_BYTES +
-				       attrs->nchains * sizeof *attrs->chains));
+	grown_add(&grown, -(long long)(attrs->capacity * sizeof *attrs->nodes +
+				       attrs->nchains * sizeof *attrs->chains +
+				       attrs->values_capacity * VALUE_BYTES));
 	mem_free(attrs->nodes);
 	mem_free(attrs->chains);
 	hash_index_release(&attrs->by_value);

@@ -41,7 +41,7 @@ uint32_t attr_depth(const struct attrs *attrs, uint32_t attr);  /* of the root: 
 bool attr_is_key(const struct attrs *attrs, uint32_t attr);     /* a key, not a name */
 /* Its own step: the key, or the name as a string; the text lives as long as the table. */
 struct value attr_atom(const struct attrs *attrs, uint32_t attr);
-/* Has it this one? Of a shape's `[*]`: it has any. */
+/* Is the step its own? Any is of a shape's `[*]`. */
 bool attr_has_step(const struct attrs *attrs, uint32_t attr, const struct value *step);
 /* The attribute, or what it stands below that has the depth. */
 static inline uint32_t attr_up(const struct attrs *attrs, uint32_t attr, uint32_t depth)

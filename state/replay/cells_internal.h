@@ -33,7 +33,7 @@ static inline void cell_set_value(struct cell_now *cell, const struct value *val
 	cell->negative = value->negative;
 }
 
-/* What `=` writes. */
+/* `=` writes the value. */
 static inline void cell_write(struct cell_now *cell, const struct value *value, nstime since)
 {
 	cell_set_value(cell, value);

@@ -178,6 +178,7 @@ bool names_at(struct session *session, struct named *items, size_t count, bool b
 
 struct names_range {
 	struct comm_spells spells;
+	bool has_idle; /* the idle thread's name was asked for: only once a row shows it */
 };
 
 bool names_range_add(void *arg, const struct interval *interval)
@@ -198,9 +199,37 @@ static void put_spells(const struct names_range *range, struct named *items, siz
 							 items[i].until);
 }
 
-bool names_range_put(struct session *session, const struct names_range *range, struct named *items,
+static bool shows_idle(const struct named *items, size_t count)
+{
+	struct value tid;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_wanted(&items[i], &tid) && tid.u == 0)
+			return true;
+	return false;
+}
+
+/* A list does not name what no event wrote. */
+static bool add_idle(struct session *session, struct names_range *range, struct error *err)
+{
+	struct asking asking =
+		ask_far(session, (struct moment){.t = NSTIME_MIN + 1}, range->spells.arena);
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
+	bool within;
+
+	if (!ask_comms(&asking, &idle, 1, &within, err))
+		return false;
+	range->has_idle = true;
+	comm_spells_add_first(&range->spells, &idle);
+	comm_spells_sort(&range->spells);
+	return true;
+}
+
+bool names_range_put(struct session *session, struct names_range *range, struct named *items,
 		     size_t count, struct arena *arena, struct error *err)
 {
+	if (!range->has_idle && shows_idle(items, count) && !add_idle(session, range, err))
+		return false;
 	put_spells(range, items, count);
 	return functions_put(session, items, count, arena, err);
 }
@@ -362,20 +391,6 @@ bool names_in(struct session *session, struct named *items, size_t count,
 	       functions_put(session, items, count, arena, err);
 }
 
-/* A list does not name what no event wrote. */
-static bool add_idle(struct session *session, struct names_range *range, struct error *err)
-{
-	struct asking asking =
-		ask_far(session, (struct moment){.t = NSTIME_MIN + 1}, range->spells.arena);
-	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
-	bool within;
-
-	if (!ask_comms(&asking, &idle, 1, &within, err))
-		return false;
-	comm_spells_add_first(&range->spells, &idle);
-	return true;
-}
-
 struct names_range *names_range_begin(void)
 {
 	struct names_range *range = mem_new(sizeof *range);
@@ -384,12 +399,9 @@ struct names_range *names_range_begin(void)
 	return range;
 }
 
-bool names_range_end(struct session *session, struct names_range *range, struct error *err)
+void names_range_end(struct names_range *range)
 {
-	bool ok = add_idle(session, range, err);
-
 	comm_spells_sort(&range->spells);
-	return ok;
 }
 
 struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
@@ -399,7 +411,7 @@ struct names_range *names_range_new(struct session *session, nstime begin, nstim
 	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct query *query = NULL;
 	bool within;
-	bool ok = add_idle(session, range, err) && query_parse(NAMES_LIST, &query, err) &&
+	bool ok = query_parse(NAMES_LIST, &query, err) &&
 		  ask_in(session, begin, end, &query, 1, events, range, &within, err);
 	query_free(query);
 	if (ok)

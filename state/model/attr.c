@@ -62,15 +62,21 @@ static bool is_child(const struct attrs *attrs, uint32_t attr, uint32_t parent,
 	       attrs->shapes[node->shape].is_key == is_key;
 }
 
-enum { CHAINS_LEAST = 64 };
+enum { CHAINS_LEAST = 64, LINE_CHAINS = 64 / sizeof(uint32_t) };
 /* Of a value, with its slots in the hash index; texts are not counted. */
 enum { VALUE_BYTES = sizeof(struct value) + 2 * sizeof(struct hash_slot) };
 
 static struct grown grown = {.what = "attributes of the state"};
 
+/*
+ * Children of which the atoms differ in the last bits alone, as neighbouring numbers and most names
+ * do, have their chains in one line of a cache: they are made and asked for one after the other.
+ */
 static uint32_t *chain_of(struct attrs *attrs, uint32_t parent, uint32_t atom)
 {
-	return &attrs->chains[hash_number((uint64_t)parent << 32 | atom) & (attrs->nchains - 1)];
+	uint64_t hash = hash_number((uint64_t)parent << 32 | atom / LINE_CHAINS);
+
+	return &attrs->chains[(hash ^ atom % LINE_CHAINS) & (attrs->nchains - 1)];
 }
 
 static void chain_add(struct attrs *attrs, uint32_t attr)

@@ -3,9 +3,9 @@
  *
  * Nodes stand in one array in the order in which they were made; a node is (parent, atom), and a
  * chained hash table finds it again. An atom that is an integer from 0 to 2^31 - 1 stands in the
- * node itself; any other is an interned value, of which the node has the place. A shape is a node as well: the same
- * names, and a key of kind none for `*`, which no attribute can have. So the shape tree costs
- * nothing of its own, and a node knows its shape when it is made:
+ * node itself; any other is an interned value, of which the node has the place. A shape is a node
+ * as well: the same names, and a key of kind none for `*`, which no attribute can have. So the
+ * shape tree costs nothing of its own, and a node knows its shape when it is made:
  *
  *     node   root   thread   thread[42]   thread[42]/name   thread[*]   thread[*]/name
  *     shape  root   thread   thread[*]    thread[*]/name

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """memory_limits.py [YORE]: the memory of questions about many threads, and questions under random limits of memory.
 
-A trace of 200,000 threads is made. Questions about all of them take less than 200 MB of anonymous memory, as the kernel counts it. Then
-questions run under random limits of address space and of data (setrlimit): each ends with status 0 or with one line on standard error and a
+A trace of 200,000 threads is made. Questions about all of them take less than 200 MB of anonymous memory, as the kernel counts it; lists of the
+state do so also where nothing can go to files. Then questions run under random limits of address space and of data (setrlimit): each ends with status 0 or with one line on standard error and a
 status that the manual names, never by a signal. YORE_RUNS says how many (40), YORE_SEED makes them others."""
 import json, os, random, resource, shutil, struct, subprocess, sys, tempfile
 
@@ -12,6 +12,7 @@ RUNS = int(os.environ.get("YORE_RUNS", "40"))
 SEED = int(os.environ.get("YORE_SEED", "1"))
 THREADS = 200000
 MOST = 200 << 20
+NO_FILES = "/dev/shm"  # as TMPDIR: that is memory, so that nothing goes to files
 work = tempfile.mkdtemp(prefix="yore-memory-")
 ENVIRONMENT = dict(os.environ, TZ="UTC", XDG_CACHE_HOME=work + "/cache", XDG_CONFIG_HOME=work + "/config",
                    YORE_LUA_DIR=os.path.abspath(os.path.join(os.environ.get("srcdir", "."), "lua-lib")))
@@ -86,13 +87,13 @@ def clean():
             shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
 
 
-def check_anonymous(trace):
-    for question in questions(trace):
+def check_anonymous(asked, environment, where=""):
+    for question in asked:
         clean()
-        done = subprocess.run([yore] + question + ["--stats", "--quiet"], env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+        done = subprocess.run([yore] + question + ["--stats", "--quiet"], env=environment, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
         lines = done.stderr.decode(errors="replace").splitlines()
-        words = " ".join(question[:1] + question[2:])
+        words = " ".join(question[:1] + question[2:]) + where
         if done.returncode or not lines or not lines[-1].startswith("{"):
             fail("%s: status %d: %s" % (words, done.returncode, lines[:3]))
             continue
@@ -136,10 +137,10 @@ def check_limits(trace, small):
 
 def check_prompt(trace):
     """A question that takes too much ends, and the prompt goes on."""
+    environment = dict(ENVIRONMENT, TMPDIR=NO_FILES)
     script = b"state **\nstate thread[7]/state --begin 0\n"
     for limit, told in ((None, ["--memory", "40M"]), (limited(resource.RLIMIT_AS, 220 << 20), []),
                         (limited(resource.RLIMIT_DATA, 100 << 20), [])):
-        environment = dict(ENVIRONMENT, TMPDIR="/dev/shm")  # memory: nothing can go to files
         done = subprocess.run([yore, trace, "--no-index"] + told, env=environment, input=script, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, preexec_fn=limit)
         error = done.stderr.decode(errors="replace")
@@ -158,7 +159,10 @@ if b"__asan_init" in open(yore, "rb").read():
 try:
     make(work + "/many", THREADS)
     make(work + "/few", 2000)
-    check_anonymous(work + "/many")
+    check_anonymous(questions(work + "/many"), ENVIRONMENT)
+    lists = [question for question in questions(work + "/many")
+             if question[0] in ("state", "longest", "at") and "--no-index" in question]
+    check_anonymous(lists, dict(ENVIRONMENT, TMPDIR=NO_FILES), ", without files")
     check_prompt(work + "/many")
     check_limits(work + "/many", work + "/few")
 finally:

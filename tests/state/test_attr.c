@@ -46,6 +46,12 @@ static void equal_paths_are_one(void **state)
 		assert_int_equal(name(attrs, number(attrs, thread, i - 100), "name"), first[i]);
 		assert_int_equal(attr_shape(attrs, first[i]), attr_shape(attrs, first[0]));
 	}
+	for (int64_t n = INT32_MAX - INT64_C(2); n < INT32_MAX + INT64_C(3); n++) {
+		assert_int_equal(number(attrs, thread, n), number(attrs, thread, n));
+		assert_int_equal(attr_atom(attrs, number(attrs, thread, n)).u, n);
+		assert_int_not_equal(number(attrs, thread, n), number(attrs, thread, n - 1));
+		assert_int_not_equal(number(attrs, thread, n), number(attrs, thread, -n));
+	}
 	assert_int_not_equal(word(attrs, thread, "5"), number(attrs, thread, 5));
 	assert_int_not_equal(word(attrs, thread, "name"), name(attrs, thread, "name"));
 	assert_int_equal(attr_up(attrs, first[7], attr_depth(attrs, thread)), thread);
@@ -81,6 +87,9 @@ static void order_is_natural(void **state)
 			     name(attrs, number(attrs, cpu, 9), "irq"),
 			     name(attrs, number(attrs, cpu, 9), "thread"),
 			     number(attrs, cpu, 10),
+			     number(attrs, cpu, INT32_MAX),
+			     number(attrs, cpu, INT32_MAX + INT64_C(1)),
+			     number(attrs, cpu, INT64_MAX),
 			     word(attrs, cpu, "10"),
 			     name(attrs, ATTR_ROOT, "thread")};
 

@@ -213,6 +213,7 @@ libstate_a_SOURCES += \
 	%D%/intervals/intervals.h \
 	%D%/intervals/named.c \
 	%D%/intervals/named.h \
+	%D%/intervals/ends.c \
 	%D%/intervals/near.c \
 	%D%/intervals/buried.c \
 	%D%/intervals/computed.c \

@@ -169,9 +169,8 @@ end
 function kernel.syscalls(a, fields, wanted)
 	local calls = calls_told(a, true)
 	if not calls then
-		error(a.spec.name .. " needs the events of system calls, and the trace has none: record them with "
-			.. "lttng enable-event --kernel --syscall --all, perf trace record or trace-cmd record -e "
-			.. "raw_syscalls", 0)
+		error(a.spec.name .. " needs the events of system calls, and the trace has none: " .. analysis.advice("record them with "
+			.. "lttng enable-event --kernel --syscall --all, perf trace record or trace-cmd record -e raw_syscalls"), 0)
 	end
 	local kind = calls.kind
 	local enter, leave = only(calls.enter, kind.prefix, wanted), only(calls.leave, kind.left, wanted)

@@ -82,7 +82,7 @@ bool state_open_without(const struct state *like, const uint64_t *without, struc
 	options.no_checkpoints = true;
 	if (!state_open(like->index, &options, out, err))
 		return false;
-	(*out)->lists_window = like->lists_window;
+	(*out)->lists = like->lists;
 	(*out)->lists_packets = like->lists_packets;
 	return true;
 }

@@ -94,6 +94,8 @@ libstate_a_SOURCES += \
 	%D%/filter/where.c \
 	%D%/filter/where.h
 libstate_a_SOURCES += \
+	%D%/events/call_events.c \
+	%D%/events/call_events.h \
 	%D%/events/capture.c \
 	%D%/events/capture.h \
 	%D%/events/closure.c \

@@ -147,7 +147,7 @@ void say_error(const struct error *err)
 {
 	const char *text = err->text[0] ? err->text : "something failed";
 
-	write_line(NULL, text, err->kind == ERR_QUERY);
+	write_line(NULL, text, err->lines);
 	if (after_error)
 		say_text(after_error);
 	mem_free(after_error);
@@ -588,7 +588,8 @@ static void set_lists(const struct session *session, struct state *state)
 	const struct options *options = session->options;
 	bool takes = !options->cmd || options->cmd->options & OPT_LISTS;
 
-	state_set_lists(state, !takes || options->all, options->budget);
+	state_set_lists(state, !takes ? LISTS_ALL : options->all ? LISTS_PASS : LISTS_WINDOW,
+			options->budget);
 }
 
 struct state *session_state(struct session *session, struct error *err)

@@ -24,6 +24,11 @@ struct state_options {
 	void *progress_arg;
 	bool replay_only; /* the oracle of tests: forward from the start, no checkpoints */
 	bool no_checkpoints;
+	/*
+	 * Bit per class whose events the rules do not see, or NULL: none. Borrowed while the state
+	 * opens. Nothing that is stored is read then, or left behind.
+	 */
+	const uint64_t *without;
 };
 
 MUST_CHECK bool state_open(struct index *index, const struct state_options *options,
@@ -32,6 +37,9 @@ MUST_CHECK bool state_open(struct index *index, const struct state_options *opti
 MUST_CHECK bool state_over_source(struct event_source *event_source,
 				  const struct state_options *options, struct state **out,
 				  struct error *err);
+/* As state_open(), with the index, the rules and the other options of `like`. */
+MUST_CHECK bool state_open_without(const struct state *like, const uint64_t *without,
+				   struct state **out, struct error *err);
 void state_close(struct state *state);
 struct index *state_index(const struct state *state); /* both are borrowed */
 struct rules *state_rules(const struct state *state);
@@ -146,13 +154,15 @@ MUST_CHECK bool state_intervals_all(struct state *state, nstime begin, nstime en
 				    bool (*each)(void *arg, const struct interval *interval),
 				    void *arg, struct error *err);
 /*
- * Says what lists over a range have from now on. `all`, as a state does that was just opened: each
- * attribute that has a value there. Else lists over at most an eighth of a large trace (LARGE_TRACE
- * bytes) are those of state_window(), which reads `packets` of each stream on either side; 0: as many
- * as take about a second.
+ * What lists over a range have. LISTS_ALL, as a state does that was just opened: each attribute that
+ * has a value there. LISTS_PASS: the same, and a run that reads for it from the trace's begin goes on
+ * to the trace's end and leaves checkpoints, so that the next range begins near one. LISTS_WINDOW:
+ * lists over at most an eighth of a large trace (LARGE_TRACE bytes) are those of state_window(), which
+ * reads `packets` of each stream on either side; 0: as many as take about a second.
  */
 enum { LARGE_TRACE = 64 << 20 };
-void state_set_lists(struct state *state, bool all, uint64_t packets);
+enum lists { LISTS_ALL, LISTS_PASS, LISTS_WINDOW };
+void state_set_lists(struct state *state, enum lists lists, uint64_t packets);
 /*
  * Where what is read around a window ends: before *floor nothing is, nor at or behind *ceil.
  * NSTIME_MIN, NSTIME_MAX: all of the trace is.

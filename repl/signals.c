@@ -127,6 +127,7 @@ void signals_install(void)
 
 	main_thread = pthread_self();
 	mem_on_failure(on_no_memory);
+	mem_fit_address_space();
 	sigemptyset(&interrupt.sa_mask);
 	sigemptyset(&fault.sa_mask);
 	sigemptyset(&ignore.sa_mask);

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 enum { LINE = 64 /* bytes of a cache's line on most machines */, HUGE = 2 << 20 };
+enum { HEAP_SPACE = 64 << 20, HEAPS_MOST = 64 /* which the address space has to have room for */ };
 enum { FIRST_BYTES = 128, FIRST_MOST = 16 /* elements of an array that grows */ };
 
 static void (*_Atomic failed)(size_t bytes);
@@ -19,6 +21,16 @@ static void (*_Atomic failed)(size_t bytes);
 void mem_on_failure(void (*hook)(size_t bytes))
 {
 	atomic_store(&failed, hook);
+}
+
+void mem_fit_address_space(void)
+{
+#ifdef M_ARENA_MAX
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur / HEAP_SPACE < HEAPS_MOST)
+		mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 static _Noreturn void fail(size_t bytes)

@@ -14,6 +14,11 @@
  * it must not allocate.
  */
 void mem_on_failure(void (*hook)(size_t bytes));
+/*
+ * To be called before there are threads: where little address space is allowed (ulimit -v), all of
+ * them take memory from one heap. A heap of its own would reserve 64 MB for each.
+ */
+void mem_fit_address_space(void);
 
 void *mem_new(size_t size);                     /* zero-filled */
 void *mem_new_array(size_t count, size_t size); /* zero-filled; count * size may not overflow */

@@ -410,16 +410,17 @@ static bool show_interval(void *arg, const struct interval *interval)
 	return interval_write(show->writer, interval) && show->left;
 }
 
-/* May rows of the word show threads? */
-static bool shows_threads(const char *word)
+/* May rows of the word show threads, as values or (of_path) in their paths? */
+static bool shows_threads(const char *word, bool of_path)
 {
-	const char *last = strrchr(word, '/');
+	const char *slash = strrchr(word, '/'), *last = slash ? slash + 1 : word;
 
-	return strstr(word, "thread") || strchr(last ? last : word, '*');
+	return strncmp(last, "thread", 6) == 0 || strchr(last, '*') ||
+	       (of_path && (strstr(word, "thread[") || strchr(word, '*')));
 }
 
 /* Do names come with the rows? Not where few rows are shown, of which few names are looked for. */
-static bool asks_names(struct session *session, const struct options *options,
+static bool asks_names(struct session *session, const struct options *options, bool of_path,
 		       const struct wanteds *wanteds, bool *asks, struct error *err)
 {
 	struct state *state = session_state(session, err);
@@ -428,7 +429,7 @@ static bool asks_names(struct session *session, const struct options *options,
 
 	*asks = false;
 	for (size_t i = 0; i < options->words.count; i++)
-		shows = shows || shows_threads(options->words.items[i]);
+		shows = shows || shows_threads(options->words.items[i], of_path);
 	if (!state || !session_range(session, &begin, &end, err))
 		return false;
 	return !shows || options->has_limit || wanteds->count > 1 + options->words.count ||
@@ -450,7 +451,7 @@ bool intervals_show(struct session *session, const struct options *options, enum
 				      err);
 	if (ok) {
 		bool asked = show.left > 0, names;
-		ok = asks_names(session, options, &wanteds, &names, err);
+		ok = asks_names(session, options, show.writer->of_path, &wanteds, &names, err);
 		if (ok && names)
 			show.writer->along = names_range_begin();
 		ok = ok && (!show.left || intervals_each(session, &wanteds, show.writer->along,

@@ -353,7 +353,7 @@ static bool ask_range(struct session *session, struct named *items, size_t count
 	size_t refused = 0;
 	bool within = true;
 	/* the rows themselves cost a pass over their range; names may cost as much again */
-	uint64_t events = session->trace->events_decoded + NAMES_EVENTS;
+	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
 	bool ok = ask_for(&ask, items, count, err);
 
 	if (ok && ask.count)

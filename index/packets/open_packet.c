@@ -116,13 +116,20 @@ static void packet_filter_batch(struct open_packet *packet, const struct batch *
 		filter_making_add(packet->filter_making, &run);
 }
 
+/* One that somebody left is whole from the start: were all of its segments read again? */
+static bool all_was_read(const struct open_packet *packet)
+{
+	return packet->facts.whole &&
+	       (packet->owned || packet->segment == packet->known->nsegments);
+}
+
 static void packet_filter_end(struct open_packet *packet)
 {
 	const struct packet_facts *facts = &packet->facts;
 	const struct packet_range range = {facts->least, facts->greatest};
 
-	if (packet->filtered_by_packet && facts->whole && facts->any && !packet->known->damaged &&
-	    !contradicts(packet))
+	if (packet->filtered_by_packet && all_was_read(packet) && facts->any &&
+	    !packet->known->damaged && !contradicts(packet))
 		filter_making_end(packet->filter_making, &range);
 	packet->filtered_by_packet = false;
 }
@@ -371,7 +378,10 @@ static bool read_forward(struct open_packet *packet, size_t i)
 		       decode_new(packet, packet->batch, next_capacity(packet, *view->batch_limit));
 	if (known->segments[i].first >= view->end)
 		return look_on(packet);
-	return !may_be_wanted(view, &known->segments[i]) || decode_known(packet, i);
+	if (may_be_wanted(view, &known->segments[i]))
+		return decode_known(packet, i);
+	packet->filtered_by_packet = false; /* these events are not seen */
+	return true;
 }
 
 /* Finds what is to be kept of a segment; the batch is empty where it has no wanted class. */
@@ -423,6 +433,8 @@ static bool begin_forward(struct open_packet *packet)
 	const struct packet_view *view = packet->view;
 
 	packet->segment = segment_of_begin(packet);
+	if (!packet->owned && packet->segment == 0)
+		packet_filter_begin(packet);
 	packet->keeping = view->head_cache && packet->segment == 0;
 	if (packet->keeping && !packet->head_cache_fill)
 		packet->head_cache_fill = head_cache_fill_new(view->head_cache);

@@ -212,13 +212,17 @@ uint64_t *mirror_telling(struct program *program)
 struct told mirror_told(const struct mirror_class *mirrored, struct env *env)
 {
 	struct told told = {.ends = mirrored->ends};
+	struct block_head head = {0};
 
 	for (uint32_t i = 0; i < mirrored->nlines; i++) {
 		const struct line *line = &mirrored->lines[i];
+		const struct expr *when;
 		enum failure why;
 		struct value value;
 
-		if (line_judge(line, env, &value, &why) != EVAL_VALUE)
+		if (!line_may_hold(line, &head, env, &when) ||
+		    expr_holds(when, env, &why) != EVAL_VALUE ||
+		    line_gives(line, env, &value, &why) != EVAL_VALUE)
 			continue;
 		if (line->verb == VERB_SET) {
 			told.is = true;

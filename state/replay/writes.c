@@ -62,9 +62,9 @@ static enum eval target(struct writes *writes, const struct line *line, struct e
 	return noted(writes, line, result, why);
 }
 
-/* False: it does nothing. */
-static bool evaluate(struct writes *writes, const struct line *line, struct env *env,
-		    struct write *out)
+/* False: it does nothing. `when`: what is left of its condition. */
+static bool evaluate(struct writes *writes, const struct line *line, const struct expr *when,
+		     struct env *env, struct write *out)
 {
 	enum failure why;
 	enum eval holds, where, what;
@@ -75,7 +75,7 @@ static bool evaluate(struct writes *writes, const struct line *line, struct env 
 			      .verb = line->verb,
 			      .interned = line->flags & LINE_INTERNED,
 			      .value.kind = VALUE_NONE};
-	holds = expr_holds(line->when, env, &why);
+	holds = expr_holds(when, env, &why);
 	if (noted(writes, line, holds, why) == EVAL_FAIL)
 		return false;
 	where = target(writes, line, env, out);
@@ -86,6 +86,22 @@ static bool evaluate(struct writes *writes, const struct line *line, struct env 
 	return noted(writes, line, what, why) != EVAL_FAIL;
 }
 
+/* The lines of the class that are `was`, or those that are not. */
+static void evaluate_lines(struct writes *writes, const struct class_program *class,
+			   struct env *env, bool was)
+{
+	struct block_head head = {0};
+	const struct expr *when;
+
+	for (uint32_t i = 0; i < class->nevent; i++) {
+		const struct line *line = &class->event[i];
+
+		if ((line->verb == VERB_WAS) == was && line_may_hold(line, &head, env, &when))
+			writes->count += evaluate(writes, line, when, env,
+						  &writes->items[writes->count]);
+	}
+}
+
 void writes_evaluate(struct writes *writes, const struct class_program *class, struct env *env)
 {
 	writes->count = writes->npatterns = 0;
@@ -93,9 +109,6 @@ void writes_evaluate(struct writes *writes, const struct class_program *class, s
 		writes->capacity = class->nevent * 2;
 		writes->items = mem_resize(writes->items, writes->capacity, sizeof *writes->items);
 	}
-	for (int was = 1; was >= 0; was--)
-		for (uint32_t i = 0; i < class->nevent; i++)
-			if ((class->event[i].verb == VERB_WAS) == was)
-				writes->count += evaluate(writes, &class->event[i], env,
-							  &writes->items[writes->count]);
+	evaluate_lines(writes, class, env, true);
+	evaluate_lines(writes, class, env, false);
 }

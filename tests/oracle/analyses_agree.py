@@ -43,7 +43,7 @@ Segment = collections.namedtuple("Segment", "tid begin end state before after cp
 
 
 class Model:
-    """Stretches of each thread's state, of which begin and end are known."""
+    """Stretches of each thread's state, of which begin and end are known. "unknown": the events do not tell whether it slept."""
 
     def __init__(self, events):
         self.now = {}        # tid: [state, since, before]
@@ -53,6 +53,9 @@ class Model:
         self.by_runtime = set()  # threads of which sched_stat_runtime tells first
         last, seen = {}, {}
         begun, earlier, named = {}, collections.defaultdict(set), {}  # by CPU its first event and whose are those before its first switch
+        leaving = set()  # leaving: woken while they run, where no sched_wakeup tells whether they were about to leave
+        wakes = {"sched_wakeup", "sched_wakeup_new"}
+        only_waking = not any(event.name == "sched_wakeup" for event in events)  # as perf sched record takes it; timehist counts from it, too
         for event in events:
             fields = event.fields
             begun.setdefault(event.cpu, event.time)
@@ -71,16 +74,21 @@ class Model:
                 last[event.cpu] = (following, event.time)
                 seen.setdefault(event.cpu, event.time)
                 state = next((name for bit, name in STATES if fields["prev_state"] & bit), "ready")
+                if state in ("sleeping", "blocked", "stopped", "traced") and previous in leaving:
+                    state = "unknown"  # it sleeps, or the wake-up came when it was no longer to be stopped from leaving
+                leaving.discard(following)
                 if previous:
                     if self.now.get(previous, [None])[0] != "running":
                         self.now[previous] = ["running", None, None]  # not seen where it came
                     self.turn(previous, state, event.time, event.cpu)
                 if following:
                     self.turn(following, "running", event.time, event.cpu)
-            elif event.name in ("sched_wakeup", "sched_wakeup_new"):
+            elif event.name in wakes or only_waking and event.name == "sched_waking":
                 tid = first(fields, "tid", "pid")
                 if self.now.get(tid, [None])[0] not in ("running", "ready"):
                     self.turn(tid, "ready", event.time, None)
+                if event.name == "sched_waking" and last.get(fields["target_cpu"], (None,))[0] == tid:
+                    leaving.add(tid)
             elif event.name == "sched_process_fork":
                 tid = first(fields, "child_tid", "child_pid")
                 self.now.pop(tid, None)
@@ -113,7 +121,7 @@ class Model:
 
     def surely(self, segment):
         """What began before the first switches, ends at a last one or touches a gap need not be known."""
-        return segment.begin > self.open_until and segment.end not in self.last_switches and \
+        return segment.begin > self.open_until and segment.end not in self.last_switches and segment.state != "unknown" and \
             not self.may_differ(segment.begin, segment.end)
 
     def may_differ(self, begin, end):
@@ -202,7 +210,7 @@ def off_agrees(report, program, path, model):
     if rows is None:
         report.differs("offcpu: " + why)
         return
-    off = [s for s in model.segments if s.state not in ("running", "dead", "new")]
+    off = [s for s in model.segments if s.state not in ("running", "dead", "new", "unknown")]
     theirs = {s[:4] for s in off}
     ours = set()
     for row in rows:

@@ -43,9 +43,13 @@ Segment = collections.namedtuple("Segment", "tid begin end state before after cp
 
 
 class Model:
-    """Stretches of each thread's state, of which begin and end are known. "unknown": the events do not tell whether it slept."""
+    """Stretches of each thread's state, of which begin and end are known. "unknown": the events do not tell whether it slept.
 
-    def __init__(self, events):
+    perf stops its CPUs one after the other: it comes on each of them, and what runs there behind that is not recorded, while the others still are,
+    for milliseconds. A thread that is seen neither to leave nor to come then may run there and leave again. So no state need be known across the
+    last events of a CPU on which a thread runs (two_recorders.py finds such threads)."""
+
+    def __init__(self, events, stops_by_cpu=False):
         self.now = {}        # tid: [state, since, before]
         self.segments = []
         self.open_until = 0  # by then each CPU has switched
@@ -53,12 +57,13 @@ class Model:
         self.by_runtime = set()  # threads of which sched_stat_runtime tells first
         last, seen = {}, {}
         begun, earlier, named = {}, collections.defaultdict(set), {}  # by CPU its first event and whose are those before its first switch
-        leaving = set()  # leaving: woken while they run, where no sched_wakeup tells whether they were about to leave
+        ends, leaving = {}, set()  # leaving: woken while they run, where no sched_wakeup tells whether they were about to leave
         wakes = {"sched_wakeup", "sched_wakeup_new"}
         only_waking = not any(event.name == "sched_wakeup" for event in events)  # as perf sched record takes it; timehist counts from it, too
         for event in events:
             fields = event.fields
             begun.setdefault(event.cpu, event.time)
+            ends[event.cpu] = event.time
             if event.cpu not in seen and event.tid is not None:
                 earlier[event.cpu].add(event.tid)
             if event.name == "sched_switch":
@@ -110,6 +115,7 @@ class Model:
             self.of_thread[segment.tid].append(segment)
         self.open_until = max(seen.values(), default=0)
         self.last_switches = {time for _, time in last.values()}
+        self.stops = [(time, ends[cpu]) for cpu, (tid, time) in last.items() if tid] if stops_by_cpu else []
 
     def turn(self, tid, state, time, cpu):
         old = self.now.get(tid)
@@ -120,9 +126,13 @@ class Model:
         self.now[tid] = [state, time, old[0] if old else None]
 
     def surely(self, segment):
-        """What began before the first switches, ends at a last one or touches a gap need not be known."""
+        """What began before the first switches, ends at a last one, touches a gap or goes on where a CPU stops need not be known."""
         return segment.begin > self.open_until and segment.end not in self.last_switches and segment.state != "unknown" and \
-            not self.may_differ(segment.begin, segment.end)
+            not self.may_differ(segment.begin, segment.end) and not self.stops_within(segment, segment.end)
+
+    def stops_within(self, segment, end):
+        """Does perf stop a CPU on which a thread runs until then, and may that be this one, which does not run elsewhere?"""
+        return segment.state != "running" and any(a <= end and segment.begin <= b for a, b in self.stops)
 
     def may_differ(self, begin, end):
         """Is it of a time of which some CPU does not tell?"""
@@ -773,7 +783,7 @@ def compare(program, kind_of, path, alone):
     if events is None:
         report.facts.append("events were lost")
         return report.close()
-    names, model = {e.name for e in events}, Model(events)
+    names, model = {e.name for e in events}, Model(events, kind_of == "perf")
     if alone != "--stacks":
         memory_agrees(report, program, path, events)
         memory_calls_agree(report, program, path, events)

@@ -359,6 +359,23 @@ static int trace_bounds(lua_State *L)
 	return 2;
 }
 
+/*
+ * trace:recorded(): the first and the last moment of what was recorded, as packets tell it. Outside
+ * of it all state is unknown; a damaged packet may have events there.
+ */
+static int trace_recorded(lua_State *L)
+{
+	const struct bind_trace *bound = bind_check_trace(L, 1);
+	nstime first, last;
+	struct error err;
+
+	if (!index_recorded(bound->index, &first, &last, &err))
+		return bind_fail(L, &err);
+	lua_pushinteger(L, first);
+	lua_pushinteger(L, last);
+	return 2;
+}
+
 static bool add_losses(const struct bind_trace *bound, const struct stream *stream,
 		       lua_Integer *places, struct error *err)
 {
@@ -400,6 +417,7 @@ void bind_trace_register(lua_State *L)
 	static const luaL_Reg methods[] = {{"close", trace_close_method},
 					   {"info", trace_info},
 					   {"bounds", trace_bounds},
+					   {"recorded", trace_recorded},
 					   {"losses", trace_losses},
 					   {NULL, NULL}};
 	static const luaL_Reg functions[] = {

@@ -22,6 +22,10 @@ static size_t count, capacity;
 
 void inputs_record(void)
 {
+	pthread_mutex_lock(&lock);
+	hash_index_clear(&places);
+	count = 0;
+	pthread_mutex_unlock(&lock);
 	atomic_store(&recording, true);
 }
 
@@ -37,7 +41,7 @@ void inputs_add(const struct stat *about)
 {
 	uint64_t hash;
 
-	if (!atomic_load(&recording) || !S_ISREG(about->st_mode))
+	if (!atomic_load(&recording) || !S_ISREG(about->st_mode) || !about->st_nlink)
 		return;
 	pthread_mutex_lock(&lock);
 	if (find(about, &hash) == HASH_INDEX_NONE) {

@@ -1,9 +1,9 @@
 /*
  * inputs.h - which files were read, so that no output takes the place of one
  *
- * A program that writes files calls inputs_record() once. From then on what is opened for reading
- * is remembered by device and inode until the process ends, 16 bytes a file; a library that only
- * reads remembers nothing. Thread-safe.
+ * A program that writes files calls inputs_record() when it begins. From then on what is opened for
+ * reading is remembered by device and inode until the process ends or begins anew, 16 bytes a file;
+ * a library that only reads remembers nothing. Thread-safe.
  */
 #ifndef ENGINE_BASE_INPUTS_H
 #define ENGINE_BASE_INPUTS_H
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-void inputs_record(void);
-/* A file is read; anything but a regular one is not remembered. */
+void inputs_record(void); /* from nothing on: a file that is gone leaves its inode to another */
+/* A file is read; what is no regular one, or has no name any more, is not remembered. */
 void inputs_add(const struct stat *about);
 void inputs_add_fd(int fd);
 void inputs_add_path(const char *path); /* nothing where there is none */

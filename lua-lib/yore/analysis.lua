@@ -554,11 +554,14 @@ local function shown_name(value)
 	end
 end
 
--- The same of the names that were read along or before.
+-- The same of the names that were read along or before. As for trace:comm(), a name holds no longer than the recording: what
+-- damaged packets tell behind it does not count.
 function methods:names_told(last)
 	local names, untold = {}, {}
+	local stop = math.min(self.stop, select(2, trace:recorded()))
 	for tid, time in pairs(last) do
-		local told = self.told:find(tid, self.stop)
+		time = math.min(time, stop)
+		local told = self.told:find(tid, stop)
 		if told and told.begin > time then
 			told = self.told:find(tid, time) or self.told:find(tid, time - 1) or told
 		end
@@ -566,11 +569,11 @@ function methods:names_told(last)
 		untold[#untold + 1] = not told and tid or nil
 	end
 	if not self.whole and #untold > 0 and #untold <= THREADS_ASKED then
-		for tid, name in pairs(trace:comm(untold, self.stop) or {}) do
+		for tid, name in pairs(trace:comm(untold, stop) or {}) do
 			names[tid] = name
 		end
 	end
-	names[0] = trace:comm(0, self.stop) or "swapper"
+	names[0] = trace:comm(0, stop) or "swapper"
 	return names
 end
 

@@ -1,7 +1,8 @@
-/* test_base.c - the rest of engine/base: cursors, arenas, searches, hash indexes, threads */
+/* test_base.c - the rest of engine/base: cursors, arenas, searches, hash indexes, threads, inputs */
 #include "engine/base/arena.h"
 #include "engine/base/cursor.h"
 #include "engine/base/hash_index.h"
+#include "engine/base/inputs.h"
 #include "engine/base/search.h"
 #include "engine/base/thread_pool.h"
 #include "engine/base/workers.h"
@@ -10,7 +11,10 @@
 #include "fixtures/rng.h"
 
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void a_cursor_past_the_end_stays_failed(void **state)
 {
@@ -204,6 +208,30 @@ static void a_pool_does_all_work_in_its_order(void **state)
 	thread_pool_free(NULL);
 }
 
+static void an_input_is_no_output_while_it_has_a_name(void **state)
+{
+	char path[] = "/tmp/yore-input-XXXXXX", unnamed[] = "/tmp/yore-input-XXXXXX", proc[32];
+	int fd = mkstemp(path), gone = mkstemp(unnamed);
+	struct error err;
+
+	(void)state;
+	assert_true(fd >= 0 && gone >= 0 && unlink(unnamed) == 0);
+	snprintf(proc, sizeof proc, "/proc/self/fd/%d", gone);
+	inputs_add_fd(fd);
+	assert_true(inputs_spare(path, &err)); /* nothing is remembered yet */
+	inputs_record();
+	inputs_add_fd(fd);
+	inputs_add_fd(gone); /* its inode may be that of an output soon */
+	assert_false(inputs_spare(path, &err));
+	assert_int_equal(err.kind, ERR_QUERY);
+	assert_true(inputs_spare(proc, &err));
+	inputs_record();
+	assert_true(inputs_spare(path, &err));
+	unlink(path);
+	close(fd);
+	close(gone);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +243,7 @@ int main(void)
 		cmocka_unit_test(an_index_grows_into_a_file),
 		cmocka_unit_test(workers_run_once_each_and_tell_the_first_failure),
 		cmocka_unit_test(a_pool_does_all_work_in_its_order),
+		cmocka_unit_test(an_input_is_no_output_while_it_has_a_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@ a packet. Values and names are those of the switches that babeltrace2 prints (wi
 alone, those of the truth file).
 
 Then traces of two CPUs made here, in which threads are renamed by themselves and by others, before
-and after the moment: the name is the one that the thread had then.
+and after the moment: the name is the one that the thread had then, with stored timelines as without.
 """
 import bisect
 import json
@@ -42,9 +42,9 @@ RARE_NAMES = NO_NAMES + """event sched_process_fork
 wrong = []
 
 
-def at(trace, word, path, rules, *more):
+def at(trace, word, path, rules, *more, index=("--no-index",)):
     """Values and names by CPU, and what they cost."""
-    command = [YORE, "at", trace, word, path, "--no-index", "--stats", "--format", "json", *more]
+    command = [YORE, "at", trace, word, path, *index, "--stats", "--format", "json", *more]
     done = subprocess.run(command + (["--rules", rules] if rules else []), check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -178,9 +178,15 @@ def made(folder):
     none, jobs = folder + "/none", folder + "/jobs"
     with open(jobs, "w") as file:
         file.write(NO_NAMES + "event job\n\tthread[field/tid]/name = field/name\n")
+    stored = ("--index-dir", folder + "/index")
+    for rules in (None, none, jobs):
+        subprocess.run([YORE, "index", folder + "/made", "--timelines", *stored] +
+                       (["--rules", rules] if rules else []), check=True, stdout=subprocess.DEVNULL)
     for moment, tid, comm in names:
         for rules in (None, none, jobs):
             found, _ = at(folder + "/made", "@%d" % moment, "cpu[0]/thread", rules)
+            again, _ = at(folder + "/made", "@%d" % moment, "cpu[0]/thread", rules, index=stored)
+            expect("@%d by %s, stored" % (moment, rules and os.path.basename(rules)), again, found)
             if rules == jobs:
                 wanted = "work" if moment >= 6000 else None
             elif rules == none and comm != {5: "five", 7: "seven"}[tid] or rules == none and moment < 700:

@@ -138,7 +138,7 @@ static bool run_longest(struct session *session, const struct options *options, 
 		return false;
 	bool ok = asked_paths(session, &wanteds, err) &&
 		  session_bounds(session, &longest.first, &longest.last, err) &&
-		  intervals_each(session, &wanteds, take, &longest, err) &&
+		  intervals_each(session, &wanteds, NULL, take, &longest, err) &&
 		  print(&longest, session, options, sink, err);
 	if (ok && !longest.count && longest.limit)
 		asked_no_intervals(session, &wanteds);

@@ -313,7 +313,7 @@ static bool find_names(struct timeline *timeline, struct error *err)
 					       .value = value->value};
 		}
 	}
-	bool good = !count || names_in(timeline->session, items, count, picture->arena, err);
+	bool good = !count || names_in(timeline->session, items, count, NULL, picture->arena, err);
 	for (size_t i = 0; good && i < count; i++)
 		if (!places[i]->name)
 			places[i]->name = named_value(&items[i]);
@@ -367,7 +367,7 @@ static bool name_runs(struct timeline *timeline, struct named **out, struct erro
 					       .of_path = true};
 		}
 	*out = items;
-	return !count || names_in(timeline->session, items, count, picture->arena, err);
+	return !count || names_in(timeline->session, items, count, NULL, picture->arena, err);
 }
 
 static void print_json(const struct picture *picture, const struct named *names, struct sink *out)

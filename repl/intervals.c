@@ -2,7 +2,8 @@
  * intervals.c - intervals as rows
  *
  * Rows wait until there are a few thousand, so that the names of their threads are one question.
- * Where there are more, the names of all threads over the range are.
+ * Where there are more, the names of all threads over the range are. Where the range is read whole
+ * anyway, these come from the same reading.
  */
 #include "repl/intervals.h"
 
@@ -12,7 +13,9 @@
 #include "state/comms.h"
 #include "state/state.h"
 
-enum { NAMES_AT_ONCE = 4096, NAMES_ALONG = 1 << 14 };
+#include <string.h>
+
+enum { NAMES_AT_ONCE = 4096 };
 
 bool wanteds_parse(const struct words *words, enum want_value value, struct wanteds *out,
 		   struct error *err)
@@ -123,7 +126,26 @@ static bool pass_on(void *arg, const struct interval *interval)
 	       filtering->each(filtering->arg, interval);
 }
 
+static bool ask_each(struct state *state, nstime begin, nstime end, const struct wanteds *wanteds,
+		     struct names_range *names, struct filtering *filtering, struct error *err)
+{
+	const struct query **queries = mem_new_array(wanteds->count + 1, sizeof *queries);
+	const struct intervals_first first = {names != NULL, names_range_add, names};
+	struct query *list = NULL;
+	bool ok = !names || query_parse(NAMES_LIST, &list, err);
+
+	queries[0] = list;
+	memcpy(queries + first.count, wanteds->queries, wanteds->count * sizeof *queries);
+	ok = ok &&
+	     state_intervals_after(state, begin, end, INTERVALS_WHOLE, queries,
+				   wanteds->count + first.count, &first, pass_on, filtering, err);
+	query_free(list);
+	mem_free(queries);
+	return ok;
+}
+
 bool intervals_each(struct session *session, const struct wanteds *wanteds,
+		    struct names_range *names,
 		    bool (*each)(void *arg, const struct interval *interval), void *arg,
 		    struct error *err)
 {
@@ -135,8 +157,7 @@ bool intervals_each(struct session *session, const struct wanteds *wanteds,
 	    !row_threads_open(session, session->options, &filtering.rows, err))
 		return false;
 	bool ok = begin >= end || !wanteds->count ||
-		  state_intervals(state, begin, end, INTERVALS_WHOLE, wanteds->queries,
-				  wanteds->count, pass_on, &filtering, err);
+		  ask_each(state, begin, end, wanteds, names, &filtering, err);
 	row_threads_close(filtering.rows);
 	return ok;
 }
@@ -199,10 +220,10 @@ struct interval_writer {
 	struct named *named;
 	struct waiting *waiting;
 	size_t count, named_capacity, waiting_capacity;
-	bool of_path;         /* threads that paths alone show have names, too */
+	bool of_path;              /* threads that paths alone show have names, too */
 	struct names_range *range; /* of all rows; NULL: not needed so far */
 	struct names_range
-		*along; /* of rows so far, which tell all names at last; NULL: they do not */
+		*along; /* the same, come with the rows and not sorted; NULL: it did not */
 	struct error failed;
 };
 
@@ -287,28 +308,35 @@ static bool write_cells(struct interval_writer *writer, const struct waiting *wa
 	return rows_end(&writer->rows);
 }
 
-/* The names of all threads, for many rows; of few, the names of those that they show. */
-static bool find_names(struct interval_writer *writer, struct error *err)
+static bool read_names(struct interval_writer *writer, struct error *err)
 {
 	nstime begin, end;
-	bool window = false;
 
-	if (!writer->range && !session_lists_window(writer->session, &window, err))
-		return false;
-	if (!writer->range && writer->along && writer->count >= NAMES_AT_ONCE) {
-		writer->range = writer->along;
-		writer->along = NULL;
-		if (!names_range_end(writer->session, writer->range, err))
-			return false;
-	}
-	if (!writer->range && writer->count < NAMES_AT_ONCE && !window)
-		return names_in(writer->session, writer->named, writer->count, writer->arena, err);
-	if (!writer->range && !session_range(writer->session, &begin, &end, err))
-		return false;
-	if (!writer->range)
+	writer->range = writer->along;
+	writer->along = NULL;
+	if (writer->range)
+		return names_range_end(writer->session, writer->range, err);
+	if (session_range(writer->session, &begin, &end, err))
 		writer->range = names_range_new(writer->session, begin, end, err);
-	return writer->range && names_range_put(writer->session, writer->range, writer->named,
-						writer->count, writer->arena, err);
+	return writer->range != NULL;
+}
+
+/*
+ * The names of all threads, for many rows; of few, the names of those that they show, and those of
+ * before the range.
+ */
+static bool find_names(struct interval_writer *writer, struct error *err)
+{
+	bool few = writer->count < NAMES_AT_ONCE, window = false;
+
+	if (!session_lists_window(writer->session, &window, err) ||
+	    (!writer->range && (writer->along || !few || window) && !read_names(writer, err)))
+		return false;
+	if (few && !window)
+		return names_in(writer->session, writer->named, writer->count, writer->range,
+				writer->arena, err);
+	return names_range_put(writer->session, writer->range, writer->named, writer->count,
+			       writer->arena, err);
 }
 
 /* Writes the rows that wait, with the names of their threads. */
@@ -342,10 +370,6 @@ bool interval_write(struct interval_writer *writer, const struct interval *inter
 			       .value = value_copy(writer->arena, &interval->value),
 			       .of_path = writer->of_path};
 	writer->waiting[writer->count++] = (struct waiting){interval->begin, interval->end};
-	if (writer->along && writer->count < NAMES_ALONG)
-		return names_range_add(writer->along, interval);
-	names_range_free(writer->along); /* too many rows to wait for all */
-	writer->along = NULL;
 	return writer->count < NAMES_AT_ONCE || write_waiting(writer);
 }
 
@@ -386,20 +410,30 @@ static bool show_interval(void *arg, const struct interval *interval)
 	return interval_write(show->writer, interval) && show->left;
 }
 
-/* Is the name of each thread among what is asked for? */
-static bool asks_names(const struct wanteds *wanteds)
+/* May rows of the word show threads? */
+static bool shows_threads(const char *word)
 {
-	struct value nobody = value_s64(INT64_MIN);
-	struct attrs *attrs = attrs_new();
-	uint32_t attr = attr_key(attrs, attr_name(attrs, ATTR_ROOT, "thread", 6), &nobody);
-	bool found = false;
+	const char *last = strrchr(word, '/');
 
-	attr = attr_name(attrs, attr, "name", 4);
-	for (size_t i = 0; i < wanteds->count && !found; i++)
-		found = query_attr(wanteds->queries[i], attrs) != attr &&
-			query_matches(wanteds->queries[i], attrs, attr);
-	attrs_free(attrs);
-	return found;
+	return strstr(word, "thread") || strchr(last ? last : word, '*');
+}
+
+/* Do names come with the rows? Not where few rows are shown, of which few names are looked for. */
+static bool asks_names(struct session *session, const struct options *options,
+		       const struct wanteds *wanteds, bool *asks, struct error *err)
+{
+	struct state *state = session_state(session, err);
+	bool shows = !options->words.count;
+	nstime begin, end;
+
+	*asks = false;
+	for (size_t i = 0; i < options->words.count; i++)
+		shows = shows || shows_threads(options->words.items[i]);
+	if (!state || !session_range(session, &begin, &end, err))
+		return false;
+	return !shows || options->has_limit || wanteds->count > 1 + options->words.count ||
+	       begin >= end ||
+	       state_reads_range(state, begin, end, wanteds->queries, wanteds->count, asks, err);
 }
 
 bool intervals_show(struct session *session, const struct options *options, enum want_value value,
@@ -415,10 +449,12 @@ bool intervals_show(struct session *session, const struct options *options, enum
 		  interval_writer_new(session, options, wanteds.asked != NULL, sink, &show.writer,
 				      err);
 	if (ok) {
-		bool asked = show.left > 0;
-		if (!show.wanteds && !options->has_limit && asks_names(&wanteds))
+		bool asked = show.left > 0, names;
+		ok = asks_names(session, options, &wanteds, &names, err);
+		if (ok && names)
 			show.writer->along = names_range_begin();
-		ok = !show.left || intervals_each(session, &wanteds, show_interval, &show, err);
+		ok = ok && (!show.left || intervals_each(session, &wanteds, show.writer->along,
+							 show_interval, &show, err));
 		ok = interval_writer_finish(show.writer, !ok, err) && ok;
 		if (ok && asked && !show.shown)
 			asked_no_intervals(session, &wanteds);

@@ -56,10 +56,14 @@ bool interval_write(struct interval_writer *writer, const struct interval *inter
 MUST_CHECK bool interval_writer_finish(struct interval_writer *writer, bool drop,
 				       struct error *err);
 
+struct names_range;
+
 /*
  * Asks over --begin --end; each interval that is wanted goes to `each` as state_intervals() does.
+ * Before them `names` is given the names of all threads over the range; NULL: it is not asked for.
  */
 MUST_CHECK bool intervals_each(struct session *session, const struct wanteds *wanteds,
+			       struct names_range *names,
 			       bool (*each)(void *arg, const struct interval *interval), void *arg,
 			       struct error *err);
 

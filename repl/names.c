@@ -243,7 +243,7 @@ static bool ask_for_all(struct ask *ask, struct error *err)
 {
 	while (ask->count)
 		query_free(ask->queries[--ask->count]);
-	if (!query_parse("thread[*]/name", &ask->queries[0], err))
+	if (!query_parse(NAMES_LIST, &ask->queries[0], err))
 		return false;
 	ask->count = 1;
 	return true;
@@ -315,23 +315,18 @@ static bool idle_names(struct session *session, struct named *items, size_t coun
 	return true;
 }
 
-bool names_in(struct session *session, struct named *items, size_t count, struct arena *arena,
-	      struct error *err)
+/* Over [begin, end). *all false: some were too far to look for. */
+static bool ask_range(struct session *session, struct named *items, size_t count, nstime begin,
+		      nstime end, struct arena *arena, bool *all, struct error *err)
 {
 	struct names_range range = {.spells = {.arena = arena}};
-	nstime begin = NSTIME_MAX, end = NSTIME_MIN;
 	struct ask ask = {0};
 	size_t refused = 0;
-	bool within = true, all = true;
+	bool within = true;
 	/* the rows themselves cost a pass over their range; names may cost as much again */
 	uint64_t events = session->trace->events_decoded + NAMES_EVENTS;
-	bool ok = idle_names(session, items, count, arena, err) && ask_for(&ask, items, count, err);
+	bool ok = ask_for(&ask, items, count, err);
 
-	for (size_t i = 0; i < count; i++) {
-		begin = items[i].t < begin ? items[i].t : begin;
-		end = items[i].t > end ? items[i].t : end;
-	}
-	end = end < NSTIME_MAX ? end + 1 : end;
 	if (ok && ask.count)
 		ok = ask_in(session, begin, end, ask.queries, ask.count, events, &range, &within,
 			    err);
@@ -340,15 +335,31 @@ bool names_in(struct session *session, struct named *items, size_t count, struct
 		ok = ask_in(session, begin, end, &ask.queries[i], 1, NAMES_EVENTS, &range, &one,
 			    err);
 		refused += !one;
-		all &= one;
+		*all &= one;
 	}
 	put_spells(&range, items, count);
-	if (ok && all && ask.count)
-		ok = names_before(session, items, count, begin, arena, err);
-	ok = ok && functions_put(session, items, count, arena, err);
 	mem_free(range.spells.items);
 	ask_release(&ask);
 	return ok;
+}
+
+bool names_in(struct session *session, struct named *items, size_t count,
+	      const struct names_range *told, struct arena *arena, struct error *err)
+{
+	nstime begin = NSTIME_MAX, end = NSTIME_MIN;
+	bool all = true, ok = idle_names(session, items, count, arena, err);
+
+	for (size_t i = 0; i < count; i++) {
+		begin = items[i].t < begin ? items[i].t : begin;
+		end = items[i].t > end ? items[i].t : end;
+	}
+	end = end < NSTIME_MAX ? end + 1 : end;
+	if (told)
+		put_spells(told, items, count);
+	else
+		ok = ok && ask_range(session, items, count, begin, end, arena, &all, err);
+	return ok && (!all || names_before(session, items, count, begin, arena, err)) &&
+	       functions_put(session, items, count, arena, err);
 }
 
 /* A list does not name what no event wrote. */
@@ -388,7 +399,7 @@ struct names_range *names_range_new(struct session *session, nstime begin, nstim
 	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct query *query = NULL;
 	bool within;
-	bool ok = add_idle(session, range, err) && query_parse("thread[*]/name", &query, err) &&
+	bool ok = add_idle(session, range, err) && query_parse(NAMES_LIST, &query, err) &&
 		  ask_in(session, begin, end, &query, 1, events, range, &within, err);
 	query_free(query);
 	if (ok)

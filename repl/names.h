@@ -30,15 +30,20 @@ struct named { /* one row, and the names that were found for it */
 #define NAMES_FAR UINT64_MAX /* as `spent`: as if --names had been given */
 MUST_CHECK bool names_at(struct session *session, struct named *items, size_t count, bool before,
 			 uint64_t spent, struct arena *arena, struct error *err);
-/* Items at many times of one range: asks for the names' intervals. */
+struct names_range;
+/*
+ * Items at many times of one range: asks for the names' intervals, unless `told` (may be NULL) has
+ * those of the range.
+ */
 MUST_CHECK bool names_in(struct session *session, struct named *items, size_t count,
-			 struct arena *arena, struct error *err);
+			 const struct names_range *told, struct arena *arena, struct error *err);
 
 /* The names of all threads over a range, for rows that come in many chunks. NULL: *err. */
 MUST_CHECK struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
 					       struct error *err);
 void names_range_free(struct names_range *range); /* NULL is fine */
-/* The same from intervals that were asked for anyway: all of thread[*]/name, among others. */
+/* The same from intervals that come along with others: all of NAMES_LIST. */
+#define NAMES_LIST "thread[*]/name"
 struct names_range *names_range_begin(void);
 bool names_range_add(void *range, const struct interval *interval);
 MUST_CHECK bool names_range_end(struct session *session, struct names_range *range,

@@ -157,7 +157,7 @@ static bool name_values(const struct timeline_svg *svg, struct error *err)
 				.t = piece->begin, .path = row->path, .value = value->value};
 		}
 	}
-	bool good = !count || names_in(svg->session, items, count, lanes->arena, err);
+	bool good = !count || names_in(svg->session, items, count, NULL, lanes->arena, err);
 	for (size_t i = 0; good && i < count; i++)
 		if (named_value(&items[i]))
 			lanes_name(lanes, places[i], named_value(&items[i]));

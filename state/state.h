@@ -109,6 +109,30 @@ MUST_CHECK bool state_intervals(struct state *state, nstime begin, nstime end,
 				bool (*each)(void *arg, const struct interval *interval), void *arg,
 				struct error *err);
 
+/* Queries whose intervals are given before all others. */
+struct intervals_first {
+	size_t count; /* of the queries, from the first on */
+	bool (*each)(void *arg, const struct interval *interval); /* as state_intervals() says */
+	void *arg;
+};
+/*
+ * As state_intervals(), from one reading: intervals that the first queries ask for go to
+ * first->each, before the others. Of what no other query asks for they are cut as INTERVALS_CUT
+ * says. What both ask for is given twice.
+ */
+MUST_CHECK bool state_intervals_after(struct state *state, nstime begin, nstime end,
+				      enum interval_ends ends, const struct query *const *queries,
+				      size_t nqueries, const struct intervals_first *first,
+				      bool (*each)(void *arg, const struct interval *interval),
+				      void *arg, struct error *err);
+/*
+ * Is the range read whole for lists of the queries, so that one more list costs no other reading?
+ * That is not so where timelines answer, nor of a window.
+ */
+MUST_CHECK bool state_reads_range(struct state *state, nstime begin, nstime end,
+				  const struct query *const *queries, size_t nqueries,
+				  bool *reads, struct error *err);
+
 /* A question about a window of time, [begin, end). */
 struct window_range {
 	nstime begin, end;

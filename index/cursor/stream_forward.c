@@ -12,6 +12,18 @@
  */
 #include "index/cursor/stream_cursor_internal.h"
 
+/*
+ * What infers losses reads the packet that holds the moment, and leaves it in the packet cache: so a
+ * packet that is opened after that is read once.
+ */
+static bool read_losses(struct stream_cursor *cursor, nstime moment, struct error *err)
+{
+	const struct events_options *options = cursor->setup->options;
+
+	return !options->losses || !options->inferred || moment >= cursor->view.end ||
+	       losses_read(&cursor->losses, moment, err);
+}
+
 static bool open_at_begin(struct stream_cursor *cursor, uint64_t record, bool *before,
 			  struct error *err)
 {
@@ -61,7 +73,8 @@ bool forward_begin(struct stream_cursor *cursor, struct error *err)
 	if (cursor->view.begin > NSTIME_MIN &&
 	    !table_lower_bound(cursor->table, cursor->view.begin, &cursor->next, err))
 		return error_while(err, "stream %s", cursor->stream->name);
-	return stream_wait_for_wide(cursor, err) && open_left(cursor, err);
+	return stream_wait_for_wide(cursor, err) && read_losses(cursor, cursor->view.begin, err) &&
+	       open_left(cursor, err);
 }
 
 /* Looks the next record of the walk up, once. */
@@ -122,7 +135,8 @@ static bool open_next(struct stream_cursor *cursor, struct error *err)
 	struct opened opened;
 
 	cursor->ahead = false;
-	if (!stream_open(cursor, record, &opened, err))
+	if (!read_losses(cursor, cursor->ahead_time, err) ||
+	    !stream_open(cursor, record, &opened, err))
 		return false;
 	if (opened.any)
 		cursor->guard = (struct guard){true, record, cursor->ahead_time, opened.greatest};

@@ -39,7 +39,6 @@ struct question {
 	struct pending_write *best; /* CLOSED: NULL is the bottom */
 	struct pending_write *was;  /* the oldest of those that need nothing more */
 	struct question *merged;
-	struct question *same; /* next of the attribute, of a greater key */
 	struct waiter *waiters;
 	struct fact fact; /* fact.low is right as soon as it is CLOSED */
 };
@@ -48,6 +47,20 @@ struct question_list {
 	struct question **items;
 	size_t count, capacity;
 };
+
+struct asked { /* questions of an attribute, by falling key */
+	struct question_list all;
+	struct question_list begun; /* without those that are LATER or MERGED */
+};
+
+struct upward { /* goes over those that were begun, to greater keys */
+	struct question **items;
+	size_t left;
+};
+static inline struct question *upward_next(struct upward *walk)
+{
+	return walk->left ? walk->items[--walk->left] : NULL;
+}
 
 enum pending_state { PENDING_OPEN, PENDING_PROVED, PENDING_DEAD };
 
@@ -87,8 +100,8 @@ struct backward {
 	bool failed, gave_up;
 	const struct cells *base; /* once it was needed */
 
-	struct number_map asked_of;  /* attribute → 1 + its place in `asked` */
-	struct question_list *asked; /* all of an attribute, by falling key */
+	struct number_map asked_of; /* attribute → 1 + its place in `asked` */
+	struct asked *asked;
 	size_t nasked, asked_capacity;
 	struct question_list live;   /* OPEN and CLOSED */
 	struct question_list later;  /* LATER and below `reached`: a heap, greatest key first */
@@ -151,7 +164,8 @@ void question_beyond(struct backward *pass, struct question *question);
 void question_later(struct backward *pass, struct question *question);
 struct question *question_take(struct backward *pass);
 void question_begin(struct backward *pass, struct question *question);
-struct question *question_from(struct backward *pass, uint32_t attr, const struct order *key);
+/* Those of the attribute with keys of at least `key`. None is begun or merged meanwhile. */
+struct upward questions_from(struct backward *pass, uint32_t attr, const struct order *key);
 struct order base_order(const struct backward *pass); /* nothing below is read */
 void questions_suspend(struct backward *pass);
 void questions_merge_fresh(struct backward *pass);

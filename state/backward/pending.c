@@ -168,8 +168,8 @@ static bool shadows(const struct question *question, const struct order *key)
 static bool wanted(struct backward *pass, const struct step_of *step, const struct order *key)
 {
 	if (simple(pass, step)) {
-		for (struct question *q = question_from(pass, pass->pattern.attr, key); q;
-		     q = q->same) {
+		struct upward walk = questions_from(pass, pass->pattern.attr, key);
+		for (const struct question *q; (q = upward_next(&walk));) {
 			if (q->state == QUESTION_OPEN)
 				return true;
 			if (shadows(q, key))
@@ -272,7 +272,6 @@ static bool offer(struct backward *pass, struct question *question, struct pendi
 static bool offer_all(struct backward *pass, struct pending_write *pending)
 {
 	bool taken = false;
-	struct question *next;
 
 	if (pending->pattern) {
 		for (size_t i = 0; i < pass->live.count; i++)
@@ -281,8 +280,8 @@ static bool offer_all(struct backward *pass, struct pending_write *pending)
 				taken = offer(pass, pass->live.items[i], pending) || taken;
 		return taken;
 	}
-	for (struct question *q = question_from(pass, pending->attr, &pending->key); q; q = next) {
-		next = q->same;
+	struct upward walk = questions_from(pass, pending->attr, &pending->key);
+	for (struct question *q; (q = upward_next(&walk));) {
 		if (shadows(q, &pending->key))
 			break;
 		taken = offer(pass, q, pending) || taken;

@@ -28,42 +28,69 @@ static size_t at_or_above(const struct question_list *asked, const struct order 
 	return search_first(i, 0, count, order_compare(&asked->items[i]->key, key) >= 0);
 }
 
-/* The one of the least key that is at least `key`; the others follow by ->same. */
-struct question *question_from(struct backward *pass, uint32_t attr, const struct order *key)
+static struct asked *asked_of(struct backward *pass, uint32_t attr)
 {
 	uint32_t place = number_map_get(&pass->asked_of, attr);
-	const struct question_list *asked = place ? &pass->asked[place - 1] : NULL;
-	size_t count = asked ? at_or_above(asked, key) : 0;
 
-	return count ? asked->items[count - 1] : NULL;
+	return place ? &pass->asked[place - 1] : NULL;
 }
 
-static void chain(struct backward *pass, struct question *question)
+struct upward questions_from(struct backward *pass, uint32_t attr, const struct order *key)
 {
-	uint32_t place = number_map_get(&pass->asked_of, question->attr);
-	struct question_list *asked;
-	size_t i, last;
+	const struct asked *asked = asked_of(pass, attr);
 
-	if (!place) {
-		*mem_push(pass->asked, pass->nasked, pass->asked_capacity) =
-			(struct question_list){0};
-		place = (uint32_t)pass->nasked;
-		number_map_set(&pass->asked_of, question->attr, place);
+	if (!asked)
+		return (struct upward){NULL, 0};
+	return (struct upward){asked->begun.items, at_or_above(&asked->begun, key)};
+}
+
+/* In its order. */
+static void insert(struct question_list *list, struct question *question)
+{
+	size_t i = at_or_above(list, &question->key), last = list_add(list, question);
+
+	memmove(&list->items[i + 1], &list->items[i], (last - i) * sizeof *list->items);
+	list->items[i] = question;
+}
+
+static void add_asked(struct backward *pass, struct question *question)
+{
+	if (!asked_of(pass, question->attr)) {
+		*mem_push(pass->asked, pass->nasked, pass->asked_capacity) = (struct asked){0};
+		number_map_set(&pass->asked_of, question->attr, (uint32_t)pass->nasked);
 	}
-	asked = &pass->asked[place - 1];
-	i = at_or_above(asked, &question->key);
-	last = list_add(asked, question);
-	memmove(&asked->items[i + 1], &asked->items[i], (last - i) * sizeof(struct question *));
-	asked->items[i] = question;
-	question->same = i ? asked->items[i - 1] : NULL;
-	if (i + 1 < asked->count)
-		asked->items[i + 1]->same = question;
+	insert(&asked_of(pass, question->attr)->all, question);
+}
+
+static bool is_begun(enum question_state state)
+{
+	return state != QUESTION_LATER && state != QUESTION_MERGED;
+}
+
+static void set_state(struct backward *pass, struct question *question, enum question_state state)
+{
+	struct question_list *begun = &asked_of(pass, question->attr)->begun;
+	bool was = is_begun(question->state), is = is_begun(state);
+
+	question->state = state;
+	if (is && !was) {
+		insert(begun, question);
+	} else if (was && !is) {
+		size_t i = at_or_above(begun, &question->key);
+
+		begun->count--;
+		memmove(&begun->items[i - 1], &begun->items[i],
+			(begun->count + 1 - i) * sizeof *begun->items);
+	}
 }
 
 struct question *question_final(struct question *question)
 {
-	while (question->state == QUESTION_MERGED)
+	while (question->state == QUESTION_MERGED) {
+		if (question->merged->state == QUESTION_MERGED)
+			question->merged = question->merged->merged;
 		question = question->merged;
+	}
 	return question;
 }
 
@@ -75,30 +102,33 @@ static bool is_wall(const struct question *question, const struct order *key)
 }
 
 /*
- * Of `question` and those of greater keys, one that was answered, and from which nothing was
- * written down to `key`: it has the answer of one at `key`.
+ * Of those that are met going up, one that was answered, and from which nothing was written down to
+ * `key`: it has the answer of one at `key`.
  */
-static struct question *done_above(struct question *question, const struct order *key)
+static struct question *done_above(struct upward walk, const struct order *key)
 {
-	for (struct question *q = question; q && !is_wall(q, key); q = q->same)
+	for (struct question *q; (q = upward_next(&walk)) && !is_wall(q, key);)
 		if (q->state == QUESTION_DONE)
 			return q;
 	return NULL;
 }
 
-/* Likewise one that is open still, or beyond, and from which nothing may have been written. */
-static struct question *open_above(struct backward *pass, struct question *question,
-				   const struct order *key)
+/*
+ * Likewise one other than `self` that is open still, or beyond, and from which nothing may have
+ * been written.
+ */
+static struct question *open_above(struct backward *pass, struct upward walk,
+				   const struct question *self, const struct order *key)
 {
-	for (struct question *q = question; q && !is_wall(q, key); q = q->same)
-		if (q->state == QUESTION_OPEN || q->state == QUESTION_BEYOND)
+	for (struct question *q; (q = upward_next(&walk)) && !is_wall(q, key);)
+		if (q != self && (q->state == QUESTION_OPEN || q->state == QUESTION_BEYOND))
 			return q->was || pending_between(pass, q, key) ? NULL : q;
 	return NULL;
 }
 
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key)
 {
-	const struct question *done = done_above(question_from(pass, attr, key), key);
+	const struct question *done = done_above(questions_from(pass, attr, key), key);
 
 	return done ? &done->fact : NULL;
 }
@@ -170,7 +200,7 @@ static void live_remove(struct backward *pass, struct question *question)
 
 static void question_open(struct backward *pass, struct question *question)
 {
-	question->state = QUESTION_OPEN;
+	set_state(pass, question, QUESTION_OPEN);
 	question->round = pass->round;
 	question->place = (uint32_t)list_add(&pass->live, question);
 	count_open(pass, question, 1);
@@ -186,7 +216,7 @@ void questions_suspend(struct backward *pass)
 			continue;
 		count_open(pass, question, -1);
 		live_remove(pass, question);
-		question->state = QUESTION_LATER;
+		set_state(pass, question, QUESTION_LATER);
 		question->was = NULL;
 		question_later(pass, question);
 	}
@@ -198,14 +228,14 @@ void question_beyond(struct backward *pass, struct question *question)
 		count_open(pass, question, -1);
 		live_remove(pass, question);
 	}
-	question->state = QUESTION_BEYOND;
+	set_state(pass, question, QUESTION_BEYOND);
 }
 
 void question_close(struct backward *pass, struct question *question, struct pending_write *best)
 {
 	if (question->state == QUESTION_OPEN)
 		count_open(pass, question, -1);
-	question->state = QUESTION_CLOSED;
+	set_state(pass, question, QUESTION_CLOSED);
 	question->best = best;
 	question->fact.low = best ? best->key : base_order(pass);
 	work_add(pass, (struct waiter){.question = question});
@@ -214,7 +244,7 @@ void question_close(struct backward *pass, struct question *question, struct pen
 void question_done(struct backward *pass, struct question *question)
 {
 	live_remove(pass, question);
-	question->state = QUESTION_DONE;
+	set_state(pass, question, QUESTION_DONE);
 	wake(pass, &question->waiters);
 }
 
@@ -227,7 +257,7 @@ static void merge_into(struct backward *pass, struct question *question, struct 
 		wait_for(pass, &into->waiters, *waiter);
 	}
 	question->merged = into;
-	question->state = QUESTION_MERGED;
+	set_state(pass, question, QUESTION_MERGED);
 }
 
 /* Of the event where the pass stands: lines above it may still have to be looked at. */
@@ -240,15 +270,16 @@ static void open_fresh(struct backward *pass, struct question *question)
 /* A question whose turn has come: the pass stands just above its key. */
 void question_begin(struct backward *pass, struct question *question)
 {
+	struct upward walk = questions_from(pass, question->attr, &question->key);
 	struct question *q;
 
 	if (pass->entering && same_event(&question->key, &pass->item.order)) {
 		open_fresh(pass, question);
 		return;
 	}
-	q = done_above(question->same, &question->key);
+	q = done_above(walk, &question->key);
 	if (!q)
-		q = open_above(pass, question->same, &question->key);
+		q = open_above(pass, walk, question, &question->key);
 	if (!q) {
 		question_open(pass, question);
 		note_opened(pass, question);
@@ -266,7 +297,9 @@ void questions_merge_fresh(struct backward *pass)
 
 		if (question->state == QUESTION_OPEN && !question->was &&
 		    question->key.slot >= pass->merge_slot)
-			into = open_above(pass, question->same, &question->key);
+			into = open_above(pass,
+					  questions_from(pass, question->attr, &question->key),
+					  question, &question->key);
 		if (!into) {
 			note_opened(pass, question);
 			continue;
@@ -358,7 +391,7 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 	else
 		question->bit = bit;
 	question->key = *key;
-	chain(pass, question);
+	add_asked(pass, question);
 	if (pass->event_source.range.event_filter && pass->event_source.cursor &&
 	    !event_filter_has(pass->event_source.range.event_filter, attr)) {
 		event_filter_add(pass->event_source.range.event_filter, attr);
@@ -375,20 +408,25 @@ static struct question *question_new(struct backward *pass, uint32_t attr, uint3
 struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key)
 {
 	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
-	struct question *above = question_from(pass, attr, key), *q;
+	const struct asked *asked = asked_of(pass, attr);
+	size_t count = asked ? at_or_above(&asked->all, key) : 0;
+	struct upward walk = questions_from(pass, attr, key);
+	struct question *q = count ? asked->all.items[count - 1] : NULL;
 
-	if (above && order_compare(&above->key, key) == 0)
-		return question_final(above);
-	q = done_above(above, key);
+	if (q && order_compare(&q->key, key) == 0)
+		return question_final(q);
+	q = done_above(walk, key);
 	if (!q && looked_above(pass, key))
-		q = open_above(pass, above, key);
+		q = open_above(pass, walk, NULL, key);
 	return q ? q : question_new(pass, attr, bit, key);
 }
 
 void questions_release(struct backward *pass)
 {
-	for (size_t i = 0; i < pass->nasked; i++)
-		mem_free(pass->asked[i].items);
+	for (size_t i = 0; i < pass->nasked; i++) {
+		mem_free(pass->asked[i].all.items);
+		mem_free(pass->asked[i].begun.items);
+	}
 	mem_free(pass->asked);
 	mem_free(pass->asked_of.items);
 	mem_free(pass->open_below);

@@ -9,6 +9,7 @@
 #include "state/intervals/named.h"
 #include "state/state.h"
 #include "state/timelines/retry.h"
+#include "state/timelines/timelines.h"
 
 #include <stdlib.h>
 
@@ -46,7 +47,7 @@ static void give_interval(struct giving *giving, const struct span *span, bool l
 {
 	struct interval interval = {.path = giving->path, .lost = lost};
 
-	if (!track_interval(giving->tracks, giving->named, span, &interval))
+	if (!track_interval(giving->tracks, giving->track, giving->named, span, &interval))
 		return;
 	give_sums(giving, span->begin);
 	giving->more = giving->more && giving->sink->interval(giving->sink->arg, &interval);
@@ -119,23 +120,38 @@ static uint32_t *asked_tracks(struct tracks *tracks, size_t *count)
 	return asked;
 }
 
-static void give_all(struct tracks *tracks)
+/* first: what is asked for by the queries that come first, else by the others. */
+static void give_tracks(struct tracks *tracks, const struct sums_sink *sink, const uint32_t *asked,
+			size_t count, bool first)
 {
-	struct giving giving = {.tracks = tracks, .sink = tracks->sink, .more = true};
-	struct attrs *attrs = tracks->state->attrs;
+	struct giving giving = {.tracks = tracks, .sink = sink, .more = true};
 	struct buf path = {0};
-	size_t count;
-	uint32_t *asked = asked_tracks(tracks, &count);
 
 	for (size_t i = 0; i < count && giving.more; i++) {
 		struct track *track = &tracks->items[asked[i]];
 
+		if (tracks->first && !tracks_ask(tracks, first, track->attr))
+			continue;
 		buf_clear(&path);
-		attr_add_text(attrs, track->attr, &path);
+		attr_add_text(tracks->state->attrs, track->attr, &path);
 		giving.path = buf_text(&path);
 		give_track(&giving, track);
 	}
 	buf_release(&path);
+}
+
+static void give_all(struct tracks *tracks)
+{
+	size_t count;
+	uint32_t *asked = asked_tracks(tracks, &count);
+
+	if (tracks->first) {
+		const struct sums_sink sink = {.interval = tracks->first->each,
+					       .arg = tracks->first->arg};
+
+		give_tracks(tracks, &sink, asked, count, true);
+	}
+	give_tracks(tracks, tracks->sink, asked, count, false);
 	mem_free(asked);
 }
 
@@ -188,6 +204,7 @@ struct question {
 	uint64_t packets; /* of each stream are read around a window; 0: the usual number */
 	const struct query *const *queries;
 	size_t nqueries;
+	const struct intervals_first *first; /* NULL: all are alike */
 };
 
 static uint64_t packets_of(const struct state *state, uint64_t packets)
@@ -272,8 +289,11 @@ static bool ask_paths(struct state *state, const struct question *question,
 
 	do {
 		struct wanted wanted;
-		struct tracks tracks = {
-			.state = state, .wanted = &wanted, .range = question->range, .sink = sink};
+		struct tracks tracks = {.state = state,
+					.wanted = &wanted,
+					.range = question->range,
+					.sink = sink,
+					.first = question->first};
 
 		wanted_init(state, question->queries, question->nqueries, &wanted);
 		ok = question->range.begin >= question->range.end ||
@@ -339,6 +359,24 @@ bool state_intervals(struct state *state, nstime begin, nstime end, enum interva
 	return ask_recorded(state, &question, &sink, err);
 }
 
+bool state_intervals_after(struct state *state, nstime begin, nstime end, enum interval_ends ends,
+			   const struct query *const *queries, size_t nqueries,
+			   const struct intervals_first *first,
+			   bool (*each)(void *arg, const struct interval *interval), void *arg,
+			   struct error *err)
+{
+	const struct sums_sink sink = {.interval = each, .arg = arg};
+	const struct question question = {.range = {.begin = begin,
+						    .end = end,
+						    .within = ends != INTERVALS_WHOLE,
+						    .alone = ends == INTERVALS_ALONE},
+					  .queries = queries,
+					  .nqueries = nqueries,
+					  .first = first};
+
+	return ask_recorded(state, &question, &sink, err);
+}
+
 bool state_intervals_all(struct state *state, nstime begin, nstime end, enum interval_ends ends,
 			 const struct query *const *queries, size_t nqueries,
 			 bool (*each)(void *arg, const struct interval *interval), void *arg,
@@ -392,6 +430,29 @@ bool state_lists_window(struct state *state, nstime begin, nstime end,
 	ok = is_window(state, &range, &wanted, window, err);
 	wanted_release(&wanted);
 	return ok;
+}
+
+bool state_reads_range(struct state *state, nstime begin, nstime end,
+		       const struct query *const *queries, size_t nqueries, bool *reads,
+		       struct error *err)
+{
+	const struct range range = {.begin = begin, .end = end};
+	struct listed *listed = NULL;
+	struct wanted wanted;
+	uint64_t in, all;
+	size_t count;
+	bool window, ok;
+
+	wanted_init(state, queries, nqueries, &wanted);
+	err->kind = ERR_NONE;
+	ok = is_window(state, &range, &wanted, &window, err) &&
+	     horizon_packets(state->event_source, begin, end, &in, &all, err);
+	*reads =
+		ok && wanted.lists && !window && !timelines_there(state) &&
+		(in > all / WINDOW_PART || !wanted_enumerate(state, &wanted, &listed, &count, err));
+	mem_free(listed);
+	wanted_release(&wanted);
+	return ok && err->kind == ERR_NONE;
 }
 
 bool state_window(struct state *state, const struct window_range *window,

@@ -17,6 +17,7 @@
 #include "state/intervals/sums.h"
 #include "state/model/number_map.h"
 #include "state/slices/dominant.h"
+#include "state/state.h"
 
 struct track_sums {       /* in place of spans */
 	struct sums sums; /* without its `values` */
@@ -52,6 +53,7 @@ struct track { /* there may be millions */
 	bool open, unknown; /* past the range: its span that reaches over the end goes on */
 	bool touched : 1, totals_asked : 1;
 	bool given : 1; /* of a window: an event in it gives the attribute a value */
+	bool cut : 1; /* at the end of the range, whatever that says */
 	uint8_t room; /* for 2^room spans, where there are any */
 	nstime from;  /* what it was before is not told, if that is behind the range's begin */
 	nstime named; /* when a list first named it; NSTIME_MAX: never */
@@ -128,6 +130,7 @@ struct tracks {
 	struct spooling spooling;
 	struct window_reader *reader; /* of a window: tells its names' values; NULL: near.c does */
 	const struct sums_sink *sink; /* what is told is for it */
+	const struct intervals_first *first; /* for this before; NULL: nothing */
 };
 
 /* Do wanted views read attributes of the shape? */
@@ -139,6 +142,8 @@ static inline bool is_operand(const struct tracks *tracks, uint32_t attr)
 {
 	return is_operand_shape(tracks, attr_shape(tracks->state->attrs, attr));
 }
+/* Is it asked for by the queries that come first, or (false) by the others? */
+bool tracks_ask(const struct tracks *tracks, bool first, uint32_t attr);
 /* By a list, or since views may read it. */
 static inline bool tracks_want(const struct tracks *tracks, uint32_t attr)
 {
@@ -222,11 +227,11 @@ void tracks_end_beyond(struct tracks *tracks, bool may_fill);
 /* When lists first name it, which do not show what it was before. */
 nstime track_named(const struct tracks *tracks, const struct track *track);
 /*
- * The interval that the span is for a question: not what is before the track was named, and cut
- * where the range says so. `path` and `lost` are left as they are. False: it is none.
+ * The interval that the span of the track is for a question: not what is before the track was
+ * named, and cut where the track is. `path` and `lost` are left as they are. False: it is none.
  */
-bool track_interval(const struct tracks *tracks, nstime named, const struct span *span,
-		    struct interval *out);
+bool track_interval(const struct tracks *tracks, const struct track *track, nstime named,
+		    const struct span *span, struct interval *out);
 
 /* ---- totals.c: how long each value held, in place of intervals ---- */
 
@@ -324,8 +329,7 @@ MUST_CHECK bool tracks_compute_named(struct tracks *tracks, struct error *err);
  * were at its begin as their one span; since: of the last write, by track.
  */
 struct window_reader;
-MUST_CHECK enum outcome window_read(struct window_reader *reader, nstime *since,
-				    struct error *err);
+MUST_CHECK enum outcome window_read(struct window_reader *reader, nstime *since, struct error *err);
 
 /*
  * Finds what lists name of a window, and reads it up to so many packets of each stream around the

@@ -409,7 +409,8 @@ static void walk_on(struct feeding *feeding, struct track *track)
 		bool over = last->begin < range->end, again;
 
 		if (over && value_exists(&last->value)) {
-			if (range->within || !stored_next(stored, track->attr, after, &next))
+			if (range->within || track->cut ||
+			    !stored_next(stored, track->attr, after, &next))
 				return;
 		} else if (last->value.kind <= VALUE_NONE && last->begin > asked &&
 			   (over || (track->count > 1 && last[-1].begin < range->end &&

@@ -76,7 +76,7 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 		struct interval interval;
 		struct value_total *total;
 
-		if (!track_interval(tracks, named, &track->spans[i], &interval) ||
+		if (!track_interval(tracks, track, named, &track->spans[i], &interval) ||
 		    interval.end <= begin || interval.begin >= end)
 			continue;
 		total = find(track->more->totals, &interval.value);

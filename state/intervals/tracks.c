@@ -108,8 +108,8 @@ nstime track_named(const struct tracks *tracks, const struct track *track)
 	return listed ? track->named : NSTIME_MIN;
 }
 
-bool track_interval(const struct tracks *tracks, nstime named, const struct span *span,
-		    struct interval *out)
+bool track_interval(const struct tracks *tracks, const struct track *track, nstime named,
+		    const struct span *span, struct interval *out)
 {
 	const struct range *range = &tracks->range;
 
@@ -121,11 +121,23 @@ bool track_interval(const struct tracks *tracks, nstime named, const struct span
 	out->value = span->value;
 	if (out->begin >= range->end)
 		return false;
-	if (range->within && out->end > range->end) {
+	if ((range->within || track->cut) && out->end > range->end) {
 		out->end = range->end;
 		out->lost = false;
 	}
 	return true;
+}
+
+bool tracks_ask(const struct tracks *tracks, bool first, uint32_t attr)
+{
+	const struct wanted *wanted = tracks->wanted;
+	size_t nfirst = tracks->first ? tracks->first->count : 0;
+	size_t i = first ? 0 : nfirst, end = first ? nfirst : wanted->nqueries;
+
+	for (; i < end; i++)
+		if (query_matches(wanted->queries[i], tracks->state->attrs, attr))
+			return true;
+	return false;
 }
 
 struct track *tracks_add(struct tracks *tracks, uint32_t attr)
@@ -134,7 +146,10 @@ struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 
 	track = mem_push(tracks->items, tracks->count, tracks->capacity);
 	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
-	*track = (struct track){.attr = attr, .from = tracks->range.begin, .named = NSTIME_MAX};
+	*track = (struct track){.attr = attr,
+				.from = tracks->range.begin,
+				.named = NSTIME_MAX,
+				.cut = tracks->first && !tracks_ask(tracks, false, attr)};
 	return track;
 }
 
@@ -161,9 +176,8 @@ void track_note_given(const struct tracks *tracks, struct track *track, nstime t
 void track_write(struct tracks *tracks, struct track *track, nstime at, const struct value *value,
 		 bool beyond)
 {
-	struct value own = value->kind == VALUE_UNKNOWN
-				   ? (struct value){.kind = VALUE_UNKNOWN}
-				   : *value;
+	struct value own =
+		value->kind == VALUE_UNKNOWN ? (struct value){.kind = VALUE_UNKNOWN} : *value;
 
 	attrs_keep(tracks->state->attrs, &own);
 	track_cut(tracks->state, track, at, &own, NSTIME_MIN);
@@ -223,6 +237,12 @@ void track_cut(struct state *state, struct track *track, nstime at, const struct
 	track_push(state, track, at, value);
 }
 
+/* Is what reaches over the end of the range looked for beyond it? */
+static bool follows(const struct tracks *tracks, const struct track *track)
+{
+	return !tracks->range.within && !track->cut;
+}
+
 /*
  * What lies over the end now: a value that goes on; a value that ended when it was not known any
  * more, which a fill may join to what comes later; or something that will not change any more.
@@ -235,7 +255,7 @@ static void settle_track(struct tracks *tracks, struct track *track)
 		over--;
 	tracks->over.open -= track->open;
 	tracks->over.unknown -= track->unknown;
-	track->open = !tracks->range.within && over == last && value_exists(&over->value) &&
+	track->open = follows(tracks, track) && over == last && value_exists(&over->value) &&
 		      over->begin < tracks->range.end;
 	track->unknown = over + 1 == last && value_exists(&over->value) &&
 			 last->value.kind == VALUE_UNKNOWN &&
@@ -279,7 +299,7 @@ void tracks_pass_end(struct tracks *tracks)
 		struct track *track = &tracks->items[i];
 		const struct span *last = &track->spans[track->count - 1];
 
-		track->open = !tracks->range.within && value_exists(&last->value);
+		track->open = follows(tracks, track) && value_exists(&last->value);
 		track->unknown = last->value.kind == VALUE_UNKNOWN;
 		tracks->over.open += track->open;
 		tracks->over.unknown += track->unknown;

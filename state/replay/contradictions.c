@@ -656,7 +656,10 @@ void contradictions_forget(struct contradictions *own)
 	own->findings = findings_new(own->index);
 }
 
-/* The cursor holds packets open that others may want: they find them in the cache then. */
+/*
+ * The cursor holds packets open that others may want: they find them in the cache then. What reads
+ * events in order asks before it opens a packet (index/cursor/stream_forward.c), so each is read once.
+ */
 static void leave_packets(struct watched *watched)
 {
 	events_close(watched->forward);

@@ -10,7 +10,7 @@ table of packets. So
   true one lies behind that, and where the state at a row's begin has no value, it is empty;
 - a row of --all is one of the window, unless it begins before what is read, or no event of the window tells its attribute;
 - an answer is the same by each store of the trace, and in one prompt as by a process each;
-- the bytes that are read are bounded by those of the packets around the window."""
+- the bytes that are read are bounded by those of the packets around the window, and those of --all by the trace's."""
 import bisect, csv, json, os, random, shlex, shutil, subprocess, sys, tempfile
 
 top = os.environ.get("top_builddir", ".")
@@ -224,6 +224,18 @@ def prompt(trace, label, answers):
     tell("%s: --all and --budget of one prompt" % label, lines)
 
 
+def reads_once(trace, label):
+    """A list over all of the trace, and one of a window with --all, read each byte once, names of threads included; beside a loss a few packets are looked
+    into again, for who ran there before it."""
+    size = sum(os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(trace.path) for name in names)
+    most = 1.05 * size + 4 * max(packet[2] for packets in trace.packets.values() for packet in packets) * len(trace.losses)
+    begin, end = trace.windows[2]
+    for what, bounds in (("all", []), ("a window", ["--begin", "@%d" % begin, "--end", "@%d" % end])):
+        words = ["state", trace.path, "thread[*]/state", "--all", "--format", "csv", *bounds]
+        read = json.loads(run(words, "--stats", *trace.stores["no index"])[1].splitlines()[-1])["bytes_read"]
+        tell("%s: state --all of %s reads the trace once" % (label, what), ["%d bytes of %d" % (read, size)] if read > most else [])
+
+
 def main():
     if b"__asan_init" in open(yore, "rb").read():
         print("SKIP: too slow with sanitizers; tests/oracle/run.sh runs it, too")
@@ -235,6 +247,7 @@ def main():
             for window in trace.windows:
                 check(trace, label, window, answers)
             two_ranges(trace, label)
+            reads_once(trace, label)
             prompt(trace, label, [answer for answer in answers if answer[0][0] != "sql"][:15])
     finally:
         shutil.rmtree(folder)

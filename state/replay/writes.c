@@ -1,8 +1,8 @@
 /*
  * writes.c - see writes.h
  *
- * Lines are evaluated in the order in which they are applied: all see the state before the event,
- * so that it makes no difference to them.
+ * Lines are evaluated in the order of the file, and applied `was` first: all see the state before
+ * the event, so that it makes no difference to them.
  */
 #include "state/replay/writes.h"
 
@@ -86,29 +86,35 @@ static bool evaluate(struct writes *writes, const struct line *line, const struc
 	return noted(writes, line, what, why) != EVAL_FAIL;
 }
 
-/* The lines of the class that are `was`, or those that are not. */
-static void evaluate_lines(struct writes *writes, const struct class_program *class,
-			   struct env *env, bool was)
+/* What was evaluated last goes before all that is not `was`. */
+static void put_was(struct writes *writes, size_t nwas)
 {
-	struct block_head head = {0};
-	const struct expr *when;
+	struct write last = writes->items[writes->count - 1];
 
-	for (uint32_t i = 0; i < class->nevent; i++) {
-		const struct line *line = &class->event[i];
-
-		if ((line->verb == VERB_WAS) == was && line_may_hold(line, &head, env, &when))
-			writes->count += evaluate(writes, line, when, env,
-						  &writes->items[writes->count]);
-	}
+	memmove(&writes->items[nwas + 1], &writes->items[nwas],
+		(writes->count - 1 - nwas) * sizeof *writes->items);
+	writes->items[nwas] = last;
 }
 
 void writes_evaluate(struct writes *writes, const struct class_program *class, struct env *env)
 {
+	struct block_head head = {0};
+	const struct expr *when;
+	size_t nwas = 0;
+
 	writes->count = writes->npatterns = 0;
-	if (class->nevent > writes->capacity) {
+	if (writes->capacity < class->nevent) {
 		writes->capacity = class->nevent * 2;
 		writes->items = mem_resize(writes->items, writes->capacity, sizeof *writes->items);
 	}
-	evaluate_lines(writes, class, env, true);
-	evaluate_lines(writes, class, env, false);
+	for (uint32_t i = 0; i < class->nevent; i++) {
+		const struct line *line = &class->event[i];
+
+		if (!line_may_hold(line, &head, env, &when) ||
+		    !evaluate(writes, line, when, env, &writes->items[writes->count]))
+			continue;
+		writes->count++;
+		if (line->verb == VERB_WAS)
+			put_was(writes, nwas++);
+	}
 }

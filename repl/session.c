@@ -588,7 +588,8 @@ static void set_lists(const struct session *session, struct state *state)
 	const struct options *options = session->options;
 	bool takes = !options->cmd || options->cmd->options & OPT_LISTS;
 
-	state_set_lists(state, !takes || options->all, options->budget);
+	state_set_lists(state, !takes ? LISTS_ALL : options->all ? LISTS_PASS : LISTS_WINDOW,
+			options->budget);
 }
 
 struct state *session_state(struct session *session, struct error *err)

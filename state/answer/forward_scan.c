@@ -5,10 +5,15 @@
 #include "engine/base/mem.h"
 #include "state/answer/ask.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #define WIDTH_MAX (UINT64_C(1) << 48) /* a window that wide and still undecided: it will not be */
-enum { WIDTH_LEAST = 16, BEHIND = 256 /* items read behind an undecided one, times the width */ };
+enum {
+	WIDTH_LEAST = 16,
+	BEHIND = 256, /* items read behind an undecided one, times the width */
+	REACH = 1 << 16 /* events decoded behind one: some milliseconds of reading */
+};
 
 static enum eval read_at(struct forward_scan *scan, uint32_t attr, struct fact *out)
 {
@@ -288,7 +293,8 @@ static void look_at_item(struct forward_scan *scan)
 
 /* ---- windows ---- */
 
-enum scanned { SCAN_ERROR, SCAN_OVER, SCAN_OPEN };
+/* SCAN_FAR: as SCAN_OPEN, and not wide, but much was read for few items. */
+enum scanned { SCAN_ERROR, SCAN_OVER, SCAN_OPEN, SCAN_FAR };
 
 static enum step take_item(struct forward_scan *scan)
 {
@@ -309,10 +315,17 @@ static bool is_over(struct forward_scan *scan)
 	return later && scan->reader->over && scan->reader->over(scan->reader->arg, time);
 }
 
+static uint64_t events_decoded(const struct forward_scan *scan)
+{
+	return atomic_load_explicit(&scan->state->event_source->trace->events_decoded,
+				    memory_order_relaxed);
+}
+
 /* Items from *from on. SCAN_OPEN: one that is not decided stands at *from. */
 static enum scanned read_window(struct forward_scan *scan, struct order *from, size_t width)
 {
 	size_t open = 0, behind = 0;
+	uint64_t decoded = 0; /* before the first one that is open was met */
 	enum step step;
 
 	while ((step = event_source_next(&scan->event_source, &scan->item, scan->err)) ==
@@ -322,12 +335,16 @@ static enum scanned read_window(struct forward_scan *scan, struct order *from, s
 		if (!open && is_over(scan))
 			return SCAN_OVER;
 		look_at_item(scan);
-		if (scan->nopen && !open)
+		if (scan->nopen && !open) {
 			*from = scan->item.order;
+			decoded = events_decoded(scan);
+		}
 		open += scan->nopen;
 		behind += open > 0;
 		if (open >= width || behind >= width * BEHIND)
 			return SCAN_OPEN;
+		if (open && events_decoded(scan) - decoded >= REACH)
+			return SCAN_FAR;
 		step = open ? STEP_ITEM : take_item(scan);
 		if (step != STEP_ITEM)
 			break;
@@ -347,16 +364,16 @@ enum outcome forward_scan_run(struct forward_scan *scan, struct order from, stru
 	enum outcome outcome = OUTCOME_DONE;
 
 	scan->time = NSTIME_MIN;
-	for (uint64_t width = WIDTH_LEAST; outcome == OUTCOME_DONE && width <= WIDTH_MAX;
-	     width *= 2) {
+	for (uint64_t width = WIDTH_LEAST; outcome == OUTCOME_DONE && width <= WIDTH_MAX;) {
 		enum scanned scanned = SCAN_ERROR;
 
 		if (event_source_open(scan->state->event_source, &range, &scan->event_source,
 				      scan->err))
 			scanned = read_window(scan, &range.from, width);
 		event_source_close(&scan->event_source);
-		if (scanned != SCAN_OPEN)
+		if (scanned < SCAN_OPEN)
 			return scanned == SCAN_OVER ? OUTCOME_DONE : OUTCOME_ERROR;
+		width *= scanned == SCAN_OPEN ? 2 : 1;
 		if (scan->visits > scan->state->limits.visits)
 			return OUTCOME_GAVE_UP;
 		if (scan->pass)

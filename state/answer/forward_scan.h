@@ -73,7 +73,7 @@ bool forward_scan_may_fill(const struct forward_scan *scan, nstime t);
 
 /*
  * Items of [from, to). What is open is asked of the backward pass, for all of a window at once, and
- * the next window is twice as wide.
+ * the next window is twice as wide, unless much was read for few items.
  */
 MUST_CHECK enum outcome forward_scan_run(struct forward_scan *scan, struct order from,
 					 struct order to);

@@ -60,7 +60,7 @@ struct state {
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	uint32_t prune;   /* as PRUNE_LEAST of intervals.h; 0: that. For tests */
 	struct backward_limits limits;
-	bool lists_window; /* see state_set_lists() */
+	enum lists lists; /* see state_set_lists() */
 	uint64_t lists_packets;
 	bool window_noted; /* that lists leave something out */
 	const struct horizon *horizon; /* of the question about a window; NULL: of no other */

@@ -168,6 +168,13 @@ void run_passes(struct state *state, struct replay *replay, nstime next)
 	prune(state->runs, found, next);
 }
 
+bool run_went_on(struct state *state, nstime t)
+{
+	nstime found;
+
+	return checkpoints_get(state->checkpoints, NSTIME_MAX, NULL, &found) && found > t;
+}
+
 static bool keeps_fills(const struct state *state)
 {
 	return !state->options.replay_only && !state->options.no_checkpoints &&

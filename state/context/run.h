@@ -24,6 +24,8 @@ struct replay *run_begin(struct state *state, const struct replay_options *optio
 void run_end(struct state *state, struct replay *replay); /* counts failures, frees */
 /* To be called from moment(): leaves checkpoints behind. */
 void run_passes(struct state *state, struct replay *replay, nstime next);
+/* Has an earlier run left a checkpoint behind t? */
+bool run_went_on(struct state *state, nstime t);
 /* To be called from change(): remembers fills. */
 void run_changes(struct state *state, const struct change *change);
 /* No event that the run has not seen fills what is at or before t. */

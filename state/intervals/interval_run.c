@@ -25,6 +25,8 @@ struct range_run {
 	bool follows;     /* what they are there may still matter */
 	size_t cuts, due; /* of their spans: so far, and when to look at what of them is needed */
 	/* past the range */
+	bool goes_on; /* to the trace's end: it leaves checkpoints for ranges to come */
+	bool done;    /* all is told */
 	bool stopped; /* before the trace's end */
 	bool has_was; /* some line is a `was` of what is told */
 	nstime told;  /* from here on it is stored what later events fill; NSTIME_MAX: no more */
@@ -121,7 +123,8 @@ static void on_change(void *arg, const struct change *change)
 	struct range_run *run = arg;
 
 	run_changes(run->tracks->state, change);
-	see_change(run, change);
+	if (!run->done)
+		see_change(run, change);
 }
 
 /* Each cell was made in this run, so that what is told has a track since then. */
@@ -342,6 +345,8 @@ static bool hands_over(struct range_run *run, nstime next)
 	uint64_t events = replay_events(run->replay);
 	size_t left = tracks->over.open + tracks->over.unknown;
 
+	if (run->goes_on)
+		return false;
 	if (!tracks->all_known && !run->is_told && awaits_fills(run))
 		return false; /* also attributes that were not named yet */
 	if (left > run->tried / 2 && events < run->try_again)
@@ -359,8 +364,9 @@ static bool is_over(struct range_run *run, nstime next)
 	struct tracks *tracks = run->tracks;
 
 	take_told(run, next);
-	run->stopped = (!tracks->over.open && !awaits_fills(run)) || hands_over(run, next);
-	if (run->stopped && next < tracks->high)
+	run->done = (!tracks->over.open && !awaits_fills(run)) || hands_over(run, next);
+	run->stopped = run->done && !run->goes_on;
+	if (run->done && next < tracks->high)
 		tracks->high = next;
 	return run->stopped;
 }
@@ -394,8 +400,10 @@ static bool on_moment(void *arg, nstime next)
 		run->told = run_told(tracks->state, tracks->range.end - 1);
 		run->cuts = run->due = 0;
 	}
-	tracks_settle(tracks);
 	run_passes(tracks->state, run->replay, next);
+	if (run->done)
+		return true;
+	tracks_settle(tracks);
 	if (run->follows && run->cuts >= run->due)
 		look_at_operands(run, next);
 	tracks_spool(tracks);
@@ -419,6 +427,16 @@ static void begin_tracks(struct range_run *run, const struct order *from)
 	}
 	run->due = tracks->low < tracks->range.begin ? views_due(tracks->state, 0) : SIZE_MAX;
 	track_names(run);
+}
+
+/* Is the trace to be read for later ranges, too? Not where an earlier run has done so. */
+static bool goes_on(const struct tracks *tracks)
+{
+	struct state *state = tracks->state;
+
+	return state->lists == LISTS_PASS && tracks->wanted->lists && !tracks->range.alone &&
+	       !leaves_nothing(state) && !state->options.replay_only &&
+	       !run_went_on(state, tracks->range.end);
 }
 
 /* hands: what goes on past the range may be looked for in another way, which may give up. */
@@ -446,6 +464,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 		options.bury = on_bury;
 	run.tried = hands ? SIZE_MAX : 0;
 	run.try_again = hands ? 0 : UINT64_MAX;
+	run.goes_on = goes_on(tracks);
 	run.replay = run_begin(state, &options, tracks->range.begin, &from);
 	begin_tracks(&run, &from);
 	if (options.bury)

@@ -238,7 +238,7 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 	uint64_t megabytes = trace_bytes(state->event_source->trace) / 1000000;
 	size_t unknown = 0;
 
-	if (!state->lists_window || state->window_noted)
+	if (state->lists != LISTS_WINDOW || state->window_noted)
 		return;
 	state->window_noted = true;
 	for (size_t i = 0; i < tracks->count; i++) {
@@ -269,7 +269,7 @@ static bool is_window(struct state *state, const struct range *range, struct wan
 	size_t count;
 
 	*out = wanted->lists && range->window;
-	if (*out || !wanted->lists || range->all || !state->lists_window ||
+	if (*out || !wanted->lists || range->all || state->lists != LISTS_WINDOW ||
 	    trace_bytes(state->event_source->trace) < LARGE_TRACE)
 		return true;
 	if (!horizon_packets(state->event_source, range->begin, range->end, &in, &all, err))
@@ -394,9 +394,9 @@ bool state_intervals_all(struct state *state, nstime begin, nstime end, enum int
 	return ask_recorded(state, &question, &sink, err);
 }
 
-void state_set_lists(struct state *state, bool all, uint64_t packets)
+void state_set_lists(struct state *state, enum lists lists, uint64_t packets)
 {
-	state->lists_window = !all;
+	state->lists = lists;
 	state->lists_packets = packets;
 }
 

@@ -236,6 +236,21 @@ def reads_once(trace, label):
         tell("%s: state --all of %s reads the trace once" % (label, what), ["%d bytes of %d" % (read, size)] if read > most else [])
 
 
+def once_for_all(trace, label):
+    """A list with --all reads on to the trace's end and leaves checkpoints: the same list of another window begins near one, and reads on until what
+    reaches over its end has ended; of a stream that begins late that is where it begins."""
+    store = ["--index-dir", os.path.join(os.path.dirname(trace.path), "all")]
+    for number in (1, 5, 0, 4, 2, 3):
+        begin, end = trace.windows[number]
+        words = ["state", trace.path, "thread[*]/state", "--all", "--begin", "@%d" % begin, "--end", "@%d" % end, "--format", "csv"]
+        text, stats = run(words, "--stats", *store)
+        read = json.loads(stats.splitlines()[-1])["bytes_read"]
+        lines = [] if text == run(words, *trace.stores["no index"])[0] else ["another answer than without an index"]
+        if number != 1 and trace.losses and read > trace.bytes // 4:
+            lines.append("%d bytes of %d" % (read, trace.bytes))
+        tell("%s: state --all of window %d after others (%d %%)" % (label, number, 100 * read // trace.bytes), lines)
+
+
 def main():
     if b"__asan_init" in open(yore, "rb").read():
         print("SKIP: too slow with sanitizers; tests/oracle/run.sh runs it, too")
@@ -248,6 +263,7 @@ def main():
                 check(trace, label, window, answers)
             two_ranges(trace, label)
             reads_once(trace, label)
+            once_for_all(trace, label)
             prompt(trace, label, [answer for answer in answers if answer[0][0] != "sql"][:15])
     finally:
         shutil.rmtree(folder)

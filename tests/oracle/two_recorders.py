@@ -4,7 +4,8 @@
 One `perf record -a` of sched_switch alone runs all the time, with large buffers, on the same clock: its switches, as `perf script` prints them,
 are the truth. Meanwhile short recordings of many kinds are made: of all CPUs, of tasks, with a buffer of one page, with events that are
 enabled late or one after the other, and with switches taken out afterwards. No thread may be known to run, or not to run,
-where the other recorder says otherwise, and nothing that no machine can do may be told. Rounds go through the kinds. 77 (skipped) where perf records nothing here.
+where the other recorder says otherwise, and nothing that no machine can do may be told; what a thread does at the end is told alike of
+that thread alone, for which few packets are read. Rounds go through the kinds. 77 (skipped) where perf records nothing here.
 With FOLDER the recordings of rounds that fail stay there."""
 import bisect, csv, json, os, random, re, shutil, signal, struct, subprocess, sys, tempfile, time
 
@@ -196,6 +197,25 @@ def impossible(path):
     return ["%(what)s from %(begin)s to %(end)s" % row for row in rows if row["kind"] == "violation"]
 
 
+ALONE = """local _, stop = trace:bounds()
+for _, row in ipairs(trace:at(stop - 1, "thread[*]/state", { rows = true })) do
+	local alone = trace:at(stop - 1, row.path)
+	if alone ~= row.value then
+		print(row.path .. " is " .. tostring(alone) .. " at the end, but " .. tostring(row.value) .. " among all")
+	end
+end
+"""
+
+
+def differs_alone(path):
+    """Threads of which it matters whether others are asked for."""
+    script = os.path.join(work, "alone.lua")
+    with open(script, "w") as file:
+        file.write(ALONE)
+    done = subprocess.run([yore, "run", script, path, "--no-index", "--quiet"], capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    return done.stdout.splitlines() + done.stderr.splitlines()
+
+
 def compare(mine, other):
     """How many stretches of CPUs and of threads, and what is wrong. Recorders stop CPU by CPU, and no event tells when: what is said to begin
     behind the last switch of any CPU does not count, but what began before must not be said to go on."""
@@ -203,7 +223,7 @@ def compare(mine, other):
     last = min((items[-1][0] for items in switches_of(mine).values()), default=2**63)
     cpus, wrong = wrong_cpus(mine, known, last)
     threads, more = wrong_threads(mine, known, last)
-    return cpus, threads, wrong + more + impossible(mine)
+    return cpus, threads, wrong + more + impossible(mine) + differs_alone(mine)
 
 
 def one_round(number):

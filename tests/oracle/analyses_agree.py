@@ -57,9 +57,13 @@ class Model:
         self.by_runtime = set()  # threads of which sched_stat_runtime tells first
         last, seen = {}, {}
         begun, earlier, named = {}, collections.defaultdict(set), {}  # by CPU its first event and whose are those before its first switch
-        ends, leaving = {}, set()  # leaving: woken while they run, where no sched_wakeup tells whether they were about to leave
+        ends, firsts, leaving = {}, {}, set()  # leaving: woken while they run, where no sched_wakeup tells whether they were about to leave
         wakes = {"sched_wakeup", "sched_wakeup_new"}
         only_waking = not any(event.name == "sched_wakeup" for event in events)  # as perf sched record takes it; timehist counts from it, too
+        for event in events:
+            if event.name == "sched_switch":
+                firsts.setdefault(event.cpu, event.time)
+        self.open_until = max(firsts.values(), default=0)
         for event in events:
             fields = event.fields
             begun.setdefault(event.cpu, event.time)
@@ -79,7 +83,8 @@ class Model:
                 last[event.cpu] = (following, event.time)
                 seen.setdefault(event.cpu, event.time)
                 state = next((name for bit, name in STATES if fields["prev_state"] & bit), "ready")
-                if state in ("sleeping", "blocked", "stopped", "traced") and previous in leaving:
+                if state in ("sleeping", "blocked", "stopped", "traced") and \
+                        (previous in leaving or only_waking and not self.came_seen(previous)):
                     state = "unknown"  # it sleeps, or the wake-up came when it was no longer to be stopped from leaving
                 leaving.discard(following)
                 if previous:
@@ -113,9 +118,13 @@ class Model:
         self.of_thread = collections.defaultdict(list)
         for segment in self.segments:
             self.of_thread[segment.tid].append(segment)
-        self.open_until = max(seen.values(), default=0)
         self.last_switches = {time for _, time in last.values()}
         self.stops = [(time, ends[cpu]) for cpu, (tid, time) in last.items() if tid] if stops_by_cpu else []
+
+    def came_seen(self, tid):
+        """Did it come on its CPU while all CPUs were recorded? One that was not may have woken it since."""
+        state, since, _ = self.now.get(tid, (None, None, None))
+        return state == "running" and since is not None and since > self.open_until
 
     def turn(self, tid, state, time, cpu):
         old = self.now.get(tid)

@@ -40,8 +40,8 @@ LOADS = ["for i in 1 2 3; do (sleep 0.01; cat /usr/bin/perf >/dev/null) & done; 
 Turn = collections.namedtuple("Turn", "tid cpu begin end out ready woken waking again forked leaving")
 
 
-def turns_of(events, only_waking):
-    """The turns of all threads but the idle ones, by CPU, in order."""
+def turns_of(events, only_waking, open_until):
+    """The turns of all threads but the idle ones, by CPU, in order. One that came before all CPUs were recorded may have been woken unseen."""
     found, since, waking = collections.defaultdict(list), {}, {}
     off = collections.defaultdict(lambda: dict.fromkeys(Turn._fields[4:]))
     wakes = ("sched_waking", "sched_wakeup_new") if only_waking else ("sched_wakeup", "sched_wakeup_new")
@@ -54,7 +54,7 @@ def turns_of(events, only_waking):
                 known = begin is not None and begin[1] == tid
                 found[e.cpu].append(Turn(tid, e.cpu, begin[0] if known else None, e.time, **at_begin(off[tid], begin[0] if known else e.time)))
                 off[tid] = dict.fromkeys(off[tid], None)
-                off[tid].update(out=e.time, ready=fields["prev_state"] & 0xff == 0, leaving=only_waking and known and waking.get(tid, 0) > begin[0])
+                off[tid].update(out=e.time, ready=fields["prev_state"] & 0xff == 0, leaving=only_waking and (not known or max(waking.get(tid, 0), open_until) >= begin[0]))
             since[e.cpu] = e.time, fields["next_pid"]
         elif e.name in ("sched_wakeup", "sched_wakeup_new", "sched_waking"):
             own = off[fields["pid"]]
@@ -163,7 +163,8 @@ def compare(program, path):
         report.facts.append("not compared: " + ("events were lost" if events is None else "no wake-up was recorded"))
         return report.close()
     events = sorted(events, key=lambda e: e.time)
-    turns, model = turns_of(events, "sched_wakeup" not in names), analyses_agree.Model(events)
+    model = analyses_agree.Model(events)
+    turns = turns_of(events, "sched_wakeup" not in names, model.open_until)
     timehist_agrees(report, path, turns, "sched_waking" in names)
     yore, told, sure = Yore(report, program, path), 0, 0
     last = min(model.last_switches, default=0)

@@ -22,6 +22,15 @@ static bool block_has(const struct rule_block *block, enum pattern_kind kind)
 
 /* ---- lines ---- */
 
+/* Lines of one block follow one another: they share what its head was compiled to. */
+static const struct expr *compile_head(struct compile *compile, const struct rule_block *block)
+{
+	if (compile->block != block)
+		compile->head = compile_expr(compile, block->when);
+	compile->block = block;
+	return compile->head;
+}
+
 static const struct expr *compile_when(struct compile *compile, const struct statement *statement,
 				       struct line *line)
 {
@@ -32,7 +41,7 @@ static const struct expr *compile_when(struct compile *compile, const struct sta
 		return NULL;
 	if (!head)
 		return compile_expr(compile, own);
-	first = compile_expr(compile, head);
+	first = compile_head(compile, statement->block);
 	line->head = first;
 	if (!own)
 		return first;

@@ -4,7 +4,7 @@
 One `perf record -a` of sched_switch alone runs all the time, with large buffers, on the same clock: its switches, as `perf script` prints them,
 are the truth. Meanwhile short recordings of many kinds are made: of all CPUs, of tasks, with a buffer of one page, with events that are
 enabled late or one after the other, and with switches taken out afterwards. No thread may be known to run, or not to run,
-where the other recorder says otherwise, and nothing that no machine can do may be told; what a thread does at the end is told alike of
+where the other recorder says otherwise, and nothing that no machine can do may be told; what a thread does near the end is told alike of
 that thread alone, for which few packets are read. Rounds go through the kinds. 77 (skipped) where perf records nothing here.
 With FOLDER the recordings of rounds that fail stay there."""
 import bisect, csv, json, os, random, re, shutil, signal, struct, subprocess, sys, tempfile, time
@@ -197,23 +197,45 @@ def impossible(path):
     return ["%(what)s from %(begin)s to %(end)s" % row for row in rows if row["kind"] == "violation"]
 
 
-ALONE = """local _, stop = trace:bounds()
+ALL = """local _, stop = trace:bounds()
+local moments = { [stop - 1] = true }
 for _, row in ipairs(trace:at(stop - 1, "thread[*]/state", { rows = true })) do
-	local alone = trace:at(stop - 1, row.path)
-	if alone ~= row.value then
-		print(row.path .. " is " .. tostring(alone) .. " at the end, but " .. tostring(row.value) .. " among all")
+	if not row.known then moments[math.min(row.since + 100000, stop - 1)] = true end
+end
+for moment in pairs(moments) do
+	for _, row in ipairs(trace:at(moment, "thread[*]/state", { rows = true })) do
+		print(moment, row.path, row.value)
 	end
 end
 """
 
 
-def differs_alone(path):
-    """Threads of which it matters whether others are asked for."""
-    script = os.path.join(work, "alone.lua")
-    with open(script, "w") as file:
-        file.write(ALONE)
-    done = subprocess.run([yore, "run", script, path, "--no-index", "--quiet"], capture_output=True, text=True, env=ENVIRONMENT, check=False)
+# Questions of one thread each leave in the index which packets name which threads.
+NAMED = """local start, stop = trace:bounds()
+for _, row in ipairs(trace:at(stop - 1, "thread[*]/state", { rows = true })) do
+	for i = 1, 9 do trace:at(start + (stop - start) * i // 10, row.path) end
+end
+"""
+
+
+def lines_of(path, script, *options):
+    file = os.path.join(work, "script.lua")
+    with open(file, "w") as out:
+        out.write(script)
+    done = subprocess.run([yore, "run", *options, file, path], capture_output=True, text=True, env=ENVIRONMENT, check=False)
     return done.stdout.splitlines() + done.stderr.splitlines()
+
+
+def differs_alone(path):
+    """Threads of which it matters whether others were asked for."""
+    index = os.path.join(work, "index")
+    shutil.rmtree(index, ignore_errors=True)
+    told = lines_of(path, ALL, "--no-index")
+    asked_for = [line.split("\t") for line in told]
+    ask = "".join('print(%s, "%s", (trace:at(%s, "%s")))\n' % (*words[:2], *words[:2]) for words in asked_for if len(words) == 3)
+    wrong = lines_of(path, NAMED, "--index-dir", index)
+    alone = lines_of(path, ask, "--index-dir", index)
+    return wrong + ["among all %s, alone %s" % pair for pair in zip(told, alone) if pair[0] != pair[1]] + ["not all answered"] * (len(told) != len(alone))
 
 
 def compare(mine, other):

@@ -49,7 +49,7 @@ static void *prv_open(const struct convert_options *options, struct error *err)
 	if (prv->threads.count && out_folder_open(&prv->folder, options->path, err))
 		return prv;
 	if (!prv->threads.count)
-		error_set(err, ERR_QUERY,
+		error_set(err, ERR_RANGE,
 			  "prv: the trace has no threads of ovni, whose state is "
 			  "what is written");
 	else

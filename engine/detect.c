@@ -1,6 +1,7 @@
 /* detect.c - which format is this? The table of readers, asked with the first bytes */
 #include "engine/base/buf.h"
 #include "engine/ctf/ctf.h"
+#include "engine/detect_hint.h"
 #include "engine/ftrace/ftrace.h"
 #include "engine/gdb/gdb.h"
 #include "engine/ovni/ovni.h"
@@ -69,23 +70,15 @@ static bool is_empty_folder(const char *path)
 	return count <= 2; /* itself and the one above */
 }
 
-static void say_unknown(const struct probe *probe, struct error *err)
+static bool say_missing(const char *path, int number, struct error *err)
 {
-	struct buf known = {0};
-	const char *of = probe->is_folder ? "folder" : "file";
+	struct buf hint = {0};
 
-	if (probe->is_folder ? is_empty_folder(probe->path) : !probe->nhead) {
-		error_set(err, ERR_FORMAT,
-			  "%s: no reader knows this %s: it is empty, nothing was recorded there",
-			  probe->path, of);
-		return;
-	}
-	for (size_t i = 0; i < READERS_MAX && readers[i]; i++)
-		if (readers[i]->looks_like)
-			buf_printf(&known, "%s%s", known.len ? "; " : "", readers[i]->looks_like);
-	error_set(err, ERR_FORMAT, "%s: no reader knows this %s (formats: %s)", probe->path, of,
-		  buf_text(&known));
-	buf_release(&known);
+	if (number == ENOENT)
+		detect_hint_missing(path, &hint);
+	error_set(err, ERR_IO, "%s: %s%s", *path ? path : "''", strerror(number), buf_text(&hint));
+	buf_release(&hint);
+	return false;
 }
 
 static bool look(const char *path, struct probe *probe, uint8_t head[HEAD_BYTES], struct error *err)
@@ -93,7 +86,7 @@ static bool look(const char *path, struct probe *probe, uint8_t head[HEAD_BYTES]
 	struct stat st;
 
 	if (stat(path, &st) != 0)
-		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+		return say_missing(path, errno, err);
 	*probe = (struct probe){.path = path, .is_folder = S_ISDIR(st.st_mode), .head = head};
 	if (!S_ISREG(st.st_mode))
 		return true;
@@ -106,22 +99,65 @@ static bool look(const char *path, struct probe *probe, uint8_t head[HEAD_BYTES]
 	return true;
 }
 
-const struct reader *reader_detect(const char *path, struct error *err)
+/* The reader that is surest of what `look` saw; NULL: none knows it. */
+static const struct reader *surest(const struct probe *probe)
 {
-	uint8_t head[HEAD_BYTES];
-	struct probe probe;
 	const struct reader *best = NULL;
 	int sure = 0;
 
-	if (!look(path, &probe, head, err))
-		return NULL;
 	for (size_t i = 0; i < READERS_MAX && readers[i]; i++) {
-		int now = readers[i]->probe(&probe);
+		int now = readers[i]->probe(probe);
 		if (now > sure) {
 			sure = now;
 			best = readers[i];
 		}
 	}
+	return best;
+}
+
+static bool is_known(const char *path)
+{
+	uint8_t head[HEAD_BYTES];
+	struct error ignored;
+	struct probe probe;
+
+	return look(path, &probe, head, &ignored) && surest(&probe);
+}
+
+static void say_unknown(const struct probe *probe, struct error *err)
+{
+	struct buf known = {0}, hint = {0};
+	const char *of = probe->is_folder ? "folder" : "file";
+
+	if (probe->is_folder ? is_empty_folder(probe->path) : !probe->nhead) {
+		error_set(err, ERR_FORMAT,
+			  "%s: no reader knows this %s: it is empty, nothing was recorded there",
+			  probe->path, of);
+		return;
+	}
+	detect_hint_unknown(probe, is_known, &hint);
+	for (size_t i = 0; i < READERS_MAX && readers[i] && !hint.len; i++)
+		if (readers[i]->looks_like)
+			buf_printf(&known, "%s%s", known.len ? "; " : "", readers[i]->looks_like);
+	if (hint.len)
+		error_set(err, ERR_FORMAT, "%s: no reader knows this %s: %s", probe->path, of,
+			  buf_text(&hint));
+	else
+		error_set(err, ERR_FORMAT, "%s: no reader knows this %s (formats: %s)",
+			  probe->path, of, buf_text(&known));
+	buf_release(&known);
+	buf_release(&hint);
+}
+
+const struct reader *reader_detect(const char *path, struct error *err)
+{
+	uint8_t head[HEAD_BYTES];
+	struct probe probe;
+	const struct reader *best;
+
+	if (!look(path, &probe, head, err))
+		return NULL;
+	best = surest(&probe);
 	if (!best)
 		say_unknown(&probe, err);
 	return best;

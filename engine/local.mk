@@ -62,6 +62,8 @@ libengine_a_SOURCES = \
 	%D%/clocks.c \
 	%D%/clocks.h \
 	%D%/detect.c \
+	%D%/detect_hint.c \
+	%D%/detect_hint.h \
 	%D%/event.c \
 	%D%/event.h \
 	%D%/field.c \

@@ -65,6 +65,7 @@ void bind_state_methods(lua_State *L); /* into the table on top: the trace's met
 void bind_event_methods(lua_State *L);
 void bind_batch_methods(lua_State *L);
 void bind_segments_methods(lua_State *L);
+void bind_calls_methods(lua_State *L);
 void bind_count_methods(lua_State *L);
 void bind_oneliner_methods(lua_State *L);
 void bind_time_methods(lua_State *L);

@@ -431,6 +431,7 @@ void bind_trace_register(lua_State *L)
 	bind_batch_methods(L);
 	bind_state_methods(L);
 	bind_segments_methods(L);
+	bind_calls_methods(L);
 	bind_count_methods(L);
 	bind_oneliner_methods(L);
 	bind_time_methods(L);

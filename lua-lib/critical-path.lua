@@ -11,7 +11,8 @@
 -- moment of the wake-up. Where no thread woke it, the path has what did, in a row of its own for as long as the thread slept: "timer",
 -- "irq 24 nvme0q1", "softirq NET_RX", "device 8:0" where a request of a block device was complete just then
 -- (block_rq_issue and block_rq_complete), "interrupt" where nothing tells which one, "idle" for the idle thread. Where it is not known
--- who woke it, the thread's sleep is on the path.
+-- who woke it, the thread's sleep is on the path. A new thread waits for its CPU from when it was made; before, the path goes on with the
+-- thread that made it (sched_process_fork, task_newtask, sched_wakeup_new, or perf's own records).
 -- It needs sched_waking, which tells who wakes. All stretches together are the range.
 --
 -- Columns of --where: what ("thread", "timer", "irq 24 nvme0q1" ...), tid, comm, state, dur, begin, sleeper (the thread that waits for a
@@ -55,6 +56,7 @@ local states, wakers = trace:segments{ from = a.start, to = a.stop,
 states:join(wakers, { waker = "value" }, { at = "end" })
 
 local requests, unknown = causes.read_requests(a), 0
+local creations, waits = kernel.creations(a)
 
 -- What is no thread and ended the sleep `row` at t, where the path does not go on with a thread; nil: it ends with no sleep, a thread
 -- ended it, or it is not known.
@@ -74,7 +76,7 @@ end
 -- The stretches of a thread's path, the last first.
 local function path_of(tid)
 	local path = {}
-	chain.new(states):path(tid, a.start, a.stop, function(thread, state, from, till, row)
+	chain.new(states, creations, waits):path(tid, a.start, a.stop, function(thread, state, from, till, row)
 		local what = awaited(row, till)
 		path[#path + 1] = { begin = from, ["end"] = till, dur = till - from, state = state, what = what or "thread",
 			tid = not what and thread or nil, sleeper = what and thread }

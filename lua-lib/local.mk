@@ -5,6 +5,7 @@ script_libs = libscript.a $(oneliner_libs) $(LUA_LIBS)
 bindings = \
 	%D%/bind.h \
 	%D%/bind_base.c \
+	%D%/bind_calls.c \
 	%D%/bind_column.c \
 	%D%/bind_column.h \
 	%D%/bind_count.c \

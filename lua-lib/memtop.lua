@@ -207,9 +207,9 @@ local function call_events()
 		end
 	end
 	if #enter == 0 then
-		error("memtop: the trace has no events of mmap, munmap and brk by name, which tell how processes map memory: record them with lttng "
+		error("memtop: the trace has no events of mmap, munmap and brk by name, which tell how processes map memory: " .. analysis.advice("record them with lttng "
 			.. "enable-event --kernel --syscall mmap,munmap,mremap,brk, perf record -e 'syscalls:sys_*_mmap,syscalls:sys_*_munmap,"
-			.. "syscalls:sys_*_mremap,syscalls:sys_*_brk' or trace-cmd record -e syscalls:sys_enter_mmap and so on", 0)
+			.. "syscalls:sys_*_mremap,syscalls:sys_*_brk' or trace-cmd record -e syscalls:sys_enter_mmap and so on"), 0)
 	end
 	for _, name in ipairs{ "mmap", "munmap", "brk" } do
 		if not found[name] then

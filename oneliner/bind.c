@@ -60,10 +60,11 @@ static bool no_field(const struct bound *bound, const struct event_class *class,
 	offer_members(&nearest, class->scope[SCOPE_PAYLOAD]);
 	offer_members(&nearest, class->scope[SCOPE_EVENT_CONTEXT]);
 	offer_members(&nearest, class->scope[SCOPE_STREAM_EVENT_CONTEXT]);
-	return oneliner_error(bound->program, use->at, err,
-			      "%s has no field %s: %s'yore do -l %s %s' lists its fields",
-			      class->name, use->names[0], nearest_hint(&nearest, hint, sizeof hint),
-			      bound->trace->path, class->name);
+	return oneliner_missing(bound->program, use->at, err,
+				"%s has no field %s: %s'yore do -l %s %s' lists its fields",
+				class->name, use->names[0],
+				nearest_hint(&nearest, hint, sizeof hint), bound->trace->path,
+				class->name);
 }
 
 static bool is_text_class(const struct field_class *class)
@@ -251,18 +252,18 @@ static bool nothing_matches(const struct bound *bound, const struct spec *spec, 
 		return true;
 	}
 	if (calls)
-		return oneliner_error(bound->program, spec->at, err,
-				      "the trace has no event '%s': all system calls are '%s' "
-				      "there, whose field id is the number of the call, as in "
-				      "'%s /args.id == NUMBER/'",
-				      spec->text, calls->name, calls->name);
+		return oneliner_missing(bound->program, spec->at, err,
+					"the trace has no event '%s': all system calls are '%s' "
+					"there, whose field id is the number of the call, as in "
+					"'%s /args.id == NUMBER/'",
+					spec->text, calls->name, calls->name);
 	nearest_begin(&nearest, spec->text);
 	for (size_t i = 0; i < bound->trace->nclasses; i++)
 		nearest_offer(&nearest, bound->trace->classes[i]->name);
-	return oneliner_error(bound->program, spec->at, err,
-			      "the trace has no event '%s': %s'yore do -l %s' lists them",
-			      spec->text, nearest_hint(&nearest, hint, sizeof hint),
-			      bound->trace->path);
+	return oneliner_missing(bound->program, spec->at, err,
+				"the trace has no event '%s': %s'yore do -l %s' lists them",
+				spec->text, nearest_hint(&nearest, hint, sizeof hint),
+				bound->trace->path);
 }
 
 static bool bind_probe(struct bound *bound, uint32_t number, struct error *err)
@@ -302,10 +303,10 @@ static bool has_chains(const struct bound *bound, struct error *err)
 			return true;
 		any = true;
 	}
-	return !any || oneliner_error(program, program->chain_at, err,
-				      "no event of these probes has a call chain: perf record -g "
-				      "or lttng add-context --kernel --type callstack-kernel "
-				      "records them");
+	return !any || oneliner_missing(program, program->chain_at, err,
+					"no event of these probes has a call chain: perf record -g "
+					"or lttng add-context --kernel --type callstack-kernel "
+					"records them");
 }
 
 /* ---- what is the same for all events of a class in a run ---- */

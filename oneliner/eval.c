@@ -15,6 +15,7 @@ bool runtime_fail(struct runtime *rt, const struct node *node, const char *why)
 	if (!rt->failed) {
 		oneliner_error(rt->bound->program, node->at, &rt->error, "%s", why);
 		rt->error.kind = ERR_RANGE; /* such messages have one line */
+		rt->error.lines = false;
 		rt->error.text[strcspn(rt->error.text, "\n")] = 0;
 	}
 	rt->failed = true;

@@ -33,6 +33,18 @@ bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *e
 	return false;
 }
 
+bool oneliner_missing(const struct oneliner *program, uint32_t at, struct error *err,
+		      const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	oneliner_error_args(program, at, err, fmt, args);
+	va_end(args);
+	err->kind = ERR_RANGE;
+	return false;
+}
+
 /* Columns count characters; a part of a long line is shown. */
 bool oneliner_error_args(const struct oneliner *program, uint32_t at, struct error *err,
 			 const char *fmt, va_list args)

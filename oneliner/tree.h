@@ -195,6 +195,9 @@ void oneliner_release(struct oneliner *program);
 /* Fills *err: the message, the line and a mark below the place. Returns false. */
 bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *err, const char *fmt,
 		    ...) __attribute__((format(printf, 4, 5)));
+/* The same of a name that is right in a program, and that the trace does not have: ERR_RANGE. */
+bool oneliner_missing(const struct oneliner *program, uint32_t at, struct error *err,
+		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 bool oneliner_error_args(const struct oneliner *program, uint32_t at, struct error *err,
 			 const char *fmt, va_list args) __attribute__((format(printf, 4, 0)));
 

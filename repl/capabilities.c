@@ -7,6 +7,7 @@
 #include "repl/capabilities.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/nameset.h"
 #include "state/program/expr.h"
 #include "state/program/program.h"
 
@@ -75,6 +76,7 @@ static bool gives_unknown(const struct expr *value)
 static size_t writers_of(const struct lined *all, size_t count, const struct attrs *attrs,
 			 uint32_t shape, struct buf *from)
 {
+	struct nameset seen = {0}; /* several classes may have one name */
 	size_t writers = 0;
 
 	for (size_t c = 0; c < count; c++) {
@@ -85,12 +87,14 @@ static size_t writers_of(const struct lined *all, size_t count, const struct att
 			    line->flags & LINE_FAILS || gives_unknown(line->value) ||
 			    !line_may_write(line, attrs, shape))
 				continue;
-			add_writer(from, &writers, all[c].class->name);
+			if (nameset_add(&seen, all[c].class->name, 0))
+				add_writer(from, &writers, all[c].class->name);
 			break;
 		}
 	}
 	if (writers > FROM_MOST)
 		buf_printf(from, " and %zu more", writers - FROM_MOST);
+	nameset_release(&seen);
 	return writers;
 }
 

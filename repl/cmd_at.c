@@ -322,6 +322,7 @@ static bool add_line(struct at *at, char *line, uint64_t number, struct error *e
 		return true;
 	if (!session_time(at->session, line, &t, err)) {
 		err->kind = ERR_RANGE; /* the command line was right */
+		err->lines = false;
 		return error_while(err, "standard input, line %llu", (unsigned long long)number);
 	}
 	add_moment(at, t);

@@ -2,10 +2,12 @@
  * cmd_diff.c - which attributes are not what they were
  *
  * Both moments are one question. The answers of each come in path order, so that one walk over the
- * two lists pairs them: an attribute that only one moment lists was unknown, or none, at the other.
+ * two lists pairs them. An attribute that only one moment lists was unknown, or none, at the other:
+ * which of the two it was is asked by its path, in one question more.
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/names.h"
@@ -25,7 +27,7 @@ struct diff {
 	struct moment moments[2];
 };
 
-struct pair { /* answers of one attribute; NULL: that moment does not list it */
+struct pair { /* answers of one attribute; NULL: that moment does not list it, and it was none */
 	const struct answer *side[2];
 };
 
@@ -108,14 +110,72 @@ static size_t pair_up(const struct answers *answers, nstime first, struct pair *
 	return n;
 }
 
-static struct value value_of(const struct pair *pair, int side)
-{
-	return pair->side[side] ? pair->side[side]->value : (struct value){.kind = VALUE_NONE};
-}
-
 static const char *path_of(const struct pair *pair)
 {
 	return (pair->side[0] ? pair->side[0] : pair->side[1])->path;
+}
+
+static int by_pair_path(const void *a, const void *b)
+{
+	return strcmp(path_of(*(const struct pair *const *)a),
+		      path_of(*(const struct pair *const *)b));
+}
+
+/* The side of the pair of that path, of `n` that stand by path, that is still to be told; or NULL.
+ */
+static const struct answer **side_of(struct pair *const *of, size_t n, const char *path, int side)
+{
+	size_t at = search_first(k, 0, n, strcmp(path_of(of[k]), path) < 0);
+
+	if (at == n || strcmp(path_of(of[at]), path) != 0 || of[at]->side[side])
+		return NULL;
+	return &of[at]->side[side];
+}
+
+/*
+ * Asks what attributes were at the moment that does not list them, and leaves out pairs that are
+ * the same then. Both moments are one question. *out is to be released when pairs are done with.
+ */
+static bool ask_unlisted(struct diff *diff, struct state *state, struct pair *pairs, size_t *count,
+			 struct answers *out, struct error *err)
+{
+	struct query **queries = mem_new_array(*count + 1, sizeof *queries);
+	struct pair **of = mem_new_array(*count + 1, sizeof *of);
+	size_t n = 0, left = 0;
+	bool ok = true;
+
+	for (size_t i = 0; i < *count && ok; i++) {
+		if (pairs[i].side[0] && pairs[i].side[1])
+			continue;
+		of[n] = &pairs[i];
+		ok = query_parse(path_of(&pairs[i]), &queries[n], err);
+		n += ok;
+	}
+	ok = ok && (!n || state_at(state, diff->moments, 2, (const struct query *const *)queries, n,
+				   false, out, err));
+	if (n)
+		qsort(of, n, sizeof *of, by_pair_path);
+	for (size_t i = 0; i < out->count && ok; i++) {
+		const struct answer *answer = &out->items[i];
+		const struct answer **side =
+			side_of(of, n, answer->path, answer->t != diff->moments[0].t);
+		if (side)
+			*side = answer;
+	}
+	for (size_t i = 0; i < *count && ok; i++)
+		if (!same(&pairs[i]))
+			pairs[left++] = pairs[i];
+	*count = left;
+	for (size_t i = 0; i < n; i++)
+		query_free(queries[i]);
+	mem_free(queries);
+	mem_free(of);
+	return ok;
+}
+
+static struct value value_of(const struct pair *pair, int side)
+{
+	return pair->side[side] ? pair->side[side]->value : (struct value){.kind = VALUE_NONE};
 }
 
 static bool print_json(struct diff *diff, const struct pair *pairs, size_t count)
@@ -127,6 +187,9 @@ static bool print_json(struct diff *diff, const struct pair *pairs, size_t count
 		json_member_text(out, "{\"path\":", path_of(&pairs[i]));
 		json_member_value(out, ",\"before\":", &before);
 		json_member_value(out, ",\"after\":", &after);
+		if (before.kind == VALUE_UNKNOWN || after.kind == VALUE_UNKNOWN)
+			sink_text(out, before.kind == VALUE_UNKNOWN ? ",\"before_known\":false"
+								    : ",\"after_known\":false");
 		sink_text(out, "}\n");
 		if (!sink_row(out))
 			break;
@@ -187,7 +250,7 @@ static bool show(struct diff *diff, struct error *err)
 		{"path", false}, {"before", false}, {"", false}, {"after", false}};
 	enum format format = diff->options->format;
 	struct state *state = session_state(diff->session, err);
-	struct answers answers = {0};
+	struct answers answers = {0}, unlisted = {0};
 	struct pair *pairs;
 	uint64_t outside = 0;
 	bool ok;
@@ -205,12 +268,13 @@ static bool show(struct diff *diff, struct error *err)
 		      diff->nqueries, false, &answers, err))
 		return false;
 	size_t count = pair_up(&answers, diff->moments[0].t, &pairs);
-	if (!count)
+	ok = ask_unlisted(diff, state, pairs, &count, &unlisted, err);
+	if (ok && !count)
 		session_note(diff->session, "no value differs between the two moments: 'yore at' "
 					    "prints what they are");
-	if (format == FORMAT_JSON) {
+	if (ok && format == FORMAT_JSON) {
 		ok = print_json(diff, pairs, count);
-	} else {
+	} else if (ok) {
 		rows_begin(&diff->rows, diff->sink, format, format == FORMAT_TEXT ? arrow : columns,
 			   format == FORMAT_TEXT ? 4 : 3);
 		ok = print_rows(diff, pairs, count, err);
@@ -218,6 +282,7 @@ static bool show(struct diff *diff, struct error *err)
 	}
 	mem_free(pairs);
 	answers_release(&answers);
+	answers_release(&unlisted);
 	return ok;
 }
 
@@ -239,7 +304,8 @@ const struct cmd cmd_diff = {
 	.summary = "attributes whose value differs between two moments",
 	.help = "Prints each attribute that is not the same at both moments: after all events of\n"
 		"that time or, with --before, just before them. Without PATH all of the state is\n"
-		"compared.\n"
+		"compared. In JSON null is none, and unknown beside \"before_known\":false or\n"
+		"\"after_known\":false.\n"
 		"\n"
 		"Examples:\n"
 		"  $ yore diff fixtures/golden/sched-demo +5ms +6ms\n"

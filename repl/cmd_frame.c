@@ -596,7 +596,8 @@ static bool run_frame(struct session *session, const struct options *options, st
 		return false;
 	open.only = frames_of(session->trace);
 	if (!open.only)
-		return error_set(err, ERR_QUERY, "%s: the trace has no trace frames of GDB",
+		return error_set(err, ERR_RANGE,
+				 "%s: the trace has no trace frames of GDB, which tsave writes",
 				 session->path);
 	if (changes || (words->count > 1 && !strcmp(words->items[0], "values"))) {
 		struct frame_list list = {

@@ -147,7 +147,7 @@ void say_error(const struct error *err)
 {
 	const char *text = err->text[0] ? err->text : "something failed";
 
-	write_line(NULL, text, err->kind == ERR_QUERY);
+	write_line(NULL, text, err->lines);
 	if (after_error)
 		say_text(after_error);
 	mem_free(after_error);

@@ -7,6 +7,7 @@
 #include "engine/base/nameset.h"
 #include "engine/base/search.h"
 #include "index/events.h"
+#include "state/events/call_events.h"
 
 #include <string.h>
 
@@ -78,36 +79,20 @@ struct call_ends {
 	uint64_t hidden; /* entries that name their thread, of which no call begins */
 };
 
-/* What stands behind the prefix; NULL: the name does not begin with it. */
-static const char *behind(const char *name, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	return strncmp(name, prefix, len) ? NULL : name + len;
-}
-
 /* Without what it returns. */
 static struct end_class kind_of(const struct event_class *class)
 {
-	const char *name = event_bare_name(class->name);
-	const char *call;
+	struct call_event event;
 	struct field_path path;
 
-	call = behind(name, "compat_");
-	name = call ? call : name;
-	call = behind(name, "syscall_exit_");
-	call = call ? call : behind(name, "sys_exit_");
-	if (call)
-		return (struct end_class){.kind = strcmp(call, "unknown") ? END_NAME : END_ANY,
-					  .name = call};
-	call = behind(name, "syscall_entry_");
-	call = call ? call : behind(name, "sys_enter_");
-	if (call)
-		return (struct end_class){.kind = END_ENTRY, .name = call};
-	if (!strcmp(name, "sys_enter"))
-		return (struct end_class){.kind = END_ENTRY};
-	if (strcmp(name, "sys_exit") != 0 && strcmp(name, "exit_syscall") != 0)
+	if (!call_event_of(class, &event) || (event.entry && event.kind == CALLS_OLD))
 		return (struct end_class){.kind = END_NONE};
+	if (event.entry)
+		return (struct end_class){.kind = END_ENTRY, .name = event.call};
+	if (event.call)
+		return (struct end_class){.kind = strcmp(event.call, "unknown") ? END_NAME
+										: END_ANY,
+					  .name = event.call};
 	if (!field_path_find_int(class, 1u << SCOPE_PAYLOAD, "id", &path))
 		return (struct end_class){.kind = END_ANY};
 	return (struct end_class){.kind = END_NUMBER, .id = path};
@@ -149,39 +134,7 @@ static void mark_alone(struct call_ends *ends)
 	nameset_release(&names);
 }
 
-/* Is the event of perf, and not of LTTng or ftrace? */
-static bool is_of_perf(const struct event_class *class)
-{
-	const unsigned context = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
-	struct field_path path;
-
-	return field_path_find_int(class, context, "tid", &path) ||
-	       field_path_find_int(class, context | 1u << SCOPE_PAYLOAD, "perf_tid", &path);
-}
-
-/* As the rules have it: where perf recorded raw system calls, events by name tell them once more.
- */
-static void drop_named(struct call_ends *ends)
-{
-	const struct trace *trace = ends->host->trace;
-	bool enters = false, leaves = false;
-
-	for (size_t c = 0; c < trace->nclasses; c++) {
-		const char *name = event_bare_name(trace->classes[c]->name);
-
-		enters = enters || !strcmp(name, "sys_enter");
-		leaves = leaves || !strcmp(name, "sys_exit");
-	}
-	for (size_t c = 0; c < trace->nclasses && enters && leaves; c++) {
-		const char *name = event_bare_name(trace->classes[c]->name);
-
-		if ((behind(name, "sys_enter_") || behind(name, "sys_exit_")) &&
-		    is_of_perf(trace->classes[c]))
-			ends->classes[c] = (struct end_class){.kind = END_NONE};
-	}
-}
-
-struct call_ends *call_ends_new(const struct sql_host *host)
+struct call_ends *call_ends_new(const struct sql_host *host, const uint64_t *without)
 {
 	const struct trace *trace = host->trace;
 	struct call_ends *ends = mem_new(sizeof *ends);
@@ -194,8 +147,8 @@ struct call_ends *call_ends_new(const struct sql_host *host)
 	ends->left = mem_new_array(trace->nclasses + 1, sizeof *ends->left);
 	ends->wanted = bitset_new(trace->nclasses);
 	for (size_t c = 0; c < trace->nclasses; c++)
-		ends->classes[c] = class_of(trace->classes[c]);
-	drop_named(ends);
+		if (!bitset_has(without, c))
+			ends->classes[c] = class_of(trace->classes[c]);
 	for (size_t c = 0; c < trace->nclasses; c++) {
 		if (ends->classes[c].kind != END_NONE && !ends->classes[c].tid.class)
 			ends->named = false;

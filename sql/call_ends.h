@@ -13,8 +13,11 @@
 
 struct call_ends;
 
-/* NULL: the trace has no events of system calls that tell of which call they are. */
-struct call_ends *call_ends_new(const struct sql_host *host);
+/*
+ * Events of the classes `without`, a bit each, are no entries and no exits. NULL: the trace has no
+ * events of system calls that tell of which call they are.
+ */
+struct call_ends *call_ends_new(const struct sql_host *host, const uint64_t *without);
 void call_ends_free(struct call_ends *ends); /* NULL is fine */
 /* Reads the exits and entries in [begin, end), in place of those that were there. */
 MUST_CHECK bool call_ends_read(struct call_ends *ends, nstime begin, nstime end, struct error *err);

@@ -10,6 +10,8 @@ libsqltables_a_SOURCES = \
 	%D%/call_counts.h \
 	%D%/call_ends.c \
 	%D%/call_ends.h \
+	%D%/call_state.c \
+	%D%/call_state.h \
 	%D%/comms.c \
 	%D%/comms.h \
 	%D%/events_vtab.c \

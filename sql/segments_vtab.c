@@ -26,6 +26,7 @@
  */
 #include "sql/call_counts.h"
 #include "sql/call_ends.h"
+#include "sql/call_state.h"
 #include "sql/comms.h"
 #include "sql/lookup.h"
 #include "sql/notes.h"
@@ -112,6 +113,7 @@ struct segments_cursor {
 	struct query *queries[ATTRIBUTES];
 	struct stretches todo;
 	struct call_ends *ends;        /* of `whole` rows: NULL: any end will do */
+	struct call_state calls;       /* of `whole` rows */
 	nstime begin, end;             /* the range; end: half-open */
 	bool is_over;                  /* the recording ends there */
 	bool window;                   /* bounds of rows made the range one: names are read of it */
@@ -648,6 +650,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	end_scan(cursor);
 	arena_free(cursor->arena);
 	arena_free(cursor->carried);
+	call_state_release(&cursor->calls);
 	mem_free(cursor->parts);
 	mem_free(cursor->open);
 	mem_free(cursor->next);
@@ -717,14 +720,21 @@ static bool clip(struct segments_cursor *cursor, struct asked *asked, struct err
 	return true;
 }
 
+static bool get_state(struct segments_cursor *cursor, struct state **out, struct error *err)
+{
+	return kind_of(cursor)->whole ? call_state_get(&cursor->calls, cursor->host, cursor->begin,
+						       cursor->end, out, err)
+				      : sql_host_state(cursor->host, out, err);
+}
+
 /*
  * Rows that begin in [low, high) alone, where reading less than all tells them: with one nanosecond
  * before, since what is cut at the range's begin begins there.
  */
-static bool narrow(struct segments_cursor *cursor, const struct asked *asked, struct error *err)
+static bool narrow(struct segments_cursor *cursor, const struct asked *asked, struct state *state,
+		   struct error *err)
 {
 	nstime begin = time_earlier(asked->low, 1), end = asked->high, floor, ceil;
-	struct state *state;
 	bool window;
 
 	cursor->narrowed = cursor->window = false;
@@ -734,8 +744,7 @@ static bool narrow(struct segments_cursor *cursor, const struct asked *asked, st
 	end = end < cursor->end ? end : cursor->end;
 	if (begin >= end || (begin == cursor->begin && end == cursor->end))
 		return true;
-	if (!sql_host_state(cursor->host, &state, err) ||
-	    !state_lists_window(state, begin, end, NULL, 0, &window, err))
+	if (!state_lists_window(state, begin, end, NULL, 0, &window, err))
 		return false;
 	if (!window)
 		return true;
@@ -770,18 +779,18 @@ static void note_no_wakeups(struct sql_host *host)
 	host->noted_wakeups = true;
 }
 
-static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked, struct error *err)
+/* Reads of `state`, in the range that narrow() left. */
+static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked,
+		       struct state *state, struct error *err)
 {
 	const struct segments_kind *kind = kind_of(cursor);
 	const char *const names[ATTRIBUTES] = {kind->main, "cpu", "waker"};
-	struct state *state;
 	size_t count = kind->wakeups ? ATTRIBUTES : OF_WAKER;
 	char path[64];
 
-	if (!sql_host_state(cursor->host, &state, err))
-		return false;
 	/* whose events do not name their thread is known of all threads together; SQLite selects */
-	cursor->ends = kind->whole ? call_ends_new(cursor->host) : NULL;
+	cursor->ends =
+		kind->whole ? call_ends_new(cursor->host, cursor->calls.without) : NULL;
 	cursor->of_thread = asked->thread && (!cursor->ends || call_ends_named(cursor->ends));
 	cursor->tid = asked->tid;
 	for (size_t i = 0; i < count; i++) {
@@ -813,6 +822,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 		  sqlite3_value **argv)
 {
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
+	struct state *state;
 	struct asked asked;
 	struct error err;
 
@@ -822,12 +832,12 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	read_arguments(&asked, words, argv);
 	cursor->counts = (struct call_counts){0};
 	cursor->host = sql_table_host((struct sql_table *)base->pVtab, asked.path, &err);
-	if (!cursor->host || !clip(cursor, &asked, &err) ||
-	    (!asked.nothing && !narrow(cursor, &asked, &err)))
+	if (!cursor->host || !clip(cursor, &asked, &err))
 		return fail(cursor, &err);
 	if (asked.nothing)
 		return SQLITE_OK;
-	if (!begin_scan(cursor, &asked, &err) || !next_stretch(cursor, &err))
+	if (!get_state(cursor, &state, &err) || !narrow(cursor, &asked, state, &err) ||
+	    !begin_scan(cursor, &asked, state, &err) || !next_stretch(cursor, &err))
 		return fail(cursor, &err);
 	return SQLITE_OK;
 }

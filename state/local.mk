@@ -94,6 +94,8 @@ libstate_a_SOURCES += \
 	%D%/filter/where.c \
 	%D%/filter/where.h
 libstate_a_SOURCES += \
+	%D%/events/call_events.c \
+	%D%/events/call_events.h \
 	%D%/events/capture.c \
 	%D%/events/capture.h \
 	%D%/events/closure.c \
@@ -213,6 +215,7 @@ libstate_a_SOURCES += \
 	%D%/intervals/intervals.h \
 	%D%/intervals/named.c \
 	%D%/intervals/named.h \
+	%D%/intervals/ends.c \
 	%D%/intervals/near.c \
 	%D%/intervals/buried.c \
 	%D%/intervals/computed.c \

@@ -34,12 +34,16 @@ bool state_over_source(struct event_source *event_source, const struct state_opt
 	state->evaluation = "replay";
 	event_source->progress = options->progress;
 	event_source->progress_arg = options->progress_arg;
-	if (!program_compile(options->rules, event_source->trace, &state->options.notices,
-			     &state->program, err))
+	state->stored_looked = options->without != NULL; /* timelines are of all events */
+	state->options.without = NULL;
+	if (!program_compile_without(options->rules, event_source->trace, options->without,
+				     options->without ? NULL : &state->options.notices,
+				     &state->program, err))
 		return false;
 	state->attrs = program_attrs(state->program);
 	state->catalog = catalog_new(state->program, event_source->trace);
 	rules_identity(options->rules, identity);
+	identity[0] ^= options->without ? 1 : 0; /* what was left behind is of all events, too */
 	state->checkpoints = checkpoints_new(index, identity);
 	state->runs = runs_new(index, identity);
 	state->failures = mem_new_array((size_t)program_statements(state->program) * FAILURE_COUNT,
@@ -67,6 +71,20 @@ bool state_open(struct index *index, const struct state_options *options, struct
 	if (!ok)
 		state_close(*out);
 	return ok;
+}
+
+bool state_open_without(const struct state *like, const uint64_t *without, struct state **out,
+			struct error *err)
+{
+	struct state_options options = like->options;
+
+	options.without = without;
+	options.no_checkpoints = true;
+	if (!state_open(like->index, &options, out, err))
+		return false;
+	(*out)->lists = like->lists;
+	(*out)->lists_packets = like->lists_packets;
+	return true;
 }
 
 void state_close(struct state *state)

@@ -24,6 +24,11 @@ struct state_options {
 	void *progress_arg;
 	bool replay_only; /* the oracle of tests: forward from the start, no checkpoints */
 	bool no_checkpoints;
+	/*
+	 * Bit per class whose events the rules do not see, or NULL: none. Borrowed while the state
+	 * opens. Nothing that is stored is read then, or left behind.
+	 */
+	const uint64_t *without;
 };
 
 MUST_CHECK bool state_open(struct index *index, const struct state_options *options,
@@ -32,6 +37,9 @@ MUST_CHECK bool state_open(struct index *index, const struct state_options *opti
 MUST_CHECK bool state_over_source(struct event_source *event_source,
 				  const struct state_options *options, struct state **out,
 				  struct error *err);
+/* As state_open(), with the index, the rules and the other options of `like`. */
+MUST_CHECK bool state_open_without(const struct state *like, const uint64_t *without,
+				   struct state **out, struct error *err);
 void state_close(struct state *state);
 struct index *state_index(const struct state *state); /* both are borrowed */
 struct rules *state_rules(const struct state *state);

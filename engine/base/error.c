@@ -25,6 +25,7 @@ bool error_set(struct error *err, enum error_kind kind, const char *fmt, ...)
 
 	va_start(args, fmt);
 	err->kind = kind;
+	err->lines = kind == ERR_QUERY;
 	vsnprintf(err->text, sizeof err->text, fmt, args);
 	va_end(args);
 	if (tells_of_input(kind))
@@ -43,7 +44,7 @@ bool error_while(struct error *err, const char *fmt, ...)
 	int room = (int)sizeof err->text - used - 3;
 	if (used >= 0 && room > 0)
 		snprintf(err->text + used, (size_t)room + 3, ": %.*s", room, cause.text);
-	if (tells_of_input(err->kind))
+	if (tells_of_input(err->kind) && !err->lines)
 		make_line(err->text);
 	return false;
 }

@@ -23,6 +23,7 @@ enum error_kind {
 
 struct error {
 	enum error_kind kind;
+	bool lines; /* the text shows lines of the user's own, and may have several */
 	char text[512];
 };
 

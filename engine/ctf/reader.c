@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { SEARCH_DEPTH = 10 };
 
@@ -16,7 +15,7 @@ static bool has_metadata(const char *path, unsigned depth)
 	bool found;
 
 	buf_printf(&inner, "%s/metadata", path);
-	found = access(buf_text(&inner), F_OK) == 0;
+	found = stat(buf_text(&inner), &st) == 0 && !S_ISDIR(st.st_mode);
 	DIR *dir = found || depth >= SEARCH_DEPTH ? NULL : opendir(path);
 	while (dir && !found && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')

@@ -504,6 +504,16 @@ static void read_event_types(struct opening *o)
 	source_put(&block);
 }
 
+/* Of a file whose end is missing, where what perf calls features stands. */
+static const char *names_lost(const struct perf_part *part)
+{
+	for (size_t i = 0; i < part->nattrs; i++)
+		if (part->attrs[i]->type == 2)
+			return "; the names and fields of its tracepoints stand at the end and are "
+			       "missing";
+	return "";
+}
+
 static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error *err)
 {
 	struct perf_part *part = o->part;
@@ -538,13 +548,13 @@ static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error
 	if (open) {
 		error_set(&cause, ERR_FORMAT,
 			  "the recording was not finished: the header at offset 48 has no size of "
-			  "the data, which is read to the end of the file at offset %" PRIu64,
-			  size);
+			  "the data, which is read to the end of the file at offset %" PRIu64 "%s",
+			  size, names_lost(part));
 	} else if (cut) {
 		error_set(&cause, ERR_FORMAT,
 			  "cut off: the data at offset %" PRIu64 " has %" PRIu64
-			  " bytes, the file ends at offset %" PRIu64,
-			  head->data_off, head->data_size, size);
+			  " bytes, the file ends at offset %" PRIu64 "%s",
+			  head->data_off, head->data_size, size, names_lost(part));
 	} else if (!read_features(o, &bad)) {
 		error_set(&cause, ERR_FORMAT,
 			  "the features at offset %" PRIu64

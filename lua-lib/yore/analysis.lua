@@ -355,9 +355,25 @@ function analysis.field_of(events, ...)
 	end
 end
 
-local function how_to_record(event)
-	return "record it with lttng enable-event --kernel " .. event .. ", perf record -e '*:" .. event
-		.. "' or trace-cmd record -e " .. event
+-- What to do about events that the trace does not have: `advice`, but not where it has tracepoints without names.
+function analysis.advice(advice)
+	for _, class in ipairs(trace:info().classes) do
+		if class.name == "unknown tracepoint" then
+			return "it has tracepoints without names, which may be these events: what perf record writes at the end is missing"
+		end
+	end
+	return advice
+end
+
+-- How to record the first of the events, after `when`; another one of them may be what LTTng calls it.
+local function how_to_record(events, when)
+	local event, call = events[1], events[1]:match("^sys_enter_(.+)")
+	local lttng = call and "--syscall " .. call or event
+	for _, other in ipairs(events) do
+		lttng = other:sub(-#event - 1) == "_" .. event and other or lttng
+	end
+	return analysis.advice((when or "") .. "record it with lttng enable-event --kernel " .. lttng .. ", perf record -e '*:" .. (call and "sys_*_" .. call or event)
+		.. "' or trace-cmd record -e " .. event .. (call and " -e sys_exit_" .. call or ""))
 end
 
 -- `did you mean "x"?` and a blank, where the trace has an event of nearly that name, else nothing.
@@ -379,7 +395,7 @@ function methods:need_named(option, events)
 	end
 	local found = analysis.present(events)
 	self.needed = self.needed or {}
-	table.insert(self.needed, found)
+	table.insert(self.needed, { found = found })
 	return found
 end
 
@@ -387,10 +403,10 @@ end
 function methods:need(events, what)
 	local found = analysis.present(events)
 	self.needed = self.needed or {}
-	table.insert(self.needed, found)
+	table.insert(self.needed, { found = found, events = events })
 	if #found == 0 then
 		error(self.spec.name .. ": the trace has no " .. table.concat(events, " or ") .. ", which tells " .. what
-			.. ": " .. how_to_record(events[1]), 0)
+			.. ": " .. how_to_record(events), 0)
 	end
 	return found
 end
@@ -406,10 +422,10 @@ end
 local function tell_unrecorded(self)
 	local needed = not lami.is_empty and self.needed or {}
 	self.needed = nil
-	for _, events in ipairs(needed) do
-		if #trace:count_by{ name = events, from = self.start, to = self.stop, by = { "name" } } == 0 then
-			yore.note(self.spec.name .. ": the trace describes " .. table.concat(events, " and ") .. ", and none was recorded"
-				.. (self.whole and "" or " in this range"))
+	for _, one in ipairs(needed) do
+		if #trace:count_by{ name = one.found, from = self.start, to = self.stop, by = { "name" } } == 0 then
+			yore.note(self.spec.name .. ": the trace describes " .. table.concat(one.found, " and ") .. ", and none was recorded"
+				.. (self.whole and (one.events and ": " .. how_to_record(one.events, "if it was not enabled, ") or "") or " in this range"))
 			return
 		end
 	end
@@ -420,7 +436,7 @@ function methods:want(events, what)
 	local found = analysis.present(events)
 	if #found == 0 then
 		yore.note(self.spec.name .. ": without " .. table.concat(events, " or ") .. " " .. what
-			.. "; " .. how_to_record(events[1]))
+			.. "; " .. how_to_record(events))
 		return nil
 	end
 	return found

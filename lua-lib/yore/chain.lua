@@ -1,7 +1,7 @@
 -- chain: the wake-up chain of a thread, from the end of a range back to its begin
 --
 -- While a thread runs or waits for a CPU, it is itself on the chain. Where it sleeps, the chain goes on with the thread
--- that woke it, at the moment of the wake-up. Where no thread did (a timer, a device, another interrupt), or it is not known who did,
+-- that woke it, at the moment of the wake-up. Where it was made, the chain goes on with the thread that made it. Where no thread woke it (a timer, a device, another interrupt), or it is not known who did,
 -- the thread's sleep is on the chain.
 
 local chain = {}
@@ -12,9 +12,10 @@ chain.asleep = { sleeping = true, blocked = true, stopped = true, traced = true,
 
 local most = 100 -- wake-ups one behind the other without any time between them, or one inside the other
 
--- states: segments of thread[*]/state, with the column `waker`: what thread[T]/waker is at their end.
-function chain.new(states)
-	return setmetatable({ states = states }, methods)
+-- states: segments of thread[*]/state, with the column `waker`: what thread[T]/waker is at their end. creations: those of
+-- kernel.creations(), and whether a new thread waits until it runs; nil: it is not known who makes threads.
+function chain.new(states, creations, waits)
+	return setmetatable({ states = states, creations = creations, waits = waits }, methods)
 end
 
 -- The stretch of the thread that holds just before t; nil: nothing is known of it then. The second
@@ -33,6 +34,17 @@ end
 function methods:waker(thread, row, t)
 	local waker = chain.is_woken(row, t) and row.waker
 	return math.type(waker) and waker ~= 0 and waker ~= thread and self:before(waker, t) and waker or nil
+end
+
+-- When the thread that is there just before t was made, and by which thread, where nothing is known of it between the two, or where that is at t;
+-- row and earlier: what before() gives. nil: it was made before, or it is not known by whom.
+function methods:made(thread, t, row, earlier)
+	local made = self.creations and self.creations:find(thread, t)
+	if not made or made.begin < t and (row or earlier and earlier["end"] > made.begin)
+			or not made.creator or made.creator == 0 or made.creator == thread then
+		return
+	end
+	return made.begin, made.creator
 end
 
 -- The thread that ended the last sleep of the thread in [from, t), when, and the stretch of the sleep. The first is nil where no
@@ -54,14 +66,22 @@ local function begin_of(row, earlier, from)
 	return math.max(row and row.begin or earlier and earlier["end"] or from, from)
 end
 
--- The chain back from t as one path: it does not return to a thread when its sleep began.
+-- The chain back from t as one path: it does not return to a thread when its sleep began, nor when the one that it made was made.
 -- visit(thread, state, begin, end, row): row is the stretch that it is part of, nil where nothing is known.
 function methods:path(thread, from, t, visit)
 	local visited = 0
 	while t > from do
 		local row, earlier = self:before(thread, t)
 		local waker = visited < most and self:waker(thread, row, t)
-		if waker then
+		local made, creator = self:made(thread, t, row, earlier)
+		if made and made > from and visited < most then
+			if made < t then
+				local first = self.states:find(thread, t)
+				visit(thread, self.waits and first and first.begin == t and first.value == "running" and "ready" or "unknown", made, t, nil)
+				visited = 0
+			end
+			thread, t, visited = creator, made, visited + 1
+		elseif waker then
 			thread, visited = waker, visited + 1
 		else
 			local begin = row and row.begin or begin_of(row, earlier, from)

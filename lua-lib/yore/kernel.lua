@@ -38,6 +38,21 @@ function kernel.overlaps(segments, key, begin, stop, visit)
 	end
 end
 
+-- When threads were made in the range and by which thread, in order of (key, begin): segments of no length with the column `creator`.
+-- An event of the kernel says so, or perf's own record; where it names no creator, the thread that runs there is it. The second result: from
+-- when it is made until it is seen to run a thread waits for its CPU, though no event that the rules read says so. Lost events might say else.
+function kernel.creations(a)
+	local told = analysis.present{ "sched_process_fork", "sched_wakeup_new" } -- of these the rules say that it waits
+	local events = #told > 0 and told or analysis.present{ "task_newtask", "perf_fork" }
+	if #events == 0 then
+		return nil, false
+	end
+	local found = trace:segments{ at = events, from = a.start, to = a.stop,
+		key = "payload/child_tid | payload/child_pid | payload/tid | payload/pid",
+		fields = { creator = "begin payload/parent_tid | payload/parent_pid | payload/ptid | " .. kernel.thread } }
+	return found:rekey():rekey(), #told == 0 and trace:losses() == 0 -- the second one brings them into order
+end
+
 -- What thread[T]/waker says: the thread, nil where it was none; what else it was, nil where it was one; and the kind of it: "thread",
 -- "timer", "irq", "softirq", or "interrupt" where it is not known which. All are nil where nobody knows.
 function kernel.waker_of(value)
@@ -82,23 +97,15 @@ function kernel.count_by_thread(a, events, columns, condition)
 	return rows
 end
 
--- Pairs of events that enter and leave system calls, the most complete first; `prefix` stands before the
--- name of the call, without one the number's label is the name. Both events are of one call: `same` is its number, which both
+-- How the events of each kind (trace:call_events) pair: `prefix` and `left` stand before the name of the call in that of its entry and
+-- exit; without one the number's label is the name. Both events are of one call: `same` is its number, which both
 -- have, or the names tell it. The exit of x86's rt_sigreturn has -1, which fits.
-local syscall_events = {
-	{ enter = { "syscall_entry_*", "compat_syscall_entry_*" },
-		leave = { "syscall_exit_*", "compat_syscall_exit_*" }, prefix = "syscall_entry_", left = "syscall_exit_" },
-	{ enter = { "sys_enter" }, leave = { "sys_exit" }, same = "payload/id" },
-	{ enter = { "sys_enter_*" }, leave = { "sys_exit_*" }, prefix = "sys_enter_", left = "sys_exit_",
-		same = "payload/__syscall_nr" },
-	{ enter = { "sys_*", "compat_sys_*" }, leave = { "exit_syscall" }, prefix = "sys_" },
+local syscall_kinds = {
+	lttng = { prefix = "syscall_entry_", left = "syscall_exit_" },
+	raw = { same = "payload/id" },
+	named = { prefix = "sys_enter_", left = "sys_exit_", same = "payload/__syscall_nr" },
+	old = { prefix = "sys_" },
 }
-
--- The events that enter system calls.
-kernel.syscall_entries = {}
-for _, kind in ipairs(syscall_events) do
-	table.move(kind.enter, 1, #kind.enter, #kernel.syscall_entries + 1, kernel.syscall_entries)
-end
 
 -- Of the events of these names those that occur in the range, as a set: a trace may describe more than it has.
 function kernel.recorded(a, names)
@@ -109,31 +116,29 @@ function kernel.recorded(a, names)
 	return found
 end
 
--- The most complete of the pairs of events above that the range has, {kind =, enter = names, leave = names}, else the first that the
--- trace describes; nil: it describes none. Where several were recorded, each tells the same calls. needs_exits: both of a pair are needed.
-local function calls_recorded(a, needs_exits)
-	local described, names = {}, {}
-	for _, kind in ipairs(syscall_events) do
-		local enter, leave = analysis.present(kind.enter), analysis.present(kind.leave)
-		if #enter > 0 and (#leave > 0 or not needs_exits) then
-			described[#described + 1] = { kind = kind, enter = enter, leave = leave }
-			table.move(enter, 1, #enter, #names + 1, names)
+-- The events that tell the system calls of the range, {kind = of the table above, enter = names, leave = names}; nil: the trace describes
+-- none. needs_exits: both of a pair are needed. Where traces of several recorders tell calls in different ways, the first kind alone is read.
+local function calls_told(a, needs_exits)
+	local told = trace:call_events{ from = a.start, to = a.stop, exits = needs_exits }
+	if #told > 1 and needs_exits then
+		local others = {}
+		for i = 2, #told do
+			others[#others + 1] = told[i].enter[1]
 		end
+		yore.note(a.spec.name .. ": one of the traces tells system calls by " .. told[1].enter[1] .. ", another by "
+			.. table.concat(others, ", ") .. ": calls of the latter are left out; ask that trace alone for them")
 	end
-	local occurs = #described > 1 and kernel.recorded(a, names) or {}
-	for _, one in ipairs(described) do
-		for _, name in ipairs(one.enter) do
-			if occurs[name] then
-				return one
-			end
-		end
-	end
-	return described[1]
+	return told[1] and { kind = syscall_kinds[told[1].kind], enter = told[1].enter, leave = told[1].leave }
 end
 
--- How often each call was entered in the range: {[name] = count}; by the most complete of the events.
+-- Does the trace describe events that enter and leave system calls?
+function kernel.has_calls(a)
+	return #trace:call_events{ from = a.start, to = a.start, exits = true } > 0
+end
+
+-- How often each call was entered in the range: {[name] = count}; by the events that tell the calls.
 function kernel.calls_entered(a)
-	local found, calls = {}, calls_recorded(a, false)
+	local found, calls = {}, calls_told(a, false)
 	if not calls then
 		return found
 	end
@@ -162,11 +167,10 @@ end
 -- keys of `wanted` alone, without ret, if it is given and the names of events tell them. `fields` may be a function of whether
 -- they are raw system calls, whose arguments have numbers.
 function kernel.syscalls(a, fields, wanted)
-	local calls = calls_recorded(a, true)
+	local calls = calls_told(a, true)
 	if not calls then
-		error(a.spec.name .. " needs the events of system calls, and the trace has none: record them with "
-			.. "lttng enable-event --kernel --syscall --all, perf trace record or trace-cmd record -e "
-			.. "raw_syscalls", 0)
+		error(a.spec.name .. " needs the events of system calls, and the trace has none: " .. analysis.advice("record them with "
+			.. "lttng enable-event --kernel --syscall --all, perf trace record or trace-cmd record -e raw_syscalls"), 0)
 	end
 	local kind = calls.kind
 	local enter, leave = only(calls.enter, kind.prefix, wanted), only(calls.leave, kind.left, wanted)

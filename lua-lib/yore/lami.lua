@@ -50,6 +50,9 @@ local function empty_trace(real)
 	function empty:at() return nil end
 	function empty:comm() return {}, {} end
 	function empty:count_by() return {} end
+	function empty:call_events(options)
+		return real and real:call_events(options) or { { kind = "lttng", enter = { "syscall_entry_*" }, leave = { "syscall_exit_*" } } }
+	end
 	function empty:segments(options)
 		local found = {}
 		for i = 1, math.max(1, #options) do

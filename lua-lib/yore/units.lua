@@ -140,7 +140,7 @@ local function of_thread(side, found, comm)
 end
 
 local function calls_of(side, unit)
-	if #analysis.present(kernel.syscall_entries) > 0 then
+	if kernel.has_calls(side) then
 		local found, unknown = walk_calls(side, unit.name)
 		return of_thread(side, found, unit.comm), unknown
 	end

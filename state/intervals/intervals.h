@@ -262,6 +262,21 @@ struct closure *tracks_rest(const struct tracks *tracks);
 MUST_CHECK enum outcome tracks_read_rest(struct tracks *tracks, const struct rest *rest,
 					 struct error *err);
 
+/* ends.c: between `from` and `to`, which are checkpoints or the ends of what is looked at, */
+struct stretch_of_ends {
+	nstime from, to;       /* NSTIME_MAX: the trace's end */
+	const uint32_t *which; /* end these tracks, or, up to the trace's end, perhaps */
+	size_t count;
+};
+struct ends {
+	struct stretch_of_ends *items; /* rising */
+	size_t count, capacity;
+	uint32_t *tracks;
+};
+/* Of all open tracks, whose last spans go on at `from`. Fills *out, to be released. */
+void ends_find(const struct tracks *tracks, nstime from, struct ends *out);
+void ends_release(struct ends *ends);
+
 /* interval_run.c: are they of all of the trace, with nothing beyond it to be looked for? */
 bool tracks_are_whole(const struct tracks *tracks);
 

@@ -23,6 +23,8 @@ struct near {
 	struct forward_scan_reader reader;
 	struct tracks *tracks;
 	nstime *since;     /* by track: of its last write */
+	const struct stretch_of_ends *stretch; /* only its tracks are looked for; NULL: all */
+	size_t stay;       /* open tracks that are not looked for */
 	size_t looked_for; /* tracks, when the event filter was narrowed last */
 };
 
@@ -69,18 +71,29 @@ static enum step apply(void *arg, struct scan_write *writes, size_t count)
 
 /* ---- what is looked for ---- */
 
+static size_t left(const struct near *near)
+{
+	const struct overhang *over = &near->tracks->over;
+
+	return over->open + over->unknown - near->stay;
+}
+
 /* From now on only events pass that may write a track which is not settled. */
 static void look_for(struct near *near)
 {
 	const struct tracks *tracks = near->tracks;
-	uint32_t *attrs = mem_new_array(tracks->count + 1, sizeof *attrs);
-	size_t count = 0;
+	const struct stretch_of_ends *stretch = near->stretch;
+	size_t most = stretch ? stretch->count : tracks->count, count = 0;
+	uint32_t *attrs = mem_new_array(most + 1, sizeof *attrs);
 
-	for (size_t i = 0; i < tracks->count; i++)
-		if (!track_is_settled(tracks, &tracks->items[i]))
-			attrs[count++] = tracks->items[i].attr;
+	for (size_t i = 0; i < most; i++) {
+		const struct track *track = &tracks->items[stretch ? stretch->which[i] : i];
+
+		if (!track_is_settled(tracks, track))
+			attrs[count++] = track->attr;
+	}
 	forward_scan_look_for(&near->scan, attrs, count);
-	near->looked_for = tracks->over.open + tracks->over.unknown;
+	near->looked_for = left(near);
 	mem_free(attrs);
 }
 
@@ -107,9 +120,9 @@ static bool is_over(void *arg, nstime next)
 		tracks_pass_end(tracks);
 	tracks_settle(tracks);
 	tracks_spool(tracks);
-	if (tracks->over.past && tracks->over.open + tracks->over.unknown <= near->looked_for / 2)
+	if (tracks->over.past && left(near) <= near->looked_for / 2)
 		look_for(near);
-	return tracks->over.past && !tracks->over.open && !awaits_fills(near);
+	return tracks->over.past && tracks->over.open <= near->stay && !awaits_fills(near);
 }
 
 /* From there on, past the range, until all that reaches over its end has ended. */
@@ -286,13 +299,14 @@ static bool add_tracks(struct tracks *tracks)
 	return tracks->all_known || tracks->range.window;
 }
 
+/* Nothing before `begin` is read forward. */
 static void near_init(struct near *near, struct tracks *tracks, const struct closure *closure,
-		      struct error *err)
+		      nstime begin, struct error *err)
 {
 	*near = (struct near){.tracks = tracks};
 	near->reader = (struct forward_scan_reader){
 		.concerns = is_concerned, .item = apply, .over = is_over, .arg = near};
-	forward_scan_begin(&near->scan, tracks->state, closure, tracks->range.begin, &near->reader);
+	forward_scan_begin(&near->scan, tracks->state, closure, begin, &near->reader);
 	near->scan.edge = tracks->range.end;
 	near->scan.err = err;
 	forward_scan_begins(&near->scan);
@@ -362,7 +376,7 @@ enum outcome tracks_near(struct tracks *tracks, struct error *err)
 	if (!choose(tracks, &choice, err))
 		return OUTCOME_ERROR;
 	if (choice.backward && add_tracks(tracks)) {
-		near_init(&near, tracks, choice.closure, err);
+		near_init(&near, tracks, choice.closure, tracks->range.begin, err);
 		outcome = run(&near);
 		near_release(&near);
 	}
@@ -401,21 +415,108 @@ struct closure *tracks_rest(const struct tracks *tracks)
 	return NULL;
 }
 
-enum outcome tracks_read_rest(struct tracks *tracks, const struct rest *rest, struct error *err)
+/* What stands at a moment, whose cells these are. */
+static void near_from(struct near *near, const struct cells *cells)
+{
+	struct tracks *tracks = near->tracks;
+
+	for (size_t i = 0; i < tracks->count; i++) {
+		struct cell cell;
+		cells_get(cells, tracks->items[i].attr, &cell);
+		near->since[i] = cell.since;
+	}
+	for (uint32_t i = 0; i < tracks->state->event_source->trace->nstreams; i++)
+		near->scan.until[i] = cells_until(cells, i);
+}
+
+/* All that goes on is looked for from there to the trace's end. */
+static enum outcome read_all_rest(struct tracks *tracks, const struct rest *rest,
+				  struct error *err)
 {
 	enum outcome outcome;
 	struct near near;
 
-	near_init(&near, tracks, rest->closure, err);
-	for (size_t i = 0; i < tracks->count; i++) {
-		struct cell cell;
-		cells_get(rest->cells, tracks->items[i].attr, &cell);
-		near.since[i] = cell.since;
-	}
-	for (uint32_t i = 0; i < tracks->state->event_source->trace->nstreams; i++)
-		near.scan.until[i] = cells_until(rest->cells, i);
+	near_init(&near, tracks, rest->closure, tracks->range.begin, err);
+	near_from(&near, rest->cells);
 	outcome = read_rest(&near, rest->from);
-	tracks->state->handed += outcome == OUTCOME_DONE;
 	near_release(&near);
+	return outcome;
+}
+
+/* The tracks of the stretch, which ends them. `rest` is at its beginning. */
+static enum outcome read_stretch(struct tracks *tracks, const struct rest *rest,
+				 const struct stretch_of_ends *stretch, struct error *err)
+{
+	bool last = stretch->to == NSTIME_MAX;
+	struct order to = last ? order_after(NSTIME_MAX) : order_before(stretch->to);
+	enum outcome outcome;
+	struct near near;
+
+	near_init(&near, tracks, rest->closure, stretch->from, err);
+	near_from(&near, rest->cells);
+	near.stretch = stretch;
+	near.stay = tracks->over.open - stretch->count;
+	look_for(&near);
+	outcome = forward_scan_run(&near.scan, order_before(stretch->from), to);
+	tracks_settle(tracks);
+	if (outcome == OUTCOME_DONE && !last && tracks->over.open > near.stay)
+		outcome = OUTCOME_GAVE_UP;
+	near_release(&near);
+	return outcome;
+}
+
+/* Loads the checkpoint at t. */
+static bool rest_at(struct tracks *tracks, struct cells *cells, nstime t, struct rest *rest)
+{
+	nstime found;
+
+	rest->from = t;
+	rest->cells = cells;
+	return checkpoints_get(tracks->state->checkpoints, t, cells, &found) && found == t;
+}
+
+/*
+ * Stretch by stretch between checkpoints. What is unknown may be filled by any later event, so from
+ * where there is such a track all events are looked at.
+ */
+static enum outcome read_stretches(struct tracks *tracks, const struct rest *rest,
+				   const struct ends *ends, struct error *err)
+{
+	struct state *state = tracks->state;
+	struct cells *cells =
+		cells_new(state->program, state->event_source->trace->nstreams, false);
+	struct rest at = *rest;
+	enum outcome outcome = OUTCOME_DONE;
+
+	for (size_t i = 0; i < ends->count && outcome == OUTCOME_DONE; i++) {
+		const struct stretch_of_ends *stretch = &ends->items[i];
+
+		if (at.from != stretch->from && !rest_at(tracks, cells, stretch->from, &at))
+			outcome = OUTCOME_GAVE_UP;
+		else
+			outcome = read_stretch(tracks, &at, stretch, err);
+		if (outcome != OUTCOME_DONE || !tracks->over.unknown || stretch->to == NSTIME_MAX)
+			continue;
+		outcome = rest_at(tracks, cells, stretch->to, &at) ? read_all_rest(tracks, &at, err)
+								   : OUTCOME_GAVE_UP;
+		break;
+	}
+	cells_free(cells);
+	return outcome;
+}
+
+enum outcome tracks_read_rest(struct tracks *tracks, const struct rest *rest, struct error *err)
+{
+	enum outcome outcome;
+	struct ends ends;
+
+	if (tracks->over.unknown) {
+		outcome = read_all_rest(tracks, rest, err);
+	} else {
+		ends_find(tracks, rest->from, &ends);
+		outcome = read_stretches(tracks, rest, &ends, err);
+		ends_release(&ends);
+	}
+	tracks->state->handed += outcome == OUTCOME_DONE;
 	return outcome;
 }

@@ -6,6 +6,7 @@
  */
 #include "state/program/internal.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/program/naming.h"
 #include "state/program/plain.h"
@@ -288,7 +289,7 @@ static void compile_row(struct program *program, const struct naming *naming, si
 	}
 }
 
-static void compile_classes(struct program *program)
+static void compile_classes(struct program *program, const uint64_t *without)
 {
 	const struct trace *trace = program->trace;
 	struct naming naming;
@@ -297,7 +298,9 @@ static void compile_classes(struct program *program)
 	group_by_section(program, naming.nsections > 0);
 	make_rows(program);
 	for (size_t c = 0; c < trace->nclasses; c++)
-		compile_event_lines(program, &naming, trace->classes[c], &program->classes[c]);
+		if (!without || !bitset_has(without, c))
+			compile_event_lines(program, &naming, trace->classes[c],
+					    &program->classes[c]);
 	for (size_t g = program->sections.count; g-- > 0 && naming.nsections;)
 		compile_row(program, &naming, g); /* the first one last: others begin with it */
 	naming_release(&naming);
@@ -608,6 +611,13 @@ struct program *program_new(struct rules *rules, const struct trace *trace)
 bool program_compile(struct rules *rules, const struct trace *trace, const struct notices *notices,
 		     struct program **out, struct error *err)
 {
+	return program_compile_without(rules, trace, NULL, notices, out, err);
+}
+
+bool program_compile_without(struct rules *rules, const struct trace *trace,
+			     const uint64_t *without, const struct notices *notices,
+			     struct program **out, struct error *err)
+{
 	struct program *program;
 
 	if (!rules_check(rules, err))
@@ -623,7 +633,7 @@ bool program_compile(struct rules *rules, const struct trace *trace, const struc
 		by_shape_add(&program->views_by, program->views[i].path.shape, i);
 	for (size_t i = 0; i < program->nviews; i++)
 		resolve_sources(program, &program->views[i]);
-	compile_classes(program);
+	compile_classes(program, without);
 	compile_specials(program);
 	if (notices)
 		program_warn(program, notices);

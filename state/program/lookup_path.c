@@ -485,15 +485,55 @@ static void add_heads_of_reads(const struct program *program, const struct view 
 			add_heads(program, view->reads[i].shape, heads);
 }
 
+/* The name behind the last slash of a shape's text. */
+static const char *last_name(const char *text)
+{
+	const char *slash = strrchr(text, '/');
+
+	return slash ? slash + 1 : text;
+}
+
+/* Is the second one further below what the first one is of? thread[*]/state, thread[*]/ovni/state */
+static bool is_alike(const char *a, const char *b)
+{
+	size_t len = (size_t)(last_name(a) - a);
+
+	return len && !strncmp(a, b, len) && !strcmp(last_name(a), last_name(b));
+}
+
+/* The shortest path that events of the trace write, and that is called the same. */
+static void note_alike(const struct look *look, uint32_t shape, struct buf *note)
+{
+	struct buf own = {0}, text = {0}, best = {0};
+
+	shape_add_text(look->attrs, shape, &own);
+	for (uint32_t other = 1; other < shape_count(look->attrs); other++) {
+		buf_clear(&text);
+		shape_add_text(look->attrs, other, &text);
+		if (other == shape || !is_alike(buf_text(&own), buf_text(&text)) ||
+		    (best.len && best.len <= text.len) || !can_be_known(look->program, other))
+			continue;
+		buf_clear(&best);
+		buf_add_text(&best, buf_text(&text));
+	}
+	if (best.len)
+		buf_printf(note, "; did you mean '%s'?", buf_text(&best));
+	buf_release(&own);
+	buf_release(&text);
+	buf_release(&best);
+}
+
 static void note_unwritten(const struct look *look, struct buf *note)
 {
 	const struct program *program = look->program;
 	struct heads heads = {0};
+	uint32_t asked = ATTR_ABSENT;
 	bool known = false;
 
 	for (uint32_t shape = 0; !known && next_shape(look, look->steps, &shape);) {
 		if (!query_matches_shape(look->query, look->attrs, shape))
 			continue;
+		asked = shape;
 		known = can_be_known(program, shape);
 		add_heads(program, shape, &heads);
 		for (size_t v = 0; v < program->nviews; v++)
@@ -506,7 +546,10 @@ static void note_unwritten(const struct look *look, struct buf *note)
 		if (heads.count)
 			buf_printf(note, ", rules do on %s%s", buf_text(&heads.text),
 				   heads.count > EVENTS_MOST ? ", ..." : "");
-		buf_printf(note, "; 'yore info %s' says what can be asked", program->trace->path);
+		if (asked != ATTR_ABSENT)
+			note_alike(look, asked, note);
+		buf_printf(note, "%s 'yore info %s' says what can be asked",
+			   note->data[note->len - 1] == '?' ? "" : ";", program->trace->path);
 	}
 	buf_release(&heads.text);
 	nameset_release(&heads.seen);

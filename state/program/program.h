@@ -183,6 +183,10 @@ struct class_program {
 MUST_CHECK bool program_compile(struct rules *rules, const struct trace *trace,
 				const struct notices *notices, struct program **out,
 				struct error *err);
+/* The same, but no line of events runs for the classes `without`: a bit each; NULL: all count. */
+MUST_CHECK bool program_compile_without(struct rules *rules, const struct trace *trace,
+					const uint64_t *without, const struct notices *notices,
+					struct program **out, struct error *err);
 void program_free(struct program *program); /* NULL is fine */
 /* What has(recording/gap) asks; NULL, and before: there is no gap. Borrowed. */
 void program_set_gaps(struct program *program, struct gaps *gaps);

@@ -149,10 +149,20 @@ for line in open("threads.json"):
 assert got == want, (got[:3], want[:3])
 P
 
+python "chrome: entries are as speedscope and the Firefox Profiler want them" <<'P'
+import json
+entries = json.load(open("demo.json"))["traceEvents"]
+wants = {"M": set(), "i": {"ts"}, "X": {"ts", "dur"}, "C": {"ts"}}
+wrong = [e for e in entries if not {"pid", "tid", "name", "ph"} | wants[e["ph"]] <= e.keys() or not isinstance(e["name"], str)]
+assert not wrong and len(entries) > 100, wrong[:3]
+P
+
 # ---- folded ----
 says "folded: no call chain" 1 "no event is a sample" "$yore" convert "$trace" demo.folded
 perf=${YORE_CORPUS-}/perf-data/cpu-clock-callchain/perf.data
 if [ -f "$perf" ]; then
+	is "folded, counted: a line's number is how many samples, as the Firefox Profiler reads it" 250 \
+		"$("$yore" flamegraph "$perf" --count | awk '{ n += $NF } END { print n }')"
 	is "folded is what the analysis prints" "$("$yore" run flamegraph "$perf" | md5sum)" \
 		"$("$yore" convert "$perf" - --to folded | md5sum)"
 else

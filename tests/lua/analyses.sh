@@ -233,6 +233,7 @@ yore sql fixtures/golden/demo/trace.dat 'SELECT count(*) FROM threads t JOIN sys
 result $? "notes of the calls of many threads are few"
 # A thread that exits has its CPU until another one gets it.
 tests/lua/exit_preempted.py "$work/exits"
+says 0 "note: migrations: the trace describes sched_migrate_task, and none was recorded: if it was not enabled, record it with lttng enable-event --kernel sched_migrate_task," yore migrations "$work/exits"
 {
 	yore latency "$work/exits" log --no-index --format csv
 	yore sched "$work/exits" log --no-index --format csv

@@ -2,13 +2,16 @@
 """yore critical-path has a row for each timer, device and interrupt that was waited for, never for a thread that only ran then.
 
 Of traces whose threads do what they were told (made_requests.py) each row of the path is known to the nanosecond. Of a recording of
-the corpus the judge is what trace-cmd printed of it, events and their flags.
+the corpus the judge is what trace-cmd printed of it, events and their flags. Where a thread is made, the path goes on with the one that made it: of a
+chain of threads that is made here, and of one that perf records, where perf script is the judge.
 """
 import collections
 import csv
 import io
 import json
 import os
+import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -17,6 +20,7 @@ sys.dont_write_bytecode = True  # the source tree may be read-only, and stays cl
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "repl"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle"))
 from results import finish, result, yore
+import kernel_ctf
 import made_requests
 import tool_events
 import wakers_agree
@@ -86,6 +90,71 @@ def check_names(work):
     result(classes == [{"inherit": "sum-the-path-of-worker", "title": title} for title in each], "LAMI: a name of two threads", classes)
 
 
+FORK = "sched_process_fork", "string parent_comm; s32 parent_tid; s32 parent_pid; string child_comm; s32 child_tid; s32 child_pid;"
+WOKEN, NEW = ("sched_wakeup_new", made_requests.TASK), ("task_newtask", "s32 pid; string comm; u64 clone_flags;")
+
+
+def write_makers(folder, told):
+    """A runs from 1000 on and makes B at 2000, which runs from 3000 on and makes C at 4000, which runs from 5500 to 9000. What a new thread's
+    events are: `told`. Returns where they say that B and C were made."""
+    events, times, records = {1: FORK, 2: WOKEN, 3: NEW}, {1: 0, 2: 100, 3: -50}, collections.defaultdict(bytes)
+
+    def switch(t, cpu, before, after):
+        return struct.pack("<IQi", 0, t, before) + b"x\0" + struct.pack("<iiq", before, 20, 0) + b"x\0" + struct.pack("<ii", after, 20)
+
+    def make(t, cpu, parent, child):
+        payload = {1: b"x\0" + struct.pack("<ii", parent, parent) + b"x\0" + struct.pack("<ii", child, child),
+                   2: b"x\0" + struct.pack("<iii", child, 20, cpu), 3: struct.pack("<i", child) + b"x\0" + struct.pack("<Q", 0)}
+        return b"".join(struct.pack("<IQi", number, t + times[number], parent) + payload[number]
+                        for number in sorted(told, key=times.get))
+
+    records[0] = switch(1000, 0, 0, 7) + make(2000, 0, 7, 8) + switch(9000, 0, 7, 0)
+    records[1] = switch(900, 1, 0, 5) + switch(3000, 1, 5, 8) + make(4000, 1, 8, 9) + switch(9000, 1, 8, 0)
+    records[2] = switch(900, 2, 0, 6) + switch(5500, 2, 6, 9) + switch(9000, 2, 9, 0)
+    kernel_ctf.write(folder, {number: events[number] for number in told}, "\n\tevent.context := struct { s32 tid; };", records)
+    first = min(times[number] for number in told if number != 3) if {1, 2} & set(told) else times[3]
+    return 2000 + first, 4000 + first
+
+
+def check_makers(work):
+    for told, what in (((1, 2, 3), "all events"), ((1,), "sched_process_fork"), ((2,), "sched_wakeup_new"), ((3,), "task_newtask")):
+        trace = os.path.join(work, "makers-" + "".join(map(str, told)))
+        b, c = write_makers(trace, told)
+        rows, notes = ask(trace, "log", "--tid", "9", "--begin", "@1000", "--end", "@8000")
+        found = [(row["tid"], row["state"], int(row["begin"]), int(row["end"])) for row in rows]
+        truth = [("7", "running", 1000, b), ("8", "ready", b, 3000), ("8", "running", 3000, c), ("9", "ready", c, 5500), ("9", "running", 5500, 8000)]
+        result(found == truth, "new threads' makers are on the path: " + what, (found, truth, notes))
+
+
+def check_made_now(work):
+    """Each thread of a shell's script was ready from its fork to its first run; before that the path is its maker's."""
+    path, maker, runs = os.path.join(work, "perf.data"), {}, {}
+    subprocess.run(["perf", "record", "-q", "-a", "-m", "4M", "-e", "sched:*", "-o", path, "--", "sh", "-c", "(sleep 0.01; (/bin/true; sh -c /bin/true)) & wait"],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    if not os.path.exists(path) or not os.path.getsize(path):
+        print("SKIP: perf record -a is refused here")
+        return
+    text = subprocess.run(["perf", "script", "-i", path, "--ns", "-F", "tid,time,event,trace"], capture_output=True, text=True).stdout
+    for line in text.splitlines():
+        match = re.match(r" *(\d+) +(\d+)\.(\d{9}): +sched:(\w+): (.*)", line)
+        if not match:
+            continue
+        tid, t, event, rest = int(match[1]), int(match[2] + match[3]), match[4], match[5]
+        if event == "sched_process_fork":
+            maker[int(re.search(r"child_pid=(\d+)", rest)[1])] = tid, t
+        elif event == "sched_switch":
+            runs.setdefault(int(re.search(r"next_pid=(\d+)", rest)[1]), t)
+    wrong, checked = [], 0
+    for tid in [tid for tid in maker if runs.get(tid, 0) > maker[tid][1]][:8]:
+        rows, _ = ask(path, "log", "--tid", str(tid), "--end", "@%d" % runs[tid])
+        last, before = rows[-1], rows[-2] if len(rows) > 1 else {}
+        wait = int(last["tid"] or 0), last["state"], int(last["begin"]), int(last["end"])
+        checked += 1
+        if wait != (tid, "ready", maker[tid][1], runs[tid]) or (before.get("tid"), before.get("state")) != (str(maker[tid][0]), "running"):
+            wrong.append((tid, wait, maker[tid], runs[tid], before))
+    result(not wrong and checked > 2, "perf: %d new threads, and who made them" % checked, wrong[:3])
+
+
 def check_recording(path):
     """What woke each sleeper that is not a thread, by the flags and the interrupts that trace-cmd prints."""
     last = {(tid, t): waker for t, tid, waker, sure in wakers_agree.wakings_of(tool_events.ftrace_events(path)) if sure}
@@ -111,6 +180,8 @@ with tempfile.TemporaryDirectory() as folder:
     check_made(folder, "io", "device 8:1")
     check_thread(folder)
     check_names(folder)
+    check_makers(folder)
+    check_made_now(folder)
 recording = os.path.join(os.environ.get("YORE_CORPUS", ""), "trace-dat", "v6-sched-irq-syscalls", "trace.dat")
 if os.path.exists(recording) and wakers_agree.tool_events.ftrace_tool.installed():
     check_recording(recording)

@@ -6,7 +6,8 @@ import sys
 import kernel_ctf
 
 EVENTS = {1: ("sched_process_exit", "string comm; s32 tid; s32 prio;"),
-          2: ("sched_wakeup", "string comm; s32 tid; s32 prio; s32 target_cpu;")}
+          2: ("sched_wakeup", "string comm; s32 tid; s32 prio; s32 target_cpu;"),
+          3: ("sched_migrate_task", "string comm; s32 tid; s32 prio; s32 orig_cpu; s32 dest_cpu;")} # none is recorded
 
 
 def switch(t, before, state, after):

@@ -118,7 +118,7 @@ heads "half a range" 'frame range: two addresses are expected, A B;' 'frame rang
 heads "no address" "frame: 'main' is no address (0x... or decimal);" 'frame pc main'
 
 "$yore" frame "$top/fixtures/golden/sched-demo" >printed 2>&1
-[ $? = 2 ] && grep -q 'the trace has no trace frames of GDB$' printed
+[ $? = 1 ] && grep -q 'the trace has no trace frames of GDB, which tsave writes$' printed
 result $? "a trace of another kind"
 
 "$yore" events trace.tf --begin 1 --end 3 >printed 2>&1

@@ -249,8 +249,10 @@ static void compare_ranges(struct gen *gen, uint64_t seed, struct fake_trace *tr
 	if (force != FORCE_SLICES && pick(gen, 2)) { /* runs from the start, which leave nothing */
 		other->options.no_checkpoints = true;
 		other->prune = 1 + pick(gen, 8);
-	} else if (force == FORCE_NONE) {
+	} else if (force == FORCE_NONE && pick(gen, 2)) {
 		dump(other, &all, &ignored); /* leaves checkpoints */
+	} else if (force == FORCE_NONE) {
+		state_set_lists(other, LISTS_PASS, 0); /* the first range does so for the others */
 	}
 	for (int i = 0; i < 3; i++) {
 		nstime begin = pick(gen, LAST), end = begin + 1 + pick(gen, 6);

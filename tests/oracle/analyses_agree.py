@@ -54,12 +54,14 @@ class Model:
         self.segments = []
         self.open_until = 0  # by then each CPU has switched
         self.gaps = []       # between switches of a CPU that contradict each other, or before its first one
+        self.perhaps = set()  # (tid, begin) of sleeps before which a CPU that was not recorded may have woken the thread
         self.by_runtime = set()  # threads of which sched_stat_runtime tells first
         last, seen = {}, {}
         begun, earlier, named = {}, collections.defaultdict(set), {}  # by CPU its first event and whose are those before its first switch
         ends, firsts, leaving = {}, {}, set()  # leaving: woken while they run, where no sched_wakeup tells whether they were about to leave
         wakes = {"sched_wakeup", "sched_wakeup_new"}
-        only_waking = not any(event.name == "sched_wakeup" for event in events)  # as perf sched record takes it; timehist counts from it, too
+        names = {event.name for event in events}
+        only_waking = "sched_waking" in names and "sched_wakeup" not in names  # as perf sched record takes it; timehist counts from it, too
         for event in events:
             if event.name == "sched_switch":
                 firsts.setdefault(event.cpu, event.time)
@@ -83,9 +85,11 @@ class Model:
                 last[event.cpu] = (following, event.time)
                 seen.setdefault(event.cpu, event.time)
                 state = next((name for bit, name in STATES if fields["prev_state"] & bit), "ready")
-                if state in ("sleeping", "blocked", "stopped", "traced") and \
-                        (previous in leaving or only_waking and not self.came_seen(previous)):
-                    state = "unknown"  # it sleeps, or the wake-up came when it was no longer to be stopped from leaving
+                if state in ("sleeping", "blocked", "stopped", "traced") and only_waking:
+                    if previous in leaving:
+                        state = "unknown"  # it sleeps, or the wake-up came when it was no longer to be stopped from leaving
+                    elif not self.came_seen(previous):
+                        self.perhaps.add((previous, event.time))
                 leaving.discard(following)
                 if previous:
                     if self.now.get(previous, [None])[0] != "running":
@@ -137,7 +141,8 @@ class Model:
     def surely(self, segment):
         """What began before the first switches, ends at a last one, touches a gap or goes on where a CPU stops need not be known."""
         return segment.begin > self.open_until and segment.end not in self.last_switches and segment.state != "unknown" and \
-            not self.may_differ(segment.begin, segment.end) and not self.stops_within(segment, segment.end)
+            (segment.tid, segment.begin) not in self.perhaps and not self.may_differ(segment.begin, segment.end) and \
+            not self.stops_within(segment, segment.end)
 
     def stops_within(self, segment, end):
         """Does perf stop a CPU on which a thread runs until then, and may that be this one, which does not run elsewhere?"""

@@ -145,6 +145,8 @@ class Told:
 
     def is_sure(self, s, start, stop):
         """Must the part of the segment in the range be known?"""
+        if (s.tid, s.begin) in self.model.perhaps:
+            return False
         if s.end < NEVER:
             return self.model.surely(s) or s.end >= stop and s.begin > self.model.open_until and \
                 not self.model.may_differ(max(s.begin, start), stop) and not self.model.stops_within(s, stop)

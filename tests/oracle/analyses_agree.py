@@ -49,7 +49,7 @@ class Model:
     for milliseconds. A thread that is seen neither to leave nor to come then may run there and leave again. So no state need be known across the
     last events of a CPU on which a thread runs (two_recorders.py finds such threads)."""
 
-    def __init__(self, events, stops_by_cpu=False):
+    def __init__(self, events, kind_of=None):
         self.now = {}        # tid: [state, since, before]
         self.segments = []
         self.open_until = 0  # by then each CPU has switched
@@ -61,7 +61,8 @@ class Model:
         ends, firsts, leaving = {}, {}, set()  # leaving: woken while they run, where no sched_wakeup tells whether they were about to leave
         wakes = {"sched_wakeup", "sched_wakeup_new"}
         names = {event.name for event in events}
-        only_waking = "sched_waking" in names and "sched_wakeup" not in names  # as perf sched record takes it; timehist counts from it, too
+        # As perf sched record takes it; timehist counts from it, too. A trace.dat has the formats of all events of a system, recorded or not.
+        only_waking = "sched_waking" in names and "sched_wakeup" not in names and kind_of != "ftrace"
         for event in events:
             if event.name == "sched_switch":
                 firsts.setdefault(event.cpu, event.time)
@@ -123,7 +124,7 @@ class Model:
         for segment in self.segments:
             self.of_thread[segment.tid].append(segment)
         self.last_switches = {time for _, time in last.values()}
-        self.stops = [(time, ends[cpu]) for cpu, (tid, time) in last.items() if tid] if stops_by_cpu else []
+        self.stops = [(time, ends[cpu]) for cpu, (tid, time) in last.items() if tid] if kind_of == "perf" else []
 
     def came_seen(self, tid):
         """Did it come on its CPU while all CPUs were recorded? One that was not may have woken it since."""
@@ -797,7 +798,7 @@ def compare(program, kind_of, path, alone):
     if events is None:
         report.facts.append("events were lost")
         return report.close()
-    names, model = {e.name for e in events}, Model(events, kind_of == "perf")
+    names, model = {e.name for e in events}, Model(events, kind_of)
     if alone != "--stacks":
         memory_agrees(report, program, path, events)
         memory_calls_agree(report, program, path, events)

@@ -93,7 +93,7 @@ class Told:
 
     def __init__(self, kind_of, events, bounds=None):
         self.kind_of, self.events, self.names = kind_of, events, {e.name for e in events}
-        self.model = base.Model(events, kind_of == "perf")
+        self.model = base.Model(events, kind_of)
         self.calls = base.calls_of(events)[0]
         self.recorded = base.Recorded(events)
         self.begin, self.end = bounds or (min(e.time for e in events), max(e.time for e in events) + 1)

@@ -351,7 +351,10 @@ static void bury_below(const struct burial *burial, uint32_t top, bool itself)
 
 enum { SHAPES_KNOWN = 256 /* of others the attributes are looked at one by one */ };
 
-/* May it name an attribute of the shape? Most it may not. known[shape]: 0: not asked yet, else 1 + enum cover. */
+/*
+ * May the pattern name an attribute of the shape? known[shape]: 0: not asked yet, else 1 + enum
+ * cover.
+ */
 static bool may_cover(const struct pattern *pattern, const struct attrs *attrs, uint32_t shape,
 		      uint8_t known[SHAPES_KNOWN])
 {

@@ -6,17 +6,18 @@
 
 Of a trace, or a generated one of --size (1 GB), each question is asked about ranges of 1, 10 and 100 ms
 that begin at --at of it (0.5), with an index that was built before. A line has the bytes that a process
-reads, as `--stats` counts them, its wall seconds (the median of --rounds, 3) and its rows; and the
-ratios of both to `events --format csv` of the same range, which reads what lies in the range alone.
-Lists are those of windows; `--options --all` asks for all that lives there. Without --all an answer
-that reads more than --most (0.25) of the trace is marked with `!`, and so is one that takes longer
-than --limit (60 s).
+reads, as `--stats` counts them, its wall and its processor seconds (the median of --rounds, 3) and its
+rows; and the ratios of bytes and wall time to `events --format csv` of the same range, which reads what
+lies in the range alone. Lists are those of windows; `--options --all` asks for all that lives there.
+Marks: `b`, more is read than 64 MB and four times what events of the range reads; `t`, it takes more
+processor time than 0.3 s and four times the wall time of events; `!`, longer than --limit (60 s), or it failed.
 
 Also a part of `make bench` ("windows").
 """
 import argparse
 import csv
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -53,7 +54,13 @@ QUESTIONS = (  # the first one is what all others are compared with; {words} are
     ("SQL syscalls, no names", ["sql", "{trace}", "SELECT begin, tid, cpu, dur, name, ret FROM "
                                 "syscalls WHERE begin >= {begin} AND begin < {end}"]),
 )
+MOST_BYTES, MOST_SECONDS = 64e6, 0.3  # more than four times what events of the range costs
 RANGED = ("compare", "sql")  # these name their range themselves
+
+
+def work_of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class Asked:
@@ -86,10 +93,10 @@ class Asked:
         return "0"
 
     def cost(self, words, rounds):
-        """(bytes, wall seconds, rows); None: it takes too long, or fails."""
-        taken, done = [], None
+        """(bytes, wall seconds, rows, processor seconds); None: it takes too long, or fails."""
+        taken, worked, done = [], [], None
         for _ in range(rounds):
-            begin = time.monotonic()
+            begin, work = time.monotonic(), work_of_children()
             try:
                 done = subprocess.run([self.yore, *words, "--stats", *self.index],
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
@@ -97,10 +104,12 @@ class Asked:
             except subprocess.TimeoutExpired:
                 return None
             taken.append(time.monotonic() - begin)
+            worked.append(work_of_children() - work)
             if done.returncode not in (0, 3):
                 print("    %s: %s" % (" ".join(words), done.stderr.decode()[-300:].strip()))
                 return None
-        return stats_of(done).get("bytes_read", 0), middle(taken), done.stdout.count(b"\n")
+        return (stats_of(done).get("bytes_read", 0), middle(taken), done.stdout.count(b"\n"),
+                middle(worked))
 
 
 def measure(asked, begin, ms, args, line):
@@ -121,12 +130,13 @@ def measure(asked, begin, ms, args, line):
 
 def print_line(asked, args, name, ms, cost, base):
     if not cost:
-        print("! %-26s %6g ms  failed, or more than %g s" % (name, ms, asked.limit), flush=True)
+        print("!  %-26s %6g ms  failed, or more than %g s" % (name, ms, asked.limit), flush=True)
         return
-    mark = "!" if cost[0] > args.most * asked.bytes and not args.options else " "
-    print("%s %-26s %6g ms %10.1f MB %6.1fx %9.3f s %6.1fx %9d rows"
-          % (mark, name, ms, cost[0] / 1e6, cost[0] / base[0], cost[1], cost[1] / base[1], cost[2]),
-          flush=True)
+    mark = "b" if cost[0] > 4 * base[0] + MOST_BYTES and not args.options else " "
+    mark += "t" if cost[3] > 4 * base[1] + MOST_SECONDS and not args.options else " "
+    print("%s %-26s %6g ms %9.1f MB %6.1fx %8.3f s %6.1fx %8.3f s %8d rows"
+          % (mark, name, ms, cost[0] / 1e6, cost[0] / base[0], cost[1], cost[1] / base[1], cost[3],
+             cost[2]), flush=True)
 
 
 def ask(build, trace, args, line):
@@ -156,7 +166,6 @@ def parsed(words):
                         help="last: options of yore for all questions but events")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=float, default=60, help="seconds that a question may take")
-    parser.add_argument("--most", type=float, default=0.25, help="share of the trace, see above")
     return parser.parse_args(words)
 
 
@@ -178,6 +187,8 @@ def windows(build, work, _corpus, args, report):
 
 def main():
     args = parsed(sys.argv[1:])
+    os.environ.setdefault("YORE_LUA_DIR", os.path.join(os.path.dirname(os.path.dirname(
+        os.path.abspath(__file__))), "lua-lib"))
     work = None
     try:
         if not args.trace:

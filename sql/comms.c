@@ -23,6 +23,14 @@ void comms_free(struct comms *comms)
 	mem_free(comms);
 }
 
+static void forget(struct comms *comms)
+{
+	comms->read = false;
+	comms->asked = 0;
+	comms->spells.count = 0;
+	arena_reset(comms->spells.arena);
+}
+
 static bool keep(void *arg, const struct interval *interval)
 {
 	comm_spells_add(arg, interval);
@@ -40,11 +48,20 @@ static bool add_idle(struct comm_spells *spells, struct state *state, struct err
 	return true;
 }
 
-/* Of [begin, end). */
+/* All of [begin, end) was kept. */
+static bool finish(struct comms *comms, struct state *state, nstime begin, nstime end,
+		   struct error *err)
+{
+	comms->read = add_idle(&comms->spells, state, err);
+	comm_spells_sort(&comms->spells);
+	comms->begin = begin;
+	comms->end = end;
+	return comms->read;
+}
+
 static bool read_range(struct comms *comms, struct state *state, nstime begin, nstime end,
 		       struct error *err)
 {
-	struct comm_spells *spells = &comms->spells;
 	struct stretches todo = {0};
 	struct query *query;
 
@@ -52,17 +69,12 @@ static bool read_range(struct comms *comms, struct state *state, nstime begin, n
 		return false;
 	const struct query *queries[1] = {query};
 	bool good = stretches_begin(&todo, state, begin, end, queries, 1, err);
-	spells->count = 0;
-	arena_reset(spells->arena);
-	good = good && add_idle(spells, state, err);
+	forget(comms);
 	while (good && stretches_more(&todo))
-		good = stretches_next(&todo, keep, spells, err);
+		good = stretches_next(&todo, keep, &comms->spells, err);
 	stretches_end(&todo);
 	query_free(query);
-	comm_spells_sort(spells);
-	comms->begin = begin;
-	comms->end = end;
-	return comms->read = good;
+	return good && finish(comms, state, begin, end, err);
 }
 
 static struct comms *comms_of(struct sql_host *host)
@@ -74,18 +86,41 @@ static struct comms *comms_of(struct sql_host *host)
 	return host->comms;
 }
 
+bool comms_have_window(const struct sql_host *host, nstime begin, nstime end)
+{
+	const struct comms *comms = host->comms;
+
+	return comms && comms->read && comms->begin <= begin && comms->end >= end;
+}
+
+void comms_along_begin(struct sql_host *host)
+{
+	forget(comms_of(host));
+}
+
+void comms_along_add(struct sql_host *host, const struct interval *interval)
+{
+	comm_spells_add(&host->comms->spells, interval);
+}
+
+bool comms_along_end(struct sql_host *host, nstime begin, nstime end, struct error *err)
+{
+	struct state *state;
+
+	return sql_host_state(host, &state, err) && finish(host->comms, state, begin, end, err);
+}
+
 bool comms_of_window(struct sql_host *host, nstime begin, nstime end, struct error *err)
 {
 	struct comms *comms = comms_of(host);
 	struct state *state;
 
-	if (comms->read && comms->begin <= begin && comms->end >= end)
+	if (comms_have_window(host, begin, end))
 		return true;
 	if (comms->read) { /* two scans may take turns */
 		begin = comms->begin < begin ? comms->begin : begin;
 		end = comms->end > end ? comms->end : end;
 	}
-	comms->asked = 0;
 	return sql_host_state(host, &state, err) && read_range(comms, state, begin, end, err);
 }
 

@@ -16,6 +16,16 @@ void comms_free(struct comms *comms); /* NULL is fine */
 /* Names will be asked for in [begin, end), which is a window. */
 MUST_CHECK bool comms_of_window(struct sql_host *host, nstime begin, nstime end,
 				struct error *err);
+/* Were they read already? */
+bool comms_have_window(const struct sql_host *host, nstime begin, nstime end);
+/*
+ * They come with other lists of the window, instead: first comms_along_begin(), then each interval of
+ * thread[*]/name, then comms_along_end().
+ */
+void comms_along_begin(struct sql_host *host);
+void comms_along_add(struct sql_host *host, const struct interval *interval);
+MUST_CHECK bool comms_along_end(struct sql_host *host, nstime begin, nstime end,
+				struct error *err);
 /*
  * The name that the thread had at `t`, or last before; *out is NULL where none is known, else
  * borrowed until the next call.

@@ -44,7 +44,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OF_MAIN, OF_CPU, OF_WAKER, ATTRIBUTES };
+enum { OF_MAIN, OF_CPU, OF_WAKER, ATTRIBUTES, OF_NAME = ATTRIBUTES, QUERIES };
 enum { COLUMNS_MAX = 8 }; /* of each kind; then: the trace, where it is told, from, until */
 
 struct segments_kind {
@@ -110,13 +110,15 @@ struct open_part { /* what reaches over the cut, and the row that it is of */
 struct segments_cursor {
 	struct sql_cursor scan; /* of the rows */
 	struct sql_host *host;
-	struct query *queries[ATTRIBUTES];
+	struct query *queries[QUERIES];
+	const struct query *asked[QUERIES]; /* those that are there */
 	struct stretches todo;
 	struct call_ends *ends;        /* of `whole` rows: NULL: any end will do */
 	struct call_state calls;       /* of `whole` rows */
 	nstime begin, end;             /* the range; end: half-open */
 	bool is_over;                  /* the recording ends there */
 	bool window;                   /* bounds of rows made the range one: names are read of it */
+	bool along;                    /* names come with the parts */
 	bool narrowed;                 /* bounds of rows end the range: what reaches over has no end */
 	nstime low, high;              /* rows begin in [low, high) */
 	struct call_counts counts;     /* of `whole` rows */
@@ -179,6 +181,11 @@ static char letter_of(const struct segments_table *segments, int column, int op)
 	return pushdown && column == (int)segments->kind->tid ? 't' : 0;
 }
 
+static bool shows_names(const struct segments_kind *kind, sqlite3_uint64 columns)
+{
+	return columns & (kind->wakeups ? 1 << 2 | 1 << 6 : 1 << 2);
+}
+
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct segments_table *segments = (struct segments_table *)base;
@@ -203,6 +210,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	bool thread = strchr(buf_text(&letters), 't');
 	bool bounded = strchr(buf_text(&letters), 'l') && strchr(buf_text(&letters), 'h');
 	bool path = segments->table.host || strchr(buf_text(&letters), 'p');
+	info->idxNum = shows_names(segments->kind, info->colUsed);
 	info->estimatedCost = (thread ? 1e4 : 1e7) / (bounded ? 100 : 1);
 	info->estimatedRows = (thread ? 1000 : 1000000) / (bounded ? 100 : 1);
 	buf_add_text(&letters, thread ? " tid=?" : " all threads");
@@ -220,7 +228,10 @@ static unsigned attribute_of(const char *path, const char *main)
 {
 	const char *name = strchr(path, '/') + 1;
 
-	return !strcmp(name, main) ? OF_MAIN : !strcmp(name, "cpu") ? OF_CPU : OF_WAKER;
+	return !strcmp(name, main)   ? OF_MAIN
+	       : !strcmp(name, "cpu")  ? OF_CPU
+	       : !strcmp(name, "name") ? OF_NAME
+				       : OF_WAKER;
 }
 
 static const struct segments_kind *kind_of(const struct segments_cursor *cursor)
@@ -241,6 +252,10 @@ static bool take_part(void *arg, const struct interval *interval)
 		return true;
 	part.tid = (int64_t)tid.u;
 	part.of = attribute_of(interval->path, kind_of(cursor)->main);
+	if (part.of == OF_NAME) {
+		comms_along_add(cursor->host, interval);
+		return true;
+	}
 	part.value = value_copy(cursor->arena, &interval->value);
 	*mem_push(cursor->parts, cursor->nparts, cursor->parts_capacity) = part;
 	return true;
@@ -575,6 +590,8 @@ static bool read_stretch(struct segments_cursor *cursor, struct error *err)
 	cursor->from = from > cursor->begin ? from : cursor->begin;
 	cursor->to = to < cursor->end ? to : cursor->end;
 	if (!stretches_next_parts(&cursor->todo, take_part, cursor, err) ||
+	    (cursor->along &&
+	     !comms_along_end(cursor->host, cursor->begin, cursor->end, err)) ||
 	    (cursor->ends && !call_ends_read(cursor->ends, cursor->from, cursor->to, err)))
 		return false;
 	read_threads(cursor);
@@ -636,7 +653,7 @@ static void end_scan(struct segments_cursor *cursor)
 	cursor->todo = (struct stretches){0};
 	call_ends_free(cursor->ends);
 	cursor->ends = NULL;
-	for (unsigned i = 0; i < ATTRIBUTES; i++) {
+	for (unsigned i = 0; i < QUERIES; i++) {
 		query_free(cursor->queries[i]);
 		cursor->queries[i] = NULL;
 	}
@@ -662,6 +679,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 struct asked {
 	bool thread, nothing;
 	int64_t tid;
+	bool names;                         /* of threads are shown */
 	sqlite3_value *from, *until, *path; /* NULL: not told */
 	nstime low, high;                   /* of rows' begins, half-open */
 };
@@ -784,8 +802,8 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 		       struct state *state, struct error *err)
 {
 	const struct segments_kind *kind = kind_of(cursor);
-	const char *const names[ATTRIBUTES] = {kind->main, "cpu", "waker"};
-	size_t count = kind->wakeups ? ATTRIBUTES : OF_WAKER;
+	const char *const names[QUERIES] = {kind->main, "cpu", "waker", "name"};
+	size_t count = 0;
 	char path[64];
 
 	/* whose events do not name their thread is known of all threads together; SQLite selects */
@@ -793,7 +811,13 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 		kind->whole ? call_ends_new(cursor->host, cursor->calls.without) : NULL;
 	cursor->of_thread = asked->thread && (!cursor->ends || call_ends_named(cursor->ends));
 	cursor->tid = asked->tid;
-	for (size_t i = 0; i < count; i++) {
+	cursor->along = cursor->window && asked->names && !cursor->of_thread &&
+			!comms_have_window(cursor->host, cursor->begin, cursor->end);
+	if (cursor->along)
+		comms_along_begin(cursor->host);
+	for (size_t i = 0; i < QUERIES; i++) {
+		if ((i == OF_WAKER && !kind->wakeups) || (i == OF_NAME && !cursor->along))
+			continue;
 		if (cursor->of_thread)
 			snprintf(path, sizeof path, "thread[%" PRId64 "]/%s", asked->tid, names[i]);
 		else
@@ -802,14 +826,15 @@ static bool begin_scan(struct segments_cursor *cursor, const struct asked *asked
 			cursor->queries[i] = NULL;
 			return false;
 		}
+		cursor->asked[count++] = cursor->queries[i];
 	}
 	if (!sql_host_look_up(cursor->host, state, cursor->queries[OF_MAIN], &cursor->silent, err))
 		return false;
 	if (kind->wakeups && !cursor->silent)
 		note_no_wakeups(cursor->host);
 	cursor->silent |= asked->thread || (kind->wakeups && cursor->host->noted_wakeups);
-	return stretches_begin(&cursor->todo, state, cursor->begin, cursor->end,
-			       (const struct query *const *)cursor->queries, count, err);
+	return stretches_begin(&cursor->todo, state, cursor->begin, cursor->end, cursor->asked,
+			       count, err);
 }
 
 static int fail(struct segments_cursor *cursor, const struct error *err)
@@ -826,10 +851,10 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	struct asked asked;
 	struct error err;
 
-	(void)number;
 	(void)argc;
 	end_scan(cursor);
 	read_arguments(&asked, words, argv);
+	asked.names = number;
 	cursor->counts = (struct call_counts){0};
 	cursor->host = sql_table_host((struct sql_table *)base->pVtab, asked.path, &err);
 	if (!cursor->host || !clip(cursor, &asked, &err))

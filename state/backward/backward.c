@@ -158,6 +158,7 @@ static void event_lines_done(struct backward *pass)
 static void look_at_lines(struct backward *pass, const struct plan *plan)
 {
 	pass->merging = false;
+	pass->plan = plan;
 	pass->merge_slot = plan->base + SLOT_READ;
 	for (uint32_t i = 0; i < plan->nsteps; i++) {
 		const struct step_of *step = &plan->steps[i];

@@ -138,6 +138,7 @@ struct backward {
 	struct order stood;   /* where the last round ended */
 	nstime floor;         /* the horizon's, of this round */
 	bool spent;           /* all that the horizon has was read for all that was asked */
+	const struct plan *plan; /* of the item, that is looked at */
 	uint32_t merge_slot;  /* questions of the item below this one are not merged */
 	bool wider;           /* a question came up whose events do not pass the event filter */
 	uint32_t widened;     /* how often that was so */
@@ -156,6 +157,8 @@ struct backward {
 /* questions.c */
 size_t list_add(struct question_list *list, struct question *question); /* its place */
 struct question *question_ask(struct backward *pass, uint32_t attr, const struct order *key);
+/* One that is open, or beyond, of which one at `key` would be the same; NULL: none is. */
+struct question *question_above(struct backward *pass, uint32_t attr, const struct order *key);
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key);
 struct question *question_final(struct question *question);
 void question_close(struct backward *pass, struct question *question, struct pending_write *best);
@@ -186,6 +189,8 @@ bool pending_value(struct backward *pass, struct pending_write *pending);
 
 /* pending_prune.c */
 void pending_keys(struct backward *pass, struct pending_write *pending);
+bool pending_is_lost(struct backward *pass, const struct step_of *step, const struct order *key,
+		     const struct order *read_key);
 void pending_prune(struct backward *pass);
 
 /* resolve.c */

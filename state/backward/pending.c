@@ -353,6 +353,9 @@ void pending_look(struct backward *pass, const struct step_of *step)
 	verdict = judge(pass, step->line);
 	if (verdict.state == PENDING_DEAD)
 		return;
+	bool certain = !verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS;
+	if (verdict.target_open && certain && pending_is_lost(pass, step, &key, &read_key))
+		return;
 	pending = pending_new(pass, step);
 	pass->asker.pending = pending;
 	if (verdict.state == PENDING_PROVED) {
@@ -363,7 +366,7 @@ void pending_look(struct backward *pass, const struct step_of *step)
 		return;
 	capture(pass, pending);
 	ask(pass, step->line, &verdict);
-	if (!verdict.when_open && !verdict.value_open && step->line->verb != VERB_WAS)
+	if (certain)
 		pending_keys(pass, pending);
 	*mem_push(pass->new_pending, pass->nnew_pending, pass->new_pending_capacity) = pending;
 }

@@ -8,29 +8,48 @@
 #include "state/backward/internal.h"
 #include "state/program/expr.h"
 
+struct target { /* of a line at an event */
+	const struct pattern *pattern;
+	struct question *const *keys; /* behind each open key */
+};
+
+/*
+ * The attributes that the open keys of the line's target are; false: one is more than one plain read.
+ */
+static bool key_attrs(struct backward *pass, const struct line *line, const struct pattern *pattern,
+		      uint32_t attrs[PATH_ATOMS], uint32_t *count)
+{
+	enum failure why;
+
+	*count = 0;
+	for (uint32_t i = 0; i < pattern->natoms; i++) {
+		const struct expr *expr = line->target.atoms[i].expr;
+
+		if (pattern->atoms[i].kind != PATTERN_OPEN)
+			continue;
+		if (expr->kind != EXPR_READ || expr->may_view ||
+		    path_eval(&expr->path, &pass->env, &attrs[*count], &why) != EVAL_VALUE)
+			return false;
+		++*count;
+	}
+	return true;
+}
+
 /* Notes the one question behind each open key; none when a key is more than one plain read. */
 void pending_keys(struct backward *pass, struct pending_write *pending)
 {
-	const struct path *target = &pending->step->line->target;
 	struct question *keys[PATH_ATOMS];
-	uint32_t count = 0, attr;
-	enum failure why;
+	uint32_t attrs[PATH_ATOMS], count;
 
-	for (uint32_t i = 0; i < pending->pattern->natoms; i++) {
-		const struct expr *expr = target->atoms[i].expr;
-
-		if (pending->pattern->atoms[i].kind != PATTERN_OPEN)
-			continue;
-		if (expr->kind != EXPR_READ || expr->may_view ||
-		    path_eval(&expr->path, &pass->env, &attr, &why) != EVAL_VALUE)
-			return;
-		keys[count++] = question_ask(pass, attr, &pending->read_key);
-	}
+	if (!key_attrs(pass, pending->step->line, pending->pattern, attrs, &count))
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		keys[i] = question_ask(pass, attrs[i], &pending->read_key);
 	pending->prunes = true;
 	pending->keys = arena_copy(pass->arena, keys, count, sizeof keys[0]);
 }
 
-static bool same_target(const struct pending_write *a, const struct pending_write *b)
+static bool same_target(const struct target *a, const struct target *b)
 {
 	uint32_t key = 0;
 
@@ -51,6 +70,11 @@ static bool same_target(const struct pending_write *a, const struct pending_writ
 	return true;
 }
 
+static struct target target_of(const struct pending_write *pending)
+{
+	return (struct target){pending->pattern, pending->keys};
+}
+
 /* Was a question that the pending writes may answer opened below the newer one? */
 static bool opened_below(const struct backward *pass, const struct pending_write *newer)
 {
@@ -62,38 +86,67 @@ static bool opened_below(const struct backward *pass, const struct pending_write
 	return false;
 }
 
-/* To a newer one of its line, else it is one of these from now on. */
-static bool loses(struct backward *pass, struct pending_write *pending)
+/* To a newer one of its line. */
+static bool loses(struct backward *pass, const struct line *line, const struct order *key,
+		  const struct target *target)
 {
-	struct pending_write **newest = &pass->of_line[pending->step->line->id], **link = newest;
+	struct pending_write **link = &pass->of_line[line->id];
 
 	while (*link) {
 		struct pending_write *c = *link;
+		const struct target other = target_of(c);
 
 		if (c->state != PENDING_OPEN || !c->prunes) {
 			*link = c->same_line;
 			continue;
 		}
-		if (order_compare(&c->key, &pending->key) > 0 && same_target(c, pending)) {
-			if (!opened_below(pass, c))
-				return true;
-			break;
-		}
+		if (order_compare(&c->key, key) > 0 && same_target(&other, target))
+			return !opened_below(pass, c);
 		link = &c->same_line;
 	}
-	pending->same_line = *newest;
-	*newest = pending;
 	return false;
+}
+
+/*
+ * The same before it is made, of a line whose target is in pass->pattern and that certainly writes.
+ * False also where it is not known yet: other lines of the event may write what the key is.
+ */
+bool pending_is_lost(struct backward *pass, const struct step_of *step, const struct order *key,
+		     const struct order *read_key)
+{
+	struct question *keys[PATH_ATOMS];
+	uint32_t attrs[PATH_ATOMS], count;
+
+	if (!pass->of_line[step->line->id] ||
+	    !key_attrs(pass, step->line, &pass->pattern, attrs, &count))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attrs[i]));
+
+		if (bit == ATTR_ABSENT || pass->plan->writes[bit / 64] >> bit % 64 & 1)
+			return false;
+		keys[i] = question_above(pass, attrs[i], read_key);
+		if (!keys[i])
+			return false;
+	}
+	return loses(pass, step->line, key, &(const struct target){&pass->pattern, keys});
 }
 
 /* After the questions of the event's lines were merged. */
 void pending_prune(struct backward *pass)
 {
 	for (size_t i = 0; i < pass->nnew_pending; i++) {
-		struct pending_write *pending = pass->new_pending[i];
+		struct pending_write *pending = pass->new_pending[i], **newest;
+		const struct target target = target_of(pending);
 
-		if (pending->state != PENDING_OPEN || !pending->prunes || !loses(pass, pending))
+		if (pending->state != PENDING_OPEN || !pending->prunes)
 			continue;
+		if (!loses(pass, pending->step->line, &pending->key, &target)) {
+			newest = &pass->of_line[pending->step->line->id];
+			pending->same_line = *newest;
+			*newest = pending;
+			continue;
+		}
 		pending->state = PENDING_DEAD;
 		pending_remove(pass, pending);
 		wake(pass, &pending->watchers);

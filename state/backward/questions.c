@@ -126,6 +126,11 @@ static struct question *open_above(struct backward *pass, struct upward walk,
 	return NULL;
 }
 
+struct question *question_above(struct backward *pass, uint32_t attr, const struct order *key)
+{
+	return open_above(pass, questions_from(pass, attr, key), NULL, key);
+}
+
 const struct fact *question_fact(struct backward *pass, uint32_t attr, const struct order *key)
 {
 	const struct question *done = done_above(questions_from(pass, attr, key), key);

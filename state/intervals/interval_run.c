@@ -109,8 +109,7 @@ static void see_change(struct range_run *run, const struct change *change)
 		    !tracks_want(tracks, change->attr))
 			return;
 		track = track_new(run, change->attr, change->before);
-		track->unknown = fills;
-		tracks->over.unknown += fills;
+		track_set_unknown(tracks, track, fills);
 	}
 	if (!change->fill && gives_value(run, &after->writer))
 		note_given(run, track, change->time);
@@ -331,8 +330,7 @@ static void take_told(struct range_run *run, nstime next)
 	if (run_fills(tracks->state, run->told, take_fill, run)) {
 		tracks_settle(tracks);
 		for (size_t i = 0; i < tracks->count; i++)
-			tracks->items[i].unknown = false;
-		tracks->over.unknown = 0;
+			track_set_unknown(tracks, &tracks->items[i], false);
 		run->is_told = true;
 	}
 	run->told = NSTIME_MAX;

@@ -90,6 +90,7 @@ struct attr_list {
 struct overhang {
 	bool past;            /* it is there */
 	size_t open, unknown; /* tracks that are so */
+	size_t fillable;      /* of the unknown ones: that some `was` may tell */
 	nstime fills;         /* only fills that begin before it matter */
 	uint32_t *touched;    /* tracks that changed at the newest time */
 	size_t ntouched, capacity;
@@ -206,6 +207,8 @@ void tracks_pass_end(struct tracks *tracks);
 void tracks_touch(struct tracks *tracks, struct track *track);
 void tracks_settle(struct tracks *tracks);
 
+/* Past the range: says, and counts, whether a later event may tell what it was at the end. */
+void track_set_unknown(struct tracks *tracks, struct track *track, bool unknown);
 /* Is it unknown past the range, and a later `was` may tell? */
 bool track_is_fillable(const struct tracks *tracks, const struct track *track);
 /* Past the range: nothing that is still to come changes what it was in the range. */

@@ -102,12 +102,9 @@ static void look_for(struct near *near)
 /* May a later `was` say what is unknown at the end of the range? */
 static bool awaits_fills(const struct near *near)
 {
-	const struct tracks *tracks = near->tracks;
-	bool unknown = false;
+	const struct overhang *over = &near->tracks->over;
 
-	for (size_t i = 0; i < tracks->count && tracks->over.unknown; i++)
-		unknown = unknown || track_is_fillable(tracks, &tracks->items[i]);
-	return unknown && forward_scan_may_fill(&near->scan, tracks->over.fills);
+	return over->fillable && forward_scan_may_fill(&near->scan, over->fills);
 }
 
 /* Before the first item of a later time; true: nothing more can matter. */

@@ -153,11 +153,28 @@ struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 	return track;
 }
 
-bool track_is_fillable(const struct tracks *tracks, const struct track *track)
+static bool some_was_tells(const struct tracks *tracks, const struct track *track)
 {
 	const struct state *state = tracks->state;
 
-	return track->unknown && catalog_was(state->catalog, attr_shape(state->attrs, track->attr));
+	return catalog_was(state->catalog, attr_shape(state->attrs, track->attr));
+}
+
+void track_set_unknown(struct tracks *tracks, struct track *track, bool unknown)
+{
+	struct overhang *over = &tracks->over;
+
+	if (track->unknown == unknown)
+		return;
+	track->unknown = unknown;
+	over->unknown = over->unknown + unknown - !unknown;
+	if (some_was_tells(tracks, track))
+		over->fillable = over->fillable + unknown - !unknown;
+}
+
+bool track_is_fillable(const struct tracks *tracks, const struct track *track)
+{
+	return track->unknown && some_was_tells(tracks, track);
 }
 
 bool track_is_settled(const struct tracks *tracks, const struct track *track)
@@ -254,16 +271,15 @@ static void settle_track(struct tracks *tracks, struct track *track)
 	while (over > track->spans && over->begin >= tracks->range.end)
 		over--;
 	tracks->over.open -= track->open;
-	tracks->over.unknown -= track->unknown;
 	track->open = follows(tracks, track) && over == last && value_exists(&over->value) &&
 		      over->begin < tracks->range.end;
-	track->unknown = over + 1 == last && value_exists(&over->value) &&
-			 last->value.kind == VALUE_UNKNOWN &&
-			 (!track->more || track->more->ended != last->begin);
+	track_set_unknown(tracks, track,
+			  over + 1 == last && value_exists(&over->value) &&
+				  last->value.kind == VALUE_UNKNOWN &&
+				  (!track->more || track->more->ended != last->begin));
 	if (track->unknown) /* touched again, it stays unknown from there on */
 		track_more(track)->ended = last->begin;
 	tracks->over.open += track->open;
-	tracks->over.unknown += track->unknown;
 	if (track->unknown && last->begin >= tracks->over.fills)
 		tracks->over.fills = last->begin + 1;
 }
@@ -300,9 +316,8 @@ void tracks_pass_end(struct tracks *tracks)
 		const struct span *last = &track->spans[track->count - 1];
 
 		track->open = follows(tracks, track) && value_exists(&last->value);
-		track->unknown = last->value.kind == VALUE_UNKNOWN;
 		tracks->over.open += track->open;
-		tracks->over.unknown += track->unknown;
+		track_set_unknown(tracks, track, last->value.kind == VALUE_UNKNOWN);
 	}
 }
 

@@ -360,12 +360,9 @@ static bool may_fill(const struct window_reader *reader, nstime t)
 
 static bool awaits_fills(const struct window_reader *reader)
 {
-	const struct tracks *tracks = reader->tracks;
-	bool unknown = false;
+	const struct overhang *over = &reader->tracks->over;
 
-	for (size_t i = 0; i < tracks->count && tracks->over.unknown && !unknown; i++)
-		unknown = track_is_fillable(tracks, &tracks->items[i]);
-	return unknown && may_fill(reader, tracks->over.fills);
+	return over->fillable && may_fill(reader, over->fills);
 }
 
 /* Before the first event of a later time; true: nothing more can matter. */

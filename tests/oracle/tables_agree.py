@@ -145,8 +145,8 @@ class Told:
 
     def is_sure(self, s, start, stop):
         """Must the part of the segment in the range be known?"""
-        if (s.tid, s.begin) in self.model.perhaps:
-            return False
+        if s.state == "unknown" or (s.tid, s.begin) in self.model.perhaps or s.state == "ready" and self.model.may_differ(s.begin, s.begin):
+            return False  # one that is woken where switches are missing may run on that CPU
         if s.end < NEVER:
             return self.model.surely(s) or s.end >= stop and s.begin > self.model.open_until and \
                 not self.model.may_differ(max(s.begin, start), stop) and not self.model.stops_within(s, stop)

@@ -31,7 +31,7 @@ local a = analysis.open(arg, {
 })
 
 a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
-a:want({ "sched_wakeup", "sched_wakeup_new" }, "it is not known when threads are woken: only preemptions are measured")
+a:want({ "sched_wakeup", "sched_waking" }, "it is not known when threads are woken: only preemptions are measured")
 
 -- A wait ends with a switch that was seen: the thread comes on a CPU on which another one ran until then.
 local found = { a:segments({ path = "thread[*]/state", value = "ready" }, { path = "cpu[*]/thread" }, table.unpack(left_out.paths)) }

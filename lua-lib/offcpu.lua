@@ -39,7 +39,7 @@ local groups = { thread = { "key", "value", "syscall" }, state = { "value" }, sy
 local by = groups[a.by or "thread"] or error("--by: '" .. a.by .. "' is none of thread, state, syscall, stack", 0)
 
 local switches = a:need({ "sched_switch", "perf_switch_cpu_wide", "perf_switch" }, "when threads run")
-a:want({ "sched_wakeup", "sched_wakeup_new" }, "a thread seems to sleep until it runs again")
+a:want({ "sched_wakeup", "sched_waking" }, "a thread seems to sleep until it runs again")
 
 local has_syscall = #analysis.present{ "syscall_entry_*", "sys_enter", "sys_enter_*", "exit_syscall" } > 0
 local columns = {}

@@ -781,7 +781,7 @@ static bool narrow(struct segments_cursor *cursor, const struct asked *asked, st
 /* Whose wake-ups no event tells seems to sleep until it runs; then only new threads have rows. */
 static void note_no_wakeups(struct sql_host *host)
 {
-	static const char *const wakes[] = {"sched_wakeup", "sched_wakeup_new"};
+	static const char *const wakes[] = {"sched_wakeup", "sched_waking"};
 	const struct trace *trace = host->trace;
 
 	for (size_t c = 0; c < trace->nclasses; c++) {
@@ -792,7 +792,7 @@ static void note_no_wakeups(struct sql_host *host)
 	}
 	if (!host->noted_wakeups)
 		sql_note(host,
-			 "wakeups: without sched_wakeup or sched_wakeup_new it is not known when "
+			 "wakeups: without sched_wakeup or sched_waking it is not known when "
 			 "threads are woken: only new threads have rows");
 	host->noted_wakeups = true;
 }

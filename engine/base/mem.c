@@ -146,8 +146,11 @@ void *mem_resize(void *old, size_t count, size_t size)
 
 void *mem_resize_zeroed(void *array, size_t old, size_t count, size_t size)
 {
-	unsigned char *grown = mem_resize(array, count, size);
+	unsigned char *grown;
 
+	if (!array) /* the kernel's new pages are zero already */
+		return mem_new_array(count, size);
+	grown = mem_resize(array, count, size);
 	memset(grown + old * size, 0, (count - old) * size);
 	return grown;
 }

@@ -447,7 +447,7 @@ static bool read_backward(struct losses *losses, nstime horizon, struct error *e
 /*
  * Packets that lack what is looked for are not opened, and what is inferred there is left out:
  * unless it began in the last packet before them that tells, or ends in the next one, and that does
- * not lack it.
+ * not lack it; or none tells behind them, since what is inferred of a stream's end may concern all.
  */
 enum { LOOK_AROUND = 16 };
 
@@ -458,7 +458,7 @@ static bool lacks(const struct losses *losses, const struct packet_info *info)
 	return options->lacks(options->skips_arg, losses->stream, info);
 }
 
-/* Record i, or the nearest one in that direction that tells. */
+/* Record i, or the nearest one in that direction that tells, or the stream's end. */
 static bool concerns_from(struct losses *losses, uint64_t i, bool backward)
 {
 	const struct inferred *inferred = losses->inferred;
@@ -474,7 +474,7 @@ static bool concerns_from(struct losses *losses, uint64_t i, bool backward)
 		if (far > 0 && inferred->tells(inferred->arg, losses->stream, &info))
 			return false;
 	}
-	return false;
+	return !backward;
 }
 
 static bool concerns(struct losses *losses, uint64_t i)

@@ -32,6 +32,12 @@ local function empty_trace(real)
 		end
 		return 0, 0
 	end
+	function empty:recorded()
+		if real then
+			return real:recorded()
+		end
+		return 0, 0
+	end
 	function empty:time(text)
 		if real then
 			return real:time(text)

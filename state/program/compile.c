@@ -23,16 +23,29 @@ static bool block_has(const struct rule_block *block, enum pattern_kind kind)
 
 /* ---- lines ---- */
 
-static const struct expr *compile_when(struct compile *compile, const struct statement *statement)
+/* Lines of one block follow one another: they share what its head was compiled to. */
+static const struct expr *compile_head(struct compile *compile, const struct rule_block *block)
+{
+	if (compile->block != block)
+		compile->head = compile_expr(compile, block->when);
+	compile->block = block;
+	return compile->head;
+}
+
+static const struct expr *compile_when(struct compile *compile, const struct statement *statement,
+				       struct line *line)
 {
 	const struct ast *head = statement->block->when, *own = statement->when;
 	const struct expr *first;
 
 	if (!head && !own)
 		return NULL;
-	if (!head || !own)
-		return compile_expr(compile, head ? head : own);
-	first = compile_expr(compile, head);
+	if (!head)
+		return compile_expr(compile, own);
+	first = compile_head(compile, statement->block);
+	line->head = first;
+	if (!own)
+		return first;
 	if (expr_is_const(first, VALUE_BOOL)) /* most heads are decided by the trace */
 		return first->value.b ? compile_expr(compile, own) : first;
 	return compile_and(compile, first, compile_expr(compile, own));
@@ -87,14 +100,20 @@ static bool compile_line(struct compile *compile, uint32_t id, struct line *out)
 			     .flags = info->flags,
 			     .section = info->section,
 			     .stratum = info->stratum,
+			     .block = statement->block,
 			     .reads = info->reads.items,
 			     .nreads = (uint32_t)info->reads.count};
-	out->when = compile_when(compile, statement);
+	out->when = compile_when(compile, statement, out);
+	if (out->head != out->when &&
+	    (out->when->kind != EXPR_AND || out->when->args[0] != out->head))
+		out->head = NULL;
 	if (expr_is_const(out->when, VALUE_BOOL)) {
 		if (!out->when->value.b)
 			return false;
-		out->when = NULL;
+		out->when = out->head = NULL;
 	}
+	if (compile->on == ON_LOSS)
+		out->head = NULL;
 	out->when = loss_condition(compile, statement, out->when);
 	if (!(info->flags & LINE_SECTION))
 		compile_path(compile, statement->target, &out->target);

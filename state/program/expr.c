@@ -556,6 +556,22 @@ enum eval line_gives(const struct line *line, struct env *env, struct value *out
 		   : expr_check(line->value, env, failure);
 }
 
+bool line_may_hold(const struct line *line, struct block_head *head, struct env *env,
+		   const struct expr **when)
+{
+	enum failure ignored; /* the line's condition is evaluated then, which says it */
+
+	*when = line->when;
+	if (!line->head)
+		return true;
+	if (head->block != line->block)
+		head->holds = (int)expr_logic(line->head, env, &ignored);
+	head->block = line->block;
+	if (head->holds == LOGIC_YES)
+		*when = line->head == line->when ? NULL : line->when->args[1];
+	return head->holds != LOGIC_NO;
+}
+
 enum eval line_judge(const struct line *line, struct env *env, struct value *out,
 		     enum failure *failure)
 {

@@ -86,6 +86,8 @@ struct compile {
 	uint32_t variable;               /* number of that variable */
 	uint8_t *refs;                   /* NULL: nothing is warned about */
 	bool quiet;                      /* inside has() */
+	const struct rule_block *block;  /* the last one whose head was compiled; NULL: none yet */
+	const struct expr *head;         /* what that head became */
 };
 
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast);

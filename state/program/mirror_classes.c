@@ -209,35 +209,42 @@ uint64_t *mirror_telling(struct program *program)
 
 /* ---- what one event tells ---- */
 
-struct told mirror_told(const struct mirror_class *mirrored, struct env *env)
+struct told mirror_told(const struct mirror_class *mirrored, struct env *env, int64_t claimed)
 {
 	struct told told = {.ends = mirrored->ends};
+	struct block_head head = {0};
 
 	for (uint32_t i = 0; i < mirrored->nlines; i++) {
 		const struct line *line = &mirrored->lines[i];
+		const struct expr *when;
 		enum failure why;
 		struct value value;
 
-		if (line_judge(line, env, &value, &why) != EVAL_VALUE)
+		if (!line_may_hold(line, &head, env, &when) ||
+		    expr_holds(when, env, &why) != EVAL_VALUE ||
+		    line_gives(line, env, &value, &why) != EVAL_VALUE)
 			continue;
 		if (line->verb == VERB_SET) {
 			told.is = true;
 			told.after = (int64_t)value.u;
-		} else if (!told.was) {
+		} else {
+			told.before = told.was ? told.before : (int64_t)value.u;
 			told.was = true;
-			told.before = (int64_t)value.u;
+			told.agrees = told.agrees || (int64_t)value.u == claimed;
 		}
 	}
 	return told;
 }
 
-struct told mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env)
+struct told mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env,
+				 int64_t claimed)
 {
 	struct told told = {.ends = mirrored->ends && !mirrored->perhaps};
 	enum failure why;
 	struct value value;
 
 	told.was = mirror_evidence(mirrored, env, &told.before);
+	told.agrees = told.was && told.before == claimed;
 	if (told.ends)
 		return told;
 	told.is = told.was;

@@ -18,7 +18,7 @@
 
 #include "state/program/program.h"
 
-enum { PLAIN_INPUTS = 32, PLAIN_CHOSEN = 6, PLAIN_NONE = UINT8_MAX };
+enum { PLAIN_INPUTS = 32, PLAIN_CHOSEN = 8, PLAIN_NONE = UINT8_MAX };
 
 struct plain_integer; /* inputs and tests: plain.c keeps their insides */
 struct plain_input;

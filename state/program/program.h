@@ -136,6 +136,8 @@ struct line {
 	uint32_t stratum;
 	struct path target;       /* not with LINE_SECTION */
 	const struct expr *when;  /* NULL: always; head's and line's together */
+	const struct expr *head;  /* of these the head's; NULL: it has none of its own */
+	const void *block;        /* lines of one block follow one another, and have one head */
 	const struct expr *value; /* NULL: delete, unknown, pop */
 	const struct line_read *reads;
 	uint32_t nreads;
@@ -153,6 +155,19 @@ enum eval line_gives(const struct line *line, struct env *env, struct value *out
  */
 enum eval line_judge(const struct line *line, struct env *env, struct value *out,
 		     enum failure *failure);
+
+/* Of lines that are looked at one after the other, the block of the last one that has a head. {0}: none yet. */
+struct block_head {
+	const void *block;
+	int holds; /* enum logic */
+};
+
+/*
+ * Heads of blocks are evaluated once for all lines of the block. False: the head does not hold. True: the line does what it does
+ * where *when, what is left of its condition, holds (NULL: it does).
+ */
+bool line_may_hold(const struct line *line, struct block_head *head, struct env *env,
+		   const struct expr **when);
 
 /* The lines of one event class on one stream, in file order: ids rise within each list. */
 struct class_program {

@@ -355,12 +355,31 @@ static void bury_below(const struct burial *burial, uint32_t top, bool itself)
 	}
 }
 
+enum { SHAPES_KNOWN = 256 /* of others the attributes are looked at one by one */ };
+
+/*
+ * May the pattern name an attribute of the shape? known[shape]: 0: not asked yet, else 1 + enum
+ * cover.
+ */
+static bool may_cover(const struct pattern *pattern, const struct attrs *attrs, uint32_t shape,
+		      uint8_t known[SHAPES_KNOWN])
+{
+	if (shape >= SHAPES_KNOWN)
+		return true;
+	if (!known[shape])
+		known[shape] = (uint8_t)(1 + pattern_covers(pattern, attrs,
+							    shape_attr(attrs, shape), true));
+	return known[shape] != 1 + COVER_NO;
+}
+
 static void bury_matching(const struct burial *burial, const struct pattern *pattern)
 {
 	struct cells *cells = burial->cells;
+	uint8_t known[SHAPES_KNOWN] = {0};
 
 	for (uint32_t a = 0; a < cells->nslots; a++)
 		if (cells->slots[a].cell != NOWHERE &&
+		    may_cover(pattern, cells->attrs, attr_shape(cells->attrs, a), known) &&
 		    pattern_covers(pattern, cells->attrs, a, true) == COVER_YES)
 			bury_cell(burial, a);
 }

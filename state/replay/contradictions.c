@@ -183,11 +183,12 @@ static struct watched *watched_of(const struct reading *reading)
 	return &reading->own->streams[reading->run.stream->index];
 }
 
-static struct told told_by(const struct mirror_class *mirrored, struct reading *reading)
+static struct told told_by(const struct mirror_class *mirrored, struct reading *reading,
+			   int64_t claimed)
 {
 	return is_of_tasks(reading->own, reading->run.stream)
-		       ? mirror_told_of_tasks(mirrored, &reading->env)
-		       : mirror_told(mirrored, &reading->env);
+		       ? mirror_told_of_tasks(mirrored, &reading->env, claimed)
+		       : mirror_told(mirrored, &reading->env, claimed);
 }
 
 static bool tells(const struct told *told)
@@ -357,8 +358,8 @@ static bool see_name(struct reading *reading, const struct mirror_class *mirrore
 	if (reading->entry == reading->run.first && naming->asked >= ASKED_OF_OTHERS)
 		return false;
 	naming->asked++;
-	told = told_by(mirrored, reading);
-	if ((told.was && told.before == naming->value) || (told.is && told.after == naming->value))
+	told = told_by(mirrored, reading, naming->value);
+	if (told.agrees || (told.is && told.after == naming->value))
 		naming->at = reading->event.time;
 	return true;
 }
@@ -494,12 +495,13 @@ static bool compare_run(struct reading *reading, struct error *err)
 		if (has_columns) {
 			told.before = (int64_t)columns.before[i];
 			told.after = (int64_t)columns.after[i];
+			told.agrees = told.before == claim->value;
 		} else {
 			const struct mirror_class *mirrored = turn_to(reading, entry);
 
-			told = told_by(mirrored, reading);
+			told = told_by(mirrored, reading, claim->value);
 		}
-		if (told.was && (claim->first || (claim->known && told.before != claim->value))) {
+		if (told.was && (claim->first || (claim->known && !told.agrees))) {
 			turn_to(reading, entry);
 			if (!(claim->first ? look_before : contradict)(reading, told.before, err))
 				return false;
@@ -555,7 +557,7 @@ static bool see_claim(struct reading *reading, const struct mirror_class *mirror
 		*claim = claim_of_loss(&reading->run.loss);
 		return false;
 	}
-	told = told_by(mirrored, reading);
+	told = told_by(mirrored, reading, claim->value);
 	if (!tells(&told))
 		return true;
 	claim_again(claim, &told, reading->entry);

@@ -1,8 +1,8 @@
 /*
  * writes.c - see writes.h
  *
- * Lines are evaluated in the order in which they are applied: all see the state before the event,
- * so that it makes no difference to them.
+ * Lines are evaluated in the order of the file, and applied `was` first: all see the state before
+ * the event, so that it makes no difference to them.
  */
 #include "state/replay/writes.h"
 
@@ -62,9 +62,9 @@ static enum eval target(struct writes *writes, const struct line *line, struct e
 	return noted(writes, line, result, why);
 }
 
-/* False: it does nothing. */
-static bool evaluate(struct writes *writes, const struct line *line, struct env *env,
-		    struct write *out)
+/* False: it does nothing. `when`: what is left of its condition. */
+static bool evaluate(struct writes *writes, const struct line *line, const struct expr *when,
+		     struct env *env, struct write *out)
 {
 	enum failure why;
 	enum eval holds, where, what;
@@ -75,7 +75,7 @@ static bool evaluate(struct writes *writes, const struct line *line, struct env 
 			      .verb = line->verb,
 			      .interned = line->flags & LINE_INTERNED,
 			      .value.kind = VALUE_NONE};
-	holds = expr_holds(line->when, env, &why);
+	holds = expr_holds(when, env, &why);
 	if (noted(writes, line, holds, why) == EVAL_FAIL)
 		return false;
 	where = target(writes, line, env, out);
@@ -86,16 +86,35 @@ static bool evaluate(struct writes *writes, const struct line *line, struct env 
 	return noted(writes, line, what, why) != EVAL_FAIL;
 }
 
+/* What was evaluated last goes before all that is not `was`. */
+static void put_was(struct writes *writes, size_t nwas)
+{
+	struct write last = writes->items[writes->count - 1];
+
+	memmove(&writes->items[nwas + 1], &writes->items[nwas],
+		(writes->count - 1 - nwas) * sizeof *writes->items);
+	writes->items[nwas] = last;
+}
+
 void writes_evaluate(struct writes *writes, const struct class_program *class, struct env *env)
 {
+	struct block_head head = {0};
+	const struct expr *when;
+	size_t nwas = 0;
+
 	writes->count = writes->npatterns = 0;
-	if (class->nevent > writes->capacity) {
+	if (writes->capacity < class->nevent) {
 		writes->capacity = class->nevent * 2;
 		writes->items = mem_resize(writes->items, writes->capacity, sizeof *writes->items);
 	}
-	for (int was = 1; was >= 0; was--)
-		for (uint32_t i = 0; i < class->nevent; i++)
-			if ((class->event[i].verb == VERB_WAS) == was)
-				writes->count += evaluate(writes, &class->event[i], env,
-							  &writes->items[writes->count]);
+	for (uint32_t i = 0; i < class->nevent; i++) {
+		const struct line *line = &class->event[i];
+
+		if (!line_may_hold(line, &head, env, &when) ||
+		    !evaluate(writes, line, when, env, &writes->items[writes->count]))
+			continue;
+		writes->count++;
+		if (line->verb == VERB_WAS)
+			put_was(writes, nwas++);
+	}
 }

@@ -9,11 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* ---- errors ---- */
 
 uint32_t parser_place(const struct parser *parser, size_t at)

@@ -70,7 +70,10 @@ void parse_error(struct parser *parser, size_t at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint32_t parser_place(const struct parser *parser, size_t at); /* offset in the file */
 
-bool is_blank(char c);
+static inline bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
 
 /* Of the parser's text: a character, 0 behind the end. */
 static inline char parser_char(const struct parser *parser, size_t pos)

@@ -414,14 +414,15 @@ static const struct binary {
 		{"-", OP_SUB, BINDS_SUM},      {"*", OP_MUL, BINDS_TERM},
 		{"/", OP_DIV, BINDS_TERM},     {"%", OP_MOD, BINDS_TERM}};
 
-static enum op find_op(const struct parser *parser, enum binds binds)
+/* NULL: the current word is none. */
+static const struct binary *find_binary(const struct parser *parser)
 {
 	if (parser->token.kind != TOKEN_OP)
-		return OP_NONE;
+		return NULL;
 	for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
-		if (binaries[i].binds == binds && lex_is_op(parser, binaries[i].text))
-			return binaries[i].op;
-	return OP_NONE;
+		if (lex_is_op(parser, binaries[i].text))
+			return &binaries[i];
+	return NULL;
 }
 
 /* `before`: the operator that stands before it, on the same level. */
@@ -464,36 +465,51 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 
 static struct ast *parse_binary(struct parser *parser, enum binds binds);
 
+/* `!` is looked at. */
 static struct ast *parse_not(struct parser *parser)
 {
 	size_t at = parser->token.at;
 
-	if (!lex_is_op(parser, "!"))
-		return parse_binary(parser, BINDS_COMPARE);
 	lex_next(parser);
 	return node_of(parser, OP_NOT, at, parse_binary(parser, BINDS_COMPARE), NULL);
 }
 
-/* Operands that bind tighter, and the operators between them. */
+/*
+ * An operand and the operators behind it that bind as tightly as `binds` or more. `bound` is how
+ * tightly the last of them binds: one that binds tighter would have been read with its right side.
+ */
 static struct ast *parse_binary(struct parser *parser, enum binds binds)
 {
-	enum op op, before = OP_NONE;
+	enum op before = OP_NONE;
+	enum binds bound = BINDS_UNARY;
+	const struct binary *binary;
 	struct ast *left;
 
-	if (binds == BINDS_UNARY)
-		return parse_unary(parser);
-	if (binds == BINDS_NOT)
-		return parse_not(parser);
-	left = parse_binary(parser, binds + 1);
-	if (binds == BINDS_COMPARE && lex_is_word(parser, "in"))
-		return parse_in(parser, left);
-	for (; (op = find_op(parser, binds)) != OP_NONE; before = op) {
-		size_t at = parser->token.at;
-		check_operator(parser, binds, op, before);
-		lex_next(parser);
-		left = node_of(parser, op, at, left, parse_binary(parser, binds + 1));
+	if (binds <= BINDS_NOT && lex_is_op(parser, "!")) {
+		left = parse_not(parser);
+		bound = BINDS_NOT;
+	} else {
+		left = parse_unary(parser);
 	}
-	return left;
+	for (;;) {
+		size_t at = parser->token.at;
+
+		if (binds <= BINDS_COMPARE && bound > BINDS_COMPARE && lex_is_word(parser, "in")) {
+			left = parse_in(parser, left);
+			bound = BINDS_NOT;
+			continue;
+		}
+		binary = find_binary(parser);
+		if (!binary || binary->binds < binds || binary->binds > bound)
+			return left;
+		before = binary->binds == bound ? before : OP_NONE;
+		check_operator(parser, binary->binds, binary->op, before);
+		lex_next(parser);
+		left = node_of(parser, binary->op, at, left,
+			       parse_binary(parser, binary->binds + 1));
+		bound = binary->binds;
+		before = binary->op;
+	}
 }
 
 struct ast *parse_expr(struct parser *parser)

@@ -43,19 +43,34 @@ Segment = collections.namedtuple("Segment", "tid begin end state before after cp
 
 
 class Model:
-    """Stretches of each thread's state, of which begin and end are known."""
+    """Stretches of each thread's state, of which begin and end are known. "unknown": the events do not tell whether it slept.
 
-    def __init__(self, events):
+    perf stops its CPUs one after the other: it comes on each of them, and what runs there behind that is not recorded, while the others still are,
+    for milliseconds. A thread that is seen neither to leave nor to come then may run there and leave again. So no state need be known across the
+    last events of a CPU on which a thread runs (two_recorders.py finds such threads)."""
+
+    def __init__(self, events, kind_of=None):
         self.now = {}        # tid: [state, since, before]
         self.segments = []
         self.open_until = 0  # by then each CPU has switched
         self.gaps = []       # between switches of a CPU that contradict each other, or before its first one
+        self.perhaps = set()  # (tid, begin) of sleeps before which a CPU that was not recorded may have woken the thread
         self.by_runtime = set()  # threads of which sched_stat_runtime tells first
         last, seen = {}, {}
         begun, earlier, named = {}, collections.defaultdict(set), {}  # by CPU its first event and whose are those before its first switch
+        ends, firsts, leaving = {}, {}, set()  # leaving: woken while they run, where no sched_wakeup tells whether they were about to leave
+        wakes = {"sched_wakeup", "sched_wakeup_new"}
+        names = {event.name for event in events}
+        # As perf sched record takes it; timehist counts from it, too. A trace.dat has the formats of all events of a system, recorded or not.
+        only_waking = "sched_waking" in names and "sched_wakeup" not in names and kind_of != "ftrace"
+        for event in events:
+            if event.name == "sched_switch":
+                firsts.setdefault(event.cpu, event.time)
+        self.open_until = max(firsts.values(), default=0)
         for event in events:
             fields = event.fields
             begun.setdefault(event.cpu, event.time)
+            ends[event.cpu] = event.time
             if event.cpu not in seen and event.tid is not None:
                 earlier[event.cpu].add(event.tid)
             if event.name == "sched_switch":
@@ -71,16 +86,24 @@ class Model:
                 last[event.cpu] = (following, event.time)
                 seen.setdefault(event.cpu, event.time)
                 state = next((name for bit, name in STATES if fields["prev_state"] & bit), "ready")
+                if state in ("sleeping", "blocked", "stopped", "traced") and only_waking:
+                    if previous in leaving:
+                        state = "unknown"  # it sleeps, or the wake-up came when it was no longer to be stopped from leaving
+                    elif not self.came_seen(previous):
+                        self.perhaps.add((previous, event.time))
+                leaving.discard(following)
                 if previous:
                     if self.now.get(previous, [None])[0] != "running":
                         self.now[previous] = ["running", None, None]  # not seen where it came
                     self.turn(previous, state, event.time, event.cpu)
                 if following:
                     self.turn(following, "running", event.time, event.cpu)
-            elif event.name in ("sched_wakeup", "sched_wakeup_new"):
+            elif event.name in wakes or only_waking and event.name == "sched_waking":
                 tid = first(fields, "tid", "pid")
                 if self.now.get(tid, [None])[0] not in ("running", "ready"):
                     self.turn(tid, "ready", event.time, None)
+                if event.name == "sched_waking" and last.get(fields["target_cpu"], (None,))[0] == tid:
+                    leaving.add(tid)
             elif event.name == "sched_process_fork":
                 tid = first(fields, "child_tid", "child_pid")
                 self.now.pop(tid, None)
@@ -100,8 +123,13 @@ class Model:
         self.of_thread = collections.defaultdict(list)
         for segment in self.segments:
             self.of_thread[segment.tid].append(segment)
-        self.open_until = max(seen.values(), default=0)
         self.last_switches = {time for _, time in last.values()}
+        self.stops = [(time, ends[cpu]) for cpu, (tid, time) in last.items() if tid] if kind_of == "perf" else []
+
+    def came_seen(self, tid):
+        """Did it come on its CPU while all CPUs were recorded? One that was not may have woken it since."""
+        state, since, _ = self.now.get(tid, (None, None, None))
+        return state == "running" and since is not None and since > self.open_until
 
     def turn(self, tid, state, time, cpu):
         old = self.now.get(tid)
@@ -112,9 +140,14 @@ class Model:
         self.now[tid] = [state, time, old[0] if old else None]
 
     def surely(self, segment):
-        """What began before the first switches, ends at a last one or touches a gap need not be known."""
-        return segment.begin > self.open_until and segment.end not in self.last_switches and \
-            not self.may_differ(segment.begin, segment.end)
+        """What began before the first switches, ends at a last one, touches a gap or goes on where a CPU stops need not be known."""
+        return segment.begin > self.open_until and segment.end not in self.last_switches and segment.state != "unknown" and \
+            (segment.tid, segment.begin) not in self.perhaps and not self.may_differ(segment.begin, segment.end) and \
+            not self.stops_within(segment, segment.end)
+
+    def stops_within(self, segment, end):
+        """Does perf stop a CPU on which a thread runs until then, and may that be this one, which does not run elsewhere?"""
+        return segment.state != "running" and any(a <= end and segment.begin <= b for a, b in self.stops)
 
     def may_differ(self, begin, end):
         """Is it of a time of which some CPU does not tell?"""
@@ -202,7 +235,7 @@ def off_agrees(report, program, path, model):
     if rows is None:
         report.differs("offcpu: " + why)
         return
-    off = [s for s in model.segments if s.state not in ("running", "dead", "new")]
+    off = [s for s in model.segments if s.state not in ("running", "dead", "new", "unknown")]
     theirs = {s[:4] for s in off}
     ours = set()
     for row in rows:
@@ -765,7 +798,7 @@ def compare(program, kind_of, path, alone):
     if events is None:
         report.facts.append("events were lost")
         return report.close()
-    names, model = {e.name for e in events}, Model(events)
+    names, model = {e.name for e in events}, Model(events, kind_of)
     if alone != "--stacks":
         memory_agrees(report, program, path, events)
         memory_calls_agree(report, program, path, events)

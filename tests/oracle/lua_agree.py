@@ -153,10 +153,10 @@ def compare(program, kind_of, path):
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(SCRIPT % (lua(moments_of(told, 40)), lua(spans), lua(cpus), lua(random.sample(tids, min(5, len(tids))))))
         file.flush()
-        done = yore_says.run(program, "run", file.name, path, "--no-index", "--quiet")
+        done = yore_says.run(program, "run", "--no-index", "--quiet", file.name, path)
         with tempfile.TemporaryDirectory() as index:
             yore_says.run(program, "index", "--timelines", "--index-dir", index, path)
-            stored = yore_says.run(program, "run", file.name, path, "--index-dir", index, "--quiet")
+            stored = yore_says.run(program, "run", "--index-dir", index, "--quiet", file.name, path)
         if stored.stdout != done.stdout:
             report.differs("timelines answer otherwise")
     said = collections.defaultdict(list)

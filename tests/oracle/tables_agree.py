@@ -93,7 +93,7 @@ class Told:
 
     def __init__(self, kind_of, events, bounds=None):
         self.kind_of, self.events, self.names = kind_of, events, {e.name for e in events}
-        self.model = base.Model(events)
+        self.model = base.Model(events, kind_of)
         self.calls = base.calls_of(events)[0]
         self.recorded = base.Recorded(events)
         self.begin, self.end = bounds or (min(e.time for e in events), max(e.time for e in events) + 1)
@@ -145,9 +145,11 @@ class Told:
 
     def is_sure(self, s, start, stop):
         """Must the part of the segment in the range be known?"""
+        if s.state == "unknown" or (s.tid, s.begin) in self.model.perhaps or s.state == "ready" and self.model.may_differ(s.begin, s.begin):
+            return False  # one that is woken where switches are missing may run on that CPU
         if s.end < NEVER:
             return self.model.surely(s) or s.end >= stop and s.begin > self.model.open_until and \
-                not self.model.may_differ(max(s.begin, start), stop)
+                not self.model.may_differ(max(s.begin, start), stop) and not self.model.stops_within(s, stop)
         return stop <= self.last_switch and s.begin > self.model.open_until and not self.model.may_differ(s.begin, stop)
 
 

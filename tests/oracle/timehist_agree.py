@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 """Waits, delays and run times of each switch are those of `perf sched timehist`: by sched, latency, offcpu and SQL's wakeups.
 
-    timehist_agree.py YORE FILE...       perf.data files of all CPUs with sched_switch and sched_wakeup
+    timehist_agree.py YORE FILE...       perf.data files of all CPUs with sched_switch and sched_wakeup, or sched_waking alone
     timehist_agree.py YORE --fresh N     N recordings of this machine, made now
 
 A walk over the events that perf script prints says of each switch how long the thread ran, since when it was off the CPU, when it was woken
 meanwhile and when it was forked. timehist's rows must be that walk's, to the microsecond that it prints: so the walk is right, and yore must have
-the same, to the nanosecond. timehist counts from sched_waking where that was recorded, yore from sched_wakeup, and of a new thread from its
-fork. yore may leave out what began before all CPUs were recorded, or where switches are missing.
+the same, to the nanosecond. timehist counts from sched_waking where that was recorded, yore from sched_wakeup where that was, and of a new thread
+from its fork. yore may leave out what began before all CPUs were recorded, or where switches are missing; and, without sched_wakeup, the sleep of
+a thread that was woken while it ran: the wake-up may have come when it was about to leave, and then it does not sleep.
 """
 import collections
 import os
@@ -27,20 +28,23 @@ from yore_says import Report
 ROW = re.compile(r"^ *(\d+)\.(\d{6}) \[(\d+)\] +(?:.*\[|:)(-?\d+)(?:/-?\d+)?\]? +(\d+)\.(\d{3}) +(\d+)\.(\d{3}) +(\d+)\.(\d{3}) *$")
 SOME = ["sched:sched_switch", "sched:sched_wakeup", "sched:sched_wakeup_new", "sched:sched_process_fork", "sched:sched_process_exit",
         "sched:sched_migrate_task"]
+WAKING = ["sched:sched_waking" if name == "sched:sched_wakeup" else name for name in SOME]  # as perf sched record takes them
 LOADS = ["for i in 1 2 3; do (sleep 0.01; cat /usr/bin/perf >/dev/null) & done; wait",
          "seq 1 5000 | sort | tail -n 1 >/dev/null; for i in 1 2 3 4; do /bin/true & done; wait",
          "for i in 1 2 3 4; do (i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done) & done; wait",
          "dd if=/dev/zero bs=4k count=300 2>/dev/null | dd of=/dev/null bs=1k 2>/dev/null; sleep 0.02"]
 
 # What a thread did when it left its CPU at `end`: it ran from `begin` on (None: not known); before that it was off the CPU from `out` on (None:
-# it was not seen to leave), ready when it left, first woken and first about to be woken meanwhile, woken once more, forked.
-Turn = collections.namedtuple("Turn", "tid cpu begin end out ready woken waking again forked")
+# it was not seen to leave), ready when it left, first woken and first about to be woken meanwhile, woken once more, forked, about to be woken while
+# it ran before.
+Turn = collections.namedtuple("Turn", "tid cpu begin end out ready woken waking again forked leaving")
 
 
-def turns_of(events):
-    """The turns of all threads but the idle ones, by CPU, in order."""
-    found, since = collections.defaultdict(list), {}
+def turns_of(events, only_waking, open_until):
+    """The turns of all threads but the idle ones, by CPU, in order. One that came before all CPUs were recorded may have been woken unseen."""
+    found, since, waking = collections.defaultdict(list), {}, {}
     off = collections.defaultdict(lambda: dict.fromkeys(Turn._fields[4:]))
+    wakes = ("sched_waking", "sched_wakeup_new") if only_waking else ("sched_wakeup", "sched_wakeup_new")
     for e in events:
         fields = e.fields
         if e.name == "sched_switch":
@@ -50,14 +54,14 @@ def turns_of(events):
                 known = begin is not None and begin[1] == tid
                 found[e.cpu].append(Turn(tid, e.cpu, begin[0] if known else None, e.time, **at_begin(off[tid], begin[0] if known else e.time)))
                 off[tid] = dict.fromkeys(off[tid], None)
-                off[tid].update(out=e.time, ready=fields["prev_state"] & 0xff == 0)
+                off[tid].update(out=e.time, ready=fields["prev_state"] & 0xff == 0, leaving=only_waking and (not known or max(waking.get(tid, 0), open_until) >= begin[0]))
             since[e.cpu] = e.time, fields["next_pid"]
         elif e.name in ("sched_wakeup", "sched_wakeup_new", "sched_waking"):
             own = off[fields["pid"]]
-            if e.name != "sched_waking":
+            if e.name in wakes:
                 own["again"], own["woken"] = own["woken"] and e.time, own["woken"] or e.time
             if e.name != "sched_wakeup":  # a new thread has no waking before
-                own["waking"] = own["waking"] or e.time
+                own["waking"], waking[fields["pid"]] = own["waking"] or e.time, e.time
         elif e.name == "sched_process_fork":
             off[fields["child_pid"]] = dict(dict.fromkeys(off[fields["child_pid"]]), forked=e.time)
     return found
@@ -118,7 +122,8 @@ class Yore:
 
 def must_be_known(model, lasts, t):
     """Do all CPUs tell what the thread did from where it left its CPU until its turn ended, and longer? perf stops them one by one."""
-    return t.begin is not None and t.out is not None and not model.is_unsure(t.tid, t.out, t.end) and t.end < lasts
+    sleeps = t.ready or not t.leaving
+    return t.begin is not None and t.out is not None and sleeps and not model.is_unsure(t.tid, t.out, t.end) and t.end < lasts
 
 
 def turn_agrees(report, yore, t, must):
@@ -153,12 +158,14 @@ def ready_since(t):
 def compare(program, path):
     report = Report("timehist " + os.path.basename(path))
     events = tool_events.perf_events(path)
-    if events is None or not any(e.name == "sched_wakeup" for e in events):
-        report.facts.append("not compared: " + ("events were lost" if events is None else "no sched_wakeup was recorded"))
+    names = {e.name for e in events or []}
+    if not names & {"sched_wakeup", "sched_waking"}:
+        report.facts.append("not compared: " + ("events were lost" if events is None else "no wake-up was recorded"))
         return report.close()
     events = sorted(events, key=lambda e: e.time)
-    turns, model = turns_of(events), analyses_agree.Model(events)
-    timehist_agrees(report, path, turns, any(e.name == "sched_waking" for e in events))
+    model = analyses_agree.Model(events)
+    turns = turns_of(events, "sched_wakeup" not in names, model.open_until)
+    timehist_agrees(report, path, turns, "sched_waking" in names)
     yore, told, sure = Yore(report, program, path), 0, 0
     last = min(model.last_switches, default=0)
     for t in [t for own in turns.values() for t in own if t.begin is not None]:
@@ -176,9 +183,9 @@ def fresh(program, count):
     for i in range(count):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "perf.data")
-            events = ["sched:*"] if i % 2 else SOME  # with sched_waking or without
+            events = (SOME, ["sched:*"], WAKING)[i % 3]  # without sched_waking, with it, with it alone
             subprocess.run(["perf", "record", "-q", "-a", "-m", "4M", *[word for name in events for word in ("-e", name)], "-o", path, "--", "timeout",
-                            "0.2", "sh", "-c", LOADS[i % len(LOADS)]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+                            "0.2", "sh", "-c", LOADS[i // 3 % len(LOADS)]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
             if not os.path.exists(path) or not os.path.getsize(path):
                 print("timehist_agree.py: skipped: perf record -a is refused here")
                 return good

@@ -4,9 +4,10 @@
 One `perf record -a` of sched_switch alone runs all the time, with large buffers, on the same clock: its switches, as `perf script` prints them,
 are the truth. Meanwhile short recordings of many kinds are made: of all CPUs, of tasks, with a buffer of one page, with events that are
 enabled late or one after the other, and with switches taken out afterwards. No thread may be known to run, or not to run,
-where the other recorder says otherwise. Rounds go through the kinds. 77 (skipped) where perf records nothing here.
+where the other recorder says otherwise, and nothing that no machine can do may be told; what a thread does near the end is told alike of
+that thread alone, for which few packets are read. Rounds go through the kinds. 77 (skipped) where perf records nothing here.
 With FOLDER the recordings of rounds that fail stay there."""
-import bisect, csv, os, random, re, shutil, signal, struct, subprocess, sys, tempfile, time
+import bisect, csv, json, os, random, re, shutil, signal, struct, subprocess, sys, tempfile, time
 
 yore = os.path.abspath(sys.argv[1] if sys.argv[1:] else os.environ.get("top_builddir", ".") + "/yore")
 compared = sys.argv[3:5] if sys.argv[2:3] == ["--compare"] else None
@@ -37,6 +38,8 @@ KINDS = [  # name, options; `late`: events that are enabled one after the other;
     ("switch records", ["-e", "cpu-clock", "--switch-events"] + ALL, {}),
     ("tasks, switch records", ["-e", "cpu-clock", "--switch-events"] + TASK, {}),
     ("all CPUs, calls, one page", CALLS + SWITCH + ["-m", "1"] + ALL, {}),
+    # perf takes long to stop them on each CPU, where threads come and go meanwhile, while other CPUs are still recorded
+    ("all CPUs, many events", SWITCH + ["-e", "syscalls:sys_enter_*"] + ALL, {}),
 ]
 
 
@@ -57,17 +60,21 @@ def record(path, options, late=()):
 
 
 LINE = re.compile(r"\[(\d+)\]\s+(\d+)\.(\d{9}):.*prev_pid=(\d+) .*next_pid=(\d+) ")
+RECORD = re.compile(r"(-?\d+)\s+\[(\d+)\]\s+(\d+)\.(\d{9}): PERF_RECORD_SWITCH_CPU_WIDE OUT .*tid: *-?\d+/(-?\d+)")
 
 
 def switches_of(path):
-    """By CPU (time, thread that leaves, thread that comes), in order."""
-    text = subprocess.run(["perf", "script", "--ns", "-F", "cpu,time,trace", "-i", path], capture_output=True, text=True, env=ENVIRONMENT,
-                          check=False).stdout
+    """By CPU (time, thread that leaves, thread that comes), in order; of switch records a thread that has ended is -1."""
+    text = subprocess.run(["perf", "script", "--ns", "--show-switch-events", "-F", "tid,cpu,time,trace", "-i", path], capture_output=True, text=True,
+                          env=ENVIRONMENT, check=False).stdout
     switches = {}
     for line in text.splitlines():
-        found = LINE.search(line)
+        found, record = LINE.search(line), RECORD.search(line)
         if found:
             cpu, seconds, ns, left, came = map(int, found.groups())
+        elif record:
+            left, cpu, seconds, ns, came = map(int, record.groups())
+        if found or record:
             switches.setdefault(cpu, []).append((seconds * 10**9 + ns, left, came))
     return {cpu: sorted(items) for cpu, items in switches.items()}
 
@@ -94,43 +101,56 @@ def drop(path, share, chance):
         file.write(data)
 
 
-def times_of(switch, mine):
-    """When the two recorders saw it: one may be held up for long before it takes its own time."""
-    near = [m[0] for m in mine[bisect.bisect_left(mine, (switch[0] - SKEW,)):bisect.bisect(mine, (switch[0] + SKEW,))] if m[1:] == switch[1:]]
-    same = min(near, key=lambda t: abs(t - switch[0]), default=switch[0])
-    return min(same, switch[0]), max(same, switch[0])
+def is_same(one, other):
+    return all(a == b or -1 in (a, b) for a, b in zip(one[1:], other[1:]))
+
+
+def apart(items, i, mine, j):
+    """How far a switch and those beside it are from one of the other recorder and those beside that: threads that take turns make the same
+    switch again and again."""
+    return sum(abs(items[i + d][0] - mine[j + d][0]) for d in (-1, 0, 1) if 0 <= i + d < len(items) and 0 <= j + d < len(mine))
+
+
+def times_of(items, i, mine):
+    """When the two recorders saw it: one may be held up for long before it takes its own time, and a switch record comes behind the tracepoint."""
+    at = items[i][0]
+    near = [j for j in range(bisect.bisect_left(mine, (at - SKEW,)), bisect.bisect(mine, (at + SKEW,))) if is_same(mine[j], items[i])]
+    same = mine[min(near, key=lambda j: apart(items, i, mine, j))][0] if near else at
+    return min(same, at), max(same, at)
 
 
 def truth(path, mine):
     """By CPU the stretches between two switches that agree: surely from and until, thread, perhaps from and until. Of others nothing is known."""
     own, known = switches_of(mine), {}
     for cpu, items in switches_of(path).items():
-        times = [times_of(switch, own.get(cpu, [])) for switch in items]
+        times = [times_of(items, i, own.get(cpu, [])) for i in range(len(items))]
         known[cpu] = [(s[1], e[0], a[2], s[0], e[1]) for a, b, s, e in zip(items, items[1:], times, times[1:]) if a[2] == b[1]]
     return known
 
 
-def asked(path, what):
+def asked(path, what, last):
     text = subprocess.run([yore, "state", path, what, "--no-index", "--time", "ns", "--format", "csv"], capture_output=True, text=True,
                           env=ENVIRONMENT, check=False).stdout
     for row in csv.DictReader(text.splitlines()):
-        if row["begin"] and row["end"]:
+        if row["begin"] and row["end"] and int(row["begin"]) < last:
             key = int(re.search(r"\[(\d+)\]", row["path"]).group(1))
             yield key, int(row["begin"]), int(row["end"]), row["value"]
 
 
-def overlapping(stretches, begin, end):
-    first = bisect.bisect_right(stretches, begin, key=lambda s: s[1])
-    for i in range(first, len(stretches)):
-        if stretches[i][0] >= end:
+def overlapping(stretches, begin, end, low=0, high=1):
+    """Those of which [low, high) meets [begin, end), of stretches in order, but for what two recorders saw at different times."""
+    first = bisect.bisect_right(stretches, begin, key=lambda s: s[high])
+    for i in range(max(first - 2, 0), len(stretches)):
+        if stretches[i][low] >= end:
             return
-        yield stretches[i]
+        if stretches[i][high] > begin:
+            yield stretches[i]
 
 
-def wrong_cpus(path, known):
+def wrong_cpus(path, known, last):
     """cpu[N]/thread against the stretches of that CPU."""
     count, wrong = 0, []
-    for cpu, begin, end, value in asked(path, "cpu[*]/thread"):
+    for cpu, begin, end, value in asked(path, "cpu[*]/thread", last):
         count += 1
         for from_, until, thread, *_ in overlapping(known.get(cpu, []), begin, end):
             if int(value) != thread and min(end, until) - max(begin, from_) > 2 * NEAR:
@@ -139,26 +159,27 @@ def wrong_cpus(path, known):
     return count, wrong
 
 
-def wrong_threads(path, known):
+def wrong_threads(path, known, last):
     """A thread that runs may be anywhere where the other recorder knows nothing; one that does not run must not run there."""
     of, gaps, count, wrong = {}, [], 0, []
-    for cpu, stretches in known.items():
+    for stretches in known.values():
+        gaps.append([])
         for a, b in zip([(0, 0, 0, 0, 0)] + stretches, stretches + [(2**63, 2**63, 0, 2**63, 2**63)]):
             if a[4] < b[3]:
-                gaps.append((a[4], b[3]))
+                gaps[-1].append((a[4], b[3]))
         for stretch in stretches:
             of.setdefault(stretch[2], []).append(stretch)
     for items in of.values():
         items.sort()
-    for tid, begin, end, value in asked(path, "thread[*]/state"):
+    for tid, begin, end, value in asked(path, "thread[*]/state", last):
         runs = [(s[0], s[1]) for s in overlapping(of.get(tid, []), begin, end)]
-        perhaps = [(s[3], s[4]) for s in of.get(tid, []) if s[3] < end and s[4] > begin]
+        perhaps = [(s[3], s[4]) for s in overlapping(of.get(tid, []), begin, end, 3, 4)]
         count += 1
         if value != "running":
             bad = [r for r in runs if min(end, r[1]) - max(begin, r[0]) > 2 * NEAR and value not in ("exiting", "unknown")]
         else:
             bad, at = [], begin
-            for from_, until in sorted(perhaps + [g for g in gaps if g[0] < end and g[1] > begin]) + [(end, end)]:
+            for from_, until in sorted(perhaps + [g for of_cpu in gaps for g in overlapping(of_cpu, begin, end)]) + [(end, end)]:
                 if from_ - at > 2 * NEAR:
                     bad.append((at, from_))
                 at = max(at, until)
@@ -168,15 +189,63 @@ def wrong_threads(path, known):
     return count, wrong
 
 
+def impossible(path):
+    """What no machine can do, as `check --state` finds it."""
+    text = subprocess.run([yore, "check", path, "--state", "--no-index", "--format", "json"], capture_output=True, text=True, env=ENVIRONMENT,
+                          check=False).stdout
+    rows = [json.loads(line) for line in text.splitlines()]
+    return ["%(what)s from %(begin)s to %(end)s" % row for row in rows if row["kind"] == "violation"]
+
+
+ALL = """local _, stop = trace:bounds()
+local moments = { [stop - 1] = true }
+for _, row in ipairs(trace:at(stop - 1, "thread[*]/state", { rows = true })) do
+	if not row.known then moments[math.min(row.since + 100000, stop - 1)] = true end
+end
+for moment in pairs(moments) do
+	for _, row in ipairs(trace:at(moment, "thread[*]/state", { rows = true })) do
+		print(moment, row.path, row.value)
+	end
+end
+"""
+
+
+# Questions of one thread each leave in the index which packets name which threads.
+NAMED = """local start, stop = trace:bounds()
+for _, row in ipairs(trace:at(stop - 1, "thread[*]/state", { rows = true })) do
+	for i = 1, 9 do trace:at(start + (stop - start) * i // 10, row.path) end
+end
+"""
+
+
+def lines_of(path, script, *options):
+    file = os.path.join(work, "script.lua")
+    with open(file, "w") as out:
+        out.write(script)
+    done = subprocess.run([yore, "run", *options, file, path], capture_output=True, text=True, env=ENVIRONMENT, check=False)
+    return done.stdout.splitlines() + done.stderr.splitlines()
+
+
+def differs_alone(path):
+    """Threads of which it matters whether others were asked for."""
+    index = os.path.join(work, "index")
+    shutil.rmtree(index, ignore_errors=True)
+    told = lines_of(path, ALL, "--no-index")
+    asked_for = [line.split("\t") for line in told]
+    ask = "".join('print(%s, "%s", (trace:at(%s, "%s")))\n' % (*words[:2], *words[:2]) for words in asked_for if len(words) == 3)
+    wrong = lines_of(path, NAMED, "--index-dir", index)
+    alone = lines_of(path, ask, "--index-dir", index)
+    return wrong + ["among all %s, alone %s" % pair for pair in zip(told, alone) if pair[0] != pair[1]] + ["not all answered"] * (len(told) != len(alone))
+
+
 def compare(mine, other):
-    """How many stretches of CPUs and of threads, and what is wrong. Recorders stop CPU by CPU, and no event tells when: behind the last switch of
-    any CPU nothing counts."""
+    """How many stretches of CPUs and of threads, and what is wrong. Recorders stop CPU by CPU, and no event tells when: what is said to begin
+    behind the last switch of any CPU does not count, but what began before must not be said to go on."""
     known = truth(other, mine)
     last = min((items[-1][0] for items in switches_of(mine).values()), default=2**63)
-    known = {cpu: [s for s in items if s[4] < last] for cpu, items in known.items()}
-    cpus, wrong = wrong_cpus(mine, known)
-    threads, more = wrong_threads(mine, known)
-    return cpus, threads, wrong + more
+    cpus, wrong = wrong_cpus(mine, known, last)
+    threads, more = wrong_threads(mine, known, last)
+    return cpus, threads, wrong + more + impossible(mine) + differs_alone(mine)
 
 
 def one_round(number):

@@ -111,6 +111,7 @@ dist_check_SCRIPTS += \
 	%D%/many_shapes.py \
 	%D%/requirements.py \
 	%D%/woken.py \
+	%D%/switch_records.py \
 	%D%/impossible.py \
 	%D%/one_answer.py \
 	%D%/computed_ends.py \

@@ -60,6 +60,17 @@ enum { SWITCH, WAKEUP, WAKING, ENTER, EXIT, CYCLES, FREE, OLD };
 	{                                                                                         \
 		SWITCHES(10, 1, 0, 0, 7), WAKES(30, 0, WAKEUP, 5, 7, 1), SWITCHES(50, 1, 7, 0, 0) \
 	}
+/* Without sched_wakeup: 7 sleeps, is woken, and runs. */
+#define SLEEPS_AND_WAKES                                                                           \
+	{                                                                                          \
+		SWITCHES(10, 1, 0, 0, 7), SWITCHES(20, 1, 7, 1, 0), WAKES(30, 0, WAKING, 5, 7, 1), \
+			SWITCHES(40, 1, 0, 0, 7), SWITCHES(50, 1, 7, 1, 0)                         \
+	}
+/* 7 is woken, and leaves CPU 1: to sleep again, or because it was about to when it was woken. */
+#define LEAVES                                                                                    \
+	{                                                                                         \
+		SWITCHES(10, 1, 0, 0, 7), WAKES(30, 0, WAKING, 5, 7, 1), SWITCHES(40, 1, 7, 1, 0) \
+	}
 #define LOST_BETWEEN                                                                  \
 	{                                                                             \
 		SWITCHES(10, 1, 0, 0, 7), SWITCHES(15, 1, 7, 1, 0), LOSES(20, 1, 25), \
@@ -130,6 +141,14 @@ static struct row {
 	 RECORDING_CPUS,
 	 {SAYS(10, 0, OLD, 7)},
 	 {"thread[7]/state", 10, false, "\"ready\"", 10}},
+	{"with it, sched_waking changes no state",
+	 RECORDING_CPUS,
+	 SLEEPS_AND_WAKES,
+	 {"thread[7]/state", 35, false, "\"sleeping\"", 20}},
+	{"with sched_wakeup in the trace it sleeps",
+	 RECORDING_CPUS,
+	 LEAVES,
+	 {"thread[7]/state", 45, false, "\"sleeping\"", 40}},
 	{"tasks: a CPU before the first evidence",
 	 RECORDING_TASKS,
 	 TASKS,
@@ -204,6 +223,26 @@ static struct row {
 	 {"cpu[0]/thread", 25, false, "unknown", 20}},
 };
 
+/* The trace has no sched_wakeup. */
+static struct row wakings[] = {
+	{"without sched_wakeup, a thread is ready from sched_waking on",
+	 RECORDING_CPUS,
+	 SLEEPS_AND_WAKES,
+	 {"thread[7]/state", 35, false, "\"ready\"", 30}},
+	{"a thread that was woken before it ran sleeps when it leaves",
+	 RECORDING_CPUS,
+	 SLEEPS_AND_WAKES,
+	 {"thread[7]/state", 55, false, "\"sleeping\"", 50}},
+	{"a thread that is woken while it runs goes on, without sched_wakeup, too",
+	 RECORDING_CPUS,
+	 LEAVES,
+	 {"thread[7]/state", 35, false, "\"running\"", 30}},
+	{"whether it sleeps when it leaves then is not known",
+	 RECORDING_CPUS,
+	 LEAVES,
+	 {"thread[7]/state", 45, false, "unknown", 40}},
+};
+
 static size_t count_events(const struct row *row)
 {
 	size_t count = 0;
@@ -213,11 +252,10 @@ static size_t count_events(const struct row *row)
 	return count;
 }
 
-static void all_ways(void **state)
+static void ask(const struct row *row, const struct fake_class *of_trace)
 {
-	const struct row *row = *state;
 	struct fake_trace *trace =
-		fake_trace_new(2, classes, COUNT(classes), row->events, count_events(row));
+		fake_trace_new(2, of_trace, COUNT(classes), row->events, count_events(row));
 	struct rules *rules = rules_new();
 	struct error err;
 
@@ -229,11 +267,28 @@ static void all_ways(void **state)
 	fake_trace_free(trace);
 }
 
+static void all_ways(void **state)
+{
+	ask(*state, classes);
+}
+
+static void without_wakeups(void **state)
+{
+	struct fake_class others[COUNT(classes)];
+
+	memcpy(others, classes, sizeof others);
+	others[WAKEUP].name = "mark";
+	ask(*state, others);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(rows)];
+	struct CMUnitTest tests[COUNT(rows) + COUNT(wakings)];
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){rows[i].name, all_ways, NULL, NULL, &rows[i]};
+	for (size_t i = 0; i < COUNT(wakings); i++)
+		tests[COUNT(rows) + i] = (struct CMUnitTest){wakings[i].name, without_wakeups, NULL,
+							     NULL, &wakings[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

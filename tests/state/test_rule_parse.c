@@ -257,7 +257,7 @@ static size_t count_of(const char *text, const char *what)
 /*
  * Nothing of the Linux rules needs to be evaluated forward, but for what pushes and pops calls, and
  * where many wakers wait for the interrupt that their CPU handled, and what perf's switch records
- * tell of threads that end, or that are woken while they leave.
+ * tell of threads that end, that have no records, or that are woken while they leave.
  */
 static void linux_is_backward(void **state)
 {
@@ -275,7 +275,16 @@ static void linux_is_backward(void **state)
 	assert_int_equal(count_of(buf_text(&text), "pop     thread[*]/stack\n"
 						   "        stratum 0, forward: "),
 			 1);
-	assert_int_equal(count_of(buf_text(&text), "else forward"), 4);
+	assert_int_equal(count_of(buf_text(&text), "else forward"), 7);
+	assert_int_equal(count_of(buf_text(&text), "thread[*]/state\n"
+						   "        stratum 2, backward while few"),
+			 1);
+	assert_int_equal(count_of(buf_text(&text), "thread[*]/state and all below\n"
+						   "        stratum 2, backward while few"),
+			 1);
+	assert_int_equal(count_of(buf_text(&text), "thread[*]/state and all below\n"
+						   "        stratum 3, backward while few"),
+			 1);
 	assert_int_equal(count_of(buf_text(&text), "thread[*]/waker\n"
 						   "        stratum 1, backward while few"),
 			 3);

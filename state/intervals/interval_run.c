@@ -197,25 +197,6 @@ static void track_names(struct range_run *run)
 
 /* ---- a run over what the question rests on, which leaves nothing behind ---- */
 
-/* No checkpoint of the run will be read. */
-static bool leaves_nothing(const struct state *state)
-{
-	return state->options.no_checkpoints && !state->options.replay_only;
-}
-
-bool tracks_are_whole(const struct tracks *tracks)
-{
-	const struct event_source *event_source = tracks->state->event_source;
-	nstime first, last;
-	struct error ignored;
-
-	/* Cells that are written in place cannot take back what a late event shows to be wrong. */
-	return (tracks->range.alone || leaves_nothing(tracks->state)) && tracks->wanted->nqueries &&
-	       !trace_disorder(event_source->trace) &&
-	       event_source->ops->span(tracks->state->event_source, &first, &last, &ignored) &&
-	       tracks->range.begin <= first && tracks->range.end > last;
-}
-
 /* What the attribute was before its first write. */
 static void on_absent(void *arg, uint32_t attr)
 {

@@ -289,7 +289,12 @@ struct ends {
 void ends_find(const struct tracks *tracks, nstime from, struct ends *out);
 void ends_release(struct ends *ends);
 
-/* interval_run.c: are they of all of the trace, with nothing beyond it to be looked for? */
+/* No checkpoint of a run will be read. */
+static inline bool leaves_nothing(const struct state *state)
+{
+	return state->options.no_checkpoints && !state->options.replay_only;
+}
+/* Are they of all of the trace, with nothing beyond it to be looked for? */
 bool tracks_are_whole(const struct tracks *tracks);
 
 /* source.c: fills the tracks from the first source that can. */

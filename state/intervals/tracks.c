@@ -365,6 +365,19 @@ static void spool_track(struct tracks *tracks, struct track *track)
 		set_room(tracks->state, track, stay - 1);
 }
 
+bool tracks_are_whole(const struct tracks *tracks)
+{
+	const struct event_source *event_source = tracks->state->event_source;
+	nstime first, last;
+	struct error ignored;
+
+	/* Cells that are written in place cannot take back what a late event shows to be wrong. */
+	return (tracks->range.alone || leaves_nothing(tracks->state)) && tracks->wanted->nqueries &&
+	       !trace_disorder(event_source->trace) &&
+	       event_source->ops->span(tracks->state->event_source, &first, &last, &ignored) &&
+	       tracks->range.begin <= first && tracks->range.end > last;
+}
+
 /*
  * Only of tracks that are given out themselves, and not where the first span is looked for again,
  * for its true beginning, or where a late event may take back what was there before.

@@ -226,12 +226,12 @@ static bool ask_why(struct at *at, struct named *items, size_t count, bool *aske
 	return ok;
 }
 
-static bool name_rows(struct at *at, struct named *items, size_t count, uint64_t spent,
-		      struct arena *arena, struct error *err)
+static bool name_rows(struct at *at, struct named *items, size_t count,
+		      const struct names_since *since, struct arena *arena, struct error *err)
 {
 	bool before = at->options->before, again = false;
 
-	if (!names_at(at->session, items, count, before, spent, arena, err))
+	if (!names_at(at->session, items, count, before, since, arena, err))
 		return false;
 	for (size_t from = 0, to; from < count; from = to) {
 		for (to = from + 1; to < count && items[to].t == items[from].t;)
@@ -239,11 +239,12 @@ static bool name_rows(struct at *at, struct named *items, size_t count, uint64_t
 		if (!ask_why(at, items + from, to - from, &again, err))
 			return false;
 	}
-	return !again || names_at(at->session, items, count, before, spent, arena, err);
+	return !again || names_at(at->session, items, count, before, since, arena, err);
 }
 
-/* Text shows names beside values alone. The values cost so many packets. */
-static bool print(struct at *at, const struct answers *answers, uint64_t spent, struct error *err)
+/* Text shows names beside values alone. The values were asked for behind `since`. */
+static bool print(struct at *at, const struct answers *answers, const struct names_since *since,
+		  struct error *err)
 {
 	enum format format = at->options->format;
 	struct named *items = mem_new_array(answers->count + 1, sizeof *items);
@@ -257,7 +258,7 @@ static bool print(struct at *at, const struct answers *answers, uint64_t spent, 
 					  .of_path = format == FORMAT_JSON || format == FORMAT_CSV,
 					  .by = told_by(answer)};
 	}
-	bool ok = name_rows(at, items, answers->count, spent, arena, err);
+	bool ok = name_rows(at, items, answers->count, since, arena, err);
 	for (size_t i = 0; i < answers->count && ok; i++)
 		if (!(format == FORMAT_JSON ? json_answer : text_answer)(at, &answers->items[i],
 									 &items[i]))
@@ -286,15 +287,15 @@ static bool ask(struct at *at, struct error *err)
 			step = BATCH_LISTS;
 	for (size_t i = 0; i < at->nmoments && state && !at->sink->closed; i += step) {
 		size_t count = at->nmoments - i < step ? at->nmoments - i : step;
-		uint64_t packets = at->session->trace->packets_decoded;
+		const struct names_since since = {at->session->trace->packets_decoded,
+						  trace_bytes_read(at->session->trace)};
 		struct answers answers = {0};
 		if (!state_at(state, at->moments + i, count,
 			      (const struct query *const *)at->queries, at->nqueries,
 			      at->options->why, &answers, err))
 			return false;
 		at->answered += answers.count;
-		packets = at->session->trace->packets_decoded - packets;
-		bool ok = print(at, &answers, packets, err);
+		bool ok = print(at, &answers, &since, err);
 		answers_release(&answers);
 		if (!ok)
 			return false;

@@ -208,7 +208,7 @@ static bool print_rows(struct diff *diff, const struct pair *pairs, size_t count
 					  .path = path_of(&pairs[i / 2]),
 					  .value = value_of(&pairs[i / 2], (int)(i % 2))};
 	bool ok = format == FORMAT_CSV || names_at(diff->session, named, 2 * count,
-						   diff->options->before, NAMES_FAR, arena, err);
+						   diff->options->before, NULL, arena, err);
 	for (size_t i = 0; i < count && ok; i++) {
 		rows_text(&diff->rows, path_of(&pairs[i]));
 		named_add(rows_cell(&diff->rows), format, &named[2 * i]);

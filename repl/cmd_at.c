@@ -10,6 +10,7 @@
 #include "repl/cmds.h"
 #include "repl/names.h"
 #include "repl/render.h"
+#include "repl/row_threads.h"
 #include "state/intervals/named.h"
 #include "state/state.h"
 
@@ -32,7 +33,8 @@ struct at {
 	struct moment *moments;
 	size_t nmoments, capacity, answered; /* moments that wait; answers so far */
 	uint64_t asked, outside; /* moments so far; those that were not recorded */
-	bool many; /* rows begin with their moment */
+	bool many;     /* rows begin with their moment */
+	bool left_out; /* values, by --cpu, --tid, --pid or --comm */
 };
 
 /* Output -------------------------------------------------------------------------------------- */
@@ -270,6 +272,28 @@ static bool print(struct at *at, const struct answers *answers, const struct nam
 
 /* Asking -------------------------------------------------------------------------------------- */
 
+/* Leaves the answers that --cpu, --tid, --pid and --comm ask for. */
+static bool keep(struct at *at, const struct moment *moments, size_t count, struct answers *answers,
+		 struct error *err)
+{
+	struct row_threads *only;
+	size_t left = 0;
+
+	if (!row_threads_open_at(at->session, at->options, moments, count, &only, err))
+		return false;
+	for (size_t i = 0; i < answers->count && only; i++) {
+		const struct answer *answer = &answers->items[i];
+		const struct moment moment = {.t = answer->t, .before = at->options->before};
+		if (row_threads_pass_at(only, &moment, answer->path, &answer->value))
+			answers->items[left++] = *answer;
+	}
+	at->left_out |= only && left < answers->count;
+	if (only)
+		answers->count = left;
+	row_threads_close(only);
+	return true;
+}
+
 static bool ask(struct at *at, struct error *err)
 {
 	struct state *state = session_state(at->session, err);
@@ -294,6 +318,10 @@ static bool ask(struct at *at, struct error *err)
 			      (const struct query *const *)at->queries, at->nqueries,
 			      at->options->why, &answers, err))
 			return false;
+		if (!keep(at, at->moments + i, count, &answers, err)) {
+			answers_release(&answers);
+			return false;
+		}
 		at->answered += answers.count;
 		bool ok = print(at, &answers, &since, err);
 		answers_release(&answers);
@@ -463,7 +491,9 @@ static bool run_at(struct session *session, const struct options *options, struc
 			rows_finish(&at.rows);
 		if (ok)
 			asked_outside(session, at.outside, at.asked);
-		if (ok && !at.answered && at.nqueries && !at.outside)
+		if (ok && !at.answered && at.left_out)
+			session_note(session, "no value here is of the threads and CPUs asked for");
+		else if (ok && !at.answered && at.nqueries && !at.outside)
 			session_note(session,
 				     "no attribute that matches has a value at this "
 				     "moment: 'yore info %s' says what can be asked",
@@ -519,7 +549,7 @@ const struct cmd cmd_at = {
 		"  $ yore at fixtures/golden/sched-demo @2120801130503 'cpu[0]/thread' --before\n"
 		"  $ printf '+1ms\\n+2ms\\n' | yore at fixtures/golden/sched-demo - "
 		"'cpu[0]/thread'\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_BEFORE | OPT_WHY,
+	.options = OPT_TRACE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_BEFORE | OPT_WHY,
 	.words = WORD_TIME | WORD_PATH,
 	.min_words = 0,
 	.max_words = -1,

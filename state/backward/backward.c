@@ -3,7 +3,8 @@
  *
  * One round reads down from the newest question that has not begun. Questions that come up above
  * the place where it stands, and are not the same as an open one, wait for the next round. A round
- * ends when nothing is open, when all roots are answered, or at the bottom.
+ * ends when nothing is open and the next question begins far below, when all roots are answered, or
+ * at the bottom.
  */
 #include "state/backward/internal.h"
 
@@ -11,7 +12,12 @@
 #include "engine/base/mem.h"
 #include "state/events/event_filter.h"
 
-enum { WIDENED_MAX = 64 /* then the pass looks at all events */ };
+#include <stdatomic.h>
+
+enum {
+	WIDENED_MAX = 64, /* then the pass looks at all events */
+	GAP = 1 << 14     /* events: to decode so many takes as long as to begin a round */
+};
 
 const struct backward_limits backward_usual_limits = {
 	.visits = 1000000, .pendings = 4096, .questions = 1000000, .rounds = 4, .bytes = 64 << 20};
@@ -285,8 +291,31 @@ static bool open_below(struct backward *pass)
 				 pass->err);
 }
 
+static uint64_t events_decoded(const struct backward *pass)
+{
+	return atomic_load_explicit(&pass->options.event_source->trace->events_decoded,
+				    memory_order_relaxed);
+}
+
+/*
+ * Nothing is open: does the next question begin so near below that going on is cheaper than another
+ * round? By how many events this round met in how much time, since it began at `from`.
+ */
+static bool next_is_near(const struct backward *pass, nstime from, uint64_t decoded)
+{
+	nstime at = pass->item.order.time;
+	uint64_t events = events_decoded(pass) - decoded;
+
+	return pass->later.count && events &&
+	       (double)time_span(pass->later.items[0]->key.time, at) <=
+		       (double)time_span(at, from) / (double)events * GAP;
+}
+
 static enum outcome read_down(struct backward *pass)
 {
+	uint64_t decoded = events_decoded(pass);
+	nstime from = NSTIME_MAX;
+
 	for (;;) {
 		enum step step = event_source_next(&pass->event_source, &pass->item, pass->err);
 
@@ -294,6 +323,7 @@ static enum outcome read_down(struct backward *pass)
 			return OUTCOME_ERROR;
 		if (step == STEP_END)
 			break;
+		from = from == NSTIME_MAX ? pass->item.order.time : from;
 		pass->visits++;
 		pass->entering = true;
 		begin_above(pass, &pass->item.order);
@@ -307,7 +337,7 @@ static enum outcome read_down(struct backward *pass)
 			return OUTCOME_ERROR;
 		if (over_limits(pass))
 			return OUTCOME_GAVE_UP;
-		if (pass->nopen == 0 || answered(pass))
+		if (answered(pass) || (!pass->nopen && !next_is_near(pass, from, decoded)))
 			return OUTCOME_DONE;
 		if (pass->wider && !open_below(pass))
 			return OUTCOME_ERROR;

@@ -10,6 +10,7 @@
 #include "repl/cmds.h"
 #include "repl/names.h"
 #include "repl/render.h"
+#include "repl/row_threads.h"
 #include "state/intervals/named.h"
 #include "state/state.h"
 
@@ -32,7 +33,8 @@ struct at {
 	struct moment *moments;
 	size_t nmoments, capacity, answered; /* moments that wait; answers so far */
 	uint64_t asked, outside; /* moments so far; those that were not recorded */
-	bool many; /* rows begin with their moment */
+	bool many;     /* rows begin with their moment */
+	bool left_out; /* values, by --cpu, --tid, --pid or --comm */
 };
 
 /* Output -------------------------------------------------------------------------------------- */
@@ -226,12 +228,12 @@ static bool ask_why(struct at *at, struct named *items, size_t count, bool *aske
 	return ok;
 }
 
-static bool name_rows(struct at *at, struct named *items, size_t count, uint64_t spent,
-		      struct arena *arena, struct error *err)
+static bool name_rows(struct at *at, struct named *items, size_t count,
+		      const struct names_since *since, struct arena *arena, struct error *err)
 {
 	bool before = at->options->before, again = false;
 
-	if (!names_at(at->session, items, count, before, spent, arena, err))
+	if (!names_at(at->session, items, count, before, since, arena, err))
 		return false;
 	for (size_t from = 0, to; from < count; from = to) {
 		for (to = from + 1; to < count && items[to].t == items[from].t;)
@@ -239,11 +241,12 @@ static bool name_rows(struct at *at, struct named *items, size_t count, uint64_t
 		if (!ask_why(at, items + from, to - from, &again, err))
 			return false;
 	}
-	return !again || names_at(at->session, items, count, before, spent, arena, err);
+	return !again || names_at(at->session, items, count, before, since, arena, err);
 }
 
-/* Text shows names beside values alone. The values cost so many packets. */
-static bool print(struct at *at, const struct answers *answers, uint64_t spent, struct error *err)
+/* Text shows names beside values alone. The values were asked for behind `since`. */
+static bool print(struct at *at, const struct answers *answers, const struct names_since *since,
+		  struct error *err)
 {
 	enum format format = at->options->format;
 	struct named *items = mem_new_array(answers->count + 1, sizeof *items);
@@ -257,7 +260,7 @@ static bool print(struct at *at, const struct answers *answers, uint64_t spent, 
 					  .of_path = format == FORMAT_JSON || format == FORMAT_CSV,
 					  .by = told_by(answer)};
 	}
-	bool ok = name_rows(at, items, answers->count, spent, arena, err);
+	bool ok = name_rows(at, items, answers->count, since, arena, err);
 	for (size_t i = 0; i < answers->count && ok; i++)
 		if (!(format == FORMAT_JSON ? json_answer : text_answer)(at, &answers->items[i],
 									 &items[i]))
@@ -268,6 +271,28 @@ static bool print(struct at *at, const struct answers *answers, uint64_t spent, 
 }
 
 /* Asking -------------------------------------------------------------------------------------- */
+
+/* Leaves the answers that --cpu, --tid, --pid and --comm ask for. */
+static bool keep(struct at *at, const struct moment *moments, size_t count, struct answers *answers,
+		 struct error *err)
+{
+	struct row_threads *only;
+	size_t left = 0;
+
+	if (!row_threads_open_at(at->session, at->options, moments, count, &only, err))
+		return false;
+	for (size_t i = 0; i < answers->count && only; i++) {
+		const struct answer *answer = &answers->items[i];
+		const struct moment moment = {.t = answer->t, .before = at->options->before};
+		if (row_threads_pass_at(only, &moment, answer->path, &answer->value))
+			answers->items[left++] = *answer;
+	}
+	at->left_out |= only && left < answers->count;
+	if (only)
+		answers->count = left;
+	row_threads_close(only);
+	return true;
+}
 
 static bool ask(struct at *at, struct error *err)
 {
@@ -286,15 +311,19 @@ static bool ask(struct at *at, struct error *err)
 			step = BATCH_LISTS;
 	for (size_t i = 0; i < at->nmoments && state && !at->sink->closed; i += step) {
 		size_t count = at->nmoments - i < step ? at->nmoments - i : step;
-		uint64_t packets = at->session->trace->packets_decoded;
+		const struct names_since since = {at->session->trace->packets_decoded,
+						  trace_bytes_read(at->session->trace)};
 		struct answers answers = {0};
 		if (!state_at(state, at->moments + i, count,
 			      (const struct query *const *)at->queries, at->nqueries,
 			      at->options->why, &answers, err))
 			return false;
+		if (!keep(at, at->moments + i, count, &answers, err)) {
+			answers_release(&answers);
+			return false;
+		}
 		at->answered += answers.count;
-		packets = at->session->trace->packets_decoded - packets;
-		bool ok = print(at, &answers, packets, err);
+		bool ok = print(at, &answers, &since, err);
 		answers_release(&answers);
 		if (!ok)
 			return false;
@@ -462,7 +491,9 @@ static bool run_at(struct session *session, const struct options *options, struc
 			rows_finish(&at.rows);
 		if (ok)
 			asked_outside(session, at.outside, at.asked);
-		if (ok && !at.answered && at.nqueries && !at.outside)
+		if (ok && !at.answered && at.left_out)
+			session_note(session, "no value here is of the threads and CPUs asked for");
+		else if (ok && !at.answered && at.nqueries && !at.outside)
 			session_note(session,
 				     "no attribute that matches has a value at this "
 				     "moment: 'yore info %s' says what can be asked",
@@ -518,7 +549,7 @@ const struct cmd cmd_at = {
 		"  $ yore at fixtures/golden/sched-demo @2120801130503 'cpu[0]/thread' --before\n"
 		"  $ printf '+1ms\\n+2ms\\n' | yore at fixtures/golden/sched-demo - "
 		"'cpu[0]/thread'\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_BEFORE | OPT_WHY,
+	.options = OPT_TRACE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_BEFORE | OPT_WHY,
 	.words = WORD_TIME | WORD_PATH,
 	.min_words = 0,
 	.max_words = -1,

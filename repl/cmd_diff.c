@@ -12,6 +12,7 @@
 #include "repl/cmds.h"
 #include "repl/names.h"
 #include "repl/render.h"
+#include "repl/row_threads.h"
 #include "state/state.h"
 
 #include <stdlib.h>
@@ -178,6 +179,33 @@ static struct value value_of(const struct pair *pair, int side)
 	return pair->side[side] ? pair->side[side]->value : (struct value){.kind = VALUE_NONE};
 }
 
+/* Leaves pairs that --cpu, --tid, --pid and --comm ask for, at one of the moments. */
+static bool keep(struct diff *diff, struct pair *pairs, size_t *count, struct error *err)
+{
+	struct row_threads *only[2] = {NULL, NULL};
+	size_t left = 0;
+	bool ok = true;
+
+	for (int s = 0; s < 2 && ok; s++)
+		ok = row_threads_open_at(diff->session, diff->options, &diff->moments[s], 1,
+					 &only[s], err);
+	for (size_t i = 0; i < *count && ok; i++) {
+		bool pass = !only[0];
+		for (int s = 0; s < 2 && !pass; s++) {
+			struct value value = value_of(&pairs[i], s);
+			pass = row_threads_pass_at(only[s], &diff->moments[s], path_of(&pairs[i]),
+						   &value);
+		}
+		if (pass)
+			pairs[left++] = pairs[i];
+	}
+	if (ok)
+		*count = left;
+	row_threads_close(only[0]);
+	row_threads_close(only[1]);
+	return ok;
+}
+
 static bool print_json(struct diff *diff, const struct pair *pairs, size_t count)
 {
 	struct sink *out = diff->sink;
@@ -208,7 +236,7 @@ static bool print_rows(struct diff *diff, const struct pair *pairs, size_t count
 					  .path = path_of(&pairs[i / 2]),
 					  .value = value_of(&pairs[i / 2], (int)(i % 2))};
 	bool ok = format == FORMAT_CSV || names_at(diff->session, named, 2 * count,
-						   diff->options->before, NAMES_FAR, arena, err);
+						   diff->options->before, NULL, arena, err);
 	for (size_t i = 0; i < count && ok; i++) {
 		rows_text(&diff->rows, path_of(&pairs[i]));
 		named_add(rows_cell(&diff->rows), format, &named[2 * i]);
@@ -269,7 +297,11 @@ static bool show(struct diff *diff, struct error *err)
 		return false;
 	size_t count = pair_up(&answers, diff->moments[0].t, &pairs);
 	ok = ask_unlisted(diff, state, pairs, &count, &unlisted, err);
-	if (ok && !count)
+	size_t all = count;
+	ok = ok && keep(diff, pairs, &count, err);
+	if (ok && !count && all)
+		session_note(diff->session, "no value of the threads and CPUs asked for differs");
+	else if (ok && !count)
 		session_note(diff->session, "no value differs between the two moments: 'yore at' "
 					    "prints what they are");
 	if (ok && format == FORMAT_JSON) {
@@ -310,7 +342,7 @@ const struct cmd cmd_diff = {
 		"Examples:\n"
 		"  $ yore diff fixtures/golden/sched-demo +5ms +6ms\n"
 		"  $ yore diff fixtures/golden/sched-demo +5ms -1ms 'cpu[*]/thread'\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_BEFORE,
+	.options = OPT_TRACE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_BEFORE,
 	.words = WORD_TIME | WORD_PATH,
 	.min_words = 2,
 	.max_words = -1,

@@ -334,7 +334,7 @@ static bool label_rows(struct timeline *timeline, struct error *err)
 					  .path = picture->rows[i].path,
 					  .value = none,
 					  .of_path = true};
-	bool good = names_at(timeline->session, items, picture->nrows, false, NAMES_FAR,
+	bool good = names_at(timeline->session, items, picture->nrows, false, NULL,
 			     picture->arena, err);
 	for (size_t i = 0; good && i < picture->nrows; i++)
 		if (items[i].name)

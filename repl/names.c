@@ -17,10 +17,11 @@
 enum { NAMES_EVENTS = 1000000, NAMES_BEFORE = 100000, NAMES_REFUSED = 4 };
 
 /*
- * How much a search at a moment may read beside what the rows cost: the greater of a third of their
- * packets, and of so many bytes, which are all of a small recording. --names sets no such limit.
+ * How much a search at a moment may read: the greater of a fifth of the packets that the rows cost,
+ * and of what is left of so many bytes, the rows included, which are all of a small recording.
+ * --names sets no such limit.
  */
-enum { NAMES_SHARE = 3, NAMES_BYTES = 1 << 20 };
+enum { NAMES_SHARE = 5, NAMES_BYTES = 3 << 18 };
 
 /* The thread that the row shows. */
 static bool thread_of(const struct named *item, struct value *tid)
@@ -151,13 +152,15 @@ static bool names_of_moment(const struct asking *asking, struct named *items, si
 }
 
 bool names_at(struct session *session, struct named *items, size_t count, bool before,
-	      uint64_t spent, struct arena *arena, struct error *err)
+	      const struct names_since *since, struct arena *arena, struct error *err)
 {
-	uint64_t packets = session->trace->packets_decoded + spent / NAMES_SHARE;
-	uint64_t bytes = trace_bytes_read(session->trace) + NAMES_BYTES;
+	uint64_t packets = UINT64_MAX, bytes = UINT64_MAX;
 
-	if (spent == NAMES_FAR || session->options->find_names)
-		packets = bytes = UINT64_MAX;
+	if (since && !session->options->find_names) {
+		packets = session->trace->packets_decoded;
+		packets += (packets - since->packets) / NAMES_SHARE;
+		bytes = since->bytes + NAMES_BYTES;
+	}
 	names_among(items, count, arena);
 	for (size_t from = 0, to; from < count; from = to) {
 		const struct moment moment = {.t = items[from].t, .before = before};

@@ -22,14 +22,18 @@ struct named { /* one row, and the names that were found for it */
 	const char *function; /* NULL: no address, or its function is not known; in the arena */
 };
 
+/* What had been read of the trace before the rows were asked for. */
+struct names_since {
+	uint64_t packets, bytes; /* decoded, read */
+};
+
 /*
  * All items have times in a few moments: asks at each moment. Names that the events do not tell
- * which set the values are looked for in a part of the packets that the values cost, `spent`, or in
- * one or two; --names goes on.
+ * which set the values are looked for in a part of the packets that the values cost since `since`,
+ * or in a few more; --names goes on, and so does NULL as `since`.
  */
-#define NAMES_FAR UINT64_MAX /* as `spent`: as if --names had been given */
 MUST_CHECK bool names_at(struct session *session, struct named *items, size_t count, bool before,
-			 uint64_t spent, struct arena *arena, struct error *err);
+			 const struct names_since *since, struct arena *arena, struct error *err);
 struct names_range;
 /*
  * Items at many times of one range: asks for the names' intervals, unless `told` (may be NULL) has

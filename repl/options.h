@@ -45,7 +45,7 @@ enum option_group {
 	OPT_CHECK = 1 << 21,   /* --check */
 	OPT_STATE = 1 << 22,   /* --state */
 	OPT_DO = 1 << 23,      /* --probes --file */
-	OPT_THREADS = 1 << 24, /* --cpu --tid --pid --comm: of rows that are intervals */
+	OPT_THREADS = 1 << 24, /* --cpu --tid --pid --comm: of rows of the state */
 	OPT_LISTS = 1 << 25,   /* --all --budget: of lists over a range */
 	OPT_ANALYSIS = 1 << 30 /* --sort: of analyses alone, which read it themselves */
 };

@@ -45,6 +45,8 @@ struct row_threads {
 	struct arena *arena;
 	struct test cpus, tids, pids, comms;
 	struct spells told[TOLD_COUNT];
+	nstime begin, end;       /* what is told in it is read */
+	bool moments;            /* rows are values */
 	struct buf thread, name; /* of the row */
 };
 
@@ -92,8 +94,7 @@ static bool read_spells(struct row_threads *rows, enum told told, struct error *
 						 "thread[0]/" /* lists lack what is initial */};
 	struct query *queries[3] = {NULL, NULL, NULL};
 	struct buf path = {0};
-	nstime begin, end;
-	bool ok = state && session_range(rows->session, &begin, &end, err);
+	bool ok = state != NULL;
 
 	spells->arena = rows->arena;
 	for (int i = 0; i < 3 && ok; i++) {
@@ -101,8 +102,8 @@ static bool read_spells(struct row_threads *rows, enum told told, struct error *
 		buf_printf(&path, "%s%s", beginnings[i], told_names[told]);
 		ok = query_parse(buf_text(&path), &queries[i], err);
 	}
-	if (ok && begin < end)
-		ok = state_intervals(state, begin, end, INTERVALS_CUT,
+	if (ok && rows->begin < rows->end)
+		ok = state_intervals(state, rows->begin, rows->end, INTERVALS_CUT,
 				     (const struct query *const *)queries, 3, add_spell, spells,
 				     err);
 	if (ok && spells->count)
@@ -137,21 +138,26 @@ static bool read_all(struct row_threads *rows, struct error *err)
 	       (!rows->cpus.words->count || read_spells(rows, TOLD_CPU, err));
 }
 
-bool row_threads_open(struct session *session, const struct options *options,
-		      struct row_threads **out, struct error *err)
+static bool asks(const struct options *options)
+{
+	return options->cpus.count || options->tids.count || options->pids.count ||
+	       options->comms.count;
+}
+
+static bool open_in(struct session *session, const struct options *options, nstime begin,
+		    nstime end, bool moments, struct row_threads **out, struct error *err)
 {
 	static const struct words none = {0};
 	struct row_threads *rows;
 
-	*out = NULL;
-	if (!options->cpus.count && !options->tids.count && !options->pids.count &&
-	    !options->comms.count)
-		return true;
 	if (!filter_look_up_cpus(session, &options->cpus, err))
 		return false;
 	rows = mem_new(sizeof *rows);
 	rows->session = session;
 	rows->arena = arena_new();
+	rows->begin = begin;
+	rows->end = end;
+	rows->moments = moments;
 	if (parse_test(rows, &rows->cpus, "--cpu", &options->cpus, false, err) &&
 	    parse_test(rows, &rows->tids, "--tid", &options->tids, true, err) &&
 	    parse_test(rows, &rows->pids, "--pid", &options->pids, false, err) &&
@@ -166,13 +172,44 @@ bool row_threads_open(struct session *session, const struct options *options,
 	return false;
 }
 
+bool row_threads_open(struct session *session, const struct options *options,
+		      struct row_threads **out, struct error *err)
+{
+	nstime begin, end;
+
+	*out = NULL;
+	return !asks(options) || (session_range(session, &begin, &end, err) &&
+				  open_in(session, options, begin, end, false, out, err));
+}
+
+/* The nanosecond that the moment is in. */
+static nstime begin_of(const struct moment *moment)
+{
+	return moment->before && moment->t > NSTIME_MIN ? moment->t - 1 : moment->t;
+}
+
+bool row_threads_open_at(struct session *session, const struct options *options,
+			 const struct moment *moments, size_t count, struct row_threads **out,
+			 struct error *err)
+{
+	nstime begin = NSTIME_MAX, end = NSTIME_MIN;
+
+	*out = NULL;
+	for (size_t i = 0; i < count; i++) {
+		nstime t = begin_of(&moments[i]);
+		begin = t < begin ? t : begin;
+		end = t < NSTIME_MAX && t >= end ? t + 1 : end;
+	}
+	return !asks(options) || open_in(session, options, begin, end, true, out, err);
+}
+
 static void note_unknown(struct row_threads *rows, const struct test *test, const char *what)
 {
 	if (test->unknown)
 		session_note(rows->session,
-			     "%s: %llu intervals were left out: the %s of their threads is not "
-			     "known",
-			     test->option, (unsigned long long)test->unknown, what);
+			     "%s: %llu %s were left out: the %s of their threads is not known",
+			     test->option, (unsigned long long)test->unknown,
+			     rows->moments ? "values" : "intervals", what);
 }
 
 void row_threads_close(struct row_threads *rows)
@@ -345,4 +382,15 @@ bool row_threads_pass(struct row_threads *rows, const struct interval *interval)
 	       (!rows->comms.words->count || pass_comm(rows, interval)) &&
 	       (!rows->pids.words->count || pass_process(rows)) &&
 	       (!rows->cpus.words->count || pass_cpu(rows, thread, interval));
+}
+
+bool row_threads_pass_at(struct row_threads *rows, const struct moment *moment, const char *path,
+			 const struct value *value)
+{
+	nstime begin = begin_of(moment);
+
+	return row_threads_pass(rows, &(struct interval){.path = path,
+							 .begin = begin,
+							 .end = begin + 1,
+							 .value = *value});
 }

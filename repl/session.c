@@ -658,7 +658,7 @@ static bool names_progress(void *arg, nstime at, nstime first, nstime last)
 	(void)first;
 	(void)last;
 	return !signals_interrupted() && session->trace->events_decoded <= session->names_until &&
-	       (session->trace->packets_decoded <= session->names_packets ||
+	       (session->trace->packets_decoded < session->names_packets ||
 		trace_bytes_read(session->trace) < session->names_bytes);
 }
 

@@ -37,7 +37,7 @@ struct session {
 	struct sql_shell *sql;
 	struct state *names;  /* for thread names beside answers: gives up early */
 	uint64_t names_until; /* events decoded at which it does; */
-	uint64_t names_packets, names_bytes; /* so many packets and bytes read: past both, too */
+	uint64_t names_packets, names_bytes; /* both read: that ends it, too */
 	struct arena *arena;  /* lives as long as the session */
 
 	/* the prompt's */

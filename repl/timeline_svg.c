@@ -178,7 +178,7 @@ static bool name_rows(const struct timeline_svg *svg, struct error *err)
 					  .value = {.kind = VALUE_NONE},
 					  .of_path = !lanes->rows[i].lost};
 	bool good =
-		names_at(svg->session, items, lanes->nrows, false, NAMES_FAR, lanes->arena, err);
+		names_at(svg->session, items, lanes->nrows, false, NULL, lanes->arena, err);
 	for (size_t i = 0; good && i < lanes->nrows; i++) {
 		struct lane *row = &lanes->rows[i];
 		row->label = items[i].name

@@ -65,26 +65,68 @@ static void read_table(struct trace *trace, struct buf *text, struct ovni_offset
 	}
 }
 
-void ovni_read_offsets(struct trace *trace, const char *folder, struct ovni_offsets *out)
+/* Takes the folder's table, if it has one and none was taken; a further one is told. */
+static void look_in(struct trace *trace, const char *folder, struct ovni_offsets *out)
 {
-	char *place = mem_strdup(folder);
+	char *path = folder_join(folder, "clock-offsets.txt");
 	struct buf text = {0};
 	struct error ignored;
 
+	if (ovni_read_text(path, &text, &ignored)) {
+		if (out->path) {
+			notice(&trace->notices, NOTICE_WARNING, "%s is not read: %s holds for all",
+			       path, out->path);
+		} else {
+			out->path = arena_strdup(trace->arena, path);
+			read_table(trace, &text, out);
+		}
+	}
+	mem_free(path);
+	buf_release(&text);
+}
+
+/* Does the folder, `len` bytes long without a slash, lie above the one of the stream? */
+static bool is_above(const char *folder, size_t len, const struct ovni_metadata *stream)
+{
+	return strncmp(stream->path, folder, len) == 0 && stream->path[len] == '/';
+}
+
+/* Folders of streams and those above them, up to but without the one that was opened, once each. */
+static void look_below(struct trace *trace, const char *folder, const struct ovni_metadata *streams,
+		       size_t count, struct ovni_offsets *out)
+{
+	size_t len = strlen(folder);
+
+	while (len && folder[len - 1] == '/')
+		len--;
+	for (size_t i = 0; i < count; i++) {
+		char *place = mem_strdup(streams[i].path);
+		size_t left = is_above(folder, len, &streams[i]) ? strlen(place) : 0;
+		while (left > len && !(i && is_above(place, left, &streams[i - 1]))) {
+			look_in(trace, place, out);
+			while (place[--left] != '/')
+				;
+			place[left] = 0;
+		}
+		mem_free(place);
+	}
+}
+
+void ovni_read_offsets(struct trace *trace, const char *folder, const struct ovni_metadata *streams,
+		       size_t count, struct ovni_offsets *out)
+{
+	char *place = mem_strdup(folder);
+
 	*out = (struct ovni_offsets){0};
 	for (int i = 0; i <= ABOVE && !out->path; i++) {
-		char *path = folder_join(place, "clock-offsets.txt");
-		if (ovni_read_text(path, &text, &ignored))
-			out->path = arena_strdup(trace->arena, path);
-		mem_free(path);
+		look_in(trace, place, out);
 		char *above = folder_join(place, "..");
 		mem_free(place);
 		place = above;
 	}
 	mem_free(place);
-	if (out->path)
-		read_table(trace, &text, out);
-	buf_release(&text);
+	if (!out->path)
+		look_below(trace, folder, streams, count, out);
 }
 
 bool ovni_offset_of(const struct ovni_offsets *offsets, const char *host, int64_t *ns)

@@ -226,8 +226,12 @@ struct ovni_offsets {
 	const char *path; /* NULL: there is no table */
 	uint64_t digest;
 };
-/* Looks in the folder, then in the three above it: a loom or thread may have been named. */
-void ovni_read_offsets(struct trace *trace, const char *folder, struct ovni_offsets *out);
+/*
+ * Looks in the folder, then in the three above it, as a loom or thread may have been named, then in
+ * those below it that hold the streams.
+ */
+void ovni_read_offsets(struct trace *trace, const char *folder, const struct ovni_metadata *streams,
+		       size_t count, struct ovni_offsets *out);
 bool ovni_offset_of(const struct ovni_offsets *offsets, const char *host, int64_t *ns);
 
 /* describe.c: a warning for each attribute that two streams give differently. */

@@ -318,7 +318,7 @@ bool ovni_open(struct trace *trace, const char *path, const char *settings, enum
 
 	(void)settings;
 	ovni_find(trace, folder, found, &opening);
-	ovni_read_offsets(trace, folder, &opening.offsets);
+	ovni_read_offsets(trace, folder, opening.streams, opening.count, &opening.offsets);
 	ovni_merge(trace, opening.streams, opening.count);
 	ovni_warn_models(trace, opening.streams, opening.count);
 	opening.looms = mem_new_array(opening.count + 1, sizeof *opening.looms);

@@ -278,7 +278,8 @@ static void a_clock_that_falls_ends_the_stream(void **state)
 	release(&made);
 }
 
-static void hosts_have_clocks_of_their_own(void **state)
+/* Two streams in a folder below the one that is opened, the table beside them or beside that one. */
+static void offsets_lie_between(const char *inner)
 {
 	struct made made = {.folder = scratch_folder()};
 	struct obs a = obs_new(false), b = obs_new(false);
@@ -286,9 +287,11 @@ static void hosts_have_clocks_of_their_own(void **state)
 	static const char table[] = "rank hostname median mean std\n"
 				    "0 host 0 0.0 0.0\n\n1\tother\t-4999999990.7 -5e9 1\n";
 
-	(void)state;
 	put_event(&a, "OHp", 10);
 	put_event(&b, "OHr", UINT64_C(5000000000));
+	char *top = made.folder;
+	made.folder = path_join(top, inner);
+	mkdir(made.folder, 0700);
 	add_stream(&made, "a", plain_json, a.bytes, a.len);
 	snprintf(json, sizeof json, "%s", plain_json);
 	memcpy(strstr(json, "\"host.l\""), "\"other\" ", 8);
@@ -296,11 +299,25 @@ static void hosts_have_clocks_of_their_own(void **state)
 	char *path = path_join(made.folder, "clock-offsets.txt");
 	write_file(path, table, sizeof table - 1);
 	mem_free(path);
+	mem_free(made.folder);
+	made.folder = top;
 	check_text(&made, "10 OHp pauses the execution\n10 OHr resumes the execution\n");
 	assert_int_equal(made.said.damages, 0);
 	assert_int_equal(made.trace->nparts, 2);
 	assert_string_equal(made.trace->parts[1]->host, "other");
 	release(&made);
+}
+
+static void hosts_have_clocks_of_their_own(void **state)
+{
+	(void)state;
+	offsets_lie_between(".");
+}
+
+static void offsets_below_the_opened_folder_count(void **state)
+{
+	(void)state;
+	offsets_lie_between("ovni");
 }
 
 static struct damage_row {
@@ -408,6 +425,7 @@ int main(void)
 		cmocka_unit_test(regions_are_put_in_order_over_packets),
 		cmocka_unit_test(a_clock_that_falls_ends_the_stream),
 		cmocka_unit_test(hosts_have_clocks_of_their_own),
+		cmocka_unit_test(offsets_below_the_opened_folder_count),
 		cmocka_unit_test(nothing_to_read_is_an_error),
 		cmocka_unit_test(cut_at_every_byte),
 		cmocka_unit_test(a_jumbo_event_longer_than_the_file),

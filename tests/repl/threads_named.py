@@ -129,6 +129,22 @@ def check_rows():
     check("timeline draws no other", {"102", "103", "104"} & set(said[1].replace(",", " ").split()), set())
     said = ask("state", trace, every[:15], "--comm", "nobody")
     check("nothing passes", ("no interval passes --comm nobody" in said[2], said[1]), (True, ""))
+    moment = next(begin for _, tid, begin, _ in machine.runs[len(machine.runs) // 2:] if tid == 101) + 1
+    for at, then in ((moment, "running"), (moment - 1, "running"), (moment - 2, "sleeping")):
+        for words in (["--tid", "101"], ["--comm", "worke*", "--cpu", "1"]):
+            found = rows("at", "@%d" % at, "thread[*]/state", *words)
+            check("at %d %s" % (at, words), [(row["path"], row["value"]) for row in found], [("thread[101]/state", then)])
+    found = rows("at", "@%d" % moment, "@%d" % (machine.now - 1), "thread[*]/state", "--tid", "main,w*")
+    check("at two moments", [row["path"] for row in found], ["thread[102]/state", "thread[104]/state"] * 2)
+    check("at --comm is the name then", [[row["path"] for row in rows("at", each, "thread[103]/state", "--comm", "make")]
+                                         for each in ("@%d" % (FIRST + 100000), "@%d" % (machine.now - 1))], [[], ["thread[103]/state"]])
+    found = rows("at", "@%d" % moment, "--before", "cpu[*]/thread", "--comm", "worker", "--cpu", "1")
+    check("at --before", [(row["path"], row["value"]) for row in found], [("cpu[1]/thread", 101)])
+    words = ["@%d" % (moment - 2), "@%d" % moment, "thread[*]/state"]
+    check("diff --tid", [row["path"] for row in rows("diff", *words, "--tid", "101")], ["thread[101]/state"])
+    check("diff --comm", [row["path"] for row in rows("diff", *words, "--comm", "worker")], ["thread[101]/state"])
+    check("diff of others", "no value of the threads and CPUs asked for differs" in ask("diff", trace, *words, "--comm", "main")[2], True)
+    check("nobody at a moment", "no value here is of the threads" in ask("at", trace, words[1], words[2], "--comm", "nobody")[2], True)
     check("a CPU that is not there", ask("longest", trace, "cpu[*]/thread", "--cpu", "9")[0], 1)
     check("--pid takes numbers", ask("longest", trace, "cpu[*]/thread", "--pid", "main")[0], 2)
 

@@ -2,8 +2,8 @@
 """What a first answer reads, in packets, and that the names beside it are right.
 
 Who ran on a CPU at a moment of a generated trace of 8 CPUs, without an index: at most 4 packets for
-one CPU, 24 for all, names included, whatever the rules. Half of the moments lie beside the edge of
-a packet. Values and names are those of the switches that babeltrace2 prints (without it: values
+one CPU, 24 for all, names included, whatever the rules; where packets are small and the rules tell
+few names, at most 768 KB. Half of the moments lie beside the edge of a packet. Values and names are those of the switches that babeltrace2 prints (without it: values
 alone, those of the truth file).
 
 Then traces of two CPUs made here, in which threads are renamed by themselves and by others, before
@@ -28,7 +28,7 @@ import kernel_ctf
 
 YORE = BUILD + "/yore"
 CPUS, MOMENTS, SEED = 8, 24, 11
-BUDGET = (1 << 20) // (32 << 10) + 1  # packets that a search for names may read in any case
+BUDGET = 3 << 18  # bytes that may be read with a search for names, in any case
 MOST = {"cpu[3]/thread": 4, "cpu[*]/thread": 24}
 NO_NAMES = """event sched_switch
 	was cpu[section/cpu]/thread = field/prev_tid
@@ -99,10 +99,11 @@ def moments(trace):
                       else chance.randrange(first + edge, last - edge))
 
 
-def counted(folder):
-    trace = folder + "/generated"
-    subprocess.run([BUILD + "/fixtures/yore-gen", "--out", trace, "--size", "16M", "--cpus", str(CPUS),
-                    "--packet-size", "32K", "--seed", str(SEED)], check=True)
+def counted(folder, size, packet):
+    """A trace of `size` MB in packets of so many KB."""
+    trace = folder + "/generated%d" % packet
+    subprocess.run([BUILD + "/fixtures/yore-gen", "--out", trace, "--size", "%dM" % size, "--cpus",
+                    str(CPUS), "--packet-size", "%dK" % packet, "--seed", str(SEED)], check=True)
     has_names = shutil.which("babeltrace2") is not None
     told, forks = told_by_babeltrace2(trace) if has_names else told_by_truth(trace)
     if not has_names:
@@ -116,7 +117,8 @@ def counted(folder):
             words = ["@%d" % moment, "+%d.%09ds" % divmod(moment - first, 10**9)]
             for path, most in MOST.items():
                 found, cost = at(trace, words[number // 2 % 2], path, text and rules)
-                if cost["packets_decoded"] > most + (name == "rare") * (most // 3 + BUDGET):
+                small = BUDGET // (packet << 10) + 1 if name == "rare" else 0
+                if cost["packets_decoded"] > max(most, small):
                     wrong.append("%s at @%d, rules '%s': %d packets" % (path, moment, name,
                                                                         cost["packets_decoded"]))
                 for cpu, (tid, comm) in found.items():
@@ -127,7 +129,6 @@ def counted(folder):
                     elif last[0] == 0:
                         last = (0, comm if comm and comm.startswith("swapper") else "swapper")
                     expect("%s at @%d, rules '%s'" % (path, moment, name), (tid, comm), last)
-
 
     asked_further(trace, folder + "/rare", told, forks)
 
@@ -199,7 +200,8 @@ def made(folder):
 def main():
     folder = tempfile.mkdtemp(prefix="yore-first-")
     try:
-        counted(folder)
+        counted(folder, 16, 32)
+        counted(folder, 48, 256)
         made(folder)
     finally:
         shutil.rmtree(folder)

@@ -302,6 +302,8 @@ bool out_folder_open(struct out_folder *folder, const char *path, struct error *
 	bool there = lstat(path, &about) == 0;
 
 	*folder = (struct out_folder){.noted = -1};
+	if (!inputs_spare(path, err))
+		return false;
 	if (there &&
 	    (!S_ISDIR(about.st_mode) || !folder_list(path, &names, &ignored) || names.count)) {
 		folder_release(&names);

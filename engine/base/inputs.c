@@ -4,6 +4,7 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
+#include <libgen.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -37,11 +38,11 @@ static uint32_t find(const struct stat *about, uint64_t *hash)
 			       items[i].device == about->st_dev && items[i].inode == about->st_ino);
 }
 
-void inputs_add(const struct stat *about)
+static void add(const struct stat *about)
 {
 	uint64_t hash;
 
-	if (!atomic_load(&recording) || !S_ISREG(about->st_mode) || !about->st_nlink)
+	if (!atomic_load(&recording) || !about->st_nlink)
 		return;
 	pthread_mutex_lock(&lock);
 	if (find(about, &hash) == HASH_INDEX_NONE) {
@@ -49,6 +50,12 @@ void inputs_add(const struct stat *about)
 		hash_index_add(&places, hash, (uint32_t)(count - 1));
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+void inputs_add(const struct stat *about)
+{
+	if (S_ISREG(about->st_mode))
+		add(about);
 }
 
 void inputs_add_fd(int fd)
@@ -67,19 +74,48 @@ void inputs_add_path(const char *path)
 		inputs_add(&about);
 }
 
+void inputs_add_folder(const char *path)
+{
+	struct stat about;
+
+	if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+		add(&about);
+}
+
+static bool is_read(const struct stat *about)
+{
+	uint64_t hash;
+
+	pthread_mutex_lock(&lock);
+	bool read = find(about, &hash) != HASH_INDEX_NONE;
+	pthread_mutex_unlock(&lock);
+	return read;
+}
+
+/* In a folder of which all files are read? */
+static bool lies_among(const char *path)
+{
+	char *copy = mem_strdup(path);
+	struct stat about;
+	bool found = stat(dirname(copy), &about) == 0 && is_read(&about);
+
+	mem_free(copy);
+	return found;
+}
+
 bool inputs_spare(const char *path, struct error *err)
 {
 	struct stat about;
-	uint64_t hash;
 	bool output = strcmp(path, "-") == 0;
+	bool there = (output ? fstat(STDOUT_FILENO, &about) : stat(path, &about)) == 0;
 
-	if ((output ? fstat(STDOUT_FILENO, &about) : stat(path, &about)) != 0 ||
-	    !S_ISREG(about.st_mode))
-		return true;
-	pthread_mutex_lock(&lock);
-	bool read = find(&about, &hash) != HASH_INDEX_NONE;
-	pthread_mutex_unlock(&lock);
-	return !read || error_set(err, ERR_QUERY,
-				  "%s is a file of what is read: the output needs another name",
-				  output ? "standard output" : path);
+	if (there && S_ISREG(about.st_mode) && is_read(&about))
+		return error_set(err, ERR_QUERY,
+				 "%s is a file of what is read: the output needs another name",
+				 output ? "standard output" : path);
+	return output || !lies_among(path) ||
+	       error_set(err, ERR_QUERY,
+			 "%s lies in a folder of the trace, of which all files are read: the output "
+			 "needs another place",
+			 path);
 }

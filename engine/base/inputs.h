@@ -19,9 +19,12 @@ void inputs_add(const struct stat *about);
 void inputs_add_fd(int fd);
 void inputs_add_path(const char *path); /* nothing where there is none */
 
+/* Of this folder all files are read: what is written into it would be one of them. */
+void inputs_add_folder(const char *path);
+
 /*
- * May `path` be written? False, ERR_QUERY: it is, by whatever name, a file that was read. "-" is
- * standard output. To be asked before anything is opened for writing.
+ * May `path` be written? False, ERR_QUERY: it is, by whatever name, a file that was read, or lies in
+ * a folder of which all are. "-" is standard output. To be asked before anything is opened for writing.
  */
 MUST_CHECK bool inputs_spare(const char *path, struct error *err);
 

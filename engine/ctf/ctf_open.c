@@ -6,6 +6,7 @@
  * most streams and events speaks for all, and files of one stream and instance id are one stream.
  */
 #include "engine/base/folder.h"
+#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 #include "engine/ctf/ctf_internal.h"
@@ -540,6 +541,7 @@ static bool add_files(const struct opening *opening, struct ctf_part *part,
 		add_file(opening, part, folder, folder->path, folder->path, out);
 		return true;
 	}
+	inputs_add_folder(folder->path);
 	if (!folder_list(folder->path, &names, err))
 		return false;
 	for (size_t i = 0; i < names.count; i++)

@@ -66,6 +66,14 @@ appended() {
 }
 refuses "standard output" appended
 
+for words in "convert ctf ctf/new.json --to chrome" "convert ctf ctf/new --to ctf" "latency ctf --svg ctf/new.svg"; do
+	begin
+	# shellcheck disable=SC2086
+	"$yore" $words --no-index >printed 2>&1
+	[ $? -ne 0 ] && grep -q "lies in a folder of the trace" printed && [ "$(ls ctf | wc -l)" -eq 3 ]
+	result $? "$words: a new file in the folder of the trace is refused"
+done
+
 begin
 "$yore" index ctf --index-dir ctf >printed 2>&1
 [ $? -eq 2 ] && grep -q "is a folder of the trace" printed && [ "$(ls ctf | wc -l)" -eq 3 ]
@@ -76,3 +84,4 @@ result $? "beside a file it is not"
 begin
 "$yore" convert p.data new.json --to chrome --no-index 2>/dev/null && "$yore" convert p.data new.json --to chrome --no-index
 result $? "a file that is not read is replaced"
+exit $status

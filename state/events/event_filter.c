@@ -159,6 +159,8 @@ static void add_value(struct event_filter_column *column, uint64_t value)
 
 static void add_hash(struct event_filter *filter, uint64_t hash)
 {
+	if (filter->many)
+		return;
 	for (size_t i = 0; i < filter->nhashes; i++)
 		if (filter->hashes[i] == hash)
 			return;

@@ -41,6 +41,11 @@ struct window_reader {
 	/* once names are known, in the last evaluation */
 	nstime *since; /* by track: of its last write; NULL: names are looked for */
 	nstime *until; /* by stream: of its last loss */
+	struct number_map within; /* attribute → 1 + the first of the tracks at or below it, */
+	struct within {
+		uint32_t track, next; /* rising; 1 + the place of the next one, 0: none */
+	} *within_links;
+	size_t nwithin, within_capacity;
 	bool unasked;  /* what a track is rests on what was not asked for yet: again */
 	bool failed;
 	struct error *err;
@@ -215,6 +220,27 @@ static void was(void *arg, const struct write *write)
 		put(reader, write->attr, &value);
 }
 
+/* Which tracks stand at each attribute, or below it. */
+static void link_tracks(struct window_reader *reader)
+{
+	const struct tracks *tracks = reader->tracks;
+	const struct attrs *attrs = tracks->state->attrs;
+
+	mem_free(reader->within.items);
+	reader->within = (struct number_map){0};
+	reader->nwithin = 0;
+	for (size_t i = tracks->count; i-- > 0;) {
+		for (uint32_t a = tracks->items[i].attr; a != ATTR_ROOT;
+		     a = attr_parent(attrs, a)) {
+			uint32_t next = number_map_get(&reader->within, a);
+
+			*mem_push(reader->within_links, reader->nwithin,
+				  reader->within_capacity) = (struct within){(uint32_t)i, next};
+			number_map_set(&reader->within, a, (uint32_t)reader->nwithin);
+		}
+	}
+}
+
 /* pattern NULL: the target is open. */
 static enum cover covers(const struct attrs *attrs, const struct write *write,
 			 const struct pattern *pattern, uint32_t attr)
@@ -223,12 +249,7 @@ static enum cover covers(const struct attrs *attrs, const struct write *write,
 		return shape_is_within(attrs, attr_shape(attrs, attr), write->line->target.shape)
 			       ? COVER_MAYBE
 			       : COVER_NO;
-	if (pattern->attr == ATTR_ABSENT)
-		return pattern_covers(pattern, attrs, attr, true);
-	return attr_depth(attrs, attr) >= pattern->natoms + pattern->below &&
-			       attr_up(attrs, attr, pattern->natoms) == pattern->attr
-		       ? COVER_YES
-		       : COVER_NO;
+	return pattern_covers(pattern, attrs, attr, true);
 }
 
 /* Each track that the line covers, or may cover. */
@@ -238,6 +259,18 @@ static void bury_tracks(struct window_reader *reader, const struct write *write,
 	struct tracks *tracks = reader->tracks;
 	const struct value value = {.kind = kind};
 
+	if (pattern && pattern->attr != ATTR_ABSENT) {
+		for (uint32_t at = number_map_get(&reader->within, pattern->attr); at;
+		     at = reader->within_links[at - 1].next) {
+			struct track *track =
+				&tracks->items[reader->within_links[at - 1].track];
+
+			if (!(pattern->below && track->attr == pattern->attr) &&
+			    !track_is_settled(tracks, track))
+				tell(reader, write, track, &value, false);
+		}
+		return;
+	}
 	for (size_t i = 0; i < tracks->count; i++) {
 		struct track *track = &tracks->items[i];
 		enum cover cover = covers(tracks->state->attrs, write, pattern, track->attr);
@@ -527,6 +560,8 @@ static void reader_release(struct window_reader *reader)
 	closure_free(reader->closure);
 	mem_free(reader->clouds);
 	mem_free(reader->reads.items);
+	mem_free(reader->within.items);
+	mem_free(reader->within_links);
 	mem_free(reader->places);
 	mem_free(reader->facts);
 }
@@ -600,6 +635,7 @@ enum outcome window_read(struct window_reader *reader, nstime *since, struct err
 	enum outcome outcome = OUTCOME_DONE;
 	int round = 0;
 
+	link_tracks(reader);
 	reader->since = since;
 	reader->err = err;
 	reader->until = mem_new_array(tracks->state->event_source->trace->nstreams + 1,

@@ -486,16 +486,34 @@ static bool evaluate(struct window_reader *reader, struct order to, struct error
 	return ok;
 }
 
+/* Before all, also what @start writes, nothing was written. */
+static void put_initial(struct window_reader *reader, size_t first)
+{
+	for (size_t i = first; i < reader->nplaces; i++) {
+		struct fact *fact = &reader->facts[i];
+
+		*fact = (struct fact){.since = NSTIME_MIN};
+		if (!program_initial(reader->program, reader->places[i].attr, &fact->value))
+			fact->value.kind = VALUE_UNKNOWN;
+	}
+	reader->nfacts = reader->nplaces;
+}
+
 /* What was read and not asked for yet. */
 static enum outcome ask(struct window_reader *reader, struct error *err)
 {
 	struct state *state = reader->tracks->state;
 	size_t first = reader->nfacts, count = reader->nplaces - first;
-	uint32_t *shapes = mem_new_array(count + 1, sizeof *shapes);
 	enum outcome outcome = OUTCOME_GAVE_UP;
 	struct closure *closure;
+	uint32_t *shapes;
 
 	reader->facts = mem_resize(reader->facts, reader->nplaces, sizeof *reader->facts);
+	if (reader->tracks->range.begin == NSTIME_MIN) {
+		put_initial(reader, first);
+		return OUTCOME_DONE;
+	}
+	shapes = mem_new_array(count + 1, sizeof *shapes);
 	for (size_t i = 0; i < count; i++)
 		shapes[i] = attr_shape(state->attrs, reader->places[first + i].attr);
 	closure = closure_new(state->catalog, shapes, count);

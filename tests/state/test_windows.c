@@ -417,9 +417,17 @@ static void a_second_reading_begins_anew(void **unused)
 	one_set(515176);
 }
 
+/* Lines of @start read what was before all of them, also where the range has no beginning. */
+static void ranges_without_begin_begin_before_start(void **unused)
+{
+	(void)unused;
+	one_set(59332);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranges_without_begin_begin_before_start),
 		cmocka_unit_test(runs_have_deletes_of_operands),
 		cmocka_unit_test(a_second_reading_begins_anew),
 		cmocka_unit_test(beginnings_know_deleted_operands),

@@ -210,6 +210,11 @@ uint64_t trace_disorder(const struct trace *trace)
 	return atomic_load(&trace->late) + atomic_load(&trace->strayed);
 }
 
+uint64_t trace_events_decoded(const struct trace *trace)
+{
+	return atomic_load_explicit(&trace->events_decoded, memory_order_relaxed);
+}
+
 uint64_t trace_bytes_read(const struct trace *trace)
 {
 	uint64_t sum = 0;

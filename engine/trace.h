@@ -226,6 +226,7 @@ void trace_close(struct trace *trace);
  */
 uint64_t trace_disorder(const struct trace *trace);
 
+uint64_t trace_events_decoded(const struct trace *trace);
 uint64_t trace_bytes_read(const struct trace *trace); /* over all sources, as --stats counts */
 /* Of the sources that hold events; one that streams share counts once. */
 uint64_t trace_bytes(const struct trace *trace);

@@ -5,7 +5,6 @@
 #include "engine/base/mem.h"
 #include "state/answer/ask.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #define WIDTH_MAX (UINT64_C(1) << 48) /* a window that wide and still undecided: it will not be */
@@ -315,15 +314,10 @@ static bool is_over(struct forward_scan *scan)
 	return later && scan->reader->over && scan->reader->over(scan->reader->arg, time);
 }
 
-static uint64_t events_decoded(const struct forward_scan *scan)
-{
-	return atomic_load_explicit(&scan->state->event_source->trace->events_decoded,
-				    memory_order_relaxed);
-}
-
 /* Items from *from on. SCAN_OPEN: one that is not decided stands at *from. */
 static enum scanned read_window(struct forward_scan *scan, struct order *from, size_t width)
 {
+	const struct trace *trace = scan->state->event_source->trace;
 	size_t open = 0, behind = 0;
 	uint64_t decoded = 0; /* before the first one that is open was met */
 	enum step step;
@@ -337,13 +331,13 @@ static enum scanned read_window(struct forward_scan *scan, struct order *from, s
 		look_at_item(scan);
 		if (scan->nopen && !open) {
 			*from = scan->item.order;
-			decoded = events_decoded(scan);
+			decoded = trace_events_decoded(trace);
 		}
 		open += scan->nopen;
 		behind += open > 0;
 		if (open >= width || behind >= width * BEHIND)
 			return SCAN_OPEN;
-		if (open && events_decoded(scan) - decoded >= REACH)
+		if (open && trace_events_decoded(trace) - decoded >= REACH)
 			return SCAN_FAR;
 		step = open ? STEP_ITEM : take_item(scan);
 		if (step != STEP_ITEM)

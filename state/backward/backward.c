@@ -12,8 +12,6 @@
 #include "engine/base/mem.h"
 #include "state/events/event_filter.h"
 
-#include <stdatomic.h>
-
 enum {
 	WIDENED_MAX = 64, /* then the pass looks at all events */
 	GAP = 1 << 14     /* events: to decode so many takes as long as to begin a round */
@@ -291,12 +289,6 @@ static bool open_below(struct backward *pass)
 				 pass->err);
 }
 
-static uint64_t events_decoded(const struct backward *pass)
-{
-	return atomic_load_explicit(&pass->options.event_source->trace->events_decoded,
-				    memory_order_relaxed);
-}
-
 /*
  * Nothing is open: does the next question begin so near below that going on is cheaper than another
  * round? By how many events this round met in how much time, since it began at `from`.
@@ -304,7 +296,7 @@ static uint64_t events_decoded(const struct backward *pass)
 static bool next_is_near(const struct backward *pass, nstime from, uint64_t decoded)
 {
 	nstime at = pass->item.order.time;
-	uint64_t events = events_decoded(pass) - decoded;
+	uint64_t events = trace_events_decoded(pass->options.event_source->trace) - decoded;
 
 	return pass->later.count && events &&
 	       (double)time_span(pass->later.items[0]->key.time, at) <=
@@ -313,7 +305,7 @@ static bool next_is_near(const struct backward *pass, nstime from, uint64_t deco
 
 static enum outcome read_down(struct backward *pass)
 {
-	uint64_t decoded = events_decoded(pass);
+	uint64_t decoded = trace_events_decoded(pass->options.event_source->trace);
 	nstime from = NSTIME_MAX;
 
 	for (;;) {

@@ -5,6 +5,7 @@
  * pending write. All wait for the same question, so only the newest can answer: the others are
  * dropped, unless a question was opened in between, which only an older one can answer.
  */
+#include "engine/base/bitset.h"
 #include "state/backward/internal.h"
 #include "state/program/expr.h"
 
@@ -123,7 +124,7 @@ bool pending_is_lost(struct backward *pass, const struct step_of *step, const st
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attrs[i]));
 
-		if (bit == ATTR_ABSENT || pass->plan->writes[bit / 64] >> bit % 64 & 1)
+		if (bit == ATTR_ABSENT || bitset_has(pass->plan->writes, bit))
 			return false;
 		keys[i] = question_above(pass, attrs[i], read_key);
 		if (!keys[i])

@@ -103,7 +103,7 @@ static struct run_cost cost_of(const struct state *state, const struct replay *r
 
 	return (struct run_cost){
 		.events = replay_events(replay),
-		.heads = atomic_load_explicit(&trace->events_decoded, memory_order_relaxed),
+		.heads = trace_events_decoded(trace),
 		.bytes = trace_bytes_read(trace),
 	};
 }

@@ -130,15 +130,16 @@ static bool ask_each(struct state *state, nstime begin, nstime end, const struct
 		     struct names_range *names, struct filtering *filtering, struct error *err)
 {
 	const struct query **queries = mem_new_array(wanteds->count + 1, sizeof *queries);
-	const struct intervals_first first = {names != NULL, names_range_add, names};
+	const struct intervals_first first = {1, names_range_add, names};
+	size_t count = names ? first.count : 0;
 	struct query *list = NULL;
-	bool ok = !names || query_parse(NAMES_LIST, &list, err);
+	bool ok = !names || query_parse(COMMS_LIST, &list, err);
 
 	queries[0] = list;
-	memcpy(queries + first.count, wanteds->queries, wanteds->count * sizeof *queries);
-	ok = ok &&
-	     state_intervals_after(state, begin, end, INTERVALS_WHOLE, queries,
-				   wanteds->count + first.count, &first, pass_on, filtering, err);
+	memcpy(queries + count, wanteds->queries, wanteds->count * sizeof *queries);
+	ok = ok && state_intervals_after(state, begin, end, INTERVALS_WHOLE, queries,
+					 wanteds->count + count, names ? &first : NULL, pass_on,
+					 filtering, err);
 	query_free(list);
 	mem_free(queries);
 	return ok;

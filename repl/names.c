@@ -275,7 +275,7 @@ static bool ask_for_all(struct ask *ask, struct error *err)
 {
 	while (ask->count)
 		query_free(ask->queries[--ask->count]);
-	if (!query_parse(NAMES_LIST, &ask->queries[0], err))
+	if (!query_parse(COMMS_LIST, &ask->queries[0], err))
 		return false;
 	ask->count = 1;
 	return true;
@@ -414,7 +414,7 @@ struct names_range *names_range_new(struct session *session, nstime begin, nstim
 	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
 	struct query *query = NULL;
 	bool within;
-	bool ok = query_parse(NAMES_LIST, &query, err) &&
+	bool ok = query_parse(COMMS_LIST, &query, err) &&
 		  ask_in(session, begin, end, &query, 1, events, range, &within, err);
 	query_free(query);
 	if (ok)

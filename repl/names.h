@@ -46,8 +46,7 @@ MUST_CHECK bool names_in(struct session *session, struct named *items, size_t co
 MUST_CHECK struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
 					       struct error *err);
 void names_range_free(struct names_range *range); /* NULL is fine */
-/* The same from intervals that come along with others: all of NAMES_LIST. */
-#define NAMES_LIST "thread[*]/name"
+/* The same from intervals that come along with others: all of COMMS_LIST. */
 struct names_range *names_range_begin(void);
 bool names_range_add(void *range, const struct interval *interval);
 void names_range_end(struct names_range *range); /* all were added */

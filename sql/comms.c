@@ -65,7 +65,7 @@ static bool read_range(struct comms *comms, struct state *state, nstime begin, n
 	struct stretches todo = {0};
 	struct query *query;
 
-	if (!query_parse("thread[*]/name", &query, err))
+	if (!query_parse(COMMS_LIST, &query, err))
 		return false;
 	const struct query *queries[1] = {query};
 	bool good = stretches_begin(&todo, state, begin, end, queries, 1, err);

@@ -20,7 +20,7 @@ MUST_CHECK bool comms_of_window(struct sql_host *host, nstime begin, nstime end,
 bool comms_have_window(const struct sql_host *host, nstime begin, nstime end);
 /*
  * They come with other lists of the window, instead: first comms_along_begin(), then each interval of
- * thread[*]/name, then comms_along_end().
+ * COMMS_LIST, then comms_along_end().
  */
 void comms_along_begin(struct sql_host *host);
 void comms_along_add(struct sql_host *host, const struct interval *interval);

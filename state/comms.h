@@ -33,6 +33,7 @@ struct comm {             /* a question, and its answer */
 MUST_CHECK bool state_comms(struct state *state, struct comm *items, size_t count,
 			    struct arena *arena, struct error *err);
 
+#define COMMS_LIST "thread[*]/name" /* the path of all threads' names */
 /* "thread[4297]/name" */
 enum { COMM_PATH = 48 };
 void comm_path(char path[COMM_PATH], const struct value *tid);

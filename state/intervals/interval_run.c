@@ -26,8 +26,7 @@ struct range_run {
 	size_t cuts, due; /* of their spans: so far, and when to look at what of them is needed */
 	/* past the range */
 	bool goes_on; /* to the trace's end: it leaves checkpoints for ranges to come */
-	bool done;    /* all is told */
-	bool stopped; /* before the trace's end */
+	bool done;    /* all is told: it stops, unless it goes on */
 	bool has_was; /* some line is a `was` of what is told */
 	nstime told;  /* from here on it is stored what later events fill; NSTIME_MAX: no more */
 	bool is_told; /* that was taken: of what is not known by now nothing is filled */
@@ -344,10 +343,9 @@ static bool is_over(struct range_run *run, nstime next)
 
 	take_told(run, next);
 	run->done = (!tracks->over.open && !awaits_fills(run)) || hands_over(run, next);
-	run->stopped = run->done && !run->goes_on;
 	if (run->done && next < tracks->high)
 		tracks->high = next;
-	return run->stopped;
+	return run->done && !run->goes_on;
 }
 
 /* Of operands: what is not needed any more. */
@@ -452,7 +450,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	outcome = replay_run(run.replay, &from, &to, err) ? OUTCOME_DONE : OUTCOME_ERROR;
 	if (outcome == OUTCOME_DONE && !tracks->over.past)
 		track_all(&run);
-	if (outcome == OUTCOME_DONE && !run.stopped)
+	if (outcome == OUTCOME_DONE && (!run.done || run.goes_on)) /* it came to the trace's end */
 		run_seals(state, NSTIME_MAX);
 	run.rest.cells = replay_cells(run.replay);
 	if (outcome == OUTCOME_DONE && run.rest.closure)

@@ -263,25 +263,42 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 		       unknown, (unsigned long long)packets);
 }
 
-/* Lists whose keys are known without reading are complete, and cost little. */
-static bool is_window(struct state *state, const struct range *range, struct wanted *wanted,
-		      bool *out, struct error *err)
+/* What lists over the range cost: is it short beside the trace, and if so, are all keys known? */
+static bool look_at_range(struct state *state, const struct range *range, struct wanted *wanted,
+			  bool *is_short, bool *known, struct error *err)
 {
 	struct listed *listed = NULL;
 	uint64_t in, all;
 	size_t count;
 
-	*out = wanted->lists && range->window;
-	if (*out || !wanted->lists || range->all || state->lists != LISTS_WINDOW ||
-	    trace_bytes(state->event_source->trace) < LARGE_TRACE)
-		return true;
 	if (!horizon_packets(state->event_source, range->begin, range->end, &in, &all, err))
 		return false;
 	err->kind = ERR_NONE;
-	*out = in <= all / WINDOW_PART &&
-	       !wanted_enumerate(state, wanted, &listed, &count, err);
+	*is_short = in <= all / WINDOW_PART;
+	*known = *is_short && wanted_enumerate(state, wanted, &listed, &count, err);
 	mem_free(listed);
 	return err->kind == ERR_NONE;
+}
+
+static bool may_be_window(const struct state *state, const struct range *range)
+{
+	return !range->all && state->lists == LISTS_WINDOW &&
+	       trace_bytes(state->event_source->trace) >= LARGE_TRACE;
+}
+
+/* Lists whose keys are known without reading are complete, and cost little. */
+static bool is_window(struct state *state, const struct range *range, struct wanted *wanted,
+		      bool *out, struct error *err)
+{
+	bool is_short, known;
+
+	*out = wanted->lists && range->window;
+	if (*out || !wanted->lists || !may_be_window(state, range))
+		return true;
+	if (!look_at_range(state, range, wanted, &is_short, &known, err))
+		return false;
+	*out = is_short && !known;
+	return true;
 }
 
 static bool ask_paths(struct state *state, const struct question *question,
@@ -346,20 +363,21 @@ static bool ask_recorded(struct state *state, const struct question *question,
 	return ask(state, question, sink, err);
 }
 
+static struct range range_of(nstime begin, nstime end, enum interval_ends ends)
+{
+	return (struct range){.begin = begin,
+			      .end = end,
+			      .within = ends != INTERVALS_WHOLE,
+			      .alone = ends == INTERVALS_ALONE};
+}
+
 bool state_intervals(struct state *state, nstime begin, nstime end, enum interval_ends ends,
 		     const struct query *const *queries, size_t nqueries,
 		     bool (*each)(void *arg, const struct interval *interval), void *arg,
 		     struct error *err)
 {
-	const struct sums_sink sink = {.interval = each, .arg = arg};
-	const struct question question = {.range = {.begin = begin,
-						    .end = end,
-						    .within = ends != INTERVALS_WHOLE,
-						    .alone = ends == INTERVALS_ALONE},
-					  .queries = queries,
-					  .nqueries = nqueries};
-
-	return ask_recorded(state, &question, &sink, err);
+	return state_intervals_after(state, begin, end, ends, queries, nqueries, NULL, each, arg,
+				     err);
 }
 
 bool state_intervals_after(struct state *state, nstime begin, nstime end, enum interval_ends ends,
@@ -369,10 +387,7 @@ bool state_intervals_after(struct state *state, nstime begin, nstime end, enum i
 			   struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	const struct question question = {.range = {.begin = begin,
-						    .end = end,
-						    .within = ends != INTERVALS_WHOLE,
-						    .alone = ends == INTERVALS_ALONE},
+	const struct question question = {.range = range_of(begin, end, ends),
 					  .queries = queries,
 					  .nqueries = nqueries,
 					  .first = first};
@@ -386,14 +401,11 @@ bool state_intervals_all(struct state *state, nstime begin, nstime end, enum int
 			 struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	const struct question question = {.range = {.begin = begin,
-						    .end = end,
-						    .within = ends != INTERVALS_WHOLE,
-						    .alone = ends == INTERVALS_ALONE,
-						    .all = true},
-					  .queries = queries,
-					  .nqueries = nqueries};
+	struct question question = {.range = range_of(begin, end, ends),
+				    .queries = queries,
+				    .nqueries = nqueries};
 
+	question.range.all = true;
 	return ask_recorded(state, &question, &sink, err);
 }
 
@@ -440,22 +452,17 @@ bool state_reads_range(struct state *state, nstime begin, nstime end,
 		       struct error *err)
 {
 	const struct range range = {.begin = begin, .end = end};
-	struct listed *listed = NULL;
+	bool is_short, known, ok = true;
 	struct wanted wanted;
-	uint64_t in, all;
-	size_t count;
-	bool window, ok;
 
 	wanted_init(state, queries, nqueries, &wanted);
-	err->kind = ERR_NONE;
-	ok = is_window(state, &range, &wanted, &window, err) &&
-	     horizon_packets(state->event_source, begin, end, &in, &all, err);
-	*reads =
-		ok && wanted.lists && !window && !timelines_there(state) &&
-		(in > all / WINDOW_PART || !wanted_enumerate(state, &wanted, &listed, &count, err));
-	mem_free(listed);
+	*reads = wanted.lists && !timelines_there(state);
+	if (*reads) {
+		ok = look_at_range(state, &range, &wanted, &is_short, &known, err);
+		*reads = ok && !(is_short && (known || may_be_window(state, &range)));
+	}
 	wanted_release(&wanted);
-	return ok && err->kind == ERR_NONE;
+	return ok;
 }
 
 bool state_window(struct state *state, const struct window_range *window,

@@ -41,9 +41,10 @@ struct window_reader {
 	/* once names are known, in the last evaluation */
 	nstime *since; /* by track: of its last write; NULL: names are looked for */
 	nstime *until; /* by stream: of its last loss */
-	struct number_map within; /* attribute → 1 + the first of the tracks at or below it, */
+	struct number_map within; /* attribute → 1 + the first link to tracks at or below it */
 	struct within {
-		uint32_t track, next; /* rising; 1 + the place of the next one, 0: none */
+		uint32_t track; /* rising */
+		uint32_t next;  /* 1 + the place of the next link; 0: none */
 	} *within_links;
 	size_t nwithin, within_capacity;
 	bool unasked;  /* what a track is rests on what was not asked for yet: again */
@@ -252,6 +253,24 @@ static enum cover covers(const struct attrs *attrs, const struct write *write,
 	return pattern_covers(pattern, attrs, attr, true);
 }
 
+/* Each track at the path of the pattern, or (its `below`) below it alone. */
+static void bury_path(struct window_reader *reader, const struct write *write,
+		      const struct pattern *pattern, const struct value *value)
+{
+	struct tracks *tracks = reader->tracks;
+	uint32_t next;
+
+	for (uint32_t at = number_map_get(&reader->within, pattern->attr); at; at = next) {
+		const struct within *link = &reader->within_links[at - 1];
+		struct track *track = &tracks->items[link->track];
+
+		next = link->next;
+		if (!(pattern->below && track->attr == pattern->attr) &&
+		    !track_is_settled(tracks, track))
+			tell(reader, write, track, value, false);
+	}
+}
+
 /* Each track that the line covers, or may cover. */
 static void bury_tracks(struct window_reader *reader, const struct write *write,
 			const struct pattern *pattern, enum value_kind kind)
@@ -260,15 +279,7 @@ static void bury_tracks(struct window_reader *reader, const struct write *write,
 	const struct value value = {.kind = kind};
 
 	if (pattern && pattern->attr != ATTR_ABSENT) {
-		for (uint32_t at = number_map_get(&reader->within, pattern->attr); at;
-		     at = reader->within_links[at - 1].next) {
-			struct track *track =
-				&tracks->items[reader->within_links[at - 1].track];
-
-			if (!(pattern->below && track->attr == pattern->attr) &&
-			    !track_is_settled(tracks, track))
-				tell(reader, write, track, &value, false);
-		}
+		bury_path(reader, write, pattern, &value);
 		return;
 	}
 	for (size_t i = 0; i < tracks->count; i++) {

@@ -93,12 +93,6 @@ struct search {
 	struct buf *found;
 };
 
-static bool take(struct search *search, const char *path)
-{
-	buf_add_text(search->found, path);
-	return true;
-}
-
 /* The first entry of the folder that is a trace, in the order of names, else one further below. */
 static bool find_inside(struct search *search, const char *path, unsigned depth)
 {
@@ -117,8 +111,10 @@ static bool find_inside(struct search *search, const char *path, unsigned depth)
 				   entries[i]->d_name);
 			if (pass && depth && entries[i]->d_type == DT_DIR)
 				found = find_inside(search, buf_text(&inner), depth - 1);
-			else if (!pass && search->known(buf_text(&inner)))
-				found = take(search, buf_text(&inner));
+			else if (!pass && search->known(buf_text(&inner))) {
+				buf_add_text(search->found, buf_text(&inner));
+				found = true;
+			}
 		}
 	for (int i = 0; i < count; i++)
 		free(entries[i]);

@@ -181,6 +181,7 @@ static char letter_of(const struct segments_table *segments, int column, int op)
 	return pushdown && column == (int)segments->kind->tid ? 't' : 0;
 }
 
+/* Is comm, or waker_comm, among the columns? A bit each. */
 static bool shows_names(const struct segments_kind *kind, sqlite3_uint64 columns)
 {
 	return columns & (kind->wakeups ? 1 << 2 | 1 << 6 : 1 << 2);

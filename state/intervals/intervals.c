@@ -254,7 +254,7 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 	}
 	notice(&state->options.notices, NOTICE_INFO,
 	       "lists leave out what no event of the range changes: --all has it, and reads all of the "
-	       "trace, %llu MB, about %llu s; behind 'yore index --timelines' it reads little",
+	       "trace, %llu MB, about %llu s; after 'yore index --timelines' it reads little",
 	       (unsigned long long)megabytes, (unsigned long long)(megabytes / MB_A_SECOND + 1));
 	if (unknown)
 		notice(&state->options.notices, NOTICE_INFO,

@@ -356,15 +356,10 @@ enum outcome tracks_compute_window(struct tracks *tracks, struct error *err)
 {
 	const struct range *range = &tracks->range;
 	struct tracks computed = {.state = tracks->state};
-	enum outcome outcome = OUTCOME_DONE;
+	enum outcome outcome;
 
-	tracks_forget(tracks);
-	if (tracks->names.count)
-		outcome = tracks_read(tracks, err);
-	if (outcome == OUTCOME_DONE) {
-		computed_list(tracks, &computed);
-		outcome = by_need(tracks->state, range->begin, range->end, &computed, err);
-	}
+	computed_list(tracks, &computed);
+	outcome = by_need(tracks->state, range->begin, range->end, &computed, err);
 	if (outcome == OUTCOME_DONE && !range->within && !find_ends(tracks, &computed, err))
 		outcome = OUTCOME_ERROR;
 	if (outcome == OUTCOME_DONE)

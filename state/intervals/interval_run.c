@@ -86,14 +86,6 @@ static void see_value(struct range_run *run, struct track *track, nstime since,
 		tracks_touch(tracks, track);
 }
 
-static bool gives_value(const struct range_run *run, const struct writer *writer)
-{
-	const struct program *program = run->tracks->state->program;
-
-	return writer->line != UINT32_MAX &&
-	       verb_gives(program_statement(program, writer->line)->verb);
-}
-
 static void see_change(struct range_run *run, const struct change *change)
 {
 	const struct cell *after = change->after;
@@ -110,7 +102,7 @@ static void see_change(struct range_run *run, const struct change *change)
 		track = track_new(run, change->attr, change->before);
 		track_set_unknown(tracks, track, fills);
 	}
-	if (!change->fill && gives_value(run, &after->writer))
+	if (!change->fill && tracks_gives(tracks, &after->writer))
 		note_given(run, track, change->time);
 	see_value(run, track, after->since, &after->value,
 		  after->named ? after->named_at : NSTIME_MAX);

@@ -249,8 +249,7 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 		const struct span *first = track->count ? &track->spans[0] : NULL;
 
 		unknown += first && first->begin <= tracks->range.begin &&
-			   first->value.kind == VALUE_UNKNOWN &&
-			   first->value.u == value_beyond().u && is_asked(tracks, track);
+			   value_is_open(&first->value) && is_asked(tracks, track);
 	}
 	notice(&state->options.notices, NOTICE_INFO,
 	       "lists leave out what no event of the range changes: --all has it, and reads all of the "

@@ -136,7 +136,6 @@ struct tracks {
 	struct overhang over;
 	struct buried buried;
 	struct spooling spooling;
-	struct window_reader *reader; /* of a window: tells its names' values; NULL: near.c does */
 	const struct sums_sink *sink; /* what is told is for it */
 	const struct intervals_first *first; /* for this before; NULL: nothing */
 };
@@ -164,16 +163,12 @@ static inline bool tracks_want_shape(const struct tracks *tracks, uint32_t shape
 }
 
 /*
- * What a value of a track is that lies beyond the horizon: unknown, but not known to be so. A view
- * over it is not decided, and no `was` fills it.
+ * A value of a track that lies beyond the horizon (value_open()): unknown, but not known to be so.
+ * A view over it is not decided, and no `was` fills it.
  */
-static inline struct value value_beyond(void)
-{
-	return (struct value){.kind = VALUE_UNKNOWN, .u = 1};
-}
 static inline bool is_beyond(const struct tracks *tracks, const struct value *value)
 {
-	return tracks->state->horizon && value->kind == VALUE_UNKNOWN && value->u == 1;
+	return tracks->state->horizon && value_is_open(value);
 }
 
 /* ---- tracks.c ---- */
@@ -222,6 +217,8 @@ void track_set_unknown(struct tracks *tracks, struct track *track, bool unknown)
 bool track_is_fillable(const struct tracks *tracks, const struct track *track);
 /* Past the range: nothing that is still to come changes what it was in the range. */
 bool track_is_settled(const struct tracks *tracks, const struct track *track);
+/* Does the line give a value? */
+bool tracks_gives(const struct tracks *tracks, const struct writer *writer);
 /* A line gives it a value at that time, of an event or (false) of @start or @end. */
 void track_note_given(const struct tracks *tracks, struct track *track, nstime time, bool event);
 /* What a line writes from `at` on; beyond: whether or what is beyond the horizon. */
@@ -263,7 +260,11 @@ MUST_CHECK enum outcome tracks_near(struct tracks *tracks, struct error *err);
 /* A forward run over all that comes before and in the range; it is for all questions. */
 MUST_CHECK enum outcome tracks_run(struct tracks *tracks, struct error *err);
 
-/* near.c: the run that filled them ends at `from`. What is past the range and goes on, */
+/* near.c: of values that reach over the range's begin, down as long as they were the same. */
+MUST_CHECK enum outcome tracks_find_beginnings(struct tracks *tracks, const struct closure *closure,
+					       struct error *err);
+
+/* The run that filled them ends at `from`. What is past the range and goes on, */
 struct rest {
 	struct closure *closure; /* NULL: it cannot be told from other events by their keys */
 	nstime from;
@@ -344,10 +345,7 @@ void buried_release(struct buried *buried);
 MUST_CHECK bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t nlisted,
 			       struct error *err);
 
-/*
- * Fills names and tracks of a window whose lists `names` do not tell yet: what is listed is read,
- * then what is computed of it. OUTCOME_GAVE_UP: it cannot be read where it is.
- */
+/* Adds what is computed to the tracks of a window. OUTCOME_GAVE_UP: it cannot be read where it is. */
 MUST_CHECK enum outcome tracks_compute_window(struct tracks *tracks, struct error *err);
 /* Adds names of what lists have of any window: whose keys are known without reading. */
 MUST_CHECK bool tracks_name_known(struct tracks *tracks, struct error *err);
@@ -355,13 +353,6 @@ MUST_CHECK bool tracks_name_known(struct tracks *tracks, struct error *err);
 MUST_CHECK bool tracks_compute_named(struct tracks *tracks, struct error *err);
 
 /* ---- window.c ---- */
-
-/*
- * Reads the window and what is behind it up to the horizon's end, into tracks that have what they
- * were at its begin as their one span; since: of the last write, by track.
- */
-struct window_reader;
-MUST_CHECK enum outcome window_read(struct window_reader *reader, nstime *since, struct error *err);
 
 /*
  * Finds what lists name of a window, and reads it up to so many packets of each stream around the

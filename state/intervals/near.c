@@ -154,14 +154,6 @@ static enum outcome read_range(struct near *near)
 
 /* ---- seeds, and true beginnings ---- */
 
-/* What the tracks are just before their moments. */
-static enum outcome ask(struct near *near, const struct ask_place *places, size_t count,
-			struct fact *facts)
-{
-	return ask_places(near->scan.state, near->scan.closure, places, count, facts,
-			  near->scan.err);
-}
-
 /* Lists name it when that was written, or before. */
 static void name_by(struct track *track, const struct fact *fact)
 {
@@ -182,13 +174,14 @@ static enum outcome seed(struct near *near)
 
 		places[i] = (struct ask_place){{track->from, before}, track->attr};
 	}
-	outcome = ask(near, places, tracks->count, facts);
+	outcome = ask_places(near->scan.state, near->scan.closure, places, tracks->count, facts,
+			     near->scan.err);
 	for (size_t i = 0; i < tracks->count && outcome == OUTCOME_DONE; i++) {
 		struct track *track = &tracks->items[i];
 		struct value value = facts[i].value;
 
 		if (value.kind == VALUE_UNKNOWN)
-			value = facts[i].beyond ? value_beyond()
+			value = facts[i].beyond ? value_open()
 						: (struct value){.kind = VALUE_UNKNOWN};
 		track_push(tracks->state, track, facts[i].since, &value);
 		near->since[i] = facts[i].since;
@@ -209,12 +202,13 @@ static bool reaches_down(const struct tracks *tracks, const struct track *track)
 }
 
 /* Of those tracks whose value was the same just below; *left says how many that may still be. */
-static void step_down(struct near *near, const struct fact *facts, uint32_t *which, size_t *left)
+static void step_down(struct tracks *tracks, const struct fact *facts, uint32_t *which,
+		      size_t *left)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *left; i++) {
-		struct track *track = &near->tracks->items[which[i]];
+		struct track *track = &tracks->items[which[i]];
 		struct span *first = &track->spans[0];
 
 		if (facts[i].beyond || !value_equal(&facts[i].value, &first->value))
@@ -227,21 +221,16 @@ static void step_down(struct near *near, const struct fact *facts, uint32_t *whi
 	*left = kept;
 }
 
-/* Without a horizon each step may begin at a checkpoint of its own. */
-static struct asking *window_series(const struct near *near)
+enum outcome tracks_find_beginnings(struct tracks *tracks, const struct closure *closure,
+				    struct error *err)
 {
-	const struct horizon *horizon = near->scan.state->horizon;
-
-	return ask_series(near->scan.state, near->scan.closure, horizon->floor);
-}
-
-static enum outcome find_beginnings(struct near *near)
-{
-	const struct tracks *tracks = near->tracks;
+	struct state *state = tracks->state;
+	const struct horizon *horizon = state->horizon;
 	uint32_t *which = mem_new_array(tracks->count + 1, sizeof *which);
 	struct ask_place *places = mem_new_array(tracks->count + 1, sizeof *places);
 	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
-	struct asking *series = near->scan.state->horizon ? window_series(near) : NULL;
+	/* without a horizon each step may begin at a checkpoint of its own */
+	struct asking *series = horizon ? ask_series(state, closure, horizon->floor) : NULL;
 	enum outcome outcome = OUTCOME_DONE;
 	size_t left = 0;
 
@@ -250,17 +239,17 @@ static enum outcome find_beginnings(struct near *near)
 			which[left++] = (uint32_t)i;
 	for (int step = 0; left && outcome == OUTCOME_DONE; step++) {
 		if (step == STEPS_DOWN) { /* of a window that is as far as is looked */
-			outcome = near->scan.state->horizon ? OUTCOME_DONE : OUTCOME_GAVE_UP;
+			outcome = horizon ? OUTCOME_DONE : OUTCOME_GAVE_UP;
 			break;
 		}
 		for (size_t i = 0; i < left; i++) {
 			const struct track *track = &tracks->items[which[i]];
 			places[i] = (struct ask_place){{track->spans[0].begin, true}, track->attr};
 		}
-		outcome = series ? ask_next(series, places, left, facts, near->scan.err)
-				 : ask(near, places, left, facts);
+		outcome = series ? ask_next(series, places, left, facts, err)
+				 : ask_places(state, closure, places, left, facts, err);
 		if (outcome == OUTCOME_DONE)
-			step_down(near, facts, which, &left);
+			step_down(tracks, facts, which, &left);
 	}
 	if (series)
 		ask_series_free(series);
@@ -282,18 +271,13 @@ static bool add_tracks(struct tracks *tracks)
 		struct track *track = tracks_add(tracks, names->items[i].attr);
 
 		track->named = NSTIME_MIN;
-		track->given = names->items[i].listed;
 		if (!wanted_by_name(tracks->wanted, track->attr) &&
-		    program_initial(tracks->state->program, track->attr, &initial)) {
-			/* when an initial value came to be listed is not looked for */
-			if (!tracks->range.window)
-				return false;
-			track->named = NSTIME_MAX;
-		}
+		    program_initial(tracks->state->program, track->attr, &initial))
+			return false; /* when it came to be listed is not looked for */
 		if (names->items[i].from > track->from)
 			track->from = names->items[i].from;
 	}
-	return tracks->all_known || tracks->range.window;
+	return tracks->all_known;
 }
 
 /* Nothing before `begin` is read forward. */
@@ -318,33 +302,15 @@ static void near_release(struct near *near)
 
 static enum outcome run(struct near *near)
 {
-	struct window_reader *reader = near->tracks->reader;
 	enum outcome outcome;
 
-	if (!reader)
-		look_for(near);
+	look_for(near);
 	outcome = seed(near);
 	if (outcome == OUTCOME_DONE)
-		outcome = reader ? window_read(reader, near->since, near->scan.err)
-				 : read_range(near);
+		outcome = read_range(near);
 	if (outcome == OUTCOME_DONE && !near->tracks->range.within)
-		outcome = find_beginnings(near);
+		outcome = tracks_find_beginnings(near->tracks, near->scan.closure, near->scan.err);
 	return outcome;
-}
-
-/* How to find what has a track: by name, whatever lists named it. */
-static bool choose(const struct tracks *tracks, struct choice *out, struct error *err)
-{
-	struct wanted named = {0};
-	bool ok;
-
-	if (!tracks->range.window)
-		return choose_at(tracks->state, tracks->wanted, out, err);
-	for (size_t i = 0; i < tracks->names.count; i++)
-		wanted_add(&named, tracks->names.items[i].attr);
-	ok = choose_at(tracks->state, &named, out, err);
-	wanted_release(&named);
-	return ok;
 }
 
 /* Does a run read no more? */
@@ -370,7 +336,7 @@ enum outcome tracks_near(struct tracks *tracks, struct error *err)
 		return OUTCOME_ERROR;
 	if (is_for_run(tracks, first))
 		return OUTCOME_GAVE_UP;
-	if (!choose(tracks, &choice, err))
+	if (!choose_at(tracks->state, tracks->wanted, &choice, err))
 		return OUTCOME_ERROR;
 	if (choice.backward && add_tracks(tracks)) {
 		near_init(&near, tracks, choice.closure, tracks->range.begin, err);

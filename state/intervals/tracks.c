@@ -177,6 +177,14 @@ bool track_is_settled(const struct tracks *tracks, const struct track *track)
 	return tracks->over.past && !track->open && !track_is_fillable(tracks, track);
 }
 
+bool tracks_gives(const struct tracks *tracks, const struct writer *writer)
+{
+	const struct program *program = tracks->state->program;
+
+	return writer->line != UINT32_MAX &&
+	       verb_gives(program_statement(program, writer->line)->verb);
+}
+
 void track_note_given(const struct tracks *tracks, struct track *track, nstime time, bool event)
 {
 	if (time < tracks->range.begin || time >= tracks->range.end)
@@ -194,7 +202,7 @@ void track_write(struct tracks *tracks, struct track *track, nstime at, const st
 	attrs_keep(tracks->state->attrs, &own);
 	track_cut(tracks->state, track, at, &own, NSTIME_MIN);
 	if (beyond) /* also where it was unknown before */
-		track->spans[track->count - 1].value = value_beyond();
+		track->spans[track->count - 1].value = value_open();
 	tracks_changed(tracks, track);
 	if (tracks->over.past)
 		tracks_touch(tracks, track);
@@ -208,7 +216,7 @@ bool track_takes_fill(const struct tracks *tracks, struct track *track, const st
 	if (last->kind != VALUE_UNKNOWN || is_beyond(tracks, last))
 		return false;
 	if (beyond)
-		*last = value_beyond();
+		*last = value_open();
 	return value->kind != VALUE_UNKNOWN;
 }
 
@@ -220,7 +228,7 @@ void tracks_end_beyond(struct tracks *tracks, bool may_fill)
 		struct span *last = &track->spans[track->count - 1];
 
 		if (track_is_fillable(tracks, track) && last->value.kind == VALUE_UNKNOWN)
-			last->value = value_beyond();
+			last->value = value_open();
 	}
 }
 

@@ -295,7 +295,7 @@ static void compute_at(struct sweep *sweep, const struct track *computed, nstime
 	sweep->hole = sweep->open = false;
 	if (is_listed(sweep, computed, &fact->value) &&
 	    fact_compute(sweep->tracks->state, computed->attr, get_at, sweep, fact).open)
-		fact->value = value_beyond();
+		fact->value = value_open();
 }
 
 /* ---- over a range, and beyond it ---- */

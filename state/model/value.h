@@ -63,6 +63,17 @@ static inline bool value_exists(const struct value *value)
 	return value->kind > VALUE_NONE;
 }
 
+/* Unknown, but not known to be so: what was not read may tell another value. */
+static inline struct value value_open(void)
+{
+	return (struct value){.kind = VALUE_UNKNOWN, .u = 1};
+}
+
+static inline bool value_is_open(const struct value *value)
+{
+	return value->kind == VALUE_UNKNOWN && value->u == 1;
+}
+
 static inline bool value_is_number(const struct value *value)
 {
 	return value->kind == VALUE_INT || value->kind == VALUE_FLOAT;

@@ -25,6 +25,12 @@ static inline struct value cell_value(const struct cell_now *cell)
 		.kind = cell->kind, .negative = cell->negative, .len = cell->len, .u = cell->u};
 }
 
+/* Is what it is not known, nor that it is unknown? */
+static inline bool cell_is_open(const struct cell_now *cell)
+{
+	return cell->kind == VALUE_UNKNOWN && cell->u == 1;
+}
+
 static inline void cell_set_value(struct cell_now *cell, const struct value *value)
 {
 	cell->u = value->u;

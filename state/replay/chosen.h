@@ -30,7 +30,7 @@ static inline uint32_t attr_of_key(const struct number_map *keys, const struct p
 	return attr ? attr : path_attr_new(path, attrs, key);
 }
 
-/* What lines read; false: something has no cell. */
+/* What lines read; false: something has no cell, or is open. */
 static inline bool load_reads(const struct plain *plain, const struct cells *cells,
 			      struct plain_loaded *event)
 {
@@ -47,7 +47,7 @@ static inline bool load_reads(const struct plain *plain, const struct cells *cel
 			attr = attr_of_key(input->keys, input->path, cells->attrs, key);
 		}
 		cell = cells_find(cells, attr);
-		if (!cell)
+		if (!cell || cell_is_open(cell))
 			return false;
 		event->values[input->i] = cell_value(cell);
 		event->had |= 1u << input->i;

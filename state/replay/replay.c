@@ -16,22 +16,41 @@ struct replay {
 	uint64_t *failures;
 	uint64_t contradictions;
 	bool in_place; /* see replay_in_place() */
+	bool failed;   /* then `err` says why */
+	struct error *err;
 };
 
 static enum eval read_value(void *arg, uint32_t attr, struct value *out)
 {
 	const struct replay *replay = arg;
+	const struct cell_now *now;
 
-	cells_value(replay->cells, attr, out);
-	return EVAL_VALUE;
+	if (!replay->options.missing) {
+		cells_value(replay->cells, attr, out);
+		return EVAL_VALUE;
+	}
+	now = cells_find(replay->cells, attr);
+	if (!now) {
+		replay->options.missing(replay->options.arg, attr);
+		return EVAL_OPEN;
+	}
+	*out = cell_value(now);
+	return cell_is_open(now) ? EVAL_OPEN : EVAL_VALUE;
 }
 
 static enum eval read_section(void *arg, uint32_t section, struct value *out, bool *written)
 {
 	struct replay *replay = arg;
+	const struct replay_options *options = &replay->options;
+	uint32_t stream = replay->walk.stream->index;
 
-	cells_section(replay->cells, replay->walk.stream->index, section, out, written);
-	return EVAL_VALUE;
+	cells_section(replay->cells, stream, section, out, written);
+	if (!options->missing)
+		return EVAL_VALUE;
+	if (!*written &&
+	    !options->missing_section(options->arg, stream, section, out, written))
+		return EVAL_OPEN;
+	return value_is_open(out) ? EVAL_OPEN : EVAL_VALUE;
 }
 
 void replay_free(struct replay *replay)
@@ -95,7 +114,8 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 {
 	struct replay *replay = arg;
 
-	(void)eval; /* nothing is open here */
+	if (eval == EVAL_OPEN)
+		*value = value_open();
 	attrs_keep(replay->attrs, value);
 	cells_set_section(replay->cells, replay->walk.stream->index, line->section, value);
 }
@@ -141,6 +161,8 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 		options->put(options->arg, attr, value, now->since);
 		return;
 	}
+	if (value->kind == VALUE_UNKNOWN)
+		value->u = 0; /* it is known to be so */
 	cells_get(replay->cells, attr, &before);
 	cell = before;
 	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, write->line));
@@ -169,6 +191,22 @@ static bool is_told(const struct replay *replay, uint32_t attr, const struct val
 	return false;
 }
 
+/* Since when the value holds that a `was` tells. */
+static nstime fill_begin(struct replay *replay, nstime since)
+{
+	const struct event_item *item;
+	nstime begin = since;
+
+	if (!replay->options.missing)
+		return walk_fill_begin(&replay->walk, replay->cells, since);
+	item = walk_item(&replay->walk); /* losses before the first event are looked for */
+	if (!event_source_fill_begin(replay->options.event_source, item->stream,
+				     item->class ? item->class->index : UINT32_MAX, &item->order,
+				     since, &begin, replay->err))
+		replay->failed = true;
+	return begin;
+}
+
 static void was(void *arg, const struct write *write)
 {
 	struct replay *replay = arg;
@@ -179,7 +217,8 @@ static void was(void *arg, const struct write *write)
 	if (value.kind == VALUE_UNKNOWN ||
 	    (replay->options.brief && now && now->kind != VALUE_UNKNOWN))
 		return; /* a build asks for no contradictions */
-	cells_value(replay->cells, write->attr, &before.value);
+	if (read_value(replay, write->attr, &before.value) == EVAL_OPEN)
+		return;
 	if (before.value.kind != VALUE_UNKNOWN) {
 		if (!value_equal(&before.value, &value) &&
 		    !is_told(replay, write->attr, &before.value)) {
@@ -191,7 +230,7 @@ static void was(void *arg, const struct write *write)
 	attrs_keep(replay->attrs, &value);
 	cells_get(replay->cells, write->attr, &before);
 	cell = before;
-	cell_put(&cell, &value, walk_fill_begin(&replay->walk, replay->cells, before.since),
+	cell_put(&cell, &value, fill_begin(replay, before.since),
 		 walk_writer(&replay->walk, write->line));
 	name(&cell, &before);
 	cells_set(replay->cells, write->attr, &cell);
@@ -214,6 +253,45 @@ static void bury(void *arg, const struct write *write, const struct pattern *pat
 		   walk_writer(&replay->walk, write->line), buried, replay);
 	if (replay->options.bury)
 		replay->options.bury(replay->options.arg, pattern, kind, replay->walk.time);
+}
+
+/* Whether or what the line writes is open: of a `was`, of what was unknown. */
+static void open_cell(struct replay *replay, const struct write *write, uint32_t attr)
+{
+	const struct value open = value_open();
+	struct cell before, cell;
+
+	cells_get(replay->cells, attr, &before);
+	cell = before;
+	if (write->verb != VERB_WAS)
+		cell_put(&cell, &open, replay->walk.time,
+			 walk_writer(&replay->walk, write->line));
+	else if (!cells_find(replay->cells, attr))
+		replay->options.missing(replay->options.arg, attr);
+	else if (before.value.kind == VALUE_UNKNOWN)
+		cell.value = open;
+	if (!value_is_open(&cell.value))
+		return;
+	cells_set(replay->cells, attr, &cell);
+	tell(replay, attr, &before, &cell, write->verb == VERB_WAS);
+}
+
+static void defer(void *arg, const struct write *write)
+{
+	struct replay *replay = arg;
+	uint32_t shape = write->line->target.shape;
+
+	if (write->attr != ATTR_ABSENT) {
+		open_cell(replay, write, write->attr);
+		return;
+	}
+	for (uint32_t a = ATTR_ROOT; cells_next(replay->cells, &a);) {
+		uint32_t own = attr_shape(replay->attrs, a);
+
+		if (own == shape || (verb_buries(write->verb) &&
+				     shape_is_within(replay->attrs, own, shape)))
+			open_cell(replay, write, a);
+	}
 }
 
 void replay_apply(struct replay *replay, struct write *write)
@@ -273,6 +351,8 @@ static bool moment(void *arg, nstime next)
 	struct replay *replay = arg;
 
 	cells_settle(replay->cells, replay->options.keeps, replay->options.arg);
+	if (replay->failed)
+		return false;
 	return !replay->options.moment || replay->options.moment(replay->options.arg, next);
 }
 
@@ -282,6 +362,7 @@ static const struct walk_ops ops = {.read = read_value,
 				    .set = set,
 				    .was = was,
 				    .bury = bury,
+				    .defer = defer,
 				    .lines = lines,
 				    .loss = loss,
 				    .moment = moment};
@@ -306,6 +387,7 @@ struct replay *replay_new(const struct replay_options *options)
 bool replay_run(struct replay *replay, const struct order *from, const struct order *to,
 		struct error *err)
 {
+	replay->err = err;
 	return streams_begin(replay->walk.event_source, replay->cells, err) &&
-	       walk_run(&replay->walk, from, to, err);
+	       walk_run(&replay->walk, from, to, err) && !replay->failed;
 }

@@ -64,6 +64,16 @@ struct replay_options {
 	 */
 	enum replay_lines (*lines)(void *arg, const struct plain *plain, struct env *env,
 				   nstime time);
+	/*
+	 * The cells that it begins with are not the whole state: what has no cell is not known, and
+	 * the owner hears that a line reads it, or was to fill it. Such a line is open, and so is what
+	 * it may write (value_open()): of a cell that is told as a change, others are not made. NULL:
+	 * what has no cell was never written.
+	 */
+	void (*missing)(void *arg, uint32_t attr);
+	/* With missing(): section/x of a stream that nothing wrote so far. False: not known. */
+	bool (*missing_section)(void *arg, uint32_t stream, uint32_t section, struct value *out,
+				bool *written);
 	/* Is the attribute followed? All its changes are told then, also once it was deleted. */
 	bool (*keeps)(void *arg, uint32_t attr);
 	void *arg;

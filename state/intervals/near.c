@@ -9,6 +9,7 @@
  *
  * Lines that read state are decided by a backward pass for their own events (forward_scan.h).
  */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/answer/ask.h"
 #include "state/answer/backfill.h"
@@ -24,6 +25,7 @@ struct near {
 	struct tracks *tracks;
 	nstime *since;     /* by track: of its last write */
 	const struct stretch_of_ends *stretch; /* only its tracks are looked for; NULL: all */
+	uint64_t *only;    /* bit per track: these */
 	size_t stay;       /* open tracks that are not looked for */
 	size_t looked_for; /* tracks, when the event filter was narrowed last */
 };
@@ -39,6 +41,8 @@ static bool is_concerned(void *arg, uint32_t attr)
 	const struct near *near = arg;
 	const struct track *track = tracks_find(near->tracks, attr);
 
+	if (track && near->only && !bitset_has(near->only, (size_t)(track - near->tracks->items)))
+		return false; /* not all events that write it are read */
 	return track && !track_is_settled(near->tracks, track) &&
 	       !(begins_later(near, track) && near->scan.item.event.time <= track->from);
 }
@@ -298,6 +302,7 @@ static void near_release(struct near *near)
 {
 	forward_scan_end(&near->scan);
 	mem_free(near->since);
+	mem_free(near->only);
 }
 
 static enum outcome run(struct near *near)
@@ -418,6 +423,9 @@ static enum outcome read_stretch(struct tracks *tracks, const struct rest *rest,
 	near_init(&near, tracks, rest->closure, stretch->from, err);
 	near_from(&near, rest->cells);
 	near.stretch = stretch;
+	near.only = bitset_new(tracks->count);
+	for (size_t i = 0; i < stretch->count; i++)
+		bitset_add(near.only, stretch->which[i]);
 	near.stay = tracks->over.open - stretch->count;
 	look_for(&near);
 	outcome = forward_scan_run(&near.scan, order_before(stretch->from), to);

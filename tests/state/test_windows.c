@@ -424,6 +424,13 @@ static void ranges_without_begin_begin_before_start(void **unused)
 	one_set(59332);
 }
 
+/* Between two checkpoints only events are read that may write what ends there: no other write counts. */
+static void ends_are_of_what_is_looked_for(void **unused)
+{
+	(void)unused;
+	one_set(7265415);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -431,6 +438,7 @@ int main(void)
 		cmocka_unit_test(runs_have_deletes_of_operands),
 		cmocka_unit_test(a_second_reading_begins_anew),
 		cmocka_unit_test(beginnings_know_deleted_operands),
+		cmocka_unit_test(ends_are_of_what_is_looked_for),
 		cmocka_unit_test(windows_agree_with_replay),
 	};
 

@@ -509,3 +509,12 @@ uint64_t *closure_statements(const struct closure *closure)
 		bitset_add(bits, closure->steps[i].line->id);
 	return bits;
 }
+
+struct program *closure_program(const struct closure *closure)
+{
+	uint64_t *statements = closure_statements(closure);
+	struct program *subset = program_subset(closure->catalog->program, statements);
+
+	mem_free(statements);
+	return subset;
+}

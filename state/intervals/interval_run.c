@@ -198,37 +198,6 @@ static void on_absent(void *arg, uint32_t attr)
 		track_now(run, attr);
 }
 
-struct shapes { /* that are told, some more than once */
-	const struct tracks *tracks;
-	uint32_t *items;
-	size_t count, capacity;
-};
-
-static void add_shape(struct shapes *shapes, uint32_t shape)
-{
-	*mem_push(shapes->items, shapes->count, shapes->capacity) = shape;
-}
-
-/* What is below a stack is written by the lines that push and pop. */
-static void add_target(void *arg, const struct line *line)
-{
-	struct shapes *shapes = arg;
-	const struct tracks *tracks = shapes->tracks;
-	uint32_t shape = line->target.shape, below;
-
-	if (line->flags & LINE_SECTION || verb_buries(line->verb))
-		return;
-	if (tracks_want_shape(tracks, shape))
-		add_shape(shapes, shape);
-	if (!verb_stacks(line->verb))
-		return;
-	below = shape_key(tracks->state->attrs, shape);
-	if (!tracks_want_shape(tracks, below))
-		return;
-	add_shape(shapes, shape);
-	add_shape(shapes, below);
-}
-
 /*
  * The program with the statements alone on which what is told rests: most events need not be
  * decoded then. Only where all is read from the trace's begin, and nothing beyond the range.
@@ -236,24 +205,10 @@ static void add_target(void *arg, const struct line *line)
  */
 static struct program *subset_of(const struct tracks *tracks)
 {
-	struct state *state = tracks->state;
-	struct shapes shapes = {.tracks = tracks};
-	struct closure *closure;
-	uint64_t *statements;
+	struct closure *closure = tracks_closure(tracks);
+	struct program *subset = closure_program(closure);
 
-	for (size_t i = 0; i < tracks->names.count; i++)
-		*mem_push(shapes.items, shapes.count, shapes.capacity) =
-			attr_shape(state->attrs, tracks->names.items[i].attr);
-	catalog_lines(state->catalog, add_target, &shapes);
-	for (uint32_t s = 0; s < tracks->nshapes; s++) /* also what is only deleted */
-		if (is_operand_shape(tracks, s))
-			*mem_push(shapes.items, shapes.count, shapes.capacity) = s;
-	closure = closure_new(state->catalog, shapes.items, shapes.count);
-	statements = closure_statements(closure);
-	struct program *subset = program_subset(state->program, statements);
-	mem_free(statements);
 	closure_free(closure);
-	mem_free(shapes.items);
 	return subset;
 }
 

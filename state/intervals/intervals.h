@@ -177,6 +177,9 @@ void attr_list_add(struct attr_list *names, uint32_t attr, nstime from);
 void attr_list_clear(struct attr_list *names);
 void attr_list_release(struct attr_list *names);
 
+/* Of all that is to be told; the caller frees it. */
+struct closure *tracks_closure(const struct tracks *tracks);
+
 /* NULL: the attribute has no track. */
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr);
 /* A track of its own for the attribute, without spans. */

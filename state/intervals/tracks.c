@@ -41,6 +41,63 @@ void attr_list_release(struct attr_list *names)
 	mem_free(names->places.items);
 }
 
+/* ---- what it rests on ---- */
+
+struct shapes { /* that are told, some more than once */
+	const struct tracks *tracks;
+	uint32_t *items;
+	size_t count, capacity;
+};
+
+static void add_shape(struct shapes *shapes, uint32_t shape)
+{
+	*mem_push(shapes->items, shapes->count, shapes->capacity) = shape;
+}
+
+/* By a list, by a view, or since lists find variables of a view in it. */
+static bool is_told(const struct tracks *tracks, uint32_t shape)
+{
+	return tracks_want_shape(tracks, shape) ||
+	       wanted_is_source(tracks->state, tracks->wanted, shape);
+}
+
+/* What is below a stack is written by the lines that push and pop. */
+static void add_target(void *arg, const struct line *line)
+{
+	struct shapes *shapes = arg;
+	const struct tracks *tracks = shapes->tracks;
+	uint32_t shape = line->target.shape, below;
+
+	if (line->flags & LINE_SECTION || verb_buries(line->verb))
+		return;
+	if (is_told(tracks, shape))
+		add_shape(shapes, shape);
+	if (!verb_stacks(line->verb))
+		return;
+	below = shape_key(tracks->state->attrs, shape);
+	if (!is_told(tracks, below))
+		return;
+	add_shape(shapes, shape);
+	add_shape(shapes, below);
+}
+
+struct closure *tracks_closure(const struct tracks *tracks)
+{
+	const struct state *state = tracks->state;
+	struct shapes shapes = {.tracks = tracks};
+	struct closure *closure;
+
+	for (size_t i = 0; i < tracks->names.count; i++)
+		add_shape(&shapes, attr_shape(state->attrs, tracks->names.items[i].attr));
+	catalog_lines(state->catalog, add_target, &shapes);
+	for (uint32_t s = 0; s < tracks->nshapes; s++) /* also what is only deleted */
+		if (is_operand_shape(tracks, s))
+			add_shape(&shapes, s);
+	closure = closure_new(state->catalog, shapes.items, shapes.count);
+	mem_free(shapes.items);
+	return closure;
+}
+
 /* ---- tracks ---- */
 
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr)

@@ -160,52 +160,6 @@ static bool keeps_all(void *arg, uint32_t attr)
 	return true;
 }
 
-/* ---- what is evaluated ---- */
-
-struct shapes {
-	const struct window_reader *reader;
-	uint32_t *items;
-	size_t count, capacity;
-};
-
-static bool is_wanted(const struct window_reader *reader, uint32_t shape)
-{
-	const struct tracks *tracks = reader->tracks;
-
-	return wanted_is_source(tracks->state, tracks->wanted, shape) ||
-	       wanted_lists_shape(tracks->state, tracks->wanted, shape);
-}
-
-static void add_target(void *arg, const struct line *line)
-{
-	struct shapes *shapes = arg;
-	const struct window_reader *reader = shapes->reader;
-	uint32_t shape = line->target.shape, values = shape;
-
-	if (line->flags & LINE_SECTION || verb_buries(line->verb))
-		return;
-	if (verb_stacks(line->verb))
-		values = shape_key(reader->tracks->state->attrs, shape);
-	if (is_wanted(reader, shape) || is_wanted(reader, values))
-		*mem_push(shapes->items, shapes->count, shapes->capacity) = shape;
-}
-
-/* The closure of what may be listed; NULL: it cannot be read backward. */
-static struct closure *closure_of_lists(const struct window_reader *reader)
-{
-	const struct state *state = reader->tracks->state;
-	struct shapes shapes = {.reader = reader};
-	struct closure *closure;
-
-	catalog_lines(state->catalog, add_target, &shapes);
-	closure = closure_new(state->catalog, shapes.items, shapes.count);
-	mem_free(shapes.items);
-	if (looks_back(closure))
-		return closure;
-	closure_free(closure);
-	return NULL;
-}
-
 /* ---- rounds ---- */
 
 /* Before all, also what @start writes, nothing was written. */
@@ -342,16 +296,10 @@ static enum outcome read_round(struct window_reader *reader, struct error *err)
 /* False: it cannot be read backward. */
 static bool reader_init(struct window_reader *reader, struct tracks *tracks)
 {
-	uint64_t *statements;
-
-	*reader = (struct window_reader){.tracks = tracks};
-	reader->closure = closure_of_lists(reader);
-	if (!reader->closure)
-		return false;
-	statements = closure_statements(reader->closure);
-	reader->program = program_subset(tracks->state->program, statements);
-	mem_free(statements);
-	return true;
+	*reader = (struct window_reader){.tracks = tracks, .closure = tracks_closure(tracks)};
+	if (looks_back(reader->closure))
+		reader->program = closure_program(reader->closure);
+	return reader->program != NULL;
 }
 
 static void reader_release(struct window_reader *reader)

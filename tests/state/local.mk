@@ -115,5 +115,6 @@ dist_check_SCRIPTS += \
 	%D%/impossible.py \
 	%D%/one_answer.py \
 	%D%/computed_ends.py \
+	%D%/features.py \
 	%D%/first_answer.py \
 	%D%/windows.py

@@ -299,13 +299,17 @@ static void push_classes(lua_State *L, const struct trace *trace)
 {
 	lua_newtable(L);
 	for (size_t i = 0, n = 0; i < trace->nclasses; i++) {
-		if (trace->classes[i]->unlisted)
+		const struct event_class *class = trace->classes[i];
+
+		if (class->unlisted)
 			continue;
 		lua_newtable(L);
-		bind_set_integer(L, "id", (int64_t)trace->classes[i]->id);
-		bind_set_text(L, "name", trace->classes[i]->name);
-		push_field_names(L, trace->classes[i]);
+		bind_set_integer(L, "id", (int64_t)class->id);
+		bind_set_text(L, "name", class->name);
+		push_field_names(L, class);
 		lua_setfield(L, -2, "fields");
+		if (symbols_has_frames(class) || symbols_has_address(class))
+			bind_set_integer(L, "sample_order", symbols_sample_order(trace, class));
 		lua_rawseti(L, -2, (lua_Integer)++n);
 	}
 }

@@ -349,18 +349,25 @@ static int trace_info(lua_State *L)
 	return 1;
 }
 
-/* trace:bounds(): times of the first and the last event. */
-static int trace_bounds(lua_State *L)
+/* The two times that `ask` tells of the trace. */
+static int push_range(lua_State *L, bool (*ask)(struct index *index, nstime *first, nstime *last,
+						struct error *err))
 {
 	const struct bind_trace *bound = bind_check_trace(L, 1);
 	nstime first, last;
 	struct error err;
 
-	if (!events_range(bound->index, &first, &last, &err))
+	if (!ask(bound->index, &first, &last, &err))
 		return bind_fail(L, &err);
 	lua_pushinteger(L, first);
 	lua_pushinteger(L, last);
 	return 2;
+}
+
+/* trace:bounds(): times of the first and the last event. */
+static int trace_bounds(lua_State *L)
+{
+	return push_range(L, events_range);
 }
 
 /*
@@ -369,15 +376,7 @@ static int trace_bounds(lua_State *L)
  */
 static int trace_recorded(lua_State *L)
 {
-	const struct bind_trace *bound = bind_check_trace(L, 1);
-	nstime first, last;
-	struct error err;
-
-	if (!index_recorded(bound->index, &first, &last, &err))
-		return bind_fail(L, &err);
-	lua_pushinteger(L, first);
-	lua_pushinteger(L, last);
-	return 2;
+	return push_range(L, index_recorded);
 }
 
 static bool add_losses(const struct bind_trace *bound, const struct stream *stream,

@@ -7,8 +7,6 @@ the recording is asked for; a note tells which it was, which others there are, a
 yore makes of a recording. For viewers the JSON has each sample that perf script prints.
 """
 import collections
-import csv
-import io
 import json
 import os
 import subprocess

@@ -223,13 +223,6 @@ void comm_spells_add(struct comm_spells *spells, const struct interval *interval
 			(struct comm_spell){tid, interval->begin, name};
 }
 
-void comm_spells_add_first(struct comm_spells *spells, const struct comm *item)
-{
-	if (item->name)
-		*mem_push(spells->items, spells->count, spells->capacity) =
-			(struct comm_spell){item->tid, NSTIME_MIN, item->name};
-}
-
 static int by_thread(const void *a, const void *b)
 {
 	const struct comm_spell *x = a, *y = b;
@@ -242,6 +235,24 @@ void comm_spells_sort(struct comm_spells *spells)
 {
 	if (spells->count)
 		qsort(spells->items, spells->count, sizeof *spells->items, by_thread);
+}
+
+bool comm_spells_add_idle(struct comm_spells *spells, struct state *state, struct error *err)
+{
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = NSTIME_MIN + 1}};
+	bool good = state_comms(state, &idle, 1, spells->arena, err);
+	size_t n = 0;
+
+	if (good && idle.name) {
+		for (size_t i = 0; i < spells->count; i++)
+			if (!value_equal(&spells->items[i].tid, &idle.tid))
+				spells->items[n++] = spells->items[i];
+		spells->count = n;
+		*mem_push(spells->items, spells->count, spells->capacity) =
+			(struct comm_spell){idle.tid, NSTIME_MIN, idle.name};
+	}
+	comm_spells_sort(spells);
+	return good;
 }
 
 const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t,

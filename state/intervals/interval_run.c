@@ -368,9 +368,11 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 {
 	struct state *state = tracks->state;
 	struct range_run run = {.tracks = tracks, .has_was = has_was(tracks), .told = NSTIME_MAX};
+	uint64_t *heard = tracks_heard(tracks);
 	struct replay_options options = {.event_source = state->event_source,
 					 .program = state->program,
 					 .change = on_change,
+					 .heard = heard,
 					 .moment = on_moment,
 					 .keeps = is_followed,
 					 .put = on_write,
@@ -405,6 +407,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	closure_free(run.rest.closure);
 	run_end(state, run.replay);
 	program_subset_free(subset);
+	mem_free(heard);
 	return outcome;
 }
 

@@ -4,6 +4,7 @@
  * A track is a chain of spans that touch, the last one open. A write at t cuts it there: spans that
  * would be empty go, and a span of the same value goes on, so neighbours of equal value are joined.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/intervals/intervals.h"
 
@@ -43,58 +44,86 @@ void attr_list_release(struct attr_list *names)
 
 /* ---- what it rests on ---- */
 
-struct shapes { /* that are told, some more than once */
+struct told {
 	const struct tracks *tracks;
-	uint32_t *items;
+	uint64_t *named;      /* bit per shape of a name, of nshapes */
+	uint32_t nshapes;
+	uint64_t *statements; /* bit per one that may give a value to what is told */
+	uint32_t *shapes;     /* that are told, some more than once */
 	size_t count, capacity;
 };
 
-static void add_shape(struct shapes *shapes, uint32_t shape)
+static void add_shape(struct told *told, uint32_t shape)
 {
-	*mem_push(shapes->items, shapes->count, shapes->capacity) = shape;
+	*mem_push(told->shapes, told->count, told->capacity) = shape;
 }
 
-/* By a list, by a view, or since lists find variables of a view in it. */
-static bool is_told(const struct tracks *tracks, uint32_t shape)
+/* By name, by a list, by a view, or since lists find variables of a view in it. */
+static bool is_told(const struct told *told, uint32_t shape)
 {
-	return tracks_want_shape(tracks, shape) ||
+	const struct tracks *tracks = told->tracks;
+
+	return (shape < told->nshapes && bitset_has(told->named, shape)) ||
+	       tracks_want_shape(tracks, shape) ||
 	       wanted_is_source(tracks->state, tracks->wanted, shape);
 }
 
 /* What is below a stack is written by the lines that push and pop. */
-static void add_target(void *arg, const struct line *line)
+static void add_line(void *arg, const struct line *line)
 {
-	struct shapes *shapes = arg;
-	const struct tracks *tracks = shapes->tracks;
-	uint32_t shape = line->target.shape, below;
+	struct told *told = arg;
+	struct attrs *attrs = told->tracks->state->attrs;
+	uint32_t shape = line->target.shape;
+	uint32_t values = verb_stacks(line->verb) ? shape_key(attrs, shape) : shape;
+	bool below = values != shape && is_told(told, values);
 
-	if (line->flags & LINE_SECTION || verb_buries(line->verb))
+	if (line->flags & LINE_SECTION || verb_buries(line->verb) ||
+	    (!below && !is_told(told, shape)))
 		return;
-	if (is_told(tracks, shape))
-		add_shape(shapes, shape);
-	if (!verb_stacks(line->verb))
-		return;
-	below = shape_key(tracks->state->attrs, shape);
-	if (!is_told(tracks, below))
-		return;
-	add_shape(shapes, shape);
-	add_shape(shapes, below);
+	bitset_add(told->statements, line->id);
+	add_shape(told, shape);
+	if (below)
+		add_shape(told, values);
+}
+
+static struct told look_at_lines(const struct tracks *tracks)
+{
+	const struct state *state = tracks->state;
+	struct told told = {
+		.tracks = tracks,
+		.statements = bitset_new(program_statements(state->program)),
+		.named = bitset_new(shape_count(state->attrs)),
+		.nshapes = shape_count(state->attrs),
+	};
+
+	for (size_t i = 0; i < tracks->names.count; i++)
+		bitset_add(told.named, attr_shape(state->attrs, tracks->names.items[i].attr));
+	catalog_lines(state->catalog, add_line, &told);
+	return told;
+}
+
+uint64_t *tracks_heard(const struct tracks *tracks)
+{
+	struct told told = look_at_lines(tracks);
+
+	mem_free(told.named);
+	mem_free(told.shapes);
+	return told.statements;
 }
 
 struct closure *tracks_closure(const struct tracks *tracks)
 {
 	const struct state *state = tracks->state;
-	struct shapes shapes = {.tracks = tracks};
+	struct told told = look_at_lines(tracks);
 	struct closure *closure;
 
-	for (size_t i = 0; i < tracks->names.count; i++)
-		add_shape(&shapes, attr_shape(state->attrs, tracks->names.items[i].attr));
-	catalog_lines(state->catalog, add_target, &shapes);
-	for (uint32_t s = 0; s < tracks->nshapes; s++) /* also what is only deleted */
-		if (is_operand_shape(tracks, s))
-			add_shape(&shapes, s);
-	closure = closure_new(state->catalog, shapes.items, shapes.count);
-	mem_free(shapes.items);
+	for (uint32_t s = 0; s < told.nshapes; s++) /* also what is only deleted */
+		if (is_operand_shape(tracks, s) || bitset_has(told.named, s))
+			add_shape(&told, s);
+	closure = closure_new(state->catalog, told.shapes, told.count);
+	mem_free(told.named);
+	mem_free(told.statements);
+	mem_free(told.shapes);
 	return closure;
 }
 

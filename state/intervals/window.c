@@ -27,6 +27,7 @@ struct window_reader {
 	struct tracks *tracks;
 	struct closure *closure; /* of what may be listed */
 	struct program *program; /* what writes what is listed, and what that reads */
+	uint64_t *heard;         /* the former, by statement */
 	struct replay *replay;   /* of the round */
 	struct number_map asked; /* attribute → 1 + its place below: what it was at the begin matters */
 	struct ask_place *places;
@@ -249,6 +250,7 @@ static void begin_round(struct window_reader *reader)
 					       .missing = miss,
 					       .missing_section = get_section,
 					       .change = see_change,
+					       .heard = reader->heard,
 					       .moment = see_moment,
 					       .keeps = keeps_all,
 					       .arg = reader};
@@ -297,6 +299,7 @@ static enum outcome read_round(struct window_reader *reader, struct error *err)
 static bool reader_init(struct window_reader *reader, struct tracks *tracks)
 {
 	*reader = (struct window_reader){.tracks = tracks, .closure = tracks_closure(tracks)};
+	reader->heard = tracks_heard(tracks);
 	if (looks_back(reader->closure))
 		reader->program = closure_program(reader->closure);
 	return reader->program != NULL;
@@ -305,6 +308,7 @@ static bool reader_init(struct window_reader *reader, struct tracks *tracks)
 static void reader_release(struct window_reader *reader)
 {
 	program_subset_free(reader->program);
+	mem_free(reader->heard);
 	closure_free(reader->closure);
 	mem_free(reader->asked.items);
 	mem_free(reader->places);

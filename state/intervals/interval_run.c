@@ -200,8 +200,7 @@ static void on_absent(void *arg, uint32_t attr)
 
 /*
  * The program with the statements alone on which what is told rests: most events need not be
- * decoded then. Only where all is read from the trace's begin, and nothing beyond the range.
- * NULL: all statements are to run.
+ * decoded then. Only where the run leaves nothing behind for others.
  */
 static struct program *subset_of(const struct tracks *tracks)
 {
@@ -378,11 +377,13 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .put = on_write,
 					 .arg = &run};
 	struct order from, to = order_after(NSTIME_MAX);
-	struct program *subset = hands && tracks_are_whole(tracks) ? subset_of(tracks) : NULL;
+	bool whole = hands && tracks_are_whole(tracks);
+	struct program *subset = whole || (hands && leaves_nothing(state)) ? subset_of(tracks) : NULL;
 	enum outcome outcome;
 
-	if (subset) {
+	if (subset)
 		options.program = subset;
+	if (whole) {
 		options.brief = true;
 		options.absent = on_absent;
 	}

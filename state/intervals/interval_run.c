@@ -59,15 +59,6 @@ static struct track *track_new(struct range_run *run, uint32_t attr, const struc
 	return track;
 }
 
-/* An event of the range gave it a value; @start and @end are none. */
-static void note_given(const struct range_run *run, struct track *track, nstime time)
-{
-	const struct range *range = &run->tracks->range;
-
-	if (time >= range->begin && time < range->end && replay_at_event(run->replay))
-		track->given = true;
-}
-
 static void see_value(struct range_run *run, struct track *track, nstime since,
 		      const struct value *value, nstime named)
 {
@@ -103,7 +94,7 @@ static void see_change(struct range_run *run, const struct change *change)
 		track_set_unknown(tracks, track, fills);
 	}
 	if (!change->fill && tracks_gives(tracks, &after->writer))
-		note_given(run, track, change->time);
+		track_note_given(tracks, track, change->time, replay_at_event(run->replay));
 	see_value(run, track, after->since, &after->value,
 		  after->named ? after->named_at : NSTIME_MAX);
 }
@@ -125,7 +116,7 @@ static void on_write(void *arg, uint32_t attr, const struct value *value, nstime
 
 	if (!track)
 		return;
-	note_given(run, track, time);
+	track_note_given(run->tracks, track, time, replay_at_event(run->replay));
 	see_value(run, track, time, value, time);
 }
 
@@ -212,19 +203,6 @@ static struct program *subset_of(const struct tracks *tracks)
 }
 
 /* ---- past the range ---- */
-
-static bool has_was(const struct tracks *tracks)
-{
-	const struct catalog *catalog = tracks->state->catalog;
-	const struct attrs *attrs = tracks->state->attrs;
-	bool has = false;
-
-	for (uint32_t s = 0; s < shape_count(attrs) && !has; s++)
-		has = catalog_was(catalog, s) && tracks_want_shape(tracks, s);
-	for (size_t i = 0; i < tracks->names.count && !has; i++)
-		has = catalog_was(catalog, attr_shape(attrs, tracks->names.items[i].attr));
-	return has;
-}
 
 /* May a later `was` say what is unknown at the end of the range? */
 static bool awaits_fills(const struct range_run *run)
@@ -366,8 +344,8 @@ static bool goes_on(const struct tracks *tracks)
 static enum outcome run_over(struct tracks *tracks, bool hands, struct error *err)
 {
 	struct state *state = tracks->state;
-	struct range_run run = {.tracks = tracks, .has_was = has_was(tracks), .told = NSTIME_MAX};
-	uint64_t *heard = tracks_heard(tracks);
+	struct range_run run = {.tracks = tracks, .told = NSTIME_MAX};
+	uint64_t *heard = tracks_heard(tracks, &run.has_was);
 	struct replay_options options = {.event_source = state->event_source,
 					 .program = state->program,
 					 .change = on_change,

@@ -177,9 +177,11 @@ void attr_list_add(struct attr_list *names, uint32_t attr, nstime from);
 void attr_list_clear(struct attr_list *names);
 void attr_list_release(struct attr_list *names);
 
-/* Statements that may give a value to what is to be told, as bits; and the closure of that. Both are
- * the caller's to free. */
-uint64_t *tracks_heard(const struct tracks *tracks);
+/*
+ * Statements that may give a value to what is to be told, as bits, and whether one is a `was`; and
+ * the closure of that. Both are the caller's to free.
+ */
+uint64_t *tracks_heard(const struct tracks *tracks, bool *has_was);
 struct closure *tracks_closure(const struct tracks *tracks);
 
 /* NULL: the attribute has no track. */

@@ -51,6 +51,7 @@ struct told {
 	uint64_t *statements; /* bit per one that may give a value to what is told */
 	uint32_t *shapes;     /* that are told, some more than once */
 	size_t count, capacity;
+	bool has_was;
 };
 
 static void add_shape(struct told *told, uint32_t shape)
@@ -81,6 +82,7 @@ static void add_line(void *arg, const struct line *line)
 	    (!below && !is_told(told, shape)))
 		return;
 	bitset_add(told->statements, line->id);
+	told->has_was = told->has_was || line->verb == VERB_WAS;
 	add_shape(told, shape);
 	if (below)
 		add_shape(told, values);
@@ -102,10 +104,11 @@ static struct told look_at_lines(const struct tracks *tracks)
 	return told;
 }
 
-uint64_t *tracks_heard(const struct tracks *tracks)
+uint64_t *tracks_heard(const struct tracks *tracks, bool *has_was)
 {
 	struct told told = look_at_lines(tracks);
 
+	*has_was = told.has_was;
 	mem_free(told.named);
 	mem_free(told.shapes);
 	return told.statements;

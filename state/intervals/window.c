@@ -298,8 +298,10 @@ static enum outcome read_round(struct window_reader *reader, struct error *err)
 /* False: it cannot be read backward. */
 static bool reader_init(struct window_reader *reader, struct tracks *tracks)
 {
+	bool has_was; /* is not asked here */
+
 	*reader = (struct window_reader){.tracks = tracks, .closure = tracks_closure(tracks)};
-	reader->heard = tracks_heard(tracks);
+	reader->heard = tracks_heard(tracks, &has_was);
 	if (looks_back(reader->closure))
 		reader->program = closure_program(reader->closure);
 	return reader->program != NULL;

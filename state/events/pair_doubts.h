@@ -4,12 +4,12 @@
  * A pair is an event that begins something and the next one of the same key that ends it: the entry
  * and the exit of a system call by one thread. It is in doubt
  *
- *     where a stream began or ceased to lack events while it lasted: since some were lost, or it
- *         begins late, or ends early
- *     where one lacked some all the time, and the pair's thread may have been on its CPU: it left
- * its own meanwhile, as cpu[*]/thread says where the state alone tells the thread, and a begin and
- * an end of the pair's classes were left out while it lasted, since it is not known whose they are:
- * both may be of its thread
+ *   - where a stream began or ceased to lack events while it lasted: since some were lost, or it
+ *     begins late, or ends early;
+ *   - where a stream lacked some all the time, and the pair's thread may have been on its CPU: it
+ *     left its own meanwhile, as cpu[*]/thread says;
+ *   - where the state alone tells the thread, and a begin and an end of the pair's classes were left
+ *     out while it lasted, since it is not known whose they are: both may be of its thread.
  *
  * Where packets do not tell when a stream begins (perf.data, trace.dat), it has nothing to tell
  * before its first event, and that matters only where the state tells the thread. All who pair
@@ -24,8 +24,7 @@ enum pair_doubt {
 	PAIR_SURE,
 	PAIR_LOST,       /* events were lost while it lasted */
 	PAIR_UNRECORDED, /* a CPU was not recorded while it lasted */
-	PAIR_SWITCH /* a switch is missing while it lasted, and its events do not name their thread
-		     */
+	PAIR_SWITCH      /* a switch is missing while it lasted, and its events name no thread */
 };
 
 struct pair_doubts;

@@ -106,7 +106,8 @@ class Asked:
             taken.append(time.monotonic() - begin)
             worked.append(work_of_children() - work)
             if done.returncode not in (0, 3):
-                print("    %s: %s" % (" ".join(words), done.stderr.decode()[-300:].strip()))
+                print("    %s: exit status %d: %s" % (" ".join(words), done.returncode,
+                                                     done.stderr.decode()[-300:].strip()))
                 return None
         return (stats_of(done).get("bytes_read", 0), middle(taken), done.stdout.count(b"\n"),
                 middle(worked))

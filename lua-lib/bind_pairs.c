@@ -15,18 +15,10 @@
  * A key is one or more columns of the event, joined by +; | between columns gives alternatives, of
  * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread".
  *
- * While a stream lacks events, since some were lost, or it begins late or ends early, the end of a
- * pair and the begin of the next one of its key may be among those that lack. So a pair is dropped
- * that lasts when that begins or ends, as the rules forget then which calls last, or whose thread
- * left its CPU meanwhile. Where packets do not tell when a stream begins (perf.data, trace.dat), it
- * has nothing to tell before its first event, and that matters only where the state tells the key.
- * Of pairs whose key is the CPU those are dropped that last while events of that CPU were lost.
- *
- * Switches that are missing without a counter matter only where the key is asked of the state: then
- * events of unknown threads are left out, and a pair is dropped that lasts while a begin and an end
- * of its classes are left out, since both may be of its thread. Each begin that has no segment is
- * counted by its reason (enum left_out), and by its name or, with `left_by`, by a column that is
- * captured there.
+ * A pair is dropped where the end of it and the begin of the next one of its key may be among
+ * events that are missing (pair_doubts.h). Of pairs whose key is the CPU those are dropped that
+ * last while events of that CPU were lost. Each begin that has no segment is counted by its reason
+ * (enum left_out), and by its name or, with `left_by`, by a column that is captured there.
  *
  * With `not_idle` the idle thread has no such events: who runs is then unknown.
  *
@@ -38,10 +30,10 @@
 #include "lua-lib/bind_column.h"
 #include "lua-lib/bind_segments.h"
 
+#include "engine/base/bitset.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
-#include "index/tables/losses.h"
-#include "index/tables/recorded.h"
+#include "state/events/pair_doubts.h"
 #include "state/program/lookup.h"
 
 #include <string.h>
@@ -75,10 +67,8 @@ struct captured {
 };
 
 struct open_pair {
-	nstime begin;
-	int64_t same; /* -1: the event has none */
-	int32_t cpu;
-	bool named;          /* the event tells the key itself */
+	struct pair_event begin;
+	int64_t same;        /* -1: the event has none */
 	uint32_t key, below; /* the one that was begun before it, of the same key; 0: none */
 	const struct event_class *class;
 	uint32_t cells[SEGMENTS_COLUMNS_MAX];
@@ -105,12 +95,7 @@ struct pairs {
 	uint32_t *heads; /* by atom of the key: the innermost that is open */
 	size_t nheads;
 	struct paged heads_memory; /* there may be as many atoms as segments */
-	uint8_t *matters;          /* by stream: has it events that begin or finish? */
-	nstime lacks_until; /* until then some stream lacked events; NSTIME_MIN: none did so far */
-	nstime lacked;      /* when one began or ceased to lack some, last; likewise */
-	nstime begun;       /* when one began whose packets do not tell it, last; likewise */
-	nstime lost_until;  /* the last place where events were lost ends there; likewise */
-	nstime *nameless; /* by class: when one of an unknown thread was left out, last; likewise */
+	struct pair_doubts *doubts;
 	struct segments *threads; /* of cpu[*]/thread; NULL: the state is asked */
 	uint32_t *thread_atoms;   /* by theirs, of `segments`; 0: not interned yet */
 	struct runner *runners;   /* of the CPUs that events told */
@@ -127,13 +112,12 @@ static int pairs_gc(lua_State *L)
 	mem_free(pairs->kinds);
 	mem_free(pairs->names);
 	mem_free(pairs->fits);
-	mem_free(pairs->nameless);
+	pair_doubts_free(pairs->doubts);
 	mem_free(pairs->open);
 	paged_free(&pairs->heads_memory);
 	mem_free(pairs->thread_atoms);
 	mem_free(pairs->runners);
 	mem_free(pairs->runner_of_stream);
-	mem_free(pairs->matters);
 	hash_index_release(&pairs->runner_of_cpu);
 	buf_release(&pairs->scratch);
 	memset(pairs, 0, sizeof *pairs);
@@ -658,31 +642,34 @@ static void leave_out(struct pairs *pairs, enum left_out why, const uint32_t *ce
 	segments->left_by[cells[pairs->left_by]]++;
 }
 
-/* Where a stream lacked events: were they lost, or was it not recorded? */
-static enum left_out lack_at(const struct pairs *pairs, nstime t)
+static struct pair_event pair_event_of(const struct pairs *pairs)
 {
-	return t <= pairs->lost_until ? LEFT_LOST : LEFT_UNRECORDED;
+	const struct event *event = &pairs->cursor->event;
+
+	return (struct pair_event){event->time, event->cpu, pairs->named, event->class->index};
 }
 
 /* Why events that are missing may have ended the pair, and begun another one; LEFT_REASONS: none.
  */
 static enum left_out doubt_of(lua_State *L, struct pairs *pairs, const struct open_pair *open)
 {
-	const struct event *event = &pairs->cursor->event;
-	bool named = open->named && pairs->named;
-	bool lasted = open->begin <= pairs->lacked || (!named && open->begin <= pairs->begun);
-	const struct segment *run;
+	static const enum left_out reasons[] = {[PAIR_SURE] = LEFT_REASONS,
+						[PAIR_LOST] = LEFT_LOST,
+						[PAIR_UNRECORDED] = LEFT_UNRECORDED,
+						[PAIR_SWITCH] = LEFT_SWITCH};
+	const struct pair_event end = pair_event_of(pairs);
+	enum pair_doubt doubt;
+	bool by_run;
 
 	if (pairs->by_cpu)
 		return LEFT_REASONS;
-	if (!named && open->begin <= pairs->nameless[open->class->index] &&
-	    open->begin <= pairs->nameless[event->class->index])
-		return LEFT_SWITCH;
-	if (!lasted && open->begin < pairs->lacks_until && get_threads(L, pairs)) {
-		run = open->cpu == event->cpu ? running(pairs) : NULL;
-		lasted = open->cpu != event->cpu || (run && run->begin > open->begin);
+	doubt = pair_doubts_of(pairs->doubts, &open->begin, &end, &by_run);
+	if (by_run && get_threads(L, pairs)) {
+		const struct segment *run = running(pairs);
+		doubt = pair_doubts_by_run(pairs->doubts, &open->begin, &end,
+					   run ? &run->begin : NULL);
 	}
-	return lasted ? lack_at(pairs, open->begin) : LEFT_REASONS;
+	return reasons[doubt];
 }
 
 /*
@@ -696,7 +683,7 @@ static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
 	bool named = pairs->named;
 
 	if (!named)
-		pairs->nameless[event->class->index] = event->time;
+		pair_doubts_nameless(pairs->doubts, event->class->index, event->time);
 	if (!begins)
 		return;
 	cells[COLUMN_VALUE] = name_atom(pairs, event->class);
@@ -714,7 +701,7 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 		on_nameless(L, pairs, true);
 		return;
 	}
-	bool named = pairs->named;
+	const struct pair_event begin = pair_event_of(pairs);
 	head = head_of(pairs, key);
 	if (*head && !pairs->nested) {
 		why = doubt_of(L, pairs, &pairs->open[*head]);
@@ -723,10 +710,8 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 	}
 	number = new_open(pairs);
 	struct open_pair *open = &pairs->open[number];
-	open->begin = event->time;
+	open->begin = begin;
 	open->same = same_number(L, pairs);
-	open->cpu = event->cpu;
-	open->named = named;
 	open->key = key;
 	open->below = *head;
 	open->class = event->class;
@@ -764,7 +749,7 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 		close_open(pairs, head);
 		return;
 	}
-	const struct segment segment = {open->begin, event->time, true, true};
+	const struct segment segment = {open->begin.time, event->time, true, true};
 	capture(L, pairs, true, open->cells);
 	memcpy(segments_add(pairs->segments, &segment), open->cells,
 	       pairs->segments->ncolumns * sizeof(uint32_t));
@@ -778,7 +763,7 @@ static void drop_open(struct pairs *pairs, int32_t cpu, enum left_out why)
 		struct open_pair *open = &pairs->open[i];
 		uint32_t *link;
 
-		if (!open->key || (cpu >= 0 && open->cpu != cpu))
+		if (!open->key || (cpu >= 0 && open->begin.cpu != cpu))
 			continue;
 		for (link = head_of(pairs, open->key); *link != i;)
 			link = &pairs->open[*link].below;
@@ -793,19 +778,8 @@ static void on_loss(struct pairs *pairs)
 	bool counted = event->loss_kind == LOSS_TOLD;
 
 	pairs->segments->losses += counted;
-	if (!pairs->matters[event->stream->index] || event->loss_kind == LOSS_INFERRED)
-		return;
-	if (counted && (pairs->by_cpu || pairs->nested))
+	if (pair_doubts_loss(pairs->doubts, event) && counted && (pairs->by_cpu || pairs->nested))
 		drop_open(pairs, pairs->by_cpu ? event->cpu : -1, LEFT_LOST);
-	if (event->untold) {
-		pairs->begun = event->time;
-		return;
-	}
-	pairs->lacked = event->time;
-	if (counted && event->until > pairs->lost_until)
-		pairs->lost_until = event->until;
-	if (event->until > pairs->lacks_until)
-		pairs->lacks_until = event->until;
 }
 
 static void walk(lua_State *L, struct pairs *pairs)
@@ -855,56 +829,20 @@ static struct bind_cursor *push_cursor(lua_State *L, int options)
 	return luaL_checkudata(L, -1, CURSOR_TYPE);
 }
 
-static bool has_marked(const struct pairs *pairs, const struct trace *trace,
-		       const struct stream *stream)
+static void begin_doubts(lua_State *L, struct pairs *pairs, struct bind_trace *bound)
 {
-	for (size_t c = 0; c < trace->nclasses; c++)
-		if (pairs->kinds[c] && trace->classes[c]->part == stream->part &&
-		    trace->classes[c]->stream_id == stream->id)
-			return true;
-	return false;
-}
-
-/* Does the stream begin after that moment, or end before it? */
-static bool is_unrecorded(lua_State *L, const struct bind_trace *bound, const struct stream *stream,
-			  nstime t)
-{
-	struct recorded recorded;
+	size_t nclasses = bound->trace->nclasses;
+	uint64_t *classes = bitset_new(nclasses);
 	struct error err;
 
-	if (!stream_recorded(bound->index, stream, &recorded, &err))
+	for (size_t c = 0; c < nclasses; c++)
+		if (pairs->kinds[c])
+			bitset_add(classes, c);
+	bool ok = pair_doubts_new(bound->index, classes, bind_cursor_begin(pairs->cursor),
+				  &pairs->doubts, &err);
+	mem_free(classes);
+	if (!ok)
 		bind_raise(L, &err);
-	return t < recorded.begin || (recorded.ended && t > recorded.end);
-}
-
-/*
- * Which streams have events of pairs, and until when one of them lacks events at first. A recording
- * of tasks has nothing of a CPU until one of them runs there: it lacks none.
- */
-static void look_at_streams(lua_State *L, struct pairs *pairs, struct bind_trace *bound)
-{
-	const struct trace *trace = bound->trace;
-	nstime begin = bind_cursor_begin(pairs->cursor);
-	struct error err;
-	struct lack lack;
-
-	pairs->matters = mem_new_array(trace->nstreams + 1, 1);
-	for (size_t i = 0; i < trace->nstreams; i++) {
-		const struct stream *stream = trace->streams[i];
-
-		pairs->matters[i] = has_marked(pairs, trace, stream);
-		if (!pairs->matters[i] || !stream->has_time ||
-		    trace->parts[stream->part]->recording == RECORDING_TASKS)
-			continue;
-		if (!losses_at(bound->index, stream, begin, &lack, &err))
-			bind_raise(L, &err);
-		if (!lack.lacks)
-			continue;
-		if (lack.until > pairs->lacks_until)
-			pairs->lacks_until = lack.until;
-		if (!is_unrecorded(L, bound, stream, begin) && lack.until > pairs->lost_until)
-			pairs->lost_until = lack.until;
-	}
 }
 
 void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct segments *segments)
@@ -916,14 +854,10 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	widen_options(L, options);
 	pairs->segments = segments;
 	pairs->options = options;
-	pairs->lacks_until = pairs->lacked = pairs->lost_until = pairs->begun = NSTIME_MIN;
 	pairs->cursor = push_cursor(L, options);
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
 	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
 	pairs->fits = mem_new_array(trace->nclasses + 1, sizeof(struct event_class *));
-	pairs->nameless = mem_new_array(trace->nclasses + 1, sizeof *pairs->nameless);
-	for (size_t c = 0; c < trace->nclasses; c++)
-		pairs->nameless[c] = NSTIME_MIN;
 	pairs->runner_of_stream =
 		mem_new_array(trace->nstreams + 1, sizeof *pairs->runner_of_stream);
 	if (lua_getfield(L, options, "at") != LUA_TNIL) {
@@ -933,7 +867,7 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 		mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
 	}
 	lua_pop(L, 1);
-	look_at_streams(L, pairs, bound);
+	begin_doubts(L, pairs, bound);
 	if (!read_key(L, pairs, "key", &pairs->begin_key))
 		luaL_error(L,
 			   "key: the columns that tell which events belong together are missing");

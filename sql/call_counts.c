@@ -47,8 +47,8 @@ enum { NOTED_THREADS = 3 }; /* a join may ask for each thread apart */
 void call_counts_note(const struct call_counts *counts, struct sql_host *host, const int64_t *tid)
 {
 	static const char *const texts[CALL_GAPS] = {
-		[CALL_OPEN] = "have no exit of their own in the range",
-		[CALL_OTHER] = "end with their thread, or another call follows before an exit",
+		[CALL_OPEN] = "have no end of their own in the range",
+		[CALL_OTHER] = "are followed by the end of another one",
 		[CALL_LOST] = "lasted while events were lost",
 		[CALL_UNRECORDED] = "lasted while a CPU was not recorded",
 		[CALL_SWITCH] = ("lasted while a switch is missing, and their events do not name "
@@ -56,7 +56,7 @@ void call_counts_note(const struct call_counts *counts, struct sql_host *host, c
 	struct buf why = {0}, of = {0}, text = {0};
 	uint64_t without = 0;
 
-	for (size_t i = 0; i < CALL_GAPS; i++) {
+	for (size_t i = CALL_OPEN; i < CALL_GAPS; i++) {
 		if (!counts->without[i])
 			continue;
 		buf_printf(&why, "%s%" PRIu64 " %s", without ? "; " : "", counts->without[i],
@@ -75,11 +75,6 @@ void call_counts_note(const struct call_counts *counts, struct sql_host *host, c
 			   "%s%" PRIu64 " entries are of an unknown thread and have no row: they "
 			   "do not name it, and it is not known who ran",
 			   text.len ? "; " : "", counts->nameless);
-	if (counts->hidden && !tid)
-		buf_printf(&text,
-			   "%s%" PRIu64 " entries have no row: events were lost right behind them, "
-			   "or the thread enters another call at the same time",
-			   text.len ? "; " : "", counts->hidden);
 	if (text.len && (!tid || host->noted_threads < NOTED_THREADS))
 		sql_note(host, "syscalls: %s", buf_text(&text));
 	else if (text.len)

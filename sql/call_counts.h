@@ -2,21 +2,11 @@
 #ifndef SQL_CALL_COUNTS_H
 #define SQL_CALL_COUNTS_H
 
-#include "sql/sql_internal.h"
-
-enum call_gap {
-	CALL_OPEN,       /* no exit of it is in the range */
-	CALL_OTHER,      /* its thread ended, or the next exit is that of another call */
-	CALL_LOST,       /* events were lost while it lasted */
-	CALL_UNRECORDED, /* a CPU was not recorded while it lasted */
-	CALL_SWITCH,     /* a switch is missing: it is not known which threads the events are of */
-	CALL_GAPS
-};
+#include "sql/calls.h"
 
 struct call_counts {
 	uint64_t all, without[CALL_GAPS];
 	uint64_t nameless; /* entries of no known thread, which are no rows */
-	uint64_t hidden;   /* entries that the state does not show */
 };
 
 /* A call became unknown at `t`: counts it by what the streams lack then. */

@@ -58,8 +58,11 @@ static bool read_range(struct comms *comms, struct state *state, nstime begin, n
 	const struct query *queries[1] = {query};
 	bool good = stretches_begin(&todo, state, begin, end, queries, 1, err);
 	forget(comms);
+	/* of one stretch alone no true begins and ends are needed */
+	bool alone = good && todo.count == 1;
 	while (good && stretches_more(&todo))
-		good = stretches_next(&todo, keep, &comms->spells, err);
+		good = (alone ? stretches_next_parts : stretches_next)(&todo, keep, &comms->spells,
+								       err);
 	stretches_end(&todo);
 	query_free(query);
 	return good && finish(comms, state, begin, end, err);

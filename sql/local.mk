@@ -8,10 +8,10 @@ libsqltables_a_SOURCES = \
 	%D%/bound.c \
 	%D%/call_counts.c \
 	%D%/call_counts.h \
-	%D%/call_ends.c \
-	%D%/call_ends.h \
-	%D%/call_state.c \
-	%D%/call_state.h \
+	%D%/call_runs.c \
+	%D%/call_runs.h \
+	%D%/calls.c \
+	%D%/calls.h \
 	%D%/comms.c \
 	%D%/comms.h \
 	%D%/events_vtab.c \
@@ -45,6 +45,9 @@ libsqltables_a_SOURCES = \
 	%D%/rows.h \
 	%D%/scan_numbers.c \
 	%D%/scan_numbers.h \
+	%D%/segments_calls.c \
+	%D%/segments_internal.h \
+	%D%/segments_rows.c \
 	%D%/segments_vtab.c \
 	%D%/sources.c \
 	%D%/sources.h \

@@ -107,6 +107,8 @@ libstate_a_SOURCES += \
 	%D%/events/horizon.h \
 	%D%/events/line_key.c \
 	%D%/events/line_key.h \
+	%D%/events/pair_doubts.c \
+	%D%/events/pair_doubts.h \
 	%D%/events/event_filter.c \
 	%D%/events/event_filter.h \
 	%D%/events/event_filter_internal.h \

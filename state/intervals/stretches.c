@@ -300,7 +300,7 @@ bool stretches_next_parts(struct stretches *stretches,
 	stretches_edges(stretches, &from, &to);
 	stretches->next++;
 	stretches->cut = to;
-	bool ok = from >= to ||
+	bool ok = from >= to || !stretches->nqueries ||
 		  ask_stretch(stretches)(stretches->state, from, to, INTERVALS_CUT,
 					 stretches->queries, stretches->nqueries, each, arg, err);
 	join_rest(stretches);

@@ -54,6 +54,10 @@ def check(trace, wanted, what, states=True):
     result(told == wanted, what + ": syscalls", (told, wanted))
     told = [(int(r["begin"]), int(r["end"] or 0), r["name"]) for r in ask("sql", trace, "SELECT begin, end, name FROM syscalls ORDER BY begin")]
     result(told == wanted, what + ": SQL", (told, wanted))
+    middle = wanted[1][1] - 10
+    told = [(int(r["begin"]), int(r["end"] or 0), r["name"]) for r in
+            ask("sql", trace, "SELECT begin, end, name FROM syscalls(%d, %d) ORDER BY begin" % (middle, wanted[2][1] + 1))]
+    result(told == [(middle, *wanted[1][1:]), wanted[2]], what + ": SQL, of a range that begins in a call", (told, wanted))
     told = [(int(r["begin"]), int(r["end"]), r["value"].strip('"')) for r in ask("state", trace, "thread[%d]/syscall" % TID) if r["value"] != "none"]
     if states:  # what a trace of ftrace describes may not occur, so that its state takes either
         result(told == wanted, what + ": state", (told, wanted))

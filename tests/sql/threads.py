@@ -162,6 +162,16 @@ def check_ranges(trace):
     result(len(asked) > 100 and sorted(map(key, clipped)) == sorted(map(key, asked)),
            "a range clips what reaches over its ends", (len(clipped), len(asked)))
     result(all(row["dur"] == row["end"] - row["begin"] for row in asked), "and its durations")
+    calls = ask(trace, "SELECT tid, begin, end, name FROM syscalls WHERE end IS NOT NULL")
+    first, last = (ask(trace, f"SELECT ts('{t}') AS t")[0]["t"] for t in ("+1ms", "+2ms"))
+    lasting = [dict(row, begin=max(row["begin"], first), end=min(row["end"], last)) for row in calls if row["begin"] < last and row["end"] > first]
+    asked = ask(trace, "SELECT tid, begin, end, dur, name FROM syscalls(ts('+1ms'), ts('+2ms')) WHERE end IS NOT NULL")
+    key = lambda row: (row["tid"], row["begin"], row["end"], row["name"])
+    over = sum(row["begin"] == first for row in lasting), sum(row["end"] == last for row in lasting)
+    missing = sorted(set(map(key, lasting)) - set(map(key, asked)))
+    ended = [row for row in asked if row["end"] < last and key(row) not in set(map(key, lasting))]
+    result(min(over) > 5 and not missing and not ended, "a range clips calls that reach over its ends", (over, missing[:3], ended[:3]))
+    result(all(row["dur"] == row["end"] - row["begin"] for row in asked), "and their durations")
     tid = max(whole, key=lambda row: row["dur"])["tid"]
     result(ask(trace, f"SELECT * FROM thread_state WHERE tid = {tid} ORDER BY begin")
            == sorted((row for row in whole if row["tid"] == tid), key=lambda row: row["begin"]), "one thread")

@@ -1,0 +1,164 @@
+/* pair_doubts.c - see pair_doubts.h */
+#include "state/events/pair_doubts.h"
+
+#include "engine/base/bitset.h"
+#include "engine/base/mem.h"
+#include "index/tables/losses.h"
+#include "index/tables/recorded.h"
+
+#include <string.h>
+
+struct pair_doubts {
+	uint8_t *matters;   /* by stream: has it events that begin or end a pair? */
+	bool switches;      /* events tell who runs on a CPU */
+	nstime lacks_until; /* until then some stream lacked events; NSTIME_MIN: none did so far */
+	nstime lacked;      /* when one began or ceased to lack some, last; likewise */
+	nstime begun;       /* when one began whose packets do not tell it, last; likewise */
+	nstime lost_until;  /* the last place where events were lost ends there; likewise */
+	nstime *nameless;   /* by class: when one of no known thread was left out, last; likewise */
+};
+
+static bool has_any(const struct trace *trace, const uint64_t *classes, const struct stream *stream)
+{
+	for (size_t c = 0; c < trace->nclasses; c++)
+		if (bitset_has(classes, c) && trace->classes[c]->part == stream->part &&
+		    trace->classes[c]->stream_id == stream->id)
+			return true;
+	return false;
+}
+
+static bool tells_switches(const struct trace *trace)
+{
+	static const char records[] = "perf_switch";
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		const char *name = event_bare_name(trace->classes[c]->name);
+
+		if (!strcmp(name, "sched_switch") || !strncmp(name, records, sizeof records - 1))
+			return true;
+	}
+	return false;
+}
+
+/* Does the stream begin after that moment, or end before it? */
+static bool is_unrecorded(struct index *index, const struct stream *stream, nstime t, bool *out,
+			  struct error *err)
+{
+	struct recorded recorded;
+
+	if (!stream_recorded(index, stream, &recorded, err))
+		return false;
+	*out = t < recorded.begin || (recorded.ended && t > recorded.end);
+	return true;
+}
+
+/* Until when does the stream lack events at first? */
+static bool look_at_stream(struct pair_doubts *doubts, struct index *index,
+			   const struct stream *stream, nstime begin, struct error *err)
+{
+	struct lack lack;
+	bool unrecorded;
+
+	if (!losses_at(index, stream, begin, &lack, err) ||
+	    !is_unrecorded(index, stream, begin, &unrecorded, err))
+		return false;
+	if (!lack.lacks)
+		return true;
+	if (lack.until > doubts->lacks_until)
+		doubts->lacks_until = lack.until;
+	if (!unrecorded && lack.until > doubts->lost_until)
+		doubts->lost_until = lack.until;
+	return true;
+}
+
+bool pair_doubts_new(struct index *index, const uint64_t *classes, nstime begin,
+		     struct pair_doubts **out, struct error *err)
+{
+	const struct trace *trace = index_trace(index);
+	struct pair_doubts *doubts = mem_new(sizeof *doubts);
+	bool ok = true;
+
+	doubts->lacks_until = doubts->lacked = doubts->begun = doubts->lost_until = NSTIME_MIN;
+	doubts->matters = mem_new_array(trace->nstreams + 1, sizeof *doubts->matters);
+	doubts->nameless = mem_new_array(trace->nclasses + 1, sizeof *doubts->nameless);
+	doubts->switches = tells_switches(trace);
+	for (size_t c = 0; c <= trace->nclasses; c++)
+		doubts->nameless[c] = NSTIME_MIN;
+	for (size_t i = 0; i < trace->nstreams && ok; i++) {
+		const struct stream *stream = trace->streams[i];
+
+		/* a recording of tasks has nothing of a CPU until one of them runs there */
+		doubts->matters[i] = has_any(trace, classes, stream);
+		if (doubts->matters[i] && stream->has_time &&
+		    trace->parts[stream->part]->recording != RECORDING_TASKS)
+			ok = look_at_stream(doubts, index, stream, begin, err);
+	}
+	if (!ok)
+		pair_doubts_free(doubts);
+	*out = ok ? doubts : NULL;
+	return ok;
+}
+
+void pair_doubts_free(struct pair_doubts *doubts)
+{
+	if (!doubts)
+		return;
+	mem_free(doubts->matters);
+	mem_free(doubts->nameless);
+	mem_free(doubts);
+}
+
+bool pair_doubts_loss(struct pair_doubts *doubts, const struct event *loss)
+{
+	if (!doubts->matters[loss->stream->index] || loss->loss_kind == LOSS_INFERRED)
+		return false;
+	if (loss->untold) {
+		doubts->begun = loss->time;
+		return true;
+	}
+	doubts->lacked = loss->time;
+	if (loss->loss_kind == LOSS_TOLD && loss->until > doubts->lost_until)
+		doubts->lost_until = loss->until;
+	if (loss->until > doubts->lacks_until)
+		doubts->lacks_until = loss->until;
+	return true;
+}
+
+void pair_doubts_nameless(struct pair_doubts *doubts, uint32_t class, nstime t)
+{
+	doubts->nameless[class] = t;
+}
+
+bool pair_doubts_lacks(const struct pair_doubts *doubts, nstime t)
+{
+	return t < doubts->lacks_until;
+}
+
+/* Where a stream lacked events: were they lost, or was it not recorded? */
+static enum pair_doubt lack_at(const struct pair_doubts *doubts, nstime t)
+{
+	return t <= doubts->lost_until ? PAIR_LOST : PAIR_UNRECORDED;
+}
+
+enum pair_doubt pair_doubts_of(const struct pair_doubts *doubts, const struct pair_event *begin,
+			       const struct pair_event *end, bool *by_run)
+{
+	bool named = begin->named && end->named;
+
+	*by_run = false;
+	if (!named && begin->time <= doubts->nameless[begin->class] &&
+	    begin->time <= doubts->nameless[end->class])
+		return PAIR_SWITCH;
+	if (begin->time <= doubts->lacked || (!named && begin->time <= doubts->begun))
+		return lack_at(doubts, begin->time);
+	*by_run = pair_doubts_lacks(doubts, begin->time);
+	return PAIR_SURE;
+}
+
+enum pair_doubt pair_doubts_by_run(const struct pair_doubts *doubts, const struct pair_event *begin,
+				   const struct pair_event *end, const nstime *run)
+{
+	bool left = begin->cpu != end->cpu || (run ? *run > begin->time : doubts->switches);
+
+	return left ? lack_at(doubts, begin->time) : PAIR_SURE;
+}

@@ -1,0 +1,70 @@
+/*
+ * pair_doubts.h - may events that are missing have ended a pair, and begun another one of its key?
+ *
+ * A pair is an event that begins something and the next one of the same key that ends it: the entry
+ * and the exit of a system call by one thread. It is in doubt
+ *
+ *   - where a stream began or ceased to lack events while it lasted: since some were lost, or it
+ *     begins late, or ends early;
+ *   - where a stream lacked some all the time, and the pair's thread may have been on its CPU: it
+ *     left its own meanwhile, as cpu[*]/thread says;
+ *   - where the state alone tells the thread, and a begin and an end of the pair's classes were left
+ *     out while it lasted, since it is not known whose they are: both may be of its thread.
+ *
+ * Where packets do not tell when a stream begins (perf.data, trace.dat), it has nothing to tell
+ * before its first event, and that matters only where the state tells the thread. All who pair
+ * events ask here, so that they leave out the same pairs.
+ */
+#ifndef STATE_EVENTS_PAIR_DOUBTS_H
+#define STATE_EVENTS_PAIR_DOUBTS_H
+
+#include "index/events.h"
+
+enum pair_doubt {
+	PAIR_SURE,
+	PAIR_LOST,       /* events were lost while it lasted */
+	PAIR_UNRECORDED, /* a CPU was not recorded while it lasted */
+	PAIR_SWITCH      /* a switch is missing while it lasted, and its events name no thread */
+};
+
+struct pair_doubts;
+
+/* An event that begins or ends a pair. */
+struct pair_event {
+	nstime time;
+	int32_t cpu;    /* -1: not known */
+	bool named;     /* the event tells the thread itself */
+	uint32_t class; /* its number; as many as the trace has classes: not known */
+};
+
+/*
+ * Of pairs in the range from `begin` on; bits in `classes` are the event classes that begin or end
+ * one, borrowed until this returns. The caller frees *out with pair_doubts_free(); it is NULL after
+ * an error.
+ */
+MUST_CHECK bool pair_doubts_new(struct index *index, const uint64_t *classes, nstime begin,
+				struct pair_doubts **out, struct error *err);
+void pair_doubts_free(struct pair_doubts *doubts); /* NULL is fine */
+/*
+ * Of the events of the range, in order: one is a loss (events_options.losses and .ends). False: its
+ * stream has no events that begin or end a pair, and it does not matter.
+ */
+bool pair_doubts_loss(struct pair_doubts *doubts, const struct event *loss);
+/* An event of the class is left out, since it is of no known thread. */
+void pair_doubts_nameless(struct pair_doubts *doubts, uint32_t class, nstime t);
+/* Does a stream with such events lack some now, or did one since `t`? Else no run is needed. */
+bool pair_doubts_lacks(const struct pair_doubts *doubts, nstime t);
+/*
+ * Why the pair of the two is in doubt, or would be: `end` may also be the next begin of its key.
+ * *by_run: PAIR_SURE holds only where its thread did not leave its CPU, pair_doubts_by_run().
+ */
+enum pair_doubt pair_doubts_of(const struct pair_doubts *doubts, const struct pair_event *begin,
+			       const struct pair_event *end, bool *by_run);
+/*
+ * The same where *by_run is true: `run` is when the run of a thread began that lasts just before
+ * the end, on its CPU; NULL: who runs there is not known, since a switch is missing.
+ */
+enum pair_doubt pair_doubts_by_run(const struct pair_doubts *doubts, const struct pair_event *begin,
+				   const struct pair_event *end, const nstime *run);
+
+#endif

@@ -356,7 +356,8 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 					 .arg = &run};
 	struct order from, to = order_after(NSTIME_MAX);
 	bool whole = hands && tracks_are_whole(tracks);
-	struct program *subset = whole || (hands && leaves_nothing(state)) ? subset_of(tracks) : NULL;
+	bool only = whole || (hands && leaves_nothing(state));
+	struct program *subset = only ? subset_of(tracks) : NULL;
 	enum outcome outcome;
 
 	if (subset)

@@ -352,7 +352,7 @@ void buried_release(struct buried *buried);
 MUST_CHECK bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t nlisted,
 			       struct error *err);
 
-/* Adds what is computed to the tracks of a window. OUTCOME_GAVE_UP: it cannot be read where it is. */
+/* Adds what is computed to a window's tracks. OUTCOME_GAVE_UP: it cannot be read where it is. */
 MUST_CHECK enum outcome tracks_compute_window(struct tracks *tracks, struct error *err);
 /* Adds names of what lists have of any window: whose keys are known without reading. */
 MUST_CHECK bool tracks_name_known(struct tracks *tracks, struct error *err);

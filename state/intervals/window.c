@@ -6,11 +6,11 @@
  *
  * A replay of the window begins without the state at its begin. What a line reads of that, and what
  * an attribute that is written was before, is noted; one backward pass for all notes tells it, and
- * the replay is run again with that, until nothing is missing. It then goes on past the window's end
- * until all that reaches over it has ended. Nothing is read beyond the horizon.
+ * the replay is run again with that, until nothing is missing. It then goes on past the window's
+ * end until all that reaches over it has ended. Nothing is read beyond the horizon.
  *
- * A line that rests on what lies beyond is open: what it may have written is not known from there on,
- * until it is surely written again. Where its target is open that is every attribute of a shape.
+ * A line that rests on what lies beyond is open: what it may have written is not known from there
+ * on, until it is surely written again. Where its target is open that is every attribute of a shape.
  */
 #include "engine/base/mem.h"
 #include "state/answer/ask.h"
@@ -29,7 +29,7 @@ struct window_reader {
 	struct program *program; /* what writes what is listed, and what that reads */
 	uint64_t *heard;         /* the former, by statement */
 	struct replay *replay;   /* of the round */
-	struct number_map asked; /* attribute → 1 + its place below: what it was at the begin matters */
+	struct number_map asked; /* attribute → 1 + its place: what it was at the begin matters */
 	struct ask_place *places;
 	struct fact *facts; /* of the first `nfacts` places */
 	size_t nplaces, places_capacity, nfacts;
@@ -65,9 +65,11 @@ static bool get_section(void *arg, uint32_t stream, uint32_t section, struct val
 	struct window_reader *reader = arg;
 	uint32_t attr = catalog_section(reader->tracks->state->catalog, stream, section);
 	uint32_t place = number_map_get(&reader->asked, attr);
-	const struct fact *fact = place && place <= reader->nfacts ? &reader->facts[place - 1] : NULL;
+	const struct fact *fact = NULL;
 
-	if (!fact)
+	if (place && place <= reader->nfacts)
+		fact = &reader->facts[place - 1];
+	else
 		miss(reader, attr);
 	if (!fact || fact->beyond)
 		return false;
@@ -81,9 +83,10 @@ static bool get_section(void *arg, uint32_t stream, uint32_t section, struct val
 static void name(struct window_reader *reader, uint32_t attr)
 {
 	struct tracks *tracks = reader->tracks;
+	uint32_t shape = attr_shape(tracks->state->attrs, attr);
 
 	if (!wanted_lists(tracks->state, tracks->wanted, attr) &&
-	    !wanted_is_source(tracks->state, tracks->wanted, attr_shape(tracks->state->attrs, attr)))
+	    !wanted_is_source(tracks->state, tracks->wanted, shape))
 		return;
 	attr_list_add(&tracks->names, attr, tracks->range.begin);
 	note(reader, attr);

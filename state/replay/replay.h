@@ -71,9 +71,9 @@ struct replay_options {
 				   nstime time);
 	/*
 	 * The cells that it begins with are not the whole state: what has no cell is not known, and
-	 * the owner hears that a line reads it, or was to fill it. Such a line is open, and so is what
-	 * it may write (value_open()): of a cell that is told as a change, others are not made. NULL:
-	 * what has no cell was never written.
+	 * the owner hears that a line reads it, or would fill it. Such a line is open, and the cells
+	 * that it may write become open (value_open()), which change() hears of. Not with `brief`.
+	 * NULL: what has no cell was never written.
 	 */
 	void (*missing)(void *arg, uint32_t attr);
 	/* With missing(): section/x of a stream that nothing wrote so far. False: not known. */

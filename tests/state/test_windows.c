@@ -424,7 +424,7 @@ static void ranges_without_begin_begin_before_start(void **unused)
 	one_set(59332);
 }
 
-/* Between two checkpoints only events are read that may write what ends there: no other write counts. */
+/* Between two checkpoints only events are read that may write what ends there. */
 static void ends_are_of_what_is_looked_for(void **unused)
 {
 	(void)unused;

@@ -240,8 +240,19 @@ static int by_thread(const void *a, const void *b)
 
 void comm_spells_sort(struct comm_spells *spells)
 {
-	if (spells->count)
-		qsort(spells->items, spells->count, sizeof *spells->items, by_thread);
+	struct comm_spell *items = spells->items;
+	size_t in_order = 1; /* items, which most often come in order, but for one that is added */
+
+	while (in_order < spells->count && by_thread(&items[in_order - 1], &items[in_order]) <= 0)
+		in_order++;
+	if (in_order + 1 < spells->count)
+		qsort(items, spells->count, sizeof *items, by_thread);
+	if (in_order + 1 != spells->count)
+		return;
+	const struct comm_spell last = items[in_order];
+	size_t place = search_first(i, 0, in_order, by_thread(&items[i], &last) <= 0);
+	memmove(&items[place + 1], &items[place], (in_order - place) * sizeof *items);
+	items[place] = last;
 }
 
 const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t,

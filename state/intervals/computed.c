@@ -172,8 +172,8 @@ static void end_unknown(struct tracks *computed, struct track *track, bool down)
 static void join(struct tracks *computed, struct track *track, const struct track *part,
 		 const struct piece *piece, bool down)
 {
-	struct span *span = down ? track->spans : &track->spans[track->count - 1];
-	const struct span *next = down ? &part->spans[part->count - 1] : part->spans;
+	struct span *span = track_own_spans(track) + (down ? 0 : track->count - 1);
+	const struct span *next = down ? track_last(part) : track_spans(part);
 	bool same = value_equal(&next->value, &span->value);
 
 	if (is_beyond(computed, &next->value)) {
@@ -198,7 +198,7 @@ static nstime edge_of(const struct tracks *computed, bool down)
 
 	for (size_t i = 0; i < computed->count; i++) {
 		const struct track *track = &computed->items[i];
-		nstime at = down ? track->spans[0].begin : track_end(computed, track);
+		nstime at = down ? track_spans(track)[0].begin : track_end(computed, track);
 
 		if (is_more(track, down) && (down ? at > edge : at < edge))
 			edge = at;

@@ -80,7 +80,7 @@ static void give_track(struct giving *giving, struct track *track)
 	if (track->spooled)
 		spool_read(giving->tracks->spooling.spool, track->run, give_span, giving);
 	for (size_t i = 0; i < track->count && giving->more; i++)
-		give_span(giving, &track->spans[i]);
+		give_span(giving, track_spans(track) + i);
 	if (giving->waits && giving->more)
 		give_interval(giving, &giving->last, track_end(giving->tracks, track), false);
 	give_sums(giving, NSTIME_MAX);
@@ -247,7 +247,7 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 	state->window_noted = true;
 	for (size_t i = 0; i < tracks->count; i++) {
 		const struct track *track = &tracks->items[i];
-		const struct span *first = track->count ? &track->spans[0] : NULL;
+		const struct span *first = track->count ? track_spans(track) : NULL;
 
 		unknown += first && first->begin <= tracks->range.begin &&
 			   first->value.kind == VALUE_UNKNOWN &&

@@ -63,10 +63,13 @@ struct track { /* there may be millions */
 	bool spooled : 1; /* spans were written away; views look at no such track */
 	bool unknown_before : 1; /* its first span, which views would read: it was cut off */
 	bool named_ever : 1, named_at : 1; /* see track_named(); neither: never */
-	uint8_t room : 6;   /* for 2^room spans, where there are any */
-	struct span *spans; /* rising */
+	uint8_t room : 6; /* for 2^room spans, which rise: */
+	union {
+		struct span one;   /* of room 0 */
+		struct span *many; /* of more */
+	};
 };
-_Static_assert(sizeof(struct track) == 24, "no byte is left over");
+_Static_assert(sizeof(struct track) == 40, "no byte is left over");
 
 /* What is asked. */
 struct range {
@@ -187,6 +190,19 @@ void attr_list_add(struct attr_list *names, uint32_t attr, nstime from);
 void attr_list_clear(struct attr_list *names);
 void attr_list_release(struct attr_list *names);
 
+static inline const struct span *track_spans(const struct track *track)
+{
+	return track->room ? track->many : &track->one;
+}
+static inline const struct span *track_last(const struct track *track) /* it has some */
+{
+	return track_spans(track) + track->count - 1;
+}
+static inline struct span *track_own_spans(struct track *track) /* to be changed */
+{
+	return track->room ? track->many : &track->one;
+}
+
 /* NULL: the attribute has no track. */
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr);
 /* A track of its own for the attribute, without spans, which is told from there on. */
@@ -213,7 +229,7 @@ static inline nstime track_end(const struct tracks *tracks, const struct track *
 static inline nstime span_end(const struct tracks *tracks, const struct track *track,
 			      const struct span *span)
 {
-	return span + 1 < track->spans + track->count ? span[1].begin : track_end(tracks, track);
+	return span + 1 < track_spans(track) + track->count ? span[1].begin : track_end(tracks, track);
 }
 /* Of a computed track: where its last span ends. */
 void track_set_end(struct tracks *tracks, const struct track *track, nstime end);

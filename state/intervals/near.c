@@ -203,7 +203,7 @@ static enum outcome seed(struct near *near)
 /* Its first span is of a value, overlaps the range, and may have been the same below. */
 static bool reaches_down(const struct tracks *tracks, const struct track *track)
 {
-	const struct span *first = &track->spans[0];
+	const struct span *first = track_spans(track);
 
 	return value_exists(&first->value) && first->begin > NSTIME_MIN &&
 	       first->begin < tracks->range.end && span_end(tracks, track, first) > tracks->range.begin;
@@ -216,7 +216,7 @@ static void step_down(struct near *near, const struct fact *facts, uint32_t *whi
 
 	for (size_t i = 0; i < *left; i++) {
 		struct track *track = &near->tracks->items[which[i]];
-		struct span *first = &track->spans[0];
+		struct span *first = track_own_spans(track);
 
 		if (facts[i].beyond || !value_equal(&facts[i].value, &first->value))
 			continue;
@@ -256,7 +256,7 @@ static enum outcome find_beginnings(struct near *near)
 		}
 		for (size_t i = 0; i < left; i++) {
 			const struct track *track = &tracks->items[which[i]];
-			places[i] = (struct ask_place){{track->spans[0].begin, true}, track->attr};
+			places[i] = (struct ask_place){{track_spans(track)[0].begin, true}, track->attr};
 		}
 		outcome = series ? ask_next(series, places, left, facts, near->scan.err)
 				 : ask(near, places, left, facts);

@@ -405,7 +405,7 @@ static void walk_on(struct feeding *feeding, struct track *track)
 	struct stored_change next;
 
 	while (!failed(feeding)) {
-		const struct span *last = &track->spans[track->count - 1];
+		const struct span *last = track_last(track);
 		bool over = last->begin < range->end, again;
 
 		if (over && value_exists(&last->value)) {
@@ -462,8 +462,8 @@ static void walk_back(struct feeding *feeding, struct track *track)
 {
 	const struct range *range = &feeding->tracks->range;
 
-	for (size_t i = 0; i < track->count && track->spans[i].begin < feeding->low; i++) {
-		struct span *span = &track->spans[i];
+	for (size_t i = 0; i < track->count && track_spans(track)[i].begin < feeding->low; i++) {
+		struct span *span = track_own_spans(track) + i;
 		nstime t = span->begin > BEFORE_ALL ? span->begin : feeding->low - 1;
 
 		if (span->begin == NSTIME_MIN)
@@ -477,8 +477,8 @@ static void walk_back(struct feeding *feeding, struct track *track)
 			span->begin = NSTIME_MIN;
 		}
 	}
-	for (size_t i = 0; i < track->count && track->spans[i].begin <= BEFORE_ALL; i++)
-		track->spans[i].begin = NSTIME_MIN;
+	for (size_t i = 0; i < track->count && track_spans(track)[i].begin <= BEFORE_ALL; i++)
+		track_own_spans(track)[i].begin = NSTIME_MIN;
 }
 
 /* ---- shards ---- */

@@ -75,7 +75,7 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 	struct totals *totals = track_more(tracks, track)->totals;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct span *span = &track->spans[i];
+		const struct span *span = track_spans(track) + i;
 		struct interval interval;
 		struct value_total *total;
 

@@ -115,18 +115,26 @@ static void set_room(struct state *state, struct track *track, uint8_t room)
 {
 	if (!state->span_pool)
 		state->span_pool = span_pool_new();
-	track->spans =
-		span_pool_resize(state->span_pool, track->spans, track->room, track->count, room);
+	const struct span one = track->one;
+	struct span *many = track->room ? track->many : NULL;
+
+	if (room)
+		track->many = span_pool_resize(state->span_pool, many, track->room,
+					       many ? track->count : 0, room);
+	if (!room && many) {
+		track->one = many[0];
+		span_pool_give(state->span_pool, many, track->room);
+	} else if (room && !many) {
+		track->many[0] = one;
+	}
 	track->room = room & 63u;
 }
 
 void track_push(struct state *state, struct track *track, nstime begin, const struct value *value)
 {
-	if (!track->spans)
-		set_room(state, track, 0);
-	else if (track->count == (size_t)1 << track->room)
+	if (track->count == (size_t)1 << track->room)
 		set_room(state, track, track->room + 1);
-	track->spans[track->count++] = (struct span){begin, *value};
+	track_own_spans(track)[track->count++] = (struct span){begin, *value};
 }
 
 /* Gives back what the track has. */
@@ -134,8 +142,8 @@ static void release(struct tracks *tracks, struct track *track)
 {
 	struct track_more *more = track_more(tracks, track);
 
-	if (track->spans)
-		span_pool_give(tracks->state->span_pool, track->spans, track->room);
+	if (track->room)
+		span_pool_give(tracks->state->span_pool, track->many, track->room);
 	if (!more)
 		return;
 	mem_free(more->sources);
@@ -204,8 +212,8 @@ void track_note_named(struct tracks *tracks, struct track *track, nstime at)
 
 	if (at >= track_named(tracks, track))
 		return;
-	for (size_t i = 0; i < track->count && track->spans[i].begin < at && !matters; i++)
-		matters = value_exists(&track->spans[i].value);
+	for (size_t i = 0; i < track->count && track_spans(track)[i].begin < at && !matters; i++)
+		matters = value_exists(&track_spans(track)[i].value);
 	track_set_named(tracks, track, matters ? at : NSTIME_MIN);
 }
 
@@ -235,7 +243,7 @@ void track_move(struct tracks *to, struct tracks *from, struct track *track)
 	*own = *track;
 	track_set_from(to, own, track_from(from, track));
 	track_set_named(to, own, track_named(from, track));
-	track->spans = NULL;
+	track->count = track->room = 0;
 	if (!more)
 		return;
 	*more_place(to, own) = more;
@@ -248,7 +256,7 @@ void track_move_computed(struct tracks *to, const struct tracks *from, struct tr
 
 	*own = *track;
 	track_set_end(to, own, track_end(from, track));
-	track->spans = NULL;
+	track->count = track->room = 0;
 }
 
 static bool some_was_tells(const struct tracks *tracks, const struct track *track)
@@ -297,7 +305,7 @@ void track_write(struct tracks *tracks, struct track *track, nstime at, const st
 	attrs_keep(tracks->state->attrs, &own);
 	track_cut(tracks->state, track, at, &own, NSTIME_MIN);
 	if (beyond) /* also where it was unknown before */
-		track->spans[track->count - 1].value = value_beyond();
+		track_own_spans(track)[track->count - 1].value = value_beyond();
 	tracks_changed(tracks, track);
 	if (tracks->over.past)
 		tracks_touch(tracks, track);
@@ -306,7 +314,7 @@ void track_write(struct tracks *tracks, struct track *track, nstime at, const st
 bool track_takes_fill(const struct tracks *tracks, struct track *track, const struct value *value,
 		      bool beyond)
 {
-	struct value *last = &track->spans[track->count - 1].value;
+	struct value *last = &track_own_spans(track)[track->count - 1].value;
 
 	if (last->kind != VALUE_UNKNOWN || is_beyond(tracks, last))
 		return false;
@@ -320,7 +328,7 @@ void tracks_end_beyond(struct tracks *tracks, bool may_fill)
 	tracks_settle(tracks);
 	for (size_t i = 0; i < tracks->count && may_fill; i++) {
 		struct track *track = &tracks->items[i];
-		struct span *last = &track->spans[track->count - 1];
+		struct span *last = track_own_spans(track) + track->count - 1;
 
 		if (track_is_fillable(tracks, track) && last->value.kind == VALUE_UNKNOWN)
 			last->value = value_beyond();
@@ -333,18 +341,18 @@ void track_cut(struct state *state, struct track *track, nstime at, const struct
 {
 	struct span *last;
 
-	while (track->count && track->spans[track->count - 1].begin >= at)
+	while (track->count && track_spans(track)[track->count - 1].begin >= at)
 		track->count--;
 	if (track->count == 0) {
 		track_push(state, track, at, value);
 		return;
 	}
-	last = &track->spans[track->count - 1];
+	last = track_own_spans(track) + track->count - 1;
 	if (value_equal(&last->value, value))
 		return;
 	if (track->count > 1 && last->begin <= keep) {
 		/* it lies before the range, and is too far back to be joined */
-		memmove(&track->spans[0], last, sizeof *last);
+		track_own_spans(track)[0] = *last;
 		track->count = 1;
 	}
 	track_push(state, track, at, value);
@@ -362,10 +370,10 @@ static bool follows(const struct tracks *tracks, const struct track *track)
  */
 static void settle_track(struct tracks *tracks, struct track *track)
 {
-	const struct span *last = &track->spans[track->count - 1], *over = last;
+	const struct span *last = track_last(track), *over = last;
 	const struct track_more *more = track_more(tracks, track);
 
-	while (over > track->spans && over->begin >= tracks->range.end)
+	while (over > track_spans(track) && over->begin >= tracks->range.end)
 		over--;
 	tracks->over.open -= track->open;
 	track->open = follows(tracks, track) && over == last && value_exists(&over->value) &&
@@ -410,7 +418,7 @@ void tracks_pass_end(struct tracks *tracks)
 	tracks->over.fills = tracks->range.end;
 	for (size_t i = 0; i < tracks->count; i++) {
 		struct track *track = &tracks->items[i];
-		const struct span *last = &track->spans[track->count - 1];
+		const struct span *last = track_last(track);
 
 		track->open = follows(tracks, track) && value_exists(&last->value);
 		tracks->over.open += track->open;
@@ -421,10 +429,10 @@ void tracks_pass_end(struct tracks *tracks)
 /* Of an operand that had no value before its last span: most have one span then. */
 static bool cut_unknown(struct state *state, struct track *track)
 {
-	if (track->count != 2 || track->spans[0].begin != NSTIME_MIN ||
-	    track->spans[0].value.kind != VALUE_UNKNOWN || !value_exists(&track->spans[1].value))
+	if (track->count != 2 || track_spans(track)[0].begin != NSTIME_MIN ||
+	    track_spans(track)[0].value.kind != VALUE_UNKNOWN || !value_exists(&track_spans(track)[1].value))
 		return false;
-	track->spans[0] = track->spans[1];
+	track_own_spans(track)[0] = track_spans(track)[1];
 	track->count = 1;
 	track->unknown_before = true;
 	set_room(state, track, 0);
@@ -452,7 +460,7 @@ static bool spool(struct tracks *tracks, struct track *track, size_t first, size
 {
 	uint32_t run = track->spooled ? track->run : 0;
 
-	if (!spool_add(tracks->spooling.spool, track->spans + first, end - first, &run))
+	if (!spool_add(tracks->spooling.spool, track_spans(track) + first, end - first, &run))
 		return false;
 	track->spooled = true;
 	track->run = run;
@@ -466,9 +474,10 @@ static bool spool(struct tracks *tracks, struct track *track, size_t first, size
  */
 static void spool_track(struct tracks *tracks, struct track *track)
 {
-	bool unknown = track->spans[track->count - 1].value.kind == VALUE_UNKNOWN;
+	bool unknown = track_spans(track)[track->count - 1].value.kind == VALUE_UNKNOWN;
+	struct span *spans;
 	uint8_t stay = unknown ? 2 : tracks->spooling.stay;
-	size_t first = !track->spooled && track->spans[0].value.kind == VALUE_UNKNOWN;
+	size_t first = !track->spooled && track_spans(track)[0].value.kind == VALUE_UNKNOWN;
 
 	if (track->count <= stay)
 		return;
@@ -477,7 +486,8 @@ static void spool_track(struct tracks *tracks, struct track *track)
 		totals_add(tracks, track, ended);
 	else if (ended > first && !spool(tracks, track, first, ended))
 		return;
-	memmove(track->spans, track->spans + ended, stay * sizeof *track->spans);
+	spans = track_own_spans(track);
+	memmove(spans, spans + ended, stay * sizeof *spans);
 	track->count = stay;
 	if (track->room >= stay)
 		set_room(tracks->state, track, stay - 1);

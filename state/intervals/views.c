@@ -173,16 +173,16 @@ static const struct span *span_at(struct track *track, nstime at)
 	size_t low = 0, high = track->count;
 
 	if (track->seen && track->seen <= track->count &&
-	    track->spans[track->seen - 1].begin <= at) {
+	    track_spans(track)[track->seen - 1].begin <= at) {
 		low = track->seen;
-		if (low == high || track->spans[low].begin > at)
+		if (low == high || track_spans(track)[low].begin > at)
 			high = low;
-		else if (low + 1 == high || track->spans[low + 1].begin > at)
+		else if (low + 1 == high || track_spans(track)[low + 1].begin > at)
 			high = ++low;
 	}
-	low = search_first(i, low, high, track->spans[i].begin <= at);
+	low = search_first(i, low, high, track_spans(track)[i].begin <= at);
 	track->seen = low < UINT32_MAX ? (uint32_t)low : 0;
-	return low ? &track->spans[low - 1] : NULL;
+	return low ? track_spans(track) + low - 1 : NULL;
 }
 
 /* It is not told: it was never written, or is missing. */
@@ -237,8 +237,8 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 			sweep->needed[track - tracks->items] = sweep->at;
 		if (told || !tracks->by_need) {
 			span = span_at(track, sweep->at);
-			if (!span && track->count && track->spans[0].begin < sweep->end)
-				sweep->end = track->spans[0].begin;
+			if (!span && track->count && track_spans(track)[0].begin < sweep->end)
+				sweep->end = track_spans(track)[0].begin;
 		}
 	}
 	if (span) {
@@ -310,7 +310,7 @@ static void compute_at(struct sweep *sweep, const struct track *computed, nstime
 static void add_span(struct tracks *computed, struct track *track, nstime begin, nstime end,
 		     const struct value *value)
 {
-	if (!track->count || !value_equal(&track->spans[track->count - 1].value, value))
+	if (!track->count || !value_equal(&track_spans(track)[track->count - 1].value, value))
 		track_push(computed->state, track, begin, value);
 	track_set_end(computed, track, end);
 }
@@ -340,7 +340,7 @@ void views_compute(struct tracks *operands, struct tracks *computed, nstime begi
 
 void views_follow(struct tracks *operands, struct tracks *computed, struct track *track, bool down)
 {
-	struct span *span = down ? track->spans : &track->spans[track->count - 1];
+	struct span *span = track_own_spans(track) + (down ? 0 : track->count - 1);
 	struct sweep sweep = {.tracks = operands, .computed = computed};
 	struct fact fact;
 
@@ -436,11 +436,12 @@ static size_t forget(struct tracks *tracks, struct track *track, nstime needed)
 {
 	size_t most = track->count > 2 ? track->count - 2 : 0, gone;
 
-	gone = search_first(i, 0, most, track->spans[i + 1].begin <= needed);
+	gone = search_first(i, 0, most, track_spans(track)[i + 1].begin <= needed);
 	if (gone) {
 		track->count -= (uint32_t)gone;
-		memmove(track->spans, track->spans + gone, track->count * sizeof *track->spans);
-		track_set_from(tracks, track, track->spans[0].begin);
+		struct span *spans = track_own_spans(track);
+		memmove(spans, spans + gone, track->count * sizeof *spans);
+		track_set_from(tracks, track, track_spans(track)[0].begin);
 		track->seen = 0;
 	}
 	return track->count;

@@ -138,12 +138,6 @@ static void sync_kin(struct cells *cells)
 	cells->nkin = cells->nplaces;
 }
 
-/* The first tombstone that hangs at the attribute; NOWHERE: there is none. */
-static uint32_t hanging_at(const struct cells *cells, uint32_t attr)
-{
-	return number_map_get(&cells->hanging, attr) - UINT32_C(1); /* NOWHERE is 0 - 1 */
-}
-
 /* Takes how the tombstone was last placed before `limit`, where that is newer. */
 static void take_newer(const struct tombstone *tombstone, nstime limit, const struct placing **best,
 		       const struct tombstone **of)
@@ -165,7 +159,7 @@ static const struct placing *newest_over(const struct cells *cells, uint32_t att
 	const struct placing *best = NULL;
 
 	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a))
-		for (uint32_t i = hanging_at(cells, a); i != NOWHERE;
+		for (uint32_t i = cells_hanging(cells, a); i != NOWHERE;
 		     i = cells->tombstones[i].next)
 			if (a != attr || !cells->tombstones[i].below)
 				take_newer(&cells->tombstones[i], limit, &best, of);
@@ -422,7 +416,7 @@ struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pat
 	uint32_t head;
 
 	sync_places(cells);
-	head = pattern->any ? cells->patterns : hanging_at(cells, pattern->attr);
+	head = pattern->any ? cells->patterns : cells_hanging(cells, pattern->attr);
 	for (uint32_t i = head; i != NOWHERE; i = cells->tombstones[i].next)
 		if (pattern->any ? pattern_equal(cells->tombstones[i].pattern, pattern)
 				 : cells->tombstones[i].below == pattern->below)
@@ -448,7 +442,7 @@ const struct tombstone *cells_next_tombstone(const struct cells *cells,
 	if (next == NOWHERE && last && last->pattern)
 		return NULL;
 	for (; next == NOWHERE && attr < cells->hanging.count; attr++)
-		next = hanging_at(cells, attr);
+		next = cells_hanging(cells, attr);
 	if (next == NOWHERE)
 		next = cells->patterns;
 	return next == NOWHERE ? NULL : &cells->tombstones[next];

@@ -102,6 +102,12 @@ struct cells {
 	size_t nstreams;
 };
 
+/* The first tombstone that hangs at the attribute; NOWHERE: there is none. */
+static inline uint32_t cells_hanging(const struct cells *cells, uint32_t attr)
+{
+	return number_map_get(&cells->hanging, attr) - UINT32_C(1); /* NOWHERE is 0 - 1 */
+}
+
 /* The cell itself, to be changed in place; NULL: there is none. Until the next cells_set(). */
 static inline struct cell_now *cells_find(const struct cells *cells, uint32_t attr)
 {

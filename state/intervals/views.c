@@ -72,9 +72,22 @@ static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 	return false;
 }
 
+/* It has the value of another one that no line of the trace gives a value. */
+static bool has_no_value(const struct state *state, uint32_t attr)
+{
+	struct value values[ENV_VARIABLES];
+	const struct view *view = program_view_of(state->program, attr, values);
+	uint32_t shape = view ? program_view_copies(state->program, view) : ATTR_ABSENT;
+
+	return shape != ATTR_ABSENT && !catalog_given(state->catalog, shape);
+}
+
 static void add_listed(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count)
 {
 	const struct listing *listing = arg;
+
+	if (has_no_value(listing->tracks->state, attr))
+		return;
 
 	computed_add(listing->computed, attr);
 	for (uint32_t v = 0; v < count; v++)

@@ -8,8 +8,8 @@
 #ifndef STATE_COMMS_H
 #define STATE_COMMS_H
 
-#include "engine/base/hash_index.h"
 #include "engine/base/arena.h"
+#include "engine/base/hash_index.h"
 #include "index/events.h"
 #include "state/model/moment.h"
 #include "state/rules/rules.h"

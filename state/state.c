@@ -152,8 +152,7 @@ static bool stored_missing(struct state *state, const struct moment *moments, si
 		for (size_t i = 0; i < count; i++)
 			if (missing[i].moment == m)
 				wanted_add(&names, missing[i].attr);
-		ok = !names.nattrs ||
-		     stored_at(state->stored, &moments[m], 1, &names, &found, err);
+		ok = !names.nattrs || stored_at(state->stored, &moments[m], 1, &names, &found, err);
 		for (size_t i = 0; i < found.count; i++)
 			records_add(records, m, found.items[i].attr, &found.items[i].fact);
 		mem_free(found.items);
@@ -264,8 +263,8 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 }
 
 static bool paths_at(struct state *state, const struct moment *moments, size_t nmoments,
-		     const struct query *const *queries, size_t nqueries, bool why, bool all_moments,
-		     struct answers *out, struct error *err)
+		     const struct query *const *queries, size_t nqueries, bool why,
+		     bool all_moments, struct answers *out, struct error *err)
 {
 	struct retry retry = retry_begin(state);
 	struct records records = {0};
@@ -293,8 +292,8 @@ static bool threads_at(struct state *state, const struct moment *moments, size_t
 	struct named_queries named;
 
 	if (!nmoments || !state_names_threads(state, queries, nqueries))
-		return paths_at(state, moments, nmoments, queries, nqueries, why, all_moments,
-				out, err);
+		return paths_at(state, moments, nmoments, queries, nqueries, why, all_moments, out,
+				err);
 	for (size_t i = 0; i < nmoments; i++) {
 		nstime at = moment_time(&moments[i]);
 		first = at < first ? at : first;
@@ -304,8 +303,8 @@ static bool threads_at(struct state *state, const struct moment *moments, size_t
 	bool ok = state_named_told(state, first, last < NSTIME_MAX ? last + 1 : last, queries, nqueries,
 			      &named, err);
 	if (ok && named.count)
-		ok = paths_at(state, moments, nmoments, named.items, named.count, why,
-			      all_moments, out, err);
+		ok = paths_at(state, moments, nmoments, named.items, named.count, why, all_moments,
+			      out, err);
 	named_queries_release(&named);
 	return ok;
 }

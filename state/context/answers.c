@@ -32,7 +32,8 @@ static int by_attr_and_moment(const void *a, const void *b)
 
 struct record_place *records_missing(const struct records *records, size_t nmoments, size_t *count)
 {
-	struct record_place *there = mem_new_array(records->count + 1, sizeof *there), *missing = NULL;
+	struct record_place *there = mem_new_array(records->count + 1, sizeof *there),
+			    *missing = NULL;
 	size_t capacity = 0, at = 0;
 
 	*count = 0;
@@ -45,10 +46,13 @@ struct record_place *records_missing(const struct records *records, size_t nmome
 
 		for (uint32_t m = 0; m < nmoments; m++) {
 			bool is_there = false;
-			for (; at < records->count && there[at].attr == attr && there[at].moment == m; at++)
+			for (;
+			     at < records->count && there[at].attr == attr && there[at].moment == m;
+			     at++)
 				is_there = true;
 			if (!is_there)
-				*mem_push(missing, *count, capacity) = (struct record_place){m, attr};
+				*mem_push(missing, *count, capacity) =
+					(struct record_place){m, attr};
 		}
 	}
 	mem_free(there);

@@ -63,7 +63,7 @@ struct track { /* there may be millions */
 	bool spooled : 1; /* spans were written away; views look at no such track */
 	bool unknown_before : 1; /* its first span, which views would read: it was cut off */
 	bool named_ever : 1, named_at : 1; /* see track_named(); neither: never */
-	uint8_t room : 6; /* for 2^room spans, which rise: */
+	uint8_t room : 6;                  /* for 2^room spans, which rise: */
 	union {
 		struct span one;   /* of room 0 */
 		struct span *many; /* of more */
@@ -134,7 +134,7 @@ struct tracks {
 	struct track *items;
 	size_t count, capacity;
 	struct number_map places; /* attribute → 1 + number of its track */
-	nstime from_all; /* track_from() of all tracks, while `from` is NULL */
+	nstime from_all;          /* track_from() of all tracks, while `from` is NULL */
 	/* by track, each of `capacity`, or NULL where no track needs it: */
 	nstime *from, *named;
 	nstime *ends; /* of the last spans of computed ones */
@@ -229,14 +229,15 @@ static inline nstime track_end(const struct tracks *tracks, const struct track *
 static inline nstime span_end(const struct tracks *tracks, const struct track *track,
 			      const struct span *span)
 {
-	return span + 1 < track_spans(track) + track->count ? span[1].begin : track_end(tracks, track);
+	return span + 1 < track_spans(track) + track->count ? span[1].begin
+							    : track_end(tracks, track);
 }
 /* Of a computed track: where its last span ends. */
 void track_set_end(struct tracks *tracks, const struct track *track, nstime end);
 /* When a list first named it, NSTIME_MIN also where it had no value before; NSTIME_MAX: never. */
 static inline nstime track_named(const struct tracks *tracks, const struct track *track)
 {
-	return track->named_at	  ? tracks->named[track - tracks->items]
+	return track->named_at     ? tracks->named[track - tracks->items]
 	       : track->named_ever ? NSTIME_MIN
 				   : NSTIME_MAX;
 }
@@ -302,7 +303,8 @@ void tracks_end_beyond(struct tracks *tracks, bool may_fill);
 nstime track_shown(const struct tracks *tracks, const struct track *track);
 /*
  * The interval that the span of the track, which ends there, is for a question: not what is before
- * the track was named, and cut where the track is. `path` and `lost` are left as they are. False: it is none.
+ * the track was named, and cut where the track is. `path` and `lost` are left as they are. False:
+ * it is none.
  */
 bool track_interval(const struct tracks *tracks, const struct track *track, nstime named,
 		    const struct span *span, nstime end, struct interval *out);

@@ -206,7 +206,8 @@ static bool reaches_down(const struct tracks *tracks, const struct track *track)
 	const struct span *first = track_spans(track);
 
 	return value_exists(&first->value) && first->begin > NSTIME_MIN &&
-	       first->begin < tracks->range.end && span_end(tracks, track, first) > tracks->range.begin;
+	       first->begin < tracks->range.end &&
+	       span_end(tracks, track, first) > tracks->range.begin;
 }
 
 /* Of those tracks whose value was the same just below; *left says how many that may still be. */
@@ -256,7 +257,8 @@ static enum outcome find_beginnings(struct near *near)
 		}
 		for (size_t i = 0; i < left; i++) {
 			const struct track *track = &tracks->items[which[i]];
-			places[i] = (struct ask_place){{track_spans(track)[0].begin, true}, track->attr};
+			places[i] = (struct ask_place){{track_spans(track)[0].begin, true},
+						       track->attr};
 		}
 		outcome = series ? ask_next(series, places, left, facts, near->scan.err)
 				 : ask(near, places, left, facts);

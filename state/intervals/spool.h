@@ -16,7 +16,7 @@
 #include "engine/timebase.h"
 #include "state/model/value.h"
 
-struct span {         /* up to where the next one begins */
+struct span { /* up to where the next one begins */
 	nstime begin;
 	struct value value; /* text lives as long as the attribute table */
 };

@@ -468,7 +468,8 @@ static void walk_back(struct feeding *feeding, struct track *track)
 
 		if (span->begin == NSTIME_MIN)
 			continue;
-		if (!range->within && value_exists(&span->value) && span_end(feeding->tracks, track, span) > range->begin &&
+		if (!range->within && value_exists(&span->value) &&
+		    span_end(feeding->tracks, track, span) > range->begin &&
 		    span->begin < range->end) {
 			span->begin = begin_of(feeding, track->attr, &span->value, t);
 			/* it was written then, or filled */
@@ -571,7 +572,8 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 				  any ? next.at - 1 : NSTIME_MAX - 1, &tombstone) &&
 	    stored_tombstone(feeding->stored, attr, tombstone, &fact)) {
 		track_cut(feeding->state, track, tombstone, &fact.value, feeding->tracks->range.begin);
-		track_set_dead(feeding->tracks, track, tells_gaps(feeding, track) ? tombstone : NSTIME_MAX);
+		track_set_dead(feeding->tracks, track,
+			       tells_gaps(feeding, track) ? tombstone : NSTIME_MAX);
 	}
 	while (any && !failed(feeding)) {
 		feed_next(feeding, track, &next);

@@ -79,7 +79,8 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 		struct interval interval;
 		struct value_total *total;
 
-		if (!track_interval(tracks, track, named, span, span_end(tracks, track, span), &interval) ||
+		if (!track_interval(tracks, track, named, span, span_end(tracks, track, span),
+				    &interval) ||
 		    interval.end <= begin || interval.begin >= end)
 			continue;
 		total = find(totals, &interval.value);

@@ -430,7 +430,8 @@ void tracks_pass_end(struct tracks *tracks)
 static bool cut_unknown(struct state *state, struct track *track)
 {
 	if (track->count != 2 || track_spans(track)[0].begin != NSTIME_MIN ||
-	    track_spans(track)[0].value.kind != VALUE_UNKNOWN || !value_exists(&track_spans(track)[1].value))
+	    track_spans(track)[0].value.kind != VALUE_UNKNOWN ||
+	    !value_exists(&track_spans(track)[1].value))
 		return false;
 	track_own_spans(track)[0] = track_spans(track)[1];
 	track->count = 1;
@@ -452,7 +453,7 @@ void tracks_changed(struct tracks *tracks, struct track *track)
 	}
 	track->ended = true;
 	*mem_push(spooling->ended, spooling->nended, spooling->capacity) =
-			(uint32_t)(track - tracks->items);
+		(uint32_t)(track - tracks->items);
 }
 
 /* Writes away spans from number `first` to before `end`. False: the spool is full. */

@@ -65,7 +65,8 @@ static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 		const struct track *track = &tracks->items[(*at)++];
 
 		*attr = track->attr;
-		if (track_named(tracks, track) < tracks->range.end && (track->given || !tracks->range.window) &&
+		if (track_named(tracks, track) < tracks->range.end &&
+		    (track->given || !tracks->range.window) &&
 		    attr_shape(tracks->state->attrs, *attr) == shape)
 			return true;
 	}

@@ -610,8 +610,8 @@ static struct seed *keep_seeds(const struct tracks *tracks, const nstime *since)
 	for (size_t i = 0; i < tracks->count; i++) {
 		const struct track *track = &tracks->items[i];
 
-		seeds[i] = (struct seed){track_spans(track)[0], since[i], track_named(tracks, track),
-					track->given};
+		seeds[i] = (struct seed){track_spans(track)[0], since[i],
+					 track_named(tracks, track), track->given};
 	}
 	return seeds;
 }

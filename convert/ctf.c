@@ -349,7 +349,8 @@ static struct ctf_class *new_class(struct ctf_writer *writer, struct ctf_stream_
 				   const struct event_class *from)
 {
 	struct wires *wires = wires_after(writer->arena, stream->wires);
-	struct ctf_class *class = arena_alloc(writer->arena, sizeof *class);
+	struct ctf_class *class = arena_alloc(writer->arena, sizeof *class),
+			 **place = &stream->first; /* in the order in which the trace describes them */
 
 	class->from = from;
 	class->stream = stream;
@@ -358,11 +359,10 @@ static struct ctf_class *new_class(struct ctf_writer *writer, struct ctf_stream_
 	writer->wrapped += wires_wrapped(wires);
 	class->other = writer->classes[from->index];
 	writer->classes[from->index] = class;
-	if (stream->last)
-		stream->last->next = class;
-	else
-		stream->first = class;
-	stream->last = class;
+	while (*place && (*place)->from->index < from->index)
+		place = &(*place)->next;
+	class->next = *place;
+	*place = class;
 	return class;
 }
 

@@ -93,7 +93,7 @@ struct ctf_stream_class {
 	struct wires *wires;           /* what events' own classes refer to */
 	bool own_common;               /* `common` is all classes' own one, which is common_from */
 	const struct field_class *common_from;
-	struct ctf_class *first, *last;
+	struct ctf_class *first;
 	uint32_t nclasses;
 	const char *name; /* 2010: of the section; else NULL: it is in the names of files */
 	bool counts;      /* some event was discarded */

@@ -2,8 +2,8 @@
  * folded.c - folded stacks, "comm;outermost;...;innermost WEIGHT": what flame graphs are drawn from
  *
  * The weight is the sum of the samples' periods where they have one, else how many there were. The
- * events of one class count: those of the first one that has frames; others would be added up
- * with different units. Names are as stackcollapse-perf writes them.
+ * events of one name count, as symbols_sample_order() says; others would be added up with
+ * different units. Names are as stackcollapse-perf writes them.
  */
 #include "convert/convert_internal.h"
 #include "convert/out.h"
@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LEFT_NAMED = 4 }; /* in a note */
+
 struct stack {
 	const char *text;
 	uint64_t weight;
@@ -26,9 +28,11 @@ struct folded {
 	struct out out;
 	struct arena *arena;
 	struct track_names *names;
-	const char *counted; /* name of the classes that count; NULL: not known yet */
+	const struct event_class *counted; /* classes of its name count; NULL: not known yet */
 	struct class_place {
 		bool made, chain;
+		bool left; /* its events have frames, and are not counted */
+		uint32_t order;
 		struct field_path tid, period;
 	} * classes;
 	struct stack *stacks;
@@ -114,22 +118,37 @@ static bool find(const struct event_class *class, const char *name, struct field
 
 static struct class_place *place_in(struct folded *folded, const struct event_class *class)
 {
-	static const char *const common = "common_type";
 	struct class_place *place = &folded->classes[class->index];
-	struct field_path tracepoint;
 
 	if (place->made)
 		return place;
 	place->made = true;
 	place->chain = symbols_chain(class) || symbols_has_address(class);
 	place->tid = event_thread_of(class).tid;
-	/* a tracepoint counts once, whatever its period is */
-	if (field_path_find(class, 1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT,
-			    &common, 1, &tracepoint))
-		place->period.class = NULL;
-	else
+	place->order = symbols_sample_order(folded->options->trace, class);
+	if (symbols_is_counter(class)) /* a tracepoint counts once, whatever its period is */
 		find(class, "period", &place->period);
 	return place;
+}
+
+/* Does the event, which has frames, count? One of less order takes the place of those before. */
+static bool counts(struct folded *folded, struct class_place *place,
+		   const struct event_class *class)
+{
+	const struct event_class *before = folded->counted;
+
+	if (before && strcmp(before->name, class->name) == 0)
+		return true;
+	if (before && place->order >= folded->classes[before->index].order) {
+		place->left = true;
+		return false;
+	}
+	if (before)
+		folded->classes[before->index].left = true;
+	folded->counted = class;
+	folded->count = 0;
+	hash_index_release(&folded->stack_index);
+	return true;
 }
 
 static bool folded_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
@@ -137,7 +156,7 @@ static bool folded_event(void *self, nstime t, const struct stream *stream, int3
 			 struct error *err)
 {
 	struct folded *folded = self;
-	const struct class_place *place = place_in(folded, class);
+	struct class_place *place = place_in(folded, class);
 	const struct frame *frames;
 	struct field field = {0};
 	uint64_t weight = 1;
@@ -146,13 +165,11 @@ static bool folded_event(void *self, nstime t, const struct stream *stream, int3
 	(void)stream;
 	(void)cpu;
 	(void)err;
-	if (!place->chain || !fields || !folded->options->symbols ||
-	    (folded->counted && strcmp(folded->counted, class->name) != 0))
+	if (!place->chain || place->left || !fields || !folded->options->symbols)
 		return true;
 	count = symbols_frames(folded->options->symbols, t, fields, 0, &frames);
-	if (!count)
+	if (!count || !counts(folded, place, class))
 		return true;
-	folded->counted = class->name;
 	buf_clear(&folded->text);
 	if (place->tid.class)
 		fields_at(fields, &place->tid, &field);
@@ -185,6 +202,25 @@ static int by_text(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
+/* Which events were left out, though they have frames, too. */
+static void note_left(const struct folded *folded)
+{
+	const struct trace *trace = folded->options->trace;
+	struct buf names = {0};
+	size_t left = 0;
+
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (folded->classes[i].left && left++ < LEFT_NAMED)
+			buf_printf(&names, "%s%s", left > 1 ? ", " : "", trace->classes[i]->name);
+	if (left > LEFT_NAMED)
+		buf_printf(&names, " and %zu more", left - LEFT_NAMED);
+	if (left)
+		notice(&trace->notices, NOTICE_INFO,
+		       "samples of %s are counted; others with stacks (--name): %s",
+		       folded->counted->name, buf_text(&names));
+	buf_release(&names);
+}
+
 static bool folded_finish(void *self, struct error *err)
 {
 	struct folded *folded = self;
@@ -194,6 +230,7 @@ static bool folded_finish(void *self, struct error *err)
 		return error_set(err, ERR_RANGE,
 				 "no event is a sample of perf's; yore flamegraph "
 				 "folds those of LTTng and ftrace, too");
+	note_left(folded);
 	qsort(folded->stacks, folded->count, sizeof *folded->stacks, by_text);
 	buf_clear(out);
 	for (size_t i = 0; i < folded->count; i++) {

@@ -299,13 +299,17 @@ static void push_classes(lua_State *L, const struct trace *trace)
 {
 	lua_newtable(L);
 	for (size_t i = 0, n = 0; i < trace->nclasses; i++) {
-		if (trace->classes[i]->unlisted)
+		const struct event_class *class = trace->classes[i];
+
+		if (class->unlisted)
 			continue;
 		lua_newtable(L);
-		bind_set_integer(L, "id", (int64_t)trace->classes[i]->id);
-		bind_set_text(L, "name", trace->classes[i]->name);
-		push_field_names(L, trace->classes[i]);
+		bind_set_integer(L, "id", (int64_t)class->id);
+		bind_set_text(L, "name", class->name);
+		push_field_names(L, class);
 		lua_setfield(L, -2, "fields");
+		if (symbols_has_frames(class) || symbols_has_address(class))
+			bind_set_integer(L, "sample_order", symbols_sample_order(trace, class));
 		lua_rawseti(L, -2, (lua_Integer)++n);
 	}
 }
@@ -345,18 +349,25 @@ static int trace_info(lua_State *L)
 	return 1;
 }
 
-/* trace:bounds(): times of the first and the last event. */
-static int trace_bounds(lua_State *L)
+/* The two times that `ask` tells of the trace. */
+static int push_range(lua_State *L, bool (*ask)(struct index *index, nstime *first, nstime *last,
+						struct error *err))
 {
 	const struct bind_trace *bound = bind_check_trace(L, 1);
 	nstime first, last;
 	struct error err;
 
-	if (!events_range(bound->index, &first, &last, &err))
+	if (!ask(bound->index, &first, &last, &err))
 		return bind_fail(L, &err);
 	lua_pushinteger(L, first);
 	lua_pushinteger(L, last);
 	return 2;
+}
+
+/* trace:bounds(): times of the first and the last event. */
+static int trace_bounds(lua_State *L)
+{
+	return push_range(L, events_range);
 }
 
 /*
@@ -365,15 +376,7 @@ static int trace_bounds(lua_State *L)
  */
 static int trace_recorded(lua_State *L)
 {
-	const struct bind_trace *bound = bind_check_trace(L, 1);
-	nstime first, last;
-	struct error err;
-
-	if (!index_recorded(bound->index, &first, &last, &err))
-		return bind_fail(L, &err);
-	lua_pushinteger(L, first);
-	lua_pushinteger(L, last);
-	return 2;
+	return push_range(L, index_recorded);
 }
 
 static bool add_losses(const struct bind_trace *bound, const struct stream *stream,

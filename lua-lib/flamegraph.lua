@@ -2,9 +2,9 @@
 --
 -- One line per different stack, its outermost frame first, and how much of the time was in it: the
 -- sum of the samples' periods where they have one, else how many there were (--count: always that).
--- Tracepoints count once each. Different events are not added up: without --event GLOB those of the
--- first event that has a call chain count. --limit N leaves the N stacks that weigh most, and a note says how much the
--- others weigh. --format table, csv, json and bars have the heaviest stack first.
+-- Tracepoints count once each. Different events are not added up: without --event GLOB those of one
+-- event count, of the first counter, before tracepoints; a note tells the others. --limit N leaves the
+-- N stacks that weigh most, and a note says how much the others weigh. --format table, csv, json and bars have the heaviest stack first.
 --
 -- Call chains are those of perf record -g, of LTTng's contexts callstack-kernel and callstack-user, and of ftrace's
 -- stacks (trace-cmd record -T), each of which belongs to the event before it.
@@ -192,31 +192,42 @@ local function fold_state(path)
 	end
 end
 
--- Which event counts is known when the first one with frames comes.
-local counted = own.event and true
-local function fold_event(ev, chain, tid)
-	if chain and #chain > 0 and (not meant or meant(ev, tid)) then
+local counted -- the event, where none was asked for
+
+-- Of ftrace's events, which are all tracepoints, those of the name count of which the first one has a stack.
+local function fold_stacked(stacks, names)
+	local others = {}
+	frames.each_stacked(stacks, names, range.start, range.stop, function(ev, chain, tid)
+		if #chain == 0 or others[ev.name] or meant and not meant(ev, tid) then
+			return
+		end
 		counted = counted or ev.name
-		fold(ev, chain, tid)
-	end
+		if names or counted == ev.name then
+			fold(ev, chain, tid)
+		else
+			others[ev.name], others[#others + 1] = true, ev.name
+		end
+	end)
+	frames.note_others("flamegraph", counted, others)
 end
 
 local function fold_chains()
-	local stacks = frames.stack_events()
+	local asked, stacks = own.event and own:need_named("event", { own.event }), frames.stack_events()
 	if stacks then
-		frames.each_stacked(stacks, own.event and own:need_named("event", { own.event }), range.start, range.stop, function(ev, chain, tid)
-			if counted == true or counted == nil or counted == ev.name then
-				fold_event(ev, chain, tid)
-			end
-		end)
+		return fold_stacked(stacks, asked)
+	end
+	counted = not asked and frames.choose("flamegraph", range.start, range.stop, meant)
+	if not asked and not counted then
 		return
 	end
-	local wanted = own.event and analysis.columns(own:need_named("event", { own.event }), telling) or nil
-	for ev in trace:events{ name = wanted, from = range.start, to = range.stop } do
+	for ev in trace:events{ name = analysis.columns(asked or { counted }, telling), from = range.start, to = range.stop } do
 		if ev.name == "perf_comm" or ev.name == "perf_fork" then
 			learn(ev)
-		elseif counted == true or counted == nil or counted == ev.name then
-			fold_event(ev, ev.frames)
+		elseif asked or counted == ev.name then
+			local chain = ev.frames
+			if chain and #chain > 0 and (not meant or meant(ev)) then
+				fold(ev, chain)
+			end
 		end
 	end
 end

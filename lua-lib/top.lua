@@ -12,8 +12,9 @@
 -- --against TRACE compares functions, lines and modules with those of another recording: `change` is the difference of self,
 -- in percent of all, as `perf diff TRACE` has it; what changed most comes first. --begin and --end are of the first one.
 --
--- Weights are the samples' periods where they have one, tracepoints' too (of sched_stat_runtime that is the time), else each counts once (--count: always that). Without
--- --event GLOB the first event with samples counts; of samples without call chains (perf record without -g) total is self. Self is that of `perf report
+-- Weights are the samples' periods where they have one, tracepoints' too (of sched_stat_runtime that is the time), else each counts
+-- once (--count: always that). Without --event GLOB those of one event count: of the first counter, before tracepoints; a note tells
+-- the others. Of samples without call chains (perf record without -g) total is self. Self is that of `perf report
 -- --no-children`, total that of `perf report --children`: a function counts once for each sample.
 --
 -- Columns of --where: self, total, function, module; of `lines` also line; of `threads` total, tid, comm; of `modules` no function.
@@ -22,6 +23,7 @@
 --   $ yore help top
 
 local analysis = require("yore.analysis")
+local stacks = require("yore.frames")
 local threads = require("yore.threads")
 local a = analysis.open(arg, {
 	any_host = true, samples = true,
@@ -110,22 +112,22 @@ local function fold(ev, frames, weight)
 	end
 end
 
--- Folds the samples of the global trace; gives their weight, how many they are, and the event that was counted.
-local function gather(from, to)
-	local counted, all, before = a.event, 0, samples
-	local wanted = a.event and analysis.present{ a.event }
-	if wanted and #wanted == 0 then
+-- Folds the samples of the global trace, of the event `preferred` where it has them and none was asked for; gives their
+-- weight, how many they are, and the event that was counted.
+local function gather(from, to, preferred)
+	local all, before, meant = 0, samples, threads.of_samples(a)
+	local counted = a.event or stacks.choose("top", from, to, meant, preferred)
+	local wanted = analysis.present{ counted }
+	if a.event and #wanted == 0 then
 		a:need_named("event", { a.event })
 	end
-	local meant = threads.of_samples(a)
 	for ev in trace:events{ name = wanted, from = from, to = to } do
-		if (a.event or not counted or counted == ev.name) and (not meant or meant(ev)) then
+		if (a.event or counted == ev.name) and (not meant or meant(ev)) then
 			local frames = a.verb == "lines" and ev.lines or ev.frames
 			if frames and #frames > 0 then
 				while #frames > 1 and frames[#frames].ip == 0 do
 					frames[#frames] = nil
 				end
-				counted = counted or ev.name
 				local weight = not a.count and ev.context.period or 1
 				samples, all = samples + 1, all + weight
 				fold(ev, frames, weight)
@@ -140,7 +142,7 @@ local function gather(from, to)
 end
 
 local all, sampled, counted = gather(a.start, a.stop)
-local all_against, sampled_against = 0, 0
+local all_against, sampled_against, counted_against = 0, 0, nil
 if a.against then
 	local own = trace
 	local opened, why = yore.open(a.against, yore.opened())
@@ -148,7 +150,7 @@ if a.against then
 		error(why, 0)
 	end
 	trace, side = opened, "against_"
-	all_against, sampled_against = gather()
+	all_against, sampled_against, counted_against = gather(nil, nil, counted)
 	trace, side = own, ""
 end
 
@@ -215,5 +217,6 @@ else
 end
 a:head()
 a:line(sampled .. " samples of " .. (counted or "no event") .. ", weight " .. all
-	.. (a.against and "; against " .. sampled_against .. ", weight " .. all_against or ""))
+	.. (a.against and "; against " .. sampled_against .. (counted_against ~= counted and " of " .. (counted_against or "no event") or "")
+		.. ", weight " .. all_against or ""))
 a:table(a.verb .. (a.of and " of " .. a.of or ""), columns, list)

@@ -316,8 +316,8 @@ static bool read_names(struct interval_writer *writer, struct error *err)
 	writer->range = writer->along;
 	writer->along = NULL;
 	if (writer->range)
-		names_range_end(writer->range);
-	else if (session_range(writer->session, &begin, &end, err))
+		return names_range_end(writer->session, writer->range, err);
+	if (session_range(writer->session, &begin, &end, err))
 		writer->range = names_range_new(writer->session, begin, end, err);
 	return writer->range != NULL;
 }

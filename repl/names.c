@@ -181,7 +181,6 @@ bool names_at(struct session *session, struct named *items, size_t count, bool b
 
 struct names_range {
 	struct comm_spells spells;
-	bool has_idle; /* the idle thread's name was asked for: only once a row shows it */
 };
 
 bool names_range_add(void *arg, const struct interval *interval)
@@ -202,37 +201,17 @@ static void put_spells(const struct names_range *range, struct named *items, siz
 							 items[i].until);
 }
 
-static bool shows_idle(const struct named *items, size_t count)
-{
-	struct value tid;
-
-	for (size_t i = 0; i < count; i++)
-		if (is_wanted(&items[i], &tid) && tid.u == 0)
-			return true;
-	return false;
-}
-
-/* A list does not name what no event wrote. */
 static bool add_idle(struct session *session, struct names_range *range, struct error *err)
 {
-	struct asking asking =
-		ask_far(session, (struct moment){.t = NSTIME_MIN + 1}, range->spells.arena);
-	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
-	bool within;
+	struct state *state = session_names(session, NAMES_EVENTS, err);
 
-	if (!ask_comms(&asking, &idle, 1, &within, err))
-		return false;
-	range->has_idle = true;
-	comm_spells_add_first(&range->spells, &idle);
-	comm_spells_sort(&range->spells);
-	return true;
+	return state && (comm_spells_add_idle(&range->spells, state, err) ||
+			 session_names_gave_up(err));
 }
 
-bool names_range_put(struct session *session, struct names_range *range, struct named *items,
-		     size_t count, struct arena *arena, struct error *err)
+bool names_range_put(struct session *session, const struct names_range *range,
+		     struct named *items, size_t count, struct arena *arena, struct error *err)
 {
-	if (!range->has_idle && shows_idle(items, count) && !add_idle(session, range, err))
-		return false;
 	put_spells(range, items, count);
 	return functions_put(session, items, count, arena, err);
 }
@@ -327,26 +306,6 @@ static bool names_before(struct session *session, struct named *items, size_t co
 	return names_of_moment(&asking, items, count, err);
 }
 
-/* Asked for by themselves: its name is not looked for over the range. */
-static bool idle_names(struct session *session, struct named *items, size_t count,
-		       struct arena *arena, struct error *err)
-{
-	struct asking asking = ask_far(session, (struct moment){.t = NSTIME_MIN + 1}, arena);
-	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = asking.moment};
-	struct value tid;
-	bool asked = false, within;
-
-	for (size_t i = 0; i < count; i++) {
-		if (!is_wanted(&items[i], &tid) || tid.u != 0)
-			continue;
-		if (!asked && !ask_comms(&asking, &idle, 1, &within, err))
-			return false;
-		asked = true;
-		items[i].name = idle.name;
-	}
-	return true;
-}
-
 /* Over [begin, end). *all false: some were too far to look for. */
 static bool ask_range(struct session *session, struct named *items, size_t count, nstime begin,
 		      nstime end, struct arena *arena, bool *all, struct error *err)
@@ -357,8 +316,10 @@ static bool ask_range(struct session *session, struct named *items, size_t count
 	bool within = true;
 	/* the rows themselves cost a pass over their range; names may cost as much again */
 	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
-	bool ok = ask_for(&ask, items, count, err);
+	bool ok = add_idle(session, &range, err); /* whose name is not looked for over the range */
 
+	put_spells(&range, items, count);
+	ok = ok && ask_for(&ask, items, count, err);
 	if (ok && ask.count)
 		ok = ask_in(session, begin, end, ask.queries, ask.count, events, &range, &within,
 			    err);
@@ -379,7 +340,7 @@ bool names_in(struct session *session, struct named *items, size_t count,
 	      const struct names_range *told, struct arena *arena, struct error *err)
 {
 	nstime begin = NSTIME_MAX, end = NSTIME_MIN;
-	bool all = true, ok = idle_names(session, items, count, arena, err);
+	bool all = true, ok = true;
 
 	for (size_t i = 0; i < count; i++) {
 		begin = items[i].t < begin ? items[i].t : begin;
@@ -389,7 +350,7 @@ bool names_in(struct session *session, struct named *items, size_t count,
 	if (told)
 		put_spells(told, items, count);
 	else
-		ok = ok && ask_range(session, items, count, begin, end, arena, &all, err);
+		ok = ask_range(session, items, count, begin, end, arena, &all, err);
 	return ok && (!all || names_before(session, items, count, begin, arena, err)) &&
 	       functions_put(session, items, count, arena, err);
 }
@@ -402,9 +363,9 @@ struct names_range *names_range_begin(void)
 	return range;
 }
 
-void names_range_end(struct names_range *range)
+bool names_range_end(struct session *session, struct names_range *range, struct error *err)
 {
-	comm_spells_sort(&range->spells);
+	return add_idle(session, range, err);
 }
 
 struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
@@ -415,7 +376,8 @@ struct names_range *names_range_new(struct session *session, nstime begin, nstim
 	struct query *query = NULL;
 	bool within;
 	bool ok = query_parse(COMMS_LIST, &query, err) &&
-		  ask_in(session, begin, end, &query, 1, events, range, &within, err);
+		  ask_in(session, begin, end, &query, 1, events, range, &within, err) &&
+		  add_idle(session, range, err);
 	query_free(query);
 	if (ok)
 		return range;

@@ -49,9 +49,10 @@ void names_range_free(struct names_range *range); /* NULL is fine */
 /* The same from intervals that come along with others: all of COMMS_LIST. */
 struct names_range *names_range_begin(void);
 bool names_range_add(void *range, const struct interval *interval);
-void names_range_end(struct names_range *range); /* all were added */
+MUST_CHECK bool names_range_end(struct session *session, struct names_range *range,
+				struct error *err); /* all were added */
 /* Names of threads live as long as the range, those of functions as long as the arena. */
-MUST_CHECK bool names_range_put(struct session *session, struct names_range *range,
+MUST_CHECK bool names_range_put(struct session *session, const struct names_range *range,
 				struct named *items, size_t count, struct arena *arena,
 				struct error *err);
 

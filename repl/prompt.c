@@ -150,8 +150,13 @@ static void read_plainly(struct prompt *prompt)
 	while (!prompt->quit && !prompt->sink.closed &&
 	       (len = getline(&line, &capacity, stdin)) >= 0) {
 		if (len && line[len - 1] == '\n')
-			line[len - 1] = '\0';
-		prompt_line(prompt, line);
+			line[--len] = '\0';
+		if (strlen(line) == (size_t)len) {
+			prompt_line(prompt, line);
+			continue;
+		}
+		say(NULL, "a line has a zero byte behind '%.40s': it is left out", line);
+		prompt->status = 1;
 	}
 	mem_free(line);
 	if (prompt->statement.len)

@@ -37,23 +37,11 @@ static bool keep(void *arg, const struct interval *interval)
 	return true;
 }
 
-/* A list does not name what no event wrote. */
-static bool add_idle(struct comm_spells *spells, struct state *state, struct error *err)
-{
-	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = NSTIME_MIN + 1}};
-
-	if (!state_comms(state, &idle, 1, spells->arena, err))
-		return false;
-	comm_spells_add_first(spells, &idle);
-	return true;
-}
-
 /* All of [begin, end) was kept. */
 static bool finish(struct comms *comms, struct state *state, nstime begin, nstime end,
 		   struct error *err)
 {
-	comms->read = add_idle(&comms->spells, state, err);
-	comm_spells_sort(&comms->spells);
+	comms->read = comm_spells_add_idle(&comms->spells, state, err);
 	comms->begin = begin;
 	comms->end = end;
 	return comms->read;

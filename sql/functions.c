@@ -202,17 +202,17 @@ static void fn_state_at(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
 	struct sql_host *host = host_of(out);
 	const char *path = (const char *)sqlite3_value_text(argv[0]);
-	const struct interval *found;
+	const struct value *found;
 	struct error err;
 	nstime t;
 
 	(void)argc;
 	if (!host || !path || !moment_of(out, host, argv[1], &t))
 		return;
-	if (!lookup_at(host, path, t, &found, &err))
+	if (!lookup_value_at(host, path, t, &found, &err))
 		sql_result_error(out, &err);
 	else if (found)
-		sql_result_state(out, &found->value);
+		sql_result_state(out, found);
 }
 
 static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)

@@ -236,19 +236,43 @@ bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct 
 	return true;
 }
 
+/* The first event's time alone: of far fewer packets. NSTIME_MIN: there is no event. */
+static bool only_first(struct sql_host *host, nstime *first, struct error *err)
+{
+	nstime last;
+
+	if (!host->bounds_known && !host->start_known) {
+		if (!events_start(host->index, &host->first, err))
+			return false;
+		host->start_known = host->first != NSTIME_MAX;
+	}
+	*first = host->first;
+	if (host->bounds_known || !host->start_known) {
+		if (!sql_host_bounds(host, first, &last, err))
+			return false;
+		*first = *first > last ? NSTIME_MIN : *first;
+	}
+	return true;
+}
+
+/* Are times read and written in UTC? */
+static bool get_utc(struct sql_host *host, bool *utc, struct error *err)
+{
+	struct times times = {.utc = host->utc};
+
+	if (host->get_times && !host->get_times(host->arg, &times, err))
+		return false;
+	*utc = times.utc;
+	return true;
+}
+
 bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,
 		    struct error *err)
 {
 	nstime first, last;
-	bool utc = host->utc;
+	bool utc;
 
-	if (host->get_times) {
-		struct times times;
-		if (!host->get_times(host->arg, &times, err))
-			return false;
-		utc = times.utc;
-	}
-	if (!sql_host_bounds(host, &first, &last, err))
+	if (!get_utc(host, &utc, err) || !sql_host_bounds(host, &first, &last, err))
 		return false;
 	if (first > last)
 		first = last = NSTIME_MIN;
@@ -258,11 +282,23 @@ bool sql_host_times(struct sql_host *host, enum time_style style, struct times *
 
 bool sql_host_time(struct sql_host *host, const char *text, nstime *out, struct error *err)
 {
+	nstime first = NSTIME_MIN;
 	struct time_word word;
 	struct times times;
+	bool utc;
 
-	return time_parse(text, &word, err) && sql_host_times(host, TIME_NS, &times, err) &&
-	       time_resolve(&word, &times, out, err);
+	if (!time_parse(text, &word, err))
+		return false;
+	if (word.from == FROM_END) {
+		if (!sql_host_times(host, TIME_NS, &times, err))
+			return false;
+	} else {
+		if (!get_utc(host, &utc, err) ||
+		    (time_needs_bounds(&word) && !only_first(host, &first, err)))
+			return false;
+		times_init(&times, TIME_NS, utc, trace_has_epoch(host->trace), first, first);
+	}
+	return time_resolve(&word, &times, out, err);
 }
 
 bool sql_host_moment(struct sql_host *host, sqlite3_value *value, nstime *out, struct error *err)

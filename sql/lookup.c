@@ -16,6 +16,7 @@ struct window {
 	char *path;
 	struct query *query;
 	bool filled;
+	bool lone;	   /* of one moment only the value is known: the item is no interval */
 	nstime begin, end; /* [begin, end) is known */
 	int64_t width;
 	struct arena *arena;
@@ -106,11 +107,23 @@ static bool keep(void *arg, const struct interval *interval)
 	return true;
 }
 
+/* Is the moment just outside of the window, behind it or before it? */
+static bool is_after(const struct window *window, nstime t)
+{
+	return window->filled && t >= window->end &&
+	       time_span(window->end, t) <= (uint64_t)(4 * window->width);
+}
+
+static bool is_before(const struct window *window, nstime t)
+{
+	return window->filled && t < window->begin &&
+	       time_span(t, window->begin) <= (uint64_t)(4 * window->width);
+}
+
 /* A moment just outside of the window: more of the same is to be expected. */
 static void choose_window(struct window *window, nstime t)
 {
-	bool after = window->filled && t >= window->end && time_span(window->end, t) <= (uint64_t)(4 * window->width);
-	bool before = window->filled && t < window->begin && time_span(t, window->begin) <= (uint64_t)(4 * window->width);
+	bool after = is_after(window, t), before = is_before(window, t);
 
 	if ((after || before) && window->count < MANY)
 		window->width = window->width < WIDTH_MAX / 4 ? window->width * 4 : WIDTH_MAX;
@@ -122,15 +135,20 @@ static void choose_window(struct window *window, nstime t)
 						       : NSTIME_MAX;
 }
 
+static void empty(struct window *window)
+{
+	window->filled = window->lone = false;
+	window->count = 0;
+	arena_reset(window->arena);
+}
+
 static bool fill(struct sql_host *host, struct window *window, nstime t, struct error *err)
 {
 	const struct query *queries[1] = {window->query};
 	struct state *state;
 
 	choose_window(window, t);
-	window->filled = false;
-	window->count = 0;
-	arena_reset(window->arena);
+	empty(window);
 	if (!sql_host_state(host, &state, err) ||
 	    !state_intervals(state, window->begin, window->end, INTERVALS_WHOLE, queries, 1, keep,
 			     window, err))
@@ -138,8 +156,30 @@ static bool fill(struct sql_host *host, struct window *window, nstime t, struct 
 	return window->filled = true;
 }
 
-bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct interval **out,
-	       struct error *err)
+/* The value alone, which needs no search for where its interval begins and ends. */
+static bool ask_alone(struct sql_host *host, struct window *window, nstime t, struct error *err)
+{
+	const struct query *queries[1] = {window->query};
+	const struct moment moment = {.t = t};
+	struct answers answers;
+	struct state *state;
+
+	empty(window);
+	if (!sql_host_state(host, &state, err) ||
+	    !state_at(state, &moment, 1, queries, 1, false, &answers, err))
+		return false;
+	window->begin = t;
+	window->end = t + 1;
+	window->width = WIDTH_MIN;
+	for (size_t i = 0; i < answers.count; i++)
+		keep(window, &(struct interval){
+				     .begin = t, .end = t + 1, .value = answers.items[i].value});
+	answers_release(&answers);
+	return window->filled = window->lone = true;
+}
+
+static bool look_up(struct sql_host *host, const char *path, nstime t, bool whole,
+		    const struct interval **out, struct error *err)
 {
 	if (!host->lookups)
 		host->lookups = lookups_new();
@@ -157,13 +197,31 @@ bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct i
 	if (!window || t == NSTIME_MIN || t == NSTIME_MAX)
 		return window != NULL;
 	window->used = ++host->lookups->calls;
-	if ((!window->filled || t < window->begin || t >= window->end) &&
-	    !fill(host, window, t, err))
+	bool known = window->filled && t >= window->begin && t < window->end &&
+		     !(whole && window->lone);
+	bool near = is_after(window, t) || is_before(window, t);
+	if (!known && !(whole || near ? fill(host, window, t, err) : ask_alone(host, window, t, err)))
 		return false;
 	size_t low = search_first(i, 0, window->count, window->items[i].begin <= t);
 	if (low && t < window->items[low - 1].end)
 		*out = &window->items[low - 1];
 	return true;
+}
+
+bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct interval **out,
+	       struct error *err)
+{
+	return look_up(host, path, t, true, out, err);
+}
+
+bool lookup_value_at(struct sql_host *host, const char *path, nstime t, const struct value **out,
+		  struct error *err)
+{
+	const struct interval *found;
+	bool good = look_up(host, path, t, false, &found, err);
+
+	*out = good && found ? &found->value : NULL;
+	return good;
 }
 
 void sql_result_state(sqlite3_context *out, const struct value *value)

@@ -50,7 +50,7 @@ struct sql_host {
 	void (*range)(void *arg, nstime *begin, nstime *end);              /* may be NULL */
 	void *arg;
 	bool utc;
-	bool bounds_known;
+	bool bounds_known, start_known; /* of `first` and `last`; of `first` */
 	bool noted_process, noted_mapped, noted_kernel; /* why symbol() is NULL: said once */
 	bool noted_wakeups;     /* that wake-ups are not recorded: said once */
 	unsigned noted_threads; /* of single ones it was said which calls have no end, since a

@@ -254,13 +254,6 @@ void comm_spells_add(struct comm_spells *spells, const struct interval *interval
 			(struct comm_spell){tid, interval->begin, name};
 }
 
-void comm_spells_add_first(struct comm_spells *spells, const struct comm *item)
-{
-	if (item->name)
-		*mem_push(spells->items, spells->count, spells->capacity) =
-			(struct comm_spell){item->tid, NSTIME_MIN, item->name};
-}
-
 static int by_thread(const void *a, const void *b)
 {
 	const struct comm_spell *x = a, *y = b;
@@ -284,6 +277,24 @@ void comm_spells_sort(struct comm_spells *spells)
 	size_t place = search_first(i, 0, in_order, by_thread(&items[i], &last) <= 0);
 	memmove(&items[place + 1], &items[place], (in_order - place) * sizeof *items);
 	items[place] = last;
+}
+
+bool comm_spells_add_idle(struct comm_spells *spells, struct state *state, struct error *err)
+{
+	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = NSTIME_MIN + 1}};
+	bool good = state_comms(state, &idle, 1, spells->arena, err);
+	size_t n = 0;
+
+	if (good && idle.name) {
+		for (size_t i = 0; i < spells->count; i++)
+			if (!value_equal(&spells->items[i].tid, &idle.tid))
+				spells->items[n++] = spells->items[i];
+		spells->count = n;
+		*mem_push(spells->items, spells->count, spells->capacity) =
+			(struct comm_spell){idle.tid, NSTIME_MIN, idle.name};
+	}
+	comm_spells_sort(spells);
+	return good;
 }
 
 const char *comm_spells_find(const struct comm_spells *spells, const struct value *tid, nstime t,

@@ -63,9 +63,13 @@ void comm_spells_clear(struct comm_spells *spells);   /* before the arena is res
 void comm_spells_release(struct comm_spells *spells); /* all but the arena */
 /* Adds an interval of thread[T]/name; others, and values that are no names, are passed over. */
 void comm_spells_add(struct comm_spells *spells, const struct interval *interval);
-/* Adds the name that the item was given, from the start on; without a name nothing. */
-void comm_spells_add_first(struct comm_spells *spells, const struct comm *item);
 void comm_spells_sort(struct comm_spells *spells); /* by thread and time, as finding needs it */
+/*
+ * Puts the idle thread's name, which is that of the start, in place of those that were added, and
+ * sorts. Lists do not name what no event wrote.
+ */
+MUST_CHECK bool comm_spells_add_idle(struct comm_spells *spells, struct state *state,
+				     struct error *err);
 /*
  * The last that began at or before `t`, since a name outlives its thread; else the first that
  * begins before `until`. NULL: there is none.

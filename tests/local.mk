@@ -2,6 +2,7 @@
 EXTRA_DIST += %D%/harness.h %D%/shell.sh
 dist_check_SCRIPTS += \
 	%D%/circles.py \
+	%D%/external_names.sh \
 	%D%/layers.sh \
 	%D%/walks.sh
 AM_TESTS_ENVIRONMENT = srcdir='$(srcdir)' top_builddir='$(top_builddir)' \

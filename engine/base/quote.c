@@ -160,11 +160,15 @@ void quote_csv(struct buf *out, const void *bytes, size_t len)
 	buf_add_char(out, '"');
 }
 
-/* Code points that move the cursor, end a line or turn the direction of what follows. */
+/*
+ * Code points that move the cursor, end a line, turn the direction of what follows, or have no
+ * width, so that two names look alike that are not.
+ */
 static bool is_steering(uint32_t c)
 {
-	return (c >= 0x7f && c <= 0x9f) || c == 0x61c || c == 0x200e || c == 0x200f ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+	return (c >= 0x7f && c <= 0x9f) || c == 0xad || c == 0x61c ||
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x2064) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
 static uint32_t code_point(const uint8_t *at, size_t n)

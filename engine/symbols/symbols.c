@@ -473,6 +473,28 @@ bool symbols_has_address(const struct event_class *class)
 	       !symbols_chain(class) && !class->scope[SCOPE_STREAM_EVENT_CONTEXT];
 }
 
+bool symbols_is_counter(const struct event_class *class)
+{
+	static const char *const common = "common_type"; /* of a tracepoint whose format is known */
+	struct field_path path;
+
+	return (symbols_chain(class) || symbols_has_address(class)) &&
+	       strcmp(class->name, "unknown tracepoint") != 0 &&
+	       !field_path_find(class, 1 << SCOPE_STREAM_EVENT_CONTEXT | 1 << SCOPE_EVENT_CONTEXT,
+				&common, 1, &path);
+}
+
+uint32_t symbols_sample_order(const struct trace *trace, const struct event_class *class)
+{
+	uint32_t first = 0;
+
+	if (!symbols_is_counter(class))
+		return UINT32_MAX;
+	while (strcmp(trace->classes[first]->name, class->name) != 0)
+		first++;
+	return first;
+}
+
 /* Whose is the address of a sample? */
 static enum whose whose_address(const struct symbols *symbols, const struct fields *fields,
 				const struct class_places *places, uint64_t address)

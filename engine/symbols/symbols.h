@@ -91,6 +91,14 @@ const struct field_class *symbols_chain(const struct event_class *class);
 /* Do events of the class have frames: of that chain, or of LTTng's callstack_kernel and
  * callstack_user? */
 bool symbols_has_frames(const struct event_class *class);
+/* Are its events samples of a counter, weighed by their period? No tracepoint's are. */
+bool symbols_is_counter(const struct event_class *class);
+/*
+ * Which events are counted, where several have frames and none was asked for: those of the least
+ * order, which is the same for all classes of a name. Counters have the order in which the trace
+ * describes them, all other events one behind these: of them those count of which the first comes.
+ */
+uint32_t symbols_sample_order(const struct trace *trace, const struct event_class *class);
 /* Has class->address a name, by symbols_add_program()? */
 bool symbols_names_place(const struct symbols *symbols, const struct event_class *class);
 /* Is the address of its samples all that the class tells of where they were? No tracepoint's is. */

@@ -23,7 +23,8 @@ const char *drawing_part(const char *name);
 
 /*
  * Character data or the value of an attribute between '"'. What XML 1.0 (2.2) does not allow, what
- * is not UTF-8, and marks that turn the direction of writing are question marks.
+ * is not UTF-8, marks that turn the direction of writing, and characters without width are question
+ * marks.
  */
 void drawing_text(struct buf *out, const char *text, size_t len);
 /* A JSON string of the same characters, whose text needs no escape in XML. */

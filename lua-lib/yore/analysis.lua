@@ -1197,6 +1197,12 @@ local function most_left(segments, by, column, name_of)
 	return #list > 0 and " (" .. table.concat(list, ", ") .. ")" or ""
 end
 
+-- What a note begins with that counts what is left out: that is never known of one thread alone, since of some of it the thread
+-- is not known. So --tid and the like do not limit it.
+function methods:counting()
+	return self.spec.name .. ": " .. (self.leaving and "counted without " .. self.leaving .. ", " or "")
+end
+
 -- Says in one note how many pairs are left out, and why. `column` is the one by which they are counted (left_by, else the
 -- name of the event that begins them), name_of(value) what it is called; without them no names are told.
 function methods:tell_pairs(segments, what, column, name_of)
@@ -1208,11 +1214,11 @@ function methods:tell_pairs(segments, what, column, name_of)
 	end
 	local unbegun = segments.unbegun > 0 and segments.unbegun .. " ends have no begin of their own in it" or nil
 	if all > 0 then
-		yore.note(string.format("%s: %d of %d %s are left out%s: %s%s", self.spec.name, all, all + #segments, what,
+		yore.note(string.format("%s%d of %d %s are left out%s: %s%s", self:counting(), all, all + #segments, what,
 			column and most_left(segments, left.by, column, name_of) or "", table.concat(reasons, "; "),
 			unbegun and "; " .. unbegun or ""))
 	elseif unbegun then
-		yore.note(self.spec.name .. ": " .. what .. ": " .. unbegun)
+		yore.note(self:counting() .. what .. ": " .. unbegun)
 	end
 end
 

@@ -90,6 +90,54 @@ function frames.each_stacked(stacks, names, from, to, each)
 	end
 end
 
+local named = 4 -- events in a note
+
+-- A note that of the events with frames only those of the name `counted` are counted.
+function frames.note_others(analysis, counted, others)
+	local list = table.concat(others, ", ", 1, math.min(#others, named))
+	if #others > 0 then
+		yore.note(analysis .. ": samples of " .. counted .. " are counted; others with stacks (--event): " .. list
+			.. (#others > named and " and " .. #others - named .. " more" or ""))
+	end
+end
+
+-- The name of the events to count, where none was asked for: of those with frames in the range that `meant` is true of (nil: all)
+-- `preferred`, else those of the least order (see sample_order of trace:info()). A note tells the others. nil: there are none.
+function frames.choose(analysis, from, to, meant, preferred)
+	local orders, names, seen, nseen = {}, {}, {}, 0
+	for _, class in ipairs(trace:info().classes) do
+		if class.sample_order and not orders[class.name] then
+			orders[class.name] = class.sample_order
+			names[#names + 1] = class.name
+		end
+	end
+	if #names < 2 then
+		return names[1]
+	end
+	for ev in trace:events{ name = names, from = from, to = to } do
+		local name = ev.name
+		if orders[name] and not seen[name] and (not meant or meant(ev)) and #ev.frames > 0 then
+			nseen = nseen + 1
+			seen[name] = nseen
+			if nseen == #names then
+				break
+			end
+		end
+	end
+	local function before(a, b)
+		return a == preferred or b ~= preferred and (orders[a] < orders[b] or orders[a] == orders[b] and seen[a] < seen[b])
+	end
+	local counted, others = nil, {}
+	for _, name in ipairs(names) do
+		counted = seen[name] and (not counted or before(name, counted)) and name or counted
+	end
+	for _, name in ipairs(names) do
+		others[#others + 1] = seen[name] and name ~= counted and name or nil
+	end
+	frames.note_others(analysis, counted, others)
+	return counted
+end
+
 -- Calls each(event, chain) with the events of these names in the range, and the call chain that each of them has.
 function frames.each(names, from, to, each)
 	local stacks = frames.stack_events()

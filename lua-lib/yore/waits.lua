@@ -210,7 +210,7 @@ function waits.tell(a, left, told, what)
 		reasons[#reasons + 1] = count > 0 and string.format(reason[2], count) or nil
 	end
 	if all > 0 then
-		yore.note(string.format("%s: %d of %d %s are left out: %s", a.spec.name, all, all + told, what, table.concat(reasons, "; ")))
+		yore.note(string.format("%s%d of %d %s are left out: %s", a:counting(), all, all + told, what, table.concat(reasons, "; ")))
 	end
 end
 

@@ -11,6 +11,7 @@
  * What is unknown at the end may be filled by any later event. An earlier run that saw all of them
  * stored what they fill, with its checkpoints.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/context/run.h"
 #include "state/intervals/intervals.h"
@@ -262,6 +263,43 @@ static struct program *subset_of(const struct tracks *tracks)
 	return subset;
 }
 
+/* ---- what the run is to hear of ---- */
+
+struct heard {
+	const struct tracks *tracks;
+	uint64_t *named;      /* shapes of what is told by name */
+	uint64_t *statements; /* that may give values to what is told */
+};
+
+static void add_heard(void *arg, const struct line *line)
+{
+	const struct heard *heard = arg;
+	uint32_t shape = line->target.shape;
+
+	if (line->flags & LINE_SECTION || verb_buries(line->verb))
+		return;
+	if (verb_stacks(line->verb) || bitset_has(heard->named, shape) ||
+	    tracks_want_shape(heard->tracks, shape))
+		bitset_add(heard->statements, line->id);
+}
+
+/* Statements whose values tracks are made of, as bits. A stack's lines write below their target. */
+static uint64_t *heard_statements(const struct tracks *tracks)
+{
+	const struct state *state = tracks->state;
+	struct heard heard = {
+		.tracks = tracks,
+		.named = bitset_new(shape_count(state->attrs)),
+		.statements = bitset_new(program_statements(state->program)),
+	};
+
+	for (size_t i = 0; i < tracks->names.count; i++)
+		bitset_add(heard.named, attr_shape(state->attrs, tracks->names.items[i].attr));
+	catalog_lines(state->catalog, add_heard, &heard);
+	mem_free(heard.named);
+	return heard.statements;
+}
+
 /* ---- past the range ---- */
 
 static bool has_was(const struct tracks *tracks)
@@ -418,9 +456,11 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 {
 	struct state *state = tracks->state;
 	struct range_run run = {.tracks = tracks, .has_was = has_was(tracks), .told = NSTIME_MAX};
+	uint64_t *heard = heard_statements(tracks);
 	struct replay_options options = {.event_source = state->event_source,
 					 .program = state->program,
 					 .change = on_change,
+					 .heard = heard,
 					 .moment = on_moment,
 					 .keeps = is_followed,
 					 .put = on_write,
@@ -455,6 +495,7 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	closure_free(run.rest.closure);
 	run_end(state, run.replay);
 	program_subset_free(subset);
+	mem_free(heard);
 	return outcome;
 }
 

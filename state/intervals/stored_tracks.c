@@ -400,7 +400,8 @@ static void feed_slice(struct feeding *feeding, uint32_t s, bool first, bool las
 static void walk_on(struct feeding *feeding, struct track *track)
 {
 	const struct range *range = &feeding->tracks->range;
-	nstime after = feeding->high, asked = NSTIME_MIN;
+	nstime after = feeding->high;
+	nstime unasked = NSTIME_MIN; /* spans that begin before it were asked for */
 	struct stored *stored = feeding->stored;
 	struct stored_change next;
 
@@ -412,11 +413,11 @@ static void walk_on(struct feeding *feeding, struct track *track)
 			if (range->within || track->cut ||
 			    !stored_next(stored, track->attr, after, &next))
 				return;
-		} else if (last->value.kind <= VALUE_NONE && last->begin > asked &&
+		} else if (last->value.kind <= VALUE_NONE && last->begin >= unasked &&
 			   (over || (track->count > 1 && last[-1].begin < range->end &&
 				     value_exists(&last[-1].value)))) {
 			/* unknown, or deleted and then made so: it may turn out to be known */
-			asked = last->begin;
+			unasked = last->begin + 1;
 			nstime t = over ? range->end - 1 : last->begin;
 			if (!stored_fill(stored, track->attr, t, &next) ||
 			    (!over && next.from > t) ||

@@ -122,6 +122,26 @@ static inline struct cell_past *cells_past(const struct cells *cells, uint32_t a
 	return &cells->past[cells->places[attr]];
 }
 
+/*
+ * cell_put() and the name that a write gives, done in place on a cell that is there and not brief.
+ * A run writes tens of millions of times, mostly what nobody is told of.
+ */
+static inline void cells_put(const struct cells *cells, uint32_t attr, struct cell_now *now,
+			     const struct value *value, nstime since, const struct writer *writer)
+{
+	struct cell_past *past = cells_past(cells, attr);
+
+	if (!now->named && (now->since != since || past->named_at > since))
+		past->named_at = since;
+	if (since > now->since) {
+		past->last = cell_value(now);
+		past->last_run = past->run;
+	}
+	past->run = value_equal(&past->last, value) ? past->last_run : since;
+	past->writer = *writer;
+	cell_write(now, value, since);
+}
+
 /* The same, made when there is none. */
 static inline struct cell_now *cells_make(struct cells *cells, uint32_t attr)
 {

@@ -2,6 +2,7 @@
 #include "state/replay/replay.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/replay/chosen.h"
 #include "state/replay/walk.h"
@@ -120,6 +121,12 @@ static void name(struct cell *cell, const struct cell *before)
 	cell->named = true;
 }
 
+/* Is change() to hear of what the line writes? */
+static bool is_heard(const struct replay_options *options, const struct line *line)
+{
+	return options->by_tree || !options->heard || bitset_has(options->heard, line->id);
+}
+
 static void set(void *arg, const struct write *write, uint32_t attr, struct value *value)
 {
 	struct replay *replay = arg;
@@ -141,12 +148,18 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 		options->put(options->arg, attr, value, now->since);
 		return;
 	}
+	if (now && !is_heard(options, write->line)) {
+		cells_put(replay->cells, attr, now, value, replay->walk.time,
+			  walk_writer(&replay->walk, write->line));
+		return;
+	}
 	cells_get(replay->cells, attr, &before);
 	cell = before;
 	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, write->line));
 	name(&cell, &before);
 	cells_set(replay->cells, attr, &cell);
-	tell(replay, attr, &before, &cell, false);
+	if (is_heard(options, write->line))
+		tell(replay, attr, &before, &cell, false);
 }
 
 static void contradict(struct replay *replay, uint32_t attr, const struct value *had,

@@ -46,6 +46,11 @@ struct replay_options {
 	/* Called for each change; may be NULL. */
 	void (*change)(void *arg, const struct change *change);
 	/*
+	 * Statements whose values change() is to hear of, as bits; NULL: all of them. It hears of all
+	 * fills and deletes.
+	 */
+	const uint64_t *heard;
+	/*
 	 * Called for each `was` that says something else than what is known; attr ATTR_ABSENT: for
 	 * each loss that was inferred from what two events say of the thread on the stream's CPU.
 	 * May be NULL.

@@ -210,6 +210,15 @@ static void what_steers_a_terminal_is_made_visible(void **state)
 		{"\xe2\x81\xa6", "\\u2066", NULL}, /* LEFT-TO-RIGHT ISOLATE */
 		{"\xd8\x9c", "\\u061c", NULL},     /* ARABIC LETTER MARK */
 		{"\xe2\x80\xa8", "\\u2028", NULL}, /* LINE SEPARATOR */
+		{"\xc2\xad", "\\u00ad", NULL},     /* SOFT HYPHEN */
+		{"\xe2\x80\x8b", "\\u200b", NULL}, /* ZERO WIDTH SPACE */
+		{"\xe2\x80\x8c", "\\u200c", NULL}, /* ZERO WIDTH NON-JOINER */
+		{"\xe2\x80\x8d", "\\u200d", NULL}, /* ZERO WIDTH JOINER */
+		{"\xe2\x81\xa0", "\\u2060", NULL}, /* WORD JOINER */
+		{"\xe2\x81\xa4", "\\u2064", NULL}, /* INVISIBLE PLUS */
+		{"\xef\xbb\xbf", "\\ufeff", NULL}, /* ZERO WIDTH NO-BREAK SPACE */
+		{"\xe2\x80\x8a", "\xe2\x80\x8a", NULL}, /* HAIR SPACE: it has a width */
+		{"\xc2\xac", "\xc2\xac", NULL},
 		{"\xc0\xaf", "\\xc0\\xaf", NULL},  /* overlong */
 		{"\xc3\xa9", "\xc3\xa9", NULL},    /* letters stay */
 		{"\xd7\xa9", "\xd7\xa9", NULL},    /* those written from the right, too */

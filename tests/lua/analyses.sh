@@ -92,6 +92,10 @@ says 0 "^yore: note: periods: 2 of 2 periods are left out: 2 have no key$" yore 
 says 0 "^loom.node0.demo/proc.40/thread.40 .* 1 .* 80 ns" yore periods fixtures/golden/ovni-demo --from VTx --until VTe
 says 1 "^yore: periods: --nested takes no value" yore periods $demo --nested=no
 says 1 "flamegraph: --event and --stack" yore flamegraph $demo --event sched_switch --stack 'thread[*]/stack'
+says 0 '^yore: note: latency: 17 of 204 waits are left out' yore latency $demo
+says 0 '^yore: note: latency: counted without --tid 10893, 17 of 204 waits are left out' yore latency $demo --tid 10893
+says 0 '^yore: note: latency: counted without --where --cpu 1, 17 of 204 waits are left out' yore latency $demo --cpu 1 --where 'tid == 10893'
+says 0 '^yore: note: syscalls: counted without --comm demo-\*, 3 of 129 system calls are left out' yore syscalls fixtures/golden/sched-ftrace/trace.dat --comm 'demo-*'
 says 0 "note: latency: --limit has no effect on --svg" yore latency $demo --svg "$work/x.svg" --limit 3
 says 0 "note: sched: --format has no effect on --svg" yore sched $demo --svg "$work/x.svg" --format csv
 says 0 "note: latency: --output-progress has no effect without --format lami" yore latency $demo --output-progress --limit 1

@@ -7,7 +7,8 @@ dist_check_SCRIPTS += \
 	%D%/futexes.py \
 	%D%/lami.py \
 	%D%/truth.py \
-	%D%/missing_switches.py
+	%D%/missing_switches.py \
+	%D%/sampled.py
 EXTRA_DIST += \
 	%D%/lami.schema.json \
 	%D%/exit_preempted.py \

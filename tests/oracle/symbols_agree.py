@@ -265,15 +265,24 @@ def folded_name(line):
     return re.sub("[\"']", "", function)
 
 
-def fold(samples):
-    stacks, counted = collections.Counter(), None  # of the first event with a chain
+def is_tracepoint(event):
+    return b":" in re.sub(rb":[ukhGHIpPSDe]+$", b"", event)
+
+
+def counted_event(path, events):
+    """Of events that came in this order, the one that is counted: the first counter that perf evlist has, else the first that came."""
+    listed = perf_tool.run("evlist", "-i", path).split(b"\n")
+    return next((event for event in listed if event in events and not is_tracepoint(event)), events[0])
+
+
+def fold(samples, counted):
+    stacks = collections.Counter()
     for _time, _pid, comm, event, period, frames in samples:
-        counted = counted or event
         if event != counted:
             continue
         names = [folded_name(frame.decode(errors="surrogateescape")) for frame in frames]
         key = ";".join([comm.decode(errors="surrogateescape").replace(" ", "_")] + names[::-1])
-        stacks[key] += 1 if b":" in re.sub(rb":[ukhGHIpPSDe]+$", b"", event) else period
+        stacks[key] += 1 if is_tracepoint(event) else period
     return stacks
 
 
@@ -283,7 +292,7 @@ def compare_folded(name, program, path, samples):
     def alike(key):  # as same()
         return re.sub(r";(?:_init|[^;]*@plt)(?=;|$)", ";_init", key)
 
-    for key, count in fold(samples).items():
+    for key, count in fold(samples, counted_event(path, [sample[3] for sample in samples])).items():
         expected[alike(key)] += count
     for line in yore(program, "run", "flamegraph", path).decode(errors="surrogateescape").splitlines():
         key, count = line.rsplit(" ", 1)

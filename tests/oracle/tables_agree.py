@@ -701,7 +701,7 @@ class Samples:
     """Call chains as perf script prints them: {"time", "tid", "comm", "weight", "frames": [(function, module)], "folded"}."""
 
     def __init__(self, path):
-        self.list = []
+        self.path, self.list = path, []
         said = perf_tool.run("script", "-i", path, "--ns", "-F", "comm,pid,tid,time,period,event,ip,sym,symoff,dso")
         for line in said.split(b"\n"):
             head = symbols_agree.HEAD.match(line)
@@ -736,6 +736,7 @@ class LttngSamples:
     """The same of LTTng's contexts callstack_kernel and callstack_user, as babeltrace2 prints them: addresses that nothing names."""
 
     def __init__(self, path):
+        self.path = path
         self.list = [{"time": time, "tid": tid, "event": event.encode(), "weight": 1,
                       "frames": [(hex(a), "[unknown]") for a in addresses]}
                      for time, event, tid, addresses in tool_events.ctf_stacks(path) if addresses]
@@ -765,7 +766,8 @@ def top_agrees(report, samples, start, stop, get):
     some = [own for own in samples.list if start <= own["time"] < stop]
     if not some:
         return
-    some = [own for own in some if own["event"] == some[0]["event"]]  # without --event the first one counts
+    counted = symbols_agree.counted_event(samples.path, [own["event"] for own in some])
+    some = [own for own in some if own["event"] == counted]
     weight = sum(own["weight"] for own in some)
     inner = lambda own: own["frames"][0]
     wanted = {
@@ -792,8 +794,7 @@ def top_agrees(report, samples, start, stop, get):
         return
     folded = collections.Counter()
     for own in some:
-        tracepoint = b":" in re.sub(rb":[ukhGHIpPSDe]+$", b"", own["event"])
-        folded[own["folded"]] += 1 if tracepoint else own["weight"]  # as stackcollapse-perf counts
+        folded[own["folded"]] += 1 if symbols_agree.is_tracepoint(own["event"]) else own["weight"]  # as stackcollapse-perf counts
     rows = get("flamegraph") or []
     report.same("flamegraph", {(r["comm"], r["stack"]): r["weight"] for r in rows}, dict(folded))
     report.tables += 1

@@ -76,17 +76,24 @@ says "and one behind options" 0 "of a CPU %" "$yore" cputop --no-index copy thre
 says "such a folder alone is a trace" 1 "irq: no reader knows this folder" "$yore" irq --no-index
 says "the usage, when nothing is asked" 2 "yore TRACE opens the prompt" "$yore"
 
+# ---- a line of the prompt that holds a zero byte ----
+printf 'at +5ms cpu[0]/thread\nat +5ms cpu[1]/thread\0, more\nat +6ms cpu[0]/thread\n' |
+	"$yore" "$top/fixtures/golden/sched-demo" --no-index >"$work/printed" 2>&1
+[ $? = 1 ] && [ "$(grep -c '^cpu\[0\]/thread' "$work/printed")" = 2 ] && ! grep -q '^cpu\[1\]' "$work/printed" &&
+	grep -q "^yore: a line has a zero byte behind 'at +5ms cpu\[1\]/thread': it is left out" "$work/printed"
+result $? "a line of the prompt with a zero byte is left out, and told"
+
 # ---- what steers a terminal ----
 python3 - "$work/steers" "$top/tests/lua" <<'END' || exit 99
 import struct, sys
 sys.path.insert(0, sys.argv[2])
 import kernel_ctf
-name = "bad\u202e\u009b31m\x1b[2J".encode() + b"\xc3\0"
+name = "bad\u200b\u202e\u009b31m\x1b[2J".encode() + b"\xc3\0"
 switch = lambda t, before, after: struct.pack("<IQ", 0, t) + name + struct.pack("<iiq", before, 20, 1) + name + struct.pack("<ii", after, 20)
 kernel_ctf.write(sys.argv[1], {}, "", {0: switch(1000, 0, 5) + switch(2000, 5, 6) + switch(3000, 6, 0)})
 END
 steers() { # raw bytes that a terminal would heed
-	LC_ALL=C grep -qe "$(printf '\342\200\256')" -e "$(printf '\302\233')" -e "$(printf '\033')" "$1"
+	LC_ALL=C grep -qe "$(printf '\342\200\256')" -e "$(printf '\342\200\213')" -e "$(printf '\302\233')" -e "$(printf '\033')" "$1"
 }
 for asked in cputop sched offcpu switches 'cputop --format bars' flamegraph events 'sched log'; do
 	# shellcheck disable=SC2086 # words

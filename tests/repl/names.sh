@@ -179,6 +179,19 @@ thread[1]/name  "named-in-between"' \
 	sql "$work/twice" "SELECT 'thread[1]/name', '\"' || state_at('thread[1]/name', 969) || '\"' UNION ALL
 		SELECT 'thread[1]/name', '\"' || state_at('thread[1]/name', 970) || '\"'"
 
+# The idle thread is told by what it was called from the start, however many names are asked for.
+cat >"$work/idle.rules" <<'RULES'
+initial thread[0]/name = "nobody"
+event sched_switch
+	thread[field/next_pid]/name = field/next_comm
+	cpu[section/cpu]/thread     = field/next_pid
+RULES
+check "comm(): the idle thread's name is that of the start, for the first moment and for the hundredth" "nobody" \
+	sql "$top/fixtures/golden/sched-demo" "SELECT DISTINCT comm(0, ts) FROM sched_switch" --rules "$work/idle.rules"
+"$yore" state "$top/fixtures/golden/sched-demo" 'cpu[*]/thread' --rules "$work/idle.rules" 2>&1 | sed -n 's/.* 0 //p' | sort -u >"$work/printed"
+[ "$(cat "$work/printed")" = nobody ]
+result $? "state: the idle thread's name is that of the start"
+
 # Lines of kernel traces; the corpus has names that COMM and FORK records alone tell.
 corpus=${YORE_CORPUS:-$top/../shared/corpus}
 set -- fixtures/golden/sched-perf/perf.data fixtures/golden/sched-ftrace/trace.dat

@@ -54,6 +54,7 @@ class Perf:
         self.order, self.features = order, features
         self.attributes = [dict({"sample": USUAL}, **given)]
         self.names, self.records, self.size = {}, [], 0
+        self.ids = []  # of each attribute one, where there are several
 
     def q(self, *values):
         return struct.pack("%s%dQ" % (self.order, len(values)), *values)
@@ -84,14 +85,17 @@ class Perf:
 
     def save(self, folder, name="perf.data"):
         attrs = [attribute(self.order, **given) for given in self.attributes]
-        entry, begin = len(attrs[0]) + 16, 104 + len(attrs) * (len(attrs[0]) + 16)
+        entry, ids_at = len(attrs[0]) + 16, 104 + len(attrs) * (len(attrs[0]) + 16)
+        begin = ids_at + 8 * len(self.ids)
         bits = [0, 0, 0, 0]
         for number, _ in self.features:
             bits[number // 64] |= 1 << number % 64
         data = b"".join(self.records)
         head = struct.pack(self.order + "Q", 0x32454c4946524550)
         head += self.q(104, entry, 104, entry * len(attrs), begin, len(data), 0, 0, *bits)
-        out = head + b"".join(attr + self.q(0, 0) for attr in attrs) + data
+        for i, attr in enumerate(attrs):
+            head += attr + (self.q(ids_at + 8 * i, 8) if self.ids else self.q(0, 0))
+        out = head + self.q(*self.ids) + data
         table, payload = b"", b""
         behind = len(out) + 16 * len(self.features)
         for _, text in sorted(self.features):
@@ -321,6 +325,35 @@ def deferred(folder):
            "an unknown mark leaves out what stands behind it, up to the next one", (out, said))
 
 
+def several(folder):
+    """Samples of a counter count, before those of tracepoints, wherever they stand; of counters the first that is described."""
+    TRACEPOINT, CLOCK, FAULTS = (2, 5), (1, 0), (1, 2)
+    for name, kinds, told, others in (
+            ("a tracepoint in front", (TRACEPOINT, CLOCK), "cpu-clock:HG", "unknown tracepoint"),
+            ("a tracepoint behind", (CLOCK, TRACEPOINT), "cpu-clock:HG", "unknown tracepoint"),
+            ("two counters", (TRACEPOINT, FAULTS, CLOCK), "page-faults:HG", "unknown tracepoint, cpu-clock:HG"),
+            ("a counter without samples", (TRACEPOINT, FAULTS, CLOCK), "cpu-clock:HG", "unknown tracepoint")):
+        perf = Perf(sample=IDENTIFIER | USUAL | CHAIN)
+        perf.attributes = [dict(perf.attributes[0], kind=kind, config=config) for kind, config in kinds]
+        perf.ids = [50 + i for i in range(len(kinds))]
+        counted, weight = kinds.index(FAULTS if told.startswith("page") else CLOCK), 0
+        for t in range(1000, 1060):
+            # the tracepoint comes first, and the counter that is described first comes last
+            of = kinds.index(TRACEPOINT) if t < 1010 else len(kinds) - 1 - t % len(kinds)
+            if name.endswith("without samples") and kinds[of] == FAULTS:
+                continue
+            perf.add(9, perf.q(perf.ids[of], 0x400100) + perf.d(100, 100) + perf.q(t) + perf.d(0, 0) +
+                     perf.q(t, 2, USER, 0x400100))
+            weight += t if of == counted else 0
+        path = perf.save(folder)
+        for words, option in (("top", "threads"), "event"), (("flamegraph",), "event"), (("convert", "-", "--to", "folded"), "name"):
+            status, out, said = run(words[0], path, *words[1:], "--no-index")
+            numbers = [int(word) for word in out.replace(",", " ").split() if word.isdigit()]
+            result(status == 0 and weight in numbers and sum(
+                line.endswith("samples of %s are counted; others with stacks (--%s): %s" % (told, option, others))
+                for line in said) == 1, "%s: %s counts %s" % (name, words[0], told), (status, weight, out, said))
+
+
 def offcpu(folder):
     perf = Perf(sample=IDENTIFIER | USUAL | RAW, kind=1, config=10,
                 features=[(12, struct.pack("<II", 1, 136) + attribute("<", USUAL) +
@@ -443,7 +476,7 @@ def counts_of_stat(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for test in (branch_counters, unknown_bits, unknown_records, left_over, features, deferred,
-                     offcpu, modes, compressed, clocks, counts_of_stat):
+                     several, offcpu, modes, compressed, clocks, counts_of_stat):
             test(folder)
     finish()
 

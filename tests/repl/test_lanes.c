@@ -185,6 +185,7 @@ static const struct text_row {
 	{"half of a pair", "\xed\xa0\x80", 3, "???", "\"???\""},
 	{"no character of XML", "\xef\xbf\xbe", 3, "???", "\"???\""},
 	{"a mark that turns the direction", "\xe2\x80\xae", 3, "???", "\"???\""},
+	{"a space without width", "\xe2\x80\x8b", 3, "???", "\"???\""},
 };
 
 static void texts_are_escaped(void **state)

@@ -680,10 +680,13 @@ static void ranges_end_where_deleted_values_were_unknown(void **unused)
 	one_set(505648);
 }
 
-/* Operands written in the nanosecond of their delete; a beginning before the range; a filled one. */
+/*
+ * Operands written in the nanosecond of their delete; a beginning before the range; a filled one,
+ * also where a line of @start had made the value unknown.
+ */
 static void computed_and_filled_values_begin_where_they_did(void **unused)
 {
-	static const uint64_t seeds[] = {100545, 102374, 105332, 201716};
+	static const uint64_t seeds[] = {100545, 102374, 105332, 201716, 514727};
 
 	(void)unused;
 	for (size_t i = 0; i < COUNT(seeds); i++)

@@ -201,7 +201,7 @@ static void fill(struct window_reader *reader, struct track *track, const struct
 		reader->failed = true;
 		return;
 	}
-	track->named = at < track->named ? at : track->named;
+	track_note_named(tracks, track, at);
 	track_write(tracks, track, at, value, false);
 	*since = at;
 }
@@ -610,7 +610,8 @@ static struct seed *keep_seeds(const struct tracks *tracks, const nstime *since)
 	for (size_t i = 0; i < tracks->count; i++) {
 		const struct track *track = &tracks->items[i];
 
-		seeds[i] = (struct seed){track->spans[0], since[i], track->named, track->given};
+		seeds[i] = (struct seed){track_spans(track)[0], since[i],
+					 track_named(tracks, track), track->given};
 	}
 	return seeds;
 }
@@ -624,11 +625,11 @@ static void put_seeds(struct tracks *tracks, const struct seed *seeds, nstime *s
 
 		track->count = 0;
 		track_push(tracks->state, track, seeds[i].span.begin, &seeds[i].span.value);
-		track->named = seeds[i].named;
+		track_set_named(tracks, track, seeds[i].named);
 		track->given = seeds[i].given;
 		track->open = track->unknown = track->touched = false;
-		if (track->more)
-			track->more->ended = NSTIME_MIN;
+		if (track_more(tracks, track))
+			track_more(tracks, track)->ended = NSTIME_MIN;
 		since[i] = seeds[i].since;
 	}
 }

@@ -1,13 +1,11 @@
 /*
  * cmd_diff.c - which attributes are not what they were
  *
- * Both moments are one question. The answers of each come in path order, so that one walk over the
- * two lists pairs them. An attribute that only one moment lists was unknown, or none, at the other:
- * which of the two it was is asked by its path, in one question more.
+ * Both moments are one question, whose answers of each moment are paired by their paths. An
+ * attribute that only one moment lists was unknown, or none, at the other: the question says which.
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
-#include "engine/base/search.h"
 #include "repl/asked.h"
 #include "repl/cmds.h"
 #include "repl/names.h"
@@ -28,7 +26,7 @@ struct diff {
 	struct moment moments[2];
 };
 
-struct pair { /* answers of one attribute; NULL: that moment does not list it, and it was none */
+struct pair { /* answers of one attribute; NULL: it was none */
 	const struct answer *side[2];
 };
 
@@ -114,64 +112,6 @@ static size_t pair_up(const struct answers *answers, nstime first, struct pair *
 static const char *path_of(const struct pair *pair)
 {
 	return (pair->side[0] ? pair->side[0] : pair->side[1])->path;
-}
-
-static int by_pair_path(const void *a, const void *b)
-{
-	return strcmp(path_of(*(const struct pair *const *)a),
-		      path_of(*(const struct pair *const *)b));
-}
-
-/* The side of the pair of that path, of `n` that stand by path, that is still to be told; or NULL.
- */
-static const struct answer **side_of(struct pair *const *of, size_t n, const char *path, int side)
-{
-	size_t at = search_first(k, 0, n, strcmp(path_of(of[k]), path) < 0);
-
-	if (at == n || strcmp(path_of(of[at]), path) != 0 || of[at]->side[side])
-		return NULL;
-	return &of[at]->side[side];
-}
-
-/*
- * Asks what attributes were at the moment that does not list them, and leaves out pairs that are
- * the same then. Both moments are one question. *out is to be released when pairs are done with.
- */
-static bool ask_unlisted(struct diff *diff, struct state *state, struct pair *pairs, size_t *count,
-			 struct answers *out, struct error *err)
-{
-	struct query **queries = mem_new_array(*count + 1, sizeof *queries);
-	struct pair **of = mem_new_array(*count + 1, sizeof *of);
-	size_t n = 0, left = 0;
-	bool ok = true;
-
-	for (size_t i = 0; i < *count && ok; i++) {
-		if (pairs[i].side[0] && pairs[i].side[1])
-			continue;
-		of[n] = &pairs[i];
-		ok = query_parse(path_of(&pairs[i]), &queries[n], err);
-		n += ok;
-	}
-	ok = ok && (!n || state_at(state, diff->moments, 2, (const struct query *const *)queries, n,
-				   false, out, err));
-	if (n)
-		qsort(of, n, sizeof *of, by_pair_path);
-	for (size_t i = 0; i < out->count && ok; i++) {
-		const struct answer *answer = &out->items[i];
-		const struct answer **side =
-			side_of(of, n, answer->path, answer->t != diff->moments[0].t);
-		if (side)
-			*side = answer;
-	}
-	for (size_t i = 0; i < *count && ok; i++)
-		if (!same(&pairs[i]))
-			pairs[left++] = pairs[i];
-	*count = left;
-	for (size_t i = 0; i < n; i++)
-		query_free(queries[i]);
-	mem_free(queries);
-	mem_free(of);
-	return ok;
 }
 
 static struct value value_of(const struct pair *pair, int side)
@@ -278,7 +218,7 @@ static bool show(struct diff *diff, struct error *err)
 		{"path", false}, {"before", false}, {"", false}, {"after", false}};
 	enum format format = diff->options->format;
 	struct state *state = session_state(diff->session, err);
-	struct answers answers = {0}, unlisted = {0};
+	struct answers answers = {0};
 	struct pair *pairs;
 	uint64_t outside = 0;
 	bool ok;
@@ -292,13 +232,12 @@ static bool show(struct diff *diff, struct error *err)
 	if (!asked_moments(diff->session, state, diff->moments, 2, &outside, err))
 		return false;
 	asked_outside(diff->session, outside, 2);
-	if (!state_at(state, diff->moments, 2, (const struct query *const *)diff->queries,
-		      diff->nqueries, false, &answers, err))
+	if (!state_at_all(state, diff->moments, 2, (const struct query *const *)diff->queries,
+			  diff->nqueries, &answers, err))
 		return false;
 	size_t count = pair_up(&answers, diff->moments[0].t, &pairs);
-	ok = ask_unlisted(diff, state, pairs, &count, &unlisted, err);
 	size_t all = count;
-	ok = ok && keep(diff, pairs, &count, err);
+	ok = keep(diff, pairs, &count, err);
 	if (ok && !count && all)
 		session_note(diff->session, "no value of the threads and CPUs asked for differs");
 	else if (ok && !count)
@@ -314,7 +253,6 @@ static bool show(struct diff *diff, struct error *err)
 	}
 	mem_free(pairs);
 	answers_release(&answers);
-	answers_release(&unlisted);
 	return ok;
 }
 

@@ -331,7 +331,7 @@ static bool ask_range(struct session *session, struct named *items, size_t count
 		*all &= one;
 	}
 	put_spells(&range, items, count);
-	mem_free(range.spells.items);
+	comm_spells_release(&range.spells);
 	ask_release(&ask);
 	return ok;
 }
@@ -390,7 +390,7 @@ void names_range_free(struct names_range *range)
 	if (!range)
 		return;
 	arena_free(range->spells.arena);
-	mem_free(range->spells.items);
+	comm_spells_release(&range->spells);
 	mem_free(range);
 }
 

@@ -19,7 +19,7 @@ void comms_free(struct comms *comms)
 	if (!comms)
 		return;
 	arena_free(comms->spells.arena);
-	mem_free(comms->spells.items);
+	comm_spells_release(&comms->spells);
 	mem_free(comms);
 }
 
@@ -27,7 +27,7 @@ static void forget(struct comms *comms)
 {
 	comms->read = false;
 	comms->asked = 0;
-	comms->spells.count = 0;
+	comm_spells_clear(&comms->spells);
 	arena_reset(comms->spells.arena);
 }
 

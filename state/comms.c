@@ -210,6 +210,37 @@ bool state_comms(struct state *state, struct comm *items, size_t count, struct a
 
 /* Names over a range */
 
+void comm_spells_clear(struct comm_spells *spells)
+{
+	spells->count = spells->nnames = 0;
+	hash_index_clear(&spells->by_name);
+}
+
+void comm_spells_release(struct comm_spells *spells)
+{
+	mem_free(spells->items);
+	mem_free(spells->names);
+	hash_index_release(&spells->by_name);
+}
+
+/* comm_text(), one for all that are equal; NULL: it is no name. */
+static const char *name_of(struct comm_spells *spells, const struct value *value)
+{
+	if (value->kind != VALUE_STRING || !value->len)
+		return NULL;
+	uint64_t hash = hash_bytes(value->text, value->len);
+	uint32_t at = hash_index_find(&spells->by_name, hash, i,
+				      strlen(spells->names[i]) == value->len &&
+					      !memcmp(spells->names[i], value->text, value->len));
+
+	if (at == HASH_INDEX_NONE) {
+		*mem_push(spells->names, spells->nnames, spells->names_capacity) =
+			comm_text(spells->arena, value);
+		at = hash_index_add(&spells->by_name, hash, spells->nnames - 1);
+	}
+	return spells->names[at];
+}
+
 void comm_spells_add(struct comm_spells *spells, const struct interval *interval)
 {
 	struct value tid;
@@ -217,7 +248,7 @@ void comm_spells_add(struct comm_spells *spells, const struct interval *interval
 	if (!comm_thread_of(interval->path, &tid) ||
 	    strcmp(strchr(interval->path, '/'), "/name") != 0)
 		return;
-	const char *name = comm_text(spells->arena, &interval->value);
+	const char *name = name_of(spells, &interval->value);
 	if (name)
 		*mem_push(spells->items, spells->count, spells->capacity) =
 			(struct comm_spell){tid, interval->begin, name};
@@ -233,8 +264,19 @@ static int by_thread(const void *a, const void *b)
 
 void comm_spells_sort(struct comm_spells *spells)
 {
-	if (spells->count)
-		qsort(spells->items, spells->count, sizeof *spells->items, by_thread);
+	struct comm_spell *items = spells->items;
+	size_t in_order = 1; /* items, which most often come in order, but for one that is added */
+
+	while (in_order < spells->count && by_thread(&items[in_order - 1], &items[in_order]) <= 0)
+		in_order++;
+	if (in_order + 1 < spells->count)
+		qsort(items, spells->count, sizeof *items, by_thread);
+	if (in_order + 1 != spells->count)
+		return;
+	const struct comm_spell last = items[in_order];
+	size_t place = search_first(i, 0, in_order, by_thread(&items[i], &last) <= 0);
+	memmove(&items[place + 1], &items[place], (in_order - place) * sizeof *items);
+	items[place] = last;
 }
 
 bool comm_spells_add_idle(struct comm_spells *spells, struct state *state, struct error *err)

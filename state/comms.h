@@ -9,6 +9,7 @@
 #define STATE_COMMS_H
 
 #include "engine/base/arena.h"
+#include "engine/base/hash_index.h"
 #include "index/events.h"
 #include "state/model/moment.h"
 #include "state/rules/rules.h"
@@ -53,8 +54,13 @@ struct comm_spells {
 	} * items;
 	size_t count, capacity;
 	struct arena *arena;
+	const char **names; /* each once: most have more than one thread */
+	size_t nnames, names_capacity;
+	struct hash_index by_name;
 };
 
+void comm_spells_clear(struct comm_spells *spells);   /* before the arena is reset */
+void comm_spells_release(struct comm_spells *spells); /* all but the arena */
 /* Adds an interval of thread[T]/name; others, and values that are no names, are passed over. */
 void comm_spells_add(struct comm_spells *spells, const struct interval *interval);
 void comm_spells_sort(struct comm_spells *spells); /* by thread and time, as finding needs it */

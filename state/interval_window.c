@@ -16,7 +16,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
-#include "state/intervals/spool.h"
+#include "state/model/value.h"
 #include "state/state.h"
 
 #include <string.h>
@@ -27,8 +27,13 @@ enum {
 	SINGLES_MOST = 16 /* fetches of one attribute in a window, before its shape is fetched */
 };
 
+struct held { /* [begin, end) */
+	nstime begin, end;
+	struct value value;
+};
+
 struct spans {
-	struct span *items;
+	struct held *items;
 	size_t count, capacity;
 };
 
@@ -138,7 +143,7 @@ static bool add_interval(void *arg, const struct interval *interval)
 	if (!find_attr(known, interval->path))
 		return false;
 	spans = &line_of(known, known->attr)->spans;
-	*mem_push(spans->items, spans->count, spans->capacity) = (struct span){
+	*mem_push(spans->items, spans->count, spans->capacity) = (struct held){
 		interval->begin, interval->end, value_copy(known->arena, &interval->value)};
 	known->nspans++;
 	return true;
@@ -339,14 +344,14 @@ static size_t span_lower_bound(const struct spans *spans, nstime t)
 }
 
 /* What is there just before t: begin < t <= end. */
-static const struct span *span_before(const struct spans *spans, nstime t)
+static const struct held *span_before(const struct spans *spans, nstime t)
 {
 	size_t i = span_lower_bound(spans, t);
 
 	return i < spans->count && spans->items[i].begin < t ? &spans->items[i] : NULL;
 }
 
-static const struct span *add_gap(struct spans *gaps, const struct span *gap)
+static const struct held *add_gap(struct spans *gaps, const struct held *gap)
 {
 	size_t i = span_lower_bound(gaps, gap->end);
 
@@ -358,7 +363,7 @@ static const struct span *add_gap(struct spans *gaps, const struct span *gap)
 }
 
 /* What the attribute was just before `end`, and since when. */
-static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end, struct span *out,
+static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end, struct held *out,
 		    struct error *err)
 {
 	const struct moment moment = {.t = end, .before = true};
@@ -366,7 +371,7 @@ static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end, st
 	struct query *query;
 	bool ok;
 
-	*out = (struct span){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
+	*out = (struct held){NSTIME_MIN, end, {.kind = VALUE_UNKNOWN}};
 	if (!query_of(known, attr, &query, err))
 		return false;
 	ok = state_at(known->state, &moment, 1, (const struct query *const *)&query, 1, false,
@@ -395,9 +400,9 @@ static bool find_gap(struct interval_window *known, struct timeline *line, nstim
 	size_t i = span_lower_bound(&line->spans, t);
 	nstime end = i < line->spans.count ? line->spans.items[i].begin : last_moment(known, t);
 	nstime begin = i ? line->spans.items[i - 1].end : NSTIME_MIN;
-	const struct span *gap = span_before(&line->gaps, t);
+	const struct held *gap = span_before(&line->gaps, t);
 	size_t above = span_lower_bound(&line->gaps, t);
-	struct span asked;
+	struct held asked;
 
 	if (!gap && above < line->gaps.count && line->gaps.items[above].begin < end)
 		end = line->gaps.items[above].begin;
@@ -451,7 +456,7 @@ static bool read_known(void *arg, uint32_t attr, const struct event *event, stru
 {
 	struct interval_window *known = arg;
 	const struct timeline *line;
-	const struct span *span;
+	const struct held *span;
 
 	*out = (struct value){.kind = VALUE_UNKNOWN};
 	if (event->time == NSTIME_MIN) /* nothing is before what holds from the start */

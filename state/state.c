@@ -137,6 +137,31 @@ static bool uses_stored(struct state *state, const struct moment *moments, size_
 	       stored_of(state) != NULL;
 }
 
+/* What timelines list at one moment, at those where they do not. */
+static bool stored_missing(struct state *state, const struct moment *moments, size_t nmoments,
+			   struct records *records, struct error *err)
+{
+	size_t count;
+	struct record_place *missing = records_missing(records, nmoments, &count);
+	bool ok = true;
+
+	for (uint32_t m = 0; m < nmoments && ok; m++) {
+		struct records found = {0};
+		struct wanted names = {0};
+
+		for (size_t i = 0; i < count; i++)
+			if (missing[i].moment == m)
+				wanted_add(&names, missing[i].attr);
+		ok = !names.nattrs || stored_at(state->stored, &moments[m], 1, &names, &found, err);
+		for (size_t i = 0; i < found.count; i++)
+			records_add(records, m, found.items[i].attr, &found.items[i].fact);
+		mem_free(found.items);
+		wanted_release(&names);
+	}
+	mem_free(missing);
+	return ok;
+}
+
 static bool answer(struct state *state, const struct moment *moments, size_t nmoments,
 		   struct wanted *wanted, bool why, struct records *records, struct error *err)
 {
@@ -144,7 +169,9 @@ static bool answer(struct state *state, const struct moment *moments, size_t nmo
 	bool done = false, ok;
 
 	if (uses_stored(state, moments, nmoments, why)) {
-		ok = stored_at(state->stored, moments, nmoments, wanted, records, err);
+		ok = stored_at(state->stored, moments, nmoments, wanted, records, err) &&
+		     (!wanted->all_moments ||
+		      stored_missing(state, moments, nmoments, records, err));
 		done = true;
 	} else {
 		ok = choose_at(state, wanted, &choice, err);
@@ -158,14 +185,31 @@ static bool answer(struct state *state, const struct moment *moments, size_t nmo
 }
 
 /* Outside of the recording nothing is known: what was asked for by name is unknown there. */
+static struct fact never_known(void)
+{
+	return (struct fact){.value = {.kind = VALUE_UNKNOWN},
+			     .since = NSTIME_MIN,
+			     .writer = {.class_index = UINT32_MAX, .line = UINT32_MAX}};
+}
+
 static void record_unknown(const struct wanted *wanted, uint32_t moment, struct records *records)
 {
-	const struct fact unknown = {.value = {.kind = VALUE_UNKNOWN},
-				     .since = NSTIME_MIN,
-				     .writer = {.class_index = UINT32_MAX, .line = UINT32_MAX}};
+	const struct fact unknown = never_known();
 
 	for (size_t i = 0; i < wanted->nattrs; i++)
 		records_add(records, moment, wanted->attrs[i], &unknown);
+}
+
+/* What the moments inside of the recording list is unknown at those outside of it. */
+static void record_missing(struct records *records, size_t nmoments)
+{
+	const struct fact unknown = never_known();
+	size_t count;
+	struct record_place *missing = records_missing(records, nmoments, &count);
+
+	for (size_t i = 0; i < count; i++)
+		records_add(records, missing[i].moment, missing[i].attr, &unknown);
+	mem_free(missing);
 }
 
 bool state_recorded(struct state *state, nstime *begin, nstime *end, struct error *err)
@@ -211,6 +255,8 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 	for (size_t i = 0; ok && i < nmoments; i++)
 		if (lies_outside(&moments[i], begin, end))
 			record_unknown(wanted, (uint32_t)i, records);
+	if (ok && wanted->all_moments && ninside < nmoments)
+		record_missing(records, nmoments);
 	mem_free(inside);
 	mem_free(asked);
 	return ok;
@@ -218,7 +264,7 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 
 static bool paths_at(struct state *state, const struct moment *moments, size_t nmoments,
 		     const struct query *const *queries, size_t nqueries, bool why,
-		     struct answers *out, struct error *err)
+		     bool all_moments, struct answers *out, struct error *err)
 {
 	struct retry retry = retry_begin(state);
 	struct records records = {0};
@@ -226,6 +272,7 @@ static bool paths_at(struct state *state, const struct moment *moments, size_t n
 	bool ok;
 
 	wanted_init(state, queries, nqueries, &wanted);
+	wanted.all_moments = all_moments;
 	do {
 		records.count = 0;
 		ok = answer_inside(state, moments, nmoments, &wanted, why, &records, err);
@@ -237,15 +284,16 @@ static bool paths_at(struct state *state, const struct moment *moments, size_t n
 	return ok;
 }
 
-bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
-	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
-	      struct error *err)
+static bool threads_at(struct state *state, const struct moment *moments, size_t nmoments,
+		       const struct query *const *queries, size_t nqueries, bool why,
+		       bool all_moments, struct answers *out, struct error *err)
 {
 	nstime first = NSTIME_MAX, last = NSTIME_MIN;
 	struct named_queries named;
 
 	if (!nmoments || !state_names_threads(state, queries, nqueries))
-		return paths_at(state, moments, nmoments, queries, nqueries, why, out, err);
+		return paths_at(state, moments, nmoments, queries, nqueries, why, all_moments, out,
+				err);
 	for (size_t i = 0; i < nmoments; i++) {
 		nstime at = moment_time(&moments[i]);
 		first = at < first ? at : first;
@@ -255,9 +303,24 @@ bool state_at(struct state *state, const struct moment *moments, size_t nmoments
 	bool ok = state_named_told(state, first, last < NSTIME_MAX ? last + 1 : last, queries, nqueries,
 			      &named, err);
 	if (ok && named.count)
-		ok = paths_at(state, moments, nmoments, named.items, named.count, why, out, err);
+		ok = paths_at(state, moments, nmoments, named.items, named.count, why, all_moments,
+			      out, err);
 	named_queries_release(&named);
 	return ok;
+}
+
+bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
+	      const struct query *const *queries, size_t nqueries, bool why, struct answers *out,
+	      struct error *err)
+{
+	return threads_at(state, moments, nmoments, queries, nqueries, why, false, out, err);
+}
+
+bool state_at_all(struct state *state, const struct moment *moments, size_t nmoments,
+		  const struct query *const *queries, size_t nqueries, struct answers *out,
+		  struct error *err)
+{
+	return threads_at(state, moments, nmoments, queries, nqueries, false, true, out, err);
 }
 
 struct index *state_index(const struct state *state)

@@ -78,6 +78,10 @@ void answers_release(struct answers *answers);
 MUST_CHECK bool state_at(struct state *state, const struct moment *moments, size_t nmoments,
 			 const struct query *const *queries, size_t nqueries, bool why,
 			 struct answers *out, struct error *err);
+/* The same, but what wildcards give at one of the moments is answered at all of them. */
+MUST_CHECK bool state_at_all(struct state *state, const struct moment *moments, size_t nmoments,
+			     const struct query *const *queries, size_t nqueries,
+			     struct answers *out, struct error *err);
 
 /*
  * What was recorded, both ends inclusive: outside all is unknown, whatever way answers. *begin >

@@ -113,6 +113,19 @@ static void collect_listed(struct asking *asking, const struct job *job, uint32_
 	records_add(job->out, moment, listed->attr, &fact);
 }
 
+/* What the list has at one moment, at those where it does not. */
+static void collect_missing(struct asking *asking, const struct job *job)
+{
+	size_t count;
+	struct record_place *missing = records_missing(job->out, job->nmoments, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		asking->moment = &job->moments[missing[i].moment];
+		collect_one(asking, job, missing[i].moment, missing[i].attr);
+	}
+	mem_free(missing);
+}
+
 static void collect(struct asking *asking, const void *what)
 {
 	const struct job *job = what;
@@ -125,6 +138,8 @@ static void collect(struct asking *asking, const void *what)
 		for (size_t i = 0; i < job->nlisted; i++)
 			collect_listed(asking, job, m, &job->listed[i]);
 	}
+	if (job->wanted->all_moments)
+		collect_missing(asking, job);
 }
 
 struct places {

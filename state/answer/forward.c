@@ -5,12 +5,17 @@
  * of a later event, so the run goes on past the last moment until nothing can be filled any more: a
  * stream is out of it when a loss of it ends after that moment. Or until a checkpoint of which it
  * is stored what later events fill: an earlier run saw them.
+ *
+ * Where what a list has at one moment is asked at all of them, the state at each is written down
+ * when it is taken, and what the others list is read from that. Moments are then runs of their own
+ * where the later one has a checkpoint behind the one before.
  */
 #include "state/answer/forward.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/context/run.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct place { /* a moment, and where it was asked */
@@ -23,7 +28,9 @@ struct forward {
 	struct wanted *wanted;
 	struct records *out;
 	struct replay *replay;
-	struct place *places; /* rising */
+	const struct cells *cells; /* the state at place `taken`; NULL: that of the run */
+	struct buf *states;        /* by place, written down; NULL: they are not needed */
+	struct place *places;      /* rising */
 	size_t nplaces, taken;
 	struct fill *fills; /* that reach over places */
 	size_t nfills, fills_capacity;
@@ -71,7 +78,7 @@ static bool get_now(void *arg, uint32_t attr, struct fact *out)
 	struct forward *forward = arg;
 	struct cell cell;
 
-	cells_get(replay_cells(forward->replay), attr, &cell);
+	cells_get(forward->cells ? forward->cells : replay_cells(forward->replay), attr, &cell);
 	fact_of_cell(&cell, out);
 	for (size_t i = 0; i < fills_now(forward); i++)
 		if (forward->fills[i].attr == attr &&
@@ -160,6 +167,10 @@ static void take_place(struct forward *forward)
 {
 	const struct wanted *wanted = forward->wanted;
 
+	if (forward->states) {
+		buf_clear(&forward->states[forward->taken]);
+		cells_write(replay_cells(forward->replay), &forward->states[forward->taken]);
+	}
 	for (size_t i = 0; i < wanted->nattrs; i++) {
 		struct fact fact = take(forward, wanted->attrs[i]);
 		record(forward, wanted->attrs[i], &fact);
@@ -344,25 +355,123 @@ static bool run_again(struct forward *forward, struct error *err)
 	return run(forward, err);
 }
 
+/* Answers all places of it. */
+static bool answer(struct forward *forward, struct error *err)
+{
+	bool ok;
+
+	forward->unknown_view = mem_new_array(forward->nplaces, sizeof *forward->unknown_view);
+	if (forward->wanted->lists && forward->wanted->all_moments)
+		forward->states = mem_new_array(forward->nplaces, sizeof *forward->states);
+	ok = run(forward, err);
+	if (ok && views_need_fills(forward))
+		ok = run_again(forward, err);
+	if (ok)
+		apply_fills(forward);
+	return ok;
+}
+
+/* Of attributes that a list has at another moment: what they are at a place of this one. */
+static void answer_missing(struct forward *forward, const struct record_place *missing,
+			   size_t nmissing)
+{
+	struct state *state = forward->state;
+	struct cells *cells =
+		cells_new(state->program, state->event_source->trace->nstreams, false);
+
+	forward->second = true; /* all fills are known */
+	for (size_t p = 0; p < forward->nplaces; p++) {
+		const struct buf *written = &forward->states[p];
+		bool good = cells_read(cells, written->data, written->len);
+
+		assert(good); /* it was written here */
+		forward->cells = cells;
+		forward->taken = p;
+		for (size_t i = 0; i < nmissing; i++) {
+			struct fact fact;
+			if (missing[i].moment != forward->places[p].asked)
+				continue;
+			fact = take(forward, missing[i].attr);
+			record(forward, missing[i].attr, &fact);
+		}
+	}
+	cells_free(cells);
+}
+
+/* Is it quicker to begin at a checkpoint than to go on from the place before? */
+static bool begins_apart(struct state *state, const struct place *before, const struct place *place)
+{
+	nstime found;
+
+	return checkpoints_get(state->checkpoints, place->moment.t - place->moment.before, NULL,
+			       &found) &&
+	       found > before->moment.t;
+}
+
+static void forward_release(struct forward *forward)
+{
+	for (size_t i = 0; forward->states && i < forward->nplaces; i++)
+		buf_release(&forward->states[i]);
+	mem_free(forward->states);
+	mem_free(forward->unknown_view);
+	mem_free(forward->fills);
+}
+
+/* Moments in one run, or in several; all have what a list has at one of them. */
+static bool answer_all(struct state *state, struct place *places, size_t nplaces,
+		       struct wanted *wanted, struct records *out, struct error *err)
+{
+	struct forward *runs = mem_new_array(nplaces, sizeof *runs);
+	size_t nruns = 0, nmissing;
+	bool ok = true;
+
+	for (size_t i = 0; i < nplaces && ok; i++) {
+		size_t first = i;
+		struct forward *forward = &runs[nruns++];
+
+		while (i + 1 < nplaces && !begins_apart(state, &places[i], &places[i + 1]))
+			i++;
+		*forward = (struct forward){.state = state,
+					    .wanted = wanted,
+					    .out = mem_new(sizeof *forward->out),
+					    .places = places + first,
+					    .nplaces = i + 1 - first};
+		ok = answer(forward, err);
+		for (size_t r = 0; r < forward->out->count && ok; r++)
+			*mem_push(out->items, out->count, out->capacity) = forward->out->items[r];
+		mem_free(forward->out->items);
+		mem_free(forward->out);
+		forward->out = out;
+	}
+	struct record_place *missing = ok ? records_missing(out, nplaces, &nmissing) : NULL;
+	for (size_t i = 0; i < nruns; i++) {
+		if (missing)
+			answer_missing(&runs[i], missing, nmissing);
+		forward_release(&runs[i]);
+	}
+	mem_free(missing);
+	mem_free(runs);
+	return ok;
+}
+
 bool forward_at(struct state *state, const struct moment *moments, size_t nmoments,
 		struct wanted *wanted, struct records *out, struct error *err)
 {
 	struct forward forward = {
 		.state = state, .wanted = wanted, .out = out, .nplaces = nmoments};
+	struct place *places = mem_new_array(nmoments, sizeof *places);
 	bool ok;
 
-	forward.places = mem_new_array(nmoments, sizeof *forward.places);
-	forward.unknown_view = mem_new_array(nmoments, sizeof *forward.unknown_view);
 	for (size_t i = 0; i < nmoments; i++)
-		forward.places[i] = (struct place){moments[i], (uint32_t)i};
-	qsort(forward.places, nmoments, sizeof *forward.places, by_place);
-	ok = run(&forward, err);
-	if (ok && views_need_fills(&forward))
-		ok = run_again(&forward, err);
-	if (ok)
-		apply_fills(&forward);
-	mem_free(forward.places);
-	mem_free(forward.unknown_view);
-	mem_free(forward.fills);
+		places[i] = (struct place){moments[i], (uint32_t)i};
+	qsort(places, nmoments, sizeof *places, by_place);
+	forward.places = places;
+	if (wanted->lists && wanted->all_moments) {
+		ok = answer_all(state, places, nmoments, wanted, out, err);
+	} else {
+		ok = answer(&forward, err);
+		forward_release(&forward);
+	}
+	mem_free(places);
 	return ok;
 }

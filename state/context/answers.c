@@ -21,6 +21,44 @@ void records_add(struct records *records, uint32_t moment, uint32_t attr, const 
 		(struct record){moment, attr, *fact};
 }
 
+static int by_attr_and_moment(const void *a, const void *b)
+{
+	const struct record_place *x = a, *y = b;
+
+	if (x->attr != y->attr)
+		return x->attr < y->attr ? -1 : 1;
+	return (x->moment > y->moment) - (x->moment < y->moment);
+}
+
+struct record_place *records_missing(const struct records *records, size_t nmoments, size_t *count)
+{
+	struct record_place *there = mem_new_array(records->count + 1, sizeof *there),
+			    *missing = NULL;
+	size_t capacity = 0, at = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < records->count; i++)
+		there[i] = (struct record_place){records->items[i].moment, records->items[i].attr};
+	if (records->count)
+		qsort(there, records->count, sizeof *there, by_attr_and_moment);
+	while (at < records->count) {
+		uint32_t attr = there[at].attr;
+
+		for (uint32_t m = 0; m < nmoments; m++) {
+			bool is_there = false;
+			for (;
+			     at < records->count && there[at].attr == attr && there[at].moment == m;
+			     at++)
+				is_there = true;
+			if (!is_there)
+				*mem_push(missing, *count, capacity) =
+					(struct record_place){m, attr};
+		}
+	}
+	mem_free(there);
+	return missing;
+}
+
 static int by_moment_and_path(const void *a, const void *b, void *attrs)
 {
 	const struct record *x = a, *y = b;

@@ -16,6 +16,11 @@ struct records {
 };
 
 void records_add(struct records *records, uint32_t moment, uint32_t attr, const struct fact *fact);
+struct record_place {
+	uint32_t moment, attr;
+};
+/* Of moments 0 to nmoments - 1: attributes that some has and that one has not; to be freed. */
+struct record_place *records_missing(const struct records *records, size_t nmoments, size_t *count);
 /* Sorts, copies what must outlive the evaluation, and frees the records. */
 void records_finish(struct state *state, struct records *records, const struct moment *moments,
 		    bool why, struct answers *out);

@@ -12,6 +12,7 @@ struct wanted {
 	const struct query *const *queries; /* all of them */
 	size_t nqueries;
 	bool lists;       /* some query has wildcards, or there is none: the whole state */
+	bool all_moments; /* what a list has at one moment is answered at all of them */
 	uint8_t *matches; /* by attribute: 0 not looked at, 1 no, 2 yes */
 	size_t nmatches;
 };

@@ -28,6 +28,7 @@ struct catalog {
 	uint32_t *numbers;  /* of the entries: by place in program->classes, then in ->lost */
 	uint32_t *sections; /* attributes [stream][section] */
 	uint64_t *was;      /* bit per shape */
+	uint64_t *given;    /* likewise: some line may give it a value */
 	uint32_t nshapes;
 	bool has_was;
 };
@@ -87,6 +88,21 @@ static void add_entries(struct catalog *catalog, const struct program *program)
 		add_entry(catalog, &program->end[i], ITEM_END, i, NO_CLASS);
 }
 
+static void note_given(void *arg, const struct line *line)
+{
+	struct catalog *catalog = arg;
+	uint32_t shape = line->target.shape;
+
+	if (line->flags & (LINE_FAILS | LINE_SECTION) || verb_buries(line->verb))
+		return;
+	bitset_add(catalog->given, shape);
+	if (!verb_stacks(line->verb))
+		return;
+	shape = shape_key(program_attrs(catalog->program), shape); /* what is on the stack */
+	if (shape < catalog->nshapes)
+		bitset_add(catalog->given, shape);
+}
+
 static void note_was(void *arg, const struct line *line)
 {
 	struct catalog *catalog = arg;
@@ -110,6 +126,8 @@ struct catalog *catalog_new(struct program *program, const struct trace *trace)
 	catalog->nshapes = shape_count(program_attrs(program));
 	catalog->was = bitset_new(catalog->nshapes);
 	catalog_lines(catalog, note_was, catalog);
+	catalog->given = bitset_new(catalog->nshapes);
+	catalog_lines(catalog, note_given, catalog);
 	intern_sections(catalog);
 	return catalog;
 }
@@ -122,6 +140,7 @@ void catalog_free(struct catalog *catalog)
 	mem_free(catalog->numbers);
 	mem_free(catalog->sections);
 	mem_free(catalog->was);
+	mem_free(catalog->given);
 	mem_free(catalog);
 }
 
@@ -155,6 +174,11 @@ bool catalog_section_of(const struct catalog *catalog, uint32_t attr, uint32_t *
 bool catalog_was(const struct catalog *catalog, uint32_t shape)
 {
 	return shape < catalog->nshapes && bitset_has(catalog->was, shape);
+}
+
+bool catalog_given(const struct catalog *catalog, uint32_t shape)
+{
+	return shape >= catalog->nshapes || bitset_has(catalog->given, shape);
 }
 
 bool catalog_has_was(const struct catalog *catalog)

@@ -34,6 +34,8 @@ bool catalog_section_of(const struct catalog *catalog, uint32_t attr, uint32_t *
 /* May a `was` write attributes of the shape; and some attribute? */
 bool catalog_was(const struct catalog *catalog, uint32_t shape);
 bool catalog_has_was(const struct catalog *catalog);
+/* May a line of some class give attributes of the shape a value? */
+bool catalog_given(const struct catalog *catalog, uint32_t shape);
 /* Every line of every class, event and section lines. */
 void catalog_lines(const struct catalog *catalog, void (*each)(void *arg, const struct line *line),
 		   void *arg);

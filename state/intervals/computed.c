@@ -48,15 +48,6 @@ static void named_end(struct named_tracks *named)
 	wanted_release(&named->wanted);
 }
 
-/* Moves a track with its spans, in place of another one. */
-static void move_track(struct state *state, struct track *to, struct track *from)
-{
-	track_release(state, to);
-	*to = *from;
-	from->spans = NULL;
-	from->more = NULL;
-}
-
 /* Tracks of what is missing, which may be there with a later begin. */
 static enum outcome read_missing(struct tracks *operands, struct error *err)
 {
@@ -72,12 +63,8 @@ static enum outcome read_missing(struct tracks *operands, struct error *err)
 	}
 	attr_list_clear(&operands->names);
 	outcome = tracks_read(&named.tracks, err);
-	for (size_t i = 0; i < named.tracks.count && outcome == OUTCOME_DONE; i++) {
-		struct track *track = &named.tracks.items[i];
-		struct track *to = tracks_find(operands, track->attr);
-
-		move_track(operands->state, to ? to : tracks_add(operands, track->attr), track);
-	}
+	for (size_t i = 0; i < named.tracks.count && outcome == OUTCOME_DONE; i++)
+		track_move(operands, &named.tracks, &named.tracks.items[i]);
 	named_end(&named);
 	return outcome;
 }
@@ -86,7 +73,7 @@ static enum outcome read_missing(struct tracks *operands, struct error *err)
 static bool add_sources(const struct tracks *computed, struct tracks *operands)
 {
 	for (size_t i = 0; i < computed->count; i++) {
-		const struct track_more *more = computed->items[i].more;
+		const struct track_more *more = track_more(computed, &computed->items[i]);
 
 		for (size_t k = 0; more && k < more->nsources; k++) {
 			const struct track_source *source = &more->sources[k];
@@ -173,32 +160,34 @@ static bool is_more(const struct track *track, bool down)
 }
 
 /* Behind the horizon it may go on. */
-static void end_unknown(struct track *track, bool down)
+static void end_unknown(struct tracks *computed, struct track *track, bool down)
 {
 	track->down = track->down && !down;
 	track->up = track->up && down;
 	if (!down)
-		track->spans[track->count - 1].end = NSTIME_MAX;
+		track_set_end(computed, track, NSTIME_MAX);
 }
 
 /* What is the same at the edge goes on there, and beyond if it does so up to the other edge. */
-static void join(const struct tracks *tracks, struct track *track, const struct track *part,
+static void join(struct tracks *computed, struct track *track, const struct track *part,
 		 const struct piece *piece, bool down)
 {
-	struct span *span = down ? track->spans : &track->spans[track->count - 1];
-	const struct span *next = down ? &part->spans[part->count - 1] : part->spans;
+	struct span *span = track_own_spans(track) + (down ? 0 : track->count - 1);
+	const struct span *next = down ? track_last(part) : track_spans(part);
 	bool same = value_equal(&next->value, &span->value);
 
-	if (is_beyond(tracks, &next->value)) {
-		end_unknown(track, down);
+	if (is_beyond(computed, &next->value)) {
+		end_unknown(computed, track, down);
 		return;
 	}
 	if (down) {
 		span->begin = same ? next->begin : span->begin;
 		track->down = same && next->begin == piece->begin;
 	} else {
-		span->end = same ? next->end : span->end;
-		track->up = same && next->end == piece->end;
+		nstime end = span_end(&piece->computed, part, next);
+		if (same)
+			track_set_end(computed, track, end);
+		track->up = same && end == piece->end;
 	}
 }
 
@@ -209,7 +198,7 @@ static nstime edge_of(const struct tracks *computed, bool down)
 
 	for (size_t i = 0; i < computed->count; i++) {
 		const struct track *track = &computed->items[i];
-		nstime at = down ? track->spans[0].begin : track->spans[track->count - 1].end;
+		nstime at = down ? track_spans(track)[0].begin : track_end(computed, track);
 
 		if (is_more(track, down) && (down ? at > edge : at < edge))
 			edge = at;
@@ -236,13 +225,15 @@ static nstime above(const struct trace_span *trace, nstime at, nstime width)
 	return time_span(at, trace->last) > (uint64_t)width ? at + width : trace->last + 1;
 }
 
-static void add_part(const struct tracks *tracks, struct piece *piece, const struct track *track)
+static void add_part(const struct tracks *tracks, struct piece *piece,
+		     const struct tracks *computed, const struct track *track)
 {
+	const struct track_more *more = track_more(computed, track);
+
 	computed_add(&piece->computed, track->attr);
-	for (size_t i = 0; track->more && i < track->more->nsources; i++)
-		computed_add_source(tracks, &piece->computed, track->attr,
-				    track->more->sources[i].attr,
-				    track->more->sources[i].variables);
+	for (size_t i = 0; more && i < more->nsources; i++)
+		computed_add_source(tracks, &piece->computed, track->attr, more->sources[i].attr,
+				    more->sources[i].variables);
 }
 
 static bool extend(const struct tracks *tracks, struct tracks *computed, bool down,
@@ -259,7 +250,7 @@ static bool extend(const struct tracks *tracks, struct tracks *computed, bool do
 
 		for (size_t i = 0; i < computed->count; i++)
 			if (is_more(&computed->items[i], down))
-				add_part(tracks, &piece, &computed->items[i]);
+				add_part(tracks, &piece, computed, &computed->items[i]);
 		more = piece.computed.count > 0;
 		if (more) {
 			enum outcome outcome = compute_piece(tracks->state, &piece, err);
@@ -269,14 +260,14 @@ static bool extend(const struct tracks *tracks, struct tracks *computed, bool do
 		part = piece.computed.items;
 		for (size_t i = 0; i < computed->count && ok && more; i++)
 			if (is_more(&computed->items[i], down))
-				join(tracks, &computed->items[i], part++, &piece, down);
+				join(computed, &computed->items[i], part++, &piece, down);
 		at = down ? piece.begin : piece.end;
 		tracks_release(&piece.computed);
 		width = width > NSTIME_MAX / WIDER ? NSTIME_MAX : width * WIDER;
 	}
 	for (size_t i = 0; i < computed->count && ok; i++)
 		if (is_more(&computed->items[i], down))
-			end_unknown(&computed->items[i], down);
+			end_unknown(computed, &computed->items[i], down);
 	return ok;
 }
 
@@ -309,8 +300,8 @@ static bool find_ends(struct tracks *tracks, struct tracks *computed, struct err
 	width = width < part ? part : width;
 	width = width < INT64_MAX ? width : INT64_MAX;
 	for (size_t i = 0; i < computed->count; i++) {
-		views_follow(tracks, &computed->items[i], true);
-		views_follow(tracks, &computed->items[i], false);
+		views_follow(tracks, computed, &computed->items[i], true);
+		views_follow(tracks, computed, &computed->items[i], false);
 	}
 	return extend(tracks, computed, true, &trace, (nstime)width, err) &&
 	       extend(tracks, computed, false, &trace, (nstime)width, err);
@@ -321,8 +312,7 @@ static bool find_ends(struct tracks *tracks, struct tracks *computed, struct err
 static void move_all(struct tracks *tracks, struct tracks *computed)
 {
 	for (size_t i = 0; i < computed->count; i++)
-		move_track(tracks->state, tracks_add(tracks, computed->items[i].attr),
-			   &computed->items[i]);
+		track_move_computed(tracks, computed, &computed->items[i]);
 }
 
 bool tracks_compute_named(struct tracks *tracks, struct error *err)
@@ -342,12 +332,8 @@ bool tracks_compute_named(struct tracks *tracks, struct error *err)
 			attr_list_add(&named.tracks.names, wanted->attrs[i], tracks->range.begin);
 	}
 	ok = tracks_compute(&named.tracks, NULL, 0, err);
-	for (size_t i = 0; i < named.tracks.count && ok; i++) {
-		struct track *track = &named.tracks.items[i];
-		struct track *to = tracks_find(tracks, track->attr);
-
-		move_track(tracks->state, to ? to : tracks_add(tracks, track->attr), track);
-	}
+	for (size_t i = 0; i < named.tracks.count && ok; i++)
+		track_move(tracks, &named.tracks, &named.tracks.items[i]);
 	named_end(&named);
 	return ok;
 }

@@ -34,7 +34,7 @@ static void add_stretch(struct search *search, nstime from, nstime to, const uin
 static bool goes_on(const struct search *search, uint32_t i)
 {
 	const struct track *track = &search->tracks->items[i];
-	const struct span *last = &track->spans[track->count - 1];
+	const struct span *last = track_last(track);
 	struct cell cell;
 
 	cells_get(search->cells, track->attr, &cell);

@@ -44,17 +44,15 @@ static bool is_listed(const struct tracks *tracks, uint32_t attr)
 
 static struct track *track_new(struct range_run *run, uint32_t attr, const struct cell *cell)
 {
-	struct track *track = tracks_add(run->tracks, attr);
+	/* tombstones before `last_run` are not told */
+	struct track *track = tracks_add_from(run->tracks, attr, cell->last_run);
 
-	track->from = cell->last_run; /* tombstones before it are not told */
 	track->operand = is_operand(run->tracks, attr);
 	track->given = is_listed(run->tracks, attr);
 	if (cell->named)
-		track->named = cell->named_at;
-	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN) {
+		track_set_named(run->tracks, track, cell->named_at);
+	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN)
 		track_push(run->tracks->state, track, cell->last_run, &cell->last);
-		track->spans[0].end = cell->since;
-	}
 	track_push(run->tracks->state, track, cell->run, &cell->value);
 	return track;
 }
@@ -71,8 +69,7 @@ static void see_value(struct range_run *run, struct track *track, nstime since,
 		  track->operand ? tracks->low : tracks->range.begin);
 	run->cuts += track->operand;
 	tracks_changed(tracks, track);
-	if (named < track->named)
-		track->named = named;
+	track_note_named(tracks, track, named);
 	if (tracks->over.past)
 		tracks_touch(tracks, track);
 }

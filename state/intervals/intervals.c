@@ -16,7 +16,7 @@
 /* ---- giving them out ---- */
 
 struct giving {
-	const struct tracks *tracks;
+	struct tracks *tracks;
 	const struct sums_sink *sink;
 	bool more; /* it is not enough yet */
 	/* of the track that is given */
@@ -31,7 +31,7 @@ struct giving {
 /* Those that begin before t. */
 static void give_sums(struct giving *giving, nstime t)
 {
-	const struct track_more *more = giving->track->more;
+	const struct track_more *more = track_more(giving->tracks, giving->track);
 
 	for (; giving->more && more && giving->sums < more->nsums; giving->sums++) {
 		struct sums sums = more->sums[giving->sums].sums;
@@ -43,11 +43,11 @@ static void give_sums(struct giving *giving, nstime t)
 	}
 }
 
-static void give_interval(struct giving *giving, const struct span *span, bool lost)
+static void give_interval(struct giving *giving, const struct span *span, nstime end, bool lost)
 {
 	struct interval interval = {.path = giving->path, .lost = lost};
 
-	if (!track_interval(giving->tracks, giving->track, giving->named, span, &interval))
+	if (!track_interval(giving->tracks, giving->track, giving->named, span, end, &interval))
 		return;
 	give_sums(giving, span->begin);
 	giving->more = giving->more && giving->sink->interval(giving->sink->arg, &interval);
@@ -59,7 +59,8 @@ static bool give_span(void *arg, const struct span *span)
 	struct giving *giving = arg;
 
 	if (giving->waits)
-		give_interval(giving, &giving->last, span->value.kind == VALUE_UNKNOWN);
+		give_interval(giving, &giving->last, span->begin,
+			      span->value.kind == VALUE_UNKNOWN);
 	giving->last = *span;
 	giving->waits = true;
 	return giving->more;
@@ -68,7 +69,7 @@ static bool give_span(void *arg, const struct span *span)
 static void give_track(struct giving *giving, struct track *track)
 {
 	giving->track = track;
-	giving->named = track_named(giving->tracks, track);
+	giving->named = track_shown(giving->tracks, track);
 	giving->sums = 0;
 	giving->waits = false;
 	if (totals_wanted(giving->tracks, track)) {
@@ -79,9 +80,9 @@ static void give_track(struct giving *giving, struct track *track)
 	if (track->spooled)
 		spool_read(giving->tracks->spooling.spool, track->run, give_span, giving);
 	for (size_t i = 0; i < track->count && giving->more; i++)
-		give_span(giving, &track->spans[i]);
+		give_span(giving, track_spans(track) + i);
 	if (giving->waits && giving->more)
-		give_interval(giving, &giving->last, false);
+		give_interval(giving, &giving->last, track_end(giving->tracks, track), false);
 	give_sums(giving, NSTIME_MAX);
 }
 
@@ -95,7 +96,7 @@ static bool is_asked(const struct tracks *tracks, const struct track *track)
 		return true;
 	if (tracks->range.window && !track->given && !track->computed)
 		return false;
-	return (track->named < tracks->range.end || track->computed) &&
+	return (track->computed || track_named(tracks, track) < tracks->range.end) &&
 	       wanted_lists(tracks->state, tracks->wanted, track->attr);
 }
 
@@ -246,7 +247,7 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 	state->window_noted = true;
 	for (size_t i = 0; i < tracks->count; i++) {
 		const struct track *track = &tracks->items[i];
-		const struct span *first = track->count ? &track->spans[0] : NULL;
+		const struct span *first = track->count ? track_spans(track) : NULL;
 
 		unknown += first && first->begin <= tracks->range.begin &&
 			   value_is_open(&first->value) && is_asked(tracks, track);

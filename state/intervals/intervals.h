@@ -50,8 +50,9 @@ struct track { /* there may be millions */
 		uint32_t run;  /* spooled: its last run in the spool, of spans before these */
 	};
 	uint32_t count; /* of spans */
-	bool down, up;  /* computed: its first, its last span may go on where no operand was told */
 	bool computed : 1;
+	bool down : 1, up : 1; /* computed: its first, its last span may go on where no operand
+				  was told */
 	bool operand : 1; /* views may read it: what it was outside of the range tells where they
 			     begin and end */
 	bool open : 1, unknown : 1; /* past the range: its span that reaches over the end goes on */
@@ -60,13 +61,15 @@ struct track { /* there may be millions */
 	bool cut : 1;     /* at the end of the range, whatever that says */
 	bool ended : 1;   /* it has more spans than stay: it is in spooling.ended, or an operand */
 	bool spooled : 1; /* spans were written away; views look at no such track */
-	uint8_t room : 6; /* for 2^room spans, where there are any */
-	nstime from;  /* what it was before is not told, if that is behind the range's begin */
-	nstime named; /* when a list first named it; NSTIME_MAX: never */
-	struct span *spans; /* rising; each begins where the one before ends */
-	struct track_more *more; /* track_more(); NULL: nothing of it */
+	bool unknown_before : 1; /* its first span, which views would read: it was cut off */
+	bool named_ever : 1, named_at : 1; /* see track_named(); neither: never */
+	uint8_t room : 6;                  /* for 2^room spans, which rise: */
+	union {
+		struct span one;   /* of room 0 */
+		struct span *many; /* of more */
+	};
 };
-_Static_assert(sizeof(struct track) == 48, "no byte is left over");
+_Static_assert(sizeof(struct track) == 40, "no byte is left over");
 
 /* What is asked. */
 struct range {
@@ -131,6 +134,11 @@ struct tracks {
 	struct track *items;
 	size_t count, capacity;
 	struct number_map places; /* attribute → 1 + number of its track */
+	nstime from_all;          /* track_from() of all tracks, while `from` is NULL */
+	/* by track, each of `capacity`, or NULL where no track needs it: */
+	nstime *from, *named;
+	nstime *ends; /* of the last spans of computed ones */
+	struct track_more **more;
 	bool by_need; /* what views read and has no track is not told; else it was never written */
 	nstime low, high; /* what views read is told in [low, high), the range at least */
 	struct overhang over;
@@ -184,19 +192,74 @@ void attr_list_release(struct attr_list *names);
 uint64_t *tracks_heard(const struct tracks *tracks, bool *has_was);
 struct closure *tracks_closure(const struct tracks *tracks);
 
+static inline const struct span *track_spans(const struct track *track)
+{
+	return track->room ? track->many : &track->one;
+}
+static inline const struct span *track_last(const struct track *track) /* it has some */
+{
+	return track_spans(track) + track->count - 1;
+}
+static inline struct span *track_own_spans(struct track *track) /* to be changed */
+{
+	return track->room ? track->many : &track->one;
+}
+
 /* NULL: the attribute has no track. */
 struct track *tracks_find(const struct tracks *tracks, uint32_t attr);
-/* A track of its own for the attribute, without spans. */
-struct track *tracks_add(struct tracks *tracks, uint32_t attr);
-/* What few tracks have, made when there is none. */
-struct track_more *track_more(struct track *track);
-static inline nstime track_dead(const struct track *track)
+/* A track of its own for the attribute, without spans, which is told from there on. */
+struct track *tracks_add_from(struct tracks *tracks, uint32_t attr, nstime from);
+static inline struct track *tracks_add(struct tracks *tracks, uint32_t attr)
 {
-	return track->more ? track->more->dead : NSTIME_MAX;
+	return tracks_add_from(tracks, attr, tracks->range.begin);
 }
-void track_set_dead(struct track *track, nstime dead);
-/* Gives back what the track has. */
-void track_release(struct state *state, struct track *track);
+/* Moves what the track of stored values has, in place of what the attribute's own track had. */
+void track_move(struct tracks *to, struct tracks *from, struct track *track);
+/* Adds a track of a computed attribute with the spans of this one, which is not to be followed. */
+void track_move_computed(struct tracks *to, const struct tracks *from, struct track *track);
+/* What it was before is not told, if that is behind the range's begin. */
+static inline nstime track_from(const struct tracks *tracks, const struct track *track)
+{
+	return tracks->from ? tracks->from[track - tracks->items] : tracks->from_all;
+}
+void track_set_from(struct tracks *tracks, const struct track *track, nstime from);
+/* Where the span of the track ends. */
+static inline nstime track_end(const struct tracks *tracks, const struct track *track)
+{
+	return track->computed ? tracks->ends[track - tracks->items] : NSTIME_MAX;
+}
+static inline nstime span_end(const struct tracks *tracks, const struct track *track,
+			      const struct span *span)
+{
+	return span + 1 < track_spans(track) + track->count ? span[1].begin
+							    : track_end(tracks, track);
+}
+/* Of a computed track: where its last span ends. */
+void track_set_end(struct tracks *tracks, const struct track *track, nstime end);
+/* When a list first named it, NSTIME_MIN also where it had no value before; NSTIME_MAX: never. */
+static inline nstime track_named(const struct tracks *tracks, const struct track *track)
+{
+	return track->named_at     ? tracks->named[track - tracks->items]
+	       : track->named_ever ? NSTIME_MIN
+				   : NSTIME_MAX;
+}
+void track_set_named(struct tracks *tracks, struct track *track, nstime named);
+/* A list names it then, where its spans are told; it may have been named before. */
+void track_note_named(struct tracks *tracks, struct track *track, nstime at);
+/* What few tracks have; NULL: nothing of it; */
+static inline struct track_more *track_more(const struct tracks *tracks, const struct track *track)
+{
+	return tracks->more ? tracks->more[track - tracks->items] : NULL;
+}
+/* made when there is none. */
+struct track_more *track_make_more(struct tracks *tracks, const struct track *track);
+static inline nstime track_dead(const struct tracks *tracks, const struct track *track)
+{
+	const struct track_more *more = track_more(tracks, track);
+
+	return more ? more->dead : NSTIME_MAX;
+}
+void track_set_dead(struct tracks *tracks, const struct track *track, nstime dead);
 /* As before the first was added. */
 void tracks_forget(struct tracks *tracks);
 void tracks_release(struct tracks *tracks);
@@ -227,7 +290,7 @@ bool track_is_settled(const struct tracks *tracks, const struct track *track);
 /* Does the line give a value? */
 bool tracks_gives(const struct tracks *tracks, const struct writer *writer);
 /* A line gives it a value at that time, of an event or (false) of @start or @end. */
-void track_note_given(const struct tracks *tracks, struct track *track, nstime time, bool event);
+void track_note_given(struct tracks *tracks, struct track *track, nstime time, bool event);
 /* What a line writes from `at` on; beyond: whether or what is beyond the horizon. */
 void track_write(struct tracks *tracks, struct track *track, nstime at, const struct value *value,
 		 bool beyond);
@@ -241,18 +304,19 @@ bool track_takes_fill(const struct tracks *tracks, struct track *track, const st
 void tracks_end_beyond(struct tracks *tracks, bool may_fill);
 
 /* When lists first name it, which do not show what it was before. */
-nstime track_named(const struct tracks *tracks, const struct track *track);
+nstime track_shown(const struct tracks *tracks, const struct track *track);
 /*
- * The interval that the span of the track is for a question: not what is before the track was
- * named, and cut where the track is. `path` and `lost` are left as they are. False: it is none.
+ * The interval that the span of the track, which ends there, is for a question: not what is before
+ * the track was named, and cut where the track is. `path` and `lost` are left as they are. False:
+ * it is none.
  */
 bool track_interval(const struct tracks *tracks, const struct track *track, nstime named,
-		    const struct span *span, struct interval *out);
+		    const struct span *span, nstime end, struct interval *out);
 
 /* ---- totals.c: how long each value held, in place of intervals ---- */
 
 /* Are totals of the track wanted? Asks the sink the first time. */
-bool totals_wanted(const struct tracks *tracks, struct track *track);
+bool totals_wanted(struct tracks *tracks, struct track *track);
 /* Adds the first `count` spans of a track whose totals are wanted. They will not change. */
 void totals_add(const struct tracks *tracks, struct track *track, size_t count);
 /* Gives what was added to the sink. False: enough. */
@@ -323,7 +387,7 @@ void computed_list(struct tracks *tracks, struct tracks *computed);
 /* The spans of each in [begin, end). What has no track and must be told is added to `names`. */
 void views_compute(struct tracks *operands, struct tracks *computed, nstime begin, nstime end);
 /* Follows a computed attribute's first or last value as far as operands are told. */
-void views_follow(struct tracks *operands, struct track *track, bool down);
+void views_follow(struct tracks *operands, struct tracks *computed, struct track *track, bool down);
 /* Says which operands are to be told, by their shapes; those with an `initial` value by name. */
 void views_add_operands(struct tracks *tracks);
 /*

@@ -33,7 +33,7 @@ struct near {
 /* Tracks that begin later do so with what holds at the end of that nanosecond. */
 static bool begins_later(const struct near *near, const struct track *track)
 {
-	return track->from > near->tracks->range.begin;
+	return track_from(near->tracks, track) > near->tracks->range.begin;
 }
 
 static bool is_concerned(void *arg, uint32_t attr)
@@ -44,7 +44,8 @@ static bool is_concerned(void *arg, uint32_t attr)
 	if (track && near->only && !bitset_has(near->only, (size_t)(track - near->tracks->items)))
 		return false; /* not all events that write it are read */
 	return track && !track_is_settled(near->tracks, track) &&
-	       !(begins_later(near, track) && near->scan.item.event.time <= track->from);
+	       !(begins_later(near, track) &&
+		 near->scan.item.event.time <= track_from(near->tracks, track));
 }
 
 static enum step apply(void *arg, struct scan_write *writes, size_t count)
@@ -62,8 +63,7 @@ static enum step apply(void *arg, struct scan_write *writes, size_t count)
 				continue;
 			if (!forward_scan_fill_begin(&near->scan, *since, &at))
 				return STEP_ERROR;
-			if (at < track->named)
-				track->named = at;
+			track_note_named(tracks, track, at);
 		}
 		if (write->gives)
 			track_note_given(tracks, track, at, near->scan.item.stream);
@@ -159,10 +159,10 @@ static enum outcome read_range(struct near *near)
 /* ---- seeds, and true beginnings ---- */
 
 /* Lists name it when that was written, or before. */
-static void name_by(struct track *track, const struct fact *fact)
+static void name_by(struct tracks *tracks, struct track *track, const struct fact *fact)
 {
-	if (fact->named && fact->since < track->named)
-		track->named = fact->since;
+	if (fact->named)
+		track_note_named(tracks, track, fact->since);
 }
 
 static enum outcome seed(struct near *near)
@@ -174,9 +174,10 @@ static enum outcome seed(struct near *near)
 
 	for (size_t i = 0; i < tracks->count; i++) {
 		const struct track *track = &tracks->items[i];
-		bool before = track->from > NSTIME_MIN && !begins_later(near, track);
+		nstime from = track_from(tracks, track);
+		bool before = from > NSTIME_MIN && !begins_later(near, track);
 
-		places[i] = (struct ask_place){{track->from, before}, track->attr};
+		places[i] = (struct ask_place){{from, before}, track->attr};
 	}
 	outcome = ask_places(near->scan.state, near->scan.closure, places, tracks->count, facts,
 			     near->scan.err);
@@ -189,7 +190,7 @@ static enum outcome seed(struct near *near)
 						: (struct value){.kind = VALUE_UNKNOWN};
 		track_push(tracks->state, track, facts[i].since, &value);
 		near->since[i] = facts[i].since;
-		name_by(track, &facts[i]);
+		name_by(tracks, track, &facts[i]);
 	}
 	mem_free(places);
 	mem_free(facts);
@@ -199,10 +200,11 @@ static enum outcome seed(struct near *near)
 /* Its first span is of a value, overlaps the range, and may have been the same below. */
 static bool reaches_down(const struct tracks *tracks, const struct track *track)
 {
-	const struct span *first = &track->spans[0];
+	const struct span *first = track_spans(track);
 
 	return value_exists(&first->value) && first->begin > NSTIME_MIN &&
-	       first->begin < tracks->range.end && first->end > tracks->range.begin;
+	       first->begin < tracks->range.end &&
+	       span_end(tracks, track, first) > tracks->range.begin;
 }
 
 /* Of those tracks whose value was the same just below; *left says how many that may still be. */
@@ -213,12 +215,12 @@ static void step_down(struct tracks *tracks, const struct fact *facts, uint32_t 
 
 	for (size_t i = 0; i < *left; i++) {
 		struct track *track = &tracks->items[which[i]];
-		struct span *first = &track->spans[0];
+		struct span *first = track_own_spans(track);
 
 		if (facts[i].beyond || !value_equal(&facts[i].value, &first->value))
 			continue;
 		first->begin = facts[i].since;
-		name_by(track, &facts[i]);
+		name_by(tracks, track, &facts[i]);
 		if (first->begin > NSTIME_MIN)
 			which[kept++] = which[i];
 	}
@@ -248,7 +250,8 @@ enum outcome tracks_find_beginnings(struct tracks *tracks, const struct closure 
 		}
 		for (size_t i = 0; i < left; i++) {
 			const struct track *track = &tracks->items[which[i]];
-			places[i] = (struct ask_place){{track->spans[0].begin, true}, track->attr};
+			places[i] = (struct ask_place){{track_spans(track)[0].begin, true},
+						       track->attr};
 		}
 		outcome = series ? ask_next(series, places, left, facts, err)
 				 : ask_places(state, closure, places, left, facts, err);
@@ -274,12 +277,12 @@ static bool add_tracks(struct tracks *tracks)
 	for (size_t i = 0; i < names->count; i++) {
 		struct track *track = tracks_add(tracks, names->items[i].attr);
 
-		track->named = NSTIME_MIN;
+		track_set_named(tracks, track, NSTIME_MIN);
 		if (!wanted_by_name(tracks->wanted, track->attr) &&
 		    program_initial(tracks->state->program, track->attr, &initial))
 			return false; /* when it came to be listed is not looked for */
-		if (names->items[i].from > track->from)
-			track->from = names->items[i].from;
+		if (names->items[i].from > track_from(tracks, track))
+			track_set_from(tracks, track, names->items[i].from);
 	}
 	return tracks->all_known;
 }

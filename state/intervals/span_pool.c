@@ -4,12 +4,14 @@
 #include "engine/base/budget.h"
 #include "engine/base/mem.h"
 
-/* 2^POOLED spans are 8 KB: more than that is an allocation of its own. */
-enum { POOLED = 8 };
+/* 2^POOLED spans are 6 KB: more than that is an allocation of its own. */
+enum { POOLED = 8, PIECE = 4 << POOLED /* spans that are cut into rooms */ };
 
 struct span_pool {
 	struct arena *arena;
 	struct span *given[POOLED + 1]; /* by room; linked by their first bytes */
+	struct span *piece;             /* not cut yet */
+	size_t left;                    /* spans of it */
 	size_t taken;                   /* rooms that were not given back */
 	size_t told;                    /* bytes of the arena, as `grown` has them */
 };
@@ -38,6 +40,31 @@ void span_pool_free(struct span_pool *pool)
 	mem_free(pool);
 }
 
+static void put(struct span_pool *pool, struct span *spans, uint8_t room)
+{
+	memcpy(spans, &pool->given[room], sizeof(void *));
+	pool->given[room] = spans;
+}
+
+/* What is left of the old piece, too small for what is asked, waits as smaller rooms. */
+static void next_piece(struct span_pool *pool)
+{
+	for (uint8_t room = 0; pool->left; room++) {
+		if (!(pool->left >> room & 1))
+			continue;
+		pool->left -= (size_t)1 << room;
+		put(pool, pool->piece + pool->left, room);
+	}
+	if (!pool->arena)
+		pool->arena = arena_new();
+	pool->piece = arena_array(pool->arena, PIECE, sizeof *pool->piece);
+	pool->left = PIECE;
+	if (arena_used(pool->arena) >= pool->told + TELL_EACH) {
+		grown_add(&grown, (long long)(arena_used(pool->arena) - pool->told));
+		pool->told = arena_used(pool->arena);
+	}
+}
+
 static struct span *take(struct span_pool *pool, uint8_t room)
 {
 	struct span *spans = pool->given[room];
@@ -47,14 +74,10 @@ static struct span *take(struct span_pool *pool, uint8_t room)
 		memcpy(&pool->given[room], spans, sizeof(void *));
 		return spans;
 	}
-	if (!pool->arena)
-		pool->arena = arena_new();
-	spans = arena_array(pool->arena, (size_t)1 << room, sizeof *spans);
-	if (arena_used(pool->arena) >= pool->told + TELL_EACH) {
-		grown_add(&grown, (long long)(arena_used(pool->arena) - pool->told));
-		pool->told = arena_used(pool->arena);
-	}
-	return spans;
+	if (pool->left < (size_t)1 << room)
+		next_piece(pool);
+	pool->left -= (size_t)1 << room;
+	return pool->piece + pool->left;
 }
 
 void span_pool_give(struct span_pool *pool, struct span *spans, uint8_t room)
@@ -65,8 +88,7 @@ void span_pool_give(struct span_pool *pool, struct span *spans, uint8_t room)
 		mem_free(spans);
 		return;
 	}
-	memcpy(spans, &pool->given[room], sizeof(void *));
-	pool->given[room] = spans;
+	put(pool, spans, room);
 	if (--pool->taken)
 		return;
 	drop_arena(pool);

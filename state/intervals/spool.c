@@ -103,7 +103,7 @@ bool spool_add(struct spool *spool, const struct span *spans, size_t count, uint
 	memcpy(at, &spans[0].begin, 8);
 	at = varint_put(at + 8, count);
 	for (size_t i = 0; i < count; i++) {
-		at = varint_put(at, (uint64_t)spans[i].end - (uint64_t)spans[i].begin);
+		at = varint_put(at, (uint64_t)spans[i + 1].begin - (uint64_t)spans[i].begin);
 		at = put_value(spool, &spans[i].value, at);
 	}
 	*last = place;
@@ -145,14 +145,15 @@ static bool read_run(const struct spool *spool, uint32_t place,
 	const uint8_t *at = run_at(spool, place), *end = run_at(spool, place_next(spool));
 	struct span span;
 	uint64_t count, length;
+	nstime next;
 
 	at = varint_get(at, end, &length);
-	memcpy(&span.end, at, 8);
+	memcpy(&next, at, 8);
 	at = varint_get(at + 8, end, &count);
 	for (; count; count--) {
 		at = varint_get(at, end, &length);
-		span.begin = span.end;
-		span.end = (nstime)((uint64_t)span.begin + length);
+		span.begin = next;
+		next = (nstime)((uint64_t)span.begin + length);
 		at = get_value(spool, at, end, &span.value);
 		if (!each(arg, &span))
 			return false;

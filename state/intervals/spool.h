@@ -16,10 +16,11 @@
 #include "engine/timebase.h"
 #include "state/model/value.h"
 
-struct span { /* [begin, end) */
-	nstime begin, end;
+struct span { /* up to where the next one begins */
+	nstime begin;
 	struct value value; /* text lives as long as the attribute table */
 };
+_Static_assert(sizeof(struct span) == 24, "there may be millions");
 
 struct spool;
 

@@ -48,7 +48,7 @@ static bool add_sums(struct feeding *feeding, struct track *track, uint32_t s,
 		     const struct top *top)
 {
 	const struct slice_record *record = &feeding->shard->records[s];
-	struct track_more *more = track_more(track);
+	struct track_more *more = track_make_more(feeding->tracks, track);
 	struct track_sums *out;
 
 	more->sums = mem_grow(more->sums, more->nsums, &more->sums_capacity, sizeof *more->sums);

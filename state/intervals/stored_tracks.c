@@ -74,7 +74,7 @@ static void begin_track(struct feeding *feeding, struct track *track)
 	if (tells_gaps(feeding, track)) {
 		nstime dead = time_earlier(feeding->low, 1);
 
-		track_set_dead(track, dead);
+		track_set_dead(feeding->tracks, track, dead);
 		value = gap_at(feeding, track, dead);
 	}
 	track_push(feeding->state, track, BEFORE_ALL, &value);
@@ -86,7 +86,7 @@ static void begin_track(struct feeding *feeding, struct track *track)
  */
 static void feed_tombstones(struct feeding *feeding, struct track *track, nstime until)
 {
-	nstime at = track_dead(track);
+	nstime at = track_dead(feeding->tracks, track);
 
 	while (at < NSTIME_MAX && !failed(feeding) &&
 	       stored_next_tombstone(feeding->stored, track->attr, at, until, &at)) {
@@ -108,13 +108,13 @@ void feed_value(struct feeding *feeding, struct track *track, nstime at, const s
 	}
 	bool dead = deleted && tells_gaps(feeding, track);
 
-	track_set_dead(track, dead ? at : NSTIME_MAX);
+	track_set_dead(feeding->tracks, track, dead ? at : NSTIME_MAX);
 	if (dead && at < NSTIME_MAX)
 		told = gap_at(feeding, track, at);
 	track_cut(feeding->state, track, at, &told, feeding->tracks->range.begin);
 	tracks_changed(feeding->tracks, track);
-	if (at < track->named) /* what is deleted was there, if only for that nanosecond */
-		track->named = at == BEFORE_ALL ? NSTIME_MIN : at;
+	/* what is deleted was there, if only for that nanosecond */
+	track_note_named(feeding->tracks, track, at == BEFORE_ALL ? NSTIME_MIN : at);
 }
 
 static void feed_to(struct feeding *feeding, struct track *track, nstime at,
@@ -406,7 +406,7 @@ static void walk_on(struct feeding *feeding, struct track *track)
 	struct stored_change next;
 
 	while (!failed(feeding)) {
-		const struct span *last = &track->spans[track->count - 1];
+		const struct span *last = track_last(track);
 		bool over = last->begin < range->end, again;
 
 		if (over && value_exists(&last->value)) {
@@ -463,23 +463,24 @@ static void walk_back(struct feeding *feeding, struct track *track)
 {
 	const struct range *range = &feeding->tracks->range;
 
-	for (size_t i = 0; i < track->count && track->spans[i].begin < feeding->low; i++) {
-		struct span *span = &track->spans[i];
+	for (size_t i = 0; i < track->count && track_spans(track)[i].begin < feeding->low; i++) {
+		struct span *span = track_own_spans(track) + i;
 		nstime t = span->begin > BEFORE_ALL ? span->begin : feeding->low - 1;
 
 		if (span->begin == NSTIME_MIN)
 			continue;
-		if (!range->within && value_exists(&span->value) && span->end > range->begin &&
+		if (!range->within && value_exists(&span->value) &&
+		    span_end(feeding->tracks, track, span) > range->begin &&
 		    span->begin < range->end) {
 			span->begin = begin_of(feeding, track->attr, &span->value, t);
-			if (span->begin < track->named) /* it was written then, or filled */
-				track->named = span->begin;
+			/* it was written then, or filled */
+			track_note_named(feeding->tracks, track, span->begin);
 		} else if (span->begin == BEFORE_ALL) {
 			span->begin = NSTIME_MIN;
 		}
 	}
-	for (size_t i = 0; i < track->count && track->spans[i].begin <= BEFORE_ALL; i++)
-		track->spans[i].begin = NSTIME_MIN;
+	for (size_t i = 0; i < track->count && track_spans(track)[i].begin <= BEFORE_ALL; i++)
+		track_own_spans(track)[i].begin = NSTIME_MIN;
 }
 
 /* ---- shards ---- */
@@ -559,8 +560,8 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	bool any;
 
 	track->count = 0;
-	track_set_dead(track, NSTIME_MAX);
-	track->named = NSTIME_MAX;
+	track_set_dead(feeding->tracks, track, NSTIME_MAX);
+	track_set_named(feeding->tracks, track, NSTIME_MAX);
 	program_initial(feeding->state->program, attr, &value);
 	track_push(feeding->state, track, NSTIME_MIN, &value);
 	if (stored_fact(feeding->stored, attr, NSTIME_MIN, &fact) &&
@@ -572,7 +573,8 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 				  any ? next.at - 1 : NSTIME_MAX - 1, &tombstone) &&
 	    stored_tombstone(feeding->stored, attr, tombstone, &fact)) {
 		track_cut(feeding->state, track, tombstone, &fact.value, feeding->tracks->range.begin);
-		track_set_dead(track, tells_gaps(feeding, track) ? tombstone : NSTIME_MAX);
+		track_set_dead(feeding->tracks, track,
+			       tells_gaps(feeding, track) ? tombstone : NSTIME_MAX);
 	}
 	while (any && !failed(feeding)) {
 		feed_next(feeding, track, &next);

@@ -18,7 +18,7 @@ struct totals {
 	struct hash_index index;
 };
 
-bool totals_wanted(const struct tracks *tracks, struct track *track)
+bool totals_wanted(struct tracks *tracks, struct track *track)
 {
 	const struct sums_sink *sink = tracks->sink;
 	struct buf path = {0};
@@ -26,11 +26,12 @@ bool totals_wanted(const struct tracks *tracks, struct track *track)
 	if (!track->totals_asked && sink && sink->wants_totals) {
 		attr_add_text(tracks->state->attrs, track->attr, &path);
 		if (sink->wants_totals(sink->arg, buf_text(&path)))
-			track_more(track)->totals = mem_new(sizeof(struct totals));
+			track_make_more(tracks, track)->totals = mem_new(sizeof(struct totals));
 		buf_release(&path);
 	}
 	track->totals_asked = true;
-	return track->more && track->more->totals;
+	const struct track_more *more = track_more(tracks, track);
+	return more && more->totals;
 }
 
 void totals_free(struct totals *totals)
@@ -70,16 +71,19 @@ static struct value_total *find(struct totals *totals, const struct value *value
 void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 {
 	nstime begin = tracks->sink->begin, end = tracks->sink->end;
-	nstime named = track_named(tracks, track);
+	nstime named = track_shown(tracks, track);
+	struct totals *totals = track_more(tracks, track)->totals;
 
 	for (size_t i = 0; i < count; i++) {
+		const struct span *span = track_spans(track) + i;
 		struct interval interval;
 		struct value_total *total;
 
-		if (!track_interval(tracks, track, named, &track->spans[i], &interval) ||
+		if (!track_interval(tracks, track, named, span, span_end(tracks, track, span),
+				    &interval) ||
 		    interval.end <= begin || interval.begin >= end)
 			continue;
-		total = find(track->more->totals, &interval.value);
+		total = find(totals, &interval.value);
 		total->begun += interval.begin >= begin && interval.begin > NSTIME_MIN;
 		total->count++;
 		if (interval.begin < begin)
@@ -91,7 +95,7 @@ void totals_add(const struct tracks *tracks, struct track *track, size_t count)
 
 bool totals_give(const struct tracks *tracks, const struct track *track, const char *path)
 {
-	const struct totals *totals = track->more->totals;
+	const struct totals *totals = track_more(tracks, track)->totals;
 
 	for (size_t i = 0; i < totals->count; i++)
 		if (!tracks->sink->total(tracks->sink->arg, path, &totals->items[i]))

@@ -139,69 +139,126 @@ struct track *tracks_find(const struct tracks *tracks, uint32_t attr)
 	return place ? &tracks->items[place - 1] : NULL;
 }
 
-struct track_more *track_more(struct track *track)
+static void grow_times(const struct tracks *tracks, nstime **times)
 {
-	if (!track->more) {
-		track->more = mem_new(sizeof *track->more);
-		track->more->dead = NSTIME_MAX;
-		track->more->ended = NSTIME_MIN;
-	}
-	return track->more;
+	if (*times)
+		*times = mem_resize(*times, tracks->capacity, sizeof **times);
 }
 
-void track_set_dead(struct track *track, nstime dead)
+static void grow_members(struct tracks *tracks, size_t before)
 {
-	if (track_dead(track) != dead)
-		track_more(track)->dead = dead;
+	grow_times(tracks, &tracks->from);
+	grow_times(tracks, &tracks->named);
+	grow_times(tracks, &tracks->ends);
+	if (tracks->more)
+		tracks->more = mem_resize_zeroed(tracks->more, before, tracks->capacity,
+						 sizeof *tracks->more);
+}
+
+/* The track's element, in times that are made when there is none. */
+static nstime *time_place(const struct tracks *tracks, nstime **times, const struct track *track)
+{
+	if (!*times)
+		*times = mem_resize(NULL, tracks->capacity, sizeof **times);
+	return &(*times)[track - tracks->items];
+}
+
+static struct track_more **more_place(struct tracks *tracks, const struct track *track)
+{
+	if (!tracks->more)
+		tracks->more = mem_new_array(tracks->capacity, sizeof *tracks->more);
+	return &tracks->more[track - tracks->items];
+}
+
+struct track_more *track_make_more(struct tracks *tracks, const struct track *track)
+{
+	struct track_more **more = more_place(tracks, track);
+
+	if (!*more) {
+		*more = mem_new(sizeof **more);
+		(*more)->dead = NSTIME_MAX;
+		(*more)->ended = NSTIME_MIN;
+	}
+	return *more;
+}
+
+void track_set_dead(struct tracks *tracks, const struct track *track, nstime dead)
+{
+	if (track_dead(tracks, track) != dead)
+		track_make_more(tracks, track)->dead = dead;
+}
+
+void track_set_from(struct tracks *tracks, const struct track *track, nstime from)
+{
+	if (!tracks->from && tracks->count == 1)
+		tracks->from_all = from;
+	if (!tracks->from && tracks->from_all == from)
+		return;
+	if (!tracks->from)
+		for (size_t i = 0; i < tracks->count; i++)
+			*time_place(tracks, &tracks->from, &tracks->items[i]) = tracks->from_all;
+	tracks->from[track - tracks->items] = from;
 }
 
 static void set_room(struct state *state, struct track *track, uint8_t room)
 {
 	if (!state->span_pool)
 		state->span_pool = span_pool_new();
-	track->spans =
-		span_pool_resize(state->span_pool, track->spans, track->room, track->count, room);
+	const struct span one = track->one;
+	struct span *many = track->room ? track->many : NULL;
+
+	if (room)
+		track->many = span_pool_resize(state->span_pool, many, track->room,
+					       many ? track->count : 0, room);
+	if (!room && many) {
+		track->one = many[0];
+		span_pool_give(state->span_pool, many, track->room);
+	} else if (room && !many) {
+		track->many[0] = one;
+	}
 	track->room = room & 63u;
 }
 
 void track_push(struct state *state, struct track *track, nstime begin, const struct value *value)
 {
-	if (!track->spans)
-		set_room(state, track, 0);
-	else if (track->count == (size_t)1 << track->room)
+	if (track->count == (size_t)1 << track->room)
 		set_room(state, track, track->room + 1);
-	track->spans[track->count++] = (struct span){begin, NSTIME_MAX, *value};
+	track_own_spans(track)[track->count++] = (struct span){begin, *value};
 }
 
-void track_release(struct state *state, struct track *track)
+/* Gives back what the track has. */
+static void release(struct tracks *tracks, struct track *track)
 {
-	if (track->spans)
-		span_pool_give(state->span_pool, track->spans, track->room);
-	if (track->more) {
-		mem_free(track->more->sources);
-		mem_free(track->more->sums);
-		totals_free(track->more->totals);
-		mem_free(track->more);
-	}
+	struct track_more *more = track_more(tracks, track);
+
+	if (track->room)
+		span_pool_give(tracks->state->span_pool, track->many, track->room);
+	if (!more)
+		return;
+	mem_free(more->sources);
+	mem_free(more->sums);
+	totals_free(more->totals);
+	mem_free(more);
+	tracks->more[track - tracks->items] = NULL;
 }
 
-nstime track_named(const struct tracks *tracks, const struct track *track)
+nstime track_shown(const struct tracks *tracks, const struct track *track)
 {
 	bool listed = !track->computed && !wanted_by_name(tracks->wanted, track->attr);
 
-	return listed ? track->named : NSTIME_MIN;
+	return listed ? track_named(tracks, track) : NSTIME_MIN;
 }
 
 bool track_interval(const struct tracks *tracks, const struct track *track, nstime named,
-		    const struct span *span, struct interval *out)
+		    const struct span *span, nstime end, struct interval *out)
 {
 	const struct range *range = &tracks->range;
 
-	if (!value_exists(&span->value) || span->begin >= range->end || span->end <= range->begin ||
-	    span->end <= named)
+	if (!value_exists(&span->value) || span->begin >= range->end || end <= range->begin ||
+	    end <= named)
 		return false;
 	out->begin = span->begin < named ? named : span->begin;
-	out->end = span->end;
+	out->end = end;
 	out->value = span->value;
 	if (out->begin >= range->end)
 		return false;
@@ -224,17 +281,71 @@ bool tracks_ask(const struct tracks *tracks, bool first, uint32_t attr)
 	return false;
 }
 
-struct track *tracks_add(struct tracks *tracks, uint32_t attr)
+void track_set_end(struct tracks *tracks, const struct track *track, nstime end)
 {
-	struct track *track;
+	*time_place(tracks, &tracks->ends, track) = end;
+}
 
-	track = mem_push(tracks->items, tracks->count, tracks->capacity);
+void track_set_named(struct tracks *tracks, struct track *track, nstime named)
+{
+	track->named_ever = named == NSTIME_MIN;
+	track->named_at = named > NSTIME_MIN && named < NSTIME_MAX;
+	if (track->named_at)
+		*time_place(tracks, &tracks->named, track) = named;
+}
+
+/* When that was matters where something is to be hidden, or is named behind the range alone. */
+void track_note_named(struct tracks *tracks, struct track *track, nstime at)
+{
+	bool matters = at >= tracks->range.end || track->spooled;
+
+	if (at >= track_named(tracks, track))
+		return;
+	for (size_t i = 0; i < track->count && track_spans(track)[i].begin < at && !matters; i++)
+		matters = value_exists(&track_spans(track)[i].value);
+	track_set_named(tracks, track, matters ? at : NSTIME_MIN);
+}
+
+struct track *tracks_add_from(struct tracks *tracks, uint32_t attr, nstime from)
+{
+	size_t before = tracks->capacity;
+	struct track *track = mem_push(tracks->items, tracks->count, tracks->capacity);
+
+	if (tracks->capacity > before)
+		grow_members(tracks, before);
 	number_map_set(&tracks->places, attr, (uint32_t)tracks->count);
 	*track = (struct track){.attr = attr,
-				.from = tracks->range.begin,
-				.named = NSTIME_MAX,
 				.cut = tracks->first && !tracks_ask(tracks, false, attr)};
+	track_set_from(tracks, track, from);
 	return track;
+}
+
+void track_move(struct tracks *to, struct tracks *from, struct track *track)
+{
+	struct track *own = tracks_find(to, track->attr);
+	struct track_more *more = track_more(from, track);
+
+	if (own)
+		release(to, own);
+	else
+		own = tracks_add(to, track->attr);
+	*own = *track;
+	track_set_from(to, own, track_from(from, track));
+	track_set_named(to, own, track_named(from, track));
+	track->count = track->room = 0;
+	if (!more)
+		return;
+	*more_place(to, own) = more;
+	from->more[track - from->items] = NULL;
+}
+
+void track_move_computed(struct tracks *to, const struct tracks *from, struct track *track)
+{
+	struct track *own = tracks_add_from(to, track->attr, to->from_all);
+
+	*own = *track;
+	track_set_end(to, own, track_end(from, track));
+	track->count = track->room = 0;
 }
 
 static bool some_was_tells(const struct tracks *tracks, const struct track *track)
@@ -274,12 +385,12 @@ bool tracks_gives(const struct tracks *tracks, const struct writer *writer)
 	       verb_gives(program_statement(program, writer->line)->verb);
 }
 
-void track_note_given(const struct tracks *tracks, struct track *track, nstime time, bool event)
+void track_note_given(struct tracks *tracks, struct track *track, nstime time, bool event)
 {
 	if (time < tracks->range.begin || time >= tracks->range.end)
 		return;
 	track->given = track->given || event;
-	track->named = time < track->named ? time : track->named;
+	track_note_named(tracks, track, time);
 }
 
 void track_write(struct tracks *tracks, struct track *track, nstime at, const struct value *value,
@@ -291,7 +402,7 @@ void track_write(struct tracks *tracks, struct track *track, nstime at, const st
 	attrs_keep(tracks->state->attrs, &own);
 	track_cut(tracks->state, track, at, &own, NSTIME_MIN);
 	if (beyond) /* also where it was unknown before */
-		track->spans[track->count - 1].value = value_open();
+		track_own_spans(track)[track->count - 1].value = value_open();
 	tracks_changed(tracks, track);
 	if (tracks->over.past)
 		tracks_touch(tracks, track);
@@ -300,7 +411,7 @@ void track_write(struct tracks *tracks, struct track *track, nstime at, const st
 bool track_takes_fill(const struct tracks *tracks, struct track *track, const struct value *value,
 		      bool beyond)
 {
-	struct value *last = &track->spans[track->count - 1].value;
+	struct value *last = &track_own_spans(track)[track->count - 1].value;
 
 	if (last->kind != VALUE_UNKNOWN || is_beyond(tracks, last))
 		return false;
@@ -314,7 +425,7 @@ void tracks_end_beyond(struct tracks *tracks, bool may_fill)
 	tracks_settle(tracks);
 	for (size_t i = 0; i < tracks->count && may_fill; i++) {
 		struct track *track = &tracks->items[i];
-		struct span *last = &track->spans[track->count - 1];
+		struct span *last = track_own_spans(track) + track->count - 1;
 
 		if (track_is_fillable(tracks, track) && last->value.kind == VALUE_UNKNOWN)
 			last->value = value_open();
@@ -327,20 +438,18 @@ void track_cut(struct state *state, struct track *track, nstime at, const struct
 {
 	struct span *last;
 
-	while (track->count && track->spans[track->count - 1].begin >= at)
+	while (track->count && track_spans(track)[track->count - 1].begin >= at)
 		track->count--;
 	if (track->count == 0) {
 		track_push(state, track, at, value);
 		return;
 	}
-	last = &track->spans[track->count - 1];
-	last->end = NSTIME_MAX;
+	last = track_own_spans(track) + track->count - 1;
 	if (value_equal(&last->value, value))
 		return;
-	last->end = at;
-	if (track->count > 1 && track->spans[track->count - 2].end <= keep) {
+	if (track->count > 1 && last->begin <= keep) {
 		/* it lies before the range, and is too far back to be joined */
-		memmove(&track->spans[0], last, sizeof *last);
+		track_own_spans(track)[0] = *last;
 		track->count = 1;
 	}
 	track_push(state, track, at, value);
@@ -358,9 +467,10 @@ static bool follows(const struct tracks *tracks, const struct track *track)
  */
 static void settle_track(struct tracks *tracks, struct track *track)
 {
-	const struct span *last = &track->spans[track->count - 1], *over = last;
+	const struct span *last = track_last(track), *over = last;
+	const struct track_more *more = track_more(tracks, track);
 
-	while (over > track->spans && over->begin >= tracks->range.end)
+	while (over > track_spans(track) && over->begin >= tracks->range.end)
 		over--;
 	tracks->over.open -= track->open;
 	track->open = follows(tracks, track) && over == last && value_exists(&over->value) &&
@@ -368,9 +478,9 @@ static void settle_track(struct tracks *tracks, struct track *track)
 	track_set_unknown(tracks, track,
 			  over + 1 == last && value_exists(&over->value) &&
 				  last->value.kind == VALUE_UNKNOWN &&
-				  (!track->more || track->more->ended != last->begin));
+				  (!more || more->ended != last->begin));
 	if (track->unknown) /* touched again, it stays unknown from there on */
-		track_more(track)->ended = last->begin;
+		track_make_more(tracks, track)->ended = last->begin;
 	tracks->over.open += track->open;
 	if (track->unknown && last->begin >= tracks->over.fills)
 		tracks->over.fills = last->begin + 1;
@@ -405,12 +515,26 @@ void tracks_pass_end(struct tracks *tracks)
 	tracks->over.fills = tracks->range.end;
 	for (size_t i = 0; i < tracks->count; i++) {
 		struct track *track = &tracks->items[i];
-		const struct span *last = &track->spans[track->count - 1];
+		const struct span *last = track_last(track);
 
 		track->open = follows(tracks, track) && value_exists(&last->value);
 		tracks->over.open += track->open;
 		track_set_unknown(tracks, track, last->value.kind == VALUE_UNKNOWN);
 	}
+}
+
+/* Of an operand that had no value before its last span: most have one span then. */
+static bool cut_unknown(struct state *state, struct track *track)
+{
+	if (track->count != 2 || track_spans(track)[0].begin != NSTIME_MIN ||
+	    track_spans(track)[0].value.kind != VALUE_UNKNOWN ||
+	    !value_exists(&track_spans(track)[1].value))
+		return false;
+	track_own_spans(track)[0] = track_spans(track)[1];
+	track->count = 1;
+	track->unknown_before = true;
+	set_room(state, track, 0);
+	return true;
 }
 
 void tracks_changed(struct tracks *tracks, struct track *track)
@@ -420,10 +544,13 @@ void tracks_changed(struct tracks *tracks, struct track *track)
 	spooling->changes++;
 	if (!spooling->at || track->ended || track->count <= spooling->stay)
 		return;
+	if (is_operand(tracks, track->attr)) { /* views look for spans of their operands */
+		track->ended = !cut_unknown(tracks->state, track);
+		return;
+	}
 	track->ended = true;
-	if (!is_operand(tracks, track->attr)) /* views look for spans of their operands */
-		*mem_push(spooling->ended, spooling->nended, spooling->capacity) =
-			(uint32_t)(track - tracks->items);
+	*mem_push(spooling->ended, spooling->nended, spooling->capacity) =
+		(uint32_t)(track - tracks->items);
 }
 
 /* Writes away spans from number `first` to before `end`. False: the spool is full. */
@@ -431,7 +558,7 @@ static bool spool(struct tracks *tracks, struct track *track, size_t first, size
 {
 	uint32_t run = track->spooled ? track->run : 0;
 
-	if (!spool_add(tracks->spooling.spool, track->spans + first, end - first, &run))
+	if (!spool_add(tracks->spooling.spool, track_spans(track) + first, end - first, &run))
 		return false;
 	track->spooled = true;
 	track->run = run;
@@ -445,9 +572,10 @@ static bool spool(struct tracks *tracks, struct track *track, size_t first, size
  */
 static void spool_track(struct tracks *tracks, struct track *track)
 {
-	bool unknown = track->spans[track->count - 1].value.kind == VALUE_UNKNOWN;
+	bool unknown = track_spans(track)[track->count - 1].value.kind == VALUE_UNKNOWN;
+	struct span *spans;
 	uint8_t stay = unknown ? 2 : tracks->spooling.stay;
-	size_t first = !track->spooled && track->spans[0].value.kind == VALUE_UNKNOWN;
+	size_t first = !track->spooled && track_spans(track)[0].value.kind == VALUE_UNKNOWN;
 
 	if (track->count <= stay)
 		return;
@@ -456,7 +584,8 @@ static void spool_track(struct tracks *tracks, struct track *track)
 		totals_add(tracks, track, ended);
 	else if (ended > first && !spool(tracks, track, first, ended))
 		return;
-	memmove(track->spans, track->spans + ended, stay * sizeof *track->spans);
+	spans = track_own_spans(track);
+	memmove(spans, spans + ended, stay * sizeof *spans);
 	track->count = stay;
 	if (track->room >= stay)
 		set_room(tracks->state, track, stay - 1);
@@ -518,7 +647,13 @@ void tracks_spool(struct tracks *tracks)
 static void empty(struct tracks *tracks)
 {
 	for (size_t i = 0; i < tracks->count; i++)
-		track_release(tracks->state, &tracks->items[i]);
+		release(tracks, &tracks->items[i]);
+	mem_free(tracks->from);
+	mem_free(tracks->named);
+	mem_free(tracks->ends);
+	mem_free(tracks->more);
+	tracks->from = tracks->named = tracks->ends = NULL;
+	tracks->more = NULL;
 	spool_free(tracks->spooling.spool);
 	mem_free(tracks->spooling.ended);
 	tracks->spooling = (struct spooling){.at = tracks->spooling.at};

@@ -42,7 +42,7 @@ void computed_add_source(const struct tracks *tracks, struct tracks *computed, u
 
 	if (wanted_by_name(tracks->wanted, attr))
 		return;
-	more = track_more(track);
+	more = track_make_more(computed, track);
 	while (i < more->nsources && more->sources[i].attr != source)
 		i++;
 	if (i == more->nsources)
@@ -65,16 +65,30 @@ static bool next_named(void *arg, uint32_t shape, uint64_t *at, uint32_t *attr)
 		const struct track *track = &tracks->items[(*at)++];
 
 		*attr = track->attr;
-		if (track->named < tracks->range.end && (track->given || !tracks->range.window) &&
+		if (track_named(tracks, track) < tracks->range.end &&
+		    (track->given || !tracks->range.window) &&
 		    attr_shape(tracks->state->attrs, *attr) == shape)
 			return true;
 	}
 	return false;
 }
 
+/* It has the value of another one that no line of the trace gives a value. */
+static bool has_no_value(const struct state *state, uint32_t attr)
+{
+	struct value values[ENV_VARIABLES];
+	const struct view *view = program_view_of(state->program, attr, values);
+	uint32_t shape = view ? program_view_copies(state->program, view) : ATTR_ABSENT;
+
+	return shape != ATTR_ABSENT && !catalog_given(state->catalog, shape);
+}
+
 static void add_listed(void *arg, uint32_t attr, const uint32_t *sources, uint32_t count)
 {
 	const struct listing *listing = arg;
+
+	if (has_no_value(listing->tracks->state, attr))
+		return;
 
 	computed_add(listing->computed, attr);
 	for (uint32_t v = 0; v < count; v++)
@@ -159,6 +173,7 @@ void views_add_operands(struct tracks *tracks)
 
 struct sweep {
 	struct tracks *tracks;
+	const struct tracks *computed; /* which has what is computed */
 	nstime at;
 	nstime begin, end; /* no operand changes in [begin, end) */
 	bool hole;         /* some operand is not told there */
@@ -172,16 +187,16 @@ static const struct span *span_at(struct track *track, nstime at)
 	size_t low = 0, high = track->count;
 
 	if (track->seen && track->seen <= track->count &&
-	    track->spans[track->seen - 1].begin <= at) {
+	    track_spans(track)[track->seen - 1].begin <= at) {
 		low = track->seen;
-		if (low == high || track->spans[low].begin > at)
+		if (low == high || track_spans(track)[low].begin > at)
 			high = low;
-		else if (low + 1 == high || track->spans[low + 1].begin > at)
+		else if (low + 1 == high || track_spans(track)[low + 1].begin > at)
 			high = ++low;
 	}
-	low = search_first(i, low, high, track->spans[i].begin <= at);
+	low = search_first(i, low, high, track_spans(track)[i].begin <= at);
 	track->seen = low < UINT32_MAX ? (uint32_t)low : 0;
-	return low ? &track->spans[low - 1] : NULL;
+	return low ? track_spans(track) + low - 1 : NULL;
 }
 
 /* It is not told: it was never written, or is missing. */
@@ -211,9 +226,10 @@ static void read_span(struct sweep *sweep, const struct track *track, const stru
 {
 	if (span->begin > sweep->begin)
 		sweep->begin = span->begin;
-	if (span->end < sweep->end)
-		sweep->end = span->end;
-	if (span->value.kind == VALUE_UNKNOWN && span->end == NSTIME_MAX)
+	nstime end = span_end(sweep->tracks, track, span);
+	if (end < sweep->end)
+		sweep->end = end;
+	if (span->value.kind == VALUE_UNKNOWN && end == NSTIME_MAX)
 		sweep->open = sweep->open || is_fillable(sweep->tracks, track->attr);
 }
 
@@ -228,24 +244,26 @@ static bool get_at(void *arg, uint32_t attr, struct fact *out)
 	if (!track) {
 		sweep->open = sweep->open || is_fillable(tracks, attr);
 	} else {
-		bool told = sweep->at >= track->from;
+		bool told = sweep->at >= track_from(tracks, track);
 
 		sweep->hole = sweep->hole || !told;
 		if (sweep->needed && sweep->needed[track - tracks->items] > sweep->at)
 			sweep->needed[track - tracks->items] = sweep->at;
 		if (told || !tracks->by_need) {
 			span = span_at(track, sweep->at);
-			if (!span && track->count && track->spans[0].begin < sweep->end)
-				sweep->end = track->spans[0].begin;
+			if (!span && track->count && track_spans(track)[0].begin < sweep->end)
+				sweep->end = track_spans(track)[0].begin;
 		}
 	}
 	if (span) {
 		out->value = span->value;
 		read_span(sweep, track, span);
 		return !is_beyond(tracks, &span->value);
-	} else {
-		read_untold(sweep, attr, &out->value);
 	}
+	if (track && track->unknown_before)
+		out->value.kind = VALUE_UNKNOWN;
+	else
+		read_untold(sweep, attr, &out->value);
 	return true;
 }
 
@@ -257,22 +275,24 @@ static bool was_named(struct sweep *sweep, const struct track_source *source)
 
 	if (!track)
 		return !source->initial;
-	if (track->named > sweep->at && track->named < sweep->end)
-		sweep->end = track->named;
-	if (track->named <= sweep->at && track->named > sweep->begin)
-		sweep->begin = track->named;
-	return track->named <= sweep->at;
+	nstime named = track_named(sweep->tracks, track);
+	if (named > sweep->at && named < sweep->end)
+		sweep->end = named;
+	if (named <= sweep->at && named > sweep->begin)
+		sweep->begin = named;
+	return named <= sweep->at;
 }
 
 /* Do lists name it at `at`? Else *out is none, or unknown if it may be named. */
 static bool is_listed(struct sweep *sweep, const struct track *computed, struct value *out)
 {
+	const struct track_more *more = track_more(sweep->computed, computed);
 	uint32_t all = 0, found = 0;
 	struct fact fact;
 
 	*out = (struct value){.kind = VALUE_NONE};
-	for (size_t i = 0; computed->more && i < computed->more->nsources; i++) {
-		const struct track_source *source = &computed->more->sources[i];
+	for (size_t i = 0; more && i < more->nsources; i++) {
+		const struct track_source *source = &more->sources[i];
 
 		all |= source->variables;
 		if (!(source->variables & ~found) || !was_named(sweep, source))
@@ -301,22 +321,18 @@ static void compute_at(struct sweep *sweep, const struct track *computed, nstime
 /* ---- over a range, and beyond it ---- */
 
 /* Appends a span, or lets the last one go on. */
-static void add_span(struct state *state, struct track *track, nstime begin, nstime end,
+static void add_span(struct tracks *computed, struct track *track, nstime begin, nstime end,
 		     const struct value *value)
 {
-	struct span *last = track->count ? &track->spans[track->count - 1] : NULL;
-
-	if (last && value_equal(&last->value, value)) {
-		last->end = end;
-		return;
-	}
-	track_push(state, track, begin, value);
-	track->spans[track->count - 1].end = end;
+	if (!track->count || !value_equal(&track_spans(track)[track->count - 1].value, value))
+		track_push(computed->state, track, begin, value);
+	track_set_end(computed, track, end);
 }
 
-static void compute(struct tracks *operands, struct track *track, nstime begin, nstime end)
+static void compute(struct tracks *operands, struct tracks *computed, struct track *track,
+		    nstime begin, nstime end)
 {
-	struct sweep sweep = {.tracks = operands};
+	struct sweep sweep = {.tracks = operands, .computed = computed};
 	struct fact fact;
 
 	track->count = 0;
@@ -325,7 +341,7 @@ static void compute(struct tracks *operands, struct track *track, nstime begin, 
 
 		compute_at(&sweep, track, begin, &fact);
 		to = sweep.end < end ? sweep.end : end;
-		add_span(operands->state, track, begin, to, &fact.value);
+		add_span(computed, track, begin, to, &fact.value);
 		begin = to;
 	}
 }
@@ -333,31 +349,35 @@ static void compute(struct tracks *operands, struct track *track, nstime begin, 
 void views_compute(struct tracks *operands, struct tracks *computed, nstime begin, nstime end)
 {
 	for (size_t i = 0; i < computed->count; i++)
-		compute(operands, &computed->items[i], begin, end);
+		compute(operands, computed, &computed->items[i], begin, end);
 }
 
-void views_follow(struct tracks *operands, struct track *track, bool down)
+void views_follow(struct tracks *operands, struct tracks *computed, struct track *track, bool down)
 {
-	struct span *span = down ? track->spans : &track->spans[track->count - 1];
-	bool *more = down ? &track->down : &track->up;
-	struct sweep sweep = {.tracks = operands};
+	struct span *span = track_own_spans(track) + (down ? 0 : track->count - 1);
+	struct sweep sweep = {.tracks = operands, .computed = computed};
 	struct fact fact;
 
-	*more = value_exists(&span->value) &&
-		(down ? span->begin > NSTIME_MIN : span->end < NSTIME_MAX);
-	while (*more && (down ? span->begin > operands->low : span->end < operands->high)) {
-		compute_at(&sweep, track, down ? span->begin - 1 : span->end, &fact);
+	bool more = value_exists(&span->value);
+	for (;;) {
+		nstime end = track_end(computed, track);
+
+		more = more && (down ? span->begin > NSTIME_MIN : end < NSTIME_MAX);
+		if (!more || (down ? span->begin <= operands->low : end >= operands->high))
+			break;
+		compute_at(&sweep, track, down ? span->begin - 1 : end, &fact);
 		if (sweep.hole || (!down && sweep.open && operands->high < NSTIME_MAX))
-			return; /* what is read anew, piece by piece, tells */
-		*more = value_equal(&fact.value, &span->value);
-		if (!*more)
-			return;
-		if (down)
+			break; /* what is read anew, piece by piece, tells */
+		more = value_equal(&fact.value, &span->value);
+		if (more && down)
 			span->begin = sweep.begin;
-		else
-			span->end = sweep.end;
-		*more = down ? span->begin > NSTIME_MIN : span->end < NSTIME_MAX;
+		else if (more)
+			track_set_end(computed, track, sweep.end);
 	}
+	if (down)
+		track->down = more;
+	else
+		track->up = more;
 }
 
 /* ---- what is not needed any more ---- */
@@ -368,9 +388,10 @@ size_t views_due(const struct state *state, size_t ncomputed)
 }
 
 /* Does its value at the range's end go on at `now`, or may it turn out to? */
-static bool goes_on(struct tracks *tracks, const struct track *computed, nstime now)
+static bool goes_on(struct tracks *tracks, const struct tracks *of, const struct track *computed,
+		    nstime now)
 {
-	struct sweep sweep = {.tracks = tracks};
+	struct sweep sweep = {.tracks = tracks, .computed = of};
 	struct fact fact;
 	struct value value;
 
@@ -393,7 +414,7 @@ size_t views_go_on(struct tracks *tracks, nstime now)
 
 	computed_list(tracks, &computed);
 	for (size_t i = 0; i < computed.count && !some; i++)
-		some = goes_on(tracks, &computed.items[i], now);
+		some = goes_on(tracks, &computed, &computed.items[i], now);
 	size_t due = views_due(tracks->state, computed.count) / 16 + 1;
 	tracks_release(&computed);
 	return some ? due : 0;
@@ -403,10 +424,10 @@ size_t views_go_on(struct tracks *tracks, nstime now)
  * Notes what tells where the value at `now` begins: down to where it was another one for certain.
  * What an event that is still to come may fill can turn out to be that value.
  */
-static void note_needed(struct tracks *tracks, const struct track *computed, nstime now,
-			nstime *needed)
+static void note_needed(struct tracks *tracks, const struct tracks *of,
+			const struct track *computed, nstime now, nstime *needed)
 {
-	struct sweep sweep = {.tracks = tracks, .needed = needed};
+	struct sweep sweep = {.tracks = tracks, .computed = of, .needed = needed};
 	struct value value = {.kind = VALUE_UNKNOWN};
 	bool certain = false;
 	struct fact fact;
@@ -425,15 +446,16 @@ static void note_needed(struct tracks *tracks, const struct track *computed, nst
 }
 
 /* Keeps the last two spans, as track_cut() does. */
-static size_t forget(struct track *track, nstime needed)
+static size_t forget(struct tracks *tracks, struct track *track, nstime needed)
 {
 	size_t most = track->count > 2 ? track->count - 2 : 0, gone;
 
-	gone = search_first(i, 0, most, track->spans[i].end <= needed);
+	gone = search_first(i, 0, most, track_spans(track)[i + 1].begin <= needed);
 	if (gone) {
 		track->count -= (uint32_t)gone;
-		memmove(track->spans, track->spans + gone, track->count * sizeof *track->spans);
-		track->from = track->spans[0].begin;
+		struct span *spans = track_own_spans(track);
+		memmove(spans, spans + gone, track->count * sizeof *spans);
+		track_set_from(tracks, track, track_spans(track)[0].begin);
 		track->seen = 0;
 	}
 	return track->count;
@@ -449,10 +471,10 @@ size_t views_prune(struct tracks *tracks, nstime now)
 		needed[i] = NSTIME_MAX;
 	computed_list(tracks, &computed);
 	for (size_t i = 0; i < computed.count; i++)
-		note_needed(tracks, &computed.items[i], now, needed);
+		note_needed(tracks, &computed, &computed.items[i], now, needed);
 	for (size_t i = 0; i < tracks->count; i++)
 		if (tracks->items[i].operand)
-			spans += forget(&tracks->items[i], needed[i]);
+			spans += forget(tracks, &tracks->items[i], needed[i]);
 	spans += views_due(tracks->state, computed.count);
 	tracks_release(&computed);
 	mem_free(needed);

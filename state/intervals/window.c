@@ -110,8 +110,8 @@ static void see_change(void *arg, const struct change *change)
 	} else if (!track_is_settled(tracks, track)) {
 		if (gives)
 			track_note_given(tracks, track, change->time, change->item->stream);
-		else if (change->fill && !open && after->since < track->named)
-			track->named = after->since;
+		else if (change->fill && !open)
+			track_note_named(tracks, track, after->since);
 		track_write(tracks, track, after->since, &after->value, open);
 	}
 }
@@ -237,10 +237,10 @@ static void add_track(struct window_reader *reader, const struct attr_from *item
 	struct value value;
 
 	track->given = item->listed;
-	track->named = NSTIME_MIN;
+	track_set_named(tracks, track, NSTIME_MIN);
 	/* when an initial value came to be listed is not looked for */
 	if (program_initial(reader->program, item->attr, &value))
-		track->named = fact->named ? fact->since : NSTIME_MAX;
+		track_set_named(tracks, track, fact->named ? fact->since : NSTIME_MAX);
 	cells_value(replay_cells(reader->replay), item->attr, &value);
 	track_push(tracks->state, track, fact->since, &value);
 }

@@ -152,6 +152,15 @@ struct value section_own(const struct program *program, const struct event *even
 
 /* ---- initial values and views ---- */
 
+uint32_t program_view_copies(const struct program *program, const struct view *view)
+{
+	const struct expr *value = view->value;
+	bool copies = value->kind == EXPR_READ && !value->may_view &&
+		      !by_shape_last(&program->initials_by, value->path.shape);
+
+	return copies ? value->path.shape : ATTR_ABSENT;
+}
+
 bool program_initial(const struct program *program, uint32_t attr, struct value *out)
 {
 	const struct attrs *attrs = program->attrs;

@@ -281,6 +281,11 @@ const struct view *program_view(const struct program *program, uint32_t i);
 /* The view that computes `attr`, its variables bound in values[]; NULL: it is a stored one. */
 const struct view *program_view_of(const struct program *program, uint32_t attr,
 				   struct value values[ENV_VARIABLES]);
+/*
+ * The shape of the attribute whose value the view has, where it is nothing else and that has no
+ * `initial` value; ATTR_ABSENT: it may be more.
+ */
+uint32_t program_view_copies(const struct program *program, const struct view *view);
 /* Is some attribute of that shape computed? */
 bool program_views_shape(const struct program *program, uint32_t shape);
 /* Value of an attribute, stored (env->read) or computed. Expressions read this way themselves. */

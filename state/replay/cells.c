@@ -1,8 +1,9 @@
 /*
  * cells.c - see cells.h
  *
- * Cells stand in an array by attribute id. Children are chained, so that a delete finds what is
- * below without looking at the whole table. Tombstones of exact paths hang at their attribute;
+ * Cells stand in an array; another has their places by attribute id. Once something below a path is
+ * deleted, children are chained, so that a delete finds what is below without looking at the whole
+ * table. Tombstones of exact paths hang at their attribute;
  * tombstones of paths with `*` are a short list that is only looked at where no cell is.
  */
 #include "state/replay/cells.h"
@@ -19,7 +20,8 @@ static long long cell_bytes(const struct cells *cells)
 {
 	return (long long)(cells->now_capacity * sizeof *cells->now +
 			   cells->past_capacity * sizeof *cells->past +
-			   cells->slots_capacity * sizeof *cells->slots);
+			   cells->places_capacity * sizeof *cells->places +
+			   cells->kin_capacity * sizeof *cells->kin);
 }
 
 /* Room for one more. */
@@ -65,7 +67,9 @@ void cells_free(struct cells *cells)
 		return;
 	free_patterns(cells);
 	grown_add(&grown, -cell_bytes(cells));
-	mem_free(cells->slots);
+	mem_free(cells->places);
+	mem_free(cells->kin);
+	mem_free(cells->hanging.items);
 	mem_free(cells->tombstones);
 	mem_free(cells->sections);
 	mem_free(cells->until);
@@ -78,8 +82,10 @@ void cells_free(struct cells *cells)
 
 void cells_clear(struct cells *cells)
 {
-	for (uint32_t i = 0; i < cells->nslots; i++)
-		cells->slots[i].cell = cells->slots[i].tombstone = NOWHERE;
+	for (uint32_t i = 0; i < cells->nplaces; i++)
+		cells->places[i] = NOWHERE;
+	for (size_t i = 0; i < cells->hanging.count; i++)
+		cells->hanging.items[i] = 0;
 	free_patterns(cells);
 	cells->ncells = cells->nfree = cells->ndying = 0;
 	cells->patterns = NOWHERE;
@@ -88,30 +94,48 @@ void cells_clear(struct cells *cells)
 		cells->until[i] = NSTIME_MIN;
 }
 
-/* Attributes are interned by others too: chains what came since the last time. */
-static void sync_slots(struct cells *cells)
+/* Attributes are interned by others too: makes places for what came since the last time. */
+static void sync_places(struct cells *cells)
 {
 	uint32_t count = attrs_count(cells->attrs);
 
-	if (count <= cells->nslots)
+	if (count <= cells->nplaces)
 		return;
-	if (count > cells->slots_capacity) {
-		grown_add(&grown, (long long)((count + count / 2 + 64 - cells->slots_capacity) *
-					      sizeof *cells->slots));
-		cells->slots_capacity = count + count / 2 + 64;
-		cells->slots =
-			mem_resize(cells->slots, cells->slots_capacity, sizeof *cells->slots);
+	if (count > cells->places_capacity) {
+		long long before = cell_bytes(cells);
+
+		cells->places_capacity = count + count / 2 + 64;
+		cells->places =
+			mem_resize(cells->places, cells->places_capacity, sizeof *cells->places);
+		grown_add(&grown, cell_bytes(cells) - before);
 	}
-	for (uint32_t i = cells->nslots; i < count; i++) {
+	for (uint32_t i = cells->nplaces; i < count; i++)
+		cells->places[i] = NOWHERE;
+	cells->nplaces = count;
+}
+
+/* Chains what has a place and is not chained yet. */
+static void sync_kin(struct cells *cells)
+{
+	if (cells->nkin == cells->nplaces)
+		return;
+	if (cells->nplaces > cells->kin_capacity) {
+		long long before = cell_bytes(cells);
+
+		cells->kin_capacity = cells->nplaces + (size_t)cells->nplaces / 2;
+		cells->kin = mem_resize(cells->kin, cells->kin_capacity, sizeof *cells->kin);
+		grown_add(&grown, cell_bytes(cells) - before);
+	}
+	for (uint32_t i = cells->nkin; i < cells->nplaces; i++) {
 		uint32_t parent = attr_parent(cells->attrs, i);
 
-		cells->slots[i] = (struct slot_of){NOWHERE, NOWHERE, NOWHERE, NOWHERE};
+		cells->kin[i] = (struct kin){NOWHERE, NOWHERE};
 		if (parent == ATTR_ABSENT)
 			continue;
-		cells->slots[i].next = cells->slots[parent].child;
-		cells->slots[parent].child = i;
+		cells->kin[i].next = cells->kin[parent].child;
+		cells->kin[parent].child = i;
 	}
-	cells->nslots = count;
+	cells->nkin = cells->nplaces;
 }
 
 /* Takes how the tombstone was last placed before `limit`, where that is newer. */
@@ -135,8 +159,8 @@ static const struct placing *newest_over(const struct cells *cells, uint32_t att
 	const struct placing *best = NULL;
 
 	for (uint32_t a = attr; a != ATTR_ABSENT; a = attr_parent(cells->attrs, a))
-		for (uint32_t i = a < cells->nslots ? cells->slots[a].tombstone : NOWHERE;
-		     i != NOWHERE; i = cells->tombstones[i].next)
+		for (uint32_t i = cells_hanging(cells, a); i != NOWHERE;
+		     i = cells->tombstones[i].next)
 			if (a != attr || !cells->tombstones[i].below)
 				take_newer(&cells->tombstones[i], limit, &best, of);
 	for (uint32_t i = cells->patterns; i != NOWHERE; i = cells->tombstones[i].next)
@@ -210,7 +234,7 @@ void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 	const struct placing *placing;
 
 	if (cells_find(cells, attr)) {
-		cell_load(cells, cells->slots[attr].cell, out);
+		cell_load(cells, cells->places[attr], out);
 		return;
 	}
 	*out = (struct cell){.since = NSTIME_MIN,
@@ -238,28 +262,28 @@ void cells_get(const struct cells *cells, uint32_t attr, struct cell *out)
 
 void cells_set(struct cells *cells, uint32_t attr, const struct cell *cell)
 {
-	struct slot_of *slot;
+	uint32_t *place;
 
-	sync_slots(cells);
-	slot = &cells->slots[attr];
-	if (slot->cell == NOWHERE) {
+	sync_places(cells);
+	place = &cells->places[attr];
+	if (*place == NOWHERE) {
 		if (cells->nfree) {
-			slot->cell = cells->free[--cells->nfree];
+			*place = cells->free[--cells->nfree];
 		} else {
 			grow(cells);
-			slot->cell = (uint32_t)cells->ncells++;
+			*place = (uint32_t)cells->ncells++;
 		}
 	}
-	cell_store(cells, slot->cell, cell);
+	cell_store(cells, *place, cell);
 }
 
 void cells_drop(struct cells *cells, uint32_t attr)
 {
-	struct slot_of *slot = &cells->slots[attr];
+	uint32_t *place = &cells->places[attr];
 
-	if (slot->cell != NOWHERE) {
-		*mem_push(cells->free, cells->nfree, cells->free_capacity) = slot->cell;
-		slot->cell = NOWHERE;
+	if (*place != NOWHERE) {
+		*mem_push(cells->free, cells->nfree, cells->free_capacity) = *place;
+		*place = NOWHERE;
 	}
 }
 
@@ -284,11 +308,11 @@ static void bury_cell(const struct burial *burial, uint32_t attr)
 
 	if (!cells_find(cells, attr))
 		return;
-	cell_load(cells, cells->slots[attr].cell, &before);
+	cell_load(cells, cells->places[attr], &before);
 	after = before;
 	cell_put(&after, &value, burial->since, burial->writer);
 	after.named = before.named && burial->kind != VALUE_NONE;
-	cell_store(cells, cells->slots[attr].cell, &after);
+	cell_store(cells, cells->places[attr], &after);
 	if (burial->each)
 		burial->each(burial->arg, attr, &before, &after);
 	if (burial->kind != VALUE_NONE)
@@ -336,20 +360,21 @@ void cell_put(struct cell *cell, const struct value *value, nstime since,
 /* All below `top`, and `top` itself unless `**`; children before they are left. */
 static void bury_below(const struct burial *burial, uint32_t top, bool itself)
 {
-	const struct cells *cells = burial->cells;
+	struct cells *cells = burial->cells;
 	uint32_t at = top;
 
+	sync_kin(cells);
 	if (itself)
 		bury_cell(burial, top);
 	for (;;) {
-		if (cells->slots[at].child != NOWHERE) {
-			at = cells->slots[at].child;
+		if (cells->kin[at].child != NOWHERE) {
+			at = cells->kin[at].child;
 		} else {
-			while (at != top && cells->slots[at].next == NOWHERE)
+			while (at != top && cells->kin[at].next == NOWHERE)
 				at = attr_parent(cells->attrs, at);
 			if (at == top)
 				return;
-			at = cells->slots[at].next;
+			at = cells->kin[at].next;
 		}
 		bury_cell(burial, at);
 	}
@@ -377,33 +402,35 @@ static void bury_matching(const struct burial *burial, const struct pattern *pat
 	struct cells *cells = burial->cells;
 	uint8_t known[SHAPES_KNOWN] = {0};
 
-	for (uint32_t a = 0; a < cells->nslots; a++)
-		if (cells->slots[a].cell != NOWHERE &&
+	for (uint32_t a = 0; a < cells->nplaces; a++)
+		if (cells->places[a] != NOWHERE &&
 		    may_cover(pattern, cells->attrs, attr_shape(cells->attrs, a), known) &&
 		    pattern_covers(pattern, cells->attrs, a, true) == COVER_YES)
 			bury_cell(burial, a);
 }
 
-/* The tombstone of this very pattern in the list that begins at *head; made when it is new. */
+/* The tombstone of this very pattern; made when it is new. */
 struct tombstone *cells_tombstone(struct cells *cells, const struct pattern *pattern)
 {
 	struct tombstone *tombstone;
-	uint32_t *head;
+	uint32_t head;
 
-	sync_slots(cells);
-	head = pattern->any ? &cells->patterns : &cells->slots[pattern->attr].tombstone;
-	for (uint32_t i = *head; i != NOWHERE; i = cells->tombstones[i].next)
+	sync_places(cells);
+	head = pattern->any ? cells->patterns : cells_hanging(cells, pattern->attr);
+	for (uint32_t i = head; i != NOWHERE; i = cells->tombstones[i].next)
 		if (pattern->any ? pattern_equal(cells->tombstones[i].pattern, pattern)
 				 : cells->tombstones[i].below == pattern->below)
 			return &cells->tombstones[i];
 	tombstone = mem_push(cells->tombstones, cells->ntombstones, cells->tombstones_capacity);
 	*tombstone =
-		(struct tombstone){.attr = pattern->attr, .below = pattern->below, .next = *head};
+		(struct tombstone){.attr = pattern->attr, .below = pattern->below, .next = head};
 	if (pattern->any) {
 		tombstone->pattern = mem_new(sizeof *tombstone->pattern);
 		*tombstone->pattern = *pattern;
+		cells->patterns = (uint32_t)cells->ntombstones - 1;
+	} else {
+		number_map_set(&cells->hanging, pattern->attr, (uint32_t)cells->ntombstones);
 	}
-	*head = (uint32_t)cells->ntombstones - 1;
 	return tombstone;
 }
 
@@ -414,8 +441,8 @@ const struct tombstone *cells_next_tombstone(const struct cells *cells,
 
 	if (next == NOWHERE && last && last->pattern)
 		return NULL;
-	for (; next == NOWHERE && attr < cells->nslots; attr++)
-		next = cells->slots[attr].tombstone;
+	for (; next == NOWHERE && attr < cells->hanging.count; attr++)
+		next = cells_hanging(cells, attr);
 	if (next == NOWHERE)
 		next = cells->patterns;
 	return next == NOWHERE ? NULL : &cells->tombstones[next];
@@ -444,8 +471,8 @@ size_t cells_count(const struct cells *cells)
 
 bool cells_next(const struct cells *cells, uint32_t *attr)
 {
-	while (++*attr < cells->nslots)
-		if (cells->slots[*attr].cell != NOWHERE)
+	while (++*attr < cells->nplaces)
+		if (cells->places[*attr] != NOWHERE)
 			return true;
 	return false;
 }

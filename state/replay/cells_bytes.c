@@ -92,15 +92,15 @@ static void put_nodes(struct io *io, const struct cells *cells, uint32_t *nodes)
 {
 	uint32_t count = 0;
 
-	for (uint32_t a = 1; a < cells->nslots; a++) {
-		if (cells->slots[a].cell != NOWHERE || cells->slots[a].tombstone != NOWHERE)
+	for (uint32_t a = 1; a < cells->nplaces; a++) {
+		if (cells->places[a] != NOWHERE || number_map_get(&cells->hanging, a))
 			need(cells, nodes, a);
 	}
-	for (uint32_t a = 1; a < cells->nslots; a++)
+	for (uint32_t a = 1; a < cells->nplaces; a++)
 		if (nodes[a])
 			nodes[a] = ++count;
 	io_count(io, count);
-	for (uint32_t a = 1; a < cells->nslots; a++) {
+	for (uint32_t a = 1; a < cells->nplaces; a++) {
 		if (!nodes[a])
 			continue;
 		io_number(io, nodes[attr_parent(cells->attrs, a)]);
@@ -305,7 +305,7 @@ static bool io_head(struct io *io, const struct cells *cells)
 
 void cells_write(const struct cells *cells, struct buf *out)
 {
-	uint32_t *nodes = mem_new_array((size_t)cells->nslots + 1, sizeof *nodes);
+	uint32_t *nodes = mem_new_array((size_t)cells->nplaces + 1, sizeof *nodes);
 	struct io io = {.out = out};
 
 	io_head(&io, cells);

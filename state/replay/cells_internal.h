@@ -4,6 +4,7 @@
 #ifndef STATE_REPLAY_CELLS_INTERNAL_H
 #define STATE_REPLAY_CELLS_INTERNAL_H
 
+#include "state/model/number_map.h"
 #include "state/replay/cells.h"
 
 #include <string.h>
@@ -55,9 +56,8 @@ struct cell_past { /* the rest */
 	nstime named_at;
 };
 
-struct slot_of {              /* of one attribute */
-	uint32_t cell, tombstone; /* into cells; first of its tombstones */
-	uint32_t child, next; /* attributes: the newest child; the next of the same parent */
+struct kin { /* of one attribute: the newest child; the next of the same parent */
+	uint32_t child, next;
 };
 
 struct placing { /* of a tombstone */
@@ -83,9 +83,13 @@ struct section_value {
 struct cells {
 	struct program *program;
 	struct attrs *attrs;
-	struct slot_of *slots; /* by attribute */
-	uint32_t nslots;
-	size_t slots_capacity;
+	uint32_t *places; /* by attribute: of its cell */
+	uint32_t nplaces;
+	size_t places_capacity;
+	struct kin *kin; /* by attribute; made once something below a path is deleted */
+	uint32_t nkin;
+	size_t kin_capacity;
+	struct number_map hanging; /* attribute → 1 + first of its tombstones */
 	bool brief;
 	struct cell_now *now;   /* by cell */
 	struct cell_past *past; /* likewise; brief: NULL */
@@ -104,18 +108,24 @@ struct cells {
 	size_t nstreams;
 };
 
+/* The first tombstone that hangs at the attribute; NOWHERE: there is none. */
+static inline uint32_t cells_hanging(const struct cells *cells, uint32_t attr)
+{
+	return number_map_get(&cells->hanging, attr) - UINT32_C(1); /* NOWHERE is 0 - 1 */
+}
+
 /* The cell itself, to be changed in place; NULL: there is none. Until the next cells_set(). */
 static inline struct cell_now *cells_find(const struct cells *cells, uint32_t attr)
 {
-	if (attr >= cells->nslots || cells->slots[attr].cell == NOWHERE)
+	if (attr >= cells->nplaces || cells->places[attr] == NOWHERE)
 		return NULL;
-	return &cells->now[cells->slots[attr].cell];
+	return &cells->now[cells->places[attr]];
 }
 
 /* The rest of a cell that is there; of brief cells there is none. */
 static inline struct cell_past *cells_past(const struct cells *cells, uint32_t attr)
 {
-	return &cells->past[cells->slots[attr].cell];
+	return &cells->past[cells->places[attr]];
 }
 
 /*

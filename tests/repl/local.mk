@@ -15,6 +15,7 @@ dist_check_SCRIPTS += \
 	%D%/relay.py \
 	%D%/rows.sh \
 	%D%/rules_check.sh \
+	%D%/diff_agrees.py \
 	%D%/memory_limits.py \
 	%D%/mixed.py \
 	%D%/sections.py \

@@ -2,7 +2,7 @@
 """memory_limits.py [YORE]: the memory of questions about many threads, and questions under random limits of memory.
 
 A trace of 200,000 threads is made. Questions about all of them take less than 200 MB of anonymous memory, as the kernel counts it; lists of the
-state do so also where nothing can go to files. Then questions run under random limits of address space and of data (setrlimit): each ends with status 0 or with one line on standard error and a
+state do so also where nothing can go to files, and an attribute with its open interval takes less than 100 bytes. Then questions run under random limits of address space and of data (setrlimit): each ends with status 0 or with one line on standard error and a
 status that the manual names, never by a signal. YORE_RUNS says how many (40), YORE_SEED makes them others."""
 import json, os, random, resource, shutil, struct, subprocess, sys, tempfile
 
@@ -11,6 +11,8 @@ yore = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else top + "/yore")
 RUNS = int(os.environ.get("YORE_RUNS", "40"))
 SEED = int(os.environ.get("YORE_SEED", "1"))
 THREADS = 200000
+FEW = 2000
+ATTRIBUTE = 100  # bytes
 MOST = 200 << 20
 NO_FILES = "/dev/shm"  # as TMPDIR: that is memory, so that nothing goes to files
 work = tempfile.mkdtemp(prefix="yore-memory-")
@@ -104,6 +106,25 @@ def check_anonymous(asked, environment, where=""):
             print("%4d MB %s" % (took >> 20, words))
 
 
+def anonymous_bytes(question, environment):
+    clean()
+    done = subprocess.run([yore] + question + ["--stats", "--quiet"], env=environment, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    return json.loads(done.stderr.decode().splitlines()[-1])["peak_anonymous_bytes"]
+
+
+def check_attributes(many, few):
+    """What another attribute takes: a thread has five, one of which is the thread itself."""
+    for command in ("state", "longest"):
+        took = [anonymous_bytes([command, trace, "**", "--no-index"], dict(ENVIRONMENT, TMPDIR=NO_FILES))
+                for trace in (many, few)]
+        each = (took[0] - took[1]) / (5.0 * (THREADS - FEW))
+        if each >= ATTRIBUTE:
+            fail("%s **: %.1f bytes of each attribute" % (command, each))
+        elif os.environ.get("YORE_SHOW"):
+            print("%.1f bytes of each attribute: %s **" % (each, command))
+
+
 def limited(which, size):
     def limit():
         resource.setrlimit(which, (size, size))
@@ -139,8 +160,8 @@ def check_prompt(trace):
     """A question that takes too much ends, and the prompt goes on."""
     environment = dict(ENVIRONMENT, TMPDIR=NO_FILES)
     script = b"state **\nstate thread[7]/state --begin 0\n"
-    for limit, told in ((None, ["--memory", "40M"]), (limited(resource.RLIMIT_AS, 220 << 20), []),
-                        (limited(resource.RLIMIT_DATA, 100 << 20), [])):
+    for limit, told in ((None, ["--memory", "40M"]), (limited(resource.RLIMIT_AS, 150 << 20), []),
+                        (limited(resource.RLIMIT_DATA, 70 << 20), [])):
         done = subprocess.run([yore, trace, "--no-index"] + told, env=environment, input=script, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, preexec_fn=limit)
         error = done.stderr.decode(errors="replace")
@@ -158,11 +179,12 @@ if b"__asan_init" in open(yore, "rb").read():
     sys.exit(77)
 try:
     make(work + "/many", THREADS)
-    make(work + "/few", 2000)
+    make(work + "/few", FEW)
     check_anonymous(questions(work + "/many"), ENVIRONMENT)
     lists = [question for question in questions(work + "/many")
              if question[0] in ("state", "longest", "at") and "--no-index" in question]
     check_anonymous(lists, dict(ENVIRONMENT, TMPDIR=NO_FILES), ", without files")
+    check_attributes(work + "/many", work + "/few")
     check_prompt(work + "/many")
     check_limits(work + "/many", work + "/few")
 finally:

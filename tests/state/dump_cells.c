@@ -44,8 +44,8 @@ static uint32_t *places_of_tombstones(const struct cells *cells)
 
 	for (size_t i = 0; i < cells->ntombstones; i++)
 		places[i] = NOWHERE;
-	for (uint32_t a = 0; a < cells->nslots; a++)
-		for (uint32_t t = cells->slots[a].tombstone; t != NOWHERE;
+	for (uint32_t a = 0; a < cells->hanging.count; a++)
+		for (uint32_t t = cells_hanging(cells, a); t != NOWHERE;
 		     t = cells->tombstones[t].next)
 			places[t] = a;
 	return places;

@@ -158,11 +158,11 @@ static enum outcome read_range(struct near *near)
 
 /* ---- seeds, and true beginnings ---- */
 
-/* Lists name it when that was written, or before. */
+/* Lists name it when that was written, or before: what it was below may still be found. */
 static void name_by(struct tracks *tracks, struct track *track, const struct fact *fact)
 {
-	if (fact->named)
-		track_note_named(tracks, track, fact->since);
+	if (fact->named && fact->since < track_named(tracks, track))
+		track_set_named(tracks, track, fact->since);
 }
 
 static enum outcome seed(struct near *near)

@@ -424,6 +424,13 @@ static void ranges_without_begin_begin_before_start(void **unused)
 	one_set(59332);
 }
 
+/* An initial value of a list begins where it was written again, though it was the same before. */
+static void initial_values_are_named_where_they_are_written(void **unused)
+{
+	(void)unused;
+	one_set(31356516);
+}
+
 /* Between two checkpoints only events are read that may write what ends there. */
 static void ends_are_of_what_is_looked_for(void **unused)
 {
@@ -439,6 +446,7 @@ int main(void)
 		cmocka_unit_test(a_second_reading_begins_anew),
 		cmocka_unit_test(beginnings_know_deleted_operands),
 		cmocka_unit_test(ends_are_of_what_is_looked_for),
+		cmocka_unit_test(initial_values_are_named_where_they_are_written),
 		cmocka_unit_test(windows_agree_with_replay),
 	};
 

@@ -56,6 +56,7 @@ struct map_event {
 	const char *name;
 	const uint8_t *build_id;
 	size_t nbuild_id; /* 0: not known */
+	bool data;        /* MAP_ADD: it was not to be executed */
 };
 
 /*

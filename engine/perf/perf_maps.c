@@ -14,6 +14,8 @@
 #include "engine/base/search.h"
 #include "engine/perf/record_view.h"
 
+#include <sys/mman.h>
+
 enum { RUN_CHANGES = 2048, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, HINT_AHEAD = 8 };
 enum { DEFERRED_HEAD = RECORD_HEAD + 16 /* cookie, number of addresses */ };
 
@@ -333,6 +335,8 @@ static void fill_map(const struct telling *telling, uint32_t type, struct map_ev
 	out->len = get64(p + 24, swap);
 	out->file_offset = get64(p + 32, swap);
 	out->name = text_at(p, type == PERF_MMAP2 ? 72 : 40);
+	out->data = type == PERF_MMAP2 ? !(get32(p + 64, swap) & PROT_EXEC)
+				       : get16(p + 4, swap) & MISC_MMAP_DATA;
 	if (type == PERF_MMAP2 && get16(p + 4, swap) & MISC_MMAP_BUILD_ID) {
 		out->nbuild_id = p[40] < 20 ? p[40] : 20;
 		out->build_id = p + 44;

@@ -116,7 +116,7 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Memory that no file is behind: code there was made by the process itself. */
+/* Memory that no file is behind: code there, if there is any, was made by the process itself. */
 static bool is_anonymous(const char *name)
 {
 	if (name[0] == '/' && !strchr("/daS", name[1])) /* nearly all */
@@ -150,8 +150,10 @@ static void tell_map(struct part_symbols *part, const struct map_event *event)
 		return;
 	if (range.end < range.start)
 		range.end = UINT64_MAX;
-	if (is_anonymous(event->name)) {
+	bool anonymous = is_anonymous(event->name);
+	if (anonymous)
 		range.file_offset = range.start;
+	if (anonymous && !event->data) {
 		range.object = jit_of(part, event->pid);
 	} else {
 		if (event->nbuild_id && event->nbuild_id <= BUILD_ID_MAX) {

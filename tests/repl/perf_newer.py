@@ -83,6 +83,11 @@ class Perf:
         text += b"\0" * (-len(text) % 8)
         self.add(1, self.d(pid, pid) + self.q(addr, size, 0) + text + self.trailer(1, pid), misc)
 
+    def mmap2(self, name, addr, size, prot, pid=100):
+        text = name.encode() + b"\0"
+        text += b"\0" * (-len(text) % 8)
+        self.add(10, self.d(pid, pid) + self.q(addr, size, 0) + b"\0" * 24 + self.d(prot, 2) + text + self.trailer(1, pid))
+
     def save(self, folder, name="perf.data"):
         attrs = [attribute(self.order, **given) for given in self.attributes]
         entry, ids_at = len(attrs[0]) + 16, 104 + len(attrs) * (len(attrs[0]) + 16)
@@ -396,6 +401,16 @@ def modes(folder):
     equal("guests and a hypervisor have no names of this machine", names(perf.save(folder)),
           ["[kernel.kallsyms]", "[unknown]", "[unknown]", "/usr/bin/qemu", "[unknown]",
            "[unknown]"])
+    perf = Perf()
+    perf.mmap2("[stack]", 0x10000, 0x1000, prot=3)
+    perf.mmap2("//anon", 0x20000, 0x1000, prot=3)
+    perf.mmap2("//anon", 0x30000, 0x1000, prot=7)
+    perf.mmap("[heap]", 0x40000, 0x1000, misc=2 | 1 << 13)  # of data
+    perf.mmap("//anon", 0x50000, 0x1000)
+    for k in range(5):
+        perf.sample(1000 + k, ip=0x10100 + 0x10000 * k)
+    equal("memory that is not to be executed has no code of the process (perf: map__new())", names(perf.save(folder)),
+          ["[stack]", "//anon", "/tmp/perf-100.map", "[heap]", "/tmp/perf-100.map"])
 
 
 def compressed(folder):

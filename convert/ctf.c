@@ -349,8 +349,8 @@ static struct ctf_class *new_class(struct ctf_writer *writer, struct ctf_stream_
 				   const struct event_class *from)
 {
 	struct wires *wires = wires_after(writer->arena, stream->wires);
-	struct ctf_class *class = arena_alloc(writer->arena, sizeof *class),
-			 **place = &stream->first; /* in the order in which the trace describes them */
+	struct ctf_class *class = arena_alloc(writer->arena, sizeof *class);
+	struct ctf_class **place = &stream->first;
 
 	class->from = from;
 	class->stream = stream;
@@ -359,7 +359,7 @@ static struct ctf_class *new_class(struct ctf_writer *writer, struct ctf_stream_
 	writer->wrapped += wires_wrapped(wires);
 	class->other = writer->classes[from->index];
 	writer->classes[from->index] = class;
-	while (*place && (*place)->from->index < from->index)
+	while (*place && (*place)->from->index < from->index) /* in the order of the trace's classes */
 		place = &(*place)->next;
 	class->next = *place;
 	*place = class;

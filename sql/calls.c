@@ -93,20 +93,11 @@ static void note_others(struct sql_host *host, const enum call_kind *told, enum 
 /* As kernel.thread of lua-lib/yore/kernel.lua. Class NULL: events do not name their thread. */
 static struct field_path thread_of(const struct event_class *class)
 {
-	const unsigned context = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
-	const struct {
-		const char *name;
-		unsigned scopes;
-	} names[] = {{"tid", context},
-		     {"perf_tid", context | 1u << SCOPE_PAYLOAD},
-		     {"common_pid", context | 1u << SCOPE_PAYLOAD},
-		     {"vtid", context}};
-	struct field_path path = {0};
+	struct field_path path = event_thread_of(class).tid;
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (field_path_find_int(class, names[i].scopes, names[i].name, &path))
-			return path;
-	return (struct field_path){0};
+	if (!path.class) /* as perf data convert writes it */
+		field_path_find_int(class, 1u << SCOPE_PAYLOAD, "common_pid", &path);
+	return path;
 }
 
 static struct call_class class_of(const struct event_class *class, const struct call_event *event)
@@ -127,11 +118,9 @@ static struct call_class class_of(const struct event_class *class, const struct 
 /* Is the event of perf, and not of LTTng or ftrace? */
 static bool is_of_perf(const struct event_class *class)
 {
-	const unsigned context = 1u << SCOPE_EVENT_CONTEXT | 1u << SCOPE_STREAM_EVENT_CONTEXT;
-	struct field_path path;
+	const char *name = event_thread_of(class).name;
 
-	return field_path_find_int(class, context, "tid", &path) ||
-	       field_path_find_int(class, context | 1u << SCOPE_PAYLOAD, "perf_tid", &path);
+	return name && (!strcmp(name, "tid") || !strcmp(name, "perf_tid"));
 }
 
 /* Events of that kind alone; false: there are none. */

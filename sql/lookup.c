@@ -16,7 +16,7 @@ struct window {
 	char *path;
 	struct query *query;
 	bool filled;
-	bool lone;	   /* of one moment only the value is known: the item is no interval */
+	bool lone; /* of one moment only the value is known: the item is no interval */
 	nstime begin, end; /* [begin, end) is known */
 	int64_t width;
 	struct arena *arena;
@@ -200,7 +200,8 @@ static bool look_up(struct sql_host *host, const char *path, nstime t, bool whol
 	bool known = window->filled && t >= window->begin && t < window->end &&
 		     !(whole && window->lone);
 	bool near = is_after(window, t) || is_before(window, t);
-	if (!known && !(whole || near ? fill(host, window, t, err) : ask_alone(host, window, t, err)))
+	if (!known &&
+	    !(whole || near ? fill(host, window, t, err) : ask_alone(host, window, t, err)))
 		return false;
 	size_t low = search_first(i, 0, window->count, window->items[i].begin <= t);
 	if (low && t < window->items[low - 1].end)

@@ -25,7 +25,8 @@ void quote_csv(struct buf *out, const void *bytes, size_t len);
 /*
  * Text for a terminal: control characters (C0, DEL, C1), marks that turn the direction of writing,
  * characters without width (U+00AD, U+200B to U+200D, U+2060 to U+2064, U+FEFF), separators of
- * lines and bytes that are not UTF-8 become \xHH, \uHHHH, \n, \t; all else stays as it is. `lines`: '\n' and '\t' stay, too.
+ * lines and bytes that are not UTF-8 become \xHH, \uHHHH, \n, \t; all else stays as it is.
+ * `lines`: '\n' and '\t' stay, too.
  */
 void quote_printable(struct buf *out, const void *bytes, size_t len, bool lines);
 /* Bytes before the first one that quote_printable() with `lines` changes. */

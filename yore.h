@@ -276,6 +276,51 @@ YORE_API int yore_events_seek(struct yore_events *events, int64_t begin, int64_t
 /* 1: there is a next event, which the functions below are about; 0: there is none. */
 YORE_API int yore_events_next(struct yore_events *events, struct yore_error *err);
 
+/* A trace that is being written --------------------------------------------------------------- */
+
+struct yore_follow;
+
+struct yore_follow_options {
+	size_t size;      /* sizeof(struct yore_follow_options) */
+	int64_t patience; /* ns that a stream which brings nothing holds back the others; 0: 2 s */
+	int64_t begin;    /* events from then on; YORE_TIME_MIN: all */
+	const char *const *names; /* globs: events of these names only, also of classes that come
+				     later; NULL: all */
+	size_t nnames;
+	int losses, fields; /* as in struct yore_events_options */
+};
+
+/* All events: for an initializer. */
+#define YORE_FOLLOW_ALL                                                             \
+	{                                                                           \
+		sizeof(struct yore_follow_options), 0, YORE_TIME_MIN, NULL, 0, 0, 0 \
+	}
+
+/*
+ * Follows a file or folder while it is written: its events come, in order of time, when no earlier
+ * one can come any more, so that they are those of the finished trace. A folder need not be a trace
+ * yet; a FIFO, or "-" for standard input, is copied to a file by a thread. Options, and what they
+ * point to, are borrowed until yore_follow_close(), which the caller ends *out with; after -1 *out
+ * is NULL.
+ */
+YORE_API int yore_follow_open(const char *path, const struct yore_options *options,
+			      const struct yore_follow_options *follow, struct yore_follow **out,
+			      struct yore_error *err);
+YORE_API void yore_follow_close(struct yore_follow *follow); /* NULL is fine */
+/*
+ * Waits for the next event, at most so many ms (-1: without end). 1: there is one, which *events is
+ * at: the functions below are about it, until the next call. 0: the recording has ended, as far as
+ * it says so. 2: nothing came in that time.
+ */
+YORE_API int yore_follow_next(struct yore_follow *follow, int timeout_ms,
+			      struct yore_events **events, struct yore_error *err);
+/* The trace as it is open until the next call of yore_follow_next(); NULL: there is none yet. */
+YORE_API struct yore *yore_follow_trace(const struct yore_follow *follow);
+/* Events and losses that came when later events had been given: they are left out. */
+YORE_API uint64_t yore_follow_late(const struct yore_follow *follow);
+
+/* Of an event that yore_events_next() or yore_follow_next() came to ---------------------------- */
+
 /* YORE_TIME_MIN: it has no time, and holds from the start. */
 YORE_API int64_t yore_event_time(const struct yore_events *events);
 YORE_API const struct yore_class *yore_event_class(const struct yore_events *events);

@@ -9,7 +9,7 @@
  * which other work on the machine does not change.
  */
 #include "bench/seconds.h"
-#include "repl/cmds.h"
+#include "repl/commands/cmds.h"
 #include "repl/session.h"
 
 #include <stdio.h>

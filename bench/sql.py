@@ -89,10 +89,18 @@ def first_asked(build, trace, count, work, seconds, args, report):
 def converted(build, trace, index, count, work, report):
     """Events a second of CPU time, without state, and with all of it."""
     out = work + "/converted"
-    for kind in ("parquet", "csv", "chrome", "sqlite"):
+    rates, sizes = {}, {}
+    for kind in ("parquet", "csv", "chrome", "perfetto", "sqlite"):
         seconds = cpu([build + "/yore", "convert", trace, out, "--to", kind, "--no-state"] + index)[0]
-        report.row("convert: " + kind, count / seconds / 1e6, "M events/s")
-        shutil.rmtree(out) if os.path.isdir(out) else os.remove(out)
+        rates[kind] = count / seconds / 1e6
+        if os.path.isdir(out):
+            shutil.rmtree(out)
+        else:
+            sizes[kind] = os.path.getsize(out) / 1e6
+            os.remove(out)
+        peer = ("chrome",) if kind == "perfetto" else ()
+        report.row("convert: " + kind, rates[kind], "M events/s", *(rates[p] for p in peer), *peer)
+    report.row("convert: perfetto, size", sizes["perfetto"], "MB", sizes["chrome"], "chrome")
     seconds, _, done = cpu([build + "/yore", "convert", trace, out, "--to", "parquet", "--name",
                             "nothing*", "--stats"] + index)
     report.row("convert: all of the state", count / seconds / 1e6, "M events/s")

@@ -8,7 +8,7 @@ Of a trace, or a generated one of --size (1 GB), each question is asked about ra
 that begin at --at of it (0.5), with an index that was built before. A line has the bytes that a process
 reads, as `--stats` counts them, its wall and its processor seconds (the median of --rounds, 3) and its
 rows; and the ratios of bytes and wall time to `events --format csv` of the same range, which reads what
-lies in the range alone. Lists are those of windows; `--options --all` asks for all that lives there.
+lies in the range alone. `compare` has two ranges, one behind the other: it is compared with events of both. Lists are those of windows; `--options --all` asks for all that lives there.
 Marks: `b`, more is read than 64 MB and four times what events of the range reads; `t`, it takes more
 processor time than 0.3 s and four times the wall time of events; `!`, longer than --limit (60 s), or it failed.
 
@@ -56,6 +56,7 @@ QUESTIONS = (  # the first one is what all others are compared with; {words} are
 )
 MOST_BYTES, MOST_SECONDS = 64e6, 0.3  # more than four times what events of the range costs
 RANGED = ("compare", "sql")  # these name their range themselves
+TWO_RANGES = ("compare",)
 
 
 def work_of_children():
@@ -118,6 +119,11 @@ def measure(asked, begin, ms, args, line):
     words = {"trace": asked.trace, "begin": begin, "end": begin + length,
              "next": begin + 2 * length, "tid": asked.thread(begin, begin + length)}
     base = None
+
+    def events_until(end):
+        command = [word.format(**words) for word in QUESTIONS[0][1]]
+        return asked.cost(command + ["--begin", "@%d" % begin, "--end", "@%d" % end], args.rounds)
+
     for name, question in QUESTIONS:
         if base and args.only and not any(text in name for text in args.only):
             continue
@@ -126,7 +132,7 @@ def measure(asked, begin, ms, args, line):
             command += ["--begin", "@%d" % begin, "--end", "@%d" % words["end"]]
         cost = asked.cost(command + (args.options if base else []), args.rounds)
         base = base or cost
-        line(name, ms, cost, base)
+        line(name, ms, cost, events_until(words["next"]) if name in TWO_RANGES else base)
 
 
 def print_line(asked, args, name, ms, cost, base):

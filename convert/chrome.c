@@ -53,8 +53,8 @@ struct chrome {
 	struct track *tracks;
 	size_t ntracks, tracks_capacity;
 	struct hash_index track_index;
-	char *path; /* of the last interval in GROUP_STATE, and its track */
-	int64_t path_track;
+	struct nameset paths; /* of tracks in GROUP_STATE, with their numbers */
+	uint32_t npaths;
 };
 
 /* ---- tracks ---- */
@@ -199,12 +199,10 @@ static bool chrome_event(void *self, nstime t, const struct stream *stream, int3
 static bool visible(const struct chrome *chrome, const struct interval *interval, nstime *begin,
 		    nstime *end)
 {
-	const struct convert_options *options = chrome->options;
-	nstime first = options->begin > options->first ? options->begin : options->first;
-	nstime last = options->end < options->last ? options->end : options->last;
+	const struct convert_range range = convert_range(chrome->options);
 
-	*begin = interval->begin > first ? interval->begin : first;
-	*end = interval->end < last ? interval->end : last;
+	*begin = interval->begin > range.first ? interval->begin : range.first;
+	*end = interval->end < range.last ? interval->end : range.last;
 	return *begin <= *end;
 }
 
@@ -212,14 +210,7 @@ static void slice_name(struct buf *out, const char *name, const struct value *va
 {
 	struct buf text = {0};
 
-	if (name) {
-		buf_add_text(&text, name);
-		buf_add_char(&text, ' ');
-	}
-	if (value->kind == VALUE_STRING)
-		buf_add(&text, value->text, value->len);
-	else
-		value_add_json(value, &text);
+	convert_add_value(&text, name, value);
 	quote_json(out, buf_text(&text), text.len);
 	buf_release(&text);
 }
@@ -260,13 +251,15 @@ static bool counter(struct chrome *chrome, int64_t cpu, const struct interval *i
 
 static bool other_track(struct chrome *chrome, const struct interval *interval, struct error *err)
 {
-	if (!chrome->path || strcmp(chrome->path, interval->path) != 0) {
-		mem_free(chrome->path);
-		chrome->path = mem_strdup(interval->path);
-		chrome->path_track++;
-		use_track(chrome, GROUP_STATE, chrome->path_track, interval->path);
+	uint32_t number = chrome->npaths + 1;
+
+	if (nameset_add(&chrome->paths, interval->path, number)) {
+		chrome->npaths = number;
+		use_track(chrome, GROUP_STATE, number, interval->path);
+	} else {
+		nameset_find(&chrome->paths, interval->path, &number);
 	}
-	return slice(chrome, GROUP_STATE, chrome->path_track, interval, NULL, err);
+	return slice(chrome, GROUP_STATE, number, interval, NULL, err);
 }
 
 static bool of_cpu(struct chrome *chrome, int64_t cpu, const char *what,
@@ -439,7 +432,7 @@ static void chrome_close(void *self)
 	mem_free(chrome->classes);
 	mem_free(chrome->tracks);
 	hash_index_release(&chrome->track_index);
-	mem_free(chrome->path);
+	nameset_release(&chrome->paths);
 	mem_free(chrome);
 }
 
@@ -466,19 +459,13 @@ static bool chrome_closed(const void *self)
 	return chrome->out.closed;
 }
 
-static const char *const names_wanted[] = {"thread[*]/name", "thread[*]/process", "irq[*]/name",
-					   "softirq[*]/name", NULL};
-static const char *const paths_wanted[] = {"cpu[*]/thread",     "cpu[*]/irq",
-					   "cpu[*]/softirq",    "cpu[*]/frequency",
-					   "thread[*]/syscall", NULL};
-
 const struct convert_format convert_chrome = {
 	.kind = {.name = "chrome",
 		 .needs_times = true,
 		 .endings = ".json",
 		 .has_state = true,
-		 .names = names_wanted,
-		 .paths = paths_wanted},
+		 .names = track_names_paths,
+		 .paths = track_paths},
 	.open = chrome_open,
 	.event = chrome_event,
 	.learn = chrome_learn,

@@ -3,6 +3,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct convert {
@@ -12,9 +13,9 @@ struct convert {
 };
 
 static const struct convert_format *const formats[] = {
-	&convert_csv, &convert_sqlite,   &convert_chrome, &convert_folded, &convert_parquet,
-	&convert_prv, &convert_tracedat, &convert_pages,  &convert_ctf,    &convert_ctf2,
-	&convert_ctf2010};
+	&convert_csv,   &convert_sqlite,  &convert_chrome, &convert_perfetto, &convert_folded,
+	&convert_pprof, &convert_parquet, &convert_prv,    &convert_tracedat, &convert_pages,
+	&convert_ctf,   &convert_ctf2,    &convert_ctf2010};
 
 const struct convert_kind *convert_kind(size_t i)
 {
@@ -55,6 +56,56 @@ const struct convert_kind *convert_kind_of_path(const char *path)
 		if (ends_so(path, formats[i]->kind.endings))
 			return &formats[i]->kind;
 	return NULL;
+}
+
+/* Is the word one of a list with commas? */
+static bool is_listed(const char *word, const char *list)
+{
+	size_t len = strlen(word), n;
+
+	for (; *list; list += n + strspn(list + n, ", ")) {
+		n = strcspn(list, ",");
+		if (n == len && memcmp(word, list, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The kinds whose packets can be coded in that way, "ctf2010 and perfetto". */
+static const char *coding_kinds(bool checksums, char *text, size_t size)
+{
+	size_t len = 0;
+
+	*text = 0;
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+		const struct convert_kind *kind = &formats[i]->kind;
+		if (checksums ? kind->checksums != NULL : kind->compressions != NULL)
+			len += (size_t)snprintf(text + len, size - len, "%s%s", len ? " and " : "",
+						kind->name);
+	}
+	return text;
+}
+
+static bool has_coding(const struct convert_kind *kind, const char *option, const char *list,
+		       const char *word, bool checksums, struct error *err)
+{
+	char kinds[64];
+
+	if (!word)
+		return true;
+	if (!list)
+		return error_set(err, ERR_QUERY, "%s is for %s: packets of %s have none", option,
+				 coding_kinds(checksums, kinds, sizeof kinds), kind->name);
+	if (!is_listed(word, list))
+		return error_set(err, ERR_QUERY, "%s: '%s' is none of %s", option, word, list);
+	return true;
+}
+
+bool convert_has_coding(const struct convert_kind *kind, const char *compression,
+			const char *checksum, struct error *err)
+{
+	return has_coding(kind, "--compress", kind->compressions, compression, false, err) &&
+	       has_coding(kind, "--checksum", kind->checksums, checksum, true, err);
 }
 
 bool convert_open(const struct convert_options *options, struct convert **out, struct error *err)
@@ -119,6 +170,25 @@ void convert_close(struct convert *convert)
 		return;
 	convert->format->close(convert->self);
 	mem_free(convert);
+}
+
+struct convert_range convert_range(const struct convert_options *options)
+{
+	return (struct convert_range){
+		.first = options->begin > options->first ? options->begin : options->first,
+		.last = options->end < options->last ? options->end : options->last};
+}
+
+void convert_add_value(struct buf *out, const char *name, const struct value *value)
+{
+	if (name) {
+		buf_add_text(out, name);
+		buf_add_char(out, ' ');
+	}
+	if (value->kind == VALUE_STRING)
+		buf_add(out, value->text, value->len);
+	else
+		value_add_json(value, out);
 }
 
 static bool is_plain(char c)

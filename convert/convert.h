@@ -28,8 +28,9 @@ struct convert_options {
 	struct index *index;     /* of the trace; NULL: not at hand */
 	bool all_streams;        /* no stream is left out */
 	bool whole;              /* and no event */
+	bool picked;             /* events of one class are chosen by values or threads */
 	struct symbols *symbols; /* names of functions; may be NULL */
-	/* of a kind that codes packets, each as convert_has_coding() knows it; NULL: none */
+	/* of those that convert_has_coding() says the kind has; NULL: none */
 	const char *compression, *checksum;
 };
 
@@ -40,7 +41,8 @@ struct convert_kind {
 	bool folder;         /* the path becomes a folder of files */
 	bool has_state;      /* it takes intervals */
 	bool carries_state;  /* it takes values at the beginning, by convert_carry() */
-	bool codes_packets;  /* it takes a compression and a checksum */
+	/* what packets can be compressed and summed up with: "gzip, bzip2"; NULL: they are not */
+	const char *compressions, *checksums;
 	bool all_losses;     /* it takes losses even where events are chosen one by one */
 	bool needs_times;    /* it has times alone: numbers of events stand as ns */
 	/* Each ended by NULL, or NULL: of these it is told names first, by convert_learn(). */
@@ -52,9 +54,9 @@ const struct convert_kind *convert_kind(size_t i);
 const struct convert_kind *convert_kind_named(const char *name);   /* NULL: there is none */
 const struct convert_kind *convert_kind_of_path(const char *path); /* likewise */
 
-/* Is there a compression, and a checksum, of these names? NULL is fine. */
-MUST_CHECK bool convert_has_coding(const char *compression, const char *checksum,
-				   struct error *err);
+/* Has the kind a compression, and a checksum, of these names? NULL is fine. */
+MUST_CHECK bool convert_has_coding(const struct convert_kind *kind, const char *compression,
+				   const char *checksum, struct error *err);
 
 /* The caller owns *out and ends it with convert_close(). `options` is copied. */
 MUST_CHECK bool convert_open(const struct convert_options *options, struct convert **out,

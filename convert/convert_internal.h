@@ -25,7 +25,16 @@ struct convert_format {
 
 extern const struct convert_format convert_parquet, convert_csv, convert_sqlite, convert_chrome,
 	convert_folded, convert_prv, convert_tracedat, convert_pages, convert_ctf, convert_ctf2,
-	convert_ctf2010;
+	convert_ctf2010, convert_perfetto, convert_pprof;
+
+/* What was asked for of the times that the trace has. */
+struct convert_range {
+	nstime first, last;
+};
+struct convert_range convert_range(const struct convert_options *options);
+
+/* Adds the name and a space, unless it is NULL, then the value: a string as it is, else JSON. */
+void convert_add_value(struct buf *out, const char *name, const struct value *value);
 
 /*
  * "NAME.ENDING" with nothing in it that a file system or a tool minds; it is one that is not

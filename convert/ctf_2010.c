@@ -83,16 +83,6 @@ void ctf_2010_section(const struct ctf_folder *folder, const struct stream *stre
 
 /* ---- packets ---- */
 
-bool convert_has_coding(const char *compression, const char *checksum, struct error *err)
-{
-	if (compression && strcmp(compression, "gzip") != 0 && strcmp(compression, "bzip2") != 0)
-		return error_set(err, ERR_QUERY, "--compress: '%s' is none of gzip, bzip2",
-				 compression);
-	if (checksum && strcmp(checksum, "md5") != 0 && strcmp(checksum, "sha1") != 0)
-		return error_set(err, ERR_QUERY, "--checksum: '%s' is none of md5, sha1", checksum);
-	return true;
-}
-
 static bool make_gzip(const char *from, size_t size, struct buf *out, struct error *err)
 {
 	z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)from, .avail_in = (uInt)size};

@@ -14,13 +14,18 @@ libconvert_a_SOURCES = \
 	%D%/tables.c \
 	%D%/tables.h \
 	%D%/tables_fields.c \
-	%D%/tables_internal.h
+	%D%/tables_internal.h \
+	%D%/trace_facts.c \
+	%D%/trace_facts.h
 
 # the others
 libconvert_a_SOURCES += \
 	%D%/chrome.c \
 	%D%/csv.c \
 	%D%/folded.c \
+	%D%/pprof.c \
+	%D%/samples.c \
+	%D%/samples.h \
 	%D%/sqlite.c \
 	%D%/values_text.c \
 	%D%/values_text.h \
@@ -42,6 +47,16 @@ CLEANFILES += %D%/prv_values.c
 		$(ovni_models:%=$(srcdir)/%) && echo '};' && \
 	echo 'const size_t prv_nvalues = sizeof prv_values / sizeof *prv_values;'; } > $@.tmp && \
 	mv $@.tmp $@
+
+# Perfetto
+libconvert_a_SOURCES += \
+	%D%/perfetto.c \
+	%D%/perfetto_args.c \
+	%D%/perfetto_internal.h \
+	%D%/perfetto_sched.c \
+	%D%/perfetto_stacks.c \
+	%D%/perfetto_tracks.c \
+	%D%/protobuf.h
 
 # ftrace
 libconvert_a_SOURCES += \

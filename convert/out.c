@@ -55,15 +55,11 @@ static bool is_in_place(const char *path)
 /* A file without a name in the folder of `path`; -1: the file system has none, or no /proc. */
 static int open_nameless(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	struct buf folder = {0};
-	int fd;
-
 	if (access("/proc/self/fd", X_OK) != 0)
 		return -1;
-	buf_add(&folder, slash ? path : ".", slash > path ? (size_t)(slash - path) : 1);
-	fd = open(folder.data, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-	buf_release(&folder);
+	char *folder = folder_above(path);
+	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	mem_free(folder);
 	return fd;
 }
 

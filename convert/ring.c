@@ -1,6 +1,7 @@
 /* ring.c - see ring.h */
 #include "convert/ring.h"
 
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 
 #include <errno.h>
@@ -44,12 +45,10 @@ void ring_put(uint8_t *to, uint64_t number, unsigned bytes, bool big_endian)
 
 static int open_nameless(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *tmp = getenv("TMPDIR");
-	char *folder = mem_strdup(slash ? path : ".");
-
-	if (slash)
-		folder[slash == path ? 1 : slash - path] = 0;
+	const char *tmp = getenv("TMPDIR");
+	char *folder = folder_above(path);
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
 	if (fd < 0)
 		fd = open(tmp && *tmp ? tmp : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	mem_free(folder);

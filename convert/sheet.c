@@ -130,42 +130,6 @@ static bool entry_is(const struct texts *texts, uint32_t entry, const void *byte
 	return have == len && !memcmp(text, bytes, len);
 }
 
-static bool is_utf8(const uint8_t *at, size_t len)
-{
-	const uint8_t *end = at + len;
-	uint64_t word;
-	size_t n;
-
-	for (; at < end; at += n) {
-		n = 8;
-		if (end - at >= 8) {
-			memcpy(&word, at, 8);
-			if (!(word & 0x8080808080808080u))
-				continue;
-		}
-		n = utf8_length(at, (size_t)(end - at));
-		if (!n)
-			return false;
-	}
-	return true;
-}
-
-static void mend(const uint8_t *at, size_t len, struct buf *out)
-{
-	const uint8_t *end = at + len;
-
-	while (at < end) {
-		size_t n = utf8_length(at, (size_t)(end - at));
-		if (n) {
-			buf_add(out, at, n);
-		} else {
-			buf_add_char(out, (char)(0xc0 | *at >> 6));
-			buf_add_char(out, (char)(0x80 | (*at & 0x3f)));
-		}
-		at += n ? n : 1;
-	}
-}
-
 static uint32_t add_text(struct texts *texts, const void *bytes, size_t len)
 {
 	if (texts->plain)
@@ -184,9 +148,9 @@ static uint32_t entry_of(struct values *values, const void *bytes, size_t len)
 
 	if (++texts->asked % TRY_TEXTS == 0 && texts->count > texts->asked / 2)
 		texts->plain = true;
-	if (values->kind != CELL_TEXT || is_utf8(bytes, len))
+	if (values->kind != CELL_TEXT || utf8_is(bytes, len))
 		return add_text(texts, bytes, len);
-	mend(bytes, len, &mended);
+	utf8_mend(&mended, bytes, len);
 	uint32_t entry = add_text(texts, mended.data, mended.len);
 	buf_release(&mended);
 	return entry;

@@ -6,6 +6,7 @@
  */
 #include "convert/tables.h"
 
+#include "convert/convert_internal.h"
 #include "convert/tables_internal.h"
 #include "engine/base/mem.h"
 #include "engine/columns/json.h"
@@ -329,10 +330,8 @@ static void put_value(struct sheet *sheet, size_t row, const struct value *value
 	struct values *values = sheet->columns;
 
 	buf_clear(scratch);
-	if (value->kind == VALUE_STRING)
-		buf_add(scratch, value->text, value->len);
-	else if (value_exists(value))
-		value_add_json(value, scratch);
+	if (value_exists(value))
+		convert_add_value(scratch, NULL, value);
 	values_text(&values[STATE_VALUE], row, buf_text(scratch), scratch->len);
 	put_number(&values[STATE_INT], row, value->kind == VALUE_INT, value->u);
 	if (value->kind == VALUE_FLOAT)

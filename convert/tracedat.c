@@ -18,6 +18,7 @@
 #include "convert/convert_internal.h"
 #include "convert/out.h"
 #include "convert/ring.h"
+#include "convert/trace_facts.h"
 #include "convert/tracepoints.h"
 #include "convert/track_names.h"
 #include "engine/base/mem.h"
@@ -279,48 +280,28 @@ static const char *clock_name(const struct tracedat *dat)
 					       {"boottime", "[boot]"},
 					       {"tai", "[tai]"},
 					       {"monotonic_raw", "[mono_raw]"}};
-	const struct trace *trace = dat->options->trace;
-	const char *counter = NULL;
+	const char *counter = trace_counter(dat->options->trace);
 
-	for (size_t i = 0; i < trace->nclocks; i++) {
-		const struct clock *clock = &trace->clocks[i];
-		if (!clock->counter || clock->base.offset_s || clock->base.offset_cycles ||
-		    (counter && strcmp(counter, clock->counter) != 0))
-			return NULL;
-		counter = clock->counter;
-	}
 	for (size_t i = 0; counter && !dat->base && i < sizeof known / sizeof *known; i++)
 		if (!strcmp(counter, known[i][0]))
 			return known[i][1];
 	return NULL;
 }
 
-static const char *env_text(const struct part *part, const char *name)
-{
-	for (size_t i = 0; i < part->nenv; i++)
-		if (!strcmp(part->env[i].name, name))
-			return part->env[i].text;
-	return NULL;
-}
-
 /* As uname(1) says it, from what the parts tell. */
 static void add_uname(const struct tracedat *dat, struct buf *out)
 {
-	static const char *const releases[] = {"kernel_release", "os_release", "release"};
 	const struct trace *trace = dat->options->trace;
-	const char *release = NULL;
+	const char *release = trace_kernel_release(trace);
 	struct buf text = {0};
 
 	for (size_t i = 0; i < trace->nparts && !text.len; i++)
-		if (env_text(trace->parts[i], "uname"))
-			buf_add_text(&text, env_text(trace->parts[i], "uname"));
-	for (size_t i = 0; i < trace->nparts && !text.len; i++) {
-		for (size_t n = 0; n < 3 && !release; n++)
-			release = env_text(trace->parts[i], releases[n]);
+		if (part_env_text(trace->parts[i], "uname"))
+			buf_add_text(&text, part_env_text(trace->parts[i], "uname"));
+	for (size_t i = 0; i < trace->nparts && !text.len; i++)
 		if (*part_host(trace->parts[i]))
 			buf_printf(&text, "Linux %s %s", part_host(trace->parts[i]),
 				   release ? release : "");
-	}
 	if (text.len)
 		add_option(dat, out, OPTION_UNAME, buf_text(&text));
 	buf_release(&text);
@@ -616,13 +597,11 @@ static void *pages_open(const struct convert_options *options, struct error *err
 	return open_either(options, true, err);
 }
 
-static const char *const names_wanted[] = {"thread[*]/name", NULL};
-
 const struct convert_format convert_tracedat = {
 	.kind = {.name = "trace.dat",
 		 .needs_times = true,
 		 .endings = ".dat",
-		 .names = names_wanted},
+		 .names = track_thread_names_paths},
 	.open = tracedat_open,
 	.event = tracedat_event,
 	.loss = tracedat_loss,
@@ -635,7 +614,7 @@ const struct convert_format convert_pages = {
 	.kind = {.name = "pages",
 		 .needs_times = true,
 		 .endings = "",
-		 .names = names_wanted,
+		 .names = track_thread_names_paths,
 		 .folder = true},
 	.open = pages_open,
 	.event = tracedat_event,

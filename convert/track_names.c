@@ -8,6 +8,12 @@
 
 #include <string.h>
 
+const char *const track_names_paths[] = {"thread[*]/name", "thread[*]/process", "irq[*]/name",
+					 "softirq[*]/name", NULL};
+const char *const track_thread_names_paths[] = {"thread[*]/name", NULL};
+const char *const track_paths[] = {"cpu[*]/thread",    "cpu[*]/irq",        "cpu[*]/softirq",
+				   "cpu[*]/frequency", "thread[*]/syscall", NULL};
+
 struct named {
 	nstime begin;
 	const char *text;
@@ -143,6 +149,18 @@ const char *track_name_at(const struct track_names *names, enum track_kind kind,
 
 	return entry && entry->count && entry->names[0].begin <= t ? track_name(names, kind, key, t)
 								   : NULL;
+}
+
+bool track_next_thread(const struct track_names *names, size_t *at, int64_t *tid)
+{
+	while (*at < names->count) {
+		const struct entry *entry = &names->entries[(*at)++];
+		if (entry->kind != TRACK_THREAD)
+			continue;
+		*tid = entry->key;
+		return true;
+	}
+	return false;
 }
 
 int64_t track_process(const struct track_names *names, int64_t tid)

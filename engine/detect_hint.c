@@ -2,6 +2,7 @@
 #include "engine/detect_hint.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/digits.h"
 #include "engine/base/nearest.h"
 
 #include <dirent.h>
@@ -86,6 +87,27 @@ static bool is_beside_metadata(const char *path, struct buf *folder)
 	return is;
 }
 
+/* OUT.cpuN, which a recorder of trace-cmd writes for one CPU. */
+static bool is_of_recorder(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot != name && !strncmp(dot, ".cpu", 4) && char_is_digit(dot[4]);
+}
+
+static bool has_of_recorder(const char *path)
+{
+	struct dirent *entry;
+	DIR *dir = opendir(path);
+	bool has = false;
+
+	for (size_t n = 0; dir && !has && n < ENTRIES_MOST && (entry = readdir(dir)); n++)
+		has = is_of_recorder(entry->d_name);
+	if (dir)
+		closedir(dir);
+	return has;
+}
+
 /* A search below a folder for what is a trace. */
 struct search {
 	bool (*known)(const char *path);
@@ -135,6 +157,13 @@ void detect_hint_unknown(const struct probe *probe, bool (*known)(const char *pa
 		buf_printf(out, "it is packed by %s: unpack it first", packer);
 	else if (probe->is_folder && find_inside(&search, probe->path, DEPTH_MOST))
 		buf_printf(out, "did you mean '%s'?", buf_text(&path));
+	else if (probe->is_folder ? has_of_recorder(probe->path)
+				  : is_of_recorder(last_part(probe->path)))
+		buf_printf(
+			out,
+			"trace-cmd left %s when it was killed: the folder is read when a copy of "
+			"/sys/kernel/tracing/events is in it",
+			probe->is_folder ? "files" : "it");
 	else if (!probe->is_folder && is_beside_metadata(probe->path, &path))
 		buf_printf(out, "a trace of CTF is a folder: did you mean '%s'?", buf_text(&path));
 	buf_release(&path);

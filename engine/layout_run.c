@@ -102,7 +102,7 @@ static uint64_t reverse_bits(uint64_t value, unsigned bits)
 	return out;
 }
 
-/* What few have: reversed bits, and booleans of several. */
+/* The value of a scalar with reversed bits, or of a boolean of several bits: both are rare. */
 static __attribute__((noinline)) uint64_t rare_scalar(const struct field_class *class, uint64_t raw)
 {
 	if (class->is_reversed)

@@ -27,6 +27,7 @@ libengine_a_SOURCES = \
 	%D%/base/files.h \
 	%D%/base/folder.c \
 	%D%/base/folder.h \
+	%D%/base/heap.h \
 	%D%/base/helper.c \
 	%D%/base/helper.h \
 	%D%/base/hash_index.c \
@@ -39,6 +40,8 @@ libengine_a_SOURCES = \
 	%D%/base/inputs.h \
 	%D%/base/mem.c \
 	%D%/base/mem.h \
+	%D%/base/new_file.c \
+	%D%/base/new_file.h \
 	%D%/base/nameset.c \
 	%D%/base/nameset.h \
 	%D%/base/nearest.c \
@@ -58,6 +61,7 @@ libengine_a_SOURCES = \
 	%D%/base/workers.c \
 	%D%/base/workers.h \
 	%D%/batch.c \
+	%D%/growth.c \
 	%D%/batch.h \
 	%D%/clocks.c \
 	%D%/clocks.h \

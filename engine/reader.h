@@ -250,6 +250,15 @@ struct reader {
 
 	/* Each below may be NULL: the format has no such thing. */
 
+	/* As trace_watermark(), of a stream of a trace that grows, all of whose records were found. */
+	bool (*watermark)(const struct stream *stream, nstime *until);
+
+	/*
+	 * May a scan go on from where one stood when the trace was shorter? Not where what came
+	 * since changes records of before, as packets do that lie out of their order.
+	 */
+	bool (*goes_on)(const struct stream *stream, const struct scan *scan);
+
 	/*
 	 * Loads the value at `place`, which column_place() found, of entries[0..n) of the batch;
 	 * all are of one class. False: not all can be had so, and decoder_fields() says why.
@@ -262,6 +271,14 @@ struct reader {
 	const struct reader_aux *aux;
 };
 
+/* As reader->goes_on, true where it is NULL. */
+static inline bool reader_goes_on(const struct reader *reader, const struct stream *stream,
+				  const struct scan *scan)
+{
+	return !reader->goes_on || reader->goes_on(stream, scan);
+}
+/* A `watermark` of formats whose files are written when the recording has ended. */
+bool reader_watermark_whole(const struct stream *stream, nstime *until);
 /* The reader that knows the file or folder best; NULL and ERR_FORMAT when none does. */
 MUST_CHECK const struct reader *reader_detect(const char *path, struct error *err);
 const struct reader *reader_named(const char *format); /* NULL when there is none */

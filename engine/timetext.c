@@ -7,6 +7,7 @@
  */
 #include "engine/timetext.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -226,6 +227,16 @@ static bool parse_clock(const char *word, struct text in, struct time_word *out,
 	if (!clock_part(&in, false, &ns) || *in.at || !fits(minus ? -ns : ns, &out->ns))
 		return bad(err, word, "not a time of day");
 	return true;
+}
+
+const char *time_raw(nstime t, char text[TIME_TEXT_MAX])
+{
+	if (t <= NSTIME_MIN + 1) /* no event is as early as that */
+		return "the begin";
+	if (t == NSTIME_MAX)
+		return "the end";
+	snprintf(text, TIME_TEXT_MAX, "@%lld", (long long)t);
+	return text;
 }
 
 bool time_parse(const char *text, struct time_word *out, struct error *err)

@@ -64,6 +64,8 @@ void times_init(struct times *times, enum time_style style, bool utc, bool epoch
 MUST_CHECK bool time_resolve(const struct time_word *word, struct times *times, nstime *out,
 			     struct error *err);
 enum { TIME_TEXT_MAX = 64 };
+/* @N, or where it is unbounded "the begin" or "the end", with a zero behind it. Returns `text`. */
+const char *time_raw(nstime t, char text[TIME_TEXT_MAX]);
 
 char *time_put_any(struct times *times, nstime t, char *to); /* as time_put(), which asks it */
 

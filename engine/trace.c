@@ -312,6 +312,15 @@ static void make_names_unique(struct trace *trace)
 	nameset_release(&names);
 }
 
+/* What opening a trace that grows has met is forgotten: it may be whole the next time. */
+static void begin_telling(struct trace *trace, const struct notices *notices)
+{
+	trace->notices = *notices;
+	buf_clear(&trace->damages);
+	atomic_store(&trace->damaged, 0);
+	atomic_store(&trace->unknown, 0);
+}
+
 bool trace_open(const struct trace_options *options, struct trace **out, struct error *err)
 {
 	struct trace *trace = mem_new(sizeof *trace);
@@ -328,6 +337,10 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 		trace->key_file = arena_strdup(trace->arena, options->key_file);
 	if (options->spill_dir)
 		trace->spill_dir = arena_strdup(trace->arena, options->spill_dir);
+	trace->grows = options->grows;
+	trace->before = options->before;
+	if (options->grows)
+		trace->notices = (struct notices){0};
 	struct clock_group *groups = arena_array(trace->arena, options->npaths + 1, sizeof *groups);
 	for (size_t i = 0; i < options->npaths; i++) {
 		bool good = open_one(trace, options, i, err);
@@ -343,7 +356,10 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 	make_names_unique(trace);
 	hosts_complete(trace);
 	clocks_relate(trace, groups);
-	sources_wait_tick(trace->sources, trace->nsources);
+	if (options->grows)
+		begin_telling(trace, &options->notices);
+	else
+		sources_wait_tick(trace->sources, trace->nsources);
 	*out = trace;
 	return true;
 }
@@ -361,6 +377,7 @@ void trace_close(struct trace *trace)
 	buf_release(&trace->damages);
 	mem_free(trace->sources);
 	mem_free(trace->copies);
+	mem_free(trace->empties);
 	mem_free(trace->parts);
 	mem_free(trace->clocks);
 	mem_free(trace->streams);
@@ -416,6 +433,14 @@ bool trace_has_ordinals(const struct trace *trace)
 		if (trace->streams[i]->has_time)
 			return false;
 	return trace->nstreams > 0;
+}
+
+const char *part_env_text(const struct part *part, const char *name)
+{
+	for (size_t i = 0; i < part->nenv; i++)
+		if (!strcmp(part->env[i].name, name) && part->env[i].text)
+			return part->env[i].text;
+	return NULL;
 }
 
 bool trace_has_epoch(const struct trace *trace)

@@ -84,6 +84,7 @@ struct part {
 	nstime origin; /* of its streams' clock, where that is one that counts ns; else 0 */
 	const char *settings; /* how to read it, of --input; NULL: content says it */
 	uint64_t others;      /* packets of other sessions that opening it passed over */
+	uint64_t skipped;     /* bytes that are in no packet, of files in which packets are searched */
 	enum recording recording;
 	const int64_t *tasks; /* that the tracer was pointed at, as far as the file names them */
 	size_t ntasks;
@@ -97,6 +98,9 @@ static inline const char *part_host(const struct part *part)
 {
 	return part->host ? part->host : "";
 }
+
+/* A text of the part's environment; NULL: it has none of that name. */
+const char *part_env_text(const struct part *part, const char *name);
 
 enum lost_kind {
 	LOST_NONE,	    /* records carry no count */
@@ -118,6 +122,9 @@ struct stream {
 	int64_t rank, app;   /* of that process, -1 none */
 	const char *loom;    /* "" none */
 	bool has_time;	     /* false: times are ordinals, counted from 0 */
+	bool gathered;       /* its packets lie among those of others: more streams may turn up */
+	bool anew;           /* of a trace that grows: no record of the trace before holds */
+	bool may_be_late;    /* of a trace that grows: packets before its last ones may come yet */
 	bool late_events;    /* each kind of event was enabled at its own time, behind its first record */
 	bool tells_end;	     /* packets say until when they cover what happened, events or not */
 	bool shared;	     /* events of other streams lie between its own */
@@ -161,6 +168,12 @@ struct event_class {
 	void *priv;
 };
 
+/* A file that will be of a stream, in a trace that grows. */
+struct empty_file {
+	const char *path;
+	int32_t clock; /* into trace->clocks: of streams beside it; -1: not known */
+};
+
 enum { TRACE_TOLD = 16, TRACE_DAMAGES = 64 << 10 /* bytes of texts, about */ };
 
 struct trace {
@@ -180,6 +193,14 @@ struct trace {
 	uint32_t packet_bytes, cache_least; /* the same; 0: as is usual with the format */
 	bool strict;           /* the same */
 	const char *key_file;  /* the same; NULL: none */
+	bool grows;            /* the same: see struct trace_options */
+	const struct trace *before; /* the same, while streams may be compared with its own */
+	size_t awaited; /* of a trace that grows: files and folders with nothing to be read yet, */
+	struct empty_file *empties; /* but for files that are there and empty */
+	size_t nempties, empties_capacity;
+	int64_t moving; /* likewise: files are being moved, which takes so many ns at most; 0: none
+			 */
+	const char *lacks; /* likewise: what is known at its end alone, in words; NULL: nothing */
 	const char **copies;   /* files there that are this trace's, if they exist */
 	size_t ncopies;
 	struct notices notices;
@@ -213,6 +234,16 @@ struct trace_options {
 	 * or chunks (trace.dat) on a cache file is written. 0: as is usual with the format.
 	 */
 	uint32_t packet_bytes, cache_least;
+	/*
+	 * Its writers are at work: a packet, record or file that is not whole yet is no damage, and is
+	 * left for the next time it is opened. What opening it meets is not told.
+	 */
+	bool grows;
+	/*
+	 * The same trace as it was opened before, or NULL. What it knows of files that only grew is
+	 * taken over. Borrowed until trace_forget_before(); then it is only good for being closed.
+	 */
+	struct trace *before;
 	struct notices notices; /* copied; damage is told here while the trace lives */
 };
 
@@ -220,6 +251,17 @@ struct trace_options {
 MUST_CHECK bool trace_open(const struct trace_options *options, struct trace **out,
 			   struct error *err);
 void trace_close(struct trace *trace);
+/*
+ * The same stream of trace->before. All of its files but the last are what they were, the last one
+ * may be longer, and more may have followed. NULL: there is none.
+ */
+const struct stream *trace_stream_before(const struct trace *trace, const struct stream *stream);
+void trace_forget_before(struct trace *trace); /* trace->before is no longer needed */
+/*
+ * Before *until no event comes that is not there yet: NSTIME_MIN: nothing is known; NSTIME_MAX:
+ * none comes any more. False: the format does not tell it, but for the times of its packets.
+ */
+bool trace_watermark(const struct trace *trace, const struct stream *stream, nstime *until);
 /*
  * How often events turned out to come late, or to lie where a search by packets misses them. When
  * the number grows, what was read before was read out of order.

@@ -130,6 +130,18 @@ struct position {
 	uint64_t at;     /* of the event in the packet, bits */
 };
 
+/* < 0: of two events of one time, the one at `a` comes before the one at `b`. */
+static inline int position_compare(const struct position *a, const struct position *b)
+{
+	if (a->stream != b->stream)
+		return a->stream < b->stream ? -1 : 1;
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
 struct event { /* borrowed until the next call with the same cursor */
 	nstime time;
 	const struct stream *stream;

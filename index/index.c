@@ -1,11 +1,15 @@
 /* index.c - opening, closing, checking, and the table of a stream */
 #include "index/index.h"
 
+#include "engine/base/buf.h"
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/workers.h"
 #include "index/filters/packet_filter.h"
 #include "index/packets/head_cache.h"
 #include "index/packets/packet_cache.h"
 #include "index/tables/build.h"
+#include "index/tables/identity.h"
 #include "index/tables/location.h"
 #include "index/tables/write.h"
 
@@ -15,33 +19,6 @@
 #include <unistd.h>
 
 enum { CHECK_TOLD = 10 };
-
-static enum header look(struct store *store)
-{
-	struct store_txn *txn;
-	struct error ignored;
-
-	if (!store_read(store, &txn, &ignored))
-		return HEADER_OTHER;
-	enum header header = header_look(txn);
-	store_read_end(txn);
-	return header;
-}
-
-/* Another version's data are of no use: the file goes, if it is ours to write. */
-static bool replace(struct index *index, struct error *err)
-{
-	bool remade;
-
-	store_close(index->store);
-	index->store = NULL;
-	if (!store_remove(index->path, err) ||
-	    !store_open(index->path, &index->store, &remade, err))
-		return false;
-	notice(&index->options.notices, NOTICE_INFO,
-	       "%s: made by another version of yore, the trace is indexed anew", index->path);
-	return true;
-}
 
 static void say_damaged(struct index *index)
 {
@@ -57,22 +34,105 @@ static void index_tell_damage(struct index *index)
 		say_damaged(index);
 }
 
+/* Files of older versions, PATH.yore and what stands beside it: they are of no use any more. */
+static void remove_older(struct index *index)
+{
+	struct buf older = {0};
+	struct error err;
+
+	buf_printf(&older, "%s.yore", index->path);
+	if (access(older.data, F_OK) == 0) {
+		bool gone = folder_remove_beside(older.data, &err);
+		notice(&index->options.notices, NOTICE_INFO, "%s: %s", older.data,
+		       gone ? "made by an older version of yore, was removed" : err.text);
+	}
+	buf_release(&older);
+}
+
+/* What is stored is of no use: it goes, if it is ours to write. */
+static bool replace(struct index *index, struct error *err)
+{
+	bool remade;
+
+	store_close(index->store);
+	index->store = NULL;
+	return store_remove(index->path, err) &&
+	       store_open(index->path, &index->store, &remade, err);
+}
+
+/*
+ * Is what is stored of these very files? Else the index begins anew, or (false) is kept in memory:
+ * nobody is told of that where another process only knows more of a trace that grows.
+ */
+static bool adopt(struct index *index, struct error *err)
+{
+	const struct notices *notices = &index->options.notices;
+	struct store_txn *txn;
+
+	if (!store_read(index->store, &txn, err))
+		return false;
+	enum note note = note_judge(index, txn);
+	bool keeps = index->options.keeps && index->trace->grows;
+	index->grown = note == NOTE_GROWN;
+	index->described = index->grown || (note == NOTE_OF + SOURCES_SAME && !keeps);
+	if (index->grown && !index_may_write(index))
+		index->view = txn; /* another process goes on with it */
+	else
+		store_read_end(txn);
+	*err = (struct error){0};
+	if (note == NOTE_OF + SOURCES_AHEAD)
+		return false;
+	if (note == NOTE_OTHER_VERSION)
+		notice(notices, NOTICE_INFO,
+		       "%s: made by another version of yore, the trace is indexed anew",
+		       index->path);
+	else if (note == NOTE_OF + SOURCES_CHANGED)
+		notice(notices, NOTICE_INFO,
+		       "%s: the trace has changed since it was indexed, it is indexed anew",
+		       index->trace->path);
+	return note == NOTE_NONE || index->described || replace(index, err);
+}
+
 static void open_store(struct index *index)
 {
 	struct error err;
 	bool remade;
 
-	if (!store_open(index->path, &index->store, &remade, &err)) {
-		index->store = NULL;
-	} else {
+	remove_older(index);
+	if (store_open(index->path, &index->store, &remade, &err)) {
 		if (remade)
 			say_damaged(index);
-		if (look(index->store) != HEADER_OTHER || replace(index, &err))
+		if (store_catalog_remade())
+			notice(&index->options.notices, NOTICE_INFO,
+			       "the catalog beside %s was damaged, it was made again from what is "
+			       "stored",
+			       index->path);
+		if (adopt(index, &err)) {
+			store_touch(index->store);
 			return;
+		}
 	}
-	notice(&index->options.notices, NOTICE_INFO, "%s: the index is kept in memory", err.text);
+	if (*err.text)
+		notice(&index->options.notices, NOTICE_INFO, "%s: the index is kept in memory",
+		       err.text);
+	index->kept_out = true;
+	store_close(index->store);
+	index->store = NULL;
 	mem_free(index->path);
 	index->path = NULL;
+}
+
+bool index_begin_anew(struct index *index)
+{
+	struct error ignored;
+	bool remade;
+
+	if (index->damaged)
+		return false;
+	index_tell_damage(index);
+	index->damaged = index->store;
+	index->described = index->grown = false;
+	return store_open(index->path, &index->store, &remade, &ignored);
 }
 
 bool index_open(struct trace *trace, const struct index_options *options, struct index **out,
@@ -85,9 +145,7 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 	index->trace = trace;
 	index->options = *options;
 	index->step_records = STEP_RECORDS;
-	index->step_factor = 1;
 	pthread_mutex_init(&index->pending_lock, NULL);
-	pthread_mutex_init(&index->values_lock, NULL);
 	pthread_mutex_init(&index->recorded_lock, NULL);
 	index->slots = mem_new_array(trace->nstreams, sizeof *index->slots);
 	index->packets = packet_cache_new(trace->nstreams);
@@ -102,7 +160,22 @@ bool index_open(struct trace *trace, const struct index_options *options, struct
 	}
 	if (index->path)
 		open_store(index);
+	debug_note(&options->notices, DEBUG_INDEX, "index: of %zu streams, %llu bytes; %s%s",
+		   trace->nstreams, (unsigned long long)index->all,
+		   index->path ? "stored at " : "kept in memory", index->path ? index->path : "");
 	*out = index;
+	return true;
+}
+
+bool index_forget_before(struct index *index, struct error *err)
+{
+	struct table *table;
+
+	for (size_t i = 0; i < index->trace->nstreams; i++)
+		if (!index_table(index, index->trace->streams[i], &table, err))
+			return false;
+	index->options.before = NULL;
+	trace_forget_before(index->trace);
 	return true;
 }
 
@@ -116,16 +189,18 @@ void index_close(struct index *index)
 	/* what cannot be stored is scanned again next time */
 	if (!build_flush(index, &err))
 		notice(&index->options.notices, NOTICE_WARNING, "%s", err.text);
-	index_tell_damage(index);
 	for (size_t i = 0; i < index->trace->nstreams; i++) {
 		table_free(index->slots[i].table);
 		pthread_mutex_destroy(&index->slots[i].lock);
 	}
+	if (index->view)
+		store_read_end(index->view);
+	index_tell_damage(index); /* also what tables have met */
 	packet_cache_free(index->packets);
 	head_cache_free(index->head_cache);
 	store_close(index->store);
+	store_close(index->damaged);
 	pthread_mutex_destroy(&index->pending_lock);
-	pthread_mutex_destroy(&index->values_lock);
 	pthread_mutex_destroy(&index->recorded_lock);
 	mem_free(index->slots);
 	mem_free(index->path);
@@ -157,9 +232,7 @@ struct trace *index_trace(const struct index *index)
 
 unsigned index_jobs(const struct index *index)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned count = index->options.jobs ? index->options.jobs
-					     : (processors > 0 ? (unsigned)processors : 1);
+	unsigned count = index->options.jobs ? index->options.jobs : processors();
 
 	return count < INDEX_JOBS_MAX ? count : INDEX_JOBS_MAX;
 }
@@ -237,6 +310,8 @@ static bool check_stream(struct index *index, const struct stream *stream, uint6
 {
 	struct stored stored;
 	struct store_txn *txn;
+	struct packet_info info;
+	struct extent extents[PACKET_EXTENTS_MAX];
 	struct record_list record_list = {0};
 	uint64_t id = identity_stream(index->trace, stream), told = 0;
 
@@ -249,9 +324,8 @@ static bool check_stream(struct index *index, const struct stream *stream, uint6
 	bool known = pages_load(txn, id, &stored);
 	uint64_t count = known ? stored.head.count : 0;
 	for (uint64_t i = 0; i < record_list.count && known; i++) {
-		struct packet rec;
-		if (i < count && pages_get(txn, id, UINT64_MAX, i, &rec) == PAGE_FOUND &&
-		    equal_records(rec, record_list.recs[i]))
+		if (i < count && pages_get(txn, id, &stored, i, &info, extents) &&
+		    equal_records(info.rec, record_list.recs[i]))
 			continue;
 		say_difference(index, stream, i, &record_list.recs[i], told++);
 	}
@@ -266,7 +340,7 @@ static bool check_stream(struct index *index, const struct stream *stream, uint6
 bool index_check(struct index *index, uint64_t *differing, struct error *err)
 {
 	*differing = 0;
-	if (!index->store)
+	if (!index->store || index->grown) /* which ends where it was kept last */
 		return true;
 	if (!build_flush(index, err))
 		return false;

@@ -19,7 +19,22 @@ struct index_options {
 	const char *dir; /* where indexes go; NULL: YORE_INDEX_DIR, then the XDG cache folder */
 	bool none;	 /* --no-index: everything in memory */
 	bool scan_all;	 /* no computed tables: scan whatever was not stored (yore index) */
+	/*
+	 * Of a trace that is followed: index_keep() stores what is new of it. While it grows,
+	 * tables are in memory all the same.
+	 */
+	bool keeps;
 	unsigned jobs;	 /* threads at most; 0: processors */
+	/*
+	 * Of the same trace as it was opened before (trace->before), in memory. Of streams that only
+	 * grew nothing is scanned but what is new. Borrowed until index_forget_before(). NULL: none.
+	 */
+	struct index *before;
+	/*
+	 * Records that are not stored are in files without a name, but for some KB of each stream.
+	 * A child of fork(2) shares them: not for libraries.
+	 */
+	bool files;
 	struct notices notices;
 	/* Called now and then with work done and all work (bytes); false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, uint64_t done, uint64_t all);
@@ -29,9 +44,26 @@ struct index_options {
 MUST_CHECK bool index_open(struct trace *trace, const struct index_options *options,
 			   struct index **out, struct error *err);
 void index_close(struct index *index);
+/* Has all tables made, so that neither the index nor the trace before are needed any more. */
+MUST_CHECK bool index_forget_before(struct index *index, struct error *err);
 struct trace *index_trace(const struct index *index);
 unsigned index_jobs(const struct index *index); /* threads that it may use: 1 to 64 */
 
+/*
+ * Of a trace that grows, opened with `keeps`: stores the records of all streams that can change no
+ * more. What is stored then says of which files it is, and as far as they were then: it holds while
+ * these grow. False: *err; *busy: another process writes it just now.
+ */
+MUST_CHECK bool index_keep(struct index *index, bool *busy, struct error *err);
+/*
+ * Can index_keep() store packets of all streams before the recording has ended? Not of those whose
+ * packets lie among those of others: where these end is made anew as the file grows. All tables
+ * must be there (index_forget_before()).
+ */
+bool index_can_keep(const struct index *index);
+/* Is that what is stored? It belongs to who keeps it, and to `yore index`: nobody else writes it.
+ */
+bool index_is_kept(const struct index *index);
 /* Scans what is not yet stored, of all streams, and commits it. */
 MUST_CHECK bool index_build(struct index *index, struct error *err);
 /* Removes what is stored for this trace, also the copies that its readers keep. */
@@ -110,13 +142,14 @@ bool findings_any(struct findings *findings);
 uint32_t table_generation(const struct table *table);
 /* Is record i of one that of the other? */
 bool table_has_numbers_of(const struct table *a, const struct table *b);
-/* The table of all questions that has the same numbers; NULL: there is none. */
+/* The index's own table where record numbers are the same as in this one; NULL: they differ. */
 struct table *table_shared(const struct table *table);
 
 /*
- * A small store for other rooms, in the same file: named values, one transaction per put. Get
- * copies into memory the caller frees with mem_free(). All false when the index is in memory
- * only or another process writes.
+ * A small store for other rooms, in the same file: named values, one transaction per put. Their
+ * keys begin with a small letter; those of the index itself with others. Get copies into memory
+ * the caller frees with mem_free(). All false when the index is in memory only or another process
+ * writes.
  */
 MUST_CHECK bool index_put(struct index *index, const void *key, size_t nkey, const void *value,
 			  size_t nvalue, struct error *err);
@@ -130,7 +163,7 @@ struct index_value {
 MUST_CHECK bool index_put_all(struct index *index, const struct index_value *values, size_t count,
 			      struct error *err);
 bool index_get(struct index *index, const void *key, size_t nkey, void **value, size_t *nvalue);
-/* The greatest key <= `key` that begins with its first `prefix` bytes; copies of key and value. */
+/* The greatest key <= `key` that begins with its first `prefix` bytes, fewer than it has; copies. */
 bool index_get_before(struct index *index, const void *key, size_t nkey, size_t prefix,
 		      void **found_key, size_t *nfound_key, void **value, size_t *nvalue);
 MUST_CHECK bool index_delete_prefix(struct index *index, const void *prefix, size_t nprefix,

@@ -1,7 +1,7 @@
 noinst_LIBRARIES += libindex.a
-libindex_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS) $(XXHASH_CFLAGS) -pthread
+libindex_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS) $(XXHASH_CFLAGS) $(LMDB_CFLAGS) -pthread
 index_libs = libindex.a $(engine_libs) $(index_outside)
-index_outside = $(XXHASH_LIBS) -lpthread
+index_outside = $(XXHASH_LIBS) $(LMDB_LIBS) -lpthread
 
 # The door
 libindex_a_SOURCES = \
@@ -9,16 +9,18 @@ libindex_a_SOURCES = \
 	%D%/index.c \
 	%D%/index.h \
 	%D%/loaded_files.c \
-	%D%/loaded_files.h
+	%D%/loaded_files.h \
+	%D%/stored_traces.c \
+	%D%/stored_traces.h
 
 # Rooms, from the lowest up
 libindex_a_SOURCES += \
-	%D%/store/file.c \
-	%D%/store/internal.h \
+	%D%/store/catalog.c \
+	%D%/store/catalog.h \
+	%D%/store/segment.c \
+	%D%/store/segment.h \
 	%D%/store/store.c \
-	%D%/store/store.h \
-	%D%/store/tree.c \
-	%D%/store/tree_write.c
+	%D%/store/store.h
 libindex_a_SOURCES += \
 	%D%/tables/build.c \
 	%D%/tables/build.h \
@@ -37,8 +39,6 @@ libindex_a_SOURCES += \
 	%D%/tables/losses.h \
 	%D%/tables/pages.c \
 	%D%/tables/pages.h \
-	%D%/tables/pages_internal.h \
-	%D%/tables/pages_write.c \
 	%D%/tables/reach.c \
 	%D%/tables/reach.h \
 	%D%/tables/record_map.c \
@@ -53,6 +53,7 @@ libindex_a_SOURCES += \
 	%D%/tables/table.h \
 	%D%/tables/tables.c \
 	%D%/tables/build_threads.c \
+	%D%/tables/keep.c \
 	%D%/tables/key_value.c \
 	%D%/tables/write.c \
 	%D%/tables/write.h

@@ -7,7 +7,7 @@
 #include <fnmatch.h>
 #include <string.h>
 
-static uint64_t *wanted_classes(const struct trace *trace, const char *const *names, size_t count)
+uint64_t *lib_classes(const struct trace *trace, const char *const *names, size_t count)
 {
 	uint64_t *bits = bitset_new(trace->nclasses);
 
@@ -44,7 +44,7 @@ int yore_events_open(struct yore *yore, const struct yore_events_options *option
 	lib_take_options(&own, sizeof own, options, options ? options->size : 0);
 	events->yore = yore;
 	if (own.names)
-		events->classes = wanted_classes(yore->trace, own.names, own.nnames);
+		events->classes = lib_classes(yore->trace, own.names, own.nnames);
 	if (own.streams)
 		events->streams = wanted_streams(yore->trace, own.streams, own.nstreams);
 	struct events_options open = {.begin = own.begin,

@@ -53,7 +53,7 @@ struct notices lib_notices(struct yore *yore)
 }
 
 static bool open_trace(struct yore *yore, const char *path, const struct index_options *index,
-		       struct error *err)
+		       bool grows, const struct yore *before, struct error *err)
 {
 	const struct yore_options *asked = &yore->options;
 	size_t count = 1 + asked->nmore;
@@ -66,6 +66,8 @@ static bool open_trace(struct yore *yore, const char *path, const struct index_o
 				     .strict = asked->strict != 0,
 				     .mode = asked->no_map ? SOURCE_READ : SOURCE_AUTO,
 				     .spill_dir = spill_dir,
+				     .grows = grows,
+				     .before = before ? before->trace : NULL,
 				     .notices = lib_notices(yore)};
 
 	paths[0] = path;
@@ -77,6 +79,23 @@ static bool open_trace(struct yore *yore, const char *path, const struct index_o
 	return ok;
 }
 
+bool lib_open(struct yore *yore, const char *path, bool follows, bool grows,
+	      const struct yore *before, struct error *err)
+{
+	struct index_options index = {.dir = yore->options.index_dir,
+				      .none = yore->options.no_index != 0 || follows,
+				      .before = before ? before->index : NULL,
+				      .jobs = 1, /* no thread is started */
+				      .notices = lib_notices(yore)};
+
+	if (!open_trace(yore, path, &index, grows, before, err))
+		return false;
+	if (index_open(yore->trace, &index, &yore->index, err))
+		return true;
+	trace_close(yore->trace);
+	return false;
+}
+
 int yore_open(const char *path, const struct yore_options *options, struct yore **out,
 	      struct yore_error *err)
 {
@@ -86,16 +105,7 @@ int yore_open(const char *path, const struct yore_options *options, struct yore 
 	*out = NULL;
 	lib_take_options(&yore->options, sizeof yore->options, options,
 			 options ? options->size : 0);
-	struct index_options index = {.dir = yore->options.index_dir,
-				      .none = yore->options.no_index != 0,
-				      .jobs = 1, /* no thread is started */
-				      .notices = lib_notices(yore)};
-	if (!open_trace(yore, path, &index, &cause)) {
-		mem_free(yore);
-		return lib_fail(err, &cause);
-	}
-	if (!index_open(yore->trace, &index, &yore->index, &cause)) {
-		trace_close(yore->trace);
+	if (!lib_open(yore, path, false, false, NULL, &cause)) {
 		mem_free(yore);
 		return lib_fail(err, &cause);
 	}

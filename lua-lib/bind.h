@@ -29,6 +29,10 @@ struct state;
 struct bind_context {
 	const volatile sig_atomic_t *interrupted;
 	struct notices notices;
+	/* Shows what was printed, before the script waits; false: nobody reads. NULL: there is
+	 * none. */
+	bool (*flush)(void *arg);
+	void *flush_arg;
 	nstime begin, end, moment;
 	/* see bind_breaks_close() */
 	enum { BREAKS_UNTRIED, BREAKS_CLOSE, BREAKS_LEAVE_OPEN } breaks;
@@ -58,7 +62,8 @@ struct bind_trace {
 
 void bind_trace_register(lua_State *L);
 void bind_event_register(lua_State *L);
-void bind_drawing_register(lua_State *L); /* into the table on top: `yore` */
+void bind_drawing_register(lua_State *L); /* into the table on top: `yore`, */
+void bind_rows_register(lua_State *L);    /* as this */
 void bind_segments_register(lua_State *L);
 void bind_resample_register(lua_State *L); /* into the table on top: `yore` */
 void bind_state_methods(lua_State *L); /* into the table on top: the trace's methods */
@@ -68,6 +73,8 @@ void bind_segments_methods(lua_State *L);
 void bind_calls_methods(lua_State *L);
 void bind_count_methods(lua_State *L);
 void bind_oneliner_methods(lua_State *L);
+void bind_follow_methods(lua_State *L);
+void bind_follow_functions(lua_State *L); /* into the table on top: `yore` */
 void bind_time_methods(lua_State *L);
 void bind_time_functions(lua_State *L); /* into the table on top: `yore` */
 
@@ -85,6 +92,12 @@ bool bind_breaks_close(lua_State *L);
 struct bind_trace *bind_check_trace(lua_State *L, int i);
 /* A new trace userdata on the stack, with nothing in it yet. */
 struct bind_trace *bind_new_trace(lua_State *L);
+/*
+ * Closes what a trace userdata has, and puts another trace in its place, which is its own from then
+ * on; all NULL: it is closed.
+ */
+void bind_trace_put(struct bind_trace *bound, struct trace *trace, struct index *index,
+		    struct rules *rules);
 void bind_cursor_end(struct bind_cursor *cursor); /* closes it; more than once is fine */
 /* The state, opened when it is not; false: *err says why. */
 MUST_CHECK bool bind_get_state(struct bind_trace *bound, struct state **out, struct error *err);

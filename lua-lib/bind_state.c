@@ -384,7 +384,7 @@ static int trace_comm(lua_State *L)
 	question_begin(L, question, bound);
 	question->names = arena_new();
 	if (!bind_get_state(bound, &state, &err) ||
-	    !state_comms(state, comms, count, question->names, &err)) {
+	    !state_comms(state, comms, count, NULL, question->names, &err)) {
 		question_end(question);
 		return bind_fail(L, &err);
 	}

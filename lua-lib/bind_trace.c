@@ -46,6 +46,15 @@ static void release(struct bind_trace *bound)
 	bound->trace = NULL;
 }
 
+void bind_trace_put(struct bind_trace *bound, struct trace *trace, struct index *index,
+		    struct rules *rules)
+{
+	release(bound);
+	bound->trace = trace;
+	bound->index = index;
+	bound->rules = rules;
+}
+
 static int trace_gc(lua_State *L)
 {
 	release(luaL_checkudata(L, 1, TRACE_TYPE));
@@ -379,14 +388,14 @@ static int trace_recorded(lua_State *L)
 	return push_range(L, index_recorded);
 }
 
-static bool add_losses(const struct bind_trace *bound, const struct stream *stream,
-		       lua_Integer *places, struct error *err)
+static bool add_losses(const struct bind_trace *bound, const struct stream *stream, nstime begin,
+		       nstime end, lua_Integer *places, struct error *err)
 {
 	struct losses losses;
 
 	losses_init(&losses, stream, false);
 	bool ok = index_table(bound->index, stream, &losses.table, err) &&
-		  losses_begin(&losses, NSTIME_MIN, NSTIME_MAX, err) &&
+		  losses_begin(&losses, begin, end, err) &&
 		  losses_read(&losses, NSTIME_MAX, err);
 	for (; ok && losses_head(&losses); losses_drop(&losses))
 		++*places;
@@ -395,19 +404,48 @@ static bool add_losses(const struct bind_trace *bound, const struct stream *stre
 }
 
 /*
- * trace:losses(): at how many places events were lost, by the counters of packets. None is read, so
- * trace:events{losses = "only"}, which tells the places, need not be asked where there are none.
+ * trace:losses([from, to]): at how many places events were lost, by the counters of packets. None
+ * is read, so trace:events{losses = "only"}, which tells the places, need not be asked where there
+ * are none.
  */
 static int trace_losses(lua_State *L)
 {
 	const struct bind_trace *bound = bind_check_trace(L, 1);
+	nstime begin = lua_isnoneornil(L, 2) ? NSTIME_MIN : bind_check_time(L, bound, 2);
+	nstime end = lua_isnoneornil(L, 3) ? NSTIME_MAX : bind_check_time(L, bound, 3);
 	lua_Integer places = 0;
 	struct error err;
 
 	for (size_t i = 0; i < bound->trace->nstreams; i++)
-		if (!add_losses(bound, bound->trace->streams[i], &places, &err))
+		if (!add_losses(bound, bound->trace->streams[i], begin, end, &places, &err))
 			return bind_fail(L, &err);
 	lua_pushinteger(L, places);
+	return 1;
+}
+
+static void push_loss(void *arg, const struct loss *loss)
+{
+	lua_State *L = arg;
+
+	lua_createtable(L, 0, 2);
+	lua_pushinteger(L, loss->time);
+	lua_setfield(L, -2, "t");
+	lua_pushinteger(L, loss->until);
+	lua_setfield(L, -2, "till");
+	lua_rawseti(L, -2, luaL_len(L, -2) + 1);
+}
+
+/* trace:losses_around(t): {{t =, till =}, ...}, the places of losses that lie around the moment. */
+static int trace_losses_around(lua_State *L)
+{
+	const struct bind_trace *bound = bind_check_trace(L, 1);
+	nstime t = bind_check_time(L, bound, 2);
+	struct error err;
+
+	lua_newtable(L);
+	for (size_t i = 0; i < bound->trace->nstreams; i++)
+		if (!losses_around(bound->index, bound->trace->streams[i], t, push_loss, L, &err))
+			return bind_fail(L, &err);
 	return 1;
 }
 
@@ -422,6 +460,7 @@ void bind_trace_register(lua_State *L)
 					   {"bounds", trace_bounds},
 					   {"recorded", trace_recorded},
 					   {"losses", trace_losses},
+					   {"losses_around", trace_losses_around},
 					   {NULL, NULL}};
 	static const luaL_Reg functions[] = {
 		{"open", yore_open}, {"note", yore_note}, {"nearest", yore_nearest}, {NULL, NULL}};
@@ -437,9 +476,11 @@ void bind_trace_register(lua_State *L)
 	bind_calls_methods(L);
 	bind_count_methods(L);
 	bind_oneliner_methods(L);
+	bind_follow_methods(L);
 	bind_time_methods(L);
 	lua_setfield(L, -2, "__index");
 	lua_pop(L, 1);
 	luaL_setfuncs(L, functions, 0);
+	bind_follow_functions(L);
 	bind_time_functions(L);
 }

@@ -103,7 +103,7 @@ local path_of_b
 if not patterns then
 	path_of_b, words = take_path(arg)
 end
-local a = analysis.open(words, { name = "compare", options = options, without_range = patterns and true or false })
+local a = analysis.open(words, { name = "compare", options = options, own_losses = true, without_range = patterns and true or false })
 a.tables = true
 local floor = tonumber(a.floor or 3)
 if not floor or floor < 0 then
@@ -197,7 +197,9 @@ end
 -- A side of a trace, which becomes the global one.
 local function new_side(opened, option)
 	trace = opened
-	return side.new(at_once, analysis.range(range_of(a[option], option, a.begin, a["end"])))
+	local start, stop = analysis.range(range_of(a[option], option, a.begin, a["end"]))
+	analysis.tell_losses("compare", option == "range-a" and "A" or "B", start, stop)
+	return side.new(at_once, start, stop)
 end
 
 local own_trace = trace

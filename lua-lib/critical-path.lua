@@ -6,9 +6,8 @@
 --   log   the stretches of the path, in order of time
 --
 -- --tid N, or the name of threads, names whose path it is; where several threads have the name, each of them has a path, and tables are told
--- apart by their numbers. The path goes back from the end of the range: while the thread runs or waits for a
--- CPU, that is the path; where it sleeps, the path goes on with the thread that woke it, at the
--- moment of the wake-up. Where no thread woke it, the path has what did, in a row of its own for as long as the thread slept: "timer",
+-- apart by their numbers. The path goes back from the end of the range. It stays on the thread while that runs or waits for a
+-- CPU; where the thread sleeps, it goes on with the thread that woke it, at the moment of the wake-up. Where no thread woke it, the path has what did, in a row of its own for as long as the thread slept: "timer",
 -- "irq 24 nvme0q1", "softirq NET_RX", "device 8:0" where a request of a block device was complete just then
 -- (block_rq_issue and block_rq_complete), "interrupt" where nothing tells which one, "idle" for the idle thread. Where it is not known
 -- who woke it, the thread's sleep is on the path. A new thread waits for its CPU from when it was made; before, the path goes on with the

@@ -14,7 +14,7 @@
 local analysis = require("yore.analysis")
 local a = analysis.open(arg, {
 	name = "gaps", verbs = { "all", "losses", "unknown" }, tables = { all = true }, columns = { "cpu", "dur", "begin" },
-	lists_losses = true,
+	own_losses = true,
 })
 
 local place = {

@@ -1,7 +1,7 @@
 # lua-lib: the binding is in the program and, with the rooms below it, in a module for plain Lua
 noinst_LIBRARIES += libscript.a
 libscript_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS)
-script_libs = libscript.a $(oneliner_libs) $(LUA_LIBS)
+script_libs = libscript.a libfollow.a liblive.a $(oneliner_libs) $(LUA_LIBS)
 bindings = \
 	%D%/bind.h \
 	%D%/bind_base.c \
@@ -24,6 +24,7 @@ bindings = \
 	%D%/bind_resample.c \
 	%D%/bind_segments.c \
 	%D%/bind_segments.h \
+	%D%/bind_rows.c \
 	%D%/bind_state.c \
 	%D%/bind_time.c \
 	%D%/bind_trace.c \
@@ -36,6 +37,7 @@ libscript_a_SOURCES = \
 	$(bindings) \
 	%D%/bind_drawing.c \
 	%D%/bind_files.c \
+	%D%/bind_follow.c \
 	%D%/script.c \
 	%D%/script.h \
 	%D%/script_analyses.c \
@@ -69,8 +71,8 @@ luamod_LTLIBRARIES = %D%/yore.la
 lua_lib_yore_la_SOURCES =
 lua_lib_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(srcdir)/%D%/yore.map -Wl,-u,luaopen_yore \
-	-Wl,libscript.a,liboneliner.a $(shared_state)
-EXTRA_lua_lib_yore_la_DEPENDENCIES = %D%/yore.map libscript.a liboneliner.a libstate.a libindex.a libengine.a
+	-Wl,libscript.a,liboneliner.a $(shared_follow) $(shared_state)
+EXTRA_lua_lib_yore_la_DEPENDENCIES = %D%/yore.map libscript.a liboneliner.a libfollow.a liblive.a libstate.a libindex.a libengine.a
 EXTRA_DIST += %D%/yore.map
 
 luadatadir = $(pkgdatadir)/lua

@@ -13,6 +13,7 @@ int luaopen_yore(lua_State *L)
 	bind_segments_register(L);
 	bind_trace_register(L);
 	bind_drawing_register(L);
+	bind_rows_register(L);
 	bind_resample_register(L);
 	bind_set_text(L, "version", YORE_VERSION);
 	return 1;

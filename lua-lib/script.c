@@ -288,10 +288,14 @@ static int prepare(lua_State *L)
 	script->context = bind_context(L);
 	script->context->interrupted = script->options.interrupted;
 	script->context->notices = script->options.notices;
+	script->context->flush = script->options.flush;
+	script->context->flush_arg = script->options.write_arg;
 	luaL_requiref(L, "yore", luaopen_yore, 1);
 	if (sandbox) {
 		lua_pushnil(L); /* it reads any path, and options name folders to write to */
 		lua_setfield(L, -2, "open");
+		lua_pushnil(L);
+		lua_setfield(L, -2, "follow");
 	} else {
 		script_command_register(L);
 		script_run_register(L);

@@ -12,7 +12,7 @@
 -- --against TRACE compares functions, lines and modules with those of another recording: `change` is the difference of self,
 -- in percent of all, as `perf diff TRACE` has it; what changed most comes first. --begin and --end are of the first one.
 --
--- Weights are the samples' periods where they have one, tracepoints' too (of sched_stat_runtime that is the time), else each counts
+-- Samples are weighted by their period, also those of tracepoints (sched_stat_runtime's is a time). A sample without one counts
 -- once (--count: always that). Without --event GLOB those of one event count: of the first counter, before tracepoints; a note tells
 -- the others. Of samples without call chains (perf record without -g) total is self. Self is that of `perf report
 -- --no-children`, total that of `perf report --children`: a function counts once for each sample.

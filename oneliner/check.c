@@ -295,11 +295,24 @@ static void check_of_map(struct checker *checker, struct node *node)
 		check_keys(checker, map, node->args + 1, node->nargs - 1);
 }
 
-static void check_captures(struct checker *checker, struct node *node)
+/* Of args[1], for captures() and =~. */
+static void compile_pattern(struct checker *checker, struct node *node)
 {
 	struct oneliner *program = checker->program;
 	void *pattern;
 
+	if (node->number) /* compiled by the first check */
+		return;
+	pattern = pattern_new(program, node, checker->err);
+	checker->failed |= !pattern;
+	if (!pattern)
+		return;
+	*mem_push(program->patterns, program->npatterns, program->patterns_capacity) = pattern;
+	node->number = (uint32_t)program->npatterns;
+}
+
+static void check_captures(struct checker *checker, struct node *node)
+{
 	check_as(checker, node->args[0], TYPE_TEXT, "captures");
 	if (node->args[1]->kind != NODE_TEXT) {
 		fail(checker, node->args[1], "captures(): its pattern is a text in quotes");
@@ -307,14 +320,7 @@ static void check_captures(struct checker *checker, struct node *node)
 	}
 	if (node->nargs > 2)
 		check_as(checker, node->args[2], TYPE_NUMBER, "captures");
-	if (node->number) /* compiled by the first check */
-		return;
-	pattern = pattern_new(program, node->args[1], checker->err);
-	checker->failed |= !pattern;
-	if (!pattern)
-		return;
-	*mem_push(program->patterns, program->npatterns, program->patterns_capacity) = pattern;
-	node->number = (uint32_t)program->npatterns;
+	compile_pattern(checker, node);
 }
 
 /* Types of values, one letter per argument: t text, n number, f a text in quotes. */
@@ -401,6 +407,23 @@ static void check_call(struct checker *checker, struct node *node)
 }
 
 /* ---- expressions ---- */
+
+static void check_matches(struct checker *checker, struct node *node)
+{
+	check_as(checker, node->args[0], TYPE_TEXT, node->op == OP_GLOB ? "~" : "=~");
+	check_as(checker, node->args[1], TYPE_TEXT, node->op == OP_GLOB ? "~" : "=~");
+	node->type = TYPE_NUMBER;
+	if (node->op == OP_REGEX)
+		compile_pattern(checker, node);
+}
+
+static void check_in(struct checker *checker, struct node *node)
+{
+	check_as(checker, node->args[0], TYPE_ANY, "in");
+	for (uint32_t i = 1; i < node->nargs; i++)
+		check_as(checker, node->args[i], node->args[0]->type, "in");
+	node->type = TYPE_NUMBER;
+}
 
 static void check_binary(struct checker *checker, struct node *node)
 {
@@ -493,7 +516,13 @@ static void check_expr(struct checker *checker, struct node *node)
 		node->type = TYPE_NUMBER;
 		break;
 	case NODE_BINARY:
-		check_binary(checker, node);
+		if (node->op == OP_GLOB || node->op == OP_REGEX)
+			check_matches(checker, node);
+		else
+			check_binary(checker, node);
+		break;
+	case NODE_IN:
+		check_in(checker, node);
 		break;
 	case NODE_CHOICE:
 		check_as(checker, node->args[0], TYPE_ANY, "condition");

@@ -6,6 +6,8 @@
  */
 #include "oneliner/runtime.h"
 
+#include "state/model/glob.h"
+
 #include <string.h>
 
 static const struct datum unknown;
@@ -78,9 +80,27 @@ struct datum operate(enum op op, const struct datum *a, const struct datum *b)
 		return unknown;
 	if (op_compares(op))
 		return datum_signed(op_holds(op, datum_compare(a, b)));
+	if (op == OP_GLOB && a->kind == DATUM_TEXT)
+		return datum_signed(glob_match(b->text, b->len, a->text, a->len, NULL));
 	if (a->kind != DATUM_NUMBER)
 		return unknown;
 	return op >= OP_ADD ? arithmetic(op, a, b) : bits(op, a, b);
+}
+
+/* Unknown where one that is the same may be among what is not known. */
+static struct datum is_in(struct runtime *rt, const struct node *node)
+{
+	struct datum a = eval(rt, node->args[0]);
+	bool all_known = true;
+
+	for (uint32_t i = 1; i < node->nargs && a.kind != DATUM_UNKNOWN; i++) {
+		struct datum b = eval(rt, node->args[i]);
+		struct datum same = operate(OP_EQ, &a, &b);
+		if (same.kind == DATUM_NUMBER && same.s)
+			return datum_signed(1);
+		all_known &= b.kind != DATUM_UNKNOWN;
+	}
+	return a.kind == DATUM_UNKNOWN || !all_known ? unknown : datum_signed(0);
 }
 
 /* && and || look at their right side only when the left one leaves it open. */
@@ -235,7 +255,10 @@ static struct datum value_of(struct runtime *rt, const struct node *node)
 			return logic(rt, node);
 		a = eval(rt, node->args[0]);
 		b = eval(rt, node->args[1]);
-		return operate(node->op, &a, &b);
+		return node->op == OP_REGEX ? text_matches(rt, node, &a)
+					    : operate(node->op, &a, &b);
+	case NODE_IN:
+		return is_in(rt, node);
 	case NODE_CHOICE:
 		a = eval(rt, node->args[0]);
 		return a.kind == DATUM_UNKNOWN ? unknown

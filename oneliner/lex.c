@@ -1,6 +1,8 @@
 /* lex.c - see lex.h */
 #include "oneliner/lex.h"
 
+#include "state/rules/number.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -84,8 +86,22 @@ static unsigned digit_of(char c)
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 99;
 }
 
-/* 12, 0x1f, 1_000, 1e6. */
-static void lex_number(struct lexer *lexer)
+/* A number with a unit of time, as in conditions: 10us, 1.5ms. False: it is none. */
+static bool take_span(struct lexer *lexer, uint64_t *out)
+{
+	size_t pos = lexer->at;
+	const char *what;
+	struct value value;
+
+	if (!lex_number(lexer->text, lexer->len, &pos, &value, &what) || value.kind != VALUE_INT)
+		return false;
+	lexer->pos = pos;
+	*out = value.u;
+	return true;
+}
+
+/* 12, 0x1f, 1_000, 1e6, 1.5ms. */
+static void take_number(struct lexer *lexer)
 {
 	unsigned base = peek(lexer, 0) == '0' && (peek(lexer, 1) | 32) == 'x' ? 16 : 10;
 	uint64_t sum = 0, zeros = 0;
@@ -106,9 +122,10 @@ static void lex_number(struct lexer *lexer)
 	}
 	if (!fits)
 		token_error(lexer, lexer->at, "the number does not fit 64 bits");
-	else if (char_begins_word(peek(lexer, 0)) ||
-		 (peek(lexer, 0) == '.' && char_is_digit(peek(lexer, 1))))
-		token_error(lexer, lexer->at, "not a whole number");
+	else if ((char_begins_word(peek(lexer, 0)) ||
+		  (peek(lexer, 0) == '.' && char_is_digit(peek(lexer, 1)))) &&
+		 !take_span(lexer, &sum))
+		token_error(lexer, lexer->at, "not a whole number; units of time are ns us ms s");
 	lexer->kind = lexer->failed ? TOKEN_END : TOKEN_NUMBER;
 	lexer->datum = datum_unsigned(sum);
 }
@@ -218,6 +235,17 @@ static bool ends_predicate(const struct lexer *lexer)
 	return peek(&ahead, 0) == '{';
 }
 
+/* =~ has its pattern in quotes behind it; else it is an assignment of ~ and an operand. */
+static bool is_match(const struct lexer *lexer)
+{
+	size_t pos = lexer->pos + 2;
+
+	while (pos < lexer->len && (lexer->text[pos] == ' ' || lexer->text[pos] == '\t'))
+		pos++;
+	return peek(lexer, 0) == '=' && peek(lexer, 1) == '~' && pos < lexer->len &&
+	       lexer->text[pos] == '"';
+}
+
 static void lex_op(struct lexer *lexer)
 {
 	size_t left = lexer->len - lexer->pos;
@@ -225,6 +253,12 @@ static void lex_op(struct lexer *lexer)
 	if (lexer->in_predicate && peek(lexer, 0) == '/' && ends_predicate(lexer)) {
 		lexer->pos++;
 		lexer->kind = TOKEN_PREDICATE;
+		return;
+	}
+	if (is_match(lexer)) {
+		strcpy(lexer->op, "=~");
+		lexer->pos += 2;
+		lexer->kind = TOKEN_OP;
 		return;
 	}
 	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -240,6 +274,18 @@ static void lex_op(struct lexer *lexer)
 	token_error(lexer, lexer->at, "a character that means nothing here");
 }
 
+/* field/x, payload/x ... of conditions: the word that was read, with a name right behind its slash */
+static bool begins_scope(const struct lexer *lexer)
+{
+	static const char *const scopes[] = {"field", "payload", "context", "packet"};
+	size_t len = lexer->pos - lexer->at;
+
+	for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
+		if (strlen(scopes[i]) == len && !memcmp(scopes[i], lexer->text + lexer->at, len))
+			return peek(lexer, 0) == '/' && char_begins_word(peek(lexer, 1));
+	return false;
+}
+
 void token_next(struct lexer *lexer)
 {
 	token_skip(lexer);
@@ -249,7 +295,7 @@ void token_next(struct lexer *lexer)
 		return;
 	char c = peek(lexer, 0);
 	if (char_is_digit(c)) {
-		lex_number(lexer);
+		take_number(lexer);
 	} else if (c == '"') {
 		lex_string(lexer);
 	} else if (c == '@' || c == '$') {
@@ -258,7 +304,7 @@ void token_next(struct lexer *lexer)
 		keep_name(lexer, c == '@' ? TOKEN_MAP : TOKEN_VARIABLE);
 	} else if (char_begins_word(c)) {
 		lex_letters(lexer);
-		if (peek(lexer, 0) == '[')
+		if (peek(lexer, 0) == '[' || begins_scope(lexer))
 			lex_path(lexer);
 		else
 			keep_name(lexer, TOKEN_NAME);

@@ -29,6 +29,16 @@ struct oneliner_question {
 /* The trace is borrowed. The caller ends *out with oneliner_close(), also after false. */
 MUST_CHECK bool oneliner_open(const char *text, size_t len, const struct trace *trace,
 			      struct oneliner_question *out, struct error *err);
+/*
+ * The same program, for the trace as it is open now: what the question had of the trace before ends
+ * by oneliner_unbind_trace(), which is before that is closed. False: *err; it may be tried again.
+ */
+MUST_CHECK bool oneliner_bind_again(struct oneliner_question *question, const struct trace *trace,
+				    struct error *err);
+void oneliner_unbind_trace(struct oneliner_question *question);
+/* Reads the program alone; then oneliner_bind_again(). */
+MUST_CHECK bool oneliner_open_text(const char *text, size_t len, struct oneliner_question *out,
+				   struct error *err);
 void oneliner_close(struct oneliner_question *question); /* zeroed bytes are fine */
 /* Then oneliner_run() needs a state, which is borrowed. */
 bool oneliner_reads_state(const struct oneliner_question *question);
@@ -73,6 +83,24 @@ MUST_CHECK bool oneliner_times(struct index *index, nstime begin, nstime end,
  */
 MUST_CHECK bool oneliner_run(const struct oneliner_work *work, struct oneliner_result *out,
 			     struct error *err);
+/*
+ * The same in parts, for a trace that grows: range after range, END and the maps at last. Work and
+ * trace may be others each time, of the same question, which is bound to the trace as it is open
+ * then (oneliner_bind_again()). Between two calls nothing of the trace is needed.
+ */
+struct oneliner_run;
+struct oneliner_run *oneliner_run_new(const struct oneliner_question *question);
+/* BEGIN, the first time, and the events. *open: exit() was not called, and what is printed is read.
+ */
+MUST_CHECK bool oneliner_run_more(struct oneliner_run *run, const struct oneliner_work *work,
+				  bool *open, struct error *err);
+/* END, and all maps that have something. *out is zeroed before the first call. */
+MUST_CHECK bool oneliner_run_end(struct oneliner_run *run, const struct oneliner_work *work,
+				 struct oneliner_result *out, struct error *err);
+/* What was lost and not known so far, into *out. */
+void oneliner_run_tell(struct oneliner_run *run, const struct oneliner_work *work,
+		       struct oneliner_result *out);
+void oneliner_run_free(struct oneliner_run *run); /* before oneliner_close(); NULL is fine */
 void oneliner_result_release(struct oneliner_result *result);
 /* Adds a note for the user about values that were not known; false: there is none. */
 bool oneliner_result_note(const struct oneliner_result *result, struct buf *out);

@@ -16,6 +16,8 @@ static const struct {
 		{"&", OP_BIT_AND, 5},
 		{"==", OP_EQ, 6},
 		{"!=", OP_NE, 6},
+		{"~", OP_GLOB, 6},
+		{"=~", OP_REGEX, 6},
 		{"<", OP_LT, 7},
 		{"<=", OP_LE, 7},
 		{">", OP_GT, 7},
@@ -440,12 +442,45 @@ static struct node *parse_unary(struct parser *parser)
 	return node;
 }
 
+static struct node *parse_binary(struct parser *parser, unsigned least);
+
+enum { IN_BINDS = 6, IN_MOST = 64 };
+
+/* VALUE in (A, B...): `in` is looked at. */
+static struct node *parse_in(struct parser *parser, struct node *left)
+{
+	struct lexer *lex = &parser->lex;
+	struct node *values[IN_MOST];
+	uint32_t count = 0, at = lex->at;
+
+	token_next(lex);
+	parse_op(parser, "(", "'(' behind in");
+	do {
+		if (count == IN_MOST)
+			token_error(lex, lex->at, "'in' has at most %d values", IN_MOST);
+		else
+			values[count++] = parse_binary(parser, IN_BINDS + 1);
+	} while (!lex->failed && token_is(lex, ",") && (token_next(lex), true));
+	parse_op(parser, ")", "',' or ')'");
+	struct node *node = tree_node(parser, NODE_IN, at, count + 1);
+	node->args[0] = left;
+	for (uint32_t i = 0; i < count; i++)
+		node->args[i + 1] = values[i];
+	return node;
+}
+
 static struct node *parse_binary(struct parser *parser, unsigned least)
 {
 	struct node *left = parse_unary(parser);
 
-	while (parser->lex.kind == TOKEN_OP) {
+	while (parser->lex.kind == TOKEN_OP || token_is_name(&parser->lex, "in")) {
 		size_t i = 0;
+		if (token_is_name(&parser->lex, "in")) {
+			if (least > IN_BINDS)
+				break;
+			left = parse_in(parser, left);
+			continue;
+		}
 		while (i < sizeof binaries / sizeof *binaries &&
 		       (binaries[i].binds < least || !token_is(&parser->lex, binaries[i].text)))
 			i++;

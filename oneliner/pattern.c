@@ -18,14 +18,16 @@ void *pattern_new(const struct oneliner *program, const struct node *node, struc
 	PCRE2_UCHAR why[128];
 	PCRE2_SIZE offset;
 	int code;
-	pcre2_code *pattern = pcre2_compile((PCRE2_SPTR)node->datum.text, node->datum.len,
+	const struct node *text = node->args[1];
+	pcre2_code *pattern = pcre2_compile((PCRE2_SPTR)text->datum.text, text->datum.len,
 					    PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
 
 	if (!pattern) {
 		pcre2_get_error_message(code, why, sizeof why);
-		oneliner_error(program, node->at, err,
-			       "captures(): the pattern is wrong at its character %zu: %s",
-			       (size_t)offset + 1, (const char *)why);
+		oneliner_error(program, text->at, err,
+			       "%s: the pattern is wrong at its character %zu: %s",
+			       node->kind == NODE_CALL ? "captures()" : "=~", (size_t)offset + 1,
+			       (const char *)why);
 	}
 	return pattern;
 }
@@ -55,11 +57,25 @@ void pattern_room_free(struct pattern_room *room)
 	mem_free(room);
 }
 
+static int match(struct pattern_room *room, const void *pattern, const struct datum *text)
+{
+	return pcre2_match(pattern, (PCRE2_SPTR)text->text, text->len, 0, 0, room->data,
+			   room->limits);
+}
+
+bool pattern_matches(struct pattern_room *room, const void *pattern, const struct datum *text,
+		     bool *out)
+{
+	int groups = match(room, pattern, text);
+
+	*out = groups >= 0;
+	return groups >= 0 || groups == PCRE2_ERROR_NOMATCH;
+}
+
 bool pattern_capture(struct pattern_room *room, const void *pattern, const struct datum *text,
 		     int64_t number, struct datum *out)
 {
-	int groups = pcre2_match(pattern, (PCRE2_SPTR)text->text, text->len, 0, 0, room->data,
-				 room->limits);
+	int groups = match(room, pattern, text);
 	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(room->data);
 
 	*out = datum_text("", 0);

@@ -3,19 +3,39 @@
 
 #include "state/state.h"
 
+bool oneliner_open_text(const char *text, size_t len, struct oneliner_question *out,
+			struct error *err)
+{
+	*out = (struct oneliner_question){0};
+	return oneliner_read(text, len, &out->text, err);
+}
+
+bool oneliner_bind_again(struct oneliner_question *question, const struct trace *trace,
+			 struct error *err)
+{
+	oneliner_unbind_trace(question);
+	return oneliner_bind(&question->text, trace, &question->bound, err);
+}
+
+void oneliner_unbind_trace(struct oneliner_question *question)
+{
+	if (question->bound.arena)
+		oneliner_unbind(&question->bound);
+	program_free(question->program);
+	question->program = NULL;
+	question->state = NULL;
+}
+
 bool oneliner_open(const char *text, size_t len, const struct trace *trace,
 		   struct oneliner_question *out, struct error *err)
 {
-	*out = (struct oneliner_question){0};
-	return oneliner_read(text, len, &out->text, err) &&
+	return oneliner_open_text(text, len, out, err) &&
 	       oneliner_bind(&out->text, trace, &out->bound, err);
 }
 
 void oneliner_close(struct oneliner_question *question)
 {
-	if (question->bound.arena)
-		oneliner_unbind(&question->bound);
-	program_free(question->program);
+	oneliner_unbind_trace(question);
 	if (question->text.arena)
 		oneliner_release(&question->text);
 	*question = (struct oneliner_question){0};

@@ -16,14 +16,21 @@ struct ticker { /* a probe of interval */
 	nstime period, next;
 };
 
-struct work {
-	const struct oneliner_work *of;
-	struct oneliner_result *result;
+/* What goes on from one range to the next. */
+struct oneliner_run {
 	struct runtime *rt; /* whose maps are printed */
-	uint64_t *classes;  /* that are read */
 	struct ticker *tickers;
 	size_t ntickers;
 	nstime next; /* of all tickers */
+	uint64_t losses;
+	bool begun; /* BEGIN was run */
+};
+
+struct work { /* over one range */
+	const struct oneliner_work *of;
+	struct oneliner_run *run;
+	struct runtime *rt; /* the run's */
+	uint64_t *classes;  /* that are read */
 	struct where_reads reads;
 	bool join_failed;
 	struct error error;
@@ -124,7 +131,7 @@ static void end_worker(void *arg, void *own, bool good)
 		work->join_failed =
 			!map_join(&work->rt->maps[i], &worker->rt->maps[i], &work->error);
 	if (good) {
-		work->result->losses += worker->losses;
+		work->run->losses += worker->losses;
 		work->rt->lacking = worker->rt->lack;
 		runtime_leave_out(work->rt, worker->rt->unknown);
 	}
@@ -193,17 +200,18 @@ static void close_readings(struct work *work)
 	rt->window = NULL;
 }
 
-static void next_tick(struct work *work)
+static void next_tick(struct oneliner_run *run)
 {
-	work->next = NSTIME_MAX;
-	for (size_t i = 0; i < work->ntickers; i++)
-		work->next =
-			work->tickers[i].next < work->next ? work->tickers[i].next : work->next;
+	run->next = NSTIME_MAX;
+	for (size_t i = 0; i < run->ntickers; i++)
+		if (run->tickers[i].next < run->next)
+			run->next = run->tickers[i].next;
 }
 
 static void begin_ticks(struct work *work)
 {
 	const struct oneliner *program = program_of(work);
+	struct oneliner_run *run = work->run;
 	size_t capacity = 0;
 
 	for (size_t i = 0; i < program->nprobes; i++) {
@@ -214,31 +222,32 @@ static void begin_ticks(struct work *work)
 				continue;
 			if (__builtin_add_overflow(work->of->start, ticker.period, &ticker.next))
 				ticker.next = NSTIME_MAX;
-			*mem_push(work->tickers, work->ntickers, capacity) = ticker;
+			*mem_push(run->tickers, run->ntickers, capacity) = ticker;
 		}
 	}
-	next_tick(work);
+	next_tick(run);
 }
 
 enum { LOOK_EVERY = 4096 };
 
 /* Runs all intervals that end at `t` or before it. */
-static bool tick(struct work *work, nstime t, struct error *err)
+static bool tick(struct work *work, nstime t)
 {
 	const struct events_options *events = &work->of->events;
+	struct oneliner_run *run = work->run;
 	bool open = true;
 
-	for (uint64_t n = 1; open && work->next <= t; n++) {
-		nstime now = work->next;
-		for (size_t i = 0; i < work->ntickers && open; i++) {
-			struct ticker *ticker = &work->tickers[i];
+	for (uint64_t n = 1; open && run->next <= t; n++) {
+		nstime now = run->next;
+		for (size_t i = 0; i < run->ntickers && open; i++) {
+			struct ticker *ticker = &run->tickers[i];
 			if (ticker->next != now)
 				continue;
 			open = runtime_plain(work->rt, ticker->probe, now);
 			if (__builtin_add_overflow(now, ticker->period, &ticker->next))
 				ticker->next = NSTIME_MAX;
 		}
-		next_tick(work);
+		next_tick(run);
 		if (n % LOOK_EVERY == 0 && events->progress &&
 		    !events->progress(events->progress_arg, now, now, now)) {
 			error_set(&work->rt->error, ERR_INTERRUPTED, "interrupted");
@@ -246,7 +255,6 @@ static bool tick(struct work *work, nstime t, struct error *err)
 			open = false;
 		}
 	}
-	(void)err;
 	return open;
 }
 
@@ -255,22 +263,22 @@ static bool tick_to_end(struct work *work, struct error *err)
 {
 	nstime first, last, end = work->of->events.end;
 
-	if (!work->ntickers || !runtime_is_open(work->rt))
+	if (!work->run->ntickers || !runtime_is_open(work->rt))
 		return true;
 	if (!events_range(work->of->index, &first, &last, err))
 		return false;
 	if (first <= last)
-		tick(work, end <= last ? end - 1 : last, err);
+		tick(work, end <= last ? end - 1 : last);
 	return true;
 }
 
-static bool take_entries(struct work *work, const struct run *run, struct error *err)
+static bool take_entries(struct work *work, const struct run *run)
 {
 	bool open = true;
 
 	for (uint32_t i = run->first; i < run->first + run->count && open; i++) {
 		nstime t = run->batch->time[i];
-		open = (work->next > t || tick(work, t, err)) && runtime_event(work->rt, run, i);
+		open = (work->run->next > t || tick(work, t)) && runtime_event(work->rt, run, i);
 	}
 	return open;
 }
@@ -282,8 +290,8 @@ static bool read_runs(struct work *work, struct events *events, struct error *er
 	bool open = true;
 
 	while (open && (step = events_next_run(events, &run, err)) == STEP_ITEM) {
-		work->result->losses += !run.count;
-		open = !run.count || take_entries(work, &run, err);
+		work->run->losses += !run.count;
+		open = !run.count || take_entries(work, &run);
 	}
 	return !open || step == STEP_END;
 }
@@ -298,12 +306,12 @@ static bool read_filtered(struct work *work, struct events *events, struct error
 
 	while (open && (step = events_next(events, &event, err)) == STEP_ITEM) {
 		if (!event.class) {
-			work->result->losses++;
+			work->run->losses++;
 			continue;
 		}
 		if (!work->of->passes(work->of->filter, events, &pass, err))
 			return false;
-		open = !pass || !events_current(events, &run) || take_entries(work, &run, err);
+		open = !pass || !events_current(events, &run) || take_entries(work, &run);
 	}
 	return !open || step == STEP_END;
 }
@@ -318,7 +326,6 @@ static bool run_ordered(struct work *work, struct events_options *options, struc
 		options->select = options->select_arg ? where_select : NULL;
 	}
 	options->values = true;
-	begin_ticks(work);
 	open_readings(work);
 	good = events_open(work->of->index, options, &events, err);
 	if (good) {
@@ -334,7 +341,6 @@ static bool run_ordered(struct work *work, struct events_options *options, struc
 	if (good && work->rt->window)
 		good = !interval_window_failed(work->rt->window, err);
 	close_readings(work);
-	mem_free(work->tickers);
 	if (work->of->pass_new)
 		where_pass_free(options->select_arg);
 	return good;
@@ -374,7 +380,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* All maps are at their end: they are printed, or go into the result. */
-static void give_maps(struct work *work)
+static void give_maps(struct work *work, struct oneliner_result *out)
 {
 	size_t count = program_of(work)->nmaps;
 	struct map *maps = work->rt->maps;
@@ -382,8 +388,8 @@ static void give_maps(struct work *work)
 	if (count)
 		qsort(maps, count, sizeof *maps, by_name);
 	if (work->of->keeps) {
-		work->result->maps = runtime_take_maps(work->rt);
-		work->result->nmaps = count;
+		out->maps = runtime_take_maps(work->rt);
+		out->nmaps = count;
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -434,30 +440,93 @@ static void name_lack(const struct work *work, char *out, size_t room)
 			 program->text + node->at);
 }
 
-bool oneliner_run(const struct oneliner_work *of, struct oneliner_result *out, struct error *err)
+struct oneliner_run *oneliner_run_new(const struct oneliner_question *question)
 {
-	struct work work = {.of = of, .result = out, .rt = runtime_new(&of->question->bound)};
-	bool good;
+	struct oneliner_run *run = mem_new(sizeof *run);
 
-	*out = (struct oneliner_result){0};
-	work.classes = classes_of(of);
-	work.rt->outlet = of->outlet;
-	work.rt->symbols = of->symbols;
-	work.rt->start = of->start;
-	work.rt->utc = of->outlet->utc;
-	good = !run_plain(&work, PROBE_BEGIN, of->start) || read_events(&work, err);
-	if (good && !work.rt->failed) {
-		work.rt->exits = false;
-		if (run_plain(&work, PROBE_END, of->end) || work.rt->exits)
-			give_maps(&work);
+	run->rt = runtime_new(&question->bound);
+	run->next = NSTIME_MAX;
+	return run;
+}
+
+void oneliner_run_free(struct oneliner_run *run)
+{
+	if (!run)
+		return;
+	runtime_free(run->rt);
+	mem_free(run->tickers);
+	mem_free(run);
+}
+
+/* The trace may be open anew, with all that is made of it. */
+static struct work work_of(struct oneliner_run *run, const struct oneliner_work *of)
+{
+	struct runtime *rt = run->rt;
+
+	rt->bound = &of->question->bound;
+	rt->outlet = of->outlet;
+	rt->symbols = of->symbols;
+	rt->start = of->start;
+	rt->utc = of->outlet->utc;
+	return (struct work){.of = of, .run = run, .rt = rt};
+}
+
+bool oneliner_run_more(struct oneliner_run *run, const struct oneliner_work *of, bool *open,
+		       struct error *err)
+{
+	struct work work = work_of(run, of);
+	bool good = true;
+
+	*open = true;
+	if (!run->begun) {
+		*open = run_plain(&work, PROBE_BEGIN, of->start);
+		begin_ticks(&work);
 	}
-	out->unknown = work.rt->unknown;
-	name_lack(&work, out->lack, sizeof out->lack);
-	if (good && work.rt->failed) {
-		*err = work.rt->error;
+	run->begun = true;
+	if (*open) {
+		work.classes = classes_of(of);
+		good = read_events(&work, err);
+		mem_free(work.classes);
+	}
+	*open = runtime_is_open(run->rt);
+	if (good && run->rt->failed) {
+		*err = run->rt->error;
 		good = false;
 	}
-	runtime_free(work.rt);
-	mem_free(work.classes);
+	return good;
+}
+
+bool oneliner_run_end(struct oneliner_run *run, const struct oneliner_work *of,
+		      struct oneliner_result *out, struct error *err)
+{
+	struct work work = work_of(run, of);
+
+	run->rt->exits = false;
+	if (run_plain(&work, PROBE_END, of->end) || run->rt->exits)
+		give_maps(&work, out);
+	if (run->rt->failed)
+		*err = run->rt->error;
+	return !run->rt->failed;
+}
+
+void oneliner_run_tell(struct oneliner_run *run, const struct oneliner_work *of,
+		       struct oneliner_result *out)
+{
+	const struct work work = work_of(run, of);
+
+	out->losses = run->losses;
+	out->unknown = run->rt->unknown;
+	name_lack(&work, out->lack, sizeof out->lack);
+}
+
+bool oneliner_run(const struct oneliner_work *of, struct oneliner_result *out, struct error *err)
+{
+	struct oneliner_run *run = oneliner_run_new(of->question);
+	bool open;
+
+	*out = (struct oneliner_result){0};
+	bool good = oneliner_run_more(run, of, &open, err) && oneliner_run_end(run, of, out, err);
+	oneliner_run_tell(run, of, out);
+	oneliner_run_free(run);
 	return good;
 }

@@ -23,6 +23,7 @@ struct runtime_reading { /* of the state, by number */
 struct runtime {
 	const struct bound *bound;
 	struct map *maps;
+	size_t nmaps;
 	uint64_t map_bytes; /* of all of them */
 	struct datum *variables;
 	struct outlet *outlet;      /* NULL: in a sweep, where nothing is printed */
@@ -93,5 +94,7 @@ struct datum event_stack(struct runtime *rt, bool kernel, int64_t most);
 
 /* text.c: functions of texts */
 struct datum text_call(struct runtime *rt, const struct node *node);
+/* =~, whose pattern the node has. */
+struct datum text_matches(struct runtime *rt, const struct node *node, const struct datum *text);
 
 #endif

@@ -12,6 +12,7 @@ struct runtime *runtime_new(const struct bound *bound)
 	struct runtime *rt = mem_new(sizeof *rt);
 
 	rt->bound = bound;
+	rt->nmaps = program->nmaps;
 	rt->maps = mem_new_array(program->nmaps + 1, sizeof *rt->maps);
 	for (size_t i = 0; i < program->nmaps; i++)
 		rt->maps[i] = (struct map){.use = &program->maps[i], .all = &rt->map_bytes};
@@ -26,7 +27,7 @@ void runtime_free(struct runtime *rt)
 {
 	if (!rt)
 		return;
-	maps_free(rt->maps, rt->bound->program->nmaps);
+	maps_free(rt->maps, rt->nmaps);
 	mem_free(rt->variables);
 	pattern_room_free(rt->patterns);
 	buf_release(&rt->key);
@@ -40,7 +41,7 @@ struct map *runtime_take_maps(struct runtime *rt)
 {
 	struct map *maps = rt->maps;
 
-	for (size_t i = 0; i < rt->bound->program->nmaps; i++)
+	for (size_t i = 0; i < rt->nmaps; i++)
 		maps[i].all = NULL;
 	rt->maps = NULL;
 	return maps;

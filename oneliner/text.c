@@ -51,19 +51,39 @@ static struct datum strerror_call(struct runtime *rt, int64_t number)
 	return datum_text(text, (uint32_t)strlen(text));
 }
 
+/* The pattern of the node, and where its matches go. */
+static const void *pattern_of(struct runtime *rt, const struct node *node)
+{
+	if (!rt->patterns)
+		rt->patterns = pattern_room_new();
+	return rt->bound->program->patterns[node->number - 1];
+}
+
 static struct datum captures(struct runtime *rt, const struct node *node, const struct datum *args)
 {
 	struct datum out = unknown;
 	int64_t group = node->nargs > 2 ? args[2].s : 1;
+	const void *pattern = pattern_of(rt, node);
 
-	if (!rt->patterns)
-		rt->patterns = pattern_room_new();
-	if (!pattern_capture(rt->patterns, rt->bound->program->patterns[node->number - 1], &args[0],
-			     group, &out))
+	if (!pattern_capture(rt->patterns, pattern, &args[0], group, &out))
 		runtime_fail(rt, node,
 			     "captures(): the pattern takes more than 100000 steps on "
 			     "the text of an event: write a simpler one");
 	return out;
+}
+
+struct datum text_matches(struct runtime *rt, const struct node *node, const struct datum *text)
+{
+	bool matches = false;
+
+	if (text->kind != DATUM_TEXT)
+		return unknown;
+	const void *pattern = pattern_of(rt, node);
+	if (!pattern_matches(rt->patterns, pattern, text, &matches))
+		runtime_fail(rt, node,
+			     "=~: the pattern takes more than 100000 steps on the text of an "
+			     "event: write a simpler one");
+	return datum_signed(matches);
 }
 
 /* Arguments are of the types that check.c asks for, unless they are of a type known only now. */

@@ -32,7 +32,8 @@ enum node_kind {
 	NODE_STATE,     /* `number`: of program->states */
 	NODE_CAST,      /* `bits`, `is_signed`; args[0] */
 	NODE_UNARY,     /* `op`; args[0] */
-	NODE_BINARY,    /* `op`; args[0], args[1] */
+	NODE_BINARY,    /* `op`; args[0], args[1]; OP_REGEX: `number`, 1 + of program->patterns */
+	NODE_IN,        /* args[0] in (args[1], ...) */
 	NODE_CHOICE,    /* args[0] ? args[1] : args[2] */
 	NODE_CALL,      /* `function`; args */
 	NODE_INCREMENT, /* `op`: OP_ADD or OP_SUB; `is_prefix`; args[0]: a variable or
@@ -178,7 +179,7 @@ struct oneliner {
 	const char **variables;
 	enum type *variable_types;
 	size_t nvariables, variables_capacity;
-	void **patterns; /* pcre2_code, of captures() */
+	void **patterns; /* pcre2_code, of captures() and =~ */
 	size_t npatterns, patterns_capacity;
 	bool uses_builtin[BUILTIN_USTACK + 1];
 	bool uses_stacks, uses_intervals;

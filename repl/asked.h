@@ -7,7 +7,7 @@
 #ifndef REPL_ASKED_H
 #define REPL_ASKED_H
 
-#include "repl/intervals.h"
+#include "repl/commands/intervals.h"
 #include "repl/session.h"
 
 /*

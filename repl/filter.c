@@ -27,6 +27,7 @@ struct filter {
 	int32_t *cpus;
 	size_t ncpus;
 	bool selects;
+	const char *option;      /* that has the expression */
 	struct where *where;     /* NULL: no expression, no thread */
 	struct where_pass *pass; /* NULL: classes and streams say all */
 	struct program *program; /* for expressions that read state */
@@ -258,7 +259,7 @@ static bool parse_wheres(struct filter *filter, const struct words *words, struc
 {
 	for (size_t i = 0; i < words->count; i++)
 		if (!add_where(filter, words->items[i], err))
-			return error_while(err, "--where");
+			return error_while(err, "%s", filter->option);
 	return true;
 }
 
@@ -429,25 +430,36 @@ static bool set_wheres(struct filter *filter, bool backward, struct error *err)
 		return false;
 	if (!where_compile(filter->where, rules, filter->trace, filter->program, err) ||
 	    !where_lookup(filter->where, err) || !where_condition(filter->where, err))
-		return error_while(err, "--where");
+		return error_while(err, "%s", filter->option);
 	where_range(filter->where, &filter->begin, &filter->end);
 	if (where_selects(filter->where))
 		filter->pass = where_pass_new(filter->where, NULL);
 	return !where_selects_by_state(filter->where) || set_state(filter, backward, err);
 }
 
-bool filter_open(struct session *session, const struct options *options, bool backward,
-		 struct filter **out, struct error *err)
+/* NULL: *err. */
+static struct filter *make(struct session *session, const char *option, struct error *err)
 {
 	struct trace *trace = session_trace(session, err);
 	struct filter *filter;
 
 	if (!trace)
-		return false;
+		return NULL;
 	filter = mem_new(sizeof *filter);
 	filter->session = session;
 	filter->trace = trace;
 	filter->arena = arena_new();
+	filter->option = option;
+	return filter;
+}
+
+bool filter_open(struct session *session, const struct options *options, bool backward,
+		 struct filter **out, struct error *err)
+{
+	struct filter *filter = make(session, "--where", err);
+
+	if (!filter)
+		return false;
 	filter->selects = options->names.count || options->wheres.count || options->tids.count ||
 			  options->pids.count || options->comms.count;
 	if (!session_range(session, &filter->begin, &filter->end, err) ||
@@ -460,6 +472,28 @@ bool filter_open(struct session *session, const struct options *options, bool ba
 	}
 	set_streams(filter, &options->streams);
 	set_classes(filter, &options->names);
+	*out = filter;
+	return true;
+}
+
+bool filter_open_where(struct session *session, const char *option, const char *text,
+		       struct filter **out, struct error *err)
+{
+	static const struct words none = {0};
+	const struct words wheres = {.items = &text, .count = 1};
+	struct filter *filter = make(session, option, err);
+
+	if (!filter)
+		return false;
+	filter->selects = true;
+	filter->names = &none;
+	if (!session_range(session, &filter->begin, &filter->end, err) ||
+	    !parse_wheres(filter, &wheres, err) || !set_wheres(filter, false, err)) {
+		filter_close(filter);
+		return false;
+	}
+	set_streams(filter, &none);
+	set_classes(filter, &none);
 	*out = filter;
 	return true;
 }

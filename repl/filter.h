@@ -16,6 +16,11 @@ struct filter;
 /* `backward`: in which order filter_pass() will be asked. */
 MUST_CHECK bool filter_open(struct session *session, const struct options *options, bool backward,
 			    struct filter **out, struct error *err);
+/*
+ * By one expression alone, whatever else was asked for; `option` is where it stands, for messages.
+ */
+MUST_CHECK bool filter_open_where(struct session *session, const char *option, const char *text,
+				  struct filter **out, struct error *err);
 void filter_close(struct filter *filter); /* NULL is fine */
 
 /* The cursor's half; what it points to lives as long as the filter. */

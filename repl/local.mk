@@ -3,92 +3,121 @@ noinst_LIBRARIES += librepl.a
 librepl_a_SOURCES = \
 	%D%/asked.c \
 	%D%/asked.h \
-	%D%/capabilities.c \
-	%D%/capabilities.h \
-	%D%/check_state.c \
-	%D%/check_state.h \
+	%D%/commands/capabilities.c \
+	%D%/commands/capabilities.h \
+	%D%/commands/check_state.c \
+	%D%/commands/check_state.h \
 	%D%/cmd.c \
 	%D%/cmd.h \
-	%D%/cmds.h \
-	%D%/contradicted.c \
-	%D%/contradicted.h \
-	%D%/cmd_at.c \
-	%D%/cmd_aux.c \
-	%D%/cmd_check.c \
-	%D%/cmd_convert.c \
-	%D%/cmd_diff.c \
-	%D%/cmd_dump.c \
-	%D%/cmd_do.c \
-	%D%/cmd_events.c \
-	%D%/cmd_explain.c \
-	%D%/cmd_frame.c \
-	%D%/frame_values.c \
-	%D%/frame_values.h \
-	%D%/cmd_help.c \
-	%D%/cmd_index.c \
-	%D%/index_timelines.c \
-	%D%/cmd_info.c \
-	%D%/info_classes.c \
-	%D%/info_classes.h \
-	%D%/info_clocks.c \
-	%D%/info_clocks.h \
-	%D%/info_losses.c \
-	%D%/info_losses.h \
-	%D%/cmd_longest.c \
-	%D%/cmd_repl.c \
-	%D%/cmd_rules.c \
-	%D%/cmd_run.c \
-	%D%/cmd_state.c \
-	%D%/cmd_stats.c \
-	%D%/cmd_timeline.c \
-	%D%/cmd_when.c \
-	%D%/picture.c \
-	%D%/picture.h \
-	%D%/picture_axis.c \
-	%D%/picture_draw.h \
-	%D%/picture_text.c \
-	%D%/lanes.c \
-	%D%/lanes.h \
-	%D%/timeline_svg.c \
-	%D%/timeline_svg.h \
-	%D%/event_rows.c \
-	%D%/event_rows.h \
-	%D%/event_workers.c \
-	%D%/event_workers.h \
+	%D%/commands/cmds.h \
+	%D%/render/contradicted.c \
+	%D%/render/contradicted.h \
+	%D%/commands/cmd_at.c \
+	%D%/commands/cmd_attach.c \
+	%D%/commands/cmd_live.c \
+	%D%/commands/cmd_aux.c \
+	%D%/commands/cmd_check.c \
+	%D%/commands/cmd_convert.c \
+	%D%/commands/cmd_diff.c \
+	%D%/commands/cmd_dump.c \
+	%D%/commands/cmd_do.c \
+	%D%/commands/cmd_events.c \
+	%D%/commands/cmd_explain.c \
+	%D%/commands/cmd_frame.c \
+	%D%/render/frame_values.c \
+	%D%/render/frame_values.h \
+	%D%/commands/cmd_help.c \
+	%D%/commands/cmd_index.c \
+	%D%/commands/index_follow.c \
+	%D%/commands/index_stored.c \
+	%D%/commands/index_timelines.c \
+	%D%/commands/cmd_info.c \
+	%D%/commands/info_classes.c \
+	%D%/commands/info_classes.h \
+	%D%/commands/info_clocks.c \
+	%D%/commands/info_clocks.h \
+	%D%/commands/info_live.c \
+	%D%/commands/info_live.h \
+	%D%/render/info_losses.c \
+	%D%/render/info_losses.h \
+	%D%/commands/cmd_longest.c \
+	%D%/prompt/cmd_repl.c \
+	%D%/commands/cmd_rules.c \
+	%D%/commands/cmd_sessions.c \
+	%D%/commands/cmd_run.c \
+	%D%/commands/cmd_state.c \
+	%D%/commands/cmd_stats.c \
+	%D%/commands/cmd_timeline.c \
+	%D%/commands/state_steps.c \
+	%D%/commands/state_steps.h \
+	%D%/commands/cmd_view.c \
+	%D%/commands/cmd_when.c \
+	%D%/pictures/picture.c \
+	%D%/pictures/picture.h \
+	%D%/pictures/picture_axis.c \
+	%D%/pictures/picture_draw.h \
+	%D%/pictures/picture_fill.c \
+	%D%/pictures/picture_fill.h \
+	%D%/pictures/picture_text.c \
+	%D%/render/lanes.c \
+	%D%/render/lanes.h \
+	%D%/commands/timeline_follow.c \
+	%D%/commands/timeline_follow.h \
+	%D%/pictures/timeline_svg.c \
+	%D%/pictures/timeline_svg.h \
+	%D%/render/event_rows.c \
+	%D%/render/event_rows.h \
+	%D%/render/event_workers.c \
+	%D%/render/event_workers.h \
+	%D%/say.c \
 	%D%/filter.c \
+	%D%/commands/following.c \
+	%D%/commands/following.h \
+	%D%/commands/triggers.c \
+	%D%/commands/triggers.h \
 	%D%/filter.h \
-	%D%/intervals.c \
-	%D%/intervals.h \
-	%D%/line_names.c \
-	%D%/line_names.h \
-	%D%/functions.c \
-	%D%/functions.h \
-	%D%/names.c \
-	%D%/names.h \
+	%D%/commands/interval_triggers.c \
+	%D%/commands/interval_triggers.h \
+	%D%/commands/intervals.c \
+	%D%/commands/intervals_follow.c \
+	%D%/commands/intervals_follow.h \
+	%D%/commands/intervals.h \
+	%D%/render/line_names.c \
+	%D%/render/line_names.h \
+	%D%/render/functions.c \
+	%D%/render/functions.h \
+	%D%/render/names.c \
+	%D%/render/names.h \
 	%D%/options.c \
 	%D%/options.h \
 	%D%/overlap.c \
 	%D%/overlap.h \
 	%D%/progress.c \
 	%D%/progress.h \
-	%D%/render.h \
-	%D%/render_event.c \
-	%D%/render_event_data.c \
-	%D%/render_event_internal.h \
-	%D%/render_event_text.c \
-	%D%/render_frames.c \
-	%D%/render_plan.c \
-	%D%/render_plan.h \
-	%D%/render_rows.c \
-	%D%/render_value.c \
-	%D%/row_threads.c \
-	%D%/row_threads.h \
-	%D%/cmd_sql.c \
-	%D%/sql_dot.c \
-	%D%/sql_rows.c \
-	%D%/sql_shell.c \
-	%D%/sql_shell.h \
-	%D%/sql_shell_internal.h \
+	%D%/commands/relay.h \
+	%D%/render/render.h \
+	%D%/render/render_event.c \
+	%D%/render/render_event_data.c \
+	%D%/render/render_event_internal.h \
+	%D%/render/render_event_text.c \
+	%D%/render/render_frames.c \
+	%D%/render/render_plan.c \
+	%D%/render/render_plan.h \
+	%D%/render/render_rows.c \
+	%D%/render/render_value.c \
+	%D%/render/row_threads.c \
+	%D%/render/row_threads.h \
+	%D%/commands/cmd_sql.c \
+	%D%/commands/sql_dot.c \
+	%D%/render/redraw.c \
+	%D%/render/redraw.h \
+	%D%/commands/sql_follow.c \
+	%D%/render/summary_kept.c \
+	%D%/render/summary_kept.h \
+	%D%/commands/sql_rows.c \
+	%D%/commands/sql_shell.c \
+	%D%/commands/sql_shell.h \
+	%D%/commands/sql_shell_internal.h \
 	%D%/session.c \
 	%D%/session.h \
 	%D%/signals.c \
@@ -96,35 +125,38 @@ librepl_a_SOURCES = \
 	%D%/sink.h \
 	%D%/stats.c \
 	%D%/stats.h \
-	%D%/summary.c \
-	%D%/summary.h \
-	%D%/thread_names.c \
-	%D%/thread_names.h \
+	%D%/render/summary.c \
+	%D%/render/summary.h \
+	%D%/render/thread_names.c \
+	%D%/render/thread_names.h \
 	%D%/times.h
 
 # the prompt
 librepl_a_SOURCES += \
-	%D%/complete.c \
-	%D%/complete.h \
-	%D%/complete_seen.c \
-	%D%/complete_help.c \
-	%D%/pager.c \
-	%D%/pager.h \
-	%D%/prompt.c \
-	%D%/prompt.h \
-	%D%/prompt_internal.h \
-	%D%/prompt_banner.c \
-	%D%/prompt_line.c \
-	%D%/prompt_marks.c \
-	%D%/prompt_moves.c \
-	%D%/prompt_output.c \
-	%D%/prompt_refresh.c \
-	%D%/prompt_sql.c \
+	%D%/commands/commands.c \
+	%D%/commands/commands.h \
+	%D%/prompt/complete.c \
+	%D%/prompt/complete.h \
+	%D%/prompt/complete_seen.c \
+	%D%/prompt/complete_help.c \
+	%D%/render/pager.c \
+	%D%/render/pager.h \
+	%D%/prompt/prompt.c \
+	%D%/prompt/prompt.h \
+	%D%/prompt/prompt_internal.h \
+	%D%/prompt/prompt_banner.c \
+	%D%/prompt/prompt_line.c \
+	%D%/prompt/prompt_marks.c \
+	%D%/prompt/prompt_moves.c \
+	%D%/prompt/prompt_output.c \
+	%D%/prompt/prompt_follow.c \
+	%D%/prompt/prompt_refresh.c \
+	%D%/prompt/prompt_sql.c \
 	%D%/scripting.c \
 	%D%/scripting.h
 librepl_a_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS) -pthread
 # SQLite before all others: half of what the dynamic linker looks up at start is its own
-repl_libs = librepl.a libscript.a libsql.a libsqltables.a $(SQLITE_LIBS) $(READLINE_LIBS) $(LUA_LIBS) libconvert.a \
+repl_libs = librepl.a libscript.a libfollow.a liblive.a libsql.a libsqltables.a $(SQLITE_LIBS) $(READLINE_LIBS) $(LUA_LIBS) libconvert.a libserve.a -ldl \
 	$(oneliner_libs)
 
 bin_PROGRAMS += yore

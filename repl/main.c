@@ -7,8 +7,8 @@
 #include "engine/base/files.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
-#include "repl/cmds.h"
-#include "repl/prompt.h"
+#include "repl/commands/cmds.h"
+#include "repl/prompt/prompt.h"
 #include "repl/scripting.h"
 #include "repl/stats.h"
 

@@ -9,6 +9,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
+#include "engine/base/workers.h"
 #include "engine/base/nearest.h"
 #include "lua-lib/script.h"
 #include "repl/cmd.h"
@@ -18,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WIDTH_MOST = 100000 };
+enum { WIDTH_MOST = 100000, RETRY_MOST = 1000000 };
 
 enum option_kind {
 	TAKE_FLAG,
@@ -29,12 +30,14 @@ enum option_kind {
 	TAKE_BUDGET,
 	TAKE_CONTEXT,
 	TAKE_WIDTH,
+	TAKE_RETRY,
 	TAKE_JOBS,
 	TAKE_SIZE,
 	TAKE_FORMAT,
 	TAKE_TIME,
 	TAKE_BY,
-	TAKE_COLOR
+	TAKE_COLOR,
+	TAKE_TOPICS
 };
 
 struct option {
@@ -60,8 +63,14 @@ static const struct option table[] = {
 	{{"--budget", "N", "for lists: packets of each stream that are read around the range", OPT_LISTS}, TAKE_BUDGET, AT(budget)},
 	{{"--reverse", NULL, "latest first", OPT_EVENTS}, TAKE_FLAG, AT(reverse)},
 	{{"--count", NULL, "only how many", OPT_EVENTS}, TAKE_FLAG, AT(count)},
+	{{"--follow", NULL, "go on with what is recorded, as it becomes final", OPT_FOLLOW}, TAKE_FLAG, AT(follow)},
+	{{"--patience", "SPAN", "with --follow: how long an idle stream holds back the others (2s)", OPT_FOLLOW}, TAKE_TEXT, AT(patience)},
 	{{"--around", "TIME", "the events nearest to TIME", OPT_EVENTS}, TAKE_TEXT, AT(around)},
 	{{"--context", "N", "with --around: so many before and after (10)", OPT_EVENTS}, TAKE_CONTEXT, AT(context)},
+	{{"--until", "EXPR", "up to and with the first row for which it is true", OPT_TRIGGERS}, TAKE_TEXT, AT(until)},
+	{{"--on", "EXPR", "with --do: at each event, or interval, for which it is true", OPT_TRIGGERS}, TAKE_TEXT, AT(on)},
+	{{"--do", "COMMAND", "run it, with {ts}, {trace} and so on filled in", OPT_TRIGGERS}, TAKE_TEXT, AT(do_command)},
+	{{"--do-shell", "COMMAND", "run it in a shell, with YORE_TS and so on in its environment", OPT_TRIGGERS}, TAKE_TEXT, AT(do_shell)},
 	{{"--limit", "N", "at most N rows", OPT_LIMIT}, TAKE_LIMIT, AT(limit)},
 	{{"--sort", "COLUMN", "in the order of a column", OPT_ANALYSIS}, TAKE_TEXT, AT(sort)},
 	{{"--symbols", NULL, "name the frames of call chains in JSON too", OPT_SYMBOLS}, TAKE_FLAG, AT(symbols)},
@@ -81,17 +90,23 @@ static const struct option table[] = {
 	{{"--join", NULL, "from all passes 1 to where passes 2 begin", OPT_INDEX}, TAKE_FLAG, AT(join)},
 	{{"--decode", NULL, "list the packets of Intel PT", OPT_AUX}, TAKE_FLAG, AT(decode)},
 	{{"--at", "OFFSET", "the packet at that byte, with its events", OPT_DUMP}, TAKE_TEXT, AT(at_offset)},
-	{{"--to", "csv|sqlite|chrome|folded|parquet|prv|trace.dat|pages|ctf|ctf2|ctf2010", "the format that is written", OPT_CONVERT}, TAKE_TEXT, AT(to)},
+	{{"--to", "csv|sqlite|chrome|perfetto|folded|pprof|parquet|prv|trace.dat|pages|ctf|ctf2|ctf2010", "the format that is written", OPT_CONVERT}, TAKE_TEXT, AT(to)},
 	{{"--no-state", NULL, "events alone, no intervals", OPT_CONVERT}, TAKE_FLAG, AT(no_state)},
 	{{"--with-state", NULL, "CTF: the state at the beginning, as events", OPT_CONVERT}, TAKE_FLAG, AT(with_state)},
-	{{"--compress", "gzip|bzip2", "ctf2010: how packets are compressed", OPT_CONVERT}, TAKE_TEXT, AT(compress)},
+	{{"--compress", "gzip|bzip2|zstd", "ctf2010, perfetto: how packets are compressed", OPT_CONVERT}, TAKE_TEXT, AT(compress)},
 	{{"--checksum", "md5|sha1", "ctf2010: what packets are summed up with", OPT_CONVERT}, TAKE_TEXT, AT(checksum)},
 	{{"--state", NULL, "whether the state could have been", OPT_STATE}, TAKE_FLAG, AT(check_state)},
 	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
-	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, AT(list)},
+	{{"--list", NULL, "name the analyses that come with yore; index: what is stored of all traces", OPT_LIST | OPT_INDEX}, TAKE_FLAG, AT(list)},
+	{{"--verify", NULL, "compare all that is stored with its checksums", OPT_INDEX}, TAKE_FLAG, AT(verify)},
+	{{"--prune", NULL, "remove what was not used for longest, but so much: --keep", OPT_INDEX}, TAKE_FLAG, AT(prune)},
+	{{"--keep", "SIZE", "with --prune: 500M, 5G (default: YORE_INDEX_KEEP)", OPT_INDEX}, TAKE_SIZE, AT(keep)},
 	{{"--sandbox", NULL, "the script sees the trace, and no files or programs", OPT_LIST}, TAKE_FLAG, AT(sandbox)},
 	{{"--probes", NULL, "-l: list events that programs can name, and their fields", OPT_DO}, TAKE_FLAG, AT(probes)},
 	{{"--file", "FILE", "-f: read the program from a file", OPT_DO}, TAKE_TEXT, AT(file)},
+	{{"--retry", "SECONDS", "how long a relay that gives nothing new is tried again (60)", OPT_ATTACH}, TAKE_RETRY, AT(retry)},
+	{{"--into", "DIR", "keep the mirror in this folder", OPT_INTO}, TAKE_TEXT, AT(into)},
+	{{"--live", NULL, "how far a recording that goes on has come", OPT_LIVE}, TAKE_FLAG, AT(live)},
 	{{"--check", NULL, "what is wrong with a file of rules", OPT_CHECK}, TAKE_FLAG, AT(check_rules)},
 	{{"--rules", "FILE", "rules of one's own instead, or a set's NAME (repeatable)", OPT_RULES}, TAKE_WORDS, AT(rules)},
 	{{"--format", "text|table|csv|json|line", "how rows are written", OPT_FORMAT}, TAKE_FORMAT, AT(format)},
@@ -109,6 +124,7 @@ static const struct option table[] = {
 	{{"--stats", NULL, "end with one line of JSON on standard error: what it cost", OPT_COMMON}, TAKE_FLAG, AT(stats)},
 	{{"--progress", NULL, "show progress even when standard error is no terminal", OPT_COMMON}, TAKE_FLAG, AT(progress)},
 	{{"--quiet", NULL, "no notes: why an answer is empty, what was left out of it", OPT_COMMON}, TAKE_FLAG, AT(quiet)},
+	{{"--debug", "index|cursor|state|all", "say on standard error what these do; several with commas", OPT_COMMON}, TAKE_TOPICS, AT(debug)},
 	{{"--color", "auto|always|never", "colours", OPT_COMMON}, TAKE_COLOR, AT(color)},
 	{{"--help", NULL, "help on the command", OPT_COMMON}, TAKE_FLAG, AT(help)},
 	{{"--version", NULL, "yore's version", OPT_COMMON}, TAKE_FLAG, AT(version)},
@@ -200,7 +216,18 @@ static bool size_of(const char *name, const char *value, uint64_t *out, struct e
 		return error_set(err, ERR_QUERY, "%s: '%s' is not a size: 300M, 2G", name, value);
 	*out <<= shift;
 	return *out ||
-	       error_set(err, ERR_QUERY, "%s: nothing can be answered without memory", name);
+	       error_set(err, ERR_QUERY, "%s: it must be more than nothing", name);
+}
+
+bool options_keep(uint64_t *out, struct error *err)
+{
+	const char *keep = getenv("YORE_INDEX_KEEP");
+
+	if (!keep || !*keep)
+		return error_set(err, ERR_QUERY,
+				 "index: --prune needs --keep SIZE or YORE_INDEX_KEEP: how much may "
+				 "stay");
+	return size_of("YORE_INDEX_KEEP", keep, out, err);
 }
 
 /* `: did you mean "b"?` of the words of "a|b|c", or nothing. */
@@ -238,6 +265,38 @@ static bool choice(const struct option_info *info, const char *value, unsigned *
 	return false;
 }
 
+/* More threads than processors only wait for one another; tests of small machines lift that. */
+static unsigned jobs_at_most(unsigned asked)
+{
+	const char *lifted = getenv("YORE_JOBS_MOST");
+	unsigned most = lifted ? (unsigned)strtoul(lifted, NULL, 10) : 0;
+
+	most = most ? most : processors();
+	return asked < most ? asked : most;
+}
+
+/* Words between commas; the values that the option names are topics in the order of their bits. */
+static bool take_topics(const struct option_info *info, const char *value, unsigned *out,
+			struct error *err)
+{
+	enum { TOPICS = 3 };
+	char word[16];
+	unsigned pick;
+
+	*out = 0;
+	for (const char *at = value;; at++) {
+		size_t n = strcspn(at, ",");
+
+		snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), at);
+		if (!choice(info, word, &pick, err))
+			return false;
+		*out |= pick < TOPICS ? 1u << pick : (1u << TOPICS) - 1;
+		at += n;
+		if (!*at)
+			return true;
+	}
+}
+
 static bool set_value(struct parse *parse, const struct option *option, const char *value,
 		      struct error *err)
 {
@@ -272,13 +331,16 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 	case TAKE_WIDTH:
 		out->has_width = true;
 		return number(name, value, WIDTH_MOST, &out->width, err);
+	case TAKE_RETRY:
+		out->has_retry = true;
+		return number(name, value, RETRY_MOST, &out->retry, err);
 	case TAKE_JOBS:
 		if (!number(name, value, 4096, &n, err))
 			return false;
-		out->jobs = (unsigned)n;
+		out->jobs = jobs_at_most((unsigned)n);
 		return true;
 	case TAKE_SIZE:
-		return size_of(name, value, &out->memory_most, err);
+		return size_of(name, value, at, err);
 	case TAKE_FORMAT:
 		if (!choice(&option->info, value, &pick, err))
 			return false;
@@ -294,6 +356,8 @@ static bool set_value(struct parse *parse, const struct option *option, const ch
 			return false;
 		out->by = (enum by)(pick + 1);
 		return true;
+	case TAKE_TOPICS:
+		return take_topics(&option->info, value, &out->debug, err);
 	case TAKE_COLOR:
 		if (!choice(&option->info, value, &pick, err))
 			return false;
@@ -410,13 +474,16 @@ static bool command_known(const struct parse *parse)
 	       (out->cmd && !(out->explain_only && strcmp(out->cmd->name, "explain") == 0));
 }
 
-/* Script arguments are the script's, whatever they look like. */
+/* Script arguments are the script's, whatever they look like, and those of a command its own. */
 static void raw_after_script(struct parse *parse)
 {
 	const struct cmd *cmd = parse->out->cmd;
 
-	if (cmd && strcmp(cmd->name, "run") == 0 &&
-	    parse->out->words.count == (parse->in_prompt ? 1U : 2U))
+	if (!cmd)
+		return;
+	if ((strcmp(cmd->name, "run") == 0 &&
+	     parse->out->words.count == (parse->in_prompt ? 1U : 2U)) ||
+	    (strcmp(cmd->name, "live") == 0 && parse->out->words.count == 2))
 		parse->raw = true;
 }
 
@@ -468,7 +535,7 @@ static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, s
 	parse->asks_itself |= !strcmp(word, "--mi-version") || !strcmp(word, "--metadata") ||
 			      names_runs(parse, word);
 	if (!strcmp(word, "-h") || shown ||
-	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON | OPT_LISTS)))
+	    (option && option->info.group & (OPT_TRACE | OPT_RULES | OPT_COMMON | OPT_LISTS | OPT_FOLLOW)))
 		return take_option(parse, n, words, i, err);
 	add_word(parse, word);
 	if (!strchr(word, '=') && *i + 1 < n &&
@@ -566,8 +633,8 @@ static bool wants_trace(const struct parse *parse)
 {
 	const struct options *out = parse->out;
 
-	return !parse->in_prompt && out->cmd && !out->cmd->no_trace && !out->list &&
-	       !parse->asks_itself;
+	return !parse->in_prompt && out->cmd && !out->cmd->no_trace && !out->list && !out->verify &&
+	       !out->prune && !parse->asks_itself;
 }
 
 static bool place_words(struct parse *parse, struct error *err)
@@ -585,7 +652,7 @@ static bool place_words(struct parse *parse, struct error *err)
 	if (!cmd) {
 		if (out->words.count)
 			return error_set(err, ERR_QUERY,
-					 "%s: one trace opens the prompt; more need a command: "
+					 "%s: a command is expected before two traces: "
 					 "'yore help' lists them",
 					 out->words.items[0]);
 		return true;
@@ -684,9 +751,7 @@ bool options_parse_of(const struct cmd *cmd, int n, char **words, struct options
 
 unsigned options_threads(const struct options *options)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return options->jobs ? options->jobs : processors > 1 ? (unsigned)processors : 1;
+	return options->jobs ? options->jobs : processors();
 }
 
 void options_release(struct options *options)

@@ -47,7 +47,12 @@ enum option_group {
 	OPT_DO = 1 << 23,      /* --probes --file */
 	OPT_THREADS = 1 << 24, /* --cpu --tid --pid --comm: of rows of the state */
 	OPT_LISTS = 1 << 25,   /* --all --budget: of lists over a range */
-	OPT_ANALYSIS = 1 << 30 /* --sort: of analyses alone, which read it themselves */
+	OPT_ATTACH = 1 << 26,  /* --retry */
+	OPT_FOLLOW = 1 << 27,  /* --follow --patience */
+	OPT_INTO = 1 << 28,    /* --into */
+	OPT_LIVE = 1 << 29,    /* --live */
+	OPT_ANALYSIS = 1 << 30, /* --sort: of analyses alone, which read it themselves */
+	OPT_TRIGGERS = 1u << 31 /* --until --on --do --do-shell */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
@@ -66,6 +71,7 @@ struct options {
 	bool explain_only;     /* `explain COMMAND...`: cmd is that command */
 
 	bool help, version, stats, strict, progress, quiet;
+	unsigned debug; /* bits of enum debug_topic */
 	enum when color;
 	struct words with, offsets, rules;
 	const char *input, *index_dir, *key_file;
@@ -83,12 +89,16 @@ struct options {
 	uint64_t limit;
 	uint64_t budget; /* packets of each stream around a range; 0: as many as is usual */
 	bool reverse, count, all;
+	bool follow;
+	const char *patience; /* --follow: as written; NULL: as is usual */
 	const char *around;
 	uint64_t context; /* events before and after --around */
 	bool has_context;
 	bool before, why, find_names;
 	const char *chunk, *pass;
 	bool join;
+	bool verify, prune; /* index: what is stored of all traces */
+	uint64_t keep;      /* index --prune: bytes; 0: not given */
 	bool check_state; /* --state */
 	bool sandbox;
 	bool drop, timelines, list, explain_rules, check_rules, decode;
@@ -103,6 +113,12 @@ struct options {
 	const char *compress, *checksum; /* convert: of packets; NULL: none */
 	bool no_state, with_state;
 	const char *sort;
+	uint64_t retry;   /* attach: seconds */
+	bool has_retry;
+	bool live;        /* info --live */
+	const char *into; /* live --into; NULL: a folder that goes */
+	/* events, state and when: --until, --on, --do, --do-shell; NULL: not given */
+	const char *until, *on, *do_command, *do_shell;
 	bool probes;      /* do --probes */
 	const char *file; /* do --file */
 	char *memory;          /* what commas were cut out of; options_release() */
@@ -135,5 +151,8 @@ struct option_info {
 	unsigned group; /* bits of enum option_group: a command that takes one of them has it */
 };
 const struct option_info *option_info(size_t i);
+
+/* The size that YORE_INDEX_KEEP has, for --prune without --keep. */
+MUST_CHECK bool options_keep(uint64_t *out, struct error *err);
 
 #endif

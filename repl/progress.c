@@ -48,20 +48,37 @@ void progress_clear(struct progress *progress)
 	progress->begun = 0;
 }
 
-void progress_show(struct progress *progress, uint64_t done, uint64_t all)
+/* Is it time to draw? */
+static bool is_due(struct progress *progress)
 {
-	char bar[WIDTH + 1];
-
-	if (!progress || !all)
-		return;
 	int64_t now = clock_ms();
+
 	if (!progress->begun)
 		progress->begun = progress->shown = now;
 	if (now - progress->begun < WAIT_MS ||
 	    now - progress->shown < (progress->terminal ? STEP_MS : LINE_MS))
-		return;
+		return false;
 	progress->shown = now;
-	progress->drawn = true;
+	return progress->drawn = true;
+}
+
+void progress_text(struct progress *progress, const char *text)
+{
+	if (!progress || !is_due(progress))
+		return;
+	if (progress->terminal)
+		fprintf(stderr, "\r%s\033[K", text);
+	else
+		fprintf(stderr, "yore: progress: %s\n", text);
+	fflush(stderr);
+}
+
+void progress_show(struct progress *progress, uint64_t done, uint64_t all)
+{
+	char bar[WIDTH + 1];
+
+	if (!progress || !all || !is_due(progress))
+		return;
 	unsigned percent = (unsigned)((double)(done < all ? done : all) * 100 / (double)all);
 	unsigned full = percent * WIDTH / 100;
 	memset(bar, '.', WIDTH);

@@ -1,8 +1,5 @@
 /*
- * session.c - opening things when they are first needed, and telling the user what went on
- *
- * What libraries report (damage, warnings) arrives by notices, perhaps from several threads, and
- * leaves as one line each. The same line is said once.
+ * session.c - opening things when they are first needed
  */
 #include "repl/session.h"
 #include "repl/cmd.h"
@@ -13,10 +10,11 @@
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 #include "engine/symbols/symbols.h"
+#include "follow/socket.h"
 #include "index/tables/location.h"
 #include "repl/overlap.h"
 #include "repl/progress.h"
-#include "repl/sql_shell.h"
+#include "repl/commands/sql_shell.h"
 #include "state/state.h"
 
 #include <errno.h>
@@ -28,178 +26,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Lines said so far, by a hash: damage that two passes meet is said once. */
-enum { SAID_MAX = 4096 };
-static uint64_t said[SAID_MAX];
-
-static bool said_before(const char *text, size_t len)
-{
-	uint64_t hash = hash_bytes(text, len);
-
-	hash |= !hash;
-	for (size_t i = hash % SAID_MAX, n = 0; n < SAID_MAX; i = (i + 1) % SAID_MAX, n++) {
-		if (said[i] == hash)
-			return true;
-		if (!said[i]) {
-			said[i] = hash;
-			return false;
-		}
-	}
-	return false;
-}
-
-static void forget_said(void)
-{
-	pthread_mutex_lock(&said_lock);
-	memset(said, 0, sizeof said);
-	pthread_mutex_unlock(&said_lock);
-}
-
-static _Thread_local struct buf *kept;  /* where lines go instead, see say_into() */
-static _Thread_local char *after_error; /* lines that follow the next one */
-
-static void write_said(const struct buf *lines)
-{
-	pthread_mutex_lock(&said_lock);
-	ssize_t n = write(STDERR_FILENO, lines->data, lines->len);
-	(void)n; /* nowhere left to say it */
-	pthread_mutex_unlock(&said_lock);
-}
-
-/* As the sink cleans what goes to standard output. */
-static void clean_line(struct buf *line, size_t from)
-{
-	struct buf clean = {0};
-
-	if (printable_length(line->data + from, line->len - from) == line->len - from)
-		return;
-	quote_printable(&clean, line->data + from, line->len - from, true);
-	line->len = from;
-	buf_add(line, clean.data, clean.len);
-	buf_release(&clean);
-}
-
-void say_text(const char *text)
-{
-	struct buf clean = {0};
-
-	quote_printable(&clean, text, strlen(text), true);
-	if (clean.len)
-		write_said(&clean);
-	buf_release(&clean);
-}
-
-/* Names in files may hold anything, a line's end too; `lines`: an excerpt follows below. */
-static void write_line(const char *kind, const char *text, bool lines)
-{
-	struct buf line = {0};
-
-	buf_add_text(&line, "yore: ");
-	if (kind) {
-		buf_add_text(&line, kind);
-		buf_add_text(&line, ": ");
-	}
-	size_t from = line.len;
-	buf_add_text(&line, text);
-	clean_line(&line, from);
-	for (size_t i = from; i < line.len; i++)
-		if (line.data[i] == '\n' && !(lines && i + 1 < line.len && line.data[i + 1] == ' '))
-			line.data[i] = ' ';
-	buf_add_char(&line, '\n');
-	if (kept)
-		buf_add(kept, line.data, line.len);
-	else
-		write_said(&line);
-	buf_release(&line);
-}
-
-struct buf *say_into(struct buf *to)
-{
-	struct buf *before = kept;
-
-	kept = to;
-	return before;
-}
-
-void say_kept(struct session *session, struct buf *from)
-{
-	if (!from->len)
-		return;
-	progress_clear(session->progress);
-	write_said(from);
-	from->len = 0;
-}
-
-void say(const char *kind, const char *fmt, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
-	write_line(kind, text, false);
-}
-
-void say_error(const struct error *err)
-{
-	const char *text = err->text[0] ? err->text : "something failed";
-
-	write_line(NULL, text, err->lines);
-	if (after_error)
-		say_text(after_error);
-	mem_free(after_error);
-	after_error = NULL;
-}
-
-void say_after_error(const char *text)
-{
-	mem_free(after_error);
-	after_error = mem_strdup(text);
-}
-
-void session_note(struct session *session, const char *fmt, ...)
-{
-	char text[1024];
-	va_list args;
-
-	if (session->options->quiet)
-		return;
-	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
-	va_end(args);
-	pthread_mutex_lock(&said_lock);
-	progress_clear(session->progress);
-	pthread_mutex_unlock(&said_lock);
-	write_line("note", text, false);
-}
-
-static void say_notice(void *arg, enum notice_kind kind, const char *text)
-{
-	static const char *const kinds[] = {"note", "warning", "damaged"};
-	struct session *session = arg;
-
-	pthread_mutex_lock(&said_lock);
-	bool again = said_before(text, strlen(text));
-	session->damaged += kind == NOTICE_DAMAGE && !again; /* two passes meet the same */
-	progress_clear(session->progress);
-	pthread_mutex_unlock(&said_lock);
-	if (!again && !(kind == NOTICE_INFO && session->options->quiet))
-		write_line(kinds[kind], text, false);
-}
-
-struct notices session_notices(struct session *session)
-{
-	return (struct notices){.say = say_notice, .arg = session};
-}
-
 bool session_progress_bytes(void *arg, uint64_t done, uint64_t all)
 {
 	struct session *session = arg;
 
-	progress_show(session->progress, done, all);
+	if (!session->steps)
+		progress_show(session->progress, done, all);
 	return !signals_interrupted();
 }
 
@@ -235,36 +67,81 @@ void session_init(struct session *session, const struct options *options, const 
 	session->arena = arena_new();
 	copy_words(session, options->rules.items, options->rules.count);
 	session->progress = progress_new(options->progress);
-	forget_said();
+	say_forget();
 	add_inputs(options, path);
 }
 
-static void close_trace(struct session *session)
+/* All that was made of the trace that is open. */
+static void close_made(struct session *session)
 {
 	sql_shell_free(session->sql);
 	free_sets(session);
 	symbols_free(session->symbols);
-	index_close(session->index);
-	trace_close(session->trace);
 	session->sql = NULL;
 	session->symbols = NULL;
-	session->index = NULL;
-	session->trace = NULL;
 	session->base = session->own = NULL;
 	session->rules = NULL;
 	session->state = session->names = NULL;
 	session->first_known = session->start_known = false;
 }
 
+static void close_trace(struct session *session)
+{
+	close_made(session);
+	index_close(session->index);
+	trace_close(session->trace);
+	session->index = NULL;
+	session->trace = NULL;
+}
+
+static void close_before(struct session *session)
+{
+	index_close(session->before_index);
+	trace_close(session->before);
+	session->before_index = NULL;
+	session->before = NULL;
+}
+
+bool session_follow(struct session *session, bool grows, struct error *err)
+{
+	close_made(session);
+	close_before(session);
+	session->grows = grows;
+	session->before = session->trace;
+	session->before_index = session->index;
+	session->trace = NULL;
+	session->index = NULL;
+	if (session_index(session, err) && index_forget_before(session->index, err))
+		return true;
+	close_trace(session);
+	session->trace = session->before;
+	session->index = session->before_index;
+	session->before = NULL;
+	session->before_index = NULL;
+	return false;
+}
+
+bool session_take_up(struct session *session, struct error *err)
+{
+	if (session->trace && !session->trace->grows)
+		close_trace(session); /* it does not know which of its records may change */
+	session->follows = true;
+	bool good = session_follow(session, true, err);
+	session->follows = session->grows = false;
+	return good;
+}
+
 bool session_reopen(struct session *session, struct error *err)
 {
 	close_trace(session);
+	close_before(session);
 	return session_index(session, err) != NULL;
 }
 
 void session_release(struct session *session)
 {
 	close_trace(session);
+	close_before(session);
 	progress_free(session->progress);
 	mem_free(session->marks);
 	if (session->output)
@@ -358,26 +235,10 @@ static bool index_is_apart(const struct trace *trace, const char *const *paths, 
 			 folder);
 }
 
-struct trace *session_trace(struct session *session, struct error *err)
+static void open_paths(struct session *session, const char *const *paths, size_t npaths,
+		       const nstime *offsets, struct error *err)
 {
 	const struct options *options = session->options;
-	size_t npaths = 1 + options->with.count;
-
-	if (session->trace)
-		return session->trace;
-	if (!session->path) {
-		error_set(err, ERR_QUERY, "no trace is open");
-		return NULL;
-	}
-	const char **paths = arena_array(session->arena, npaths, sizeof *paths);
-	nstime *offsets = arena_array(session->arena, npaths, sizeof *offsets);
-	for (size_t i = 0; i < npaths; i++)
-		offsets[i] = NSTIME_MIN;
-	paths[0] = session->path;
-	for (size_t i = 1; i < npaths; i++)
-		paths[i] = options->with.items[i - 1];
-	if (!set_offsets(session, paths, npaths, offsets, err))
-		return NULL;
 	struct index_options index = session_index_options(session);
 	char *spill_dir = index_folder(&index);
 	struct trace_options open = {.paths = paths,
@@ -387,6 +248,8 @@ struct trace *session_trace(struct session *session, struct error *err)
 				     .strict = options->strict,
 				     .key_file = options->key_file,
 				     .spill_dir = spill_dir,
+				     .grows = session->grows,
+				     .before = session->before,
 				     .notices = session_notices(session)};
 	if (!trace_open(&open, &session->trace, err))
 		session->trace = NULL;
@@ -398,6 +261,47 @@ struct trace *session_trace(struct session *session, struct error *err)
 		trace_close(session->trace);
 		session->trace = NULL;
 	}
+}
+
+bool session_reads_once(const struct session *session)
+{
+	const char *path = session->path;
+	struct stat st;
+
+	return !strcmp(path, "-") || socket_kind_of(path) != SOCKET_NO ||
+	       (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+}
+
+struct trace *session_trace(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+	size_t npaths = 1 + options->with.count;
+
+	if (session->trace)
+		return session->trace;
+	if (!session->path) {
+		error_set(err, ERR_QUERY, "no trace is open");
+		return NULL;
+	}
+	if (!session->opened && session_reads_once(session)) {
+		error_set(err, ERR_QUERY,
+			  "%s: what comes from there can be read once: with --follow, as 'yore "
+			  "events %s --follow'; without it a file is needed",
+			  strcmp(session->path, "-") ? session->path : "standard input",
+			  session->path);
+		return NULL;
+	}
+	const char **paths = mem_new_array(npaths, sizeof *paths);
+	nstime *offsets = mem_new_array(npaths, sizeof *offsets);
+	for (size_t i = 0; i < npaths; i++)
+		offsets[i] = NSTIME_MIN;
+	paths[0] = session->opened ? session->opened : session->path;
+	for (size_t i = 1; i < npaths; i++)
+		paths[i] = options->with.items[i - 1];
+	if (set_offsets(session, paths, npaths, offsets, err))
+		open_paths(session, paths, npaths, offsets, err);
+	mem_free(paths);
+	mem_free(offsets);
 	return session->trace;
 }
 
@@ -406,7 +310,11 @@ struct index_options session_index_options(struct session *session)
 	const struct options *options = session->options;
 
 	return (struct index_options){.dir = options->index_dir,
-				      .none = options->no_index,
+				      .none = options->no_index ||
+					      (session->follows && !session->keeps),
+				      .keeps = session->keeps,
+				      .before = session->before_index,
+				      .files = session->follows,
 				      .scan_all = session->scan_all,
 				      .jobs = options->jobs,
 				      .notices = session_notices(session),
@@ -851,6 +759,11 @@ bool session_time(struct session *session, const char *word, nstime *out, struct
 	if (!(trace_has_ordinals(trace) ? ordinal_parse : time_parse)(span ? span : word, &parsed,
 								      err))
 		return false;
+	if (session->grows && !span && parsed.from == FROM_END)
+		return error_set(err, ERR_QUERY,
+				 "time '%s': it counts from the end of the recording, which is "
+				 "not known yet",
+				 word);
 	if (span)
 		first = last = *out; /* the span counts from there */
 	else if (time_needs_bounds(&parsed) &&

@@ -20,10 +20,16 @@ struct state;
 struct progress;
 struct rule_set;
 struct sql_shell;
+struct watch_stop;
 
 struct session {
 	const struct options *options; /* of the command that runs; the prompt swaps it */
 	const char *path;              /* TRACE */
+	const char *opened; /* what is opened in its place: a copy of what comes; NULL: TRACE itself */
+	bool follows;       /* it is opened again and again: nothing is stored */
+	bool keeps;         /* ... but by who keeps it while it grows: `index --follow` */
+	bool steps;         /* work is told as what follows, not as a part of all that is there */
+	bool grows;         /* it is opened as a trace that is being written */
 	struct trace *trace;           /* NULL until session_trace() */
 	struct index *index;
 	struct rule_set *sets;       /* all that were used, and their states */
@@ -39,6 +45,10 @@ struct session {
 	uint64_t names_until; /* events decoded at which it does; */
 	uint64_t names_packets, names_bytes; /* both read: that ends it, too */
 	struct arena *arena;  /* lives as long as the session */
+
+	/* as it was open before session_follow() opened it; NULL: it was not */
+	struct trace *before;
+	struct index *before_index;
 
 	/* the prompt's */
 	bool prompt; /* commands take no TRACE, and the fields below are their defaults */
@@ -73,6 +83,23 @@ void session_release(struct session *session);
 
 /* Closes all that is open, and opens the trace and its index anew. Marks and range stay. */
 MUST_CHECK bool session_reopen(struct session *session, struct error *err);
+
+/*
+ * The same for a trace that is followed: it is opened as one that grows, or (`grows` false) as one
+ * that has ended. What is known of files that only grew is taken over. The trace that was open is
+ * closed by the next call. False: it stays open, and no
+ * events of it may be asked for any more.
+ */
+MUST_CHECK bool session_follow(struct session *session, bool grows, struct error *err);
+
+/*
+ * As session_follow() of a trace that grows, for questions about all that is there now: its end is
+ * known.
+ */
+MUST_CHECK bool session_take_up(struct session *session, struct error *err);
+
+/* Can TRACE be read once, as standard input, a FIFO or a socket? */
+bool session_reads_once(const struct session *session);
 
 /* Each opens what it needs, once. Borrowed until session_release(); NULL: *err. */
 MUST_CHECK struct trace *session_trace(struct session *session, struct error *err);
@@ -144,6 +171,9 @@ void say(const char *kind, const char *fmt, ...) __attribute__((format(printf, 2
  */
 struct buf *say_into(struct buf *to);
 void say_kept(struct session *session, struct buf *from); /* and forgets them */
+void say_forget(void); /* what was said: it may be said again */
+/* What is opened in the place of TRACE gets TRACE's name in the text. */
+void session_shown(const struct session *session, struct error *err);
 /* Lines on standard error as they are, without what would steer a terminal. */
 void say_text(const char *text);
 /* The same of an error; a question that is wrong may show its place in lines below. */
@@ -166,6 +196,7 @@ struct signals_told {
 };
 /* Returns what it was before, for who ends first. */
 struct signals_told signals_tell(struct signals_told told);
+extern const struct watch_stop signals_stop; /* Ctrl-C, for who waits for files */
 void signals_clear(void); /* the prompt: the question has ended */
 
 /*

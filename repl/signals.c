@@ -16,6 +16,7 @@
 #include "engine/base/source.h"
 #include "engine/base/temporary.h"
 #include "engine/base/wait.h"
+#include "follow/watch.h"
 #include "repl/session.h"
 
 #include <pthread.h>
@@ -186,6 +187,25 @@ struct signals_told signals_tell(struct signals_told now)
 	told = now.tell;
 	return before;
 }
+
+static bool is_stopped(void *arg)
+{
+	(void)arg;
+	return signals_interrupted();
+}
+
+static void tell_wake(void *arg, void (*wake)(void *wake_arg), void *wake_arg)
+{
+	static struct signals_told before; /* waits are not inside each other */
+
+	(void)arg;
+	if (wake)
+		before = signals_tell((struct signals_told){wake, wake_arg});
+	else
+		signals_tell(before);
+}
+
+const struct watch_stop signals_stop = {.stopped = is_stopped, .tell = tell_wake};
 
 void signals_clear(void)
 {

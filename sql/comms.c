@@ -124,7 +124,7 @@ static bool ask_one(struct comms *comms, struct state *state, const struct value
 	*out = NULL;
 	if (comms->asked++ >= ASKED)
 		return true;
-	if (!state_comms(state, &comm, 1, arena, err))
+	if (!state_comms(state, &comm, 1, NULL, arena, err))
 		return false;
 	*out = comm.name;
 	return true;

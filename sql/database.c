@@ -199,6 +199,16 @@ enum step sql_step(struct sql_statement *statement, struct error *err)
 	return STEP_ERROR;
 }
 
+bool sql_follows(const struct sql_statement *statement, struct error *err)
+{
+	const struct sql *sql = statement->sql;
+
+	if (!sqlite3_stmt_readonly(statement->stmt) || sqlite3_stmt_isexplain(statement->stmt) ||
+	    !sqlite3_column_count(statement->stmt))
+		return error_set(err, ERR_QUERY, "--follow: it goes with a SELECT alone");
+	return sql_extension_follows(sql->db, sql->context, sqlite3_sql(statement->stmt), err);
+}
+
 uint64_t sql_work(const struct sql_statement *statement)
 {
 	return (uint64_t)(unsigned)sqlite3_stmt_status(active(statement), SQLITE_STMTSTATUS_VM_STEP,

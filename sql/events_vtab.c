@@ -768,6 +768,27 @@ static uint64_t events_passed(const struct events_cursor *cursor)
 	return cursor->host->trace->events_decoded;
 }
 
+/* Rows of one range after the other: in the order of time, of which all have some. */
+static bool may_follow(const struct events_cursor *cursor, struct error *err)
+{
+	const struct sql_host *host = cursor->host;
+	const struct plan *plan = cursor->plan;
+
+	if (!host->follows)
+		return true;
+	if (plan->backward)
+		return error_set(err, ERR_QUERY,
+				 "--follow: the last row is not known yet: ORDER BY ts, not DESC");
+	if (!plan->ordered)
+		return error_set(err, ERR_QUERY,
+				 "--follow: without ts, rows come stream after stream: name ts "
+				 "among the columns, or ORDER BY ts");
+	return plan->timed || sql_host_timed(host) ||
+	       error_set(err, ERR_QUERY,
+			 "--follow: some streams have no time, and come when all others have: "
+			 "WHERE ts > 0 leaves them out");
+}
+
 static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
 		  sqlite3_value **argv)
 {
@@ -782,7 +803,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	cursor->left = 0;
 	cursor->rows = 0;
 	cursor->serving = NULL;
-	if (!begin_host(cursor, argv, &err))
+	if (!begin_host(cursor, argv, &err) || !may_follow(cursor, &err))
 		return fail(cursor, &err);
 	struct constraints *constraints = &cursor->constraints;
 	constraints_read(constraints, cursor->plan, cursor->shape, cursor->host, argv);

@@ -60,6 +60,7 @@ int sql_extension_trace(sqlite3 *db, const struct sql_options *options, struct s
 	host->get_symbols = options->symbols;
 	host->progress = options->progress;
 	host->range = options->range;
+	host->follows = options->follows;
 	host->arg = options->arg;
 	sql_context_add(context, host);
 	int code = register_all(db, context);

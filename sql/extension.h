@@ -34,6 +34,9 @@ struct fold;
 char *sql_extension_fold(struct sqlite3 *db, struct sql_context *context, const char *text,
 			 size_t len, struct fold **out);
 void sql_extension_unfold(struct sqlite3 *db, struct fold *fold); /* NULL is fine */
+/* As sql_follows(), of a statement's text. */
+MUST_CHECK bool sql_extension_follows(struct sqlite3 *db, struct sql_context *context,
+				      const char *text, struct error *err);
 const char *sql_extension_table(const struct sql_context *context, size_t i);
 
 #endif

@@ -209,7 +209,7 @@ static void fn_state_at(sqlite3_context *out, int argc, sqlite3_value **argv)
 	(void)argc;
 	if (!host || !path || !moment_of(out, host, argv[1], &t))
 		return;
-	if (!lookup_value_at(host, path, t, &found, &err))
+	if (!sql_host_is_final(host, t, &err) || !lookup_value_at(host, path, t, &found, &err))
 		sql_result_error(out, &err);
 	else if (found)
 		sql_result_state(out, found);
@@ -227,7 +227,7 @@ static void fn_comm(sqlite3_context *out, int argc, sqlite3_value **argv)
 	    !moment_of(out, host, argv[1], &t))
 		return;
 	struct value tid = value_s64(sqlite3_value_int64(argv[0]));
-	if (!comms_at(host, &tid, t, &name, &err))
+	if (!sql_host_is_final(host, t, &err) || !comms_at(host, &tid, t, &name, &err))
 		sql_result_error(out, &err);
 	else
 		sqlite3_result_text(out, name, -1, SQLITE_TRANSIENT);
@@ -290,6 +290,7 @@ static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
 	struct sql_host *host = host_of(out);
 	struct symbols *symbols;
 	struct symbol symbol;
+	struct error err;
 
 	if (!host || sqlite3_value_type(argv[0]) != SQLITE_INTEGER)
 		return;
@@ -300,6 +301,10 @@ static void fn_symbol(sqlite3_context *out, int argc, sqlite3_value **argv)
 	if (argc > 2 && sqlite3_value_type(argv[2]) != SQLITE_NULL &&
 	    !moment_of(out, host, argv[2], &t))
 		return;
+	if (told && !sql_host_is_final(host, t, &err)) {
+		sql_result_error(out, &err);
+		return;
+	}
 	symbols = sql_host_symbols(host);
 	for (uint32_t i = 0; symbols && i < host->trace->nparts; i++)
 		if (find_function(symbols, host->trace->parts[i], t, told, pid, address, &symbol)) {

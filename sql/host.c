@@ -226,6 +226,17 @@ void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end)
 		host->range(host->arg, begin, end);
 }
 
+bool sql_host_is_final(const struct sql_host *host, nstime t, struct error *err)
+{
+	nstime begin, end;
+
+	sql_host_range(host, &begin, &end);
+	return !host->follows || t < end ||
+	       error_set(err, ERR_QUERY,
+			 "--follow: a moment behind the row's own was asked for, which may not be "
+			 "recorded yet");
+}
+
 bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last, struct error *err)
 {
 	if (!host->bounds_known && !events_range(host->index, &host->first, &host->last, err))
@@ -289,6 +300,11 @@ bool sql_host_time(struct sql_host *host, const char *text, nstime *out, struct 
 
 	if (!time_parse(text, &word, err))
 		return false;
+	if (word.from == FROM_END && host->follows)
+		return error_set(err, ERR_QUERY,
+				 "time '%s': it counts from the end of the recording, which is not "
+				 "known yet",
+				 text);
 	if (word.from == FROM_END) {
 		if (!sql_host_times(host, TIME_NS, &times, err))
 			return false;

@@ -25,6 +25,7 @@ libsqltables_a_SOURCES = \
 	%D%/fold_text.c \
 	%D%/fold_vtab.c \
 	%D%/fold_words.c \
+	%D%/follows.c \
 	%D%/fold_words.h \
 	%D%/functions.c \
 	%D%/host.c \

@@ -318,6 +318,8 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_ta
 		return sql_table_untold(table, info, path_column(shape), SQL_NEEDS_PATH);
 	}
 	plan->ordered = !pushdown || info->colUsed & 1;
+	if (table->host)
+		table->host->planned = true;
 	if (pushdown && takes_order(plan, shape, table, info)) {
 		info->orderByConsumed = plan->ordered = true;
 		plan->backward = info->aOrderBy[0].desc;

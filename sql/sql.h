@@ -28,6 +28,12 @@ struct sql_options {
 	 * Asked at each scan. May be NULL.
 	 */
 	void (*range)(void *arg, nstime *begin, nstime *end);
+	/*
+	 * The trace grows, and a statement is run for one range after the other: a range without a
+	 * begin has the records without a time; a scan of events in another order than that of
+	 * time, and what looks behind the range, fails.
+	 */
+	bool follows;
 	/* Called now and then; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at, nstime first, nstime last);
 	/* Called while rows are computed that read no packet; false: interrupted. May be NULL. */
@@ -52,6 +58,11 @@ MUST_CHECK enum step sql_step(struct sql_statement *statement, struct error *err
  */
 enum sql_check { SQL_CHECK_GOOD, SQL_CHECK_CUT_SHORT, SQL_CHECK_WRONG };
 enum sql_check sql_check(struct sql *sql, const char *text);
+/*
+ * With sql_options.follows: are its rows those of events, one by one in the order of time, so that
+ * those of a range do not change when the trace grows? False: ERR_QUERY, why not.
+ */
+MUST_CHECK bool sql_follows(const struct sql_statement *statement, struct error *err);
 /* Steps of SQLite's machine that it took so far. */
 uint64_t sql_work(const struct sql_statement *statement);
 /* Does the text end a statement, outside of quotes and comments? */

@@ -39,6 +39,8 @@ struct sql_host {
 	struct trace *trace;
 	struct index *index;
 	bool owned; /* trace, index, rules, state are ended here */
+	bool follows; /* as in struct sql_options; */
+	bool planned; /* then: since it was cleared, a scan of events was planned */
 	bool pushdown;
 	struct rules *rules;
 	struct state *state;
@@ -78,7 +80,7 @@ void sql_context_add(struct sql_context *context, struct sql_host *host);
 MUST_CHECK struct sql_host *sql_context_open(struct sql_context *context, const char *path,
 					     struct error *err);
 void sql_context_hold(struct sql_context *context);
-void sql_context_drop(void *context); /* the last one frees it and ends what it opened */
+void sql_context_drop(void *context); /* one owner less; the last one closes what it opened, and frees it */
 MUST_CHECK bool sql_host_state(struct sql_host *host, struct state **out, struct error *err);
 struct symbols *sql_host_symbols(struct sql_host *host); /* NULL: there are none */
 /*
@@ -92,6 +94,8 @@ bool sql_host_timed(const struct sql_host *host); /* every stream has times */
 bool sql_host_all_timed(struct sql_host *host, const struct class_group *group);
 /* [*begin, *end) to which rows are limited now. */
 void sql_host_range(const struct sql_host *host, nstime *begin, nstime *end);
+/* Where the host follows: is all up to this moment final? Else an error. */
+MUST_CHECK bool sql_host_is_final(const struct sql_host *host, nstime t, struct error *err);
 MUST_CHECK bool sql_host_bounds(struct sql_host *host, nstime *first, nstime *last,
 				struct error *err);
 MUST_CHECK bool sql_host_times(struct sql_host *host, enum time_style style, struct times *out,

@@ -3,11 +3,10 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
-#include "state/context/context.h"
+#include "state/context/reach.h"
 #include "state/state.h"
 #include "state/told_name.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +15,15 @@
  */
 enum { DELETES = 4 };
 
-/* So many are asked for at once: for more of one moment state_at() would replay all of the trace.
- */
+/* So many are asked for at once: for more state_at_places() would replay all of the trace. */
 enum { ASKED_AT_ONCE = 1000 };
 
-void comm_path(char path[COMM_PATH], const struct value *tid)
+uint32_t comm_attr(const struct state *state, const struct value *tid)
 {
-	if (tid->negative)
-		snprintf(path, COMM_PATH, "thread[%lld]/name", (long long)tid->u);
-	else
-		snprintf(path, COMM_PATH, "thread[%llu]/name", (unsigned long long)tid->u);
+	uint32_t threads = attr_name(state->attrs, ATTR_ROOT, "thread", strlen("thread"));
+
+	return attr_name(state->attrs, attr_key(state->attrs, threads, tid), "name",
+			 strlen("name"));
 }
 
 const char *comm_text(struct arena *arena, const struct value *value)
@@ -71,90 +69,74 @@ static int by_moment(const void *a, const void *b)
 	return order ? order : value_compare(&x->tid, &y->tid);
 }
 
+struct asking {
+	struct state *state;
+	bool some;    /* what is found until it is interrupted will do */
+	nstime floor; /* what was told before is not known */
+	struct arena *arena;
+};
+
 /* What the answer says of the item; one that was deleted is asked for again, just before that. */
-static void take(struct comm *item, const struct answer *answer, struct arena *arena)
+static bool take(const struct asking *asking, struct comm *item, const struct answer *answer)
 {
-	item->name = comm_text(arena, &answer->value);
+	bool deleted = answer->value.kind == VALUE_NONE && answer->since != NSTIME_MIN;
+
+	if (answer->since < asking->floor) /* timelines know it; others would not */
+		return true;
+	item->name = comm_text(asking->arena, &answer->value);
 	item->since = answer->since;
-	if (answer->value.kind == VALUE_NONE && answer->since != NSTIME_MIN)
+	if (deleted)
 		item->moment = (struct moment){.t = answer->since, .before = true};
+	return !deleted;
 }
 
-/* Items of one moment, by thread: answers come in the same order, one for each thread. */
-static bool ask(struct state *state, struct comm **items, size_t count, struct arena *arena,
-		struct error *err)
+/* Those that are to be asked for again come first in `items`, and *count says how many they are. */
+static bool ask(const struct asking *asking, struct comm **items, size_t *count, struct error *err)
 {
-	struct query **queries = mem_new_array(count, sizeof *queries);
+	struct state_place *places = mem_new_array(*count, sizeof *places);
 	struct answers answers = {0};
-	char path[COMM_PATH];
-	size_t n = 0;
-	bool good = true;
+	size_t left = 0;
 
-	for (size_t i = 0; i < count && good; i++) {
-		if (i && value_equal(&items[i]->tid, &items[i - 1]->tid))
-			continue;
-		comm_path(path, &items[i]->tid);
-		good = query_parse(path, &queries[n], err);
-		n += good;
-	}
-	good = good && state_at(state, &items[0]->moment, 1, (const struct query *const *)queries,
-				n, false, &answers, err);
-	for (size_t i = 0; i < n; i++)
-		query_free(queries[i]);
-	mem_free(queries);
-	if (!good)
-		return false;
-	assert(answers.count == n);
-	n = 0;
-	for (size_t i = 0; i < count; i++) {
-		n += i && !value_equal(&items[i]->tid, &items[i - 1]->tid);
-		take(items[i], &answers.items[n], arena);
-	}
+	for (size_t i = 0; i < *count; i++)
+		places[i] = (struct state_place){items[i]->moment,
+						 comm_attr(asking->state, &items[i]->tid)};
+	bool good = state_at_places(asking->state, places, *count, asking->some, &answers, err);
+	mem_free(places);
+	for (size_t i = 0; i < *count && good; i++)
+		if (!take(asking, items[i], &answers.items[i]))
+			items[left++] = items[i];
 	answers_release(&answers);
-	return true;
+	*count = left;
+	return good;
 }
 
-/* All once; *left says whether some were deleted and are to be asked for again. */
-static bool ask_round(struct state *state, struct comm **items, size_t *count, struct arena *arena,
+/* All once, those that are near each other together. *count as above. */
+static bool ask_round(const struct asking *asking, struct comm **items, size_t *count,
 		      struct error *err)
 {
-	struct moment *asked = mem_new_array(*count, sizeof *asked);
 	size_t left = 0;
 	bool good = true;
 
 	qsort(items, *count, sizeof *items, by_moment);
-	for (size_t i = 0; i < *count; i++)
-		asked[i] = items[i]->moment;
-	for (size_t from = 0, to; from < *count && good; from = to) {
-		for (to = from + 1; to < *count && to - from < ASKED_AT_ONCE &&
-				    !moment_compare(&items[to]->moment, &items[from]->moment);)
-			to++;
-		good = ask(state, items + from, to - from, arena, err);
+	for (size_t from = 0; from < *count && good; from += ASKED_AT_ONCE) {
+		size_t n = *count - from < ASKED_AT_ONCE ? *count - from : ASKED_AT_ONCE;
+		good = ask(asking, items + from, &n, err);
+		memmove(items + left, items + from, n * sizeof *items);
+		left += n;
 	}
-	for (size_t i = 0; i < *count; i++)
-		if (!items[i]->name && moment_compare(&items[i]->moment, &asked[i]))
-			items[left++] = items[i];
 	*count = left;
-	mem_free(asked);
 	return good;
 }
 
 /* What `initial` says of its name, which is read nowhere; false: it says nothing. */
-static bool initial_name(struct state *state, struct comm *item, struct arena *arena)
+static bool initial_name(const struct asking *asking, struct comm *item)
 {
+	const struct state *state = asking->state;
 	struct value value;
-	struct query *query;
-	struct error ignored;
-	char path[COMM_PATH];
-	bool has;
+	bool has = program_initial(state->program, comm_attr(state, &item->tid), &value);
 
-	comm_path(path, &item->tid);
-	if (!query_parse(path, &query, &ignored))
-		return false;
-	has = program_initial(state->program, query_attr(query, state->attrs), &value);
-	query_free(query);
 	if (has)
-		item->name = comm_text(arena, &value);
+		item->name = comm_text(asking->arena, &value);
 	return has;
 }
 
@@ -162,17 +144,18 @@ static bool initial_name(struct state *state, struct comm *item, struct arena *a
  * The idle thread is told apart from all others by having a name from the start: nothing may ever
  * write it, and then no search would find that out before the trace's first event.
  */
-static bool ask_idle(struct state *state, nstime begin, struct comm *items, size_t count,
-		     struct arena *arena, struct error *err)
+static bool ask_idle(const struct asking *asking, nstime begin, struct comm *items, size_t count,
+		     struct error *err)
 {
 	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = begin}};
 	struct comm *one = &idle;
-	bool asked = initial_name(state, &idle, arena);
+	size_t n = 1;
+	bool asked = initial_name(asking, &idle);
 
 	for (size_t i = 0; i < count; i++) {
 		if (items[i].name || !value_equal(&items[i].tid, &idle.tid))
 			continue;
-		if (!asked && !ask(state, &one, 1, arena, err))
+		if (!asked && !ask(asking, &one, &n, err))
 			return false;
 		asked = true;
 		items[i].name = idle.name;
@@ -181,15 +164,43 @@ static bool ask_idle(struct state *state, nstime begin, struct comm *items, size
 	return true;
 }
 
-bool state_comms(struct state *state, struct comm *items, size_t count, struct arena *arena,
-		 struct error *err)
+/* All of them, again where some were deleted. */
+static bool ask_all(const struct asking *asking, struct comm **items, size_t count,
+		    struct error *err)
+{
+	bool good = true;
+
+	for (unsigned round = 0; count && good && round < DELETES; round++)
+		good = ask_round(asking, items, &count, err);
+	return good;
+}
+
+/* The same, from what lists over a window read. */
+static bool ask_near(struct asking *asking, const struct comm_reach *window, struct comm **items,
+		     size_t count, struct error *err)
+{
+	struct state *state = asking->state;
+	struct reach reach;
+
+	if (!reach_begin(state, window->begin, window->end, reach_packets(state, 0), &reach, err))
+		return false;
+	asking->floor = reach.horizon.floor;
+	bool good = ask_all(asking, items, count, err);
+	reach_end(state, &reach);
+	return good;
+}
+
+bool state_comms(struct state *state, struct comm *items, size_t count,
+		 const struct comm_reach *reach, struct arena *arena, struct error *err)
 {
 	struct comm **left = mem_new_array(count + 1, sizeof *left);
 	struct told_names *told = told_names_new(state);
+	struct asking asking = {
+		.state = state, .some = reach && reach->some, .floor = NSTIME_MIN, .arena = arena};
 	size_t n = 0;
 	nstime begin, end;
 	bool good = state_recorded(state, &begin, &end, err) &&
-		    ask_idle(state, begin, items, count, arena, err);
+		    ask_idle(&asking, begin, items, count, err);
 
 	for (size_t i = 0; good && i < count; i++) {
 		if (items[i].moment.t > end) /* the last that was known is that of the end */
@@ -202,8 +213,9 @@ bool state_comms(struct state *state, struct comm *items, size_t count, struct a
 			left[n++] = &items[i];
 	}
 	told_names_free(told);
-	for (unsigned round = 0; n && good && round < DELETES; round++)
-		good = ask_round(state, left, &n, arena, err);
+	if (good && n)
+		good = reach && reach->window ? ask_near(&asking, reach, left, n, err)
+					      : ask_all(&asking, left, n, err);
 	mem_free(left);
 	return good;
 }
@@ -262,7 +274,8 @@ static int by_thread(const void *a, const void *b)
 	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-void comm_spells_sort(struct comm_spells *spells)
+/* By thread and time. */
+static void sort(struct comm_spells *spells)
 {
 	struct comm_spell *items = spells->items;
 	size_t in_order = 1; /* items, which most often come in order, but for one that is added */
@@ -282,7 +295,7 @@ void comm_spells_sort(struct comm_spells *spells)
 bool comm_spells_add_idle(struct comm_spells *spells, struct state *state, struct error *err)
 {
 	struct comm idle = {.tid = {.kind = VALUE_INT}, .moment = {.t = NSTIME_MIN + 1}};
-	bool good = state_comms(state, &idle, 1, spells->arena, err);
+	bool good = state_comms(state, &idle, 1, NULL, spells->arena, err);
 	size_t n = 0;
 
 	if (good && idle.name) {
@@ -293,7 +306,7 @@ bool comm_spells_add_idle(struct comm_spells *spells, struct state *state, struc
 		*mem_push(spells->items, spells->count, spells->capacity) =
 			(struct comm_spell){idle.tid, NSTIME_MIN, idle.name};
 	}
-	comm_spells_sort(spells);
+	sort(spells);
 	return good;
 }
 

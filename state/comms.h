@@ -30,14 +30,20 @@ struct comm {             /* a question, and its answer */
 	nstime since;     /* when it was told last; NSTIME_MIN: not known */
 };
 
-/* Items of one moment are one question. Names that are there already are not asked for. */
+struct comm_reach {
+	bool some;   /* until `progress` ends the search: the rest has no names then */
+	bool window; /* what is read is that of lists over the window [begin, end) */
+	nstime begin, end;
+};
+/*
+ * One reading for all, which goes as far as it takes where `reach` is NULL. Names that are there
+ * already are not asked for.
+ */
 MUST_CHECK bool state_comms(struct state *state, struct comm *items, size_t count,
-			    struct arena *arena, struct error *err);
+			    const struct comm_reach *reach, struct arena *arena, struct error *err);
 
 #define COMMS_LIST "thread[*]/name" /* the path of all threads' names */
-/* "thread[4297]/name" */
-enum { COMM_PATH = 48 };
-void comm_path(char path[COMM_PATH], const struct value *tid);
+uint32_t comm_attr(const struct state *state, const struct value *tid); /* thread[T]/name */
 /* The name that a value of such a path is, as above; NULL: it is none. */
 const char *comm_text(struct arena *arena, const struct value *value);
 /* The T of thread[T]/...; false: the path is not of that form, or its key is no integer. */
@@ -63,10 +69,9 @@ void comm_spells_clear(struct comm_spells *spells);   /* before the arena is res
 void comm_spells_release(struct comm_spells *spells); /* all but the arena */
 /* Adds an interval of thread[T]/name; others, and values that are no names, are passed over. */
 void comm_spells_add(struct comm_spells *spells, const struct interval *interval);
-void comm_spells_sort(struct comm_spells *spells); /* by thread and time, as finding needs it */
 /*
- * Puts the idle thread's name, which is that of the start, in place of those that were added, and
- * sorts. Lists do not name what no event wrote.
+ * All were added: puts the idle thread's name, which is that of the start, in place of its own, and
+ * sorts, as finding needs it. Lists do not name what no event wrote.
  */
 MUST_CHECK bool comm_spells_add_idle(struct comm_spells *spells, struct state *state,
 				     struct error *err);

@@ -42,6 +42,8 @@ libstate_a_SOURCES += \
 	%D%/rules/explain.c \
 	%D%/rules/lex.c \
 	%D%/rules/lex.h \
+	%D%/rules/number.c \
+	%D%/rules/number.h \
 	%D%/rules/line.h \
 	%D%/rules/carried.c \
 	%D%/rules/mirror.c \
@@ -89,6 +91,8 @@ libstate_a_SOURCES += \
 libstate_a_SOURCES += \
 	%D%/filter/internal.h \
 	%D%/filter/node.c \
+	%D%/filter/rows.c \
+	%D%/filter/rows.h \
 	%D%/filter/select.c \
 	%D%/filter/thread.c \
 	%D%/filter/where.c \
@@ -177,7 +181,13 @@ libstate_a_SOURCES += \
 libstate_a_SOURCES += \
 	%D%/context/answers.c \
 	%D%/context/answers.h \
+	%D%/context/class_lines.c \
+	%D%/context/class_lines.h \
+	%D%/context/handover.c \
+	%D%/context/handover.h \
 	%D%/context/context.h \
+	%D%/context/reach.c \
+	%D%/context/reach.h \
 	%D%/context/run.c \
 	%D%/context/run.h \
 	%D%/context/wanted.c \
@@ -194,6 +204,8 @@ libstate_a_SOURCES += \
 	%D%/answer/planner.c \
 	%D%/answer/planner.h
 libstate_a_SOURCES += \
+	%D%/timelines/grown.c \
+	%D%/timelines/grown.h \
 	%D%/timelines/retry.c \
 	%D%/timelines/retry.h \
 	%D%/timelines/shard_summary.c \

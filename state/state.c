@@ -194,10 +194,11 @@ static struct fact never_known(void)
 
 static void record_unknown(const struct wanted *wanted, uint32_t moment, struct records *records)
 {
+	const struct wanted_attrs attrs = wanted_at(wanted, moment);
 	const struct fact unknown = never_known();
 
-	for (size_t i = 0; i < wanted->nattrs; i++)
-		records_add(records, moment, wanted->attrs[i], &unknown);
+	for (size_t i = 0; i < attrs.count; i++)
+		records_add(records, moment, attrs.items[i], &unknown);
 }
 
 /* What the moments inside of the recording list is unknown at those outside of it. */
@@ -239,6 +240,7 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 {
 	struct moment *inside = mem_new_array(nmoments + 1, sizeof *inside);
 	uint32_t *asked = mem_new_array(nmoments + 1, sizeof *asked);
+	struct wanted_attrs *all = wanted->at, *at = mem_new_array(nmoments + 1, sizeof *at);
 	size_t ninside = 0;
 	nstime begin, end;
 	bool ok = event_source_recorded(state->event_source, &begin, &end, err);
@@ -246,10 +248,13 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 	for (size_t i = 0; ok && i < nmoments; i++) {
 		if (lies_outside(&moments[i], begin, end))
 			continue;
+		at[ninside] = wanted_at(wanted, i);
 		asked[ninside] = (uint32_t)i;
 		inside[ninside++] = moments[i];
 	}
+	wanted->at = all ? at : NULL;
 	ok = ok && answer(state, inside, ninside, wanted, why, records, err);
+	wanted->at = all;
 	for (size_t i = 0; ok && i < records->count; i++)
 		records->items[i].moment = asked[records->items[i].moment];
 	for (size_t i = 0; ok && i < nmoments; i++)
@@ -259,6 +264,22 @@ static bool answer_inside(struct state *state, const struct moment *moments, siz
 		record_missing(records, nmoments);
 	mem_free(inside);
 	mem_free(asked);
+	mem_free(at);
+	return ok;
+}
+
+/* The same, again where reading showed that it does not count. */
+static bool answer_surely(struct state *state, const struct moment *moments, size_t nmoments,
+			  struct wanted *wanted, bool why, struct records *records,
+			  struct error *err)
+{
+	struct retry retry = retry_begin(state);
+	bool ok;
+
+	do {
+		records->count = 0;
+		ok = answer_inside(state, moments, nmoments, wanted, why, records, err);
+	} while (retry_wanted(state, &retry));
 	return ok;
 }
 
@@ -266,17 +287,13 @@ static bool paths_at(struct state *state, const struct moment *moments, size_t n
 		     const struct query *const *queries, size_t nqueries, bool why,
 		     bool all_moments, struct answers *out, struct error *err)
 {
-	struct retry retry = retry_begin(state);
 	struct records records = {0};
 	struct wanted wanted;
 	bool ok;
 
 	wanted_init(state, queries, nqueries, &wanted);
 	wanted.all_moments = all_moments;
-	do {
-		records.count = 0;
-		ok = answer_inside(state, moments, nmoments, &wanted, why, &records, err);
-	} while (retry_wanted(state, &retry));
+	ok = answer_surely(state, moments, nmoments, &wanted, why, &records, err);
 	if (ok)
 		records_finish(state, &records, moments, why, out);
 	mem_free(records.items);
@@ -321,6 +338,69 @@ bool state_at_all(struct state *state, const struct moment *moments, size_t nmom
 		  struct error *err)
 {
 	return threads_at(state, moments, nmoments, queries, nqueries, false, true, out, err);
+}
+
+/* ---- values at places ---- */
+
+bool state_attribute(struct state *state, const char *path, uint32_t *attr, struct error *err)
+{
+	struct query *query;
+
+	if (!query_parse(path, &query, err))
+		return false;
+	*attr = query_attr(query, state->attrs);
+	query_free(query);
+	return true;
+}
+
+/* Of each place the record of its moment, which is groups[i], and attribute; none was found:
+ * unknown. */
+static void finish_places(struct state *state, struct records *records,
+			  const struct state_place *places, const uint32_t *groups, size_t count,
+			  struct answers *out)
+{
+	records_sort(records);
+	*out = (struct answers){.count = count, .arena = arena_new()};
+	out->items = arena_array(out->arena, count + 1, sizeof *out->items);
+	for (size_t i = 0; i < count; i++) {
+		const struct record unknown = {groups[i], places[i].attr, never_known()};
+		const struct record *found =
+			records_find(records, records->count, unknown.moment, unknown.attr);
+		record_answer(state, found ? found : &unknown, &places[i].moment, false, out->arena,
+			      &out->items[i]);
+	}
+}
+
+bool state_at_places(struct state *state, const struct state_place *places, size_t count, bool some,
+		     struct answers *out, struct error *err)
+{
+	struct moment *moments = mem_new_array(count + 1, sizeof *moments);
+	uint32_t *attrs = mem_new_array(count + 1, sizeof *attrs);
+	uint32_t *groups = mem_new_array(count + 1, sizeof *groups);
+	struct wanted wanted = {.at = mem_new_array(count + 1, sizeof *wanted.at), .some = some};
+	struct records records = {0};
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		attrs[i] = places[i].attr;
+		if (!i || moment_compare(&places[i].moment, &places[i - 1].moment)) {
+			wanted.at[n].items = &attrs[i];
+			moments[n++] = places[i].moment;
+		}
+		groups[i] = n - 1;
+		wanted.at[n - 1].count++;
+		wanted_add(&wanted, attrs[i]);
+	}
+	bool ok = answer_surely(state, moments, n, &wanted, false, &records, err);
+	if (ok)
+		finish_places(state, &records, places, groups, count, out);
+	mem_free(records.items);
+	mem_free(wanted.at);
+	wanted_release(&wanted);
+	mem_free(groups);
+	mem_free(attrs);
+	mem_free(moments);
+	return ok;
 }
 
 struct index *state_index(const struct state *state)

@@ -82,6 +82,20 @@ MUST_CHECK bool state_at(struct state *state, const struct moment *moments, size
 MUST_CHECK bool state_at_all(struct state *state, const struct moment *moments, size_t nmoments,
 			     const struct query *const *queries, size_t nqueries,
 			     struct answers *out, struct error *err);
+/* The attribute that a path without wildcards and names of threads is. False: *err. */
+MUST_CHECK bool state_attribute(struct state *state, const char *path, uint32_t *attr,
+				struct error *err);
+struct state_place { /* an attribute at a moment of its own */
+	struct moment moment;
+	uint32_t attr;
+};
+/*
+ * Values at places, from one reading: out->items[i] is that of places[i]. They have no paths.
+ * Places of one moment cost less where they stand together. `some`: where `progress` ends a
+ * backward pass, what was not found up to then is unknown.
+ */
+MUST_CHECK bool state_at_places(struct state *state, const struct state_place *places, size_t count,
+				bool some, struct answers *out, struct error *err);
 
 /*
  * What was recorded, both ends inclusive: outside all is unknown, whatever way answers. *begin >
@@ -137,6 +151,40 @@ MUST_CHECK bool state_intervals_after(struct state *state, nstime begin, nstime 
 				      size_t nqueries, const struct intervals_first *first,
 				      bool (*each)(void *arg, const struct interval *interval),
 				      void *arg, struct error *err);
+/*
+ * Of a trace that grows, and is opened anew for each step: what a run leaves at the end of a step,
+ * with which the next one goes on (state/context/handover.h).
+ */
+struct handover;
+struct handover *handover_new(void);
+void handover_free(struct handover *handover); /* NULL is fine */
+/*
+ * Intervals that overlap [begin, end), but for those of attributes that are computed late, from one
+ * run that goes on where the last step ended, which is `begin` (NSTIME_MIN: it is the first): as
+ * state_intervals_after() gives those of INTERVALS_CUT, with true beginnings, also where an event
+ * of the step says what was before it, and those that ended at `begin` once more. `lost`: it is
+ * unknown what came then, and an event to come may say it, so that the same value may go on; once
+ * it is known that it stays unknown, an empty interval of no value (VALUE_NONE) comes. Of the trace
+ * nothing is looked at from `end` on; NSTIME_MAX: the recording has ended, and it is read to its
+ * end. Lists have all that has a value.
+ */
+MUST_CHECK bool state_intervals_on(struct state *state, struct handover *handover, nstime begin,
+				   nstime end, const struct query *const *queries, size_t nqueries,
+				   const struct intervals_first *first,
+				   bool (*each)(void *arg, const struct interval *interval),
+				   void *arg, struct error *err);
+/*
+ * All events before `end` are there: until when, `end` at most, can nothing that comes change what
+ * was known, be it events that contradict it (state/replay/contradictions.h) or lines of @end? What
+ * is before `least` is not looked at: *out may be earlier.
+ */
+MUST_CHECK bool state_settled(struct state *state, nstime least, nstime end, nstime *out,
+			      struct error *err);
+/*
+ * Does the query name attributes that are computed from what a `was` may tell? state_intervals_on()
+ * does not tell these.
+ */
+bool state_computes_late(struct state *state, const struct query *query);
 /*
  * Is the range read whole for lists of the queries, so that one more list costs no other reading?
  * That is not so where timelines answer, nor of a window.

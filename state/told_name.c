@@ -424,20 +424,6 @@ static bool read_others(struct telling *telling, const struct stream *own, struc
 	return good;
 }
 
-static bool find_attr(struct state *state, const struct value *tid, uint32_t *out,
-		      struct error *err)
-{
-	struct query *query;
-	char path[COMM_PATH];
-
-	comm_path(path, tid);
-	if (!query_parse(path, &query, err))
-		return false;
-	*out = query_attr(query, state->attrs);
-	query_free(query);
-	return true;
-}
-
 /* Has another stream switches of the same CPU? Then what follows may be in that one. */
 static bool has_twin(const struct trace *trace, const struct stream *stream)
 {
@@ -483,8 +469,7 @@ bool told_names_find(struct told_names *told, struct comm *item, struct arena *a
 
 	if (!may_tell(told, item))
 		return true;
-	if (!find_attr(told->state, &item->tid, &telling.attr, err))
-		return false;
+	telling.attr = comm_attr(told->state, &item->tid);
 	if (!told->made)
 		look_at_classes(told, telling.attr);
 	stream = told->state->event_source->trace->streams[item->by.place.stream];

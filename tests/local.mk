@@ -7,8 +7,8 @@ dist_check_SCRIPTS += \
 	%D%/walks.sh
 AM_TESTS_ENVIRONMENT = srcdir='$(srcdir)' top_builddir='$(top_builddir)' \
 	YORE_CORPUS="$${YORE_CORPUS-$(abs_srcdir)/../shared/corpus}" \
-	YORE_LUA_DIR='$(abs_srcdir)/lua-lib'; \
-	export srcdir top_builddir YORE_CORPUS YORE_LUA_DIR;
+	YORE_LUA_DIR='$(abs_srcdir)/lua-lib' YORE_JOBS_MOST=64; \
+	export srcdir top_builddir YORE_CORPUS YORE_LUA_DIR YORE_JOBS_MOST;
 TEST_LDADD = $(engine_libs) $(CMOCKA_LIBS)
 
 include tests/engine/local.mk
@@ -19,6 +19,7 @@ include tests/oneliner/local.mk
 include tests/sql/local.mk
 include tests/convert/local.mk
 include tests/lib/local.mk
+include tests/live/local.mk
 include tests/repl/local.mk
 include tests/attack/local.mk
 include tests/fuzz/local.mk

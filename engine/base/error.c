@@ -49,16 +49,35 @@ bool error_while(struct error *err, const char *fmt, ...)
 	return false;
 }
 
-void notice(const struct notices *to, enum notice_kind kind, const char *fmt, ...)
+static __attribute__((format(printf, 3, 0))) void say(const struct notices *to,
+						      enum notice_kind kind, const char *fmt,
+						      va_list args)
 {
 	char text[640];
+
+	vsnprintf(text, sizeof text, fmt, args);
+	make_line(text);
+	to->say(to->arg, kind, text);
+}
+
+void notice(const struct notices *to, enum notice_kind kind, const char *fmt, ...)
+{
 	va_list args;
 
 	if (!to || !to->say)
 		return;
 	va_start(args, fmt);
-	vsnprintf(text, sizeof text, fmt, args);
+	say(to, kind, fmt, args);
 	va_end(args);
-	make_line(text);
-	to->say(to->arg, kind, text);
+}
+
+void debug_note(const struct notices *to, enum debug_topic topic, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!(to->debug & topic) || !to->say)
+		return;
+	va_start(args, fmt);
+	say(to, NOTICE_DEBUG, fmt, args);
+	va_end(args);
 }

@@ -41,15 +41,27 @@ bool error_while(struct error *err, const char *fmt, ...) __attribute__((format(
 enum notice_kind {
 	NOTICE_INFO,	/* something was done that the user may wonder about */
 	NOTICE_WARNING, /* the trace is odd or lost something; answers stand */
-	NOTICE_DAMAGE	/* part of the trace could not be read; answers lack it */
+	NOTICE_DAMAGE,	/* part of the trace could not be read; answers lack it */
+	NOTICE_DEBUG	/* what a room does; never for each event or packet */
+};
+
+/* What a room can say of its own work, a bit each; the text begins with the name. */
+enum debug_topic {
+	DEBUG_INDEX = 1 << 0,  /* which stores and tables are used, and what is scanned */
+	DEBUG_CURSOR = 1 << 1, /* which events are read */
+	DEBUG_STATE = 1 << 2   /* which way a question is answered */
 };
 
 struct notices {
 	void (*say)(void *arg, enum notice_kind kind, const char *text);
 	void *arg;
+	unsigned debug; /* bits of the topics that are wanted */
 };
 
 void notice(const struct notices *to, enum notice_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A notice of NOTICE_DEBUG, where the topic is wanted. */
+void debug_note(const struct notices *to, enum debug_topic topic, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

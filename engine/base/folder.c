@@ -3,7 +3,6 @@
 
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
-#include "engine/base/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +12,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { LOCK_STEP_US = 200 };
 
 static int by_name(const void *a, const void *b)
 {
@@ -47,6 +49,22 @@ void folder_release(struct folder_names *names)
 	*names = (struct folder_names){0};
 }
 
+bool folder_each(const char *folder, void (*each)(void *arg, const char *path, const char *name),
+		 void *arg, struct error *err)
+{
+	struct folder_names names;
+
+	if (!folder_list(folder, &names, err))
+		return false;
+	for (size_t i = 0; i < names.count; i++) {
+		char *path = folder_join(folder, names.items[i]);
+		each(arg, path, names.items[i]);
+		mem_free(path);
+	}
+	folder_release(&names);
+	return true;
+}
+
 char *folder_join(const char *folder, const char *name)
 {
 	struct buf path = {0};
@@ -64,6 +82,40 @@ bool file_is(int fd, const char *path)
 
 	return fstat(fd, &held) == 0 && lstat(path, &named) == 0 && held.st_dev == named.st_dev &&
 	       held.st_ino == named.st_ino;
+}
+
+char *folder_above(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct buf folder = {0};
+
+	buf_add(&folder, path, slash ? (size_t)(slash - path) : 0);
+	if (!folder.len)
+		buf_add_text(&folder, slash ? "/" : ".");
+	return folder.data;
+}
+
+bool folder_remove_beside(const char *path, struct error *err)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	char *folder = folder_above(path);
+	struct folder_names names;
+	struct error ignored;
+	bool ok = true;
+
+	if (folder_list(folder, &names, &ignored)) {
+		for (size_t i = 0; i < names.count && ok; i++) {
+			char *file = folder_join(folder, names.items[i]);
+
+			if (!strncmp(names.items[i], base, strlen(base)) && unlink(file) != 0 &&
+			    errno != ENOENT)
+				ok = error_set(err, ERR_IO, "%s: %s", file, strerror(errno));
+			mem_free(file);
+		}
+		folder_release(&names);
+	}
+	mem_free(folder);
+	return ok;
 }
 
 static const char *kind_of(mode_t mode)
@@ -125,6 +177,16 @@ int file_create_locked(const char *path)
 	return -1;
 }
 
+bool file_lock(int fd, unsigned most)
+{
+	for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += LOCK_STEP_US) {
+		if (errno != EWOULDBLOCK || waited >= most)
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = LOCK_STEP_US * 1000}, NULL);
+	}
+	return true;
+}
+
 bool file_read(const char *path, struct buf *out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -148,32 +210,11 @@ bool file_put(int fd, const void *bytes, size_t size)
 		ssize_t n = write(fd, (const char *)bytes + done, size - done);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (n <= 0) {
+			errno = n ? errno : ENOSPC;
 			return false;
+		}
 		done += (size_t)n;
 	}
 	return true;
-}
-
-bool file_write(const char *path, const struct buf *bytes, struct error *err)
-{
-	struct buf part = {0};
-	bool ok;
-	int fd, noted;
-
-	buf_printf(&part, "%s.part-%ld", path, (long)gettid());
-	unlink(part.data); /* of a process of that number that was killed */
-	noted = temporary_note(part.data, false);
-	fd = file_open_own(part.data, O_WRONLY | O_EXCL);
-	ok = fd >= 0 && file_put(fd, bytes->data, bytes->len) && fsync(fd) == 0;
-	if (fd >= 0)
-		ok = close(fd) == 0 && ok;
-	ok = ok && rename(part.data, path) == 0;
-	if (!ok) {
-		error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-		unlink(part.data);
-	}
-	temporary_forget(noted);
-	buf_release(&part);
-	return ok;
 }

@@ -15,8 +15,20 @@ struct folder_names { /* end it with folder_release() */
 /* In natural order, cpu2 before cpu10; hidden ones are left out. Failed: *out is empty. */
 MUST_CHECK bool folder_list(const char *path, struct folder_names *out, struct error *err);
 void folder_release(struct folder_names *names);
+/* Calls `each` for all of them, in that order, with path and name. */
+MUST_CHECK bool folder_each(const char *folder,
+			    void (*each)(void *arg, const char *path, const char *name), void *arg,
+			    struct error *err);
 /* "FOLDER/NAME"; the caller ends it with mem_free(). */
 char *folder_join(const char *folder, const char *name);
+/* The folder of a path, "." where it names none; the caller ends it with mem_free(). */
+char *folder_above(const char *path);
+
+/*
+ * Removes all files of the path's folder whose names begin as the path's own does; none is fine,
+ * also where there is no folder.
+ */
+MUST_CHECK bool folder_remove_beside(const char *path, struct error *err);
 
 /*
  * Is there a regular file, links followed? Its size in *size. False: *err says what is there
@@ -41,6 +53,8 @@ bool folder_is_shared(const char *path);
  * it gets its own name it must be asked file_is(): somebody may have removed it meanwhile.
  */
 int file_create_locked(const char *path);
+/* Takes flock(2)'s lock, waiting for at most so many us. False: errno, EWOULDBLOCK too late. */
+bool file_lock(int fd, unsigned most);
 /* Is the open file still the one at `path`? */
 bool file_is(int fd, const char *path);
 
@@ -48,10 +62,5 @@ bool file_is(int fd, const char *path);
 bool file_put(int fd, const void *bytes, size_t size);
 /* A small file, all of it, behind what *out holds. False: it cannot be read. */
 bool file_read(const char *path, struct buf *out);
-/*
- * Whole and on the disk, or not at all: it gets its name last, so that readers find what was there
- * or what is new, and of several that write it at once each writes all of it. Its owner's alone.
- */
-MUST_CHECK bool file_write(const char *path, const struct buf *bytes, struct error *err);
 
 #endif

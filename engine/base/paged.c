@@ -33,6 +33,11 @@ bool paged_map(struct paged *paged, size_t size)
 	return true;
 }
 
+static size_t lesser(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 /* To a file of `size` bytes; false: there is none to be had. */
 static bool move_to_file(struct paged *paged, size_t size)
 {
@@ -41,8 +46,8 @@ static bool move_to_file(struct paged *paged, size_t size)
 	if (!paged_map(&file, size))
 		return false;
 	if (paged->size)
-		memcpy(file.bytes, paged->bytes, paged->size);
-	mem_free(paged->bytes);
+		memcpy(file.bytes, paged->bytes, lesser(paged->size, size));
+	paged_free(paged);
 	*paged = file;
 	return true;
 }
@@ -52,7 +57,7 @@ static void move_to_memory(struct paged *paged, size_t size)
 {
 	void *bytes = mem_resize(NULL, size, 1);
 
-	memcpy(bytes, paged->bytes, paged->size < size ? paged->size : size);
+	memcpy(bytes, paged->bytes, lesser(paged->size, size));
 	paged_free(paged);
 	*paged = (struct paged){.bytes = bytes, .size = size};
 }
@@ -83,6 +88,20 @@ void *paged_resize(struct paged *paged, size_t size)
 	return paged->bytes;
 }
 
+void *paged_resize_closed(struct paged *paged, size_t size, size_t most)
+{
+	if (size > most && move_to_file(paged, size)) {
+		close(paged->file - 1);
+		paged->file = PAGED_CLOSED;
+	} else if (paged->file) {
+		move_to_memory(paged, size);
+	} else {
+		paged->bytes = mem_resize(paged->bytes, size, 1);
+		paged->size = size;
+	}
+	return paged->bytes;
+}
+
 void *paged_reach(struct paged *paged, size_t at, size_t *count, size_t size)
 {
 	size_t old = *count;
@@ -99,7 +118,8 @@ void paged_free(struct paged *paged)
 {
 	if (paged->file) {
 		munmap(paged->bytes, paged->size);
-		close(paged->file - 1);
+		if (paged->file != PAGED_CLOSED)
+			close(paged->file - 1);
 	} else {
 		mem_free(paged->bytes);
 	}

@@ -15,8 +15,10 @@
 struct paged { /* all 0: nothing */
 	void *bytes;
 	size_t size;
-	int file; /* its descriptor + 1; 0: they are in memory */
+	int file; /* its descriptor + 1; 0: they are in memory; PAGED_CLOSED: it is closed */
 };
+
+enum { PAGED_CLOSED = -1 };
 
 /* So many bytes from now on: what was there stays, new ones are not cleared. Returns ->bytes. */
 void *paged_resize(struct paged *paged, size_t size);
@@ -25,6 +27,12 @@ void *paged_resize(struct paged *paged, size_t size);
  * ones are cleared, half as many again. Returns ->bytes. As mem_reach().
  */
 void *paged_reach(struct paged *paged, size_t at, size_t *count, size_t size);
+/*
+ * As paged_resize(), for one of very many: at most `most` bytes stay in memory, and of a file no
+ * descriptor stays open. All are copied to another file when there are to be more, so `size` should
+ * double. A child of fork(2) shares the bytes.
+ */
+void *paged_resize_closed(struct paged *paged, size_t size, size_t most);
 void paged_free(struct paged *paged);
 
 /* New bytes, zeros, in a file whatever their number; false: there is none to be had. */

@@ -25,6 +25,42 @@ size_t utf8_length(const uint8_t *at, size_t left)
 	return n;
 }
 
+bool utf8_is(const uint8_t *at, size_t len)
+{
+	const uint8_t *end = at + len;
+	uint64_t word;
+	size_t n;
+
+	for (; at < end; at += n) {
+		n = 8;
+		if (end - at >= 8) {
+			memcpy(&word, at, 8);
+			if (!(word & 0x8080808080808080u))
+				continue;
+		}
+		n = utf8_length(at, (size_t)(end - at));
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+void utf8_mend(struct buf *out, const uint8_t *at, size_t len)
+{
+	const uint8_t *end = at + len;
+
+	while (at < end) {
+		size_t n = utf8_length(at, (size_t)(end - at));
+		if (n) {
+			buf_add(out, at, n);
+		} else {
+			buf_add_char(out, (char)(0xc0 | *at >> 6));
+			buf_add_char(out, (char)(0x80 | (*at & 0x3f)));
+		}
+		at += n ? n : 1;
+	}
+}
+
 static const char hex[] = "0123456789abcdef";
 
 /* 0 plain; 1 needs an escape; 2 begins or continues something beyond ASCII. */

@@ -19,7 +19,10 @@
 #include "engine/base/files.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
+#include "engine/base/wait.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -59,6 +62,9 @@ struct source {
 	int64_t newest; /* the latest of all times in it */
 	char *made_of;	/* the file that the stamp is of; NULL: its own */
 	struct verified *verified; /* NULL: it is believed */
+	uint64_t file_size;        /* `size` but for a source that is put together */
+	struct source_piece *pieces; /* NULL: it is not */
+	size_t npieces;
 };
 
 struct verified {
@@ -150,7 +156,7 @@ bool source_absorb_fault(const void *address)
 	for (int i = 0; i < used; i++) {
 		struct source *source = atomic_load(&maps[i]);
 		if (!source || !source->data || at < source->data ||
-		    at >= source->data + source->size)
+		    at >= source->data + source->file_size)
 			continue;
 		uintptr_t page = (uintptr_t)at & ~(uintptr_t)4095;
 		void *zeros = mmap((void *)page, 4096, PROT_READ,
@@ -179,12 +185,14 @@ static bool on_network(int fd)
 	return false;
 }
 
-static int64_t now_ns(void)
+bool file_is_remote(const char *path)
 {
-	struct timespec now;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool remote = fd < 0 || on_network(fd);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (fd >= 0)
+		close(fd);
+	return remote;
 }
 
 static void take_stamp(struct source *source, const struct stat *st)
@@ -196,7 +204,7 @@ static void take_stamp(struct source *source, const struct stat *st)
 	stamp->modified = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 	stamp->changed = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
 	source->newest = stamp->modified > stamp->changed ? stamp->modified : stamp->changed;
-	source->looked = now_ns();
+	source->looked = clock_ns(CLOCK_REALTIME);
 }
 
 /* How long a time must be over before no other change can have it. */
@@ -254,16 +262,16 @@ static void look_again(struct source *source)
 
 void sources_wait_tick(struct source *const *sources, size_t count)
 {
-	int64_t now = now_ns(), wait = 0;
+	int64_t now = clock_ns(CLOCK_REALTIME), wait = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		int64_t left = sources[i]->newest + TICK_NS - now;
 		if (sources[i]->newest && left > wait && left <= TICK_NS)
 			wait = left;
 	}
-	if (!wait)
-		return;
-	nanosleep(&(struct timespec){.tv_nsec = (long)wait}, NULL);
+	if (wait)
+		nanosleep(&(struct timespec){.tv_nsec = (long)wait}, NULL);
+	/* also where the tick ended between the look at the file and now */
 	for (size_t i = 0; i < count; i++)
 		if (sources[i]->newest && !is_stamp_final(sources[i]))
 			look_again(sources[i]);
@@ -274,7 +282,7 @@ static struct source *source_new(const char *name, uint64_t size)
 	struct source *source = mem_new(sizeof *source);
 
 	source->name = mem_strdup(name);
-	source->size = size;
+	source->size = source->file_size = size;
 	source->fd = source->map_slot = -1;
 	return source;
 }
@@ -365,7 +373,7 @@ void source_close(struct source *source)
 	if (source->map_slot >= 0) {
 		atomic_store(&maps[source->map_slot], NULL);
 		atomic_fetch_sub(&maps_taken, 1);
-		munmap((void *)(uintptr_t)source->data, source->size);
+		munmap((void *)(uintptr_t)source->data, source->file_size);
 	}
 	int fd = source->fd >= 0 ? source->fd : idle_take(source);
 	if (fd >= 0)
@@ -373,6 +381,7 @@ void source_close(struct source *source)
 	if (source->counted)
 		files_give();
 	mem_free(source->asked);
+	mem_free(source->pieces);
 	mem_free(source->name);
 	mem_free(source->made_of);
 	mem_free(source);
@@ -405,10 +414,21 @@ uint64_t source_bytes_read(const struct source *source)
 	return atomic_load(&source->bytes_read);
 }
 
+static _Thread_local bool asks_again;
+
+bool source_asks_again(bool again)
+{
+	bool before = asks_again;
+
+	asks_again = again;
+	return before;
+}
+
 static bool in_bounds(struct source *source, uint64_t offset, size_t size, struct error *err)
 {
 	if (offset <= source->size && size <= source->size - offset) {
-		atomic_fetch_add_explicit(&source->bytes_read, size, memory_order_relaxed);
+		if (!asks_again)
+			atomic_fetch_add_explicit(&source->bytes_read, size, memory_order_relaxed);
 		return true;
 	}
 	return error_set(err, ERR_FORMAT, "%s: %zu bytes at offset %llu reach past the end (%llu)",
@@ -567,48 +587,6 @@ bool source_verify(struct source *source, uint64_t *sums, int (*again)(void *arg
 	return true;
 }
 
-bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
-		struct error *err)
-{
-	*out = (struct block){.size = size};
-	if (!in_bounds(source, offset, size, err))
-		return false;
-	if (source->data || !size) {
-		out->data = size ? source->data + offset : (const uint8_t *)"";
-		source_prefetch(source, offset, size);
-		return is_right(source, offset, size, err);
-	}
-	out->data = out->buffer = mem_resize(NULL, size, 1);
-	if (read_fully(source, offset, out->buffer, size, err))
-		return true;
-	source_put(out);
-	return false;
-}
-
-void source_put(struct block *block)
-{
-	mem_free(block->buffer);
-	*block = (struct block){0};
-}
-
-bool source_peek(struct source *source, uint64_t offset, void *to, size_t size, struct error *err)
-{
-	if (!in_bounds(source, offset, size, err))
-		return false;
-	if (!source->data)
-		return read_fully(source, offset, to, size, err);
-	if (!is_right(source, offset, size, err))
-		return false;
-	memcpy(to, source->data + offset, size);
-	return true;
-}
-
-void source_hint(const struct source *source, uint64_t offset)
-{
-	if (source->data && offset < source->size)
-		__builtin_prefetch(source->data + offset);
-}
-
 static bool was_asked(const struct source *source, uint64_t first, uint64_t last)
 {
 	for (uint64_t i = first; i <= last; i++)
@@ -639,7 +617,8 @@ static void ask(struct source *source, uint64_t begin, uint64_t end)
 		return;
 	if (end - begin >= PIECE) {
 		begin = first * PIECE;
-		end = (last + 1) * PIECE < source->size ? (last + 1) * PIECE : source->size;
+		end = (last + 1) * PIECE < source->file_size ? (last + 1) * PIECE
+							      : source->file_size;
 		for (uint64_t i = first; i <= last; i++)
 			__atomic_fetch_or(&source->asked[i / 8], (uint8_t)(1u << i % 8),
 					  __ATOMIC_RELAXED);
@@ -648,15 +627,180 @@ static void ask(struct source *source, uint64_t begin, uint64_t end)
 	madvise((void *)from, (uintptr_t)(source->data + end) - from, MADV_WILLNEED);
 }
 
+static void prefetch_file(struct source *source, uint64_t offset, size_t size)
+{
+	if (source->fd >= 0)
+		posix_fadvise(source->fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
+	else if (source->map_slot >= 0 && size)
+		ask(source, offset, offset + size);
+}
+
+/* The last piece that begins at or before `offset`. */
+static const struct source_piece *piece_of(const struct source *source, uint64_t offset)
+{
+	return &source->pieces[search_first(i, 0, source->npieces,
+					    source->pieces[i].at <= offset) -
+			       1];
+}
+
+static bool copy_piece(const struct source *source, const struct source_piece *piece,
+		       uint64_t inside, void *to, size_t size, struct error *err)
+{
+	const struct source *from = piece->of ? piece->of : source;
+
+	if (piece->replaced)
+		memcpy(to, piece->bytes + inside, size);
+	else if (from->data)
+		memcpy(to, from->data + piece->off + inside, size);
+	else
+		return read_fully(from, piece->off + inside, to, size, err);
+	return true;
+}
+
+static bool copy_pieces(const struct source *source, uint64_t offset, uint8_t *to, size_t size,
+			struct error *err)
+{
+	for (const struct source_piece *piece = size ? piece_of(source, offset) : NULL; size;
+	     piece++) {
+		uint64_t inside = offset - piece->at, room = piece->len - inside;
+		size_t n = size < room ? size : (size_t)room;
+		if (!copy_piece(source, piece, inside, to, n, err))
+			return false;
+		offset += n;
+		to += n;
+		size -= n;
+	}
+	return true;
+}
+
+/* The range of its file that is these bytes; false: they lie in several pieces, or elsewhere. */
+static bool lies_in_file(const struct source *source, uint64_t offset, size_t size,
+			 uint64_t *in_file)
+{
+	const struct source_piece *piece = piece_of(source, offset);
+
+	*in_file = piece->off + (offset - piece->at);
+	return !piece->replaced && !piece->of && size <= piece->len - (offset - piece->at);
+}
+
+void source_arrange(struct source *source, struct source_piece *pieces, size_t count)
+{
+	source_arrange_more(source, pieces, 0, count);
+}
+
+void source_arrange_more(struct source *source, struct source_piece *pieces, size_t arranged,
+			 size_t count)
+{
+	uint64_t at = arranged ? pieces[arranged - 1].at + pieces[arranged - 1].len : 0;
+
+	for (size_t i = arranged; i < count; i++) {
+		uint64_t size = pieces[i].of ? pieces[i].of->size : source->file_size;
+		assert(pieces[i].len && pieces[i].off <= size &&
+		       pieces[i].len <= size - pieces[i].off);
+		pieces[i].at = at;
+		at += pieces[i].len;
+	}
+	source->pieces = pieces;
+	source->npieces = count;
+	source->size = at;
+}
+
+struct source_piece *source_take_pieces(struct source *source)
+{
+	struct source_piece *pieces = source->pieces;
+
+	source->pieces = NULL;
+	source->npieces = 0;
+	atomic_store(&source->broken, true);
+	return pieces;
+}
+
+struct source *source_join(const char *name, struct source *const *sources, size_t count,
+			   uint64_t skip)
+{
+	struct source *whole = source_new(name, 0);
+	struct source_piece *pieces = mem_new_array(count + 1, sizeof *pieces);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct source *one = sources[i];
+		pieces[i] = (struct source_piece){
+			.of = sources[i], .off = skip, .len = one->size - skip};
+		source_beside(whole, &one->stamp);
+		if (one->newest > whole->newest)
+			whole->newest = one->newest;
+		if (!i || one->looked < whole->looked)
+			whole->looked = one->looked;
+	}
+	source_arrange(whole, pieces, count);
+	whole->stamp.size = whole->size;
+	whole->stamp.modified = whole->stamp.changed = whole->newest;
+	return whole;
+}
+
+bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
+		struct error *err)
+{
+	uint64_t in_file = offset;
+
+	*out = (struct block){.size = size};
+	if (!in_bounds(source, offset, size, err))
+		return false;
+	if (!size) {
+		out->data = (const uint8_t *)"";
+		return true;
+	}
+	if (source->data && (!source->pieces || lies_in_file(source, offset, size, &in_file))) {
+		out->data = source->data + in_file;
+		prefetch_file(source, in_file, size);
+		return is_right(source, in_file, size, err);
+	}
+	out->data = out->buffer = mem_resize(NULL, size, 1);
+	if (source->pieces ? copy_pieces(source, offset, out->buffer, size, err)
+			   : read_fully(source, offset, out->buffer, size, err))
+		return true;
+	source_put(out);
+	return false;
+}
+
+const uint8_t *source_mapped(const struct source *source)
+{
+	return source->map_slot >= 0 ? source->data : NULL;
+}
+
+void source_put(struct block *block)
+{
+	mem_free(block->buffer);
+	*block = (struct block){0};
+}
+
+bool source_peek(struct source *source, uint64_t offset, void *to, size_t size, struct error *err)
+{
+	if (!in_bounds(source, offset, size, err))
+		return false;
+	if (source->pieces)
+		return copy_pieces(source, offset, to, size, err);
+	if (!source->data)
+		return read_fully(source, offset, to, size, err);
+	if (!is_right(source, offset, size, err))
+		return false;
+	memcpy(to, source->data + offset, size);
+	return true;
+}
+
+void source_hint(const struct source *source, uint64_t offset)
+{
+	if (source->data && !source->pieces && offset < source->size)
+		__builtin_prefetch(source->data + offset);
+}
+
 void source_prefetch(struct source *source, uint64_t offset, size_t size)
 {
+	uint64_t in_file = offset;
+
 	if (offset >= source->size)
 		return;
 	if (size > source->size - offset)
 		size = (size_t)(source->size - offset);
-	if (source->fd >= 0) {
-		posix_fadvise(source->fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
-	} else if (source->map_slot >= 0 && size) {
-		ask(source, offset, offset + size);
-	}
+	if (!source->pieces || lies_in_file(source, offset, size, &in_file))
+		prefetch_file(source, in_file, size);
 }

@@ -41,6 +41,8 @@ struct source *source_over(const char *name, const void *data, size_t size);
 MUST_CHECK bool source_over_file(const char *name, int fd, uint64_t size, struct source **out,
 				 struct error *err);
 void source_close(struct source *source);
+/* Is it on a file system whose files can change without a word: a network's? */
+bool file_is_remote(const char *path);
 
 const char *source_name(const struct source *source); /* the path as opened */
 uint64_t source_size(const struct source *source);    /* bytes, as of opening */
@@ -48,6 +50,41 @@ bool source_broken(const struct source *source);
 /* False, with ERR_IO: source_broken(). */
 MUST_CHECK bool source_intact(const struct source *source, struct error *err);
 uint64_t source_bytes_read(const struct source *source); /* sum of all that was asked for */
+/*
+ * Whether what this thread asks for from now on was read before by the pass that asks again, and is
+ * not counted. Returns what it was.
+ */
+bool source_asks_again(bool again);
+
+/* A part of a source that is put together: bytes of its file, or up to 8 others in their place. */
+struct source_piece {
+	uint64_t off, len; /* in the file */
+	uint8_t bytes[8];
+	bool replaced;	   /* by `bytes` */
+	struct source *of; /* whose bytes they are; NULL: its own file's */
+	uint64_t at;	   /* in the whole; filled in by source_arrange() */
+};
+/*
+ * From now on the source is these pieces, which lie in its file, one behind the other: its size and
+ * all offsets are those of the whole that they make. Blocks that lie in one piece of the file are
+ * borrowed, others are copied. Stamps stay those of the file. `pieces` is the source's, to be freed.
+ * To be called once, before anything else knows the source.
+ */
+void source_arrange(struct source *source, struct source_piece *pieces, size_t count);
+/* The same of pieces of which the first `arranged` come from source_take_pieces(). */
+void source_arrange_more(struct source *source, struct source_piece *pieces, size_t arranged,
+			 size_t count);
+/*
+ * The pieces that source_arrange() was given become the caller's, who adds to them; the source is
+ * broken, and only good for being compared and closed.
+ */
+struct source_piece *source_take_pieces(struct source *source);
+/*
+ * A source without a file of its own: what stands behind the first `skip` bytes of each of the
+ * `count` sources, which have more, one behind the other. They are borrowed until it is closed.
+ */
+struct source *source_join(const char *name, struct source *const *sources, size_t count,
+			   uint64_t skip);
 
 /*
  * From now on what is read of the source is compared with `sums`, XXH3-64 of each SOURCE_SUMMED
@@ -75,6 +112,7 @@ void sources_wait_tick(struct source *const *sources, size_t count);
 MUST_CHECK bool source_get(struct source *source, uint64_t offset, size_t size, struct block *out,
 			   struct error *err);
 void source_put(struct block *block);
+const uint8_t *source_mapped(const struct source *source); /* NULL: it is read by pread */
 
 /* Copies `size` bytes to `to`: for headers, which are small and far apart. */
 MUST_CHECK bool source_peek(struct source *source, uint64_t offset, void *to, size_t size,

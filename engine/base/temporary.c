@@ -6,6 +6,9 @@
  */
 #include "engine/base/temporary.h"
 
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -113,6 +116,37 @@ void temporary_remove_all(void)
 	}
 }
 
+static const char *usual_folder(void)
+{
+	const char *in = getenv("TMPDIR");
+
+	return in && *in ? in : "/tmp";
+}
+
+char *temporary_folder(const char *what, int *number)
+{
+	struct buf path = {0};
+
+	buf_printf(&path, "%s/yore-%s-XXXXXX", usual_folder(), what);
+	if (!mkdtemp(path.data)) {
+		int cause = errno;
+		buf_release(&path);
+		errno = cause;
+		return NULL;
+	}
+	*number = temporary_note(path.data, true);
+	return path.data;
+}
+
+void temporary_folder_end(char *path, int number)
+{
+	if (!path)
+		return;
+	remove_folder(path);
+	temporary_forget(number);
+	mem_free(path);
+}
+
 static int open_in(const char *folder)
 {
 	char path[PATH_MAX];
@@ -128,9 +162,8 @@ static int open_in(const char *folder)
 
 int temporary_open(const char **folder)
 {
-	const char *in = getenv("TMPDIR");
+	const char *in = usual_folder();
 
-	in = in && *in ? in : "/tmp";
 	if (folder)
 		*folder = in;
 	return open_in(in);

@@ -18,6 +18,14 @@ void temporary_forget(int number); /* the file has its final name, or is gone; -
 void temporary_remove_all(void);   /* async-signal-safe */
 
 /*
+ * A new folder yore-WHAT-XXXXXX in the one that TMPDIR names, else /tmp, and noted: its path, for
+ * temporary_folder_end(). NULL: errno says why.
+ */
+char *temporary_folder(const char *what, int *number);
+/* Removes the folder with all that is in it, and frees its path. NULL is fine. */
+void temporary_folder_end(char *path, int number);
+
+/*
  * A file without a name, to be closed, in the folder that TMPDIR names, else /tmp; *folder (may be
  * NULL) becomes that, borrowed from the environment. -1: errno says why.
  */

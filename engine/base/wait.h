@@ -1,4 +1,4 @@
-/* wait.h - time that passes in the program, and waiting for a change, but not for ever */
+/* wait.h - the system's clocks, and waiting for a change, but not for ever */
 #ifndef ENGINE_BASE_WAIT_H
 #define ENGINE_BASE_WAIT_H
 
@@ -14,6 +14,15 @@ static inline int64_t clock_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* What the clock says, ns: CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID... */
+static inline int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Under the lock, which is given up meanwhile: until `changed` is signalled, or for so many ms. */

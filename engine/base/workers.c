@@ -3,7 +3,16 @@
 
 #include "engine/base/wait.h"
 
+#include <sched.h>
 #include <signal.h>
+
+unsigned processors(void)
+{
+	cpu_set_t set;
+	int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+
+	return count > 0 ? (unsigned)count : 1;
+}
 
 bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {

@@ -18,6 +18,9 @@
 
 enum { WORKERS_MAX = 64 };
 
+/* How many threads can run at a time: processors that the process may use, at least 1. */
+unsigned processors(void);
+
 struct workers {
 	pthread_mutex_t lock; /* of all below, and of what the user puts under it */
 	pthread_cond_t changed; /* a worker ended or failed; the user may signal more */

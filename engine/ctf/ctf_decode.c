@@ -299,6 +299,11 @@ void ctf_decoder_seek(struct decoder *d, const struct mark *mark)
 	d->index = mark->index;
 }
 
+bool ctf_decoder_lacks_class(const struct decoder *d)
+{
+	return d->lacks_class;
+}
+
 void ctf_decoder_where(const struct decoder *d, uint64_t *at, uint64_t *clock)
 {
 	*at = d->at + d->shift;

@@ -128,6 +128,7 @@ struct ctf_part {
 	bool is_own;   /* yore wrote it */
 	bool is_by_cpu; /* its tracer is known to write streams that are of one CPU each */
 	bool gathered; /* its packets come from a capture or an image: see gather.c */
+	struct ctf_reached *reached;     /* likewise, of one file that grows; NULL: none */
 	size_t first_stream, end_stream; /* its streams stand together */
 	/* 2010: it was said that events have unknown ids, or tell wrong sizes */
 	_Atomic bool told_unknown, told_sizes;
@@ -177,7 +178,7 @@ struct ctf_stream_state {
 	uint64_t equal_size;	    /* bytes of every packet as far as open saw, 0: they differ */
 	uint64_t first_number;      /* when they are equal: of the first packet */
 	bool by_cpu;                /* only the events of stream->cpu are its own: cpus.c */
-	struct ctf_order *order;    /* streams by CPU share that of the first */
+	struct ctf_order *order;    /* streams made per CPU share the first one's */
 };
 
 struct packet_head {
@@ -198,6 +199,12 @@ struct packet_head {
 static inline const struct ctf_stream_state *stream_state(const struct stream *stream)
 {
 	return stream->priv;
+}
+
+/* Its writer is at work: see struct trace_options. */
+static inline bool ctf_grows(const struct stream *stream)
+{
+	return stream_state(stream)->class->part->trace->grows;
 }
 
 /* The clock after an integer of `bits` bits with this value (spec sheet: partial time stamps). */
@@ -253,6 +260,12 @@ uint64_t ctf_event_cpu(struct decoder *d, const struct batch *batch, uint32_t i)
 /* order.c: what is known of the order of a stream's packets; found when it is asked for. */
 struct ctf_order *ctf_order_new(void);
 void ctf_order_free(struct ctf_order *order);
+/*
+ * What was found in the trace before, when the stream was shorter, holds on; its sources are set.
+ */
+void ctf_order_go_on(const struct stream *stream);
+/* The stream's packets lie in their order up to the one at `off`, as a scan has shown before. */
+void ctf_order_from(const struct stream *stream, uint32_t source, uint64_t off);
 /* The packets in their order; NULL: they lie in it. Thread-safe; lives as long as the trace. */
 const struct ctf_place *ctf_places(const struct stream *stream, size_t *count);
 /* Packets that two of the stream's files have, when their times overlap. */
@@ -268,6 +281,9 @@ MUST_CHECK bool ctf_head_at(const struct stream *stream, uint32_t source, uint64
 /* The first packet at or behind `from` that can be trusted; false: there is none. */
 bool ctf_search_packet(const struct stream *stream, uint32_t source, uint64_t from, uint64_t *found,
 		       struct packet_head *head);
+/* Does the packet at `off` say its size, and has the file all of it? */
+bool ctf_is_whole(const struct stream *stream, uint32_t source, uint64_t off,
+		  const struct packet_head *head);
 /* A packet whose header says its sizes, and behind which the file ends or the next one begins. */
 bool ctf_packet_fits(const struct stream *stream, uint32_t source, uint64_t off,
 		     struct packet_head *head);
@@ -283,27 +299,50 @@ struct ctf_listing {
 	size_t count, capacity;
 };
 void ctf_listing_add(struct ctf_listing *listing, const struct ctf_listed *item);
-/* Puts the packets of a stream in order; ctf_places() gives them. Sorts *listing. */
-void ctf_order_list(const struct stream *stream, struct ctf_listing *listing);
+/*
+ * Puts the packets of a stream in order, in front of which ctf_order_take() may have put others;
+ * ctf_places() gives them. The last `nunsettled` may change when the file grows. Sets stream->anew.
+ */
+void ctf_order_list(struct stream *stream, struct ctf_listing *listing, size_t nunsettled);
+/*
+ * Takes over the packets that were listed in the trace before, but for those that may change, which
+ * have *dropped bytes. False: they cannot be.
+ */
+bool ctf_order_take(const struct stream *stream, const struct stream *before, uint64_t *dropped);
+/* Do headers tell times that are those of the whole clock? */
+bool ctf_tells_times(const struct ctf_stream_class *class);
+/* So many of ctf_places() will be the same in the trace that is opened next, or that has anew. */
+size_t ctf_firm_places(const struct stream *stream);
 /* Has the source a packet with the metadata's UUID, or one that says none? */
 bool ctf_has_own(const struct stream *stream, uint32_t source);
+
+/*
+ * ring.c: of a file that is a ring buffer of LTTng-UST, makes *source what a stream file would be
+ * whose packets are those that were not read from it, of 0 bytes when there are none. Nothing is
+ * done to other files. What is damaged is told.
+ */
+MUST_CHECK bool ring_arrange(struct trace *trace, struct source *source, struct error *err);
 
 /* input.c: what follows "ctf," in --input. */
 struct ctf_input {
 	const char *metadata; /* NULL: the file of that name in each folder */
+	const char *shm;      /* a folder that belongs to the trace, too; NULL none */
 	uint64_t prefix;      /* bytes before each packet */
 	bool has_prefix, scan;
+	bool datagrams; /* with a packet or the next piece of one: files, or what one file has */
 };
 MUST_CHECK bool ctf_input_parse(const char *settings, struct arena *arena, struct ctf_input *out,
 				struct error *err);
 
 /*
  * gather.c: makes streams of the packets of all `count` sources, which the trace has taken. `names`
- * are shown. What lies between packets is passed over, what cannot be read is told.
+ * are shown; framed: the one source has datagrams behind their lengths. What lies between packets
+ * is passed over, what cannot be read is told.
  */
 MUST_CHECK bool ctf_gather(struct ctf_part *part, struct source *const *sources,
-			   const char *const *names, size_t count, const struct ctf_input *input,
-			   struct error *err);
+			   const char *const *names, size_t count, bool framed,
+			   const struct ctf_input *input, struct error *err);
+void ctf_reached_free(struct ctf_reached *reached); /* NULL is fine */
 /* open.c: fills a stream of this class, but for its sources. */
 void ctf_describe(struct stream *stream, const struct ctf_stream_class *class);
 
@@ -329,6 +368,7 @@ MUST_CHECK bool ctf_open(struct trace *trace, const char *path, const char *sett
 			 enum source_mode mode, struct error *err);
 void ctf_close(struct part *part);
 
+bool ctf_goes_on(const struct stream *stream, const struct scan *scan);
 MUST_CHECK enum step ctf_scan(const struct stream *stream, struct scan *scan,
 			      struct packet_info *out, struct error *err);
 /*
@@ -357,6 +397,8 @@ MUST_CHECK bool ctf_decoder_fields(struct decoder *decoder, const struct batch *
 uint64_t ctf_event_bits(struct decoder *decoder, const struct batch *batch, uint32_t i);
 /* For the scan: position, clock and count behind the last event that was given. */
 void ctf_decoder_where(const struct decoder *decoder, uint64_t *at, uint64_t *clock);
+/* Had any packet that it decoded an event whose id no class has? */
+bool ctf_decoder_lacks_class(const struct decoder *decoder);
 
 /*
  * What a record's carried bytes say. A PIECE: offset of its packet, clock, first bit of the piece

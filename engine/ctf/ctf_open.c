@@ -1,320 +1,17 @@
 /*
  * ctf_open.c - folders → parts, streams and event classes
  *
- * A path is searched as babeltrace2 does: every folder below it that holds a file `metadata` is a
- * trace. Folders of one group (chunks of a rotated session) are one trace: the metadata with the
- * most streams and events speaks for all, and files of one stream and instance id are one stream.
+ * Of folders of one group (chunks of a rotated session; folders.c) the metadata with the most
+ * streams and events speaks for all, and files of one stream and instance id are one stream.
  */
-#include "engine/base/folder.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
-#include "engine/ctf/ctf_internal.h"
+#include "engine/ctf/folders.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <xxhash.h>
-
-enum { DEPTH_MAX = 10, METADATA_MAX = 256 << 20, FILES_LOOKED = 16 };
-
-/* What is opened, and how. */
-struct opening {
-	struct trace *trace;
-	const char *root;
-	enum source_mode mode;
-	struct ctf_input input;
-};
-
-struct folder {
-	char *path;
-	uint8_t group[16]; /* folders that have one here are one trace */
-	bool has_group;
-	struct ctf_description description;
-	uint64_t identity[2];
-	struct source_stamp metadata;
-	bool taken; /* its group was opened */
-	bool is_file; /* it is one file of packets */
-	size_t next; /* the next folder of the same group; NONE: this is the last */
-};
-
-static const size_t NONE = SIZE_MAX;
-
-struct folders {
-	struct folder *items;
-	size_t count, capacity;
-	struct folder_names without; /* of packets, and no metadata */
-};
-
-/* A file `metadata` at `path`, or what is in its place: a trace whose metadata cannot be had. */
-static bool is_metadata(const struct opening *opening, const char *path)
-{
-	struct error cause;
-	uint64_t size;
-
-	if (file_is_regular(path, &size, &cause))
-		return true;
-	trace_damage(opening->trace, "", &cause);
-	return false;
-}
-
-static bool is_packet_file(const char *path)
-{
-	static const uint8_t little[] = {0xc1, 0x1f, 0xfc, 0xc1}, big[] = {0xc1, 0xfc, 0x1f, 0xc1};
-	struct source *source = NULL;
-	struct error ignored;
-	uint64_t size;
-	uint8_t head[4];
-	bool is = file_is_regular(path, &size, &ignored) && size >= sizeof head &&
-		  source_open(path, SOURCE_READ, &source, &ignored) &&
-		  source_peek(source, 0, head, sizeof head, &ignored) &&
-		  (!memcmp(head, little, sizeof head) || !memcmp(head, big, sizeof head));
-
-	source_close(source);
-	return is;
-}
-
-/* Some of the first files begin as packets of CTF do. */
-static bool has_packets(const char *folder, const struct folder_names *names)
-{
-	bool has = false;
-
-	for (size_t i = 0; i < names->count && i < FILES_LOOKED && !has; i++) {
-		char *path = folder_join(folder, names->items[i]);
-		has = is_packet_file(path);
-		mem_free(path);
-	}
-	return has;
-}
-
-/* The folder itself; true: it has something called `metadata`, which makes it a trace. */
-static bool look_at_folder(const struct opening *opening, const char *path,
-			   const struct folder_names *names, bool inside, struct folders *out)
-{
-	char *metadata = folder_join(path, "metadata");
-	struct stat st;
-	bool is_trace = lstat(metadata, &st) == 0 && !S_ISDIR(st.st_mode);
-
-	if (is_trace && is_metadata(opening, metadata))
-		*mem_push(out->items, out->count, out->capacity) =
-			(struct folder){.path = mem_strdup(path)};
-	else if (!is_trace && !inside && has_packets(path, names))
-		*mem_push(out->without.items, out->without.count, out->without.capacity) =
-			mem_strdup(path);
-	mem_free(metadata);
-	return is_trace;
-}
-
-/* Adds every folder at or below `path` that has a file `metadata`. `inside`: of a trace's folder.
- */
-static bool find_folders(const struct opening *opening, const char *path, unsigned depth,
-			 bool inside, struct folders *out, struct error *err)
-{
-	struct folder_names names;
-	struct error cause;
-	struct stat st;
-
-	if (depth > DEPTH_MAX || !folder_list(path, &names, err))
-		return depth > DEPTH_MAX;
-	inside |= look_at_folder(opening, path, &names, inside, out);
-	for (size_t i = 0; i < names.count; i++) {
-		char *inner = folder_join(path, names.items[i]);
-		if (lstat(inner, &st) == 0 && S_ISDIR(st.st_mode) &&
-		    strcmp(names.items[i], "index") &&
-		    !find_folders(opening, inner, depth + 1, inside, out, &cause))
-			trace_damage(opening->trace, "", &cause);
-		mem_free(inner);
-	}
-	folder_release(&names);
-	return true;
-}
-
-/* Where others are traces, packets without metadata are of one that lost it. */
-static void tell_without(const struct opening *opening, const struct folders *folders)
-{
-	for (size_t i = 0; i < folders->without.count; i++) {
-		struct error cause;
-		error_set(&cause, ERR_FORMAT, "%s: files of packets, and no metadata beside them",
-			  folders->without.items[i]);
-		trace_damage(opening->trace, "", &cause);
-	}
-}
-
-/*
- * What stored packet records rest on: the text before the first event class. Tracers append event
- * classes while they run, which changes no record.
- */
-static void identify(const char *text, size_t head, uint64_t identity[2])
-{
-	XXH128_hash_t hash = XXH3_128bits(text, head);
-
-	identity[0] = hash.low64;
-	identity[1] = hash.high64;
-}
-
-/* Notices of a metadata file are said when it was read: one that is refused is one error. */
-static void keep_notice(void *arg, enum notice_kind kind, const char *text)
-{
-	buf_add_char(arg, (char)kind);
-	buf_add(arg, text, strlen(text) + 1);
-}
-
-static void say_kept(const struct trace *trace, const struct buf *kept)
-{
-	for (size_t at = 0; at < kept->len; at += strlen(kept->data + at) + 1) {
-		enum notice_kind kind = (enum notice_kind)kept->data[at++];
-		notice(&trace->notices, kind, "%s", kept->data + at);
-	}
-}
-
-/* What a text that is refused was cut off by is part of the error. */
-static void add_damage(const struct buf *kept, struct error *err)
-{
-	for (size_t at = 0; at < kept->len; at += strlen(kept->data + at) + 1)
-		if (kept->data[at++] == NOTICE_DAMAGE)
-			error_while(err, "%s", kept->data + at);
-}
-
-static size_t tsdl_head(const char *text, size_t size)
-{
-	const char *event = memmem(text, size, "\nevent {", 8);
-
-	return event ? (size_t)(event - text) : size;
-}
-
-/*
- * Traces of one UUID are one. CTF 2: those whose trace classes have one namespace, name and uid;
- * without name or uid, those of one metadata stream.
- */
-static void find_group(struct folder *folder)
-{
-	const struct full_name *own = &folder->description.full_name;
-	struct buf text = {0};
-
-	folder->has_group = folder->description.has_uuid;
-	memcpy(folder->group, folder->description.uuid, sizeof folder->group);
-	if (!own->name || !own->uid)
-		return;
-	buf_add_text(&text, own->space ? own->space : "");
-	buf_add(&text, "", 1);
-	buf_add_text(&text, own->name);
-	buf_add(&text, "", 1);
-	buf_add_text(&text, own->uid);
-	XXH128_canonical_t group;
-	XXH128_canonicalFromHash(&group, XXH3_128bits(text.data, text.len));
-	memcpy(folder->group, group.digest, sizeof folder->group);
-	folder->has_group = true;
-	buf_release(&text);
-}
-
-/* Bare text does not show its byte order; packets do. */
-static void find_byte_order(const char *folder, struct ctf_description *d)
-{
-	struct folder_names names;
-	struct error ignored;
-	bool found = false;
-
-	if (!folder_list(folder, &names, &ignored))
-		return;
-	for (size_t i = 0; i < names.count && !found; i++) {
-		char *path = folder_join(folder, names.items[i]);
-		struct source *source = NULL;
-		uint8_t bytes[RFC_HEADER_BYTES];
-		struct rfc_head head;
-		struct stat st;
-		found = strcmp(names.items[i], "metadata") != 0 && stat(path, &st) == 0 &&
-			S_ISREG(st.st_mode) && source_open(path, SOURCE_READ, &source, &ignored) &&
-			source_peek(source, 0, bytes, sizeof bytes, &ignored) &&
-			rfc_head_read(bytes, &head);
-		if (found)
-			d->big_endian = head.big_endian;
-		source_close(source);
-		mem_free(path);
-	}
-	folder_release(&names);
-}
-
-/* The text of a metadata file; of the 2010 proposal *d says so, and what packets tell. */
-static bool read_text(struct trace *trace, struct folder *folder, const char *path,
-		      const struct block *block, const struct notices *notices, char **text,
-		      size_t *size, struct error *err)
-{
-	struct ctf_description *d = &folder->description;
-	const char *bytes = (const char *)block->data;
-	bool packets = rfc_is_packet(block->data, block->size);
-
-	*d = (struct ctf_description){0};
-	d->is_2010 = packets || (!metadata_is_later(block->data, block->size) &&
-				 rfc_is_text(bytes, block->size));
-	if (!d->is_2010)
-		return metadata_text(path, block->data, block->size, trace->arena, notices, text,
-				     size, err);
-	if (trace->key_file) {
-		struct rfc_key *key = arena_alloc(trace->arena, sizeof *key);
-		if (!rfc_key_read(trace->key_file, key, err))
-			return false;
-		d->key = key;
-	}
-	d->has_session = packets;
-	if (packets)
-		return rfc_metadata_text(path, block->data, block->size, d->key, trace->arena,
-					 notices, text, size, &d->session, &d->big_endian, err);
-	find_byte_order(folder->path, d);
-	*text = arena_strndup(trace->arena, block->size ? bytes : "", block->size);
-	*size = block->size;
-	return true;
-}
-
-static bool read_metadata(const struct opening *opening, struct folder *folder, struct error *err)
-{
-	const char *apart = opening->input.metadata;
-	struct trace *trace = opening->trace;
-	struct buf kept = {0};
-	const struct notices notices = {keep_notice, &kept};
-	char *path = apart ? mem_strdup(apart) : folder_join(folder->path, "metadata");
-	struct ctf_description *d = &folder->description;
-	struct source *source = NULL;
-	struct block block;
-	char *text;
-	size_t size, head = 0;
-	bool ok = source_open(path, SOURCE_READ, &source, err);
-
-	if (ok && source_size(source) > METADATA_MAX)
-		ok = error_set(err, ERR_FORMAT, "%s: over 256 MB of metadata", path);
-	ok = ok && source_get(source, 0, (size_t)source_size(source), &block, err);
-	if (ok) {
-		ok = read_text(trace, folder, path, &block, &notices, &text, &size, err);
-		source_put(&block);
-	}
-	if (ok && size > INT32_MAX) /* what was compressed may be, in a small file */
-		ok = error_set(err, ERR_FORMAT, "%s: more than 2 GB of metadata", path);
-	if (ok && d->is_2010)
-		ok = rfc_parse(path, text, size, trace->arena, &notices, d, err);
-	else if (ok && ctf2_is_metadata(text, size))
-		ok = ctf2_parse(path, text, size, trace->arena, &notices, d, &head, err);
-	else if (ok)
-		ok = tsdl_parse(path, text, size, trace->strict, trace->arena, &notices, d, err);
-	if (ok && d->is_2010)
-		head = size; /* sections may stand behind events */
-	else if (ok && d->major < 2)
-		head = tsdl_head(text, size);
-	if (ok)
-		identify(text, head, folder->identity);
-	if (ok && d->key) /* answers without it, or with another one, are others */
-		folder->identity[0] ^= d->key->identity;
-	if (ok)
-		find_group(folder);
-	if (ok)
-		source_stamp(source, &folder->metadata);
-	if (ok)
-		say_kept(trace, &kept);
-	else
-		add_damage(&kept, err);
-	buf_release(&kept);
-	source_close(source);
-	mem_free(path);
-	return ok;
-}
 
 static bool header_value(const struct ctf_part *part, const struct slot *slots, enum ctf_role role,
 			 uint64_t *out)
@@ -330,8 +27,7 @@ const struct ctf_stream_class *ctf_stream_class_of(const struct ctf_part *part, 
 {
 	struct slot *slots = mem_new_array(layout_slots(part->header) + 1, sizeof *slots);
 	uint64_t *registers = mem_new_array(part->registers + 1, sizeof *registers);
-	struct layout_input in = {
-		.data = data, .bits = (uint64_t)size * 8, .registers = registers};
+	struct layout_input in = {.data = data, .bits = (uint64_t)size * 8, .registers = registers};
 	const struct ctf_stream_class *found = NULL;
 	uint64_t id = 0, magic = 0xc1fc1fc1;
 
@@ -367,7 +63,7 @@ struct file {
 	bool has_instance;
 	struct ctf_source beside;
 	int32_t cpu;
-	size_t next; /* the next file of the same stream; NONE: this is the last */
+	size_t next; /* the next file of the same stream; FOLDER_NONE: this is the last */
 };
 
 struct files {
@@ -414,7 +110,7 @@ static bool look_at_file(struct ctf_part *part, const char *name, struct file *f
 
 static bool gathers(const struct opening *opening)
 {
-	return opening->input.has_prefix || opening->input.scan;
+	return opening->input.has_prefix || opening->input.scan || opening->input.datagrams;
 }
 
 /* Metadata from elsewhere must be that of the file: its packets say it, where they have a UUID. */
@@ -436,7 +132,7 @@ static bool check_metadata(const struct opening *opening, struct ctf_part *part,
 			 uuid_put(part->description.uuid, wanted));
 }
 
-/* False: the file was told to be damaged. */
+/* False: the file has no packets, or was told to be damaged. */
 static bool open_file(const struct opening *opening, struct ctf_part *part,
 		      const struct folder *folder, const char *path, struct file *out)
 {
@@ -445,14 +141,26 @@ static bool open_file(const struct opening *opening, struct ctf_part *part,
 	struct error cause;
 
 	*out = (struct file){.cpu = -1};
-	if (source_open(path, opening->mode, &out->source, &cause)) {
-		source_beside(out->source, &folder->metadata);
-		if (gathers(opening) || (look_at_file(part, name, out, &cause) &&
-					 check_metadata(opening, part, out, &cause)))
-			return true;
-		source_close(out->source);
+	/* there may be more datagrams than maps */
+	enum source_mode mode =
+		opening->input.datagrams && !folder->is_file ? SOURCE_READ : opening->mode;
+	if (!source_open(path, mode, &out->source, &cause)) {
+		trace_damage(opening->trace, "", &cause);
+		opening->trace->awaited++;
+		return false;
 	}
-	trace_damage(opening->trace, "", &cause);
+	source_beside(out->source, &folder->metadata);
+	if (gathers(opening))
+		return true;
+	bool good = ring_arrange(opening->trace, out->source, &cause);
+	bool is_empty = good && !source_size(out->source);
+	if (good && !is_empty && look_at_file(part, name, out, &cause) &&
+	    check_metadata(opening, part, out, &cause))
+		return true;
+	source_close(out->source);
+	if (!is_empty)
+		trace_damage(opening->trace, "", &cause);
+	opening->trace->awaited++; /* its head, or what the metadata says of it, may come yet */
 	return false;
 }
 
@@ -461,13 +169,14 @@ static void add_file(const struct opening *opening, struct ctf_part *part,
 		     struct files *out)
 {
 	struct trace *trace = opening->trace;
-	size_t skip = strlen(opening->root);
+	const char *root = folder->in_shm ? opening->input.shm : opening->root;
+	size_t skip = strlen(root);
 	const char *slash = strrchr(path, '/');
 	struct file file;
 
 	if (!open_file(opening, part, folder, path, &file))
 		return;
-	if (!gathers(opening))
+	if (!gathers(opening) && !trace->grows) /* it grows behind the packets */
 		lttng_index_open(folder->path, name, source_size(file.source), &trace->notices,
 				 &file.beside);
 	if (file.beside.index) {
@@ -506,6 +215,16 @@ static bool is_in_place_of_stream(const char *folder, const struct folder_names 
 	return false;
 }
 
+static void add_empty(struct trace *trace, const struct ctf_part *part, const char *path)
+{
+	int32_t clock = -1;
+
+	for (size_t i = 0; i < part->description.nstreams && clock < 0; i++)
+		clock = part->classes[i].clock;
+	*mem_push(trace->empties, trace->nempties, trace->empties_capacity) =
+		(struct empty_file){arena_strdup(trace->arena, path), clock};
+}
+
 /* Everything but the metadata is a stream; folders go to *folders, regular files to *streams. */
 static void add_named(const struct opening *opening, struct ctf_part *part,
 		      const struct folder *folder, const char *name, struct files *out,
@@ -528,6 +247,8 @@ static void add_named(const struct opening *opening, struct ctf_part *part,
 		*mem_push(streams->items, streams->count, streams->capacity) = mem_strdup(name);
 		if (size)
 			add_file(opening, part, folder, name, path, out);
+		else if (opening->trace->grows)
+			add_empty(opening->trace, part, path);
 	}
 	mem_free(path);
 }
@@ -616,7 +337,7 @@ static void chain_files(struct files *files)
 	size_t n = 0;
 
 	for (size_t i = 0; i < files->count; i++) {
-		files->items[i].next = NONE;
+		files->items[i].next = FOLDER_NONE;
 		if (files->items[i].has_instance)
 			sorted[n++] = &files->items[i];
 	}
@@ -646,7 +367,7 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 	state->has_instance = lead->has_instance;
 	stream->priv = state;
 	ctf_describe(stream, lead->class);
-	for (size_t i = first; i != NONE; i = files->items[i].next)
+	for (size_t i = first; i != FOLDER_NONE; i = files->items[i].next)
 		members[n++] = &files->items[i];
 	stream->sources = arena_array(trace->arena, n, sizeof(struct source *));
 	state->sources = arena_array(trace->arena, n, sizeof *state->sources);
@@ -676,6 +397,7 @@ static void add_stream(struct ctf_part *part, struct files *files, size_t first,
 			stream->cpu = -1;
 	}
 	state->order = ctf_order_new();
+	ctf_order_go_on(stream);
 	state->equal_size = ctf_equal_size(stream, &state->first_number);
 	for (uint32_t i = 0; i < stream->nsources; i++)
 		stream->pieces |= source_size(stream->sources[i]) > 1 << 20 && !state->equal_size;
@@ -713,7 +435,7 @@ static void add_streams(struct ctf_part *part, struct files *files)
 
 /* They have packets of all streams. */
 static bool gather_streams(const struct opening *opening, struct ctf_part *part,
-			   struct files *files, struct error *err)
+			   struct files *files, bool is_file, struct error *err)
 {
 	struct source **sources = mem_new_array(files->count + 1, sizeof(struct source *));
 	const char **names = mem_new_array(files->count + 1, sizeof *names);
@@ -724,7 +446,8 @@ static bool gather_streams(const struct opening *opening, struct ctf_part *part,
 		trace_add_source(opening->trace, sources[i]);
 		files->items[i].source = NULL; /* taken */
 	}
-	bool good = ctf_gather(part, sources, names, files->count, &opening->input, err);
+	bool good = ctf_gather(part, sources, names, files->count, is_file && files->count,
+			       &opening->input, err);
 	mem_free(names);
 	mem_free(sources);
 	return good;
@@ -746,9 +469,9 @@ static bool open_group(const struct opening *opening, struct folders *folders, s
 	if (ok && d->is_2010 && part->gathered)
 		ok = error_set(err, ERR_FORMAT,
 			       "%s: streams of the 2010 proposal are files of their own, which "
-			       "prefix=N and scan do not find",
+			       "prefix=N, scan and datagrams do not find",
 			       folders->items[speaker].path);
-	for (size_t i = first; ok && i != NONE; i = folders->items[i].next) {
+	for (size_t i = first; ok && i != FOLDER_NONE; i = folders->items[i].next) {
 		struct folder *folder = &folders->items[i];
 		if (folder->taken)
 			continue;
@@ -756,7 +479,7 @@ static bool open_group(const struct opening *opening, struct folders *folders, s
 		ok = add_files(opening, part, folder, &files, err);
 	}
 	if (ok && gathers(opening))
-		ok = gather_streams(opening, part, &files, err);
+		ok = gather_streams(opening, part, &files, folders->items[first].is_file, err);
 	else if (ok)
 		add_streams(part, &files);
 	if (part)
@@ -774,107 +497,14 @@ static bool open_group(const struct opening *opening, struct folders *folders, s
 	return ok;
 }
 
-static size_t richness(const struct ctf_description *d)
-{
-	size_t sum = d->nstreams;
-
-	for (size_t i = 0; i < d->nstreams; i++)
-		sum += d->streams[i].nevents;
-	return sum;
-}
-
-/* The folder, not yet taken, with the richest metadata among those of the first one's group. */
-static size_t choose_speaker(const struct folders *folders, size_t first)
-{
-	size_t best = first;
-
-	for (size_t i = folders->items[first].next; i != NONE; i = folders->items[i].next)
-		if (!folders->items[i].taken && richness(&folders->items[i].description) >
-							richness(&folders->items[best].description))
-			best = i;
-	return best;
-}
-
-static int by_group(const void *a, const void *b)
-{
-	const struct folder *x = *(struct folder *const *)a, *y = *(struct folder *const *)b;
-	int order = memcmp(x->group, y->group, sizeof x->group);
-
-	return order ? order : x < y ? -1 : x > y;
-}
-
-static void chain_folders(struct folders *folders)
-{
-	struct folder **sorted = mem_new_array(folders->count + 1, sizeof(struct folder *));
-	size_t n = 0;
-
-	for (size_t i = 0; i < folders->count; i++) {
-		folders->items[i].next = NONE;
-		if (!folders->items[i].taken && folders->items[i].has_group)
-			sorted[n++] = &folders->items[i];
-	}
-	qsort(sorted, n, sizeof *sorted, by_group);
-	for (size_t i = 1; i < n; i++)
-		if (!memcmp(sorted[i]->group, sorted[i - 1]->group, sizeof sorted[i]->group))
-			sorted[i - 1]->next = (size_t)(sorted[i] - folders->items);
-	mem_free(sorted);
-}
-
+/* All folders, group by group. */
 static bool open_folders(const struct opening *opening, struct folders *folders, struct error *err)
 {
-	size_t good = 0;
-
-	for (size_t i = 0; i < folders->count; i++) {
-		struct error cause;
-		if (read_metadata(opening, &folders->items[i], &cause)) {
-			good++;
-			continue;
-		}
-		folders->items[i].taken = true;
-		*err = cause;
-		if (folders->count > 1)
-			trace_damage(opening->trace, "", &cause);
-	}
-	if (!good)
-		return false;
-	chain_folders(folders);
 	for (size_t i = 0; i < folders->count; i++)
 		while (!folders->items[i].taken)
-			if (!open_group(opening, folders, i, choose_speaker(folders, i), err))
+			if (!open_group(opening, folders, i, ctf_folders_speaker(folders, i), err))
 				return false;
 	return true;
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) != 0 || S_ISDIR(st.st_mode);
-}
-
-/* Where packets are: beside each metadata, or in `root` when its metadata is elsewhere. */
-static bool find_packets(const struct opening *opening, struct folders *out, struct error *err)
-{
-	bool is_file = !is_folder(opening->root);
-
-	if (opening->input.metadata) {
-		out->items = mem_grow(out->items, 0, &out->capacity, sizeof *out->items);
-		out->items[out->count++] =
-			(struct folder){.path = mem_strdup(opening->root), .is_file = is_file};
-		return true;
-	}
-	if (is_file)
-		return error_set(
-			err, ERR_FORMAT,
-			"%s: no folder with a file named metadata; a file of packets alone "
-			"needs --input ctf,metadata=FILE",
-			opening->root);
-	if (!find_folders(opening, opening->root, 0, false, out, err))
-		return false;
-	if (out->count)
-		tell_without(opening, out);
-	return out->count ||
-	       error_set(err, ERR_FORMAT, "no file named metadata here or in a folder below");
 }
 
 bool ctf_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,
@@ -890,11 +520,9 @@ bool ctf_open(struct trace *trace, const char *path, const char *settings, enum 
 		root[len - 9] = 0;
 	else if (!strcmp(path, "metadata"))
 		strcpy(root, ".");
-	ok = ok && find_packets(&opening, &folders, err) && open_folders(&opening, &folders, err);
-	for (size_t i = 0; i < folders.count; i++)
-		mem_free(folders.items[i].path);
-	mem_free(folders.items);
-	folder_release(&folders.without);
+	ok = ok && ctf_folders_find(&opening, &folders, err) &&
+	     ctf_folders_read(&opening, &folders, err) && open_folders(&opening, &folders, err);
+	ctf_folders_release(&folders);
 	mem_free(root);
 	return ok;
 }
@@ -914,4 +542,6 @@ void ctf_close(struct part *part)
 		order = state->order;
 	}
 	ctf_order_free(order);
+	if (ctf)
+		ctf_reached_free(ctf->reached);
 }

@@ -14,14 +14,16 @@
  *
  * A packet whose header is damaged gets a record up to the next magic number behind which all is
  * well; decoding it tells of the damage. Where there is none the scan stays and tries again when
- * the file has grown, as it does with a last packet that is cut off (its record is OPEN).
+ * the file has grown, as it does with a last packet that is cut off (its record is OPEN). While the
+ * trace grows, it stays before such a packet, and before one with events that the metadata, which
+ * grows, too, does not know yet.
  */
 #include "engine/ctf/ctf_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { HUGE = 1 << 20, PIECE_BYTES = 256 << 10 };
+enum { HUGE = 1 << 20, PIECE_BYTES = 256 << 10, LATELY = 4 << 20 };
 
 struct scan_state {          /* in scan->priv */
 	uint64_t clock;      /* after the last event decoded, or the last packet's end */
@@ -29,7 +31,7 @@ struct scan_state {          /* in scan->priv */
 	uint64_t piece_off;  /* packet that is being cut; valid while piece_at != 0 */
 	uint64_t piece_at;   /* bits of it already given */
 	uint64_t piece_len;  /* bytes of the packet */
-	uint64_t reserved;   /* stored with the others, which keep their places */
+	uint64_t last;       /* 1 + offset of the packet that was given last; 0: none was */
 	uint64_t entry;      /* next in LTTng's index of the source, or in the list of places */
 	uint64_t stuck;      /* size of the source when nothing more could be found in it */
 };
@@ -44,7 +46,7 @@ static nstime cycles_to_ns(const struct stream *stream, uint64_t cycles)
 struct walked {
 	nstime min, max;
 	uint32_t events;
-	bool unsorted, damaged;
+	bool unsorted, damaged, lacks_class;
 	uint64_t clock, at; /* behind the last event, bits of the packet */
 };
 
@@ -76,6 +78,7 @@ static bool walk(const struct stream *stream, const struct packet_info *info, ui
 		ctf_decoder_where(d, &out->at, &out->clock);
 	}
 	out->damaged = step == STEP_ERROR; /* decoding the packet reports it */
+	out->lacks_class = ctf_decoder_lacks_class(d);
 	ctf_decoder_free(d);
 	batch_free(b);
 	return ok;
@@ -348,7 +351,8 @@ bool ctf_head_at(const struct stream *stream, uint32_t source, uint64_t off, uin
 
 	if (beside->index && ss->class->head_bytes && !ss->class->before_all && stream->cpu >= 0 &&
 	    ss->class->has_clock && !ss->class->short_begin &&
-	    lttng_index_entry(beside, *entry, &found) && found.off == off) {
+	    lttng_index_entry(beside, *entry, &found) && found.off == off &&
+	    (found.seq != PACKET_NONE || !ss->class->member[MEMBER_SEQUENCE])) {
 		++*entry;
 		head_from_entry(stream, &found, out);
 		return true;
@@ -485,9 +489,43 @@ static bool next_packet(const struct stream *stream, struct scan *scan, struct s
 	return put_packet(stream, &head, scan, state, out, err);
 }
 
-static void finish(struct scan *scan, const struct scan_state *state, bool last,
-		   struct packet_info *out)
+bool ctf_is_whole(const struct stream *stream, uint32_t source, uint64_t off,
+		  const struct packet_head *head)
 {
+	return head->has_size &&
+	       head->packet_bits / 8 <= source_size(stream->sources[source]) - off;
+}
+
+/*
+ * Of a trace that grows: is the next packet there, and can it be read? Only near the end of its file
+ * may the metadata lag behind it.
+ */
+static bool is_there(const struct stream *stream, const struct scan *scan)
+{
+	struct packet_info info;
+	struct packet_head head;
+	struct walked walked;
+	struct error ignored;
+	uint64_t found;
+
+	if (!packet_head_read(stream, scan->source, scan->next, &head, &ignored))
+		return ctf_search_packet(stream, scan->source, scan->next + 1, &found, &head);
+	if (!ctf_is_whole(stream, scan->source, scan->next, &head))
+		return false;
+	if (source_size(stream->sources[scan->source]) - scan->next > LATELY)
+		return true;
+	fill(stream, &head, scan->source, scan->next, head.packet_bits / 8, &info);
+	return info.rec.flags & PACKET_EMPTY ||
+	       !walk(stream, &info, UINT64_MAX, UINT32_MAX, &walked, &ignored) ||
+	       !walked.lacks_class;
+}
+
+static void finish(struct scan *scan, struct scan_state *state, bool last, struct packet_info *out)
+{
+	if (!(out->rec.flags & PACKET_PIECE))
+		state->last = out->rec.off + 1;
+	else if (state->piece_at)
+		state->last = state->piece_off + 1;
 	out->rec.flags |= last ? PACKET_OPEN : 0;
 	scan->emitted++;
 	memcpy(scan->priv, state, sizeof *state);
@@ -569,6 +607,7 @@ static enum step scan_places(const struct stream *stream, const struct ctf_place
 	if (state.entry >= count)
 		return STEP_END;
 	const struct ctf_place *place = &places[state.entry];
+	bool firm = state.entry < ctf_firm_places(stream);
 	bool ok = scan_place(stream, place, scan, &state, out, err);
 	if (!ok)
 		state.piece_at = 0;
@@ -578,8 +617,19 @@ static enum step scan_places(const struct stream *stream, const struct ctf_place
 		return STEP_ERROR;
 	}
 	out->rec.source = place->source + place->round * stream->nsources;
-	finish(scan, &state, state.entry == count, out);
+	finish(scan, &state, state.entry == count || (ctf_grows(stream) && !firm), out);
 	return STEP_ITEM;
+}
+
+bool ctf_goes_on(const struct stream *stream, const struct scan *scan)
+{
+	struct scan_state state;
+	size_t count;
+
+	memcpy(&state, scan->priv, sizeof state);
+	if (state.last)
+		ctf_order_from(stream, scan->source, state.last - 1);
+	return !scan->emitted || !ctf_places(stream, &count);
 }
 
 enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
@@ -605,6 +655,8 @@ enum step ctf_scan(const struct stream *stream, struct scan *scan, struct packet
 	memcpy(scan->priv, &state, sizeof state);
 	if (scan->source >= stream->nsources || scan->next >= size || state.stuck == size)
 		return STEP_END;
+	if (ctf_grows(stream) && !state.piece_at && !is_there(stream, scan))
+		return STEP_END;
 	bool ok = state.piece_at ? next_piece(stream, scan, &state, out, err)
 				 : next_packet(stream, scan, &state, out, err);
 	if (ok) {
@@ -629,7 +681,8 @@ uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number)
 	struct packet_head first, last;
 	struct error ignored;
 
-	if (stream->nsources != 1 || !stream->has_time || !stream->seq_bits || class->short_begin ||
+	if (ctf_grows(stream) || stream->nsources != 1 || !stream->has_time || !stream->seq_bits ||
+	    class->short_begin ||
 	    class->context_varies || (class->member[MEMBER_CPU] && !class->part->is_by_cpu) ||
 	    class->part->quirks & (QUIRK_LATE_EVENTS | QUIRK_EARLY_FIRST))
 		return 0;
@@ -673,5 +726,7 @@ bool ctf_packet_at(const struct stream *stream, uint64_t i, struct packet_info *
 	fill(stream, &head, 0, i * bytes, bytes, out);
 	if (out->rec.max < out->rec.min)
 		return error_set(err, ERR_FORMAT, "a packet ends before it begins");
+	if ((i + 1) * bytes == source_size(stream->sources[0]))
+		out->rec.flags |= PACKET_OPEN;
 	return true;
 }

@@ -22,6 +22,7 @@ struct decoder {
 	struct fields packet_fields; /* PIECE: what their slots count in */
 	uint64_t packet_off;
 	bool open, cut; /* cut: it ends before its header says, and not told yet */
+	bool lacks_class; /* it ended at an event that the metadata does not know */
 	uint64_t at, content;
 	uint64_t shift; /* bits from the packet's start to the block's */
 	uint64_t clock;

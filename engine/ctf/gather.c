@@ -3,17 +3,25 @@
  *
  *     prefix=N   | N bytes | packet | N bytes | packet |      what a network's capture has
  *     scan       ???? packet ??????? packet packet ????       a RAM image, a core file
+ *     datagrams  a file: packet   two files: pac | ket        what came through a network
+ *                in one file      | 2 bytes | packet |        the same, behind their lengths
  *
  * A packet is known by its magic number, the UUID of the metadata, a stream that the metadata has,
  * and sizes and times that can be. Of a scan every such header counts: where one lies inside of
  * another's content, the latter was overwritten and ends there. Packets of the same stream class
  * and instance are one stream, whichever files they are in, in the order of order.c.
+ *
+ * Where the trace grows and all is in one file, with prefixes or behind lengths, the next trace
+ * goes on where the walk over it ended: headers are looked at once. What was found is in the lists
+ * of order.c, which it takes over.
  */
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 #include "engine/ctf/ctf_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,11 +35,37 @@ struct found { /* a packet */
 	struct ctf_listed item; /* the source's number is that of the file */
 };
 
+/* Of a file that grows: how far it was walked. */
+struct ctf_reached {
+	uint64_t prefix;
+	bool datagrams;
+	uint64_t at; /* in the file */
+	/* datagrams: those up to there, and the first that is looked at again */
+	struct source_piece *pieces; /* NULL: the source has them */
+	size_t npieces, pieces_capacity;
+	uint64_t *ends;
+	size_t nends, ends_capacity, next;
+};
+
+/* Packets of one stream: found now, behind those of the trace before. */
+struct group {
+	const struct ctf_stream_class *class;
+	uint64_t instance;
+	bool has_instance;
+	struct found *packets;
+	size_t count;
+	const struct stream *before; /* NULL: it had none */
+};
+
 struct gather {
 	struct ctf_part *part;
+	struct ctf_part *before;     /* the same part, whose walk goes on; NULL: there is none */
+	struct ctf_reached *reached; /* kept for the next trace; NULL: its walk begins anew */
+	size_t nsettled;             /* items behind these may change when the file grows */
 	const struct ctf_input *input;
 	struct source *const *sources;
-	size_t file; /* that is looked at */
+	size_t file;  /* that is looked at */
+	uint64_t end; /* in it: of the datagram that is looked at; 0: there are none */
 	uint8_t magic[MAGIC_BYTES];
 	struct found *items;
 	size_t count, capacity;
@@ -41,7 +75,7 @@ struct gather {
 static bool look(const struct gather *gather, uint64_t off, struct found *out, struct error *err)
 {
 	struct source *source = gather->sources[gather->file];
-	uint64_t left = source_size(source) - off;
+	uint64_t left = (gather->end ? gather->end : source_size(source)) - off;
 	size_t n = left < HEAD_READ ? (size_t)left : HEAD_READ;
 	struct packet_head *head = &out->item.head;
 	uint8_t bytes[HEAD_READ];
@@ -72,6 +106,19 @@ static bool is_plausible(const struct gather *gather, const struct found *found)
 
 	return found->item.place.len <= left &&
 	       (!head->has_begin || !head->has_end || head->begin <= head->end);
+}
+
+/* Does one begin at `off`, in what ends at `end`? */
+static bool begins_packet(struct gather *gather, uint64_t off, uint64_t end, struct found *out)
+{
+	uint8_t bytes[MAGIC_BYTES];
+	struct error ignored;
+
+	gather->end = end;
+	return end - off >= sizeof bytes &&
+	       source_peek(gather->sources[gather->file], off, bytes, sizeof bytes, &ignored) &&
+	       !memcmp(bytes, gather->magic, sizeof bytes) && look(gather, off, out, &ignored) &&
+	       is_plausible(gather, out);
 }
 
 static void keep(struct gather *gather, const struct found *found)
@@ -117,15 +164,33 @@ static bool search(const struct gather *gather, uint64_t from, struct found *out
 	return false;
 }
 
+void ctf_reached_free(struct ctf_reached *reached)
+{
+	if (!reached)
+		return;
+	mem_free(reached->pieces);
+	mem_free(reached->ends);
+	mem_free(reached);
+}
+
+static void forget_reached(struct gather *gather)
+{
+	ctf_reached_free(gather->reached);
+	gather->reached = NULL;
+}
+
 /* Packets behind prefixes. What cannot be read is told, up to the next that can. */
 static void walk_prefixed(struct gather *gather)
 {
 	const struct source *source = gather->sources[gather->file];
-	uint64_t size = source_size(source), prefix = gather->input->prefix, at = 0;
+	uint64_t size = source_size(source), prefix = gather->input->prefix;
+	uint64_t at = gather->before ? gather->reached->at : 0;
 	struct found found;
 	struct error cause;
 
 	while (at < size) {
+		if (gather->reached)
+			gather->reached->at = at;
 		if (size - at <= prefix) {
 			error_set(&cause, ERR_FORMAT,
 				  "%s: the file ends in what stands before a packet, at %" PRIu64,
@@ -135,11 +200,14 @@ static void walk_prefixed(struct gather *gather)
 		}
 		at += prefix;
 		if (!look(gather, at, &found, &cause)) {
+			forget_reached(gather);
 			trace_damage(gather->part->trace, "", &cause);
 			if (!search(gather, at + 1, &found))
 				return;
 			at = found.item.place.off;
 		}
+		if (found.item.place.len > size - at && gather->part->trace->grows)
+			return; /* its rest comes */
 		if (found.item.place.len > size - at)
 			found.item.place.len = size - at;
 		keep(gather, &found);
@@ -147,11 +215,207 @@ static void walk_prefixed(struct gather *gather)
 		/* sizes of another session's packets, whose header may be another, are doubted */
 		if (found.item.place.kind == PLACE_OTHER && at < size &&
 		    (size - at <= prefix || next_magic(gather, at + prefix) != at + prefix)) {
+			forget_reached(gather);
 			if (!search(gather, found.item.place.off + 1, &found))
 				return;
 			at = found.item.place.off - prefix;
 		}
 	}
+	if (gather->reached)
+		gather->reached->at = at;
+}
+
+/* Datagrams */
+
+/* All one behind the other, without their prefixes; end[i]: of number i in it. */
+struct datagrams {
+	struct source **files; /* of each; NULL: all are in one file */
+	uint64_t *end;
+	size_t count;
+};
+
+static void note_prefix(const struct gather *gather, const struct source *file, uint64_t at)
+{
+	struct error cause;
+
+	error_set(&cause, ERR_FORMAT,
+		  "%s: the datagram ends in what stands before a packet, at %" PRIu64,
+		  source_name(file), at);
+	trace_damage(gather->part->trace, "", &cause);
+}
+
+/* A datagram of nothing but its prefix is told, and left out. */
+static void take_files(struct gather *gather, size_t count, struct datagrams *out)
+{
+	uint64_t prefix = gather->input->prefix, end = 0;
+
+	out->files = mem_new_array(count + 1, sizeof(struct source *));
+	out->end = mem_new_array(count + 1, sizeof *out->end);
+	for (size_t i = 0; i < count; i++) {
+		struct source *file = gather->sources[i];
+		if (source_size(file) <= prefix) {
+			note_prefix(gather, file, source_size(file));
+			continue;
+		}
+		end += source_size(file) - prefix;
+		out->files[out->count] = file;
+		out->end[out->count++] = end;
+	}
+}
+
+enum { LENGTH_BYTES = 2 /* the greater one first: RFC 4571, 2 */ };
+
+/* The last datagram may be being written. */
+static void tell_cut(const struct gather *gather, const struct source *file, uint64_t at)
+{
+	struct error cause;
+
+	if (gather->part->trace->grows)
+		return;
+	error_set(&cause, ERR_FORMAT, "%s: the file ends inside of the datagram at %" PRIu64,
+		  source_name(file), at);
+	trace_damage(gather->part->trace, "", &cause);
+}
+
+static const struct stream *first_stream(const struct ctf_part *part)
+{
+	return part->trace->streams[part->first_stream];
+}
+
+/* The datagrams of one file, which is made to be these bytes alone. */
+static void take_framed(struct gather *gather, struct source *file, struct datagrams *out)
+{
+	struct ctf_reached none = {0}, *reached = gather->reached ? gather->reached : &none;
+	uint64_t size = source_size(file), prefix = gather->input->prefix, at = reached->at, len;
+	uint64_t end = reached->nends ? reached->ends[reached->nends - 1] : 0;
+	size_t arranged = reached->npieces;
+	uint8_t bytes[LENGTH_BYTES];
+	struct error err;
+
+	if (gather->before)
+		reached->pieces = source_take_pieces(first_stream(gather->before)->sources[0]);
+	for (; at < size; at += LENGTH_BYTES + len) {
+		if (size - at < LENGTH_BYTES || !source_peek(file, at, bytes, sizeof bytes, &err))
+			break;
+		len = (uint64_t)bytes[0] << 8 | bytes[1];
+		if (len > size - at - LENGTH_BYTES)
+			break;
+		if (len <= prefix) {
+			note_prefix(gather, file, at + LENGTH_BYTES + len);
+			continue;
+		}
+		*mem_push(reached->pieces, reached->npieces, reached->pieces_capacity) =
+			(struct source_piece){.off = at + LENGTH_BYTES + prefix,
+					      .len = len - prefix};
+		end += len - prefix;
+		*mem_push(reached->ends, reached->nends, reached->ends_capacity) = end;
+	}
+	if (at < size)
+		tell_cut(gather, file, at);
+	reached->at = at;
+	if (!reached->pieces)
+		reached->pieces = mem_new(sizeof *reached->pieces);
+	source_arrange_more(file, reached->pieces, arranged, reached->npieces);
+	reached->pieces = NULL;
+	*out = (struct datagrams){.end = reached->ends, .count = reached->nends};
+}
+
+/*
+ * Datagrams from `i` on that are the packet at its begin: as many as its size takes, up to the next
+ * one that begins a packet. Of a packet of which pieces are missing the first one is certain: it is
+ * not known which of the others came. The number of the datagram behind them.
+ */
+static size_t take_pieces(struct gather *gather, const struct datagrams *datagrams, size_t i,
+			  struct found *found)
+{
+	struct ctf_place *place = &found->item.place;
+	size_t next = i + 1;
+	struct found other;
+
+	while (next < datagrams->count && datagrams->end[next - 1] - place->off < place->len &&
+	       !begins_packet(gather, datagrams->end[next - 1], datagrams->end[next], &other))
+		next++;
+	uint64_t there = datagrams->end[next - 1] - place->off;
+	if (next > i + 1 ? there != place->len : there < place->len)
+		place->len = datagrams->end[i] - place->off;
+	return next;
+}
+
+static void tell_headless(const struct gather *gather, const struct datagrams *datagrams, size_t i)
+{
+	const struct source *file = datagrams->files ? datagrams->files[i] : gather->sources[0];
+	struct error cause;
+	char which[48] = "this datagram";
+
+	if (!datagrams->files)
+		snprintf(which, sizeof which, "datagram %zu", i + 1);
+	error_set(&cause, ERR_FORMAT,
+		  "%s: no packet's header is in %s, and no packet in front of it goes on in it",
+		  source_name(file), which);
+	trace_damage(gather->part->trace, "", &cause);
+}
+
+/* A datagram has all of a header. It may have several packets, and something behind its last one.
+ */
+static void walk_datagrams(struct gather *gather, const struct datagrams *datagrams)
+{
+	struct ctf_reached *reached = gather->reached;
+	size_t begin = reached ? reached->next : 0;
+
+	if (reached)
+		reached->next = datagrams->count;
+	for (size_t i = begin, next; i < datagrams->count; i = next) {
+		size_t settled = gather->count;
+		bool lacks = false;
+		uint64_t at = i ? datagrams->end[i - 1] : 0;
+		struct found found;
+		struct error ignored;
+		next = i + 1;
+		gather->end = datagrams->end[i];
+		if (!look(gather, at, &found, &ignored) ||
+		    found.item.head.events_at > (datagrams->end[i] - at) * 8) {
+			tell_headless(gather, datagrams, i);
+			continue;
+		}
+		do {
+			uint64_t says = found.item.place.len;
+			next = take_pieces(gather, datagrams, i, &found);
+			lacks = next == datagrams->count &&
+				datagrams->end[next - 1] - found.item.place.off < says;
+			keep(gather, &found);
+			at = found.item.place.off + found.item.place.len;
+		} while (next == i + 1 && at < datagrams->end[i] &&
+			 begins_packet(gather, at, datagrams->end[i], &found));
+		if (next == i + 1)
+			gather->part->part->skipped += datagrams->end[i] - at;
+		if (lacks && reached) { /* its other pieces may come */
+			gather->nsettled = settled;
+			reached->next = i;
+		}
+	}
+}
+
+/* Finds the packets of all files, which become *whole, a source of the trace's. */
+static void gather_datagrams(struct gather *gather, size_t count, bool framed,
+			     struct source **whole)
+{
+	struct datagrams datagrams = {0};
+
+	if (framed) {
+		take_framed(gather, gather->sources[0], &datagrams);
+		walk_datagrams(gather, &datagrams);
+		if (!gather->reached)
+			mem_free(datagrams.end);
+		return;
+	}
+	take_files(gather, count, &datagrams);
+	*whole = source_join(gather->part->part->path, datagrams.files, datagrams.count,
+			     gather->input->prefix);
+	trace_add_source(gather->part->trace, *whole);
+	gather->sources = whole;
+	walk_datagrams(gather, &datagrams);
+	mem_free(datagrams.files);
+	mem_free(datagrams.end);
 }
 
 /* Ends packets where another one of this session begins in them. */
@@ -167,6 +431,33 @@ static void end_overwritten(struct gather *gather, size_t first)
 			place->len = next - place->off;
 		next = place->off;
 	}
+}
+
+/* Tells of the bytes of the file that are in no packet from `first` on, which are in their order.
+ */
+static void tell_skipped(const struct gather *gather, size_t first)
+{
+	const struct source *source = gather->sources[gather->file];
+	uint64_t end = 0, bytes = 0, places = 0;
+
+	for (size_t i = first; i <= gather->count; i++) {
+		bool last = i == gather->count;
+		const struct ctf_place *place = last ? NULL : &gather->items[i].item.place;
+		uint64_t next = last ? source_size(source) : place->off;
+		if (next > end) {
+			bytes += next - end;
+			places++;
+		}
+		if (!last && place->off + place->len > end)
+			end = place->off + place->len;
+	}
+	gather->part->part->skipped += bytes;
+	if (bytes)
+		notice(&gather->part->trace->notices, NOTICE_INFO,
+		       "%s: %" PRIu64 " byte%s in %" PRIu64
+		       " place%s are in no packet, and were passed over",
+		       source_name(source), bytes, bytes == 1 ? "" : "s", places,
+		       places == 1 ? "" : "s");
 }
 
 /* Headers of other sessions that stand in a packet of this one are what it did not overwrite. */
@@ -185,6 +476,7 @@ static void search_all(struct gather *gather)
 			end = place->off + place->len;
 	}
 	end_overwritten(gather, first);
+	tell_skipped(gather, first);
 }
 
 /* Packets of other sessions are counted, and not kept. */
@@ -231,32 +523,46 @@ static bool same_stream(const struct found *x, const struct found *y)
 	       x->instance == y->instance;
 }
 
-static const char *name_of(const struct gather *gather, const struct found *first, size_t count,
+static int by_group(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	if (x->has_instance != y->has_instance)
+		return x->has_instance < y->has_instance ? -1 : 1;
+	return x->instance < y->instance ? -1 : x->instance > y->instance;
+}
+
+static const char *name_of(const struct gather *gather, const struct group *group, bool only,
 			   const char *file)
 {
 	struct arena *arena = gather->part->trace->arena;
-	uint64_t id = first->class->description->id;
+	uint64_t id = group->class->description->id;
 
-	if (count == gather->count)
+	if (only)
 		return file;
-	return first->has_instance
-		       ? arena_printf(arena, "%s/%" PRIu64 ".%" PRIu64, file, id, first->instance)
+	return group->has_instance
+		       ? arena_printf(arena, "%s/%" PRIu64 ".%" PRIu64, file, id, group->instance)
 		       : arena_printf(arena, "%s/%" PRIu64, file, id);
 }
 
 /* Numbers of files become numbers of the stream's sources; packets stand file by file. */
-static void set_sources(const struct gather *gather, struct stream *stream, struct found *packets,
-			size_t count)
+static void set_sources(const struct gather *gather, struct stream *stream,
+			const struct group *group)
 {
 	struct arena *arena = gather->part->trace->arena;
 	struct ctf_stream_state *state = stream->priv;
+	struct found *packets = group->packets;
 	uint32_t n = 1;
 
-	for (size_t i = 1; i < count; i++)
+	for (size_t i = 1; i < group->count; i++)
 		n += packets[i].item.place.source != packets[i - 1].item.place.source;
 	stream->sources = arena_array(arena, n, sizeof(struct source *));
 	state->sources = arena_array(arena, n, sizeof *state->sources);
-	for (size_t i = 0; i < count; i++) {
+	if (!group->count) /* all is in one file */
+		stream->sources[stream->nsources++] = gather->sources[0];
+	for (size_t i = 0; i < group->count; i++) {
 		uint32_t file = packets[i].item.place.source;
 		struct source *source = gather->sources[file];
 		if (!i || stream->sources[stream->nsources - 1] != source)
@@ -265,35 +571,154 @@ static void set_sources(const struct gather *gather, struct stream *stream, stru
 	}
 }
 
-/* A stream of packets [0, count), which are in the order in which they were found. */
-static void add_stream(const struct gather *gather, struct found *packets, size_t count,
+/* What the trace before knows of the stream. */
+static void take_before(struct stream *stream, const struct stream *before)
+{
+	uint64_t dropped;
+	bool taken = ctf_order_take(stream, before, &dropped);
+
+	assert(taken); /* may_go_on() has looked */
+	(void)taken;
+	stream->cpu = before->cpu;
+	stream->bytes = before->bytes - dropped;
+	stream->pieces = before->pieces;
+}
+
+static void add_stream(const struct gather *gather, const struct group *group, bool only,
 		       const char *const *names)
 {
 	struct trace *trace = gather->part->trace;
-	const char *name = name_of(gather, packets, count, names[packets->item.place.source]);
+	const char *file = names[group->count ? group->packets->item.place.source : 0];
+	const char *name = name_of(gather, group, only, file);
 	struct stream *stream = trace_add_stream(trace, gather->part->part, name);
 	struct ctf_stream_state *state = arena_alloc(trace->arena, sizeof *state);
 	struct ctf_listing listing = {0};
+	size_t nunsettled = 0;
 
-	state->class = packets->class;
-	state->instance = packets->instance;
-	state->has_instance = packets->has_instance;
+	state->class = group->class;
+	state->instance = group->instance;
+	state->has_instance = group->has_instance;
 	state->order = ctf_order_new();
 	stream->priv = state;
-	ctf_describe(stream, packets->class);
-	set_sources(gather, stream, packets, count);
-	stream->cpu = packets->item.head.cpu;
-	for (size_t i = 0; i < count; i++) {
-		const struct ctf_listed *item = &packets[i].item;
+	ctf_describe(stream, group->class);
+	set_sources(gather, stream, group);
+	stream->cpu = group->count ? group->packets->item.head.cpu : -1;
+	stream->gathered = true;
+	stream->may_be_late = gather->input->datagrams;
+	if (group->before)
+		take_before(stream, group->before);
+	for (size_t i = 0; i < group->count; i++) {
+		const struct ctf_listed *item = &group->packets[i].item;
 		if (item->head.cpu != stream->cpu)
 			stream->cpu = -1;
 		stream->bytes += item->place.len;
 		stream->pieces |= item->place.len > 1 << 20;
+		nunsettled += group->packets[i].number >= gather->nsettled;
 		ctf_listing_add(&listing, item);
 	}
-	ctf_order_list(stream, &listing);
+	ctf_order_list(stream, &listing, nunsettled);
 	mem_free(listing.items);
 	ctf_split_by_cpu(trace, stream);
+}
+
+struct groups {
+	struct group *items;
+	size_t count, capacity;
+};
+
+static void add_before(const struct gather *gather, const struct stream *before,
+		       struct groups *groups)
+{
+	const struct ctf_stream_state *state = stream_state(before);
+	struct group group = {.class = gather->part->classes +
+				       (state->class - gather->before->classes),
+			      .instance = state->instance,
+			      .has_instance = state->has_instance,
+			      .before = before};
+
+	for (size_t i = 0; i < groups->count; i++)
+		if (!by_group(&groups->items[i], &group)) {
+			groups->items[i].before = before;
+			return;
+		}
+	*mem_push(groups->items, groups->count, groups->capacity) = group;
+}
+
+static void add_streams(const struct gather *gather, const char *const *names)
+{
+	const struct ctf_part *before = gather->before;
+	struct groups groups = {0};
+
+	if (gather->count)
+		qsort(gather->items, gather->count, sizeof *gather->items, by_stream);
+	for (size_t i = 0, n; i < gather->count; i += n) {
+		struct found *first = &gather->items[i];
+		for (n = 1; i + n < gather->count && same_stream(first, first + n);)
+			n++;
+		*mem_push(groups.items, groups.count, groups.capacity) =
+			(struct group){.class = first->class,
+				       .instance = first->instance,
+				       .has_instance = first->has_instance,
+				       .packets = first,
+				       .count = n};
+	}
+	for (size_t i = before ? before->first_stream : 0; before && i < before->end_stream; i++)
+		add_before(gather, before->trace->streams[i], &groups);
+	if (groups.count)
+		qsort(groups.items, groups.count, sizeof *groups.items, by_group);
+	for (size_t i = 0; i < groups.count; i++)
+		add_stream(gather, &groups.items[i], groups.count == 1, names);
+	mem_free(groups.items);
+}
+
+/* May the next trace go on behind what is found now? Without times all may come in another order.
+ */
+static bool may_go_on(const struct gather *gather, size_t count, bool framed)
+{
+	const struct ctf_input *input = gather->input;
+	const struct ctf_part *part = gather->part;
+
+	if (!part->trace->grows || count != 1 || input->scan || (input->datagrams && !framed))
+		return false;
+	for (size_t i = 0; i < part->description.nstreams; i++) {
+		const struct ctf_stream_class *class = &part->classes[i];
+		if (class->cpu_place || !ctf_tells_times(class))
+			return false;
+	}
+	return true;
+}
+
+static bool is_same_file(const struct source *now, const struct source *then)
+{
+	struct source_stamp a, b;
+
+	(void)source_stamp(now, &a);
+	(void)source_stamp(then, &b);
+	return a.inode && a.inode == b.inode && a.size >= b.size;
+}
+
+/* Where the walk over the same file has ended in the trace before. */
+static void find_before(struct gather *gather)
+{
+	const struct trace *trace = gather->part->trace, *before = trace->before;
+	const struct part *part = gather->part->part;
+
+	for (size_t i = 0; before && i < before->nparts && !gather->before; i++) {
+		const struct part *old = before->parts[i];
+		struct ctf_part *own = old->priv;
+		if (old->reader != part->reader || strcmp(old->path, part->path) != 0 || !own ||
+		    !own->reached || own->first_stream == own->end_stream ||
+		    own->reached->prefix != gather->input->prefix ||
+		    own->reached->datagrams != gather->input->datagrams ||
+		    memcmp(old->identity, part->identity, sizeof part->identity) != 0 ||
+		    !is_same_file(gather->sources[0], first_stream(own)->sources[0]))
+			continue;
+		gather->before = own;
+		gather->reached = own->reached;
+		own->reached = NULL;
+		gather->part->part->others = old->others;
+		gather->part->part->skipped = old->skipped;
+	}
 }
 
 static bool find_magic(struct gather *gather, struct error *err)
@@ -308,29 +733,45 @@ static bool find_magic(struct gather *gather, struct error *err)
 				  "which they could be found");
 }
 
-bool ctf_gather(struct ctf_part *part, struct source *const *sources, const char *const *names,
-		size_t count, const struct ctf_input *input, struct error *err)
+static void begin_reached(struct gather *gather)
 {
-	struct gather gather = {.part = part, .input = input, .sources = sources};
+	find_before(gather);
+	if (gather->before)
+		return;
+	gather->reached = mem_new(sizeof *gather->reached);
+	gather->reached->prefix = gather->input->prefix;
+	gather->reached->datagrams = gather->input->datagrams;
+}
+
+bool ctf_gather(struct ctf_part *part, struct source *const *sources, const char *const *names,
+		size_t count, bool framed, const struct ctf_input *input, struct error *err)
+{
+	struct gather gather = {
+		.part = part, .input = input, .sources = sources, .nsettled = SIZE_MAX};
+	const char *slash = strrchr(part->part->path, '/');
+	const char *folder = slash && slash[1] ? slash + 1 : part->part->path;
+	struct source *whole;
 
 	if (!find_magic(&gather, err))
 		return false;
-	for (; gather.file < count; gather.file++) {
+	if (may_go_on(&gather, count, framed))
+		begin_reached(&gather);
+	if (input->datagrams) {
+		gather_datagrams(&gather, count, framed, &whole);
+		names = &folder;
+	}
+	for (; !input->datagrams && gather.file < count; gather.file++) {
 		if (input->scan)
 			search_all(&gather);
 		else
 			walk_prefixed(&gather);
 	}
 	drop_others(&gather);
-	if (gather.count)
-		qsort(gather.items, gather.count, sizeof *gather.items, by_stream);
-	for (size_t i = 0, n; i < gather.count; i += n) {
-		for (n = 1;
-		     i + n < gather.count && same_stream(&gather.items[i], &gather.items[i + n]);)
-			n++;
-		add_stream(&gather, &gather.items[i], n, names);
-	}
+	size_t streams = part->trace->nstreams;
+	add_streams(&gather, names);
+	part->reached = gather.reached;
 	mem_free(gather.items);
-	return gather.count || error_set(err, ERR_FORMAT, "%s: no packet of this metadata is in it",
-					 part->part->path);
+	return part->trace->nstreams > streams ||
+	       error_set(err, ERR_FORMAT, "%s: no packet of this metadata is in it",
+			 part->part->path);
 }

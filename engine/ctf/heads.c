@@ -305,6 +305,7 @@ finish_head(struct decoder *d, struct batch *b, struct walk *w, uint64_t id, uin
 
 	if (__builtin_expect(!class || !class->class, 0)) {
 		what = "";
+		d->lacks_class = true;
 		if (!is_2010 || !pass_unknown(d, id, body_at, &what, &end))
 			return stopped(d, b, *w, NULL, id, head_at, what, err);
 		w->at = end;

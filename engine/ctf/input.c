@@ -21,15 +21,18 @@ static bool take_setting(const char *word, struct ctf_input *out, struct error *
 {
 	if (!strcmp(word, "scan"))
 		return out->scan = true;
+	if (!strcmp(word, "datagrams"))
+		return out->datagrams = true;
 	if (!strncmp(word, "prefix=", 7))
 		return take_prefix(word + 7, out, err);
-	if (strncmp(word, "metadata=", 9) != 0 || !word[9])
-		return error_set(err, ERR_QUERY,
-				 "ctf: setting \"%s\" is not known; there are metadata=FILE, "
-				 "prefix=BYTES and scan",
-				 word);
-	out->metadata = word + 9;
-	return true;
+	if (!strncmp(word, "metadata=", 9) && word[9])
+		return (out->metadata = word + 9);
+	if (!strncmp(word, "shm=", 4) && word[4])
+		return (out->shm = word + 4);
+	return error_set(err, ERR_QUERY,
+			 "ctf: setting \"%s\" is not known; there are metadata=FILE, shm=FOLDER, "
+			 "prefix=BYTES, scan and datagrams",
+			 word);
 }
 
 bool ctf_input_parse(const char *settings, struct arena *arena, struct ctf_input *out,
@@ -42,6 +45,11 @@ bool ctf_input_parse(const char *settings, struct arena *arena, struct ctf_input
 			return false;
 		settings += len + (settings[len] == ',');
 	}
-	return !out->scan || !out->has_prefix ||
-	       error_set(err, ERR_QUERY, "ctf: scan finds packets wherever they are: no prefix");
+	if (out->shm && (out->metadata || out->scan || out->has_prefix || out->datagrams))
+		return error_set(err, ERR_QUERY,
+				 "ctf: the folder of shm=FOLDER has metadata and files of packets: "
+				 "shm stands alone");
+	return !out->scan || (!out->has_prefix && !out->datagrams) ||
+	       error_set(err, ERR_QUERY,
+			 "ctf: scan finds packets wherever they are: no prefix and no datagrams");
 }

@@ -6,6 +6,9 @@ libengine_a_SOURCES += \
 	%D%/decode_internal.h \
 	%D%/cpus.c \
 	%D%/own.c \
+	%D%/folders.c \
+	%D%/folders.h \
+	%D%/folder_metadata.c \
 	%D%/gather.c \
 	%D%/heads.c \
 	%D%/input.c \
@@ -16,6 +19,7 @@ libengine_a_SOURCES += \
 	%D%/part.c \
 	%D%/quirks.c \
 	%D%/reader.c \
+	%D%/ring.c \
 	%D%/roles.c \
 	%D%/ctf_scan.c \
 	%D%/sections.c

@@ -14,22 +14,50 @@
  * bytes, too, only the first counts. Events of equal time are ordered by the source and offset of
  * their packets. So the number of a record's source grows by nsources with each round, which is
  * when the order steps back in the files.
+ *
+ * Of packets that are gathered from a file that grows (gather.c) the list goes on in the trace that
+ * is opened next: what is new mostly belongs near its end. Places in front of the last LATE ones
+ * are firm, and their records are not OPEN. A packet that belongs between them makes the stream one
+ * of which nothing is known from before.
  */
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "engine/ctf/ctf_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPARED = 4096 /* bytes of a packet */, COPIES_TRIED = 8, PREFETCHED = 32 /* heads */ };
+enum {
+	COMPARED = 4096, /* bytes of a packet */
+	COPIES_TRIED = 8,
+	PREFETCHED = 32, /* heads */
+	LATE = 256       /* packets */
+};
+
+/* How far packets are known to lie in their order. */
+struct looked {
+	uint32_t source;
+	uint64_t next;           /* in that source */
+	struct packet_head last; /* packet before it, if there was `any` */
+	bool any, own, other;    /* own, other: of this source's packets so far */
+};
 
 struct ctf_order {
 	pthread_mutex_t lock;
 	_Atomic bool known; /* what follows is final */
 	bool needed;
+	bool begun;           /* `looked` is that of the trace before */
+	struct looked looked; /* unless it is needed: at all of them */
 	struct ctf_place *places;
-	size_t count;
+	size_t count, capacity;
+	bool taken;     /* ctf_order_take() has taken what the trace before had */
+	size_t firm;    /* so many places stay as they are, unless a packet comes very late */
+	size_t changed; /* the first that has changed since the trace before */
+	struct ctf_listed last; /* the one that was found last, of those that do not change, */
+	bool any;               /* if there was one, */
+	size_t nunsettled;      /* and how many behind it may, */
+	uint64_t unsettled;     /* from this offset on */
 };
 
 struct ctf_order *ctf_order_new(void)
@@ -88,6 +116,8 @@ static bool walk_next(struct head_walk *walk, struct ctf_listed *out)
 		ctf_head_at(stream, walk->source, walk->next, &walk->entry, &out->head, &ignored);
 	if (good)
 		prefetch_heads(walk, &out->head);
+	if (ctf_grows(stream) && good && !ctf_is_whole(stream, walk->source, walk->next, &out->head))
+		return false;
 	uint64_t room = size - walk->next, len = out->head.packet_bits / 8;
 	bool other = good && out->head.other;
 	out->place.kind = other ? PLACE_OTHER : good ? PLACE_PACKET : PLACE_DAMAGED;
@@ -99,6 +129,8 @@ static bool walk_next(struct head_walk *walk, struct ctf_listed *out)
 		return true;
 	}
 	if (!ctf_search_packet(stream, walk->source, walk->next + 1, &found, &next)) {
+		if (ctf_grows(stream))
+			return false;
 		walk->next = size;
 		return true;
 	}
@@ -112,13 +144,15 @@ static bool has_numbers(const struct stream *stream)
 	return stream_state(stream)->class->member[MEMBER_SEQUENCE];
 }
 
-/* Headers tell times that are those of the whole clock. */
+bool ctf_tells_times(const struct ctf_stream_class *class)
+{
+	return class->has_clock && class->member[MEMBER_BEGIN] && class->member[MEMBER_END] &&
+	       !class->short_begin;
+}
+
 static bool has_times(const struct stream *stream)
 {
-	const struct ctf_stream_class *class = stream_state(stream)->class;
-
-	return stream->has_time && class->member[MEMBER_BEGIN] && class->member[MEMBER_END] &&
-	       !class->short_begin;
+	return ctf_tells_times(stream_state(stream)->class);
 }
 
 /* Does a packet come after one that it should come before? */
@@ -132,30 +166,66 @@ static bool steps_back(const struct stream *stream, const struct packet_head *la
 	return has_times(stream) && head->begin < last->begin;
 }
 
-/* Must packets be listed? Only headers are read, and none is kept. */
-static bool is_out_of_order(const struct stream *stream)
+/* Looks at one more packet; true: packets must be listed. */
+static bool look_at(const struct stream *stream, const struct ctf_listed *one,
+		    struct looked *looked)
 {
-	struct packet_head last = {.seq = PACKET_NONE};
-	bool any = false;
+	looked->other |= one->place.kind == PLACE_OTHER;
+	looked->own |= one->place.kind == PLACE_PACKET;
+	if (looked->own && looked->other)
+		return true;
+	if (one->place.kind != PLACE_PACKET)
+		return false;
+	bool back = looked->any && steps_back(stream, &looked->last, &one->head);
+	looked->any = true;
+	looked->last = one->head;
+	return back;
+}
 
-	for (uint32_t i = 0; i < stream->nsources; i++) {
+/* Must packets be listed? Only headers are read, of what was not looked at, and none is kept. */
+static bool is_out_of_order(const struct stream *stream, struct looked *looked)
+{
+	for (uint32_t i = looked->source; i < stream->nsources; i++) {
 		struct head_walk walk = {.stream = stream, .source = i};
-		bool own = false, other = false;
 		struct ctf_listed one;
-		while (walk_next(&walk, &one)) {
-			other |= one.place.kind == PLACE_OTHER;
-			own |= one.place.kind == PLACE_PACKET;
-			if (own && other)
+		if (i == looked->source)
+			walk.next = looked->next;
+		else
+			looked->own = looked->other = false;
+		while (walk_next(&walk, &one))
+			if (look_at(stream, &one, looked))
 				return true;
-			if (one.place.kind != PLACE_PACKET)
-				continue;
-			if (any && steps_back(stream, &last, &one.head))
-				return true;
-			any = true;
-			last = one.head;
-		}
+		looked->source = i;
+		looked->next = walk.next;
 	}
 	return false;
+}
+
+void ctf_order_go_on(const struct stream *stream)
+{
+	const struct stream *before =
+		trace_stream_before(stream_state(stream)->class->part->trace, stream);
+	const struct ctf_order *old = before ? stream_state(before)->order : NULL;
+	struct ctf_order *order = stream_state(stream)->order;
+
+	/* a step in which the stream brought nothing did not ask for its order */
+	if (!old || old->needed || !(atomic_load(&old->known) || old->begun))
+		return;
+	order->looked = old->looked;
+	order->begun = true;
+}
+
+void ctf_order_from(const struct stream *stream, uint32_t source, uint64_t off)
+{
+	struct ctf_order *order = stream_state(stream)->order;
+
+	pthread_mutex_lock(&order->lock);
+	if (!order->known && !order->begun) {
+		order->looked = (struct looked){
+			.source = source, .next = off, .last = {.seq = PACKET_NONE}};
+		order->begun = true;
+	}
+	pthread_mutex_unlock(&order->lock);
 }
 
 /* Listing */
@@ -198,10 +268,15 @@ static int64_t further(int64_t number, int64_t steps)
 	return sum;
 }
 
-/* Numbers go on where the counter wraps; what has none goes with the packet in front of it. */
-static void count_on(const struct stream *stream, struct ctf_listing *all)
+/*
+ * Numbers go on where the counter wraps; what has none goes with the packet in front of it. The
+ * last `nunsettled` are not those that others go on from later.
+ */
+static void count_on(const struct stream *stream, struct ctf_order *order, struct ctf_listing *all,
+		     size_t nunsettled)
 {
-	const struct ctf_listed *last = NULL;
+	struct ctf_listed before = order->last;
+	const struct ctf_listed *last = order->any ? &before : NULL;
 	bool numbers = has_numbers(stream);
 
 	for (size_t i = 0; i < all->count; i++) {
@@ -218,6 +293,10 @@ static void count_on(const struct stream *stream, struct ctf_listing *all)
 				last->place.number,
 				packet_steps(last->head.seq, one->head.seq, stream->seq_bits));
 		last = one;
+		if (i + nunsettled < all->count) {
+			order->last = *one;
+			order->any = true;
+		}
 	}
 }
 
@@ -230,8 +309,7 @@ static int by_place(const struct ctf_place *x, const struct ctf_place *y)
 
 static int by_number(const void *a, const void *b)
 {
-	const struct ctf_place *x = &((const struct ctf_listed *)a)->place;
-	const struct ctf_place *y = &((const struct ctf_listed *)b)->place;
+	const struct ctf_place *x = a, *y = b;
 
 	if (x->number != y->number)
 		return x->number < y->number ? -1 : 1;
@@ -240,87 +318,125 @@ static int by_number(const void *a, const void *b)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct ctf_place *x = &((const struct ctf_listed *)a)->place;
-	const struct ctf_place *y = &((const struct ctf_listed *)b)->place;
+	const struct ctf_place *x = a, *y = b;
 
 	if (x->begin != y->begin)
 		return x->begin < y->begin ? -1 : 1;
 	return by_number(a, b);
 }
 
-static bool same_bytes(const struct stream *stream, const struct ctf_listed *a,
-		       const struct ctf_listed *b)
+static bool is_sorted(const struct ctf_order *order, size_t from,
+		      int (*compare)(const void *, const void *))
 {
-	uint64_t size = a->place.len < b->place.len ? a->place.len : b->place.len;
+	for (size_t i = from ? from : 1; i < order->count; i++)
+		if (compare(&order->places[i - 1], &order->places[i]) > 0)
+			return false;
+	return true;
+}
+
+/* Puts the places from `from` on, which are new, between the others. The first that has moved. */
+static size_t sort_new(struct ctf_order *order, size_t from,
+		       int (*compare)(const void *, const void *))
+{
+	struct ctf_place *places = order->places, least;
+
+	if (is_sorted(order, from, compare))
+		return from;
+	least = places[from];
+	for (size_t i = from + 1; i < order->count; i++)
+		least = compare(&places[i], &least) < 0 ? places[i] : least;
+	size_t to = search_first(i, 0, from, compare(&places[i], &least) <= 0);
+	qsort(places + to, order->count - to, sizeof *places, compare);
+	return to;
+}
+
+static bool may_be_copies(const struct ctf_place *a, const struct ctf_place *b)
+{
+	return a->number == b->number && a->begin == b->begin;
+}
+
+static bool same_bytes(const struct stream *stream, const struct ctf_place *a,
+		       const struct ctf_place *b)
+{
+	uint64_t size = a->len < b->len ? a->len : b->len;
 	size_t n = size < COMPARED ? (size_t)size : COMPARED;
 	uint8_t x[COMPARED], y[COMPARED];
 	struct error ignored;
 
-	return source_peek(stream->sources[a->place.source], a->place.off, x, n, &ignored) &&
-	       source_peek(stream->sources[b->place.source], b->place.off, y, n, &ignored) &&
-	       !memcmp(x, y, n);
+	return source_peek(stream->sources[a->source], a->off, x, n, &ignored) &&
+	       source_peek(stream->sources[b->source], b->off, y, n, &ignored) && !memcmp(x, y, n);
 }
 
-static bool same_packet(const struct stream *stream, const struct ctf_listed *a,
-			const struct ctf_listed *b)
+static bool same_packet(const struct stream *stream, const struct ctf_place *a,
+			const struct ctf_place *b)
 {
-	return a->place.kind == PLACE_PACKET && b->place.kind == PLACE_PACKET &&
-	       a->head.seq == b->head.seq && a->head.begin == b->head.begin &&
-	       a->head.end == b->head.end && a->head.packet_bits == b->head.packet_bits &&
-	       a->head.content_bits == b->head.content_bits &&
-	       a->head.discarded == b->head.discarded && same_bytes(stream, a, b);
+	struct packet_head x, y;
+	struct error ignored;
+
+	return a->kind == PLACE_PACKET && b->kind == PLACE_PACKET && same_bytes(stream, a, b) &&
+	       packet_head_read(stream, a->source, a->off, &x, &ignored) &&
+	       packet_head_read(stream, b->source, b->off, &y, &ignored) && x.seq == y.seq &&
+	       x.begin == y.begin && x.end == y.end && x.packet_bits == y.packet_bits &&
+	       x.content_bits == y.content_bits && x.discarded == y.discarded;
 }
 
-/* Copies stand near each other once the list is sorted. One that is cut off is the copy. */
-static void mark_copies(const struct stream *stream, struct ctf_listing *all)
+/*
+ * Copies stand near each other once the list is sorted. One that is cut off is the copy. None in
+ * front of `from` may be a copy of one behind it.
+ */
+static void mark_copies(const struct stream *stream, struct ctf_order *order, size_t from)
 {
 	if (!has_numbers(stream) && !has_times(stream))
 		return;
-	for (size_t i = 1; i < all->count; i++)
+	for (size_t i = from; i < order->count; i++)
+		if (order->places[i].kind == PLACE_DOUBLED)
+			order->places[i].kind = PLACE_PACKET;
+	for (size_t i = from ? from : 1; i < order->count; i++)
 		for (size_t k = i; k-- > 0 && i - k <= COPIES_TRIED;) {
-			struct ctf_listed *first = &all->items[k], *one = &all->items[i];
-			if (first->place.number != one->place.number ||
-			    first->place.begin != one->place.begin)
+			struct ctf_place *first = &order->places[k], *one = &order->places[i];
+			if (!may_be_copies(first, one))
 				break;
 			if (!same_packet(stream, first, one))
 				continue;
-			if (first->place.len < one->place.len)
+			if (first->len < one->len)
 				one = first;
-			one->place.kind = PLACE_DOUBLED;
+			one->kind = PLACE_DOUBLED;
 			break;
 		}
 }
 
 /* Two packets of one number that are no copies: the numbers are no order. */
-static bool has_doubtful_numbers(const struct ctf_listing *all)
+static bool has_doubtful_numbers(const struct ctf_order *order)
 {
-	const struct ctf_listed *last = NULL;
+	const struct ctf_place *last = NULL;
 
-	for (size_t i = 0; i < all->count; i++) {
-		const struct ctf_listed *one = &all->items[i];
-		if (one->place.kind != PLACE_PACKET)
+	for (size_t i = 0; i < order->count; i++) {
+		const struct ctf_place *one = &order->places[i];
+		if (one->kind != PLACE_PACKET)
 			continue;
-		if (last && last->place.number == one->place.number)
+		if (last && last->number == one->number)
 			return true;
 		last = one;
 	}
 	return false;
 }
 
-static void forget_numbers(struct ctf_listing *all)
+static void forget_numbers(struct ctf_order *order)
 {
-	for (size_t i = 0; i < all->count; i++)
-		all->items[i].place.number = 0;
-	qsort(all->items, all->count, sizeof *all->items, by_number);
+	for (size_t i = 0; i < order->count; i++)
+		order->places[i].number = 0;
+	qsort(order->places, order->count, sizeof *order->places, by_number);
 }
 
 /* Where sources cannot be numbered for so many rounds, packets of equal time stay as they lie. */
-static void count_rounds(const struct stream *stream, struct ctf_order *order)
+static void count_rounds(const struct stream *stream, struct ctf_order *order, size_t from)
 {
 	const struct ctf_place *last = NULL;
-	uint64_t round = 0;
+	uint64_t round = from ? order->places[from - 1].round : 0;
 
-	for (size_t i = 0; i < order->count; i++) {
+	for (size_t i = from; i-- > 0 && !last;)
+		last = order->places[i].kind == PLACE_PACKET ? &order->places[i] : NULL;
+	for (size_t i = from; i < order->count; i++) {
 		struct ctf_place *place = &order->places[i];
 		if (place->kind == PLACE_PACKET) {
 			round += last && by_place(last, place) > 0;
@@ -332,23 +448,28 @@ static void count_rounds(const struct stream *stream, struct ctf_order *order)
 		order->places[i].round = 0;
 }
 
-static void order_list(const struct stream *stream, struct ctf_order *order,
-		       struct ctf_listing *all)
+/* Adds the packets of *all, in the order in which they were found. The first place that changed. */
+static size_t order_list(const struct stream *stream, struct ctf_order *order,
+			 struct ctf_listing *all, size_t nunsettled)
 {
 	bool timed = has_times(stream);
+	size_t from = order->count;
 
-	count_on(stream, all);
-	if (all->count)
-		qsort(all->items, all->count, sizeof *all->items, timed ? by_time : by_number);
-	mark_copies(stream, all);
-	if (!timed && has_doubtful_numbers(all))
-		forget_numbers(all);
-	order->places = mem_new_array(all->count + 1, sizeof *order->places);
-	order->count = all->count;
+	count_on(stream, order, all, nunsettled);
 	for (size_t i = 0; i < all->count; i++)
-		order->places[i] = all->items[i].place;
+		*mem_push(order->places, order->count, order->capacity) = all->items[i].place;
+	from = sort_new(order, from, timed ? by_time : by_number);
+	while (from && from < order->count &&
+	       may_be_copies(&order->places[from - 1], &order->places[from]))
+		from--;
+	mark_copies(stream, order, from);
+	if (!timed && has_doubtful_numbers(order)) {
+		forget_numbers(order);
+		from = 0;
+	}
 	order->needed = true;
-	count_rounds(stream, order);
+	count_rounds(stream, order, from);
+	return from;
 }
 
 static void build(const struct stream *stream, struct ctf_order *order)
@@ -357,7 +478,7 @@ static void build(const struct stream *stream, struct ctf_order *order)
 
 	for (uint32_t i = 0; i < stream->nsources; i++)
 		list_source(stream, i, &all);
-	order_list(stream, order, &all);
+	(void)order_list(stream, order, &all, 0);
 	mem_free(all.items);
 }
 
@@ -367,7 +488,9 @@ const struct ctf_place *ctf_places(const struct stream *stream, size_t *count)
 
 	if (!atomic_load(&order->known)) {
 		pthread_mutex_lock(&order->lock);
-		if (!order->known && is_out_of_order(stream))
+		if (!order->begun)
+			order->looked = (struct looked){.last = {.seq = PACKET_NONE}};
+		if (!order->known && is_out_of_order(stream, &order->looked))
 			build(stream, order);
 		atomic_store(&order->known, true);
 		pthread_mutex_unlock(&order->lock);
@@ -376,12 +499,58 @@ const struct ctf_place *ctf_places(const struct stream *stream, size_t *count)
 	return order->needed ? order->places : NULL;
 }
 
-void ctf_order_list(const struct stream *stream, struct ctf_listing *listing)
+void ctf_order_list(struct stream *stream, struct ctf_listing *listing, size_t nunsettled)
 {
 	struct ctf_order *order = stream_state(stream)->order;
+	size_t at = listing->count - nunsettled;
+	size_t from = order_list(stream, order, listing, nunsettled);
 
-	order_list(stream, order, listing);
+	from = from < order->changed ? from : order->changed;
+	order->nunsettled = nunsettled;
+	order->unsettled = nunsettled ? listing->items[at].place.off : 0;
+	/* what a record says may depend on the packet behind it */
+	stream->anew = !order->taken || order->firm;
+	for (size_t i = order->firm; order->taken && i < from && stream->anew; i++)
+		stream->anew = order->places[i].kind != PLACE_PACKET;
+	if (stream->anew)
+		order->firm = 0;
+	if (order->count > order->firm + LATE)
+		order->firm = order->count - LATE;
 	atomic_store(&order->known, true);
+}
+
+bool ctf_order_take(const struct stream *stream, const struct stream *before, uint64_t *dropped)
+{
+	struct ctf_order *order = stream_state(stream)->order, *old = stream_state(before)->order;
+	size_t left = old->nunsettled, at = old->count, kept;
+
+	/* without times, numbers that prove to be no order are forgotten */
+	if (!has_times(stream) || !old->needed)
+		return false;
+	order->taken = true;
+	order->places = old->places;
+	order->capacity = old->capacity;
+	order->firm = old->firm;
+	order->last = old->last;
+	order->any = old->any;
+	*dropped = 0;
+	while (left && at)
+		left -= order->places[--at].off >= old->unsettled;
+	for (size_t i = kept = at; i < old->count; i++)
+		if (old->nunsettled && order->places[i].off >= old->unsettled)
+			*dropped += order->places[i].len;
+		else
+			order->places[kept++] = order->places[i];
+	order->count = kept;
+	order->changed = at;
+	old->places = NULL;
+	old->count = old->capacity = 0;
+	return true;
+}
+
+size_t ctf_firm_places(const struct stream *stream)
+{
+	return stream_state(stream)->order->firm;
 }
 
 bool ctf_has_own(const struct stream *stream, uint32_t source)

@@ -187,9 +187,11 @@ bool packet_head_decode(const struct ctf_stream_class *class, const uint8_t *dat
 	out->has_begin = class->has_clock &&
 			 member_value(class, slots, MEMBER_BEGIN, &out->begin, &out->begin_bits);
 	out->has_end = class->has_clock && member_value(class, slots, MEMBER_END, &out->end, &bits);
+	bool closed = !out->has_end || out->end || !(class->part->quirks & QUIRK_ZERO_END);
 	if (out->has_begin && out->has_end)
 		out->end = clock_update(out->begin, out->end, bits);
-	member_value(class, slots, MEMBER_DISCARDED, &out->discarded, &bits);
+	if (closed) /* the counter is written with the end */
+		member_value(class, slots, MEMBER_DISCARDED, &out->discarded, &bits);
 	member_value(class, slots, MEMBER_SEQUENCE, &out->seq, &bits);
 	out->before_all = class->before_all && class->before_all->kind == FIELD_INT &&
 			  slots[class->context_base + class->before_all->slot].u;

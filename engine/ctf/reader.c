@@ -71,6 +71,7 @@ const struct reader ctf_reader = {
 	.open = ctf_open,
 	.close = ctf_close,
 	.scan = ctf_scan,
+	.goes_on = ctf_goes_on,
 	.computed = ctf_computed,
 	.packet_at = ctf_packet_at,
 	.decoder_new = ctf_decoder_new,

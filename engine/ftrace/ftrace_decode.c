@@ -529,6 +529,7 @@ const struct reader ftrace_reader = {
 	.probe = probe,
 	.open = ftrace_open,
 	.close = ftrace_close,
+	.watermark = ftrace_watermark,
 	.scan = ftrace_scan,
 	.computed = ftrace_computed,
 	.packet_at = ftrace_packet_at,

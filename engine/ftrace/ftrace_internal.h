@@ -70,6 +70,7 @@ struct ftrace_file {
 	struct tracing *tracing;
 	struct tracing_page page;
 	bool big_endian;
+	bool grows; /* pages are being written */
 	unsigned long_bytes;
 	uint32_t page_bytes;
 	enum codec codec;
@@ -135,7 +136,8 @@ static inline uint32_t ftrace_packet_bytes(const struct ftrace_stream *own)
 {
 	const uint32_t asked = own->file->trace->packet_bytes;
 
-	return asked ? asked : 65536;
+	/* of pages that are being written, none changes once it is there */
+	return own->file->grows ? own->page_bytes : asked ? asked : 65536;
 }
 
 struct ftrace_class {
@@ -275,6 +277,8 @@ void page_head_parse(const struct ftrace_file *file, const uint8_t *bytes, struc
 uint64_t page_lost(const struct ftrace_file *file, const uint8_t *data, size_t bytes,
 		   const struct page_head *head);
 uint64_t pages_count(const struct ftrace_stream *own);
+/* As trace_watermark(): the last event of the last page, as pages of a CPU follow one another. */
+bool ftrace_watermark(const struct stream *stream, nstime *until);
 /* Times of the events of a packet, by decoding. False: it has none. */
 bool packet_times(const struct stream *stream, const struct packet_info *info, nstime *first,
 		  nstime *last, bool *fell);

@@ -158,6 +158,31 @@ bool packet_times(const struct stream *stream, const struct packet_info *info, n
 	return any;
 }
 
+bool ftrace_watermark(const struct stream *stream, nstime *until)
+{
+	const struct ftrace_stream *own = ftrace_own(stream);
+	struct packet_info page = {.rec.len = own->page_bytes};
+	struct page_head head = {0};
+	struct stamp_clock clock;
+	nstime first;
+	bool fell;
+
+	*until = NSTIME_MAX;
+	if (!own->file->grows || own->content != CONTENT_PAGES)
+		return true;
+	*until = NSTIME_MIN;
+	for (uint64_t n = pages_count(own); n-- > 0 && !head.used;) {
+		head_at(stream, n, &head);
+		page.rec.off = page_offset(own, n);
+	}
+	if (!head.used)
+		return true;
+	stamp_clock_of(stream, &clock);
+	if (!packet_times(stream, &page, &first, until, &fell))
+		*until = stamp_to_ns_clamped(&clock, head.stamp);
+	return true;
+}
+
 /* The end of a run that no later stamp bounds: that of its last event. */
 static void end_by_events(const struct stream *stream, const struct run *run,
 			  struct packet_info *out)

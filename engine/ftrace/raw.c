@@ -3,6 +3,7 @@
  *
  *     FOLDER/events/header_page, events/ftrace/..., events/SYSTEM/EVENT/format
  *     FOLDER/cpuN.raw or FOLDER/per_cpu/cpuN/trace_pipe_raw
+ *     FOLDER/OUT.cpuN, FOLDER/OUT.INSTANCE.cpuN  what trace-cmd record leaves when it is killed
  *     FOLDER/instances/NAME/ the same FOLDER/{printk_formats,saved_cmdlines,trace_clock,kallsyms}
  *
  * Byte order is written nowhere: that in which the first page's head makes sense. Files of a
@@ -145,13 +146,16 @@ static unsigned long_bytes_of(const char *path)
 	return bytes;
 }
 
-/* Does a page head make sense in this byte order? Usual stamps are below 2^62, pages below 1 MB. */
+/*
+ * Does a page head make sense in this byte order? Usual stamps are below 2^62, pages below 1 MB. In
+ * the wrong one the number of bytes often reads as 0, as it is of an empty page in both.
+ */
 static bool sensible(const uint8_t *head, bool big_endian, unsigned longs, uint64_t size)
 {
 	uint64_t stamp = ftrace_load(head, 8, big_endian);
 	uint64_t commit = ftrace_load(head + 8, longs, big_endian) & UINT32_C(0x3FFFFFFF);
 
-	return commit <= size && stamp >> 62 == 0;
+	return commit && commit <= size && stamp >> 62 == 0;
 }
 
 static bool looks_big_endian(struct source *source, unsigned longs)
@@ -190,35 +194,130 @@ static bool is_there(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-/* cpuN.raw, or cpuN with trace_pipe_raw inside. */
-static void add_file(struct raw *raw, const char *folder, const char *name, const char *instance,
+/* The number of "cpuN" at `text`; *end: what follows it. False: it is something else. */
+static bool cpu_number(const char *text, uint32_t *cpu, const char **end)
+{
+	char *behind;
+
+	if (strncmp(text, "cpu", 3) != 0 || !char_is_digit(text[3]))
+		return false;
+	unsigned long number = strtoul(text + 3, &behind, 10);
+	*cpu = (uint32_t)number;
+	*end = behind;
+	return number <= INT32_MAX;
+}
+
+/* Has another file the pages of this CPU of this buffer? Then it is told. */
+static bool is_doubled(const struct raw *raw, const struct raw_cpu *cpu, const char *path)
+{
+	for (size_t i = 0; i < raw->count; i++) {
+		const struct raw_cpu *other = &raw->items[i];
+		struct error cause;
+		if (other->cpu != cpu->cpu || strcmp(other->instance, cpu->instance) != 0)
+			continue;
+		error_set(&cause, ERR_FORMAT,
+			  "%s: %s has the pages of this CPU, too: it is left out", path,
+			  source_name(other->source));
+		trace_damage(raw->trace, "", &cause);
+		return true;
+	}
+	return false;
+}
+
+/* A file of pages of found->cpu and its instance; a tracefs is passed over. */
+static void add_file(struct raw *raw, const char *path, struct raw_cpu *found,
 		     enum source_mode mode)
 {
-	struct raw_cpu found = {.instance = instance};
 	struct error cause;
 	uint64_t size;
-	char *end;
 
-	if (strncmp(name, "cpu", 3) != 0 || name[3] < '0' || name[3] > '9')
+	if (!is_there(path) || on_tracefs(path))
 		return;
-	unsigned long cpu = strtoul(name + 3, &end, 10);
-	if (cpu > INT32_MAX || (strcmp(end, ".raw") != 0 && *end))
+	if (!file_is_regular(path, &size, &cause) ||
+	    (size && !source_open(path, mode, &found->source, &cause)))
+		trace_damage(raw->trace, "", &cause);
+	else if (size && is_doubled(raw, found, path))
+		source_close(found->source);
+	else if (size)
+		*mem_push(raw->items, raw->count, raw->capacity) = *found;
+	else if (raw->trace->grows)
+		raw->trace->awaited++; /* it is made before the CPU's first page is full */
+}
+
+/* cpuN.raw, or cpuN with trace_pipe_raw inside. */
+static void add_named(struct raw *raw, const char *folder, const char *name, const char *instance,
+		      enum source_mode mode)
+{
+	struct raw_cpu found = {.instance = instance};
+	const char *end;
+
+	if (!cpu_number(name, &found.cpu, &end) || (strcmp(end, ".raw") != 0 && *end))
 		return;
-	found.cpu = (uint32_t)cpu;
 	char *path = folder_join(folder, name);
 	if (!*end) {
 		char *inner = folder_join(path, "trace_pipe_raw");
 		mem_free(path);
 		path = inner;
 	}
-	if (is_there(path) && !on_tracefs(path)) {
-		if (!file_is_regular(path, &size, &cause) ||
-		    (size && !source_open(path, mode, &found.source, &cause)))
-			trace_damage(raw->trace, "", &cause);
-		else if (size)
-			*mem_push(raw->items, raw->count, raw->capacity) = found;
-	}
+	add_file(raw, path, &found, mode);
 	mem_free(path);
+}
+
+/* Bytes of OUT or OUT.INSTANCE in front of ".cpuN"; 0: the name is another one. */
+static size_t recorder_prefix(const char *name, uint32_t *cpu)
+{
+	const char *dot = strrchr(name, '.'), *end;
+
+	return dot && cpu_number(dot + 1, cpu, &end) && !*end ? (size_t)(dot - name) : 0;
+}
+
+/* Does a part of the name, which has `prefix` bytes in front of ".cpuN", end behind `at` bytes? */
+static bool part_ends(const char *name, size_t prefix, size_t at)
+{
+	return at == prefix || (at < prefix && name[at] == '.');
+}
+
+/* Bytes of OUT, with which all files of a recorder begin; 0: they have nothing in common. */
+static size_t common_out(const struct folder_names *names)
+{
+	const char *first = NULL;
+	size_t common = 0;
+
+	for (size_t i = 0; i < names->count; i++) {
+		const char *name = names->items[i];
+		uint32_t cpu;
+		size_t prefix = recorder_prefix(name, &cpu);
+		if (prefix && !first)
+			common = recorder_prefix(first = name, &cpu);
+		while (prefix && common &&
+		       (strncmp(name, first, common) != 0 || !part_ends(name, prefix, common) ||
+			!part_ends(first, recorder_prefix(first, &cpu), common)))
+			common--;
+	}
+	return common;
+}
+
+/* What trace-cmd's recorders wrote, until they were killed, for the file that it would have made.
+ */
+static void add_recorded(struct raw *raw, const char *folder, const struct folder_names *names,
+			 const char *instance, enum source_mode mode)
+{
+	size_t common = common_out(names);
+
+	for (size_t i = 0; i < names->count; i++) {
+		const char *name = names->items[i];
+		struct raw_cpu found = {.instance = instance};
+		size_t prefix = recorder_prefix(name, &found.cpu);
+		if (!prefix)
+			continue;
+		size_t from = common + (common && prefix > common);
+		if (prefix > from)
+			found.instance =
+				arena_strndup(raw->trace->arena, name + from, prefix - from);
+		char *path = folder_join(folder, name);
+		add_file(raw, path, &found, mode);
+		mem_free(path);
+	}
 }
 
 static void find_in(struct raw *raw, const char *folder, const char *instance,
@@ -228,9 +327,10 @@ static void find_in(struct raw *raw, const char *folder, const char *instance,
 	struct folder_names flat = list(folder), deep = list(per_cpu);
 
 	for (size_t i = 0; i < flat.count; i++)
-		add_file(raw, folder, flat.items[i], instance, mode);
+		add_named(raw, folder, flat.items[i], instance, mode);
 	for (size_t i = 0; i < deep.count; i++)
-		add_file(raw, per_cpu, deep.items[i], instance, mode);
+		add_named(raw, per_cpu, deep.items[i], instance, mode);
+	add_recorded(raw, folder, &flat, instance, mode);
 	folder_release(&flat);
 	folder_release(&deep);
 	mem_free(per_cpu);
@@ -298,7 +398,11 @@ static void add_streams(struct ftrace_file *file, const struct raw *raw)
 		struct cpu_pages pages = {cpu->cpu, 0, source_size(cpu->source)};
 		struct stream *stream = ftrace_add_pages(file, &buffer, &pages, clock, cpu->source);
 		struct ftrace_stream *own = stream->priv;
-		own->cut = own->size % own->page_bytes != 0;
+		own->cut = !file->grows && own->size % own->page_bytes != 0;
+		if (!file->grows)
+			continue;
+		own->size -= own->size % own->page_bytes;
+		file->trace->awaited += !own->size;
 	}
 }
 
@@ -309,13 +413,15 @@ bool ftrace_open_raw(struct trace *trace, const char *path, enum source_mode mod
 	struct raw raw = {.trace = trace};
 
 	file->part->version = "raw";
+	file->grows = trace->grows;
 	file->long_bytes = long_bytes_of(path);
 	file->page_bytes = PAGE_USUAL;
 	find_files(file, &raw, mode);
 	bool good = raw.count > 0 ||
 		    error_set(err, ERR_FORMAT,
-			      "formats, but no pages: neither cpuN.raw nor copies of "
-			      "per_cpu/cpuN/trace_pipe_raw (a mounted tracefs is not read)");
+			      "formats, but no pages: neither cpuN.raw, copies of "
+			      "per_cpu/cpuN/trace_pipe_raw nor trace.dat.cpuN of a recording "
+			      "that was killed (a mounted tracefs is not read)");
 	if (good) {
 		file->big_endian = looks_big_endian(raw.items[0].source, file->long_bytes);
 		file->tracing = tracing_new(trace->arena, file->big_endian, file->long_bytes,

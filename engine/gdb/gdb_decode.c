@@ -484,6 +484,7 @@ const struct reader gdb_reader = {
 	.probe = probe,
 	.open = gdb_open,
 	.close = gdb_close,
+	.watermark = reader_watermark_whole,
 	.scan = scan_next,
 	.decoder_new = decoder_new,
 	.decoder_free = decoder_free,

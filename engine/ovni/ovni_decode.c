@@ -259,5 +259,6 @@ const struct reader ovni_reader = {
 	.decoder_fields = decoder_fields,
 	.event_bits = event_bits,
 	.gapless = true,
+	.watermark = ovni_watermark,
 	.text = &text,
 };

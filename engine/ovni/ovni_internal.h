@@ -142,6 +142,7 @@ struct ovni_stream {
 	const struct ovni_loom *loom;
 	const struct ovni_classes *classes;
 	bool big_endian;
+	bool finished; /* its thread has ended */
 };
 
 static inline const struct ovni_stream *ovni_own(const struct stream *stream)
@@ -256,6 +257,8 @@ MUST_CHECK bool ovni_open(struct trace *trace, const char *path, const char *set
 /* scan.c */
 MUST_CHECK enum step ovni_scan(const struct stream *stream, struct scan *scan,
 			       struct packet_info *out, struct error *err);
+/* As trace_watermark(): a thread that has ended writes no more. */
+bool ovni_watermark(const struct stream *stream, nstime *until);
 
 /* text.c */
 enum event_words ovni_text(const struct fields *fields, struct buf *out);

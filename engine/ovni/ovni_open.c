@@ -26,6 +26,7 @@ struct opening {
 
 static void refuse(struct opening *opening, const struct error *cause)
 {
+	opening->trace->awaited++; /* of one that grows, more may come */
 	if (opening->first.kind == ERR_NONE)
 		opening->first = *cause;
 	else
@@ -188,6 +189,7 @@ static void add_stream(struct opening *opening, size_t i, const struct host *hos
 
 	own->trace = trace;
 	own->big_endian = big_endian;
+	own->finished = one->finished;
 	own->classes = host->classes[big_endian];
 	own->loom = opening->looms[i];
 	stream->priv = own;
@@ -298,15 +300,8 @@ static void release(struct opening *opening)
 static char *folder_of(const char *path)
 {
 	struct stat st;
-	const char *slash = strrchr(path, '/');
 
-	if (stat(path, &st) != 0 || S_ISDIR(st.st_mode))
-		return mem_strdup(path);
-	if (!slash)
-		return mem_strdup(".");
-	struct buf folder = {0};
-	buf_add(&folder, path, (size_t)(slash - path + (slash == path)));
-	return folder.data;
+	return stat(path, &st) != 0 || S_ISDIR(st.st_mode) ? mem_strdup(path) : folder_above(path);
 }
 
 bool ovni_open(struct trace *trace, const char *path, const char *settings, enum source_mode mode,

@@ -27,6 +27,7 @@ struct walked {
 	uint64_t bytes, least, greatest, last;
 	uint32_t events;
 	bool fell;
+	bool waits; /* the file ends here, and may grow */
 };
 
 static bool says(const struct stream *stream, uint64_t at, const char *what, struct error *err)
@@ -66,6 +67,11 @@ static void take(struct walked *walked, const struct ovni_frame *frame)
 	walked->events++;
 }
 
+static bool waits_for_more(const struct stream *stream)
+{
+	return ovni_own(stream)->trace->grows && !ovni_own(stream)->finished;
+}
+
 /* Events of the block, which begins at offset `off`, to the packet's end. False: damage. */
 static bool walk(const struct stream *stream, const struct block *block, uint64_t off,
 		 struct scan_state *state, struct walked *walked, uint64_t *wanted,
@@ -84,6 +90,10 @@ static bool walk(const struct stream *stream, const struct block *block, uint64_
 		case FRAME_GOOD:
 			break;
 		case FRAME_CUT:
+			if ((frame.bytes > rest || rest < EVENT_HEAD) && waits_for_more(stream)) {
+				walked->waits = true;
+				return true;
+			}
 			if (frame.bytes > rest || rest < EVENT_HEAD)
 				return says(stream, at, "is cut off: the file ends before it does",
 					    err);
@@ -138,7 +148,7 @@ static bool walk_packet(const struct stream *stream, uint64_t off, struct scan_s
 	struct block block;
 	bool good = true;
 
-	while (good && !walked->events) {
+	while (good && !walked->events && !walked->waits) {
 		uint64_t size = wanted < rest ? wanted : rest;
 		wanted = 0;
 		if (!source_get(source, off, (size_t)size, &block, err))
@@ -149,6 +159,12 @@ static bool walk_packet(const struct stream *stream, uint64_t off, struct scan_s
 			break;
 	}
 	return good;
+}
+
+bool ovni_watermark(const struct stream *stream, nstime *until)
+{
+	*until = NSTIME_MAX;
+	return ovni_own(stream)->finished;
 }
 
 enum step ovni_scan(const struct stream *stream, struct scan *scan, struct packet_info *out,
@@ -167,9 +183,14 @@ enum step ovni_scan(const struct stream *stream, struct scan *scan, struct packe
 		memcpy(scan->priv, &state, sizeof state);
 		return STEP_ERROR;
 	}
+	if (!walked.events)
+		return STEP_END;
 	/* damage behind good events is met again, and told, by the next call */
 	make_record(stream, off, &walked, out);
 	scan->next = off + walked.bytes;
+	if (waits_for_more(stream) &&
+	    (walked.waits || scan->next == source_size(stream->sources[0])))
+		out->rec.flags |= PACKET_OPEN;
 	scan->emitted++;
 	memcpy(scan->priv, &state, sizeof state);
 	return STEP_ITEM;

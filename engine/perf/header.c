@@ -4,6 +4,7 @@
  *     file       head (104 bytes) · ids · attributes · data ......... · feature table · features
  *     pipe       head (16 bytes) · records: attributes, features, tracing data, ids, then the rest
  *     directory  `data` is a file; `data.N` are bare records
+ *     turns      a folder of files of one recording, see turns.c; the first one's tables count
  *
  * Only the head, the tables and the records in front of the first sample are read; a file whose
  * attributes have no CPU is passed through once more for its ID_INDEX, which may stand anywhere.
@@ -11,12 +12,12 @@
 #include "engine/base/bitset.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
-#include "engine/perf/record_view.h"
+#include "engine/perf/opening.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <xxhash.h>
+#include <unistd.h>
 
 enum {
 	ATTR_LEAST = 64,
@@ -25,33 +26,10 @@ enum {
 	EVENT_TYPE = 72,    /* id (8 bytes), name with its final zero (64) */
 	ATTR_MOST = 4096,
 	FEATURE_MOST = 256 << 20,
-	CPUS_MOST = 1 << 16
+	TURN_NS = 1000000000 /* most between the end of a turn and the begin of the next */
 };
 
-struct file_head {
-	uint64_t attr_entry, attr_off, attr_size, data_off, data_size;
-	uint64_t types_off, types_size; /* version 1 */
-	uint64_t features[4];
-};
-
-struct renaming { /* what EVENT_UPDATE says, until all ids are known and sorted */
-	uint64_t id;
-	const char *name; /* in the arena */
-};
-
-struct opening {
-	struct perf_part *part;
-	const char *path;
-	enum source_mode mode;
-	struct file_head head;
-	bool compressed;
-	uint64_t id_bytes; /* of all attributes */
-	struct renaming *renamings;
-	size_t nrenamings, renamings_capacity;
-	XXH3_state_t *identity;
-};
-
-static void add_source(struct opening *o, struct source *source, uint64_t begin, uint64_t end,
+static void add_source(struct perf_opening *o, struct source *source, uint64_t begin, uint64_t end,
 		       bool grows)
 {
 	struct perf_part *part = o->part;
@@ -62,6 +40,7 @@ static void add_source(struct opening *o, struct source *source, uint64_t begin,
 		.name = source_name(source),
 		.begin = begin < end ? begin : end,
 		.end = end,
+		.turn = o->turn,
 		.grows = grows,
 	};
 }
@@ -91,8 +70,8 @@ static uint32_t tail_of(const uint8_t *data, uint32_t size)
 }
 
 /* `off`: where it is in the file. */
-static bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint64_t off,
-			   uint32_t *used, struct perf_attr **out)
+bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t size, uint64_t off,
+		    uint32_t *used, struct perf_attr **out)
 {
 	uint8_t bytes[ATTR_KNOWN] = {0};
 
@@ -124,7 +103,7 @@ static bool perf_read_attr(struct perf_part *part, const uint8_t *data, size_t s
 	return true;
 }
 
-static void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr)
+void perf_add_id(struct perf_part *part, uint64_t id, uint32_t attr)
 {
 	*mem_push(part->ids, part->nids, part->ids_capacity) =
 		(struct perf_id){.id = id, .attr = attr, .cpu = -1};
@@ -171,8 +150,8 @@ static void order_ids(struct perf_part *part)
 }
 
 /* Ids of one attribute. Those of all, each in a place of its own, are no more than the file. */
-static bool read_ids(struct opening *o, const struct perf_attr *attr, uint64_t off, uint64_t size,
-		     struct error *err)
+static bool read_ids(struct perf_opening *o, const struct perf_attr *attr, uint64_t off,
+		     uint64_t size, struct error *err)
 {
 	struct perf_part *part = o->part;
 	struct source *source = part->sources[0].source;
@@ -191,7 +170,7 @@ static bool read_ids(struct opening *o, const struct perf_attr *attr, uint64_t o
 	return true;
 }
 
-static bool read_attr_table(struct opening *o, struct error *err)
+static bool read_attr_table(struct perf_opening *o, struct error *err)
 {
 	struct perf_part *part = o->part;
 	struct source *source = part->sources[0].source;
@@ -243,9 +222,11 @@ static void perf_read_tracing(struct perf_part *part, const uint8_t *data, size_
 	trace_damage(part->trace, "", &err);
 }
 
-static void take_feature(struct opening *o, uint32_t feature, const uint8_t *data, size_t size,
-			 uint64_t off)
+void perf_take_feature(struct perf_opening *o, uint32_t feature, const uint8_t *data, size_t size,
+		       uint64_t off)
 {
+	if (o->turn && feature != FEATURE_BUILD_ID)
+		return; /* as in the first */
 	if (feature == FEATURE_TRACING_DATA) {
 		XXH3_128bits_update(o->identity, data, size);
 		perf_read_tracing(o->part, data, size, o->path, off);
@@ -262,9 +243,9 @@ static void take_feature(struct opening *o, uint32_t feature, const uint8_t *dat
 }
 
 /* The table behind the data and what it points to. False: it is not there, or not all of it. */
-static bool read_features(struct opening *o, uint64_t *bad)
+static bool read_features(struct perf_opening *o, uint64_t *bad)
 {
-	struct source *source = o->part->sources[0].source;
+	struct source *source = file_of(o)->source;
 	uint64_t at = o->head.data_off + o->head.data_size;
 	bool whole = true;
 
@@ -285,202 +266,17 @@ static bool read_features(struct opening *o, uint64_t *bad)
 			whole = false;
 			continue;
 		}
-		take_feature(o, i, block.data, block.size, off);
+		perf_take_feature(o, i, block.data, block.size, off);
 		source_put(&block);
 	}
 	return whole;
-}
-
-/* {id, number of its buffer, cpu, tid}: which buffer, CPU and thread every event id is of. */
-static void read_id_index(struct perf_part *part, const struct perf_record *rec)
-{
-	uint64_t n = rec->size >= 16 ? get64(rec->bytes + 8, part->swap) : 0;
-
-	if (n > (rec->size - 16u) / 32)
-		n = (rec->size - 16u) / 32;
-	for (uint64_t i = 0; i < n; i++) {
-		const uint8_t *p = rec->bytes + 16 + i * 32;
-		uint64_t buffer = get64(p + 8, part->swap), cpu = get64(p + 16, part->swap);
-		perf_add_id(part, get64(p, part->swap), UINT32_MAX);
-		part->ids[part->nids - 1].has_tid = true;
-		part->ids[part->nids - 1].tid = (int32_t)get64(p + 24, part->swap);
-		if (buffer < CPUS_MOST && buffer + 1 > part->nbuffers)
-			part->nbuffers = (uint32_t)buffer + 1;
-		if (cpu >= CPUS_MOST)
-			continue;
-		part->ids[part->nids - 1].cpu = (int32_t)cpu;
-		part->has_id_index = true;
-		if ((int32_t)cpu > part->most_cpu)
-			part->most_cpu = (int32_t)cpu;
-	}
-}
-
-static void read_event_update(struct opening *o, const struct perf_record *rec)
-{
-	struct perf_part *part = o->part;
-	uint64_t what = rec->size > 24 ? get64(rec->bytes + 8, part->swap) : 0;
-	const char *name = (const char *)rec->bytes + 24;
-
-	if (what != 2) /* the name */
-		return;
-	*mem_push(o->renamings, o->nrenamings, o->renamings_capacity) = (struct renaming){
-		get64(rec->bytes + 16, part->swap),
-		arena_strndup(part->trace->arena, name, strnlen(name, rec->size - 24))};
-}
-
-/* After order_ids(). The last name counts. */
-static void rename_events(const struct opening *o)
-{
-	const struct perf_part *part = o->part;
-
-	for (size_t i = 0; i < o->nrenamings; i++) {
-		const struct perf_id *id = perf_find_id(part, o->renamings[i].id);
-		if (id && id->attr < part->nattrs)
-			part->attrs[id->attr]->name = o->renamings[i].name;
-	}
-}
-
-static void read_pipe_attr(struct opening *o, const struct perf_record *rec)
-{
-	struct perf_part *part = o->part;
-	struct perf_attr *attr;
-	uint32_t used;
-
-	if (!perf_read_attr(part, rec->bytes + RECORD_HEAD, rec->size - RECORD_HEAD,
-			    rec->off + RECORD_HEAD, &used, &attr))
-		return;
-	for (uint32_t at = RECORD_HEAD + used; at + 8 <= rec->size; at += 8)
-		perf_add_id(part, get64(rec->bytes + at, part->swap), attr->index);
-	XXH3_128bits_update(o->identity, rec->bytes, rec->size);
-}
-
-static void read_pipe_tracing(struct opening *o, const struct perf_record *rec)
-{
-	struct perf_source *from = &o->part->sources[rec->source];
-	struct block block;
-	struct error err;
-
-	if (!source_get(from->source, rec->extra_off, (size_t)rec->extra_len, &block, &err)) {
-		trace_damage(o->part->trace, from->name, &err);
-		return;
-	}
-	take_feature(o, FEATURE_TRACING_DATA, block.data, block.size, rec->extra_off);
-	source_put(&block);
-}
-
-static void take_metadata(struct opening *o, const struct perf_record *rec)
-{
-	struct perf_part *part = o->part;
-
-	switch (rec->type) {
-	case PERF_HEADER_ATTR:
-		if (part->pipe)
-			read_pipe_attr(o, rec);
-		break;
-	case PERF_HEADER_TRACING_DATA:
-		read_pipe_tracing(o, rec);
-		break;
-	case PERF_HEADER_FEATURE:
-		if (rec->size >= 16)
-			take_feature(o, (uint32_t)get64(rec->bytes + 8, part->swap),
-				     rec->bytes + 16, rec->size - 16u, rec->off);
-		break;
-	case PERF_EVENT_UPDATE:
-		read_event_update(o, rec);
-		break;
-	case PERF_ID_INDEX:
-		read_id_index(part, rec);
-		break;
-	case PERF_THREAD_MAP:
-		perf_read_thread_map(part, rec->bytes, rec->size);
-		break;
-	default:
-		break;
-	}
-}
-
-static bool is_compressed(uint32_t type)
-{
-	return type == PERF_COMPRESSED || type == PERF_COMPRESSED2;
-}
-
-/* Records of source 0 up to the first sample or, `all`, every one: for ID_INDEX. */
-static void read_metadata(struct opening *o, bool all)
-{
-	struct perf_iter iter;
-	struct perf_record rec;
-	struct error ignored; /* the walk meets it again, and tells */
-
-	perf_iter_begin_source(&iter, o->part, 0);
-	while (perf_iter_next(&iter, &rec, &ignored) == STEP_ITEM) {
-		if (all) {
-			if (rec.type == PERF_ID_INDEX)
-				take_metadata(o, &rec);
-			continue;
-		}
-		if (is_compressed(rec.type))
-			o->compressed = true;
-		if (rec.type == PERF_SAMPLE || is_compressed(rec.type)) {
-			/* all files of perf record --switch-output have the same ids and metadata */
-			XXH3_128bits_update(o->identity, rec.bytes, rec.size);
-			break;
-		}
-		take_metadata(o, &rec);
-	}
-	perf_iter_end(&iter);
-}
-
-static bool says_cpu(const struct perf_part *part, const struct perf_attr *attr)
-{
-	if (attr->sample_type & SAMPLE_CPU)
-		return true;
-	bool side = attr->places.id_back || !(attr->flags & ATTR_SAMPLE_ID_ALL);
-	return part->has_id_index && attr->places.id && side;
-}
-
-/* CPUs: from every record, else by id where ID_INDEX knows them. */
-static void find_cpus(struct opening *o)
-{
-	struct perf_part *part = o->part;
-	bool all_say = true;
-
-	for (size_t i = 0; i < part->nattrs; i++)
-		all_say &= says_cpu(part, part->attrs[i]);
-	if (!part->nbuffers && !all_say) {
-		read_metadata(o, true);
-		all_say = true;
-		for (size_t i = 0; i < part->nattrs; i++)
-			all_say &= says_cpu(part, part->attrs[i]);
-	}
-	part->by_cpu = all_say;
-	if (part->cpus_available && part->cpus_available <= CPUS_MOST &&
-	    (int32_t)part->cpus_available - 1 > part->most_cpu)
-		part->most_cpu = (int32_t)part->cpus_available - 1;
-}
-
-/* Neither ID_INDEX nor features tell the CPUs: all records do. */
-static void look_for_cpus(struct perf_part *part)
-{
-	struct perf_iter iter;
-	struct perf_record rec;
-	struct record_view view;
-	struct error ignored; /* the walk meets it again, and tells */
-	enum step step;
-
-	perf_iter_begin(&iter, part);
-	while ((step = perf_iter_next(&iter, &rec, &ignored)) != STEP_END)
-		if (step == STEP_ITEM && rec.type < PERF_KERNEL_TYPES && rec.type &&
-		    record_view_of(part, rec.bytes, rec.type, rec.size, &view) &&
-		    view.cpu < CPUS_MOST && view.cpu > part->most_cpu)
-			part->most_cpu = view.cpu;
-	perf_iter_end(&iter);
 }
 
 /*
  * Version 1 names its tracepoints in a section of its own: what there is to tell them by when
  * their formats are missing. A section that cannot be read costs names alone.
  */
-static void read_event_types(struct opening *o)
+static void read_event_types(struct perf_opening *o)
 {
 	struct perf_part *part = o->part;
 	const struct file_head *head = &o->head;
@@ -514,57 +310,96 @@ static const char *names_lost(const struct perf_part *part)
 	return "";
 }
 
-static bool read_file_head(struct opening *o, const uint8_t *bytes, struct error *err)
+static void parse_head(struct perf_opening *o, const uint8_t *bytes)
 {
-	struct perf_part *part = o->part;
+	const bool swap = o->part->swap;
 	struct file_head *head = &o->head;
-	struct perf_source *file = &part->sources[0];
-	uint64_t size = source_size(file->source), bad = 0;
 
-	head->attr_entry = get64(bytes + 16, part->swap);
-	head->attr_off = get64(bytes + 24, part->swap);
-	head->attr_size = get64(bytes + 32, part->swap);
-	head->data_off = get64(bytes + 40, part->swap);
-	head->data_size = get64(bytes + 48, part->swap);
-	if (part->version == 1) {
-		head->types_off = get64(bytes + 56, part->swap);
-		head->types_size = get64(bytes + 64, part->swap);
+	*head = (struct file_head){
+		.attr_entry = get64(bytes + 16, swap),
+		.attr_off = get64(bytes + 24, swap),
+		.attr_size = get64(bytes + 32, swap),
+		.data_off = get64(bytes + 40, swap),
+		.data_size = get64(bytes + 48, swap),
+	};
+	if (o->part->version == 1) {
+		head->types_off = get64(bytes + 56, swap);
+		head->types_size = get64(bytes + 64, swap);
 	}
 	for (unsigned i = 0; i < 4; i++)
-		head->features[i] = get64(bytes + 72 + 8 * i, part->swap);
+		head->features[i] = get64(bytes + 72 + 8 * i, swap);
+}
+
+/* From where to where records stand; false: nowhere. */
+static bool find_data(struct perf_opening *o, bool *open, bool *cut, struct error *err)
+{
+	const struct file_head *head = &o->head;
+	struct perf_source *file = file_of(o);
+	uint64_t size = source_size(file->source);
+
 	if (head->data_off > size)
 		return error_set(err, ERR_FORMAT,
 				 "%s: the data begins at offset %" PRIu64
 				 ", the file ends at offset %" PRIu64,
-				 o->path, head->data_off, size);
-	bool open = !head->data_size, cut = head->data_size > size - head->data_off;
+				 path_of(o), head->data_off, size);
+	*open = !head->data_size;
+	*cut = head->data_size > size - head->data_off;
 	file->begin = head->data_off;
-	file->end = open || cut ? size : head->data_off + head->data_size;
-	file->grows = open || cut;
-	if (!read_attr_table(o, err))
-		return false;
-	read_event_types(o);
+	file->end = *open || *cut ? size : head->data_off + head->data_size;
+	file->grows = *open || *cut;
+	return true;
+}
+
+/* What stands behind the records, or that it does not. */
+static void read_end(struct perf_opening *o, bool open, bool cut)
+{
+	struct perf_part *part = o->part;
+	const struct file_head *head = &o->head;
+	const char *lost = o->turn ? "" : names_lost(part);
+	uint64_t size = source_size(file_of(o)->source), bad = 0;
 	struct error cause;
-	if (open) {
+
+	if (o->headless) {
+		error_set(
+			&cause, ERR_FORMAT,
+			"the recording was not finished: its head is all zeros. That of the first "
+			"file counts, and records up to the end of the file at offset %" PRIu64,
+			size);
+	} else if (open) {
 		error_set(&cause, ERR_FORMAT,
 			  "the recording was not finished: the header at offset 48 has no size of "
 			  "the data, which is read to the end of the file at offset %" PRIu64 "%s",
-			  size, names_lost(part));
+			  size, lost);
 	} else if (cut) {
 		error_set(&cause, ERR_FORMAT,
 			  "cut off: the data at offset %" PRIu64 " has %" PRIu64
 			  " bytes, the file ends at offset %" PRIu64 "%s",
-			  head->data_off, head->data_size, size, names_lost(part));
+			  head->data_off, head->data_size, size, lost);
 	} else if (!read_features(o, &bad)) {
 		error_set(&cause, ERR_FORMAT,
 			  "the features at offset %" PRIu64
 			  " lie beyond the end of the file at offset %" PRIu64,
 			  bad, size);
 	} else {
-		return true;
+		return;
 	}
-	file->cut_told = open || cut;
-	trace_damage(part->trace, o->path, &cause);
+	file_of(o)->cut_told = open || cut;
+	if (part->trace->grows && *lost)
+		part->trace->lacks = "the names and fields of its tracepoints stand at the end of "
+				     "perf.data: until then they are shown as bytes. 'perf record "
+				     "-o -' writes them first";
+	trace_damage(part->trace, path_of(o), &cause);
+}
+
+static bool read_file_head(struct perf_opening *o, const uint8_t *bytes, struct error *err)
+{
+	bool open, cut;
+
+	parse_head(o, bytes);
+	if (!find_data(o, &open, &cut, err) || !read_attr_table(o, err))
+		return false;
+	read_event_types(o);
+	read_end(o, open, cut);
 	return true;
 }
 
@@ -595,7 +430,7 @@ static bool read_version(struct perf_part *part, const uint8_t *bytes, uint64_t 
 	return part->version;
 }
 
-static bool open_first(struct opening *o, const char *path, struct error *err)
+static bool open_first(struct perf_opening *o, const char *path, struct error *err)
 {
 	struct perf_part *part = o->part;
 	struct source *source;
@@ -629,6 +464,135 @@ static bool open_first(struct opening *o, const char *path, struct error *err)
 	return source_peek(source, 0, bytes, (uint32_t)head, err) && read_file_head(o, bytes, err);
 }
 
+/* The time of the first record that has one, in the file in hand and its copy; NSTIME_MIN: none. */
+static void find_first_time(const struct perf_opening *o, nstime *out)
+{
+	struct record_view view;
+	struct perf_record rec;
+	struct perf_iter iter;
+	struct error ignored; /* the walk meets it again, and tells */
+	bool found = false;
+	enum step step;
+
+	perf_iter_begin(&iter, o->part);
+	iter.source = o->file;
+	iter.off = file_of(o)->begin;
+	while (!found && (step = perf_iter_next(&iter, &rec, &ignored)) != STEP_END)
+		found = step == STEP_ITEM && rec.type < PERF_KERNEL_TYPES && rec.type &&
+			record_view_of(o->part, rec.bytes, rec.type, rec.size, &view) &&
+			view.has_time;
+	perf_iter_end(&iter);
+	*out = found ? view.time : NSTIME_MIN;
+}
+
+/* Numbers of events are given anew when the machine is started: then time falls. */
+static bool is_later(const struct perf_opening *o, nstime *before, struct error *err)
+{
+	const struct perf_source *then = perf_turn_then(o->part, o->file);
+	nstime time;
+
+	if (then)
+		time = then->first_time;
+	else
+		find_first_time(o, &time);
+	file_of(o)->first_time = time;
+	if (time == NSTIME_MIN)
+		return true;
+	if (time < *before)
+		return error_set(err, ERR_FORMAT,
+				 "%s: is of an earlier time than the file before it: the machine "
+				 "was started anew, or its clock was put back; what is of one "
+				 "recording needs a folder of its own",
+				 path_of(o));
+	*before = time;
+	return true;
+}
+
+/* What the trace before has read of a file that had ended. */
+static void take_turn(struct perf_opening *o, const struct perf_source *then)
+{
+	const struct perf_part *before = perf_part_then(o->part);
+	struct perf_part *part = o->part;
+	struct perf_source *file = file_of(o);
+
+	file->begin = then->begin;
+	file->end = then->end;
+	file->cut_told = then->cut_told;
+	for (size_t i = 0; i < then->nbuild_ids; i++) {
+		struct perf_build_id id = before->build_ids[then->build_ids_at + i];
+		id.name = arena_strdup(part->trace->arena, id.name);
+		*mem_push(part->build_ids, part->nbuild_ids, part->build_ids_capacity) = id;
+	}
+}
+
+/* What the file says of itself: where its records stand, and the features behind them. */
+static bool read_turn(struct perf_opening *o, const struct perf_turn *turn, struct error *err)
+{
+	const struct file_head first = o->head;
+	struct source *source = file_of(o)->source;
+	uint8_t bytes[FILE_HEAD] = {0};
+	bool open, cut;
+
+	if (turn->headless) {
+		if (first.data_off > source_size(source))
+			o->head.data_off = source_size(source);
+		o->head.data_size = 0;
+	} else {
+		if (!source_peek(source, 0, bytes, sizeof bytes, err))
+			return error_while(err, "%s", turn->path);
+		parse_head(o, bytes);
+	}
+	bool good = find_data(o, &open, &cut, err);
+	if (good)
+		read_end(o, open, cut);
+	o->head = first;
+	return good;
+}
+
+/* One more file of the recording. Its head is all zeros until perf ends it. */
+static bool open_turn(struct perf_opening *o, const struct perf_turn *turn, nstime *first_time,
+		      struct error *err)
+{
+	struct perf_part *part = o->part;
+	struct source *source;
+
+	if (!source_open(turn->path, o->mode, &source, err))
+		return false;
+	o->turn++;
+	o->file = (uint32_t)part->nsources;
+	add_source(o, source, 0, source_size(source), false);
+	o->headless = turn->headless;
+	size_t build_ids_at = part->nbuild_ids;
+	const struct perf_source *then = turn->headless ? NULL : perf_turn_then(part, o->file);
+	if (then)
+		take_turn(o, then);
+	else if (!read_turn(o, turn, err))
+		return false;
+	file_of(o)->build_ids_at = build_ids_at;
+	file_of(o)->nbuild_ids = part->nbuild_ids - build_ids_at;
+	return (!o->compressed || perf_spill(part, o->file, err)) && is_later(o, first_time, err);
+}
+
+/* The files behind the first one. */
+static bool open_turns(struct perf_opening *o, struct error *err)
+{
+	struct perf_part *part = o->part;
+
+	if (!o->turns.count)
+		return true;
+	nstime first_time = NSTIME_MIN;
+	if (!is_later(o, &first_time, err))
+		return false;
+	for (size_t i = 1; i < o->turns.count; i++)
+		if (!open_turn(o, &o->turns.items[i], &first_time, err))
+			return false;
+	part->nturns = (uint32_t)o->turns.count;
+	part->unfinished = file_of(o)->grows;
+	if (part->trace->grows && !part->unfinished && !part->trace->moving)
+		part->trace->moving = TURN_NS;
+	return true;
+}
+
 static bool is_part(const char *name)
 {
 	enum { PREFIX = 5 };
@@ -637,7 +601,7 @@ static bool is_part(const char *name)
 	       !name[PREFIX + strspn(name + PREFIX, "0123456789")];
 }
 
-static bool open_one(struct opening *o, const char *path, struct error *err)
+static bool open_one(struct perf_opening *o, const char *path, struct error *err)
 {
 	uint8_t head[RECORD_HEAD];
 	struct source *source;
@@ -648,13 +612,13 @@ static bool open_one(struct opening *o, const char *path, struct error *err)
 	uint64_t size = source_size(source);
 	add_source(o, source, 0, size, o->part->sources[0].grows);
 	if (size >= sizeof head && source_peek(source, 0, head, sizeof head, &ignored) &&
-	    is_compressed(get32(head, o->part->swap)))
+	    perf_is_compressed(get32(head, o->part->swap)))
 		o->compressed = true;
 	return true;
 }
 
 /* data.0, data.1, ... data.10: streams of records without a head. */
-static bool open_rest(struct opening *o, const char *folder, struct error *err)
+static bool open_rest(struct perf_opening *o, const char *folder, struct error *err)
 {
 	struct folder_names names;
 	bool ok = folder_list(folder, &names, err);
@@ -704,12 +668,12 @@ static void add_clock(struct perf_part *part)
 	part->clock = trace_add_clock(part->trace, &clock);
 }
 
-static void describe(struct opening *o)
+static void describe(struct perf_opening *o)
 {
 	struct perf_part *part = o->part;
-	uint8_t more[2] = {part->by_cpu, part->swap};
+	uint8_t more[3] = {part->by_cpu, part->swap, part->nturns > 0};
 
-	XXH3_128bits_update(o->identity, more, sizeof more);
+	XXH3_128bits_update(o->identity, more, part->nturns ? 3 : 2);
 	XXH128_hash_t hash = XXH3_128bits_digest(o->identity);
 	part->part->identity[0] = hash.low64;
 	part->part->identity[1] = hash.high64;
@@ -724,32 +688,43 @@ static void describe(struct opening *o)
 			part->part->host = part->env[i].text;
 }
 
-static bool open_files(struct opening *o, struct error *err)
+static bool open_folder(struct perf_opening *o, struct error *err)
+{
+	char *data = folder_join(o->path, "data");
+	bool turns = access(data, F_OK) != 0;
+	bool ok = turns ? perf_turns_find(o->path, perf_part_then(o->part), &o->turns, err) &&
+				  open_first(o, o->turns.items[0].path, err)
+			: open_first(o, data, err) && open_rest(o, o->path, err);
+
+	mem_free(data);
+	return ok;
+}
+
+static bool open_files(struct perf_opening *o, struct error *err)
 {
 	struct stat st;
 	bool folder = stat(o->path, &st) == 0 && S_ISDIR(st.st_mode);
 
-	char *first = folder ? folder_join(o->path, "data") : mem_strdup(o->path);
-	bool ok = open_first(o, first, err) && (!folder || open_rest(o, o->path, err));
-	mem_free(first);
-	if (!ok)
+	if (!(folder ? open_folder(o, err) : open_first(o, o->path, err)))
 		return false;
-	read_metadata(o, false);
+	perf_read_metadata(o, false);
 	if (!o->part->nattrs)
 		return error_set(err, ERR_FORMAT,
 				 "%s: no attributes before the first sample or the end at offset "
 				 "%" PRIu64,
 				 o->path, o->part->sources[0].end);
-	find_cpus(o);
+	perf_find_cpus(o);
 	order_ids(o->part);
 	perf_find_plains(o->part);
-	rename_events(o);
+	perf_rename_events(o);
 	size_t files = o->part->nsources;
 	for (uint32_t i = 0; o->compressed && i < files; i++)
 		if (!perf_spill(o->part, i, err))
 			return false;
+	if (!open_turns(o, err))
+		return false;
 	if (o->part->by_cpu && o->part->most_cpu < 0)
-		look_for_cpus(o->part);
+		perf_look_for_cpus(o->part);
 	return true;
 }
 
@@ -757,7 +732,7 @@ bool perf_open(struct trace *trace, const char *path, const char *settings, enum
 	       struct error *err)
 {
 	struct perf_part *part = mem_new(sizeof *part);
-	struct opening o = {.part = part, .path = path, .mode = mode};
+	struct perf_opening o = {.part = part, .path = path, .mode = mode};
 
 	(void)settings; /* content says everything */
 	part->trace = trace;
@@ -777,6 +752,8 @@ bool perf_open(struct trace *trace, const char *path, const char *settings, enum
 		perf_find_recording(part);
 		ok = perf_add_classes(part, err) && perf_add_streams(part, err);
 	}
+	perf_turns_release(&o.turns);
+	perf_spill_end(part);
 	mem_free(o.renamings);
 	XXH3_freeState(o.identity);
 	return ok;
@@ -789,6 +766,7 @@ void perf_close(struct part *part)
 	if (!perf)
 		return;
 	perf_walk_free(perf->walk);
+	perf_spilled_free(perf->spilled);
 	tracing_free(perf->tracing);
 	mem_free(perf->attrs);
 	mem_free(perf->ids);

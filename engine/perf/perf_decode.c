@@ -822,7 +822,7 @@ static bool is_directory(const char *path)
 static int probe(const struct probe *probe)
 {
 	if (probe->is_folder)
-		return is_directory(probe->path) ? 95 : 0;
+		return is_directory(probe->path) ? 95 : perf_has_turns(probe->path) ? 60 : 0;
 	return probe->nhead >= 8 && is_magic(probe->head) ? 100 : 0;
 }
 
@@ -856,6 +856,7 @@ const struct reader perf_reader = {
 	.decoder_seek = decoder_seek,
 	.decoder_fields = decoder_fields,
 	.event_bits = event_bits,
+	.watermark = perf_watermark,
 	.text = &text,
 	.maps = &maps,
 	.aux = &aux,

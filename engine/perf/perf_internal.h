@@ -1,7 +1,8 @@
 /*
  * perf_internal.h - what the files of the perf.data reader share
  *
- *     header.c    file, pipe or directory → attributes, features, ids: struct perf_part
+ *     header.c    file, pipe, directory or turns → attributes, features: struct perf_part
+ *     metadata.c  records in front of the first sample → attributes of a pipe, ids, CPUs
  *     features.c  what the recorder tells of its machine and itself
  *     target.c    is it of CPUs or of tasks?
  *     perf_unknown.c what a newer kernel or perf wrote: told, counted
@@ -11,10 +12,12 @@
  *     classes.c   attributes and record types → event classes
  *     flat.c      a class' items → loads at places that are known
  *     walk.c      the one walk over all records → packet records of every stream
+ *     turns.c     which files of a folder are turns of one recording
  *     decode.c    one packet → heads → fields
  *     maps.c      what was mapped where, in order of time
  *
- * Sources are numbered as in every stream of the part: the files, then their decompressed copies.
+ * Sources are numbered as in every stream of the part: the files, then their decompressed copies;
+ * of a recording in turns, each file with its copy behind it.
  */
 #ifndef ENGINE_PERF_PERF_INTERNAL_H
 #define ENGINE_PERF_PERF_INTERNAL_H
@@ -169,8 +172,8 @@ struct perf_attr;
  */
 struct perf_plain {
 	const struct perf_attr *attr;
-	uint32_t least[2]; /* bytes of a record; UINT32_MAX: the event's are not plain */
-	int32_t cpu;       /* where records do not say it */
+	uint32_t least[2];          /* bytes of a record; UINT32_MAX: the event's are not plain */
+	int32_t cpu;                /* where records do not say it */
 	int16_t time[2], cpu_at[2]; /* cpu_at 0: they do not */
 };
 
@@ -209,9 +212,14 @@ struct perf_source {
 	struct source *source;
 	const char *name;    /* for messages */
 	uint64_t begin, end; /* of the records, bytes */
+	uint32_t turn;       /* of the recording, see turns.c; else 0 */
 	bool spill;          /* a decompressed copy */
 	bool grows;          /* nothing says that its writer has ended */
 	bool cut_told;       /* that it ends inside a record is known and said */
+	/* Of a turn: the time of its first record that has one (NSTIME_MIN: none has), and which of
+	   the part's build ids it brought. */
+	nstime first_time;
+	size_t build_ids_at, nbuild_ids;
 };
 
 struct perf_walk;
@@ -226,7 +234,7 @@ struct perf_part {
 	struct trace *trace;
 	struct part *part;
 	unsigned version; /* of the header: 1 or 2 */
-	bool swap; /* the file is big endian */
+	bool swap;        /* the file is big endian */
 	bool pipe;
 	struct perf_attr **attrs;
 	size_t nattrs, attrs_capacity;
@@ -243,6 +251,10 @@ struct perf_part {
 	int32_t most_cpu;  /* greatest CPU that is known of, -1 none */
 	struct perf_source *sources;
 	size_t nsources, sources_capacity;
+	uint32_t nturns; /* files with a header of their own, of a recording in turns; else 0 */
+	void *stream;    /* that decompresses, as the file of stream_turn left it; NULL: none */
+	uint32_t stream_turn;
+	bool unfinished;                /* its last turn is one that the recorder has not ended */
 	struct source **stream_sources; /* the same, as streams have them */
 	struct tracing *tracing;        /* NULL: no tracing data */
 	bool by_cpu;                    /* every record says its CPU, or its id does; else lanes */
@@ -262,6 +274,8 @@ struct perf_part {
 	uint32_t most_slots; /* of all classes */
 	uint32_t registers;
 	struct perf_walk *walk;
+	/* Of the only file, if it grows: what was decompressed of it; NULL: nothing. */
+	struct perf_spilled *spilled;
 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "get64() swaps elsewhere");
@@ -272,9 +286,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "get64() swaps elsewhe
 struct perf_record {
 	uint32_t type, size; /* size: as its header says, without what may follow */
 	uint16_t misc;
-	uint32_t source;               /* in part->sources */
-	uint64_t off;                  /* of its first byte, in the source */
-	const uint8_t *bytes;          /* `size` bytes; dead at the next step */
+	uint32_t source;      /* in part->sources */
+	uint64_t off;         /* of its first byte, in the source */
+	const uint8_t *bytes; /* `size` bytes; dead at the next step */
 	/* payload behind `size` (AUXTRACE, tracing data, COMPRESSED2 whose size wraps) */
 	uint64_t extra_off, extra_len;
 };
@@ -348,6 +362,24 @@ void perf_close(struct part *part);
 /* The version that these 8 bytes are the magic of, 0: none; *swap: of a big-endian file. */
 unsigned perf_version(const uint8_t *magic, bool *swap);
 
+/* turns.c */
+struct perf_turn {
+	char *path;
+	bool headless; /* perf has not ended it: its head is all zeros */
+};
+struct perf_turns {
+	struct perf_turn *items;
+	size_t count, capacity;
+};
+bool perf_has_turns(const char *folder); /* Is there a file named as a turn, with perf's magic? */
+/*
+ * The files of the one recording in turns that the folder holds, in order; end it in any case. Of a
+ * trace that grows, the folder as it was opened before is `before`; else it is NULL.
+ */
+MUST_CHECK bool perf_turns_find(const char *folder, const struct perf_part *before,
+				struct perf_turns *out, struct error *err);
+void perf_turns_release(struct perf_turns *turns);
+
 /* target.c */
 void perf_read_thread_map(struct perf_part *part, const uint8_t *bytes, uint32_t size);
 void perf_find_recording(struct perf_part *part); /* once ids and features are known */
@@ -382,6 +414,18 @@ static inline bool perf_is_tools(uint32_t type)
 /* spill.c */
 /* Adds a decompressed copy of source i's compressed records, if it has any. */
 MUST_CHECK bool perf_spill(struct perf_part *part, uint32_t i, struct error *err);
+void perf_spill_end(struct perf_part *part); /* no more files are decompressed */
+void perf_spilled_free(struct perf_spilled *spilled); /* NULL is fine */
+/*
+ * Of a part with perf_part.spilled: did the file get records since the trace before that are
+ * neither compressed nor marks of rounds? They stand in front of its copy.
+ */
+bool perf_spilled_plain(const struct perf_part *part);
+/*
+ * The marks of rounds that the file got since the trace before: mark i stands behind so many bytes
+ * of the copy. UINT64_MAX: there is none.
+ */
+uint64_t perf_spilled_mark(const struct perf_part *part, size_t i);
 
 /* Memory that ends with the store; beyond a few MB it lies in a temporary file. */
 struct perf_store;
@@ -465,9 +509,9 @@ struct perf_flat {
 	uint32_t ngroups;
 	uint32_t nwords; /* ...those of 64 bits, in pairs */
 	const struct perf_word *words;
-	uint32_t bytes;   /* of the record; 0: there is none */
-	uint32_t nops;    /* that it stands for */
-	bool exact;       /* the id trailer is in it: for records of just that size */
+	uint32_t bytes; /* of the record; 0: there is none */
+	uint32_t nops;  /* that it stands for */
+	bool exact;     /* the id trailer is in it: for records of just that size */
 };
 
 struct perf_class {
@@ -495,6 +539,21 @@ void perf_flatten(struct perf_class *perf, bool swap, struct arena *arena);
 /* walk.c */
 void perf_walk_free(struct perf_walk *walk);
 MUST_CHECK bool perf_add_streams(struct perf_part *part, struct error *err);
+/* As trace_watermark(): by the marks of rounds. */
+bool perf_watermark(const struct stream *stream, nstime *until);
+/*
+ * The same part of the trace before, whose walk can go on in it: of its file, which only grew, or
+ * of a recording in turns, of which the turns that had ended then are the same. NULL: there is
+ * none.
+ */
+const struct perf_part *perf_part_before(const struct perf_part *part);
+/* The same path as it was opened before, of a trace that grows; NULL: it was not. */
+const struct perf_part *perf_part_then(const struct perf_part *part);
+/* The file of a turn as it was then, if it had ended and stands at the same place; NULL: it is new.
+ */
+const struct perf_source *perf_turn_then(const struct perf_part *part, uint32_t source);
+/* In which of its sources, and at which offset, the walk of the trace before goes on. */
+void perf_walked(const struct perf_part *before, uint32_t *source, uint64_t *off);
 MUST_CHECK enum step perf_scan(const struct stream *stream, struct scan *scan,
 			       struct packet_info *out, struct error *err);
 /* All changes of address spaces: goes on with the walk to its end. Borrowed from the walk. */
@@ -513,7 +572,14 @@ static inline struct perf_part *perf_part_of(const struct stream *stream)
 struct perf_changes;
 struct record_view;
 struct perf_changes *perf_changes_new(struct perf_store *store);
-void perf_changes_free(struct perf_changes *changes); /* NULL is fine */
+void perf_changes_free(struct perf_changes *changes);  /* NULL is fine */
+/* How many were noted so far. */
+struct perf_changes_mark {
+	size_t maps, deferred, build_ids;
+};
+struct perf_changes_mark perf_changes_mark(const struct perf_changes *changes);
+/* Others will be noted in the place of those since the mark. */
+void perf_changes_go_on(struct perf_changes *changes, const struct perf_changes_mark *mark);
 
 /* Whether a record's type is one that perf_changes_note() wants to see. */
 static inline bool perf_may_change_maps(uint32_t type)
@@ -524,18 +590,33 @@ static inline bool perf_may_change_maps(uint32_t type)
 	return type < 32 && types >> type & 1;
 }
 
+/* What a source takes of places: a file that grows in front of its copy takes all that it may get.
+ */
+static inline uint64_t perf_room(const struct perf_part *part, uint32_t source)
+{
+	const struct perf_source *from = &part->sources[source];
+
+	if (part->spilled && source + 1 < part->nsources)
+		return UINT64_C(1) << 46;
+	return from->end - from->begin;
+}
+
 /* Where a record is, in all sources one behind the other. */
 static inline uint64_t perf_place(const struct perf_part *part, uint32_t source, uint64_t off)
 {
 	uint64_t place = off - part->sources[source].begin;
 
 	while (source--)
-		place += part->sources[source].end - part->sources[source].begin;
+		place += perf_room(part, source);
 	return place;
 }
 
 void perf_changes_note(struct perf_changes *changes, const struct perf_part *part, const uint8_t *p,
 		       uint32_t size, const struct record_view *view, uint64_t place);
+/* Those noted so far, and: what was noted without a time since there were `first` holds from then.
+ */
+size_t perf_changes_count(const struct perf_changes *changes);
+void perf_changes_date(struct perf_changes *changes, size_t first, nstime from);
 void perf_changes_note_build_id(struct perf_changes *changes, uint32_t size, uint64_t place);
 
 MUST_CHECK bool perf_maps(const struct part *part,

@@ -54,6 +54,37 @@ struct perf_changes *perf_changes_new(struct perf_store *store)
 	return changes;
 }
 
+struct perf_changes_mark perf_changes_mark(const struct perf_changes *changes)
+{
+	return (struct perf_changes_mark){changes->maps.count, changes->deferred.count,
+					  changes->nbuild_ids};
+}
+
+/* The first `count` stay; runs behind them are kept, empty, to be filled again. */
+static void cut_list(struct run_list *list, size_t count)
+{
+	size_t left = list->count = count;
+
+	list->last = list->first;
+	for (struct run *run = list->first; run; run = run->next) {
+		run->count = run->count < left ? run->count : left;
+		left -= run->count;
+		if (run->count)
+			list->last = run;
+	}
+}
+
+void perf_changes_go_on(struct perf_changes *changes, const struct perf_changes_mark *mark)
+{
+	if (mark->maps < changes->maps.count)
+		cut_list(&changes->maps, mark->maps);
+	if (mark->deferred < changes->deferred.count)
+		cut_list(&changes->deferred, mark->deferred);
+	changes->nbuild_ids = mark->build_ids;
+	mem_free(changes->sorted);
+	changes->sorted = NULL;
+}
+
 void perf_changes_free(struct perf_changes *changes)
 {
 	if (!changes)
@@ -96,7 +127,9 @@ static void add_change(struct perf_store *store, struct run_list *list, struct c
 {
 	struct run *run = list->last;
 
-	if (!run || run->count == RUN_CHANGES) {
+	if (run && run->count == RUN_CHANGES && run->next) {
+		list->last = run = run->next; /* cut_list() left it */
+	} else if (!run || run->count == RUN_CHANGES) {
 		run = perf_store_take(store, sizeof *run);
 		run->next = NULL;
 		run->count = 0;
@@ -129,6 +162,23 @@ void perf_changes_note_build_id(struct perf_changes *changes, uint32_t size, uin
 {
 	*mem_push(changes->build_ids, changes->nbuild_ids, changes->build_ids_capacity) =
 		place << 16 | size;
+}
+
+size_t perf_changes_count(const struct perf_changes *changes)
+{
+	return changes->maps.count;
+}
+
+void perf_changes_date(struct perf_changes *changes, size_t first, nstime from)
+{
+	size_t before = 0;
+
+	for (struct run *run = changes->maps.first; run; run = run->next) {
+		for (size_t i = first > before ? first - before : 0; i < run->count; i++)
+			if (!run->items[i].key)
+				run->items[i].key = key_of(from);
+		before += run->count;
+	}
 }
 
 /* What stands in front of the first sample. */
@@ -263,14 +313,13 @@ struct telling {
 static const struct perf_source *find_record(const struct perf_part *part, uint64_t record,
 					     uint64_t *off)
 {
-	const struct perf_source *source = part->sources;
-	const struct perf_source *last = source + part->nsources - 1;
 	uint64_t place = record >> 16;
+	uint32_t i = 0;
 
-	for (; source < last && place >= source->end - source->begin; source++)
-		place -= source->end - source->begin;
-	*off = source->begin + place;
-	return source;
+	for (; i + 1 < part->nsources && place >= perf_room(part, i); i++)
+		place -= perf_room(part, i);
+	*off = part->sources[i].begin + place;
+	return &part->sources[i];
 }
 
 static bool read_record(const struct telling *telling, uint64_t record, struct error *err)

@@ -8,8 +8,14 @@
  * The payloads are one zstd stream that is never closed: only the first one decompresses alone, so
  * that a packet cannot be reached without all that lies before it. The copy is written while the
  * trace opens, unless one was kept (see copy_cache.c), and mapped: its pages can be evicted. What
- * is not to be kept goes to a temporary file without a name. So do the pages of a store, which has
- * what grows with the trace: the extents of packets.
+ * is not to be kept goes to a temporary file without a name.
+ *
+ * perf 6.1 does not end its zstd stream where --switch-output begins a new file: the first record
+ * of that goes on with what the file before it held, and perf itself reads the first file alone.
+ * What stands in the files before is fed first.
+ *
+ * A temporary file has the pages of a store, too, which is what grows with the trace: the extents
+ * of packets.
  */
 #include "engine/base/expansion.h"
 #include "engine/base/folder.h"
@@ -41,7 +47,8 @@ struct spill {
 	struct copy_cache *cache; /* NULL: the copy ends with the trace */
 	ZSTD_DStream *stream;
 	uint8_t *out;
-	int fd; /* -1: nothing was decompressed yet */
+	int fd;       /* -1: nothing was decompressed yet */
+	bool forgets; /* what comes out is of an earlier file */
 	uint64_t size;
 	uint64_t taken; /* compressed bytes that were fed */
 	uint64_t room;  /* bytes that the copy may take */
@@ -97,6 +104,8 @@ static bool may_grow(const struct spill *spill, size_t more, struct error *err)
 
 static bool write_out(struct spill *spill, size_t size, struct error *err)
 {
+	if (spill->forgets)
+		return true;
 	if (spill->fd < 0 && size && !open_copy(spill, err))
 		return false;
 	if (size && !may_grow(spill, size, err))
@@ -224,6 +233,88 @@ static bool decompress(struct spill *spill, uint64_t *at, struct error *err)
 	return false;
 }
 
+/* Does the file go on with the zstd stream of the file before it? A frame begins with a magic. */
+static bool goes_on(const struct perf_part *part, uint32_t i)
+{
+	static const uint8_t magic[] = {0x28, 0xb5, 0x2f, 0xfd}; /* RFC 8878, 3.1.1 */
+	struct perf_iter iter;
+	struct perf_record rec;
+	struct error ignored;
+	bool frame = true;
+
+	perf_iter_begin_source(&iter, part, i);
+	while (perf_iter_next(&iter, &rec, &ignored) == STEP_ITEM) {
+		size_t size;
+		const uint8_t *bytes = payload(rec.bytes, rec.type, rec.size, part->swap, &size);
+		if (!bytes)
+			continue;
+		frame = rec.extra_len || size < sizeof magic || !memcmp(bytes, magic, sizeof magic);
+		break;
+	}
+	perf_iter_end(&iter);
+	return !frame;
+}
+
+/* Feeds the files before it. */
+static void feed_earlier(const struct spill *spill)
+{
+	struct perf_part *part = spill->part;
+	struct error ignored; /* the file that is damaged has told it */
+	uint64_t at;
+
+	for (uint32_t i = 0; i < spill->from; i++) {
+		struct spill earlier = *spill;
+		earlier.from = i;
+		earlier.forgets = true;
+		if (part->sources[i].spill ||
+		    (i && !goes_on(part, i) && ZSTD_isError(ZSTD_initDStream(spill->stream))))
+			continue;
+		if (!decompress(&earlier, &at, &ignored))
+			return;
+	}
+}
+
+/* A stream that has come to where the file's records begin; NULL: there is no memory. */
+static bool begin_stream(struct spill *spill)
+{
+	struct perf_part *part = spill->part;
+	uint32_t turn = part->sources[spill->from].turn;
+	bool first = !turn || !goes_on(part, spill->from);
+	bool there = !first && part->stream && part->stream_turn + 1 == turn;
+
+	if (there) {
+		spill->stream = part->stream;
+		part->stream = NULL;
+	} else {
+		spill->stream = ZSTD_createDStream();
+	}
+	spill->out = mem_new(OUT_BYTES);
+	if (!first && !there && spill->stream)
+		feed_earlier(spill);
+	return spill->stream;
+}
+
+/* The file that comes next may go on with it. */
+static void end_stream(struct spill *spill, bool whole)
+{
+	struct perf_part *part = spill->part;
+
+	mem_free(spill->out);
+	perf_spill_end(part);
+	if (whole) {
+		part->stream = spill->stream;
+		part->stream_turn = part->sources[spill->from].turn;
+	} else {
+		ZSTD_freeDStream(spill->stream);
+	}
+}
+
+void perf_spill_end(struct perf_part *part)
+{
+	ZSTD_freeDStream(part->stream);
+	part->stream = NULL;
+}
+
 static bool add_copy(struct perf_part *part, uint32_t i, int fd, uint64_t size, bool whole,
 		     struct error *err)
 {
@@ -232,6 +323,7 @@ static bool add_copy(struct perf_part *part, uint32_t i, int fd, uint64_t size, 
 		arena_printf(part->trace->arena, "%s (decompressed)", source_name(from->source));
 	struct perf_source copy = {.name = name,
 				   .end = size,
+				   .turn = from->turn,
 				   .spill = true,
 				   .grows = from->grows,
 				   .cut_told = !whole || from->cut_told};
@@ -260,20 +352,24 @@ static bool make_copy(struct perf_part *part, uint32_t i, struct copy_cache *cop
 	struct error cause;
 	uint64_t at;
 
-	spill.stream = ZSTD_createDStream();
-	if (!spill.stream)
+	if (!begin_stream(&spill)) {
+		mem_free(spill.out);
 		return error_set(err, ERR_IO, "no memory to decompress");
-	spill.out = mem_new(OUT_BYTES);
+	}
 	bool whole = decompress(&spill, &at, &cause), ok = true;
 	*full = spill.cache && !whole && cause.kind == ERR_IO;
 	if (spill.cache && spill.fd >= 0)
 		copy_cache_end(spill.cache, spill.fd, spill.size, whole);
+	if (!whole && !*full && !spill.size && goes_on(part, i))
+		error_while(&cause,
+			    "%s: its compressed records go on with those of an earlier file, which "
+			    "is not there or is damaged (offset %" PRIu64 ")",
+			    part->sources[i].name, at);
 	if (!whole && !*full)
 		tell_damage(part, i, at, &cause);
 	if (spill.size && !*full)
 		ok = add_copy(part, i, spill.fd, spill.size, whole, err);
-	ZSTD_freeDStream(spill.stream);
-	mem_free(spill.out);
+	end_stream(&spill, whole);
 	if (spill.fd >= 0)
 		close(spill.fd);
 	return ok;
@@ -298,9 +394,7 @@ static int decompress_again(void *arg)
 	notice(&copy->part->trace->notices, NOTICE_INFO,
 	       "%s: was damaged, the records are decompressed again", copy->path);
 	unlink(copy->path);
-	spill.stream = ZSTD_createDStream();
-	spill.out = mem_new(OUT_BYTES);
-	if (spill.stream)
+	if (begin_stream(&spill))
 		decompress(&spill, &at, &ignored);
 	ZSTD_freeDStream(spill.stream);
 	mem_free(spill.out);
@@ -325,13 +419,142 @@ static bool add_cached(struct perf_part *part, uint32_t i, const struct copy_cac
 	       error_set(err, ERR_IO, "%s: is damaged: remove it", copy->path);
 }
 
+/* ---- a file that grows: the next trace goes on ---- */
+
+struct perf_spilled {
+	ZSTD_DStream *stream;
+	int fd;
+	uint64_t size, taken, room; /* as in struct spill */
+	uint64_t at;                /* in the file: the first record that was not looked at */
+	bool plain;                 /* see perf_spilled_plain() */
+	uint64_t *marks;            /* see perf_spilled_mark() */
+	size_t nmarks, marks_capacity;
+};
+
+void perf_spilled_free(struct perf_spilled *spilled)
+{
+	if (!spilled)
+		return;
+	ZSTD_freeDStream(spilled->stream);
+	if (spilled->fd >= 0)
+		close(spilled->fd);
+	mem_free(spilled->marks);
+	mem_free(spilled);
+}
+
+bool perf_spilled_plain(const struct perf_part *part)
+{
+	return part->spilled->plain;
+}
+
+uint64_t perf_spilled_mark(const struct perf_part *part, size_t i)
+{
+	const struct perf_spilled *spilled = part->spilled;
+
+	return spilled && i < spilled->nmarks ? spilled->marks[i] : UINT64_MAX;
+}
+
+/* What the trace before has decompressed of the same file, taken from it; NULL: nothing. */
+static struct perf_spilled *take_spilled(const struct perf_part *part)
+{
+	struct perf_part *then = (struct perf_part *)(uintptr_t)perf_part_then(part);
+	struct perf_spilled *spilled = then ? then->spilled : NULL;
+	struct source_stamp now, before;
+
+	if (!spilled)
+		return NULL;
+	(void)source_stamp(part->sources[0].source, &now);
+	(void)source_stamp(then->sources[0].source, &before);
+	if (now.inode != before.inode || now.size < before.size ||
+	    part->sources[0].begin != then->sources[0].begin)
+		return NULL;
+	then->spilled = NULL;
+	return spilled;
+}
+
+static struct perf_spilled *new_spilled(const struct perf_part *part)
+{
+	struct perf_spilled *spilled = mem_new(sizeof *spilled);
+
+	spilled->stream = ZSTD_createDStream();
+	spilled->fd = -1;
+	spilled->at = part->sources[0].begin;
+	return spilled;
+}
+
+/* Whole records that are new. False: one cannot be decompressed. */
+static bool decompress_new(struct spill *spill, struct perf_spilled *spilled)
+{
+	const bool swap = spill->part->swap;
+	struct perf_iter iter;
+	struct perf_record rec;
+	struct error ignored; /* what is not whole may be so the next time */
+	bool ok = true;
+
+	spilled->plain = false;
+	spilled->nmarks = 0;
+	perf_iter_begin_source(&iter, spill->part, 0);
+	iter.off = spilled->at;
+	while (ok && perf_iter_next(&iter, &rec, &ignored) == STEP_ITEM) {
+		size_t size;
+		const uint8_t *bytes = payload(rec.bytes, rec.type, rec.size, swap, &size);
+		if (bytes && rec.extra_len)
+			ok = decompress_wrapped(spill, &rec, &ignored);
+		else if (bytes)
+			ok = decompress_bytes(spill, bytes, size, &ignored);
+		else
+			spilled->plain |= rec.type != PERF_FINISHED_ROUND;
+		if (rec.type == PERF_FINISHED_ROUND)
+			*mem_push(spilled->marks, spilled->nmarks, spilled->marks_capacity) =
+				spill->size;
+		spilled->at = rec.extra_off + rec.extra_len;
+	}
+	perf_iter_end(&iter);
+	return ok;
+}
+
+/* *done: the copy of all whole records is there, and the next trace goes on with it. */
+static bool spill_on(struct perf_part *part, bool *done, struct error *err)
+{
+	struct perf_spilled *spilled = take_spilled(part);
+
+	if (!spilled)
+		spilled = new_spilled(part);
+	struct spill spill = {.part = part,
+			      .stream = spilled->stream,
+			      .out = mem_new(OUT_BYTES),
+			      .fd = spilled->fd,
+			      .size = spilled->size,
+			      .taken = spilled->taken,
+			      .room = spilled->room};
+	*done = spilled->stream && decompress_new(&spill, spilled);
+	mem_free(spill.out);
+	spilled->fd = spill.fd;
+	spilled->size = spill.size;
+	spilled->taken = spill.taken;
+	spilled->room = spill.room;
+	if (!*done || !spilled->size) {
+		perf_spilled_free(spilled);
+		return true;
+	}
+	part->spilled = spilled;
+	return add_copy(part, 0, spilled->fd, spilled->size, true, err);
+}
+
 bool perf_spill(struct perf_part *part, uint32_t i, struct error *err)
 {
-	struct copy_cache *copy = copy_cache_new(part, i);
 	bool full = false, ok;
 	uint64_t size, *sums;
 	int fd;
 
+	if (part->trace->grows && part->nsources == 1 && part->sources[0].grows) {
+		bool done;
+		if (!spill_on(part, &done, err))
+			return false;
+		if (done)
+			return true;
+	}
+	struct copy_cache *copy = copy_cache_new(part, i);
 	if (copy && copy_cache_open(copy, &fd, &size, &sums)) {
 		ok = add_cached(part, i, copy, fd, size, sums, err);
 		close(fd);

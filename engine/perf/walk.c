@@ -17,12 +17,15 @@
  * window at a time; packets that were found are had without waiting for the thread that walks. A
  * scan that was stored counts its packets: a new process walks to that count and finds the same
  * ones.
+ *
+ * Where the trace grows, the walk stops before a record that is not whole. What the bins hold then
+ * are packets that may still get records, and OPEN; the next time that the trace is opened, it
+ * takes the walk over as it was before these were made, and goes on.
  */
 #include "engine/base/mem.h"
-#include "engine/perf/record_view.h"
+#include "engine/perf/walk_internal.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -30,64 +33,9 @@ enum {
 	GAP = 8, /* a round mark; gaps that long are taken into an extent */
 	WINDOW = 4 << 20,
 	LANES_MOST = 1024,
-	PACKET_BYTES = 256 << 10 /* of records, most */
+	PACKET_BYTES = 256 << 10, /* of records, most */
+	LIST_IN_MEMORY = 64 << 10 /* bytes of a stream's packets, of a trace that grows */
 };
-
-struct bin {
-	struct packet rec; /* events 0: empty */
-	uint32_t stream;   /* in walk->lists */
-	bool timeless, backward;
-	bool fell, rose;
-	bool cut; /* its last extent is a record that the file's end cuts off */
-	nstime last;
-	nstime end; /* of a lane: greatest time so far */
-	uint64_t bytes;
-	uint64_t next; /* offset behind its last record or the gap after it */
-	struct extent *extents;
-	size_t nextents, capacity;
-};
-
-struct stored {
-	struct packet rec;
-	const struct extent *extents;
-	uint32_t nextents;
-};
-
-struct list { /* packets of a stream */
-	struct stored *items;
-	size_t count, capacity;
-};
-
-struct perf_walk {
-	struct perf_part *part;
-	uint32_t packet_bytes;
-	uint32_t first_stream; /* in trace->streams; lists are numbered from it */
-	size_t nlists;
-	struct bin *bins;
-	size_t nbins;
-	size_t places; /* CPUs or lanes: bins 2i (forward), 2i + 1 (backward) of place i */
-	size_t lane, nlanes_used;
-
-	pthread_mutex_t walking; /* guards what stands above and the position */
-	uint32_t source;
-	uint64_t off;
-	struct bin *latest;       /* of the last record */
-	nstime time;              /* of the last record that has one; NSTIME_MIN: none yet */
-	struct perf_store *store; /* extents and changes */
-	struct perf_changes *changes;
-
-	pthread_mutex_t listing; /* guards what stands below; held shortly */
-	struct list *lists;
-	bool ended;
-	size_t ndamages;
-	struct error damage; /* the first one */
-	struct perf_unread_list unread;
-};
-
-static struct bin *side_bin(struct perf_walk *walk, bool timeless)
-{
-	return &walk->bins[2 * walk->places + !timeless];
-}
 
 static void note_damage(struct perf_walk *walk, uint64_t off, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -115,6 +63,29 @@ static void note_unread(struct perf_walk *walk, uint32_t type, uint64_t off)
 	pthread_mutex_unlock(&walk->listing);
 }
 
+/* Packets that are made anew when the walk goes on give their memory back. */
+static struct extent *extents_room(struct perf_walk *walk, size_t count)
+{
+	struct pause *pause = &walk->pause;
+
+	if (!pause->bins)
+		return perf_store_take(walk->store, count * sizeof(struct extent));
+	return *mem_push(pause->extents, pause->nextents, pause->capacity) =
+		       mem_new_array(count, sizeof(struct extent));
+}
+
+static struct stored *push_packet(const struct perf_walk *walk, struct list *list)
+{
+	if (!walk->part->trace->grows)
+		return mem_push(list->items, list->count, list->capacity);
+	if (list->count == list->capacity) {
+		list->capacity += list->capacity + 1;
+		list->items = paged_resize_closed(
+			&list->memory, list->capacity * sizeof *list->items, LIST_IN_MEMORY);
+	}
+	return &list->items[list->count++];
+}
+
 /* The bin's records become a packet of its stream. */
 static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 {
@@ -125,7 +96,7 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 	if (!rec->events)
 		return;
 	if (bin->nextents > 1) {
-		extents = perf_store_take(walk->store, (bin->nextents - 1) * sizeof *extents);
+		extents = extents_room(walk, bin->nextents - 1);
 		memcpy(extents, bin->extents + 1, (bin->nextents - 1) * sizeof *extents);
 	}
 	rec->off = bin->extents[0].off;
@@ -133,6 +104,7 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 	rec->seq = PACKET_NONE;
 	rec->flags = walk->part->sources[walk->source].spill ? PACKET_SPILL : 0;
 	rec->flags |= PACKET_FOREIGN | (open ? PACKET_OPEN : 0) | (bin->cut ? PACKET_DAMAGED : 0);
+	walk->flushed = rec->max > walk->flushed ? rec->max : walk->flushed;
 	if (bin->timeless) {
 		rec->flags |= PACKET_BEFORE_ALL;
 		rec->min = rec->max = NSTIME_MIN;
@@ -143,7 +115,7 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 				bin->backward && !bin->rose ? PACKET_DESCENDING : PACKET_UNSORTED;
 	}
 	pthread_mutex_lock(&walk->listing);
-	*mem_push(list->items, list->count, list->capacity) =
+	*push_packet(walk, list) =
 		(struct stored){*rec, extents, (uint32_t)(bin->nextents ? bin->nextents - 1 : 0)};
 	pthread_mutex_unlock(&walk->listing);
 	*rec = (struct packet){.source = rec->source, .cpu = rec->cpu};
@@ -152,9 +124,16 @@ static void flush(struct perf_walk *walk, struct bin *bin, bool open)
 	bin->fell = bin->rose = bin->cut = false;
 }
 
+static bool is_last_source(const struct perf_walk *walk)
+{
+	return walk->source + 1 == walk->part->nsources;
+}
+
 static void flush_all(struct perf_walk *walk)
 {
-	bool open = walk->part->sources[walk->source].grows;
+	/* in front of its copy, a file that grows gets marks alone */
+	bool open = walk->part->sources[walk->source].grows &&
+		    (!walk->part->spilled || is_last_source(walk));
 
 	for (size_t i = 0; i < walk->nbins; i++)
 		flush(walk, &walk->bins[i], open);
@@ -229,15 +208,14 @@ static struct bin *lane_of(struct perf_walk *walk, const struct record_view *vie
 	return bin;
 }
 
-static struct bin *bin_of(struct perf_walk *walk, const struct record_view *view, bool sample,
-			  uint64_t off)
+static struct bin *bin_of(struct perf_walk *walk, const struct record_view *view, uint64_t off)
 {
 	if (!view->has_time)
 		return side_bin(walk, true);
 	if (!walk->part->by_cpu)
 		return lane_of(walk, view);
 	if (view->cpu >= 0 && (size_t)view->cpu < walk->places)
-		return &walk->bins[2 * (size_t)view->cpu + (sample && view->attr->backward)];
+		return &walk->bins[2 * (size_t)view->cpu + view->attr->backward];
 	if (view->cpu >= 0)
 		note_damage(walk, off, "names CPU %d, which the recording does not know",
 			    view->cpu);
@@ -254,6 +232,21 @@ static bool has_place(const struct perf_walk *walk, const struct record_view *vi
 	       walk->time != NSTIME_MIN;
 }
 
+static inline void note_change(struct perf_walk *walk, const uint8_t *p, uint32_t type,
+			       uint32_t size, const struct record_view *view, uint64_t off)
+{
+	if (perf_may_change_maps(type))
+		perf_changes_note(walk->changes, walk->part, p, size, view,
+				  perf_place(walk->part, walk->source, off));
+}
+
+/* What a record with a time says of a thread counts for those without one in later turns. */
+static inline void note_told(struct perf_walk *walk, const uint8_t *p, uint32_t type, uint32_t size)
+{
+	if (type == PERF_COMM || type == PERF_FORK || type == PERF_EXIT)
+		(void)perf_told_again(walk->told, p, size, walk->part->swap, true);
+}
+
 /* A record of the kernel that is not like most. */
 static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uint8_t *p,
 					       uint32_t type, uint32_t size, uint64_t off)
@@ -265,12 +258,14 @@ static __attribute__((noinline)) void take_any(struct perf_walk *walk, const uin
 			    view.attr ? "is too short" : "is of an event without attribute");
 		return;
 	}
-	if (perf_may_change_maps(type))
-		perf_changes_note(walk->changes, walk->part, p, size, &view,
-				  perf_place(walk->part, walk->source, off));
+	if (walk->told && perf_told_again(walk->told, p, size, walk->part->swap, view.has_time)) {
+		if (type != PERF_FORK)
+			note_change(walk, p, type, size, &view, off);
+		return;
+	}
+	note_change(walk, p, type, size, &view, off);
 	bool placed = !view.has_time && has_place(walk, &view, type);
-	struct bin *bin =
-		placed ? side_bin(walk, false) : bin_of(walk, &view, type == PERF_SAMPLE, off);
+	struct bin *bin = placed ? side_bin(walk, false) : bin_of(walk, &view, off);
 	/* the kernel writes LOST in front of the first record that found room again */
 	bool lost = type == PERF_LOST && size >= 24;
 	if (lost || placed)
@@ -294,12 +289,9 @@ static inline bool look_plain(const struct perf_walk *walk, const uint8_t *p, ui
 	       (size_t)(uint32_t)view->cpu < walk->places;
 }
 
-static inline struct bin *plain_bin(const struct perf_walk *walk, uint32_t type,
-				    const struct record_view *view)
+static inline struct bin *plain_bin(const struct perf_walk *walk, const struct record_view *view)
 {
-	bool backward = type == PERF_SAMPLE && view->attr->backward;
-
-	return &walk->bins[2 * (size_t)view->cpu + backward];
+	return &walk->bins[2 * (size_t)view->cpu + view->attr->backward];
 }
 
 /*
@@ -322,12 +314,12 @@ static uint64_t take_followers(struct perf_walk *walk, const uint8_t *p, uint64_
 		struct record_view view;
 		__builtin_prefetch(p + at + PERF_AHEAD);
 		if (type - 1 >= PERF_KNOWN_TYPES - 1 || size < RECORD_HEAD || size > most - at ||
-		    !look_plain(walk, p + at, type, size, &view) ||
-		    plain_bin(walk, type, &view) != bin || view.time < last)
+		    !look_plain(walk, p + at, type, size, &view) || plain_bin(walk, &view) != bin ||
+		    view.time < last)
 			break;
-		if (perf_may_change_maps(type))
-			perf_changes_note(walk->changes, walk->part, p + at, size, &view,
-					  perf_place(walk->part, walk->source, off + at));
+		if (walk->told)
+			note_told(walk, p + at, type, size);
+		note_change(walk, p + at, type, size, &view, off + at);
 		last = view.time;
 		at += size;
 		events++;
@@ -352,11 +344,26 @@ static inline uint64_t take(struct perf_walk *walk, const uint8_t *p, uint32_t t
 		take_any(walk, p, type, size, off);
 		return size;
 	}
-	if (perf_may_change_maps(type))
-		perf_changes_note(walk->changes, walk->part, p, size, &view,
-				  perf_place(walk->part, walk->source, off));
-	add_record(walk, plain_bin(walk, type, &view), view.time, off, size);
+	if (walk->told)
+		note_told(walk, p, type, size);
+	note_change(walk, p, type, size, &view, off);
+	add_record(walk, plain_bin(walk, &view), view.time, off, size);
 	return size + take_followers(walk, p + size, room - size, off + size);
+}
+
+/*
+ * A round has copied what every ring buffer held when its turn came. So what the next round brings
+ * is not older than what this one had copied before it began, which is the round before it.
+ */
+static void end_round(struct perf_walk *walk)
+{
+	nstime latest = walk->round;
+
+	for (size_t i = 0; i < walk->nbins; i++)
+		if (walk->bins[i].rec.events && walk->bins[i].rec.max > latest)
+			latest = walk->bins[i].rec.max;
+	walk->final = walk->round;
+	walk->round = latest > walk->flushed ? latest : walk->flushed;
 }
 
 /*
@@ -401,6 +408,8 @@ static uint64_t walk_window(struct perf_walk *walk, const uint8_t *data, uint64_
 		if (type == PERF_HEADER_BUILD_ID)
 			perf_changes_note_build_id(walk->changes, bytes,
 						   perf_place(walk->part, walk->source, off));
+		if (type == PERF_FINISHED_ROUND)
+			end_round(walk);
 		if (bytes <= GAP && !extra && walk->latest && walk->latest->next == off)
 			walk->latest->next += bytes; /* the bin in front takes the mark in */
 		at += bytes + extra;                 /* which may reach over the window */
@@ -476,17 +485,50 @@ static void next_source(struct perf_walk *walk)
 {
 	const struct perf_part *part = walk->part;
 
+	if (perf_may_go_on(part) && is_last_source(walk))
+		perf_pause_begin(walk);
 	flush_all(walk);
 	for (size_t i = 0; i < walk->nbins; i++)
 		walk->bins[i].next = UINT64_MAX;
+	if (walk->told && (is_last_source(walk) || part->sources[walk->source + 1].turn !=
+							   part->sources[walk->source].turn))
+		perf_walk_end_turn(walk);
 	walk->source++;
-	if (walk->source < part->nsources) {
+	if (walk->source < part->nsources)
 		walk->off = part->sources[walk->source].begin;
+	if (perf_may_go_on_here(walk))
+		perf_pause_begin(walk);
+	if (walk->source < part->nsources)
 		return;
-	}
 	pthread_mutex_lock(&walk->listing);
 	walk->ended = true;
 	pthread_mutex_unlock(&walk->listing);
+}
+
+/* Is the record there, but for its end? `room` bytes are left in the file. */
+static bool is_cut(const struct perf_walk *walk, const uint8_t *p, uint64_t room)
+{
+	const bool swap = walk->part->swap;
+	uint32_t bytes = room >= RECORD_HEAD ? get16(p + 6, swap) : 0;
+
+	if (room < RECORD_HEAD || bytes > room)
+		return true;
+	return bytes >= 16 && perf_extra(p, get32(p, swap), bytes, swap) > room - bytes;
+}
+
+/*
+ * Marks of rounds that stand in a file, of which this is the copy: those up to here. Bytes to the
+ * next one.
+ */
+static uint64_t end_rounds(struct perf_walk *walk)
+{
+	uint64_t mark;
+
+	while ((mark = perf_spilled_mark(walk->part, walk->mark)) <= walk->off) {
+		end_round(walk);
+		walk->mark++;
+	}
+	return mark - walk->off;
 }
 
 /* One window further. */
@@ -494,7 +536,9 @@ static void walk_on(struct perf_walk *walk)
 {
 	struct perf_source *from = &walk->part->sources[walk->source];
 	uint64_t room = from->end - walk->off;
-	size_t size = room < WINDOW ? (size_t)room : WINDOW;
+	uint64_t round = from->spill ? end_rounds(walk) : UINT64_MAX;
+	uint64_t most = round < room ? round : room;
+	size_t size = most < WINDOW ? (size_t)most : WINDOW;
 	struct block block;
 	struct error err;
 
@@ -509,7 +553,12 @@ static void walk_on(struct perf_walk *walk)
 	}
 	uint64_t done = walk_window(walk, block.data, size);
 	walk->off += done;
-	if (done < size && (size == room || !done)) /* else it reaches over the window's end */
+	if (done < size && size == round && round < room)
+		walk->mark += !done; /* a record lies across the mark, which then says nothing */
+	else if (done < size && size == room && walk->part->trace->grows && from->grows &&
+		 is_cut(walk, block.data + done, size - done))
+		next_source(walk);
+	else if (done < size && (size == room || !done)) /* else it reaches over the window's end */
 		pass_damage(walk, block.data + done, size - done);
 	source_put(&block);
 }
@@ -518,7 +567,7 @@ static bool found(struct perf_walk *walk, size_t list, uint64_t n, struct packet
 		  bool *ended)
 {
 	pthread_mutex_lock(&walk->listing);
-	bool there = n < walk->lists[list].count;
+	bool there = n < (walk->told ? walk->lists[list].told : walk->lists[list].count);
 	*ended = walk->ended;
 	if (there) {
 		const struct stored *stored = &walk->lists[list].items[n];
@@ -537,6 +586,8 @@ static bool found(struct perf_walk *walk, size_t list, uint64_t n, struct packet
 static enum step end_of_stream(struct perf_walk *walk, size_t list, struct scan *scan,
 			       struct error *err)
 {
+	if (walk->part->trace->grows)
+		return STEP_END; /* told once all is there */
 	if (!list && scan->priv[1] < walk->unread.count && scan->priv[1] < UINT8_MAX) {
 		perf_unread_text(walk->part, &walk->unread.items[scan->priv[1]++], err);
 		return STEP_ERROR;
@@ -635,7 +686,8 @@ static struct perf_walk *walk_new(struct perf_part *part, size_t places)
 	walk->nlists = places + 1;
 	walk->lists = mem_new_array(walk->nlists, sizeof *walk->lists);
 	walk->nlanes_used = 1;
-	walk->time = NSTIME_MIN;
+	walk->time = walk->round = walk->final = walk->flushed = walk->reached = NSTIME_MIN;
+	walk->told = part->nturns ? perf_told_new() : NULL;
 	walk->store = perf_store_new();
 	walk->changes = perf_changes_new(walk->store);
 	walk->off = part->sources[0].begin;
@@ -648,15 +700,18 @@ void perf_walk_free(struct perf_walk *walk)
 {
 	if (!walk)
 		return;
-	for (size_t i = 0; i < walk->nbins; i++)
-		mem_free(walk->bins[i].extents);
+	perf_pause_end(walk);
+	perf_told_free(walk->told);
+	perf_bins_free(walk->bins, walk->nbins);
 	for (size_t i = 0; i < walk->nlists; i++)
-		mem_free(walk->lists[i].items);
+		if (walk->part->trace->grows)
+			paged_free(&walk->lists[i].memory);
+		else
+			mem_free(walk->lists[i].items);
 	pthread_mutex_destroy(&walk->walking);
 	pthread_mutex_destroy(&walk->listing);
 	perf_changes_free(walk->changes);
 	perf_store_free(walk->store);
-	mem_free(walk->bins);
 	mem_free(walk->lists);
 	mem_free(walk->unread.items);
 	mem_free(walk);
@@ -687,5 +742,6 @@ bool perf_add_streams(struct perf_part *part, struct error *err)
 	bin_init(part->walk, 2 * places + 1, (uint32_t)places, -1);
 	side_bin(part->walk, true)->timeless = true;
 	add_stream(part, "side", "side", -1);
+	perf_walk_go_on(part->walk);
 	return true;
 }

@@ -422,6 +422,7 @@ const struct reader sel4_reader = {
 	.falls = true,
 	.probe = probe,
 	.open = sel4_open,
+	.watermark = reader_watermark_whole,
 	.scan = scan_next,
 	.decoder_new = decoder_new,
 	.decoder_free = decoder_free,

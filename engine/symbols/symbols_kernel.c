@@ -8,7 +8,7 @@
  *     the kernel's build id is known     /proc/kallsyms when it runs here now, else the copy that
  *                                        perf record keeps in ~/.debug/.build-id
  *     it is not                          /proc/kallsyms when host name and release are the same,
- * and the boot, where the trace tells it (LTTng's clock)
+ *                                        and the boot, where the trace tells it (LTTng's clock)
  *
  * A kernel is placed anew at each boot: perf notes where one symbol was, and all others are moved
  * by as much as that one. Modules have no such anchor and are dropped when something moved.
@@ -205,14 +205,6 @@ static bool running_id(struct build_id *out)
 	return out->n != 0;
 }
 
-static const char *env_text(const struct part *part, const char *name)
-{
-	for (size_t i = 0; i < part->nenv; i++)
-		if (!strcmp(part->env[i].name, name) && part->env[i].text)
-			return part->env[i].text;
-	return NULL;
-}
-
 static void add_file(struct buf *out, const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -247,7 +239,7 @@ static bool recorded_here(const struct kernel *kernel)
 	struct utsname here;
 
 	for (size_t i = 0; i < sizeof names / sizeof *names && !release; i++)
-		release = env_text(part, names[i]);
+		release = part_env_text(part, names[i]);
 	return release && part->host && *part->host && uname(&here) == 0 &&
 	       !strcmp(here.release, release) && !strcmp(here.nodename, part->host) &&
 	       (!kernel->boot || same_boot(kernel->boot));

@@ -186,13 +186,18 @@ static bool open_packet(struct opened_packet *opened, const struct event_block *
 			struct event_block_packet *packet, const struct reader *reader,
 			struct error *err)
 {
+	bool again, ok;
+
 	packet->info.extents = packet->info.nextents ? block->extents + packet->extents : NULL;
 	if (opened->known && !opened->known->damaged &&
 	    known_packet_is(opened->known, &packet->info))
 		return true;
 	if (!opened->known)
 		opened->known = known_packet_new(packet->stream, reader);
-	return known_packet_open(opened->known, &packet->info, err);
+	again = source_asks_again(true); /* who filled the block has read it */
+	ok = known_packet_open(opened->known, &packet->info, err);
+	source_asks_again(again);
+	return ok;
 }
 
 /* Prefetches the first event of a stretch: another core has read it, so it is in that core's cache.

@@ -10,6 +10,7 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
+#include "engine/timetext.h"
 #include "index/cursor/merge.h"
 #include "index/cursor/stream_cursor.h"
 
@@ -187,6 +188,7 @@ bool events_open(struct index *index, const struct events_options *options, stru
 		 struct error *err)
 {
 	struct events *events = mem_new(sizeof *events);
+	char texts[2][TIME_TEXT_MAX];
 
 	events->index = index;
 	events->trace = index_trace(index);
@@ -221,6 +223,12 @@ bool events_open(struct index *index, const struct events_options *options, stru
 		events_close(events);
 		return false;
 	}
+	debug_note(&events->trace->notices, DEBUG_CURSOR,
+		   "cursor: events from %s to %s, %s, of %zu stream%s%s%s%s",
+		   time_raw(options->begin, texts[0]), time_raw(options->end, texts[1]),
+		   options->backward ? "backward" : "forward", events->ncursors,
+		   events->ncursors == 1 ? "" : "s", options->classes ? ", some classes" : "",
+		   options->losses ? ", losses" : "", options->skips ? ", by packet filters" : "");
 	*out = events;
 	return true;
 }
@@ -234,6 +242,12 @@ void events_close(struct events *events)
 {
 	if (!events)
 		return;
+	debug_note(&events->trace->notices, DEBUG_CURSOR,
+		   "cursor: closed; all cursors so far decoded %llu events of %llu packets, and "
+		   "skipped %llu packets",
+		   (unsigned long long)events->trace->events_decoded,
+		   (unsigned long long)events->trace->packets_decoded,
+		   (unsigned long long)events->trace->packets_skipped);
 	for (size_t i = 0; i < events->ncursors; i++)
 		stream_cursor_free(events->cursors[i]);
 	merge_release(&events->merge);

@@ -237,7 +237,7 @@ static enum step next_stretch(struct read_ahead *ahead, struct run *out, struct 
 
 /* ---- the owner: its own turn ---- */
 
-/* Unless the helper, which asked, has something else to do now. */
+/* Gives the turn to the helper, which asked for it, unless the helper has other work to do first. */
 static void hand_over(struct read_ahead *ahead)
 {
 	helper_lock(ahead->helper);

@@ -11,6 +11,7 @@
 #include "index/cursor/stream_cursor_internal.h"
 
 #include "engine/base/bitset.h"
+#include "engine/base/heap.h"
 #include "engine/base/mem.h"
 #include "engine/base/prefetch.h"
 #include "engine/base/search.h"
@@ -131,24 +132,18 @@ static bool pending_before(const struct stream_cursor *cursor, const struct pend
 	return cursor->view.backward ? a->key > b->key : a->key < b->key;
 }
 
-static void pending_set(struct stream_cursor *cursor, size_t i, const struct pending *pending)
+/* One place is free. */
+static void pending_settle(struct stream_cursor *cursor, size_t hole, struct pending item)
 {
-	cursor->pending[i] = *pending;
-	record_map_put(&cursor->pending_at, pending->record, i);
+	heap_settle(cursor->pending, cursor->npending, hole, item, a, b,
+		    pending_before(cursor, a, b), place,
+		    record_map_put(&cursor->pending_at, cursor->pending[place].record, place));
 }
 
 void pending_push(struct stream_cursor *cursor, struct pending pending)
 {
-	cursor->pending = mem_grow(cursor->pending, cursor->npending, &cursor->pending_capacity,
-				   sizeof *cursor->pending);
-	size_t i = cursor->npending++;
-	for (; i > 0; i = (i - 1) / 2) {
-		struct pending *parent = &cursor->pending[(i - 1) / 2];
-		if (!pending_before(cursor, &pending, parent))
-			break;
-		pending_set(cursor, i, parent);
-	}
-	pending_set(cursor, i, &pending);
+	(void)mem_push(cursor->pending, cursor->npending, cursor->pending_capacity);
+	pending_settle(cursor, cursor->npending - 1, pending);
 }
 
 static void pending_remove(struct stream_cursor *cursor, size_t i)
@@ -156,24 +151,8 @@ static void pending_remove(struct stream_cursor *cursor, size_t i)
 	struct pending last = cursor->pending[--cursor->npending];
 
 	record_map_remove(&cursor->pending_at, cursor->pending[i].record);
-	if (i == cursor->npending)
-		return;
-	for (; i > 0 && pending_before(cursor, &last, &cursor->pending[(i - 1) / 2]);
-	     i = (i - 1) / 2)
-		pending_set(cursor, i, &cursor->pending[(i - 1) / 2]);
-	for (;;) {
-		size_t child = 2 * i + 1;
-		if (child >= cursor->npending)
-			break;
-		if (child + 1 < cursor->npending &&
-		    pending_before(cursor, &cursor->pending[child + 1], &cursor->pending[child]))
-			child++;
-		if (!pending_before(cursor, &cursor->pending[child], &last))
-			break;
-		pending_set(cursor, i, &cursor->pending[child]);
-		i = child;
-	}
-	pending_set(cursor, i, &last);
+	if (i < cursor->npending)
+		pending_settle(cursor, i, last);
 }
 
 struct pending pending_pop(struct stream_cursor *cursor)
@@ -210,38 +189,26 @@ static bool packet_before(const struct open_packet *a, const struct open_packet 
 	return less != a->view->backward;
 }
 
-static bool comes_before(struct stream_cursor *cursor, size_t i, const struct open_packet *packet)
+static bool comes_before(struct stream_cursor *cursor, const struct open_packet *a,
+			 const struct open_packet *b)
 {
 	cursor->setup->compared++;
-	return packet_before(cursor->open[i], packet);
+	return packet_before(a, b);
+}
+
+/* One place is free. */
+static void settle(struct stream_cursor *cursor, size_t hole, struct open_packet *packet)
+{
+	heap_settle(cursor->open, cursor->nopen, hole, packet, a, b, comes_before(cursor, *a, *b),
+		    at, (void)0);
 }
 
 static void place(struct stream_cursor *cursor, struct open_packet *packet)
 {
-	size_t i = cursor->nopen++;
-
-	cursor->open = mem_grow(cursor->open, i, &cursor->open_capacity,
-				sizeof(struct open_packet *));
-	for (; i > 0 && !comes_before(cursor, (i - 1) / 2, packet); i = (i - 1) / 2)
-		cursor->open[i] = cursor->open[(i - 1) / 2];
-	cursor->open[i] = packet;
+	(void)mem_push(cursor->open, cursor->nopen, cursor->open_capacity);
+	settle(cursor, cursor->nopen - 1, packet);
 	if (cursor->view.backward)
 		record_map_put(&cursor->open_at, packet->record, (uintptr_t)packet);
-}
-
-/* The first place is free for `packet`, or for one that comes before it. */
-static void sink(struct stream_cursor *cursor, struct open_packet *packet)
-{
-	size_t i = 0, child;
-
-	for (; (child = 2 * i + 1) < cursor->nopen; i = child) {
-		child += child + 1 < cursor->nopen &&
-			 !comes_before(cursor, child, cursor->open[child + 1]);
-		if (!comes_before(cursor, child, packet))
-			break;
-		cursor->open[i] = cursor->open[child];
-	}
-	cursor->open[i] = packet;
 }
 
 /* The first leaves. */
@@ -252,7 +219,7 @@ static void drop_top(struct stream_cursor *cursor)
 	if (cursor->view.backward)
 		record_map_remove(&cursor->open_at, cursor->open[0]->record);
 	if (cursor->nopen)
-		sink(cursor, last);
+		settle(cursor, 0, last);
 }
 
 /* NULL: one is open at most. */
@@ -260,7 +227,7 @@ static const struct open_packet *second(struct stream_cursor *cursor)
 {
 	if (cursor->nopen < 2)
 		return NULL;
-	return cursor->open[1 + (cursor->nopen > 2 && !comes_before(cursor, 1, cursor->open[2]))];
+	return cursor->open[1 + (cursor->nopen > 2 && !comes_before(cursor, cursor->open[1], cursor->open[2]))];
 }
 
 static void put_idle(struct stream_cursor *cursor, struct open_packet *packet)
@@ -364,7 +331,7 @@ static void put_in_order(struct stream_cursor *cursor)
 			return;
 		}
 	}
-	sink(cursor, top);
+	settle(cursor, 0, top);
 }
 
 /* Range and head */

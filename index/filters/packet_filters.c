@@ -2,7 +2,7 @@
  * packet_filters.c - where packet filters are kept
  *
  * Those of packets that begin in the same 4 MB of a file are one value, one behind the other in any
- * order, behind a checksum of all. Its key: "packet filter", the format's version, the identity of
+ * order. Its key: "packet filter", the format's version, the identity of
  * fields and classes, the stream, the file's number, the number of the 4 MB. What is new waits in
  * memory and is stored at the end, or when there is much of it.
  */
@@ -21,19 +21,17 @@
 enum {
 	REGION_SHIFT = 22,
 	KEY = 8 + 16 + 8 + 4 + 8,
-	CHECKSUM = 8,
-	BUCKETS = 4096,
 	HELD_MAX = 48 << 20, /* bytes in memory */
 	STORED_LEAST = 32,   /* fewer new ones are not worth a commit, */
 	CLASSES_LEAST = 512  /* nor of those that cost nothing to make */
 };
 
 struct region {
-	struct region *next; /* of its bucket */
+	uint64_t hash; /* of the next three */
 	const struct stream *stream;
 	uint32_t source;
 	uint64_t number;
-	struct buf bytes; /* a checksum, which is right when they are stored; the packet filters */
+	struct buf bytes;         /* the packet filters */
 	struct hash_index places; /* where in `bytes` each begins, by its packet */
 	bool changed;
 };
@@ -43,7 +41,9 @@ struct packet_filters {
 	struct packet_filter_fields fields;
 	uint8_t prefix[24];
 	pthread_mutex_t lock; /* of all below */
-	struct region *buckets[BUCKETS];
+	struct region **regions;
+	size_t count, capacity;
+	struct hash_index by_place;
 	size_t held;    /* bytes */
 	uint64_t fresh; /* packet filters not stored yet */
 	bool full;      /* nothing more is taken */
@@ -134,19 +134,14 @@ struct packet_filters *packet_filters_new(struct index *index,
 
 /* Regions */
 
-static void put_be(uint8_t *out, uint64_t value, int bytes)
-{
-	for (int i = bytes - 1; i >= 0; i--, value >>= 8)
-		out[i] = (uint8_t)value;
-}
-
 static void key_of(const struct packet_filters *packet_filters, const struct region *region,
 		   uint8_t key[KEY])
 {
 	memcpy(key, packet_filters->prefix, sizeof packet_filters->prefix);
-	put_be(key + 24, identity_stream(index_trace(packet_filters->index), region->stream), 8);
-	put_be(key + 32, region->source, 4);
-	put_be(key + 36, region->number, 8);
+	key_put_number(key + 24,
+		       identity_stream(index_trace(packet_filters->index), region->stream), 8);
+	key_put_number(key + 32, region->source, 4);
+	key_put_number(key + 36, region->number, 8);
 }
 
 /* The packet filter at *at, and the next one's place; NULL: none is whole there. */
@@ -201,30 +196,28 @@ static void region_free(struct region *region)
 	mem_free(region);
 }
 
-static uint64_t checksum(const void *bytes, size_t size)
+/* What was stored. */
+static void load(const struct packet_filters *packet_filters, struct region *region)
 {
-	return XXH3_64bits((const uint8_t *)bytes + CHECKSUM, size - CHECKSUM);
-}
-
-/* What was stored; nothing when that is damaged: it is made anew. */
-static void load(struct packet_filters *packet_filters, struct region *region)
-{
-	uint64_t sum = 0;
 	uint8_t key[KEY];
 	void *value;
 	size_t size;
 
-	buf_add(&region->bytes, &sum, sizeof sum);
 	key_of(packet_filters, region, key);
 	if (!index_get(packet_filters->index, key, KEY, &value, &size))
 		return;
-	if (size > CHECKSUM)
-		memcpy(&sum, value, sizeof sum);
-	if (size > CHECKSUM && size <= HELD_MAX && sum == checksum(value, size))
-		buf_add(&region->bytes, (const uint8_t *)value + CHECKSUM, size - CHECKSUM);
-	add_places(region, CHECKSUM);
-	packet_filters->held += region->bytes.len;
+	if (size <= HELD_MAX)
+		buf_add(&region->bytes, value, size);
+	add_places(region, 0);
 	mem_free(value);
+}
+
+static void keep_region(struct packet_filters *packet_filters, struct region *region)
+{
+	*mem_push(packet_filters->regions, packet_filters->count, packet_filters->capacity) =
+		region;
+	hash_index_add(&packet_filters->by_place, region->hash, packet_filters->count - 1);
+	packet_filters->held += sizeof *region + region->bytes.len;
 }
 
 static bool store_changed(struct packet_filters *packet_filters);
@@ -232,44 +225,45 @@ static bool store_changed(struct packet_filters *packet_filters);
 /* Makes room: what is stored already can be read again. */
 static void forget_regions(struct packet_filters *packet_filters)
 {
+	size_t count = packet_filters->count;
+
 	packet_filters->full = !store_changed(packet_filters);
 	packet_filters->held = 0;
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct region **at = &packet_filters->buckets[i], *region; (region = *at);) {
-			if (region->changed) {
-				packet_filters->held += sizeof *region + region->bytes.len;
-				at = &region->next;
-				continue;
-			}
-			*at = region->next;
+	packet_filters->count = 0;
+	hash_index_clear(&packet_filters->by_place);
+	for (size_t i = 0; i < count; i++) {
+		struct region *region = packet_filters->regions[i];
+		if (region->changed)
+			keep_region(packet_filters, region);
+		else
 			region_free(region);
-		}
+	}
 }
 
 static struct region *region_of(struct packet_filters *packet_filters,
 				const struct packet_filter_of *packet)
 {
 	uint64_t number = packet->off >> REGION_SHIFT;
-	size_t bucket = (size_t)(number + packet->stream->index * UINT64_C(0x9e3779b97f4a7c15) +
-				 packet->source) %
-			BUCKETS;
-	struct region *region = packet_filters->buckets[bucket];
+	uint64_t hash = hash_number(hash_number(number) + packet->stream->index *
+							UINT64_C(0x9e3779b97f4a7c15) +
+				    packet->source);
+	struct region **regions = packet_filters->regions, *region;
+	uint32_t at = hash_index_find(&packet_filters->by_place, hash, i,
+				      regions[i]->stream == packet->stream &&
+					      regions[i]->source == packet->source &&
+					      regions[i]->number == number);
 
-	while (region && (region->stream != packet->stream || region->source != packet->source ||
-			  region->number != number))
-		region = region->next;
-	if (region)
-		return region;
+	if (at != HASH_INDEX_NONE)
+		return regions[at];
 	if (packet_filters->held > HELD_MAX)
 		forget_regions(packet_filters);
 	region = mem_new(sizeof *region);
+	region->hash = hash;
 	region->stream = packet->stream;
 	region->source = packet->source;
 	region->number = number;
-	region->next = packet_filters->buckets[bucket];
-	packet_filters->buckets[bucket] = region;
-	packet_filters->held += sizeof *region;
 	load(packet_filters, region);
+	keep_region(packet_filters, region);
 	return region;
 }
 
@@ -277,37 +271,24 @@ static struct region *region_of(struct packet_filters *packet_filters,
 
 static bool store_changed(struct packet_filters *packet_filters)
 {
-	struct index_value *values;
-	uint8_t(*keys)[KEY];
-	size_t n = 0;
+	size_t count = packet_filters->count, n = 0;
+	struct index_value *values = mem_new_array(count, sizeof *values);
+	uint8_t(*keys)[KEY] = mem_new_array(count, sizeof *keys);
 	struct error ignored; /* they are only for speed */
 
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct region *region = packet_filters->buckets[i]; region;
-		     region = region->next)
-			n += region->changed;
-	if (!n || !index_writable(packet_filters->index))
-		return !n;
-	values = mem_new_array(n, sizeof *values);
-	keys = mem_new_array(n, sizeof *keys);
-	n = 0;
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct region *region = packet_filters->buckets[i]; region;
-		     region = region->next) {
-			if (!region->changed)
-				continue;
-			uint64_t sum = checksum(region->bytes.data, region->bytes.len);
-			memcpy(region->bytes.data, &sum, sizeof sum);
-			key_of(packet_filters, region, keys[n]);
-			values[n] = (struct index_value){keys[n], KEY, region->bytes.data,
-							 region->bytes.len};
-			n++;
-		}
-	bool good = index_put_all(packet_filters->index, values, n, &ignored);
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct region *region = packet_filters->buckets[i]; region;
-		     region = region->next)
-			region->changed = region->changed && !good;
+	for (size_t i = 0; i < count; i++) {
+		const struct region *region = packet_filters->regions[i];
+		if (!region->changed)
+			continue;
+		key_of(packet_filters, region, keys[n]);
+		values[n] = (struct index_value){keys[n], KEY, region->bytes.data,
+						 region->bytes.len};
+		n++;
+	}
+	bool good = !n || (index_writable(packet_filters->index) &&
+			   index_put_all(packet_filters->index, values, n, &ignored));
+	for (size_t i = 0; i < count && good; i++)
+		packet_filters->regions[i]->changed = false;
 	packet_filters->fresh = good ? 0 : packet_filters->fresh;
 	mem_free(values);
 	mem_free(keys);
@@ -348,12 +329,10 @@ void packet_filters_free(struct packet_filters *packet_filters)
 		store_changed(packet_filters);
 	else if (packet_filters->fields.nkeyed && packet_filters->fresh >= STORED_LEAST)
 		store_all(packet_filters);
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct region *region = packet_filters->buckets[i], *next; region;
-		     region = next) {
-			next = region->next;
-			region_free(region);
-		}
+	for (size_t i = 0; i < packet_filters->count; i++)
+		region_free(packet_filters->regions[i]);
+	mem_free(packet_filters->regions);
+	hash_index_release(&packet_filters->by_place);
 	mem_free(packet_filters->fields.items);
 	mem_free(packet_filters->fields.number);
 	mem_free(packet_filters->fields.first);

@@ -20,9 +20,7 @@
 
 enum { PACKETS_MIN = 256, PACKETS_PER_STREAM = 4, BYTES_MAX = 64 << 20 };
 
-struct list {
-	struct known_packet *newest, *oldest;
-};
+TAILQ_HEAD(list, known_packet); /* the newest first */
 
 struct packet_cache {
 	pthread_mutex_t lock;
@@ -104,29 +102,6 @@ bool known_packet_is(const struct known_packet *packet, const struct packet_info
 
 /* Lists; under the lock */
 
-static void list_put(struct list *list, struct known_packet *packet)
-{
-	packet->newer = NULL;
-	packet->older = list->newest;
-	if (list->newest)
-		list->newest->newer = packet;
-	else
-		list->oldest = packet;
-	list->newest = packet;
-}
-
-static void list_remove(struct list *list, struct known_packet *packet)
-{
-	if (packet->newer)
-		packet->newer->older = packet->older;
-	else
-		list->newest = packet->older;
-	if (packet->older)
-		packet->older->newer = packet->newer;
-	else
-		list->oldest = packet->newer;
-}
-
 static struct list *list_of(struct packet_cache *cache, const struct known_packet *packet)
 {
 	return packet->hot ? &cache->hot : &cache->cold;
@@ -138,7 +113,7 @@ static void put_in(struct packet_cache *cache, struct known_packet *packet)
 
 	packet->next = *chain;
 	*chain = packet;
-	list_put(list_of(cache, packet), packet);
+	TAILQ_INSERT_HEAD(list_of(cache, packet), packet, by_age);
 	cache->count++;
 	cache->bytes += packet->bytes;
 }
@@ -150,7 +125,7 @@ static void take_out(struct packet_cache *cache, struct known_packet *packet)
 	while (*at != packet)
 		at = &(*at)->next;
 	*at = packet->next;
-	list_remove(list_of(cache, packet), packet);
+	TAILQ_REMOVE(list_of(cache, packet), packet, by_age);
 	cache->count--;
 	cache->bytes -= packet->bytes;
 }
@@ -166,9 +141,8 @@ static struct known_packet *find_victim(const struct packet_cache *cache,
 			victim = of;
 	if (victim)
 		return victim;
-	if (cache->cold.oldest)
-		return cache->cold.oldest; /* the packet itself, if it is the only cold one */
-	return cache->hot.oldest;
+	victim = TAILQ_LAST(&cache->cold, list); /* the packet itself, if it is the only cold one */
+	return victim ? victim : TAILQ_LAST(&cache->hot, list);
 }
 
 /* The cache */
@@ -179,6 +153,8 @@ struct packet_cache *packet_cache_new(size_t nstreams)
 	size_t most = nstreams * PACKETS_PER_STREAM;
 
 	pthread_mutex_init(&cache->lock, NULL);
+	TAILQ_INIT(&cache->hot);
+	TAILQ_INIT(&cache->cold);
 	cache->chains = mem_new_array(nstreams + 1, sizeof(struct known_packet *));
 	cache->most = most > PACKETS_MIN ? most : PACKETS_MIN;
 	return cache;
@@ -186,8 +162,8 @@ struct packet_cache *packet_cache_new(size_t nstreams)
 
 static void free_list(struct list *list)
 {
-	for (struct known_packet *older, *packet = list->newest; packet; packet = older) {
-		older = packet->older;
+	for (struct known_packet *packet; (packet = TAILQ_FIRST(list));) {
+		TAILQ_REMOVE(list, packet, by_age);
 		known_packet_free(packet);
 	}
 }

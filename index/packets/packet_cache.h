@@ -11,6 +11,8 @@
 #include "engine/reader.h"
 #include "index/index.h"
 
+#include <sys/queue.h>
+
 struct packet_cache;
 
 /* The output of a decoder for the same bytes depends on these. */
@@ -52,7 +54,8 @@ struct known_packet {
 	/* the cache's */
 	bool hot;
 	uint64_t bytes;
-	struct known_packet *newer, *older, *next;
+	TAILQ_ENTRY(known_packet) by_age;
+	struct known_packet *next;
 };
 
 struct packet_cache *packet_cache_new(size_t nstreams);

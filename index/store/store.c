@@ -1,164 +1,275 @@
 /*
  * store.c - see store.h
  *
- * file.c has the file, tree.c and tree_write.c what is in it. Readers take no lock, since
- * what was committed is never overwritten. A file of which more than half is no longer referred to
- * is copied by its writer, and the copy takes its name; readers of the old one keep it open.
+ *     commits in memory -> newest segment -> the one before it -> ... -> the oldest
  *
- * A damaged file loses its name as soon as a process that may write finds the damage. The next
- * write, or the next process, makes a new one.
+ * The first that has a key decides. Readers hold the segments that were there when they began. What
+ * is written goes to a segment in memory, the newest of all, which becomes one of a file with each
+ * commit, or, in a hurry, now and then. Small segments and runs of seven that are alike are merged
+ * with it. Tombstones stay until the oldest segment is merged.
  */
-#include "index/store/internal.h"
+#include "index/store/store.h"
 
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/base/wait.h"
+#include "index/store/catalog.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <lmdb.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-enum { DAMAGED = -1, MAKE_MOST = 8, TIDY_LEAST = 1 << 20, TIDY_NOW = 64 << 20 };
-
-struct store_txn {
-	struct store *store;
-	struct tree tree;
-	unsigned generation;
-};
+enum { ALIKE = 7, MERGE_SMALL = 1 << 20, MERGE_LEAST = 256 << 10, MERGE_MOST = 192 << 20 };
+enum { GATHER_BYTES = 16 << 20, GATHER_NS = 1000000000, USED_S = 3600 };
 
 struct store {
 	struct store *next; /* in the registry */
 	unsigned owners;
-	char *path;
+	char *path, *folder, *writer; /* the writer's lock is this file */
+	const char *name;             /* in `path` */
+	bool read_only, late;
 	int lock; /* the writer's file, -1 not ours */
-	bool late;
-	pthread_mutex_t look_lock, write_lock; /* look_lock: of all below and of `lock` */
-	struct store_file *file;
-	unsigned generation; /* other files that were opened since */
-	atomic_bool damage;  /* was found */
+	struct segment *newest; /* NULL: nothing is stored */
+	int64_t looked;         /* when a reader looked at the catalog last, ns */
+	atomic_int gone;        /* SEGMENT_DAMAGED, ESTALE: another one has its path; 0: neither */
+	pthread_mutex_t write_lock; /* of what follows */
+	struct segment *memory;     /* commits that no file has yet */
+	int64_t since;              /* when it was begun, ns */
+	struct buf note;            /* to be written; nothing: as it was */
 };
 
-static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+struct store_txn {
+	struct store *store;
+	struct segment *newest; /* of a writer the one in memory */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all stores, but for writing */
 static struct store *registry;
 
-static bool store_error(struct error *err, const char *path, int code)
+/* True for 0. */
+static bool told(int code, const char *path, struct error *err)
 {
-	return error_set(err, ERR_IO, "%s: %s", path,
-			 code == DAMAGED ? "is damaged" : strerror(code));
+	return !code || error_set(err, ERR_IO, "%s: %s", path,
+				  code == SEGMENT_DAMAGED ? "is damaged"
+				  : code == EWOULDBLOCK   ? "another process writes it"
+				  : code == ESTALE        ? "another process replaced it"
+							  : mdb_strerror(code));
 }
 
-/* The writer */
+/* Chains of segments */
 
-static void lock_path(const char *path, char *out, size_t size)
+/* Each segment tells the one before it. Those that the store has open are shared. */
+static int chain_open(const struct store *store, struct segment_id id, struct segment **out)
 {
-	snprintf(out, size, "%s.writer", path);
-}
-
-/* Locks PATH.writer; -1 with an errno: EWOULDBLOCK when somebody else has it. */
-static int lock_take(const char *path)
-{
-	char name[4200];
-
-	lock_path(path, name, sizeof name);
-	int fd = file_open_own(name, O_RDWR);
-	if (fd < 0)
-		return -1;
-	/* the file may have been removed, and made again by another, between open and lock */
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-		if (file_is(fd, name))
-			return fd;
-		errno = EWOULDBLOCK;
-	}
-	int failure = errno;
-	close(fd);
-	errno = failure;
-	return -1;
-}
-
-static void unlink_files(const char *path)
-{
-	static const char *const ends[] = {"", "-lock", ".new", ".writer"};
-	char name[4200];
-
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-		snprintf(name, sizeof name, "%s%s", path, ends[i]);
-		unlink(name);
-	}
-}
-
-/* Opening */
-
-/* An index of LMDB, as older versions made them. */
-static bool is_older_kind(const char *path)
-{
-	uint32_t word = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	bool is = fd >= 0 && pread(fd, &word, sizeof word, 16) == sizeof word && word == 0xbeefc0de;
-
-	if (fd >= 0)
-		close(fd);
-	return is;
-}
-
-/* A damaged file is of no use: a process that may write starts a new one. */
-static int open_or_make(const char *path, struct store_file **out, bool *remade)
-{
+	struct segment **link = out, *known;
 	int code = 0;
 
-	for (int attempt = 0; attempt < MAKE_MOST; attempt++) {
-		code = store_file_open(path, out);
-		if (code == ENOENT) {
-			code = store_file_make(path);
-			if (code)
-				return code;
-			continue;
+	*out = NULL;
+	while (id.to && !code) {
+		for (known = store->newest; known; known = known->older)
+			if (!memcmp(&known->id, &id, sizeof id))
+				break;
+		if (known) {
+			*link = segment_hold(known);
+			break;
 		}
-		if (code != DAMAGED)
-			return code;
-		int lock = lock_take(path);
-		if (lock < 0)
-			return code;
-		*remade |= !is_older_kind(path);
-		unlink_files(path);
-		close(lock);
+		char *file = segment_path(store->path, id.to);
+		code = segment_open(file, store->name, &id, link);
+		mem_free(file);
+		if (!code) {
+			id = (*link)->before;
+			link = &(*link)->older;
+		}
+	}
+	if (code) {
+		segment_close(*out);
+		*out = NULL;
 	}
 	return code;
 }
 
-static void store_free(struct store *store)
+static bool chain_sound(const struct segment *newest)
 {
-	store_file_close(store->file);
-	if (store->lock >= 0)
-		close(store->lock);
-	pthread_mutex_destroy(&store->look_lock);
-	pthread_mutex_destroy(&store->write_lock);
-	mem_free(store->path);
-	mem_free(store);
+	while (newest && segment_sound(newest))
+		newest = newest->older;
+	return !newest;
 }
+
+/* What is stored: with the lock */
+
+static int lock_take(struct store *store)
+{
+	if (store->read_only || store->lock >= 0)
+		return store->read_only ? EROFS : 0;
+	errno = EWOULDBLOCK; /* the file may have been made again by another */
+	store->lock = file_create_locked(store->writer);
+	store->looked = 0; /* others may have written until now */
+	return store->lock < 0 ? errno : 0;
+}
+
+/* What the catalog has of it; all 0: nothing. */
+static int find_stored(const struct store *store, struct stored *out)
+{
+	int code = catalog_begin(store->folder, CATALOG_READ);
+	struct bytes note;
+
+	*out = (struct stored){0};
+	if (code)
+		return code;
+	catalog_get(store->name, out, &note);
+	return catalog_end(0);
+}
+
+/* From now on the catalog has this (NULL: nothing), if what it has is of this incarnation. */
+static int tell_catalog(const struct store *store, uint64_t incarnation,
+			const struct stored *stored, struct bytes note)
+{
+	struct stored now;
+	struct bytes ignored;
+	int code = catalog_begin(store->folder, CATALOG_WRITE);
+
+	if (code)
+		return code;
+	catalog_get(store->name, &now, &ignored);
+	if (now.newest.incarnation != incarnation)
+		return catalog_end(ESTALE);
+	return catalog_end(stored ? catalog_put(store->name, stored, note)
+				  : catalog_delete(store->name));
+}
+
+static void remove_own(void *store, const char *path, const char *file)
+{
+	char name[SEGMENT_NAME + 1];
+	uint64_t to;
+
+	if (segment_is_file(file, name, &to) && !strcmp(name, ((const struct store *)store)->name))
+		unlink(path);
+}
+
+/* Removes what is stored, if no other process writes it and `known` is of it (NULL: whatever). */
+static int forget(struct store *store, const struct segment *known)
+{
+	struct stored stored = {0};
+	struct error ignored;
+	bool ours = store->lock >= 0;
+	int code = lock_take(store);
+
+	if (code)
+		return code;
+	if (known)
+		stored.newest = known->id;
+	else
+		code = find_stored(store, &stored);
+	if (!code)
+		code = tell_catalog(store, stored.newest.incarnation, NULL, (struct bytes){0});
+	if (!code)
+		MAY_FAIL(folder_each(store->folder, remove_own, store, &ignored));
+	if (!ours) {
+		close(store->lock);
+		store->lock = -1;
+	}
+	return code;
+}
+
+static void note_damage(struct store *store)
+{
+	store->gone = SEGMENT_DAMAGED;
+	(void)forget(store, store->newest);
+}
+
+/* What readers have stays, where another store has the path. */
+static int adopt(struct store *store, struct segment_id id)
+{
+	struct segment *has = store->newest, *newest;
+
+	if (has && has->id.incarnation != id.incarnation)
+		store->gone = ESTALE;
+	if (store->gone || (has && !memcmp(&has->id, &id, sizeof id)))
+		return 0;
+	int code = chain_open(store, id, &newest);
+	if (!code) {
+		store->newest = newest;
+		segment_close(has);
+	}
+	return code;
+}
+
+/* A writer may have merged or removed segments meanwhile: then the catalog has others. */
+static int look(struct store *store)
+{
+	struct stored stored = {0};
+	struct segment_id last;
+	int code;
+
+	if (store->gone)
+		return store->gone;
+	do {
+		last = stored.newest;
+		code = find_stored(store, &stored);
+		code = code ? code : adopt(store, stored.newest);
+	} while ((code == SEGMENT_DAMAGED || code == ENOENT) &&
+		 memcmp(&last, &stored.newest, sizeof last) != 0);
+	if (code == SEGMENT_DAMAGED || code == ENOENT || (!code && !chain_sound(store->newest)))
+		note_damage(store);
+	return store->gone ? store->gone : code;
+}
+
+/* Opening */
 
 static struct store *store_new(const char *path)
 {
 	struct store *store = mem_new(sizeof *store);
+	struct buf writer = {0};
 
+	buf_printf(&writer, "%s.writer", path);
+	store->writer = writer.data;
+	store->folder = folder_above(path);
 	store->path = mem_strdup(path);
+	store->name = strrchr(path, '/') ? strrchr(store->path, '/') + 1 : store->path;
+	store->read_only = faccessat(AT_FDCWD, store->folder, W_OK | X_OK, AT_EACCESS) != 0;
 	store->owners = 1;
 	store->lock = -1;
-	pthread_mutex_init(&store->look_lock, NULL);
 	pthread_mutex_init(&store->write_lock, NULL);
 	return store;
 }
 
+static void store_free(struct store *store)
+{
+	segment_close(store->newest);
+	segment_close(store->memory);
+	if (store->lock >= 0)
+		close(store->lock);
+	pthread_mutex_destroy(&store->write_lock);
+	buf_release(&store->note);
+	mem_free(store->writer);
+	mem_free(store->path);
+	mem_free(store->folder);
+	mem_free(store);
+}
+
+static int open_store(struct store *store, bool *remade)
+{
+	int code = strlen(store->name) <= SEGMENT_NAME - 16 ? look(store) : ENAMETOOLONG;
+
+	if (code == SEGMENT_DAMAGED) { /* it was removed, if it could be */
+		*remade = true;
+		store->gone = 0;
+		code = look(store);
+	}
+	return !code && !store->newest && store->read_only ? EROFS : code;
+}
+
+/* An opened one that is what the path has now. */
 static struct store *registry_find(const char *path)
 {
-	for (struct store *store = registry; store; store = store->next) {
-		pthread_mutex_lock(&store->look_lock);
-		bool is = store_file_is(store->file, path);
-		pthread_mutex_unlock(&store->look_lock);
-		if (is)
+	for (struct store *store = registry; store; store = store->next)
+		if (!strcmp(store->path, path) && look(store) == 0)
 			return store;
-	}
 	return NULL;
 }
 
@@ -167,84 +278,46 @@ bool store_open(const char *path, struct store **out, bool *remade, struct error
 	int code = 0;
 
 	*remade = false;
-	pthread_mutex_lock(&registry_lock);
+	pthread_mutex_lock(&lock);
 	struct store *store = registry_find(path);
 	if (store) {
 		store->owners++;
 	} else {
 		store = store_new(path);
-		code = open_or_make(path, &store->file, remade);
-		if (code) {
-			store_error(err, path, code);
+		code = open_store(store, remade);
+		store->next = registry;
+		registry = code ? registry : store;
+		if (code)
 			store_free(store);
-		} else {
-			store->next = registry;
-			registry = store;
-		}
 	}
-	pthread_mutex_unlock(&registry_lock);
+	pthread_mutex_unlock(&lock);
 	*out = code ? NULL : store;
-	return !code;
+	return told(code, path, err);
 }
-
-static void tidy(struct store *store, uint64_t least);
 
 void store_close(struct store *store)
 {
+	struct store **link = &registry;
+	struct error ignored;
+
 	if (!store)
 		return;
-	pthread_mutex_lock(&registry_lock);
+	MAY_FAIL(store_settle(store, &ignored));
+	pthread_mutex_lock(&lock);
 	if (--store->owners == 0) {
-		struct store **link = &registry;
 		while (*link != store)
 			link = &(*link)->next;
 		*link = store->next;
-		if (store->lock >= 0)
-			tidy(store, TIDY_LEAST);
 		store_free(store);
 	}
-	pthread_mutex_unlock(&registry_lock);
-}
-
-bool store_remove(const char *path, struct error *err)
-{
-	pthread_mutex_lock(&registry_lock);
-	struct store *store = registry_find(path);
-	int lock = store && store_lock(store) ? -1 : lock_take(path);
-	int code = errno;
-	bool may = lock >= 0 || (store && store->lock >= 0);
-	if (may)
-		unlink_files(path);
-	if (lock >= 0)
-		close(lock);
-	pthread_mutex_unlock(&registry_lock);
-	if (may)
-		return true;
-	return error_set(err, ERR_IO, "%s: %s", path,
-			 code == EWOULDBLOCK ? "another process writes it" : strerror(code));
-}
-
-/* EWOULDBLOCK: another process has it. With look_lock. */
-static int become_writer(struct store *store)
-{
-	if (store->lock >= 0)
-		return 0;
-	if (store->file->read_only)
-		return EROFS;
-	store->lock = lock_take(store->path);
-	return store->lock >= 0 ? 0 : errno;
-}
-
-bool store_lock(struct store *store)
-{
-	return store_lock_error(store) == 0;
+	pthread_mutex_unlock(&lock);
 }
 
 int store_lock_error(struct store *store)
 {
-	pthread_mutex_lock(&store->look_lock);
-	int code = become_writer(store);
-	pthread_mutex_unlock(&store->look_lock);
+	pthread_mutex_lock(&lock);
+	int code = lock_take(store);
+	pthread_mutex_unlock(&lock);
 	return code;
 }
 
@@ -255,274 +328,398 @@ void store_hurry(struct store *store)
 
 bool store_read_only(const struct store *store)
 {
-	return store->file->read_only;
-}
-
-/* Damage */
-
-/* The name goes, if it is still this file's and no other process writes it. With look_lock. */
-static void note_damage(struct store *store)
-{
-	store->file->damaged = true;
-	store->damage = true;
-	if (store->file->read_only || !store_file_is(store->file, store->path))
-		return;
-	int lock = store->lock >= 0 ? -1 : lock_take(store->path);
-	if ((store->lock >= 0 || lock >= 0) && store_file_is(store->file, store->path))
-		unlink(store->path);
-	if (lock >= 0)
-		close(lock);
+	return store->read_only;
 }
 
 bool store_damaged(const struct store *store)
 {
-	return store->damage;
+	return store->gone == SEGMENT_DAMAGED;
 }
 
-unsigned store_generation(struct store *store)
+/* Stores of a folder */
+
+bool store_exists(const char *path)
 {
-	pthread_mutex_lock(&store->look_lock);
-	unsigned generation = store->generation;
-	pthread_mutex_unlock(&store->look_lock);
-	return generation;
+	struct store *store = store_new(path);
+	struct stored stored;
+	bool exists = find_stored(store, &stored) == 0 && stored.newest.to;
+
+	store_free(store);
+	return exists;
+}
+
+void store_touch(struct store *store)
+{
+	struct stored stored;
+	struct bytes note;
+	int code = ENOENT;
+
+	if (find_stored(store, &stored) != 0 || !stored.newest.to ||
+	    time(NULL) - stored.used < USED_S || catalog_begin(store->folder, CATALOG_TRY) != 0)
+		return;
+	if (catalog_get(store->name, &stored, &note)) {
+		stored.used = time(NULL);
+		code = catalog_put(store->name, &stored, note);
+	}
+	catalog_end(code);
+}
+
+bool store_each(const char *folder, const char *prefix,
+		void (*each)(void *arg, const char *name, struct bytes note, int64_t used),
+		void *arg, struct error *err)
+{
+	char name[SEGMENT_NAME + 1] = "";
+	struct stored stored;
+	struct bytes note;
+	int code = catalog_begin(folder, CATALOG_READ);
+
+	while (!code && catalog_next(prefix, name))
+		if (catalog_get(name, &stored, &note))
+			each(arg, name, note, stored.used);
+	if (!code)
+		catalog_end(0);
+	return told(code, folder, err);
+}
+
+bool store_remove(const char *path, struct error *err)
+{
+	struct store *store;
+	bool remade;
+
+	if (!store_open(path, &store, &remade, err))
+		return false;
+	pthread_mutex_lock(&lock);
+	int code = forget(store, NULL);
+	if (!code)
+		unlink(store->writer);
+	pthread_mutex_unlock(&lock);
+	store_close(store);
+	return told(code, path, err);
+}
+
+bool store_remove_all(const char *prefix, struct error *err)
+{
+	struct store *store = store_new(prefix);
+	char name[SEGMENT_NAME + 1] = "";
+	int code = catalog_begin(store->folder, CATALOG_WRITE);
+
+	if (!code) {
+		while (!code && catalog_next(store->name, name))
+			code = catalog_delete(name);
+		code = catalog_end(code);
+	}
+	store_free(store);
+	return told(code == ENOENT ? 0 : code, prefix, err) && folder_remove_beside(prefix, err);
+}
+
+/* Who writes the store may be about to tell the catalog of the segment: then it stays. */
+static void sweep(void *folder, const char *whole, const char *file)
+{
+	char name[SEGMENT_NAME + 1];
+	struct segment *newest;
+	struct stored stored;
+	bool known = false;
+	uint64_t to;
+
+	if (!segment_is_file(file, name, &to))
+		return;
+	char *path = folder_join(folder, name);
+	struct store *store = store_new(path);
+	if (lock_take(store) == 0 && find_stored(store, &stored) == 0 &&
+	    chain_open(store, stored.newest, &newest) == 0) {
+		for (const struct segment *one = newest; one; one = one->older)
+			known = known || one->id.to == to;
+		if (!known)
+			unlink(whole);
+		if (!newest)
+			unlink(store->writer);
+		segment_close(newest);
+	}
+	store_free(store);
+	mem_free(path);
+}
+
+bool store_sweep(const char *folder, struct error *err)
+{
+	return folder_each(folder, sweep, (void *)(uintptr_t)folder, err);
 }
 
 /* Reading */
 
-/* With look_lock. */
-static void take_space(const struct store *store, struct store_space *out)
-{
-	const struct store_root *root = &store->file->root;
-
-	*out = (struct store_space){store->file, store->file->map, root->top, root->end};
-}
-
 bool store_read(struct store *store, struct store_txn **out, struct error *err)
 {
-	pthread_mutex_lock(&store->look_lock);
-	bool good = store_file_look(store->file);
-	if (good) {
+	int64_t now = clock_ns(CLOCK_MONOTONIC_COARSE); /* a tick of it is 4 ms at most */
+
+	pthread_mutex_lock(&lock);
+	int code = store->looked == now && !store->gone ? 0 : look(store);
+	store->looked = now;
+	code = code == ESTALE ? 0 : code; /* what it had can still be read */
+	if (!code) {
 		*out = mem_new(sizeof **out);
-		(*out)->store = store;
-		(*out)->generation = store->generation;
-		take_space(store, &(*out)->tree.space);
-	} else {
-		note_damage(store);
+		**out = (struct store_txn){store, segment_hold(store->newest)};
 	}
-	pthread_mutex_unlock(&store->look_lock);
-	return good || store_error(err, store->path, DAMAGED);
-}
-
-bool store_sound(struct store_txn *txn)
-{
-	struct store_file *file = txn->tree.space.file;
-
-	return !txn->tree.damaged && !file->damaged && !store_file_broken(file);
-}
-
-unsigned store_txn_generation(const struct store_txn *txn)
-{
-	return txn->generation;
+	pthread_mutex_unlock(&lock);
+	return told(code, store->path, err);
 }
 
 void store_read_end(struct store_txn *txn)
 {
 	struct store *store = txn->store;
 
-	if (!store_sound(txn)) {
-		pthread_mutex_lock(&store->look_lock);
-		if (store->file == txn->tree.space.file)
-			note_damage(store);
-		pthread_mutex_unlock(&store->look_lock);
-	}
+	pthread_mutex_lock(&lock);
+	if (store->gone != SEGMENT_DAMAGED && !chain_sound(txn->newest))
+		note_damage(store);
+	segment_close(txn->newest);
+	pthread_mutex_unlock(&lock);
 	mem_free(txn);
+}
+
+bool store_sound(struct store_txn *txn)
+{
+	return chain_sound(txn->newest);
+}
+
+bool store_verify(struct store_txn *txn)
+{
+	for (struct segment *one = txn->newest; one; one = one->older)
+		segment_verify(one);
+	return store_sound(txn);
+}
+
+bool store_note(const struct store_txn *txn, struct bytes *out)
+{
+	const struct segment *one = txn->newest;
+
+	if (one && !one->id.to) /* in memory */
+		one = one->older;
+	if (one)
+		*out = one->note;
+	return one != NULL;
+}
+
+bool store_get(struct store_txn *txn, struct bytes key, struct bytes *value)
+{
+	struct entry entry;
+	bool any = false;
+
+	for (struct segment *one = txn->newest; one && !any; one = one->older)
+		any = segment_get(one, key, &entry);
+	if (any)
+		*value = entry.value;
+	return any && !entry.deleted;
+}
+
+/* The greatest key before, of the newest that has it, among those newer than `until`. */
+static bool before(const struct store_txn *txn, const struct segment *until, struct bytes key,
+		   bool equal, struct entry *out)
+{
+	struct entry entry;
+	bool any = false;
+
+	for (struct segment *one = txn->newest; one != until; one = one->older)
+		if (segment_before(one, key, equal, &entry) &&
+		    (!any || key_compare(entry.key, out->key) > 0)) {
+			*out = entry;
+			any = true;
+		}
+	return any;
+}
+
+bool store_before(struct store_txn *txn, struct bytes key, bool equal, struct bytes *found,
+		  struct bytes *value)
+{
+	struct entry entry = {0};
+
+	do {
+		if (!before(txn, NULL, key, equal, &entry))
+			return false;
+		key = entry.key;
+		equal = false;
+	} while (entry.deleted);
+	*found = entry.key;
+	*value = entry.value;
+	return store_sound(txn);
 }
 
 /* Writing */
 
-/* From now on the store is this file. */
-static void adopt(struct store *store, struct store_file *file)
+bool store_put(struct store_txn *txn, struct bytes key, struct bytes value, struct error *err)
 {
-	file->older = store->file;
-	store->file = file;
+	if (!key.size || key.size > STORE_KEY_MAX || value.size >= UINT32_MAX - txn->newest->id.size)
+		return error_set(err, ERR_RANGE, "a value of %zu bytes under a key of %zu bytes",
+				 value.size, key.size);
+	segment_put(txn->newest, &(struct entry){key, value, false});
+	return true;
 }
 
-/* The file at the path: another one, when ours was removed or is damaged. */
-static int find_file(struct store *store)
+void store_delete(struct store_txn *txn, struct bytes key)
 {
-	struct store_file *file;
-	bool remade = false;
+	segment_put(txn->newest, &(struct entry){.key = key, .deleted = true});
+}
 
-	pthread_mutex_lock(&store->look_lock);
-	int code = 0;
-	bool looked = store_file_look(store->file);
-	if (!looked)
-		note_damage(store);
-	if (!looked || !store_file_is(store->file, store->path)) {
-		code = open_or_make(store->path, &file, &remade);
-		if (!code) {
-			adopt(store, file);
-			store->generation++;
-		}
+void store_delete_prefix(struct store_txn *txn, struct bytes prefix)
+{
+	uint8_t last[STORE_KEY_MAX];
+	struct bytes key = {last, sizeof last}; /* no key that begins so is greater */
+	struct entry entry;
+
+	assert(prefix.size <= sizeof last);
+	memset(last, 0xff, sizeof last);
+	memcpy(last, prefix.data, prefix.size);
+	for (bool equal = true; before(txn, NULL, key, equal, &entry) &&
+				entry.key.size >= prefix.size &&
+				!memcmp(entry.key.data, prefix.data, prefix.size);
+	     equal = false) {
+		key.size = entry.key.size;
+		memcpy(last, entry.key.data, key.size);
+		store_delete(txn, key);
 	}
-	pthread_mutex_unlock(&store->look_lock);
+}
+
+void store_describe(struct store *store, struct bytes note)
+{
+	buf_clear(&store->note);
+	buf_add(&store->note, note.data, note.size);
+}
+
+/*
+ * A new segment takes in those up to the one that is returned (NULL: all). Small ones always; of
+ * larger ones many that are alike at once, so that what is stored is copied once or twice in all.
+ */
+static struct segment *merge_until(const struct segment *memory)
+{
+	uint64_t bytes = memory->id.size;
+	struct segment *one = memory->older;
+	size_t count = 0;
+
+	for (; one; one = one->older, count++) {
+		if (one->id.size >= 2 * bytes + MERGE_LEAST || bytes + one->id.size > MERGE_MOST)
+			break;
+		bytes += one->id.size;
+	}
+	return bytes < MERGE_SMALL || count >= ALIKE ? one : memory->older;
+}
+
+/* What is in memory, and the segments newer than `until`, become one. */
+static int write_segment(struct store_txn *txn, const struct segment *until, struct bytes note,
+			 struct segment_id *id)
+{
+	static const uint8_t greatest[STORE_KEY_MAX] = {[0 ... STORE_KEY_MAX - 1] = 0xff};
+	const struct store *store = txn->store;
+	struct segment_parts parts = {.name = store->name, .note = note};
+	struct entry entry, *entries = NULL;
+	struct bytes key = {greatest, sizeof greatest};
+	char *path = segment_path(store->path, id->to);
+	size_t capacity = 0;
+	int code = SEGMENT_DAMAGED;
+
+	if (until)
+		parts.before = until->id;
+	for (bool equal = true; before(txn, until, key, equal, &entry); equal = false) {
+		if (!entry.deleted || until)
+			*mem_push(entries, parts.count, capacity) = entry;
+		key = entry.key;
+	}
+	parts.entries = entries;
+	if (store_sound(txn))
+		code = segment_write(path, "new", &parts, !store->late, id);
+	mem_free(entries);
+	mem_free(path);
 	return code;
 }
 
-static int commit(const struct store *store, const struct store_root *base, struct tree *tree)
+static void unlink_segment(const struct store *store, uint64_t to)
 {
-	struct store_out out;
-	struct store_root root = {0};
+	char *path = segment_path(store->path, to);
 
-	store_out_begin(&out, tree->space.file, base);
-	root.top = tree_commit(tree, &out);
-	root.live = base->live + out.live;
-	root.live -= tree->freed < root.live ? tree->freed : root.live;
-	return store_out_commit(&out, &root, store->late);
+	unlink(path);
+	mem_free(path);
 }
 
-/* A copy without what nothing leads to. */
-static int copy_file(struct store *store, struct store_file **copy)
+/* What is in memory becomes a segment of a file. With write_lock. */
+static int flush(struct store_txn *txn)
 {
-	struct tree tree = {0};
-	struct store_root root = {0};
-	struct store_out out;
-	char name[4200];
+	struct store *store = txn->store;
+	const struct segment *newest = txn->newest->older, *until = merge_until(txn->newest);
+	struct bytes note = {(const uint8_t *)store->note.data, store->note.len};
+	struct stored stored = {.used = time(NULL)};
 
-	snprintf(name, sizeof name, "%s.new", store->path);
-	int code = store_file_begin(store->path, name, copy);
+	stored.newest.incarnation = (uint64_t)clock_ns(CLOCK_REALTIME);
+	if (newest)
+		stored.newest = newest->id;
+	stored.newest.to++;
+	if (!note.size)
+		store_note(txn, &note);
+	int code = write_segment(txn, until, note, &stored.newest);
+	if (!code) {
+		code = tell_catalog(store, newest ? newest->id.incarnation : 0, &stored, note);
+		if (code)
+			unlink_segment(store, stored.newest.to);
+	}
+	for (; newest != until && !code; newest = newest->older)
+		unlink_segment(store, newest->id.to);
 	if (code)
 		return code;
-	take_space(store, &tree.space);
-	store_out_begin(&out, *copy, &(*copy)->root);
-	if (tree_copy(&tree, &out, &root.top)) {
-		root.live = out.live;
-		code = store_out_commit(&out, &root, false);
-	} else {
-		store_out_cancel(&out);
-		code = DAMAGED;
-	}
-	if (!code && rename(name, store->path) != 0)
-		code = errno;
-	if (code) {
-		unlink(name);
-		store_file_close(*copy);
-	}
+	pthread_mutex_lock(&lock);
+	code = look(store);
+	pthread_mutex_unlock(&lock);
 	return code;
 }
 
-/* For the writer. */
-static void tidy(struct store *store, uint64_t least)
+/* In a hurry it stays in memory for a while. */
+static bool is_due(const struct store *store)
 {
-	struct store_file *copy;
-
-	pthread_mutex_lock(&store->look_lock);
-	if (store_file_look(store->file) && store_file_is(store->file, store->path)) {
-		const struct store_root *root = &store->file->root;
-		uint64_t dead = root->end - STORE_HEAD > root->live
-					? root->end - STORE_HEAD - root->live
-					: 0;
-		if (dead > least && dead > root->live && copy_file(store, &copy) == 0)
-			adopt(store, copy);
-	}
-	pthread_mutex_unlock(&store->look_lock);
+	return !store->late || store->memory->id.size >= GATHER_BYTES ||
+	       clock_ns(CLOCK_MONOTONIC_COARSE) - store->since >= GATHER_NS;
 }
 
-static bool write_now(struct store *store, bool (*work)(struct store_txn *, void *, struct error *),
-		      void *arg, struct error *err)
+/* What is in memory is written when that is due, and lost where anything fails. */
+static bool write_with(struct store *store,
+		       bool (*work)(struct store_txn *, void *, struct error *), void *arg,
+		       struct error *err)
 {
-	int code = find_file(store);
+	struct store_txn *txn;
 
-	if (code)
-		return store_error(err, store->path, code);
-	tidy(store, TIDY_NOW);
-	struct store_txn txn = {.store = store};
-	pthread_mutex_lock(&store->look_lock);
-	struct store_root base = store->file->root;
-	txn.generation = store->generation;
-	take_space(store, &txn.tree.space);
-	pthread_mutex_unlock(&store->look_lock);
-	txn.tree.arena = arena_new();
-	bool good = work(&txn, arg, err);
-	if (good && txn.tree.damaged)
-		good = store_error(err, store->path, DAMAGED);
-	if (good && txn.tree.top && (code = commit(store, &base, &txn.tree)) != 0)
-		good = store_error(err, store->path, code);
-	if (!store_sound(&txn)) {
-		pthread_mutex_lock(&store->look_lock);
-		note_damage(store);
-		pthread_mutex_unlock(&store->look_lock);
+	if (!store_read(store, &txn, err))
+		return false;
+	if (!store->memory) {
+		store->memory = segment_new();
+		store->since = clock_ns(CLOCK_MONOTONIC_COARSE);
 	}
-	arena_free(txn.tree.arena);
+	struct segment *memory = store->memory, *newest = txn->newest;
+	memory->older = newest;
+	txn->newest = memory;
+	int code = store->gone;
+	bool good = told(code, store->path, err) && (!work || work(txn, arg, err));
+	if (good && !store_sound(txn))
+		code = SEGMENT_DAMAGED;
+	bool stays = good && !code && work && !is_due(store);
+	if (good && !code && !stays && memory->count)
+		code = flush(txn);
+	memory->older = NULL;
+	txn->newest = newest;
+	if (!stays) {
+		segment_close(memory);
+		store->memory = NULL;
+	}
+	store_read_end(txn);
+	return good && told(code, store->path, err);
+}
+
+bool store_settle(struct store *store, struct error *err)
+{
+	pthread_mutex_lock(&store->write_lock);
+	bool good = !store->memory || write_with(store, NULL, NULL, err);
+	pthread_mutex_unlock(&store->write_lock);
 	return good;
 }
 
 bool store_write(struct store *store, bool (*work)(struct store_txn *, void *, struct error *),
 		 void *arg, struct error *err)
 {
-	int code = store_lock_error(store);
-	bool good = false;
-
-	if (code)
-		return error_set(err, ERR_IO, "%s: %s", store->path,
-				 code == EWOULDBLOCK ? "another process writes it"
-						     : strerror(code));
 	pthread_mutex_lock(&store->write_lock);
-	/* of what is damaged nothing stays: once more, into an empty file */
-	for (int attempt = 0; attempt < 2 && !good; attempt++) {
-		good = write_now(store, work, arg, err);
-		if (!store->file->damaged)
-			break;
-	}
+	bool good = told(store_lock_error(store), store->path, err) &&
+		    write_with(store, work, arg, err);
 	pthread_mutex_unlock(&store->write_lock);
 	return good;
-}
-
-/* One transaction */
-
-static bool txn_failed(struct store_txn *txn, struct error *err)
-{
-	txn->tree.damaged = true;
-	return store_error(err, txn->store->path, DAMAGED);
-}
-
-bool store_get(struct store_txn *txn, struct bytes key, struct bytes *value)
-{
-	return tree_get(&txn->tree, key, value);
-}
-
-bool store_before(struct store_txn *txn, struct bytes key, bool equal, struct bytes *found,
-		  struct bytes *value)
-{
-	return tree_before(&txn->tree, key, equal, found, value);
-}
-
-bool store_put(struct store_txn *txn, struct bytes key, struct bytes value, struct error *err)
-{
-	uint8_t *to;
-
-	if (!store_reserve(txn, key, value.size, &to, err))
-		return false;
-	if (value.size)
-		memcpy(to, value.data, value.size);
-	return true;
-}
-
-bool store_reserve(struct store_txn *txn, struct bytes key, size_t size, uint8_t **out,
-		   struct error *err)
-{
-	if (!key.size || key.size > STORE_KEY_MAX || size > UINT32_MAX)
-		return error_set(err, ERR_RANGE, "a value of %zu bytes under a key of %zu bytes",
-				 size, key.size);
-	return tree_put(&txn->tree, key, size, out) || txn_failed(txn, err);
-}
-
-bool store_delete(struct store_txn *txn, struct bytes key, struct error *err)
-{
-	return tree_delete(&txn->tree, key) || txn_failed(txn, err);
-}
-
-bool store_delete_prefix(struct store_txn *txn, struct bytes prefix, struct error *err)
-{
-	return tree_delete_prefix(&txn->tree, prefix) || txn_failed(txn, err);
 }

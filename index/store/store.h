@@ -1,82 +1,113 @@
 /*
- * store.h - one file of keys and values per trace, of which nothing is believed unseen
+ * store.h - keys and values of a trace in a folder, of which nothing is believed unseen
  *
- * Keys sort as bytes. Everything has a checksum that is compared when a process first looks at it, be
- * it there or not: a value that is got is what was put under that key, and one that is not
- * found was never put, or store_sound() is false. Read transactions are short: begun, used and ended
- * inside one question. Writing goes through store_write(), which runs a function in a transaction, again from
- * the start when the file turned out to be damaged. One process writes, the one that holds PATH.writer; any
- * number read. A file is opened once per process and shared: see store_open().
+ * Keys sort as bytes. A store is a list of segments (segment.h), which a catalog tells (catalog.h).
+ * Everything has a checksum: a value that is got is what was put under that key, and one that is
+ * not found was never put, or store_sound() is false. Read transactions are short: begun, used and
+ * ended inside one question. Writing goes through store_write(). One process writes, the one that
+ * holds PATH.writer; any number read. A store is opened once per process and shared. Its path is
+ * that of its folder and its name, which begins the names of its files.
+ *
+ * A store that turns out to be damaged, or was replaced by another process, takes no more writes;
+ * damage costs all that is stored, where this process may write. Opened again it begins anew.
  */
 #ifndef INDEX_STORE_STORE_H
 #define INDEX_STORE_STORE_H
 
+#include "engine/base/buf.h"
 #include "engine/base/error.h"
-
-#include <stddef.h>
-#include <stdint.h>
 
 struct store;
 struct store_txn;
 
-enum { STORE_KEY_MAX = 511, STORE_VALUE = 65520 /* bytes of a full chunk of records */ };
+enum {
+	STORE_KEY_MAX = 511,
+	STORE_VALUE = 65520 /* bytes of what is cut into values */
+};
 
 struct bytes { /* borrowed */
 	const uint8_t *data;
 	size_t size;
 };
 
+/* `count` bytes of a key, the most significant first: so keys sort as their numbers do. */
+static inline void key_put_number(uint8_t *to, uint64_t number, unsigned count)
+{
+	while (count-- > 0)
+		*to++ = (uint8_t)(number >> 8 * count);
+}
+
 /*
- * Opens or makes the file. A file that is not whole is removed and made anew, and *remade says so.
- * The same file opened twice in a process is one store with two owners.
+ * Opens the store, which has nothing yet when there is none. One that is not whole is removed, and
+ * *remade says so. The same store opened twice in a process is one with two owners.
  */
 MUST_CHECK bool store_open(const char *path, struct store **out, bool *remade, struct error *err);
 void store_close(struct store *store); /* NULL is fine */
-/* Removes the files of `path`; false when another process writes or the system refuses. */
+bool store_exists(const char *path);   /* something is stored there */
+/* Removes what `path` has; false when another process writes or the system refuses. */
 MUST_CHECK bool store_remove(const char *path, struct error *err);
-
-/* Tries to become the writer, without waiting; true when this process is it. Kept until close. */
-bool store_lock(struct store *store);
-/* The same; 0, or why not: EWOULDBLOCK when another process is it. */
-int store_lock_error(struct store *store);
+/* Removes all stores whose path begins so, and all such files, whoever writes them. */
+MUST_CHECK bool store_remove_all(const char *prefix, struct error *err);
 /*
- * Commits no longer wait until the last of them is safe: after a power cut the newest may be gone,
- * the file is whole. For long builds that can go on from what is there.
+ * Each store of the folder whose name begins so, with its note, and when it was used. `each` must
+ * not open stores.
+ */
+MUST_CHECK bool store_each(const char *folder, const char *prefix,
+			   void (*each)(void *arg, const char *name, struct bytes note,
+					int64_t used),
+			   void *arg, struct error *err);
+/* Removes segments that no store of the folder has: what killed processes left. */
+MUST_CHECK bool store_sweep(const char *folder, struct error *err);
+/* The folder's catalog was damaged, and made again from segments: true once. */
+bool store_catalog_remade(void);
+
+bool store_read_only(const struct store *store); /* this process cannot write it */
+bool store_damaged(const struct store *store);   /* damage was met since it was opened */
+/* Tells the catalog that it is used now, unless it was within the hour or others write there. */
+void store_touch(struct store *store);
+/*
+ * Tries to become the writer, without waiting, until close. 0, or why not: EWOULDBLOCK when another
+ * process is it, EROFS when this one cannot write.
+ */
+int store_lock_error(struct store *store);
+static inline bool store_lock(struct store *store)
+{
+	return store_lock_error(store) == 0;
+}
+/*
+ * Commits are gathered in memory, for a second or 16 MB, and no longer wait until they are safe:
+ * after a kill or a power cut the newest may be gone, the store is whole. For long builds that can
+ * go on from what is there. Readers find them once they are settled.
  */
 void store_hurry(struct store *store);
-bool store_read_only(const struct store *store); /* this process cannot write it */
+MUST_CHECK bool store_settle(struct store *store, struct error *err);
 
 /* A view of what is committed; false: it is damaged. Values stay valid until store_read_end(). */
 MUST_CHECK bool store_read(struct store *store, struct store_txn **out, struct error *err);
 void store_read_end(struct store_txn *txn);
 /*
- * False: damage was met, and what was not found may have been there; or the file was cut, and values
+ * False: damage was met, and what was not found may have been there; or a file was cut, and values
  * that were looked at since may be zeros. To be asked before what was read is believed.
  */
 bool store_sound(struct store_txn *txn);
-/* Damage was met since it was opened. It costs the file its name, where this process may write. */
-bool store_damaged(const struct store *store);
-/* Rises when the file was replaced by one of other content: what was known of it is void. */
-unsigned store_generation(struct store *store);
-unsigned store_txn_generation(const struct store_txn *txn);
-
-/* Runs `work` and commits; it may run more than once, so it must not change what it reads. */
-MUST_CHECK bool store_write(struct store *store,
-			    bool (*work)(struct store_txn *, void *, struct error *), void *arg,
-			    struct error *err);
-
+bool store_verify(struct store_txn *txn); /* the same, when all values were looked at */
 /* False when there is none or on damage; a value is valid until the next put in `txn`. */
 bool store_get(struct store_txn *txn, struct bytes key, struct bytes *value);
 /* The greatest key < `key` (or <= with `equal`); false when there is none. */
 bool store_before(struct store_txn *txn, struct bytes key, bool equal, struct bytes *found,
 		  struct bytes *value);
+
+/* Runs `work` and commits. Where it fails, all that was not yet settled is lost. */
+MUST_CHECK bool store_write(struct store *store,
+			    bool (*work)(struct store_txn *, void *, struct error *), void *arg,
+			    struct error *err);
 MUST_CHECK bool store_put(struct store_txn *txn, struct bytes key, struct bytes value,
 			  struct error *err);
-/* Room for a value that the caller fills before the next call. */
-MUST_CHECK bool store_reserve(struct store_txn *txn, struct bytes key, size_t size, uint8_t **out,
-			      struct error *err);
-MUST_CHECK bool store_delete(struct store_txn *txn, struct bytes key,
-			     struct error *err); /* none is fine */
-MUST_CHECK bool store_delete_prefix(struct store_txn *txn, struct bytes prefix, struct error *err);
+void store_delete(struct store_txn *txn, struct bytes key); /* none is fine */
+void store_delete_prefix(struct store_txn *txn, struct bytes prefix);
+/* The note that the catalog has of the store; false: nothing is stored. */
+bool store_note(const struct store_txn *txn, struct bytes *out);
+/* The note that it will have from the next commit on: inside of that, or before. */
+void store_describe(struct store *store, struct bytes note);
 
 #endif

@@ -2,15 +2,17 @@
  * build.c - which table a stream gets, and scanning it where there is none
  *
  *     stored, same files ─────────────────────────────── searched in place
- *     stored, of other files ─── dropped
  *     none, reader can compute ───────────────────────── computed (but not with scan_all)
  *     none, fits one step ─────── scan ───────────────── in memory, stored at close
  *     none, or half built ─────── scan ── commit each ── searched in place
  *     not ours to write ───────── scan ───────────────── in memory
+ *     of a trace that grows ───── scan of what is new ── in memory
+ *     stored while it grew ────── scan of what is new ── in memory, unless it is ours to write
  */
 #include "index/tables/build.h"
 
 #include "engine/base/mem.h"
+#include "index/tables/identity.h"
 #include "index/tables/scan.h"
 #include "index/tables/write.h"
 
@@ -18,13 +20,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { SAME_RECORDS = 8, ATTEMPTS = 3 };
-
-enum found { FOUND_NONE, FOUND_WHOLE, FOUND_HALF, FOUND_AHEAD };
+enum { ATTEMPTS = 3 };
 
 bool build_may_store(struct index *index)
 {
-	if (!index->store)
+	if (!index->store || store_damaged(index->store) || index->foreign ||
+	    !index_may_write(index))
 		return false;
 	int code = store_lock_error(index->store);
 	if (code && !atomic_exchange(&index->told, 1))
@@ -36,109 +37,61 @@ bool build_may_store(struct index *index)
 	return !code;
 }
 
-bool build_rows(struct index *index, const struct stream *stream, struct record_list *out,
-		struct error *err)
+/* Adds all that is left to scan, those records that may change last; unsorted. */
+static bool scan_on(struct scanner *scanner, struct record_list *out, struct error *err)
 {
-	struct scanner scanner;
 	struct build_step step;
 
-	scanner_init(&scanner, index, stream, NULL);
-	scanner.alone = true;
-	bool good = scanner_step(&scanner, SIZE_MAX, &step, err);
-	if (good) {
-		*out = step.record_list;
-		step.record_list = (struct record_list){0};
-		step_release(&step);
-	}
-	scanner_release(&scanner);
-	return good || error_while(err, "scanning %s", stream->name);
-}
-
-/*
- * The description changed, perhaps only by new classes at its end: do the first packets still give
- * the records that are stored?
- */
-static bool same_records(struct index *index, const struct stream *stream, struct store_txn *txn,
-			 const struct stored *stored)
-{
-	const struct reader *reader = index->trace->parts[stream->part]->reader;
-	uint64_t id = identity_stream(index->trace, stream), count = stored->head.count, at;
-	struct scan scan = {0};
-	struct packet_info info;
-	struct packet rec = {0};
-	struct error ignored;
-
-	for (uint64_t n = 0; n < SAME_RECORDS && n < count; n++) {
-		if (reader->scan(stream, &scan, &info, &ignored) != STEP_ITEM ||
-		    pages_lower_bound(txn, id, UINT64_MAX, count, info.rec.min, &at) != PAGE_FOUND)
-			return false;
-		while (at < count && pages_get(txn, id, UINT64_MAX, at, &rec) == PAGE_FOUND &&
-		       packet_order(&rec, &info.rec) < 0)
-			at++;
-		rec.side = info.rec.side = 0;
-		rec.flags &= ~(uint32_t)PACKET_OPEN;
-		info.rec.flags &= ~(uint32_t)PACKET_OPEN;
-		if (memcmp(&rec, &info.rec, sizeof rec) != 0 && n + 1 < count)
-			return false;
+	for (bool complete = false; !complete; step_release(&step)) {
+		if (!scanner_step(scanner, scanner->index->step_records, &step, err))
+			return error_while(err, "scanning %s", scanner->stream->name);
+		complete = step.complete;
+		record_list_add_open_last(out, &step.record_list);
 	}
 	return true;
 }
 
-static bool drop_work(struct store_txn *txn, void *arg, struct error *err)
+bool build_rows(struct index *index, const struct stream *stream, struct record_list *out,
+		struct error *err)
 {
-	const uint64_t *id = arg;
+	struct scanner scanner;
 
-	return pages_drop(txn, *id, err);
+	*out = (struct record_list){0};
+	if (index->options.files)
+		record_list_use_files(out);
+	scanner_init(&scanner, index, stream, NULL);
+	scanner.alone = true;
+	if (!scan_on(&scanner, out, err)) {
+		record_list_release(out);
+		return false;
+	}
+	record_list_sort(out);
+	return true;
 }
 
-/* What is stored is of other files. It is dropped at once, so that this is said once. */
-static void forget(struct index *index, const struct stream *stream, bool say)
+bool build_in_memory(const struct index *index)
 {
-	uint64_t id = identity_stream(index->trace, stream);
-	struct error ignored;
-
-	if (say && !atomic_exchange(&index->told_changed, 1))
-		notice(&index->options.notices, NOTICE_INFO,
-		       "%s: the trace has changed since it was indexed, it is indexed anew",
-		       index->trace->path);
-	if (store_lock(index->store))
-		MAY_FAIL(store_write(index->store, drop_work, &id, &ignored));
+	return index->trace->grows || !index_may_write(index);
 }
 
-/* Looks at what is stored; *stored is filled unless FOUND_NONE. */
-static enum found inspect(struct index *index, const struct stream *stream, struct stored *stored)
+/* Is a whole table stored? *stored is it, or how far its scan came. */
+static bool inspect(struct index *index, const struct stream *stream, struct stored *stored)
 {
 	struct store_txn *txn;
 	struct error ignored;
 
 	*stored = (struct stored){0};
-	if (!index->store || !store_read(index->store, &txn, &ignored))
-		return FOUND_NONE;
+	if (!index->store || build_in_memory(index) || !index_read(index, &txn, &ignored))
+		return false;
 	bool known = pages_load(txn, identity_stream(index->trace, stream), stored);
-	enum sameness same = SOURCES_CHANGED;
-	if (known) {
-		const struct part *part = index->trace->parts[stream->part];
-		same = marks_compare(stream, stored->marks, stored->head.nsources);
-		if (same == SOURCES_SAME &&
-		    memcmp(part->identity, stored->head.identity, sizeof part->identity) != 0 &&
-		    !same_records(index, stream, txn, stored))
-			same = SOURCES_CHANGED;
-	}
 	store_read_end(txn);
-	if (same == SOURCES_AHEAD)
-		return FOUND_AHEAD;
-	if (same == SOURCES_SAME)
-		return stored->head.complete ? FOUND_WHOLE : FOUND_HALF;
-	stored_release(stored);
-	if (known)
-		forget(index, stream, same == SOURCES_CHANGED);
-	return FOUND_NONE;
+	return known && stored->head.complete;
 }
 
 /* What could not be scanned then is still missing now. */
 static void retell(struct index *index, const struct stream *stream, const struct stored *stored)
 {
-	const char *at = stored->errors, *end = at + stored->head.nerrors;
+	const char *at = stored->errors, *end = at ? at + stored->head.nerrors : NULL;
 	uint32_t number = 0;
 
 	for (; at && at < end; at += strlen(at) + 1) {
@@ -147,12 +100,6 @@ static void retell(struct index *index, const struct stream *stream, const struc
 		error_set(&cause, unknown ? ERR_UNKNOWN : ERR_FORMAT, "%s", at + unknown);
 		damage_tell(index, stream, number++, &cause);
 	}
-}
-
-static struct table *open_stored(struct index *index, const struct stream *stream,
-				 struct stored *stored)
-{
-	return table_new_stored(index, stream, identity_stream(index->trace, stream), stored);
 }
 
 static struct table *open_computed(struct index *index, const struct stream *stream)
@@ -166,77 +113,150 @@ static struct table *open_computed(struct index *index, const struct stream *str
 	return table_new_computed(index, stream, count);
 }
 
-/* Stored records that stay, as rows, so that only what is new must be scanned. */
-static bool load_rows(struct index *index, struct scanner *scanner, const struct stored *stored,
-		      struct record_list *out, struct error *err)
+/* What a later opening of a trace that grows may go on with. */
+static void keep_place(struct index *index, const struct stream *stream,
+		       const struct scanner *scanner)
 {
-	struct extent extents[PACKET_EXTENTS_MAX];
-	struct packet_info info;
-	struct store_txn *txn;
-	bool good = true;
+	struct index_slot *slot = &index->slots[stream->index];
 
-	if (!store_read(index->store, &txn, err))
-		return false;
-	for (uint64_t i = 0; good && i < stored->head.count; i++) {
-		info = (struct packet_info){0};
-		good = pages_get(txn, scanner->id, stored->head.version, i, &info.rec) ==
-			       PAGE_FOUND &&
-		       (!info.rec.side || pages_side(txn, scanner->id, &info, extents));
-		if (good)
-			record_list_add(out, &info);
-	}
-	store_read_end(txn);
-	return good || error_set(err, ERR_IO, "another process changed the index");
+	slot->firm = scanner->firm;
+	slot->nfirm = scanner->nfirm;
+	slot->at = scanner->at;
+	slot->can_go_on = scanner->nfirm == scanner->nclosed;
 }
 
-/* Rows of the whole stream; of what is stored, as much as is of use. */
-static bool record_list_after(struct index *index, const struct stream *stream,
-			      const struct stored *stored, struct record_list *out,
-			      struct error *err)
+/* Has the scan seen all of the stream, which has not grown since? */
+static bool is_done(const struct stream *stream, const struct stream *before,
+		    const struct scan *at)
 {
-	struct packet_info info;
-	struct extent extents[PACKET_EXTENTS_MAX];
-	struct scanner scanner;
-	struct build_step step;
+	uint32_t last = stream->nsources - 1;
+	uint64_t size = source_size(stream->sources[last]);
 
-	scanner_init(&scanner, index, stream, stored);
-	scanner.alone = true;
-	bool good = load_rows(index, &scanner, stored, out, err) &&
-		    scanner_step(&scanner, SIZE_MAX, &step, err);
-	scanner_release(&scanner);
-	if (!good)
-		return false;
-	for (size_t i = 0; i < step.record_list.count; i++) {
-		record_list_get(&step.record_list, i, &info, extents);
-		record_list_add(out, &info);
+	return before->nsources == stream->nsources && at->source == last &&
+	       source_size(before->sources[last]) == size && at->next >= size;
+}
+
+/*
+ * What was stored of the stream while its trace grew, with which the scan goes on; nothing where
+ * none is, or where it is not what it must be.
+ */
+static void begin_with_stored(struct index *index, const struct stream *stream,
+			      struct scanner *scanner, struct record_list *out)
+{
+	uint64_t id = identity_stream(index->trace, stream);
+	struct store_txn *txn = index->view;
+	struct stored stored;
+	struct error ignored;
+
+	if (!index->grown || (!txn && !index_read(index, &txn, &ignored)))
+		return;
+	if (pages_load(txn, id, &stored)) {
+		if (stored.head.complete || !pages_rows(txn, id, &stored, out)) {
+			record_list_release(out);
+			*out = (struct record_list){0};
+		} else {
+			scanner->at = scanner->firm = stored.head.scan;
+			scanner->nfirm = scanner->nclosed = out->count;
+		}
+		stored_release(&stored);
 	}
-	step_release(&step);
-	record_list_sort(out);
+	if (!index->view)
+		store_read_end(txn);
+}
+
+/* Rows of a trace that grows: what is known of it from before, and what is new. */
+struct growing {
+	struct record_list rows;
+	struct table *before; /* whose rows these were; NULL: nothing is known from before */
+	size_t from;          /* the first row that is new, or stands elsewhere */
+};
+
+/* The caller ends out->rows with record_list_release(), also after false. */
+static bool rows_go_on(struct index *index, const struct stream *stream, struct growing *out,
+		       struct error *err)
+{
+	struct index *old = index->options.before;
+	const struct stream *before = old ? trace_stream_before(index->trace, stream) : NULL;
+	struct index_slot *known = before ? &old->slots[before->index] : NULL;
+	struct index_slot *slot = &index->slots[stream->index];
+	struct scanner scanner;
+
+	*out = (struct growing){0};
+	bool goes_on =
+		known && known->table && known->can_go_on &&
+		(stream->gathered || /* its reader says that by trace_stream_before() */
+		 reader_goes_on(index->trace->parts[stream->part]->reader, stream, &known->firm));
+	scanner_init(&scanner, index, stream, NULL);
+	scanner.alone = true;
+	if (goes_on) {
+		known->can_go_on = false; /* the rows are no longer there */
+		out->before = known->table;
+		table_take_rows(known->table, &out->rows);
+		out->from = out->rows.count;
+		if (is_done(stream, before, &known->at)) {
+			slot->firm = known->firm;
+			slot->nfirm = known->nfirm;
+			slot->at = known->at;
+			return slot->can_go_on = true;
+		}
+		out->from = record_list_drop_open(&out->rows, out->rows.count - known->nfirm);
+		scanner.at = scanner.firm = known->firm;
+		scanner.nfirm = scanner.nclosed = known->nfirm;
+	} else {
+		if (index->options.files)
+			record_list_use_files(&out->rows);
+		begin_with_stored(index, stream, &scanner, &out->rows);
+	}
+	size_t count = out->rows.count;
+	if (!scan_on(&scanner, &out->rows, err))
+		return false;
+	size_t moved = record_list_sort_new(&out->rows, count);
+	out->from = moved < out->from ? moved : out->from;
+	keep_place(index, stream, &scanner);
 	return true;
 }
 
-static bool in_memory(struct index *index, const struct stream *stream, enum found found,
-		      const struct stored *stored, struct table **out, struct error *err)
+static bool grown_in_memory(struct index *index, const struct stream *stream, struct table **out,
+			    struct error *err)
 {
-	struct record_list record_list = {0};
-	struct error ignored;
-	bool good = false;
+	struct growing growing;
+	bool good = rows_go_on(index, stream, &growing, err);
 
-	if (found == FOUND_HALF) {
-		good = record_list_after(index, stream, stored, &record_list, &ignored);
-		if (!good)
-			record_list_release(&record_list);
-	}
-	if (!good && !build_rows(index, stream, &record_list, err))
+	if (good && growing.before)
+		*out = table_new_grown(index, stream, &growing.rows, growing.before, growing.from);
+	else if (good)
+		*out = table_new_rows(index, stream, &growing.rows);
+	record_list_release(&growing.rows);
+	return good;
+}
+
+static bool in_memory(struct index *index, const struct stream *stream, struct table **out,
+		      struct error *err)
+{
+	struct record_list record_list;
+
+	if (index->trace->grows || index->grown)
+		return grown_in_memory(index, stream, out, err);
+	if (!build_rows(index, stream, &record_list, err))
 		return false;
 	*out = table_new_rows(index, stream, &record_list);
+	return true;
+}
+
+/* What cannot be stored still answers, in memory. */
+static bool cannot_store(struct index *index, const struct error *err)
+{
+	if (err->kind == ERR_INTERRUPTED)
+		return false;
+	if (!store_damaged(index->store)) /* that is said once */
+		notice(&index->options.notices, NOTICE_WARNING, "%s", err->text);
 	return true;
 }
 
 /* The whole stream was one step: it answers from memory, and is stored when there is time. */
 static void postpone(struct index *index, struct build_step *step, struct table **out)
 {
-	struct pending *pending = mem_new(sizeof *pending);
+	struct steps *pending = mem_new(sizeof *pending);
 	const struct stream *stream = step->stream;
 
 	pending->step = *step;
@@ -248,10 +268,9 @@ static void postpone(struct index *index, struct build_step *step, struct table 
 	index->npending += pending->step.record_list.count;
 	bool many = index->npending >= index->step_records;
 	pthread_mutex_unlock(&index->pending_lock);
-	/* what cannot be stored now still answers */
-	struct error ignored;
-	if (many && !build_flush(index, &ignored))
-		notice(&index->options.notices, NOTICE_WARNING, "%s", ignored.text);
+	struct error err;
+	if (many && !build_flush(index, &err))
+		(void)cannot_store(index, &err);
 }
 
 /* Steps of one scan, each committed; *again when another builder was there first. */
@@ -260,73 +279,79 @@ static bool scan_and_store(struct index *index, const struct stream *stream,
 			   struct error *err)
 {
 	struct scanner scanner;
-	struct build_step step;
-	bool good = true, first = !stored, complete = false;
+	struct steps one = {0};
+	bool good = true, first = !stored->head.count, complete = false;
 
 	scanner_init(&scanner, index, stream, stored);
 	scanner.alone = true;
 	*again = false;
 	while (good && !complete && !*again) {
-		if (!scanner_step(&scanner, index->step_records * index->step_factor, &step, err)) {
-			good = false;
-			break;
-		}
-		complete = step.complete;
+		if (!scanner_step(&scanner, index->step_records, &one.step, err))
+			return false;
+		complete = one.step.complete;
 		if (first && complete) {
-			postpone(index, &step, out);
+			postpone(index, &one.step, out);
 			break;
 		}
-		struct build_step *one = &step;
-		good = write_steps(index, &one, 1, again, err);
-		step_release(&step);
+		good = write_steps(index, &one, again, err);
+		step_release(&one.step);
 		first = false;
 	}
-	scanner_release(&scanner);
 	return good;
+}
+
+static void tell_table(const struct index *index, const struct stream *stream,
+		       const struct table *table, const char *how)
+{
+	debug_note(&index->options.notices, DEBUG_INDEX, "index: stream %s: %llu packets, %s",
+		   stream->name, (unsigned long long)table_count(table), how);
 }
 
 bool build_table(struct index *index, const struct stream *stream, struct table **out,
 		 struct error *err)
 {
 	struct stored stored;
+	bool failed = false;
 
 	*out = NULL;
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-		bool again = false, good = true;
-		enum found found = inspect(index, stream, &stored);
-		if (found == FOUND_WHOLE) {
+		bool again = false, good = true, whole = inspect(index, stream, &stored);
+		const char *way =
+			stored.head.count ? "scanned from where the store ends" : "scanned";
+		*out = whole ? NULL : open_computed(index, stream);
+		if (!*out)
 			retell(index, stream, &stored);
-			*out = open_stored(index, stream, &stored);
-		} else if (found == FOUND_NONE || found == FOUND_HALF) {
-			*out = open_computed(index, stream);
-		}
+		if (whole)
+			*out = table_new_stored(index, stream,
+						identity_stream(index->trace, stream), &stored);
 		if (*out) {
 			stored_release(&stored);
+			tell_table(index, stream, *out,
+				   whole ? "from the store" : "computed: all have one size");
 			return true;
 		}
-		if (found == FOUND_HALF)
-			retell(index, stream, &stored);
-		if (found == FOUND_AHEAD || !build_may_store(index) || attempt + 1 == ATTEMPTS)
-			good = in_memory(index, stream, found, &stored, out, err);
-		else
-			good = scan_and_store(index, stream, found == FOUND_NONE ? NULL : &stored,
-					      out, &again, err);
+		if (failed || build_in_memory(index) || !build_may_store(index) ||
+		    attempt + 1 == ATTEMPTS) {
+			good = in_memory(index, stream, out, err);
+			way = "scanned";
+		} else if (!scan_and_store(index, stream, &stored, out, &again, err)) {
+			good = failed = cannot_store(index, err);
+		}
 		stored_release(&stored);
 		if (!good)
 			return error_while(err, "indexing %s", stream->name);
-		if (*out)
+		if (*out) {
+			tell_table(index, stream, *out, way);
 			return true;
+		}
 	}
 	return error_set(err, ERR_IO, "%s: the index cannot be read back", stream->name);
 }
 
-bool build_needs_scan(struct index *index, const struct stream *stream, struct stored *stored,
-		      bool *usable)
+bool build_needs_scan(struct index *index, const struct stream *stream, struct stored *stored)
 {
-	enum found found = inspect(index, stream, stored);
+	bool whole = inspect(index, stream, stored);
 
-	if (found != FOUND_NONE && found != FOUND_AHEAD)
-		retell(index, stream, stored);
-	*usable = found == FOUND_HALF;
-	return found != FOUND_WHOLE && found != FOUND_AHEAD;
+	retell(index, stream, stored);
+	return !whole;
 }

@@ -15,24 +15,15 @@
 #include "index/tables/scan.h"
 #include "index/tables/write.h"
 
-#include <unistd.h>
-
 enum { SCANNERS_MAX = 16, TICK_MS = 50, GROUP_MS = 300, QUEUE_STEPS = 4 };
-
-struct queued {
-	struct build_step step;
-	struct queued *next;
-};
 
 struct pool {
 	struct index *index;
-	const struct stream **streams; /* to be scanned */
-	size_t nstreams;
-	_Atomic size_t next;
+	_Atomic size_t next; /* stream to be scanned */
 	int64_t committed;      /* ms; when the caller's thread committed last */
 	struct workers workers; /* its lock is that of all below; woken when the queue changes */
-	struct queued *first, **last;
-	size_t steps, records;
+	struct steps *first, **last;
+	size_t records;
 };
 
 static void pool_fail(struct pool *pool, const struct error *err)
@@ -43,7 +34,7 @@ static void pool_fail(struct pool *pool, const struct error *err)
 
 static void enqueue(struct pool *pool, const struct build_step *step)
 {
-	struct queued *queued = mem_new(sizeof *queued);
+	struct steps *queued = mem_new(sizeof *queued);
 
 	queued->step = *step;
 	pthread_mutex_lock(&pool->workers.lock);
@@ -51,7 +42,6 @@ static void enqueue(struct pool *pool, const struct build_step *step)
 		pthread_cond_wait(&pool->workers.changed, &pool->workers.lock);
 	*pool->last = queued;
 	pool->last = &queued->next;
-	pool->steps++;
 	pool->records += step->record_list.count;
 	pthread_cond_broadcast(&pool->workers.changed);
 	pthread_mutex_unlock(&pool->workers.lock);
@@ -62,96 +52,54 @@ static bool scan_stream(struct pool *pool, const struct stream *stream, struct e
 	struct stored stored;
 	struct scanner scanner;
 	struct build_step step;
-	bool usable, complete = false, good = true;
+	bool complete = false, good = true;
 
-	if (!build_needs_scan(pool->index, stream, &stored, &usable)) {
+	if (!build_needs_scan(pool->index, stream, &stored)) {
 		stored_release(&stored);
 		return true;
 	}
-	scanner_init(&scanner, pool->index, stream, usable ? &stored : NULL);
+	scanner_init(&scanner, pool->index, stream, &stored);
 	stored_release(&stored);
 	while (!complete && good) {
-		good = scanner_step(&scanner, pool->index->step_records * pool->index->step_factor,
-				    &step, err);
+		good = scanner_step(&scanner, pool->index->step_records, &step, err);
 		if (!good)
 			break;
 		complete = step.complete;
 		enqueue(pool, &step);
 	}
-	scanner_release(&scanner);
 	return good;
 }
 
 static void scan_some(void *arg, unsigned worker)
 {
 	struct pool *pool = arg;
+	const struct trace *trace = pool->index->trace;
 	struct error err;
+	size_t i;
 
 	(void)worker;
-	for (;;) {
-		size_t i = pool->next++;
-		if (i >= pool->nstreams || pool->index->stop)
-			break;
-		if (!scan_stream(pool, pool->streams[i], &err)) {
+	while (!pool->index->stop && (i = pool->next++) < trace->nstreams)
+		if (!scan_stream(pool, trace->streams[i], &err))
 			pool_fail(pool, &err);
-			break;
-		}
-	}
-}
-
-static bool commit(struct pool *pool, struct queued *group, size_t count, struct error *err)
-{
-	struct build_step **steps = mem_new_array(count, sizeof(struct build_step *));
-	size_t i = 0;
-	bool again;
-
-	for (struct queued *one = group; one; one = one->next)
-		steps[i++] = &one->step;
-	bool good = write_steps(pool->index, steps, count, &again, err);
-	mem_free(steps);
-	return good;
-}
-
-static void group_free(struct queued *group)
-{
-	for (struct queued *next; group; group = next) {
-		next = group->next;
-		step_release(&group->step);
-		mem_free(group);
-	}
 }
 
 static void commit_queue(struct pool *pool)
 {
 	struct workers *workers = &pool->workers;
 	struct error err;
+	bool again;
 
 	pthread_mutex_lock(&workers->lock);
-	struct queued *group = pool->first;
-	size_t count = pool->steps;
+	struct steps *group = pool->first;
 	pool->first = NULL;
 	pool->last = &pool->first;
-	pool->steps = 0;
 	pool->records = 0;
 	pthread_cond_broadcast(&workers->changed);
 	pthread_mutex_unlock(&workers->lock);
-	if (count && !commit(pool, group, count, &err))
+	if (group && !write_steps(pool->index, group, &again, &err))
 		pool_fail(pool, &err);
-	group_free(group);
+	steps_free(group);
 	pool->committed = clock_ms();
-}
-
-static void tell_progress(struct pool *pool)
-{
-	struct index *index = pool->index;
-	struct error err;
-
-	uint64_t done = index->scanned < index->all ? index->scanned : index->all;
-	if (!index->options.progress ||
-	    index->options.progress(index->options.progress_arg, done, index->all))
-		return;
-	error_set(&err, ERR_INTERRUPTED, "interrupted");
-	pool_fail(pool, &err);
 }
 
 static void commit_some(void *arg)
@@ -159,20 +107,18 @@ static void commit_some(void *arg)
 	struct pool *pool = arg;
 	bool some, full;
 
-	tell_progress(pool);
+	build_tell_progress(pool->index, &pool->workers);
 	pthread_mutex_lock(&pool->workers.lock);
-	some = pool->steps > 0;
+	some = pool->first != NULL;
 	full = pool->records >= 2 * pool->index->step_records;
 	pthread_mutex_unlock(&pool->workers.lock);
 	if (some && (full || clock_ms() - pool->committed >= GROUP_MS))
 		commit_queue(pool);
 }
 
-static unsigned worker_count(const struct index *index, size_t nstreams)
+static unsigned worker_count(const struct index *index)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	size_t count = index->options.jobs ? index->options.jobs
-					   : (processors > 0 ? (size_t)processors : 1);
+	size_t count = index_jobs(index), nstreams = index->trace->nstreams;
 
 	if (count > nstreams)
 		count = nstreams;
@@ -182,7 +128,7 @@ static unsigned worker_count(const struct index *index, size_t nstreams)
 static bool pool_run(struct pool *pool, struct error *err)
 {
 	struct workers *workers = &pool->workers;
-	unsigned count = worker_count(pool->index, pool->nstreams), started;
+	unsigned count = worker_count(pool->index), started;
 	struct error none;
 
 	workers_init(workers);
@@ -202,12 +148,7 @@ static bool build_stored(struct index *index, struct error *err)
 	struct pool pool = {.index = index};
 
 	pool.last = &pool.first;
-	pool.streams = mem_new_array(index->trace->nstreams, sizeof(struct stream *));
-	for (size_t i = 0; i < index->trace->nstreams; i++)
-		pool.streams[pool.nstreams++] = index->trace->streams[i];
-	bool good = pool_run(&pool, err);
-	mem_free(pool.streams);
-	return good;
+	return pool_run(&pool, err);
 }
 
 bool index_build(struct index *index, struct error *err)
@@ -215,8 +156,14 @@ bool index_build(struct index *index, struct error *err)
 	struct table *table;
 
 	index->stop = 0;
-	if (build_may_store(index))
-		return build_flush(index, err) && build_stored(index, err);
+	if (!build_in_memory(index) && build_may_store(index)) {
+		bool good = build_flush(index, err) && build_stored(index, err);
+		if (!store_damaged(index->store))
+			return good;
+	}
+	if (index->store && store_damaged(index->store) && index_begin_anew(index) &&
+	    build_may_store(index))
+		return build_stored(index, err);
 	for (size_t i = 0; i < index->trace->nstreams; i++)
 		if (!index_table(index, index->trace->streams[i], &table, err))
 			return false;

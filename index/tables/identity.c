@@ -55,9 +55,15 @@ static uint64_t digest_blocks(XXH3_state_t *state, struct source *source, uint64
 	return XXH3_64bits_digest(state);
 }
 
+struct file_mark {             /* of a file; stored as it is */
+	uint64_t size;         /* bytes of the source; of a decompressed copy, not of its file */
+	uint64_t stamp;        /* XXH3 of size, inode and times; 0: equals no other one */
+	uint64_t head, blocks; /* digests: of the first bytes; of blocks from there to the end */
+};
+
 /* Digests of its first `size` bytes. */
 static void digest_source(const struct stream *stream, uint32_t i, uint64_t size,
-			  struct source_mark *mark)
+			  struct file_mark *mark)
 {
 	XXH3_state_t *state = XXH3_createState();
 	uint64_t off = head_offset(stream, i);
@@ -95,14 +101,15 @@ static uint64_t inode_of(const char *path)
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-void identity_name(const struct trace *trace, char out[IDENTITY_NAME])
+/* `inodes`: its files are told from copies of them. */
+static XXH128_hash_t identity_of(const struct trace *trace, bool inodes)
 {
 	XXH3_state_t *state = XXH3_createState();
 
 	XXH3_128bits_reset(state);
 	for (uint32_t i = 0; i < trace->nparts; i++) {
 		const struct part *part = trace->parts[i];
-		uint64_t inode = inode_of(part->path);
+		uint64_t inode = inodes ? inode_of(part->path) : 0;
 		XXH3_128bits_update(state, part->reader->format, strlen(part->reader->format) + 1);
 		XXH3_128bits_update(state, &part->offset, sizeof part->offset);
 		XXH3_128bits_update(state, &inode, sizeof inode);
@@ -120,8 +127,20 @@ void identity_name(const struct trace *trace, char out[IDENTITY_NAME])
 					    sizeof trace->clocks[i].base);
 	XXH128_hash_t hash = XXH3_128bits_digest(state);
 	XXH3_freeState(state);
+	return hash;
+}
+
+void identity_name(const struct trace *trace, char out[IDENTITY_NAME])
+{
+	XXH128_hash_t hash = identity_of(trace, true);
+
 	snprintf(out, IDENTITY_NAME, "%016llx%016llx", (unsigned long long)hash.high64,
 		 (unsigned long long)hash.low64);
+}
+
+uint64_t identity_anywhere(const struct trace *trace)
+{
+	return identity_of(trace, false).low64;
 }
 
 uint64_t identity_stream(const struct trace *trace, const struct stream *stream)
@@ -130,18 +149,65 @@ uint64_t identity_stream(const struct trace *trace, const struct stream *stream)
 	return XXH3_64bits_withSeed(stream->name, strlen(stream->name), stream->part);
 }
 
-/* What spares the reading. */
-static void mark_place(const struct source *source, struct source_mark *mark)
+/* Of which files the marks are, in which order. */
+static uint64_t digest_of_files(const struct trace *trace)
 {
-	mark->size = source_size(source);
-	if (!source_stamp(source, &mark->stamp))
-		mark->stamp.changed = 0;
+	XXH3_state_t *state = XXH3_createState();
+
+	XXH3_64bits_reset(state);
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		const struct part *part = trace->parts[stream->part];
+		const uint64_t of[] = {identity_stream(trace, stream), stream->nsources,
+				       part->identity[0], part->identity[1]};
+		XXH3_64bits_update(state, of, sizeof of);
+	}
+	uint64_t digest = XXH3_64bits_digest(state);
+	XXH3_freeState(state);
+	return digest;
 }
 
-void mark_source(const struct stream *stream, uint32_t source, struct source_mark *mark)
+/* What spares the reading. */
+static struct file_mark mark_place(const struct source *source)
 {
-	mark_place(stream->sources[source], mark);
-	digest_source(stream, source, mark->size, mark);
+	struct source_stamp stamp;
+	bool final = source_stamp(source, &stamp);
+
+	return (struct file_mark){.size = source_size(source),
+				  .stamp = final ? XXH3_64bits(&stamp, sizeof stamp) : 0};
+}
+
+/* False: one equals no other mark. */
+static bool add_marks(const struct trace *trace, bool digests, struct buf *out)
+{
+	uint64_t files = digest_of_files(trace);
+	bool final = true;
+
+	buf_add(out, &files, sizeof files);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		for (uint32_t k = 0; k < trace->streams[i]->nsources; k++) {
+			struct file_mark mark = mark_place(trace->streams[i]->sources[k]);
+			if (digests)
+				digest_source(trace->streams[i], k, mark.size, &mark);
+			final = final && mark.stamp;
+			buf_add(out, &mark, sizeof mark);
+		}
+	return final;
+}
+
+uint64_t marks_fold(const struct trace *trace)
+{
+	struct buf marks = {0};
+	bool final = add_marks(trace, false, &marks);
+	uint64_t fold = final ? XXH3_64bits(marks.data, marks.len) : 0;
+
+	buf_release(&marks);
+	return fold;
+}
+
+void marks_take(const struct trace *trace, struct buf *out)
+{
+	add_marks(trace, true, out);
 }
 
 static bool size_on_disk_reaches(const struct source *source, uint64_t size)
@@ -152,14 +218,12 @@ static bool size_on_disk_reaches(const struct source *source, uint64_t size)
 }
 
 static enum sameness compare_one(const struct stream *stream, uint32_t i,
-				 const struct source_mark *mark)
+				 const struct file_mark *mark)
 {
 	const struct source *source = stream->sources[i];
-	struct source_mark now;
+	struct file_mark now = mark_place(source);
 
-	mark_place(source, &now);
-	if (now.size == mark->size && now.stamp.changed &&
-	    !memcmp(&now.stamp, &mark->stamp, sizeof now.stamp))
+	if (now.size == mark->size && now.stamp && now.stamp == mark->stamp)
 		return SOURCES_SAME;
 	if (now.size < mark->size)
 		return size_on_disk_reaches(source, mark->size) ? SOURCES_AHEAD : SOURCES_CHANGED;
@@ -169,19 +233,93 @@ static enum sameness compare_one(const struct stream *stream, uint32_t i,
 	return SOURCES_TOUCHED;
 }
 
-enum sameness marks_compare(const struct stream *stream, const struct source_mark *marks,
-			    uint32_t nmarks)
+enum sameness marks_compare(const struct trace *trace, const uint8_t *marks, size_t size)
 {
 	enum sameness worst = SOURCES_SAME;
+	uint64_t files = digest_of_files(trace);
+	struct file_mark mark;
 
-	for (uint32_t i = 0; i < nmarks && i < stream->nsources; i++) {
-		enum sameness one = compare_one(stream, i, &marks[i]);
-		if (one > worst)
-			worst = one;
-	}
-	if (nmarks > stream->nsources && worst < SOURCES_AHEAD)
-		worst = SOURCES_CHANGED;
-	if (nmarks < stream->nsources && worst < SOURCES_TOUCHED)
-		worst = SOURCES_TOUCHED;
+	if (size < sizeof files || memcmp(marks, &files, sizeof files) != 0)
+		return SOURCES_TOUCHED;
+	size -= sizeof files;
+	marks += sizeof files;
+	for (size_t i = 0; i < trace->nstreams; i++)
+		for (uint32_t k = 0; k < trace->streams[i]->nsources; k++) {
+			if (size < sizeof mark)
+				return SOURCES_CHANGED;
+			memcpy(&mark, marks, sizeof mark);
+			enum sameness one = compare_one(trace->streams[i], k, &mark);
+			worst = one > worst ? one : worst;
+			size -= sizeof mark;
+			marks += sizeof mark;
+		}
 	return worst;
+}
+
+/* ---- of a trace that grows ---- */
+
+static uint64_t inode_of_source(const struct source *source)
+{
+	struct source_stamp stamp = {0};
+
+	(void)source_stamp(source, &stamp);
+	return stamp.inode;
+}
+
+void grown_mark_take(const struct trace *trace, const struct stream *stream, uint32_t i,
+		     uint64_t size, struct grown_mark *out)
+{
+	struct file_mark mark = {.size = size};
+
+	digest_source(stream, i, size, &mark);
+	*out = (struct grown_mark){.stream = identity_stream(trace, stream),
+				   .file = i,
+				   .inode = inode_of_source(stream->sources[i]),
+				   .size = size,
+				   .head = mark.head,
+				   .blocks = mark.blocks};
+}
+
+/* From number `near` on: new streams stand between the others. NULL: it is gone. */
+static const struct stream *stream_with(const struct trace *trace, uint64_t id, size_t near)
+{
+	for (size_t n = 0; n < trace->nstreams; n++) {
+		const struct stream *stream = trace->streams[(near + n) % trace->nstreams];
+
+		if (identity_stream(trace, stream) == id)
+			return stream;
+	}
+	return NULL;
+}
+
+static enum sameness compare_grown(const struct trace *trace, const struct stream *stream,
+				   const struct grown_mark *mark)
+{
+	const struct source *source;
+	struct grown_mark now;
+
+	if (!stream || mark->file >= stream->nsources)
+		return SOURCES_TOUCHED;
+	source = stream->sources[mark->file];
+	if (inode_of_source(source) != mark->inode)
+		return SOURCES_TOUCHED;
+	if (source_size(source) < mark->size)
+		return size_on_disk_reaches(source, mark->size) ? SOURCES_AHEAD : SOURCES_CHANGED;
+	grown_mark_take(trace, stream, (uint32_t)mark->file, mark->size, &now);
+	return memcmp(&now, mark, sizeof now) ? SOURCES_CHANGED : SOURCES_SAME;
+}
+
+enum sameness grown_marks_compare(const struct trace *trace, const uint8_t *marks, size_t size)
+{
+	enum sameness worst = SOURCES_SAME;
+	const struct stream *stream = NULL;
+	struct grown_mark mark;
+
+	for (size_t at = 0; at + sizeof mark <= size; at += sizeof mark) {
+		memcpy(&mark, marks + at, sizeof mark);
+		stream = stream_with(trace, mark.stream, stream ? stream->index : 0);
+		enum sameness one = compare_grown(trace, stream, &mark);
+		worst = one > worst ? one : worst;
+	}
+	return size % sizeof mark ? SOURCES_CHANGED : worst;
 }

@@ -9,16 +9,10 @@
 #ifndef INDEX_TABLES_IDENTITY_H
 #define INDEX_TABLES_IDENTITY_H
 
+#include "engine/base/buf.h"
 #include "engine/trace.h"
 
 enum { IDENTITY_NAME = 33 };
-
-struct source_mark {               /* stored as it is */
-	struct source_stamp stamp; /* `changed` 0: equals no other one */
-	uint64_t size;         /* bytes of the source; of a decompressed copy, not of its file */
-	uint64_t head, blocks; /* digests: of the first bytes; of blocks from there to the end */
-};
-_Static_assert(sizeof(struct source_mark) == 64, "the mark is stored as it is");
 
 enum sameness {
 	SOURCES_SAME,
@@ -32,11 +26,32 @@ enum sameness {
  * bytes, and the inode of each part, so that two files have one name only one after the other.
  */
 void identity_name(const struct trace *trace, char out[IDENTITY_NAME]);
+/* A hash of the same but inodes, which copies on other machines have as well. */
+uint64_t identity_anywhere(const struct trace *trace);
 uint64_t identity_stream(const struct trace *trace, const struct stream *stream);
 
-void mark_source(const struct stream *stream, uint32_t source, struct source_mark *mark);
-/* Compares all sources of a stream with their marks. */
-enum sameness marks_compare(const struct stream *stream, const struct source_mark *marks,
-			    uint32_t nmarks);
+/* Of all files in one: the same where these are the very same files; 0: equals no other one. */
+uint64_t marks_fold(const struct trace *trace);
+/* The marks of all files of the trace: docs/index-format.md has their bytes. */
+void marks_take(const struct trace *trace, struct buf *out);
+/*
+ * Of one file of a trace that grows, of which the first `size` bytes are known: another process, or
+ * a later one, that finds it longer goes on behind them.
+ */
+struct grown_mark {      /* stored as it is */
+	uint64_t stream; /* its ID */
+	uint64_t file;   /* its number in the stream */
+	uint64_t inode, size;
+	uint64_t head, blocks; /* digests of these bytes, as marks have them */
+};
+void grown_mark_take(const struct trace *trace, const struct stream *stream, uint32_t i,
+		     uint64_t size, struct grown_mark *out);
+/*
+ * SOURCES_SAME: all files of the marks are there, begin with these very bytes as far as the digests
+ * tell, and may be longer.
+ */
+enum sameness grown_marks_compare(const struct trace *trace, const uint8_t *marks, size_t size);
+/* Of all files, the worst; with files that are not the marks': SOURCES_TOUCHED. */
+enum sameness marks_compare(const struct trace *trace, const uint8_t *marks, size_t size);
 
 #endif

@@ -12,16 +12,12 @@
 enum {
 	INDEX_JOBS_MAX = 64,
 	STEP_RECORDS = 64 * CHUNK_RECORDS, /* of one stream in memory at a time: 4 MB */
-	STEP_FACTOR_MAX = 8, /* ... or so many times it, where files are out of order */
-	DATA_VERSION = 6     /* of all that is stored */
+	DATA_VERSION = 9                   /* of all that is stored */
 };
 
-/* What other rooms stored: is it of these files? */
-enum values_state { VALUES_UNKNOWN, VALUES_NONE, VALUES_GOOD, VALUES_BAD };
-
-struct pending { /* scanned whole, answers already, stored when the index is closed */
-	struct build_step step; /* its rows are the table's */
-	struct pending *next;
+struct steps { /* a list of what was scanned, to be committed at once */
+	struct steps *next;
+	struct build_step step;
 };
 
 struct index_slot {
@@ -30,6 +26,11 @@ struct index_slot {
 	struct recorded recorded;
 	bool has_recorded;     /* under recorded_lock, as the one above */
 	_Atomic uint32_t told; /* how many of its damages were told: each once */
+	/* Of a trace that grows: where its scan stood before the first record that may change, */
+	struct scan firm;
+	size_t nfirm; /* behind so many records, */
+	struct scan at; /* and where it ended */
+	bool can_go_on;
 };
 
 struct index {
@@ -37,19 +38,22 @@ struct index {
 	struct index_options options;
 	char *path;               /* NULL: in memory */
 	struct store *store;      /* NULL: in memory */
+	struct store *damaged;    /* the one before, which tables may have; NULL: none */
+	_Atomic bool described;   /* what is stored has its note, which tells these files, */
+	_Atomic bool foreign;     /* ... or others, since it was opened */
+	_Atomic bool grown;     /* what is stored is of a trace that grows, as far as it was then */
+	bool kept_out;          /* what is stored is not its own to write, for now */
+	struct store_txn *view; /* of that, for who only reads it; NULL: the newest */
 	struct index_slot *slots; /* per stream */
 	struct packet_cache *packets;
 	struct head_cache *head_cache;
-	size_t step_records;      /* STEP_RECORDS; tests use fewer */
-	_Atomic unsigned step_factor;
+	size_t step_records; /* STEP_RECORDS; tests use fewer */
 	pthread_mutex_t pending_lock;
-	struct pending *pending;
+	/* Scanned whole, answer already, are stored when it is closed: rows are those of tables. */
+	struct steps *pending;
 	uint64_t npending; /* records */
 	struct packet_filters
 		*packet_filters; /* of classes alone, once wanted; under pending_lock */
-	pthread_mutex_t values_lock;
-	enum values_state values;
-	_Atomic unsigned values_store; /* generation of the store that they are of */
 	pthread_mutex_t recorded_lock;
 	bool recorded; /* the next two are known */
 	nstime begin, end;
@@ -57,8 +61,7 @@ struct index {
 	uint64_t all;
 	_Atomic int stop; /* progress said so */
 	_Atomic unsigned quiet; /* scans are not to tell progress: the thread that waits does */
-	_Atomic int told; /* that another process writes */
-	_Atomic int told_changed; /* that the trace is not the one that was indexed */
+	_Atomic int told;       /* that another process writes */
 	_Atomic int told_damage;  /* of the stored index */
 };
 

@@ -11,6 +11,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "index/store/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -109,11 +110,10 @@ static bool elsewhere(const struct notices *notices, const char *asked, struct b
 
 static bool readable(const char *dir, const char *name)
 {
-	struct buf path = {0};
+	char *path = folder_join(dir, name);
+	bool there = store_exists(path);
 
-	buf_printf(&path, "%s/%s.yore", dir, name);
-	bool there = access(buf_text(&path), R_OK) == 0;
-	buf_release(&path);
+	mem_free(path);
 	return there;
 }
 
@@ -162,7 +162,7 @@ char *index_location(const struct index_options *options, const char *name)
 	char *path = NULL;
 
 	if (find_folder(options, name, &dir)) {
-		buf_printf(&dir, "/%s.yore", name);
+		buf_printf(&dir, "/%s", name);
 		path = mem_strdup(buf_text(&dir));
 	}
 	buf_release(&dir);

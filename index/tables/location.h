@@ -5,7 +5,7 @@
 #include "index/index.h"
 
 /*
- * The path of the file for a trace of that name; the caller frees it with mem_free(). NULL when the
+ * The path of the store (index/store/store.h) for a trace of that name; the caller frees it with mem_free(). NULL when the
  * index must live in memory; why is told to the notices, unless it was asked for.
  */
 char *index_location(const struct index_options *options, const char *name);

@@ -28,6 +28,7 @@
  */
 #include "index/tables/losses.h"
 
+#include "engine/base/heap.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "index/tables/reach.h"
@@ -70,18 +71,19 @@ static bool row_before(const struct losses *losses, const struct loss *a, const 
 	return less != losses->backward;
 }
 
-static void put_row(struct losses *losses, const struct loss *add)
+/* One place is free. */
+static void settle(struct losses *losses, size_t hole, const struct loss *row)
 {
-	struct loss row = *add;
+	heap_settle(losses->rows, losses->nrows, hole, *row, a, b, row_before(losses, a, b), place,
+		    (void)0);
+}
 
-	if (row.time < losses->begin || row.time >= losses->end)
+static void put_row(struct losses *losses, const struct loss *row)
+{
+	if (row->time < losses->begin || row->time >= losses->end)
 		return;
-	losses->rows =
-		mem_grow(losses->rows, losses->nrows, &losses->capacity, sizeof *losses->rows);
-	size_t i = losses->nrows++;
-	for (; i > 0 && row_before(losses, &row, &losses->rows[(i - 1) / 2]); i = (i - 1) / 2)
-		losses->rows[i] = losses->rows[(i - 1) / 2];
-	losses->rows[i] = row;
+	(void)mem_push(losses->rows, losses->nrows, losses->capacity);
+	settle(losses, losses->nrows - 1, row);
 }
 
 static void add_row(struct losses *losses, struct loss row, const struct packet *after)
@@ -666,17 +668,7 @@ const struct loss *losses_head(const struct losses *losses)
 
 void losses_drop(struct losses *losses)
 {
-	const struct loss *last = &losses->rows[--losses->nrows];
-	size_t i = 0, child;
-
-	for (; (child = 2 * i + 1) < losses->nrows; i = child) {
-		child += child + 1 < losses->nrows &&
-			 row_before(losses, &losses->rows[child + 1], &losses->rows[child]);
-		if (!row_before(losses, &losses->rows[child], last))
-			break;
-		losses->rows[i] = losses->rows[child];
-	}
-	losses->rows[i] = *last;
+	settle(losses, 0, &losses->rows[--losses->nrows]);
 }
 
 nstime losses_reached(const struct losses *losses)
@@ -750,21 +742,28 @@ static bool narrow_to_recorded(struct losses *losses, nstime t, struct lack *out
 	return true;
 }
 
+/* Rows of the records near t, of which *out is as of row_near(). The caller ends *losses. */
+static bool read_near(struct losses *losses, struct index *index, const struct stream *stream,
+		      nstime t, struct lack *out, struct error *err)
+{
+	*out = (struct lack){.from = NSTIME_MIN, .until = NSTIME_MAX};
+	losses_init(losses, stream, true); /* wide records are read at once */
+	losses->index = index;
+	losses->begin = NSTIME_MIN;
+	losses->end = NSTIME_MAX;
+	if (!index_table(index, stream, &losses->table, err))
+		return false;
+	losses->count = losses->counts ? table_count(losses->table) : 0;
+	return !losses->count || row_near(losses, t, out, err);
+}
+
 bool losses_at(struct index *index, const struct stream *stream, nstime t, struct lack *out,
 	       struct error *err)
 {
 	struct losses losses;
-	struct lack whole = {.from = NSTIME_MIN, .until = NSTIME_MAX};
-	bool good;
+	struct lack whole;
+	bool good = read_near(&losses, index, stream, t, &whole, err);
 
-	losses_init(&losses, stream, true); /* wide records are read at once */
-	losses.index = index;
-	losses.begin = NSTIME_MIN;
-	losses.end = NSTIME_MAX;
-	good = index_table(index, stream, &losses.table, err);
-	losses.count = good && losses.counts ? table_count(losses.table) : 0;
-	if (good && losses.count)
-		good = row_near(&losses, t, &whole, err);
 	*out = whole;
 	for (size_t i = 0; good && i < losses.nrows; i++)
 		narrow(out, t, losses.rows[i].time, losses.rows[i].until);
@@ -773,6 +772,20 @@ bool losses_at(struct index *index, const struct stream *stream, nstime t, struc
 		out->from = whole.from;
 	if (out->until > whole.until)
 		out->until = whole.until;
+	losses_release(&losses);
+	return good;
+}
+
+bool losses_around(struct index *index, const struct stream *stream, nstime t,
+		   void (*each)(void *arg, const struct loss *loss), void *arg, struct error *err)
+{
+	struct losses losses;
+	struct lack ignored;
+	bool good = read_near(&losses, index, stream, t, &ignored, err);
+
+	for (size_t i = 0; good && i < losses.nrows; i++)
+		if (losses.rows[i].time <= t && t < losses.rows[i].until)
+			each(arg, &losses.rows[i]);
 	losses_release(&losses);
 	return good;
 }

@@ -69,6 +69,10 @@ struct lack {
  */
 MUST_CHECK bool losses_at(struct index *index, const struct stream *stream, nstime t,
 			  struct lack *out, struct error *err);
+/* Each loss that began at the moment t or before it and ends behind it. No packet is read. */
+MUST_CHECK bool losses_around(struct index *index, const struct stream *stream, nstime t,
+			      void (*each)(void *arg, const struct loss *loss), void *arg,
+			      struct error *err);
 /* No row that was not read comes before (backward: after) this time. */
 nstime losses_reached(const struct losses *losses);
 

@@ -1,79 +1,52 @@
 /*
  * pages.c - see pages.h
  *
- * Reading. A key is a letter, the stream's id and a number or a time, most significant byte first.
- * Small values stand at odd places, so a record is copied out, never pointed at; in a full chunk it
- * is exactly one cache line. What was copied is believed when the store is still sound behind it.
+ * A chunk is a run of records, a line of the cache each, and behind them the side entries of these
+ * records. What was copied of it is believed when the store is still sound behind it.
  */
 #include "index/tables/pages.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
-#include "index/tables/pages_internal.h"
 
 #include <string.h>
 
-struct key key_make(char kind, uint64_t id)
-{
-	struct key key = {.size = 9};
+enum { KEY_HEAD = 'S', KEY_CHUNK = 'P' };
 
-	key.bytes[0] = (uint8_t)kind;
-	for (int i = 0; i < 8; i++)
-		key.bytes[1 + i] = (uint8_t)(id >> (56 - 8 * i));
-	return key;
+struct key {
+	uint8_t bytes[13];
+};
+
+struct chunk { /* borrowed from the transaction */
+	const uint8_t *recs;
+	uint32_t count;
+	struct bytes side;
+};
+
+/* Of a stream's head, or of a chunk. */
+static struct bytes key_of(struct key *key, char kind, uint64_t id, uint32_t number)
+{
+	key->bytes[0] = (uint8_t)kind;
+	key_put_number(key->bytes + 1, id, 8);
+	key_put_number(key->bytes + 9, number, 4);
+	return (struct bytes){key->bytes, kind == KEY_HEAD ? 9 : 13};
 }
 
-void key_add_u32(struct key *key, uint32_t number)
-{
-	for (int i = 3; i >= 0; i--)
-		key->bytes[key->size++] = (uint8_t)(number >> 8 * i);
-}
-
-struct key key_chunk(uint64_t id, uint32_t chunk)
-{
-	struct key key = key_make(KEY_CHUNK, id);
-
-	key_add_u32(&key, chunk);
-	return key;
-}
-
-struct key key_fence(uint64_t id, nstime t, uint32_t chunk)
-{
-	struct key key = key_make(KEY_FENCE, id);
-
-	nstime_to_key(t, key.bytes + key.size);
-	key.size += 8;
-	key_add_u32(&key, chunk);
-	return key;
-}
-
-bool chunk_load(struct store_txn *txn, uint64_t id, uint32_t number, struct chunk *out)
-{
-	struct key key = key_chunk(id, number);
-	struct bytes value;
-
-	if (!store_get(txn, key_bytes(&key), &value) || value.size < CHUNK_HEAD)
-		return false;
-	memcpy(&out->version, value.data, sizeof out->version);
-	memcpy(&out->count, value.data + 8, sizeof out->count);
-	out->recs = value.data + CHUNK_HEAD;
-	return out->count <= (value.size - CHUNK_HEAD) / sizeof(struct packet);
-}
+/* Reading */
 
 bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out)
 {
-	struct key key = key_make(KEY_HEAD, id);
+	struct table_head *head = &out->head;
 	struct bytes value;
+	struct key key;
 
 	*out = (struct stored){0};
-	if (!store_get(txn, key_bytes(&key), &value) || value.size < sizeof out->head)
+	if (!store_get(txn, key_of(&key, KEY_HEAD, id, 0), &value) || value.size < sizeof *head)
 		return false;
-	out->store = store_txn_generation(txn);
-	memcpy(&out->head, value.data, sizeof out->head);
-	const struct table_head *head = &out->head;
+	memcpy(head, value.data, sizeof *head);
 	size_t wide = (size_t)head->nwide * sizeof(uint64_t);
-	size_t marks = (size_t)head->nsources * sizeof(struct source_mark);
-	if (value.size != sizeof *head + wide + marks + head->nerrors)
+	size_t chunks = (size_t)head->nchunks * sizeof *out->chunks;
+	if (value.size != sizeof *head + wide + chunks + head->nerrors)
 		return false;
 	const uint8_t *at = value.data + sizeof *head;
 	out->reach = (struct reach){.d = head->d,
@@ -82,10 +55,10 @@ bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out)
 				    .nwide = head->nwide,
 				    .capacity = head->nwide};
 	memcpy(out->reach.wide, at, wide);
-	out->marks = mem_new_array(head->nsources, sizeof *out->marks);
-	memcpy(out->marks, at + wide, marks);
+	out->chunks = mem_new_array(head->nchunks, sizeof *out->chunks);
+	memcpy(out->chunks, at + wide, chunks);
 	out->errors = mem_new(head->nerrors + 1u);
-	memcpy(out->errors, at + wide + marks, head->nerrors);
+	memcpy(out->errors, at + wide + chunks, head->nerrors);
 	if (store_sound(txn))
 		return true;
 	stored_release(out);
@@ -95,73 +68,323 @@ bool pages_load(struct store_txn *txn, uint64_t id, struct stored *out)
 void stored_release(struct stored *stored)
 {
 	reach_release(&stored->reach);
-	mem_free(stored->marks);
+	mem_free(stored->chunks);
 	mem_free(stored->errors);
 	*stored = (struct stored){0};
 }
 
-enum page_state pages_get(struct store_txn *txn, uint64_t id, uint64_t version, uint64_t i,
-			  struct packet *out)
+static bool chunk_load(struct store_txn *txn, uint64_t id, const struct stored *stored,
+		       uint32_t number, struct chunk *out)
 {
-	struct chunk chunk;
+	const struct table_head *head = &stored->head;
+	struct bytes value;
+	struct key key;
 
-	if (!chunk_load(txn, id, (uint32_t)(i / CHUNK_RECORDS), &chunk))
-		return PAGE_STALE; /* a writer dropped it, or the file is damaged: scan again */
-	if (chunk.version > version || i % CHUNK_RECORDS >= chunk.count)
-		return PAGE_STALE;
-	*out = chunk_record(&chunk, (uint32_t)(i % CHUNK_RECORDS));
-	return store_sound(txn) ? PAGE_FOUND : PAGE_STALE;
+	if (number >= head->nchunks || !store_get(txn, key_of(&key, KEY_CHUNK, id, number), &value))
+		return false;
+	uint64_t end = number + 1 < head->nchunks ? stored->chunks[number + 1].from : head->count;
+	out->count = (uint32_t)(end - stored->chunks[number].from);
+	out->recs = value.data;
+	size_t size = out->count * sizeof(struct packet);
+	out->side = (struct bytes){value.data + size, value.size - size};
+	return size <= value.size;
 }
 
-uint32_t pages_run(struct store_txn *txn, uint64_t id, uint64_t version, uint64_t i, uint32_t count,
-		   struct packet *out)
+static struct packet chunk_record(const struct chunk *chunk, uint32_t i)
+{
+	struct packet rec;
+
+	memcpy(&rec, chunk->recs + (size_t)i * sizeof rec, sizeof rec);
+	return rec;
+}
+
+static bool chunk_get(const struct chunk *chunk, uint32_t i, struct packet_info *out,
+		      struct extent *extents)
+{
+	*out = (struct packet_info){.rec = chunk_record(chunk, i)};
+	size_t at = out->rec.side - 1u;
+	return !out->rec.side ||
+	       (at < chunk->side.size &&
+		side_unpack(chunk->side.data + at, chunk->side.size - at, out, extents));
+}
+
+/* The chunk of record i, and where in it that is. */
+static bool find_chunk(struct store_txn *txn, uint64_t id, const struct stored *stored, uint64_t i,
+		       struct chunk *out, uint32_t *place)
+{
+	uint32_t behind = search_first(k, 0, stored->head.nchunks, stored->chunks[k].from <= i);
+
+	if (!behind || !chunk_load(txn, id, stored, behind - 1, out))
+		return false;
+	*place = (uint32_t)(i - stored->chunks[behind - 1].from);
+	return *place < out->count;
+}
+
+bool pages_get(struct store_txn *txn, uint64_t id, const struct stored *stored, uint64_t i,
+	       struct packet_info *out, struct extent *extents)
 {
 	struct chunk chunk;
-	uint32_t at = (uint32_t)(i % CHUNK_RECORDS), n = 0;
+	uint32_t place;
 
-	if (!chunk_load(txn, id, (uint32_t)(i / CHUNK_RECORDS), &chunk) || chunk.version > version)
+	return find_chunk(txn, id, stored, i, &chunk, &place) &&
+	       chunk_get(&chunk, place, out, extents) && store_sound(txn);
+}
+
+uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored *stored, uint64_t i,
+		   uint32_t count, struct packet *out)
+{
+	struct chunk chunk;
+	uint32_t place, n = 0;
+
+	if (!find_chunk(txn, id, stored, i, &chunk, &place))
 		return 0;
-	for (; n < count && at + n < chunk.count; n++)
-		out[n] = chunk_record(&chunk, at + n);
+	for (; n < count && place + n < chunk.count; n++)
+		out[n] = chunk_record(&chunk, place + n);
 	return store_sound(txn) ? n : 0;
 }
 
-bool pages_side(struct store_txn *txn, uint64_t id, struct packet_info *out, struct extent *extents)
+bool pages_rows(struct store_txn *txn, uint64_t id, const struct stored *stored,
+		struct record_list *out)
 {
-	uint32_t place = out->rec.side - 1;
-	struct key key = key_make(KEY_SIDE, id);
-	struct bytes value;
+	struct extent extents[PACKET_EXTENTS_MAX];
+	struct packet_info info;
+	struct chunk chunk;
 
-	key_add_u32(&key, place / STORE_VALUE);
-	if (!store_get(txn, key_bytes(&key), &value) || place % STORE_VALUE >= value.size)
-		return false;
-	return side_unpack(value.data + place % STORE_VALUE, value.size - place % STORE_VALUE, out,
-			   extents) &&
-	       store_sound(txn);
+	for (uint32_t number = 0; number < stored->head.nchunks; number++) {
+		if (!chunk_load(txn, id, stored, number, &chunk))
+			return false;
+		for (uint32_t i = 0; i < chunk.count; i++) {
+			if (!chunk_get(&chunk, i, &info, extents))
+				return false;
+			record_list_add(out, &info);
+		}
+	}
+	return store_sound(txn);
 }
 
-/* Fences of this stream stand together; the last one before (t, 0) names the chunk. */
-enum page_state pages_lower_bound(struct store_txn *txn, uint64_t id, uint64_t version,
-				  uint64_t count, nstime t, uint64_t *out)
+bool pages_lower_bound(struct store_txn *txn, uint64_t id, const struct stored *stored, nstime t,
+		       uint64_t *out)
 {
-	struct key key = key_fence(id, t, 0);
-	struct bytes found, value;
+	uint32_t behind = search_first(k, 0, stored->head.nchunks, stored->chunks[k].min < t);
 	struct chunk chunk;
-	uint32_t number = 0;
 
 	*out = 0;
-	if (!count || !store_before(txn, key_bytes(&key), false, &found, &value) ||
-	    found.size != key.size || memcmp(found.data, key.bytes, 9) != 0)
-		return store_sound(txn) ? PAGE_FOUND : PAGE_STALE;
-	for (size_t i = 17; i < 21; i++)
-		number = number << 8 | found.data[i];
-	*out = count;
-	if ((uint64_t)number * CHUNK_RECORDS >= count)
-		return PAGE_FOUND;
-	if (!chunk_load(txn, id, number, &chunk) || chunk.version > version)
-		return PAGE_STALE;
-	uint32_t low = search_first(i, 0, chunk.count, chunk_record(&chunk, i).min < t);
-	uint64_t at = (uint64_t)number * CHUNK_RECORDS + low;
-	*out = at < count ? at : count;
-	return store_sound(txn) ? PAGE_FOUND : PAGE_STALE;
+	if (!behind)
+		return true;
+	if (!chunk_load(txn, id, stored, behind - 1, &chunk))
+		return false;
+	*out = stored->chunks[behind - 1].from +
+	       search_first(i, 0, chunk.count, chunk_record(&chunk, i).min < t);
+	return store_sound(txn);
+}
+
+/* Writing */
+
+struct adding {
+	struct store_txn *txn;
+	const struct build_step *step;
+	struct stored stored;
+	const struct record_list *list; /* what is added: of the step, or all that is sorted */
+	uint64_t from;                  /* records before it stay */
+	struct error *err;
+};
+
+static bool damaged(struct error *err)
+{
+	return error_set(err, ERR_IO, "the stored index is damaged");
+}
+
+/* Does what is new come behind all that is stored? */
+static bool in_order(struct adding *adding, bool *out)
+{
+	const struct record_list *list = adding->list;
+	struct extent extents[PACKET_EXTENTS_MAX];
+	struct packet_info last;
+
+	*out = true;
+	if (!list->count || !adding->from)
+		return true;
+	if (!pages_get(adding->txn, adding->step->id, &adding->stored, adding->from - 1, &last,
+		       extents))
+		return damaged(adding->err);
+	*out = packet_order(&last.rec, &list->recs[0]) <= 0;
+	return true;
+}
+
+/* Records of the list, with their side entries behind them. */
+static bool put_chunk(struct adding *adding, uint32_t number, size_t from, size_t count)
+{
+	const struct record_list *list = adding->list;
+	struct buf recs = {0}, side = {0};
+	struct key key;
+
+	for (size_t i = from; i < from + count; i++) {
+		struct packet rec = list->recs[i];
+		if (rec.side) {
+			size_t at = rec.side - 1;
+			const uint8_t *entry = (const uint8_t *)list->side.data + at;
+			rec.side = (uint32_t)side.len + 1;
+			buf_add(&side, entry, side_size(entry, list->side.len - at));
+		}
+		buf_add(&recs, &rec, sizeof rec);
+	}
+	buf_add(&recs, side.data, side.len);
+	bool good = store_put(adding->txn, key_of(&key, KEY_CHUNK, adding->step->id, number),
+			      (struct bytes){(const uint8_t *)recs.data, recs.len}, adding->err);
+	buf_release(&recs);
+	buf_release(&side);
+	return good;
+}
+
+/*
+ * The last chunk, where it has room, is written again with what is new: of a trace that grows, a
+ * table gets a few records at a time.
+ */
+static bool take_last_chunk(struct adding *adding, struct record_list *all)
+{
+	struct extent extents[PACKET_EXTENTS_MAX];
+	struct stored *stored = &adding->stored;
+	uint32_t last = stored->head.nchunks - 1;
+	struct packet_info info;
+	struct chunk chunk;
+
+	if (!stored->head.nchunks || adding->from - stored->chunks[last].from >= CHUNK_RECORDS)
+		return true;
+	if (!chunk_load(adding->txn, adding->step->id, stored, last, &chunk))
+		return damaged(adding->err);
+	for (uint32_t i = 0; i < chunk.count; i++) {
+		if (!chunk_get(&chunk, i, &info, extents))
+			return damaged(adding->err);
+		record_list_add(all, &info);
+	}
+	record_list_add_all(all, adding->list);
+	adding->list = all;
+	adding->from -= chunk.count;
+	stored->head.nchunks = last;
+	return true;
+}
+
+static bool put_chunks(struct adding *adding)
+{
+	const struct record_list *list = adding->list;
+	struct stored *stored = &adding->stored;
+	size_t capacity = stored->head.nchunks, number = capacity;
+
+	for (size_t i = 0, n; i < list->count; i += n) {
+		n = list->count - i < CHUNK_RECORDS ? list->count - i : CHUNK_RECORDS;
+		if (!put_chunk(adding, (uint32_t)number, i, n))
+			return false;
+		*mem_push(stored->chunks, number, capacity) =
+			(struct chunk_place){adding->from + i, list->recs[i].min};
+	}
+	stored->head.nchunks = (uint32_t)number;
+	stored->head.count = adding->from + list->count;
+	return true;
+}
+
+/* All that is stored, and what is new, is sorted and takes the place of what is stored. */
+static bool sort_all(struct adding *adding, struct record_list *all)
+{
+	struct stored *stored = &adding->stored;
+	struct key key;
+
+	if (!pages_rows(adding->txn, adding->step->id, stored, all))
+		return damaged(adding->err);
+	record_list_add_all(all, &adding->step->record_list);
+	record_list_sort(all);
+	struct bytes prefix = key_of(&key, KEY_CHUNK, adding->step->id, 0);
+	prefix.size = 9;
+	store_delete_prefix(adding->txn, prefix);
+	stored->head.nchunks = 0;
+	stored->head.flags &= ~(uint32_t)TABLE_UNSORTED;
+	reach_release(&stored->reach);
+	adding->list = all;
+	adding->from = 0;
+	return true;
+}
+
+static bool record_at(void *arg, uint64_t i, struct packet *out, struct error *err)
+{
+	struct extent extents[PACKET_EXTENTS_MAX];
+	const struct adding *adding = arg;
+	struct packet_info info;
+
+	if (i >= adding->from) {
+		*out = adding->list->recs[i - adding->from];
+		return true;
+	}
+	if (!pages_get(adding->txn, adding->step->id, &adding->stored, i, &info, extents))
+		return damaged(err);
+	*out = info.rec;
+	return true;
+}
+
+static bool put_head(struct adding *adding)
+{
+	const struct build_step *step = adding->step;
+	struct stored *stored = &adding->stored;
+	struct table_head *head = &stored->head;
+	uint32_t old_errors = head->nerrors;
+	struct buf value = {0};
+	struct key key;
+
+	head->scan = step->to;
+	head->complete = step->complete;
+	head->d = stored->reach.d;
+	if (stored->reach.damaged)
+		head->flags |= TABLE_DAMAGED;
+	if (record_list_have_other_cpu(&step->record_list, 0, step->stream))
+		head->flags |= TABLE_OTHER_CPUS;
+	head->nwide = (uint32_t)stored->reach.nwide;
+	head->nerrors += (uint32_t)step->errors.len;
+	buf_add(&value, head, sizeof *head);
+	buf_add(&value, stored->reach.wide, head->nwide * sizeof(uint64_t));
+	buf_add(&value, stored->chunks, head->nchunks * sizeof *stored->chunks);
+	buf_add(&value, stored->errors, old_errors);
+	buf_add(&value, step->errors.data, step->errors.len);
+	bool good = store_put(adding->txn, key_of(&key, KEY_HEAD, step->id, 0),
+			      (struct bytes){(const uint8_t *)value.data, value.len}, adding->err);
+	buf_release(&value);
+	return good;
+}
+
+static bool apply(struct adding *adding, struct record_list *all)
+{
+	struct table_head *head = &adding->stored.head;
+	uint64_t is_new;
+	bool sorted;
+
+	if (!in_order(adding, &sorted))
+		return false;
+	if (!sorted)
+		head->flags |= TABLE_UNSORTED;
+	if (adding->step->complete && head->flags & TABLE_UNSORTED && !sort_all(adding, all))
+		return false;
+	is_new = adding->from;
+	if (is_new && adding->list->count && !take_last_chunk(adding, all))
+		return false;
+	if (!put_chunks(adding))
+		return false;
+	struct reach_from table = {record_at, adding, head->count};
+	/* until it is sorted nobody searches it */
+	return (head->flags & TABLE_UNSORTED ||
+		reach_update(&adding->stored.reach, is_new, &table, adding->err)) &&
+	       put_head(adding);
+}
+
+bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,
+		 struct error *err)
+{
+	struct adding adding = {.txn = txn, .step = step, .list = &step->record_list, .err = err};
+	const struct table_head *head = &adding.stored.head;
+	struct record_list all = {0};
+
+	if (!pages_load(txn, step->id, &adding.stored) && !store_sound(txn))
+		return damaged(err);
+	adding.from = head->count;
+	*stale = head->complete || memcmp(&head->scan, &step->from, sizeof step->from) != 0;
+	bool good = *stale || apply(&adding, &all);
+	record_list_release(&all);
+	stored_release(&adding.stored);
+	return good;
 }

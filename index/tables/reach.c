@@ -64,7 +64,7 @@ static bool judge(const struct reach *reach, uint64_t i, const struct reach_from
 static bool filter(struct reach *reach, const struct reach_from *table, size_t *suspects,
 		   struct error *err)
 {
-	size_t head_cache = 0;
+	size_t kept = 0;
 
 	*suspects = 0;
 	for (size_t k = 0; k < reach->nwide; k++) {
@@ -72,10 +72,10 @@ static bool filter(struct reach *reach, const struct reach_from *table, size_t *
 		if (!judge(reach, reach->wide[k], table, &kind, err))
 			return false;
 		if (kind != PLAIN)
-			reach->wide[head_cache++] = reach->wide[k];
+			reach->wide[kept++] = reach->wide[k];
 		*suspects += kind == SUSPECT;
 	}
-	reach->nwide = head_cache;
+	reach->nwide = kept;
 	return true;
 }
 

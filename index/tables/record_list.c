@@ -4,11 +4,18 @@
 
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
+#include "engine/base/paged.h"
 #include "engine/base/search.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { IN_MEMORY = 64 << 10 /* bytes of records, and of entries, of a list that uses files */ };
+
+struct record_files {
+	struct paged records, side;
+};
 
 int packet_order(const struct packet *a, const struct packet *b)
 {
@@ -26,21 +33,51 @@ static int compare(const void *a, const void *b)
 	return packet_order(a, b);
 }
 
+void record_list_use_files(struct record_list *record_list)
+{
+	assert(!record_list->count && !record_list->files);
+	record_list->files = mem_new(sizeof *record_list->files);
+}
+
 void record_list_release(struct record_list *record_list)
 {
-	mem_free(record_list->recs);
-	buf_release(&record_list->side);
+	struct record_files *files = record_list->files;
+
+	if (files) {
+		paged_free(&files->records);
+		paged_free(&files->side);
+		mem_free(files);
+	} else {
+		mem_free(record_list->recs);
+		buf_release(&record_list->side);
+	}
 	*record_list = (struct record_list){0};
+}
+
+static bool is_sorted(const struct record_list *record_list, size_t from)
+{
+	for (size_t i = from ? from : 1; i < record_list->count; i++)
+		if (packet_order(&record_list->recs[i - 1], &record_list->recs[i]) > 0)
+			return false;
+	return true;
+}
+
+size_t record_list_sort_new(struct record_list *record_list, size_t from)
+{
+	if (is_sorted(record_list, from))
+		return from;
+	struct packet *recs = record_list->recs, *first = recs + from;
+	for (size_t i = from + 1; i < record_list->count; i++)
+		first = packet_order(&recs[i], first) < 0 ? &recs[i] : first;
+	struct packet least = *first;
+	size_t to = search_first(n, 0, from, packet_order(&recs[n], &least) <= 0);
+	qsort(recs + to, record_list->count - to, sizeof *recs, compare);
+	return to;
 }
 
 void record_list_sort(struct record_list *record_list)
 {
-	for (size_t i = 1; i < record_list->count; i++)
-		if (packet_order(&record_list->recs[i - 1], &record_list->recs[i]) > 0) {
-			qsort(record_list->recs, record_list->count, sizeof *record_list->recs,
-			      compare);
-			return;
-		}
+	(void)record_list_sort_new(record_list, 0);
 }
 
 static void leb_add(struct buf *out, uint64_t value)
@@ -161,16 +198,51 @@ size_t side_size(const uint8_t *bytes, size_t size)
 	return in.failed ? 0 : in.pos;
 }
 
+static struct packet *push_record(struct record_list *record_list)
+{
+	struct record_files *files = record_list->files;
+
+	if (!files)
+		return mem_push(record_list->recs, record_list->count, record_list->capacity);
+	if (record_list->count == record_list->capacity) {
+		record_list->capacity += record_list->capacity + 1;
+		record_list->recs = paged_resize_closed(
+			&files->records, record_list->capacity * sizeof *record_list->recs,
+			IN_MEMORY);
+	}
+	return &record_list->recs[record_list->count++];
+}
+
+/* The list's entries may be in a file: room is made there, and the entry copied. */
+static void push_entry(struct record_list *record_list, const struct packet_info *info,
+		       unsigned mask)
+{
+	struct record_files *files = record_list->files;
+	struct buf *side = &record_list->side, entry = {0};
+
+	if (!files) {
+		side_pack(side, info, mask);
+		return;
+	}
+	side_pack(&entry, info, mask);
+	if (side->capacity - side->len <= entry.len) {
+		side->capacity = 2 * side->capacity + entry.len + 1;
+		side->data = paged_resize_closed(&files->side, side->capacity, IN_MEMORY);
+	}
+	buf_add(side, entry.data, entry.len);
+	buf_release(&entry);
+}
+
 void record_list_add(struct record_list *record_list, const struct packet_info *info)
 {
 	unsigned mask = side_mask(info);
 
 	assert(info->nextents <= PACKET_EXTENTS_MAX && info->ncarried <= PACKET_CARRIED_MAX);
-	struct packet *rec = mem_push(record_list->recs, record_list->count, record_list->capacity);
+	struct packet *rec = push_record(record_list);
 	*rec = info->rec;
 	rec->side = mask ? (uint32_t)(record_list->side.len + 1) : 0;
 	if (mask)
-		side_pack(&record_list->side, info, mask);
+		push_entry(record_list, info, mask);
 }
 
 void record_list_get(const struct record_list *record_list, uint64_t i, struct packet_info *out,
@@ -187,12 +259,65 @@ void record_list_get(const struct record_list *record_list, uint64_t i, struct p
 	(void)whole;
 }
 
-bool record_list_have_other_cpu(const struct record_list *record_list, const struct stream *stream)
+bool record_list_have_other_cpu(const struct record_list *record_list, size_t from,
+				const struct stream *stream)
 {
-	for (size_t i = 0; i < record_list->count; i++)
+	for (size_t i = from; i < record_list->count; i++)
 		if (packet_is_of_other_cpu(stream, &record_list->recs[i]))
 			return true;
 	return false;
+}
+
+/* Those with these of the flags PACKET_OPEN: `open`, or none. */
+static void add_some(struct record_list *record_list, const struct record_list *from, uint32_t open)
+{
+	struct extent extents[PACKET_EXTENTS_MAX];
+	struct packet_info info;
+
+	for (size_t i = 0; i < from->count; i++) {
+		if ((from->recs[i].flags & PACKET_OPEN) != open)
+			continue;
+		record_list_get(from, i, &info, extents);
+		record_list_add(record_list, &info);
+	}
+}
+
+void record_list_add_all(struct record_list *record_list, const struct record_list *from)
+{
+	struct extent extents[PACKET_EXTENTS_MAX];
+	struct packet_info info;
+
+	for (size_t i = 0; i < from->count; i++) {
+		record_list_get(from, i, &info, extents);
+		record_list_add(record_list, &info);
+	}
+}
+
+void record_list_add_open_last(struct record_list *record_list, const struct record_list *from)
+{
+	add_some(record_list, from, 0);
+	add_some(record_list, from, PACKET_OPEN);
+}
+
+size_t record_list_drop_open(struct record_list *record_list, size_t count)
+{
+	struct packet *recs = record_list->recs;
+	size_t end = record_list->count, first = end;
+
+	for (size_t left = count; left && first;) {
+		const struct packet *rec = &recs[--first];
+		if (!(rec->flags & PACKET_OPEN))
+			continue;
+		left--;
+		/* entries stand in the order in which records were added */
+		if (rec->side && rec->side - 1 < record_list->side.len)
+			record_list->side.len = rec->side - 1;
+	}
+	record_list->count = first;
+	for (size_t i = first; i < end; i++)
+		if (!(recs[i].flags & PACKET_OPEN))
+			recs[record_list->count++] = recs[i];
+	return first;
 }
 
 uint64_t record_list_lower_bound(const struct record_list *record_list, nstime t)

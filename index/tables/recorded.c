@@ -63,7 +63,7 @@ static bool read_stream(struct index *index, const struct stream *stream, struct
 		return false;
 	if (!first_begin(table, &out->begin, err) || !last_end(table, out, err))
 		return error_while(err, "stream %s", stream->name);
-	out->ended = out->ended && stream->tells_end;
+	out->ended = out->ended && stream->tells_end && !index->trace->grows;
 	return true;
 }
 

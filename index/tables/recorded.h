@@ -3,7 +3,8 @@
  *
  * A stream begins with its first packet (CTF: that packet's timestamp_begin), first record
  * (perf.data) or first page (trace.dat). Whether it ended is known only where packets tell their
- * ends (CTF's timestamp_end): a CPU without events may as well have been idle.
+ * ends (CTF's timestamp_end): a CPU without events may as well have been idle. No stream of a trace
+ * that grows has ended.
  */
 #ifndef INDEX_TABLES_RECORDED_H
 #define INDEX_TABLES_RECORDED_H

@@ -1,7 +1,7 @@
 /* scan.c - see scan.h */
 #include "index/tables/scan.h"
 
-#include "engine/base/mem.h"
+#include "index/tables/identity.h"
 
 #include <string.h>
 
@@ -15,32 +15,27 @@ void scanner_init(struct scanner *scanner, struct index *index, const struct str
 		.stream = stream,
 		.reader = index->trace->parts[stream->part]->reader,
 		.id = identity_stream(index->trace, stream),
-		.fresh = !stored,
-		.nmarks = stream->nsources,
 	};
-	scanner->marks = mem_new_array(scanner->nmarks, sizeof *scanner->marks);
-	if (stored) {
-		const struct table_head *head = &stored->head;
-		for (uint32_t i = 0; i < head->nerrors; i++)
-			scanner->texts += stored->errors[i] == 0;
-		scanner->version = head->version;
-		scanner->at = head->scan;
-	}
-	for (uint32_t i = 0; i < scanner->nmarks; i++)
-		mark_source(stream, i, &scanner->marks[i]);
-}
-
-void scanner_release(struct scanner *scanner)
-{
-	mem_free(scanner->marks);
-	scanner->marks = NULL;
+	if (!stored)
+		return;
+	scanner->at = scanner->firm = stored->head.scan;
+	for (uint32_t i = 0; i < stored->head.nerrors; i++)
+		scanner->texts += stored->errors[i] == 0;
 }
 
 void step_release(struct build_step *step)
 {
 	record_list_release(&step->record_list);
-	mem_free(step->marks);
 	buf_release(&step->errors);
+}
+
+void steps_free(struct steps *steps)
+{
+	for (struct steps *next; steps; steps = next) {
+		next = steps->next;
+		step_release(&steps->step);
+		mem_free(steps);
+	}
 }
 
 /* How many of the stream's bytes are behind; its share, where it has its files with others. */
@@ -98,35 +93,40 @@ static bool note_failure(struct scanner *scanner, struct build_step *out, const 
 	return scanner->failures <= scanner->stream->nsources;
 }
 
-static void finish(struct scanner *scanner, struct build_step *out)
+static void note_firm(struct scanner *scanner, const struct packet_info *info)
 {
-	record_list_sort(&out->record_list);
-	out->to = scanner->at;
-	out->nmarks = scanner->nmarks;
-	out->marks = mem_new_array(scanner->nmarks, sizeof *out->marks);
-	memcpy(out->marks, scanner->marks, scanner->nmarks * sizeof *out->marks);
-	scanner->version++;
-	scanner->fresh = false;
+	bool open = info->rec.flags & PACKET_OPEN;
+
+	scanner->nclosed += !open;
+	scanner->met_open |= open;
+	if (scanner->met_open)
+		return;
+	scanner->nfirm++;
+	scanner->firm = scanner->at;
+}
+
+/* Records whose bytes lie among those of others are made anew while a trace grows. */
+static bool may_change(const struct packet_info *info)
+{
+	return info->rec.flags & (PACKET_OPEN | PACKET_FOREIGN);
 }
 
 bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out, struct error *err)
 {
-	const struct part *part = scanner->index->trace->parts[scanner->stream->part];
 	struct packet_info info;
 	struct error cause;
 
-	*out = (struct build_step){.stream = scanner->stream,
-				   .id = scanner->id,
-				   .fresh = scanner->fresh,
-				   .version = scanner->version,
-				   .from = scanner->at};
-	memcpy(out->identity, part->identity, sizeof out->identity);
-	out->complete = scanner->stream->nsources == 0;
+	*out = (struct build_step){
+		.stream = scanner->stream, .id = scanner->id, .from = scanner->at};
+	out->complete = scanner->stream->nsources == 0 && !scanner->firm_only;
 	while (!out->complete && out->record_list.count < limit) {
 		enum step step =
 			scanner->reader->scan(scanner->stream, &scanner->at, &info, &cause);
+		if (scanner->firm_only && (step != STEP_ITEM || may_change(&info)))
+			break;
 		if (step == STEP_ITEM) {
 			record_list_add(&out->record_list, &info);
+			note_firm(scanner, &info);
 		} else {
 			out->complete = step == STEP_END || !note_failure(scanner, out, &cause);
 		}
@@ -135,6 +135,7 @@ bool scanner_step(struct scanner *scanner, size_t limit, struct build_step *out,
 			return false;
 		}
 	}
-	finish(scanner, out);
+	record_list_sort(&out->record_list);
+	out->to = scanner->firm_only ? scanner->firm : scanner->at;
 	return tell(scanner, err) || (step_release(out), false);
 }

@@ -2,6 +2,7 @@
 #include "index/tables/table.h"
 
 #include "engine/base/mem.h"
+#include "engine/base/search.h"
 #include "index/tables/build.h"
 #include "index/tables/corrections.h"
 
@@ -14,7 +15,8 @@ enum {
 	REBUILD_MAX = 1 << 20,
 	WIDE_MAX = 256,
 	NEAR = 64,
-	CPUS_LOOKED = 32
+	CPUS_LOOKED = 32,
+	EXACT = PACKET_EXACT_MIN | PACKET_EXACT_MAX
 };
 
 struct scratch { /* extents of the record that a thread got last */
@@ -24,20 +26,12 @@ struct scratch { /* extents of the record that a thread got last */
 	uint32_t capacity;
 };
 
-struct retired { /* a wide list that somebody may still hold */
-	struct retired *next;
-	uint64_t *wide;
-};
-
 struct seen { /* a record of a computed table that was looked at */
 	uint64_t i;
 	nstime min, max;
 };
 
-/*
- * Record i, without a side, at i % NEAR: walks look at the same few records again and again. They
- * are those of the table as it was opened, whatever a writer has moved since.
- */
+/* Record i, if it is plain, at i % NEAR: walks look at the same few records again and again. */
 struct near {
 	uint64_t number[NEAR]; /* 1 + i; 0: none */
 	struct packet recs[NEAR];
@@ -50,8 +44,10 @@ struct table {
 	bool own;           /* of one question, which corrects records here */
 	struct table *base; /* of an own one: whose records these are; NULL: it has them itself */
 	uint32_t base_generation; /* then */
-	uint64_t id, version; /* stored */
-	unsigned store;	      /* the store's generation then */
+	uint64_t id;              /* stored */
+	struct stored stored;
+	/* a view of it, for as long as the table is; NULL: none is to be had */
+	struct store_txn *txn;
 	_Atomic uint64_t count;
 	_Atomic(struct record_list *) record_list; /* in memory */
 	bool computed;               /* unless in memory */
@@ -60,10 +56,9 @@ struct table {
 	pthread_mutex_t lock;        /* of all below */
 	struct reach reach;
 	struct corrections corrections;
-	uint64_t *wide; /* what table_wide() gave out */
-	size_t nwide;
+	uint64_t **wides; /* what table_wide() gave out: somebody may still hold an older one */
+	size_t nwides, wides_capacity, nwide;
 	bool wide_changed;
-	struct retired *retired;
 	struct scratch *scratch;
 	struct seen *seen;
 	size_t nseen;
@@ -100,14 +95,17 @@ struct table *table_new_stored(struct index *index, const struct stream *stream,
 			       struct stored *taken)
 {
 	struct table *table = table_new(index, stream);
+	struct error ignored;
 
 	table->id = id;
-	table->version = taken->head.version;
-	table->store = taken->store;
-	table->count = taken->head.count;
-	table->other_cpus = taken->head.flags & TABLE_OTHER_CPUS;
-	table->reach = taken->reach;
-	taken->reach = (struct reach){0};
+	table->stored = *taken;
+	*taken = (struct stored){0};
+	if (!store_read(index->store, &table->txn, &ignored))
+		table->txn = NULL;
+	table->count = table->stored.head.count;
+	table->other_cpus = table->stored.head.flags & TABLE_OTHER_CPUS;
+	table->reach = table->stored.reach;
+	table->stored.reach = (struct reach){0};
 	if (!table->reach.d)
 		table->reach.d = REACH_FIRST;
 	if (table->reach.damaged)
@@ -124,21 +122,23 @@ static bool row_at(void *arg, uint64_t i, struct packet *out, struct error *err)
 	return true;
 }
 
-/* From now on the table is these rows. */
-static void adopt_rows(struct table *table, struct record_list *taken)
+/* From now on the table is these rows. `reach` is of those before `from`, and is taken. */
+static void adopt_rows(struct table *table, struct record_list *taken, struct reach reach,
+		       uint64_t from)
 {
 	struct record_list *record_list = mem_new(sizeof *record_list);
+	bool was_damaged = reach.damaged;
+	struct reach old = table->reach;
 	struct error err;
 
 	*record_list = *taken;
 	*taken = (struct record_list){0};
-	table->other_cpus |= record_list_have_other_cpu(record_list, table->stream);
-	struct reach_from from = {row_at, record_list, record_list->count};
-	struct reach reach = {.d = REACH_FIRST}, old = table->reach;
-	MAY_FAIL(reach_update(&reach, 0, &from, &err));
+	table->other_cpus |= record_list_have_other_cpu(record_list, from, table->stream);
+	struct reach_from rows = {row_at, record_list, record_list->count};
+	MAY_FAIL(reach_update(&reach, from, &rows, &err));
 	table->reach = reach;
 	reach_release(&old);
-	if (table->reach.damaged)
+	if (table->reach.damaged && !was_damaged)
 		say_damaged(table);
 	table->wide_changed = true;
 	table->count = record_list->count;
@@ -150,8 +150,29 @@ struct table *table_new_rows(struct index *index, const struct stream *stream,
 {
 	struct table *table = table_new(index, stream);
 
-	adopt_rows(table, taken);
+	adopt_rows(table, taken, (struct reach){.d = REACH_FIRST}, 0);
 	return table;
+}
+
+struct table *table_new_grown(struct index *index, const struct stream *stream,
+			      struct record_list *taken, struct table *before, uint64_t from)
+{
+	struct table *table = table_new(index, stream);
+	struct reach reach = before->reach;
+
+	before->reach = (struct reach){.d = REACH_FIRST};
+	table->other_cpus = before->other_cpus;
+	adopt_rows(table, taken, reach, from);
+	return table;
+}
+
+void table_take_rows(struct table *table, struct record_list *out)
+{
+	struct record_list *record_list = table->record_list;
+
+	*out = *record_list;
+	table->record_list = NULL;
+	mem_free(record_list);
 }
 
 const struct record_list *table_rows(const struct table *table)
@@ -168,13 +189,13 @@ void table_free(struct table *table)
 			record_list_release(record_list);
 		mem_free(record_list);
 		reach_release(&table->reach);
+		stored_release(&table->stored);
+		if (table->txn)
+			store_read_end(table->txn);
 		corrections_release(&table->corrections);
-		mem_free(table->wide);
-		for (struct retired *next, *old = table->retired; old; old = next) {
-			next = old->next;
-			mem_free(old->wide);
-			mem_free(old);
-		}
+		while (table->nwides)
+			mem_free(table->wides[--table->nwides]);
+		mem_free(table->wides);
 		for (struct scratch *next, *old = table->scratch; old; old = next) {
 			next = old->next;
 			mem_free(old->extents);
@@ -189,8 +210,8 @@ void table_free(struct table *table)
 }
 
 /*
- * The table's first way of being failed: the file is not regular, or a writer moved what it had
- * stored. A scan gives the same records, as this process sees the file, in memory.
+ * The file is not regular, or what is stored is damaged: a scan gives the same records, as this
+ * process sees the file, in memory.
  */
 static bool become_rows(struct table *table, struct error *err)
 {
@@ -201,7 +222,7 @@ static bool become_rows(struct table *table, struct error *err)
 		struct record_list record_list = {0};
 		good = build_rows(table->index, table->stream, &record_list, err);
 		if (good) {
-			adopt_rows(table, &record_list);
+			adopt_rows(table, &record_list, (struct reach){.d = REACH_FIRST}, 0);
 			table->generation++;
 		}
 	}
@@ -315,15 +336,15 @@ static void keep_extents(struct table *table, struct packet_info *found)
 	found->extents = room;
 }
 
-/* With the lock. */
-static bool near_get(const struct table *table, uint64_t i, struct packet_info *out)
+static bool near_get(struct table *table, uint64_t i, struct packet_info *out)
 {
+	pthread_mutex_lock(&table->lock);
 	const struct near *near = table->near;
-
-	if (!near || near->number[i % NEAR] != i + 1)
-		return false;
-	*out = (struct packet_info){.rec = near->recs[i % NEAR]};
-	return true;
+	bool found = near && near->number[i % NEAR] == i + 1;
+	if (found)
+		*out = (struct packet_info){.rec = near->recs[i % NEAR]};
+	pthread_mutex_unlock(&table->lock);
+	return found;
 }
 
 static void near_put(struct table *table, uint64_t i, const struct packet *recs, uint32_t count)
@@ -338,35 +359,22 @@ static void near_put(struct table *table, uint64_t i, const struct packet *recs,
 	pthread_mutex_unlock(&table->lock);
 }
 
-/* The records around i: those that the next look-ups want. */
-static void near_fill(struct table *table, struct store_txn *txn, uint64_t i)
-{
-	uint64_t from = i - i % NEAR, left = table->count - from;
-	struct packet recs[NEAR];
-	uint32_t n = pages_run(txn, table->id, table->version, from,
-			       left < NEAR ? (uint32_t)left : NEAR, recs);
-
-	if (from + n <= i) /* i is in the chunk behind */
-		n = pages_run(txn, table->id, table->version, from = i, 1, recs);
-	near_put(table, from, recs, n);
-}
-
+/* Takes the records around it along: those that the next look-ups want. */
 static bool stored_get(struct table *table, uint64_t i, struct packet_info *out,
 		       struct extent *extents)
 {
-	struct store_txn *txn;
-	struct error ignored;
+	uint64_t from = i - i % NEAR;
+	struct packet recs[NEAR];
 
-	*out = (struct packet_info){0};
-	if (!store_read(table->index->store, &txn, &ignored))
+	if (!table->txn || !pages_get(table->txn, table->id, &table->stored, i, out, extents))
 		return false;
-	bool good = store_txn_generation(txn) == table->store &&
-		    pages_get(txn, table->id, table->version, i, &out->rec) == PAGE_FOUND &&
-		    (!out->rec.side || pages_side(txn, table->id, out, extents));
-	if (good && !out->rec.side)
-		near_fill(table, txn, i);
-	store_read_end(txn);
-	return good;
+	if (out->rec.side)
+		return true;
+	uint32_t n = pages_run(table->txn, table->id, &table->stored, from, NEAR, recs);
+	if (from + n <= i) /* i is in the chunk behind */
+		n = pages_run(table->txn, table->id, &table->stored, from = i, 1, recs);
+	near_put(table, from, recs, n);
+	return true;
 }
 
 /* It is all in its record. */
@@ -374,14 +382,6 @@ static bool is_plain(const struct packet_info *info)
 {
 	return !info->nextents && !info->ncarried && !info->plain_size &&
 	       info->rec.len != UINT32_MAX;
-}
-
-static bool is_near(struct table *table, uint64_t i, struct packet_info *out)
-{
-	pthread_mutex_lock(&table->lock);
-	bool found = near_get(table, i, out);
-	pthread_mutex_unlock(&table->lock);
-	return found;
 }
 
 /* As listed, without what decoding proved. */
@@ -398,7 +398,7 @@ static bool listed_get(struct table *table, uint64_t i, struct packet_info *out,
 		bool good = true;
 		if (record_list)
 			record_list_get(record_list, i, out, extents);
-		else if (is_near(table, i, out))
+		else if (near_get(table, i, out))
 			return true;
 		else
 			good = table->computed ? computed_get(table, i, out)
@@ -488,37 +488,15 @@ bool table_listed(struct table *table, uint64_t i, struct packet *out, struct er
 	return true;
 }
 
-/* -1: it must become rows */
-static int computed_lower_bound(struct table *table, nstime t, uint64_t *out)
+/* False: it must become rows. */
+static bool computed_lower_bound(struct table *table, nstime t, uint64_t *out)
 {
 	struct packet_info info;
-	uint64_t low = 0, high = table->count;
+	bool good = true;
 
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-		if (!computed_get(table, middle, &info))
-			return -1;
-		if (info.rec.min < t)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*out = low;
-	return 0;
-}
-
-static int stored_lower_bound(struct table *table, nstime t, uint64_t *out)
-{
-	struct store_txn *txn;
-	struct error ignored;
-
-	if (!store_read(table->index->store, &txn, &ignored))
-		return -1;
-	enum page_state state = PAGE_STALE;
-	if (store_txn_generation(txn) == table->store)
-		state = pages_lower_bound(txn, table->id, table->version, table->count, t, out);
-	store_read_end(txn);
-	return state == PAGE_FOUND ? 0 : -1;
+	*out = search_first(i, 0, (uint64_t)table->count,
+			    (good = good && computed_get(table, i, &info)) && info.rec.min < t);
+	return good;
 }
 
 bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct error *err)
@@ -530,9 +508,9 @@ bool table_lower_bound(struct table *table, nstime t, uint64_t *out, struct erro
 			*out = record_list_lower_bound(record_list, t);
 			return true;
 		}
-		int failed = table->computed ? computed_lower_bound(table, t, out)
-					     : stored_lower_bound(table, t, out);
-		if (!failed)
+		if (table->computed ? computed_lower_bound(table, t, out)
+				    : table->txn && pages_lower_bound(table->txn, table->id,
+								      &table->stored, t, out))
 			return true;
 		if (!become_rows(table, err))
 			return false;
@@ -556,18 +534,14 @@ const uint64_t *table_wide(const struct table *table, size_t *count)
 
 	pthread_mutex_lock(&own->lock);
 	if (own->wide_changed) {
-		if (own->wide) {
-			struct retired *old = mem_new(sizeof *old);
-			*old = (struct retired){own->retired, own->wide};
-			own->retired = old;
-		}
+		uint64_t *copy = mem_new_array(own->reach.nwide, sizeof *copy);
+		if (own->reach.nwide)
+			memcpy(copy, own->reach.wide, own->reach.nwide * sizeof *copy);
+		*mem_push(own->wides, own->nwides, own->wides_capacity) = copy;
 		own->nwide = own->reach.nwide;
-		own->wide = mem_new_array(own->nwide, sizeof *own->wide);
-		if (own->nwide)
-			memcpy(own->wide, own->reach.wide, own->nwide * sizeof *own->wide);
 		own->wide_changed = false;
 	}
-	const uint64_t *wide = own->wide;
+	const uint64_t *wide = own->wides[own->nwides - 1];
 	*count = own->nwide;
 	pthread_mutex_unlock(&own->lock);
 	return wide;
@@ -623,7 +597,6 @@ static void note_wrong(struct table *table, uint64_t i, bool wide)
 
 bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true_max)
 {
-	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
 	struct correction known;
 	struct packet_info info;
 	struct error ignored;
@@ -632,7 +605,7 @@ bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true
 	    !listed_get(table, i, &info, &ignored))
 		return true;
 	const struct packet *rec = &info.rec;
-	if ((rec->flags & exact) == exact && rec->min == true_min && rec->max == true_max)
+	if ((rec->flags & EXACT) == EXACT && rec->min == true_min && rec->max == true_max)
 		return true;
 	if (!table->own)
 		return false;
@@ -652,40 +625,31 @@ bool table_correct(struct table *table, uint64_t i, nstime true_min, nstime true
 	return true;
 }
 
-/* The true range of a record that was proved; false when it was not. */
-static bool table_true_range(struct table *table, uint64_t i, nstime *min, nstime *max)
+bool table_true_begin(struct table *table, uint64_t i, const struct packet *rec, nstime *min)
 {
-	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
 	struct correction known;
 	struct packet_info info;
 	struct error ignored;
 
+	*min = rec->min;
+	if ((rec->flags & EXACT) == EXACT)
+		return true;
 	if (correction_get(table, i, &known)) {
 		*min = known.min;
-		*max = known.max;
 		return true;
 	}
-	if (!listed_get(table, i, &info, &ignored) || (info.rec.flags & exact) != exact)
+	if (!listed_get(table, i, &info, &ignored) || (info.rec.flags & EXACT) != EXACT)
 		return false;
 	*min = info.rec.min;
-	*max = info.rec.max;
 	return true;
-}
-
-bool table_true_begin(struct table *table, uint64_t i, const struct packet *rec, nstime *min)
-{
-	const uint32_t exact = PACKET_EXACT_MIN | PACKET_EXACT_MAX;
-	nstime max;
-
-	*min = rec->min;
-	return (rec->flags & exact) == exact || table_true_range(table, i, min, &max);
 }
 
 bool table_proved(struct table *table, uint64_t i)
 {
-	nstime min, max;
+	static const struct packet unknown;
+	nstime ignored;
 
-	return table_true_range(table, i, &min, &max);
+	return table_true_begin(table, i, &unknown, &ignored);
 }
 
 struct table *table_own(struct table *shared)

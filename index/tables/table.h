@@ -20,6 +20,15 @@ struct table *table_new_stored(struct index *index, const struct stream *stream,
 			       struct stored *taken);
 struct table *table_new_rows(struct index *index, const struct stream *stream,
 			     struct record_list *taken);
+/*
+ * Of a trace that grows: `taken` are the rows of `before`, which table_take_rows() gave, and more;
+ * those from `from` on are new, or stand elsewhere.
+ */
+struct table *table_new_grown(struct index *index, const struct stream *stream,
+			      struct record_list *taken, struct table *before, uint64_t from);
+/* The rows become the caller's; the table is only good for table_new_grown() and for being freed.
+ */
+void table_take_rows(struct table *table, struct record_list *out);
 /* NULL when the first look shows that the reader's numbering is not the order of time. */
 struct table *table_new_computed(struct index *index, const struct stream *stream, uint64_t count);
 void table_free(struct table *table);

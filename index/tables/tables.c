@@ -29,20 +29,25 @@ static void find_some(void *arg, unsigned worker)
 			workers_fail(&finders->workers, &err);
 }
 
-static void tell_progress(void *arg)
+void build_tell_progress(struct index *index, struct workers *workers)
 {
-	struct finders *finders = arg;
-	struct index *index = finders->index;
 	const struct index_options *options = &index->options;
 	struct error err;
 
 	uint64_t done = index->scanned < index->all ? index->scanned : index->all;
 	if (options->progress && !options->progress(options->progress_arg, done, index->all)) {
 		error_set(&err, ERR_INTERRUPTED, "interrupted");
-		workers_fail(&finders->workers, &err);
+		workers_fail(workers, &err);
 	}
-	if (finders->workers.failed) /* taken back where a table is begun */
+	if (workers->failed) /* taken back where a table is begun */
 		index->stop = 1;
+}
+
+static void tell_progress(void *arg)
+{
+	struct finders *finders = arg;
+
+	build_tell_progress(finders->index, &finders->workers);
 }
 
 bool build_tables(struct index *index, const struct stream *const *streams, size_t nstreams,

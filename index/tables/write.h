@@ -8,12 +8,27 @@
  * All steps in one transaction. *again when one of them did not fit what is stored, because some
  * other builder was faster: that one was left out.
  */
-MUST_CHECK bool write_steps(struct index *index, struct build_step *const *steps, size_t count,
-			    bool *again, struct error *err);
+MUST_CHECK bool write_steps(struct index *index, const struct steps *steps, bool *again,
+			    struct error *err);
 
-/* The first bytes of every stored file: magic, byte order, version. */
-enum header { HEADER_NONE, HEADER_GOOD, HEADER_OTHER };
-enum header header_look(struct store_txn *txn);
-MUST_CHECK bool header_write(struct store_txn *txn, struct error *err); /* unless it is there */
+/*
+ * What the catalog's note says of the index's store; NOTE_GROWN: it is of a trace that grows, which
+ * has grown since or not; NOTE_OF and above: as marks_compare() does.
+ */
+enum note { NOTE_NONE, NOTE_OTHER_VERSION, NOTE_GROWN, NOTE_OF };
+enum note note_judge(const struct index *index, struct store_txn *txn);
+/* Of a note: where the trace was, then what is half done; nothing where it has none. */
+struct bytes note_texts(struct bytes note);
+bool note_grows(struct bytes note); /* is it of a trace that grows? */
+
+/* The same of a trace that grows, with what its files are now; no steps are fine. */
+MUST_CHECK bool write_kept(struct index *index, const struct steps *steps, bool *again,
+			   struct error *err);
+
+/* store_read() and store_write() of a store that is of these files, which its note tells. */
+MUST_CHECK bool index_read(struct index *index, struct store_txn **out, struct error *err);
+MUST_CHECK bool index_write(struct index *index,
+			    bool (*work)(struct store_txn *txn, void *arg, struct error *err),
+			    void *arg, struct error *err);
 
 #endif

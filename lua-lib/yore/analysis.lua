@@ -3,7 +3,7 @@
 -- Options of every analysis:
 --   --begin TIME        from TIME on
 --   --end TIME          and before TIME
---   --where EXPR        only what the condition holds for: columns, == != < <= > >= ~ in && || ! ( )
+--   --where EXPR        only what the condition on columns holds for, in the expressions of the rule language
 --   --cpu N...          only of these CPUs; 0-3 is a range
 --   --tid N|NAME...     only of these threads
 --   --pid N...          only of threads of these processes
@@ -193,23 +193,33 @@ local function tell_untold_losses(self)
 	end
 end
 
--- Says how many events were lost in the range.
-local function tell_losses(self)
-	local places, events, uncounted = 0, 0, false
-	if trace:losses() == 0 then
-		return
+-- Calls visit(t, till, lost) with each loss of the global trace in [start, stop), by time: first those that reach into it from before, of
+-- which `lost`, how many events of the range it took, is nil; else as ev.lost.
+function analysis.each_loss(start, stop, visit)
+	for _, place in ipairs(trace:losses_around(start)) do
+		if place.t < start then
+			visit(place.t, place.till)
+		end
 	end
-	for ev in trace:events{ losses = "only", from = self.start, to = self.stop } do
+	for ev in trace:losses(start, stop) > 0 and trace:events{ losses = "only", from = start, to = stop } or function() end do
+		visit(ev.t, ev.lost_until, ev.lost)
+	end
+end
+
+-- Says how many events the global trace lost from `start` to `stop`, which are called `range`.
+function analysis.tell_losses(name, range, start, stop)
+	local places, events, uncounted = 0, 0, false
+	analysis.each_loss(start, stop, function(_, _, lost)
 		places = places + 1
-		if math.type(ev.lost) == "integer" then
-			events = events + ev.lost
+		if math.type(lost) == "integer" then
+			events = events + lost
 		else
 			uncounted = true
 		end
-	end
+	end)
 	if places > 0 then
-		yore.note(self.spec.name .. ": " .. (uncounted and "at least " or "") .. events .. " events were lost at " .. places
-			.. (places == 1 and " place" or " places") .. " of the range, and what they would tell is missing: 'yore gaps "
+		yore.note(name .. ": " .. (uncounted and "at least " or "") .. events .. " events were lost at " .. places
+			.. (places == 1 and " place" or " places") .. " of " .. range .. ", and what they would tell is missing: 'yore gaps "
 			.. trace:info().path .. " losses' lists them")
 	end
 end
@@ -253,7 +263,7 @@ end
 -- the set of verbs that print several tables; options, by name "text", "list" or "flag"; columns that
 -- --where may name; columns_of, those of single verbs, where rows do not have all of them; verbs_of, the verbs that an option is
 -- for, where it is not for all; draws, the common options that --svg heeds, too; without_range, where there is no global trace; any_host, where threads of several hosts may be meant;
--- lists_losses, where they need no note; format, one of its own that is meant without --format, and write(row), which gives
+-- own_losses, where the analysis lists them or tells them itself; format, one of its own that is meant without --format, and write(row), which gives
 -- a row's line in it.
 function analysis.open(words, spec)
 	local self = setmetatable({ spec = spec }, methods)
@@ -311,8 +321,8 @@ function analysis.open(words, spec)
 		if not lami.is_empty then
 			tell_untold_losses(self)
 		end
-		if not spec.lists_losses and not lami.is_empty then
-			tell_losses(self)
+		if not spec.own_losses and not lami.is_empty then
+			analysis.tell_losses(spec.name, "the range", self.start, self.stop)
 		end
 	end
 	return self

@@ -57,7 +57,7 @@ end
 
 -- What the global trace tells of its threads from `start` to `stop`.
 function causes.read(start, stop)
-	local self = setmetatable({ start = start, stop = stop, labels = {}, irq_names = {} }, methods)
+	local self = setmetatable({ start = start, stop = stop, irq_names = {}, known_names = {}, ran = {} }, methods)
 	local function optional(path)
 		return { path = path, optional = true }
 	end
@@ -85,8 +85,14 @@ function causes.nameless(tid)
 end
 
 function methods:name(tid, t)
-	local _, _, name = self.names:look(tid, t)
-	if not name then
+	local known = self.known_names[tid]
+	if known and known.from <= t and t < known.till then
+		return known.name
+	end
+	local from, till, name = self.names:look(tid, t)
+	if name then
+		self.known_names[tid] = { from = from, till = till, name = name }
+	else
 		_, _, name = self.names:look(tid, self.stop)
 	end
 	return name or causes.nameless(tid)
@@ -114,9 +120,18 @@ end
 
 -- ---- one piece of time ----
 
+-- Keys of parts: keys[cause][who] is cause, zero, who. They are looked up millions of times.
+local keys = setmetatable({}, { __index = function(all, cause)
+	all[cause] = setmetatable({}, { __index = function(own, who)
+		own[who] = cause .. "\0" .. who
+		return own[who]
+	end })
+	return all[cause]
+end })
+
 -- The part of a unit's time that is of this cause; made when there is none.
 function causes.part_of(unit, cause, who)
-	local key = cause .. "\0" .. (who or "")
+	local key = keys[cause][who or ""]
 	local part = unit.parts[key]
 	if not part then
 		part = { cause = cause, who = who, time = 0, longest = 0 }
@@ -126,13 +141,14 @@ function causes.part_of(unit, cause, who)
 end
 
 local function add(unit, cause, who, begin, stop)
-	if stop <= begin then
+	local time = stop - begin
+	if time <= 0 then
 		return
 	end
-	local part = causes.part_of(unit, cause, who)
-	part.time = part.time + (stop - begin)
-	if stop - begin > part.longest then
-		part.longest, part.at = stop - begin, begin
+	local part = unit.parts[keys[cause][who or ""]] or causes.part_of(unit, cause, who)
+	part.time = part.time + time
+	if time > part.longest then
+		part.longest, part.at = time, begin
 	end
 end
 
@@ -193,15 +209,57 @@ local function add_running(self, unit, thread, begin, stop, waiting)
 	add(unit, waiting and waiting.cause or "running", waiting and waiting.who, begin, left)
 end
 
+-- Who had the CPU in the range, the last first: {begins =, ends =, threads =, names =}; names are filled in when they are asked for.
+local function runs_on(self, cpu)
+	local ran = self.ran[cpu]
+	if not ran then
+		local begins, ends, threads = {}, {}, {}
+		kernel.overlaps(self.on_cpu, cpu, self.start, self.stop, function(thread, begin, stop)
+			local i = #begins + 1
+			begins[i], ends[i], threads[i] = begin, stop, thread
+		end)
+		ran = { begins = begins, ends = ends, threads = threads, names = {} }
+		self.ran[cpu] = ran
+	end
+	return ran
+end
+
+-- Of runs, the last first, the first that begins before t.
+local function first_before(begins, t)
+	local low, high = 1, #begins + 1
+	while low < high do
+		local middle = (low + high) // 2
+		if begins[middle] < t then high = middle else low = middle + 1 end
+	end
+	return low
+end
+
 -- The thread could run from begin to stop and did not: who had the CPU that it then got, else the one it had.
 local function add_ready(self, unit, thread, begin, stop)
-	local cpu, left = cpu_at(self, thread, stop), stop
-	if cpu then
-		kernel.overlaps(self.on_cpu, cpu, begin, stop, function(running, from, till)
+	local cpu = cpu_at(self, thread, stop)
+	if not cpu then
+		add(unit, "ready", nil, begin, stop)
+		return
+	end
+	local ran = runs_on(self, cpu)
+	local begins, ends, threads, names, left = ran.begins, ran.ends, ran.threads, ran.names, stop
+	for i = first_before(begins, stop), #begins do
+		local from, till, running = begins[i], ends[i], threads[i]
+		if till <= begin then
+			break
+		end
+		if till < left then
 			add(unit, "ready", nil, till, left)
-			add(unit, "ready", running ~= 0 and running ~= thread and self:name(running, from) or nil, from, till)
-			left = from
-		end)
+			left = till
+		end
+		local name = names[i]
+		if not name and running ~= 0 then
+			name = self:name(running, from)
+			names[i] = name
+		end
+		from = from > begin and from or begin
+		add(unit, "ready", running ~= thread and name or nil, from, left)
+		left = from
 	end
 	add(unit, "ready", nil, begin, left)
 end

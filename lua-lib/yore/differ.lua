@@ -227,10 +227,8 @@ local function unify_names(sides)
 	local seen = { a = {}, b = {} }
 	for side, names in pairs(seen) do
 		for _, unit in ipairs(sides[side]) do
-			for _, part in pairs(unit.parts) do
-				if part.who then
-					names[part.cause .. "\0" .. part.who] = part
-				end
+			for key, part in pairs(unit.parts) do
+				names[key] = part.who and part
 			end
 		end
 	end
@@ -256,15 +254,16 @@ local function unify_names(sides)
 end
 
 local function rename(sides, new)
-	if not next(new) then
-		return
-	end
 	for _, list in pairs(sides) do
 		for _, unit in ipairs(list) do
-			local parts = unit.parts
-			unit.parts = {}
-			for key, part in pairs(parts) do
-				local one = part_of(unit, part.cause, new[key] or part.who)
+			local renamed = {}
+			for key in pairs(unit.parts) do
+				renamed[#renamed + 1] = new[key] and key
+			end
+			for _, key in ipairs(renamed) do
+				local part = unit.parts[key]
+				unit.parts[key] = nil
+				local one = part_of(unit, part.cause, new[key])
 				one.time = one.time + part.time
 				if part.longest >= one.longest then
 					one.longest, one.at = part.longest, part.at

@@ -25,14 +25,14 @@ end
 
 -- Calls visit(value, begin, end, where it began) with what `segments` have for the key in [begin, stop), the last first.
 function kernel.overlaps(segments, key, begin, stop, visit)
-	local t = stop
+	local t, look = stop, segments.look
 	while t > begin do
-		local from, till, value = segments:look(key, t - 1)
+		local from, till, value = look(segments, key, t - 1)
 		if not from then
 			return
 		end
 		if till > begin then
-			visit(value, math.max(from, begin), math.min(till, t), from)
+			visit(value, from > begin and from or begin, till < t and till or t, from)
 		end
 		t = from
 	end

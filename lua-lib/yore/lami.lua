@@ -47,6 +47,7 @@ local function empty_trace(real)
 	function empty:text(t) return tostring(t) end
 	function empty:timelines() return true end
 	function empty:losses() return 0 end
+	function empty:losses_around() return {} end
 	function empty:at() return nil end
 	function empty:comm() return {}, {} end
 	function empty:count_by() return {} end

@@ -111,9 +111,8 @@ end
 
 -- Its parent's name there; nil: it is not known.
 function methods:parent_name(tid)
-	if not self.parents then
-		_, self.parents = names_of(self.start, self.stop)
-	end
+	self.parents = self.parents or last_values(trace:segments{ from = self.start, to = self.stop,
+		path = "thread[*]/parent", optional = true }, self.stop)
 	local parent = self.parents[tid]
 	return parent and self:name(parent)
 end

@@ -18,15 +18,17 @@ waits.paths = {
 	{ path = "thread[*]/state", value = { "ready", table.unpack(asleep) }, unknown = "after" },
 }
 
--- Where some CPU does not tell all: lost, the places where events were lost, {t =, till = the latest end so far}, rising by time; edges, {[t] =
--- true} of the events around these; begun, until when some CPU was not recorded yet; ended, since when one no longer was.
+-- Where some CPU does not tell all: lost, the places of the range where events were lost, {t =, till = the latest end so far}, rising by time;
+-- edges, {[t] = true} of the events of the range around these; begun, until when some CPU was not recorded yet; ended, since when one no longer was.
 local function read_places(a)
 	local places = { lost = {}, edges = {}, begun = math.mininteger, ended = math.maxinteger }
 	local lost, last = places.lost, math.mininteger
-	for ev in trace:losses() > 0 and trace:events{ losses = "only", to = a.stop } or function() end do
-		lost[#lost + 1] = { t = ev.t, till = math.max(ev.lost_until, #lost > 0 and lost[#lost].till or ev.lost_until) }
-		places.edges[ev.t], places.edges[ev.lost_until] = true, true
-	end
+	analysis.each_loss(a.start - 1, a.stop, function(t, till)
+		lost[#lost + 1] = { t = math.max(t, a.start - 1), till = math.max(till, #lost > 0 and lost[#lost].till or till) }
+		for _, edge in ipairs{ t, till } do
+			places.edges[edge] = edge >= a.start and edge < a.stop or nil
+		end
+	end)
 	local streams, first = trace:info().streams or {}, trace:bounds()
 	for _, stream in ipairs(streams) do
 		local begin = stream.cpu and stream.begin or first

@@ -133,8 +133,9 @@ static void collect(struct asking *asking, const void *what)
 	job->out->count = 0;
 	for (uint32_t m = 0; m < job->nmoments; m++) {
 		asking->moment = &job->moments[m];
-		for (size_t i = 0; i < job->wanted->nattrs; i++)
-			collect_one(asking, job, m, job->wanted->attrs[i]);
+		const struct wanted_attrs attrs = wanted_at(job->wanted, m);
+		for (size_t i = 0; i < attrs.count; i++)
+			collect_one(asking, job, m, attrs.items[i]);
 		for (size_t i = 0; i < job->nlisted; i++)
 			collect_listed(asking, job, m, &job->listed[i]);
 	}
@@ -143,7 +144,7 @@ static void collect(struct asking *asking, const void *what)
 }
 
 struct places {
-	const struct ask_place *items;
+	const struct state_place *items;
 	size_t count;
 	struct fact *facts;
 };
@@ -257,39 +258,28 @@ enum outcome ask_at(struct state *state, const struct closure *closure,
 		t = earlier(t, &moments[i]);
 	asking_begin(&asking, closure, t);
 	enum outcome outcome = ask(&asking, collect, &job);
+	if (outcome == OUTCOME_ERROR && wanted->some && err->kind == ERR_INTERRUPTED) {
+		collect(&asking, &job);
+		outcome = OUTCOME_DONE;
+	}
 	asking_end(&asking);
 	return outcome;
 }
 
-static enum outcome ask_each(struct asking *asking, const struct closure *closure,
-			     const struct places *places)
+enum outcome ask_places(struct state *state, const struct closure *closure,
+			const struct state_place *places, size_t count, bool fills,
+			struct fact *facts, struct error *err)
 {
+	struct asking asking = {.state = state, .err = err, .unfilled = !fills};
+	const struct places all = {places, count, facts};
 	nstime t = NSTIME_MAX;
 
-	for (size_t i = 0; i < places->count; i++)
-		t = earlier(t, &places->items[i].moment);
-	asking_begin(asking, closure, t);
-	enum outcome outcome = ask(asking, collect_places, places);
-	asking_end(asking);
+	for (size_t i = 0; i < count; i++)
+		t = earlier(t, &places[i].moment);
+	asking_begin(&asking, closure, t);
+	enum outcome outcome = ask(&asking, collect_places, &all);
+	asking_end(&asking);
 	return outcome;
-}
-
-enum outcome ask_places(struct state *state, const struct closure *closure,
-			const struct ask_place *places, size_t count, struct fact *facts,
-			struct error *err)
-{
-	struct asking asking = {.state = state, .err = err};
-
-	return ask_each(&asking, closure, &(struct places){places, count, facts});
-}
-
-enum outcome ask_reads(struct state *state, const struct closure *closure,
-		       const struct ask_place *places, size_t count, struct fact *facts,
-		       struct error *err)
-{
-	struct asking asking = {.state = state, .err = err, .unfilled = true};
-
-	return ask_each(&asking, closure, &(struct places){places, count, facts});
 }
 
 struct asking *ask_series(struct state *state, const struct closure *closure, nstime t)
@@ -301,7 +291,7 @@ struct asking *ask_series(struct state *state, const struct closure *closure, ns
 	return asking;
 }
 
-enum outcome ask_next(struct asking *asking, const struct ask_place *places, size_t count,
+enum outcome ask_next(struct asking *asking, const struct state_place *places, size_t count,
 		      struct fact *facts, struct error *err)
 {
 	asking->err = err;

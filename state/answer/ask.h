@@ -11,25 +11,20 @@ MUST_CHECK enum outcome ask_at(struct state *state, const struct closure *closur
 			       const struct moment *moments, size_t nmoments, struct wanted *wanted,
 			       const struct listed *listed, size_t nlisted, struct records *out,
 			       struct error *err);
-struct ask_place {
-	struct moment moment;
-	uint32_t attr; /* not a computed one */
-};
-/* What each is at its own moment; facts[i] of places[i], its text kept. */
+/*
+ * What each stored attribute is at its own moment; facts[i] of places[i], its text kept. Without
+ * `fills` it is as lines that are evaluated there read it: without what later events fill.
+ */
 MUST_CHECK enum outcome ask_places(struct state *state, const struct closure *closure,
-				   const struct ask_place *places, size_t count, struct fact *facts,
-				   struct error *err);
-/* The same as lines that are evaluated there read it: without what later events fill. */
-MUST_CHECK enum outcome ask_reads(struct state *state, const struct closure *closure,
-				  const struct ask_place *places, size_t count, struct fact *facts,
-				  struct error *err);
+				   const struct state_place *places, size_t count, bool fills,
+				   struct fact *facts, struct error *err);
 /*
  * ask_places() several times, each time at earlier moments, none before t: what was read for one is
  * not read again for the next.
  */
 struct asking;
 struct asking *ask_series(struct state *state, const struct closure *closure, nstime t);
-MUST_CHECK enum outcome ask_next(struct asking *asking, const struct ask_place *places,
+MUST_CHECK enum outcome ask_next(struct asking *asking, const struct state_place *places,
 				 size_t count, struct fact *facts, struct error *err);
 void ask_series_free(struct asking *asking);
 struct order moment_order(const struct moment *moment);

@@ -166,14 +166,15 @@ static void list_now(struct forward *forward)
 static void take_place(struct forward *forward)
 {
 	const struct wanted *wanted = forward->wanted;
+	const struct wanted_attrs attrs = wanted_at(wanted, forward->places[forward->taken].asked);
 
 	if (forward->states) {
 		buf_clear(&forward->states[forward->taken]);
 		cells_write(replay_cells(forward->replay), &forward->states[forward->taken]);
 	}
-	for (size_t i = 0; i < wanted->nattrs; i++) {
-		struct fact fact = take(forward, wanted->attrs[i]);
-		record(forward, wanted->attrs[i], &fact);
+	for (size_t i = 0; i < attrs.count; i++) {
+		struct fact fact = take(forward, attrs.items[i]);
+		record(forward, attrs.items[i], &fact);
 	}
 	if (wanted->lists)
 		list_now(forward);
@@ -288,30 +289,20 @@ static bool run(struct forward *forward, struct error *err)
 	return ok;
 }
 
-static int by_moment_and_attr(const void *a, const void *b)
-{
-	const struct record *x = a, *y = b;
-
-	if (x->moment != y->moment)
-		return x->moment < y->moment ? -1 : 1;
-	return (x->attr > y->attr) - (x->attr < y->attr);
-}
-
 /* Puts it in the place of the unknown value; a list gains what only a fill names. */
 static void apply_fill(struct forward *forward, const struct fill *fill, uint32_t asked,
 		       size_t count)
 {
 	struct records *records = forward->out;
-	struct record key = {.moment = asked, .attr = fill->attr};
-	struct record *found =
-		count ? bsearch(&key, records->items, count, sizeof key, by_moment_and_attr) : NULL;
+	struct record *found = records_find(records, count, asked, fill->attr);
+	struct fact fact;
 
-	fact_of_cell(&fill->cell, &key.fact);
+	fact_of_cell(&fill->cell, &fact);
 	if (found)
-		found->fact = key.fact;
+		found->fact = fact;
 	else if (wanted_lists(forward->state, forward->wanted, fill->attr) &&
-		 key.fact.value.kind != VALUE_NONE)
-		records_add(records, asked, fill->attr, &key.fact);
+		 fact.value.kind != VALUE_NONE)
+		records_add(records, asked, fill->attr, &fact);
 }
 
 static void apply_fills(struct forward *forward)
@@ -319,8 +310,8 @@ static void apply_fills(struct forward *forward)
 	struct records *records = forward->out;
 	size_t count = records->count, kept = 0, p, end;
 
-	if (count && forward->nfills)
-		qsort(records->items, count, sizeof *records->items, by_moment_and_attr);
+	if (forward->nfills)
+		records_sort(records);
 	for (size_t i = 0; i < forward->nfills; i++)
 		for (end = reached(forward, &forward->fills[i], &p); p < end; p++)
 			apply_fill(forward, &forward->fills[i], forward->places[p].asked, count);
@@ -347,7 +338,7 @@ static bool views_need_fills(const struct forward *forward)
 	return false;
 }
 
-/* Lists of computed attributes come from what is listed, fills included: then all is run again. */
+/* Which computed attributes a list names depends on fills. Now that these are known, it runs again. */
 static bool run_again(struct forward *forward, struct error *err)
 {
 	forward->second = true;

@@ -81,6 +81,7 @@ void forward_scan_begin(struct forward_scan *scan, struct state *state,
 	scan->classes = mem_new_array(class_words(scan), sizeof *scan->classes);
 	scan->groups = mem_new_array(closure->nshapes + 1, sizeof *scan->groups);
 	scan->until = mem_new_array(state->event_source->trace->nstreams, sizeof *scan->until);
+	scan->streams = bitset_new(state->event_source->trace->nstreams);
 }
 
 void forward_scan_begins(struct forward_scan *scan)
@@ -103,6 +104,7 @@ void forward_scan_end(struct forward_scan *scan)
 	mem_free(scan->bits);
 	mem_free(scan->classes);
 	mem_free(scan->until);
+	mem_free(scan->streams);
 	mem_free(scan->attrs);
 	mem_free(scan->groups);
 	mem_free(scan->writes);
@@ -129,6 +131,22 @@ static void group_attrs(struct forward_scan *scan, const uint32_t *attrs, size_t
 		scan->attrs[--groups[closure_bit(closure, attr_shape(table, attrs[i]))]] = attrs[i];
 }
 
+static void choose_streams(struct forward_scan *scan, const uint32_t *attrs, size_t count)
+{
+	const struct state *state = scan->state;
+
+	memset(scan->streams, 0,
+	       (state->event_source->trace->nstreams / 64 + 1) * sizeof *scan->streams);
+	scan->of_cpus = scan->closure->cpu_depth != NULL;
+	for (size_t i = 0; i < count && scan->of_cpus; i++) {
+		int32_t cpu = closure_cpu(scan->closure, state->attrs, attrs[i]);
+
+		scan->of_cpus = cpu >= 0;
+		if (cpu >= 0)
+			event_source_add_cpu(state->event_source, cpu, scan->streams);
+	}
+}
+
 void forward_scan_look_for(struct forward_scan *scan, const uint32_t *attrs, size_t count)
 {
 	const struct closure *closure = scan->closure;
@@ -142,6 +160,7 @@ void forward_scan_look_for(struct forward_scan *scan, const uint32_t *attrs, siz
 	for (size_t i = 0; i < count; i++)
 		event_filter_add(scan->event_filter, attrs[i]);
 	closure_writers(closure, scan->bits, scan->classes);
+	choose_streams(scan, attrs, count);
 }
 
 bool forward_scan_may_fill(const struct forward_scan *scan, nstime t)
@@ -149,7 +168,7 @@ bool forward_scan_may_fill(const struct forward_scan *scan, nstime t)
 	bool may = scan->closure->end;
 
 	for (size_t i = 0; i < scan->state->event_source->trace->nstreams && !may; i++)
-		may = scan->until[i] < t;
+		may = scan->until[i] < t && (!scan->of_cpus || bitset_has(scan->streams, i));
 	return may;
 }
 
@@ -354,6 +373,7 @@ enum outcome forward_scan_run(struct forward_scan *scan, struct order from, stru
 					   .infers = scan->closure->infers,
 					   .end = scan->closure->end,
 					   .classes = scan->classes,
+					   .streams = scan->of_cpus ? scan->streams : NULL,
 					   .event_filter = scan->event_filter};
 	enum outcome outcome = OUTCOME_DONE;
 

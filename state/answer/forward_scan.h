@@ -53,6 +53,8 @@ struct forward_scan {
 	uint32_t *groups; /* by bit: where its own begin; and where all end */
 	struct event_filter *event_filter; /* passes what may write one */
 	uint64_t *bits, *classes;          /* shapes of that, and classes with a line of one */
+	uint64_t *streams;                 /* that have events of it, where */
+	bool of_cpus;                      /* all that is looked for is of single CPUs */
 	struct scan_write *writes;         /* of the item in hand */
 	size_t nwrites, writes_capacity;
 	size_t nopen; /* lines of it that are not decided */

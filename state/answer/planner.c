@@ -52,7 +52,8 @@ bool looks_back(const struct closure *closure)
 }
 
 /* False: an error, else *out is the choice. */
-bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, struct error *err)
+static bool find_choice(struct state *state, struct wanted *wanted, struct choice *out,
+			struct error *err)
 {
 	const char *forward;
 
@@ -76,6 +77,16 @@ bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, s
 	if (wanted->nattrs + out->nlisted > MANY_ROOTS && !state->horizon)
 		return choose(out, false, "many attributes at once");
 	return choose(out, true, "few attributes, each decided by its last write");
+}
+
+bool choose_at(struct state *state, struct wanted *wanted, struct choice *out, struct error *err)
+{
+	if (!find_choice(state, wanted, out, err))
+		return false;
+	debug_note(&state->options.notices, DEBUG_STATE,
+		   "state: %zu attributes by name, %zu listed: %s, since %s", wanted->nattrs,
+		   out->nlisted, out->backward ? "a backward pass" : "a replay", out->reason);
+	return true;
 }
 
 void choice_release(struct choice *choice)

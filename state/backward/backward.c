@@ -342,18 +342,6 @@ static enum outcome read_down(struct backward *pass)
 	return pass->failed ? OUTCOME_ERROR : pass->gave_up ? OUTCOME_GAVE_UP : OUTCOME_DONE;
 }
 
-/* The CPU whose streams alone can answer; -1: all may. */
-static int32_t cpu_of(const struct backward *pass, uint32_t attr)
-{
-	uint32_t bit = closure_bit(pass->closure, attr_shape(pass->attrs, attr));
-
-	if (!pass->closure->cpu_depth || bit == ATTR_ABSENT || !pass->closure->cpu_depth[bit])
-		return -1;
-	const struct value key =
-		attr_atom(pass->attrs, attr_up(pass->attrs, attr, pass->closure->cpu_depth[bit]));
-	return value_is_index(&key) && key.u <= INT32_MAX ? (int32_t)key.u : -1;
-}
-
 /*
  * When questions concern one CPU each, a round is one CPU's: the newest question's. The others
  * wait for rounds of their own. Else an idle CPU's question would walk the busy ones' events.
@@ -361,14 +349,14 @@ static int32_t cpu_of(const struct backward *pass, uint32_t attr)
 static const uint64_t *keep_one_cpu(struct backward *pass)
 {
 	const struct trace *trace = pass->options.event_source->trace;
-	int32_t cpu = cpu_of(pass, pass->later.items[0]->attr);
+	int32_t cpu = closure_cpu(pass->closure, pass->attrs, pass->later.items[0]->attr);
 
 	if (cpu < 0)
 		return NULL;
 	const struct question_list all = pass->later;
 	pass->later = (struct question_list){0};
 	for (size_t i = 0; i < all.count; i++) {
-		int32_t own = cpu_of(pass, all.items[i]->attr);
+		int32_t own = closure_cpu(pass->closure, pass->attrs, all.items[i]->attr);
 
 		if (own >= 0 && own != cpu)
 			list_add(&pass->missed, all.items[i]);
@@ -377,9 +365,7 @@ static const uint64_t *keep_one_cpu(struct backward *pass)
 	}
 	mem_free(all.items);
 	uint64_t *streams = arena_array(pass->arena, trace->nstreams / 64 + 1, sizeof *streams);
-	for (size_t s = 0; s < trace->nstreams; s++)
-		if (event_source_may_be_of_cpu(pass->options.event_source, trace->streams[s], cpu))
-			bitset_add(streams, s);
+	event_source_add_cpu(pass->options.event_source, cpu, streams);
 	return streams;
 }
 

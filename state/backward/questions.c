@@ -5,6 +5,7 @@
  * the least keys, so most work is done at one end.
  */
 #include "engine/base/bitset.h"
+#include "engine/base/heap.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
 #include "state/backward/internal.h"
@@ -341,47 +342,31 @@ static bool above(const struct question *a, const struct question *b)
 	return order_compare(&a->key, &b->key) > 0;
 }
 
-static void swap(struct question **a, struct question **b)
+/* One place is free. */
+static void settle(struct question_list *later, size_t hole, struct question *question)
 {
-	struct question *c = *a;
-
-	*a = *b;
-	*b = c;
+	heap_settle(later->items, later->count, hole, question, a, b, above(*a, *b), place,
+		    (void)0);
 }
 
 void question_later(struct backward *pass, struct question *question)
 {
 	const struct order *stand = pass->standing ? &pass->item.order : &pass->reached;
-	struct question **heap;
-	size_t i;
 
 	pass->spent = false;
 	if (order_compare(&question->key, stand) > 0) {
 		list_add(&pass->missed, question);
 		return;
 	}
-	i = list_add(&pass->later, question);
-	heap = pass->later.items;
-	for (; i && above(heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2)
-		swap(&heap[i], &heap[(i - 1) / 2]);
+	settle(&pass->later, list_add(&pass->later, question), question);
 }
 
 /* The one of the greatest key. */
 struct question *question_take(struct backward *pass)
 {
-	struct question **heap = pass->later.items;
-	struct question *first = heap[0];
-	size_t i = 0, child;
+	struct question **heap = pass->later.items, *first = heap[0];
 
-	heap[0] = heap[--pass->later.count];
-	while ((child = 2 * i + 1) < pass->later.count) {
-		if (child + 1 < pass->later.count && above(heap[child + 1], heap[child]))
-			child++;
-		if (!above(heap[child], heap[i]))
-			break;
-		swap(&heap[i], &heap[child]);
-		i = child;
-	}
+	settle(&pass->later, 0, heap[--pass->later.count]);
 	return first;
 }
 

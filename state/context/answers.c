@@ -21,6 +21,29 @@ void records_add(struct records *records, uint32_t moment, uint32_t attr, const 
 		(struct record){moment, attr, *fact};
 }
 
+static int by_moment_and_attr(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->moment != y->moment)
+		return x->moment < y->moment ? -1 : 1;
+	return (x->attr > y->attr) - (x->attr < y->attr);
+}
+
+void records_sort(struct records *records)
+{
+	if (records->count)
+		qsort(records->items, records->count, sizeof *records->items, by_moment_and_attr);
+}
+
+struct record *records_find(const struct records *records, size_t count, uint32_t moment,
+			    uint32_t attr)
+{
+	const struct record key = {.moment = moment, .attr = attr};
+
+	return count ? bsearch(&key, records->items, count, sizeof key, by_moment_and_attr) : NULL;
+}
+
 static int by_attr_and_moment(const void *a, const void *b)
 {
 	const struct record_place *x = a, *y = b;
@@ -114,19 +137,16 @@ static void explain_writer(const struct state *state, const struct writer *write
 		explain_loss(state, out);
 }
 
-static void finish_one(struct state *state, const struct record *record, const char *path,
-		       const struct moment *moments, bool why, struct answers *out)
+void record_answer(struct state *state, const struct record *record, const struct moment *moment,
+		   bool why, struct arena *arena, struct answer *out)
 {
-	struct answer *answer = &out->items[out->count++];
-
-	answer->t = moments[record->moment].t;
-	answer->path = path;
-	answer->value = value_copy(out->arena, &record->fact.value);
-	answer->since = record->fact.since;
-	if (why && (record->fact.written || answer->value.kind != VALUE_UNKNOWN))
-		explain_writer(state, &record->fact.writer, answer);
+	out->t = moment->t;
+	out->value = value_copy(arena, &record->fact.value);
+	out->since = record->fact.since;
+	if (why && (record->fact.written || out->value.kind != VALUE_UNKNOWN))
+		explain_writer(state, &record->fact.writer, out);
 	else if (record->fact.written && is_of_stream(&record->fact.writer))
-		put_writer(state, &record->fact.writer, answer);
+		put_writer(state, &record->fact.writer, out);
 }
 
 void records_finish(struct state *state, struct records *records, const struct moment *moments,
@@ -151,7 +171,9 @@ void records_finish(struct state *state, struct records *records, const struct m
 			attr_add_text(state->attrs, attr, &text);
 			paths[attr] = arena_strdup(out->arena, buf_text(&text));
 		}
-		finish_one(state, &records->items[i], paths[attr], moments, why, out);
+		out->items[out->count].path = paths[attr];
+		record_answer(state, &records->items[i], &moments[records->items[i].moment], why,
+			      out->arena, &out->items[out->count++]);
 	}
 	buf_release(&text);
 	mem_free(paths);

@@ -16,6 +16,10 @@ struct records {
 };
 
 void records_add(struct records *records, uint32_t moment, uint32_t attr, const struct fact *fact);
+void records_sort(struct records *records); /* by moment, then by attribute */
+/* One of the first `count`, which are sorted like that; NULL: it is not among them. */
+struct record *records_find(const struct records *records, size_t count, uint32_t moment,
+			    uint32_t attr);
 struct record_place {
 	uint32_t moment, attr;
 };
@@ -24,6 +28,9 @@ struct record_place *records_missing(const struct records *records, size_t nmome
 /* Sorts, copies what must outlive the evaluation, and frees the records. */
 void records_finish(struct state *state, struct records *records, const struct moment *moments,
 		    bool why, struct answers *out);
+/* One of them; its path is left out. */
+void record_answer(struct state *state, const struct record *record, const struct moment *moment,
+		   bool why, struct arena *arena, struct answer *out);
 void fact_of_cell(const struct cell *cell, struct fact *out);
 
 /* Gives what a stored attribute is at the moment in question; false: not known yet. */

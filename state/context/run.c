@@ -10,8 +10,10 @@
  * checkpoint what they fill: the next run need not read on beyond it. Fills are true of the
  * trace's length, checkpoints also of a trace that has grown.
  */
-#include "engine/base/mem.h"
 #include "state/context/run.h"
+#include "engine/base/mem.h"
+#include "engine/timetext.h"
+#include "state/context/handover.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -108,26 +110,45 @@ static struct run_cost cost_of(const struct state *state, const struct replay *r
 	};
 }
 
+/* Puts what is known of a moment at or before t into the cells; NSTIME_MIN: nothing is. */
+static nstime take_known(struct state *state, const struct program *program, nstime t,
+			 struct cells *cells)
+{
+	nstime at;
+
+	if (state->handover)
+		return handover_take(state->handover, state, program, cells, &at) ? at : NSTIME_MIN;
+	if (state->options.replay_only || state->force == FORCE_REPLAY || state->runs->partial ||
+	    !checkpoints_get(state->checkpoints, t, cells, &at))
+		return NSTIME_MIN;
+	state->evaluation = "checkpoint";
+	return at;
+}
+
 struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
 			 struct order *from)
 {
 	struct replay_options own = *options;
 	struct replay *replay;
-	nstime begin = NSTIME_MIN;
+	char texts[2][TIME_TEXT_MAX];
 
 	own.by_tree = state->force == FORCE_REPLAY;
 	replay = replay_new(&own);
 	state->evaluation = "replay";
-	state->runs->partial = options->program != state->program;
-	if (!state->options.replay_only && state->force != FORCE_REPLAY && !state->runs->partial &&
-	    checkpoints_get(state->checkpoints, t, replay_cells(replay), &begin))
-		state->evaluation = "checkpoint";
-	else
-		begin = NSTIME_MIN;
+	state->runs->partial = options->program != state->program || state->handover;
+	nstime begin = take_known(state, options->program, t, replay_cells(replay));
+	debug_note(&state->options.notices, DEBUG_STATE,
+		   "state: replay of %s lines from %s%s, for %s",
+		   state->runs->partial ? "some" : "all",
+		   begin > NSTIME_MIN ? "the checkpoint at " : "", time_raw(begin, texts[0]),
+		   time_raw(t, texts[1]));
 	*from = order_before(begin);
 	state->checkpoint_time = begin;
 	state->checkpoint_cost = cost_of(state, replay);
-	state->checkpoint_due = 0;
+	state->checkpoint_due = state->runs->partial || state->options.replay_only ||
+						state->options.no_checkpoints
+					? UINT64_MAX
+					: 0;
 	restart(state->runs, begin);
 	return replay;
 }
@@ -150,8 +171,7 @@ void run_passes(struct state *state, struct replay *replay, nstime next)
 	struct run_cost cost;
 	nstime found;
 
-	if (next == NSTIME_MIN || replay_events(replay) < state->checkpoint_due ||
-	    state->runs->partial || state->options.replay_only || state->options.no_checkpoints)
+	if (next == NSTIME_MIN || replay_events(replay) < state->checkpoint_due)
 		return;
 	state->checkpoint_due = replay_events(replay) + state->spacing / EVENT_NS / LOOKS;
 	cost = cost_of(state, replay);

@@ -17,7 +17,8 @@ void runs_free(struct runs *runs); /* NULL is fine */
 void runs_forget(struct runs *runs); /* what it left behind */
 /*
  * A replay whose state is the newest checkpoint at or before t, or empty. With another program than
- * the state's, a subset of it, it begins at the trace's begin and leaves nothing behind.
+ * the state's, a subset of it, it begins at the trace's begin and leaves nothing behind. Of a trace
+ * that grows it begins where the last step's run ended (handover.h).
  */
 struct replay *run_begin(struct state *state, const struct replay_options *options, nstime t,
 			 struct order *from);

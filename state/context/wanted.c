@@ -42,7 +42,7 @@ void wanted_release(struct wanted *wanted)
 }
 
 /* Does a query with wildcards name the attribute; or, where that is ATTR_ABSENT, some of the shape? */
-static bool matches_some(struct state *state, const struct wanted *wanted, uint32_t attr,
+static bool matches_some(const struct state *state, const struct wanted *wanted, uint32_t attr,
 			 uint32_t shape)
 {
 	bool some = wanted->nqueries == 0;
@@ -65,9 +65,40 @@ bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr)
 	return wanted->matches[attr] == 2;
 }
 
-bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32_t shape)
+bool wanted_lists_shape(const struct state *state, const struct wanted *wanted, uint32_t shape)
 {
 	return wanted->lists && matches_some(state, wanted, ATTR_ABSENT, shape);
+}
+
+static bool shape_is_late(const struct state *state, uint32_t shape)
+{
+	const struct program *program = state->program;
+
+	if (catalog_was(state->catalog, shape))
+		return true;
+	for (uint32_t i = 0; i < program_views(program); i++)
+		if (program_view(program, i)->path.shape == shape &&
+		    view_is_late(state, program_view(program, i)))
+			return true;
+	return false;
+}
+
+bool view_is_late(const struct state *state, const struct view *view)
+{
+	bool late = false;
+
+	for (uint32_t r = 0; r < view->nreads && !late; r++)
+		late = shape_is_late(state, view->reads[r].shape);
+	for (uint32_t s = 0; s < view->nsources && !late; s++)
+		late = shape_is_late(state, view->sources[s].shape);
+	return late;
+}
+
+bool wanted_lists_view(const struct state *state, const struct wanted *wanted,
+		       const struct view *view)
+{
+	return wanted_lists_shape(state, wanted, view->path.shape) &&
+	       !(wanted->settled && view_is_late(state, view));
 }
 
 /* ---- lists that can be told without reading ---- */
@@ -202,7 +233,7 @@ static void expand_views(struct list *list, struct wanted *wanted, struct listin
 	for (uint32_t i = 0; i < program_views(state->program); i++) {
 		const struct view *view = program_view(state->program, i);
 
-		if (!wanted_lists_shape(state, wanted, view->path.shape))
+		if (!wanted_lists_view(state, wanted, view))
 			continue;
 		if (view->nvariables != 1 || !view_source(view, 0, &list->shape, &atom)) {
 			list->known = false;
@@ -248,7 +279,7 @@ bool wanted_is_source(struct state *state, const struct wanted *wanted, uint32_t
 
 		for (uint32_t s = 0; s < view->nsources; s++)
 			if (view->sources[s].shape == shape &&
-			    wanted_lists_shape(state, wanted, view->path.shape))
+			    wanted_lists_view(state, wanted, view))
 				return true;
 	}
 	return false;
@@ -338,7 +369,7 @@ void wanted_views(struct state *state, struct wanted *wanted, const struct named
 
 	for (uint32_t i = 0; i < program_views(state->program); i++) {
 		binding.view = program_view(state->program, i);
-		if (wanted_lists_shape(state, wanted, binding.view->path.shape))
+		if (wanted_lists_view(state, wanted, binding.view))
 			bind_views(&binding, 0);
 	}
 }

@@ -4,15 +4,24 @@
 
 #include "state/context/context.h"
 
+struct wanted_attrs {
+	const uint32_t *items;
+	size_t count;
+};
+
 struct wanted {
 	uint32_t *attrs; /* asked for by name: always answered; without repetition */
 	size_t nattrs, capacity;
+	struct wanted_attrs
+		*at;    /* by moment: those of them that are asked for there; NULL: all are */
 	uint8_t *named; /* by attribute: it is among them */
 	size_t nnamed;
 	const struct query *const *queries; /* all of them */
 	size_t nqueries;
 	bool lists;       /* some query has wildcards, or there is none: the whole state */
 	bool all_moments; /* what a list has at one moment is answered at all of them */
+	bool some;        /* a backward pass that is interrupted tells what it found up to then */
+	bool settled;     /* lists name nothing that is computed late, see view_is_late() */
 	uint8_t *matches; /* by attribute: 0 not looked at, 1 no, 2 yes */
 	size_t nmatches;
 };
@@ -23,9 +32,20 @@ void wanted_release(struct wanted *wanted);
 /* One more by name. */
 void wanted_add(struct wanted *wanted, uint32_t attr);
 bool wanted_by_name(const struct wanted *wanted, uint32_t attr);
+/* What is asked for by name at the moment. */
+static inline struct wanted_attrs wanted_at(const struct wanted *wanted, size_t moment)
+{
+	return wanted->at ? wanted->at[moment]
+			  : (struct wanted_attrs){wanted->attrs, wanted->nattrs};
+}
 /* Does a query with wildcards (or the whole state) name it? */
 bool wanted_lists(struct state *state, struct wanted *wanted, uint32_t attr);
-bool wanted_lists_shape(struct state *state, const struct wanted *wanted, uint32_t shape);
+bool wanted_lists_shape(const struct state *state, const struct wanted *wanted, uint32_t shape);
+/* Does the view read what a `was` may tell, so that its value may become known late? */
+bool view_is_late(const struct state *state, const struct view *view);
+/* May lists name what the view computes? */
+bool wanted_lists_view(const struct state *state, const struct wanted *wanted,
+		       const struct view *view);
 struct listed {
 	uint32_t attr;
 	uint32_t source; /* of a computed one: what must have a value for it; else ATTR_ABSENT */

@@ -469,6 +469,16 @@ static void find_cpu_depths(struct closure *closure)
 	closure->cpu_depth = depths;
 }
 
+int32_t closure_cpu(const struct closure *closure, const struct attrs *attrs, uint32_t attr)
+{
+	uint32_t bit = closure_bit(closure, attr_shape(attrs, attr));
+
+	if (!closure->cpu_depth || bit == ATTR_ABSENT || !closure->cpu_depth[bit])
+		return -1;
+	const struct value key = attr_atom(attrs, attr_up(attrs, attr, closure->cpu_depth[bit]));
+	return value_is_index(&key) && key.u <= INT32_MAX ? (int32_t)key.u : -1;
+}
+
 struct closure *closure_new(const struct catalog *catalog, const uint32_t *roots, size_t nroots)
 {
 	struct closure *closure = mem_new(sizeof *closure);

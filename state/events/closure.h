@@ -88,6 +88,8 @@ void closure_free(struct closure *closure); /* NULL is fine */
 
 /* Bit of a shape; ATTR_ABSENT when it is outside. */
 uint32_t closure_bit(const struct closure *closure, uint32_t shape);
+/* The CPU whose streams alone can write the attribute; -1: all may. */
+int32_t closure_cpu(const struct closure *closure, const struct attrs *attrs, uint32_t attr);
 bool step_writes(const struct step_of *step, uint32_t bit);
 /* Does it write a shape that is set in `bits`, which has a bit for each of the closure? */
 static inline bool step_writes_some(const struct step_of *step, const uint64_t *bits)

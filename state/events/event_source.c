@@ -27,15 +27,22 @@ bool event_source_open(struct event_source *source, const struct event_source_ra
 	nstime first, last;
 
 	*out = (struct event_pass){.event_source = source, .range = *range};
+	if (source->until) {
+		const struct order until = order_before(*source->until);
+		if (order_compare(&out->range.to, &until) > 0)
+			out->range.to = until;
+		if (order_compare(&out->range.from, &until) > 0)
+			out->range.from = until;
+	}
 	mark_set(&out->start, ITEM_START, NSTIME_MIN, RANK_START);
 	out->start_due = range->start && within(range, &out->start.order);
 	if (range->end) {
 		if (!source->ops->span(source, &first, &last, err))
 			return false;
 		mark_set(&out->end, ITEM_END, last, RANK_END);
-		out->end_due = within(range, &out->end.order);
+		out->end_due = within(range, &out->end.order) && !source->until;
 	}
-	return source->ops->open(source, range, &out->cursor, err);
+	return source->ops->open(source, &out->range, &out->cursor, err);
 }
 
 void event_source_close(struct event_pass *pass)

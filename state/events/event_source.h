@@ -127,6 +127,8 @@ struct event_source {
 	 * NULL: they are.
 	 */
 	const nstime *fills_from;
+	const nstime
+		*until; /* what lies there and behind it is not read; NULL: all is. The owner's */
 	struct begun begun;                    /* its own, for cursors: what `firsts` says */
 	nstime *begins; /* by stream; NULL until event_source_begins() is called. Its own */
 	/* When it runs long; false: interrupted. May be NULL. */
@@ -193,9 +195,8 @@ MUST_CHECK bool event_source_begins(struct event_source *source, const nstime **
  * go on with what was known to them.
  */
 void event_source_forget(struct event_source *source);
-/* May the stream have events of the CPU? */
-bool event_source_may_be_of_cpu(struct event_source *source, const struct stream *stream,
-				int32_t cpu);
+/* Adds the streams that may have events of the CPU to `streams`, a bit per stream. */
+void event_source_add_cpu(struct event_source *source, int32_t cpu, uint64_t *streams);
 /* What was recorded: moments outside are unknown. Both ends inclusive. */
 MUST_CHECK bool event_source_recorded(struct event_source *source, nstime *begin, nstime *end,
 				      struct error *err);

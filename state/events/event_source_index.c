@@ -246,9 +246,13 @@ void event_source_forget(struct event_source *source)
 	source->findings = findings_new(source->index);
 }
 
-bool event_source_may_be_of_cpu(struct event_source *source, const struct stream *stream,
-				int32_t cpu)
+void event_source_add_cpu(struct event_source *source, int32_t cpu, uint64_t *streams)
 {
-	return stream->cpu < 0 || stream->cpu == cpu ||
-	       (source->index && index_may_be_of_cpu(source->index, stream, cpu));
+	for (size_t s = 0; s < source->trace->nstreams; s++) {
+		const struct stream *stream = source->trace->streams[s];
+
+		if (stream->cpu < 0 || stream->cpu == cpu ||
+		    (source->index && index_may_be_of_cpu(source->index, stream, cpu)))
+			bitset_add(streams, s);
+	}
 }

@@ -81,4 +81,11 @@ struct where {
 	bool early, late;         /* some class has events to be looked at */
 };
 
+/* What is wrong, and the place in the text, into *err. Returns false. */
+bool where_complain(const struct rule_error *error, struct error *err);
+/* A constant number or arithmetic, which a condition cannot be. */
+bool where_is_number(const struct ast *ast);
+bool where_joins(const struct ast *ast); /* && || or ! of truth values */
+extern const char where_never_true[]; /* what is said then */
+
 #endif

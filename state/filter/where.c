@@ -20,7 +20,7 @@ static size_t characters(const char *text, size_t count)
 }
 
 /* What is wrong, and the place in the text, of which a long one is shown in part. */
-static bool complain(const struct rule_error *error, struct error *err)
+bool where_complain(const struct rule_error *error, struct error *err)
 {
 	enum { BEFORE = 60, SHOWN = 76 };
 	uint32_t column = error->column;
@@ -50,7 +50,7 @@ bool where_add(struct where *where, const char *text, struct error *err)
 	ast_check(where->rules, file, NULL, ast, false);
 	const struct rule_error *errors = rules_errors(where->rules, &n);
 	if (n)
-		return complain(&errors[0], err);
+		return where_complain(&errors[0], err);
 	*mem_push(where->conditions, where->count, where->capacity) =
 		(struct where_expr){ast, file};
 	return true;
@@ -132,7 +132,8 @@ static bool know_maps(const struct where *where, const struct rules *names, stru
 	for (size_t i = 0; i < where->count; i++)
 		ast_check_calls(where->rules, names, where->conditions[i].file,
 				where->conditions[i].ast);
-	return where->rules->nerrors == before || complain(&where->rules->errors[before], err);
+	return where->rules->nerrors == before ||
+	       where_complain(&where->rules->errors[before], err);
 }
 
 /* All conditions of one class, as one. */
@@ -359,27 +360,31 @@ static bool is_missing(const struct ast *ast, void *arg)
 	return path->natoms > 1 && ast_root(path) == ROOT_STATE && !lookup_state(in, path);
 }
 
-static bool is_arithmetic(const struct ast *ast)
+const char where_never_true[] = "a number is never true: compare it with one, as in '(...) != 0'";
+
+bool where_is_number(const struct ast *ast)
 {
-	return (ast->kind == AST_BINARY && ast->op >= OP_BIT_AND && ast->op <= OP_MOD) ||
+	return (ast->kind == AST_CONST && value_is_number(&ast->value)) ||
+	       (ast->kind == AST_BINARY && ast->op >= OP_BIT_AND && ast->op <= OP_MOD) ||
 	       (ast->kind == AST_UNARY && (ast->op == OP_NEG || ast->op == OP_BIT_NOT));
+}
+
+bool where_joins(const struct ast *ast)
+{
+	return (ast->kind == AST_BINARY && (ast->op == OP_AND || ast->op == OP_OR)) ||
+	       (ast->kind == AST_UNARY && ast->op == OP_NOT);
 }
 
 /* A condition, or what && || ! join. */
 static bool check_condition(const struct lookup *in, const struct ast *ast)
 {
 	const char *field = compared_field(in->where, ast);
-	bool number = ast->kind == AST_CONST && value_is_number(&ast->value);
 
-	if (number || is_arithmetic(ast) ||
-	    (field && is_number(field_kinds(in->where->trace, field)))) {
-		error_set(in->err, ERR_QUERY,
-			  "a number is never true: compare it with one, as in '... != 0'");
+	if (where_is_number(ast) || (field && is_number(field_kinds(in->where->trace, field)))) {
+		error_set(in->err, ERR_QUERY, "%s", where_never_true);
 		return complain_at(in, ast->at);
 	}
-	bool joins = (ast->kind == AST_BINARY && (ast->op == OP_AND || ast->op == OP_OR)) ||
-		     (ast->kind == AST_UNARY && ast->op == OP_NOT);
-	for (uint32_t n = 0; joins && n < ast->nargs; n++)
+	for (uint32_t n = 0; where_joins(ast) && n < ast->nargs; n++)
 		if (!check_condition(in, ast->args[n]))
 			return false;
 	return true;

@@ -1,8 +1,8 @@
 /*
  * buried.c - deletes and unknowns that may cover an operand which nothing wrote
  *
- * Such an operand has no track, and is unknown unless one of them covers it. Then it gets a name,
- * and is told like others.
+ * An operand that no event wrote has no track: its value is unknown. When a `delete` or `unknown`
+ * covers it, it is added to the named attributes and gets a track like the others.
  */
 #include "engine/base/mem.h"
 #include "state/intervals/intervals.h"

@@ -315,6 +315,19 @@ static void move_all(struct tracks *tracks, struct tracks *computed)
 		track_move_computed(tracks, computed, &computed->items[i]);
 }
 
+bool tracks_compute_on(struct tracks *tracks, struct error *err)
+{
+	struct tracks computed = {.state = tracks->state};
+	bool ok;
+
+	tracks_forget(tracks);
+	ok = by_shapes(tracks, &computed, err);
+	if (ok)
+		move_all(tracks, &computed);
+	tracks_release(&computed);
+	return ok;
+}
+
 bool tracks_compute_named(struct tracks *tracks, struct error *err)
 {
 	const struct wanted *wanted = tracks->wanted;

@@ -11,7 +11,10 @@
  * What is unknown at the end may be filled by any later event. An earlier run that saw all of them
  * stored what they fill, with its checkpoints.
  */
+#include "engine/base/bitset.h"
+#include "engine/base/helper.h"
 #include "engine/base/mem.h"
+#include "state/context/handover.h"
 #include "state/context/run.h"
 #include "state/intervals/intervals.h"
 #include "state/replay/cells_internal.h"
@@ -21,6 +24,11 @@ enum { TRY_AGAIN = 1 << 17 /* events */ };
 struct range_run {
 	struct tracks *tracks;
 	struct replay *replay;
+	/* what lines give: heard of while it matters, since cells say what was before */
+	bool in_place; /* they do not */
+	bool hears;
+	uint64_t *gives, *heard; /* statements that give what is to be told; heard of now */
+	size_t words;            /* of both */
 	/* operands outside of the range */
 	bool follows;     /* what they are there may still matter */
 	size_t cuts, due; /* of their spans: so far, and when to look at what of them is needed */
@@ -29,7 +37,7 @@ struct range_run {
 	bool done;    /* all is told: it stops, unless it goes on */
 	bool has_was; /* some line is a `was` of what is told */
 	nstime told;  /* from here on it is stored what later events fill; NSTIME_MAX: no more */
-	bool is_told; /* that was taken: of what is not known by now nothing is filled */
+	bool is_told; /* the stored fills were applied: what is unknown now stays unknown */
 	struct rest rest;   /* what goes on, handed over */
 	size_t tried;       /* tracks that went on when it was last tried to hand them over, */
 	uint64_t try_again; /* and when to try again: events of the run */
@@ -96,13 +104,25 @@ static void see_change(struct range_run *run, const struct change *change)
 		  after->named ? after->named_at : NSTIME_MAX);
 }
 
+/* Turns on or off that the run hears what lines give; it is told all fills and deletes. */
+static void hear(struct range_run *run, bool on)
+{
+	if (on && !run->hears)
+		memcpy(run->heard, run->gives, run->words * sizeof *run->heard);
+	else if (!on && run->hears)
+		memset(run->heard, 0, run->words * sizeof *run->heard);
+	run->hears = on;
+}
+
 static void on_change(void *arg, const struct change *change)
 {
 	struct range_run *run = arg;
 
 	run_changes(run->tracks->state, change);
-	if (!run->done)
-		see_change(run, change);
+	if (run->done || (!run->hears && !(run->tracks->over.past && change->fill)))
+		return;
+	hear(run, true); /* also what the event says of it then */
+	see_change(run, change);
 }
 
 /* Each cell was made in this run, so that what is told has a track since then. */
@@ -287,25 +307,75 @@ static void look_at_operands(struct range_run *run, nstime next)
 	}
 }
 
-static bool on_moment(void *arg, nstime next)
+/* From the begin of the range on. */
+static void hear_range(struct range_run *run)
 {
-	struct range_run *run = arg;
+	hear(run, true);
+	track_names(run);
+}
+
+/* The range is over. */
+static void pass_end(struct range_run *run)
+{
 	struct tracks *tracks = run->tracks;
 
-	if (!tracks->over.past && next >= tracks->range.end) {
-		track_all(run);
-		tracks_pass_end(tracks);
-		run->told = run_told(tracks->state, tracks->range.end - 1);
-		run->cuts = run->due = 0;
-	}
+	track_all(run);
+	tracks_pass_end(tracks);
+	run->told = run_told(tracks->state, tracks->range.end - 1);
+	run->cuts = run->due = 0;
+}
+
+/* The trace ends before the range does. */
+static void end_early(struct range_run *run)
+{
+	if (!run->hears)
+		hear_range(run);
+	track_all(run);
+}
+
+/* Until a change, nothing need be looked at before the next of these. */
+static void rest(struct range_run *run)
+{
+	const struct tracks *tracks = run->tracks;
+	nstime until = !run->hears ? tracks->range.begin : tracks->range.end;
+
+	if (tracks->over.past)
+		until = run->done ? NSTIME_MAX : run->goes_on ? run->told : NSTIME_MIN;
+	replay_rests(run->replay, until, tracks->state->checkpoint_due);
+}
+
+/* False: the run is over. */
+static bool look(struct range_run *run, nstime next)
+{
+	struct tracks *tracks = run->tracks;
+
+	if (!run->hears && !tracks->over.past && next >= tracks->range.begin)
+		hear_range(run);
+	if (!tracks->over.past && next >= tracks->range.end)
+		pass_end(run);
 	run_passes(tracks->state, run->replay, next);
-	if (run->done)
+	if (run->done || (!tracks->over.past && !run->hears))
 		return true;
 	tracks_settle(tracks);
 	if (run->follows && run->cuts >= run->due)
 		look_at_operands(run, next);
 	tracks_spool(tracks);
-	return !tracks->over.past || !is_over(run, next);
+	if (!tracks->over.past)
+		return true;
+	if (is_over(run, next))
+		return false;
+	hear(run, !run->done && (run->follows || tracks->over.open || tracks->over.unknown));
+	return true;
+}
+
+static bool on_moment(void *arg, nstime next)
+{
+	struct range_run *run = arg;
+
+	if (!look(run, next))
+		return false;
+	rest(run);
+	return true;
 }
 
 /* ---- the run ---- */
@@ -316,15 +386,18 @@ static void begin_tracks(struct range_run *run, const struct order *from)
 	struct tracks *tracks = run->tracks;
 	bool whole = from->time == NSTIME_MIN;
 
-	if (leaves_nothing(tracks->state) && whole)
+	if (leaves_nothing(tracks->state) && whole && !tracks->state->handover) {
 		replay_in_place(run->replay);
+		run->in_place = true;
+	}
 	run->follows = !tracks->range.within && tracks->nshapes;
 	if (run->follows) {
 		tracks->low = whole ? NSTIME_MIN : tracks->range.begin;
 		tracks->high = NSTIME_MAX;
 	}
 	run->due = tracks->low < tracks->range.begin ? views_due(tracks->state, 0) : SIZE_MAX;
-	track_names(run);
+	if (run->follows || run->in_place || tracks->state->force == FORCE_REPLAY)
+		hear_range(run);
 }
 
 /* Is the trace to be read for later ranges, too? Not where an earlier run has done so. */
@@ -333,8 +406,16 @@ static bool goes_on(const struct tracks *tracks)
 	struct state *state = tracks->state;
 
 	return state->lists == LISTS_PASS && tracks->wanted->lists && !tracks->range.alone &&
-	       !leaves_nothing(state) && !state->options.replay_only &&
+	       !state->handover && !leaves_nothing(state) && !state->options.replay_only &&
 	       !run_went_on(state, tracks->range.end);
+}
+
+/* Reads ahead where the run sees all of the trace; NULL: there is one processor. */
+static struct helper *helper_of(const struct state *state)
+{
+	const struct index *index = state->event_source->index;
+
+	return index && index_jobs(index) > 1 ? helper_new() : NULL;
 }
 
 /* hands: what goes on past the range may be looked for in another way, which may give up. */
@@ -342,25 +423,28 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 {
 	struct state *state = tracks->state;
 	struct range_run run = {.tracks = tracks, .told = NSTIME_MAX};
-	uint64_t *heard = tracks_heard(tracks, &run.has_was);
+	size_t statements = program_statements(state->program);
 	struct replay_options options = {.event_source = state->event_source,
 					 .program = state->program,
 					 .change = on_change,
-					 .heard = heard,
 					 .moment = on_moment,
 					 .keeps = is_followed,
 					 .put = on_write,
 					 .arg = &run};
 	struct order from, to = order_after(NSTIME_MAX);
-	bool whole = hands && tracks_are_whole(tracks);
-	bool only = whole || (hands && leaves_nothing(state));
+	bool whole = hands && tracks_are_whole(tracks) && !state->handover;
+	bool only = whole || (hands && (leaves_nothing(state) || state->handover));
 	struct program *subset = only ? subset_of(tracks) : NULL;
 	enum outcome outcome;
 
+	run.gives = tracks_heard(tracks, &run.has_was);
+	run.heard = bitset_new(statements);
+	run.words = statements / 64 + 1;
+	options.heard = run.heard;
 	if (subset)
 		options.program = subset;
 	if (whole) {
-		options.brief = true;
+		options.brief = run.in_place = true;
 		options.absent = on_absent;
 	}
 	if (tracks->nshapes && program_views_tell_none(state->program))
@@ -368,6 +452,8 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 	run.tried = hands ? SIZE_MAX : 0;
 	run.try_again = hands ? 0 : UINT64_MAX;
 	run.goes_on = goes_on(tracks);
+	if (run.goes_on || whole)
+		options.helper = helper_of(state);
 	tracks->spooling.stay = 1; /* what was before a known value will not change */
 	run.replay = run_begin(state, &options, tracks->range.begin, &from);
 	begin_tracks(&run, &from);
@@ -375,16 +461,21 @@ static enum outcome run_over(struct tracks *tracks, bool hands, struct error *er
 		add_buried(&run);
 	outcome = replay_run(run.replay, &from, &to, err) ? OUTCOME_DONE : OUTCOME_ERROR;
 	if (outcome == OUTCOME_DONE && !tracks->over.past)
-		track_all(&run);
+		end_early(&run);
 	if (outcome == OUTCOME_DONE && (!run.done || run.goes_on)) /* it came to the trace's end */
 		run_seals(state, NSTIME_MAX);
+	if (outcome == OUTCOME_DONE && state->handover)
+		handover_leave(state->handover, state, options.program, replay_cells(run.replay),
+			       tracks->range.end);
 	run.rest.cells = replay_cells(run.replay);
 	if (outcome == OUTCOME_DONE && run.rest.closure)
 		outcome = tracks_read_rest(tracks, &run.rest, err);
 	closure_free(run.rest.closure);
 	run_end(state, run.replay);
+	helper_free(options.helper);
 	program_subset_free(subset);
-	mem_free(heard);
+	mem_free(run.heard);
+	mem_free(run.gives);
 	return outcome;
 }
 

@@ -6,6 +6,8 @@
  */
 #include "state/intervals/intervals.h"
 #include "engine/base/mem.h"
+#include "state/context/handover.h"
+#include "state/context/reach.h"
 #include "state/intervals/named.h"
 #include "state/state.h"
 #include "state/timelines/retry.h"
@@ -53,14 +55,38 @@ static void give_interval(struct giving *giving, const struct span *span, nstime
 	giving->more = giving->more && giving->sink->interval(giving->sink->arg, &interval);
 }
 
+/* Is the span unknown, and, where the trace grows, may an event to come say what it was? */
+static bool is_lost(const struct giving *giving, const struct span *span)
+{
+	const struct state *state = giving->tracks->state;
+
+	return span->value.kind == VALUE_UNKNOWN &&
+	       (!state->handover ||
+		catalog_was(state->catalog, attr_shape(state->attrs, giving->track->attr)));
+}
+
+/* Where the trace grows: what was unknown stays so. */
+static void give_none(struct giving *giving, const struct span *span)
+{
+	const struct interval none = {.path = giving->path,
+				      .begin = span->begin,
+				      .end = span->begin,
+				      .value = span->value};
+
+	if (giving->tracks->state->handover && giving->last.value.kind == VALUE_UNKNOWN &&
+	    span->value.kind == VALUE_NONE)
+		giving->more = giving->sink->interval(giving->sink->arg, &none);
+}
+
 /* False: enough. */
 static bool give_span(void *arg, const struct span *span)
 {
 	struct giving *giving = arg;
 
 	if (giving->waits)
-		give_interval(giving, &giving->last, span->begin,
-			      span->value.kind == VALUE_UNKNOWN);
+		give_interval(giving, &giving->last, span->begin, is_lost(giving, span));
+	if (giving->waits && giving->more)
+		give_none(giving, span);
 	giving->last = *span;
 	giving->waits = true;
 	return giving->more;
@@ -158,6 +184,17 @@ static void give_all(struct tracks *tracks)
 
 /* ---- what is asked ---- */
 
+/* What is stored of that which is asked for by name. */
+static void add_named(struct tracks *tracks)
+{
+	const struct wanted *wanted = tracks->wanted;
+	struct value values[ENV_VARIABLES];
+
+	for (size_t i = 0; i < wanted->nattrs; i++)
+		if (!program_view_of(tracks->state->program, wanted->attrs[i], values))
+			attr_list_add(&tracks->names, wanted->attrs[i], tracks->range.begin);
+}
+
 /*
  * Names of what is stored: all that lists may name, if that can be told before reading. What events
  * of a window give a value cannot.
@@ -166,16 +203,13 @@ static bool find_names(struct tracks *tracks, struct listed **listed, size_t *nl
 		       struct error *err)
 {
 	const struct wanted *wanted = tracks->wanted;
-	struct value values[ENV_VARIABLES];
 
 	err->kind = ERR_NONE;
 	tracks->all_known =
 		!wanted->lists ||
 		(!tracks->range.window &&
 		 wanted_enumerate(tracks->state, tracks->wanted, listed, nlisted, err));
-	for (size_t i = 0; i < wanted->nattrs; i++)
-		if (!program_view_of(tracks->state->program, wanted->attrs[i], values))
-			attr_list_add(&tracks->names, wanted->attrs[i], tracks->range.begin);
+	add_named(tracks);
 	for (size_t i = 0; i < *nlisted; i++)
 		if ((*listed)[i].source == ATTR_ABSENT)
 			attr_list_add(&tracks->names, (*listed)[i].attr, tracks->range.begin);
@@ -193,12 +227,14 @@ static bool fill(struct tracks *tracks, struct error *err)
 	return ok;
 }
 
-enum {
-	WINDOW_PART = 8,     /* of the trace is a window, at most */
-	WINDOW_PACKETS = 64, /* of all streams are read on either side, but of each */
-	PACKETS_LEAST = 2,
-	PACKETS_MOST = 16
-};
+/* Of a trace that grows: a run that goes on. */
+static bool fill_on(struct tracks *tracks, struct error *err)
+{
+	add_named(tracks);
+	return tracks_compute_on(tracks, err);
+}
+
+enum { WINDOW_PART = 8 /* of the trace is a window, at most */ };
 
 struct question {
 	struct range range;
@@ -208,21 +244,10 @@ struct question {
 	const struct intervals_first *first; /* NULL: all are alike */
 };
 
-static uint64_t packets_of(const struct state *state, uint64_t packets)
-{
-	uint64_t streams = state->event_source->trace->nstreams;
-	uint64_t each = WINDOW_PACKETS / (streams ? streams : 1);
-
-	packets = packets ? packets : state->lists_packets;
-	if (packets)
-		return packets;
-	return each < PACKETS_LEAST ? PACKETS_LEAST : each > PACKETS_MOST ? PACKETS_MOST : each;
-}
-
 /* A window is read where it is, or its tracks are those of a run that an event of it gave a value. */
 static bool fill_window(struct tracks *tracks, uint64_t packets, struct error *err)
 {
-	enum outcome outcome = tracks_window(tracks, packets_of(tracks->state, packets), err);
+	enum outcome outcome = tracks_window(tracks, reach_packets(tracks->state, packets), err);
 
 	if (outcome == OUTCOME_GAVE_UP) {
 		tracks_forget(tracks);
@@ -316,15 +341,18 @@ static bool ask_paths(struct state *state, const struct question *question,
 					.first = question->first};
 
 		wanted_init(state, question->queries, question->nqueries, &wanted);
+		wanted.settled = state->handover != NULL;
 		ok = question->range.begin >= question->range.end ||
-		     (is_window(state, &question->range, &wanted, &tracks.range.window, err) &&
+		     (state->handover && fill_on(&tracks, err)) ||
+		     (!state->handover &&
+		      is_window(state, &question->range, &wanted, &tracks.range.window, err) &&
 		      (tracks.range.window ? fill_window(&tracks, question->packets, err)
 					   : fill(&tracks, err)));
 		more = retry_wanted(state, &retry);
 		if (ok && !more)
 			give_all(&tracks);
 		if (ok && !more && tracks.range.window)
-			note_window(&tracks, packets_of(state, question->packets));
+			note_window(&tracks, reach_packets(state, question->packets));
 		tracks_release(&tracks);
 		wanted_release(&wanted);
 	} while (more);
@@ -409,6 +437,75 @@ bool state_intervals_all(struct state *state, nstime begin, nstime end, enum int
 	return ask_recorded(state, &question, &sink, err);
 }
 
+bool state_intervals_on(struct state *state, struct handover *handover, nstime begin, nstime end,
+			const struct query *const *queries, size_t nqueries,
+			const struct intervals_first *first,
+			bool (*each)(void *arg, const struct interval *interval), void *arg,
+			struct error *err)
+{
+	const struct sums_sink sink = {.interval = each, .arg = arg};
+	/* what ended at `begin` is told how, too */
+	const nstime before = begin > NSTIME_MIN ? begin - 1 : begin;
+	struct question question = {.range = range_of(before, end, INTERVALS_CUT),
+				    .queries = queries,
+				    .nqueries = nqueries,
+				    .first = first};
+
+	question.range.all = true;
+	state->handover = handover;
+	state->event_source->until = end < NSTIME_MAX ? &end : NULL;
+	bool ok = ask_paths(state, &question, &sink, err);
+	state->event_source->until = NULL;
+	state->handover = NULL;
+	if (ok)
+		handover_end(handover);
+	return ok;
+}
+
+/* Are there lines of @end? */
+static bool has_end_lines(const struct state *state)
+{
+	size_t count;
+	const struct class_program *ends = program_end(state->program, &count);
+	bool some = false;
+
+	for (size_t i = 0; i < count && !some; i++)
+		some = ends[i].nevent || ends[i].nsection;
+	return some;
+}
+
+bool state_settled(struct state *state, nstime least, nstime end, nstime *out, struct error *err)
+{
+	nstime first, last;
+
+	*out = end;
+	if (state->found && !contradictions_settled(state->found, least, end, out, err))
+		return false;
+	if (!has_end_lines(state))
+		return true;
+	if (!state->event_source->ops->span(state->event_source, &first, &last, err))
+		return false;
+	*out = *out > last ? last : *out; /* its lines belong to the last event's time */
+	return true;
+}
+
+bool state_computes_late(struct state *state, const struct query *query)
+{
+	uint32_t shape = ATTR_ABSENT;
+	bool late = false;
+
+	if (!query_has_wildcard(query))
+		shape = attr_shape(state->attrs, query_attr(query, state->attrs));
+	for (uint32_t i = 0; i < program_views(state->program) && !late; i++) {
+		uint32_t own = program_view(state->program, i)->path.shape;
+
+		late = (shape == own ||
+			(shape == ATTR_ABSENT && query_matches_shape(query, state->attrs, own))) &&
+		       view_is_late(state, program_view(state->program, i));
+	}
+	return late;
+}
+
 void state_set_lists(struct state *state, enum lists lists, uint64_t packets)
 {
 	state->lists = lists;
@@ -424,7 +521,7 @@ bool state_window_reach(struct state *state, nstime begin, nstime end, nstime *f
 			struct error *err)
 {
 	struct horizon horizon;
-	bool ok = horizon_find(state->event_source, begin, end, packets_of(state, 0), &horizon,
+	bool ok = horizon_find(state->event_source, begin, end, reach_packets(state, 0), &horizon,
 			       err);
 
 	*floor = horizon.floor;

@@ -416,6 +416,9 @@ void buried_release(struct buried *buried);
 MUST_CHECK bool tracks_compute(struct tracks *tracks, const struct listed *listed, size_t nlisted,
 			       struct error *err);
 
+/* The same from a run that goes on, over its step: lists leave out what is computed late. */
+MUST_CHECK bool tracks_compute_on(struct tracks *tracks, struct error *err);
+
 /* Adds what is computed to a window's tracks. OUTCOME_GAVE_UP: it cannot be read where it is. */
 MUST_CHECK enum outcome tracks_compute_window(struct tracks *tracks, struct error *err);
 /* Adds names of what lists have of any window: whose keys are known without reading. */

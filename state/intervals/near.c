@@ -168,7 +168,7 @@ static void name_by(struct tracks *tracks, struct track *track, const struct fac
 static enum outcome seed(struct near *near)
 {
 	struct tracks *tracks = near->tracks;
-	struct ask_place *places = mem_new_array(tracks->count + 1, sizeof *places);
+	struct state_place *places = mem_new_array(tracks->count + 1, sizeof *places);
 	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
 	enum outcome outcome;
 
@@ -177,10 +177,10 @@ static enum outcome seed(struct near *near)
 		nstime from = track_from(tracks, track);
 		bool before = from > NSTIME_MIN && !begins_later(near, track);
 
-		places[i] = (struct ask_place){{from, before}, track->attr};
+		places[i] = (struct state_place){{from, before}, track->attr};
 	}
-	outcome = ask_places(near->scan.state, near->scan.closure, places, tracks->count, facts,
-			     near->scan.err);
+	outcome = ask_places(near->scan.state, near->scan.closure, places, tracks->count, true,
+			     facts, near->scan.err);
 	for (size_t i = 0; i < tracks->count && outcome == OUTCOME_DONE; i++) {
 		struct track *track = &tracks->items[i];
 		struct value value = facts[i].value;
@@ -233,7 +233,7 @@ enum outcome tracks_find_beginnings(struct tracks *tracks, const struct closure 
 	struct state *state = tracks->state;
 	const struct horizon *horizon = state->horizon;
 	uint32_t *which = mem_new_array(tracks->count + 1, sizeof *which);
-	struct ask_place *places = mem_new_array(tracks->count + 1, sizeof *places);
+	struct state_place *places = mem_new_array(tracks->count + 1, sizeof *places);
 	struct fact *facts = mem_new_array(tracks->count + 1, sizeof *facts);
 	/* without a horizon each step may begin at a checkpoint of its own */
 	struct asking *series = horizon ? ask_series(state, closure, horizon->floor) : NULL;
@@ -250,11 +250,11 @@ enum outcome tracks_find_beginnings(struct tracks *tracks, const struct closure 
 		}
 		for (size_t i = 0; i < left; i++) {
 			const struct track *track = &tracks->items[which[i]];
-			places[i] = (struct ask_place){{track_spans(track)[0].begin, true},
-						       track->attr};
+			places[i] = (struct state_place){{track_spans(track)[0].begin, true},
+							 track->attr};
 		}
 		outcome = series ? ask_next(series, places, left, facts, err)
-				 : ask_places(state, closure, places, left, facts, err);
+				 : ask_places(state, closure, places, left, true, facts, err);
 		if (outcome == OUTCOME_DONE)
 			step_down(tracks, facts, which, &left);
 	}
@@ -366,18 +366,23 @@ struct closure *tracks_rest(const struct tracks *tracks)
 	struct closure *closure;
 	struct event_filter *event_filter;
 	size_t count = 0;
-	bool keyed;
+	bool keyed, of_cpus = true;
 
 	for (size_t i = 0; i < tracks->count; i++)
-		if (tracks->items[i].open || tracks->items[i].unknown)
+		if (!track_is_settled(tracks, &tracks->items[i]))
 			shapes[count++] = attr_shape(state->attrs, tracks->items[i].attr);
 	closure = closure_new(state->catalog, shapes, count);
 	event_filter = event_filter_new(closure, state->event_source, NULL, NULL, 0);
 	event_filter_clear(event_filter);
-	for (size_t i = 0; i < tracks->count; i++)
-		if (tracks->items[i].open || tracks->items[i].unknown)
-			event_filter_add(event_filter, tracks->items[i].attr);
-	keyed = event_filter_is_keyed(event_filter);
+	for (size_t i = 0; i < tracks->count; i++) {
+		uint32_t attr = tracks->items[i].attr;
+
+		if (track_is_settled(tracks, &tracks->items[i]))
+			continue;
+		event_filter_add(event_filter, attr);
+		of_cpus = of_cpus && closure_cpu(closure, state->attrs, attr) >= 0;
+	}
+	keyed = of_cpus || event_filter_is_keyed(event_filter);
 	event_filter_free(event_filter);
 	mem_free(shapes);
 	if (keyed && looks_back(closure))

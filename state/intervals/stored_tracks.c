@@ -18,7 +18,7 @@
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
 
-/* Of a span that was there before all that was fed. */
+/* The begin of a span that is older than every change that was fed. */
 #define BEFORE_ALL (NSTIME_MIN + 1)
 
 static bool failed(const struct feeding *feeding)
@@ -52,8 +52,7 @@ struct track *feed_track(struct feeding *feeding, uint64_t number)
 
 static bool tells_gaps(const struct feeding *feeding, const struct track *track)
 {
-	return program_views_tell_none(feeding->state->program) &&
-	       (feeding->tracks->by_need || is_operand(feeding->tracks, track->attr));
+	return feeding->tracks->by_need || is_operand(feeding->tracks, track->attr);
 }
 
 /* What the newest delete or unknown at t says. */

@@ -161,10 +161,10 @@ void views_add_operands(struct tracks *tracks)
 		if (program_view_of(state->program, wanted->attrs[i], values))
 			add_shape(tracks, attr_shape(state->attrs, wanted->attrs[i]));
 	for (uint32_t i = 0; i < program_views(state->program); i++) {
-		uint32_t shape = program_view(state->program, i)->path.shape;
+		const struct view *view = program_view(state->program, i);
 
-		if (wanted_lists_shape(state, wanted, shape))
-			add_shape(tracks, shape);
+		if (wanted_lists_view(state, wanted, view))
+			add_shape(tracks, view->path.shape);
 	}
 	program_initial_attrs(state->program, name_initial, tracks);
 }

@@ -6,22 +6,28 @@
  *
  * A replay of the window begins without the state at its begin. What a line reads of that, and what
  * an attribute that is written was before, is noted; one backward pass for all notes tells it, and
- * the replay is run again with that, until nothing is missing. It then goes on past the window's
- * end until all that reaches over it has ended. Nothing is read beyond the horizon.
+ * the replay is run again with that, until nothing is missing. Where the pass would look at many
+ * events, a replay from the floor tells the begin, and what that did not write lies beyond. The
+ * last round goes on past the window's end until all that reaches over it has ended. Nothing is
+ * read beyond the horizon.
  *
  * A line that rests on what lies beyond is open: what it may have written is not known from there
- * on, until it is surely written again. Where its target is open that is every attribute of a shape.
+ * on, until it is surely written again. Where its target is open that is every attribute of a
+ * shape.
  */
+#include "engine/base/bitset.h"
 #include "engine/base/mem.h"
 #include "state/answer/ask.h"
 #include "state/answer/planner.h"
+#include "state/context/reach.h"
 #include "state/intervals/intervals.h"
+#include "state/replay/cells_internal.h"
 #include "state/replay/replay.h"
 
+#include <string.h>
+
 enum { ROUNDS = 32 /* of asking for what was read */ };
-/* Limits of a backward pass, whose reading the horizon bounds already. */
-enum { PASS_ROUNDS = 64 };
-#define PASS_BYTES ((size_t)1 << 30)
+enum { PASS_VISITS = 1 << 16 /* after so many, replay from the horizon's floor costs less */ };
 
 struct window_reader {
 	struct tracks *tracks;
@@ -29,34 +35,64 @@ struct window_reader {
 	struct program *program; /* what writes what is listed, and what that reads */
 	uint64_t *heard;         /* the former, by statement */
 	struct replay *replay;   /* of the round */
+	struct replay *below;    /* from the floor to the begin; NULL: passes tell what was there */
+	bool stale;              /* it is to be run again, for what was noted since */
 	struct number_map asked; /* attribute → 1 + its place: what it was at the begin matters */
-	struct ask_place *places;
+	struct state_place *places;
 	struct fact *facts; /* of the first `nfacts` places */
 	size_t nplaces, places_capacity, nfacts;
 	/* of the round: */
-	bool missed; /* a line read what was not asked for yet */
-	bool again;  /* another one is needed */
+	size_t nput;      /* it began with cells of so many places */
+	uint64_t *opened; /* shapes, by the closure's bits: lines with open targets wrote such */
+	bool missed;      /* a line read what was not asked for yet */
+	bool again;       /* another one is needed */
+	struct rest rest; /* what may still be filled, to be read without the replay */
 };
 
 /* ---- what the replay does not know of the window's begin ---- */
 
+/* Was it buried, and has no cell that says what else was done to it? */
+static bool is_buried(const struct cells *cells, uint32_t attr, struct cell *cell)
+{
+	cells_get(cells, attr, cell);
+	return cell->written && !cells_find(cells, attr);
+}
+
 static void note(struct window_reader *reader, uint32_t attr)
 {
 	nstime begin = reader->tracks->range.begin;
+	struct cell cell;
 
 	if (number_map_get(&reader->asked, attr))
 		return;
 	*mem_push(reader->places, reader->nplaces, reader->places_capacity) =
-		(struct ask_place){{begin, begin > NSTIME_MIN}, attr};
+		(struct state_place){{begin, begin > NSTIME_MIN}, attr};
 	number_map_set(&reader->asked, attr, (uint32_t)reader->nplaces);
+	if (reader->below && is_buried(replay_cells(reader->below), attr, &cell))
+		reader->missed = reader->stale = true;
+}
+
+/* What the attribute is at the begin, by the replay from the floor. */
+static void get_below(const struct window_reader *reader, uint32_t attr, struct fact *out)
+{
+	struct cell cell;
+
+	cells_get(replay_cells(reader->below), attr, &cell);
+	fact_of_cell(&cell, out);
+	if (!cell.written || value_is_open(&cell.value))
+		*out = (struct fact){.since = NSTIME_MIN, .beyond = true};
 }
 
 static void miss(void *arg, uint32_t attr)
 {
 	struct window_reader *reader = arg;
+	struct fact fact = {0};
+	struct cell cell;
 
 	note(reader, attr);
-	reader->missed = true;
+	if (reader->below && !is_buried(replay_cells(reader->replay), attr, &cell))
+		get_below(reader, attr, &fact);
+	reader->missed = reader->missed || !fact.beyond;
 }
 
 static bool get_section(void *arg, uint32_t stream, uint32_t section, struct value *out,
@@ -67,6 +103,10 @@ static bool get_section(void *arg, uint32_t stream, uint32_t section, struct val
 	uint32_t place = number_map_get(&reader->asked, attr);
 	const struct fact *fact = NULL;
 
+	if (reader->below) {
+		cells_section(replay_cells(reader->below), stream, section, out, written);
+		return *written && !value_is_open(out);
+	}
 	if (place && place <= reader->nfacts)
 		fact = &reader->facts[place - 1];
 	else
@@ -80,16 +120,76 @@ static bool get_section(void *arg, uint32_t stream, uint32_t section, struct val
 
 /* ---- tracks ---- */
 
-static void name(struct window_reader *reader, uint32_t attr)
+/* A track of an attribute that is `cell` at the begin. */
+static struct track *add_track(struct window_reader *reader, uint32_t attr, bool listed,
+			       const struct cell *cell)
 {
 	struct tracks *tracks = reader->tracks;
-	uint32_t shape = attr_shape(tracks->state->attrs, attr);
+	struct track *track = tracks_add(tracks, attr);
+	const struct value open = value_open();
+	struct value initial;
 
-	if (!wanted_lists(tracks->state, tracks->wanted, attr) &&
+	track->given = listed;
+	track_set_named(tracks, track, NSTIME_MIN);
+	/* when an initial value came to be listed is not looked for */
+	if (program_initial(reader->program, attr, &initial))
+		track_set_named(tracks, track, cell->named ? cell->since : NSTIME_MAX);
+	track_push(tracks->state, track, cell->since, cell->written ? &cell->value : &open);
+	return track;
+}
+
+/*
+ * The first change that names it. A replay from the floor has told what it was at the begin; where
+ * nothing but one burial can have changed it since, it has a track. NULL: it has in the next round.
+ */
+static struct track *new_track(struct window_reader *reader, const struct change *change)
+{
+	struct tracks *tracks = reader->tracks;
+	uint32_t bit = closure_bit(reader->closure, attr_shape(tracks->state->attrs, change->attr));
+	const struct cell *before = change->before;
+	struct value initial;
+	struct track *track;
+	struct cell cell;
+
+	if (!reader->below || reader->stale || before->last_run >= tracks->range.begin ||
+	    number_map_get(&reader->asked, change->attr) <= reader->nput ||
+	    bitset_has(reader->opened, bit) ||
+	    program_initial(reader->program, change->attr, &initial))
+		return NULL;
+	cells_get(replay_cells(reader->below), change->attr, &cell);
+	track = add_track(reader, change->attr, false, &cell);
+	if (before->written)
+		track_write(tracks, track, before->since, &before->value,
+			    value_is_open(&before->value));
+	return track;
+}
+
+static struct track *name(struct window_reader *reader, const struct change *change)
+{
+	struct tracks *tracks = reader->tracks;
+	uint32_t shape = attr_shape(tracks->state->attrs, change->attr);
+
+	if (!wanted_lists(tracks->state, tracks->wanted, change->attr) &&
 	    !wanted_is_source(tracks->state, tracks->wanted, shape))
-		return;
-	attr_list_add(&tracks->names, attr, tracks->range.begin);
-	note(reader, attr);
+		return NULL;
+	attr_list_add(&tracks->names, change->attr, tracks->range.begin);
+	note(reader, change->attr);
+	return new_track(reader, change);
+}
+
+/*
+ * Is it what stands for all attributes of a shape with keys? Rounds after a replay from the floor
+ * have a cell of each: a line whose target is open opens it, too.
+ */
+static bool is_of_all(const struct attrs *attrs, uint32_t attr)
+{
+	uint32_t shape = attr_shape(attrs, attr);
+
+	if (shape_attr(attrs, shape) != attr)
+		return false;
+	while (shape != ATTR_ABSENT && !shape_is_key(attrs, shape))
+		shape = shape_parent(attrs, shape);
+	return shape != ATTR_ABSENT;
 }
 
 static void see_change(void *arg, const struct change *change)
@@ -98,16 +198,22 @@ static void see_change(void *arg, const struct change *change)
 	struct tracks *tracks = reader->tracks;
 	const struct cell *after = change->after;
 	struct track *track = tracks_find(tracks, change->attr);
+	uint32_t shape = attr_shape(tracks->state->attrs, change->attr);
 	bool open = value_is_open(&after->value);
 	bool gives = !change->fill && tracks_gives(tracks, &after->writer);
 
+	if (open && is_of_all(tracks->state->attrs, change->attr)) {
+		bitset_add(reader->opened, closure_bit(reader->closure, shape));
+		return;
+	}
 	if (open && reader->missed) { /* the next round may know */
-		reader->again = reader->again || (tracks->over.past && track &&
-						  !track_is_settled(tracks, track));
-	} else if (!track) {
-		if (gives && change->item->stream && !tracks->over.past)
-			name(reader, change->attr);
-	} else if (!track_is_settled(tracks, track)) {
+		reader->again = reader->again ||
+				(tracks->over.past && track && !track_is_settled(tracks, track));
+		return;
+	}
+	if (!track && gives && change->item->stream && !tracks->over.past)
+		track = name(reader, change);
+	if (track && !track_is_settled(tracks, track)) {
 		if (gives)
 			track_note_given(tracks, track, change->time, change->item->stream);
 		else if (change->fill && !open)
@@ -136,6 +242,17 @@ static bool misses_some(const struct window_reader *reader)
 	return reader->missed || tracks->count < tracks->names.count;
 }
 
+/* Where nothing but fills is awaited, few events may tell them. */
+static void hand_over(struct window_reader *reader, nstime next)
+{
+	const struct tracks *tracks = reader->tracks;
+
+	if (!reader->again && !tracks->over.open && tracks->over.fillable && may_fill(reader))
+		reader->rest = (struct rest){.closure = tracks_rest(tracks),
+					     .from = next,
+					     .cells = replay_cells(reader->replay)};
+}
+
 /* The round is at `next`; true: nothing more can matter. */
 static bool is_over(struct window_reader *reader, nstime next)
 {
@@ -144,9 +261,10 @@ static bool is_over(struct window_reader *reader, nstime next)
 	if (!tracks->over.past && next >= tracks->range.end) {
 		reader->again = misses_some(reader);
 		tracks_pass_end(tracks);
+		hand_over(reader, next);
 	}
 	tracks_settle(tracks);
-	return reader->again ||
+	return reader->again || reader->rest.closure ||
 	       (tracks->over.past && !tracks->over.open &&
 		!(tracks->over.fillable && may_fill(reader)));
 }
@@ -164,52 +282,9 @@ static bool keeps_all(void *arg, uint32_t attr)
 	return true;
 }
 
-/* ---- rounds ---- */
-
-/* Before all, also what @start writes, nothing was written. */
-static void put_initial(struct window_reader *reader, size_t first)
-{
-	for (size_t i = first; i < reader->nplaces; i++) {
-		struct fact *fact = &reader->facts[i];
-
-		*fact = (struct fact){.since = NSTIME_MIN};
-		if (!program_initial(reader->program, reader->places[i].attr, &fact->value))
-			fact->value.kind = VALUE_UNKNOWN;
-	}
-	reader->nfacts = reader->nplaces;
-}
-
-/* What was noted and not asked for yet. */
-static enum outcome ask(struct window_reader *reader, struct error *err)
-{
-	struct state *state = reader->tracks->state;
-	size_t first = reader->nfacts, count = reader->nplaces - first;
-	enum outcome outcome = OUTCOME_GAVE_UP;
-	struct closure *closure;
-	uint32_t *shapes;
-
-	if (!count)
-		return OUTCOME_DONE;
-	reader->facts = mem_resize(reader->facts, reader->nplaces, sizeof *reader->facts);
-	if (reader->tracks->range.begin == NSTIME_MIN) {
-		put_initial(reader, first);
-		return OUTCOME_DONE;
-	}
-	shapes = mem_new_array(count + 1, sizeof *shapes);
-	for (size_t i = 0; i < count; i++)
-		shapes[i] = attr_shape(state->attrs, reader->places[first + i].attr);
-	closure = closure_new(state->catalog, shapes, count);
-	mem_free(shapes);
-	if (looks_back(closure))
-		outcome = ask_reads(state, closure, reader->places + first, count,
-				     reader->facts + first, err);
-	closure_free(closure);
-	reader->nfacts = reader->nplaces;
-	return outcome;
-}
-
-/* What the attribute was at the window's begin. */
-static void put_fact(struct window_reader *reader, uint32_t attr, const struct fact *fact)
+/* What the attribute is where the replay begins. */
+static void put_fact(const struct window_reader *reader, struct replay *replay, uint32_t attr,
+		     const struct fact *fact)
 {
 	struct cell cell = {.value = fact->value,
 			    .since = fact->since,
@@ -224,25 +299,165 @@ static void put_fact(struct window_reader *reader, uint32_t attr, const struct f
 		return;
 	if (cell.value.kind == VALUE_UNKNOWN)
 		cell.value = fact->beyond ? value_open() : (struct value){.kind = VALUE_UNKNOWN};
-	cells_set(replay_cells(reader->replay), attr, &cell);
+	cells_set(replay_cells(replay), attr, &cell);
 }
 
-/* A track of what it was there. */
-static void add_track(struct window_reader *reader, const struct attr_from *item)
-{
-	struct tracks *tracks = reader->tracks;
-	const struct fact *fact =
-		&reader->facts[number_map_get(&reader->asked, item->attr) - 1];
-	struct track *track = tracks_add(tracks, item->attr);
-	struct value value;
+/* ---- the begin, by replay from the horizon's floor ---- */
 
-	track->given = item->listed;
-	track_set_named(tracks, track, NSTIME_MIN);
-	/* when an initial value came to be listed is not looked for */
-	if (program_initial(reader->program, item->attr, &value))
-		track_set_named(tracks, track, fact->named ? fact->since : NSTIME_MAX);
-	cells_value(replay_cells(reader->replay), item->attr, &value);
-	track_push(tracks->state, track, fact->since, &value);
+static void miss_below(void *arg, uint32_t attr)
+{
+	note(arg, attr);
+}
+
+static void keep_buried(struct cells *cells, uint32_t attr)
+{
+	struct cell cell;
+
+	if (is_buried(cells, attr, &cell))
+		cells_set(cells, attr, &cell);
+}
+
+/* What is buried has a cell from there on, whatever it was: an attribute, and names below it. */
+static void bury_below(void *arg, const struct pattern *pattern, enum value_kind kind, nstime time)
+{
+	struct window_reader *reader = arg;
+	struct cells *cells = replay_cells(reader->below);
+	struct attrs *attrs = reader->tracks->state->attrs;
+	const struct closure *closure = reader->closure;
+
+	(void)kind, (void)time;
+	if (!pattern->any && !pattern->below)
+		keep_buried(cells, pattern->attr);
+	for (uint32_t i = 0; !pattern->any && i < closure->nshapes; i++) {
+		uint32_t shape = closure->shapes[i];
+		struct value step;
+
+		if (shape_parent(attrs, shape) != attr_shape(attrs, pattern->attr) ||
+		    shape_is_key(attrs, shape))
+			continue;
+		step = attr_atom(attrs, shape_attr(attrs, shape));
+		keep_buried(cells, attr_child(attrs, pattern->attr, false, &step));
+	}
+}
+
+static bool no_section(void *arg, uint32_t stream, uint32_t section, struct value *out,
+		       bool *written)
+{
+	(void)arg, (void)stream, (void)section, (void)out, (void)written;
+	return false;
+}
+
+static bool replay_below(struct window_reader *reader, struct error *err)
+{
+	const struct state *state = reader->tracks->state;
+	struct order from = order_before(state->horizon->floor);
+	struct order to = order_before(reader->tracks->range.begin);
+	const struct fact beyond = {.since = NSTIME_MIN, .beyond = true};
+	uint64_t *heard = bitset_new(program_statements(reader->program));
+	const struct replay_options options = {.event_source = state->event_source,
+					       .program = reader->program,
+					       .missing = miss_below,
+					       .missing_section = no_section,
+					       .bury = bury_below,
+					       .heard = heard,
+					       .keeps = keeps_all,
+					       .arg = reader};
+	bool ok;
+
+	do {
+		reader->stale = false;
+		replay_free(reader->below);
+		reader->below = replay_new(&options);
+		for (size_t i = 0; i < reader->nplaces; i++)
+			put_fact(reader, reader->below, reader->places[i].attr, &beyond);
+		ok = replay_run(reader->below, &from, &to, err);
+	} while (ok && reader->stale);
+	mem_free(heard);
+	return ok;
+}
+
+/* ---- rounds ---- */
+
+/* Before all, also what @start writes, nothing was written. */
+static void put_initial(struct window_reader *reader)
+{
+	for (size_t i = reader->nfacts; i < reader->nplaces; i++) {
+		struct fact *fact = &reader->facts[i];
+
+		*fact = (struct fact){.since = NSTIME_MIN};
+		if (!program_initial(reader->program, reader->places[i].attr, &fact->value))
+			fact->value.kind = VALUE_UNKNOWN;
+	}
+	reader->nfacts = reader->nplaces;
+}
+
+/* By a backward pass, unless that takes long. */
+static enum outcome ask_back(struct window_reader *reader, struct error *err)
+{
+	struct state *state = reader->tracks->state;
+	size_t first = reader->nfacts, count = reader->nplaces - first;
+	uint32_t *shapes = mem_new_array(count, sizeof *shapes);
+	enum outcome outcome = OUTCOME_GAVE_UP;
+	struct closure *closure;
+	bool may_replay;
+
+	for (size_t i = 0; i < count; i++)
+		shapes[i] = attr_shape(state->attrs, reader->places[first + i].attr);
+	closure = closure_new(state->catalog, shapes, count);
+	mem_free(shapes);
+	/* of single CPUs a pass may read below the floor of all */
+	may_replay = state->horizon->floor > NSTIME_MIN && !closure->cpu_depth;
+	state->limits.visits = !may_replay            ? UINT32_MAX
+			       : state->window_visits ? state->window_visits
+						      : PASS_VISITS;
+	if (looks_back(closure))
+		outcome = ask_places(state, closure, reader->places + first, count, false,
+				     reader->facts + first, err);
+	state->limits.visits = UINT32_MAX;
+	closure_free(closure);
+	if (outcome == OUTCOME_DONE)
+		reader->nfacts = reader->nplaces;
+	else if (outcome == OUTCOME_GAVE_UP && may_replay)
+		outcome = replay_below(reader, err) ? OUTCOME_DONE : OUTCOME_ERROR;
+	return outcome;
+}
+
+/* What was noted and not asked for yet. */
+static enum outcome ask(struct window_reader *reader, struct error *err)
+{
+	if (reader->below)
+		return !reader->stale || replay_below(reader, err) ? OUTCOME_DONE : OUTCOME_ERROR;
+	if (reader->nfacts == reader->nplaces)
+		return OUTCOME_DONE;
+	reader->facts = mem_resize(reader->facts, reader->nplaces, sizeof *reader->facts);
+	if (reader->tracks->range.begin > NSTIME_MIN)
+		return ask_back(reader, err);
+	put_initial(reader);
+	return OUTCOME_DONE;
+}
+
+/* What is known of the begin. */
+static void put_begin(struct window_reader *reader)
+{
+	const struct attrs *attrs = reader->tracks->state->attrs;
+	const struct cell nothing = {.value = {.kind = VALUE_NONE}, .written = true};
+	struct fact fact;
+
+	reader->nput = reader->below ? reader->nplaces : reader->nfacts;
+	for (size_t i = 0; i < reader->nput; i++) {
+		if (i < reader->nfacts)
+			fact = reader->facts[i];
+		if (i >= reader->nfacts || (reader->below && fact.beyond))
+			get_below(reader, reader->places[i].attr, &fact);
+		put_fact(reader, reader->replay, reader->places[i].attr, &fact);
+	}
+	memset(reader->opened, 0, reader->closure->nwords * sizeof *reader->opened);
+	for (uint32_t i = 0; reader->below && i < reader->closure->nshapes; i++) {
+		uint32_t attr = shape_attr(attrs, reader->closure->shapes[i]);
+
+		if (is_of_all(attrs, attr))
+			cells_set(replay_cells(reader->replay), attr, &nothing);
+	}
 }
 
 static void begin_round(struct window_reader *reader)
@@ -261,10 +476,14 @@ static void begin_round(struct window_reader *reader)
 	tracks_forget(tracks);
 	reader->missed = reader->again = false;
 	reader->replay = replay_new(&options);
-	for (size_t i = 0; i < reader->nfacts; i++)
-		put_fact(reader, reader->places[i].attr, &reader->facts[i]);
-	for (size_t i = 0; i < tracks->names.count && reader->nfacts; i++)
-		add_track(reader, &tracks->names.items[i]);
+	put_begin(reader);
+	for (size_t i = 0; i < tracks->names.count && (reader->nfacts || reader->below); i++) {
+		const struct attr_from *item = &tracks->names.items[i];
+		struct cell cell;
+
+		cells_get(replay_cells(reader->replay), item->attr, &cell);
+		add_track(reader, item->attr, item->listed, &cell);
+	}
 }
 
 /* What reached over the window's end, or was unknown there, goes on at the horizon's end. */
@@ -277,7 +496,7 @@ static void end_reading(struct window_reader *reader)
 		is_over(reader, tracks->range.end);
 	else
 		reader->again = misses_some(reader);
-	if (!reader->again && horizon->ceil < NSTIME_MAX)
+	if (!reader->again && !reader->rest.closure && horizon->ceil < NSTIME_MAX)
 		tracks_end_beyond(tracks, may_fill(reader));
 }
 
@@ -291,6 +510,8 @@ static enum outcome read_round(struct window_reader *reader, struct error *err)
 	if (replay_run(reader->replay, &from, &to, err)) {
 		end_reading(reader);
 		outcome = reader->again ? ask(reader, err) : OUTCOME_DONE;
+		if (reader->rest.closure)
+			outcome = tracks_read_rest(reader->tracks, &reader->rest, err);
 	}
 	replay_free(reader->replay);
 	return outcome;
@@ -305,6 +526,7 @@ static bool reader_init(struct window_reader *reader, struct tracks *tracks)
 
 	*reader = (struct window_reader){.tracks = tracks, .closure = tracks_closure(tracks)};
 	reader->heard = tracks_heard(tracks, &has_was);
+	reader->opened = mem_new_array(reader->closure->nwords, sizeof *reader->opened);
 	if (looks_back(reader->closure))
 		reader->program = closure_program(reader->closure);
 	return reader->program != NULL;
@@ -312,8 +534,11 @@ static bool reader_init(struct window_reader *reader, struct tracks *tracks)
 
 static void reader_release(struct window_reader *reader)
 {
+	replay_free(reader->below);
+	closure_free(reader->rest.closure);
 	program_subset_free(reader->program);
 	mem_free(reader->heard);
+	mem_free(reader->opened);
 	closure_free(reader->closure);
 	mem_free(reader->asked.items);
 	mem_free(reader->places);
@@ -359,27 +584,16 @@ static enum outcome read_window(struct tracks *tracks, struct error *err)
 enum outcome tracks_window(struct tracks *tracks, uint64_t packets, struct error *err)
 {
 	struct state *state = tracks->state;
-	const struct backward_limits limits = state->limits;
-	enum outcome outcome = OUTCOME_ERROR;
-	struct horizon horizon;
+	enum outcome outcome;
+	struct reach reach;
 
 	if (state->options.replay_only || state->force != FORCE_NONE)
 		return OUTCOME_GAVE_UP;
-	if (horizon_find(state->event_source, tracks->range.begin, tracks->range.end, packets,
-			 &horizon, err)) {
-		state->horizon = &horizon;
-		state->event_source->fills_from = &horizon.floor;
-		state->limits.visits = state->limits.questions = UINT32_MAX;
-		state->limits.rounds = PASS_ROUNDS;
-		state->limits.pendings = UINT32_MAX;
-		state->limits.bytes = PASS_BYTES;
-		outcome = read_window(tracks, err);
-		if (outcome == OUTCOME_DONE)
-			state->evaluation = "backward";
-		state->limits = limits;
-		state->horizon = NULL;
-		state->event_source->fills_from = NULL;
-	}
-	horizon_release(&horizon);
+	if (!reach_begin(state, tracks->range.begin, tracks->range.end, packets, &reach, err))
+		return OUTCOME_ERROR;
+	outcome = read_window(tracks, err);
+	if (outcome == OUTCOME_DONE)
+		state->evaluation = "backward";
+	reach_end(state, &reach);
 	return outcome;
 }

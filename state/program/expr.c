@@ -458,6 +458,9 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_VARIABLE:
 		*out = env->variables[expr->index];
 		return EVAL_VALUE;
+	case EXPR_COLUMN:
+		*out = env->row[expr->index];
+		return value_is_open(out) ? EVAL_OPEN : EVAL_VALUE;
 	case EXPR_NOT:
 	case EXPR_AND:
 	case EXPR_OR:

@@ -31,6 +31,7 @@ enum expr_kind {
 	EXPR_LOST_KIND, /* is this loss of kind `index`? */
 	EXPR_READ,      /* `path` of the state */
 	EXPR_VARIABLE,
+	EXPR_COLUMN, /* number `index` of the row */
 	EXPR_NOT,
 	EXPR_AND,
 	EXPR_OR,
@@ -63,7 +64,7 @@ struct expr {
 	enum failure failure;
 	bool may_view;   /* READ: some attribute of the shape is computed */
 	bool total;      /* MAP: has a result for all that args[0] can be */
-	uint32_t index;  /* FIELD, SECTION, VARIABLE */
+	uint32_t index;  /* FIELD, SECTION, VARIABLE, COLUMN */
 	uint32_t nargs;
 	uint32_t n;      /* names, values */
 	unsigned scopes; /* FIELD_GET */
@@ -84,7 +85,8 @@ static inline bool expr_is_const(const struct expr *expr, enum value_kind kind)
 	return expr && expr->kind == EXPR_CONST && expr->value.kind == kind;
 }
 
-/* Is it so of the expression, or of one inside it, or in keys of its paths? NULL: no. */
+/* Does is() hold for the expression, for an operand at any depth, or for a key of its paths? An
+ * expression that is NULL gives false. */
 bool expr_any(const struct expr *expr, bool (*is)(const struct expr *expr));
 bool path_any(const struct path *path, bool (*is)(const struct expr *expr));
 /* An operator whose operands are all evaluated, which fails where one of them does. */

@@ -185,7 +185,7 @@ static enum way find_aliased(struct compile *compile, unsigned scopes, struct fi
 
 static void note_ref(struct compile *compile, const struct ast_path *path, uint8_t found)
 {
-	if (compile->refs && !compile->quiet)
+	if (compile->refs && !compile->quiet && !(compile->dead && found == REF_MISSING))
 		compile->refs[path->ref] |= found;
 }
 
@@ -325,6 +325,15 @@ static const struct expr *compile_where_name(struct compile *compile, const stru
 	return compile_field(compile, path, ROOT_FIELD, 0);
 }
 
+static const struct expr *compile_column(struct compile *compile, const char *name)
+{
+	struct expr *expr = expr_new(compile, EXPR_COLUMN);
+
+	while (strcmp(compile->columns[expr->index], name) != 0)
+		expr->index++;
+	return expr;
+}
+
 static const struct expr *compile_read(struct compile *compile, const struct ast_path *path)
 {
 	struct expr *expr = expr_new(compile, EXPR_READ);
@@ -338,6 +347,8 @@ static const struct expr *compile_path_read(struct compile *compile, const struc
 {
 	enum root root = ast_root(path);
 
+	if (compile->on == ON_ROW)
+		return compile_column(compile, path->atoms[0].name);
 	if (root == ROOT_STATE && compile->on == ON_WHERE && path->natoms == 1)
 		return compile_where_name(compile, path);
 	switch (root) {
@@ -657,6 +668,17 @@ static const struct expr *compile_map(struct compile *compile, const struct ast 
 	return expr;
 }
 
+/* Of a condition: the class decides that it is not evaluated, but its fields are no mistakes. */
+static void note_dead(struct compile *compile, const struct ast *ast)
+{
+	bool dead = compile->dead;
+
+	compile->dead = true;
+	if (compile->on == ON_WHERE)
+		compile_expr(compile, ast);
+	compile->dead = dead;
+}
+
 /* A condition that the class decides leaves one of the values, and the other one is not looked at.
  */
 static const struct expr *compile_choose(struct compile *compile, const struct ast *ast)
@@ -664,8 +686,10 @@ static const struct expr *compile_choose(struct compile *compile, const struct a
 	const struct expr *args[] = {compile_expr(compile, ast->args[0]), NULL, NULL};
 	struct expr *expr;
 
-	if (expr_is_const(args[0], VALUE_BOOL))
+	if (expr_is_const(args[0], VALUE_BOOL)) {
+		note_dead(compile, ast->args[args[0]->value.b ? 2 : 1]);
 		return compile_expr(compile, ast->args[args[0]->value.b ? 1 : 2]);
+	}
 	args[1] = compile_expr(compile, ast->args[1]);
 	args[2] = compile_expr(compile, ast->args[2]);
 	expr = expr_new(compile, EXPR_CHOOSE);
@@ -737,8 +761,10 @@ static const struct expr *compile_operator(struct compile *compile, const struct
 	const struct expr *left = compile_expr(compile, ast->args[0]), *right = NULL;
 	struct expr *expr;
 
-	if (ast->op == OP_AND && expr_is_const(left, VALUE_BOOL) && !left->value.b)
+	if (ast->op == OP_AND && expr_is_const(left, VALUE_BOOL) && !left->value.b) {
+		note_dead(compile, ast->args[1]);
 		return left; /* the right side is not read, nor its fields missed */
+	}
 	if (ast->nargs > 1)
 		right = compile_expr(compile, ast->args[1]);
 	expr = expr_of(compile, binary_kind(ast->op), left, right);

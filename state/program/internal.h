@@ -72,7 +72,7 @@ enum { VIEW_DEPTH = 64 }; /* views inside views; circles are refused before */
 
 enum { REF_FOUND = 1, REF_MISSING = 2 };
 
-enum compile_on { ON_EVENT, ON_LOSS, ON_EDGE /* @start, @end */, ON_VIEW, ON_WHERE };
+enum compile_on { ON_EVENT, ON_LOSS, ON_EDGE /* @start, @end */, ON_VIEW, ON_WHERE, ON_ROW };
 
 /* What an expression is compiled for. */
 struct compile {
@@ -86,6 +86,8 @@ struct compile {
 	uint32_t variable;               /* number of that variable */
 	uint8_t *refs;                   /* NULL: nothing is warned about */
 	bool quiet;                      /* inside has() */
+	bool dead; /* what is compiled is never evaluated: only fields that are there are noted */
+	const char *const *columns;      /* ON_ROW: names, of which each path is one */
 	const struct rule_block *block;  /* the last one whose head was compiled; NULL: none yet */
 	const struct expr *head;         /* what that head became */
 };

@@ -65,6 +65,7 @@ struct env {
 	void *arg;
 	struct arena *scratch; /* strings made on the way (str, hex, unaligned fields) */
 	struct value variables[ENV_VARIABLES]; /* ?c of the view being computed */
+	const struct value *row;               /* of a condition on rows: by column */
 	unsigned depth;                        /* views inside views */
 	struct gap gap;                        /* the one asked for last, of part gap_part */
 	uint32_t gap_part;

@@ -83,6 +83,12 @@ void cells_set_until(struct cells *cells, uint32_t stream, nstime until);
 /* Everything, as bytes and back; false: the bytes are not of this program. */
 void cells_write(const struct cells *cells, struct buf *out);
 bool cells_read(struct cells *cells, const void *bytes, size_t len);
+/*
+ * The same where streams have other numbers now: streams[i] is that of stream i of `count`;
+ * UINT32_MAX: it is gone.
+ */
+bool cells_read_moved(struct cells *cells, const void *bytes, size_t len, const uint32_t *streams,
+		      size_t count);
 struct io;
 /* The time as its difference from `near`. */
 struct order io_order(struct io *io, struct order order, nstime near);

@@ -279,28 +279,50 @@ static void get_tombstones(struct io *io, struct cells *cells, const uint32_t *n
 
 /* ---- streams, and the whole ---- */
 
+static void io_section(struct io *io, struct section_value *section)
+{
+	section->written = io_number(io, section->written) != 0;
+	if (section->written)
+		section->value = io_value(io, section->value);
+}
+
 void io_streams(struct io *io, const struct cells *cells)
 {
-	for (size_t i = 0; i < cells->nstreams * cells->nsections && !io->failed; i++) {
-		struct section_value *section = &cells->sections[i];
-
-		section->written = io_number(io, section->written) != 0;
-		if (section->written)
-			section->value = io_value(io, section->value);
-	}
+	for (size_t i = 0; i < cells->nstreams * cells->nsections && !io->failed; i++)
+		io_section(io, &cells->sections[i]);
 	for (size_t i = 0; i < cells->nstreams; i++)
 		cells->until[i] = io_signed(io, cells->until[i]);
 }
 
-/* False: what is read is not of this program. */
-static bool io_head(struct io *io, const struct cells *cells)
+/* Stream i of those that are read is streams[i]. */
+static void get_streams(struct io *io, struct cells *cells, const uint32_t *streams, size_t count)
+{
+	for (size_t i = 0; i < count && !io->failed; i++)
+		for (uint32_t k = 0; k < cells->nsections && !io->failed; k++) {
+			struct section_value section = {0};
+
+			io_section(io, &section);
+			if (streams[i] < cells->nstreams)
+				cells->sections[(size_t)streams[i] * cells->nsections + k] =
+					section;
+		}
+	for (size_t i = 0; i < count; i++) {
+		nstime until = io_signed(io, 0);
+
+		if (streams[i] < cells->nstreams)
+			cells->until[streams[i]] = until;
+	}
+}
+
+/* False: what is read is not of this program, and of so many streams. */
+static bool io_head(struct io *io, const struct cells *cells, size_t nstreams)
 {
 	uint32_t statements = program_statements(cells->program);
 
 	return io_number(io, CELLS_VERSION) == CELLS_VERSION &&
 	       io_number(io, statements) == statements &&
 	       io_number(io, cells->nsections) == cells->nsections &&
-	       io_number(io, cells->nstreams) == cells->nstreams;
+	       io_number(io, nstreams) == nstreams;
 }
 
 void cells_write(const struct cells *cells, struct buf *out)
@@ -308,7 +330,7 @@ void cells_write(const struct cells *cells, struct buf *out)
 	uint32_t *nodes = mem_new_array((size_t)cells->nplaces + 1, sizeof *nodes);
 	struct io io = {.out = out};
 
-	io_head(&io, cells);
+	io_head(&io, cells, cells->nstreams);
 	put_nodes(&io, cells, nodes);
 	put_cells(&io, cells, nodes);
 	put_tombstones(&io, cells, nodes);
@@ -316,21 +338,43 @@ void cells_write(const struct cells *cells, struct buf *out)
 	mem_free(nodes);
 }
 
-bool cells_read(struct cells *cells, const void *bytes, size_t len)
+static bool read_all(struct cells *cells, struct io *io, const uint32_t *streams, size_t count)
 {
-	struct io io = {.at = bytes, .end = (const uint8_t *)bytes + len, .attrs = cells->attrs};
 	uint32_t *nodes;
 	size_t nnodes;
 
 	cells_clear(cells);
-	if (!io_head(&io, cells))
+	if (!io_head(io, cells, count))
 		return false;
-	nodes = get_nodes(&io, &nnodes);
-	get_cells(&io, cells, nodes, nnodes);
-	get_tombstones(&io, cells, nodes, nnodes);
+	nodes = get_nodes(io, &nnodes);
+	get_cells(io, cells, nodes, nnodes);
+	get_tombstones(io, cells, nodes, nnodes);
 	mem_free(nodes);
-	io_streams(&io, cells);
-	if (!io_ended(&io))
+	if (streams)
+		get_streams(io, cells, streams, count);
+	else
+		io_streams(io, cells);
+	if (!io_ended(io))
 		cells_clear(cells);
-	return io_ended(&io);
+	return io_ended(io);
+}
+
+static struct io io_of(const struct cells *cells, const void *bytes, size_t len)
+{
+	return (struct io){.at = bytes, .end = (const uint8_t *)bytes + len, .attrs = cells->attrs};
+}
+
+bool cells_read(struct cells *cells, const void *bytes, size_t len)
+{
+	struct io io = io_of(cells, bytes, len);
+
+	return read_all(cells, &io, NULL, cells->nstreams);
+}
+
+bool cells_read_moved(struct cells *cells, const void *bytes, size_t len, const uint32_t *streams,
+		      size_t count)
+{
+	struct io io = io_of(cells, bytes, len);
+
+	return read_all(cells, &io, streams, count);
 }

@@ -129,11 +129,13 @@ static inline struct cell_past *cells_past(const struct cells *cells, uint32_t a
 }
 
 /*
- * cell_put() and the name that a write gives, done in place on a cell that is there and not brief.
- * A run writes tens of millions of times, mostly what nobody is told of.
+ * cell_put() and the name that a write gives, done in place on a cell that is there and not brief;
+ * gives the place of the writer, to be filled. A run writes tens of millions of times, mostly what
+ * nobody is told of.
  */
-static inline void cells_put(const struct cells *cells, uint32_t attr, struct cell_now *now,
-			     const struct value *value, nstime since, const struct writer *writer)
+static inline struct writer *cells_put(const struct cells *cells, uint32_t attr,
+				       struct cell_now *now, const struct value *value,
+				       nstime since)
 {
 	struct cell_past *past = cells_past(cells, attr);
 
@@ -144,8 +146,8 @@ static inline void cells_put(const struct cells *cells, uint32_t attr, struct ce
 		past->last_run = past->run;
 	}
 	past->run = value_equal(&past->last, value) ? past->last_run : since;
-	past->writer = *writer;
 	cell_write(now, value, since);
+	return &past->writer;
 }
 
 /* The same, made when there is none. */

@@ -447,7 +447,8 @@ static bool contradict(struct reading *reading, int64_t before, struct error *er
 	if (!find_support(reading->own, reading->run.stream, &found, err))
 		return false;
 	if (is_of_tasks(reading->own, reading->run.stream)) {
-		/* what B says came at a moment that no event tells, if A's was not unknown anyway
+		/*
+		 * what B says came at a moment that no event tells, if A's was not unknown anyway
 		 */
 		found.lone = watched->claim.perhaps;
 		found.told = found.lone ? found.claimed : found.told;
@@ -581,12 +582,14 @@ static bool find_claim(struct contradictions *own, const struct stream *stream, 
 
 /*
  * An idle CPU has nothing more to say; and packets may say that the stream goes on without events.
+ * Of a trace that grows, no stream has ended.
  */
 static bool needs_tail(const struct contradictions *own, const struct stream *stream)
 {
 	const struct claim_of *claim = &own->streams[stream->index].claim;
 
-	return claim->known && !stream->tells_end && !is_except(own, claim->value);
+	return claim->known && !stream->tells_end && !own->program->trace->grows &&
+	       !is_except(own, claim->value);
 }
 
 /* Reads on from `at` until an event tells at `end` or later, or all was read. */
@@ -739,6 +742,64 @@ static bool find(void *arg, const struct stream *stream, nstime begin, nstime en
 	}
 	pthread_mutex_unlock(&watched->lock);
 	return good;
+}
+
+/* The newest event that tells, or loss. */
+static bool see_newest(struct reading *reading, const struct mirror_class *mirrored, void *arg)
+{
+	nstime *newest = arg;
+	struct told told;
+
+	if (!mirrored) {
+		*newest = reading->run.loss.time;
+		return false;
+	}
+	told = told_by(mirrored, reading, 0);
+	if (tells(&told))
+		*newest = reading->event.time;
+	return !tells(&told);
+}
+
+/*
+ * The newest event of the stream that tells, or loss, at `least` or later; else where the stream
+ * begins, before which it lacks all (NSTIME_MAX: it has nothing), or NSTIME_MIN if it has
+ * late_events.
+ */
+static bool find_newest(struct contradictions *own, const struct stream *stream, nstime least,
+			nstime *newest, struct error *err)
+{
+	struct events_options options =
+		options_of(own, stream, own->classes.telling, least, NSTIME_MAX);
+	struct recorded recorded;
+
+	*newest = NSTIME_MIN;
+	options.backward = true;
+	options.losses = !stream->late_events; /* what it lacks before its first event is one */
+	if (!stream_recorded(own->index, stream, &recorded, err))
+		return false;
+	bool some = recorded.end != NSTIME_MIN;
+	if (some && !read_events(own, &options, see_newest, newest, err))
+		return false;
+	if (*newest == NSTIME_MIN && !stream->late_events) /* it lacks all before it begins */
+		*newest = some ? recorded.begin : NSTIME_MAX;
+	return true;
+}
+
+bool contradictions_settled(struct contradictions *own, nstime least, nstime end, nstime *out,
+			    struct error *err)
+{
+	const struct trace *trace = own->program->trace;
+	nstime newest;
+
+	*out = end;
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		if (*out <= least || !own->streams[i].any)
+			continue;
+		if (!find_newest(own, trace->streams[i], least, &newest, err))
+			return false;
+		*out = newest < *out ? newest : *out;
+	}
+	return true;
 }
 
 bool contradictions_of(struct contradictions *own, const struct stream *stream,

@@ -53,6 +53,14 @@ MUST_CHECK bool contradictions_of(struct contradictions *contradictions,
 				  const struct stream *stream,
 				  void (*each)(void *arg, const struct contradiction *found),
 				  void *arg, struct error *err);
+/*
+ * All events before `end` are there: from which moment on may events to come make things unknown?
+ * *out, `end` at most: at the newest event that tells of each stream. Where each kind of event is
+ * enabled at its own time, the first one to come says that the stream lacked all before: nothing is
+ * settled until it is there. What is before `least` is not read; then *out is earlier than that.
+ */
+MUST_CHECK bool contradictions_settled(struct contradictions *contradictions, nstime least,
+				       nstime end, nstime *out, struct error *err);
 /* The one that makes things unknown at time t, of that stream; false: there is none. NULL has none. */
 bool contradictions_at(struct contradictions *contradictions, const struct stream *stream,
 		       nstime t, struct contradiction *out);

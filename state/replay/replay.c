@@ -17,6 +17,8 @@ struct replay {
 	uint64_t *failures;
 	uint64_t contradictions;
 	bool in_place; /* see replay_in_place() */
+	bool told;     /* since the last moment */
+	uint64_t rests; /* see replay_rests() */
 	bool failed;   /* then `err` says why */
 	struct error *err;
 };
@@ -74,6 +76,12 @@ void replay_in_place(struct replay *replay)
 	replay->in_place = true;
 }
 
+void replay_rests(struct replay *replay, nstime time, uint64_t events)
+{
+	replay->walk.rests = time;
+	replay->rests = events;
+}
+
 bool replay_at_event(const struct replay *replay)
 {
 	return replay->walk.stream != NULL;
@@ -126,6 +134,7 @@ static void tell(struct replay *replay, uint32_t attr, const struct cell *before
 {
 	struct change change = {attr, before, after, fill, replay->walk.time, {0}, NULL};
 
+	replay->told = true;
 	if (!replay->options.change)
 		return;
 	change.item = walk_item(&replay->walk);
@@ -165,16 +174,12 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 		attrs_keep(replay->attrs, value);
 	if (now && (options->brief || replay->in_place)) {
 		cell_write(now, value, replay->walk.time);
+		replay->told = true;
 		options->put(options->arg, attr, value, now->since);
 		return;
 	}
 	if (value->kind == VALUE_UNKNOWN)
 		value->u = 0; /* it is known to be so */
-	if (now && !is_heard(options, write->line)) {
-		cells_put(replay->cells, attr, now, value, replay->walk.time,
-			  walk_writer(&replay->walk, write->line));
-		return;
-	}
 	cells_get(replay->cells, attr, &before);
 	cell = before;
 	cell_put(&cell, value, replay->walk.time, walk_writer(&replay->walk, write->line));
@@ -312,6 +317,41 @@ void replay_apply(struct replay *replay, struct write *write)
 	walk_apply(&replay->walk, write);
 }
 
+/* `=` of a cell that is there, told to nobody; false: it is another write. */
+static inline bool put(struct replay *replay, const struct plain_line *line, uint32_t attr,
+		       const struct value *value)
+{
+	struct cell_now *now = cells_find(replay->cells, attr);
+	struct value own;
+
+	if (line->verb != VERB_SET || !now || replay->options.brief || replay->in_place ||
+	    value->kind == VALUE_UNKNOWN || is_heard(&replay->options, line->line))
+		return false;
+	value_take(&own, value);
+	if (!line->interned)
+		cell_keep(now, &own, replay->attrs);
+	walk_put_writer(&replay->walk, line->line,
+			cells_put(replay->cells, attr, now, &own, replay->walk.time));
+	return true;
+}
+
+static inline void apply(struct replay *replay, const struct plain_line *line,
+			 const struct plain_loaded *event)
+{
+	uint32_t attr = chosen_attr(line, replay->attrs, event);
+	const struct value *value = chosen_value(line, event);
+	struct write write;
+
+	if (put(replay, line, attr, value))
+		return;
+	write = (struct write){.line = line->line,
+			       .verb = line->verb,
+			       .interned = line->interned,
+			       .attr = attr};
+	value_take(&write.value, value);
+	walk_apply(&replay->walk, &write);
+}
+
 /* The lines of an event at once, where that can be done. */
 static bool lines(void *arg, const struct plain *plain)
 {
@@ -332,16 +372,10 @@ static bool lines(void *arg, const struct plain *plain)
 	choice = chosen_lines(plain, replay->cells, &replay->walk.env, &event);
 	if (!choice || !chosen_was(choice, replay->cells, &event, true))
 		return false;
-	for (uint32_t i = choice->nwas; i < choice->count; i++) {
-		const struct plain_line *line = &choice->lines[i];
-		struct write write = {
-			.line = line->line, .verb = line->verb, .interned = line->interned};
-
-		write.attr = chosen_attr(line, replay->attrs, &event);
-		value_take(&write.value, chosen_value(line, &event));
-		walk_apply(&replay->walk, &write);
-	}
-	replay->walk.calm = false;
+	for (uint32_t i = choice->nwas; i < choice->count; i++)
+		apply(replay, &choice->lines[i], &event);
+	replay->walk.calm = !replay->told && !replay->cells->ndying &&
+			    replay->walk.events < replay->rests;
 	return true;
 }
 
@@ -363,6 +397,7 @@ static bool moment(void *arg, nstime next)
 {
 	struct replay *replay = arg;
 
+	replay->told = false;
 	cells_settle(replay->cells, replay->options.keeps, replay->options.arg);
 	if (replay->failed)
 		return false;

@@ -96,6 +96,12 @@ struct cells *replay_cells(struct replay *replay);
  */
 void replay_in_place(struct replay *replay);
 
+/*
+ * To be called from moment(): it need not be called again before that time and so many events
+ * (replay_events()), unless change() or put() was.
+ */
+void replay_rests(struct replay *replay, nstime time, uint64_t events);
+
 /* For options.lines: what one line of the event writes, done as without it. */
 struct write;
 void replay_apply(struct replay *replay, struct write *write);

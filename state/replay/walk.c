@@ -34,6 +34,7 @@ void walk_init(struct walk *walk, struct event_source *event_source, struct prog
 		.event_source = event_source,
 		.program = program,
 		.ops = ops,
+		.rests = NSTIME_MAX,
 		.env = {.program = program,
 			.decode = decode,
 			.read = ops->read,
@@ -237,6 +238,7 @@ static void run_item(struct walk *walk)
 	size_t count;
 
 	reset_scratch(walk);
+	walk->calm = false;
 	walk->env.slots = NULL;
 	walk->stream = item->stream;
 	if (item->stream) {
@@ -260,7 +262,8 @@ static inline bool turn_to(struct walk *walk, nstime time, bool placed)
 {
 	if (time < walk->time && walk->events != walk->first)
 		time = walk->time;
-	if ((walk->events == walk->first || (time > walk->time && !walk->calm)) &&
+	if ((walk->events == walk->first ||
+	     (time > walk->time && !(walk->calm && time < walk->rests))) &&
 	    !walk->ops->moment(walk, time))
 		return false;
 	walk->time = time;

@@ -59,7 +59,8 @@ struct walk {
 	struct event_item item;
 	uint64_t first; /* event of this run */
 	bool scratched; /* env.scratch may hold something */
-	bool calm;      /* the next moment need not be told; only ops->lines says so */
+	bool calm;      /* the next moment need not be told; only ops->lines says so, */
+	nstime rests;   /* and only of those before that */
 	bool placed;    /* `item` has its order */
 	bool has_writer;
 	struct writer writer;
@@ -87,5 +88,24 @@ nstime walk_fill_begin(const struct walk *walk, const struct cells *cells, nstim
 const struct event_item *walk_item(struct walk *walk);
 /* The writer: a line of that event. */
 const struct writer *walk_writer(struct walk *walk, const struct line *line);
+/* The same, where many are written: with no copy of what was just written. */
+static inline void walk_put_writer(struct walk *walk, const struct line *line, struct writer *out)
+{
+	const struct run *run = &walk->run;
+
+	if (!run->count) {
+		*out = *walk_writer(walk, line);
+		return;
+	}
+	out->order.time = run->batch->time[walk->entry];
+	out->order.rank = run->stream->index + 1;
+	out->order.source = run->packet->rec.source;
+	out->order.offset = run->packet->rec.off;
+	out->order.index = run_index(run, walk->entry);
+	out->order.slot = 0;
+	out->at = run->batch->at[walk->entry];
+	out->class_index = run->batch->class_index[walk->entry];
+	out->line = line->id;
+}
 
 #endif

@@ -8,6 +8,7 @@
 #define STATE_RULES_LEX_H
 
 #include "state/rules/ast.h"
+#include "state/rules/number.h"
 
 #include <string.h>
 
@@ -40,6 +41,8 @@ struct parser {
 	bool failed;           /* an error was noted: every word is END until it is cleared */
 	struct view_def *view; /* whose variables are in scope */
 	bool declares;         /* ?x in a key makes a new variable */
+	bool asks;             /* for brackets where C reads the same text in another way */
+	size_t bits;           /* 1 + where the operand read last has its & | ^ without brackets */
 	struct rule_block *block;
 	uint32_t statement_at;
 };
@@ -85,11 +88,6 @@ size_t blanks_end(const struct parser *parser, size_t pos);
 size_t spaces_end(const struct parser *parser, size_t pos);
 size_t line_end(const struct parser *parser, size_t pos);
 
-/*
- * A number at text[*pos]: moves *pos behind it. False: it is malformed or too large, and *what
- * says which. `text` need not be ended by zero.
- */
-bool lex_number(const char *text, size_t len, size_t *pos, struct value *out, const char **what);
 /* A string whose opening quote is at text[*pos], unescaped into the arena. */
 bool lex_string(const char *text, size_t len, size_t *pos, struct arena *arena, struct value *out,
 		size_t *bad, const char **what);

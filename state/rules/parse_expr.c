@@ -463,6 +463,36 @@ static struct ast *parse_in(struct parser *parser, struct ast *left)
 	return ast;
 }
 
+/*
+ * C binds & | ^ looser than comparisons. `from` is where the left operand begins, `at` where the
+ * comparison's sign of `sign` bytes stands, `bits` where one of the operands has its sign; the
+ * word that is looked at ends the right operand.
+ */
+static void ask_for_brackets(struct parser *parser, size_t from, size_t at, size_t sign,
+			     size_t bits)
+{
+	const char *text = parser->text;
+	size_t end = parser->token.at;
+	size_t open = bits < at ? bits + 1 : from, close = bits < at ? end : bits;
+	size_t own = bits < at ? from : at + sign, own_end = bits < at ? at : end;
+
+	while (is_blank(parser_char(parser, open)))
+		open++;
+	while (is_blank(parser_char(parser, own)))
+		own++;
+	while (close > open && is_blank(text[close - 1]))
+		close--;
+	while (own_end > own && is_blank(text[own_end - 1]))
+		own_end--;
+	while (end > own_end && is_blank(text[end - 1]))
+		end--;
+	parse_error(parser, at,
+		    "this needs brackets: %.*s(%.*s)%.*s, or, as C and 'do' read it, %.*s(%.*s)%.*s",
+		    (int)(own - from), text + from, (int)(own_end - own), text + own,
+		    (int)(end - own_end), text + own_end, (int)(open - from), text + from,
+		    (int)(close - open), text + open, (int)(end - close), text + close);
+}
+
 static struct ast *parse_binary(struct parser *parser, enum binds binds);
 
 /* `!` is looked at. */
@@ -483,6 +513,7 @@ static struct ast *parse_binary(struct parser *parser, enum binds binds)
 	enum op before = OP_NONE;
 	enum binds bound = BINDS_UNARY;
 	const struct binary *binary;
+	size_t from = parser->token.at, bits = 0;
 	struct ast *left;
 
 	if (binds <= BINDS_NOT && lex_is_op(parser, "!")) {
@@ -500,21 +531,48 @@ static struct ast *parse_binary(struct parser *parser, enum binds binds)
 			continue;
 		}
 		binary = find_binary(parser);
-		if (!binary || binary->binds < binds || binary->binds > bound)
+		if (!binary || binary->binds < binds || binary->binds > bound) {
+			parser->bits = bound == BINDS_BITS ? bits : 0;
 			return left;
+		}
 		before = binary->binds == bound ? before : OP_NONE;
 		check_operator(parser, binary->binds, binary->op, before);
+		size_t sign = strlen(binary->text);
 		lex_next(parser);
 		left = node_of(parser, binary->op, at, left,
 			       parse_binary(parser, binary->binds + 1));
+		bits = bound == BINDS_BITS ? bits : parser->bits;
+		if (parser->asks && binary->binds == BINDS_COMPARE && bits)
+			ask_for_brackets(parser, from, at, sign, bits - 1);
+		bits = sign == 1 ? at + 1 : 0; /* shifts bind alike in C */
 		bound = binary->binds;
 		before = binary->op;
 	}
 }
 
+/* `?` is looked at: a choice, as choose() makes it. */
+static struct ast *parse_choice(struct parser *parser, struct ast *condition)
+{
+	struct ast *ast = node_new(parser, AST_CALL, parser->token.at);
+	struct ast *args[] = {condition, NULL, NULL};
+
+	ast->name = "choose";
+	lex_next(parser);
+	args[1] = parse_expr(parser);
+	if (!lex_is_op(parser, ":"))
+		parse_expected(parser, "':' and the value where the condition is false");
+	lex_next(parser);
+	args[2] = parse_expr(parser);
+	ast->nargs = sizeof args / sizeof *args;
+	ast->args = arena_copy(parser->rules->arena, args, ast->nargs, sizeof *args);
+	return ast;
+}
+
 struct ast *parse_expr(struct parser *parser)
 {
-	return parse_binary(parser, BINDS_OR);
+	struct ast *ast = parse_binary(parser, BINDS_OR);
+
+	return lex_is_op(parser, "?") ? parse_choice(parser, ast) : ast;
 }
 
 /* What other languages write where this one has another sign. */
@@ -534,7 +592,12 @@ static const char *sign_meant(const struct parser *parser)
 struct ast *parse_expr_text(struct rules *rules, const struct rule_file *file)
 {
 	struct parser parser = {
-		.rules = rules, .file = file, .text = file->text, .len = file->len, .brackets = 1};
+		.rules = rules,
+		.file = file,
+		.text = file->text,
+		.len = file->len,
+		.brackets = 1,
+		.asks = true};
 
 	lex_next(&parser);
 	struct ast *ast = parse_expr(&parser);

@@ -77,7 +77,10 @@ static bool on_moment(void *arg, nstime next)
 	trace_damages(trace_of(part->event_source), &now->damage);
 	/* not `next`: what comes next may change while a trace grows */
 	building_put_resume(building, replay_time(building->replay) + 1, &now->resume);
-	building->failed = !builder_close(building->builder, building->err);
+	building->failed =
+		(part->grows && !part->tie(part->tie_arg, replay_time(building->replay) + 1,
+					   &now->ties, building->err)) ||
+		!builder_close(building->builder, building->err);
 	if (!building->failed && part->progress && !part->progress(part->progress_arg, next))
 		building->failed = !error_set(building->err, ERR_INTERRUPTED, "interrupted");
 	return !building->failed;
@@ -99,20 +102,27 @@ static void put_key(const struct timelines_part *part, struct buf *out)
 	buf_add(out, &part->key.bytes, sizeof part->key.bytes);
 }
 
+bool timelines_value(struct store_txn *txn, const char *name, struct buf *out)
+{
+	struct name_key key;
+	struct bytes value;
+	bool any = store_get(txn, name_key_meta(&key, name), &value);
+
+	if (any)
+		buf_add(out, value.data, value.size);
+	return any;
+}
+
 /* Appends a value; false: there is none. */
 static bool meta_get(struct store *store, const char *name, struct buf *out)
 {
 	struct store_txn *txn;
 	struct error ignored;
-	struct name_key key;
-	struct bytes value;
 	bool any;
 
 	if (!store_read(store, &txn, &ignored))
 		return false;
-	any = store_get(txn, name_key_meta(&key, name), &value);
-	if (any)
-		buf_add(out, value.data, value.size);
+	any = timelines_value(txn, name, out);
 	store_read_end(txn);
 	return any;
 }
@@ -303,6 +313,18 @@ static bool begin(struct building *building, struct error *err)
 	return ok;
 }
 
+/* Of a trace that grows: all slices that are full. */
+static bool pause(struct building *building, struct timelines_built *out, struct error *err)
+{
+	struct builder *builder = building->builder;
+
+	if (!builder_settle(builder, err))
+		return false;
+	*out = (struct timelines_built){
+		.changes = builder->changes, .bytes = builder->bytes, .slices = builder->slices};
+	return true;
+}
+
 /* The last slice, and that it is. */
 static bool finish(struct building *building, struct timelines_built *out, struct error *err)
 {
@@ -327,6 +349,10 @@ static bool run(struct building *building, struct error *err)
 	struct order from = order_before(building->from), to = timelines_part_end(part);
 
 	building->err = err;
+	if (part->grows)
+		to = order_before(part->until);
+	if (order_compare(&from, &to) >= 0)
+		return true;
 	return replay_run(building->replay, &from, &to, err) && !building->failed;
 }
 
@@ -362,14 +388,16 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 
 	if (ok) /* what builds before this one could not read */
 		timelines_tell_damage(building.store, part->event_source);
-	if (ok && !timelines_complete(building.store, part->key.extent, out)) {
+	if (ok && (part->grows || !timelines_complete(building.store, part->key.extent, out))) {
 		building.helper = options.helper = part->thread ? helper_new() : NULL;
 		building.replay = replay_new(&options);
 		ok = begin(&building, err);
 		building.damaged = !ok && err->kind == ERR_FORMAT;
 		ok = ok && run(&building, err) && spoilt_by(&building, disorder) == SPOILT_NOT &&
-		     finish(&building, out, err);
+		     (part->grows ? pause : finish)(&building, out, err);
 	}
+	if (ok)
+		ok = store_settle(building.store, err);
 	*spoilt = spoilt_by(&building, disorder);
 	replay_free(building.replay);
 	builder_free(building.builder);

@@ -37,6 +37,18 @@ void building_put_resume(const struct building *building, nstime next, struct bu
 MUST_CHECK bool building_begin(struct building *building, const struct buf *resume,
 			       struct error *err);
 
+/*
+ * What the slices of a store leave that `resume`, its value of that name, tells of, as
+ * cells_write() writes it. The store is read as it is in `txn`, and stays as it is.
+ */
+MUST_CHECK bool building_left(const struct timelines_part *part, struct store *store,
+			      struct store_txn *txn, const struct buf *resume, struct buf *cells,
+			      struct error *err);
+/* How many slices a value of `resume` tells of, and the time from which on no event was applied. */
+MUST_CHECK bool building_resume_head(const struct buf *resume, uint32_t *slices, nstime *next);
+
+/* Appends a value of `M`, such as resume; false: there is none. */
+bool timelines_value(struct store_txn *txn, const char *name, struct buf *out);
 /* Is the store whole, for files of this extent? */
 bool timelines_complete(struct store *store, uint64_t extent, struct timelines_built *out);
 

@@ -21,6 +21,7 @@ void gathered_release(struct gathered *gathered)
 	mem_free(gathered->fills);
 	mem_free(gathered->touched);
 	buf_release(&gathered->resume);
+	buf_release(&gathered->ties);
 	buf_release(&gathered->complete);
 	buf_release(&gathered->damage);
 }
@@ -33,6 +34,7 @@ void gathered_clear(struct gathered *gathered)
 	gathered->open = false;
 	gathered->nchanges = gathered->nticks = gathered->nfills = gathered->live.count = 0;
 	buf_clear(&gathered->resume);
+	buf_clear(&gathered->ties);
 	buf_clear(&gathered->complete);
 	buf_clear(&gathered->damage);
 }
@@ -240,7 +242,7 @@ static bool commit_work(struct store_txn *txn, void *arg, struct error *err)
 	const struct gathered *of = encoding->of;
 
 	return (!of->open || put_slice(encoding, txn, err)) &&
-	       put_meta(txn, "resume", &of->resume, err) &&
+	       put_meta(txn, "resume", &of->resume, err) && put_meta(txn, "ties", &of->ties, err) &&
 	       put_meta(txn, "damage", &of->damage, err) &&
 	       put_meta(txn, "complete", &of->complete, err);
 }

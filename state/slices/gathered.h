@@ -34,7 +34,7 @@ struct gathered {
 	uint32_t busy; /* changes of an attribute that has tops, at least */
 	/* stored with it */
 	struct fresh_names *names;
-	struct buf resume, complete, damage; /* values of these names; empty: that stays */
+	struct buf resume, ties, complete, damage; /* values of these names; empty: that stays */
 };
 
 /* ---- the record of a slice ---- */

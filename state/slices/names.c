@@ -149,7 +149,10 @@ bool name_put(struct store_txn *txn, uint32_t class, const struct name_entity *e
 			return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
 		value = group_change(&group, entity->atom.u % NEIGHBOURS, ordinal);
 	}
-	return value.size ? store_put(txn, key, value, err) : store_delete(txn, key, err);
+	if (value.size)
+		return store_put(txn, key, value, err);
+	store_delete(txn, key);
+	return true;
 }
 
 /* ---- patterns ---- */

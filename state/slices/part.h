@@ -26,9 +26,27 @@ struct timelines_part {
 	/* Called once per slice; false: interrupted. May be NULL. */
 	bool (*progress)(void *arg, nstime at);
 	void *progress_arg;
+	/*
+	 * Of a trace that grows: what is before `until` is final. Slices that are full are stored,
+	 * and nothing of the one behind them. `tie` writes what later tells whether the slices up
+	 * to `next`, behind their last change, still hold.
+	 */
+	bool grows;
+	nstime until;
+	bool (*tie)(void *arg, nstime next, struct buf *out, struct error *err);
+	void *tie_arg;
+	struct tombstones_known *known; /* by builds before of this process; NULL: nothing is */
 	bool thread;    /* a second one reads ahead, encodes slices and stores them */
 	uint32_t least; /* changes of a slice; 0: as many as is usual. For tests */
 };
+
+/*
+ * Tombstones of the slices that were stored, which a build that goes on needs: who goes on with a
+ * store again and again has them looked for in new slices alone.
+ */
+struct tombstones_known;
+struct tombstones_known *tombstones_known_new(void);
+void tombstones_known_free(struct tombstones_known *known); /* NULL is fine */
 
 static inline struct order timelines_part_end(const struct timelines_part *part)
 {

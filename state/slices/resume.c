@@ -20,6 +20,7 @@
 #include "state/slices/shard.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool damaged(struct error *err)
 {
@@ -118,37 +119,60 @@ static bool cut_work(struct store_txn *txn, void *arg, struct error *err)
 	struct name_key key;
 	struct bytes value;
 
-	if (!store_delete(txn, name_key_meta(&key, "complete"), err))
-		return false;
-	for (uint32_t s = cutting->slices; store_get(txn, name_key_record(&key, s), &value); s++)
-		if (!store_delete(txn, name_key_bytes(&key), err) ||
-		    !store_delete_prefix(txn, name_key_numbers(&key, KEY_DATA, &s, 1), err))
-			return false;
+	store_delete(txn, name_key_meta(&key, "complete"));
+	for (uint32_t s = cutting->slices; store_get(txn, name_key_record(&key, s), &value); s++) {
+		store_delete(txn, name_key_bytes(&key));
+		store_delete_prefix(txn, name_key_numbers(&key, KEY_DATA, &s, 1));
+	}
 	return numbers_cut(cutting->numbers, txn, err);
 }
 
 /* ---- what lives ---- */
 
+struct tombstones_known {
+	struct side_item *items; /* values: see on_bury() */
+	size_t count, capacity;
+	struct number_map places; /* number → 1 + place among them */
+	uint32_t slices;          /* that were looked through */
+};
+
 struct living {
 	struct building *building;
 	struct shard *shard;
-	struct side_item *tombstones; /* values: see on_bury() */
-	size_t count, capacity;
-	struct number_map places; /* number → 1 + place among them */
+	struct tombstones_known *known;
 };
+
+static void forget_known(struct tombstones_known *known)
+{
+	mem_free(known->items);
+	mem_free(known->places.items);
+	*known = (struct tombstones_known){0};
+}
+
+struct tombstones_known *tombstones_known_new(void)
+{
+	return mem_new(sizeof(struct tombstones_known));
+}
+
+void tombstones_known_free(struct tombstones_known *known)
+{
+	if (known)
+		forget_known(known);
+	mem_free(known);
+}
 
 /* The last of each number counts. */
 static bool take_tombstone(void *arg, const struct side_item *tombstone)
 {
-	struct living *living = arg;
-	uint32_t place = number_map_get(&living->places, tombstone->fill.attr);
+	struct tombstones_known *known = arg;
+	uint32_t place = number_map_get(&known->places, tombstone->fill.attr);
 
 	if (place) {
-		living->tombstones[place - 1] = *tombstone;
+		known->items[place - 1] = *tombstone;
 		return true;
 	}
-	*mem_push(living->tombstones, living->count, living->capacity) = *tombstone;
-	number_map_set(&living->places, tombstone->fill.attr, (uint32_t)living->count);
+	*mem_push(known->items, known->count, known->capacity) = *tombstone;
+	number_map_set(&known->places, tombstone->fill.attr, (uint32_t)known->count);
 	return true;
 }
 
@@ -218,60 +242,111 @@ static int by_order(const void *a, const void *b)
 	return (i > j) - (i < j);
 }
 
+static bool place_tombstone(struct living *living, const struct numbers *numbers,
+			    struct cells *cells, const struct side_item *found)
+{
+	uint32_t number = found->fill.attr;
+	const struct pattern *pattern;
+	struct tombstone *tombstone;
+	struct pattern exact = {0};
+
+	if (number >= numbers_next(numbers))
+		return false;
+	enum class_kind kind = numbers_class(numbers, number)->kind;
+	if (kind == CLASS_PATTERN) {
+		uint32_t ordinal = numbers_ordinal(numbers, number);
+
+		if (ordinal >= numbers->npatterns)
+			return false;
+		pattern = &numbers->patterns[ordinal];
+	} else {
+		exact.below = kind == CLASS_TOMBSTONE_BELOW;
+		exact.attr = shard_path(living->shard, number);
+		if (exact.attr == ATTR_ABSENT)
+			return false;
+		pattern = &exact;
+	}
+	tombstone = cells_tombstone(cells, pattern);
+	tombstone->now = (struct placing){found->fill.value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE,
+					  found->at, ++cells->seq};
+	tombstone->writer.line = tombstone->writer.class_index = UINT32_MAX;
+	return true;
+}
+
 /* In the order in which they were placed. */
 static bool place_tombstones(struct living *living)
 {
 	const struct numbers *numbers = living->building->numbers;
 	struct cells *cells = replay_cells(living->building->replay);
+	size_t count = living->known->count;
+	struct side_item *sorted = mem_new_array(count + 1, sizeof *sorted);
+	bool ok = true;
 
-	if (living->count)
-		qsort(living->tombstones, living->count, sizeof *living->tombstones, by_order);
-	for (size_t i = 0; i < living->count; i++) {
-		const struct side_item *found = &living->tombstones[i];
-		uint32_t number = found->fill.attr;
-		enum class_kind kind = numbers_class(numbers, number)->kind;
-		const struct pattern *pattern;
-		struct tombstone *tombstone;
-		struct pattern exact = {0};
-
-		if (kind == CLASS_PATTERN) {
-			uint32_t ordinal = numbers_ordinal(numbers, number);
-
-			if (ordinal >= numbers->npatterns)
-				return false;
-			pattern = &numbers->patterns[ordinal];
-		} else {
-			exact.below = kind == CLASS_TOMBSTONE_BELOW;
-			exact.attr = shard_path(living->shard, number);
-			if (exact.attr == ATTR_ABSENT)
-				return false;
-			pattern = &exact;
-		}
-		tombstone = cells_tombstone(cells, pattern);
-		tombstone->now =
-			(struct placing){found->fill.value.number & 1 ? VALUE_UNKNOWN : VALUE_NONE,
-					 found->at, ++cells->seq};
-		tombstone->writer.line = tombstone->writer.class_index = UINT32_MAX;
+	if (count) {
+		memcpy(sorted, living->known->items, count * sizeof *sorted);
+		qsort(sorted, count, sizeof *sorted, by_order);
 	}
-	return true;
+	for (size_t i = 0; i < count && ok; i++)
+		ok = place_tombstone(living, numbers, cells, &sorted[i]);
+	mem_free(sorted);
+	return ok;
 }
 
 static bool revive_all(struct building *building, struct shard *shard)
 {
-	struct living living = {.building = building, .shard = shard};
+	struct tombstones_known *known = building->part->known, own = {0};
+	struct living living = {building, shard, known ? known : &own};
 	bool ok;
 
+	known = living.known;
+	if (known->slices > shard->nslices) /* another store */
+		forget_known(known);
 	for (uint32_t s = 0; s < shard->nslices; s++)
 		building->builder->bytes += shard->records[s].bytes;
 	ok = !shard->nslices ||
-	     (revive(&living) && shard_each_tombstone(shard, take_tombstone, &living) &&
+	     (revive(&living) &&
+	      shard_each_tombstone(shard, known->slices, take_tombstone, known) &&
 	      place_tombstones(&living));
-	mem_free(living.tombstones);
-	mem_free(living.places.items);
+	known->slices = shard->nslices;
+	if (!ok)
+		forget_known(known);
+	forget_known(&own);
 	return ok;
 }
 
 /* ---- the whole ---- */
+
+/* What `resume` begins with. */
+struct resume_head {
+	nstime next;
+	uint64_t events, slices, changes;
+};
+
+static bool get_head(struct io *io, struct resume_head *out)
+{
+	out->next = io_signed(io, 0);
+	out->events = io_number(io, 0);
+	out->slices = io_number(io, 0);
+	out->changes = io_number(io, 0);
+	return !io->failed && out->slices <= UINT32_MAX;
+}
+
+static struct io io_over(const struct buf *resume, struct attrs *attrs)
+{
+	return (struct io){
+		.at = (const uint8_t *)resume->data, .end = buf_end(resume), .attrs = attrs};
+}
+
+bool building_resume_head(const struct buf *resume, uint32_t *slices, nstime *next)
+{
+	struct io io = io_over(resume, NULL);
+	struct resume_head head;
+	bool ok = get_head(&io, &head);
+
+	*slices = (uint32_t)head.slices;
+	*next = head.next;
+	return ok;
+}
 
 /* From what the shard holds; `resume`: behind the head, NULL: there is none. */
 static bool load(struct building *building, struct shard *shard, struct io *resume,
@@ -293,28 +368,50 @@ static bool load(struct building *building, struct shard *shard, struct io *resu
 
 bool building_begin(struct building *building, const struct buf *resume, struct error *err)
 {
-	struct io io = {.at = (const uint8_t *)resume->data,
-			.end = buf_end(resume),
-			.attrs = program_attrs(building->part->program)};
+	struct io io = io_over(resume, program_attrs(building->part->program));
+	struct resume_head head = {0};
 	struct cutting cutting = {0};
-	uint64_t changes = 0, slices;
 	struct shard *shard;
 	bool ok;
 
 	if (resume->len) {
-		building->from = io_signed(&io, 0);
-		building->events_before = io_number(&io, 0);
-		slices = io_number(&io, 0);
-		changes = io_number(&io, 0);
-		if (io.failed || slices > UINT32_MAX)
+		if (!get_head(&io, &head))
 			return damaged(err);
-		cutting.slices = (uint32_t)slices;
+		building->from = head.next;
+		building->events_before = head.events;
+		cutting.slices = (uint32_t)head.slices;
 	}
 	if (!shard_open(building->store, cutting.slices, io.attrs, &shard, err))
 		return false;
 	cutting.numbers = building->numbers = shard->numbers;
-	ok = load(building, shard, resume->len ? &io : NULL, changes, err);
+	ok = load(building, shard, resume->len ? &io : NULL, head.changes, err);
 	shard->numbers = NULL;
 	shard_close(shard);
 	return ok && store_write(building->store, cut_work, &cutting, err);
+}
+
+bool building_left(const struct timelines_part *part, struct store *store, struct store_txn *txn,
+		   const struct buf *resume, struct buf *cells, struct error *err)
+{
+	struct io io = io_over(resume, program_attrs(part->program));
+	struct replay_options options = {
+		.event_source = part->event_source, .program = part->program, .brief = true};
+	struct building building = {.part = part, .store = store};
+	struct resume_head head;
+	struct shard *shard;
+	bool ok;
+
+	if (!get_head(&io, &head))
+		return damaged(err);
+	if (!shard_open_held(store, txn, (uint32_t)head.slices, io.attrs, &shard, err))
+		return false;
+	building.numbers = shard->numbers;
+	building.replay = replay_new(&options);
+	ok = load(&building, shard, &io, head.changes, err);
+	if (ok)
+		cells_write(replay_cells(building.replay), cells);
+	replay_free(building.replay);
+	builder_free(building.builder);
+	shard_close(shard);
+	return ok;
 }

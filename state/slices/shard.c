@@ -48,9 +48,16 @@ static bool load_records(struct shard *shard, uint32_t slices, struct error *err
 bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs, struct shard **out,
 		struct error *err)
 {
+	return shard_open_held(store, NULL, slices, attrs, out, err);
+}
+
+bool shard_open_held(struct store *store, struct store_txn *txn, uint32_t slices,
+		     struct attrs *attrs, struct shard **out, struct error *err)
+{
 	struct shard *shard = mem_new(sizeof *shard);
 	bool ok;
 
+	shard->held = txn;
 	shard->store = store;
 	shard->numbers = numbers_new(attrs);
 	shard->slice_number = UINT32_MAX;
@@ -81,7 +88,8 @@ void shard_close(struct shard *shard)
 
 bool shard_begin(struct shard *shard, struct error *err)
 {
-	if (!store_read(shard->store, &shard->txn, err))
+	shard->txn = shard->held;
+	if (!shard->held && !store_read(shard->store, &shard->txn, err))
 		return false;
 	shard->numbers->txn = shard->txn;
 	return true;
@@ -91,7 +99,8 @@ bool shard_end(struct shard *shard)
 {
 	bool sound = store_sound(shard->txn) && !shard->damaged;
 
-	store_read_end(shard->txn);
+	if (!shard->held)
+		store_read_end(shard->txn);
 	shard->txn = shard->numbers->txn = NULL;
 	shard->slice_number = UINT32_MAX;
 	return sound;

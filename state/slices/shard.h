@@ -31,6 +31,7 @@ enum side_state { SIDE_NONE, SIDE_GATHERED, SIDE_REFUSED };
 struct shard {
 	struct store *store;
 	struct store_txn *txn;
+	struct store_txn *held; /* of all questions; NULL: each has the newest */
 	struct slice_record *records;
 	nstime *reach; /* least `from` of fills in this slice and all behind it */
 	uint32_t nslices;
@@ -47,6 +48,12 @@ struct shard {
 /* The first `slices` of the store (UINT32_MAX: all). The store stays the caller's. */
 MUST_CHECK bool shard_open(struct store *store, uint32_t slices, struct attrs *attrs,
 			   struct shard **out, struct error *err);
+/*
+ * The same of a store that another process goes on with: as it is in `txn`, borrowed until
+ * shard_close().
+ */
+MUST_CHECK bool shard_open_held(struct store *store, struct store_txn *txn, uint32_t slices,
+				struct attrs *attrs, struct shard **out, struct error *err);
 void shard_close(struct shard *shard); /* NULL is fine */
 
 MUST_CHECK bool shard_begin(struct shard *shard, struct error *err);
@@ -122,10 +129,10 @@ void shard_side_release(struct shard *shard);
 /* Of a number, the first behind t, or else (`back`) the last up to t. NULL: there is none. */
 const struct side_item *side_find(const struct side *side, uint32_t number, nstime t, bool back);
 /*
- * All tombstones, slice by slice, each number's in order of time. False: damage, or `each`
- * said so.
+ * All tombstones from slice `first` on, slice by slice, each number's in order of time. False:
+ * damage, or `each` said so.
  */
-bool shard_each_tombstone(struct shard *shard,
+bool shard_each_tombstone(struct shard *shard, uint32_t first,
 			  bool (*each)(void *arg, const struct side_item *tombstone), void *arg);
 MUST_CHECK bool shard_names_load(struct shard *shard, struct error *err);
 /* The node that is a class's ordinal; ATTR_ABSENT: damage. */

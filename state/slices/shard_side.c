@@ -55,9 +55,9 @@ static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tom
 	return true;
 }
 
-bool shard_each_tombstone(struct shard *shard, each_tombstone *each, void *arg)
+bool shard_each_tombstone(struct shard *shard, uint32_t first, each_tombstone *each, void *arg)
 {
-	for (uint32_t s = 0; s < shard->nslices; s++) {
+	for (uint32_t s = first; s < shard->nslices; s++) {
 		const struct slice *slice = shard_slice(shard, s);
 
 		if (!slice)
@@ -100,7 +100,7 @@ static bool gather(struct shard *shard)
 		if (!slice || !add_fills(slice, &shard->fills))
 			return false;
 	}
-	return shard_each_tombstone(shard, add, &shard->tombstones);
+	return shard_each_tombstone(shard, 0, add, &shard->tombstones);
 }
 
 bool shard_side(struct shard *shard, uint32_t steps)

@@ -1,114 +1,141 @@
 /*
  * shard_files.c - files that pass 1, the merge and pass 2 leave for one another
  *
- *     PATH.pass1-<i>   PATH.start-<i>   PATH.built-<i>          beside PATH.<i>, the shard's slices
- *     PATH.strayed-0      events lie outside of what packets claim: shards do not count
- *     PATH.plan-0         where shards begin
+ *     PATH.pass1-<i>.shard   PATH.start-<i>.shard   PATH.built-<i>.shard
+ *     PATH.strayed-0.shard   events lie outside of what packets claim: shards do not count
+ *     PATH.plan-0.shard      where shards begin
  *
- *     OFFSET  SIZE  MEANING (numbers little-endian)
- *     0       8     magic "YSHARD2" and a zero
- *     8       4     kind: 0 pass 1, 1 start, 2 built, 3 strayed, 4 plan
- *     12      4     shard
- *     16      8     id of the plan; of the rules, in the plan itself
- *     24      8     events
- *     32      8     extent of the trace's files
- *     40      8     changes
- *     48      8     slices
- *     56      8     bytes
- *     64      8     length of what follows
- *     72      8     its XXH3, the seed being that of the 72 bytes before
- *     80      ...   pass 1: a summary (shard_summary_bytes.c); start: a state (cells_bytes.c);
- *                   built, strayed: nothing; plan: where shards begin and the last one ends, 8 each
+ * Each is a segment (index/store/segment.h) that no catalog knows. Its name is what stands behind
+ * PATH, its incarnation the plan's id; of the plan itself, which tells that, the id of rules and
+ * trace, its note a struct shard_note, its values pieces of the body. Nothing in it is of this
+ * machine. docs/index-format.md has its keys.
  */
+#include "engine/base/mem.h"
+#include "index/store/segment.h"
+#include "state/slices/names.h"
 #include "state/timelines/shards_internal.h"
 
-#include "engine/base/folder.h"
-#include "engine/base/mem.h"
-
-#include <stddef.h>
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
-struct head { /* as it is stored */
-	char magic[8];
-	uint32_t kind, shard;
-	uint64_t plan;
-	struct shard_note note;
-	uint64_t size, sum;
-};
-_Static_assert(sizeof(struct head) == 80, "nothing lies between");
+enum { KEY_BODY = 'b' };
 
-static char *path_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
+/* *path is the caller's to release; returns the name in the head, which is in it. */
+static const char *name_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
+			   struct buf *path)
 {
 	static const char *const names[] = {"pass1", "start", "built", "strayed", "plan"};
-	struct buf path = {0};
 
-	buf_printf(&path, "%s.%s-%u", plan->path, names[kind], i);
-	return path.data;
+	buf_printf(path, "%s.%s-%u.shard", plan->path, names[kind], i);
+	return path->data + strlen(plan->path) + 1;
 }
 
-static uint64_t sum_of(const struct head *head, const void *bytes)
+/* 0, SEGMENT_DAMAGED or an errno. */
+static int open_file(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
+		     struct segment **out)
 {
-	return XXH3_64bits_withSeed(bytes, head->size,
-				    XXH3_64bits(head, offsetof(struct head, sum)));
+	struct buf path = {0};
+	const char *name = name_of(plan, kind, i, &path);
+	int failed = segment_open(path.data, name, NULL, out);
+
+	buf_release(&path);
+	return failed;
 }
 
+static struct bytes body_key(struct name_key *key, uint32_t number)
+{
+	return name_key_numbers(key, KEY_BODY, &number, 1);
+}
+
+/* Its pieces, keys falling; the caller frees. */
+static struct entry *entries_of(const struct buf *body, struct name_key *keys, size_t count)
+{
+	struct entry *entries = mem_new_array(count, sizeof *entries);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t number = count - 1 - i, at = number * STORE_VALUE, left = body->len - at;
+
+		entries[i].key = body_key(&keys[i], (uint32_t)number);
+		entries[i].value = (struct bytes){(const uint8_t *)body->data + at,
+						  left < STORE_VALUE ? left : STORE_VALUE};
+	}
+	return entries;
+}
+
+/* Processes that begin at once write the same plan at once, each in a file of its own. */
 bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		      const struct shard_note *note, const struct buf *bytes, struct error *err)
 {
-	struct head head = {"YSHARD2", kind, i, plan->id, {0}, bytes ? bytes->len : 0, 0};
-	char *path = path_of(plan, kind, i);
-	struct buf file = {0};
-	bool ok;
+	size_t count = bytes ? (bytes->len + STORE_VALUE - 1) / STORE_VALUE : 0;
+	struct name_key *keys = mem_new_array(count, sizeof *keys);
+	struct entry *entries = entries_of(bytes, keys, count);
+	struct shard_note noted = note ? *note : (struct shard_note){0};
+	struct segment_id id = {.incarnation = plan->id, .to = 1};
+	struct buf path = {0};
+	struct segment_parts parts = {.name = name_of(plan, kind, i, &path),
+				      .entries = entries,
+				      .count = count,
+				      .note = {(const uint8_t *)&noted, sizeof noted}};
+	char suffix[16];
 
-	if (note)
-		head.note = *note;
-	head.sum = sum_of(&head, head.size ? bytes->data : "");
-	buf_add(&file, &head, sizeof head);
-	if (head.size)
-		buf_add(&file, bytes->data, bytes->len);
-	ok = file_write(path, &file, err);
-	mem_free(path);
-	buf_release(&file);
-	return ok;
+	snprintf(suffix, sizeof suffix, "%d.new", (int)getpid());
+	int failed = segment_write(path.data, suffix, &parts, true, &id);
+	if (failed)
+		error_set(err, ERR_IO, "%s: %s", path.data, strerror(failed));
+	buf_release(&path);
+	mem_free(entries);
+	mem_free(keys);
+	return !failed;
 }
 
-static bool is_whole(const struct buf *file, const struct shards_plan *plan, enum shard_file kind,
-		     uint32_t i, struct shard_note *note)
+/* All of it is looked at: where a file counts, its body can be read later. */
+static bool read_all(struct segment *segment, struct shard_note *note, struct buf *bytes)
 {
-	struct head head;
+	struct bytes noted = segment->note;
+	struct name_key key;
+	struct entry entry;
 
-	if (file->len < sizeof head)
-		return false;
-	memcpy(&head, file->data, sizeof head);
-	if (memcmp(head.magic, "YSHARD2", sizeof head.magic) || head.kind != kind ||
-	    head.shard != i || head.plan != plan->id || head.size != file->len - sizeof head ||
-	    head.sum != sum_of(&head, file->data + sizeof head))
+	if (noted.size != sizeof *note)
 		return false;
 	if (note)
-		*note = head.note;
-	return true;
+		memcpy(note, noted.data, sizeof *note);
+	for (uint32_t i = 0; segment_get(segment, body_key(&key, i), &entry); i++)
+		if (bytes)
+			buf_add(bytes, entry.value.data, entry.value.size);
+	return segment_sound(segment);
 }
 
 bool shard_file_read(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
 		     struct shard_note *note, struct buf *bytes)
 {
-	char *path = path_of(plan, kind, i);
-	struct buf file = {0};
-	bool ok = file_read(path, &file) && is_whole(&file, plan, kind, i, note);
+	struct segment *segment;
 
-	if (ok && bytes)
-		buf_add(bytes, file.data + sizeof(struct head), file.len - sizeof(struct head));
-	mem_free(path);
-	buf_release(&file);
-	return ok;
+	if (open_file(plan, kind, i, &segment))
+		return false;
+	bool good = segment->id.incarnation == plan->id && read_all(segment, note, bytes);
+	segment_close(segment);
+	return good;
+}
+
+bool shard_file_may_be(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
+{
+	struct segment *segment;
+	int failed = open_file(plan, kind, i, &segment);
+
+	if (failed)
+		return failed != ENOENT;
+	bool is = segment->id.incarnation == plan->id;
+	segment_close(segment);
+	return is;
 }
 
 void shard_file_remove(const struct shards_plan *plan, enum shard_file kind, uint32_t i)
 {
-	char *path = path_of(plan, kind, i);
+	struct buf path = {0};
 
-	unlink(path);
-	mem_free(path);
+	name_of(plan, kind, i, &path);
+	unlink(path.data);
+	buf_release(&path);
 }

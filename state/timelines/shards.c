@@ -1,10 +1,9 @@
 /* shards.c - the steps of shards.h: each reads files of the steps before, and leaves its own */
 #include "engine/base/mem.h"
+#include "index/store/store.h"
 #include "state/context/context.h"
 #include "state/timelines/shard_merge.h"
 #include "state/timelines/shards_internal.h"
-
-#include <unistd.h>
 
 struct shards_work shards_work_of(struct state *state, const struct shards_plan *plan)
 {
@@ -16,9 +15,10 @@ struct shards_work shards_work_of(struct state *state, const struct shards_plan 
 
 /* ---- events that stray ---- */
 
+/* A file that is damaged says so as well: else its damage would make shards count. */
 bool shards_strayed(const struct shards_plan *plan)
 {
-	return shard_file_read(plan, SHARD_STRAYED, 0, NULL, NULL);
+	return shard_file_may_be(plan, SHARD_STRAYED, 0);
 }
 
 /* Other processes may have read their parts without such events, or will. */
@@ -182,9 +182,12 @@ bool shards_give_up(const struct shards_plan *plan, struct timelines_built *out,
 /* All shards are built; several that end at once may do this. */
 static bool end(const struct shards_work *work, struct timelines_built *out, struct error *err)
 {
+	struct error ignored;
+
 	if (!work->one_process && shards_strayed(work->plan))
 		return shards_give_up(work->plan, out, err);
-	unlink(work->plan->path); /* a store of one part: shards are used in its place */
+	/* a store of one part: shards are used in its place */
+	MAY_FAIL(store_remove(work->plan->path, &ignored));
 	return true;
 }
 
@@ -209,7 +212,8 @@ bool shards_build(const struct shards_work *work, uint32_t i, struct timelines_b
 	work->event_source->whole_packets = true;
 	ok = ok && timelines_build_part(&part, out, err);
 	work->event_source->whole_packets = false;
-	if (ok) { /* of a shard in disorder nothing is there; the last one finds that noted */
+	/* a shard with events in disorder leaves an empty file; end() reads that it strayed */
+	if (ok) {
 		note = (struct shard_note){.events = note.events + out->events,
 					   .extent = part.key.extent,
 					   .changes = out->changes,

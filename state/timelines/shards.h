@@ -17,7 +17,8 @@ enum { SHARDS_MAX = 4096 };
 struct shards_plan {
 	uint32_t n;
 	nstime *cuts; /* [0] NSTIME_MIN, rising, [n] NSTIME_MAX */
-	uint64_t id;  /* of all this and the rules; of the rules until the cuts are known */
+	uint64_t id;  /* of all this, the rules and the trace, wherever it lies; until the cuts are
+			 known of the latter two */
 	char *path;   /* of the timelines */
 	struct timelines_key key;
 };

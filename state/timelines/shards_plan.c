@@ -6,6 +6,7 @@
  * grows meanwhile: the last shard has no end.
  */
 #include "engine/base/mem.h"
+#include "index/tables/identity.h"
 #include "state/context/context.h"
 #include "state/timelines/shards_internal.h"
 
@@ -21,7 +22,8 @@ static bool set_path(struct state *state, struct shards_plan *plan)
 	*plan = (struct shards_plan){
 		.key = timelines_key_of(state->options.rules, state->event_source->trace)};
 	plan->path = timelines_path(state, &plan->key);
-	plan->id = XXH3_64bits(plan->key.rules, sizeof plan->key.rules);
+	plan->id = XXH3_64bits_withSeed(plan->key.rules, sizeof plan->key.rules,
+					identity_anywhere(state->event_source->trace));
 	return plan->path != NULL;
 }
 

@@ -423,8 +423,9 @@ bool stored_at(struct stored *stored, const struct moment *moments, size_t nmome
 	for (size_t m = 0; m < nmoments && !asking.failed; m++) {
 		asking.moment = (uint32_t)m;
 		asking.t = moments[m].t - moments[m].before;
-		for (size_t i = 0; i < wanted->nattrs && !asking.failed; i++)
-			record(&asking, wanted->attrs[i], true);
+		const struct wanted_attrs attrs = wanted_at(wanted, m);
+		for (size_t i = 0; i < attrs.count && !asking.failed; i++)
+			record(&asking, attrs.items[i], true);
 		if (wanted->lists && !asking.failed)
 			record_lists(&asking);
 	}

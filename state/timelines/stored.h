@@ -14,6 +14,7 @@ struct stored_shard {
 	nstime begin; /* NSTIME_MIN: of the first */
 	char *path;
 	struct store *store;
+	struct store_txn *txn; /* of all questions, where another process goes on with it */
 	struct shard *shard;
 };
 
@@ -22,6 +23,8 @@ struct stored {
 	char *path;                 /* of the timelines */
 	struct stored_shard *items; /* rising; never none */
 	size_t count;
+	char *tail;     /* a folder of its own, for what is not stored of a trace that grows */
+	int tail_noted; /* by temporary_note() */
 	bool damaged; /* was met: what was answered from it is not to be believed */
 };
 

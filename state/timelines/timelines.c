@@ -11,6 +11,7 @@
 #include "index/tables/identity.h"
 #include "index/tables/location.h"
 #include "state/slices/build.h"
+#include "state/timelines/grown.h"
 #include "state/timelines/shards.h"
 #include "state/timelines/stored.h"
 
@@ -120,16 +121,25 @@ bool timelines_build(struct state *state, unsigned threads, struct timelines_bui
 	part.key = plan.key;
 	if (!plan.path)
 		ok = error_set(err, ERR_IO, "timelines need an index that is kept");
-	else if (planned || (threads > 2 && access(plan.path, F_OK) != 0))
+	else if (planned || (threads > 2 && !store_exists(plan.path)))
 		ok = shards_build_all(state, planned ? 0 : threads, out, err);
 	else
 		ok = timelines_prepare(state, plan.path, err) &&
+		     grown_drop_unfit(state, plan.path, err) &&
 		     timelines_build_part(&part, out, err);
 	shards_plan_release(&plan);
 	return ok;
 }
 
 /* ---- opening ---- */
+
+/* Where another process writes, it finds the damage itself. */
+static void drop_store(const char *path)
+{
+	struct error ignored;
+
+	MAY_FAIL(store_remove(path, &ignored));
+}
 
 /* False: it is of no use; stored->damaged: it was. */
 static bool add_shard(struct stored *stored, const char *path, nstime begin, uint64_t extent)
@@ -139,7 +149,7 @@ static bool add_shard(struct stored *stored, const char *path, nstime begin, uin
 	struct error ignored;
 	bool remade, ok;
 
-	if (access(path, R_OK) != 0)
+	if (!store_exists(path))
 		return false;
 	if (!store_open(path, &shard.store, &remade, &ignored)) {
 		stored->damaged = true;
@@ -149,12 +159,13 @@ static bool add_shard(struct stored *stored, const char *path, nstime begin, uin
 	if (ok &&
 	    !shard_open(shard.store, built.slices, stored->state->attrs, &shard.shard, &ignored)) {
 		stored->damaged = true;
-		unlink(path);
 		ok = false;
 	}
 	if (!ok) {
 		stored->damaged |= remade || store_damaged(shard.store);
 		store_close(shard.store);
+		if (stored->damaged)
+			drop_store(path);
 		return false;
 	}
 	timelines_tell_damage(shard.store, stored->state->event_source);
@@ -181,7 +192,8 @@ static bool add_all(struct stored *stored, const struct shards_plan *plan, bool 
 	return ok;
 }
 
-/* A file that is damaged lost its name when that was found: see index/store/store.c. */
+/* A store that is damaged was removed when that was found, but for values that only a reader here
+ * finds wrong. */
 static void drop(struct stored *stored)
 {
 	notice(&stored->state->options.notices, NOTICE_INFO,
@@ -190,7 +202,7 @@ static void drop(struct stored *stored)
 	       stored->path);
 	for (size_t i = 0; i < stored->count; i++)
 		if (stored->items[i].shard && stored->items[i].shard->damaged)
-			unlink(stored->items[i].path);
+			drop_store(stored->items[i].path);
 	stored_close(stored);
 }
 
@@ -215,13 +227,16 @@ struct stored *stored_of(struct state *state)
 		return state->stored;
 	state->stored_looked = true;
 	planned = shards_plan_stored(state, &plan);
-	if (!planned && !(plan.path && access(plan.path, R_OK) == 0)) {
+	if (!planned && !(plan.path && store_exists(plan.path))) {
 		shards_plan_release(&plan);
 		return NULL;
 	}
 	stored = mem_new(sizeof *stored);
 	stored->state = state;
-	usable = timelines_prepared(state) && add_all(stored, &plan, planned);
+	usable = timelines_prepared(state) &&
+		 (state->index && index_is_kept(state->index) && !planned
+			  ? grown_open(stored, plan.path, &plan.key)
+			  : add_all(stored, &plan, planned));
 	stored->path = plan.path;
 	plan.path = NULL;
 	if (usable)
@@ -246,8 +261,11 @@ void stored_close(struct stored *stored)
 	for (size_t i = 0; i < stored->count; i++) {
 		mem_free(stored->items[i].path);
 		shard_close(stored->items[i].shard);
+		if (stored->items[i].txn)
+			store_read_end(stored->items[i].txn);
 		store_close(stored->items[i].store);
 	}
+	grown_close(stored);
 	mem_free(stored->items);
 	mem_free(stored->path);
 	mem_free(stored);
@@ -281,33 +299,7 @@ size_t stored_shard_at(const struct stored *stored, nstime t)
 /* Everything whose name begins like it. */
 bool timelines_remove(const char *path, struct error *err)
 {
-	const char *slash = strrchr(path, '/');
-	struct folder_names names;
-	struct error ignored;
-	struct buf folder = {0};
-	bool ok = true;
-
-	buf_add(&folder, path, slash ? (size_t)(slash - path) : 0);
-	if (!folder.len)
-		buf_add_text(&folder, slash ? "/" : ".");
-	if (!folder_list(folder.data, &names, &ignored)) {
-		buf_release(&folder);
-		return true;
-	}
-	const char *base = slash ? slash + 1 : path;
-	for (size_t i = 0; i < names.count && ok; i++) {
-		char *file;
-
-		if (strncmp(names.items[i], base, strlen(base)) != 0)
-			continue;
-		file = folder_join(folder.data, names.items[i]);
-		if (unlink(file) != 0 && errno != ENOENT)
-			ok = error_set(err, ERR_IO, "%s: %s", file, strerror(errno));
-		mem_free(file);
-	}
-	folder_release(&names);
-	buf_release(&folder);
-	return ok;
+	return store_remove_all(path, err);
 }
 
 bool timelines_drop(struct trace *trace, const struct index_options *options, struct error *err)

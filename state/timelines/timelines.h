@@ -32,6 +32,21 @@ bool timelines_prepared(struct state *state);
  */
 MUST_CHECK bool timelines_build(struct state *state, unsigned threads, struct timelines_built *out,
 				struct error *err);
+/*
+ * Of a trace that grows, whose index is kept (index_keep()): stores slices of what is before
+ * `until`, all of which is there and settled (state_settled()). *next: no event from then on is in
+ * what is stored, NSTIME_MIN: nothing is. *anew: what was stored did not hold any more, since
+ * events of its time came late, streams or classes turned up, or files went, and was made anew.
+ * `known` is that of the calls before for the same trace.
+ */
+MUST_CHECK bool timelines_go_on(struct state *state, nstime until, struct tombstones_known *known,
+				struct timelines_built *out, nstime *next, bool *anew,
+				struct error *err);
+/*
+ * Where timelines_go_on() would go on; NSTIME_MIN: at the beginning. *anew: so it would, although
+ * something is stored.
+ */
+nstime timelines_stored_until(struct state *state, bool *anew);
 /* Removes the timelines of a trace, of all rules. */
 MUST_CHECK bool timelines_drop(struct trace *trace, const struct index_options *options,
 			       struct error *err);

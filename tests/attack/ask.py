@@ -117,7 +117,7 @@ class Asker:
         self.slowest, self.largest = (0, ""), (0, "")
         keep = ("PATH", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE")
         self.env = {name: os.environ[name] for name in keep if name in os.environ}
-        self.env.update(TZ="UTC", LC_ALL="C.UTF-8", YORE_LUA_DIR=lua_dir, UBSAN_OPTIONS="print_stacktrace=1",
+        self.env.update(TZ="UTC", LC_ALL="C.UTF-8", YORE_LUA_DIR=lua_dir, YORE_JOBS_MOST="64", UBSAN_OPTIONS="print_stacktrace=1",
                         ASAN_OPTIONS="detect_leaks=1:exitcode=86:hard_rss_limit_mb=%d:"
                                      "allocator_may_return_null=1" % (2 * max_mb))
 

@@ -2,7 +2,7 @@
 """Attacks yore with damaged input for a while, and keeps what it found.
 
     attack.py YORE [--gen YORE_GEN] [--seconds 3600] [--seed N] [--attacks traces,stores,...]
-              [--server SERVER] [--jobs 1] [--keep DIR] [--case ATTACK/NUMBER] [--count N]
+              [--server SERVER] [--jobs 1] [--keep DIR] [--case ATTACK/NUMBER] [--count N] [--kills N]
 
 Attacks:
     traces   mutated traces through every command, with and without index and timelines, 1 and 4 threads
@@ -13,6 +13,7 @@ Attacks:
     bombs    compressed data that unfolds to much more than it is
 
 Each case is made from SEED, the attack's name and a number alone: --case ATTACK/NUMBER makes one again.
+With --kills the run ends when signals ended N builds, or after --seconds: --attacks kills --kills 2000.
 With --server (tests/attack/server.c) the commands of a case of traces, stores and swaps run in one process. When
 something is wrong there, they are run again one by one, and what then shows it is the finding.
 A finding is printed with its seed and the commands that show it. DIR keeps the input of the first three
@@ -137,7 +138,7 @@ class Run:
         self.options, self.report = options, Report(options)
         names = [options.case.split("/")[0]] if options.case else options.attacks.split(",")
         self.attacks = {name: ATTACKS[name](ground) for name in names}
-        self.ground = ground
+        self.ground, self.kills = ground, self.attacks.get("kills")
         self.turns = schedule(self.attacks.values())
         self.numbers = collections.Counter()
         self.begin = time.monotonic()
@@ -150,6 +151,8 @@ class Run:
                 case, self.options.case = self.options.case, "done"
                 return None if case == "done" else case
             if time.monotonic() - self.begin >= self.options.seconds or self.failed:
+                return None
+            if self.options.kills and self.kills and self.kills.builds[1] >= self.options.kills:
                 return None
             if self.options.count and sum(self.numbers.values()) >= self.options.count:
                 return None
@@ -181,6 +184,8 @@ class Run:
             thread.start()
         for thread in threads:
             thread.join()
+        if self.kills:
+            print("kills: " + self.kills.told())
         self.report.close(self.ground.asker, time.monotonic() - self.begin)
         return 2 if self.failed else 1 if self.report.kinds else 0
 
@@ -197,6 +202,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--case")
     parser.add_argument("--count", type=int)
+    parser.add_argument("--kills", type=int)
     parser.add_argument("--corpus", default=os.environ.get("YORE_CORPUS"))
     parser.add_argument("--timeout", type=int, default=20, help="seconds of CPU that a command may take")
     parser.add_argument("--memory", type=int, default=1024, help="MB that a command may take")

@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import threading
 
 from ask import LEFT_OVER, Finding, command_line, digest_of, remove
 from questions import differs, words_of
@@ -9,7 +10,7 @@ import seeds
 from stores import ASKED
 from traces import BUILDS, CHUNKS, INDEX
 
-CONVERTS = [["convert", "trace", "out", "--to", to, *INDEX] for to in ("parquet", "csv", "sqlite", "chrome", "folded")]
+CONVERTS = [["convert", "trace", "out", "--to", to, *INDEX] for to in ("parquet", "csv", "sqlite", "chrome", "perfetto", "folded")]
 OTHERS = [["timeline", "trace", "cpu[*]/thread", "--svg", "out", *INDEX], ["at", "trace", "-1ms", "**", *INDEX],
           ["sql", "trace", "SELECT * FROM events ORDER BY name", *INDEX]]
 SIGNALS = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
@@ -23,6 +24,8 @@ class Kills:
     def __init__(self, ground):
         self.ground, self.asker = ground, ground.asker
         self.takes = {}
+        self.lock = threading.Lock()
+        self.builds = [0, 0]  # signals sent to builds, and those that ended one
         self.seeds = dict(ground.own)
         if ground.gen:
             self.seeds["large"] = os.path.join(ground.work, "large")
@@ -35,7 +38,7 @@ class Kills:
         for words in r.choice([[step] for step in BUILDS + CONVERTS + OTHERS] + [CHUNKS] * 4):
             sent = r.choice(SIGNALS)
             self.kill(r, folder, seed, words, sent, before, found)
-            if words in CHUNKS:  # what was killed is run again
+            if words in CHUNKS or (words in BUILDS and r.random() < 0.5):  # what was killed is run again
                 self.check(folder, self.asker.run(folder, words), words, before, found)
         for question in r.sample(ASKED, 2):
             self.ask(folder, question, before, found)
@@ -44,6 +47,9 @@ class Kills:
             shutil.copytree(self.seeds[seed], os.path.join(folder, "trace")) if os.path.isdir(self.seeds[seed]) \
                 else shutil.copyfile(self.seeds[seed], os.path.join(folder, "trace"))
         return found[:1]
+
+    def told(self):
+        return "%d signals were sent to builds, at random instants of them; %d ended one" % tuple(self.builds)
 
     def undisturbed(self, folder, seed, words):
         """How long the command takes when nothing ends it, and the digest of what it writes."""
@@ -63,6 +69,10 @@ class Kills:
         answer = self.asker.run(folder, words, kill=(moment, sent))
         before.append("timeout --foreground -s %s %.3f %s" % (sent.name[3:], moment, command_line(words)))
         gone = answer.status in (-sent, STATUS.get(sent))
+        if words[0] == "index":
+            with self.lock:
+                self.builds[0] += 1
+                self.builds[1] += gone
         out = os.path.join(folder, "out")
         if sent == signal.SIGKILL:  # nothing tidies up behind it
             index = os.path.join(folder, "index")

@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	%D%/everything.lua \
 	%D%/kills.py \
 	%D%/questions.py \
+	%D%/rivals.py \
 	%D%/seeds.py \
 	%D%/stores.py \
 	%D%/swaps.py \
@@ -26,3 +27,8 @@ attack: yore$(EXEEXT) %D%/server$(EXEEXT) fixtures/yore-gen$(EXEEXT)
 		$(srcdir)/tests/attack/attack.py ./yore$(EXEEXT) --gen fixtures/yore-gen$(EXEEXT) \
 		--server %D%/server$(EXEEXT) \
 		--seconds $(ATTACK_SECONDS) --keep attack-found $(ATTACK_FLAGS)
+# How long processes that share an index folder wait for one another
+.PHONY: rivals
+rivals: yore$(EXEEXT) fixtures/yore-gen$(EXEEXT)
+	$(srcdir)/tests/attack/rivals.py ./yore$(EXEEXT) --gen fixtures/yore-gen$(EXEEXT) \
+		$(RIVALS_FLAGS) || test $$? = 77

@@ -57,6 +57,7 @@ QUESTIONS = [
     q("sql  trace  SELECT * FROM streams", False), q("sql  trace", False, b".tables\n.schema\nSELECT * FROM classes;\n"),
     q("convert  trace  out  --to  parquet", True), q("convert  trace  out  --to  csv", True),
     q("convert  trace  out  --to  sqlite", True), q("convert  trace  out  --to  chrome", True),
+    q("convert  trace  out  --to  perfetto", True), q("convert  trace  out  **  --to  perfetto  --compress  zstd", True),
     q("convert  trace  out  --to  ctf", True), q("convert  trace  out  --to  ctf2", True),
     q("convert  trace  out  --to  ctf  --name  *switch*,*wake*  --no-state"),
     q("convert  trace  out  --to  trace.dat", True), q("convert  trace  out  --to  prv", True),

@@ -25,8 +25,8 @@ def golden(source):
 
 
 def one_file(folder):
-    """A folder that holds one recording of perf or trace-cmd stands for the file."""
-    for pattern in ("perf.data", "perf.pipe", "trace.dat"):
+    """A folder that holds one recording of perf, trace-cmd or GDB stands for the file."""
+    for pattern in ("perf.data", "perf.pipe", "trace.dat", "trace.tf"):
         path = os.path.join(folder, pattern)
         if os.path.exists(path):
             return path

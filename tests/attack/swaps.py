@@ -64,7 +64,7 @@ class Swaps:
             one = two = self.ground.own[r.choice(sorted(self.ground.own))]
         trace = os.path.join(folder, "trace")
         seeds.copy(one, trace)
-        touched = r.choice(files_below(trace))
+        touched = r.choice([path for path in files_below(trace) if os.path.getsize(path)])
         if kind == "grown":
             self.cut(r, touched)
         questions = r.sample(ASKED, QUESTIONS_EACH)

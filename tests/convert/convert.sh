@@ -263,11 +263,12 @@ echo old >old.json
 says "a file is replaced" 0 "" "$yore" convert "$trace" old.json
 is "a file is replaced, whole" "{\"traceEvents\":[" "$(head -n 1 old.json)"
 says "no format" 2 "--to FORMAT" "$yore" convert "$trace" what
-says "an unknown format" 2 "none of csv, sqlite, chrome, folded, parquet" \
+says "an unknown format" 2 "none of csv, sqlite, chrome, perfetto, folded, pprof, parquet" \
 	"$yore" convert "$trace" what --to xml
 says "no such folder" 1 "No such file" "$yore" convert "$trace" no/such/x.json
 says "folders do not go to a pipe" 2 "folder of files" "$yore" convert "$trace" - --to csv
 says "a full disk" 1 "No space left" "$yore" convert "$trace" /dev/full --to chrome
+says "a full disk, perfetto" 1 "No space left" "$yore" convert "$trace" /dev/full --to perfetto
 if [ -w /dev/shm ]; then
 	shared=$(mktemp -d /dev/shm/yore.XXXXXX)
 	says "a file in /dev/shm" 0 "" "$yore" convert "$trace" "$shared/x.json"
@@ -279,7 +280,10 @@ is "a closed pipe is no error" 0 "$( ("$yore" convert "$trace" - --to chrome; ec
 is "nothing is left" 0 "$(left)"
 
 "$build/fixtures/yore-gen" --out large --size 60M --seed 6 --no-truth >/dev/null || exit 99
-for to in parquet sqlite chrome csv ctf; do
+says "chrome: the state of a large trace, which comes in stretches" 0 "" "$yore" convert large large.json 'thread[*]/state' --name 'none*'
+is "chrome: one track for each path" "$("$yore" state large 'thread[*]/state' --format csv | cut -d, -f4 | tail -n +2 | sort -u | wc -l)" \
+	"$(grep -c '"thread_name".*"thread\[' large.json)"
+for to in parquet sqlite chrome perfetto csv ctf; do
 	"$yore" convert large interrupted --to $to >/dev/null 2>err &
 	pid=$!
 	catches_int $pid

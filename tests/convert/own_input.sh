@@ -34,7 +34,7 @@ refuses() {
 	result $? "$name"
 }
 
-for format in chrome sqlite trace.dat; do
+for format in chrome perfetto sqlite trace.dat; do
 	for out in p.data ./p.data link hard "$work/p.data" /proc/self/cwd/p.data; do
 		refuses "convert --to $format $out" "$yore" convert p.data "$out" --to $format --no-index
 	done

@@ -34,7 +34,7 @@ bool decoded_open(const char *path, struct said *said, struct trace **out, struc
 	struct trace_options options = {.paths = &path, .npaths = 1, .packet_bytes = bytes_of_packets};
 
 	*said = (struct said){0};
-	options.notices = (struct notices){said_notice, said};
+	options.notices = (struct notices){.say = said_notice, .arg = said};
 	return trace_open(&options, out, err);
 }
 

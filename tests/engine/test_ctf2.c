@@ -352,7 +352,7 @@ static void hear(void *arg, enum notice_kind kind, const char *text)
 static bool parse(const char *text, struct arena *arena, struct heard *heard,
 		  struct ctf_description *out, struct error *err)
 {
-	struct notices notices = {hear, heard};
+	struct notices notices = {.say = hear, .arg = heard};
 	char *json = unquoted(text);
 
 	*heard = (struct heard){0};
@@ -397,7 +397,7 @@ static void cut_at_every_byte(void **state)
 			struct ctf_description d;
 			struct error err = {0};
 			struct heard heard = {0};
-			const struct notices notices = {hear, &heard};
+			const struct notices notices = {.say = hear, .arg = &heard};
 			char *part = mem_new(size); /* no byte behind it */
 			memcpy(part, text, size);
 			if (!ctf2_parse("metadata", part, size, arena, &notices, &d, NULL, &err))

@@ -292,7 +292,7 @@ static void hear(void *arg, enum notice_kind kind, const char *text)
 static bool parse(const char *text, struct arena *arena, struct heard *heard,
 		  struct ctf_description *out, struct error *err)
 {
-	const struct notices notices = {hear, heard};
+	const struct notices notices = {.say = hear, .arg = heard};
 	size_t size = sizeof SECTION - 1 + strlen(text);
 	char *all = mem_new(size); /* no byte behind it */
 

@@ -128,7 +128,7 @@ static void tell(const void *bytes, size_t size, const char *input, nstime offse
 
 	*out = (struct told){0};
 	write_file(path, bytes, size);
-	options.notices = (struct notices){said_notice, &out->said};
+	options.notices = (struct notices){.say = said_notice, .arg = &out->said};
 	out->opened = trace_open(&options, &trace, &out->err);
 	if (out->opened) {
 		merged_each(trace, &(const struct index_options){.none = true, .jobs = 1},

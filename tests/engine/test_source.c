@@ -1,5 +1,6 @@
 /* test_source.c - sources of bytes: files, maps, memory that moves to a file */
 #include "engine/base/files.h"
+#include "engine/base/mem.h"
 #include "engine/base/paged.h"
 #include "engine/base/source.h"
 
@@ -8,6 +9,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static char *file_of(size_t size)
@@ -54,6 +57,40 @@ static void sources_read_alike(void **state)
 	unlink(path);
 }
 
+static void wait_ms(long ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* The stamp of a file that was just written is final once the tick of its time is over. */
+static void stamps_become_final(void **state)
+{
+	char *path = file_of(100);
+
+	(void)state;
+	for (int waits = 0; waits < 2; waits++) {
+		struct source *source = NULL;
+		struct source_stamp stamp;
+		struct error err = {0};
+		bool final = true;
+
+		for (int i = 0; i < 100 && final; i++) {
+			source_close(source);
+			wait_ms(1);
+			assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
+			assert_true(source_open(path, SOURCE_AUTO, &source, &err));
+			final = source_stamp(source, &stamp);
+		}
+		assert_false(final);
+		if (waits) /* the tick ends before it is asked for */
+			wait_ms(20);
+		sources_wait_tick(&source, 1);
+		assert_true(source_stamp(source, &stamp));
+		source_close(source);
+	}
+	unlink(path);
+}
+
 static unsigned open_descriptors(void)
 {
 	unsigned count = 0;
@@ -95,6 +132,68 @@ static void sources_without_descriptors_read_alike(void **state)
 		files_give();
 }
 
+/* A source put together of pieces, or of other sources, gives the bytes that a copy would have. */
+static void check_pieces(struct source *whole, const uint8_t *wanted, size_t size)
+{
+	struct error err = {0};
+	struct block block;
+	uint8_t bytes[64];
+
+	assert_int_equal(source_size(whole), size);
+	for (size_t at = 0; at <= size; at++)
+		for (size_t n = 0; n <= size - at; n++) {
+			assert_true(source_get(whole, at, n, &block, &err));
+			assert_memory_equal(block.data, wanted + at, n);
+			source_put(&block);
+			assert_true(source_peek(whole, at, bytes, n, &err));
+			assert_memory_equal(bytes, wanted + at, n);
+		}
+	assert_false(source_get(whole, 1, size, &block, &err));
+	assert_int_equal(err.kind, ERR_FORMAT);
+}
+
+static void pieces_are_one_source(void **state)
+{
+	static const enum source_mode modes[] = {SOURCE_AUTO, SOURCE_READ};
+	static const uint8_t wanted[] = {50 * 7 % 256, 51 * 7 % 256, 52 * 7 % 256, 1, 2, 3,
+					 55 * 7 % 256, 3 * 7,	     4 * 7,	   5 * 7};
+
+	(void)state;
+	for (size_t m = 0; m < COUNT(modes); m++) {
+		struct source_piece pieces[] = {
+			{.off = 50, .len = 3},
+			{.off = 53, .len = 2, .bytes = {1, 2}, .replaced = true},
+			{.off = 0, .len = 1, .bytes = {3}, .replaced = true},
+			{.off = 55, .len = 1},
+			{.off = 3, .len = 3}};
+		struct source_piece *own = mem_resize(NULL, COUNT(pieces), sizeof *own);
+		char *path = file_of(100);
+		struct source *source;
+		struct error err = {0};
+		assert_true(source_open(path, modes[m], &source, &err));
+		memcpy(own, pieces, sizeof pieces);
+		source_arrange(source, own, COUNT(pieces));
+		check_pieces(source, wanted, sizeof wanted);
+		source_close(source);
+		unlink(path);
+	}
+}
+
+static void sources_are_one_source(void **state)
+{
+	const char *texts[] = {"..abc", "..d", "..efgh"};
+	struct source *parts[COUNT(texts)];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++)
+		parts[i] = source_over("part", texts[i], strlen(texts[i]));
+	struct source *whole = source_join("whole", parts, COUNT(parts), 2);
+	check_pieces(whole, (const uint8_t *)"abcdefgh", 8);
+	source_close(whole);
+	for (size_t i = 0; i < COUNT(parts); i++)
+		source_close(parts[i]);
+}
+
 static void a_folder_is_no_source(void **state)
 {
 	struct source *source;
@@ -128,16 +227,21 @@ static void a_fault_in_a_map_is_absorbed(void **state)
 	unlink(path);
 }
 
+static void *resize_closed(struct paged *paged, size_t size)
+{
+	return paged_resize_closed(paged, size, 64 << 10);
+}
+
 /* Fills 64 MB from a small beginning, halves and doubles them, and reads each word after each step.
  */
-static void grow_and_shrink(bool in_file)
+static void grow_and_shrink(void *(*resize)(struct paged *paged, size_t size), bool in_file)
 {
 	enum { FIRST = 1 << 10, MOST = 1 << 23 };
 	struct paged paged = {0};
 	size_t filled = 0;
 
 	for (size_t count = FIRST; count <= MOST; count *= 2) {
-		uint64_t *words = paged_resize(&paged, count * sizeof *words);
+		uint64_t *words = resize(&paged, count * sizeof *words);
 		for (size_t i = 0; i < filled; i++)
 			if (words[i] != i * 0x9e3779b97f4a7c15)
 				fail_msg("word %zu of %zu is another one", i, count);
@@ -145,8 +249,8 @@ static void grow_and_shrink(bool in_file)
 			words[filled] = filled * 0x9e3779b97f4a7c15;
 	}
 	assert_int_equal(paged.file != 0, in_file);
-	paged_resize(&paged, MOST / 2 * sizeof(uint64_t));
-	uint64_t *words = paged_resize(&paged, MOST * sizeof *words);
+	resize(&paged, MOST / 2 * sizeof(uint64_t));
+	uint64_t *words = resize(&paged, MOST * sizeof *words);
 	for (size_t i = 0; i < MOST / 2; i++)
 		if (words[i] != i * 0x9e3779b97f4a7c15)
 			fail_msg("word %zu is another one", i);
@@ -160,9 +264,11 @@ static void pages_stay_as_they_are_when_they_move(void **unused)
 	char *before = folder ? strdup(folder) : NULL;
 
 	(void)unused;
-	grow_and_shrink(true);
+	grow_and_shrink(paged_resize, true);
+	grow_and_shrink(resize_closed, true);
 	setenv("TMPDIR", "/proc/no/such/folder", 1);
-	grow_and_shrink(false);
+	grow_and_shrink(paged_resize, false);
+	grow_and_shrink(resize_closed, false);
 	if (before)
 		setenv("TMPDIR", before, 1);
 	else
@@ -175,6 +281,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sources_read_alike),
 		cmocka_unit_test(sources_without_descriptors_read_alike),
+		cmocka_unit_test(pieces_are_one_source),
+		cmocka_unit_test(stamps_become_final),
+		cmocka_unit_test(sources_are_one_source),
 		cmocka_unit_test(a_folder_is_no_source),
 		cmocka_unit_test(a_fault_in_a_map_is_absorbed),
 		cmocka_unit_test(pages_stay_as_they_are_when_they_move),

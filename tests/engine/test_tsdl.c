@@ -450,7 +450,7 @@ static void warns(void **state)
 	struct arena *arena = arena_new();
 	struct ctf_description d;
 	struct buf said = {0};
-	struct notices notices = {keep_notice, &said};
+	struct notices notices = {.say = keep_notice, .arg = &said};
 	struct error err = {0};
 
 	if (!tsdl_parse("t", row->text, strlen(row->text), false, arena, &notices, &d, &err))

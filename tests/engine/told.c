@@ -104,7 +104,7 @@ void tell_path(const char *path, const char *input, struct told *out)
 	struct trace *trace;
 
 	*out = (struct told){0};
-	options.notices = (struct notices){say, out};
+	options.notices = (struct notices){.say = say, .arg = out};
 	out->opened = trace_open(&options, &trace, &out->err);
 	if (out->opened) {
 		const struct index_options in_memory = {

@@ -95,7 +95,7 @@ static void open_made(const char *path, nstime shift, const char *store, struct 
 	struct error err;
 
 	*out = (struct opened){0};
-	options.notices = where.notices = (struct notices){said_notice, &out->said};
+	options.notices = where.notices = (struct notices){.say = said_notice, .arg = &out->said};
 	assert_true(trace_open(&options, &out->trace, &err));
 	assert_ptr_equal(out->trace->parts[0]->reader, &toy_reader);
 	assert_true(index_open(out->trace, &where, &out->index, &err));

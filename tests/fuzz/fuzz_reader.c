@@ -2,7 +2,8 @@
  * fuzz_reader.c - any bytes as a trace file: damage is told, nothing else happens
  *
  * Compiled once per format (FUZZ_FORMAT), for the 2010 proposal (FUZZ_RFC), for files in which
- * CTF's packets are searched (FUZZ_GATHER) and for GDB's CTF (FUZZ_GDB). The file is opened as the
+ * CTF's packets are searched (FUZZ_GATHER), for two files of perf record --switch-output
+ * (FUZZ_TURNS) and for GDB's CTF (FUZZ_GDB). The file is opened as the
  * program opens it, packets are found, decoded alone, walked field by field and written as text;
  * maps and hardware trace are read; then all goes through the index once more, merged.
  *
@@ -283,6 +284,10 @@ enum { SEPARATOR = sizeof separator - 1 };
 static const char *const files[] = {"metadata", "packets"};
 static const char separator[] = "\xff\xff\xff\xff";
 enum { SEPARATOR = sizeof separator - 1 };
+#elif defined(FUZZ_TURNS)  /* two files of a recording in turns */
+static const char *const files[] = {"a.2026112822044960", "a"};
+static const char separator[] = "NEXTTURN";
+enum { SEPARATOR = sizeof separator - 1 };
 #elif defined(FUZZ_GDB) /* GDB's CTF: metadata, which ends with a zero, and packets */
 static const char *const files[] = {"metadata", "datastream"};
 static const char separator[] = "";
@@ -294,13 +299,47 @@ enum { SEPARATOR = 1 };
 #endif
 
 #ifdef FUZZ_GATHER
-/* An even byte: a scan; an odd one: so many bytes, halved, stand before each packet. */
-static void gather_and_check(const char *folder, uint8_t how)
+/* The bytes are three datagrams, of which the first is the file of packets. */
+static void check_datagrams(const char *folder, const uint8_t *data, size_t size)
+{
+	static const char *const more[] = {"packets1", "packets2"};
+	char path[128];
+
+	put_file(folder, files[1], data, size / 3);
+	put_file(folder, more[0], data + size / 3, size / 3);
+	put_file(folder, more[1], data + size / 3 * 2, size - size / 3 * 2);
+	open_and_check(folder, "ctf,datagrams,prefix=3");
+	open_and_check(folder, "ctf,datagrams");
+	for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+		snprintf(path, sizeof path, "%s/%s", folder, more[i]);
+		unlink(path);
+	}
+}
+
+/*
+ * An even byte: a scan; an odd one: so many bytes, halved, stand before each packet. 255: neither,
+ * the bytes are a stream file or a ring buffer; 254: they are datagrams; 253: a file of datagrams
+ * behind their lengths.
+ */
+static void gather_and_check(const char *folder, uint8_t how, const uint8_t *data, size_t size)
 {
 	char path[128], input[256], prefix[16];
 
+	if (how == UINT8_MAX - 1) {
+		check_datagrams(folder, data, size);
+		return;
+	}
+	if (how == UINT8_MAX) {
+		open_and_check(folder, FUZZ_FORMAT);
+		return;
+	}
 	snprintf(prefix, sizeof prefix, "prefix=%d", how / 2);
 	snprintf(path, sizeof path, "%s/%s", folder, files[1]);
+	if (how == UINT8_MAX - 2) {
+		snprintf(input, sizeof input, "ctf,datagrams,metadata=%s/%s", folder, files[0]);
+		open_and_check(path, input);
+		return;
+	}
 	snprintf(input, sizeof input, "ctf,%s,metadata=%s/%s", how % 2 ? prefix : "scan", folder,
 		 files[0]);
 	open_and_check(path, input);
@@ -330,7 +369,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put_file(folder, files[0], data, first);
 	put_file(folder, files[1], data + second, size - second);
 #ifdef FUZZ_GATHER
-	gather_and_check(folder, how);
+	gather_and_check(folder, how, data + second, size - second);
 #else
 	open_and_check(folder, FUZZ_FORMAT);
 #endif

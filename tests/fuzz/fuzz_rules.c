@@ -2,6 +2,7 @@
  */
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
+#include "state/filter/rows.h"
 #include "state/filter/where.h"
 
 #include <string.h>
@@ -43,6 +44,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buf text = {0};
+	static const char *const columns[] = {"n", "dur", "comm"};
+	const struct value row[] = {value_s64(7), {.kind = VALUE_UNKNOWN}, value_text("ab", 2)};
+	struct rows_where *rows;
 	struct where *where;
 	struct query *query;
 	struct value value;
@@ -53,6 +57,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try_rules(text.data, size);
 	if (where_parse(text.data, &where, &err))
 		where_free(where);
+	if (rows_where_parse(text.data, columns, 3, &rows, &err)) {
+		for (size_t i = 0; i < rows_where_terms(rows); i++)
+			rows_where_holds(rows, i, row);
+		rows_where_surely(rows, row, 0);
+		rows_where_free(rows);
+	}
 	if (query_parse_value(text.data, &query, &has, &value, &err))
 		query_free(query);
 	buf_release(&text);

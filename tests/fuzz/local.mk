@@ -1,7 +1,7 @@
 # One fuzzer per parser of what others wrote. libFuzzer is clang's:
 #     configure --enable-fuzzers CC=clang && make fuzzers && tests/fuzz/run.sh . 60
 # Some are plain programs too, which run the files that they are given:
-#     make tests/fuzz/replay_packet tests/fuzz/replay_rfc tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_ovni tests/fuzz/replay_sel4 tests/fuzz/replay_gdb tests/fuzz/replay_gdb_ctf tests/fuzz/replay_store tests/fuzz/replay_variables
+#     make tests/fuzz/replay_packet tests/fuzz/replay_rfc tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_ovni tests/fuzz/replay_sel4 tests/fuzz/replay_gdb tests/fuzz/replay_gdb_ctf tests/fuzz/replay_store tests/fuzz/replay_variables tests/fuzz/replay_live
 EXTRA_DIST += \
 	%D%/run.sh \
 	%D%/ctf2.dict \
@@ -17,6 +17,7 @@ fuzz_all = \
 	%D%/fuzz_tsdl \
 	%D%/fuzz_intel_pt \
 	%D%/fuzz_perf \
+	%D%/fuzz_perf_turns \
 	%D%/fuzz_ftrace \
 	%D%/fuzz_ovni \
 	%D%/fuzz_sel4 \
@@ -26,6 +27,7 @@ fuzz_all = \
 	%D%/fuzz_slices \
 	%D%/fuzz_store \
 	%D%/fuzz_variables \
+	%D%/fuzz_live \
 	%D%/fuzz_oneliner
 replay_all = \
 	%D%/replay_packet \
@@ -37,7 +39,8 @@ replay_all = \
 	%D%/replay_gdb \
 	%D%/replay_gdb_ctf \
 	%D%/replay_store \
-	%D%/replay_variables
+	%D%/replay_variables \
+	%D%/replay_live
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
 fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
@@ -66,6 +69,10 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_perf_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"perf"'
 %C%_fuzz_perf_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_perf_LDADD = $(index_libs)
+%C%_fuzz_perf_turns_SOURCES = %D%/fuzz_reader.c
+%C%_fuzz_perf_turns_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"perf"' -DFUZZ_FOLDER -DFUZZ_TURNS
+%C%_fuzz_perf_turns_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_perf_turns_LDADD = $(index_libs)
 %C%_fuzz_ftrace_SOURCES = %D%/fuzz_reader.c
 %C%_fuzz_ftrace_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_FORMAT='"ftrace"'
 %C%_fuzz_ftrace_LDFLAGS = $(fuzz_linking)
@@ -134,6 +141,14 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_variables_LDADD = $(engine_libs)
 %C%_replay_variables_SOURCES = %D%/fuzz_variables.c %D%/replay.c
 %C%_replay_variables_LDADD = $(engine_libs)
+# time passes where the mirror waits
+live_wraps = -Wl,--wrap=clock_gettime,--wrap=connection_idle
+%C%_fuzz_live_SOURCES = %D%/fuzz_live.c
+%C%_fuzz_live_LDFLAGS = $(fuzz_linking) $(live_wraps)
+%C%_fuzz_live_LDADD = $(live_libs)
+%C%_replay_live_SOURCES = %D%/fuzz_live.c %D%/replay.c
+%C%_replay_live_LDFLAGS = $(AM_LDFLAGS) $(live_wraps)
+%C%_replay_live_LDADD = $(live_libs)
 
 .PHONY: fuzzers
 if FUZZERS

@@ -12,8 +12,8 @@ esac
 source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
-	"$work/perf" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf" "$work/oneliner"
+	"$work/perf" "$work/perf_turns" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
+	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf" "$work/oneliner" "$work/live"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -98,7 +98,11 @@ kernel_traces | while read -r file; do
 		# the formats at its beginning, as a block
 		{ printf '\004'; head -c 60000 "$file"; } > "$work/formats/$name"
 		;;
-	*) cp "$file" "$work/perf/$name" ;;
+	*)
+		cp "$file" "$work/perf/$name"
+		# twice, as two files of one recording
+		{ cat "$file"; printf NEXTTURN; cat "$file"; } > "$work/perf_turns/$name"
+		;;
 	esac
 done
 # Streams of ovni: stream.json, a zero, stream.obs.
@@ -131,16 +135,33 @@ for more in "" "--order be --word 64 --rich" "--word 32 --rich --text --event-si
 		cat "$work/scene/s_0"
 	} > "$work/rfc/$(echo "made$more" | tr -d ' ')"
 done
-# CTF whose packets are searched, and with 8 bytes before each.
+# CTF whose packets are searched, with 8 bytes before each, and in datagrams, of one file or several.
 for trace in "$work"/made/t "$work"/made/t--big-endian; do
-	for how in 000 021; do
+	for how in 000 021 375 376; do
 		[ ! -d "$trace" ] || {
 			printf "\\$how"
 			cat "$trace/metadata"
 			printf '\377\377\377\377'
-			[ $how = 000 ] || printf 12345678
-			head -c 12288 "$trace/channel0_0"
+			[ $how != 021 ] || printf 12345678
+			for packet in 0 1 2; do # of 4096 bytes
+				[ $how != 375 ] || printf '\020\000'
+				tail -c +$((packet * 4096 + 1)) "$trace/channel0_0" | head -c 4096
+			done
 		} > "$work/gather/$(basename "$trace")-$how"
+	done
+done
+# Ring buffers of LTTng-UST, one recorded and some written.
+for seed in 1 2 3 4; do
+	python3 "$source/tests/repl/ring_files.py" "$work/made-ring-$seed" "$seed" || :
+done
+for shm in "$source/fixtures/golden/crash-demo/shm" "$work"/made-ring-*/shm; do
+	for ring in "$shm"/ch*_0; do
+		[ ! -f "$ring" ] || {
+			printf '\377'
+			cat "$shm/metadata"
+			printf '\377\377\377\377'
+			cat "$ring"
+		} > "$work/gather/$(printf %s "$ring" | cksum | tr ' ' -)"
 	done
 done
 # A program and the address of its main, and operations of a location in two pieces.
@@ -170,6 +191,8 @@ if [ -d "${YORE_CORPUS-}" ]; then
 		cp "$file" "$work/gdb/$(printf %s "$file" | cksum | tr ' ' -)"
 	done
 fi
+# Replies of a relay: what a mirror is given, on one connection and on two.
+python3 "$source/tests/live/replies.py" "$work/live"
 # An empty slice, which fuzzing fills: magic, then offsets and length of its parts.
 {
 	printf '\000YSL1'
@@ -209,6 +232,7 @@ fuzz() # KIND: whether it found nothing
 	[ -x "$program" ] || { echo "fuzz_$kind: not built" >&2; return 1; }
 	case $kind in
 	perf | ftrace | gdb) most=131072 ;;
+	perf_turns) most=262152 ;;
 	*) most=65536 ;;
 	esac
 	dictionary=$source/tests/fuzz/$kind.dict
@@ -232,7 +256,7 @@ finish()
 	done
 	running=
 }
-for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf ftrace ovni sel4 gdb gdb_ctf variables formats slices store oneliner}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf perf_turns ftrace ovni sel4 gdb gdb_ctf variables formats slices store oneliner live}; do
 	fuzz $kind &
 	running="$running $!"
 	[ "$(echo $running | wc -w)" -lt "$(nproc)" ] || finish

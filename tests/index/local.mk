@@ -4,7 +4,7 @@ INDEX_FAKE = %D%/fake_format.h %D%/fake_reader.c %D%/fake_reader.h %D%/fake_writ
 
 test_programs += %D%/test_store
 %C%_test_store_SOURCES = %D%/test_store.c $(INDEX_FAKE)
-%C%_test_store_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_store_CFLAGS = $(INDEX_TEST_CFLAGS) $(LMDB_CFLAGS)
 %C%_test_store_LDADD = $(INDEX_TEST_LDADD)
 
 test_programs += %D%/test_table
@@ -21,6 +21,11 @@ test_programs += %D%/test_build
 %C%_test_build_SOURCES = %D%/test_build.c %D%/world.c %D%/world.h $(INDEX_FAKE)
 %C%_test_build_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_build_LDADD = $(INDEX_TEST_LDADD)
+
+test_programs += %D%/test_growth
+%C%_test_growth_SOURCES = %D%/test_growth.c
+%C%_test_growth_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_growth_LDADD = $(INDEX_TEST_LDADD)
 
 INDEX_SCENE = $(INDEX_FAKE) %D%/scene.c %D%/scene.h
 test_programs += %D%/test_loser

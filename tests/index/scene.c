@@ -236,7 +236,7 @@ static void count_notice(void *arg, enum notice_kind kind, const char *text)
 
 void scene_open(struct scene *scene)
 {
-	struct notices notices = {count_notice, scene};
+	struct notices notices = {.say = count_notice, .arg = scene};
 	struct index_options options = {.none = true, .notices = notices};
 	struct error err;
 

@@ -128,19 +128,23 @@ static void compares(void **state)
 {
 	const struct row *row = *state;
 	char *dir = fake_folder(), path[4096];
-	struct source_mark mark = {0};
+	struct buf marks = {0};
 
 	snprintf(path, sizeof path, "%s/s.0", dir);
 	for (size_t i = 0; i < PACKETS; i++)
 		packets[i] = fake_packet_over(events, COUNT(events));
 	fake_write(dir, &stream, 1);
 	struct trace *trace = fake_open(dir, NULL);
-	const struct stream *s = trace->streams[0];
-	mark_source(s, 0, &mark);
+	marks_take(trace, &marks);
 	trace_close(trace);
 	row->change(dir, path);
 	trace = fake_open(dir, NULL);
-	assert_int_equal(marks_compare(trace->streams[0], &mark, 1), row->expected);
+	assert_int_equal(marks_compare(trace, (const uint8_t *)marks.data, marks.len),
+			 row->expected);
+	trace->parts[0]->identity[0] ^= 1; /* another description, so perhaps other files */
+	assert_int_equal(marks_compare(trace, (const uint8_t *)marks.data, marks.len),
+			 SOURCES_TOUCHED);
+	buf_release(&marks);
 	trace_close(trace);
 	fake_remove(dir);
 }
@@ -192,18 +196,18 @@ static void places(void **state)
 	unsetenv("YORE_INDEX_DIR");
 	setenv("XDG_CACHE_HOME", dir, 1);
 	char *path = index_location(&options, "name");
-	snprintf(expected, sizeof expected, "%s/yore/name.yore", dir);
+	snprintf(expected, sizeof expected, "%s/yore/name", dir);
 	assert_string_equal(path, expected);
 	mem_free(path);
 	snprintf(expected, sizeof expected, "%s/a/b", dir);
 	setenv("YORE_INDEX_DIR", expected, 1);
 	path = index_location(&options, "name");
-	strcat(expected, "/name.yore");
+	strcat(expected, "/name");
 	assert_string_equal(path, expected);
 	mem_free(path);
 	options.dir = dir;
 	path = index_location(&options, "name");
-	snprintf(expected, sizeof expected, "%s/name.yore", dir);
+	snprintf(expected, sizeof expected, "%s/name", dir);
 	assert_string_equal(path, expected);
 	mem_free(path);
 	fake_remove(dir);

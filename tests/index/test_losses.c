@@ -256,6 +256,23 @@ static void check_losses(const struct scene *scene, const struct counters *count
 	events_close(events);
 }
 
+static void count_row(void *arg, const struct loss *loss)
+{
+	(void)loss;
+	++*(size_t *)arg;
+}
+
+/* So many losses lie around the moment. */
+static void check_around(const struct scene *scene, size_t stream, nstime t, size_t wanted)
+{
+	struct error err;
+	size_t found = 0;
+
+	assert_true(losses_around(scene->index, scene->trace->streams[stream], t, count_row, &found,
+				  &err));
+	assert_int_equal(found, wanted);
+}
+
 /* At each moment the stream lacks events where it is inside of a row, as long as that is so. */
 static void check_lacks(const struct scene *scene, const struct loss_row *rows, size_t nrows,
 			size_t stream)
@@ -264,9 +281,12 @@ static void check_lacks(const struct scene *scene, const struct loss_row *rows, 
 	bool inside[LACK_END - LACK_BEGIN];
 
 	for (nstime t = LACK_BEGIN; t < LACK_END; t++) {
-		inside[t - LACK_BEGIN] = false;
+		size_t around = 0;
+
 		for (size_t i = 0; i < nrows; i++)
-			inside[t - LACK_BEGIN] |= rows[i].time <= t && t < rows[i].until;
+			around += rows[i].time <= t && t < rows[i].until;
+		inside[t - LACK_BEGIN] = around > 0;
+		check_around(scene, stream, t, around);
 	}
 	for (nstime t = LACK_BEGIN; t < LACK_END; t++) {
 		struct lack lack;
@@ -289,14 +309,15 @@ static void check_lacks_near(const struct scene *scene, const struct loss_row *r
 		     k++, t++) {
 			struct error err;
 			struct lack lack;
-			bool inside = false;
+			size_t inside = 0;
 
 			for (size_t i = 0; i < nrows; i++)
-				inside |= streams[i] == stream && rows[i].time <= t &&
+				inside += streams[i] == stream && rows[i].time <= t &&
 					  t < rows[i].until;
 			assert_true(losses_at(scene->index, scene->trace->streams[stream], t, &lack,
 					      &err));
-			assert_int_equal(lack.lacks, inside);
+			assert_int_equal(lack.lacks, inside > 0);
+			check_around(scene, stream, t, inside);
 			assert_true(lack.from <= t && t < lack.until);
 		}
 }

@@ -188,6 +188,29 @@ static void long_ones_and_damaged_ones(void **state)
 	scene_free(scene);
 }
 
+/* The owner looks into packets that the helper has read. */
+static void bytes_are_counted_once(void **state)
+{
+	struct events_options options = {.begin = NSTIME_MIN, .end = NSTIME_MAX, .values = true};
+	uint64_t read[2];
+
+	(void)state;
+	for (int helped = 0; helped < 2; helped++) {
+		struct scene *scene = scene_tiled(3, 60, 700, 10, 0);
+		struct buf got = {0};
+
+		scene_open(scene);
+		if (helped)
+			read_helped(scene, &options, 0, &got);
+		else
+			read_plainly(scene, &options, &got);
+		read[helped] = trace_bytes_read(scene->trace);
+		buf_release(&got);
+		scene_free(scene);
+	}
+	assert_int_equal(read[1], read[0]);
+}
+
 struct patience {
 	unsigned left;
 	pthread_t owner;
@@ -265,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_what_the_cursor_gives),
 		cmocka_unit_test(long_ones_and_damaged_ones),
+		cmocka_unit_test(bytes_are_counted_once),
 		cmocka_unit_test(sdominant_when_it_is_told),
 		cmocka_unit_test(may_be_closed_at_any_time),
 	};

@@ -1,24 +1,29 @@
 /*
- * test_store.c - one file, several owners, one writer; growth; files that are not whole
+ * test_store.c - stores of one folder, several owners, one writer each; growth, kills, damage
  *
- * Whatever happens to the file, a value that is got is the one that was put, and one that is not
- * found was not put, or the store says that it is not sound. Oracle: what was put.
+ * Whatever happens to the files, a value that is got is the one that was put, and one that is not
+ * found was not put, or the store says that it is not sound. A damaged catalog loses nothing. Oracle: what was put.
  */
 #include "index/store/store.h"
 
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
+#include "index/store/catalog.h"
 #include "tests/harness.h"
 #include "tests/index/fake_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct place {
@@ -31,7 +36,7 @@ static int setup(void **state)
 	struct place *place = mem_new(sizeof *place);
 
 	place->dir = fake_folder();
-	snprintf(place->path, sizeof place->path, "%s/x.yore", place->dir);
+	snprintf(place->path, sizeof place->path, "%s/x", place->dir);
 	*state = place;
 	return 0;
 }
@@ -59,6 +64,35 @@ static struct store *open_store(const char *path)
 static struct bytes text(const char *words)
 {
 	return (struct bytes){(const uint8_t *)words, strlen(words)};
+}
+
+/* The segments of the folder in `names`, the newest last. */
+static size_t list_segments(const char *dir, char names[64][300])
+{
+	struct folder_names all;
+	struct error err;
+	size_t count = 0;
+
+	assert_true(folder_list(dir, &all, &err));
+	for (size_t i = 0; i < all.count; i++)
+		if (strstr(all.items[i], ".seg") && count < 64)
+			snprintf(names[count++], 300, "%s/%s", dir, all.items[i]);
+	folder_release(&all);
+	return count;
+}
+
+static void newest_segment(const char *dir, char path[300])
+{
+	char names[64][300];
+	size_t count = list_segments(dir, names);
+
+	assert_true(count > 0);
+	memcpy(path, names[count - 1], 300);
+}
+
+static void in_folder(const char *dir, const char *name, char path[300])
+{
+	snprintf(path, 300, "%s/%s", dir, name);
 }
 
 static bool put_some(struct store_txn *txn, void *arg, struct error *err)
@@ -100,7 +134,9 @@ static void before_and_prefix(void **state)
 static bool drop_a(struct store_txn *txn, void *arg, struct error *err)
 {
 	(void)arg;
-	return store_delete_prefix(txn, text("a"), err);
+	(void)err;
+	store_delete_prefix(txn, text("a"));
+	return true;
 }
 
 static void delete_prefix_leaves_others(void **state)
@@ -123,21 +159,24 @@ static void delete_prefix_leaves_others(void **state)
 
 static bool put_much(struct store_txn *txn, void *arg, struct error *err)
 {
+	static uint8_t value[STORE_VALUE];
 	int *runs = arg;
 
 	++*runs;
 	for (uint32_t i = 0; i < 900; i++) {
-		uint8_t key[5] = {'k', (uint8_t)(i >> 8), (uint8_t)i}, *room;
-		if (!store_reserve(txn, (struct bytes){key, sizeof key}, STORE_VALUE, &room, err))
+		uint8_t key[5] = {'k', (uint8_t)(i >> 8), (uint8_t)i};
+		memset(value, (int)i, sizeof value);
+		if (!store_put(txn, (struct bytes){key, sizeof key},
+			       (struct bytes){value, sizeof value}, err))
 			return false;
-		memset(room, (int)i, STORE_VALUE);
 	}
 	return true;
 }
 
 static bool drop_all(struct store_txn *txn, void *arg, struct error *err)
 {
-	return drop_a(txn, arg, err) && store_delete(txn, text("b1"), err);
+	store_delete(txn, text("b1"));
+	return drop_a(txn, arg, err);
 }
 
 static void a_store_of_which_all_was_deleted_is_whole(void **state)
@@ -165,7 +204,7 @@ static void a_store_of_which_all_was_deleted_is_whole(void **state)
 	store_close(store);
 }
 
-static void the_map_grows_under_a_write(void **state)
+static void a_commit_is_one_segment_however_large(void **state)
 {
 	struct place *place = *state;
 	struct store *store = open_store(place->path);
@@ -174,8 +213,11 @@ static void the_map_grows_under_a_write(void **state)
 	struct bytes value;
 	int runs = 0;
 
-	assert_true(store_write(store, put_much, &runs, &err)); /* 59 MB where 16 are mapped */
+	char names[64][300];
+
+	assert_true(store_write(store, put_much, &runs, &err)); /* 59 MB */
 	assert_int_equal(runs, 1);
+	assert_int_equal(list_segments(place->dir, names), 1);
 	assert_true(store_read(store, &txn, &err));
 	for (uint32_t i = 0; i < 900; i++) {
 		uint8_t key[5] = {'k', (uint8_t)(i >> 8), (uint8_t)i};
@@ -230,9 +272,9 @@ static void one_process_writes(void **state)
 	close(ready[0]), close(ready[1]), close(go[0]), close(go[1]);
 }
 
-static void files_that_are_not_whole_are_made_anew(void **state)
+static void segments_that_are_not_whole_are_made_anew(void **state)
 {
-	static const off_t lengths[] = {1, 100, 4096, 10000, 1 << 20};
+	static const off_t lengths[] = {0, 1, 100, 304, 4096, 10000, 1 << 20};
 	struct place *place = *state;
 
 	for (size_t i = 0; i < COUNT(lengths); i++) {
@@ -240,11 +282,13 @@ static void files_that_are_not_whole_are_made_anew(void **state)
 		struct store_txn *txn;
 		struct error err;
 		struct bytes value;
+		char path[300];
 		bool remade;
 		int runs = 0;
 		assert_true(store_write(store, put_much, &runs, &err));
 		store_close(store);
-		assert_int_equal(truncate(place->path, lengths[i]), 0);
+		newest_segment(place->dir, path);
+		assert_int_equal(truncate(path, lengths[i]), 0);
 		assert_true(store_open(place->path, &store, &remade, &err));
 		assert_true(remade);
 		assert_true(store_read(store, &txn, &err));
@@ -320,12 +364,28 @@ static bool is_right(struct store *store, uint32_t there)
 	return sound;
 }
 
+/* Bytes of all segments. */
+static off_t bytes_on_disk(const char *dir, size_t *count)
+{
+	char names[64][300];
+	off_t sum = 0;
+
+	*count = list_segments(dir, names);
+	for (size_t i = 0; i < *count; i++) {
+		struct stat st;
+		assert_int_equal(stat(names[i], &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0600);
+		sum += st.st_size;
+	}
+	return sum;
+}
+
 static void many_commits_and_deletes(void **state)
 {
 	struct place *place = *state;
 	struct store *store = open_store(place->path), *other;
-	struct stat st;
 	struct error err;
+	size_t count;
 
 	for (uint32_t i = 0; i < MANY; i += 50) {
 		write_numbered(store, i, i + 50);
@@ -339,14 +399,70 @@ static void many_commits_and_deletes(void **state)
 	assert_true(is_right(store, MANY));
 	assert_true(store_write(store, drop_a, NULL, &err));
 	write_numbered(store, 0, MANY);
+	/* what was written over was left behind, and readers look at few */
+	assert_true(bytes_on_disk(place->dir, &count) < 12 << 20);
+	assert_true(count <= 8);
 	store_close(store);
-	/* what nothing leads to was left behind */
-	assert_int_equal(stat(place->path, &st), 0);
-	assert_true(st.st_size < 6 << 20);
-	assert_int_equal(st.st_mode & 0777, 0600);
 	other = open_store(place->path);
 	assert_true(is_right(other, MANY));
 	store_close(other);
+}
+
+struct letter {
+	const char *key;
+	bool put;
+};
+
+/* A value of 100 KB, so that segments are not merged at once. */
+static bool change_letter(struct store_txn *txn, void *arg, struct error *err)
+{
+	static uint8_t value[100000];
+	const struct letter *letter = arg;
+
+	if (letter->put)
+		return store_put(txn, text(letter->key),
+				 (struct bytes){value, sizeof value}, err);
+	store_delete(txn, text(letter->key));
+	return true;
+}
+
+/* Deleted keys stay deleted while older segments have them. */
+static void deletes_hold_over_segments(void **state)
+{
+	struct place *place = *state;
+	struct store *store = open_store(place->path);
+	struct rng rng = {.state = 11};
+	bool there[26] = {false};
+
+	for (int round = 0; round < 300; round++) {
+		struct store_txn *txn;
+		struct error err;
+		struct bytes found, value;
+		char key[2] = {(char)('a' + rng_below(&rng, 26)), 0};
+		bool *one = &there[key[0] - 'a'];
+		struct letter letter = {key, !*one};
+
+		*one = letter.put;
+		assert_true(store_write(store, change_letter, &letter, &err));
+		if (round % 50 == 49) {
+			store_close(store);
+			store = open_store(place->path);
+		}
+		assert_true(store_read(store, &txn, &err));
+		int last = -1;
+		for (int i = 0; i < 26; i++) {
+			char name[2] = {(char)('a' + i), 0};
+			assert_int_equal(store_get(txn, text(name), &value), there[i]);
+			bool any = store_before(txn, text(name), false, &found, &value);
+			assert_int_equal(any, last >= 0);
+			if (any)
+				assert_int_equal(found.data[0], 'a' + last);
+			if (there[i])
+				last = i;
+		}
+		store_read_end(txn);
+	}
+	store_close(store);
 }
 
 static void spoil(const char *path, off_t at, uint8_t bits)
@@ -372,85 +488,153 @@ static void move_pages(const char *path, off_t one, off_t two)
 	close(fd);
 }
 
-/* Flipped bits, pages that changed places, pages of zeros, garbage, and cuts; before and while open. */
+enum { FILES = 8 };
+
+struct whole { /* what a folder holds */
+	char path[FILES][300];
+	struct buf bytes[FILES];
+	size_t count;
+};
+
+static void take_whole(const char *dir, struct whole *out)
+{
+	struct folder_names all;
+	struct error err;
+
+	assert_true(folder_list(dir, &all, &err));
+	for (size_t i = 0; i < all.count; i++) {
+		struct stat st;
+		in_folder(dir, all.items[i], out->path[out->count]);
+		assert_int_equal(stat(out->path[out->count], &st), 0);
+		if (st.st_size)
+			assert_true(file_read(out->path[out->count], &out->bytes[out->count]));
+		out->count += st.st_size != 0;
+		assert_true(out->count < FILES);
+	}
+	folder_release(&all);
+}
+
+static void lay_out(const char *dir, const struct whole *whole)
+{
+	struct folder_names all;
+	struct error err;
+
+	assert_true(folder_list(dir, &all, &err));
+	for (size_t i = 0; i < all.count; i++) {
+		char path[300];
+		in_folder(dir, all.items[i], path);
+		assert_int_equal(unlink(path), 0);
+	}
+	folder_release(&all);
+	for (size_t i = 0; i < whole->count; i++) {
+		FILE *file = fopen(whole->path[i], "w");
+		assert_int_equal(fwrite(whole->bytes[i].data, 1, whole->bytes[i].len, file),
+				 whole->bytes[i].len);
+		fclose(file);
+	}
+}
+
+static void damage(const char *path, struct rng *rng, unsigned how, bool may_cut)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	off_t at = (off_t)rng_below(rng, (uint32_t)st.st_size), pages = st.st_size / 4096;
+
+	if (how == 0 || (how == 1 && pages < 2)) {
+		spoil(path, at, (uint8_t)(1u << rng_below(rng, 8)));
+	} else if (how == 1) {
+		move_pages(path, at / 4096 % pages * 4096,
+			   (off_t)rng_below(rng, (uint32_t)pages) * 4096);
+	} else if (how == 2) {
+		for (off_t k = at / 64 * 64; k < at / 64 * 64 + 64 && k < st.st_size; k++)
+			spoil(path, k, (uint8_t)rng_below(rng, 256));
+	} else if (may_cut) { /* there is no handler for the fault here */
+		assert_int_equal(truncate(path, at), 0);
+	}
+}
+
+/* Flipped bits, pages that changed places, garbage, and cuts, of any file; before and while open. */
 static void damage_is_never_believed(void **state)
 {
 	struct place *place = *state;
 	struct rng rng = {.state = 5};
-	struct stat st;
-	unsigned refused = 0, rounds = 1000;
-	struct buf whole = {0};
+	unsigned refused = 0, restored = 0, rounds = 1000;
+	struct whole whole = {0};
 
 	struct store *made = open_store(place->path);
 	write_numbered(made, 0, 1500);
 	write_numbered(made, 1500, MANY);
 	store_close(made);
-	assert_true(file_read(place->path, &whole));
+	take_whole(place->dir, &whole);
 	for (unsigned round = 0; round < rounds; round++) {
 		bool remade = false, open_first = round % 2;
+		const char *path = whole.path[rng_below(&rng, (uint32_t)whole.count)];
 		struct error err;
 		struct store *store = NULL;
-		FILE *file = fopen(place->path, "w");
-		assert_int_equal(fwrite(whole.data, 1, whole.len, file), whole.len);
-		fclose(file);
-		assert_int_equal(stat(place->path, &st), 0);
+		lay_out(place->dir, &whole);
 		if (open_first)
 			store = open_store(place->path);
-		off_t pages = st.st_size / 4096;
-		off_t at = (off_t)rng_below(&rng, (uint32_t)(round % 5 ? st.st_size : 8192));
-		switch (round / 2 % 4) {
-		case 0:
-			spoil(place->path, at, (uint8_t)(1u << round % 8));
-			break;
-		case 1:
-			move_pages(place->path, at / 4096 % pages * 4096,
-				   (off_t)rng_below(&rng, (uint32_t)pages) * 4096);
-			break;
-		case 2:
-			for (off_t k = at / 64 * 64; k < at / 64 * 64 + 64 && k < st.st_size; k++)
-				spoil(place->path, k, (uint8_t)rng_below(&rng, 256));
-			break;
-		case 3:
-			if (!open_first) /* there is no handler for the fault here */
-				assert_int_equal(truncate(place->path, at), 0);
-			break;
-		}
+		damage(path, &rng, round / 2 % 4, !open_first);
 		if (!open_first && !store_open(place->path, &store, &remade, &err))
 			fail_msg("round %u: %s", round, err.text);
 		bool right = remade || is_right(store, MANY);
+		if (strstr(path, "catalog")) /* it is made again of segments */
+			assert_true(right && !remade);
 		refused += !right || remade;
-		/* it is found once, and then a new one is there */
+		restored += store_catalog_remade();
+		/* it is found once, and then nothing is there */
 		bool damaged = store_damaged(store);
 		assert_int_equal(damaged, !right);
 		store_close(store);
 		if (damaged)
-			assert_int_not_equal(access(place->path, F_OK), 0);
+			assert_false(store_exists(place->path));
 		assert_true(store_remove(place->path, &err));
+		assert_false(store_exists(place->path));
 	}
-	assert_true(refused > rounds / 4 && refused < rounds);
-	buf_release(&whole);
+	assert_true(refused > rounds / 8 && refused < rounds);
+	assert_true(restored > rounds / 8 && restored + refused < rounds);
+	for (size_t i = 0; i < whole.count; i++)
+		buf_release(&whole.bytes[i]);
 }
 
-static void who_writes_to_a_damaged_file_begins_anew(void **state)
+static bool read_all_and_put(struct store_txn *txn, void *arg, struct error *err)
+{
+	static uint8_t value[4200];
+	struct bytes got;
+	uint8_t key[8];
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		numbered(i, key, value);
+		store_get(txn, (struct bytes){key, 6}, &got);
+	}
+	return put_numbered(txn, arg, err);
+}
+
+static void a_damaged_store_is_begun_anew_once_it_is_opened_again(void **state)
 {
 	struct place *place = *state;
 	struct store *store = open_store(place->path);
-	struct stat st;
+	char path[300];
 	bool remade;
 	struct error err;
 
 	write_numbered(store, 0, MANY);
 	store_close(store);
-	assert_int_equal(stat(place->path, &st), 0);
 	assert_true(store_open(place->path, &store, &remade, &err));
 	assert_false(remade);
-	spoil(place->path, st.st_size - 40, 4); /* the last thing that was written is the top */
-	unsigned before = store_generation(store);
-	write_numbered(store, 0, 10);
+	newest_segment(place->dir, path);
+	spoil(path, 400, 4);
+	uint32_t range[2] = {0, 10};
+	assert_false(store_write(store, read_all_and_put, range, &err));
 	assert_true(store_damaged(store));
-	assert_int_not_equal(store_generation(store), before);
-	assert_true(is_right(store, 10));
+	assert_false(store_write(store, put_numbered, range, &err));
+	struct store *fresh = open_store(place->path); /* while the damaged one is open, too */
+	assert_ptr_not_equal(fresh, store);
 	store_close(store);
+	assert_true(store_write(fresh, put_numbered, range, &err));
+	assert_true(is_right(fresh, 10));
+	store_close(fresh);
 	store = open_store(place->path);
 	assert_true(is_right(store, 10));
 	store_close(store);
@@ -469,7 +653,7 @@ static void a_view_stays_as_it_was(void **state)
 	assert_true(store_read(store, &txn, &err));
 	assert_true(store_get(txn, text("a1"), &value));
 	assert_true(store_write(store, drop_a, NULL, &err));
-	for (int round = 0; round < 60; round++) /* the file is copied meanwhile */
+	for (int round = 0; round < 60; round++) /* its segments are merged meanwhile */
 		write_numbered(store, 0, MANY);
 	assert_memory_equal(value.data, "one", 3);
 	assert_true(store_get(txn, text("a2"), &later));
@@ -485,19 +669,20 @@ static void a_view_stays_as_it_was(void **state)
 /* A link that somebody planted is not followed. */
 static void links_are_not_followed(void **state)
 {
-	static const char *const ends[] = {"", "-lock", ".new", ".writer"};
+	static const char *const names[] = {"catalog.mdb", "catalog.mdb.new", "catalog.lock",
+					    "x.writer",	   "x.00000001.seg.new",	      "x.00000001.seg"};
 	struct place *place = *state;
 	char target[4200], name[4200], left[8] = {0};
 
 	snprintf(target, sizeof target, "%s/precious", place->dir);
-	for (size_t i = 0; i < COUNT(ends); i++) {
+	for (size_t i = 0; i < COUNT(names); i++) {
 		struct store *store = NULL;
 		struct error err;
 		bool remade;
 		FILE *file = fopen(target, "w");
 		fputs("gold", file);
 		fclose(file);
-		snprintf(name, sizeof name, "%s%s", place->path, ends[i]);
+		snprintf(name, sizeof name, "%s/%s", place->dir, names[i]);
 		unlink(name);
 		assert_int_equal(symlink(target, name), 0);
 		if (store_open(place->path, &store, &remade, &err)) {
@@ -510,7 +695,7 @@ static void links_are_not_followed(void **state)
 		fclose(file);
 		assert_string_equal(left, "gold");
 		unlink(name);
-		unlink(place->path);
+		MAY_FAIL(store_remove(place->path, &err));
 	}
 }
 
@@ -538,20 +723,345 @@ static void too_many_files_is_no_other_writer(void **state)
 	store_close(store);
 }
 
-static void garbage_is_made_anew(void **state)
+static void a_catalog_is_made_again_of_segments(void **state)
 {
 	struct place *place = *state;
-	struct store *store;
-	struct error err;
+	struct store *store = open_store(place->path);
+	char path[300], aside[300];
 	bool remade;
-	FILE *file = fopen(place->path, "w");
+	struct error err;
 
-	for (int i = 0; i < 20000; i++)
-		putc(i * 7, file);
-	fclose(file);
+	write_numbered(store, 0, 2000);
+	write_numbered(store, 2000, MANY);
+	store_close(store);
+	in_folder(place->dir, "catalog.mdb", path);
+	in_folder(place->dir, "catalog.damaged", aside);
+	for (int round = 0; round < 2; round++) {
+		FILE *file = fopen(path, "w");
+		for (int i = 0; i < 20000 && round; i++)
+			putc(i * 7, file);
+		fclose(file);
+		assert_true(store_open(place->path, &store, &remade, &err));
+		assert_false(remade);
+		assert_true(store_catalog_remade());
+		assert_false(store_catalog_remade());
+		assert_int_equal(access(aside, F_OK), 0);
+		assert_true(is_right(store, MANY));
+		store_close(store);
+	}
+	assert_int_equal(unlink(path), 0);
+	store = open_store(place->path);
+	assert_true(is_right(store, MANY));
+	store_close(store);
+}
+
+static void a_catalog_of_another_version_is_no_damage(void **state)
+{
+	enum { TRAILER = 32, LETTER = 7 /* the last of what it begins with, a version */ };
+	struct place *place = *state;
+	struct store *store = open_store(place->path);
+	char path[300];
+	struct stat st;
+
+	write_numbered(store, 0, MANY);
+	store_close(store);
+	in_folder(place->dir, "catalog.mdb", path);
+	assert_int_equal(stat(path, &st), 0);
+	spoil(path, st.st_size - TRAILER + LETTER, 1);
+	store = open_store(place->path);
+	assert_false(store_catalog_remade());
+	assert_true(is_right(store, MANY));
+	store_close(store);
+	in_folder(place->dir, "catalog.damaged", path);
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+/* What a missing segment deleted would be there again: nothing is believed. */
+static void of_a_gap_nothing_is_made_again(void **state)
+{
+	struct place *place = *state;
+	struct store *store = open_store(place->path);
+	char names[64][300], path[300];
+	struct store_txn *txn;
+	struct bytes found, value;
+	struct error err;
+	int runs = 0;
+	bool remade;
+
+	for (int i = 0; i < 3; i++)
+		assert_true(store_write(store, put_much, &runs, &err));
+	store_close(store);
+	assert_int_equal(list_segments(place->dir, names), 3);
+	assert_int_equal(unlink(names[1]), 0);
+	in_folder(place->dir, "catalog.mdb", path);
+	assert_int_equal(unlink(path), 0);
 	assert_true(store_open(place->path, &store, &remade, &err));
 	assert_true(remade);
+	assert_true(store_read(store, &txn, &err));
+	assert_false(store_before(txn, text("~"), true, &found, &value));
+	assert_true(store_sound(txn));
+	store_read_end(txn);
+	store_close(store);
+	assert_false(store_exists(place->path));
+	assert_int_equal(list_segments(place->dir, names), 0);
+}
+
+static bool put_next(struct store_txn *txn, void *arg, struct error *err)
+{
+	const uint32_t *number = arg;
+	static uint8_t value[60000];
+	uint8_t key[4] = {'k', (uint8_t)(*number >> 16), (uint8_t)(*number >> 8), (uint8_t)*number};
+
+	return store_put(txn, (struct bytes){key, 4}, (struct bytes){value, sizeof value}, err) &&
+	       store_put(txn, text("n"), (struct bytes){(const uint8_t *)number, 4}, err);
+}
+
+/* As many are there as the newest commit says. */
+static uint32_t check_numbers(struct store *store)
+{
+	struct store_txn *txn;
+	struct bytes value;
+	struct error err;
+	uint32_t count = 0;
+
+	assert_true(store_read(store, &txn, &err));
+	if (store_get(txn, text("n"), &value))
+		memcpy(&count, value.data, 4);
+	for (uint32_t i = 1; i <= count; i++) {
+		uint8_t key[4] = {'k', (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i};
+		assert_true(store_get(txn, (struct bytes){key, 4}, &value));
+	}
+	assert_true(store_sound(txn));
+	store_read_end(txn);
+	return count;
+}
+
+static void write_on(const char *path, uint32_t most, bool hurry)
+{
+	struct store *store = open_store(path);
+	uint32_t number = check_numbers(store);
+	struct error err;
+
+	if (hurry)
+		store_hurry(store);
+	while (number < most) {
+		number++;
+		assert_true(store_write(store, put_next, &number, &err));
+	}
+	store_close(store);
+}
+
+/* Killed at any instant, it has whole commits, and goes on from there; its catalog, too, may go. */
+static void killed_writers_leave_whole_commits(void **state)
+{
+	struct place *place = *state;
+	struct rng rng = {.state = 3};
+	uint32_t before = 0;
+	char path[300];
+	int status;
+
+	in_folder(place->dir, "catalog.mdb", path);
+	for (int round = 0; round < 60; round++) {
+		pid_t child = fork();
+		if (child == 0) {
+			write_on(place->path, UINT32_MAX, round % 2);
+			_exit(0);
+		}
+		usleep(rng_below(&rng, 20000));
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		if (round % 8 == 7)
+			unlink(path);
+		struct store *store = open_store(place->path);
+		uint32_t now = check_numbers(store);
+		store_close(store);
+		assert_true(now >= before);
+		before = now;
+		if (before > 3000) {
+			struct error err;
+			assert_true(store_remove(place->path, &err));
+			before = 0;
+		}
+	}
+}
+
+static void commits_in_a_hurry_are_read_and_stay(void **state)
+{
+	struct place *place = *state;
+	struct store *store = open_store(place->path);
+	struct error err;
+	uint32_t number;
+	size_t count;
+
+	store_hurry(store);
+	for (number = 1; number <= 20; number++)
+		assert_true(store_write(store, put_next, &number, &err));
+	assert_true(store_settle(store, &err));
+	assert_int_equal(check_numbers(store), 20);
+	for (; number <= 40; number++)
+		assert_true(store_write(store, put_next, &number, &err));
+	assert_true(store_settle(store, &err));
+	assert_true(bytes_on_disk(place->dir, &count) > 40 * 60000);
+	store_close(store);
+	store = open_store(place->path);
+	assert_int_equal(check_numbers(store), 40);
+	store_close(store);
+}
+
+/* Writers of one folder take turns; readers see what was committed, each commit whole. */
+static void processes_write_side_by_side(void **state)
+{
+	enum { WRITERS = 3, READERS = 2, MOST = 60 };
+	struct place *place = *state;
+	pid_t children[WRITERS + READERS];
+	char path[300];
+
+	for (int i = 0; i < WRITERS + READERS; i++) {
+		snprintf(path, sizeof path, "%s/store-%d", place->dir, i % WRITERS);
+		children[i] = fork();
+		if (children[i] == 0) {
+			if (i < WRITERS)
+				write_on(path, MOST, false);
+			for (uint32_t seen = 0; i >= WRITERS && seen < MOST;) {
+				struct store *store = open_store(path);
+				uint32_t now = check_numbers(store);
+				if (now < seen)
+					_exit(1);
+				seen = now;
+				store_close(store);
+			}
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < WRITERS + READERS; i++) {
+		int status;
+		assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+		assert_int_equal(status, 0);
+	}
+}
+
+/* Names begin alike: what is forgotten is what was named. */
+static void forgetting_goes_by_the_beginning(void **state)
+{
+	static const char *const names[] = {"a", "a.timelines-1", "a.timelines-1.0", "b"};
+	struct place *place = *state;
+	char path[300];
+	struct error err;
+
+	for (size_t i = 0; i < COUNT(names); i++) {
+		in_folder(place->dir, names[i], path);
+		struct store *store = open_store(path);
+		assert_true(store_write(store, put_some, NULL, &err));
+		store_close(store);
+	}
+	in_folder(place->dir, "a.timelines-", path);
+	assert_true(store_remove_all(path, &err));
+	for (size_t i = 0; i < COUNT(names); i++) {
+		in_folder(place->dir, names[i], path);
+		assert_int_equal(store_exists(path), i == 0 || i == 3);
+	}
+	in_folder(place->dir, "catalog.mdb", path);
+	assert_int_equal(unlink(path), 0); /* nor are their segments there any more */
+	for (size_t i = 0; i < COUNT(names); i++) {
+		in_folder(place->dir, names[i], path);
+		assert_int_equal(store_exists(path), i == 0 || i == 3);
+	}
+}
+
+/* Segments that no store has go; those of stores stay, and of a store that is being written. */
+static void what_kills_left_is_swept(void **state)
+{
+	struct place *place = *state;
+	struct store *store = open_store(place->path);
+	char left[300], other[300], own[300], part[300], command[1400];
+	struct error err;
+
+	write_numbered(store, 0, MANY);
+	newest_segment(place->dir, own);
+	in_folder(place->dir, "x.00000009.seg", left);
+	in_folder(place->dir, "gone.00000002.seg", other);
+	snprintf(command, sizeof command, "cp %s %s && cp %s %s", own, left, own, other);
+	assert_int_equal(system(command), 0);
+	in_folder(place->dir, "gone.00000001.seg.new", part);
+	fclose(fopen(part, "w"));
+	assert_true(store_sweep(place->dir, &err));
+	assert_int_not_equal(access(other, F_OK), 0);
+	assert_int_not_equal(access(part, F_OK), 0);
+	in_folder(place->dir, "gone.writer", part);
+	assert_int_not_equal(access(part, F_OK), 0);
+	assert_int_equal(access(left, F_OK), 0);
+	store_close(store);
+	assert_true(store_sweep(place->dir, &err));
+	assert_int_not_equal(access(left, F_OK), 0);
+	assert_int_equal(access(own, F_OK), 0);
+	store = open_store(place->path);
+	assert_true(is_right(store, MANY));
+	store_close(store);
+}
+
+struct used {
+	int64_t at;
+	size_t stores;
+};
+
+static void note_used(void *arg, const char *name, struct bytes note, int64_t used)
+{
+	struct used *out = arg;
+
+	assert_string_equal(name, "store");
+	assert_int_equal(note.size, 4);
+	assert_memory_equal(note.data, "note", 4);
+	*out = (struct used){used, out->stores + 1};
+}
+
+static int64_t used_at(const char *dir)
+{
+	struct used used = {0};
+	struct error err;
+
+	assert_true(store_each(dir, "", note_used, &used, &err));
+	assert_int_equal(used.stores, 1);
+	return used.at;
+}
+
+static void set_used(const char *dir, int64_t at)
+{
+	struct stored stored;
+	struct bytes note;
+
+	assert_int_equal(catalog_begin(dir, CATALOG_WRITE), 0);
+	assert_true(catalog_get("store", &stored, &note));
+	stored.used = at;
+	assert_int_equal(catalog_end(catalog_put("store", &stored, note)), 0);
+}
+
+/* Told by commits, and by who uses it, once an hour and not while another process writes there. */
+static void the_catalog_has_when_a_store_was_used(void **state)
+{
+	struct place *place = *state;
+	int64_t begin = time(NULL);
+	char path[300];
+	struct error err;
+
+	in_folder(place->dir, "store", path);
+	struct store *store = open_store(path);
+	store_describe(store, text("note"));
 	assert_true(store_write(store, put_some, NULL, &err));
+	assert_in_range(used_at(place->dir), begin, time(NULL));
+	set_used(place->dir, begin - 3000);
+	store_touch(store);
+	assert_int_equal(used_at(place->dir), begin - 3000);
+	set_used(place->dir, begin - 4000);
+	in_folder(place->dir, "catalog.lock", path);
+	int other = open(path, O_RDWR);
+	assert_int_equal(flock(other, LOCK_EX), 0);
+	store_touch(store);
+	assert_int_equal(used_at(place->dir), begin - 4000);
+	close(other);
+	store_touch(store);
+	assert_in_range(used_at(place->dir), begin, time(NULL));
+	assert_true(store_write(store, drop_a, NULL, &err)); /* the note stays */
+	assert_in_range(used_at(place->dir), begin, time(NULL));
 	store_close(store);
 }
 
@@ -582,17 +1092,26 @@ int main(void)
 		ROW(before_and_prefix),
 		ROW(delete_prefix_leaves_others),
 		ROW(a_store_of_which_all_was_deleted_is_whole),
-		ROW(the_map_grows_under_a_write),
+		ROW(a_commit_is_one_segment_however_large),
 		ROW(twice_in_a_process_is_one_store),
 		ROW(one_process_writes),
-		ROW(files_that_are_not_whole_are_made_anew),
+		ROW(segments_that_are_not_whole_are_made_anew),
 		ROW(many_commits_and_deletes),
+		ROW(deletes_hold_over_segments),
 		ROW(damage_is_never_believed),
-		ROW(who_writes_to_a_damaged_file_begins_anew),
+		ROW(a_damaged_store_is_begun_anew_once_it_is_opened_again),
 		ROW(a_view_stays_as_it_was),
 		ROW(links_are_not_followed),
 		ROW(too_many_files_is_no_other_writer),
-		ROW(garbage_is_made_anew),
+		ROW(a_catalog_is_made_again_of_segments),
+		ROW(a_catalog_of_another_version_is_no_damage),
+		ROW(of_a_gap_nothing_is_made_again),
+		ROW(killed_writers_leave_whole_commits),
+		ROW(commits_in_a_hurry_are_read_and_stay),
+		ROW(processes_write_side_by_side),
+		ROW(forgetting_goes_by_the_beginning),
+		ROW(what_kills_left_is_swept),
+		ROW(the_catalog_has_when_a_store_was_used),
 		ROW(removed_is_gone),
 	};
 

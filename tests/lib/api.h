@@ -22,7 +22,8 @@
 	f(field_class_item) f(field_class_kind) f(field_class_label) \
 	f(field_class_labels) f(field_count) f(field_double) f(field_get) f(field_int) \
 	f(field_item) f(field_item_name) f(field_kind) f(field_label) f(field_text) \
-	f(field_uint) f(on_no_memory) f(open) f(part) f(part_count) f(part_domain) f(part_environment) \
+	f(field_uint) f(follow_close) f(follow_late) f(follow_next) \
+	f(follow_open) f(follow_trace) f(on_no_memory) f(open) f(part) f(part_count) f(part_domain) f(part_environment) \
 	f(part_format) f(part_host) f(part_path) f(part_uuid) f(part_variable) \
 	f(part_version) f(range) f(stream) f(stream_bytes) f(stream_clock) \
 	f(stream_count) f(stream_cpu) f(stream_has_time) f(stream_id) f(stream_index) \

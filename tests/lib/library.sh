@@ -16,7 +16,7 @@ result $? "libyore needs no SQLite, Lua, readline or PCRE"
 # Names that the room state gives to others and no room below it has.
 defined() { nm "$@" 2>/dev/null | awk '$2 ~ /^[A-TV-Za-tv-z]$/ && $3 != "" {print $3}' | sort -u; }
 defined -g "$build"/libstate.a >"$work/state"
-defined "$build"/libindex.a "$build"/libengine.a >"$work/rooms"
+defined "$build"/libindex.a "$build"/libengine.a "$build"/libfollow.a "$build"/liblive.a >"$work/rooms"
 comm -23 "$work/state" "$work/rooms" | grep -v '^[._$]\|^\(__\|yore_\)\|\.' >"$work/only"
 defined "$so" >"$work/own"
 { comm -12 "$work/only" "$work/own"; echo "$(wc -l <"$work/only") names of state"; } >"$work/printed"

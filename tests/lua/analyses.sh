@@ -61,10 +61,10 @@ says 1 "there is no column 'cont': did you mean \"count\"? there are comm, count
 says 1 "there is no column 'dr': did you mean \"dur\"? there are begin, end, dur" yore latency $demo log --sort dr
 says 0 '^10887 .* demo-main' yore cputop $demo --sort comm
 says 1 "column 1: there is no column 'tdi': did you mean \"tid\"? there are begin, comm" yore latency $demo --where 'tdi == 3'
-says 1 "column 5: '=' is no operator: did you mean \"==\"" yore latency $demo --where 'tid = 3'
-says 1 "column 8: a number or a text in double quotes is expected" yore latency $demo --where 'tid == '
-says 1 "a text in double quotes is expected, as in comm == \"make\"" yore latency $demo --where 'comm == demo-main'
-says 1 "unit of ns, us, ms or s" yore latency $demo --where 'dur > 3min'
+says 1 "column 5: expected an operator such as '==' or the end, found '='" yore latency $demo --where 'tid = 3'
+says 1 "column 8: expected a value (a constant" yore latency $demo --where 'tid == '
+says 1 "there is no column 'demo': .*a text stands in double quotes" yore latency $demo --where 'comm == demo-main'
+says 1 "units of time are ns us ms s" yore latency $demo --where 'dur > 3min'
 says 1 "irq: the trace has no irq_handler_entry or softirq_entry" yore irq $demo
 says 1 "'cpu' is none of thread, state, syscall, stack" yore offcpu $demo --by cpu
 says 1 "no sched_switch of this range has a call chain" yore offcpu $demo --by stack
@@ -423,6 +423,20 @@ says 0 "^unknown who ran: .* of .* (.* %)$" yore sched "$work/lossy"
 lost=$(yore info "$work/lossy" | sed -n 's/^losses *\([0-9]*\) events.*/\1/p')
 for words in irq 'offcpu log' 'switches --format csv' 'periods --from sched_waking --until sched_wakeup --key tid'; do
 	says 0 ": $lost events were lost at 2 places of the range" yore $words "$work/lossy"
+done
+# what was lost from before a range into it, and what each side of a comparison lost
+first=$(yore sql "$work/lossy" 'SELECT min(ts) + 1 FROM losses' --format csv | tail -1)
+until=$(yore sql "$work/lossy" 'SELECT min(until) FROM losses' --format csv | tail -1)
+says 0 ": at least 0 events were lost at 1 place of the range" yore irq "$work/lossy" --begin "@$first" --end "@$until"
+says 0 ": at least 0 events were lost at 1 place of A" yore compare "$work/lossy" --range-a "@$first..@$until" --range-b "@$until..@$((until + 1000))"
+yore compare "$work/lossy" --range-a "@$until..@$((until + 1000))" --range-b "@$((until + 1000))..@$((until + 2000))" 2>"$work/printed" >/dev/null
+! grep -q "were lost" "$work/printed"
+result $? "and not what is lost elsewhere"
+# no switch beside a loss before the range is one of the range's waits
+"$gen" --out "$work/lossier" --size 6M --lose 0.3 --no-truth || exit 99
+for range in '--begin +20ms' '--begin +30ms' '--begin +10ms --end +12ms' '--begin +40ms'; do
+	count=$(yore events "$work/lossier" $range --name sched_switch --where 'next_tid != 0' --count 2>"$work/said")
+	says 0 " of $count waits are left out" yore latency "$work/lossier" $range
 done
 # perf counts losses when it ends, also those behind the last event of a CPU: two records of that kind behind the others
 python3 - fixtures/golden/sched-perf/perf.data "$work/ended.data" <<'EOF'

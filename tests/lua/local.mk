@@ -5,6 +5,7 @@ dist_check_SCRIPTS += \
 	%D%/compare.py \
 	%D%/critical_paths.py \
 	%D%/futexes.py \
+	%D%/conditions.py \
 	%D%/lami.py \
 	%D%/truth.py \
 	%D%/missing_switches.py \

@@ -21,7 +21,8 @@ import perf_tool
 import symbols_agree
 
 SWITCH, CLOCK, FAULTS = "sched:sched_switch", "cpu-clock", "page-faults"
-WORK = "import time\nfor i in range(60):\n time.sleep(0.001); a = [0] * 20000; sum(range(20000))"
+# perf takes one page fault of several: there must be many
+WORK = "import time\nfor i in range(60):\n time.sleep(0.001); a = [0] * 20000; sum(range(20000)); b = b'x' * (1 << 20)"
 
 
 def run(*words):

@@ -111,6 +111,12 @@ static struct mistake {
 	 "column 33: @ has another lhist()"},
 	{"pattern wrong", "a { @[captures(x, \"(\")] = count(); }",
 	 "column 19: captures(): the pattern is wrong"},
+	{"match of a wrong pattern", "a /x =~ \"(\"/ { }", "column 9: =~: the pattern is wrong"},
+	{"glob of a number", "a { print(5 ~ \"5\"); }", "column 11: ~: expected a text"},
+	{"in of several types", "a { print(5 in (5, \"5\")); }", "column 20: in: expected a number"},
+	{"in without a bracket", "a { print(5 in 5); }", "column 16: expected '(' behind in"},
+	{"unit of nothing", "a { print(5min); }", "column 11: not a whole number; units of time"},
+	{"span that is too long", "a { print(9999999999999s); }", "column 11: not a whole number"},
 	{"tuple", "a { @[(1, 2)] = count(); }", "column 9: there are no tuples"},
 	{"element in brackets", "a { print(args.x[0]); }", "column 16: an element of an array"},
 	{"bracket of a path", "a { print(cpu[1); }", "column 11: the path's bracket is not closed"},
@@ -220,6 +226,12 @@ static struct value_row {
 	 "END { print(\"ab\" < \"b\"); print(strncmp(\"abc\", \"abd\", 2)); "
 	 "print(strncmp(\"abc\", \"abd\", 3)); print(strcontains(\"abc\", \"bc\")); }",
 	 "1\n0\n-1\n1\n"},
+	{"globs, expressions and lists",
+	 "END { print(\"make\" ~ \"ma*\"); print(\"make\" ~ \"a*\"); print(\"make\" =~ \"a.e$\"); "
+	 "print(\"make\" =~ \"^a\"); print(3 in (1, 2, 3)); print(\"a\" in (\"b\") || 2 + 1 in (3)); "
+	 "print(!(4 in (1, 2))); $x =~5; print($x); }",
+	 "1\n0\n1\n0\n1\n1\n1\n-6\n"},
+	{"units of time", "END { print(3us); print(1.5ms); print(2s / 1ms); }", "3000\n1500000\n2000\n"},
 	{"state in a predicate is no division", "END { $x = 8; print($x /2/ 2); }", "2\n"},
 	{"several probes",
 	 "BEGIN { @ = 1; } END /@ == 1/ { print(\"yes\"); clear(@); } END /@ == 1/ { print(2); }",

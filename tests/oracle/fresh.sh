@@ -150,4 +150,5 @@ fi
 # two recorders at once: one question, both of their answers
 try "$here/mixed_fresh.py" "$yore" "$folder/mixed"
 try "$here/ust_fresh.py" "$yore" "$folder/ust"
+try "$here/crash_fresh.py" "$yore" "$folder/crash"
 [ "$failed" = 0 ]

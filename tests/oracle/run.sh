@@ -10,7 +10,7 @@ yore=$build/yore
 corpus=${YORE_CORPUS-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export YORE_INDEX_DIR="$work/index"
+export YORE_INDEX_DIR="$work/index" YORE_JOBS_MOST=64
 failed=0
 
 say()

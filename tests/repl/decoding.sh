@@ -136,6 +136,12 @@ done
 # two snapshots of one session, of which the second has packets of the first
 "$build/fixtures/yore-gen" --out "$work/whole" --size 300K --packet-size 4K --cpus 3 --seed 4 \
 	--no-truth >/dev/null || exit 99
+packets="SELECT * FROM packets ORDER BY stream, first"
+"$yore" sql --index-dir "$work/looked" "$work/whole" "$packets" >"$work/found"
+"$yore" index --index-dir "$work/scanned" "$work/whole" >"$work/out" &&
+	"$yore" sql --index-dir "$work/scanned" "$work/whole" "$packets" >"$work/printed" &&
+	[ -s "$work/found" ] && cmp -s "$work/found" "$work/printed"
+result $? "packets of one size are told alike, looked up in their file or scanned"
 # snapshots FIRST SECOND: how many packets the first one has, where the second begins
 snapshots()
 {

@@ -3,6 +3,7 @@ dist_check_SCRIPTS += \
 	%D%/ctf_clauses.py \
 	%D%/ctf_doc.py \
 	%D%/ctf_suite.py \
+	%D%/datagrams.py \
 	%D%/decoding.sh \
 	%D%/frames.sh \
 	%D%/gdb_values.py \
@@ -13,12 +14,14 @@ dist_check_SCRIPTS += \
 	%D%/mistakes.sh \
 	%D%/pipe.sh \
 	%D%/relay.py \
+	%D%/rings.py \
 	%D%/rows.sh \
 	%D%/rules_check.sh \
 	%D%/diff_agrees.py \
 	%D%/memory_limits.py \
 	%D%/mixed.py \
 	%D%/sections.py \
+	%D%/stored.py \
 	%D%/tracedat.py \
 	%D%/timelines.sh \
 	%D%/names.sh \
@@ -28,13 +31,25 @@ dist_check_SCRIPTS += \
 	%D%/zsh.py \
 	%D%/perf_newer.py \
 	%D%/pictures.py \
+	%D%/interval_triggers.py \
+	%D%/triggers.py \
+	%D%/turns.py \
+	%D%/view.py \
+	%D%/sockets.py \
+	%D%/lttng_chunks.py \
 	%D%/tutorial.py \
 	%D%/limits.sh \
-	%D%/threads_named.py
+	%D%/threads_named.py \
+	%D%/follow.py \
+	%D%/follow_cost.py \
+	%D%/follow_lttng.py \
+	%D%/index_follow.py
 EXTRA_DIST += \
+	%D%/follow.lua \
 	%D%/terminal.py \
 	%D%/filtered.py \
 	%D%/results.py \
+	%D%/ring_files.py \
 	%D%/mistakes.tsv \
 	%D%/at.session \
 	%D%/do.session \

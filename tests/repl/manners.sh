@@ -44,15 +44,15 @@ row 'the version with standard output closed' 1
 find "$work/own" \( -type f -perm /077 -o -type d -perm /022 \) -exec ls -ld {} + >"$work/printed"
 [ ! -s "$work/printed" ]
 result $? 'no other user reads an index'
-for end in '' .writer; do
+for name in catalog.mdb catalog.lock '*.seg' '*.writer'; do
 	rm -rf "$work/planted" && cp -r "$work/own" "$work/planted"
 	echo precious >"$work/precious"
-	for file in "$work/planted"/*.yore; do
-		rm -f "$file$end" && ln -s "$work/precious" "$file$end"
+	for file in "$work/planted"/$name; do
+		rm "$file" && ln -s "$work/precious" "$file"
 	done
 	"$yore" events $trace --count --index-dir "$work/planted" >"$work/one" 2>"$work/printed"
 	[ "$(cat "$work/precious")" = precious ] && cmp -s "$work/one" "$work/two"
-	result $? "a link planted as ID.yore$end has its target left alone"
+	result $? "a link planted as $name has its target left alone"
 done
 mkdir -m 777 "$work/shared" && chmod 777 "$work/shared"
 "$yore" events $trace --count --index-dir "$work/shared" >"$work/one" 2>"$work/printed"
@@ -78,7 +78,7 @@ interrupted() # TO SIGNAL: whether nothing is left; a machine that is faster is 
 	echo "it was never interrupted" >>"$work/printed"
 	false
 }
-for to in csv parquet sqlite chrome ctf; do
+for to in csv parquet sqlite chrome perfetto ctf; do
 	"$yore" convert "$work/large" "$work/whole-$to" --to $to --no-state --no-index >"$work/printed" 2>&1
 	for signal in TERM HUP INT; do
 		interrupted $to $signal
@@ -177,6 +177,13 @@ sys.exit(not any("\x1b" in name for name in names))' 2>"$work/printed"
 else
 	echo "SKIP: $names is missing: names that would steer a terminal"
 fi
+
+# ---- --debug ----
+"$yore" at $trace +2ms 'cpu[0]/thread' --no-index --debug=index,state >"$work/one" 2>"$work/printed"
+"$yore" at $trace +2ms 'cpu[0]/thread' --no-index >"$work/two" 2>/dev/null
+cmp "$work/one" "$work/two" && grep -q '^yore: debug: index: stream perf_stream_0: 1 packets, scanned' "$work/printed" &&
+	grep -q '^yore: debug: state: 1 attributes by name, .* backward pass' "$work/printed" && ! grep -q 'debug: cursor' "$work/printed"
+result $? 'what the topics of --debug name is told, and nothing else'
 
 # ---- wide times ----
 wide=${YORE_ATTACKS:-$top/../shared/attacks}/wide-times

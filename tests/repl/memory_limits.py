@@ -73,6 +73,7 @@ def questions(trace):
         ["at", trace, "+1ms", "**", "--no-index"],
         ["convert", trace, out, "--to", "ctf"],
         ["convert", trace, out + ".json", "--to", "chrome"],
+        ["convert", trace, out + ".pftrace", "--to", "perfetto"],
         ["convert", trace, out + ".parquet", "--to", "parquet"],
         ["convert", trace, out + ".db", "--to", "sqlite"],
         ["sql", trace, "SELECT path, count(*) FROM state GROUP BY path ORDER BY 2 DESC LIMIT 5", "--no-index"],

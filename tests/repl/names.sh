@@ -212,4 +212,14 @@ else
 fi
 cd "$top" && python3 "$top/tests/repl/filtered.py" "$yore" "$@" >"$work/printed" 2>&1
 result $? "events: a filtered line has the name that it has without the filter"
+
+# Of many rows as of few: the name at a row's begin, else the first one behind it.
+perf=$top/fixtures/golden/sched-perf/perf.data
+"$yore" state "$perf" '**' --format json --no-index 2>/dev/null | grep -F '/parent"' >"$work/many"
+for path in $(grep -o 'thread\[[0-9]*\]/parent' "$work/many" | sort -u | head -n 30); do
+	"$yore" state "$perf" "$path" --format json --no-index >"$work/few" 2>/dev/null
+	grep -F "\"$path\"" "$work/many" | diff - "$work/few"
+done >"$work/printed"
+[ -s "$work/many" ] && [ ! -s "$work/printed" ]
+result $? "a thread beside one row has the name that it has beside many"
 exit $status

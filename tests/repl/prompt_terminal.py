@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from results import finish, result, top, yore
@@ -128,6 +129,8 @@ def check_completion():
             ("events --format cs", "events --format csv ", "a value of an option"),
             ("events --where 'next_comm == \"demo-sl", "events --where 'next_comm == \"demo-sleep\"", "a value of a field"),
             ("events --where 'name == \"sched_process_ex", "events --where 'name == \"sched_process_ex", "an event as a value"),
+            ("when thread[*]/state=ready --on 'du", "when thread[*]/state=ready --on 'dur'", "a column of intervals"),
+            ("when thread[*]/state=ready --until 'comm == \"demo-sl", "when thread[*]/state=ready --until 'comm == \"demo-sleep\"", "a name as a value"),
             ("next --where 'pid==1089", "next --where 'pid==1089", "a number of several"),
             ("next --where 'pid==10893", "next --where 'pid==10893 ", "a number"),
             ("at thread[1089", "at thread[1089", "a key of several"),
@@ -191,6 +194,55 @@ def check_growth():
         result("the trace is closed" in shown, "what was kept of the old one is closed", shown)
         result("goto 00:00:01.001001007" in "goto " + prompt.ask("goto here"), "marks stay")
         prompt.leave()
+
+
+def check_follow():
+    """`follow COMMAND` repeats its answer while files grow."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole, growing = folder + "/whole", folder + "/growing"
+        subprocess.run([os.path.join(os.environ.get("top_builddir", "."), "fixtures", "yore-gen"), "--out", whole, "--size", "40K", "--packet-size", "2K",
+                        "--cpus", "2", "--no-truth"], check=True, stdout=subprocess.DEVNULL)
+        counts = []
+        for part in (4096, None):
+            os.makedirs(growing, exist_ok=True)
+            for name in os.listdir(whole):
+                with open(os.path.join(whole, name), "rb") as source, open(os.path.join(growing, name), "wb") as to:
+                    to.write(source.read()[:None if name == "metadata" else part])
+            counts.append(subprocess.run([yore, "events", growing, "--count"], check=True, stdout=subprocess.PIPE, text=True).stdout)
+        for name in os.listdir(growing):
+            if name != "metadata":
+                os.truncate(os.path.join(growing, name), 4096)
+        prompt = Prompt(growing, columns=150)
+        for line, said in (("follow", "a command is missing"), ("follow goto +1ms", "answers nothing"), ("follow nothing", "no such command"),
+                           ("follow stats > " + folder + "/out", "draws on a terminal"), ("follow events --nome x", "no such option")):
+            shown = prompt.ask(line)
+            result(shown and said in shown, "refused: " + line.split(" >")[0], shown)
+        prompt.ask("old = trace")
+        prompt.keys("follow events --count --begin +0" + ENTER)
+        first = prompt.wait("\n" + counts[0])
+        for name in ("channel0_0", "channel0_1"):
+            with open(os.path.join(whole, name), "rb") as source, open(os.path.join(growing, name), "ab") as to:
+                more = source.read()[4096:]
+                to.write(more[:7])  # a packet that is not whole is no damage
+                to.flush()
+                to.write(more[7:])
+        second = prompt.wait(counts[1])
+        result(first is not None and second is not None, "follow repeats a command as files grow", prompt.shown[-300:])
+        prompt.keys(ENTER)
+        left = prompt.wait_for(PROMPT)
+        result(left is not None and "damage" not in prompt.shown, "Enter ends it", left)
+        result(prompt.ask("events --count") == counts[1], "what it took up stays open")
+        result("the trace is closed" in prompt.ask("old:bounds()"), "what scripts had of it is closed")
+        prompt.keys("follow switches --limit 1" + ENTER)
+        result(prompt.wait("threads\n") is not None, "an analysis is followed, too", prompt.shown[-300:])
+        time.sleep(0.3)
+        prompt.keys(CTRL_C)
+        result(prompt.wait_for(PROMPT) is not None, "Ctrl-C ends it")
+        shown = prompt.ask("#trace:info().streams")
+        result(shown == "2\n", "and Lua has the trace", shown)
+        prompt.leave()
+    piped = subprocess.run([yore, demo], input=b"follow stats\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    result(piped.returncode == 1 and b"draws on a terminal" in piped.stderr, "without a terminal it is refused", piped.stderr)
 
 
 def check_last():
@@ -305,6 +357,7 @@ def main():
         check_keys()
         check_completion()
         check_growth()
+        check_follow()
         check_last()
         check_interrupts()
         check_size()

@@ -214,13 +214,13 @@ def small_metadata(begin, time, number, ticks):
     )
 
 
-def small_packets(rng, begin, time, number, ticks, uuid=UUID):
+def small_packets(rng, begin, time, number, ticks, uuid=UUID, count=600, first_number=0):
     out, n, clock = [], 0, 40000
 
     def put(kind, value):
         return (value % (1 << 8 * WIDTH[kind])).to_bytes(WIDTH[kind], "little")
 
-    for k in range(600):
+    for k in range(count):
         first, events, values = clock, b"", []
         for _ in range(rng.randint(1, 4)):
             clock += rng.randint(0, ticks // 5)
@@ -234,9 +234,9 @@ def small_packets(rng, begin, time, number, ticks, uuid=UUID):
         size = len(head) + 8 + len(times) + WIDTH[number] + len(events)
         pad = rng.randint(0, 5)
         packet = Packet.__new__(Packet)
-        packet.data = (head + put("u32", (size + pad) * 8) + put("u32", size * 8) + times + put(number, k) + events
+        packet.data = (head + put("u32", (size + pad) * 8) + put("u32", size * 8) + times + put(number, k + first_number) + events
                        + bytes(pad))
-        packet.number, packet.values = k, values
+        packet.number, packet.values = k + first_number, values
         out.append(packet)
     return out
 
@@ -348,17 +348,23 @@ def check_files(work, seed, options):
     mixed = [p.data for p in packets + others]
     rng.shuffle(mixed)
     magic = struct.pack(order + "I", 0xC1FC1FC1)
+    skipped = places = 0
     with open(image, "wb") as out:
         for data in mixed:
             noise = rng.randbytes(rng.randint(0, 999))
             if rng.random() < 0.3:  # what is no header, and one that was overwritten
                 noise += magic + rng.randbytes(rng.randint(0, 99)) + rng.choice(packets).data[: rng.randint(0, 60)]
+            skipped, places = skipped + len(noise), places + bool(noise)
             out.write(noise + data)
         out.write(rng.randbytes(333))
     settings = "ctf,scan,metadata=" + metadata
     same_events("RAM image, " + name, whole, image, settings, work)
     said = yore("info", image, "--no-index", "--input", settings)
-    result("%d packets of another session are left out" % len(others) in said[2], "and what was left out is told")
+    result("%d packets of another session are left out" % len(others) in said[2]
+           and "%d bytes in %d places are in no packet" % (skipped + 333, places + 1) in said[2]
+           and b"skipped    %d bytes" % (skipped + 333) in said[1], "and what was left out is told", said)
+    said = yore("info", image, "--no-index", "--input", settings, "--format", "json")
+    result(json.loads(said[1])["skipped_bytes"] == skipped + 333, "and in JSON", said[2])
 
     # one packet that another one was written over: its events up to there, and damage
     first, second = packets[0].data, packets[1].data
@@ -410,4 +416,5 @@ def main():
     finish()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,7 @@
 #include "tests/harness.h"
 
 #include "engine/base/mem.h"
-#include "repl/lanes.h"
+#include "repl/render/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "tests/harness.h"
 
 #include "engine/base/mem.h"
-#include "repl/picture.h"
-#include "repl/picture_draw.h"
+#include "repl/pictures/picture.h"
+#include "repl/pictures/picture_draw.h"
 
 #include <stdio.h>
 #include <stdlib.h>

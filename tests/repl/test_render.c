@@ -1,7 +1,7 @@
 /* test_render.c - values as JSON and text, to the letter */
 #include "engine/base/mem.h"
 #include "engine/reader.h"
-#include "repl/render.h"
+#include "repl/render/render.h"
 
 #include "tests/harness.h"
 

@@ -199,6 +199,110 @@ def compare_pages(work, name, *trace, little=True):
     return None
 
 
+def page_files(folder):
+    return sorted(os.path.join(folder, "per_cpu", name, "trace_pipe_raw") for name in os.listdir(os.path.join(folder, "per_cpu")))
+
+
+def leave(pages, folder, name, inner):
+    """What trace-cmd leaves when it is killed, beside the formats; pages of the CPUs `inner` are those of an instance."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(pages, folder, ignore=lambda _, names: {"per_cpu"} & set(names))
+    for cpu, path in enumerate(page_files(pages)):
+        of = ".inner" if cpu in inner else ""
+        shutil.copyfile(path, os.path.join(folder, "%s%s.cpu%d" % (name, of, cpu)))
+
+
+def restored(pages, folder):
+    """trace-cmd restore's file of what was left; None: it is not installed, or made none."""
+    tree, head, path = os.path.join(folder, "tree"), os.path.join(folder, "head.dat"), os.path.join(folder, "restored.dat")
+    shutil.copytree(pages, tree, ignore=lambda _, names: {"per_cpu"} & set(names))
+    os.makedirs(os.path.join(tree, "options"), exist_ok=True)
+    left = sorted(os.path.join(folder, name) for name in os.listdir(folder) if ".cpu" in name)
+    for cpu in range(len(left)):
+        os.makedirs(os.path.join(tree, "per_cpu", "cpu%d" % cpu))
+        with open(os.path.join(tree, "per_cpu", "cpu%d" % cpu, "stats"), "w", encoding="ascii"):
+            pass
+    for more in (("-c", "-t", tree, "-k", os.path.join(pages, "kallsyms"), "-o", head),
+                 ("-i", head, "-o", path, *left)):
+        if subprocess.run(["trace-cmd", "restore", *more], capture_output=True, check=False).returncode:
+            return None
+    return path
+
+
+def check_previous_boot(work):
+    """Pages of an instance that was kept over a crash, page by page as trace_pipe_raw gives them, beside the next boot's events/."""
+    pages, folder = os.path.join(work, "pages"), os.path.join(work, "boot")
+    shutil.rmtree(pages, ignore_errors=True)
+    run("convert", os.path.join(golden, "sched-ftrace", "trace.dat"), pages, "--to", "pages")
+    shutil.copytree(os.path.join(pages, "events"), os.path.join(folder, "events"))
+    inner = os.path.join(folder, "instances", "boot_map")
+    os.makedirs(inner)
+    for cpu, path in enumerate(page_files(pages)):
+        with open(path, "rb") as file:
+            data = file.read()
+        # what the writer had not filled is zeros, and the page behind it has nothing
+        stamp = data[-4096:][:8]
+        with open(os.path.join(inner, "cpu%d.raw" % cpu), "wb") as file:
+            file.write(data + stamp + bytes(4088))
+    wanted = [item for item in events(pages)[0]]
+    got = events(folder)[0]
+    rename = lambda item: (item["t"], item["stream"].rsplit("/", 1)[-1], item["name"], item["context"]["common_pid"])
+    result(list(map(rename, got)) == list(map(rename, wanted)) and len(got) > 400 and
+           {item["stream"] for item in got} == {"boot_map/" + item["stream"] for item in wanted},
+           "pages of a previous boot's instance", (len(got), len(wanted)))
+
+
+def check_killed(work):
+    """OUT.cpuN and OUT.INSTANCE.cpuN beside a copy of events/ are the pages that they were written from."""
+    pages, folder = os.path.join(work, "pages"), os.path.join(work, "killed")
+    run("convert", os.path.join(golden, "sched-ftrace", "trace.dat"), pages, "--to", "pages")
+    ask = lambda path, *words: run("events", path, "--no-index", "--format", "json", *words)
+    wanted = ask(pages)
+    for name in ("trace.dat", "my.trace-2.dat", "x"):
+        leave(pages, folder, name, ())
+        got = ask(folder)
+        result(got.returncode == 0 and got.stdout == wanted.stdout and got.stdout.count("\n") > 400,
+               "pages that a killed recorder left as %s.cpuN" % name, got.stderr)
+    leave(pages, folder, "trace.dat", (1,))
+    whole = os.path.join(work, "instances")
+    shutil.copytree(pages, whole)
+    os.makedirs(os.path.join(whole, "instances", "inner", "per_cpu"))
+    os.rename(os.path.join(whole, "per_cpu", "cpu1"), os.path.join(whole, "instances", "inner", "per_cpu", "cpu1"))
+    got, other = ask(folder), ask(whole)
+    result(got.stdout == other.stdout and got.stdout.count('"inner/cpu1"') > 5, "pages of an instance", got.stderr)
+    leave(pages, folder, "trace.dat", ())
+    if shutil.which("trace-cmd"):
+        path = restored(pages, folder)
+        lines = report(path)[0] if path else None
+        expected = sorted((item["t"], item["cpu"], item["name"].rsplit(":", 1)[-1]) for item in events(folder)[0])
+        result(lines is not None and sorted(lines) == expected, "as trace-cmd restore reads them",
+               (path, len(lines or ()), len(expected)))
+    else:
+        print("SKIP: as trace-cmd restore reads them: trace-cmd is not installed")
+    leave(pages, folder, "trace.dat", ())
+    first = os.path.join(folder, "trace.dat.cpu0")
+    size, before = os.path.getsize(first), wanted.stdout.splitlines()
+    bad = []
+    for cut in range(size - 1, size - 4096, -37):
+        os.truncate(first, cut)
+        got = ask(folder)
+        rows = got.stdout.splitlines()
+        if got.returncode not in (0, 3) or not 0 <= len(before) - len(rows) < 200 or set(rows) - set(before):
+            bad.append((cut, got.returncode, len(rows), got.stderr))
+    result(not bad, "a last page that was not written to its end", bad)
+    leave(pages, folder, "trace.dat", ())
+    shutil.copyfile(first, os.path.join(folder, "cpu0.raw"))
+    got = ask(folder)
+    result(got.returncode == 3 and got.stdout == wanted.stdout and "has the pages of this CPU, too" in got.stderr,
+           "two files of one CPU", got.stderr)
+    os.remove(os.path.join(folder, "cpu0.raw"))
+    shutil.rmtree(os.path.join(folder, "events"))
+    for path, what in ((folder, "left files"), (first, "left it")):
+        got = ask(path)
+        result(got.returncode == 1 and "trace-cmd %s when it was killed" % what in got.stderr
+               and "/sys/kernel/tracing/events" in got.stderr, "without formats, it says what is missing: " + what, got.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         scene = os.path.join(work, "scene")
@@ -216,6 +320,8 @@ def main():
         compare_pages(work, "LTTng", scene)
         compare_pages(work, "big-endian", lossy, little=False)
         compare_pages(work, "ftrace", same)
+        check_killed(work)
+        check_previous_boot(work)
         path = compare(work, "trace.dat", same)
         if path and shutil.which("trace-cmd"):
             texts = [subprocess.run(["trace-cmd", "report", "-t", p], capture_output=True, text=True,

@@ -50,6 +50,11 @@ test_programs += %D%/test_numbers %D%/test_gathered %D%/test_bits
 %C%_test_bits_SOURCES = %D%/test_bits.c
 %C%_test_bits_LDADD = $(STATE_TEST_LDADD)
 
+test_programs += %D%/test_steps
+%C%_test_steps_SOURCES = %D%/test_steps.c %D%/fake_trace.c %D%/fake_trace.h \
+	%D%/random_rules.c %D%/random_rules.h fixtures/rng.h
+%C%_test_steps_LDADD = $(STATE_TEST_LDADD)
+
 test_programs += %D%/test_windows
 %C%_test_windows_SOURCES = %D%/test_windows.c %D%/fake_trace.c %D%/fake_trace.h \
 	%D%/random_rules.c %D%/random_rules.h fixtures/rng.h
@@ -78,6 +83,10 @@ test_programs += %D%/test_closure %D%/test_event_filter %D%/test_planner
 %C%_test_event_filter_LDADD = $(STATE_TEST_LDADD)
 %C%_test_planner_SOURCES = %D%/test_planner.c $(FAKE_STATE)
 %C%_test_planner_LDADD = $(STATE_TEST_LDADD)
+
+test_programs += %D%/test_shard_files
+%C%_test_shard_files_SOURCES = %D%/test_shard_files.c $(FAKE_STATE)
+%C%_test_shard_files_LDADD = $(STATE_TEST_LDADD)
 
 test_programs += %D%/test_linux
 %C%_test_linux_SOURCES = %D%/test_linux.c %D%/all_ways.c %D%/all_ways.h \

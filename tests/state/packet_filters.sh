@@ -49,9 +49,11 @@ done
 threads "$work/killed" >"$work/got" || fail "asking failed"
 cmp "$work/list" "$work/got" || fail "after kills"
 
-size=$(stat -c %s "$work"/index/*.yore)
 for at in 3 5 7; do
-	printf 'damaged damaged damaged damaged!' | dd of="$(echo "$work"/index/*.yore)" bs=1 seek=$((size * at / 10)) conv=notrunc 2>/dev/null
+	for segment in "$work"/index/*.seg; do
+		size=$(stat -c %s "$segment")
+		printf 'damaged damaged damaged damaged!' | dd of="$segment" bs=1 seek=$((size * at / 10)) conv=notrunc 2>/dev/null
+	done
 	threads "$work/index" >"$work/got" 2>/dev/null
 	cmp "$work/list" "$work/got" || fail "damage at $at tenths"
 done

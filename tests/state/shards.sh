@@ -43,7 +43,7 @@ check() { # TRACE WHAT
 	"$yore" at "$1" +1ms --stats 2>&1 >/dev/null | grep -q '"evaluation":"slices"' ||
 		fail "$2: timelines are not used"
 	"$yore" index "$1" --drop || fail "$2: drop"
-	test -z "$(find "$work/index" -name '*timelines*')" || fail "$2: drop leaves files"
+	test -z "$(find "$YORE_INDEX_DIR" -name '*timelines*')" || fail "$2: drop leaves files"
 }
 
 check_trace() { # TRACE COUNTS
@@ -72,6 +72,73 @@ for pass in 1 2; do
 done
 check "$trace" "chunks made side by side"
 "$yore" index "$trace" --timelines --join >/dev/null 2>&1 && fail "a join without passes 1"
+
+# Files of steps in which a byte is another, or that were cut, do not count: their steps are done again.
+damage() { # WHERE: a byte at WHERE of 8 parts of each file; 8 cuts them there
+	for file in "$work"/index/*.shard; do
+		size=$(stat -c %s "$file")
+		if test "$1" = 8; then
+			truncate -s $((size / 2)) "$file"
+			continue
+		fi
+		at=$((size * $1 / 8))
+		byte=$(od -An -tu1 -j "$at" -N 1 "$file")
+		printf "\\$(printf %o $((byte ^ 16)))" | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+	done
+}
+
+for where in 0 1 2 3 4 5 6 7 8; do
+	for step in "1/3 --pass 1" "2/3 --pass 1" "3/3 --pass 1" damage \
+		"1/3 --pass 1" "2/3 --pass 1" "3/3 --pass 1" join damage \
+		"1/3 --pass 1" "2/3 --pass 1" "3/3 --pass 1" join \
+		"1/3 --pass 2" "2/3 --pass 2" "3/3 --pass 2" damage \
+		"1/3 --pass 1" "2/3 --pass 1" "3/3 --pass 1" join \
+		"1/3 --pass 2" "2/3 --pass 2" "3/3 --pass 2"; do
+		case $step in
+		damage) damage $where ;;
+		join) "$yore" index "$trace" --timelines --join >/dev/null || fail "a join after damage at $where/8" ;;
+		*) "$yore" index "$trace" --timelines --chunk $step >/dev/null || fail "chunk $step after damage at $where/8" ;;
+		esac
+	done
+	check "$trace" "chunks whose files were damaged at $where/8"
+done
+# --verify finds such damage, and removes the files.
+"$yore" index "$trace" --timelines --chunk 1/2 --pass 1 >/dev/null || fail "pass 1"
+"$yore" index --verify >/dev/null || fail "whole files of shards are damaged"
+damage 4
+"$yore" index --verify >/dev/null && fail "damaged files of shards are sound"
+test -z "$(find "$work/index" -name '*.shard')" || fail "damaged files of shards stay"
+
+# Files of passes 1 are good for a copy of the trace, in another folder; a plan is not for another trace.
+shard_files() { # INDEX END: the name of the files that end so, without that
+	set -- "$1"/*"$2"
+	echo "${1%.*-*.shard}"
+}
+for i in 1 2 3; do
+	"$yore" index "$trace" --timelines --chunk $i/3 --pass 1 >/dev/null || fail "pass 1"
+done
+cp -r "$trace" "$work/copy" || fail "no copy"
+answers "$work/copy" >"$work/expected" || fail "the copy: no answer"
+"$yore" index "$work/copy" --timelines --chunk 3/3 --pass 1 --index-dir "$work/other" >/dev/null || fail "the copy: pass 1"
+"$yore" index "$work/copy" --timelines --join --index-dir "$work/other" >/dev/null 2>&1 && fail "the copy: a join of nothing"
+for i in 0 1; do
+	cp "$(shard_files "$work/index" .pass1-$i.shard).pass1-$i.shard" \
+		"$(shard_files "$work/other" .plan-0.shard).pass1-$i.shard" || fail "no file of pass 1"
+done
+export YORE_INDEX_DIR="$work/other"
+"$yore" index "$work/copy" --timelines --join >/dev/null || fail "the copy: a join of what was copied"
+for i in 1 2 3; do
+	"$yore" index "$work/copy" --timelines --chunk $i/3 --pass 2 >/dev/null || fail "the copy: pass 2"
+done
+check "$work/copy" "chunks of a copy whose passes 1 were copied"
+"$yore" index "$top/fixtures/golden/sched-perf/perf.data" --timelines --chunk 1/2 --pass 1 >/dev/null || fail "another trace: pass 1"
+cp "$(shard_files "$work/index" .plan-0.shard).plan-0.shard" "$(shard_files "$work/other" .plan-0.shard).plan-0.shard"
+"$yore" index "$top/fixtures/golden/sched-perf/perf.data" --timelines --join >/dev/null 2>"$work/error" && fail "another trace's plan counts"
+grep -q 'no shards were begun' "$work/error" || fail "another trace's plan: $(cat "$work/error")"
+export YORE_INDEX_DIR="$work/index"
+answers "$trace" >"$work/expected"
+"$yore" index "$trace" --drop || fail "drop"
+
 # What some began is ended by threads of one process, also when there are more chunks than threads.
 "$yore" index "$trace" --timelines --chunk 2/150 --pass 1 >/dev/null || fail "pass 1 of 150"
 "$yore" index "$trace" --timelines >/dev/null || fail "the rest of 150 chunks"

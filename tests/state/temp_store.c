@@ -1,6 +1,7 @@
 /* temp_store.c - see temp_store.h */
 #include "tests/state/temp_store.h"
 
+#include "engine/base/folder.h"
 #include "tests/harness.h"
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ void temp_store_open(struct temp_store *out)
 
 	snprintf(out->folder, sizeof out->folder, "/tmp/yore-store-XXXXXX");
 	assert_non_null(mkdtemp(out->folder));
-	snprintf(out->path, sizeof out->path, "%s/x.yore", out->folder);
+	snprintf(out->path, sizeof out->path, "%s/x", out->folder);
 	if (!store_open(out->path, &out->store, &remade, &err))
 		fail_msg("%s", err.text);
 	assert_true(store_lock(out->store));
@@ -26,6 +27,9 @@ void temp_store_close(struct temp_store *temp)
 
 	store_close(temp->store);
 	if (!store_remove(temp->path, &err))
+		fail_msg("%s", err.text);
+	snprintf(temp->path, sizeof temp->path, "%s/catalog.", temp->folder);
+	if (!folder_remove_beside(temp->path, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(rmdir(temp->folder), 0);
 }

@@ -8,6 +8,7 @@
 #include "tests/harness.h"
 
 #include "engine/reader.h"
+#include "state/filter/rows.h"
 #include "state/program/program.h"
 #include "tests/state/where_one.h"
 
@@ -197,6 +198,13 @@ static const struct row {
 	{"m(nothing)", "unknown"},
 	{"int(\"0x1f\") + int(2.9) + int(true)", "34"},
 	{"int(\"12x\")", "fails: an operand has the wrong type"},
+	{"5ns + 2us + 3ms + 1s", "1003002005"},
+	{"1.5ms", "1500000"},
+	{"0.0004us", "0"},
+	{"1ms == 1000us", "true"},
+	{"-2s", "-2000000000"},
+	{"1s in (1000ms, 5)", "true"},
+	{"0x10ns", "16"},
 	{"str(12)", "\"12\""},
 	{"hex(255)", "\"0xff\""},
 	{"min(3, 1.5, 2)", "1.5"},
@@ -410,14 +418,206 @@ static void conditions_pass(void **state)
 	rules_free(rules);
 }
 
+/* Of rows with the columns of `columns`: the last one has no value. */
+static const char *const columns[] = {"dur", "comm", "tid", "left"};
+static const struct condition row_conditions[] = {
+	{"dur > 1ms", true},
+	{"dur > 1ms && comm ~ \"de*\" && tid in (41, 42)", true},
+	{"comm =~ \"^demo$\" && (tid & 2) != 0", true},
+	{"choose(tid > 40, comm, \"\") == \"demo\"", true},
+	{"tid == \"42\"", false},
+	{"left == 1", false},
+	{"left != 1", false},
+	{"!(left == 1)", false},
+	{"left == 1 || tid == 42", true},
+	{"has(left)", false},
+	{"has(tid) && !has(left)", true},
+	{"comm < 5", false},
+	{"tid / 0 == 1", false},
+};
+
+static void rows_pass(void **state)
+{
+	const struct value values[] = {value_s64(1500000), value_text("demo", 4), value_s64(42),
+				       {.kind = VALUE_UNKNOWN}};
+	struct rows_where *where;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(row_conditions); i++) {
+		bool all = true;
+
+		if (!rows_where_parse(row_conditions[i].text, columns, COUNT(columns), &where,
+				      &err))
+			fail_msg("%s: %s", row_conditions[i].text, err.text);
+		for (size_t term = 0; term < rows_where_terms(where); term++)
+			all = rows_where_holds(where, term, values) && all;
+		if (all != row_conditions[i].passes)
+			fail_msg("%s", row_conditions[i].text);
+		rows_where_free(where);
+	}
+	assert_true(rows_where_parse("(dur > 1 || tid == 2) && comm == \"a\"", columns, 4, &where,
+				     &err));
+	assert_int_equal(rows_where_terms(where), 2);
+	assert_true(rows_where_reads(where, 0, 0) && rows_where_reads(where, 0, 2));
+	assert_false(rows_where_reads(where, 0, 1) || rows_where_reads(where, 1, 0));
+	assert_true(rows_where_reads(where, 1, 1));
+	rows_where_free(where);
+}
+
+/* Is it sure, and from which length on: `dur` grows, and `later` is not known yet. */
+static const struct {
+	const char *text;
+	int64_t from; /* -1: never */
+} sure_conditions[] = {
+	{"dur > 5", 6},
+	{"dur >= 5", 5},
+	{"5 < dur", 6},
+	{"5 <= dur", 5},
+	{"dur > 4.5", 5},
+	{"dur > tid", 43},
+	{"dur < 5", -1},
+	{"5 > dur", -1},
+	{"!(dur < 5)", 5},
+	{"!(dur <= 5)", 6},
+	{"!(5 >= dur)", 6},
+	{"dur == 5", -1},
+	{"!(dur == 5)", 6},
+	{"dur != 5", 6},
+	{"5 != dur", 6},
+	{"dur != \"a\"", 0},
+	{"dur < 5 || comm == \"demo\"", 0},
+	{"dur > 5 || comm == \"demo\"", 0},
+	{"comm == \"other\" || dur > 7 && tid == 42", 8},
+	{"dur > 5 && dur < 50", -1},
+	{"dur > 5 && !(dur > 9)", -1},
+	{"dur < 5 || dur > 3", 4}, /* though it is true of any length */
+	{"dur * 2 > 10", -1},
+	{"dur > dur", -1},
+	{"dur in (1, 2)", -1},
+	{"has(dur)", -1},
+	{"choose(dur > 5, true, false)", -1},
+	{"dur > later", -1},
+	{"later == 1", -1},
+	{"later == 1 || dur > 5", -1}, /* the left side may fail, and so may all */
+	{"dur > 5 || later == 1", 6},
+	{"!(has(later) && dur < 5)", -1},
+	{"!(dur < 5 && has(later))", 5},
+	{"has(later)", -1},
+	{"!has(later)", -1},
+	{"left == 1 || dur > 5", 6},
+	{"!(left == 1)", -1},
+	{"tid == 42", 0},
+	{"tid == 43", -1},
+	{"comm < 5 || dur > 5", -1},
+	{"dur > \"a\"", -1},
+	{"dur > left", -1},
+};
+
+static void rows_are_sure(void **state)
+{
+	static const char *const names[] = {"dur", "comm", "tid", "left", "later"};
+	struct value values[] = {value_s64(0), value_text("demo", 4), value_s64(42),
+				 {.kind = VALUE_UNKNOWN}, value_open()};
+	struct rows_where *where;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sure_conditions); i++) {
+		int64_t from = sure_conditions[i].from;
+
+		if (!rows_where_parse(sure_conditions[i].text, names, COUNT(names), &where, &err))
+			fail_msg("%s: %s", sure_conditions[i].text, err.text);
+		for (int64_t dur = 0; dur < 60; dur++) {
+			values[0] = value_s64(dur);
+			if (rows_where_surely(where, values, 0) != (from >= 0 && dur >= from))
+				fail_msg("%s: of %d", sure_conditions[i].text, (int)dur);
+		}
+		rows_where_free(where);
+	}
+}
+
+/*
+ * What is said to be sure of a length holds for all greater ones, where nothing is left to grow;
+ * and nothing grows: it is what holds.
+ */
+static void sure_rows_hold(void **state)
+{
+	static const char *const names[] = {"dur", "comm", "tid", "left", "later"};
+	const struct value laters[] = {{.kind = VALUE_UNKNOWN}, value_s64(1), value_text("a", 1)};
+	struct value values[] = {value_s64(0), value_text("demo", 4), value_s64(42),
+				 {.kind = VALUE_UNKNOWN}, value_open()};
+	struct rows_where *where;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(sure_conditions); i++) {
+		bool was = false;
+
+		assert_true(rows_where_parse(sure_conditions[i].text, names, COUNT(names), &where,
+					     &err));
+		for (int64_t dur = 0; dur < 60; dur++) {
+			values[0] = value_s64(dur);
+			values[4] = value_open();
+			was = was || rows_where_surely(where, values, 0);
+			for (size_t k = 0; k < COUNT(laters); k++) {
+				bool all = true;
+
+				values[4] = laters[k];
+				for (size_t term = 0; term < rows_where_terms(where); term++)
+					all = rows_where_holds(where, term, values) && all;
+				if (was && !all)
+					fail_msg("%s: of %d", sure_conditions[i].text, (int)dur);
+				assert_int_equal(all,
+						 rows_where_surely(where, values, SIZE_MAX));
+			}
+		}
+		rows_where_free(where);
+	}
+}
+
+static void rows_refuse(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} refused[] = {
+		{"durr > 1", "column 1: there is no column 'durr': did you mean \"dur\"? there are dur, comm"},
+		{"dur > field/x", "column 7: there is no column 'field/x'"},
+		{"cpu[0]/thread == 1", "there is no column"},
+		{"top(dur) == 1", "column 1: top() is of events"},
+		{"label(dur) == \"a\"", "label() is of events"},
+		{"has(event/sched_switch)", "there is no column"},
+		{"dur", "column 1: a column alone is never true"},
+		{"tid == 1 && dur + 1", "a number is never true"},
+		{"dur > 3min", "column 7: a name cannot begin with a digit, and units of time are"},
+		{"dur > 99999999999s", "does not fit in 64 bits"},
+		{"dur = 3", "such as '=='"},
+		{"foo(dur) == 1", "no map or function is named 'foo'"},
+		{"", "expected a value"},
+	};
+	struct rows_where *where;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(refused); i++) {
+		assert_false(rows_where_parse(refused[i].text, columns, COUNT(columns), &where, &err));
+		if (!strstr(err.text, refused[i].says))
+			fail_msg("%s: %s", refused[i].text, err.text);
+	}
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[COUNT(rows) + 2];
+	struct CMUnitTest tests[COUNT(rows) + 6];
 
 	for (size_t i = 0; i < COUNT(rows); i++)
 		tests[i] = (struct CMUnitTest){rows[i].expr, has_value, NULL, NULL,
 					       (void *)(uintptr_t)&rows[i]};
 	tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(reads_are_found_at_once);
 	tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(conditions_pass);
+	tests[COUNT(rows) + 2] = (struct CMUnitTest)cmocka_unit_test(rows_pass);
+	tests[COUNT(rows) + 3] = (struct CMUnitTest)cmocka_unit_test(rows_refuse);
+	tests[COUNT(rows) + 4] = (struct CMUnitTest)cmocka_unit_test(rows_are_sure);
+	tests[COUNT(rows) + 5] = (struct CMUnitTest)cmocka_unit_test(sure_rows_hold);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

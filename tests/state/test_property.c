@@ -7,6 +7,7 @@
  * its number. YORE_PROPERTY_SETS says how many rule sets are tried, YORE_PROPERTY_SECONDS for how
  * long at most.
  */
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "index/store/store.h"
 #include "state/context/context.h"
@@ -41,6 +42,18 @@ struct questions {
 	size_t nmoments;
 };
 
+static void add_answer(const struct answer *answer, const char *path, struct buf *out)
+{
+	buf_printf(out, "%lld %s = ", (long long)answer->t, path);
+	if (answer->value.kind == VALUE_UNKNOWN)
+		buf_add_text(out, "unknown");
+	else if (answer->value.kind == VALUE_NONE)
+		buf_add_text(out, "none");
+	else
+		value_add_key(&answer->value, out);
+	buf_printf(out, " since %lld\n", (long long)answer->since);
+}
+
 static void dump(struct state *state, const struct questions *questions, struct buf *out)
 {
 	struct answers answers;
@@ -52,17 +65,31 @@ static void dump(struct state *state, const struct questions *questions, struct 
 		buf_printf(out, "error: %s\n", err.text);
 		return;
 	}
-	for (size_t i = 0; i < answers.count; i++) {
-		const struct answer *answer = &answers.items[i];
-		buf_printf(out, "%lld %s = ", (long long)answer->t, answer->path);
-		if (answer->value.kind == VALUE_UNKNOWN)
-			buf_add_text(out, "unknown");
-		else if (answer->value.kind == VALUE_NONE)
-			buf_add_text(out, "none");
-		else
-			value_add_key(&answer->value, out);
-		buf_printf(out, " since %lld\n", (long long)answer->since);
+	for (size_t i = 0; i < answers.count; i++)
+		add_answer(&answers.items[i], answers.items[i].path, out);
+	answers_release(&answers);
+}
+
+enum { PLACES = 12 };
+
+static void dump_places(struct state *state, const struct query *const *queries,
+			const struct moment *moments, struct buf *out)
+{
+	struct state_place places[PLACES];
+	struct answers answers;
+	struct error err;
+
+	for (size_t i = 0; i < PLACES; i++) {
+		places[i].moment = moments[i];
+		assert_true(state_attribute(state, query_text(queries[i]), &places[i].attr, &err));
 	}
+	if (!state_at_places(state, places, PLACES, false, &answers, &err)) {
+		buf_printf(out, "error: %s\n", err.text);
+		return;
+	}
+	assert_int_equal(answers.count, PLACES);
+	for (size_t i = 0; i < PLACES; i++)
+		add_answer(&answers.items[i], query_text(queries[i]), out);
 	answers_release(&answers);
 }
 
@@ -80,14 +107,32 @@ static struct state *open_state(struct fake_trace *trace, struct rules *rules, e
 	return state;
 }
 
-/* In memory where that is possible: the store waits for the disk. */
+/* A folder of this test's own, in memory where that is possible: the store waits for the disk. */
+static char store_folder[64];
+
+static int make_folder(void **unused)
+{
+	(void)unused;
+	snprintf(store_folder, sizeof store_folder, "%s/test_property-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ".");
+	return mkdtemp(store_folder) ? 0 : -1;
+}
+
+static int remove_folder(void **unused)
+{
+	char all[sizeof store_folder + 1];
+	struct error err;
+
+	(void)unused;
+	snprintf(all, sizeof all, "%s/", store_folder);
+	return folder_remove_beside(all, &err) && rmdir(store_folder) == 0 ? 0 : -1;
+}
+
 static const char *store_path(void)
 {
-	static char path[64];
+	static char path[sizeof store_folder + 16];
 
-	if (!path[0])
-		snprintf(path, sizeof path, "%stest_property-%ld.timelines",
-			 access("/dev/shm", W_OK) == 0 ? "/dev/shm/" : "", (long)getpid());
+	snprintf(path, sizeof path, "%s/timelines", store_folder);
 	return path;
 }
 
@@ -153,6 +198,39 @@ static void compare(struct gen *gen, uint64_t seed, const char *way, const struc
 		 buf_text(&text), buf_text(&gen->text));
 }
 
+/*
+ * Some of the paths, each at a moment of its own; `replay` is asked one by one. What is drawn here
+ * does not change what is drawn later.
+ */
+static void compare_places(struct gen *gen, uint64_t seed, struct state *replay,
+			   struct state *other, const struct questions *questions)
+{
+	struct gen own = {.rng = gen->rng};
+	const struct query *queries[PLACES];
+	struct moment moments[PLACES];
+	struct buf expected = {0}, got = {0};
+	size_t plain = 0;
+
+	while (plain < questions->count && !query_has_wildcard(questions->queries[plain]))
+		plain++;
+	if (!plain)
+		return;
+
+	for (size_t i = 0; i < PLACES; i++) {
+		struct questions one = {.count = 1, .nmoments = 1};
+
+		one.queries[0] = questions->queries[pick(&own, (uint32_t)plain)];
+		one.moments[0] = (struct moment){pick(&own, LAST + 2) - 1, pick(&own, 2)};
+		queries[i] = one.queries[0];
+		moments[i] = one.moments[0];
+		dump(replay, &one, &expected);
+	}
+	dump_places(other, queries, moments, &got);
+	compare(gen, seed, "places", &expected, &got);
+	buf_release(&expected);
+	buf_release(&got);
+}
+
 static void ask_all_ways(struct gen *gen, uint64_t seed, struct fake_trace *trace,
 			 struct rules *rules, const struct questions *questions)
 {
@@ -191,6 +269,7 @@ static void ask_all_ways(struct gen *gen, uint64_t seed, struct fake_trace *trac
 		dump(state, questions, &got);
 		compare(gen, seed, "many moments at once", &expected, &got);
 		buf_clear(&got);
+		compare_places(gen, seed, replay, state, questions);
 		state_close(state);
 	}
 	state_close(replay);
@@ -732,5 +811,5 @@ int main(void)
 		cmocka_unit_test(all_ways_agree),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -352,8 +352,7 @@ static void add_comparison(struct gen *gen, int depth)
 		ADD_ONE_OF(gen, "b", "c", "a", "d", "t", "n", "f", "ctx");
 		return;
 	case 5:
-		add(gen, "t");
-		ADD_ONE_OF(gen, " < ", " >= ", " == ", " & 3 == ", " != ");
+		ADD_ONE_OF(gen, "t < ", "t >= ", "t == ", "(t & 3) == ", "t != ");
 		ADD_ONE_OF(gen, "0", "300", "3", "500.5", "-1");
 		return;
 	default:
@@ -669,7 +668,7 @@ static void times_narrow_the_range(void **state)
 		{"t < 5.5", NSTIME_MIN, 6},
 		{"t in (7, 5) && t != 6", 5, 8},
 		{"t in (5, -3)", -3, 6},
-		{"(t >= 5 && c == 1) && t & 8 == 8", 5, NSTIME_MAX},
+		{"(t >= 5 && c == 1) && (t & 8) == 8", 5, NSTIME_MAX},
 		{"c > 5", NSTIME_MIN, NSTIME_MAX},
 	};
 

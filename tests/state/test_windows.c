@@ -5,7 +5,8 @@
  * the trace gives the intervals of a run over all of it, clipped by nothing, of the attributes to
  * which its events give a value; only where a view's end rests on rules that cannot be read
  * backward, the end may be missing. One that may read little around it gives parts of these intervals
- * and nothing else, the same whether checkpoints and timelines are stored or not. Which attributes
+ * and nothing else, the same whether checkpoints and timelines are stored or not; so does one whose
+ * begin is told by replay from where it may read. Which attributes
  * get a value is compared with a replay that notes each write. YORE_PROPERTY_SETS says how many
  * rule sets are tried, YORE_PROPERTY_SECONDS for how long at most.
  */
@@ -178,6 +179,19 @@ static bool are_parts(const struct told *all, const struct told *got)
 	return true;
 }
 
+/* Is each attribute of `a` in `b`? */
+static bool has_names(const struct told *a, const struct told *b)
+{
+	bool found = true;
+
+	for (size_t i = 0; i < a->count && found; i++) {
+		found = false;
+		for (size_t k = 0; k < b->count && !found; k++)
+			found = !strcmp(a->items[i].path, b->items[k].path);
+	}
+	return found;
+}
+
 /* ---- which attributes get a value ---- */
 
 struct given {
@@ -266,17 +280,18 @@ static struct state *open_state(struct fake_trace *trace, struct rules *rules, e
 	return state;
 }
 
-static uint64_t read_where_they_are, windows, parts;
+static uint64_t read_where_they_are, windows, parts, told_more, told_less,
+	lists_others;
 
 struct world {
 	struct gen *gen;
 	uint64_t seed;
-	struct state *replay, *plain, *stored;
+	struct state *replay, *plain, *stored, *floor;
 };
 
 static void one_window(const struct world *world, const struct asked *asked)
 {
-	struct told all = {0}, expected = {0}, got = {0}, near = {0}, again = {0};
+	struct told all = {0}, expected = {0}, got = {0}, near = {0}, again = {0}, floor = {0};
 	uint64_t packets = pick(world->gen, 6);
 	struct error err;
 
@@ -303,6 +318,14 @@ static void one_window(const struct world *world, const struct asked *asked)
 	if (!same(&near, &again))
 		differ(world->gen, world->seed, asked, "what is stored changes a window", &near,
 		       &again);
+	ask(world->floor, asked, packets, &floor);
+	if (!are_parts(&all, &floor))
+		differ(world->gen, world->seed, asked, "replay from the floor tells what is not so",
+		       &all, &floor);
+	lists_others += !has_names(&floor, &expected); /* what may have been given a value */
+	told_more += backward && !are_parts(&near, &floor);
+	told_less += backward && !are_parts(&floor, &near);
+	told_release(&floor);
 	told_release(&all);
 	told_release(&expected);
 	told_release(&got);
@@ -349,8 +372,10 @@ static void one_set(uint64_t seed)
 		fail_msg("seed %llu: %s\n%s", (unsigned long long)seed, err.text, gen.text.data);
 	struct world world = {&gen, seed, open_state(trace, rules, FORCE_REPLAY),
 			      open_state(trace, rules, FORCE_NONE),
+			      open_state(trace, rules, FORCE_NONE),
 			      open_state(trace, rules, FORCE_NONE)};
 	world.plain->options.no_checkpoints = true;
+	world.floor->window_visits = 1;
 	leave_checkpoints(world.stored);
 	for (int i = 0; i < WINDOWS; i++) {
 		nstime begin = pick(&gen, 2) && count ? events[pick(&gen, (uint32_t)count)].time +
@@ -375,6 +400,7 @@ static void one_set(uint64_t seed)
 	state_close(world.replay);
 	state_close(world.plain);
 	state_close(world.stored);
+	state_close(world.floor);
 	rules_free(rules);
 	fake_trace_free(trace);
 	buf_release(&gen.text);
@@ -388,12 +414,15 @@ static void windows_agree_with_replay(void **unused)
 	for (; seed < end && random_time_left(); seed++)
 		one_set(seed);
 	print_message("%llu rule sets, %llu windows, %llu read where they are, of %llu a part is "
-		      "told\n",
+		      "told; replay from the floor tells more of %llu and less of %llu\n",
 		      (unsigned long long)(seed - first), (unsigned long long)windows,
-		      (unsigned long long)read_where_they_are, (unsigned long long)parts);
+		      (unsigned long long)read_where_they_are, (unsigned long long)parts,
+		      (unsigned long long)told_more, (unsigned long long)told_less);
 	assert_true(read_where_they_are >= windows / 4);
 	assert_true(parts >= read_where_they_are / 16);
 	assert_true(ends_left_out <= read_where_they_are / 16);
+	assert_true(told_less <= read_where_they_are / 1000);
+	assert_true(lists_others <= read_where_they_are / 2000);
 }
 
 /* An operand that has an initial value and was deleted before the range is read below it alone. */

@@ -197,6 +197,20 @@ def check(trace, label, window, answers):
         answers.append((trace.words(name, begin, end), text))
 
 
+def names(trace, label):
+    """Beside the rows of timelines, which ask for the names of hundreds of threads at many moments, stand the same names whatever is stored: those of --all."""
+    for begin, end in trace.windows:
+        words = ["timeline", trace.path, "thread[*]/state", "--begin", "@%d" % begin, "--end", "@%d" % end, "--format", "csv"]
+        answers = [run(words, *trace.stores[store])[0] for store in ("no index", "an index")]
+        whole = {(row["path"], row["begin"], row["end"]): row["comm"] for row in rows_of(run(words, "--all", *trace.stores["timelines"])[0])}
+        lines = [] if answers[0] == answers[1] else ["other names with an index"]
+        for row in rows_of(answers[0]):
+            name = whole.get((row["path"], row["begin"], row["end"]), row["comm"])
+            if row["comm"] != name or not name:
+                lines.append("%s, and %s by --all" % (row, name))
+        tell("%s: names in a timeline of %g ms at %d" % (label, (end - begin) / 1e6, begin), lines)
+
+
 def two_ranges(trace, label):
     """Bounds that are joined by OR are two scans, and SQLite drops what has the same rowid in both."""
     (low, high), (begin, end) = trace.windows[:2]
@@ -230,10 +244,13 @@ def reads_once(trace, label):
     size = sum(os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(trace.path) for name in names)
     most = 1.05 * size + 4 * max(packet[2] for packets in trace.packets.values() for packet in packets) * len(trace.losses)
     begin, end = trace.windows[2]
-    for what, bounds in (("all", []), ("a window", ["--begin", "@%d" % begin, "--end", "@%d" % end])):
-        words = ["state", trace.path, "thread[*]/state", "--all", "--format", "csv", *bounds]
-        read = json.loads(run(words, "--stats", *trace.stores["no index"])[1].splitlines()[-1])["bytes_read"]
-        tell("%s: state --all of %s reads the trace once" % (label, what), ["%d bytes of %d" % (read, size)] if read > most else [])
+    window = ["--begin", "@%d" % begin, "--end", "@%d" % end]
+    for what, bounds in (("all", ["--format", "csv"]), ("a window", [*window, "--format", "csv"]), ("a window, as text", window)):
+        words = ["state", trace.path, "thread[*]/state", "--all", "--stats", *bounds]
+        fresh = ["--index-dir", tempfile.mkdtemp(dir=os.path.dirname(trace.path))]
+        for how, store in (("", trace.stores["no index"]), (", by one thread", ["--no-index", "--jobs", "1"]), (", by two, with an index", [*fresh, "--jobs", "2"])):
+            read = json.loads(run(words, *store)[1].splitlines()[-1])["bytes_read"]
+            tell("%s: state --all of %s reads the trace once%s" % (label, what, how), ["%d bytes of %d" % (read, size)] if read > most else [])
 
 
 def once_for_all(trace, label):
@@ -261,6 +278,7 @@ def main():
             trace, answers = Trace(os.path.join(folder, label), options), []
             for window in trace.windows:
                 check(trace, label, window, answers)
+            names(trace, label)
             two_ranges(trace, label)
             reads_once(trace, label)
             once_for_all(trace, label)

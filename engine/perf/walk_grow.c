@@ -1,0 +1,274 @@
+/*
+ * walk_grow.c - a walk that goes on in the trace that is opened next
+ *
+ *     one file     the bins are kept as they were before the last of them became packets, which are
+ *                  OPEN. If it is compressed, its copy goes on likewise (spill.c): what the file
+ *                  itself has between the compressed records are marks
+ *     in turns     all is kept as it was behind the last turn that has ended. Packets of the turn
+ *                  behind it are OPEN, and it is walked anew
+ *
+ * The walk of the next trace takes over bins, packets that stay, and place.
+ */
+#include "engine/base/mem.h"
+#include "engine/perf/walk_internal.h"
+
+#include <string.h>
+
+void perf_bins_free(struct bin *bins, size_t count)
+{
+	for (size_t i = 0; bins && i < count; i++)
+		mem_free(bins[i].extents);
+	mem_free(bins);
+}
+
+void perf_pause_end(struct perf_walk *walk)
+{
+	struct pause *pause = &walk->pause;
+
+	perf_bins_free(pause->bins, walk->nbins);
+	for (size_t i = 0; i < pause->nextents; i++)
+		mem_free(pause->extents[i]);
+	mem_free(pause->extents);
+	mem_free(pause->unread.items);
+	*pause = (struct pause){0};
+}
+
+bool perf_may_go_on(const struct perf_part *part)
+{
+	return part->trace->grows && !part->nturns && part->sources[0].grows &&
+	       (part->nsources == 1 || part->spilled);
+}
+
+bool perf_may_go_on_here(const struct perf_walk *walk)
+{
+	const struct perf_part *part = walk->part;
+
+	if (!part->trace->grows || !walk->told ||
+	    (walk->source < part->nsources && !part->sources[walk->source].grows))
+		return false;
+	for (uint32_t i = 0; i < walk->source; i++)
+		if (part->sources[i].grows)
+			return false;
+	return true;
+}
+
+static void copy_bins(const struct perf_walk *walk, struct pause *pause)
+{
+	pause->bins = mem_new_array(walk->nbins, sizeof *pause->bins);
+	pause->latest = walk->latest ? (size_t)(walk->latest - walk->bins) : SIZE_MAX;
+	for (size_t i = 0; i < walk->nbins; i++) {
+		struct bin *copy = &pause->bins[i];
+		*copy = walk->bins[i];
+		copy->extents = mem_new_array(copy->capacity + 1, sizeof *copy->extents);
+		if (copy->nextents)
+			memcpy(copy->extents, walk->bins[i].extents,
+			       copy->nextents * sizeof *copy->extents);
+	}
+}
+
+void perf_pause_begin(struct perf_walk *walk)
+{
+	struct pause *pause = &walk->pause;
+
+	*pause = (struct pause){.source = walk->source,
+				.off = walk->off,
+				.lane = walk->lane,
+				.nlanes_used = walk->nlanes_used,
+				.turn_notes = walk->turn_notes,
+				.ndamages = walk->ndamages,
+				.time = walk->time,
+				.reached = walk->reached,
+				.round = walk->round,
+				.final = walk->final,
+				.flushed = walk->flushed,
+				.damage = walk->damage,
+				.changes = perf_changes_mark(walk->changes)};
+	copy_bins(walk, pause);
+	for (size_t i = 0; i < walk->unread.count; i++)
+		*mem_push(pause->unread.items, pause->unread.count, pause->unread.capacity) =
+			walk->unread.items[i];
+	for (size_t i = 0; i < walk->nlists; i++)
+		walk->lists[i].firm = walk->lists[i].count;
+	if (walk->told)
+		perf_told_mark(walk->told);
+}
+
+/*
+ * Are marks of rounds walked in their place? What a compressed file has is held back as long as the
+ * names of its tracepoints are not known.
+ */
+static bool tells_rounds(const struct perf_part *part)
+{
+	return part->nsources == 1 || (part->spilled && !part->trace->lacks);
+}
+
+bool perf_watermark(const struct stream *stream, nstime *until)
+{
+	const struct perf_part *part = perf_part_of(stream);
+
+	*until = NSTIME_MAX;
+	if (part->nturns) { /* one after the other; between two of them none is being written */
+		*until = part->unfinished ? part->walk->final : NSTIME_MAX;
+		return true;
+	}
+	for (size_t i = 0; i < part->nsources; i++)
+		if (part->sources[i].grows)
+			*until = tells_rounds(part) ? part->walk->final : NSTIME_MIN;
+	return true;
+}
+
+/* The same file, which is not shorter; `whole`: it has not changed, and no writer is known. */
+static bool is_same_file(const struct perf_source *now, const struct perf_source *then, bool whole)
+{
+	struct source_stamp a, b;
+
+	(void)source_stamp(now->source, &a);
+	(void)source_stamp(then->source, &b);
+	if (a.inode != b.inode || a.size < b.size)
+		return false;
+	return !whole || (a.size == b.size && a.modified == b.modified && !then->grows &&
+			  now->spill == then->spill && now->turn == then->turn);
+}
+
+/* May the walk of `part` begin where that of `old` has paused? */
+static bool goes_on(const struct perf_part *part, const struct perf_part *old)
+{
+	const struct pause *pause = old->walk ? &old->walk->pause : NULL;
+
+	if (!pause || !pause->bins || old->by_cpu != part->by_cpu)
+		return false;
+	if (perf_may_go_on(part))
+		return !old->walk->told && part->nsources == old->nsources &&
+		       is_same_file(part->sources, old->sources, false) &&
+		       !(part->spilled && perf_spilled_plain(part));
+	bool same = part->nturns && old->walk->told && part->nsources >= pause->source;
+	for (uint32_t i = 0; same && i < pause->source; i++)
+		same = is_same_file(&part->sources[i], &old->sources[i], true);
+	return same;
+}
+
+const struct perf_part *perf_part_then(const struct perf_part *part)
+{
+	const struct trace *before = part->trace->grows ? part->trace->before : NULL;
+
+	for (size_t i = 0; before && i < before->nparts; i++) {
+		const struct part *old = before->parts[i];
+		if (old->reader == part->part->reader && !strcmp(old->path, part->part->path))
+			return old->priv;
+	}
+	return NULL;
+}
+
+const struct perf_part *perf_part_before(const struct perf_part *part)
+{
+	const struct perf_part *then = perf_part_then(part);
+
+	return then && goes_on(part, then) ? then : NULL;
+}
+
+const struct perf_source *perf_turn_then(const struct perf_part *part, uint32_t source)
+{
+	const struct perf_part *then = perf_part_then(part);
+
+	return then && then->nturns && source < then->nsources &&
+			       is_same_file(&part->sources[source], &then->sources[source], true)
+		       ? &then->sources[source]
+		       : NULL;
+}
+
+void perf_walked(const struct perf_part *before, uint32_t *source, uint64_t *off)
+{
+	*source = before->walk->pause.source;
+	*off = before->walk->pause.off;
+}
+
+/* The bins as they were, and those of CPUs that were not known then. */
+static void restore_bins(struct perf_walk *walk, struct perf_walk *old)
+{
+	size_t kept = 2 * (old->places < walk->places ? old->places : walk->places);
+
+	for (size_t i = 0; i < old->nbins; i++) {
+		size_t to = i < kept ? i : walk->nbins - old->nbins + i;
+		uint32_t stream = walk->bins[to].stream;
+		walk->bins[to] = old->pause.bins[i];
+		walk->bins[to].stream = stream;
+		if (i == old->pause.latest)
+			walk->latest = &walk->bins[to];
+	}
+	mem_free(old->pause.bins); /* their extents are taken over */
+	old->pause.bins = NULL;
+}
+
+static void restore_lists(struct perf_walk *walk, struct perf_walk *old)
+{
+	for (size_t i = 0; i < old->nlists; i++) {
+		size_t to = i + 1 < old->nlists ? i : walk->nlists - 1;
+		walk->lists[to] = old->lists[i];
+		walk->lists[to].count = walk->lists[to].told = old->lists[i].firm;
+		old->lists[i] = (struct list){0};
+	}
+}
+
+static void restore_place(struct perf_walk *walk, const struct pause *pause)
+{
+	const struct perf_part *part = walk->part;
+
+	walk->source = pause->source;
+	walk->off = pause->off;
+	if (walk->told && walk->source < part->nsources)
+		walk->off = part->sources[walk->source].begin;
+	walk->lane = pause->lane;
+	walk->nlanes_used = pause->nlanes_used;
+	walk->turn_notes = pause->turn_notes;
+	walk->ndamages = pause->ndamages;
+	walk->time = pause->time;
+	walk->reached = pause->reached;
+	walk->round = pause->round;
+	walk->final = pause->final;
+	walk->flushed = pause->flushed;
+	walk->damage = pause->damage;
+	walk->unread = pause->unread;
+	walk->ended = walk->source == part->nsources;
+}
+
+/* Goes on where the walk of the trace before has paused, which is over then. */
+static void go_on(struct perf_walk *walk, struct perf_part *before)
+{
+	struct perf_walk *old = before->walk;
+
+	restore_bins(walk, old);
+	restore_lists(walk, old);
+	restore_place(walk, &old->pause);
+	perf_changes_go_on(old->changes, &old->pause.changes);
+	old->pause.unread = (struct perf_unread_list){0};
+	perf_changes_free(walk->changes);
+	perf_store_free(walk->store);
+	walk->store = old->store;
+	walk->changes = old->changes;
+	old->store = NULL;
+	old->changes = NULL;
+	if (walk->told) {
+		perf_told_go_back(old->told);
+		perf_told_free(walk->told);
+		walk->told = old->told;
+		old->told = NULL;
+	}
+	perf_walk_free(old);
+	before->walk = NULL;
+	if (perf_may_go_on_here(walk))
+		perf_pause_begin(walk);
+}
+
+void perf_walk_go_on(struct perf_walk *walk)
+{
+	const struct perf_part *part = walk->part, *before = perf_part_before(part);
+
+	if (before &&
+	    !memcmp(before->part->identity, part->part->identity, sizeof part->part->identity) &&
+	    before->walk->nbins <= walk->nbins) {
+		go_on(walk, (struct perf_part *)(uintptr_t)before);
+		return;
+	}
+	for (size_t i = 0; part->trace->grows && i < walk->nlists; i++)
+		part->trace->streams[walk->first_stream + i]->anew = true;
+}

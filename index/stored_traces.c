@@ -1,0 +1,225 @@
+/* stored_traces.c - see stored_traces.h */
+#include "index/stored_traces.h"
+
+#include "engine/base/folder.h"
+#include "engine/base/mem.h"
+#include "index/store/segment.h"
+#include "index/tables/write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME = IDENTITY_NAME - 1 };
+
+static bool begins(const char *file, const char *name)
+{
+	return !strncmp(file, name, NAME) && (!file[NAME] || file[NAME] == '.');
+}
+
+/* Stores come by name: those of one trace follow one another. */
+static void add_store(void *arg, const char *store, struct bytes note, int64_t used)
+{
+	struct stored_traces *traces = arg;
+	struct stored_trace *trace = traces->count ? &traces->items[traces->count - 1] : NULL;
+
+	if (strlen(store) < NAME || !begins(store, store))
+		return; /* none of a trace's */
+	if (trace && begins(store, trace->name)) {
+		trace->used = used > trace->used ? used : trace->used;
+		return;
+	}
+	trace = mem_push(traces->items, traces->count, traces->capacity);
+	*trace = (struct stored_trace){.used = used};
+	memcpy(trace->name, store, NAME);
+	trace->grows = !store[NAME] && note_grows(note);
+	note = note_texts(note);
+	if (store[NAME] || !note.size)
+		return;
+	char *text = mem_new(note.size + 2); /* a note that was cut ends, too */
+	memcpy(text, note.data, note.size);
+	trace->path = text;
+	text += strlen(text) + 1;
+	trace->half = *text ? text : NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct stored_trace *x = a, *y = b;
+
+	return strncmp(x->name, y->name, NAME);
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct stored_trace *x = a, *y = b;
+
+	return x->used != y->used ? (x->used < y->used ? 1 : -1) : by_name(a, b);
+}
+
+/* What the files take, also those that are no stores. */
+static void add_file(void *arg, const char *path, const char *file)
+{
+	struct stored_traces *traces = arg;
+	struct stored_trace like = {0}, *trace;
+	struct stat st;
+
+	strncpy(like.name, file, NAME);
+	trace = traces->count
+			? bsearch(&like, traces->items, traces->count, sizeof like, by_name)
+			: NULL;
+	if (!trace || !begins(file, trace->name) || lstat(path, &st) != 0)
+		return;
+	trace->bytes += (uint64_t)st.st_size;
+	if (strstr(file, ".timelines-"))
+		trace->timelines += (uint64_t)st.st_size;
+}
+
+bool stored_traces_sweep(const char *folder, struct error *err)
+{
+	return store_sweep(folder, err);
+}
+
+bool stored_traces_list(const char *folder, struct stored_traces *out, struct error *err)
+{
+	*out = (struct stored_traces){0};
+	if (!store_each(folder, "", add_store, out, err) ||
+	    !folder_each(folder, add_file, out, err)) {
+		stored_traces_release(out);
+		return false;
+	}
+	if (out->count)
+		qsort(out->items, out->count, sizeof *out->items, by_use);
+	return true;
+}
+
+void stored_traces_release(struct stored_traces *traces)
+{
+	for (size_t i = 0; i < traces->count; i++)
+		mem_free(traces->items[i].path);
+	mem_free(traces->items);
+	*traces = (struct stored_traces){0};
+}
+
+/* Its stores */
+
+struct own {
+	const char *folder;
+	struct folder_names stores; /* their paths */
+};
+
+static void add_own(void *arg, const char *store, struct bytes note, int64_t used)
+{
+	struct own *own = arg;
+
+	(void)note;
+	(void)used;
+	*mem_push(own->stores.items, own->stores.count, own->stores.capacity) =
+		folder_join(own->folder, store);
+}
+
+static bool verify(const char *path, bool *sound, struct error *err)
+{
+	struct store_txn *txn;
+	struct store *store;
+	bool remade;
+
+	if (!store_open(path, &store, &remade, err))
+		return false;
+	*sound = !remade && store_read(store, &txn, err);
+	if (*sound) {
+		*sound = store_verify(txn);
+		store_read_end(txn);
+	}
+	store_close(store);
+	return true;
+}
+
+/* Its name is what stands before the last dot but one, as shards name their files. */
+static bool segment_is_sound(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	const char *name = (const char *)memrchr(path, '.', (size_t)(dot - path)) + 1;
+	struct segment *segment;
+	int failed = segment_open(path, name, NULL, &segment);
+
+	if (failed)
+		return failed != SEGMENT_DAMAGED;
+	bool sound = segment_verify(segment);
+	segment_close(segment);
+	return sound;
+}
+
+struct judging {
+	const struct stored_trace *trace;
+	bool sound;
+};
+
+/* The segments that no catalog knows. That events strayed is told by a file's being there. */
+static void verify_shard_file(void *arg, const char *path, const char *file)
+{
+	struct judging *judging = arg;
+	const char *end = strrchr(file, '.');
+
+	if (begins(file, judging->trace->name) && end > file + NAME && !strcmp(end, ".shard") &&
+	    !strstr(file, ".strayed-") && !segment_is_sound(path) &&
+	    (unlink(path) == 0 || errno != ENOENT)) /* else its step ended meanwhile */
+		judging->sound = false;
+}
+
+bool stored_trace_verify(const char *folder, const struct stored_trace *trace, bool *sound,
+			 struct error *err)
+{
+	struct judging judging = {trace, true};
+	struct own own = {.folder = folder};
+	bool ok = store_each(folder, trace->name, add_own, &own, err);
+
+	for (size_t i = 0; i < own.stores.count && ok; i++) {
+		bool one = false;
+
+		ok = verify(own.stores.items[i], &one, err);
+		judging.sound = judging.sound && one;
+	}
+	ok = ok && folder_each(folder, verify_shard_file, &judging, err);
+	folder_release(&own.stores);
+	*sound = judging.sound;
+	return ok;
+}
+
+/* The locks of all its stores, until they are closed; *in_use: another process has one. */
+static bool lock_all(struct own *own, struct store **stores, bool *in_use, struct error *err)
+{
+	for (size_t i = 0; i < own->stores.count; i++) {
+		bool remade;
+
+		if (!store_open(own->stores.items[i], &stores[i], &remade, err))
+			return false;
+		*in_use = *in_use || store_lock_error(stores[i]) == EWOULDBLOCK;
+	}
+	return true;
+}
+
+/* A store's lock sorts behind its segments and goes last: until then nobody writes new ones. */
+bool stored_trace_remove(const char *folder, const struct stored_trace *trace, bool *in_use,
+			 struct error *err)
+{
+	char *path = folder_join(folder, trace->name);
+	struct own own = {.folder = folder};
+	bool ok = store_each(folder, trace->name, add_own, &own, err);
+	struct store **stores;
+
+	*mem_push(own.stores.items, own.stores.count, own.stores.capacity) = mem_strdup(path);
+	stores = mem_new_array(own.stores.count, sizeof(struct store *));
+	*in_use = false;
+	ok = ok && lock_all(&own, stores, in_use, err);
+	if (ok && !*in_use)
+		ok = store_remove_all(path, err);
+	for (size_t i = 0; i < own.stores.count; i++)
+		store_close(stores[i]);
+	folder_release(&own.stores);
+	mem_free(stores);
+	mem_free(path);
+	return ok;
+}

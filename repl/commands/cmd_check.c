@@ -1,0 +1,403 @@
+/*
+ * cmd_check.c - what is wrong with a trace
+ *
+ * Everything is read: headers in file order, for times that fall or end before they begin; then
+ * all heads, for damage inside packets; then stored tables against the files. Damage is said on
+ * standard error where it is found, and makes the exit status 3; rows are what else is odd.
+ */
+#include "engine/base/mem.h"
+#include "repl/commands/check_state.h"
+#include "repl/commands/cmds.h"
+#include "repl/render/contradicted.h"
+#include "repl/render/info_losses.h"
+#include "repl/render/render.h"
+
+struct check {
+	struct session *session;
+	const struct options *options;
+	struct sink *sink;
+	struct times times;
+	uint64_t packets, events, lost, lost_places, odd, differing, contradictions;
+	uint64_t untold; /* were lost at no place that is known */
+	uint64_t *unread; /* events that have bytes of no known kind, by class */
+};
+
+static void begin_row(struct check *check, const char *kind, const struct stream *stream)
+{
+	struct sink *out = check->sink;
+
+	if (check->options->format == FORMAT_JSON) {
+		json_member_text(out, "{\"kind\":", kind);
+		json_member_text(out, ",\"stream\":", stream->name);
+	} else {
+		sink_text(out, kind);
+		sink_text(out, ": ");
+		sink_name(out, stream->name);
+	}
+}
+
+/* One finding about a packet. */
+static void odd_packet(struct check *check, const struct stream *stream, const char *kind,
+		       const struct packet *packet, nstime a, nstime b)
+{
+	struct sink *out = check->sink;
+
+	check->odd++;
+	begin_row(check, kind, stream);
+	const char *file =
+		stream->nsources ? source_name(stream_source(stream, packet->source)) : "";
+	if (check->options->format == FORMAT_JSON) {
+		json_member_text(out, ",\"file\":", file);
+		sink_printf(out, ",\"offset\":%llu,\"times\":[", (unsigned long long)packet->off);
+		json_time(out, a);
+		sink_char(out, ',');
+		json_time(out, b);
+		sink_text(out, "]}\n");
+	} else {
+		sink_printf(out, ": packet at %llu of %s: ", (unsigned long long)packet->off, file);
+		time_add(&check->times, a, out);
+		sink_text(out, ", then ");
+		time_add(&check->times, b, out);
+		sink_char(out, '\n');
+	}
+	sink_row(out);
+}
+
+/*
+ * Inside a packet of a format whose packets are written as time goes on: the first event that is
+ * earlier than the one in front of it. Pieces of a packet follow one another: *before is the last
+ * time of the piece in front. Damage is found by the reading of all events.
+ */
+static void check_inside(struct check *check, const struct stream *stream,
+			 const struct reader *reader, struct decoder *decoder, struct batch *batch,
+			 const struct packet_info *info, nstime *before)
+{
+	struct error ignored;
+	bool fell = false;
+
+	if (!(info->rec.flags & PACKET_PIECE))
+		*before = NSTIME_MIN;
+
+	if (!reader->decoder_open(decoder, info, &ignored))
+		return;
+	batch->capacity = BATCH_MAX;
+	while (!fell && reader->decoder_next(decoder, batch, &ignored) == STEP_ITEM)
+		for (uint32_t i = 0; i < batch->count && !fell; i++) {
+			fell = batch->time[i] < *before;
+			if (fell)
+				odd_packet(check, stream, "time falls inside", &info->rec, *before,
+					   batch->time[i]);
+			*before = batch->time[i];
+		}
+	reader->decoder_leave(decoder);
+}
+
+/* Packets as they lie in the files. */
+static bool check_headers(struct check *check, const struct stream *stream, struct error *err)
+{
+	const struct reader *reader = check->session->trace->parts[stream->part]->reader;
+	struct scan scan = {0};
+	struct packet_info info;
+	nstime before = NSTIME_MIN, last = NSTIME_MIN;
+	uint32_t source = 0;
+	enum step step;
+	bool inside = reader->rises && stream->has_time;
+	struct decoder *decoder = inside ? reader->decoder_new(stream) : NULL;
+	struct batch *batch = inside ? batch_new(BATCH_MAX, 0, NULL) : NULL;
+
+	while (!signals_interrupted() &&
+	       (step = reader->scan(stream, &scan, &info, err)) != STEP_END) {
+		const struct packet *packet = &info.rec;
+		if (step == STEP_ERROR) {
+			trace_damage(check->session->trace, stream->name, err);
+			*err = (struct error){0};
+			continue;
+		}
+		if (packet->flags & (PACKET_DOUBLED | PACKET_OTHER))
+			continue;
+		check->packets++;
+		if (packet->source != source)
+			before = NSTIME_MIN;
+		source = packet->source;
+		if (packet->flags & PACKET_BEFORE_ALL)
+			continue;
+		if (packet->max < packet->min)
+			odd_packet(check, stream, "end before begin", packet, packet->min,
+				   packet->max);
+		else if (packet->flags & (PACKET_MENDED | PACKET_SUSPECT))
+			odd_packet(check, stream, "times mended", packet, packet->min, packet->max);
+		/* what was found by walking is how perf and others write, not what a header claims */
+		if (packet->min < before && !(packet->flags & PACKET_PIECE) &&
+		    (reader->rises || !(packet->flags & (PACKET_DESCENDING | PACKET_EXACT_MIN))))
+			odd_packet(check, stream, "time falls", packet, before, packet->min);
+		before = packet->min;
+		if (inside)
+			check_inside(check, stream, reader, decoder, batch, &info, &last);
+	}
+	if (inside) {
+		reader->decoder_free(decoder);
+		batch_free(batch);
+	}
+	return !signals_interrupted() || error_set(err, ERR_INTERRUPTED, "interrupted");
+}
+
+static void meet_loss(struct check *check, const struct event *loss)
+{
+	struct sink *out = check->sink;
+
+	check->lost += loss->lost;
+	check->lost_places++;
+	begin_row(check, "lost", loss->stream);
+	if (check->options->format == FORMAT_JSON) {
+		json_member_time(out, ",\"t\":", loss->time);
+		json_member_time(out, ",\"until\":", loss->until);
+		json_member_u64(out, ",\"lost\":", !loss->lost_unknown, loss->lost);
+		sink_printf(out, ",\"packets\":%llu}\n", (unsigned long long)loss->lost_packets);
+	} else {
+		sink_text(out, ": from ");
+		time_add(&check->times, loss->time, out);
+		sink_text(out, " until ");
+		time_add(&check->times, loss->until, out);
+		if (loss->lost_unknown)
+			sink_text(out, ", events");
+		else
+			sink_printf(out, ", %llu events", (unsigned long long)loss->lost);
+		if (loss->lost_packets)
+			sink_printf(out, ", %llu packets", (unsigned long long)loss->lost_packets);
+		sink_char(out, '\n');
+	}
+	sink_row(out);
+}
+
+/* All heads, and the values of all events: what cannot be decoded is damage. */
+static bool check_events(struct check *check, struct index *index, struct error *err)
+{
+	struct events_options open = {.begin = NSTIME_MIN,
+				      .end = NSTIME_MAX,
+				      .losses = true,
+				      .unordered = true,
+				      .progress = session_progress_time,
+				      .progress_arg = check->session};
+	struct events *events;
+	struct run run;
+	enum step step;
+
+	if (!events_open(index, &open, &events, err))
+		return false;
+	while ((step = events_next_run(events, &run, err)) == STEP_ITEM) {
+		if (!run.count)
+			meet_loss(check, &run.loss);
+		check->events += run.count;
+		for (uint32_t i = 0; i < run.count; i++) {
+			struct error bad = {0};
+			struct fields fields;
+			if (!run.reader->decoder_fields(run.decoder, run.batch, run.first + i,
+							&fields, &bad))
+				trace_damage(check->session->trace, run.stream->name, &bad);
+			else if (fields.unread)
+				check->unread[fields.class->index]++;
+		}
+	}
+	events_close(events);
+	return step == STEP_END;
+}
+
+/* What this version does not know, and stands in the events themselves. */
+static void print_unread(struct check *check)
+{
+	const struct trace *trace = check->session->trace;
+	struct sink *out = check->sink;
+
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const char *name = trace->classes[i]->name;
+		unsigned long long count = check->unread[i];
+
+		if (!count)
+			continue;
+		if (check->options->format == FORMAT_JSON) {
+			json_member_text(out, "{\"kind\":\"unknown\",\"class\":", name);
+			sink_printf(out, ",\"events\":%llu}\n", count);
+		} else {
+			sink_text(out, "unknown: ");
+			sink_name(out, name);
+			sink_printf(out, ": %llu event%s with bytes behind all fields\n", count,
+				    count == 1 ? "" : "s");
+		}
+		sink_row(out);
+	}
+}
+
+static void print_contradicted(struct check *check, const struct stream *stream,
+			       const struct contradicted *found)
+{
+	const struct contradiction *first = &found->first;
+	struct sink *out = check->sink;
+
+	begin_row(check, "contradiction", stream);
+	if (check->options->format == FORMAT_JSON) {
+		sink_printf(out, ",\"count\":%llu,\"t\":", (unsigned long long)found->count);
+		json_time(out, first->claimed_at);
+		sink_printf(out, ",\"claimed\":%lld,\"until\":", (long long)first->claimed);
+		json_time(out, first->told_at);
+		sink_printf(out, ",\"told\":%lld}\n", (long long)first->told);
+	} else {
+		sink_printf(out,
+			    ": events are missing at %llu place%s, not counted by the recorder. "
+			    "First: %s at ",
+			    (unsigned long long)found->count, found->count == 1 ? "" : "s",
+			    first->claimed_class->name);
+		time_add(&check->times, first->claimed_at, out);
+		sink_printf(out, " changed to %lld, the next one, %s at ",
+			    (long long)first->claimed, first->told_class->name);
+		time_add(&check->times, first->told_at, out);
+		sink_printf(out, ", changed from %lld\n", (long long)first->told);
+	}
+	sink_row(out);
+}
+
+/* Events of a stream that contradict each other, by the rules in force. */
+static bool check_contradictions(struct check *check, struct error *err)
+{
+	struct state *state = session_state(check->session, err);
+	const struct trace *trace = check->session->trace;
+
+	for (size_t i = 0; state && i < trace->nstreams; i++) {
+		struct contradicted found;
+
+		if (!contradicted_find(state, trace->streams[i], &found, err))
+			return false;
+		check->contradictions += found.count;
+		if (found.count)
+			print_contradicted(check, trace->streams[i], &found);
+	}
+	return state != NULL;
+}
+
+/* What no place tells of. */
+static bool check_untold(struct check *check, struct error *err)
+{
+	struct sink *out = check->sink;
+
+	if (!info_losses_untold(check->session, check->lost, &check->untold, err))
+		return false;
+	if (!check->untold)
+		return true;
+	if (check->options->format == FORMAT_JSON)
+		sink_printf(out,
+			    "{\"kind\":\"lost\",\"stream\":null,\"t\":null,\"until\":null,"
+			    "\"lost\":%llu,\"packets\":0}\n",
+			    (unsigned long long)check->untold);
+	else
+		sink_printf(out,
+			    "lost: %llu event%s more by perf's count when the recording ended: "
+			    "when they were lost is not told\n",
+			    (unsigned long long)check->untold, check->untold == 1 ? "" : "s");
+	return sink_row(out) || out->closed;
+}
+
+static void print_sum(struct check *check)
+{
+	const struct trace *trace = check->session->trace;
+	struct sink *out = check->sink;
+	unsigned long long damaged = check->session->damaged;
+	unsigned long long unknown = trace->unknown;
+	struct buf untold = {0}, kinds = {0};
+
+	if (!damaged)
+		damaged = trace->damaged;
+	if (check->untold)
+		buf_printf(&untold, " and %llu nobody knows when",
+			   (unsigned long long)check->untold);
+	if (unknown)
+		buf_printf(&kinds, ", %llu kind%s of things not known to this version", unknown,
+			   unknown == 1 ? "" : "s");
+	if (check->options->format == FORMAT_JSON)
+		sink_printf(out,
+			    "{\"kind\":\"sum\",\"streams\":%zu,\"packets\":%llu,\"events\":%llu,"
+			    "\"damaged\":%llu,\"lost\":%llu,\"lost_untold\":%llu,"
+			    "\"contradictions\":%llu,"
+			    "\"odd_times\":%llu,\"index_differs\":%llu,\"unknown\":%llu}\n",
+			    trace->nstreams, (unsigned long long)check->packets,
+			    (unsigned long long)check->events, damaged,
+			    (unsigned long long)check->lost, (unsigned long long)check->untold,
+			    (unsigned long long)check->contradictions,
+			    (unsigned long long)check->odd, (unsigned long long)check->differing,
+			    unknown);
+	else
+		sink_printf(
+			out,
+			"%zu streams, %llu packets, %llu events: %llu damaged, %llu events lost "
+			"at %llu places%s, %llu contradictions, %llu packets with odd times, %llu "
+			"index records differ%s\n",
+			trace->nstreams, (unsigned long long)check->packets,
+			(unsigned long long)check->events, damaged, (unsigned long long)check->lost,
+			(unsigned long long)check->lost_places, buf_text(&untold),
+			(unsigned long long)check->contradictions, (unsigned long long)check->odd,
+			(unsigned long long)check->differing, buf_text(&kinds));
+	buf_release(&untold);
+	buf_release(&kinds);
+	sink_row(out);
+}
+
+/* Every packet, event and index record. */
+static bool check_all(struct check *check, struct index *index, struct error *err)
+{
+	const struct trace *trace = check->session->trace;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (!check_headers(check, trace->streams[i], err))
+			return false;
+	if (!check_events(check, index, err))
+		return false;
+	print_unread(check);
+	return check_contradictions(check, err) && index_check(index, &check->differing, err) &&
+	       check_untold(check, err);
+}
+
+static bool run_check(struct session *session, const struct options *options, struct sink *sink,
+		      struct error *err)
+{
+	struct check check = {.session = session, .options = options, .sink = sink};
+	struct index *index = session_index(session, err);
+
+	if (options->check_state)
+		return check_state(session, options, sink, err);
+	if (!index || !session_times(session, &check.times, err))
+		return false;
+	check.unread = mem_new_array(session->trace->nclasses + 1, sizeof *check.unread);
+	bool good = check_all(&check, index, err);
+	mem_free(check.unread);
+	if (!good)
+		return false;
+	session->lost = check.lost_places;
+	print_sum(&check);
+	return true;
+}
+
+const struct cmd cmd_check = {
+	.name = "check",
+	.args = "",
+	.summary = "damage, losses, clock trouble, index against trace",
+	.help = "Reads the whole trace and prints what is wrong with it: packets that cannot be\n"
+		"decoded, events that the tracer lost, packet times that fall or end before they\n"
+		"begin, events that contradict each other (a switch says that another thread\n"
+		"leaves the CPU than came), stored index records that differ from the files, and\n"
+		"records, bits and bytes that this version does not know. Exit status 3: part of "
+		"the\n"
+		"trace is damaged.\n"
+		"\n"
+		"--state reads all changes of the state instead and checks what no machine can "
+		"do:\n"
+		"a thread runs on one CPU at a time, the threads that run are those of busy CPUs,\n"
+		"nothing is known before a stream begins, after it ends or outside of the "
+		"recording.\n"
+		"Prints the first ten violations, known and unknown time of each CPU, and "
+		"contradictions\n"
+		"between events. Exit status 1: something does not hold.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore check fixtures/golden/sched-demo\n"
+		"  $ yore check fixtures/golden/sched-demo --format json\n",
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_STATE,
+	.run = run_check,
+};

@@ -1,0 +1,592 @@
+/*
+ * cmd_convert.c - a trace written in another format
+ *
+ * Events go through the filters as those of `events` do, then the intervals of the state over the
+ * same range. What comes out has its name only when it is whole.
+ */
+#include "convert/convert.h"
+#include "engine/base/mem.h"
+#include "engine/base/nearest.h"
+#include "repl/asked.h"
+#include "repl/commands/cmds.h"
+#include "repl/filter.h"
+#include "repl/commands/intervals.h"
+#include "repl/pictures/picture.h"
+#include "state/changes.h"
+#include "state/intervals/stretches.h"
+#include "state/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct work {
+	struct session *session;
+	struct filter *filter;
+	const struct convert_kind *kind;
+	struct convert *convert;
+	struct error failed; /* of a callback that can only stop */
+	uint64_t events;     /* that were converted */
+	struct findings *findings; /* of all readings */
+	bool disorderly;           /* events came late, or lie where they were not looked for */
+};
+
+/* ---- events ---- */
+
+static void damaged(struct work *work, const struct stream *stream, const struct event_class *class,
+		    nstime t, const struct error *cause)
+{
+	say("damaged", "%s: event %s at %lld: %s", stream->name, class->name, (long long)t,
+	    cause->text);
+	work->session->damaged++;
+}
+
+static bool convert_head(struct work *work, const struct run *run, uint32_t i, struct error *err)
+{
+	const struct event_class *class = work->session->trace->classes[run->batch->class_index[i]];
+	nstime t = run->batch->time[i];
+	struct fields fields;
+	struct error bad;
+	bool decoded = run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &bad);
+
+	if (!decoded)
+		damaged(work, run->stream, class, t, &bad);
+	return convert_event(work->convert, t, run->stream, run->cpu, class,
+			     decoded ? &fields : NULL, err);
+}
+
+static bool meet_loss(struct work *work, const struct event *loss, struct error *err)
+{
+	work->session->lost++;
+	return (filter_selects(work->filter) && !work->kind->all_losses) ||
+	       convert_loss(work->convert, loss, err);
+}
+
+static bool convert_runs(struct work *work, struct events *events, struct error *err)
+{
+	struct run run;
+	enum step step;
+
+	while ((step = events_next_run(events, &run, err)) == STEP_ITEM) {
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (convert_closed(work->convert))
+			return true;
+		if (!run.count && !meet_loss(work, &run.loss, err))
+			return false;
+		work->events += run.count;
+		for (uint32_t i = 0; i < run.count; i++)
+			if (!convert_head(work, &run, run.first + i, err))
+				return false;
+	}
+	return step == STEP_END;
+}
+
+static bool convert_one(struct work *work, struct events *events, const struct event *event,
+			struct error *err)
+{
+	struct fields fields;
+	struct error bad;
+	bool pass;
+
+	if (!event->class)
+		return meet_loss(work, event, err);
+	if (!filter_pass(work->filter, events, &pass, err))
+		return false;
+	if (!pass)
+		return true;
+	work->events++;
+	bool decoded = events_fields(events, event, &fields, &bad);
+	if (!decoded)
+		damaged(work, event->stream, event->class, event->time, &bad);
+	return convert_event(work->convert, event->time, event->stream, event->cpu, event->class,
+			     decoded ? &fields : NULL, err);
+}
+
+static bool convert_each(struct work *work, struct events *events, struct error *err)
+{
+	struct event event;
+	enum step step;
+	uint64_t n = 0;
+
+	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+		if (++n % 1024 == 0 && signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (convert_closed(work->convert))
+			return true;
+		if (!convert_one(work, events, &event, err))
+			return false;
+	}
+	return step == STEP_END;
+}
+
+static bool convert_events(struct work *work, struct error *err)
+{
+	struct index *index = session_index(work->session, err);
+	struct events_options open = {0};
+	struct events *events;
+
+	if (!index)
+		return false;
+	filter_fill(work->filter, &open);
+	open.findings = work->findings;
+	open.losses = true;
+	open.progress = session_progress_time;
+	open.progress_arg = work->session;
+	if (open.begin >= open.end)
+		return true;
+	if (!events_open(index, &open, &events, err))
+		return false;
+	uint64_t disorder = trace_disorder(work->session->trace);
+	bool ok = filter_per_event(work->filter) ? convert_each(work, events, err)
+						 : convert_runs(work, events, err);
+	work->disorderly = trace_disorder(work->session->trace) != disorder;
+	events_close(events);
+	return ok;
+}
+
+/* ---- intervals ---- */
+
+static bool each_interval(void *arg, const struct interval *interval)
+{
+	struct work *work = arg;
+
+	if (signals_interrupted())
+		return error_set(&work->failed, ERR_INTERRUPTED, "interrupted");
+	return convert_interval(work->convert, interval, &work->failed) &&
+	       !convert_closed(work->convert);
+}
+
+static bool each_name(void *arg, const struct interval *interval)
+{
+	struct work *work = arg;
+
+	if (signals_interrupted())
+		return error_set(&work->failed, ERR_INTERRUPTED, "interrupted");
+	return convert_learn(work->convert, interval, &work->failed);
+}
+
+static bool ask_names(struct work *work, const struct wanteds *wanteds, struct error *err)
+{
+	struct state *state = session_state(work->session, err);
+	nstime begin, end;
+
+	if (!state || !session_range(work->session, &begin, &end, err) ||
+	    (begin < end && !state_intervals(state, begin, end, INTERVALS_WHOLE, wanteds->queries,
+					     wanteds->count, each_name, work, err)))
+		return false;
+	if (work->failed.kind == ERR_NONE)
+		return true;
+	*err = work->failed;
+	return false;
+}
+
+static bool ask_stretches(struct work *work, const struct wanteds *wanteds, struct error *err)
+{
+	struct state *state = session_state(work->session, err);
+	struct stretches stretches;
+	nstime begin, end;
+
+	if (!state || !session_range(work->session, &begin, &end, err))
+		return false;
+	bool ok = stretches_begin(&stretches, state, begin, end, wanteds->queries, wanteds->count,
+				  err);
+	while (ok && stretches_more(&stretches))
+		ok = stretches_next(&stretches, each_interval, work, err);
+	stretches_end(&stretches);
+	if (!ok || work->failed.kind == ERR_NONE)
+		return ok;
+	*err = work->failed;
+	return false;
+}
+
+/* `own`: the paths are the user's. */
+static bool ask(struct work *work, const struct words *paths, bool names, bool own,
+		struct error *err)
+{
+	struct wanteds wanteds;
+
+	if (!wanteds_parse(paths, VALUE_FORBIDDEN, &wanteds, err))
+		return false;
+	bool ok = !own || asked_paths(work->session, &wanteds, err);
+	if (ok && wanteds.count) /* none: no thread has the names */
+		ok = names ? ask_names(work, &wanteds, err) : ask_stretches(work, &wanteds, err);
+	wanteds_release(&wanteds);
+	return ok;
+}
+
+static struct words listed(const char *const *paths)
+{
+	struct words words = {.items = (const char **)(uintptr_t)paths};
+
+	while (paths[words.count])
+		words.count++;
+	return words;
+}
+
+/* The paths of the command's words behind OUT, else those that the format wants by itself. */
+static bool convert_state(struct work *work, const struct convert_kind *kind, struct error *err)
+{
+	static const char *const everything[] = {"**", NULL};
+	const struct options *options = work->session->options;
+	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
+
+	bool own = paths.count > 0;
+
+	if (!own)
+		paths = listed(kind->paths ? kind->paths : everything);
+	return ask(work, &paths, false, own, err);
+}
+
+static bool convert_names(struct work *work, const struct convert_kind *kind, struct error *err)
+{
+	struct words paths;
+
+	if (!kind->names)
+		return true;
+	paths = listed(kind->names);
+	return ask(work, &paths, true, false, err);
+}
+
+/* ---- the state at the beginning ---- */
+
+static bool carry_answers(struct work *work, const struct answers *answers, struct error *err)
+{
+	for (size_t i = 0; i < answers->count; i++) {
+		const struct answer *answer = &answers->items[i];
+		if (answer->value.kind != VALUE_UNKNOWN &&
+		    !convert_carry(work->convert, answer->t, answer->path, &answer->value,
+				   answer->since, err))
+			return false;
+	}
+	return true;
+}
+
+struct queries {
+	struct query **items;
+	size_t count, capacity;
+};
+
+static void queries_release(struct queries *queries)
+{
+	for (size_t i = 0; i < queries->count; i++)
+		query_free(queries->items[i]);
+	mem_free(queries->items);
+}
+
+static bool is_of_cpu(const struct attrs *attrs, uint32_t attr)
+{
+	const struct value first = attr_atom(attrs, attr_up(attrs, attr, 1));
+
+	return attr_depth(attrs, attr) == 3 && !attr_is_key(attrs, attr) && value_is_text(&first, "cpu");
+}
+
+/* Adds those of CPUs, such as cpu[0]/irq. */
+static bool ask_cpus(const struct attrs *attrs, struct queries *out, struct error *err)
+{
+	struct buf path = {0};
+	struct query *query;
+	bool ok = true;
+
+	for (uint32_t attr = 1; ok && attr < attrs_count(attrs); attr++) {
+		if (!is_of_cpu(attrs, attr))
+			continue;
+		buf_clear(&path);
+		attr_add_text(attrs, attr, &path);
+		ok = query_parse(buf_text(&path), &query, err);
+		if (ok)
+			*mem_push(out->items, out->count, out->capacity) = query;
+	}
+	buf_release(&path);
+	return ok;
+}
+
+/*
+ * What is none on a CPU is carried, too, though lists leave it out: rules read from it that no
+ * interrupt is handled.
+ */
+static bool carry_none(struct work *work, struct state *state, const struct moment *moment,
+		       struct error *err)
+{
+	struct queries queries = {0};
+	struct answers answers = {0};
+	bool ok = ask_cpus(state_attrs(state), &queries, err);
+
+	if (ok && queries.count)
+		ok = state_at(state, moment, 1, (const struct query *const *)queries.items,
+			      queries.count, false, &answers, err);
+	for (size_t i = 0; ok && i < answers.count; i++) {
+		const struct answer *answer = &answers.items[i];
+		if (answer->value.kind == VALUE_NONE)
+			ok = convert_carry(work->convert, answer->t, answer->path, &answer->value,
+					   answer->since, err);
+	}
+	if (answers.arena)
+		answers_release(&answers);
+	queries_release(&queries);
+	return ok;
+}
+
+static bool carry_wanted(struct work *work, const struct wanteds *wanteds, bool all,
+			 struct error *err)
+{
+	struct state *state = session_state(work->session, err);
+	struct moment moment = {.before = true};
+	struct answers answers;
+	nstime first, last, end;
+
+	if (!state || !session_range(work->session, &moment.t, &end, err) ||
+	    !session_bounds(work->session, &first, &last, err))
+		return false;
+	moment.t = moment.t > first ? moment.t : first;
+	if (!state_at(state, &moment, 1, wanteds->queries, wanteds->count, false, &answers, err))
+		return false;
+	bool ok = carry_answers(work, &answers, err) &&
+		  (!all || carry_none(work, state, &moment, err));
+	answers_release(&answers);
+	return ok;
+}
+
+/* Of the paths of the command's words behind OUT, else of all. */
+static bool carry_state(struct work *work, struct error *err)
+{
+	static const char *const everything[] = {"**", NULL};
+	const struct options *options = work->session->options;
+	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
+	bool own = paths.count > 0;
+	struct wanteds wanteds;
+
+	if (!own)
+		paths = listed(everything);
+	if (!wanteds_parse(&paths, VALUE_FORBIDDEN, &wanteds, err))
+		return false;
+	bool ok = (!own || asked_paths(work->session, &wanteds, err)) &&
+		  (!wanteds.count || carry_wanted(work, &wanteds, !own, err));
+	wanteds_release(&wanteds);
+	return ok;
+}
+
+/* ---- the command ---- */
+
+static const struct convert_kind *kind_of(const struct options *options, struct error *err)
+{
+	const char *path = options->words.items[0];
+	const struct convert_kind *kind =
+		options->to ? convert_kind_named(options->to) : convert_kind_of_path(path);
+	char names[128] = "", hint[NEAREST_WORDS_MAX];
+	struct nearest nearest;
+	bool like = false;
+
+	if (kind)
+		return kind;
+	nearest_begin(&nearest, options->to ? options->to : "");
+	for (size_t i = 0; convert_kind(i); i++) {
+		size_t len = strlen(names);
+		snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "",
+			 convert_kind(i)->name);
+		nearest_offer(&nearest, convert_kind(i)->name);
+	}
+	if (options->to)
+		like = nearest_words(&nearest, hint, sizeof hint);
+	if (options->to)
+		error_set(err, ERR_QUERY, "--to: '%s' is none of %s%s%s", options->to, names,
+			  like ? ": " : "", hint);
+	else
+		error_set(err, ERR_QUERY, "'%s' does not say the format: --to FORMAT, one of %s",
+			  path, names);
+	return NULL;
+}
+
+static bool check(const struct options *options, const struct convert_kind *kind, struct error *err)
+{
+	if (options->with_state && !kind->carries_state)
+		return error_set(err, ERR_QUERY, "--with-state is for ctf, ctf2 and ctf2010: %s %s",
+				 kind->name,
+				 kind->has_state ? "has intervals" : "has no events of it");
+	if (!convert_has_coding(kind, options->compress, options->checksum, err))
+		return false;
+	if (options->words.count > 1 && !kind->has_state && !options->with_state)
+		return error_set(err, ERR_QUERY, "%s has no place for attributes: '%s'", kind->name,
+				 options->words.items[1]);
+	if (kind->folder && strcmp(options->words.items[0], "-") == 0)
+		return error_set(err, ERR_QUERY, "%s is a folder of files: it cannot go to '-'",
+				 kind->name);
+	return true;
+}
+
+static bool describe(struct session *session, const struct convert_kind *kind,
+		     struct convert_options *out, struct error *err)
+{
+	*out = (struct convert_options){.trace = session_trace(session, err),
+					.to = kind->name,
+					.path = session->options->words.items[0],
+					.compression = session->options->compress,
+					.checksum = session->options->checksum,
+					.jobs = options_threads(session->options)};
+	if (!out->trace || !session_range(session, &out->begin, &out->end, err))
+		return false;
+	if (!session_bounds(session, &out->first, &out->last, err) && err->kind != ERR_RANGE)
+		return false;
+	out->symbols = session_symbols(session);
+	out->index = session_index(session, err);
+	return out->index != NULL;
+}
+
+static void describe_filter(const struct filter *filter, const struct options *options,
+			    struct convert_options *out)
+{
+	struct events_options open = {0};
+
+	filter_fill(filter, &open);
+	out->all_streams = !open.streams && !open.ncpus;
+	out->whole = !filter_hides(filter) && !filter_selects(filter) && out->begin == NSTIME_MIN &&
+		     out->end == NSTIME_MAX;
+	out->picked = options->wheres.count || options->tids.count || options->pids.count ||
+		      options->comms.count;
+}
+
+enum { RETRIES = 4 };
+
+/*
+ * *again, where `may_retry`: events came late, or lie where they were not looked for, so that what
+ * was written is out of order; the next reading is not.
+ */
+static bool attempt(struct work *work, const struct convert_kind *kind,
+		    struct convert_options *describes, bool may_retry, bool *again,
+		    struct error *err)
+{
+	const struct options *options = work->session->options;
+	bool state = kind->has_state && !options->no_state;
+	uint64_t lost = work->session->lost;
+
+	work->events = 0;
+	work->disorderly = false;
+	*again = false;
+	if (!filter_open(work->session, options, false, &work->filter, err))
+		return false;
+	describe_filter(work->filter, options, describes);
+	bool ok = convert_open(describes, &work->convert, err) &&
+		  (options->no_state || convert_names(work, kind, err)) &&
+		  (!options->with_state || carry_state(work, err)) && convert_events(work, err) &&
+		  (!state || convert_state(work, kind, err));
+	*again = ok && may_retry && work->disorderly;
+	if (*again)
+		work->session->lost = lost; /* the next reading counts them, too */
+	ok = ok && (*again || convert_finish(work->convert, err));
+	convert_close(work->convert);
+	filter_close(work->filter);
+	work->convert = NULL;
+	work->filter = NULL;
+	return ok;
+}
+
+static bool convert_row(struct work *work, const struct picture *picture,
+			const struct picture_row *row, struct error *err)
+{
+	struct picture_run run;
+
+	for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run); at += run.count) {
+		struct interval interval = {.path = row->asked,
+					    .begin = picture_time(picture, at),
+					    .end = picture_time(picture, at + run.count)};
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (!run.value)
+			continue;
+		interval.value = run.value->value;
+		if (!convert_interval(work->convert, &interval, err))
+			return false;
+	}
+	return true;
+}
+
+bool convert_picture(struct session *session, const struct options *options,
+		     const struct picture *picture, struct error *err)
+{
+	const struct convert_kind *kind = kind_of(options, err);
+	struct work work = {.session = session, .kind = kind};
+	struct convert_options describes;
+
+	if (!kind || !describe(session, kind, &describes, err))
+		return false;
+	describes.picked = true;
+	bool ok = convert_open(&describes, &work.convert, err) && convert_names(&work, kind, err);
+	for (size_t i = 0; ok && i < picture->nrows; i++)
+		ok = convert_row(&work, picture, &picture->rows[i], err);
+	ok = ok && convert_finish(work.convert, err);
+	convert_close(work.convert);
+	return ok;
+}
+
+static bool run_convert(struct session *session, const struct options *options, struct sink *sink,
+			struct error *err)
+{
+	const struct convert_kind *kind = kind_of(options, err);
+	struct work work = {.session = session, .kind = kind};
+	struct convert_options describes;
+	bool ok, again;
+
+	(void)sink;
+	if (!kind || !check(options, kind, err) || !describe(session, kind, &describes, err) ||
+	    !filter_look_up(session, options, err))
+		return false;
+	work.findings = findings_new(session->index);
+	/* what is on standard output stays there */
+	int retries = strcmp(describes.path, "-") == 0 ? 0 : RETRIES;
+	do
+		ok = attempt(&work, kind, &describes, retries > 0, &again, err);
+	while (again && retries-- > 0);
+	findings_drop(work.findings);
+	if (ok && !work.events)
+		asked_no_events(session, options);
+	else if (ok && kind->needs_times && trace_has_ordinals(session->trace))
+		session_note(session,
+			     "the events have no clock: in %s their numbers stand as nanoseconds",
+			     describes.path);
+	return ok;
+}
+
+const struct cmd cmd_convert = {
+	.name = "convert",
+	.args = "OUT [PATH...]",
+	.summary = "other formats: CTF, Parquet, CSV, SQLite, Perfetto, flame graphs, Paraver",
+	.help = "Writes the trace to OUT in another format: --to FORMAT, or what OUT's ending "
+		"says.\n"
+		"\n"
+		"  parquet, csv      a folder: a file per event class, and one of the state\n"
+		"  sqlite            a database (.sqlite .sqlite3 .db): events, classes, state\n"
+		"  perfetto          a file (.pftrace) for ui.perfetto.dev: scheduling, states, "
+		"stacks\n"
+		"  chrome            JSON (.json) for speedscope, Firefox Profiler, "
+		"ui.perfetto.dev\n"
+		"  folded            stacks of samples (.folded) for flame graphs, speedscope\n"
+		"  pprof             a profile of samples (.pb.gz, .pprof) for pprof, speedscope\n"
+		"  prv               a folder for Paraver: threads and CPUs of an ovni trace\n"
+		"  trace.dat         a file (.dat) for trace-cmd and KernelShark\n"
+		"  pages             a folder of bare ring-buffer pages, as tracefs has them\n"
+		"  ctf, ctf2         a trace: a folder of CTF 1.8, for any tool, or of CTF 2\n"
+		"  ctf2010           the same in the format that was proposed before CTF 1.8\n"
+		"\n"
+		"Filters choose the events. PATHs choose the attributes whose intervals are\n"
+		"written: all by default; for perfetto and chrome, the threads on CPUs, "
+		"interrupts,\n"
+		"system calls and frequencies. --no-state writes no intervals. An existing file "
+		"is\n"
+		"replaced when the new one is complete; a folder must be new or empty. OUT - is\n"
+		"standard output.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo --to parquet\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.db --end +10ms\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.json --cpu 0\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/demo.pftrace "
+		"--compress zstd\n"
+		"  $ yore convert fixtures/golden/sched-demo - 'cpu[*]/thread' --to chrome\n"
+		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/part --to ctf --end "
+		"+10ms\n",
+	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_RULES | OPT_SYMBOLS |
+		   OPT_CONVERT,
+	.words = WORD_FILE | WORD_PATH,
+	.min_words = 1,
+	.max_words = -1,
+	.run = run_convert,
+};

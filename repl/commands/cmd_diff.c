@@ -1,0 +1,288 @@
+/*
+ * cmd_diff.c - which attributes are not what they were
+ *
+ * Both moments are one question, whose answers of each moment are paired by their paths. An
+ * attribute that only one moment lists was unknown, or none, at the other: the question says which.
+ */
+#include "engine/base/arena.h"
+#include "engine/base/mem.h"
+#include "repl/asked.h"
+#include "repl/commands/cmds.h"
+#include "repl/render/names.h"
+#include "repl/render/render.h"
+#include "repl/render/row_threads.h"
+#include "state/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct diff {
+	struct session *session;
+	const struct options *options;
+	struct sink *sink;
+	struct rows rows;
+	struct query **queries;
+	size_t nqueries;
+	struct moment moments[2];
+};
+
+struct pair { /* answers of one attribute; NULL: it was none */
+	const struct answer *side[2];
+};
+
+static bool same(const struct pair *pair)
+{
+	return pair->side[0] && pair->side[1] &&
+	       value_equal(&pair->side[0]->value, &pair->side[1]->value);
+}
+
+/* Natural order: runs of digits by their number, all else by bytes. */
+static int path_order(const char *a, const char *b)
+{
+	while (*a && *b) {
+		if (*a >= '0' && *a <= '9' && *b >= '0' && *b <= '9') {
+			size_t na, nb;
+			int order;
+			a += strspn(a, "0");
+			b += strspn(b, "0");
+			na = strspn(a, "0123456789");
+			nb = strspn(b, "0123456789");
+			order = na != nb ? (na > nb) - (na < nb) : memcmp(a, b, na);
+			if (order)
+				return order;
+			a += na;
+			b += nb;
+		} else if (*a != *b) {
+			break;
+		} else {
+			a++;
+			b++;
+		}
+	}
+	return (unsigned char)*a - (unsigned char)*b;
+}
+
+/* In one list: by path, so that the other's is found whatever its order. */
+static int by_path(const void *a, const void *b)
+{
+	return strcmp((*(const struct answer *const *)a)->path,
+		      (*(const struct answer *const *)b)->path);
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	return path_order((x->side[0] ? x->side[0] : x->side[1])->path,
+			  (y->side[0] ? y->side[0] : y->side[1])->path);
+}
+
+/* Pairs that differ, in path order; *out is to be freed. */
+static size_t pair_up(const struct answers *answers, nstime first, struct pair **out)
+{
+	const struct answer **sides[2];
+	size_t counts[2] = {0}, n = 0, at[2] = {0};
+
+	for (int s = 0; s < 2; s++)
+		sides[s] = mem_new_array(answers->count + 1, sizeof **sides);
+	for (size_t i = 0; i < answers->count; i++) {
+		int s = answers->items[i].t != first;
+		sides[s][counts[s]++] = &answers->items[i];
+	}
+	*out = mem_new_array(answers->count + 1, sizeof **out);
+	for (int s = 0; s < 2; s++)
+		if (counts[s])
+			qsort(sides[s], counts[s], sizeof *sides[s], by_path);
+	while (at[0] < counts[0] || at[1] < counts[1]) {
+		struct pair *pair = &(*out)[n];
+		int order = at[0] == counts[0]   ? 1
+			    : at[1] == counts[1] ? -1
+						 : by_path(&sides[0][at[0]], &sides[1][at[1]]);
+		*pair = (struct pair){{order <= 0 ? sides[0][at[0]++] : NULL,
+				       order >= 0 ? sides[1][at[1]++] : NULL}};
+		n += !same(pair);
+	}
+	if (n)
+		qsort(*out, n, sizeof **out, by_order);
+	mem_free(sides[0]);
+	mem_free(sides[1]);
+	return n;
+}
+
+static const char *path_of(const struct pair *pair)
+{
+	return (pair->side[0] ? pair->side[0] : pair->side[1])->path;
+}
+
+static struct value value_of(const struct pair *pair, int side)
+{
+	return pair->side[side] ? pair->side[side]->value : (struct value){.kind = VALUE_NONE};
+}
+
+/* Leaves pairs that --cpu, --tid, --pid and --comm ask for, at one of the moments. */
+static bool keep(struct diff *diff, struct pair *pairs, size_t *count, struct error *err)
+{
+	struct row_threads *only[2] = {NULL, NULL};
+	size_t left = 0;
+	bool ok = true;
+
+	for (int s = 0; s < 2 && ok; s++)
+		ok = row_threads_open_at(diff->session, diff->options, &diff->moments[s], 1,
+					 &only[s], err);
+	for (size_t i = 0; i < *count && ok; i++) {
+		bool pass = !only[0];
+		for (int s = 0; s < 2 && !pass; s++) {
+			struct value value = value_of(&pairs[i], s);
+			pass = row_threads_pass_at(only[s], &diff->moments[s], path_of(&pairs[i]),
+						   &value);
+		}
+		if (pass)
+			pairs[left++] = pairs[i];
+	}
+	if (ok)
+		*count = left;
+	row_threads_close(only[0]);
+	row_threads_close(only[1]);
+	return ok;
+}
+
+static bool print_json(struct diff *diff, const struct pair *pairs, size_t count)
+{
+	struct sink *out = diff->sink;
+
+	for (size_t i = 0; i < count; i++) {
+		struct value before = value_of(&pairs[i], 0), after = value_of(&pairs[i], 1);
+		json_member_text(out, "{\"path\":", path_of(&pairs[i]));
+		json_member_value(out, ",\"before\":", &before);
+		json_member_value(out, ",\"after\":", &after);
+		if (before.kind == VALUE_UNKNOWN || after.kind == VALUE_UNKNOWN)
+			sink_text(out, before.kind == VALUE_UNKNOWN ? ",\"before_known\":false"
+								    : ",\"after_known\":false");
+		sink_text(out, "}\n");
+		if (!sink_row(out))
+			break;
+	}
+	return true;
+}
+
+static bool print_rows(struct diff *diff, const struct pair *pairs, size_t count, struct error *err)
+{
+	struct named *named = mem_new_array(2 * count + 1, sizeof *named);
+	enum format format = diff->options->format;
+	struct arena *arena = arena_new();
+
+	for (size_t i = 0; i < 2 * count; i++)
+		named[i] = (struct named){.t = diff->moments[i % 2].t,
+					  .path = path_of(&pairs[i / 2]),
+					  .value = value_of(&pairs[i / 2], (int)(i % 2))};
+	bool ok = format == FORMAT_CSV || names_at(diff->session, named, 2 * count,
+						   diff->options->before, NULL, arena, err);
+	for (size_t i = 0; i < count && ok; i++) {
+		rows_text(&diff->rows, path_of(&pairs[i]));
+		named_add(rows_cell(&diff->rows), format, &named[2 * i]);
+		if (format == FORMAT_TEXT)
+			rows_text(&diff->rows, "->");
+		named_add(rows_cell(&diff->rows), format, &named[2 * i + 1]);
+		if (!rows_end(&diff->rows))
+			break;
+	}
+	arena_free(arena);
+	mem_free(named);
+	return ok;
+}
+
+static bool parse_words(struct diff *diff, struct error *err)
+{
+	const struct words *words = &diff->options->words;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (!session_time(diff->session, words->items[i], &diff->moments[i].t, err))
+			return false;
+		diff->moments[i].before = diff->options->before;
+	}
+	diff->queries = mem_new_array(words->count, sizeof(struct query *));
+	for (size_t i = 2; i < words->count; i++, diff->nqueries++)
+		if (!query_parse(words->items[i], &diff->queries[diff->nqueries], err))
+			return false;
+	for (size_t i = 0; i < diff->nqueries; i++)
+		if (!asked_path(diff->session, diff->queries[i], NULL, NULL, err))
+			return false;
+	return true;
+}
+
+static bool show(struct diff *diff, struct error *err)
+{
+	static const struct column columns[] = {
+		{"path", false}, {"before", false}, {"after", false}};
+	static const struct column arrow[] = {
+		{"path", false}, {"before", false}, {"", false}, {"after", false}};
+	enum format format = diff->options->format;
+	struct state *state = session_state(diff->session, err);
+	struct answers answers = {0};
+	struct pair *pairs;
+	uint64_t outside = 0;
+	bool ok;
+
+	if (!state)
+		return false;
+	if (diff->moments[0].t == diff->moments[1].t) {
+		session_note(diff->session, "both moments are the same: nothing can differ");
+		return true;
+	}
+	if (!asked_moments(diff->session, state, diff->moments, 2, &outside, err))
+		return false;
+	asked_outside(diff->session, outside, 2);
+	if (!state_at_all(state, diff->moments, 2, (const struct query *const *)diff->queries,
+			  diff->nqueries, &answers, err))
+		return false;
+	size_t count = pair_up(&answers, diff->moments[0].t, &pairs);
+	size_t all = count;
+	ok = keep(diff, pairs, &count, err);
+	if (ok && !count && all)
+		session_note(diff->session, "no value of the threads and CPUs asked for differs");
+	else if (ok && !count)
+		session_note(diff->session, "no value differs between the two moments: 'yore at' "
+					    "prints what they are");
+	if (ok && format == FORMAT_JSON) {
+		ok = print_json(diff, pairs, count);
+	} else if (ok) {
+		rows_begin(&diff->rows, diff->sink, format, format == FORMAT_TEXT ? arrow : columns,
+			   format == FORMAT_TEXT ? 4 : 3);
+		ok = print_rows(diff, pairs, count, err);
+		rows_finish(&diff->rows);
+	}
+	mem_free(pairs);
+	answers_release(&answers);
+	return ok;
+}
+
+static bool run_diff(struct session *session, const struct options *options, struct sink *sink,
+		     struct error *err)
+{
+	struct diff diff = {.session = session, .options = options, .sink = sink};
+	bool ok = parse_words(&diff, err) && show(&diff, err);
+
+	for (size_t i = 0; i < diff.nqueries; i++)
+		query_free(diff.queries[i]);
+	mem_free(diff.queries);
+	return ok;
+}
+
+const struct cmd cmd_diff = {
+	.name = "diff",
+	.args = "TIME1 TIME2 [PATH...]",
+	.summary = "attributes whose value differs between two moments",
+	.help = "Prints each attribute that is not the same at both moments: after all events of\n"
+		"that time or, with --before, just before them. Without PATH all of the state is\n"
+		"compared. In JSON null is none, and unknown beside \"before_known\":false or\n"
+		"\"after_known\":false.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore diff fixtures/golden/sched-demo +5ms +6ms\n"
+		"  $ yore diff fixtures/golden/sched-demo +5ms -1ms 'cpu[*]/thread'\n",
+	.options = OPT_TRACE | OPT_THREADS | OPT_FORMAT | OPT_RULES | OPT_BEFORE,
+	.words = WORD_TIME | WORD_PATH,
+	.min_words = 2,
+	.max_words = -1,
+	.run = run_diff,
+};

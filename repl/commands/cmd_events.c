@@ -1,0 +1,732 @@
+/*
+ * cmd_events.c - events in time order
+ *
+ * Without a filter that looks at single events, runs of heads are taken from the cursor and fields
+ * go straight from the decoder to the output buffer. --count sweeps heads on all threads, or needs
+ * nothing but the table. --follow does the same again and again, for what has become final (following.h).
+ */
+#include "engine/base/mem.h"
+#include "index/sweep/sweep.h"
+#include "repl/asked.h"
+#include "repl/commands/cmds.h"
+#include "repl/render/event_rows.h"
+#include "repl/filter.h"
+#include "repl/commands/following.h"
+#include "repl/render/render.h"
+#include "repl/commands/triggers.h"
+
+enum { LOOK_EACH = 1024 /* runs or events: Ctrl-C, and whether somebody still reads */ };
+
+enum mode {
+	MODE_COUNT, /* events that a filter must look at one by one */
+	MODE_PROBE, /* rows: how many there are, and the time of the last one */
+	MODE_WRITE
+};
+
+struct show {
+	struct session *session;
+	const struct options *options;
+	struct sink *sink;
+	struct filter *filter;
+	struct event_rows *rows; /* when they are written */
+	struct triggers *triggers; /* of --until and --on; NULL: none */
+	nstime row;                /* time of the one that was written last */
+	enum mode mode;
+	bool shown;          /* some row was written */
+	bool timed;          /* records without a time are left out */
+	bool backward;       /* the range that is gone through */
+	uint64_t left, skip; /* rows that may still come; that are passed over first */
+	uint64_t count;      /* events, or rows that were probed */
+	nstime last;         /* of the row probed last */
+	bool stopped;        /* the limit, or the reader has gone */
+
+	/* --follow */
+	struct event_rows *before; /* rows that others go on behind; NULL: none were begun */
+	nstime from;               /* what is before it was looked at; NSTIME_MIN: nothing was */
+	struct follow_names names;
+};
+
+/* Is the row to be written? Counts it. */
+static bool take_row(struct show *show, nstime t)
+{
+	if (show->mode == MODE_PROBE) {
+		show->count++;
+		show->last = t;
+		show->stopped = !--show->left;
+	}
+	if (show->mode != MODE_WRITE)
+		return false;
+	if (!show->skip)
+		return true;
+	show->skip--;
+	return false;
+}
+
+static void wrote(struct show *show, bool open)
+{
+	show->shown = true;
+	if (!--show->left || !open)
+		show->stopped = true;
+}
+
+static void meet_loss(struct show *show, const struct event *loss)
+{
+	show->session->lost += show->mode != MODE_PROBE;
+	if (show->mode == MODE_COUNT || filter_selects(show->filter) ||
+	    triggers_behind(show->triggers, loss))
+		return;
+	show->row = loss->time;
+	if (show->options->around) { /* --context is a number of events: shown besides */
+		if (show->mode == MODE_WRITE && !show->skip && !event_rows_loss(show->rows, loss))
+			show->stopped = true;
+	} else if (take_row(show, loss->time)) {
+		wrote(show, event_rows_loss(show->rows, loss));
+	}
+}
+
+/* How many of these entries do not come after the event at which rows end. */
+static uint32_t until_stop(struct show *show, const struct run *run, uint32_t first, uint32_t count)
+{
+	struct event event;
+
+	if (!triggers_found(show->triggers))
+		return count;
+	for (uint32_t n = 0; n < count; n++) {
+		run_event(show->session->trace, run, first + n, &event);
+		if (triggers_behind(show->triggers, &event))
+			return n;
+	}
+	return count;
+}
+
+/* Entries [first, first + count) of a run, which are rows. */
+static void show_entries(struct show *show, const struct run *run, uint32_t first, uint32_t count)
+{
+	bool backward = show->backward;
+
+	/* those that are probed or passed over, one by one */
+	while (count && !show->stopped && (show->mode != MODE_WRITE || show->skip)) {
+		take_row(show, run->batch->time[backward ? first + count - 1 : first]);
+		first += !backward;
+		count--;
+	}
+	if (!count || show->stopped)
+		return;
+	uint32_t most = show->left < count ? (uint32_t)show->left : count;
+	most = until_stop(show, run, first, most);
+	if (!most)
+		return;
+	show->left -= most;
+	show->row = run->batch->time[backward ? first : first + most - 1];
+	show->shown = true;
+	if (!event_rows_run(show->rows, run, backward ? first + count - most : first, most) ||
+	    !show->left)
+		show->stopped = true;
+}
+
+static void show_run(struct show *show, const struct run *run)
+{
+	if (run->count)
+		show_entries(show, run, run->first, run->count);
+	else
+		meet_loss(show, &run->loss);
+}
+
+/* False: the reader has gone. */
+static bool tick(struct show *show)
+{
+	return show->rows ? event_rows_tick(show->rows) : sink_tick(show->sink);
+}
+
+static bool show_runs(struct show *show, struct events *events, struct error *err)
+{
+	struct run run;
+	enum step step;
+	uint64_t n = 0;
+
+	while (!show->stopped && (step = events_next_run(events, &run, err)) != STEP_END) {
+		if (step == STEP_ERROR)
+			return show->stopped;
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		show_run(show, &run);
+		if (++n % LOOK_EACH == 0 && !tick(show))
+			show->stopped = true;
+	}
+	return true;
+}
+
+static bool show_event(struct show *show, struct events *events, const struct event *event,
+		       struct error *err)
+{
+	struct run run;
+	bool pass;
+
+	if (!event->class) {
+		meet_loss(show, event);
+		return true;
+	}
+	if (!filter_pass(show->filter, events, &pass, err))
+		return false;
+	if (!pass)
+		return true;
+	show->count += show->mode == MODE_COUNT;
+	events_current(events, &run);
+	show_entries(show, &run, run.first, 1);
+	return true;
+}
+
+static bool show_each(struct show *show, struct events *events, struct error *err)
+{
+	struct event event;
+	enum step step;
+	uint64_t n = 0;
+
+	while (!show->stopped && (step = events_next(events, &event, err)) != STEP_END) {
+		if (step == STEP_ERROR)
+			return show->stopped;
+		if (++n % LOOK_EACH == 0 && signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (!show_event(show, events, &event, err))
+			return false;
+		if (n % LOOK_EACH == 0 && !tick(show))
+			show->stopped = true;
+	}
+	return true;
+}
+
+/* Whether to go on, at each packet: a filter may let nothing through for long. */
+static bool show_progress(void *arg, nstime at, nstime first, nstime last)
+{
+	struct show *show = arg;
+
+	show->stopped |= !tick(show);
+	return !show->stopped && session_progress_time(show->session, at, first, last);
+}
+
+/* Records without a time come before all others. */
+enum { UNTIMED_END = 1 /* behind NSTIME_MIN */ };
+
+static void fill_range(const struct show *show, struct events_options *out)
+{
+	filter_fill(show->filter, out);
+	if (show->timed && out->begin == NSTIME_MIN)
+		out->begin = NSTIME_MIN + UNTIMED_END;
+}
+
+/* All of [begin, end) in one direction. */
+static bool show_range(struct show *show, nstime begin, nstime end, bool backward,
+		       struct error *err)
+{
+	struct index *index = session_index(show->session, err);
+	struct events_options open = {0};
+	struct events *events;
+
+	if (!index)
+		return false;
+	filter_fill(show->filter, &open);
+	open.begin = begin;
+	open.end = end;
+	open.backward = show->backward = backward;
+	open.losses = true;
+	open.progress = show_progress;
+	open.progress_arg = show;
+	show->stopped = !show->left;
+	if (begin >= end)
+		return true;
+	if (!events_open(index, &open, &events, err))
+		return false;
+	bool ok = filter_per_event(show->filter) ? show_each(show, events, err)
+						 : show_runs(show, events, err);
+	events_close(events);
+	return ok;
+}
+
+/*
+ * Where the N rows before --around begin: a backward probe finds the time of the first of them, a
+ * forward one how many rows of that time come before it. So all rows are written forward, once.
+ */
+static bool probe_before(struct show *show, nstime begin, nstime around, nstime *from,
+			 struct error *err)
+{
+	uint64_t wanted = show->options->context, found;
+
+	*from = around;
+	show->mode = MODE_PROBE;
+	show->left = wanted;
+	if (!show_range(show, begin, around, true, err))
+		return false;
+	found = show->count;
+	show->count = 0;
+	if (found) {
+		*from = show->last;
+		show->left = UINT64_MAX;
+		if (!show_range(show, *from, around, false, err))
+			return false;
+	}
+	show->skip = show->count - found;
+	show->left = found;
+	show->mode = MODE_WRITE;
+	return true;
+}
+
+static bool show_around(struct show *show, struct error *err)
+{
+	struct events_options range = {0};
+	nstime around, from;
+
+	if (!session_time(show->session, show->options->around, &around, err))
+		return error_while(err, "--around");
+	fill_range(show, &range);
+	if (around > range.end)
+		around = range.end;
+	if (around < range.begin)
+		around = range.begin;
+	if (!probe_before(show, range.begin, around, &from, err))
+		return false;
+	if (__builtin_add_overflow(show->left, show->options->context, &show->left))
+		show->left = UINT64_MAX;
+	return show_range(show, from, range.end, false, err);
+}
+
+static bool counted_already(struct show *show)
+{
+	const struct options *o = show->options;
+	struct events_options range = {0};
+	struct error ignored = {0};
+	struct index *index = session_index(show->session, &ignored);
+
+	fill_range(show, &range);
+	return index && !filter_selects(show->filter) && !range.classes && !range.streams &&
+	       !range.ncpus && range.begin == NSTIME_MIN && range.end == NSTIME_MAX &&
+	       !o->reverse && events_counted(index, &show->count);
+}
+
+/* In no order, on all threads. */
+
+struct counted {
+	struct where_pass *pass; /* NULL: all events of the classes count */
+	uint64_t events, losses;
+};
+
+static bool count_progress(void *arg, uint64_t done, uint64_t all)
+{
+	const struct show *show = arg;
+
+	return session_progress_bytes(show->session, done, all);
+}
+
+static void *count_begin(void *arg)
+{
+	const struct show *show = arg;
+	struct counted *counted = mem_new(sizeof *counted);
+
+	counted->pass = filter_pass_new(show->filter);
+	return counted;
+}
+
+static bool count_run(void *own, const struct sweep_run *run, struct error *err)
+{
+	struct counted *counted = own;
+	uint16_t entries[BATCH_MAX];
+
+	(void)err;
+	counted->events +=
+		counted->pass ? where_select(counted->pass, &run->run, entries) : run->run.count;
+	counted->losses += !run->run.count;
+	return true;
+}
+
+static void count_end(void *arg, void *own, bool good)
+{
+	struct show *show = arg;
+	struct counted *counted = own;
+
+	show->count += good ? counted->events : 0;
+	show->session->lost += good ? counted->losses : 0;
+	where_pass_free(counted->pass);
+	mem_free(counted);
+}
+
+static bool count_swept(struct show *show, struct events_options *range, struct error *err)
+{
+	const struct sweep work = {.events = range,
+				   .arg = show,
+				   .progress = count_progress,
+				   .begin = count_begin,
+				   .run = count_run,
+				   .end = count_end};
+	struct index *index = session_index(show->session, err);
+
+	range->losses = true;
+	return index && sweep(index, &work, err);
+}
+
+static bool count_events(struct show *show, struct error *err)
+{
+	struct events_options range = {0};
+	struct sink *out = show->sink;
+
+	fill_range(show, &range);
+	if (!counted_already(show) &&
+	    !(filter_per_event(show->filter) ? show_range(show, range.begin, range.end, false, err)
+					     : count_swept(show, &range, err)))
+		return false;
+	if (show->options->format == FORMAT_JSON)
+		sink_text(out, "{\"events\":");
+	sink_u64(out, show->count);
+	sink_text(out, show->options->format == FORMAT_JSON ? "}\n" : "\n");
+	sink_row(out);
+	return true;
+}
+
+/* What records without a time, which come before all others, tell of threads' names. */
+static bool learn_first(struct show *show, struct error *err)
+{
+	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MIN + 1};
+	struct index *index = session_index(show->session, err);
+	struct event_writer *writer = event_rows_writer(show->rows);
+	struct events *events;
+	struct event event;
+	enum step step;
+
+	if (!index || !events_open(index, &open, &events, err))
+		return false;
+	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+		struct error ignored = {0};
+		struct fields fields;
+		if (event.class && events_fields(events, &event, &fields, &ignored))
+			event_writer_learn(writer, &fields);
+	}
+	events_close(events);
+	return step == STEP_END;
+}
+
+/* Lines have names that other events told: of those that are not shown, somebody must ask. */
+static bool learn_names(struct show *show, const struct events_options *range, struct error *err)
+{
+	bool hidden = filter_hides(show->filter) || show->options->around;
+
+	if (!learn_first(show, err))
+		return false;
+	if (hidden || range->begin > NSTIME_MIN + UNTIMED_END)
+		event_rows_name(show->rows, hidden);
+	return true;
+}
+
+static bool has_texts(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (trace->parts[i]->reader->text)
+			return true;
+	return false;
+}
+
+/*
+ * What the rows of [begin, end) were written for: commands of --on, as far as rows go. `ended`:
+ * nothing comes behind them.
+ */
+static bool run_triggers(struct show *show, nstime begin, nstime end, bool ended, struct error *err)
+{
+	bool full = show->options->has_limit && !show->left;
+
+	if (!show->triggers || (show->stopped && !full))
+		return true; /* the reader of the rows has gone */
+	if (full && show->row < end)
+		end = show->row + 1;
+	sink_flush(show->sink);
+	return triggers_run(show->triggers, begin, end, !show->options->follow, err) &&
+	       (full || !ended || triggers_met(show->triggers, err));
+}
+
+static bool show_rows(struct show *show, struct error *err)
+{
+	const struct options *options = show->options;
+	struct events_options range = {0};
+
+	fill_range(show, &range);
+	if (!event_rows_new(show->session, options, range.classes, show->sink, &show->rows, err))
+		return false;
+	show->mode = MODE_WRITE;
+	bool ok = options->format != FORMAT_TEXT || !has_texts(show->session->trace) ||
+		  learn_names(show, &range, err);
+	if (ok)
+		ok = options->around ? show_around(show, err)
+				     : show_range(show, range.begin,
+						  triggers_end(show->triggers, range.end),
+						  options->reverse, err);
+	ok = ok && event_rows_good(show->rows, err);
+	if (ok || err->kind != ERR_INTERRUPTED)
+		event_rows_end(show->rows);
+	event_rows_free(show->rows);
+	return ok && run_triggers(show, range.begin, range.end, true, err);
+}
+
+/* Where rows end is looked for before them. */
+static bool begin_triggers(struct show *show, struct error *err)
+{
+	struct events_options range = {0};
+
+	fill_range(show, &range);
+	return triggers_begin(show->triggers, err) &&
+	       triggers_seek(show->triggers, range.begin, range.end, err);
+}
+
+/*
+ * Records without a time, such as names and maps that perf and ftrace write, are left out. The
+ * option --all or a filter that matches them shows them. Where nothing has a time, all is shown.
+ */
+static bool leaves_untimed(struct show *show, struct error *err)
+{
+	const struct options *options = show->options;
+	struct events_options open = {.begin = NSTIME_MIN, .end = NSTIME_MIN + UNTIMED_END};
+	struct events *events;
+	struct event event;
+	struct error ignored;
+	nstime first, last;
+
+	if (options->all || filter_hides(show->filter) ||
+	    !session_bounds(show->session, &first, &last, &ignored))
+		return true;
+	struct index *index = session_index(show->session, err);
+	if (!index || !events_open(index, &open, &events, err))
+		return false;
+	enum step step = events_next(events, &event, err);
+	show->timed = step == STEP_ITEM;
+	events_close(events);
+	return step != STEP_ERROR;
+}
+
+static bool show_wants_rows(const struct options *options)
+{
+	return !(options->has_limit && !options->limit) && !(options->around && !options->context);
+}
+
+/* --follow ------------------------------------------------------------------------------------- */
+
+/* Words that only a recording which has ended gives a meaning. */
+static bool can_follow(const struct options *options, struct error *err)
+{
+	const char *other =
+		options->reverse  ? "--reverse: the end is not known yet"
+		: options->around ? "--around: --begin says from when on"
+		: options->count  ? "--count: the number is not known yet"
+		: options->format == FORMAT_TABLE
+			? "--format table, whose columns fit all rows: text, csv and json do"
+			: NULL;
+
+	return !other || error_set(err, ERR_QUERY, "--follow does not go together with %s", other);
+}
+
+/* Rows of [begin, end), behind those that were written. */
+static bool show_more(struct show *show, nstime begin, nstime end, struct error *err)
+{
+	struct events_options range = {0};
+	struct event_rows *before = show->before;
+
+	if (!before && !leaves_untimed(show, err))
+		return false;
+	fill_range(show, &range);
+	if (!before && end <= range.begin)
+		return true; /* the first lines ask for names that were told before them */
+	if (!event_rows_go_on(show->session, show->options, range.classes, show->sink, before,
+			      begin, &show->rows, err))
+		return false;
+	show->mode = MODE_WRITE;
+	bool ok = before || show->options->format != FORMAT_TEXT ||
+		  !has_texts(show->session->trace) || learn_names(show, &range, err);
+	event_rows_free(before);
+	show->before = NULL;
+	begin = begin > range.begin ? begin : range.begin;
+	end = end < range.end ? end : range.end;
+	ok = ok && show_range(show, begin, end, false, err) && event_rows_good(show->rows, err) &&
+	     event_rows_pause(show->rows, end, err);
+	if (!ok && err->kind == ERR_INTERRUPTED)
+		event_rows_free(show->rows);
+	else
+		show->before = show->rows;
+	show->rows = NULL;
+	return ok;
+}
+
+static bool count_late(struct show *show, struct follow *follow, const struct follow_late *late,
+		       struct error *err)
+{
+	struct events_options open = {0};
+
+	fill_range(show, &open);
+	open.losses = !filter_selects(show->filter);
+	return follow_late(show->session, follow, late, &open, show->filter, NULL, NULL, err);
+}
+
+/* Rows of what is final now, and what is to be done at them. */
+static bool show_final(struct show *show, const struct follow_news *news, struct error *err)
+{
+	struct events_options range = {0};
+
+	fill_range(show, &range);
+	nstime begin = show->from > range.begin ? show->from : range.begin;
+	nstime end = news->end < range.end ? news->end : range.end;
+
+	return triggers_seek(show->triggers, begin, end, err) &&
+	       show_more(show, show->from, triggers_end(show->triggers, news->end), err) &&
+	       run_triggers(show, begin, end, news->ended || news->end >= range.end, err);
+}
+
+/*
+ * Filters and triggers, for the trace as it is now; `last`: it has ended. False with err->kind
+ * ERR_NONE: something that they name is not there yet.
+ */
+static bool open_filters(struct show *show, bool last, struct error *err)
+{
+	struct error cause;
+
+	if (!follow_filter(show->session, &show->names, last, &show->filter, err))
+		return false;
+	if (triggers_begin(show->triggers, &cause))
+		return true;
+	filter_close(show->filter);
+	triggers_pause(show->triggers);
+	show->filter = NULL;
+	if (last || cause.kind != ERR_RANGE)
+		*err = cause;
+	return false;
+}
+
+/* A follow_more. */
+static bool show_news(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
+		      struct error *err)
+{
+	struct events_options range = {0};
+	struct show *show = arg;
+	bool begun, ok = true;
+
+	if (!follow_has_begun(show->session, show->from, news->end, &begun, err))
+		return false;
+	if (!begun)
+		return true;
+	if (!open_filters(show, news->ended, err))
+		return err->kind == ERR_NONE;
+	for (size_t i = 0; i < news->nlate && ok; i++)
+		ok = count_late(show, follow, &news->late[i], err);
+	ok = ok && (news->end <= show->from || show_final(show, news, err));
+	fill_range(show, &range);
+	*done = show->stopped || news->end >= range.end || triggers_found(show->triggers);
+	show->from = news->end > show->from ? news->end : show->from;
+	filter_close(show->filter);
+	triggers_pause(show->triggers);
+	show->filter = NULL;
+	sink_flush(show->sink);
+	if (ok && news->ended && !show->shown && show_wants_rows(show->options))
+		asked_no_events(show->session, show->options);
+	return ok;
+}
+
+static bool run_following(struct show *show, struct error *err)
+{
+	show->from = NSTIME_MIN;
+	bool ok = can_follow(show->options, err) &&
+		  (!show->left || follow_run(show->session, show->options, show->sink->fd,
+					     show_news, show, err));
+	filter_close(show->filter);
+	event_rows_free(show->before);
+	return ok;
+}
+
+static bool run_recorded(struct show *show, struct error *err)
+{
+	const struct options *options = show->options;
+
+	if (!filter_look_up(show->session, options, err) ||
+	    !filter_open(show->session, options, options->reverse, &show->filter, err))
+		return false;
+	bool ok = leaves_untimed(show, err) && begin_triggers(show, err) &&
+		  (options->count ? count_events(show, err) : show_rows(show, err));
+	if (ok && (options->count ? !show->count : !show->shown && show_wants_rows(options)))
+		asked_no_events(show->session, options);
+	filter_close(show->filter);
+	return ok;
+}
+
+static bool run_events(struct session *session, const struct options *options, struct sink *sink,
+		       struct error *err)
+{
+	struct show show = {.session = session, .options = options, .sink = sink};
+
+	if (options->around && options->count)
+		return error_set(err, ERR_QUERY, "--around and --count do not go together");
+	if (options->around && options->reverse)
+		return error_set(err, ERR_QUERY, "--around and --reverse do not go together");
+	if (options->has_context && !options->around)
+		return error_set(err, ERR_QUERY, "--context needs --around TIME");
+	if (!follow_words(options, err) || !triggers_words(options, err))
+		return false;
+	show.left = options->has_limit ? options->limit : UINT64_MAX;
+	bool ok = triggers_open(session, options, &show.triggers, err) &&
+		  (options->follow ? run_following(&show, err) : run_recorded(&show, err));
+	return triggers_close(show.triggers, ok, err);
+}
+
+const struct cmd cmd_events = {
+	.name = "events",
+	.args = "",
+	.summary = "events in time order",
+	.help = "Prints events, one a line, in the order of time. Filters say which; several "
+		"values\n"
+		"of one filter are alternatives, several filters must all hold. Losses that the\n"
+		"tracer noted stand between the events, except where --name, --where or a thread\n"
+		"was asked for. Call chains are written as frames, a line each.\n"
+		"\n"
+		"Text shows an event of perf.data and trace.dat in the words of the kernel's "
+		"print\n"
+		"format, as perf script and trace-cmd report do; JSON has typed fields. CSV has a\n"
+		"column for each field where all events that were asked for have the same ones, "
+		"as\n"
+		"by one --name; else a cell for the context and one for the payload.\n"
+		"Records without a time (names, maps of perf and ftrace) hold from the start. "
+		"--all, "
+		"or a\n"
+		"filter such as --name 'perf_*', shows them: they come first, with - as their "
+		"time.\n"
+		"\n"
+		"--follow goes on while the trace is written: rows come when no earlier event can "
+		"come\n"
+		"any more, so that they are those of the finished trace. It ends when the "
+		"recording\n"
+		"says that it has ended, at --end or --limit, or with Ctrl-C. TRACE may be a "
+		"folder "
+		"that\n"
+		"is no trace yet, a FIFO, or - for what comes on standard input. A stream that is "
+		"idle\n"
+		"holds the others back for --patience at most. docs/live.md says what is final.\n"
+		"\n"
+		"--until EXPR ends behind the first event for which EXPR, in the language of "
+		"--where,\n"
+		"is true; status 1 when it is of none. --on EXPR --do 'PROGRAM WORD...' runs "
+		"PROGRAM at\n"
+		"each event for which EXPR is true, in order, one at a time. WORDs are cut at "
+		"blanks,\n"
+		"then {ts} {name} {cpu} {stream} of the event, {begin} {end} of the trace (ns) "
+		"and\n"
+		"{trace} are filled in; no shell reads them. --do-shell TEXT has a shell read "
+		"TEXT, with\n"
+		"YORE_TS and so on in its environment. Its output goes to standard error. Both "
+		"look at\n"
+		"all events of the range, also at those that filters leave out of the rows.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore events fixtures/golden/sched-demo --limit 5\n"
+		"  $ yore events fixtures/golden/sched-demo --name sched_switch --cpu 0 --end "
+		"+10ms\n"
+		"  $ yore events fixtures/golden/sched-demo --reverse --limit 3\n"
+		"  $ yore events fixtures/golden/sched-demo --around +50ms --context 2\n"
+		"  $ yore events fixtures/golden/sched-demo --where 'next_pid == 0' --count\n"
+		"  $ yore events fixtures/golden/sched-demo --format json --limit 1\n"
+		"  $ yore events fixtures/golden/sched-demo --follow --limit 3\n"
+		"  $ yore events fixtures/golden/sched-demo --until 'next_pid == 0'\n"
+		"  $ yore events fixtures/golden/sched-demo --on 'prio == 0' --do 'echo {name} "
+		"@{ts}' --limit 9\n",
+	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
+		   OPT_LIMIT | OPT_EVENTS | OPT_FOLLOW | OPT_SYMBOLS | OPT_TRIGGERS,
+	.run = run_events,
+};

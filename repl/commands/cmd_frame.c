@@ -1,0 +1,649 @@
+/*
+ * cmd_frame.c - a trace frame of GDB in full, found as `tfind` finds it and shown as `tdump` does
+ *
+ * A frame has a number and no time. The current frame is the one at the prompt's moment; a search
+ * begins behind it, and what it finds is current from then on.
+ */
+#include "engine/base/mem.h"
+#include "engine/event.h"
+#include "engine/symbols/symbols.h"
+#include "index/events.h"
+#include "repl/commands/cmds.h"
+#include "repl/render/frame_values.h"
+#include "repl/render/render.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_A_LINE = 16 };
+
+/* ---- what is looked for ---- */
+
+enum frame_want {
+	WANT_NEXT,
+	WANT_PREV,
+	WANT_NUMBER,
+	WANT_TRACEPOINT,
+	WANT_INSIDE,
+	WANT_OUTSIDE,
+	WANT_LINE,
+	WANT_CONDITION
+};
+
+struct search {
+	enum frame_want want;
+	nstime number;
+	uint64_t tracepoint, low, high; /* addresses, inclusive */
+	const char *file; /* LINE: its last part or all of its path, `nfile` bytes; 0: any */
+	size_t nfile;
+	uint64_t line;
+	struct frame_condition condition;
+};
+
+static bool parse_number(const char *word, uint64_t *out)
+{
+	char *end;
+
+	*out = strtoull(word, &end, 0);
+	return *word >= '0' && *word <= '9' && !*end;
+}
+
+static bool parse_address(const char *word, uint64_t *out, struct error *err)
+{
+	return parse_number(word, out) ||
+	       error_set(err, ERR_QUERY, "frame: '%s' is no address (0x... or decimal)", word);
+}
+
+static bool rises(const struct words *words, const struct search *range, struct error *err)
+{
+	return range->low <= range->high ||
+	       error_set(err, ERR_QUERY, "frame %s: 0x%" PRIx64 " is above 0x%" PRIx64,
+			 words->items[0], range->low, range->high);
+}
+
+/* A B, or A,B as GDB has it. */
+static bool parse_range(const struct words *words, struct search *out, struct error *err)
+{
+	char *copy = NULL, *second = NULL;
+	bool good;
+
+	if (words->count == 3)
+		return parse_address(words->items[1], &out->low, err) &&
+		       parse_address(words->items[2], &out->high, err) && rises(words, out, err);
+	if (words->count == 2) {
+		copy = mem_strdup(words->items[1]);
+		second = strchr(copy, ',');
+	}
+	if (second)
+		*second++ = 0;
+	good = second ? parse_address(copy, &out->low, err) &&
+				parse_address(second, &out->high, err)
+		      : error_set(err, ERR_QUERY, "frame %s: two addresses are expected, A B",
+				  words->items[0]);
+	mem_free(copy);
+	return good && rises(words, out, err);
+}
+
+/* N, or FILE:N. */
+static bool parse_line(struct session *session, const char *word, struct search *out,
+		       struct error *err)
+{
+	const char *colon = strrchr(word, ':'), *number = colon ? colon + 1 : word;
+	const char *end = number;
+
+	out->want = WANT_LINE;
+	out->file = word;
+	out->nfile = colon ? (size_t)(colon - word) : 0;
+	out->line = decimal_take(&end, NULL);
+	if (end == number || *end)
+		return error_set(err, ERR_QUERY, "frame line: '%s' is neither N nor FILE:N", word);
+	return session->options->program ||
+	       error_set(err, ERR_QUERY,
+			 "frame line: the program's lines are not known: "
+			 "--program FILE");
+}
+
+static bool parse_words(struct session *session, const struct words *words, struct search *out,
+			struct error *err)
+{
+	const char *first = words->count ? words->items[0] : NULL;
+	bool one = words->count == 1;
+
+	*out = (struct search){.want = WANT_NUMBER};
+	if (!first) {
+		if (session->has_moment)
+			out->number = session->moment;
+		return true;
+	}
+	if (one && (!strcmp(first, "next") || !strcmp(first, "prev"))) {
+		out->want = *first == 'n' ? WANT_NEXT : WANT_PREV;
+		return true;
+	}
+	if (!strcmp(first, "range") || !strcmp(first, "outside")) {
+		out->want = *first == 'r' ? WANT_INSIDE : WANT_OUTSIDE;
+		return parse_range(words, out, err);
+	}
+	if (words->count == 2 && !strcmp(first, "tracepoint")) {
+		out->want = WANT_TRACEPOINT;
+		return parse_number(words->items[1], &out->tracepoint) ||
+		       error_set(err, ERR_QUERY, "frame tracepoint: '%s' is no number",
+				 words->items[1]);
+	}
+	if (words->count == 2 && !strcmp(first, "where")) {
+		out->want = WANT_CONDITION;
+		return frame_condition_parse(words->items[1], &out->condition, err);
+	}
+	if (words->count == 2 && !strcmp(first, "line"))
+		return parse_line(session, words->items[1], out, err);
+	if (words->count == 2 && !strcmp(first, "pc")) {
+		out->want = WANT_INSIDE;
+		if (!parse_address(words->items[1], &out->low, err))
+			return false;
+		out->high = out->low;
+		return true;
+	}
+	if (one && first[strspn(first, "+-")] >= '0' && first[strspn(first, "+-")] <= '9')
+		return session_time(session, first, &out->number, err);
+	return error_set(err, ERR_QUERY,
+			 "frame: a number is expected, or next, prev, tracepoint N, pc ADDRESS, "
+			 "range A B, outside A B, line [FILE:]N, where 'NAME > NUMBER', values "
+			 "NAME..., changes NAME...");
+}
+
+/* ---- fields ---- */
+
+static bool payload_field(const struct fields *fields, const char *name, struct field *out)
+{
+	return fields_get(fields, 1u << SCOPE_PAYLOAD, &name, 1, out);
+}
+
+/* Where the frame was; false: it is not known. */
+static bool frame_pc(const struct fields *fields, uint64_t *out)
+{
+	struct field field;
+
+	if (!fields->class->address || !payload_field(fields, fields->class->address, &field))
+		return false;
+	*out = field.slot.u;
+	return true;
+}
+
+static bool is_in_line(struct session *session, const struct search *search, nstime number,
+		       const struct fields *fields, uint64_t pc)
+{
+	struct symbols *symbols = session_symbols(session);
+	struct symbol symbol;
+
+	if (!symbols ||
+	    !symbols_find(symbols, fields->class->part, number, SYMBOLS_PROGRAM, false, pc,
+			  SYMBOLS_LINES, &symbol) ||
+	    !symbol.file || symbol.line != search->line)
+		return false;
+	size_t len = strlen(symbol.file), n = search->nfile;
+	return len >= n && !strncmp(symbol.file + len - n, search->file, n) &&
+	       (!n || len == n || symbol.file[len - n - 1] == '/');
+}
+
+static bool matches(struct session *session, const struct search *search, nstime number,
+		    const struct fields *fields)
+{
+	struct field field;
+	uint64_t pc;
+
+	switch (search->want) {
+	case WANT_NEXT:
+	case WANT_PREV:
+		return true;
+	case WANT_NUMBER:
+		return number == search->number;
+	case WANT_TRACEPOINT:
+		return payload_field(fields, "tracepoint", &field) &&
+		       field.slot.u == search->tracepoint;
+	case WANT_INSIDE:
+		return frame_pc(fields, &pc) && pc >= search->low && pc <= search->high;
+	case WANT_OUTSIDE:
+		return frame_pc(fields, &pc) && (pc < search->low || pc > search->high);
+	case WANT_LINE:
+		return frame_pc(fields, &pc) && is_in_line(session, search, number, fields, pc);
+	case WANT_CONDITION:
+		return frame_condition_holds(session, number, fields, &search->condition);
+	}
+	return false;
+}
+
+/* ---- printing ---- */
+
+/* " <function+5>", as far as it is known. Returns the symbol; its `function` is NULL: none. */
+static struct symbol put_symbol(struct session *session, const struct fields *fields, nstime t,
+				uint64_t address, struct sink *out)
+{
+	struct symbols *symbols = session->options->program ? session_symbols(session) : NULL;
+	struct symbol symbol;
+
+	if (!symbols || !symbols_find(symbols, fields->class->part, t, SYMBOLS_PROGRAM, false,
+				      address, SYMBOLS_LINES, &symbol))
+		return (struct symbol){0};
+	if (symbol.function && symbol.offset)
+		sink_printf(out, " <%s+%" PRIu64 ">", symbol.function, symbol.offset);
+	else if (symbol.function)
+		sink_printf(out, " <%s>", symbol.function);
+	return symbol;
+}
+
+static void put_head(struct session *session, const struct fields *fields, nstime number,
+		     struct sink *out)
+{
+	struct field field;
+	uint64_t pc;
+
+	sink_printf(out, "frame %" PRId64 ", tracepoint ", number);
+	sink_u64(out, payload_field(fields, "tracepoint", &field) ? field.slot.u : 0);
+	sink_text(out, ", ");
+	sink_name(out, fields->class->name);
+	if (frame_pc(fields, &pc)) {
+		sink_printf(out, ", pc 0x%" PRIx64, pc);
+		struct symbol symbol = put_symbol(session, fields, number, pc, out);
+		if (session->options->program && !symbol.function && !symbol.object)
+			session_note(session,
+				     "0x%" PRIx64 " is not in the file of --program: it is another "
+				     "program, or FILE@ADDRESS says where it was loaded",
+				     pc);
+		if (symbol.function && symbol.file) {
+			sink_text(out, " at ");
+			sink_name(out, symbol.file);
+			sink_printf(out, ":%u", symbol.line);
+		}
+	}
+	sink_char(out, '\n');
+}
+
+/* Bytes of an array or sequence of them. */
+static const uint8_t *bytes_of(const struct field *field)
+{
+	return field->in->data + field->slot.at / 8;
+}
+
+static void put_register(struct session *session, const struct fields *fields, nstime t,
+			 const char *name, const struct field *field, struct sink *out)
+{
+	const struct field_class *class = field->class;
+	char hex[32];
+
+	sink_printf(out, "%-14s ", name);
+	if (class->kind == FIELD_FLOAT) {
+		sink_printf(out, "%.17g", field->slot.f);
+	} else if (class->kind == FIELD_INT) {
+		unsigned unused = 64 - class->bits;
+		snprintf(hex, sizeof hex, "0x%" PRIx64, field->slot.u);
+		sink_printf(out, "%-18s ", hex);
+		if (class->is_address) {
+			sink_text(out, hex);
+			put_symbol(session, fields, t, field->slot.u, out);
+		} else {
+			sink_i64(out, (int64_t)(field->slot.u << unused) >> unused);
+		}
+	} else {
+		for (uint64_t i = 0; i < field->slot.n; i++)
+			sink_printf(out, i ? " %02x" : "%02x", bytes_of(field)[i]);
+	}
+	sink_char(out, '\n');
+}
+
+static void put_registers(struct session *session, const struct fields *fields, nstime t,
+			  struct sink *out)
+{
+	struct field_iter iter;
+	struct field context;
+
+	if (!fields_scope(fields, SCOPE_STREAM_EVENT_CONTEXT, &context)) {
+		sink_text(out, "registers were not collected\n");
+		return;
+	}
+	field_iter_begin(&iter, &context);
+	while (field_iter_next(&iter))
+		put_register(session, fields, t, iter.name, &iter.item, out);
+	field_iter_end(&iter);
+}
+
+static void put_bytes(uint64_t address, const uint8_t *bytes, uint64_t count, struct sink *out)
+{
+	for (uint64_t at = 0; at < count; at += BYTES_A_LINE) {
+		uint64_t n = count - at < BYTES_A_LINE ? count - at : BYTES_A_LINE;
+		sink_printf(out, "0x%" PRIx64 ":", address + at);
+		for (uint64_t i = 0; i < BYTES_A_LINE; i++)
+			if (i < n)
+				sink_printf(out, " %02x", bytes[at + i]);
+			else
+				sink_text(out, "   ");
+		sink_text(out, "  ");
+		for (uint64_t i = 0; i < n; i++) {
+			char c = (char)bytes[at + i];
+			sink_char(out, c >= ' ' && c <= '~' ? c : '.');
+		}
+		sink_char(out, '\n');
+	}
+}
+
+static void put_memory(const struct field *memory, struct sink *out)
+{
+	struct field_iter iter, members;
+
+	field_iter_begin(&iter, memory);
+	while (field_iter_next(&iter)) {
+		uint64_t start = 0;
+		field_iter_begin(&members, &iter.item);
+		while (field_iter_next(&members)) {
+			if (members.item.class->kind == FIELD_INT)
+				start = members.item.slot.u;
+			else
+				put_bytes(start, bytes_of(&members.item), members.item.slot.n, out);
+		}
+		field_iter_end(&members);
+	}
+	field_iter_end(&iter);
+}
+
+static void put_variables(const struct field *variables, struct sink *out)
+{
+	struct field_iter iter, members;
+
+	field_iter_begin(&iter, variables);
+	while (field_iter_next(&iter)) {
+		field_iter_begin(&members, &iter.item);
+		while (field_iter_next(&members)) {
+			uint32_t next = 0;
+			const char *name =
+				field_label(members.item.class, members.item.slot.u, &next);
+			if (!members.item.class->is_enum) {
+				sink_printf(out, " = %" PRId64 "\n", members.item.slot.s);
+			} else if (name) {
+				sink_char(out, '$');
+				sink_name(out, name);
+			} else {
+				sink_printf(out, "variable %" PRId64, members.item.slot.s);
+			}
+		}
+		field_iter_end(&members);
+	}
+	field_iter_end(&iter);
+}
+
+static void put_texts(const struct field *texts, struct sink *out)
+{
+	struct buf scratch = {0};
+	struct field_iter iter;
+	size_t len;
+
+	field_iter_begin(&iter, texts);
+	while (field_iter_next(&iter)) {
+		const uint8_t *bytes = field_bytes(&iter.item, &scratch, &len);
+		sink_text(out, "static data ");
+		text_string(out, (const char *)bytes, len);
+		sink_char(out, '\n');
+	}
+	field_iter_end(&iter);
+	buf_release(&scratch);
+}
+
+/* The function's variables by the program's debug information, then those of the file. */
+static void put_program_variables(struct session *session, nstime number,
+				  const struct fields *fields, struct sink *out)
+{
+	struct symbols *symbols = session->options->program ? session_symbols(session) : NULL;
+	const struct variable *items = NULL;
+	size_t n = symbols ? symbols_variables(symbols, number, fields, &items) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sink_name(out, items[i].name);
+		sink_text(out, " = ");
+		sink_name(out, items[i].value);
+		sink_char(out, '\n');
+	}
+}
+
+static void print(struct session *session, nstime number, const struct fields *fields,
+		  struct sink *out)
+{
+	struct field field;
+
+	put_head(session, fields, number, out);
+	put_registers(session, fields, number, out);
+	if (payload_field(fields, "memory", &field))
+		put_memory(&field, out);
+	if (payload_field(fields, "variables", &field))
+		put_variables(&field, out);
+	if (payload_field(fields, "static_data", &field))
+		put_texts(&field, out);
+	put_program_variables(session, number, fields, out);
+	sink_row(out);
+}
+
+/* ---- the search ---- */
+
+/* The first stream of frames: it has no clock, and events that tell where the program was. */
+static const struct stream *frames_of(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		for (size_t k = 0; !stream->has_time && k < trace->nclasses; k++)
+			if (trace->classes[k]->part == stream->part && trace->classes[k]->address)
+				return stream;
+	}
+	return NULL;
+}
+
+/* before: the current frame, or one in front of it, is one. */
+static bool not_found(const struct session *session, const struct search *search, bool before,
+		      struct error *err)
+{
+	const char *outside = search->want == WANT_OUTSIDE ? "outside of " : "";
+	const char *hint = session->options->program || (search->condition.name &&
+							 *search->condition.name == '$')
+				   ? ""
+				   : ": variables of the program need --program FILE";
+
+	if (search->want == WANT_NUMBER)
+		return error_set(err, ERR_RANGE, "there is no frame %" PRId64, search->number);
+	if (search->want == WANT_PREV)
+		return error_set(err, ERR_RANGE, "there is no frame before");
+	if (before || search->want == WANT_NEXT)
+		return error_set(err, ERR_RANGE,
+				 "there is no such frame behind the current one: "
+				 "'frame 0' goes to the first");
+	if (search->want == WANT_TRACEPOINT)
+		return error_set(err, ERR_RANGE, "there is no frame of tracepoint %" PRIu64,
+				 search->tracepoint);
+	if (search->want == WANT_LINE)
+		return error_set(err, ERR_RANGE, "there is no frame in line %" PRIu64 "%s%.*s",
+				 search->line, search->nfile ? " of " : "", (int)search->nfile,
+				 search->file);
+	if (search->want == WANT_CONDITION)
+		return error_set(err, ERR_RANGE, "there is no frame in which %s %s %" PRId64 "%s",
+				 search->condition.name, search->condition.op,
+				 search->condition.than, hint);
+	if (search->low == search->high && !*outside)
+		return error_set(err, ERR_RANGE, "there is no frame at 0x%" PRIx64, search->low);
+	return error_set(err, ERR_RANGE, "there is no frame %s0x%" PRIx64 " to 0x%" PRIx64, outside,
+			 search->low, search->high);
+}
+
+static void bound(const struct session *session, const struct search *search,
+		  struct events_options *open)
+{
+	bool here = session->has_moment;
+
+	open->begin = NSTIME_MIN + 1;
+	open->end = NSTIME_MAX;
+	open->backward = search->want == WANT_PREV;
+	if (!trace_has_ordinals(session->trace))
+		return; /* numbers of frames are no range of times */
+	if (search->want == WANT_NUMBER) {
+		open->begin = search->number;
+		open->end = search->number + 1;
+	} else if (search->want == WANT_PREV) {
+		open->end = here ? session->moment : NSTIME_MAX;
+	} else if (here) {
+		open->begin = session->moment + 1;
+	}
+}
+
+/* Prints the first that matches and makes it the current one; without `out` only looks for it. */
+static bool seek(struct session *session, struct events *events, const struct search *search,
+		 struct sink *out, bool *found, struct error *err)
+{
+	struct fields fields;
+	struct event event;
+	enum step step;
+
+	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+		if (!event.class || event.no_time)
+			continue;
+		if (!events_fields(events, &event, &fields, err))
+			return false;
+		*found = matches(session, search, event.time, &fields);
+		if (*found && out) {
+			print(session, event.time, &fields, out);
+			session->moment = event.time;
+			session->has_moment = true;
+		}
+		if (*found)
+			return true;
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+	}
+	return step != STEP_ERROR;
+}
+
+static bool look(struct session *session, const struct events_options *open,
+		 const struct search *search, struct sink *out, bool *found, struct error *err)
+{
+	struct events *events = NULL;
+
+	*found = false;
+	bool done = events_open(session->index, open, &events, err) &&
+		    seek(session, events, search, out, found, err);
+	events_close(events);
+	return done;
+}
+
+/* What variables are in all frames. */
+static bool list_values(struct session *session, struct events_options *open,
+			struct frame_list *list, struct sink *sink, struct error *err)
+{
+	struct events *events = NULL;
+	struct fields fields;
+	struct event event;
+	enum step step = STEP_ERROR;
+
+	open->begin = NSTIME_MIN + 1;
+	open->end = NSTIME_MAX;
+	if (!events_open(session->index, open, &events, err))
+		return false;
+	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+		if (!event.class || event.no_time)
+			continue;
+		if (!events_fields(events, &event, &fields, err)) {
+			step = STEP_ERROR;
+			break;
+		}
+		frame_list_add(session, event.time, &fields, list, sink);
+		if (signals_interrupted()) {
+			error_set(err, ERR_INTERRUPTED, "interrupted");
+			step = STEP_ERROR;
+			break;
+		}
+	}
+	events_close(events);
+	if (step == STEP_END && !list->lines)
+		session_note(session, "no frame has a value of %s%s", list->names[0],
+			     session->options->program || *list->names[0] == '$'
+				     ? ""
+				     : ": variables of the program need --program FILE");
+	return step == STEP_END;
+}
+
+/* The frame that was looked for. */
+static bool find_frame(struct session *session, struct events_options *open,
+		       const struct search *search, struct sink *sink, struct error *err)
+{
+	bool found, before = false;
+
+	bound(session, search, open);
+	if (!look(session, open, search, sink, &found, err))
+		return false;
+	if (found)
+		return true;
+	open->end = open->begin;
+	open->begin = NSTIME_MIN + 1;
+	if (search->want >= WANT_TRACEPOINT && open->begin < open->end &&
+	    !look(session, open, search, NULL, &before, err))
+		return false;
+	return not_found(session, search, before, err);
+}
+
+static bool run_frame(struct session *session, const struct options *options, struct sink *sink,
+		      struct error *err)
+{
+	struct events_options open = {.progress = session_progress_time, .progress_arg = session};
+	const struct words *words = &options->words;
+	struct index *index = session_index(session, err);
+	bool changes = words->count > 1 && !strcmp(words->items[0], "changes"), good;
+	struct search search = {0};
+
+	if (!index)
+		return false;
+	open.only = frames_of(session->trace);
+	if (!open.only)
+		return error_set(err, ERR_RANGE,
+				 "%s: the trace has no trace frames of GDB, which tsave writes",
+				 session->path);
+	if (changes || (words->count > 1 && !strcmp(words->items[0], "values"))) {
+		struct frame_list list = {
+			.names = words->items + 1, .nnames = words->count - 1, .changes = changes};
+		good = list_values(session, &open, &list, sink, err);
+		frame_list_release(&list);
+		return good;
+	}
+	good = parse_words(session, words, &search, err) &&
+	       find_frame(session, &open, &search, sink, err);
+	mem_free(search.condition.name);
+	return good;
+}
+
+const struct cmd cmd_frame = {
+	.name = "frame",
+	.args = "[N | next | prev | tracepoint N | pc ADDRESS | range A B | outside A B | line "
+		"[FILE:]N | where CONDITION | values NAME... | changes NAME...]",
+	.summary = "a trace frame of GDB in full: registers, memory, variables",
+	.help = "Prints all that GDB's tracepoints collected in a frame, as its tdump does: frame "
+		"N, the\n"
+		"next or previous one, or the next of a tracepoint (the target's number), at an "
+		"address, or\n"
+		"inside or outside of a range of addresses, both ends included, or in a source "
+		"line, N of any\n"
+		"file or of FILE. At the prompt a search begins\n"
+		"behind the current frame, which is the one at the prompt's moment; else at the "
+		"first.\n"
+		"--program FILE is the program that was traced, for names of functions and source "
+		"lines;\n"
+		"FILE@ADDRESS a position-independent one that was loaded there.\n"
+		"\n"
+		"`values` prints what variables are in each frame that has them, `changes` only "
+		"where one is\n"
+		"another than before, and `where 'NAME > NUMBER'` looks for the next frame in "
+		"which that holds\n"
+		"(== != < <= > >=). $NAME is a register or a trace state variable, NAME one of the "
+		"program, by\n"
+		"the debug information of --program.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore frame fixtures/golden/gdb-demo/trace.tf 0\n"
+		"  $ yore frame fixtures/golden/gdb-demo/trace.tf tracepoint 2\n"
+		"  $ yore frame fixtures/golden/gdb-demo/trace.tf range 0x401001 0x402004\n"
+		"  $ yore frame fixtures/golden/gdb-demo/trace.tf changes '$rip'\n",
+	.options = OPT_TRACE,
+	.max_words = 16,
+	.run = run_frame,
+};

@@ -1,0 +1,161 @@
+/* cmd_run.c - Lua scripts, and the analyses that come with yore */
+#include "repl/commands/cmds.h"
+#include "repl/commands/following.h"
+#include "repl/render/redraw.h"
+#include "repl/scripting.h"
+
+#include <string.h>
+
+static bool list(struct scripting *scripting, struct sink *sink, struct error *err)
+{
+	struct buf text = {0};
+	bool ok = script_list(scripting_script(scripting), &text, err);
+
+	if (ok) {
+		sink_text(sink, buf_text(&text));
+		sink_row(sink);
+	}
+	buf_release(&text);
+	return ok;
+}
+
+static bool is_script(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 4 && !strcmp(path + len - 4, ".lua");
+}
+
+/* The words the other way round: `run TRACE SCRIPT`. */
+static bool is_turned(const char *script, const char *trace)
+{
+	return trace && !is_script(script) && !script_has_analysis(script) &&
+	       (is_script(trace) || script_has_analysis(trace));
+}
+
+static bool run_once(struct session *session, const struct options *options, struct sink *sink,
+		     struct error *err)
+{
+	const struct words *words = &options->words;
+	struct scripting *scripting;
+
+	if (!scripting_open(session, sink, &scripting, err))
+		return false;
+	bool ok = options->list
+			  ? list(scripting, sink, err)
+			  : scripting_run(scripting, words->items[0], words->items + 1,
+					  words->count - 1, &session->status, err);
+	scripting_close(scripting);
+	return ok;
+}
+
+/* --follow ------------------------------------------------------------------------------------- */
+
+struct running {
+	struct session *session;
+	const struct options *options;
+	struct sink *sink;
+	struct redraw redraw;
+	bool draws; /* on a terminal: what the script prints of the trace so far */
+	bool begun;
+};
+
+/* One that fails, since what it asks for was not recorded yet, leaves what was drawn before. */
+static void draw(struct running *running)
+{
+	struct buf said = {0};
+	struct error ignored;
+	struct sink rows;
+
+	sink_init(&rows, -1);
+	rows.columns = running->sink->columns;
+	struct buf *before = say_into(&said);
+	bool good = run_once(running->session, running->options, &rows, &ignored);
+	say_into(before);
+	if (good)
+		redraw_show(&running->redraw, NULL, &rows);
+	sink_release(&rows);
+	buf_release(&said);
+}
+
+/* A follow_more. */
+static bool more(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
+		 struct error *err)
+{
+	struct running *running = arg;
+
+	(void)follow;
+	if (!follow_has_begun(running->session, NSTIME_MIN, news->end, &running->begun, err))
+		return false;
+	if (news->ended || !running->draws || !running->begun)
+		return true;
+	redraw_wait(&running->redraw);
+	draw(running);
+	*done = running->sink->closed;
+	return true;
+}
+
+/* At the end, and after Ctrl-C, it runs as without --follow. */
+static bool run_following(struct session *session, const struct options *options,
+			  struct sink *sink, struct error *err)
+{
+	struct running running = {
+		.session = session, .options = options, .sink = sink, .redraw = {.sink = sink}};
+	struct error ignored;
+
+	if (!session->path || options->list)
+		return error_set(err, ERR_QUERY, "--follow needs a script and its TRACE");
+	running.draws = redraw_can(sink);
+	bool ok = follow_run(session, options, sink->fd, more, &running, err);
+	redraw_clear(&running.redraw);
+	if (ok)
+		return sink->closed || run_once(session, options, sink, err);
+	if (running.begun && follow_interrupted(err))
+		(void)!run_once(session, options, sink, &ignored);
+	return false;
+}
+
+static bool run_run(struct session *session, const struct options *options, struct sink *sink,
+		    struct error *err)
+{
+	const struct words *words = &options->words;
+
+	if (options->sandbox && !strchr(words->items[0], '/') && !strstr(words->items[0], ".lua"))
+		return error_set(err, ERR_QUERY,
+				 "--sandbox: '%s' names an analysis that comes with yore, which needs "
+				 "none; a script in this folder is ./%s",
+				 words->items[0], words->items[0]);
+	if (!options->list && is_turned(words->items[0], session->path))
+		return error_set(err, ERR_QUERY, "run: the script comes first: yore run %s %s",
+				 session->path, words->items[0]);
+	return follow_words(options, err) &&
+	       (options->follow ? run_following : run_once)(session, options, sink, err);
+}
+
+const struct cmd cmd_run_script = {
+	.name = "run",
+	.args = "SCRIPT TRACE [ARGS...]",
+	.summary = "runs a Lua script, the trace open as `trace`",
+	.help = "Runs a Lua file; a bare NAME runs the analysis of that name that comes with yore\n"
+		"(--list names them). The script finds the trace as `trace`, its arguments in "
+		"`arg`.\n"
+		"--sandbox runs a script of somebody else's: it can ask the trace and print, and has\n"
+		"neither io, os, require nor yore.open.\n"
+		"Options before SCRIPT are yore's, all words after TRACE are the script's.\n"
+		"\n"
+		"--follow runs it again and again while the trace is written, and draws what it prints\n"
+		"in place, on a terminal alone. When the recording has ended, and after Ctrl-C, it runs\n"
+		"once more as without --follow. A script that is to see each event once has\n"
+		"trace:follow{}.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore run --list\n"
+		"  $ yore run cputop fixtures/golden/sched-demo\n"
+		"  $ yore run --begin +1ms --end +5ms switches fixtures/golden/sched-demo\n",
+	.options = OPT_TRACE | OPT_RANGE | OPT_FORMAT | OPT_RULES | OPT_LIST | OPT_LISTS |
+		   OPT_FOLLOW,
+	.words = WORD_FILE,
+	.min_words = 1,
+	.max_words = -1,
+	.run = run_run,
+};

@@ -1,0 +1,477 @@
+/* cmd_timeline.c - intervals of attributes drawn over a range, on the terminal or as SVG */
+#include "engine/base/mem.h"
+#include "repl/asked.h"
+#include "repl/commands/cmds.h"
+#include "repl/commands/following.h"
+#include "repl/commands/intervals.h"
+#include "repl/render/lanes.h"
+#include "repl/pictures/picture_draw.h"
+#include "repl/pictures/picture_fill.h"
+#include "repl/render/row_threads.h"
+#include "repl/commands/timeline_follow.h"
+#include "repl/pictures/timeline_svg.h"
+#include "state/state.h"
+#include "state/timelines/timelines.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+	WIDTH = 80, /* of what is no terminal */
+	WIDTH_LEAST = 20,
+	SVG_WIDTH = 1200, /* pixels of the range, where no script runs */
+	ROWS_MOST = 1000,      /* unless --limit says otherwise */
+	NAMED_LEAST = 6,       /* columns of a run from which on a name has room */
+	NAME_ROOM = 17         /* of a thread's name behind its path */
+};
+
+struct timeline {
+	struct session *session;
+	const struct options *options;
+	struct wanteds wanteds;
+	struct row_threads *only; /* NULL: all intervals are drawn */
+	struct picture picture;
+	size_t most_label;
+	bool named; /* rows of threads have room for names */
+};
+
+static uint32_t terminal_width(const struct options *options)
+{
+	struct winsize size = {0};
+
+	if (options->has_width)
+		return options->width > WIDTH_LEAST ? (uint32_t)options->width : WIDTH_LEAST;
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+	    size.ws_col >= WIDTH_LEAST)
+		return size.ws_col;
+	return WIDTH;
+}
+
+/*
+ * Keys make paths longer than what was asked for, by a few digits. Threads have names behind them,
+ * where the drawing keeps half of the width.
+ */
+static size_t label_room(const struct words *words, uint32_t width, bool *named)
+{
+	size_t longest = 0, most = width / 3;
+	bool threads = false;
+
+	for (size_t i = 0; i < words->count; i++) {
+		size_t len = strlen(words->items[i]);
+		len += strchr(words->items[i], '*') ? 4 : 0;
+		threads |= strncmp(words->items[i], "thread[", 7) == 0;
+		longest = len > longest ? len : longest;
+	}
+	*named = threads && longest + NAME_ROOM <= width / 2;
+	if (*named)
+		return longest + NAME_ROOM;
+	return longest < most ? longest : most;
+}
+
+uint32_t timeline_columns(const struct options *options, size_t *most_label, bool *named)
+{
+	uint32_t width = terminal_width(options);
+
+	*most_label = label_room(&options->words, width, named);
+	return width - (uint32_t)*most_label - 1;
+}
+
+/* The range that is drawn: open ends are those of the trace. */
+static bool find_range(struct timeline *timeline, nstime *begin, nstime *end, struct error *err)
+{
+	nstime first, last;
+
+	if (!session_range(timeline->session, begin, end, err) ||
+	    !session_bounds(timeline->session, &first, &last, err))
+		return false;
+	*begin = *begin == NSTIME_MIN ? first : *begin;
+	*end = *end == NSTIME_MAX && last < NSTIME_MAX ? last + 1 : *end;
+	return *begin < *end ||
+	       error_set(err, ERR_QUERY, "nothing to draw: the range ends before it begins");
+}
+
+/* Unknown, or none */
+
+enum { ASKED_MOST = 100000 }; /* moments of rows */
+
+struct blanks { /* both ends of cells without a value */
+	struct state_place *places;
+	struct picture_cell **cells; /* by place */
+	size_t count, capacity, cells_capacity;
+};
+
+/* Of one end of a column; attrs[i]: what row i shows. */
+static void add_blanks(struct blanks *blanks, const struct picture *picture, uint32_t column,
+		       nstime t, const uint32_t *attrs)
+{
+	for (size_t i = 0; i < picture->nrows && blanks->count <= ASKED_MOST; i++) {
+		struct picture_cell *cell = &picture->rows[i].cells[column];
+
+		if (cell->value)
+			continue;
+		*mem_push(blanks->cells, blanks->count, blanks->cells_capacity) = cell;
+		blanks->count--;
+		*mem_push(blanks->places, blanks->count, blanks->capacity) =
+			(struct state_place){{.t = t}, attrs[i]};
+	}
+}
+
+/* Where a row has no value in a column: is it unknown at one of its ends, or none? */
+static bool find_unknown(struct timeline *timeline, struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct state *state = session_state(timeline->session, err);
+	struct blanks blanks = {0};
+	struct answers answers = {0};
+	uint32_t *attrs = mem_new_array(picture->nrows + 1, sizeof *attrs);
+	bool good = state != NULL;
+
+	for (size_t i = 0; i < picture->nrows && good; i++)
+		good = state_attribute(state, picture->rows[i].asked, &attrs[i], err);
+	for (uint32_t c = 0; c < picture->columns && good; c++) {
+		nstime first = picture_time(picture, c), last = picture_time(picture, c + 1) - 1;
+
+		add_blanks(&blanks, picture, c, first, attrs);
+		if (last > first)
+			add_blanks(&blanks, picture, c, last, attrs);
+	}
+	picture->tells_unknown = blanks.count <= ASKED_MOST;
+	if (good && picture->tells_unknown)
+		good = state_at_places(state, blanks.places, blanks.count, false, &answers, err);
+	for (size_t i = 0; i < answers.count && good; i++)
+		if (answers.items[i].value.kind == VALUE_UNKNOWN)
+			blanks.cells[i]->unknown = true;
+	answers_release(&answers);
+	mem_free(attrs);
+	mem_free(blanks.places);
+	mem_free(blanks.cells);
+	return good;
+}
+
+/* Names of the threads and functions on runs that have room for one. */
+static bool find_names(struct timeline *timeline, struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct picture_value **places = NULL;
+	struct named *items = NULL;
+	struct picture_run run;
+	size_t count = 0, capacity = 0, nplaces = 0, room = 0;
+
+	for (size_t i = 0; i < picture->nrows; i++) {
+		struct picture_row *row = &picture->rows[i];
+		for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run);
+		     at += run.count) {
+			if (!run.value || run.count < NAMED_LEAST)
+				continue;
+			struct picture_value *value = &row->values[row->cells[at].value - 1];
+			*mem_push(places, nplaces, room) = value;
+			*mem_push(items, count, capacity) =
+				(struct named){.t = picture_time(picture, at + 1) - 1,
+					       .path = row->path,
+					       .value = value->value};
+		}
+	}
+	bool good = !count || names_in(timeline->session, items, count, NULL, picture->arena, err);
+	for (size_t i = 0; good && i < count; i++)
+		if (!places[i]->name)
+			places[i]->name = named_value(&items[i]);
+	mem_free(items);
+	mem_free(places);
+	return good;
+}
+
+/* Names of the threads whose rows these are, as they were last within the range. */
+static bool label_rows(struct timeline *timeline, struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct named *items = mem_new_array(picture->nrows + 1, sizeof *items);
+	struct value none = {.kind = VALUE_NONE};
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		items[i] = (struct named){.t = picture->end - 1,
+					  .path = picture->rows[i].path,
+					  .value = none,
+					  .of_path = true};
+	bool good = names_in(timeline->session, items, picture->nrows, NULL, picture->arena, err);
+	for (size_t i = 0; good && i < picture->nrows; i++)
+		if (items[i].name)
+			picture->rows[i].label = arena_printf(
+				picture->arena, "%s %s", picture->rows[i].path, items[i].name);
+	mem_free(items);
+	return good;
+}
+
+/* Runs as rows */
+
+/* The names of all runs with a value, in the order in which they are written. */
+static bool name_runs(struct timeline *timeline, struct named **out, struct error *err)
+{
+	struct picture *picture = &timeline->picture;
+	struct named *items = NULL;
+	struct picture_run run;
+	size_t count = 0, capacity = 0;
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		for (uint32_t at = 0;
+		     picture_run_at(&picture->rows[i], picture->columns, at, &run);
+		     at += run.count) {
+			if (!run.value)
+				continue;
+			*mem_push(items, count, capacity) =
+				(struct named){.t = picture_time(picture, at + 1) - 1,
+					       .path = picture->rows[i].path,
+					       .value = run.value->value,
+					       .of_path = true};
+		}
+	*out = items;
+	return !count || names_in(timeline->session, items, count, NULL, picture->arena, err);
+}
+
+static void print_json(const struct picture *picture, const struct named *names, struct sink *out)
+{
+	struct picture_run run;
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		for (uint32_t at = 0;
+		     picture_run_at(&picture->rows[i], picture->columns, at, &run) && !out->closed;
+		     at += run.count) {
+			if (!run.value)
+				continue;
+			json_member_text(out, "{\"path\":", picture->rows[i].path);
+			json_member_time(out, ",\"begin\":", picture_time(picture, at));
+			json_member_time(out, ",\"end\":", picture_time(picture, at + run.count));
+			json_member_value(out, ",\"value\":", &run.value->value);
+			named_add_json(out, names++);
+			sink_printf(out, ",\"mixed\":%s}\n", run.mixed ? "true" : "false");
+			sink_row(out);
+		}
+}
+
+/* `names` NULL: they stand with the values, as in text. */
+static void print_rows(struct timeline *timeline, const struct named *names, struct times *times,
+		       struct sink *out)
+{
+	static const struct column columns[] = {{"path", false},  {"begin", false},
+						{"end", false},   {"mixed", false},
+						{"value", false}, {"comm", false}};
+	enum format format = timeline->options->format;
+	const struct picture *picture = &timeline->picture;
+	struct picture_run run;
+	struct rows rows;
+	bool open = true;
+
+	rows_begin(&rows, out, format, columns, sizeof columns / sizeof *columns - (format != FORMAT_CSV));
+	for (size_t i = 0; i < picture->nrows; i++)
+		for (uint32_t at = 0;
+		     open && picture_run_at(&picture->rows[i], picture->columns, at, &run);
+		     at += run.count) {
+			if (!run.value)
+				continue;
+			const struct named shown = {.path = picture->rows[i].path,
+						    .value = run.value->value,
+						    .name = run.value->name,
+						    .function = run.value->name};
+			rows_text(&rows, picture->rows[i].path);
+			time_add(times, picture_time(picture, at), rows_cell(&rows));
+			time_add(times, picture_time(picture, at + run.count), rows_cell(&rows));
+			rows_text(&rows, run.mixed ? "mixed" : "");
+			named_add(rows_cell(&rows), format, &shown);
+			if (names)
+				rows_text(&rows, names++->name);
+			open = rows_end(&rows);
+		}
+	rows_finish(&rows);
+}
+
+/* For programs: runs as rows. */
+static bool is_data(const struct options *options)
+{
+	return options->format == FORMAT_JSON || options->format == FORMAT_CSV;
+}
+
+static bool write_data(struct timeline *timeline, struct times *times, struct sink *sink,
+		       struct error *err)
+{
+	struct named *names = NULL;
+	bool good = name_runs(timeline, &names, err);
+
+	if (good && timeline->options->format == FORMAT_JSON)
+		print_json(&timeline->picture, names, sink);
+	else if (good)
+		print_rows(timeline, names, times, sink);
+	mem_free(names);
+	return good;
+}
+
+static bool draw(struct timeline *timeline, struct sink *sink, struct error *err)
+{
+	struct times times;
+
+	if (!session_times(timeline->session, &times, err))
+		return false;
+	if (is_data(timeline->options))
+		return write_data(timeline, &times, sink, err);
+	if (!find_names(timeline, err))
+		return false;
+	if (timeline->options->format == FORMAT_TABLE) {
+		print_rows(timeline, NULL, &times, sink);
+		return true;
+	}
+	if ((timeline->named && !label_rows(timeline, err)) || !find_unknown(timeline, err))
+		return false;
+	picture_draw_text(&timeline->picture, &times, timeline->most_label, sink);
+	return true;
+}
+
+static bool run_text(struct timeline *timeline, nstime begin, nstime end, size_t limit,
+		     struct sink *sink, struct error *err)
+{
+	picture_init(&timeline->picture, begin, end,
+		     timeline_columns(timeline->options, &timeline->most_label, &timeline->named),
+		     limit);
+	bool good = picture_fill(timeline->session, &timeline->wanteds, timeline->only,
+				 &timeline->picture, err) &&
+		    draw(timeline, sink, err);
+	if (good && !timeline->picture.nrows && limit && timeline->options->format != FORMAT_TEXT)
+		asked_no_intervals(timeline->session, &timeline->wanteds);
+	picture_release(&timeline->picture);
+	return good;
+}
+
+/* SVG */
+
+struct lanes_part { /* of the range, that is being filled */
+	struct row_threads *only;
+	struct lanes *lanes;
+	nstime begin, end;
+};
+
+static bool add_piece(void *arg, const struct interval *interval)
+{
+	const struct lanes_part *part = arg;
+	struct interval inside = *interval;
+
+	if (part->only && !row_threads_pass(part->only, interval))
+		return true;
+	inside.begin = inside.begin > part->begin ? inside.begin : part->begin;
+	inside.end = inside.end < part->end ? inside.end : part->end;
+	if (inside.begin < inside.end)
+		lanes_add(part->lanes, &inside);
+	return true;
+}
+
+/* In parts, too, so that not all intervals are held at once. */
+static bool fill_lanes(struct timeline *timeline, struct lanes *lanes, struct error *err)
+{
+	struct state *state = session_state(timeline->session, err);
+	uint64_t span = (uint64_t)lanes->end - (uint64_t)lanes->begin;
+	struct lanes_part part = {
+		.only = timeline->only, .lanes = lanes, .end = lanes->begin};
+
+	if (!state)
+		return false;
+	uint64_t parts = picture_parts(timeline->session, state, span);
+	for (uint64_t i = 1; i <= parts; i++) {
+		part.begin = part.end;
+		part.end = (nstime)((uint64_t)lanes->begin +
+				    (uint64_t)((unsigned __int128)span * i / parts));
+		if (!state_intervals(state, part.begin, part.end, INTERVALS_CUT,
+				     timeline->wanteds.queries, timeline->wanteds.count, add_piece,
+				     &part, err))
+			return false;
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+	}
+	lanes_finish(lanes);
+	return true;
+}
+
+static bool run_svg(struct timeline *timeline, nstime begin, nstime end, size_t limit,
+		    struct error *err)
+{
+	const struct options *options = timeline->options;
+	struct lanes lanes;
+	struct timeline_svg svg = {
+		.session = timeline->session,
+		.lanes = &lanes,
+		.width = options->has_width ? (size_t)options->width : SVG_WIDTH};
+
+	lanes_init(&lanes, begin, end, limit);
+	bool good = timeline_svg_losses(&svg, err) && fill_lanes(timeline, &lanes, err) &&
+		    timeline_svg_write(&svg, options->svg, err);
+	if (good && !lanes.nvalues && limit)
+		asked_no_intervals(timeline->session, &timeline->wanteds);
+	lanes_release(&lanes);
+	return good;
+}
+
+static bool run_timeline(struct session *session, const struct options *options, struct sink *sink,
+			 struct error *err)
+{
+	struct timeline timeline = {.session = session, .options = options};
+	uint64_t most = options->has_limit ? options->limit : ROWS_MOST;
+	size_t limit = most < SIZE_MAX ? (size_t)most : SIZE_MAX;
+	nstime begin, end;
+
+	if (!follow_words(options, err))
+		return false;
+	if (options->follow)
+		return timeline_follow(session, options, sink, err);
+	if (!wanteds_parse(&options->words, VALUE_FORBIDDEN, &timeline.wanteds, err))
+		return false;
+	bool good = asked_paths(session, &timeline.wanteds, err) &&
+		    find_range(&timeline, &begin, &end, err) &&
+		    row_threads_open(session, options, &timeline.only, err);
+	bool some = timeline.wanteds.count > 0; /* else no thread has the names */
+	if (good && some && options->svg)
+		good = run_svg(&timeline, begin, end, limit, err);
+	else if (good && some)
+		good = run_text(&timeline, begin, end, limit, sink, err);
+	row_threads_close(timeline.only);
+	wanteds_release(&timeline.wanteds);
+	return good;
+}
+
+static bool explain_timeline(struct session *session, const struct options *options,
+			     struct sink *sink, struct error *err)
+{
+	return intervals_explain(session, options, VALUE_FORBIDDEN, sink, err);
+}
+
+const struct cmd cmd_timeline = {
+	.name = "timeline",
+	.args = "PATH...",
+	.summary = "intervals of attributes, drawn",
+	.help = "Draws the intervals of each attribute across the terminal, or the trace between\n"
+		"--begin and --end: a line an attribute, times above. Where several values fall "
+		"into\n"
+		"one column, the one that held longest is shown, and the column is shaded. Values\n"
+		"stand where they begin, as far as there is room. Where a value is unknown at one\n"
+		"end of a column, that is ░; none is blank.\n"
+		"\n"
+		"--svg FILE writes a picture for a browser instead, one file that needs no other: "
+		"the\n"
+		"wheel zooms, dragging moves, / searches, and what is under the mouse is told "
+		"with\n"
+		"its times. JSON and CSV are what would be drawn as text, a row for each run of\n"
+		"columns of the same look.\n"
+		"\n"
+		"--follow draws the last 10 s, or as long as --begin -SPAN says, again and again "
+		"in\n"
+		"their place on a terminal, while the trace is written.\n"
+		"\n"
+		"Examples:\n"
+		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread'\n"
+		"  $ yore timeline fixtures/golden/sched-demo 'thread[10891]/state' --begin +4ms "
+		"--end +5ms\n"
+		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread' --svg /dev/null\n",
+	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES |
+		   OPT_LIMIT | OPT_DRAW | OPT_FOLLOW,
+	.words = WORD_PATH,
+	.min_words = 1,
+	.max_words = -1,
+	.run = run_timeline,
+	.explain = explain_timeline,
+};

@@ -1,0 +1,39 @@
+/* cmds.h - the entries of all commands, and what main and the prompt share to run one */
+#ifndef REPL_COMMANDS_CMDS_H
+#define REPL_COMMANDS_CMDS_H
+
+#include "repl/cmd.h"
+
+extern const struct cmd cmd_info, cmd_index, cmd_check, cmd_dump, cmd_events, cmd_at, cmd_state,
+	cmd_when, cmd_longest, cmd_diff, cmd_stats, cmd_timeline, cmd_run_script, cmd_rules,
+	cmd_explain, cmd_frame, cmd_repl, cmd_help, cmd_aux, cmd_convert, cmd_sql, cmd_do,
+	cmd_attach, cmd_live, cmd_sessions, cmd_view;
+
+/* Runs options->cmd, or explains it, or prints its help; flushes the sink. */
+MUST_CHECK bool cmd_run(struct session *session, const struct options *options, struct sink *sink,
+			struct error *err);
+
+bool help_print(const struct cmd *cmd, struct sink *sink); /* NULL: the overview */
+MUST_CHECK bool help_analysis(const char *name, struct sink *sink, struct error *err);
+MUST_CHECK bool explain_print(struct session *session, const struct options *options,
+			      struct sink *sink, struct error *err);
+
+struct picture;
+/* As `convert` with these options, but the runs of a picture in place of events and intervals. */
+MUST_CHECK bool convert_picture(struct session *session, const struct options *options,
+				const struct picture *picture, struct error *err);
+
+/* `index --list`, `--verify`, `--prune` */
+MUST_CHECK bool index_stored(struct session *session, const struct options *options,
+			     struct sink *sink, struct error *err);
+/*
+ * `index --follow`: keeps what is stored up to date until the recording has ended, and the
+ * session's trace is open to its end.
+ */
+MUST_CHECK bool index_follow(struct session *session, const struct options *options,
+			     struct error *err);
+/* `index --timelines` */
+MUST_CHECK bool index_timelines(struct session *session, const struct options *options,
+				struct sink *sink, struct error *err);
+
+#endif

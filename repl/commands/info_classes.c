@@ -1,0 +1,180 @@
+/*
+ * info_classes.c - see info_classes.h
+ *
+ * Event classes of one part and stream id share their contexts: they are one stream class.
+ */
+#include "repl/commands/info_classes.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+#include "repl/render/render.h"
+
+#include <string.h>
+
+struct stream_class {
+	const struct event_class *class; /* any of its event classes */
+	const char *section;             /* of its streams, where they agree; "" else */
+};
+
+static int by_class(const void *a, const void *b)
+{
+	const struct stream *left = *(const struct stream *const *)a;
+	const struct stream *right = *(const struct stream *const *)b;
+
+	if (left->part != right->part)
+		return left->part < right->part ? -1 : 1;
+	return left->id < right->id ? -1 : left->id > right->id;
+}
+
+/* The streams of a trace, those of one stream class together. The caller frees the table. */
+static const struct stream **sorted_streams(const struct trace *trace)
+{
+	const struct stream **out = mem_new_array(trace->nstreams + 1, sizeof(struct stream *));
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		out[i] = trace->streams[i];
+	qsort(out, trace->nstreams, sizeof(struct stream *), by_class);
+	return out;
+}
+
+/* The section of all `count` streams of the class, sorted; "": there is none, or several. */
+static const char *section_of(const struct stream *const *streams, size_t count,
+			      const struct event_class *class)
+{
+	const struct stream wanted = {.part = class->part, .id = class->stream_id};
+	const struct stream *key = &wanted;
+	const char *found = NULL;
+
+	for (size_t low = search_first(i, 0, count, by_class(&streams[i], &key) < 0);
+	     low < count && by_class(&streams[low], &key) == 0; low++) {
+		if (found && strcmp(found, streams[low]->section))
+			return "";
+		found = streams[low]->section;
+	}
+	return found ? found : "";
+}
+
+/* The caller frees the table. Classes of one stream class stand together, or it is listed twice. */
+static struct stream_class *stream_classes(const struct trace *trace, size_t *count)
+{
+	struct stream_class *out = mem_new_array(trace->nclasses + 1, sizeof *out);
+	const struct stream **streams = sorted_streams(trace);
+
+	*count = 0;
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const struct event_class *last = *count ? out[*count - 1].class : NULL;
+		if (last && last->part == class->part && last->stream_id == class->stream_id)
+			continue;
+		const struct field_class *packet = class->scope[SCOPE_PACKET_CONTEXT];
+		const struct field_class *context = class->scope[SCOPE_STREAM_EVENT_CONTEXT];
+		if ((packet && packet->nmembers) || (context && context->nmembers))
+			out[(*count)++] = (struct stream_class){
+				class, section_of(streams, trace->nstreams, class)};
+	}
+	mem_free(streams);
+	return out;
+}
+
+static void json_members(const struct field_class *class, struct sink *out)
+{
+	sink_char(out, '[');
+	for (uint32_t m = 0, n = 0; class && m < class->nmembers; m++) {
+		if (class->members[m].hidden)
+			continue;
+		sink_text(out, n++ ? "," : "");
+		json_text(out, class->members[m].name);
+	}
+	sink_char(out, ']');
+}
+
+void info_json_stream_classes(const struct trace *trace, struct sink *out)
+{
+	size_t count;
+	struct stream_class *classes = stream_classes(trace, &count);
+
+	sink_text(out, ",\"stream_classes\":[");
+	for (size_t i = 0; i < count; i++) {
+		const struct event_class *class = classes[i].class;
+		sink_printf(out, "%s{\"id\":%llu,\"section\":", i ? "," : "",
+			    (unsigned long long)class->stream_id);
+		json_text(out, *classes[i].section ? classes[i].section : NULL);
+		sink_text(out, ",\"packet\":");
+		json_members(class->scope[SCOPE_PACKET_CONTEXT], out);
+		sink_text(out, ",\"context\":");
+		json_members(class->scope[SCOPE_STREAM_EVENT_CONTEXT], out);
+		sink_char(out, '}');
+	}
+	sink_char(out, ']');
+	mem_free(classes);
+}
+
+void info_json_classes(const struct trace *trace, struct sink *out)
+{
+	sink_text(out, ",\"classes\":[");
+	for (size_t i = 0, n = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		if (class->unlisted)
+			continue;
+		sink_printf(out, "%s{\"id\":%llu,\"name\":", n++ ? "," : "",
+			    (unsigned long long)class->id);
+		json_text(out, class->name);
+		sink_text(out, ",\"fields\":");
+		json_members(class->scope[SCOPE_PAYLOAD], out);
+		sink_char(out, '}');
+	}
+	sink_char(out, ']');
+}
+
+static void text_members(const struct field_class *class, const char *what, struct sink *out)
+{
+	if (!class || !class->nmembers)
+		return;
+	sink_text(out, what);
+	for (uint32_t m = 0, n = 0; m < class->nmembers; m++) {
+		if (class->members[m].hidden)
+			continue;
+		sink_text(out, n++ ? ", " : "");
+		sink_name(out, class->members[m].name);
+	}
+	sink_char(out, '\n');
+}
+
+void info_text_stream_classes(const struct trace *trace, struct sink *out)
+{
+	size_t count;
+	struct stream_class *classes = stream_classes(trace, &count);
+
+	if (count)
+		sink_printf(out, "\n%zu stream class%s\n", count, count == 1 ? "" : "es");
+	for (size_t i = 0; i < count; i++) {
+		const struct event_class *class = classes[i].class;
+		sink_printf(out, "%llu ", (unsigned long long)class->stream_id);
+		sink_name(out, classes[i].section);
+		sink_char(out, '\n');
+		text_members(class->scope[SCOPE_PACKET_CONTEXT], "  packets: ", out);
+		text_members(class->scope[SCOPE_STREAM_EVENT_CONTEXT], "  events: ", out);
+	}
+	mem_free(classes);
+}
+
+void info_text_classes(const struct trace *trace, struct sink *out)
+{
+	size_t listed = trace_listed_classes(trace);
+
+	sink_printf(out, "\n%zu event class%s\n", listed, listed == 1 ? "" : "es");
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		const struct field_class *payload = class->scope[SCOPE_PAYLOAD];
+		if (class->unlisted)
+			continue;
+		sink_name(out, class->name);
+		for (uint32_t m = 0, n = 0; payload && m < payload->nmembers; m++) {
+			if (payload->members[m].hidden)
+				continue;
+			sink_text(out, n++ ? ", " : ": ");
+			sink_name(out, payload->members[m].name);
+		}
+		sink_char(out, '\n');
+	}
+}

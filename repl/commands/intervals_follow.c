@@ -1,0 +1,542 @@
+/*
+ * intervals_follow.c - see intervals_follow.h
+ *
+ *     step 1                step 2              step 3
+ *     [----- a -----|-- b ──┼──── b ────]  ?  ──┼──── b ----|-- c ──
+ *                   └ a is a row                └ a `was` said that b went on, or it did not:
+ *                                                 b is a row when that is known
+ *
+ * Each step tells the intervals that overlap it. The last one of each path waits: it may go on in
+ * the next step, or where the value is unknown behind it, an event to come may say that it went on.
+ * So one interval waits for each attribute, no more. The name of its thread is looked for while the
+ * names of its time are known.
+ */
+#include "repl/commands/intervals_follow.h"
+
+#include "engine/base/hash_index.h"
+#include "engine/base/mem.h"
+#include "repl/asked.h"
+#include "repl/commands/interval_triggers.h"
+#include "repl/render/names.h"
+#include "repl/render/row_threads.h"
+#include "repl/commands/state_steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+	char *path; /* all texts are its own */
+	struct value value;
+	nstime begin, end; /* NSTIME_MAX: the recording has ended */
+	bool lost;         /* unknown behind it, and may go on */
+	bool fired;        /* the command of --on was run for it */
+	char *name, *function;
+};
+
+struct rows_of {
+	struct row *items;
+	size_t count, capacity;
+	struct hash_index index; /* by path, of rows that wait */
+};
+
+/* Something is to be done at an interval. */
+struct hit {
+	nstime at; /* from when on the condition is true */
+	struct row *row;
+	bool open; /* it waits */
+};
+
+struct following {
+	struct state_steps steps;
+	const struct options *options;
+	struct sink *sink;
+	struct interval_writer *writer; /* NULL: no row was there to be written */
+	struct row_threads *only;       /* NULL: all */
+	bool any_value, of_path, names_wanted;
+	nstime begin, end; /* the command's range */
+	uint64_t left, shown;
+	bool stopped; /* no row is wanted any more */
+	bool gone;    /* nor is anybody there to read one */
+
+	struct rows_of waiting, next; /* next: those of the part in hand */
+	struct rows_of done;          /* rows of the part that are final */
+	struct names_range *names;    /* of the part; NULL: not wanted */
+
+	struct interval_triggers *triggers; /* of --until and --on; NULL: none */
+	struct hit *hits;                /* of the part, for --on */
+	size_t nhits, hits_capacity;
+	struct hit until; /* where rows end; its row is NULL: it was not found */
+	nstime row;          /* end of the one that was written last */
+	bool ended;          /* nothing is left that may be a row, or the recording has ended */
+};
+
+/* Rows ---------------------------------------------------------------------------------------- */
+
+static char *copy_text(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
+static struct value copy_value(const struct value *value)
+{
+	struct value own = *value;
+
+	if (value->kind == VALUE_STRING) {
+		char *text = mem_new(value->len + 1);
+		memcpy(text, value->text, value->len);
+		own.text = text;
+	}
+	return own;
+}
+
+static void row_release(struct row *row)
+{
+	if (row->value.kind == VALUE_STRING)
+		mem_free((char *)(uintptr_t)row->value.text);
+	mem_free(row->path);
+	mem_free(row->name);
+	mem_free(row->function);
+	*row = (struct row){0};
+}
+
+static void rows_clear(struct rows_of *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		row_release(&rows->items[i]);
+	rows->count = 0;
+	hash_index_clear(&rows->index);
+}
+
+static void rows_free(struct rows_of *rows)
+{
+	rows_clear(rows);
+	hash_index_release(&rows->index);
+	mem_free(rows->items);
+}
+
+/* The row moves. */
+static struct row *rows_put(struct rows_of *rows, struct row *row)
+{
+	struct row *own = mem_push(rows->items, rows->count, rows->capacity);
+
+	*own = *row;
+	*row = (struct row){0};
+	return own;
+}
+
+/* As rows_put(), to be found by its path. */
+static void rows_wait(struct rows_of *rows, struct row *row)
+{
+	uint64_t hash = hash_bytes(row->path, strlen(row->path));
+
+	rows_put(rows, row);
+	hash_index_add(&rows->index, hash, rows->count - 1);
+}
+
+/* NULL: none waits. */
+static struct row *rows_find(const struct rows_of *rows, const char *path)
+{
+	uint32_t at = hash_index_find(&rows->index, hash_bytes(path, strlen(path)), i,
+				      rows->items[i].path && !strcmp(rows->items[i].path, path));
+
+	return at == HASH_INDEX_NONE ? NULL : &rows->items[at];
+}
+
+/* Is it a row of the command? */
+static bool is_wanted(struct following *own, const struct row *row)
+{
+	const struct interval interval = {
+		.path = row->path, .begin = row->begin, .end = row->end, .value = row->value};
+
+	return row->begin < own->end && row->end > own->begin &&
+	       (!own->only || row_threads_pass(own->only, &interval)) &&
+	       (own->any_value || wanteds_hold(&own->steps.wanteds, &interval));
+}
+
+/* It is final. */
+static void finish(struct following *own, struct row *row)
+{
+	if (!is_wanted(own, row)) {
+		row_release(row);
+		return;
+	}
+	rows_put(&own->done, row);
+}
+
+/* Intervals ----------------------------------------------------------------------------------- */
+
+/* Of the same path: is it the same interval, which goes on? */
+static bool joins(const struct row *row, const struct interval *interval)
+{
+	return interval->begin <= row->end && value_equal(&row->value, &interval->value);
+}
+
+/*
+ * The row of that path in the part: of one path all intervals come together, in order, and the
+ * first may be what waited before. NULL: there is none.
+ */
+static struct row *row_of(struct following *own, const char *path)
+{
+	struct rows_of *next = &own->next;
+	struct row *waited;
+
+	if (next->count && !strcmp(next->items[next->count - 1].path, path))
+		return &next->items[next->count - 1];
+	waited = rows_find(&own->waiting, path);
+	return waited ? rows_put(next, waited) : NULL;
+}
+
+static bool see_interval(void *arg, const struct interval *interval)
+{
+	struct following *own = arg;
+	struct row *before = row_of(own, interval->path), row;
+
+	if (before && interval->value.kind != VALUE_NONE && joins(before, interval)) {
+		before->begin = interval->begin < before->begin ? interval->begin : before->begin;
+		before->end = interval->end;
+		before->lost = interval->lost;
+		return true;
+	}
+	if (before) {
+		finish(own, before);
+		own->next.count--;
+	}
+	if (interval->value.kind == VALUE_NONE)
+		return true;
+	row = (struct row){.path = mem_strdup(interval->path),
+			   .value = copy_value(&interval->value),
+			   .begin = interval->begin,
+			   .end = interval->end,
+			   .lost = interval->lost};
+	rows_put(&own->next, &row);
+	return true;
+}
+
+/* The part is over at `end`: what has ended, and cannot go on, is final. */
+static void settle(struct following *own, nstime end)
+{
+	struct rows_of waiting = {0};
+
+	for (size_t i = 0; i < own->waiting.count; i++) /* of which the part told nothing */
+		if (own->waiting.items[i].path)
+			rows_put(&own->next, &own->waiting.items[i]);
+	for (size_t i = 0; i < own->next.count; i++) {
+		struct row *row = &own->next.items[i];
+
+		if ((row->end >= end || row->lost) && end < NSTIME_MAX && row->begin < own->end)
+			rows_wait(&waiting, row);
+		else
+			finish(own, row);
+	}
+	rows_clear(&own->next);
+	rows_free(&own->waiting);
+	own->waiting = waiting;
+}
+
+/* Names --------------------------------------------------------------------------------------- */
+
+static struct names_range *begin_names(void *arg)
+{
+	struct following *own = arg;
+
+	names_range_free(own->names);
+	own->names = own->names_wanted ? names_range_begin() : NULL;
+	return own->names;
+}
+
+/* Of rows that have none yet: names of threads at their begin, or the first while they last. */
+static bool find_names(struct following *own, struct rows_of *rows, bool final, struct error *err)
+{
+	struct named *named = mem_new_array(rows->count + 1, sizeof *named);
+	struct arena *arena = arena_new();
+	struct session *session = own->steps.session;
+	bool ok = true;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->items[i];
+		/* of an unknown beginning it is that of the end, which is not there yet */
+		bool again = row->begin == NSTIME_MIN && final && row->end < NSTIME_MAX;
+
+		named[i] = (struct named){
+			.t = interval_name_time(session, row->begin, final ? row->end : NSTIME_MAX),
+			.until = row->end,
+			.path = row->path,
+			.value = row->value,
+			.name = again ? NULL : row->name,
+			.of_path = own->of_path};
+	}
+	ok = names_range_put(session, own->names, named, rows->count, arena, err);
+	for (size_t i = 0; i < rows->count && ok; i++) {
+		struct row *row = &rows->items[i];
+
+		if (named[i].name && named[i].name != row->name) {
+			mem_free(row->name);
+			row->name = copy_text(named[i].name);
+		}
+		row->function = row->function ? row->function : copy_text(named[i].function);
+	}
+	arena_free(arena);
+	mem_free(named);
+	return ok;
+}
+
+/* Writing ------------------------------------------------------------------------------------- */
+
+static int by_path(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	int order = strverscmp(x->path, y->path);
+
+	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* By end, path and begin. */
+static int by_end(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return by_path(a, b);
+}
+
+static bool begin_rows(struct following *own, struct error *err)
+{
+	return own->writer || interval_writer_new(own->steps.session, own->options, false,
+						  own->sink, &own->writer, err);
+}
+
+static bool write_row(struct following *own, const struct row *row, nstime so_far)
+{
+	const struct interval interval = {
+		.path = row->path, .begin = row->begin, .end = row->end, .value = row->value};
+
+	own->shown++;
+	own->left--;
+	return interval_write_told(own->writer, &interval, row->name, row->function, so_far);
+}
+
+/* --until and --on --------------------------------------------------------------------------- */
+
+/* By the time at which it is true, path and begin. */
+static int by_hit(const void *a, const void *b)
+{
+	const struct hit *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return by_path(x->row, y->row);
+}
+
+static struct interval interval_of(const struct row *row, nstime end)
+{
+	return (struct interval){.path = row->path,
+				 .begin = row->begin,
+				 .end = row->end < end ? row->end : end,
+				 .value = row->value};
+}
+
+/* Looks at a row of the part that is over at `end`; `open`: it waits. */
+static void look_at(struct following *own, struct row *row, nstime end, bool open)
+{
+	const struct interval interval = interval_of(row, open ? end : NSTIME_MAX);
+	const struct interval_seen seen = {&interval, row->name, open};
+	struct hit hit = {.row = row, .open = open};
+
+	if (!row->fired &&
+	    interval_triggers_meet(own->triggers, INTERVAL_ON, &seen, &hit.at))
+		*mem_push(own->hits, own->nhits, own->hits_capacity) = hit;
+	if (interval_triggers_meet(own->triggers, INTERVAL_UNTIL, &seen, &hit.at) &&
+	    (!own->until.row || by_hit(&hit, &own->until) < 0))
+		own->until = hit;
+}
+
+static bool look_at_all(struct following *own, nstime end, struct error *err)
+{
+	own->nhits = 0;
+	if (!own->triggers)
+		return true;
+	if (!interval_triggers_begin(own->triggers, err))
+		return false;
+	for (size_t i = 0; i < own->done.count; i++)
+		look_at(own, &own->done.items[i], end, false);
+	for (size_t i = 0; i < own->waiting.count; i++)
+		if (is_wanted(own, &own->waiting.items[i]))
+			look_at(own, &own->waiting.items[i], end, true);
+	if (own->nhits)
+		qsort(own->hits, own->nhits, sizeof *own->hits, by_hit);
+	return true;
+}
+
+/* Does the row end behind that at which rows end? */
+static bool is_behind(const struct following *own, struct row *row)
+{
+	const struct hit hit = {.at = row->end, .row = row};
+
+	return own->until.row && by_hit(&hit, &own->until) > 0;
+}
+
+/* Runs the command for those of the part, as far as rows go. */
+static void run_hits(struct following *own, nstime end)
+{
+	bool full = !own->left;
+
+	if (own->nhits)
+		sink_flush(own->sink);
+	for (size_t i = 0; i < own->nhits; i++) {
+		const struct hit *hit = &own->hits[i];
+		const struct interval interval =
+			interval_of(hit->row, hit->open ? end : NSTIME_MAX);
+		const struct interval_seen seen = {&interval, hit->row->name, hit->open};
+
+		if ((own->until.row && by_hit(hit, &own->until) > 0) ||
+		    (full && hit->at > own->row))
+			break;
+		interval_triggers_run(own->triggers, &seen, false);
+		hit->row->fired = true;
+	}
+}
+
+/* ---- */
+
+/* Rows of the part, up to that at which they end. */
+static bool write_done(struct following *own, struct error *err)
+{
+	const struct row *last = own->until.row;
+	bool written = false, open = true;
+
+	if (!begin_rows(own, err))
+		return false;
+	for (size_t i = 0; i < own->done.count && open && own->left; i++) {
+		if (is_behind(own, &own->done.items[i]))
+			break;
+		open = write_row(own, &own->done.items[i], NSTIME_MIN);
+		own->row = own->done.items[i].end;
+		written = written || &own->done.items[i] == last;
+	}
+	if (last && !written && open && own->left)
+		open = write_row(own, last, own->until.at);
+	own->stopped = !open || !own->left || last;
+	own->gone = !open;
+	return interval_writer_flush(own->writer, err);
+}
+
+/* A part is over. */
+static bool end_part(void *arg, nstime end, struct error *err)
+{
+	struct following *own = arg;
+	bool ok = true;
+
+	settle(own, end);
+	if (own->stopped) {
+		rows_clear(&own->done);
+		return true;
+	}
+	if (own->names)
+		ok = names_range_end(own->steps.session, own->names, err) &&
+		     find_names(own, &own->done, true, err) &&
+		     find_names(own, &own->waiting, false, err);
+	if (own->done.count)
+		qsort(own->done.items, own->done.count, sizeof *own->done.items, by_end);
+	ok = ok && look_at_all(own, end, err) && write_done(own, err);
+	if (ok && !own->gone)
+		run_hits(own, end);
+	rows_clear(&own->done);
+	return ok;
+}
+
+/* Is there nothing left that may be a row? */
+static bool is_over(const struct following *own)
+{
+	return own->stopped || (own->steps.from >= own->end && !own->waiting.count);
+}
+
+/* A follow_more. */
+static bool see_news(void *arg, struct follow *follow, const struct follow_news *news, bool *done,
+		     struct error *err)
+{
+	struct following *own = arg;
+	const struct state_steps_to to = {begin_names, see_interval, end_part, own};
+	struct session *session = own->steps.session;
+	nstime end;
+
+	if (!state_steps_late(&own->steps, follow, news, err) ||
+	    !state_steps_final(&own->steps, news, &end, err))
+		return false;
+	if (end <= own->steps.from) {
+		follow_has_shown(follow, own->steps.from);
+		return true;
+	}
+	if (own->steps.from == NSTIME_MIN &&
+	    (!session_range(session, &own->begin, &own->end, err) ||
+	     !row_threads_open(session, own->options, &own->only, err)))
+		return false;
+	if (!state_steps_run(&own->steps, end, &to, err))
+		return false;
+	follow_has_shown(follow, own->steps.from);
+	*done = is_over(own);
+	own->ended = news->ended || *done;
+	sink_flush(own->sink);
+	if (news->ended && !own->shown)
+		asked_no_intervals(session, &own->steps.wanteds);
+	return true;
+}
+
+/* After Ctrl-C: what goes on, or may, in order of path. */
+static bool write_waiting(struct following *own, struct error *err)
+{
+	bool ok = begin_rows(own, err);
+
+	qsort(own->waiting.items, own->waiting.count, sizeof *own->waiting.items, by_path);
+	for (size_t i = 0; i < own->waiting.count && ok && !own->stopped; i++) {
+		const struct row *row = &own->waiting.items[i];
+
+		nstime so_far = row->end < own->steps.from ? row->end : own->steps.from;
+
+		if (is_wanted(own, row))
+			own->stopped = !write_row(own, row, so_far) || !own->left;
+	}
+	return ok;
+}
+
+static bool follow_all(struct following *own, struct error *err)
+{
+	struct error ignored;
+	bool ok = follow_run(own->steps.session, own->options, own->sink->fd, see_news, own, err);
+
+	if (!ok && err->kind == ERR_INTERRUPTED && own->waiting.count)
+		MAY_FAIL(write_waiting(own, &ignored));
+	if (own->writer)
+		ok = interval_writer_finish(own->writer, !ok && err->kind != ERR_INTERRUPTED,
+					    ok ? err : &ignored) &&
+		     ok;
+	return ok;
+}
+
+bool intervals_follow(struct session *session, const struct options *options, enum want_value value,
+		      struct sink *sink, struct error *err)
+{
+	struct following own = {.options = options,
+				.sink = sink,
+				.any_value = value == VALUE_FORBIDDEN,
+				.begin = NSTIME_MIN,
+				.end = NSTIME_MAX,
+				.left = options->has_limit ? options->limit : UINT64_MAX};
+	bool ok = interval_triggers_open(session, options, &own.triggers, err) &&
+		  state_steps_open(session, options, value, NULL, &own.steps, err);
+
+	own.of_path = options->format == FORMAT_CSV || options->format == FORMAT_JSON ||
+		      own.triggers;
+	for (size_t i = 0; i < options->words.count; i++)
+		own.names_wanted |= intervals_show_threads(options->words.items[i], own.of_path);
+	ok = ok && (!own.left || follow_all(&own, err)) &&
+	     (!own.ended || own.stopped || interval_triggers_met(own.triggers, false, err));
+	row_threads_close(own.only);
+	names_range_free(own.names);
+	rows_free(&own.waiting);
+	rows_free(&own.next);
+	rows_free(&own.done);
+	mem_free(own.hits);
+	state_steps_close(&own.steps);
+	return interval_triggers_close(own.triggers, ok, err);
+}

@@ -1,0 +1,496 @@
+/*
+ * sql_dot.c - lines that begin with a dot, as sqlite3 has them
+ *
+ * A command is a line of the table below; a beginning of its name that is the only one will do.
+ */
+#include "engine/base/inputs.h"
+#include "engine/base/mem.h"
+#include "engine/base/nearest.h"
+#include "repl/commands/sql_shell_internal.h"
+#include "state/program/lookup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct dot {
+	const char *name, *argument, *help;
+	/* `argument` is "" when there is none. */
+	bool (*run)(struct sql_shell *shell, const char *argument, struct sink *sink,
+		    struct error *err);
+};
+
+static bool dot_help(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err);
+
+static const char *const modes[] = {"text", "table", "csv", "json", "line"};
+enum { NMODES = sizeof modes / sizeof *modes };
+
+static bool set_mode(struct sql_shell *shell, const char *name, const char *argument,
+		     struct error *err)
+{
+	for (unsigned i = 0; i < NMODES; i++)
+		if (!strcmp(argument, modes[i])) {
+			shell->mode = (enum format)i;
+			return shell->has_mode = true;
+		}
+	return error_set(err, ERR_QUERY, ".%s: '%s' is none of text, table, csv, json, line", name,
+			 argument);
+}
+
+static bool dot_mode(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	if (!*argument) {
+		sink_printf(sink, "%s\n", modes[sql_shell_format(shell, sink)]);
+		sink_row(sink);
+		return true;
+	}
+	return set_mode(shell, "mode", argument, err);
+}
+
+/* The defaults of all commands of the prompt; elsewhere there are none to change. */
+static struct options *settings(const struct sql_shell *shell, const char *name, struct error *err)
+{
+	if (!shell->session->settings)
+		error_set(err, ERR_QUERY, ".%s is a word of the prompt: --%s does it here", name,
+			  name);
+	return shell->session->settings;
+}
+
+static bool dot_format(struct sql_shell *shell, const char *argument, struct sink *sink,
+		       struct error *err)
+{
+	struct options *all = settings(shell, "format", err);
+
+	if (!all)
+		return false;
+	if (!*argument) {
+		sink_printf(sink, "%s\n", modes[all->format]);
+		sink_row(sink);
+		return true;
+	}
+	if (!set_mode(shell, "format", argument, err))
+		return false;
+	if (shell->mode != FORMAT_LINE)
+		all->format = shell->mode;
+	return true;
+}
+
+static bool dot_time(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	static const char *const styles[] = {"clock", "iso", "seconds", "ns", "relative"};
+	struct options *all = settings(shell, "time", err);
+
+	if (all && !*argument) {
+		sink_printf(sink, "%s\n", styles[all->time]);
+		sink_row(sink);
+	}
+	if (!all || !*argument)
+		return all != NULL;
+	for (unsigned i = 0; i < sizeof styles / sizeof *styles; i++)
+		if (!strcmp(argument, styles[i])) {
+			all->time = (enum time_style)i;
+			return all->time_set = true;
+		}
+	return error_set(err, ERR_QUERY, ".time: '%s' is none of clock, iso, seconds, ns, relative",
+			 argument);
+}
+
+static bool on_or_off(const char *name, const char *argument, bool *out, struct sink *sink,
+		      struct error *err)
+{
+	if (!*argument) {
+		sink_text(sink, *out ? "on\n" : "off\n");
+		sink_row(sink);
+		return true;
+	}
+	if (strcmp(argument, "on") != 0 && strcmp(argument, "off") != 0)
+		return error_set(err, ERR_QUERY, ".%s: on or off", name);
+	*out = !strcmp(argument, "on");
+	return true;
+}
+
+static bool dot_utc(struct sql_shell *shell, const char *argument, struct sink *sink,
+		    struct error *err)
+{
+	struct options *all = settings(shell, "utc", err);
+
+	return all && on_or_off("utc", argument, &all->utc, sink, err);
+}
+
+/* Of rows that people read; CSV has it, too, once it was set. */
+static bool dot_null(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	(void)sink;
+	(void)err;
+	mem_free(shell->null);
+	shell->null = mem_strdup(argument);
+	return true;
+}
+
+static bool dot_width(struct sql_shell *shell, const char *argument, struct sink *sink,
+		      struct error *err)
+{
+	enum { WIDTH_MAX = 100000 };
+	unsigned long width = 0;
+	char *end = NULL;
+
+	if (!*argument) {
+		sink_printf(sink, shell->width ? "%u\n" : "auto\n", shell->width);
+		sink_row(sink);
+		return true;
+	}
+	if (strcmp(argument, "auto") != 0)
+		width = strtoul(argument, &end, 10);
+	if (width > WIDTH_MAX || (end && (*end || end == argument)))
+		return error_set(err, ERR_QUERY, ".width: a number of columns, or auto");
+	shell->width = (unsigned)width;
+	return true;
+}
+
+static bool dot_output(struct sql_shell *shell, const char *argument, struct sink *sink,
+		       struct error *err)
+{
+	struct session *session = shell->session;
+	bool off = !*argument || !strcmp(argument, "off");
+	int fd = 0;
+
+	if (!off && !session_output(session, argument, false, &fd, err))
+		return false;
+	sink_flush(sink);
+	if (session->output)
+		close(session->output);
+	session->output = sink->elsewhere = fd;
+	if (fd)
+		sink->columns = 0;
+	return true;
+}
+
+static bool dot_timer(struct sql_shell *shell, const char *argument, struct sink *sink,
+		      struct error *err)
+{
+	return on_or_off("timer", argument, &shell->timer, sink, err);
+}
+
+static bool dot_once(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	(void)sink;
+	if (!*argument)
+		return error_set(err, ERR_QUERY, ".once: FILE is missing");
+	mem_free(shell->once);
+	shell->once = mem_strdup(argument);
+	return true;
+}
+
+static bool dot_read(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	enum { DEPTH_MAX = 4 };
+
+	if (!*argument)
+		return error_set(err, ERR_QUERY, ".read: FILE is missing");
+	if (shell->depth >= DEPTH_MAX)
+		return error_set(err, ERR_QUERY, ".read: files read files too deep");
+	int fd = open(argument, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set(err, ERR_IO, "%s: %s", argument, strerror(errno));
+	inputs_add_fd(fd);
+	shell->depth++;
+	bool ok = sql_shell_read(shell, fd, argument, sink, err);
+	shell->depth--;
+	close(fd);
+	return ok || error_while(err, "%s", argument);
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+	return !*pattern || fnmatch(pattern, name, 0) == 0;
+}
+
+/* No table is named so: a mistake, or of a glob a note. */
+static bool no_table(struct sql_shell *shell, const char *name, struct error *err)
+{
+	struct nearest nearest;
+	char near[NEAREST_WORDS_MAX];
+	const char *table;
+
+	if (lookup_is_glob(name) || !*name) {
+		session_note(shell->session, "no table matches '%s': '.tables' lists them", name);
+		return true;
+	}
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; (table = sql_table_name(shell->sql, i)) != NULL; i++)
+		nearest_offer(&nearest, table);
+	nearest_hint(&nearest, near, sizeof near);
+	return error_set(err, ERR_RANGE, "there is no table '%s': %s'.tables' lists them", name,
+			 near);
+}
+
+static bool dot_tables(struct sql_shell *shell, const char *argument, struct sink *sink,
+		       struct error *err)
+{
+	const char *name;
+	bool some = false;
+
+	for (size_t i = 0; (name = sql_table_name(shell->sql, i)) != NULL; i++)
+		if (matches(argument, name)) {
+			some = true;
+			sink_printf(sink, "%s\n", name);
+			if (!sink_row(sink))
+				break;
+		}
+	return some || no_table(shell, argument, err);
+}
+
+static void add_quoted(struct buf *out, const char *text, char quote)
+{
+	buf_add_char(out, quote);
+	for (; *text; text++) {
+		if (*text == quote)
+			buf_add_char(out, quote);
+		buf_add_char(out, *text);
+	}
+	buf_add_char(out, quote);
+}
+
+/* "name" where it must be quoted. */
+static void add_name(struct buf *out, const char *name)
+{
+	size_t len =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+	if (name[len] || (*name >= '0' && *name <= '9'))
+		add_quoted(out, name, '"');
+	else
+		buf_add_text(out, name);
+}
+
+static bool show_schema(struct sql_shell *shell, const char *name, struct sink *sink,
+			struct error *err)
+{
+	struct buf text = {0}, hidden = {0};
+	struct sql_statement *statement;
+	struct sql_value column, type, hides;
+	enum step step = STEP_ERROR;
+	const char *rest;
+
+	buf_add_text(&text, "SELECT name, type, hidden FROM pragma_table_xinfo(");
+	add_quoted(&text, name, '\'');
+	buf_add_text(&text, ")");
+	bool ok = sql_prepare(shell->sql, buf_text(&text), &rest, &statement, err);
+	buf_clear(&text);
+	while (ok && (step = sql_step(statement, err)) == STEP_ITEM) {
+		sql_column(statement, 0, &column);
+		sql_column(statement, 1, &type);
+		sql_column(statement, 2, &hides);
+		struct buf *to = hides.integer ? &hidden : &text;
+		if (to->len)
+			buf_add_text(to, ", ");
+		add_name(to, column.bytes);
+		if (type.len)
+			buf_printf(to, " %s", (const char *)type.bytes);
+	}
+	sql_finish(statement);
+	if (ok && step == STEP_END) {
+		struct buf title = {0};
+		add_name(&title, name);
+		sink_printf(sink, "CREATE TABLE %s(%s);", buf_text(&title), buf_text(&text));
+		if (hidden.len)
+			sink_printf(sink, " -- hidden: %s", buf_text(&hidden));
+		sink_char(sink, '\n');
+		sink_row(sink);
+		buf_release(&title);
+	}
+	buf_release(&text);
+	buf_release(&hidden);
+	return ok && step == STEP_END;
+}
+
+static bool dot_schema(struct sql_shell *shell, const char *argument, struct sink *sink,
+		       struct error *err)
+{
+	const char *name;
+	bool some = false;
+
+	for (size_t i = 0; (name = sql_table_name(shell->sql, i)) != NULL && !sink->closed; i++) {
+		if (!matches(argument, name))
+			continue;
+		some = true;
+		if (!show_schema(shell, name, sink, err))
+			return false;
+	}
+	return some || no_table(shell, argument, err);
+}
+
+static bool show_rules(struct session *session, struct sink *sink, struct error *err)
+{
+	const struct words *words = &session->base_words;
+	const struct rules *rules = session_rules(session, err);
+	struct rules_file file;
+
+	if (!rules)
+		return false;
+	for (size_t i = 0; i < words->count; i++)
+		sink_printf(sink, "%s\n", words->items[i]);
+	for (size_t i = 0; rules_file(rules, i, &file); i++) {
+		if (file.includer)
+			sink_printf(sink, "  %s, included by %s\n", file.name, file.includer);
+		else if (!words->count)
+			sink_printf(sink, "%s, which comes with yore\n", file.name);
+	}
+	sink_row(sink);
+	return true;
+}
+
+/* The argument is one text; names with blanks stand in quotes. */
+static bool dot_rules(struct sql_shell *shell, const char *argument, struct sink *sink,
+		      struct error *err)
+{
+	const char **words = NULL;
+	size_t count = 0, capacity = 0;
+	char *text = mem_strdup(argument), *at = text;
+	bool ok = true;
+
+	while (*(at += strspn(at, " \t"))) {
+		bool quoted = *at == '"' || *at == '\'';
+		char quote[2] = {*at, '\0'};
+		char *end = at + quoted + strcspn(at + quoted, quoted ? quote : " \t");
+		*mem_push(words, count, capacity) = at + quoted;
+		at = *end ? end + 1 : end;
+		*end = '\0';
+	}
+	if (count)
+		ok = session_set_rules(shell->session, words, count, err);
+	mem_free(words);
+	mem_free(text);
+	return ok && (count || show_rules(shell->session, sink, err));
+}
+
+static const struct dot dots[] = {
+	{"format", "text|table|csv|json|line", "how all answers of the prompt are written",
+	 dot_format},
+	{"help", "", "this list", dot_help},
+	{"mode", "text|table|csv|json|line", "how rows of SQL are written", dot_mode},
+	{"null", "TEXT", "what stands for NULL", dot_null},
+	{"once", "FILE", "the next answer of SQL or of a command goes to a file", dot_once},
+	{"output", "FILE|off", "all answers go to a file", dot_output},
+	{"read", "FILE", "runs the statements of a file", dot_read},
+	{"rules", "[NAME|FILE...]", "the rules in force, or others from now on", dot_rules},
+	{"schema", "[GLOB]", "columns of tables", dot_schema},
+	{"tables", "[GLOB]", "names of tables", dot_tables},
+	{"time", "clock|iso|seconds|ns|relative", "how the prompt shows times", dot_time},
+	{"timer", "on|off", "how long each query, command or line of Lua took", dot_timer},
+	{"utc", "on|off", "the prompt shows times in UTC", dot_utc},
+	{"width", "N|auto", "columns that a table has at most", dot_width},
+};
+enum { NDOTS = sizeof dots / sizeof *dots };
+
+static bool dot_help(struct sql_shell *shell, const char *argument, struct sink *sink,
+		     struct error *err)
+{
+	(void)shell;
+	(void)argument;
+	(void)err;
+	for (size_t i = 0; i < NDOTS; i++) {
+		sink_printf(sink, ".%-7s %-30s %s\n", dots[i].name, dots[i].argument, dots[i].help);
+		sink_row(sink);
+	}
+	return true;
+}
+
+bool sql_shell_setting_words(struct session *session, const char *name,
+			     void (*each)(void *arg, const char *word), void *arg)
+{
+	struct error ignored;
+
+	for (size_t i = 0; i < NDOTS; i++) {
+		char word[64];
+		snprintf(word, sizeof word, ".%s", dots[i].name);
+		if (!*name)
+			each(arg, word);
+		if (strcmp(word, name) != 0)
+			continue;
+		if (!strcmp(dots[i].argument, "FILE") || !strcmp(dots[i].argument, "FILE|off"))
+			return false;
+		if (!strcmp(dots[i].argument, "[GLOB]")) {
+			struct sql_shell *shell = sql_shell_get(session, &ignored);
+			const char *table;
+			for (size_t k = 0; shell && (table = sql_table_name(shell->sql, k)); k++)
+				each(arg, table);
+		}
+		for (const char *at = dots[i].argument; strchr(dots[i].argument, '|') && *at;) {
+			size_t len = strcspn(at, "|");
+			snprintf(word, sizeof word, "%.*s", (int)len, at);
+			each(arg, word);
+			at += len + (at[len] == '|');
+		}
+	}
+	return true;
+}
+
+void sql_shell_names(struct sql_shell *shell, const char *text,
+		     void (*each)(void *arg, const char *name), void *arg)
+{
+	sql_names(shell->sql, text, each, arg);
+}
+
+/* The argument without blanks around it, and without its quotes. */
+static char *argument_of(const char *text)
+{
+	char *copy = mem_strdup(text + strspn(text, " \t"));
+	size_t len = strlen(copy);
+
+	while (len && strchr(" \t\r;", copy[len - 1]))
+		copy[--len] = '\0';
+	if (len >= 2 && (*copy == '\'' || *copy == '"') && copy[len - 1] == *copy) {
+		memmove(copy, copy + 1, len - 2);
+		copy[len - 2] = '\0';
+	}
+	return copy;
+}
+
+static bool no_command(const char *line, size_t len, struct error *err)
+{
+	char name[41], near[NEAREST_WORDS_MAX];
+	struct nearest nearest;
+
+	snprintf(name, sizeof name, "%.*s", (int)(len > 40 ? 40 : len), line);
+	nearest_begin(&nearest, name);
+	for (size_t i = 0; i < NDOTS; i++)
+		nearest_offer(&nearest, dots[i].name);
+	nearest_hint(&nearest, near, sizeof near);
+	return error_set(err, ERR_QUERY, ".%s: no such command: %s'.help' lists them", name, near);
+}
+
+bool sql_shell_dot(struct sql_shell *shell, const char *line, struct sink *sink, struct error *err)
+{
+	const struct dot *found = NULL;
+	size_t len = strcspn(++line, " \t\r\n;");
+
+	for (size_t i = 0; i < NDOTS && len; i++) {
+		if (strncmp(dots[i].name, line, len) != 0)
+			continue;
+		if (!dots[i].name[len]) {
+			found = &dots[i];
+			break;
+		}
+		if (found)
+			return error_set(err, ERR_QUERY, ".%.*s: .%s or .%s?", (int)len, line,
+					 found->name, dots[i].name);
+		found = &dots[i];
+	}
+	if (!found)
+		return no_command(line, len, err);
+	char *argument = argument_of(line + len);
+	bool ok = found->run(shell, argument, sink, err);
+	mem_free(argument);
+	return ok;
+}

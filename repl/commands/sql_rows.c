@@ -1,0 +1,226 @@
+/*
+ * sql_rows.c - the rows of a query: text, table, CSV, JSON, or a line per value
+ *
+ * Numbers are exact: integers in decimal, or as the field has them in hexadecimal where people read,
+ * reals with the digits that read back. NULL is empty in CSV, in JSON null. A blob is base64 in
+ * JSON, its bytes in hex elsewhere.
+ */
+#include "engine/base/arena.h"
+#include "repl/render/render.h"
+#include "repl/commands/sql_shell_internal.h"
+
+#include <string.h>
+
+/* Text as it is, but nothing in it may steer a terminal or break a row. */
+static void shown_text(struct sink *out, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c == '\n')
+			sink_text(out, "\\n");
+		else if (c == '\t')
+			sink_text(out, "\\t");
+		else if (c < 0x20 || c == 0x7f)
+			sink_printf(out, "\\x%02x", c);
+		else
+			sink_char(out, text[i]);
+	}
+}
+
+/* A column of a field that is shown in hexadecimal elsewhere. */
+static bool is_hex(const struct sql_statement *statement, size_t i)
+{
+	return !strcmp(sql_column_type(statement, i), "INTEGER HEX");
+}
+
+static void plain_value(struct sink *out, const struct sql_value *value, bool hex, bool shown,
+			const char *null)
+{
+	switch (value->kind) {
+	case SQL_NULL:
+		if (null || shown)
+			sink_text(out, null ? null : "NULL");
+		return;
+	case SQL_INTEGER:
+		if (hex)
+			sink_printf(out, "0x%llx", (unsigned long long)value->integer);
+		else
+			sink_i64(out, value->integer);
+		return;
+	case SQL_REAL:
+		text_float(out, value->real);
+		return;
+	case SQL_TEXT:
+		if (shown)
+			shown_text(out, value->bytes, value->len);
+		else
+			sink_add(out, value->bytes, value->len);
+		return;
+	case SQL_BLOB:
+		quote_hex(&out->buf, value->bytes, value->len);
+		return;
+	}
+}
+
+/* Of a field that is shown in hexadecimal elsewhere the number without a sign, which it is in the
+ * trace. */
+static void json_sql(struct sink *out, const struct sql_value *value, bool hex)
+{
+	if (value->kind == SQL_NULL)
+		sink_text(out, "null");
+	else if (value->kind == SQL_REAL)
+		json_float(out, value->real);
+	else if (value->kind == SQL_TEXT)
+		json_string(out, value->bytes, value->len);
+	else if (value->kind == SQL_BLOB)
+		quote_base64(&out->buf, value->bytes, value->len);
+	else if (hex)
+		sink_u64(out, (uint64_t)value->integer);
+	else
+		sink_i64(out, value->integer);
+}
+
+static bool write_json(const struct sql_statement *statement, struct sink *sink)
+{
+	struct sql_value value;
+
+	for (size_t i = 0; i < sql_columns(statement); i++) {
+		sink_char(sink, i ? ',' : '{');
+		json_text(sink, sql_column_name(statement, i));
+		sink_char(sink, ':');
+		sql_column(statement, i, &value);
+		json_sql(sink, &value, is_hex(statement, i));
+	}
+	sink_text(sink, "}\n");
+	return sink_row(sink);
+}
+
+/* A line per value, names to the right, and a blank line between rows. */
+static bool write_line(const struct sql_statement *statement, struct sink *sink, bool first,
+		       const char *null)
+{
+	size_t width = 0;
+	struct sql_value value;
+
+	for (size_t i = 0; i < sql_columns(statement); i++) {
+		size_t len = strlen(sql_column_name(statement, i));
+		width = len > width ? len : width;
+	}
+	if (!first)
+		sink_char(sink, '\n');
+	for (size_t i = 0; i < sql_columns(statement); i++) {
+		const char *name = sql_column_name(statement, i);
+		rows_line(sink, name, width);
+		sql_column(statement, i, &value);
+		plain_value(sink, &value, is_hex(statement, i), true, null);
+		sink_char(sink, '\n');
+	}
+	return sink_row(sink);
+}
+
+static bool write_cells(const struct sql_statement *statement, struct rows *rows, const char *null)
+{
+	struct sql_value value;
+
+	for (size_t i = 0; i < rows->ncolumns; i++) {
+		sql_column(statement, i, &value);
+		plain_value(rows_cell(rows), &value, is_hex(statement, i),
+			    rows->format != FORMAT_CSV, null);
+	}
+	return rows_end(rows);
+}
+
+static bool is_number(const struct sql_statement *statement, size_t i)
+{
+	struct sql_value value;
+
+	sql_column(statement, i, &value);
+	return value.kind == SQL_INTEGER || value.kind == SQL_REAL ||
+	       !strncmp(sql_column_type(statement, i), "INTEGER", 7);
+}
+
+/* Columns as the first row has them; names are copies. */
+static void take_columns(struct sql_rows *out, const struct sql_statement *statement, bool any)
+{
+	out->arena = arena_new();
+	out->ncolumns = sql_columns(statement);
+	out->columns = arena_array(out->arena, out->ncolumns + 1, sizeof *out->columns);
+	for (size_t i = 0; i < out->ncolumns; i++)
+		out->columns[i] =
+			(struct column){arena_strdup(out->arena, sql_column_name(statement, i)),
+					any && is_number(statement, i)};
+}
+
+/* `any`: the statement has a row, the first one. */
+static void begin(struct sql_rows *out, const struct sql_statement *statement, bool any)
+{
+	out->begun = true;
+	out->cells =
+		out->format != FORMAT_JSON && out->format != FORMAT_LINE && sql_columns(statement);
+	take_columns(out, statement, any);
+	if (!out->cells)
+		return;
+	rows_begin(&out->rows, out->sink, out->format, out->columns, out->ncolumns);
+	rows_fit(&out->rows, out->width ? out->width : out->sink->columns);
+}
+
+bool sql_rows_add(struct sql_rows *out, struct sql_statement *statement, struct error *err)
+{
+	struct sink *sink = out->sink;
+	bool open = true, exact = sink->exact;
+	enum step step = sql_step(statement, err);
+
+	sink_set_exact(sink, (out->format == FORMAT_JSON || out->format == FORMAT_CSV) &&
+				     !sink_is_seen(sink));
+	if (!out->begun && step != STEP_ERROR)
+		begin(out, statement, step == STEP_ITEM);
+	while (step == STEP_ITEM && open) {
+		open = out->format == FORMAT_JSON ? write_json(statement, sink)
+		       : out->format == FORMAT_LINE
+			       ? write_line(statement, sink, !out->any, out->null)
+			       : write_cells(statement, &out->rows, out->null);
+		out->any = true;
+		if (open)
+			step = sql_step(statement, err);
+	}
+	sink_set_exact(sink, exact);
+	return step != STEP_ERROR;
+}
+
+bool sql_rows_fit(const struct sql_rows *out, const struct sql_statement *statement)
+{
+	bool same = !out->begun || sql_columns(statement) == out->ncolumns;
+
+	for (size_t i = 0; same && out->begun && i < out->ncolumns; i++)
+		same = !strcmp(sql_column_name(statement, i), out->columns[i].name);
+	return same;
+}
+
+void sql_rows_end(struct sql_rows *out, struct session *session)
+{
+	bool exact = out->sink->exact;
+
+	sink_set_exact(out->sink, out->format == FORMAT_CSV && !sink_is_seen(out->sink));
+	if (out->begun && out->cells)
+		rows_finish(&out->rows);
+	sink_set_exact(out->sink, exact);
+	if (out->begun && out->cells && out->rows.as_lines)
+		session_note(session,
+			     "%zu columns are wider than the terminal, so each value has a line: "
+			     "name fewer columns, or say --format csv",
+			     out->ncolumns);
+	arena_free(out->arena);
+}
+
+bool sql_rows_write(const struct sql_shell *shell, struct sql_statement *statement,
+		    struct sink *sink, struct error *err)
+{
+	struct sql_rows out = {.sink = sink,
+			       .format = sql_shell_format(shell, sink),
+			       .null = shell->null,
+			       .width = shell->width};
+	bool good = sql_rows_add(&out, statement, err);
+
+	sql_rows_end(&out, shell->session);
+	return good;
+}

@@ -1,0 +1,306 @@
+/*
+ * sql_shell.c - texts as statements, one after the other
+ *
+ *     SELECT ... ;  SELECT ...      the last needs no semicolon
+ *     .mode json                    a line of its own
+ */
+#include "repl/commands/sql_shell_internal.h"
+
+#include "engine/base/mem.h"
+#include "repl/progress.h"
+#include "sql/suggest.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool give_state(void *arg, struct state **out, struct error *err)
+{
+	*out = session_state(arg, err);
+	return *out != NULL;
+}
+
+static bool give_times(void *arg, struct times *out, struct error *err)
+{
+	return session_times(arg, out, err);
+}
+
+static void give_range(void *arg, nstime *begin, nstime *end)
+{
+	const struct session *session = arg;
+
+	if (!session->has_range)
+		return;
+	*begin = session->begin;
+	*end = session->end;
+}
+
+static struct symbols *give_symbols(void *arg)
+{
+	return session_symbols(arg);
+}
+
+static bool is_alive(void *arg)
+{
+	(void)arg;
+	return !signals_interrupted();
+}
+
+struct sql_shell *sql_shell_get(struct session *session, struct error *err)
+{
+	struct index *index = session_index(session, err);
+	struct sql_options options = {.index = index,
+				      .state = give_state,
+				      .times = give_times,
+				      .symbols = give_symbols,
+				      .range = give_range,
+				      .progress = session_progress_time,
+				      .follows = session->follows,
+				      .alive = is_alive,
+				      .arg = session};
+
+	if (!index || session->sql)
+		return index ? session->sql : NULL;
+	struct sql_shell *shell = mem_new(sizeof *shell);
+	shell->session = session;
+	if (!sql_open(&options, &shell->sql, err)) {
+		mem_free(shell);
+		return NULL;
+	}
+	return session->sql = shell;
+}
+
+void sql_shell_free(struct sql_shell *shell)
+{
+	if (!shell)
+		return;
+	sql_close(shell->sql);
+	mem_free(shell->once);
+	mem_free(shell->null);
+	mem_free(shell);
+}
+
+enum format sql_shell_format(const struct sql_shell *shell, const struct sink *sink)
+{
+	const struct options *options = shell->session->options;
+
+	if (shell->has_mode && !options->format_set)
+		return shell->mode;
+	if (!options->format_set && options->format == FORMAT_TEXT && sink->columns)
+		return FORMAT_TABLE;
+	return options->format;
+}
+
+/* ---- time that it took ---- */
+
+void took_begin(struct took *took)
+{
+	clock_gettime(CLOCK_MONOTONIC, &took->real);
+	getrusage(RUSAGE_SELF, &took->used);
+}
+
+static long long us_of(const struct timeval *from, const struct timeval *to)
+{
+	return (to->tv_sec - from->tv_sec) * 1000000LL + (to->tv_usec - from->tv_usec);
+}
+
+void sql_shell_took(const struct sql_shell *shell, const struct took *begin, struct sink *sink)
+{
+	struct took end;
+
+	if (!shell || !shell->timer)
+		return;
+	took_begin(&end);
+	long long real = (end.real.tv_sec - begin->real.tv_sec) * 1000000LL +
+			 (end.real.tv_nsec - begin->real.tv_nsec) / 1000;
+	long long user = us_of(&begin->used.ru_utime, &end.used.ru_utime);
+	long long system = us_of(&begin->used.ru_stime, &end.used.ru_stime);
+	sink_printf(sink, "time: real %lld.%06lld s, user %lld.%06lld s, system %lld.%06lld s\n",
+		    real / 1000000, real % 1000000, user / 1000000, user % 1000000,
+		    system / 1000000, system % 1000000);
+	sink_row(sink);
+}
+
+/* ---- statements ---- */
+
+char *sql_shell_take_once(struct sql_shell *shell)
+{
+	char *path = shell ? shell->once : NULL;
+
+	if (shell)
+		shell->once = NULL;
+	return path;
+}
+
+/* .once: this answer goes to a file. */
+static bool write_once(struct sql_shell *shell, struct sql_statement *statement, struct error *err)
+{
+	char *path = sql_shell_take_once(shell);
+	struct sink_file file;
+	bool ok = sink_file_open(&file, path, err);
+
+	mem_free(path);
+	if (!ok)
+		return false;
+	ok = sql_rows_write(shell, statement, &file.sink, err);
+	sink_drop_row(&file.sink);
+	return sink_file_close(&file, ok, err);
+}
+
+static bool run_statement(struct sql_shell *shell, struct sql_statement *statement,
+			  struct sink *sink, struct error *err)
+{
+	struct took took;
+	bool ok;
+
+	took_begin(&took);
+	if (shell->once)
+		ok = write_once(shell, statement, err);
+	else
+		ok = sql_rows_write(shell, statement, sink, err);
+	progress_clear(shell->session->progress);
+	if (ok)
+		sql_shell_took(shell, &took, sink);
+	return ok;
+}
+
+static void note_misused(struct sql_shell *shell, const char *text)
+{
+	const char *column, *function = sql_time_misused(text, &column);
+
+	if (function)
+		session_note(shell->session,
+			     "%s(%s) is SQLite's own and takes days: it is NULL of a time of the "
+			     "trace; time_text(%s) is its text",
+			     function, column, column);
+}
+
+static bool run_statements(struct sql_shell *shell, const char *text, struct sink *sink,
+			   struct error *err)
+{
+	bool ok = true;
+
+	note_misused(shell, text);
+	while (ok && *text && !sink->closed) {
+		struct sql_statement *statement;
+		if (!sql_prepare(shell->sql, text, &text, &statement, err))
+			return false;
+		if (statement)
+			ok = run_statement(shell, statement, sink, err);
+		sql_finish(statement);
+	}
+	return ok;
+}
+
+enum sql_check sql_shell_check(struct sql_shell *shell, const char *text)
+{
+	return sql_check(shell->sql, text);
+}
+
+static bool is_only_blanks(const char *text)
+{
+	return text[strspn(text, " \t\r\n;")] == '\0';
+}
+
+/* One line more: a dot-command, or part of a statement, which runs when it is complete. */
+static bool take_line(struct sql_shell *shell, const char *line, struct buf *waiting,
+		      struct sink *sink, struct error *err)
+{
+	const char *word = line + strspn(line, " \t");
+
+	if (*word == '.' && is_only_blanks(buf_text(waiting))) {
+		buf_clear(waiting);
+		return sql_shell_dot(shell, word, sink, err);
+	}
+	if (waiting->len)
+		buf_add_char(waiting, '\n');
+	buf_add_text(waiting, line);
+	if (!sql_is_complete(buf_text(waiting)))
+		return true;
+	bool ok = run_statements(shell, buf_text(waiting), sink, err);
+	buf_clear(waiting);
+	return ok;
+}
+
+/* What was not ended by a semicolon. */
+static bool take_rest(struct sql_shell *shell, struct buf *waiting, struct sink *sink,
+		      struct error *err)
+{
+	return is_only_blanks(buf_text(waiting)) ||
+	       run_statements(shell, buf_text(waiting), sink, err);
+}
+
+bool sql_shell_run(struct sql_shell *shell, const char *text, struct sink *sink, struct error *err)
+{
+	struct buf waiting = {0}, line = {0};
+	bool ok = true;
+
+	while (ok && *text) {
+		size_t len = strcspn(text, "\n");
+		buf_clear(&line);
+		buf_add(&line, text, len);
+		ok = take_line(shell, buf_text(&line), &waiting, sink, err);
+		text += len + (text[len] == '\n');
+	}
+	ok = ok && take_rest(shell, &waiting, sink, err);
+	buf_release(&waiting);
+	buf_release(&line);
+	return ok;
+}
+
+/* Takes all whole lines of `text` and leaves the rest there. */
+static bool take_lines(struct sql_shell *shell, struct buf *text, struct buf *waiting,
+		       struct sink *sink, struct error *err)
+{
+	size_t from = 0;
+	bool ok = true;
+
+	while (ok && from < text->len) {
+		char *end = memchr(text->data + from, '\n', text->len - from);
+		if (!end)
+			break;
+		*end = '\0';
+		ok = take_line(shell, text->data + from, waiting, sink, err);
+		from = (size_t)(end - text->data) + 1;
+	}
+	if (from) {
+		memmove(text->data, text->data + from, text->len - from);
+		text->len -= from;
+		text->data[text->len] = '\0';
+	}
+	return ok;
+}
+
+bool sql_shell_read(struct sql_shell *shell, int fd, const char *name, struct sink *sink,
+		    struct error *err)
+{
+	struct buf text = {0}, waiting = {0};
+	bool ok = true;
+	ssize_t n = 1;
+
+	while (ok && n > 0 && !sink->closed) {
+		n = read(fd, buf_room(&text, 65536), 65536);
+		if (n < 0 && errno == EINTR && !signals_interrupted()) {
+			n = 1;
+			continue;
+		}
+		if (n < 0)
+			ok = error_set(err, errno == EINTR ? ERR_INTERRUPTED : ERR_IO, "%s: %s",
+				       name, strerror(errno));
+		if (n > 0)
+			text.len += (size_t)n;
+		if (n > 0 && memchr(text.data, '\0', text.len))
+			ok = error_set(err, ERR_QUERY, "%s: this is no text", name);
+		if (n > 0 && ok) {
+			text.data[text.len] = '\0';
+			ok = take_lines(shell, &text, &waiting, sink, err) &&
+			     (sink_flush(sink) || true);
+		}
+	}
+	if (ok && text.len)
+		ok = take_line(shell, buf_text(&text), &waiting, sink, err);
+	ok = ok && take_rest(shell, &waiting, sink, err);
+	buf_release(&text);
+	buf_release(&waiting);
+	return ok;
+}

@@ -1,0 +1,57 @@
+/*
+ * sql_shell.h - SQL as people type it: statements, and words that begin with a dot
+ *
+ * One per session, so that `.mode`, `.timer` and temporary tables last from line to line.
+ */
+#ifndef REPL_COMMANDS_SQL_SHELL_H
+#define REPL_COMMANDS_SQL_SHELL_H
+
+#include "repl/session.h"
+#include "repl/sink.h"
+#include "sql/sql.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+struct sql_shell;
+
+/* The session's, opened with its trace when first asked for; ends with the session. */
+MUST_CHECK struct sql_shell *sql_shell_get(struct session *session, struct error *err);
+void sql_shell_free(struct sql_shell *shell); /* NULL is fine */
+
+/* Runs statements and dot-commands; a statement may go over several lines. */
+MUST_CHECK bool sql_shell_run(struct sql_shell *shell, const char *text, struct sink *sink,
+			      struct error *err);
+/* The same from a file that is open, as it comes. */
+MUST_CHECK bool sql_shell_read(struct sql_shell *shell, int fd, const char *name, struct sink *sink,
+			       struct error *err);
+/* The FILE of `.once`, for an answer that is not of SQL; the caller frees it. NULL: none, or no
+ * shell. */
+char *sql_shell_take_once(struct sql_shell *shell);
+
+/* With `.timer on`: how long what is done between the two took. NULL: there is no shell. */
+struct took {
+	struct timespec real;
+	struct rusage used;
+};
+void took_begin(struct took *took);
+void sql_shell_took(const struct sql_shell *shell, const struct took *begin, struct sink *sink);
+
+enum sql_check sql_shell_check(struct sql_shell *shell, const char *text); /* as sql_check() */
+/* Names that a statement may have: tables, columns of those that the text has, functions. */
+void sql_shell_names(struct sql_shell *shell, const char *text,
+		     void (*each)(void *arg, const char *name), void *arg);
+/* repl/commands/sql_follow.c: `sql QUERY --follow`, the rows of one SELECT as they become final. */
+MUST_CHECK bool sql_follow(struct session *session, const struct options *options,
+			   struct sink *sink, struct error *err);
+/*
+ * What may stand behind `name`, a word that begins with a dot, or, with "", all such words. False:
+ * names of files.
+ */
+bool sql_shell_setting_words(struct session *session, const char *name,
+			     void (*each)(void *arg, const char *word), void *arg);
+/* repl/commands/sql_dot.c: a line that begins with a dot. */
+MUST_CHECK bool sql_shell_dot(struct sql_shell *shell, const char *line, struct sink *sink,
+			      struct error *err);
+
+#endif

@@ -1,0 +1,27 @@
+/* picture_draw.h - a picture as text, and the axis that it shares with SVG */
+#ifndef REPL_PICTURES_PICTURE_DRAW_H
+#define REPL_PICTURES_PICTURE_DRAW_H
+
+#include "repl/pictures/picture.h"
+#include "repl/sink.h"
+#include "repl/times.h"
+
+/* A line of text per row, at most `most_label` characters of its path in front; `times` advances.
+ */
+void picture_draw_text(const struct picture *picture, struct times *times, size_t most_label,
+		       struct sink *out);
+/* Characters of a text, `most` at most, and the bytes that they take. */
+size_t picture_text_width(const char *text, size_t len, size_t most, size_t *bytes);
+
+/* Round times of the axis, as far apart as their texts need. */
+struct picture_tick {
+	nstime t, step;
+	uint32_t column;
+	char text[TIME_TEXT_MAX + 1];
+};
+bool picture_first_tick(const struct picture *picture, struct times *times,
+			struct picture_tick *out);
+bool picture_next_tick(const struct picture *picture, struct times *times,
+		       struct picture_tick *tick);
+
+#endif

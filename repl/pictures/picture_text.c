@@ -1,0 +1,270 @@
+/*
+ * picture_text.c - a picture as lines of text
+ *
+ *     colours   a value is a background; mixed cells are shaded in its colour
+ *     without   ▌ begins a value, ▂ goes on with it, ▒ is mixed
+ *
+ * A value's text stands where it begins, as far as there is room. What is unknown is ░, none is
+ * blank; where that is not told apart both are blank.
+ */
+#include "repl/pictures/picture_draw.h"
+#include "repl/render/lanes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LABEL_LEAST = 3, LABEL_MIXED = 6, AXIS_AGAIN = 30, GREY = 238, RED = 160 };
+
+/* Of the 256 colours, light ones that black text can be read on. */
+static const uint8_t palette[] = {117, 150, 216, 180, 146, 152, 223, 139, 110, 179, 114,
+				  174, 183, 109, 187, 222, 80,  217, 144, 153, 120, 209};
+
+size_t picture_text_width(const char *text, size_t len, size_t most, size_t *bytes)
+{
+	size_t width = 0, i = 0;
+
+	for (; i < len; i++) {
+		bool begins = ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (begins && width == most)
+			break;
+		width += begins;
+	}
+	*bytes = i;
+	return width;
+}
+
+/* At most `room` characters, the last is an ellipsis where it is cut; how many were put. */
+static size_t put_text(struct sink *out, const char *text, size_t len, size_t room)
+{
+	size_t bytes, width = picture_text_width(text, len, room, &bytes);
+
+	if (bytes < len && room) {
+		width = picture_text_width(text, len, room - 1, &bytes);
+		sink_add(out, text, bytes);
+		sink_text(out, "…");
+		return width + 1;
+	}
+	sink_add(out, text, bytes);
+	return width;
+}
+
+static void put_times(struct sink *out, const char *what, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sink_text(out, what);
+}
+
+struct line {
+	struct sink *sink;
+	struct buf label;                  /* scratch */
+	const struct picture_value *shown; /* of the run before */
+	bool labelled;                     /* its label stands */
+};
+
+/* The label with the name, or without, or a part of it; none of a number. How many cells it takes.
+ */
+static size_t put_label(struct line *line, const struct picture_run *run, size_t room)
+{
+	struct picture_value bare = {.value = run->value->value};
+	size_t len, bytes;
+
+	if (bare.value.kind == VALUE_STRING)
+		bare.name = run->value->name;
+	if (line->labelled || room < (run->mixed ? LABEL_MIXED : LABEL_LEAST))
+		return 0;
+	buf_clear(&line->label);
+	picture_label(run->value, &line->label);
+	len = line->label.len;
+	if (picture_text_width(buf_text(&line->label), len, room, &bytes) && bytes < len) {
+		buf_clear(&line->label);
+		picture_label(&bare, &line->label);
+		len = line->label.len;
+		picture_text_width(buf_text(&line->label), len, room, &bytes);
+		if (bytes < len && (bare.value.kind != VALUE_STRING || room < LABEL_MIXED))
+			return 0;
+	}
+	line->labelled = true;
+	return put_text(line->sink, buf_text(&line->label), len, room);
+}
+
+static void turn_to_run(struct line *line, const struct picture_run *run)
+{
+	line->labelled &= line->shown == run->value;
+	line->shown = run->value;
+}
+
+static void draw_nothing(struct line *line, const struct picture_run *run)
+{
+	char style[16];
+
+	if (!run->unknown) {
+		sink_pad(line->sink, run->count);
+		return;
+	}
+	snprintf(style, sizeof style, "38;5;%u", GREY);
+	if (line->sink->color)
+		sink_style(line->sink, style);
+	put_times(line->sink, "░", run->count);
+	if (line->sink->color)
+		sink_style(line->sink, "0");
+}
+
+static void draw_plain(struct line *line, const struct picture_run *run)
+{
+	size_t room = run->count;
+	bool begins = line->shown != run->value;
+
+	turn_to_run(line, run);
+	if (!run->value) {
+		draw_nothing(line, run);
+		return;
+	}
+	if (begins) {
+		sink_text(line->sink, run->mixed ? "▒" : "▌");
+		room--;
+	}
+	room -= put_label(line, run, room);
+	put_times(line->sink, run->mixed ? "▒" : "▂", room);
+}
+
+static unsigned color_of(const struct value *value)
+{
+	static const uint8_t tones[TONE_OTHERS] = {71, 214, 252, RED, GREY};
+	enum drawing_tone tone = value_tone(value);
+
+	return tone < TONE_OTHERS ? tones[tone] : palette[value_hash(value) % sizeof palette];
+}
+
+static void draw_colored(struct line *line, const struct picture_run *run)
+{
+	size_t room = run->count;
+
+	turn_to_run(line, run);
+	if (!run->value) {
+		draw_nothing(line, run);
+		return;
+	}
+	unsigned color = color_of(&run->value->value);
+	char style[32];
+	if (run->mixed)
+		snprintf(style, sizeof style, "38;5;%u", color == GREY ? 245 : color);
+	else
+		snprintf(style, sizeof style, "38;5;%u;48;5;%u", color == GREY  ? 252 : color == RED ? 231 : 16, color);
+	sink_style(line->sink, style);
+	room -= put_label(line, run, room);
+	put_times(line->sink, run->mixed ? "▒" : " ", room);
+	sink_style(line->sink, "0");
+}
+
+static void draw_row(const struct picture *picture, const struct picture_row *row,
+		     struct line *line)
+{
+	struct picture_run run;
+
+	line->shown = NULL;
+	line->labelled = false;
+	for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run); at += run.count) {
+		if (line->sink->color)
+			draw_colored(line, &run);
+		else
+			draw_plain(line, &run);
+	}
+}
+
+static size_t longest_label(const struct picture *picture, size_t most)
+{
+	size_t longest = 0, bytes;
+
+	for (size_t i = 0; i < picture->nrows; i++) {
+		const char *path = picture_row_label(&picture->rows[i]);
+		size_t width = picture_text_width(path, strlen(path), most, &bytes);
+		longest = width > longest ? width : longest;
+	}
+	return longest;
+}
+
+static void draw_axis(const struct picture *picture, struct times *times, size_t margin,
+		      struct sink *out)
+{
+	struct picture_tick tick;
+	uint32_t at = 0;
+
+	sink_pad(out, margin + 1);
+	for (bool more = picture_first_tick(picture, times, &tick); more;
+	     more = picture_next_tick(picture, times, &tick)) {
+		size_t width = strlen(tick.text) + 1;
+		if (tick.column < at || tick.column + width > picture->columns)
+			continue;
+		sink_pad(out, tick.column - at);
+		sink_printf(out, "│%s", tick.text);
+		at = tick.column + (uint32_t)width;
+	}
+	sink_char(out, '\n');
+	sink_row(out);
+}
+
+/* The legend of cells without a value, as far as there are any. */
+static const char *signs_of(const struct picture *picture)
+{
+	bool unknown = false, nothing = false;
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		for (uint32_t c = 0; c < picture->columns; c++) {
+			const struct picture_cell *cell = &picture->rows[i].cells[c];
+
+			unknown |= !cell->value && cell->unknown;
+			nothing |= !cell->value && !cell->unknown;
+		}
+	if (!picture->tells_unknown)
+		return nothing ? "; blank is unknown, or none" : "";
+	return unknown && nothing ? "; ░ is unknown, blank none"
+	       : unknown	  ? "; ░ is unknown"
+	       : nothing	  ? "; blank is none"
+				  : "";
+}
+
+static void draw_head(const struct picture *picture, struct times *times, struct sink *out)
+{
+	uint64_t span = time_span(picture->begin, picture->end);
+
+	time_add(times, picture->begin, out);
+	sink_text(out, " to ");
+	time_add(times, picture->end, out);
+	if (span) {
+		sink_text(out, ", ");
+		time_span_add(times, span, out);
+		sink_text(out, "; a column is ");
+		time_span_add(times, span / picture->columns, out);
+	}
+	sink_text(out, signs_of(picture));
+	sink_char(out, '\n');
+	sink_row(out);
+}
+
+void picture_draw_text(const struct picture *picture, struct times *times, size_t most_label,
+		       struct sink *out)
+{
+	size_t margin = longest_label(picture, most_label);
+	struct line line = {.sink = out};
+
+	draw_head(picture, times, out);
+	draw_axis(picture, times, margin, out);
+	for (size_t i = 0; i < picture->nrows && !out->closed; i++) {
+		const char *path = picture_row_label(&picture->rows[i]);
+		size_t width = put_text(out, path, strlen(path), margin);
+		sink_pad(out, margin - width + 1);
+		draw_row(picture, &picture->rows[i], &line);
+		sink_char(out, '\n');
+		sink_row(out);
+	}
+	if (picture->nrows > AXIS_AGAIN)
+		draw_axis(picture, times, margin, out);
+	if (!picture->nrows)
+		sink_text(out, "no value of them is known here\n");
+	if (picture->left_out)
+		sink_printf(out,
+			    "%zu more attributes are left out: --limit says how many to draw\n",
+			    picture->left_out);
+	sink_row(out);
+	buf_release(&line.label);
+}

@@ -1,0 +1,798 @@
+/*
+ * complete.c - candidates for the word at the cursor, and readline's way to ask for them
+ *
+ * The first word decides: a command's arguments are completed from its table entry, anything else
+ * is Lua. An attribute is completed from the shape that rules write: of "cpu[3]/th" the key stays
+ * as it was typed, and `*` stands where none was.
+ */
+#include "repl/prompt/complete.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/quote.h"
+#include "engine/reader.h"
+#include "repl/cmd.h"
+#include "repl/commands/interval_triggers.h"
+#include "repl/prompt/prompt_internal.h"
+#include "repl/commands/sql_shell.h"
+#include "state/program/program.h"
+
+#include <ctype.h>
+
+#include <readline/readline.h>
+#include <string.h>
+
+struct completer {
+	struct session *session;
+	struct script *script;
+	const struct complete_word *own;
+	struct program *program; /* compiled for its shapes when first needed */
+	const struct rules *rules; /* of which it was compiled; NULL: of none yet */
+};
+
+/* One request: what was typed, and where candidates go. */
+struct completion {
+	struct completer *completer;
+	const char *text;
+	size_t len;
+	void (*each)(void *arg, const char *word);
+	void *arg;
+	const char *line; /* what stands before it */
+	size_t nline;
+};
+
+struct completer *completer_new(struct session *session, struct script *script,
+				const struct complete_word *own)
+{
+	struct completer *completer = mem_new(sizeof *completer);
+
+	*completer = (struct completer){.session = session, .script = script, .own = own};
+	return completer;
+}
+
+void completer_forget(struct completer *completer)
+{
+	if (!completer)
+		return;
+	program_free(completer->program);
+	completer->program = NULL;
+	completer->rules = NULL;
+}
+
+void completer_free(struct completer *completer)
+{
+	completer_forget(completer);
+	mem_free(completer);
+}
+
+static void offer(const struct completion *completion, const char *word)
+{
+	if (!strncmp(word, completion->text, completion->len))
+		completion->each(completion->arg, word);
+}
+
+static void offer_word(void *arg, const char *word)
+{
+	offer(arg, word);
+}
+
+/* ---- names of the trace ---- */
+
+/* A name, and what follows its last colon: both select the event. */
+static void offer_events(const struct completion *completion)
+{
+	const struct trace *trace = completion->completer->session->trace;
+
+	for (size_t i = 0; trace && i < trace->nclasses; i++) {
+		const char *name = trace->classes[i]->name, *colon = strrchr(name, ':');
+
+		if (trace->classes[i]->unlisted)
+			continue;
+		offer(completion, name);
+		if (colon && completion->len)
+			offer(completion, colon + 1);
+	}
+}
+
+static void offer_streams(const struct completion *completion)
+{
+	const struct trace *trace = completion->completer->session->trace;
+
+	for (size_t i = 0; trace && i < trace->nstreams; i++)
+		offer(completion, trace->streams[i]->name);
+}
+
+static void offer_members(const struct completion *completion)
+{
+	const struct trace *trace = completion->completer->session->trace;
+
+	for (size_t i = 0; trace && i < trace->nclasses; i++)
+		for (int scope = SCOPE_STREAM_EVENT_CONTEXT; scope < SCOPE_COUNT; scope++) {
+			const struct field_class *class = trace->classes[i]->scope[scope];
+
+			for (uint32_t m = 0; class && m < class->nmembers; m++)
+				if (!class->members[m].hidden)
+					offer(completion, class->members[m].name);
+		}
+}
+
+static void offer_fields(const struct completion *completion)
+{
+	static const char *const heads[] = {"t", "name", "cpu", "stream", NULL};
+
+	for (size_t i = 0; heads[i]; i++)
+		offer(completion, heads[i]);
+	offer_members(completion);
+}
+
+/* ---- attributes ---- */
+
+static struct program *get_program(struct completer *completer)
+{
+	struct session *session = completer->session;
+	struct notices silent = {0};
+	struct error err;
+
+	if (!session_rules(session, &err))
+		return NULL;
+	if (completer->rules == session->rules)
+		return completer->program;
+	program_free(completer->program);
+	completer->rules = session->rules;
+	if (!program_compile(session->rules, session->trace, &silent, &completer->program, &err))
+		completer->program = NULL;
+	return completer->program;
+}
+
+/*
+ * Fits what was typed to a shape: names must agree as far as they go, a key `*` takes what stands
+ * in brackets. Adds the completed path to *out.
+ */
+static bool fit_shape(const char *typed, const char *shape, struct buf *out)
+{
+	for (; *shape; shape++) {
+		const char *close;
+
+		if (!*typed) {
+			buf_add_text(out, shape);
+			return true;
+		}
+		if (strncmp(shape, "*]", 2) != 0) {
+			if (*typed != *shape)
+				return false;
+			buf_add_char(out, *typed++);
+			continue;
+		}
+		close = strchr(typed, ']');
+		if (!*typed)
+			buf_add_char(out, '*');
+		buf_add(out, typed, close ? (size_t)(close - typed) : strlen(typed));
+		typed = close ? close : typed + strlen(typed);
+	}
+	return !*typed;
+}
+
+enum { KEYS_WHOLE = 4 }; /* of so many keys the whole paths are offered, of more the keys */
+
+struct keys {
+	char **items;
+	size_t count, capacity;
+	const char *typed; /* what the key begins with */
+};
+
+static void keep_key(void *arg, const char *key)
+{
+	struct keys *keys = arg;
+
+	if (strncmp(key, keys->typed, strlen(keys->typed)) != 0)
+		return;
+	for (size_t i = 0; i < keys->count; i++)
+		if (!strcmp(keys->items[i], key))
+			return;
+	*mem_push(keys->items, keys->count, keys->capacity) = mem_strdup(key);
+}
+
+/* Where the key that is being typed begins in the text; NULL: none is. */
+static const char *open_key(const char *text)
+{
+	const char *open = strrchr(text, '[');
+
+	return open && !strchr(open, ']') ? open + 1 : NULL;
+}
+
+/* Paths with `*` for the key that is being typed. */
+struct stars {
+	char **items;
+	size_t count, capacity;
+};
+
+/* `path` is what was typed, completed, with a `*` where no key was. */
+static void add_star(struct stars *stars, const char *text, const char *path)
+{
+	const char *typed = open_key(text);
+	struct buf star = {0};
+
+	buf_add(&star, text, (size_t)(typed - text));
+	buf_add_char(&star, '*');
+	buf_add_text(&star, path + strlen(text) + !*typed);
+	*mem_push(stars->items, stars->count, stars->capacity) = mem_strdup(buf_text(&star));
+	buf_release(&star);
+}
+
+/* Frees the paths. False: there is no such key. */
+static bool offer_keys(const struct completion *completion, struct stars *stars)
+{
+	const char *typed = open_key(completion->text);
+	size_t nhead = (size_t)(typed - completion->text);
+	struct keys keys = {.typed = typed};
+	struct buf word = {0};
+
+	if (char_begins_word(*typed) && nhead >= 7 && !memcmp(typed - 7, "thread[", 7))
+		complete_thread_names(completion->completer->session, keep_key, &keys);
+	for (size_t i = 0; i < stars->count && !keys.count; i++)
+		complete_keys(completion->completer->session, stars->items[i], nhead, keep_key, &keys);
+	for (size_t k = 0; k < keys.count; k++) {
+		bool whole = keys.count <= KEYS_WHOLE;
+
+		for (size_t i = 0; i < (whole ? stars->count : 1); i++) {
+			buf_clear(&word);
+			buf_add(&word, completion->text, nhead);
+			buf_add_text(&word, keys.items[k]);
+			buf_add_text(&word, whole ? stars->items[i] + nhead + 1 : "]");
+			offer(completion, buf_text(&word));
+		}
+		mem_free(keys.items[k]);
+	}
+	for (size_t i = 0; i < stars->count; i++)
+		mem_free(stars->items[i]);
+	mem_free(stars->items);
+	mem_free(keys.items);
+	buf_release(&word);
+	return keys.count > 0;
+}
+
+/* Of "cpu[" also the CPUs that streams are of. */
+static void offer_cpus(const struct completion *completion, const char *path)
+{
+	const struct trace *trace = completion->completer->session->trace;
+	const char *star = strstr(path, "[*]");
+
+	if (strncmp(path, "cpu[*]", 6) != 0 || completion->len > 4)
+		return;
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct buf word = {0};
+
+		if (trace->streams[i]->cpu < 0)
+			continue;
+		buf_printf(&word, "cpu[%d%s", (int)trace->streams[i]->cpu, star + 2);
+		offer(completion, buf_text(&word));
+		buf_release(&word);
+	}
+}
+
+/* Each path that begins as what was typed, with the text of its shape. */
+static void each_path(const struct completion *completion,
+		      void (*each)(const struct completion *, const char *path, const char *shape, void *arg),
+		      void *arg)
+{
+	struct program *program = get_program(completion->completer);
+	const struct attrs *attrs = program ? program_attrs(program) : NULL;
+	struct buf shape = {0}, path = {0};
+
+	for (uint32_t i = 1; attrs && i < shape_count(attrs); i++) {
+		if (!program_writes_shape(program, i) && !program_views_shape(program, i))
+			continue;
+		buf_clear(&shape);
+		buf_clear(&path);
+		shape_add_text(attrs, i, &shape);
+		if (fit_shape(completion->text, buf_text(&shape), &path))
+			each(completion, buf_text(&path), buf_text(&shape), arg);
+	}
+	buf_release(&shape);
+	buf_release(&path);
+}
+
+static void gather_star(const struct completion *completion, const char *path, const char *shape,
+			void *stars)
+{
+	(void)shape;
+	add_star(stars, completion->text, path);
+}
+
+static void offer_path(const struct completion *completion, const char *path, const char *shape,
+		       void *arg)
+{
+	(void)arg;
+	offer(completion, path);
+	offer_cpus(completion, shape);
+}
+
+/* Where a key is being typed those that are there, else the key as it stands. */
+static void offer_paths(const struct completion *completion)
+{
+	const char *key = open_key(completion->text);
+	struct stars stars = {0};
+	bool found = false;
+
+	if (key) {
+		each_path(completion, gather_star, &stars);
+		found = offer_keys(completion, &stars);
+	}
+	if (!found || !*key)
+		each_path(completion, offer_path, NULL);
+}
+
+/* ---- commands and options ---- */
+
+static void offer_analyses(const struct completion *completion)
+{
+	struct script_analyses analyses;
+	struct error err;
+
+	if (!script_analyses_read(NULL, &analyses, &err))
+		return;
+	for (size_t i = 0; i < analyses.count; i++)
+		offer(completion, analyses.items[i].name);
+	script_analyses_release(&analyses);
+}
+
+static void offer_commands(const struct completion *completion)
+{
+	const struct script_command *added;
+	size_t count = script_commands(completion->completer->script, &added);
+
+	for (size_t i = 0; commands[i]; i++)
+		offer(completion, commands[i]->name);
+	for (size_t i = 0; completion->completer->own[i].name; i++)
+		offer(completion, completion->completer->own[i].name);
+	for (size_t i = 0; i < count; i++)
+		offer(completion, added[i].name);
+	offer_analyses(completion);
+}
+
+static void offer_options(const struct completion *completion, const struct cmd *cmd)
+{
+	for (size_t i = 0; option_info(i); i++)
+		if (option_info(i)->group & (cmd->options | OPT_COMMON))
+			offer(completion, option_info(i)->name);
+}
+
+static void offer_rules(const struct completion *completion)
+{
+	size_t count;
+	const struct rules_builtin *builtins = rules_builtins(&count);
+
+	for (size_t i = 0; i < count; i++)
+		offer(completion, builtins[i].name);
+}
+
+/* Sets of rules, or files: false where no set's name begins so, and files are to be tried. */
+static bool offer_rule_words(const struct completion *completion)
+{
+	size_t count;
+	const struct rules_builtin *builtins = rules_builtins(&count);
+	bool any = false;
+
+	for (size_t i = 0; i < count && completion->len; i++)
+		any |= strncmp(builtins[i].name, completion->text, completion->len) == 0;
+	if (any)
+		offer_rules(completion);
+	return any;
+}
+
+static void offer_inputs(const struct completion *completion)
+{
+	const struct reader *reader;
+
+	for (size_t i = 0; (reader = reader_at(i)); i++)
+		offer(completion, reader->format);
+}
+
+enum offered { OFFERED_NOTHING, OFFERED_VALUES, OFFERED_FILES };
+
+/* What the table of options says of its values: a choice is offered; only `sql` writes lines. */
+static enum offered offer_choice(const struct completion *completion, const struct cmd *cmd,
+				 const char *option)
+{
+	static const char formats[] = "text|table|csv|json";
+	bool is_format = !strcmp(option, "--format") && !(cmd->options & OPT_SQL);
+
+	for (size_t i = 0; option_info(i); i++) {
+		const struct option_info *info = option_info(i);
+
+		if (strcmp(info->name, option) != 0)
+			continue;
+		if (!info->value)
+			return OFFERED_NOTHING;
+		complete_choice(is_format ? formats : info->value, "", offer_word,
+				(void *)(uintptr_t)completion);
+		return OFFERED_VALUES;
+	}
+	return OFFERED_VALUES;
+}
+
+/* Are conditions of the command, if it takes any, on columns of intervals? */
+static bool has_columns(const struct cmd *cmd)
+{
+	return cmd && (cmd->options & OPT_TRIGGERS) && !(cmd->options & OPT_EVENTS);
+}
+
+static void offer_columns(const struct completion *completion)
+{
+	for (size_t i = 0; interval_columns[i]; i++)
+		offer(completion, interval_columns[i]);
+}
+
+/* The value of the option before the cursor. */
+static enum offered offer_value(const struct completion *completion, const struct cmd *cmd,
+				const char *option)
+{
+	if (!strcmp(option, "--name"))
+		offer_events(completion);
+	else if (!strcmp(option, "--where") || !strcmp(option, "--until") ||
+		 !strcmp(option, "--on"))
+		(has_columns(cmd) ? offer_columns : offer_fields)(completion);
+	else if (!strcmp(option, "--stream"))
+		offer_streams(completion);
+	else if (!strcmp(option, "--tid") || !strcmp(option, "--comm"))
+		complete_thread_names(completion->completer->session, offer_word,
+				      (void *)(uintptr_t)completion);
+	else if (!strcmp(option, "--input"))
+		offer_inputs(completion);
+	else if (!strcmp(option, "--rules"))
+		return offer_rule_words(completion) ? OFFERED_VALUES : OFFERED_FILES;
+	else if (!strcmp(option, "--with") || !strcmp(option, "--index-dir") ||
+		 !strcmp(option, "--svg"))
+		return OFFERED_FILES;
+	else
+		return offer_choice(completion, cmd, option);
+	return OFFERED_VALUES;
+}
+
+/*
+ * The field of which a value stands at the end of the line: behind `FIELD ==`, `!=` or `~` and
+ * perhaps a quote. Adds its name to *out; false: none does.
+ */
+static bool field_before(const char *line, size_t end, struct buf *out)
+{
+	size_t start, stop;
+
+	while (end && strchr(" \"", line[end - 1]))
+		end--;
+	if (end >= 2 && line[end - 1] == '=' && strchr("=!", line[end - 2]))
+		end -= 2;
+	else if (end && line[end - 1] == '~')
+		end--;
+	else
+		return false;
+	while (end && line[end - 1] == ' ')
+		end--;
+	for (stop = start = end; start && (line[start - 1] == '_' || line[start - 1] == '-' ||
+					   isalnum((unsigned char)line[start - 1]));)
+		start--;
+	buf_add(out, line + start, stop - start);
+	return stop > start;
+}
+
+/* A value of the field, or the column, that the line compares; false: it compares none. */
+static bool offer_compared(const struct completion *completion, const struct cmd *cmd,
+			   const char *line, size_t start)
+{
+	struct buf field = {0};
+	bool compares = field_before(line, start, &field), columns = has_columns(cmd);
+
+	if (compares && columns && !strcmp(buf_text(&field), "comm"))
+		complete_thread_names(completion->completer->session, offer_word,
+				      (void *)(uintptr_t)completion);
+	else if (compares && !columns && !strcmp(buf_text(&field), "name"))
+		offer_events(completion);
+	else if (compares && !columns)
+		complete_values(completion->completer->session, buf_text(&field), offer_word,
+				(void *)(uintptr_t)completion);
+	buf_release(&field);
+	return compares;
+}
+
+/* ---- one-liners ---- */
+
+/* Does what follows the text stand in the braces or the predicate of a probe? */
+static bool in_probe(const char *text, size_t len)
+{
+	bool predicate = false, quoted = false;
+	int depth = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char before = i ? text[i - 1] : ' ', c = text[i];
+
+		if (quoted || c == '"')
+			quoted ^= c == '"';
+		else if (c == '{' || c == '}')
+			depth += c == '{' ? 1 : -1, predicate = false;
+		else if (c == '/' && !depth && (predicate || strchr(" '}", before)))
+			predicate = !predicate;
+	}
+	return depth > 0 || predicate;
+}
+
+/* Of "@[prev_c" the name is what follows the bracket: what stands before it stays. */
+struct behind {
+	const struct completion *outer;
+	size_t nhead;
+};
+
+static void offer_behind(void *arg, const char *name)
+{
+	const struct behind *behind = arg;
+	struct buf word = {0};
+
+	buf_add(&word, behind->outer->text, behind->nhead);
+	buf_add_text(&word, name);
+	offer(behind->outer, buf_text(&word));
+	buf_release(&word);
+}
+
+/* Events, also as bpftrace names them; in a probe fields. */
+static void offer_program(const struct completion *completion)
+{
+	bool fields = in_probe(completion->line, completion->nline + completion->len);
+	struct behind behind = {completion, completion->len};
+	const char *text = completion->text;
+
+	while (behind.nhead && (isalnum((unsigned char)text[behind.nhead - 1]) ||
+				strchr(fields ? "_" : "_:", text[behind.nhead - 1])))
+		behind.nhead--;
+	if (!fields && !strncmp(text, "tracepoint:", strlen("tracepoint:")))
+		behind.nhead = strlen("tracepoint:");
+	else if (!fields && !strncmp(text, "t:", strlen("t:")))
+		behind.nhead = strlen("t:");
+	struct completion name = *completion;
+	name.text += behind.nhead;
+	name.len -= behind.nhead;
+	name.each = offer_behind;
+	name.arg = &behind;
+	if (fields)
+		offer_members(&name);
+	else
+		offer_events(&name);
+}
+
+/* ---- SQL, settings, marks ---- */
+
+/* Tables, columns of those that the line names, functions; words of SQL in the typed case. */
+static void offer_sql(const struct completion *completion, const char *line)
+{
+	static const char *const words[] = {
+		"SELECT",  "FROM",   "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "JOIN",
+		"LEFT JOIN", "ON",   "USING", "DISTINCT", "DESC",     "AND",    "OR",    "NOT",
+		"BETWEEN", "IN",     "LIKE",  "GLOB",     "IS NULL",  "WITH",   "AS",    "CASE",
+		"WHEN",    "THEN",   "ELSE",  "END",      "UNION ALL", "OFFSET"};
+	struct sql_shell *shell;
+	struct error ignored;
+
+	for (size_t i = 0; completion->len && i < sizeof words / sizeof *words; i++) {
+		struct buf word = {0};
+		bool lower = completion->text[0] >= 'a';
+		for (const char *c = words[i]; *c; c++)
+			buf_add_char(&word, lower && *c != ' ' ? (char)(*c | 0x20) : *c);
+		offer(completion, buf_text(&word));
+		buf_release(&word);
+	}
+	shell = sql_shell_get(completion->completer->session, &ignored);
+	if (shell)
+		sql_shell_names(shell, line, offer_word, (void *)(uintptr_t)completion);
+}
+
+static void offer_marks(const struct completion *completion)
+{
+	const struct session *session = completion->completer->session;
+
+	for (size_t i = 0; i < session->nmarks; i++)
+		offer(completion, session->marks[i].name);
+}
+
+/* The settings of the SQL shell, or what may stand behind one. False: files. */
+static bool offer_setting(const struct completion *completion, const char *first)
+{
+	if (!strcmp(first, ".rules"))
+		return offer_rule_words(completion);
+	return sql_shell_setting_words(completion->completer->session, first, offer_word,
+				       (void *)(uintptr_t)completion);
+}
+
+/* ---- a line ---- */
+
+static bool offer_argument(const struct completion *completion, const struct cmd *cmd, const char *before)
+{
+	enum offered value =
+		before[0] == '-' ? offer_value(completion, cmd, before) : OFFERED_NOTHING;
+
+	if (value == OFFERED_FILES)
+		return false;
+	if (value == OFFERED_VALUES)
+		return true;
+	if (completion->text[0] == '-') {
+		offer_options(completion, cmd);
+		return true;
+	}
+	if (cmd->words & WORD_PROGRAM)
+		offer_program(completion);
+	if (cmd->words & (WORD_PATH | WORD_PATH_VALUE))
+		offer_paths(completion);
+	if (cmd->words & WORD_COMMAND)
+		offer_commands(completion);
+	if ((cmd->words & WORD_RULES) && offer_rule_words(completion))
+		return true;
+	return !(cmd->words & WORD_FILE);
+}
+
+static const struct cmd *table_command(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static const struct complete_word *own_command(const struct completer *completer, const char *name)
+{
+	for (size_t i = 0; completer->own[i].name; i++)
+		if (!strcmp(completer->own[i].name, name))
+			return &completer->own[i];
+	return NULL;
+}
+
+/* `first` is the line's first word, `before` the one left of the cursor's. */
+static bool offer_after(const struct completion *completion, const char *first, const char *before)
+{
+	const struct complete_word *own = own_command(completion->completer, first);
+	const struct cmd *cmd = table_command(first);
+
+	if (*first == '.')
+		return offer_setting(completion, first);
+	if (own && own->then == COMPLETE_TIME)
+		offer_marks(completion);
+	if (own && own->then == COMPLETE_EVENT)
+		offer_events(completion);
+	if (own && own->then == COMPLETE_PATH)
+		offer_paths(completion);
+	if (own && own->then == COMPLETE_COMMAND)
+		offer_commands(completion);
+	if (own)
+		return true;
+	if (cmd)
+		return offer_argument(completion, cmd, before);
+	if (!strcmp(before, "--svg"))
+		return false;
+	if (!complete_analysis(first, completion->line, completion->nline, before,
+			       completion->text, offer_word, (void *)(uintptr_t)completion))
+		script_complete(completion->completer->script, completion->text, completion->each,
+				completion->arg);
+	return true;
+}
+
+static bool is_break(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* The word that ends at `end`; what an equals sign or comma cut off belongs to it. */
+static char *word_before(const char *line, size_t end)
+{
+	size_t start;
+
+	while (end && (is_break(line[end - 1]) || line[end - 1] == '=' || line[end - 1] == ',' ||
+		       line[end - 1] == '\'' || line[end - 1] == '"'))
+		end--;
+	for (start = end; start && !is_break(line[start - 1]);)
+		start--;
+	for (size_t i = start; i < end; i++)
+		if (line[i] == '=')
+			end = i;
+	char *word = mem_strdup(line + start);
+	word[end - start] = '\0';
+	return word;
+}
+
+/*
+ * Calls `each` with every text that can stand in place of line[start .. end), where `end` is the
+ * cursor. False: names of files are wanted.
+ */
+static bool complete_at(struct completer *completer, const char *line, size_t start, size_t end,
+			void (*each)(void *arg, const char *word), void *arg)
+{
+	char *text = mem_strdup(line + start);
+	struct completion completion = {completer, text, end - start, each, arg, line, start};
+	size_t begin = 0, stop;
+	bool done = true;
+
+	text[end - start] = '\0';
+	while (begin < start && is_break(line[begin]))
+		begin++;
+	for (stop = begin; stop < start && !is_break(line[stop]);)
+		stop++;
+	const char *sent = line + start;
+	while (sent > line && is_break(sent[-1]))
+		sent--;
+	if (sent > line && sent[-1] == '>') {
+		done = false;
+	} else if (prompt_is_sql(line + begin) || !strncmp(line + begin, "sql ", 4)) {
+		offer_sql(&completion, line + begin);
+	} else if (begin == start) {
+		offer_commands(&completion);
+		if (completion.len && *completion.text == '.')
+			offer_setting(&completion, "");
+		script_complete(completer->script, text, each, arg);
+	} else {
+		char *first = mem_strdup(line + begin), *before = word_before(line, start);
+
+		first[stop - begin] = '\0';
+		done = offer_compared(&completion, table_command(first), line + begin,
+				      start - begin) ||
+		       offer_after(&completion, first, before);
+		mem_free(first);
+		mem_free(before);
+	}
+	mem_free(text);
+	return done;
+}
+
+/* ---- readline ---- */
+
+static struct completer *installed;
+
+struct matches {
+	char **words;
+	size_t count, capacity, next;
+};
+
+static struct matches matches;
+
+static void keep(void *arg, const char *word)
+{
+	struct matches *to = arg;
+
+	if (printable_length(word, strlen(word)) < strlen(word) || strpbrk(word, "\n\t"))
+		return; /* readline would show it as it is */
+	for (size_t i = 0; i < to->count; i++)
+		if (!strcmp(to->words[i], word))
+			return;
+	*mem_push(to->words, to->count, to->capacity) = mem_strdup(word);
+}
+
+/* readline frees what it is given, so it gets the words themselves (mem_strdup is malloc's). */
+static char *next_match(const char *text, int state)
+{
+	(void)text;
+	if (!state)
+		matches.next = 0;
+	return matches.next < matches.count ? matches.words[matches.next++] : NULL;
+}
+
+static char **attempt(const char *text, int start, int end)
+{
+	char **list;
+
+	matches = (struct matches){0};
+	if (!complete_at(installed, rl_line_buffer, (size_t)start, (size_t)end, keep, &matches))
+		return NULL;
+	rl_attempted_completion_over = 1;
+	list = rl_completion_matches(text, next_match);
+	mem_free(matches.words);
+	return list;
+}
+
+/* Readline closes the quote in front of a word that it completed; a program goes on in it. */
+static char *set_quotes(void)
+{
+	rl_basic_quote_characters = strncmp(rl_line_buffer, "do ", 3) != 0 ? "\"'" : "";
+	return NULL; /* words break as they do everywhere */
+}
+
+void complete_install(struct completer *completer)
+{
+	installed = completer;
+	rl_readline_name = "yore";
+	rl_basic_word_break_characters = " \t\n\"'`=,({";
+	rl_completer_quote_characters = "";
+	rl_completion_word_break_hook = set_quotes;
+	rl_attempted_completion_function = attempt;
+}

@@ -1,0 +1,260 @@
+/*
+ * prompt.c - reading lines, from a terminal with readline or plainly, and answering each
+ *
+ * readline is fed by its callback interface, so that Ctrl-C while a line is typed drops that line
+ * (and a chunk that waits) at once: ppoll() sees the signal, which is blocked elsewhere in the
+ * loop and open while a question is answered.
+ */
+#include "repl/prompt/prompt.h"
+
+#include "engine/base/mem.h"
+#include "repl/prompt/prompt_internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h> /* before readline's headers, which need FILE */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+enum { HISTORY_MAX = 10000 };
+
+/* ---- history ---- */
+
+static void make_folders(char *path)
+{
+	for (char *at = path + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		mkdir(path, 0700); /* when it fails, so does opening the file; that is tolerated */
+		*at = '/';
+	}
+}
+
+/* $XDG_STATE_HOME/yore/history, its folder made; "" when there is no home. */
+static void history_path(struct buf *out)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (state && *state)
+		buf_printf(out, "%s/yore/history", state);
+	else if (home && *home)
+		buf_printf(out, "%s/.local/state/yore/history", home);
+	if (out->len)
+		make_folders(out->data);
+}
+
+/* At once, so that a killed prompt loses no line. Of equal neighbours one is kept. */
+static void remember(const char *line, const char *path)
+{
+	const HIST_ENTRY *last =
+		history_length ? history_get(history_base + history_length - 1) : NULL;
+
+	if (!*line || *line == ' ' || (last && !strcmp(last->line, line)))
+		return;
+	add_history(line);
+	if (*path && append_history(1, path) == ENOENT)
+		write_history(path);
+}
+
+/* ---- the terminal ---- */
+
+/* What the callback leaves for the loop. */
+static struct typed {
+	char *line;
+	bool done, end;
+} typed;
+
+static void on_line(char *line)
+{
+	typed.line = line;
+	typed.done = true;
+	typed.end = !line;
+	rl_callback_handler_remove();
+}
+
+static void drop_line(struct prompt *prompt)
+{
+	signals_clear();
+	buf_clear(&prompt->chunk);
+	buf_clear(&prompt->statement);
+	fputs("^C\n", rl_outstream);
+	fflush(rl_outstream);
+	rl_callback_sigcleanup();
+	rl_callback_handler_remove();
+	typed.done = true;
+}
+
+/* Reads one line into `typed`; the caller frees the line. Ctrl-C: none, and not the end. */
+static void read_line(struct prompt *prompt, const sigset_t *waiting)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	struct buf text = {0};
+
+	typed = (struct typed){0};
+	prompt_text(prompt, &text);
+	rl_callback_handler_install(buf_text(&text), on_line);
+	buf_release(&text);
+	while (!typed.done) {
+		if (signals_interrupted())
+			drop_line(prompt);
+		else if (ppoll(&input, 1, NULL, waiting) > 0)
+			rl_callback_read_char();
+		else if (errno == EINTR)
+			rl_resize_terminal();
+	}
+}
+
+static void read_terminal(struct prompt *prompt)
+{
+	struct buf path = {0};
+	sigset_t blocked, outside;
+
+	signals_keep_terminal();
+	history_path(&path);
+	stifle_history(HISTORY_MAX);
+	read_history(buf_text(&path));
+	rl_catch_signals = 0;
+	complete_install(prompt->completer);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	while (!prompt->quit) {
+		sigprocmask(SIG_BLOCK, &blocked, &outside);
+		read_line(prompt, &outside);
+		sigprocmask(SIG_SETMASK, &outside, NULL);
+		if (typed.end)
+			break;
+		if (!typed.line)
+			continue;
+		remember(typed.line, buf_text(&path));
+		prompt_line(prompt, typed.line);
+		mem_free(typed.line);
+	}
+	if (typed.end)
+		fputs("\n", stdout);
+	buf_release(&path);
+}
+
+/* ---- no terminal ---- */
+
+static void read_plainly(struct prompt *prompt)
+{
+	char *line = NULL;
+	size_t capacity = 0;
+	ssize_t len;
+
+	while (!prompt->quit && !prompt->sink.closed &&
+	       (len = getline(&line, &capacity, stdin)) >= 0) {
+		if (len && line[len - 1] == '\n')
+			line[--len] = '\0';
+		if (strlen(line) == (size_t)len) {
+			prompt_line(prompt, line);
+			continue;
+		}
+		say(NULL, "a line has a zero byte behind '%.40s': it is left out", line);
+		prompt->status = 1;
+	}
+	mem_free(line);
+	if (prompt->statement.len)
+		prompt_line(prompt, "");
+	if (prompt->chunk.len) {
+		say(NULL, "the last Lua chunk is not complete");
+		prompt->status = 1;
+	}
+}
+
+/* ---- */
+
+static void drain(void *arg)
+{
+	prompt_show(arg);
+}
+
+static struct complete_word *own_words(struct arena *arena)
+{
+	size_t count = 0;
+
+	while (prompt_cmds[count].name)
+		count++;
+	struct complete_word *words = arena_array(arena, count + 1, sizeof *words);
+	for (size_t i = 0; i < count; i++)
+		words[i] = (struct complete_word){prompt_cmds[i].name, prompt_cmds[i].completes};
+	return words;
+}
+
+/* What the command line says of rules and of the range holds for all questions. */
+static bool take_options(struct session *session, struct error *err)
+{
+	const struct options *options = session->options;
+
+	if (options->begin || options->end) {
+		if (!session_range(session, &session->begin, &session->end, err))
+			return false;
+		session->has_range = true;
+	}
+	return !options->rules.count || session_rules(session, err);
+}
+
+static int run(struct prompt *prompt)
+{
+	struct session *session = prompt->session;
+	struct error err;
+
+	if (!take_options(session, &err)) {
+		say_error(&err);
+		return 1;
+	}
+	if (prompt->terminal)
+		sink_init_write(&prompt->sink, prompt_write, prompt);
+	else
+		sink_init(&prompt->sink, STDOUT_FILENO);
+	prompt->sink.eager = true;
+	if (!scripting_open(session, &prompt->sink, &prompt->scripting, &err)) {
+		say_error(&err);
+		sink_release(&prompt->sink);
+		return 1;
+	}
+	prompt_opened(prompt);
+	scripting_set_drain(prompt->scripting, drain, prompt);
+	pager_begin(&prompt->pager);
+	scripting_startup(prompt->scripting);
+	drain(prompt);
+	if (prompt->terminal) {
+		prompt_banner(prompt);
+		drain(prompt);
+		prompt->completer = completer_new(session, scripting_script(prompt->scripting),
+						  own_words(session->arena));
+		read_terminal(prompt);
+		completer_free(prompt->completer);
+	} else {
+		read_plainly(prompt);
+	}
+	scripting_close(prompt->scripting);
+	buf_release(&prompt->chunk);
+	buf_release(&prompt->statement);
+	buf_release(&prompt->asked);
+	prompt_watch_release(prompt);
+	mem_free(prompt->step);
+	sink_release(&prompt->sink);
+	return prompt->status;
+}
+
+int prompt_run(struct session *session)
+{
+	const struct options *given = session->options;
+	struct prompt prompt = {.session = session,
+				.progress = session->progress,
+				.settings = *given,
+				.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
+
+	session->prompt = true;
+	session->options = session->outer = session->settings = &prompt.settings;
+	int status = run(&prompt);
+	session->options = session->outer = given;
+	session->settings = NULL;
+	return status;
+}

@@ -1,0 +1,230 @@
+/*
+ * prompt_moves.c - goto, range, next, prev: the current moment and the current range
+ *
+ * A moment stands after all events of its time. `next` goes to the first event after it, `prev` to
+ * the last one not after it; from then on the moment is that event's, and the event's place tells
+ * it from others of the same nanosecond.
+ */
+#include "repl/prompt/prompt_internal.h"
+
+#include "repl/cmd.h"
+#include "repl/filter.h"
+#include "repl/render/render.h"
+
+#include <string.h>
+
+static bool show_time(struct prompt *prompt, const char *label, nstime t, struct error *err)
+{
+	struct times times;
+
+	if (!session_times(prompt->session, &times, err))
+		return false;
+	sink_text(&prompt->sink, label);
+	if (t == NSTIME_MIN || t == NSTIME_MAX)
+		sink_text(&prompt->sink, "-");
+	else
+		time_add(&times, t, &prompt->sink);
+	return true;
+}
+
+bool prompt_goto(struct prompt *prompt, int nwords, char **words, struct error *err)
+{
+	struct session *session = prompt->session;
+
+	if (nwords > 2)
+		return error_set(err, ERR_QUERY, "goto: one TIME is expected, '%s' is too much",
+				 words[2]);
+	if (nwords == 2) {
+		if (!session_time(session, words[1], &session->moment, err))
+			return false;
+		session->has_moment = true;
+		prompt->at_event = false;
+	}
+	if (!session->has_moment)
+		return error_set(err, ERR_QUERY, "there is no current moment yet: goto TIME");
+	if (!show_time(prompt, "", session->moment, err))
+		return false;
+	sink_char(&prompt->sink, '\n');
+	sink_row(&prompt->sink);
+	return true;
+}
+
+static bool set_range(struct session *session, int nwords, char **words, struct error *err)
+{
+	nstime begin, end;
+
+	if (nwords == 2 && !strcmp(words[1], "off")) {
+		session->has_range = false;
+		return true;
+	}
+	if (nwords != 3)
+		return error_set(
+			err, ERR_QUERY,
+			"range: BEGIN and END are expected, or 'off' for all of the trace");
+	if (!session_time(session, words[1], &begin, err) ||
+	    !session_time(session, words[2], &end, err))
+		return false;
+	if (begin >= end)
+		return error_set(err, ERR_QUERY, "range: it must end after it begins");
+	session->begin = begin;
+	session->end = end;
+	session->has_range = true;
+	return true;
+}
+
+bool prompt_range(struct prompt *prompt, int nwords, char **words, struct error *err)
+{
+	struct session *session = prompt->session;
+
+	if (nwords > 1 && !set_range(session, nwords, words, err))
+		return false;
+	if (!session->has_range) {
+		sink_text(&prompt->sink, "all of the trace");
+	} else if (!show_time(prompt, "", session->begin, err) ||
+		   !show_time(prompt, " to ", session->end, err)) {
+		return false;
+	}
+	sink_char(&prompt->sink, '\n');
+	sink_row(&prompt->sink);
+	return true;
+}
+
+/* ---- next, prev ---- */
+
+/* Is the event on the way, not where we stand or behind it? */
+static bool is_beyond(const struct prompt *prompt, const struct event *event, bool backward)
+{
+	int order;
+
+	if (!prompt->at_event || event->time != prompt->session->moment)
+		return true;
+	order = position_compare(&event->position, &prompt->place);
+	return backward ? order < 0 : order > 0;
+}
+
+static bool write_event(struct prompt *prompt, struct events *events, const struct event *event,
+			struct error *err)
+{
+	struct session *session = prompt->session;
+	struct event_writer *writer;
+	struct error bad = {0};
+	struct fields fields;
+	struct times times;
+	bool decoded;
+
+	if (!session_times(session, &times, err))
+		return false;
+	decoded = events_fields(events, event, &fields, &bad);
+	if (!decoded)
+		say("damaged", "%s: %s", event->stream->name, bad.text);
+	writer = event_writer_new(session->trace, FORMAT_TEXT, &times, &prompt->sink);
+	event_writer_symbols(writer, session_symbols(session), 0);
+	event_write(writer, event->time, event->stream, event->cpu, event->class,
+		    decoded ? &fields : NULL, false);
+	event_writer_free(writer);
+	session->moment = event->time;
+	session->has_moment = true;
+	prompt->at_event = true;
+	prompt->place = event->position;
+	return true;
+}
+
+static bool seek(struct prompt *prompt, struct events *events, struct filter *filter, bool backward,
+		 struct error *err)
+{
+	struct event event;
+	enum step step;
+
+	while ((step = events_next(events, &event, err)) == STEP_ITEM) {
+		bool pass = event.class && is_beyond(prompt, &event, backward);
+
+		if (pass && filter_per_event(filter) &&
+		    !filter_pass(filter, events, &pass, err))
+			return false;
+		if (pass)
+			return write_event(prompt, events, &event, err);
+		if (signals_interrupted())
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+	}
+	if (step == STEP_ERROR)
+		return false;
+	return error_set(err, ERR_RANGE, "there is no such event %s",
+			 backward ? "before: 'next' goes on, 'goto -0s' goes to the end"
+				  : "after: 'prev' goes back, 'goto +0s' goes to the start");
+}
+
+/* Where the search begins; without a moment at the trace's own end. */
+static void bound_search(const struct prompt *prompt, bool backward, struct events_options *open)
+{
+	const struct session *session = prompt->session;
+
+	open->begin = NSTIME_MIN + 1; /* where there is no time, there is no moment */
+	open->end = NSTIME_MAX;
+	open->backward = backward;
+	open->losses = false;
+	if (!session->has_moment)
+		return;
+	if (backward)
+		open->end = session->moment + 1;
+	else
+		open->begin = session->moment + !prompt->at_event;
+}
+
+/* The options of both: filters, and globs of events as words of their own. */
+static const struct cmd moves[] = {
+	{.name = "next", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1},
+	{.name = "prev", .args = "[GLOB...]", .options = OPT_FILTER | OPT_STREAM, .max_words = -1}};
+
+static bool search(struct prompt *prompt, const struct options *options, bool backward,
+		   struct error *err)
+{
+	struct session *session = prompt->session;
+	struct events_options open = {.progress = session_progress_time, .progress_arg = session};
+	struct index *index = session_index(session, err);
+	struct events *events = NULL;
+	struct filter *filter;
+
+	if (!index || !filter_look_up(session, options, err) ||
+	    !filter_open(session, options, backward, &filter, err))
+		return false;
+	filter_fill(filter, &open);
+	bound_search(prompt, backward, &open);
+	bool done = events_open(index, &open, &events, err) &&
+		    seek(prompt, events, filter, backward, err);
+	events_close(events);
+	filter_close(filter);
+	return done;
+}
+
+static bool move(struct prompt *prompt, int nwords, char **words, bool backward, struct error *err)
+{
+	struct session *session = prompt->session;
+	const struct options *outer = session->options;
+	struct options options;
+	bool done = options_parse_of(&moves[backward], nwords - 1, words + 1, &options, err);
+
+	if (done && options.help) {
+		done = prompt_help(prompt, words[0]);
+	} else if (done) {
+		struct words globs = options.names;
+		for (size_t i = 0; i < options.words.count; i++)
+			words_add(&globs, options.words.items[i]);
+		options.names = globs;
+		cmd_inherit(&options, outer);
+		session->options = &options;
+		done = search(prompt, &options, backward, err);
+		session->options = outer;
+	}
+	options_release(&options);
+	return done;
+}
+
+bool prompt_next(struct prompt *prompt, int nwords, char **words, struct error *err)
+{
+	return move(prompt, nwords, words, false, err);
+}
+
+bool prompt_prev(struct prompt *prompt, int nwords, char **words, struct error *err)
+{
+	return move(prompt, nwords, words, true, err);
+}

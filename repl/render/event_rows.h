@@ -1,0 +1,59 @@
+/*
+ * event_rows.h - rows of events and losses, in the order in which they are given
+ *
+ * The first thousands are made by the caller's thread. Then several threads share the work (as
+ * many as --jobs says), where no row depends on those before it: the caller still finds which event
+ * comes next, others decode its values and put them into words, and the caller writes what they
+ * made, in order. So what is written, and what is said of damage, is the same as with one thread.
+ */
+#ifndef REPL_RENDER_EVENT_ROWS_H
+#define REPL_RENDER_EVENT_ROWS_H
+
+#include "repl/render/render.h"
+#include "repl/session.h"
+
+struct event_rows;
+
+/*
+ * Of events of these classes (a bit per class, NULL: all). All but *out is borrowed. The caller ends
+ * *out with event_rows_free().
+ */
+MUST_CHECK bool event_rows_new(struct session *session, const struct options *options,
+			       const uint64_t *classes, struct sink *sink, struct event_rows **out,
+			       struct error *err);
+/*
+ * The same for rows that go on at `begin` behind those of `before`, which were paused, are of the
+ * same trace as it was opened before, and are only good for event_rows_free() then. NULL: the first
+ * rows.
+ */
+MUST_CHECK bool event_rows_go_on(struct session *session, const struct options *options,
+				 const uint64_t *classes, struct sink *sink,
+				 struct event_rows *before, nstime begin, struct event_rows **out,
+				 struct error *err);
+/* Ends rows that others go on behind, in which all before `end` are: the trace may be closed. */
+MUST_CHECK bool event_rows_pause(struct event_rows *rows, nstime end, struct error *err);
+/* Drops the rows that event_rows_end() has not written. NULL is fine. */
+void event_rows_free(struct event_rows *rows);
+
+/* For names that hold before the first row; not after it. */
+struct event_writer *event_rows_writer(struct event_rows *rows);
+
+/*
+ * Before the first row, of rows that are not all of the trace: names in lines are nevertheless what
+ * all events up to them told. `hidden`: some that tell names may be left out between rows.
+ */
+void event_rows_name(struct event_rows *rows, bool hidden);
+/* What ended the rows; false: *err. */
+MUST_CHECK bool event_rows_good(const struct event_rows *rows, struct error *err);
+/*
+ * Entries [first, first + count) of the run's batch, with --reverse from the last
+ * to the first. False: the reader has gone.
+ */
+bool event_rows_run(struct event_rows *rows, const struct run *run, uint32_t first, uint32_t count);
+bool event_rows_loss(struct event_rows *rows, const struct event *loss);
+/* As sink_tick(), for work that seldom makes a row. */
+bool event_rows_tick(struct event_rows *rows);
+/* Writes all that was given. False: the reader has gone. */
+bool event_rows_end(struct event_rows *rows);
+
+#endif

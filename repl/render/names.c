@@ -1,0 +1,341 @@
+/* names.c - names for values, fetched many at once */
+#include "repl/render/names.h"
+
+#include "engine/base/mem.h"
+#include "repl/render/functions.h"
+#include "repl/render/render.h"
+#include "state/comms.h"
+#include "state/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * How far a search for names may go, in events decoded, for many rows and of a range for those that
+ * it does not tell: a name is a courtesy, and the answer stands without it.
+ */
+enum { NAMES_EVENTS = 4000000, NAMES_BEFORE = 100000 };
+
+enum {
+	NAMES_MANY =
+		64 /* times of rows: each by itself costs more than all names over these times */
+};
+
+/*
+ * How much a search at a moment may read: the greater of a fifth of the packets that the rows cost,
+ * and of what is left of so many bytes, the rows included, which are all of a small recording.
+ * --names sets no such limit.
+ */
+enum { NAMES_SHARE = 5, NAMES_BYTES = 3 << 18 };
+
+/* The thread that the row shows. */
+static bool thread_of(const struct named *item, struct value *tid)
+{
+	if (comm_is_thread(item->path, &item->value)) {
+		*tid = item->value;
+		return true;
+	}
+	return item->of_path && comm_thread_of(item->path, tid);
+}
+
+static bool is_wanted(const struct named *item, struct value *tid)
+{
+	return !item->name && thread_of(item, tid);
+}
+
+bool names_wanted(const struct named *items, size_t count)
+{
+	bool some = false;
+	struct value tid;
+
+	for (size_t i = 0; i < count && !some; i++)
+		some = is_wanted(&items[i], &tid);
+	return some;
+}
+
+/* A value that is a thread may be told with its name; of a path's thread the event says nothing. */
+static struct told_by by_of(const struct named *item)
+{
+	return comm_is_thread(item->path, &item->value) ? item->by : (struct told_by){0};
+}
+
+/* Length of "thread[T]/"; 0: the path is not of that form. */
+static size_t node_of(const char *path)
+{
+	struct value tid;
+
+	return comm_thread_of(path, &tid) ? (size_t)(strchr(path, '/') - path) + 1 : 0;
+}
+
+/* Rows beside one that is the thread's name itself: those of a thread stand together. */
+static void names_among(struct named *items, size_t count, struct arena *arena)
+{
+	for (size_t from = 0, to; from < count; from = to) {
+		size_t len = items[from].of_path ? node_of(items[from].path) : 0;
+		const char *name = NULL;
+		for (to = from; to < count && items[to].t == items[from].t &&
+				strncmp(items[to].path, items[from].path, len) == 0 && len;
+		     to++)
+			if (strcmp(items[to].path + len, "name") == 0)
+				name = comm_text(arena, &items[to].value);
+		to += to == from;
+		for (size_t i = from; name && i < to; i++)
+			items[i].name =
+				comm_is_thread(items[i].path, &items[i].value) ? NULL : name;
+	}
+}
+
+struct look {
+	struct comm_reach reach;
+	bool before;       /* just before an item's time */
+	nstime begin, end; /* of the items with such times */
+};
+
+static bool is_looked_for(const struct look *look, const struct named *item, struct comm *out)
+{
+	if (!is_wanted(item, &out->tid) || item->t < look->begin || item->t >= look->end)
+		return false;
+	out->moment = (struct moment){item->t, look->before};
+	out->by = by_of(item);
+	return true;
+}
+
+/* Names of those items that have none yet, as far as session_names() allows. */
+static bool look_for(struct session *session, struct named *items, size_t count,
+		     const struct look *look, struct arena *arena, struct error *err)
+{
+	struct comm *comms = mem_new_array(count + 1, sizeof *comms), ignored;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		n += is_looked_for(look, &items[i], &comms[n]);
+	bool good = !n || state_comms(session->names, comms, n, &look->reach, arena, err) ||
+		    session_names_gave_up(err);
+	n = 0;
+	for (size_t i = 0; i < count && good; i++)
+		if (is_looked_for(look, &items[i], &ignored))
+			items[i].name = comms[n++].name;
+	mem_free(comms);
+	if (good && signals_interrupted())
+		return error_set(err, ERR_INTERRUPTED, "interrupted");
+	return good;
+}
+
+bool names_at(struct session *session, struct named *items, size_t count, bool before,
+	      const struct names_since *since, struct arena *arena, struct error *err)
+{
+	const struct look look = {.reach = {.some = true},
+				  .before = before,
+				  .begin = NSTIME_MIN,
+				  .end = NSTIME_MAX};
+	const struct trace *trace = session->trace;
+
+	if (!session_names(session, NAMES_EVENTS, err))
+		return false;
+	if (since && !session->options->find_names) {
+		session->names_packets = trace->packets_decoded +
+					 (trace->packets_decoded - since->packets) / NAMES_SHARE;
+		session->names_bytes = since->bytes + NAMES_BYTES;
+	}
+	names_among(items, count, arena);
+	return look_for(session, items, count, &look, arena, err) &&
+	       functions_put(session, items, count, arena, err);
+}
+
+/* Names over a range ----------------------------------------------------------------------------
+ */
+
+struct names_range {
+	struct comm_spells spells;
+};
+
+bool names_range_add(void *arg, const struct interval *interval)
+{
+	struct names_range *range = arg;
+
+	comm_spells_add(&range->spells, interval);
+	return true;
+}
+
+/* `arena`: where names are to live that outlive the range; NULL: they do not. */
+static void put_spells(const struct names_range *range, struct named *items, size_t count,
+		       struct arena *arena)
+{
+	struct value tid;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_wanted(&items[i], &tid))
+			continue;
+		items[i].name = comm_spells_find(&range->spells, &tid, items[i].t, items[i].until);
+		if (arena && items[i].name)
+			items[i].name = arena_strdup(arena, items[i].name);
+	}
+}
+
+static bool add_idle(struct session *session, struct names_range *range, struct error *err)
+{
+	struct state *state = session_names(session, NAMES_EVENTS, err);
+
+	return state &&
+	       (comm_spells_add_idle(&range->spells, state, err) || session_names_gave_up(err));
+}
+
+bool names_range_put(struct session *session, const struct names_range *range, struct named *items,
+		     size_t count, struct arena *arena, struct error *err)
+{
+	put_spells(range, items, count, NULL);
+	return functions_put(session, items, count, arena, err);
+}
+
+struct names_range *names_range_begin(void)
+{
+	struct names_range *range = mem_new(sizeof *range);
+
+	range->spells.arena = arena_new();
+	return range;
+}
+
+bool names_range_end(struct session *session, struct names_range *range, struct error *err)
+{
+	return add_idle(session, range, err);
+}
+
+struct names_range *names_range_new(struct session *session, nstime begin, nstime end,
+				    struct error *err)
+{
+	struct names_range *range = names_range_begin();
+	uint64_t events = 2 * session->trace->events_decoded + NAMES_EVENTS;
+	struct state *state = session_names(session, events, err);
+	const struct query *queries[1];
+	struct query *query = NULL;
+	bool ok = state && query_parse(COMMS_LIST, &query, err);
+
+	queries[0] = query;
+	if (ok && !state_intervals(state, begin, end, INTERVALS_CUT, queries, 1, names_range_add,
+				   range, err)) {
+		range->spells.count = 0;
+		ok = session_names_gave_up(err);
+	}
+	query_free(query);
+	if (ok && add_idle(session, range, err))
+		return range;
+	names_range_free(range);
+	return NULL;
+}
+
+void names_range_free(struct names_range *range)
+{
+	if (!range)
+		return;
+	arena_free(range->spells.arena);
+	comm_spells_release(&range->spells);
+	mem_free(range);
+}
+
+/*
+ * Names over the times of items that are many and near each other, from `begin` on: all that are
+ * told there cost less than each at its own time. *out NULL: they are few, or far apart.
+ */
+static bool read_near(struct session *session, const struct named *items, size_t count,
+		      nstime begin, struct names_range **out, struct error *err)
+{
+	nstime first = NSTIME_MAX, last = NSTIME_MIN;
+	struct value tid;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (items[i].t < begin || !is_wanted(&items[i], &tid))
+			continue;
+		n += items[i].t != last;
+		first = items[i].t < first ? items[i].t : first;
+		last = items[i].t > last ? items[i].t : last;
+	}
+	*out = NULL;
+	if (n < NAMES_MANY)
+		return true;
+	*out = names_range_new(session, first, time_later(last, 1), err);
+	return *out;
+}
+
+/* The first names that threads take behind the times of items which have none then. */
+static bool read_late(struct session *session, struct named *items, size_t count, nstime end,
+		      struct arena *arena, struct error *err)
+{
+	nstime first = NSTIME_MAX, last = NSTIME_MIN;
+	struct names_range *late;
+	struct value tid;
+
+	for (size_t i = 0; i < count; i++) {
+		nstime until = items[i].until < end ? items[i].until : end;
+
+		if (until <= items[i].t || !is_wanted(&items[i], &tid))
+			continue;
+		first = items[i].t < first ? items[i].t : first;
+		last = until > last ? until : last;
+	}
+	if (first >= last)
+		return true;
+	late = names_range_new(session, first, last, err);
+	if (late)
+		put_spells(late, items, count, arena);
+	names_range_free(late);
+	return late;
+}
+
+bool names_in(struct session *session, struct named *items, size_t count,
+	      const struct names_range *told, struct arena *arena, struct error *err)
+{
+	/* the rows themselves cost a pass over their range; names may cost as much again */
+	uint64_t events = told ? NAMES_BEFORE : 2 * session->trace->events_decoded + NAMES_EVENTS;
+	struct comm_reach reach = {.some = true};
+	struct names_range *near = NULL;
+
+	if (!session_range(session, &reach.begin, &reach.end, err) ||
+	    !session_lists_window(session, &reach.window, err) ||
+	    !session_names(session, events, err) ||
+	    (!told && !read_near(session, items, count, reach.begin, &near, err)))
+		return false;
+	if (told || near)
+		put_spells(told ? told : near, items, count, near ? arena : NULL);
+	names_range_free(near);
+	const struct look look = {reach, false, reach.begin, NSTIME_MAX},
+			  early = {{.some = true}, false, NSTIME_MIN, reach.begin};
+	return look_for(session, items, count, &look, arena, err) &&
+	       look_for(session, items, count, &early, arena, err) &&
+	       read_late(session, items, count, reach.end, arena, err) &&
+	       functions_put(session, items, count, arena, err);
+}
+
+static void add_key(struct sink *out, const char *key, const char *name)
+{
+	if (!name)
+		return;
+	sink_text(out, key);
+	json_text(out, name);
+}
+
+void named_add_json(struct sink *out, const struct named *named)
+{
+	add_key(out, ",\"comm\":", named->name);
+	add_key(out, ",\"symbol\":", named->function);
+}
+
+const char *named_value(const struct named *named)
+{
+	return comm_is_thread(named->path, &named->value) ? named->name : named->function;
+}
+
+void named_add(struct sink *out, enum format format, const struct named *named)
+{
+	const struct value *value = &named->value;
+	const char *name = named_value(named);
+
+	if (format == FORMAT_CSV && value->kind == VALUE_STRING)
+		sink_add(out, value->text, value->len);
+	else if (format != FORMAT_CSV || value->kind != VALUE_NONE)
+		text_value(out, value);
+	if (!name || format == FORMAT_CSV)
+		return;
+	sink_char(out, ' ');
+	sink_text(out, name);
+}

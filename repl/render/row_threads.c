@@ -1,0 +1,404 @@
+/*
+ * row_threads.c - see row_threads.h
+ *
+ * What is asked of threads is read once: the spells in which each had a name, a process, a CPU. A
+ * thread is the beginning of its path, thread[42] or host["a"]/thread[42].
+ */
+#include "repl/render/row_threads.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+#include "repl/filter.h"
+#include "state/comms.h"
+#include "state/state.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum told { TOLD_NAME, TOLD_PROCESS, TOLD_CPU, TOLD_COUNT };
+
+static const char *const told_names[] = {"name", "process", "cpu"};
+
+struct spell { /* from `begin` on, until the thread's next one */
+	const char *thread;
+	nstime begin;
+	struct value value;
+};
+
+struct spells {
+	struct spell *items;
+	size_t count, capacity;
+	struct arena *arena;
+};
+
+struct test { /* of one option */
+	const char *option;
+	const struct words *words;
+	struct where_range *ranges; /* of words that are numbers */
+	size_t nranges;
+	uint64_t unknown; /* rows of which it is not known */
+};
+
+struct row_threads {
+	struct session *session;
+	struct arena *arena;
+	struct test cpus, tids, pids, comms;
+	struct spells told[TOLD_COUNT];
+	nstime begin, end;       /* what is told in it is read */
+	bool moments;            /* rows are values */
+	struct buf thread, name; /* of the row */
+};
+
+/* ---- spells ---- */
+
+static bool add_spell(void *arg, const struct interval *interval)
+{
+	struct spells *spells = arg;
+	const struct spell *last = spells->count ? &spells->items[spells->count - 1] : NULL;
+	size_t len = (size_t)(strrchr(interval->path, '/') - interval->path);
+	bool same = last && !strncmp(last->thread, interval->path, len) && !last->thread[len];
+	struct spell spell = {same ? last->thread
+				   : arena_strndup(spells->arena, interval->path, len),
+			      interval->begin, value_copy(spells->arena, &interval->value)};
+
+	*mem_push(spells->items, spells->count, spells->capacity) = spell; /* moves `last` */
+	return true;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct spell *x = a, *y = b;
+	int order = strcmp(x->thread, y->thread);
+
+	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* The first spell of the thread, of *count; NULL: nothing is told of it. */
+static const struct spell *spells_of(const struct spells *spells, const char *thread, size_t *count)
+{
+	const struct spell *items = spells->items;
+	size_t first = search_first(i, 0, spells->count, strcmp(items[i].thread, thread) < 0);
+
+	for (*count = 0; first + *count < spells->count &&
+			 !strcmp(items[first + *count].thread, thread);)
+		++*count;
+	return *count ? &items[first] : NULL;
+}
+
+static bool read_spells(struct row_threads *rows, enum told told, struct error *err)
+{
+	struct spells *spells = &rows->told[told];
+	struct state *state = session_state(rows->session, err);
+	static const char *const beginnings[] = {"thread[*]/", "host[*]/thread[*]/",
+						 "thread[0]/" /* lists lack what is initial */};
+	struct query *queries[3] = {NULL, NULL, NULL};
+	struct buf path = {0};
+	bool ok = state != NULL;
+
+	spells->arena = rows->arena;
+	for (int i = 0; i < 3 && ok; i++) {
+		buf_clear(&path);
+		buf_printf(&path, "%s%s", beginnings[i], told_names[told]);
+		ok = query_parse(buf_text(&path), &queries[i], err);
+	}
+	if (ok && rows->begin < rows->end)
+		ok = state_intervals(state, rows->begin, rows->end, INTERVALS_CUT,
+				     (const struct query *const *)queries, 3, add_spell, spells,
+				     err);
+	if (ok && spells->count)
+		qsort(spells->items, spells->count, sizeof *spells->items, by_thread);
+	for (int i = 0; i < 3; i++)
+		query_free(queries[i]);
+	buf_release(&path);
+	return ok;
+}
+
+/* ---- options ---- */
+
+static bool parse_test(struct row_threads *rows, struct test *test, const char *option,
+		       const struct words *words, bool names, struct error *err)
+{
+	*test = (struct test){.option = option, .words = words};
+	test->ranges = arena_array(rows->arena, words->count + 1, sizeof *test->ranges);
+	for (size_t i = 0; i < words->count; i++)
+		if (!(names && filter_is_name(words->items[i])) &&
+		    !filter_parse_range(option, words->items[i], &test->ranges[test->nranges++],
+					err))
+			return false;
+	return true;
+}
+
+static bool read_all(struct row_threads *rows, struct error *err)
+{
+	bool names = rows->comms.words->count || rows->tids.nranges < rows->tids.words->count;
+
+	return (!names || read_spells(rows, TOLD_NAME, err)) &&
+	       (!rows->pids.words->count || read_spells(rows, TOLD_PROCESS, err)) &&
+	       (!rows->cpus.words->count || read_spells(rows, TOLD_CPU, err));
+}
+
+static bool asks(const struct options *options)
+{
+	return options->cpus.count || options->tids.count || options->pids.count ||
+	       options->comms.count;
+}
+
+static bool open_in(struct session *session, const struct options *options, nstime begin,
+		    nstime end, bool moments, struct row_threads **out, struct error *err)
+{
+	static const struct words none = {0};
+	struct row_threads *rows;
+
+	if (!filter_look_up_cpus(session, &options->cpus, err))
+		return false;
+	rows = mem_new(sizeof *rows);
+	rows->session = session;
+	rows->arena = arena_new();
+	rows->begin = begin;
+	rows->end = end;
+	rows->moments = moments;
+	if (parse_test(rows, &rows->cpus, "--cpu", &options->cpus, false, err) &&
+	    parse_test(rows, &rows->tids, "--tid", &options->tids, true, err) &&
+	    parse_test(rows, &rows->pids, "--pid", &options->pids, false, err) &&
+	    parse_test(rows, &rows->comms, "--comm", &none, false, err)) {
+		rows->comms.words = &options->comms;
+		if (read_all(rows, err)) {
+			*out = rows;
+			return true;
+		}
+	}
+	row_threads_close(rows);
+	return false;
+}
+
+bool row_threads_open(struct session *session, const struct options *options,
+		      struct row_threads **out, struct error *err)
+{
+	nstime begin, end;
+
+	*out = NULL;
+	return !asks(options) || (session_range(session, &begin, &end, err) &&
+				  open_in(session, options, begin, end, false, out, err));
+}
+
+/* The nanosecond that the moment is in. */
+static nstime begin_of(const struct moment *moment)
+{
+	return moment->before && moment->t > NSTIME_MIN ? moment->t - 1 : moment->t;
+}
+
+bool row_threads_open_at(struct session *session, const struct options *options,
+			 const struct moment *moments, size_t count, struct row_threads **out,
+			 struct error *err)
+{
+	nstime begin = NSTIME_MAX, end = NSTIME_MIN;
+
+	*out = NULL;
+	for (size_t i = 0; i < count; i++) {
+		nstime t = begin_of(&moments[i]);
+		begin = t < begin ? t : begin;
+		end = t < NSTIME_MAX && t >= end ? t + 1 : end;
+	}
+	return !asks(options) || open_in(session, options, begin, end, true, out, err);
+}
+
+static void note_unknown(struct row_threads *rows, const struct test *test, const char *what)
+{
+	if (test->unknown)
+		session_note(rows->session,
+			     "%s: %llu %s were left out: the %s of their threads is not known",
+			     test->option, (unsigned long long)test->unknown,
+			     rows->moments ? "values" : "intervals", what);
+}
+
+void row_threads_close(struct row_threads *rows)
+{
+	if (!rows)
+		return;
+	note_unknown(rows, &rows->cpus, "CPU");
+	note_unknown(rows, &rows->tids, "name");
+	note_unknown(rows, &rows->pids, "process");
+	note_unknown(rows, &rows->comms, "name");
+	for (int i = 0; i < TOLD_COUNT; i++)
+		mem_free(rows->told[i].items);
+	buf_release(&rows->thread);
+	buf_release(&rows->name);
+	arena_free(rows->arena);
+	mem_free(rows);
+}
+
+/* ---- rows ---- */
+
+static const char *behind_host(const char *path)
+{
+	const char *end = strncmp(path, "host[", 5) ? NULL : strstr(path, "]/");
+
+	return end ? end + 2 : path;
+}
+
+bool row_thread(const char *path, const struct value *value, struct value *tid)
+{
+	const char *own = behind_host(path);
+
+	if (!comm_is_thread(own, value))
+		return comm_thread_of(own, tid);
+	*tid = *value;
+	return true;
+}
+
+/* The thread of the row: its path, and its number. */
+static bool thread_of(struct row_threads *rows, const struct interval *interval, struct value *tid)
+{
+	size_t host = (size_t)(behind_host(interval->path) - interval->path);
+
+	buf_clear(&rows->thread);
+	buf_add(&rows->thread, interval->path, host);
+	if (!row_thread(interval->path, &interval->value, tid))
+		return false;
+	buf_add_text(&rows->thread, "thread[");
+	value_add_key(tid, &rows->thread);
+	buf_add_char(&rows->thread, ']');
+	return true;
+}
+
+static bool in_ranges(const struct test *test, const struct value *value)
+{
+	for (size_t i = 0; i < test->nranges && value->kind == VALUE_INT && !value->negative; i++)
+		if (value->u >= test->ranges[i].low && value->u <= test->ranges[i].high)
+			return true;
+	return false;
+}
+
+/* What is told of the row's thread; NULL: it is not known, which is counted. */
+static const struct spell *told_of(struct row_threads *rows, enum told told, struct test *test,
+				   size_t *count)
+{
+	const struct spell *spells =
+		spells_of(&rows->told[told], buf_text(&rows->thread), count);
+
+	test->unknown += !spells;
+	return spells;
+}
+
+static const char *name_of(struct row_threads *rows, const struct spell *spell)
+{
+	buf_clear(&rows->name);
+	if (spell->value.kind == VALUE_STRING)
+		buf_add(&rows->name, spell->value.text, spell->value.len);
+	return buf_text(&rows->name);
+}
+
+/* Is the thread ever called as a word of --tid says? */
+static bool pass_name(struct row_threads *rows)
+{
+	const struct words *words = rows->tids.words;
+	size_t count;
+	const struct spell *names = told_of(rows, TOLD_NAME, &rows->tids, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name = name_of(rows, &names[i]);
+		for (size_t k = 0; k < words->count; k++)
+			if (filter_is_name(words->items[k]) && !strcmp(words->items[k], name))
+				return true;
+	}
+	return false;
+}
+
+/* What holds when the row begins, else the first while it lasts; NULL: it is not known. */
+static const struct spell *told_then(struct row_threads *rows, enum told told, struct test *test,
+				     const struct interval *interval)
+{
+	size_t count;
+	const struct spell *spells = told_of(rows, told, test, &count);
+
+	if (!spells)
+		return NULL;
+	size_t next = search_first(i, 0, count, spells[i].begin <= interval->begin);
+	if (next)
+		return &spells[next - 1];
+	if (spells[0].begin < interval->end)
+		return &spells[0];
+	test->unknown++;
+	return NULL;
+}
+
+static bool pass_comm(struct row_threads *rows, const struct interval *interval)
+{
+	const struct spell *spell = told_then(rows, TOLD_NAME, &rows->comms, interval);
+
+	if (!spell)
+		return false;
+	const char *name = name_of(rows, spell);
+	for (size_t i = 0; i < rows->comms.words->count; i++)
+		if (fnmatch(rows->comms.words->items[i], name, 0) == 0)
+			return true;
+	return false;
+}
+
+static bool pass_process(struct row_threads *rows)
+{
+	size_t count;
+	const struct spell *processes = told_of(rows, TOLD_PROCESS, &rows->pids, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (in_ranges(&rows->pids, &processes[i].value))
+			return true;
+	return false;
+}
+
+/* cpu[3]/..., idle[3]/..., also below something else. */
+bool row_cpu(const char *path, struct value *cpu)
+{
+	static const char *const steps[] = {"cpu[", "idle["};
+
+	for (const char *step = behind_host(path); step; step = strchr(step, '/') ? strchr(step, '/') + 1 : NULL)
+		for (int i = 0; i < 2; i++) {
+			size_t len = strlen(steps[i]);
+			char *end;
+			if (strncmp(step, steps[i], len) != 0)
+				continue;
+			*cpu = value_u64(strtoull(step + len, &end, 10));
+			if (end > step + len && *end == ']')
+				return true;
+		}
+	return false;
+}
+
+static bool pass_cpu(struct row_threads *rows, bool thread, const struct interval *interval)
+{
+	const struct spell *spell;
+	struct value own;
+
+	if (row_cpu(interval->path, &own))
+		return in_ranges(&rows->cpus, &own);
+	spell = thread ? told_then(rows, TOLD_CPU, &rows->cpus, interval) : NULL;
+	return spell && in_ranges(&rows->cpus, &spell->value);
+}
+
+bool row_threads_pass(struct row_threads *rows, const struct interval *interval)
+{
+	bool names = rows->tids.nranges < rows->tids.words->count;
+	struct value tid;
+	bool thread = thread_of(rows, interval, &tid);
+
+	if (!thread && (rows->tids.words->count || rows->pids.words->count ||
+			rows->comms.words->count))
+		return false;
+	return (!rows->tids.words->count || in_ranges(&rows->tids, &tid) ||
+		(names && pass_name(rows))) &&
+	       (!rows->comms.words->count || pass_comm(rows, interval)) &&
+	       (!rows->pids.words->count || pass_process(rows)) &&
+	       (!rows->cpus.words->count || pass_cpu(rows, thread, interval));
+}
+
+bool row_threads_pass_at(struct row_threads *rows, const struct moment *moment, const char *path,
+			 const struct value *value)
+{
+	nstime begin = begin_of(moment);
+
+	return row_threads_pass(rows, &(struct interval){.path = path,
+							 .begin = begin,
+							 .end = begin + 1,
+							 .value = *value});
+}

@@ -1,0 +1,34 @@
+/*
+ * summary.h - how many events of each kind, how much room they take, from when to when
+ *
+ * Gathered in one sweep on all threads; where a filter looks at single events, by a cursor.
+ */
+#ifndef REPL_RENDER_SUMMARY_H
+#define REPL_RENDER_SUMMARY_H
+
+#include "repl/filter.h"
+#include "repl/session.h"
+
+struct tally {
+	uint64_t events, bits;
+	nstime first, last; /* of events that have a time; first > last: none has */
+};
+
+struct summary {
+	struct tally all;
+	struct tally *classes, *streams; /* as the trace numbers them */
+	uint64_t *lost;                  /* events, per stream */
+	uint64_t losses;                 /* places */
+};
+
+/* Of what the filter leaves of [begin, end), which may be unbounded. */
+MUST_CHECK bool summary_gather(struct session *session, struct filter *filter, nstime begin,
+			       nstime end, struct summary *out, struct error *err);
+/* An event or a loss that `events` gave last; `all` is left to the caller. */
+void summary_add(struct summary *sum, struct events *events, const struct event *event);
+void summary_init(struct summary *out, const struct trace *trace); /* of no event */
+void summary_release(struct summary *summary);
+/* Adds what another one counted. */
+void tally_join(struct tally *to, const struct tally *from);
+
+#endif

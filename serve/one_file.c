@@ -1,0 +1,212 @@
+/*
+ * one_file.c - see one_file.h
+ *
+ * The loop is the caller's, and no thread is started. libmicrohttpd is loaded when it is needed:
+ * with GnuTLS behind it, linking it costs each start of a program 1.8 ms.
+ */
+#include "serve/one_file.h"
+
+#include "engine/base/mem.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 200, SILENT_S = 60 };
+
+static const char library[] = "libmicrohttpd.so.12"; /* of 0.9.75, 1.0 and between */
+
+static struct { /* its functions */
+	__typeof__(MHD_start_daemon) *start_daemon;
+	__typeof__(MHD_stop_daemon) *stop_daemon;
+	__typeof__(MHD_run_wait) *run_wait;
+	__typeof__(MHD_lookup_connection_value) *lookup;
+	__typeof__(MHD_create_response_from_fd64) *response_of_file;
+	__typeof__(MHD_create_response_from_buffer) *response_of_buffer;
+	__typeof__(MHD_add_response_header) *add_header;
+	__typeof__(MHD_queue_response) *queue_response;
+	__typeof__(MHD_destroy_response) *destroy_response;
+} http;
+
+static bool load(struct error *err)
+{
+	const struct {
+		void *to;
+		const char *name;
+	} functions[] = {
+		{&http.start_daemon, "MHD_start_daemon"},
+		{&http.stop_daemon, "MHD_stop_daemon"},
+		{&http.run_wait, "MHD_run_wait"},
+		{&http.lookup, "MHD_lookup_connection_value"},
+		{&http.response_of_file, "MHD_create_response_from_fd64"},
+		{&http.response_of_buffer, "MHD_create_response_from_buffer"},
+		{&http.add_header, "MHD_add_response_header"},
+		{&http.queue_response, "MHD_queue_response"},
+		{&http.destroy_response, "MHD_destroy_response"},
+	};
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL); /* it stays */
+
+	if (!handle)
+		return error_set(err, ERR_IO, "%s", dlerror());
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		void *found = dlsym(handle, functions[i].name);
+		if (!found)
+			return error_set(err, ERR_IO, "%s", dlerror());
+		memcpy(functions[i].to, &found, sizeof found);
+	}
+	return true;
+}
+
+struct one_file_server {
+	const struct one_file *file;
+	struct MHD_Daemon *daemon;
+	char hosts[2][32]; /* what a request may call this machine */
+	bool fetched;
+};
+
+static bool is_of_this_machine(const struct one_file_server *server, struct MHD_Connection *request)
+{
+	const char *host = http.lookup(request, MHD_HEADER_KIND, "Host");
+
+	return host && (!strcmp(host, server->hosts[0]) || !strcmp(host, server->hosts[1]));
+}
+
+/* A request without an origin is no page's. */
+static bool may_ask(const struct one_file_server *server, struct MHD_Connection *request)
+{
+	const char *origin = http.lookup(request, MHD_HEADER_KIND, "Origin");
+
+	return !origin || !strcmp(origin, server->file->origin);
+}
+
+static enum MHD_Result reply(const struct one_file_server *server, struct MHD_Connection *request,
+			     unsigned status, struct MHD_Response *response)
+{
+	enum MHD_Result sent = MHD_NO;
+
+	if (response &&
+	    http.add_header(response, "Access-Control-Allow-Origin", server->file->origin) &&
+	    http.add_header(response, "Access-Control-Allow-Private-Network", "true") &&
+	    http.add_header(response, "Cache-Control", "no-store"))
+		sent = http.queue_response(request, status, response);
+	if (response)
+		http.destroy_response(response);
+	return sent;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *request, unsigned status, const char *why)
+{
+	struct MHD_Response *response = http.response_of_buffer(strlen(why), (void *)(uintptr_t)why,
+								MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result sent = response ? http.queue_response(request, status, response) : MHD_NO;
+
+	if (response)
+		http.destroy_response(response);
+	return sent;
+}
+
+static struct MHD_Response *whole_file(const struct one_file *file)
+{
+	int fd = dup(file->fd); /* the response closes it */
+	struct MHD_Response *response = fd < 0 ? NULL : http.response_of_file(file->size, fd);
+
+	if (!response && fd >= 0)
+		close(fd);
+	if (response)
+		(void)http.add_header(response, "Content-Type", "application/octet-stream");
+	return response;
+}
+
+/* *asked becomes the server where the whole file is asked for. */
+static enum MHD_Result answer(void *arg, struct MHD_Connection *request, const char *url,
+			      const char *method, const char *version, const char *body,
+			      size_t *nbody, void **asked)
+{
+	struct one_file_server *server = arg;
+
+	(void)version;
+	(void)body;
+	if (*nbody) {
+		*nbody = 0; /* what is sent along is not looked at */
+		return MHD_YES;
+	}
+	if (!is_of_this_machine(server, request) || !may_ask(server, request))
+		return refuse(request, MHD_HTTP_FORBIDDEN, "this file is for another page\n");
+	if (!strcmp(method, "OPTIONS"))
+		return reply(server, request, MHD_HTTP_NO_CONTENT,
+			     http.response_of_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
+	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+		return refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "GET alone\n");
+	if (url[0] != '/' || strcmp(url + 1, server->file->name) != 0)
+		return refuse(request, MHD_HTTP_NOT_FOUND, "there is no such file\n");
+	*asked = *method == 'G' ? server : NULL;
+	return reply(server, request, MHD_HTTP_OK, whole_file(server->file));
+}
+
+static void ended(void *arg, struct MHD_Connection *request, void **asked,
+		  enum MHD_RequestTerminationCode how)
+{
+	struct one_file_server *server = arg;
+
+	(void)request;
+	server->fetched |= *asked && how == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+}
+
+static void say_nothing(void *arg, const char *fmt, va_list args)
+{
+	(void)arg;
+	(void)fmt;
+	(void)args;
+}
+
+bool one_file_open(const struct one_file *file, struct one_file_server **out, struct error *err)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET,
+				 .sin_port = htons(file->port),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+	if (!load(err))
+		return false;
+	struct one_file_server *server = mem_new(sizeof *server);
+	server->file = file;
+	snprintf(server->hosts[0], sizeof server->hosts[0], "127.0.0.1:%u", file->port);
+	snprintf(server->hosts[1], sizeof server->hosts[1], "localhost:%u", file->port);
+	errno = 0;
+	server->daemon = http.start_daemon(MHD_USE_ERROR_LOG, file->port, NULL, NULL, answer,
+					   server, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL,
+					   MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_NOTIFY_COMPLETED,
+					   ended, server, MHD_OPTION_CONNECTION_TIMEOUT,
+					   (unsigned)SILENT_S, MHD_OPTION_END);
+	if (!server->daemon) {
+		error_set(err, ERR_IO, "127.0.0.1:%u: %s", file->port,
+			  errno ? strerror(errno) : "no server can be started");
+		mem_free(server);
+		return false;
+	}
+	*out = server;
+	return true;
+}
+
+bool one_file_wait(struct one_file_server *server, struct error *err)
+{
+	while (!server->fetched) {
+		if (server->file->stopped(server->file->arg))
+			return error_set(err, ERR_INTERRUPTED, "interrupted");
+		if (!http.run_wait(server->daemon, WAIT_MS))
+			return error_set(err, ERR_IO, "127.0.0.1:%u: %s", server->file->port,
+					 strerror(errno));
+	}
+	return true;
+}
+
+void one_file_close(struct one_file_server *server)
+{
+	if (!server)
+		return;
+	http.stop_daemon(server->daemon);
+	mem_free(server);
+}

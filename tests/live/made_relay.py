@@ -197,12 +197,12 @@ class Viewer:
 
     def reply(self, data):
         pace, rng = self.relay.pace, self.relay.rng
-        if self.relay.calm <= 0 and not self.relay.closing():
+        if self.relay.calm <= 0 and self.relay.losses > 0 and not self.relay.closing():
             if rng.random() < pace.drop:
-                self.relay.calm = 20
+                self.relay.lose()
                 raise Closed
             if rng.random() < pace.half:
-                self.relay.calm = 20
+                self.relay.lose()
                 self.sock.sendall(data[: rng.randrange(len(data) + 1)])
                 raise Closed
         self.relay.calm -= 1
@@ -428,6 +428,7 @@ class Relay:
         self.paused = set()  # streams of which nothing is published
         self.early = set()  # streams that hang up before their session ends
         self.calm, self.hold = 5, False  # the first connection is made: else nobody tries again
+        self.losses = 10  # connections: a viewer asks again for all packets in each, and waits longer between them
         self.again = False  # a session that ended can be attached to again
         self.index_errors, self.packet_errors = self.pace.index_errors, self.pace.packet_errors
         self.slow = slow  # s between two packets
@@ -463,6 +464,10 @@ class Relay:
             viewer = Viewer(self, sock)
             self.viewers.append(viewer)
             threading.Thread(target=viewer.run, daemon=True).start()
+
+    def lose(self):
+        """A connection is lost; not the next one in its first replies."""
+        self.calm, self.losses = 20, self.losses - 1
 
     def violate(self, what):
         self.violations.append(what)

@@ -151,11 +151,8 @@ libstate_a_SOURCES += \
 	%D%/slices/builder.h \
 	%D%/slices/column_get.c \
 	%D%/slices/column_put.c \
-	%D%/slices/elias_fano.c \
-	%D%/slices/elias_fano.h \
 	%D%/slices/shared_ticks.c \
 	%D%/slices/shared_ticks.h \
-	%D%/slices/exp_golomb.h \
 	%D%/slices/gathered.c \
 	%D%/slices/gathered.h \
 	%D%/slices/lines.c \

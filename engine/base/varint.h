@@ -14,7 +14,9 @@ static inline int64_t unzigzag(uint64_t number)
 	return (int64_t)(number >> 1 ^ (0 - (number & 1)));
 }
 
-/* LEB128; 10 bytes at most. */
+enum { VARINT_MOST = 10 /* bytes */ };
+
+/* LEB128 */
 static inline uint8_t *varint_put(uint8_t *at, uint64_t number)
 {
 	for (; number > 127; number >>= 7)

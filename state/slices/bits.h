@@ -40,15 +40,6 @@ static inline uint64_t bits_get(const uint8_t *from, uint64_t bit, unsigned widt
 	return word & bits_mask(width);
 }
 
-/* 64 of them. */
-static inline uint64_t bits_word(const uint8_t *from, uint64_t bit)
-{
-	unsigned shift = bit & 7;
-
-	return bits_load(from + bit / 8) >> shift | (uint64_t)from[bit / 8 + 8] << 1
-										<< (63 - shift);
-}
-
 struct bits_out {
 	uint8_t *at; /* room is the caller's care: up to 8 bytes behind the last bit are written */
 	uint64_t word;

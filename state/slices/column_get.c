@@ -6,8 +6,6 @@
  */
 #include "engine/base/search.h"
 #include "state/slices/bits.h"
-#include "state/slices/elias_fano.h"
-#include "state/slices/exp_golomb.h"
 #include "state/slices/slice.h"
 
 bool slice_run_open(const uint8_t *data, uint64_t from, uint64_t to, bool *damaged,
@@ -130,7 +128,6 @@ static const uint8_t *read_heads(const struct slice_run *run, struct slice_block
 {
 	bool more = false;
 
-	block->order = *at++;
 	if (run->values) {
 		at = frame_head(&block->frames[0], &more, at, end);
 		block->turns = more;
@@ -147,142 +144,108 @@ static const uint8_t *read_heads(const struct slice_run *run, struct slice_block
 	return block->extra_width > 64 ? NULL : varint_get(at, end, &block->extra_least);
 }
 
+/* Do so many keys stand there, behind their width? */
+static bool has_keys(const uint8_t *at, const uint8_t *end, uint32_t count)
+{
+	return at < end && *at <= 64 && ((uint64_t)count * *at + 7) / 8 < (uint64_t)(end - at);
+}
+
 bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_block *out)
 {
 	const uint8_t *at, *end;
 	uint32_t rest = run->count - j * SLICE_BLOCK;
+	uint64_t bits;
 
 	if (!block_bytes(run, j, &at, &end))
 		return false;
 	out->first = slice_run_first(run, j);
 	out->count = rest < SLICE_BLOCK ? rest : SLICE_BLOCK;
 	out->turns = false;
-	out->elias_fano = !run->values && !run->extra;
+	out->keys_alone = !run->values && !run->extra;
 	out->extra_width = 0;
 	out->extra_least = 0;
 	out->extra_at = 0;
 	out->bits = read_heads(run, out, at, end);
-	if (!out->bits || out->order > 63)
+	if (!out->bits)
 		return false;
-	out->nbits = (uint64_t)(end - out->bits) * 8;
-	out->keys_at = out->extra_at + (uint64_t)out->count * out->extra_width;
-	return out->keys_at <= out->nbits;
+	bits = out->extra_at + (uint64_t)out->count * out->extra_width;
+	if ((bits + 7) / 8 > (uint64_t)(end - out->bits))
+		return false;
+	out->keys = out->bits + (bits + 7) / 8;
+	out->end = end;
+	return !out->keys_alone || has_keys(out->keys, end, out->count);
 }
 
 /* ---- keys ---- */
 
-static struct exp_golomb block_gaps(const struct slice_block *block)
+/* Key i of those at `at`, which begin with their width, less the first. */
+static uint64_t key_alone(const uint8_t *at, uint32_t i)
 {
-	return (struct exp_golomb){
-		.bits = block->bits, .at = block->keys_at, .end = block->nbits, .k = block->order};
+	return bits_get(at + 1, (uint64_t)i * *at, *at);
 }
 
-static struct elias_fano block_direct(const struct slice_block *block)
+/* From one key to the next. NULL: damage. */
+static inline const uint8_t *next_key(const struct slice_block *block, const uint8_t *at,
+				      uint64_t *key)
 {
-	uint32_t count = block->count - 1;
+	uint64_t gap;
 
-	return (struct elias_fano){.bits = block->bits,
-				   .low_at = block->keys_at,
-				   .high_at = block->keys_at + (uint64_t)count * block->order,
-				   .end = block->nbits,
-				   .low_width = block->order,
-				   .count = count};
-}
-
-static bool elias_fano_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
-{
-	struct elias_fano elias_fano = block_direct(block);
-
-	keys[0] = block->first;
-	if (!elias_fano_all(&elias_fano, keys + 1))
-		return false;
-	for (uint32_t i = 1; i < block->count; i++)
-		keys[i] += block->first;
-	return true;
+	at = varint_get(at, block->end, &gap);
+	*key += gap + 1;
+	return at;
 }
 
 bool slice_block_before(const struct slice_block *block, uint64_t key, uint32_t *i, uint64_t *found)
 {
-	struct exp_golomb gaps = block_gaps(block);
-	uint64_t at = block->first, gap;
+	const uint8_t *at = block->keys;
+	uint64_t next = block->first;
 	uint32_t n = 0;
 
-	if (key < at)
+	if (key < next)
 		return false;
-	if (block->elias_fano) {
-		struct elias_fano direct = block_direct(block);
-
-		if (!elias_fano_before(&direct, key - at, i, found))
-			return false;
-		*found += at;
-		return true;
+	*found = next;
+	if (block->keys_alone) {
+		n = search_first(k, 1, block->count, key_alone(at, k) <= key - next) - 1;
+		*found += key_alone(at, n);
 	}
-	for (; n + 1 < block->count; n++) {
-		if (!exp_golomb_get(&gaps, &gap))
+	for (; !block->keys_alone && n + 1 < block->count; n++, *found = next) {
+		at = next_key(block, at, &next);
+		if (!at)
 			return false;
-		if (gap >= key - at)
+		if (next > key)
 			break;
-		at += gap + 1;
 	}
 	*i = n;
-	*found = at;
-	return exp_golomb_is_whole(&gaps);
+	return true;
 }
 
 static bool block_key(const struct slice_block *block, uint32_t i, uint64_t *key)
 {
-	struct exp_golomb gaps = block_gaps(block);
-	uint64_t gap;
+	const uint8_t *at = block->keys;
 
 	*key = block->first;
-	for (; i > 0; i--) {
-		if (!exp_golomb_get(&gaps, &gap))
-			return false;
-		*key += gap + 1;
-	}
-	return exp_golomb_is_whole(&gaps);
-}
-
-/* So many at once, as long as there are so many. */
-static inline __attribute__((always_inline)) bool gap_keys(const struct slice_block *block,
-							   unsigned at_once, uint64_t *keys)
-{
-	struct exp_golomb gaps = block_gaps(block);
-	uint64_t some[8], key = block->first;
-	uint32_t n = 1;
-
-	keys[0] = key;
-	while (n + at_once <= block->count) {
-		unsigned count = exp_golomb_get_many(&gaps, at_once, some);
-
-		if (!count) { /* it is long */
-			gaps.have = 0;
-			if (!exp_golomb_get(&gaps, some))
-				return false;
-			count = 1;
-		}
-		for (unsigned i = 0; i < at_once; i++) /* those behind `count` come again */
-			keys[n + i] = key += some[i] + 1;
-		n += count;
-		key = keys[n - 1];
-	}
-	for (gaps.have = 0; n < block->count; n++) {
-		if (!exp_golomb_get(&gaps, some))
-			return false;
-		keys[n] = key += some[0] + 1;
-	}
-	return exp_golomb_is_whole(&gaps);
+	for (; i > 0 && at; i--)
+		at = next_key(block, at, key);
+	return at != NULL;
 }
 
 bool slice_block_keys(const struct slice_block *block, uint64_t keys[SLICE_BLOCK])
 {
-	if (block->elias_fano)
-		return elias_fano_block_keys(block, keys);
-	if (block->order < 2)
-		return gap_keys(block, 8, keys);
-	if (block->order < 4)
-		return gap_keys(block, 6, keys);
-	return block->order < 8 ? gap_keys(block, 4, keys) : gap_keys(block, 2, keys);
+	const uint8_t *at = block->keys;
+	uint64_t key = block->first;
+
+	keys[0] = key;
+	for (uint32_t i = 1; i < block->count; i++) {
+		if (block->keys_alone) {
+			keys[i] = block->first + key_alone(at, i);
+			continue;
+		}
+		at = next_key(block, at, &key);
+		if (!at)
+			return false;
+		keys[i] = key;
+	}
+	return true;
 }
 
 /* ---- the column ---- */
@@ -307,25 +270,15 @@ bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, u
 }
 
 /* Without opening the block: ticks are asked for one by one. */
-static bool elias_fano_run_key(const struct slice_run *run, uint64_t i, uint64_t *key)
+static bool run_key_alone(const struct slice_run *run, uint64_t i, uint64_t *key)
 {
-	uint32_t j = (uint32_t)(i / SLICE_BLOCK), rest = run->count - j * SLICE_BLOCK;
-	uint64_t offset = block_offset(run, j), number;
-	struct elias_fano elias_fano = {.count = (rest < SLICE_BLOCK ? rest : SLICE_BLOCK) - 1};
+	uint32_t j = (uint32_t)(i / SLICE_BLOCK);
+	uint64_t offset = block_offset(run, j);
 
-	*key = slice_run_first(run, j);
-	if (i % SLICE_BLOCK == 0)
-		return true;
-	if (offset >= run->size)
+	if (offset > run->size || !has_keys(run->blocks + offset, run->blocks + run->size,
+					    (uint32_t)(i % SLICE_BLOCK) + 1))
 		return false;
-	elias_fano.low_width = run->blocks[offset];
-	elias_fano.bits = run->blocks + offset + 1;
-	elias_fano.high_at = (uint64_t)elias_fano.count * elias_fano.low_width;
-	elias_fano.end = (run->size - offset - 1) * 8;
-	if (elias_fano.low_width > 63 || elias_fano.high_at > elias_fano.end ||
-	    !elias_fano_get(&elias_fano, i % SLICE_BLOCK - 1, &number))
-		return false;
-	*key += number;
+	*key = slice_run_first(run, j) + key_alone(run->blocks + offset, i % SLICE_BLOCK);
 	return true;
 }
 
@@ -343,7 +296,7 @@ uint64_t slice_run_key(const struct slice_run *run, uint64_t i)
 
 	if (run->values || run->extra)
 		return slice_run_at(run, i, &block, &key) ? key : 0;
-	return noted(run, i < run->count && elias_fano_run_key(run, i, &key)) ? key : 0;
+	return noted(run, i < run->count && run_key_alone(run, i, &key)) ? key : 0;
 }
 
 bool slice_run_before(const struct slice_run *run, uint64_t key, struct slice_block *block,

@@ -2,19 +2,17 @@
  * column_put.c - rising keys and a value each, as bytes
  *
  * A column is cut into blocks of 64 behind a directory of their first keys. Inside a block keys are
- * gaps (exp_golomb.h). Values take the width of their range (a frame) or, where few differ, a place
+ * gaps, as varints: one jump, to the next attribute, does not widen the others. Keys alone stand at
+ * one width. Values take the width of their range (a frame) or, where few differ, a place
  * in a list. Where two kinds of values take turns, as a system call and none, each has a frame of
  * its own.
  */
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
-#include "state/slices/elias_fano.h"
-#include "state/slices/exp_golomb.h"
 #include "state/slices/slice.h"
 
 enum { BLOCK_ROOM = 8192 };
-_Static_assert(SLICE_BLOCK *(64 + 3 + 64 + 2 * EXP_GOLOMB_ZEROS + 65) / 8 + SLICE_LISTED * 16 + 64 <
-		       BLOCK_ROOM,
+_Static_assert(SLICE_BLOCK *((64 + 3 + 64) / 8 + VARINT_MOST) + SLICE_LISTED * 16 + 64 < BLOCK_ROOM,
 	       "the widest block fits");
 
 /* ---- values ---- */
@@ -204,58 +202,22 @@ static void put_frame(struct bits_out *bits, const struct frame *frame, size_t c
 
 /* ---- keys ---- */
 
-struct gap_list {
-	uint64_t items[SLICE_BLOCK];
-	size_t count;
-	unsigned order; /* the one that takes the fewest bits, or nearly */
-};
-
-/*
- * Bits / 256, of gaps by how many zeros they have with order 0. With another order that is d less;
- * of numbers that are as frequent as each other, 2^-d - 2^-(d + order) have one more.
- */
-static uint64_t gaps_cost(const uint8_t sizes[2][64], size_t count, unsigned order, unsigned most)
+/* Keys alone: each less the first, at one width. */
+static void put_keys(struct bits_out *bits, const uint64_t *keys, size_t count)
 {
-	uint64_t cost = 256 * count * (order + 1);
+	unsigned width = bits_width(keys[count - 1] - keys[0]);
 
-	for (unsigned zeros = order; zeros <= most; zeros++) {
-		unsigned d = zeros - order;
-
-		cost += (UINT64_C(512) * d + (UINT64_C(512) >> d) - (UINT64_C(512) >> zeros)) *
-			(unsigned)(sizes[0][zeros] + sizes[1][zeros]);
-	}
-	return cost;
+	*bits->at++ = (uint8_t)width;
+	for (size_t i = 0; i < count; i++)
+		bits_put(bits, keys[i] - keys[0], width);
+	bits_end(bits);
 }
 
-/* Orders around the middle gap's width are tried. */
-static void fit_gaps(const uint64_t *keys, size_t count, struct gap_list *out)
+/* Beside values: what lies between neighbours, less 1. */
+static void put_gaps(struct bits_out *bits, const uint64_t *keys, size_t count)
 {
-	uint8_t sizes[2][64] = {0}; /* two, as neighbours would wait for each other */
-	unsigned middle = 0, most, top;
-	uint64_t any = 0, least = UINT64_MAX;
-	size_t seen;
-
-	out->count = count - 1;
-	for (size_t i = 0; i < out->count; i++) {
-		out->items[i] = keys[i + 1] - keys[i] - 1;
-		any |= out->items[i];
-		sizes[i & 1][exp_golomb_zeros(out->items[i], 0)]++;
-	}
-	for (seen = sizes[0][0] + sizes[1][0]; seen * 2 < out->count;) {
-		middle++;
-		seen += sizes[0][middle] + sizes[1][middle];
-	}
-	most = bits_width(any);
-	top = most < 63 ? most : 63;
-	out->order = middle;
-	for (unsigned k = middle ? middle - 1 : 0; k <= middle + 1 && k < 63; k++) {
-		uint64_t cost = gaps_cost(sizes, out->count, k, top);
-
-		out->order = cost < least ? k : out->order;
-		least = cost < least ? cost : least;
-	}
-	if (most > out->order + EXP_GOLOMB_ZEROS)
-		out->order = most - EXP_GOLOMB_ZEROS;
+	for (size_t i = 1; i < count; i++)
+		bits->at = varint_put(bits->at, keys[i] - keys[i - 1] - 1);
 }
 
 /* ---- blocks ---- */
@@ -293,21 +255,11 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 {
 	struct bits_out bits = {.at = (uint8_t *)buf_room(out, BLOCK_ROOM)};
 	const uint8_t *start = bits.at;
-	bool elias_fano = !column->numbers && !column->extra;
-	unsigned order = 0;
-	struct gap_list gaps;
 	unsigned nframes = 0;
 	struct extra_fit extra = {0};
 	struct values values = {.count = count, .step = 1};
 	struct frame frames[2];
 
-	if (elias_fano) {
-		order = elias_fano_width(column->keys + at, (uint32_t)count);
-	} else {
-		fit_gaps(column->keys + at, count, &gaps);
-		order = gaps.order;
-	}
-	*bits.at++ = (uint8_t)order;
 	if (column->numbers) {
 		values.numbers = column->numbers + at;
 		values.kinds = column->kinds + at;
@@ -324,11 +276,11 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 		put_values(&bits, &values, frames, nframes);
 	for (size_t i = 0; column->extra && i < count; i++)
 		bits_put(&bits, column->extra[at + i] - extra.least, extra.width);
-	if (elias_fano)
-		elias_fano_put(&bits, column->keys + at, (uint32_t)count, order);
-	for (size_t i = 0; !elias_fano && i < gaps.count; i++)
-		exp_golomb_put(&bits, gaps.items[i], order);
 	bits_end(&bits);
+	if (column->numbers || column->extra)
+		put_gaps(&bits, column->keys + at, count);
+	else
+		put_keys(&bits, column->keys + at, count);
 	out->len += (size_t)(bits.at - start);
 }
 

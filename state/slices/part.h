@@ -5,7 +5,7 @@
 #include "state/events/event_source.h"
 #include "state/program/program.h"
 
-enum { TIMELINES_FORMAT = 5 };
+enum { TIMELINES_FORMAT = 6 };
 
 /* What a store is of; another one is made anew. */
 struct timelines_key {

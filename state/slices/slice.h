@@ -34,7 +34,7 @@ struct slice_value {
 	uint8_t kind;
 };
 
-#define SLICE_MAGIC UINT32_C(0x334c5359) /* "YSL3" */
+#define SLICE_MAGIC UINT32_C(0x344c5359) /* "YSL4" */
 
 struct slice_head { /* as it is stored; ticks lie behind */
 	uint32_t magic, number;
@@ -129,15 +129,13 @@ struct slice_frame { /* how values are coded */
 struct slice_block {
 	uint64_t first; /* key */
 	uint32_t count;
-	const uint8_t *bits;
-	uint64_t nbits;
-	bool elias_fano; /* keys alone */
-	uint8_t order;   /* of gaps; direct: width of the low bits */
+	const uint8_t *bits, *keys, *end;
+	bool keys_alone; /* at one width; else gaps */
 	bool turns;      /* every second value is of the second frame */
 	struct slice_frame frames[2];
 	uint8_t extra_width;
 	uint64_t extra_least;
-	uint64_t kinds_at, extra_at, keys_at; /* bits */
+	uint64_t kinds_at, extra_at; /* bits */
 };
 
 /* First key of block j < nblocks. */

@@ -216,9 +216,9 @@ static bool all_intervals(struct bench *bench, struct error *err)
 {
 	struct stored *stored = stored_of(bench->state);
 	uint64_t count = 0, sum = 0;
-	struct slice_walk walk;
-	const struct slice_block *block = &walk.changes.block;
-	const uint64_t *keys = walk.changes.keys;
+	struct slice_opened open;
+	const struct slice_block *block = &open.block;
+	const uint64_t *keys = open.keys;
 	struct slice_value values[SLICE_BLOCK];
 	nstime *ticks = NULL;
 	size_t room = 0;
@@ -235,9 +235,9 @@ static bool all_intervals(struct bench *bench, struct error *err)
 		}
 		if (!slice || !tick_times(slice, ticks))
 			return false;
-		slice_walk_begin(&walk, slice);
+		open.j = 0;
 		for (uint32_t j = 0; j < slice->changes.nblocks; j++) {
-			if (!slice_walk_open(&walk, j))
+			if (!slice_opened_at(&open, &slice->changes, j))
 				return false;
 			slice_block_values(block, values);
 			for (uint32_t i = 0; i < block->count; i++)

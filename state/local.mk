@@ -151,8 +151,6 @@ libstate_a_SOURCES += \
 	%D%/slices/builder.h \
 	%D%/slices/column_get.c \
 	%D%/slices/column_put.c \
-	%D%/slices/shared_ticks.c \
-	%D%/slices/shared_ticks.h \
 	%D%/slices/gathered.c \
 	%D%/slices/gathered.h \
 	%D%/slices/lines.c \
@@ -172,7 +170,6 @@ libstate_a_SOURCES += \
 	%D%/slices/slice_get.c \
 	%D%/slices/slice_moment.c \
 	%D%/slices/slice_put.c \
-	%D%/slices/slice_walk.c \
 	%D%/slices/dominant.c \
 	%D%/slices/dominant.h
 libstate_a_SOURCES += \

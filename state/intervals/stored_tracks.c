@@ -261,7 +261,7 @@ static void next_fill(struct feeding *feeding, uint64_t number, uint32_t tick,
 /* Changes [from, to) of the open block, all of one attribute. */
 static void feed_run(struct feeding *feeding, struct track *track, uint32_t from, uint32_t to)
 {
-	const struct slice_opened *open = &feeding->walk.changes;
+	const struct slice_opened *open = &feeding->changes;
 	const struct slice *slice = &feeding->slice;
 	uint64_t mask = bits_mask(slice->tick_bits), number = open->keys[from] >> slice->tick_bits;
 	struct slice_value last = {0}, values[SLICE_BLOCK];
@@ -300,7 +300,7 @@ static void feed_run(struct feeding *feeding, struct track *track, uint32_t from
 /* Where the changes of the attribute at `from` end in the open block. */
 static uint32_t same_end(const struct feeding *feeding, uint32_t from)
 {
-	const struct slice_opened *open = &feeding->walk.changes;
+	const struct slice_opened *open = &feeding->changes;
 	uint64_t number = open->keys[from] >> feeding->slice.tick_bits;
 
 	while (++from < open->block.count && open->keys[from] >> feeding->slice.tick_bits == number)
@@ -335,7 +335,7 @@ static bool is_passed(struct feeding *feeding, uint32_t j)
 /* Changes of the numbers in [from, to). */
 static void feed_changes(struct feeding *feeding, uint64_t from, uint64_t to)
 {
-	const struct slice_opened *open = &feeding->walk.changes;
+	const struct slice_opened *open = &feeding->changes;
 	const struct slice *slice = &feeding->slice;
 	unsigned bits = slice->tick_bits;
 	uint64_t last = UINT64_MAX;
@@ -349,7 +349,7 @@ static void feed_changes(struct feeding *feeding, uint64_t from, uint64_t to)
 			return;
 		if (is_passed(feeding, j))
 			continue;
-		if (!slice_walk_open(&feeding->walk, j))
+		if (!slice_opened_at(&feeding->changes, &slice->changes, j))
 			return;
 		for (uint32_t i = 0, end; i < open->block.count && !failed(feeding); i = end) {
 			uint64_t number = open->keys[i] >> bits;
@@ -374,7 +374,7 @@ static bool slice_load(struct feeding *feeding, uint32_t s)
 	if (!slice)
 		return false;
 	feeding->slice = *slice;
-	slice_walk_begin(&feeding->walk, &feeding->slice);
+	feeding->changes.j = 0;
 	return true;
 }
 

@@ -28,7 +28,7 @@ struct feeding {
 	size_t nnamed;
 	/* of the slice */
 	struct slice slice; /* a copy, since others are read while it is fed */
-	struct slice_walk walk;
+	struct slice_opened changes; /* a block of its changes */
 	struct summing summing;
 };
 

@@ -161,7 +161,7 @@ bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_bloc
 	out->first = slice_run_first(run, j);
 	out->count = rest < SLICE_BLOCK ? rest : SLICE_BLOCK;
 	out->turns = false;
-	out->keys_alone = !run->values && !run->extra;
+	out->keys_alone = !run->values;
 	out->extra_width = 0;
 	out->extra_least = 0;
 	out->extra_at = 0;
@@ -269,19 +269,6 @@ bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, u
 	return true;
 }
 
-/* Without opening the block: ticks are asked for one by one. */
-static bool run_key_alone(const struct slice_run *run, uint64_t i, uint64_t *key)
-{
-	uint32_t j = (uint32_t)(i / SLICE_BLOCK);
-	uint64_t offset = block_offset(run, j);
-
-	if (offset > run->size || !has_keys(run->blocks + offset, run->blocks + run->size,
-					    (uint32_t)(i % SLICE_BLOCK) + 1))
-		return false;
-	*key = slice_run_first(run, j) + key_alone(run->blocks + offset, i % SLICE_BLOCK);
-	return true;
-}
-
 bool slice_run_at(const struct slice_run *run, uint64_t i, struct slice_block *block, uint64_t *key)
 {
 	return noted(run, i < run->count &&
@@ -291,12 +278,14 @@ bool slice_run_at(const struct slice_run *run, uint64_t i, struct slice_block *b
 
 uint64_t slice_run_key(const struct slice_run *run, uint64_t i)
 {
-	struct slice_block block;
-	uint64_t key;
+	uint32_t j = (uint32_t)(i / SLICE_BLOCK);
+	uint64_t offset = i < run->count ? block_offset(run, j) : UINT64_MAX;
 
-	if (run->values || run->extra)
-		return slice_run_at(run, i, &block, &key) ? key : 0;
-	return noted(run, i < run->count && run_key_alone(run, i, &key)) ? key : 0;
+	if (!noted(run,
+		   offset <= run->size && has_keys(run->blocks + offset, run->blocks + run->size,
+						   (uint32_t)(i % SLICE_BLOCK) + 1)))
+		return 0;
+	return slice_run_first(run, j) + key_alone(run->blocks + offset, i % SLICE_BLOCK);
 }
 
 bool slice_run_before(const struct slice_run *run, uint64_t key, struct slice_block *block,

@@ -277,7 +277,7 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 	for (size_t i = 0; column->extra && i < count; i++)
 		bits_put(&bits, column->extra[at + i] - extra.least, extra.width);
 	bits_end(&bits);
-	if (column->numbers || column->extra)
+	if (column->numbers)
 		put_gaps(&bits, column->keys + at, count);
 	else
 		put_keys(&bits, column->keys + at, count);

@@ -31,22 +31,21 @@ static bool chunk_tombstones(const struct slice *slice, uint64_t first, each_tom
 			     void *arg)
 {
 	uint64_t from = first << slice->tick_bits, to = (first + CHUNK) << slice->tick_bits;
-	struct slice_walk walk;
+	struct slice_opened open = {.j = 0};
 	uint32_t j;
 
-	slice_walk_begin(&walk, slice);
 	if (!slice_run_find(&slice->changes, from, &j))
 		j = 0;
 	for (; j < slice->changes.nblocks && slice_run_first(&slice->changes, j) < to; j++) {
-		if (!slice_walk_open(&walk, j))
+		if (!slice_opened_at(&open, &slice->changes, j))
 			return false;
-		for (uint32_t i = 0; i < walk.changes.block.count; i++) {
-			uint64_t key = walk.changes.keys[i];
+		for (uint32_t i = 0; i < open.block.count; i++) {
+			uint64_t key = open.keys[i];
 			struct side_item item = {.fill.attr = (uint32_t)(key >> slice->tick_bits)};
 
 			if (key < from || key >= to)
 				continue;
-			item.fill.value = slice_block_value(&walk.changes.block, i);
+			item.fill.value = slice_block_value(&open.block, i);
 			item.at = slice_tick_time(slice, key & bits_mask(slice->tick_bits));
 			if (!each(arg, &item))
 				return false;

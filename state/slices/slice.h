@@ -39,11 +39,11 @@ struct slice_value {
 struct slice_head { /* as it is stored; ticks lie behind */
 	uint32_t magic, number;
 	nstime begin;
-	uint32_t nticks, tick_bits, nchanges, nsnapshot, nfills, nfroms, nshared_ticks;
-	uint32_t changes_at, snapshot_at, froms_at, shared_ticks_at; /* behind froms are fills */
-	uint32_t size;                                               /* with the tail */
+	uint32_t nticks, tick_bits, nchanges, nsnapshot, nfills, nfroms;
+	uint32_t changes_at, snapshot_at, froms_at; /* behind froms are fills */
+	uint32_t size;                              /* with the tail */
 };
-_Static_assert(sizeof(struct slice_head) == 64, "nothing lies between");
+_Static_assert(sizeof(struct slice_head) == 56, "nothing lies between");
 
 /* Doubles as integers of the same order, and back: the same function. */
 static inline int64_t slice_float(int64_t bits)
@@ -105,7 +105,7 @@ struct slice {
 	unsigned tick_bits;
 	nstime begin;
 	struct slice_run ticks; /* less begin */
-	struct slice_run changes, snapshot, fills, shared_ticks;
+	struct slice_run changes, snapshot, fills;
 	const uint8_t *froms;
 	uint32_t nfroms;
 	bool *damaged;
@@ -148,7 +148,7 @@ bool slice_run_before(const struct slice_run *run, uint64_t key, struct slice_bl
 /* Key i of the column, and its block. */
 bool slice_run_at(const struct slice_run *run, uint64_t i, struct slice_block *block,
 		  uint64_t *key);
-/* Key i of the column; there must be one. */
+/* Key i of a column of keys alone, without opening its block; there must be one. */
 uint64_t slice_run_key(const struct slice_run *run, uint64_t i);
 /* Of a block false is damage, which the caller notes. */
 bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_block *out);
@@ -169,22 +169,6 @@ struct slice_opened {
 };
 /* Opens block j, if it is not the one. False: damage, or there is none. */
 bool slice_opened_at(struct slice_opened *opened, const struct slice_run *run, uint32_t j);
-
-/* ---- from change to change: slice_walk.c ---- */
-
-struct slice_walk {
-	const struct slice *slice;
-	struct slice_opened changes; /* what slice_walk_open() opened; keys are of ticks */
-	struct slice_opened shared_ticks, leader;
-	uint64_t free_from, free_to; /* no attribute in [from, to) follows */
-};
-
-void slice_walk_begin(struct slice_walk *walk, const struct slice *slice);
-/* Opens block j of the changes; the keys are of ticks, also those of shared ticks. False: damage.
- */
-bool slice_walk_open(struct slice_walk *walk, uint32_t j);
-/* Do the attribute's keys in the column stand for changes of a leader, from place *start on? */
-bool slice_walk_leader(struct slice_walk *walk, uint64_t attr, uint64_t *start);
 
 /* ---- all attributes at one moment: slice_moment.c ---- */
 

@@ -13,21 +13,18 @@ static bool open_parts(const uint8_t *data, const struct slice_head *head, struc
 	uint64_t end = head->size - SLICE_TAIL;
 
 	if (head->changes_at < sizeof *head || head->snapshot_at < head->changes_at ||
-	    head->froms_at < head->snapshot_at || head->shared_ticks_at < fills ||
-	    head->shared_ticks_at > end)
+	    head->froms_at < head->snapshot_at || fills > end)
 		return false;
 	out->froms = data + head->froms_at;
 	out->ticks.count = head->nticks;
 	out->changes = (struct slice_run){.count = head->nchanges, .values = true};
 	out->snapshot = (struct slice_run){.count = head->nsnapshot, .values = true, .extra = true};
 	out->fills = (struct slice_run){.count = head->nfills, .values = true, .extra = true};
-	out->shared_ticks = (struct slice_run){.count = head->nshared_ticks, .extra = true};
 	bool *damaged = out->damaged;
 	return slice_run_open(data, sizeof *head, head->changes_at, damaged, &out->ticks) &&
 	       slice_run_open(data, head->changes_at, head->snapshot_at, damaged, &out->changes) &&
 	       slice_run_open(data, head->snapshot_at, head->froms_at, damaged, &out->snapshot) &&
-	       slice_run_open(data, fills, head->shared_ticks_at, damaged, &out->fills) &&
-	       slice_run_open(data, head->shared_ticks_at, end, damaged, &out->shared_ticks);
+	       slice_run_open(data, fills, end, damaged, &out->fills);
 }
 
 bool slice_open(const void *data, size_t size, bool *damaged, struct slice *out, struct error *err)
@@ -75,103 +72,49 @@ nstime slice_tick_time(const struct slice *slice, uint64_t tick)
 
 /* ---- questions about one attribute ---- */
 
-/* A change of an attribute, in the column that has it. */
-struct found_change {
-	bool follows;   /* its key is of a place among its leader's changes, */
-	uint64_t start; /* which begin here; else it is of a tick */
-	uint64_t key, i;
-	struct slice_value value;
-};
-
-/* Does the attribute follow, and whom? */
-static void find_leader(const struct slice *slice, uint64_t attr, struct found_change *out)
+static uint32_t tick_of(const struct slice *slice, uint64_t key)
 {
-	const struct slice_run *run = &slice->shared_ticks;
-	struct slice_block block;
-	uint64_t i, key;
-
-	out->follows = run->count && slice_run_before(run, attr, &block, &i, &key) && key == attr;
-	if (!out->follows)
-		return;
-	out->start = slice_block_extra(&block, (uint32_t)(i % SLICE_BLOCK));
-	if (out->start >= slice->changes.count)
-		*slice->damaged = true;
+	return (uint32_t)(key & bits_mask(slice->tick_bits));
 }
 
-/* Which tick, or which of its leader's changes, is the last at or before a tick. */
-static bool place_at(const struct slice *slice, const struct found_change *of, uint32_t tick,
-		     uint64_t *place)
-{
-	struct slice_block block;
-	uint64_t key, i;
-
-	*place = tick;
-	if (!of->follows)
-		return true;
-	key = slice_run_key(&slice->changes, of->start) >> slice->tick_bits << slice->tick_bits |
-	      tick;
-	if (!slice_run_before(&slice->changes, key, &block, &i, &key) || i < of->start)
-		return false;
-	*place = i - of->start;
-	return true;
-}
-
-static uint32_t tick_of(const struct slice *slice, const struct found_change *change)
-{
-	uint64_t mask = bits_mask(slice->tick_bits), key = change->key;
-
-	if (change->follows)
-		key = slice_run_key(&slice->changes, change->start + (key & mask));
-	return (uint32_t)(key & mask);
-}
-
+/* The last change at or before a tick, its key and its place in the column. */
 static bool last_change(const struct slice *slice, uint32_t attr, uint32_t tick,
-			struct found_change *out)
+			struct slice_value *value, uint64_t *key, uint64_t *i)
 {
 	struct slice_block block;
-	uint64_t place;
 
-	find_leader(slice, attr, out);
-	if (!place_at(slice, out, tick, &place) ||
-	    !slice_run_before(&slice->changes, (uint64_t)attr << slice->tick_bits | place, &block,
-			      &out->i, &out->key) ||
-	    out->key >> slice->tick_bits != attr)
+	if (!slice_run_before(&slice->changes, (uint64_t)attr << slice->tick_bits | tick, &block, i,
+			      key) ||
+	    *key >> slice->tick_bits != attr)
 		return false;
-	out->value = slice_block_value(&block, (uint32_t)(out->i % SLICE_BLOCK));
+	*value = slice_block_value(&block, (uint32_t)(*i % SLICE_BLOCK));
 	return true;
 }
 
 bool slice_change(const struct slice *slice, uint32_t attr, uint32_t tick,
 		  struct slice_value *value, uint32_t *at)
 {
-	struct found_change last;
+	uint64_t key, i;
 
-	if (!last_change(slice, attr, tick, &last))
+	if (!last_change(slice, attr, tick, value, &key, &i))
 		return false;
-	*value = last.value;
-	*at = tick_of(slice, &last);
+	*at = tick_of(slice, key);
 	return true;
 }
 
 bool slice_change_from(const struct slice *slice, uint32_t attr, uint32_t tick,
 		       struct slice_value *value, uint32_t *at)
 {
-	uint64_t place, least = (uint64_t)attr << slice->tick_bits;
-	struct found_change next = {.i = 0};
+	uint64_t least = (uint64_t)attr << slice->tick_bits | tick, key, i = 0;
 	struct slice_block block;
 
-	find_leader(slice, attr, &next);
-	/* the place behind the last one before the tick, where it is no tick itself */
-	if (tick && place_at(slice, &next, tick - 1, &place))
-		least |= place + 1;
-	if (least && slice_run_before(&slice->changes, least - 1, &block, &next.i, &next.key))
-		next.i++;
-	if (next.i >= slice->changes.count ||
-	    !slice_run_at(&slice->changes, next.i, &block, &next.key) ||
-	    next.key >> slice->tick_bits != attr)
+	if (least && slice_run_before(&slice->changes, least - 1, &block, &i, &key))
+		i++;
+	if (i >= slice->changes.count || !slice_run_at(&slice->changes, i, &block, &key) ||
+	    key >> slice->tick_bits != attr)
 		return false;
-	*value = slice_block_value(&block, (uint32_t)(next.i % SLICE_BLOCK));
-	*at = tick_of(slice, &next);
+	*value = slice_block_value(&block, (uint32_t)(i % SLICE_BLOCK));
+	*at = tick_of(slice, key);
 	return true;
 }
 
@@ -189,12 +132,11 @@ bool slice_row(const struct slice *slice, uint32_t attr, uint32_t tick, bool bac
 	const uint64_t step = back ? UINT64_MAX : 1;
 	struct slice_value values[SLICE_BLOCK];
 	struct slice_opened open = {.j = 0};
-	struct found_change last;
+	uint64_t key, at;
 
-	if (!last_change(slice, attr, tick, &last))
+	if (!last_change(slice, attr, tick, value, &key, &at))
 		return false;
-	*value = last.value;
-	for (uint64_t at = last.i; (at += step) < slice->changes.count;) {
+	while ((at += step) < slice->changes.count) {
 		uint32_t j = (uint32_t)(at / SLICE_BLOCK), i = at % SLICE_BLOCK;
 
 		if (open.j != j + 1) {
@@ -205,9 +147,9 @@ bool slice_row(const struct slice *slice, uint32_t attr, uint32_t tick, bool bac
 		if (open.keys[i] >> slice->tick_bits != attr || values[i].kind != value->kind ||
 		    values[i].number != value->number)
 			break;
-		last.key = open.keys[i];
+		key = open.keys[i];
 	}
-	*out = tick_of(slice, &last);
+	*out = tick_of(slice, key);
 	return true;
 }
 

@@ -23,32 +23,29 @@ static void make_room(struct slice_items *items, size_t count)
 
 /* Block j, if it is of one attribute alone, and of its changes the last up to the tick is not in
  * it. */
-static bool is_between(struct slice_walk *walk, uint32_t j, uint32_t tick)
+static bool is_between(const struct slice *slice, uint32_t j, uint32_t tick)
 {
-	const struct slice_run *run = &walk->slice->changes;
-	unsigned bits = walk->slice->tick_bits;
-	uint64_t first = slice_run_first(run, j), behind, start;
+	const struct slice_run *run = &slice->changes;
+	unsigned bits = slice->tick_bits;
+	uint64_t first = slice_run_first(run, j), behind;
 
 	if (j + 1 == run->nblocks)
 		return false;
 	behind = slice_run_first(run, j + 1);
 	if (first >> bits != behind >> bits)
 		return false;
-	if (slice_walk_leader(walk, first >> bits, &start)) {
-		first = slice_run_key(run, start + (first & bits_mask(bits)));
-		behind = slice_run_key(run, start + (behind & bits_mask(bits)));
-	}
 	return (first & bits_mask(bits)) > tick || (behind & bits_mask(bits)) <= tick;
 }
 
 /* The last changes of the open block's attributes at or before the tick. False: damage. */
-static bool put_block(struct slice_walk *walk, uint32_t tick, struct slice_items *out)
+static bool put_block(struct slice_opened *open, unsigned tick_bits, uint32_t tick,
+		      struct slice_items *out)
 {
-	const struct slice_block *block = &walk->changes.block;
-	uint64_t mask = bits_mask(walk->slice->tick_bits), *keys = walk->changes.keys;
+	const struct slice_block *block = &open->block;
+	uint64_t mask = bits_mask(tick_bits), *keys = open->keys;
 	uint32_t lasts[SLICE_BLOCK], count = 0;
 
-	if (keys[block->count - 1] >> walk->slice->tick_bits > UINT32_MAX)
+	if (keys[block->count - 1] >> tick_bits > UINT32_MAX)
 		return false;
 	keys[block->count] = UINT64_MAX;
 	for (uint32_t i = 0; i < block->count; i++) { /* without branches: none could be guessed */
@@ -61,7 +58,7 @@ static bool put_block(struct slice_walk *walk, uint32_t tick, struct slice_items
 	make_room(out, count);
 	for (uint32_t i = 0; i < count; i++) {
 		struct slice_value value = slice_block_value(block, lasts[i]);
-		uint32_t number = (uint32_t)(keys[lasts[i]] >> walk->slice->tick_bits);
+		uint32_t number = (uint32_t)(keys[lasts[i]] >> tick_bits);
 
 		/* in the block before was an earlier one */
 		out->count -= out->count && out->items[out->count - 1].number == number;
@@ -78,12 +75,11 @@ static bool put_block(struct slice_walk *walk, uint32_t tick, struct slice_items
 
 static bool put_changes(const struct slice *slice, uint32_t tick, struct slice_items *out)
 {
-	struct slice_walk walk;
+	struct slice_opened open = {.j = 0};
 
-	slice_walk_begin(&walk, slice);
 	for (uint32_t j = 0; j < slice->changes.nblocks; j++)
-		if (!is_between(&walk, j, tick) &&
-		    (!slice_walk_open(&walk, j) || !put_block(&walk, tick, out)))
+		if (!is_between(slice, j, tick) && (!slice_opened_at(&open, &slice->changes, j) ||
+						    !put_block(&open, slice->tick_bits, tick, out)))
 			return false;
 	return true;
 }

@@ -41,7 +41,6 @@ static void read_slice(const uint8_t *data, size_t size)
 	struct slice_value value;
 	struct slice_items items = {0};
 	struct slice_fill fill;
-	struct slice_walk walk;
 	bool damaged = false;
 	struct slice slice;
 	struct error err;
@@ -50,10 +49,6 @@ static void read_slice(const uint8_t *data, size_t size)
 
 	if (!slice_open(data, size, &damaged, &slice, &err))
 		return;
-	slice_walk_begin(&walk, &slice);
-	for (uint32_t j = 0; j < slice.changes.nblocks; j++)
-		slice_walk_open(&walk, j);
-	read_run(&slice.shared_ticks);
 	read_run(&slice.changes);
 	read_run(&slice.snapshot);
 	read_run(&slice.fills);

@@ -29,13 +29,11 @@ test_programs += %D%/test_known_ranges
 %C%_test_known_ranges_LDADD = $(STATE_TEST_LDADD)
 
 test_programs += %D%/test_slices %D%/test_dominant
-test_programs += %D%/test_shared_ticks %D%/test_names %D%/test_numbers %D%/test_gathered %D%/test_bits
+test_programs += %D%/test_names %D%/test_numbers %D%/test_gathered %D%/test_bits
 %C%_test_slices_SOURCES = %D%/test_slices.c
 %C%_test_slices_LDADD = $(STATE_TEST_LDADD)
 %C%_test_dominant_SOURCES = %D%/test_dominant.c
 %C%_test_dominant_LDADD = $(STATE_TEST_LDADD)
-%C%_test_shared_ticks_SOURCES = %D%/test_shared_ticks.c
-%C%_test_shared_ticks_LDADD = $(STATE_TEST_LDADD)
 %C%_test_names_SOURCES = %D%/test_names.c %D%/temp_store.c %D%/temp_store.h
 %C%_test_names_LDADD = $(STATE_TEST_LDADD)
 %C%_test_numbers_SOURCES = %D%/test_numbers.c %D%/temp_store.c %D%/temp_store.h

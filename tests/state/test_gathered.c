@@ -119,18 +119,17 @@ static void gather(const struct row *row, struct numbers *numbers, struct made *
 
 static void changes_are(const struct slice *slice, const struct made *made)
 {
-	struct slice_walk walk;
+	struct slice_opened open = {.j = 0};
 
 	assert_int_equal(slice->changes.count, made->count);
-	slice_walk_begin(&walk, slice);
 	for (size_t i = 0; i < made->count; i++) {
 		const struct expected *change = &made->changes[i];
 		uint64_t key = change->key >> 32 << slice->tick_bits | (change->key & UINT32_MAX);
 		uint32_t at = (uint32_t)(i % SLICE_BLOCK);
 
-		assert_true(slice_walk_open(&walk, (uint32_t)(i / SLICE_BLOCK)));
-		assert_true(walk.changes.keys[at] == key);
-		struct slice_value value = slice_block_value(&walk.changes.block, at);
+		assert_true(slice_opened_at(&open, &slice->changes, (uint32_t)(i / SLICE_BLOCK)));
+		assert_true(open.keys[at] == key);
+		struct slice_value value = slice_block_value(&open.block, at);
 		assert_true(value.number == change->value.number);
 		assert_int_equal(value.kind, SLICE_INT);
 	}

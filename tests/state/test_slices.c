@@ -28,7 +28,7 @@ static struct row {
 	int64_t least;
 	uint64_t range; /* of numbers */
 	unsigned kinds; /* bit per kind that occurs */
-	enum { BY_CHANCE, TOGETHER, IN_TURN } how;
+	enum { BY_CHANCE, IN_TURN } how;
 } rows[] = {
 	{"no change at all", 0, 10, 1, 0, 1, 1 << SLICE_INT, BY_CHANCE},
 	{"one change", 1, 10, 1, 5, 1, 1 << SLICE_INT, BY_CHANCE},
@@ -50,8 +50,6 @@ static struct row {
 	{"few values far apart", 600, 30, 9, -4000000, 2, 1 << SLICE_INT | 1 << SLICE_UNKNOWN,
 	 BY_CHANCE},
 	{"none and a value in turn", 700, 3, 40, 7, 20, 1 << SLICE_STRING, IN_TURN},
-	{"attributes that change when another does", 960, 8, 1000, 0, 3, 1 << SLICE_INT, TOGETHER},
-	{"the same, three in two blocks", 96, 3, 1000, 0, 3, 1 << SLICE_INT, TOGETHER},
 };
 
 static uint8_t pick_kind(struct rng *rng, unsigned kinds)
@@ -82,15 +80,6 @@ static size_t without_repetition(uint64_t *keys, size_t count)
 	return kept;
 }
 
-/* Attributes 0 and 1 change at every second tick, 2 at every third of these, and so on. */
-static uint64_t together(const struct row *row, size_t i, uint32_t nticks)
-{
-	uint64_t attr = i % row->attrs, step = attr > 1 ? 2 * attr + 2 : 2;
-	uint64_t count = nticks / row->attrs * 2 / step;
-
-	return attr << bits_width(nticks) | i / row->attrs % count * step;
-}
-
 static void make(const struct row *row, struct made *out)
 {
 	struct rng rng = {row->changes + row->attrs};
@@ -107,8 +96,6 @@ static void make(const struct row *row, struct made *out)
 		out->snapshot_keys[i] = rng_next(&rng) % row->attrs;
 		out->keys[i] = rng_next(&rng) % row->attrs << out->parts.tick_bits |
 			       rng_next(&rng) % nticks;
-		if (row->how == TOGETHER)
-			out->keys[i] = together(row, i, nticks);
 		out->kinds[i] = pick_kind(&rng, row->kinds);
 		if (row->how == IN_TURN && i % 2)
 			out->kinds[i] = SLICE_NONE;
@@ -181,13 +168,12 @@ static void same_column(const struct slice_run *run, const uint64_t *expected,
 	}
 }
 
-/* Changes as one reads them, whose ticks a leader may have. */
+/* Changes as one reads them. */
 static void changes_come_back(const struct slice *slice, const struct made *made)
 {
 	size_t count = made->parts.changes.count;
-	struct slice_walk walk;
+	struct slice_opened open = {.j = 0};
 
-	slice_walk_begin(&walk, slice);
 	assert_int_equal(slice->changes.count, count);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t mask = bits_mask(slice->tick_bits), number = made->keys[i] & ~mask;
@@ -195,8 +181,8 @@ static void changes_come_back(const struct slice *slice, const struct made *made
 		uint32_t tick = (uint32_t)(made->keys[i] & mask);
 		struct slice_value value;
 
-		assert_true(slice_walk_open(&walk, (uint32_t)(i / SLICE_BLOCK)));
-		assert_true(walk.changes.keys[i % SLICE_BLOCK] == made->keys[i]);
+		assert_true(slice_opened_at(&open, &slice->changes, (uint32_t)(i / SLICE_BLOCK)));
+		assert_true(open.keys[i % SLICE_BLOCK] == made->keys[i]);
 		assert_true(slice_change(slice, attr, tick, &value, &at));
 		assert_true(at == tick && value.number == made->numbers[i]);
 		assert_int_equal(value.kind, made->kinds[i]);
@@ -310,9 +296,7 @@ static void comes_back(void **state)
 	assert_int_equal(slice.number, 3);
 	assert_int_equal(slice.nticks, made->parts.nticks);
 	changes_come_back(&slice, made);
-	assert_int_equal(slice.shared_ticks.count > 0, ((struct row *)*state)->how == TOGETHER);
-	if (!slice.shared_ticks.count)
-		same_column(&slice.changes, made->keys, made, made->parts.changes.count, false);
+	same_column(&slice.changes, made->keys, made, made->parts.changes.count, false);
 	same_column(&slice.snapshot, made->snapshot_keys, made, made->parts.snapshot.count, true);
 	same_column(&slice.fills, made->keys, made, made->parts.changes.count, true);
 	for (uint32_t i = 0; i < slice.nticks; i++) {
@@ -331,7 +315,6 @@ static void read_all(const uint8_t *bytes, size_t size)
 	struct slice_block block;
 	struct slice_fill fill;
 	struct slice_items items = {0};
-	struct slice_walk walk;
 	bool damaged = false;
 	struct slice slice;
 	struct error err;
@@ -353,15 +336,9 @@ static void read_all(const uint8_t *bytes, size_t size)
 		}
 	for (uint32_t i = 0; i < slice.nticks && i < MOST; i++)
 		slice_tick_time(&slice, i);
-	slice_walk_begin(&walk, &slice);
-	for (uint32_t j = 0; j < slice.changes.nblocks; j++)
-		slice_walk_open(&walk, j);
 	for (tick = 0; tick < 400; tick += 133)
 		slice_moment(&slice, &tick, &items);
 	mem_free(items.items);
-	for (uint32_t j = 0; j < slice.shared_ticks.nblocks; j++)
-		if (slice_block_open(&slice.shared_ticks, j, &block))
-			slice_block_keys(&block, keys);
 	tick = slice_tick_at(&slice, 0);
 	slice_change(&slice, 2, tick, &value, &tick);
 	slice_change_from(&slice, 2, tick, &value, &tick);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { KEY_META = 'M', KEY_SLICE = 'S', KEY_DATA = 'D', KEY_KEYS = 'K', KEY_NAMES = 'N' };
+enum { KEY_META = 'M', KEY_SLICE = 'S', KEY_DATA = 'D', KEY_KEYS = 'K' };
 enum { PART_SLICE, PART_CLASSES, PART_DOMINANT };
 
 struct name_key {
@@ -55,16 +55,6 @@ struct name_entity {
 	uint32_t parent;
 	struct value atom;
 };
-
-/*
- * Its ordinal. Integers stand together, 64 neighbours under one key: which of them there are, as
- * bits, then their ordinals.
- */
-bool name_find(struct store_txn *txn, uint32_t class, const struct name_entity *entity,
-	       uint32_t *ordinal);
-/* NULL: it has none any more. */
-MUST_CHECK bool name_put(struct store_txn *txn, uint32_t class, const struct name_entity *entity,
-			 const uint32_t *ordinal, struct error *err);
 
 /* A list of them. */
 void name_put_entities(struct buf *out, struct name_entity *entities, size_t count);

@@ -2,7 +2,6 @@
 #include "state/slices/numbers.h"
 
 #include "engine/base/mem.h"
-#include "state/slices/names.h"
 
 struct numbers *numbers_new(struct attrs *attrs)
 {
@@ -110,23 +109,21 @@ static uint32_t ordinal_of(struct numbers *numbers, uint32_t entity)
 {
 	uint32_t ordinal = number_map_get(&numbers->ordinals, entity), i;
 	struct number_class *class;
-	struct name_entity name;
 
 	if (ordinal)
 		return ordinal - 1;
 	i = class_of(numbers, CLASS_ATTR, attr_shape(numbers->attrs, entity));
 	if (i == NUMBER_ABSENT)
 		return i;
-	name.parent =
-		ordinal_of(numbers, numbers_entity(numbers, attr_parent(numbers->attrs, entity)));
-	name.atom = attr_atom(numbers->attrs, entity);
-	if (!numbers->txn) {
-		class = &numbers->classes[i];
-		ordinal = class->given++;
-		number_map_set(&class->entities, ordinal, entity + 1);
-	} else if (name.parent == NUMBER_ABSENT || !name_find(numbers->txn, i, &name, &ordinal)) {
-		return NUMBER_ABSENT;
+	if (numbers->txn) {
+		numbers_take_all(numbers, i);
+		ordinal = number_map_get(&numbers->ordinals, entity);
+		return ordinal ? ordinal - 1 : NUMBER_ABSENT;
 	}
+	ordinal_of(numbers, numbers_entity(numbers, attr_parent(numbers->attrs, entity)));
+	class = &numbers->classes[i];
+	ordinal = class->given++;
+	number_map_set(&class->entities, ordinal, entity + 1);
 	number_map_set(&numbers->ordinals, entity, ordinal + 1);
 	return ordinal;
 }

@@ -9,9 +9,9 @@
  * stored per entity and not per attribute, and a block of a slice holds values of one kind.
  *
  * Both sides have this table. A writer gives numbers out, and so has all of it. A reader has the
- * classes, chunks and patterns of its store, and finds the rest there when it is first needed
- * (what attributes numbers are of: shard_names.c). A build that goes on takes over the table of the
- * shard that it goes on with.
+ * classes, chunks and patterns of its store, and reads the rest there when it is first needed:
+ * entities list by list where numbers are to be named, and all of a class where names are to have
+ * their numbers. A build that goes on takes over the table of the shard that it goes on with.
  */
 #ifndef STATE_SLICES_NUMBERS_H
 #define STATE_SLICES_NUMBERS_H
@@ -45,6 +45,7 @@ struct number_class {
 	struct number_map chunks;   /* ordinal / CHUNK → 1 + chunk */
 	struct number_map entities; /* ordinal → 1 + attribute */
 	uint32_t given, stored;     /* writer: ordinals, from 0 on */
+	bool taken;                 /* reader: all its entities were read */
 };
 
 struct number_chunk {
@@ -139,7 +140,17 @@ bool numbers_get_classes(struct numbers *numbers, struct bytes bytes);
 /* Ordinals given so far, per class, for `resume`. */
 void numbers_counts(const struct numbers *numbers, struct buf *out);
 /* Drops what is stored of entities that came after numbers_counts(). */
-MUST_CHECK bool numbers_cut(const struct numbers *numbers, struct store_txn *txn,
-			    struct error *err);
+void numbers_cut(const struct numbers *numbers, struct store_txn *txn);
+
+/* Entities of a class from a list that holds `ordinal`; NULL: there is none. To be freed. */
+struct name_entity;
+struct name_entity *numbers_list(const struct numbers *numbers, uint32_t class, uint32_t ordinal,
+				 uint32_t *first, size_t *count);
+/* The node that is a class's ordinal; ATTR_ABSENT: damage. */
+uint32_t numbers_entity_at(struct numbers *numbers, uint32_t class, uint32_t ordinal);
+/* Reads all entities of a class, once: from then on they have their ordinals. */
+void numbers_take_all(struct numbers *numbers, uint32_t class);
+/* The node below `attr`, of the shape `above`, that has the shape: only names lie between. */
+uint32_t numbers_below(struct numbers *numbers, uint32_t attr, uint32_t shape, uint32_t above);
 
 #endif

@@ -122,20 +122,13 @@ void fresh_names_free(struct fresh_names *names)
 
 static bool put_entities(const struct fresh_class *fresh, struct store_txn *txn, struct error *err)
 {
-	size_t count = fresh->count;
+	const uint32_t at[] = {fresh->class, fresh->first};
 	struct buf bytes = {0};
 	struct name_key key;
 	bool ok;
 
 	name_put_entities(&bytes, fresh->entities, fresh->count);
-	ok = store_put(
-		txn,
-		name_key_numbers(&key, KEY_KEYS, (const uint32_t[]){fresh->class, fresh->first}, 2),
-		bytes_of(&bytes), err);
-	if (fresh->class < SHAPE_CLASSES) /* by ordinal alone */
-		count = 0;
-	for (uint32_t i = 0, ordinal = fresh->first; i < count && ok; i++, ordinal++)
-		ok = name_put(txn, fresh->class, &fresh->entities[i], &ordinal, err);
+	ok = store_put(txn, name_key_numbers(&key, KEY_KEYS, at, 2), bytes_of(&bytes), err);
 	buf_release(&bytes);
 	return ok;
 }
@@ -206,24 +199,92 @@ void numbers_counts(const struct numbers *numbers, struct buf *out)
 		buf_add_varint(out, numbers->classes[i].given);
 }
 
-/* ---- dropping what came after ---- */
+/* ---- entities: what a reader has not met yet ---- */
 
-static bool cut_list(const struct numbers *numbers, uint32_t class, const struct name_key *key,
-		     struct bytes value, struct store_txn *txn, struct error *err)
+enum { ENTITIES_MAX = 1 << 28 }; /* more than that is damage */
+
+struct name_entity *numbers_list(const struct numbers *numbers, uint32_t class, uint32_t ordinal,
+				 uint32_t *first, size_t *count)
 {
-	size_t count = 0;
-	struct name_entity *entities = name_get_entities(value, numbers->attrs, &count);
-	bool ok = entities || error_set(err, ERR_FORMAT, "timelines: the names are damaged");
+	struct name_entity *entities;
+	struct name_key key;
+	struct bytes value;
 
-	for (size_t i = 0; i < count && ok; i++)
-		ok = name_put(txn, class, &entities[i], NULL, err);
+	if (ordinal > ENTITIES_MAX ||
+	    !name_list_before(numbers->txn, class, ordinal, &key, first, &value))
+		return NULL;
+	entities = name_get_entities(value, numbers->attrs, count);
+	if (entities && ordinal - *first < *count)
+		return entities;
 	mem_free(entities);
-	store_delete(txn, name_key_bytes(key));
-	return ok;
+	return NULL;
 }
 
+uint32_t numbers_below(struct numbers *numbers, uint32_t attr, uint32_t shape, uint32_t above)
+{
+	struct value name;
+
+	if (shape == above)
+		return attr;
+	attr = numbers_below(numbers, attr, shape_parent(numbers->attrs, shape), above);
+	name = attr_atom(numbers->attrs, shape_attr(numbers->attrs, shape));
+	return attr_name(numbers->attrs, attr, name.text, name.len);
+}
+
+/* Takes over the list with the ordinal. */
+static void take_list(struct numbers *numbers, uint32_t i, uint32_t ordinal)
+{
+	struct number_class *classes = numbers->classes;
+	uint32_t names_shape = shape_parent(numbers->attrs, classes[i].shape);
+	uint32_t above_class = classes[classes[i].parent].entity_class, first;
+	size_t count;
+	struct name_entity *entities = numbers_list(numbers, i, ordinal, &first, &count);
+
+	for (uint32_t e = 0; entities && e < count; e++) {
+		uint32_t above = numbers_entity_at(numbers, above_class, entities[e].parent), attr;
+
+		if (above == ATTR_ABSENT)
+			continue;
+		above = numbers_below(numbers, above, names_shape, classes[above_class].shape);
+		attr = attr_key(numbers->attrs, above, &entities[e].atom);
+		number_map_set(&classes[i].entities, first + e, attr + 1);
+		number_map_set(&numbers->ordinals, attr, first + e + 1);
+	}
+	mem_free(entities);
+}
+
+uint32_t numbers_entity_at(struct numbers *numbers, uint32_t class, uint32_t ordinal)
+{
+	const struct number_map *entities = &numbers->classes[class].entities;
+	uint32_t attr;
+
+	if (class == ROOT_CLASS)
+		return ordinal ? ATTR_ABSENT : ATTR_ROOT;
+	if (!number_map_get(entities, ordinal))
+		take_list(numbers, class, ordinal);
+	attr = number_map_get(entities, ordinal);
+	return attr ? attr - 1 : ATTR_ABSENT;
+}
+
+void numbers_take_all(struct numbers *numbers, uint32_t class)
+{
+	struct number_class *of = &numbers->classes[class];
+	uint32_t first = 0, last = UINT32_MAX;
+	struct name_key key;
+	struct bytes ignored;
+
+	while (!of->taken && name_list_before(numbers->txn, class, last, &key, &first, &ignored)) {
+		take_list(numbers, class, first);
+		of->taken = !first;
+		last = first - 1;
+	}
+	of->taken = true;
+}
+
+/* ---- dropping what came after ---- */
+
 /* Classes that came later have numbers behind those that are known: until one has no list. */
-bool numbers_cut(const struct numbers *numbers, struct store_txn *txn, struct error *err)
+void numbers_cut(const struct numbers *numbers, struct store_txn *txn)
 {
 	struct name_key key;
 	struct bytes value;
@@ -236,8 +297,6 @@ bool numbers_cut(const struct numbers *numbers, struct store_txn *txn, struct er
 		for (any = false;
 		     name_list_before(txn, i, UINT32_MAX, &key, &first, &value) && first >= given;
 		     any = true)
-			if (!cut_list(numbers, i, &key, value, txn, err))
-				return false;
+			store_delete(txn, name_key_bytes(&key));
 	}
-	return true;
 }

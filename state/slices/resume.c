@@ -54,15 +54,6 @@ static bool load_text(struct numbers *numbers, struct shard *shard, uint32_t ord
 	return text != NULL;
 }
 
-static bool load_entity(struct numbers *numbers, struct shard *shard, uint32_t i, uint32_t ordinal)
-{
-	uint32_t entity = shard_entity(shard, i, ordinal);
-
-	if (entity != ATTR_ABSENT)
-		number_map_set(&numbers->ordinals, entity, ordinal + 1);
-	return entity != ATTR_ABSENT;
-}
-
 /* Entities [0, count) of a class were given. */
 static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t i, uint32_t count)
 {
@@ -76,7 +67,7 @@ static bool load_entities(struct numbers *numbers, struct shard *shard, uint32_t
 	}
 	for (; class->given < count; class->given++)
 		if (!(i == TEXT_CLASS ? load_text(numbers, shard, class->given)
-				      : load_entity(numbers, shard, i, class->given)))
+				      : numbers_entity_at(numbers, i, class->given) != ATTR_ABSENT))
 			return false;
 	class->stored = class->given;
 	return true;
@@ -119,12 +110,14 @@ static bool cut_work(struct store_txn *txn, void *arg, struct error *err)
 	struct name_key key;
 	struct bytes value;
 
+	(void)err;
 	store_delete(txn, name_key_meta(&key, "complete"));
 	for (uint32_t s = cutting->slices; store_get(txn, name_key_record(&key, s), &value); s++) {
 		store_delete(txn, name_key_bytes(&key));
 		store_delete_prefix(txn, name_key_numbers(&key, KEY_DATA, &s, 1));
 	}
-	return numbers_cut(cutting->numbers, txn, err);
+	numbers_cut(cutting->numbers, txn);
+	return true;
 }
 
 /* ---- what lives ---- */

@@ -135,8 +135,6 @@ const struct side_item *side_find(const struct side *side, uint32_t number, nsti
 bool shard_each_tombstone(struct shard *shard, uint32_t first,
 			  bool (*each)(void *arg, const struct side_item *tombstone), void *arg);
 MUST_CHECK bool shard_names_load(struct shard *shard, struct error *err);
-/* The node that is a class's ordinal; ATTR_ABSENT: damage. */
-uint32_t shard_entity(struct shard *shard, uint32_t class, uint32_t ordinal);
 /* What a number is of that is not of a pattern: an attribute, or where a tombstone hangs. */
 uint32_t shard_path(struct shard *shard, uint32_t number);
 /* The text of that ordinal; NULL: damage. Until the next one is read. */

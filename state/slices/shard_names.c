@@ -1,36 +1,16 @@
 /*
  * shard_names.c - numbers and names of a shard, looked up when they are first needed
  *
- * Classes and chunks are read when the shard is opened. Entities are found by key in the store
- * (numbers.c), and the other way round by lists, each read as a whole; either answer is kept.
+ * Classes and chunks are read when the shard is opened, entities by lists (numbers_store.c). What
+ * was read is kept.
  */
 #include "engine/base/mem.h"
 #include "state/slices/names.h"
 #include "state/slices/shard.h"
 
-enum { ENTITIES_MAX = 1 << 28 }; /* more than that is damage */
-
 static bool damaged(struct error *err)
 {
 	return error_set(err, ERR_FORMAT, "timelines: the names are damaged");
-}
-
-/* Entities of a class from a list that holds `ordinal`; NULL: there is none. */
-static struct name_entity *list_with(struct shard *shard, uint32_t class, uint32_t ordinal,
-				     uint32_t *first, size_t *count)
-{
-	struct name_entity *entities;
-	struct name_key key;
-	struct bytes value;
-
-	if (ordinal > ENTITIES_MAX ||
-	    !name_list_before(shard->txn, class, ordinal, &key, first, &value))
-		return NULL;
-	entities = name_get_entities(value, shard->numbers->attrs, count);
-	if (entities && ordinal - *first < *count)
-		return entities;
-	mem_free(entities);
-	return NULL;
 }
 
 /* False: it is none, or has no number. */
@@ -54,8 +34,8 @@ static bool load_patterns(struct shard *shard)
 	bool ok = true;
 	size_t count;
 
-	while (ok && (entities = list_with(shard, PATTERN_CLASS, (uint32_t)numbers->npatterns,
-					   &first, &count))) {
+	while (ok && (entities = numbers_list(numbers, PATTERN_CLASS, (uint32_t)numbers->npatterns,
+					      &first, &count))) {
 		for (size_t i = numbers->npatterns - first; i < count && ok; i++)
 			ok = load_pattern(numbers, &entities[i].atom);
 		mem_free(entities);
@@ -84,63 +64,16 @@ uint32_t shard_number(struct shard *shard, uint32_t attr)
 
 /* ---- number → attribute ---- */
 
-/* The node below `attr` that has the shape: only names lie between. */
-static uint32_t go_down(struct shard *shard, uint32_t attr, uint32_t shape, uint32_t above)
-{
-	struct value name;
-
-	if (shape == above)
-		return attr;
-	attr = go_down(shard, attr, shape_parent(shard->numbers->attrs, shape), above);
-	name = attr_atom(shard->numbers->attrs, shape_attr(shard->numbers->attrs, shape));
-	return attr_name(shard->numbers->attrs, attr, name.text, name.len);
-}
-
-/* Reads the list with the ordinal. */
-static void read_list(struct shard *shard, uint32_t i, uint32_t ordinal)
-{
-	struct number_class *classes = shard->numbers->classes;
-	uint32_t names_shape = shape_parent(shard->numbers->attrs, classes[i].shape);
-	uint32_t above_class = classes[classes[i].parent].entity_class, first;
-	size_t count;
-	struct name_entity *entities = list_with(shard, i, ordinal, &first, &count);
-
-	for (size_t e = 0; entities && e < count; e++) {
-		uint32_t above = shard_entity(shard, above_class, entities[e].parent);
-
-		if (above == ATTR_ABSENT)
-			continue;
-		above = go_down(shard, above, names_shape, classes[above_class].shape);
-		number_map_set(&classes[i].entities, first + e,
-			       attr_key(shard->numbers->attrs, above, &entities[e].atom) + 1);
-	}
-	mem_free(entities);
-}
-
-/* As deep as the path: classes come after those above them. */
-uint32_t shard_entity(struct shard *shard, uint32_t i, uint32_t ordinal)
-{
-	const struct number_map *entities = &shard->numbers->classes[i].entities;
-	uint32_t attr;
-
-	if (i == 0)
-		return ordinal ? ATTR_ABSENT : ATTR_ROOT;
-	if (!number_map_get(entities, ordinal))
-		read_list(shard, i, ordinal);
-	attr = number_map_get(entities, ordinal);
-	return attr ? attr - 1 : ATTR_ABSENT;
-}
-
 uint32_t shard_path(struct shard *shard, uint32_t number)
 {
-	const struct numbers *numbers = shard->numbers;
+	struct numbers *numbers = shard->numbers;
 	const struct number_class *class = numbers_class(numbers, number);
 	uint32_t entity =
-		shard_entity(shard, class->entity_class, numbers_ordinal(numbers, number));
+		numbers_entity_at(numbers, class->entity_class, numbers_ordinal(numbers, number));
 
 	return entity == ATTR_ABSENT ? entity
-				     : go_down(shard, entity, class->shape,
-					       numbers->classes[class->entity_class].shape);
+				     : numbers_below(numbers, entity, class->shape,
+						     numbers->classes[class->entity_class].shape);
 }
 
 uint32_t shard_attr(struct shard *shard, uint32_t number)
@@ -183,7 +116,7 @@ const struct value *shard_text(struct shard *shard, uint32_t ordinal)
 
 	if (known_text(shard->numbers, ordinal))
 		return known_text(shard->numbers, ordinal);
-	entities = list_with(shard, TEXT_CLASS, ordinal, &first, &count);
+	entities = numbers_list(shard->numbers, TEXT_CLASS, ordinal, &first, &count);
 	for (size_t i = 0; entities && i < count; i++)
 		numbers_text_set(shard->numbers, first + (uint32_t)i, &entities[i].atom);
 	mem_free(entities);

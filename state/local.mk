@@ -233,8 +233,6 @@ libstate_a_SOURCES += \
 	%D%/intervals/stored_tracks.c \
 	%D%/intervals/stored_tracks.h \
 	%D%/intervals/stretches.c \
-	%D%/intervals/span_pool.c \
-	%D%/intervals/span_pool.h \
 	%D%/intervals/spool.c \
 	%D%/intervals/spool.h \
 	%D%/intervals/stretches.h \

@@ -8,7 +8,6 @@
 #include "state/answer/planner.h"
 #include "state/context/run.h"
 #include "state/intervals/named.h"
-#include "state/intervals/span_pool.h"
 #include "state/program/lookup.h"
 #include "state/program/mirror_classes.h"
 #include "state/timelines/retry.h"
@@ -94,7 +93,6 @@ void state_close(struct state *state)
 	if (state->index && state->runs) /* nothing is left behind of a trace in disorder */
 		retry_forget(state);
 	stored_close(state->stored);
-	span_pool_free(state->span_pool);
 	cells_free(state->base);
 	checkpoints_free(state->checkpoints);
 	runs_free(state->runs);

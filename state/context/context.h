@@ -55,7 +55,6 @@ struct state {
 	char *nobody; /* the last note on a name that no thread has; NULL: there was none */
 	const char *timelines;    /* where they are; NULL: beside the index. Borrowed; for tests */
 	uint32_t timelines_least; /* likewise: of timelines_part */
-	struct span_pool *span_pool; /* of tracks; NULL: there was none yet */
 	size_t spool_changes;     /* see tracks_spool(); 0: as many as is usual. For tests */
 	uint64_t stretch; /* bytes of trace, see stretches.c; 0: as many as is usual. For tests */
 	uint32_t prune;   /* as PRUNE_LEAST of intervals.h; 0: that. For tests */

@@ -60,8 +60,8 @@ static struct track *track_new(struct range_run *run, uint32_t attr, const struc
 	if (cell->named)
 		track_set_named(run->tracks, track, cell->named_at);
 	if (cell->written && cell->run == cell->since && cell->since > NSTIME_MIN)
-		track_push(run->tracks->state, track, cell->last_run, &cell->last);
-	track_push(run->tracks->state, track, cell->run, &cell->value);
+		track_push(track, cell->last_run, &cell->last);
+	track_push(track, cell->run, &cell->value);
 	return track;
 }
 
@@ -73,8 +73,7 @@ static void see_value(struct range_run *run, struct track *track, nstime since,
 	if (tracks->over.past && !track->open && !track->unknown &&
 	    !(track->operand && run->follows))
 		return;
-	track_cut(tracks->state, track, since, value,
-		  track->operand ? tracks->low : tracks->range.begin);
+	track_cut(track, since, value, track->operand ? tracks->low : tracks->range.begin);
 	run->cuts += track->operand;
 	tracks_changed(tracks, track);
 	track_note_named(tracks, track, named);

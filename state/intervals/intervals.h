@@ -13,7 +13,7 @@
 
 #include "state/context/answers.h"
 #include "state/context/wanted.h"
-#include "state/intervals/span_pool.h"
+#include "state/intervals/spool.h"
 #include "state/intervals/sums.h"
 #include "state/model/number_map.h"
 #include "state/slices/dominant.h"
@@ -264,9 +264,8 @@ void track_set_dead(struct tracks *tracks, const struct track *track, nstime dea
 void tracks_forget(struct tracks *tracks);
 void tracks_release(struct tracks *tracks);
 /* The last span now is `value`, since `at`; spans that end at or before `keep` may go. */
-void track_cut(struct state *state, struct track *track, nstime at, const struct value *value,
-	       nstime keep);
-void track_push(struct state *state, struct track *track, nstime begin, const struct value *value);
+void track_cut(struct track *track, nstime at, const struct value *value, nstime keep);
+void track_push(struct track *track, nstime begin, const struct value *value);
 /* Says whether spans may be written away, before the first track is filled. */
 void tracks_spool_begin(struct tracks *tracks);
 /* Counts a change that was cut into the track. */

@@ -188,7 +188,7 @@ static enum outcome seed(struct near *near)
 		if (value.kind == VALUE_UNKNOWN)
 			value = facts[i].beyond ? value_open()
 						: (struct value){.kind = VALUE_UNKNOWN};
-		track_push(tracks->state, track, facts[i].since, &value);
+		track_push(track, facts[i].since, &value);
 		near->since[i] = facts[i].since;
 		name_by(tracks, track, &facts[i]);
 	}

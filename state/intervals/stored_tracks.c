@@ -76,7 +76,7 @@ static void begin_track(struct feeding *feeding, struct track *track)
 		track_set_dead(feeding->tracks, track, dead);
 		value = gap_at(feeding, track, dead);
 	}
-	track_push(feeding->state, track, BEFORE_ALL, &value);
+	track_push(track, BEFORE_ALL, &value);
 }
 
 /*
@@ -91,7 +91,7 @@ static void feed_tombstones(struct feeding *feeding, struct track *track, nstime
 	       stored_next_tombstone(feeding->stored, track->attr, at, until, &at)) {
 		struct value value = gap_at(feeding, track, at);
 
-		track_cut(feeding->state, track, at, &value, feeding->tracks->range.begin);
+		track_cut(track, at, &value, feeding->tracks->range.begin);
 	}
 }
 
@@ -110,7 +110,7 @@ void feed_value(struct feeding *feeding, struct track *track, nstime at, const s
 	track_set_dead(feeding->tracks, track, dead ? at : NSTIME_MAX);
 	if (dead && at < NSTIME_MAX)
 		told = gap_at(feeding, track, at);
-	track_cut(feeding->state, track, at, &told, feeding->tracks->range.begin);
+	track_cut(track, at, &told, feeding->tracks->range.begin);
 	tracks_changed(feeding->tracks, track);
 	/* what is deleted was there, if only for that nanosecond */
 	track_note_named(feeding->tracks, track, at == BEFORE_ALL ? NSTIME_MIN : at);
@@ -562,7 +562,7 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	track_set_dead(feeding->tracks, track, NSTIME_MAX);
 	track_set_named(feeding->tracks, track, NSTIME_MAX);
 	program_initial(feeding->state->program, attr, &value);
-	track_push(feeding->state, track, NSTIME_MIN, &value);
+	track_push(track, NSTIME_MIN, &value);
 	if (stored_fact(feeding->stored, attr, NSTIME_MIN, &fact) &&
 	    !value_equal(&fact.value, &value))
 		feed_value(feeding, track, NSTIME_MIN, &fact.value, false);
@@ -571,7 +571,7 @@ static void feed_whole(struct feeding *feeding, uint32_t attr)
 	if (stored_next_tombstone(feeding->stored, attr, NSTIME_MIN,
 				  any ? next.at - 1 : NSTIME_MAX - 1, &tombstone) &&
 	    stored_tombstone(feeding->stored, attr, tombstone, &fact)) {
-		track_cut(feeding->state, track, tombstone, &fact.value, feeding->tracks->range.begin);
+		track_cut(track, tombstone, &fact.value, feeding->tracks->range.begin);
 		track_set_dead(feeding->tracks, track,
 			       tells_gaps(feeding, track) ? tombstone : NSTIME_MAX);
 	}

@@ -5,6 +5,7 @@
  * would be empty go, and a span of the same value goes on, so neighbours of equal value are joined.
  */
 #include "engine/base/bitset.h"
+#include "engine/base/budget.h"
 #include "engine/base/mem.h"
 #include "state/intervals/intervals.h"
 
@@ -200,29 +201,37 @@ void track_set_from(struct tracks *tracks, const struct track *track, nstime fro
 	tracks->from[track - tracks->items] = from;
 }
 
-static void set_room(struct state *state, struct track *track, uint8_t room)
-{
-	if (!state->span_pool)
-		state->span_pool = span_pool_new();
-	const struct span one = track->one;
-	struct span *many = track->room ? track->many : NULL;
+/* Of rooms that are worth telling; most tracks have a span or two. */
+static struct grown grown = {.what = "intervals"};
+enum { TOLD_ROOM = 8 };
 
-	if (room)
-		track->many = span_pool_resize(state->span_pool, many, track->room,
-					       many ? track->count : 0, room);
-	if (!room && many) {
+static long long told_bytes(uint8_t room)
+{
+	return room < TOLD_ROOM ? 0 : (long long)(sizeof(struct span) << room);
+}
+
+/* Room for 2^room spans, as many as there are at least. */
+static void set_room(struct track *track, uint8_t room)
+{
+	struct span one = track->one, *many = track->room ? track->many : NULL;
+
+	if (room) {
+		track->many = mem_resize(many, (size_t)1 << room, sizeof *many);
+		if (!many)
+			track->many[0] = one;
+	} else if (many) {
 		track->one = many[0];
-		span_pool_give(state->span_pool, many, track->room);
-	} else if (room && !many) {
-		track->many[0] = one;
+		mem_free(many);
 	}
+	if (told_bytes(room) != told_bytes(track->room))
+		grown_add(&grown, told_bytes(room) - told_bytes(track->room));
 	track->room = room & 63u;
 }
 
-void track_push(struct state *state, struct track *track, nstime begin, const struct value *value)
+void track_push(struct track *track, nstime begin, const struct value *value)
 {
 	if (track->count == (size_t)1 << track->room)
-		set_room(state, track, track->room + 1);
+		set_room(track, track->room + 1);
 	track_own_spans(track)[track->count++] = (struct span){begin, *value};
 }
 
@@ -232,7 +241,7 @@ static void release(struct tracks *tracks, struct track *track)
 	struct track_more *more = track_more(tracks, track);
 
 	if (track->room)
-		span_pool_give(tracks->state->span_pool, track->many, track->room);
+		set_room(track, 0);
 	if (!more)
 		return;
 	mem_free(more->sources);
@@ -400,7 +409,7 @@ void track_write(struct tracks *tracks, struct track *track, nstime at, const st
 		value->kind == VALUE_UNKNOWN ? (struct value){.kind = VALUE_UNKNOWN} : *value;
 
 	attrs_keep(tracks->state->attrs, &own);
-	track_cut(tracks->state, track, at, &own, NSTIME_MIN);
+	track_cut(track, at, &own, NSTIME_MIN);
 	if (beyond) /* also where it was unknown before */
 		track_own_spans(track)[track->count - 1].value = value_open();
 	tracks_changed(tracks, track);
@@ -433,15 +442,14 @@ void tracks_end_beyond(struct tracks *tracks, bool may_fill)
 }
 
 /* The last span now is `value`, since `at`. */
-void track_cut(struct state *state, struct track *track, nstime at, const struct value *value,
-	       nstime keep)
+void track_cut(struct track *track, nstime at, const struct value *value, nstime keep)
 {
 	struct span *last;
 
 	while (track->count && track_spans(track)[track->count - 1].begin >= at)
 		track->count--;
 	if (track->count == 0) {
-		track_push(state, track, at, value);
+		track_push(track, at, value);
 		return;
 	}
 	last = track_own_spans(track) + track->count - 1;
@@ -452,7 +460,7 @@ void track_cut(struct state *state, struct track *track, nstime at, const struct
 		track_own_spans(track)[0] = *last;
 		track->count = 1;
 	}
-	track_push(state, track, at, value);
+	track_push(track, at, value);
 }
 
 /* Is what reaches over the end of the range looked for beyond it? */
@@ -524,7 +532,7 @@ void tracks_pass_end(struct tracks *tracks)
 }
 
 /* Of an operand that had no value before its last span: most have one span then. */
-static bool cut_unknown(struct state *state, struct track *track)
+static bool cut_unknown(struct track *track)
 {
 	if (track->count != 2 || track_spans(track)[0].begin != NSTIME_MIN ||
 	    track_spans(track)[0].value.kind != VALUE_UNKNOWN ||
@@ -533,7 +541,7 @@ static bool cut_unknown(struct state *state, struct track *track)
 	track_own_spans(track)[0] = track_spans(track)[1];
 	track->count = 1;
 	track->unknown_before = true;
-	set_room(state, track, 0);
+	set_room(track, 0);
 	return true;
 }
 
@@ -545,7 +553,7 @@ void tracks_changed(struct tracks *tracks, struct track *track)
 	if (!spooling->at || track->ended || track->count <= spooling->stay)
 		return;
 	if (is_operand(tracks, track->attr)) { /* views look for spans of their operands */
-		track->ended = !cut_unknown(tracks->state, track);
+		track->ended = !cut_unknown(track);
 		return;
 	}
 	track->ended = true;
@@ -588,7 +596,7 @@ static void spool_track(struct tracks *tracks, struct track *track)
 	memmove(spans, spans + ended, stay * sizeof *spans);
 	track->count = stay;
 	if (track->room >= stay)
-		set_room(tracks->state, track, stay - 1);
+		set_room(track, stay - 1);
 }
 
 bool tracks_are_whole(const struct tracks *tracks)

@@ -325,7 +325,7 @@ static void add_span(struct tracks *computed, struct track *track, nstime begin,
 		     const struct value *value)
 {
 	if (!track->count || !value_equal(&track_spans(track)[track->count - 1].value, value))
-		track_push(computed->state, track, begin, value);
+		track_push(track, begin, value);
 	track_set_end(computed, track, end);
 }
 

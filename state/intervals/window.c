@@ -134,7 +134,7 @@ static struct track *add_track(struct window_reader *reader, uint32_t attr, bool
 	/* when an initial value came to be listed is not looked for */
 	if (program_initial(reader->program, attr, &initial))
 		track_set_named(tracks, track, cell->named ? cell->since : NSTIME_MAX);
-	track_push(tracks->state, track, cell->since, cell->written ? &cell->value : &open);
+	track_push(track, cell->since, cell->written ? &cell->value : &open);
 	return track;
 }
 

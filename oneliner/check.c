@@ -167,9 +167,9 @@ static bool constant(const struct node *node, int64_t *out)
 
 	if (negative)
 		node = node->args[0];
-	if (node->kind != NODE_NUMBER || node->datum.is_large)
+	if (node->kind != NODE_NUMBER || node->value.u > INT64_MAX)
 		return false;
-	*out = negative ? -node->datum.s : node->datum.s;
+	*out = negative ? -(int64_t)node->value.u : (int64_t)node->value.u;
 	return true;
 }
 

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-static const struct datum unknown;
+static const struct value unknown;
 
 bool runtime_fail(struct runtime *rt, const struct node *node, const char *why)
 {
@@ -26,13 +26,13 @@ bool runtime_fail(struct runtime *rt, const struct node *node, const char *why)
 
 bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys)
 {
-	struct datum values[PROBE_KEYS_MAX];
+	struct value values[PROBE_KEYS_MAX];
 	bool known = true;
 
 	/* keys may read maps, which need rt->key themselves */
 	for (uint32_t i = 0; i < nkeys; i++) {
 		values[i] = eval(rt, keys[i]);
-		known &= values[i].kind != DATUM_UNKNOWN;
+		known &= values[i].kind != VALUE_UNKNOWN;
 	}
 	buf_clear(&rt->key);
 	for (uint32_t i = 0; i < nkeys && known; i++)
@@ -40,11 +40,16 @@ bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys)
 	return known;
 }
 
-static struct datum bits(enum op op, const struct datum *a, const struct datum *b)
+static bool is_large(const struct value *value)
+{
+	return !value->negative && value->u > INT64_MAX;
+}
+
+static struct value bits(enum op op, const struct value *a, const struct value *b)
 {
 	uint64_t value = 0;
 	/* a mask of a number below 0 keeps its sign where both sides have one */
-	bool is_signed = !a->is_large && !b->is_large;
+	bool is_signed = !is_large(a) && !is_large(b);
 
 	switch (op) {
 	case OP_BIT_AND:
@@ -60,115 +65,116 @@ static struct datum bits(enum op op, const struct datum *a, const struct datum *
 		value = a->u << (b->u & 63);
 		break;
 	default:
-		value = a->is_large ? a->u >> (b->u & 63) : (uint64_t)(a->s >> (b->u & 63));
+		value = is_large(a) ? a->u >> (b->u & 63)
+				    : (uint64_t)((int64_t)a->u >> (b->u & 63));
 		break;
 	}
-	return is_signed && op != OP_SHL ? datum_signed((int64_t)value) : datum_unsigned(value);
+	return is_signed && op != OP_SHL ? value_s64((int64_t)value) : value_u64(value);
 }
 
-static struct datum arithmetic(enum op op, const struct datum *a, const struct datum *b)
+static struct value arithmetic(enum op op, const struct value *a, const struct value *b)
 {
 	__int128 number;
-	bool fits = op_integers(op, datum_number(a), datum_number(b), &number);
+	bool fits = op_integers(op, value_integer(a), value_integer(b), &number);
 
-	return fits || op == OP_MUL ? datum_of(number) : unknown;
+	return fits || op == OP_MUL ? value_wrapped(number) : unknown;
 }
 
-struct datum operate(enum op op, const struct datum *a, const struct datum *b)
+struct value operate(enum op op, const struct value *a, const struct value *b)
 {
-	if (a->kind == DATUM_UNKNOWN || b->kind == DATUM_UNKNOWN || a->kind != b->kind)
+	if (a->kind == VALUE_UNKNOWN || b->kind == VALUE_UNKNOWN || a->kind != b->kind)
 		return unknown;
 	if (op_compares(op))
-		return datum_signed(op_holds(op, datum_compare(a, b)));
-	if (op == OP_GLOB && a->kind == DATUM_TEXT)
-		return datum_signed(glob_match(b->text, b->len, a->text, a->len, NULL));
-	if (a->kind != DATUM_NUMBER)
+		return value_s64(op_holds(op, value_compare(a, b)));
+	if (op == OP_GLOB && a->kind == VALUE_STRING)
+		return value_s64(glob_match(b->text, b->len, a->text, a->len, NULL));
+	if (a->kind != VALUE_INT)
 		return unknown;
 	return op >= OP_ADD ? arithmetic(op, a, b) : bits(op, a, b);
 }
 
 /* Unknown where one that is the same may be among what is not known. */
-static struct datum is_in(struct runtime *rt, const struct node *node)
+static struct value is_in(struct runtime *rt, const struct node *node)
 {
-	struct datum a = eval(rt, node->args[0]);
+	struct value a = eval(rt, node->args[0]);
 	bool all_known = true;
 
-	for (uint32_t i = 1; i < node->nargs && a.kind != DATUM_UNKNOWN; i++) {
-		struct datum b = eval(rt, node->args[i]);
-		struct datum same = operate(OP_EQ, &a, &b);
-		if (same.kind == DATUM_NUMBER && same.s)
-			return datum_signed(1);
-		all_known &= b.kind != DATUM_UNKNOWN;
+	for (uint32_t i = 1; i < node->nargs && a.kind != VALUE_UNKNOWN; i++) {
+		struct value b = eval(rt, node->args[i]);
+		struct value same = operate(OP_EQ, &a, &b);
+		if (same.kind == VALUE_INT && same.u)
+			return value_s64(1);
+		all_known &= b.kind != VALUE_UNKNOWN;
 	}
-	return a.kind == DATUM_UNKNOWN || !all_known ? unknown : datum_signed(0);
+	return a.kind == VALUE_UNKNOWN || !all_known ? unknown : value_s64(0);
 }
 
 /* && and || look at their right side only when the left one leaves it open. */
-static struct datum logic(struct runtime *rt, const struct node *node)
+static struct value logic(struct runtime *rt, const struct node *node)
 {
 	bool both = node->op == OP_AND;
-	struct datum a = eval(rt, node->args[0]);
+	struct value a = eval(rt, node->args[0]);
 
-	if (a.kind != DATUM_UNKNOWN && datum_holds(&a) != both)
-		return datum_signed(!both);
-	struct datum b = eval(rt, node->args[1]);
-	if (b.kind != DATUM_UNKNOWN && datum_holds(&b) != both)
-		return datum_signed(!both);
-	return a.kind == DATUM_UNKNOWN || b.kind == DATUM_UNKNOWN ? unknown : datum_signed(both);
+	if (a.kind != VALUE_UNKNOWN && value_is_true(&a) != both)
+		return value_s64(!both);
+	struct value b = eval(rt, node->args[1]);
+	if (b.kind != VALUE_UNKNOWN && value_is_true(&b) != both)
+		return value_s64(!both);
+	return a.kind == VALUE_UNKNOWN || b.kind == VALUE_UNKNOWN ? unknown : value_s64(both);
 }
 
-static struct datum unary(struct runtime *rt, const struct node *node)
+static struct value unary(struct runtime *rt, const struct node *node)
 {
-	struct datum a = eval(rt, node->args[0]);
+	struct value a = eval(rt, node->args[0]);
 
-	if (a.kind == DATUM_UNKNOWN)
+	if (a.kind == VALUE_UNKNOWN)
 		return unknown;
 	if (node->op == OP_NOT)
-		return datum_signed(!datum_holds(&a));
-	if (a.kind != DATUM_NUMBER)
+		return value_s64(!value_is_true(&a));
+	if (a.kind != VALUE_INT)
 		return unknown;
 	if (node->op == OP_BIT_NOT)
-		return a.is_large ? datum_unsigned(~a.u) : datum_signed(~a.s);
-	return datum_of(-datum_number(&a));
+		return is_large(&a) ? value_u64(~a.u) : value_s64((int64_t)~a.u);
+	return value_wrapped(-value_integer(&a));
 }
 
-static struct datum cast(struct runtime *rt, const struct node *node)
+static struct value cast(struct runtime *rt, const struct node *node)
 {
-	struct datum a = eval(rt, node->args[0]);
+	struct value a = eval(rt, node->args[0]);
 	unsigned shift = 64u - node->bits;
 
-	if (a.kind != DATUM_NUMBER)
+	if (a.kind != VALUE_INT)
 		return unknown;
-	return node->is_signed ? datum_signed((int64_t)(a.u << shift) >> shift)
-			       : datum_unsigned(a.u << shift >> shift);
+	return node->is_signed ? value_s64((int64_t)(a.u << shift) >> shift)
+			       : value_u64(a.u << shift >> shift);
 }
 
 /* A key that is not there has the value 0, or "". */
-static struct datum read_map(struct runtime *rt, const struct node *node)
+static struct value read_map(struct runtime *rt, const struct node *node)
 {
 	const struct map *map = &rt->maps[node->number];
 	const struct map_entry *entry;
-	struct datum value = unknown;
+	struct value value = unknown;
 
 	if (!eval_key(rt, node->args, node->nargs))
 		return unknown;
 	entry = map_find(map, &rt->key);
 	if (entry)
 		value = entry_value(map, entry);
-	if (value.kind == DATUM_UNKNOWN)
-		return map->use->is_plain && map->use->value == TYPE_TEXT ? datum_text("", 0)
-									  : datum_signed(0);
-	if (value.kind == DATUM_TEXT)
+	if (value.kind == VALUE_UNKNOWN)
+		return map->use->is_plain && map->use->value == TYPE_TEXT ? value_text("", 0)
+									  : value_s64(0);
+	if (value.kind == VALUE_STRING)
 		value.text = arena_strndup(rt->texts, value.text, value.len);
 	return value;
 }
 
 /* ++ and -- */
-static struct datum runtime_step(struct runtime *rt, const struct node *node)
+static struct value runtime_step(struct runtime *rt, const struct node *node)
 {
 	const struct node *target = node->args[0];
-	const struct datum one = datum_signed(1);
-	struct datum before, after;
+	const struct value one = value_s64(1);
+	struct value before, after;
 
 	if (target->kind == NODE_VARIABLE) {
 		before = rt->variables[target->number];
@@ -185,29 +191,29 @@ static struct datum runtime_step(struct runtime *rt, const struct node *node)
 		return unknown;
 	}
 	before = entry_value(map, entry);
-	before = before.kind == DATUM_UNKNOWN ? datum_signed(0) : before;
+	before = before.kind == VALUE_UNKNOWN ? value_s64(0) : before;
 	after = operate(node->op, &before, &one);
 	if (!entry_set(map, entry, &after, &rt->error))
 		rt->failed = true;
 	return node->is_prefix ? after : before;
 }
 
-static struct datum of_map(struct runtime *rt, const struct node *node)
+static struct value of_map(struct runtime *rt, const struct node *node)
 {
 	const struct node *target = node->args[0];
 	const struct map *map = &rt->maps[target->number];
 
 	if (node->function == FUNCTION_LEN)
-		return datum_unsigned(map_count(map));
+		return value_u64(map_count(map));
 	if (target->nargs ? !eval_key(rt, target->args, target->nargs)
 			  : !eval_key(rt, node->args + 1, node->nargs - 1))
 		return unknown;
-	return datum_signed(map_find(map, &rt->key) != NULL);
+	return value_s64(map_find(map, &rt->key) != NULL);
 }
 
-static struct datum call(struct runtime *rt, const struct node *node)
+static struct value call(struct runtime *rt, const struct node *node)
 {
-	struct datum most = datum_signed(INT32_MAX);
+	struct value most = value_s64(INT32_MAX);
 
 	switch (node->function) {
 	case FUNCTION_LEN:
@@ -217,8 +223,8 @@ static struct datum call(struct runtime *rt, const struct node *node)
 	case FUNCTION_USTACK:
 		if (node->nargs)
 			most = eval(rt, node->args[0]);
-		return most.kind == DATUM_NUMBER
-			       ? event_stack(rt, node->function == FUNCTION_KSTACK, most.s)
+		return most.kind == VALUE_INT
+			       ? event_stack(rt, node->function == FUNCTION_KSTACK, (int64_t)most.u)
 			       : unknown;
 	case FUNCTION_KSYM:
 	case FUNCTION_USYM:
@@ -228,14 +234,14 @@ static struct datum call(struct runtime *rt, const struct node *node)
 	}
 }
 
-static struct datum value_of(struct runtime *rt, const struct node *node)
+static struct value value_of(struct runtime *rt, const struct node *node)
 {
-	struct datum a, b;
+	struct value a, b;
 
 	switch (node->kind) {
 	case NODE_NUMBER:
 	case NODE_TEXT:
-		return node->datum;
+		return node->value;
 	case NODE_BUILTIN:
 		return event_builtin(rt, (enum builtin)node->number);
 	case NODE_FIELD:
@@ -261,8 +267,8 @@ static struct datum value_of(struct runtime *rt, const struct node *node)
 		return is_in(rt, node);
 	case NODE_CHOICE:
 		a = eval(rt, node->args[0]);
-		return a.kind == DATUM_UNKNOWN ? unknown
-					       : eval(rt, node->args[datum_holds(&a) ? 1 : 2]);
+		return a.kind == VALUE_UNKNOWN ? unknown
+					       : eval(rt, node->args[value_is_true(&a) ? 1 : 2]);
 	case NODE_CALL:
 		return call(rt, node);
 	case NODE_INCREMENT:
@@ -272,14 +278,14 @@ static struct datum value_of(struct runtime *rt, const struct node *node)
 	}
 }
 
-struct datum eval(struct runtime *rt, const struct node *node)
+struct value eval(struct runtime *rt, const struct node *node)
 {
 	const struct node *before = rt->lacking;
-	struct datum value;
+	struct value value;
 
 	rt->lacking = NULL;
 	value = value_of(rt, node);
-	if (value.kind != DATUM_UNKNOWN)
+	if (value.kind != VALUE_UNKNOWN)
 		rt->lacking = before;
 	else if (!rt->lacking)
 		rt->lacking = node; /* what it is made of is known */

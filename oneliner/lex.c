@@ -127,7 +127,7 @@ static void take_number(struct lexer *lexer)
 		 !take_span(lexer, &sum))
 		token_error(lexer, lexer->at, "not a whole number; units of time are ns us ms s");
 	lexer->kind = lexer->failed ? TOKEN_END : TOKEN_NUMBER;
-	lexer->datum = datum_unsigned(sum);
+	lexer->value = value_u64(sum);
 }
 
 /* The character behind a backslash; false: there is no such escape. */
@@ -171,7 +171,7 @@ static void lex_string(struct lexer *lexer)
 	}
 	lexer->pos++;
 	lexer->kind = TOKEN_STRING;
-	lexer->datum = datum_text(to, len);
+	lexer->value = value_text(to, len);
 }
 
 static void lex_letters(struct lexer *lexer)

@@ -9,8 +9,8 @@ enum token_kind {
 	TOKEN_NAME,      /* text */
 	TOKEN_MAP,       /* text: "@name" */
 	TOKEN_VARIABLE,  /* text: "$name" */
-	TOKEN_NUMBER,    /* datum */
-	TOKEN_STRING,    /* datum */
+	TOKEN_NUMBER,    /* value */
+	TOKEN_STRING,    /* value */
 	TOKEN_PATH,      /* text: a state, name[...]/name */
 	TOKEN_PREDICATE, /* the `/` before `{` that ends a predicate */
 	TOKEN_OP         /* op */
@@ -27,7 +27,7 @@ struct lexer {
 	uint32_t at;
 	char op[4];
 	const char *name; /* NAME, MAP, VARIABLE, PATH: in the program's arena */
-	struct datum datum;
+	struct value value;
 };
 
 /* Moves to the next word. After an error every word is TOKEN_END. */

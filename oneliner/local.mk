@@ -5,7 +5,6 @@ liboneliner_a_SOURCES = \
 	%D%/bind.c \
 	%D%/bind.h \
 	%D%/check.c \
-	%D%/datum.h \
 	%D%/eval.c \
 	%D%/event.c \
 	%D%/format.c \

@@ -80,9 +80,9 @@ static struct node *parse_unroll(struct parser *parser)
 	bool bracket = accept(parser, "(");
 	if (parser->lex.kind != TOKEN_NUMBER)
 		token_expected(&parser->lex, "how often, a number");
-	else if (parser->lex.datum.u < 1 || parser->lex.datum.u > UNROLL_MAX)
+	else if (parser->lex.value.u < 1 || parser->lex.value.u > UNROLL_MAX)
 		token_error(&parser->lex, parser->lex.at, "unroll goes from 1 to %d", UNROLL_MAX);
-	node->number = (uint32_t)parser->lex.datum.u;
+	node->number = (uint32_t)parser->lex.value.u;
 	token_next(&parser->lex);
 	if (bracket)
 		parse_op(parser, ")", "')'");

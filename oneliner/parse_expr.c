@@ -36,7 +36,7 @@ static struct node *number_node(struct parser *parser, uint32_t at, int64_t numb
 {
 	struct node *node = tree_node(parser, NODE_NUMBER, at, 0);
 
-	node->datum = datum_signed(number);
+	node->value = value_s64(number);
 	return node;
 }
 
@@ -153,8 +153,8 @@ static struct node *parse_state(struct parser *parser, uint32_t at)
 		token_expected(lex, "a text, as in state(\"cpu[cpu]/thread\")");
 	node = state_node(parser, at,
 			  arena_strndup(lex->program->arena,
-					lex->kind == TOKEN_STRING ? lex->datum.text : "",
-					lex->kind == TOKEN_STRING ? lex->datum.len : 0));
+					lex->kind == TOKEN_STRING ? lex->value.text : "",
+					lex->kind == TOKEN_STRING ? lex->value.len : 0));
 	token_next(lex);
 	parse_op(parser, ")", "')'");
 	return node;
@@ -350,7 +350,7 @@ static struct node *parse_primary(struct parser *parser)
 	case TOKEN_STRING:
 		node = tree_node(parser, lex->kind == TOKEN_NUMBER ? NODE_NUMBER : NODE_TEXT,
 				 lex->at, 0);
-		node->datum = lex->datum;
+		node->value = lex->value;
 		token_next(lex);
 		return node;
 	case TOKEN_NAME:

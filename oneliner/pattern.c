@@ -19,7 +19,7 @@ void *pattern_new(const struct oneliner *program, const struct node *node, struc
 	PCRE2_SIZE offset;
 	int code;
 	const struct node *text = node->args[1];
-	pcre2_code *pattern = pcre2_compile((PCRE2_SPTR)text->datum.text, text->datum.len,
+	pcre2_code *pattern = pcre2_compile((PCRE2_SPTR)text->value.text, text->value.len,
 					    PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
 
 	if (!pattern) {
@@ -57,13 +57,13 @@ void pattern_room_free(struct pattern_room *room)
 	mem_free(room);
 }
 
-static int match(struct pattern_room *room, const void *pattern, const struct datum *text)
+static int match(struct pattern_room *room, const void *pattern, const struct value *text)
 {
 	return pcre2_match(pattern, (PCRE2_SPTR)text->text, text->len, 0, 0, room->data,
 			   room->limits);
 }
 
-bool pattern_matches(struct pattern_room *room, const void *pattern, const struct datum *text,
+bool pattern_matches(struct pattern_room *room, const void *pattern, const struct value *text,
 		     bool *out)
 {
 	int groups = match(room, pattern, text);
@@ -72,18 +72,18 @@ bool pattern_matches(struct pattern_room *room, const void *pattern, const struc
 	return groups >= 0 || groups == PCRE2_ERROR_NOMATCH;
 }
 
-bool pattern_capture(struct pattern_room *room, const void *pattern, const struct datum *text,
-		     int64_t number, struct datum *out)
+bool pattern_capture(struct pattern_room *room, const void *pattern, const struct value *text,
+		     int64_t number, struct value *out)
 {
 	int groups = match(room, pattern, text);
 	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(room->data);
 
-	*out = datum_text("", 0);
+	*out = value_text("", 0);
 	if (groups < 0)
 		return groups == PCRE2_ERROR_NOMATCH;
 	if (number >= 0 && number < groups && ends[2 * number] != PCRE2_UNSET &&
 	    ends[2 * number] <= ends[2 * number + 1]) /* \K may set the begin behind the end */
-		*out = datum_text(text->text + ends[2 * number],
+		*out = value_text(text->text + ends[2 * number],
 				  (uint32_t)(ends[2 * number + 1] - ends[2 * number]));
 	return true;
 }

@@ -13,10 +13,10 @@ struct pattern_room; /* of a thread: where matches are kept */
 struct pattern_room *pattern_room_new(void);
 void pattern_room_free(struct pattern_room *room); /* NULL is fine */
 /* *out: is there a match? False: it takes too many steps. */
-bool pattern_matches(struct pattern_room *room, const void *pattern, const struct datum *text,
+bool pattern_matches(struct pattern_room *room, const void *pattern, const struct value *text,
 		     bool *out);
 /* Group `number` of the first match; "" where there is none. False: it takes too many steps. */
-bool pattern_capture(struct pattern_room *room, const void *pattern, const struct datum *text,
-		     int64_t number, struct datum *out);
+bool pattern_capture(struct pattern_room *room, const void *pattern, const struct value *text,
+		     int64_t number, struct value *out);
 
 #endif

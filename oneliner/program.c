@@ -9,19 +9,6 @@
 
 enum { SHOWN_MAX = 100 };
 
-int datum_compare(const struct datum *a, const struct datum *b)
-{
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->kind == DATUM_TEXT) {
-		uint32_t len = a->len < b->len ? a->len : b->len;
-		int order = len ? memcmp(a->text, b->text, len) : 0;
-		return order ? order : (a->len > b->len) - (a->len < b->len);
-	}
-	__int128 x = datum_number(a), y = datum_number(b);
-	return (x > y) - (x < y);
-}
-
 bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *err, const char *fmt,
 		    ...)
 {

@@ -25,7 +25,7 @@ struct runtime {
 	struct map *maps;
 	size_t nmaps;
 	uint64_t map_bytes; /* of all of them */
-	struct datum *variables;
+	struct value *variables;
 	struct outlet *outlet;      /* NULL: in a sweep, where nothing is printed */
 	struct symbols *symbols;    /* NULL: stacks are addresses */
 	struct runtime_reading *readings; /* NULL: nothing reads the state */
@@ -42,7 +42,7 @@ struct runtime {
 	uint64_t events; /* that stand for this one, see bound_class.is_uniform */
 	const struct bound_class *class;
 	const struct bound_probe *probe;
-	struct datum tid; /* of the event, once has_tid */
+	struct value tid; /* of the event, once has_tid */
 	bool has_tid;
 	enum decoded decoded;
 	struct fields fields;
@@ -78,23 +78,28 @@ bool runtime_plain(struct runtime *rt, const struct clause *probe, nstime t);
 void runtime_leave_out(struct runtime *rt, uint64_t count);
 
 /* eval.c */
-struct datum eval(struct runtime *rt, const struct node *node);
+/* Neither 0 nor "". */
+static inline bool value_is_true(const struct value *value)
+{
+	return value->kind == VALUE_STRING ? value->len != 0 : value->u != 0;
+}
+struct value eval(struct runtime *rt, const struct node *node);
 /* The key of a map, in rt->key; false: some value of it is not known. */
 bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys);
 bool runtime_fail(struct runtime *rt, const struct node *node, const char *why);
-struct datum operate(enum op op, const struct datum *a, const struct datum *b);
+struct value operate(enum op op, const struct value *a, const struct value *b);
 
 /* event.c: what the event says */
-struct datum event_field(struct runtime *rt, uint32_t number);
-struct datum event_builtin(struct runtime *rt, enum builtin builtin);
-struct datum event_reading(struct runtime *rt, uint32_t reading);
+struct value event_field(struct runtime *rt, uint32_t number);
+struct value event_builtin(struct runtime *rt, enum builtin builtin);
+struct value event_reading(struct runtime *rt, uint32_t reading);
 /* The function at an address, else the address as a text. */
-struct datum event_symbol(struct runtime *rt, bool kernel, struct datum address);
-struct datum event_stack(struct runtime *rt, bool kernel, int64_t most);
+struct value event_symbol(struct runtime *rt, bool kernel, struct value address);
+struct value event_stack(struct runtime *rt, bool kernel, int64_t most);
 
 /* text.c: functions of texts */
-struct datum text_call(struct runtime *rt, const struct node *node);
+struct value text_call(struct runtime *rt, const struct node *node);
 /* =~, whose pattern the node has. */
-struct datum text_matches(struct runtime *rt, const struct node *node, const struct datum *text);
+struct value text_matches(struct runtime *rt, const struct node *node, const struct value *text);
 
 #endif

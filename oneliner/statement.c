@@ -58,12 +58,12 @@ static void aggregate(struct runtime *rt, const struct node *node)
 {
 	const struct node *target = node->args[0], *call = node->args[1];
 	struct map *map = &rt->maps[target->number];
-	struct datum value = datum_signed(0);
+	struct value value = value_s64(0);
 	struct map_entry *entry;
 
 	if (call->nargs)
 		value = eval(rt, call->args[0]);
-	if (value.kind != DATUM_NUMBER || !eval_key(rt, target->args, target->nargs)) {
+	if (value.kind != VALUE_INT || !eval_key(rt, target->args, target->nargs)) {
 		runtime_leave_out(rt, rt->events);
 		return;
 	}
@@ -77,26 +77,26 @@ static void aggregate(struct runtime *rt, const struct node *node)
 static void assign(struct runtime *rt, const struct node *node)
 {
 	const struct node *target = node->args[0];
-	struct datum value = eval(rt, node->args[1]), before;
+	struct value value = eval(rt, node->args[1]), before;
 	bool is_map = target->kind == NODE_MAP;
 
 	if (!is_map) {
-		struct datum *variable = &rt->variables[target->number];
+		struct value *variable = &rt->variables[target->number];
 		*variable = node->op == OP_NONE ? value : operate(node->op, variable, &value);
 		return;
 	}
 	struct map *map = &rt->maps[target->number];
-	if (value.kind == DATUM_UNKNOWN || !eval_key(rt, target->args, target->nargs)) {
+	if (value.kind == VALUE_UNKNOWN || !eval_key(rt, target->args, target->nargs)) {
 		runtime_leave_out(rt, 1);
 		return;
 	}
 	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
 	if (entry && node->op != OP_NONE) {
 		before = entry_value(map, entry);
-		before = before.kind == DATUM_UNKNOWN ? datum_signed(0) : before;
+		before = before.kind == VALUE_UNKNOWN ? value_s64(0) : before;
 		value = operate(node->op, &before, &value);
-		runtime_leave_out(rt, value.kind == DATUM_UNKNOWN);
-		value = value.kind == DATUM_UNKNOWN ? before : value;
+		runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
+		value = value.kind == VALUE_UNKNOWN ? before : value;
 	}
 	rt->failed |= !entry || !entry_set(map, entry, &value, &rt->error);
 }
@@ -121,13 +121,13 @@ static void print(struct runtime *rt, const struct node *node)
 	uint64_t numbers[2] = {0};
 
 	if (what->kind != NODE_MAP) {
-		struct datum value = eval(rt, what);
+		struct value value = eval(rt, what);
 		outlet_value(rt->outlet, &value);
 		return;
 	}
 	struct map *map = &rt->maps[what->number];
 	for (uint32_t i = 1; i < node->nargs; i++)
-		numbers[i - 1] = node->args[i]->datum.u;
+		numbers[i - 1] = node->args[i]->value.u;
 	if (!what->nargs) {
 		outlet_map(rt->outlet, map, numbers[0], numbers[1]);
 	} else if (eval_key(rt, what->args, what->nargs)) {
@@ -141,7 +141,7 @@ static void print(struct runtime *rt, const struct node *node)
 
 static void print_format(struct runtime *rt, const struct node *node)
 {
-	struct datum values[32];
+	struct value values[32];
 
 	for (uint32_t i = 1; i < node->nargs; i++)
 		values[i - 1] = eval(rt, node->args[i]);
@@ -155,8 +155,8 @@ static void print_time(struct runtime *rt, const struct node *node)
 	const char *format = "%H:%M:%S\n";
 
 	if (node->nargs)
-		format = arena_strndup(rt->texts, node->args[0]->datum.text,
-				       node->args[0]->datum.len);
+		format = arena_strndup(rt->texts, node->args[0]->value.text,
+				       node->args[0]->value.len);
 	buf_clear(&rt->line);
 	if (rt->time == NSTIME_MIN || !format_time(format, rt->time, rt->utc, &rt->line))
 		buf_add_text(&rt->line, "?\n");
@@ -197,7 +197,7 @@ static void act(struct runtime *rt, const struct node *node)
 /* False: return, exit, or an error. */
 static bool run_block(struct runtime *rt, const struct node *node)
 {
-	struct datum value;
+	struct value value;
 
 	for (; node; node = node->next) {
 		switch (node->kind) {
@@ -209,9 +209,9 @@ static bool run_block(struct runtime *rt, const struct node *node)
 			break;
 		case NODE_IF:
 			value = eval(rt, node->args[0]);
-			runtime_leave_out(rt, value.kind == DATUM_UNKNOWN);
-			if (value.kind != DATUM_UNKNOWN &&
-			    !run_block(rt, datum_holds(&value) ? node->block : node->otherwise))
+			runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
+			if (value.kind != VALUE_UNKNOWN &&
+			    !run_block(rt, value_is_true(&value) ? node->block : node->otherwise))
 				return false;
 			break;
 		case NODE_UNROLL:
@@ -235,12 +235,12 @@ static bool run_block(struct runtime *rt, const struct node *node)
 
 static void run_probe(struct runtime *rt, const struct clause *probe)
 {
-	struct datum value;
+	struct value value;
 
 	if (probe->predicate) {
 		value = eval(rt, probe->predicate);
-		runtime_leave_out(rt, value.kind == DATUM_UNKNOWN);
-		if (value.kind == DATUM_UNKNOWN || !datum_holds(&value))
+		runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
+		if (value.kind == VALUE_UNKNOWN || !value_is_true(&value))
 			return;
 	}
 	if (rt->bound->program->nvariables)

@@ -5,50 +5,50 @@
 
 #include <string.h>
 
-static const struct datum unknown;
+static const struct value unknown;
 
-static struct text_part whole(const struct datum *text)
+static struct text_part whole(const struct value *text)
 {
 	return (struct text_part){text->text, text->len};
 }
 
-static struct datum of_part(struct text_part part)
+static struct value of_part(struct text_part part)
 {
-	return datum_text(part.text, (uint32_t)part.len);
+	return value_text(part.text, (uint32_t)part.len);
 }
 
-static struct datum part(const struct datum *text, int64_t from, int64_t len)
+static struct value part(const struct value *text, int64_t from, int64_t len)
 {
 	return of_part(text_substr(whole(text), from, len));
 }
 
-static struct datum strncmp_call(const struct datum *a, const struct datum *b, int64_t n)
+static struct value strncmp_call(const struct value *a, const struct value *b, int64_t n)
 {
-	struct datum x = part(a, 0, n), y = part(b, 0, n);
+	struct value x = part(a, 0, n), y = part(b, 0, n);
 
-	return datum_signed(datum_compare(&x, &y));
+	return value_s64(value_compare(&x, &y));
 }
 
-static struct datum strftime_call(struct runtime *rt, const struct datum *format,
-				  const struct datum *t)
+static struct value strftime_call(struct runtime *rt, const struct value *format,
+				  const struct value *t)
 {
 	const char *text = arena_strndup(rt->texts, format->text, format->len);
 
 	buf_clear(&rt->line);
-	if (t->is_large || !format_time(text, t->s, rt->utc, &rt->line))
+	if (value_integer(t) > INT64_MAX || !format_time(text, (nstime)t->u, rt->utc, &rt->line))
 		return unknown;
-	return datum_text(arena_strndup(rt->texts, rt->line.data, rt->line.len),
+	return value_text(arena_strndup(rt->texts, rt->line.data, rt->line.len),
 			  (uint32_t)rt->line.len);
 }
 
 /* As the C library says it in English. */
-static struct datum strerror_call(struct runtime *rt, int64_t number)
+static struct value strerror_call(struct runtime *rt, int64_t number)
 {
 	const char *text = number >= 0 && number <= INT32_MAX ? strerrordesc_np((int)number) : NULL;
 
 	if (!text)
 		text = arena_printf(rt->texts, "Unknown error %lld", (long long)number);
-	return datum_text(text, (uint32_t)strlen(text));
+	return value_text(text, (uint32_t)strlen(text));
 }
 
 /* The pattern of the node, and where its matches go. */
@@ -59,10 +59,10 @@ static const void *pattern_of(struct runtime *rt, const struct node *node)
 	return rt->bound->program->patterns[node->number - 1];
 }
 
-static struct datum captures(struct runtime *rt, const struct node *node, const struct datum *args)
+static struct value captures(struct runtime *rt, const struct node *node, const struct value *args)
 {
-	struct datum out = unknown;
-	int64_t group = node->nargs > 2 ? args[2].s : 1;
+	struct value out = unknown;
+	int64_t group = node->nargs > 2 ? (int64_t)args[2].u : 1;
 	const void *pattern = pattern_of(rt, node);
 
 	if (!pattern_capture(rt->patterns, pattern, &args[0], group, &out))
@@ -72,22 +72,22 @@ static struct datum captures(struct runtime *rt, const struct node *node, const 
 	return out;
 }
 
-struct datum text_matches(struct runtime *rt, const struct node *node, const struct datum *text)
+struct value text_matches(struct runtime *rt, const struct node *node, const struct value *text)
 {
 	bool matches = false;
 
-	if (text->kind != DATUM_TEXT)
+	if (text->kind != VALUE_STRING)
 		return unknown;
 	const void *pattern = pattern_of(rt, node);
 	if (!pattern_matches(rt->patterns, pattern, text, &matches))
 		runtime_fail(rt, node,
 			     "=~: the pattern takes more than 100000 steps on the text of an "
 			     "event: write a simpler one");
-	return datum_signed(matches);
+	return value_s64(matches);
 }
 
 /* Arguments are of the types that check.c asks for, unless they are of a type known only now. */
-static bool has_types(const struct node *node, const struct datum *args)
+static bool has_types(const struct node *node, const struct value *args)
 {
 	const enum type types[3] = {node->function == FUNCTION_STRERROR ? TYPE_NUMBER : TYPE_TEXT,
 				    node->function == FUNCTION_STR ||
@@ -98,14 +98,14 @@ static bool has_types(const struct node *node, const struct datum *args)
 				    TYPE_NUMBER};
 
 	for (uint32_t i = 0; i < node->nargs; i++)
-		if (args[i].kind != (types[i] == TYPE_TEXT ? DATUM_TEXT : DATUM_NUMBER))
+		if (args[i].kind != (types[i] == TYPE_TEXT ? VALUE_STRING : VALUE_INT))
 			return false;
 	return true;
 }
 
-struct datum text_call(struct runtime *rt, const struct node *node)
+struct value text_call(struct runtime *rt, const struct node *node)
 {
-	struct datum args[3] = {0};
+	struct value args[3] = {0};
 
 	for (uint32_t i = 0; i < node->nargs && i < 3; i++)
 		args[i] = eval(rt, node->args[i]);
@@ -114,24 +114,25 @@ struct datum text_call(struct runtime *rt, const struct node *node)
 	switch (node->function) {
 	case FUNCTION_STR:
 		/* bpftrace's length counts the zero behind the text */
-		return node->nargs > 1 ? part(&args[0], 0, args[1].s - 1) : args[0];
+		return node->nargs > 1 ? part(&args[0], 0, (int64_t)args[1].u - 1) : args[0];
 	case FUNCTION_STRNCMP:
-		return strncmp_call(&args[0], &args[1], args[2].s);
+		return strncmp_call(&args[0], &args[1], (int64_t)args[2].u);
 	case FUNCTION_STRCONTAINS:
-		return datum_signed(!args[1].len || memmem(args[0].text, args[0].len, args[1].text,
-							   args[1].len) != NULL);
+		return value_s64(!args[1].len || memmem(args[0].text, args[0].len, args[1].text,
+							args[1].len) != NULL);
 	case FUNCTION_STRLEN:
-		return datum_unsigned(args[0].len);
+		return value_u64(args[0].len);
 	case FUNCTION_SUBSTR:
-		return part(&args[0], args[1].s, node->nargs > 2 ? args[2].s : INT64_MAX);
+		return part(&args[0], (int64_t)args[1].u,
+			    node->nargs > 2 ? (int64_t)args[2].u : INT64_MAX);
 	case FUNCTION_SPLIT:
-		return of_part(text_split(whole(&args[0]), whole(&args[1]), args[2].s));
+		return of_part(text_split(whole(&args[0]), whole(&args[1]), (int64_t)args[2].u));
 	case FUNCTION_CAPTURES:
 		return captures(rt, node, args);
 	case FUNCTION_STRFTIME:
 		return strftime_call(rt, &args[0], &args[1]);
 	case FUNCTION_STRERROR:
-		return strerror_call(rt, args[0].s);
+		return strerror_call(rt, (int64_t)args[0].u);
 	default:
 		return unknown;
 	}

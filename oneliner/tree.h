@@ -13,8 +13,8 @@
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
-#include "oneliner/datum.h"
 #include "state/model/op.h"
+#include "state/model/value.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -23,8 +23,8 @@
 
 enum node_kind {
 	/* expressions */
-	NODE_NUMBER,    /* `datum` */
-	NODE_TEXT,      /* `datum` */
+	NODE_NUMBER,    /* `value` */
+	NODE_TEXT,      /* `value` */
 	NODE_BUILTIN,   /* `number`: enum builtin */
 	NODE_FIELD,     /* `number`: of program->fields */
 	NODE_VARIABLE,  /* `number`: of program->variables */
@@ -114,7 +114,7 @@ struct node {
 	struct node **args;
 	struct node *block, *otherwise; /* first statements */
 	struct node *next;              /* statement */
-	struct datum datum;
+	struct value value;
 	const struct print_format *format; /* of printf(): format.h */
 };
 

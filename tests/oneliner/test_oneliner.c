@@ -374,12 +374,12 @@ static void buckets_hold_their_values(void **state)
 		for (unsigned power = 0; power < 64; power++) {
 			for (int more = -1; more <= 1; more++) {
 				uint64_t number = (UINT64_C(1) << power) + (uint64_t)more;
-				struct datum datum = datum_unsigned(number);
+				struct value value = value_u64(number);
 				struct map map = {.use = &use};
 				struct buf key = {0};
 				struct error err;
 				struct map_entry *entry = map_at(&map, &key, &err);
-				assert_true(entry_add(&map, entry, &datum, &err));
+				assert_true(entry_add(&map, entry, &value, &err));
 				struct map_sums sums = entry_sums(&map, entry);
 				uint32_t i = 0;
 				while (!sums.buckets[i])
@@ -402,9 +402,9 @@ static void a_million_keys_are_enough(void **state)
 
 	(void)state;
 	for (int64_t i = 0; i < MAP_KEYS_MAX; i++) {
-		struct datum datum = datum_signed(i);
+		struct value value = value_s64(i);
 		buf_clear(&key);
-		key_add(&key, &datum);
+		key_add(&key, &value);
 		assert_non_null(map_at(&map, &key, &err));
 	}
 	assert_non_null(map_at(&map, &key, &err)); /* it is there */
@@ -423,17 +423,17 @@ static void long_texts_are_enough(void **state)
 	struct buf key = {0};
 	struct error err = {0};
 	char *text = mem_new(1 << 20);
-	struct datum datum = datum_text(text, 1 << 20);
+	struct value value = value_text(text, 1 << 20);
 	bool good = true;
 	int64_t i;
 
 	(void)state;
 	for (i = 0; good && i < 1000; i++) {
-		struct datum number = datum_signed(i);
+		struct value number = value_s64(i);
 		buf_clear(&key);
 		key_add(&key, &number);
 		struct map_entry *entry = map_at(&map, &key, &err);
-		good = entry && entry_set(&map, entry, &datum, &err);
+		good = entry && entry_set(&map, entry, &value, &err);
 	}
 	assert_in_range(i, 500, 514);
 	assert_non_null(strstr(err.text, "512 MiB"));
@@ -452,7 +452,7 @@ static void maps_share_their_room(void **state)
 	struct buf key = {0};
 	struct error err = {0};
 	char *text = mem_new(1 << 20);
-	struct datum datum = datum_text(text, 1 << 20);
+	struct value value = value_text(text, 1 << 20);
 	bool good = true;
 	int64_t i;
 
@@ -461,11 +461,11 @@ static void maps_share_their_room(void **state)
 		maps[m] = (struct map){.use = &use, .all = &all};
 	for (i = 0; good && i < 1000; i++) {
 		struct map *map = &maps[i % 8];
-		struct datum number = datum_signed(i / 8);
+		struct value number = value_s64(i / 8);
 		buf_clear(&key);
 		key_add(&key, &number);
 		struct map_entry *entry = map_at(map, &key, &err);
-		good = entry && entry_set(map, entry, &datum, &err);
+		good = entry && entry_set(map, entry, &value, &err);
 	}
 	assert_in_range(i, 500, 514);
 	assert_non_null(strstr(err.text, "512 MiB"));
@@ -484,13 +484,13 @@ static void deleted_entries_are_new_again(void **state)
 {
 	struct map_use use = {.name = "@", .aggregate = FUNCTION_HIST, .bits = 1, .nkeys = 1};
 	struct map map = {.use = &use};
-	struct datum three = datum_signed(3);
+	struct value three = value_s64(3);
 	struct buf key = {0};
 	struct error err;
 
 	(void)state;
 	for (int64_t i = 0; i < 10000; i++) {
-		struct datum number = datum_signed(i);
+		struct value number = value_s64(i);
 		buf_clear(&key);
 		key_add(&key, &number);
 		assert_null(map_find(&map, &key));

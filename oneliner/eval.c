@@ -12,7 +12,7 @@
 
 static const struct value unknown;
 
-bool runtime_fail(struct runtime *rt, const struct node *node, const char *why)
+bool runtime_fail(struct runtime *rt, const struct ast *node, const char *why)
 {
 	if (!rt->failed) {
 		oneliner_error(rt->bound->program, node->at, &rt->error, "%s", why);
@@ -24,7 +24,7 @@ bool runtime_fail(struct runtime *rt, const struct node *node, const char *why)
 	return false;
 }
 
-bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys)
+bool eval_key(struct runtime *rt, struct ast *const *keys, uint32_t nkeys)
 {
 	struct value values[PROBE_KEYS_MAX];
 	bool known = true;
@@ -94,7 +94,7 @@ struct value operate(enum op op, const struct value *a, const struct value *b)
 }
 
 /* Unknown where one that is the same may be among what is not known. */
-static struct value is_in(struct runtime *rt, const struct node *node)
+static struct value is_in(struct runtime *rt, const struct ast *node)
 {
 	struct value a = eval(rt, node->args[0]);
 	bool all_known = true;
@@ -110,7 +110,7 @@ static struct value is_in(struct runtime *rt, const struct node *node)
 }
 
 /* && and || look at their right side only when the left one leaves it open. */
-static struct value logic(struct runtime *rt, const struct node *node)
+static struct value logic(struct runtime *rt, const struct ast *node)
 {
 	bool both = node->op == OP_AND;
 	struct value a = eval(rt, node->args[0]);
@@ -123,7 +123,7 @@ static struct value logic(struct runtime *rt, const struct node *node)
 	return a.kind == VALUE_UNKNOWN || b.kind == VALUE_UNKNOWN ? unknown : value_s64(both);
 }
 
-static struct value unary(struct runtime *rt, const struct node *node)
+static struct value unary(struct runtime *rt, const struct ast *node)
 {
 	struct value a = eval(rt, node->args[0]);
 
@@ -138,7 +138,7 @@ static struct value unary(struct runtime *rt, const struct node *node)
 	return value_wrapped(-value_integer(&a));
 }
 
-static struct value cast(struct runtime *rt, const struct node *node)
+static struct value cast(struct runtime *rt, const struct ast *node)
 {
 	struct value a = eval(rt, node->args[0]);
 	unsigned shift = 64u - node->bits;
@@ -150,9 +150,9 @@ static struct value cast(struct runtime *rt, const struct node *node)
 }
 
 /* A key that is not there has the value 0, or "". */
-static struct value read_map(struct runtime *rt, const struct node *node)
+static struct value read_map(struct runtime *rt, const struct ast *node)
 {
-	const struct map *map = &rt->maps[node->number];
+	const struct map *map = &rt->maps[node->index];
 	const struct map_entry *entry;
 	struct value value = unknown;
 
@@ -170,19 +170,19 @@ static struct value read_map(struct runtime *rt, const struct node *node)
 }
 
 /* ++ and -- */
-static struct value runtime_step(struct runtime *rt, const struct node *node)
+static struct value runtime_step(struct runtime *rt, const struct ast *node)
 {
-	const struct node *target = node->args[0];
+	const struct ast *target = node->args[0];
 	const struct value one = value_s64(1);
 	struct value before, after;
 
-	if (target->kind == NODE_VARIABLE) {
-		before = rt->variables[target->number];
+	if (target->kind == AST_VARIABLE) {
+		before = rt->variables[target->index];
 		after = operate(node->op, &before, &one);
-		rt->variables[target->number] = after;
+		rt->variables[target->index] = after;
 		return node->is_prefix ? after : before;
 	}
-	struct map *map = &rt->maps[target->number];
+	struct map *map = &rt->maps[target->index];
 	if (!eval_key(rt, target->args, target->nargs))
 		return unknown;
 	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
@@ -198,10 +198,10 @@ static struct value runtime_step(struct runtime *rt, const struct node *node)
 	return node->is_prefix ? after : before;
 }
 
-static struct value of_map(struct runtime *rt, const struct node *node)
+static struct value of_map(struct runtime *rt, const struct ast *node)
 {
-	const struct node *target = node->args[0];
-	const struct map *map = &rt->maps[target->number];
+	const struct ast *target = node->args[0];
+	const struct map *map = &rt->maps[target->index];
 
 	if (node->function == FUNCTION_LEN)
 		return value_u64(map_count(map));
@@ -211,7 +211,7 @@ static struct value of_map(struct runtime *rt, const struct node *node)
 	return value_s64(map_find(map, &rt->key) != NULL);
 }
 
-static struct value call(struct runtime *rt, const struct node *node)
+static struct value call(struct runtime *rt, const struct ast *node)
 {
 	struct value most = value_s64(INT32_MAX);
 
@@ -234,53 +234,52 @@ static struct value call(struct runtime *rt, const struct node *node)
 	}
 }
 
-static struct value value_of(struct runtime *rt, const struct node *node)
+static struct value value_of(struct runtime *rt, const struct ast *node)
 {
 	struct value a, b;
 
 	switch (node->kind) {
-	case NODE_NUMBER:
-	case NODE_TEXT:
+	case AST_CONST:
 		return node->value;
-	case NODE_BUILTIN:
-		return event_builtin(rt, (enum builtin)node->number);
-	case NODE_FIELD:
-		return event_field(rt, node->number);
-	case NODE_VARIABLE:
-		return rt->variables[node->number];
-	case NODE_MAP:
+	case AST_BUILTIN:
+		return event_builtin(rt, (enum builtin)node->index);
+	case AST_FIELD:
+		return event_field(rt, node->index);
+	case AST_VARIABLE:
+		return rt->variables[node->index];
+	case AST_MAP:
 		return read_map(rt, node);
-	case NODE_STATE:
-		return event_reading(rt, node->number);
-	case NODE_CAST:
+	case AST_STATE:
+		return event_reading(rt, node->index);
+	case AST_CAST:
 		return cast(rt, node);
-	case NODE_UNARY:
+	case AST_UNARY:
 		return unary(rt, node);
-	case NODE_BINARY:
+	case AST_BINARY:
 		if (node->op == OP_AND || node->op == OP_OR)
 			return logic(rt, node);
 		a = eval(rt, node->args[0]);
 		b = eval(rt, node->args[1]);
 		return node->op == OP_REGEX ? text_matches(rt, node, &a)
 					    : operate(node->op, &a, &b);
-	case NODE_IN:
+	case AST_IN:
 		return is_in(rt, node);
-	case NODE_CHOICE:
+	case AST_CHOICE:
 		a = eval(rt, node->args[0]);
 		return a.kind == VALUE_UNKNOWN ? unknown
 					       : eval(rt, node->args[value_is_true(&a) ? 1 : 2]);
-	case NODE_CALL:
+	case AST_CALL:
 		return call(rt, node);
-	case NODE_INCREMENT:
+	case AST_INCREMENT:
 		return runtime_step(rt, node);
 	default:
 		return unknown;
 	}
 }
 
-struct value eval(struct runtime *rt, const struct node *node)
+struct value eval(struct runtime *rt, const struct ast *node)
 {
-	const struct node *before = rt->lacking;
+	const struct ast *before = rt->lacking;
 	struct value value;
 
 	rt->lacking = NULL;

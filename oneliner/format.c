@@ -54,7 +54,7 @@ static bool read_conversion(const char **text, const char *end, struct format_pi
 	return true;
 }
 
-bool format_read(const struct oneliner *program, const struct node *node, struct print_format **out,
+bool format_read(const struct oneliner *program, const struct ast *node, struct print_format **out,
 		 struct error *err)
 {
 	const char *at = node->value.text, *end = at + node->value.len;

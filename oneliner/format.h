@@ -19,7 +19,7 @@ struct print_format {
 };
 
 /* The text of node, a constant. False: *err shows it. */
-MUST_CHECK bool format_read(const struct oneliner *program, const struct node *node,
+MUST_CHECK bool format_read(const struct oneliner *program, const struct ast *node,
 			    struct print_format **out, struct error *err);
 /* An unknown value is written as `?`. */
 void format_write(const struct print_format *format, const struct value *values, struct buf *out);

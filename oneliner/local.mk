@@ -12,8 +12,6 @@ liboneliner_a_SOURCES = \
 	%D%/functions.c \
 	%D%/held.c \
 	%D%/held.h \
-	%D%/lex.c \
-	%D%/lex.h \
 	%D%/maps.c \
 	%D%/maps.h \
 	%D%/oneliner.h \

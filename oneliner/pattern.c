@@ -13,12 +13,12 @@ struct pattern_room {
 	pcre2_match_data *data;
 };
 
-void *pattern_new(const struct oneliner *program, const struct node *node, struct error *err)
+void *pattern_new(const struct oneliner *program, const struct ast *node, struct error *err)
 {
 	PCRE2_UCHAR why[128];
 	PCRE2_SIZE offset;
 	int code;
-	const struct node *text = node->args[1];
+	const struct ast *text = node->args[1];
 	pcre2_code *pattern = pcre2_compile((PCRE2_SPTR)text->value.text, text->value.len,
 					    PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
 
@@ -26,7 +26,7 @@ void *pattern_new(const struct oneliner *program, const struct node *node, struc
 		pcre2_get_error_message(code, why, sizeof why);
 		oneliner_error(program, text->at, err,
 			       "%s: the pattern is wrong at its character %zu: %s",
-			       node->kind == NODE_CALL ? "captures()" : "=~", (size_t)offset + 1,
+			       node->kind == AST_CALL ? "captures()" : "=~", (size_t)offset + 1,
 			       (const char *)why);
 	}
 	return pattern;

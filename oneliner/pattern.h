@@ -5,7 +5,7 @@
 #include "oneliner/tree.h"
 
 /* Compiles the text of the node's second argument. NULL: *err shows what is wrong. */
-MUST_CHECK void *pattern_new(const struct oneliner *program, const struct node *node,
+MUST_CHECK void *pattern_new(const struct oneliner *program, const struct ast *node,
 			     struct error *err);
 void pattern_free(void *pattern); /* NULL is fine */
 

@@ -430,10 +430,10 @@ static size_t name_len(const char *text, size_t most)
 static void name_lack(const struct work *work, char *out, size_t room)
 {
 	const struct oneliner *program = program_of(work);
-	const struct node *node = work->rt->lack;
+	const struct ast *node = work->rt->lack;
 
-	if (node && node->kind == NODE_STATE)
-		snprintf(out, room, "%s", program->states[node->number].text);
+	if (node && node->kind == AST_STATE)
+		snprintf(out, room, "%s", program->states[node->index].text);
 	else if (node)
 		snprintf(out, room, "%.*s",
 			 (int)name_len(program->text + node->at, program->len - node->at),

@@ -52,7 +52,7 @@ struct runtime {
 	uint64_t unknown; /* statements and predicates left out, for want of a value */
 	/* What had none: the last that was evaluated, and the leftmost that one was left out for.
 	 */
-	const struct node *lacking, *lack;
+	const struct ast *lacking, *lack;
 	bool exits;
 	bool failed;
 	struct error error;
@@ -83,10 +83,10 @@ static inline bool value_is_true(const struct value *value)
 {
 	return value->kind == VALUE_STRING ? value->len != 0 : value->u != 0;
 }
-struct value eval(struct runtime *rt, const struct node *node);
+struct value eval(struct runtime *rt, const struct ast *node);
 /* The key of a map, in rt->key; false: some value of it is not known. */
-bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys);
-bool runtime_fail(struct runtime *rt, const struct node *node, const char *why);
+bool eval_key(struct runtime *rt, struct ast *const *keys, uint32_t nkeys);
+bool runtime_fail(struct runtime *rt, const struct ast *node, const char *why);
 struct value operate(enum op op, const struct value *a, const struct value *b);
 
 /* event.c: what the event says */
@@ -98,8 +98,8 @@ struct value event_symbol(struct runtime *rt, bool kernel, struct value address)
 struct value event_stack(struct runtime *rt, bool kernel, int64_t most);
 
 /* text.c: functions of texts */
-struct value text_call(struct runtime *rt, const struct node *node);
+struct value text_call(struct runtime *rt, const struct ast *node);
 /* =~, whose pattern the node has. */
-struct value text_matches(struct runtime *rt, const struct node *node, const struct value *text);
+struct value text_matches(struct runtime *rt, const struct ast *node, const struct value *text);
 
 #endif

@@ -54,10 +54,10 @@ bool runtime_is_open(const struct runtime *rt)
 
 /* ---- maps ---- */
 
-static void aggregate(struct runtime *rt, const struct node *node)
+static void aggregate(struct runtime *rt, const struct statement *line)
 {
-	const struct node *target = node->args[0], *call = node->args[1];
-	struct map *map = &rt->maps[target->number];
+	const struct ast *target = line->target, *call = line->value;
+	struct map *map = &rt->maps[target->index];
 	struct value value = value_s64(0);
 	struct map_entry *entry;
 
@@ -74,37 +74,37 @@ static void aggregate(struct runtime *rt, const struct node *node)
 		rt->failed |= !entry || !entry_add(map, entry, &value, &rt->error);
 }
 
-static void assign(struct runtime *rt, const struct node *node)
+static void assign(struct runtime *rt, const struct statement *line)
 {
-	const struct node *target = node->args[0];
-	struct value value = eval(rt, node->args[1]), before;
-	bool is_map = target->kind == NODE_MAP;
+	const struct ast *target = line->target;
+	struct value value = eval(rt, line->value), before;
+	bool is_map = target->kind == AST_MAP;
 
 	if (!is_map) {
-		struct value *variable = &rt->variables[target->number];
-		*variable = node->op == OP_NONE ? value : operate(node->op, variable, &value);
+		struct value *variable = &rt->variables[target->index];
+		*variable = line->op == OP_NONE ? value : operate(line->op, variable, &value);
 		return;
 	}
-	struct map *map = &rt->maps[target->number];
+	struct map *map = &rt->maps[target->index];
 	if (value.kind == VALUE_UNKNOWN || !eval_key(rt, target->args, target->nargs)) {
 		runtime_leave_out(rt, 1);
 		return;
 	}
 	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
-	if (entry && node->op != OP_NONE) {
+	if (entry && line->op != OP_NONE) {
 		before = entry_value(map, entry);
 		before = before.kind == VALUE_UNKNOWN ? value_s64(0) : before;
-		value = operate(node->op, &before, &value);
+		value = operate(line->op, &before, &value);
 		runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
 		value = value.kind == VALUE_UNKNOWN ? before : value;
 	}
 	rt->failed |= !entry || !entry_set(map, entry, &value, &rt->error);
 }
 
-static void delete (struct runtime *rt, const struct node *node)
+static void delete (struct runtime *rt, const struct ast *node)
 {
-	const struct node *target = node->args[0];
-	struct map *map = &rt->maps[target->number];
+	const struct ast *target = node->args[0];
+	struct map *map = &rt->maps[target->index];
 
 	if (target->nargs ? eval_key(rt, target->args, target->nargs)
 			  : eval_key(rt, node->args + 1, node->nargs - 1))
@@ -115,17 +115,17 @@ static void delete (struct runtime *rt, const struct node *node)
 
 /* ---- output ---- */
 
-static void print(struct runtime *rt, const struct node *node)
+static void print(struct runtime *rt, const struct ast *node)
 {
-	const struct node *what = node->args[0];
+	const struct ast *what = node->args[0];
 	uint64_t numbers[2] = {0};
 
-	if (what->kind != NODE_MAP) {
+	if (what->kind != AST_MAP) {
 		struct value value = eval(rt, what);
 		outlet_value(rt->outlet, &value);
 		return;
 	}
-	struct map *map = &rt->maps[what->number];
+	struct map *map = &rt->maps[what->index];
 	for (uint32_t i = 1; i < node->nargs; i++)
 		numbers[i - 1] = node->args[i]->value.u;
 	if (!what->nargs) {
@@ -139,7 +139,7 @@ static void print(struct runtime *rt, const struct node *node)
 	}
 }
 
-static void print_format(struct runtime *rt, const struct node *node)
+static void print_format(struct runtime *rt, const struct ast *node)
 {
 	struct value values[32];
 
@@ -150,7 +150,7 @@ static void print_format(struct runtime *rt, const struct node *node)
 	outlet_text(rt->outlet, "printf", &rt->line);
 }
 
-static void print_time(struct runtime *rt, const struct node *node)
+static void print_time(struct runtime *rt, const struct ast *node)
 {
 	const char *format = "%H:%M:%S\n";
 
@@ -163,7 +163,7 @@ static void print_time(struct runtime *rt, const struct node *node)
 	outlet_text(rt->outlet, "time", &rt->line);
 }
 
-static void act(struct runtime *rt, const struct node *node)
+static void act(struct runtime *rt, const struct ast *node)
 {
 	switch (node->function) {
 	case FUNCTION_PRINTF:
@@ -173,10 +173,10 @@ static void act(struct runtime *rt, const struct node *node)
 		print(rt, node);
 		break;
 	case FUNCTION_CLEAR:
-		map_clear(&rt->maps[node->args[0]->number]);
+		map_clear(&rt->maps[node->args[0]->index]);
 		break;
 	case FUNCTION_ZERO:
-		map_zero(&rt->maps[node->args[0]->number]);
+		map_zero(&rt->maps[node->args[0]->index]);
 		break;
 	case FUNCTION_DELETE:
 		delete (rt, node);
@@ -195,37 +195,35 @@ static void act(struct runtime *rt, const struct node *node)
 /* ---- blocks ---- */
 
 /* False: return, exit, or an error. */
-static bool run_block(struct runtime *rt, const struct node *node)
+static bool run_block(struct runtime *rt, const struct statement *line)
 {
 	struct value value;
 
-	for (; node; node = node->next) {
-		switch (node->kind) {
-		case NODE_AGGREGATE:
-			aggregate(rt, node);
+	for (; line; line = line->next) {
+		switch (line->kind) {
+		case STATEMENT_AGGREGATE:
+			aggregate(rt, line);
 			break;
-		case NODE_ASSIGN:
-			assign(rt, node);
+		case STATEMENT_ASSIGN:
+			assign(rt, line);
 			break;
-		case NODE_IF:
-			value = eval(rt, node->args[0]);
+		case STATEMENT_IF:
+			value = eval(rt, line->value);
 			runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
 			if (value.kind != VALUE_UNKNOWN &&
-			    !run_block(rt, value_is_true(&value) ? node->block : node->otherwise))
+			    !run_block(rt, value_is_true(&value) ? line->block : line->otherwise))
 				return false;
 			break;
-		case NODE_UNROLL:
-			for (uint32_t i = 0; i < node->number; i++)
-				if (!run_block(rt, node->block))
+		case STATEMENT_UNROLL:
+			for (uint32_t i = 0; i < line->times; i++)
+				if (!run_block(rt, line->block))
 					return false;
 			break;
-		case NODE_RETURN:
+		case STATEMENT_RETURN:
 			return false;
-		case NODE_CALL:
-			act(rt, node);
+		case STATEMENT_VALUE:
+			act(rt, line->value);
 			break;
-		default:
-			eval(rt, node);
 		}
 		if (!runtime_is_open(rt))
 			return false;

@@ -52,14 +52,14 @@ static struct value strerror_call(struct runtime *rt, int64_t number)
 }
 
 /* The pattern of the node, and where its matches go. */
-static const void *pattern_of(struct runtime *rt, const struct node *node)
+static const void *pattern_of(struct runtime *rt, const struct ast *node)
 {
 	if (!rt->patterns)
 		rt->patterns = pattern_room_new();
-	return rt->bound->program->patterns[node->number - 1];
+	return rt->bound->program->patterns[node->index - 1];
 }
 
-static struct value captures(struct runtime *rt, const struct node *node, const struct value *args)
+static struct value captures(struct runtime *rt, const struct ast *node, const struct value *args)
 {
 	struct value out = unknown;
 	int64_t group = node->nargs > 2 ? (int64_t)args[2].u : 1;
@@ -72,7 +72,7 @@ static struct value captures(struct runtime *rt, const struct node *node, const 
 	return out;
 }
 
-struct value text_matches(struct runtime *rt, const struct node *node, const struct value *text)
+struct value text_matches(struct runtime *rt, const struct ast *node, const struct value *text)
 {
 	bool matches = false;
 
@@ -87,7 +87,7 @@ struct value text_matches(struct runtime *rt, const struct node *node, const str
 }
 
 /* Arguments are of the types that check.c asks for, unless they are of a type known only now. */
-static bool has_types(const struct node *node, const struct value *args)
+static bool has_types(const struct ast *node, const struct value *args)
 {
 	const enum type types[3] = {node->function == FUNCTION_STRERROR ? TYPE_NUMBER : TYPE_TEXT,
 				    node->function == FUNCTION_STR ||
@@ -103,7 +103,7 @@ static bool has_types(const struct node *node, const struct value *args)
 	return true;
 }
 
-struct value text_call(struct runtime *rt, const struct node *node)
+struct value text_call(struct runtime *rt, const struct ast *node)
 {
 	struct value args[3] = {0};
 

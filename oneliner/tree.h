@@ -13,45 +13,12 @@
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
-#include "state/model/op.h"
-#include "state/model/value.h"
+#include "state/expr/tree.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum node_kind {
-	/* expressions */
-	NODE_NUMBER,    /* `value` */
-	NODE_TEXT,      /* `value` */
-	NODE_BUILTIN,   /* `number`: enum builtin */
-	NODE_FIELD,     /* `number`: of program->fields */
-	NODE_VARIABLE,  /* `number`: of program->variables */
-	NODE_MAP,       /* `number`: of program->maps; args are keys */
-	NODE_STATE,     /* `number`: of program->states */
-	NODE_CAST,      /* `bits`, `is_signed`; args[0] */
-	NODE_UNARY,     /* `op`; args[0] */
-	NODE_BINARY,    /* `op`; args[0], args[1]; OP_REGEX: `number`, 1 + of program->patterns */
-	NODE_IN,        /* args[0] in (args[1], ...) */
-	NODE_CHOICE,    /* args[0] ? args[1] : args[2] */
-	NODE_CALL,      /* `function`; args */
-	NODE_INCREMENT, /* `op`: OP_ADD or OP_SUB; `is_prefix`; args[0]: a variable or
-			   map */
-	/* statements */
-	NODE_ASSIGN,    /* `op` or OP_NONE; args[0] = args[1] */
-	NODE_AGGREGATE, /* args[0] = args[1], a call of an aggregation */
-	NODE_IF,        /* args[0]; `block`, `otherwise` */
-	NODE_UNROLL,    /* `number` times `block` */
-	NODE_RETURN
-};
-
-enum type {
-	TYPE_NONE, /* it has no value */
-	TYPE_NUMBER,
-	TYPE_TEXT,
-	TYPE_ANY /* known when it is there: of the state, of an array */
-};
 
 enum builtin {
 	BUILTIN_NSECS,
@@ -100,22 +67,25 @@ enum function {
 	FUNCTION_USYM
 };
 
-struct node {
-	enum node_kind kind;
+static inline bool ast_is_text(const struct ast *ast)
+{
+	return ast->kind == AST_CONST && ast->value.kind == VALUE_STRING;
+}
+
+struct statement {
+	enum {
+		STATEMENT_VALUE,     /* `value`, for what it does: a call, ++ or -- */
+		STATEMENT_ASSIGN,    /* `op` or OP_NONE; target = value */
+		STATEMENT_AGGREGATE, /* target = value, a call of an aggregation */
+		STATEMENT_IF,        /* value; `block`, `otherwise` */
+		STATEMENT_UNROLL,    /* `times` times `block` */
+		STATEMENT_RETURN
+	} kind;
 	enum op op;
-	enum type type; /* check.c */
-	enum function function;
-	bool is_prefix, is_signed;
-	uint8_t bits;
-	bool is_used; /* INCREMENT: its value is */
-	uint32_t at;  /* in the text */
-	uint32_t number;
-	uint32_t nargs;
-	struct node **args;
-	struct node *block, *otherwise; /* first statements */
-	struct node *next;              /* statement */
-	struct value value;
-	const struct print_format *format; /* of printf(): format.h */
+	uint32_t at, times;
+	struct ast *target, *value;
+	struct statement *block, *otherwise; /* their first statements */
+	struct statement *next;
 };
 
 enum { PROBE_KEYS_MAX = 8, PROGRAM_TEXT_MAX = 64 << 10 };
@@ -134,8 +104,8 @@ struct spec { /* what stands before the predicate, between commas */
 struct clause {
 	struct spec *specs;
 	size_t nspecs, capacity;
-	struct node *predicate; /* NULL: none */
-	struct node *block;
+	struct ast *predicate; /* NULL: none */
+	struct statement *block;
 	uint32_t at;
 };
 

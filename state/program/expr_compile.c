@@ -784,10 +784,12 @@ const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kin
 
 static const struct expr *compile_in(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_over(compile, EXPR_IN, ast);
+	struct expr *expr = expr_of(compile, EXPR_IN, compile_expr(compile, ast->args[0]), NULL);
+	struct value *values = arena_array(compile->program->arena, ast->nargs, sizeof *values);
 
-	expr->values = ast->values;
-	expr->n = ast->nvalues;
+	for (uint32_t i = 1; i < ast->nargs; i++)
+		values[expr->n++] = ast->args[i]->value;
+	expr->values = values;
 	return expr;
 }
 
@@ -847,11 +849,15 @@ const struct expr *compile_expr(struct compile *compile, const struct ast *ast)
 		return compile_path_read(compile, ast->path);
 	case AST_CALL:
 		return fold(compile, compile_call(compile, ast));
+	case AST_CHOICE:
+		return fold(compile, compile_choose(compile, ast));
 	case AST_UNARY:
 	case AST_BINARY:
 		return fold(compile, compile_operator(compile, ast));
 	case AST_IN:
 		return fold(compile, compile_in(compile, ast));
+	default: /* of one-liners */
+		break;
 	}
 	return failing(compile, FAILURE_TYPE);
 }

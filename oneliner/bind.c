@@ -93,6 +93,8 @@ static bool bind_field(struct bound *bound, const struct event_class *class, str
 	if (!find_path(class, use, &path)) {
 		*out = (struct bound_field){0};
 		/* on the way there may be an array or variant */
+		if (use->is_asked)
+			return true;
 		if (use->nnames == 1 || !field_path_find(class, ALL_SCOPES, use->names, 1, &path))
 			return no_field(bound, class, use, err);
 		use->type = TYPE_ANY;
@@ -320,8 +322,8 @@ static bool is_uniform_key(const struct ast *node)
 
 static bool is_uniform(const struct clause *clause)
 {
-	for (const struct statement *line = clause->block; line; line = line->next) {
-		if (line->kind != STATEMENT_AGGREGATE || line->value->function != FUNCTION_COUNT)
+	for (const struct action *line = clause->block; line; line = line->next) {
+		if (line->kind != ACTION_AGGREGATE || line->value->function != FUNCTION_COUNT)
 			return false;
 		for (uint32_t i = 0; i < line->target->nargs; i++)
 			if (!is_uniform_key(line->target->args[i]))

@@ -5,8 +5,8 @@
  * kinds first, from all places that give them values.
  */
 #include "oneliner/format.h"
-#include "oneliner/pattern.h"
 #include "oneliner/tree.h"
+#include "state/expr/regex.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
@@ -154,12 +154,12 @@ static void find_stepped(struct checker *checker, const struct ast *ast)
 		find_stepped(checker, ast->args[i]);
 }
 
-static void find_maps(struct checker *checker, const struct statement *line)
+static void find_maps(struct checker *checker, const struct action *line)
 {
 	for (; line && !checker->failed; line = line->next) {
-		if (line->kind == STATEMENT_AGGREGATE)
+		if (line->kind == ACTION_AGGREGATE)
 			assigned(checker, line->target, false, line->value->function);
-		else if (line->kind == STATEMENT_ASSIGN && line->target->kind == AST_MAP)
+		else if (line->kind == ACTION_ASSIGN && line->target->kind == AST_MAP)
 			assigned(checker, line->target, true, FUNCTION_COUNT);
 		find_stepped(checker, line->target);
 		find_stepped(checker, line->value);
@@ -211,7 +211,7 @@ static void check_lhist(struct checker *checker, struct ast *node, struct map_us
 	map->step = step;
 }
 
-static void check_aggregate(struct checker *checker, const struct statement *line)
+static void check_aggregate(struct checker *checker, const struct action *line)
 {
 	struct ast *target = line->target, *call = line->value;
 	struct map_use *map = map_of(checker, target);
@@ -301,40 +301,33 @@ static void check_of_map(struct checker *checker, struct ast *node)
 }
 
 /* Of args[1], for captures() and =~. */
-static void compile_pattern(struct checker *checker, struct ast *node)
+static void check_pattern(struct checker *checker, const struct ast *node)
 {
-	struct oneliner *program = checker->program;
-	void *pattern;
+	char why[REGEX_WHY];
+	size_t at;
+	struct regex *regex = regex_new(&node->args[1]->value, &at, why);
 
-	if (node->index) /* compiled by the first check */
-		return;
-	pattern = pattern_new(program, node, checker->err);
-	checker->failed |= !pattern;
-	if (!pattern)
-		return;
-	*mem_push(program->patterns, program->npatterns, program->patterns_capacity) = pattern;
-	node->index = (uint32_t)program->npatterns;
+	if (!regex)
+		fail(checker, node->args[1], "%s: the pattern is wrong at its character %zu: %s",
+		     node->kind == AST_CALL ? "captures()" : "=~", at + 1, why);
+	regex_free(regex);
 }
 
 static void check_captures(struct checker *checker, struct ast *node)
 {
+	int64_t group;
+
 	check_as(checker, node->args[0], TYPE_TEXT, "captures");
 	if (!ast_is_text(node->args[1])) {
 		fail(checker, node->args[1], "captures(): its pattern is a text in quotes");
 		return;
 	}
-	if (node->nargs > 2)
-		check_as(checker, node->args[2], TYPE_NUMBER, "captures");
-	compile_pattern(checker, node);
+	if (node->nargs > 2 &&
+	    (!constant(node->args[2], &group) || group < 0 || group > REGEX_GROUP_MAX))
+		fail(checker, node->args[2], "captures(): its group is a number from 0 to %d",
+		     REGEX_GROUP_MAX);
+	check_pattern(checker, node);
 }
-
-/* Types of values, one letter per argument: t text, n number, f a text in quotes. */
-static const char *const arguments[] = {
-	[FUNCTION_STR] = "tn",      [FUNCTION_STRNCMP] = "ttn", [FUNCTION_STRCONTAINS] = "tt",
-	[FUNCTION_STRLEN] = "t",    [FUNCTION_SUBSTR] = "tnn",  [FUNCTION_SPLIT] = "ttn",
-	[FUNCTION_STRFTIME] = "fn", [FUNCTION_TIME] = "f",      [FUNCTION_EXIT] = "",
-	[FUNCTION_KSTACK] = "n",    [FUNCTION_USTACK] = "n",    [FUNCTION_STRERROR] = "n",
-	[FUNCTION_KSYM] = "n",      [FUNCTION_USYM] = "n"};
 
 static bool is_symbol(enum function function)
 {
@@ -352,7 +345,6 @@ static void reads_chain(struct checker *checker, const struct ast *node)
 
 static void check_values(struct checker *checker, struct ast *node)
 {
-	const char *letters = arguments[node->function];
 	const char *name = function_info(node->function)->name;
 
 	if (node->function == FUNCTION_STR) {
@@ -362,11 +354,13 @@ static void check_values(struct checker *checker, struct ast *node)
 			     "str(): it is a number: the recording has the "
 			     "address of the text, not the text");
 	}
-	for (uint32_t i = 0; i < node->nargs; i++) {
-		check_as(checker, node->args[i], letters[i] == 'n' ? TYPE_NUMBER : TYPE_TEXT, name);
-		if (letters[i] == 'f' && !ast_is_text(node->args[i]))
-			fail(checker, node->args[i], "%s(): its format is a text in quotes", name);
-	}
+	for (uint32_t i = 0; i < node->nargs; i++)
+		check_as(checker, node->args[i], function_takes(node->function, i), name);
+	if ((node->function == FUNCTION_STRFTIME || node->function == FUNCTION_TIME) &&
+	    node->nargs && !ast_is_text(node->args[0]))
+		fail(checker, node->args[0], "%s(): its format is a text in quotes", name);
+	if (node->function == FUNCTION_LABEL && node->args[0]->kind != AST_FIELD)
+		fail(checker, node->args[0], "label(): it is of a field");
 	if (is_symbol(node->function) && !checker->in_events)
 		fail(checker, node, "%s(): there is no event here, in BEGIN, END and interval",
 		     name);
@@ -383,7 +377,7 @@ static void check_call(struct checker *checker, struct ast *node)
 {
 	const struct function_info *info = function_info(node->function);
 
-	if (info->use == USE_AGGREGATE) {
+	if (ast_aggregates(node)) {
 		fail(checker, node, "%s() can only be assigned to a map: @ = %s()", info->name,
 		     info->name);
 		return;
@@ -419,11 +413,23 @@ static void check_matches(struct checker *checker, struct ast *node)
 	check_as(checker, node->args[1], TYPE_TEXT, node->op == OP_GLOB ? "~" : "=~");
 	node->type = TYPE_NUMBER;
 	if (node->op == OP_REGEX)
-		compile_pattern(checker, node);
+		check_pattern(checker, node);
+}
+
+static bool steps(const struct ast *ast)
+{
+	bool found = ast->kind == AST_INCREMENT;
+
+	for (uint32_t i = 0; i < ast->nargs && !found; i++)
+		found = steps(ast->args[i]);
+	return found;
 }
 
 static void check_in(struct checker *checker, struct ast *node)
 {
+	if (steps(node->args[0])) /* it is compared with each */
+		fail(checker, node->args[0],
+		     "in: ++ and -- stand before it in a statement of their own");
 	check_as(checker, node->args[0], TYPE_ANY, "in");
 	for (uint32_t i = 1; i < node->nargs; i++)
 		check_as(checker, node->args[i], node->args[0]->type, "in");
@@ -556,7 +562,7 @@ static void set_type(struct checker *checker, const struct ast *node, enum type 
 		*type = now;
 }
 
-static void check_assign(struct checker *checker, const struct statement *line)
+static void check_assign(struct checker *checker, const struct action *line)
 {
 	struct oneliner *program = checker->program;
 	struct ast *target = line->target, *value = line->value;
@@ -580,33 +586,33 @@ static void check_assign(struct checker *checker, const struct statement *line)
 static void check_alone(struct checker *checker, struct ast *node)
 {
 	check_expr(checker, node);
-	if (node->kind == AST_CALL && function_info(node->function)->use == USE_VALUE)
+	if (node->kind == AST_CALL && function_info(node->function)->use != USE_STATEMENT)
 		fail(checker, node, "%s() does nothing alone: its value is not used",
 		     function_info(node->function)->name);
 }
 
-static void check_block(struct checker *checker, const struct statement *line)
+static void check_block(struct checker *checker, const struct action *line)
 {
 	for (; line && !checker->failed; line = line->next) {
 		switch (line->kind) {
-		case STATEMENT_VALUE:
+		case ACTION_VALUE:
 			check_alone(checker, line->value);
 			break;
-		case STATEMENT_ASSIGN:
+		case ACTION_ASSIGN:
 			check_assign(checker, line);
 			break;
-		case STATEMENT_AGGREGATE:
+		case ACTION_AGGREGATE:
 			check_aggregate(checker, line);
 			break;
-		case STATEMENT_IF:
+		case ACTION_IF:
 			check_as(checker, line->value, TYPE_ANY, "if");
 			check_block(checker, line->block);
 			check_block(checker, line->otherwise);
 			break;
-		case STATEMENT_UNROLL:
+		case ACTION_UNROLL:
 			check_block(checker, line->block);
 			break;
-		case STATEMENT_RETURN:
+		case ACTION_RETURN:
 			break;
 		}
 	}

@@ -1,30 +1,30 @@
 /*
- * eval.c - expressions: an unknown value makes unknown what is made of it
+ * eval.c - what expressions of one-liners have beyond those of conditions: maps, variables, casts
  *
- * Numbers are as large as they are: a difference below 0 is negative whether or not its sides are
- * of unsigned fields. What does not fit 64 bits wraps.
+ * An unknown value makes unknown what is made of it.
  */
 #include "oneliner/runtime.h"
-
-#include "state/model/glob.h"
 
 #include <string.h>
 
 static const struct value unknown;
 
-bool runtime_fail(struct runtime *rt, const struct ast *node, const char *why)
+/* A pattern of the node takes too long on the text of an event. */
+static void runtime_fail(struct runtime *rt, const struct ast *node)
 {
 	if (!rt->failed) {
-		oneliner_error(rt->bound->program, node->at, &rt->error, "%s", why);
+		oneliner_error(rt->bound->program, node->at, &rt->error,
+			       "%s: the pattern takes more than %d steps on the text of an event: "
+			       "write a simpler one",
+			       node->kind == AST_CALL ? "captures()" : "=~", REGEX_STEPS);
 		rt->error.kind = ERR_RANGE; /* such messages have one line */
 		rt->error.lines = false;
 		rt->error.text[strcspn(rt->error.text, "\n")] = 0;
 	}
 	rt->failed = true;
-	return false;
 }
 
-bool eval_key(struct runtime *rt, struct ast *const *keys, uint32_t nkeys)
+bool eval_key(struct runtime *rt, const struct expr *const *keys, uint32_t nkeys)
 {
 	struct value values[PROBE_KEYS_MAX];
 	bool known = true;
@@ -40,123 +40,34 @@ bool eval_key(struct runtime *rt, struct ast *const *keys, uint32_t nkeys)
 	return known;
 }
 
-static bool is_large(const struct value *value)
-{
-	return !value->negative && value->u > INT64_MAX;
-}
-
-static struct value bits(enum op op, const struct value *a, const struct value *b)
-{
-	uint64_t value = 0;
-	/* a mask of a number below 0 keeps its sign where both sides have one */
-	bool is_signed = !is_large(a) && !is_large(b);
-
-	switch (op) {
-	case OP_BIT_AND:
-		value = a->u & b->u;
-		break;
-	case OP_BIT_OR:
-		value = a->u | b->u;
-		break;
-	case OP_BIT_XOR:
-		value = a->u ^ b->u;
-		break;
-	case OP_SHL:
-		value = a->u << (b->u & 63);
-		break;
-	default:
-		value = is_large(a) ? a->u >> (b->u & 63)
-				    : (uint64_t)((int64_t)a->u >> (b->u & 63));
-		break;
-	}
-	return is_signed && op != OP_SHL ? value_s64((int64_t)value) : value_u64(value);
-}
-
-static struct value arithmetic(enum op op, const struct value *a, const struct value *b)
-{
-	__int128 number;
-	bool fits = op_integers(op, value_integer(a), value_integer(b), &number);
-
-	return fits || op == OP_MUL ? value_wrapped(number) : unknown;
-}
-
 struct value operate(enum op op, const struct value *a, const struct value *b)
 {
-	if (a->kind == VALUE_UNKNOWN || b->kind == VALUE_UNKNOWN || a->kind != b->kind)
-		return unknown;
-	if (op_compares(op))
-		return value_s64(op_holds(op, value_compare(a, b)));
-	if (op == OP_GLOB && a->kind == VALUE_STRING)
-		return value_s64(glob_match(b->text, b->len, a->text, a->len, NULL));
-	if (a->kind != VALUE_INT)
-		return unknown;
-	return op >= OP_ADD ? arithmetic(op, a, b) : bits(op, a, b);
+	struct value out = unknown;
+
+	if (a->kind == VALUE_INT && b->kind == VALUE_INT)
+		op_wrapped(op, a, b, &out);
+	return out;
 }
 
-/* Unknown where one that is the same may be among what is not known. */
-static struct value is_in(struct runtime *rt, const struct ast *node)
+static struct value cast(struct runtime *rt, const struct expr *expr)
 {
-	struct value a = eval(rt, node->args[0]);
-	bool all_known = true;
-
-	for (uint32_t i = 1; i < node->nargs && a.kind != VALUE_UNKNOWN; i++) {
-		struct value b = eval(rt, node->args[i]);
-		struct value same = operate(OP_EQ, &a, &b);
-		if (same.kind == VALUE_INT && same.u)
-			return value_s64(1);
-		all_known &= b.kind != VALUE_UNKNOWN;
-	}
-	return a.kind == VALUE_UNKNOWN || !all_known ? unknown : value_s64(0);
-}
-
-/* && and || look at their right side only when the left one leaves it open. */
-static struct value logic(struct runtime *rt, const struct ast *node)
-{
-	bool both = node->op == OP_AND;
-	struct value a = eval(rt, node->args[0]);
-
-	if (a.kind != VALUE_UNKNOWN && value_is_true(&a) != both)
-		return value_s64(!both);
-	struct value b = eval(rt, node->args[1]);
-	if (b.kind != VALUE_UNKNOWN && value_is_true(&b) != both)
-		return value_s64(!both);
-	return a.kind == VALUE_UNKNOWN || b.kind == VALUE_UNKNOWN ? unknown : value_s64(both);
-}
-
-static struct value unary(struct runtime *rt, const struct ast *node)
-{
-	struct value a = eval(rt, node->args[0]);
-
-	if (a.kind == VALUE_UNKNOWN)
-		return unknown;
-	if (node->op == OP_NOT)
-		return value_s64(!value_is_true(&a));
-	if (a.kind != VALUE_INT)
-		return unknown;
-	if (node->op == OP_BIT_NOT)
-		return is_large(&a) ? value_u64(~a.u) : value_s64((int64_t)~a.u);
-	return value_wrapped(-value_integer(&a));
-}
-
-static struct value cast(struct runtime *rt, const struct ast *node)
-{
-	struct value a = eval(rt, node->args[0]);
-	unsigned shift = 64u - node->bits;
+	struct value a = eval(rt, expr->args[0]);
+	unsigned shift = 64u - expr->of->bits;
 
 	if (a.kind != VALUE_INT)
 		return unknown;
-	return node->is_signed ? value_s64((int64_t)(a.u << shift) >> shift)
-			       : value_u64(a.u << shift >> shift);
+	return expr->of->is_signed ? value_s64((int64_t)(a.u << shift) >> shift)
+				   : value_u64(a.u << shift >> shift);
 }
 
 /* A key that is not there has the value 0, or "". */
-static struct value read_map(struct runtime *rt, const struct ast *node)
+static struct value read_map(struct runtime *rt, const struct expr *expr)
 {
-	const struct map *map = &rt->maps[node->index];
+	const struct map *map = &rt->maps[expr->of->index];
 	const struct map_entry *entry;
 	struct value value = unknown;
 
-	if (!eval_key(rt, node->args, node->nargs))
+	if (!eval_key(rt, expr->args, expr->nargs))
 		return unknown;
 	entry = map_find(map, &rt->key);
 	if (entry)
@@ -170,9 +81,9 @@ static struct value read_map(struct runtime *rt, const struct ast *node)
 }
 
 /* ++ and -- */
-static struct value runtime_step(struct runtime *rt, const struct ast *node)
+static struct value step(struct runtime *rt, const struct expr *expr)
 {
-	const struct ast *target = node->args[0];
+	const struct ast *node = expr->of, *target = node->args[0];
 	const struct value one = value_s64(1);
 	struct value before, after;
 
@@ -183,7 +94,7 @@ static struct value runtime_step(struct runtime *rt, const struct ast *node)
 		return node->is_prefix ? after : before;
 	}
 	struct map *map = &rt->maps[target->index];
-	if (!eval_key(rt, target->args, target->nargs))
+	if (!eval_key(rt, expr->args[0]->args, expr->args[0]->nargs))
 		return unknown;
 	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
 	if (!entry) {
@@ -198,102 +109,110 @@ static struct value runtime_step(struct runtime *rt, const struct ast *node)
 	return node->is_prefix ? after : before;
 }
 
-static struct value of_map(struct runtime *rt, const struct ast *node)
+static struct value of_map(struct runtime *rt, const struct expr *expr)
 {
-	const struct ast *target = node->args[0];
-	const struct map *map = &rt->maps[target->index];
+	const struct expr *target = expr->args[0];
+	const struct map *map = &rt->maps[target->of->index];
 
-	if (node->function == FUNCTION_LEN)
+	if (expr->of->function == FUNCTION_LEN)
 		return value_u64(map_count(map));
 	if (target->nargs ? !eval_key(rt, target->args, target->nargs)
-			  : !eval_key(rt, node->args + 1, node->nargs - 1))
+			  : !eval_key(rt, expr->args + 1, expr->nargs - 1))
 		return unknown;
 	return value_s64(map_find(map, &rt->key) != NULL);
 }
 
-static struct value call(struct runtime *rt, const struct ast *node)
+static struct value call(struct runtime *rt, const struct expr *expr)
 {
 	struct value most = value_s64(INT32_MAX);
+	enum function function = expr->of->function;
 
-	switch (node->function) {
+	switch (function) {
 	case FUNCTION_LEN:
 	case FUNCTION_HAS_KEY:
-		return of_map(rt, node);
+		return of_map(rt, expr);
+	case FUNCTION_HAS:
+		most = eval(rt, expr->args[0]);
+		return value_s64(most.kind != VALUE_UNKNOWN);
+	case FUNCTION_LABEL:
+		return event_label(rt, expr->args[0]->of->index);
 	case FUNCTION_KSTACK:
 	case FUNCTION_USTACK:
-		if (node->nargs)
-			most = eval(rt, node->args[0]);
+		if (expr->nargs)
+			most = eval(rt, expr->args[0]);
 		return most.kind == VALUE_INT
-			       ? event_stack(rt, node->function == FUNCTION_KSTACK, (int64_t)most.u)
+			       ? event_stack(rt, function == FUNCTION_KSTACK, (int64_t)most.u)
 			       : unknown;
 	case FUNCTION_KSYM:
 	case FUNCTION_USYM:
-		return event_symbol(rt, node->function == FUNCTION_KSYM, eval(rt, node->args[0]));
+		return event_symbol(rt, function == FUNCTION_KSYM, eval(rt, expr->args[0]));
 	default:
-		return text_call(rt, node);
+		return text_call(rt, expr);
 	}
 }
 
-static struct value value_of(struct runtime *rt, const struct ast *node)
+static struct value host_value(struct runtime *rt, const struct expr *expr)
 {
-	struct value a, b;
-
-	switch (node->kind) {
-	case AST_CONST:
-		return node->value;
+	switch (expr->of->kind) {
 	case AST_BUILTIN:
-		return event_builtin(rt, (enum builtin)node->index);
+		return event_builtin(rt, (enum builtin)expr->of->index);
 	case AST_FIELD:
-		return event_field(rt, node->index);
+		return event_field(rt, expr->of->index);
 	case AST_VARIABLE:
-		return rt->variables[node->index];
+		return rt->variables[expr->of->index];
 	case AST_MAP:
-		return read_map(rt, node);
+		return read_map(rt, expr);
 	case AST_STATE:
-		return event_reading(rt, node->index);
+		return event_reading(rt, expr->of->index);
 	case AST_CAST:
-		return cast(rt, node);
-	case AST_UNARY:
-		return unary(rt, node);
-	case AST_BINARY:
-		if (node->op == OP_AND || node->op == OP_OR)
-			return logic(rt, node);
-		a = eval(rt, node->args[0]);
-		b = eval(rt, node->args[1]);
-		return node->op == OP_REGEX ? text_matches(rt, node, &a)
-					    : operate(node->op, &a, &b);
-	case AST_IN:
-		return is_in(rt, node);
-	case AST_CHOICE:
-		a = eval(rt, node->args[0]);
-		return a.kind == VALUE_UNKNOWN ? unknown
-					       : eval(rt, node->args[value_is_true(&a) ? 1 : 2]);
+		return cast(rt, expr);
 	case AST_CALL:
-		return call(rt, node);
+		return call(rt, expr);
 	case AST_INCREMENT:
-		return runtime_step(rt, node);
+		return step(rt, expr);
 	default:
 		return unknown;
 	}
 }
 
-struct value eval(struct runtime *rt, const struct ast *node)
+struct value runtime_host(void *arg, const struct expr *expr)
 {
-	const struct ast *before = rt->lacking;
+	struct runtime *rt = arg;
+	const struct ast *before = rt->env.lacking;
 	struct value value;
 
-	rt->lacking = NULL;
-	value = value_of(rt, node);
+	rt->env.lacking = NULL;
+	value = host_value(rt, expr);
 	if (value.kind != VALUE_UNKNOWN)
-		rt->lacking = before;
-	else if (!rt->lacking)
-		rt->lacking = node; /* what it is made of is known */
+		rt->env.lacking = before;
+	else if (!rt->env.lacking)
+		rt->env.lacking = expr->of; /* what it is made of is known */
+	return value;
+}
+
+struct value eval(struct runtime *rt, const struct expr *expr)
+{
+	const struct ast *before = rt->env.lacking;
+	enum failure failure = FAILURE_NONE;
+	struct value value;
+
+	if (expr->kind == EXPR_HOST)
+		return runtime_host(rt, expr);
+	rt->env.lacking = NULL;
+	if (expr_eval(expr, &rt->env, &value, &failure) != EVAL_VALUE)
+		value = unknown;
+	if (failure == FAILURE_STEPS)
+		runtime_fail(rt, rt->env.lacking);
+	if (value.kind != VALUE_UNKNOWN)
+		rt->env.lacking = before;
 	return value;
 }
 
 void runtime_leave_out(struct runtime *rt, uint64_t count)
 {
-	if (count && rt->lacking && (!rt->lack || rt->lacking->at < rt->lack->at))
-		rt->lack = rt->lacking;
+	const struct ast *lacking = rt->env.lacking;
+
+	if (count && lacking && (!rt->lack || lacking->at < rt->lack->at))
+		rt->lack = lacking;
 	rt->unknown += count;
 }

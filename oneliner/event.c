@@ -86,6 +86,18 @@ struct value event_field(struct runtime *rt, uint32_t number_of)
 	return value_of_field(rt, &out);
 }
 
+struct value event_label(struct runtime *rt, uint32_t number_of)
+{
+	const struct bound_field *field = &rt->probe->fields[number_of - rt->probe->first];
+	struct value value = event_field(rt, number_of);
+	uint32_t next = 0;
+	const char *label = NULL;
+
+	if (field->path.class && value.kind == VALUE_INT)
+		label = field_label(field->path.class, value.u, &next);
+	return label ? value_text(label, strlen(label)) : (struct value){0};
+}
+
 /* As a number or a text; anything else is not known. */
 static struct value value_known(const struct value *value)
 {

@@ -5,6 +5,7 @@ liboneliner_a_SOURCES = \
 	%D%/bind.c \
 	%D%/bind.h \
 	%D%/check.c \
+	%D%/compile.c \
 	%D%/eval.c \
 	%D%/event.c \
 	%D%/format.c \
@@ -20,8 +21,6 @@ liboneliner_a_SOURCES = \
 	%D%/parse.c \
 	%D%/parse.h \
 	%D%/parse_expr.c \
-	%D%/pattern.c \
-	%D%/pattern.h \
 	%D%/probes.c \
 	%D%/program.c \
 	%D%/question.c \
@@ -30,5 +29,5 @@ liboneliner_a_SOURCES = \
 	%D%/statement.c \
 	%D%/text.c \
 	%D%/tree.h
-liboneliner_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE_CFLAGS) $(XXHASH_CFLAGS)
+liboneliner_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 oneliner_libs = liboneliner.a $(state_libs) # PCRE and xxhash are state's, too

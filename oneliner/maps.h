@@ -11,13 +11,6 @@
 
 enum { MAP_KEYS_MAX = 1000000, MAP_BYTES_MAX = 512 << 20 };
 
-/* Numbers that do not fit 64 bits wrap, as in C. */
-static inline struct value value_wrapped(__int128 number)
-{
-	return number > INT64_MAX ? value_u64((uint64_t)number)
-				  : value_s64((int64_t)(uint64_t)number);
-}
-
 void key_add(struct buf *key, const struct value *value);
 /* The key at *at, whose text is in the key; *at moves behind it. */
 struct value key_next(const uint8_t *key, size_t *at);

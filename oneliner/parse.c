@@ -19,19 +19,19 @@ static bool accept(struct parser *parser, const char *op)
 
 /* ---- statements ---- */
 
-static struct statement *statement_new(struct parser *parser, int kind, uint32_t at)
+static struct action *action_new(struct parser *parser, int kind, uint32_t at)
 {
-	struct statement *line = arena_alloc(parser->arena, sizeof *line);
+	struct action *line = arena_alloc(parser->arena, sizeof *line);
 
-	*line = (struct statement){.kind = kind, .at = at};
+	*line = (struct action){.kind = kind, .at = at};
 	return line;
 }
 
-static struct statement *parse_block(struct parser *parser);
+static struct action *parse_block(struct parser *parser);
 
-static struct statement *parse_if(struct parser *parser)
+static struct action *parse_if(struct parser *parser)
 {
-	struct statement *line = statement_new(parser, STATEMENT_IF, (uint32_t)parser->token.at);
+	struct action *line = action_new(parser, ACTION_IF, (uint32_t)parser->token.at);
 
 	lex_next(parser);
 	if (++parser->depth > PARSE_DEPTH_MAX)
@@ -47,10 +47,9 @@ static struct statement *parse_if(struct parser *parser)
 	return line;
 }
 
-static struct statement *parse_unroll(struct parser *parser)
+static struct action *parse_unroll(struct parser *parser)
 {
-	struct statement *line =
-		statement_new(parser, STATEMENT_UNROLL, (uint32_t)parser->token.at);
+	struct action *line = action_new(parser, ACTION_UNROLL, (uint32_t)parser->token.at);
 
 	lex_next(parser);
 	bool bracket = accept(parser, "(");
@@ -83,14 +82,14 @@ static const struct {
 		   {"^=", OP_BIT_XOR}, {"<<=", OP_SHL}, {">>=", OP_SHR}};
 
 /* An assignment, or a call for what it does. */
-static struct statement *parse_simple(struct parser *parser)
+static struct action *parse_simple(struct parser *parser)
 {
 	bool declares = lex_is_word(parser, "let");
 
 	if (declares)
 		lex_next(parser);
 	struct ast *left = parse_expr(parser);
-	struct statement *line = statement_new(parser, STATEMENT_VALUE, left->at);
+	struct action *line = action_new(parser, ACTION_VALUE, left->at);
 	bool target = left->kind == AST_VARIABLE || (left->kind == AST_MAP && !declares);
 
 	if (declares && (!target || !lex_is_op(parser, "=")))
@@ -103,14 +102,13 @@ static struct statement *parse_simple(struct parser *parser)
 				    "only a map (@name) or a variable ($name) can be assigned to");
 		lex_next(parser);
 		struct ast *right = parse_expr(parser);
-		bool aggregates = right->kind == AST_CALL &&
-				  function_info(right->function)->use == USE_AGGREGATE;
+		bool aggregates = ast_aggregates(right);
 		if (aggregates && (left->kind != AST_MAP || assignments[i].op != OP_NONE))
 			parse_error(parser, right->at,
 				    "%s() can only be assigned to a map: @ = %s()",
 				    function_info(right->function)->name,
 				    function_info(right->function)->name);
-		line->kind = aggregates ? STATEMENT_AGGREGATE : STATEMENT_ASSIGN;
+		line->kind = aggregates ? ACTION_AGGREGATE : ACTION_ASSIGN;
 		line->op = assignments[i].op;
 		line->target = left;
 		line->value = right;
@@ -127,9 +125,9 @@ static struct statement *parse_simple(struct parser *parser)
 
 static const char *const loops[] = {"while", "for", "break", "continue"};
 
-static struct statement *parse_statement(struct parser *parser)
+static struct action *parse_statement(struct parser *parser)
 {
-	struct statement *line;
+	struct action *line;
 
 	for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
 		if (lex_is_word(parser, loops[i]))
@@ -140,7 +138,7 @@ static struct statement *parse_statement(struct parser *parser)
 	if (lex_is_word(parser, "unroll"))
 		return parse_unroll(parser);
 	if (lex_is_word(parser, "return")) {
-		line = statement_new(parser, STATEMENT_RETURN, (uint32_t)parser->token.at);
+		line = action_new(parser, ACTION_RETURN, (uint32_t)parser->token.at);
 		lex_next(parser);
 	} else {
 		line = parse_simple(parser);
@@ -151,9 +149,9 @@ static struct statement *parse_statement(struct parser *parser)
 }
 
 /* Up to the bracket that ends it, behind which the next word is not read. */
-static struct statement *parse_open_block(struct parser *parser)
+static struct action *parse_open_block(struct parser *parser)
 {
-	struct statement *first = NULL, **last = &first;
+	struct action *first = NULL, **last = &first;
 
 	parse_op(parser, "{", "'{'");
 	while (!parser->failed && !lex_is_op(parser, "}")) {
@@ -167,9 +165,9 @@ static struct statement *parse_open_block(struct parser *parser)
 	return first;
 }
 
-static struct statement *parse_block(struct parser *parser)
+static struct action *parse_block(struct parser *parser)
 {
-	struct statement *first = parse_open_block(parser);
+	struct action *first = parse_open_block(parser);
 
 	parse_op(parser, "}", "'}'");
 	return first;

@@ -302,7 +302,10 @@ static struct ast *parse_call(struct parser *parser, uint32_t at, const char *na
 		return node;
 	}
 	node->function = function;
+	node->name = name;
 	parse_args(parser, node, ")");
+	if (function == FUNCTION_HAS && node->nargs && node->args[0]->kind == AST_FIELD)
+		program->fields[node->args[0]->index].is_asked = true;
 	return node;
 }
 

@@ -132,7 +132,7 @@ static void end_worker(void *arg, void *own, bool good)
 			!map_join(&work->rt->maps[i], &worker->rt->maps[i], &work->error);
 	if (good) {
 		work->run->losses += worker->losses;
-		work->rt->lacking = worker->rt->lack;
+		work->rt->env.lacking = worker->rt->lack;
 		runtime_leave_out(work->rt, worker->rt->unknown);
 	}
 	runtime_free(worker->rt);

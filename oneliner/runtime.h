@@ -11,7 +11,7 @@
 #include "oneliner/held.h"
 #include "oneliner/maps.h"
 #include "oneliner/outlet.h"
-#include "oneliner/pattern.h"
+#include "state/program/expr.h"
 
 enum decoded { DECODED_NOT, DECODED_YES, DECODED_DAMAGED };
 
@@ -30,7 +30,6 @@ struct runtime {
 	struct symbols *symbols;    /* NULL: stacks are addresses */
 	struct runtime_reading *readings; /* NULL: nothing reads the state */
 	struct interval_window *window;   /* likewise: what they read */
-	struct pattern_room *patterns;
 	nstime start; /* `elapsed` counts from it */
 	bool utc;
 
@@ -47,12 +46,11 @@ struct runtime {
 	enum decoded decoded;
 	struct fields fields;
 
+	struct env env;      /* of expressions */
 	struct arena *texts; /* of the event */
 	struct buf key, scratch, line;
 	uint64_t unknown; /* statements and predicates left out, for want of a value */
-	/* What had none: the last that was evaluated, and the leftmost that one was left out for.
-	 */
-	const struct ast *lacking, *lack;
+	const struct ast *lack; /* what had none: the leftmost that one was left out for */
 	bool exits;
 	bool failed;
 	struct error error;
@@ -74,23 +72,20 @@ bool runtime_events(struct runtime *rt, const struct run *run, uint32_t entry, u
 /* BEGIN, END, and one probe of interval. */
 bool runtime_plain(struct runtime *rt, const struct clause *probe, nstime t);
 
-/* So many statements or predicates are left out, since rt->lacking has no value. */
+/* So many statements or predicates are left out, since rt->env.lacking has no value. */
 void runtime_leave_out(struct runtime *rt, uint64_t count);
 
 /* eval.c */
-/* Neither 0 nor "". */
-static inline bool value_is_true(const struct value *value)
-{
-	return value->kind == VALUE_STRING ? value->len != 0 : value->u != 0;
-}
-struct value eval(struct runtime *rt, const struct ast *node);
+struct value eval(struct runtime *rt, const struct expr *expr);
+struct value runtime_host(void *rt, const struct expr *expr);
 /* The key of a map, in rt->key; false: some value of it is not known. */
-bool eval_key(struct runtime *rt, struct ast *const *keys, uint32_t nkeys);
-bool runtime_fail(struct runtime *rt, const struct ast *node, const char *why);
+bool eval_key(struct runtime *rt, const struct expr *const *keys, uint32_t nkeys);
+/* As in C, of two numbers; else it is unknown. */
 struct value operate(enum op op, const struct value *a, const struct value *b);
 
 /* event.c: what the event says */
 struct value event_field(struct runtime *rt, uint32_t number);
+struct value event_label(struct runtime *rt, uint32_t number); /* of a field's value */
 struct value event_builtin(struct runtime *rt, enum builtin builtin);
 struct value event_reading(struct runtime *rt, uint32_t reading);
 /* The function at an address, else the address as a text. */
@@ -98,8 +93,6 @@ struct value event_symbol(struct runtime *rt, bool kernel, struct value address)
 struct value event_stack(struct runtime *rt, bool kernel, int64_t most);
 
 /* text.c: functions of texts */
-struct value text_call(struct runtime *rt, const struct ast *node);
-/* =~, whose pattern the node has. */
-struct value text_matches(struct runtime *rt, const struct ast *node, const struct value *text);
+struct value text_call(struct runtime *rt, const struct expr *expr);
 
 #endif

@@ -18,6 +18,8 @@ struct runtime *runtime_new(const struct bound *bound)
 		rt->maps[i] = (struct map){.use = &program->maps[i], .all = &rt->map_bytes};
 	rt->variables = mem_new_array(program->nvariables + 1, sizeof *rt->variables);
 	rt->texts = arena_new();
+	rt->env = (struct env){
+		.program = program->exprs, .host = runtime_host, .arg = rt, .scratch = rt->texts};
 	rt->time = NSTIME_MIN;
 	rt->events = 1;
 	return rt;
@@ -29,7 +31,6 @@ void runtime_free(struct runtime *rt)
 		return;
 	maps_free(rt->maps, rt->nmaps);
 	mem_free(rt->variables);
-	pattern_room_free(rt->patterns);
 	buf_release(&rt->key);
 	buf_release(&rt->scratch);
 	buf_release(&rt->line);
@@ -54,7 +55,7 @@ bool runtime_is_open(const struct runtime *rt)
 
 /* ---- maps ---- */
 
-static void aggregate(struct runtime *rt, const struct statement *line)
+static void aggregate(struct runtime *rt, const struct action *line)
 {
 	const struct ast *target = line->target, *call = line->value;
 	struct map *map = &rt->maps[target->index];
@@ -62,8 +63,8 @@ static void aggregate(struct runtime *rt, const struct statement *line)
 	struct map_entry *entry;
 
 	if (call->nargs)
-		value = eval(rt, call->args[0]);
-	if (value.kind != VALUE_INT || !eval_key(rt, target->args, target->nargs)) {
+		value = eval(rt, call->expr->args[0]);
+	if (value.kind != VALUE_INT || !eval_key(rt, target->expr->args, target->nargs)) {
 		runtime_leave_out(rt, rt->events);
 		return;
 	}
@@ -74,10 +75,10 @@ static void aggregate(struct runtime *rt, const struct statement *line)
 		rt->failed |= !entry || !entry_add(map, entry, &value, &rt->error);
 }
 
-static void assign(struct runtime *rt, const struct statement *line)
+static void assign(struct runtime *rt, const struct action *line)
 {
 	const struct ast *target = line->target;
-	struct value value = eval(rt, line->value), before;
+	struct value value = eval(rt, line->value->expr), before;
 	bool is_map = target->kind == AST_MAP;
 
 	if (!is_map) {
@@ -86,7 +87,7 @@ static void assign(struct runtime *rt, const struct statement *line)
 		return;
 	}
 	struct map *map = &rt->maps[target->index];
-	if (value.kind == VALUE_UNKNOWN || !eval_key(rt, target->args, target->nargs)) {
+	if (value.kind == VALUE_UNKNOWN || !eval_key(rt, target->expr->args, target->nargs)) {
 		runtime_leave_out(rt, 1);
 		return;
 	}
@@ -101,13 +102,13 @@ static void assign(struct runtime *rt, const struct statement *line)
 	rt->failed |= !entry || !entry_set(map, entry, &value, &rt->error);
 }
 
-static void delete (struct runtime *rt, const struct ast *node)
+static void delete (struct runtime *rt, const struct expr *call)
 {
-	const struct ast *target = node->args[0];
-	struct map *map = &rt->maps[target->index];
+	const struct expr *target = call->args[0];
+	struct map *map = &rt->maps[target->of->index];
 
 	if (target->nargs ? eval_key(rt, target->args, target->nargs)
-			  : eval_key(rt, node->args + 1, node->nargs - 1))
+			  : eval_key(rt, call->args + 1, call->nargs - 1))
 		map_delete(map, &rt->key);
 	else
 		runtime_leave_out(rt, 1);
@@ -115,19 +116,19 @@ static void delete (struct runtime *rt, const struct ast *node)
 
 /* ---- output ---- */
 
-static void print(struct runtime *rt, const struct ast *node)
+static void print(struct runtime *rt, const struct expr *call)
 {
-	const struct ast *what = node->args[0];
+	const struct expr *what = call->args[0];
 	uint64_t numbers[2] = {0};
 
-	if (what->kind != AST_MAP) {
+	if (what->kind != EXPR_HOST || what->of->kind != AST_MAP) {
 		struct value value = eval(rt, what);
 		outlet_value(rt->outlet, &value);
 		return;
 	}
-	struct map *map = &rt->maps[what->index];
-	for (uint32_t i = 1; i < node->nargs; i++)
-		numbers[i - 1] = node->args[i]->value.u;
+	struct map *map = &rt->maps[what->of->index];
+	for (uint32_t i = 1; i < call->nargs; i++)
+		numbers[i - 1] = call->args[i]->value.u;
 	if (!what->nargs) {
 		outlet_map(rt->outlet, map, numbers[0], numbers[1]);
 	} else if (eval_key(rt, what->args, what->nargs)) {
@@ -139,90 +140,90 @@ static void print(struct runtime *rt, const struct ast *node)
 	}
 }
 
-static void print_format(struct runtime *rt, const struct ast *node)
+static void print_format(struct runtime *rt, const struct expr *call)
 {
 	struct value values[32];
 
-	for (uint32_t i = 1; i < node->nargs; i++)
-		values[i - 1] = eval(rt, node->args[i]);
+	for (uint32_t i = 1; i < call->nargs; i++)
+		values[i - 1] = eval(rt, call->args[i]);
 	buf_clear(&rt->line);
-	format_write(node->format, values, &rt->line);
+	format_write(call->of->format, values, &rt->line);
 	outlet_text(rt->outlet, "printf", &rt->line);
 }
 
-static void print_time(struct runtime *rt, const struct ast *node)
+static void print_time(struct runtime *rt, const struct expr *call)
 {
 	const char *format = "%H:%M:%S\n";
 
-	if (node->nargs)
-		format = arena_strndup(rt->texts, node->args[0]->value.text,
-				       node->args[0]->value.len);
+	if (call->nargs)
+		format = arena_strndup(rt->texts, call->args[0]->value.text,
+				       call->args[0]->value.len);
 	buf_clear(&rt->line);
 	if (rt->time == NSTIME_MIN || !format_time(format, rt->time, rt->utc, &rt->line))
 		buf_add_text(&rt->line, "?\n");
 	outlet_text(rt->outlet, "time", &rt->line);
 }
 
-static void act(struct runtime *rt, const struct ast *node)
+static void act(struct runtime *rt, const struct expr *call)
 {
-	switch (node->function) {
+	switch (call->of->function) {
 	case FUNCTION_PRINTF:
-		print_format(rt, node);
+		print_format(rt, call);
 		break;
 	case FUNCTION_PRINT:
-		print(rt, node);
+		print(rt, call);
 		break;
 	case FUNCTION_CLEAR:
-		map_clear(&rt->maps[node->args[0]->index]);
+		map_clear(&rt->maps[call->args[0]->of->index]);
 		break;
 	case FUNCTION_ZERO:
-		map_zero(&rt->maps[node->args[0]->index]);
+		map_zero(&rt->maps[call->args[0]->of->index]);
 		break;
 	case FUNCTION_DELETE:
-		delete (rt, node);
+		delete (rt, call);
 		break;
 	case FUNCTION_TIME:
-		print_time(rt, node);
+		print_time(rt, call);
 		break;
 	case FUNCTION_EXIT:
 		rt->exits = true;
 		break;
 	default:
-		eval(rt, node);
+		eval(rt, call);
 	}
 }
 
 /* ---- blocks ---- */
 
 /* False: return, exit, or an error. */
-static bool run_block(struct runtime *rt, const struct statement *line)
+static bool run_block(struct runtime *rt, const struct action *line)
 {
 	struct value value;
 
 	for (; line; line = line->next) {
 		switch (line->kind) {
-		case STATEMENT_AGGREGATE:
+		case ACTION_AGGREGATE:
 			aggregate(rt, line);
 			break;
-		case STATEMENT_ASSIGN:
+		case ACTION_ASSIGN:
 			assign(rt, line);
 			break;
-		case STATEMENT_IF:
-			value = eval(rt, line->value);
+		case ACTION_IF:
+			value = eval(rt, line->value->expr);
 			runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
 			if (value.kind != VALUE_UNKNOWN &&
 			    !run_block(rt, value_is_true(&value) ? line->block : line->otherwise))
 				return false;
 			break;
-		case STATEMENT_UNROLL:
+		case ACTION_UNROLL:
 			for (uint32_t i = 0; i < line->times; i++)
 				if (!run_block(rt, line->block))
 					return false;
 			break;
-		case STATEMENT_RETURN:
+		case ACTION_RETURN:
 			return false;
-		case STATEMENT_VALUE:
-			act(rt, line->value);
+		case ACTION_VALUE:
+			act(rt, line->value->expr);
 			break;
 		}
 		if (!runtime_is_open(rt))
@@ -236,7 +237,7 @@ static void run_probe(struct runtime *rt, const struct clause *probe)
 	struct value value;
 
 	if (probe->predicate) {
-		value = eval(rt, probe->predicate);
+		value = eval(rt, probe->predicate->expr);
 		runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
 		if (value.kind == VALUE_UNKNOWN || !value_is_true(&value))
 			return;

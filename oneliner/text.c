@@ -1,4 +1,4 @@
-/* text.c - functions of texts: parts of them are borrowed, never copied */
+/* text.c - functions of texts that conditions do not have: parts are borrowed, never copied */
 #include "oneliner/format.h"
 #include "oneliner/runtime.h"
 #include "state/model/text_part.h"
@@ -7,19 +7,11 @@
 
 static const struct value unknown;
 
-static struct text_part whole(const struct value *text)
-{
-	return (struct text_part){text->text, text->len};
-}
-
-static struct value of_part(struct text_part part)
-{
-	return value_text(part.text, (uint32_t)part.len);
-}
-
 static struct value part(const struct value *text, int64_t from, int64_t len)
 {
-	return of_part(text_substr(whole(text), from, len));
+	struct text_part part = text_substr((struct text_part){text->text, text->len}, from, len);
+
+	return value_text(part.text, part.len);
 }
 
 static struct value strncmp_call(const struct value *a, const struct value *b, int64_t n)
@@ -51,70 +43,22 @@ static struct value strerror_call(struct runtime *rt, int64_t number)
 	return value_text(text, (uint32_t)strlen(text));
 }
 
-/* The pattern of the node, and where its matches go. */
-static const void *pattern_of(struct runtime *rt, const struct ast *node)
+struct value text_call(struct runtime *rt, const struct expr *expr)
 {
-	if (!rt->patterns)
-		rt->patterns = pattern_room_new();
-	return rt->bound->program->patterns[node->index - 1];
-}
-
-static struct value captures(struct runtime *rt, const struct ast *node, const struct value *args)
-{
-	struct value out = unknown;
-	int64_t group = node->nargs > 2 ? (int64_t)args[2].u : 1;
-	const void *pattern = pattern_of(rt, node);
-
-	if (!pattern_capture(rt->patterns, pattern, &args[0], group, &out))
-		runtime_fail(rt, node,
-			     "captures(): the pattern takes more than 100000 steps on "
-			     "the text of an event: write a simpler one");
-	return out;
-}
-
-struct value text_matches(struct runtime *rt, const struct ast *node, const struct value *text)
-{
-	bool matches = false;
-
-	if (text->kind != VALUE_STRING)
-		return unknown;
-	const void *pattern = pattern_of(rt, node);
-	if (!pattern_matches(rt->patterns, pattern, text, &matches))
-		runtime_fail(rt, node,
-			     "=~: the pattern takes more than 100000 steps on the text of an "
-			     "event: write a simpler one");
-	return value_s64(matches);
-}
-
-/* Arguments are of the types that check.c asks for, unless they are of a type known only now. */
-static bool has_types(const struct ast *node, const struct value *args)
-{
-	const enum type types[3] = {node->function == FUNCTION_STRERROR ? TYPE_NUMBER : TYPE_TEXT,
-				    node->function == FUNCTION_STR ||
-						    node->function == FUNCTION_SUBSTR ||
-						    node->function == FUNCTION_STRFTIME
-					    ? TYPE_NUMBER
-					    : TYPE_TEXT,
-				    TYPE_NUMBER};
-
-	for (uint32_t i = 0; i < node->nargs; i++)
-		if (args[i].kind != (types[i] == TYPE_TEXT ? VALUE_STRING : VALUE_INT))
-			return false;
-	return true;
-}
-
-struct value text_call(struct runtime *rt, const struct ast *node)
-{
+	enum function function = expr->of->function;
 	struct value args[3] = {0};
 
-	for (uint32_t i = 0; i < node->nargs && i < 3; i++)
-		args[i] = eval(rt, node->args[i]);
-	if (!has_types(node, args))
-		return unknown;
-	switch (node->function) {
+	for (uint32_t i = 0; i < expr->nargs && i < 3; i++)
+		args[i] = eval(rt, expr->args[i]);
+	/* of the types that check.c asks for, unless they are of a type known only now */
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		if (args[i].kind !=
+		    (function_takes(function, i) == TYPE_TEXT ? VALUE_STRING : VALUE_INT))
+			return unknown;
+	switch (function) {
 	case FUNCTION_STR:
 		/* bpftrace's length counts the zero behind the text */
-		return node->nargs > 1 ? part(&args[0], 0, (int64_t)args[1].u - 1) : args[0];
+		return expr->nargs > 1 ? part(&args[0], 0, (int64_t)args[1].u - 1) : args[0];
 	case FUNCTION_STRNCMP:
 		return strncmp_call(&args[0], &args[1], (int64_t)args[2].u);
 	case FUNCTION_STRCONTAINS:
@@ -122,13 +66,6 @@ struct value text_call(struct runtime *rt, const struct ast *node)
 							args[1].len) != NULL);
 	case FUNCTION_STRLEN:
 		return value_u64(args[0].len);
-	case FUNCTION_SUBSTR:
-		return part(&args[0], (int64_t)args[1].u,
-			    node->nargs > 2 ? (int64_t)args[2].u : INT64_MAX);
-	case FUNCTION_SPLIT:
-		return of_part(text_split(whole(&args[0]), whole(&args[1]), (int64_t)args[2].u));
-	case FUNCTION_CAPTURES:
-		return captures(rt, node, args);
 	case FUNCTION_STRFTIME:
 		return strftime_call(rt, &args[0], &args[1]);
 	case FUNCTION_STRERROR:

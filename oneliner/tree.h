@@ -32,60 +32,25 @@ enum builtin {
 	BUILTIN_USTACK
 };
 
-enum function {
-	FUNCTION_COUNT,
-	FUNCTION_SUM,
-	FUNCTION_MIN,
-	FUNCTION_MAX,
-	FUNCTION_AVG,
-	FUNCTION_STATS,
-	FUNCTION_HIST,
-	FUNCTION_LHIST,
-	/* statements */
-	FUNCTION_PRINTF,
-	FUNCTION_PRINT,
-	FUNCTION_CLEAR,
-	FUNCTION_ZERO,
-	FUNCTION_DELETE,
-	FUNCTION_TIME,
-	FUNCTION_EXIT,
-	/* values */
-	FUNCTION_STR,
-	FUNCTION_STRNCMP,
-	FUNCTION_STRCONTAINS,
-	FUNCTION_STRLEN,
-	FUNCTION_SUBSTR,
-	FUNCTION_SPLIT,
-	FUNCTION_CAPTURES,
-	FUNCTION_STRFTIME,
-	FUNCTION_STRERROR,
-	FUNCTION_LEN,
-	FUNCTION_HAS_KEY,
-	FUNCTION_KSTACK,
-	FUNCTION_USTACK,
-	FUNCTION_KSYM,
-	FUNCTION_USYM
-};
-
 static inline bool ast_is_text(const struct ast *ast)
 {
 	return ast->kind == AST_CONST && ast->value.kind == VALUE_STRING;
 }
 
-struct statement {
+struct action {
 	enum {
-		STATEMENT_VALUE,     /* `value`, for what it does: a call, ++ or -- */
-		STATEMENT_ASSIGN,    /* `op` or OP_NONE; target = value */
-		STATEMENT_AGGREGATE, /* target = value, a call of an aggregation */
-		STATEMENT_IF,        /* value; `block`, `otherwise` */
-		STATEMENT_UNROLL,    /* `times` times `block` */
-		STATEMENT_RETURN
+		ACTION_VALUE,     /* `value`, for what it does: a call, ++ or -- */
+		ACTION_ASSIGN,    /* `op` or OP_NONE; target = value */
+		ACTION_AGGREGATE, /* target = value, a call of an aggregation */
+		ACTION_IF,        /* value; `block`, `otherwise` */
+		ACTION_UNROLL,    /* `times` times `block` */
+		ACTION_RETURN
 	} kind;
 	enum op op;
 	uint32_t at, times;
 	struct ast *target, *value;
-	struct statement *block, *otherwise; /* their first statements */
-	struct statement *next;
+	struct action *block, *otherwise; /* their first statements */
+	struct action *next;
 };
 
 enum { PROBE_KEYS_MAX = 8, PROGRAM_TEXT_MAX = 64 << 10 };
@@ -105,7 +70,7 @@ struct clause {
 	struct spec *specs;
 	size_t nspecs, capacity;
 	struct ast *predicate; /* NULL: none */
-	struct statement *block;
+	struct action *block;
 	uint32_t at;
 };
 
@@ -113,6 +78,7 @@ struct field_use { /* args.a.b, a */
 	const char *const *names;
 	size_t nnames;
 	uint32_t at, probe;
+	bool is_asked;  /* by has(): an event may lack it */
 	enum type type; /* TYPE_ANY until it was looked up in a trace */
 };
 
@@ -149,8 +115,8 @@ struct oneliner {
 	const char **variables;
 	enum type *variable_types;
 	size_t nvariables, variables_capacity;
-	void **patterns; /* pcre2_code, of captures() and =~ */
-	size_t npatterns, patterns_capacity;
+	struct rules *rules;   /* without lines: */
+	struct program *exprs; /* what the trees are compiled in */
 	bool uses_builtin[BUILTIN_USTACK + 1];
 	bool uses_stacks, uses_intervals;
 	bool reads_chains; /* kstack or ustack, */
@@ -177,6 +143,10 @@ MUST_CHECK bool oneliner_parse(struct oneliner *program, struct error *err);
 /* check.c */
 MUST_CHECK bool oneliner_check(struct oneliner *program, struct error *err);
 
+/* compile.c: sets ast->expr of predicates, and of actions' targets and values */
+void oneliner_compile(struct oneliner *program);
+void oneliner_compile_release(struct oneliner *program);
+
 /* functions.c */
 struct function_info {
 	const char *name;
@@ -186,6 +156,9 @@ struct function_info {
 	bool in_order;  /* see struct oneliner */
 };
 const struct function_info *function_info(enum function function);
+enum type function_takes(enum function function, uint32_t argument); /* values, not maps */
+/* A call of an aggregation; min() and max() of several values are values. */
+bool ast_aggregates(const struct ast *ast);
 /* False: there is none; *err says so, or why a recording cannot answer it. */
 MUST_CHECK bool function_find(const struct oneliner *program, const char *name, uint32_t at,
 			      enum function *out, struct error *err);

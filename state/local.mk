@@ -42,6 +42,8 @@ libstate_a_SOURCES += \
 	%D%/expr/number.h \
 	%D%/expr/parse.c \
 	%D%/expr/parse.h \
+	%D%/expr/regex.c \
+	%D%/expr/regex.h \
 	%D%/expr/tree.c \
 	%D%/expr/tree.h
 libstate_a_SOURCES += \

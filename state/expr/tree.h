@@ -36,14 +36,60 @@ enum type {            /* of one-liners, whose checks find it */
 	    TYPE_ANY /* known when it is there: of the state, of an array */
 };
 
+enum function {                /* of all languages: each has a table of those that it knows */
+		FUNCTION_NONE, /* no such function: a map's name */
+		/* values of values */
+		FUNCTION_LABEL,
+		FUNCTION_INT,
+		FUNCTION_STR,
+		FUNCTION_HEX,
+		FUNCTION_TOP,
+		FUNCTION_HAS,
+		FUNCTION_EACH_HAS,
+		FUNCTION_MIN, /* in one-liners also an aggregation, like FUNCTION_MAX */
+		FUNCTION_MAX,
+		FUNCTION_SUBSTR,
+		FUNCTION_SPLIT,
+		FUNCTION_CHOOSE,
+		FUNCTION_CAPTURES,
+		/* of one-liners */
+		FUNCTION_COUNT,
+		FUNCTION_SUM,
+		FUNCTION_AVG,
+		FUNCTION_STATS,
+		FUNCTION_HIST,
+		FUNCTION_LHIST,
+		/* statements */
+		FUNCTION_PRINTF,
+		FUNCTION_PRINT,
+		FUNCTION_CLEAR,
+		FUNCTION_ZERO,
+		FUNCTION_DELETE,
+		FUNCTION_TIME,
+		FUNCTION_EXIT,
+		/* values */
+		FUNCTION_STRNCMP,
+		FUNCTION_STRCONTAINS,
+		FUNCTION_STRLEN,
+		FUNCTION_STRFTIME,
+		FUNCTION_STRERROR,
+		FUNCTION_LEN,
+		FUNCTION_HAS_KEY,
+		FUNCTION_KSTACK,
+		FUNCTION_USTACK,
+		FUNCTION_KSYM,
+		FUNCTION_USYM
+};
+
 struct ast_path;
 struct print_format;
+struct expr;
 
 struct ast {
 	enum ast_kind kind;
 	enum op op;
 	uint32_t at;
-	uint32_t index; /* BINARY, CALL of one-liners: 1 + that of a pattern */
+	uint32_t index;
 	uint32_t nargs;
 	struct ast **args;
 	struct value value;
@@ -52,7 +98,8 @@ struct ast {
 	/* of one-liners */
 	const struct print_format *format; /* of printf() */
 	enum type type;
-	unsigned function; /* CALL: enum function */
+	enum function function;  /* CALL */
+	const struct expr *expr; /* what it was compiled to */
 	uint8_t bits;
 	bool is_signed, is_prefix;
 	bool is_used; /* INCREMENT: its value is */

@@ -20,6 +20,7 @@ const char *failure_text(enum failure failure)
 		"an operand has the wrong type",
 		"a number does not fit",
 		"the map has no entry for the value",
+		"a regular expression takes too many steps",
 		"pop of an empty stack",
 	};
 
@@ -131,6 +132,8 @@ enum logic expr_logic(const struct expr *expr, struct env *env, enum failure *fa
 	struct value value;
 	enum eval result = expr_eval(expr, env, &value, failure);
 
+	if (result == EVAL_FAIL && env->host && *failure != FAILURE_STEPS)
+		return LOGIC_UNKNOWN;
 	if (result != EVAL_VALUE)
 		return result == EVAL_OPEN ? LOGIC_OPEN : LOGIC_FAILED;
 	if (logic_of_value(&value) == LOGIC_FAILED)
@@ -187,6 +190,7 @@ static const unsigned strict_takes[][OPERANDS] = {
 	[EXPR_ARITH] = {TAKES_NUMBER, TAKES_NUMBER},
 	[EXPR_IN] = {TAKES_ANY},
 	[EXPR_MATCH] = {TAKES_TEXT, TAKES_TEXT},
+	[EXPR_TRUTH] = {TAKES_ANY},
 	[EXPR_MAP] = {TAKES_ANY},
 	[EXPR_CONVERT] = {TAKES_ANY},
 	[EXPR_CAPTURES] = {TAKES_TEXT},
@@ -210,6 +214,15 @@ static bool is_among(const struct value *value, const struct expr *expr)
 	return found;
 }
 
+static enum eval arith_wrapped(const struct expr *expr, struct env *env, const struct value *in,
+			       struct value *out)
+{
+	op_wrapped(expr->op, &in[0], expr->nargs > 1 ? &in[1] : NULL, out);
+	if (out->kind == VALUE_UNKNOWN)
+		env->lacking = expr->of;
+	return EVAL_VALUE;
+}
+
 /* Of operands that are known and of such kinds. */
 static enum eval apply(const struct expr *expr, struct env *env, const struct value *in,
 		       struct value *out, enum failure *failure)
@@ -222,6 +235,8 @@ static enum eval apply(const struct expr *expr, struct env *env, const struct va
 	case EXPR_ARITH:
 		if (in[0].kind == VALUE_STRING && expr->nargs > 1 && in[1].kind == VALUE_STRING)
 			return op_join(&in[0], &in[1], env->scratch, out);
+		if (expr->wraps)
+			return arith_wrapped(expr, env, in, out);
 		return op_arith(expr->op, &in[0], expr->nargs > 1 ? &in[1] : NULL, out, failure);
 	case EXPR_MAP:
 		return op_map(expr->map, &in[0], out, failure);
@@ -239,6 +254,9 @@ static enum eval apply(const struct expr *expr, struct env *env, const struct va
 		return EVAL_VALUE;
 	case EXPR_EQUAL:
 		*out = value_bool(values_same(&in[0], &in[1]) == (expr->op == OP_EQ));
+		return EVAL_VALUE;
+	case EXPR_TRUTH:
+		*out = value_bool(value_is_true(&in[0]));
 		return EVAL_VALUE;
 	default: /* EXPR_SUBSTR, EXPR_SPLIT */
 		op_part(expr->function, in, expr->nargs, out);
@@ -279,7 +297,10 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 	*out = unknown_value;
 	if (open || unknown)
 		return open ? EVAL_OPEN : EVAL_VALUE;
-	return apply(expr, env, in, out, failure);
+	enum eval result = apply(expr, env, in, out, failure);
+	if (result == EVAL_FAIL)
+		env->lacking = expr->of;
+	return result;
 }
 
 /* The same of two values of which the second is a constant, as most comparisons are. */
@@ -445,6 +466,7 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_CONST:
 		return EVAL_VALUE;
 	case EXPR_FAIL:
+		env->lacking = expr->of;
 		return eval_fail(failure, expr->failure);
 	case EXPR_FIELD:
 	case EXPR_FIELD_PACKET:
@@ -461,6 +483,9 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_COLUMN:
 		*out = env->row[expr->index];
 		return value_is_open(out) ? EVAL_OPEN : EVAL_VALUE;
+	case EXPR_HOST:
+		*out = env->host(env->arg, expr);
+		return EVAL_VALUE;
 	case EXPR_NOT:
 	case EXPR_AND:
 	case EXPR_OR:

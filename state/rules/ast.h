@@ -224,23 +224,6 @@ enum root {
 /* A lone name is always of the state. */
 enum root ast_root(const struct ast_path *path);
 
-enum function {
-	FUNCTION_NONE, /* no such function: a map's name */
-	FUNCTION_LABEL,
-	FUNCTION_INT,
-	FUNCTION_STR,
-	FUNCTION_HEX,
-	FUNCTION_TOP,
-	FUNCTION_HAS,
-	FUNCTION_EACH_HAS,
-	FUNCTION_MIN,
-	FUNCTION_MAX,
-	FUNCTION_SUBSTR,
-	FUNCTION_SPLIT,
-	FUNCTION_CHOOSE,
-	FUNCTION_CAPTURES
-};
-enum { CAPTURES_GROUP_MAX = 63 };
 enum function ast_function(const char *name);
 /* Has the map a result for every value, or (`of_boolean`) for true and false? */
 bool map_is_total(const struct map_def *map, bool of_boolean);

@@ -119,6 +119,13 @@ static struct mistake {
 	{"unit of nothing", "a { print(5min); }", "column 11: not a whole number; units of time"},
 	{"span that is too long", "a { print(9999999999999s); }",
 	 "column 11: the number does not fit"},
+	{"label of a number", "a { print(label(1)); }", "column 17: label(): it is of a field"},
+	{"group that is none", "a { @[captures(x, \"a\", 64)] = count(); }",
+	 "column 24: captures(): its group is a number from 0 to 63"},
+	{"least of two alone", "a { min(1, 2); }", "column 5: min() does nothing alone"},
+	{"least of two in a map", "a { @ = min(1); @ = min(1, 2); }",
+	 "column 17: @ is of min() elsewhere"},
+	{"step before in", "a { $x = 1; print($x++ in (1, 2)); }", "column 19: in: ++ and --"},
 	{"tuple", "a { @[(1, 2)] = count(); }", "column 9: there are no tuples"},
 	{"element in brackets", "a { print(args.x[0]); }", "column 16: an element of an array"},
 	{"bracket of a path", "a { print(cpu[1); }", "column 11: the path's bracket is not closed"},
@@ -230,10 +237,21 @@ static struct value_row {
 	 "1\n0\n-1\n1\n"},
 	{"globs, expressions and lists",
 	 "END { print(\"make\" ~ \"ma*\"); print(\"make\" ~ \"a*\"); print(\"make\" =~ \"a.e$\"); "
-	 "print(\"make\" =~ \"^a\"); print(3 in (1, 2, 3)); print(\"a\" in (\"b\") || 2 + 1 in (3)); "
+	 "print(\"make\" =~ \"^a\"); print(3 in (1, 2, 3)); print(\"a\" in (\"b\") || 2 + 1 in "
+	 "(3)); "
 	 "print(!(4 in (1, 2))); $x =~5; print($x); }",
 	 "1\n0\n1\n0\n1\n1\n1\n-6\n"},
-	{"units of time", "END { print(3us); print(1.5ms); print(2s / 1ms); }", "3000\n1500000\n2000\n"},
+	{"functions of conditions",
+	 "END { print(min(3, 1, 2)); print(max(1, 2)); print(int(\"0x10\")); print(int(5 > 4)); "
+	 "print(hex(255)); print(choose(1 > 2, \"a\", \"b\")); print(has(1 / 0)); "
+	 "print(has(\"\")); "
+	 "$x = 2; print(2 in (1, $x)); print(3 in (1, $x)); print(3 in (1 / 0, $x)); }",
+	 "1\n2\n16\n1\n0xff\nb\n0\n1\n1\n0\n?\n"},
+	{"what is not known decides nothing alone",
+	 "END { print(1 / 0 == 1 || 1); print(0 && 1 / 0); print(1 / 0 && 0); print(!(1 / 0)); }",
+	 "1\n0\n0\n?\n"},
+	{"units of time", "END { print(3us); print(1.5ms); print(2s / 1ms); }",
+	 "3000\n1500000\n2000\n"},
 	{"state in a predicate is no division", "END { $x = 8; print($x /2/ 2); }", "2\n"},
 	{"several probes",
 	 "BEGIN { @ = 1; } END /@ == 1/ { print(\"yes\"); clear(@); } END /@ == 1/ { print(2); }",
@@ -525,7 +543,7 @@ static void patterns_end(void **state)
 	const struct oneliner_work work = {.question = &question, .outlet = &outlet};
 	assert_false(oneliner_run(&work, &result, &err));
 	assert_non_null(strstr(err.text, "column 11: captures(): the pattern takes more than "
-					 "100000 steps"));
+					 "1000000 steps"));
 	assert_null(strchr(err.text, '\n'));
 	outlet_release(&outlet);
 	oneliner_close(&question);

@@ -121,6 +121,8 @@ static const struct expr *compile_host(struct compile *compile, const struct ast
 	struct expr *expr = expr_over(compile, EXPR_HOST, ast);
 
 	expr->of = ast;
+	expr->n = ast->kind;
+	expr->index = ast->index;
 	return expr;
 }
 
@@ -168,11 +170,20 @@ static void compile_root(struct compile *compile, struct ast *ast)
 		ast->expr = compile_expr(compile, ast);
 }
 
+static void compile_condition(struct compile *compile, struct ast *ast)
+{
+	if (ast)
+		ast->expr = truth(compile, ast);
+}
+
 static void compile_actions(struct compile *compile, const struct action *action)
 {
 	for (; action; action = action->next) {
 		compile_root(compile, action->target);
-		compile_root(compile, action->value);
+		if (action->kind == ACTION_IF)
+			compile_condition(compile, action->value);
+		else
+			compile_root(compile, action->value);
 		compile_actions(compile, action->block);
 		compile_actions(compile, action->otherwise);
 	}
@@ -187,7 +198,7 @@ void oneliner_compile(struct oneliner *program)
 		program_new(program->rules, arena_alloc(program->arena, sizeof(struct trace)));
 	compile.program = program->exprs;
 	for (size_t i = 0; i < program->nprobes; i++) {
-		compile_root(&compile, program->probes[i].predicate);
+		compile_condition(&compile, program->probes[i].predicate);
 		compile_actions(&compile, program->probes[i].block);
 	}
 }

@@ -151,19 +151,12 @@ static struct value call(struct runtime *rt, const struct expr *expr)
 	}
 }
 
-static struct value host_value(struct runtime *rt, const struct expr *expr)
+/* Of what is made of other values. */
+static struct value made_value(struct runtime *rt, const struct expr *expr)
 {
-	switch (expr->of->kind) {
-	case AST_BUILTIN:
-		return event_builtin(rt, (enum builtin)expr->of->index);
-	case AST_FIELD:
-		return event_field(rt, expr->of->index);
-	case AST_VARIABLE:
-		return rt->variables[expr->of->index];
+	switch (expr->n) {
 	case AST_MAP:
 		return read_map(rt, expr);
-	case AST_STATE:
-		return event_reading(rt, expr->of->index);
 	case AST_CAST:
 		return cast(rt, expr);
 	case AST_CALL:
@@ -182,12 +175,40 @@ struct value runtime_host(void *arg, const struct expr *expr)
 	struct value value;
 
 	rt->env.lacking = NULL;
-	value = host_value(rt, expr);
+	switch (expr->n) {
+	case AST_BUILTIN:
+		value = event_builtin(rt, (enum builtin)expr->index);
+		break;
+	case AST_FIELD:
+		value = event_field(rt, expr->index);
+		break;
+	case AST_VARIABLE:
+		value = rt->variables[expr->index];
+		break;
+	case AST_STATE:
+		value = event_reading(rt, expr->index);
+		break;
+	default:
+		value = made_value(rt, expr);
+	}
 	if (value.kind != VALUE_UNKNOWN)
 		rt->env.lacking = before;
 	else if (!rt->env.lacking)
 		rt->env.lacking = expr->of; /* what it is made of is known */
 	return value;
+}
+
+enum logic eval_condition(struct runtime *rt, const struct expr *expr)
+{
+	enum failure failure = FAILURE_NONE;
+	enum logic outcome;
+
+	rt->env.lacking = NULL;
+	outcome = expr_logic(expr, &rt->env, &failure);
+	if (failure == FAILURE_STEPS)
+		runtime_fail(rt, rt->env.lacking);
+	runtime_leave_out(rt, outcome > LOGIC_YES);
+	return outcome;
 }
 
 struct value eval(struct runtime *rt, const struct expr *expr)

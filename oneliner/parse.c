@@ -19,7 +19,7 @@ static bool accept(struct parser *parser, const char *op)
 
 /* ---- statements ---- */
 
-static struct action *action_new(struct parser *parser, int kind, uint32_t at)
+static struct action *action_new(struct parser *parser, enum action_kind kind, uint32_t at)
 {
 	struct action *line = arena_alloc(parser->arena, sizeof *line);
 

@@ -46,7 +46,8 @@ struct runtime {
 	enum decoded decoded;
 	struct fields fields;
 
-	struct env env;      /* of expressions */
+	struct env env; /* of expressions */
+	struct regex_room *regex_room;
 	struct arena *texts; /* of the event */
 	struct buf key, scratch, line;
 	uint64_t unknown; /* statements and predicates left out, for want of a value */
@@ -77,6 +78,8 @@ void runtime_leave_out(struct runtime *rt, uint64_t count);
 
 /* eval.c */
 struct value eval(struct runtime *rt, const struct expr *expr);
+/* Counts what is not known, which is neither YES nor NO. */
+enum logic eval_condition(struct runtime *rt, const struct expr *expr);
 struct value runtime_host(void *rt, const struct expr *expr);
 /* The key of a map, in rt->key; false: some value of it is not known. */
 bool eval_key(struct runtime *rt, const struct expr *const *keys, uint32_t nkeys);

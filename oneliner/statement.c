@@ -18,8 +18,11 @@ struct runtime *runtime_new(const struct bound *bound)
 		rt->maps[i] = (struct map){.use = &program->maps[i], .all = &rt->map_bytes};
 	rt->variables = mem_new_array(program->nvariables + 1, sizeof *rt->variables);
 	rt->texts = arena_new();
-	rt->env = (struct env){
-		.program = program->exprs, .host = runtime_host, .arg = rt, .scratch = rt->texts};
+	rt->env = (struct env){.program = program->exprs,
+			       .host = runtime_host,
+			       .arg = rt,
+			       .regex_room = &rt->regex_room,
+			       .scratch = rt->texts};
 	rt->time = NSTIME_MIN;
 	rt->events = 1;
 	return rt;
@@ -31,6 +34,7 @@ void runtime_free(struct runtime *rt)
 		return;
 	maps_free(rt->maps, rt->nmaps);
 	mem_free(rt->variables);
+	regex_room_free(rt->regex_room);
 	buf_release(&rt->key);
 	buf_release(&rt->scratch);
 	buf_release(&rt->line);
@@ -198,7 +202,7 @@ static void act(struct runtime *rt, const struct expr *call)
 /* False: return, exit, or an error. */
 static bool run_block(struct runtime *rt, const struct action *line)
 {
-	struct value value;
+	enum logic holds;
 
 	for (; line; line = line->next) {
 		switch (line->kind) {
@@ -209,10 +213,9 @@ static bool run_block(struct runtime *rt, const struct action *line)
 			assign(rt, line);
 			break;
 		case ACTION_IF:
-			value = eval(rt, line->value->expr);
-			runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
-			if (value.kind != VALUE_UNKNOWN &&
-			    !run_block(rt, value_is_true(&value) ? line->block : line->otherwise))
+			holds = eval_condition(rt, line->value->expr);
+			if (holds <= LOGIC_YES &&
+			    !run_block(rt, holds == LOGIC_YES ? line->block : line->otherwise))
 				return false;
 			break;
 		case ACTION_UNROLL:
@@ -234,14 +237,8 @@ static bool run_block(struct runtime *rt, const struct action *line)
 
 static void run_probe(struct runtime *rt, const struct clause *probe)
 {
-	struct value value;
-
-	if (probe->predicate) {
-		value = eval(rt, probe->predicate->expr);
-		runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
-		if (value.kind == VALUE_UNKNOWN || !value_is_true(&value))
-			return;
-	}
+	if (probe->predicate && eval_condition(rt, probe->predicate->expr) != LOGIC_YES)
+		return;
 	if (rt->bound->program->nvariables)
 		memset(rt->variables, 0, rt->bound->program->nvariables * sizeof *rt->variables);
 	run_block(rt, probe->block);

@@ -38,7 +38,7 @@ static inline bool ast_is_text(const struct ast *ast)
 }
 
 struct action {
-	enum {
+	enum action_kind {
 		ACTION_VALUE,     /* `value`, for what it does: a call, ++ or -- */
 		ACTION_ASSIGN,    /* `op` or OP_NONE; target = value */
 		ACTION_AGGREGATE, /* target = value, a call of an aggregation */

@@ -20,8 +20,11 @@ enum regex_result {
 	REGEX_YES,
 	REGEX_ENDLESS /* it takes more than REGEX_STEPS steps on this text */
 };
-/* *out: what the group matches first, a part of the text; "" where nothing does. */
-enum regex_result regex_match(const struct regex *regex, const struct value *text, uint32_t group,
-			      struct value *out);
+struct regex_room; /* where matches go, of one thread; ended by regex_room_free() */
+void regex_room_free(struct regex_room *room); /* NULL is fine */
+/* *room: made by the first match. *out: what the group matches first, a part of the text; "" where
+ * nothing does. */
+enum regex_result regex_match(struct regex_room **room, const struct regex *regex,
+			      const struct value *text, uint32_t group, struct value *out);
 
 #endif

@@ -303,38 +303,42 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 
 /* ---- regular expressions ---- */
 
-enum eval op_captures(const struct regex *regex, uint32_t group, const struct value *text,
-		      struct value *out, bool *matches, enum failure *failure)
+enum eval op_captures(struct env *env, const struct regex *regex, uint32_t group,
+		      const struct value *text, struct value *out, bool *matches,
+		      enum failure *failure)
 {
-	enum regex_result result = regex_match(regex, text, group, out);
+	struct regex_room *own = NULL;
+	enum regex_result result =
+		regex_match(env->regex_room ? env->regex_room : &own, regex, text, group, out);
 
+	regex_room_free(own);
 	*matches = result == REGEX_YES;
 	return result == REGEX_ENDLESS ? eval_fail(failure, FAILURE_STEPS) : EVAL_VALUE;
 }
 
-static enum eval match_regex(const struct regex *regex, const struct value *text, struct value *out,
-			     enum failure *failure)
+static enum eval match_regex(struct env *env, const struct regex *regex, const struct value *text,
+			     struct value *out, enum failure *failure)
 {
 	bool matches;
-	enum eval result = op_captures(regex, 0, text, out, &matches, failure);
+	enum eval result = op_captures(env, regex, 0, text, out, &matches, failure);
 
 	if (result == EVAL_VALUE)
 		*out = value_bool(matches);
 	return result;
 }
 
-enum eval op_regex(const struct regex *regex, const struct value *text, const struct value *pattern,
-		   struct value *out, enum failure *failure)
+enum eval op_regex(struct env *env, const struct regex *regex, const struct value *text,
+		   const struct value *pattern, struct value *out, enum failure *failure)
 {
 	char why[REGEX_WHY];
 	size_t at;
 
 	if (regex)
-		return match_regex(regex, text, out, failure);
+		return match_regex(env, regex, text, out, failure);
 	struct regex *own = regex_new(pattern, &at, why);
 	if (!own)
 		return eval_fail(failure, FAILURE_TYPE);
-	enum eval result = match_regex(own, text, out, failure);
+	enum eval result = match_regex(env, own, text, out, failure);
 	regex_free(own);
 	return result;
 }

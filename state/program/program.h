@@ -20,6 +20,7 @@
 
 struct ast;
 struct program;
+struct regex_room;
 struct expr; /* expr.h keeps its insides */
 
 /* ---- evaluation of expressions ---- */
@@ -68,7 +69,8 @@ struct env {
 	 */
 	struct value (*host)(void *arg, const struct expr *expr);
 	void *arg;
-	const struct ast *lacking; /* of that, and of operators: the last that had no value */
+	struct regex_room **regex_room; /* for all matches; NULL: each has its own */
+	const struct ast *lacking;      /* of that, and of operators: the last that had no value */
 	struct arena *scratch; /* strings made on the way (str, hex, unaligned fields) */
 	struct value variables[ENV_VARIABLES]; /* ?c of the view being computed */
 	const struct value *row;               /* of a condition on rows: by column */

@@ -23,21 +23,22 @@ static struct value keep_text(struct runtime *rt, const void *text, size_t len)
 	return value_text(arena_strndup(rt->texts, text, len), (uint32_t)len);
 }
 
+/* As a number or a text; anything else is not known. */
+static struct value value_known(const struct value *value)
+{
+	if (value->kind == VALUE_BOOL)
+		return value_s64(value->b);
+	return value->kind == VALUE_INT || value->kind == VALUE_STRING ? *value : (struct value){0};
+}
+
 static struct value value_of_field(struct runtime *rt, const struct field *field)
 {
-	size_t len;
+	enum failure ignored;
+	struct value value;
 
-	if (field->class->kind == FIELD_INT)
-		return field->class->is_signed ? value_s64(field->slot.s)
-					       : value_u64(field->slot.u);
-	if (!field_is_text(field))
+	if (field_value(field, &rt->env, &value, &ignored) != EVAL_VALUE)
 		return (struct value){0};
-	const uint8_t *bytes = field_bytes(field, &rt->scratch, &len);
-	if (len > UINT32_MAX)
-		return (struct value){0};
-	if (rt->scratch.data && bytes == (const uint8_t *)rt->scratch.data)
-		return keep_text(rt, bytes, len);
-	return value_text((const char *)bytes, len);
+	return value_known(&value);
 }
 
 static struct value number(const struct bound_field *field, uint64_t value)
@@ -96,14 +97,6 @@ struct value event_label(struct runtime *rt, uint32_t number_of)
 	if (field->path.class && value.kind == VALUE_INT)
 		label = field_label(field->path.class, value.u, &next);
 	return label ? value_text(label, strlen(label)) : (struct value){0};
-}
-
-/* As a number or a text; anything else is not known. */
-static struct value value_known(const struct value *value)
-{
-	if (value->kind == VALUE_BOOL)
-		return value_s64(value->b);
-	return value->kind == VALUE_INT || value->kind == VALUE_STRING ? *value : (struct value){0};
 }
 
 /* Texts live as long as the event. */

@@ -49,7 +49,7 @@ struct runtime {
 	struct env env; /* of expressions */
 	struct regex_room *regex_room;
 	struct arena *texts; /* of the event */
-	struct buf key, scratch, line;
+	struct buf key, line;
 	uint64_t unknown; /* statements and predicates left out, for want of a value */
 	const struct ast *lack; /* what had none: the leftmost that one was left out for */
 	bool exits;

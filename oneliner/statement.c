@@ -36,7 +36,6 @@ void runtime_free(struct runtime *rt)
 	mem_free(rt->variables);
 	regex_room_free(rt->regex_room);
 	buf_release(&rt->key);
-	buf_release(&rt->scratch);
 	buf_release(&rt->line);
 	arena_free(rt->texts);
 	mem_free(rt);

@@ -30,50 +30,22 @@ static bool lex_digits(const char *text, size_t len, unsigned base, size_t *pos,
 	return digits && fits;
 }
 
-static bool parse_float(const char *text, size_t len, double *out)
+/* A fraction or an exponent behind the whole digits of a number that begins at `first`. False:
+ * there is none. */
+static bool lex_float(const char *text, size_t len, size_t first, size_t *pos, double *out)
 {
-	char copy[64];
-	size_t n = 0;
+	char copy[64] = "", *end;
+	size_t n = 0, whole;
 
-	if (len >= sizeof copy)
-		return false;
-	for (size_t i = 0; i < len; i++)
+	for (size_t i = first; i < *pos && n < sizeof copy - 1; i++)
 		if (text[i] != '_')
 			copy[n++] = text[i];
-	copy[n] = 0;
-	*out = read_number(copy, NULL);
-	return true;
-}
-
-static void skip_digits(const char *text, size_t len, size_t *pos)
-{
-	while (*pos < len && (char_is_digit(text[*pos]) || text[*pos] == '_'))
-		++*pos;
-}
-
-/* Behind the whole digits: a fraction, an exponent? */
-static bool skip_float(const char *text, size_t len, size_t *pos)
-{
-	size_t p = *pos;
-	bool found = false;
-
-	if (p + 1 < len && text[p] == '.' && char_is_digit(text[p + 1])) {
-		p++;
-		skip_digits(text, len, &p);
-		found = true;
-	}
-	if (p < len && (text[p] == 'e' || text[p] == 'E')) {
-		size_t e = p + 1;
-		if (e < len && (text[e] == '+' || text[e] == '-'))
-			e++;
-		if (e < len && char_is_digit(text[e])) {
-			skip_digits(text, len, &e);
-			p = e;
-			found = true;
-		}
-	}
-	*pos = p;
-	return found;
+	whole = n;
+	for (size_t i = *pos; i < len && n < sizeof copy - 1; i++)
+		copy[n++] = text[i];
+	*out = read_number(copy, &end);
+	*pos += (size_t)(end - copy) - whole - (end[-1] == '.');
+	return (size_t)(end - copy) > whole + (end[-1] == '.');
 }
 
 /* A unit of time behind a number: its value in nanoseconds then. False: it does not fit. */
@@ -103,54 +75,48 @@ static bool lex_unit(const char *text, size_t len, size_t *pos, struct value *nu
 	return true;
 }
 
-/* Where all numbers are whole: 1e6, exactly. False: it is no such, or does not fit. */
-static bool lex_power(const char *text, size_t len, size_t *pos, struct value *out)
+/* Where all numbers are whole: 1e6, exactly. *pos is behind the digits; it stays where there is no
+ * such power. */
+static void lex_power(const char *text, size_t len, size_t *pos, uint64_t *number)
 {
-	size_t at = *pos;
-	uint64_t number, zeros;
+	size_t at = *pos + 1;
+	uint64_t power = *number, zeros;
 	const char *what;
+	bool fits = true;
 
-	if (!lex_digits(text, len, 10, &at, &number, &what) || at + 1 >= len || text[at] != 'e' ||
-	    !char_is_digit(text[at + 1]))
-		return false;
-	at++;
-	if (!lex_digits(text, len, 10, &at, &zeros, &what) || zeros > 99)
-		return false;
-	while (zeros-- > 0)
-		if (__builtin_mul_overflow(number, 10, &number))
-			return false;
-	*out = value_u64(number);
+	if (at >= len || text[*pos] != 'e' || !char_is_digit(text[at]) ||
+	    !lex_digits(text, len, 10, &at, &zeros, &what))
+		return;
+	for (; zeros > 0 && fits && power; zeros--)
+		fits = !__builtin_mul_overflow(power, 10, &power);
+	if (!fits)
+		return;
+	*number = power;
 	*pos = at;
-	return true;
 }
 
 bool lex_number(const char *text, size_t len, size_t *pos, bool integers, struct value *out,
 		const char **what)
 {
-	size_t first = *pos, end = *pos;
-	bool ok;
+	size_t first = *pos;
+	bool hex = *pos + 1 < len && text[*pos] == '0' && (text[*pos + 1] | 0x20) == 'x', ok;
+	double f;
 
 	*out = value_u64(0);
-	skip_digits(text, len, &end);
-	if (*pos + 1 < len && text[*pos] == '0' && (text[*pos + 1] | 0x20) == 'x') {
-		*pos += 2;
-		ok = lex_digits(text, len, 16, pos, &out->u, what);
-	} else if (integers && lex_power(text, len, pos, out)) {
+	*pos += hex ? 2 : 0;
+	ok = lex_digits(text, len, hex ? 16 : 10, pos, &out->u, what);
+	if (ok && !hex && integers)
+		lex_power(text, len, pos, &out->u);
+	if (!hex && *pos > first && lex_float(text, len, first, pos, &f)) {
+		*out = (struct value){.kind = VALUE_FLOAT, .f = f};
 		ok = true;
-	} else if (skip_float(text, len, &end)) {
-		*pos = end;
-		*out = (struct value){.kind = VALUE_FLOAT};
-		*what = "the number is too long";
-		ok = parse_float(text + first, end - first, &out->f);
-	} else {
-		ok = lex_digits(text, len, 10, pos, &out->u, what);
 	}
 	if (ok && !lex_unit(text, len, pos, out)) {
 		*what = too_large;
 		return false;
 	}
 	if (ok && integers &&
-	    (out->kind == VALUE_FLOAT || char_is_word(*pos < len ? text[*pos] : 0)))
+	    (out->kind == VALUE_FLOAT || (*pos < len && char_is_word(text[*pos]))))
 		*what = "not a whole number; units of time are ns us ms s";
 	else if (ok && *pos < len && char_is_word(text[*pos]))
 		*what = "a name cannot begin with a digit, and units of time are ns us ms s";

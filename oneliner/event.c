@@ -1,7 +1,6 @@
 /* event.c - the values of the event that a program looks at */
 #include "oneliner/runtime.h"
 
-#include "state/interval_window.h"
 #include "state/model/value.h"
 
 #include <string.h>
@@ -102,22 +101,12 @@ struct value event_label(struct runtime *rt, uint32_t number_of)
 /* Texts live as long as the event. */
 struct value event_reading(struct runtime *rt, uint32_t number_of)
 {
-	const struct runtime_reading *reading = &rt->readings[number_of];
-	int32_t cpu = rt->run->cpu;
+	struct run one = *rt->run;
 	struct value value;
 
-	if (reading->held) {
-		const struct value *held = held_find(reading->held, cpu, rt->time);
-		if (held)
-			return value_known(held);
-		interval_window_mark(rt->window);
-	}
-	struct run one = *rt->run;
 	one.first = rt->entry;
 	one.count = 1;
-	where_value(reading->pass, &one, &value);
-	if (reading->held)
-		held_set(reading->held, cpu, rt->time, interval_window_holds(rt->window), &value);
+	reading_value(rt->readings[number_of], &one, &value);
 	value = value_known(&value);
 	return value.kind == VALUE_STRING ? keep_text(rt, value.text, value.len) : value;
 }

@@ -11,8 +11,6 @@ liboneliner_a_SOURCES = \
 	%D%/format.c \
 	%D%/format.h \
 	%D%/functions.c \
-	%D%/held.c \
-	%D%/held.h \
 	%D%/maps.c \
 	%D%/maps.h \
 	%D%/oneliner.h \

@@ -4,7 +4,6 @@
 
 #include "engine/base/mem.h"
 #include "index/sweep/sweep.h"
-#include "state/interval_window.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -31,7 +30,6 @@ struct work { /* over one range */
 	struct oneliner_run *run;
 	struct runtime *rt; /* the run's */
 	uint64_t *classes;  /* that are read */
-	struct where_reads reads;
 	bool join_failed;
 	struct error error;
 };
@@ -176,24 +174,17 @@ static void open_readings(struct work *work)
 	if (!bound->nreadings)
 		return;
 	rt->window = interval_window_new(question->state, question->program, false);
-	work->reads = interval_window_reads(rt->window);
 	rt->readings = mem_new_array(bound->nreadings, sizeof *rt->readings);
-	for (size_t i = 0; i < bound->nreadings; i++) {
-		const struct where *where = bound->readings[i].where;
-		rt->readings[i].pass = where_pass_new(where, &work->reads);
-		if (where_is_of_cpu(where))
-			rt->readings[i].held = held_values_new();
-	}
+	for (size_t i = 0; i < bound->nreadings; i++)
+		rt->readings[i] = reading_new(bound->readings[i].where, rt->window);
 }
 
 static void close_readings(struct work *work)
 {
 	struct runtime *rt = work->rt;
 
-	for (size_t i = 0; rt->readings && i < bound_of(work)->nreadings; i++) {
-		where_pass_free(rt->readings[i].pass);
-		held_values_free(rt->readings[i].held);
-	}
+	for (size_t i = 0; rt->readings && i < bound_of(work)->nreadings; i++)
+		reading_free(rt->readings[i]);
 	mem_free(rt->readings);
 	rt->readings = NULL;
 	interval_window_free(rt->window);

@@ -8,17 +8,12 @@
 
 #include "engine/symbols/symbols.h"
 #include "oneliner/bind.h"
-#include "oneliner/held.h"
 #include "oneliner/maps.h"
 #include "oneliner/outlet.h"
 #include "state/program/expr.h"
+#include "state/reading.h"
 
 enum decoded { DECODED_NOT, DECODED_YES, DECODED_DAMAGED };
-
-struct runtime_reading { /* of the state, by number */
-	struct where_pass *pass;
-	struct held_values *held; /* of what is the same for a CPU; else NULL */
-};
 
 struct runtime {
 	const struct bound *bound;
@@ -28,8 +23,8 @@ struct runtime {
 	struct value *variables;
 	struct outlet *outlet;      /* NULL: in a sweep, where nothing is printed */
 	struct symbols *symbols;    /* NULL: stacks are addresses */
-	struct runtime_reading *readings; /* NULL: nothing reads the state */
-	struct interval_window *window;   /* likewise: what they read */
+	struct reading **readings;  /* of the state, by number; NULL: nothing reads it */
+	struct interval_window *window; /* likewise: what they read */
 	nstime start; /* `elapsed` counts from it */
 	bool utc;
 

@@ -12,6 +12,8 @@ libstate_a_SOURCES = \
 	%D%/comms.h \
 	%D%/interval_window.c \
 	%D%/interval_window.h \
+	%D%/reading.c \
+	%D%/reading.h \
 	%D%/state.c \
 	%D%/state.h \
 	%D%/told_name.c \

@@ -10,21 +10,18 @@
 #include "lua-lib/bind_expr.h"
 
 #include "engine/base/mem.h"
-#include "oneliner/held.h"
-#include "state/interval_window.h"
+#include "state/reading.h"
 
 #include <string.h>
 
 struct bind_expr {
 	const char *text;
-	struct held_values *held; /* of what is the same for a CPU; else NULL */
 	struct where *where;
-	struct where_pass *pass;
+	struct reading *reading;
 	struct bind_expr *next;
 };
 
 struct bind_exprs {
-	struct where_reads reads;
 	struct arena *arena;
 	struct bind_expr *list;
 };
@@ -34,9 +31,8 @@ void bind_exprs_free(struct bind_exprs *exprs)
 	if (!exprs)
 		return;
 	for (struct bind_expr *expr = exprs->list; expr; expr = expr->next) {
-		where_pass_free(expr->pass);
+		reading_free(expr->reading);
 		where_free(expr->where);
-		held_values_free(expr->held);
 	}
 	arena_free(exprs->arena);
 	mem_free(exprs);
@@ -44,7 +40,6 @@ void bind_exprs_free(struct bind_exprs *exprs)
 
 static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct error *err)
 {
-	struct bind_exprs *exprs = cursor->exprs;
 	struct rules *rules;
 
 	if (!where_parse(expr->text, &expr->where, err)) {
@@ -55,10 +50,7 @@ static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct e
 	    !where_compile(expr->where, rules, cursor->bound->trace, cursor->program, err) ||
 	    !where_lookup(expr->where, err))
 		return false;
-	exprs->reads = interval_window_reads(cursor->window);
-	expr->pass = where_pass_new(expr->where, &exprs->reads);
-	if (where_is_of_cpu(expr->where))
-		expr->held = held_values_new();
+	expr->reading = reading_new(expr->where, cursor->window);
 	return true;
 }
 
@@ -81,7 +73,7 @@ struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, con
 		expr->next = exprs->list;
 		exprs->list = expr;
 	}
-	if (!expr->pass) {
+	if (!expr->reading) {
 		where_free(expr->where);
 		expr->where = NULL;
 		if (!compile(cursor, expr, &err))
@@ -93,29 +85,17 @@ struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, con
 void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr *expr,
 		     struct value *out)
 {
-	const struct event *event = &cursor->event;
-	const struct value *held = NULL;
 	struct error err;
 	struct run run;
 
-	if (expr->held && cursor->events && event->class)
-		held = held_find(expr->held, event->cpu, event->time);
-	if (held) {
-		*out = *held;
-		return;
-	}
 	*out = (struct value){.kind = VALUE_UNKNOWN};
 	if (!cursor->events || !bind_cursor_current(cursor, &run))
 		return; /* a loss */
 	if (cursor->bound->busy)
 		luaL_error(L, "the trace is answering another question");
 	cursor->bound->busy = true;
-	interval_window_mark(cursor->window);
-	where_value(expr->pass, &run, out);
+	reading_value(expr->reading, &run, out);
 	cursor->bound->busy = false;
 	if (interval_window_failed(cursor->window, &err))
 		bind_raise(L, &err);
-	if (expr->held)
-		held_set(expr->held, event->cpu, event->time, interval_window_holds(cursor->window),
-			 out);
 }

@@ -89,17 +89,6 @@ static void push_number(lua_State *L, __int128 number)
 		lua_pushnumber(L, (lua_Number)number);
 }
 
-/* Numbers above 2^63 - 1 are the same 64 bits, as those of fields. */
-static void push_datum(lua_State *L, const struct datum *datum)
-{
-	if (datum->kind == DATUM_TEXT)
-		lua_pushlstring(L, datum->text, datum->len);
-	else if (datum->kind == DATUM_NUMBER)
-		lua_pushinteger(L, (lua_Integer)datum->u);
-	else
-		lua_pushnil(L);
-}
-
 static void push_buckets(lua_State *L, const struct map_use *use, const struct map_sums *sums)
 {
 	lua_createtable(L, (int)(sums->end - sums->first), 0);
@@ -123,21 +112,21 @@ static void push_buckets(lua_State *L, const struct map_use *use, const struct m
 static void push_value(lua_State *L, const struct map *map, const struct map_entry *entry)
 {
 	struct map_sums sums = entry_sums(map, entry);
-	struct datum value = entry_value(map, entry);
+	struct value value = entry_value(map, entry);
 
 	if (map_is_hist(map->use)) {
 		push_buckets(L, map->use, &sums);
 	} else if (map_is_stats(map->use)) {
 		lua_createtable(L, 0, 3);
 		bind_set_integer(L, "count", (int64_t)sums.count);
-		push_datum(L, &value);
+		bind_push_value(L, &value);
 		lua_setfield(L, -2, "average");
 		push_number(L, sums.total);
 		lua_setfield(L, -2, "total");
 	} else if (!map->use->is_plain && map->use->aggregate == FUNCTION_SUM) {
 		push_number(L, sums.total);
 	} else {
-		push_datum(L, &value);
+		bind_push_value(L, &value);
 	}
 }
 
@@ -150,9 +139,9 @@ static void set_by_keys(lua_State *L, const struct map *map, const struct map_en
 
 	lua_pushvalue(L, top);
 	while (at < len) {
-		struct datum key = key_next(keys, &at);
+		struct value key = key_next(keys, &at);
 
-		push_datum(L, &key);
+		bind_push_value(L, &key);
 		if (at == len)
 			break;
 		lua_pushvalue(L, -1);
@@ -179,9 +168,9 @@ static void add_row(lua_State *L, const struct map *map, const struct map_entry 
 
 	lua_createtable(L, (int)map->use->nkeys, 1);
 	for (lua_Integer n = 1; at < len; n++) {
-		struct datum key = key_next(keys, &at);
+		struct value key = key_next(keys, &at);
 
-		push_datum(L, &key);
+		bind_push_value(L, &key);
 		lua_rawseti(L, -2, n);
 	}
 	push_value(L, map, entry);

@@ -29,7 +29,7 @@
 -- --html FILE       draws it as a page for a browser, in place of the tables
 --
 -- --fail-if COND   exit status 1 where COND holds for a unit: 'p99(unit) > 1.1 * A', 'mean(unit) > A + 20us',
---                  'p50(unit) >= 3ms'; mean, p50, p99 and count of side B are compared with those of A
+--                  'p50(unit) >= 3ms && count(unit) > count(A)': of mean, p50, p99 and count of side B, with those of A
 --
 -- Examples:
 --   $ yore compare fixtures/golden/sched-demo fixtures/golden/sched-demo
@@ -121,40 +121,27 @@ if a["at-once"] then
 	at_once = at_once * scales[unit]
 end
 
-local units_of_time = { ns = 1, us = 1000, ms = 1000000, s = 1000000000 }
-
--- The right side of a condition as a function of A's number.
-local function read_limit(text)
-	local factor = text == "A" and 1 or tonumber(text:match("^(%S+)%s*%*%s*A$") or text:match("^A%s*%*%s*(%S+)$"))
-	if factor then
-		return function(own) return own * factor end
-	end
-	local base, number, unit = text:match("^(A?)%s*%+?%s*([%d.]+)%s*(%a*)$")
-	local time = tonumber(number)
-	if not time or not (unit == "" or units_of_time[unit]) then
-		return
-	end
-	time = time * (units_of_time[unit] or 1)
-	return function(own) return (base == "A" and own or 0) + time end, base == ""
-end
-
-local compared = {
-	[">"] = function(x, y) return x > y end, [">="] = function(x, y) return x >= y end,
-	["<"] = function(x, y) return x < y end, ["<="] = function(x, y) return x <= y end,
-}
+-- The numbers that a condition reads: NAME(unit) of side B, NAME(A) of side A; A alone is that of the one NAME(unit) there is.
+local numbers = { "mean", "p50", "p99", "count", "mean_a", "p50_a", "p99_a", "count_a", "A" }
 
 local function read_condition(text)
-	local what, sign, right = text:match("^%s*(%w+)%(unit%)%s*([<>]=?)%s*(.-)%s*$")
-	local limit, alone
-	if right then
-		limit, alone = read_limit(right)
+	local what, alone = nil, true
+	local plain = text:gsub("(%w+)%(A%)", "%1_a"):gsub("(%w+)%(unit%)", function(name)
+		what = (what or name) == name and name or "several"
+		return name
+	end)
+	local good, terms = pcall(yore.condition, plain, numbers)
+	for _, term in ipairs(good and terms or {}) do
+		good = good and not (term.names.A and what == "several")
+		for name in pairs(term.names) do
+			alone = alone and name ~= "A" and not name:find("_a$")
+		end
 	end
-	local known = { mean = true, p50 = true, p99 = true, count = true }
-	if not limit or not known[what] then
-		error("--fail-if: '" .. text .. "': mean, p50, p99 or count of (unit), one of > >= < <=, and what it is compared with "
-			.. "is expected: 'p99(unit) > 1.1 * A'", 0)
+	if not good or not what then
+		error("--fail-if: '" .. text .. "': a condition on mean, p50, p99 or count of (unit), compared with A or a number, is "
+			.. "expected: 'p99(unit) > 1.1 * A'", 0)
 	end
-	return { text = text, what = what, limit = limit, alone = alone, holds = compared[sign] }
+	return { text = text, what = what, terms = terms, alone = alone }
 end
 
 local conditions = {}
@@ -852,15 +839,28 @@ local function number_of(numbers, what)
 	return what == "count" and numbers.runs and numbers.count / math.max(1, numbers.runs) or numbers[what]
 end
 
+local function holds(condition, unit)
+	local row = {}
+	for _, what in ipairs{ "mean", "p50", "p99", "count" } do
+		row[what], row[what .. "_a"] = number_of(unit.b, what), number_of(unit.a, what)
+	end
+	row.A = row[condition.what .. "_a"]
+	if not row.mean or not row.mean_a and not condition.alone then
+		error("--fail-if: " .. (row.mean and "A" or "B") .. " has no whole '" .. unit.unit .. "'", 0)
+	end
+	for _, term in ipairs(condition.terms) do
+		if not term.test(row) then
+			return false
+		end
+	end
+	return true
+end
+
 local function failed()
 	local status
 	for _, condition in ipairs(conditions) do
 		for _, unit in ipairs(named) do
-			local own, other = number_of(unit.a, condition.what), number_of(unit.b, condition.what)
-			if not other or not own and not condition.alone then
-				error("--fail-if: " .. (other and "A" or "B") .. " has no whole '" .. unit.unit .. "'", 0)
-			end
-			if condition.holds(other, condition.limit(own or 0)) then
+			if holds(condition, unit) then
 				status = 1
 				yore.note("compare: " .. condition.text .. " holds for '" .. unit.unit .. "'")
 			end

@@ -93,6 +93,8 @@ static bool bind_field(struct bound *bound, const struct event_class *class, str
 	if (!find_path(class, use, &path)) {
 		*out = (struct bound_field){0};
 		/* on the way there may be an array or variant */
+		if (use->is_asked)
+			return true;
 		if (use->nnames == 1 || !field_path_find(class, ALL_SCOPES, use->names, 1, &path))
 			return no_field(bound, class, use, err);
 		use->type = TYPE_ANY;
@@ -311,20 +313,20 @@ static bool has_chains(const struct bound *bound, struct error *err)
 
 /* ---- what is the same for all events of a class in a run ---- */
 
-static bool is_uniform_key(const struct node *node)
+static bool is_uniform_key(const struct ast *node)
 {
-	return node->kind == NODE_NUMBER || node->kind == NODE_TEXT ||
-	       (node->kind == NODE_BUILTIN &&
-		(node->number == BUILTIN_PROBE || node->number == BUILTIN_CPU));
+	return node->kind == AST_CONST ||
+	       (node->kind == AST_BUILTIN &&
+		(node->index == BUILTIN_PROBE || node->index == BUILTIN_CPU));
 }
 
 static bool is_uniform(const struct clause *clause)
 {
-	for (const struct node *node = clause->block; node; node = node->next) {
-		if (node->kind != NODE_AGGREGATE || node->args[1]->function != FUNCTION_COUNT)
+	for (const struct action *line = clause->block; line; line = line->next) {
+		if (line->kind != ACTION_AGGREGATE || line->value->function != FUNCTION_COUNT)
 			return false;
-		for (uint32_t i = 0; i < node->args[0]->nargs; i++)
-			if (!is_uniform_key(node->args[0]->args[i]))
+		for (uint32_t i = 0; i < line->target->nargs; i++)
+			if (!is_uniform_key(line->target->args[i]))
 				return false;
 	}
 	return !clause->predicate;

@@ -5,8 +5,8 @@
  * kinds first, from all places that give them values.
  */
 #include "oneliner/format.h"
-#include "oneliner/pattern.h"
 #include "oneliner/tree.h"
+#include "state/expr/regex.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
@@ -22,8 +22,8 @@ struct checker {
 	bool failed;
 };
 
-__attribute__((format(printf, 3, 4))) static void
-fail(struct checker *checker, const struct node *node, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void fail(struct checker *checker,
+						       const struct ast *node, const char *fmt, ...)
 {
 	va_list args;
 
@@ -45,9 +45,9 @@ static bool fits(enum type type, enum type wanted)
 	return type == wanted || type == TYPE_ANY || wanted == TYPE_ANY;
 }
 
-static void check_expr(struct checker *checker, struct node *node);
+static void check_expr(struct checker *checker, struct ast *node);
 
-static void want(struct checker *checker, const struct node *node, enum type wanted,
+static void want(struct checker *checker, const struct ast *node, enum type wanted,
 		 const char *what)
 {
 	if (!fits(node->type, wanted) || node->type == TYPE_NONE)
@@ -55,7 +55,7 @@ static void want(struct checker *checker, const struct node *node, enum type wan
 		     wanted == TYPE_ANY ? "a value" : type_name(wanted), type_name(node->type));
 }
 
-static void check_as(struct checker *checker, struct node *node, enum type wanted, const char *what)
+static void check_as(struct checker *checker, struct ast *node, enum type wanted, const char *what)
 {
 	check_expr(checker, node);
 	want(checker, node, wanted, what);
@@ -63,13 +63,13 @@ static void check_as(struct checker *checker, struct node *node, enum type wante
 
 /* ---- maps ---- */
 
-static struct map_use *map_of(struct checker *checker, const struct node *node)
+static struct map_use *map_of(struct checker *checker, const struct ast *node)
 {
-	return &checker->program->maps[node->number];
+	return &checker->program->maps[node->index];
 }
 
 /* Keys as they stand in the text; the first use decides. */
-static void check_keys(struct checker *checker, const struct node *node, struct node **keys,
+static void check_keys(struct checker *checker, const struct ast *node, struct ast **keys,
 		       uint32_t nkeys)
 {
 	struct map_use *map = map_of(checker, node);
@@ -104,7 +104,7 @@ static bool is_plain_argument(enum function function)
 }
 
 /* A map's value: an aggregation's is a number where it is one. */
-static void check_map_read(struct checker *checker, struct node *node)
+static void check_map_read(struct checker *checker, struct ast *node)
 {
 	struct map_use *map = map_of(checker, node);
 	struct nearest nearest;
@@ -128,7 +128,7 @@ static void check_map_read(struct checker *checker, struct node *node)
 	checker->program->in_order |= checker->in_events;
 }
 
-static void assigned(struct checker *checker, struct node *node, bool plain,
+static void assigned(struct checker *checker, const struct ast *node, bool plain,
 		     enum function aggregate)
 {
 	struct map_use *map = map_of(checker, node);
@@ -144,36 +144,41 @@ static void assigned(struct checker *checker, struct node *node, bool plain,
 }
 
 /* First of all: which maps are there, and of what? */
-static void find_maps(struct checker *checker, struct node *node)
+static void find_stepped(struct checker *checker, const struct ast *ast)
 {
-	for (; node && !checker->failed; node = node->next) {
-		if (node->kind == NODE_AGGREGATE)
-			assigned(checker, node->args[0], false, node->args[1]->function);
-		else if ((node->kind == NODE_ASSIGN || node->kind == NODE_INCREMENT) &&
-			 node->args[0]->kind == NODE_MAP)
-			assigned(checker, node->args[0], true, FUNCTION_COUNT);
-		for (uint32_t i = 0; i < node->nargs; i++)
-			find_maps(checker, node->args[i]);
-		find_maps(checker, node->block);
-		find_maps(checker, node->otherwise);
+	if (!ast)
+		return;
+	if (ast->kind == AST_INCREMENT && ast->args[0]->kind == AST_MAP)
+		assigned(checker, ast->args[0], true, FUNCTION_COUNT);
+	for (uint32_t i = 0; i < ast->nargs; i++)
+		find_stepped(checker, ast->args[i]);
+}
+
+static void find_maps(struct checker *checker, const struct action *line)
+{
+	for (; line && !checker->failed; line = line->next) {
+		if (line->kind == ACTION_AGGREGATE)
+			assigned(checker, line->target, false, line->value->function);
+		else if (line->kind == ACTION_ASSIGN && line->target->kind == AST_MAP)
+			assigned(checker, line->target, true, FUNCTION_COUNT);
+		find_stepped(checker, line->target);
+		find_stepped(checker, line->value);
+		find_maps(checker, line->block);
+		find_maps(checker, line->otherwise);
 	}
 }
 
 /* ---- calls ---- */
 
-static bool constant(const struct node *node, int64_t *out)
+static bool constant(const struct ast *node, int64_t *out)
 {
-	bool negative = node->kind == NODE_UNARY && node->op == OP_NEG;
+	const struct value *value = &node->value;
 
-	if (negative)
-		node = node->args[0];
-	if (node->kind != NODE_NUMBER || node->datum.is_large)
-		return false;
-	*out = negative ? -node->datum.s : node->datum.s;
-	return true;
+	*out = (int64_t)value->u;
+	return node->kind == AST_CONST && value->kind == VALUE_INT && value->negative == (*out < 0);
 }
 
-static void check_hist(struct checker *checker, struct node *node, struct map_use *map)
+static void check_hist(struct checker *checker, struct ast *node, struct map_use *map)
 {
 	int64_t bits = 0;
 
@@ -186,7 +191,7 @@ static void check_hist(struct checker *checker, struct node *node, struct map_us
 
 enum { LHIST_BUCKETS_MAX = 1000 };
 
-static void check_lhist(struct checker *checker, struct node *node, struct map_use *map)
+static void check_lhist(struct checker *checker, struct ast *node, struct map_use *map)
 {
 	int64_t low, high, step;
 
@@ -206,9 +211,9 @@ static void check_lhist(struct checker *checker, struct node *node, struct map_u
 	map->step = step;
 }
 
-static void check_aggregate(struct checker *checker, struct node *node)
+static void check_aggregate(struct checker *checker, const struct action *line)
 {
-	struct node *target = node->args[0], *call = node->args[1];
+	struct ast *target = line->target, *call = line->value;
 	struct map_use *map = map_of(checker, target);
 	const struct function_info *info = function_info(call->function);
 
@@ -226,12 +231,12 @@ static void check_aggregate(struct checker *checker, struct node *node)
 		check_lhist(checker, call, map);
 }
 
-static void check_printf(struct checker *checker, struct node *node)
+static void check_printf(struct checker *checker, struct ast *node)
 {
 	struct print_format *format;
 	uint32_t value = 1;
 
-	if (node->args[0]->kind != NODE_TEXT) {
+	if (!ast_is_text(node->args[0])) {
 		fail(checker, node->args[0], "printf: its format is a text in quotes");
 		return;
 	}
@@ -256,18 +261,18 @@ static void check_printf(struct checker *checker, struct node *node)
 }
 
 /* print(@x), print(@x, top, div), print(@x[key]), print(value) */
-static void check_print(struct checker *checker, struct node *node)
+static void check_print(struct checker *checker, struct ast *node)
 {
-	struct node *what = node->args[0];
+	struct ast *what = node->args[0];
 	int64_t number;
 
-	if (what->kind == NODE_MAP && !map_of(checker, what)->is_known)
+	if (what->kind == AST_MAP && !map_of(checker, what)->is_known)
 		check_map_read(checker, what); /* says so */
-	else if (what->kind == NODE_MAP && what->nargs)
+	else if (what->kind == AST_MAP && what->nargs)
 		check_keys(checker, what, what->args, what->nargs);
-	else if (what->kind != NODE_MAP)
+	else if (what->kind != AST_MAP)
 		check_as(checker, what, TYPE_ANY, "print");
-	if (node->nargs > 1 && (what->kind != NODE_MAP || what->nargs))
+	if (node->nargs > 1 && (what->kind != AST_MAP || what->nargs))
 		fail(checker, node->args[1], "print(): a number of rows is for a whole map");
 	for (uint32_t i = 1; i < node->nargs; i++)
 		if (!constant(node->args[i], &number) || number < 0 || number > INT32_MAX)
@@ -275,13 +280,13 @@ static void check_print(struct checker *checker, struct node *node)
 }
 
 /* clear(@x), zero(@x), delete(@x[key]), delete(@x, key), len(@x), has_key(@x, key) */
-static void check_of_map(struct checker *checker, struct node *node)
+static void check_of_map(struct checker *checker, struct ast *node)
 {
-	struct node *map = node->args[0];
+	struct ast *map = node->args[0];
 	const char *name = function_info(node->function)->name;
 	bool keyed = node->function == FUNCTION_DELETE || node->function == FUNCTION_HAS_KEY;
 
-	if (map->kind != NODE_MAP) {
+	if (map->kind != AST_MAP) {
 		fail(checker, map, "%s(): its first value is a map (@name)", name);
 		return;
 	}
@@ -296,47 +301,40 @@ static void check_of_map(struct checker *checker, struct node *node)
 }
 
 /* Of args[1], for captures() and =~. */
-static void compile_pattern(struct checker *checker, struct node *node)
+static void check_pattern(struct checker *checker, const struct ast *node)
 {
-	struct oneliner *program = checker->program;
-	void *pattern;
+	char why[REGEX_WHY];
+	size_t at;
+	struct regex *regex = regex_new(&node->args[1]->value, &at, why);
 
-	if (node->number) /* compiled by the first check */
-		return;
-	pattern = pattern_new(program, node, checker->err);
-	checker->failed |= !pattern;
-	if (!pattern)
-		return;
-	*mem_push(program->patterns, program->npatterns, program->patterns_capacity) = pattern;
-	node->number = (uint32_t)program->npatterns;
+	if (!regex)
+		fail(checker, node->args[1], "%s: the pattern is wrong at its character %zu: %s",
+		     node->kind == AST_CALL ? "captures()" : "=~", at + 1, why);
+	regex_free(regex);
 }
 
-static void check_captures(struct checker *checker, struct node *node)
+static void check_captures(struct checker *checker, struct ast *node)
 {
+	int64_t group;
+
 	check_as(checker, node->args[0], TYPE_TEXT, "captures");
-	if (node->args[1]->kind != NODE_TEXT) {
+	if (!ast_is_text(node->args[1])) {
 		fail(checker, node->args[1], "captures(): its pattern is a text in quotes");
 		return;
 	}
-	if (node->nargs > 2)
-		check_as(checker, node->args[2], TYPE_NUMBER, "captures");
-	compile_pattern(checker, node);
+	if (node->nargs > 2 &&
+	    (!constant(node->args[2], &group) || group < 0 || group > REGEX_GROUP_MAX))
+		fail(checker, node->args[2], "captures(): its group is a number from 0 to %d",
+		     REGEX_GROUP_MAX);
+	check_pattern(checker, node);
 }
-
-/* Types of values, one letter per argument: t text, n number, f a text in quotes. */
-static const char *const arguments[] = {
-	[FUNCTION_STR] = "tn",      [FUNCTION_STRNCMP] = "ttn", [FUNCTION_STRCONTAINS] = "tt",
-	[FUNCTION_STRLEN] = "t",    [FUNCTION_SUBSTR] = "tnn",  [FUNCTION_SPLIT] = "ttn",
-	[FUNCTION_STRFTIME] = "fn", [FUNCTION_TIME] = "f",      [FUNCTION_EXIT] = "",
-	[FUNCTION_KSTACK] = "n",    [FUNCTION_USTACK] = "n",    [FUNCTION_STRERROR] = "n",
-	[FUNCTION_KSYM] = "n",      [FUNCTION_USYM] = "n"};
 
 static bool is_symbol(enum function function)
 {
 	return function == FUNCTION_KSYM || function == FUNCTION_USYM;
 }
 
-static void reads_chain(struct checker *checker, const struct node *node)
+static void reads_chain(struct checker *checker, const struct ast *node)
 {
 	struct oneliner *program = checker->program;
 
@@ -345,9 +343,8 @@ static void reads_chain(struct checker *checker, const struct node *node)
 	program->reads_chains = true;
 }
 
-static void check_values(struct checker *checker, struct node *node)
+static void check_values(struct checker *checker, struct ast *node)
 {
-	const char *letters = arguments[node->function];
 	const char *name = function_info(node->function)->name;
 
 	if (node->function == FUNCTION_STR) {
@@ -357,11 +354,13 @@ static void check_values(struct checker *checker, struct node *node)
 			     "str(): it is a number: the recording has the "
 			     "address of the text, not the text");
 	}
-	for (uint32_t i = 0; i < node->nargs; i++) {
-		check_as(checker, node->args[i], letters[i] == 'n' ? TYPE_NUMBER : TYPE_TEXT, name);
-		if (letters[i] == 'f' && node->args[i]->kind != NODE_TEXT)
-			fail(checker, node->args[i], "%s(): its format is a text in quotes", name);
-	}
+	for (uint32_t i = 0; i < node->nargs; i++)
+		check_as(checker, node->args[i], function_takes(node->function, i), name);
+	if ((node->function == FUNCTION_STRFTIME || node->function == FUNCTION_TIME) &&
+	    node->nargs && !ast_is_text(node->args[0]))
+		fail(checker, node->args[0], "%s(): its format is a text in quotes", name);
+	if (node->function == FUNCTION_LABEL && node->args[0]->kind != AST_FIELD)
+		fail(checker, node->args[0], "label(): it is of a field");
 	if (is_symbol(node->function) && !checker->in_events)
 		fail(checker, node, "%s(): there is no event here, in BEGIN, END and interval",
 		     name);
@@ -374,11 +373,11 @@ static void check_values(struct checker *checker, struct node *node)
 		reads_chain(checker, node);
 }
 
-static void check_call(struct checker *checker, struct node *node)
+static void check_call(struct checker *checker, struct ast *node)
 {
 	const struct function_info *info = function_info(node->function);
 
-	if (info->use == USE_AGGREGATE) {
+	if (ast_aggregates(node)) {
 		fail(checker, node, "%s() can only be assigned to a map: @ = %s()", info->name,
 		     info->name);
 		return;
@@ -408,26 +407,38 @@ static void check_call(struct checker *checker, struct node *node)
 
 /* ---- expressions ---- */
 
-static void check_matches(struct checker *checker, struct node *node)
+static void check_matches(struct checker *checker, struct ast *node)
 {
 	check_as(checker, node->args[0], TYPE_TEXT, node->op == OP_GLOB ? "~" : "=~");
 	check_as(checker, node->args[1], TYPE_TEXT, node->op == OP_GLOB ? "~" : "=~");
 	node->type = TYPE_NUMBER;
 	if (node->op == OP_REGEX)
-		compile_pattern(checker, node);
+		check_pattern(checker, node);
 }
 
-static void check_in(struct checker *checker, struct node *node)
+static bool steps(const struct ast *ast)
 {
+	bool found = ast->kind == AST_INCREMENT;
+
+	for (uint32_t i = 0; i < ast->nargs && !found; i++)
+		found = steps(ast->args[i]);
+	return found;
+}
+
+static void check_in(struct checker *checker, struct ast *node)
+{
+	if (steps(node->args[0])) /* it is compared with each */
+		fail(checker, node->args[0],
+		     "in: ++ and -- stand before it in a statement of their own");
 	check_as(checker, node->args[0], TYPE_ANY, "in");
 	for (uint32_t i = 1; i < node->nargs; i++)
 		check_as(checker, node->args[i], node->args[0]->type, "in");
 	node->type = TYPE_NUMBER;
 }
 
-static void check_binary(struct checker *checker, struct node *node)
+static void check_binary(struct checker *checker, struct ast *node)
 {
-	struct node *a = node->args[0], *b = node->args[1];
+	struct ast *a = node->args[0], *b = node->args[1];
 	bool compares = op_compares(node->op);
 
 	check_as(checker, a, TYPE_ANY, "operator");
@@ -442,9 +453,9 @@ static void check_binary(struct checker *checker, struct node *node)
 		fail(checker, node, "the operator is for numbers, and one side is a text");
 }
 
-static void check_builtin(struct checker *checker, struct node *node)
+static void check_builtin(struct checker *checker, struct ast *node)
 {
-	enum builtin builtin = (enum builtin)node->number;
+	enum builtin builtin = (enum builtin)node->index;
 	bool stack = builtin == BUILTIN_KSTACK || builtin == BUILTIN_USTACK;
 
 	node->type = stack || builtin == BUILTIN_COMM || builtin == BUILTIN_PROBE ? TYPE_TEXT
@@ -456,22 +467,22 @@ static void check_builtin(struct checker *checker, struct node *node)
 		reads_chain(checker, node);
 }
 
-static void check_variable(struct checker *checker, struct node *node)
+static void check_variable(struct checker *checker, struct ast *node)
 {
-	enum type *type = &checker->program->variable_types[node->number];
+	enum type *type = &checker->program->variable_types[node->index];
 
 	node->type = *type;
 	if (*type == TYPE_NONE)
 		fail(checker, node, "%s has no value yet",
-		     checker->program->variables[node->number]);
+		     checker->program->variables[node->index]);
 }
 
-static void check_increment(struct checker *checker, struct node *node)
+static void check_increment(struct checker *checker, struct ast *node)
 {
-	struct node *target = node->args[0];
+	struct ast *target = node->args[0];
 
 	node->type = TYPE_NUMBER;
-	if (target->kind == NODE_VARIABLE) {
+	if (target->kind == AST_VARIABLE) {
 		check_variable(checker, target);
 		want(checker, target, TYPE_NUMBER, node->op == OP_ADD ? "++" : "--");
 		return;
@@ -484,57 +495,54 @@ static void check_increment(struct checker *checker, struct node *node)
 	checker->program->in_order |= node->is_used && checker->in_events;
 }
 
-static void check_expr(struct checker *checker, struct node *node)
+static void check_expr(struct checker *checker, struct ast *node)
 {
 	switch (node->kind) {
-	case NODE_NUMBER:
-		node->type = TYPE_NUMBER;
+	case AST_CONST:
+		node->type = ast_is_text(node) ? TYPE_TEXT : TYPE_NUMBER;
 		break;
-	case NODE_TEXT:
-		node->type = TYPE_TEXT;
-		break;
-	case NODE_BUILTIN:
+	case AST_BUILTIN:
 		check_builtin(checker, node);
 		break;
-	case NODE_FIELD:
-	case NODE_STATE:
+	case AST_FIELD:
+	case AST_STATE:
 		if (!checker->in_events)
 			fail(checker, node, "there is no event here, in BEGIN, END and interval");
-		node->type = node->kind == NODE_STATE ? TYPE_ANY
-						      : checker->program->fields[node->number].type;
+		node->type = node->kind == AST_STATE ? TYPE_ANY
+						     : checker->program->fields[node->index].type;
 		break;
-	case NODE_VARIABLE:
+	case AST_VARIABLE:
 		check_variable(checker, node);
 		break;
-	case NODE_MAP:
+	case AST_MAP:
 		check_map_read(checker, node);
 		break;
-	case NODE_CAST:
-	case NODE_UNARY:
+	case AST_CAST:
+	case AST_UNARY:
 		check_as(checker, node->args[0], node->op == OP_NOT ? TYPE_ANY : TYPE_NUMBER,
-			 node->kind == NODE_CAST ? "cast" : "operator");
+			 node->kind == AST_CAST ? "cast" : "operator");
 		node->type = TYPE_NUMBER;
 		break;
-	case NODE_BINARY:
+	case AST_BINARY:
 		if (node->op == OP_GLOB || node->op == OP_REGEX)
 			check_matches(checker, node);
 		else
 			check_binary(checker, node);
 		break;
-	case NODE_IN:
+	case AST_IN:
 		check_in(checker, node);
 		break;
-	case NODE_CHOICE:
+	case AST_CHOICE:
 		check_as(checker, node->args[0], TYPE_ANY, "condition");
 		check_as(checker, node->args[1], TYPE_ANY, "choice");
 		check_as(checker, node->args[2], node->args[1]->type, "choice");
 		node->type =
 			node->args[1]->type == TYPE_ANY ? node->args[2]->type : node->args[1]->type;
 		break;
-	case NODE_CALL:
+	case AST_CALL:
 		check_call(checker, node);
 		break;
-	case NODE_INCREMENT:
+	case AST_INCREMENT:
 		check_increment(checker, node);
 		break;
 	default:
@@ -544,7 +552,7 @@ static void check_expr(struct checker *checker, struct node *node)
 
 /* ---- statements ---- */
 
-static void set_type(struct checker *checker, const struct node *node, enum type *type,
+static void set_type(struct checker *checker, const struct ast *node, enum type *type,
 		     enum type now, const char *name)
 {
 	if (*type != TYPE_NONE && !fits(*type, now))
@@ -554,54 +562,58 @@ static void set_type(struct checker *checker, const struct node *node, enum type
 		*type = now;
 }
 
-static void check_assign(struct checker *checker, struct node *node)
+static void check_assign(struct checker *checker, const struct action *line)
 {
 	struct oneliner *program = checker->program;
-	struct node *target = node->args[0], *value = node->args[1];
+	struct ast *target = line->target, *value = line->value;
 
-	check_as(checker, value, node->op == OP_NONE ? TYPE_ANY : TYPE_NUMBER, "assignment");
-	if (target->kind == NODE_VARIABLE) {
-		if (node->op != OP_NONE)
+	check_as(checker, value, line->op == OP_NONE ? TYPE_ANY : TYPE_NUMBER, "assignment");
+	if (target->kind == AST_VARIABLE) {
+		if (line->op != OP_NONE)
 			check_variable(checker, target);
-		set_type(checker, node, &program->variable_types[target->number],
-			 node->op == OP_NONE ? value->type : TYPE_NUMBER,
-			 program->variables[target->number]);
+		set_type(checker, target, &program->variable_types[target->index],
+			 line->op == OP_NONE ? value->type : TYPE_NUMBER,
+			 program->variables[target->index]);
 		return;
 	}
 	struct map_use *map = map_of(checker, target);
 	check_keys(checker, target, target->args, target->nargs);
-	set_type(checker, node, &map->value, node->op == OP_NONE ? value->type : TYPE_NUMBER,
+	set_type(checker, target, &map->value, line->op == OP_NONE ? value->type : TYPE_NUMBER,
 		 map->name);
-	program->in_order |= checker->in_events && node->op != OP_ADD && node->op != OP_SUB;
+	program->in_order |= checker->in_events && line->op != OP_ADD && line->op != OP_SUB;
 }
 
-static void check_block(struct checker *checker, struct node *node)
+static void check_alone(struct checker *checker, struct ast *node)
 {
-	for (; node && !checker->failed; node = node->next) {
-		switch (node->kind) {
-		case NODE_ASSIGN:
-			check_assign(checker, node);
+	check_expr(checker, node);
+	if (node->kind == AST_CALL && function_info(node->function)->use != USE_STATEMENT)
+		fail(checker, node, "%s() does nothing alone: its value is not used",
+		     function_info(node->function)->name);
+}
+
+static void check_block(struct checker *checker, const struct action *line)
+{
+	for (; line && !checker->failed; line = line->next) {
+		switch (line->kind) {
+		case ACTION_VALUE:
+			check_alone(checker, line->value);
 			break;
-		case NODE_AGGREGATE:
-			check_aggregate(checker, node);
+		case ACTION_ASSIGN:
+			check_assign(checker, line);
 			break;
-		case NODE_IF:
-			check_as(checker, node->args[0], TYPE_ANY, "if");
-			check_block(checker, node->block);
-			check_block(checker, node->otherwise);
+		case ACTION_AGGREGATE:
+			check_aggregate(checker, line);
 			break;
-		case NODE_UNROLL:
-			check_block(checker, node->block);
+		case ACTION_IF:
+			check_as(checker, line->value, TYPE_ANY, "if");
+			check_block(checker, line->block);
+			check_block(checker, line->otherwise);
 			break;
-		case NODE_RETURN:
+		case ACTION_UNROLL:
+			check_block(checker, line->block);
 			break;
-		default:
-			check_expr(checker, node);
-			if (node->kind == NODE_CALL &&
-			    function_info(node->function)->use == USE_VALUE)
-				fail(checker, node,
-				     "%s() does nothing alone: its value is not used",
-				     function_info(node->function)->name);
+		case ACTION_RETURN:
+			break;
 		}
 	}
 }
@@ -613,7 +625,7 @@ static void check_probe(struct checker *checker, struct clause *probe)
 
 	for (size_t i = 0; i < probe->nspecs && !checker->failed; i++) {
 		const struct spec *spec = &probe->specs[i];
-		const struct node at = {.at = spec->at};
+		const struct ast at = {.at = spec->at};
 		if ((spec->kind == PROBE_EVENTS) != (kind == PROBE_EVENTS))
 			fail(checker, &at,
 			     "'%s': events have fields, and it has none: give it a "
@@ -644,7 +656,7 @@ bool oneliner_check(struct oneliner *program, struct error *err)
 			(struct map_use){.name = program->maps[i].name, .at = program->maps[i].at};
 	program->in_order = program->nstates > 0;
 	for (size_t i = 0; i < program->nprobes && !checker.failed; i++) {
-		find_maps(&checker, program->probes[i].predicate);
+		find_stepped(&checker, program->probes[i].predicate);
 		find_maps(&checker, program->probes[i].block);
 	}
 	/* twice: a map may be read before the place that says of what type it is */

@@ -1,38 +1,38 @@
 /*
- * eval.c - expressions: an unknown value makes unknown what is made of it
+ * eval.c - what expressions of one-liners have beyond those of conditions: maps, variables, casts
  *
- * Numbers are as large as they are: a difference below 0 is negative whether or not its sides are
- * of unsigned fields. What does not fit 64 bits wraps.
+ * An unknown value makes unknown what is made of it.
  */
 #include "oneliner/runtime.h"
 
-#include "state/model/glob.h"
-
 #include <string.h>
 
-static const struct datum unknown;
+static const struct value unknown;
 
-bool runtime_fail(struct runtime *rt, const struct node *node, const char *why)
+/* A pattern of the node takes too long on the text of an event. */
+static void runtime_fail(struct runtime *rt, const struct ast *node)
 {
 	if (!rt->failed) {
-		oneliner_error(rt->bound->program, node->at, &rt->error, "%s", why);
+		oneliner_error(rt->bound->program, node->at, &rt->error,
+			       "%s: the pattern takes more than %d steps on the text of an event: "
+			       "write a simpler one",
+			       node->kind == AST_CALL ? "captures()" : "=~", REGEX_STEPS);
 		rt->error.kind = ERR_RANGE; /* such messages have one line */
 		rt->error.lines = false;
 		rt->error.text[strcspn(rt->error.text, "\n")] = 0;
 	}
 	rt->failed = true;
-	return false;
 }
 
-bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys)
+bool eval_key(struct runtime *rt, const struct expr *const *keys, uint32_t nkeys)
 {
-	struct datum values[PROBE_KEYS_MAX];
+	struct value values[PROBE_KEYS_MAX];
 	bool known = true;
 
 	/* keys may read maps, which need rt->key themselves */
 	for (uint32_t i = 0; i < nkeys; i++) {
 		values[i] = eval(rt, keys[i]);
-		known &= values[i].kind != DATUM_UNKNOWN;
+		known &= values[i].kind != VALUE_UNKNOWN;
 	}
 	buf_clear(&rt->key);
 	for (uint32_t i = 0; i < nkeys && known; i++)
@@ -40,144 +40,61 @@ bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys)
 	return known;
 }
 
-static struct datum bits(enum op op, const struct datum *a, const struct datum *b)
+struct value operate(enum op op, const struct value *a, const struct value *b)
 {
-	uint64_t value = 0;
-	/* a mask of a number below 0 keeps its sign where both sides have one */
-	bool is_signed = !a->is_large && !b->is_large;
+	struct value out = unknown;
 
-	switch (op) {
-	case OP_BIT_AND:
-		value = a->u & b->u;
-		break;
-	case OP_BIT_OR:
-		value = a->u | b->u;
-		break;
-	case OP_BIT_XOR:
-		value = a->u ^ b->u;
-		break;
-	case OP_SHL:
-		value = a->u << (b->u & 63);
-		break;
-	default:
-		value = a->is_large ? a->u >> (b->u & 63) : (uint64_t)(a->s >> (b->u & 63));
-		break;
-	}
-	return is_signed && op != OP_SHL ? datum_signed((int64_t)value) : datum_unsigned(value);
+	if (a->kind == VALUE_INT && b->kind == VALUE_INT)
+		op_wrapped(op, a, b, &out);
+	return out;
 }
 
-static struct datum arithmetic(enum op op, const struct datum *a, const struct datum *b)
+static struct value cast(struct runtime *rt, const struct expr *expr)
 {
-	__int128 number;
-	bool fits = op_integers(op, datum_number(a), datum_number(b), &number);
+	struct value a = eval(rt, expr->args[0]);
+	unsigned shift = 64u - expr->of->bits;
 
-	return fits || op == OP_MUL ? datum_of(number) : unknown;
-}
-
-struct datum operate(enum op op, const struct datum *a, const struct datum *b)
-{
-	if (a->kind == DATUM_UNKNOWN || b->kind == DATUM_UNKNOWN || a->kind != b->kind)
+	if (a.kind != VALUE_INT)
 		return unknown;
-	if (op_compares(op))
-		return datum_signed(op_holds(op, datum_compare(a, b)));
-	if (op == OP_GLOB && a->kind == DATUM_TEXT)
-		return datum_signed(glob_match(b->text, b->len, a->text, a->len, NULL));
-	if (a->kind != DATUM_NUMBER)
-		return unknown;
-	return op >= OP_ADD ? arithmetic(op, a, b) : bits(op, a, b);
-}
-
-/* Unknown where one that is the same may be among what is not known. */
-static struct datum is_in(struct runtime *rt, const struct node *node)
-{
-	struct datum a = eval(rt, node->args[0]);
-	bool all_known = true;
-
-	for (uint32_t i = 1; i < node->nargs && a.kind != DATUM_UNKNOWN; i++) {
-		struct datum b = eval(rt, node->args[i]);
-		struct datum same = operate(OP_EQ, &a, &b);
-		if (same.kind == DATUM_NUMBER && same.s)
-			return datum_signed(1);
-		all_known &= b.kind != DATUM_UNKNOWN;
-	}
-	return a.kind == DATUM_UNKNOWN || !all_known ? unknown : datum_signed(0);
-}
-
-/* && and || look at their right side only when the left one leaves it open. */
-static struct datum logic(struct runtime *rt, const struct node *node)
-{
-	bool both = node->op == OP_AND;
-	struct datum a = eval(rt, node->args[0]);
-
-	if (a.kind != DATUM_UNKNOWN && datum_holds(&a) != both)
-		return datum_signed(!both);
-	struct datum b = eval(rt, node->args[1]);
-	if (b.kind != DATUM_UNKNOWN && datum_holds(&b) != both)
-		return datum_signed(!both);
-	return a.kind == DATUM_UNKNOWN || b.kind == DATUM_UNKNOWN ? unknown : datum_signed(both);
-}
-
-static struct datum unary(struct runtime *rt, const struct node *node)
-{
-	struct datum a = eval(rt, node->args[0]);
-
-	if (a.kind == DATUM_UNKNOWN)
-		return unknown;
-	if (node->op == OP_NOT)
-		return datum_signed(!datum_holds(&a));
-	if (a.kind != DATUM_NUMBER)
-		return unknown;
-	if (node->op == OP_BIT_NOT)
-		return a.is_large ? datum_unsigned(~a.u) : datum_signed(~a.s);
-	return datum_of(-datum_number(&a));
-}
-
-static struct datum cast(struct runtime *rt, const struct node *node)
-{
-	struct datum a = eval(rt, node->args[0]);
-	unsigned shift = 64u - node->bits;
-
-	if (a.kind != DATUM_NUMBER)
-		return unknown;
-	return node->is_signed ? datum_signed((int64_t)(a.u << shift) >> shift)
-			       : datum_unsigned(a.u << shift >> shift);
+	return expr->of->is_signed ? value_s64((int64_t)(a.u << shift) >> shift)
+				   : value_u64(a.u << shift >> shift);
 }
 
 /* A key that is not there has the value 0, or "". */
-static struct datum read_map(struct runtime *rt, const struct node *node)
+static struct value read_map(struct runtime *rt, const struct expr *expr)
 {
-	const struct map *map = &rt->maps[node->number];
+	const struct map *map = &rt->maps[expr->of->index];
 	const struct map_entry *entry;
-	struct datum value = unknown;
+	struct value value = unknown;
 
-	if (!eval_key(rt, node->args, node->nargs))
+	if (!eval_key(rt, expr->args, expr->nargs))
 		return unknown;
 	entry = map_find(map, &rt->key);
 	if (entry)
 		value = entry_value(map, entry);
-	if (value.kind == DATUM_UNKNOWN)
-		return map->use->is_plain && map->use->value == TYPE_TEXT ? datum_text("", 0)
-									  : datum_signed(0);
-	if (value.kind == DATUM_TEXT)
+	if (value.kind == VALUE_UNKNOWN)
+		return map->use->is_plain && map->use->value == TYPE_TEXT ? value_text("", 0)
+									  : value_s64(0);
+	if (value.kind == VALUE_STRING)
 		value.text = arena_strndup(rt->texts, value.text, value.len);
 	return value;
 }
 
 /* ++ and -- */
-static struct datum runtime_step(struct runtime *rt, const struct node *node)
+static struct value step(struct runtime *rt, const struct expr *expr)
 {
-	const struct node *target = node->args[0];
-	const struct datum one = datum_signed(1);
-	struct datum before, after;
+	const struct ast *node = expr->of, *target = node->args[0];
+	const struct value one = value_s64(1);
+	struct value before, after;
 
-	if (target->kind == NODE_VARIABLE) {
-		before = rt->variables[target->number];
+	if (target->kind == AST_VARIABLE) {
+		before = rt->variables[target->index];
 		after = operate(node->op, &before, &one);
-		rt->variables[target->number] = after;
+		rt->variables[target->index] = after;
 		return node->is_prefix ? after : before;
 	}
-	struct map *map = &rt->maps[target->number];
-	if (!eval_key(rt, target->args, target->nargs))
+	struct map *map = &rt->maps[target->index];
+	if (!eval_key(rt, expr->args[0]->args, expr->args[0]->nargs))
 		return unknown;
 	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
 	if (!entry) {
@@ -185,110 +102,138 @@ static struct datum runtime_step(struct runtime *rt, const struct node *node)
 		return unknown;
 	}
 	before = entry_value(map, entry);
-	before = before.kind == DATUM_UNKNOWN ? datum_signed(0) : before;
+	before = before.kind == VALUE_UNKNOWN ? value_s64(0) : before;
 	after = operate(node->op, &before, &one);
 	if (!entry_set(map, entry, &after, &rt->error))
 		rt->failed = true;
 	return node->is_prefix ? after : before;
 }
 
-static struct datum of_map(struct runtime *rt, const struct node *node)
+static struct value of_map(struct runtime *rt, const struct expr *expr)
 {
-	const struct node *target = node->args[0];
-	const struct map *map = &rt->maps[target->number];
+	const struct expr *target = expr->args[0];
+	const struct map *map = &rt->maps[target->of->index];
 
-	if (node->function == FUNCTION_LEN)
-		return datum_unsigned(map_count(map));
+	if (expr->of->function == FUNCTION_LEN)
+		return value_u64(map_count(map));
 	if (target->nargs ? !eval_key(rt, target->args, target->nargs)
-			  : !eval_key(rt, node->args + 1, node->nargs - 1))
+			  : !eval_key(rt, expr->args + 1, expr->nargs - 1))
 		return unknown;
-	return datum_signed(map_find(map, &rt->key) != NULL);
+	return value_s64(map_find(map, &rt->key) != NULL);
 }
 
-static struct datum call(struct runtime *rt, const struct node *node)
+static struct value call(struct runtime *rt, const struct expr *expr)
 {
-	struct datum most = datum_signed(INT32_MAX);
+	struct value most = value_s64(INT32_MAX);
+	enum function function = expr->of->function;
 
-	switch (node->function) {
+	switch (function) {
 	case FUNCTION_LEN:
 	case FUNCTION_HAS_KEY:
-		return of_map(rt, node);
+		return of_map(rt, expr);
+	case FUNCTION_HAS:
+		most = eval(rt, expr->args[0]);
+		return value_s64(most.kind != VALUE_UNKNOWN);
+	case FUNCTION_LABEL:
+		return event_label(rt, expr->args[0]->of->index);
 	case FUNCTION_KSTACK:
 	case FUNCTION_USTACK:
-		if (node->nargs)
-			most = eval(rt, node->args[0]);
-		return most.kind == DATUM_NUMBER
-			       ? event_stack(rt, node->function == FUNCTION_KSTACK, most.s)
+		if (expr->nargs)
+			most = eval(rt, expr->args[0]);
+		return most.kind == VALUE_INT
+			       ? event_stack(rt, function == FUNCTION_KSTACK, (int64_t)most.u)
 			       : unknown;
 	case FUNCTION_KSYM:
 	case FUNCTION_USYM:
-		return event_symbol(rt, node->function == FUNCTION_KSYM, eval(rt, node->args[0]));
+		return event_symbol(rt, function == FUNCTION_KSYM, eval(rt, expr->args[0]));
 	default:
-		return text_call(rt, node);
+		return text_call(rt, expr);
 	}
 }
 
-static struct datum value_of(struct runtime *rt, const struct node *node)
+/* Of what is made of other values. */
+static struct value made_value(struct runtime *rt, const struct expr *expr)
 {
-	struct datum a, b;
-
-	switch (node->kind) {
-	case NODE_NUMBER:
-	case NODE_TEXT:
-		return node->datum;
-	case NODE_BUILTIN:
-		return event_builtin(rt, (enum builtin)node->number);
-	case NODE_FIELD:
-		return event_field(rt, node->number);
-	case NODE_VARIABLE:
-		return rt->variables[node->number];
-	case NODE_MAP:
-		return read_map(rt, node);
-	case NODE_STATE:
-		return event_reading(rt, node->number);
-	case NODE_CAST:
-		return cast(rt, node);
-	case NODE_UNARY:
-		return unary(rt, node);
-	case NODE_BINARY:
-		if (node->op == OP_AND || node->op == OP_OR)
-			return logic(rt, node);
-		a = eval(rt, node->args[0]);
-		b = eval(rt, node->args[1]);
-		return node->op == OP_REGEX ? text_matches(rt, node, &a)
-					    : operate(node->op, &a, &b);
-	case NODE_IN:
-		return is_in(rt, node);
-	case NODE_CHOICE:
-		a = eval(rt, node->args[0]);
-		return a.kind == DATUM_UNKNOWN ? unknown
-					       : eval(rt, node->args[datum_holds(&a) ? 1 : 2]);
-	case NODE_CALL:
-		return call(rt, node);
-	case NODE_INCREMENT:
-		return runtime_step(rt, node);
+	switch (expr->n) {
+	case AST_MAP:
+		return read_map(rt, expr);
+	case AST_CAST:
+		return cast(rt, expr);
+	case AST_CALL:
+		return call(rt, expr);
+	case AST_INCREMENT:
+		return step(rt, expr);
 	default:
 		return unknown;
 	}
 }
 
-struct datum eval(struct runtime *rt, const struct node *node)
+struct value runtime_host(void *arg, const struct expr *expr)
 {
-	const struct node *before = rt->lacking;
-	struct datum value;
+	struct runtime *rt = arg;
+	const struct ast *before = rt->env.lacking;
+	struct value value;
 
-	rt->lacking = NULL;
-	value = value_of(rt, node);
-	if (value.kind != DATUM_UNKNOWN)
-		rt->lacking = before;
-	else if (!rt->lacking)
-		rt->lacking = node; /* what it is made of is known */
+	rt->env.lacking = NULL;
+	switch (expr->n) {
+	case AST_BUILTIN:
+		value = event_builtin(rt, (enum builtin)expr->index);
+		break;
+	case AST_FIELD:
+		value = event_field(rt, expr->index);
+		break;
+	case AST_VARIABLE:
+		value = rt->variables[expr->index];
+		break;
+	case AST_STATE:
+		value = event_reading(rt, expr->index);
+		break;
+	default:
+		value = made_value(rt, expr);
+	}
+	if (value.kind != VALUE_UNKNOWN)
+		rt->env.lacking = before;
+	else if (!rt->env.lacking)
+		rt->env.lacking = expr->of; /* what it is made of is known */
+	return value;
+}
+
+enum logic eval_condition(struct runtime *rt, const struct expr *expr)
+{
+	enum failure failure = FAILURE_NONE;
+	enum logic outcome;
+
+	rt->env.lacking = NULL;
+	outcome = expr_logic(expr, &rt->env, &failure);
+	if (failure == FAILURE_STEPS)
+		runtime_fail(rt, rt->env.lacking);
+	runtime_leave_out(rt, outcome > LOGIC_YES);
+	return outcome;
+}
+
+struct value eval(struct runtime *rt, const struct expr *expr)
+{
+	const struct ast *before = rt->env.lacking;
+	enum failure failure = FAILURE_NONE;
+	struct value value;
+
+	if (expr->kind == EXPR_HOST)
+		return runtime_host(rt, expr);
+	rt->env.lacking = NULL;
+	if (expr_eval(expr, &rt->env, &value, &failure) != EVAL_VALUE)
+		value = unknown;
+	if (failure == FAILURE_STEPS)
+		runtime_fail(rt, rt->env.lacking);
+	if (value.kind != VALUE_UNKNOWN)
+		rt->env.lacking = before;
 	return value;
 }
 
 void runtime_leave_out(struct runtime *rt, uint64_t count)
 {
-	if (count && rt->lacking && (!rt->lack || rt->lacking->at < rt->lack->at))
-		rt->lack = rt->lacking;
+	const struct ast *lacking = rt->env.lacking;
+
+	if (count && lacking && (!rt->lack || lacking->at < rt->lack->at))
+		rt->lack = lacking;
 	rt->unknown += count;
 }

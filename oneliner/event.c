@@ -1,7 +1,6 @@
 /* event.c - the values of the event that a program looks at */
 #include "oneliner/runtime.h"
 
-#include "state/interval_window.h"
 #include "state/model/value.h"
 
 #include <string.h>
@@ -18,34 +17,35 @@ static bool decode(struct runtime *rt)
 	return rt->decoded == DECODED_YES;
 }
 
-static struct datum keep_text(struct runtime *rt, const void *text, size_t len)
+static struct value keep_text(struct runtime *rt, const void *text, size_t len)
 {
-	return datum_text(arena_strndup(rt->texts, text, len), (uint32_t)len);
+	return value_text(arena_strndup(rt->texts, text, len), (uint32_t)len);
 }
 
-static struct datum field_datum(struct runtime *rt, const struct field *field)
+/* As a number or a text; anything else is not known. */
+static struct value value_known(const struct value *value)
 {
-	size_t len;
-
-	if (field->class->kind == FIELD_INT)
-		return field->class->is_signed ? datum_signed(field->slot.s)
-					       : datum_unsigned(field->slot.u);
-	if (!field_is_text(field))
-		return (struct datum){0};
-	const uint8_t *bytes = field_bytes(field, &rt->scratch, &len);
-	if (len > UINT32_MAX)
-		return (struct datum){0};
-	if (rt->scratch.data && bytes == (const uint8_t *)rt->scratch.data)
-		return keep_text(rt, bytes, len);
-	return datum_text(bytes, (uint32_t)len);
+	if (value->kind == VALUE_BOOL)
+		return value_s64(value->b);
+	return value->kind == VALUE_INT || value->kind == VALUE_STRING ? *value : (struct value){0};
 }
 
-static struct datum number(const struct bound_field *field, uint64_t value)
+static struct value value_of_field(struct runtime *rt, const struct field *field)
 {
-	return field->is_signed ? datum_signed((int64_t)value) : datum_unsigned(value);
+	enum failure ignored;
+	struct value value;
+
+	if (field_value(field, &rt->env, &value, &ignored) != EVAL_VALUE)
+		return (struct value){0};
+	return value_known(&value);
 }
 
-static struct datum placed_field(struct runtime *rt, const struct bound_field *field)
+static struct value number(const struct bound_field *field, uint64_t value)
+{
+	return field->is_signed ? value_s64((int64_t)value) : value_u64(value);
+}
+
+static struct value placed_field(struct runtime *rt, const struct bound_field *field)
 {
 	const struct run *run = rt->run;
 	const struct event_class *class =
@@ -68,12 +68,12 @@ static struct datum placed_field(struct runtime *rt, const struct bound_field *f
 	}
 	if (!decode(rt) ||
 	    (field->path.scope == SCOPE_PACKET_CONTEXT && !rt->fields.packet_context))
-		return (struct datum){0};
+		return (struct value){0};
 	fields_at(&rt->fields, &field->path, &out);
-	return field_datum(rt, &out);
+	return value_of_field(rt, &out);
 }
 
-struct datum event_field(struct runtime *rt, uint32_t number_of)
+struct value event_field(struct runtime *rt, uint32_t number_of)
 {
 	const struct bound_field *field = &rt->probe->fields[number_of - rt->probe->first];
 	const struct field_use *use = &rt->bound->program->fields[number_of];
@@ -82,118 +82,106 @@ struct datum event_field(struct runtime *rt, uint32_t number_of)
 	if (field->path.class)
 		return placed_field(rt, field);
 	if (!decode(rt) || !fields_get(&rt->fields, ~0u, use->names, use->nnames, &out))
-		return (struct datum){0};
-	return field_datum(rt, &out);
+		return (struct value){0};
+	return value_of_field(rt, &out);
+}
+
+struct value event_label(struct runtime *rt, uint32_t number_of)
+{
+	const struct bound_field *field = &rt->probe->fields[number_of - rt->probe->first];
+	struct value value = event_field(rt, number_of);
+	uint32_t next = 0;
+	const char *label = NULL;
+
+	if (field->path.class && value.kind == VALUE_INT)
+		label = field_label(field->path.class, value.u, &next);
+	return label ? value_text(label, strlen(label)) : (struct value){0};
 }
 
 /* Texts live as long as the event. */
-static struct datum value_datum(const struct value *value)
+struct value event_reading(struct runtime *rt, uint32_t number_of)
 {
-	switch (value->kind) {
-	case VALUE_INT:
-		return value->negative ? datum_signed((int64_t)value->u) : datum_unsigned(value->u);
-	case VALUE_BOOL:
-		return datum_signed(value->b);
-	case VALUE_STRING:
-		return datum_text(value->text, (uint32_t)value->len);
-	default:
-		return (struct datum){0};
-	}
-}
-
-struct datum event_reading(struct runtime *rt, uint32_t number_of)
-{
-	const struct runtime_reading *reading = &rt->readings[number_of];
-	int32_t cpu = rt->run->cpu;
+	struct run one = *rt->run;
 	struct value value;
 
-	if (reading->held) {
-		const struct value *held = held_find(reading->held, cpu, rt->time);
-		if (held)
-			return value_datum(held);
-		interval_window_mark(rt->window);
-	}
-	struct run one = *rt->run;
 	one.first = rt->entry;
 	one.count = 1;
-	where_value(reading->pass, &one, &value);
-	if (reading->held)
-		held_set(reading->held, cpu, rt->time, interval_window_holds(rt->window), &value);
-	struct datum datum = value_datum(&value);
-	return datum.kind == DATUM_TEXT ? keep_text(rt, datum.text, datum.len) : datum;
+	reading_value(rt->readings[number_of], &one, &value);
+	value = value_known(&value);
+	return value.kind == VALUE_STRING ? keep_text(rt, value.text, value.len) : value;
 }
 
-static struct datum thread_datum(struct runtime *rt, const struct bound_thread *thread)
+static struct value value_of_thread(struct runtime *rt, const struct bound_thread *thread)
 {
 	if (thread->from == THREAD_FIELD)
 		return placed_field(rt, &thread->field);
 	return thread->from == THREAD_READING ? event_reading(rt, thread->reading)
-					      : (struct datum){0};
+					      : (struct value){0};
 }
 
 /* Found once for each event, which may name it several times. */
-static struct datum tid_of(struct runtime *rt)
+static struct value tid_of(struct runtime *rt)
 {
 	const struct stream *stream = rt->run->stream;
 
 	if (stream->tid >= 0)
-		return datum_signed(stream->tid);
+		return value_s64(stream->tid);
 	if (!rt->has_tid)
-		rt->tid = thread_datum(rt, &rt->class->tid);
+		rt->tid = value_of_thread(rt, &rt->class->tid);
 	rt->has_tid = true;
 	return rt->tid;
 }
 
 /* Each CPU has an idle thread; the kernel calls them swapper/0, swapper/1 ... */
-static struct datum comm_of(struct runtime *rt)
+static struct value comm_of(struct runtime *rt)
 {
-	struct datum name = thread_datum(rt, &rt->class->comm), tid;
+	struct value name = value_of_thread(rt, &rt->class->comm), tid;
 
-	if (name.kind != DATUM_UNKNOWN || rt->run->cpu < 0)
+	if (name.kind != VALUE_UNKNOWN || rt->run->cpu < 0)
 		return name;
 	tid = tid_of(rt);
-	if (tid.kind != DATUM_NUMBER || tid.u != 0)
+	if (tid.kind != VALUE_INT || tid.u != 0)
 		return name;
 	const char *text = arena_printf(rt->texts, "swapper/%d", (int)rt->run->cpu);
-	return datum_text(text, (uint32_t)strlen(text));
+	return value_text(text, (uint32_t)strlen(text));
 }
 
-struct datum event_builtin(struct runtime *rt, enum builtin builtin)
+struct value event_builtin(struct runtime *rt, enum builtin builtin)
 {
 	const struct stream *stream = rt->has_event ? rt->run->stream : NULL;
 
 	switch (builtin) {
 	case BUILTIN_NSECS:
-		return rt->time == NSTIME_MIN ? (struct datum){0} : datum_signed(rt->time);
+		return rt->time == NSTIME_MIN ? (struct value){0} : value_s64(rt->time);
 	case BUILTIN_ELAPSED:
-		return rt->time == NSTIME_MIN ? (struct datum){0}
-					      : datum_of((__int128)rt->time - rt->start);
+		return rt->time == NSTIME_MIN ? (struct value){0}
+					      : value_wrapped((__int128)rt->time - rt->start);
 	case BUILTIN_PID:
-		return stream->pid >= 0 ? datum_signed(stream->pid)
-					: thread_datum(rt, &rt->class->pid);
+		return stream->pid >= 0 ? value_s64(stream->pid)
+					: value_of_thread(rt, &rt->class->pid);
 	case BUILTIN_TID:
 		return tid_of(rt);
 	case BUILTIN_COMM:
 		return comm_of(rt);
 	case BUILTIN_CPU:
-		return rt->run->cpu < 0 ? (struct datum){0} : datum_signed(rt->run->cpu);
+		return rt->run->cpu < 0 ? (struct value){0} : value_s64(rt->run->cpu);
 	case BUILTIN_PROBE:
-		return datum_text(rt->probe->name, (uint32_t)strlen(rt->probe->name));
+		return value_text(rt->probe->name, (uint32_t)strlen(rt->probe->name));
 	case BUILTIN_KSTACK:
 	case BUILTIN_USTACK:
 		return event_stack(rt, builtin == BUILTIN_KSTACK, INT32_MAX);
 	}
-	return (struct datum){0};
+	return (struct value){0};
 }
 
 /* As bpftrace prints a stack: a line for each frame, the innermost first. */
-struct datum event_stack(struct runtime *rt, bool kernel, int64_t most)
+struct value event_stack(struct runtime *rt, bool kernel, int64_t most)
 {
 	const struct frame *frames;
 	struct buf *out = &rt->line;
 
 	if (!decode(rt) || !symbols_has_frames(rt->fields.class))
-		return (struct datum){0};
+		return (struct value){0};
 	size_t count = symbols_frames(rt->symbols, rt->time, &rt->fields, 0, &frames);
 	buf_clear(out);
 	buf_add_char(out, '\n');
@@ -210,23 +198,24 @@ struct datum event_stack(struct runtime *rt, bool kernel, int64_t most)
 	return keep_text(rt, out->data, out->len);
 }
 
-struct datum event_symbol(struct runtime *rt, bool kernel, struct datum address)
+struct value event_symbol(struct runtime *rt, bool kernel, struct value address)
 {
 	struct symbol symbol = {0};
 	bool found = false;
 
-	if (address.kind != DATUM_NUMBER)
-		return (struct datum){0};
+	if (address.kind != VALUE_INT)
+		return (struct value){0};
 	if (rt->symbols && kernel) {
 		found = symbols_find(rt->symbols, rt->run->stream->part, rt->time, 0, true,
 				     address.u, 0, &symbol);
 	} else if (rt->symbols) {
-		struct datum pid = event_builtin(rt, BUILTIN_PID);
-		found = pid.kind == DATUM_NUMBER &&
-			symbols_find_process(rt->symbols, rt->time, pid.s, address.u, &symbol);
+		struct value pid = event_builtin(rt, BUILTIN_PID);
+		found = pid.kind == VALUE_INT &&
+			symbols_find_process(rt->symbols, rt->time, (int64_t)pid.u, address.u,
+					     &symbol);
 	}
 	const char *text = found && symbol.function ? symbol.function
 						    : arena_printf(rt->texts, "0x%llx",
 								   (unsigned long long)address.u);
-	return datum_text(text, (uint32_t)strlen(text));
+	return value_text(text, (uint32_t)strlen(text));
 }

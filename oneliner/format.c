@@ -54,16 +54,16 @@ static bool read_conversion(const char **text, const char *end, struct format_pi
 	return true;
 }
 
-bool format_read(const struct oneliner *program, const struct node *node, struct print_format **out,
+bool format_read(const struct oneliner *program, const struct ast *node, struct print_format **out,
 		 struct error *err)
 {
-	const char *at = node->datum.text, *end = at + node->datum.len;
+	const char *at = node->value.text, *end = at + node->value.len;
 	struct arena *arena = program->arena;
 	struct print_format *format = arena_alloc(arena, sizeof *format);
 	struct buf text = {0};
 	bool ok = true;
 
-	format->pieces = arena_array(arena, node->datum.len + 2, sizeof *format->pieces);
+	format->pieces = arena_array(arena, node->value.len + 2, sizeof *format->pieces);
 	for (;;) {
 		struct format_piece *piece = &format->pieces[format->npieces];
 		if (at < end && !(*at == '%' && (end - at < 2 || at[1] != '%'))) {
@@ -95,16 +95,12 @@ bool format_read(const struct oneliner *program, const struct node *node, struct
 
 /* ---- writing ---- */
 
-void datum_write(const struct datum *datum, struct buf *out)
+void value_write(const struct value *value, struct buf *out)
 {
-	if (datum->kind == DATUM_TEXT)
-		buf_add(out, datum->text, datum->len);
-	else if (datum->kind == DATUM_UNKNOWN)
+	if (value->kind == VALUE_UNKNOWN)
 		buf_add_char(out, '?');
-	else if (datum->is_large)
-		buf_add_u64(out, datum->u);
 	else
-		buf_add_i64(out, datum->s);
+		value_add_word(value, out);
 }
 
 static void pad(struct buf *out, char c, size_t width, size_t len)
@@ -128,11 +124,11 @@ static void put_padded(const struct format_piece *piece, const char *sign, const
 		pad(out, ' ', width, len + nsign);
 }
 
-static void put_number(const struct format_piece *piece, const struct datum *value, struct buf *out)
+static void put_number(const struct format_piece *piece, const struct value *value, struct buf *out)
 {
 	char digits[WIDTH_MAX + 64], *end = digits + sizeof digits, *at = end;
 	bool is_decimal = piece->conversion == 'd' || piece->conversion == 'u';
-	bool negative = piece->conversion == 'd' && !value->is_large && value->s < 0;
+	bool negative = piece->conversion == 'd' && value->negative;
 	unsigned base = is_decimal ? 10 : piece->conversion == 'o' ? 8 : 16;
 	const char *set = piece->conversion == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
 	const char *sign = negative ? "-" : piece->plus ? "+" : piece->blank ? " " : "";
@@ -149,18 +145,18 @@ static void put_number(const struct format_piece *piece, const struct datum *val
 	put_padded(piece, sign, at, (size_t)(end - at), piece->zeros && piece->precision < 0, out);
 }
 
-static void put_value(const struct format_piece *piece, const struct datum *value, struct buf *out)
+static void put_value(const struct format_piece *piece, const struct value *value, struct buf *out)
 {
 	struct buf text = {0};
 
-	if (value->kind == DATUM_NUMBER && piece->conversion != 's' && piece->conversion != 'c') {
+	if (value->kind == VALUE_INT && piece->conversion != 's' && piece->conversion != 'c') {
 		put_number(piece, value, out);
 		return;
 	}
-	if (value->kind == DATUM_NUMBER && piece->conversion == 'c')
+	if (value->kind == VALUE_INT && piece->conversion == 'c')
 		buf_add_char(&text, (char)value->u);
 	else
-		datum_write(value, &text);
+		value_write(value, &text);
 	size_t len = text.len;
 	if (piece->precision >= 0 && (size_t)piece->precision < len)
 		len = (size_t)piece->precision;
@@ -168,7 +164,7 @@ static void put_value(const struct format_piece *piece, const struct datum *valu
 	buf_release(&text);
 }
 
-void format_write(const struct print_format *format, const struct datum *values, struct buf *out)
+void format_write(const struct print_format *format, const struct value *values, struct buf *out)
 {
 	for (uint32_t i = 0; i < format->npieces; i++) {
 		const struct format_piece *piece = &format->pieces[i];

@@ -19,12 +19,12 @@ struct print_format {
 };
 
 /* The text of node, a constant. False: *err shows it. */
-MUST_CHECK bool format_read(const struct oneliner *program, const struct node *node,
+MUST_CHECK bool format_read(const struct oneliner *program, const struct ast *node,
 			    struct print_format **out, struct error *err);
 /* An unknown value is written as `?`. */
-void format_write(const struct print_format *format, const struct datum *values, struct buf *out);
+void format_write(const struct print_format *format, const struct value *values, struct buf *out);
 /* As text: a number in decimal. */
-void datum_write(const struct datum *datum, struct buf *out);
+void value_write(const struct value *value, struct buf *out);
 /*
  * As the C library's strftime(), of a time since the epoch, in UTC where `utc`; %f is the
  * microsecond. False: the format is empty, or the text too long.

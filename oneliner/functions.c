@@ -8,8 +8,8 @@
 static const struct function_info functions[] = {
 	[FUNCTION_COUNT] = {"count", 0, 0, USE_AGGREGATE, TYPE_NUMBER, false},
 	[FUNCTION_SUM] = {"sum", 1, 1, USE_AGGREGATE, TYPE_NUMBER, false},
-	[FUNCTION_MIN] = {"min", 1, 1, USE_AGGREGATE, TYPE_NUMBER, false},
-	[FUNCTION_MAX] = {"max", 1, 1, USE_AGGREGATE, TYPE_NUMBER, false},
+	[FUNCTION_MIN] = {"min", 1, 16, USE_AGGREGATE, TYPE_NUMBER, false},
+	[FUNCTION_MAX] = {"max", 1, 16, USE_AGGREGATE, TYPE_NUMBER, false},
 	[FUNCTION_AVG] = {"avg", 1, 1, USE_AGGREGATE, TYPE_NUMBER, false},
 	[FUNCTION_STATS] = {"stats", 1, 1, USE_AGGREGATE, TYPE_NONE, false},
 	[FUNCTION_HIST] = {"hist", 1, 2, USE_AGGREGATE, TYPE_NONE, false},
@@ -21,6 +21,11 @@ static const struct function_info functions[] = {
 	[FUNCTION_DELETE] = {"delete", 1, 1 + PROBE_KEYS_MAX, USE_STATEMENT, TYPE_NONE, true},
 	[FUNCTION_TIME] = {"time", 0, 1, USE_STATEMENT, TYPE_NONE, true},
 	[FUNCTION_EXIT] = {"exit", 0, 0, USE_STATEMENT, TYPE_NONE, true},
+	[FUNCTION_HAS] = {"has", 1, 1, USE_VALUE, TYPE_NUMBER, false},
+	[FUNCTION_LABEL] = {"label", 1, 1, USE_VALUE, TYPE_TEXT, false},
+	[FUNCTION_INT] = {"int", 1, 1, USE_VALUE, TYPE_NUMBER, false},
+	[FUNCTION_HEX] = {"hex", 1, 1, USE_VALUE, TYPE_TEXT, false},
+	[FUNCTION_CHOOSE] = {"choose", 3, 3, USE_VALUE, TYPE_ANY, false},
 	[FUNCTION_STR] = {"str", 1, 2, USE_VALUE, TYPE_TEXT, false},
 	[FUNCTION_STRNCMP] = {"strncmp", 3, 3, USE_VALUE, TYPE_NUMBER, false},
 	[FUNCTION_STRCONTAINS] = {"strcontains", 2, 2, USE_VALUE, TYPE_NUMBER, false},
@@ -126,6 +131,30 @@ const struct function_info *function_info(enum function function)
 	return &functions[function];
 }
 
+enum type function_takes(enum function function, uint32_t argument)
+{
+	/* one letter per argument: t text, a any; else numbers */
+	static const char *const letters[] = {
+		[FUNCTION_HAS] = "a",      [FUNCTION_LABEL] = "a",    [FUNCTION_INT] = "a",
+		[FUNCTION_CHOOSE] = "aaa", [FUNCTION_STR] = "t",      [FUNCTION_STRNCMP] = "tt",
+		[FUNCTION_STRLEN] = "t",   [FUNCTION_SUBSTR] = "t",   [FUNCTION_STRCONTAINS] = "tt",
+		[FUNCTION_SPLIT] = "tt",   [FUNCTION_STRFTIME] = "t", [FUNCTION_TIME] = "t",
+		[FUNCTION_USYM] = ""};
+	const char *of = letters[function] ? letters[function] : "";
+	char letter = argument < strlen(of) ? of[argument] : 'n';
+
+	return letter == 't' ? TYPE_TEXT : letter == 'a' ? TYPE_ANY : TYPE_NUMBER;
+}
+
+bool ast_aggregates(const struct ast *ast)
+{
+	bool of_several =
+		ast->nargs > 1 && (ast->function == FUNCTION_MIN || ast->function == FUNCTION_MAX);
+
+	return ast->kind == AST_CALL && function_info(ast->function)->use == USE_AGGREGATE &&
+	       !of_several;
+}
+
 static const char *refused(const struct refusal *table, const char *name)
 {
 	for (; table->name; table++)
@@ -141,7 +170,7 @@ bool function_find(const struct oneliner *program, const char *name, uint32_t at
 	struct nearest nearest;
 
 	for (size_t i = 0; i < NFUNCTIONS; i++) {
-		if (strcmp(functions[i].name, name) != 0)
+		if (!functions[i].name || strcmp(functions[i].name, name) != 0)
 			continue;
 		*out = (enum function)i;
 		return true;
@@ -151,7 +180,8 @@ bool function_find(const struct oneliner *program, const char *name, uint32_t at
 		return oneliner_error(program, at, err, "%s(): %s", name, why);
 	nearest_begin(&nearest, name);
 	for (size_t i = 0; i < NFUNCTIONS; i++)
-		nearest_offer(&nearest, functions[i].name);
+		if (functions[i].name)
+			nearest_offer(&nearest, functions[i].name);
 	return oneliner_error(program, at, err,
 			      "there is no function %s(): %s'yore help do' lists them", name,
 			      nearest_hint(&nearest, hint, sizeof hint));

@@ -5,16 +5,12 @@ liboneliner_a_SOURCES = \
 	%D%/bind.c \
 	%D%/bind.h \
 	%D%/check.c \
-	%D%/datum.h \
+	%D%/compile.c \
 	%D%/eval.c \
 	%D%/event.c \
 	%D%/format.c \
 	%D%/format.h \
 	%D%/functions.c \
-	%D%/held.c \
-	%D%/held.h \
-	%D%/lex.c \
-	%D%/lex.h \
 	%D%/maps.c \
 	%D%/maps.h \
 	%D%/oneliner.h \
@@ -23,8 +19,6 @@ liboneliner_a_SOURCES = \
 	%D%/parse.c \
 	%D%/parse.h \
 	%D%/parse_expr.c \
-	%D%/pattern.c \
-	%D%/pattern.h \
 	%D%/probes.c \
 	%D%/program.c \
 	%D%/question.c \
@@ -33,5 +27,5 @@ liboneliner_a_SOURCES = \
 	%D%/statement.c \
 	%D%/text.c \
 	%D%/tree.h
-liboneliner_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE_CFLAGS) $(XXHASH_CFLAGS)
+liboneliner_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
 oneliner_libs = liboneliner.a $(state_libs) # PCRE and xxhash are state's, too

@@ -44,7 +44,7 @@ static inline int compare_bytes(const void *a, const void *b, size_t len)
 
 struct map_entry {
 	UT_hash_handle hh;
-	struct datum value; /* plain, min, max; a plain text is the entry's own */
+	struct value value; /* plain, min, max; a plain text is the entry's own */
 	__int128 total;
 	uint64_t count;
 	uint64_t *buckets; /* of histograms */
@@ -54,21 +54,21 @@ struct map_entry {
 
 /* ---- keys ---- */
 
-void key_add(struct buf *key, const struct datum *datum)
+void key_add(struct buf *key, const struct value *value)
 {
-	bool is_text = datum->kind == DATUM_TEXT;
-	uint64_t number = is_text ? datum->len : datum->u;
+	bool is_text = value->kind == VALUE_STRING;
+	uint64_t number = is_text ? value->len : value->u;
 	char *head = buf_room(key, NUMBER_KEY);
 
-	head[0] = is_text ? 't' : datum->is_large ? 'u' : 's';
+	head[0] = is_text ? 't' : value->negative ? 's' : 'u';
 	memcpy(head + 1, &number, sizeof number);
 	head[NUMBER_KEY] = 0;
 	key->len += NUMBER_KEY;
 	if (is_text)
-		buf_add(key, datum->text, datum->len);
+		buf_add(key, value->text, value->len);
 }
 
-struct datum key_next(const uint8_t *key, size_t *at)
+struct value key_next(const uint8_t *key, size_t *at)
 {
 	uint8_t kind = key[*at];
 	uint64_t number;
@@ -76,9 +76,9 @@ struct datum key_next(const uint8_t *key, size_t *at)
 	memcpy(&number, key + *at + 1, sizeof number);
 	*at += 9;
 	if (kind != 't')
-		return kind == 'u' ? datum_unsigned(number) : datum_signed((int64_t)number);
+		return kind == 'u' ? value_u64(number) : value_s64((int64_t)number);
 	*at += number;
-	return datum_text(key + *at - number, (uint32_t)number);
+	return value_text((const char *)key + *at - number, number);
 }
 
 /* ---- entries ---- */
@@ -114,20 +114,20 @@ static void drop_bytes(struct map *map, uint64_t bytes)
 }
 
 /* Its value takes the place of the old one; a text is the entry's from now on. */
-static void entry_replace(struct map *map, struct map_entry *entry, struct datum value)
+static void entry_replace(struct map *map, struct map_entry *entry, struct value value)
 {
-	if (map->use->is_plain && entry->value.kind == DATUM_TEXT) {
+	if (map->use->is_plain && entry->value.kind == VALUE_STRING) {
 		drop_bytes(map, entry->value.len);
 		mem_free((void *)(uintptr_t)entry->value.text);
 	}
 	entry->value = value;
-	if (value.kind == DATUM_TEXT)
+	if (value.kind == VALUE_STRING)
 		add_bytes(map, value.len);
 }
 
-static struct datum own_text(const struct datum *value)
+static struct value own_text(const struct value *value)
 {
-	struct datum own = *value;
+	struct value own = *value;
 	char *copy = mem_new((size_t)value->len + 1);
 
 	memcpy(copy, value->text, value->len);
@@ -139,7 +139,7 @@ static struct datum own_text(const struct datum *value)
 static void entry_free(struct map *map, struct map_entry *entry)
 {
 	drop_bytes(map, sizeof *entry + entry->nkey + buckets_of(map->use) * sizeof(uint64_t));
-	entry_replace(map, entry, datum_signed(0));
+	entry_replace(map, entry, value_s64(0));
 	mem_free(entry->buckets);
 	if (entry->nkey != NUMBER_KEY || map->nspare == SPARE_MAX) {
 		mem_free(entry);
@@ -250,10 +250,10 @@ void map_delete(struct map *map, const struct buf *key)
 void map_zero(struct map *map)
 {
 	for (struct map_entry *entry = map->entries; entry; entry = entry->hh.next) {
-		bool is_text = map->use->is_plain && entry->value.kind == DATUM_TEXT;
+		bool is_text = map->use->is_plain && entry->value.kind == VALUE_STRING;
 		entry_replace(map, entry,
-			      is_text ? own_text(&(struct datum){.kind = DATUM_TEXT, .text = ""})
-				      : datum_signed(0));
+			      is_text ? own_text(&(struct value){.kind = VALUE_STRING, .text = ""})
+				      : value_s64(0));
 		entry->total = 0;
 		entry->count = 0;
 		if (entry->buckets)
@@ -274,11 +274,11 @@ const uint8_t *entry_key(const struct map_entry *entry, size_t *len)
 
 /* ---- values ---- */
 
-bool entry_set(struct map *map, struct map_entry *entry, const struct datum *value,
+bool entry_set(struct map *map, struct map_entry *entry, const struct value *value,
 	       struct error *err)
 {
-	entry_replace(map, entry, value->kind == DATUM_TEXT ? own_text(value) : *value);
-	return value->kind != DATUM_TEXT || has_room(map, err);
+	entry_replace(map, entry, value->kind == VALUE_STRING ? own_text(value) : *value);
+	return value->kind != VALUE_STRING || has_room(map, err);
 }
 
 uint64_t hist_label(uint32_t i, unsigned bits)
@@ -291,12 +291,12 @@ uint64_t hist_label(uint32_t i, unsigned bits)
 }
 
 /* Bucket 0 is of what is below 0. */
-static uint32_t hist_bucket(const struct datum *value, unsigned bits)
+static uint32_t hist_bucket(const struct value *value, unsigned bits)
 {
 	uint64_t number = value->u;
 	uint32_t n = 1U << bits;
 
-	if (!value->is_large && value->s < 0)
+	if (value->negative)
 		return 0;
 	if (number < 2 * n)
 		return (uint32_t)number + 1;
@@ -304,9 +304,9 @@ static uint32_t hist_bucket(const struct datum *value, unsigned bits)
 	return ((power + 1) << bits) + (uint32_t)(number >> power & (n - 1)) + 1;
 }
 
-static uint32_t lhist_bucket(const struct datum *value, const struct map_use *use)
+static uint32_t lhist_bucket(const struct value *value, const struct map_use *use)
 {
-	__int128 number = datum_number(value);
+	__int128 number = value_integer(value);
 
 	if (number < use->low)
 		return 0;
@@ -320,7 +320,7 @@ void entry_count(struct map_entry *entry, uint64_t events)
 	entry->count += events;
 }
 
-bool entry_add(struct map *map, struct map_entry *entry, const struct datum *value,
+bool entry_add(struct map *map, struct map_entry *entry, const struct value *value,
 	       struct error *err)
 {
 	const struct map_use *use = map->use;
@@ -329,8 +329,8 @@ bool entry_add(struct map *map, struct map_entry *entry, const struct datum *val
 	case FUNCTION_MIN:
 	case FUNCTION_MAX:
 		if (!entry->count ||
-		    (use->aggregate == FUNCTION_MIN ? datum_compare(value, &entry->value) < 0
-						    : datum_compare(value, &entry->value) > 0))
+		    (use->aggregate == FUNCTION_MIN ? value_compare(value, &entry->value) < 0
+						    : value_compare(value, &entry->value) > 0))
 			entry->value = *value;
 		break;
 	case FUNCTION_HIST:
@@ -340,7 +340,7 @@ bool entry_add(struct map *map, struct map_entry *entry, const struct datum *val
 		entry->buckets[lhist_bucket(value, use)]++;
 		break;
 	default:
-		if (__builtin_add_overflow(entry->total, datum_number(value), &entry->total))
+		if (__builtin_add_overflow(entry->total, value_integer(value), &entry->total))
 			return error_set(err, ERR_RANGE, "the sum in %s is too large", use->name);
 		break;
 	}
@@ -348,23 +348,23 @@ bool entry_add(struct map *map, struct map_entry *entry, const struct datum *val
 	return true;
 }
 
-struct datum entry_value(const struct map *map, const struct map_entry *entry)
+struct value entry_value(const struct map *map, const struct map_entry *entry)
 {
 	if (map->use->is_plain)
 		return entry->value;
 	switch (map->use->aggregate) {
 	case FUNCTION_COUNT:
-		return datum_unsigned(entry->count);
+		return value_u64(entry->count);
 	case FUNCTION_SUM:
-		return datum_of(entry->total);
+		return value_wrapped(entry->total);
 	case FUNCTION_MIN:
 	case FUNCTION_MAX:
-		return entry->count ? entry->value : datum_signed(0);
+		return entry->count ? entry->value : value_s64(0);
 	case FUNCTION_AVG:
 	case FUNCTION_STATS:
-		return datum_of(entry->count ? entry->total / entry->count : 0);
+		return value_wrapped(entry->count ? entry->total / entry->count : 0);
 	default:
-		return datum_unsigned(entry->count);
+		return value_u64(entry->count);
 	}
 }
 
@@ -419,11 +419,11 @@ static void join_entry(const struct map *map, struct map_entry *to, const struct
 	bool is_least = map->use->aggregate == FUNCTION_MIN;
 
 	if (map->use->is_plain) {
-		to->value = datum_of(datum_number(&to->value) + datum_number(&from->value));
+		to->value = value_wrapped(value_integer(&to->value) + value_integer(&from->value));
 		return;
 	}
-	if (from->count && (!to->count || (is_least ? datum_compare(&from->value, &to->value) < 0
-						    : datum_compare(&from->value, &to->value) > 0)))
+	if (from->count && (!to->count || (is_least ? value_compare(&from->value, &to->value) < 0
+						    : value_compare(&from->value, &to->value) > 0)))
 		to->value = from->value;
 	to->total += from->total;
 	to->count += from->count;
@@ -438,8 +438,8 @@ bool map_join(struct map *map, const struct map *from, struct error *err)
 		struct map_entry *to = map_at(map, &key, err);
 		if (!to)
 			return false;
-		if (map->use->is_plain && to->value.kind == DATUM_UNKNOWN)
-			to->value = datum_signed(0);
+		if (map->use->is_plain && to->value.kind == VALUE_UNKNOWN)
+			to->value = value_s64(0);
 		join_entry(map, to, entry);
 	}
 	return true;
@@ -450,8 +450,8 @@ bool map_join(struct map *map, const struct map *from, struct error *err)
 static int compare_keys(const struct map_entry *a, const struct map_entry *b)
 {
 	for (size_t at = 0, bt = 0; at < a->nkey && bt < b->nkey;) {
-		struct datum x = key_next(a->key, &at), y = key_next(b->key, &bt);
-		int order = datum_compare(&x, &y);
+		struct value x = key_next(a->key, &at), y = key_next(b->key, &bt);
+		int order = value_compare(&x, &y);
 		if (order)
 			return order;
 	}
@@ -462,9 +462,9 @@ static int compare_entries(const void *a, const void *b, void *map)
 {
 	const struct map_entry *x = *(struct map_entry *const *)a;
 	const struct map_entry *y = *(struct map_entry *const *)b;
-	struct datum of_x = entry_value(map, x), of_y = entry_value(map, y);
-	bool texts = of_x.kind == DATUM_TEXT; /* in the order of their keys */
-	int order = texts ? 0 : datum_compare(&of_x, &of_y);
+	struct value of_x = entry_value(map, x), of_y = entry_value(map, y);
+	bool texts = of_x.kind == VALUE_STRING; /* in the order of their keys */
+	int order = texts ? 0 : value_compare(&of_x, &of_y);
 
 	return order ? order : compare_keys(x, y);
 }

@@ -11,9 +11,9 @@
 
 enum { MAP_KEYS_MAX = 1000000, MAP_BYTES_MAX = 512 << 20 };
 
-void key_add(struct buf *key, const struct datum *datum);
-/* The key at *at as a datum, whose text is in the key; *at moves behind it. */
-struct datum key_next(const uint8_t *key, size_t *at);
+void key_add(struct buf *key, const struct value *value);
+/* The key at *at, whose text is in the key; *at moves behind it. */
+struct value key_next(const uint8_t *key, size_t *at);
 
 struct map_entry;
 struct map {
@@ -39,15 +39,15 @@ size_t map_count(const struct map *map);
 MUST_CHECK bool map_join(struct map *map, const struct map *from, struct error *err);
 
 /* A plain value; its text is copied. False: the map is full. */
-MUST_CHECK bool entry_set(struct map *map, struct map_entry *entry, const struct datum *value,
+MUST_CHECK bool entry_set(struct map *map, struct map_entry *entry, const struct value *value,
 			  struct error *err);
 /* So many more events of count(). */
 void entry_count(struct map_entry *entry, uint64_t events);
 /* One more value of another aggregation. */
-MUST_CHECK bool entry_add(struct map *map, struct map_entry *entry, const struct datum *value,
+MUST_CHECK bool entry_add(struct map *map, struct map_entry *entry, const struct value *value,
 			  struct error *err);
-/* The value, of aggregations that are one number; DATUM_UNKNOWN: there is none yet. */
-struct datum entry_value(const struct map *map, const struct map_entry *entry);
+/* The value, of aggregations that are one number; VALUE_UNKNOWN: there is none yet. */
+struct value entry_value(const struct map *map, const struct map_entry *entry);
 
 struct map_sums { /* what stats() and histograms show */
 	__int128 total;

@@ -23,16 +23,6 @@ static void send(struct outlet *outlet)
 	buf_clear(text);
 }
 
-static void json_datum(struct buf *out, const struct datum *datum)
-{
-	if (datum->kind == DATUM_TEXT)
-		quote_json(out, datum->text, datum->len);
-	else if (datum->kind == DATUM_UNKNOWN)
-		buf_add_text(out, "null");
-	else
-		datum_write(datum, out);
-}
-
 void outlet_text(struct outlet *outlet, const char *type, const struct buf *text)
 {
 	struct buf *out = &outlet->text;
@@ -47,16 +37,16 @@ void outlet_text(struct outlet *outlet, const char *type, const struct buf *text
 	send(outlet);
 }
 
-void outlet_value(struct outlet *outlet, const struct datum *value)
+void outlet_value(struct outlet *outlet, const struct value *value)
 {
 	struct buf *out = &outlet->text;
 
 	if (outlet->json)
 		buf_add_text(out, "{\"type\": \"value\", \"data\": ");
 	if (outlet->json)
-		json_datum(out, value);
+		value_add_json(value, out);
 	else
-		datum_write(value, out);
+		value_write(value, out);
 	buf_add_text(out, outlet->json ? "}\n" : "\n");
 	send(outlet);
 }
@@ -197,7 +187,7 @@ static void put_stats(struct buf *out, bool json, const struct map_sums *sums, u
 static void put_value(struct buf *out, bool json, const struct map *map,
 		      const struct map_entry *entry, uint64_t by)
 {
-	struct datum value = entry_value(map, entry);
+	struct value value = entry_value(map, entry);
 	struct map_sums sums = entry_sums(map, entry);
 
 	by = by ? by : 1;
@@ -207,12 +197,12 @@ static void put_value(struct buf *out, bool json, const struct map *map,
 		put_stats(out, json, &sums, by);
 	} else if (!map->use->is_plain && map->use->aggregate == FUNCTION_SUM) {
 		put_number(out, sums.total / by);
-	} else if (value.kind == DATUM_NUMBER) {
-		put_number(out, datum_number(&value) / by);
+	} else if (value.kind == VALUE_INT) {
+		put_number(out, value_integer(&value) / by);
 	} else if (json) {
-		json_datum(out, &value);
+		value_add_json(&value, out);
 	} else {
-		datum_write(&value, out);
+		value_write(&value, out);
 	}
 }
 
@@ -224,8 +214,8 @@ static void put_key(struct buf *out, const struct map_entry *entry, const char *
 	while (at < len) {
 		if (at)
 			buf_add_text(out, separator);
-		struct datum datum = key_next(key, &at);
-		datum_write(&datum, out);
+		struct value value = key_next(key, &at);
+		value_write(&value, out);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* parse.c - from words to probes with statements */
 #include "oneliner/parse.h"
 
+#include "engine/base/digits.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
@@ -9,94 +10,68 @@ enum { UNROLL_MAX = 100, UNROLLED_MAX = 1000 };
 
 static bool accept(struct parser *parser, const char *op)
 {
-	bool is = token_is(&parser->lex, op);
+	bool is = lex_is_op(parser, op);
 
 	if (is)
-		token_next(&parser->lex);
+		lex_next(parser);
 	return is;
-}
-
-bool parse_op(struct parser *parser, const char *op, const char *what)
-{
-	if (accept(parser, op))
-		return true;
-	token_expected(&parser->lex, what);
-	return false;
-}
-
-struct node *tree_node(struct parser *parser, enum node_kind kind, uint32_t at, uint32_t nargs)
-{
-	struct arena *arena = parser->lex.program->arena;
-	struct node *node = arena_alloc(arena, sizeof *node);
-
-	if (++parser->nodes > PARSE_NODES_MAX)
-		token_error(&parser->lex, at, "the program has more than %d parts",
-			    PARSE_NODES_MAX);
-	node->kind = kind;
-	node->at = at;
-	node->nargs = nargs;
-	node->args = arena_array(arena, nargs + 1, sizeof *node->args);
-	return node;
-}
-
-struct node *tree_binary(struct parser *parser, enum node_kind kind, enum op op, uint32_t at,
-			 struct node *a, struct node *b)
-{
-	struct node *node = tree_node(parser, kind, at, 2);
-
-	node->op = op;
-	node->args[0] = a;
-	node->args[1] = b;
-	return node;
 }
 
 /* ---- statements ---- */
 
-static struct node *parse_block(struct parser *parser);
-
-static struct node *parse_if(struct parser *parser)
+static struct action *action_new(struct parser *parser, enum action_kind kind, uint32_t at)
 {
-	struct node *node = tree_node(parser, NODE_IF, parser->lex.at, 1);
+	struct action *line = arena_alloc(parser->arena, sizeof *line);
 
-	token_next(&parser->lex);
-	if (++parser->depth > PARSE_DEPTH_MAX)
-		token_error(&parser->lex, node->at, "blocks are nested too deeply");
-	node->args[0] = expression_parse(parser);
-	node->block = parse_block(parser);
-	if (token_is_name(&parser->lex, "else")) {
-		token_next(&parser->lex);
-		node->otherwise =
-			token_is_name(&parser->lex, "if") ? parse_if(parser) : parse_block(parser);
-	}
-	parser->depth--;
-	return node;
+	*line = (struct action){.kind = kind, .at = at};
+	return line;
 }
 
-static struct node *parse_unroll(struct parser *parser)
-{
-	struct node *node = tree_node(parser, NODE_UNROLL, parser->lex.at, 0);
+static struct action *parse_block(struct parser *parser);
 
-	token_next(&parser->lex);
+static struct action *parse_if(struct parser *parser)
+{
+	struct action *line = action_new(parser, ACTION_IF, (uint32_t)parser->token.at);
+
+	lex_next(parser);
+	if (++parser->depth > PARSE_DEPTH_MAX)
+		parse_error(parser, line->at, "blocks are nested too deeply");
+	line->value = parse_expr(parser);
+	line->block = parse_block(parser);
+	if (lex_is_word(parser, "else")) {
+		lex_next(parser);
+		line->otherwise =
+			lex_is_word(parser, "if") ? parse_if(parser) : parse_block(parser);
+	}
+	parser->depth--;
+	return line;
+}
+
+static struct action *parse_unroll(struct parser *parser)
+{
+	struct action *line = action_new(parser, ACTION_UNROLL, (uint32_t)parser->token.at);
+
+	lex_next(parser);
 	bool bracket = accept(parser, "(");
-	if (parser->lex.kind != TOKEN_NUMBER)
-		token_expected(&parser->lex, "how often, a number");
-	else if (parser->lex.datum.u < 1 || parser->lex.datum.u > UNROLL_MAX)
-		token_error(&parser->lex, parser->lex.at, "unroll goes from 1 to %d", UNROLL_MAX);
-	node->number = (uint32_t)parser->lex.datum.u;
-	token_next(&parser->lex);
+	if (parser->token.kind != TOKEN_NUMBER)
+		parse_expected(parser, "how often, a number");
+	else if (parser->token.value.u < 1 || parser->token.value.u > UNROLL_MAX)
+		parse_error(parser, parser->token.at, "unroll goes from 1 to %d", UNROLL_MAX);
+	line->times = (uint32_t)parser->token.value.u;
+	lex_next(parser);
 	if (bracket)
 		parse_op(parser, ")", "')'");
-	unsigned outer = parser->unrolled;
-	parser->unrolled = (outer ? outer : 1) * node->number;
-	if (parser->unrolled > UNROLLED_MAX)
-		token_error(&parser->lex, node->at, "blocks are unrolled at most %d times in all",
+	unsigned outer = own(parser)->unrolled;
+	own(parser)->unrolled = (outer ? outer : 1) * line->times;
+	if (own(parser)->unrolled > UNROLLED_MAX)
+		parse_error(parser, line->at, "blocks are unrolled at most %d times in all",
 			    UNROLLED_MAX);
 	if (++parser->depth > PARSE_DEPTH_MAX)
-		token_error(&parser->lex, node->at, "blocks are nested too deeply");
-	node->block = parse_block(parser);
+		parse_error(parser, line->at, "blocks are nested too deeply");
+	line->block = parse_block(parser);
 	parser->depth--;
-	parser->unrolled = outer;
-	return node;
+	own(parser)->unrolled = outer;
+	return line;
 }
 
 static const struct {
@@ -107,89 +82,92 @@ static const struct {
 		   {"^=", OP_BIT_XOR}, {"<<=", OP_SHL}, {">>=", OP_SHR}};
 
 /* An assignment, or a call for what it does. */
-static struct node *parse_simple(struct parser *parser)
+static struct action *parse_simple(struct parser *parser)
 {
-	bool declares = token_is_name(&parser->lex, "let");
+	bool declares = lex_is_word(parser, "let");
 
 	if (declares)
-		token_next(&parser->lex);
-	struct node *left = expression_parse(parser);
-	bool target = left->kind == NODE_VARIABLE || (left->kind == NODE_MAP && !declares);
+		lex_next(parser);
+	struct ast *left = parse_expr(parser);
+	struct action *line = action_new(parser, ACTION_VALUE, left->at);
+	bool target = left->kind == AST_VARIABLE || (left->kind == AST_MAP && !declares);
 
-	if (declares && (!target || !token_is(&parser->lex, "=")))
-		token_error(&parser->lex, left->at, "let gives a variable its value: let $x = 1");
+	if (declares && (!target || !lex_is_op(parser, "=")))
+		parse_error(parser, left->at, "let gives a variable its value: let $x = 1");
 	for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++) {
-		if (!token_is(&parser->lex, assignments[i].text))
+		if (!lex_is_op(parser, assignments[i].text))
 			continue;
 		if (!target)
-			token_error(&parser->lex, parser->lex.at,
+			parse_error(parser, parser->token.at,
 				    "only a map (@name) or a variable ($name) can be assigned to");
-		token_next(&parser->lex);
-		struct node *right = expression_parse(parser);
-		bool aggregates = right->kind == NODE_CALL &&
-				  function_info(right->function)->use == USE_AGGREGATE;
-		if (aggregates && (left->kind != NODE_MAP || assignments[i].op != OP_NONE))
-			token_error(&parser->lex, right->at,
+		lex_next(parser);
+		struct ast *right = parse_expr(parser);
+		bool aggregates = ast_aggregates(right);
+		if (aggregates && (left->kind != AST_MAP || assignments[i].op != OP_NONE))
+			parse_error(parser, right->at,
 				    "%s() can only be assigned to a map: @ = %s()",
 				    function_info(right->function)->name,
 				    function_info(right->function)->name);
-		return tree_binary(parser, aggregates ? NODE_AGGREGATE : NODE_ASSIGN,
-				   assignments[i].op, left->at, left, right);
+		line->kind = aggregates ? ACTION_AGGREGATE : ACTION_ASSIGN;
+		line->op = assignments[i].op;
+		line->target = left;
+		line->value = right;
+		return line;
 	}
-	if (left->kind == NODE_INCREMENT)
+	line->value = left;
+	if (left->kind == AST_INCREMENT)
 		left->is_used = false;
-	else if (left->kind != NODE_CALL)
-		token_error(&parser->lex, left->at,
+	else if (left->kind != AST_CALL)
+		parse_error(parser, left->at,
 			    "a value alone does nothing: assign it, print() it or count() it");
-	return left;
+	return line;
 }
 
 static const char *const loops[] = {"while", "for", "break", "continue"};
 
-static struct node *parse_statement(struct parser *parser)
+static struct action *parse_statement(struct parser *parser)
 {
-	struct lexer *lex = &parser->lex;
-	struct node *node;
+	struct action *line;
 
 	for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
-		if (token_is_name(lex, loops[i]))
-			token_error(lex, lex->at, "'%s': there are no loops but unroll(N) { ... }",
-				    loops[i]);
-	if (token_is_name(lex, "if"))
+		if (lex_is_word(parser, loops[i]))
+			parse_error(parser, parser->token.at,
+				    "'%s': there are no loops but unroll(N) { ... }", loops[i]);
+	if (lex_is_word(parser, "if"))
 		return parse_if(parser);
-	if (token_is_name(lex, "unroll"))
+	if (lex_is_word(parser, "unroll"))
 		return parse_unroll(parser);
-	if (token_is_name(lex, "return")) {
-		node = tree_node(parser, NODE_RETURN, lex->at, 0);
-		token_next(lex);
+	if (lex_is_word(parser, "return")) {
+		line = action_new(parser, ACTION_RETURN, (uint32_t)parser->token.at);
+		lex_next(parser);
 	} else {
-		node = parse_simple(parser);
+		line = parse_simple(parser);
 	}
-	if (!token_is(lex, "}"))
+	if (!lex_is_op(parser, "}"))
 		parse_op(parser, ";", "';' or '}'");
-	return node;
+	return line;
 }
 
 /* Up to the bracket that ends it, behind which the next word is not read. */
-static struct node *parse_open_block(struct parser *parser)
+static struct action *parse_open_block(struct parser *parser)
 {
-	struct node *first = NULL, **last = &first;
+	struct action *first = NULL, **last = &first;
 
 	parse_op(parser, "{", "'{'");
-	while (!parser->lex.failed && !token_is(&parser->lex, "}")) {
+	while (!parser->failed && !lex_is_op(parser, "}")) {
 		if (accept(parser, ";"))
 			continue;
 		*last = parse_statement(parser);
 		last = &(*last)->next;
 	}
-	if (!token_is(&parser->lex, "}"))
-		token_expected(&parser->lex, "'}'");
+	if (!lex_is_op(parser, "}"))
+		parse_expected(parser, "'}'");
 	return first;
 }
 
-static struct node *parse_block(struct parser *parser)
+static struct action *parse_block(struct parser *parser)
 {
-	struct node *first = parse_open_block(parser);
+	struct action *first = parse_open_block(parser);
 
 	parse_op(parser, "}", "'}'");
 	return first;
@@ -244,14 +222,14 @@ static void parse_interval(struct parser *parser, struct spec *spec, const char 
 			units[i].ns ? units[i].ns * (int64_t)number : 1000000000 / (int64_t)number;
 		return;
 	}
-	token_error(&parser->lex, spec->at,
+	parse_error(parser, spec->at,
 		    "'%s': an interval is interval:s:N, ms:N, us:N or hz:N, or interval:Ns",
 		    spec->text);
 }
 
 static void name_spec(struct parser *parser, struct spec *spec)
 {
-	struct arena *arena = parser->lex.program->arena;
+	struct arena *arena = parser->arena;
 	const char *colon = strchr(spec->text, ':');
 
 	spec->name = spec->text;
@@ -269,82 +247,77 @@ static void name_spec(struct parser *parser, struct spec *spec)
 
 static void parse_spec(struct parser *parser, struct clause *probe)
 {
-	struct lexer *lex = &parser->lex;
 	struct spec spec = {0};
 
-	token_skip(lex);
-	spec.at = (uint32_t)lex->pos;
-	bool path = has_path(lex->text + lex->pos, lex->len - lex->pos);
-	while (lex->pos < lex->len && !ends_spec(lex->text[lex->pos], path))
-		lex->pos++;
-	spec.text = arena_strndup(lex->program->arena, lex->text + spec.at, lex->pos - spec.at);
+	lex_skip(parser);
+	spec.at = (uint32_t)parser->pos;
+	bool path = has_path(parser->text + parser->pos, parser->len - parser->pos);
+	while (parser->pos < parser->len && !ends_spec(parser->text[parser->pos], path))
+		parser->pos++;
+	spec.text = arena_strndup(parser->arena, parser->text + spec.at, parser->pos - spec.at);
 	if (!*spec.text) {
-		token_error(lex, spec.at,
+		parse_error(parser, spec.at,
 			    "expected the name of an event, as in sched_switch { @ = count(); }");
 		return;
 	}
 	if (*spec.text == '#')
-		token_error(lex, spec.at, "'%s': there is no preprocessor but #include at the head",
-			    spec.text);
+		parse_error(parser, spec.at,
+			    "'%s': there is no preprocessor but #include at the head", spec.text);
 	name_spec(parser, &spec);
 	*mem_push(probe->specs, probe->nspecs, probe->capacity) = spec;
-	token_skip(lex);
+	lex_skip(parser);
 }
 
 static void parse_probe(struct parser *parser)
 {
-	struct oneliner *program = parser->lex.program;
-	struct lexer *lex = &parser->lex;
+	struct oneliner *program = own(parser)->program;
 	struct clause *probe;
 
 	probe = mem_push(program->probes, program->nprobes, program->probes_capacity);
-	*probe = (struct clause){.at = (uint32_t)lex->pos};
+	*probe = (struct clause){.at = (uint32_t)parser->pos};
 	do {
-		lex->pos += probe->nspecs > 0;
+		parser->pos += probe->nspecs > 0;
 		parse_spec(parser, probe);
-	} while (!lex->failed && lex->pos < lex->len && lex->text[lex->pos] == ',');
-	if (lex->pos < lex->len && lex->text[lex->pos] == '/') {
-		lex->pos++;
-		lex->in_predicate = true;
-		token_next(lex);
-		probe->predicate = expression_parse(parser);
-		if (lex->kind != TOKEN_PREDICATE)
-			token_expected(lex, "'/' and '{' behind the predicate");
-		lex->in_predicate = false;
+	} while (!parser->failed && parser->pos < parser->len && parser->text[parser->pos] == ',');
+	if (parser->pos < parser->len && parser->text[parser->pos] == '/') {
+		parser->pos++;
+		own(parser)->in_predicate = true;
+		lex_next(parser);
+		probe->predicate = parse_expr(parser);
+		if (parser->token.kind != TOKEN_PREDICATE)
+			parse_expected(parser, "'/' and '{' behind the predicate");
+		own(parser)->in_predicate = false;
 	}
-	token_next(lex);
+	lex_next(parser);
 	probe->block = parse_open_block(parser);
 }
 
 /* The first line of a file that is a program, and headers of the kernel, which nothing needs. */
-static void skip_head(struct lexer *lex)
+static void skip_head(struct parser *parser)
 {
 	static const char include[] = "#include";
 
-	if (lex->len > 1 && !memcmp(lex->text, "#!", 2))
-		lex->pos = strcspn(lex->text, "\n");
-	token_skip(lex);
-	while (lex->len - lex->pos > sizeof include &&
-	       !memcmp(lex->text + lex->pos, include, sizeof include - 1)) {
-		lex->pos += strcspn(lex->text + lex->pos, "\n");
-		token_skip(lex);
+	if (parser->len > 1 && !memcmp(parser->text, "#!", 2))
+		parser->pos = strcspn(parser->text, "\n");
+	lex_skip(parser);
+	while (parser->len - parser->pos > sizeof include &&
+	       !memcmp(parser->text + parser->pos, include, sizeof include - 1)) {
+		parser->pos += strcspn(parser->text + parser->pos, "\n");
+		lex_skip(parser);
 	}
 }
 
 bool oneliner_parse(struct oneliner *program, struct error *err)
 {
-	struct parser parser = {.lex = {.program = program,
-					.text = program->text,
-					.len = program->len,
-					.err = err}};
-	struct lexer *lex = &parser.lex;
+	struct program_parser whole = program_parser_of(program, err);
+	struct parser *parser = &whole.in;
 
-	skip_head(lex);
-	if (lex->pos >= lex->len)
-		token_error(lex, 0, "the program is empty: sched_switch { @[comm] = count(); }");
-	while (!lex->failed && lex->pos < lex->len) {
-		parse_probe(&parser);
-		token_skip(lex);
+	skip_head(parser);
+	if (parser->pos >= parser->len)
+		parse_error(parser, 0, "the program is empty: sched_switch { @[comm] = count(); }");
+	while (!parser->failed && parser->pos < parser->len) {
+		parse_probe(parser);
+		lex_skip(parser);
 	}
-	return !lex->failed;
+	return !parser->failed;
 }

@@ -1,54 +1,210 @@
-/* parse_expr.c - expressions: C's operators in C's order of binding */
+/* parse_expr.c - what one-liners have in expressions: C's order of binding, names, maps, casts */
 #include "oneliner/parse.h"
 
+#include "engine/base/digits.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
 
-static const struct {
-	const char *text;
-	enum op op;
-	unsigned binds; /* the greater the tighter */
-} binaries[] = {{"||", OP_OR, 1},
-		{"&&", OP_AND, 2},
-		{"|", OP_BIT_OR, 3},
-		{"^", OP_BIT_XOR, 4},
-		{"&", OP_BIT_AND, 5},
-		{"==", OP_EQ, 6},
-		{"!=", OP_NE, 6},
-		{"~", OP_GLOB, 6},
-		{"=~", OP_REGEX, 6},
-		{"<", OP_LT, 7},
-		{"<=", OP_LE, 7},
-		{">", OP_GT, 7},
-		{">=", OP_GE, 7},
-		{"<<", OP_SHL, 8},
-		{">>", OP_SHR, 8},
-		{"+", OP_ADD, 9},
-		{"-", OP_SUB, 9},
-		{"*", OP_MUL, 10},
-		{"/", OP_DIV, 10},
-		{"%", OP_MOD, 10}};
+/* ---- the dialect ---- */
 
-static struct node *parse_unary(struct parser *parser);
+enum binds { BINDS_EQUAL = 6, BINDS_UNARY = 12 };
 
-static struct node *number_node(struct parser *parser, uint32_t at, int64_t number)
+static const struct operator prefixes[] = {{"!", OP_NOT, BINDS_UNARY, BINDS_UNARY},
+					   {"~", OP_BIT_NOT, BINDS_UNARY, BINDS_UNARY},
+					   {"-", OP_NEG, BINDS_UNARY, BINDS_UNARY},
+					   {0}};
+
+static const struct operator binaries[] = {{"||", OP_OR, 1, 0},
+					   {"&&", OP_AND, 2, 0},
+					   {"|", OP_BIT_OR, 3, 0},
+					   {"^", OP_BIT_XOR, 4, 0},
+					   {"&", OP_BIT_AND, 5, 0},
+					   {"==", OP_EQ, BINDS_EQUAL, 0},
+					   {"!=", OP_NE, BINDS_EQUAL, 0},
+					   {"~", OP_GLOB, BINDS_EQUAL, 0},
+					   {"=~", OP_REGEX, BINDS_EQUAL, 0},
+					   {"<", OP_LT, 7, 0},
+					   {"<=", OP_LE, 7, 0},
+					   {">", OP_GT, 7, 0},
+					   {">=", OP_GE, 7, 0},
+					   {"<<", OP_SHL, 8, 0},
+					   {">>", OP_SHR, 8, 0},
+					   {"+", OP_ADD, 9, 0},
+					   {"-", OP_SUB, 9, 0},
+					   {"*", OP_MUL, 10, 0},
+					   {"/", OP_DIV, 10, 0},
+					   {"%", OP_MOD, 10, 0},
+					   {0}};
+
+static const char *const signs[] = {
+	"<<=", ">>=", "<<", ">>", "<=", ">=", "==", "=~", "!=", "&&", "||", "++",
+	"--",  "+=",  "-=", "*=", "/=", "%=", "&=", "|=", "^=", "->", NULL};
+
+static struct ast *parse_operand(struct parser *parser);
+static bool take_word(struct parser *parser);
+
+static void tell(struct parser *parser, size_t at, const char *text)
 {
-	struct node *node = tree_node(parser, NODE_NUMBER, at, 0);
+	oneliner_error(own(parser)->program, (uint32_t)at, own(parser)->err, "%s", text);
+}
 
-	node->datum = datum_signed(number);
-	return node;
+static const struct dialect language = {.signs = signs,
+					.characters = "+-*/%&|^~!<>=(){}[],;?:.",
+					.integers = true,
+					.sigils = true,
+					.prefixes = prefixes,
+					.binaries = binaries,
+					.in_binds = BINDS_EQUAL,
+					.what = "program",
+					.nodes = PARSE_NODES_MAX,
+					.depth = PARSE_DEPTH_MAX,
+					.brackets = PARSE_DEPTH_MAX,
+					.word = take_word,
+					.operand = parse_operand,
+					.error = tell};
+
+struct program_parser program_parser_of(struct oneliner *program, struct error *err)
+{
+	return (struct program_parser){.in = {.dialect = &language,
+					      .arena = program->arena,
+					      .text = program->text,
+					      .len = program->len},
+				       .program = program,
+				       .err = err};
+}
+
+void parse_stop(struct parser *parser)
+{
+	parser->failed = true;
+	parser->token.kind = TOKEN_END;
+}
+
+/* ---- words of its own ---- */
+
+/* Behind "[": to the bracket that closes it; false: none does. */
+static bool skip_key(struct parser *parser)
+{
+	unsigned depth = 0;
+	bool quoted = false;
+
+	for (; parser->pos < parser->len; parser->pos++) {
+		char c = parser->text[parser->pos];
+		if (c == '"')
+			quoted = !quoted;
+		else if (quoted && c == '\\')
+			parser->pos++;
+		depth += !quoted && c == '[';
+		if (!quoted && c == ']' && --depth == 0) {
+			parser->pos++;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* name[key]/name/name[key]: without blanks around its slashes. */
+static void take_path(struct parser *parser)
+{
+	size_t at = parser->pos;
+
+	for (;;) {
+		while (char_is_word(parser_char(parser, parser->pos)))
+			parser->pos++;
+		if (parser_char(parser, parser->pos) == '[' && !skip_key(parser)) {
+			parse_error(parser, at, "the path's bracket is not closed");
+			return;
+		}
+		if (parser_char(parser, parser->pos) != '/' ||
+		    !char_begins_word(parser_char(parser, parser->pos + 1)))
+			break;
+		parser->pos++;
+	}
+	parser->token.kind = TOKEN_PATH;
+	parser->token.value = value_text(parser->text + at, parser->pos - at);
+}
+
+/* name[, or a scope of conditions, field/x, payload/x ..., with a name right behind its slash */
+static bool begins_path(const struct parser *parser)
+{
+	static const char *const scopes[] = {"field/", "payload/", "context/", "packet/"};
+	const char *text = parser->text + parser->pos;
+	size_t left = parser->len - parser->pos, n = 0;
+
+	if (!char_begins_word(*text))
+		return false;
+	for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
+		n = strlen(scopes[i]);
+		if (n < left && !memcmp(text, scopes[i], n))
+			return char_begins_word(text[n]);
+	}
+	for (n = 0; n < left && char_is_word(text[n]);)
+		n++;
+	return n < left && text[n] == '[';
+}
+
+static bool ends_predicate(struct parser *parser)
+{
+	size_t at = parser->pos++;
+	bool ends;
+
+	lex_skip(parser);
+	ends = parser_char(parser, parser->pos) == '{';
+	parser->pos = at;
+	return ends;
+}
+
+/* =~ has its pattern in quotes behind it; else it is an assignment of ~ and an operand. */
+static bool is_assignment(const struct parser *parser)
+{
+	return parser_char(parser, parser->pos) == '=' &&
+	       parser_char(parser, parser->pos + 1) == '~' &&
+	       parser_char(parser, blanks_end(parser, parser->pos + 2)) != '"';
+}
+
+static bool take_word(struct parser *parser)
+{
+	bool assigns = is_assignment(parser);
+
+	if (begins_path(parser)) {
+		take_path(parser);
+		return true;
+	}
+	if (!assigns && !(own(parser)->in_predicate && parser_char(parser, parser->pos) == '/' &&
+			  ends_predicate(parser)))
+		return false;
+	parser->token.kind = assigns ? TOKEN_OP : TOKEN_PREDICATE;
+	parser->token.op[0] = assigns ? '=' : 0;
+	parser->pos++;
+	return true;
 }
 
 /* ---- names ---- */
 
-static struct node *field_node(struct parser *parser, uint32_t at, const char *const *names,
-			       size_t nnames)
+static struct ast *constant_node(struct parser *parser, size_t at, struct value value)
 {
-	struct oneliner *program = parser->lex.program;
-	struct node *node = tree_node(parser, NODE_FIELD, at, 0);
+	struct ast *node = parse_node(parser, AST_CONST, at);
 
-	node->number = (uint32_t)program->nfields;
+	node->value = value;
+	return node;
+}
+
+static struct ast *node_over(struct parser *parser, enum ast_kind kind, uint32_t at, struct ast *of)
+{
+	struct ast *node = parse_node(parser, kind, at);
+
+	node->args = arena_copy(parser->arena, &of, 1, sizeof of);
+	node->nargs = 1;
+	return node;
+}
+
+static struct ast *field_node(struct parser *parser, uint32_t at, const char *const *names,
+			      size_t nnames)
+{
+	struct oneliner *program = own(parser)->program;
+	struct ast *node = parse_node(parser, AST_FIELD, at);
+
+	node->index = (uint32_t)program->nfields;
 	*mem_push(program->fields, program->nfields, program->fields_capacity) = (struct field_use){
 		.names = arena_copy(program->arena, names, nnames, sizeof *names),
 		.nnames = nnames,
@@ -62,19 +218,17 @@ enum { FIELD_NAMES_MAX = 16 };
 
 static bool take_member(struct parser *parser, const char **out)
 {
-	struct lexer *lex = &parser->lex;
-
-	if (token_is(lex, ".") || token_is(lex, "->")) {
-		token_next(lex);
-		if (lex->kind != TOKEN_NAME && lex->kind != TOKEN_PATH) {
-			token_expected(lex, "the name of a field");
+	if (lex_is_op(parser, ".") || lex_is_op(parser, "->")) {
+		lex_next(parser);
+		if (parser->token.kind != TOKEN_IDENT && parser->token.kind != TOKEN_PATH) {
+			parse_expected(parser, "the name of a field");
 			return false;
 		}
-		if (lex->kind == TOKEN_PATH)
-			token_error(lex, lex->at,
+		if (parser->token.kind == TOKEN_PATH)
+			parse_error(parser, parser->token.at,
 				    "an element of an array is written with a dot: name.0");
-		*out = lex->name;
-		token_next(lex);
+		*out = token_text(parser);
+		lex_next(parser);
 		return true;
 	}
 	return false;
@@ -83,39 +237,38 @@ static bool take_member(struct parser *parser, const char **out)
 /* name.0: an element, whose number the dot does not make a part of a number. */
 static bool take_element(struct parser *parser, const char **out)
 {
-	struct lexer *lex = &parser->lex;
-	size_t from = lex->pos;
+	size_t from = parser->pos;
 
-	if (!token_is(lex, ".") || from >= lex->len || !char_is_digit(lex->text[from]))
+	if (!lex_is_op(parser, ".") || from >= parser->len || !char_is_digit(parser->text[from]))
 		return false;
-	while (lex->pos < lex->len && char_is_digit(lex->text[lex->pos]))
-		lex->pos++;
-	*out = arena_strndup(lex->program->arena, lex->text + from, lex->pos - from);
-	token_next(lex);
+	while (parser->pos < parser->len && char_is_digit(parser->text[parser->pos]))
+		parser->pos++;
+	*out = arena_strndup(parser->arena, parser->text + from, parser->pos - from);
+	lex_next(parser);
 	return true;
 }
 
-static struct node *parse_members(struct parser *parser, uint32_t at, const char *first)
+static struct ast *parse_members(struct parser *parser, uint32_t at, const char *first)
 {
 	const char *names[FIELD_NAMES_MAX];
 	size_t count = 0;
 
 	if (first)
 		names[count++] = first;
-	while (count < FIELD_NAMES_MAX && !parser->lex.failed &&
+	while (count < FIELD_NAMES_MAX && !parser->failed &&
 	       (take_element(parser, &names[count]) || take_member(parser, &names[count])))
 		count++;
 	if (!count)
-		token_error(&parser->lex, at, "args stands for all fields: name one, args.NAME");
+		parse_error(parser, at, "args stands for all fields: name one, args.NAME");
 	return field_node(parser, at, names, count);
 }
 
-static struct node *state_node(struct parser *parser, uint32_t at, const char *text)
+static struct ast *state_node(struct parser *parser, uint32_t at, const char *text)
 {
-	struct oneliner *program = parser->lex.program;
-	struct node *node = tree_node(parser, NODE_STATE, at, 0);
+	struct oneliner *program = own(parser)->program;
+	struct ast *node = parse_node(parser, AST_STATE, at);
 
-	node->number = (uint32_t)program->nstates;
+	node->index = (uint32_t)program->nstates;
 	*mem_push(program->states, program->nstates, program->states_capacity) =
 		(struct state_use){.text = text, .at = at};
 	return node;
@@ -123,59 +276,36 @@ static struct node *state_node(struct parser *parser, uint32_t at, const char *t
 
 /* ---- calls ---- */
 
-static void parse_args(struct parser *parser, struct node *node, const char *close)
-{
-	struct arena *arena = parser->lex.program->arena;
-	struct node *args[PROBE_KEYS_MAX * 4];
-
-	node->nargs = 0;
-	while (!parser->lex.failed && !token_is(&parser->lex, close)) {
-		if (node->nargs == sizeof args / sizeof *args) {
-			token_error(&parser->lex, parser->lex.at, "too many values");
-			break;
-		}
-		args[node->nargs++] = expression_parse(parser);
-		if (!token_is(&parser->lex, close))
-			parse_op(parser, ",", *close == ')' ? "',' or ')'" : "',' or ']'");
-	}
-	parse_op(parser, close, close);
-	node->args = arena_copy(arena, args, node->nargs + 1, sizeof *args);
-}
-
 /* state("cpu[cpu]/thread"): any expression of the rules. */
-static struct node *parse_state(struct parser *parser, uint32_t at)
+static struct ast *parse_state(struct parser *parser, uint32_t at)
 {
-	struct lexer *lex = &parser->lex;
-	struct node *node;
-
-	token_next(lex);
-	if (lex->kind != TOKEN_STRING)
-		token_expected(lex, "a text, as in state(\"cpu[cpu]/thread\")");
-	node = state_node(parser, at,
-			  arena_strndup(lex->program->arena,
-					lex->kind == TOKEN_STRING ? lex->datum.text : "",
-					lex->kind == TOKEN_STRING ? lex->datum.len : 0));
-	token_next(lex);
+	lex_next(parser);
+	if (parser->token.kind != TOKEN_STRING)
+		parse_expected(parser, "a text, as in state(\"cpu[cpu]/thread\")");
+	struct ast *node = state_node(parser, at, token_text(parser));
+	lex_next(parser);
 	parse_op(parser, ")", "')'");
 	return node;
 }
 
-static struct node *parse_call(struct parser *parser, uint32_t at, const char *name)
+static struct ast *parse_call(struct parser *parser, uint32_t at, const char *name)
 {
-	struct oneliner *program = parser->lex.program;
-	struct node *node;
+	struct oneliner *program = own(parser)->program;
+	enum function function;
+	struct ast *node;
 
 	if (!strcmp(name, "state"))
 		return parse_state(parser, at);
-	node = tree_node(parser, NODE_CALL, at, 0);
-	if (!parser->lex.failed &&
-	    !function_find(program, name, at, &node->function, parser->lex.err)) {
-		parser->lex.failed = true;
-		parser->lex.kind = TOKEN_END;
+	node = parse_node(parser, AST_CALL, at);
+	if (parser->failed || !function_find(program, name, at, &function, own(parser)->err)) {
+		parse_stop(parser);
 		return node;
 	}
-	token_next(&parser->lex);
+	node->function = function;
+	node->name = name;
 	parse_args(parser, node, ")");
+	if (function == FUNCTION_HAS && node->nargs && node->args[0]->kind == AST_FIELD)
+		program->fields[node->args[0]->index].is_asked = true;
 	return node;
 }
 
@@ -200,35 +330,34 @@ static bool find_constant(const char *name, int64_t *out)
 	return false;
 }
 
-static struct node *parse_name(struct parser *parser)
+static struct ast *parse_name(struct parser *parser)
 {
-	struct oneliner *program = parser->lex.program;
-	uint32_t at = parser->lex.at;
-	const char *name = parser->lex.name;
+	struct oneliner *program = own(parser)->program;
+	uint32_t at = (uint32_t)parser->token.at;
+	const char *name = token_text(parser);
 	enum builtin builtin;
-	struct node *node;
+	struct ast *node;
 	int64_t number;
 
-	token_next(&parser->lex);
-	if (token_is(&parser->lex, "("))
+	lex_next(parser);
+	if (lex_is_op(parser, "("))
 		return parse_call(parser, at, name);
 	if (!strcmp(name, "args"))
 		return parse_members(parser, at, NULL);
 	if (find_constant(name, &number))
-		return number_node(parser, at, number);
-	if (parser->lex.failed)
-		return number_node(parser, at, 0);
-	parser->lex.err->kind = ERR_NONE;
-	if (builtin_find(program, name, at, &builtin, parser->lex.err)) {
-		node = tree_node(parser, NODE_BUILTIN, at, 0);
-		node->number = builtin;
+		return constant_node(parser, at, value_s64(number));
+	if (parser->failed)
+		return constant_node(parser, at, value_s64(0));
+	own(parser)->err->kind = ERR_NONE;
+	if (builtin_find(program, name, at, &builtin, own(parser)->err)) {
+		node = parse_node(parser, AST_BUILTIN, at);
+		node->index = builtin;
 		program->uses_builtin[builtin] = true;
 		return node;
 	}
-	if (parser->lex.err->kind != ERR_NONE) {
-		parser->lex.failed = true;
-		parser->lex.kind = TOKEN_END;
-		return number_node(parser, at, 0);
+	if (own(parser)->err->kind != ERR_NONE) {
+		parse_stop(parser);
+		return constant_node(parser, at, value_s64(0));
 	}
 	return parse_members(parser, at, name);
 }
@@ -254,42 +383,41 @@ static uint32_t variable_number(struct oneliner *program, const char *name)
 	return (uint32_t)program->nvariables - 1;
 }
 
-static struct node *parse_map(struct parser *parser)
+static struct ast *parse_map(struct parser *parser)
 {
-	struct lexer *lex = &parser->lex;
-	struct node *node = tree_node(parser, NODE_MAP, lex->at, 0);
+	struct ast *node = parse_node(parser, AST_MAP, parser->token.at);
 
-	node->number = map_number(lex->program, lex->name, lex->at);
-	token_next(lex);
-	if (token_is(lex, "[")) {
-		token_next(lex);
+	node->index = map_number(own(parser)->program, token_text(parser), node->at);
+	lex_next(parser);
+	if (lex_is_op(parser, "[")) {
 		parse_args(parser, node, "]");
 		if (!node->nargs)
-			token_error(lex, node->at, "the map's key is missing");
+			parse_error(parser, node->at, "the map's key is missing");
 		if (node->nargs > PROBE_KEYS_MAX)
-			token_error(lex, node->at, "a map has at most %d keys", PROBE_KEYS_MAX);
+			parse_error(parser, node->at, "a map has at most %d keys", PROBE_KEYS_MAX);
 	}
 	return node;
 }
 
-static struct node *parse_variable(struct parser *parser)
+static struct ast *parse_variable(struct parser *parser)
 {
-	struct lexer *lex = &parser->lex;
-	struct node *node = tree_node(parser, NODE_VARIABLE, lex->at, 0);
+	struct ast *node = parse_node(parser, AST_VARIABLE, parser->token.at);
 
-	if (char_is_digit(lex->name[1]))
-		token_error(lex, lex->at,
+	const char *name = token_text(parser);
+
+	if (char_is_digit(name[1]))
+		parse_error(parser, node->at,
 			    "'%s': words of the command line are not passed on; "
 			    "write the value into the program",
-			    lex->name);
-	else if (!lex->name[1])
-		token_error(lex, lex->at, "a variable needs a name: $name");
-	node->number = variable_number(lex->program, lex->name);
-	token_next(lex);
+			    name);
+	else if (!name[1])
+		parse_error(parser, node->at, "a variable needs a name: $name");
+	node->index = variable_number(own(parser)->program, name);
+	lex_next(parser);
 	return node;
 }
 
-/* ---- operators ---- */
+/* ---- operands ---- */
 
 /* (uint32)x: the bits that are left, and their sign. */
 static bool cast_of(const char *name, uint8_t *bits, bool *is_signed)
@@ -315,200 +443,106 @@ static bool cast_of(const char *name, uint8_t *bits, bool *is_signed)
 	return false;
 }
 
-static struct node *parse_bracket(struct parser *parser)
+static struct ast *take_bracket(struct parser *parser)
 {
-	struct lexer *lex = &parser->lex;
-	uint32_t at = lex->at;
+	uint32_t at = (uint32_t)parser->token.at;
 	uint8_t bits;
 	bool is_signed;
-	struct node *node;
+	struct ast *node;
 
-	token_next(lex);
-	if (lex->kind == TOKEN_NAME && cast_of(lex->name, &bits, &is_signed)) {
-		node = tree_node(parser, NODE_CAST, at, 1);
+	parse_open(parser);
+	if (parser->token.kind == TOKEN_IDENT && cast_of(token_text(parser), &bits, &is_signed)) {
+		lex_next(parser);
+		parse_close(parser, ")", "')'");
+		lex_next(parser);
+		node = node_over(parser, AST_CAST, at, parse_binding(parser, BINDS_UNARY));
 		node->bits = bits;
 		node->is_signed = is_signed;
-		token_next(lex);
-		parse_op(parser, ")", "')'");
-		node->args[0] = parse_unary(parser);
 		return node;
 	}
-	node = expression_parse(parser);
-	if (token_is(lex, ","))
-		token_error(lex, lex->at, "there are no tuples: give a map several keys, @[a, b]");
-	parse_op(parser, ")", "')'");
+	node = parse_expr(parser);
+	if (lex_is_op(parser, ","))
+		parse_error(parser, parser->token.at,
+			    "there are no tuples: give a map several keys, @[a, b]");
+	parse_close(parser, ")", "')' or an operator");
+	lex_next(parser);
 	return node;
 }
 
-static struct node *parse_primary(struct parser *parser)
+static struct ast *parse_primary(struct parser *parser)
 {
-	struct lexer *lex = &parser->lex;
-	struct node *node;
+	size_t at = parser->token.at;
+	struct ast *node;
 
-	switch (lex->kind) {
+	switch (parser->token.kind) {
 	case TOKEN_NUMBER:
 	case TOKEN_STRING:
-		node = tree_node(parser, lex->kind == TOKEN_NUMBER ? NODE_NUMBER : NODE_TEXT,
-				 lex->at, 0);
-		node->datum = lex->datum;
-		token_next(lex);
+		node = constant_node(parser, at, parser->token.value);
+		lex_next(parser);
 		return node;
-	case TOKEN_NAME:
+	case TOKEN_IDENT:
 		return parse_name(parser);
 	case TOKEN_MAP:
 		return parse_map(parser);
 	case TOKEN_VARIABLE:
 		return parse_variable(parser);
 	case TOKEN_PATH:
-		node = state_node(parser, lex->at, lex->name);
-		token_next(lex);
+		node = state_node(parser, (uint32_t)at, token_text(parser));
+		lex_next(parser);
 		return node;
 	default:
 		break;
 	}
-	if (token_is(lex, "("))
-		return parse_bracket(parser);
-	if (token_is(lex, "*"))
-		token_error(lex, lex->at,
+	if (lex_is_op(parser, "("))
+		return take_bracket(parser);
+	if (lex_is_op(parser, "*"))
+		parse_error(parser, at,
 			    "a recording has no memory that a pointer could be followed to");
-	token_expected(lex, "a value (a number, a text, a field, @map, $variable or a function)");
-	return number_node(parser, lex->at, 0);
+	parse_expected(parser,
+		       "a value (a number, a text, a field, @map, $variable or a function)");
+	return constant_node(parser, at, value_s64(0));
 }
 
-static struct node *increment(struct parser *parser, struct node *of, uint32_t at, bool prefix)
+/* The sign of ++ or -- was `op`. */
+static struct ast *increment(struct parser *parser, enum op op, uint32_t at, struct ast *of,
+			     bool prefix)
 {
-	struct node *node = tree_node(parser, NODE_INCREMENT, at, 1);
+	struct ast *node = node_over(parser, AST_INCREMENT, at, of);
 
-	node->op = token_is(&parser->lex, "++") ? OP_ADD : OP_SUB;
+	node->op = op;
 	node->is_prefix = prefix;
 	node->is_used = true;
-	node->args[0] = of;
+	if (of->kind != AST_MAP && of->kind != AST_VARIABLE)
+		parse_error(parser, of->at, "++ and -- are for maps and variables");
 	return node;
 }
 
-static void check_target(struct parser *parser, const struct node *node)
+static enum op step_of(const struct parser *parser)
 {
-	if (node->kind != NODE_MAP && node->kind != NODE_VARIABLE)
-		token_error(&parser->lex, node->at, "++ and -- are for maps and variables");
+	return lex_is_op(parser, "++") ? OP_ADD : lex_is_op(parser, "--") ? OP_SUB : OP_NONE;
 }
 
-static struct node *parse_postfix(struct parser *parser)
+static struct ast *parse_operand(struct parser *parser)
 {
-	struct node *node = parse_primary(parser);
+	size_t at = parser->token.at;
+	enum op before = step_of(parser), behind;
+	struct ast *node;
 
-	if (token_is(&parser->lex, "++") || token_is(&parser->lex, "--")) {
-		check_target(parser, node);
-		node = increment(parser, node, node->at, false);
-		token_next(&parser->lex);
-	} else if (token_is(&parser->lex, ".") || token_is(&parser->lex, "->")) {
-		token_error(&parser->lex, parser->lex.at, "only an event's fields have members");
-	} else if (token_is(&parser->lex, "[")) {
-		token_error(
-			&parser->lex, parser->lex.at,
-			"only maps have keys; an element of a field is written with a dot: name.0");
+	if (before != OP_NONE) {
+		lex_next(parser);
+		return increment(parser, before, (uint32_t)at, parse_primary(parser), true);
+	}
+	node = parse_primary(parser);
+	behind = step_of(parser);
+	if (behind != OP_NONE) {
+		node = increment(parser, behind, node->at, node, false);
+		lex_next(parser);
+	} else if (lex_is_op(parser, ".") || lex_is_op(parser, "->")) {
+		parse_error(parser, parser->token.at, "only an event's fields have members");
+	} else if (lex_is_op(parser, "[")) {
+		parse_error(parser, parser->token.at,
+			    "only maps have keys; an element of a field is written with a dot: "
+			    "name.0");
 	}
 	return node;
-}
-
-static struct node *parse_unary(struct parser *parser)
-{
-	static const char *const texts[] = {"!", "~", "-"};
-	static const enum op ops[] = {OP_NOT, OP_BIT_NOT, OP_NEG};
-	struct lexer *lex = &parser->lex;
-	uint32_t at = lex->at;
-	struct node *node;
-
-	if (++parser->depth > PARSE_DEPTH_MAX)
-		token_error(lex, at, "the expression is nested too deeply");
-	for (size_t i = 0; i < 3; i++) {
-		if (!token_is(lex, texts[i]))
-			continue;
-		node = tree_node(parser, NODE_UNARY, at, 1);
-		node->op = ops[i];
-		token_next(lex);
-		node->args[0] = parse_unary(parser);
-		parser->depth--;
-		return node;
-	}
-	if (token_is(lex, "++") || token_is(lex, "--")) {
-		node = increment(parser, NULL, at, true);
-		token_next(lex);
-		node->args[0] = parse_primary(parser);
-		check_target(parser, node->args[0]);
-	} else {
-		node = parse_postfix(parser);
-	}
-	parser->depth--;
-	return node;
-}
-
-static struct node *parse_binary(struct parser *parser, unsigned least);
-
-enum { IN_BINDS = 6, IN_MOST = 64 };
-
-/* VALUE in (A, B...): `in` is looked at. */
-static struct node *parse_in(struct parser *parser, struct node *left)
-{
-	struct lexer *lex = &parser->lex;
-	struct node *values[IN_MOST];
-	uint32_t count = 0, at = lex->at;
-
-	token_next(lex);
-	parse_op(parser, "(", "'(' behind in");
-	do {
-		if (count == IN_MOST)
-			token_error(lex, lex->at, "'in' has at most %d values", IN_MOST);
-		else
-			values[count++] = parse_binary(parser, IN_BINDS + 1);
-	} while (!lex->failed && token_is(lex, ",") && (token_next(lex), true));
-	parse_op(parser, ")", "',' or ')'");
-	struct node *node = tree_node(parser, NODE_IN, at, count + 1);
-	node->args[0] = left;
-	for (uint32_t i = 0; i < count; i++)
-		node->args[i + 1] = values[i];
-	return node;
-}
-
-static struct node *parse_binary(struct parser *parser, unsigned least)
-{
-	struct node *left = parse_unary(parser);
-
-	while (parser->lex.kind == TOKEN_OP || token_is_name(&parser->lex, "in")) {
-		size_t i = 0;
-		if (token_is_name(&parser->lex, "in")) {
-			if (least > IN_BINDS)
-				break;
-			left = parse_in(parser, left);
-			continue;
-		}
-		while (i < sizeof binaries / sizeof *binaries &&
-		       (binaries[i].binds < least || !token_is(&parser->lex, binaries[i].text)))
-			i++;
-		if (i == sizeof binaries / sizeof *binaries)
-			break;
-		uint32_t at = parser->lex.at;
-		token_next(&parser->lex);
-		left = tree_binary(parser, NODE_BINARY, binaries[i].op, at, left,
-				   parse_binary(parser, binaries[i].binds + 1));
-	}
-	return left;
-}
-
-struct node *expression_parse(struct parser *parser)
-{
-	struct node *node = NULL, *condition;
-
-	if (++parser->depth > PARSE_DEPTH_MAX)
-		token_error(&parser->lex, parser->lex.at, "the expression is nested too deeply");
-	condition = parse_binary(parser, 0);
-	if (token_is(&parser->lex, "?")) {
-		node = tree_node(parser, NODE_CHOICE, parser->lex.at, 3);
-		token_next(&parser->lex);
-		node->args[0] = condition;
-		node->args[1] = expression_parse(parser);
-		parse_op(parser, ":", "':'");
-		node->args[2] = expression_parse(parser);
-	}
-	parser->depth--;
-	return node ? node : condition;
 }

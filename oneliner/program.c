@@ -1,5 +1,4 @@
 /* program.c - a text becomes a program, and errors that show their place in it */
-#include "oneliner/pattern.h"
 #include "oneliner/tree.h"
 
 #include "engine/base/mem.h"
@@ -8,19 +7,6 @@
 #include <string.h>
 
 enum { SHOWN_MAX = 100 };
-
-int datum_compare(const struct datum *a, const struct datum *b)
-{
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->kind == DATUM_TEXT) {
-		uint32_t len = a->len < b->len ? a->len : b->len;
-		int order = len ? memcmp(a->text, b->text, len) : 0;
-		return order ? order : (a->len > b->len) - (a->len < b->len);
-	}
-	__int128 x = datum_number(a), y = datum_number(b);
-	return (x > y) - (x < y);
-}
 
 bool oneliner_error(const struct oneliner *program, uint32_t at, struct error *err, const char *fmt,
 		    ...)
@@ -86,16 +72,17 @@ bool oneliner_read(const char *text, size_t len, struct oneliner *out, struct er
 	out->len = len;
 	if (memchr(text, 0, len))
 		return error_set(err, ERR_QUERY, "the program has a zero byte: it is no text");
-	return oneliner_parse(out, err) && oneliner_check(out, err);
+	if (!oneliner_parse(out, err) || !oneliner_check(out, err))
+		return false;
+	oneliner_compile(out);
+	return true;
 }
 
 void oneliner_release(struct oneliner *program)
 {
 	for (size_t i = 0; i < program->nprobes; i++)
 		mem_free(program->probes[i].specs);
-	for (size_t i = 0; i < program->npatterns; i++)
-		pattern_free(program->patterns[i]);
-	mem_free(program->patterns);
+	oneliner_compile_release(program);
 	mem_free(program->probes);
 	mem_free(program->fields);
 	mem_free(program->states);

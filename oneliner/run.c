@@ -4,7 +4,6 @@
 
 #include "engine/base/mem.h"
 #include "index/sweep/sweep.h"
-#include "state/interval_window.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -31,7 +30,6 @@ struct work { /* over one range */
 	struct oneliner_run *run;
 	struct runtime *rt; /* the run's */
 	uint64_t *classes;  /* that are read */
-	struct where_reads reads;
 	bool join_failed;
 	struct error error;
 };
@@ -132,7 +130,7 @@ static void end_worker(void *arg, void *own, bool good)
 			!map_join(&work->rt->maps[i], &worker->rt->maps[i], &work->error);
 	if (good) {
 		work->run->losses += worker->losses;
-		work->rt->lacking = worker->rt->lack;
+		work->rt->env.lacking = worker->rt->lack;
 		runtime_leave_out(work->rt, worker->rt->unknown);
 	}
 	runtime_free(worker->rt);
@@ -176,24 +174,17 @@ static void open_readings(struct work *work)
 	if (!bound->nreadings)
 		return;
 	rt->window = interval_window_new(question->state, question->program, false);
-	work->reads = interval_window_reads(rt->window);
 	rt->readings = mem_new_array(bound->nreadings, sizeof *rt->readings);
-	for (size_t i = 0; i < bound->nreadings; i++) {
-		const struct where *where = bound->readings[i].where;
-		rt->readings[i].pass = where_pass_new(where, &work->reads);
-		if (where_is_of_cpu(where))
-			rt->readings[i].held = held_values_new();
-	}
+	for (size_t i = 0; i < bound->nreadings; i++)
+		rt->readings[i] = reading_new(bound->readings[i].where, rt->window);
 }
 
 static void close_readings(struct work *work)
 {
 	struct runtime *rt = work->rt;
 
-	for (size_t i = 0; rt->readings && i < bound_of(work)->nreadings; i++) {
-		where_pass_free(rt->readings[i].pass);
-		held_values_free(rt->readings[i].held);
-	}
+	for (size_t i = 0; rt->readings && i < bound_of(work)->nreadings; i++)
+		reading_free(rt->readings[i]);
 	mem_free(rt->readings);
 	rt->readings = NULL;
 	interval_window_free(rt->window);
@@ -430,10 +421,10 @@ static size_t name_len(const char *text, size_t most)
 static void name_lack(const struct work *work, char *out, size_t room)
 {
 	const struct oneliner *program = program_of(work);
-	const struct node *node = work->rt->lack;
+	const struct ast *node = work->rt->lack;
 
-	if (node && node->kind == NODE_STATE)
-		snprintf(out, room, "%s", program->states[node->number].text);
+	if (node && node->kind == AST_STATE)
+		snprintf(out, room, "%s", program->states[node->index].text);
 	else if (node)
 		snprintf(out, room, "%.*s",
 			 (int)name_len(program->text + node->at, program->len - node->at),

@@ -8,29 +8,23 @@
 
 #include "engine/symbols/symbols.h"
 #include "oneliner/bind.h"
-#include "oneliner/held.h"
 #include "oneliner/maps.h"
 #include "oneliner/outlet.h"
-#include "oneliner/pattern.h"
+#include "state/program/expr.h"
+#include "state/reading.h"
 
 enum decoded { DECODED_NOT, DECODED_YES, DECODED_DAMAGED };
-
-struct runtime_reading { /* of the state, by number */
-	struct where_pass *pass;
-	struct held_values *held; /* of what is the same for a CPU; else NULL */
-};
 
 struct runtime {
 	const struct bound *bound;
 	struct map *maps;
 	size_t nmaps;
 	uint64_t map_bytes; /* of all of them */
-	struct datum *variables;
+	struct value *variables;
 	struct outlet *outlet;      /* NULL: in a sweep, where nothing is printed */
 	struct symbols *symbols;    /* NULL: stacks are addresses */
-	struct runtime_reading *readings; /* NULL: nothing reads the state */
-	struct interval_window *window;   /* likewise: what they read */
-	struct pattern_room *patterns;
+	struct reading **readings;  /* of the state, by number; NULL: nothing reads it */
+	struct interval_window *window; /* likewise: what they read */
 	nstime start; /* `elapsed` counts from it */
 	bool utc;
 
@@ -42,17 +36,17 @@ struct runtime {
 	uint64_t events; /* that stand for this one, see bound_class.is_uniform */
 	const struct bound_class *class;
 	const struct bound_probe *probe;
-	struct datum tid; /* of the event, once has_tid */
+	struct value tid; /* of the event, once has_tid */
 	bool has_tid;
 	enum decoded decoded;
 	struct fields fields;
 
+	struct env env; /* of expressions */
+	struct regex_room *regex_room;
 	struct arena *texts; /* of the event */
-	struct buf key, scratch, line;
+	struct buf key, line;
 	uint64_t unknown; /* statements and predicates left out, for want of a value */
-	/* What had none: the last that was evaluated, and the leftmost that one was left out for.
-	 */
-	const struct node *lacking, *lack;
+	const struct ast *lack; /* what had none: the leftmost that one was left out for */
 	bool exits;
 	bool failed;
 	struct error error;
@@ -74,27 +68,29 @@ bool runtime_events(struct runtime *rt, const struct run *run, uint32_t entry, u
 /* BEGIN, END, and one probe of interval. */
 bool runtime_plain(struct runtime *rt, const struct clause *probe, nstime t);
 
-/* So many statements or predicates are left out, since rt->lacking has no value. */
+/* So many statements or predicates are left out, since rt->env.lacking has no value. */
 void runtime_leave_out(struct runtime *rt, uint64_t count);
 
 /* eval.c */
-struct datum eval(struct runtime *rt, const struct node *node);
+struct value eval(struct runtime *rt, const struct expr *expr);
+/* Counts what is not known, which is neither YES nor NO. */
+enum logic eval_condition(struct runtime *rt, const struct expr *expr);
+struct value runtime_host(void *rt, const struct expr *expr);
 /* The key of a map, in rt->key; false: some value of it is not known. */
-bool eval_key(struct runtime *rt, struct node *const *keys, uint32_t nkeys);
-bool runtime_fail(struct runtime *rt, const struct node *node, const char *why);
-struct datum operate(enum op op, const struct datum *a, const struct datum *b);
+bool eval_key(struct runtime *rt, const struct expr *const *keys, uint32_t nkeys);
+/* As in C, of two numbers; else it is unknown. */
+struct value operate(enum op op, const struct value *a, const struct value *b);
 
 /* event.c: what the event says */
-struct datum event_field(struct runtime *rt, uint32_t number);
-struct datum event_builtin(struct runtime *rt, enum builtin builtin);
-struct datum event_reading(struct runtime *rt, uint32_t reading);
+struct value event_field(struct runtime *rt, uint32_t number);
+struct value event_label(struct runtime *rt, uint32_t number); /* of a field's value */
+struct value event_builtin(struct runtime *rt, enum builtin builtin);
+struct value event_reading(struct runtime *rt, uint32_t reading);
 /* The function at an address, else the address as a text. */
-struct datum event_symbol(struct runtime *rt, bool kernel, struct datum address);
-struct datum event_stack(struct runtime *rt, bool kernel, int64_t most);
+struct value event_symbol(struct runtime *rt, bool kernel, struct value address);
+struct value event_stack(struct runtime *rt, bool kernel, int64_t most);
 
 /* text.c: functions of texts */
-struct datum text_call(struct runtime *rt, const struct node *node);
-/* =~, whose pattern the node has. */
-struct datum text_matches(struct runtime *rt, const struct node *node, const struct datum *text);
+struct value text_call(struct runtime *rt, const struct expr *expr);
 
 #endif

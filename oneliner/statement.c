@@ -18,6 +18,11 @@ struct runtime *runtime_new(const struct bound *bound)
 		rt->maps[i] = (struct map){.use = &program->maps[i], .all = &rt->map_bytes};
 	rt->variables = mem_new_array(program->nvariables + 1, sizeof *rt->variables);
 	rt->texts = arena_new();
+	rt->env = (struct env){.program = program->exprs,
+			       .host = runtime_host,
+			       .arg = rt,
+			       .regex_room = &rt->regex_room,
+			       .scratch = rt->texts};
 	rt->time = NSTIME_MIN;
 	rt->events = 1;
 	return rt;
@@ -29,9 +34,8 @@ void runtime_free(struct runtime *rt)
 		return;
 	maps_free(rt->maps, rt->nmaps);
 	mem_free(rt->variables);
-	pattern_room_free(rt->patterns);
+	regex_room_free(rt->regex_room);
 	buf_release(&rt->key);
-	buf_release(&rt->scratch);
 	buf_release(&rt->line);
 	arena_free(rt->texts);
 	mem_free(rt);
@@ -54,16 +58,16 @@ bool runtime_is_open(const struct runtime *rt)
 
 /* ---- maps ---- */
 
-static void aggregate(struct runtime *rt, const struct node *node)
+static void aggregate(struct runtime *rt, const struct action *line)
 {
-	const struct node *target = node->args[0], *call = node->args[1];
-	struct map *map = &rt->maps[target->number];
-	struct datum value = datum_signed(0);
+	const struct ast *target = line->target, *call = line->value;
+	struct map *map = &rt->maps[target->index];
+	struct value value = value_s64(0);
 	struct map_entry *entry;
 
 	if (call->nargs)
-		value = eval(rt, call->args[0]);
-	if (value.kind != DATUM_NUMBER || !eval_key(rt, target->args, target->nargs)) {
+		value = eval(rt, call->expr->args[0]);
+	if (value.kind != VALUE_INT || !eval_key(rt, target->expr->args, target->nargs)) {
 		runtime_leave_out(rt, rt->events);
 		return;
 	}
@@ -74,40 +78,40 @@ static void aggregate(struct runtime *rt, const struct node *node)
 		rt->failed |= !entry || !entry_add(map, entry, &value, &rt->error);
 }
 
-static void assign(struct runtime *rt, const struct node *node)
+static void assign(struct runtime *rt, const struct action *line)
 {
-	const struct node *target = node->args[0];
-	struct datum value = eval(rt, node->args[1]), before;
-	bool is_map = target->kind == NODE_MAP;
+	const struct ast *target = line->target;
+	struct value value = eval(rt, line->value->expr), before;
+	bool is_map = target->kind == AST_MAP;
 
 	if (!is_map) {
-		struct datum *variable = &rt->variables[target->number];
-		*variable = node->op == OP_NONE ? value : operate(node->op, variable, &value);
+		struct value *variable = &rt->variables[target->index];
+		*variable = line->op == OP_NONE ? value : operate(line->op, variable, &value);
 		return;
 	}
-	struct map *map = &rt->maps[target->number];
-	if (value.kind == DATUM_UNKNOWN || !eval_key(rt, target->args, target->nargs)) {
+	struct map *map = &rt->maps[target->index];
+	if (value.kind == VALUE_UNKNOWN || !eval_key(rt, target->expr->args, target->nargs)) {
 		runtime_leave_out(rt, 1);
 		return;
 	}
 	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
-	if (entry && node->op != OP_NONE) {
+	if (entry && line->op != OP_NONE) {
 		before = entry_value(map, entry);
-		before = before.kind == DATUM_UNKNOWN ? datum_signed(0) : before;
-		value = operate(node->op, &before, &value);
-		runtime_leave_out(rt, value.kind == DATUM_UNKNOWN);
-		value = value.kind == DATUM_UNKNOWN ? before : value;
+		before = before.kind == VALUE_UNKNOWN ? value_s64(0) : before;
+		value = operate(line->op, &before, &value);
+		runtime_leave_out(rt, value.kind == VALUE_UNKNOWN);
+		value = value.kind == VALUE_UNKNOWN ? before : value;
 	}
 	rt->failed |= !entry || !entry_set(map, entry, &value, &rt->error);
 }
 
-static void delete (struct runtime *rt, const struct node *node)
+static void delete (struct runtime *rt, const struct expr *call)
 {
-	const struct node *target = node->args[0];
-	struct map *map = &rt->maps[target->number];
+	const struct expr *target = call->args[0];
+	struct map *map = &rt->maps[target->of->index];
 
 	if (target->nargs ? eval_key(rt, target->args, target->nargs)
-			  : eval_key(rt, node->args + 1, node->nargs - 1))
+			  : eval_key(rt, call->args + 1, call->nargs - 1))
 		map_delete(map, &rt->key);
 	else
 		runtime_leave_out(rt, 1);
@@ -115,19 +119,19 @@ static void delete (struct runtime *rt, const struct node *node)
 
 /* ---- output ---- */
 
-static void print(struct runtime *rt, const struct node *node)
+static void print(struct runtime *rt, const struct expr *call)
 {
-	const struct node *what = node->args[0];
+	const struct expr *what = call->args[0];
 	uint64_t numbers[2] = {0};
 
-	if (what->kind != NODE_MAP) {
-		struct datum value = eval(rt, what);
+	if (what->kind != EXPR_HOST || what->of->kind != AST_MAP) {
+		struct value value = eval(rt, what);
 		outlet_value(rt->outlet, &value);
 		return;
 	}
-	struct map *map = &rt->maps[what->number];
-	for (uint32_t i = 1; i < node->nargs; i++)
-		numbers[i - 1] = node->args[i]->datum.u;
+	struct map *map = &rt->maps[what->of->index];
+	for (uint32_t i = 1; i < call->nargs; i++)
+		numbers[i - 1] = call->args[i]->value.u;
 	if (!what->nargs) {
 		outlet_map(rt->outlet, map, numbers[0], numbers[1]);
 	} else if (eval_key(rt, what->args, what->nargs)) {
@@ -139,93 +143,90 @@ static void print(struct runtime *rt, const struct node *node)
 	}
 }
 
-static void print_format(struct runtime *rt, const struct node *node)
+static void print_format(struct runtime *rt, const struct expr *call)
 {
-	struct datum values[32];
+	struct value values[32];
 
-	for (uint32_t i = 1; i < node->nargs; i++)
-		values[i - 1] = eval(rt, node->args[i]);
+	for (uint32_t i = 1; i < call->nargs; i++)
+		values[i - 1] = eval(rt, call->args[i]);
 	buf_clear(&rt->line);
-	format_write(node->format, values, &rt->line);
+	format_write(call->of->format, values, &rt->line);
 	outlet_text(rt->outlet, "printf", &rt->line);
 }
 
-static void print_time(struct runtime *rt, const struct node *node)
+static void print_time(struct runtime *rt, const struct expr *call)
 {
 	const char *format = "%H:%M:%S\n";
 
-	if (node->nargs)
-		format = arena_strndup(rt->texts, node->args[0]->datum.text,
-				       node->args[0]->datum.len);
+	if (call->nargs)
+		format = arena_strndup(rt->texts, call->args[0]->value.text,
+				       call->args[0]->value.len);
 	buf_clear(&rt->line);
 	if (rt->time == NSTIME_MIN || !format_time(format, rt->time, rt->utc, &rt->line))
 		buf_add_text(&rt->line, "?\n");
 	outlet_text(rt->outlet, "time", &rt->line);
 }
 
-static void act(struct runtime *rt, const struct node *node)
+static void act(struct runtime *rt, const struct expr *call)
 {
-	switch (node->function) {
+	switch (call->of->function) {
 	case FUNCTION_PRINTF:
-		print_format(rt, node);
+		print_format(rt, call);
 		break;
 	case FUNCTION_PRINT:
-		print(rt, node);
+		print(rt, call);
 		break;
 	case FUNCTION_CLEAR:
-		map_clear(&rt->maps[node->args[0]->number]);
+		map_clear(&rt->maps[call->args[0]->of->index]);
 		break;
 	case FUNCTION_ZERO:
-		map_zero(&rt->maps[node->args[0]->number]);
+		map_zero(&rt->maps[call->args[0]->of->index]);
 		break;
 	case FUNCTION_DELETE:
-		delete (rt, node);
+		delete (rt, call);
 		break;
 	case FUNCTION_TIME:
-		print_time(rt, node);
+		print_time(rt, call);
 		break;
 	case FUNCTION_EXIT:
 		rt->exits = true;
 		break;
 	default:
-		eval(rt, node);
+		eval(rt, call);
 	}
 }
 
 /* ---- blocks ---- */
 
 /* False: return, exit, or an error. */
-static bool run_block(struct runtime *rt, const struct node *node)
+static bool run_block(struct runtime *rt, const struct action *line)
 {
-	struct datum value;
+	enum logic holds;
 
-	for (; node; node = node->next) {
-		switch (node->kind) {
-		case NODE_AGGREGATE:
-			aggregate(rt, node);
+	for (; line; line = line->next) {
+		switch (line->kind) {
+		case ACTION_AGGREGATE:
+			aggregate(rt, line);
 			break;
-		case NODE_ASSIGN:
-			assign(rt, node);
+		case ACTION_ASSIGN:
+			assign(rt, line);
 			break;
-		case NODE_IF:
-			value = eval(rt, node->args[0]);
-			runtime_leave_out(rt, value.kind == DATUM_UNKNOWN);
-			if (value.kind != DATUM_UNKNOWN &&
-			    !run_block(rt, datum_holds(&value) ? node->block : node->otherwise))
+		case ACTION_IF:
+			holds = eval_condition(rt, line->value->expr);
+			if (holds <= LOGIC_YES &&
+			    !run_block(rt, holds == LOGIC_YES ? line->block : line->otherwise))
 				return false;
 			break;
-		case NODE_UNROLL:
-			for (uint32_t i = 0; i < node->number; i++)
-				if (!run_block(rt, node->block))
+		case ACTION_UNROLL:
+			for (uint32_t i = 0; i < line->times; i++)
+				if (!run_block(rt, line->block))
 					return false;
 			break;
-		case NODE_RETURN:
+		case ACTION_RETURN:
 			return false;
-		case NODE_CALL:
-			act(rt, node);
+		case ACTION_VALUE:
+			act(rt, line->value->expr);
 			break;
-		default:
-			eval(rt, node);
 		}
 		if (!runtime_is_open(rt))
 			return false;
@@ -235,14 +236,8 @@ static bool run_block(struct runtime *rt, const struct node *node)
 
 static void run_probe(struct runtime *rt, const struct clause *probe)
 {
-	struct datum value;
-
-	if (probe->predicate) {
-		value = eval(rt, probe->predicate);
-		runtime_leave_out(rt, value.kind == DATUM_UNKNOWN);
-		if (value.kind == DATUM_UNKNOWN || !datum_holds(&value))
-			return;
-	}
+	if (probe->predicate && eval_condition(rt, probe->predicate->expr) != LOGIC_YES)
+		return;
 	if (rt->bound->program->nvariables)
 		memset(rt->variables, 0, rt->bound->program->nvariables * sizeof *rt->variables);
 	run_block(rt, probe->block);

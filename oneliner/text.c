@@ -1,137 +1,75 @@
-/* text.c - functions of texts: parts of them are borrowed, never copied */
+/* text.c - functions of texts that conditions do not have: parts are borrowed, never copied */
 #include "oneliner/format.h"
 #include "oneliner/runtime.h"
 #include "state/model/text_part.h"
 
 #include <string.h>
 
-static const struct datum unknown;
+static const struct value unknown;
 
-static struct text_part whole(const struct datum *text)
+static struct value part(const struct value *text, int64_t from, int64_t len)
 {
-	return (struct text_part){text->text, text->len};
+	struct text_part part = text_substr((struct text_part){text->text, text->len}, from, len);
+
+	return value_text(part.text, part.len);
 }
 
-static struct datum of_part(struct text_part part)
+static struct value strncmp_call(const struct value *a, const struct value *b, int64_t n)
 {
-	return datum_text(part.text, (uint32_t)part.len);
+	struct value x = part(a, 0, n), y = part(b, 0, n);
+
+	return value_s64(value_compare(&x, &y));
 }
 
-static struct datum part(const struct datum *text, int64_t from, int64_t len)
-{
-	return of_part(text_substr(whole(text), from, len));
-}
-
-static struct datum strncmp_call(const struct datum *a, const struct datum *b, int64_t n)
-{
-	struct datum x = part(a, 0, n), y = part(b, 0, n);
-
-	return datum_signed(datum_compare(&x, &y));
-}
-
-static struct datum strftime_call(struct runtime *rt, const struct datum *format,
-				  const struct datum *t)
+static struct value strftime_call(struct runtime *rt, const struct value *format,
+				  const struct value *t)
 {
 	const char *text = arena_strndup(rt->texts, format->text, format->len);
 
 	buf_clear(&rt->line);
-	if (t->is_large || !format_time(text, t->s, rt->utc, &rt->line))
+	if (value_integer(t) > INT64_MAX || !format_time(text, (nstime)t->u, rt->utc, &rt->line))
 		return unknown;
-	return datum_text(arena_strndup(rt->texts, rt->line.data, rt->line.len),
+	return value_text(arena_strndup(rt->texts, rt->line.data, rt->line.len),
 			  (uint32_t)rt->line.len);
 }
 
 /* As the C library says it in English. */
-static struct datum strerror_call(struct runtime *rt, int64_t number)
+static struct value strerror_call(struct runtime *rt, int64_t number)
 {
 	const char *text = number >= 0 && number <= INT32_MAX ? strerrordesc_np((int)number) : NULL;
 
 	if (!text)
 		text = arena_printf(rt->texts, "Unknown error %lld", (long long)number);
-	return datum_text(text, (uint32_t)strlen(text));
+	return value_text(text, (uint32_t)strlen(text));
 }
 
-/* The pattern of the node, and where its matches go. */
-static const void *pattern_of(struct runtime *rt, const struct node *node)
+struct value text_call(struct runtime *rt, const struct expr *expr)
 {
-	if (!rt->patterns)
-		rt->patterns = pattern_room_new();
-	return rt->bound->program->patterns[node->number - 1];
-}
+	enum function function = expr->of->function;
+	struct value args[3] = {0};
 
-static struct datum captures(struct runtime *rt, const struct node *node, const struct datum *args)
-{
-	struct datum out = unknown;
-	int64_t group = node->nargs > 2 ? args[2].s : 1;
-	const void *pattern = pattern_of(rt, node);
-
-	if (!pattern_capture(rt->patterns, pattern, &args[0], group, &out))
-		runtime_fail(rt, node,
-			     "captures(): the pattern takes more than 100000 steps on "
-			     "the text of an event: write a simpler one");
-	return out;
-}
-
-struct datum text_matches(struct runtime *rt, const struct node *node, const struct datum *text)
-{
-	bool matches = false;
-
-	if (text->kind != DATUM_TEXT)
-		return unknown;
-	const void *pattern = pattern_of(rt, node);
-	if (!pattern_matches(rt->patterns, pattern, text, &matches))
-		runtime_fail(rt, node,
-			     "=~: the pattern takes more than 100000 steps on the text of an "
-			     "event: write a simpler one");
-	return datum_signed(matches);
-}
-
-/* Arguments are of the types that check.c asks for, unless they are of a type known only now. */
-static bool has_types(const struct node *node, const struct datum *args)
-{
-	const enum type types[3] = {node->function == FUNCTION_STRERROR ? TYPE_NUMBER : TYPE_TEXT,
-				    node->function == FUNCTION_STR ||
-						    node->function == FUNCTION_SUBSTR ||
-						    node->function == FUNCTION_STRFTIME
-					    ? TYPE_NUMBER
-					    : TYPE_TEXT,
-				    TYPE_NUMBER};
-
-	for (uint32_t i = 0; i < node->nargs; i++)
-		if (args[i].kind != (types[i] == TYPE_TEXT ? DATUM_TEXT : DATUM_NUMBER))
-			return false;
-	return true;
-}
-
-struct datum text_call(struct runtime *rt, const struct node *node)
-{
-	struct datum args[3] = {0};
-
-	for (uint32_t i = 0; i < node->nargs && i < 3; i++)
-		args[i] = eval(rt, node->args[i]);
-	if (!has_types(node, args))
-		return unknown;
-	switch (node->function) {
+	for (uint32_t i = 0; i < expr->nargs && i < 3; i++)
+		args[i] = eval(rt, expr->args[i]);
+	/* of the types that check.c asks for, unless they are of a type known only now */
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		if (args[i].kind !=
+		    (function_takes(function, i) == TYPE_TEXT ? VALUE_STRING : VALUE_INT))
+			return unknown;
+	switch (function) {
 	case FUNCTION_STR:
 		/* bpftrace's length counts the zero behind the text */
-		return node->nargs > 1 ? part(&args[0], 0, args[1].s - 1) : args[0];
+		return expr->nargs > 1 ? part(&args[0], 0, (int64_t)args[1].u - 1) : args[0];
 	case FUNCTION_STRNCMP:
-		return strncmp_call(&args[0], &args[1], args[2].s);
+		return strncmp_call(&args[0], &args[1], (int64_t)args[2].u);
 	case FUNCTION_STRCONTAINS:
-		return datum_signed(!args[1].len || memmem(args[0].text, args[0].len, args[1].text,
-							   args[1].len) != NULL);
+		return value_s64(!args[1].len || memmem(args[0].text, args[0].len, args[1].text,
+							args[1].len) != NULL);
 	case FUNCTION_STRLEN:
-		return datum_unsigned(args[0].len);
-	case FUNCTION_SUBSTR:
-		return part(&args[0], args[1].s, node->nargs > 2 ? args[2].s : INT64_MAX);
-	case FUNCTION_SPLIT:
-		return of_part(text_split(whole(&args[0]), whole(&args[1]), args[2].s));
-	case FUNCTION_CAPTURES:
-		return captures(rt, node, args);
+		return value_u64(args[0].len);
 	case FUNCTION_STRFTIME:
 		return strftime_call(rt, &args[0], &args[1]);
 	case FUNCTION_STRERROR:
-		return strerror_call(rt, args[0].s);
+		return strerror_call(rt, (int64_t)args[0].u);
 	default:
 		return unknown;
 	}

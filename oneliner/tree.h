@@ -13,45 +13,12 @@
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
-#include "oneliner/datum.h"
-#include "state/model/op.h"
+#include "state/expr/tree.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum node_kind {
-	/* expressions */
-	NODE_NUMBER,    /* `datum` */
-	NODE_TEXT,      /* `datum` */
-	NODE_BUILTIN,   /* `number`: enum builtin */
-	NODE_FIELD,     /* `number`: of program->fields */
-	NODE_VARIABLE,  /* `number`: of program->variables */
-	NODE_MAP,       /* `number`: of program->maps; args are keys */
-	NODE_STATE,     /* `number`: of program->states */
-	NODE_CAST,      /* `bits`, `is_signed`; args[0] */
-	NODE_UNARY,     /* `op`; args[0] */
-	NODE_BINARY,    /* `op`; args[0], args[1]; OP_REGEX: `number`, 1 + of program->patterns */
-	NODE_IN,        /* args[0] in (args[1], ...) */
-	NODE_CHOICE,    /* args[0] ? args[1] : args[2] */
-	NODE_CALL,      /* `function`; args */
-	NODE_INCREMENT, /* `op`: OP_ADD or OP_SUB; `is_prefix`; args[0]: a variable or
-			   map */
-	/* statements */
-	NODE_ASSIGN,    /* `op` or OP_NONE; args[0] = args[1] */
-	NODE_AGGREGATE, /* args[0] = args[1], a call of an aggregation */
-	NODE_IF,        /* args[0]; `block`, `otherwise` */
-	NODE_UNROLL,    /* `number` times `block` */
-	NODE_RETURN
-};
-
-enum type {
-	TYPE_NONE, /* it has no value */
-	TYPE_NUMBER,
-	TYPE_TEXT,
-	TYPE_ANY /* known when it is there: of the state, of an array */
-};
 
 enum builtin {
 	BUILTIN_NSECS,
@@ -65,57 +32,25 @@ enum builtin {
 	BUILTIN_USTACK
 };
 
-enum function {
-	FUNCTION_COUNT,
-	FUNCTION_SUM,
-	FUNCTION_MIN,
-	FUNCTION_MAX,
-	FUNCTION_AVG,
-	FUNCTION_STATS,
-	FUNCTION_HIST,
-	FUNCTION_LHIST,
-	/* statements */
-	FUNCTION_PRINTF,
-	FUNCTION_PRINT,
-	FUNCTION_CLEAR,
-	FUNCTION_ZERO,
-	FUNCTION_DELETE,
-	FUNCTION_TIME,
-	FUNCTION_EXIT,
-	/* values */
-	FUNCTION_STR,
-	FUNCTION_STRNCMP,
-	FUNCTION_STRCONTAINS,
-	FUNCTION_STRLEN,
-	FUNCTION_SUBSTR,
-	FUNCTION_SPLIT,
-	FUNCTION_CAPTURES,
-	FUNCTION_STRFTIME,
-	FUNCTION_STRERROR,
-	FUNCTION_LEN,
-	FUNCTION_HAS_KEY,
-	FUNCTION_KSTACK,
-	FUNCTION_USTACK,
-	FUNCTION_KSYM,
-	FUNCTION_USYM
-};
+static inline bool ast_is_text(const struct ast *ast)
+{
+	return ast->kind == AST_CONST && ast->value.kind == VALUE_STRING;
+}
 
-struct node {
-	enum node_kind kind;
+struct action {
+	enum action_kind {
+		ACTION_VALUE,     /* `value`, for what it does: a call, ++ or -- */
+		ACTION_ASSIGN,    /* `op` or OP_NONE; target = value */
+		ACTION_AGGREGATE, /* target = value, a call of an aggregation */
+		ACTION_IF,        /* value; `block`, `otherwise` */
+		ACTION_UNROLL,    /* `times` times `block` */
+		ACTION_RETURN
+	} kind;
 	enum op op;
-	enum type type; /* check.c */
-	enum function function;
-	bool is_prefix, is_signed;
-	uint8_t bits;
-	bool is_used; /* INCREMENT: its value is */
-	uint32_t at;  /* in the text */
-	uint32_t number;
-	uint32_t nargs;
-	struct node **args;
-	struct node *block, *otherwise; /* first statements */
-	struct node *next;              /* statement */
-	struct datum datum;
-	const struct print_format *format; /* of printf(): format.h */
+	uint32_t at, times;
+	struct ast *target, *value;
+	struct action *block, *otherwise; /* their first statements */
+	struct action *next;
 };
 
 enum { PROBE_KEYS_MAX = 8, PROGRAM_TEXT_MAX = 64 << 10 };
@@ -134,8 +69,8 @@ struct spec { /* what stands before the predicate, between commas */
 struct clause {
 	struct spec *specs;
 	size_t nspecs, capacity;
-	struct node *predicate; /* NULL: none */
-	struct node *block;
+	struct ast *predicate; /* NULL: none */
+	struct action *block;
 	uint32_t at;
 };
 
@@ -143,6 +78,7 @@ struct field_use { /* args.a.b, a */
 	const char *const *names;
 	size_t nnames;
 	uint32_t at, probe;
+	bool is_asked;  /* by has(): an event may lack it */
 	enum type type; /* TYPE_ANY until it was looked up in a trace */
 };
 
@@ -179,8 +115,8 @@ struct oneliner {
 	const char **variables;
 	enum type *variable_types;
 	size_t nvariables, variables_capacity;
-	void **patterns; /* pcre2_code, of captures() and =~ */
-	size_t npatterns, patterns_capacity;
+	struct rules *rules;   /* without lines: */
+	struct program *exprs; /* what the trees are compiled in */
 	bool uses_builtin[BUILTIN_USTACK + 1];
 	bool uses_stacks, uses_intervals;
 	bool reads_chains; /* kstack or ustack, */
@@ -207,6 +143,10 @@ MUST_CHECK bool oneliner_parse(struct oneliner *program, struct error *err);
 /* check.c */
 MUST_CHECK bool oneliner_check(struct oneliner *program, struct error *err);
 
+/* compile.c: sets ast->expr of predicates, and of actions' targets and values */
+void oneliner_compile(struct oneliner *program);
+void oneliner_compile_release(struct oneliner *program);
+
 /* functions.c */
 struct function_info {
 	const char *name;
@@ -216,6 +156,9 @@ struct function_info {
 	bool in_order;  /* see struct oneliner */
 };
 const struct function_info *function_info(enum function function);
+enum type function_takes(enum function function, uint32_t argument); /* values, not maps */
+/* A call of an aggregation; min() and max() of several values are values. */
+bool ast_aggregates(const struct ast *ast);
 /* False: there is none; *err says so, or why a recording cannot answer it. */
 MUST_CHECK bool function_find(const struct oneliner *program, const char *name, uint32_t at,
 			      enum function *out, struct error *err);

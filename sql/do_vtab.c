@@ -103,13 +103,13 @@ static bool run(struct asked *asked, struct error *err)
 /* ---- rows ---- */
 
 /* As a field: numbers above 2^63 - 1 are the same 64 bits. */
-static void put_datum(struct cell *cell, const struct row_list *list, const struct datum *datum)
+static void put_value(struct cell *cell, const struct row_list *list, const struct value *value)
 {
-	if (datum->kind == DATUM_TEXT)
+	if (value->kind == VALUE_STRING)
 		*cell = (struct cell){
-			CELL_TEXT, datum->len, {.text = kept(list, datum->text, datum->len)}};
-	else if (datum->kind == DATUM_NUMBER)
-		cell_integer(cell, (int64_t)datum->u);
+			CELL_TEXT, value->len, {.text = kept(list, value->text, value->len)}};
+	else if (value->kind == VALUE_INT)
+		cell_integer(cell, (int64_t)value->u);
 }
 
 /* Bounds of buckets and sums beyond 64 bits. */
@@ -142,10 +142,10 @@ static size_t read_keys(const struct row_list *list, const struct map_entry *ent
 
 	*all = (struct cell){0};
 	while (at < len) {
-		struct datum datum = key_next(key, &at);
-		put_datum(&keys[count], list, &datum);
+		struct value value = key_next(key, &at);
+		put_value(&keys[count], list, &value);
 		buf_add_text(&text, count++ ? ", " : "");
-		datum_write(&datum, &text);
+		value_write(&value, &text);
 	}
 	if (count == 1)
 		*all = keys[0];
@@ -160,7 +160,7 @@ static void add_entry(struct row_list *list, const struct map *map, const char *
 		      const struct map_entry *entry)
 {
 	struct map_sums sums = entry_sums(map, entry);
-	struct datum value = entry_value(map, entry);
+	struct value value = entry_value(map, entry);
 	struct cell keys[PROBE_KEYS_MAX] = {0}, all;
 	size_t nkeys = read_keys(list, entry, keys, &all);
 	struct cell *row;
@@ -186,7 +186,7 @@ static void add_entry(struct row_list *list, const struct map *map, const char *
 	if (!map->use->is_plain && map->use->aggregate == FUNCTION_SUM)
 		put_number(&row[AT_VALUE], sums.total);
 	else
-		put_datum(&row[AT_VALUE], list, &value);
+		put_value(&row[AT_VALUE], list, &value);
 }
 
 static void add_maps(struct asked *asked)

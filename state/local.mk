@@ -12,6 +12,8 @@ libstate_a_SOURCES = \
 	%D%/comms.h \
 	%D%/interval_window.c \
 	%D%/interval_window.h \
+	%D%/reading.c \
+	%D%/reading.h \
 	%D%/state.c \
 	%D%/state.h \
 	%D%/told_name.c \
@@ -37,13 +39,20 @@ libstate_a_SOURCES += \
 	%D%/model/value_bytes.c \
 	%D%/model/value_bytes.h
 libstate_a_SOURCES += \
+	%D%/expr/lex.c \
+	%D%/expr/number.c \
+	%D%/expr/number.h \
+	%D%/expr/parse.c \
+	%D%/expr/parse.h \
+	%D%/expr/regex.c \
+	%D%/expr/regex.h \
+	%D%/expr/tree.c \
+	%D%/expr/tree.h
+libstate_a_SOURCES += \
 	%D%/rules/ast.h \
 	%D%/rules/check.c \
 	%D%/rules/explain.c \
-	%D%/rules/lex.c \
 	%D%/rules/lex.h \
-	%D%/rules/number.c \
-	%D%/rules/number.h \
 	%D%/rules/line.h \
 	%D%/rules/carried.c \
 	%D%/rules/mirror.c \

@@ -339,11 +339,13 @@ function analysis.present(globs)
 	if lami.knows_all then
 		return globs
 	end
-	local found = {}
+	local found, matching = {}, {}
+	for i, glob in ipairs(globs) do
+		matching[i] = where.glob(glob)
+	end
 	for _, class in ipairs(trace:info().classes) do
-		for _, glob in ipairs(globs) do
-			local pattern = where.glob(glob)
-			if class.name:find(pattern) or bare(class.name):find(pattern) then
+		for _, matches in ipairs(matching) do
+			if matches(class.name) or matches(bare(class.name)) then
 				found[#found + 1] = class.name
 				break
 			end

@@ -130,9 +130,9 @@ local function of_thread(side, found, comm)
 	if not comm then
 		return found
 	end
-	local pattern, tids = where.glob(comm), {}
+	local matches, tids = where.glob(comm), {}
 	for _, tid in ipairs(found:distinct("key")) do
-		if side:name(tid):find(pattern) then
+		if matches(side:name(tid)) then
 			tids[#tids + 1] = tid
 		end
 	end

@@ -7,11 +7,12 @@
 
 local where = {}
 
-local magic = "[%^%$%(%)%%%.%[%]%+%-]"
-
--- The pattern of Lua that matches what the glob matches: * and ? alone are special.
+-- A function of a text: does the glob match it? As `~` of a condition does.
 function where.glob(glob)
-	return "^" .. glob:gsub(magic, "%%%0"):gsub("%*", ".*"):gsub("%?", ".") .. "$"
+	local test = yore.condition('text ~ "' .. glob:gsub('[\\"]', "\\%0"):gsub("%c", function(byte)
+		return ("\\x%02x"):format(byte:byte())
+	end) .. '"', { "text" })[1].test
+	return function(text) return test{ text = text } end
 end
 
 -- Parses the text; `known` has the names of columns. Returns {test = function(row), names = {...}}

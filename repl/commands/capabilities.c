@@ -10,6 +10,7 @@
 #include "engine/base/nameset.h"
 #include "state/program/expr.h"
 #include "state/program/program.h"
+#include "state/rules/ast.h"
 
 #include <string.h>
 

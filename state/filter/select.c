@@ -23,6 +23,7 @@ struct where_pass {
 	const struct where *where;
 	const struct where_reads *reads;
 	struct arena *scratch;
+	struct regex_room *regex_room;
 	/* of the run being looked at */
 	const struct run *run;
 	bool late;
@@ -60,6 +61,7 @@ void where_pass_free(struct where_pass *pass)
 	if (!pass)
 		return;
 	arena_free(pass->scratch);
+	regex_room_free(pass->regex_room);
 	mem_free(pass->group_of);
 	mem_free(pass);
 }
@@ -103,6 +105,7 @@ static struct env env_of(struct where_pass *pass)
 			    .decode = decode,
 			    .read = read_state,
 			    .arg = pass,
+			    .regex_room = &pass->regex_room,
 			    .scratch = pass->scratch};
 }
 

@@ -41,6 +41,13 @@ static inline struct value value_s64(int64_t s)
 	return (struct value){.kind = VALUE_INT, .negative = s < 0, .u = (uint64_t)s};
 }
 
+/* Of 64 bits; a number that does not fit wraps, as in C. */
+static inline struct value value_wrapped(__int128 number)
+{
+	return number > INT64_MAX ? value_u64((uint64_t)number)
+				  : value_s64((int64_t)(uint64_t)number);
+}
+
 static inline struct value value_bool(bool b)
 {
 	return (struct value){.kind = VALUE_BOOL, .b = b};
@@ -89,6 +96,12 @@ static inline bool value_is_index(const struct value *value)
 static inline __int128 value_integer(const struct value *value)
 {
 	return value->negative ? (__int128)(int64_t)value->u : (__int128)value->u;
+}
+
+/* As in C: neither 0 nor "". */
+static inline bool value_is_true(const struct value *value)
+{
+	return value->kind == VALUE_STRING ? value->len != 0 : value->u != 0;
 }
 
 /* 5 and "5" differ, true is not 1; unknown equals unknown here (identity, not the rules' ==). */

@@ -20,6 +20,7 @@ const char *failure_text(enum failure failure)
 		"an operand has the wrong type",
 		"a number does not fit",
 		"the map has no entry for the value",
+		"a regular expression takes too many steps",
 		"pop of an empty stack",
 	};
 
@@ -126,11 +127,31 @@ const uint8_t logic_or[LOGIC_KINDS][LOGIC_KINDS] = {
 	[LOGIC_FAILED] = {LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED},
 };
 
+/* Of && || and !. */
+static enum logic joined_logic(const struct expr *expr, struct env *env, enum failure *failure)
+{
+	enum logic left = expr_logic(expr->args[0], env, failure), right;
+
+	if (expr->kind == EXPR_NOT)
+		return left <= LOGIC_YES ? left ^ 1 : left;
+	if (left == LOGIC_FAILED || left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES))
+		return left;
+	right = expr_logic(expr->args[1], env, failure);
+	if (left == LOGIC_OPEN || right == LOGIC_OPEN)
+		return LOGIC_OPEN;
+	return (expr->kind == EXPR_AND ? logic_and : logic_or)[left][right];
+}
+
 enum logic expr_logic(const struct expr *expr, struct env *env, enum failure *failure)
 {
 	struct value value;
-	enum eval result = expr_eval(expr, env, &value, failure);
+	enum eval result;
 
+	if (expr->kind >= EXPR_NOT && expr->kind <= EXPR_OR)
+		return joined_logic(expr, env, failure);
+	result = expr_eval(expr, env, &value, failure);
+	if (result == EVAL_FAIL && env->host && *failure != FAILURE_STEPS)
+		return LOGIC_UNKNOWN;
 	if (result != EVAL_VALUE)
 		return result == EVAL_OPEN ? LOGIC_OPEN : LOGIC_FAILED;
 	if (logic_of_value(&value) == LOGIC_FAILED)
@@ -138,27 +159,15 @@ enum logic expr_logic(const struct expr *expr, struct env *env, enum failure *fa
 	return logic_of_value(&value);
 }
 
-static enum eval eval_of_logic(enum logic outcome, struct value *out)
+static enum eval eval_logic(const struct expr *expr, struct env *env, struct value *out,
+			    enum failure *failure)
 {
+	enum logic outcome = joined_logic(expr, env, failure);
+
 	if (outcome >= LOGIC_FAILED)
 		return outcome == LOGIC_OPEN ? EVAL_OPEN : EVAL_FAIL;
 	*out = outcome == LOGIC_UNKNOWN ? unknown_value : value_bool(outcome == LOGIC_YES);
 	return EVAL_VALUE;
-}
-
-static enum eval eval_logic(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
-{
-	enum logic left = expr_logic(expr->args[0], env, failure), right;
-
-	if (expr->kind == EXPR_NOT)
-		return eval_of_logic(left <= LOGIC_YES ? left ^ 1 : left, out);
-	if (left == LOGIC_FAILED || left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES))
-		return eval_of_logic(left, out);
-	right = expr_logic(expr->args[1], env, failure);
-	if (left == LOGIC_OPEN || right == LOGIC_OPEN)
-		return EVAL_OPEN;
-	return eval_of_logic((expr->kind == EXPR_AND ? logic_and : logic_or)[left][right], out);
 }
 
 /* ---- operators of known operands ---- */
@@ -187,6 +196,7 @@ static const unsigned strict_takes[][OPERANDS] = {
 	[EXPR_ARITH] = {TAKES_NUMBER, TAKES_NUMBER},
 	[EXPR_IN] = {TAKES_ANY},
 	[EXPR_MATCH] = {TAKES_TEXT, TAKES_TEXT},
+	[EXPR_TRUTH] = {TAKES_ANY},
 	[EXPR_MAP] = {TAKES_ANY},
 	[EXPR_CONVERT] = {TAKES_ANY},
 	[EXPR_CAPTURES] = {TAKES_TEXT},
@@ -228,10 +238,10 @@ static enum eval apply(const struct expr *expr, struct env *env, const struct va
 	case EXPR_CONVERT:
 		return op_convert(expr->function, &in[0], env->scratch, out, failure);
 	case EXPR_CAPTURES:
-		return op_captures(expr->regex, expr->index, &in[0], out, &ignored, failure);
+		return op_captures(env, expr->regex, expr->index, &in[0], out, &ignored, failure);
 	case EXPR_MATCH:
 		if (expr->op == OP_REGEX)
-			return op_regex(expr->regex, &in[0], &in[1], out, failure);
+			return op_regex(env, expr->regex, &in[0], &in[1], out, failure);
 		*out = value_bool(glob_match(in[1].text, in[1].len, in[0].text, in[0].len, NULL));
 		return EVAL_VALUE;
 	case EXPR_IN:
@@ -279,21 +289,57 @@ static enum eval eval_strict(const struct expr *expr, struct env *env, struct va
 	*out = unknown_value;
 	if (open || unknown)
 		return open ? EVAL_OPEN : EVAL_VALUE;
-	return apply(expr, env, in, out, failure);
+	enum eval result = apply(expr, env, in, out, failure);
+	if (result == EVAL_FAIL)
+		env->lacking = expr->of;
+	return result;
 }
 
 /* The same of two values of which the second is a constant, as most comparisons are. */
-static enum eval eval_equal(const struct expr *expr, struct env *env, struct value *out,
-			    enum failure *failure)
+static enum eval eval_compared(const struct expr *expr, struct env *env, struct value *out,
+			       enum failure *failure)
 {
-	const struct expr *constant = expr->args[1];
+	const struct value *constant = &expr->args[1]->value;
 	enum eval result;
 
-	if (constant->kind != EXPR_CONST || constant->value.kind == VALUE_UNKNOWN)
+	if (expr->args[1]->kind != EXPR_CONST || constant->kind == VALUE_UNKNOWN)
 		return eval_strict(expr, env, out, failure);
 	result = expr_eval(expr->args[0], env, out, failure);
+	if (result != EVAL_VALUE || out->kind == VALUE_UNKNOWN)
+		return result;
+	if (expr->kind == EXPR_ORDER)
+		return op_order(expr->op, out, constant, out, failure);
+	*out = value_bool(values_same(out, constant) == (expr->op == OP_EQ));
+	return EVAL_VALUE;
+}
+
+/* Numbers as in C, whose operands are never open. */
+static enum eval eval_wrapped(const struct expr *expr, struct env *env, struct value *out,
+			      enum failure *failure)
+{
+	struct value in[2] = {{0}, value_s64(0)};
+
+	for (uint32_t i = 0; i < expr->nargs; i++)
+		if (expr_eval(expr->args[i], env, &in[i], failure) != EVAL_VALUE)
+			return EVAL_FAIL;
+	*out = unknown_value;
+	if (in[0].kind == VALUE_UNKNOWN || in[1].kind == VALUE_UNKNOWN)
+		return EVAL_VALUE;
+	if (in[0].kind != VALUE_INT || in[1].kind != VALUE_INT)
+		return eval_fail(failure, FAILURE_TYPE);
+	op_wrapped(expr->op, &in[0], &in[1], out);
+	if (out->kind == VALUE_UNKNOWN)
+		env->lacking = expr->of;
+	return EVAL_VALUE;
+}
+
+static enum eval eval_truth(const struct expr *expr, struct env *env, struct value *out,
+			    enum failure *failure)
+{
+	enum eval result = expr_eval(expr->args[0], env, out, failure);
+
 	if (result == EVAL_VALUE && out->kind != VALUE_UNKNOWN)
-		*out = value_bool(values_same(out, &constant->value) == (expr->op == OP_EQ));
+		*out = value_bool(value_is_true(out));
 	return result;
 }
 
@@ -445,6 +491,7 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_CONST:
 		return EVAL_VALUE;
 	case EXPR_FAIL:
+		env->lacking = expr->of;
 		return eval_fail(failure, expr->failure);
 	case EXPR_FIELD:
 	case EXPR_FIELD_PACKET:
@@ -461,6 +508,9 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_COLUMN:
 		*out = env->row[expr->index];
 		return value_is_open(out) ? EVAL_OPEN : EVAL_VALUE;
+	case EXPR_HOST:
+		*out = env->host(env->arg, expr);
+		return EVAL_VALUE;
 	case EXPR_NOT:
 	case EXPR_AND:
 	case EXPR_OR:
@@ -476,7 +526,13 @@ enum eval expr_eval(const struct expr *expr, struct env *env, struct value *out,
 	case EXPR_LEAST:
 		return eval_least(expr, env, out, failure);
 	case EXPR_EQUAL:
-		return eval_equal(expr, env, out, failure);
+	case EXPR_ORDER:
+		return eval_compared(expr, env, out, failure);
+	case EXPR_ARITH:
+		return expr->wraps ? eval_wrapped(expr, env, out, failure)
+				   : eval_strict(expr, env, out, failure);
+	case EXPR_TRUTH:
+		return eval_truth(expr, env, out, failure);
 	default:
 		return expr->kind < EXPR_NOT ? eval_place(expr, env, out)
 					     : eval_strict(expr, env, out, failure);

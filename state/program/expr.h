@@ -4,11 +4,9 @@
 #ifndef STATE_PROGRAM_EXPR_H
 #define STATE_PROGRAM_EXPR_H
 
-#include "state/rules/ast.h"
+#include "state/expr/regex.h"
+#include "state/expr/tree.h"
 #include "state/program/program.h"
-
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
 
 enum expr_kind {
 	EXPR_CONST,
@@ -32,6 +30,7 @@ enum expr_kind {
 	EXPR_READ,      /* `path` of the state */
 	EXPR_VARIABLE,
 	EXPR_COLUMN, /* number `index` of the row */
+	EXPR_HOST,   /* what `of` is, of kind `n` and index `index`: env->host() knows it */
 	EXPR_NOT,
 	EXPR_AND,
 	EXPR_OR,
@@ -40,6 +39,7 @@ enum expr_kind {
 	EXPR_ARITH, /* + - * / % & | ^ << >>, and unary: left alone */
 	EXPR_IN,    /* args[0] in values */
 	EXPR_MATCH, /* op GLOB, REGEX */
+	EXPR_TRUTH, /* as in C: is it neither 0 nor ""? */
 	EXPR_MAP,
 	EXPR_LABEL,   /* of a field */
 	EXPR_HAS,     /* of a field, section value or read */
@@ -64,6 +64,7 @@ struct expr {
 	enum failure failure;
 	bool may_view;   /* READ: some attribute of the shape is computed */
 	bool total;      /* MAP: has a result for all that args[0] can be */
+	bool wraps;      /* ARITH, of host's values: numbers are C's */
 	uint32_t index;  /* FIELD, SECTION, VARIABLE, COLUMN */
 	uint32_t nargs;
 	uint32_t n;      /* names, values */
@@ -76,8 +77,9 @@ struct expr {
 		struct path path;
 		const struct value *values;
 		const struct map_def *map;
-		pcre2_code *regex; /* MATCH: NULL when the pattern is not a constant */
+		struct regex *regex; /* MATCH: NULL when the pattern is not a constant */
 	};
+	const struct ast *of; /* HOST: what it is. NULL, or what env->lacking is then */
 };
 
 static inline bool expr_is_const(const struct expr *expr, enum value_kind kind)
@@ -117,6 +119,9 @@ enum eval op_order(enum op op, const struct value *a, const struct value *b, str
 		   enum failure *failure);
 enum eval op_arith(enum op op, const struct value *a, const struct value *b, struct value *out,
 		   enum failure *failure); /* b NULL: unary */
+/* The same of integers as in C: what does not fit wraps. Unknown: a division by zero. Of a unary
+ * operator b is ignored. */
+void op_wrapped(enum op op, const struct value *a, const struct value *b, struct value *out);
 /* The text of both, one behind the other. */
 enum eval op_join(const struct value *a, const struct value *b, struct arena *scratch,
 		  struct value *out);
@@ -124,11 +129,12 @@ enum eval op_convert(enum function function, const struct value *a, struct arena
 		     struct value *out, enum failure *failure);
 enum eval op_map(const struct map_def *map, const struct value *key, struct value *out,
 		 enum failure *failure);
-enum eval op_regex(pcre2_code *regex, const struct value *text, const struct value *pattern,
-		   struct value *out, enum failure *failure);
+enum eval op_regex(struct env *env, const struct regex *regex, const struct value *text,
+		   const struct value *pattern, struct value *out, enum failure *failure);
 /* What the group matches first; "" where nothing does. *matches: the pattern does. */
-enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
-		      struct value *out, bool *matches, enum failure *failure);
+enum eval op_captures(struct env *env, const struct regex *regex, uint32_t group,
+		      const struct value *text, struct value *out, bool *matches,
+		      enum failure *failure);
 /* Of operands of the types that expr.c asks for. */
 void op_part(enum function function, const struct value *args, uint32_t n, struct value *out);
 

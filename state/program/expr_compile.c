@@ -20,9 +20,8 @@ static struct expr *expr_new(struct compile *compile, enum expr_kind kind)
 	return expr;
 }
 
-/* Of one operand, or with `b` of two. */
-static struct expr *expr_of(struct compile *compile, enum expr_kind kind, const struct expr *a,
-			    const struct expr *b)
+struct expr *expr_of(struct compile *compile, enum expr_kind kind, const struct expr *a,
+		     const struct expr *b)
 {
 	struct expr *expr = expr_new(compile, kind);
 	const struct expr *args[] = {a, b};
@@ -32,8 +31,7 @@ static struct expr *expr_of(struct compile *compile, enum expr_kind kind, const 
 	return expr;
 }
 
-/* Of all operands of the tree. */
-static struct expr *expr_over(struct compile *compile, enum expr_kind kind, const struct ast *ast)
+struct expr *expr_over(struct compile *compile, enum expr_kind kind, const struct ast *ast)
 {
 	struct expr *expr = expr_new(compile, kind);
 	const struct expr **args =
@@ -628,20 +626,16 @@ static const struct expr *compile_label(struct compile *compile, const struct as
 }
 
 /* NULL: it is not a constant, or wrong. The program frees it. */
-static pcre2_code *compile_pattern(struct compile *compile, const struct expr *pattern)
+static struct regex *compile_pattern(struct compile *compile, const struct expr *pattern)
 {
 	struct program *program = compile->program;
-	PCRE2_SIZE offset;
-	int code;
+	char why[REGEX_WHY];
+	size_t at;
 
-	if (!expr_is_const(pattern, VALUE_STRING))
-		return NULL;
-	pcre2_code *regex = pcre2_compile((PCRE2_SPTR)pattern->value.text, pattern->value.len,
-					  PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
-	if (!regex)
-		return NULL;
-	pcre2_jit_compile(regex, PCRE2_JIT_COMPLETE); /* without it matching is slower */
-	*mem_push(program->regexes, program->nregexes, program->regexes_capacity) = regex;
+	struct regex *regex =
+		expr_is_const(pattern, VALUE_STRING) ? regex_new(&pattern->value, &at, why) : NULL;
+	if (regex)
+		*mem_push(program->regexes, program->nregexes, program->regexes_capacity) = regex;
 	return regex;
 }
 
@@ -784,15 +778,16 @@ const struct expr *compile_loss_kind(struct compile *compile, enum loss_kind kin
 
 static const struct expr *compile_in(struct compile *compile, const struct ast *ast)
 {
-	struct expr *expr = expr_over(compile, EXPR_IN, ast);
+	struct expr *expr = expr_of(compile, EXPR_IN, compile_expr(compile, ast->args[0]), NULL);
+	struct value *values = arena_array(compile->program->arena, ast->nargs, sizeof *values);
 
-	expr->values = ast->values;
-	expr->n = ast->nvalues;
+	for (uint32_t i = 1; i < ast->nargs; i++)
+		values[expr->n++] = ast->args[i]->value;
+	expr->values = values;
 	return expr;
 }
 
-/* Operands that are all constants make a constant. */
-static const struct expr *fold(struct compile *compile, const struct expr *expr)
+const struct expr *compile_fold(struct compile *compile, const struct expr *expr)
 {
 	enum failure failure;
 	struct value value;
@@ -821,7 +816,7 @@ const struct expr *compile_and(struct compile *compile, const struct expr *left,
 	struct expr *expr = expr_of(compile, EXPR_AND, left, right);
 
 	expr->op = OP_AND;
-	return fold(compile, expr);
+	return compile_fold(compile, expr);
 }
 
 static const struct expr *compile_capture(struct compile *compile, const struct ast *ast)
@@ -836,6 +831,13 @@ static const struct expr *compile_capture(struct compile *compile, const struct 
 
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast)
 {
+	const struct expr *own = compile->own ? compile->own(compile, ast) : NULL;
+
+	return own ? own : compile_plain(compile, ast);
+}
+
+const struct expr *compile_plain(struct compile *compile, const struct ast *ast)
+{
 	switch (ast->kind) {
 	case AST_CONST:
 		return constant(compile, ast->value);
@@ -846,12 +848,16 @@ const struct expr *compile_expr(struct compile *compile, const struct ast *ast)
 	case AST_PATH:
 		return compile_path_read(compile, ast->path);
 	case AST_CALL:
-		return fold(compile, compile_call(compile, ast));
+		return compile_fold(compile, compile_call(compile, ast));
+	case AST_CHOICE:
+		return compile_fold(compile, compile_choose(compile, ast));
 	case AST_UNARY:
 	case AST_BINARY:
-		return fold(compile, compile_operator(compile, ast));
+		return compile_fold(compile, compile_operator(compile, ast));
 	case AST_IN:
-		return fold(compile, compile_in(compile, ast));
+		return compile_fold(compile, compile_in(compile, ast));
+	default: /* of one-liners */
+		break;
 	}
 	return failing(compile, FAILURE_TYPE);
 }

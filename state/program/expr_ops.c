@@ -5,6 +5,7 @@
  */
 #include "state/model/text_part.h"
 #include "state/program/expr.h"
+#include "state/rules/ast.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,6 +160,45 @@ enum eval op_arith(enum op op, const struct value *a, const struct value *b, str
 	return floats(op, as_float(a), as_float(b), out, failure);
 }
 
+/* ---- as in C ---- */
+
+/* Numbers above INT64_MAX are unsigned, all others signed. */
+static bool is_large(const struct value *value)
+{
+	return !value->negative && value->u > INT64_MAX;
+}
+
+static struct value wrapped_bits(enum op op, const struct value *a, const struct value *b)
+{
+	/* a mask of a number below 0 keeps its sign where both sides have one */
+	bool is_signed = !is_large(a) && !is_large(b);
+	unsigned shift = b->u & 63;
+	uint64_t bits;
+
+	if (op == OP_SHL)
+		return value_u64(a->u << shift);
+	if (op == OP_SHR)
+		bits = is_large(a) ? a->u >> shift : (uint64_t)((int64_t)a->u >> shift);
+	else
+		bits = op == OP_BIT_AND ? a->u & b->u : op == OP_BIT_OR ? a->u | b->u : a->u ^ b->u;
+	return is_signed ? value_s64((int64_t)bits) : value_u64(bits);
+}
+
+void op_wrapped(enum op op, const struct value *a, const struct value *b, struct value *out)
+{
+	__int128 number;
+
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	if (op == OP_NEG)
+		*out = value_wrapped(-value_integer(a));
+	else if (op == OP_BIT_NOT)
+		*out = is_large(a) ? value_u64(~a->u) : value_s64((int64_t)~a->u);
+	else if (op < OP_ADD)
+		*out = wrapped_bits(op, a, b);
+	else if (op_integers(op, value_integer(a), value_integer(b), &number) || op == OP_MUL)
+		*out = value_wrapped(number);
+}
+
 /* ---- functions ---- */
 
 static enum eval text_to_int(const struct value *a, struct value *out, enum failure *failure)
@@ -263,56 +303,43 @@ enum eval op_map(const struct map_def *map, const struct value *key, struct valu
 
 /* ---- regular expressions ---- */
 
-enum { REGEX_STEPS = 1000000 }; /* a pattern that needs more is refused, not waited for */
-
-enum eval op_captures(pcre2_code *regex, uint32_t group, const struct value *text,
-		      struct value *out, bool *matches, enum failure *failure)
+enum eval op_captures(struct env *env, const struct regex *regex, uint32_t group,
+		      const struct value *text, struct value *out, bool *matches,
+		      enum failure *failure)
 {
-	pcre2_match_context *limits = pcre2_match_context_create(NULL);
-	pcre2_match_data *data = pcre2_match_data_create(group + 1, NULL);
-	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data) + (size_t)2 * group;
-	int result;
+	struct regex_room *own = NULL;
+	enum regex_result result =
+		regex_match(env->regex_room ? env->regex_room : &own, regex, text, group, out);
 
-	pcre2_set_match_limit(limits, REGEX_STEPS);
-	result = pcre2_match(regex, (PCRE2_SPTR)text->text, text->len, 0, 0, data, limits);
-	*matches = result >= 0; /* 0: there are more groups, which nobody asks for */
-	*out = value_text("", 0);
-	/* \K may set the begin behind the end */
-	if ((result == 0 || result > (int)group) && ends[0] != PCRE2_UNSET && ends[0] <= ends[1])
-		*out = value_text(text->text + ends[0], ends[1] - ends[0]);
-	pcre2_match_data_free(data);
-	pcre2_match_context_free(limits);
-	if (result < 0 && result != PCRE2_ERROR_NOMATCH)
-		return eval_fail(failure, FAILURE_OVERFLOW);
-	return EVAL_VALUE;
+	regex_room_free(own);
+	*matches = result == REGEX_YES;
+	return result == REGEX_ENDLESS ? eval_fail(failure, FAILURE_STEPS) : EVAL_VALUE;
 }
 
-static enum eval match_regex(pcre2_code *regex, const struct value *text, struct value *out,
-			     enum failure *failure)
+static enum eval match_regex(struct env *env, const struct regex *regex, const struct value *text,
+			     struct value *out, enum failure *failure)
 {
 	bool matches;
-	enum eval result = op_captures(regex, 0, text, out, &matches, failure);
+	enum eval result = op_captures(env, regex, 0, text, out, &matches, failure);
 
 	if (result == EVAL_VALUE)
 		*out = value_bool(matches);
 	return result;
 }
 
-enum eval op_regex(pcre2_code *regex, const struct value *text, const struct value *pattern,
-		   struct value *out, enum failure *failure)
+enum eval op_regex(struct env *env, const struct regex *regex, const struct value *text,
+		   const struct value *pattern, struct value *out, enum failure *failure)
 {
-	PCRE2_SIZE offset;
-	enum eval result;
-	int code;
+	char why[REGEX_WHY];
+	size_t at;
 
 	if (regex)
-		return match_regex(regex, text, out, failure);
-	regex = pcre2_compile((PCRE2_SPTR)pattern->text, pattern->len, PCRE2_NEVER_BACKSLASH_C,
-			      &code, &offset, NULL);
-	if (!regex)
+		return match_regex(env, regex, text, out, failure);
+	struct regex *own = regex_new(pattern, &at, why);
+	if (!own)
 		return eval_fail(failure, FAILURE_TYPE);
-	result = match_regex(regex, text, out, failure);
-	pcre2_code_free(regex);
+	enum eval result = match_regex(env, own, text, out, failure);
+	regex_free(own);
 	return result;
 }
 

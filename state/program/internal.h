@@ -53,7 +53,7 @@ struct program {
 	bool views_tell_none; /* see program_views_tell_none() */
 	bool *writes_shape;
 	uint32_t nshapes; /* of them */
-	pcre2_code **regexes;
+	struct regex **regexes;
 	size_t nregexes, regexes_capacity;
 	struct known { /* what a call in the rules, that asks about the trace's classes, gave for a
 			  host */
@@ -72,7 +72,15 @@ enum { VIEW_DEPTH = 64 }; /* views inside views; circles are refused before */
 
 enum { REF_FOUND = 1, REF_MISSING = 2 };
 
-enum compile_on { ON_EVENT, ON_LOSS, ON_EDGE /* @start, @end */, ON_VIEW, ON_WHERE, ON_ROW };
+enum compile_on {
+	ON_EVENT,
+	ON_LOSS,
+	ON_EDGE /* @start, @end */,
+	ON_VIEW,
+	ON_WHERE,
+	ON_ROW,
+	ON_PROGRAM
+};
 
 /* What an expression is compiled for. */
 struct compile {
@@ -87,12 +95,22 @@ struct compile {
 	uint8_t *refs;                   /* NULL: nothing is warned about */
 	bool quiet;                      /* inside has() */
 	bool dead; /* what is compiled is never evaluated: only fields that are there are noted */
+	/* ON_PROGRAM: of a one-liner, whose trees it compiles; NULL: as all others are. */
+	const struct expr *(*own)(struct compile *compile, const struct ast *ast);
 	const char *const *columns;      /* ON_ROW: names, of which each path is one */
 	const struct rule_block *block;  /* the last one whose head was compiled; NULL: none yet */
 	const struct expr *head;         /* what that head became */
 };
 
 const struct expr *compile_expr(struct compile *compile, const struct ast *ast);
+/* The same, but of the root as all others compile it. */
+const struct expr *compile_plain(struct compile *compile, const struct ast *ast);
+/* What own() makes its expressions of: one operand, or with `b` two; all operands of a tree. */
+struct expr *expr_of(struct compile *compile, enum expr_kind kind, const struct expr *a,
+		     const struct expr *b);
+struct expr *expr_over(struct compile *compile, enum expr_kind kind, const struct ast *ast);
+/* Operands that are all constants make a constant. */
+const struct expr *compile_fold(struct compile *compile, const struct expr *expr);
 const struct expr *compile_and(struct compile *compile, const struct expr *left,
 			       const struct expr *right);
 /* Of a loss: it is, or is not, of that kind. */

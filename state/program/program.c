@@ -10,7 +10,7 @@ void program_free(struct program *program)
 	if (!program)
 		return;
 	for (size_t i = 0; i < program->nregexes; i++)
-		pcre2_code_free(program->regexes[i]);
+		regex_free(program->regexes[i]);
 	mem_free(program->regexes);
 	hash_index_release(&program->known_of);
 	attrs_free(program->attrs);

@@ -18,7 +18,9 @@
 #include "state/rules/rules.h"
 #include "state/model/value.h"
 
+struct ast;
 struct program;
+struct regex_room;
 struct expr; /* expr.h keeps its insides */
 
 /* ---- evaluation of expressions ---- */
@@ -36,6 +38,7 @@ enum failure {
 	FAILURE_TYPE,     /* an operand has the wrong type */
 	FAILURE_OVERFLOW, /* a number does not fit, or a division by zero */
 	FAILURE_MAP,      /* a map has no entry for the value, an enumeration no label */
+	FAILURE_STEPS,    /* a regular expression takes more than REGEX_STEPS */
 	FAILURE_EMPTY,    /* pop of an empty stack (the evaluator's) */
 	FAILURE_COUNT
 };
@@ -62,7 +65,12 @@ struct env {
 	 * writes.
 	 */
 	enum eval (*section)(void *arg, uint32_t section, struct value *out, bool *written);
+	/* What only the owner knows: see EXPR_HOST; with it, what fails is unknown. NULL: nothing.
+	 */
+	struct value (*host)(void *arg, const struct expr *expr);
 	void *arg;
+	struct regex_room **regex_room; /* for all matches; NULL: each has its own */
+	const struct ast *lacking;      /* of that, and of operators: the last that had no value */
 	struct arena *scratch; /* strings made on the way (str, hex, unaligned fields) */
 	struct value variables[ENV_VARIABLES]; /* ?c of the view being computed */
 	const struct value *row;               /* of a condition on rows: by column */

@@ -8,7 +8,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/nameset.h"
-#include "state/model/op.h"
+#include "state/expr/tree.h"
 #include "state/rules/line.h"
 #include "state/rules/rules.h"
 
@@ -31,33 +31,6 @@ struct rule_file {
 	const struct rule_file *includer; /* NULL: it was given */
 	uint32_t *lines;                  /* offsets at which the second and later lines begin */
 	uint32_t nlines;
-};
-
-enum ast_kind {
-	AST_CONST,
-	AST_CAPTURE,  /* $1: `index` is 1 */
-	AST_VARIABLE, /* ?c: `index` into the view's variables */
-	AST_PATH,
-	AST_CALL,  /* name(args): a function or a map */
-	AST_UNARY, /* op, args[0] */
-	AST_BINARY,
-	AST_IN /* args[0] in values */
-};
-
-struct ast_path;
-
-struct ast {
-	enum ast_kind kind;
-	enum op op;
-	uint32_t at;
-	uint32_t index;
-	struct value value;
-	const char *name;
-	struct ast_path *path;
-	struct ast **args;
-	uint32_t nargs;
-	struct value *values;
-	uint32_t nvalues;
 };
 
 struct ast_atom {
@@ -251,30 +224,10 @@ enum root {
 /* A lone name is always of the state. */
 enum root ast_root(const struct ast_path *path);
 
-enum function {
-	FUNCTION_NONE, /* no such function: a map's name */
-	FUNCTION_LABEL,
-	FUNCTION_INT,
-	FUNCTION_STR,
-	FUNCTION_HEX,
-	FUNCTION_TOP,
-	FUNCTION_HAS,
-	FUNCTION_EACH_HAS,
-	FUNCTION_MIN,
-	FUNCTION_MAX,
-	FUNCTION_SUBSTR,
-	FUNCTION_SPLIT,
-	FUNCTION_CHOOSE,
-	FUNCTION_CAPTURES
-};
-enum { CAPTURES_GROUP_MAX = 63 };
 enum function ast_function(const char *name);
 /* Has the map a result for every value, or (`of_boolean`) for true and false? */
 bool map_is_total(const struct map_def *map, bool of_boolean);
 
-struct ast *ast_new(struct rules *rules, enum ast_kind kind, uint32_t at);
-/* An operator of one operand, or with `b` of two. */
-struct ast *ast_of(struct rules *rules, enum op op, uint32_t at, struct ast *a, struct ast *b);
 /* root/NAME, such as field/next_tid; names are borrowed. */
 struct ast *ast_name(struct rules *rules, const char *root, const char *name, uint32_t at);
 

@@ -2,9 +2,8 @@
 #include "state/rules/reads.h"
 
 #include "engine/base/nearest.h"
+#include "state/expr/regex.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
 #include <string.h>
 
 enum root ast_root(const struct ast_path *path)
@@ -104,21 +103,17 @@ static void check_capture(const struct check *at, const struct ast *ast)
 /* A constant text is one that can be compiled. */
 static void check_pattern(const struct check *at, const struct ast *pattern)
 {
-	PCRE2_SIZE offset;
-	PCRE2_UCHAR text[120];
-	int code;
+	char why[REGEX_WHY];
+	struct regex *regex;
+	size_t byte;
 
 	if (pattern->kind != AST_CONST || pattern->value.kind != VALUE_STRING)
 		return;
-	pcre2_code *regex = pcre2_compile((PCRE2_SPTR)pattern->value.text, pattern->value.len,
-					  PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
-	if (!regex) {
-		pcre2_get_error_message(code, text, sizeof text);
+	regex = regex_new(&pattern->value, &byte, why);
+	if (!regex)
 		rules_error(at->rules, at->file, pattern->at,
-			    "bad regular expression: %s (byte %zu)", (const char *)text,
-			    (size_t)offset);
-	}
-	pcre2_code_free(regex);
+			    "bad regular expression: %s (byte %zu)", why, byte);
+	regex_free(regex);
 }
 
 /* The pattern and the number of a group stand as constants. */
@@ -128,7 +123,7 @@ static bool takes_pattern(const struct ast *ast)
 
 	return pattern->kind == AST_CONST && pattern->value.kind == VALUE_STRING &&
 	       (!group || (group->kind == AST_CONST && group->value.kind == VALUE_INT &&
-			   group->value.u <= CAPTURES_GROUP_MAX));
+			   group->value.u <= REGEX_GROUP_MAX));
 }
 
 /* A pattern of names, then fields. */

@@ -20,7 +20,7 @@
 static struct ast_path *with_field(struct parser *parser, const struct ast_path *from,
 				   const char *name)
 {
-	struct arena *arena = parser->rules->arena;
+	struct arena *arena = parser->arena;
 	struct ast_path *path = arena_alloc(arena, sizeof *path);
 
 	*path = *from;
@@ -32,7 +32,7 @@ static struct ast_path *with_field(struct parser *parser, const struct ast_path 
 		if (atom->kind != ATOM_ANY)
 			continue;
 		atom->kind = ATOM_EXPR;
-		atom->key = ast_name(parser->rules, "field", name, atom->at);
+		atom->key = ast_name(own(parser)->rules, "field", name, atom->at);
 	}
 	return path;
 }
@@ -49,11 +49,11 @@ static bool has_any(const struct ast_path *path)
 static void add_unknown(struct parser *parser, const struct rule_block *block,
 			struct ast_path *path)
 {
-	struct statement *statement = arena_alloc(parser->rules->arena, sizeof *statement);
+	struct statement *statement = arena_alloc(parser->arena, sizeof *statement);
 
 	*statement = (struct statement){
 		.block = block, .at = path->at, .verb = VERB_UNKNOWN, .target = path};
-	RULES_APPEND(parser->rules, statements, statement);
+	RULES_APPEND(own(parser)->rules, statements, statement);
 }
 
 static void add_mirrored(struct parser *parser, const struct rule_block *block,
@@ -83,16 +83,17 @@ static struct ast_path *parse_side(struct parser *parser, bool any)
 
 static struct rule_block *contradiction_block(struct parser *parser)
 {
-	struct rule_block *block = arena_alloc(parser->rules->arena, sizeof *block);
-	struct head_pattern *pattern = arena_alloc(parser->rules->arena, sizeof *pattern);
+	struct rule_block *block = arena_alloc(parser->arena, sizeof *block);
+	struct head_pattern *pattern = arena_alloc(parser->arena, sizeof *pattern);
 
-	*pattern = (struct head_pattern){
-		.kind = HEAD_CONTRADICTION, .text = "@contradiction", .at = parser->statement_at};
-	*block = (struct rule_block){.file = parser->file,
-				     .at = parser->statement_at,
+	*pattern = (struct head_pattern){.kind = HEAD_CONTRADICTION,
+					 .text = "@contradiction",
+					 .at = own(parser)->statement_at};
+	*block = (struct rule_block){.file = own(parser)->file,
+				     .at = own(parser)->statement_at,
 				     .patterns = pattern,
 				     .npatterns = 1};
-	RULES_APPEND(parser->rules, blocks, block);
+	RULES_APPEND(own(parser)->rules, blocks, block);
 	return block;
 }
 
@@ -105,7 +106,7 @@ static void parse_evidence(struct parser *parser, struct mirror_def *mirror)
 		evidence = parse_expr(parser);
 		if (parser->failed)
 			return;
-		ast_check(parser->rules, parser->file, NULL, evidence, false);
+		ast_check(own(parser)->rules, own(parser)->file, NULL, evidence, false);
 		if (mirror->nevidence == MIRROR_EVIDENCE)
 			parse_error(parser, parser->token.at, "at most %d expressions stand here",
 				    MIRROR_EVIDENCE);
@@ -116,17 +117,17 @@ static void parse_evidence(struct parser *parser, struct mirror_def *mirror)
 
 void parse_mirror(struct parser *parser)
 {
-	struct mirror_def *mirror = arena_alloc(parser->rules->arena, sizeof *mirror);
+	struct mirror_def *mirror = arena_alloc(parser->arena, sizeof *mirror);
 	const struct rule_block *block = contradiction_block(parser);
 
-	if (parser->rules->mirror) {
-		rules_error(parser->rules, parser->file, parser->statement_at,
+	if (own(parser)->rules->mirror) {
+		rules_error(own(parser)->rules, own(parser)->file, own(parser)->statement_at,
 			    "expected one mirror in all rule files together: %s has one",
-			    parser->rules->mirror->file->name);
+			    own(parser)->rules->mirror->file->name);
 		parser->failed = true;
 		return;
 	}
-	mirror->file = parser->file;
+	mirror->file = own(parser)->file;
 	mirror->path = parse_side(parser, false);
 	if (!parser->failed)
 		add_unknown(parser, block, mirror->path);
@@ -150,5 +151,5 @@ void parse_mirror(struct parser *parser)
 		parse_expected(parser,
 			       "with PATH, by EXPRESSION, except CONSTANT or the end of the line");
 	if (!parser->failed)
-		parser->rules->mirror = mirror;
+		own(parser)->rules->mirror = mirror;
 }

@@ -10,12 +10,6 @@
 
 #include <string.h>
 
-static char *keep_name(struct parser *parser)
-{
-	return arena_strndup(parser->rules->arena, parser->token.value.text,
-			     parser->token.value.len);
-}
-
 bool parse_at_end(const struct parser *parser)
 {
 	return parser->token.kind == TOKEN_NEWLINE || parser->token.kind == TOKEN_END;
@@ -25,16 +19,6 @@ static void expect_end(struct parser *parser, const char *what)
 {
 	if (!parse_at_end(parser))
 		parse_expected(parser, what);
-}
-
-static bool expect_op(struct parser *parser, const char *op, const char *what)
-{
-	if (!lex_is_op(parser, op)) {
-		parse_expected(parser, what);
-		return false;
-	}
-	lex_next(parser);
-	return true;
 }
 
 static struct ast *parse_when(struct parser *parser)
@@ -48,7 +32,7 @@ static struct ast *parse_when(struct parser *parser)
 /* An error that was found behind the line: reading goes on behind it, not one line later. */
 static void line_error(struct parser *parser, uint32_t at, const char *what)
 {
-	rules_error(parser->rules, parser->file, at, "%s", what);
+	rules_error(own(parser)->rules, own(parser)->file, at, "%s", what);
 	parser->failed = true;
 	parser->pos = parser->token.at;
 }
@@ -57,8 +41,8 @@ static void line_error(struct parser *parser, uint32_t at, const char *what)
 
 static struct head_pattern *add_pattern(struct parser *parser, struct rule_block *block, size_t at)
 {
-	struct head_pattern *pattern = arena_push(parser->rules->arena, block->patterns,
-						  block->npatterns, block->patterns_capacity);
+	struct head_pattern *pattern = arena_push(parser->arena, block->patterns, block->npatterns,
+						  block->patterns_capacity);
 
 	*pattern = (struct head_pattern){.kind = HEAD_GLOB, .at = parser_place(parser, at)};
 	return pattern;
@@ -109,7 +93,7 @@ static void parse_glob(struct parser *parser, struct rule_block *block, size_t a
 		return;
 	}
 	pattern = add_pattern(parser, block, at);
-	pattern->text = arena_strndup(parser->rules->arena, parser->text + at, end - at);
+	pattern->text = arena_strndup(parser->arena, parser->text + at, end - at);
 	for (const char *c = pattern->text; *c; c++)
 		pattern->stars += *c == '*';
 	parser->pos = end;
@@ -130,7 +114,7 @@ static void parse_pattern(struct parser *parser, struct rule_block *block)
 			return;
 		struct head_pattern *pattern = add_pattern(parser, block, at);
 		pattern->kind = HEAD_LITERAL;
-		pattern->text = keep_name(parser);
+		pattern->text = token_text(parser);
 	} else {
 		parse_glob(parser, block, at);
 	}
@@ -161,21 +145,21 @@ static struct ast *parse_in_section(struct parser *parser, struct rule_block *bl
 	struct head_pattern *pattern = block->section = found.patterns;
 	if (pattern->kind == HEAD_GLOB && !strcmp(pattern->text, "*"))
 		return NULL; /* also streams without one */
-	constant = ast_new(parser->rules, AST_CONST, pattern->at);
+	constant = ast_new(parser->arena, AST_CONST, pattern->at);
 	constant->value = value_text(pattern->text, strlen(pattern->text));
-	return ast_of(parser->rules, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
-		      ast_name(parser->rules, "section", "name", pattern->at), constant);
+	return ast_of(parser->arena, pattern->kind == HEAD_GLOB ? OP_GLOB : OP_EQ, pattern->at,
+		      ast_name(own(parser)->rules, "section", "name", pattern->at), constant);
 }
 
 static void parse_head(struct parser *parser, bool is_section)
 {
-	struct rule_block *block = arena_alloc(parser->rules->arena, sizeof *block);
+	struct rule_block *block = arena_alloc(parser->arena, sizeof *block);
 
-	block->file = parser->file;
-	block->at = parser->statement_at;
+	block->file = own(parser)->file;
+	block->at = own(parser)->statement_at;
 	block->is_section = is_section;
-	RULES_APPEND(parser->rules, blocks, block);
-	parser->block = block; /* also when it is wrong: its lines are not "outside" */
+	RULES_APPEND(own(parser)->rules, blocks, block);
+	own(parser)->block = block; /* also when it is wrong: its lines are not "outside" */
 	do {
 		parse_pattern(parser, block);
 		lex_next(parser);
@@ -188,11 +172,11 @@ static void parse_head(struct parser *parser, bool is_section)
 			   : is_section     ? "',', when or the end of the line"
 					    : "',', in section, when or the end of the line");
 	if (section)
-		block->when = block->when ? ast_of(parser->rules, OP_AND, section->at, section,
+		block->when = block->when ? ast_of(parser->arena, OP_AND, section->at, section,
 						   block->when)
 					  : section;
 	if (!parser->failed)
-		ast_check(parser->rules, parser->file, block, block->when, false);
+		ast_check(own(parser)->rules, own(parser)->file, block, block->when, false);
 }
 
 /* ---- statements ---- */
@@ -227,9 +211,9 @@ static void check_target(struct parser *parser, const struct statement *statemen
 
 	if (parser->failed)
 		return;
-	if (parser->block->is_section && (!section_path || statement->verb != VERB_SET))
+	if (own(parser)->block->is_section && (!section_path || statement->verb != VERB_SET))
 		what = "a section block holds only lines section/NAME = EXPRESSION";
-	else if (!parser->block->is_section && root == ROOT_SECTION)
+	else if (!own(parser)->block->is_section && root == ROOT_SECTION)
 		what = "section/ is written in section blocks only";
 	else if (root != ROOT_STATE && root != ROOT_SECTION)
 		what = "expected a path of the state: this is part of the event and only read";
@@ -239,34 +223,34 @@ static void check_target(struct parser *parser, const struct statement *statemen
 
 static void add_statement(struct parser *parser, struct statement *statement)
 {
-	struct rules *rules = parser->rules;
+	struct rules *rules = own(parser)->rules;
 
 	if (parser->failed)
 		return;
-	if (!parser->block) {
+	if (!own(parser)->block) {
 		line_error(parser, statement->at,
 			   "expected a head (event PATTERN or section PATTERN) before this line");
 		return;
 	}
-	statement->block = parser->block;
+	statement->block = own(parser)->block;
 	check_target(parser, statement);
 	if (parser->failed)
 		return;
 	for (uint32_t i = 0; i < statement->target->natoms; i++)
-		ast_check(rules, parser->file, parser->block, statement->target->atoms[i].key,
-			  false);
-	ast_check(rules, parser->file, parser->block, statement->value, false);
-	ast_check(rules, parser->file, parser->block, statement->when, false);
+		ast_check(rules, own(parser)->file, own(parser)->block,
+			  statement->target->atoms[i].key, false);
+	ast_check(rules, own(parser)->file, own(parser)->block, statement->value, false);
+	ast_check(rules, own(parser)->file, own(parser)->block, statement->when, false);
 	RULES_APPEND(rules, statements, statement);
 }
 
 /* Behind the verb, if it has a word. */
 static void parse_statement(struct parser *parser, enum verb verb)
 {
-	struct statement *statement = arena_alloc(parser->rules->arena, sizeof *statement);
+	struct statement *statement = arena_alloc(parser->arena, sizeof *statement);
 	bool set = verb == VERB_SET, gives = set || verb == VERB_WAS || verb == VERB_PUSH;
 
-	statement->at = parser->statement_at;
+	statement->at = own(parser)->statement_at;
 	statement->verb = verb;
 	statement->target = parse_path(parser, PATH_TARGET);
 	if (!verb_buries(verb))
@@ -275,7 +259,7 @@ static void parse_statement(struct parser *parser, enum verb verb)
 		statement->verb = VERB_ADD;
 		lex_next(parser);
 		statement->value = parse_expr(parser);
-	} else if (gives && expect_op(parser, "=", set ? "'=' or '+=' after the path" : "'='")) {
+	} else if (gives && parse_op(parser, "=", set ? "'=' or '+=' after the path" : "'='")) {
 		statement->value = parse_expr(parser);
 	}
 	statement->when = parse_when(parser);
@@ -289,84 +273,84 @@ static void parse_statement(struct parser *parser, enum verb verb)
 
 static void parse_initial(struct parser *parser)
 {
-	struct initial_def *initial = arena_alloc(parser->rules->arena, sizeof *initial);
+	struct initial_def *initial = arena_alloc(parser->arena, sizeof *initial);
 
-	initial->file = parser->file;
+	initial->file = own(parser)->file;
 	initial->path = parse_path(parser, PATH_TARGET);
 	check_defined(parser, initial->path,
 		      "expected a constant or '*' as the key of an initial value");
-	if (expect_op(parser, "=", "'='"))
+	if (parse_op(parser, "=", "'='"))
 		parse_constant(parser, &initial->value);
 	expect_end(parser, "the end of the line");
 	if (!parser->failed)
-		RULES_APPEND(parser->rules, initials, initial);
+		RULES_APPEND(own(parser)->rules, initials, initial);
 }
 
 static void parse_view(struct parser *parser)
 {
-	struct view_def *view = arena_alloc(parser->rules->arena, sizeof *view);
+	struct view_def *view = arena_alloc(parser->arena, sizeof *view);
 
-	view->file = parser->file;
-	parser->view = view;
-	parser->declares = true;
+	view->file = own(parser)->file;
+	own(parser)->view = view;
+	own(parser)->declares = true;
 	view->path = parse_path(parser, PATH_PLAIN);
-	parser->declares = false;
+	own(parser)->declares = false;
 	check_defined(parser, view->path,
 		      "expected a constant or a variable ?NAME as the key of a view");
-	if (expect_op(parser, "=", "'='"))
+	if (parse_op(parser, "=", "'='"))
 		view->value = parse_expr(parser);
 	expect_end(parser, "an operator or the end of the line");
-	parser->view = NULL;
+	own(parser)->view = NULL;
 	if (parser->failed)
 		return;
-	ast_check(parser->rules, parser->file, NULL, view->value, true);
-	RULES_APPEND(parser->rules, views, view);
+	ast_check(own(parser)->rules, own(parser)->file, NULL, view->value, true);
+	RULES_APPEND(own(parser)->rules, views, view);
 }
 
 /* The name stands for the expression in what follows of the file. */
 static void parse_let(struct parser *parser)
 {
-	struct let_def *let = arena_alloc(parser->rules->arena, sizeof *let);
-	size_t errors = parser->rules->nerrors;
+	struct let_def *let = arena_alloc(parser->arena, sizeof *let);
+	size_t errors = own(parser)->rules->nerrors;
 	const struct let_def *first;
 	struct value value;
 
-	let->file = parser->file;
-	let->at = parser->statement_at;
+	let->file = own(parser)->file;
+	let->at = own(parser)->statement_at;
 	if (parser->token.kind != TOKEN_IDENT ||
 	    lex_constant(parser->token.value.text, parser->token.value.len, &value))
 		parse_expected(parser, "the name of the expression");
-	let->name = parser->failed ? "" : keep_name(parser);
+	let->name = parser->failed ? "" : token_text(parser);
 	lex_next(parser);
-	if (expect_op(parser, "=", "'='"))
+	if (parse_op(parser, "=", "'='"))
 		let->value = parse_expr(parser);
 	let->nodes = parser->nodes;
 	expect_end(parser, "an operator or the end of the line");
 	if (parser->failed)
 		return;
-	first = rules_let(parser->rules, parser->file, let->name);
+	first = rules_let(own(parser)->rules, own(parser)->file, let->name);
 	if (first)
-		rules_error(parser->rules, parser->file, let->at,
+		rules_error(own(parser)->rules, own(parser)->file, let->at,
 			    "an expression '%.60s' is there already, at %.100s:%u", let->name,
 			    first->file->name, rule_file_place(first->file, first->at).line);
-	ast_check(parser->rules, parser->file, NULL, let->value, false);
-	if (parser->rules->nerrors == errors)
-		rules_add_let(parser->rules, let);
+	ast_check(own(parser)->rules, own(parser)->file, NULL, let->value, false);
+	if (own(parser)->rules->nerrors == errors)
+		rules_add_let(own(parser)->rules, let);
 }
 
 static void parse_alias(struct parser *parser)
 {
-	struct alias_def *alias = arena_alloc(parser->rules->arena, sizeof *alias);
+	struct alias_def *alias = arena_alloc(parser->arena, sizeof *alias);
 
-	alias->file = parser->file;
-	alias->at = parser->statement_at;
+	alias->file = own(parser)->file;
+	alias->at = own(parser)->statement_at;
 	alias->is_event = lex_is_word(parser, "event");
 	if (!alias->is_event && !lex_is_word(parser, "field"))
 		parse_expected(parser, "event or field after alias");
 	lex_next(parser);
 	if (parser->token.kind != TOKEN_IDENT)
 		parse_expected(parser, "the name of the alias");
-	alias->name = parser->failed ? "" : keep_name(parser);
+	alias->name = parser->failed ? "" : token_text(parser);
 	lex_next(parser);
 	if (!lex_is_op(parser, "="))
 		parse_expected(parser, "'='");
@@ -375,13 +359,13 @@ static void parse_alias(struct parser *parser)
 		if (parser->token.kind != TOKEN_IDENT && parser->token.kind != TOKEN_STRING)
 			parse_expected(parser, "a name");
 		else
-			*arena_push(parser->rules->arena, alias->names, alias->nnames,
-				    alias->names_capacity) = keep_name(parser);
+			*arena_push(parser->arena, alias->names, alias->nnames,
+				    alias->names_capacity) = token_text(parser);
 		lex_next(parser);
 	} while (lex_is_op(parser, ","));
 	expect_end(parser, "',' or the end of the line");
 	if (!parser->failed)
-		rules_add_alias(parser->rules, alias);
+		rules_add_alias(own(parser)->rules, alias);
 }
 
 /* Of a map: a constant, or `unknown`. */
@@ -415,12 +399,11 @@ static void parse_entry(struct parser *parser, struct map_def *map)
 	} else {
 		parse_expected(parser, "an entry (CONSTANT, & INTEGER or *) or '}'");
 	}
-	expect_op(parser, "=", "'='");
+	parse_op(parser, "=", "'='");
 	parse_result(parser, &entry.result);
 	if (parser->failed)
 		return;
-	*arena_push(parser->rules->arena, map->entries, map->nentries, map->entries_capacity) =
-		entry;
+	*arena_push(parser->arena, map->entries, map->nentries, map->entries_capacity) = entry;
 }
 
 static void skip_newlines(struct parser *parser)
@@ -457,26 +440,26 @@ static void expected_format(struct parser *parser)
 
 static void parse_map(struct parser *parser)
 {
-	struct map_def *map = arena_alloc(parser->rules->arena, sizeof *map);
+	struct map_def *map = arena_alloc(parser->arena, sizeof *map);
 
-	map->file = parser->file;
-	map->at = parser->statement_at;
+	map->file = own(parser)->file;
+	map->at = own(parser)->statement_at;
 	if (parser->token.kind != TOKEN_IDENT)
 		parse_expected(parser, "the name of the map");
-	map->name = parser->failed ? "" : keep_name(parser);
+	map->name = parser->failed ? "" : token_text(parser);
 	lex_next(parser);
 	if (lex_is_keyword(parser, "for")) {
 		lex_next(parser);
-		map->format = parser->token.kind == TOKEN_IDENT ? keep_name(parser) : "";
+		map->format = parser->token.kind == TOKEN_IDENT ? token_text(parser) : "";
 		if (!reader_named(map->format))
 			expected_format(parser);
 		lex_next(parser);
 	}
-	if (expect_op(parser, "{", map->format ? "'{'" : "for or '{'"))
+	if (parse_op(parser, "{", map->format ? "'{'" : "for or '{'"))
 		parse_entries(parser, map);
 	expect_end(parser, "the end of the line");
 	if (!parser->failed)
-		rules_add_map(parser->rules, map);
+		rules_add_map(own(parser)->rules, map);
 }
 
 /* ---- include ---- */
@@ -491,15 +474,16 @@ static void parse_include(struct parser *parser)
 	if (parser->token.kind != TOKEN_IDENT && !is_file)
 		parse_expected(parser, "the name of a rule set, or a file in double quotes");
 	else
-		name = keep_name(parser);
+		name = token_text(parser);
 	if (!parser->failed && (!*name || strlen(name) != parser->token.value.len))
 		parse_error(parser, at, "expected the name of a file");
 	lex_next(parser);
 	expect_end(parser, "the end of the line");
 	if (parser->failed)
 		return;
-	parser->block = NULL;
-	rules_include(parser->rules, parser->file, parser_place(parser, at), name, is_file);
+	own(parser)->block = NULL;
+	rules_include(own(parser)->rules, own(parser)->file, parser_place(parser, at), name,
+		      is_file);
 }
 
 /* ---- lines ---- */
@@ -550,7 +534,7 @@ static bool parse_keyword_line(struct parser *parser)
 /* The first word of a line is looked at. */
 static void parse_line(struct parser *parser)
 {
-	parser->statement_at = parser_place(parser, parser->token.at);
+	own(parser)->statement_at = parser_place(parser, parser->token.at);
 	parser->nodes = 0;
 	if (starts_with(parser, "event") || starts_with(parser, "section"))
 		parse_head(parser, lex_is_word(parser, "section"));
@@ -590,8 +574,8 @@ static bool is_quoted(const struct parser *parser, size_t open, size_t *close)
 /* The content without its escapes, parsed as one line; errors stand where they are in the file. */
 static void parse_quoted(struct parser *outer, size_t open, size_t close)
 {
-	char *text = arena_alloc(outer->rules->arena, close - open);
-	uint32_t *map = arena_array(outer->rules->arena, close - open + 1, sizeof *map);
+	char *text = arena_alloc(outer->arena, close - open);
+	uint32_t *map = arena_array(outer->arena, close - open + 1, sizeof *map);
 	size_t n = 0;
 
 	for (size_t i = open + 1; i < close; i++) {
@@ -602,20 +586,19 @@ static void parse_quoted(struct parser *outer, size_t open, size_t close)
 		text[n++] = outer->text[i];
 	}
 	map[n] = (uint32_t)close;
-	struct parser inner = {.rules = outer->rules,
-			       .file = outer->file,
-			       .text = text,
-			       .len = n,
-			       .map = map,
-			       .block = outer->block};
-	lex_next(&inner);
-	skip_newlines(&inner);
-	parse_line(&inner);
-	if (!inner.failed)
-		skip_newlines(&inner);
-	if (inner.token.kind != TOKEN_END)
-		parse_expected(&inner, "the closing quote: one statement stands inside quotes");
-	outer->block = inner.block;
+	struct rule_parser inside = rule_parser_of(own(outer)->rules, own(outer)->file, text, n);
+	struct parser *inner = &inside.in;
+
+	inner->map = map;
+	inside.block = own(outer)->block;
+	lex_next(inner);
+	skip_newlines(inner);
+	parse_line(inner);
+	if (!inner->failed)
+		skip_newlines(inner);
+	if (inner->token.kind != TOKEN_END)
+		parse_expected(inner, "the closing quote: one statement stands inside quotes");
+	own(outer)->block = inside.block;
 	outer->pos = close + 1;
 }
 
@@ -628,9 +611,9 @@ static void recover(struct parser *parser)
 
 	parser->failed = false;
 	parser->brackets = 0;
-	parser->key_depth = 0;
-	parser->declares = false;
-	parser->view = NULL;
+	own(parser)->key_depth = 0;
+	own(parser)->declares = false;
+	own(parser)->view = NULL;
 	do {
 		parser->pos = line_end(parser, next);
 		next = spaces_end(parser, parser->pos);
@@ -700,11 +683,10 @@ bool rules_parse(struct rules *rules, const struct rule_file *given, struct erro
 
 	RULES_APPEND(rules, files, file);
 	if (check_text(rules, file)) {
-		struct parser parser = {
-			.rules = rules, .file = file, .text = file->text, .len = file->len};
+		struct rule_parser parser = rule_parser_of(rules, file, file->text, file->len);
 		if (file->len >= 3 && !memcmp(file->text, "\xef\xbb\xbf", 3))
-			parser.pos = 3;
-		parse_file(&parser);
+			parser.in.pos = 3;
+		parse_file(&parser.in);
 	}
 	return rules->nerrors == errors || rules_first_error(rules, errors, err);
 }

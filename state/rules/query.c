@@ -3,6 +3,7 @@
  *
  * Unlike in rules, a bare word as a key is a string: thread[bash] is thread["bash"].
  */
+#include "state/expr/number.h"
 #include "state/rules/lex.h"
 
 #include "engine/base/digits.h"
@@ -49,7 +50,7 @@ static bool scan_string(struct scan_path *in, struct value *out)
 	const char *what = NULL;
 	size_t bad = in->pos;
 
-	if (lex_string(in->text, in->len, &in->pos, in->query->arena, out, &bad, &what))
+	if (lex_string(in->text, in->len, &in->pos, true, in->query->arena, out, &bad, &what))
 		return true;
 	return expected(in, bad, what);
 }
@@ -91,7 +92,7 @@ static bool constant_word(struct scan_path *in, size_t from, size_t to, struct v
 	*out = word_value(in, from, to);
 	if (pos < to && char_is_digit(in->text[pos])) {
 		struct value number;
-		if (!lex_number(in->text, to, &pos, &number, &what) || pos != to)
+		if (!lex_number(in->text, to, &pos, false, &number, &what) || pos != to)
 			return expected(in, from, what ? what : "expected a number or a word");
 		*out = number;
 		return text[0] != '-' || lex_negate(out) ||

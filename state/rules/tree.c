@@ -1,33 +1,13 @@
-/* tree.c - making the trees of expressions, and looking through them */
+/* tree.c - names in trees of expressions, and looking through them */
 #include "state/rules/ast.h"
 
 #include "state/model/attr.h"
 
 #include <string.h>
 
-struct ast *ast_new(struct rules *rules, enum ast_kind kind, uint32_t at)
-{
-	struct ast *ast = arena_alloc(rules->arena, sizeof *ast);
-
-	ast->kind = kind;
-	ast->at = at;
-	return ast;
-}
-
-struct ast *ast_of(struct rules *rules, enum op op, uint32_t at, struct ast *a, struct ast *b)
-{
-	struct ast *ast = ast_new(rules, b ? AST_BINARY : AST_UNARY, at);
-	struct ast *args[] = {a, b};
-
-	ast->op = op;
-	ast->nargs = b ? 2 : 1;
-	ast->args = arena_copy(rules->arena, args, ast->nargs, sizeof *args);
-	return ast;
-}
-
 struct ast *ast_name(struct rules *rules, const char *root, const char *name, uint32_t at)
 {
-	struct ast *ast = ast_new(rules, AST_PATH, at);
+	struct ast *ast = ast_new(rules->arena, AST_PATH, at);
 	struct ast_path *path = arena_alloc(rules->arena, sizeof *path);
 
 	*path = (struct ast_path){.at = at, .natoms = 2, .ref = rules->nrefs++};

@@ -144,7 +144,8 @@ def check_ranges(made):
 
 # condition, exit status for means of 50 us and 70 us
 CONDITIONS = [("p99(unit) > 1.1 * A", 1), ("p99(unit) > A * 1.5", 0), ("mean(unit) > A + 19us", 1), ("mean(unit) > A + 20us", 0),
-              ("mean(unit) >= A + 20us", 1), ("p50(unit) < 70us", 0), ("p50(unit) <= 70us", 1), ("count(unit) < A", 0)]
+              ("mean(unit) >= A + 20us", 1), ("p50(unit) < 70us", 0), ("p50(unit) <= 70us", 1), ("count(unit) < A", 0), ("p99(unit) > p99(A) + 10_000 && count(unit) == count(A)", 1),
+              ("(p99(unit) - A) * 4 in (80us, 81us) || !(p99(unit) > A)", 1)]
 
 
 def check_conditions(made):
@@ -453,6 +454,7 @@ def check_mistakes(made, folder):
             ([path, path, "--unit", "what"], "--unit: 'what': it is none"),
             ([path, path, "--unit", "--from a"], "a period needs --from and --until"),
             ([path, path, "--fail-if", "p98(unit) > A"], "mean, p50, p99 or count of"),
+            ([path, path, "--fail-if", "p99(unit) > A || mean(unit) > 1"], "mean, p50, p99 or count of"),
             ([path, path, "--fail-if", "p99(unit) > much"], "mean, p50, p99 or count of"),
             ([path, path, "--unit", "request_begin -> request_end by nosuch"],
              "--unit 'request_begin -> request_end by nosuch': key: no event of the trace has a field 'nosuch'"),

@@ -42,7 +42,7 @@ class Maker:
 
     def __init__(self, rng, rows, numbers, texts, plain=False):
         self.rng, self.rows, self.numbers, self.texts = rng, rows, numbers, texts
-        self.plain = plain  # no functions: those of `do` are bpftrace's
+        self.plain = plain  # of events: fields with their scope, too
 
     def scoped(self, column):
         """Of events, now and then with the scope of the field."""
@@ -70,13 +70,13 @@ class Maker:
             column = rng.choice(self.numbers)
             return self.scoped(column), lambda row: int(row[column]) if row[column] else None
         (a, fa), (b, fb) = self.number(depth - 1), self.number(depth - 1)
-        kind = rng.choice(("+", "-", "&", "|", "choose") + (() if self.plain else ("min", "max")))
+        kind = rng.choice(("+", "-", "&", "|", "choose", "min", "max"))
 
         def both(f):
             return lambda row: None if fa(row) is None or fb(row) is None else f(fa(row), fb(row))
         if kind == "choose":
             c, fc = self.truth(depth - 1)
-            return ((rng.choice(("choose(%s, %s, %s)", "(%s ? %s : %s)")) if not self.plain else "(%s ? %s : %s)") % (c, a, b),
+            return (rng.choice(("choose(%s, %s, %s)", "(%s ? %s : %s)")) % (c, a, b),
                     lambda row: None if fc(row) is None else fa(row) if fc(row) else fb(row))
         if kind in ("min", "max"):
             return "%s(%s, %s)" % (kind, a, b), both(min if kind == "min" else max)
@@ -90,7 +90,7 @@ class Maker:
 
     def compared(self, depth):
         rng = self.rng
-        kind = rng.choice(("number", "number", "text", "glob", "regex", "in") + (() if self.plain else ("has",)))
+        kind = rng.choice(("number", "number", "text", "glob", "regex", "in", "has"))
         if kind == "number":
             (a, fa), (b, fb) = self.number(depth), self.number(depth)
             op = rng.choice(("==", "!=", "<", "<=", ">", ">="))

@@ -1,11 +1,10 @@
 /* lex.c - text to words, one at a time, with what stands around them */
-#include "state/rules/lex.h"
-
 #include "engine/base/digits.h"
 #include "engine/base/mem.h"
-#include "engine/base/quote.h"
-#include "state/model/text_part.h"
+#include "state/expr/number.h"
+#include "state/expr/parse.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@ uint32_t parser_place(const struct parser *parser, size_t at)
 
 void parse_error(struct parser *parser, size_t at, const char *fmt, ...)
 {
-	char text[256];
+	char text[320];
 	va_list args;
 
 	if (parser->failed)
@@ -26,8 +25,9 @@ void parse_error(struct parser *parser, size_t at, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	rules_error(parser->rules, parser->file, parser_place(parser, at), "%s", text);
+	parser->dialect->error(parser, at, text);
 	parser->failed = true;
+	parser->token.kind = TOKEN_END;
 	parser->pos = at;
 }
 
@@ -85,39 +85,36 @@ bool lex_constant(const char *word, size_t len, struct value *out)
 /* The escape whose backslash is at text[*pos]. */
 static bool lex_escape(const char *text, size_t len, size_t *pos, char *out)
 {
+	static const char from[] = "nrt\"\\0abfv", to[] = "\n\r\t\"\\\0\a\b\f\v";
 	char c = *pos + 1 < len ? text[*pos + 1] : 0;
-	uint64_t byte;
+	const char *found = c ? memchr(from, c, sizeof from - 1) : NULL;
 
-	if (c == 'x' && *pos + 3 < len &&
-	    text_digits((struct text_part){text + *pos + 2, 2}, 16, &byte) == 2) {
-		*out = (char)byte;
+	if (c == 'x' && *pos + 3 < len && hex_digit(text[*pos + 2]) >= 0 &&
+	    hex_digit(text[*pos + 3]) >= 0) {
+		*out = (char)(hex_digit(text[*pos + 2]) * 16 + hex_digit(text[*pos + 3]));
 		*pos += 4;
 		return true;
 	}
-	if (c == 'n')
-		*out = '\n';
-	else if (c == 't')
-		*out = '\t';
-	else if (c == '"' || c == '\\')
-		*out = c;
-	else
+	if (!found)
 		return false;
+	*out = to[found - from];
 	*pos += 2;
 	return true;
 }
 
-bool lex_string(const char *text, size_t len, size_t *pos, struct arena *arena, struct value *out,
-		size_t *bad, const char **what)
+bool lex_string(const char *text, size_t len, size_t *pos, bool lines, struct arena *arena,
+		struct value *out, size_t *bad, const char **what)
 {
 	size_t open = (*pos)++;
 	struct buf content = {0};
 	bool ok = false;
 
-	while (*pos < len && text[*pos] != '"' && text[*pos] != '\n') {
+	while (*pos < len && text[*pos] != '"' && !(lines && text[*pos] == '\n')) {
 		char c = text[*pos];
 		if (c == '\\') {
 			*bad = *pos;
-			*what = "expected one of the escapes \\\" \\\\ \\n \\t \\xHH";
+			*what = "no such escape in a text: the escapes are "
+				"\\\" \\\\ \\a \\b \\f \\n \\r \\t \\v \\0 \\xHH";
 			if (!lex_escape(text, len, pos, &c))
 				goto out;
 		} else {
@@ -126,7 +123,8 @@ bool lex_string(const char *text, size_t len, size_t *pos, struct arena *arena, 
 		buf_add_char(&content, c);
 	}
 	*bad = open;
-	*what = "the string is not closed: expected '\"' before the end of the line";
+	*what = lines ? "the text has no closing quote: it is not closed before the end of the line"
+		      : "the text has no closing quote";
 	if (*pos < len && text[*pos] == '"') {
 		++*pos;
 		*out = value_text(arena_strndup(arena, buf_text(&content), content.len),
@@ -138,20 +136,23 @@ out:
 	return ok;
 }
 
-/* ---- words ---- */
+/* ---- blanks ---- */
 
-size_t blanks_end(const struct parser *parser, size_t pos)
+static size_t past_blanks(const struct parser *parser, size_t pos, bool newlines)
 {
-	while (is_blank(parser_char(parser, pos)))
+	while (is_blank(parser_char(parser, pos)) || (newlines && parser_char(parser, pos) == '\n'))
 		pos++;
 	return pos;
 }
 
+size_t blanks_end(const struct parser *parser, size_t pos)
+{
+	return past_blanks(parser, pos, false);
+}
+
 size_t spaces_end(const struct parser *parser, size_t pos)
 {
-	while (is_blank(parser_char(parser, pos)) || parser_char(parser, pos) == '\n')
-		pos++;
-	return pos;
+	return past_blanks(parser, pos, true);
 }
 
 size_t line_end(const struct parser *parser, size_t pos)
@@ -161,8 +162,8 @@ size_t line_end(const struct parser *parser, size_t pos)
 	return pos;
 }
 
-/* Skips blanks, comments, and newlines that mean nothing. */
-static void skip_blank(struct parser *parser)
+/* Over blanks, comments, and newlines that mean nothing. */
+static void skip_in_lines(struct parser *parser)
 {
 	bool goes_on = true;
 
@@ -177,17 +178,55 @@ static void skip_blank(struct parser *parser)
 	}
 }
 
-static void lex_op(struct parser *parser)
+/* Behind a comment of C at pos; the same: there is none. */
+static size_t comment_end(struct parser *parser, size_t pos)
 {
-	static const char *const ops[] = {
-		"||", "&&", "==", "!=", "<=", ">=", "=~", "<<", ">>", "+=", "~~", "**"};
-	const char *at = parser->text + parser->pos;
-	size_t left = parser->len - parser->pos;
-	size_t n = 1;
+	char next = parser_char(parser, pos + 1);
+	const char *end;
 
-	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-		if (left >= 2 && !memcmp(at, ops[i], 2))
-			n = 2;
+	if (parser_char(parser, pos) != '/' || (next != '/' && next != '*'))
+		return pos;
+	if (next == '/')
+		return line_end(parser, pos);
+	end = memmem(parser->text + pos + 2, parser->len - pos - 2, "*/", 2);
+	if (end)
+		return (size_t)(end - parser->text) + 2;
+	parse_error(parser, pos, "the comment has no end");
+	return parser->len;
+}
+
+void lex_skip(struct parser *parser)
+{
+	size_t before;
+
+	if (parser->dialect->lines) {
+		skip_in_lines(parser);
+		return;
+	}
+	do {
+		before = parser->pos;
+		parser->pos = comment_end(parser, spaces_end(parser, before));
+	} while (parser->pos != before);
+}
+
+/* ---- words ---- */
+
+static void lex_sign(struct parser *parser)
+{
+	const struct dialect *dialect = parser->dialect;
+	const char *at = parser->text + parser->pos;
+	size_t left = parser->len - parser->pos, n = 1;
+
+	for (const char *const *sign = dialect->signs; *sign; sign++) {
+		n = strlen(*sign);
+		if (n <= left && !memcmp(at, *sign, n))
+			break;
+		n = 1;
+	}
+	if (n == 1 && dialect->characters && !strchr(dialect->characters, *at)) {
+		parse_error(parser, parser->pos, "a character that means nothing here");
+		return;
+	}
 	memcpy(parser->token.op, at, n);
 	parser->token.kind = TOKEN_OP;
 	parser->pos += n;
@@ -197,39 +236,51 @@ static void lex_op(struct parser *parser)
 		parser->pos++;
 }
 
-static void lex_ident(struct parser *parser)
+static void lex_name(struct parser *parser, enum token_kind kind)
 {
-	size_t first = parser->pos;
+	size_t first = parser->pos++;
 
-	while (parser->pos < parser->len && char_is_word(parser->text[parser->pos]))
+	while (char_is_word(parser_char(parser, parser->pos)))
 		parser->pos++;
-	parser->token.kind = TOKEN_IDENT;
+	parser->token.kind = kind;
 	parser->token.value = value_text(parser->text + first, parser->pos - first);
+}
+
+static void lex_quoted(struct parser *parser)
+{
+	const char *what = NULL;
+	size_t bad = parser->pos;
+
+	parser->token.kind = TOKEN_STRING;
+	if (!lex_string(parser->text, parser->len, &parser->pos, parser->dialect->lines,
+			parser->arena, &parser->token.value, &bad, &what))
+		parse_error(parser, bad, "%s", what);
 }
 
 static void lex_word(struct parser *parser)
 {
-	struct token *token = &parser->token;
+	const struct dialect *dialect = parser->dialect;
 	char c = parser->text[parser->pos];
 	const char *what = NULL;
-	size_t bad = parser->pos;
 
+	if (dialect->word && dialect->word(parser))
+		return;
 	if (c == '\n') {
-		token->kind = TOKEN_NEWLINE;
+		parser->token.kind = TOKEN_NEWLINE;
 		parser->pos++;
 	} else if (char_begins_word(c)) {
-		lex_ident(parser);
+		lex_name(parser, TOKEN_IDENT);
 	} else if (char_is_digit(c)) {
-		token->kind = TOKEN_NUMBER;
-		if (!lex_number(parser->text, parser->len, &parser->pos, &token->value, &what))
-			parse_error(parser, token->at, "%s", what);
+		parser->token.kind = TOKEN_NUMBER;
+		if (!lex_number(parser->text, parser->len, &parser->pos, dialect->integers,
+				&parser->token.value, &what))
+			parse_error(parser, parser->token.at, "%s", what);
 	} else if (c == '"') {
-		token->kind = TOKEN_STRING;
-		if (!lex_string(parser->text, parser->len, &parser->pos, parser->rules->arena,
-				&token->value, &bad, &what))
-			parse_error(parser, bad, "%s", what);
+		lex_quoted(parser);
+	} else if (dialect->sigils && (c == '@' || c == '$')) {
+		lex_name(parser, c == '@' ? TOKEN_MAP : TOKEN_VARIABLE);
 	} else {
-		lex_op(parser);
+		lex_sign(parser);
 	}
 }
 
@@ -238,21 +289,19 @@ void lex_next(struct parser *parser)
 	size_t before = parser->pos;
 
 	if (!parser->failed)
-		skip_blank(parser);
+		lex_skip(parser);
 	parser->token = (struct token){.kind = TOKEN_END,
 				       .at = parser->pos,
 				       .blank_before = parser->pos > before || !before};
 	if (!parser->failed && parser->pos < parser->len)
 		lex_word(parser);
-	if (parser->failed)
-		parser->token.kind = TOKEN_END;
 	parser->token.end = parser->pos;
 }
 
-bool lex_is_keyword(const struct parser *parser, const char *word)
+char *token_text(const struct parser *parser)
 {
-	size_t end = parser->token.end;
+	const struct value *text = &parser->token.value;
 
-	return lex_is_word(parser, word) &&
-	       (end == parser->len || is_blank(parser->text[end]) || parser->text[end] == '\n');
+	return arena_strndup(parser->arena, text->kind == VALUE_STRING ? text->text : "",
+			     text->kind == VALUE_STRING ? text->len : 0);
 }

@@ -1,0 +1,212 @@
+/*
+ * compile.c - expressions of one-liners as those of all conditions, with C's numbers and truth
+ *
+ *     a < b && !c     number(truth(number(a < b)) && truth(number(!truth(c))))
+ *                     of which truth(number(x)) is x, where x is true or false
+ *
+ * What only a program has (fields, maps, variables, the event's thread) is EXPR_HOST: eval.c.
+ */
+#include "oneliner/tree.h"
+#include "state/program/internal.h"
+
+#include <string.h>
+
+static bool is_truth(const struct expr *expr)
+{
+	return expr->kind == EXPR_NOT || expr->kind == EXPR_AND || expr->kind == EXPR_OR ||
+	       expr->kind == EXPR_EQUAL || expr->kind == EXPR_ORDER || expr->kind == EXPR_IN ||
+	       expr->kind == EXPR_MATCH;
+}
+
+/* 1 or 0, of what is true or false. */
+static const struct expr *number(struct compile *compile, const struct expr *truth)
+{
+	struct expr *expr = expr_of(compile, EXPR_CONVERT, truth, NULL);
+
+	expr->function = FUNCTION_INT;
+	return compile_fold(compile, expr);
+}
+
+static const struct expr *truth(struct compile *compile, const struct ast *ast)
+{
+	const struct expr *expr = compile_expr(compile, ast);
+
+	if (expr->kind == EXPR_CONVERT && is_truth(expr->args[0]))
+		return expr->args[0];
+	return compile_fold(compile, expr_of(compile, EXPR_TRUTH, expr, NULL));
+}
+
+static const struct expr *logic(struct compile *compile, enum expr_kind kind, const struct ast *a,
+				const struct ast *b)
+{
+	const struct expr *right = b ? truth(compile, b) : NULL;
+
+	return number(compile,
+		      compile_fold(compile, expr_of(compile, kind, truth(compile, a), right)));
+}
+
+/* What may fail says whose it is. */
+static const struct expr *with_place(struct compile *compile, const struct expr *expr,
+				     const struct ast *ast)
+{
+	struct expr *own = arena_copy(compile->program->arena, expr, 1, sizeof *expr);
+
+	own->of = ast;
+	return own;
+}
+
+static const struct expr *compile_binary(struct compile *compile, const struct ast *ast)
+{
+	struct expr *expr;
+
+	switch (ast->op) {
+	case OP_AND:
+		return logic(compile, EXPR_AND, ast->args[0], ast->args[1]);
+	case OP_OR:
+		return logic(compile, EXPR_OR, ast->args[0], ast->args[1]);
+	case OP_NOT:
+		return logic(compile, EXPR_NOT, ast->args[0], NULL);
+	case OP_GLOB:
+	case OP_REGEX:
+		return number(compile, with_place(compile, compile_plain(compile, ast), ast));
+	default:
+		break;
+	}
+	expr = expr_over(compile,
+			 !op_compares(ast->op) ? EXPR_ARITH
+			 : ast->op <= OP_NE    ? EXPR_EQUAL
+					       : EXPR_ORDER,
+			 ast);
+	expr->op = ast->op;
+	expr->of = ast;
+	expr->wraps = true;
+	return expr->kind == EXPR_ARITH ? compile_fold(compile, expr)
+					: number(compile, compile_fold(compile, expr));
+}
+
+/* Values that are no constants are compared one by one. */
+static const struct expr *compile_list(struct compile *compile, const struct ast *ast)
+{
+	const struct expr *value, *all = NULL;
+	bool constants = true;
+
+	for (uint32_t i = 1; i < ast->nargs; i++)
+		constants &= ast->args[i]->kind == AST_CONST;
+	if (constants)
+		return number(compile, compile_plain(compile, ast));
+	value = compile_expr(compile, ast->args[0]);
+	for (uint32_t i = 1; i < ast->nargs; i++) {
+		struct expr *one =
+			expr_of(compile, EXPR_EQUAL, value, compile_expr(compile, ast->args[i]));
+		one->op = OP_EQ;
+		all = all ? expr_of(compile, EXPR_OR, all, one) : one;
+	}
+	return number(compile, all);
+}
+
+static const struct expr *compile_choice(struct compile *compile, const struct ast *ast)
+{
+	const struct expr *args[] = {truth(compile, ast->args[0]),
+				     compile_expr(compile, ast->args[1]),
+				     compile_expr(compile, ast->args[2])};
+	struct expr *expr = expr_of(compile, EXPR_CHOOSE, args[0], NULL);
+
+	expr->nargs = 3;
+	expr->args = arena_copy(compile->program->arena, args, 3, sizeof *args);
+	return compile_fold(compile, expr);
+}
+
+static const struct expr *compile_host(struct compile *compile, const struct ast *ast)
+{
+	struct expr *expr = expr_over(compile, EXPR_HOST, ast);
+
+	expr->of = ast;
+	expr->n = ast->kind;
+	expr->index = ast->index;
+	return expr;
+}
+
+static const struct expr *compile_function(struct compile *compile, const struct ast *ast)
+{
+	switch (ast->function) {
+	case FUNCTION_CHOOSE:
+		return compile_choice(compile, ast);
+	case FUNCTION_MIN:
+	case FUNCTION_MAX:
+		return ast->nargs > 1 ? compile_plain(compile, ast) : compile_host(compile, ast);
+	case FUNCTION_INT:
+	case FUNCTION_HEX:
+	case FUNCTION_SUBSTR:
+	case FUNCTION_SPLIT:
+	case FUNCTION_CAPTURES:
+		return with_place(compile, compile_plain(compile, ast), ast);
+	default:
+		return compile_host(compile, ast);
+	}
+}
+
+static const struct expr *own(struct compile *compile, const struct ast *ast)
+{
+	switch (ast->kind) {
+	case AST_CONST:
+		return NULL;
+	case AST_UNARY:
+	case AST_BINARY:
+		return compile_binary(compile, ast);
+	case AST_IN:
+		return compile_list(compile, ast);
+	case AST_CHOICE:
+		return compile_choice(compile, ast);
+	case AST_CALL:
+		return compile_function(compile, ast);
+	default:
+		return compile_host(compile, ast);
+	}
+}
+
+static void compile_root(struct compile *compile, struct ast *ast)
+{
+	if (ast)
+		ast->expr = compile_expr(compile, ast);
+}
+
+static void compile_condition(struct compile *compile, struct ast *ast)
+{
+	if (ast)
+		ast->expr = truth(compile, ast);
+}
+
+static void compile_actions(struct compile *compile, const struct action *action)
+{
+	for (; action; action = action->next) {
+		compile_root(compile, action->target);
+		if (action->kind == ACTION_IF)
+			compile_condition(compile, action->value);
+		else
+			compile_root(compile, action->value);
+		compile_actions(compile, action->block);
+		compile_actions(compile, action->otherwise);
+	}
+}
+
+void oneliner_compile(struct oneliner *program)
+{
+	struct compile compile = {.on = ON_PROGRAM, .own = own};
+
+	program->rules = rules_new();
+	program->exprs =
+		program_new(program->rules, arena_alloc(program->arena, sizeof(struct trace)));
+	compile.program = program->exprs;
+	for (size_t i = 0; i < program->nprobes; i++) {
+		compile_condition(&compile, program->probes[i].predicate);
+		compile_actions(&compile, program->probes[i].block);
+	}
+}
+
+void oneliner_compile_release(struct oneliner *program)
+{
+	if (program->exprs)
+		program_free(program->exprs);
+	if (program->rules)
+		rules_free(program->rules);
+}

@@ -1,7 +1,7 @@
 /*
  * write.c - see write.h
  *
- * The note that the catalog has of an index:
+ * The note of an index, which the catalog has as well:
  *
  *     SIZE  MEANING
  *        8  version of all that is stored
@@ -63,7 +63,7 @@ enum note note_judge(const struct index *index, struct store_txn *txn)
 	struct note_head head;
 	struct bytes note, marks;
 
-	if (!store_note(txn, &note))
+	if (!store_get(txn, store_note, &note))
 		return NOTE_NONE;
 	if (!note_read(note, &head))
 		return NOTE_OTHER_VERSION;
@@ -106,7 +106,8 @@ static bool is_growing(const struct index *index)
 }
 
 /* What the catalog is to say. The steps are those that are committed. */
-static void note_write(const struct index *index, const struct steps *steps)
+static bool note_write(const struct index *index, const struct steps *steps, struct store_txn *txn,
+		       struct error *err)
 {
 	struct note_head head = {DATA_VERSION,
 				 is_growing(index) ? NOTE_MARKS_GROWN : marks_fold(index->trace)};
@@ -121,9 +122,11 @@ static void note_write(const struct index *index, const struct steps *steps)
 			buf_printf(&note, "%s: file %u, byte %llu%c", step->stream->name,
 				   step->to.source, (unsigned long long)step->to.next, 0);
 	}
-	store_describe(index->store, (struct bytes){(const uint8_t *)note.data, note.len});
+	bool good = store_put(txn, store_note, (struct bytes){(const uint8_t *)note.data, note.len},
+			      err);
 	buf_release(&note);
 	free(path);
+	return good;
 }
 
 static bool marks_write(const struct index *index, struct store_txn *txn, struct error *err)
@@ -215,10 +218,10 @@ static bool described_work(struct store_txn *txn, void *arg, struct error *err)
 	if (!accepts(index, txn, err))
 		return false;
 	if (writing->steps || !index->described || ends || writing->grown)
-		note_write(index, writing->steps);
-	if (ends)
+		good = note_write(index, writing->steps, txn, err);
+	if (good && ends)
 		good = end_growth(index, txn, err);
-	else if (!growing && !index->described)
+	else if (good && !growing && !index->described)
 		good = marks_write(index, txn, err);
 	return good && writing->work(txn, writing->arg, err) &&
 	       (!growing || (index->described && !writing->grown) ||

@@ -9,7 +9,6 @@
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "fixtures/rng.h"
-#include "index/store/catalog.h"
 #include "tests/harness.h"
 #include "tests/index/fake_reader.h"
 
@@ -999,69 +998,100 @@ static void what_kills_left_is_swept(void **state)
 	store_close(store);
 }
 
-struct used {
-	int64_t at;
-	size_t stores;
-};
-
-static void note_used(void *arg, const char *name, struct bytes note, int64_t used)
+static void note_note(void *arg, const char *name, struct bytes note)
 {
-	struct used *out = arg;
+	size_t *stores = arg;
 
 	assert_string_equal(name, "store");
 	assert_int_equal(note.size, 4);
 	assert_memory_equal(note.data, "note", 4);
-	*out = (struct used){used, out->stores + 1};
+	++*stores;
 }
 
-static int64_t used_at(const char *dir)
+static void check_note(const char *dir)
 {
-	struct used used = {0};
+	size_t stores = 0;
 	struct error err;
 
-	assert_true(store_each(dir, "", note_used, &used, &err));
-	assert_int_equal(used.stores, 1);
-	return used.at;
+	assert_true(store_each(dir, "", note_note, &stores, &err));
+	assert_int_equal(stores, 1);
 }
 
-static void set_used(const char *dir, int64_t at)
+static bool put_note(struct store_txn *txn, void *arg, struct error *err)
 {
-	struct stored stored;
-	struct bytes note;
-
-	assert_int_equal(catalog_begin(dir, CATALOG_WRITE), 0);
-	assert_true(catalog_get("store", &stored, &note));
-	stored.used = at;
-	assert_int_equal(catalog_end(catalog_put("store", &stored, note)), 0);
+	(void)arg;
+	return store_put(txn, store_note, text("note"), err);
 }
 
-/* Told by commits, and by who uses it, once an hour and not while another process writes there. */
-static void the_catalog_has_when_a_store_was_used(void **state)
+/* It stays when commits say nothing of it, and when the catalog is made again. */
+static void the_catalog_has_the_note(void **state)
 {
 	struct place *place = *state;
-	int64_t begin = time(NULL);
+	struct store_txn *txn;
+	struct bytes value;
 	char path[300];
 	struct error err;
+	int runs = 0;
 
 	in_folder(place->dir, "store", path);
 	struct store *store = open_store(path);
-	store_describe(store, text("note"));
+	assert_true(store_write(store, put_note, NULL, &err));
+	check_note(place->dir);
+	for (int i = 0; i < 3; i++) /* large ones are not merged */
+		assert_true(store_write(store, put_much, &runs, &err));
+	assert_true(store_write(store, drop_a, NULL, &err));
+	check_note(place->dir);
+	store_close(store);
+	in_folder(place->dir, "catalog.mdb", path);
+	assert_int_equal(unlink(path), 0);
+	check_note(place->dir);
+	in_folder(place->dir, "store", path);
+	store = open_store(path);
+	assert_true(store_read(store, &txn, &err));
+	assert_true(store_get(txn, store_note, &value));
+	assert_memory_equal(value.data, "note", 4);
+	store_read_end(txn);
+	store_close(store);
+}
+
+static int64_t used_at(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mtime;
+}
+
+static void set_used(const char *path, int64_t at)
+{
+	const struct timespec times[2] = {{.tv_sec = at}, {.tv_sec = at}};
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Told by commits, and by who uses it, once an hour; nobody waits for that. */
+static void a_file_tells_when_a_store_was_used(void **state)
+{
+	struct place *place = *state;
+	int64_t begin = time(NULL);
+	char path[300], lock[300];
+	struct error err;
+
+	struct store *store = open_store(place->path);
 	assert_true(store_write(store, put_some, NULL, &err));
-	assert_in_range(used_at(place->dir), begin, time(NULL));
-	set_used(place->dir, begin - 3000);
+	newest_segment(place->dir, path);
+	assert_in_range(used_at(path), begin, time(NULL));
+	in_folder(place->dir, "x.writer", path);
+	set_used(path, begin - 3000);
 	store_touch(store);
-	assert_int_equal(used_at(place->dir), begin - 3000);
-	set_used(place->dir, begin - 4000);
-	in_folder(place->dir, "catalog.lock", path);
-	int other = open(path, O_RDWR);
+	assert_int_equal(used_at(path), begin - 3000);
+	set_used(path, begin - 4000);
+	in_folder(place->dir, "catalog.lock", lock);
+	int other = open(lock, O_RDWR);
 	assert_int_equal(flock(other, LOCK_EX), 0);
 	store_touch(store);
-	assert_int_equal(used_at(place->dir), begin - 4000);
+	assert_in_range(used_at(path), begin, time(NULL));
 	close(other);
-	store_touch(store);
-	assert_in_range(used_at(place->dir), begin, time(NULL));
-	assert_true(store_write(store, drop_a, NULL, &err)); /* the note stays */
-	assert_in_range(used_at(place->dir), begin, time(NULL));
 	store_close(store);
 }
 
@@ -1111,7 +1141,8 @@ int main(void)
 		ROW(processes_write_side_by_side),
 		ROW(forgetting_goes_by_the_beginning),
 		ROW(what_kills_left_is_swept),
-		ROW(the_catalog_has_when_a_store_was_used),
+		ROW(the_catalog_has_the_note),
+		ROW(a_file_tells_when_a_store_was_used),
 		ROW(removed_is_gone),
 	};
 

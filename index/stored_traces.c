@@ -199,7 +199,7 @@ static bool lock_all(struct own *own, struct store **stores, bool *in_use, struc
 
 		if (!store_open(own->stores.items[i], &stores[i], &remade, err))
 			return false;
-		*in_use = *in_use || store_lock_error(stores[i]) == EWOULDBLOCK;
+		*in_use = *in_use || store_lock(stores[i]) == EWOULDBLOCK;
 	}
 	return true;
 }

@@ -40,6 +40,7 @@ struct use { /* of a folder's catalog */
 	char *path;
 	int turn; /* of writers: a descriptor; -1: it is only read */
 	MDB_txn *txn;
+	int failed; /* of what was done in it */
 };
 
 static struct { /* the copy that readers share */
@@ -181,40 +182,35 @@ static int row_set(const struct use *use, const char *name, const struct segment
 
 /* Made again from segments */
 
-struct gathering {
-	struct use *use;
-	int failed;
-};
-
 /* The newest one of each store counts. */
 static void gather(void *arg, const char *path, const char *file)
 {
-	struct gathering *gathering = arg;
+	struct use *use = arg;
 	char name[SEGMENT_NAME + 1];
 	struct segment *segment;
 	struct segment_id has;
 	struct entry note;
 	uint64_t to;
 
-	if (gathering->failed || !segment_is_file(file, name, &to) || !to ||
+	if (use->failed || !segment_is_file(file, name, &to) || !to ||
 	    segment_open(path, name, NULL, &segment))
 		return;
 	const struct segment_id *id = &segment->id;
-	row_get(gathering->use, name, &has);
+	row_get(use, name, &has);
 	if (id->to == to && (id->incarnation > has.incarnation ||
 			     (id->incarnation == has.incarnation && to > has.to)))
-		gathering->failed = row_set(gathering->use, name, id,
-					    segment_find(segment, store_note, KEY_SAME, &note)
-						    ? note.value
-						    : (struct bytes){0});
+		use->failed = row_set(use, name, id,
+				      segment_find(segment, store_note, KEY_SAME, &note)
+					      ? note.value
+					      : (struct bytes){0});
 	segment_close(segment);
 }
 
 /* Of a catalog that is not there, or does not verify. */
 static int make_again(struct use *use, bool damaged)
 {
-	struct gathering gathering = {use, keep_copy(-1, 0, NULL)};
 	struct error ignored;
+	int failed = keep_copy(-1, 0, NULL);
 
 	if (damaged) {
 		char *aside = folder_join(use->folder, "catalog.damaged");
@@ -222,11 +218,10 @@ static int make_again(struct use *use, bool damaged)
 		mem_free(aside);
 		kept.remade = true;
 	}
-	if (!gathering.failed)
-		gathering.failed = begin_txn(use, 0);
-	if (!gathering.failed)
-		MAY_FAIL(folder_each(use->folder, gather, &gathering, &ignored));
-	return gathering.failed;
+	if (failed || (failed = begin_txn(use, 0)))
+		return failed;
+	MAY_FAIL(folder_each(use->folder, gather, use, &ignored));
+	return use->failed;
 }
 
 /* Use */

@@ -75,22 +75,6 @@ static uint64_t check_of(const struct head *head)
 
 /* Opening */
 
-static bool read_table(struct segment *segment, int fd, const struct head *head)
-{
-	const uint64_t size = segment->id.size;
-
-	if (head->size > size || head->off != size - head->size ||
-	    head->count > head->size / sizeof *segment->rows)
-		return false;
-	uint8_t *table = mem_new((size_t)head->size + 1);
-	segment->rows = (struct row *)table;
-	segment->count = (uint32_t)head->count;
-	segment->keys = (const uint8_t *)(segment->rows + head->count);
-	segment->verified = mem_new(head->count + 1);
-	return pread(fd, table, head->size, (off_t)head->off) == (ssize_t)head->size &&
-	       XXH3_64bits(table, head->size) == head->sum;
-}
-
 static int open_file(struct segment *segment, const char *path, const char *name,
 		     const struct segment_id *id, int fd)
 {
@@ -104,12 +88,20 @@ static int open_file(struct segment *segment, const char *path, const char *name
 	    head.magic != magic || head.check != check_of(&head) ||
 	    strncmp(head.name, name, sizeof head.name) != 0)
 		return SEGMENT_DAMAGED;
-	segment->id =
-		(struct segment_id){head.incarnation, head.to, (uint64_t)st.st_size, head.check};
+	const uint64_t size = (uint64_t)st.st_size;
+	segment->id = (struct segment_id){head.incarnation, head.to, size, head.check};
 	segment->before = head.before;
-	if ((id && memcmp(id, &segment->id, sizeof *id) != 0) || !read_table(segment, fd, &head))
+	if ((id && memcmp(id, &segment->id, sizeof *id) != 0) || head.size > size ||
+	    head.off != size - head.size || head.count > head.size / sizeof *segment->rows)
 		return SEGMENT_DAMAGED;
-	if (!source_over_file(path, fd, segment->id.size, &segment->source, &ignored) ||
+	segment->rows = mem_new(head.size + 1);
+	segment->count = (uint32_t)head.count;
+	segment->keys = (const uint8_t *)(segment->rows + head.count);
+	segment->verified = mem_new(head.count + 1);
+	if (pread(fd, segment->rows, head.size, (off_t)head.off) != (ssize_t)head.size ||
+	    XXH3_64bits(segment->rows, head.size) != head.sum)
+		return SEGMENT_DAMAGED;
+	if (!source_over_file(path, fd, size, &segment->source, &ignored) ||
 	    !source_mapped(segment->source))
 		return ENOMEM; /* read by pread, it would not stay what was compared */
 	segment->values = source_mapped(segment->source);
@@ -204,11 +196,6 @@ bool segment_find(struct segment *segment, struct bytes key, enum key_match matc
 }
 
 /* In memory */
-
-struct segment *segment_new(void)
-{
-	return segment_hold(mem_new(sizeof(struct segment)));
-}
 
 void segment_put(struct segment *segment, const struct entry *entry)
 {

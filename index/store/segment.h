@@ -61,9 +61,10 @@ bool segment_sound(const struct segment *segment);
 bool segment_find(struct segment *segment, struct bytes key, enum key_match match,
 		  struct entry *out);
 
-/* One in memory, whose id.size is what it takes there. What it gave out is valid until a put. */
-struct segment *segment_new(void);
-/* In the place of what it has under that key; less than 4 GB in all. */
+/*
+ * To one in memory, which is empty when all of it is 0, in the place of what it has under that key;
+ * less than 4 GB in all, which id.size tells. What it gave out is not valid any more.
+ */
 void segment_put(struct segment *segment, const struct entry *entry);
 
 struct segment_parts { /* of one that is written */

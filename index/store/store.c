@@ -181,7 +181,6 @@ static struct store *store_new(const char *path)
 	store->path = mem_strdup(path);
 	store->name = strrchr(path, '/') ? strrchr(store->path, '/') + 1 : store->path;
 	store->read_only = faccessat(AT_FDCWD, store->folder, W_OK | X_OK, AT_EACCESS) != 0;
-	store->owners = 1;
 	store->lock = -1;
 	pthread_mutex_init(&store->write_lock, NULL);
 	return store;
@@ -200,20 +199,21 @@ static void store_free(struct store *store)
 	mem_free(store);
 }
 
-/* An opened one that is what the path has now. */
-static struct store *registry_find(const char *path)
+/* One that is opened already, and is what the path has now, is shared. */
+bool store_open(const char *path, struct store **out, bool *remade, struct error *err)
 {
-	for (struct store *store = registry; store; store = store->next)
-		if (!strcmp(store->path, path) && look(store) == 0)
-			return store;
-	return NULL;
-}
+	struct store *store;
 
-static int open_new(const char *path, struct store **out, bool *remade)
-{
-	struct store *store = store_new(path);
-	int code = strlen(store->name) <= SEGMENT_NAME - 16 ? look(store) : ENAMETOOLONG;
-
+	pthread_mutex_lock(&lock);
+	for (store = registry; store && (strcmp(store->path, path) != 0 || look(store) != 0);)
+		store = store->next;
+	if (!store) {
+		store = store_new(path);
+		store->next = registry;
+		registry = store;
+	}
+	store->owners++;
+	int code = look(store);
 	*remade = code == SEGMENT_DAMAGED;
 	if (*remade) { /* it was removed, if it could be */
 		store->gone = 0;
@@ -222,26 +222,10 @@ static int open_new(const char *path, struct store **out, bool *remade)
 	}
 	if (!code && !store->newest && store->read_only)
 		code = EROFS;
-	if (code)
-		store_free(store);
-	*out = code ? NULL : store;
-	return code;
-}
-
-bool store_open(const char *path, struct store **out, bool *remade, struct error *err)
-{
-	int code = 0;
-
-	*remade = false;
-	pthread_mutex_lock(&lock);
-	*out = registry_find(path);
-	if (*out) {
-		(*out)->owners++;
-	} else if (!(code = open_new(path, out, remade))) {
-		(*out)->next = registry;
-		registry = *out;
-	}
 	pthread_mutex_unlock(&lock);
+	if (code)
+		store_close(store);
+	*out = code ? NULL : store;
 	return told(code, path, err);
 }
 
@@ -263,7 +247,7 @@ void store_close(struct store *store)
 	pthread_mutex_unlock(&lock);
 }
 
-int store_lock_error(struct store *store)
+int store_lock(struct store *store)
 {
 	pthread_mutex_lock(&lock);
 	int code = lock_take(store);
@@ -570,7 +554,7 @@ static bool write_with(struct store *store,
 	if (!store_read(store, &read, err))
 		return false;
 	if (!store->memory) {
-		store->memory = segment_new();
+		store->memory = segment_hold(mem_new(sizeof *store->memory));
 		store->since = clock_ns(CLOCK_MONOTONIC_COARSE);
 	}
 	struct store_txn txn = {store, store->memory};
@@ -592,20 +576,17 @@ static bool write_with(struct store *store,
 	return good && told(code, store->path, err);
 }
 
-bool store_settle(struct store *store, struct error *err)
-{
-	pthread_mutex_lock(&store->write_lock);
-	bool good = !store->memory || write_with(store, NULL, NULL, err);
-	pthread_mutex_unlock(&store->write_lock);
-	return good;
-}
-
 bool store_write(struct store *store, bool (*work)(struct store_txn *, void *, struct error *),
 		 void *arg, struct error *err)
 {
 	pthread_mutex_lock(&store->write_lock);
-	bool good = told(store_lock_error(store), store->path, err) &&
-		    write_with(store, work, arg, err);
+	bool good = (!work && !store->memory) || (told(store_lock(store), store->path, err) &&
+						  write_with(store, work, arg, err));
 	pthread_mutex_unlock(&store->write_lock);
 	return good;
+}
+
+bool store_settle(struct store *store, struct error *err)
+{
+	return store_write(store, NULL, NULL, err);
 }

@@ -69,11 +69,7 @@ void store_touch(const struct store *store);
  * Tries to become the writer, without waiting, until close. 0, or why not: EWOULDBLOCK when another
  * process is it, EROFS when this one cannot write.
  */
-int store_lock_error(struct store *store);
-static inline bool store_lock(struct store *store)
-{
-	return store_lock_error(store) == 0;
-}
+int store_lock(struct store *store);
 /*
  * Commits are gathered in memory, for a second or 16 MB, and no longer wait until they are safe:
  * after a kill or a power cut the newest may be gone, the store is whole. For long builds that can

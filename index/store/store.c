@@ -150,8 +150,10 @@ static int look(struct store *store)
 		code = catalog_get(store->folder, store->name, &id);
 		if (code)
 			return code;
-		if (store->incarnation && store->incarnation != id.incarnation)
-			return store->gone = ESTALE;
+		if (store->incarnation && store->incarnation != id.incarnation) {
+			store->gone = ESTALE;
+			return ESTALE;
+		}
 		store->incarnation = id.incarnation;
 		code = chain_open(store, id, &newest);
 	} while ((code == SEGMENT_DAMAGED || code == ENOENT) && memcmp(&last, &id, sizeof id) != 0);

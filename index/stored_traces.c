@@ -20,7 +20,7 @@ static bool begins(const char *file, const char *name)
 }
 
 /* Stores come by name: those of one trace follow one another. */
-static void add_store(void *arg, const char *store, struct bytes note)
+static void add_store(void *arg, const char *store)
 {
 	struct stored_traces *traces = arg;
 	struct stored_trace *trace = traces->count ? &traces->items[traces->count - 1] : NULL;
@@ -32,15 +32,37 @@ static void add_store(void *arg, const char *store, struct bytes note)
 	trace = mem_push(traces->items, traces->count, traces->capacity);
 	*trace = (struct stored_trace){0};
 	memcpy(trace->name, store, NAME);
-	trace->grows = !store[NAME] && note_grows(note);
-	note = note_texts(note);
-	if (store[NAME] || !note.size)
+}
+
+static void take_note(struct stored_trace *trace, struct store_txn *txn)
+{
+	struct bytes texts;
+
+	if (!note_texts(txn, &texts, &trace->grows) || !texts.size)
 		return;
-	char *text = mem_new(note.size + 2); /* a note that was cut ends, too */
-	memcpy(text, note.data, note.size);
+	char *text = mem_new(texts.size + 2); /* one that was cut ends, too */
+	memcpy(text, texts.data, texts.size);
 	trace->path = text;
 	text += strlen(text) + 1;
 	trace->half = *text ? text : NULL;
+}
+
+static void read_note(const char *folder, struct stored_trace *trace)
+{
+	char *path = folder_join(folder, trace->name);
+	struct store_txn *txn;
+	struct store *store;
+	struct error ignored;
+
+	if (store_open(path, &store, &trace->damaged, &ignored)) {
+		if (store_read(store, &txn, &ignored)) {
+			take_note(trace, txn);
+			store_read_end(txn);
+		}
+		trace->damaged |= store_damaged(store);
+		store_close(store);
+	}
+	mem_free(path);
 }
 
 static int by_name(const void *a, const void *b)
@@ -88,6 +110,8 @@ bool stored_traces_list(const char *folder, struct stored_traces *out, struct er
 		stored_traces_release(out);
 		return false;
 	}
+	for (size_t i = 0; i < out->count; i++)
+		read_note(folder, &out->items[i]);
 	if (out->count)
 		qsort(out->items, out->count, sizeof *out->items, by_use);
 	return true;
@@ -108,11 +132,10 @@ struct own {
 	struct folder_names stores; /* their paths */
 };
 
-static void add_own(void *arg, const char *store, struct bytes note)
+static void add_own(void *arg, const char *store)
 {
 	struct own *own = arg;
 
-	(void)note;
 	*mem_push(own->stores.items, own->stores.count, own->stores.capacity) =
 		folder_join(own->folder, store);
 }
@@ -175,7 +198,7 @@ static void verify_shard_file(void *arg, const char *path, const char *file)
 bool stored_trace_verify(const char *folder, const struct stored_trace *trace, bool *sound,
 			 struct error *err)
 {
-	struct judging judging = {trace, true};
+	struct judging judging = {trace, !trace->damaged};
 	struct own own = {.folder = folder};
 	bool ok = store_each(folder, trace->name, add_own, &own, err);
 

@@ -2,7 +2,7 @@
  * catalog.c - see catalog.h
  *
  * The file has LMDB's pages, then a trailer with their digest. A row: NAME -> the id of its newest
- * segment, and the note that this has. Readers share one copy in memory for as long as the file has
+ * segment. Readers share one copy in memory for as long as the file has
  * the trailer that it had then. Who changes something makes a copy of his own first, which becomes
  * theirs: so a copy that is shared, also with a fork, is only read.
  */
@@ -165,18 +165,13 @@ static void row_get(const struct use *use, const char *name, struct segment_id *
 		memcpy(newest, value.mv_data, sizeof *newest);
 }
 
-static int row_set(const struct use *use, const char *name, const struct segment_id *newest,
-		   struct bytes note)
+static int row_set(const struct use *use, const char *name, const struct segment_id *newest)
 {
-	MDB_val key = name_val(name), value = {sizeof *newest + note.size, NULL};
-	int failed = newest ? mdb_put(use->txn, DBI, &key, &value, MDB_RESERVE)
+	MDB_val key = name_val(name);
+	MDB_val value = {sizeof *newest, (void *)(uintptr_t)newest};
+	int failed = newest ? mdb_put(use->txn, DBI, &key, &value, 0)
 			    : mdb_del(use->txn, DBI, &key, NULL);
 
-	if (!failed && newest) {
-		memcpy(value.mv_data, newest, sizeof *newest);
-		if (note.size)
-			memcpy((uint8_t *)value.mv_data + sizeof *newest, note.data, note.size);
-	}
 	return failed == MDB_NOTFOUND ? 0 : failed;
 }
 
@@ -189,7 +184,6 @@ static void gather(void *arg, const char *path, const char *file)
 	char name[SEGMENT_NAME + 1];
 	struct segment *segment;
 	struct segment_id has;
-	struct entry note;
 	uint64_t to;
 
 	if (use->failed || !segment_is_file(file, name, &to) || !to ||
@@ -199,10 +193,7 @@ static void gather(void *arg, const char *path, const char *file)
 	row_get(use, name, &has);
 	if (id->to == to && (id->incarnation > has.incarnation ||
 			     (id->incarnation == has.incarnation && to > has.to)))
-		use->failed = row_set(use, name, id,
-				      segment_find(segment, store_note, KEY_SAME, &note)
-					      ? note.value
-					      : (struct bytes){0});
+		use->failed = row_set(use, name, id);
 	segment_close(segment);
 }
 
@@ -283,7 +274,7 @@ int catalog_get(const char *folder, const char *name, struct segment_id *out)
 }
 
 int catalog_set(const char *folder, const char *name, uint64_t incarnation,
-		const struct segment_id *newest, struct bytes note)
+		const struct segment_id *newest)
 {
 	struct use use;
 	struct segment_id has;
@@ -291,12 +282,13 @@ int catalog_set(const char *folder, const char *name, uint64_t incarnation,
 
 	if (!code) {
 		row_get(&use, name, &has);
-		code = has.incarnation == incarnation ? row_set(&use, name, newest, note) : ESTALE;
+		code = has.incarnation == incarnation ? row_set(&use, name, newest) : ESTALE;
 	}
 	return end(&use, code);
 }
 
-int catalog_each(const char *folder, const char *prefix, catalog_row *each, void *arg)
+int catalog_each(const char *folder, const char *prefix, void (*each)(void *arg, const char *name),
+		 void *arg)
 {
 	MDB_cursor_op step = *prefix ? MDB_SET_RANGE : MDB_FIRST;
 	MDB_val key = name_val(prefix), value;
@@ -311,13 +303,10 @@ int catalog_each(const char *folder, const char *prefix, catalog_row *each, void
 		snprintf(name, sizeof name, "%.*s", (int)key.mv_size, (const char *)key.mv_data);
 		if (strncmp(name, prefix, strlen(prefix)) != 0)
 			break;
-		if (!each)
+		if (each)
+			each(arg, name);
+		else
 			code = mdb_cursor_del(cursor, 0);
-		else if (value.mv_size >= sizeof(struct segment_id))
-			each(arg, name,
-			     (struct bytes){(const uint8_t *)value.mv_data +
-						    sizeof(struct segment_id),
-					    value.mv_size - sizeof(struct segment_id)});
 	}
 	if (cursor)
 		mdb_cursor_close(cursor);

@@ -16,16 +16,16 @@
 /* The newest segment of a store; all 0: nothing is stored. */
 int catalog_get(const char *folder, const char *name, struct segment_id *out);
 /*
- * From now on this is its newest segment, which has that note; NULL: nothing is stored any more.
- * ESTALE: what it has is not of the incarnation (0: nothing).
+ * From now on this is its newest segment; NULL: nothing is stored any more. ESTALE: what it has is
+ * not of the incarnation (0: nothing).
  */
 int catalog_set(const char *folder, const char *name, uint64_t incarnation,
-		const struct segment_id *newest, struct bytes note);
+		const struct segment_id *newest);
 /*
  * All stores whose names begin so, by name. `each` must not ask the catalog; NULL: nothing is
  * stored of them any more.
  */
-typedef void catalog_row(void *arg, const char *name, struct bytes note);
-int catalog_each(const char *folder, const char *prefix, catalog_row *each, void *arg);
+int catalog_each(const char *folder, const char *prefix, void (*each)(void *arg, const char *name),
+		 void *arg);
 
 #endif

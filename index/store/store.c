@@ -52,7 +52,6 @@ struct store_txn {
 
 static const uint8_t behind[STORE_KEY_MAX + 1] = {[0 ... STORE_KEY_MAX] = 0xff};
 
-const struct bytes store_note = {(const uint8_t *)"", 1};
 const struct bytes store_end = {behind, sizeof behind};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all stores, but for writing */
@@ -125,8 +124,7 @@ static int forget(struct store *store)
 	int code = lock_take(store);
 
 	if (!code)
-		code = catalog_set(store->folder, store->name, store->incarnation, NULL,
-				   (struct bytes){0});
+		code = catalog_set(store->folder, store->name, store->incarnation, NULL);
 	if (!code)
 		MAY_FAIL(folder_each(store->folder, remove_own, store, &ignored));
 	if (!ours && store->lock >= 0) {
@@ -292,9 +290,8 @@ void store_touch(const struct store *store)
 		(void)utimensat(AT_FDCWD, store->writer, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-bool store_each(const char *folder, const char *prefix,
-		void (*each)(void *arg, const char *name, struct bytes note), void *arg,
-		struct error *err)
+bool store_each(const char *folder, const char *prefix, void (*each)(void *arg, const char *name),
+		void *arg, struct error *err)
 {
 	return told(catalog_each(folder, prefix, each, arg), folder, err);
 }
@@ -516,23 +513,19 @@ static void unlink_segment(const struct store *store, uint64_t to)
 	mem_free(path);
 }
 
-/* What is in memory becomes a segment of a file, which has the note, too. With write_lock. */
+/* What is in memory becomes a segment of a file. With write_lock. */
 static int flush(struct store_txn *txn)
 {
 	struct store *store = txn->store;
 	const struct segment *newest = txn->newest->older, *until = merge_until(txn->newest);
 	struct segment_id id = {.incarnation = (uint64_t)clock_ns(CLOCK_REALTIME)};
-	struct entry note = {0};
 
 	if (newest)
 		id = newest->id;
 	id.to++;
-	if (!segment_find(txn->newest, store_note, KEY_SAME, &note) &&
-	    find(txn, NULL, store_note, KEY_SAME, &note))
-		segment_put(txn->newest, &note);
 	int code = write_segment(txn, until, &id);
 	if (!code) {
-		code = catalog_set(store->folder, store->name, store->incarnation, &id, note.value);
+		code = catalog_set(store->folder, store->name, store->incarnation, &id);
 		if (code)
 			unlink_segment(store, id.to);
 	}

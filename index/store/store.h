@@ -30,8 +30,6 @@ struct bytes { /* borrowed */
 	size_t size;
 };
 
-/* The key of a store's note, a value that the catalog has as well: store_each() gives it. */
-extern const struct bytes store_note;
 extern const struct bytes store_end; /* greater than all keys */
 
 /* `count` bytes of a key, the most significant first: so keys sort as their numbers do. */
@@ -52,10 +50,9 @@ bool store_exists(const char *path);   /* something is stored there */
 MUST_CHECK bool store_remove(const char *path, struct error *err);
 /* Removes all stores whose path begins so, and all such files, whoever writes them. */
 MUST_CHECK bool store_remove_all(const char *prefix, struct error *err);
-/* Each store of the folder whose name begins so, with its note. `each` must not open stores. */
+/* Each store of the folder whose name begins so, by name. `each` must not open stores. */
 MUST_CHECK bool store_each(const char *folder, const char *prefix,
-			   void (*each)(void *arg, const char *name, struct bytes note), void *arg,
-			   struct error *err);
+			   void (*each)(void *arg, const char *name), void *arg, struct error *err);
 /* Removes segments that no store of the folder has: what killed processes left. */
 MUST_CHECK bool store_sweep(const char *folder, struct error *err);
 /* The folder's catalog was damaged, and made again from segments: true once. */

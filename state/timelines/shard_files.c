@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_BODY = 'b' };
+enum { KEY_NOTE = 'a', KEY_BODY = 'b' };
 
 /* *path is the caller's to release; returns the name in the head, which is in it. */
 static const char *name_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
@@ -49,13 +49,19 @@ static struct bytes body_key(struct name_key *key, uint32_t number)
 	return name_key_numbers(key, KEY_BODY, &number, 1);
 }
 
+static struct bytes note_key(struct name_key *key)
+{
+	return name_key_numbers(key, KEY_NOTE, NULL, 0);
+}
+
 /* Its pieces and the note, keys falling; the caller frees. */
 static struct entry *entries_of(const struct buf *body, const struct shard_note *note,
 				struct name_key *keys, size_t count)
 {
 	struct entry *entries = mem_new_array(count + 1, sizeof *entries);
 
-	entries[count] = (struct entry){store_note, {(const uint8_t *)note, sizeof *note}, false};
+	entries[count].key = note_key(&keys[count]);
+	entries[count].value = (struct bytes){(const uint8_t *)note, sizeof *note};
 	for (size_t i = 0; i < count; i++) {
 		size_t number = count - 1 - i, at = number * STORE_VALUE, left = body->len - at;
 
@@ -72,7 +78,7 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 {
 	size_t count = bytes ? (bytes->len + STORE_VALUE - 1) / STORE_VALUE : 0;
 	struct shard_note noted = note ? *note : (struct shard_note){0};
-	struct name_key *keys = mem_new_array(count, sizeof *keys);
+	struct name_key *keys = mem_new_array(count + 1, sizeof *keys);
 	struct entry *entries = entries_of(bytes, &noted, keys, count);
 	struct segment_id id = {.incarnation = plan->id, .to = 1};
 	struct buf path = {0};
@@ -96,7 +102,7 @@ static bool read_all(struct segment *segment, struct shard_note *note, struct bu
 	struct name_key key;
 	struct entry entry;
 
-	if (!segment_find(segment, store_note, KEY_SAME, &entry) ||
+	if (!segment_find(segment, note_key(&key), KEY_SAME, &entry) ||
 	    entry.value.size != sizeof *note)
 		return false;
 	if (note)

@@ -5,6 +5,7 @@
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "index/tables/write.h"
 #include "tests/harness.h"
 #include "tests/index/world.h"
 
@@ -486,7 +487,7 @@ static bool spoil_note(struct store_txn *txn, void *arg, struct error *err)
 	const struct bytes any = {(const uint8_t *)"yore of tomorrow", 16};
 
 	(void)arg;
-	return store_put(txn, store_note, any, err);
+	return store_put(txn, note_key, any, err);
 }
 
 static void another_version_is_said_and_indexed_anew(void **state)

@@ -1,5 +1,5 @@
 /*
- * test_catalog.c - what the catalog of a folder has: made again, removed, swept, its notes
+ * test_catalog.c - what the catalog of a folder has: made again, removed, swept, when used
  *
  * Oracle: what was put.
  */
@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -126,60 +127,42 @@ static void what_kills_left_is_swept(void **state)
 	store_close(store);
 }
 
-static void note_note(void *arg, const char *name, struct bytes note)
+static void add_name(void *arg, const char *name)
 {
-	size_t *stores = arg;
-
-	assert_string_equal(name, "store");
-	assert_int_equal(note.size, 4);
-	assert_memory_equal(note.data, "note", 4);
-	++*stores;
+	strcat(strcat(arg, name), " ");
 }
 
-static void check_note(const char *dir)
+/* By name, those whose names begin so; also when it is made again. */
+static void the_catalog_lists_stores_by_name(void **state)
 {
-	size_t stores = 0;
-	struct error err;
-
-	assert_true(store_each(dir, "", note_note, &stores, &err));
-	assert_int_equal(stores, 1);
-}
-
-static bool put_note(struct store_txn *txn, void *arg, struct error *err)
-{
-	(void)arg;
-	return store_put(txn, store_note, text("note"), err);
-}
-
-/* It stays when commits say nothing of it, and when the catalog is made again. */
-static void the_catalog_has_the_note(void **state)
-{
+	static const char *const names[] = {"b", "a.timelines-1", "c", "a"};
+	static const struct {
+		const char *prefix, *found;
+	} rows[] = {{"", "a a.timelines-1 b c "},
+		    {"a", "a a.timelines-1 "},
+		    {"a.", "a.timelines-1 "},
+		    {"c", "c "},
+		    {"bb", ""},
+		    {"d", ""}};
 	struct place *place = *state;
-	struct store_txn *txn;
-	struct bytes value;
-	char path[300];
+	char path[300], found[100];
 	struct error err;
-	int runs = 0;
 
-	in_folder(place->dir, "store", path);
-	struct store *store = open_store(path);
-	assert_true(store_write(store, put_note, NULL, &err));
-	check_note(place->dir);
-	for (int i = 0; i < 3; i++) /* large ones are not merged */
-		assert_true(store_write(store, put_much, &runs, &err));
-	assert_true(store_write(store, drop_a, NULL, &err));
-	check_note(place->dir);
-	store_close(store);
+	for (size_t i = 0; i < COUNT(names); i++) {
+		in_folder(place->dir, names[i], path);
+		struct store *store = open_store(path);
+		assert_true(store_write(store, put_some, NULL, &err));
+		store_close(store);
+	}
 	in_folder(place->dir, "catalog.mdb", path);
-	assert_int_equal(unlink(path), 0);
-	check_note(place->dir);
-	in_folder(place->dir, "store", path);
-	store = open_store(path);
-	assert_true(store_read(store, &txn, &err));
-	assert_true(store_get(txn, store_note, &value));
-	assert_memory_equal(value.data, "note", 4);
-	store_read_end(txn);
-	store_close(store);
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < COUNT(rows); i++) {
+			*found = 0;
+			assert_true(store_each(place->dir, rows[i].prefix, add_name, found, &err));
+			assert_string_equal(found, rows[i].found);
+		}
+		assert_int_equal(unlink(path), 0);
+	}
 }
 
 static int64_t used_at(const char *path)
@@ -230,7 +213,7 @@ int main(void)
 		STORE_ROW(a_catalog_of_another_version_is_no_damage),
 		STORE_ROW(forgetting_goes_by_the_beginning),
 		STORE_ROW(what_kills_left_is_swept),
-		STORE_ROW(the_catalog_has_the_note),
+		STORE_ROW(the_catalog_lists_stores_by_name),
 		STORE_ROW(a_file_tells_when_a_store_was_used),
 	};
 

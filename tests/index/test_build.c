@@ -393,7 +393,13 @@ static void many_damaged_indexes_give_right_tables(void **state)
 		damage(world, path, round);
 		*world->said = 0;
 		index = world_index(world, trace, false, STEP_RECORDS);
-		assert_true(world_tables_equal(oracle, index));
+		for (unsigned turn = 0; turn < 2; turn++) { /* either finds the damage */
+			uint64_t differing = 1;
+			if (turn == round / 8 % 2)
+				assert_true(world_tables_equal(oracle, index));
+			else
+				assert_true(index_check(index, &differing, &err) && !differing);
+		}
 		index_close(index);
 		const char *first = strstr(world->said, "was damaged");
 		said += first != NULL;

@@ -319,15 +319,16 @@ static bool check_stream(struct index *index, const struct stream *stream, uint6
 		return false;
 	if (!store_read(index->store, &txn, err)) {
 		record_list_release(&record_list);
-		return false;
+		return store_damaged(index->store); /* that is told, and nothing is stored then */
 	}
 	bool known = pages_load(txn, id, &stored);
 	uint64_t count = known ? stored.head.count : 0;
 	for (uint64_t i = 0; i < record_list.count && known; i++) {
-		if (i < count && pages_get(txn, id, &stored, i, &info, extents) &&
-		    equal_records(info.rec, record_list.recs[i]))
-			continue;
-		say_difference(index, stream, i, &record_list.recs[i], told++);
+		bool same = i < count && pages_get(txn, id, &stored, i, &info, extents) &&
+			    equal_records(info.rec, record_list.recs[i]);
+		known = store_sound(txn);
+		if (known && !same)
+			say_difference(index, stream, i, &record_list.recs[i], told++);
 	}
 	told += known && count > record_list.count ? count - record_list.count : 0;
 	store_read_end(txn);

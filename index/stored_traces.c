@@ -20,29 +20,49 @@ static bool begins(const char *file, const char *name)
 }
 
 /* Stores come by name: those of one trace follow one another. */
-static void add_store(void *arg, const char *store, struct bytes note, int64_t used)
+static void add_store(void *arg, const char *store)
 {
 	struct stored_traces *traces = arg;
 	struct stored_trace *trace = traces->count ? &traces->items[traces->count - 1] : NULL;
 
 	if (strlen(store) < NAME || !begins(store, store))
 		return; /* none of a trace's */
-	if (trace && begins(store, trace->name)) {
-		trace->used = used > trace->used ? used : trace->used;
+	if (trace && begins(store, trace->name))
 		return;
-	}
 	trace = mem_push(traces->items, traces->count, traces->capacity);
-	*trace = (struct stored_trace){.used = used};
+	*trace = (struct stored_trace){0};
 	memcpy(trace->name, store, NAME);
-	trace->grows = !store[NAME] && note_grows(note);
-	note = note_texts(note);
-	if (store[NAME] || !note.size)
+}
+
+static void take_note(struct stored_trace *trace, struct store_txn *txn)
+{
+	struct bytes texts;
+
+	if (!note_texts(txn, &texts, &trace->grows) || !texts.size)
 		return;
-	char *text = mem_new(note.size + 2); /* a note that was cut ends, too */
-	memcpy(text, note.data, note.size);
+	char *text = mem_new(texts.size + 2); /* one that was cut ends, too */
+	memcpy(text, texts.data, texts.size);
 	trace->path = text;
 	text += strlen(text) + 1;
 	trace->half = *text ? text : NULL;
+}
+
+static void read_note(const char *folder, struct stored_trace *trace)
+{
+	char *path = folder_join(folder, trace->name);
+	struct store_txn *txn;
+	struct store *store;
+	struct error ignored;
+
+	if (store_open(path, &store, &trace->damaged, &ignored)) {
+		if (store_read(store, &txn, &ignored)) {
+			take_note(trace, txn);
+			store_read_end(txn);
+		}
+		trace->damaged |= store_damaged(store);
+		store_close(store);
+	}
+	mem_free(path);
 }
 
 static int by_name(const void *a, const void *b)
@@ -59,7 +79,7 @@ static int by_use(const void *a, const void *b)
 	return x->used != y->used ? (x->used < y->used ? 1 : -1) : by_name(a, b);
 }
 
-/* What the files take, also those that are no stores. */
+/* What the files take, also those that are no stores, and when one was written last. */
 static void add_file(void *arg, const char *path, const char *file)
 {
 	struct stored_traces *traces = arg;
@@ -67,11 +87,11 @@ static void add_file(void *arg, const char *path, const char *file)
 	struct stat st;
 
 	strncpy(like.name, file, NAME);
-	trace = traces->count
-			? bsearch(&like, traces->items, traces->count, sizeof like, by_name)
-			: NULL;
+	trace = traces->count ? bsearch(&like, traces->items, traces->count, sizeof like, by_name)
+			      : NULL;
 	if (!trace || !begins(file, trace->name) || lstat(path, &st) != 0)
 		return;
+	trace->used = st.st_mtime > trace->used ? st.st_mtime : trace->used;
 	trace->bytes += (uint64_t)st.st_size;
 	if (strstr(file, ".timelines-"))
 		trace->timelines += (uint64_t)st.st_size;
@@ -90,6 +110,8 @@ bool stored_traces_list(const char *folder, struct stored_traces *out, struct er
 		stored_traces_release(out);
 		return false;
 	}
+	for (size_t i = 0; i < out->count; i++)
+		read_note(folder, &out->items[i]);
 	if (out->count)
 		qsort(out->items, out->count, sizeof *out->items, by_use);
 	return true;
@@ -110,18 +132,17 @@ struct own {
 	struct folder_names stores; /* their paths */
 };
 
-static void add_own(void *arg, const char *store, struct bytes note, int64_t used)
+static void add_own(void *arg, const char *store)
 {
 	struct own *own = arg;
 
-	(void)note;
-	(void)used;
 	*mem_push(own->stores.items, own->stores.count, own->stores.capacity) =
 		folder_join(own->folder, store);
 }
 
 static bool verify(const char *path, bool *sound, struct error *err)
 {
+	struct bytes key = store_end, value;
 	struct store_txn *txn;
 	struct store *store;
 	bool remade;
@@ -130,7 +151,9 @@ static bool verify(const char *path, bool *sound, struct error *err)
 		return false;
 	*sound = !remade && store_read(store, &txn, err);
 	if (*sound) {
-		*sound = store_verify(txn);
+		while (store_before(txn, key, false, &key, &value))
+			continue; /* it has compared the value, and those of older segments */
+		*sound = store_sound(txn);
 		store_read_end(txn);
 	}
 	store_close(store);
@@ -147,7 +170,10 @@ static bool segment_is_sound(const char *path)
 
 	if (failed)
 		return failed != SEGMENT_DAMAGED;
-	bool sound = segment_verify(segment);
+	struct entry entry = {.key = store_end};
+	while (segment_find(segment, entry.key, KEY_BELOW, &entry))
+		continue; /* it has compared the value */
+	bool sound = segment_sound(segment);
 	segment_close(segment);
 	return sound;
 }
@@ -172,7 +198,7 @@ static void verify_shard_file(void *arg, const char *path, const char *file)
 bool stored_trace_verify(const char *folder, const struct stored_trace *trace, bool *sound,
 			 struct error *err)
 {
-	struct judging judging = {trace, true};
+	struct judging judging = {trace, !trace->damaged};
 	struct own own = {.folder = folder};
 	bool ok = store_each(folder, trace->name, add_own, &own, err);
 
@@ -196,7 +222,7 @@ static bool lock_all(struct own *own, struct store **stores, bool *in_use, struc
 
 		if (!store_open(own->stores.items[i], &stores[i], &remade, err))
 			return false;
-		*in_use = *in_use || store_lock_error(stores[i]) == EWOULDBLOCK;
+		*in_use = *in_use || store_lock(stores[i]) == EWOULDBLOCK;
 	}
 	return true;
 }

@@ -12,6 +12,7 @@ struct stored_trace {
 	char name[IDENTITY_NAME];  /* begins the names of all its files */
 	char *path;                /* where the trace was; NULL: not known */
 	const char *half;          /* a stream whose scan is half done, and where it goes on, or NULL */
+	bool damaged;              /* its index was, and was removed */
 	bool grows;                /* it was followed, and what is stored ends where it was then */
 	uint64_t bytes, timelines; /* of all its files; of timelines among them */
 	int64_t used; /* seconds since 1970 when it was used last, up to an hour before */

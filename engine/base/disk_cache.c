@@ -42,7 +42,7 @@ int disk_cache_open(const struct disk_cache *cache)
 
 int disk_cache_create(struct disk_cache *cache)
 {
-	int fd = file_create_locked(cache->temporary);
+	int fd = file_create_locked(cache->temporary, 0);
 
 	if (fd >= 0)
 		cache->noted = temporary_note(cache->temporary, false);

@@ -164,20 +164,8 @@ bool folder_is_shared(const char *path)
 		(about.st_uid != geteuid() && about.st_uid != 0));
 }
 
-int file_create_locked(const char *path)
-{
-	int fd = file_open_own(path, O_RDWR);
-
-	/* the process that held the lock may just have given the file its name */
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && file_is(fd, path) &&
-	    ftruncate(fd, 0) == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-bool file_lock(int fd, unsigned most)
+/* False: errno, EWOULDBLOCK after so many us. */
+static bool take_lock(int fd, unsigned most)
 {
 	for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += LOCK_STEP_US) {
 		if (errno != EWOULDBLOCK || waited >= most)
@@ -185,6 +173,22 @@ bool file_lock(int fd, unsigned most)
 		nanosleep(&(struct timespec){.tv_nsec = LOCK_STEP_US * 1000}, NULL);
 	}
 	return true;
+}
+
+int file_create_locked(const char *path, unsigned most)
+{
+	int fd = file_open_own(path, O_RDWR);
+
+	if (fd < 0)
+		return -1;
+	bool locked = take_lock(fd, most);
+	int cause = errno;
+	/* the process that held the lock may just have given the file its name */
+	if (locked && file_is(fd, path) && ftruncate(fd, 0) == 0)
+		return fd;
+	close(fd);
+	errno = locked ? EWOULDBLOCK : cause;
+	return -1;
 }
 
 bool file_read(const char *path, struct buf *out)

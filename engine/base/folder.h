@@ -54,12 +54,11 @@ bool folder_is_shared(const char *path);
 
 /*
  * A file to be written by its caller alone, until it is closed: made if need be, and emptied. What
- * a killed process left there is taken over. -1: another one writes it, or it cannot be had. Before
- * it gets its own name it must be asked file_is(): somebody may have removed it meanwhile.
+ * a killed process left there is taken over. Waits for another process for at most so many us. -1:
+ * errno, EWOULDBLOCK where it has the file. Before it gets its own name it must be asked file_is():
+ * somebody may have removed it meanwhile.
  */
-int file_create_locked(const char *path);
-/* Takes flock(2)'s lock, waiting for at most so many us. False: errno, EWOULDBLOCK too late. */
-bool file_lock(int fd, unsigned most);
+int file_create_locked(const char *path, unsigned most);
 /* Is the open file still the one at `path`? */
 bool file_is(int fd, const char *path);
 

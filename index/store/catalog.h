@@ -13,29 +13,19 @@
 
 #include "index/store/segment.h"
 
-struct stored {       /* of one store, under its name */
-	int64_t used; /* when it was used last, s since 1970: up to an hour before */
-	struct segment_id newest; /* all 0: nothing is stored */
-};
-
+/* The newest segment of a store; all 0: nothing is stored. */
+int catalog_get(const char *folder, const char *name, struct segment_id *out);
 /*
- * Of a folder, by one thread of a process at a time, and not for long. TRY: as WRITE, and
- * EWOULDBLOCK where that would wait for another writer.
+ * From now on this is its newest segment; NULL: nothing is stored any more. ESTALE: what it has is
+ * not of the incarnation (0: nothing).
  */
-enum catalog_use { CATALOG_READ, CATALOG_WRITE, CATALOG_TRY };
-int catalog_begin(const char *folder, enum catalog_use use);
-/* Nothing is changed but with `code` 0. Returns that, or why it could not be changed. */
-int catalog_end(int code);
-/* What follows, between begin and end. *note is valid until a change. False: nothing is stored. */
-bool catalog_get(const char *name, struct stored *out, struct bytes *note);
-int catalog_put(const char *name, const struct stored *stored, struct bytes note);
-int catalog_delete(const char *name); /* none is fine */
-/* The next store behind this name, "" the first, whose name begins so; false: none. */
-bool catalog_next(const char *prefix, char name[SEGMENT_NAME + 1]);
-
-/* The path of a segment of the store at `path`; the caller frees. */
-char *segment_path(const char *path, uint64_t to);
-/* Is a file of that name a segment? Then of which store, and up to which commit; 0: not yet whole. */
-bool segment_is_file(const char *file, char name[SEGMENT_NAME + 1], uint64_t *to);
+int catalog_set(const char *folder, const char *name, uint64_t incarnation,
+		const struct segment_id *newest);
+/*
+ * All stores whose names begin so, by name. `each` must not ask the catalog; NULL: nothing is
+ * stored of them any more.
+ */
+int catalog_each(const char *folder, const char *prefix, void (*each)(void *arg, const char *name),
+		 void *arg);
 
 #endif

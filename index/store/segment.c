@@ -10,21 +10,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { LINE = 64 /* where values begin */, PREFETCH = 4096, OUT_MOST = 1 << 20 };
+enum { LINE = 64 /* where values begin */, PREFETCH = 4096 };
 
-/* Of format, version and byte order: "yoreseg3" where the least byte is first. */
-static const uint64_t magic = 0x3367657365726f79;
+/* Of format, version and byte order: "yoreseg4" where the least byte is first. */
+static const uint64_t magic = 0x3467657365726f79;
 
 struct head { /* stored as it is, as what follows */
 	uint64_t magic, incarnation, to;
 	struct segment_id before;
-	uint64_t off, size, sum; /* of the table: where it stands, and XXH3 */
-	uint32_t count, nnote;   /* rows in it; the keys follow, and the note ends it */
+	uint64_t off, size, sum; /* of the table, which ends the file; XXH3 */
+	uint64_t count;          /* rows in it; the keys follow */
 	char name[SEGMENT_NAME + 1];
 	uint64_t check; /* XXH3 of all before */
 };
@@ -35,6 +36,30 @@ struct row {
 	uint32_t key; /* where it begins among the keys */
 	uint32_t nkey, deleted;
 };
+
+char *segment_path(const char *path, uint64_t to)
+{
+	struct buf out = {0};
+
+	buf_printf(&out, "%s.%08llx.seg", path, (unsigned long long)to);
+	return out.data;
+}
+
+bool segment_is_file(const char *file, char name[SEGMENT_NAME + 1], uint64_t *to)
+{
+	const char *end = strstr(file, ".seg");
+	const char *dot = end ? memrchr(file, '.', (size_t)(end - file)) : NULL;
+	char *stop;
+
+	if (!dot || dot - file > SEGMENT_NAME)
+		return false;
+	snprintf(name, SEGMENT_NAME + 1, "%.*s", (int)(dot - file), file);
+	*to = strtoull(dot + 1, &stop, 16);
+	if (stop != end || !strcmp(end, ".seg"))
+		return stop == end && *to;
+	*to = 0;
+	return !strcmp(end, ".seg.new");
+}
 
 int key_compare(struct bytes a, struct bytes b)
 {
@@ -50,22 +75,6 @@ static uint64_t check_of(const struct head *head)
 
 /* Opening */
 
-static bool read_table(struct segment *segment, int fd, const struct head *head)
-{
-	const uint64_t size = segment->id.size;
-
-	if (head->size > size || head->off > size - head->size)
-		return false;
-	uint8_t *table = mem_new((size_t)head->size + 1);
-	segment->rows = (struct row *)table;
-	segment->count = head->count;
-	segment->keys = (const uint8_t *)(segment->rows + head->count);
-	segment->note = (struct bytes){table + head->size - head->nnote, head->nnote};
-	segment->verified = mem_new(head->count + 1u);
-	return pread(fd, table, head->size, (off_t)head->off) == (ssize_t)head->size &&
-	       XXH3_64bits(table, head->size) == head->sum;
-}
-
 static int open_file(struct segment *segment, const char *path, const char *name,
 		     const struct segment_id *id, int fd)
 {
@@ -79,12 +88,20 @@ static int open_file(struct segment *segment, const char *path, const char *name
 	    head.magic != magic || head.check != check_of(&head) ||
 	    strncmp(head.name, name, sizeof head.name) != 0)
 		return SEGMENT_DAMAGED;
-	segment->id =
-		(struct segment_id){head.incarnation, head.to, (uint64_t)st.st_size, head.check};
+	const uint64_t size = (uint64_t)st.st_size;
+	segment->id = (struct segment_id){head.incarnation, head.to, size, head.check};
 	segment->before = head.before;
-	if ((id && memcmp(id, &segment->id, sizeof *id) != 0) || !read_table(segment, fd, &head))
+	if ((id && memcmp(id, &segment->id, sizeof *id) != 0) || head.size > size ||
+	    head.off != size - head.size || head.count > head.size / sizeof *segment->rows)
 		return SEGMENT_DAMAGED;
-	if (!source_over_file(path, fd, segment->id.size, &segment->source, &ignored) ||
+	segment->rows = mem_new(head.size + 1);
+	segment->count = (uint32_t)head.count;
+	segment->keys = (const uint8_t *)(segment->rows + head.count);
+	segment->verified = mem_new(head.count + 1);
+	if (pread(fd, segment->rows, head.size, (off_t)head.off) != (ssize_t)head.size ||
+	    XXH3_64bits(segment->rows, head.size) != head.sum)
+		return SEGMENT_DAMAGED;
+	if (!source_over_file(path, fd, size, &segment->source, &ignored) ||
 	    !source_mapped(segment->source))
 		return ENOMEM; /* read by pread, it would not stay what was compared */
 	segment->values = source_mapped(segment->source);
@@ -138,11 +155,11 @@ static struct bytes key_of(const struct segment *segment, uint32_t i)
 	return (struct bytes){segment->keys + segment->rows[i].key, segment->rows[i].nkey};
 }
 
-/* Keys fall: the first that is less (or not greater). */
-static uint32_t search(const struct segment *segment, struct bytes key, bool equal)
+/* Keys fall: the first that is not greater, or that is less. */
+static uint32_t search(const struct segment *segment, struct bytes key, enum key_match match)
 {
 	return search_first(i, 0, segment->count,
-			    key_compare(key_of(segment, i), key) >= (int)equal);
+			    key_compare(key_of(segment, i), key) >= (match != KEY_BELOW));
 }
 
 static bool is_there(const struct segment *segment, uint32_t i, struct bytes key)
@@ -169,39 +186,20 @@ static bool take(struct segment *segment, uint32_t i, struct entry *out)
 	return true;
 }
 
-bool segment_get(struct segment *segment, struct bytes key, struct entry *out)
+bool segment_find(struct segment *segment, struct bytes key, enum key_match match,
+		  struct entry *out)
 {
-	uint32_t i = search(segment, key, true);
+	uint32_t i = search(segment, key, match);
 
-	return is_there(segment, i, key) && take(segment, i, out);
-}
-
-bool segment_before(struct segment *segment, struct bytes key, bool equal, struct entry *out)
-{
-	uint32_t i = search(segment, key, equal);
-
-	return i < segment->count && take(segment, i, out);
-}
-
-bool segment_verify(struct segment *segment)
-{
-	struct entry ignored;
-
-	for (uint32_t i = 0; i < segment->count; i++)
-		take(segment, i, &ignored);
-	return segment_sound(segment);
+	return (match == KEY_SAME ? is_there(segment, i, key) : i < segment->count) &&
+	       take(segment, i, out);
 }
 
 /* In memory */
 
-struct segment *segment_new(void)
-{
-	return segment_hold(mem_new(sizeof(struct segment)));
-}
-
 void segment_put(struct segment *segment, const struct entry *entry)
 {
-	uint32_t i = search(segment, entry->key, true);
+	uint32_t i = search(segment, entry->key, KEY_SAME);
 	struct buf *memory = &segment->memory;
 
 	if (!is_there(segment, i, entry->key)) {
@@ -224,59 +222,54 @@ void segment_put(struct segment *segment, const struct entry *entry)
 
 /* Writing */
 
-struct out {
-	struct new_file file;
-	int failed;       /* errno */
-	struct buf bytes; /* to be written */
-	uint64_t at;      /* where they go */
-};
-
-static void flush(struct out *out)
+static uint64_t line_from(uint64_t at)
 {
-	if (!out->failed && !file_put(out->file.fd, out->bytes.data, out->bytes.len))
-		out->failed = errno;
-	out->at += out->bytes.len;
-	buf_clear(&out->bytes);
+	return (at + LINE - 1) / LINE * LINE;
 }
 
-/* Where the next line begins in the file, and bytes that are added will stand. */
-static uint64_t next_line(struct out *out)
+/* Where each value will stand, and the table behind them. */
+static void lay_out(const struct segment_parts *parts, struct head *head, struct buf *table)
 {
-	static const char zeros[LINE];
-
-	if (out->bytes.len >= OUT_MOST)
-		flush(out);
-	buf_add(&out->bytes, zeros, (size_t)(-(out->at + out->bytes.len) % LINE));
-	return out->at + out->bytes.len;
-}
-
-static void add_values(struct out *out, const struct segment_parts *parts, struct row *rows)
-{
+	uint64_t at = line_from(sizeof *head);
 	size_t keys = 0;
 
 	for (size_t i = 0; i < parts->count; i++) {
 		struct bytes key = parts->entries[i].key, value = parts->entries[i].value;
-
-		rows[i] = (struct row){next_line(out),       XXH3_64bits(value.data, value.size),
-				       (uint32_t)value.size, (uint32_t)keys,
-				       (uint32_t)key.size,   parts->entries[i].deleted};
-		buf_add(&out->bytes, value.data, value.size);
+		const struct row row = {at,
+					XXH3_64bits(value.data, value.size),
+					(uint32_t)value.size,
+					(uint32_t)keys,
+					(uint32_t)key.size,
+					parts->entries[i].deleted};
+		buf_add(table, &row, sizeof row);
+		at = line_from(at + value.size);
 		keys += key.size;
 	}
+	for (size_t i = 0; i < parts->count; i++)
+		buf_add(table, parts->entries[i].key.data, parts->entries[i].key.size);
+	head->off = at;
+	head->size = table->len;
+	head->count = parts->count;
+	head->sum = XXH3_64bits(table->data, table->len);
+	head->check = check_of(head);
 }
 
-static void add_table(struct out *out, const struct segment_parts *parts, const struct row *rows,
-		      struct head *head)
+/* What lies between is zeros. */
+static bool put_at(int fd, uint64_t at, const void *bytes, size_t size)
 {
-	head->off = next_line(out);
-	size_t begin = out->bytes.len;
-	buf_add(&out->bytes, rows, parts->count * sizeof *rows);
-	for (size_t i = 0; i < parts->count; i++)
-		buf_add(&out->bytes, parts->entries[i].key.data, parts->entries[i].key.size);
-	buf_add(&out->bytes, parts->note.data, parts->note.size);
-	head->size = out->bytes.len - begin;
-	head->sum = XXH3_64bits(out->bytes.data + begin, head->size);
-	head->check = check_of(head);
+	return lseek(fd, (off_t)at, SEEK_SET) >= 0 && file_put(fd, bytes, size);
+}
+
+static bool put_all(int fd, const struct segment_parts *parts, const struct head *head,
+		    const struct buf *table)
+{
+	const struct row *rows = (const void *)table->data;
+	bool good = ftruncate(fd, (off_t)(head->off + head->size)) == 0 &&
+		    put_at(fd, 0, head, sizeof *head);
+
+	for (size_t i = 0; i < parts->count && good; i++)
+		good = put_at(fd, rows[i].off, parts->entries[i].value.data, rows[i].size);
+	return good && put_at(fd, head->off, table->data, table->len);
 }
 
 int segment_write(const char *path, const char *suffix, const struct segment_parts *parts,
@@ -285,26 +278,18 @@ int segment_write(const char *path, const char *suffix, const struct segment_par
 	struct head head = {.magic = magic,
 			    .incarnation = id->incarnation,
 			    .to = id->to,
-			    .before = parts->before,
-			    .count = (uint32_t)parts->count,
-			    .nnote = (uint32_t)parts->note.size};
-	struct out out = {0};
-	int failed = new_file_begin(&out.file, path, suffix);
+			    .before = parts->before};
+	struct buf table = {0};
+	struct new_file file;
+	int failed = new_file_begin(&file, path, suffix);
 
 	if (failed)
 		return failed;
-	struct row *rows = mem_new_array(parts->count, sizeof *rows);
 	snprintf(head.name, sizeof head.name, "%s", parts->name);
-	buf_add(&out.bytes, &head, sizeof head); /* its room */
-	add_values(&out, parts, rows);
-	add_table(&out, parts, rows, &head);
-	flush(&out);
-	if (!out.failed && pwrite(out.file.fd, &head, sizeof head, 0) != sizeof head)
-		out.failed = errno;
-	id->size = out.at;
+	lay_out(parts, &head, &table);
+	failed = new_file_end(&file, put_all(file.fd, parts, &head, &table) ? 0 : errno, sync);
+	id->size = head.off + head.size;
 	id->check = head.check;
-	failed = new_file_end(&out.file, out.failed, sync);
-	buf_release(&out.bytes);
-	mem_free(rows);
+	buf_release(&table);
 	return failed;
 }

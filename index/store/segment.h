@@ -25,14 +25,13 @@ struct segment {
 	struct segment_id id, before; /* before: the next older one of its store; all 0: none */
 	struct segment *older;        /* that one; NULL: it is not open */
 	unsigned owners;              /* a newer one, and who holds it; to be locked by them */
-	struct bytes note;
-	struct row *rows;             /* of each key; keys fall. Of a file: a copy that was compared */
+	struct row *rows; /* of each key; keys fall. Of a file: a copy that was compared */
 	uint32_t count;
 	const uint8_t *keys, *values; /* where rows point to */
 	struct source *source;        /* NULL: it is in memory */
 	uint8_t *verified;            /* of each row: its value was; by __atomic operations */
 	atomic_bool damaged;
-	struct buf memory;            /* keys and values of one in memory */
+	struct buf memory; /* keys and values of one in memory */
 	size_t capacity;
 };
 
@@ -40,6 +39,14 @@ struct entry { /* borrowed from a segment or memory */
 	struct bytes key, value;
 	bool deleted; /* a tombstone: the key is gone, whatever older segments say */
 };
+
+enum key_match { KEY_SAME, KEY_UP_TO, KEY_BELOW };
+
+/* The path of a segment of the store at `path`; the caller frees. */
+char *segment_path(const char *path, uint64_t to);
+/* Is a file of that name a segment? Then of which store, and up to which commit; 0: not yet whole.
+ */
+bool segment_is_file(const char *file, char name[SEGMENT_NAME + 1], uint64_t *to);
 
 /* 0, SEGMENT_DAMAGED or an errno. `name` stands in its head. `id` NULL: whichever it is. */
 int segment_open(const char *path, const char *name, const struct segment_id *id,
@@ -50,16 +57,14 @@ void segment_close(struct segment *segment);
 /* False: something did not agree, or the file was cut: what was not found may have been there. */
 bool segment_sound(const struct segment *segment);
 
-/* The entry of the key; false: there is none, or damage. */
-bool segment_get(struct segment *segment, struct bytes key, struct entry *out);
-/* The greatest key < `key` (or <= with `equal`). */
-bool segment_before(struct segment *segment, struct bytes key, bool equal, struct entry *out);
-/* Looks at all values; false: something did not agree. */
-bool segment_verify(struct segment *segment);
+/* The greatest key that matches; false: there is none, or damage. */
+bool segment_find(struct segment *segment, struct bytes key, enum key_match match,
+		  struct entry *out);
 
-/* One in memory, whose id.size is what it takes there. What it gave out is valid until a put. */
-struct segment *segment_new(void);
-/* In the place of what it has under that key; less than 4 GB in all. */
+/*
+ * To one in memory, which is empty when all of it is 0, in the place of what it has under that key;
+ * less than 4 GB in all, which id.size tells. What it gave out is not valid any more.
+ */
 void segment_put(struct segment *segment, const struct entry *entry);
 
 struct segment_parts { /* of one that is written */
@@ -67,7 +72,6 @@ struct segment_parts { /* of one that is written */
 	struct segment_id before;
 	const struct entry *entries; /* keys fall */
 	size_t count;
-	struct bytes note;
 };
 /*
  * Writes it as PATH.SUFFIX, which then gets its name; `sync`: it is on the disk then. id->size and

@@ -22,6 +22,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ALIKE = 7, MERGE_SMALL = 1 << 20, MERGE_LEAST = 256 << 10, MERGE_MOST = 192 << 20 };
@@ -33,20 +35,24 @@ struct store {
 	char *path, *folder, *writer; /* the writer's lock is this file */
 	const char *name;             /* in `path` */
 	bool read_only, late;
-	int lock; /* the writer's file, -1 not ours */
+	int lock;               /* the writer's file, -1 not ours */
+	uint64_t incarnation;   /* of what the catalog had of it last; 0: nothing */
 	struct segment *newest; /* NULL: nothing is stored */
 	int64_t looked;         /* when a reader looked at the catalog last, ns */
 	atomic_int gone;        /* SEGMENT_DAMAGED, ESTALE: another one has its path; 0: neither */
 	pthread_mutex_t write_lock; /* of what follows */
 	struct segment *memory;     /* commits that no file has yet */
 	int64_t since;              /* when it was begun, ns */
-	struct buf note;            /* to be written; nothing: as it was */
 };
 
 struct store_txn {
 	struct store *store;
 	struct segment *newest; /* of a writer the one in memory */
 };
+
+static const uint8_t behind[STORE_KEY_MAX + 1] = {[0 ... STORE_KEY_MAX] = 0xff};
+
+const struct bytes store_end = {behind, sizeof behind};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all stores, but for writing */
 static struct store *registry;
@@ -66,27 +72,17 @@ static bool told(int code, const char *path, struct error *err)
 /* Each segment tells the one before it. Those that the store has open are shared. */
 static int chain_open(const struct store *store, struct segment_id id, struct segment **out)
 {
-	struct segment **link = out, *known;
-	int code = 0;
+	struct segment *known = store->newest;
 
-	*out = NULL;
-	while (id.to && !code) {
-		for (known = store->newest; known; known = known->older)
-			if (!memcmp(&known->id, &id, sizeof id))
-				break;
-		if (known) {
-			*link = segment_hold(known);
-			break;
-		}
-		char *file = segment_path(store->path, id.to);
-		code = segment_open(file, store->name, &id, link);
-		mem_free(file);
-		if (!code) {
-			id = (*link)->before;
-			link = &(*link)->older;
-		}
-	}
-	if (code) {
+	while (known && memcmp(&known->id, &id, sizeof id) != 0)
+		known = known->older;
+	*out = segment_hold(known);
+	if (known || !id.to)
+		return 0;
+	char *file = segment_path(store->path, id.to);
+	int code = segment_open(file, store->name, &id, out);
+	mem_free(file);
+	if (!code && (code = chain_open(store, (*out)->before, &(*out)->older)) != 0) {
 		segment_close(*out);
 		*out = NULL;
 	}
@@ -106,40 +102,9 @@ static int lock_take(struct store *store)
 {
 	if (store->read_only || store->lock >= 0)
 		return store->read_only ? EROFS : 0;
-	errno = EWOULDBLOCK; /* the file may have been made again by another */
-	store->lock = file_create_locked(store->writer);
+	store->lock = file_create_locked(store->writer, 0);
 	store->looked = 0; /* others may have written until now */
 	return store->lock < 0 ? errno : 0;
-}
-
-/* What the catalog has of it; all 0: nothing. */
-static int find_stored(const struct store *store, struct stored *out)
-{
-	int code = catalog_begin(store->folder, CATALOG_READ);
-	struct bytes note;
-
-	*out = (struct stored){0};
-	if (code)
-		return code;
-	catalog_get(store->name, out, &note);
-	return catalog_end(0);
-}
-
-/* From now on the catalog has this (NULL: nothing), if what it has is of this incarnation. */
-static int tell_catalog(const struct store *store, uint64_t incarnation,
-			const struct stored *stored, struct bytes note)
-{
-	struct stored now;
-	struct bytes ignored;
-	int code = catalog_begin(store->folder, CATALOG_WRITE);
-
-	if (code)
-		return code;
-	catalog_get(store->name, &now, &ignored);
-	if (now.newest.incarnation != incarnation)
-		return catalog_end(ESTALE);
-	return catalog_end(stored ? catalog_put(store->name, stored, note)
-				  : catalog_delete(store->name));
 }
 
 static void remove_own(void *store, const char *path, const char *file)
@@ -151,72 +116,56 @@ static void remove_own(void *store, const char *path, const char *file)
 		unlink(path);
 }
 
-/* Removes what is stored, if no other process writes it and `known` is of it (NULL: whatever). */
-static int forget(struct store *store, const struct segment *known)
+/* Removes what is stored, if no other process writes it. */
+static int forget(struct store *store)
 {
-	struct stored stored = {0};
 	struct error ignored;
 	bool ours = store->lock >= 0;
 	int code = lock_take(store);
 
-	if (code)
-		return code;
-	if (known)
-		stored.newest = known->id;
-	else
-		code = find_stored(store, &stored);
 	if (!code)
-		code = tell_catalog(store, stored.newest.incarnation, NULL, (struct bytes){0});
+		code = catalog_set(store->folder, store->name, store->incarnation, NULL);
 	if (!code)
 		MAY_FAIL(folder_each(store->folder, remove_own, store, &ignored));
-	if (!ours) {
+	if (!ours && store->lock >= 0) {
 		close(store->lock);
 		store->lock = -1;
 	}
 	return code;
 }
 
-static void note_damage(struct store *store)
-{
-	store->gone = SEGMENT_DAMAGED;
-	(void)forget(store, store->newest);
-}
-
-/* What readers have stays, where another store has the path. */
-static int adopt(struct store *store, struct segment_id id)
-{
-	struct segment *has = store->newest, *newest;
-
-	if (has && has->id.incarnation != id.incarnation)
-		store->gone = ESTALE;
-	if (store->gone || (has && !memcmp(&has->id, &id, sizeof id)))
-		return 0;
-	int code = chain_open(store, id, &newest);
-	if (!code) {
-		store->newest = newest;
-		segment_close(has);
-	}
-	return code;
-}
-
-/* A writer may have merged or removed segments meanwhile: then the catalog has others. */
+/* What readers have stays, where another store has the path, or this one is damaged. */
 static int look(struct store *store)
 {
-	struct stored stored = {0};
-	struct segment_id last;
+	struct segment_id id = {0}, last;
+	struct segment *newest;
 	int code;
 
 	if (store->gone)
 		return store->gone;
-	do {
-		last = stored.newest;
-		code = find_stored(store, &stored);
-		code = code ? code : adopt(store, stored.newest);
-	} while ((code == SEGMENT_DAMAGED || code == ENOENT) &&
-		 memcmp(&last, &stored.newest, sizeof last) != 0);
-	if (code == SEGMENT_DAMAGED || code == ENOENT || (!code && !chain_sound(store->newest)))
-		note_damage(store);
-	return store->gone ? store->gone : code;
+	do { /* a writer may merge segments meanwhile: then the catalog has others */
+		last = id;
+		code = catalog_get(store->folder, store->name, &id);
+		if (code)
+			return code;
+		if (store->incarnation && store->incarnation != id.incarnation) {
+			store->gone = ESTALE;
+			return ESTALE;
+		}
+		store->incarnation = id.incarnation;
+		code = chain_open(store, id, &newest);
+	} while ((code == SEGMENT_DAMAGED || code == ENOENT) && memcmp(&last, &id, sizeof id) != 0);
+	if (!code) {
+		segment_close(store->newest);
+		store->newest = newest;
+	}
+	if (code == ENOENT || (!code && !chain_sound(newest)))
+		code = SEGMENT_DAMAGED;
+	if (code == SEGMENT_DAMAGED) {
+		store->gone = code;
+		(void)forget(store);
+	}
+	return code;
 }
 
 /* Opening */
@@ -232,7 +181,6 @@ static struct store *store_new(const char *path)
 	store->path = mem_strdup(path);
 	store->name = strrchr(path, '/') ? strrchr(store->path, '/') + 1 : store->path;
 	store->read_only = faccessat(AT_FDCWD, store->folder, W_OK | X_OK, AT_EACCESS) != 0;
-	store->owners = 1;
 	store->lock = -1;
 	pthread_mutex_init(&store->write_lock, NULL);
 	return store;
@@ -245,52 +193,38 @@ static void store_free(struct store *store)
 	if (store->lock >= 0)
 		close(store->lock);
 	pthread_mutex_destroy(&store->write_lock);
-	buf_release(&store->note);
 	mem_free(store->writer);
 	mem_free(store->path);
 	mem_free(store->folder);
 	mem_free(store);
 }
 
-static int open_store(struct store *store, bool *remade)
-{
-	int code = strlen(store->name) <= SEGMENT_NAME - 16 ? look(store) : ENAMETOOLONG;
-
-	if (code == SEGMENT_DAMAGED) { /* it was removed, if it could be */
-		*remade = true;
-		store->gone = 0;
-		code = look(store);
-	}
-	return !code && !store->newest && store->read_only ? EROFS : code;
-}
-
-/* An opened one that is what the path has now. */
-static struct store *registry_find(const char *path)
-{
-	for (struct store *store = registry; store; store = store->next)
-		if (!strcmp(store->path, path) && look(store) == 0)
-			return store;
-	return NULL;
-}
-
+/* One that is opened already, and is what the path has now, is shared. */
 bool store_open(const char *path, struct store **out, bool *remade, struct error *err)
 {
-	int code = 0;
+	struct store *store;
 
-	*remade = false;
 	pthread_mutex_lock(&lock);
-	struct store *store = registry_find(path);
-	if (store) {
-		store->owners++;
-	} else {
+	for (store = registry; store && (strcmp(store->path, path) != 0 || look(store) != 0);)
+		store = store->next;
+	if (!store) {
 		store = store_new(path);
-		code = open_store(store, remade);
 		store->next = registry;
-		registry = code ? registry : store;
-		if (code)
-			store_free(store);
+		registry = store;
 	}
+	store->owners++;
+	int code = look(store);
+	*remade = code == SEGMENT_DAMAGED;
+	if (*remade) { /* it was removed, if it could be */
+		store->gone = 0;
+		store->incarnation = 0;
+		code = look(store);
+	}
+	if (!code && !store->newest && store->read_only)
+		code = EROFS;
 	pthread_mutex_unlock(&lock);
+	if (code)
+		store_close(store);
 	*out = code ? NULL : store;
 	return told(code, path, err);
 }
@@ -313,7 +247,7 @@ void store_close(struct store *store)
 	pthread_mutex_unlock(&lock);
 }
 
-int store_lock_error(struct store *store)
+int store_lock(struct store *store)
 {
 	pthread_mutex_lock(&lock);
 	int code = lock_take(store);
@@ -341,44 +275,25 @@ bool store_damaged(const struct store *store)
 bool store_exists(const char *path)
 {
 	struct store *store = store_new(path);
-	struct stored stored;
-	bool exists = find_stored(store, &stored) == 0 && stored.newest.to;
+	struct segment_id id;
+	bool exists = catalog_get(store->folder, store->name, &id) == 0 && id.to;
 
 	store_free(store);
 	return exists;
 }
 
-void store_touch(struct store *store)
+void store_touch(const struct store *store)
 {
-	struct stored stored;
-	struct bytes note;
-	int code = ENOENT;
+	struct stat st;
 
-	if (find_stored(store, &stored) != 0 || !stored.newest.to ||
-	    time(NULL) - stored.used < USED_S || catalog_begin(store->folder, CATALOG_TRY) != 0)
-		return;
-	if (catalog_get(store->name, &stored, &note)) {
-		stored.used = time(NULL);
-		code = catalog_put(store->name, &stored, note);
-	}
-	catalog_end(code);
+	if (lstat(store->writer, &st) == 0 && time(NULL) - st.st_mtime >= USED_S)
+		(void)utimensat(AT_FDCWD, store->writer, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-bool store_each(const char *folder, const char *prefix,
-		void (*each)(void *arg, const char *name, struct bytes note, int64_t used),
+bool store_each(const char *folder, const char *prefix, void (*each)(void *arg, const char *name),
 		void *arg, struct error *err)
 {
-	char name[SEGMENT_NAME + 1] = "";
-	struct stored stored;
-	struct bytes note;
-	int code = catalog_begin(folder, CATALOG_READ);
-
-	while (!code && catalog_next(prefix, name))
-		if (catalog_get(name, &stored, &note))
-			each(arg, name, note, stored.used);
-	if (!code)
-		catalog_end(0);
-	return told(code, folder, err);
+	return told(catalog_each(folder, prefix, each, arg), folder, err);
 }
 
 bool store_remove(const char *path, struct error *err)
@@ -389,7 +304,7 @@ bool store_remove(const char *path, struct error *err)
 	if (!store_open(path, &store, &remade, err))
 		return false;
 	pthread_mutex_lock(&lock);
-	int code = forget(store, NULL);
+	int code = forget(store);
 	if (!code)
 		unlink(store->writer);
 	pthread_mutex_unlock(&lock);
@@ -400,14 +315,8 @@ bool store_remove(const char *path, struct error *err)
 bool store_remove_all(const char *prefix, struct error *err)
 {
 	struct store *store = store_new(prefix);
-	char name[SEGMENT_NAME + 1] = "";
-	int code = catalog_begin(store->folder, CATALOG_WRITE);
+	int code = catalog_each(store->folder, store->name, NULL, NULL);
 
-	if (!code) {
-		while (!code && catalog_next(store->name, name))
-			code = catalog_delete(name);
-		code = catalog_end(code);
-	}
 	store_free(store);
 	return told(code == ENOENT ? 0 : code, prefix, err) && folder_remove_beside(prefix, err);
 }
@@ -416,24 +325,22 @@ bool store_remove_all(const char *prefix, struct error *err)
 static void sweep(void *folder, const char *whole, const char *file)
 {
 	char name[SEGMENT_NAME + 1];
-	struct segment *newest;
-	struct stored stored;
-	bool known = false;
+	struct segment_id id;
 	uint64_t to;
 
 	if (!segment_is_file(file, name, &to))
 		return;
 	char *path = folder_join(folder, name);
 	struct store *store = store_new(path);
-	if (lock_take(store) == 0 && find_stored(store, &stored) == 0 &&
-	    chain_open(store, stored.newest, &newest) == 0) {
-		for (const struct segment *one = newest; one; one = one->older)
-			known = known || one->id.to == to;
-		if (!known)
+	if (lock_take(store) == 0 && catalog_get(folder, name, &id) == 0 &&
+	    chain_open(store, id, &store->newest) == 0) {
+		const struct segment *one = store->newest;
+		while (one && one->id.to != to)
+			one = one->older;
+		if (!one)
 			unlink(whole);
-		if (!newest)
+		if (!store->newest)
 			unlink(store->writer);
-		segment_close(newest);
 	}
 	store_free(store);
 	mem_free(path);
@@ -467,8 +374,10 @@ void store_read_end(struct store_txn *txn)
 	struct store *store = txn->store;
 
 	pthread_mutex_lock(&lock);
-	if (store->gone != SEGMENT_DAMAGED && !chain_sound(txn->newest))
-		note_damage(store);
+	if (!store->gone && !chain_sound(txn->newest)) {
+		store->gone = SEGMENT_DAMAGED;
+		(void)forget(store);
+	}
 	segment_close(txn->newest);
 	pthread_mutex_unlock(&lock);
 	mem_free(txn);
@@ -479,45 +388,16 @@ bool store_sound(struct store_txn *txn)
 	return chain_sound(txn->newest);
 }
 
-bool store_verify(struct store_txn *txn)
-{
-	for (struct segment *one = txn->newest; one; one = one->older)
-		segment_verify(one);
-	return store_sound(txn);
-}
-
-bool store_note(const struct store_txn *txn, struct bytes *out)
-{
-	const struct segment *one = txn->newest;
-
-	if (one && !one->id.to) /* in memory */
-		one = one->older;
-	if (one)
-		*out = one->note;
-	return one != NULL;
-}
-
-bool store_get(struct store_txn *txn, struct bytes key, struct bytes *value)
+/* The greatest key that matches, of the newest that has it, among those newer than `until`. */
+static bool find(const struct store_txn *txn, const struct segment *until, struct bytes key,
+		 enum key_match match, struct entry *out)
 {
 	struct entry entry;
 	bool any = false;
 
-	for (struct segment *one = txn->newest; one && !any; one = one->older)
-		any = segment_get(one, key, &entry);
-	if (any)
-		*value = entry.value;
-	return any && !entry.deleted;
-}
-
-/* The greatest key before, of the newest that has it, among those newer than `until`. */
-static bool before(const struct store_txn *txn, const struct segment *until, struct bytes key,
-		   bool equal, struct entry *out)
-{
-	struct entry entry;
-	bool any = false;
-
-	for (struct segment *one = txn->newest; one != until; one = one->older)
-		if (segment_before(one, key, equal, &entry) &&
+	for (struct segment *one = txn->newest; one != until && !(any && match == KEY_SAME);
+	     one = one->older)
+		if (segment_find(one, key, match, &entry) &&
 		    (!any || key_compare(entry.key, out->key) > 0)) {
 			*out = entry;
 			any = true;
@@ -525,17 +405,26 @@ static bool before(const struct store_txn *txn, const struct segment *until, str
 	return any;
 }
 
+bool store_get(struct store_txn *txn, struct bytes key, struct bytes *value)
+{
+	struct entry entry;
+
+	if (!find(txn, NULL, key, KEY_SAME, &entry) || entry.deleted)
+		return false;
+	*value = entry.value;
+	return true;
+}
+
 bool store_before(struct store_txn *txn, struct bytes key, bool equal, struct bytes *found,
 		  struct bytes *value)
 {
-	struct entry entry = {0};
+	struct entry entry;
+	bool any = find(txn, NULL, key, equal ? KEY_UP_TO : KEY_BELOW, &entry);
 
-	do {
-		if (!before(txn, NULL, key, equal, &entry))
-			return false;
-		key = entry.key;
-		equal = false;
-	} while (entry.deleted);
+	while (any && entry.deleted)
+		any = find(txn, NULL, entry.key, KEY_BELOW, &entry);
+	if (!any)
+		return false;
 	*found = entry.key;
 	*value = entry.value;
 	return store_sound(txn);
@@ -545,7 +434,8 @@ bool store_before(struct store_txn *txn, struct bytes key, bool equal, struct by
 
 bool store_put(struct store_txn *txn, struct bytes key, struct bytes value, struct error *err)
 {
-	if (!key.size || key.size > STORE_KEY_MAX || value.size >= UINT32_MAX - txn->newest->id.size)
+	if (!key.size || key.size > STORE_KEY_MAX ||
+	    value.size >= UINT32_MAX - txn->newest->id.size)
 		return error_set(err, ERR_RANGE, "a value of %zu bytes under a key of %zu bytes",
 				 value.size, key.size);
 	segment_put(txn->newest, &(struct entry){key, value, false});
@@ -559,27 +449,19 @@ void store_delete(struct store_txn *txn, struct bytes key)
 
 void store_delete_prefix(struct store_txn *txn, struct bytes prefix)
 {
-	uint8_t last[STORE_KEY_MAX];
-	struct bytes key = {last, sizeof last}; /* no key that begins so is greater */
+	uint8_t last[STORE_KEY_MAX + 1]; /* a key that is greater than all that begin so */
+	struct bytes key = {last, sizeof last};
 	struct entry entry;
 
-	assert(prefix.size <= sizeof last);
+	assert(prefix.size <= STORE_KEY_MAX);
 	memset(last, 0xff, sizeof last);
 	memcpy(last, prefix.data, prefix.size);
-	for (bool equal = true; before(txn, NULL, key, equal, &entry) &&
-				entry.key.size >= prefix.size &&
-				!memcmp(entry.key.data, prefix.data, prefix.size);
-	     equal = false) {
+	while (find(txn, NULL, key, KEY_BELOW, &entry) && entry.key.size >= prefix.size &&
+	       !memcmp(entry.key.data, prefix.data, prefix.size)) {
 		key.size = entry.key.size;
 		memcpy(last, entry.key.data, key.size);
 		store_delete(txn, key);
 	}
-}
-
-void store_describe(struct store *store, struct bytes note)
-{
-	buf_clear(&store->note);
-	buf_add(&store->note, note.data, note.size);
 }
 
 /*
@@ -601,25 +483,20 @@ static struct segment *merge_until(const struct segment *memory)
 }
 
 /* What is in memory, and the segments newer than `until`, become one. */
-static int write_segment(struct store_txn *txn, const struct segment *until, struct bytes note,
-			 struct segment_id *id)
+static int write_segment(struct store_txn *txn, const struct segment *until, struct segment_id *id)
 {
-	static const uint8_t greatest[STORE_KEY_MAX] = {[0 ... STORE_KEY_MAX - 1] = 0xff};
 	const struct store *store = txn->store;
-	struct segment_parts parts = {.name = store->name, .note = note};
-	struct entry entry, *entries = NULL;
-	struct bytes key = {greatest, sizeof greatest};
+	struct segment_parts parts = {.name = store->name};
+	struct entry entry = {.key = store_end}, *entries = NULL;
 	char *path = segment_path(store->path, id->to);
 	size_t capacity = 0;
 	int code = SEGMENT_DAMAGED;
 
 	if (until)
 		parts.before = until->id;
-	for (bool equal = true; before(txn, until, key, equal, &entry); equal = false) {
+	while (find(txn, until, entry.key, KEY_BELOW, &entry))
 		if (!entry.deleted || until)
 			*mem_push(entries, parts.count, capacity) = entry;
-		key = entry.key;
-	}
 	parts.entries = entries;
 	if (store_sound(txn))
 		code = segment_write(path, "new", &parts, !store->late, id);
@@ -641,20 +518,16 @@ static int flush(struct store_txn *txn)
 {
 	struct store *store = txn->store;
 	const struct segment *newest = txn->newest->older, *until = merge_until(txn->newest);
-	struct bytes note = {(const uint8_t *)store->note.data, store->note.len};
-	struct stored stored = {.used = time(NULL)};
+	struct segment_id id = {.incarnation = (uint64_t)clock_ns(CLOCK_REALTIME)};
 
-	stored.newest.incarnation = (uint64_t)clock_ns(CLOCK_REALTIME);
 	if (newest)
-		stored.newest = newest->id;
-	stored.newest.to++;
-	if (!note.size)
-		store_note(txn, &note);
-	int code = write_segment(txn, until, note, &stored.newest);
+		id = newest->id;
+	id.to++;
+	int code = write_segment(txn, until, &id);
 	if (!code) {
-		code = tell_catalog(store, newest ? newest->id.incarnation : 0, &stored, note);
+		code = catalog_set(store->folder, store->name, store->incarnation, &id);
 		if (code)
-			unlink_segment(store, stored.newest.to);
+			unlink_segment(store, id.to);
 	}
 	for (; newest != until && !code; newest = newest->older)
 		unlink_segment(store, newest->id.to);
@@ -666,60 +539,49 @@ static int flush(struct store_txn *txn)
 	return code;
 }
 
-/* In a hurry it stays in memory for a while. */
-static bool is_due(const struct store *store)
-{
-	return !store->late || store->memory->id.size >= GATHER_BYTES ||
-	       clock_ns(CLOCK_MONOTONIC_COARSE) - store->since >= GATHER_NS;
-}
-
 /* What is in memory is written when that is due, and lost where anything fails. */
 static bool write_with(struct store *store,
 		       bool (*work)(struct store_txn *, void *, struct error *), void *arg,
 		       struct error *err)
 {
-	struct store_txn *txn;
+	struct store_txn *read;
 
-	if (!store_read(store, &txn, err))
+	if (!store_read(store, &read, err))
 		return false;
 	if (!store->memory) {
-		store->memory = segment_new();
+		store->memory = segment_hold(mem_new(sizeof *store->memory));
 		store->since = clock_ns(CLOCK_MONOTONIC_COARSE);
 	}
-	struct segment *memory = store->memory, *newest = txn->newest;
-	memory->older = newest;
-	txn->newest = memory;
+	struct store_txn txn = {store, store->memory};
+	txn.newest->older = read->newest;
 	int code = store->gone;
-	bool good = told(code, store->path, err) && (!work || work(txn, arg, err));
-	if (good && !store_sound(txn))
+	bool good = told(code, store->path, err) && (!work || work(&txn, arg, err));
+	bool due = !work || !store->late || txn.newest->id.size >= GATHER_BYTES ||
+		   clock_ns(CLOCK_MONOTONIC_COARSE) - store->since >= GATHER_NS;
+	if (good && !store_sound(&txn))
 		code = SEGMENT_DAMAGED;
-	bool stays = good && !code && work && !is_due(store);
-	if (good && !code && !stays && memory->count)
-		code = flush(txn);
-	memory->older = NULL;
-	txn->newest = newest;
-	if (!stays) {
-		segment_close(memory);
+	else if (good && due && txn.newest->count)
+		code = flush(&txn);
+	txn.newest->older = NULL;
+	if (!good || code || due) {
+		segment_close(txn.newest);
 		store->memory = NULL;
 	}
-	store_read_end(txn);
+	store_read_end(read);
 	return good && told(code, store->path, err);
-}
-
-bool store_settle(struct store *store, struct error *err)
-{
-	pthread_mutex_lock(&store->write_lock);
-	bool good = !store->memory || write_with(store, NULL, NULL, err);
-	pthread_mutex_unlock(&store->write_lock);
-	return good;
 }
 
 bool store_write(struct store *store, bool (*work)(struct store_txn *, void *, struct error *),
 		 void *arg, struct error *err)
 {
 	pthread_mutex_lock(&store->write_lock);
-	bool good = told(store_lock_error(store), store->path, err) &&
-		    write_with(store, work, arg, err);
+	bool good = (!work && !store->memory) || (told(store_lock(store), store->path, err) &&
+						  write_with(store, work, arg, err));
 	pthread_mutex_unlock(&store->write_lock);
 	return good;
+}
+
+bool store_settle(struct store *store, struct error *err)
+{
+	return store_write(store, NULL, NULL, err);
 }

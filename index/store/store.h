@@ -30,6 +30,8 @@ struct bytes { /* borrowed */
 	size_t size;
 };
 
+extern const struct bytes store_end; /* greater than all keys */
+
 /* `count` bytes of a key, the most significant first: so keys sort as their numbers do. */
 static inline void key_put_number(uint8_t *to, uint64_t number, unsigned count)
 {
@@ -48,14 +50,9 @@ bool store_exists(const char *path);   /* something is stored there */
 MUST_CHECK bool store_remove(const char *path, struct error *err);
 /* Removes all stores whose path begins so, and all such files, whoever writes them. */
 MUST_CHECK bool store_remove_all(const char *prefix, struct error *err);
-/*
- * Each store of the folder whose name begins so, with its note, and when it was used. `each` must
- * not open stores.
- */
+/* Each store of the folder whose name begins so, by name. `each` must not open stores. */
 MUST_CHECK bool store_each(const char *folder, const char *prefix,
-			   void (*each)(void *arg, const char *name, struct bytes note,
-					int64_t used),
-			   void *arg, struct error *err);
+			   void (*each)(void *arg, const char *name), void *arg, struct error *err);
 /* Removes segments that no store of the folder has: what killed processes left. */
 MUST_CHECK bool store_sweep(const char *folder, struct error *err);
 /* The folder's catalog was damaged, and made again from segments: true once. */
@@ -63,17 +60,13 @@ bool store_catalog_remade(void);
 
 bool store_read_only(const struct store *store); /* this process cannot write it */
 bool store_damaged(const struct store *store);   /* damage was met since it was opened */
-/* Tells the catalog that it is used now, unless it was within the hour or others write there. */
-void store_touch(struct store *store);
+/* Its newest file has the time of when it was used last, or an hour more: that is now. */
+void store_touch(const struct store *store);
 /*
  * Tries to become the writer, without waiting, until close. 0, or why not: EWOULDBLOCK when another
  * process is it, EROFS when this one cannot write.
  */
-int store_lock_error(struct store *store);
-static inline bool store_lock(struct store *store)
-{
-	return store_lock_error(store) == 0;
-}
+int store_lock(struct store *store);
 /*
  * Commits are gathered in memory, for a second or 16 MB, and no longer wait until they are safe:
  * after a kill or a power cut the newest may be gone, the store is whole. For long builds that can
@@ -90,7 +83,6 @@ void store_read_end(struct store_txn *txn);
  * that were looked at since may be zeros. To be asked before what was read is believed.
  */
 bool store_sound(struct store_txn *txn);
-bool store_verify(struct store_txn *txn); /* the same, when all values were looked at */
 /* False when there is none or on damage; a value is valid until the next put in `txn`. */
 bool store_get(struct store_txn *txn, struct bytes key, struct bytes *value);
 /* The greatest key < `key` (or <= with `equal`); false when there is none. */
@@ -105,9 +97,5 @@ MUST_CHECK bool store_put(struct store_txn *txn, struct bytes key, struct bytes 
 			  struct error *err);
 void store_delete(struct store_txn *txn, struct bytes key); /* none is fine */
 void store_delete_prefix(struct store_txn *txn, struct bytes prefix);
-/* The note that the catalog has of the store; false: nothing is stored. */
-bool store_note(const struct store_txn *txn, struct bytes *out);
-/* The note that it will have from the next commit on: inside of that, or before. */
-void store_describe(struct store *store, struct bytes note);
 
 #endif

@@ -27,7 +27,7 @@ bool build_may_store(struct index *index)
 	if (!index->store || store_damaged(index->store) || index->foreign ||
 	    !index_may_write(index))
 		return false;
-	int code = store_lock_error(index->store);
+	int code = store_lock(index->store);
 	if (code && !atomic_exchange(&index->told, 1))
 		notice(&index->options.notices, NOTICE_INFO,
 		       "%s: %s, what it lacks is kept in memory", index->path,

@@ -119,7 +119,7 @@ bool index_keep(struct index *index, bool *busy, struct error *err)
 	*busy = index->kept_out;
 	if (!index->store)
 		return *busy || error_set(err, ERR_IO, "there is no place for an index");
-	code = store_lock_error(index->store);
+	code = store_lock(index->store);
 	if (code) {
 		*busy = code == EWOULDBLOCK;
 		return *busy ||

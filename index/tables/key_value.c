@@ -35,7 +35,7 @@ static bool delete_work(struct store_txn *txn, void *arg, struct error *err)
 
 bool index_writable(const struct index *index)
 {
-	return index->store && index_may_write(index) && store_lock(index->store);
+	return index->store && index_may_write(index) && store_lock(index->store) == 0;
 }
 
 bool index_put_all(struct index *index, const struct index_value *values, size_t count,

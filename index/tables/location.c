@@ -135,17 +135,17 @@ static bool find_folder(const struct index_options *options, const char *name, s
 	case NETWORK:
 		found = elsewhere(&options->notices, first, dir);
 		break;
-	case READ_ONLY: /* readers need no locks */
-		found = !name || readable(first, name);
-		if (found)
-			break;
-		/* fall through */
 	case SHARED:
 		notice(&options->notices, NOTICE_INFO,
 		       "%s: other users may write there, the index is kept in memory: use a folder "
 		       "of your own (--index-dir, chmod go-w)",
 		       first);
 		break;
+	case READ_ONLY: /* readers need no locks */
+		found = !name || readable(first, name);
+		if (found)
+			break;
+		/* fall through */
 	case REFUSED:
 		notice(&options->notices, NOTICE_INFO,
 		       "%s: cannot be written, the index is kept in memory",

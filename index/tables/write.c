@@ -1,7 +1,7 @@
 /*
  * write.c - see write.h
  *
- * The note that the catalog has of an index:
+ * The note of an index, under the key "N":
  *
  *     SIZE  MEANING
  *        8  version of all that is stored
@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct bytes note_key = {(const uint8_t *)"N", 1};
 static const struct bytes marks_key = {(const uint8_t *)"I", 1};
 static const struct bytes grown_key = {(const uint8_t *)"G", 1};
 
@@ -63,7 +64,7 @@ enum note note_judge(const struct index *index, struct store_txn *txn)
 	struct note_head head;
 	struct bytes note, marks;
 
-	if (!store_note(txn, &note))
+	if (!store_get(txn, note_key, &note))
 		return NOTE_NONE;
 	if (!note_read(note, &head))
 		return NOTE_OTHER_VERSION;
@@ -83,20 +84,16 @@ enum note note_judge(const struct index *index, struct store_txn *txn)
 				  : SOURCES_TOUCHED);
 }
 
-struct bytes note_texts(struct bytes note)
+bool note_texts(struct store_txn *txn, struct bytes *texts, bool *grows)
 {
 	struct note_head head;
+	struct bytes note;
 
-	if (!note_read(note, &head))
-		return (struct bytes){0};
-	return (struct bytes){note.data + sizeof head, note.size - sizeof head};
-}
-
-bool note_grows(struct bytes note)
-{
-	struct note_head head;
-
-	return note_read(note, &head) && head.marks == NOTE_MARKS_GROWN;
+	if (!store_get(txn, note_key, &note) || !note_read(note, &head))
+		return false;
+	*texts = (struct bytes){note.data + sizeof head, note.size - sizeof head};
+	*grows = head.marks == NOTE_MARKS_GROWN;
+	return true;
 }
 
 /* Is what is written of a trace that grows? */
@@ -106,7 +103,8 @@ static bool is_growing(const struct index *index)
 }
 
 /* What the catalog is to say. The steps are those that are committed. */
-static void note_write(const struct index *index, const struct steps *steps)
+static bool note_write(const struct index *index, const struct steps *steps, struct store_txn *txn,
+		       struct error *err)
 {
 	struct note_head head = {DATA_VERSION,
 				 is_growing(index) ? NOTE_MARKS_GROWN : marks_fold(index->trace)};
@@ -121,9 +119,11 @@ static void note_write(const struct index *index, const struct steps *steps)
 			buf_printf(&note, "%s: file %u, byte %llu%c", step->stream->name,
 				   step->to.source, (unsigned long long)step->to.next, 0);
 	}
-	store_describe(index->store, (struct bytes){(const uint8_t *)note.data, note.len});
+	bool good =
+		store_put(txn, note_key, (struct bytes){(const uint8_t *)note.data, note.len}, err);
 	buf_release(&note);
 	free(path);
+	return good;
 }
 
 static bool marks_write(const struct index *index, struct store_txn *txn, struct error *err)
@@ -215,10 +215,10 @@ static bool described_work(struct store_txn *txn, void *arg, struct error *err)
 	if (!accepts(index, txn, err))
 		return false;
 	if (writing->steps || !index->described || ends || writing->grown)
-		note_write(index, writing->steps);
-	if (ends)
+		good = note_write(index, writing->steps, txn, err);
+	if (good && ends)
 		good = end_growth(index, txn, err);
-	else if (!growing && !index->described)
+	else if (good && !growing && !index->described)
 		good = marks_write(index, txn, err);
 	return good && writing->work(txn, writing->arg, err) &&
 	       (!growing || (index->described && !writing->grown) ||

@@ -12,14 +12,14 @@ MUST_CHECK bool write_steps(struct index *index, const struct steps *steps, bool
 			    struct error *err);
 
 /*
- * What the catalog's note says of the index's store; NOTE_GROWN: it is of a trace that grows, which
+ * What its note says of the index's store; NOTE_GROWN: it is of a trace that grows, which
  * has grown since or not; NOTE_OF and above: as marks_compare() does.
  */
 enum note { NOTE_NONE, NOTE_OTHER_VERSION, NOTE_GROWN, NOTE_OF };
 enum note note_judge(const struct index *index, struct store_txn *txn);
-/* Of a note: where the trace was, then what is half done; nothing where it has none. */
-struct bytes note_texts(struct bytes note);
-bool note_grows(struct bytes note); /* is it of a trace that grows? */
+/* Where the trace was, then what is half done; *grows: it is a trace that grows. False: no note. */
+bool note_texts(struct store_txn *txn, struct bytes *texts, bool *grows);
+extern const struct bytes note_key;
 
 /* The same of a trace that grows, with what its files are now; no steps are fine. */
 MUST_CHECK bool write_kept(struct index *index, const struct steps *steps, bool *again,

@@ -175,7 +175,7 @@ static bool open_store(struct building *building, struct error *err)
 		     store_open(part->path, &building->store, &remade, err);
 		any = false;
 	}
-	if (ok && !store_lock(building->store))
+	if (ok && store_lock(building->store) != 0)
 		ok = error_set(err, ERR_IO, "%s: another process builds it", part->path);
 	if (ok && !any)
 		ok = store_write(building->store, key_work, &key, err);

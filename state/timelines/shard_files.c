@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_BODY = 'b' };
+enum { KEY_NOTE = 'a', KEY_BODY = 'b' };
 
 /* *path is the caller's to release; returns the name in the head, which is in it. */
 static const char *name_of(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
@@ -49,11 +49,19 @@ static struct bytes body_key(struct name_key *key, uint32_t number)
 	return name_key_numbers(key, KEY_BODY, &number, 1);
 }
 
-/* Its pieces, keys falling; the caller frees. */
-static struct entry *entries_of(const struct buf *body, struct name_key *keys, size_t count)
+static struct bytes note_key(struct name_key *key)
 {
-	struct entry *entries = mem_new_array(count, sizeof *entries);
+	return name_key_numbers(key, KEY_NOTE, NULL, 0);
+}
 
+/* Its pieces and the note, keys falling; the caller frees. */
+static struct entry *entries_of(const struct buf *body, const struct shard_note *note,
+				struct name_key *keys, size_t count)
+{
+	struct entry *entries = mem_new_array(count + 1, sizeof *entries);
+
+	entries[count].key = note_key(&keys[count]);
+	entries[count].value = (struct bytes){(const uint8_t *)note, sizeof *note};
 	for (size_t i = 0; i < count; i++) {
 		size_t number = count - 1 - i, at = number * STORE_VALUE, left = body->len - at;
 
@@ -69,15 +77,13 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 		      const struct shard_note *note, const struct buf *bytes, struct error *err)
 {
 	size_t count = bytes ? (bytes->len + STORE_VALUE - 1) / STORE_VALUE : 0;
-	struct name_key *keys = mem_new_array(count, sizeof *keys);
-	struct entry *entries = entries_of(bytes, keys, count);
 	struct shard_note noted = note ? *note : (struct shard_note){0};
+	struct name_key *keys = mem_new_array(count + 1, sizeof *keys);
+	struct entry *entries = entries_of(bytes, &noted, keys, count);
 	struct segment_id id = {.incarnation = plan->id, .to = 1};
 	struct buf path = {0};
-	struct segment_parts parts = {.name = name_of(plan, kind, i, &path),
-				      .entries = entries,
-				      .count = count,
-				      .note = {(const uint8_t *)&noted, sizeof noted}};
+	struct segment_parts parts = {
+		.name = name_of(plan, kind, i, &path), .entries = entries, .count = count + 1};
 	char suffix[16];
 
 	snprintf(suffix, sizeof suffix, "%d.new", (int)getpid());
@@ -93,15 +99,15 @@ bool shard_file_write(const struct shards_plan *plan, enum shard_file kind, uint
 /* All of it is looked at: where a file counts, its body can be read later. */
 static bool read_all(struct segment *segment, struct shard_note *note, struct buf *bytes)
 {
-	struct bytes noted = segment->note;
 	struct name_key key;
 	struct entry entry;
 
-	if (noted.size != sizeof *note)
+	if (!segment_find(segment, note_key(&key), KEY_SAME, &entry) ||
+	    entry.value.size != sizeof *note)
 		return false;
 	if (note)
-		memcpy(note, noted.data, sizeof *note);
-	for (uint32_t i = 0; segment_get(segment, body_key(&key, i), &entry); i++)
+		memcpy(note, entry.value.data, sizeof *note);
+	for (uint32_t i = 0; segment_find(segment, body_key(&key, i), KEY_SAME, &entry); i++)
 		if (bytes)
 			buf_add(bytes, entry.value.data, entry.value.size);
 	return segment_sound(segment);

@@ -7,12 +7,14 @@
 Attacks:
     traces   mutated traces through every command, with and without index and timelines, 1 and 4 threads
     stores   damaged index files, timelines and shards: answers equal those of --no-index
+    bits     the same, with one bit of one file
     swaps    files that are exchanged, changed, shifted, regrown or recorded again between two questions
     kills    builds and conversions that a signal ends, then asked
     disks    index, temporary and output folders that are full or read-only
     bombs    compressed data that unfolds to much more than it is
 
 Each case is made from SEED, the attack's name and a number alone: --case ATTACK/NUMBER makes one again.
+With --count the run ends after so many cases: --attacks stores --count 6000.
 With --kills the run ends when signals ended N builds, or after --seconds: --attacks kills --kills 2000.
 With --server (tests/attack/server.c) the commands of a case of traces, stores and swaps run in one process. When
 something is wrong there, they are run again one by one, and what then shows it is the finding.
@@ -36,12 +38,12 @@ from ask import Asker, files_below, remove  # noqa: E402
 from bombs import Bombs  # noqa: E402
 from disks import Disks, own_mounts  # noqa: E402
 from kills import Kills  # noqa: E402
-from stores import Stores  # noqa: E402
+from stores import Bits, Stores  # noqa: E402
 from swaps import Swaps  # noqa: E402
 from traces import Traces  # noqa: E402
 import seeds  # noqa: E402
 
-ATTACKS = {attack.name: attack for attack in (Traces, Stores, Swaps, Kills, Disks, Bombs)}
+ATTACKS = {attack.name: attack for attack in (Traces, Stores, Bits, Swaps, Kills, Disks, Bombs)}
 KEPT_PER_KIND = 3
 TOLD_EVERY = 120
 HERE = os.path.dirname(os.path.abspath(__file__))

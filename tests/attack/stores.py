@@ -188,3 +188,16 @@ class Stores:
     def told(seed, store, changes):
         told = "; ".join("%s: %d bytes at %d by %r" % (c.path, c.gone, c.at, c.put[:40]) for c in changes)
         return ("%s of %s with %s\n" % (store, seed, told)).encode()
+
+
+class Bits(Stores):
+    """One bit of the catalog, or of another file of the index."""
+    name = "bits"
+
+    def damage(self, r, base, files):
+        catalog = [name for name in files if name.startswith("catalog")]
+        name = r.choice(catalog if catalog and r.random() < 0.4 else files)
+        with open(os.path.join(base, "index", name), "rb") as file:
+            data = file.read()
+        at = r.randrange(len(data))
+        return [edits.overwrite(name, data, at, bytes([data[at] ^ 1 << r.randrange(8)]))]

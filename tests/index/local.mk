@@ -2,10 +2,21 @@ INDEX_TEST_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) -pthread
 INDEX_TEST_LDADD = $(index_libs) $(CMOCKA_LIBS)
 INDEX_FAKE = %D%/fake_format.h %D%/fake_reader.c %D%/fake_reader.h %D%/fake_write.c
 
+STORE_PLACE = %D%/store_place.c %D%/store_place.h $(INDEX_FAKE)
 test_programs += %D%/test_store
-%C%_test_store_SOURCES = %D%/test_store.c $(INDEX_FAKE)
-%C%_test_store_CFLAGS = $(INDEX_TEST_CFLAGS) $(LMDB_CFLAGS)
+%C%_test_store_SOURCES = %D%/test_store.c $(STORE_PLACE)
+%C%_test_store_CFLAGS = $(INDEX_TEST_CFLAGS)
 %C%_test_store_LDADD = $(INDEX_TEST_LDADD)
+
+test_programs += %D%/test_store_damage
+%C%_test_store_damage_SOURCES = %D%/test_store_damage.c $(STORE_PLACE)
+%C%_test_store_damage_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_store_damage_LDADD = $(INDEX_TEST_LDADD)
+
+test_programs += %D%/test_catalog
+%C%_test_catalog_SOURCES = %D%/test_catalog.c $(STORE_PLACE)
+%C%_test_catalog_CFLAGS = $(INDEX_TEST_CFLAGS)
+%C%_test_catalog_LDADD = $(INDEX_TEST_LDADD)
 
 test_programs += %D%/test_table
 %C%_test_table_SOURCES = %D%/test_table.c $(INDEX_FAKE)

@@ -5,6 +5,7 @@
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "index/tables/write.h"
 #include "tests/harness.h"
 #include "tests/index/world.h"
 
@@ -392,7 +393,13 @@ static void many_damaged_indexes_give_right_tables(void **state)
 		damage(world, path, round);
 		*world->said = 0;
 		index = world_index(world, trace, false, STEP_RECORDS);
-		assert_true(world_tables_equal(oracle, index));
+		for (unsigned turn = 0; turn < 2; turn++) { /* either finds the damage */
+			uint64_t differing = 1;
+			if (turn == round / 8 % 2)
+				assert_true(world_tables_equal(oracle, index));
+			else
+				assert_true(index_check(index, &differing, &err) && !differing);
+		}
 		index_close(index);
 		const char *first = strstr(world->said, "was damaged");
 		said += first != NULL;
@@ -485,8 +492,8 @@ static bool spoil_note(struct store_txn *txn, void *arg, struct error *err)
 {
 	const struct bytes any = {(const uint8_t *)"yore of tomorrow", 16};
 
-	store_describe(arg, any);
-	return store_put(txn, any, any, err);
+	(void)arg;
+	return store_put(txn, note_key, any, err);
 }
 
 static void another_version_is_said_and_indexed_anew(void **state)
@@ -498,7 +505,7 @@ static void another_version_is_said_and_indexed_anew(void **state)
 	struct trace *trace = fake_open(world->dir, NULL);
 	assert_true(world_stored_is_right(world, trace, true));
 	struct index *index = world_index(world, trace, false, STEP_RECORDS);
-	assert_true(store_write(index->store, spoil_note, index->store, &err));
+	assert_true(store_write(index->store, spoil_note, NULL, &err));
 	index_close(index);
 	assert_string_equal(world->said, "");
 	assert_true(world_stored_is_right(world, trace, true));

@@ -1,107 +1,20 @@
 /*
- * test_store.c - stores of one folder, several owners, one writer each; growth, kills, damage
+ * test_store.c - stores of one folder, several owners, one writer each; growth, kills
  *
- * Whatever happens to the files, a value that is got is the one that was put, and one that is not
- * found was not put, or the store says that it is not sound. A damaged catalog loses nothing. Oracle: what was put.
+ * A value that is got is the one that was put, and one that is not found was not put. Oracle: what
+ * was put.
  */
-#include "index/store/store.h"
-
-#include "engine/base/folder.h"
-#include "engine/base/mem.h"
 #include "fixtures/rng.h"
-#include "index/store/catalog.h"
 #include "tests/harness.h"
-#include "tests/index/fake_reader.h"
+#include "tests/index/store_place.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-struct place {
-	char *dir;
-	char path[4096];
-};
-
-static int setup(void **state)
-{
-	struct place *place = mem_new(sizeof *place);
-
-	place->dir = fake_folder();
-	snprintf(place->path, sizeof place->path, "%s/x", place->dir);
-	*state = place;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct place *place = *state;
-
-	fake_remove(place->dir);
-	mem_free(place);
-	return 0;
-}
-
-static struct store *open_store(const char *path)
-{
-	struct store *store;
-	struct error err;
-	bool remade;
-
-	if (!store_open(path, &store, &remade, &err))
-		fail_msg("%s", err.text);
-	return store;
-}
-
-static struct bytes text(const char *words)
-{
-	return (struct bytes){(const uint8_t *)words, strlen(words)};
-}
-
-/* The segments of the folder in `names`, the newest last. */
-static size_t list_segments(const char *dir, char names[64][300])
-{
-	struct folder_names all;
-	struct error err;
-	size_t count = 0;
-
-	assert_true(folder_list(dir, &all, &err));
-	for (size_t i = 0; i < all.count; i++)
-		if (strstr(all.items[i], ".seg") && count < 64)
-			snprintf(names[count++], 300, "%s/%s", dir, all.items[i]);
-	folder_release(&all);
-	return count;
-}
-
-static void newest_segment(const char *dir, char path[300])
-{
-	char names[64][300];
-	size_t count = list_segments(dir, names);
-
-	assert_true(count > 0);
-	memcpy(path, names[count - 1], 300);
-}
-
-static void in_folder(const char *dir, const char *name, char path[300])
-{
-	snprintf(path, 300, "%s/%s", dir, name);
-}
-
-static bool put_some(struct store_txn *txn, void *arg, struct error *err)
-{
-	(void)arg;
-	return store_put(txn, text("a1"), text("one"), err) &&
-	       store_put(txn, text("a2"), text("two"), err) &&
-	       store_put(txn, text("b1"), text("three"), err);
-}
 
 static void before_and_prefix(void **state)
 {
@@ -131,14 +44,6 @@ static void before_and_prefix(void **state)
 	store_close(store);
 }
 
-static bool drop_a(struct store_txn *txn, void *arg, struct error *err)
-{
-	(void)arg;
-	(void)err;
-	store_delete_prefix(txn, text("a"));
-	return true;
-}
-
 static void delete_prefix_leaves_others(void **state)
 {
 	struct place *place = *state;
@@ -155,22 +60,6 @@ static void delete_prefix_leaves_others(void **state)
 	assert_true(store_get(txn, text("b1"), &value));
 	store_read_end(txn);
 	store_close(store);
-}
-
-static bool put_much(struct store_txn *txn, void *arg, struct error *err)
-{
-	static uint8_t value[STORE_VALUE];
-	int *runs = arg;
-
-	++*runs;
-	for (uint32_t i = 0; i < 900; i++) {
-		uint8_t key[5] = {'k', (uint8_t)(i >> 8), (uint8_t)i};
-		memset(value, (int)i, sizeof value);
-		if (!store_put(txn, (struct bytes){key, sizeof key},
-			       (struct bytes){value, sizeof value}, err))
-			return false;
-	}
-	return true;
 }
 
 static bool drop_all(struct store_txn *txn, void *arg, struct error *err)
@@ -235,10 +124,10 @@ static void twice_in_a_process_is_one_store(void **state)
 	struct store *one = open_store(place->path), *two = open_store(place->path);
 
 	assert_ptr_equal(one, two);
-	assert_true(store_lock(one));
-	assert_true(store_lock(two));
+	assert_int_equal(store_lock(one), 0);
+	assert_int_equal(store_lock(two), 0);
 	store_close(one);
-	assert_true(store_lock(two));
+	assert_int_equal(store_lock(two), 0);
 	store_close(two);
 }
 
@@ -252,7 +141,7 @@ static void one_process_writes(void **state)
 	pid_t child = fork();
 	if (child == 0) {
 		struct store *store = open_store(place->path);
-		bool locked = store_lock(store);
+		bool locked = store_lock(store) == 0;
 		if (write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
 			_exit(2);
 		store_close(store);
@@ -261,123 +150,15 @@ static void one_process_writes(void **state)
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	struct store *store = open_store(place->path);
 	struct error err;
-	assert_false(store_lock(store));
+	assert_int_equal(store_lock(store), EWOULDBLOCK);
 	assert_false(store_write(store, put_some, NULL, &err));
 	assert_false(store_remove(place->path, &err));
 	assert_int_equal(write(go[1], &byte, 1), 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	assert_true(store_lock(store));
+	assert_int_equal(store_lock(store), 0);
 	store_close(store);
 	close(ready[0]), close(ready[1]), close(go[0]), close(go[1]);
-}
-
-static void segments_that_are_not_whole_are_made_anew(void **state)
-{
-	static const off_t lengths[] = {0, 1, 100, 304, 4096, 10000, 1 << 20};
-	struct place *place = *state;
-
-	for (size_t i = 0; i < COUNT(lengths); i++) {
-		struct store *store = open_store(place->path);
-		struct store_txn *txn;
-		struct error err;
-		struct bytes value;
-		char path[300];
-		bool remade;
-		int runs = 0;
-		assert_true(store_write(store, put_much, &runs, &err));
-		store_close(store);
-		newest_segment(place->dir, path);
-		assert_int_equal(truncate(path, lengths[i]), 0);
-		assert_true(store_open(place->path, &store, &remade, &err));
-		assert_true(remade);
-		assert_true(store_read(store, &txn, &err));
-		assert_false(store_get(txn, text("a1"), &value));
-		store_read_end(txn);
-		assert_true(store_write(store, put_some, NULL, &err));
-		store_close(store);
-	}
-}
-
-/* Numbered keys and values, short and long, in an order of their own. */
-enum { MANY = 3000 };
-
-static size_t numbered(uint32_t i, uint8_t key[8], uint8_t *value)
-{
-	size_t size = i % 7 ? i % 90 : 1100 + i % 3000;
-
-	snprintf((char *)key, 8, "%c%05u", 'a' + (int)(i % 3), i * 7919 % MANY);
-	for (size_t k = 0; k < size; k++)
-		value[k] = (uint8_t)(i + k * 31);
-	return size;
-}
-
-static bool put_numbered(struct store_txn *txn, void *arg, struct error *err)
-{
-	const uint32_t *range = arg;
-	static uint8_t value[4200];
-	uint8_t key[8];
-
-	for (uint32_t i = range[0]; i < range[1]; i++) {
-		size_t size = numbered(i, key, value);
-		if (!store_put(txn, (struct bytes){key, 6}, (struct bytes){value, size}, err))
-			return false;
-	}
-	return true;
-}
-
-static void write_numbered(struct store *store, uint32_t begin, uint32_t end)
-{
-	uint32_t range[2] = {begin, end};
-	struct error err;
-
-	if (!store_write(store, put_numbered, range, &err))
-		fail_msg("%s", err.text);
-}
-
-/* Values [0, there) are right, and none behind is there; false: it says that it is damaged. */
-static bool is_right(struct store *store, uint32_t there)
-{
-	static uint8_t value[4200];
-	uint8_t key[8];
-	struct bytes found, got;
-	struct store_txn *txn;
-	struct error err;
-	bool sound = true;
-
-	if (!store_read(store, &txn, &err))
-		return false;
-	for (uint32_t i = 0; sound && i < MANY; i++) {
-		size_t size = numbered(i, key, value);
-		bool any = store_get(txn, (struct bytes){key, 6}, &got);
-		bool same = any && got.size == size && !memcmp(got.data, value, size);
-		bool before = store_before(txn, (struct bytes){key, 6}, true, &found, &got);
-		bool equal = before && found.size == 6 && !memcmp(found.data, key, 6);
-		sound = store_sound(txn);
-		if (!sound)
-			break;
-		assert_int_equal(any, i < there);
-		assert_int_equal(same, i < there);
-		assert_int_equal(equal, i < there);
-	}
-	store_read_end(txn);
-	return sound;
-}
-
-/* Bytes of all segments. */
-static off_t bytes_on_disk(const char *dir, size_t *count)
-{
-	char names[64][300];
-	off_t sum = 0;
-
-	*count = list_segments(dir, names);
-	for (size_t i = 0; i < *count; i++) {
-		struct stat st;
-		assert_int_equal(stat(names[i], &st), 0);
-		assert_int_equal(st.st_mode & 0777, 0600);
-		sum += st.st_size;
-	}
-	return sum;
 }
 
 static void many_commits_and_deletes(void **state)
@@ -420,8 +201,7 @@ static bool change_letter(struct store_txn *txn, void *arg, struct error *err)
 	const struct letter *letter = arg;
 
 	if (letter->put)
-		return store_put(txn, text(letter->key),
-				 (struct bytes){value, sizeof value}, err);
+		return store_put(txn, text(letter->key), (struct bytes){value, sizeof value}, err);
 	store_delete(txn, text(letter->key));
 	return true;
 }
@@ -465,181 +245,6 @@ static void deletes_hold_over_segments(void **state)
 	store_close(store);
 }
 
-static void spoil(const char *path, off_t at, uint8_t bits)
-{
-	int fd = open(path, O_RDWR);
-	uint8_t byte;
-
-	assert_int_equal(pread(fd, &byte, 1, at), 1);
-	byte ^= bits;
-	assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-	close(fd);
-}
-
-static void move_pages(const char *path, off_t one, off_t two)
-{
-	uint8_t a[4096], b[4096];
-	int fd = open(path, O_RDWR);
-
-	assert_int_equal(pread(fd, a, sizeof a, one), sizeof a);
-	assert_int_equal(pread(fd, b, sizeof b, two), sizeof b);
-	assert_int_equal(pwrite(fd, b, sizeof b, one), sizeof b);
-	assert_int_equal(pwrite(fd, a, sizeof a, two), sizeof a);
-	close(fd);
-}
-
-enum { FILES = 8 };
-
-struct whole { /* what a folder holds */
-	char path[FILES][300];
-	struct buf bytes[FILES];
-	size_t count;
-};
-
-static void take_whole(const char *dir, struct whole *out)
-{
-	struct folder_names all;
-	struct error err;
-
-	assert_true(folder_list(dir, &all, &err));
-	for (size_t i = 0; i < all.count; i++) {
-		struct stat st;
-		in_folder(dir, all.items[i], out->path[out->count]);
-		assert_int_equal(stat(out->path[out->count], &st), 0);
-		if (st.st_size)
-			assert_true(file_read(out->path[out->count], &out->bytes[out->count]));
-		out->count += st.st_size != 0;
-		assert_true(out->count < FILES);
-	}
-	folder_release(&all);
-}
-
-static void lay_out(const char *dir, const struct whole *whole)
-{
-	struct folder_names all;
-	struct error err;
-
-	assert_true(folder_list(dir, &all, &err));
-	for (size_t i = 0; i < all.count; i++) {
-		char path[300];
-		in_folder(dir, all.items[i], path);
-		assert_int_equal(unlink(path), 0);
-	}
-	folder_release(&all);
-	for (size_t i = 0; i < whole->count; i++) {
-		FILE *file = fopen(whole->path[i], "w");
-		assert_int_equal(fwrite(whole->bytes[i].data, 1, whole->bytes[i].len, file),
-				 whole->bytes[i].len);
-		fclose(file);
-	}
-}
-
-static void damage(const char *path, struct rng *rng, unsigned how, bool may_cut)
-{
-	struct stat st;
-
-	assert_int_equal(stat(path, &st), 0);
-	off_t at = (off_t)rng_below(rng, (uint32_t)st.st_size), pages = st.st_size / 4096;
-
-	if (how == 0 || (how == 1 && pages < 2)) {
-		spoil(path, at, (uint8_t)(1u << rng_below(rng, 8)));
-	} else if (how == 1) {
-		move_pages(path, at / 4096 % pages * 4096,
-			   (off_t)rng_below(rng, (uint32_t)pages) * 4096);
-	} else if (how == 2) {
-		for (off_t k = at / 64 * 64; k < at / 64 * 64 + 64 && k < st.st_size; k++)
-			spoil(path, k, (uint8_t)rng_below(rng, 256));
-	} else if (may_cut) { /* there is no handler for the fault here */
-		assert_int_equal(truncate(path, at), 0);
-	}
-}
-
-/* Flipped bits, pages that changed places, garbage, and cuts, of any file; before and while open. */
-static void damage_is_never_believed(void **state)
-{
-	struct place *place = *state;
-	struct rng rng = {.state = 5};
-	unsigned refused = 0, restored = 0, rounds = 1000;
-	struct whole whole = {0};
-
-	struct store *made = open_store(place->path);
-	write_numbered(made, 0, 1500);
-	write_numbered(made, 1500, MANY);
-	store_close(made);
-	take_whole(place->dir, &whole);
-	for (unsigned round = 0; round < rounds; round++) {
-		bool remade = false, open_first = round % 2;
-		const char *path = whole.path[rng_below(&rng, (uint32_t)whole.count)];
-		struct error err;
-		struct store *store = NULL;
-		lay_out(place->dir, &whole);
-		if (open_first)
-			store = open_store(place->path);
-		damage(path, &rng, round / 2 % 4, !open_first);
-		if (!open_first && !store_open(place->path, &store, &remade, &err))
-			fail_msg("round %u: %s", round, err.text);
-		bool right = remade || is_right(store, MANY);
-		if (strstr(path, "catalog")) /* it is made again of segments */
-			assert_true(right && !remade);
-		refused += !right || remade;
-		restored += store_catalog_remade();
-		/* it is found once, and then nothing is there */
-		bool damaged = store_damaged(store);
-		assert_int_equal(damaged, !right);
-		store_close(store);
-		if (damaged)
-			assert_false(store_exists(place->path));
-		assert_true(store_remove(place->path, &err));
-		assert_false(store_exists(place->path));
-	}
-	assert_true(refused > rounds / 8 && refused < rounds);
-	assert_true(restored > rounds / 8 && restored + refused < rounds);
-	for (size_t i = 0; i < whole.count; i++)
-		buf_release(&whole.bytes[i]);
-}
-
-static bool read_all_and_put(struct store_txn *txn, void *arg, struct error *err)
-{
-	static uint8_t value[4200];
-	struct bytes got;
-	uint8_t key[8];
-
-	for (uint32_t i = 0; i < MANY; i++) {
-		numbered(i, key, value);
-		store_get(txn, (struct bytes){key, 6}, &got);
-	}
-	return put_numbered(txn, arg, err);
-}
-
-static void a_damaged_store_is_begun_anew_once_it_is_opened_again(void **state)
-{
-	struct place *place = *state;
-	struct store *store = open_store(place->path);
-	char path[300];
-	bool remade;
-	struct error err;
-
-	write_numbered(store, 0, MANY);
-	store_close(store);
-	assert_true(store_open(place->path, &store, &remade, &err));
-	assert_false(remade);
-	newest_segment(place->dir, path);
-	spoil(path, 400, 4);
-	uint32_t range[2] = {0, 10};
-	assert_false(store_write(store, read_all_and_put, range, &err));
-	assert_true(store_damaged(store));
-	assert_false(store_write(store, put_numbered, range, &err));
-	struct store *fresh = open_store(place->path); /* while the damaged one is open, too */
-	assert_ptr_not_equal(fresh, store);
-	store_close(store);
-	assert_true(store_write(fresh, put_numbered, range, &err));
-	assert_true(is_right(fresh, 10));
-	store_close(fresh);
-	store = open_store(place->path);
-	assert_true(is_right(store, 10));
-	store_close(store);
-}
-
 /* A reader has what it began with, whatever a writer does. */
 static void a_view_stays_as_it_was(void **state)
 {
@@ -666,39 +271,6 @@ static void a_view_stays_as_it_was(void **state)
 	store_close(store);
 }
 
-/* A link that somebody planted is not followed. */
-static void links_are_not_followed(void **state)
-{
-	static const char *const names[] = {"catalog.mdb", "catalog.mdb.new", "catalog.lock",
-					    "x.writer",	   "x.00000001.seg.new",	      "x.00000001.seg"};
-	struct place *place = *state;
-	char target[4200], name[4200], left[8] = {0};
-
-	snprintf(target, sizeof target, "%s/precious", place->dir);
-	for (size_t i = 0; i < COUNT(names); i++) {
-		struct store *store = NULL;
-		struct error err;
-		bool remade;
-		FILE *file = fopen(target, "w");
-		fputs("gold", file);
-		fclose(file);
-		snprintf(name, sizeof name, "%s/%s", place->dir, names[i]);
-		unlink(name);
-		assert_int_equal(symlink(target, name), 0);
-		if (store_open(place->path, &store, &remade, &err)) {
-			uint32_t range[2] = {0, MANY};
-			MAY_FAIL(store_write(store, put_numbered, range, &err));
-			store_close(store);
-		}
-		file = fopen(target, "r");
-		assert_non_null(fgets(left, sizeof left, file));
-		fclose(file);
-		assert_string_equal(left, "gold");
-		unlink(name);
-		MAY_FAIL(store_remove(place->path, &err));
-	}
-}
-
 static void too_many_files_is_no_other_writer(void **state)
 {
 	struct place *place = *state;
@@ -713,7 +285,7 @@ static void too_many_files_is_no_other_writer(void **state)
 	while (n < 64 && (fds[n] = dup(0)) >= 0)
 		n++;
 	bool written = store_write(store, put_some, NULL, &err);
-	int code = store_lock_error(store);
+	int code = store_lock(store);
 	while (n)
 		close(fds[--n]);
 	setrlimit(RLIMIT_NOFILE, &limit);
@@ -721,89 +293,6 @@ static void too_many_files_is_no_other_writer(void **state)
 	assert_int_equal(code, EMFILE);
 	assert_non_null(strstr(err.text, "Too many open files"));
 	store_close(store);
-}
-
-static void a_catalog_is_made_again_of_segments(void **state)
-{
-	struct place *place = *state;
-	struct store *store = open_store(place->path);
-	char path[300], aside[300];
-	bool remade;
-	struct error err;
-
-	write_numbered(store, 0, 2000);
-	write_numbered(store, 2000, MANY);
-	store_close(store);
-	in_folder(place->dir, "catalog.mdb", path);
-	in_folder(place->dir, "catalog.damaged", aside);
-	for (int round = 0; round < 2; round++) {
-		FILE *file = fopen(path, "w");
-		for (int i = 0; i < 20000 && round; i++)
-			putc(i * 7, file);
-		fclose(file);
-		assert_true(store_open(place->path, &store, &remade, &err));
-		assert_false(remade);
-		assert_true(store_catalog_remade());
-		assert_false(store_catalog_remade());
-		assert_int_equal(access(aside, F_OK), 0);
-		assert_true(is_right(store, MANY));
-		store_close(store);
-	}
-	assert_int_equal(unlink(path), 0);
-	store = open_store(place->path);
-	assert_true(is_right(store, MANY));
-	store_close(store);
-}
-
-static void a_catalog_of_another_version_is_no_damage(void **state)
-{
-	enum { TRAILER = 32, LETTER = 7 /* the last of what it begins with, a version */ };
-	struct place *place = *state;
-	struct store *store = open_store(place->path);
-	char path[300];
-	struct stat st;
-
-	write_numbered(store, 0, MANY);
-	store_close(store);
-	in_folder(place->dir, "catalog.mdb", path);
-	assert_int_equal(stat(path, &st), 0);
-	spoil(path, st.st_size - TRAILER + LETTER, 1);
-	store = open_store(place->path);
-	assert_false(store_catalog_remade());
-	assert_true(is_right(store, MANY));
-	store_close(store);
-	in_folder(place->dir, "catalog.damaged", path);
-	assert_int_not_equal(access(path, F_OK), 0);
-}
-
-/* What a missing segment deleted would be there again: nothing is believed. */
-static void of_a_gap_nothing_is_made_again(void **state)
-{
-	struct place *place = *state;
-	struct store *store = open_store(place->path);
-	char names[64][300], path[300];
-	struct store_txn *txn;
-	struct bytes found, value;
-	struct error err;
-	int runs = 0;
-	bool remade;
-
-	for (int i = 0; i < 3; i++)
-		assert_true(store_write(store, put_much, &runs, &err));
-	store_close(store);
-	assert_int_equal(list_segments(place->dir, names), 3);
-	assert_int_equal(unlink(names[1]), 0);
-	in_folder(place->dir, "catalog.mdb", path);
-	assert_int_equal(unlink(path), 0);
-	assert_true(store_open(place->path, &store, &remade, &err));
-	assert_true(remade);
-	assert_true(store_read(store, &txn, &err));
-	assert_false(store_before(txn, text("~"), true, &found, &value));
-	assert_true(store_sound(txn));
-	store_read_end(txn);
-	store_close(store);
-	assert_false(store_exists(place->path));
-	assert_int_equal(list_segments(place->dir, names), 0);
 }
 
 static bool put_next(struct store_txn *txn, void *arg, struct error *err)
@@ -940,131 +429,6 @@ static void processes_write_side_by_side(void **state)
 	}
 }
 
-/* Names begin alike: what is forgotten is what was named. */
-static void forgetting_goes_by_the_beginning(void **state)
-{
-	static const char *const names[] = {"a", "a.timelines-1", "a.timelines-1.0", "b"};
-	struct place *place = *state;
-	char path[300];
-	struct error err;
-
-	for (size_t i = 0; i < COUNT(names); i++) {
-		in_folder(place->dir, names[i], path);
-		struct store *store = open_store(path);
-		assert_true(store_write(store, put_some, NULL, &err));
-		store_close(store);
-	}
-	in_folder(place->dir, "a.timelines-", path);
-	assert_true(store_remove_all(path, &err));
-	for (size_t i = 0; i < COUNT(names); i++) {
-		in_folder(place->dir, names[i], path);
-		assert_int_equal(store_exists(path), i == 0 || i == 3);
-	}
-	in_folder(place->dir, "catalog.mdb", path);
-	assert_int_equal(unlink(path), 0); /* nor are their segments there any more */
-	for (size_t i = 0; i < COUNT(names); i++) {
-		in_folder(place->dir, names[i], path);
-		assert_int_equal(store_exists(path), i == 0 || i == 3);
-	}
-}
-
-/* Segments that no store has go; those of stores stay, and of a store that is being written. */
-static void what_kills_left_is_swept(void **state)
-{
-	struct place *place = *state;
-	struct store *store = open_store(place->path);
-	char left[300], other[300], own[300], part[300], command[1400];
-	struct error err;
-
-	write_numbered(store, 0, MANY);
-	newest_segment(place->dir, own);
-	in_folder(place->dir, "x.00000009.seg", left);
-	in_folder(place->dir, "gone.00000002.seg", other);
-	snprintf(command, sizeof command, "cp %s %s && cp %s %s", own, left, own, other);
-	assert_int_equal(system(command), 0);
-	in_folder(place->dir, "gone.00000001.seg.new", part);
-	fclose(fopen(part, "w"));
-	assert_true(store_sweep(place->dir, &err));
-	assert_int_not_equal(access(other, F_OK), 0);
-	assert_int_not_equal(access(part, F_OK), 0);
-	in_folder(place->dir, "gone.writer", part);
-	assert_int_not_equal(access(part, F_OK), 0);
-	assert_int_equal(access(left, F_OK), 0);
-	store_close(store);
-	assert_true(store_sweep(place->dir, &err));
-	assert_int_not_equal(access(left, F_OK), 0);
-	assert_int_equal(access(own, F_OK), 0);
-	store = open_store(place->path);
-	assert_true(is_right(store, MANY));
-	store_close(store);
-}
-
-struct used {
-	int64_t at;
-	size_t stores;
-};
-
-static void note_used(void *arg, const char *name, struct bytes note, int64_t used)
-{
-	struct used *out = arg;
-
-	assert_string_equal(name, "store");
-	assert_int_equal(note.size, 4);
-	assert_memory_equal(note.data, "note", 4);
-	*out = (struct used){used, out->stores + 1};
-}
-
-static int64_t used_at(const char *dir)
-{
-	struct used used = {0};
-	struct error err;
-
-	assert_true(store_each(dir, "", note_used, &used, &err));
-	assert_int_equal(used.stores, 1);
-	return used.at;
-}
-
-static void set_used(const char *dir, int64_t at)
-{
-	struct stored stored;
-	struct bytes note;
-
-	assert_int_equal(catalog_begin(dir, CATALOG_WRITE), 0);
-	assert_true(catalog_get("store", &stored, &note));
-	stored.used = at;
-	assert_int_equal(catalog_end(catalog_put("store", &stored, note)), 0);
-}
-
-/* Told by commits, and by who uses it, once an hour and not while another process writes there. */
-static void the_catalog_has_when_a_store_was_used(void **state)
-{
-	struct place *place = *state;
-	int64_t begin = time(NULL);
-	char path[300];
-	struct error err;
-
-	in_folder(place->dir, "store", path);
-	struct store *store = open_store(path);
-	store_describe(store, text("note"));
-	assert_true(store_write(store, put_some, NULL, &err));
-	assert_in_range(used_at(place->dir), begin, time(NULL));
-	set_used(place->dir, begin - 3000);
-	store_touch(store);
-	assert_int_equal(used_at(place->dir), begin - 3000);
-	set_used(place->dir, begin - 4000);
-	in_folder(place->dir, "catalog.lock", path);
-	int other = open(path, O_RDWR);
-	assert_int_equal(flock(other, LOCK_EX), 0);
-	store_touch(store);
-	assert_int_equal(used_at(place->dir), begin - 4000);
-	close(other);
-	store_touch(store);
-	assert_in_range(used_at(place->dir), begin, time(NULL));
-	assert_true(store_write(store, drop_a, NULL, &err)); /* the note stays */
-	assert_in_range(used_at(place->dir), begin, time(NULL));
-	store_close(store);
-}
-
 static void removed_is_gone(void **state)
 {
 	struct place *place = *state;
@@ -1084,35 +448,53 @@ static void removed_is_gone(void **state)
 	store_close(store);
 }
 
-#define ROW(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+/* The copy of the catalog that both have is nobody's to change. */
+static void a_fork_and_its_parent_write_side_by_side(void **state)
+{
+	enum { MOST = 40 };
+	struct place *place = *state;
+	struct store *store = open_store(place->path);
+	char path[300];
+	int status;
+
+	in_folder(place->dir, "forked", path);
+	write_numbered(store, 0, 50);
+	pid_t child = fork();
+	if (child == 0) {
+		write_on(path, MOST, false);
+		_exit(0);
+	}
+	for (uint32_t i = 50; i < MANY; i += 50) {
+		write_numbered(store, i, i + 50);
+		assert_true(is_right(store, i + 50));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(is_right(store, MANY));
+	store_close(store);
+	store = open_store(path);
+	assert_int_equal(check_numbers(store), MOST);
+	store_close(store);
+}
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROW(before_and_prefix),
-		ROW(delete_prefix_leaves_others),
-		ROW(a_store_of_which_all_was_deleted_is_whole),
-		ROW(a_commit_is_one_segment_however_large),
-		ROW(twice_in_a_process_is_one_store),
-		ROW(one_process_writes),
-		ROW(segments_that_are_not_whole_are_made_anew),
-		ROW(many_commits_and_deletes),
-		ROW(deletes_hold_over_segments),
-		ROW(damage_is_never_believed),
-		ROW(a_damaged_store_is_begun_anew_once_it_is_opened_again),
-		ROW(a_view_stays_as_it_was),
-		ROW(links_are_not_followed),
-		ROW(too_many_files_is_no_other_writer),
-		ROW(a_catalog_is_made_again_of_segments),
-		ROW(a_catalog_of_another_version_is_no_damage),
-		ROW(of_a_gap_nothing_is_made_again),
-		ROW(killed_writers_leave_whole_commits),
-		ROW(commits_in_a_hurry_are_read_and_stay),
-		ROW(processes_write_side_by_side),
-		ROW(forgetting_goes_by_the_beginning),
-		ROW(what_kills_left_is_swept),
-		ROW(the_catalog_has_when_a_store_was_used),
-		ROW(removed_is_gone),
+		STORE_ROW(before_and_prefix),
+		STORE_ROW(delete_prefix_leaves_others),
+		STORE_ROW(a_store_of_which_all_was_deleted_is_whole),
+		STORE_ROW(a_commit_is_one_segment_however_large),
+		STORE_ROW(twice_in_a_process_is_one_store),
+		STORE_ROW(one_process_writes),
+		STORE_ROW(many_commits_and_deletes),
+		STORE_ROW(deletes_hold_over_segments),
+		STORE_ROW(a_view_stays_as_it_was),
+		STORE_ROW(too_many_files_is_no_other_writer),
+		STORE_ROW(killed_writers_leave_whole_commits),
+		STORE_ROW(commits_in_a_hurry_are_read_and_stay),
+		STORE_ROW(processes_write_side_by_side),
+		STORE_ROW(a_fork_and_its_parent_write_side_by_side),
+		STORE_ROW(removed_is_gone),
 	};
 
 	return cmocka_run_group_tests_name("store", tests, NULL, NULL);

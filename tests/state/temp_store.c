@@ -18,7 +18,7 @@ void temp_store_open(struct temp_store *out)
 	snprintf(out->path, sizeof out->path, "%s/x", out->folder);
 	if (!store_open(out->path, &out->store, &remade, &err))
 		fail_msg("%s", err.text);
-	assert_true(store_lock(out->store));
+	assert_int_equal(store_lock(out->store), 0);
 }
 
 void temp_store_close(struct temp_store *temp)

@@ -162,23 +162,6 @@ static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 	return true;
 }
 
-/* For ovni_text() alone, which needs no values where all arguments are of constant size. */
-static bool text_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			struct error *err)
-{
-	const struct event_class *class = own_of(d)->trace->classes[b->class_index[i]];
-	const struct ovni_class *own = class->priv;
-	size_t body = (size_t)(b->at[i] + b->head[i]) / 8;
-
-	if (!own->is_constant || body > d->block.size || d->block.size - body < own->bytes)
-		return decoder_fields(d, b, i, out, err);
-	out->class = class;
-	out->data = d->block.data + body;
-	out->bits = own->bytes * UINT64_C(8);
-	out->slots = d->slots;
-	return true;
-}
-
 static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
 	struct ovni_frame frame;
@@ -195,7 +178,7 @@ static int probe(const struct probe *probe)
 	return probe->nhead >= OBS_HEAD && !memcmp(probe->head, "ovni", 4) ? 95 : 0;
 }
 
-static const struct reader_text text = {.write = ovni_text, .fields = text_fields};
+static const struct reader_text text = {.write = ovni_text};
 
 const struct reader ovni_reader = {
 	.format = "ovni",

@@ -129,8 +129,6 @@ struct ovni_class {
 	const struct ovni_piece *pieces;
 	uint32_t npieces;
 	uint32_t room;  /* of their text, without strings */
-	uint32_t bytes; /* of the arguments, at least */
-	bool is_constant; /* always so many */
 	bool big_endian;
 	bool tells_cpu; /* its context has the CPU's physical number */
 	bool is_unknown;

@@ -524,8 +524,6 @@ struct perf_class {
 	struct perf_op *ops;
 	uint32_t nops;
 	struct perf_flat flat;
-	/* the thread of flat records, whose text is made of the record; NULL: all is decoded */
-	const struct layout_integer *words;
 	atomic_bool *told;    /* that records have bytes behind their fields */
 	bool swap, is_switch; /* SWITCH and SWITCH_CPU_WIDE */
 	bool keeps_record;    /* in slot class->nslots: of switches, and samples without format */

@@ -191,14 +191,12 @@ static void note_columns(struct plan *plan, const struct shape *shape,
 			 const sqlite3_index_info *info)
 {
 	for (size_t i = 0; i < shape->ncolumns; i++) {
-		const struct column *column = &shape->columns[i];
-		enum column_kind kind = column->kind;
+		enum column_kind kind = shape->columns[i].kind;
 		if (!(info->colUsed >> (i < 63 ? i : 63) & 1))
 			continue;
 		bool whole = kind == COLUMN_LABEL || kind == COLUMN_CONTEXT ||
 			     kind == COLUMN_FIELDS || kind == COLUMN_PACKET;
 		plan->fields |= whole || kind == COLUMN_FIELD;
-		plan->decodes |= whole || (kind == COLUMN_FIELD && !column->whole_number);
 	}
 }
 
@@ -251,7 +249,7 @@ static int number_of(struct plans *plans, struct plan *plan)
 		const struct plan *old = plans->items[i];
 		if (old->count == plan->count && old->ordered == plan->ordered &&
 		    old->backward == plan->backward && old->fields == plan->fields &&
-		    old->decodes == plan->decodes && old->columns == plan->columns &&
+		    old->columns == plan->columns &&
 		    old->key == plan->key && !strcmp(old->words, plan->words) &&
 		    (!plan->count ||
 		     !memcmp(old->terms, plan->terms, plan->count * sizeof *plan->terms))) {
@@ -330,7 +328,6 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_ta
 		take_limit(plan, info, &words);
 	note_columns(plan, shape, info);
 	plan->fields |= !pushdown;
-	plan->decodes |= !pushdown;
 	plan->columns = info->colUsed;
 	note_key(plan, shape, table);
 	if (!words.len)

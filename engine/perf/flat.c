@@ -118,26 +118,18 @@ static void make_flat(struct perf_class *perf, struct arena *arena)
 
 	flat->bytes = flat_bytes(perf->ops, &n, &flat->exact);
 	struct integers integers = integers_new(arena, n);
-	struct perf_word *words = arena_array(arena, n + 1, sizeof *words);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct perf_op *op = &perf->ops[i];
 		if (op->kind == ITEM_MISC) /* in the record's head: type, misc, size */
 			integers.items[integers.count++] = (struct layout_integer){
 				.mask = 1, .shift = (uint16_t)(32 + op->bit), .slot = op->slot[0]};
-		if (op->kind == ITEM_INT && op->bytes == 8)
-			words[flat->nwords++] = (struct perf_word){at, op->slot[0]};
-		else if (op->kind == ITEM_INT)
+		if (op->kind == ITEM_INT)
 			integers.items[integers.count++] = integer_of(op, at, flat->bytes, false);
 		at += is_fixed(op) ? fixed_bytes(op) : 0;
 	}
 	close_groups(&integers);
 	flat->integers = integers.items;
 	flat->ngroups = integers.ngroups;
-	if (flat->nwords % 2) {
-		words[flat->nwords] = words[flat->nwords - 1];
-		flat->nwords++;
-	}
-	flat->words = words;
 	for (uint32_t i = 0; i < n; i++) /* as they will be joined */
 		flat->nops += !is_fixed(&perf->ops[i]) || !i || !is_fixed(&perf->ops[i - 1]);
 }

@@ -603,12 +603,6 @@ static bool decode_record(struct decoder *d, const struct perf_class *perf, cons
 		d->slots[perf->class->nslots] = (struct slot){.bytes = p, .n = size};
 	if (!flat->bytes || (flat->exact ? size != flat->bytes : size < flat->bytes))
 		return run_ops(d, perf, p, size, data, false);
-	struct slot *slots = d->slots;
-	for (const struct perf_word *word = flat->words, *end = word + flat->nwords; word < end;
-	     word += 2) {
-		slots[word[0].slot].u = load_native(p + word[0].offset, 8);
-		slots[word[1].slot].u = load_native(p + word[1].offset, 8);
-	}
 	layout_load_integers(flat->integers, flat->ngroups, p, d->slots);
 	d->unread = size - flat->bytes;
 	return flat->nops == perf->nops || run_ops(d, perf, p, size, data, true);

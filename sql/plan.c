@@ -249,8 +249,8 @@ static int number_of(struct plans *plans, struct plan *plan)
 		const struct plan *old = plans->items[i];
 		if (old->count == plan->count && old->ordered == plan->ordered &&
 		    old->backward == plan->backward && old->fields == plan->fields &&
-		    old->columns == plan->columns &&
-		    old->key == plan->key && !strcmp(old->words, plan->words) &&
+		    old->columns == plan->columns && old->key == plan->key &&
+		    !strcmp(old->words, plan->words) &&
 		    (!plan->count ||
 		     !memcmp(old->terms, plan->terms, plan->count * sizeof *plan->terms))) {
 			plan_free(plan);

@@ -351,9 +351,8 @@ static void offer_commands(const struct completion *completion)
 
 static void offer_options(const struct completion *completion, const struct cmd *cmd)
 {
-	for (size_t i = 0; option_info(i); i++)
-		if (option_info(i)->group & (cmd->options | OPT_COMMON))
-			offer(completion, option_info(i)->name);
+	for (size_t i = 0; option_info(cmd, i); i++)
+		offer(completion, option_info(cmd, i)->name);
 }
 
 static void offer_rules(const struct completion *completion)
@@ -396,8 +395,8 @@ static enum offered offer_choice(const struct completion *completion, const stru
 	static const char formats[] = "text|table|csv|json";
 	bool is_format = !strcmp(option, "--format") && !(cmd->options & OPT_SQL);
 
-	for (size_t i = 0; option_info(i); i++) {
-		const struct option_info *info = option_info(i);
+	for (size_t i = 0; option_info(cmd, i); i++) {
+		const struct option_info *info = option_info(cmd, i);
 
 		if (strcmp(info->name, option) != 0)
 			continue;

@@ -64,8 +64,8 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 			    thread_names_tells(writer->names, class);
 	class_head(writer, plan, class->name);
 	plan->chain = writer->symbols && symbols_chain(class);
-	plan->address = writer->symbols && (symbols_has_address(class) ||
-					    symbols_names_place(writer->symbols, class));
+	plan->address = writer->symbols &&
+			(symbols_has_address(class) || symbols_names_place(writer->symbols, class));
 	if (writer->typed) {
 		plan->context.cells = "context/";
 		plan->payload.cells = "";

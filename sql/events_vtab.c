@@ -371,7 +371,7 @@ static int fail(struct events_cursor *cursor, const struct error *err)
 
 /* ---- fields ---- */
 
-static bool decode(struct events_cursor *cursor)
+static bool decode_event(struct events_cursor *cursor)
 {
 	const struct run *run = &cursor->run;
 	struct error err;
@@ -400,7 +400,7 @@ static bool passes(struct events_cursor *cursor)
 	const struct constraints *constraints = &cursor->constraints;
 
 	return !constraints->nfilters ||
-	       (decode(cursor) &&
+	       (decode_event(cursor) &&
 		constraints_fields(constraints, cursor->shape,
 				   cursor->run.batch->class_index[cursor->at], &cursor->fields));
 }
@@ -532,7 +532,7 @@ static bool whole_number(struct events_cursor *cursor, uint32_t number, int64_t 
 
 	if (!place->class)
 		return false;
-	if (!decode(cursor))
+	if (!decode_event(cursor))
 		return false;
 	slot = place_slot(place, &cursor->fields);
 	if (slot)
@@ -816,7 +816,7 @@ static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32
 
 	if (!place->class)
 		return;
-	if (!decode(cursor) || !place_field(place, &cursor->fields, &field))
+	if (!decode_event(cursor) || !place_field(place, &cursor->fields, &field))
 		return;
 	if (place->class->kind == FIELD_INT) {
 		sqlite3_result_int64(out, field.slot.s);
@@ -844,7 +844,7 @@ static void put_label(struct events_cursor *cursor, sqlite3_context *out, uint32
 	const struct slot *slot;
 	uint32_t next = 0;
 
-	if (!place->class || place->class->kind != FIELD_INT || !decode(cursor))
+	if (!place->class || place->class->kind != FIELD_INT || !decode_event(cursor))
 		return;
 	slot = place_slot(place, &cursor->fields);
 	label = slot ? field_label(place->class, slot->u, &next) : NULL;
@@ -867,7 +867,7 @@ static void put_scopes(struct events_cursor *cursor, sqlite3_context *out, unsig
 {
 	struct buf *text = &cursor->text;
 
-	if (!decode(cursor))
+	if (!decode_event(cursor))
 		return;
 	buf_clear(text);
 	json_add_scopes(text, &cursor->fields, scopes);

@@ -99,8 +99,8 @@ static void say(struct buf *words, const char *text)
 	buf_add_text(words, text);
 }
 
-static void take(struct plan *plan, sqlite3_index_info *info, int i, const struct column *column,
-		 bool exact, struct buf *words)
+static void take_term(struct plan *plan, sqlite3_index_info *info, int i,
+		      const struct column *column, bool exact, struct buf *words)
 {
 	struct term *term = add_term(plan);
 	int nargs = (int)plan->count - 1;
@@ -279,7 +279,7 @@ static bool take_all(struct plan *plan, const struct shape *shape, const struct 
 			      shape->columns[at].kind == COLUMN_TRACE) &&
 			     can_take(info, i, &shape->columns[at], &exact);
 		if (taken)
-			take(plan, info, i, &shape->columns[at], exact, words);
+			take_term(plan, info, i, &shape->columns[at], exact, words);
 		whole &= taken && exact;
 	}
 	return whole;

@@ -291,7 +291,7 @@ static bool lines(struct decoder *d, struct batch *b)
 	return true;
 }
 
-static bool fill(struct decoder *d, struct batch *b, struct error *err)
+static bool fill_batch(struct decoder *d, struct batch *b, struct error *err)
 {
 	if (d->own->content == CONTENT_CMDLINES)
 		return lines(d, b);
@@ -315,7 +315,7 @@ enum step ftrace_decoder_next(struct decoder *d, struct batch *b, struct error *
 	b->first = d->index;
 	if (!d->open)
 		return STEP_END;
-	if (!fill(d, b, err)) {
+	if (!fill_batch(d, b, err)) {
 		if (d->cut && d->next_page >= d->size)
 			stopped(d, d->at, FILE_ENDS, err);
 		d->at = d->end = d->next_page = d->size; /* the packet has ended */

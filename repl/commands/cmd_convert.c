@@ -200,8 +200,8 @@ static bool ask_stretches(struct work *work, const struct wanteds *wanteds, stru
 }
 
 /* `own`: the paths are the user's. */
-static bool ask(struct work *work, const struct words *paths, bool names, bool own,
-		struct error *err)
+static bool ask_state(struct work *work, const struct words *paths, bool names, bool own,
+		      struct error *err)
 {
 	struct wanteds wanteds;
 
@@ -234,7 +234,7 @@ static bool convert_state(struct work *work, const struct convert_kind *kind, st
 
 	if (!own)
 		paths = listed(kind->paths ? kind->paths : everything);
-	return ask(work, &paths, false, own, err);
+	return ask_state(work, &paths, false, own, err);
 }
 
 static bool convert_names(struct work *work, const struct convert_kind *kind, struct error *err)
@@ -244,7 +244,7 @@ static bool convert_names(struct work *work, const struct convert_kind *kind, st
 	if (!kind->names)
 		return true;
 	paths = listed(kind->names);
-	return ask(work, &paths, true, false, err);
+	return ask_state(work, &paths, true, false, err);
 }
 
 /* ---- the state at the beginning ---- */

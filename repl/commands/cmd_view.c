@@ -204,7 +204,7 @@ static bool convert(struct viewing *view, const struct options *options, struct 
 	return true;
 }
 
-static void tell(const struct viewing *view, const struct options *options, struct sink *sink)
+static void tell_link(const struct viewing *view, const struct options *options, struct sink *sink)
 {
 	struct buf link = {0};
 
@@ -234,7 +234,7 @@ static bool view_part(struct viewing *view, const struct options *options, struc
 	if (ok) {
 		file.fd = view->fd;
 		file.size = view->size;
-		tell(view, options, sink);
+		tell_link(view, options, sink);
 		session_note(view->session,
 			     "open this link in a browser of this machine; the file (%llu KB) is "
 			     "given once, and Ctrl-C ends",

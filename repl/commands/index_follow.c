@@ -176,8 +176,8 @@ static void show_progress(const struct keeping *own)
 }
 
 /* One step. *busy: another process writes what is stored, and it has to wait. */
-static bool keep(struct keeping *own, struct follow *follow, const struct follow_news *news,
-		 bool *busy, struct error *err)
+static bool keep_stored(struct keeping *own, struct follow *follow, const struct follow_news *news,
+			bool *busy, struct error *err)
 {
 	struct index *index = session_index(own->session, err);
 	bool can;
@@ -213,7 +213,7 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 		return true;
 	}
 	note_late(own, news);
-	if (!keep(own, follow, news, &busy, err))
+	if (!keep_stored(own, follow, news, &busy, err))
 		return false;
 	if (busy && !own->told_busy)
 		session_note(own->session,

@@ -745,7 +745,7 @@ struct matches {
 
 static struct matches matches;
 
-static void keep(void *arg, const char *word)
+static void keep_word(void *arg, const char *word)
 {
 	struct matches *to = arg;
 
@@ -771,7 +771,8 @@ static char **attempt(const char *text, int start, int end)
 	char **list;
 
 	matches = (struct matches){0};
-	if (!complete_at(installed, rl_line_buffer, (size_t)start, (size_t)end, keep, &matches))
+	if (!complete_at(installed, rl_line_buffer, (size_t)start, (size_t)end, keep_word,
+			 &matches))
 		return NULL;
 	rl_attempted_completion_over = 1;
 	list = rl_completion_matches(text, next_match);

@@ -15,7 +15,7 @@
 /* Plans --------------------------------------------------------------------------------------- */
 
 /* What stands in `sink`, kept in the arena instead. */
-static void keep(struct event_writer *writer, struct sink *sink, struct ready *out)
+static void keep_text(struct event_writer *writer, struct sink *sink, struct ready *out)
 {
 	out->text = arena_padded(writer->arena, sink->data, sink->len);
 	out->len = sink->len;
@@ -41,7 +41,7 @@ static void class_head(struct event_writer *writer, struct class_plan *plan, con
 			sink_style(text, "0");
 		sink_char(text, ':');
 	}
-	keep(writer, text, &plan->head);
+	keep_text(writer, text, &plan->head);
 }
 
 static void find_thread(struct class_plan *plan, const struct event_class *class)
@@ -128,7 +128,7 @@ void stream_plan_make(struct event_writer *writer, struct stream_plan *plan,
 		sink_char(text, ' ');
 	if (writer->format == FORMAT_CSV)
 		sink_char(text, ',');
-	keep(writer, text, &plan->begin);
+	keep_text(writer, text, &plan->begin);
 	plan->cpu = cpu;
 }
 

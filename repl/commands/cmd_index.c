@@ -1,4 +1,7 @@
 /* cmd_index.c - building, catching up and removing what is stored of a trace */
+#include "engine/base/folder.h"
+#include "engine/base/inputs.h"
+#include "remote/remote.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
 #include "state/timelines/shards.h"
@@ -26,6 +29,18 @@ static bool totals(struct session *session, uint64_t *packets, uint64_t *bytes, 
 	return true;
 }
 
+static bool write_manifest(struct session *session, struct sink *sink, struct error *err)
+{
+	const char *folder = session->path;
+
+	if (!inputs_spare(folder, err) || !remote_write_manifest(folder, err))
+		return false;
+	sink_name(sink, folder);
+	sink_text(sink, "/" FOLDER_MANIFEST " names its files\n");
+	sink_row(sink);
+	return true;
+}
+
 /* Do the words go together? */
 static bool check_words(const struct options *options, struct error *err)
 {
@@ -44,6 +59,9 @@ static bool check_words(const struct options *options, struct error *err)
 	    1)
 		return error_set(err, ERR_QUERY,
 				 "index: --list, --verify and --prune are one at a time");
+	if (index_choices(options)->manifest &&
+	    (other || options->follow || index_choices(options)->timelines))
+		return error_set(err, ERR_QUERY, "index: --manifest is asked for alone");
 	if (index_choices(options)->keep && !index_choices(options)->prune)
 		return error_set(err, ERR_QUERY, "index: --keep is of --prune");
 	if (options->follow && other)
@@ -62,6 +80,8 @@ static bool build_index(struct session *session, const struct options *options, 
 	if (index_choices(options)->list || index_choices(options)->verify ||
 	    index_choices(options)->prune)
 		return index_stored(session, options, sink, err);
+	if (index_choices(options)->manifest)
+		return write_manifest(session, sink, err);
 	if (index_choices(options)->drop)
 		return drop(session, err);
 	if ((index_choices(options)->chunk || index_choices(options)->pass ||
@@ -98,6 +118,7 @@ static const struct option own_options[] = {
 	{{"--chunk", "I/N", "with --pass: this part of N", 0}, TAKE_TEXT, .at = OWN(chunk)},
 	{{"--pass", "1|2", "of a chunk's timelines; --join stands between", 0}, TAKE_TEXT, .at = OWN(pass)},
 	{{"--join", NULL, "from all passes 1 to where passes 2 begin", 0}, TAKE_FLAG, .at = OWN(join)},
+	{{"--manifest", NULL, "write yore-manifest.json into the folder TRACE, by which it is read over HTTP", 0}, TAKE_FLAG, .at = OWN(manifest)},
 	{{"--list", NULL, "what is stored of all traces", 0}, TAKE_FLAG, .at = OWN(list), .no_trace = true},
 	{{"--verify", NULL, "compare all that is stored with its checksums", 0}, TAKE_FLAG, .at = OWN(verify), .no_trace = true},
 	{{"--prune", NULL, "remove what was not used for longest, but so much: --keep", 0}, TAKE_FLAG, .at = OWN(prune), .no_trace = true},
@@ -142,6 +163,10 @@ const struct cmd cmd_index = {
 		"system is\n"
 		"not used: each machine has its own, so that machines cannot share the work.\n"
 		"\n"
+		"--manifest writes the list of a folder's files by which 'yore COMMAND "
+		"http://HOST/FOLDER/'\n"
+		"reads them where they are; see docs/remote.md.\n"
+		"\n"
 		"Of all traces, without TRACE: --list tells what is stored, how much and when it "
 		"was\n"
 		"used last; --verify compares it with its checksums, and removes what is damaged\n"
@@ -150,6 +175,7 @@ const struct cmd cmd_index = {
 		"fits, but nothing that another process writes.\n"
 		"\n"
 		"Examples:\n"
+		"  $ yore index --manifest /tmp/yore-requests\n"
 		"  $ yore index --list\n"
 		"  $ yore index --prune --keep 5G\n"
 		"  $ yore index fixtures/golden/sched-demo\n"

@@ -34,6 +34,7 @@ MUST_CHECK bool convert_picture(struct session *session, const struct options *o
 
 struct index_choices { /* options of `index` alone */
 	bool drop, timelines, join;
+	bool manifest; /* of a folder that is to be read over HTTP */
 	const char *chunk, *pass;
 	bool list, verify, prune; /* what is stored of all traces */
 	uint64_t keep;            /* --prune: bytes; 0: not given */

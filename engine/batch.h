@@ -51,15 +51,6 @@ struct batch {
 
 /* `slots`: room for values, 0: none. `classes` is borrowed. */
 struct batch *batch_new(uint32_t room, uint32_t slots, const uint64_t *classes);
-/*
- * Where the arrays of many batches of one size lie side by side: a thousand batches in heaps of
- * their own take more pages than a processor remembers places of.
- */
-struct batch_store;
-struct batch_store *batch_store_new(uint32_t room, uint32_t slots);
-void batch_store_free(struct batch_store *store); /* after its batches; NULL is fine */
-/* From the time on when its room becomes just that of the store, the batch stands in it. */
-void batch_store_use(struct batch_store *store, struct batch *batch);
 void batch_free(struct batch *batch);
 /* At least so much room; where it has to grow, what the batch held is gone. */
 void batch_room(struct batch *batch, uint32_t room);

@@ -63,6 +63,8 @@ libengine_a_SOURCES = \
 	%D%/batch.c \
 	%D%/growth.c \
 	%D%/batch.h \
+	%D%/block_decoder.c \
+	%D%/block_decoder.h \
 	%D%/clocks.c \
 	%D%/clocks.h \
 	%D%/detect.c \

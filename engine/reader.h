@@ -126,13 +126,6 @@ struct reader_text {
 	 */
 	enum event_words (*write)(const struct fields *fields, struct buf *out);
 	/*
-	 * As decoder_fields(), for write() alone: of the values that it has no need of only the
-	 * thread is there (`tid` of the event's context, else common_pid), the others may be
-	 * anything.
-	 */
-	bool (*fields)(struct decoder *decoder, const struct batch *batch, uint32_t i,
-		       struct fields *out, struct error *err);
-	/*
 	 * False: events of this class are no tracepoints of Linux. `fields` NULL: out->record is
 	 * not asked for.
 	 */

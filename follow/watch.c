@@ -11,11 +11,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -37,9 +35,8 @@ static const uint32_t changes =
 struct input {
 	enum socket_kind kind;
 	int from, to, stop;    /* stop: an event counter that ends the thread */
-	char folder[PATH_MAX]; /* of a link to the copy, which has a name so; "": none */
-	char path[PATH_MAX];
-	int noted; /* the folder */
+	char *folder, *path;   /* of a link to the copy, which has a name so; or NULL */
+	int noted;             /* the folder */
 	pthread_t thread;
 	bool started;
 	_Atomic int failed; /* errno */
@@ -96,11 +93,8 @@ static void end_input(struct input *input)
 		wake(input->stop);
 		pthread_join(input->thread, NULL);
 	}
-	if (*input->folder) {
-		unlink(input->path);
-		rmdir(input->folder);
-		temporary_forget(input->noted);
-	}
+	temporary_folder_end(input->folder, input->noted);
+	mem_free(input->path);
 	if (input->to >= 0)
 		close(input->to);
 	if (input->stop >= 0)
@@ -325,19 +319,16 @@ static void *copy_input(void *arg)
 }
 
 /* The copy has no name; a link in a folder of its own gives it the input's, which rows show. */
-static bool name_copy(struct input *input, const char *folder, const char *name)
+static bool name_copy(struct input *input, const char *name)
 {
 	char target[64];
-	int n = snprintf(input->folder, sizeof input->folder, "%s/yore-XXXXXX", folder);
 
-	if (n < 0 || (size_t)n >= sizeof input->folder || !mkdtemp(input->folder)) {
-		*input->folder = 0;
+	input->folder = temporary_folder("input", &input->noted);
+	if (!input->folder)
 		return false;
-	}
-	input->noted = temporary_note(input->folder, true);
-	n = snprintf(input->path, sizeof input->path, "%s/%s", input->folder, name);
+	input->path = folder_join(input->folder, name);
 	snprintf(target, sizeof target, "/proc/self/fd/%d", input->to);
-	return n > 0 && (size_t)n < sizeof input->path && symlink(target, input->path) == 0;
+	return symlink(target, input->path) == 0;
 }
 
 bool watch_input(struct watch *watch, int fd, enum socket_kind kind, const char *name,
@@ -351,7 +342,7 @@ bool watch_input(struct watch *watch, int fd, enum socket_kind kind, const char 
 	input->kind = kind;
 	input->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	input->to = temporary_open(&folder);
-	if (input->to < 0 || !name_copy(input, folder, name))
+	if (input->to < 0 || !name_copy(input, name))
 		return error_set(err, ERR_IO, "%s: no copy of the input can be made: %s", folder,
 				 strerror(errno));
 	input->started = thread_start(&input->thread, copy_input, watch);

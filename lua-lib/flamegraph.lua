@@ -25,6 +25,7 @@
 
 local analysis = require("yore.analysis")
 local frames = require("yore.frames")
+local sorted_keys = require("yore.keys")
 local threads = require("yore.threads")
 
 local own = analysis.open(arg, {
@@ -155,12 +156,7 @@ local function fold_state(path)
 		return frame and frames.name(frame) or text
 	end
 
-	local owners = {}
-	for owner in pairs(changes) do
-		owners[#owners + 1] = owner
-	end
-	table.sort(owners)
-	for _, owner in ipairs(owners) do
+	for _, owner in ipairs(sorted_keys(changes)) do
 		local own = changes[owner]
 		-- what ends does so before what begins in its place
 		table.sort(own, function(a, b)
@@ -238,11 +234,7 @@ end
 if total == 0 and not own.event then
 	fold_state(own.stack or "thread[*]/stack")
 end
-local sorted = {}
-for key in pairs(stacks) do
-	sorted[#sorted + 1] = key
-end
-table.sort(sorted)
+local sorted = sorted_keys(stacks)
 if #sorted == 0 then
 	own:lack(own.stack and "nothing is on " .. own.stack
 		or "no event has a call chain, and nothing is on thread[*]/stack: record call chains with perf record -g, lttng add-context "

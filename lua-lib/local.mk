@@ -105,6 +105,7 @@ dist_luamoredata_DATA = \
 	%D%/yore/frames.lua \
 	%D%/yore/json.lua \
 	%D%/yore/kernel.lua \
+	%D%/yore/keys.lua \
 	%D%/yore/lami.lua \
 	%D%/yore/many.lua \
 	%D%/yore/report.lua \

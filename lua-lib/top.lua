@@ -23,6 +23,7 @@
 --   $ yore help top
 
 local analysis = require("yore.analysis")
+local sorted_keys = require("yore.keys")
 local stacks = require("yore.frames")
 local threads = require("yore.threads")
 local a = analysis.open(arg, {
@@ -155,12 +156,7 @@ if a.against then
 end
 
 if relative and not functions[a.of] then
-	local list = {}
-	for name in pairs(functions) do
-		list[#list + 1] = name
-	end
-	table.sort(list)
-	a:lack("no call chain of this range has the function " .. a.of .. ": " .. analysis.hint(a.of, list)
+	a:lack("no call chain of this range has the function " .. a.of .. ": " .. analysis.hint(a.of, sorted_keys(functions))
 		.. "'yore top TRACE functions' lists functions")
 elseif relative and #list == 0 then
 	yore.note("top: " .. a.of .. (a.verb == "callers" and " is the outermost function of all call chains that have it"

@@ -31,6 +31,8 @@ struct cmd {
 	const char *summary;      /* one line, no full stop */
 	const char *help;         /* more text, and examples: lines that begin with "  $ yore " */
 	unsigned options;         /* groups of enum option_group that it takes */
+	const struct option *own; /* options that it alone has, up to one without a name; or NULL */
+	size_t own_bytes;         /* of what they fill, options->own, which is zero at first */
 	unsigned words;           /* enum cmd_word */
 	int min_words, max_words; /* own words, without TRACE; -1: any number */
 	bool no_trace;            /* it takes no TRACE */

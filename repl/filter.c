@@ -453,6 +453,12 @@ static struct filter *make(struct session *session, const char *option, struct e
 	return filter;
 }
 
+bool filter_picks(const struct options *options)
+{
+	return options->names.count || options->wheres.count || options->tids.count ||
+	       options->pids.count || options->comms.count;
+}
+
 bool filter_open(struct session *session, const struct options *options, bool backward,
 		 struct filter **out, struct error *err)
 {
@@ -460,8 +466,7 @@ bool filter_open(struct session *session, const struct options *options, bool ba
 
 	if (!filter)
 		return false;
-	filter->selects = options->names.count || options->wheres.count || options->tids.count ||
-			  options->pids.count || options->comms.count;
+	filter->selects = filter_picks(options);
 	if (!session_range(session, &filter->begin, &filter->end, err) ||
 	    !set_cpus(filter, &options->cpus, err) || !add_names(filter, &options->names, err) ||
 	    !parse_wheres(filter, &options->wheres, err) ||

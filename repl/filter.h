@@ -31,6 +31,8 @@ struct where_pass *filter_pass_new(const struct filter *filter);
 bool filter_per_event(const struct filter *filter);
 /* True when only some events were asked for by name or value: losses are then left out. */
 bool filter_selects(const struct filter *filter);
+/* The same of options alone. */
+bool filter_picks(const struct options *options);
 /* True when events within the range may be left out, for whatever reason. */
 bool filter_hides(const struct filter *filter);
 /* Does the event that `events` gave last pass? False: *err. */

@@ -19,121 +19,96 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WIDTH_MOST = 100000, RETRY_MOST = 1000000 };
-
-enum option_kind {
-	TAKE_FLAG,
-	TAKE_TEXT,
-	TAKE_LIST,  /* commas part it */
-	TAKE_WORDS, /* whole values, repeatable */
-	TAKE_LIMIT,
-	TAKE_BUDGET,
-	TAKE_CONTEXT,
-	TAKE_WIDTH,
-	TAKE_RETRY,
-	TAKE_JOBS,
-	TAKE_SIZE,
-	TAKE_FORMAT,
-	TAKE_TIME,
-	TAKE_BY,
-	TAKE_COLOR,
-	TAKE_TOPICS
-};
-
-struct option {
-	struct option_info info;
-	enum option_kind kind;
-	size_t at; /* in struct options */
-};
+enum { RETRY_MOST = 1000000 };
 
 #define AT(member) offsetof(struct options, member)
 
 static const struct option table[] = {
 	/* clang-format off */
-	{{"--begin", "TIME", "events and intervals from TIME on", OPT_RANGE}, TAKE_TEXT, AT(begin)},
-	{{"--end", "TIME", "and before TIME", OPT_RANGE}, TAKE_TEXT, AT(end)},
-	{{"--name", "GLOB...", "events of these names", OPT_FILTER}, TAKE_LIST, AT(names)},
-	{{"--cpu", "N...", "of these CPUs; 0-3 is a range", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(cpus)},
-	{{"--tid", "THREAD...", "while these threads ran: numbers, ranges, names", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(tids)},
-	{{"--pid", "N...", "while threads of these processes ran", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(pids)},
-	{{"--comm", "GLOB...", "while threads of these names ran", OPT_FILTER | OPT_THREADS}, TAKE_LIST, AT(comms)},
-	{{"--stream", "GLOB...", "of these streams", OPT_STREAM}, TAKE_LIST, AT(streams)},
-	{{"--where", "EXPR", "for which the expression is true", OPT_FILTER}, TAKE_WORDS, AT(wheres)},
-	{{"--all", NULL, "events: also records without a time; lists: also what does not change in the range", OPT_EVENTS | OPT_LISTS}, TAKE_FLAG, AT(all)},
-	{{"--budget", "N", "for lists: packets of each stream that are read around the range", OPT_LISTS}, TAKE_BUDGET, AT(budget)},
-	{{"--reverse", NULL, "latest first", OPT_EVENTS}, TAKE_FLAG, AT(reverse)},
-	{{"--count", NULL, "only how many", OPT_EVENTS}, TAKE_FLAG, AT(count)},
-	{{"--follow", NULL, "go on with what is recorded, as it becomes final", OPT_FOLLOW}, TAKE_FLAG, AT(follow)},
-	{{"--patience", "SPAN", "with --follow: how long an idle stream holds back the others (2s)", OPT_FOLLOW}, TAKE_TEXT, AT(patience)},
-	{{"--around", "TIME", "the events nearest to TIME", OPT_EVENTS}, TAKE_TEXT, AT(around)},
-	{{"--context", "N", "with --around: so many before and after (10)", OPT_EVENTS}, TAKE_CONTEXT, AT(context)},
-	{{"--until", "EXPR", "up to and with the first row for which it is true", OPT_TRIGGERS}, TAKE_TEXT, AT(until)},
-	{{"--on", "EXPR", "with --do: at each event, or interval, for which it is true", OPT_TRIGGERS}, TAKE_TEXT, AT(on)},
-	{{"--do", "COMMAND", "run it, with {ts}, {trace} and so on filled in", OPT_TRIGGERS}, TAKE_TEXT, AT(do_command)},
-	{{"--do-shell", "COMMAND", "run it in a shell, with YORE_TS and so on in its environment", OPT_TRIGGERS}, TAKE_TEXT, AT(do_shell)},
-	{{"--limit", "N", "at most N rows", OPT_LIMIT}, TAKE_LIMIT, AT(limit)},
-	{{"--sort", "COLUMN", "in the order of a column", OPT_ANALYSIS}, TAKE_TEXT, AT(sort)},
-	{{"--symbols", NULL, "name the frames of call chains in JSON too", OPT_SYMBOLS}, TAKE_FLAG, AT(symbols)},
-	{{"--no-symbols", NULL, "leave call chains as addresses", OPT_SYMBOLS}, TAKE_FLAG, AT(no_symbols)},
-	{{"--lines", NULL, "name source files and lines of frames, too: slow", OPT_SYMBOLS}, TAKE_FLAG, AT(lines)},
-	{{"--program", "FILE[@ADDR]", "the traced program, where the trace does not tell what was mapped", OPT_TRACE}, TAKE_TEXT, AT(program)},
-	{{"--before", NULL, "just before TIME instead of after its events", OPT_BEFORE}, TAKE_FLAG, AT(before)},
-	{{"--names", NULL, "look for names of threads further than a few packets", OPT_WHY}, TAKE_FLAG, AT(find_names)},
-	{{"--why", NULL, "the event and the rule that set each value", OPT_WHY}, TAKE_FLAG, AT(why)},
-	{{"--by", "class|stream", "what is counted, instead of both", OPT_BY}, TAKE_BY, AT(by)},
-	{{"--svg", "FILE", "draw to a file instead", OPT_DRAW}, TAKE_TEXT, AT(svg)},
-	{{"--width", "N", "so many characters, or pixels, wide", OPT_DRAW}, TAKE_WIDTH, AT(width)},
-	{{"--drop", NULL, "remove what is stored", OPT_INDEX}, TAKE_FLAG, AT(drop)},
-	{{"--timelines", NULL, "also store every state change", OPT_INDEX}, TAKE_FLAG, AT(timelines)},
-	{{"--chunk", "I/N", "with --pass: this part of N", OPT_INDEX}, TAKE_TEXT, AT(chunk)},
-	{{"--pass", "1|2", "of a chunk's timelines; --join stands between", OPT_INDEX}, TAKE_TEXT, AT(pass)},
-	{{"--join", NULL, "from all passes 1 to where passes 2 begin", OPT_INDEX}, TAKE_FLAG, AT(join)},
-	{{"--decode", NULL, "list the packets of Intel PT", OPT_AUX}, TAKE_FLAG, AT(decode)},
-	{{"--at", "OFFSET", "the packet at that byte, with its events", OPT_DUMP}, TAKE_TEXT, AT(at_offset)},
-	{{"--to", "csv|sqlite|chrome|perfetto|folded|pprof|parquet|prv|trace.dat|pages|ctf|ctf2|ctf2010", "the format that is written", OPT_CONVERT}, TAKE_TEXT, AT(to)},
-	{{"--no-state", NULL, "events alone, no intervals", OPT_CONVERT}, TAKE_FLAG, AT(no_state)},
-	{{"--with-state", NULL, "CTF: the state at the beginning, as events", OPT_CONVERT}, TAKE_FLAG, AT(with_state)},
-	{{"--compress", "gzip|bzip2|zstd", "ctf2010, perfetto: how packets are compressed", OPT_CONVERT}, TAKE_TEXT, AT(compress)},
-	{{"--checksum", "md5|sha1", "ctf2010: what packets are summed up with", OPT_CONVERT}, TAKE_TEXT, AT(checksum)},
-	{{"--state", NULL, "whether the state could have been", OPT_STATE}, TAKE_FLAG, AT(check_state)},
-	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
-	{{"--list", NULL, "name the analyses that come with yore; index: what is stored of all traces", OPT_LIST | OPT_INDEX}, TAKE_FLAG, AT(list)},
-	{{"--verify", NULL, "compare all that is stored with its checksums", OPT_INDEX}, TAKE_FLAG, AT(verify)},
-	{{"--manifest", NULL, "write yore-manifest.json into the folder TRACE, by which it is read over HTTP", OPT_INDEX}, TAKE_FLAG, AT(manifest)},
-	{{"--prune", NULL, "remove what was not used for longest, but so much: --keep", OPT_INDEX}, TAKE_FLAG, AT(prune)},
-	{{"--keep", "SIZE", "with --prune: 500M, 5G (default: YORE_INDEX_KEEP)", OPT_INDEX}, TAKE_SIZE, AT(keep)},
-	{{"--sandbox", NULL, "the script sees the trace, and no files or programs", OPT_LIST}, TAKE_FLAG, AT(sandbox)},
-	{{"--probes", NULL, "-l: list events that programs can name, and their fields", OPT_DO}, TAKE_FLAG, AT(probes)},
-	{{"--file", "FILE", "-f: read the program from a file", OPT_DO}, TAKE_TEXT, AT(file)},
-	{{"--retry", "SECONDS", "how long a relay that gives nothing new is tried again (60)", OPT_ATTACH}, TAKE_RETRY, AT(retry)},
-	{{"--into", "DIR", "keep the mirror in this folder", OPT_INTO}, TAKE_TEXT, AT(into)},
-	{{"--live", NULL, "how far a recording that goes on has come", OPT_LIVE}, TAKE_FLAG, AT(live)},
-	{{"--check", NULL, "what is wrong with a file of rules", OPT_CHECK}, TAKE_FLAG, AT(check_rules)},
-	{{"--rules", "FILE", "rules of one's own instead, or a set's NAME (repeatable)", OPT_RULES}, TAKE_WORDS, AT(rules)},
-	{{"--format", "text|table|csv|json|line", "how rows are written", OPT_FORMAT}, TAKE_FORMAT, AT(format)},
-	{{"--time", "clock|iso|seconds|ns|relative", "how times are written", OPT_FORMAT}, TAKE_TIME, AT(time)},
-	{{"--utc", NULL, "times of day are UTC, not local", OPT_FORMAT}, TAKE_FLAG, AT(utc)},
-	{{"--with", "TRACE", "merge another trace on the same time line (repeatable)", OPT_TRACE}, TAKE_WORDS, AT(with)},
-	{{"--offset", "TRACE=+-TIME", "shift a trace's times (repeatable)", OPT_TRACE}, TAKE_WORDS, AT(offsets)},
-	{{"--input", "FORMAT[,key=value...]", "read it as FORMATS; what content cannot say", OPT_TRACE}, TAKE_TEXT, AT(input)},
-	{{"--key-file", "FILE", "the key of packets that are encrypted (CTF of 2010)", OPT_TRACE}, TAKE_TEXT, AT(key_file)},
-	{{"--index-dir", "DIR", "where indexes go", OPT_TRACE}, TAKE_TEXT, AT(index_dir)},
-	{{"--no-index", NULL, "keep everything in memory", OPT_TRACE}, TAKE_FLAG, AT(no_index)},
-	{{"--jobs", "N", "threads at most (default: processors)", OPT_TRACE}, TAKE_JOBS, AT(jobs)},
-	{{"--memory", "SIZE", "memory a question may take: 500M, 2G (default: most of what is left)", OPT_TRACE}, TAKE_SIZE, AT(memory_most)},
-	{{"--strict", NULL, "discarded events count as damage, known faults of tracers as errors", OPT_COMMON}, TAKE_FLAG, AT(strict)},
-	{{"--stats", NULL, "end with one line of JSON on standard error: what it cost", OPT_COMMON}, TAKE_FLAG, AT(stats)},
-	{{"--progress", NULL, "show progress even when standard error is no terminal", OPT_COMMON}, TAKE_FLAG, AT(progress)},
-	{{"--quiet", NULL, "no notes: why an answer is empty, what was left out of it", OPT_COMMON}, TAKE_FLAG, AT(quiet)},
-	{{"--debug", "index|cursor|state|all", "say on standard error what these do; several with commas", OPT_COMMON}, TAKE_TOPICS, AT(debug)},
-	{{"--color", "auto|always|never", "colours", OPT_COMMON}, TAKE_COLOR, AT(color)},
-	{{"--help", NULL, "help on the command", OPT_COMMON}, TAKE_FLAG, AT(help)},
-	{{"--version", NULL, "yore's version", OPT_COMMON}, TAKE_FLAG, AT(version)},
+	{{"--begin", "TIME", "events and intervals from TIME on", OPT_RANGE}, TAKE_TEXT, .at = AT(begin)},
+	{{"--end", "TIME", "and before TIME", OPT_RANGE}, TAKE_TEXT, .at = AT(end)},
+	{{"--name", "GLOB...", "events of these names", OPT_FILTER}, TAKE_LIST, .at = AT(names)},
+	{{"--cpu", "N...", "of these CPUs; 0-3 is a range", OPT_FILTER | OPT_THREADS}, TAKE_LIST, .at = AT(cpus)},
+	{{"--tid", "THREAD...", "while these threads ran: numbers, ranges, names", OPT_FILTER | OPT_THREADS}, TAKE_LIST, .at = AT(tids)},
+	{{"--pid", "N...", "while threads of these processes ran", OPT_FILTER | OPT_THREADS}, TAKE_LIST, .at = AT(pids)},
+	{{"--comm", "GLOB...", "while threads of these names ran", OPT_FILTER | OPT_THREADS}, TAKE_LIST, .at = AT(comms)},
+	{{"--stream", "GLOB...", "of these streams", OPT_STREAM}, TAKE_LIST, .at = AT(streams)},
+	{{"--where", "EXPR", "for which the expression is true", OPT_FILTER}, TAKE_WORDS, .at = AT(wheres)},
+	{{"--all", NULL, "events: also records without a time; lists: also what does not change in the range", OPT_EVENTS | OPT_LISTS}, TAKE_FLAG, .at = AT(all)},
+	{{"--budget", "N", "for lists: packets of each stream that are read around the range", OPT_LISTS}, TAKE_NUMBER, .at = AT(budget), .most = UINT32_MAX},
+	{{"--reverse", NULL, "latest first", OPT_EVENTS}, TAKE_FLAG, .at = AT(reverse)},
+	{{"--count", NULL, "only how many", OPT_EVENTS}, TAKE_FLAG, .at = AT(count)},
+	{{"--follow", NULL, "go on with what is recorded, as it becomes final", OPT_FOLLOW}, TAKE_FLAG, .at = AT(follow)},
+	{{"--patience", "SPAN", "with --follow: how long an idle stream holds back the others (2s)", OPT_FOLLOW}, TAKE_TEXT, .at = AT(patience)},
+	{{"--around", "TIME", "the events nearest to TIME", OPT_EVENTS}, TAKE_TEXT, .at = AT(around)},
+	{{"--context", "N", "with --around: so many before and after (10)", OPT_EVENTS}, TAKE_NUMBER, .at = AT(context), AT(has_context), UINT32_MAX},
+	{{"--until", "EXPR", "up to and with the first row for which it is true", OPT_TRIGGERS}, TAKE_TEXT, .at = AT(until)},
+	{{"--on", "EXPR", "with --do: at each event, or interval, for which it is true", OPT_TRIGGERS}, TAKE_TEXT, .at = AT(on)},
+	{{"--do", "COMMAND", "run it, with {ts}, {trace} and so on filled in", OPT_TRIGGERS}, TAKE_TEXT, .at = AT(do_command)},
+	{{"--do-shell", "COMMAND", "run it in a shell, with YORE_TS and so on in its environment", OPT_TRIGGERS}, TAKE_TEXT, .at = AT(do_shell)},
+	{{"--limit", "N", "at most N rows", OPT_LIMIT}, TAKE_NUMBER, .at = AT(limit), AT(has_limit), UINT64_MAX},
+	{{"--sort", "COLUMN", "in the order of a column", OPT_ANALYSIS}, TAKE_TEXT, .at = AT(sort)},
+	{{"--symbols", NULL, "name the frames of call chains in JSON too", OPT_SYMBOLS}, TAKE_FLAG, .at = AT(symbols)},
+	{{"--no-symbols", NULL, "leave call chains as addresses", OPT_SYMBOLS}, TAKE_FLAG, .at = AT(no_symbols)},
+	{{"--lines", NULL, "name source files and lines of frames, too: slow", OPT_SYMBOLS}, TAKE_FLAG, .at = AT(lines)},
+	{{"--program", "FILE[@ADDR]", "the traced program, where the trace does not tell what was mapped", OPT_TRACE}, TAKE_TEXT, .at = AT(program)},
+	{{"--before", NULL, "just before TIME instead of after its events", OPT_BEFORE}, TAKE_FLAG, .at = AT(before)},
+	{{"--names", NULL, "look for names of threads further than a few packets", OPT_WHY}, TAKE_FLAG, .at = AT(find_names)},
+	{{"--why", NULL, "the event and the rule that set each value", OPT_WHY}, TAKE_FLAG, .at = AT(why)},
+	{{"--list", NULL, "name the analyses that come with yore", OPT_LIST}, TAKE_FLAG, .at = AT(list), .no_trace = true},
+	{{"--sandbox", NULL, "the script sees the trace, and no files or programs", OPT_LIST}, TAKE_FLAG, .at = AT(sandbox)},
+	{{"--probes", NULL, "-l: list events that programs can name, and their fields", OPT_DO}, TAKE_FLAG, .at = AT(probes)},
+	{{"--file", "FILE", "-f: read the program from a file", OPT_DO}, TAKE_TEXT, .at = AT(file)},
+	{{"--retry", "SECONDS", "how long a relay that gives nothing new is tried again (60)", OPT_ATTACH}, TAKE_NUMBER, .at = AT(retry), AT(has_retry), RETRY_MOST},
+	{{"--rules", "FILE", "rules of one's own instead, or a set's NAME (repeatable)", OPT_RULES}, TAKE_WORDS, .at = AT(rules)},
+	{{"--format", "text|table|csv|json|line", "how rows are written", OPT_FORMAT}, TAKE_CHOICE, .at = AT(format), AT(format_set)},
+	{{"--time", "clock|iso|seconds|ns|relative", "how times are written", OPT_FORMAT}, TAKE_CHOICE, .at = AT(time), AT(time_set)},
+	{{"--utc", NULL, "times of day are UTC, not local", OPT_FORMAT}, TAKE_FLAG, .at = AT(utc)},
+	{{"--with", "TRACE", "merge another trace on the same time line (repeatable)", OPT_TRACE}, TAKE_WORDS, .at = AT(with)},
+	{{"--offset", "TRACE=+-TIME", "shift a trace's times (repeatable)", OPT_TRACE}, TAKE_WORDS, .at = AT(offsets)},
+	{{"--input", "FORMAT[,key=value...]", "read it as FORMATS; what content cannot say", OPT_TRACE}, TAKE_TEXT, .at = AT(input)},
+	{{"--key-file", "FILE", "the key of packets that are encrypted (CTF of 2010)", OPT_TRACE}, TAKE_TEXT, .at = AT(key_file)},
+	{{"--index-dir", "DIR", "where indexes go", OPT_TRACE}, TAKE_TEXT, .at = AT(index_dir)},
+	{{"--no-index", NULL, "keep everything in memory", OPT_TRACE}, TAKE_FLAG, .at = AT(no_index)},
+	{{"--jobs", "N", "threads at most (default: processors)", OPT_TRACE}, TAKE_JOBS, .at = AT(jobs)},
+	{{"--memory", "SIZE", "memory a question may take: 500M, 2G (default: most of what is left)", OPT_TRACE}, TAKE_SIZE, .at = AT(memory_most)},
+	{{"--strict", NULL, "discarded events count as damage, known faults of tracers as errors", OPT_COMMON}, TAKE_FLAG, .at = AT(strict)},
+	{{"--stats", NULL, "end with one line of JSON on standard error: what it cost", OPT_COMMON}, TAKE_FLAG, .at = AT(stats)},
+	{{"--progress", NULL, "show progress even when standard error is no terminal", OPT_COMMON}, TAKE_FLAG, .at = AT(progress)},
+	{{"--quiet", NULL, "no notes: why an answer is empty, what was left out of it", OPT_COMMON}, TAKE_FLAG, .at = AT(quiet)},
+	{{"--debug", "index|cursor|state|all", "say on standard error what these do; several with commas", OPT_COMMON}, TAKE_TOPICS, .at = AT(debug)},
+	{{"--color", "auto|always|never", "colours", OPT_COMMON}, TAKE_CHOICE, .at = AT(color)},
+	{{"--help", NULL, "help on the command", OPT_COMMON}, TAKE_FLAG, .at = AT(help)},
+	{{"--version", NULL, "yore's version", OPT_COMMON}, TAKE_FLAG, .at = AT(version)},
 }; /* clang-format on */
 
-const struct option_info *option_info(size_t i)
+static size_t count_own(const struct cmd *cmd)
 {
-	return i < sizeof table / sizeof *table ? &table[i].info : NULL;
+	size_t n = 0;
+
+	while (cmd && cmd->own && cmd->own[n].info.name)
+		n++;
+	return n;
+}
+
+static unsigned groups_of(const struct cmd *cmd)
+{
+	const unsigned prompt = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_LISTS;
+
+	return OPT_COMMON | (cmd ? cmd->options : prompt);
+}
+
+const struct option_info *option_info(const struct cmd *cmd, size_t i)
+{
+	size_t nown = count_own(cmd);
+
+	if (i < nown)
+		return &cmd->own[i].info;
+	i -= nown;
+	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+		if (table[k].info.group & groups_of(cmd) && !i--)
+			return &table[k].info;
+	return NULL;
 }
 
 struct parse {
@@ -148,6 +123,7 @@ struct parse {
 	int raw_from;            /* the first of them; 0: there is none */
 	bool analysis;           /* that is run: its options are words, but for those of all commands */
 	size_t trace_at;         /* the word that names the trace; 0: none does yet */
+	bool no_trace;           /* an option says that the command takes none */
 	bool asks_itself;        /* the analysis is asked what it says, or opens its traces */
 };
 
@@ -301,87 +277,65 @@ static bool take_topics(const struct option_info *info, const char *value, unsig
 static bool set_value(struct parse *parse, const struct option *option, const char *value,
 		      struct error *err)
 {
-	struct options *out = parse->out;
-	void *at = (char *)out + option->at;
+	char *base = option->info.group ? (char *)parse->out : parse->out->own;
+	void *at = base + option->at;
 	const char *name = option->info.name;
 	uint64_t n = 0;
-	unsigned pick;
+	bool good = true;
 
 	switch (option->kind) {
 	case TAKE_FLAG:
 		*(bool *)at = true;
-		return true;
+		break;
 	case TAKE_TEXT:
 		*(const char **)at = value;
-		return true;
+		break;
 	case TAKE_LIST:
 		list_add(parse, at, value);
 		parse->last_list = at;
-		return true;
+		break;
 	case TAKE_WORDS:
 		words_add(at, value);
-		return true;
-	case TAKE_LIMIT:
-		out->has_limit = true;
-		return number(name, value, UINT64_MAX, &out->limit, err);
-	case TAKE_BUDGET:
-		return number(name, value, UINT32_MAX, &out->budget, err);
-	case TAKE_CONTEXT:
-		out->has_context = true;
-		return number(name, value, UINT32_MAX, &out->context, err);
-	case TAKE_WIDTH:
-		out->has_width = true;
-		return number(name, value, WIDTH_MOST, &out->width, err);
-	case TAKE_RETRY:
-		out->has_retry = true;
-		return number(name, value, RETRY_MOST, &out->retry, err);
+		break;
+	case TAKE_NUMBER:
+		good = number(name, value, option->most, at, err);
+		break;
 	case TAKE_JOBS:
-		if (!number(name, value, 4096, &n, err))
-			return false;
-		out->jobs = jobs_at_most((unsigned)n);
-		return true;
+		good = number(name, value, 4096, &n, err);
+		parse->out->jobs = jobs_at_most((unsigned)n);
+		break;
 	case TAKE_SIZE:
-		return size_of(name, value, at, err);
-	case TAKE_FORMAT:
-		if (!choice(&option->info, value, &pick, err))
-			return false;
-		out->format = (enum format)pick;
-		return out->format_set = true;
-	case TAKE_TIME:
-		if (!choice(&option->info, value, &pick, err))
-			return false;
-		out->time = (enum time_style)pick;
-		return out->time_set = true;
-	case TAKE_BY:
-		if (!choice(&option->info, value, &pick, err))
-			return false;
-		out->by = (enum by)(pick + 1);
-		return true;
+		good = size_of(name, value, at, err);
+		break;
+	case TAKE_CHOICE:
+		good = choice(&option->info, value, at, err);
+		break;
 	case TAKE_TOPICS:
-		return take_topics(&option->info, value, &out->debug, err);
-	case TAKE_COLOR:
-		if (!choice(&option->info, value, &pick, err))
-			return false;
-		out->color = (enum when)pick;
-		return true;
+		good = take_topics(&option->info, value, at, err);
+		break;
 	}
-	return false;
+	if (option->has)
+		*(bool *)(base + option->has) = true;
+	parse->no_trace = parse->no_trace || option->no_trace;
+	return good;
 }
 
-static const struct option *option_find(const char *word, size_t len)
+static bool is_named(const struct option *option, const char *word, size_t len)
 {
+	return strlen(option->info.name) == len && strncmp(option->info.name, word, len) == 0;
+}
+
+static const struct option *option_find(const struct cmd *cmd, const char *word, size_t len)
+{
+	size_t nown = count_own(cmd);
+
+	for (size_t i = 0; i < nown; i++)
+		if (is_named(&cmd->own[i], word, len))
+			return &cmd->own[i];
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (strlen(table[i].info.name) == len &&
-		    strncmp(table[i].info.name, word, len) == 0)
+		if (is_named(&table[i], word, len))
 			return &table[i];
 	return NULL;
-}
-
-static unsigned groups_of(const struct cmd *cmd)
-{
-	const unsigned prompt = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_LISTS;
-
-	return OPT_COMMON | (cmd ? cmd->options : prompt);
 }
 
 static bool bad_option(const struct parse *parse, const char *word, struct error *err)
@@ -392,9 +346,8 @@ static bool bad_option(const struct parse *parse, const char *word, struct error
 
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
 	nearest_begin(&nearest, name);
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (table[i].info.group & groups_of(cmd))
-			nearest_offer(&nearest, table[i].info.name);
+	for (size_t i = 0; option_info(cmd, i); i++)
+		nearest_offer(&nearest, option_info(cmd, i)->name);
 	return error_set(
 		err, ERR_QUERY, "%s: no such option%s%s: %s'%s%s%s' lists them", word,
 		cmd ? " of " : "", cmd ? cmd->name : "", nearest_hint(&nearest, hint, sizeof hint),
@@ -419,7 +372,7 @@ static bool take_option(struct parse *parse, int n, char **words, int *i, struct
 	if (word[0] != '-' || word[1] != '-')
 		return bad_option(parse, word, err);
 	len = strcspn(word, "=");
-	option = option_find(word, len);
+	option = option_find(parse->out->cmd, word, len);
 	if (!option)
 		return bad_option(parse, word, err);
 	if (word[len] == '=')
@@ -442,6 +395,14 @@ static void add_word(struct parse *parse, const char *word)
 	words_add(&parse->out->words, word);
 }
 
+/* It may be another one than before, `explain`. */
+static void set_command(struct options *out, const struct cmd *cmd)
+{
+	mem_free(out->own);
+	out->cmd = cmd;
+	out->own = cmd && cmd->own ? mem_new(cmd->own_bytes) : NULL;
+}
+
 /* The first word, or the one after `explain`: a command, or a trace for the prompt. */
 static bool take_command(struct parse *parse, const char *word, struct error *err)
 {
@@ -460,10 +421,10 @@ static bool take_command(struct parse *parse, const char *word, struct error *er
 	}
 	if (strcmp(cmd->name, "explain") == 0 && !out->explain_only) {
 		out->explain_only = true;
-		out->cmd = cmd; /* until the next word says which */
+		set_command(out, cmd); /* until the next word says which */
 		return true;
 	}
-	out->cmd = cmd;
+	set_command(out, cmd);
 	return true;
 }
 
@@ -514,7 +475,8 @@ bool options_take_lists(struct options *out, size_t *n, char **words, struct err
 	size_t left = 0;
 
 	for (int i = 0; i < (int)*n; i++) {
-		const struct option *option = option_find(words[i], strcspn(words[i], "="));
+		const struct option *option =
+			option_find(out->cmd, words[i], strcspn(words[i], "="));
 
 		if (!option || !(option->info.group & OPT_LISTS))
 			words[left++] = words[i];
@@ -529,7 +491,7 @@ bool options_take_lists(struct options *out, size_t *n, char **words, struct err
 static bool take_of_analysis(struct parse *parse, int n, char **words, int *i, struct error *err)
 {
 	const char *word = words[*i];
-	const struct option *option = option_find(word, strcspn(word, "="));
+	const struct option *option = option_find(parse->out->cmd, word, strcspn(word, "="));
 	bool shown = option && (!strcmp(option->info.name, "--time") ||
 				!strcmp(option->info.name, "--utc"));
 
@@ -634,8 +596,8 @@ static bool wants_trace(const struct parse *parse)
 {
 	const struct options *out = parse->out;
 
-	return !parse->in_prompt && out->cmd && !out->cmd->no_trace && !out->list && !out->verify &&
-	       !out->prune && !parse->asks_itself;
+	return !parse->in_prompt && out->cmd && !out->cmd->no_trace && !parse->no_trace &&
+	       !parse->asks_itself;
 }
 
 static bool place_words(struct parse *parse, struct error *err)
@@ -706,10 +668,10 @@ static bool check_groups(const struct parse *parse, int n, char **words, struct 
 			break;
 		if (words[i][0] != '-' || words[i][1] != '-')
 			continue;
-		const struct option *option = option_find(words[i], strcspn(words[i], "="));
+		const struct option *option = option_find(cmd, words[i], strcspn(words[i], "="));
 		if (!option)
 			break; /* a script's own */
-		if (!(option->info.group & groups))
+		if (option->info.group && !(option->info.group & groups))
 			return bad_option(parse, option->info.name, err);
 		if (option->info.value && !strchr(words[i], '='))
 			i++;
@@ -723,7 +685,8 @@ static bool parse_as(const struct cmd *cmd, int n, char **words, bool in_prompt,
 	struct parse parse = {.out = out, .in_prompt = in_prompt};
 	size_t bytes = 1;
 
-	*out = (struct options){.context = 10, .cmd = cmd};
+	*out = (struct options){.context = 10};
+	set_command(out, cmd);
 	for (int i = 0; i < n; i++)
 		bytes += strlen(words[i]) + 1;
 	out->memory = parse.copy = mem_new(bytes);
@@ -765,5 +728,6 @@ void options_release(struct options *options)
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		mem_free(lists[i]->items);
 	mem_free(options->memory);
+	mem_free(options->own);
 	*options = (struct options){0};
 }

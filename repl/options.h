@@ -1,5 +1,6 @@
 /*
- * options.h - the one option parser: a table of options, groups that commands take
+ * options.h - the one option parser: a table of options that commands share, by groups, and one of
+ * each command's own
  *
  * Options stand anywhere. A word that begins with '-' and a digit is a time, not an option; "--"
  * ends options. Values follow as the next word or after '='. Lists (--name, --cpu ...) are given
@@ -18,45 +19,37 @@
 
 struct cmd;
 
+/*
+ * Options that several commands share, by group: a command says which groups it takes. What one
+ * command alone has is in its own table, struct cmd.
+ */
 enum option_group {
 	OPT_COMMON = 1 << 0, /* any command: --help --stats --color --strict ... */
 	OPT_TRACE =
 		1 << 1, /* opening: --with --offset --input --key-file --index-dir --no-index --jobs
 			 --program */
-	OPT_RANGE = 1 << 2,    /* --begin --end */
-	OPT_FILTER = 1 << 3,   /* --name --cpu --tid --pid --comm --stream --where */
-	OPT_FORMAT = 1 << 4,   /* --format --time --utc */
-	OPT_RULES = 1 << 5,    /* --rules */
-	OPT_LIMIT = 1 << 6,    /* --limit */
-	OPT_EVENTS = 1 << 7,   /* --all --reverse --count --around --context */
-	OPT_BEFORE = 1 << 8,   /* --before */
-	OPT_INDEX = 1 << 9,    /* --drop --timelines --chunk --pass --join */
-	OPT_DUMP = 1 << 10,    /* --at */
-	OPT_EXPLAIN = 1 << 11, /* --explain */
-	OPT_LIST = 1 << 12,    /* --list --sandbox */
-	OPT_STREAM = 1 << 13,  /* --stream */
-	OPT_AUX = 1 << 14,     /* --decode */
-	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
-	OPT_WHY = 1 << 16,     /* --why --names */
-	OPT_SQL = 1 << 17,     /* --format line */
-	OPT_BY = 1 << 18,      /* --by */
-	OPT_DRAW = 1 << 19,    /* --svg --width */
-	OPT_CONVERT = 1 << 20, /* --to --no-state --with-state */
-	OPT_CHECK = 1 << 21,   /* --check */
-	OPT_STATE = 1 << 22,   /* --state */
-	OPT_DO = 1 << 23,      /* --probes --file */
-	OPT_THREADS = 1 << 24, /* --cpu --tid --pid --comm: of rows of the state */
-	OPT_LISTS = 1 << 25,   /* --all --budget: of lists over a range */
-	OPT_ATTACH = 1 << 26,  /* --retry */
-	OPT_FOLLOW = 1 << 27,  /* --follow --patience */
-	OPT_INTO = 1 << 28,    /* --into */
-	OPT_LIVE = 1 << 29,    /* --live */
-	OPT_ANALYSIS = 1 << 30, /* --sort: of analyses alone, which read it themselves */
-	OPT_TRIGGERS = 1u << 31 /* --until --on --do --do-shell */
+	OPT_RANGE = 1 << 2,     /* --begin --end */
+	OPT_FILTER = 1 << 3,    /* --name --cpu --tid --pid --comm --stream --where */
+	OPT_FORMAT = 1 << 4,    /* --format --time --utc */
+	OPT_RULES = 1 << 5,     /* --rules */
+	OPT_LIMIT = 1 << 6,     /* --limit */
+	OPT_EVENTS = 1 << 7,    /* --all --reverse --count --around --context */
+	OPT_BEFORE = 1 << 8,    /* --before */
+	OPT_LIST = 1 << 9,      /* --list --sandbox */
+	OPT_STREAM = 1 << 10,   /* --stream */
+	OPT_SYMBOLS = 1 << 11,  /* --symbols --no-symbols --lines */
+	OPT_WHY = 1 << 12,      /* --why --names */
+	OPT_SQL = 1 << 13,      /* --format line */
+	OPT_DO = 1 << 14,       /* --probes --file */
+	OPT_THREADS = 1 << 15,  /* --cpu --tid --pid --comm: of rows of the state */
+	OPT_LISTS = 1 << 16,    /* --all --budget: of lists over a range */
+	OPT_ATTACH = 1 << 17,   /* --retry */
+	OPT_FOLLOW = 1 << 18,   /* --follow --patience */
+	OPT_ANALYSIS = 1 << 19, /* --sort: of analyses alone, which read it themselves */
+	OPT_TRIGGERS = 1 << 20  /* --until --on --do --do-shell */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
-enum by { BY_DEFAULT, BY_CLASS, BY_STREAM };
 enum when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 
 struct words {
@@ -95,34 +88,18 @@ struct options {
 	uint64_t context; /* events before and after --around */
 	bool has_context;
 	bool before, why, find_names;
-	const char *chunk, *pass;
-	bool join;
-	bool manifest;      /* index: of a folder that is to be read over HTTP */
-	bool verify, prune; /* index: what is stored of all traces */
-	uint64_t keep;      /* index --prune: bytes; 0: not given */
-	bool check_state; /* --state */
-	bool sandbox;
-	bool drop, timelines, list, explain_rules, check_rules, decode;
-	enum by by;
-	const char *svg;
-	uint64_t width; /* characters, or pixels of an SVG */
-	bool has_width;
+	bool list, sandbox;
 	bool symbols, no_symbols, lines;
 	const char *program; /* of a trace that does not tell what was mapped; NULL: none */
-	const char *at_offset; /* dump --at */
-	const char *to;        /* convert: the format; NULL: by the path's ending */
-	const char *compress, *checksum; /* convert: of packets; NULL: none */
-	bool no_state, with_state;
 	const char *sort;
 	uint64_t retry;   /* attach: seconds */
 	bool has_retry;
-	bool live;        /* info --live */
-	const char *into; /* live --into; NULL: a folder that goes */
 	/* events, state and when: --until, --on, --do, --do-shell; NULL: not given */
 	const char *until, *on, *do_command, *do_shell;
 	bool probes;      /* do --probes */
 	const char *file; /* do --file */
 	char *memory;          /* what commas were cut out of; options_release() */
+	void *own;             /* as struct cmd says; NULL: the command has no options of its own */
 };
 
 /*
@@ -144,14 +121,36 @@ unsigned options_threads(const struct options *options); /* --jobs, else process
 
 void words_add(struct words *words, const char *word); /* the word is borrowed */
 
-/* For help and completion: option i of the table, NULL at the end. */
 struct option_info {
 	const char *name;  /* "--begin" */
 	const char *value; /* "TIME"; NULL: takes none */
 	const char *help;
-	unsigned group; /* bits of enum option_group: a command that takes one of them has it */
+	unsigned group; /* bits of enum option_group; 0: of a command's own table */
 };
-const struct option_info *option_info(size_t i);
+
+enum option_kind { /* what its value becomes */
+		   TAKE_FLAG,
+		   TAKE_TEXT,
+		   TAKE_LIST,  /* commas part it */
+		   TAKE_WORDS, /* whole values, repeatable */
+		   TAKE_NUMBER,
+		   TAKE_JOBS,
+		   TAKE_SIZE,
+		   TAKE_CHOICE, /* the place of its word among those of info.value, from 0 */
+		   TAKE_TOPICS
+};
+
+struct option {
+	struct option_info info;
+	enum option_kind kind;
+	size_t at;     /* in struct options, or of a command's own in what it has */
+	size_t has;    /* likewise a bool that is set, too; 0: none */
+	uint64_t most; /* of TAKE_NUMBER */
+	bool no_trace; /* with it the command takes no TRACE */
+};
+
+/* For help and completion: option i that the command has (NULL: no command), NULL at the end. */
+const struct option_info *option_info(const struct cmd *cmd, size_t i);
 
 /* The size that YORE_INDEX_KEEP has, for --prune without --keep. */
 MUST_CHECK bool options_keep(uint64_t *out, struct error *err);

@@ -5,9 +5,8 @@
  *     CLASS(ts, stream, cpu, a column per field ...; hidden: name and as above)
  *
  * What is pushed down stands in plan.c. A scan goes through runs of heads (index/events.h); xNext
- * is one step in a run. Fields that are integers are loaded for many rows at once, where nothing
- * else of an event is asked for (scan_numbers.h); else they are decoded with the first of them. A join
- * that asks for one value of a field after the other has an index made for it (key_index.h).
+ * is one step in a run. Fields are decoded with the first of them that is asked for. A join that
+ * asks for one value of a field after the other has an index made for it (key_index.h).
  */
 #include "sql/plan.h"
 #include "sql/sql_internal.h"
@@ -15,7 +14,6 @@
 #include "engine/base/mem.h"
 #include "engine/columns/json.h"
 #include "sql/key_index.h"
-#include "sql/scan_numbers.h"
 #include "sql/sources.h"
 
 #include <string.h>
@@ -79,7 +77,6 @@ struct events_cursor {
 
 	enum { FIELDS_NOT_YET, FIELDS_THERE, FIELDS_FAILED } decoded;
 	struct fields fields;
-	struct scan_numbers *numbers;
 	struct buf text; /* of the last JSON */
 
 	const struct key_index *serving; /* rows come from it; NULL: from the trace */
@@ -214,7 +211,6 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 
 	events_close(cursor->events);
 	findings_drop(cursor->findings);
-	scan_numbers_free(cursor->numbers);
 	arena_free(cursor->constraints.arena);
 	arena_free(cursor->opened.arena);
 	buf_release(&cursor->text);
@@ -375,7 +371,7 @@ static int fail(struct events_cursor *cursor, const struct error *err)
 
 /* ---- fields ---- */
 
-static bool decode(struct events_cursor *cursor)
+static bool decode_event(struct events_cursor *cursor)
 {
 	const struct run *run = &cursor->run;
 	struct error err;
@@ -399,29 +395,12 @@ static const struct place *place_of(const struct events_cursor *cursor, uint32_t
 	return &shape->places[(row - 1) * shape->nfields + field];
 }
 
-/* Without decoding the event; false: it must be. */
-static bool load_number(struct events_cursor *cursor, uint32_t field, int64_t *out)
-{
-	return cursor->decoded == FIELDS_NOT_YET &&
-	       scan_number(cursor->numbers, &cursor->run, cursor->at, field, cursor->plan->backward,
-			   out);
-}
-
 static bool passes(struct events_cursor *cursor)
 {
 	const struct constraints *constraints = &cursor->constraints;
-	bool whole = true;
 
-	for (size_t i = 0; i < constraints->nfilters; i++) {
-		const struct filter *filter = &constraints->filters[i];
-		int64_t number;
-		if (filter->is_text || !load_number(cursor, filter->field, &number))
-			whole = false;
-		else if (!ranges_have(&filter->ranges, (uint64_t)number))
-			return false;
-	}
-	return whole ||
-	       (decode(cursor) &&
+	return !constraints->nfilters ||
+	       (decode_event(cursor) &&
 		constraints_fields(constraints, cursor->shape,
 				   cursor->run.batch->class_index[cursor->at], &cursor->fields));
 }
@@ -533,8 +512,6 @@ static bool begin_host(struct events_cursor *cursor, sqlite3_value **argv, struc
 		cursor->events = NULL;
 		findings_drop(cursor->findings);
 		cursor->findings = NULL;
-		scan_numbers_free(cursor->numbers);
-		cursor->numbers = scan_numbers_new(cursor->shape, host->trace);
 		cursor->any_timed = false;
 		for (size_t i = 0; i < host->trace->nstreams; i++)
 			cursor->any_timed |= host->trace->streams[i]->has_time;
@@ -555,9 +532,7 @@ static bool whole_number(struct events_cursor *cursor, uint32_t number, int64_t 
 
 	if (!place->class)
 		return false;
-	if (load_number(cursor, number, out))
-		return true;
-	if (!decode(cursor))
+	if (!decode_event(cursor))
 		return false;
 	slot = place_slot(place, &cursor->fields);
 	if (slot)
@@ -837,16 +812,11 @@ static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32
 	const struct place *place = place_of(cursor, number);
 	struct buf scratch = {0};
 	struct field field;
-	int64_t integer;
 	size_t len;
 
 	if (!place->class)
 		return;
-	if (!cursor->plan->decodes && load_number(cursor, number, &integer)) {
-		sqlite3_result_int64(out, integer);
-		return;
-	}
-	if (!decode(cursor) || !place_field(place, &cursor->fields, &field))
+	if (!decode_event(cursor) || !place_field(place, &cursor->fields, &field))
 		return;
 	if (place->class->kind == FIELD_INT) {
 		sqlite3_result_int64(out, field.slot.s);
@@ -874,7 +844,7 @@ static void put_label(struct events_cursor *cursor, sqlite3_context *out, uint32
 	const struct slot *slot;
 	uint32_t next = 0;
 
-	if (!place->class || place->class->kind != FIELD_INT || !decode(cursor))
+	if (!place->class || place->class->kind != FIELD_INT || !decode_event(cursor))
 		return;
 	slot = place_slot(place, &cursor->fields);
 	label = slot ? field_label(place->class, slot->u, &next) : NULL;
@@ -897,7 +867,7 @@ static void put_scopes(struct events_cursor *cursor, sqlite3_context *out, unsig
 {
 	struct buf *text = &cursor->text;
 
-	if (!decode(cursor))
+	if (!decode_event(cursor))
 		return;
 	buf_clear(text);
 	json_add_scopes(text, &cursor->fields, scopes);

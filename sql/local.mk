@@ -44,8 +44,6 @@ libsqltables_a_SOURCES = \
 	%D%/plan.h \
 	%D%/rows.c \
 	%D%/rows.h \
-	%D%/scan_numbers.c \
-	%D%/scan_numbers.h \
 	%D%/segments_calls.c \
 	%D%/segments_internal.h \
 	%D%/segments_rows.c \

@@ -99,8 +99,8 @@ static void say(struct buf *words, const char *text)
 	buf_add_text(words, text);
 }
 
-static void take(struct plan *plan, sqlite3_index_info *info, int i, const struct column *column,
-		 bool exact, struct buf *words)
+static void take_term(struct plan *plan, sqlite3_index_info *info, int i,
+		      const struct column *column, bool exact, struct buf *words)
 {
 	struct term *term = add_term(plan);
 	int nargs = (int)plan->count - 1;
@@ -191,14 +191,12 @@ static void note_columns(struct plan *plan, const struct shape *shape,
 			 const sqlite3_index_info *info)
 {
 	for (size_t i = 0; i < shape->ncolumns; i++) {
-		const struct column *column = &shape->columns[i];
-		enum column_kind kind = column->kind;
+		enum column_kind kind = shape->columns[i].kind;
 		if (!(info->colUsed >> (i < 63 ? i : 63) & 1))
 			continue;
 		bool whole = kind == COLUMN_LABEL || kind == COLUMN_CONTEXT ||
 			     kind == COLUMN_FIELDS || kind == COLUMN_PACKET;
 		plan->fields |= whole || kind == COLUMN_FIELD;
-		plan->decodes |= whole || (kind == COLUMN_FIELD && !column->whole_number);
 	}
 }
 
@@ -251,8 +249,8 @@ static int number_of(struct plans *plans, struct plan *plan)
 		const struct plan *old = plans->items[i];
 		if (old->count == plan->count && old->ordered == plan->ordered &&
 		    old->backward == plan->backward && old->fields == plan->fields &&
-		    old->decodes == plan->decodes && old->columns == plan->columns &&
-		    old->key == plan->key && !strcmp(old->words, plan->words) &&
+		    old->columns == plan->columns && old->key == plan->key &&
+		    !strcmp(old->words, plan->words) &&
 		    (!plan->count ||
 		     !memcmp(old->terms, plan->terms, plan->count * sizeof *plan->terms))) {
 			plan_free(plan);
@@ -281,7 +279,7 @@ static bool take_all(struct plan *plan, const struct shape *shape, const struct 
 			      shape->columns[at].kind == COLUMN_TRACE) &&
 			     can_take(info, i, &shape->columns[at], &exact);
 		if (taken)
-			take(plan, info, i, &shape->columns[at], exact, words);
+			take_term(plan, info, i, &shape->columns[at], exact, words);
 		whole &= taken && exact;
 	}
 	return whole;
@@ -330,7 +328,6 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_ta
 		take_limit(plan, info, &words);
 	note_columns(plan, shape, info);
 	plan->fields |= !pushdown;
-	plan->decodes |= !pushdown;
 	plan->columns = info->colUsed;
 	note_key(plan, shape, table);
 	if (!words.len)

@@ -24,7 +24,6 @@ struct plan {
 	bool ordered, backward; /* by ts, and which way */
 	bool timed;             /* some term leaves only events with a time */
 	bool fields;            /* some column or term is of a field */
-	bool decodes;           /* some column is of one that is no integer */
 	/*
 	 * Each scan may be asked for another value of an integer field, and differs in nothing else
 	 * but times: the term; PLAN_NO_KEY: not so. With `indexed` the columns that are read are

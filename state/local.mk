@@ -17,7 +17,9 @@ libstate_a_SOURCES = \
 	%D%/state.c \
 	%D%/state.h \
 	%D%/told_name.c \
-	%D%/told_name.h
+	%D%/told_name.h \
+	%D%/violations.c \
+	%D%/violations.h
 
 # Rooms, from the lowest up
 libstate_a_SOURCES += \

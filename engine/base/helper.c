@@ -5,9 +5,7 @@
 #include "engine/base/workers.h"
 
 struct helper {
-	pthread_t thread;
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t changed;
+	struct workers workers; /* one thread; its lock is that of all below */
 	struct duty *duties;
 	const struct duty *at; /* being worked on */
 	bool ending;
@@ -22,52 +20,51 @@ static struct duty *first_due(const struct helper *helper)
 	return duty;
 }
 
-static void *helper_run(void *arg)
+static void do_duties(void *arg, unsigned i)
 {
 	struct helper *helper = arg;
 
-	pthread_mutex_lock(&helper->lock);
+	(void)i;
+	pthread_mutex_lock(&helper->workers.lock);
 	while (!helper->ending) {
 		struct duty *duty = first_due(helper);
 
 		if (!duty) {
-			pthread_cond_wait(&helper->changed, &helper->lock);
+			pthread_cond_wait(&helper->workers.changed, &helper->workers.lock);
 			continue;
 		}
 		helper->at = duty;
 		duty->work(duty->arg);
 		helper->at = NULL;
-		pthread_cond_broadcast(&helper->changed);
+		pthread_cond_broadcast(&helper->workers.changed);
 	}
-	pthread_mutex_unlock(&helper->lock);
-	return NULL;
+	pthread_mutex_unlock(&helper->workers.lock);
 }
 
 struct helper *helper_new(void)
 {
 	struct helper *helper = mem_new(sizeof *helper);
+	struct error ignored; /* duties tell their own failures */
 
-	pthread_mutex_init(&helper->lock, NULL);
-	pthread_cond_init(&helper->changed, NULL);
-	if (thread_start(&helper->thread, helper_run, helper))
+	workers_init(&helper->workers);
+	if (workers_start(&helper->workers, 1, do_duties, helper))
 		return helper;
-	pthread_cond_destroy(&helper->changed);
-	pthread_mutex_destroy(&helper->lock);
+	(void)!workers_end(&helper->workers, &ignored);
 	mem_free(helper);
 	return NULL;
 }
 
 void helper_free(struct helper *helper)
 {
+	struct error ignored;
+
 	if (!helper)
 		return;
-	pthread_mutex_lock(&helper->lock);
+	helper_lock(helper);
 	helper->ending = true;
-	pthread_cond_broadcast(&helper->changed);
-	pthread_mutex_unlock(&helper->lock);
-	pthread_join(helper->thread, NULL);
-	pthread_cond_destroy(&helper->changed);
-	pthread_mutex_destroy(&helper->lock);
+	helper_changed(helper);
+	helper_unlock(helper);
+	(void)!workers_end(&helper->workers, &ignored);
 	mem_free(helper);
 }
 
@@ -75,26 +72,26 @@ void helper_give(struct helper *helper, struct duty *duty)
 {
 	struct duty **at = &helper->duties;
 
-	pthread_mutex_lock(&helper->lock);
+	pthread_mutex_lock(&helper->workers.lock);
 	while (*at)
 		at = &(*at)->next;
 	duty->next = NULL;
 	*at = duty;
-	pthread_cond_broadcast(&helper->changed);
-	pthread_mutex_unlock(&helper->lock);
+	pthread_cond_broadcast(&helper->workers.changed);
+	pthread_mutex_unlock(&helper->workers.lock);
 }
 
 void helper_end(struct helper *helper, struct duty *duty)
 {
 	struct duty **at = &helper->duties;
 
-	pthread_mutex_lock(&helper->lock);
+	pthread_mutex_lock(&helper->workers.lock);
 	while (*at != duty)
 		at = &(*at)->next;
 	*at = duty->next;
 	while (helper->at == duty)
-		pthread_cond_wait(&helper->changed, &helper->lock);
-	pthread_mutex_unlock(&helper->lock);
+		pthread_cond_wait(&helper->workers.changed, &helper->workers.lock);
+	pthread_mutex_unlock(&helper->workers.lock);
 }
 
 bool helper_is_next(const struct helper *helper, const struct duty *duty)
@@ -104,20 +101,20 @@ bool helper_is_next(const struct helper *helper, const struct duty *duty)
 
 void helper_lock(struct helper *helper)
 {
-	pthread_mutex_lock(&helper->lock);
+	pthread_mutex_lock(&helper->workers.lock);
 }
 
 void helper_unlock(struct helper *helper)
 {
-	pthread_mutex_unlock(&helper->lock);
+	pthread_mutex_unlock(&helper->workers.lock);
 }
 
 void helper_wait(struct helper *helper)
 {
-	pthread_cond_wait(&helper->changed, &helper->lock);
+	pthread_cond_wait(&helper->workers.changed, &helper->workers.lock);
 }
 
 void helper_changed(struct helper *helper)
 {
-	pthread_cond_broadcast(&helper->changed);
+	pthread_cond_broadcast(&helper->workers.changed);
 }

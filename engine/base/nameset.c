@@ -1,55 +1,48 @@
-/* nameset.c - see nameset.h; a hash table of uthash */
+/* nameset.c - see nameset.h */
 #include "engine/base/nameset.h"
 
 #include "engine/base/mem.h"
 
 #include <string.h>
 
-#define uthash_malloc(size) mem_new(size)
-#define uthash_free(memory, size) mem_free(memory)
-#include <uthash.h>
-
-struct nameset_entry {
-	UT_hash_handle hh;
-	uint32_t number;
-	char text[]; /* folded, where the set folds */
-};
-
-static struct nameset_entry *make_entry(const struct nameset *set, const char *text, size_t len)
+/* The text as the set has it; the caller frees it. */
+static char *folded_text(const struct nameset *set, const char *text)
 {
-	struct nameset_entry *entry = mem_new(sizeof *entry + len + 1);
+	char *folded = mem_strdup(text);
 
-	for (size_t i = 0; i <= len; i++)
-		entry->text[i] = set->folds && text[i] >= 'A' && text[i] <= 'Z'
-					 ? (char)(text[i] | 0x20)
-					 : text[i];
-	return entry;
+	for (char *at = folded; set->folds && *at; at++)
+		*at = *at >= 'A' && *at <= 'Z' ? (char)(*at | 0x20) : *at;
+	return folded;
 }
 
-static struct nameset_entry *find(const struct nameset *set, const char *text)
+static struct nameset_entry *find_folded(const struct nameset *set, const char *text)
 {
-	struct nameset_entry *folded = NULL, *found;
-	size_t len = strlen(text);
+	uint32_t at = hash_index_find(&set->index, hash_bytes(text, strlen(text)), i,
+				      !strcmp(set->entries[i].text, text));
 
-	if (set->folds)
-		folded = make_entry(set, text, len);
-	HASH_FIND(hh, set->entries, folded ? folded->text : text, len, found);
+	return at == HASH_INDEX_NONE ? NULL : &set->entries[at];
+}
+
+static struct nameset_entry *find_name(const struct nameset *set, const char *text)
+{
+	char *folded = set->folds ? folded_text(set, text) : NULL;
+	struct nameset_entry *found = find_folded(set, folded ? folded : text);
+
 	mem_free(folded);
 	return found;
 }
 
 static void add_new(struct nameset *set, const char *text, uint32_t number)
 {
-	size_t len = strlen(text);
-	struct nameset_entry *entry = make_entry(set, text, len);
+	struct nameset_entry *entry = mem_push(set->entries, set->count, set->capacity);
 
-	entry->number = number;
-	HASH_ADD_KEYPTR(hh, set->entries, entry->text, len, entry);
+	*entry = (struct nameset_entry){folded_text(set, text), number};
+	hash_index_add(&set->index, hash_bytes(entry->text, strlen(entry->text)), set->count - 1);
 }
 
 bool nameset_add(struct nameset *set, const char *text, uint32_t number)
 {
-	if (find(set, text))
+	if (find_name(set, text))
 		return false;
 	add_new(set, text, number);
 	return true;
@@ -57,7 +50,7 @@ bool nameset_add(struct nameset *set, const char *text, uint32_t number)
 
 bool nameset_find(const struct nameset *set, const char *text, uint32_t *number)
 {
-	const struct nameset_entry *entry = find(set, text);
+	const struct nameset_entry *entry = find_name(set, text);
 
 	if (entry && number)
 		*number = entry->number;
@@ -66,7 +59,7 @@ bool nameset_find(const struct nameset *set, const char *text, uint32_t *number)
 
 void nameset_set(struct nameset *set, const char *text, uint32_t number)
 {
-	struct nameset_entry *entry = find(set, text);
+	struct nameset_entry *entry = find_name(set, text);
 
 	if (entry)
 		entry->number = number;
@@ -91,11 +84,9 @@ void nameset_make_free(struct nameset *set, struct buf *text, size_t tail, const
 
 void nameset_release(struct nameset *set)
 {
-	struct nameset_entry *entry, *next;
-
-	HASH_ITER(hh, set->entries, entry, next) {
-		HASH_DEL(set->entries, entry);
-		mem_free(entry);
-	}
-	set->entries = NULL;
+	for (size_t i = 0; i < set->count; i++)
+		mem_free(set->entries[i].text);
+	mem_free(set->entries);
+	hash_index_release(&set->index);
+	*set = (struct nameset){.folds = set->folds};
 }

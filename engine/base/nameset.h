@@ -3,16 +3,20 @@
 #define ENGINE_BASE_NAMESET_H
 
 #include "engine/base/buf.h"
+#include "engine/base/hash_index.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct nameset_entry;
-
 /* Zero-filled it is empty. It keeps copies of its texts. */
 struct nameset {
-	struct nameset_entry *entries;
+	struct nameset_entry {
+		char *text; /* folded, where the set folds */
+		uint32_t number;
+	} * entries;
+	size_t count, capacity;
+	struct hash_index index; /* of entries by text */
 	bool folds; /* the owner's to set: "Name" and "name" are one (ASCII) */
 };
 

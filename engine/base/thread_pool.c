@@ -12,90 +12,86 @@ struct work {
 };
 
 struct thread_pool {
-	pthread_mutex_t lock;
-	pthread_cond_t changed; /* something came, was taken or was done, or the end */
+	struct workers workers; /* `changed`: something came, was taken or was done, or the end */
 	struct work *ring;
 	unsigned first, count, capacity, busy;
 	bool ended;
-	pthread_t *threads;
-	unsigned nthreads;
 };
 
-static void *serve(void *arg)
+static void do_works(void *arg, unsigned i)
 {
 	struct thread_pool *pool = arg;
+	struct workers *workers = &pool->workers;
 
-	pthread_mutex_lock(&pool->lock);
+	(void)i;
+	pthread_mutex_lock(&workers->lock);
 	for (;;) {
 		while (!pool->count && !pool->ended)
-			pthread_cond_wait(&pool->changed, &pool->lock);
+			pthread_cond_wait(&workers->changed, &workers->lock);
 		if (!pool->count)
 			break;
 		struct work work = pool->ring[pool->first];
 		pool->first = (pool->first + 1) % pool->capacity;
 		pool->count--;
 		pool->busy++;
-		pthread_cond_broadcast(&pool->changed);
-		pthread_mutex_unlock(&pool->lock);
+		pthread_cond_broadcast(&workers->changed);
+		pthread_mutex_unlock(&workers->lock);
 		work.run(work.arg);
-		pthread_mutex_lock(&pool->lock);
+		pthread_mutex_lock(&workers->lock);
 		pool->busy--;
-		pthread_cond_broadcast(&pool->changed);
+		pthread_cond_broadcast(&workers->changed);
 	}
-	pthread_mutex_unlock(&pool->lock);
-	return NULL;
+	pthread_mutex_unlock(&workers->lock);
 }
 
 struct thread_pool *thread_pool_new(unsigned threads, unsigned waiting)
 {
 	struct thread_pool *pool = mem_new(sizeof *pool);
 
-	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->changed, NULL);
 	pool->capacity = waiting;
 	pool->ring = mem_new_array(waiting, sizeof *pool->ring);
-	pool->threads = mem_new_array(threads, sizeof *pool->threads);
-	for (unsigned i = 0; i < threads; i++)
-		if (thread_start(&pool->threads[pool->nthreads], serve, pool))
-			pool->nthreads++;
+	workers_init(&pool->workers);
+	workers_start(&pool->workers, threads, do_works, pool);
 	return pool;
 }
 
 void thread_pool_add(struct thread_pool *pool, void (*run)(void *arg), void *arg)
 {
-	if (!pool->nthreads) {
+	struct workers *workers = &pool->workers;
+
+	if (!workers->started) {
 		run(arg);
 		return;
 	}
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&workers->lock);
 	while (pool->count == pool->capacity)
-		pthread_cond_wait(&pool->changed, &pool->lock);
+		pthread_cond_wait(&workers->changed, &workers->lock);
 	pool->ring[(pool->first + pool->count++) % pool->capacity] = (struct work){run, arg};
-	pthread_cond_broadcast(&pool->changed);
-	pthread_mutex_unlock(&pool->lock);
+	pthread_cond_broadcast(&workers->changed);
+	pthread_mutex_unlock(&workers->lock);
 }
 
 void thread_pool_wait(struct thread_pool *pool)
 {
-	pthread_mutex_lock(&pool->lock);
+	struct workers *workers = &pool->workers;
+
+	pthread_mutex_lock(&workers->lock);
 	while (pool->count || pool->busy)
-		pthread_cond_wait(&pool->changed, &pool->lock);
-	pthread_mutex_unlock(&pool->lock);
+		pthread_cond_wait(&workers->changed, &workers->lock);
+	pthread_mutex_unlock(&workers->lock);
 }
 
 void thread_pool_free(struct thread_pool *pool)
 {
+	struct error ignored; /* work tells its own failures */
+
 	if (!pool)
 		return;
-	pthread_mutex_lock(&pool->lock);
+	pthread_mutex_lock(&pool->workers.lock);
 	pool->ended = true;
-	pthread_cond_broadcast(&pool->changed);
-	pthread_mutex_unlock(&pool->lock);
-	for (unsigned i = 0; i < pool->nthreads; i++)
-		pthread_join(pool->threads[i], NULL);
-	pthread_cond_destroy(&pool->changed);
-	pthread_mutex_destroy(&pool->lock);
-	mem_free(pool->threads);
+	pthread_cond_broadcast(&pool->workers.changed);
+	pthread_mutex_unlock(&pool->workers.lock);
+	(void)!workers_end(&pool->workers, &ignored);
 	mem_free(pool->ring);
 	mem_free(pool);
 }

@@ -37,23 +37,6 @@ static bool compile_raw(const struct ftrace_file *file, struct event_class *clas
 	return field_make_layout(file->trace->arena, class, &registers, err);
 }
 
-/* The load of common_pid, where a layout is nothing but loads. */
-static const struct layout_integer *plain_thread(const struct event_class *class)
-{
-	static const char *const name = "common_pid";
-	const struct layout *layout = class->layout;
-	struct field_path path;
-
-	if (!layout->plain ||
-	    !field_path_find(class, 1u << SCOPE_STREAM_EVENT_CONTEXT, &name, 1, &path))
-		return NULL;
-	for (uint32_t i = 0; i < layout->prefix.nintegers; i++)
-		if (layout->prefix.integers[i].slot ==
-		    class->slot_base[SCOPE_STREAM_EVENT_CONTEXT] + path.slot)
-			return &layout->prefix.integers[i];
-	return NULL;
-}
-
 static bool add_class(struct ftrace_file *file, const struct tracing_format *format,
 		      const char *name, struct error *err)
 {
@@ -71,7 +54,6 @@ static bool add_class(struct ftrace_file *file, const struct tracing_format *for
 		class->slot_base[SCOPE_PAYLOAD] = format->slot_base[1];
 		class->nslots = format->nslots;
 		class->layout = format->layout;
-		own->thread = plain_thread(class);
 	} else if (!compile_raw(file, class, err)) {
 		return false;
 	}

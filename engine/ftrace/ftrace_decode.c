@@ -291,7 +291,7 @@ static bool lines(struct decoder *d, struct batch *b)
 	return true;
 }
 
-static bool fill(struct decoder *d, struct batch *b, struct error *err)
+static bool fill_batch(struct decoder *d, struct batch *b, struct error *err)
 {
 	if (d->own->content == CONTENT_CMDLINES)
 		return lines(d, b);
@@ -315,7 +315,7 @@ enum step ftrace_decoder_next(struct decoder *d, struct batch *b, struct error *
 	b->first = d->index;
 	if (!d->open)
 		return STEP_END;
-	if (!fill(d, b, err)) {
+	if (!fill_batch(d, b, err)) {
 		if (d->cut && d->next_page >= d->size)
 			stopped(d, d->at, FILE_ENDS, err);
 		d->at = d->end = d->next_page = d->size; /* the packet has ended */
@@ -400,20 +400,8 @@ static bool decode_record(struct decoder *d, const struct event_class *class, co
 	return true;
 }
 
-/* What the text needs beside the record: the thread. False: the record is not like most. */
-static bool decode_words(struct decoder *d, const struct event_class *class, const uint8_t *record,
-			 size_t len)
-{
-	const struct ftrace_class *own = class->priv;
-
-	if (!own || !own->thread || len < class->layout->prefix.need)
-		return false;
-	layout_load_integer(own->thread, record, d->slots);
-	return true;
-}
-
-static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, bool words,
-			  struct fields *out, struct error *err)
+static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			   struct error *err)
 {
 	const struct event_class *class = d->file->trace->classes[b->class_index[i]];
 	const uint8_t *record;
@@ -422,8 +410,7 @@ static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, 
 	if (!record_of(d, b, i, &record, &len))
 		return error_set(err, ERR_FORMAT, "%s: the event cannot be found again",
 				 class->name);
-	if (!(words && decode_words(d, class, record, len)) &&
-	    !decode_record(d, class, record, len, err))
+	if (!decode_record(d, class, record, len, err))
 		return false;
 	*out = (struct fields){
 		.class = class,
@@ -433,18 +420,6 @@ static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, 
 		.registers = d->registers,
 	};
 	return true;
-}
-
-static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			   struct error *err)
-{
-	return decode(d, b, i, false, out, err);
-}
-
-static bool decoder_words(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			  struct error *err)
-{
-	return decode(d, b, i, true, out, err);
 }
 
 static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
@@ -516,7 +491,6 @@ static int probe(const struct probe *probe)
 
 static const struct reader_text text = {
 	.write = write_text,
-	.fields = decoder_words,
 	.tracepoint = tracepoint_of,
 };
 static const struct reader_maps maps = {.all = ftrace_maps};

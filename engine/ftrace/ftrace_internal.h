@@ -143,8 +143,6 @@ static inline uint32_t ftrace_packet_bytes(const struct ftrace_stream *own)
 struct ftrace_class {
 	struct ftrace_file *file;
 	const struct tracing_format *format; /* NULL: raw bytes */
-	/* common_pid of plain records, which are printed without their other values; NULL: none */
-	const struct layout_integer *thread;
 };
 
 static inline const struct ftrace_stream *ftrace_own(const struct stream *stream)

@@ -7,6 +7,7 @@
  */
 #include "engine/base/folder.h"
 #include "engine/base/mem.h"
+#include "engine/block_decoder.h"
 #include "engine/gdb/gdb_internal.h"
 #include "engine/layout.h"
 
@@ -142,115 +143,69 @@ static enum step scan_next(const struct stream *stream, struct scan *scan, struc
 
 /* ---- decoding ---- */
 
-struct decoder {
-	const struct stream *stream;
-	const struct gdb_file *file;
-	struct packet_info info;
-	struct block block;
-	bool open;
-	size_t at;
-	uint32_t index;
+/* What a decoder has beside. */
+struct frames {
 	struct buf copy; /* of the frame whose values are asked for */
-	struct slot *slots;
 	uint64_t *references;
 };
 
 static struct decoder *decoder_new(const struct stream *stream)
 {
-	struct decoder *d = mem_new(sizeof *d);
+	const struct gdb_file *file = gdb_file_of(stream);
+	struct decoder *d = block_decoder_new(stream, file->greatest_slots, sizeof(struct frames));
+	struct frames *frames = d->own;
 
-	d->stream = stream;
-	d->file = gdb_file_of(stream);
-	d->slots = mem_new_array(d->file->greatest_slots + 1, sizeof *d->slots);
-	d->references = mem_new_array(d->file->greatest_references + 1, sizeof *d->references);
+	frames->references =
+		mem_new_array(file->greatest_references + 1, sizeof *frames->references);
 	return d;
-}
-
-static void decoder_leave(struct decoder *d)
-{
-	source_put(&d->block);
-	d->open = false;
 }
 
 static void decoder_free(struct decoder *d)
 {
-	if (!d)
-		return;
-	decoder_leave(d);
-	buf_release(&d->copy);
-	mem_free(d->slots);
-	mem_free(d->references);
-	mem_free(d);
-}
+	struct frames *frames = d ? d->own : NULL;
 
-static bool decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
-{
-	struct source *source = d->file->source;
-
-	decoder_leave(d);
-	d->info = *info;
-	d->at = 0;
-	d->index = 0;
-	d->open = source_get(source, info->rec.off, (size_t)packet_bytes(info), &d->block, err);
-	return d->open || error_while(err, "%s: packet at offset %" PRIu64, source_name(source),
-				      info->rec.off);
+	if (frames) {
+		buf_release(&frames->copy);
+		mem_free(frames->references);
+	}
+	block_decoder_free(d);
 }
 
 static bool heads(struct decoder *d, struct batch *b, struct error *err)
 {
+	const struct gdb_file *file = gdb_file_of(d->stream);
 	struct gdb_frame frame;
 
 	while (b->count < b->capacity && d->at < d->block.size) {
 		uint64_t offset = d->info.rec.off + d->at;
 		nstime number = d->info.rec.min + d->index;
 		enum frame_step step =
-			gdb_frame(d->file, d->block.data + d->at, d->block.size - d->at, &frame);
+			gdb_frame(file, d->block.data + d->at, d->block.size - d->at, &frame);
 		if (step != FRAME_GOOD && step != FRAME_ODD)
 			return error_set(err, ERR_FORMAT,
 					 "%s: frame %" PRId64 " at offset %" PRIu64
 					 " reaches past its packet",
-					 source_name(d->file->source), number, offset);
+					 source_name(file->source), number, offset);
 		uint32_t n = b->count++;
 		b->time[n] = number;
 		b->at[n] = (uint64_t)d->at * 8;
-		b->head[n] = (uint16_t)(gdb_head_bytes(d->file) * 8);
+		b->head[n] = (uint16_t)(gdb_head_bytes(file) * 8);
 		b->flags[n] = 0;
-		b->class_index[n] =
-			gdb_class_of(d->file, frame.tracepoint, frame.registers != NULL);
+		b->class_index[n] = gdb_class_of(file, frame.tracepoint, frame.registers != NULL);
 		d->index++;
 		d->at += frame.size;
 		if (step == FRAME_ODD)
-			return error_set(err, ERR_FORMAT,
-					 "%s: frame %" PRId64 ": the block at offset %" PRIu64
-					 " %s",
-					 source_name(d->file->source), number, offset + frame.bad,
-					 frame.why);
+			return error_set(
+				err, ERR_FORMAT,
+				"%s: frame %" PRId64 ": the block at offset %" PRIu64 " %s",
+				source_name(file->source), number, offset + frame.bad, frame.why);
 	}
 	return true;
 }
 
 static enum step decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
-	b->count = 0;
-	b->first = d->index;
-	if (!d->open)
-		return STEP_END;
-	bool good = heads(d, b, err);
-	if (source_intact(d->file->source, err) && good)
-		return b->count ? STEP_ITEM : STEP_END;
-	d->at = d->block.size; /* the packet has ended */
-	return STEP_ERROR;
-}
-
-static void decoder_mark(const struct decoder *d, struct mark *mark)
-{
-	*mark = (struct mark){.at = (uint64_t)d->at * 8, .index = d->index};
-}
-
-static void decoder_seek(struct decoder *d, const struct mark *mark)
-{
-	d->at = (size_t)(mark->at / 8);
-	d->index = mark->index;
+	return block_decoder_next(d, b, heads, err);
 }
 
 /* ---- values ---- */
@@ -311,27 +266,30 @@ static void copy_frame(const struct gdb_file *file, const struct gdb_frame *fram
 static bool frame_of(const struct decoder *d, const struct batch *b, uint32_t i,
 		     struct gdb_frame *out)
 {
+	const struct gdb_file *file = gdb_file_of(d->stream);
 	size_t at = (size_t)(b->at[i] / 8);
 	enum frame_step step = FRAME_CUT;
 
 	if (at < d->block.size)
-		step = gdb_frame(d->file, d->block.data + at, d->block.size - at, out);
+		step = gdb_frame(file, d->block.data + at, d->block.size - at, out);
 	return step == FRAME_GOOD || step == FRAME_ODD;
 }
 
 static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
 			   struct error *err)
 {
-	const struct event_class *class = d->file->trace->classes[b->class_index[i]];
+	const struct gdb_file *file = gdb_file_of(d->stream);
+	const struct event_class *class = file->trace->classes[b->class_index[i]];
+	struct frames *frames = d->own;
 	struct gdb_frame frame;
 
 	if (!frame_of(d, b, i, &frame))
 		return error_set(err, ERR_FORMAT, "%s: the frame cannot be found again",
 				 class->name);
-	copy_frame(d->file, &frame, &d->copy);
-	struct layout_input in = {.data = (const uint8_t *)d->copy.data,
-				  .bits = (uint64_t)d->copy.len * 8,
-				  .registers = d->references};
+	copy_frame(file, &frame, &frames->copy);
+	struct layout_input in = {.data = (const uint8_t *)frames->copy.data,
+				  .bits = (uint64_t)frames->copy.len * 8,
+				  .registers = frames->references};
 	if (!layout_decode(class->layout, &in, d->slots))
 		return error_set(err, ERR_FORMAT, "%s: the frame's fields cannot be read: %s",
 				 class->name, layout_complaint(class->layout, in));
@@ -339,7 +297,7 @@ static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 			       .data = in.data,
 			       .bits = in.bits,
 			       .slots = d->slots,
-			       .registers = d->references};
+			       .registers = frames->references};
 	return true;
 }
 
@@ -488,11 +446,11 @@ const struct reader gdb_reader = {
 	.scan = scan_next,
 	.decoder_new = decoder_new,
 	.decoder_free = decoder_free,
-	.decoder_open = decoder_open,
-	.decoder_leave = decoder_leave,
+	.decoder_open = block_decoder_open,
+	.decoder_leave = block_decoder_leave,
 	.decoder_next = decoder_next,
-	.decoder_mark = decoder_mark,
-	.decoder_seek = decoder_seek,
+	.decoder_mark = block_decoder_mark,
+	.decoder_seek = block_decoder_seek,
 	.decoder_fields = decoder_fields,
 	.event_bits = event_bits,
 	.text = &text,

@@ -155,10 +155,6 @@ static bool add_class(struct adding *adding, const struct ovni_event *event, boo
 		return false;
 	make_pieces(arena, event, own);
 	own->big_endian = adding->big_endian;
-	own->bytes = *least;
-	own->is_constant = true;
-	for (uint32_t i = 0; i < event->narguments; i++)
-		own->is_constant &= event->arguments[i].type < OVNI_STR;
 	own->tells_cpu = tells_cpu;
 	if (tells_cpu)
 		add_phyid(arena, class);

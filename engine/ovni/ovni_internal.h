@@ -128,9 +128,7 @@ struct ovni_piece { /* of an event's text: letters, then maybe an argument */
 struct ovni_class {
 	const struct ovni_piece *pieces;
 	uint32_t npieces;
-	uint32_t room;  /* of their text, without strings */
-	uint32_t bytes; /* of the arguments, at least */
-	bool is_constant; /* always so many */
+	uint32_t room; /* of their text, without strings */
 	bool big_endian;
 	bool tells_cpu; /* its context has the CPU's physical number */
 	bool is_unknown;

@@ -2,8 +2,7 @@
  * flat.c - how the items of a class are read with few steps
  *
  * Numbers that follow one another are joined to stretches. What comes before the first item whose
- * size may differ stands at one place in all records: it is one list of loads, and so is what a
- * record's text is made of.
+ * size may differ stands at one place in all records: it is one list of loads.
  */
 #include "engine/perf/perf_internal.h"
 
@@ -119,54 +118,20 @@ static void make_flat(struct perf_class *perf, struct arena *arena)
 
 	flat->bytes = flat_bytes(perf->ops, &n, &flat->exact);
 	struct integers integers = integers_new(arena, n);
-	struct perf_word *words = arena_array(arena, n + 1, sizeof *words);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct perf_op *op = &perf->ops[i];
 		if (op->kind == ITEM_MISC) /* in the record's head: type, misc, size */
 			integers.items[integers.count++] = (struct layout_integer){
 				.mask = 1, .shift = (uint16_t)(32 + op->bit), .slot = op->slot[0]};
-		if (op->kind == ITEM_INT && op->bytes == 8)
-			words[flat->nwords++] = (struct perf_word){at, op->slot[0]};
-		else if (op->kind == ITEM_INT)
+		if (op->kind == ITEM_INT)
 			integers.items[integers.count++] = integer_of(op, at, flat->bytes, false);
 		at += is_fixed(op) ? fixed_bytes(op) : 0;
 	}
 	close_groups(&integers);
 	flat->integers = integers.items;
 	flat->ngroups = integers.ngroups;
-	if (flat->nwords % 2) {
-		words[flat->nwords] = words[flat->nwords - 1];
-		flat->nwords++;
-	}
-	flat->words = words;
 	for (uint32_t i = 0; i < n; i++) /* as they will be joined */
 		flat->nops += !is_fixed(&perf->ops[i]) || !i || !is_fixed(&perf->ops[i - 1]);
-}
-
-/* Whether the words of the class' own tool are made of the raw record, and of how few bytes. */
-static bool has_plain_record(const struct perf_class *perf)
-{
-	const struct layout *layout = perf->format ? perf->format->layout : NULL;
-
-	return layout && layout->plain && perf->nops == perf->flat.nops + 1 &&
-	       perf->ops[perf->flat.nops].kind == ITEM_RAW;
-}
-
-/* The thread among the flat numbers, where text needs no other value. */
-static const struct layout_integer *find_words(const struct perf_class *perf)
-{
-	const struct event_class *class = perf->class;
-	const char *const tid = "tid";
-	struct field_path thread;
-
-	if (!(perf->is_switch ? perf->flat.nops == perf->nops : has_plain_record(perf)) ||
-	    !field_path_find(class, 1u << SCOPE_EVENT_CONTEXT, &tid, 1, &thread))
-		return NULL;
-	for (uint32_t i = 0; i < perf->flat.ngroups * LAYOUT_GROUP; i++)
-		if (perf->flat.integers[i].slot ==
-		    class->slot_base[SCOPE_EVENT_CONTEXT] + thread.slot)
-			return &perf->flat.integers[i];
-	return NULL;
 }
 
 void perf_flatten(struct perf_class *perf, bool swap, struct arena *arena)
@@ -177,5 +142,4 @@ void perf_flatten(struct perf_class *perf, bool swap, struct arena *arena)
 	perf->swap = swap;
 	perf->is_switch = perf->type == PERF_SWITCH || perf->type == PERF_SWITCH_CPU_WIDE;
 	perf->keeps_record = perf->is_switch || (!perf->type && !perf->format);
-	perf->words = find_words(perf);
 }

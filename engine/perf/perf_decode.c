@@ -603,12 +603,6 @@ static bool decode_record(struct decoder *d, const struct perf_class *perf, cons
 		d->slots[perf->class->nslots] = (struct slot){.bytes = p, .n = size};
 	if (!flat->bytes || (flat->exact ? size != flat->bytes : size < flat->bytes))
 		return run_ops(d, perf, p, size, data, false);
-	struct slot *slots = d->slots;
-	for (const struct perf_word *word = flat->words, *end = word + flat->nwords; word < end;
-	     word += 2) {
-		slots[word[0].slot].u = load_native(p + word[0].offset, 8);
-		slots[word[1].slot].u = load_native(p + word[1].offset, 8);
-	}
 	layout_load_integers(flat->integers, flat->ngroups, p, d->slots);
 	d->unread = size - flat->bytes;
 	return flat->nops == perf->nops || run_ops(d, perf, p, size, data, true);
@@ -629,32 +623,8 @@ static __attribute__((noinline)) void tell_unread(const struct decoder *d,
 	trace_damage(d->part->trace, "", &text);
 }
 
-/* What text() reads, and the thread. False: the record is not like most of its class. */
-static inline bool decode_words(const struct decoder *d, const struct perf_class *perf,
-				const uint8_t *p)
-{
-	const struct perf_flat *flat = &perf->flat;
-	uint32_t size = get16(p + 6, d->part->swap), record;
-
-	if (!perf->words || (flat->exact ? size != flat->bytes : size < flat->bytes))
-		return false;
-	layout_load_integer(perf->words, p, d->slots);
-	if (perf->is_switch) {
-		d->slots[perf->class->nslots] = (struct slot){.bytes = p, .n = size};
-	} else {
-		const uint8_t *raw = p + flat->bytes;
-		if (size - flat->bytes < 4 ||
-		    (record = (uint32_t)load_native(raw, 4)) > size - flat->bytes - 4 ||
-		    size - flat->bytes - 4 - record >= PADDING ||
-		    record < perf->format->layout->prefix.need)
-			return false;
-		d->slots[perf->class->nslots] = (struct slot){.bytes = raw + 4, .n = record};
-	}
-	return true;
-}
-
-static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, bool words,
-			  struct fields *out, struct error *err)
+static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
+			   struct error *err)
 {
 	const struct event_class *class = d->classes[b->class_index[i]];
 	const struct perf_class *perf = class->priv;
@@ -665,8 +635,7 @@ static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, 
 		return false;
 	const uint8_t *p = window->data + (off - window->from);
 	d->unread = 0;
-	if (!(words && decode_words(d, perf, p)) &&
-	    __builtin_expect(!decode_record(d, perf, p, window->data), 0))
+	if (__builtin_expect(!decode_record(d, perf, p, window->data), 0))
 		return error_set(err, ERR_FORMAT,
 				 "%s: %s at offset %" PRIu64 ": its fields cross its end",
 				 source_name(d->source), class->name, off);
@@ -681,18 +650,6 @@ static inline bool decode(struct decoder *d, const struct batch *b, uint32_t i, 
 		.unread = d->unread >= PADDING ? d->unread : 0,
 	};
 	return true;
-}
-
-static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			   struct error *err)
-{
-	return decode(d, b, i, false, out, err);
-}
-
-static bool decoder_words(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
-			  struct error *err)
-{
-	return decode(d, b, i, true, out, err);
 }
 
 static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
@@ -830,7 +787,6 @@ static int probe(const struct probe *probe)
 
 static const struct reader_text text = {
 	.write = write_text,
-	.fields = decoder_words,
 	.tracepoint = tracepoint_of,
 	.set_resolver = perf_set_resolver,
 };

@@ -496,19 +496,13 @@ struct perf_op {
 	struct field_class *node[ITEM_SLOTS]; /* whose slots these are */
 };
 
-struct perf_word { /* a number of 64 bits: where it is, and where it goes */
-	uint32_t offset, slot;
-};
-
 /*
  * What stands at the same place in nearly all records of a class: all up to the first item whose
  * size may differ, from the record's first byte on. Little-endian files only.
  */
 struct perf_flat {
-	const struct layout_integer *integers; /* but for... */
+	const struct layout_integer *integers;
 	uint32_t ngroups;
-	uint32_t nwords; /* ...those of 64 bits, in pairs */
-	const struct perf_word *words;
 	uint32_t bytes; /* of the record; 0: there is none */
 	uint32_t nops;  /* that it stands for */
 	bool exact;     /* the id trailer is in it: for records of just that size */
@@ -524,8 +518,6 @@ struct perf_class {
 	struct perf_op *ops;
 	uint32_t nops;
 	struct perf_flat flat;
-	/* the thread of flat records, whose text is made of the record; NULL: all is decoded */
-	const struct layout_integer *words;
 	atomic_bool *told;    /* that records have bytes behind their fields */
 	bool swap, is_switch; /* SWITCH and SWITCH_CPU_WIDE */
 	bool keeps_record;    /* in slot class->nslots: of switches, and samples without format */

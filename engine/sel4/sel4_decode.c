@@ -8,7 +8,7 @@
  *
  * Records that cannot be read are a packet of their own, whose decoding tells of the damage.
  */
-#include "engine/base/mem.h"
+#include "engine/block_decoder.h"
 #include "engine/sel4/sel4_internal.h"
 
 #include <inttypes.h>
@@ -167,63 +167,44 @@ static enum step scan_next(const struct stream *stream, struct scan *scan, struc
 
 /* ---- decoding ---- */
 
-struct decoder {
-	const struct stream *stream;
+/* What a decoder has beside. */
+struct records {
 	const struct sel4_log *log;
 	struct sel4_clock clock;
-	struct packet_info info;
-	struct block block;
-	bool open, last; /* last: the file ends with the packet */
-	bool inside;     /* the exit of the record at `at` comes next */
-	size_t at;
-	uint32_t index;
-	struct slot *slots;
+	bool last;               /* the file ends with the packet */
+	bool inside;             /* the exit of the record at `at` comes next */
 	struct sel4_lanes lanes; /* of the packet, once the fields of an event were asked for */
 	bool has_lanes;
 };
 
 static struct decoder *decoder_new(const struct stream *stream)
 {
-	struct decoder *d = mem_new(sizeof *d);
+	const struct sel4_log *log = sel4_log_of(stream);
+	struct decoder *d = block_decoder_new(stream, log->greatest_slots, sizeof(struct records));
+	struct records *records = d->own;
 
-	d->stream = stream;
-	d->log = sel4_log_of(stream);
-	d->slots = mem_new_array(d->log->greatest_slots + 1, sizeof *d->slots);
-	sel4_clock_of(stream, &d->clock);
+	records->log = log;
+	sel4_clock_of(stream, &records->clock);
 	return d;
-}
-
-static void decoder_leave(struct decoder *d)
-{
-	source_put(&d->block);
-	d->open = false;
 }
 
 static void decoder_free(struct decoder *d)
 {
-	if (!d)
-		return;
-	decoder_leave(d);
-	mem_free(d->slots);
-	sel4_lanes_release(&d->lanes);
-	mem_free(d);
+	struct records *records = d ? d->own : NULL;
+
+	if (records)
+		sel4_lanes_release(&records->lanes);
+	block_decoder_free(d);
 }
 
 static bool decoder_open(struct decoder *d, const struct packet_info *info, struct error *err)
 {
-	struct source *source = d->stream->sources[0];
-	size_t len = (size_t)packet_bytes(info);
+	struct records *records = d->own;
 
-	decoder_leave(d);
-	d->info = *info;
-	d->index = 0;
-	d->at = 0;
-	d->inside = d->has_lanes = false;
-	if (!source_get(source, info->rec.off, len, &d->block, err))
-		return error_while(err, "%s: packet at offset %" PRIu64, source_name(source),
-				   info->rec.off);
-	d->last = info->rec.off + len == source_size(source);
-	d->open = true;
+	records->inside = records->has_lanes = false;
+	if (!block_decoder_open(d, info, err))
+		return false;
+	records->last = info->rec.off + d->block.size == source_size(d->stream->sources[0]);
 	return true;
 }
 
@@ -236,19 +217,21 @@ static size_t exit_at(const struct sel4_log *log)
 static void put_head(struct decoder *d, struct batch *b, const struct sel4_record *record,
 		     const nstime times[2], bool is_exit)
 {
+	const struct sel4_log *log = sel4_log_of(d->stream);
 	uint32_t n = b->count++;
 
 	b->time[n] = times[is_exit];
-	b->at[n] = (uint64_t)(d->at + (is_exit ? exit_at(d->log) : 0)) * 8;
+	b->at[n] = (uint64_t)(d->at + (is_exit ? exit_at(log) : 0)) * 8;
 	b->head[n] = 0;
 	b->flags[n] = 0;
-	b->class_index[n] = is_exit ? d->log->exit_class[entry_has_core(record->kind)]
-				    : d->log->class_of[record->kind];
+	b->class_index[n] = is_exit ? log->exit_class[entry_has_core(record->kind)]
+				    : log->class_of[record->kind];
 	d->index++;
 }
 
 static bool heads(struct decoder *d, struct batch *b, struct error *err)
 {
+	struct records *records = d->own;
 	const char *why = "it goes on behind the packet";
 	struct sel4_record record;
 	enum record_step step;
@@ -256,23 +239,23 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 	size_t bytes;
 
 	while (b->count < b->capacity && d->at < d->block.size) {
-		step = timed_record(d->log, &d->clock, d->info.rec.off + d->at,
-				    d->block.data + d->at, d->block.size - d->at, d->last, &record,
-				    times, &bytes, &why);
+		step = timed_record(records->log, &records->clock, d->info.rec.off + d->at,
+				    d->block.data + d->at, d->block.size - d->at, records->last,
+				    &record, times, &bytes, &why);
 		if (step != RECORD_GOOD && step != RECORD_EMPTY)
 			return error_set(err, ERR_FORMAT,
 					 "%s: the record at offset %" PRIu64 " cannot be read: %s",
 					 source_name(d->stream->sources[0]),
 					 d->info.rec.off + d->at, why);
-		if (step == RECORD_GOOD && !d->inside) {
+		if (step == RECORD_GOOD && !records->inside) {
 			put_head(d, b, &record, times, false);
-			d->inside = true;
+			records->inside = true;
 		}
 		if (step == RECORD_GOOD && b->count == b->capacity)
 			return true;
 		if (step == RECORD_GOOD)
 			put_head(d, b, &record, times, true);
-		d->inside = false;
+		records->inside = false;
 		d->at += bytes;
 	}
 	return true;
@@ -280,27 +263,23 @@ static bool heads(struct decoder *d, struct batch *b, struct error *err)
 
 static enum step decoder_next(struct decoder *d, struct batch *b, struct error *err)
 {
-	b->count = 0;
-	b->first = d->index;
-	if (!d->open)
-		return STEP_END;
-	bool good = heads(d, b, err);
-	if (source_intact(d->stream->sources[0], err) && good)
-		return b->count ? STEP_ITEM : STEP_END;
-	d->at = d->block.size; /* the packet has ended */
-	return STEP_ERROR;
+	return block_decoder_next(d, b, heads, err);
 }
 
 static void decoder_mark(const struct decoder *d, struct mark *mark)
 {
-	*mark = (struct mark){.at = (uint64_t)d->at * 8, .more = {d->inside}, .index = d->index};
+	const struct records *records = d->own;
+
+	block_decoder_mark(d, mark);
+	mark->more[0] = records->inside;
 }
 
 static void decoder_seek(struct decoder *d, const struct mark *mark)
 {
-	d->at = (size_t)(mark->at / 8);
-	d->inside = mark->more[0];
-	d->index = mark->index;
+	struct records *records = d->own;
+
+	block_decoder_seek(d, mark);
+	records->inside = mark->more[0];
 }
 
 static uint64_t bits_of(uint64_t word, unsigned from, unsigned count)
@@ -352,31 +331,34 @@ struct found {
 static bool find_record(const struct decoder *d, const struct batch *b, uint32_t i,
 			struct found *out)
 {
+	const struct records *records = d->own;
 	const char *why;
 
 	out->at = (size_t)(b->at[i] / 8);
-	out->is_exit = b->class_index[i] == d->log->exit_class[0] ||
-		       b->class_index[i] == d->log->exit_class[1];
-	if (out->is_exit && out->at >= exit_at(d->log))
-		out->at -= exit_at(d->log);
+	out->is_exit = b->class_index[i] == records->log->exit_class[0] ||
+		       b->class_index[i] == records->log->exit_class[1];
+	if (out->is_exit && out->at >= exit_at(records->log))
+		out->at -= exit_at(records->log);
 	return out->at < d->block.size &&
-	       sel4_record(d->log, d->block.data + out->at, d->block.size - out->at, d->last,
-			   &out->record, &out->bytes, &why) == RECORD_GOOD;
+	       sel4_record(records->log, d->block.data + out->at, d->block.size - out->at,
+			   records->last, &out->record, &out->bytes, &why) == RECORD_GOOD;
 }
 
 static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i, struct fields *out,
 			   struct error *err)
 {
-	const struct event_class *class = d->log->trace->classes[b->class_index[i]];
+	const struct event_class *class = sel4_log_of(d->stream)->trace->classes[b->class_index[i]];
+	struct records *records = d->own;
 	struct found found;
 
 	if (!find_record(d, b, i, &found))
 		return error_set(err, ERR_FORMAT, "%s: the record cannot be found again",
 				 class->name);
-	if (!d->has_lanes)
-		sel4_lanes_find(&d->lanes, d->log, d->block.data, d->block.size, d->last);
-	d->has_lanes = true;
-	uint32_t lane = sel4_lane_at(&d->lanes, found.at);
+	if (!records->has_lanes)
+		sel4_lanes_find(&records->lanes, records->log, d->block.data, d->block.size,
+				records->last);
+	records->has_lanes = true;
+	uint32_t lane = sel4_lane_at(&records->lanes, found.at);
 	if (found.is_exit)
 		put_exit(&found.record, lane, d->slots);
 	else
@@ -393,11 +375,12 @@ static bool decoder_fields(struct decoder *d, const struct batch *b, uint32_t i,
 /* The record's bytes count with its entry up to where the exit's place is. */
 static uint64_t event_bits(struct decoder *d, const struct batch *b, uint32_t i)
 {
+	const struct sel4_log *log = sel4_log_of(d->stream);
 	struct found found;
 
 	if (!find_record(d, b, i, &found))
 		return 0;
-	return (found.is_exit ? found.bytes - exit_at(d->log) : exit_at(d->log)) * 8;
+	return (found.is_exit ? found.bytes - exit_at(log) : exit_at(log)) * 8;
 }
 
 /* ---- the format ---- */
@@ -427,7 +410,7 @@ const struct reader sel4_reader = {
 	.decoder_new = decoder_new,
 	.decoder_free = decoder_free,
 	.decoder_open = decoder_open,
-	.decoder_leave = decoder_leave,
+	.decoder_leave = block_decoder_leave,
 	.decoder_next = decoder_next,
 	.decoder_mark = decoder_mark,
 	.decoder_seek = decoder_seek,

@@ -216,9 +216,6 @@ bool events_open(struct index *index, const struct events_options *options, stru
 	add_cursors(events, false);
 	events->untimed_range = events->ncursors > events->ntimed && !any_timed(events->trace);
 	events->setup.batch_limit = heads_of_batch(events->ncursors);
-	if (events->ncursors >= MERGE_MANY && !options->unordered)
-		events->setup.store =
-			batch_store_new(events->setup.batch_limit, events->setup.value_slots);
 	if (!events_seek(events, options->begin, options->end, err)) {
 		events_close(events);
 		return false;
@@ -255,7 +252,6 @@ void events_close(struct events *events)
 	head_cache_drop(events->setup.head_cache);
 	batch_free(events->setup.scratch);
 	filter_room_free(events->setup.room);
-	batch_store_free(events->setup.store);
 	mem_free(events->cursors);
 	mem_free(events);
 }

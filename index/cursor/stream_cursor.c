@@ -413,7 +413,6 @@ bool stream_wait_for_wide(struct stream_cursor *cursor, struct error *err)
 static bool begin_once(struct stream_cursor *cursor, nstime begin, nstime end, struct error *err)
 {
 	close_all(cursor);
-	cursor->view.store = cursor->setup->store;
 	cursor->view.begin = begin;
 	cursor->view.end = end;
 	cursor->npending = 0;

@@ -19,7 +19,6 @@ struct stream_setup {
 	struct findings *findings;         /* of the question */
 	struct head_cache_set *head_cache; /* heads of the wanted classes; NULL: none are */
 	uint32_t batch_limit, value_slots;
-	struct batch_store *store; /* NULL: few streams */
 	struct batch *scratch;
 	struct filter_room *room; /* NULL: no packet filters are made */
 	/* Called before a packet is opened; false: interrupted. */

@@ -26,8 +26,6 @@ struct open_packet *open_packet_new(const struct packet_view *view)
 
 	packet->view = view;
 	packet->batch = batch_new(BATCH_MIN, view->value_slots, view->classes);
-	if (view->store)
-		batch_store_use(view->store, packet->batch);
 	return packet;
 }
 

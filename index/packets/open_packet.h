@@ -32,7 +32,6 @@ struct packet_view {
 	bool falls; /* times fell in a packet without its flag: look at packets whole */
 	const uint32_t *batch_limit;
 	uint32_t value_slots;      /* of a batch; 0: values are not decoded with the heads */
-	struct batch_store *store; /* of batches; or NULL */
 	struct batch **scratch;    /* a spare batch of the whole cursor's */
 	struct filter_room *room;  /* the whole cursor's; NULL: no packet filters are made */
 	/* Told whenever decoding fails; *info is borrowed for the call. */

@@ -18,6 +18,7 @@
 -- Times and lengths are nanoseconds in csv and json.
 
 local json = require("yore.json")
+local sorted_keys = require("yore.keys")
 local lami = require("yore.lami")
 local threads = require("yore.threads")
 local where = require("yore.where")
@@ -34,17 +35,6 @@ for name, kind in pairs(threads.options) do
 	common[name] = kind
 end
 local formats = { table = true, csv = true, json = true, bars = true, lami = true }
-
-local function names_of(...)
-	local list = {}
-	for _, set in ipairs{ ... } do
-		for name in pairs(set) do
-			list[#list + 1] = name
-		end
-	end
-	table.sort(list)
-	return list
-end
 
 -- `did you mean "x"?` and a blank, where one of the names is like the wanted one, else nothing.
 function analysis.hint(wanted, names)
@@ -76,7 +66,7 @@ local function read_option(self, spec, words, i)
 	name = name or words[i]:sub(3)
 	local kind = spec.options and spec.options[name] or common[name]
 	if not kind then
-		local known = names_of(common, spec.options or {})
+		local known = sorted_keys(common, spec.options or {})
 		for k, option in ipairs(known) do
 			known[k] = "--" .. option
 		end
@@ -229,7 +219,7 @@ local function check_effects(self, spec, given)
 	for name, verbs in pairs(spec.verbs_of or {}) do
 		if self[name] and not verbs[self.verb] then
 			error("--" .. name .. ": it is of '" .. spec.name .. " "
-				.. table.concat(names_of(verbs), "' and '" .. spec.name .. " ") .. "'", 0)
+				.. table.concat(sorted_keys(verbs), "' and '" .. spec.name .. " ") .. "'", 0)
 		end
 	end
 	for _, name in ipairs{ "limit", "sort", "format" } do
@@ -250,7 +240,7 @@ local function check_terms(self, spec)
 		for _, name in ipairs(columns) do
 			known[name] = true
 		end
-		for _, name in ipairs(names_of(term.names)) do
+		for _, name in ipairs(sorted_keys(term.names)) do
 			if not known[name] then
 				error("--" .. (term.option or "where") .. ": '" .. name .. "' has no meaning for '" .. self.verb .. "': there are "
 					.. table.concat(columns, ", "), 0)
@@ -292,7 +282,7 @@ function analysis.open(words, spec)
 	self.limit = number_option(self, "limit")
 	self.format = self.format or spec.format or "table"
 	if not formats[self.format] and self.format ~= spec.format then
-		local list = names_of(formats, spec.format and { [spec.format] = true } or {})
+		local list = sorted_keys(formats, spec.format and { [spec.format] = true } or {})
 		local meant = yore.nearest(self.format, list)
 		error("--format: '" .. self.format .. "' is none of " .. table.concat(list, ", ")
 			.. (meant and ": " .. meant or ""), 0)
@@ -966,7 +956,7 @@ local function find_sort(self, columns)
 		for _, column in ipairs(columns) do
 			list[#list + 1] = column.key
 		end
-		list = self.tables and names_of(self.sort_keys) or list
+		list = self.tables and sorted_keys(self.sort_keys) or list
 		error("--sort: there is no column '" .. name .. "': " .. analysis.hint(name, list) .. "there are "
 			.. table.concat(list, ", "), 0)
 	end

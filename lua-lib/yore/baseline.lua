@@ -14,6 +14,8 @@
 --
 -- A word that is empty has no value.
 
+local sorted_keys = require("yore.keys")
+
 local baseline = {}
 
 local version = "1"
@@ -36,15 +38,6 @@ local function checksum(text, sum)
 		sum = (sum ~ text:byte(i)) * 0x100000001b3
 	end
 	return sum
-end
-
-local function sorted_keys(set)
-	local keys = {}
-	for key in pairs(set) do
-		keys[#keys + 1] = key
-	end
-	table.sort(keys)
-	return keys
 end
 
 local function put_piece(put, piece)

@@ -4,6 +4,7 @@
 -- of these threads pass. --comm asks for the name that stands in the row, or that the thread has at the event's time. A row is of
 -- the CPU that its column tells, else of the one that its thread was on when it began.
 
+local sorted_keys = require("yore.keys")
 local lami = require("yore.lami")
 local where = require("yore.where")
 
@@ -161,12 +162,7 @@ end
 
 -- The threads that are called so in the range of an analysis, rising.
 function threads.named(self, name)
-	local list = {}
-	for tid in pairs(called(self, { name })) do
-		list[#list + 1] = tid
-	end
-	table.sort(list)
-	return list
+	return sorted_keys((called(self, { name })))
 end
 
 -- What --cpu asks of a row that tells no CPU itself.

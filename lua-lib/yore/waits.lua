@@ -5,6 +5,7 @@
 -- apart from these.
 
 local analysis = require("yore.analysis")
+local sorted_keys = require("yore.keys")
 
 local waits = {}
 
@@ -68,11 +69,7 @@ local windows = 200 -- at most so many parts of the range are read for single sw
 -- Calls visit(cpu, tid, t) with each sched_switch at one of the times, {[t] = true}, by which a thread comes to the CPU. Where a switch before or
 -- after it is missing, the state does not know who ran, and the event alone tells it.
 function waits.each_switch(a, times, visit)
-	local names, list = analysis.present{ "sched_switch" }, {}
-	for t in pairs(times) do
-		list[#list + 1] = t
-	end
-	table.sort(list)
+	local names, list = analysis.present{ "sched_switch" }, sorted_keys(times)
 	local first, apart = 1, a.length // windows
 	for i = 1, #names > 0 and #list or 0 do
 		if not list[i + 1] or list[i + 1] - list[i] > apart then

@@ -5,6 +5,8 @@
 -- A comparison with a column that has no value is unknown, which is not true. A condition is a list of terms that
 -- must all hold; a term names its columns.
 
+local sorted_keys = require("yore.keys")
+
 local where = {}
 
 -- A function of a text: does the glob match it? As `~` of a condition does.
@@ -18,12 +20,7 @@ end
 -- Parses the text; `known` has the names of columns. Returns {test = function(row), names = {...}}
 -- for each part that && joins.
 function where.parse(text, known)
-	local names = {}
-	for name in pairs(known) do
-		names[#names + 1] = name
-	end
-	table.sort(names)
-	local good, terms = pcall(yore.condition, text, names)
+	local good, terms = pcall(yore.condition, text, sorted_keys(known))
 	if not good then
 		error("--where: " .. tostring(terms):match("^[^\n]*"):gsub("^condition: ", ""), 0)
 	end

@@ -22,6 +22,12 @@
 
 enum { AT_ONCE = 1 << 20 };
 
+/* --decode, the option that this command alone has. */
+static bool decodes(const struct options *options)
+{
+	return *(const bool *)options->own;
+}
+
 struct work {
 	struct session *session;
 	const struct options *options;
@@ -196,7 +202,7 @@ static void list_pieces(struct work *work, const char *file, const struct aux_bu
 	for (size_t i = 0; i < buffer->npieces; i++) {
 		const struct aux_piece *piece = &buffer->pieces[i];
 		range_row(&work->table, file, buffer, piece);
-		if (work->options->decode || work->out->closed)
+		if (decodes(work->options) || work->out->closed)
 			continue;
 		if (work->options->format == FORMAT_JSON)
 			range_json(work->out, file, buffer, piece);
@@ -310,7 +316,7 @@ static bool write_part(struct work *work, uint32_t part, struct error *err)
 		ok = write_buffer(work, path_of(work, file), buffer, err);
 		if (ok)
 			list_pieces(work, file, buffer);
-		if (ok && work->options->decode)
+		if (ok && decodes(work->options))
 			ok = decode_buffer(work, part, aux, buffer, file, err);
 	}
 	return ok;
@@ -340,7 +346,7 @@ static bool read_parts(struct work *work, struct error *err)
 		for (size_t k = 0; k < aux->nbuffers; k++)
 			work->all += aux->buffers[k].size;
 		buffers += aux->nbuffers;
-		if (work->options->decode && aux->nbuffers && !aux->kind.is_intel_pt)
+		if (decodes(work->options) && aux->nbuffers && !aux->kind.is_intel_pt)
 			return error_set(err, ERR_QUERY,
 					 "--decode knows Intel PT only, and %s has %s",
 					 trace->parts[i]->path,
@@ -375,7 +381,7 @@ static bool write_and_print(struct work *work, struct error *err)
 
 	if (mkdir(work->folder, 0777) != 0 && errno != EEXIST)
 		return error_set(err, ERR_IO, "%s: %s", work->folder, strerror(errno));
-	if (rows && options->decode)
+	if (rows && decodes(options))
 		rows_begin(&work->rows, work->out, options->format, packet_columns,
 			   sizeof packet_columns / sizeof *packet_columns);
 	else if (rows)
@@ -396,7 +402,7 @@ static bool run_aux(struct session *session, const struct options *options, stru
 			    .out = sink};
 
 	work.trace = session_trace(session, err);
-	if (!work.trace || (options->decode && !session_times(session, &work.times, err)))
+	if (!work.trace || (decodes(options) && !session_times(session, &work.times, err)))
 		return false;
 	work.parts = mem_new_array(work.trace->nparts, sizeof *work.parts);
 	bool ok = read_parts(&work, err) && write_and_print(&work, err);
@@ -405,6 +411,12 @@ static bool run_aux(struct session *session, const struct options *options, stru
 	mem_free(work.parts);
 	return ok;
 }
+
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--decode", NULL, "list the packets of Intel PT", 0}, TAKE_FLAG, .at = 0},
+	{.info.name = NULL},
+}; /* clang-format on */
 
 const struct cmd cmd_aux = {
 	.name = "aux",
@@ -419,7 +431,9 @@ const struct cmd cmd_aux = {
 		"Examples:\n"
 		"  $ yore aux fixtures/golden/intel-pt/perf.data /tmp/yore-pt\n"
 		"  $ yore aux fixtures/golden/intel-pt/perf.data /tmp/yore-pt --decode\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_AUX,
+	.options = OPT_TRACE | OPT_FORMAT,
+	.own = own_options,
+	.own_bytes = sizeof(bool),
 	.words = WORD_FILE,
 	.min_words = 1,
 	.max_words = 1,

@@ -359,8 +359,9 @@ static bool run_check(struct session *session, const struct options *options, st
 {
 	struct check check = {.session = session, .options = options, .sink = sink};
 	struct index *index = session_index(session, err);
+	const bool *of_state = options->own; /* --state */
 
-	if (options->check_state)
+	if (*of_state)
 		return check_state(session, options, sink, err);
 	if (!index || !session_times(session, &check.times, err))
 		return false;
@@ -373,6 +374,12 @@ static bool run_check(struct session *session, const struct options *options, st
 	print_sum(&check);
 	return true;
 }
+
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--state", NULL, "whether the state could have been", 0}, TAKE_FLAG, .at = 0},
+	{.info.name = NULL},
+}; /* clang-format on */
 
 const struct cmd cmd_check = {
 	.name = "check",
@@ -398,6 +405,8 @@ const struct cmd cmd_check = {
 		"Examples:\n"
 		"  $ yore check fixtures/golden/sched-demo\n"
 		"  $ yore check fixtures/golden/sched-demo --format json\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_STATE,
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES,
+	.own = own_options,
+	.own_bytes = sizeof(bool),
 	.run = run_check,
 };

@@ -200,8 +200,8 @@ static bool ask_stretches(struct work *work, const struct wanteds *wanteds, stru
 }
 
 /* `own`: the paths are the user's. */
-static bool ask(struct work *work, const struct words *paths, bool names, bool own,
-		struct error *err)
+static bool ask_state(struct work *work, const struct words *paths, bool names, bool own,
+		      struct error *err)
 {
 	struct wanteds wanteds;
 
@@ -234,7 +234,7 @@ static bool convert_state(struct work *work, const struct convert_kind *kind, st
 
 	if (!own)
 		paths = listed(kind->paths ? kind->paths : everything);
-	return ask(work, &paths, false, own, err);
+	return ask_state(work, &paths, false, own, err);
 }
 
 static bool convert_names(struct work *work, const struct convert_kind *kind, struct error *err)
@@ -244,7 +244,7 @@ static bool convert_names(struct work *work, const struct convert_kind *kind, st
 	if (!kind->names)
 		return true;
 	paths = listed(kind->names);
-	return ask(work, &paths, true, false, err);
+	return ask_state(work, &paths, true, false, err);
 }
 
 /* ---- the state at the beginning ---- */
@@ -370,26 +370,27 @@ static bool carry_state(struct work *work, struct error *err)
 static const struct convert_kind *kind_of(const struct options *options, struct error *err)
 {
 	const char *path = options->words.items[0];
-	const struct convert_kind *kind =
-		options->to ? convert_kind_named(options->to) : convert_kind_of_path(path);
+	const struct convert_kind *kind = convert_choices(options)->to
+						  ? convert_kind_named(convert_choices(options)->to)
+						  : convert_kind_of_path(path);
 	char names[128] = "", hint[NEAREST_WORDS_MAX];
 	struct nearest nearest;
 	bool like = false;
 
 	if (kind)
 		return kind;
-	nearest_begin(&nearest, options->to ? options->to : "");
+	nearest_begin(&nearest, convert_choices(options)->to ? convert_choices(options)->to : "");
 	for (size_t i = 0; convert_kind(i); i++) {
 		size_t len = strlen(names);
 		snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "",
 			 convert_kind(i)->name);
 		nearest_offer(&nearest, convert_kind(i)->name);
 	}
-	if (options->to)
+	if (convert_choices(options)->to)
 		like = nearest_words(&nearest, hint, sizeof hint);
-	if (options->to)
-		error_set(err, ERR_QUERY, "--to: '%s' is none of %s%s%s", options->to, names,
-			  like ? ": " : "", hint);
+	if (convert_choices(options)->to)
+		error_set(err, ERR_QUERY, "--to: '%s' is none of %s%s%s",
+			  convert_choices(options)->to, names, like ? ": " : "", hint);
 	else
 		error_set(err, ERR_QUERY, "'%s' does not say the format: --to FORMAT, one of %s",
 			  path, names);
@@ -398,13 +399,14 @@ static const struct convert_kind *kind_of(const struct options *options, struct 
 
 static bool check(const struct options *options, const struct convert_kind *kind, struct error *err)
 {
-	if (options->with_state && !kind->carries_state)
+	if (convert_choices(options)->with_state && !kind->carries_state)
 		return error_set(err, ERR_QUERY, "--with-state is for ctf, ctf2 and ctf2010: %s %s",
 				 kind->name,
 				 kind->has_state ? "has intervals" : "has no events of it");
-	if (!convert_has_coding(kind, options->compress, options->checksum, err))
+	if (!convert_has_coding(kind, convert_choices(options)->compress,
+				convert_choices(options)->checksum, err))
 		return false;
-	if (options->words.count > 1 && !kind->has_state && !options->with_state)
+	if (options->words.count > 1 && !kind->has_state && !convert_choices(options)->with_state)
 		return error_set(err, ERR_QUERY, "%s has no place for attributes: '%s'", kind->name,
 				 options->words.items[1]);
 	if (kind->folder && strcmp(options->words.items[0], "-") == 0)
@@ -419,8 +421,8 @@ static bool describe(struct session *session, const struct convert_kind *kind,
 	*out = (struct convert_options){.trace = session_trace(session, err),
 					.to = kind->name,
 					.path = session->options->words.items[0],
-					.compression = session->options->compress,
-					.checksum = session->options->checksum,
+					.compression = convert_choices(session->options)->compress,
+					.checksum = convert_choices(session->options)->checksum,
 					.jobs = options_threads(session->options)};
 	if (!out->trace || !session_range(session, &out->begin, &out->end, err))
 		return false;
@@ -455,7 +457,7 @@ static bool attempt(struct work *work, const struct convert_kind *kind,
 		    struct error *err)
 {
 	const struct options *options = work->session->options;
-	bool state = kind->has_state && !options->no_state;
+	bool state = kind->has_state && !convert_choices(options)->no_state;
 	uint64_t lost = work->session->lost;
 
 	work->events = 0;
@@ -465,9 +467,9 @@ static bool attempt(struct work *work, const struct convert_kind *kind,
 		return false;
 	describe_filter(work->filter, options, describes);
 	bool ok = convert_open(describes, &work->convert, err) &&
-		  (options->no_state || convert_names(work, kind, err)) &&
-		  (!options->with_state || carry_state(work, err)) && convert_events(work, err) &&
-		  (!state || convert_state(work, kind, err));
+		  (convert_choices(options)->no_state || convert_names(work, kind, err)) &&
+		  (!convert_choices(options)->with_state || carry_state(work, err)) &&
+		  convert_events(work, err) && (!state || convert_state(work, kind, err));
 	*again = ok && may_retry && work->disorderly;
 	if (*again)
 		work->session->lost = lost; /* the next reading counts them, too */
@@ -545,6 +547,18 @@ static bool run_convert(struct session *session, const struct options *options, 
 	return ok;
 }
 
+#define OWN(member) offsetof(struct convert_choices, member)
+
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--to", "csv|sqlite|chrome|perfetto|folded|pprof|parquet|prv|trace.dat|pages|ctf|ctf2|ctf2010", "the format that is written", 0}, TAKE_TEXT, .at = OWN(to)},
+	{{"--no-state", NULL, "events alone, no intervals", 0}, TAKE_FLAG, .at = OWN(no_state)},
+	{{"--with-state", NULL, "CTF: the state at the beginning, as events", 0}, TAKE_FLAG, .at = OWN(with_state)},
+	{{"--compress", "gzip|bzip2|zstd", "ctf2010, perfetto: how packets are compressed", 0}, TAKE_TEXT, .at = OWN(compress)},
+	{{"--checksum", "md5|sha1", "ctf2010: what packets are summed up with", 0}, TAKE_TEXT, .at = OWN(checksum)},
+	{.info.name = NULL},
+}; /* clang-format on */
+
 const struct cmd cmd_convert = {
 	.name = "convert",
 	.args = "OUT [PATH...]",
@@ -583,8 +597,9 @@ const struct cmd cmd_convert = {
 		"  $ yore convert fixtures/golden/sched-demo - 'cpu[*]/thread' --to chrome\n"
 		"  $ yore convert fixtures/golden/sched-demo ${TMPDIR:-/tmp}/part --to ctf --end "
 		"+10ms\n",
-	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_RULES | OPT_SYMBOLS |
-		   OPT_CONVERT,
+	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_RULES | OPT_SYMBOLS,
+	.own = own_options,
+	.own_bytes = sizeof(struct convert_choices),
 	.words = WORD_FILE | WORD_PATH,
 	.min_words = 1,
 	.max_words = -1,

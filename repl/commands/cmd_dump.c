@@ -293,10 +293,11 @@ static bool run_dump(struct session *session, const struct options *options, str
 		{"begin", false},  {"end", false},   {"cpu", true},
 		{"seq", true},     {"kind", false},  {"file", false}};
 	struct dump dump = {.session = session, .options = options, .sink = sink};
+	const char *const *offset = options->own; /* --at */
 	bool rows = options->format != FORMAT_JSON;
 
 	dump.left = options->has_limit ? options->limit : UINT64_MAX;
-	if (options->at_offset && !parse_offset(&dump, options->at_offset, err))
+	if (*offset && !parse_offset(&dump, *offset, err))
 		return false;
 	if (!filter_look_up_streams(session, options, err) ||
 	    !session_times(session, &dump.times, err))
@@ -309,6 +310,12 @@ static bool run_dump(struct session *session, const struct options *options, str
 		rows_finish(&dump.rows);
 	return ok;
 }
+
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--at", "OFFSET", "the packet at that byte, with its events", 0}, TAKE_TEXT, .at = 0},
+	{.info.name = NULL},
+}; /* clang-format on */
 
 const struct cmd cmd_dump = {
 	.name = "dump",
@@ -327,6 +334,8 @@ const struct cmd cmd_dump = {
 		"Examples:\n"
 		"  $ yore dump fixtures/golden/sched-demo\n"
 		"  $ yore dump fixtures/golden/sched-demo --stream perf_stream_0 --at 0\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_DUMP | OPT_STREAM | OPT_LIMIT,
+	.options = OPT_TRACE | OPT_FORMAT | OPT_STREAM | OPT_LIMIT,
+	.own = own_options,
+	.own_bytes = sizeof(const char *),
 	.run = run_dump,
 };

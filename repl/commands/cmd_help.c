@@ -37,13 +37,14 @@ static void put_help(struct sink *sink, const char *left, const char *help)
 	buf_release(&text);
 }
 
-static void put_options(struct sink *sink, unsigned groups)
+/* Those of every command (`common`), or the others. */
+static void put_options(struct sink *sink, const struct cmd *cmd, bool common)
 {
 	const struct option_info *info;
 
-	for (size_t i = 0; (info = option_info(i)); i++) {
+	for (size_t i = 0; (info = option_info(cmd, i)); i++) {
 		struct sink left;
-		if (!(info->group & groups))
+		if ((info->group == OPT_COMMON) != common)
 			continue;
 		sink_init(&left, -1);
 		sink_text(&left, info->name);
@@ -82,7 +83,7 @@ static void overview(struct sink *sink)
 		put_line(sink, commands[i]->name, commands[i]->summary, 8);
 	put_analyses(sink);
 	sink_text(sink, "\nOptions of every command:\n");
-	put_options(sink, OPT_COMMON);
+	put_options(sink, NULL, true);
 	sink_text(
 		sink,
 		"\nTimes: 12:03:04.5 on the trace's first day, 2024-05-01T12:03:04, "
@@ -107,8 +108,8 @@ static void usage(const struct cmd *cmd, struct sink *sink)
 	sink_text(sink, " [OPTIONS]\n\n");
 	sink_text(sink, cmd->help);
 	sink_text(sink, "\nOptions:\n");
-	put_options(sink, cmd->options & ~(unsigned)OPT_COMMON);
-	put_options(sink, OPT_COMMON);
+	put_options(sink, cmd, false);
+	put_options(sink, cmd, true);
 }
 
 bool help_print(const struct cmd *cmd, struct sink *sink)

@@ -44,21 +44,25 @@ static bool write_manifest(struct session *session, struct sink *sink, struct er
 /* Do the words go together? */
 static bool check_words(const struct options *options, struct error *err)
 {
-	const char *other = options->list       ? "--list"
-			    : options->verify   ? "--verify"
-			    : options->prune    ? "--prune"
-			    : options->drop     ? "--drop"
-			    : options->no_index ? "--no-index: it is there to store"
-			    : options->chunk || options->pass || options->join
+	const char *other = index_choices(options)->list     ? "--list"
+			    : index_choices(options)->verify ? "--verify"
+			    : index_choices(options)->prune  ? "--prune"
+			    : index_choices(options)->drop   ? "--drop"
+			    : options->no_index              ? "--no-index: it is there to store"
+			    : index_choices(options)->chunk || index_choices(options)->pass ||
+					    index_choices(options)->join
 				    ? "--chunk, --pass and --join, which cut what has ended"
 				    : NULL;
 
-	if (options->list + options->verify + options->prune > 1)
+	if (index_choices(options)->list + index_choices(options)->verify +
+		    index_choices(options)->prune >
+	    1)
 		return error_set(err, ERR_QUERY,
 				 "index: --list, --verify and --prune are one at a time");
-	if (options->manifest && (other || options->follow || options->timelines))
+	if (index_choices(options)->manifest &&
+	    (other || options->follow || index_choices(options)->timelines))
 		return error_set(err, ERR_QUERY, "index: --manifest is asked for alone");
-	if (options->keep && !options->prune)
+	if (index_choices(options)->keep && !index_choices(options)->prune)
 		return error_set(err, ERR_QUERY, "index: --keep is of --prune");
 	if (options->follow && other)
 		return error_set(err, ERR_QUERY, "index: --follow does not go together with %s",
@@ -73,13 +77,16 @@ static bool build_index(struct session *session, const struct options *options, 
 
 	if (!check_words(options, err))
 		return false;
-	if (options->list || options->verify || options->prune)
+	if (index_choices(options)->list || index_choices(options)->verify ||
+	    index_choices(options)->prune)
 		return index_stored(session, options, sink, err);
-	if (options->manifest)
+	if (index_choices(options)->manifest)
 		return write_manifest(session, sink, err);
-	if (options->drop)
+	if (index_choices(options)->drop)
 		return drop(session, err);
-	if ((options->chunk || options->pass || options->join) && !options->timelines)
+	if ((index_choices(options)->chunk || index_choices(options)->pass ||
+	     index_choices(options)->join) &&
+	    !index_choices(options)->timelines)
 		return error_set(err, ERR_QUERY, "--chunk, --pass and --join are of --timelines");
 	session->scan_all = true;
 	if (options->follow && !index_follow(session, options, err))
@@ -99,8 +106,25 @@ static bool build_index(struct session *session, const struct options *options, 
 			    streams == 1 ? "" : "s", (unsigned long long)bytes,
 			    path ? path : "kept in memory only");
 	sink_row(sink);
-	return !options->timelines || index_timelines(session, options, sink, err);
+	return !index_choices(options)->timelines || index_timelines(session, options, sink, err);
 }
+
+#define OWN(member) offsetof(struct index_choices, member)
+
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--drop", NULL, "remove what is stored", 0}, TAKE_FLAG, .at = OWN(drop)},
+	{{"--timelines", NULL, "also store every state change", 0}, TAKE_FLAG, .at = OWN(timelines)},
+	{{"--chunk", "I/N", "with --pass: this part of N", 0}, TAKE_TEXT, .at = OWN(chunk)},
+	{{"--pass", "1|2", "of a chunk's timelines; --join stands between", 0}, TAKE_TEXT, .at = OWN(pass)},
+	{{"--join", NULL, "from all passes 1 to where passes 2 begin", 0}, TAKE_FLAG, .at = OWN(join)},
+	{{"--manifest", NULL, "write yore-manifest.json into the folder TRACE, by which it is read over HTTP", 0}, TAKE_FLAG, .at = OWN(manifest)},
+	{{"--list", NULL, "what is stored of all traces", 0}, TAKE_FLAG, .at = OWN(list), .no_trace = true},
+	{{"--verify", NULL, "compare all that is stored with its checksums", 0}, TAKE_FLAG, .at = OWN(verify), .no_trace = true},
+	{{"--prune", NULL, "remove what was not used for longest, but so much: --keep", 0}, TAKE_FLAG, .at = OWN(prune), .no_trace = true},
+	{{"--keep", "SIZE", "with --prune: 500M, 5G (default: YORE_INDEX_KEEP)", 0}, TAKE_SIZE, .at = OWN(keep)},
+	{.info.name = NULL},
+}; /* clang-format on */
 
 const struct cmd cmd_index = {
 	.name = "index",
@@ -159,6 +183,8 @@ const struct cmd cmd_index = {
 		"  $ yore index fixtures/golden/ovni-demo --follow --timelines\n"
 		"  $ yore index fixtures/golden/sched-demo --timelines --chunk 1/2 --pass 1\n"
 		"  $ yore index fixtures/golden/sched-demo --drop\n",
-	.options = OPT_TRACE | OPT_INDEX | OPT_FORMAT | OPT_RULES | OPT_FOLLOW,
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_FOLLOW,
+	.own = own_options,
+	.own_bytes = sizeof(struct index_choices),
 	.run = build_index,
 };

@@ -528,9 +528,10 @@ static void print_text(struct info *info, const struct capabilities *can, struct
 static struct beside *open_live(struct info *info)
 {
 	struct session *session = info->session;
+	const bool *live = session->options->own; /* --live */
 	struct beside *beside;
 
-	info->is_live = session->options->live || (session->path && mirror_goes_on(session->path));
+	info->is_live = *live || (session->path && mirror_goes_on(session->path));
 	if (!info->is_live || session->trace)
 		return NULL;
 	session->follows = session->grows = true;
@@ -571,6 +572,12 @@ static bool run_info(struct session *session, const struct options *options, str
 	return ok;
 }
 
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--live", NULL, "how far a recording that goes on has come", 0}, TAKE_FLAG, .at = 0},
+	{.info.name = NULL},
+}; /* clang-format on */
+
 const struct cmd cmd_info = {
 	.name = "info",
 	.args = "",
@@ -593,6 +600,8 @@ const struct cmd cmd_info = {
 		"  $ yore info fixtures/golden/sched-demo\n"
 		"  $ yore info fixtures/golden/sched-demo --format json\n"
 		"  $ yore info fixtures/golden/sched-demo --live\n",
-	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_LIVE,
+	.options = OPT_TRACE | OPT_FORMAT | OPT_RULES,
+	.own = own_options,
+	.own_bytes = sizeof(bool),
 	.run = run_info,
 };

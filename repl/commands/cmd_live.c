@@ -84,12 +84,13 @@ static bool start(const char *const *words, int said, bool apart, pid_t *out, st
 
 static bool make_folder(struct live *live, struct error *err)
 {
+	const char *const *into = live->options->own; /* --into */
+
 	live->top = temporary_folder("live", &live->noted);
 	if (!live->top)
 		return error_set(err, ERR_IO, "no temporary folder can be made: %s", strerror(errno));
 	live->said = folder_join(live->top, "said");
-	live->folder = live->options->into ? mem_strdup(live->options->into)
-					   : folder_join(live->top, "mirror");
+	live->folder = *into ? mem_strdup(*into) : folder_join(live->top, "mirror");
 	return true;
 }
 
@@ -302,6 +303,12 @@ static bool run_live(struct session *session, const struct options *options, str
 	return ok;
 }
 
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--into", "DIR", "keep the mirror in this folder", 0}, TAKE_TEXT, .at = 0},
+	{.info.name = NULL},
+}; /* clang-format on */
+
 const struct cmd cmd_live = {
 	.name = "live",
 	.args = "net://HOST[:PORT]/host/H/SESSION [COMMAND [WORD...]]",
@@ -325,7 +332,9 @@ const struct cmd cmd_live = {
 		"  $ yore live net://localhost/host/web1/requests events --follow --name 'app:*'\n"
 		"  $ yore live --into /tmp/yore-requests net://localhost/host/web1/requests "
 		"stats\n",
-	.options = OPT_ATTACH | OPT_INTO,
+	.options = OPT_ATTACH,
+	.own = own_options,
+	.own_bytes = sizeof(const char *),
 	.words = WORD_COMMAND,
 	.min_words = 1,
 	.max_words = -1,

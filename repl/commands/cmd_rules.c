@@ -6,6 +6,16 @@
 #include "state/program/program.h"
 #include "state/state.h"
 
+/* The options that this command alone has. */
+struct rules_choices {
+	bool explain_rules, check_rules;
+};
+
+static const struct rules_choices *rules_choices(const struct options *options)
+{
+	return options->own;
+}
+
 static bool list(const struct options *options, struct sink *sink)
 {
 	static const struct column columns[] = {{"name", false}, {"summary", false}};
@@ -238,15 +248,15 @@ static bool run_rules(struct session *session, const struct options *options, st
 {
 	const struct rules_builtin *one = NULL;
 
-	if (options->check_rules && !options->words.count)
+	if (rules_choices(options)->check_rules && !options->words.count)
 		return error_set(err, ERR_QUERY,
 				 "rules: --check needs a FILE: 'yore rules --check "
 				 "FILE [TRACE]'");
-	if (options->check_rules && session->prompt && options->words.count > 1)
+	if (rules_choices(options)->check_rules && session->prompt && options->words.count > 1)
 		return error_set(err, ERR_QUERY,
 				 "rules: the prompt has a trace already: 'rules "
 				 "--check FILE'");
-	if (options->check_rules)
+	if (rules_choices(options)->check_rules)
 		return check(session, options, sink, err);
 	if (options->words.count > 1)
 		return error_set(err, ERR_QUERY,
@@ -255,7 +265,7 @@ static bool run_rules(struct session *session, const struct options *options, st
 				 options->words.items[1]);
 	if (options->words.count && !(one = rules_builtin(options->words.items[0], err)))
 		return error_while(err, "rules");
-	if (options->explain_rules)
+	if (rules_choices(options)->explain_rules)
 		return explain(session, one, sink, err);
 	if (!one && options->rules.count)
 		return error_set(err, ERR_QUERY, "rules: --rules FILE needs --explain");
@@ -265,6 +275,13 @@ static bool run_rules(struct session *session, const struct options *options, st
 	sink_row(sink);
 	return true;
 }
+
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--explain", NULL, "what each line reads and writes", 0}, TAKE_FLAG, .at = offsetof(struct rules_choices, explain_rules)},
+	{{"--check", NULL, "what is wrong with a file of rules", 0}, TAKE_FLAG, .at = offsetof(struct rules_choices, check_rules)},
+	{.info.name = NULL},
+}; /* clang-format on */
 
 const struct cmd cmd_rules = {
 	.name = "rules",
@@ -288,7 +305,9 @@ const struct cmd cmd_rules = {
 		"  $ yore rules linux\n"
 		"  $ yore rules linux --explain\n"
 		"  $ yore rules --check linux fixtures/golden/sched-demo\n",
-	.options = OPT_TRACE | OPT_RULES | OPT_EXPLAIN | OPT_CHECK | OPT_FORMAT,
+	.options = OPT_TRACE | OPT_RULES | OPT_FORMAT,
+	.own = own_options,
+	.own_bytes = sizeof(struct rules_choices),
 	.words = WORD_RULES | WORD_FILE,
 	.max_words = 2,
 	.no_trace = true,

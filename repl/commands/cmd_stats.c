@@ -14,6 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The options that this command alone has. */
+struct stats_choices {
+	enum by { BY_CLASS, BY_STREAM } by;
+	bool has_by;
+};
+
+static const struct stats_choices *stats_choices(const struct options *options)
+{
+	return options->own;
+}
+
 struct stats_row {
 	const char *name;
 	int32_t cpu;
@@ -282,14 +293,14 @@ static void print_rows(struct stats *stats, bool streams)
 
 static void print(struct stats *stats)
 {
-	bool both = stats->options->format == FORMAT_TEXT && stats->options->by == BY_DEFAULT;
+	bool both = stats->options->format == FORMAT_TEXT && !stats_choices(stats->options)->has_by;
 	size_t most = stats->trace->nclasses > stats->trace->nstreams ? stats->trace->nclasses
 								      : stats->trace->nstreams;
 
 	stats->rows = mem_new_array(most + 1, sizeof *stats->rows);
 	if (stats->options->format == FORMAT_TEXT)
 		text_head(stats);
-	print_rows(stats, stats->options->by == BY_STREAM);
+	print_rows(stats, stats_choices(stats->options)->by == BY_STREAM);
 	if (both) {
 		sink_char(stats->sink, '\n');
 		print_rows(stats, true);
@@ -456,6 +467,12 @@ static bool run_stats(struct session *session, const struct options *options, st
 	return (options->follow ? run_counting : run_once)(session, options, sink, err);
 }
 
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--by", "class|stream", "what is counted, instead of both", 0}, TAKE_CHOICE, .at = offsetof(struct stats_choices, by), offsetof(struct stats_choices, has_by)},
+	{.info.name = NULL},
+}; /* clang-format on */
+
 const struct cmd cmd_stats = {
 	.name = "stats",
 	.args = "",
@@ -478,6 +495,8 @@ const struct cmd cmd_stats = {
 		"  $ yore stats fixtures/golden/sched-demo --by stream --format csv\n"
 		"  $ yore stats fixtures/golden/sched-demo --follow --end +10ms\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_FILTER | OPT_STREAM | OPT_FORMAT | OPT_RULES |
-		   OPT_LIMIT | OPT_BY | OPT_FOLLOW,
+		   OPT_LIMIT | OPT_FOLLOW,
+	.own = own_options,
+	.own_bytes = sizeof(struct stats_choices),
 	.run = run_stats,
 };

@@ -41,8 +41,10 @@ static uint32_t terminal_width(const struct options *options)
 {
 	struct winsize size = {0};
 
-	if (options->has_width)
-		return options->width > WIDTH_LEAST ? (uint32_t)options->width : WIDTH_LEAST;
+	if (timeline_choices(options)->has_width)
+		return timeline_choices(options)->width > WIDTH_LEAST
+			       ? (uint32_t)timeline_choices(options)->width
+			       : WIDTH_LEAST;
 	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
 	    size.ws_col >= WIDTH_LEAST)
 		return size.ws_col;
@@ -393,14 +395,15 @@ static bool run_svg(struct timeline *timeline, nstime begin, nstime end, size_t 
 {
 	const struct options *options = timeline->options;
 	struct lanes lanes;
-	struct timeline_svg svg = {
-		.session = timeline->session,
-		.lanes = &lanes,
-		.width = options->has_width ? (size_t)options->width : SVG_WIDTH};
+	struct timeline_svg svg = {.session = timeline->session,
+				   .lanes = &lanes,
+				   .width = timeline_choices(options)->has_width
+						    ? (size_t)timeline_choices(options)->width
+						    : SVG_WIDTH};
 
 	lanes_init(&lanes, begin, end, limit);
 	bool good = timeline_svg_losses(&svg, err) && fill_lanes(timeline, &lanes, err) &&
-		    timeline_svg_write(&svg, options->svg, err);
+		    timeline_svg_write(&svg, timeline_choices(options)->svg, err);
 	if (good && !lanes.nvalues && limit)
 		asked_no_intervals(timeline->session, &timeline->wanteds);
 	lanes_release(&lanes);
@@ -425,7 +428,7 @@ static bool run_timeline(struct session *session, const struct options *options,
 		    find_range(&timeline, &begin, &end, err) &&
 		    row_threads_open(session, options, &timeline.only, err);
 	bool some = timeline.wanteds.count > 0; /* else no thread has the names */
-	if (good && some && options->svg)
+	if (good && some && timeline_choices(options)->svg)
 		good = run_svg(&timeline, begin, end, limit, err);
 	else if (good && some)
 		good = run_text(&timeline, begin, end, limit, sink, err);
@@ -439,6 +442,16 @@ static bool explain_timeline(struct session *session, const struct options *opti
 {
 	return intervals_explain(session, options, VALUE_FORBIDDEN, sink, err);
 }
+
+enum { WIDTH_MOST = 100000 };
+#define OWN(member) offsetof(struct timeline_choices, member)
+
+static const struct option own_options[] = {
+	/* clang-format off */
+	{{"--svg", "FILE", "draw to a file instead", 0}, TAKE_TEXT, .at = OWN(svg)},
+	{{"--width", "N", "so many characters, or pixels, wide", 0}, TAKE_NUMBER, .at = OWN(width), OWN(has_width), WIDTH_MOST},
+	{.info.name = NULL},
+}; /* clang-format on */
 
 const struct cmd cmd_timeline = {
 	.name = "timeline",
@@ -468,7 +481,9 @@ const struct cmd cmd_timeline = {
 		"--end +5ms\n"
 		"  $ yore timeline fixtures/golden/sched-demo 'cpu[*]/thread' --svg /dev/null\n",
 	.options = OPT_TRACE | OPT_RANGE | OPT_THREADS | OPT_LISTS | OPT_FORMAT | OPT_RULES |
-		   OPT_LIMIT | OPT_DRAW | OPT_FOLLOW,
+		   OPT_LIMIT | OPT_FOLLOW,
+	.own = own_options,
+	.own_bytes = sizeof(struct timeline_choices),
 	.words = WORD_PATH,
 	.min_words = 1,
 	.max_words = -1,

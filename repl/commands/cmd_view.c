@@ -11,6 +11,7 @@
 #include "engine/base/temporary.h"
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
+#include "repl/filter.h"
 #include "repl/pictures/picture_fill.h"
 #include "repl/render/render.h"
 #include "serve/one_file.h"
@@ -54,13 +55,6 @@ static bool stopped(void *arg)
 	return signals_interrupted();
 }
 
-static bool has_filter(const struct options *options)
-{
-	return options->names.count || options->cpus.count || options->wheres.count ||
-	       options->tids.count || options->pids.count || options->comms.count ||
-	       options->streams.count;
-}
-
 /*
  * Into view->bytes, how much the range is in Perfetto's form: of a part of the trace as long.
  * Filters leave less, which is not known: 0.
@@ -75,7 +69,8 @@ static bool find_range(struct viewing *view, const struct options *options, stru
 		return false;
 	view->begin = view->begin > first ? view->begin : first;
 	view->end = view->end <= last ? view->end : last + 1;
-	if (view->begin >= view->end || has_filter(options))
+	if (view->begin >= view->end || filter_picks(options) || options->cpus.count ||
+	    options->streams.count)
 		return true;
 	double part = (double)(view->end - view->begin) / ((double)(last - first) + 1);
 	view->bytes = (double)trace_bytes(session->trace) * part * OF_FOUR / 4;
@@ -139,7 +134,7 @@ static void release(struct viewing *view)
 /* The paths that are asked for, else those that the format has tracks for. */
 static bool parse_paths(const struct options *options, struct wanteds *out, struct error *err)
 {
-	const struct convert_kind *kind = convert_kind_named(options->to);
+	const struct convert_kind *kind = convert_kind_named("perfetto");
 	struct words paths = {options->words.items + 1, options->words.count - 1, 0};
 	struct words usual = {0};
 
@@ -184,12 +179,13 @@ static bool convert_overview(struct viewing *view, const struct options *options
 static bool convert(struct viewing *view, const struct options *options, struct sink *sink,
 		    struct error *err)
 {
+	struct convert_choices to = {.to = "perfetto"};
 	struct options inner = *options;
 	struct stat st;
 	bool ok;
 
 	inner.cmd = &cmd_convert;
-	inner.to = "perfetto";
+	inner.own = &to;
 	inner.words = (struct words){0};
 	words_add(&inner.words, view->path);
 	for (size_t i = 0; i < options->words.count; i++)
@@ -208,7 +204,7 @@ static bool convert(struct viewing *view, const struct options *options, struct 
 	return true;
 }
 
-static void tell(const struct viewing *view, const struct options *options, struct sink *sink)
+static void tell_link(const struct viewing *view, const struct options *options, struct sink *sink)
 {
 	struct buf link = {0};
 
@@ -238,7 +234,7 @@ static bool view_part(struct viewing *view, const struct options *options, struc
 	if (ok) {
 		file.fd = view->fd;
 		file.size = view->size;
-		tell(view, options, sink);
+		tell_link(view, options, sink);
 		session_note(view->session,
 			     "open this link in a browser of this machine; the file (%llu KB) is "
 			     "given once, and Ctrl-C ends",

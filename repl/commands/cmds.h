@@ -19,10 +19,30 @@ MUST_CHECK bool explain_print(struct session *session, const struct options *opt
 			      struct sink *sink, struct error *err);
 
 struct picture;
+struct convert_choices {                 /* options of `convert` alone */
+	const char *to;                  /* the format; NULL: by the path's ending */
+	const char *compress, *checksum; /* of packets; NULL: none */
+	bool no_state, with_state;
+};
+static inline const struct convert_choices *convert_choices(const struct options *options)
+{
+	return options->own;
+}
 /* As `convert` with these options, but the runs of a picture in place of events and intervals. */
 MUST_CHECK bool convert_picture(struct session *session, const struct options *options,
 				const struct picture *picture, struct error *err);
 
+struct index_choices { /* options of `index` alone */
+	bool drop, timelines, join;
+	bool manifest; /* of a folder that is to be read over HTTP */
+	const char *chunk, *pass;
+	bool list, verify, prune; /* what is stored of all traces */
+	uint64_t keep;            /* --prune: bytes; 0: not given */
+};
+static inline const struct index_choices *index_choices(const struct options *options)
+{
+	return options->own;
+}
 /* `index --list`, `--verify`, `--prune` */
 MUST_CHECK bool index_stored(struct session *session, const struct options *options,
 			     struct sink *sink, struct error *err);

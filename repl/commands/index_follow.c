@@ -176,8 +176,8 @@ static void show_progress(const struct keeping *own)
 }
 
 /* One step. *busy: another process writes what is stored, and it has to wait. */
-static bool keep(struct keeping *own, struct follow *follow, const struct follow_news *news,
-		 bool *busy, struct error *err)
+static bool keep_stored(struct keeping *own, struct follow *follow, const struct follow_news *news,
+			bool *busy, struct error *err)
 {
 	struct index *index = session_index(own->session, err);
 	bool can;
@@ -195,7 +195,8 @@ static bool keep(struct keeping *own, struct follow *follow, const struct follow
 			     "streams lie among one another in one file: what is stored of them "
 			     "comes when the recording has ended");
 	own->told_later |= !can;
-	return !can || !own->options->timelines || keep_timelines(own, follow, news, err);
+	return !can || !index_choices(own->options)->timelines ||
+	       keep_timelines(own, follow, news, err);
 }
 
 /* A follow_more. */
@@ -212,15 +213,15 @@ static bool more(void *arg, struct follow *follow, const struct follow_news *new
 		return true;
 	}
 	note_late(own, news);
-	if (!keep(own, follow, news, &busy, err))
+	if (!keep_stored(own, follow, news, &busy, err))
 		return false;
 	if (busy && !own->told_busy)
 		session_note(own->session,
 			     "another process writes what is stored: it is waited for");
 	own->told_busy |= busy;
-	follow_has_shown(follow, busy || own->told_later   ? NSTIME_MIN
-				 : own->options->timelines ? own->kept
-							   : news->end);
+	follow_has_shown(follow, busy || own->told_later                  ? NSTIME_MIN
+				 : index_choices(own->options)->timelines ? own->kept
+									  : news->end);
 	follow_pace(follow, rest_of(own));
 	own->session->steps = true; /* the first may have had much to do */
 	show_progress(own);

@@ -97,10 +97,10 @@ static bool each(struct listing *listing, const struct stored_traces *traces, in
 {
 	bool open = true, ok = true;
 
-	if (listing->options->prune)
+	if (index_choices(listing->options)->prune)
 		return prune(listing, traces, err);
 	for (size_t i = 0; i < traces->count && open && ok; i++)
-		if (listing->options->verify)
+		if (index_choices(listing->options)->verify)
 			ok = verify(listing, &traces->items[i], &open, status, err);
 		else
 			open = put_trace(listing, &traces->items[i], NULL);
@@ -123,19 +123,21 @@ bool index_stored(struct session *session, const struct options *options, struct
 	struct listing listing = {.options = options, .sink = sink};
 	bool ok;
 
-	listing.keep = options->keep;
-	if (options->prune && !options->keep && !options_keep(&listing.keep, err))
+	listing.keep = index_choices(options)->keep;
+	if (index_choices(options)->prune && !index_choices(options)->keep &&
+	    !options_keep(&listing.keep, err))
 		return false;
 	char *folder = index_folder(&where);
 	if (!folder)
 		return error_set(err, ERR_IO, "index: there is no folder of indexes");
 	listing.folder = folder;
-	ok = (options->list || stored_traces_sweep(folder, err)) &&
+	ok = (index_choices(options)->list || stored_traces_sweep(folder, err)) &&
 	     stored_traces_list(folder, &traces, err);
 	if (ok && options->format != FORMAT_JSON)
 		rows_begin(&listing.rows, sink,
 			   options->format == FORMAT_TEXT ? FORMAT_TABLE : options->format,
-			   options->list ? plain : judged, options->list ? 5 : 6);
+			   index_choices(options)->list ? plain : judged,
+			   index_choices(options)->list ? 5 : 6);
 	if (ok && !traces.count)
 		notice(&where.notices, NOTICE_INFO, "%s: nothing is stored there", folder);
 	if (ok) {

@@ -73,15 +73,16 @@ static bool one_step(struct state *state, const struct options *options, struct 
 	uint64_t replayed;
 	bool ok;
 
-	if (options->chunk && !parse_chunk(options->chunk, &i, &n, err))
+	if (index_choices(options)->chunk &&
+	    !parse_chunk(index_choices(options)->chunk, &i, &n, err))
 		return false;
 	ok = shards_plan(state, n, 1, &plan, err);
 	work = shards_work_of(state, &plan);
-	if (ok && options->join) {
+	if (ok && index_choices(options)->join) {
 		ok = shards_merge(&work, &replayed, err);
 		if (ok)
 			say_joined(options, sink, plan.n, replayed);
-	} else if (ok && options->pass[0] == '1') {
+	} else if (ok && index_choices(options)->pass[0] == '1') {
 		ok = shards_summarize(&work, i % n, err);
 		if (ok)
 			say_digest(options, sink, i, n);
@@ -128,14 +129,15 @@ static bool everything(struct session *session, struct state *state, const struc
 bool index_timelines(struct session *session, const struct options *options, struct sink *sink,
 		     struct error *err)
 {
-	bool step = options->chunk || options->join;
+	bool step = index_choices(options)->chunk || index_choices(options)->join;
 	struct state *state;
 
-	if (options->pass && strcmp(options->pass, "1") && strcmp(options->pass, "2"))
+	if (index_choices(options)->pass && strcmp(index_choices(options)->pass, "1") &&
+	    strcmp(index_choices(options)->pass, "2"))
 		return error_set(err, ERR_QUERY, "--pass is 1 or 2");
-	if (!options->chunk != !options->pass)
+	if (!index_choices(options)->chunk != !index_choices(options)->pass)
 		return error_set(err, ERR_QUERY, "--chunk I/N and --pass 1 or 2 go together");
-	if (options->join && options->chunk)
+	if (index_choices(options)->join && index_choices(options)->chunk)
 		return error_set(err, ERR_QUERY, "--join is of all chunks: it takes no --chunk");
 	state = session_state(session, err);
 	if (!state)

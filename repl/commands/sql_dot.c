@@ -1,19 +1,15 @@
 /*
- * sql_dot.c - lines that begin with a dot, as sqlite3 has them
+ * sql_dot.c - lines that begin with a dot: settings of the prompt, names of tables
  *
  * A command is a line of the table below; a beginning of its name that is the only one will do.
  */
-#include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/nearest.h"
 #include "repl/commands/sql_shell_internal.h"
 #include "state/program/lookup.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,31 +23,8 @@ struct dot {
 static bool dot_help(struct sql_shell *shell, const char *argument, struct sink *sink,
 		     struct error *err);
 
-static const char *const modes[] = {"text", "table", "csv", "json", "line"};
-enum { NMODES = sizeof modes / sizeof *modes };
-
-static bool set_mode(struct sql_shell *shell, const char *name, const char *argument,
-		     struct error *err)
-{
-	for (unsigned i = 0; i < NMODES; i++)
-		if (!strcmp(argument, modes[i])) {
-			shell->mode = (enum format)i;
-			return shell->has_mode = true;
-		}
-	return error_set(err, ERR_QUERY, ".%s: '%s' is none of text, table, csv, json, line", name,
-			 argument);
-}
-
-static bool dot_mode(struct sql_shell *shell, const char *argument, struct sink *sink,
-		     struct error *err)
-{
-	if (!*argument) {
-		sink_printf(sink, "%s\n", modes[sql_shell_format(shell, sink)]);
-		sink_row(sink);
-		return true;
-	}
-	return set_mode(shell, "mode", argument, err);
-}
+static const char *const formats[] = {"text", "table", "csv", "json", "line"};
+enum { NFORMATS = sizeof formats / sizeof *formats };
 
 /* The defaults of all commands of the prompt; elsewhere there are none to change. */
 static struct options *settings(const struct sql_shell *shell, const char *name, struct error *err)
@@ -67,18 +40,21 @@ static bool dot_format(struct sql_shell *shell, const char *argument, struct sin
 {
 	struct options *all = settings(shell, "format", err);
 
-	if (!all)
-		return false;
-	if (!*argument) {
-		sink_printf(sink, "%s\n", modes[all->format]);
+	if (all && !*argument) {
+		sink_printf(sink, "%s\n", formats[sql_shell_format(shell, sink)]);
 		sink_row(sink);
-		return true;
 	}
-	if (!set_mode(shell, "format", argument, err))
-		return false;
-	if (shell->mode != FORMAT_LINE)
-		all->format = shell->mode;
-	return true;
+	if (!all || !*argument)
+		return all != NULL;
+	for (unsigned i = 0; i < NFORMATS; i++)
+		if (!strcmp(argument, formats[i])) {
+			shell->format = (enum format)i;
+			if (shell->format != FORMAT_LINE)
+				all->format = shell->format;
+			return shell->has_format = true;
+		}
+	return error_set(err, ERR_QUERY, ".format: '%s' is none of text, table, csv, json, line",
+			 argument);
 }
 
 static bool dot_time(struct sql_shell *shell, const char *argument, struct sink *sink,
@@ -124,37 +100,6 @@ static bool dot_utc(struct sql_shell *shell, const char *argument, struct sink *
 	return all && on_or_off("utc", argument, &all->utc, sink, err);
 }
 
-/* Of rows that people read; CSV has it, too, once it was set. */
-static bool dot_null(struct sql_shell *shell, const char *argument, struct sink *sink,
-		     struct error *err)
-{
-	(void)sink;
-	(void)err;
-	mem_free(shell->null);
-	shell->null = mem_strdup(argument);
-	return true;
-}
-
-static bool dot_width(struct sql_shell *shell, const char *argument, struct sink *sink,
-		      struct error *err)
-{
-	enum { WIDTH_MAX = 100000 };
-	unsigned long width = 0;
-	char *end = NULL;
-
-	if (!*argument) {
-		sink_printf(sink, shell->width ? "%u\n" : "auto\n", shell->width);
-		sink_row(sink);
-		return true;
-	}
-	if (strcmp(argument, "auto") != 0)
-		width = strtoul(argument, &end, 10);
-	if (width > WIDTH_MAX || (end && (*end || end == argument)))
-		return error_set(err, ERR_QUERY, ".width: a number of columns, or auto");
-	shell->width = (unsigned)width;
-	return true;
-}
-
 static bool dot_output(struct sql_shell *shell, const char *argument, struct sink *sink,
 		       struct error *err)
 {
@@ -177,37 +122,6 @@ static bool dot_timer(struct sql_shell *shell, const char *argument, struct sink
 		      struct error *err)
 {
 	return on_or_off("timer", argument, &shell->timer, sink, err);
-}
-
-static bool dot_once(struct sql_shell *shell, const char *argument, struct sink *sink,
-		     struct error *err)
-{
-	(void)sink;
-	if (!*argument)
-		return error_set(err, ERR_QUERY, ".once: FILE is missing");
-	mem_free(shell->once);
-	shell->once = mem_strdup(argument);
-	return true;
-}
-
-static bool dot_read(struct sql_shell *shell, const char *argument, struct sink *sink,
-		     struct error *err)
-{
-	enum { DEPTH_MAX = 4 };
-
-	if (!*argument)
-		return error_set(err, ERR_QUERY, ".read: FILE is missing");
-	if (shell->depth >= DEPTH_MAX)
-		return error_set(err, ERR_QUERY, ".read: files read files too deep");
-	int fd = open(argument, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_set(err, ERR_IO, "%s: %s", argument, strerror(errno));
-	inputs_add_fd(fd);
-	shell->depth++;
-	bool ok = sql_shell_read(shell, fd, argument, sink, err);
-	shell->depth--;
-	close(fd);
-	return ok || error_while(err, "%s", argument);
 }
 
 static bool matches(const char *pattern, const char *name)
@@ -378,18 +292,13 @@ static const struct dot dots[] = {
 	{"format", "text|table|csv|json|line", "how all answers of the prompt are written",
 	 dot_format},
 	{"help", "", "this list", dot_help},
-	{"mode", "text|table|csv|json|line", "how rows of SQL are written", dot_mode},
-	{"null", "TEXT", "what stands for NULL", dot_null},
-	{"once", "FILE", "the next answer of SQL or of a command goes to a file", dot_once},
 	{"output", "FILE|off", "all answers go to a file", dot_output},
-	{"read", "FILE", "runs the statements of a file", dot_read},
 	{"rules", "[NAME|FILE...]", "the rules in force, or others from now on", dot_rules},
 	{"schema", "[GLOB]", "columns of tables", dot_schema},
 	{"tables", "[GLOB]", "names of tables", dot_tables},
 	{"time", "clock|iso|seconds|ns|relative", "how the prompt shows times", dot_time},
 	{"timer", "on|off", "how long each query, command or line of Lua took", dot_timer},
 	{"utc", "on|off", "the prompt shows times in UTC", dot_utc},
-	{"width", "N|auto", "columns that a table has at most", dot_width},
 };
 enum { NDOTS = sizeof dots / sizeof *dots };
 
@@ -418,7 +327,7 @@ bool sql_shell_setting_words(struct session *session, const char *name,
 			each(arg, word);
 		if (strcmp(word, name) != 0)
 			continue;
-		if (!strcmp(dots[i].argument, "FILE") || !strcmp(dots[i].argument, "FILE|off"))
+		if (!strcmp(dots[i].argument, "FILE|off"))
 			return false;
 		if (!strcmp(dots[i].argument, "[GLOB]")) {
 			struct sql_shell *shell = sql_shell_get(session, &ignored);

@@ -33,13 +33,12 @@ static bool is_hex(const struct sql_statement *statement, size_t i)
 	return !strcmp(sql_column_type(statement, i), "INTEGER HEX");
 }
 
-static void plain_value(struct sink *out, const struct sql_value *value, bool hex, bool shown,
-			const char *null)
+static void plain_value(struct sink *out, const struct sql_value *value, bool hex, bool shown)
 {
 	switch (value->kind) {
 	case SQL_NULL:
-		if (null || shown)
-			sink_text(out, null ? null : "NULL");
+		if (shown)
+			sink_text(out, "NULL");
 		return;
 	case SQL_INTEGER:
 		if (hex)
@@ -96,8 +95,7 @@ static bool write_json(const struct sql_statement *statement, struct sink *sink)
 }
 
 /* A line per value, names to the right, and a blank line between rows. */
-static bool write_line(const struct sql_statement *statement, struct sink *sink, bool first,
-		       const char *null)
+static bool write_line(const struct sql_statement *statement, struct sink *sink, bool first)
 {
 	size_t width = 0;
 	struct sql_value value;
@@ -112,20 +110,20 @@ static bool write_line(const struct sql_statement *statement, struct sink *sink,
 		const char *name = sql_column_name(statement, i);
 		rows_line(sink, name, width);
 		sql_column(statement, i, &value);
-		plain_value(sink, &value, is_hex(statement, i), true, null);
+		plain_value(sink, &value, is_hex(statement, i), true);
 		sink_char(sink, '\n');
 	}
 	return sink_row(sink);
 }
 
-static bool write_cells(const struct sql_statement *statement, struct rows *rows, const char *null)
+static bool write_cells(const struct sql_statement *statement, struct rows *rows)
 {
 	struct sql_value value;
 
 	for (size_t i = 0; i < rows->ncolumns; i++) {
 		sql_column(statement, i, &value);
 		plain_value(rows_cell(rows), &value, is_hex(statement, i),
-			    rows->format != FORMAT_CSV, null);
+			    rows->format != FORMAT_CSV);
 	}
 	return rows_end(rows);
 }
@@ -161,7 +159,7 @@ static void begin(struct sql_rows *out, const struct sql_statement *statement, b
 	if (!out->cells)
 		return;
 	rows_begin(&out->rows, out->sink, out->format, out->columns, out->ncolumns);
-	rows_fit(&out->rows, out->width ? out->width : out->sink->columns);
+	rows_fit(&out->rows, out->sink->columns);
 }
 
 bool sql_rows_add(struct sql_rows *out, struct sql_statement *statement, struct error *err)
@@ -175,10 +173,9 @@ bool sql_rows_add(struct sql_rows *out, struct sql_statement *statement, struct 
 	if (!out->begun && step != STEP_ERROR)
 		begin(out, statement, step == STEP_ITEM);
 	while (step == STEP_ITEM && open) {
-		open = out->format == FORMAT_JSON ? write_json(statement, sink)
-		       : out->format == FORMAT_LINE
-			       ? write_line(statement, sink, !out->any, out->null)
-			       : write_cells(statement, &out->rows, out->null);
+		open = out->format == FORMAT_JSON   ? write_json(statement, sink)
+		       : out->format == FORMAT_LINE ? write_line(statement, sink, !out->any)
+						    : write_cells(statement, &out->rows);
 		out->any = true;
 		if (open)
 			step = sql_step(statement, err);
@@ -215,10 +212,7 @@ void sql_rows_end(struct sql_rows *out, struct session *session)
 bool sql_rows_write(const struct sql_shell *shell, struct sql_statement *statement,
 		    struct sink *sink, struct error *err)
 {
-	struct sql_rows out = {.sink = sink,
-			       .format = sql_shell_format(shell, sink),
-			       .null = shell->null,
-			       .width = shell->width};
+	struct sql_rows out = {.sink = sink, .format = sql_shell_format(shell, sink)};
 	bool good = sql_rows_add(&out, statement, err);
 
 	sql_rows_end(&out, shell->session);

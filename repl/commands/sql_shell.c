@@ -2,7 +2,7 @@
  * sql_shell.c - texts as statements, one after the other
  *
  *     SELECT ... ;  SELECT ...      the last needs no semicolon
- *     .mode json                    a line of its own
+ *     .tables                       a line of its own
  */
 #include "repl/commands/sql_shell_internal.h"
 
@@ -75,8 +75,6 @@ void sql_shell_free(struct sql_shell *shell)
 	if (!shell)
 		return;
 	sql_close(shell->sql);
-	mem_free(shell->once);
-	mem_free(shell->null);
 	mem_free(shell);
 }
 
@@ -84,8 +82,8 @@ enum format sql_shell_format(const struct sql_shell *shell, const struct sink *s
 {
 	const struct options *options = shell->session->options;
 
-	if (shell->has_mode && !options->format_set)
-		return shell->mode;
+	if (shell->has_format && !options->format_set)
+		return shell->format;
 	if (!options->format_set && options->format == FORMAT_TEXT && sink->columns)
 		return FORMAT_TABLE;
 	return options->format;
@@ -123,41 +121,13 @@ void sql_shell_took(const struct sql_shell *shell, const struct took *begin, str
 
 /* ---- statements ---- */
 
-char *sql_shell_take_once(struct sql_shell *shell)
-{
-	char *path = shell ? shell->once : NULL;
-
-	if (shell)
-		shell->once = NULL;
-	return path;
-}
-
-/* .once: this answer goes to a file. */
-static bool write_once(struct sql_shell *shell, struct sql_statement *statement, struct error *err)
-{
-	char *path = sql_shell_take_once(shell);
-	struct sink_file file;
-	bool ok = sink_file_open(&file, path, err);
-
-	mem_free(path);
-	if (!ok)
-		return false;
-	ok = sql_rows_write(shell, statement, &file.sink, err);
-	sink_drop_row(&file.sink);
-	return sink_file_close(&file, ok, err);
-}
-
 static bool run_statement(struct sql_shell *shell, struct sql_statement *statement,
 			  struct sink *sink, struct error *err)
 {
 	struct took took;
-	bool ok;
 
 	took_begin(&took);
-	if (shell->once)
-		ok = write_once(shell, statement, err);
-	else
-		ok = sql_rows_write(shell, statement, sink, err);
+	bool ok = sql_rows_write(shell, statement, sink, err);
 	progress_clear(shell->session->progress);
 	if (ok)
 		sql_shell_took(shell, &took, sink);

@@ -1,7 +1,7 @@
 /*
  * sql_shell.h - SQL as people type it: statements, and words that begin with a dot
  *
- * One per session, so that `.mode`, `.timer` and temporary tables last from line to line.
+ * One per session, so that `.format`, `.timer` and temporary tables last from line to line.
  */
 #ifndef REPL_COMMANDS_SQL_SHELL_H
 #define REPL_COMMANDS_SQL_SHELL_H
@@ -25,10 +25,6 @@ MUST_CHECK bool sql_shell_run(struct sql_shell *shell, const char *text, struct 
 /* The same from a file that is open, as it comes. */
 MUST_CHECK bool sql_shell_read(struct sql_shell *shell, int fd, const char *name, struct sink *sink,
 			       struct error *err);
-/* The FILE of `.once`, for an answer that is not of SQL; the caller frees it. NULL: none, or no
- * shell. */
-char *sql_shell_take_once(struct sql_shell *shell);
-
 /* With `.timer on`: how long what is done between the two took. NULL: there is no shell. */
 struct took {
 	struct timespec real;

@@ -9,13 +9,9 @@
 struct sql_shell {
 	struct session *session;
 	struct sql *sql;
-	bool has_mode; /* .mode was said; else --format */
-	enum format mode;
+	bool has_format; /* .format was said; else --format */
+	enum format format;
 	bool timer;
-	char *null;     /* what stands for NULL; NULL: nothing else than usual */
-	unsigned width; /* columns that tables have at most; 0: the terminal's */
-	char *once;     /* file that the next answer goes to */
-	unsigned depth; /* of .read */
 };
 
 /* How rows are written there: a table on a terminal, unless something else was asked for. */
@@ -25,8 +21,6 @@ enum format sql_shell_format(const struct sql_shell *shell, const struct sink *s
 struct sql_rows {
 	struct sink *sink;
 	enum format format;
-	const char *null; /* as in struct sql_shell */
-	unsigned width;   /* likewise */
 
 	bool begun, any, cells;
 	struct arena *arena; /* of the columns, whose names are copies */

@@ -63,7 +63,7 @@ static bool read_span(const struct options *options, nstime *out, struct error *
 
 static const char *refused(const struct options *options, const struct sink *sink)
 {
-	if (options->svg)
+	if (timeline_choices(options)->svg)
 		return "--svg, which draws what has ended";
 	if (options->end)
 		return "--end: the last while is drawn, which ends now";

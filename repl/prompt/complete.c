@@ -351,9 +351,8 @@ static void offer_commands(const struct completion *completion)
 
 static void offer_options(const struct completion *completion, const struct cmd *cmd)
 {
-	for (size_t i = 0; option_info(i); i++)
-		if (option_info(i)->group & (cmd->options | OPT_COMMON))
-			offer(completion, option_info(i)->name);
+	for (size_t i = 0; option_info(cmd, i); i++)
+		offer(completion, option_info(cmd, i)->name);
 }
 
 static void offer_rules(const struct completion *completion)
@@ -396,8 +395,8 @@ static enum offered offer_choice(const struct completion *completion, const stru
 	static const char formats[] = "text|table|csv|json";
 	bool is_format = !strcmp(option, "--format") && !(cmd->options & OPT_SQL);
 
-	for (size_t i = 0; option_info(i); i++) {
-		const struct option_info *info = option_info(i);
+	for (size_t i = 0; option_info(cmd, i); i++) {
+		const struct option_info *info = option_info(cmd, i);
 
 		if (strcmp(info->name, option) != 0)
 			continue;
@@ -746,7 +745,7 @@ struct matches {
 
 static struct matches matches;
 
-static void keep(void *arg, const char *word)
+static void keep_word(void *arg, const char *word)
 {
 	struct matches *to = arg;
 
@@ -772,7 +771,8 @@ static char **attempt(const char *text, int start, int end)
 	char **list;
 
 	matches = (struct matches){0};
-	if (!complete_at(installed, rl_line_buffer, (size_t)start, (size_t)end, keep, &matches))
+	if (!complete_at(installed, rl_line_buffer, (size_t)start, (size_t)end, keep_word,
+			 &matches))
 		return NULL;
 	rl_attempted_completion_over = 1;
 	list = rl_completion_matches(text, next_match);

@@ -4,7 +4,7 @@
  *     goto range next prev mark ...    the prompt's own words
  *     the command table                without TRACE
  *     commands that scripts added
- *     .tables .mode ...                words of the SQL shell
+ *     .tables .format ...               words of the SQL shell
  *     SELECT ...                       SQL; a statement that is cut short waits for its next line
  *     WHERE ...                        a clause more of the statement before
  *     ! COMMAND                        of the shell

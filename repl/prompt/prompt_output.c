@@ -96,16 +96,6 @@ static bool send_to_file(struct prompt *prompt, const char *path, bool append, s
 	return true;
 }
 
-/* `.once FILE` of a command; SQL sends its own answer there. */
-static bool send_once(struct prompt *prompt, struct error *err)
-{
-	char *path = sql_shell_take_once(prompt->session->sql);
-	bool sent = !path || send_to_file(prompt, path, false, err);
-
-	mem_free(path);
-	return sent;
-}
-
 bool prompt_output_begin(struct prompt *prompt, char *line, bool sql, struct error *err)
 {
 	struct sql_shell *shell = sql ? sql_shell_get(prompt->session, err) : NULL;
@@ -114,7 +104,7 @@ bool prompt_output_begin(struct prompt *prompt, char *line, bool sql, struct err
 		return false;
 	size_t at = sql ? split_sql(shell, line) : next_sign(line, 0);
 	if (!line[at])
-		return sql || send_once(prompt, err);
+		return true;
 	bool pipe = line[at] == '|', append = line[at + 1] == '>';
 	const char *to = line + at + 1 + append;
 	to += strspn(to, " \t");

@@ -15,7 +15,7 @@
 /* Plans --------------------------------------------------------------------------------------- */
 
 /* What stands in `sink`, kept in the arena instead. */
-static void keep(struct event_writer *writer, struct sink *sink, struct ready *out)
+static void keep_text(struct event_writer *writer, struct sink *sink, struct ready *out)
 {
 	out->text = arena_padded(writer->arena, sink->data, sink->len);
 	out->len = sink->len;
@@ -41,7 +41,7 @@ static void class_head(struct event_writer *writer, struct class_plan *plan, con
 			sink_style(text, "0");
 		sink_char(text, ':');
 	}
-	keep(writer, text, &plan->head);
+	keep_text(writer, text, &plan->head);
 }
 
 static void find_thread(struct class_plan *plan, const struct event_class *class)
@@ -63,13 +63,9 @@ void class_plan_make(struct event_writer *writer, struct class_plan *plan,
 	plan->tells_names = plan->text && writer->format == FORMAT_TEXT &&
 			    thread_names_tells(writer->names, class);
 	class_head(writer, plan, class->name);
-	plan->decode = reader->decoder_fields;
 	plan->chain = writer->symbols && symbols_chain(class);
-	plan->address = writer->symbols && (symbols_has_address(class) ||
-					    symbols_names_place(writer->symbols, class));
-	if (writer->format == FORMAT_TEXT && plan->text && reader->text->fields &&
-	    !plan->tells_names && !plan->chain && !plan->address)
-		plan->decode = reader->text->fields;
+	plan->address = writer->symbols &&
+			(symbols_has_address(class) || symbols_names_place(writer->symbols, class));
 	if (writer->typed) {
 		plan->context.cells = "context/";
 		plan->payload.cells = "";
@@ -132,7 +128,7 @@ void stream_plan_make(struct event_writer *writer, struct stream_plan *plan,
 		sink_char(text, ' ');
 	if (writer->format == FORMAT_CSV)
 		sink_char(text, ',');
-	keep(writer, text, &plan->begin);
+	keep_text(writer, text, &plan->begin);
 	plan->cpu = cpu;
 }
 
@@ -192,7 +188,7 @@ bool event_write_entry(struct event_writer *writer, const struct run *run, uint3
 	nstime t = run->batch->time[i];
 	struct error err; /* clearing it would cost what formatting a number costs */
 	struct fields fields;
-	bool decoded = plan->decode(run->decoder, run->batch, i, &fields, &err);
+	bool decoded = run->reader->decoder_fields(run->decoder, run->batch, i, &fields, &err);
 
 	if (!decoded) {
 		say("damaged", "%s: event %s at %lld: %s", run->stream->name, class->name,

@@ -19,9 +19,6 @@ struct class_plan {
 	struct plan context, payload;
 	/* the format's own text, lines of kernel traces; NULL: the class has none */
 	enum event_words (*text)(const struct fields *fields, struct buf *out);
-	/* what its row needs: decoder_fields(), or the `fields` of its reader's text */
-	bool (*decode)(struct decoder *decoder, const struct batch *batch, uint32_t i,
-		       struct fields *out, struct error *err);
 	bool chain, address;      /* written as frames, or a name */
 	bool tells_names;         /* of threads */
 	bool has_thread;          /* in which it happened: */

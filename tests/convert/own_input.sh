@@ -53,7 +53,6 @@ prompt() {
 	return 2
 }
 refuses "the prompt: .output" prompt '.output p.data' 'SELECT 1;'
-refuses "the prompt: .once" prompt '.once link' 'SELECT 1;'
 refuses "the prompt: > FILE" prompt 'info > hard'
 refuses "the prompt: >> FILE" prompt 'info >> p.data'
 refuses "the prompt: rules" prompt '.output own.rules'

@@ -131,40 +131,6 @@ static uint64_t digest_of(const struct fields *fields)
 	return hash;
 }
 
-/* The thread and the words of an event's line. */
-static void add_words(const struct reader *reader, const struct fields *fields, struct buf *out)
-{
-	static const char *const tid = "tid", *const common = "common_pid";
-	const struct event_class *class = fields->class;
-	struct field_path path;
-	struct field thread;
-
-	if (field_path_find(class, 1u << SCOPE_EVENT_CONTEXT, &tid, 1, &path) ||
-	    field_path_find(class, 1u << SCOPE_STREAM_EVENT_CONTEXT, &common, 1, &path)) {
-		fields_at(fields, &path, &thread);
-		buf_printf(out, "[%lld] ", (long long)thread.slot.s);
-	}
-	enum event_words words = reader->text->write(fields, out);
-	buf_printf(out, " %d", (int)words);
-}
-
-/* The words are the same whether all values were decoded or only what they need. */
-static void check_words(const struct reader *reader, struct decoder *decoder,
-			const struct batch *batch, uint32_t i)
-{
-	struct buf few = {0}, all = {0};
-	struct fields fields;
-	struct error err;
-
-	assert_true(reader->text->fields(decoder, batch, i, &fields, &err));
-	add_words(reader, &fields, &few);
-	assert_true(reader->decoder_fields(decoder, batch, i, &fields, &err));
-	add_words(reader, &fields, &all);
-	assert_string_equal(buf_text(&few), buf_text(&all));
-	buf_release(&few);
-	buf_release(&all);
-}
-
 /* Values that came with the heads are those that are decoded one event at a time. */
 static uint64_t digest_both(const struct reader *reader, struct decoder *decoder,
 			    struct batch *batch, uint32_t i)
@@ -174,8 +140,6 @@ static uint64_t digest_both(const struct reader *reader, struct decoder *decoder
 	struct fields fields;
 	struct error err;
 
-	if (reader->text && reader->text->fields)
-		check_words(reader, decoder, batch, i);
 	if (batch_slots(batch, i)) {
 		assert_true(reader->decoder_fields(decoder, batch, i, &fields, &err));
 		digest = digest_of(&fields);

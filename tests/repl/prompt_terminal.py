@@ -321,12 +321,6 @@ def check_output(work):
     result(prompt.ask("!echo out; exit 3") == "out\n", "a command of the shell")
     shown = prompt.ask(f"events --count > {work}/none/of/it")
     result("No such file" in shown, "a file that cannot be written is told", shown)
-    for question, answer in (("events --count", "955\n"), ("SELECT 3", "3\n")):
-        prompt.ask(f".once {path}")
-        shown = prompt.ask(question)
-        with open(path) as file:
-            result(shown == "" and file.read() == answer, f".once, then {question}: one answer goes to a file", shown)
-        result(prompt.ask("events --count") == "955\n", "and the next one does not")
     prompt.ask(".timer on")
     for question in ("events --count", "SELECT 3", "1 + 1", "cputop cpus"):
         shown = prompt.ask(question)

@@ -19,22 +19,9 @@ printf 'SELECT count(*)\n-- a comment; with a semicolon\nFROM events; SELECT 1;\
 says "955
 1
 2" "statements over several lines, from standard input" "$yore" sql $demo <"$work/query.sql"
-says "955
-1
-2
-3" "from files, and what follows" "$yore" sql $demo ".read $work/query.sql" "SELECT 3"
-says "4" ".once puts one answer elsewhere" "$yore" sql $demo ".once $work/kept
-SELECT 3 AS x;
-SELECT 4;"
-[ "$(cat "$work/kept")" = 3 ]
-result $? ".once wrote the file"
 says '{"n":955}' "--format json" "$yore" sql --format json $demo "SELECT count(*) AS n FROM events"
 says "yore: --format: only 'sql' writes a line per value" "--format line is of sql alone" \
 	"$yore" events --format line $demo
-printf '.read %s\n' "$work/loop.sql" >"$work/loop.sql"
-"$yore" sql $demo ".read $work/loop.sql" >"$work/printed" 2>&1
-[ $? = 2 ] && grep -q "too dee" "$work/printed"
-result $? "a file that reads itself"
 "$yore" sql $demo "SELECT 1" "SELECT FROM" "SELECT 3" >"$work/printed" 2>&1
 [ $? = 2 ] && [ "$(head -n 1 "$work/printed")" = 1 ] && ! grep -q '^3$' "$work/printed"
 result $? "a wrong query ends it, and is told with its place"

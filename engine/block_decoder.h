@@ -1,0 +1,38 @@
+/*
+ * block_decoder.h - a decoder whose packet is one run of bytes of the stream's first source, read
+ * from front to back
+ *
+ * A format puts these functions into its table of reader.h and adds what finds its heads. What it
+ * keeps beside, it has in `own`.
+ */
+#ifndef ENGINE_BLOCK_DECODER_H
+#define ENGINE_BLOCK_DECODER_H
+
+#include "engine/event.h"
+#include "engine/reader.h"
+
+struct decoder {
+	const struct stream *stream;
+	struct packet_info info;
+	struct block block;
+	bool open;
+	size_t at;      /* of the next event, in the block */
+	uint32_t index; /* of the next event, in the packet */
+	struct slot *slots;
+	void *own; /* the format's */
+};
+
+/* `slots` at most of one event; `own_bytes` zero-filled, freed with the decoder. */
+struct decoder *block_decoder_new(const struct stream *stream, size_t slots, size_t own_bytes);
+void block_decoder_free(struct decoder *d); /* NULL is fine */
+MUST_CHECK bool block_decoder_open(struct decoder *d, const struct packet_info *info,
+				   struct error *err);
+void block_decoder_leave(struct decoder *d);
+/* decoder_next() of a format whose `heads` fills a batch from d->at on. False: damage, and *err. */
+enum step block_decoder_next(struct decoder *d, struct batch *b,
+			     bool (*heads)(struct decoder *d, struct batch *b, struct error *err),
+			     struct error *err);
+void block_decoder_mark(const struct decoder *d, struct mark *mark);
+void block_decoder_seek(struct decoder *d, const struct mark *mark);
+
+#endif

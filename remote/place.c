@@ -286,8 +286,8 @@ static bool lock_folder(struct place *place, struct error *err)
 {
 	char *path = folder_join(place->folder, "lock");
 
-	place->lock = file_open_own(path, O_RDWR);
-	bool good = place->lock >= 0 && file_lock(place->lock, LOCK_US);
+	place->lock = file_create_locked(path, LOCK_US);
+	bool good = place->lock >= 0;
 	if (!good)
 		error_set(err, ERR_IO, "%s: %s", path,
 			  errno == EWOULDBLOCK ? "another process has it for half a minute"

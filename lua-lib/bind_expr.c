@@ -94,7 +94,7 @@ void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr 
 	if (cursor->bound->busy)
 		luaL_error(L, "the trace is answering another question");
 	cursor->bound->busy = true;
-	reading_value(expr->reading, &run, out);
+	reading_value(expr->reading, &run, run.first, out);
 	cursor->bound->busy = false;
 	if (interval_window_failed(cursor->window, &err))
 		bind_raise(L, &err);

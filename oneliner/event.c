@@ -101,12 +101,9 @@ struct value event_label(struct runtime *rt, uint32_t number_of)
 /* Texts live as long as the event. */
 struct value event_reading(struct runtime *rt, uint32_t number_of)
 {
-	struct run one = *rt->run;
 	struct value value;
 
-	one.first = rt->entry;
-	one.count = 1;
-	reading_value(rt->readings[number_of], &one, &value);
+	reading_value(rt->readings[number_of], rt->run, rt->entry, &value);
 	value = value_known(&value);
 	return value.kind == VALUE_STRING ? keep_text(rt, value.text, value.len) : value;
 }

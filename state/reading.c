@@ -58,9 +58,10 @@ static void hold(struct reading *reading, int32_t cpu, nstime from, struct value
 	held->value = value_exists(value) ? *value : (struct value){.kind = VALUE_UNKNOWN};
 }
 
-void reading_value(struct reading *reading, const struct run *run, struct value *out)
+void reading_value(struct reading *reading, const struct run *run, uint32_t entry,
+		   struct value *out)
 {
-	nstime t = run->batch->time[run->first];
+	nstime t = run->batch->time[entry];
 	bool holds = reading->holds && run->cpu >= 0 && run->cpu < CPUS_MAX;
 
 	if (holds && (size_t)run->cpu < reading->count) {
@@ -69,8 +70,11 @@ void reading_value(struct reading *reading, const struct run *run, struct value 
 		if (value_exists(out) && t >= held->from && t <= held->until)
 			return;
 	}
+	struct run one = *run;
+	one.first = entry;
+	one.count = 1;
 	interval_window_mark(reading->window);
-	where_value(reading->pass, run, out);
+	where_value(reading->pass, &one, out);
 	if (holds)
 		hold(reading, run->cpu, t, out);
 }

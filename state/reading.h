@@ -15,9 +15,10 @@ struct reading;
 struct reading *reading_new(const struct where *where, struct interval_window *window);
 void reading_free(struct reading *reading); /* NULL is fine */
 /*
- * At the first entry of the run, just before it; unknown where it has none. A text lives until the
+ * At an entry of the run, just before it; unknown where it has none. A text lives until the
  * next call with the same reading. interval_window_failed() says what went wrong.
  */
-void reading_value(struct reading *reading, const struct run *run, struct value *out);
+void reading_value(struct reading *reading, const struct run *run, uint32_t entry,
+		   struct value *out);
 
 #endif

@@ -13,11 +13,12 @@ static enum eval text_value(const struct field *field, struct env *env, struct v
 	if (len > UINT32_MAX)
 		len = UINT32_MAX;
 	*out = value_text((const char *)bytes, len);
-	if (scratch.data) /* not whole bytes in the packet: the copy must outlive this call */
+	if (scratch.data) { /* not whole bytes in the packet: the copy must outlive this call */
 		out->text = arena_strndup(env->scratch, (const char *)bytes, len);
+		buf_release(&scratch);
+	}
 	if (!out->text)
 		out->text = "";
-	buf_release(&scratch);
 	return EVAL_VALUE;
 }
 

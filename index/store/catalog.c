@@ -19,12 +19,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { ROOM = 64 << 20, TURN_MOST_US = 5000000 };
+enum { ROOM = 64 << 20, MOST = 1 << 30 /* bytes: 4 million traces */, TURN_MOST_US = 5000000 };
 enum { DBI = 1 /* LMDB's main table */ };
 
 #define MAGIC "yorecat4" /* before the last letter it is that of any version */
@@ -58,47 +57,56 @@ static void drop_kept(void)
 	kept.env = NULL;
 }
 
-/* Of the pages that a file begins with; false: errno. */
-static bool trailer_of(int fd, size_t size, struct trailer *out)
+/* The pages that a file begins with, which the caller frees, and their trailer; NULL: errno. */
+static void *read_pages(int fd, size_t size, struct trailer *out)
 {
-	void *pages = mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+	void *pages = mem_resize(NULL, size, 1);
 
-	if (pages == MAP_FAILED)
-		return false;
+	errno = EIO; /* it is shorter than it was */
+	if (pread(fd, pages, size, 0) != (ssize_t)size) {
+		mem_free(pages);
+		return NULL;
+	}
 	*out = (struct trailer){MAGIC, size, XXH3_128bits(pages, size)};
-	munmap(pages, size);
-	return true;
+	return pages;
 }
 
-/* What is kept becomes a copy of `size` bytes of a file, if these are what the trailer says. */
-static int keep_copy(int fd, size_t size, const struct trailer *trailer)
+/* What is kept becomes LMDB over a copy of these pages, in memory; `flags`: more of its own. */
+static int keep_copy(const void *pages, size_t size, unsigned flags)
 {
-	const unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD;
 	int memory = memfd_create("yore", MFD_CLOEXEC), failed = 0;
-	struct trailer right;
 	char path[64];
 
 	if (memory < 0)
 		return errno;
-	if (size && sendfile(memory, fd, NULL, size) != (ssize_t)size)
-		failed = SEGMENT_DAMAGED;
-	else if (size && !trailer_of(memory, size, &right))
+	drop_kept();
+	flags |= MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+	if (!file_put(memory, pages, size))
 		failed = errno;
-	else if (size && memcmp(trailer, &right, sizeof right) != 0)
-		failed = SEGMENT_DAMAGED;
-	if (!failed) {
-		drop_kept();
-		snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
-		if (!(failed = mdb_env_create(&kept.env)) &&
-		    !(failed = mdb_env_set_mapsize(kept.env, 4 * size + ROOM)))
-			failed = mdb_env_open(kept.env, path, flags, 0600);
-	}
+	else if (!(failed = mdb_env_create(&kept.env)) &&
+		 !(failed = mdb_env_set_mapsize(kept.env, 4 * size + ROOM)))
+		failed = mdb_env_open(kept.env, path, flags, 0600);
 	close(memory);
 	return failed;
 }
 
-/* What is kept becomes what the file has; `anew`: also where it is that already. */
-static int read_file(const struct use *use, bool anew)
+/* The same of a file's pages, if they are what its trailer says. */
+static int keep_file(int fd, size_t size, const struct trailer *trailer, bool writes)
+{
+	struct trailer right;
+	void *pages = read_pages(fd, size, &right);
+	int failed = SEGMENT_DAMAGED;
+
+	if (pages && !memcmp(trailer, &right, sizeof right))
+		failed = keep_copy(pages, size, writes ? 0 : MDB_RDONLY);
+	mem_free(pages);
+	return failed;
+}
+
+/* What is kept becomes what the file has: to be changed, or to be read, and it may be that already.
+ */
+static int read_file(const struct use *use, bool writes)
 {
 	int fd = open(use->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW), failed = 0;
 	struct trailer trailer = {0};
@@ -107,13 +115,15 @@ static int read_file(const struct use *use, bool anew)
 	if (fd < 0)
 		return errno == ELOOP ? SEGMENT_DAMAGED : errno;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= (off_t)sizeof trailer ||
+	    st.st_size > MOST ||
 	    pread(fd, &trailer, sizeof trailer, st.st_size - (off_t)sizeof trailer) !=
 		    sizeof trailer)
 		failed = SEGMENT_DAMAGED;
-	else if (anew || !kept.env || memcmp(&trailer, &kept.trailer, sizeof trailer) != 0)
+	else if (writes || !kept.env || memcmp(&trailer, &kept.trailer, sizeof trailer) != 0)
 		failed = trailer.magic[7] != MAGIC[7] && !memcmp(trailer.magic, MAGIC, 7)
 				 ? ENOENT /* of another version: no damage */
-				 : keep_copy(fd, (size_t)st.st_size - sizeof trailer, &trailer);
+				 : keep_file(fd, (size_t)st.st_size - sizeof trailer, &trailer,
+					     writes);
 	if (!failed)
 		kept.trailer = trailer;
 	close(fd);
@@ -126,15 +136,17 @@ static int write_file(const struct use *use)
 	struct trailer trailer;
 	struct new_file file;
 	int failed = new_file_begin(&file, use->path, "new");
+	void *pages = NULL;
 	off_t size;
 
 	if (failed)
 		return failed;
 	failed = mdb_env_copyfd(kept.env, file.fd);
 	if (!failed && ((size = lseek(file.fd, 0, SEEK_END)) < 0 ||
-			!trailer_of(file.fd, (size_t)size, &trailer) ||
+			!(pages = read_pages(file.fd, (size_t)size, &trailer)) ||
 			!file_put(file.fd, &trailer, sizeof trailer)))
 		failed = errno;
+	mem_free(pages);
 	failed = new_file_end(&file, failed, false);
 	if (!failed)
 		kept.trailer = trailer;
@@ -201,7 +213,7 @@ static void gather(void *arg, const char *path, const char *file)
 static int make_again(struct use *use, bool damaged)
 {
 	struct error ignored;
-	int failed = keep_copy(-1, 0, NULL);
+	int failed = keep_copy(NULL, 0, 0);
 
 	if (damaged) {
 		char *aside = folder_join(use->folder, "catalog.damaged");

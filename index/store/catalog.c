@@ -23,7 +23,12 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { ROOM = 64 << 20, MOST = 1 << 30 /* bytes: 4 million traces */, TURN_MOST_US = 5000000 };
+enum {
+	ROOM = 64 << 20,
+	MOST = 1 << 30 /* bytes: 4 million traces */,
+	PART = 1 << 16,
+	TURN_MOST_US = 5000000
+};
 enum { DBI = 1 /* LMDB's main table */ };
 
 #define MAGIC "yorecat4" /* before the last letter it is that of any version */
@@ -57,50 +62,47 @@ static void drop_kept(void)
 	kept.env = NULL;
 }
 
-/* The pages that a file begins with, which the caller frees, and their trailer; NULL: errno. */
-static void *read_pages(int fd, size_t size, struct trailer *out)
+/* Copies the pages that a file begins with; `to` -1: only tells their trailer. False: errno. */
+static bool copy_pages(int fd, int to, size_t size, struct trailer *out)
 {
-	void *pages = mem_resize(NULL, size, 1);
+	XXH3_state_t *state = XXH3_createState();
+	uint8_t some[PART];
+	bool good = true;
 
-	errno = EIO; /* it is shorter than it was */
-	if (pread(fd, pages, size, 0) != (ssize_t)size) {
-		mem_free(pages);
-		return NULL;
+	XXH3_128bits_reset(state);
+	for (size_t at = 0, n; at < size && good; at += n) {
+		n = size - at < sizeof some ? size - at : sizeof some;
+		errno = EIO; /* it is shorter than it was */
+		good = pread(fd, some, n, (off_t)at) == (ssize_t)n &&
+		       (to < 0 || file_put(to, some, n));
+		if (good)
+			XXH3_128bits_update(state, some, n);
 	}
-	*out = (struct trailer){MAGIC, size, XXH3_128bits(pages, size)};
-	return pages;
+	*out = (struct trailer){MAGIC, size, XXH3_128bits_digest(state)};
+	XXH3_freeState(state);
+	return good;
 }
 
-/* What is kept becomes LMDB over a copy of these pages, in memory; `flags`: more of its own. */
-static int keep_copy(const void *pages, size_t size, unsigned flags)
+/* What is kept becomes a copy of `size` bytes of a file, if these are what the trailer says. */
+static int keep_copy(int fd, size_t size, const struct trailer *trailer, bool writes)
 {
+	const unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD;
 	int memory = memfd_create("yore", MFD_CLOEXEC), failed = 0;
+	struct trailer right;
 	char path[64];
 
 	if (memory < 0)
 		return errno;
 	drop_kept();
-	flags |= MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
-	if (!file_put(memory, pages, size))
+	if (!copy_pages(fd, memory, size, &right))
 		failed = errno;
+	else if (size && memcmp(trailer, &right, sizeof right) != 0)
+		failed = SEGMENT_DAMAGED;
 	else if (!(failed = mdb_env_create(&kept.env)) &&
 		 !(failed = mdb_env_set_mapsize(kept.env, 4 * size + ROOM)))
-		failed = mdb_env_open(kept.env, path, flags, 0600);
+		failed = mdb_env_open(kept.env, path, flags | (writes ? 0 : MDB_RDONLY), 0600);
 	close(memory);
-	return failed;
-}
-
-/* The same of a file's pages, if they are what its trailer says. */
-static int keep_file(int fd, size_t size, const struct trailer *trailer, bool writes)
-{
-	struct trailer right;
-	void *pages = read_pages(fd, size, &right);
-	int failed = SEGMENT_DAMAGED;
-
-	if (pages && !memcmp(trailer, &right, sizeof right))
-		failed = keep_copy(pages, size, writes ? 0 : MDB_RDONLY);
-	mem_free(pages);
 	return failed;
 }
 
@@ -122,7 +124,7 @@ static int read_file(const struct use *use, bool writes)
 	else if (writes || !kept.env || memcmp(&trailer, &kept.trailer, sizeof trailer) != 0)
 		failed = trailer.magic[7] != MAGIC[7] && !memcmp(trailer.magic, MAGIC, 7)
 				 ? ENOENT /* of another version: no damage */
-				 : keep_file(fd, (size_t)st.st_size - sizeof trailer, &trailer,
+				 : keep_copy(fd, (size_t)st.st_size - sizeof trailer, &trailer,
 					     writes);
 	if (!failed)
 		kept.trailer = trailer;
@@ -136,17 +138,15 @@ static int write_file(const struct use *use)
 	struct trailer trailer;
 	struct new_file file;
 	int failed = new_file_begin(&file, use->path, "new");
-	void *pages = NULL;
 	off_t size;
 
 	if (failed)
 		return failed;
 	failed = mdb_env_copyfd(kept.env, file.fd);
 	if (!failed && ((size = lseek(file.fd, 0, SEEK_END)) < 0 ||
-			!(pages = read_pages(file.fd, (size_t)size, &trailer)) ||
+			!copy_pages(file.fd, -1, (size_t)size, &trailer) ||
 			!file_put(file.fd, &trailer, sizeof trailer)))
 		failed = errno;
-	mem_free(pages);
 	failed = new_file_end(&file, failed, false);
 	if (!failed)
 		kept.trailer = trailer;
@@ -213,7 +213,7 @@ static void gather(void *arg, const char *path, const char *file)
 static int make_again(struct use *use, bool damaged)
 {
 	struct error ignored;
-	int failed = keep_copy(NULL, 0, 0);
+	int failed = keep_copy(-1, 0, NULL, true);
 
 	if (damaged) {
 		char *aside = folder_join(use->folder, "catalog.damaged");

@@ -19,12 +19,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { ROOM = 64 << 20, TURN_MOST_US = 5000000 };
+enum {
+	ROOM = 64 << 20,
+	MOST = 1 << 30 /* bytes: 4 million traces */,
+	PART = 1 << 16,
+	TURN_MOST_US = 5000000
+};
 enum { DBI = 1 /* LMDB's main table */ };
 
 #define MAGIC "yorecat4" /* before the last letter it is that of any version */
@@ -58,20 +62,29 @@ static void drop_kept(void)
 	kept.env = NULL;
 }
 
-/* Of the pages that a file begins with; false: errno. */
-static bool trailer_of(int fd, size_t size, struct trailer *out)
+/* Copies the pages that a file begins with; `to` -1: only tells their trailer. False: errno. */
+static bool copy_pages(int fd, int to, size_t size, struct trailer *out)
 {
-	void *pages = mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+	XXH3_state_t *state = XXH3_createState();
+	uint8_t some[PART];
+	bool good = true;
 
-	if (pages == MAP_FAILED)
-		return false;
-	*out = (struct trailer){MAGIC, size, XXH3_128bits(pages, size)};
-	munmap(pages, size);
-	return true;
+	XXH3_128bits_reset(state);
+	for (size_t at = 0, n; at < size && good; at += n) {
+		n = size - at < sizeof some ? size - at : sizeof some;
+		errno = EIO; /* it is shorter than it was */
+		good = pread(fd, some, n, (off_t)at) == (ssize_t)n &&
+		       (to < 0 || file_put(to, some, n));
+		if (good)
+			XXH3_128bits_update(state, some, n);
+	}
+	*out = (struct trailer){MAGIC, size, XXH3_128bits_digest(state)};
+	XXH3_freeState(state);
+	return good;
 }
 
 /* What is kept becomes a copy of `size` bytes of a file, if these are what the trailer says. */
-static int keep_copy(int fd, size_t size, const struct trailer *trailer)
+static int keep_copy(int fd, size_t size, const struct trailer *trailer, bool writes)
 {
 	const unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD;
 	int memory = memfd_create("yore", MFD_CLOEXEC), failed = 0;
@@ -80,25 +93,22 @@ static int keep_copy(int fd, size_t size, const struct trailer *trailer)
 
 	if (memory < 0)
 		return errno;
-	if (size && sendfile(memory, fd, NULL, size) != (ssize_t)size)
-		failed = SEGMENT_DAMAGED;
-	else if (size && !trailer_of(memory, size, &right))
+	drop_kept();
+	snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+	if (!copy_pages(fd, memory, size, &right))
 		failed = errno;
 	else if (size && memcmp(trailer, &right, sizeof right) != 0)
 		failed = SEGMENT_DAMAGED;
-	if (!failed) {
-		drop_kept();
-		snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
-		if (!(failed = mdb_env_create(&kept.env)) &&
-		    !(failed = mdb_env_set_mapsize(kept.env, 4 * size + ROOM)))
-			failed = mdb_env_open(kept.env, path, flags, 0600);
-	}
+	else if (!(failed = mdb_env_create(&kept.env)) &&
+		 !(failed = mdb_env_set_mapsize(kept.env, 4 * size + ROOM)))
+		failed = mdb_env_open(kept.env, path, flags | (writes ? 0 : MDB_RDONLY), 0600);
 	close(memory);
 	return failed;
 }
 
-/* What is kept becomes what the file has; `anew`: also where it is that already. */
-static int read_file(const struct use *use, bool anew)
+/* What is kept becomes what the file has: to be changed, or to be read, and it may be that already.
+ */
+static int read_file(const struct use *use, bool writes)
 {
 	int fd = open(use->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW), failed = 0;
 	struct trailer trailer = {0};
@@ -107,13 +117,15 @@ static int read_file(const struct use *use, bool anew)
 	if (fd < 0)
 		return errno == ELOOP ? SEGMENT_DAMAGED : errno;
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= (off_t)sizeof trailer ||
+	    st.st_size > MOST ||
 	    pread(fd, &trailer, sizeof trailer, st.st_size - (off_t)sizeof trailer) !=
 		    sizeof trailer)
 		failed = SEGMENT_DAMAGED;
-	else if (anew || !kept.env || memcmp(&trailer, &kept.trailer, sizeof trailer) != 0)
+	else if (writes || !kept.env || memcmp(&trailer, &kept.trailer, sizeof trailer) != 0)
 		failed = trailer.magic[7] != MAGIC[7] && !memcmp(trailer.magic, MAGIC, 7)
 				 ? ENOENT /* of another version: no damage */
-				 : keep_copy(fd, (size_t)st.st_size - sizeof trailer, &trailer);
+				 : keep_copy(fd, (size_t)st.st_size - sizeof trailer, &trailer,
+					     writes);
 	if (!failed)
 		kept.trailer = trailer;
 	close(fd);
@@ -132,7 +144,7 @@ static int write_file(const struct use *use)
 		return failed;
 	failed = mdb_env_copyfd(kept.env, file.fd);
 	if (!failed && ((size = lseek(file.fd, 0, SEEK_END)) < 0 ||
-			!trailer_of(file.fd, (size_t)size, &trailer) ||
+			!copy_pages(file.fd, -1, (size_t)size, &trailer) ||
 			!file_put(file.fd, &trailer, sizeof trailer)))
 		failed = errno;
 	failed = new_file_end(&file, failed, false);
@@ -201,7 +213,7 @@ static void gather(void *arg, const char *path, const char *file)
 static int make_again(struct use *use, bool damaged)
 {
 	struct error ignored;
-	int failed = keep_copy(-1, 0, NULL);
+	int failed = keep_copy(-1, 0, NULL, true);
 
 	if (damaged) {
 		char *aside = folder_join(use->folder, "catalog.damaged");

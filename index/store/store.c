@@ -38,7 +38,7 @@ struct store {
 	int lock;               /* the writer's file, -1 not ours */
 	uint64_t incarnation;   /* of what the catalog had of it last; 0: nothing */
 	struct segment *newest; /* NULL: nothing is stored */
-	int64_t looked;         /* when a reader looked at the catalog last, ns */
+	int64_t looked;         /* when it looked at the catalog last, ns */
 	atomic_int gone;        /* SEGMENT_DAMAGED, ESTALE: another one has its path; 0: neither */
 	pthread_mutex_t write_lock; /* of what follows */
 	struct segment *memory;     /* commits that no file has yet */
@@ -143,6 +143,7 @@ static int look(struct store *store)
 
 	if (store->gone)
 		return store->gone;
+	store->looked = clock_ns(CLOCK_MONOTONIC_COARSE);
 	do { /* a writer may merge segments meanwhile: then the catalog has others */
 		last = id;
 		code = catalog_get(store->folder, store->name, &id);
@@ -359,7 +360,6 @@ bool store_read(struct store *store, struct store_txn **out, struct error *err)
 
 	pthread_mutex_lock(&lock);
 	int code = store->looked == now && !store->gone ? 0 : look(store);
-	store->looked = now;
 	code = code == ESTALE ? 0 : code; /* what it had can still be read */
 	if (!code) {
 		*out = mem_new(sizeof **out);

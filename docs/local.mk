@@ -10,6 +10,7 @@ nobase_dist_doc_DATA += \
 nobase_dist_doc_DATA += docs/index-format.md
 nobase_dist_doc_DATA += \
 	docs/analyses.md \
+	docs/changes.md \
 	docs/compare.md \
 	docs/lua.md
 dist_man_MANS += docs/yore-rules.5 docs/yore-sql.7

@@ -67,8 +67,7 @@ static bool block_bytes(const struct slice_run *run, uint32_t j, const uint8_t *
 	return true;
 }
 
-static const uint8_t *frame_head(struct slice_frame *frame, bool *more, const uint8_t *at,
-				 const uint8_t *end)
+static const uint8_t *frame_head(struct slice_frame *frame, const uint8_t *at, const uint8_t *end)
 {
 	uint64_t least;
 	bool lists;
@@ -78,8 +77,7 @@ static const uint8_t *frame_head(struct slice_frame *frame, bool *more, const ui
 	frame->width = *at & 127;
 	lists = *at++ >> 7;
 	frame->kind = *at & 7;
-	frame->special = *at >> 3 & 3;
-	*more = *at++ >> 5 & 1;
+	frame->special = *at++ >> 3 & 3;
 	at = varint_get(at, end, &least);
 	frame->least = unzigzag(least);
 	frame->nlisted = 0;
@@ -91,49 +89,29 @@ static const uint8_t *frame_head(struct slice_frame *frame, bool *more, const ui
 	return at;
 }
 
-/* Where the frame's values lie, from bit `from` on; what follows them. */
-static uint64_t frame_place(struct slice_frame *frame, uint64_t from, uint32_t count)
+/* Where the block's values lie, and what follows them; false: the frame contradicts itself. */
+static bool place_frame(struct slice_block *block)
 {
-	frame->list_at = from;
+	struct slice_frame *frame = &block->frame;
+
+	if (frame->width > 64 || (frame->kind < SLICE_INT && frame->kind) ||
+	    (!frame->kind && frame->nlisted))
+		return false;
 	frame->index_width = frame->width;
-	if (frame->nlisted) {
+	if (frame->nlisted)
 		frame->index_width = (uint8_t)bits_width(frame->nlisted - 1u);
-		from += (uint64_t)frame->nlisted * frame->width;
-	}
-	frame->at = from;
-	return from + (uint64_t)count * frame->index_width;
-}
-
-/* The block's frames; false: they contradict themselves. */
-static bool place_frames(struct slice_block *block)
-{
-	struct slice_frame *frames = block->frames;
-	uint32_t second = block->turns ? block->count / 2 : 0;
-
-	for (unsigned f = 0; f <= block->turns; f++)
-		if (frames[f].width > 64 || (frames[f].kind < SLICE_INT && frames[f].kind) ||
-		    (!frames[f].kind && (block->turns || frames[f].nlisted)))
-			return false;
-	block->extra_at = frame_place(&frames[0], 0, block->count - second);
-	if (block->turns)
-		block->extra_at = frame_place(&frames[1], block->extra_at, second);
-	block->kinds_at = block->extra_at;
-	if (!frames[0].kind)
-		block->extra_at += (uint64_t)block->count * 3;
+	frame->at = (uint64_t)frame->nlisted * frame->width;
+	block->kinds_at = frame->at + (uint64_t)block->count * frame->index_width;
+	block->extra_at = block->kinds_at + (frame->kind ? 0 : (uint64_t)block->count * 3);
 	return true;
 }
 
 static const uint8_t *read_heads(const struct slice_run *run, struct slice_block *block,
 				 const uint8_t *at, const uint8_t *end)
 {
-	bool more = false;
-
 	if (run->values) {
-		at = frame_head(&block->frames[0], &more, at, end);
-		block->turns = more;
-		if (at && more)
-			at = frame_head(&block->frames[1], &more, at, end);
-		if (!at || (block->turns && more) || !place_frames(block))
+		at = frame_head(&block->frame, at, end);
+		if (!at || !place_frame(block))
 			return NULL;
 	}
 	if (!run->extra)
@@ -160,7 +138,6 @@ bool slice_block_open(const struct slice_run *run, uint32_t j, struct slice_bloc
 		return false;
 	out->first = slice_run_first(run, j);
 	out->count = rest < SLICE_BLOCK ? rest : SLICE_BLOCK;
-	out->turns = false;
 	out->keys_alone = !run->values;
 	out->extra_width = 0;
 	out->extra_least = 0;
@@ -188,9 +165,10 @@ static uint64_t key_alone(const uint8_t *at, uint32_t i)
 static inline const uint8_t *next_key(const struct slice_block *block, const uint8_t *at,
 				      uint64_t *key)
 {
-	uint64_t gap;
+	uint64_t gap = 0;
 
-	at = varint_get(at, block->end, &gap);
+	if (block->keys < block->end) /* else they are neighbours */
+		at = varint_get(at, block->end, &gap);
 	*key += gap + 1;
 	return at;
 }
@@ -318,23 +296,22 @@ static inline uint64_t code_in_list(const struct slice_block *block,
 				    const struct slice_frame *frame, uint64_t place)
 {
 	place = place < frame->nlisted ? place : 0;
-	return bits_get(block->bits, frame->list_at + place * frame->width, frame->width);
+	return bits_get(block->bits, place * frame->width, frame->width);
 }
 
 /* Value i of the block, whose kind stands beside it. */
 static struct slice_value mixed_value(const struct slice_block *block, uint32_t i, uint64_t code)
 {
 	uint8_t kind = (uint8_t)bits_get(block->bits, block->kinds_at + (uint64_t)i * 3, 3);
-	uint64_t number = (uint64_t)block->frames[0].least + code;
+	uint64_t number = (uint64_t)block->frame.least + code;
 
 	return (struct slice_value){kind < SLICE_INT ? 0 : (int64_t)number, kind};
 }
 
 struct slice_value slice_block_value(const struct slice_block *block, uint32_t i)
 {
-	const struct slice_frame *frame = &block->frames[block->turns ? i & 1 : 0];
-	uint32_t at = block->turns ? i / 2 : i;
-	uint64_t code = bits_get(block->bits, frame->at + (uint64_t)at * frame->index_width,
+	const struct slice_frame *frame = &block->frame;
+	uint64_t code = bits_get(block->bits, frame->at + (uint64_t)i * frame->index_width,
 				 frame->index_width);
 
 	if (frame->nlisted)
@@ -342,40 +319,27 @@ struct slice_value slice_block_value(const struct slice_block *block, uint32_t i
 	return frame->kind ? value_of(frame, code) : mixed_value(block, i, code);
 }
 
-/* Every `step`-th value, from `first` on. */
-static void frame_values(const struct slice_block *block, const struct slice_frame *frame,
-			 uint32_t first, uint32_t step, struct slice_value *out)
-{
-	unsigned width = frame->index_width;
-	struct slice_value listed[SLICE_LISTED];
-	uint64_t at = frame->at, mask = bits_mask(width);
-
-	for (uint32_t i = 0; i < frame->nlisted; i++)
-		listed[i] = value_of(frame, code_in_list(block, frame, i));
-	for (uint32_t i = first; i < block->count; i += step, at += width) {
-		uint64_t code = bits_load(block->bits + at / 8) >> (at & 7) & mask;
-
-		if (frame->nlisted)
-			out[i] = listed[code < frame->nlisted ? code : 0];
-		else
-			out[i] = value_of(frame, code);
-	}
-}
-
 void slice_block_values(const struct slice_block *block, struct slice_value values[SLICE_BLOCK])
 {
 	enum { LOADED = 57 }; /* bits, at least */
-	unsigned widest = block->frames[0].index_width;
+	const struct slice_frame *frame = &block->frame;
+	unsigned width = frame->index_width;
+	struct slice_value listed[SLICE_LISTED];
+	uint64_t at = frame->at, mask = bits_mask(width);
+	bool slow = width > LOADED || !frame->kind;
 
-	if (block->turns && block->frames[1].index_width > widest)
-		widest = block->frames[1].index_width;
-	if (widest > LOADED || !block->frames[0].kind) {
-		for (uint32_t i = 0; i < block->count; i++)
-			values[i] = slice_block_value(block, i);
-		return;
+	for (uint32_t i = 0; i < block->count && slow; i++)
+		values[i] = slice_block_value(block, i);
+	for (uint32_t i = 0; i < frame->nlisted; i++)
+		listed[i] = value_of(frame, code_in_list(block, frame, i));
+	for (uint32_t i = 0; i < block->count && !slow; i++, at += width) {
+		uint64_t code = bits_load(block->bits + at / 8) >> (at & 7) & mask;
+
+		if (frame->nlisted)
+			values[i] = listed[code < frame->nlisted ? code : 0];
+		else
+			values[i] = value_of(frame, code);
 	}
-	for (uint32_t f = 0; f <= block->turns; f++)
-		frame_values(block, &block->frames[f], f, 1 + block->turns, values);
 }
 
 uint64_t slice_block_extra(const struct slice_block *block, uint32_t i)

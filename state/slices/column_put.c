@@ -3,9 +3,7 @@
  *
  * A column is cut into blocks of 64 behind a directory of their first keys. Inside a block keys are
  * gaps, as varints: one jump, to the next attribute, does not widen the others. Keys alone stand at
- * one width. Values take the width of their range (a frame) or, where few differ, a place
- * in a list. Where two kinds of values take turns, as a system call and none, each has a frame of
- * its own.
+ * one width. Values take the width of their range or, where few differ, a place in a list.
  */
 #include "engine/base/mem.h"
 #include "state/slices/bits.h"
@@ -20,7 +18,7 @@ _Static_assert(SLICE_BLOCK *((64 + 3 + 64) / 8 + VARINT_MOST) + SLICE_LISTED * 1
 struct values {
 	const int64_t *numbers;
 	const uint8_t *kinds;
-	size_t count, step; /* each of them, or each second one */
+	size_t count;
 };
 
 struct frame {
@@ -34,16 +32,15 @@ struct frame {
 	uint64_t places[SLICE_BLOCK]; /* in the list */
 };
 
-/* False: kinds stand beside the values, which no frame can hold beside each other. */
-static bool fit_kind(const struct values *values, struct frame *frame)
+static void fit_kind(const struct values *values, struct frame *frame)
 {
 	uint8_t all = SLICE_DELETED, special = SLICE_INT;
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	bool mixed = false;
 
 	for (size_t i = 0; i < values->count; i++) {
-		uint8_t kind = values->kinds[i * values->step];
-		int64_t number = values->numbers[i * values->step];
+		uint8_t kind = values->kinds[i];
+		int64_t number = values->numbers[i];
 
 		if (kind < SLICE_INT) {
 			special = kind < special ? kind : special;
@@ -59,11 +56,10 @@ static bool fit_kind(const struct values *values, struct frame *frame)
 	frame->least = all ? least : 0;
 	frame->kind = all ? all : SLICE_INT;
 	frame->special = special;
-	if (mixed) {
+	if (mixed) { /* kinds stand beside the values */
 		frame->kind = SLICE_DELETED;
 		frame->special = SLICE_INT;
 	}
-	return !mixed;
 }
 
 static void fit_codes(const struct values *values, struct frame *frame)
@@ -73,8 +69,8 @@ static void fit_codes(const struct values *values, struct frame *frame)
 	bool mixed = frame->kind == SLICE_DELETED; /* then the kind tells all of specials */
 
 	for (size_t i = 0; i < values->count; i++) {
-		uint8_t kind = values->kinds[i * values->step];
-		uint64_t code = (uint64_t)values->numbers[i * values->step] - zero;
+		uint8_t kind = values->kinds[i];
+		uint64_t code = (uint64_t)values->numbers[i] - zero;
 
 		if (kind < SLICE_INT)
 			code = mixed ? 0 : kind - special;
@@ -124,50 +120,19 @@ static void fit_list(struct frame *frame, size_t count)
 		frame->nlisted = n;
 }
 
-static uint64_t frame_bits(const struct frame *frame, size_t count)
+static void fit_frame(const struct values *values, struct frame *frame)
 {
-	if (frame->nlisted)
-		return list_bits(frame, frame->nlisted, count);
-	return count * (frame->width + (frame->kind ? 0 : 3));
-}
-
-/* False: only as the whole of a block. */
-static bool fit_frame(const struct values *values, struct frame *frame)
-{
-	bool fits = fit_kind(values, frame);
-
-	frame->nlisted = 0;
+	fit_kind(values, frame);
 	fit_codes(values, frame);
-	if (!fits)
-		return false;
-	if (frame->width > 1)
+	frame->nlisted = 0;
+	if (frame->kind != SLICE_DELETED && frame->width > 1)
 		fit_list(frame, values->count);
-	return true;
 }
 
-/* How many frames: one, or two for values that take turns. */
-static unsigned fit_frames(const struct values *values, struct frame frames[2])
-{
-	enum { TURN_COST = 24 }; /* its head */
-	size_t count = values->count;
-	const struct values even = {values->numbers, values->kinds, (count + 1) / 2, 2};
-	const struct values odd = {values->numbers + 1, values->kinds + 1, count / 2, 2};
-	struct frame turn;
-
-	if (!fit_frame(values, &frames[0]) || frames[0].width == 0 ||
-	    frames[0].special == SLICE_INT || count < 2 || !fit_frame(&odd, &frames[1]) ||
-	    !fit_frame(&even, &turn) ||
-	    frame_bits(&turn, even.count) + frame_bits(&frames[1], odd.count) + TURN_COST >=
-		    frame_bits(&frames[0], count))
-		return 1;
-	frames[0] = turn;
-	return 2;
-}
-
-static uint8_t *put_head(uint8_t *at, const struct frame *frame, bool more)
+static uint8_t *put_head(uint8_t *at, const struct frame *frame)
 {
 	*at++ = (uint8_t)(frame->width | (unsigned)(frame->nlisted > 0) << 7);
-	*at++ = (uint8_t)(frame->kind | frame->special << 3 | more << 5);
+	*at++ = (uint8_t)(frame->kind | frame->special << 3);
 	at = varint_put(at, zigzag(frame->least));
 	if (frame->nlisted)
 		*at++ = frame->nlisted;
@@ -213,10 +178,12 @@ static void put_keys(struct bits_out *bits, const uint64_t *keys, size_t count)
 	bits_end(bits);
 }
 
-/* Beside values: what lies between neighbours, less 1. */
+/* Beside values: what lies between neighbours, less 1; nothing where that is 0 for all of them. */
 static void put_gaps(struct bits_out *bits, const uint64_t *keys, size_t count)
 {
-	for (size_t i = 1; i < count; i++)
+	bool dense = keys[count - 1] - keys[0] == count - 1;
+
+	for (size_t i = 1; i < count && !dense; i++)
 		bits->at = varint_put(bits->at, keys[i] - keys[i - 1] - 1);
 }
 
@@ -239,15 +206,10 @@ static struct extra_fit fit_extra(const uint64_t *extra, size_t count)
 }
 
 static void put_values(struct bits_out *bits, const struct values *values,
-		       const struct frame *frames, unsigned nframes)
+		       const struct frame *frame)
 {
-	if (nframes == 2) {
-		put_frame(bits, &frames[0], (values->count + 1) / 2);
-		put_frame(bits, &frames[1], values->count / 2);
-		return;
-	}
-	put_frame(bits, &frames[0], values->count);
-	for (size_t i = 0; frames[0].kind == SLICE_DELETED && i < values->count; i++)
+	put_frame(bits, frame, values->count);
+	for (size_t i = 0; frame->kind == SLICE_DELETED && i < values->count; i++)
 		bits_put(bits, values->kinds[i], 3);
 }
 
@@ -255,17 +217,15 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 {
 	struct bits_out bits = {.at = (uint8_t *)buf_room(out, BLOCK_ROOM)};
 	const uint8_t *start = bits.at;
-	unsigned nframes = 0;
 	struct extra_fit extra = {0};
-	struct values values = {.count = count, .step = 1};
-	struct frame frames[2];
+	struct values values = {.count = count};
+	struct frame frame;
 
 	if (column->numbers) {
 		values.numbers = column->numbers + at;
 		values.kinds = column->kinds + at;
-		nframes = fit_frames(&values, frames);
-		for (unsigned f = 0; f < nframes; f++)
-			bits.at = put_head(bits.at, &frames[f], f + 1 < nframes);
+		fit_frame(&values, &frame);
+		bits.at = put_head(bits.at, &frame);
 	}
 	if (column->extra) {
 		extra = fit_extra(column->extra + at, count);
@@ -273,7 +233,7 @@ static void put_block(const struct slice_column *column, size_t at, size_t count
 		bits.at = varint_put(bits.at, extra.least);
 	}
 	if (column->numbers)
-		put_values(&bits, &values, frames, nframes);
+		put_values(&bits, &values, &frame);
 	for (size_t i = 0; column->extra && i < count; i++)
 		bits_put(&bits, column->extra[at + i] - extra.least, extra.width);
 	bits_end(&bits);

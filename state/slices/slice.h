@@ -123,7 +123,7 @@ struct slice_frame { /* how values are coded */
 	uint8_t width, kind; /* kind SLICE_DELETED: kinds stand beside the values */
 	uint8_t special;     /* codes begin with this kind; SLICE_INT: all are numbers */
 	uint8_t nlisted, index_width;
-	uint64_t list_at, at; /* bits */
+	uint64_t at; /* bits; its list is at 0 */
 };
 
 struct slice_block {
@@ -131,8 +131,7 @@ struct slice_block {
 	uint32_t count;
 	const uint8_t *bits, *keys, *end;
 	bool keys_alone; /* at one width; else gaps */
-	bool turns;      /* every second value is of the second frame */
-	struct slice_frame frames[2];
+	struct slice_frame frame;
 	uint8_t extra_width;
 	uint64_t extra_least;
 	uint64_t kinds_at, extra_at; /* bits */

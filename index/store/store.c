@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

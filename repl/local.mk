@@ -52,12 +52,8 @@ librepl_a_SOURCES = \
 	%D%/commands/state_steps.h \
 	%D%/commands/cmd_view.c \
 	%D%/commands/cmd_when.c \
-	%D%/pictures/picture.c \
-	%D%/pictures/picture.h \
 	%D%/pictures/picture_axis.c \
 	%D%/pictures/picture_draw.h \
-	%D%/pictures/picture_fill.c \
-	%D%/pictures/picture_fill.h \
 	%D%/pictures/picture_text.c \
 	%D%/render/lanes.c \
 	%D%/render/lanes.h \

@@ -225,6 +225,11 @@ libstate_a_SOURCES += \
 	%D%/timelines/timelines.c \
 	%D%/timelines/timelines.h
 libstate_a_SOURCES += \
+	%D%/pictures/picture.c \
+	%D%/pictures/picture.h \
+	%D%/pictures/picture_fill.c \
+	%D%/pictures/picture_fill.h
+libstate_a_SOURCES += \
 	%D%/intervals/intervals.c \
 	%D%/intervals/intervals.h \
 	%D%/intervals/named.c \

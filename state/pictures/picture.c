@@ -10,7 +10,7 @@
  * can have held as long, be it listed nowhere. That several values have the column is certain
  * always.
  */
-#include "repl/pictures/picture.h"
+#include "state/pictures/picture.h"
 
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"

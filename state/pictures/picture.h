@@ -72,6 +72,9 @@ void picture_add(struct picture *picture, const struct interval *interval);
  * leave open is to be filled by all intervals of its column, as a part.
  */
 void picture_add_sums(struct picture *picture, const char *path, const struct sums *sums);
+/* Columns [first, end) of an attribute, whose value is known as it is shown. */
+void picture_set(struct picture *picture, const char *path, uint32_t first, uint32_t end,
+		 const struct value *value, bool mixed);
 void picture_part_end(struct picture *picture); /* cells of the part tell whether they are open */
 void picture_finish(struct picture *picture);   /* after the last one: rows are in order of path */
 

@@ -30,7 +30,7 @@ struct cmd {
 	const char *args;         /* after TRACE, as help shows it: "TIME... [PATH...]" */
 	const char *summary;      /* one line, no full stop */
 	const char *help;         /* more text, and examples: lines that begin with "  $ yore " */
-	unsigned options;         /* groups of enum option_group that it takes */
+	uint64_t options;         /* groups of enum option_group that it takes */
 	unsigned words;           /* enum cmd_word */
 	int min_words, max_words; /* own words, without TRACE; -1: any number */
 	bool no_trace;            /* it takes no TRACE */

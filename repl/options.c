@@ -106,6 +106,8 @@ static const struct option table[] = {
 	{{"--file", "FILE", "-f: read the program from a file", OPT_DO}, TAKE_TEXT, AT(file)},
 	{{"--retry", "SECONDS", "how long a relay that gives nothing new is tried again (60)", OPT_ATTACH}, TAKE_RETRY, AT(retry)},
 	{{"--into", "DIR", "keep the mirror in this folder", OPT_INTO}, TAKE_TEXT, AT(into)},
+	{{"--listen", "ADDRESS[:PORT]", "where to serve (127.0.0.1, any port that is free)", OPT_SERVE}, TAKE_TEXT, AT(listen)},
+	{{"--origin", "URL", "a page that may ask, besides viewers (repeatable)", OPT_SERVE}, TAKE_WORDS, AT(origins)},
 	{{"--live", NULL, "how far a recording that goes on has come", OPT_LIVE}, TAKE_FLAG, AT(live)},
 	{{"--check", NULL, "what is wrong with a file of rules", OPT_CHECK}, TAKE_FLAG, AT(check_rules)},
 	{{"--rules", "FILE", "rules of one's own instead, or a set's NAME (repeatable)", OPT_RULES}, TAKE_WORDS, AT(rules)},
@@ -376,9 +378,9 @@ static const struct option *option_find(const char *word, size_t len)
 	return NULL;
 }
 
-static unsigned groups_of(const struct cmd *cmd)
+static uint64_t groups_of(const struct cmd *cmd)
 {
-	const unsigned prompt = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_LISTS;
+	const uint64_t prompt = OPT_TRACE | OPT_FORMAT | OPT_RULES | OPT_LISTS;
 
 	return OPT_COMMON | (cmd ? cmd->options : prompt);
 }
@@ -698,7 +700,7 @@ static bool check_words(const struct parse *parse, struct error *err)
 static bool check_groups(const struct parse *parse, int n, char **words, struct error *err)
 {
 	const struct cmd *cmd = parse->out->cmd;
-	unsigned groups = groups_of(cmd);
+	uint64_t groups = groups_of(cmd);
 
 	for (int i = 0; i < n; i++) {
 		if (strcmp(words[i], "--") == 0 || (parse->raw_from && i >= parse->raw_from))

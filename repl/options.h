@@ -23,36 +23,37 @@ enum option_group {
 	OPT_TRACE =
 		1 << 1, /* opening: --with --offset --input --key-file --index-dir --no-index --jobs
 			 --program */
-	OPT_RANGE = 1 << 2,    /* --begin --end */
-	OPT_FILTER = 1 << 3,   /* --name --cpu --tid --pid --comm --stream --where */
-	OPT_FORMAT = 1 << 4,   /* --format --time --utc */
-	OPT_RULES = 1 << 5,    /* --rules */
-	OPT_LIMIT = 1 << 6,    /* --limit */
-	OPT_EVENTS = 1 << 7,   /* --all --reverse --count --around --context */
-	OPT_BEFORE = 1 << 8,   /* --before */
-	OPT_INDEX = 1 << 9,    /* --drop --timelines --chunk --pass --join */
-	OPT_DUMP = 1 << 10,    /* --at */
-	OPT_EXPLAIN = 1 << 11, /* --explain */
-	OPT_LIST = 1 << 12,    /* --list --sandbox */
-	OPT_STREAM = 1 << 13,  /* --stream */
-	OPT_AUX = 1 << 14,     /* --decode */
-	OPT_SYMBOLS = 1 << 15, /* --symbols --no-symbols --lines */
-	OPT_WHY = 1 << 16,     /* --why --names */
-	OPT_SQL = 1 << 17,     /* --format line */
-	OPT_BY = 1 << 18,      /* --by */
-	OPT_DRAW = 1 << 19,    /* --svg --width */
-	OPT_CONVERT = 1 << 20, /* --to --no-state --with-state */
-	OPT_CHECK = 1 << 21,   /* --check */
-	OPT_STATE = 1 << 22,   /* --state */
-	OPT_DO = 1 << 23,      /* --probes --file */
-	OPT_THREADS = 1 << 24, /* --cpu --tid --pid --comm: of rows of the state */
-	OPT_LISTS = 1 << 25,   /* --all --budget: of lists over a range */
-	OPT_ATTACH = 1 << 26,  /* --retry */
-	OPT_FOLLOW = 1 << 27,  /* --follow --patience */
-	OPT_INTO = 1 << 28,    /* --into */
-	OPT_LIVE = 1 << 29,    /* --live */
-	OPT_ANALYSIS = 1 << 30, /* --sort: of analyses alone, which read it themselves */
-	OPT_TRIGGERS = 1u << 31 /* --until --on --do --do-shell */
+	OPT_RANGE = 1 << 2,           /* --begin --end */
+	OPT_FILTER = 1 << 3,          /* --name --cpu --tid --pid --comm --stream --where */
+	OPT_FORMAT = 1 << 4,          /* --format --time --utc */
+	OPT_RULES = 1 << 5,           /* --rules */
+	OPT_LIMIT = 1 << 6,           /* --limit */
+	OPT_EVENTS = 1 << 7,          /* --all --reverse --count --around --context */
+	OPT_BEFORE = 1 << 8,          /* --before */
+	OPT_INDEX = 1 << 9,           /* --drop --timelines --chunk --pass --join */
+	OPT_DUMP = 1 << 10,           /* --at */
+	OPT_EXPLAIN = 1 << 11,        /* --explain */
+	OPT_LIST = 1 << 12,           /* --list --sandbox */
+	OPT_STREAM = 1 << 13,         /* --stream */
+	OPT_AUX = 1 << 14,            /* --decode */
+	OPT_SYMBOLS = 1 << 15,        /* --symbols --no-symbols --lines */
+	OPT_WHY = 1 << 16,            /* --why --names */
+	OPT_SQL = 1 << 17,            /* --format line */
+	OPT_BY = 1 << 18,             /* --by */
+	OPT_DRAW = 1 << 19,           /* --svg --width */
+	OPT_CONVERT = 1 << 20,        /* --to --no-state --with-state */
+	OPT_CHECK = 1 << 21,          /* --check */
+	OPT_STATE = 1 << 22,          /* --state */
+	OPT_DO = 1 << 23,             /* --probes --file */
+	OPT_THREADS = 1 << 24,        /* --cpu --tid --pid --comm: of rows of the state */
+	OPT_LISTS = 1 << 25,          /* --all --budget: of lists over a range */
+	OPT_ATTACH = 1 << 26,         /* --retry */
+	OPT_FOLLOW = 1 << 27,         /* --follow --patience */
+	OPT_INTO = 1 << 28,           /* --into */
+	OPT_LIVE = 1 << 29,           /* --live */
+	OPT_ANALYSIS = 1 << 30,       /* --sort: of analyses alone, which read it themselves */
+	OPT_TRIGGERS = 1u << 31,      /* --until --on --do --do-shell */
+	OPT_SERVE = UINT64_C(1) << 32 /* --listen --origin */
 };
 
 enum format { FORMAT_TEXT, FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON, FORMAT_LINE };
@@ -119,6 +120,8 @@ struct options {
 	const char *into; /* live --into; NULL: a folder that goes */
 	/* events, state and when: --until, --on, --do, --do-shell; NULL: not given */
 	const char *until, *on, *do_command, *do_shell;
+	const char *listen;   /* serve: ADDRESS[:PORT]; NULL: any port of this machine alone */
+	struct words origins; /* serve: pages that may ask, too */
 	bool probes;      /* do --probes */
 	const char *file; /* do --file */
 	char *memory;          /* what commas were cut out of; options_release() */
@@ -148,7 +151,7 @@ struct option_info {
 	const char *name;  /* "--begin" */
 	const char *value; /* "TIME"; NULL: takes none */
 	const char *help;
-	unsigned group; /* bits of enum option_group: a command that takes one of them has it */
+	uint64_t group; /* bits of enum option_group: a command that takes one of them has it */
 };
 const struct option_info *option_info(size_t i);
 

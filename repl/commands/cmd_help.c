@@ -37,7 +37,7 @@ static void put_help(struct sink *sink, const char *left, const char *help)
 	buf_release(&text);
 }
 
-static void put_options(struct sink *sink, unsigned groups)
+static void put_options(struct sink *sink, uint64_t groups)
 {
 	const struct option_info *info;
 
@@ -107,7 +107,7 @@ static void usage(const struct cmd *cmd, struct sink *sink)
 	sink_text(sink, " [OPTIONS]\n\n");
 	sink_text(sink, cmd->help);
 	sink_text(sink, "\nOptions:\n");
-	put_options(sink, cmd->options & ~(unsigned)OPT_COMMON);
+	put_options(sink, cmd->options & ~(uint64_t)OPT_COMMON);
 	put_options(sink, OPT_COMMON);
 }
 

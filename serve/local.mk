@@ -16,6 +16,9 @@ libserve_a_SOURCES = \
 	%D%/events_table.h \
 	%D%/matches.c \
 	%D%/matches.h \
+	%D%/page_api.c \
+	%D%/page/page.c \
+	%D%/page/page.h \
 	%D%/parameters.c \
 	%D%/request.c \
 	%D%/rows.c \
@@ -31,3 +34,19 @@ libserve_a_SOURCES = \
 	%D%/tsp_service.c \
 	%D%/tsp_table.c \
 	%D%/tsp_xy.c
+nodist_libserve_a_SOURCES = %D%/page/parts.c
+page_parts = \
+	%D%/page/draw.js \
+	%D%/page/main.js \
+	%D%/page/page.css \
+	%D%/page/page.html \
+	%D%/page/panels.js \
+	%D%/page/server.js \
+	%D%/page/times.js \
+	%D%/page/view.js
+EXTRA_DIST += $(page_parts)
+CLEANFILES += %D%/page/parts.c
+%D%/page/parts.c: $(page_parts) lua-lib/drawing/embed.awk
+	$(AM_V_GEN)$(MKDIR_P) %D%/page && \
+	$(AWK) -v header=serve/page/page.h -v function_name=page_part -f $(srcdir)/lua-lib/drawing/embed.awk \
+		$(page_parts:%=$(srcdir)/%) > $@.tmp && mv $@.tmp $@

@@ -125,7 +125,7 @@ static bool path_is(const char *pattern, struct request *request)
 /* A name comes before a `*` that stands in its place: outputs/markerSets. */
 static const struct operation *const tables[] = {
 	annotation_operations, service_operations, table_operations,  graph_operations,
-	xy_operations,         data_operations,    config_operations,
+	xy_operations,         data_operations,    config_operations, page_operations,
 };
 
 /* NULL: *other tells whether the path has an operation of another method. */

@@ -1,6 +1,7 @@
 /*
- * serve.h - a server of traces for viewers: the Trace Server Protocol
+ * serve.h - a server of traces for viewers: the Trace Server Protocol, and a page of our own
  *
+ *     http://127.0.0.1:PORT/TOKEN/            the page
  *     http://127.0.0.1:PORT/TOKEN/tsp/api     for viewers that speak the protocol (version 0.6.0)
  *
  * What it gives is of the traces that the caller opened, and of nothing else on the machine. A
@@ -48,7 +49,7 @@ struct server;
 /* False: *err; the port may be in use. */
 MUST_CHECK bool serve_open(const struct serve_options *options, struct server **out,
 			   struct error *err);
-const char *serve_url(const struct server *server); /* ends in '/' */
+const char *serve_url(const struct server *server); /* of the page; ends in '/' */
 void serve_wait(struct server *server);             /* until stopped */
 void serve_close(struct server *server);            /* NULL is fine */
 

@@ -194,7 +194,8 @@ struct operation {
 		       struct error *err);
 };
 extern const struct operation service_operations[], table_operations[], graph_operations[],
-	xy_operations[], data_operations[], annotation_operations[], config_operations[];
+	xy_operations[], data_operations[], annotation_operations[], config_operations[],
+	page_operations[];
 
 /* {"title": what is wrong} with a status. Returns false, with *err of no kind. */
 bool reply_fails(struct reply *reply, unsigned status, const char *title);

@@ -1,5 +1,5 @@
 /*
- * cmd_serve.c - traces for viewers, until Ctrl-C
+ * cmd_serve.c - traces for viewers and for the page, until Ctrl-C
  *
  * Each TRACE has a session of its own, with the options of the command: what is opened once is
  * asked by all workers of the server.
@@ -209,8 +209,8 @@ static bool serve_all(struct session *session, const struct options *options,
 	if (!serve_open(&serving, &server, err))
 		return false;
 	tell(server, options, sink);
-	session_note(session, "viewers that speak the Trace Server Protocol have this address with "
-			      "tsp/api behind it; Ctrl-C ends");
+	session_note(session, "open this address in a browser; viewers that speak the Trace Server "
+			      "Protocol have it with tsp/api behind it; Ctrl-C ends");
 	serve_wait(server);
 	serve_close(server);
 	return error_set(err, ERR_INTERRUPTED, "interrupted");
@@ -230,10 +230,11 @@ static bool run_serve(struct session *session, const struct options *options, st
 const struct cmd cmd_serve = {
 	.name = "serve",
 	.args = "[TRACE...]",
-	.summary = "traces for viewers of the Trace Server Protocol",
-	.help = "Prints an address and serves it until Ctrl-C. With tsp/api behind it, it is a "
-		"trace\n"
-		"server (Trace Server Protocol 0.6.0) for viewers such as VS Code's Trace Viewer.\n"
+	.summary = "traces for a browser, and for viewers of the Trace Server Protocol",
+	.help = "Prints an address and serves it until Ctrl-C. In a browser it is a page that "
+		"shows\n"
+		"rows over time, zooms and searches. With tsp/api behind it, it is a trace server\n"
+		"(protocol version 0.6.0) for viewers such as VS Code's Trace Viewer.\n"
 		"\n"
 		"Only this machine reaches it, and only who knows the address: a token is part of\n"
 		"it. No file is served, and nothing is told of others than the TRACEs. Timelines\n"

@@ -193,7 +193,7 @@ if [ -d "${YORE_CORPUS-}" ]; then
 fi
 # Replies of a relay: what a mirror is given, on one connection and on two.
 python3 "$source/tests/live/replies.py" "$work/live"
-# Requests of viewers and of others.
+# Requests of viewers, of the page, and of others.
 python3 "$source/tests/repl/serve_requests.py" "$work/serve"
 # An empty slice, which fuzzing fills: magic, then offsets and length of its parts.
 {

@@ -36,6 +36,7 @@ dist_check_SCRIPTS += \
 	%D%/turns.py \
 	%D%/view.py \
 	%D%/serve.py \
+	%D%/serve_page.py \
 	%D%/serve_client.sh \
 	%D%/sockets.py \
 	%D%/lttng_chunks.py \

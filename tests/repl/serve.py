@@ -338,7 +338,7 @@ def storm(server):
     kinds = [lambda: server.ask("tsp/api/health")[0] == 200, lambda: server.ask("tsp/api/nothing")[0] == 404, lambda: server.ask_at("/x")[0] == 403,
              lambda: server.ask(experiment + "outputs/table/events/lines", {"parameters": {"requested_table_index": 10}})[0] == 200,
              lambda: server.ask(experiment + "outputs/timeGraph/cpu.thread/tree", {})[0] == 200, lambda: server.ask(experiment + "outputs/XY/density/xy", b"{")[0] == 400,
-             lambda: server.ask(experiment + "outputs/XY/cpu-use/xy", {})[0] == 200,
+             lambda: server.ask(experiment + "outputs/XY/cpu-use/xy", {})[0] == 200, lambda: server.ask("page/0/rows", {"paths": ["thread[*]/state"]})[0] == 200,
              lambda: cut_short(server)]
 
     def round_of(count):
@@ -377,7 +377,7 @@ def commands(work):
         with Server(*words) as server:
             good = server.ask("tsp/api/health")[0] == 200 and len(server.tsp("traces")[1]) == sum(word.startswith(top) for word in words)
             ended, said = server.end()
-            result(good and ended == 130 and "have this address" in said, "yore serve " + line, (ended, said))
+            result(good and ended == 130 and "open this address" in said, "yore serve " + line, (ended, said))
     result(lines, "the help has examples")
     with Server(DEMO, "--listen", "[::1]:0") as server:
         connection = socket.create_connection(("::1", int(server.host.rsplit(":", 1)[1])))

@@ -10,7 +10,7 @@ RULES = 'event "sched:sched_switch"\n\tlast[section/cpu]/comm = field/next_comm\
 REQUESTS = [("GET", path, None) for path in (
     "", "tsp/api/health", "tsp/api/identifier", "tsp/api/traces", "tsp/api/traces/x", "tsp/api/experiments", "tsp/api/experiments/@", OUTPUT[:-1],
     OUTPUT + "events", OUTPUT + "markerSets", OUTPUT + "events/annotations", "tsp/api/experiments/@/bookmarks", "tsp/api/config/types",
-    "tsp/api/config/types/yore.rules/configs", "tsp/api/config/types/yore.rules/configs/c1", "%2e%2e/etc/passwd")]
+    "tsp/api/config/types/yore.rules/configs", "tsp/api/config/types/yore.rules/configs/c1", "page/0/info", "%2e%2e/etc/passwd")]
 REQUESTS += [("DELETE", path, None) for path in ("tsp/api/traces/x", "tsp/api/config/types/yore.rules/configs/c1", "tsp/api/experiments/@/bookmarks/x")]
 REQUESTS += [("POST", path, {"parameters": body}) for path, body in (
     ("tsp/api/traces", {"uri": "/etc/passwd", "name": "x"}), ("tsp/api/experiments", {"name": "x", "traces": ["x"]}),
@@ -25,6 +25,11 @@ REQUESTS += [("POST", path, {"parameters": body}) for path, body in (
     (OUTPUT + "XY/xy.thread.cpu/xy", RANGE), (OUTPUT + "data/analysis.cputop/tree", RANGE), (OUTPUT + "events/annotations", RANGE), (OUTPUT + "x/style", {}),
     ("tsp/api/experiments/@/bookmarks", {"name": "here", "start": 5, "end": 9}),
     ("tsp/api/config/types/yore.rules/configs", {"name": "mine", "rules": RULES}), ("tsp/api/config/types/yore.rules", {"name": "x", "rules": 'include "/etc/passwd"'}))]
+REQUESTS += [("POST", "page/0/" + path, body) for path, body in (
+    ("tree", {"path": "cpu[*]/thread", "from": 0, "to": 9999999}), ("rows", {"paths": ["cpu[*]/thread", "thread[10893]/state"], "columns": 30}),
+    ("density", {"columns": 10, "where": "name == \"sched:sched_switch\" && prev_pid > 3"}), ("density", {"columns": 10, "from": 5, "to": 4000000}),
+    ("events", {"where": "cpu[cpu]/thread == 10893", "limit": 3}), ("why", {"path": "thread[10893]/state", "from": 5000000}),
+    ("analysis", {"name": "critical-path", "tid": 10893, "to": 3000000}))]
 
 if __name__ == "__main__":
     for i, (method, path, body) in enumerate(REQUESTS):

@@ -1,6 +1,6 @@
 #!/bin/sh
 # yore serve and the client of VS Code's Trace Viewer: tsp-typescript-client of npm, as it is published.
-# YORE_NPM names a folder in which it is installed already; YORE_SERVE_LARGE=TRACE[,INDEX] adds a trace, and measures.
+# YORE_NPM names a folder in which it is installed already, YORE_CORPUS a corpus of traces (YORE_CLIENT_MOST of each kind); YORE_SERVE_LARGE=TRACE[,INDEX] adds a trace, and measures.
 set -eu
 src=$(cd "${srcdir:-.}" && pwd)
 yore=$(cd "${top_builddir:-.}" && pwd)/yore
@@ -37,6 +37,18 @@ client()
 for trace in sched-demo memory-demo ovni-demo sched-ftrace/trace.dat sched-perf/perf.data; do
 	client "$src/fixtures/golden/$trace" --no-index
 done
+if [ -d "${YORE_CORPUS-}" ]; then
+	export YORE_CORPUS_TRACE=1
+	most=${YORE_CLIENT_MOST:-6} # of each kind
+	for trace in $(find "$YORE_CORPUS/perf-data" -name perf.data -size -300k | sort | head -n "$most") \
+		$(find "$YORE_CORPUS/trace-dat" -name trace.dat -size -600k | sort | head -n "$most") \
+		$(find "$YORE_CORPUS/ctf/real" -name metadata -size -200k | sort | head -n "$most" | xargs -n1 dirname); do
+		# what is damaged may be no trace; what has no event cannot be served
+		"$yore" events "$trace" --no-index --limit 1 2>/dev/null | grep -q . || continue
+		client "$trace" --no-index
+	done
+	unset YORE_CORPUS_TRACE
+fi
 if [ -n "${YORE_SERVE_LARGE-}" ]; then
 	client "${YORE_SERVE_LARGE%%,*}" --index-dir "${YORE_SERVE_LARGE##*,}"
 fi

@@ -370,6 +370,12 @@ static bool read_address(const struct serve_options *options, union address *out
 	const char *text = options->address ? options->address : "127.0.0.1";
 
 	*out = (union address){0};
+	if (!strcmp(text, "0.0.0.0") || !strcmp(text, "::"))
+		return error_set(
+			err, ERR_QUERY,
+			"'%s' stands for all addresses: name the one that browsers ask, which "
+			"requests are compared with",
+			text);
 	if (inet_pton(AF_INET, text, &out->v4.sin_addr) == 1) {
 		out->v4.sin_family = AF_INET;
 		out->v4.sin_port = htons(options->port);

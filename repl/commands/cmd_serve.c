@@ -142,6 +142,8 @@ static bool open_all(struct session *session, const struct options *options,
 
 static void close_all(struct serving_traces *all)
 {
+	if (all->begun)
+		all->items[0].session->steps = false;
 	for (size_t i = 1; i < all->begun; i++)
 		session_release(&all->items[i].own);
 	mem_free(all->items);

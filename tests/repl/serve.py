@@ -386,7 +386,7 @@ def commands(work):
         port = server.host.rsplit(":", 1)[1]
         done = subprocess.run([results.yore, "serve", DEMO, "--no-index", "--listen", "[::1]:" + port], capture_output=True, text=True, timeout=60, check=False)
         result(done.returncode == 1 and "Address already in use" in done.stderr, "a port that is in use", done)
-    for words in (["--listen", "nowhere.example"], ["--listen", "127.0.0.1:x"], ["--listen", "127.0.0.1:99999"]):
+    for words in (["--listen", "nowhere.example"], ["--listen", "0.0.0.0:0"], ["--listen", "[::]:0"], ["--listen", "127.0.0.1:x"], ["--listen", "127.0.0.1:99999"]):
         done = subprocess.run([results.yore, "serve", DEMO, "--no-index", *words], capture_output=True, text=True, timeout=60, check=False)
         result(done.returncode == 2 and done.stderr.count("\n") == 1, " ".join(words), done)
     done = subprocess.run([results.yore, "serve", DEMO, os.path.join(work, "none"), "--no-index"], capture_output=True, text=True, timeout=60, check=False)

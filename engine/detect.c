@@ -11,10 +11,8 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { READERS_MAX = 16, HEAD_BYTES = 4096 };
 
@@ -83,6 +81,7 @@ static bool say_missing(const char *path, int number, struct error *err)
 
 static bool look(const char *path, struct probe *probe, uint8_t head[HEAD_BYTES], struct error *err)
 {
+	struct source *source;
 	struct stat st;
 
 	if (stat(path, &st) != 0)
@@ -90,13 +89,13 @@ static bool look(const char *path, struct probe *probe, uint8_t head[HEAD_BYTES]
 	*probe = (struct probe){.path = path, .is_folder = S_ISDIR(st.st_mode), .head = head};
 	if (!S_ISREG(st.st_mode))
 		return true;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-	ssize_t n = read(fd, head, HEAD_BYTES);
-	probe->nhead = n > 0 ? (size_t)n : 0;
-	close(fd);
-	return true;
+	if (!source_open(path, SOURCE_READ, &source, err))
+		return false;
+	uint64_t size = source_size(source);
+	probe->nhead = size < HEAD_BYTES ? (size_t)size : HEAD_BYTES;
+	bool good = source_peek(source, 0, head, probe->nhead, err);
+	source_close(source);
+	return good;
 }
 
 /* The reader that is surest of what `look` saw; NULL: none knows it. */

@@ -277,16 +277,41 @@ static bool has_offset(const struct trace_options *options, size_t i)
 	return options->offsets && options->offsets[i] != NSTIME_MIN;
 }
 
+static char *(*locates)(const char *path, const char *keep, struct error *err);
+
+void trace_locate_by(char *(*locate)(const char *path, const char *keep, struct error *err))
+{
+	locates = locate;
+}
+
+/* Path i, or where readers find what it names; NULL: *err. */
+static const char *locate(struct trace *trace, const struct trace_options *options, size_t i,
+			  struct error *err)
+{
+	const char *path = options->paths[i];
+	char *other = NULL;
+
+	err->kind = ERR_NONE;
+	if (locates && !options->grows)
+		other = locates(path, options->spill_dir, err);
+	if (other)
+		path = arena_strdup(trace->arena, other);
+	mem_free(other);
+	return err->kind == ERR_NONE ? path : NULL;
+}
+
 static bool open_one(struct trace *trace, const struct trace_options *options, size_t i,
 		     struct error *err)
 {
-	const char *settings = NULL;
+	const char *settings = NULL, *path = locate(trace, options, i, err);
 	size_t parts = trace->nparts, clocks = trace->nclocks;
-	const struct reader *reader =
-		options->input ? reader_asked_for(trace, options->input, &settings, err)
-			       : reader_detect(options->paths[i], err);
+	const struct reader *reader;
 
-	if (!reader || !reader->open(trace, options->paths[i], settings, options->mode, err))
+	if (!path)
+		return false;
+	reader = options->input ? reader_asked_for(trace, options->input, &settings, err)
+				: reader_detect(path, err);
+	if (!reader || !reader->open(trace, path, settings, options->mode, err))
 		return false;
 	for (size_t p = parts; p < trace->nparts; p++)
 		trace->parts[p]->settings = settings;
@@ -321,6 +346,20 @@ static void begin_telling(struct trace *trace, const struct notices *notices)
 	atomic_store(&trace->unknown, 0);
 }
 
+/* A path as messages have it: of a URL without what may be a password or a signature. */
+static const char *shown(struct arena *arena, const char *path)
+{
+	const char *host = strstr(path, "://");
+
+	if (!host)
+		return arena_strdup(arena, path);
+	host += 3;
+	const char *name = memchr(host, '@', strcspn(host, "/?"));
+	const char *rest = name ? name + 1 : host;
+	return arena_printf(arena, "%.*s%.*s", (int)(host - path), path, (int)strcspn(rest, "?"),
+			    rest);
+}
+
 bool trace_open(const struct trace_options *options, struct trace **out, struct error *err)
 {
 	struct trace *trace = mem_new(sizeof *trace);
@@ -332,7 +371,7 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 	trace->strict = options->strict;
 	trace->packet_bytes = options->packet_bytes;
 	trace->cache_least = options->cache_least;
-	trace->path = arena_strdup(trace->arena, options->npaths ? options->paths[0] : "");
+	trace->path = options->npaths ? shown(trace->arena, options->paths[0]) : "";
 	if (options->key_file)
 		trace->key_file = arena_strdup(trace->arena, options->key_file);
 	if (options->spill_dir)
@@ -348,8 +387,9 @@ bool trace_open(const struct trace_options *options, struct trace **out, struct 
 		if (good)
 			continue;
 		/* most causes name the file already */
-		if (strncmp(err->text, options->paths[i], strlen(options->paths[i])) != 0)
-			error_while(err, "opening %s", options->paths[i]);
+		const char *path = shown(trace->arena, options->paths[i]);
+		if (strncmp(err->text, path, strlen(path)) != 0)
+			error_while(err, "opening %s", path);
 		trace_close(trace);
 		return false;
 	}

@@ -247,6 +247,13 @@ struct trace_options {
 	struct notices notices; /* copied; damage is told here while the trace lives */
 };
 
+/*
+ * Where readers find what a path names that is no file or folder of this machine, to be freed; NULL
+ * with err->kind ERR_NONE: at the path itself. `keep` is spill_dir. For the whole process, before
+ * the first trace is opened; without it, and for a trace that grows, all paths are files.
+ */
+void trace_locate_by(char *(*locate)(const char *path, const char *keep, struct error *err));
+
 /* Opens and merges; the caller owns *out and ends it with trace_close(). */
 MUST_CHECK bool trace_open(const struct trace_options *options, struct trace **out,
 			   struct error *err);

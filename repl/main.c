@@ -7,6 +7,8 @@
 #include "engine/base/files.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
+#include "engine/trace.h"
+#include "remote/remote.h"
 #include "repl/commands/cmds.h"
 #include "repl/prompt/prompt.h"
 #include "repl/scripting.h"
@@ -173,6 +175,8 @@ int main(int argc, char **argv)
 	signals_install();
 	files_raise_limit();
 	inputs_record();
+	trace_locate_by(remote_locate);
+	remote_stops_by(signals_interrupted);
 	if (!options_parse(script ? argc : argc - 1, script ? script : argv + 1, false, &options,
 			   &err)) {
 		options_release(&options);

@@ -99,6 +99,7 @@ static const struct option table[] = {
 	{{"--explain", NULL, "what each line reads and writes", OPT_EXPLAIN}, TAKE_FLAG, AT(explain_rules)},
 	{{"--list", NULL, "name the analyses that come with yore; index: what is stored of all traces", OPT_LIST | OPT_INDEX}, TAKE_FLAG, AT(list)},
 	{{"--verify", NULL, "compare all that is stored with its checksums", OPT_INDEX}, TAKE_FLAG, AT(verify)},
+	{{"--manifest", NULL, "write yore-manifest.json into the folder TRACE, by which it is read over HTTP", OPT_INDEX}, TAKE_FLAG, AT(manifest)},
 	{{"--prune", NULL, "remove what was not used for longest, but so much: --keep", OPT_INDEX}, TAKE_FLAG, AT(prune)},
 	{{"--keep", "SIZE", "with --prune: 500M, 5G (default: YORE_INDEX_KEEP)", OPT_INDEX}, TAKE_SIZE, AT(keep)},
 	{{"--sandbox", NULL, "the script sees the trace, and no files or programs", OPT_LIST}, TAKE_FLAG, AT(sandbox)},

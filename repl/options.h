@@ -98,6 +98,7 @@ struct options {
 	bool before, why, find_names;
 	const char *chunk, *pass;
 	bool join;
+	bool manifest;      /* index: of a folder that is to be read over HTTP */
 	bool verify, prune; /* index: what is stored of all traces */
 	uint64_t keep;      /* index --prune: bytes; 0: not given */
 	bool check_state; /* --state */

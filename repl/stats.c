@@ -2,6 +2,7 @@
 #include "repl/stats.h"
 
 #include "engine/base/workers.h"
+#include "remote/remote.h"
 #include "state/state.h"
 
 #include <fcntl.h>
@@ -83,13 +84,27 @@ static void print_failures(struct session *session)
 	buf_release(&text);
 }
 
+/* What was fetched, where something was. */
+static void remote_words(char *out, size_t size)
+{
+	struct remote_counts counts;
+
+	remote_counts(&counts);
+	*out = 0;
+	if (counts.requests)
+		snprintf(out, size, ",\"requests\":%llu,\"bytes_fetched\":%llu",
+			 (unsigned long long)counts.requests, (unsigned long long)counts.bytes);
+}
+
 void stats_print(struct session *session)
 {
 	struct timespec now;
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	const char *word = evaluation(session);
 	struct trace *trace = session->trace;
+	char remote[96];
 
+	remote_words(remote, sizeof remote);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (fd >= 0) {
 		sample(fd);
@@ -102,7 +117,7 @@ void stats_print(struct session *session)
 		"{\"seconds\":%lld.%06lld,\"bytes_read\":%llu,\"packets_decoded\":%llu,"
 		"\"packets_skipped\":%llu,"
 		"\"events_decoded\":%llu,\"changes_read\":%llu,\"peak_anonymous_bytes\":%llu,"
-		"\"evaluation\":%s%s%s%s}\n",
+		"\"evaluation\":%s%s%s%s%s}\n",
 		(long long)(us / 1000000), (long long)(us % 1000000),
 		trace ? (unsigned long long)trace_bytes_read(trace) : 0,
 		trace ? (unsigned long long)atomic_load(&trace->packets_decoded) : 0,
@@ -111,5 +126,6 @@ void stats_print(struct session *session)
 		session->state ? (unsigned long long)state_changes_read(session->state) : 0,
 		(unsigned long long)atomic_load(&peak), word ? "\"" : "", word ? word : "null",
 		word ? "\"" : "",
-		session->state && state_left_out(session->state) ? ",\"lists\":\"window\"" : "");
+		session->state && state_left_out(session->state) ? ",\"lists\":\"window\"" : "",
+		remote);
 }

@@ -20,6 +20,7 @@ include tests/sql/local.mk
 include tests/convert/local.mk
 include tests/lib/local.mk
 include tests/live/local.mk
+include tests/remote/local.mk
 include tests/repl/local.mk
 include tests/attack/local.mk
 include tests/fuzz/local.mk

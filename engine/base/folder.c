@@ -31,7 +31,7 @@ bool folder_list(const char *path, struct folder_names *out, struct error *err)
 	if (!dir)
 		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
+		if (entry->d_name[0] == '.' || !strcmp(entry->d_name, FOLDER_MANIFEST))
 			continue;
 		*mem_push(out->items, out->count, out->capacity) = mem_strdup(entry->d_name);
 	}

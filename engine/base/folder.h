@@ -12,7 +12,12 @@ struct folder_names { /* end it with folder_release() */
 	size_t count, capacity;
 };
 
-/* In natural order, cpu2 before cpu10; hidden ones are left out. Failed: *out is empty. */
+/* The list of a folder's files, by which it is read over HTTP: it is none of what was recorded. */
+#define FOLDER_MANIFEST "yore-manifest.json"
+/*
+ * In natural order, cpu2 before cpu10; hidden ones and FOLDER_MANIFEST are left out. Failed: *out
+ * is empty.
+ */
 MUST_CHECK bool folder_list(const char *path, struct folder_names *out, struct error *err);
 void folder_release(struct folder_names *names);
 /* Calls `each` for all of them, in that order, with path and name. */

@@ -1,5 +1,5 @@
 /*
- * source.c - mapped files, files read by pread, and memory
+ * source.c - mapped files, files read by pread, memory, and files whose bytes lie elsewhere
  *
  * Maps are told MADV_RANDOM, since a search hops: default read-ahead makes each hop cost a
  * megabyte. A block that will be decoded is populated in one call instead. The table of maps that
@@ -17,6 +17,7 @@
 #include "engine/base/source.h"
 
 #include "engine/base/files.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
 #include "engine/base/search.h"
@@ -65,6 +66,7 @@ struct source {
 	uint64_t file_size;        /* `size` but for a source that is put together */
 	struct source_piece *pieces; /* NULL: it is not */
 	size_t npieces;
+	const struct source_backing *backing; /* NULL: the file has its bytes itself */
 };
 
 struct verified {
@@ -304,6 +306,65 @@ static void source_map(struct source *source, int fd, unsigned most)
 	source->data = map;
 }
 
+/* ---- files whose bytes lie elsewhere ---- */
+
+static struct backed {
+	dev_t device;
+	ino_t inode;
+	struct source_backing *backing;
+} * backed;
+static size_t nbacked, backed_capacity;
+static struct hash_index backed_index; /* of these, by device and inode */
+static pthread_mutex_t backed_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t hash_of_file(const struct stat *st)
+{
+	return hash_number(hash_number(st->st_dev) + st->st_ino);
+}
+
+/* Under the lock. */
+static uint32_t find_backed(const struct stat *st)
+{
+	return hash_index_find(&backed_index, hash_of_file(st), i,
+			       backed[i].device == st->st_dev && backed[i].inode == st->st_ino);
+}
+
+bool source_back(const char *path, const struct source_backing *backing, struct error *err)
+{
+	struct source_backing *own;
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+	own = mem_new(sizeof *own); /* sources may have the one before it: it stays, too */
+	*own = *backing;
+	pthread_mutex_lock(&backed_lock);
+	uint32_t at = find_backed(&st);
+	if (at == HASH_INDEX_NONE) {
+		*mem_push(backed, nbacked, backed_capacity) =
+			(struct backed){st.st_dev, st.st_ino, own};
+		hash_index_add(&backed_index, hash_of_file(&st), nbacked - 1);
+	} else {
+		backed[at].backing = own;
+	}
+	pthread_mutex_unlock(&backed_lock);
+	return true;
+}
+
+bool source_is_far(const struct source *source)
+{
+	return source->backing && !source->backing->data;
+}
+
+static const struct source_backing *backing_of(const struct stat *st)
+{
+	pthread_mutex_lock(&backed_lock);
+	uint32_t at = find_backed(st);
+	const struct source_backing *found = at == HASH_INDEX_NONE ? NULL : backed[at].backing;
+	pthread_mutex_unlock(&backed_lock);
+	return found;
+}
+
 bool source_open(const char *path, enum source_mode mode, struct source **out, struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -318,11 +379,14 @@ bool source_open(const char *path, enum source_mode mode, struct source **out, s
 	inputs_add(&st);
 	struct source *source = source_new(path, (uint64_t)st.st_size);
 	take_stamp(source, &st);
-	if (mode == SOURCE_AUTO && source->size && !on_network(fd))
+	source->backing = backing_of(&st);
+	if (source->backing)
+		source->data = source->backing->data;
+	else if (mode == SOURCE_AUTO && source->size && !on_network(fd))
 		source_map(source, fd, MAPS_MAX - MAPS_KEPT);
 	source->device = st.st_dev;
 	source->inode = st.st_ino;
-	source->counted = !source->data && files_take();
+	source->counted = !source->data && !source->backing && files_take();
 	if (source->counted)
 		source->fd = fd;
 	else
@@ -473,6 +537,8 @@ static bool read_from(const struct source *source, int fd, uint64_t offset, void
 static bool read_fully(const struct source *source, uint64_t offset, void *to, size_t size,
 		       struct error *err)
 {
+	if (source->backing)
+		return source->backing->read(source->backing->arg, offset, to, size, err);
 	if (source->fd >= 0)
 		return read_from(source, source->fd, offset, to, size, err);
 	int fd = idle_take(source);
@@ -629,7 +695,9 @@ static void ask(struct source *source, uint64_t begin, uint64_t end)
 
 static void prefetch_file(struct source *source, uint64_t offset, size_t size)
 {
-	if (source->fd >= 0)
+	if (source->backing && source->backing->prefetch)
+		source->backing->prefetch(source->backing->arg, offset, size);
+	else if (source->fd >= 0)
 		posix_fadvise(source->fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
 	else if (source->map_slot >= 0 && size)
 		ask(source, offset, offset + size);

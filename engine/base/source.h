@@ -33,6 +33,23 @@ struct block { /* borrowed bytes; give back with source_put() */
 	void *buffer; /* NULL when `data` points into a map */
 };
 
+/*
+ * The bytes of a file that has but its name and its size on this machine. `data`: where all of them
+ * lie in memory, NULL: read() copies them; `prefetch` may be NULL. Called by several threads at
+ * once.
+ */
+struct source_backing {
+	const uint8_t *data;
+	bool (*read)(void *arg, uint64_t offset, void *to, size_t size, struct error *err);
+	void (*prefetch)(void *arg, uint64_t offset, size_t size);
+	void *arg;
+};
+/* Whoever opens this file from now on reads from there; what `arg` points to stays. */
+MUST_CHECK bool source_back(const char *path, const struct source_backing *backing,
+			    struct error *err);
+/* Are its bytes far away, so that several reads at once take as long as one? */
+bool source_is_far(const struct source *source);
+
 MUST_CHECK bool source_open(const char *path, enum source_mode mode, struct source **out,
 			    struct error *err);
 /* `data` is borrowed until source_close(); `name` is copied. For tests, spills and fuzzers. */

@@ -693,11 +693,13 @@ uint64_t ctf_equal_size(const struct stream *stream, uint64_t *number)
 	uint64_t bytes = first.packet_bits / 8;
 	if (bytes > HUGE || size % bytes || size / bytes < 8) /* fewer: a scan is as quick */
 		return 0;
+	*number = first.seq;
+	if (source_is_far(stream->sources[0])) /* the table's samples have the last one, too */
+		return first.other ? 0 : bytes;
 	if (!packet_head_read(stream, 0, size - bytes, &last, &ignored) ||
 	    last.packet_bits != first.packet_bits || first.other || last.other ||
 	    packet_steps(first.seq, last.seq, stream->seq_bits) != (int64_t)(size / bytes - 1))
 		return 0;
-	*number = first.seq;
 	return bytes;
 }
 

@@ -807,14 +807,16 @@ static bool is_magic(const uint8_t *head)
 /* A folder of perf record --threads: its file `data` is a perf.data. */
 static bool is_directory(const char *path)
 {
+	struct source *source = NULL;
 	struct buf data = {0};
+	struct error ignored;
 	uint8_t head[8];
 
 	buf_printf(&data, "%s/data", path);
-	int fd = open(buf_text(&data), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool found = fd >= 0 && read(fd, head, sizeof head) == sizeof head && is_magic(head);
-	if (fd >= 0)
-		close(fd);
+	bool found = source_open(buf_text(&data), SOURCE_READ, &source, &ignored) &&
+		     source_size(source) >= sizeof head &&
+		     source_peek(source, 0, head, sizeof head, &ignored) && is_magic(head);
+	source_close(source);
 	buf_release(&data);
 	return found;
 }

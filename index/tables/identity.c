@@ -69,7 +69,8 @@ static void digest_source(const struct stream *stream, uint32_t i, uint64_t size
 	uint64_t off = head_offset(stream, i);
 
 	mark->head = digest_head(state, stream->sources[i], off, size);
-	mark->blocks = digest_blocks(state, stream->sources[i], off, size);
+	if (!source_is_far(stream->sources[i])) /* that has an identity of its own */
+		mark->blocks = digest_blocks(state, stream->sources[i], off, size);
 	XXH3_freeState(state);
 }
 
@@ -225,6 +226,8 @@ static enum sameness compare_one(const struct stream *stream, uint32_t i,
 
 	if (now.size == mark->size && now.stamp && now.stamp == mark->stamp)
 		return SOURCES_SAME;
+	if (source_is_far(source))
+		return SOURCES_CHANGED;
 	if (now.size < mark->size)
 		return size_on_disk_reaches(source, mark->size) ? SOURCES_AHEAD : SOURCES_CHANGED;
 	digest_source(stream, i, mark->size, &now);

@@ -1,4 +1,7 @@
 /* cmd_index.c - building, catching up and removing what is stored of a trace */
+#include "engine/base/folder.h"
+#include "engine/base/inputs.h"
+#include "remote/remote.h"
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
 #include "state/timelines/shards.h"
@@ -26,6 +29,18 @@ static bool totals(struct session *session, uint64_t *packets, uint64_t *bytes, 
 	return true;
 }
 
+static bool write_manifest(struct session *session, struct sink *sink, struct error *err)
+{
+	const char *folder = session->path;
+
+	if (!inputs_spare(folder, err) || !remote_write_manifest(folder, err))
+		return false;
+	sink_name(sink, folder);
+	sink_text(sink, "/" FOLDER_MANIFEST " names its files\n");
+	sink_row(sink);
+	return true;
+}
+
 /* Do the words go together? */
 static bool check_words(const struct options *options, struct error *err)
 {
@@ -41,6 +56,8 @@ static bool check_words(const struct options *options, struct error *err)
 	if (options->list + options->verify + options->prune > 1)
 		return error_set(err, ERR_QUERY,
 				 "index: --list, --verify and --prune are one at a time");
+	if (options->manifest && (other || options->follow || options->timelines))
+		return error_set(err, ERR_QUERY, "index: --manifest is asked for alone");
 	if (options->keep && !options->prune)
 		return error_set(err, ERR_QUERY, "index: --keep is of --prune");
 	if (options->follow && other)
@@ -58,6 +75,8 @@ static bool build_index(struct session *session, const struct options *options, 
 		return false;
 	if (options->list || options->verify || options->prune)
 		return index_stored(session, options, sink, err);
+	if (options->manifest)
+		return write_manifest(session, sink, err);
 	if (options->drop)
 		return drop(session, err);
 	if ((options->chunk || options->pass || options->join) && !options->timelines)
@@ -120,6 +139,10 @@ const struct cmd cmd_index = {
 		"system is\n"
 		"not used: each machine has its own, so that machines cannot share the work.\n"
 		"\n"
+		"--manifest writes the list of a folder's files by which 'yore COMMAND "
+		"http://HOST/FOLDER/'\n"
+		"reads them where they are; see docs/remote.md.\n"
+		"\n"
 		"Of all traces, without TRACE: --list tells what is stored, how much and when it "
 		"was\n"
 		"used last; --verify compares it with its checksums, and removes what is damaged\n"
@@ -128,6 +151,7 @@ const struct cmd cmd_index = {
 		"fits, but nothing that another process writes.\n"
 		"\n"
 		"Examples:\n"
+		"  $ yore index --manifest /tmp/yore-requests\n"
 		"  $ yore index --list\n"
 		"  $ yore index --prune --keep 5G\n"
 		"  $ yore index fixtures/golden/sched-demo\n"

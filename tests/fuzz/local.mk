@@ -1,7 +1,7 @@
 # One fuzzer per parser of what others wrote. libFuzzer is clang's:
 #     configure --enable-fuzzers CC=clang && make fuzzers && tests/fuzz/run.sh . 60
 # Some are plain programs too, which run the files that they are given:
-#     make tests/fuzz/replay_packet tests/fuzz/replay_rfc tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_ovni tests/fuzz/replay_sel4 tests/fuzz/replay_gdb tests/fuzz/replay_gdb_ctf tests/fuzz/replay_store tests/fuzz/replay_variables tests/fuzz/replay_live tests/fuzz/replay_serve
+#     make tests/fuzz/replay_packet tests/fuzz/replay_rfc tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_ovni tests/fuzz/replay_sel4 tests/fuzz/replay_gdb tests/fuzz/replay_gdb_ctf tests/fuzz/replay_store tests/fuzz/replay_variables tests/fuzz/replay_live tests/fuzz/replay_serve tests/fuzz/replay_remote
 EXTRA_DIST += \
 	%D%/run.sh \
 	%D%/ctf2.dict \
@@ -28,6 +28,7 @@ fuzz_all = \
 	%D%/fuzz_store \
 	%D%/fuzz_variables \
 	%D%/fuzz_live \
+	%D%/fuzz_remote \
 	%D%/fuzz_oneliner \
 	%D%/fuzz_serve
 replay_all = \
@@ -42,6 +43,7 @@ replay_all = \
 	%D%/replay_store \
 	%D%/replay_variables \
 	%D%/replay_live \
+	%D%/replay_remote \
 	%D%/replay_serve
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
@@ -53,6 +55,11 @@ fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
 %C%_fuzz_packet_SOURCES = %D%/fuzz_packet.c
 %C%_fuzz_packet_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_packet_LDADD = $(engine_libs)
+%C%_fuzz_remote_SOURCES = %D%/fuzz_remote.c
+%C%_fuzz_remote_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_remote_LDADD = libremote.a -ldl $(engine_libs)
+%C%_replay_remote_SOURCES = %D%/fuzz_remote.c %D%/replay.c
+%C%_replay_remote_LDADD = libremote.a -ldl $(engine_libs)
 %C%_fuzz_rules_SOURCES = %D%/fuzz_rules.c
 %C%_fuzz_rules_LDFLAGS = $(fuzz_linking)
 %C%_fuzz_rules_LDADD = $(state_libs)

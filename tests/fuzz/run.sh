@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/perf_turns" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf" "$work/oneliner" "$work/live" "$work/serve"
+	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf" "$work/oneliner" "$work/live" "$work/serve" "$work/remote"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -195,6 +195,19 @@ fi
 python3 "$source/tests/live/replies.py" "$work/live"
 # Requests of viewers, of the page, and of others.
 python3 "$source/tests/repl/serve_requests.py" "$work/serve"
+# Archives of each form that tar writes, and a manifest; the first byte says which.
+python3 - "$work/remote" "$source" <<'SEEDS'
+import io, sys, tarfile
+for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=form) as tar:
+        for name in ("a", "b/c", "d" * 90 + "/" + "e" * 90):
+            info = tarfile.TarInfo(name)
+            info.size = 5
+            tar.addfile(info, io.BytesIO(b"bytes"))
+    open("%s/tar%d" % (sys.argv[1], form), "wb").write(b"\1" + out.getvalue())
+open(sys.argv[1] + "/manifest", "wb").write(b'\0{"yore-manifest": 1, "files": [{"path": "a/b", "size": 10}]}')
+SEEDS
 # An empty slice, which fuzzing fills: magic, then offsets and length of its parts.
 {
 	printf '\000YSL1'
@@ -258,7 +271,7 @@ finish()
 	done
 	running=
 }
-for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf perf_turns ftrace ovni sel4 gdb gdb_ctf variables formats slices store oneliner live serve}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf perf_turns ftrace ovni sel4 gdb gdb_ctf variables formats slices store oneliner live serve remote}; do
 	fuzz $kind &
 	running="$running $!"
 	[ "$(echo $running | wc -w)" -lt "$(nproc)" ] || finish

@@ -1,8 +1,8 @@
 #!/bin/sh
 # npm.sh BUILD [--install] - what `yore convert` writes, against readers that are not ours
 #
-# DuckDB and hyparquet read Parquet, Chromium the JSON for Perfetto. Both readers of Parquet come
-# from npm: YORE_NPM names the folder in which they are (default: ~/.cache/yore-npm); --install puts
+# DuckDB and hyparquet read Parquet, Chromium the JSON for Perfetto; s3rver serves a trace as S3 does.
+# The first two and the last come from npm: YORE_NPM names the folder in which they are (default: ~/.cache/yore-npm); --install puts
 # them there. What is missing is said, and is no failure. An optimized build is expected.
 set -u
 build=$(cd "$1" && pwd)
@@ -22,7 +22,7 @@ say()
 
 if [ "${2-}" = --install ]; then
 	mkdir -p "$YORE_NPM" && npm install --no-fund --no-audit --prefix "$YORE_NPM" \
-		@duckdb/node-api hyparquet hyparquet-compressors || exit 1
+		@duckdb/node-api hyparquet hyparquet-compressors s3rver@3.7.1 || exit 1
 fi
 
 # ---- Parquet ----

@@ -1,0 +1,143 @@
+/* manifest.c - see manifest.h */
+#include "remote/manifest.h"
+
+#include "engine/base/folder.h"
+#include "engine/base/mem.h"
+#include "engine/base/new_file.h"
+#include "remote/paths.h"
+#include "remote/remote.h"
+
+#include <json-c/json.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FORM = 1, DEPTH = 16, FILES_MOST = 1000000 };
+
+void listing_add(struct listing *listing, char *path, uint64_t size)
+{
+	*mem_push(listing->files, listing->count, listing->capacity) = (struct listed){path, size};
+}
+
+void listing_release(struct listing *listing)
+{
+	for (size_t i = 0; i < listing->count; i++)
+		mem_free(listing->files[i].path);
+	mem_free(listing->files);
+	*listing = (struct listing){0};
+}
+
+/* Reading ----------------------------------------------------------------------------------------
+ */
+
+static bool add_file(const char *name, struct json_object *file, struct listing *out,
+		     struct error *err)
+{
+	struct json_object *path, *size;
+
+	if (!json_object_object_get_ex(file, "path", &path) ||
+	    !json_object_is_type(path, json_type_string) ||
+	    !json_object_object_get_ex(file, "size", &size) ||
+	    !json_object_is_type(size, json_type_int) || json_object_get_int64(size) < 0)
+		return error_set(err, ERR_FORMAT, "%s: file %zu lacks a path or a size", name,
+				 out->count);
+	char *inside =
+		path_inside(json_object_get_string(path), (size_t)json_object_get_string_len(path));
+	if (!inside)
+		return error_set(err, ERR_FORMAT, "%s: the path of file %zu leads out of it", name,
+				 out->count);
+	listing_add(out, inside, (uint64_t)json_object_get_int64(size));
+	return true;
+}
+
+static bool read_files(const char *name, struct json_object *root, struct listing *out,
+		       struct error *err)
+{
+	struct json_object *version, *files;
+
+	if (!json_object_object_get_ex(root, "yore-manifest", &version) ||
+	    json_object_get_int64(version) != FORM)
+		return error_set(err, ERR_FORMAT, "%s: it is no manifest of version %d", name,
+				 FORM);
+	if (!json_object_object_get_ex(root, "files", &files) ||
+	    !json_object_is_type(files, json_type_array) ||
+	    json_object_array_length(files) > FILES_MOST)
+		return error_set(err, ERR_FORMAT, "%s: it has no list of files", name);
+	for (size_t i = 0; i < json_object_array_length(files); i++)
+		if (!add_file(name, json_object_array_get_idx(files, i), out, err))
+			return false;
+	return true;
+}
+
+bool manifest_read(const char *name, const struct buf *text, struct listing *out, struct error *err)
+{
+	struct json_tokener *tokener = json_tokener_new_ex(DEPTH);
+	struct json_object *root = NULL;
+	bool good;
+
+	*out = (struct listing){0};
+	if (tokener && text->len <= INT32_MAX)
+		root = json_tokener_parse_ex(tokener, buf_text(text), (int)text->len);
+	good = root ? read_files(name, root, out, err)
+		    : error_set(err, ERR_FORMAT, "%s: it is no JSON", name);
+	json_object_put(root);
+	if (tokener)
+		json_tokener_free(tokener);
+	if (!good)
+		listing_release(out);
+	return good;
+}
+
+/* Writing ----------------------------------------------------------------------------------------
+ */
+
+struct writing {
+	struct json_object *files;
+	size_t above; /* bytes of the folder's path and the slash */
+	struct error *err;
+	bool good;
+	unsigned depth;
+};
+
+static void note_file(void *arg, const char *path, const char *name)
+{
+	struct writing *writing = arg;
+	struct stat st;
+
+	if (!writing->good || stat(path, &st) != 0)
+		return;
+	(void)name;
+	if (S_ISDIR(st.st_mode) && writing->depth < DEPTH) {
+		writing->depth++;
+		writing->good = folder_each(path, note_file, writing, writing->err);
+		writing->depth--;
+	} else if (S_ISREG(st.st_mode)) {
+		struct json_object *file = json_object_new_object();
+		json_object_object_add(file, "path", json_object_new_string(path + writing->above));
+		json_object_object_add(file, "size", json_object_new_int64(st.st_size));
+		json_object_array_add(writing->files, file);
+	}
+}
+
+bool remote_write_manifest(const char *folder, struct error *err)
+{
+	struct json_object *root = json_object_new_object(), *files = json_object_new_array();
+	struct writing writing = {.files = files, .err = err, .good = true};
+	char *path = folder_join(folder, FOLDER_MANIFEST);
+	struct buf text = {0};
+
+	writing.above = strlen(path) - strlen(FOLDER_MANIFEST);
+	json_object_object_add(root, "yore-manifest", json_object_new_int(FORM));
+	json_object_object_add(root, "files", files);
+	bool good = folder_each(folder, note_file, &writing, err) && writing.good;
+	if (good) {
+		buf_add_text(&text, json_object_to_json_string_ext(
+					    root, JSON_C_TO_STRING_PRETTY |
+							  JSON_C_TO_STRING_NOSLASHESCAPE));
+		buf_add_char(&text, '\n');
+		good = file_write(path, &text, err);
+	}
+	buf_release(&text);
+	mem_free(path);
+	json_object_put(root);
+	return good;
+}

@@ -1,0 +1,380 @@
+/* object.c - see object.h */
+#include "remote/object.h"
+
+#include "engine/base/bitset.h"
+#include "engine/base/folder.h"
+#include "engine/base/mem.h"
+#include "remote/request.h"
+#include "remote/waiting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum {
+	BLOCK = 4 << 10,
+	FIRST = 32
+		<< 10, /* bytes that come when it is opened: metadata and packet heads are there */
+	RANGE_MOST = 256 /* blocks of one request */
+};
+
+enum state { ABSENT, COMING, THERE, FAILED };
+
+struct remote_object {
+	struct buf url, shown, tag;
+	bool s3, changed;
+	uint64_t size, nblocks;
+	int fd;
+	uint64_t *sums;  /* mapped */
+	uint8_t *states; /* enum state, under the lock */
+	struct waiting waiting;
+	size_t under_way;     /* requests */
+	struct error failure; /* of the last request that failed */
+};
+
+struct range_request {
+	struct request request;
+	struct remote_object *object;
+	uint64_t block;
+};
+
+static uint64_t bytes_of(const struct remote_object *object, uint64_t block)
+{
+	uint64_t left = object->size - block * BLOCK;
+
+	return left < BLOCK ? left : BLOCK;
+}
+
+/* Never 0, which says that there is none. */
+static uint64_t sum_of(const void *bytes, size_t size)
+{
+	return XXH3_64bits(bytes, size) | 1;
+}
+
+/* Blocks that are kept
+ * -----------------------------------------------------------------------------
+ */
+
+static bool write_fully(int fd, const void *from, size_t size, uint64_t at)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pwrite(fd, (const char *)from + done, size - done, (off_t)(at + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+static bool read_fully(int fd, void *to, size_t size, uint64_t at)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pread(fd, (char *)to + done, size - done, (off_t)(at + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+/* Under the lock. The bytes come before their sum, which other processes may read at once. */
+static bool keep_block(struct remote_object *object, uint64_t block, const void *bytes)
+{
+	size_t size = (size_t)bytes_of(object, block);
+
+	if (!write_fully(object->fd, bytes, size, block * BLOCK)) {
+		error_set(&object->failure, ERR_IO, "%s: keeping what was fetched: %s",
+			  buf_text(&object->shown), strerror(errno));
+		object->states[block] = FAILED;
+		return false;
+	}
+	__atomic_store_n(&object->sums[block], sum_of(bytes, size), __ATOMIC_RELEASE);
+	object->states[block] = THERE;
+	return true;
+}
+
+/* Is it kept, by whatever process, as it was fetched? */
+static bool is_kept(struct remote_object *object, uint64_t block)
+{
+	uint64_t sum = __atomic_load_n(&object->sums[block], __ATOMIC_ACQUIRE);
+	uint8_t bytes[BLOCK];
+	size_t size = (size_t)bytes_of(object, block);
+
+	return sum && read_fully(object->fd, bytes, size, block * BLOCK) &&
+	       sum_of(bytes, size) == sum;
+}
+
+/* ---- requests ---- */
+
+/* The same object as when it was opened? */
+static bool is_same(struct remote_object *object, const struct request *request, struct error *err)
+{
+	if (request->total != object->size ||
+	    (object->tag.len && request->tag.len &&
+	     strcmp(buf_text(&object->tag), buf_text(&request->tag)) != 0))
+		return error_set(err, ERR_IO, "%s: the file was changed while it was read",
+				 buf_text(&object->shown));
+	return true;
+}
+
+static void take_answer(struct request *request)
+{
+	struct range_request *range = request->arg;
+	struct remote_object *object = range->object;
+	uint64_t count = (request->count + BLOCK - 1) / BLOCK;
+
+	waiting_lock(&object->waiting);
+	bool good = request->good && is_same(object, request, &request->err);
+	if (!good)
+		object->failure = request->err;
+	for (uint64_t i = 0; i < count; i++) {
+		object->states[range->block + i] = FAILED;
+		if (good)
+			keep_block(object, range->block + i, request->body.data + i * BLOCK);
+	}
+	object->under_way--;
+	waiting_changed(&object->waiting);
+	waiting_unlock(&object->waiting);
+	request_release(request);
+	mem_free(range);
+}
+
+/* Under the lock: asks for blocks [first, end), which are absent. */
+static bool ask_for(struct remote_object *object, uint64_t first, uint64_t end, struct error *err)
+{
+	struct range_request *range = mem_new(sizeof *range);
+	struct request *request = &range->request;
+
+	*range = (struct range_request){.object = object, .block = first};
+	buf_add_text(&request->url, buf_text(&object->url));
+	request->s3 = object->s3;
+	request->ranged = true;
+	request->first = first * BLOCK;
+	request->count = (end == object->nblocks ? object->size : end * BLOCK) - first * BLOCK;
+	request->done = take_answer;
+	request->arg = range;
+	object->under_way++;
+	if (request_start(request, err)) {
+		memset(object->states + first, COMING, end - first);
+		return true;
+	}
+	object->under_way--;
+	request_release(request);
+	mem_free(range);
+	return false;
+}
+
+/* Under the lock: asks for what of [first, end) is neither there nor on its way. */
+static bool ask_for_missing(struct remote_object *object, uint64_t first, uint64_t end,
+			    struct error *err)
+{
+	uint64_t begin = first;
+	bool good = true;
+
+	for (uint64_t block = first; block < end; block++)
+		if (object->states[block] == ABSENT && is_kept(object, block))
+			object->states[block] = THERE;
+	for (uint64_t block = first; block <= end && good; block++) {
+		bool missing = block < end && object->states[block] == ABSENT;
+		if (missing && block - begin < RANGE_MOST)
+			continue;
+		if (block > begin)
+			good = ask_for(object, begin, block, err);
+		begin = missing ? block : block + 1;
+	}
+	return good;
+}
+
+/* Under the lock: until all of [first, end) is there. */
+static bool await(struct remote_object *object, uint64_t first, uint64_t end, struct error *err)
+{
+	for (uint64_t block = first; block < end; block++) {
+		while (object->states[block] == COMING)
+			if (!waiting_wait(&object->waiting, err))
+				return false;
+		if (object->states[block] == FAILED) {
+			object->states[block] = ABSENT; /* a later question may have more luck */
+			*err = object->failure;
+			return false;
+		}
+	}
+	return true;
+}
+
+bool remote_object_read(struct remote_object *object, uint64_t offset, void *to, size_t size,
+			struct error *err)
+{
+	uint64_t first = offset / BLOCK, end = (offset + size + BLOCK - 1) / BLOCK;
+
+	if (!size)
+		return true;
+	waiting_lock(&object->waiting);
+	bool good = ask_for_missing(object, first, end, err) && await(object, first, end, err);
+	waiting_unlock(&object->waiting);
+	if (good && !read_fully(object->fd, to, size, offset))
+		return error_set(err, ERR_IO, "%s: reading what was kept: %s",
+				 buf_text(&object->shown), strerror(errno));
+	return good;
+}
+
+void remote_object_prefetch(struct remote_object *object, uint64_t offset, size_t size)
+{
+	struct error ignored; /* who reads them is told */
+
+	if (!size || offset >= object->size)
+		return;
+	if (size > object->size - offset)
+		size = (size_t)(object->size - offset);
+	waiting_lock(&object->waiting);
+	(void)ask_for_missing(object, offset / BLOCK, (offset + size + BLOCK - 1) / BLOCK,
+			      &ignored);
+	waiting_unlock(&object->waiting);
+}
+
+/* Opening ----------------------------------------------------------------------------------------
+ */
+
+/* Another process may have the file that was kept of an older object: its name is not used again.
+ */
+static int open_kept(const struct remote_object *object, const char *keep, const char *ending,
+		     uint64_t size)
+{
+	struct buf path = {0};
+
+	buf_printf(&path, "%s%016llx.%s", keep,
+		   (unsigned long long)(XXH3_64bits(object->tag.data, object->tag.len) ^
+					object->size * UINT64_C(0x9e3779b97f4a7c15)),
+		   ending);
+	int fd = file_open_own(buf_text(&path), O_RDWR);
+	if (fd >= 0 && ftruncate(fd, (off_t)size) != 0) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0 && !object->tag.len) /* nobody could tell whether it is still the same */
+		unlink(buf_text(&path));
+	buf_release(&path);
+	return fd;
+}
+
+static bool open_files(struct remote_object *object, const char *keep, struct error *err)
+{
+	size_t sums = (size_t)(object->nblocks + 1) * sizeof *object->sums;
+	int fd;
+
+	if (object->changed && !folder_remove_beside(keep, err))
+		return false;
+	fd = open_kept(object, keep, "sums", sums);
+	void *map =
+		fd < 0 ? MAP_FAILED : mmap(NULL, sums, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (map != MAP_FAILED) {
+		object->sums = map;
+		object->fd = open_kept(object, keep, "blocks", object->size);
+	}
+	return object->fd >= 0 || error_set(err, ERR_IO, "%s: %s", keep, strerror(errno));
+}
+
+void remote_object_close(struct remote_object *object)
+{
+	if (!object)
+		return;
+	waiting_lock(&object->waiting);
+	while (object->under_way)
+		waiting_pause(&object->waiting);
+	waiting_unlock(&object->waiting);
+	if (object->sums)
+		munmap(object->sums, (size_t)(object->nblocks + 1) * sizeof *object->sums);
+	if (object->fd >= 0)
+		close(object->fd);
+	waiting_release(&object->waiting);
+	buf_release(&object->url);
+	buf_release(&object->shown);
+	buf_release(&object->tag);
+	mem_free(object->states);
+	mem_free(object);
+}
+
+uint64_t remote_object_size(const struct remote_object *object)
+{
+	return object->size;
+}
+
+const char *remote_object_tag(const struct remote_object *object)
+{
+	return buf_text(&object->tag);
+}
+
+bool remote_object_changed(const struct remote_object *object)
+{
+	return object->changed;
+}
+
+/* The first bytes of one that was never seen; of others the head alone. */
+static void prepare(struct request *request, const struct object_of *of)
+{
+	*request = (struct request){.s3 = of->s3};
+	buf_add_text(&request->url, of->url);
+	request->head = *of->tag;
+	request->ranged = request->shorter = !request->head;
+	request->count = FIRST;
+}
+
+static struct remote_object *object_of_answer(const struct object_of *of, struct request *request,
+					      struct error *err)
+{
+	struct remote_object *object = mem_new(sizeof *object);
+
+	waiting_init(&object->waiting);
+	object->fd = -1;
+	object->s3 = of->s3;
+	object->size = request->total;
+	object->nblocks = (object->size + BLOCK - 1) / BLOCK;
+	buf_add_text(&object->url, buf_text(&request->url));
+	buf_add(&object->shown, of->url, strcspn(of->url, "?"));
+	buf_add_text(&object->tag, buf_text(&request->tag));
+	object->changed = !*of->tag || of->size != object->size ||
+			  strcmp(of->tag, buf_text(&request->tag)) != 0;
+	if (request->total == UINT64_MAX || request->total > INT64_MAX) {
+		error_set(err, ERR_IO, "%s: the server does not tell its size",
+			  buf_text(&object->shown));
+	} else if (open_files(object, of->keep, err)) {
+		object->states = mem_new_array((size_t)object->nblocks + 1, 1);
+		for (uint64_t at = 0; !request->head && at < request->body.len; at += BLOCK)
+			keep_block(object, at / BLOCK, request->body.data + at);
+		return object;
+	}
+	remote_object_close(object);
+	return NULL;
+}
+
+bool remote_objects_open(const struct object_of *of, size_t count, struct remote_object **out,
+			 bool *absent, struct error *err)
+{
+	struct request *requests = mem_new_array(count + 1, sizeof *requests);
+
+	for (size_t i = 0; i < count; i++)
+		prepare(&requests[i], &of[i]);
+	bool good = requests_run(requests, count, err);
+	*absent = false;
+	for (size_t i = 0; i < count; i++) {
+		*absent = *absent || requests[i].absent;
+		out[i] = good ? object_of_answer(&of[i], &requests[i], err) : NULL;
+		good = good && out[i];
+	}
+	for (size_t i = 0; i < count; i++) {
+		request_release(&requests[i]);
+		if (!good)
+			remote_object_close(out[i]);
+	}
+	mem_free(requests);
+	return good;
+}

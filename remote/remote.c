@@ -1,0 +1,558 @@
+/*
+ * remote.c - see remote.h
+ *
+ *                    objects                       files
+ *     a folder       0: its manifest, 1...: files  each a whole object
+ *     a file         0                             itself
+ *     an archive     0                             parts of it
+ */
+#include "remote/remote.h"
+
+#include "engine/base/bitset.h"
+#include "engine/base/folder.h"
+#include "engine/base/mem.h"
+#include "engine/base/source.h"
+#include "remote/manifest.h"
+#include "remote/object.h"
+#include "remote/paths.h"
+#include "remote/place.h"
+#include "remote/request.h"
+#include "remote/tar.h"
+#include "remote/waiting.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MANIFEST_MOST = 64 << 20 };
+
+struct part { /* where the bytes of a file are */
+	struct remote_object *object;
+	struct source *archive; /* instead, of this machine */
+	uint64_t at;
+	char *path; /* of the file without bytes */
+};
+
+struct located {
+	struct place place;
+	char *opens; /* what readers open */
+	struct remote_object **objects;
+	size_t nobjects;
+	struct source *archive;
+	bool is_archive;    /* the files are parts of object 0 */
+	struct part *parts; /* of the placed files */
+	struct located *next;
+};
+
+static struct located *all; /* they stay until the process ends, as backings do */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void remote_stops_by(bool (*stopped)(void))
+{
+	waiting_stops_by(stopped);
+}
+
+void remote_counts(struct remote_counts *out)
+{
+	struct request_counts counts;
+
+	request_counts(&counts);
+	*out = (struct remote_counts){counts.requests, counts.bytes};
+}
+
+/* URLs -------------------------------------------------------------------------------------------
+ */
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static bool is_s3(const char *path)
+{
+	return begins(path, "s3://");
+}
+
+bool remote_is_url(const char *path)
+{
+	return begins(path, "http://") || begins(path, "https://") || is_s3(path);
+}
+
+static bool is_folder(const char *url)
+{
+	size_t len = strcspn(url, "?");
+
+	return url[len - 1] == '/';
+}
+
+/* "s3://BUCKET/KEY" at the endpoint, the bucket in the path: all servers of S3's kind take that. */
+static void add_s3(struct buf *out, const char *path)
+{
+	const char *endpoint = getenv("AWS_ENDPOINT_URL"), *region = getenv("AWS_REGION");
+
+	if (endpoint && *endpoint)
+		buf_add(out, endpoint, strlen(endpoint) - (endpoint[strlen(endpoint) - 1] == '/'));
+	else
+		buf_printf(out, "https://s3.%s.amazonaws.com",
+			   region && *region ? region : "us-east-1");
+	buf_add_char(out, '/');
+	path_add_encoded(out, path + strlen("s3://"));
+}
+
+/* The URL of a file in what was asked for; "": of that itself. */
+static char *url_of(const char *path, const char *inside)
+{
+	struct buf url = {0};
+
+	if (is_s3(path))
+		add_s3(&url, path);
+	else
+		buf_add_text(&url, path);
+	path_add_encoded(&url, inside);
+	return url.data;
+}
+
+/* A password in a URL would be in the history of the shell, and in messages. */
+static bool is_allowed(const char *path, struct error *err)
+{
+	const char *host = strstr(path, "://") + 3;
+	size_t len = strcspn(host, "/?#");
+
+	if (memchr(host, '@', len))
+		return error_set(err, ERR_QUERY,
+				 "a URL with a user's name in it is not taken: credentials come "
+				 "from YORE_HTTP_TOKEN, or the netrc file that YORE_NETRC names");
+	if (!len || strchr(path, '#') || (is_s3(path) && strchr(path, '?')))
+		return error_set(err, ERR_QUERY, "%s: not the URL of a file or folder", path);
+	return true;
+}
+
+/* Objects ----------------------------------------------------------------------------------------
+ */
+
+/* Of object `number` of the place, as it was known. */
+static struct object_of describe(const struct place *place, size_t number)
+{
+	const struct known *known = &place->known[number];
+	struct buf keep = {0};
+
+	buf_printf(&keep, "%s/kept/%zu-", place->folder, number);
+	return (struct object_of){.url = url_of(place->path, known->path),
+				  .s3 = is_s3(place->path),
+				  .keep = keep.data,
+				  .size = known->size,
+				  .tag = known->tag};
+}
+
+static void close_objects(struct located *located)
+{
+	while (located->nobjects)
+		remote_object_close(located->objects[--located->nobjects]);
+}
+
+/* Those of the place from `first` on, in one round; the ones before are open already. */
+static bool open_objects(struct located *located, size_t first, bool *absent, struct error *err)
+{
+	size_t count = located->place.nknown;
+	struct object_of *of = mem_new_array(count + 1, sizeof *of);
+
+	located->objects = mem_resize(located->objects, count + 1, sizeof *located->objects);
+	for (size_t i = first; i < count; i++)
+		of[i] = describe(&located->place, i);
+	bool good = remote_objects_open(of + first, count - first, located->objects + first, absent,
+					err);
+	if (good)
+		located->nobjects = count;
+	for (size_t i = first; i < count; i++) {
+		mem_free((char *)(uintptr_t)of[i].url);
+		mem_free((char *)(uintptr_t)of[i].keep);
+	}
+	mem_free(of);
+	return good;
+}
+
+/* Makes the files, new ones of objects that changed, and notes what these are now. */
+static bool make_files(struct located *located, struct error *err)
+{
+	struct place *place = &located->place;
+	uint64_t *changed = bitset_new(place->nknown + 1);
+
+	for (size_t i = 0; i < located->nobjects; i++) {
+		if (remote_object_changed(located->objects[i]))
+			bitset_add(changed, i);
+		place_know(place, i, remote_object_size(located->objects[i]),
+			   remote_object_tag(located->objects[i]));
+	}
+	for (size_t i = 0; i < place->nplaced; i++)
+		if (bitset_has(changed, place->placed[i].object) && !located->is_archive)
+			place->placed[i].size = place->known[place->placed[i].object].size;
+	bool good = place_make(place, changed, err);
+	mem_free(changed);
+	return good;
+}
+
+/* A folder ---------------------------------------------------------------------------------------
+ */
+
+static bool read_manifest(struct located *located, struct listing *out, struct error *err)
+{
+	struct remote_object *manifest = located->objects[0];
+	struct buf text = {0};
+	uint64_t size = remote_object_size(manifest);
+	bool good = size <= MANIFEST_MOST ||
+		    error_set(err, ERR_FORMAT, "%s%s: it has %llu bytes, more than %d MB",
+			      located->place.path, FOLDER_MANIFEST, (unsigned long long)size,
+			      MANIFEST_MOST >> 20);
+
+	*out = (struct listing){0};
+	if (good) {
+		good = remote_object_read(manifest, 0, buf_room(&text, (size_t)size), (size_t)size,
+					  err);
+		text.len = good ? (size_t)size : 0;
+		good = good && manifest_read(FOLDER_MANIFEST, &text, out, err);
+	}
+	if (good && !out->count)
+		good = error_set(err, ERR_FORMAT, "%s%s: it names no file", located->place.path,
+				 FOLDER_MANIFEST);
+	buf_release(&text);
+	return good;
+}
+
+static bool no_manifest(const char *path, struct error *err)
+{
+	return error_set(err, ERR_IO,
+			 "%s has no %s, and a server lists no folders: 'yore index --manifest "
+			 "FOLDER' writes one; a single file is named without the last slash",
+			 path, FOLDER_MANIFEST);
+}
+
+/* The manifest, then what it names: two rounds of requests. */
+static bool list_folder(struct located *located, struct error *err)
+{
+	struct place *place = &located->place;
+	struct listing listing;
+	bool absent;
+
+	close_objects(located);
+	place_forget(place);
+	place_add_object(place, FOLDER_MANIFEST);
+	if (!open_objects(located, 0, &absent, err))
+		return absent ? no_manifest(place->path, err) : false;
+	if (!read_manifest(located, &listing, err))
+		return false;
+	for (size_t i = 0; i < listing.count; i++) {
+		place_add_object(place, listing.files[i].path);
+		place_add(place, mem_strdup(listing.files[i].path), (uint32_t)i + 1, 0,
+			  listing.files[i].size);
+	}
+	listing_release(&listing);
+	return open_objects(located, 1, &absent, err);
+}
+
+/* What was known is asked for in one round; it is listed again where the manifest changed. */
+static bool locate_folder(struct located *located, struct error *err)
+{
+	bool absent;
+
+	if (located->place.nknown && open_objects(located, 0, &absent, err) &&
+	    !remote_object_changed(located->objects[0]))
+		return true;
+	if (located->place.nknown && !located->nobjects && !absent)
+		return false; /* no answer at all */
+	return list_folder(located, err);
+}
+
+/* A file, and an archive -------------------------------------------------------------------------
+ */
+
+static bool read_object(void *arg, uint64_t offset, void *to, size_t size, struct error *err)
+{
+	return remote_object_read(arg, offset, to, size, err);
+}
+
+static bool read_source(void *arg, uint64_t offset, void *to, size_t size, struct error *err)
+{
+	return source_peek(arg, offset, to, size, err);
+}
+
+static bool list_archive(struct located *located, const struct tar_bytes *bytes, struct error *err)
+{
+	struct tar tar;
+
+	if (!tar_list(bytes, &tar, err))
+		return false;
+	for (size_t i = 0; i < tar.count; i++)
+		place_add(&located->place, mem_strdup(tar.files[i].path), 0, tar.files[i].at,
+			  tar.files[i].size);
+	bool some = tar.count > 0;
+	tar_release(&tar);
+	return some || error_set(err, ERR_FORMAT, "%s: the archive has no file", bytes->name);
+}
+
+static bool is_archive(const struct tar_bytes *bytes, bool *out, struct error *err)
+{
+	uint8_t head[TAR_BLOCK];
+
+	*out = false;
+	if (bytes->size < TAR_BLOCK)
+		return true;
+	if (!bytes->read(bytes->arg, 0, head, sizeof head, err))
+		return false;
+	*out = tar_begins(head);
+	return true;
+}
+
+/* What the last part of a URL's path says, as a file's name. */
+static char *name_in(const char *url)
+{
+	size_t end = strcspn(url, "?"), begin = end;
+	struct buf name = {0};
+
+	while (begin && url[begin - 1] != '/')
+		begin--;
+	path_add_readable(&name, url + begin, end - begin);
+	if (!name.len || name.data[0] == '.')
+		buf_add_text(&name, "file");
+	return name.data;
+}
+
+/* One object, which is the file, or an archive of files. */
+static bool locate_file(struct located *located, struct error *err)
+{
+	struct place *place = &located->place;
+	bool absent, known = place->nknown == 1;
+
+	if (!known) {
+		place_forget(place);
+		place_add_object(place, "");
+	}
+	if (!open_objects(located, 0, &absent, err))
+		return false;
+	struct tar_bytes bytes = {read_object, located->objects[0],
+				  remote_object_size(located->objects[0]), place->path};
+	if (!is_archive(&bytes, &located->is_archive, err))
+		return false;
+	if (known && !remote_object_changed(located->objects[0]))
+		return true;
+	place_forget(place);
+	place_add_object(place, "");
+	if (located->is_archive)
+		return list_archive(located, &bytes, err);
+	place_add(place, name_in(place->path), 0, 0, bytes.size);
+	return true;
+}
+
+/* Of a file of this machine; what was made of it while it changed is not believed. */
+static void tag_of_archive(const struct source *archive, struct buf *out)
+{
+	struct source_stamp stamp;
+
+	if (source_stamp(archive, &stamp))
+		buf_printf(out, "%llu %lld %lld", (unsigned long long)stamp.inode,
+			   (long long)stamp.modified, (long long)stamp.changed);
+}
+
+static bool locate_archive(struct located *located, struct error *err)
+{
+	struct place *place = &located->place;
+	struct source *archive = located->archive;
+	struct tar_bytes bytes = {read_source, archive, source_size(archive), place->path};
+	uint64_t changed = 1;
+	struct buf tag = {0};
+
+	located->is_archive = true;
+	sources_wait_tick(&located->archive, 1);
+	tag_of_archive(archive, &tag);
+	bool same = place->nknown == 1 && tag.len && place->known[0].size == bytes.size &&
+		    !strcmp(place->known[0].tag, buf_text(&tag));
+	bool good = true;
+	if (!same) {
+		place_forget(place);
+		place_add_object(place, "");
+		place_know(place, 0, bytes.size, buf_text(&tag));
+		good = list_archive(located, &bytes, err) && place_make(place, &changed, err);
+	}
+	buf_release(&tag);
+	return good;
+}
+
+/* What readers open ------------------------------------------------------------------------------
+ */
+
+/*
+ * Where bytes cannot be had, an index of the file has that as damage. The file goes, and the next
+ * run makes a new one, of which no index is stored.
+ */
+static bool read_part(void *arg, uint64_t offset, void *to, size_t size, struct error *err)
+{
+	const struct part *part = arg;
+
+	if (part->archive)
+		return source_peek(part->archive, part->at + offset, to, size, err);
+	if (remote_object_read(part->object, part->at + offset, to, size, err))
+		return true;
+	unlink(part->path);
+	return false;
+}
+
+static void prefetch_part(void *arg, uint64_t offset, size_t size)
+{
+	const struct part *part = arg;
+
+	if (part->archive)
+		source_prefetch(part->archive, part->at + offset, size);
+	else
+		remote_object_prefetch(part->object, part->at + offset, size);
+}
+
+/* How many bytes of their paths, up to a slash, all files share. */
+static size_t common_folder(const struct place *place)
+{
+	const char *first = place->placed[0].path;
+	const char *slash = strrchr(first, '/');
+	size_t len = slash ? (size_t)(slash - first) : 0;
+
+	for (size_t i = 1; i < place->nplaced && len; i++)
+		while (len && (strncmp(place->placed[i].path, first, len) != 0 ||
+			       place->placed[i].path[len] != '/'))
+			do
+				len--;
+			while (len && first[len] != '/');
+	return len;
+}
+
+/* The one file, or the folder: of an archive the one in which all of its files lie. */
+static char *what_to_open(const struct located *located, const char *folder)
+{
+	const struct place *place = &located->place;
+	struct buf path = {0};
+	size_t len = located->is_archive ? common_folder(place) : 0;
+
+	if (place->nplaced == 1 && (located->is_archive || !is_folder(place->path)))
+		return folder_join(folder, place->placed[0].path);
+	buf_add_text(&path, folder);
+	if (len) {
+		buf_add_char(&path, '/');
+		buf_add(&path, place->placed[0].path, len);
+	}
+	return path.data;
+}
+
+static bool back_files(struct located *located, struct error *err)
+{
+	struct place *place = &located->place;
+	const uint8_t *map = located->archive ? source_mapped(located->archive) : NULL;
+	char *folder = folder_join(place->folder, "files");
+	bool good = true;
+
+	located->parts = mem_new_array(place->nplaced + 1, sizeof *located->parts);
+	for (size_t i = 0; i < place->nplaced && good; i++) {
+		const struct placed *placed = &place->placed[i];
+		struct part *part = &located->parts[i];
+		struct source_backing backing = {.data = map ? map + placed->at : NULL,
+						 .read = read_part,
+						 .prefetch = prefetch_part,
+						 .arg = part};
+		*part = (struct part){.archive = located->archive,
+				      .at = placed->at,
+				      .path = folder_join(folder, placed->path)};
+		if (!located->archive)
+			part->object = located->objects[placed->object];
+		good = source_back(part->path, &backing, err);
+	}
+	located->opens = what_to_open(located, folder);
+	mem_free(folder);
+	return good;
+}
+
+static void located_free(struct located *located)
+{
+	close_objects(located);
+	source_close(located->archive);
+	mem_free(located->objects);
+	for (size_t i = 0; located->parts && i < located->place.nplaced; i++)
+		mem_free(located->parts[i].path);
+	mem_free(located->parts);
+	place_release(&located->place);
+	mem_free(located->opens);
+	mem_free(located);
+}
+
+static bool locate(struct located *located, const char *path, const char *keep, struct error *err)
+{
+	bool url = !located->archive;
+
+	located->place.lock = -1;
+	if ((url && !is_allowed(path, err)) || !place_open(&located->place, path, keep, err))
+		return false;
+	bool good = !url              ? locate_archive(located, err)
+		    : is_folder(path) ? locate_folder(located, err)
+				      : locate_file(located, err);
+	good = good && (!url || make_files(located, err)) && back_files(located, err);
+	place_unlock(&located->place);
+	return good;
+}
+
+/* An archive of this machine, open; NULL: it is none, and its readers say what is wrong with it. */
+static struct source *open_archive(const char *path)
+{
+	struct source *source;
+	struct error ignored;
+	struct stat st;
+	bool is = false;
+
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < TAR_BLOCK ||
+	    !source_open(path, SOURCE_AUTO, &source, &ignored))
+		return NULL;
+	struct tar_bytes bytes = {read_source, source, source_size(source), path};
+	if (is_archive(&bytes, &is, &ignored) && is)
+		return source;
+	source_close(source);
+	return NULL;
+}
+
+static bool same_archive(const struct source *a, const struct source *b)
+{
+	struct source_stamp one, other;
+
+	return !a || (source_stamp(a, &one) && source_stamp(b, &other) &&
+		      !memcmp(&one, &other, sizeof one));
+}
+
+static const struct located *find_located(const char *path, const struct source *archive)
+{
+	for (const struct located *one = all; one; one = one->next)
+		if (!strcmp(one->place.path, path) && same_archive(archive, one->archive))
+			return one;
+	return NULL;
+}
+
+char *remote_locate(const char *path, const char *keep, struct error *err)
+{
+	struct source *archive = remote_is_url(path) ? NULL : open_archive(path);
+	char *opens = NULL;
+
+	err->kind = ERR_NONE;
+	if (!archive && !remote_is_url(path))
+		return NULL;
+	pthread_mutex_lock(&lock);
+	const struct located *found = find_located(path, archive);
+	if (found) {
+		source_close(archive);
+		opens = mem_strdup(found->opens);
+	} else {
+		struct located *located = mem_new(sizeof *located);
+		located->archive = archive;
+		if (locate(located, path, keep, err)) {
+			located->next = all;
+			all = located;
+			opens = mem_strdup(located->opens);
+		} else {
+			located_free(located);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return opens;
+}

@@ -1,0 +1,265 @@
+/*
+ * tar.c - see tar.h
+ *
+ *     head (512) | bytes, filled up to 512 | head | ... | two blocks of zeros
+ *
+ * A head of type 'x' or 'L' has something to say of the file whose head is next.
+ */
+#include "remote/tar.h"
+
+#include "engine/base/buf.h"
+#include "engine/base/mem.h"
+#include "remote/paths.h"
+
+#include <string.h>
+
+enum {
+	FILES_MOST = 1000000,
+	TEXT_MOST = 1 << 20, /* bytes of what says something of the next file */
+	NAME = 0,
+	NAME_SIZE = 100,
+	SIZE = 124,
+	NUMBER_SIZE = 12,
+	SUM = 148,
+	SUM_SIZE = 8,
+	TYPE = 156,
+	MAGIC = 257,
+	PREFIX = 345,
+	PREFIX_SIZE = 155
+};
+
+struct reading {
+	const struct tar_bytes *bytes;
+	uint64_t at; /* of the head in hand */
+	uint8_t head[TAR_BLOCK];
+	struct buf path; /* of the next file; empty: its head has it */
+	bool has_size;   /* as has `size` */
+	uint64_t size;
+};
+
+static bool damaged(const struct reading *reading, const char *what, struct error *err)
+{
+	return error_set(err, ERR_FORMAT, "%s: offset %llu: tar: %s", reading->bytes->name,
+			 (unsigned long long)reading->at, what);
+}
+
+/* Octal digits between blanks, or, the first bit set, a number of base 256. */
+static bool number(const uint8_t *text, size_t size, uint64_t *out)
+{
+	size_t i = 0;
+
+	*out = 0;
+	if (text[0] & 0x80) {
+		if (text[0] & 0x7f)
+			return false;
+		for (i = 1; i < size; i++) {
+			if (*out >> 55)
+				return false;
+			*out = *out << 8 | text[i];
+		}
+		return true;
+	}
+	while (i < size && text[i] == ' ')
+		i++;
+	for (; i < size && text[i] >= '0' && text[i] <= '7'; i++)
+		*out = *out << 3 | (uint64_t)(text[i] - '0');
+	return i == size || text[i] == ' ' || !text[i];
+}
+
+/* The sum of all bytes, its own taken for blanks. Some old writers added them as signed. */
+static bool sum_agrees(const uint8_t *head)
+{
+	uint64_t said;
+	int64_t plain = 0, with_sign = 0;
+
+	for (int i = 0; i < TAR_BLOCK; i++) {
+		bool own = i >= SUM && i < SUM + SUM_SIZE;
+		plain += own ? ' ' : head[i];
+		with_sign += own ? ' ' : (int8_t)head[i];
+	}
+	return number(head + SUM, SUM_SIZE, &said) &&
+	       ((int64_t)said == plain || (int64_t)said == with_sign);
+}
+
+static bool is_zero(const uint8_t *head)
+{
+	for (int i = 0; i < TAR_BLOCK; i++)
+		if (head[i])
+			return false;
+	return true;
+}
+
+bool tar_begins(const uint8_t *bytes)
+{
+	return !memcmp(bytes + MAGIC, "ustar", 5) && sum_agrees(bytes);
+}
+
+/* What head and extension say of the file's size; false: it does not fit the archive. */
+static bool size_of(const struct reading *reading, uint64_t *out, struct error *err)
+{
+	uint64_t left = reading->bytes->size - reading->at - TAR_BLOCK;
+
+	*out = reading->size;
+	if (!reading->has_size && !number(reading->head + SIZE, NUMBER_SIZE, out))
+		return damaged(reading, "a size that is no number", err);
+	return *out <= left || damaged(reading, "a file reaches past the end", err);
+}
+
+static bool read_text(const struct reading *reading, uint64_t size, struct buf *out,
+		      struct error *err)
+{
+	if (size > TEXT_MOST)
+		return damaged(reading, "a name or extension of more than 1 MB", err);
+	buf_clear(out);
+	if (!reading->bytes->read(reading->bytes->arg, reading->at + TAR_BLOCK,
+				  buf_room(out, (size_t)size), (size_t)size, err))
+		return false;
+	out->len = (size_t)size;
+	out->data[size] = 0;
+	return true;
+}
+
+static bool decimal(const char *text, size_t len, uint64_t *out)
+{
+	*out = 0;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		*out = *out * 10 + (uint64_t)(text[i] - '0');
+	}
+	return len > 0 && len < 19;
+}
+
+/* One record, "LENGTH KEY=VALUE\n"; false: it is none. */
+static bool take_record(struct reading *reading, const char *text, size_t left, size_t *len)
+{
+	const char *at = text, *end = text + left;
+
+	for (*len = 0; at < end && *at >= '0' && *at <= '9' && *len < left; at++)
+		*len = *len * 10 + (size_t)(*at - '0');
+	if (at == end || *at != ' ' || *len > left || *len < 5 || text[*len - 1] != '\n')
+		return false;
+	const char *key = at + 1, *stop = text + *len - 1;
+	const char *equals = key < stop ? memchr(key, '=', (size_t)(stop - key)) : NULL;
+	if (!equals)
+		return false;
+	const char *value = equals + 1;
+	size_t nkey = (size_t)(equals - key), nvalue = (size_t)(stop - value);
+	if (nkey == 4 && !memcmp(key, "path", 4)) {
+		buf_clear(&reading->path);
+		buf_add(&reading->path, value, nvalue);
+	} else if (nkey == 4 && !memcmp(key, "size", 4)) {
+		reading->has_size = decimal(value, nvalue, &reading->size);
+		return reading->has_size;
+	}
+	return true;
+}
+
+static bool take_extension(struct reading *reading, uint64_t size, struct error *err)
+{
+	struct buf text = {0};
+	bool good = read_text(reading, size, &text, err);
+	size_t len;
+
+	for (size_t at = 0; good && at < text.len; at += len)
+		if (!take_record(reading, text.data + at, text.len - at, &len))
+			good = damaged(reading, "an extension that cannot be read", err);
+	buf_release(&text);
+	return good;
+}
+
+static bool take_long_name(struct reading *reading, uint64_t size, struct error *err)
+{
+	if (!read_text(reading, size, &reading->path, err))
+		return false;
+	reading->path.len = strlen(buf_text(&reading->path)); /* it ends with a zero */
+	return true;
+}
+
+static void name_of_head(struct reading *reading)
+{
+	const char *head = (const char *)reading->head;
+
+	if (!memcmp(head + MAGIC, "ustar", 6) && head[PREFIX]) {
+		buf_add(&reading->path, head + PREFIX, strnlen(head + PREFIX, PREFIX_SIZE));
+		buf_add_char(&reading->path, '/');
+	}
+	buf_add(&reading->path, head + NAME, strnlen(head + NAME, NAME_SIZE));
+}
+
+static bool add_file(struct reading *reading, uint64_t size, struct tar *out, struct error *err)
+{
+	char *path;
+
+	if (!reading->path.len)
+		name_of_head(reading);
+	if (out->count == FILES_MOST)
+		return damaged(reading, "more than a million files", err);
+	path = path_inside(buf_text(&reading->path), reading->path.len);
+	if (!path)
+		return damaged(reading, "the name of a file leads out of the archive", err);
+	*mem_push(out->files, out->count, out->capacity) =
+		(struct tar_file){path, reading->at + TAR_BLOCK, size};
+	return true;
+}
+
+static bool take_member(struct reading *reading, struct tar *out, struct error *err)
+{
+	uint64_t size;
+	char type = (char)reading->head[TYPE];
+	bool good = size_of(reading, &size, err);
+
+	if (!good)
+		return false;
+	switch (type) {
+	case 'x':
+		good = take_extension(reading, size, err);
+		break;
+	case 'L':
+		good = take_long_name(reading, size, err);
+		break;
+	case 'S':
+		return damaged(reading, "a sparse file: make the archive without --sparse", err);
+	case '0':
+	case 0:
+	case '7':
+		good = add_file(reading, size, out, err);
+		break;
+	default: /* folders, links, devices, what holds for all files */
+		break;
+	}
+	if (type != 'x' && type != 'L') {
+		buf_clear(&reading->path);
+		reading->has_size = false;
+	}
+	reading->at += TAR_BLOCK + (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+	return good;
+}
+
+bool tar_list(const struct tar_bytes *bytes, struct tar *out, struct error *err)
+{
+	struct reading reading = {.bytes = bytes};
+	bool good = true;
+
+	*out = (struct tar){0};
+	while (good && reading.at < bytes->size && bytes->size - reading.at >= TAR_BLOCK) {
+		good = bytes->read(bytes->arg, reading.at, reading.head, TAR_BLOCK, err);
+		if (good && is_zero(reading.head))
+			break;
+		if (good && !sum_agrees(reading.head))
+			good = damaged(&reading, "no head of a file is there", err);
+		good = good && take_member(&reading, out, err);
+	}
+	buf_release(&reading.path);
+	if (!good)
+		tar_release(out);
+	return good;
+}
+
+void tar_release(struct tar *tar)
+{
+	for (size_t i = 0; i < tar->count; i++)
+		mem_free(tar->files[i].path);
+	mem_free(tar->files);
+	*tar = (struct tar){0};
+}

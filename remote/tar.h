@@ -1,0 +1,40 @@
+/*
+ * tar.h - which files an uncompressed tar archive has, and where their bytes lie in it
+ *
+ * Read are ustar, the pax extension's paths and sizes, and GNU tar's long names (POSIX.1-2017, pax;
+ * tar(5)). Only heads are read. Links and devices are no files of a trace: they are passed over.
+ */
+#ifndef REMOTE_TAR_H
+#define REMOTE_TAR_H
+
+#include "engine/base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TAR_BLOCK = 512 };
+
+struct tar_file {
+	char *path; /* relative, without "." and ".." in it */
+	uint64_t at, size;
+};
+
+struct tar {
+	struct tar_file *files;
+	size_t count, capacity;
+};
+
+struct tar_bytes { /* the archive's */
+	bool (*read)(void *arg, uint64_t offset, void *to, size_t size, struct error *err);
+	void *arg;
+	uint64_t size;
+	const char *name; /* for messages */
+};
+
+/* Do these TAR_BLOCK bytes begin an archive? */
+bool tar_begins(const uint8_t *bytes);
+/* The caller ends *out, which is empty after false, with tar_release(). */
+MUST_CHECK bool tar_list(const struct tar_bytes *bytes, struct tar *out, struct error *err);
+void tar_release(struct tar *tar);
+
+#endif

@@ -1,0 +1,2 @@
+dist_check_SCRIPTS += %D%/remote.py
+EXTRA_DIST += %D%/server.py

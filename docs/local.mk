@@ -31,7 +31,7 @@ nobase_dist_doc_DATA += docs/attacks.md
 nobase_dist_doc_DATA += docs/perf-data.md
 nobase_dist_doc_DATA += docs/ovni.md
 nobase_dist_doc_DATA += docs/timelines.md docs/do.md
-nobase_dist_doc_DATA += docs/live.md docs/design/live.md docs/remote.md
+nobase_dist_doc_DATA += docs/live.md docs/design/live.md docs/serve.md docs/remote.md
 nobase_dist_doc_DATA += \
 	docs/performance/figures.json \
 	docs/performance/ratios.svg \

@@ -45,6 +45,7 @@ librepl_a_SOURCES = \
 	%D%/commands/cmd_rules.c \
 	%D%/commands/cmd_sessions.c \
 	%D%/commands/cmd_run.c \
+	%D%/commands/cmd_serve.c \
 	%D%/commands/cmd_state.c \
 	%D%/commands/cmd_stats.c \
 	%D%/commands/cmd_timeline.c \
@@ -52,12 +53,8 @@ librepl_a_SOURCES = \
 	%D%/commands/state_steps.h \
 	%D%/commands/cmd_view.c \
 	%D%/commands/cmd_when.c \
-	%D%/pictures/picture.c \
-	%D%/pictures/picture.h \
 	%D%/pictures/picture_axis.c \
 	%D%/pictures/picture_draw.h \
-	%D%/pictures/picture_fill.c \
-	%D%/pictures/picture_fill.h \
 	%D%/pictures/picture_text.c \
 	%D%/render/lanes.c \
 	%D%/render/lanes.h \
@@ -156,7 +153,7 @@ librepl_a_SOURCES += \
 	%D%/scripting.h
 librepl_a_CFLAGS = $(AM_CFLAGS) $(READLINE_CFLAGS) -pthread
 # SQLite before all others: half of what the dynamic linker looks up at start is its own
-repl_libs = librepl.a libscript.a libfollow.a liblive.a libsql.a libsqltables.a $(SQLITE_LIBS) $(READLINE_LIBS) $(LUA_LIBS) libconvert.a libserve.a libremote.a -ldl \
+repl_libs = librepl.a libserve.a libscript.a libfollow.a liblive.a libsql.a libsqltables.a $(SQLITE_LIBS) $(READLINE_LIBS) $(LUA_LIBS) libconvert.a libremote.a -ldl \
 	$(oneliner_libs)
 
 bin_PROGRAMS += yore

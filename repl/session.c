@@ -407,6 +407,11 @@ static struct rules *read_rules(struct session *session, const struct words *wor
 	return NULL;
 }
 
+struct rules *session_new_rules(struct session *session, struct error *err)
+{
+	return read_rules(session, &session->base_words, err);
+}
+
 /* Rules of the same text share what is open: files are read anew whenever they are named. */
 static struct rule_set *find_set(struct session *session, const struct words *words,
 				 struct error *err)

@@ -111,6 +111,11 @@ MUST_CHECK const struct rules *session_rules(struct session *session, struct err
  */
 MUST_CHECK bool session_set_rules(struct session *session, const char *const *words, size_t count,
 				  struct error *err);
+/*
+ * Those of questions that name none, read anew, for the caller to free; from any thread. NULL:
+ * *err.
+ */
+MUST_CHECK struct rules *session_new_rules(struct session *session, struct error *err);
 /* A command of the prompt begins: its --rules are read anew, files may have changed. */
 void session_begin_command(struct session *session);
 MUST_CHECK struct state *session_state(struct session *session, struct error *err);

@@ -1,65 +1,16 @@
-/*
- * one_file.c - see one_file.h
- *
- * The loop is the caller's, and no thread is started. libmicrohttpd is loaded when it is needed:
- * with GnuTLS behind it, linking it costs each start of a program 1.8 ms.
- */
+/* one_file.c - see one_file.h. The loop is the caller's, and no thread is started. */
 #include "serve/one_file.h"
 
 #include "engine/base/mem.h"
+#include "serve/microhttpd.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { WAIT_MS = 200, SILENT_S = 60 };
-
-static const char library[] = "libmicrohttpd.so.12"; /* of 0.9.75, 1.0 and between */
-
-static struct { /* its functions */
-	__typeof__(MHD_start_daemon) *start_daemon;
-	__typeof__(MHD_stop_daemon) *stop_daemon;
-	__typeof__(MHD_run_wait) *run_wait;
-	__typeof__(MHD_lookup_connection_value) *lookup;
-	__typeof__(MHD_create_response_from_fd64) *response_of_file;
-	__typeof__(MHD_create_response_from_buffer) *response_of_buffer;
-	__typeof__(MHD_add_response_header) *add_header;
-	__typeof__(MHD_queue_response) *queue_response;
-	__typeof__(MHD_destroy_response) *destroy_response;
-} http;
-
-static bool load(struct error *err)
-{
-	const struct {
-		void *to;
-		const char *name;
-	} functions[] = {
-		{&http.start_daemon, "MHD_start_daemon"},
-		{&http.stop_daemon, "MHD_stop_daemon"},
-		{&http.run_wait, "MHD_run_wait"},
-		{&http.lookup, "MHD_lookup_connection_value"},
-		{&http.response_of_file, "MHD_create_response_from_fd64"},
-		{&http.response_of_buffer, "MHD_create_response_from_buffer"},
-		{&http.add_header, "MHD_add_response_header"},
-		{&http.queue_response, "MHD_queue_response"},
-		{&http.destroy_response, "MHD_destroy_response"},
-	};
-	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL); /* it stays */
-
-	if (!handle)
-		return error_set(err, ERR_IO, "%s", dlerror());
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		void *found = dlsym(handle, functions[i].name);
-		if (!found)
-			return error_set(err, ERR_IO, "%s", dlerror());
-		memcpy(functions[i].to, &found, sizeof found);
-	}
-	return true;
-}
 
 struct one_file_server {
 	const struct one_file *file;
@@ -169,7 +120,7 @@ bool one_file_open(const struct one_file *file, struct one_file_server **out, st
 				 .sin_port = htons(file->port),
 				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
-	if (!load(err))
+	if (!microhttpd_load(err))
 		return false;
 	struct one_file_server *server = mem_new(sizeof *server);
 	server->file = file;

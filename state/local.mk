@@ -230,6 +230,13 @@ libstate_a_SOURCES += \
 	%D%/timelines/timelines.c \
 	%D%/timelines/timelines.h
 libstate_a_SOURCES += \
+	%D%/pictures/picture.c \
+	%D%/pictures/picture.h \
+	%D%/pictures/picture_fill.c \
+	%D%/pictures/picture_fill.h \
+	%D%/pictures/samples.c \
+	%D%/pictures/samples.h
+libstate_a_SOURCES += \
 	%D%/intervals/intervals.c \
 	%D%/intervals/intervals.h \
 	%D%/intervals/named.c \

@@ -133,3 +133,12 @@ enum drawing_tone drawing_tone(const char *text, size_t len, bool still, uint64_
 		return TONE_STILL;
 	return (enum drawing_tone)(TONE_OTHERS + hash % (TONES - TONE_OTHERS));
 }
+
+enum drawing_tone value_tone(const struct value *value)
+{
+	bool still =
+		(value->kind == VALUE_INT && !value->u) || (value->kind == VALUE_BOOL && !value->b);
+
+	return drawing_tone(value->kind == VALUE_STRING ? value->text : NULL, value->len, still,
+			    value_hash(value));
+}

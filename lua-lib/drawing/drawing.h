@@ -14,6 +14,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
+#include "state/model/value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +51,6 @@ enum drawing_tone {
 };
 /* Of a value whose text is `text` (NULL: no text) or that is `still`. */
 enum drawing_tone drawing_tone(const char *text, size_t len, bool still, uint64_t hash);
+enum drawing_tone value_tone(const struct value *value);
 
 #endif

@@ -1,5 +1,9 @@
-# Writes files as constant C text, found by their names with drawing_part().
-BEGIN { print "/* made from the files of this folder */\n#include \"lua-lib/drawing/drawing.h\"\n" }
+# Writes files as constant C text, found by their names with a function (drawing_part) of a header.
+BEGIN {
+	header = header ? header : "lua-lib/drawing/drawing.h"
+	call = function_name ? function_name : "drawing_part"
+	print "/* made from the files of a folder */\n#include \"" header "\"\n"
+}
 FNR == 1 {
 	if (count)
 		print ";\n"
@@ -14,7 +18,7 @@ FNR == 1 {
 	print "\t\"" $0 "\\n\""
 }
 END {
-	print ";\n\nconst char *drawing_part(const char *name)\n{"
+	print ";\n\nconst char *" call "(const char *name)\n{"
 	for (i = 0; i < count; i++)
 		print "\tif (!strcmp(name, \"" names[i] "\"))\n\t\treturn text_" i + 1 ";"
 	print "\treturn NULL;\n}"

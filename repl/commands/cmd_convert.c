@@ -9,11 +9,11 @@
 #include "engine/base/nearest.h"
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
-#include "repl/filter.h"
 #include "repl/commands/intervals.h"
-#include "repl/pictures/picture.h"
+#include "repl/filter.h"
 #include "state/changes.h"
 #include "state/intervals/stretches.h"
+#include "state/pictures/picture.h"
 #include "state/state.h"
 
 #include <stdio.h>

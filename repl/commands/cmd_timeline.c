@@ -4,12 +4,12 @@
 #include "repl/commands/cmds.h"
 #include "repl/commands/following.h"
 #include "repl/commands/intervals.h"
-#include "repl/render/lanes.h"
-#include "repl/pictures/picture_draw.h"
-#include "repl/pictures/picture_fill.h"
-#include "repl/render/row_threads.h"
 #include "repl/commands/timeline_follow.h"
+#include "repl/pictures/picture_draw.h"
 #include "repl/pictures/timeline_svg.h"
+#include "repl/render/lanes.h"
+#include "repl/render/row_threads.h"
+#include "state/pictures/picture_fill.h"
 #include "state/state.h"
 #include "state/timelines/timelines.h"
 
@@ -327,15 +327,30 @@ static bool draw(struct timeline *timeline, struct sink *sink, struct error *err
 	return true;
 }
 
+static bool passes(void *only, const struct interval *interval)
+{
+	return row_threads_pass(only, interval);
+}
+
+static bool fill(struct timeline *timeline, struct error *err)
+{
+	const struct picture_asking asking = {.state = session_state(timeline->session, err),
+					      .queries = timeline->wanteds.queries,
+					      .count = timeline->wanteds.count,
+					      .passes = timeline->only ? passes : NULL,
+					      .passes_arg = timeline->only,
+					      .stopped = signals_interrupted};
+
+	return asking.state && picture_fill(&asking, &timeline->picture, err);
+}
+
 static bool run_text(struct timeline *timeline, nstime begin, nstime end, size_t limit,
 		     struct sink *sink, struct error *err)
 {
 	picture_init(&timeline->picture, begin, end,
 		     timeline_columns(timeline->options, &timeline->most_label, &timeline->named),
 		     limit);
-	bool good = picture_fill(timeline->session, &timeline->wanteds, timeline->only,
-				 &timeline->picture, err) &&
-		    draw(timeline, sink, err);
+	bool good = fill(timeline, err) && draw(timeline, sink, err);
 	if (good && !timeline->picture.nrows && limit && timeline->options->format != FORMAT_TEXT)
 		asked_no_intervals(timeline->session, &timeline->wanteds);
 	picture_release(&timeline->picture);
@@ -374,7 +389,7 @@ static bool fill_lanes(struct timeline *timeline, struct lanes *lanes, struct er
 
 	if (!state)
 		return false;
-	uint64_t parts = picture_parts(timeline->session, state, span);
+	uint64_t parts = picture_parts(state, span);
 	for (uint64_t i = 1; i <= parts; i++) {
 		part.begin = part.end;
 		part.end = (nstime)((uint64_t)lanes->begin +

@@ -12,9 +12,9 @@
 #include "repl/asked.h"
 #include "repl/commands/cmds.h"
 #include "repl/filter.h"
-#include "repl/pictures/picture_fill.h"
 #include "repl/render/render.h"
 #include "serve/one_file.h"
+#include "state/pictures/picture_fill.h"
 #include "state/state.h"
 #include "state/timelines/timelines.h"
 
@@ -145,6 +145,17 @@ static bool parse_paths(const struct options *options, struct wanteds *out, stru
 	return ok;
 }
 
+static bool fill(struct state *state, const struct wanteds *wanteds, struct picture *picture,
+		 struct error *err)
+{
+	const struct picture_asking asking = {.state = state,
+					      .queries = wanteds->queries,
+					      .count = wanteds->count,
+					      .stopped = signals_interrupted};
+
+	return picture_fill(&asking, picture, err);
+}
+
 /* Of a range that the page has no room for: what held longest in each column, from timelines. */
 static bool convert_overview(struct viewing *view, const struct options *options, struct error *err)
 {
@@ -168,8 +179,7 @@ static bool convert_overview(struct viewing *view, const struct options *options
 		"of each of %u stretches the values are shown that held longest; a shorter range "
 		"has its events",
 		view->bytes / 1e6, (double)page_most / 1e6, picture.columns);
-	bool ok = asked_paths(session, &wanteds, err) &&
-		  picture_fill(session, &wanteds, NULL, &picture, err) &&
+	bool ok = asked_paths(session, &wanteds, err) && fill(state, &wanteds, &picture, err) &&
 		  convert_picture(session, options, &picture, err);
 	picture_release(&picture);
 	wanteds_release(&wanteds);

@@ -7,7 +7,7 @@
 extern const struct cmd cmd_info, cmd_index, cmd_check, cmd_dump, cmd_events, cmd_at, cmd_state,
 	cmd_when, cmd_longest, cmd_diff, cmd_stats, cmd_timeline, cmd_run_script, cmd_rules,
 	cmd_explain, cmd_frame, cmd_repl, cmd_help, cmd_aux, cmd_convert, cmd_sql, cmd_do,
-	cmd_attach, cmd_live, cmd_sessions, cmd_view;
+	cmd_attach, cmd_live, cmd_sessions, cmd_view, cmd_serve;
 
 /* Runs options->cmd, or explains it, or prints its help; flushes the sink. */
 MUST_CHECK bool cmd_run(struct session *session, const struct options *options, struct sink *sink,

@@ -2,9 +2,9 @@
 #ifndef REPL_PICTURES_PICTURE_DRAW_H
 #define REPL_PICTURES_PICTURE_DRAW_H
 
-#include "repl/pictures/picture.h"
 #include "repl/sink.h"
 #include "repl/times.h"
+#include "state/pictures/picture.h"
 
 /* A line of text per row, at most `most_label` characters of its path in front; `times` advances.
  */

@@ -32,15 +32,6 @@ void lanes_release(struct lanes *lanes)
 
 /* Values */
 
-enum drawing_tone value_tone(const struct value *value)
-{
-	bool still =
-		(value->kind == VALUE_INT && !value->u) || (value->kind == VALUE_BOOL && !value->b);
-
-	return drawing_tone(value->kind == VALUE_STRING ? value->text : NULL, value->len, still,
-			    value_hash(value));
-}
-
 /* `value` may be one of those that are there. */
 static uint32_t add_value(struct lanes *lanes, const struct value *value, bool has_name)
 {

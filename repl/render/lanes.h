@@ -50,9 +50,6 @@ struct lane {
 	struct lane_piece pending; /* the last, which may go on; begin == end: none */
 };
 
-/* The colour of a value. */
-enum drawing_tone value_tone(const struct value *value);
-
 struct lanes {
 	nstime begin, end;
 	nstime grain; /* length of a cell; 0: all pieces are exact */

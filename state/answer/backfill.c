@@ -90,7 +90,8 @@ static enum step see_item(void *arg, struct scan_write *writes, size_t count)
 {
 	struct backfill *filler = arg;
 
-	for (const struct scan_write *write = writes; write < writes + count; write++) {
+	for (size_t i = 0; i < count; i++) {
+		const struct scan_write *write = &writes[i];
 		struct look *look = find(filler, write->attr, filler->moment);
 
 		if (look->done || (write->was && write->value.kind == VALUE_UNKNOWN && !write->beyond))

@@ -53,7 +53,8 @@ static enum step apply(void *arg, struct scan_write *writes, size_t count)
 	struct near *near = arg;
 	struct tracks *tracks = near->tracks;
 
-	for (struct scan_write *write = writes; write < writes + count; write++) {
+	for (size_t i = 0; i < count; i++) {
+		struct scan_write *write = &writes[i];
 		struct track *track = tracks_find(tracks, write->attr);
 		nstime *since = &near->since[track - tracks->items];
 		nstime at = near->scan.item.event.time;

@@ -1,7 +1,7 @@
 # One fuzzer per parser of what others wrote. libFuzzer is clang's:
 #     configure --enable-fuzzers CC=clang && make fuzzers && tests/fuzz/run.sh . 60
 # Some are plain programs too, which run the files that they are given:
-#     make tests/fuzz/replay_packet tests/fuzz/replay_rfc tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_ovni tests/fuzz/replay_sel4 tests/fuzz/replay_gdb tests/fuzz/replay_gdb_ctf tests/fuzz/replay_store tests/fuzz/replay_variables tests/fuzz/replay_live tests/fuzz/replay_remote
+#     make tests/fuzz/replay_packet tests/fuzz/replay_rfc tests/fuzz/replay_perf tests/fuzz/replay_ftrace tests/fuzz/replay_ovni tests/fuzz/replay_sel4 tests/fuzz/replay_gdb tests/fuzz/replay_gdb_ctf tests/fuzz/replay_store tests/fuzz/replay_variables tests/fuzz/replay_live tests/fuzz/replay_serve tests/fuzz/replay_remote
 EXTRA_DIST += \
 	%D%/run.sh \
 	%D%/ctf2.dict \
@@ -29,7 +29,8 @@ fuzz_all = \
 	%D%/fuzz_variables \
 	%D%/fuzz_live \
 	%D%/fuzz_remote \
-	%D%/fuzz_oneliner
+	%D%/fuzz_oneliner \
+	%D%/fuzz_serve
 replay_all = \
 	%D%/replay_packet \
 	%D%/replay_rfc \
@@ -42,7 +43,8 @@ replay_all = \
 	%D%/replay_store \
 	%D%/replay_variables \
 	%D%/replay_live \
-	%D%/replay_remote
+	%D%/replay_remote \
+	%D%/replay_serve
 EXTRA_PROGRAMS += $(fuzz_all) $(replay_all)
 CLEANFILES += $(replay_all)
 fuzz_linking = $(AM_LDFLAGS) -fsanitize=fuzzer
@@ -165,3 +167,11 @@ else
 fuzzers:
 	@echo 'fuzzers need: configure --enable-fuzzers CC=clang'; false
 endif
+serve_fuzz_flags = $(AM_CPPFLAGS) $(JSON_CFLAGS) -DFUZZ_TRACE='"$(abs_srcdir)/fixtures/golden/sched-demo"' -DFUZZ_LUA='"$(abs_srcdir)/lua-lib"'
+%C%_fuzz_serve_SOURCES = %D%/fuzz_serve.c
+%C%_fuzz_serve_CPPFLAGS = $(serve_fuzz_flags)
+%C%_fuzz_serve_LDFLAGS = $(fuzz_linking)
+%C%_fuzz_serve_LDADD = $(repl_libs)
+%C%_replay_serve_SOURCES = %D%/fuzz_serve.c %D%/replay.c
+%C%_replay_serve_CPPFLAGS = $(serve_fuzz_flags)
+%C%_replay_serve_LDADD = $(repl_libs)

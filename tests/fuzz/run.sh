@@ -13,7 +13,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 work=$build/tests/fuzz/work
 mkdir -p "$work/tsdl" "$work/ctf2" "$work/packet" "$work/rules" "$work/made" \
 	"$work/perf" "$work/perf_turns" "$work/ftrace" "$work/ovni" "$work/intel_pt" "$work/formats" "$work/slices" \
-	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf" "$work/oneliner" "$work/live" "$work/remote"
+	"$work/store" "$work/sel4" "$work/gdb" "$work/rfc" "$work/gather" "$work/variables" "$work/gdb_ctf" "$work/oneliner" "$work/live" "$work/serve" "$work/remote"
 
 # Sources of traces: golden files, one made now, the corpus' small ones.
 traces() {
@@ -193,6 +193,8 @@ if [ -d "${YORE_CORPUS-}" ]; then
 fi
 # Replies of a relay: what a mirror is given, on one connection and on two.
 python3 "$source/tests/live/replies.py" "$work/live"
+# Requests of viewers, of the page, and of others.
+python3 "$source/tests/repl/serve_requests.py" "$work/serve"
 # Archives of each form that tar writes, and a manifest; the first byte says which.
 python3 - "$work/remote" "$source" <<'SEEDS'
 import io, sys, tarfile
@@ -269,7 +271,7 @@ finish()
 	done
 	running=
 }
-for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf perf_turns ftrace ovni sel4 gdb gdb_ctf variables formats slices store oneliner live remote}; do
+for kind in ${FUZZERS-packet rules tsdl ctf2 rfc gather intel_pt perf perf_turns ftrace ovni sel4 gdb gdb_ctf variables formats slices store oneliner live serve remote}; do
 	fuzz $kind &
 	running="$running $!"
 	[ "$(echo $running | wc -w)" -lt "$(nproc)" ] || finish

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every example of the manual is run: the `$ yore ...` lines of each command's help and of the man
-# pages must be answered (exit status 0). Those of `yore view` wait for a browser: tests/repl/view.py runs them.
+# pages must be answered (exit status 0). Those of `yore view` and `serve` wait for a browser: tests/repl/view.py and serve.py run them.
 . "${srcdir:-.}/tests/shell.sh"
 mkdir "$work/bin"
 ln -s "$yore" "$work/bin/yore"
@@ -24,7 +24,7 @@ port=$(cat "$work/port")
 		yore help "$command" 2>/dev/null
 	done
 	cat docs/yore.1 docs/yore-rules.5 docs/yore-sql.7 2>/dev/null
-} | sed -n 's/^ *\$ \(\(.*| *\)\{0,1\}yore .*\)/\1/p' | sed 's/\\-/-/g; s/\\(aq/'"'"'/g; s/\\e/\\/g' | grep -v '^yore view' | sort -u >"$work/examples"
+} | sed -n 's/^ *\$ \(\(.*| *\)\{0,1\}yore .*\)/\1/p' | sed 's/\\-/-/g; s/\\(aq/'"'"'/g; s/\\e/\\/g' | grep -v '^yore view\|^yore serve' | sort -u >"$work/examples"
 
 while read -r line; do
 	count=$((count + 1))

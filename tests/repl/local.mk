@@ -35,6 +35,9 @@ dist_check_SCRIPTS += \
 	%D%/triggers.py \
 	%D%/turns.py \
 	%D%/view.py \
+	%D%/serve.py \
+	%D%/serve_page.py \
+	%D%/serve_client.sh \
 	%D%/sockets.py \
 	%D%/lttng_chunks.py \
 	%D%/tutorial.py \
@@ -57,6 +60,9 @@ EXTRA_DIST += \
 	%D%/errors.session \
 	%D%/events.session \
 	%D%/browser.py \
+	%D%/serve_requests.py \
+	%D%/serving.py \
+	%D%/serve_client.mjs \
 	%D%/ftrace.session \
 	%D%/init.lua \
 	%D%/lines.session \

@@ -4,8 +4,8 @@
 #include "tests/harness.h"
 
 #include "engine/base/mem.h"
-#include "repl/pictures/picture.h"
 #include "repl/pictures/picture_draw.h"
+#include "state/pictures/picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

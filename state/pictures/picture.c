@@ -10,7 +10,7 @@
  * can have held as long, be it listed nowhere. That several values have the column is certain
  * always.
  */
-#include "repl/pictures/picture.h"
+#include "state/pictures/picture.h"
 
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
@@ -396,6 +396,17 @@ void picture_add_sums(struct picture *picture, const char *path, const struct su
 	open->bounds.several |= sums->none || sums->others;
 	open->bounds.slack += sums->slack;
 	open->bounds.most += sums->most;
+}
+
+void picture_set(struct picture *picture, const char *path, uint32_t first, uint32_t end,
+		 const struct value *value, bool mixed)
+{
+	if (!to_row(picture, path))
+		return;
+	struct picture_row *row = picture->open->row;
+	uint32_t number = row_value(picture, row, value);
+	for (uint32_t column = first; column < end; column++)
+		row->cells[column] = (struct picture_cell){.value = number, .mixed = mixed};
 }
 
 bool picture_run_at(const struct picture_row *row, uint32_t columns, uint32_t at,

@@ -1,22 +1,20 @@
 /* picture_fill.c - see picture_fill.h */
-#include "repl/pictures/picture_fill.h"
+#include "state/pictures/picture_fill.h"
 
 #include "engine/base/mem.h"
-#include "state/state.h"
+#include "state/intervals/sums.h"
 #include "state/timelines/timelines.h"
 
 enum { PART_BYTES = 64 << 20 /* of the trace */ };
 
 struct filling {
-	const struct wanteds *wanteds;
-	struct row_threads *only;
+	const struct picture_asking *asking;
 	struct picture *picture;
-	struct state *state;
 };
 
-uint64_t picture_parts(struct session *session, struct state *state, uint64_t most)
+uint64_t picture_parts(struct state *state, uint64_t most)
 {
-	uint64_t parts = trace_bytes(session->trace) / PART_BYTES + 1;
+	uint64_t parts = trace_bytes(index_trace(state_index(state))) / PART_BYTES + 1;
 
 	if (!timelines_there(state))
 		return 1;
@@ -27,7 +25,9 @@ static bool add_interval(void *arg, const struct interval *interval)
 {
 	struct filling *filling = arg;
 
-	if (!filling->only || row_threads_pass(filling->only, interval))
+	const struct picture_asking *asking = filling->asking;
+
+	if (!asking->passes || asking->passes(asking->passes_arg, interval))
 		picture_add(filling->picture, interval);
 	return true;
 }
@@ -43,6 +43,7 @@ static bool add_sums(void *arg, const char *path, const struct sums *sums)
 /* All columns of a part, from stored sums or from intervals. */
 static bool fill_part(struct filling *filling, uint32_t first, uint32_t end, struct error *err)
 {
+	const struct picture_asking *asking = filling->asking;
 	struct picture *picture = filling->picture;
 	struct sums_sink sink = {.interval = add_interval, .sums = add_sums, .arg = filling};
 	nstime *edges = mem_new_array((size_t)(end - first) + 1, sizeof *edges);
@@ -50,13 +51,11 @@ static bool fill_part(struct filling *filling, uint32_t first, uint32_t end, str
 	for (uint32_t i = first; i <= end; i++)
 		edges[i - first] = picture_time(picture, i);
 	picture_part(picture, first, end);
-	const struct query *const *queries = filling->wanteds->queries;
-	size_t count = filling->wanteds->count;
-	bool good = filling->only ? state_intervals(filling->state, edges[0], edges[end - first],
-						    INTERVALS_CUT, queries, count, add_interval,
-						    filling, err)
-				  : state_sums(filling->state, edges, (size_t)(end - first) + 1,
-					       queries, count, &sink, err);
+	bool good = asking->passes ? state_intervals(asking->state, edges[0], edges[end - first],
+						     INTERVALS_CUT, asking->queries, asking->count,
+						     add_interval, filling, err)
+				   : state_sums(asking->state, edges, (size_t)(end - first) + 1,
+						asking->queries, asking->count, &sink, err);
 	picture_part_end(picture);
 	mem_free(edges);
 	return good;
@@ -79,7 +78,7 @@ static bool fill_column(struct filling *filling, uint32_t column, struct error *
 	}
 	picture_part(picture, column, column + 1);
 	if (good && count)
-		good = state_intervals(filling->state, picture_time(picture, column),
+		good = state_intervals(filling->asking->state, picture_time(picture, column),
 				       picture_time(picture, column + 1), INTERVALS_WHOLE,
 				       (const struct query *const *)queries, count, add_interval,
 				       filling, err);
@@ -90,17 +89,11 @@ static bool fill_column(struct filling *filling, uint32_t column, struct error *
 }
 
 /* Where timelines have sums, these are asked for first; what they leave open is asked for again. */
-bool picture_fill(struct session *session, const struct wanteds *wanteds, struct row_threads *only,
-		  struct picture *picture, struct error *err)
+bool picture_fill(const struct picture_asking *asking, struct picture *picture, struct error *err)
 {
-	struct filling filling = {.wanteds = wanteds,
-				  .only = only,
-				  .picture = picture,
-				  .state = session_state(session, err)};
+	struct filling filling = {.asking = asking, .picture = picture};
+	uint64_t columns = picture->columns, parts = picture_parts(asking->state, columns);
 
-	if (!filling.state)
-		return false;
-	uint64_t columns = picture->columns, parts = picture_parts(session, filling.state, columns);
 	for (uint64_t i = 0; i < parts; i++) {
 		uint32_t first = (uint32_t)(columns * i / parts);
 		uint32_t end = (uint32_t)(columns * (i + 1) / parts);
@@ -110,7 +103,7 @@ bool picture_fill(struct session *session, const struct wanteds *wanteds, struct
 			good = fill_column(&filling, column, err);
 		if (!good)
 			return false;
-		if (signals_interrupted())
+		if (asking->stopped && asking->stopped())
 			return error_set(err, ERR_INTERRUPTED, "interrupted");
 	}
 	picture_finish(picture);

@@ -7,8 +7,8 @@
  * A picture does not know where its intervals come from: code that has them, or sums of them, adds
  * them row after row, each row in order of time.
  */
-#ifndef REPL_PICTURES_PICTURE_H
-#define REPL_PICTURES_PICTURE_H
+#ifndef STATE_PICTURES_PICTURE_H
+#define STATE_PICTURES_PICTURE_H
 
 #include "engine/base/arena.h"
 #include "state/intervals/sums.h"
@@ -68,10 +68,13 @@ void picture_part(struct picture *picture, uint32_t first, uint32_t end);
  */
 void picture_add(struct picture *picture, const struct interval *interval);
 /*
- * Sums in place of intervals (state/intervals/sums.h), of what lies in one column. A cell that they leave
- * open is to be filled by all intervals of its column, as a part.
+ * Sums in place of intervals (state/intervals/sums.h), of what lies in one column. A cell that they
+ * leave open is to be filled by all intervals of its column, as a part.
  */
 void picture_add_sums(struct picture *picture, const char *path, const struct sums *sums);
+/* Columns [first, end) of an attribute, whose value is known as it is shown. */
+void picture_set(struct picture *picture, const char *path, uint32_t first, uint32_t end,
+		 const struct value *value, bool mixed);
 void picture_part_end(struct picture *picture); /* cells of the part tell whether they are open */
 void picture_finish(struct picture *picture);   /* after the last one: rows are in order of path */
 

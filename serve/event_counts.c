@@ -1,0 +1,187 @@
+/*
+ * event_counts.c - how many events there are before a moment
+ *
+ *     buckets   | 3 | 0 | 7 | ...        of equal time, over the whole trace
+ *     before    0   3   3   10           running sums: what a rank is searched in
+ *
+ * Tracers that do not count events in their packets leave no other way than to look at all heads
+ * once. That is a sweep on all threads, in memory of one size whatever the trace.
+ */
+#include "serve/serving.h"
+
+#include "engine/base/mem.h"
+#include "index/sweep/sweep.h"
+
+enum { BUCKETS = 1 << 20 };
+
+struct event_counts {
+	nstime begin;
+	uint64_t grain;   /* ns of a bucket */
+	size_t count;     /* of buckets */
+	uint64_t *before; /* count + 1 */
+};
+
+static struct event_counts *counts_new(nstime first, nstime last)
+{
+	struct event_counts *counts = mem_new(sizeof *counts);
+	uint64_t span = first > last ? 1 : (uint64_t)last - (uint64_t)first + 1;
+
+	counts->begin = first;
+	counts->grain = span / BUCKETS + 1;
+	counts->count = (size_t)((span - 1) / counts->grain + 1);
+	counts->before = mem_new_array(counts->count + 1, sizeof *counts->before);
+	return counts;
+}
+
+void event_counts_free(struct event_counts *counts)
+{
+	if (counts)
+		mem_free(counts->before);
+	mem_free(counts);
+}
+
+static size_t bucket_of(const struct event_counts *counts, nstime t)
+{
+	if (t < counts->begin)
+		return 0;
+	uint64_t bucket = ((uint64_t)t - (uint64_t)counts->begin) / counts->grain;
+	return bucket < counts->count ? (size_t)bucket : counts->count - 1;
+}
+
+/* ---- the sweep ---- */
+
+struct counting {
+	struct event_counts *counts;
+	struct worker *worker;
+	bool ordinals;
+};
+
+static bool goes_on(void *arg, uint64_t done, uint64_t all)
+{
+	struct counting *counting = arg;
+
+	(void)done;
+	(void)all;
+	return worker_goes_on(counting->worker, 0, 0, 0);
+}
+
+struct counted { /* by one thread */
+	const struct event_counts *counts;
+	bool ordinals; /* no stream has a clock: times are numbers of events */
+	uint64_t *in;
+};
+
+static void *begin(void *arg)
+{
+	struct counting *counting = arg;
+	struct counted *own = mem_new(sizeof *own);
+
+	own->counts = counting->counts;
+	own->ordinals = counting->ordinals;
+	own->in = mem_new_array(own->counts->count, sizeof *own->in);
+	return own;
+}
+
+static bool run(void *arg, const struct sweep_run *sweep_run, struct error *err)
+{
+	struct counted *own = arg;
+	const struct run *events = &sweep_run->run;
+
+	(void)err;
+	if (!events->stream->has_time && !own->ordinals) { /* cursors give these last */
+		own->in[own->counts->count - 1] += events->count;
+		return true;
+	}
+	for (uint32_t i = events->first; i < events->first + events->count; i++)
+		own->in[bucket_of(own->counts, events->batch->time[i])]++;
+	return true;
+}
+
+static void end(void *arg, void *own_arg, bool good)
+{
+	struct counting *counting = arg;
+	struct counted *own = own_arg;
+
+	for (size_t i = 0; good && i < own->counts->count; i++)
+		counting->counts->before[i + 1] += own->in[i];
+	mem_free(own->in);
+	mem_free(own);
+}
+
+bool event_counts_make(struct served *served, struct worker *worker, struct event_counts **out,
+		       struct error *err)
+{
+	struct counting counting = {.counts = counts_new(served->first, served->last),
+				    .worker = worker,
+				    .ordinals = trace_has_ordinals(index_trace(served->index))};
+	const struct events_options events = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
+	const struct sweep work = {.events = &events,
+				   .arg = &counting,
+				   .progress = goes_on,
+				   .begin = begin,
+				   .run = run,
+				   .end = end};
+
+	if (!sweep(served->index, &work, err)) {
+		event_counts_free(counting.counts);
+		return false;
+	}
+	for (size_t i = 0; i < counting.counts->count; i++)
+		counting.counts->before[i + 1] += counting.counts->before[i];
+	*out = counting.counts;
+	return true;
+}
+
+/* ---- questions ---- */
+
+uint64_t event_counts_all(const struct event_counts *counts)
+{
+	return counts->before[counts->count];
+}
+
+uint64_t event_counts_grain(const struct event_counts *counts)
+{
+	return counts->grain;
+}
+
+uint64_t event_counts_between(const struct event_counts *counts, nstime begin, nstime end)
+{
+	if (begin >= end || end <= counts->begin)
+		return 0;
+	size_t first = bucket_of(counts, begin), last = bucket_of(counts, end - 1);
+	return counts->before[last + 1] - counts->before[first];
+}
+
+static void bucket_at(const struct event_counts *counts, size_t i, struct event_bucket *out)
+{
+	bool last = i + 1 == counts->count;
+
+	*out = (struct event_bucket){
+		.begin = i ? counts->begin + (nstime)(i * counts->grain) : NSTIME_MIN,
+		.end = last ? NSTIME_MAX : counts->begin + (nstime)((i + 1) * counts->grain),
+		.first = counts->before[i],
+		.count = counts->before[i + 1] - counts->before[i]};
+}
+
+void event_counts_at(const struct event_counts *counts, nstime t, struct event_bucket *out)
+{
+	bucket_at(counts, bucket_of(counts, t), out);
+}
+
+bool event_counts_find(const struct event_counts *counts, uint64_t rank, struct event_bucket *out)
+{
+	size_t low = 0, high = counts->count; /* the last with before[low] <= rank */
+
+	if (rank >= event_counts_all(counts))
+		return false;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (counts->before[middle] <= rank)
+			low = middle;
+		else
+			high = middle;
+	}
+	bucket_at(counts, low, out);
+	return true;
+}

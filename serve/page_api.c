@@ -1,0 +1,513 @@
+/*
+ * page_api.c - what our own page asks
+ *
+ * Times are ns since the trace's first event, `from` and `to`: numbers of JavaScript are exact up
+ * to 104 days. A row comes as runs of pixels of one value, and each value once.
+ */
+#include "engine/base/mem.h"
+#include "engine/columns/json.h"
+#include "lua-lib/drawing/drawing.h"
+#include "lua-lib/script.h"
+#include "serve/analysis.h"
+#include "serve/density.h"
+#include "serve/events_table.h"
+#include "serve/matches.h"
+#include "serve/page/page.h"
+#include "serve/rows.h"
+#include "state/state.h"
+#include "state/timelines/timelines.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	TREE_MOST = 10000,
+	PATHS_MOST = 1000,
+	EVENTS_MOST = 1000,
+	COLUMNS_USUAL = 1000,
+	WHERE_MOST = 4000
+};
+
+static bool get_page(struct request *request, struct reply *reply, struct error *err)
+{
+	(void)request;
+	(void)err;
+	reply->type = "text/html; charset=utf-8";
+	page_add(&reply->body);
+	return true;
+}
+
+/* ---- the trace ---- */
+
+static void add_classes(const struct served *served, struct buf *out)
+{
+	for (unsigned config = 0; config < CONFIGS; config++)
+		for (size_t i = 0; i < served->classes[config].count; i++) {
+			buf_add_text(out, out->data[out->len - 1] == '[' ? "" : ",");
+			json_add_text(out, served->classes[config].items[i].path);
+		}
+}
+
+static void add_analyses(const struct request *request, struct buf *out)
+{
+	struct script_analyses analyses = {0};
+	struct error ignored; /* the page offers none, then */
+
+	if (!script_analyses_read(request->serving->options->lua_dir, &analyses, &ignored))
+		return;
+	for (size_t i = 0; i < analyses.count; i++) {
+		buf_add_text(out, i ? ",[" : "[");
+		json_add_text(out, analyses.items[i].name);
+		buf_add_char(out, ',');
+		json_add_text(out, analyses.items[i].summary);
+		buf_add_char(out, ']');
+	}
+	script_analyses_release(&analyses);
+}
+
+static bool has_timelines(struct served *served, struct worker *worker)
+{
+	struct error ignored;
+	struct state *state = served_state(served, worker, 0, &ignored);
+
+	return state && timelines_there(state);
+}
+
+static bool get_info(struct served *served, struct request *request, struct reply *reply,
+		     struct error *err)
+{
+	const struct event_counts *counts = served_counts(served);
+	const struct trace *trace = index_trace(served->index);
+	bool any = served->first <= served->last;
+	struct buf *out = &reply->body;
+
+	(void)err;
+	buf_add_text(out, "{\"name\":");
+	json_add_text(out, served->name);
+	buf_add_text(out, ",\"path\":");
+	json_add_text(out, served->path);
+	buf_printf(out,
+		   ",\"first\":\"%lld\",\"span\":%llu,\"epoch\":%s,\"ordinals\":%s,\"events\":%llu,"
+		   "\"counted\":%s,\"generation\":%llu,\"follows\":%s,\"bytes\":%llu,"
+		   "\"timelines\":%s,\"traces\":[",
+		   (long long)(any ? served->first : 0),
+		   (unsigned long long)(any ? (uint64_t)served->last - (uint64_t)served->first + 1
+					    : 1),
+		   trace_has_epoch(trace) ? "true" : "false",
+		   trace_has_ordinals(trace) ? "true" : "false",
+		   (unsigned long long)(counts ? event_counts_all(counts) : 0),
+		   counts ? "true" : "false", (unsigned long long)served->generation,
+		   served->source->grew ? "true" : "false",
+		   (unsigned long long)index_trace(served->index)->bytes,
+		   has_timelines(served, request->worker) ? "true" : "false");
+	for (size_t i = 0; i < request->serving->ntraces; i++) {
+		buf_add_text(out, i ? "," : "");
+		json_add_text(out, request->serving->traces[i].name);
+	}
+	buf_add_text(out, "],\"classes\":[");
+	add_classes(served, out);
+	buf_add_text(out, "],\"analyses\":[");
+	add_analyses(request, out);
+	buf_add_text(out, "]}");
+	return true;
+}
+
+/* ---- parameters ---- */
+
+/* `from` and `to`, within the trace; at least one nanosecond. */
+static struct asked_range page_range(const struct served *served, const struct request *request)
+{
+	int64_t span = served->first <= served->last ? served->last - served->first + 1 : 1;
+	int64_t from = request_int(request, "from", 0, span - 1, 0);
+	int64_t to = request_int(request, "to", from + 1, span, span);
+	nstime first = served->first <= served->last ? served->first : 0;
+
+	return (struct asked_range){.begin = first + from,
+				    .end = first + to,
+				    .columns = (uint32_t)request_int(request, "columns", 1,
+								     COLUMNS_MOST, COLUMNS_USUAL)};
+}
+
+/* "" is none; false: it is too long. */
+static bool read_where(const struct request *request, const char **out, struct error *err)
+{
+	*out = request_text(request, "where");
+	if (*out && !**out)
+		*out = NULL;
+	return !*out || strlen(*out) <= WHERE_MOST ||
+	       error_set(err, ERR_QUERY, "the condition is too long");
+}
+
+/* The rule set that has a class of the path's beginning: the trace's own, unless another names it.
+ */
+static unsigned config_of(const struct served *served, const char *path)
+{
+	struct query *query, *class;
+	struct error ignored;
+	unsigned found = 0;
+
+	if (!query_parse(path, &query, &ignored))
+		return 0; /* who asks is told why */
+	for (unsigned config = 1; config < CONFIGS && !found; config++)
+		for (size_t i = 0; i < served->classes[config].count && !found; i++) {
+			if (!query_parse(served->classes[config].items[i].path, &class, &ignored))
+				continue;
+			uint32_t step = 0;
+			for (const char *name; (name = query_name(class, step)); step++)
+				if (!query_name(query, step) ||
+				    strcmp(query_name(query, step), name))
+					break;
+			found = step && !query_name(class, step) ? config : 0;
+			query_free(class);
+		}
+	query_free(query);
+	return found;
+}
+
+/* ---- rows ---- */
+
+static bool list_tree(struct served *served, struct request *request, struct reply *reply,
+		      struct error *err)
+{
+	const struct asked_range range = page_range(served, request);
+	const char *path = request_text(request, "path");
+	struct buf *out = &reply->body;
+	struct rows_found rows;
+
+	if (!path)
+		return reply_fails(reply, 400, "\"path\" is missing");
+	const struct rows_asked asked = {.config = config_of(served, path),
+					 .begin = range.begin,
+					 .end = range.end,
+					 .limit = TREE_MOST,
+					 .names = true};
+	bool good = rows_find(served, request->worker, &asked, path, &rows, err);
+	buf_printf(out, "{\"more\":%s,\"rows\":[", rows.more ? "true" : "false");
+	for (size_t i = 0; good && i < rows.count; i++) {
+		const struct row_found *row = &rows.items[i];
+
+		buf_add_text(out, i ? ",[" : "[");
+		json_add_text(out, row->path);
+		buf_add_char(out, ',');
+		json_add_text(out, row->name ? row->name : "");
+		buf_printf(out, ",%llu,%llu]", (unsigned long long)row->known,
+			   (unsigned long long)row->active);
+	}
+	buf_add_text(out, "]}");
+	rows_found_release(&rows);
+	return good;
+}
+
+/* Values by their text and colour, each once. */
+struct values {
+	struct nameset seen; /* to numbers */
+	uint32_t count;
+	struct buf list, key;
+};
+
+static uint32_t value_number(struct values *values, const struct picture_value *value)
+{
+	uint32_t number;
+
+	buf_clear(&values->key);
+	buf_printf(&values->key, "%u ", (unsigned)value_tone(&value->value));
+	size_t tone = values->key.len;
+	picture_label(value, &values->key);
+	if (nameset_find(&values->seen, buf_text(&values->key), &number))
+		return number;
+	nameset_add(&values->seen, buf_text(&values->key), values->count);
+	buf_printf(&values->list, "%s[%.*s,", values->count ? "," : "", (int)tone,
+		   buf_text(&values->key));
+	quote_json(&values->list, buf_text(&values->key) + tone, values->key.len - tone);
+	buf_add_char(&values->list, ']');
+	return values->count++;
+}
+
+/* [columns, 1 + value (0: none), mixed, ...] */
+static void add_runs(const struct picture *picture, const struct picture_row *row,
+		     struct values *values, struct buf *out)
+{
+	struct picture_run run;
+
+	for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run); at += run.count) {
+		if (at)
+			buf_add_char(out, ',');
+		buf_add_u64(out, run.count);
+		buf_add_char(out, ',');
+		buf_add_u64(out, run.value ? 1 + value_number(values, run.value) : 0);
+		buf_add_text(out, run.mixed ? ",1" : ",0");
+	}
+}
+
+static void add_rows(const struct picture *picture, struct values *values, struct buf *out)
+{
+	for (size_t i = 0; i < picture->nrows; i++) {
+		const struct picture_row *row = &picture->rows[i];
+
+		buf_add_text(out, out->data[out->len - 1] == '[' ? "{\"path\":" : ",{\"path\":");
+		json_add_text(out, row->path);
+		buf_add_text(out, ",\"name\":");
+		json_add_text(out, row->label ? row->label : "");
+		buf_add_text(out, ",\"runs\":[");
+		add_runs(picture, row, values, out);
+		buf_add_text(out, "]}");
+	}
+}
+
+static size_t read_paths(const struct request *request, const char **paths)
+{
+	struct json_object *list = request_get(request, "paths");
+	size_t count = 0;
+
+	if (!list || !json_object_is_type(list, json_type_array))
+		return 0;
+	for (size_t i = 0; i < json_object_array_length(list) && count < PATHS_MOST; i++) {
+		struct json_object *path = json_object_array_get_idx(list, i);
+		if (json_object_is_type(path, json_type_string))
+			paths[count++] = json_object_get_string(path);
+	}
+	return count;
+}
+
+/* Rows of one rule set. */
+static bool add_config_rows(struct served *served, struct request *request,
+			    const struct rows_asked *asked, const char **paths, size_t count,
+			    struct values *values, struct buf *out, struct error *err)
+{
+	const char **own = mem_new_array(count + 1, sizeof *own);
+	struct picture picture;
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (config_of(served, paths[i]) == asked->config)
+			own[n++] = paths[i];
+	bool good = true;
+	if (n) {
+		good = rows_sample(served, request->worker, asked, own, n, &picture, err);
+		if (good)
+			add_rows(&picture, values, out);
+		picture_release(&picture);
+	}
+	mem_free(own);
+	return good;
+}
+
+static bool list_rows(struct served *served, struct request *request, struct reply *reply,
+		      struct error *err)
+{
+	const struct asked_range range = page_range(served, request);
+	const struct columns columns = columns_of(range.begin, range.end, range.columns);
+	const char *paths[PATHS_MOST];
+	size_t count = read_paths(request, paths);
+	struct values values = {0};
+	struct buf *out = &reply->body;
+	bool good = true;
+
+	buf_printf(out, "{\"columns\":%u,\"rows\":[", columns.count);
+	for (unsigned config = 0; config < CONFIGS && good; config++) {
+		const struct rows_asked asked = {.config = config,
+						 .begin = range.begin,
+						 .end = range.end,
+						 .columns = range.columns,
+						 .limit = PATHS_MOST,
+						 .names = true};
+
+		if (!config || served->classes[config].count)
+			good = add_config_rows(served, request, &asked, paths, count, &values, out,
+					       err);
+	}
+	buf_add_text(out, "],\"values\":[");
+	buf_add(out, buf_text(&values.list), values.list.len);
+	buf_add_text(out, "]}");
+	nameset_release(&values.seen);
+	buf_release(&values.list);
+	buf_release(&values.key);
+	return good;
+}
+
+/* ---- events ---- */
+
+static bool list_density(struct served *served, struct request *request, struct reply *reply,
+			 struct error *err)
+{
+	const struct asked_range range = page_range(served, request);
+	const struct columns columns = columns_of(range.begin, range.end, range.columns);
+	struct buf *out = &reply->body;
+	const char *where;
+
+	if (!read_where(request, &where, err))
+		return false;
+	double *counts = mem_new_array(columns.count, sizeof *counts);
+	bool good = density_events(served, request->worker, &columns, where, counts, err);
+	buf_add_text(out, "{\"counts\":[");
+	for (uint32_t i = 0; good && i < columns.count; i++) {
+		buf_add_text(out, i ? "," : "");
+		json_add_number(out, counts[i]);
+	}
+	buf_add_text(out, "]}");
+	mem_free(counts);
+	return good;
+}
+
+struct listing {
+	const struct trace *trace;
+	nstime first;
+	struct buf *out, cell;
+	uint64_t count, limit;
+};
+
+static bool add_event(void *arg, const struct match *match)
+{
+	static const enum event_column cells[] = {COLUMN_CPU, COLUMN_TID, COLUMN_NAME,
+						  COLUMN_CONTENTS};
+	struct listing *listing = arg;
+
+	buf_printf(listing->out, "%s[%lld", listing->count ? "," : "",
+		   (long long)(match->event.time - listing->first));
+	for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+		buf_clear(&listing->cell);
+		event_cell(listing->trace, &match->event, match->fields, cells[i], &listing->cell);
+		buf_add_char(listing->out, ',');
+		quote_json(listing->out, buf_text(&listing->cell), listing->cell.len);
+	}
+	buf_add_char(listing->out, ']');
+	return ++listing->count < listing->limit;
+}
+
+static bool list_events(struct served *served, struct request *request, struct reply *reply,
+			struct error *err)
+{
+	const struct asked_range range = page_range(served, request);
+	struct listing listing = {
+		.trace = index_trace(served->index),
+		.first = served->first,
+		.out = &reply->body,
+		.limit = (uint64_t)request_int(request, "limit", 1, EVENTS_MOST, 100)};
+	struct matches_asked asked = {.begin = range.begin,
+				      .end = range.end,
+				      .fields = true,
+				      .each = add_event,
+				      .arg = &listing};
+
+	if (!read_where(request, &asked.where, err))
+		return false;
+	buf_add_text(&reply->body, "{\"events\":[");
+	bool good = matches_each(served, request->worker, &asked, err);
+	buf_add_text(&reply->body, "]}");
+	buf_release(&listing.cell);
+	return good;
+}
+
+/* ---- one value ---- */
+
+static void add_offset(const struct served *served, const char *key, nstime t, struct buf *out)
+{
+	if (t == NSTIME_MIN)
+		buf_printf(out, ",\"%s\":null", key);
+	else
+		buf_printf(out, ",\"%s\":%lld", key, (long long)(t - served->first));
+}
+
+static void add_why(const struct served *served, const struct answer *answer, struct buf *out)
+{
+	struct picture_value value = {.value = answer->value};
+	struct buf text = {0};
+
+	picture_label(&value, &text);
+	buf_add_text(out, "{\"known\":");
+	buf_add_text(out, answer->value.kind != VALUE_UNKNOWN ? "true" : "false");
+	buf_add_text(out, ",\"value\":");
+	quote_json(out, buf_text(&text), text.len);
+	add_offset(served, "since", answer->since, out);
+	if (answer->has_why) {
+		buf_add_text(out, ",\"event\":");
+		json_add_text(out, answer->why_class ? answer->why_class->name : "lost events");
+		add_offset(served, "at", answer->why_time, out);
+		buf_add_text(out, ",\"rules\":");
+		json_add_text(out, answer->why_file ? answer->why_file : "");
+		buf_printf(out, ",\"line\":%u", answer->why_line);
+	}
+	buf_add_char(out, '}');
+	buf_release(&text);
+}
+
+static bool tell_why(struct served *served, struct request *request, struct reply *reply,
+		     struct error *err)
+{
+	const char *path = request_text(request, "path");
+	const struct moment moment = {.t = page_range(served, request).begin};
+	struct answers answers = {0};
+	struct query *query = NULL;
+
+	if (!path)
+		return reply_fails(reply, 400, "\"path\" is missing");
+	struct state *state = served_state(served, request->worker, config_of(served, path), err);
+	bool good = state && query_parse(path, &query, err) &&
+		    state_at(state, &moment, 1, (const struct query *const *)&query, 1, true,
+			     &answers, err);
+	if (good && answers.count)
+		add_why(served, &answers.items[0], &reply->body);
+	else if (good)
+		buf_add_text(&reply->body, "{\"known\":false,\"value\":\"\"}");
+	answers_release(&answers);
+	query_free(query);
+	return good;
+}
+
+/* ---- analyses ---- */
+
+/* The lines of JSON as a list. */
+static void add_lines(const struct buf *lines, struct buf *out)
+{
+	const char *at = buf_text(lines), *end = at + lines->len;
+	const char *before = "";
+
+	buf_add_text(out, "{\"rows\":[");
+	while (at < end) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((next ? next : end) - at);
+
+		if (len && *at == '{') {
+			buf_add_text(out, before);
+			buf_add(out, at, len);
+			before = ",";
+		}
+		at += len + 1;
+	}
+	buf_add_text(out, "]}");
+}
+
+static bool run_analysis(struct served *served, struct request *request, struct reply *reply,
+			 struct error *err)
+{
+	const struct asked_range range = page_range(served, request);
+	const char *name = request_text(request, "name");
+	int64_t tid = request_int(request, "tid", -1, INT64_MAX, -1);
+	struct buf lines = {0};
+	char number[32];
+	const char *args[] = {"log", "--tid", number};
+
+	if (!name)
+		return reply_fails(reply, 400, "\"name\" is missing");
+	snprintf(number, sizeof number, "%lld", (long long)tid);
+	size_t nargs = !strcmp(name, "critical-path") && tid >= 0 ? 3 : 0;
+	bool good = analysis_run(served, request->worker, name, args, nargs, range.begin, range.end,
+				 &lines, err);
+	if (good)
+		add_lines(&lines, &reply->body);
+	buf_release(&lines);
+	return good;
+}
+
+const struct operation page_operations[] = {
+	{"GET", "", .run = get_page},
+	{"GET", "page/*/info", .run_on = get_info},
+	{"POST", "page/*/tree", .run_on = list_tree},
+	{"POST", "page/*/rows", .run_on = list_rows},
+	{"POST", "page/*/density", .run_on = list_density},
+	{"POST", "page/*/events", .run_on = list_events},
+	{"POST", "page/*/why", .run_on = tell_why},
+	{"POST", "page/*/analysis", .run_on = run_analysis},
+	{0},
+};

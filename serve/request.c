@@ -1,0 +1,223 @@
+/* request.c - which operation a request is, and the reply when it fails */
+#include "serve/serving.h"
+
+#include "engine/base/mem.h"
+#include "engine/columns/json.h"
+
+#include <json-c/json_tokener.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BODY_DEPTH = 32, PATH_MOST = 4096, TRACES_DIGITS = 4 };
+
+/* ---- JSON ---- */
+
+void json_open(struct buf *out)
+{
+	buf_add_text(out, "{\"status\":\"COMPLETED\",\"statusMessage\":\"Completed\",\"model\":");
+}
+
+void json_close(struct buf *out)
+{
+	buf_add_char(out, '}');
+}
+
+void json_add_number(struct buf *out, double number)
+{
+	if (!isfinite(number))
+		number = 0;
+	if (fabs(number) < 1e15 && nearbyint(number) == number)
+		buf_add_i64(out, (int64_t)number);
+	else
+		quote_number(out, "%.9g", number);
+}
+
+bool reply_fails(struct reply *reply, unsigned status, const char *title)
+{
+	reply->status = status;
+	buf_clear(&reply->body);
+	buf_add_text(&reply->body, "{\"title\":");
+	json_add_text(&reply->body, title);
+	buf_add_char(&reply->body, '}');
+	return false;
+}
+
+/* What was given up may be asked again for a shorter range: a viewer shows the message. */
+static void reply_given_up(struct reply *reply)
+{
+	reply->status = 200;
+	buf_clear(&reply->body);
+	buf_add_text(
+		&reply->body,
+		"{\"status\":\"CANCELLED\",\"statusMessage\":\"this took too long and was given "
+		"up: ask for a shorter range, or store timelines (yore index --timelines)\","
+		"\"model\":null}");
+}
+
+static void reply_error(struct reply *reply, const struct error *err)
+{
+	if (reply->status)
+		return;
+	if (err->kind == ERR_INTERRUPTED)
+		reply_given_up(reply);
+	else
+		reply_fails(reply, err->kind == ERR_IO ? 500 : 400, err->text);
+}
+
+/* ---- the path ---- */
+
+/* False: it is not percent-encoded as it should be, or has a zero. */
+static bool decode_path(const char *path, struct buf *out)
+{
+	for (; *path && *path != '?'; path++) {
+		int high = *path == '%' ? hex_digit(path[1]) : 0;
+		int low = *path == '%' && high >= 0 ? hex_digit(path[2]) : 0;
+
+		if (high < 0 || low < 0 || (*path == '%' && !high && !low))
+			return false;
+		buf_add_char(out, *path == '%' ? (char)(high << 4 | low) : *path);
+		path += *path == '%' ? 2 : 0;
+	}
+	return true;
+}
+
+static void drop_parts(struct request *request)
+{
+	for (size_t i = 0; i < PARTS_MOST; i++) {
+		mem_free(request->parts[i]);
+		request->parts[i] = NULL;
+	}
+}
+
+static char *copy_text(const char *text, size_t len)
+{
+	char *copy = mem_new(len + 1);
+
+	memcpy(copy, text, len);
+	return copy;
+}
+
+/* Segment by segment; `*` is any one, and is kept. */
+static bool path_is(const char *pattern, struct request *request)
+{
+	const char *path = request->path;
+
+	drop_parts(request);
+	for (size_t part = 0;; pattern++, path++) {
+		size_t own = strcspn(pattern, "/"), len = strcspn(path, "/");
+		bool any = own == 1 && *pattern == '*';
+
+		if (any ? !len || part == PARTS_MOST
+			: own != len || memcmp(pattern, path, len) != 0)
+			return false;
+		if (any)
+			request->parts[part++] = copy_text(path, len);
+		pattern += own;
+		path += len;
+		if (!*pattern || !*path)
+			return !*pattern && !*path;
+	}
+}
+
+/* ---- the operation ---- */
+
+/* A name comes before a `*` that stands in its place: outputs/markerSets. */
+static const struct operation *const tables[] = {
+	annotation_operations, service_operations, table_operations,  graph_operations,
+	xy_operations,         data_operations,    config_operations, page_operations,
+};
+
+/* NULL: *other tells whether the path has an operation of another method. */
+static const struct operation *find_operation(struct request *request, bool *other)
+{
+	*other = false;
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		for (const struct operation *at = tables[i]; at->pattern; at++) {
+			if (!path_is(at->pattern, request))
+				continue;
+			if (!strcmp(at->method, request->method))
+				return at;
+			*other = true;
+		}
+	return NULL;
+}
+
+/* An experiment by its UUID, or for the page a trace by its number. */
+static struct served *find_trace(struct serving *serving, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < serving->ntraces; i++)
+		if (!strcmp(serving->traces[i].experiment, name))
+			return &serving->traces[i];
+	if (!len || len > TRACES_DIGITS || strspn(name, "0123456789") != len)
+		return NULL;
+	size_t number = strtoul(name, NULL, 10);
+	return number < serving->ntraces ? &serving->traces[number] : NULL;
+}
+
+static bool run_operation(const struct operation *operation, struct request *request,
+			  struct reply *reply, struct error *err)
+{
+	if (operation->run)
+		return operation->run(request, reply, err);
+	struct served *served = find_trace(request->serving, request->parts[0]);
+	if (!served)
+		return reply_fails(reply, 404, "there is no such experiment");
+	pthread_rwlock_rdlock(&served->open);
+	bool good = operation->run_on(served, request, reply, err);
+	pthread_rwlock_unlock(&served->open);
+	return good;
+}
+
+/* False: it is no JSON object; then the reply says so. */
+static bool read_body(const char *body, size_t len, struct request *request, struct reply *reply)
+{
+	if (!len)
+		return true;
+	if (len > INT32_MAX)
+		return reply_fails(reply, 413, "the body is too long");
+	struct json_tokener *tokener = json_tokener_new_ex(BODY_DEPTH);
+	request->body = json_tokener_parse_ex(tokener, body, (int)len);
+	bool good = json_tokener_get_error(tokener) == json_tokener_success;
+	json_tokener_free(tokener);
+	if (good && json_object_is_type(request->body, json_type_object))
+		return true;
+	return reply_fails(reply, 400, "the body is no JSON object");
+}
+
+static void answer(struct request *request, struct reply *reply)
+{
+	struct error err = {0};
+	bool other;
+	const struct operation *operation = find_operation(request, &other);
+
+	worker_begin(request->worker, ANSWER_MS);
+	if (!operation)
+		reply_fails(reply, other ? 405 : 404,
+			    other ? "the operation has another method"
+				  : "there is no such operation");
+	else if (!run_operation(operation, request, reply, &err))
+		reply_error(reply, &err);
+	if (!reply->status)
+		reply->status = 200;
+}
+
+void serving_answer(struct serving *serving, struct worker *worker, const char *method,
+		    const char *path, const char *body, size_t len, struct reply *reply)
+{
+	struct request request = {.method = method, .serving = serving, .worker = worker};
+	struct buf decoded = {0};
+
+	*reply = (struct reply){.type = "application/json"};
+	if (strlen(path) > PATH_MOST || !decode_path(path, &decoded)) {
+		reply_fails(reply, 400, "the path cannot be read");
+	} else if (read_body(body, len, &request, reply)) {
+		request.path = buf_text(&decoded);
+		answer(&request, reply);
+	}
+	json_object_put(request.body);
+	drop_parts(&request);
+	buf_release(&decoded);
+}

@@ -1,0 +1,408 @@
+/* rows.c - see rows.h */
+#include "serve/rows.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/wait.h"
+#include "lua-lib/drawing/drawing.h"
+#include "state/comms.h"
+#include "state/pictures/picture_fill.h"
+#include "state/pictures/samples.h"
+#include "state/state.h"
+#include "state/timelines/timelines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NAMED_LEAST = 3, /* columns of a run that gets a name */
+	NAMED_MOST = 20000,
+	TREE_NAMES_MS = 2000, /* names of rows, which are asked for once */
+	WEIGHED = 256,        /* columns by which rows are weighed */
+};
+
+/* ---- paths ---- */
+
+struct queries {
+	struct query **items;
+	size_t count;
+};
+
+static void release_queries(struct queries *queries)
+{
+	while (queries->count > 0)
+		query_free(queries->items[--queries->count]);
+	mem_free(queries->items);
+}
+
+/* False: *err; to be released all the same. */
+static bool parse_queries(const char *const *paths, size_t count, struct queries *out,
+			  struct error *err)
+{
+	*out = (struct queries){.items = mem_new_array(count + 1, sizeof(struct query *))};
+	for (; out->count < count; out->count++)
+		if (!query_parse(paths[out->count], &out->items[out->count], err))
+			return error_while(err, "%s", paths[out->count]);
+	return true;
+}
+
+/* ---- names ---- */
+
+struct naming {
+	struct comm *items;
+	size_t count, capacity;
+	const char ***to; /* by item: where its name goes */
+	size_t nto, to_capacity;
+};
+
+static void want_name(struct naming *naming, struct value tid, nstime t, const char **to)
+{
+	if (naming->count == NAMED_MOST)
+		return;
+	*mem_push(naming->to, naming->nto, naming->to_capacity) = to;
+	*mem_push(naming->items, naming->count, naming->capacity) =
+		(struct comm){.tid = tid, .moment = {.t = t}};
+}
+
+/* From timelines each costs a look; a thread that is dead by then has none. */
+static bool find_stored(struct state *state, struct naming *naming, struct arena *arena)
+{
+	struct state_place *places = mem_new_array(naming->count, sizeof *places);
+	struct answers answers = {0};
+	struct error ignored; /* names are beside the answer */
+
+	for (size_t i = 0; i < naming->count; i++)
+		places[i] = (struct state_place){naming->items[i].moment,
+						 comm_attr(state, &naming->items[i].tid)};
+	bool good = state_at_places(state, places, naming->count, true, &answers, &ignored);
+	for (size_t i = 0; i < naming->count && good; i++)
+		*naming->to[i] = comm_text(arena, &answers.items[i].value);
+	answers_release(&answers);
+	mem_free(places);
+	return good;
+}
+
+/* Those that are found in a moment; others have none. */
+static void find_names(struct state *state, struct worker *worker, struct naming *naming,
+		       int64_t ms, struct arena *arena)
+{
+	const struct comm_reach reach = {.some = true};
+	int64_t until = worker->until, soon = clock_ms() + ms;
+	struct error ignored;
+
+	worker->until = soon < until ? soon : until;
+	if (!naming->count || (timelines_there(state) && find_stored(state, naming, arena)))
+		; /* nothing is left to do */
+	else if (state_comms(state, naming->items, naming->count, &reach, arena, &ignored))
+		for (size_t i = 0; i < naming->count; i++)
+			*naming->to[i] = naming->items[i].name;
+	worker->until = until;
+	worker->stop = worker->serving->stops;
+	mem_free(naming->items);
+	mem_free(naming->to);
+}
+
+/* A thread's value is named once a row, as it was where it first has room. */
+static void want_values(struct naming *naming, const struct picture *picture,
+			struct picture_row *row)
+{
+	struct picture_run run;
+	bool *seen = mem_new_array(row->nvalues + 1, sizeof *seen);
+
+	for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run); at += run.count) {
+		uint32_t number = row->cells[at].value;
+
+		if (!run.value || run.count < NAMED_LEAST || seen[number] ||
+		    !comm_is_thread(row->asked, &run.value->value))
+			continue;
+		seen[number] = true;
+		want_name(naming, run.value->value, picture_time(picture, at + 1) - 1,
+			  &row->values[number - 1].name);
+	}
+	mem_free(seen);
+}
+
+static void name_picture(struct state *state, struct worker *worker, struct picture *picture)
+{
+	struct naming naming = {0};
+
+	for (size_t i = 0; i < picture->nrows; i++)
+		want_values(&naming, picture, &picture->rows[i]);
+	find_names(state, worker, &naming, NAMES_MS, picture->arena);
+}
+
+/* ---- sampling ---- */
+
+struct paths {
+	char **items;
+	size_t count, capacity, limit;
+	bool more;
+};
+
+static void take_path(void *arg, const char *path)
+{
+	struct paths *paths = arg;
+
+	if (paths->count == paths->limit)
+		paths->more = true;
+	else
+		*mem_push(paths->items, paths->count, paths->capacity) = mem_strdup(path);
+}
+
+static void release_paths(struct paths *paths)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		mem_free(paths->items[i]);
+	mem_free(paths->items);
+}
+
+/* The rows of a path; *done false: timelines do not tell them. */
+static bool list_paths(struct state *state, const struct rows_asked *asked, const char *path,
+		       struct paths *out, bool *done, struct error *err)
+{
+	struct query *query;
+
+	*done = false;
+	if (!query_parse(path, &query, err))
+		return error_while(err, "%s", path);
+	bool good = true;
+	if (query_has_wildcard(query))
+		good = samples_list(state, asked->begin, asked->end, query, take_path, out, done,
+				    err);
+	else
+		take_path(out, path);
+	*done |= !query_has_wildcard(query);
+	query_free(query);
+	return good;
+}
+
+/* From the snapshots of timelines. */
+static bool sample_stored(struct state *state, const struct rows_asked *asked,
+			  const char *const *paths, size_t npaths, struct picture *picture,
+			  bool *done, struct error *err)
+{
+	struct paths all = {.limit = asked->limit};
+	struct queries queries = {0};
+	bool good = true;
+
+	*done = true;
+	for (size_t i = 0; i < npaths && good && *done; i++)
+		good = list_paths(state, asked, paths[i], &all, done, err);
+	if (good && *done)
+		good = parse_queries((const char *const *)all.items, all.count, &queries, err) &&
+		       samples_fill(state, (const struct query *const *)queries.items,
+				    queries.count, picture, done, err);
+	release_queries(&queries);
+	release_paths(&all);
+	return good;
+}
+
+/* From all that changed in the range. */
+static bool sample_all(struct state *state, const char *const *paths, size_t npaths,
+		       struct picture *picture, struct error *err)
+{
+	struct queries queries;
+	bool good = parse_queries(paths, npaths, &queries, err);
+	const struct picture_asking asking = {.state = state,
+					      .queries = (const struct query *const *)queries.items,
+					      .count = queries.count};
+
+	good = good && picture_fill(&asking, picture, err);
+	release_queries(&queries);
+	return good;
+}
+
+bool rows_sample(struct served *served, struct worker *worker, const struct rows_asked *asked,
+		 const char *const *paths, size_t npaths, struct picture *out, struct error *err)
+{
+	struct state *state = served_state(served, worker, asked->config, err);
+	bool done = !npaths;
+
+	picture_init(out, asked->begin, asked->end, asked->columns ? asked->columns : 1,
+		     asked->limit);
+	if (!state)
+		return false;
+	if (!done && !sample_stored(state, asked, paths, npaths, out, &done, err))
+		return false;
+	if (!done && !sample_all(state, paths, npaths, out, err))
+		return false;
+	if (asked->names)
+		name_picture(state, worker, out);
+	return true;
+}
+
+/* ---- which rows there are ---- */
+
+struct finding {
+	struct rows_found *rows;
+	struct nameset seen; /* paths to places, from 1 on */
+	nstime begin, end;
+	size_t limit;
+};
+
+static bool is_active(const struct value *value)
+{
+	switch (value_tone(value)) {
+	case TONE_SLEEPING:
+	case TONE_BLOCKED:
+	case TONE_STILL:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* NULL: it is one too many. */
+static struct row_found *found_row(struct finding *finding, const char *path)
+{
+	struct rows_found *rows = finding->rows;
+	uint32_t place;
+
+	if (nameset_find(&finding->seen, path, &place))
+		return &rows->items[place - 1];
+	if (rows->count == finding->limit) {
+		rows->more = true;
+		return NULL;
+	}
+	*mem_push(rows->items, rows->count, rows->capacity) =
+		(struct row_found){.path = mem_strdup(path)};
+	nameset_add(&finding->seen, path, (uint32_t)rows->count);
+	return &rows->items[rows->count - 1];
+}
+
+static bool find_interval(void *arg, const struct interval *interval)
+{
+	struct finding *finding = arg;
+	nstime begin = interval->begin > finding->begin ? interval->begin : finding->begin;
+	nstime end = interval->end < finding->end ? interval->end : finding->end;
+	struct row_found *row = begin < end ? found_row(finding, interval->path) : NULL;
+
+	if (row && value_exists(&interval->value)) {
+		uint64_t time = (uint64_t)end - (uint64_t)begin;
+		row->known += time;
+		row->active += is_active(&interval->value) ? time : 0;
+	}
+	return true;
+}
+
+static bool find_sums(void *arg, const char *path, const struct sums *sums)
+{
+	struct row_found *row = found_row(arg, path);
+
+	for (size_t i = 0; row && i < sums->count; i++) {
+		row->known += sums->values[i].time;
+		row->active += is_active(&sums->values[i].value) ? sums->values[i].time : 0;
+	}
+	return true;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct row_found *p = a, *q = b;
+
+	return strverscmp(p->path, q->path);
+}
+
+static void name_rows(struct state *state, struct worker *worker, nstime t, struct rows_found *rows)
+{
+	struct arena *arena = arena_new();
+	struct naming naming = {0};
+	struct value tid;
+	const char **names = mem_new_array(rows->count + 1, sizeof *names);
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (comm_thread_of(rows->items[i].path, &tid))
+			want_name(&naming, tid, t, &names[i]);
+	find_names(state, worker, &naming, TREE_NAMES_MS, arena);
+	for (size_t i = 0; i < rows->count; i++)
+		rows->items[i].name = names[i] ? mem_strdup(names[i]) : NULL;
+	mem_free(names);
+	arena_free(arena);
+}
+
+/* How long each row had a value, and an active one, by what it was in so many columns. */
+static void weigh(const struct picture *picture, struct finding *finding)
+{
+	for (size_t i = 0; i < picture->nrows; i++) {
+		const struct picture_row *row = &picture->rows[i];
+		struct row_found *found = found_row(finding, row->asked);
+		struct picture_run run;
+
+		for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run);
+		     at += run.count) {
+			uint64_t time = (uint64_t)picture_time(picture, run.first + run.count) -
+					(uint64_t)picture_time(picture, run.first);
+			if (!found || !run.value)
+				continue;
+			found->known += time;
+			found->active += is_active(&run.value->value) ? time : 0;
+		}
+	}
+}
+
+static bool find_stored_rows(struct state *state, const struct rows_asked *asked, const char *path,
+			     struct finding *finding, bool *done, struct error *err)
+{
+	struct paths all = {.limit = asked->limit};
+	struct queries queries = {0};
+	struct picture picture;
+
+	picture_init(&picture, asked->begin, asked->end, WEIGHED, asked->limit);
+	bool good = list_paths(state, asked, path, &all, done, err);
+	if (good && *done)
+		good = parse_queries((const char *const *)all.items, all.count, &queries, err) &&
+		       samples_fill(state, (const struct query *const *)queries.items,
+				    queries.count, &picture, done, err);
+	for (size_t i = 0; i < all.count && good && *done; i++)
+		(void)found_row(finding, all.items[i]);
+	if (good && *done)
+		weigh(&picture, finding);
+	finding->rows->more |= all.more;
+	picture_release(&picture);
+	release_queries(&queries);
+	release_paths(&all);
+	return good;
+}
+
+static bool find_all_rows(struct state *state, const char *path, struct finding *finding,
+			  struct error *err)
+{
+	const nstime edges[] = {finding->begin, finding->end};
+	const struct sums_sink sink = {
+		.interval = find_interval, .sums = find_sums, .arg = finding};
+	struct queries queries;
+	bool good = parse_queries(&path, 1, &queries, err) &&
+		    state_sums(state, edges, 2, (const struct query *const *)queries.items,
+			       queries.count, &sink, err);
+
+	release_queries(&queries);
+	return good;
+}
+
+bool rows_find(struct served *served, struct worker *worker, const struct rows_asked *asked,
+	       const char *path, struct rows_found *out, struct error *err)
+{
+	struct finding finding = {
+		.rows = out, .begin = asked->begin, .end = asked->end, .limit = asked->limit};
+	struct state *state = served_state(served, worker, asked->config, err);
+	bool done = false;
+
+	*out = (struct rows_found){0};
+	bool good = state && find_stored_rows(state, asked, path, &finding, &done, err) &&
+		    (done || find_all_rows(state, path, &finding, err));
+	if (good && out->count)
+		qsort(out->items, out->count, sizeof *out->items, by_path);
+	if (good && asked->names)
+		name_rows(state, worker, asked->end - 1, out);
+	nameset_release(&finding.seen);
+	return good;
+}
+
+void rows_found_release(struct rows_found *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		mem_free(rows->items[i].path);
+		mem_free(rows->items[i].name);
+	}
+	mem_free(rows->items);
+	*rows = (struct rows_found){0};
+}

@@ -1,0 +1,304 @@
+/*
+ * tsp_config.c - the protocol's configurations: rules that a client uploads, and their outputs
+ *
+ * A client may write rules, which read events and nothing else: rules that are no file cannot
+ * include one. What they write becomes outputs of each experiment, with a number in front: "c1.".
+ */
+#include "engine/base/mem.h"
+#include "engine/columns/json.h"
+#include "serve/serving.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RULES_MOST = 256 << 10, NAME_MOST = 200 };
+
+static const char type_id[] = "yore.rules";
+
+static void add_type(struct buf *out)
+{
+	buf_add_text(
+		out,
+		"{\"id\":\"yore.rules\",\"name\":\"Rules\",\"description\":\"Rules that say what "
+		"events mean: their attributes become outputs\",\"schema\":{\"type\":"
+		"\"object\",\"properties\":{\"rules\":{\"type\":\"string\",\"description\":"
+		"\"the text of a rule file\"}},\"required\":[\"rules\"]},"
+		"\"parameterDescriptors\":[{\"keyName\":\"rules\",\"description\":"
+		"\"the text of a rule file\",\"dataType\":\"STRING\",\"required\":true}]}");
+}
+
+static bool list_types(struct request *request, struct reply *reply, struct error *err)
+{
+	(void)request;
+	(void)err;
+	buf_add_char(&reply->body, '[');
+	add_type(&reply->body);
+	buf_add_char(&reply->body, ']');
+	return true;
+}
+
+static bool is_type(const char *id, struct reply *reply)
+{
+	return !strcmp(id, type_id) || reply_fails(reply, 404, "there is no such type");
+}
+
+static bool get_type(struct request *request, struct reply *reply, struct error *err)
+{
+	(void)err;
+	if (!is_type(request->parts[0], reply))
+		return false;
+	add_type(&reply->body);
+	return true;
+}
+
+static bool output_types(struct served *served, struct request *request, struct reply *reply,
+			 struct error *err)
+{
+	(void)served;
+	(void)request;
+	(void)err;
+	buf_add_text(&reply->body, "[]"); /* none is of one output: all are of the server */
+	return true;
+}
+
+/* ---- configurations; under serving->lock ---- */
+
+static void add_config(const struct rule_config *config, struct buf *out)
+{
+	buf_printf(out, "{\"id\":\"%s\",\"name\":", config->id);
+	json_add_text(out, config->name);
+	buf_add_text(out, ",\"description\":");
+	json_add_text(out, config->description);
+	buf_printf(out, ",\"sourceTypeId\":\"%s\",\"parameters\":{\"rules\":", type_id);
+	json_add_text(out, config->text);
+	buf_add_text(out, "}}");
+}
+
+static void forget(struct rule_config *config)
+{
+	mem_free(config->id);
+	mem_free(config->name);
+	mem_free(config->description);
+	mem_free(config->text);
+	*config = (struct rule_config){0};
+}
+
+static bool list_configs(struct request *request, struct reply *reply, struct error *err)
+{
+	struct serving *serving = request->serving;
+	const char *before = "";
+
+	(void)err;
+	if (!is_type(request->parts[0], reply))
+		return false;
+	buf_add_char(&reply->body, '[');
+	pthread_mutex_lock(&serving->lock);
+	for (unsigned i = 1; i < CONFIGS; i++) {
+		if (!serving->configs[i].id)
+			continue;
+		buf_add_text(&reply->body, before);
+		add_config(&serving->configs[i], &reply->body);
+		before = ",";
+	}
+	pthread_mutex_unlock(&serving->lock);
+	buf_add_char(&reply->body, ']');
+	return true;
+}
+
+/* ---- making one ---- */
+
+/* The classes that the rules write of each trace; false: they have errors, *err. */
+static bool read_classes(struct served *served, const char *name, const char *text,
+			 struct row_classes *out, struct error *err)
+{
+	struct rules *rules = rules_new();
+	bool good = rules_add(rules, name, text, strlen(text), err) && rules_check(rules, err) &&
+		    served_read_classes(served, rules, out, err);
+
+	rules_free(rules);
+	return good;
+}
+
+/* What the rules write of each trace; false: they have errors, and nothing is made. */
+static bool make_classes(struct serving *serving, const struct rule_config *config,
+			 struct row_classes *made, struct error *err)
+{
+	bool good = true;
+	size_t count;
+
+	for (count = 0; count < serving->ntraces && good; count++) {
+		struct served *served = &serving->traces[count];
+		pthread_rwlock_rdlock(&served->open);
+		good = read_classes(served, config->name, config->text, &made[count], err);
+		pthread_rwlock_unlock(&served->open);
+	}
+	for (size_t i = 0; i < count && !good; i++)
+		row_classes_release(&made[i]);
+	return good;
+}
+
+static void set_classes(struct serving *serving, unsigned number, struct row_classes *made)
+{
+	for (size_t i = 0; i < serving->ntraces; i++) {
+		struct served *served = &serving->traces[i];
+		pthread_rwlock_wrlock(&served->open);
+		served_close_config(served, number);
+		served->classes[number] = made[i];
+		pthread_rwlock_unlock(&served->open);
+	}
+}
+
+static bool read_config(const struct request *request, struct rule_config *out, struct reply *reply)
+{
+	const char *name = request_text(request, "name"), *text = request_text(request, "rules");
+	const char *description = request_text(request, "description");
+
+	if (!name || !*name || strlen(name) > NAME_MOST || !text || strlen(text) > RULES_MOST)
+		return reply_fails(reply, 400, "rules have a name, and a text of at most 256 KB");
+	*out = (struct rule_config){.name = mem_strdup(name),
+				    .description = mem_strdup(description ? description : ""),
+				    .text = mem_strdup(text)};
+	return true;
+}
+
+/* Puts it in the place of that number. */
+static void keep(struct serving *serving, unsigned number, struct rule_config *config,
+		 struct buf *out)
+{
+	char id[8];
+
+	snprintf(id, sizeof id, "c%u", number);
+	config->id = mem_strdup(id);
+	pthread_mutex_lock(&serving->lock);
+	forget(&serving->configs[number]);
+	serving->configs[number] = *config;
+	add_config(config, out);
+	pthread_mutex_unlock(&serving->lock);
+}
+
+/* 0: there is none that is free. */
+static unsigned free_number(struct serving *serving)
+{
+	unsigned number = 0;
+
+	pthread_mutex_lock(&serving->lock);
+	for (unsigned i = CONFIGS; i-- > 1;)
+		if (!serving->configs[i].id)
+			number = i;
+	pthread_mutex_unlock(&serving->lock);
+	return number;
+}
+
+/* The text is there before its outputs are: who opens one finds it. */
+static bool write_config(struct request *request, unsigned number, struct reply *reply,
+			 struct error *err)
+{
+	struct serving *serving = request->serving;
+	struct rule_config config;
+
+	if (!read_config(request, &config, reply))
+		return false;
+	struct row_classes *made = mem_new_array(serving->ntraces + 1, sizeof *made);
+	bool good = make_classes(serving, &config, made, err);
+	if (good) {
+		keep(serving, number, &config, &reply->body);
+		set_classes(serving, number, made);
+	} else {
+		forget(&config);
+	}
+	mem_free(made);
+	return good;
+}
+
+/* One upload at a time: two would take the same number. */
+static pthread_mutex_t uploading = PTHREAD_MUTEX_INITIALIZER;
+
+static bool make_config(struct request *request, struct reply *reply, struct error *err)
+{
+	if (!is_type(request->parts[0], reply))
+		return false;
+	pthread_mutex_lock(&uploading);
+	unsigned number = free_number(request->serving);
+	bool good = number ? write_config(request, number, reply, err)
+			   : reply_fails(reply, 400, "there are too many rule sets: delete one");
+	pthread_mutex_unlock(&uploading);
+	return good;
+}
+
+/* The number of parts[1]; 0: the reply says that there is none. */
+static unsigned find_config(struct request *request, struct reply *reply)
+{
+	struct serving *serving = request->serving;
+	unsigned number = 0;
+
+	if (!is_type(request->parts[0], reply))
+		return 0;
+	pthread_mutex_lock(&serving->lock);
+	for (unsigned i = 1; i < CONFIGS; i++)
+		if (serving->configs[i].id && !strcmp(serving->configs[i].id, request->parts[1]))
+			number = i;
+	pthread_mutex_unlock(&serving->lock);
+	if (!number)
+		reply_fails(reply, 404, "there are no such rules");
+	return number;
+}
+
+static bool get_config(struct request *request, struct reply *reply, struct error *err)
+{
+	unsigned number = find_config(request, reply);
+
+	(void)err;
+	if (!number)
+		return false;
+	pthread_mutex_lock(&request->serving->lock);
+	if (request->serving->configs[number].id)
+		add_config(&request->serving->configs[number], &reply->body);
+	pthread_mutex_unlock(&request->serving->lock);
+	return true;
+}
+
+static bool put_config(struct request *request, struct reply *reply, struct error *err)
+{
+	pthread_mutex_lock(&uploading);
+	unsigned number = find_config(request, reply);
+	bool good = number && write_config(request, number, reply, err);
+	pthread_mutex_unlock(&uploading);
+	return good;
+}
+
+static bool delete_config(struct request *request, struct reply *reply, struct error *err)
+{
+	struct serving *serving = request->serving;
+
+	(void)err;
+	pthread_mutex_lock(&uploading);
+	unsigned number = find_config(request, reply);
+	for (size_t i = 0; number && i < serving->ntraces; i++) {
+		struct served *served = &serving->traces[i];
+		pthread_rwlock_wrlock(&served->open);
+		served_close_config(served, number);
+		pthread_rwlock_unlock(&served->open);
+	}
+	if (number) {
+		pthread_mutex_lock(&serving->lock);
+		add_config(&serving->configs[number], &reply->body);
+		forget(&serving->configs[number]);
+		pthread_mutex_unlock(&serving->lock);
+	}
+	pthread_mutex_unlock(&uploading);
+	return number != 0;
+}
+
+const struct operation config_operations[] = {
+	{"GET", "tsp/api/config/types", .run = list_types},
+	{"GET", "tsp/api/config/types/*", .run = get_type},
+	{"POST", "tsp/api/config/types/*", .run = make_config}, /* as the client of npm does */
+	{"GET", "tsp/api/config/types/*/configs", .run = list_configs},
+	{"POST", "tsp/api/config/types/*/configs", .run = make_config},
+	{"GET", "tsp/api/config/types/*/configs/*", .run = get_config},
+	{"PUT", "tsp/api/config/types/*/configs/*", .run = put_config},
+	{"DELETE", "tsp/api/config/types/*/configs/*", .run = delete_config},
+	{"GET", "tsp/api/experiments/*/outputs/*/configTypes", .run_on = output_types},
+	{0},
+};

@@ -1,0 +1,176 @@
+/* tsp_data.c - the protocol's tables of results: an output for each analysis */
+#include "engine/base/mem.h"
+#include "engine/columns/json.h"
+#include "serve/analysis.h"
+
+#include <json-c/json_tokener.h>
+#include <string.h>
+
+enum { HEADERS_MOST = 64, ROWS_MOST = 20000 };
+
+/*
+ * Rows of several tables are one tree: a table is an entry, and its rows are below. Headers are
+ * those of all tables, in the order in which they are met.
+ */
+struct data {
+	struct served *served;
+	struct nameset columns; /* names to places, from 1 on */
+	char *headers[HEADERS_MOST];
+	bool numbers[HEADERS_MOST]; /* all of its values are */
+	size_t nheaders;
+	struct nameset tables; /* names to ids */
+	uint32_t id;
+	struct json_object **rows;
+	size_t nrows, capacity;
+};
+
+static void take_columns(struct data *data, struct json_object *row)
+{
+	json_object_object_foreach(row, name, value)
+	{
+		uint32_t place;
+
+		if (!strcmp(name, "table"))
+			continue;
+		if (!nameset_find(&data->columns, name, &place)) {
+			if (data->nheaders == HEADERS_MOST)
+				continue;
+			data->numbers[data->nheaders] = true;
+			data->headers[data->nheaders++] = mem_strdup(name);
+			place = (uint32_t)data->nheaders;
+			nameset_add(&data->columns, name, place);
+		}
+		if (value && !json_object_is_type(value, json_type_int) &&
+		    !json_object_is_type(value, json_type_double))
+			data->numbers[place - 1] = false;
+	}
+}
+
+/* Lines that are no objects are passed over. */
+static void take_rows(struct data *data, const struct buf *lines)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	const char *at = buf_text(lines), *end = at + lines->len;
+
+	while (at < end && data->nrows < ROWS_MOST) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+		size_t len = (size_t)((next ? next : end) - at);
+
+		json_tokener_reset(tokener);
+		struct json_object *row = json_tokener_parse_ex(tokener, at, (int)len);
+		if (row && json_object_is_type(row, json_type_object)) {
+			take_columns(data, row);
+			*mem_push(data->rows, data->nrows, data->capacity) = row;
+		} else {
+			json_object_put(row);
+		}
+		at += len + 1;
+	}
+	json_tokener_free(tokener);
+}
+
+static void add_label(struct json_object *value, struct buf *out)
+{
+	if (!value)
+		buf_add_text(out, "\"\"");
+	else if (json_object_is_type(value, json_type_string))
+		json_add_text(out, json_object_get_string(value));
+	else
+		json_add_text(out, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+}
+
+/* The entry that the row's table is; 0: rows are of no table. */
+static uint32_t table_of(struct data *data, struct json_object *row, struct buf *out)
+{
+	struct json_object *table;
+	uint32_t id = 0;
+
+	if (!json_object_object_get_ex(row, "table", &table) ||
+	    !json_object_is_type(table, json_type_string))
+		return 0;
+	const char *name = json_object_get_string(table);
+	if (nameset_find(&data->tables, name, &id))
+		return id;
+	id = ++data->id;
+	nameset_add(&data->tables, name, id);
+	buf_printf(out, "%s{\"id\":%u,\"parentId\":-1,\"labels\":[", id > 1 ? "," : "", id);
+	json_add_text(out, name);
+	buf_add_text(out, "],\"hasData\":false}");
+	return id;
+}
+
+static void add_row(struct data *data, struct json_object *row, struct buf *out)
+{
+	uint32_t table = table_of(data, row, out), id = ++data->id;
+	struct json_object *value;
+
+	buf_printf(out, "%s{\"id\":%u,\"parentId\":%d,\"labels\":[", id > 1 ? "," : "", id,
+		   table ? (int)table : -1);
+	for (size_t i = 0; i < data->nheaders; i++) {
+		bool has = json_object_object_get_ex(row, data->headers[i], &value);
+		buf_add_text(out, i ? "," : "");
+		add_label(has ? value : NULL, out);
+	}
+	buf_add_text(out, "],\"hasData\":true}");
+}
+
+static void add_model(struct data *data, struct buf *out)
+{
+	buf_add_text(out, "{\"entries\":[");
+	for (size_t i = 0; i < data->nrows; i++)
+		add_row(data, data->rows[i], out);
+	buf_add_text(out, "],\"headers\":[");
+	for (size_t i = 0; i < data->nheaders; i++) {
+		buf_add_text(out, i ? ",{\"name\":" : "{\"name\":");
+		json_add_text(out, data->headers[i]);
+		buf_printf(out, ",\"tooltip\":\"\",\"dataType\":\"%s\"}",
+			   data->numbers[i] ? "NUMBER" : "STRING");
+	}
+	buf_add_text(out, "],\"autoExpandLevel\":1}");
+}
+
+static void release(struct data *data)
+{
+	for (size_t i = 0; i < data->nrows; i++)
+		json_object_put(data->rows[i]);
+	for (size_t i = 0; i < data->nheaders; i++)
+		mem_free(data->headers[i]);
+	mem_free(data->rows);
+	nameset_release(&data->columns);
+	nameset_release(&data->tables);
+}
+
+static bool tree(struct served *served, struct request *request, struct reply *reply,
+		 struct error *err)
+{
+	static const char prefix[] = "analysis.";
+	const char *id = request->parts[1];
+	const struct asked_range range = request_range(served, request);
+	struct data data = {.served = served};
+	struct buf lines = {0};
+
+	if (strncmp(id, prefix, strlen(prefix)) != 0)
+		return reply_fails(reply, 404, "there is no such output");
+	bool good = analysis_run(served, request->worker, id + strlen(prefix), NULL, 0, range.begin,
+				 range.end, &lines, err);
+	if (good) {
+		take_rows(&data, &lines);
+		json_open(&reply->body);
+		add_model(&data, &reply->body);
+		json_close(&reply->body);
+	} else if (err->kind ==
+		   ERR_SCRIPT) { /* the trace lacks what it needs: a viewer shows why */
+		buf_add_text(&reply->body, "{\"status\":\"FAILED\",\"statusMessage\":");
+		json_add_text(&reply->body, err->text);
+		buf_add_text(&reply->body, ",\"model\":{\"entries\":[],\"headers\":[]}}");
+		good = true;
+	}
+	release(&data);
+	buf_release(&lines);
+	return good;
+}
+
+const struct operation data_operations[] = {
+	{"POST", "tsp/api/experiments/*/outputs/data/*/tree", .run_on = tree},
+	{0},
+};

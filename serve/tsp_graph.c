@@ -1,0 +1,352 @@
+/* tsp_graph.c - the protocol's time graphs: a class of attributes, one row each */
+#include "engine/base/mem.h"
+#include "engine/columns/json.h"
+#include "lua-lib/drawing/drawing.h"
+#include "serve/rows.h"
+#include "state/comms.h"
+#include "state/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	TREE_MOST = 10000,
+	ARROWS_MOST = 5000,
+	ARROWS_EVENTS = 2000000, /* of a longer range no arrow can be told from the others */
+	COLUMNS_USUAL = 1000,
+	TAG_DIMMED = 1
+};
+
+static const char wakers[] = "thread[*]/waker", states_id[] = "thread.state";
+
+/* The class of the output; NULL: the reply says that there is none. */
+static const struct row_class *find_class(struct served *served, struct request *request,
+					  unsigned *config, struct reply *reply)
+{
+	const struct row_class *class = served_class(served, request->parts[1], config);
+
+	if (!class)
+		reply_fails(reply, 404, "there is no such output");
+	return class;
+}
+
+/* ---- tree ---- */
+
+static void add_entry(struct served *served, const struct row_found *row, struct buf *out)
+{
+	buf_printf(out, "{\"id\":%u,\"parentId\":-1,\"labels\":[",
+		   served_number(served, row->path));
+	json_add_text(out, row->path);
+	buf_add_char(out, ',');
+	json_add_text(out, row->name ? row->name : "");
+	buf_printf(out, "],\"start\":%lld,\"end\":%lld,\"hasData\":true,\"metadata\":{\"path\":[",
+		   (long long)served->first, (long long)served->last);
+	json_add_text(out, row->path);
+	buf_add_text(out, "]}}");
+}
+
+/* Of all the trace, whatever the range: a row does not go while one zooms. */
+static bool tree(struct served *served, struct request *request, struct reply *reply,
+		 struct error *err)
+{
+	struct buf *out = &reply->body;
+	struct rows_asked asked = {.begin = served->first,
+				   .end = served->last < NSTIME_MAX ? served->last + 1 : NSTIME_MAX,
+				   .limit = TREE_MOST,
+				   .names = true};
+	const struct row_class *class = find_class(served, request, &asked.config, reply);
+	struct rows_found rows = {0};
+
+	if (!class)
+		return false;
+	bool good = served->first > served->last ||
+		    rows_find(served, request->worker, &asked, class->path, &rows, err);
+	if (good) {
+		json_open(out);
+		buf_add_text(out, "{\"entries\":[");
+		for (size_t i = 0; i < rows.count; i++) {
+			buf_add_text(out, i ? "," : "");
+			add_entry(served, &rows.items[i], out);
+		}
+		buf_add_text(out, "],\"headers\":[{\"name\":\"Attribute\",\"tooltip\":\"\"},"
+				  "{\"name\":\"Thread\",\"tooltip\":\"Its name at the end\"}],"
+				  "\"autoExpandLevel\":-1}");
+		json_close(out);
+	}
+	rows_found_release(&rows);
+	return good;
+}
+
+/* ---- states ---- */
+
+/* Texts of filter_expressions_map: which states are dimmed, which are left out. */
+struct state_filter {
+	const char *dims, *leaves; /* only labels that have the text are not; NULL: all */
+};
+
+static const char *filter_text(struct json_object *map, const char *key)
+{
+	struct json_object *list;
+
+	if (!json_object_object_get_ex(map, key, &list) ||
+	    !json_object_is_type(list, json_type_array) || !json_object_array_length(list))
+		return NULL;
+	struct json_object *first = json_object_array_get_idx(list, 0);
+	return json_object_is_type(first, json_type_string) ? json_object_get_string(first) : NULL;
+}
+
+static struct state_filter read_filter(const struct request *request)
+{
+	struct json_object *from = request_get(request, "filter_query_parameters"), *map;
+	struct state_filter filter = {0};
+
+	if (from && json_object_is_type(from, json_type_object) &&
+	    json_object_object_get_ex(from, "filter_expressions_map", &map) &&
+	    json_object_is_type(map, json_type_object)) {
+		filter.dims = filter_text(map, "1");
+		filter.leaves = filter_text(map, "4");
+	}
+	return filter;
+}
+
+/* Written without buf_printf(): there may be some hundred thousand. */
+static void add_state(const struct picture *picture, const struct picture_run *run,
+		      const struct state_filter *filter, struct buf *label, struct buf *out)
+{
+	buf_clear(label);
+	picture_label(run->value, label);
+	if (filter->leaves && !strcasestr(buf_text(label), filter->leaves))
+		return;
+	bool dimmed = filter->dims && !strcasestr(buf_text(label), filter->dims);
+	buf_add_text(out, out->data[out->len - 1] == '[' ? "{\"start\":" : ",{\"start\":");
+	buf_add_i64(out, picture_time(picture, run->first));
+	buf_add_text(out, ",\"end\":");
+	buf_add_i64(out, picture_time(picture, run->first + run->count));
+	buf_add_text(out, ",\"label\":");
+	quote_json(out, buf_text(label), label->len);
+	buf_add_text(out, ",\"tags\":");
+	buf_add_u64(out, dimmed ? TAG_DIMMED : 0);
+	buf_add_text(out, ",\"style\":{\"parentKey\":\"t");
+	buf_add_u64(out, value_tone(&run->value->value));
+	buf_add_text(out, "\",\"values\":{}}}");
+}
+
+static void add_row(struct served *served, const struct picture *picture,
+		    const struct picture_row *row, const struct state_filter *filter,
+		    struct buf *out)
+{
+	struct picture_run run;
+	struct buf label = {0};
+
+	buf_printf(out, "{\"entryId\":%u,\"states\":[", served_number(served, row->asked));
+	for (uint32_t at = 0; picture_run_at(row, picture->columns, at, &run); at += run.count)
+		if (run.value)
+			add_state(picture, &run, filter, &label, out);
+	buf_add_text(out, "]}");
+	buf_release(&label);
+}
+
+/* The paths of the rows that are asked for. */
+static const char **asked_paths(struct served *served, const struct request *request, size_t *count)
+{
+	int64_t *items = mem_new_array(ITEMS_MOST, sizeof *items);
+	size_t n = request_items(request, items, ITEMS_MOST);
+	const char **paths = mem_new_array(n + 1, sizeof *paths);
+
+	*count = 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *path = served_path(served, items[i]);
+		if (path)
+			paths[(*count)++] = path;
+	}
+	mem_free(items);
+	return paths;
+}
+
+static bool states(struct served *served, struct request *request, struct reply *reply,
+		   struct error *err)
+{
+	const struct state_filter filter = read_filter(request);
+	const struct asked_range range = request_range(served, request);
+	struct rows_asked asked = {.begin = range.begin,
+				   .end = range.end,
+				   .columns = range.columns ? range.columns : COLUMNS_USUAL,
+				   .limit = ITEMS_MOST,
+				   .names = true};
+	struct buf *out = &reply->body;
+	struct picture picture;
+	size_t count;
+
+	if (!find_class(served, request, &asked.config, reply))
+		return false;
+	const char **paths = asked_paths(served, request, &count);
+	bool good = rows_sample(served, request->worker, &asked, paths, count, &picture, err);
+	if (good) {
+		json_open(out);
+		buf_add_text(out, "{\"rows\":[");
+		for (size_t i = 0; i < picture.nrows; i++) {
+			buf_add_text(out, i ? "," : "");
+			add_row(served, &picture, &picture.rows[i], &filter, out);
+		}
+		buf_add_text(out, "]}");
+		json_close(out);
+	}
+	picture_release(&picture);
+	mem_free(paths);
+	return good;
+}
+
+/* ---- arrows ---- */
+
+struct arrows {
+	struct served *served;
+	struct buf *out;
+	nstime begin, end;
+	size_t count;
+};
+
+/* A wake-up is where thread[T]/waker becomes the thread that wakes it. */
+static bool add_arrow(void *arg, const struct interval *interval)
+{
+	struct arrows *arrows = arg;
+	struct value tid;
+	char from[64], to[64];
+
+	if (interval->begin < arrows->begin || interval->begin >= arrows->end ||
+	    !value_is_index(&interval->value) || !comm_thread_of(interval->path, &tid) ||
+	    !value_is_index(&tid))
+		return true;
+	snprintf(from, sizeof from, "thread[%llu]/state", (unsigned long long)interval->value.u);
+	snprintf(to, sizeof to, "thread[%llu]/state", (unsigned long long)tid.u);
+	buf_printf(arrows->out,
+		   "%s{\"sourceId\":%u,\"targetId\":%u,\"start\":%lld,\"end\":%lld,"
+		   "\"style\":{\"parentKey\":\"t1\",\"values\":{}}}",
+		   arrows->count ? "," : "", served_number(arrows->served, from),
+		   served_number(arrows->served, to), (long long)interval->begin,
+		   (long long)interval->begin);
+	return ++arrows->count < ARROWS_MOST;
+}
+
+static bool has_wakers(const struct served *served)
+{
+	for (size_t i = 0; i < served->classes[0].count; i++)
+		if (!strcmp(served->classes[0].items[i].path, wakers))
+			return true;
+	return false;
+}
+
+static bool list_arrows(struct served *served, struct request *request, struct reply *reply,
+			struct error *err)
+{
+	const struct asked_range range = request_range(served, request);
+	const struct event_counts *counts = served_counts(served);
+	struct arrows arrows = {
+		.served = served, .out = &reply->body, .begin = range.begin, .end = range.end};
+	struct query *query = NULL;
+	unsigned config;
+	bool good = true;
+
+	if (!find_class(served, request, &config, reply))
+		return false;
+	json_open(arrows.out);
+	buf_add_char(arrows.out, '[');
+	if (!config && !strcmp(request->parts[1], states_id) && has_wakers(served) && counts &&
+	    event_counts_between(counts, range.begin, range.end) <= ARROWS_EVENTS) {
+		struct state *state = served_state(served, request->worker, 0, err);
+
+		good = state && query_parse(wakers, &query, err) &&
+		       state_intervals(state, range.begin, range.end, INTERVALS_CUT,
+				       (const struct query *const *)&query, 1, add_arrow, &arrows,
+				       err);
+		query_free(query);
+	}
+	buf_add_char(arrows.out, ']');
+	json_close(arrows.out);
+	return good;
+}
+
+/* ---- tooltip ---- */
+
+static void add_pair(struct buf *out, const char *key, const char *text)
+{
+	buf_add_text(out, out->data[out->len - 1] == '{' ? "" : ",");
+	json_add_text(out, key);
+	buf_add_char(out, ':');
+	json_add_text(out, text);
+}
+
+static void add_time(struct buf *out, const char *key, nstime t)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%lld", (long long)t);
+	add_pair(out, key, t == NSTIME_MIN ? "not known" : text);
+}
+
+static void add_answer(const struct answer *answer, struct buf *out)
+{
+	struct picture_value value = {.value = answer->value};
+	struct buf text = {0};
+	char place[32];
+
+	picture_label(&value, &text);
+	add_pair(out, "Attribute", answer->path);
+	add_pair(out, "Value",
+		 answer->value.kind == VALUE_UNKNOWN ? "unknown"
+		 : answer->value.kind == VALUE_NONE  ? "none"
+						     : buf_text(&text));
+	add_time(out, "Since", answer->since);
+	if (answer->has_why) {
+		add_pair(out, "Set by",
+			 answer->why_class ? answer->why_class->name : "lost events");
+		add_time(out, "Set at", answer->why_time);
+		snprintf(place, sizeof place, ":%u", answer->why_line);
+		buf_clear(&text);
+		buf_add_text(&text, answer->why_file ? answer->why_file : "");
+		buf_add_text(&text, place);
+		add_pair(out, "Rule", buf_text(&text));
+	}
+	buf_release(&text);
+}
+
+/* The value, and the event that set it. */
+static bool tooltip(struct served *served, struct request *request, struct reply *reply,
+		    struct error *err)
+{
+	struct answers answers = {0};
+	struct query *query = NULL;
+	struct moment moment = {.t = served->first};
+	int64_t item = 0;
+	unsigned config;
+
+	if (!find_class(served, request, &config, reply))
+		return false;
+	request_time(request, 0, &moment.t);
+	request_items(request, &item, 1);
+	const char *path = served_path(served, item);
+	if (!path)
+		return reply_fails(reply, 400, "requested_items names no row");
+	struct state *state = served_state(served, request->worker, config, err);
+	bool good = state && query_parse(path, &query, err) &&
+		    state_at(state, &moment, 1, (const struct query *const *)&query, 1, true,
+			     &answers, err);
+	if (good) {
+		json_open(&reply->body);
+		buf_add_char(&reply->body, '{');
+		for (size_t i = 0; i < answers.count && i < 1; i++)
+			add_answer(&answers.items[i], &reply->body);
+		buf_add_char(&reply->body, '}');
+		json_close(&reply->body);
+	}
+	answers_release(&answers);
+	query_free(query);
+	return good;
+}
+
+const struct operation graph_operations[] = {
+	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/tree", .run_on = tree},
+	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/states", .run_on = states},
+	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/arrows", .run_on = list_arrows},
+	{"POST", "tsp/api/experiments/*/outputs/timeGraph/*/tooltip", .run_on = tooltip},
+	{0},
+};

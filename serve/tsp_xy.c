@@ -1,0 +1,233 @@
+/* tsp_xy.c - the protocol's lines over time: event density, CPU use, attributes that are numbers */
+#include "engine/base/mem.h"
+#include "engine/columns/json.h"
+#include "serve/density.h"
+#include "serve/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COLUMNS_USUAL = 500, SERIES_MOST = 1000 };
+
+enum xy_kind { XY_DENSITY, XY_CPUS, XY_NUMBERS, XY_NONE };
+
+static enum xy_kind kind_of(struct served *served, const char *id, const struct row_class **class,
+			    unsigned *config)
+{
+	*class = NULL;
+	*config = 0;
+	if (!strcmp(id, "density"))
+		return XY_DENSITY;
+	if (!strcmp(id, "cpu-use"))
+		return XY_CPUS;
+	if (!strncmp(id, "xy.", 3))
+		*class = served_class(served, id + 3, config);
+	return *class ? XY_NUMBERS : XY_NONE;
+}
+
+/* ---- tree ---- */
+
+static void add_entry(struct buf *out, uint32_t number, const char *label, bool usual)
+{
+	buf_printf(out, "%s{\"id\":%u,\"parentId\":-1,\"labels\":[",
+		   out->data[out->len - 1] == '[' ? "" : ",", number);
+	json_add_text(out, label);
+	buf_printf(out, "],\"hasData\":true,\"isDefault\":%s}", usual ? "true" : "false");
+}
+
+static bool add_entries(struct served *served, struct request *request, const char *path,
+			unsigned config, struct buf *out, struct error *err)
+{
+	const struct rows_asked asked = {.config = config,
+					 .begin = served->first,
+					 .end = served->last < NSTIME_MAX ? served->last + 1
+									  : NSTIME_MAX,
+					 .limit = SERIES_MOST};
+	struct rows_found rows = {0};
+	bool good = served->first > served->last ||
+		    rows_find(served, request->worker, &asked, path, &rows, err);
+
+	for (size_t i = 0; good && i < rows.count; i++)
+		add_entry(out, served_number(served, rows.items[i].path), rows.items[i].path, true);
+	rows_found_release(&rows);
+	return good;
+}
+
+static bool tree(struct served *served, struct request *request, struct reply *reply,
+		 struct error *err)
+{
+	struct buf *out = &reply->body;
+	const struct row_class *class;
+	unsigned config;
+	enum xy_kind kind = kind_of(served, request->parts[1], &class, &config);
+	bool good = true;
+
+	if (kind == XY_NONE)
+		return reply_fails(reply, 404, "there is no such output");
+	json_open(out);
+	buf_add_text(out, "{\"entries\":[");
+	if (kind == XY_DENSITY)
+		add_entry(out, served_number(served, "(events)"), "Events", true);
+	else
+		good = add_entries(served, request, class ? class->path : "cpu[*]/thread", config,
+				   out, err);
+	buf_add_text(out, "],\"headers\":[{\"name\":\"Name\",\"tooltip\":\"\"}]}");
+	json_close(out);
+	return good;
+}
+
+/* ---- series ---- */
+
+struct axis {
+	const char *label, *unit, *type;
+};
+static const struct axis axes[] = {
+	[XY_DENSITY] = {"Events", "", "NUMBER"},
+	[XY_CPUS] = {"Busy", "%", "NUMBER"},
+	[XY_NUMBERS] = {"Value", "", "NUMBER"},
+};
+
+/* A NAN is the value before it. */
+static void add_series(struct buf *out, uint32_t number, const char *name,
+		       const struct columns *columns, const double *values, enum xy_kind kind)
+{
+	double last = 0;
+
+	buf_printf(out,
+		   "%s{\"seriesId\":%u,\"seriesName\":", out->data[out->len - 1] == '[' ? "" : ",",
+		   number);
+	json_add_text(out, name);
+	buf_add_text(out, ",\"xValues\":[");
+	for (uint32_t i = 0; i < columns->count; i++) {
+		buf_add_text(out, i ? "," : "");
+		buf_add_i64(out, columns_time(columns, i));
+	}
+	buf_add_text(out, "],\"yValues\":[");
+	for (uint32_t i = 0; i < columns->count; i++) {
+		last = isnan(values[i]) ? last : values[i];
+		buf_add_text(out, i ? "," : "");
+		json_add_number(out, last);
+	}
+	buf_printf(out,
+		   "],\"xValuesDescription\":{\"label\":\"Time\",\"unit\":\"ns\",\"dataType\":"
+		   "\"TIMESTAMP\"},\"yValuesDescription\":{\"label\":\"%s\",\"unit\":\"%s\","
+		   "\"dataType\":\"%s\"},\"style\":{\"values\":{\"series-type\":\"line\"}}}",
+		   axes[kind].label, axes[kind].unit, axes[kind].type);
+}
+
+static bool is_asked(struct served *served, const struct request *request, const char *path)
+{
+	int64_t items[SERIES_MOST];
+	size_t count = request_items(request, items, SERIES_MOST);
+
+	for (size_t i = 0; i < count; i++) {
+		const char *asked = served_path(served, items[i]);
+		if (asked && !strcmp(asked, path))
+			return true;
+	}
+	return !count;
+}
+
+static bool add_density(struct served *served, struct request *request,
+			const struct columns *columns, struct buf *out, struct error *err)
+{
+	double *values = mem_new_array(columns->count, sizeof *values);
+	bool good = density_events(served, request->worker, columns, NULL, values, err);
+
+	if (good && is_asked(served, request, "(events)"))
+		add_series(out, served_number(served, "(events)"), "Events", columns, values,
+			   XY_DENSITY);
+	mem_free(values);
+	return good;
+}
+
+static bool add_cpus(struct served *served, struct request *request, const struct columns *columns,
+		     struct buf *out, struct error *err)
+{
+	struct cpu_uses uses;
+	bool good = density_cpus(served, request->worker, columns, &uses, err);
+
+	for (size_t i = 0; good && i < uses.count; i++) {
+		const struct cpu_use *use = &uses.items[i];
+
+		for (uint32_t k = 0; k < columns->count; k++)
+			use->share[k] *= 100;
+		if (is_asked(served, request, use->path))
+			add_series(out, served_number(served, use->path), use->path, columns,
+				   use->share, XY_CPUS);
+	}
+	cpu_uses_release(&uses);
+	return good;
+}
+
+static double number_of(const struct picture_row *row, uint32_t column)
+{
+	uint32_t number = row->cells[column].value;
+	const struct value *value = number ? &row->values[number - 1].value : NULL;
+
+	if (!value || !value_is_number(value))
+		return NAN;
+	if (value->kind == VALUE_FLOAT)
+		return value->f;
+	return value->negative ? (double)(int64_t)value->u : (double)value->u;
+}
+
+static bool add_numbers(struct served *served, struct request *request,
+			const struct columns *columns, const struct rows_asked *asked,
+			const char *path, struct buf *out, struct error *err)
+{
+	double *values = mem_new_array(columns->count, sizeof *values);
+	struct picture picture;
+	bool good = rows_sample(served, request->worker, asked, &path, 1, &picture, err);
+
+	for (size_t i = 0; good && i < picture.nrows; i++) {
+		const struct picture_row *row = &picture.rows[i];
+
+		for (uint32_t k = 0; k < columns->count; k++)
+			values[k] = number_of(row, k);
+		if (is_asked(served, request, row->asked))
+			add_series(out, served_number(served, row->asked), row->path, columns,
+				   values, XY_NUMBERS);
+	}
+	picture_release(&picture);
+	mem_free(values);
+	return good;
+}
+
+static bool series(struct served *served, struct request *request, struct reply *reply,
+		   struct error *err)
+{
+	const struct asked_range range = request_range(served, request);
+	const struct columns columns =
+		columns_of(range.begin, range.end, range.columns ? range.columns : COLUMNS_USUAL);
+	struct rows_asked asked = {.begin = range.begin,
+				   .end = range.end,
+				   .columns = columns.count,
+				   .limit = SERIES_MOST};
+	struct buf *out = &reply->body;
+	const struct row_class *class;
+	enum xy_kind kind = kind_of(served, request->parts[1], &class, &asked.config);
+	bool good;
+
+	if (kind == XY_NONE)
+		return reply_fails(reply, 404, "there is no such output");
+	json_open(out);
+	buf_add_text(out, "{\"title\":");
+	json_add_text(out, class ? class->path : axes[kind].label);
+	buf_add_text(out, ",\"series\":[");
+	if (kind == XY_DENSITY)
+		good = add_density(served, request, &columns, out, err);
+	else if (kind == XY_CPUS)
+		good = add_cpus(served, request, &columns, out, err);
+	else
+		good = add_numbers(served, request, &columns, &asked, class->path, out, err);
+	buf_add_text(out, "]}");
+	json_close(out);
+	return good;
+}
+
+const struct operation xy_operations[] = {
+	{"POST", "tsp/api/experiments/*/outputs/XY/*/tree", .run_on = tree},
+	{"POST", "tsp/api/experiments/*/outputs/XY/*/xy", .run_on = series},
+	{0},
+};

@@ -128,7 +128,7 @@ static void take_snapshot(struct sampling *sampling, const struct slice *slice, 
 /* Columns whose moments lie in one slice, in its ticks. */
 struct inside {
 	const struct slice *slice;
-	struct slice_walk walk;
+	struct slice_opened open; /* a block of its changes */
 	uint32_t from, to; /* columns */
 	uint32_t *last;    /* by column - from: 1 + the last tick up to its moment; 0: none is */
 	uint32_t *edge;    /* one more: the first tick at or behind its beginning */
@@ -182,7 +182,7 @@ static void row_changes(const struct inside *inside, struct row_walk *walk, uint
 static void take_row(struct inside *inside, struct sample_row *row)
 {
 	const struct slice *slice = inside->slice;
-	const struct slice_opened *open = &inside->walk.changes;
+	const struct slice_opened *open = &inside->open;
 	unsigned bits = slice->tick_bits;
 	uint64_t mask = (UINT64_C(1) << bits) - 1, least = (uint64_t)row->number << bits;
 	struct row_walk walk = {.row = row, .value = row->cells[inside->from]};
@@ -193,7 +193,7 @@ static void take_row(struct inside *inside, struct sample_row *row)
 		j = 0;
 	for (; j < slice->changes.nblocks; j++) {
 		if (slice_run_first(&slice->changes, j) >> bits > row->number ||
-		    !slice_walk_open(&inside->walk, j))
+		    !slice_opened_at(&inside->open, &slice->changes, j))
 			break;
 		for (uint32_t i = 0; i < open->block.count; i++)
 			if (open->keys[i] >> bits == row->number)
@@ -214,7 +214,6 @@ static void take_inside(struct sampling *sampling, uint32_t s, uint32_t from, ui
 	if (inside.slice) {
 		find_ticks(sampling, &inside);
 		take_snapshot(sampling, inside.slice, s, from, s + 1);
-		slice_walk_begin(&inside.walk, inside.slice);
 		for (size_t r = 0; r < sampling->nrows; r++)
 			if (sampling->rows[r].number != NUMBER_ABSENT)
 				take_row(&inside, &sampling->rows[r]);

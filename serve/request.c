@@ -76,8 +76,12 @@ static bool decode_path(const char *path, struct buf *out)
 
 		if (high < 0 || low < 0 || (*path == '%' && !high && !low))
 			return false;
-		buf_add_char(out, *path == '%' ? (char)(high << 4 | low) : *path);
-		path += *path == '%' ? 2 : 0;
+		if (*path == '%') {
+			buf_add_char(out, (char)(high << 4 | low));
+			path += 2;
+		} else {
+			buf_add_char(out, *path);
+		}
 	}
 	return true;
 }

@@ -2,7 +2,6 @@
 # on them hold in the folder $(docdir), too.
 nobase_dist_doc_DATA += \
 	docs/architecture.md \
-	docs/changes.md \
 	docs/ctf.md \
 	docs/recording.md \
 	docs/performance.md \

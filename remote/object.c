@@ -54,9 +54,7 @@ static uint64_t sum_of(const void *bytes, size_t size)
 	return XXH3_64bits(bytes, size) | 1;
 }
 
-/* Blocks that are kept
- * -----------------------------------------------------------------------------
- */
+/* ---- blocks that are kept ---- */
 
 static bool write_fully(int fd, const void *from, size_t size, uint64_t at)
 {
@@ -226,7 +224,7 @@ bool remote_object_read(struct remote_object *object, uint64_t offset, void *to,
 
 void remote_object_prefetch(struct remote_object *object, uint64_t offset, size_t size)
 {
-	struct error ignored; /* who reads them is told */
+	struct error ignored; /* remote_object_read() returns it */
 
 	if (!size || offset >= object->size)
 		return;

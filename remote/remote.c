@@ -504,13 +504,12 @@ static struct source *open_archive(const char *path)
 	bool is = false;
 
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < TAR_BLOCK ||
-	    !source_open(path, SOURCE_AUTO, &source, &ignored))
+	    !source_open(path, SOURCE_READ, &source, &ignored))
 		return NULL;
 	struct tar_bytes bytes = {read_source, source, source_size(source), path};
-	if (is_archive(&bytes, &is, &ignored) && is)
-		return source;
-	source_close(source);
-	return NULL;
+	is = is_archive(&bytes, &is, &ignored) && is;
+	source_close(source); /* all files are looked at: only an archive is mapped */
+	return is && source_open(path, SOURCE_AUTO, &source, &ignored) ? source : NULL;
 }
 
 static bool same_archive(const struct source *a, const struct source *b)

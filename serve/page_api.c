@@ -148,7 +148,7 @@ static unsigned config_of(const struct served *served, const char *path)
 	unsigned found = 0;
 
 	if (!query_parse(path, &query, &ignored))
-		return 0; /* who asks is told why */
+		return 0; /* the reply has the error */
 	for (unsigned config = 1; config < CONFIGS && !found; config++)
 		for (size_t i = 0; i < served->classes[config].count && !found; i++) {
 			if (!query_parse(served->classes[config].items[i].path, &class, &ignored))

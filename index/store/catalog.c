@@ -255,7 +255,10 @@ static int end(struct use *use, int code)
 	return code;
 }
 
-/* Whatever it returns goes to end(). Who finds none that is whole becomes the writer of one. */
+/*
+ * The caller passes what it returns to end(). A reader that finds no whole catalog becomes the
+ * writer of a new one.
+ */
 static int begin(struct use *use, const char *folder, bool writes)
 {
 	*use = (struct use){.folder = folder, .turn = writes ? take_turn(folder) : -1};

@@ -42,7 +42,7 @@ struct index {
 	_Atomic bool described;   /* what is stored has its note, which tells these files, */
 	_Atomic bool foreign;     /* ... or others, since it was opened */
 	_Atomic bool grown;     /* what is stored is of a trace that grows, as far as it was then */
-	bool kept_out;          /* what is stored is not its own to write, for now */
+	bool kept_out;          /* the store cannot be used: the index is kept in memory */
 	struct store_txn *view; /* of that, for who only reads it; NULL: the newest */
 	struct index_slot *slots; /* per stream */
 	struct packet_cache *packets;

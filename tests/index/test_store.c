@@ -448,7 +448,7 @@ static void removed_is_gone(void **state)
 	store_close(store);
 }
 
-/* The copy of the catalog that both have is nobody's to change. */
+/* A process and its fork share a copy of the catalog: neither may change it. */
 static void a_fork_and_its_parent_write_side_by_side(void **state)
 {
 	enum { MOST = 40 };

@@ -9,39 +9,39 @@ libconvert_a_SOURCES = \
 	%D%/convert_internal.h \
 	%D%/out.c \
 	%D%/out.h \
-	%D%/sheet.c \
-	%D%/sheet.h \
-	%D%/tables.c \
-	%D%/tables.h \
-	%D%/tables_fields.c \
-	%D%/tables_internal.h \
+	%D%/sheets/sheet.c \
+	%D%/sheets/sheet.h \
+	%D%/sheets/tables.c \
+	%D%/sheets/tables.h \
+	%D%/sheets/tables_fields.c \
+	%D%/sheets/tables_internal.h \
 	%D%/trace_facts.c \
 	%D%/trace_facts.h
 
 # the others
 libconvert_a_SOURCES += \
 	%D%/chrome.c \
-	%D%/csv.c \
-	%D%/folded.c \
-	%D%/pprof.c \
-	%D%/samples.c \
-	%D%/samples.h \
-	%D%/sqlite.c \
-	%D%/values_text.c \
-	%D%/values_text.h \
+	%D%/sheets/csv.c \
+	%D%/samples/folded.c \
+	%D%/samples/pprof.c \
+	%D%/samples/samples.c \
+	%D%/samples/samples.h \
+	%D%/sheets/sqlite.c \
+	%D%/sheets/values_text.c \
+	%D%/sheets/values_text.h \
 	%D%/track_names.c \
 	%D%/track_names.h
 
 # Paraver, whose numbers of values are in the tables that ovni's reader is made of
 libconvert_a_SOURCES += \
-	%D%/prv.c \
-	%D%/prv_internal.h \
-	%D%/prv_rows.c \
-	%D%/prv_types.c
-nodist_libconvert_a_SOURCES = %D%/prv_values.c
-CLEANFILES += %D%/prv_values.c
-%D%/prv_values.c: $(ovni_models) engine/ovni/models.awk
-	$(AM_V_GEN)$(MKDIR_P) %D% && { echo '#include "convert/prv_internal.h"' && \
+	%D%/prv/prv.c \
+	%D%/prv/prv_internal.h \
+	%D%/prv/prv_rows.c \
+	%D%/prv/prv_types.c
+nodist_libconvert_a_SOURCES = %D%/prv/prv_values.c
+CLEANFILES += %D%/prv/prv_values.c
+%D%/prv/prv_values.c: $(ovni_models) engine/ovni/models.awk
+	$(AM_V_GEN)$(MKDIR_P) %D%/prv && { echo '#include "convert/prv/prv_internal.h"' && \
 	echo 'const struct prv_value prv_values[] = {' && \
 	$(AWK) -v paraver=1 -f $(srcdir)/engine/ovni/models.awk \
 		$(ovni_models:%=$(srcdir)/%) && echo '};' && \
@@ -50,43 +50,43 @@ CLEANFILES += %D%/prv_values.c
 
 # Perfetto
 libconvert_a_SOURCES += \
-	%D%/perfetto.c \
-	%D%/perfetto_args.c \
-	%D%/perfetto_internal.h \
-	%D%/perfetto_sched.c \
-	%D%/perfetto_stacks.c \
-	%D%/perfetto_tracks.c \
+	%D%/perfetto/perfetto.c \
+	%D%/perfetto/perfetto_args.c \
+	%D%/perfetto/perfetto_internal.h \
+	%D%/perfetto/perfetto_sched.c \
+	%D%/perfetto/perfetto_stacks.c \
+	%D%/perfetto/perfetto_tracks.c \
 	%D%/protobuf.h
 
 # ftrace
 libconvert_a_SOURCES += \
-	%D%/ring.c \
-	%D%/ring.h \
-	%D%/tracedat.c \
-	%D%/tracepoints.c \
-	%D%/tracepoints.h
+	%D%/tracedat/ring.c \
+	%D%/tracedat/ring.h \
+	%D%/tracedat/tracedat.c \
+	%D%/tracedat/tracepoints.c \
+	%D%/tracedat/tracepoints.h
 
 # CTF
 libconvert_a_SOURCES += \
-	%D%/ctf.c \
-	%D%/ctf_internal.h \
-	%D%/ctf_stream.c \
-	%D%/ctf_wire.c \
-	%D%/ctf_wire.h \
-	%D%/ctf_names.c \
-	%D%/ctf_names.h \
-	%D%/ctf_encode.c \
-	%D%/ctf_encode.h \
-	%D%/ctf_tsdl.c \
-	%D%/ctf_json.c \
-	%D%/ctf_2010.c \
-	%D%/ctf_2010_text.c
+	%D%/ctf/ctf.c \
+	%D%/ctf/ctf_internal.h \
+	%D%/ctf/ctf_stream.c \
+	%D%/ctf/ctf_wire.c \
+	%D%/ctf/ctf_wire.h \
+	%D%/ctf/ctf_names.c \
+	%D%/ctf/ctf_names.h \
+	%D%/ctf/ctf_encode.c \
+	%D%/ctf/ctf_encode.h \
+	%D%/ctf/ctf_tsdl.c \
+	%D%/ctf/ctf_json.c \
+	%D%/ctf/ctf_2010.c \
+	%D%/ctf/ctf_2010_text.c
 
 # Parquet
 libconvert_a_SOURCES += \
-	%D%/parquet.c \
-	%D%/parquet_column.c \
-	%D%/parquet_encode.c \
-	%D%/parquet_internal.h \
-	%D%/thrift.c \
-	%D%/thrift.h
+	%D%/sheets/parquet.c \
+	%D%/sheets/parquet_column.c \
+	%D%/sheets/parquet_encode.c \
+	%D%/sheets/parquet_internal.h \
+	%D%/sheets/thrift.c \
+	%D%/sheets/thrift.h

@@ -116,18 +116,20 @@ libengine_a_SOURCES += \
 libengine_a_SOURCES += \
 	%D%/symbols/symbols.c \
 	%D%/symbols/symbols.h \
-	%D%/symbols/symbols_cache.c \
-	%D%/symbols/symbols_cfi.c \
-	%D%/symbols/symbols_elf.c \
-	%D%/symbols/symbols_expression.c \
-	%D%/symbols/symbols_inline.c \
+	%D%/symbols/tables/cache.c \
+	%D%/symbols/dwarf/cfi.c \
+	%D%/symbols/tables/elf.c \
+	%D%/symbols/dwarf/expression.c \
+	%D%/symbols/dwarf/inline.c \
 	%D%/symbols/symbols_internal.h \
+	%D%/symbols/tables/tables.h \
+	%D%/symbols/dwarf/debug.h \
 	%D%/symbols/symbols_kernel.c \
-	%D%/symbols/symbols_lines.c \
+	%D%/symbols/dwarf/lines.c \
 	%D%/symbols/symbols_object.c \
 	%D%/symbols/symbols_space.c \
-	%D%/symbols/symbols_table.c \
+	%D%/symbols/tables/table.c \
 	%D%/symbols/symbols_texts.c \
 	%D%/symbols/symbols_unwind.c \
-	%D%/symbols/symbols_values.c \
-	%D%/symbols/symbols_variables.c
+	%D%/symbols/dwarf/values.c \
+	%D%/symbols/dwarf/variables.c

@@ -3,41 +3,41 @@ noinst_LIBRARIES += libscript.a
 libscript_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS)
 script_libs = libscript.a libfollow.a liblive.a $(oneliner_libs) $(LUA_LIBS)
 bindings = \
-	%D%/bind.h \
-	%D%/bind_base.c \
-	%D%/bind_calls.c \
-	%D%/bind_column.c \
-	%D%/bind_column.h \
-	%D%/bind_count.c \
-	%D%/bind_cursor.c \
-	%D%/bind_cursor.h \
-	%D%/bind_batch.c \
-	%D%/bind_event.c \
-	%D%/bind_expr.c \
-	%D%/bind_expr.h \
-	%D%/bind_field.c \
-	%D%/bind_groups.c \
-	%D%/bind_totals.c \
-	%D%/bind_intervals.c \
-	%D%/bind_oneliner.c \
-	%D%/bind_pairs.c \
-	%D%/bind_resample.c \
-	%D%/bind_segments.c \
-	%D%/bind_segments.h \
-	%D%/bind_rows.c \
-	%D%/bind_state.c \
-	%D%/bind_time.c \
-	%D%/bind_trace.c \
+	%D%/binding/bind.h \
+	%D%/binding/bind_base.c \
+	%D%/binding/bind_calls.c \
+	%D%/binding/bind_column.c \
+	%D%/binding/bind_column.h \
+	%D%/segments/bind_count.c \
+	%D%/binding/bind_cursor.c \
+	%D%/binding/bind_cursor.h \
+	%D%/binding/bind_batch.c \
+	%D%/binding/bind_event.c \
+	%D%/binding/bind_expr.c \
+	%D%/binding/bind_expr.h \
+	%D%/binding/bind_field.c \
+	%D%/segments/bind_groups.c \
+	%D%/segments/bind_totals.c \
+	%D%/segments/bind_intervals.c \
+	%D%/binding/bind_oneliner.c \
+	%D%/segments/bind_pairs.c \
+	%D%/binding/bind_resample.c \
+	%D%/segments/bind_segments.c \
+	%D%/segments/bind_segments.h \
+	%D%/segments/bind_rows.c \
+	%D%/binding/bind_state.c \
+	%D%/binding/bind_time.c \
+	%D%/binding/bind_trace.c \
 	%D%/module.c \
 	%D%/module.h \
-	%D%/segments.c \
-	%D%/segments.h \
-	%D%/segments_group.c
+	%D%/segments/segments.c \
+	%D%/segments/segments.h \
+	%D%/segments/segments_group.c
 libscript_a_SOURCES = \
 	$(bindings) \
-	%D%/bind_drawing.c \
+	%D%/binding/bind_drawing.c \
 	%D%/bind_files.c \
-	%D%/bind_follow.c \
+	%D%/binding/bind_follow.c \
 	%D%/script.c \
 	%D%/script.h \
 	%D%/script_analyses.c \

@@ -2,7 +2,7 @@
  */
 #include "lua-lib/module.h"
 
-#include "lua-lib/bind.h"
+#include "lua-lib/binding/bind.h"
 
 int luaopen_yore(lua_State *L)
 {

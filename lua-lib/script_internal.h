@@ -2,7 +2,7 @@
 #ifndef LUA_LIB_SCRIPT_INTERNAL_H
 #define LUA_LIB_SCRIPT_INTERNAL_H
 
-#include "lua-lib/bind.h"
+#include "lua-lib/binding/bind.h"
 #include "lua-lib/script_memory.h"
 
 struct script {

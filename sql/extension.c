@@ -11,8 +11,8 @@
 #include "sql/extension.h"
 
 #include "engine/base/mem.h"
-#include "sql/fold.h"
-#include "sql/fold_words.h"
+#include "sql/fold/fold.h"
+#include "sql/fold/fold_words.h"
 #include "sql/sql_internal.h"
 
 #include <string.h>

@@ -27,8 +27,8 @@ int sql_extension_trace(struct sqlite3 *db, const struct sql_options *options,
  */
 int sql_extension_names(struct sqlite3 *db, struct sql_context *context, const char *text);
 /*
- * The statement over a folded table (sql/fold.h), which is registered until sql_extension_unfold();
- * NULL: it is not of that form. The caller frees the text with mem_free().
+ * The statement over a folded table (sql/fold/fold.h), which is registered until
+ * sql_extension_unfold(); NULL: it is not of that form. The caller frees the text with mem_free().
  */
 struct fold;
 char *sql_extension_fold(struct sqlite3 *db, struct sql_context *context, const char *text,

@@ -14,10 +14,10 @@
  *     yore_pushdown(0 or 1)   whether scans take constraints; for tests
  */
 #include "engine/symbols/symbols.h"
-#include "sql/comms.h"
-#include "sql/lookup.h"
-#include "sql/notes.h"
 #include "sql/sql_internal.h"
+#include "sql/tables/comms.h"
+#include "sql/tables/lookup.h"
+#include "sql/tables/notes.h"
 #include "state/state.h"
 
 #include <inttypes.h>

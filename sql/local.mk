@@ -3,59 +3,59 @@
 noinst_LIBRARIES += libsqltables.a libsql.a
 libsqltables_a_CFLAGS = $(AM_CFLAGS) $(SHARED_CFLAGS)
 libsqltables_a_SOURCES = \
-	%D%/aggregates.c \
+	%D%/fold/aggregates.c \
 	%D%/api.c \
-	%D%/bound.c \
-	%D%/call_counts.c \
-	%D%/call_counts.h \
-	%D%/call_runs.c \
-	%D%/call_runs.h \
-	%D%/calls.c \
-	%D%/calls.h \
-	%D%/comms.c \
-	%D%/comms.h \
-	%D%/events_vtab.c \
+	%D%/tables/bound.c \
+	%D%/calls/call_counts.c \
+	%D%/calls/call_counts.h \
+	%D%/calls/call_runs.c \
+	%D%/calls/call_runs.h \
+	%D%/calls/calls.c \
+	%D%/calls/calls.h \
+	%D%/tables/comms.c \
+	%D%/tables/comms.h \
+	%D%/tables/events_vtab.c \
 	%D%/extension.c \
 	%D%/extension.h \
-	%D%/fold.h \
-	%D%/fold_columns.c \
-	%D%/fold_groups.c \
-	%D%/fold_internal.h \
-	%D%/fold_sweep.c \
-	%D%/fold_text.c \
-	%D%/fold_vtab.c \
-	%D%/fold_words.c \
+	%D%/fold/fold.h \
+	%D%/fold/fold_columns.c \
+	%D%/fold/fold_groups.c \
+	%D%/fold/fold_internal.h \
+	%D%/fold/fold_sweep.c \
+	%D%/fold/fold_text.c \
+	%D%/fold/fold_vtab.c \
+	%D%/fold/fold_words.c \
 	%D%/follows.c \
-	%D%/fold_words.h \
+	%D%/fold/fold_words.h \
 	%D%/functions.c \
 	%D%/host.c \
-	%D%/key_index.c \
-	%D%/key_index.h \
-	%D%/lists_vtab.c \
-	%D%/lookup.c \
-	%D%/lookup.h \
-	%D%/losses_vtab.c \
-	%D%/modules.c \
-	%D%/notes.c \
-	%D%/notes_vtab.c \
-	%D%/notes.h \
-	%D%/packets_vtab.c \
-	%D%/plan.c \
-	%D%/plan.h \
-	%D%/rows.c \
-	%D%/rows.h \
-	%D%/segments_calls.c \
-	%D%/segments_internal.h \
-	%D%/segments_rows.c \
-	%D%/segments_vtab.c \
-	%D%/sources.c \
-	%D%/sources.h \
+	%D%/tables/key_index.c \
+	%D%/tables/key_index.h \
+	%D%/tables/lists_vtab.c \
+	%D%/tables/lookup.c \
+	%D%/tables/lookup.h \
+	%D%/tables/losses_vtab.c \
+	%D%/tables/modules.c \
+	%D%/tables/notes.c \
+	%D%/tables/notes_vtab.c \
+	%D%/tables/notes.h \
+	%D%/tables/packets_vtab.c \
+	%D%/tables/plan.c \
+	%D%/tables/plan.h \
+	%D%/tables/rows.c \
+	%D%/tables/rows.h \
+	%D%/calls/segments_calls.c \
+	%D%/calls/segments_internal.h \
+	%D%/calls/segments_rows.c \
+	%D%/calls/segments_vtab.c \
+	%D%/tables/sources.c \
+	%D%/tables/sources.h \
 	%D%/sql_internal.h \
-	%D%/states_vtab.c \
-	%D%/table.c \
-	%D%/threads_vtab.c \
-	%D%/constraints.c \
-	%D%/do_vtab.c
+	%D%/tables/states_vtab.c \
+	%D%/tables/table.c \
+	%D%/tables/threads_vtab.c \
+	%D%/tables/constraints.c \
+	%D%/tables/do_vtab.c
 libsqltables_a_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
 libsql_a_SOURCES = \
 	%D%/database.c \

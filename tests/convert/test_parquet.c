@@ -3,7 +3,7 @@
  *
  * Whole files are judged by DuckDB and hyparquet (tests/oracle/npm.sh).
  */
-#include "convert/parquet_internal.h"
+#include "convert/sheets/parquet_internal.h"
 #include "engine/base/mem.h"
 #include "tests/harness.h"
 

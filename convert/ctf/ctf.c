@@ -1,0 +1,883 @@
+/*
+ * ctf.c - CTF: data streams as they are read, metadata in the end
+ *
+ * Events are decoded and encoded again, so the source may be any format. Each stream of the source
+ * becomes a file with packets of its own; what the source's packets had in their contexts is kept,
+ * what a reader finds out by itself (sizes, times, counters) is made anew.
+ *
+ *     OUT/metadata  OUT/channel0_0  OUT/index/channel0_0.idx       of several parts a folder each
+ *
+ * Streams of one part share a stream class when packets have the same numbers in their contexts.
+ * Clocks keep frequency and offset; one that does not fit the times is one of nanoseconds.
+ */
+#include "convert/ctf/ctf_internal.h"
+
+#include "convert/ctf/ctf_names.h"
+#include "engine/base/mem.h"
+#include "engine/field_make.h"
+#include "index/tables/recorded.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { WAIT_ALL = 64 << 20, WAIT_MOST = 256 << 10, WAIT_LEAST = 4 << 10 };
+
+/* ---- names of folders and files ---- */
+
+bool ctf_is_path(const struct stream *stream)
+{
+	size_t len = strlen(stream->name);
+
+	for (uint32_t i = 0; i < stream->nsources; i++) {
+		const char *file = source_name(stream->sources[i]);
+		size_t all = strlen(file);
+		if (all > len && file[all - len - 1] == '/' &&
+		    !strcmp(file + all - len, stream->name))
+			return true;
+	}
+	return false;
+}
+
+const char *ctf_base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+void ctf_add_plain(struct buf *out, const char *name)
+{
+	for (const char *c = name; *c; c++) {
+		bool plain = char_is_word(*c) || *c == '-' || *c == '+' || (*c == '.' && c > name);
+		buf_add_char(out, plain ? *c : *c == ':' || *c == '/' ? '.' : '_');
+	}
+	if (out->len > 200)
+		out->len = 200;
+}
+
+/* Of the 2010 proposal the name of the section, and a number. */
+static void add_section_file(struct buf *out, const struct ctf_folder *folder,
+			     const struct ctf_stream_class *class, const struct stream *stream)
+{
+	struct buf section = {0};
+	int64_t number;
+
+	ctf_2010_section(folder, stream, &section, &number);
+	buf_add_text(out, class->name);
+	if (number >= 0)
+		buf_printf(out, "_%lld", (long long)number);
+	buf_release(&section);
+}
+
+static char *file_of(struct ctf_folder *folder, const struct ctf_stream_class *class,
+		     const struct stream *stream)
+{
+	struct buf name = {0}, path = {0};
+
+	if (folder->writer->language->packing->is_2010)
+		add_section_file(&name, folder, class, stream);
+	else
+		ctf_add_plain(&name,
+			      ctf_is_path(stream) ? ctf_base_of(stream->name) : stream->name);
+	buf_add_char(&name, 0);
+	name.len--;
+	if (!name.len || !strcmp(name.data, "metadata") || !strcmp(name.data, "index"))
+		buf_add_text(&name, "_");
+	nameset_make_free(&folder->files, &name, 0, "-");
+	nameset_add(&folder->files, name.data, 2);
+	buf_printf(&path, "%s%s%s", folder->path, *folder->path ? "/" : "", name.data);
+	buf_release(&name);
+	return path.data;
+}
+
+/* The folder that all streams of a part are named into, else the part's own name. */
+static const char *folder_of(struct ctf_writer *writer, const struct part *part)
+{
+	const struct trace *trace = writer->options.trace;
+	struct buf name = {0};
+	const char *kept;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		const struct stream *stream = trace->streams[i];
+		const char *slash = strrchr(stream->name, '/');
+		if (stream->part != part->index)
+			continue;
+		if (!slash || !ctf_is_path(stream))
+			break;
+		return arena_strndup(writer->arena, stream->name, (size_t)(slash - stream->name));
+	}
+	ctf_add_plain(&name, ctf_base_of(part->path));
+	kept = arena_strdup(writer->arena, buf_text(&name));
+	buf_release(&name);
+	return kept;
+}
+
+/* Names of folders as readers order them: folder by folder, numbers by their value. */
+static bool rises(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (*a == '/' || *b == '/')
+		return !*a || (*a == '/' && *b);
+	return strverscmp(a, b) < 0;
+}
+
+static bool make_folders(struct ctf_writer *writer, struct error *err)
+{
+	const struct trace *trace = writer->options.trace;
+	bool plain = true;
+
+	bool ok = true;
+
+	if (trace->nparts < 2)
+		return true;
+	for (size_t i = 0; i < trace->nparts; i++) {
+		struct ctf_folder *folder = &writer->folders[i];
+		folder->path = folder_of(writer, trace->parts[i]);
+		plain = plain && *folder->path && strcmp(folder->path, ".") &&
+			(!i || rises(folder[-1].path, folder->path));
+	}
+	for (size_t i = 0; !plain && i < trace->nparts; i++) {
+		struct buf name = {0};
+		buf_printf(&name, "%06zu-", i);
+		ctf_add_plain(&name, ctf_base_of(writer->folders[i].path));
+		writer->folders[i].path = arena_strdup(writer->arena, buf_text(&name));
+		buf_release(&name);
+	}
+	for (size_t i = 0; ok && i < trace->nparts; i++)
+		ok = out_folder_make(&writer->out, writer->folders[i].path, err);
+	return ok;
+}
+
+/* ---- clocks ---- */
+
+static void name_clocks(struct ctf_writer *writer)
+{
+	const struct trace *trace = writer->options.trace;
+	struct ctf_names names = {.arena = writer->arena, .identifiers = true};
+
+	for (size_t i = 0; i <= trace->nclocks; i++) {
+		struct ctf_clock *clock = &writer->clocks[i];
+		const struct clock *from = i < trace->nclocks ? &trace->clocks[i] : NULL;
+		const char *name = from && *from->name ? from->name : "time";
+		*clock = (struct ctf_clock){
+			.from = from,
+			.base = {.frequency = 1000000000},
+			.name = ctf_member_name(&names, name, name),
+		};
+		if (from)
+			clock->base = from->base;
+	}
+	ctf_names_release(&names);
+}
+
+/*
+ * The clock by which the stream's times are written. One whose origin lies behind the first event,
+ * or which readers of other formats do not count in, counts nanoseconds instead.
+ */
+static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
+{
+	const struct trace *trace = writer->options.trace;
+	bool exact = strcmp(trace->parts[stream->part]->reader->format, "ctf") == 0;
+	struct ctf_folder *folder = &writer->folders[stream->part];
+	int32_t index = stream->clock >= 0 ? stream->clock : (int32_t)trace->nclocks;
+	struct timebase *base = &writer->clocks[index].base;
+	nstime origin;
+	struct error ignored;
+
+	if (!stream->has_time)
+		return -1;
+	if (writer->language->packing->is_2010) {
+		if (folder->has_clock)
+			return folder->clock;
+		folder->has_clock = true;
+		folder->clock = index;
+		exact = false;
+		if (!writer->clocks[index].from || !writer->clocks[index].from->epoch)
+			*base = (struct timebase){.frequency = 1000000000};
+	}
+	if (!exact && base->frequency != 1000000000)
+		*base = (struct timebase){.frequency = 1000000000};
+	if (!timebase_to_ns(base, 0, &origin, &ignored) || origin > writer->options.first) {
+		nstime second = writer->options.first / 1000000000;
+		base->offset_s = second - (writer->options.first % 1000000000 < 0);
+		base->offset_cycles = 0;
+	}
+	return index;
+}
+
+const struct ctf_stream *ctf_next_shown(const struct ctf_folder *folder,
+					const struct ctf_stream *before)
+{
+	const struct ctf_writer *writer = folder->writer;
+	size_t count = writer->options.trace->nstreams + 1;
+
+	for (uint64_t i = before ? ctf_number(before) + 1 : 0; i < count; i++) {
+		const struct ctf_stream *stream = writer->streams[i ? i - 1 : count - 1];
+		if (stream && stream->class->folder == folder && stream->shown)
+			return stream;
+	}
+	return NULL;
+}
+
+bool *ctf_clocks_used(const struct ctf_folder *folder)
+{
+	bool *used = mem_new_array(folder->writer->options.trace->nclocks + 1, sizeof *used);
+
+	for (size_t i = 0; i < folder->nclasses; i++)
+		if (folder->classes[i]->clock >= 0)
+			used[folder->classes[i]->clock] = true;
+	return used;
+}
+
+/* ---- classes ---- */
+
+/* Do all classes of that stream class have one stream event context? Else each has its own. */
+static bool has_one_common(const struct trace *trace, const struct event_class *of)
+{
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		const struct event_class *class = trace->classes[i];
+		if (class->part == of->part && class->stream_id == of->stream_id &&
+		    class->scope[SCOPE_STREAM_EVENT_CONTEXT] !=
+			    of->scope[SCOPE_STREAM_EVENT_CONTEXT])
+			return false;
+	}
+	return true;
+}
+
+/* A class of the stream's, for what all of them have. NULL: the part has none. */
+static const struct event_class *any_class(const struct trace *trace, const struct stream *stream)
+{
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (trace->classes[i]->part == stream->part &&
+		    trace->classes[i]->stream_id == stream->id)
+			return trace->classes[i];
+	return NULL;
+}
+
+static unsigned numbers_of(const struct ctf_folder *folder, const struct stream *stream,
+			   int32_t clock, int32_t cpu, bool before_all)
+{
+	const struct ctf_packing *packing = folder->writer->language->packing;
+	bool named = packing->is_2010 && !folder->numbered; /* the CPU is in the file's name */
+	unsigned numbers = 1u << NUMBER_CONTENT | 1u << NUMBER_PACKET | 1u << NUMBER_DISCARDED |
+			   1u << NUMBER_SEQUENCE;
+
+	if (clock >= 0)
+		numbers |= 1u << NUMBER_BEGIN | 1u << NUMBER_END;
+	numbers |= (cpu >= 0 && !named ? 1u : 0u) << NUMBER_CPU;
+	numbers |= (before_all ? 1u : 0u) << NUMBER_BEFORE_ALL;
+	numbers |= (stream->tid >= 0 ? 1u : 0u) << NUMBER_TID;
+	numbers |= (stream->pid >= 0 ? 1u : 0u) << NUMBER_PID;
+	numbers |= (stream->rank >= 0 ? 1u : 0u) << NUMBER_RANK;
+	numbers |= (stream->app >= 0 ? 1u : 0u) << NUMBER_APP;
+	return numbers & packing->numbers;
+}
+
+/* Only where a file's name does not tell it: engine/ctf/sections.c takes it from there. */
+static const char *class_name(const struct stream *stream)
+{
+	const char *section = stream->section, *base = ctf_base_of(stream->name);
+
+	return *section && strncmp(base, section, strlen(section)) != 0 ? section : NULL;
+}
+
+/* A name that no section has; the text of `name` is changed. */
+static const char *new_section(struct ctf_folder *folder, struct buf *name)
+{
+	nameset_make_free(&folder->sections, name, 0, "-");
+	nameset_add(&folder->sections, buf_text(name), 2);
+	return arena_strdup(folder->writer->arena, buf_text(name));
+}
+
+static void set_scopes(struct ctf_writer *writer, struct ctf_stream_class *class,
+		       const struct event_class *from)
+{
+	static const enum scope packet = SCOPE_PACKET_CONTEXT, common = SCOPE_STREAM_EVENT_CONTEXT;
+	const struct field_class *tree = from ? from->scope[packet] : NULL;
+
+	class->wires = wires_new(writer->arena, &writer->language->means);
+	class->context = wires_add(class->wires, packet, &tree, &packet, 1);
+	class->own_common = from && has_one_common(writer->options.trace, from);
+	class->common_from = class->own_common ? from->scope[common] : NULL;
+	class->common = wires_add(class->wires, common, &class->common_from, &common, 1);
+	writer->wrapped += wires_wrapped(class->wires);
+}
+
+static struct ctf_stream_class *stream_class(struct ctf_writer *writer, const struct stream *stream,
+					     int32_t cpu, bool before_all,
+					     const struct event_class *event)
+{
+	struct ctf_folder *folder = &writer->folders[stream->part];
+	int32_t clock = clock_of(writer, stream);
+	unsigned numbers = numbers_of(folder, stream, clock, cpu, before_all);
+	bool sections = writer->language->packing->is_2010;
+	struct ctf_stream_class *class;
+	struct buf key = {0}, section = {0};
+	int64_t number;
+	uint32_t known;
+
+	if (sections)
+		ctf_2010_section(folder, stream, &section, &number);
+	buf_printf(&key, "%llu/%d/%x/%s", (unsigned long long)stream->id, clock, numbers,
+		   buf_text(&section));
+	bool found = nameset_find(&folder->keys, key.data, &known);
+	if (!found)
+		nameset_add(&folder->keys, key.data, (uint32_t)folder->nclasses);
+	buf_release(&key);
+	if (found) {
+		buf_release(&section);
+		return folder->classes[known];
+	}
+	class = arena_alloc(writer->arena, sizeof *class);
+	class->folder = folder;
+	class->id = (uint32_t)folder->nclasses;
+	class->clock = clock;
+	class->numbers = numbers;
+	class->name = sections ? new_section(folder, &section) : class_name(stream);
+	buf_release(&section);
+	class->wide_ids = writer->options.trace->nclasses > UINT16_MAX;
+	set_scopes(writer, class, event ? event : any_class(writer->options.trace, stream));
+	*mem_push(folder->classes, folder->nclasses, folder->capacity) = class;
+	return class;
+}
+
+static struct ctf_class *new_class(struct ctf_writer *writer, struct ctf_stream_class *stream,
+				   const struct event_class *from)
+{
+	struct wires *wires = wires_after(writer->arena, stream->wires);
+	struct ctf_class *class = arena_alloc(writer->arena, sizeof *class);
+	struct ctf_class **place = &stream->first;
+
+	class->from = from;
+	class->stream = stream;
+	class->id = stream->nclasses++;
+	wires_add_event(wires, from, stream->own_common, &class->context, &class->payload);
+	writer->wrapped += wires_wrapped(wires);
+	class->other = writer->classes[from->index];
+	writer->classes[from->index] = class;
+	while (*place &&
+	       (*place)->from->index < from->index) /* in the order of the trace's classes */
+		place = &(*place)->next;
+	class->next = *place;
+	*place = class;
+	return class;
+}
+
+/* NULL: an event of another stream class, with a context that this one has no room for. */
+static struct ctf_class *find_class(struct ctf_writer *writer, struct ctf_stream_class *stream,
+				    const struct event_class *from)
+{
+	struct ctf_class *class = writer->classes[from->index];
+
+	while (class && class->stream != stream)
+		class = class->other;
+	if (class)
+		return class;
+	if (stream->own_common && stream->common_from != from->scope[SCOPE_STREAM_EVENT_CONTEXT])
+		return NULL;
+	return new_class(writer, stream, from);
+}
+
+/* ---- streams ---- */
+
+/* What the stream covers of what was asked for; *end NSTIME_MIN: it says nothing. */
+static bool covered(struct ctf_writer *writer, const struct stream *stream, nstime *begin,
+		    nstime *end, struct error *err)
+{
+	const struct convert_options *options = &writer->options;
+	struct recorded recorded;
+	nstime first, last;
+
+	*begin = *end = NSTIME_MIN;
+	if (!options->index || !stream->has_time)
+		return true;
+	if (!index_recorded(options->index, &first, &last, err))
+		return false;
+	if (stream == &writer->state_stream)
+		recorded = (struct recorded){.begin = first, .end = last};
+	else if (!stream_recorded(options->index, stream, &recorded, err))
+		return false;
+	if (recorded.end == NSTIME_MIN || recorded.begin == NSTIME_MIN)
+		return true;
+	*begin = recorded.begin > options->begin ? recorded.begin : options->begin;
+	*end = recorded.ended ? recorded.end : last;
+	if (options->end != NSTIME_MAX && *end >= options->end)
+		*end = options->end - 1;
+	if (*end < *begin)
+		*begin = *end = NSTIME_MIN;
+	return true;
+}
+
+static struct ctf_stream *stream_of(struct ctf_writer *writer, const struct stream *from,
+				    int32_t cpu, bool before_all, const struct event_class *event,
+				    struct error *err)
+{
+	struct ctf_stream *stream = writer->streams[from->index];
+	nstime begin, end;
+
+	if (stream)
+		return stream;
+	if (!covered(writer, from, &begin, &end, err))
+		return NULL;
+	stream = mem_new(sizeof *stream);
+	writer->streams[from->index] = stream;
+	cpu = from->cpu >= 0 ? from->cpu : cpu;
+	stream->from = from;
+	stream->class = stream_class(writer, from, cpu, before_all, event);
+	stream->file = file_of(&writer->folders[from->part], stream->class, from);
+	bool same = ctf_is_path(from) ? !strcmp(ctf_base_of(stream->file), ctf_base_of(from->name))
+				      : !strcmp(stream->file, from->name);
+	stream->shown = same ? NULL : from->name;
+	stream->cpu = cpu;
+	stream->begin = before_all ? NSTIME_MIN : begin;
+	stream->first = stream->last = begin != NSTIME_MIN ? begin : writer->options.first;
+	stream->end = NSTIME_MAX;
+	stream->covers = end;
+	stream->before_all = before_all;
+	return stream;
+}
+
+/* ---- the format ---- */
+
+static bool make_uuids(struct ctf_writer *writer, struct error *err)
+{
+	const struct trace *trace = writer->options.trace;
+
+	for (size_t i = 0; i < trace->nparts; i++) {
+		struct ctf_folder *folder = &writer->folders[i];
+		const struct part *part = trace->parts[i];
+		folder->part = part;
+		folder->writer = writer;
+		folder->path = "";
+		if (writer->options.whole && part->has_uuid) {
+			memcpy(folder->uuid, part->uuid, sizeof folder->uuid);
+			continue;
+		}
+		if (getrandom(folder->uuid, sizeof folder->uuid, 0) != sizeof folder->uuid)
+			return error_set(err, ERR_IO, "random numbers: %s", strerror(errno));
+		folder->uuid[6] = (uint8_t)((folder->uuid[6] & 0x0f) | 0x40); /* RFC 4122, 4.4 */
+		folder->uuid[8] = (uint8_t)((folder->uuid[8] & 0x3f) | 0x80);
+	}
+	return true;
+}
+
+static void ctf_close(void *self)
+{
+	struct ctf_writer *writer = self;
+	const struct trace *trace = writer->options.trace;
+
+	for (size_t i = 0; i <= trace->nstreams; i++) {
+		if (writer->streams[i])
+			ctf_stream_release(writer->streams[i]);
+		mem_free(writer->streams[i]);
+	}
+	for (size_t i = 0; i < trace->nparts; i++) {
+		nameset_release(&writer->folders[i].keys);
+		nameset_release(&writer->folders[i].files);
+		nameset_release(&writer->folders[i].sections);
+		mem_free(writer->folders[i].classes);
+	}
+	mem_free(writer->streams);
+	mem_free(writer->folders);
+	mem_free(writer->classes);
+	mem_free(writer->clocks);
+	encoder_release(&writer->scratch);
+	out_folder_drop(&writer->out);
+	arena_free(writer->arena);
+	mem_free(writer);
+}
+
+static void *open_language(const struct ctf_language *language,
+			   const struct convert_options *options, struct error *err)
+{
+	const struct trace *trace = options->trace;
+	struct ctf_writer *writer = mem_new(sizeof *writer);
+	size_t share = WAIT_ALL / (trace->nstreams + 1);
+
+	writer->language = language;
+	writer->options = *options;
+	if (options->first > options->last || options->first == NSTIME_MIN) /* none has a time */
+		writer->options.first = writer->options.last = 0;
+	writer->arena = arena_new();
+	writer->folders = mem_new_array(trace->nparts + 1, sizeof *writer->folders);
+	/* one behind them for the state */
+	writer->streams = mem_new_array(trace->nstreams + 1, sizeof(struct ctf_stream *));
+	writer->classes =
+		mem_new_array(trace->nclasses + STATE_CLASSES, sizeof(struct ctf_class *));
+	writer->clocks = mem_new_array(trace->nclocks + 1, sizeof *writer->clocks);
+	writer->flush_at = share > WAIT_MOST ? WAIT_MOST : share < WAIT_LEAST ? WAIT_LEAST : share;
+	name_clocks(writer);
+	if (out_folder_open(&writer->out, options->path, err) && make_uuids(writer, err) &&
+	    make_folders(writer, err)) {
+		if (language->packing->is_2010)
+			ctf_2010_number_files(writer);
+		return writer;
+	}
+	ctf_close(writer);
+	return NULL;
+}
+
+static void *tsdl_open(const struct convert_options *options, struct error *err)
+{
+	return open_language(&ctf_tsdl, options, err);
+}
+
+static void *json_open(const struct convert_options *options, struct error *err)
+{
+	return open_language(&ctf_json, options, err);
+}
+
+static void *open_2010(const struct convert_options *options, struct error *err)
+{
+	return open_language(&ctf_2010, options, err);
+}
+
+static bool ctf_event(void *self, nstime t, const struct stream *from, int32_t cpu,
+		      const struct event_class *event, const struct fields *fields,
+		      struct error *err)
+{
+	struct ctf_writer *writer = self;
+	struct ctf_stream *stream = stream_of(writer, from, cpu, t == NSTIME_MIN, event, err);
+	const struct ctf_class *class;
+
+	if (!stream)
+		return false;
+	if (!fields) { /* it was told as damage; here it is a lost one */
+		stream->discarded++;
+		return true;
+	}
+	class = find_class(writer, stream->class, event);
+	if (!class)
+		return error_set(err, ERR_FORMAT, "%s: %s has another context than the stream's",
+				 from->name, event->name);
+	return ctf_stream_event(writer, stream, class, t, cpu, fields, err);
+}
+
+static bool ctf_loss(void *self, const struct event *loss, struct error *err)
+{
+	struct ctf_writer *writer = self;
+	struct ctf_stream *stream = stream_of(writer, loss->stream, loss->cpu, false, NULL, err);
+
+	return stream && ctf_stream_loss(writer, stream, loss, err);
+}
+
+/* ---- state ---- */
+
+/*
+ * Beside what a person reads of an attribute, events have what rules take (state/rules/carried.c):
+ * a class for each list of types that keys and value may have, all of one name.
+ */
+enum { STATE_PATH, STATE_VALUE, STATE_SINCE, STATE_SHAPE, STATE_KEYS };
+enum { KEYS_MOST = 3, STATE_SLOTS = STATE_KEYS + KEYS_MOST + 1 };
+enum carried {
+	CARRIED_NOTHING,
+	CARRIED_INT,
+	CARRIED_UNSIGNED,
+	CARRIED_FLOAT,
+	CARRIED_TEXT,
+	CARRIED_BOOLEAN,
+	CARRIED
+};
+
+/* A stream beside the source's. False: no stream has time. */
+static bool describe_state(struct ctf_writer *writer)
+{
+	const struct trace *trace = writer->options.trace;
+	struct stream *stream = &writer->state_stream;
+
+	for (size_t i = 0; i < trace->nstreams && !stream->name; i++)
+		if (trace->streams[i]->has_time)
+			*stream = *trace->streams[i];
+	if (!stream->name)
+		return false;
+	stream->index = (uint32_t)trace->nstreams;
+	stream->id = UINT64_MAX;
+	stream->name = stream->section = "yore_state";
+	stream->cpu = -1;
+	stream->tid = stream->pid = stream->rank = stream->app = -1;
+	stream->nsources = 0;
+	writer->folders[stream->part].numbered = true; /* it comes before all others */
+	return true;
+}
+
+static enum carried carried_as(const struct value *value)
+{
+	switch (value->kind) {
+	case VALUE_INT:
+		return value->negative || value->u <= INT64_MAX ? CARRIED_INT : CARRIED_UNSIGNED;
+	case VALUE_FLOAT:
+		return CARRIED_FLOAT;
+	case VALUE_STRING:
+		return CARRIED_TEXT;
+	case VALUE_BOOL:
+		return CARRIED_BOOLEAN;
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		break;
+	}
+	return CARRIED_NOTHING;
+}
+
+static struct slot carried_slot(const struct value *value)
+{
+	if (value->kind == VALUE_STRING)
+		return (struct slot){.bytes = (const uint8_t *)value->text, .n = value->len};
+	if (value->kind == VALUE_BOOL)
+		return (struct slot){.u = value->b};
+	if (value->kind == VALUE_FLOAT)
+		return (struct slot){.f = value->f};
+	return (struct slot){.u = value->u};
+}
+
+static void add_carried(struct ctf_writer *writer, struct field_class *fields, const char *name,
+			enum carried as)
+{
+	struct arena *arena = writer->arena;
+	struct field_class *class = NULL;
+
+	switch (as) {
+	case CARRIED_NOTHING:
+	case CARRIED:
+		return;
+	case CARRIED_INT:
+	case CARRIED_UNSIGNED:
+		class = field_make_int(arena, 64, as == CARRIED_INT);
+		break;
+	case CARRIED_FLOAT:
+		class = field_make(arena, FIELD_FLOAT);
+		class->bits = 64;
+		break;
+	case CARRIED_TEXT:
+		class = field_make(arena, FIELD_STRING);
+		break;
+	case CARRIED_BOOLEAN:
+		class = field_make_int(arena, 8, false);
+		break;
+	}
+	class->slot = fields->nmembers;
+	field_make_member(fields, name, class);
+}
+
+/* The class for keys and a value of these types. */
+static const struct event_class *state_class(struct ctf_writer *writer, const enum carried *keys,
+					     enum carried value)
+{
+	static const char *const names[] = {"key1", "key2", "key3"};
+	const struct trace *trace = writer->options.trace;
+	struct field_class *fields;
+	unsigned number = value;
+
+	for (size_t i = 0; i < KEYS_MOST; i++)
+		number = number * CARRIED + keys[i];
+	struct event_class **class = &writer->state_classes[number];
+	if (*class)
+		return *class;
+	fields = field_make_struct(writer->arena, STATE_SLOTS);
+	add_carried(writer, fields, "path", CARRIED_TEXT);
+	add_carried(writer, fields, "value", CARRIED_TEXT);
+	add_carried(writer, fields, "since", CARRIED_INT);
+	add_carried(writer, fields, "shape", CARRIED_TEXT);
+	for (size_t i = 0; i < KEYS_MOST; i++)
+		add_carried(writer, fields, names[i], keys[i]);
+	add_carried(writer, fields, value == CARRIED_BOOLEAN ? "boolean" : "is", value);
+	*class = arena_alloc(writer->arena, sizeof **class);
+	**class = (struct event_class){.index = (uint32_t)trace->nclasses + number,
+				       .part = writer->state_stream.part,
+				       .stream_id = UINT64_MAX,
+				       .name = "yore:state",
+				       .loglevel = -1,
+				       .nslots = fields->nmembers};
+	(*class)->scope[SCOPE_PAYLOAD] = fields;
+	return *class;
+}
+
+/* The path with a star for each key; the keys are borrowed from the query. False: it has too many,
+   and no rule takes it. */
+static bool take_apart(const struct query *query, struct buf *shape, const struct value **keys)
+{
+	size_t count = 0;
+	bool fits = true;
+
+	for (uint32_t i = 0; i < query_pattern(query)->natoms; i++) {
+		const char *name = query_name(query, i);
+		if (name) {
+			buf_printf(shape, "%s%s", i ? "/" : "", name);
+			continue;
+		}
+		buf_add_text(shape, "[*]");
+		fits = fits && count < KEYS_MOST;
+		if (fits)
+			keys[count++] = query_key(query, i);
+	}
+	if (!fits)
+		buf_clear(shape);
+	return fits;
+}
+
+/* Fills the slots of an event; its class, whose texts are borrowed from all that is passed. */
+static const struct event_class *fill_state(struct ctf_writer *writer, const struct query *query,
+					    struct buf *shape, const struct value *value,
+					    struct slot *slots)
+{
+	const struct value *keys[KEYS_MOST] = {NULL};
+	enum carried types[KEYS_MOST] = {CARRIED_NOTHING}, type = CARRIED_NOTHING;
+	size_t n = STATE_KEYS;
+
+	if (take_apart(query, shape, keys)) {
+		for (size_t i = 0; i < KEYS_MOST && keys[i]; i++) {
+			types[i] = carried_as(keys[i]);
+			slots[n++] = carried_slot(keys[i]);
+		}
+		type = carried_as(value);
+		slots[n] = carried_slot(value);
+	}
+	slots[STATE_SHAPE] =
+		(struct slot){.bytes = (const uint8_t *)buf_text(shape), .n = shape->len};
+	return state_class(writer, types, type);
+}
+
+static bool ctf_carry(void *self, nstime t, const char *path, const struct value *value,
+		      nstime since, struct error *err)
+{
+	struct ctf_writer *writer = self;
+	struct slot slots[STATE_SLOTS];
+	struct buf text = {0}, shape = {0};
+	struct query *query;
+
+	if (!writer->state_stream.name && !describe_state(writer))
+		return error_set(err, ERR_QUERY, "--with-state: no stream of the trace has time");
+	if (!query_parse(path, &query, err))
+		return false;
+	value_add_json(value, &text);
+	slots[STATE_PATH] = (struct slot){.bytes = (const uint8_t *)path, .n = strlen(path)};
+	slots[STATE_VALUE] = (struct slot){.bytes = (const uint8_t *)text.data, .n = text.len};
+	slots[STATE_SINCE] = (struct slot){.s = since};
+	const struct event_class *class = fill_state(writer, query, &shape, value, slots);
+	const struct fields fields = {.class = class, .slots = slots};
+	bool ok = ctf_event(writer, t > writer->options.first ? t : writer->options.first,
+			    &writer->state_stream, -1, class, &fields, err);
+	query_free(query);
+	buf_release(&text);
+	buf_release(&shape);
+	return ok;
+}
+
+/* Streams without events say what they cover, where their packets need nothing else. */
+static bool add_silent(struct ctf_writer *writer, struct error *err)
+{
+	const struct trace *trace = writer->options.trace;
+
+	for (size_t i = 0; i < trace->nstreams; i++) {
+		struct ctf_stream *stream;
+		nstime begin, end;
+		if (writer->streams[i])
+			continue;
+		if (!covered(writer, trace->streams[i], &begin, &end, err))
+			return false;
+		if (end == NSTIME_MIN)
+			continue;
+		stream = stream_of(writer, trace->streams[i], -1, false, NULL, err);
+		if (!stream)
+			return false;
+		stream->unsaid = stream->class->context != NULL;
+	}
+	return true;
+}
+
+static bool write_metadata(struct ctf_writer *writer, struct ctf_folder *folder, struct error *err)
+{
+	struct buf text = {0}, name = {0};
+	struct out out;
+
+	buf_printf(&name, "%s%smetadata", folder->path, *folder->path ? "/" : "");
+	writer->language->metadata(folder, &text);
+	bool ok = (!writer->language->pack || writer->language->pack(folder, &text, err)) &&
+		  out_open_inside(&out, &writer->out, name.data, err);
+	if (ok) {
+		ok = out_write(&out, text.data, text.len, err) && out_finish(&out, err);
+		out_drop(&out);
+	}
+	buf_release(&text);
+	buf_release(&name);
+	return ok;
+}
+
+static void tell(const struct ctf_writer *writer)
+{
+	const struct notices *notices = &writer->options.trace->notices;
+
+	if (writer->wrapped)
+		notice(notices, NOTICE_WARNING,
+		       "%llu field%s in arrays or variants became a structure of a length or "
+		       "option and a value, since CTF has no other place for these",
+		       (unsigned long long)writer->wrapped, writer->wrapped == 1 ? "" : "s");
+}
+
+static bool ctf_finish(void *self, struct error *err)
+{
+	struct ctf_writer *writer = self;
+	const struct trace *trace = writer->options.trace;
+
+	if (writer->options.all_streams && !add_silent(writer, err))
+		return false;
+	for (size_t i = 0; i <= trace->nstreams; i++) {
+		struct ctf_stream *stream = writer->streams[i];
+		if (stream && !stream->unsaid &&
+		    !ctf_stream_finish(writer, stream, stream->covers, err))
+			return false;
+	}
+	for (size_t i = 0; i < trace->nparts; i++)
+		if (!write_metadata(writer, &writer->folders[i], err))
+			return false;
+	tell(writer);
+	return out_folder_finish(&writer->out, err);
+}
+
+const struct convert_format convert_ctf = {
+	.kind = {.name = "ctf",
+		 .also = "ctf1.8",
+		 .endings = "",
+		 .folder = true,
+		 .all_losses = true,
+		 .carries_state = true},
+	.open = tsdl_open,
+	.event = ctf_event,
+	.loss = ctf_loss,
+	.carry = ctf_carry,
+	.finish = ctf_finish,
+	.close = ctf_close,
+};
+
+const struct convert_format convert_ctf2 = {
+	.kind = {.name = "ctf2",
+		 .endings = "",
+		 .folder = true,
+		 .all_losses = true,
+		 .carries_state = true},
+	.open = json_open,
+	.event = ctf_event,
+	.loss = ctf_loss,
+	.carry = ctf_carry,
+	.finish = ctf_finish,
+	.close = ctf_close,
+};
+
+const struct convert_format convert_ctf2010 = {
+	.kind = {.name = "ctf2010",
+		 .endings = "",
+		 .folder = true,
+		 .all_losses = true,
+		 .carries_state = true,
+		 .compressions = "gzip, bzip2",
+		 .checksums = "md5, sha1"},
+	.open = open_2010,
+	.event = ctf_event,
+	.loss = ctf_loss,
+	.carry = ctf_carry,
+	.finish = ctf_finish,
+	.close = ctf_close,
+};

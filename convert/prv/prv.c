@@ -1,0 +1,446 @@
+/*
+ * prv.c - a folder for Paraver: thread.prv and cpu.prv of an ovni trace, each with .pcf and .row
+ *
+ *     #Paraver (19/01/38 at 03:14):00000000000006907722_ns:0:1:1(4:1)
+ *     2:0:1:1:ROW:TIME:TYPE:VALUE
+ *
+ * Times are nanoseconds since the trace's first event. As ovniemu does, values of a thread are
+ * shown while it runs, or also while it cools and warms; a CPU without one thread that runs is
+ * resting. A line is written where a value changes, 0 for none; ovniemu also repeats some.
+ *
+ * All changes are kept in memory until the end, 24 bytes each, since lines are in order of time.
+ */
+#include "convert/prv/prv_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct prv {
+	const struct convert_options *options;
+	struct arena *arena;
+	struct out_folder folder;
+	struct prv_rows threads, cpus;
+	struct prv_names names;
+	struct buf last; /* path of the last interval; what it is: */
+	struct prv_rows *rows;
+	size_t row; /* 1 + place; 0: it is not drawn */
+	struct prv_type type;
+};
+
+struct line {
+	nstime time;
+	uint32_t row;
+	int type;
+	int64_t value;
+};
+
+struct lines {
+	struct line *items;
+	size_t count, capacity;
+};
+
+static void *prv_open(const struct convert_options *options, struct error *err)
+{
+	struct prv *prv = mem_new(sizeof *prv);
+
+	prv->options = options;
+	prv->arena = arena_new();
+	prv_rows_find(options->trace, prv->arena, &prv->threads, &prv->cpus);
+	if (prv->threads.count && out_folder_open(&prv->folder, options->path, err))
+		return prv;
+	if (!prv->threads.count)
+		error_set(err, ERR_RANGE,
+			  "prv: the trace has no threads of ovni, whose state is "
+			  "what is written");
+	else
+		out_folder_drop(&prv->folder);
+	prv_rows_release(&prv->threads);
+	prv_rows_release(&prv->cpus);
+	arena_free(prv->arena);
+	mem_free(prv);
+	return NULL;
+}
+
+static bool prv_event(void *self, nstime t, const struct stream *stream, int32_t cpu,
+		      const struct event_class *class, const struct fields *fields,
+		      struct error *err)
+{
+	(void)self;
+	(void)t;
+	(void)stream;
+	(void)cpu;
+	(void)class;
+	(void)fields;
+	(void)err;
+	return true; /* the state says it all */
+}
+
+/* ---- intervals → values of rows ---- */
+
+/* `NAME["TEXT"]/` in front of *path, which moves behind it. */
+static bool take_text(const char **path, const char *name, const char **text, size_t *len)
+{
+	size_t n = strlen(name);
+	const char *end;
+
+	if (strncmp(*path, name, n) != 0 || strncmp(*path + n, "[\"", 2) != 0)
+		return false;
+	*text = *path + n + 2;
+	end = strstr(*text, "\"]/");
+	if (!end)
+		return false;
+	*len = (size_t)(end - *text);
+	*path = end + 3;
+	return true;
+}
+
+static bool take_number(const char **path, const char *name, int64_t *number)
+{
+	size_t n = strlen(name);
+	char *end;
+
+	if (strncmp(*path, name, n) != 0 || (*path)[n] != '[')
+		return false;
+	*number = strtoll(*path + n + 1, &end, 10);
+	if (strncmp(end, "]/", 2) != 0)
+		return false;
+	*path = end + 2;
+	return true;
+}
+
+/* Which row and type the attribute is; most intervals are of the attribute of the one before. */
+static void find_attribute(struct prv *prv, const char *path)
+{
+	const char *host = NULL, *loom = NULL;
+	size_t nhost = 0, nloom = 0;
+	int64_t key;
+
+	if (prv->last.len && !strcmp(buf_text(&prv->last), path))
+		return;
+	buf_clear(&prv->last);
+	buf_add_text(&prv->last, path);
+	prv->row = 0;
+	take_text(&path, "host", &host, &nhost);
+	if (take_number(&path, "thread", &key))
+		prv->rows = &prv->threads;
+	else if (take_text(&path, "loom", &loom, &nloom) && take_number(&path, "cpu", &key))
+		prv->rows = &prv->cpus;
+	else
+		return;
+	if (prv_type_of(path, prv->rows->of_cpus, &prv->type))
+		prv->row = prv_row_of(prv->rows, host, nhost, loom, nloom, key);
+}
+
+static int64_t state_number(const struct value *value)
+{
+	static const char *const states[] = {"running", "paused", "dead", "cooling", "warming"};
+
+	for (int i = 0; i < 5; i++)
+		if (value->len == strlen(states[i]) && !memcmp(value->text, states[i], value->len))
+			return i + 1;
+	return 0;
+}
+
+static int64_t type_number(struct prv *prv, const struct value *value)
+{
+	int64_t number = prv_hash_label(value->text, value->len);
+	struct prv_names *names = &prv->names;
+
+	for (size_t i = 0; i < names->count; i++)
+		if (names->items[i].type == prv->type.number && names->items[i].number == number)
+			return number;
+	*mem_push(names->items, names->count, names->capacity) = (struct prv_name){
+		prv->type.number, number, arena_strndup(prv->arena, value->text, value->len)};
+	return number;
+}
+
+/* 0: nothing is drawn. */
+static int64_t number_of(struct prv *prv, const struct value *value)
+{
+	const struct prv_row *row = &prv->rows->items[prv->row - 1];
+	bool is_text = value->kind == VALUE_STRING;
+
+	switch (prv->type.meaning) {
+	case MEANS_STATE:
+		return is_text ? state_number(value) : 0;
+	case MEANS_LABEL:
+		return is_text ? prv_number_of(prv->type.of_thread, value) : 0;
+	case MEANS_TYPE:
+		return is_text ? type_number(prv, value) : 0;
+	case MEANS_RANK:
+		return value->kind == VALUE_INT ? (int64_t)value->u + 1 : 0;
+	case MEANS_CPU:
+		return value->kind != VALUE_INT
+			       ? 0
+			       : (int64_t)prv_row_of(&prv->cpus, row->host, strlen(row->host),
+						     row->loom, strlen(row->loom),
+						     (int64_t)value->u);
+	case MEANS_NUMBER:
+		break;
+	}
+	return value->kind == VALUE_INT ? (int64_t)value->u : value->kind == VALUE_BOOL && value->b;
+}
+
+static void add_span(struct prv_series *series, nstime begin, nstime end, int64_t value)
+{
+	struct prv_span *last = series->count ? &series->spans[series->count - 1] : NULL;
+
+	if (!value || begin >= end)
+		return;
+	if (last && last->end == begin && last->value == value) {
+		last->end = end;
+		return;
+	}
+	*mem_push(series->spans, series->count, series->capacity) =
+		(struct prv_span){begin, end, value};
+}
+
+static bool prv_interval(void *self, const struct interval *interval, struct error *err)
+{
+	struct prv *prv = self;
+
+	(void)err;
+	find_attribute(prv, interval->path);
+	if (prv->row)
+		add_span(prv_series_of(&prv->rows->items[prv->row - 1], &prv->type),
+			 interval->begin, interval->end, number_of(prv, &interval->value));
+	return true;
+}
+
+/* ---- what is shown of them ---- */
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct prv_span *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static struct prv_series *find_series(struct prv_row *row, int type)
+{
+	for (size_t i = 0; i < row->count; i++)
+		if (row->series[i].type.number == type)
+			return &row->series[i];
+	return NULL;
+}
+
+/* 1 running, 4 cooling, 5 warming: see state_number(). */
+static bool shows(enum prv_shown shown, int64_t state)
+{
+	return state == 1 || (shown == SHOWN_ACTIVE && (state == 4 || state == 5));
+}
+
+/* The parts of a thread's spans in which its state shows them. */
+static void cut_series(struct prv_series *series, const struct prv_series *states)
+{
+	struct prv_series kept = {.type = series->type};
+	size_t k = 0;
+
+	for (size_t i = 0; i < series->count; i++) {
+		const struct prv_span *span = &series->spans[i];
+		while (states && k < states->count && states->spans[k].end <= span->begin)
+			k++;
+		for (size_t at = k;
+		     states && at < states->count && states->spans[at].begin < span->end; at++) {
+			const struct prv_span *state = &states->spans[at];
+			if (shows(series->type.shown, state->value))
+				add_span(&kept,
+					 span->begin > state->begin ? span->begin : state->begin,
+					 span->end < state->end ? span->end : state->end,
+					 span->value);
+		}
+	}
+	mem_free(series->spans);
+	*series = kept;
+}
+
+static void finish_thread(struct prv_row *row)
+{
+	static const struct prv_type tid = {.number = PRV_TID};
+	struct prv_series *states = find_series(row, PRV_STATE);
+
+	for (size_t i = 0; i < row->count; i++)
+		if (row->series[i].type.shown != SHOWN_ALWAYS)
+			cut_series(&row->series[i], states);
+	if (!states)
+		return;
+	size_t place = (size_t)(states - row->series);
+	struct prv_series *active = prv_series_of(row, &tid); /* it may move the others */
+	states = &row->series[place];
+	for (size_t i = 0; i < states->count; i++)
+		if (shows(SHOWN_ACTIVE, states->spans[i].value))
+			add_span(active, states->spans[i].begin, states->spans[i].end, row->key);
+}
+
+/* An idle state is "Resting" where no thread runs alone, once one did. */
+static void rest(struct prv_series *idle, const struct prv_series *threads)
+{
+	static const struct value text = {.kind = VALUE_STRING, .len = 7, .text = "Resting"};
+	int64_t resting = prv_number_of(idle->type.of_thread, &text);
+	size_t count = idle->count;
+
+	for (size_t i = 0; i < threads->count; i++) {
+		bool last = i + 1 == threads->count;
+		nstime end = last ? NSTIME_MAX : threads->spans[i + 1].begin;
+		if (threads->spans[i].end < end) {
+			*mem_push(idle->spans, idle->count, idle->capacity) =
+				(struct prv_span){threads->spans[i].end, end, resting};
+		}
+	}
+	if (idle->count > count)
+		qsort(idle->spans, idle->count, sizeof *idle->spans, by_begin);
+}
+
+static void finish_cpu(struct prv_row *row)
+{
+	const struct prv_series *threads = find_series(row, PRV_TID);
+
+	for (size_t i = 0; threads && i < row->count; i++)
+		if (row->series[i].type.of_thread && strstr(row->series[i].type.of_thread, "/idle"))
+			rest(&row->series[i], threads);
+}
+
+static void finish_rows(struct prv_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		struct prv_row *row = &rows->items[i];
+		for (size_t k = 0; k < row->count; k++)
+			if (row->series[k].count)
+				qsort(row->series[k].spans, row->series[k].count,
+				      sizeof *row->series[k].spans, by_begin);
+		if (rows->of_cpus)
+			finish_cpu(row);
+		else
+			finish_thread(row);
+	}
+}
+
+/* ---- lines ---- */
+
+static void add_line(struct lines *lines, const struct line *line)
+{
+	*mem_push(lines->items, lines->count, lines->capacity) = *line;
+}
+
+static void add_series(const struct prv_series *series, uint32_t row, struct lines *lines)
+{
+	for (size_t i = 0; i < series->count; i++) {
+		const struct prv_span *span = &series->spans[i];
+		const struct prv_span *next = i + 1 < series->count ? span + 1 : NULL;
+		bool same = i && span[-1].end == span->begin && span[-1].value == span->value;
+		if (!same)
+			add_line(lines, &(struct line){span->begin, row, series->type.number,
+						       span->value});
+		if (span->end != NSTIME_MAX && (!next || next->begin > span->end))
+			add_line(lines, &(struct line){span->end, row, series->type.number, 0});
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time > y->time ? 1 : -1;
+	if (x->row != y->row)
+		return x->row > y->row ? 1 : -1;
+	return (x->type > y->type) - (x->type < y->type);
+}
+
+static bool write_file(struct prv *prv, const char *name, const struct buf *text, struct error *err)
+{
+	struct out out;
+	bool ok = out_open_inside(&out, &prv->folder, name, err) &&
+		  out_write(&out, buf_text(text), text->len, err) && out_finish(&out, err);
+
+	out_drop(&out);
+	return ok;
+}
+
+static bool write_lines(struct prv *prv, const struct prv_rows *rows, const char *name,
+			struct error *err)
+{
+	enum { FLUSH_AT = 1 << 18 };
+	nstime first = prv->options->first;
+	struct lines lines = {0};
+	struct buf text = {0};
+	struct out out;
+	bool ok = out_open_inside(&out, &prv->folder, name, err);
+
+	for (size_t i = 0; i < rows->count; i++)
+		for (size_t k = 0; k < rows->items[i].count; k++)
+			add_series(&rows->items[i].series[k], (uint32_t)i + 1, &lines);
+	if (lines.count)
+		qsort(lines.items, lines.count, sizeof *lines.items, by_time);
+	buf_printf(&text, "#Paraver (19/01/38 at 03:14):%020" PRIu64 "_ns:0:1:1(%zu:1)\n",
+		   time_span(first, prv->options->last), rows->count);
+	for (size_t i = 0; ok && i < lines.count; i++) {
+		const struct line *line = &lines.items[i];
+		buf_printf(&text, "2:0:1:1:%" PRIu32 ":%" PRIu64 ":%d:%" PRId64 "\n", line->row,
+			   time_span(first, line->time), line->type, line->value);
+		if (text.len < FLUSH_AT)
+			continue;
+		ok = out_write(&out, text.data, text.len, err);
+		buf_clear(&text);
+	}
+	ok = ok && (!text.len || out_write(&out, text.data, text.len, err)) &&
+	     out_finish(&out, err);
+	out_drop(&out);
+	mem_free(lines.items);
+	buf_release(&text);
+	return ok;
+}
+
+static bool write_all(struct prv *prv, struct prv_rows *rows, const char *name, struct error *err)
+{
+	struct buf types = {0}, names = {0}, file = {0};
+	static const char *const endings[] = {".prv", ".pcf", ".row"};
+	bool ok = true;
+
+	finish_rows(rows);
+	prv_write_types(prv->options->trace, rows, &prv->cpus, &prv->names, &types);
+	prv_write_rows(rows, &names);
+	for (int i = 0; i < 3 && ok; i++) {
+		buf_clear(&file);
+		buf_printf(&file, "%s%s", name, endings[i]);
+		ok = i ? write_file(prv, buf_text(&file), i == 1 ? &types : &names, err)
+		       : write_lines(prv, rows, buf_text(&file), err);
+	}
+	buf_release(&types);
+	buf_release(&names);
+	buf_release(&file);
+	return ok;
+}
+
+static bool prv_finish(void *self, struct error *err)
+{
+	struct prv *prv = self;
+
+	return write_all(prv, &prv->threads, "thread", err) &&
+	       write_all(prv, &prv->cpus, "cpu", err) && out_folder_finish(&prv->folder, err);
+}
+
+static void prv_close(void *self)
+{
+	struct prv *prv = self;
+
+	prv_rows_release(&prv->threads);
+	prv_rows_release(&prv->cpus);
+	out_folder_drop(&prv->folder);
+	mem_free(prv->names.items);
+	buf_release(&prv->last);
+	arena_free(prv->arena);
+	mem_free(prv);
+}
+
+static const char *const paths[] = {"thread[*]/**", "loom[*]/cpu[*]/**", "host[*]/thread[*]/**",
+				    "host[*]/loom[*]/cpu[*]/**", NULL};
+
+const struct convert_format convert_prv = {
+	.kind = {.name = "prv", .endings = "", .folder = true, .has_state = true, .paths = paths},
+	.open = prv_open,
+	.event = prv_event,
+	.interval = prv_interval,
+	.finish = prv_finish,
+	.close = prv_close,
+};

@@ -1,0 +1,152 @@
+/*
+ * csv.c - a folder of CSV files, one per table (RFC 4180)
+ *
+ * The first row names the columns. Nothing between two commas is NULL, "" an empty text. Times are
+ * nanoseconds, bytes hexadecimal, lists JSON.
+ */
+#include "convert/convert_internal.h"
+#include "convert/out.h"
+#include "convert/sheets/tables.h"
+#include "convert/sheets/values_text.h"
+#include "engine/base/mem.h"
+#include "engine/base/quote.h"
+
+enum { FLUSH_AT = 1 << 18 };
+
+struct file {
+	struct out out;
+	char *name;
+};
+
+struct csv {
+	struct tables_format of;
+	struct out_folder folder;
+	struct file **files;
+	size_t count, capacity;
+	struct nameset names; /* of the files */
+	struct buf text, cell;
+};
+
+/* An empty text is quoted: nothing at all is NULL. */
+static void add_cell(struct buf *out, const char *text, size_t len)
+{
+	if (len)
+		quote_csv(out, text, len);
+	else
+		buf_add_text(out, "\"\"");
+}
+
+static struct file *file_of(struct csv *csv, struct sheet *sheet, struct error *err)
+{
+	struct file *file = sheet->file;
+
+	if (file)
+		return file;
+	file = mem_new(sizeof *file);
+	file->name = convert_file_name(sheet->name, "csv", &csv->names);
+	*mem_push(csv->files, csv->count, csv->capacity) = file;
+	sheet->file = file;
+	for (size_t i = 0; i < sheet->ncolumns; i++) {
+		const char *name = sheet->columns[i].name;
+		if (i)
+			buf_add_char(&csv->text, ',');
+		add_cell(&csv->text, name, strlen(name));
+	}
+	buf_add_char(&csv->text, '\n');
+	return out_open_inside(&file->out, &csv->folder, file->name, err) ? file : NULL;
+}
+
+static void add_row(struct csv *csv, const struct sheet *sheet, size_t row)
+{
+	for (size_t i = 0; i < sheet->ncolumns; i++) {
+		const struct values *values = &sheet->columns[i];
+		const char *text;
+		size_t len;
+		if (i)
+			buf_add_char(&csv->text, ',');
+		if (!values->present[row])
+			continue;
+		if (values_are_numbers(values)) {
+			values_add_text(values, row, &csv->text);
+		} else if (values->kind == CELL_TEXT && !values->list) {
+			text = texts_get(&values->texts, values->index[row], &len);
+			add_cell(&csv->text, text, len);
+		} else {
+			buf_clear(&csv->cell);
+			values_add_text(values, row, &csv->cell);
+			add_cell(&csv->text, buf_text(&csv->cell), csv->cell.len);
+		}
+	}
+	buf_add_char(&csv->text, '\n');
+}
+
+static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
+{
+	struct csv *csv = arg;
+	struct file *file = file_of(csv, sheet, err);
+	bool ok = file != NULL;
+
+	for (size_t row = 0; ok && row < sheet->rows; row++) {
+		add_row(csv, sheet, row);
+		if (csv->text.len < FLUSH_AT && row + 1 < sheet->rows)
+			continue;
+		ok = out_write(&file->out, csv->text.data, csv->text.len, err);
+		buf_clear(&csv->text);
+	}
+	sheet_clear(sheet);
+	return ok;
+}
+
+static void *csv_open(const struct convert_options *options, struct error *err)
+{
+	struct csv *csv = mem_new(sizeof *csv);
+	struct tables_options tables = {.trace = options->trace, .write = write_rows, .arg = csv};
+
+	if (!out_folder_open(&csv->folder, options->path, err)) {
+		out_folder_drop(&csv->folder);
+		mem_free(csv);
+		return NULL;
+	}
+	csv->of.tables = tables_new(&tables);
+	return csv;
+}
+
+static bool csv_finish(void *self, struct error *err)
+{
+	struct csv *csv = self;
+
+	if (!tables_flush(csv->of.tables, err))
+		return false;
+	for (size_t i = 0; i < csv->count; i++)
+		if (!out_finish(&csv->files[i]->out, err))
+			return false;
+	return out_folder_finish(&csv->folder, err);
+}
+
+static void csv_close(void *self)
+{
+	struct csv *csv = self;
+
+	nameset_release(&csv->names);
+	for (size_t i = 0; i < csv->count; i++) {
+		out_drop(&csv->files[i]->out);
+		mem_free(csv->files[i]->name);
+		mem_free(csv->files[i]);
+	}
+	mem_free(csv->files);
+	tables_free(csv->of.tables);
+	out_folder_drop(&csv->folder);
+	buf_release(&csv->text);
+	buf_release(&csv->cell);
+	mem_free(csv);
+}
+
+const struct convert_format convert_csv = {
+	.kind = {.name = "csv", .endings = "", .folder = true, .has_state = true},
+	.open = csv_open,
+	.event = tables_event,
+	.loss = tables_loss,
+	.interval = tables_interval,
+	.finish = csv_finish,
+	.close = csv_close,
+};

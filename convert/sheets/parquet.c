@@ -1,0 +1,451 @@
+/*
+ * parquet.c - Parquet files: one per sheet, row groups made by several threads
+ *
+ * A table's rows become one row group: the pages of its columns are made and compressed in memory,
+ * then written behind the groups before. Threads make groups of one file at the same time; each
+ * waits for its turn to write. What was written where is kept for the footer.
+ */
+#include "convert/sheets/parquet_internal.h"
+
+#include "convert/convert_internal.h"
+#include "convert/out.h"
+#include "convert/sheets/tables.h"
+#include "engine/base/mem.h"
+#include "engine/base/thread_pool.h"
+
+#include <pthread.h>
+#include <zstd.h>
+
+enum { THREADS_MAX = 8 };
+
+struct group {
+	struct chunk *chunks;
+	uint64_t at; /* in the file */
+	size_t rows, bytes;
+};
+
+struct file {
+	struct out out;
+	char *name;
+	struct sheet *sheet; /* its columns: names and types */
+	struct group *groups;
+	size_t count, capacity;
+	uint64_t rows;
+	uint64_t given, written; /* groups that were given out; that are written */
+};
+
+struct parquet {
+	struct tables_format of;
+	const struct convert_options *options;
+	struct out_folder folder;
+	struct file **files;
+	size_t nfiles, capacity;
+	struct nameset names;     /* of the files */
+	struct thread_pool *pool; /* NULL: groups are made at once */
+	pthread_mutex_t lock;
+	pthread_cond_t turn;
+	struct error failed;
+};
+
+struct work {
+	struct parquet *parquet;
+	struct file *file;
+	struct sheet *sheet; /* its own */
+	uint64_t number;     /* of the group in the file */
+};
+
+/* ---- row groups ---- */
+
+static void chunks_free(struct chunk *chunks, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		buf_release(&chunks[i].least);
+		buf_release(&chunks[i].most);
+	}
+	mem_free(chunks);
+}
+
+static void make_group(const struct sheet *sheet, struct buf *out, struct group *group)
+{
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+
+	group->rows = sheet->rows;
+	group->chunks = mem_new_array(sheet->ncolumns, sizeof *group->chunks);
+	for (size_t i = 0; i < sheet->ncolumns; i++)
+		parquet_column(&sheet->columns[i], sheet->rows, sheet->rises && i == 0, zstd, out,
+			       &group->chunks[i]);
+	group->bytes = out->len;
+	ZSTD_freeCCtx(zstd);
+}
+
+/* With the lock held. */
+static void keep_group(struct parquet *parquet, struct file *file, struct group *group,
+		       const struct buf *bytes)
+{
+	group->at = file->out.at;
+	*mem_push(file->groups, file->count, file->capacity) = *group;
+	file->rows += group->rows;
+	if (parquet->failed.kind == ERR_NONE)
+		MAY_FAIL(out_write(&file->out, bytes->data, bytes->len, &parquet->failed));
+	file->written++;
+}
+
+static void run_work(void *arg)
+{
+	struct work *work = arg;
+	struct parquet *parquet = work->parquet;
+	struct group group = {0};
+	struct buf bytes = {0};
+
+	make_group(work->sheet, &bytes, &group);
+	pthread_mutex_lock(&parquet->lock);
+	while (work->file->written != work->number)
+		pthread_cond_wait(&parquet->turn, &parquet->lock);
+	keep_group(parquet, work->file, &group, &bytes);
+	pthread_cond_broadcast(&parquet->turn);
+	pthread_mutex_unlock(&parquet->lock);
+	buf_release(&bytes);
+	sheet_free(work->sheet);
+	mem_free(work);
+}
+
+/* ---- files ---- */
+
+static struct file *file_of(struct parquet *parquet, struct sheet *sheet, struct error *err)
+{
+	struct file *file = sheet->file;
+
+	if (file)
+		return file;
+	file = mem_new(sizeof *file);
+	file->name = convert_file_name(sheet->name, "parquet", &parquet->names);
+	file->sheet = sheet;
+	*mem_push(parquet->files, parquet->nfiles, parquet->capacity) = file;
+	sheet->file = file;
+	if (!out_open_inside(&file->out, &parquet->folder, file->name, err) ||
+	    !out_write(&file->out, "PAR1", 4, err))
+		return NULL;
+	return file;
+}
+
+static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
+{
+	struct parquet *parquet = arg;
+	struct file *file = file_of(parquet, sheet, err);
+	struct work *work;
+
+	if (!file)
+		return false;
+	work = mem_new(sizeof *work);
+	*work = (struct work){parquet, file, sheet_take(sheet), file->given++};
+	if (parquet->pool)
+		thread_pool_add(parquet->pool, run_work, work);
+	else
+		run_work(work);
+	pthread_mutex_lock(&parquet->lock);
+	bool ok = parquet->failed.kind == ERR_NONE;
+	if (!ok)
+		*err = parquet->failed;
+	pthread_mutex_unlock(&parquet->lock);
+	return ok;
+}
+
+/* ---- the footer ---- */
+
+/*
+ * Not marked as adjusted to UTC, even where it is: DuckDB reads what is so marked as microseconds,
+ * and the nanoseconds are gone. The key `yore.epoch` tells.
+ */
+static void stamp_type(struct thrift *thrift)
+{
+	thrift_struct(thrift, 8);
+	thrift_bool(thrift, 1, false);
+	thrift_struct(thrift, 2);
+	thrift_struct(thrift, 3); /* nanoseconds */
+	thrift_end(thrift);
+	thrift_end(thrift);
+	thrift_end(thrift);
+}
+
+static void integer_type(struct thrift *thrift, const struct values *values)
+{
+	thrift_struct(thrift, 10);
+	thrift_byte(thrift, 1, (int8_t)values->bits);
+	thrift_bool(thrift, 2, values->kind == CELL_INT);
+	thrift_end(thrift);
+}
+
+/* ConvertedType, for older readers; -1: there is none. */
+static int old_type(const struct values *values)
+{
+	int width = values->bits == 8 ? 0 : values->bits == 16 ? 1 : values->bits == 32 ? 2 : 3;
+
+	switch (values->kind) {
+	case CELL_TEXT:
+		return 0;
+	case CELL_UINT:
+		return 11 + width;
+	case CELL_INT:
+		return 15 + width;
+	default:
+		return -1;
+	}
+}
+
+static void leaf_schema(struct thrift *thrift, const struct values *values, const char *name,
+			bool required)
+{
+	thrift_begin(thrift);
+	thrift_i32(thrift, 1, (int32_t)parquet_type(values));
+	thrift_i32(thrift, 3, required ? 0 : 1);
+	thrift_text(thrift, 4, name);
+	if (old_type(values) >= 0)
+		thrift_i32(thrift, 6, old_type(values));
+	if (values->kind == CELL_TEXT || values->kind == CELL_TIME || values->kind == CELL_INT ||
+	    values->kind == CELL_UINT) {
+		thrift_struct(thrift, 10);
+		if (values->kind == CELL_TEXT) {
+			thrift_struct(thrift, 1);
+			thrift_end(thrift);
+		} else if (values->kind == CELL_TIME) {
+			stamp_type(thrift);
+		} else {
+			integer_type(thrift, values);
+		}
+		thrift_end(thrift);
+	}
+	thrift_end(thrift);
+}
+
+/* optional group NAME (LIST) { repeated group list { required element } } */
+static void list_schema(struct thrift *thrift, const struct values *values)
+{
+	thrift_begin(thrift);
+	thrift_i32(thrift, 3, 1);
+	thrift_text(thrift, 4, values->name);
+	thrift_i32(thrift, 5, 1);
+	thrift_i32(thrift, 6, 3);
+	thrift_struct(thrift, 10);
+	thrift_struct(thrift, 3);
+	thrift_end(thrift);
+	thrift_end(thrift);
+	thrift_end(thrift);
+	thrift_begin(thrift);
+	thrift_i32(thrift, 3, 2);
+	thrift_text(thrift, 4, "list");
+	thrift_i32(thrift, 5, 1);
+	thrift_end(thrift);
+	leaf_schema(thrift, values, "element", true);
+}
+
+static void schema(struct thrift *thrift, const struct sheet *sheet)
+{
+	size_t nodes = 1;
+
+	for (size_t i = 0; i < sheet->ncolumns; i++)
+		nodes += sheet->columns[i].list ? 3 : 1;
+	thrift_list(thrift, 2, THRIFT_STRUCT, nodes);
+	thrift_begin(thrift);
+	thrift_text(thrift, 4, "schema");
+	thrift_i32(thrift, 5, (int32_t)sheet->ncolumns);
+	thrift_end(thrift);
+	for (size_t i = 0; i < sheet->ncolumns; i++) {
+		if (sheet->columns[i].list)
+			list_schema(thrift, &sheet->columns[i]);
+		else
+			leaf_schema(thrift, &sheet->columns[i], sheet->columns[i].name, false);
+	}
+}
+
+static void statistics(struct thrift *thrift, const struct chunk *chunk)
+{
+	thrift_struct(thrift, 12);
+	thrift_i64(thrift, 3, chunk->nulls);
+	if (chunk->has_bounds) {
+		thrift_binary(thrift, 5, chunk->most.data, chunk->most.len);
+		thrift_binary(thrift, 6, chunk->least.data, chunk->least.len);
+	}
+	thrift_end(thrift);
+}
+
+static void column_metadata(struct thrift *thrift, const struct values *values,
+			    const struct chunk *chunk, uint64_t at)
+{
+	bool dictionary = chunk->dictionary_at >= 0;
+
+	thrift_struct(thrift, 3);
+	thrift_i32(thrift, 1, (int32_t)parquet_type(values));
+	thrift_list(thrift, 2, THRIFT_I32, dictionary ? 3 : 2);
+	thrift_item_i32(thrift, ENCODING_RLE);
+	thrift_item_i32(thrift, (int32_t)chunk->encoding);
+	if (dictionary)
+		thrift_item_i32(thrift, ENCODING_PLAIN);
+	thrift_list(thrift, 3, THRIFT_BINARY, values->list ? 3 : 1);
+	thrift_item_text(thrift, values->name);
+	if (values->list) {
+		thrift_item_text(thrift, "list");
+		thrift_item_text(thrift, "element");
+	}
+	thrift_i32(thrift, 4, CODEC_ZSTD);
+	thrift_i64(thrift, 5, chunk->values);
+	thrift_i64(thrift, 6, chunk->plain_bytes);
+	thrift_i64(thrift, 7, chunk->bytes);
+	thrift_i64(thrift, 9, (int64_t)at + chunk->data_at);
+	if (dictionary)
+		thrift_i64(thrift, 11, (int64_t)at + chunk->dictionary_at);
+	statistics(thrift, chunk);
+	thrift_end(thrift);
+}
+
+static void row_group(struct thrift *thrift, const struct sheet *sheet, const struct group *group)
+{
+	int64_t plain = 0;
+
+	thrift_begin(thrift);
+	thrift_list(thrift, 1, THRIFT_STRUCT, sheet->ncolumns);
+	for (size_t i = 0; i < sheet->ncolumns; i++) {
+		const struct chunk *chunk = &group->chunks[i];
+		int64_t first = chunk->dictionary_at >= 0 ? chunk->dictionary_at : chunk->data_at;
+		plain += chunk->plain_bytes;
+		thrift_begin(thrift);
+		thrift_i64(thrift, 2, (int64_t)group->at + first);
+		column_metadata(thrift, &sheet->columns[i], chunk, group->at);
+		thrift_end(thrift);
+	}
+	thrift_i64(thrift, 2, plain);
+	thrift_i64(thrift, 3, (int64_t)group->rows);
+	if (sheet->rises) {
+		thrift_list(thrift, 4, THRIFT_STRUCT, 1);
+		thrift_begin(thrift);
+		thrift_i32(thrift, 1, 0);
+		thrift_bool(thrift, 2, false);
+		thrift_bool(thrift, 3, true);
+		thrift_end(thrift);
+	}
+	thrift_i64(thrift, 5, (int64_t)group->at);
+	thrift_i64(thrift, 6, (int64_t)group->bytes);
+	thrift_end(thrift);
+}
+
+static void key_value(struct thrift *thrift, const char *key, const char *value)
+{
+	thrift_begin(thrift);
+	thrift_text(thrift, 1, key);
+	thrift_text(thrift, 2, value);
+	thrift_end(thrift);
+}
+
+static void footer(const struct parquet *parquet, const struct file *file, struct buf *out)
+{
+	const struct sheet *sheet = file->sheet;
+	struct thrift thrift = {.out = out};
+
+	thrift_begin(&thrift);
+	thrift_i32(&thrift, 1, 2);
+	schema(&thrift, sheet);
+	thrift_i64(&thrift, 3, (int64_t)file->rows);
+	thrift_list(&thrift, 4, THRIFT_STRUCT, file->count);
+	for (size_t i = 0; i < file->count; i++)
+		row_group(&thrift, sheet, &file->groups[i]);
+	thrift_list(&thrift, 5, THRIFT_STRUCT, 3);
+	key_value(&thrift, "yore.table", sheet->name);
+	key_value(&thrift, "yore.epoch",
+		  trace_has_epoch(parquet->options->trace) ? "UTC" : "clock");
+	key_value(&thrift, "yore.trace", parquet->options->trace->path);
+	thrift_text(&thrift, 6, "yore version " YORE_VERSION " (build -)");
+	thrift_list(&thrift, 7, THRIFT_STRUCT, sheet->ncolumns);
+	for (size_t i = 0; i < sheet->ncolumns; i++) { /* TypeDefinedOrder */
+		thrift_begin(&thrift);
+		thrift_struct(&thrift, 1);
+		thrift_end(&thrift);
+		thrift_end(&thrift);
+	}
+	thrift_end(&thrift);
+	uint32_t len = (uint32_t)out->len;
+	buf_add(out, &len, 4);
+	buf_add(out, "PAR1", 4);
+}
+
+static bool finish_file(struct parquet *parquet, struct file *file, struct error *err)
+{
+	struct buf bytes = {0};
+
+	footer(parquet, file, &bytes);
+	bool ok = out_write(&file->out, bytes.data, bytes.len, err) && out_finish(&file->out, err);
+	buf_release(&bytes);
+	return ok;
+}
+
+/* ---- the format ---- */
+
+static void *open_parquet(const struct convert_options *options, struct error *err)
+{
+	struct parquet *parquet = mem_new(sizeof *parquet);
+	unsigned threads = options->jobs - 1 < THREADS_MAX ? options->jobs - 1 : THREADS_MAX;
+	struct tables_options tables = {
+		.trace = options->trace, .write = write_rows, .arg = parquet};
+
+	parquet->options = options;
+	if (!out_folder_open(&parquet->folder, options->path, err)) {
+		out_folder_drop(&parquet->folder);
+		mem_free(parquet);
+		return NULL;
+	}
+	pthread_mutex_init(&parquet->lock, NULL);
+	pthread_cond_init(&parquet->turn, NULL);
+	parquet->of.tables = tables_new(&tables);
+	if (threads)
+		parquet->pool = thread_pool_new(threads, threads);
+	return parquet;
+}
+
+static bool parquet_finish(void *self, struct error *err)
+{
+	struct parquet *parquet = self;
+	bool ok = tables_flush(parquet->of.tables, err);
+
+	if (parquet->pool)
+		thread_pool_wait(parquet->pool);
+	if (ok && parquet->failed.kind != ERR_NONE) {
+		*err = parquet->failed;
+		return false;
+	}
+	for (size_t i = 0; ok && i < parquet->nfiles; i++)
+		ok = finish_file(parquet, parquet->files[i], err);
+	return ok && out_folder_finish(&parquet->folder, err);
+}
+
+static void parquet_close(void *self)
+{
+	struct parquet *parquet = self;
+
+	if (parquet->pool)
+		thread_pool_wait(parquet->pool);
+	thread_pool_free(parquet->pool);
+	nameset_release(&parquet->names);
+	for (size_t i = 0; i < parquet->nfiles; i++) {
+		struct file *file = parquet->files[i];
+		for (size_t k = 0; k < file->count; k++)
+			chunks_free(file->groups[k].chunks, file->sheet->ncolumns);
+		out_drop(&file->out);
+		mem_free(file->groups);
+		mem_free(file->name);
+		mem_free(file);
+	}
+	mem_free(parquet->files);
+	tables_free(parquet->of.tables);
+	out_folder_drop(&parquet->folder);
+	pthread_cond_destroy(&parquet->turn);
+	pthread_mutex_destroy(&parquet->lock);
+	mem_free(parquet);
+}
+
+const struct convert_format convert_parquet = {
+	.kind = {.name = "parquet", .endings = "", .folder = true, .has_state = true},
+	.open = open_parquet,
+	.event = tables_event,
+	.loss = tables_loss,
+	.interval = tables_interval,
+	.finish = parquet_finish,
+	.close = parquet_close,
+};

@@ -1,0 +1,252 @@
+/*
+ * sheet.c - columns that grow, and texts that are kept once
+ *
+ * A column of texts numbers the different ones: names of threads and files are few, and the number
+ * is what a dictionary page wants. Where most texts differ looking them up does not pay: from then
+ * on each is an entry of its own.
+ */
+#include "convert/sheets/sheet.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/quote.h"
+
+enum { FIRST_ROWS = 16, TRY_TEXTS = 4096 };
+
+struct sheet *sheet_new(const char *name, size_t ncolumns)
+{
+	struct sheet *sheet = mem_new(sizeof *sheet);
+
+	sheet->name = name;
+	sheet->ncolumns = ncolumns;
+	sheet->columns = mem_new_array(ncolumns, sizeof *sheet->columns);
+	return sheet;
+}
+
+void sheet_describe(struct sheet *sheet, size_t column, const char *name, enum cell_kind kind,
+		    unsigned bits, bool list)
+{
+	struct values *values = &sheet->columns[column];
+
+	values->name = name;
+	values->kind = kind;
+	values->bits = (uint8_t)bits;
+	values->list = list;
+	values->wide = kind == CELL_TIME || (bits > 32 && kind != CELL_TEXT && kind != CELL_BYTES);
+}
+
+static void values_release(struct values *values)
+{
+	mem_free(values->present);
+	mem_free(values->all);
+	mem_free(values->list_ends);
+	mem_free(values->texts.ends);
+	hash_index_release(&values->texts.index);
+	mem_free(values->texts.symbols);
+	buf_release(&values->texts.bytes);
+	buf_release(&values->elements);
+}
+
+void sheet_free(struct sheet *sheet)
+{
+	if (!sheet)
+		return;
+	for (size_t i = 0; i < sheet->ncolumns; i++)
+		values_release(&sheet->columns[i]);
+	mem_free(sheet->columns);
+	mem_free(sheet);
+}
+
+void sheet_clear(struct sheet *sheet)
+{
+	sheet->rows = 0;
+	for (size_t i = 0; i < sheet->ncolumns; i++) {
+		struct values *values = &sheet->columns[i];
+		struct texts *texts = &values->texts;
+		values->has_null = false;
+		buf_clear(&values->elements);
+		buf_clear(&texts->bytes);
+		texts->count = texts->asked = 0;
+		texts->plain = false;
+		hash_index_clear(&texts->index);
+		if (texts->symbols)
+			memset(texts->symbols, 0, texts->nsymbols * sizeof *texts->symbols);
+	}
+}
+
+size_t sheet_bytes(const struct sheet *sheet)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < sheet->ncolumns; i++) {
+		const struct values *values = &sheet->columns[i];
+		bytes += sheet->rows * (values->wide ? 9 : 5) + values->elements.len +
+			 values->texts.bytes.len + values->texts.count * 4;
+	}
+	return bytes;
+}
+
+struct sheet *sheet_take(struct sheet *sheet)
+{
+	struct sheet *taken = mem_new(sizeof *taken);
+
+	*taken = *sheet;
+	sheet->columns = mem_new_array(sheet->ncolumns, sizeof *sheet->columns);
+	for (size_t i = 0; i < sheet->ncolumns; i++)
+		sheet_describe(sheet, i, taken->columns[i].name, taken->columns[i].kind,
+			       taken->columns[i].bits, taken->columns[i].list);
+	sheet->rows = sheet->capacity = 0;
+	return taken;
+}
+
+void sheet_grow(struct sheet *sheet)
+{
+	size_t capacity = sheet->capacity ? sheet->capacity * 2 : FIRST_ROWS;
+
+	for (size_t i = 0; i < sheet->ncolumns; i++) {
+		struct values *values = &sheet->columns[i];
+		values->present = mem_resize(values->present, capacity, 1);
+		values->all = mem_resize(values->all, capacity, values->wide ? 8 : 4);
+		if (values->list)
+			values->list_ends = mem_resize(values->list_ends, capacity, 4);
+	}
+	sheet->capacity = capacity;
+}
+
+/* ---- texts ---- */
+
+static uint32_t entry_add(struct texts *texts, const void *bytes, size_t len)
+{
+	if (len)
+		buf_add(&texts->bytes, bytes, len);
+	*mem_push(texts->ends, texts->count, texts->capacity) = (uint32_t)texts->bytes.len;
+	return (uint32_t)texts->count - 1;
+}
+
+static bool entry_is(const struct texts *texts, uint32_t entry, const void *bytes, size_t len)
+{
+	size_t have;
+	const char *text = texts_get(texts, entry, &have);
+
+	return have == len && !memcmp(text, bytes, len);
+}
+
+static uint32_t add_text(struct texts *texts, const void *bytes, size_t len)
+{
+	if (texts->plain)
+		return entry_add(texts, bytes, len);
+	uint64_t hash = hash_bytes(bytes, len);
+	uint32_t entry = hash_index_find(&texts->index, hash, i, entry_is(texts, i, bytes, len));
+	return entry != HASH_INDEX_NONE
+		       ? entry
+		       : hash_index_add(&texts->index, hash, entry_add(texts, bytes, len));
+}
+
+static uint32_t entry_of(struct values *values, const void *bytes, size_t len)
+{
+	struct texts *texts = &values->texts;
+	struct buf mended = {0};
+
+	if (++texts->asked % TRY_TEXTS == 0 && texts->count > texts->asked / 2)
+		texts->plain = true;
+	if (values->kind != CELL_TEXT || utf8_is(bytes, len))
+		return add_text(texts, bytes, len);
+	utf8_mend(&mended, bytes, len);
+	uint32_t entry = add_text(texts, mended.data, mended.len);
+	buf_release(&mended);
+	return entry;
+}
+
+void values_text(struct values *values, size_t row, const void *bytes, size_t len)
+{
+	struct texts *texts = &values->texts;
+	bool before = row && values->present[row - 1] && !texts->plain;
+
+	values->present[row] = 1;
+	values->index[row] = before && entry_is(texts, values->index[row - 1], bytes, len)
+				     ? values->index[row - 1]
+				     : entry_of(values, bytes, len);
+}
+
+uint32_t values_symbol_entry(struct values *values, uint32_t symbol, const char *text)
+{
+	struct texts *texts = &values->texts;
+	uint32_t entry = entry_of(values, text, strlen(text));
+
+	texts->symbols =
+		mem_reach(texts->symbols, symbol, &texts->nsymbols, sizeof *texts->symbols);
+	texts->symbols[symbol] = entry + 1;
+	return entry;
+}
+
+void values_float(struct values *values, size_t row, double number)
+{
+	float narrow = (float)number;
+	uint64_t bits = 0;
+
+	if (values->wide)
+		memcpy(&bits, &number, sizeof number);
+	else
+		memcpy(&bits, &narrow, sizeof narrow);
+	values_number(values, row, bits);
+}
+
+/* ---- lists ---- */
+
+void values_element(struct values *values, uint64_t number)
+{
+	uint32_t narrow = (uint32_t)number;
+	double real;
+	float less;
+
+	if (values->kind == CELL_FLOAT && !values->wide) {
+		memcpy(&real, &number, sizeof real);
+		less = (float)real;
+		memcpy(&narrow, &less, sizeof less);
+	}
+	if (values->wide)
+		buf_add(&values->elements, &number, 8);
+	else
+		buf_add(&values->elements, &narrow, 4);
+}
+
+void values_list_end(struct values *values, size_t row)
+{
+	values->present[row] = 1;
+	values->list_ends[row] = (uint32_t)(values->elements.len / (values->wide ? 8 : 4));
+}
+
+/* ---- reading ---- */
+
+static uint64_t widened(const struct values *values, uint32_t number)
+{
+	float narrow;
+	double wide;
+	uint64_t bits;
+
+	if (values->kind == CELL_INT)
+		return (uint64_t)(int64_t)(int32_t)number;
+	if (values->kind != CELL_FLOAT)
+		return number;
+	memcpy(&narrow, &number, sizeof narrow);
+	wide = (double)narrow;
+	memcpy(&bits, &wide, sizeof bits);
+	return bits;
+}
+
+uint64_t values_get(const struct values *values, size_t row)
+{
+	return values->wide ? values->numbers[row] : widened(values, values->narrow[row]);
+}
+
+uint64_t values_get_element(const struct values *values, size_t i)
+{
+	uint64_t number;
+	uint32_t narrow;
+
+	if (values->wide) {
+		memcpy(&number, values->elements.data + 8 * i, 8);
+		return number;
+	}
+	memcpy(&narrow, values->elements.data + 4 * i, 4);
+	return widened(values, narrow);
+}

@@ -1,0 +1,307 @@
+/*
+ * sqlite.c - one SQLite database: the tables that SQL has of the trace, as ordinary ones
+ *
+ * Values are those of SQL: integers of 64 bits two's complement, lists as JSON text. Everything is
+ * one transaction on a file that has no name yet, so there is no journal and nothing is synced. The
+ * rows of a table that come together are bound to one prepared statement.
+ */
+#include "convert/convert_internal.h"
+#include "convert/out.h"
+#include "convert/sheets/tables.h"
+#include "convert/sheets/values_text.h"
+#include "engine/base/mem.h"
+#include "engine/base/nameset.h"
+#include "engine/columns/shape.h"
+
+#include <sqlite3.h>
+
+struct target {
+	char *name;
+	sqlite3_stmt *insert;
+};
+
+struct sqlite {
+	struct tables_format of;
+	struct out out; /* only for its name */
+	sqlite3 *db;
+	struct target **targets;
+	size_t count, capacity;
+	struct nameset names;      /* of tables */
+	struct nameset last_parts; /* ":switch" of "sched:switch", with how many tables have it */
+	struct buf text;
+};
+
+static bool failed(struct sqlite *sqlite, struct error *err)
+{
+	return error_set(err, ERR_IO, "%s: %s", sqlite->out.path, sqlite3_errmsg(sqlite->db));
+}
+
+static bool run(struct sqlite *sqlite, const char *sql, struct error *err)
+{
+	return sqlite3_exec(sqlite->db, sql, NULL, NULL, NULL) == SQLITE_OK || failed(sqlite, err);
+}
+
+static const char *type_name(const struct values *values)
+{
+	if (values->list || values->kind == CELL_TEXT)
+		return "TEXT";
+	if (values->kind == CELL_BYTES)
+		return "BLOB";
+	return values->kind == CELL_FLOAT ? "REAL" : "INTEGER";
+}
+
+/* SQLite keeps names that begin so for itself. */
+static bool is_reserved(const char *name)
+{
+	return sqlite3_strnicmp(name, "sqlite_", 7) == 0;
+}
+
+/*
+ * A name that no table has; it is taken. The names of the trace's own tables are theirs, whatever
+ * an event class is called.
+ */
+static char *take_name(struct sqlite *sqlite, const struct sheet *sheet)
+{
+	struct buf name = {0};
+
+	buf_add_text(&name, is_reserved(sheet->name) ? "_" : ""); /* a class may be named "" */
+	buf_add_text(&name, sheet->name);
+	if (!sheet->own)
+		nameset_make_free(&sqlite->names, &name, 0, "_");
+	nameset_add(&sqlite->names, name.data, 2);
+	return name.data;
+}
+
+static void keep_own_names(struct sqlite *sqlite)
+{
+	static const char *const kept[] = {"events", "state", "losses"};
+
+	sqlite->names.folds = sqlite->last_parts.folds = true;
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		nameset_add(&sqlite->names, kept[i], 2);
+}
+
+/* Of `state` the value has the type that it has; that Parquet has a column per type is not for us.
+ */
+static bool is_state(const struct sheet *sheet)
+{
+	return sheet->own && strcmp(sheet->name, "state") == 0;
+}
+
+static size_t columns_of(const struct sheet *sheet, bool state)
+{
+	return state ? STATE_VALUE + 1 : sheet->ncolumns;
+}
+
+static bool create(struct sqlite *sqlite, const struct sheet *sheet, struct target *target,
+		   struct error *err)
+{
+	struct buf *sql = &sqlite->text;
+	bool state = is_state(sheet);
+	size_t ncolumns = columns_of(sheet, state);
+
+	buf_clear(sql);
+	buf_add_text(sql, "CREATE TABLE ");
+	shape_add_name(sql, target->name);
+	for (size_t i = 0; i < ncolumns; i++) {
+		buf_add_text(sql, i ? ", " : "(");
+		shape_add_name(sql, sheet->columns[i].name);
+		if (!state || i != STATE_VALUE)
+			buf_printf(sql, " %s", type_name(&sheet->columns[i]));
+	}
+	buf_add_char(sql, ')');
+	if (!run(sqlite, sql->data, err))
+		return false;
+	buf_clear(sql);
+	buf_add_text(sql, "INSERT INTO ");
+	shape_add_name(sql, target->name);
+	for (size_t i = 0; i < ncolumns; i++)
+		buf_add_text(sql, i ? ",?" : " VALUES(?");
+	buf_add_char(sql, ')');
+	return sqlite3_prepare_v2(sqlite->db, sql->data, (int)sql->len, &target->insert, NULL) ==
+		       SQLITE_OK ||
+	       failed(sqlite, err);
+}
+
+static struct target *target_of(struct sqlite *sqlite, struct sheet *sheet, struct error *err)
+{
+	struct target *target = sheet->file;
+
+	if (target)
+		return target;
+	target = mem_new(sizeof *target);
+	target->name = take_name(sqlite, sheet);
+	*mem_push(sqlite->targets, sqlite->count, sqlite->capacity) = target;
+	sheet->file = target;
+	return create(sqlite, sheet, target, err) ? target : NULL;
+}
+
+static void bind_float(sqlite3_stmt *insert, int at, uint64_t bits)
+{
+	double number;
+
+	memcpy(&number, &bits, sizeof number);
+	sqlite3_bind_double(insert, at, number);
+}
+
+static void bind(struct sqlite *sqlite, sqlite3_stmt *insert, int at, const struct values *values,
+		 size_t row)
+{
+	const char *text;
+	size_t len;
+
+	if (!values->present[row]) {
+		sqlite3_bind_null(insert, at);
+	} else if (values->list) {
+		buf_clear(&sqlite->text);
+		values_add_text(values, row, &sqlite->text);
+		sqlite3_bind_text64(insert, at, sqlite->text.data, sqlite->text.len,
+				    SQLITE_TRANSIENT, SQLITE_UTF8);
+	} else if (values->kind == CELL_TEXT || values->kind == CELL_BYTES) {
+		text = texts_get(&values->texts, values->index[row], &len);
+		if (values->kind == CELL_TEXT)
+			sqlite3_bind_text64(insert, at, len ? text : "", len, SQLITE_STATIC,
+					    SQLITE_UTF8);
+		else
+			sqlite3_bind_blob64(insert, at, len ? text : "", len, SQLITE_STATIC);
+	} else if (values->kind == CELL_FLOAT) {
+		bind_float(insert, at, values_get(values, row));
+	} else {
+		sqlite3_bind_int64(insert, at, (sqlite3_int64)values_get(values, row));
+	}
+}
+
+/* The value of a state has the type that it has, as in SQL. */
+static void bind_state(struct sqlite *sqlite, sqlite3_stmt *insert, const struct values *columns,
+		       size_t row)
+{
+	static const int typed[] = {STATE_INT, STATE_FLOAT, STATE_BOOL};
+	int from = STATE_VALUE;
+
+	for (size_t i = 0; i < sizeof typed / sizeof *typed; i++)
+		if (columns[typed[i]].present[row])
+			from = typed[i];
+	bind(sqlite, insert, STATE_VALUE + 1, &columns[from], row);
+}
+
+static bool write_rows(void *arg, struct sheet *sheet, struct error *err)
+{
+	struct sqlite *sqlite = arg;
+	struct target *target = target_of(sqlite, sheet, err);
+	bool state = is_state(sheet);
+
+	if (!target)
+		return false;
+	for (size_t row = 0; row < sheet->rows; row++) {
+		for (size_t i = 0; i < columns_of(sheet, state); i++)
+			if (!state || i != STATE_VALUE)
+				bind(sqlite, target->insert, (int)i + 1, &sheet->columns[i], row);
+		if (state)
+			bind_state(sqlite, target->insert, sheet->columns, row);
+		if (sqlite3_step(target->insert) != SQLITE_DONE)
+			return failed(sqlite, err);
+		sqlite3_reset(target->insert);
+	}
+	sheet_clear(sheet);
+	return true;
+}
+
+/* ---- the format ---- */
+
+static void sqlite_close(void *self)
+{
+	struct sqlite *sqlite = self;
+
+	for (size_t i = 0; i < sqlite->count; i++) {
+		sqlite3_finalize(sqlite->targets[i]->insert);
+		mem_free(sqlite->targets[i]->name);
+		mem_free(sqlite->targets[i]);
+	}
+	mem_free(sqlite->targets);
+	nameset_release(&sqlite->names);
+	nameset_release(&sqlite->last_parts);
+	sqlite3_close(sqlite->db);
+	tables_free(sqlite->of.tables);
+	out_drop(&sqlite->out);
+	buf_release(&sqlite->text);
+	mem_free(sqlite);
+}
+
+/* Larger pages are fewer to fill and to write: rows only ever come behind the last. */
+static const char prepares[] = "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; "
+			       "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN";
+
+static void *sqlite_open(const struct convert_options *options, struct error *err)
+{
+	struct sqlite *sqlite = mem_new(sizeof *sqlite);
+	struct tables_options tables = {
+		.trace = options->trace, .all_events = true, .write = write_rows, .arg = sqlite};
+
+	if (!out_open_named(&sqlite->out, options->path, err)) {
+		mem_free(sqlite);
+		return NULL;
+	}
+	keep_own_names(sqlite);
+	sqlite->of.tables = tables_new(&tables);
+	bool ok = sqlite3_open_v2(sqlite->out.temporary, &sqlite->db,
+				  SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK ||
+		  failed(sqlite, err);
+	ok = ok && run(sqlite, prepares, err);
+	if (ok)
+		return sqlite;
+	sqlite_close(sqlite);
+	return NULL;
+}
+
+static void count_last_parts(struct sqlite *sqlite)
+{
+	for (size_t i = 0; i < sqlite->count; i++) {
+		const char *colon = strrchr(sqlite->targets[i]->name, ':');
+		uint32_t n;
+		if (colon && !nameset_add(&sqlite->last_parts, colon, 1) &&
+		    nameset_find(&sqlite->last_parts, colon, &n))
+			nameset_set(&sqlite->last_parts, colon, n + 1);
+	}
+}
+
+/* SQL has a table "sched:sched_switch" also by its bare name, where no other is called so. */
+static bool add_views(struct sqlite *sqlite, struct error *err)
+{
+	count_last_parts(sqlite);
+	for (size_t i = 0; i < sqlite->count; i++) {
+		const char *name = sqlite->targets[i]->name, *colon = strrchr(name, ':');
+		uint32_t n;
+		if (!colon || colon == name || !colon[1] || is_reserved(colon + 1) ||
+		    nameset_find(&sqlite->names, colon + 1, NULL) ||
+		    (nameset_find(&sqlite->last_parts, colon, &n) && n > 1))
+			continue;
+		buf_clear(&sqlite->text);
+		buf_add_text(&sqlite->text, "CREATE VIEW ");
+		shape_add_name(&sqlite->text, colon + 1);
+		buf_add_text(&sqlite->text, " AS SELECT * FROM ");
+		shape_add_name(&sqlite->text, name);
+		if (!run(sqlite, sqlite->text.data, err))
+			return false;
+	}
+	return true;
+}
+
+static bool sqlite_finish(void *self, struct error *err)
+{
+	struct sqlite *sqlite = self;
+
+	if (!tables_flush(sqlite->of.tables, err) || !add_views(sqlite, err) ||
+	    !run(sqlite, "COMMIT", err))
+		return false;
+	return out_finish(&sqlite->out, err);
+}
+
+const struct convert_format convert_sqlite = {
+	.kind = {.name = "sqlite", .endings = ".sqlite .sqlite3 .db", .has_state = true},
+	.open = sqlite_open,
+	.event = tables_event,
+	.loss = tables_loss,
+	.interval = tables_interval,
+	.finish = sqlite_finish,
+	.close = sqlite_close,
+};

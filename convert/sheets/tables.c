@@ -1,0 +1,359 @@
+/*
+ * tables.c - rows gather per table until they make a good row group, or all together are too many
+ *
+ * A trace can have hundreds of classes of which a few make most events: the tables share one
+ * allowance, and the largest is written when it is used up.
+ */
+#include "convert/sheets/tables.h"
+
+#include "convert/convert_internal.h"
+#include "convert/sheets/tables_internal.h"
+#include "engine/base/mem.h"
+#include "engine/columns/json.h"
+
+enum {
+	ROWS_MAX = 1 << 20,
+	ROWS_CHECK = 1 << 10,   /* rows after which a table is measured again */
+	ALL_CHECK = 1 << 16,    /* rows of all tables after which all are: each may have few */
+	TABLES_FEW = 1 << 10,   /* so many are looked through for the largest one */
+	TEXT_CHECK = 1 << 20,   /* bytes of texts after which it is, too */
+	TABLE_BYTES = 16 << 20, /* of one table */
+	TABLES_BYTES = 48 << 20 /* of all */
+};
+
+struct group {
+	struct class_group classes;
+	struct shape *shape; /* NULL: no event yet */
+	struct sheet *sheet;
+};
+
+struct tables {
+	struct tables_options options;
+	struct arena *arena;
+	struct class_group *named;
+	size_t nnamed;
+	struct group *groups;
+	size_t ngroups;
+	uint32_t *group_of; /* by class */
+	struct class_puts *classes;
+	struct sheet **items;
+	size_t *sizes; /* as last measured */
+	size_t count, capacity, sizes_capacity;
+	size_t all, text; /* bytes that wait; of texts since the last look */
+	size_t rows;      /* since all tables were measured */
+	struct sheet *state, *losses, *events;
+	struct buf scratch;
+};
+
+struct tables *tables_new(const struct tables_options *options)
+{
+	struct tables *tables = mem_new(sizeof *tables);
+	const struct trace *trace = options->trace;
+
+	tables->options = *options;
+	tables->arena = arena_new();
+	class_groups_make(trace, &tables->named, &tables->nnamed);
+	tables->groups = mem_new_array(tables->nnamed + 1, sizeof *tables->groups);
+	tables->group_of = mem_new_array(trace->nclasses + 1, sizeof *tables->group_of);
+	tables->classes = mem_new_array(trace->nclasses + 1, sizeof *tables->classes);
+	/* names without their subsystem, which SQL has too, come last: they are no tables of their
+	 * own */
+	size_t left = trace->nclasses;
+	for (size_t i = 0; i < tables->nnamed && left; i++) {
+		struct group *group = &tables->groups[tables->ngroups];
+		group->classes = tables->named[i];
+		for (size_t k = 0; k < group->classes.count; k++, left--)
+			tables->group_of[group->classes.classes[k]->index] =
+				(uint32_t)tables->ngroups;
+		tables->ngroups++;
+	}
+	return tables;
+}
+
+void tables_free(struct tables *tables)
+{
+	if (!tables)
+		return;
+	for (size_t i = 0; i < tables->ngroups; i++)
+		shape_free(tables->groups[i].shape);
+	for (size_t i = 0; i < tables->count; i++)
+		sheet_free(tables->items[i]);
+	class_groups_free(tables->named, tables->nnamed);
+	mem_free(tables->groups);
+	mem_free(tables->group_of);
+	mem_free(tables->classes);
+	mem_free(tables->items);
+	mem_free(tables->sizes);
+	buf_release(&tables->scratch);
+	arena_free(tables->arena);
+	mem_free(tables);
+}
+
+static struct sheet *add_sheet(struct tables *tables, struct sheet *sheet)
+{
+	tables->items =
+		mem_grow(tables->items, tables->count, &tables->capacity, sizeof *tables->items);
+	tables->sizes = mem_grow(tables->sizes, tables->count, &tables->sizes_capacity,
+				 sizeof *tables->sizes);
+	tables->sizes[tables->count] = 0;
+	sheet->number = tables->count;
+	tables->items[tables->count++] = sheet;
+	return sheet;
+}
+
+static struct sheet *own_sheet(struct tables *tables, struct sheet *sheet)
+{
+	sheet->own = true;
+	return add_sheet(tables, sheet);
+}
+
+/* ---- when to write ---- */
+
+static bool write_sheet(struct tables *tables, size_t i, struct error *err)
+{
+	struct sheet *sheet = tables->items[i];
+
+	tables->all -= tables->sizes[i];
+	tables->sizes[i] = 0;
+	return !sheet->rows || tables->options.write(tables->options.arg, sheet, err);
+}
+
+bool tables_flush(struct tables *tables, struct error *err)
+{
+	for (size_t i = 0; i < tables->count; i++)
+		if (!write_sheet(tables, i, err))
+			return false;
+	return true;
+}
+
+/* Of many tables all: the largest has little of what waits. */
+static bool write_largest(struct tables *tables, struct error *err)
+{
+	size_t largest = 0;
+
+	if (tables->count > TABLES_FEW)
+		return tables_flush(tables, err);
+	for (size_t i = 1; i < tables->count; i++)
+		if (tables->sizes[i] > tables->sizes[largest])
+			largest = i;
+	return write_sheet(tables, largest, err);
+}
+
+static void look_at(struct tables *tables, size_t i)
+{
+	tables->all -= tables->sizes[i];
+	tables->sizes[i] = sheet_bytes(tables->items[i]);
+	tables->all += tables->sizes[i];
+}
+
+static bool measure(struct tables *tables, const struct sheet *sheet, struct error *err)
+{
+	size_t i = sheet->number;
+
+	look_at(tables, i);
+	tables->text = 0;
+	if (tables->sizes[i] >= TABLE_BYTES || sheet->rows >= ROWS_MAX)
+		return write_sheet(tables, i, err);
+	return tables->all < TABLES_BYTES || write_largest(tables, err);
+}
+
+/* Of many tables with few rows each none is ever measured by its own. */
+static bool measure_all(struct tables *tables, struct error *err)
+{
+	tables->rows = 0;
+	for (size_t i = 0; i < tables->count; i++)
+		look_at(tables, i);
+	return tables->all < TABLES_BYTES || write_largest(tables, err);
+}
+
+static inline bool row_done(struct tables *tables, const struct sheet *sheet, size_t text,
+			    struct error *err)
+{
+	tables->text += text;
+	if (++tables->rows >= ALL_CHECK + tables->count && !measure_all(tables, err))
+		return false;
+	return (sheet->rows % ROWS_CHECK && tables->text < TEXT_CHECK) ||
+	       measure(tables, sheet, err);
+}
+
+/* ---- events ---- */
+
+static inline void put_number(struct values *values, size_t row, bool known, uint64_t number)
+{
+	if (known)
+		values_number(values, row, number);
+	else
+		values_null(values, row);
+}
+
+static void put_time(struct values *values, size_t row, nstime t)
+{
+	put_number(values, row, t != NSTIME_MIN && t != NSTIME_MAX, (uint64_t)t);
+}
+
+static void put_text(struct values *values, size_t row, const char *text)
+{
+	values_text(values, row, text, strlen(text));
+}
+
+static void put_own(struct sheet *sheet, size_t row, nstime t, const struct stream *stream,
+		    int32_t cpu)
+{
+	sheet->rises &= stream->has_time; /* events without time come last */
+	put_time(&sheet->columns[0], row, stream->has_time ? t : NSTIME_MIN);
+	values_symbol(&sheet->columns[1], row, stream->index, stream->name);
+	put_number(&sheet->columns[2], row, cpu >= 0, (uint32_t)cpu);
+}
+
+static void make_puts(struct tables *tables, const struct event_class *class)
+{
+	struct group *group = &tables->groups[tables->group_of[class->index]];
+	struct class_puts *puts = &tables->classes[class->index];
+
+	if (!group->shape) {
+		group->shape =
+			shape_new(tables->options.trace, &group->classes, false, tables->arena);
+		group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes));
+	}
+	puts->sheet = group->sheet;
+	fields_puts(group->shape, class, group->sheet, tables->arena, puts);
+}
+
+static void make_events(struct tables *tables)
+{
+	struct sheet *sheet = tables->events = own_sheet(tables, placed_sheet("events", 6));
+
+	sheet_describe(sheet, 3, "name", CELL_TEXT, 0, false);
+	sheet_describe(sheet, 4, "context", CELL_TEXT, 0, false);
+	sheet_describe(sheet, 5, "fields", CELL_TEXT, 0, false);
+}
+
+static size_t put_json(struct tables *tables, struct values *values, size_t row,
+		       const struct fields *fields, unsigned scopes)
+{
+	if (!fields) {
+		values_null(values, row);
+		return 0;
+	}
+	buf_clear(&tables->scratch);
+	json_add_scopes(&tables->scratch, fields, scopes);
+	values_text(values, row, tables->scratch.data, tables->scratch.len);
+	return tables->scratch.len;
+}
+
+static bool event_of_all(struct tables *tables, nstime t, const struct stream *stream, int32_t cpu,
+			 const struct event_class *class, const struct fields *fields,
+			 struct error *err)
+{
+	unsigned context = 1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT;
+	size_t text, row;
+
+	if (!tables->events)
+		make_events(tables);
+	struct sheet *sheet = tables->events;
+	row = sheet_row(sheet);
+	put_own(sheet, row, t, stream, cpu);
+	values_symbol(&sheet->columns[3], row, class->index, class->name);
+	text = put_json(tables, &sheet->columns[4], row, fields, context);
+	text += put_json(tables, &sheet->columns[5], row, fields, 1u << SCOPE_PAYLOAD);
+	return row_done(tables, sheet, text, err);
+}
+
+static struct tables *tables_of(void *format)
+{
+	return ((struct tables_format *)format)->tables;
+}
+
+bool tables_event(void *format, nstime t, const struct stream *stream, int32_t cpu,
+		  const struct event_class *class, const struct fields *fields, struct error *err)
+{
+	struct tables *tables = tables_of(format);
+	struct class_puts *puts = &tables->classes[class->index];
+
+	if (!puts->sheet)
+		make_puts(tables, class);
+	size_t row = sheet_row(puts->sheet);
+	put_own(puts->sheet, row, t, stream, cpu);
+	size_t text = fields_put(puts, fields, row, &tables->scratch);
+	if (!row_done(tables, puts->sheet, text, err))
+		return false;
+	return !tables->options.all_events ||
+	       event_of_all(tables, t, stream, cpu, class, fields, err);
+}
+
+/* ---- losses ---- */
+
+static void make_losses(struct tables *tables)
+{
+	struct sheet *sheet = tables->losses = own_sheet(tables, placed_sheet("losses", 6));
+
+	sheet_describe(sheet, 3, "until", CELL_TIME, 64, false);
+	sheet_describe(sheet, 4, "events", CELL_UINT, 64, false);
+	sheet_describe(sheet, 5, "packets", CELL_UINT, 64, false);
+}
+
+bool tables_loss(void *format, const struct event *loss, struct error *err)
+{
+	struct tables *tables = tables_of(format);
+
+	if (!tables->losses)
+		make_losses(tables);
+	struct sheet *sheet = tables->losses;
+	size_t row = sheet_row(sheet);
+	put_own(sheet, row, loss->time, loss->stream, loss->cpu);
+	put_time(&sheet->columns[3], row, loss->until);
+	put_number(&sheet->columns[4], row, !loss->lost_unknown, loss->lost);
+	values_number(&sheet->columns[5], row, loss->lost_packets);
+	return row_done(tables, sheet, 0, err);
+}
+
+/* ---- state ---- */
+
+static struct sheet *state_sheet(struct tables *tables)
+{
+	if (tables->state)
+		return tables->state;
+	struct sheet *sheet = tables->state = own_sheet(tables, sheet_new("state", STATE_N));
+	sheet_describe(sheet, STATE_PATH, "path", CELL_TEXT, 0, false);
+	sheet_describe(sheet, STATE_TS, "ts", CELL_TIME, 64, false);
+	sheet_describe(sheet, STATE_DUR, "dur", CELL_INT, 64, false);
+	sheet_describe(sheet, STATE_VALUE, "value", CELL_TEXT, 0, false);
+	sheet_describe(sheet, STATE_INT, "value_int", CELL_INT, 64, false);
+	sheet_describe(sheet, STATE_FLOAT, "value_float", CELL_FLOAT, 64, false);
+	sheet_describe(sheet, STATE_BOOL, "value_bool", CELL_BOOL, 1, false);
+	return sheet;
+}
+
+static void put_value(struct sheet *sheet, size_t row, const struct value *value,
+		      struct buf *scratch)
+{
+	struct values *values = sheet->columns;
+
+	buf_clear(scratch);
+	if (value_exists(value))
+		convert_add_value(scratch, NULL, value);
+	values_text(&values[STATE_VALUE], row, buf_text(scratch), scratch->len);
+	put_number(&values[STATE_INT], row, value->kind == VALUE_INT, value->u);
+	if (value->kind == VALUE_FLOAT)
+		values_float(&values[STATE_FLOAT], row, value->f);
+	else
+		values_null(&values[STATE_FLOAT], row);
+	bool is_bool = value->kind == VALUE_BOOL;
+	put_number(&values[STATE_BOOL], row, is_bool, is_bool && value->b);
+}
+
+bool tables_interval(void *format, const struct interval *interval, struct error *err)
+{
+	struct tables *tables = tables_of(format);
+	struct sheet *sheet = state_sheet(tables);
+	size_t row = sheet_row(sheet);
+	nstime length;
+
+	put_text(&sheet->columns[STATE_PATH], row, interval->path);
+	put_time(&sheet->columns[STATE_TS], row, interval->begin);
+	bool known = interval->begin != NSTIME_MIN && interval->end != NSTIME_MAX &&
+		     !__builtin_sub_overflow(interval->end, interval->begin, &length);
+	put_number(&sheet->columns[STATE_DUR], row, known, known ? (uint64_t)length : 0);
+	put_value(sheet, row, &interval->value, &tables->scratch);
+	return row_done(tables, sheet, tables->scratch.len, err);
+}

@@ -1,0 +1,282 @@
+/*
+ * tables_fields.c - fields as typed columns
+ *
+ * A column has one type, whatever the classes of its table say: integers of different widths are of
+ * the widest; what does not go together is text. Arrays of plain numbers are lists, others JSON.
+ */
+#include "convert/sheets/tables_internal.h"
+#include "engine/columns/json.h"
+
+struct type {
+	enum cell_kind kind;
+	unsigned bits;
+	bool list;
+};
+
+static unsigned whole_bits(uint32_t bits)
+{
+	return bits <= 8 ? 8 : bits <= 16 ? 16 : bits <= 32 ? 32 : 64;
+}
+
+static struct type scalar_type(const struct field_class *class)
+{
+	if (class->kind == FIELD_FLOAT)
+		return (struct type){CELL_FLOAT, class->bits <= 32 ? 32 : 64, false};
+	return (struct type){class->is_signed ? CELL_INT : CELL_UINT, whole_bits(class->bits),
+			     false};
+}
+
+static bool is_list(const struct field_class *class)
+{
+	const struct field_class *element = class->element;
+
+	return !class->element_layout && !element->is_enum && !element->nlabels &&
+	       (element->kind == FIELD_INT || element->kind == FIELD_FLOAT);
+}
+
+static struct type type_of(const struct field_class *class)
+{
+	struct field field = {.class = class};
+	struct type type = {CELL_TEXT, 0, false};
+
+	if (class->kind == FIELD_INT || class->kind == FIELD_FLOAT)
+		return scalar_type(class);
+	if ((class->kind != FIELD_ARRAY && class->kind != FIELD_SEQUENCE) || field_is_text(&field))
+		return type;
+	if (class->is_blob) {
+		type.kind = CELL_BYTES;
+	} else if (is_list(class)) {
+		type = scalar_type(class->element);
+		type.list = true;
+	}
+	return type;
+}
+
+static struct type common_type(struct type a, struct type b)
+{
+	struct type text = {CELL_TEXT, 0, false};
+
+	if (a.kind == b.kind && a.list == b.list) {
+		a.bits = a.bits > b.bits ? a.bits : b.bits;
+		return a;
+	}
+	bool integers = (a.kind == CELL_INT && b.kind == CELL_UINT) ||
+			(a.kind == CELL_UINT && b.kind == CELL_INT);
+	unsigned least = 2 * (a.kind == CELL_UINT ? a.bits : b.bits);
+	unsigned bits = a.kind == CELL_INT ? a.bits : b.bits;
+	if (!integers || a.list || b.list || least > 64)
+		return text;
+	return (struct type){CELL_INT, bits > least ? bits : least, false};
+}
+
+static struct type column_type(const struct shape *shape, const struct class_group *group,
+			       uint32_t field)
+{
+	struct type type = {CELL_TEXT, 0, false};
+	bool first = true;
+
+	for (size_t i = 0; i < group->count; i++) {
+		const struct place *place = &shape->places[i * shape->nfields + field];
+		if (!place->class)
+			continue;
+		type = first ? type_of(place->class) : common_type(type, type_of(place->class));
+		first = false;
+	}
+	return type;
+}
+
+static bool is_fields(const struct column *column)
+{
+	return !column->hidden && (column->kind == COLUMN_FIELD || column->kind == COLUMN_LABEL);
+}
+
+struct sheet *placed_sheet(const char *name, size_t ncolumns)
+{
+	struct sheet *sheet = sheet_new(name, ncolumns);
+
+	sheet_describe(sheet, 0, "ts", CELL_TIME, 64, false);
+	sheet_describe(sheet, 1, "stream", CELL_TEXT, 0, false);
+	sheet_describe(sheet, 2, "cpu", CELL_INT, 32, false);
+	sheet->rises = true;
+	return sheet;
+}
+
+struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group)
+{
+	size_t n = COLUMNS_OWN;
+
+	for (size_t i = 0; i < shape->ncolumns; i++)
+		n += is_fields(&shape->columns[i]);
+	struct sheet *sheet = placed_sheet(group->name, n);
+	n = COLUMNS_OWN;
+	for (size_t i = 0; i < shape->ncolumns; i++) {
+		const struct column *column = &shape->columns[i];
+		struct type type = {CELL_TEXT, 0, false};
+		if (!is_fields(column))
+			continue;
+		if (column->kind == COLUMN_FIELD)
+			type = column_type(shape, group, column->field);
+		sheet_describe(sheet, n++, column->name, type.kind, type.bits, type.list);
+	}
+	return sheet;
+}
+
+/* ---- what to do ---- */
+
+static bool is_number(enum cell_kind kind)
+{
+	return kind != CELL_TEXT && kind != CELL_BYTES;
+}
+
+static struct put put_of(const struct event_class *class, const struct place *place,
+			 const struct sheet *sheet, uint32_t column, bool label)
+{
+	const struct values *values = &sheet->columns[column];
+	bool own = place->scope != SCOPE_PACKET_CONTEXT && !place->nchosen;
+	struct put put = {PUT_VALUE, column, 0, place};
+
+	if (!place->class)
+		put.op = PUT_NULL;
+	else if (label)
+		put.op = PUT_LABEL;
+	else if (own && place->class->kind == FIELD_INT && is_number(values->kind))
+		put.op = PUT_NUMBER;
+	else if (own && place->class->kind == FIELD_STRING)
+		put.op = PUT_STRING;
+	put.slot = class->slot_base[place->scope] + place->slot;
+	return put;
+}
+
+void fields_puts(const struct shape *shape, const struct event_class *class,
+		 const struct sheet *sheet, struct arena *arena, struct class_puts *out)
+{
+	const struct place *row =
+		shape->places + (shape_row(shape, class->index) - 1) * (size_t)shape->nfields;
+	uint32_t at = COLUMNS_OWN;
+
+	out->items = arena_array(arena, sheet->ncolumns, sizeof *out->items);
+	for (size_t i = 0; i < shape->ncolumns; i++) {
+		const struct column *column = &shape->columns[i];
+		if (!is_fields(column))
+			continue;
+		out->items[out->count++] =
+			put_of(class, &row[column->field], sheet, at, column->kind == COLUMN_LABEL);
+		at++;
+	}
+}
+
+/* ---- an event ---- */
+
+static size_t put_list(struct values *values, size_t row, const struct field *field)
+{
+	struct field_iter iter;
+
+	field_iter_begin(&iter, field);
+	while (field_iter_next(&iter))
+		values_element(values, iter.item.slot.u);
+	field_iter_end(&iter);
+	values_list_end(values, row);
+	return (size_t)iter.index * 8;
+}
+
+static size_t put_text(struct values *values, size_t row, const struct field *field,
+		       struct buf *scratch)
+{
+	const struct field_class *class = field->class;
+	const uint8_t *bytes;
+	size_t len;
+
+	buf_clear(scratch);
+	if (field_is_text(field) || class->is_blob) {
+		bytes = field_bytes(field, scratch, &len);
+	} else {
+		if (class->kind == FIELD_INT && class->is_signed)
+			buf_add_i64(scratch, field->slot.s);
+		else if (class->kind == FIELD_INT)
+			buf_add_u64(scratch, field->slot.u);
+		else
+			json_add_field(scratch, field);
+		bytes = (const uint8_t *)buf_text(scratch);
+		len = scratch->len;
+	}
+	values_text(values, row, bytes, len);
+	return len;
+}
+
+static size_t put_value(struct values *values, size_t row, const struct place *place,
+			const struct fields *fields, struct buf *scratch)
+{
+	struct field field;
+
+	if (!place_field(place, fields, &field)) {
+		values_null(values, row);
+		return 0;
+	}
+	if (!is_number(values->kind))
+		return put_text(values, row, &field, scratch);
+	if (values->list)
+		return put_list(values, row, &field);
+	if (values->kind == CELL_FLOAT)
+		values_float(values, row, field.slot.f);
+	else
+		values_number(values, row, field.slot.u);
+	return 0;
+}
+
+/* The labels that hold, joined by | when several do. */
+static void put_label(struct values *values, size_t row, const struct place *place,
+		      const struct fields *fields, struct buf *scratch)
+{
+	const struct slot *slot = place_slot(place, fields);
+	uint32_t next = 0;
+	const char *label = slot ? field_label(place->class, slot->u, &next) : NULL;
+	const char *more = label ? field_label(place->class, slot->u, &next) : NULL;
+
+	if (!label) {
+		values_null(values, row);
+		return;
+	}
+	if (!more) {
+		values_text(values, row, label, strlen(label));
+		return;
+	}
+	buf_clear(scratch);
+	buf_add_text(scratch, label);
+	for (; more; more = field_label(place->class, slot->u, &next)) {
+		buf_add_char(scratch, '|');
+		buf_add_text(scratch, more);
+	}
+	values_text(values, row, scratch->data, scratch->len);
+}
+
+size_t fields_put(const struct class_puts *puts, const struct fields *fields, size_t row,
+		  struct buf *scratch)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < puts->count; i++) {
+		const struct put *put = &puts->items[i];
+		struct values *values = &puts->sheet->columns[put->column];
+		const struct slot *slot;
+		switch (fields ? put->op : PUT_NULL) {
+		case PUT_NUMBER:
+			values_number(values, row, fields->slots[put->slot].u);
+			break;
+		case PUT_STRING:
+			slot = &fields->slots[put->slot];
+			values_text(values, row, slot->bytes, (size_t)slot->n);
+			bytes += (size_t)slot->n;
+			break;
+		case PUT_VALUE:
+			bytes += put_value(values, row, put->place, fields, scratch);
+			break;
+		case PUT_LABEL:
+			put_label(values, row, put->place, fields, scratch);
+			break;
+		case PUT_NULL:
+			values_null(values, row);
+			break;
+		}
+	}
+	return bytes;
+}

@@ -1,0 +1,112 @@
+/* tables.h - functions of a file in order of address, and where they come from; for engine/symbols alone */
+#ifndef ENGINE_SYMBOLS_TABLES_TABLES_H
+#define ENGINE_SYMBOLS_TABLES_TABLES_H
+
+#include "engine/base/arena.h"
+#include "engine/base/buf.h"
+#include "engine/base/source.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BUILD_ID_MAX = 20 };
+
+struct build_id {
+	uint8_t bytes[BUILD_ID_MAX];
+	size_t n; /* 0: not known */
+};
+
+bool build_id_equal(const struct build_id *a, const struct build_id *b);
+char *build_id_text(const struct build_id *id, char text[2 * BUILD_ID_MAX + 1]); /* hex */
+
+/* table.c: functions in order of address ------------------------------------------------------ */
+
+/*
+ * A table is one run of bytes, the same in memory and in its file (see table.c), so that a
+ * cached one is mapped and searched in place.
+ */
+struct symbol_table {
+	const uint8_t *image;
+	size_t size;
+	uint64_t count;
+	const uint64_t *starts, *lens; /* rising; bytes of each function */
+	const uint32_t *names;         /* offsets into text; mangled */
+	const char *text;
+	uint64_t ntext;
+
+	uint8_t *own; /* one of these keeps the image */
+	struct source *source;
+	struct block block;
+};
+
+/* Where symbols are collected, in any order. */
+struct raw_symbol {
+	uint64_t start, len; /* len 0: to the next one */
+	uint64_t name;       /* offset into text */
+	uint32_t order;      /* ties keep it */
+	bool weak, global;
+};
+
+struct raw_symbols {
+	struct raw_symbol *items;
+	size_t count, capacity;
+	struct buf text; /* names, a zero behind each */
+};
+
+void raw_symbols_add(struct raw_symbols *raw, uint64_t start, uint64_t len, const char *name,
+		     size_t nname, bool weak, bool global);
+void raw_symbols_release(struct raw_symbols *raw);
+/*
+ * Sorts, gives lengths to those without, keeps one of several at the same address, as perf does.
+ * May be called again after more were added. `kallsyms`: names of modules end in "[module]".
+ */
+void raw_symbols_finish(struct raw_symbols *raw, bool kallsyms);
+/* Finished symbols as an image; `stamp` says what they were made of. */
+void symbol_table_make(const struct raw_symbols *raw, uint64_t stamp, struct symbol_table *out);
+/* Looks at an image that may be damaged; false: it is no table, or not of that stamp (0: any). */
+bool symbol_table_check(const uint8_t *image, size_t size, uint64_t stamp,
+			struct symbol_table *out);
+void symbol_table_release(struct symbol_table *table);
+/* The symbol that holds `address`: its index. False: none. */
+bool symbol_table_find(const struct symbol_table *table, uint64_t address, uint64_t *index);
+const char *symbol_table_name(const struct symbol_table *table, uint64_t index);
+
+char *symbol_demangle(const char *name); /* NULL: it is not mangled. Freed by mem_free() */
+
+/*
+ * What was found lately: programs are sampled at the same addresses again and again, and a search
+ * hops through a whole table.
+ */
+struct memo {
+	struct memo_entry {
+		const struct symbol_table *table;
+		uint64_t address, index; /* index UINT64_MAX: no symbol is there */
+	} * entries;                     /* NULL until the first question */
+};
+/* As symbol_table_find(); the table lives as long as the memo. */
+bool memo_find(struct memo *memo, const struct symbol_table *table, uint64_t address,
+	       uint64_t *index);
+
+/* cache.c: tables as files -------------------------------------------------------------------- */
+
+bool symbol_cache_load(const char *folder, const char *name, uint64_t stamp,
+		       struct symbol_table *out);
+void symbol_cache_store(const char *folder, const char *name, const struct symbol_table *table);
+
+/* elf.c: the symbols of an ELF file ----------------------------------------------------------- */
+
+/* The note of the file; false when it has none, or is no ELF file. */
+bool elf_build_id(int fd, struct build_id *out);
+/* .gnu_debuglink: a file name, which the caller frees with mem_free(); NULL: none. */
+char *elf_debug_link(int fd);
+bool elf_has_symtab(int fd);
+/*
+ * Functions and data of `symbols` (a debug file, or the same as `runtime`), by their offset in the
+ * `runtime` file, which is what was mapped and has the PLT. Either may be -1.
+ */
+bool elf_symbols(int symbols, int runtime, struct raw_symbols *out);
+/* The same of an ELF image in memory. */
+bool elf_symbols_memory(const void *image, size_t size, struct raw_symbols *out,
+			struct build_id *id);
+
+#endif

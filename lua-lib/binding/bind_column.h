@@ -1,0 +1,49 @@
+/* bind_column.h - columns of an event, named by a text: for batches, counts and pairs of events */
+#ifndef LUA_LIB_BINDING_BIND_COLUMN_H
+#define LUA_LIB_BINDING_BIND_COLUMN_H
+
+#include "lua-lib/binding/bind_cursor.h"
+#include "state/model/value.h"
+
+enum column_kind {
+	COLUMN_T,
+	COLUMN_NAME,
+	COLUMN_CPU,
+	COLUMN_STREAM,
+	COLUMN_FIELD,
+	COLUMN_LABEL, /* the first label of an enumeration's value */
+	COLUMN_STATE  /* an expression of the rule language */
+};
+
+struct bind_column {
+	enum column_kind kind;
+	unsigned scopes;
+	const char *key, *name;          /* as asked for; as looked for. In the cursor's arena */
+	const struct bind_name **places; /* by class, likewise; NULL: not looked for yet */
+	struct bind_expr *expr;
+};
+
+/*
+ * Reads "t name cpu stream", a field, "field/x payload/x context/x packet/x", "label(x)", or, with
+ * a bracket, an expression such as cpu[cpu]/thread. Raises what is wrong with that.
+ */
+void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *text,
+		       struct bind_column *out);
+/* Where events of a class have the field that the column is; found once. */
+static inline const struct bind_name *bind_column_place(struct bind_cursor *cursor,
+							const struct bind_column *column,
+							const struct event_class *class)
+{
+	const struct bind_name **place = &column->places[class->index];
+
+	if (!*place)
+		*place = bind_cursor_name(cursor, class, column->scopes, column->name);
+	return *place;
+}
+/* Pushes the current event's value, or nil; false: it has none. */
+bool bind_column_push(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column);
+/* The current event's value, unknown where it has none; texts live until the next call. */
+void bind_column_value(lua_State *L, struct bind_cursor *cursor, const struct bind_column *column,
+		       struct value *out);
+
+#endif

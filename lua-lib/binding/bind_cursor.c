@@ -1,0 +1,630 @@
+/*
+ * bind_cursor.c - opening a walk over events by an option table, and stepping it
+ *
+ * The filter is made before the cursor: names and streams become bits, so that what is not wanted
+ * is never decoded; `where` looks at what is left, and only what reads the state at single events.
+ * All that is owned hangs on the userdata, which exists first, so that an error raised anywhere
+ * frees it.
+ */
+#include "lua-lib/binding/bind_cursor.h"
+#include "lua-lib/binding/bind_expr.h"
+
+#include "engine/base/bitset.h"
+#include "engine/base/mem.h"
+#include "index/sweep/sweep.h"
+#include "oneliner/oneliner.h"
+#include "state/changes.h"
+#include "state/interval_window.h"
+#include "state/program/lookup.h"
+#include "state/state.h"
+
+#include <string.h>
+
+struct bind_filter {
+	struct events_options options;
+	uint64_t *classes, *streams;
+	int32_t *cpus;
+	struct where *where;
+	struct where_pass *pass; /* what needs no state; NULL: nothing is left to be looked at */
+	struct where_reads reads;
+	struct where_pass *by_state;
+};
+
+static void filter_free(struct bind_filter *filter)
+{
+	if (!filter)
+		return;
+	mem_free(filter->classes);
+	mem_free(filter->streams);
+	mem_free(filter->cpus);
+	where_pass_free(filter->pass);
+	where_pass_free(filter->by_state);
+	where_free(filter->where);
+	mem_free(filter);
+}
+
+/* What it gave last can be named until the collector takes the cursor, but no longer be read. */
+void bind_cursor_end(struct bind_cursor *cursor)
+{
+	if (cursor->link) {
+		*cursor->link = cursor->next;
+		if (cursor->next)
+			cursor->next->link = cursor->link;
+		cursor->link = NULL;
+		cursor->bound->ncursors--;
+	}
+	events_close(cursor->events);
+	cursor->events = NULL;
+	filter_free(cursor->filter);
+	cursor->filter = NULL;
+	bind_exprs_free(cursor->exprs);
+	cursor->exprs = NULL;
+	interval_window_free(cursor->window);
+	cursor->window = NULL;
+	program_free(cursor->program);
+	cursor->program = NULL;
+}
+
+static int cursor_close(lua_State *L)
+{
+	bind_cursor_end(luaL_checkudata(L, 1, CURSOR_TYPE));
+	return 0;
+}
+
+static int cursor_gc(lua_State *L)
+{
+	struct bind_cursor *cursor = luaL_checkudata(L, 1, CURSOR_TYPE);
+
+	bind_cursor_end(cursor);
+	mem_free(cursor->names);
+	cursor->names = NULL;
+	arena_free(cursor->arena);
+	cursor->arena = NULL;
+	buf_release(&cursor->scratch);
+	return 0;
+}
+
+void bind_cursor_register(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{"__gc", cursor_gc}, {"__close", cursor_close}, {NULL, NULL}};
+
+	luaL_newmetatable(L, CURSOR_TYPE);
+	luaL_setfuncs(L, methods, 0);
+	lua_pop(L, 1);
+}
+
+/* ---- filters ---- */
+
+static void mark_classes(const struct trace *trace, const char *glob, uint64_t *bits)
+{
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (lookup_glob(glob, trace->classes[i]->name, ':'))
+			bitset_add(bits, i);
+}
+
+static void mark_streams(const struct trace *trace, const char *glob, uint64_t *bits)
+{
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (lookup_glob(glob, trace->streams[i]->name, '/'))
+			bitset_add(bits, i);
+}
+
+/* Names that options say: how they are looked up, and how what matches is marked. */
+struct named_kind {
+	const char *option;
+	bool (*look_up)(const struct trace *trace, const char *name, struct buf *note,
+			struct error *err);
+	void (*mark)(const struct trace *trace, const char *glob, uint64_t *bits);
+};
+static const struct named_kind names_of_events = {"name", lookup_event, mark_classes};
+static const struct named_kind names_of_streams = {"stream", lookup_stream, mark_streams};
+
+/* The name on top of the stack. */
+static void take_name(lua_State *L, const struct named_kind *kind, const struct trace *trace,
+		      uint64_t *bits)
+{
+	struct buf note = {0};
+	struct error err;
+
+	if (lua_type(L, -1) != LUA_TSTRING)
+		luaL_error(L, "%s: a text or a list of texts is expected", kind->option);
+	const char *name = lua_tostring(L, -1);
+	if (!kind->look_up(trace, name, &note, &err)) {
+		error_while(&err, "%s", kind->option);
+		bind_raise(L, &err);
+	}
+	if (note.len)
+		notice(&trace->notices, NOTICE_INFO, "%s: %s", kind->option, buf_text(&note));
+	buf_release(&note);
+	kind->mark(trace, name, bits);
+}
+
+/* An option of the table at `i`, one text or a list of them. */
+static uint64_t *read_globs(lua_State *L, int i, const struct named_kind *kind,
+			    const struct trace *trace, size_t count, uint64_t **bits)
+{
+	int top = lua_gettop(L), type = lua_getfield(L, i, kind->option);
+
+	if (type == LUA_TNIL) {
+		lua_pop(L, 1);
+		return NULL;
+	}
+	*bits = bitset_new(count);
+	if (type != LUA_TTABLE)
+		take_name(L, kind, trace, *bits);
+	else
+		for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1))
+			take_name(L, kind, trace, *bits);
+	lua_settop(L, top);
+	return *bits;
+}
+
+static int32_t to_cpu(lua_State *L, struct index *index)
+{
+	struct error err;
+	int exact;
+	lua_Integer cpu = lua_tointegerx(L, -1, &exact);
+
+	if (!exact || cpu < 0 || cpu > INT32_MAX)
+		luaL_error(L, "cpu: a number or a list of numbers is expected");
+	if (!lookup_cpu(index, (uint64_t)cpu, (uint64_t)cpu, NULL, &err)) {
+		error_while(&err, "cpu");
+		bind_raise(L, &err);
+	}
+	return (int32_t)cpu;
+}
+
+static void read_cpus(lua_State *L, int i, struct index *index, struct bind_filter *filter)
+{
+	size_t count;
+
+	if (lua_getfield(L, i, "cpu") == LUA_TTABLE) {
+		count = lua_rawlen(L, -1);
+		filter->cpus = mem_new_array(count + 1, sizeof *filter->cpus);
+		for (size_t n = 0; n < count; n++) {
+			lua_rawgeti(L, -1, (lua_Integer)n + 1);
+			filter->cpus[n] = to_cpu(L, index);
+			lua_pop(L, 1);
+		}
+		filter->options.ncpus = count;
+	} else if (!lua_isnil(L, -1)) {
+		filter->cpus = mem_new_array(1, sizeof *filter->cpus);
+		filter->cpus[0] = to_cpu(L, index);
+		filter->options.ncpus = 1;
+	}
+	filter->options.cpus = filter->cpus;
+	lua_pop(L, 1);
+}
+
+static bool is_text(lua_State *L, int i, const char *name, const char *text)
+{
+	bool same = lua_getfield(L, i, name) == LUA_TSTRING && !strcmp(lua_tostring(L, -1), text);
+
+	lua_pop(L, 1);
+	return same;
+}
+
+/* Classes of which no event can pass the condition are not read at all. */
+static void drop_classes(struct bind_filter *filter, const struct trace *trace)
+{
+	uint64_t *bits = filter->classes;
+
+	if (!bits) {
+		bits = bitset_new(trace->nclasses);
+		memset(bits, 0xff, (trace->nclasses / 64 + 1) * sizeof *bits);
+		filter->classes = bits;
+		filter->options.classes = bits;
+	}
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (!where_class(filter->where, trace->classes[i]))
+			bitset_remove(bits, i);
+}
+
+bool bind_cursor_window(struct bind_cursor *cursor, struct rules **rules, struct error *err)
+{
+	struct trace *trace = cursor->bound->trace;
+	struct state *state;
+
+	if (!bind_get_state(cursor->bound, &state, err))
+		return false;
+	*rules = state_rules(state);
+	if (cursor->window)
+		return true;
+	if (!program_compile(*rules, trace, &trace->notices, &cursor->program, err)) {
+		cursor->program = NULL;
+		return false;
+	}
+	cursor->window = interval_window_new(state, cursor->program, cursor->backward);
+	return true;
+}
+
+/* What reads the state needs its rules, and attributes of a program of its own. */
+static bool open_state(struct bind_cursor *cursor, struct rules **rules, struct error *err)
+{
+	if (!where_reads_state(cursor->filter->where))
+		return true;
+	if (!bind_cursor_window(cursor, rules, err))
+		return false;
+	cursor->filter->reads = interval_window_reads(cursor->window);
+	return true;
+}
+
+static bool use_where(struct bind_cursor *cursor, const char *text, struct error *err)
+{
+	struct bind_trace *bound = cursor->bound;
+	struct bind_filter *filter = cursor->filter;
+	struct trace *trace = bound->trace;
+	struct rules *rules = bound->rules;
+
+	if (bound->host.index && bound->host.rules &&
+	    !bound->host.rules(bound->host.arg, &rules, err))
+		return false;
+	if (!where_parse(text, &filter->where, err) || !open_state(cursor, &rules, err) ||
+	    !where_compile(filter->where, rules, trace, cursor->program, err) ||
+	    !where_lookup(filter->where, err) || !where_condition(filter->where, err))
+		return false;
+	drop_classes(filter, trace);
+	if (where_selects(filter->where)) {
+		filter->pass = where_pass_new(filter->where, NULL);
+		filter->options.select = where_select;
+		filter->options.select_arg = filter->pass;
+	}
+	if (where_selects_by_state(filter->where))
+		filter->by_state = where_pass_new(filter->where, &filter->reads);
+	return true;
+}
+
+static bool read_where(lua_State *L, int i, struct bind_cursor *cursor, struct error *err)
+{
+	bool done = true;
+
+	if (lua_getfield(L, i, "where") != LUA_TNIL) {
+		if (lua_type(L, -1) != LUA_TSTRING)
+			luaL_error(L, "where: a text is expected");
+		cursor->where = arena_strdup(cursor->arena, lua_tostring(L, -1));
+		done = use_where(cursor, cursor->where, err);
+	}
+	lua_pop(L, 1);
+	return done;
+}
+
+static bool find_inferred(struct bind_trace *bound, const struct inferred **out, struct error *err)
+{
+	struct state *state;
+
+	if (!bind_get_state(bound, &state, err))
+		return false;
+	*out = state_inferred(state);
+	return true;
+}
+
+static bool read_options(lua_State *L, int i, struct bind_cursor *cursor, struct error *err)
+{
+	struct bind_trace *bound = cursor->bound;
+	struct bind_filter *filter = cursor->filter;
+	struct events_options *options = &filter->options;
+
+	options->begin = bind_opt_time(L, bound, i, "from", options->begin);
+	options->end = bind_opt_time(L, bound, i, "to", options->end);
+	options->classes = read_globs(L, i, &names_of_events, bound->trace, bound->trace->nclasses,
+				      &filter->classes);
+	options->streams = read_globs(L, i, &names_of_streams, bound->trace, bound->trace->nstreams,
+				      &filter->streams);
+	read_cpus(L, i, bound->index, filter);
+	cursor->backward = options->backward = bind_flag(L, i, "reverse");
+	options->losses = bind_flag(L, i, "losses");
+	options->ends = bind_flag(L, i, "all_losses");
+	if (options->ends && !find_inferred(bound, &options->inferred, err))
+		return false;
+	if (is_text(L, i, "losses", "only")) {
+		mem_free(filter->classes);
+		filter->classes = bitset_new(bound->trace->nclasses);
+		options->classes = filter->classes; /* none */
+	}
+	return read_where(L, i, cursor, err);
+}
+
+static struct bind_cursor *push_cursor(lua_State *L, struct bind_trace *bound)
+{
+	struct bind_cursor *cursor = lua_newuserdatauv(L, sizeof *cursor, 1);
+	nstime begin, end;
+
+	memset(cursor, 0, sizeof *cursor);
+	cursor->bound = bound;
+	luaL_setmetatable(L, CURSOR_TYPE);
+	lua_pushvalue(L, 1);
+	lua_setiuservalue(L, -2, 1);
+	cursor->filter = mem_new(sizeof *cursor->filter);
+	bind_range(bound, &begin, &end);
+	cursor->filter->options = (struct events_options){.begin = begin,
+							  .end = end,
+							  .progress = bind_progress,
+							  .progress_arg = bound->context};
+	cursor->arena = arena_new();
+	cursor->names = mem_new_array(bound->trace->nclasses + 1, sizeof(struct bind_name *));
+	return cursor;
+}
+
+/* The trace stands at 1, the options, if any, at 2; the cursor is put at 3. */
+struct bind_cursor *bind_cursor_filter(lua_State *L, struct bind_trace *bound,
+				       const char *const *known, struct error *err)
+{
+	struct bind_cursor *cursor;
+
+	lua_settop(L, 2);
+	cursor = push_cursor(L, bound);
+	if (lua_isnil(L, 2))
+		return cursor;
+	luaL_checktype(L, 2, LUA_TTABLE);
+	bind_check_options(L, 2, known);
+	return read_options(L, 2, cursor, err) ? cursor : NULL;
+}
+
+struct bind_cursor *bind_cursor_open(lua_State *L, struct bind_trace *bound,
+				     const char *const *known, struct error *err)
+{
+	struct bind_cursor *cursor = bind_cursor_filter(L, bound, known, err);
+
+	if (!cursor)
+		return NULL;
+	if (!events_open(bound->index, &cursor->filter->options, &cursor->events, err)) {
+		cursor->events = NULL;
+		return NULL;
+	}
+	cursor->next = bound->cursors;
+	cursor->link = &bound->cursors;
+	if (cursor->next)
+		cursor->next->link = &cursor->next;
+	bound->cursors = cursor;
+	bound->ncursors++;
+	return cursor;
+}
+
+nstime bind_cursor_begin(const struct bind_cursor *cursor)
+{
+	return cursor->filter->options.begin;
+}
+
+/* ---- steps ---- */
+
+static bool passes(lua_State *L, struct bind_cursor *cursor)
+{
+	struct bind_filter *filter = cursor->filter;
+	uint16_t entry;
+	struct error err;
+	struct run run;
+	bool pass;
+
+	if (!filter->where)
+		return true;
+	if (!bind_cursor_current(cursor, &run))
+		return false; /* a loss */
+	if (!filter->by_state)
+		return true;
+	if (cursor->bound->busy)
+		luaL_error(L, "where: the state is being asked something already");
+	cursor->bound->busy = true;
+	pass = where_select_by_state(filter->by_state, &run, &entry);
+	cursor->bound->busy = false;
+	if (interval_window_failed(cursor->window, &err)) {
+		bind_cursor_end(cursor);
+		bind_raise(L, &err);
+	}
+	return pass;
+}
+
+static struct where_pass *new_pass(void *arg)
+{
+	const struct bind_filter *filter = ((const struct bind_cursor *)arg)->filter;
+
+	return filter->pass ? where_pass_new(filter->where, NULL) : NULL;
+}
+
+static bool passes_oneliner(void *arg, struct events *events, bool *pass, struct error *err)
+{
+	struct bind_cursor *cursor = arg;
+	uint16_t entry;
+	struct run run;
+
+	*pass = events_current(events, &run) &&
+		where_select_by_state(cursor->filter->by_state, &run, &entry);
+	return !interval_window_failed(cursor->window, err);
+}
+
+void bind_cursor_fill(struct bind_cursor *cursor, struct oneliner_work *out)
+{
+	out->events = cursor->filter->options;
+	out->pass_new = new_pass;
+	out->passes = cursor->filter->by_state ? passes_oneliner : NULL;
+	out->filter = cursor;
+}
+
+/* The next run, or a loss as the cursor's event. */
+static enum step next_run(struct bind_cursor *cursor, struct error *err)
+{
+	struct run *run = &cursor->run;
+	enum step step = events_next_run(cursor->events, run, err);
+
+	cursor->given = 0;
+	if (step != STEP_ITEM) {
+		run->count = 0;
+	} else if (run->count) { /* time and class are each event's own; the rest is of losses */
+		cursor->event.stream = run->stream;
+		cursor->event.cpu = run->cpu;
+	} else {
+		cursor->event = run->loss;
+	}
+	return step;
+}
+
+static inline enum step next_event(struct bind_cursor *cursor, struct error *err)
+{
+	struct run *run = &cursor->run;
+
+	if (cursor->given == run->count) {
+		enum step step = next_run(cursor, err);
+		if (step != STEP_ITEM || !run->count)
+			return step;
+	}
+	cursor->entry = cursor->backward ? run->first + run->count - 1 - cursor->given
+					 : run->first + cursor->given;
+	cursor->given++;
+	cursor->event.time = run->batch->time[cursor->entry];
+	cursor->event.class = cursor->bound->trace->classes[run->batch->class_index[cursor->entry]];
+	return STEP_ITEM;
+}
+
+bool bind_cursor_current(const struct bind_cursor *cursor, struct run *out)
+{
+	if (!cursor->run.count)
+		return false;
+	*out = cursor->run;
+	out->first = cursor->entry;
+	out->count = 1;
+	return true;
+}
+
+void bind_cursor_tell_empty(struct bind_cursor *cursor)
+{
+	if (cursor->where && !cursor->any)
+		notice(&cursor->bound->trace->notices, NOTICE_INFO,
+		       "trace:events: no event passes where = %s", cursor->where);
+	cursor->any = true;
+}
+
+bool bind_cursor_step(lua_State *L, struct bind_cursor *cursor)
+{
+	struct error err;
+
+	while (cursor->events) {
+		enum step step = next_event(cursor, &err);
+
+		cursor->serial++;
+		if (step == STEP_ITEM && passes(L, cursor))
+			return cursor->any = true;
+		if (step == STEP_ITEM)
+			continue;
+		bind_cursor_end(cursor);
+		if (step == STEP_ERROR)
+			bind_raise(L, &err);
+	}
+	return false;
+}
+
+bool bind_cursor_reads_state(const struct bind_cursor *cursor)
+{
+	return cursor->filter && cursor->filter->by_state;
+}
+
+bool bind_cursor_take(lua_State *L, struct bind_cursor *cursor, uint32_t most, struct run *run)
+{
+	struct error err;
+
+	while (cursor->events) {
+		enum step step = events_take(cursor->events, most, run, &err);
+
+		cursor->serial++;
+		if (step == STEP_ITEM && !run->count && cursor->filter->where)
+			continue; /* a loss */
+		if (step == STEP_ITEM) {
+			if (!run->count)
+				cursor->event = run->loss;
+			return true;
+		}
+		bind_cursor_end(cursor);
+		if (step == STEP_ERROR)
+			bind_raise(L, &err);
+	}
+	return false;
+}
+
+const struct fields *bind_cursor_fields(lua_State *L, struct bind_cursor *cursor)
+{
+	struct error err;
+
+	if (!cursor->events)
+		luaL_error(L, "the iterator has ended");
+	if (cursor->decoded != cursor->serial) {
+		if (!cursor->run.count)
+			luaL_error(L, "a loss has no fields");
+		if (!run_fields(&cursor->run, cursor->entry, &cursor->fields, &err))
+			bind_raise(L, &err);
+		cursor->decoded = cursor->serial;
+	}
+	return &cursor->fields;
+}
+
+/* ---- fields by name ---- */
+
+static struct bind_name *new_name(struct bind_cursor *cursor, const struct event_class *class,
+				  unsigned scopes, const char *name)
+{
+	struct bind_name *item = arena_alloc(cursor->arena, sizeof *item);
+
+	*item = (struct bind_name){.name = arena_strdup(cursor->arena, name), .scopes = scopes};
+	item->direct = field_path_find(class, scopes, &item->name, 1, &item->path);
+	item->integer = item->direct && item->path.scope != SCOPE_PACKET_CONTEXT &&
+			item->path.class->kind == FIELD_INT && item->path.class->form != FORM_BOOL;
+	if (item->integer)
+		run_field_init(&item->column, class, &item->path);
+	item->next = cursor->names[class->index];
+	cursor->names[class->index] = item;
+	return item;
+}
+
+const struct bind_name *bind_cursor_name(struct bind_cursor *cursor,
+					 const struct event_class *class, unsigned scopes,
+					 const char *name)
+{
+	struct bind_sought *sought = bind_cursor_sought(cursor, class, name);
+	const struct bind_name *item = sought->name;
+
+	if (sought->text == name && sought->class == class && item->scopes == scopes &&
+	    !strcmp(item->name, name))
+		return item;
+	for (item = cursor->names[class->index]; item; item = item->next)
+		if (item->scopes == scopes && !strcmp(item->name, name))
+			break;
+	if (!item)
+		item = new_name(cursor, class, scopes, name);
+	*sought = (struct bind_sought){.text = name, .class = class, .name = item};
+	return item;
+}
+
+bool bind_cursor_integer(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
+			 int64_t *out)
+{
+	const struct run *run = &cursor->run;
+	uint16_t entry = (uint16_t)cursor->entry;
+	uint64_t value;
+	struct field field;
+
+	if (!name->integer)
+		return false;
+	if (cursor->decoded != cursor->serial && name->column.placed && run->count &&
+	    run->reader->decoder_column &&
+	    run->reader->decoder_column(run->decoder, run->batch, &entry, 1, &name->column.place,
+					&value)) {
+		*out = (int64_t)value;
+		return true;
+	}
+	fields_at(bind_cursor_fields(L, cursor), &name->path, &field);
+	*out = field.slot.s;
+	return true;
+}
+
+bool bind_cursor_field_at(lua_State *L, struct bind_cursor *cursor, const struct bind_name *name,
+			  struct field *out)
+{
+	if (name->direct)
+		fields_at(bind_cursor_fields(L, cursor), &name->path, out);
+	return name->direct;
+}
+
+bool bind_cursor_field(lua_State *L, struct bind_cursor *cursor, unsigned scopes, const char *name,
+		       struct field *out)
+{
+	return bind_cursor_field_at(
+		L, cursor, bind_cursor_name(cursor, cursor->event.class, scopes, name), out);
+}

@@ -1,0 +1,101 @@
+/*
+ * bind_expr.c - the state beside each event of a loop
+ *
+ *     ev.state["thread[cpu[cpu]/thread]/name"]
+ *
+ * A text is compiled when it is first asked for, for all event classes, and kept with the cursor.
+ * State is read through one window of intervals that moves with the cursor, so that an event costs
+ * a search and no question of its own.
+ */
+#include "lua-lib/binding/bind_expr.h"
+
+#include "engine/base/mem.h"
+#include "state/reading.h"
+
+#include <string.h>
+
+struct bind_expr {
+	const char *text;
+	struct where *where;
+	struct reading *reading;
+	struct bind_expr *next;
+};
+
+struct bind_exprs {
+	struct arena *arena;
+	struct bind_expr *list;
+};
+
+void bind_exprs_free(struct bind_exprs *exprs)
+{
+	if (!exprs)
+		return;
+	for (struct bind_expr *expr = exprs->list; expr; expr = expr->next) {
+		reading_free(expr->reading);
+		where_free(expr->where);
+	}
+	arena_free(exprs->arena);
+	mem_free(exprs);
+}
+
+static bool compile(struct bind_cursor *cursor, struct bind_expr *expr, struct error *err)
+{
+	struct rules *rules;
+
+	if (!where_parse(expr->text, &expr->where, err)) {
+		expr->where = NULL;
+		return false;
+	}
+	if (!bind_cursor_window(cursor, &rules, err) ||
+	    !where_compile(expr->where, rules, cursor->bound->trace, cursor->program, err) ||
+	    !where_lookup(expr->where, err))
+		return false;
+	expr->reading = reading_new(expr->where, cursor->window);
+	return true;
+}
+
+struct bind_expr *bind_cursor_expr(lua_State *L, struct bind_cursor *cursor, const char *text)
+{
+	struct bind_exprs *exprs = cursor->exprs;
+	struct bind_expr *expr;
+	struct error err;
+
+	if (!exprs) {
+		exprs = cursor->exprs = mem_new(sizeof *exprs);
+		exprs->arena = arena_new();
+	}
+	for (expr = exprs->list; expr; expr = expr->next)
+		if (!strcmp(expr->text, text))
+			break;
+	if (!expr) {
+		expr = arena_alloc(exprs->arena, sizeof *expr);
+		expr->text = arena_strdup(exprs->arena, text);
+		expr->next = exprs->list;
+		exprs->list = expr;
+	}
+	if (!expr->reading) {
+		where_free(expr->where);
+		expr->where = NULL;
+		if (!compile(cursor, expr, &err))
+			bind_raise(L, &err);
+	}
+	return expr;
+}
+
+void bind_expr_value(lua_State *L, struct bind_cursor *cursor, struct bind_expr *expr,
+		     struct value *out)
+{
+	struct error err;
+	struct run run;
+
+	*out = (struct value){.kind = VALUE_UNKNOWN};
+	if (!cursor->events || !bind_cursor_current(cursor, &run))
+		return; /* a loss */
+	if (cursor->bound->busy)
+		luaL_error(L, "the trace is answering another question");
+	cursor->bound->busy = true;
+	reading_value(expr->reading, &run, run.first, out);
+	cursor->bound->busy = false;
+	if (interval_window_failed(cursor->window, &err))
+		bind_raise(L, &err);
+}

@@ -1,0 +1,197 @@
+/*
+ * bind_resample.c - how sure a mean is: the bootstrap
+ *
+ *     local mean, low, high, deviation = yore.resample(numbers, 0.001, 4000, 7)
+ *
+ * As many numbers as there are are drawn with replacement and their mean is taken, `rounds` times.
+ * `low` and `high` leave out the given part of these means, half of it on each side; `deviation` is
+ * their standard deviation. The same seed gives the same result.
+ *
+ *     local difference, low, high, deviation = yore.resample_runs(a, b, 0.001, 4000, 7)
+ *
+ * a and b are lists of runs, and a run is a list of numbers. As many runs as there are are drawn,
+ * of each run that was drawn as many numbers as it has; the mean of a side is that of its runs'
+ * means.
+ */
+#include "lua-lib/binding/bind.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { NUMBERS_MAX = 1 << 20, ROUNDS_MAX = 1 << 20 };
+
+/* splitmix64 */
+static uint64_t random_next(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static double drawn_mean(const double *numbers, size_t count, uint64_t *state)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += numbers[(random_next(state) >> 32) * count >> 32];
+	return sum / (double)count;
+}
+
+static double mean_of(const double *numbers, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += numbers[i];
+	return sum / (double)count;
+}
+
+static double deviation_of(const double *numbers, size_t count)
+{
+	double mean = mean_of(numbers, count), squares = 0;
+
+	for (size_t i = 0; i < count; i++)
+		squares += (numbers[i] - mean) * (numbers[i] - mean);
+	return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The list at index i, of argument `arg`, in memory of a userdata, which is pushed. */
+static double *push_numbers(lua_State *L, int i_list, int arg, size_t *count)
+{
+	luaL_argexpected(L, lua_istable(L, i_list), arg, "list of numbers");
+	*count = (size_t)lua_rawlen(L, i_list);
+	luaL_argcheck(L, *count > 0 && *count <= NUMBERS_MAX, arg, "a list of numbers is expected");
+	double *numbers = lua_newuserdatauv(L, *count * sizeof *numbers, 0);
+	for (size_t i = 0; i < *count; i++) {
+		lua_rawgeti(L, i_list, (lua_Integer)i + 1);
+		numbers[i] = luaL_checknumber(L, -1);
+		lua_pop(L, 1);
+	}
+	return numbers;
+}
+
+/* What is asked for behind the numbers, from argument i on. */
+struct request {
+	double left_out;
+	lua_Integer rounds;
+	uint64_t state;
+};
+
+static struct request read_request(lua_State *L, int i)
+{
+	struct request request = {.left_out = luaL_checknumber(L, i),
+				  .rounds = luaL_checkinteger(L, i + 1),
+				  .state = (uint64_t)luaL_checkinteger(L, i + 2)};
+
+	luaL_argcheck(L, request.left_out >= 0 && request.left_out < 1, i,
+		      "a part of one is expected");
+	luaL_argcheck(L, request.rounds > 0 && request.rounds <= ROUNDS_MAX, i + 1,
+		      "too few or too many");
+	return request;
+}
+
+/* mean, low, high, deviation; `means` are put in order. */
+static int push_bounds(lua_State *L, double mean, double *means, const struct request *request)
+{
+	size_t rounds = (size_t)request->rounds;
+	size_t cut = (size_t)floor(request->left_out / 2 * (double)rounds);
+
+	qsort(means, rounds, sizeof *means, by_size);
+	lua_pushnumber(L, mean);
+	lua_pushnumber(L, means[cut]);
+	lua_pushnumber(L, means[rounds - 1 - cut]);
+	lua_pushnumber(L, deviation_of(means, rounds));
+	return 4;
+}
+
+/* yore.resample(numbers, left_out, rounds, seed): mean, low, high, deviation */
+static int resample(lua_State *L)
+{
+	struct request request = read_request(L, 2);
+	size_t count;
+	double *numbers = push_numbers(L, 1, 1, &count);
+	double *means = lua_newuserdatauv(L, (size_t)request.rounds * sizeof *means, 0);
+
+	for (lua_Integer i = 0; i < request.rounds; i++)
+		means[i] = drawn_mean(numbers, count, &request.state);
+	return push_bounds(L, mean_of(numbers, count), means, &request);
+}
+
+struct runs {
+	const double **numbers;
+	size_t *counts, count;
+};
+
+/* The runs of argument i; a list of the userdata that they are in is pushed. */
+static struct runs push_runs(lua_State *L, int i)
+{
+	struct runs runs;
+
+	luaL_checktype(L, i, LUA_TTABLE);
+	runs.count = (size_t)lua_rawlen(L, i);
+	luaL_argcheck(L, runs.count > 0 && runs.count <= NUMBERS_MAX, i,
+		      "a list of runs is expected");
+	lua_createtable(L, (int)runs.count + 2, 0);
+	runs.numbers = lua_newuserdatauv(L, runs.count * sizeof *runs.numbers, 0);
+	lua_rawseti(L, -2, (lua_Integer)runs.count + 1);
+	runs.counts = lua_newuserdatauv(L, runs.count * sizeof *runs.counts, 0);
+	lua_rawseti(L, -2, (lua_Integer)runs.count + 2);
+	for (size_t k = 0; k < runs.count; k++) {
+		lua_rawgeti(L, i, (lua_Integer)k + 1);
+		runs.numbers[k] = push_numbers(L, lua_gettop(L), i, &runs.counts[k]);
+		lua_rawseti(L, -3, (lua_Integer)k + 1);
+		lua_pop(L, 1);
+	}
+	return runs;
+}
+
+static double mean_of_runs(const struct runs *runs)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < runs->count; i++)
+		sum += mean_of(runs->numbers[i], runs->counts[i]);
+	return sum / (double)runs->count;
+}
+
+static double drawn_mean_of_runs(const struct runs *runs, uint64_t *state)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < runs->count; i++) {
+		size_t one = (size_t)((random_next(state) >> 32) * runs->count >> 32);
+
+		sum += drawn_mean(runs->numbers[one], runs->counts[one], state);
+	}
+	return sum / (double)runs->count;
+}
+
+/* yore.resample_runs(a, b, left_out, rounds, seed): difference of b and a, low, high, deviation */
+static int resample_runs(lua_State *L)
+{
+	struct request request = read_request(L, 3);
+	struct runs a = push_runs(L, 1), b = push_runs(L, 2);
+	double *means = lua_newuserdatauv(L, (size_t)request.rounds * sizeof *means, 0);
+
+	for (lua_Integer i = 0; i < request.rounds; i++) {
+		double of_a = drawn_mean_of_runs(&a, &request.state);
+
+		means[i] = drawn_mean_of_runs(&b, &request.state) - of_a;
+	}
+	return push_bounds(L, mean_of_runs(&b) - mean_of_runs(&a), means, &request);
+}
+
+void bind_resample_register(lua_State *L)
+{
+	bind_set_function(L, "resample_runs", resample_runs);
+	bind_set_function(L, "resample", resample);
+}

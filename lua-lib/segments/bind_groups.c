@@ -1,0 +1,118 @@
+/*
+ * bind_groups.c - groups of segments for scripts: counts, sums, extremes, percentiles of lengths
+ *
+ *     {by = {COLUMN, ...}, sum = {COLUMN, ...}, percentiles = {50, 99}}
+ *
+ * Segments of a collection are counted by it when it is there, those of a path also as they come:
+ * then no collection is made.
+ */
+#include "lua-lib/segments/bind_segments.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define GROUPS_TYPE "yore.segment_groups"
+
+static int groups_gc(lua_State *L)
+{
+	segment_groups_release(luaL_checkudata(L, 1, GROUPS_TYPE));
+	return 0;
+}
+
+/* A list of columns of the option table, as numbers; at most SEGMENTS_COLUMNS_MAX. */
+static size_t read_columns(lua_State *L, const struct segments *segments, int options,
+			   const char *option, uint32_t *out)
+{
+	size_t count = 0;
+
+	if (lua_getfield(L, options, option) != LUA_TNIL) {
+		luaL_checktype(L, -1, LUA_TTABLE);
+		for (lua_Integer n = 1; lua_rawgeti(L, -1, n) != LUA_TNIL; n++, lua_pop(L, 1)) {
+			if (count == SEGMENTS_COLUMNS_MAX)
+				luaL_error(L, "%s: more than %d columns", option,
+					   SEGMENTS_COLUMNS_MAX);
+			out[count++] = bind_check_column(L, segments, luaL_checkstring(L, -1));
+		}
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+	return count;
+}
+
+struct segment_groups *bind_push_groups(lua_State *L, const struct segments *segments, int options)
+{
+	static const char *const known[] = {"by", "sum", "percentiles", NULL};
+	struct segment_groups *groups = bind_new_owned(L, sizeof *groups, GROUPS_TYPE, groups_gc);
+	uint32_t by[SEGMENTS_COLUMNS_MAX], sums[SEGMENTS_COLUMNS_MAX];
+
+	bind_check_options(L, options, known);
+	size_t nby = read_columns(L, segments, options, "by", by);
+	size_t nsums = read_columns(L, segments, options, "sum", sums);
+	bool lengths = lua_getfield(L, options, "percentiles") == LUA_TTABLE;
+	lua_pop(L, 1);
+	segment_groups_init(groups, by, nby, sums, nsums, lengths);
+	return groups;
+}
+
+/* p50, p99.9 of the list at the index `percentiles`, into the table on top. */
+static void set_percentiles(lua_State *L, struct segment_group *group, int percentiles)
+{
+	char name[32];
+
+	for (lua_Integer n = 1; lua_rawgeti(L, percentiles, n) != LUA_TNIL; n++) {
+		double percent = luaL_checknumber(L, -1);
+
+		snprintf(name, sizeof name, "p%g", percent);
+		lua_pop(L, 1);
+		bind_set_integer(L, name, segment_group_percentile(group, percent));
+	}
+	lua_pop(L, 1);
+}
+
+static void push_group(lua_State *L, const struct segment_group *group)
+{
+	lua_createtable(L, 0, 16);
+	bind_set_integer(L, "count", (int64_t)group->count);
+	bind_set_integer(L, "begun", (int64_t)group->begun);
+	bind_set_integer(L, "total", group->total);
+	bind_set_integer(L, "min", group->least);
+	bind_set_integer(L, "max", group->most);
+	bind_set_integer(L, "max_begin", group->longest_begin);
+	bind_set_integer(L, "max_end", group->longest_begin + group->most);
+	bind_set_integer(L, "last_end", group->last_end);
+	bind_set_integer(L, "longest", (int64_t)group->longest + 1);
+	lua_pushnumber(L, group->mean);
+	lua_setfield(L, -2, "mean");
+	lua_pushnumber(L, group->count > 1 ? sqrt(group->squares / (double)(group->count - 1)) : 0);
+	lua_setfield(L, -2, "stddev");
+}
+
+int bind_push_group_rows(lua_State *L, const struct segments *segments,
+			 struct segment_groups *groups, int options)
+{
+	char name[128];
+
+	lua_getfield(L, options, "percentiles");
+	int percentiles = lua_gettop(L);
+	lua_newtable(L);
+	if (groups->lengths)
+		segment_groups_gather(groups);
+	for (size_t i = 0; i < groups->count; i++) {
+		struct segment_group *group = &groups->items[i];
+
+		push_group(L, group);
+		for (size_t k = 0; k < groups->ncolumns; k++) {
+			bind_set_value(L, segments->names[groups->columns[k]],
+				       segments_atom(segments, group->cells[k]));
+		}
+		for (size_t k = 0; k < groups->nsums; k++) {
+			snprintf(name, sizeof name, "sum_%s", segments->names[groups->summed[k]]);
+			bind_set_integer(L, name, group->sums[k]);
+		}
+		if (groups->lengths)
+			set_percentiles(L, group, percentiles);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	lua_remove(L, percentiles);
+	return 1;
+}

@@ -1,0 +1,532 @@
+/*
+ * bind_intervals.c - segments from the intervals of a path
+ *
+ *     path        thread[42]/state    thread[*]/state, cpu[*]/thread ...
+ *     key         42                  what stands in the brackets; a path with several: all before
+ * its name before      the value that ended where this one begins, if one did after       the value
+ * that begins where this one ends
+ *
+ * A path with `join` becomes a column of the first one's segments: its value at their begin. Paths
+ * come key by key, so that only the intervals of one key are there at a time.
+ *
+ * Intervals that reach over the ends of the range are cut there; nothing is read for their true
+ * ends.
+ */
+#include "lua-lib/segments/bind_segments.h"
+
+#include "state/intervals/named.h"
+#include "state/rules/rules.h"
+#include "state/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATHS_MAX = 8 };
+
+struct filling { /* of one path */
+	struct segments *segments;
+	struct segment_groups *groups; /* count them in place of adding them; NULL: none */
+	int options;                   /* on the stack, of the groups */
+	struct totals_list *totals;    /* of each key and value, in place of segments; NULL: none */
+	struct segment pending;        /* it is counted when what is after it is known */
+	uint32_t pending_cells[INTERVAL_COLUMNS];
+	uint32_t *cells; /* of the last one */
+	size_t counted;
+	int place;             /* on the stack, of the collection */
+	const char *wanted;    /* the path that was asked for */
+	struct filling *again; /* the next one of the same path; NULL: none */
+	bool repeats;          /* it is that of one before it, which reads the path */
+	bool optional;         /* it may have no value, and rules may not write it */
+	const char *join;      /* the column that it becomes; NULL: it is a collection of its own */
+	uint32_t column;
+	uint32_t joint_key; /* of the first path's atoms */
+	bool joined;        /* of the first path: others become columns */
+	size_t key_begins;  /* likewise: the first segment of its key */
+	bool noted;         /* why it has no value was said */
+	nstime begin, end;
+	bool whole;
+	bool after_unknown; /* only those before which nothing is known */
+	uint32_t
+		*befores; /* atoms: only those before which the value was one of these; none: all */
+	size_t nbefores;
+	bool until_unknown; /* only those behind which nothing is known */
+	uint32_t *values;   /* atoms of those that are kept; none: all */
+	size_t nvalues;
+	/* of the interval before */
+	char *path; /* of the arena; NULL: none yet */
+	size_t room;
+	uint32_t key, value;
+	nstime ended;
+	bool kept; /* as the last segment */
+};
+
+struct fillings {
+	const struct bind_context *context;
+	struct filling items[PATHS_MAX];
+	size_t count;
+	struct filling *last; /* of the interval before */
+};
+
+/* What stands in the path's only brackets; else the path without its last name. */
+static uint32_t key_of(struct segments *segments, const char *path)
+{
+	const char *open = strchr(path, '['), *slash = strrchr(path, '/');
+	struct value value = {.kind = VALUE_STRING, .text = path};
+	char *end;
+
+	value.len = (uint32_t)(slash && slash > path ? (size_t)(slash - path) : strlen(path));
+	if (open && !strchr(open + 1, '[')) {
+		value.text = open + 1;
+		value.len = (uint32_t)strcspn(open + 1, "]");
+		bool quoted = value.len > 1 && open[1] == '"';
+		int64_t number = strtoll(open + 1, &end, 10);
+		if (*end == ']' && end > open + 1)
+			value = value_s64(number);
+		else if (quoted) {
+			value.text++;
+			value.len -= 2;
+		}
+	}
+	return segments_intern(segments, &value);
+}
+
+/* Is the value one of these? Without any, all are. */
+static bool is_wanted(const uint32_t *values, size_t count, uint32_t value)
+{
+	for (size_t i = 0; i < count; i++)
+		if (values[i] == value)
+			return true;
+	return !count;
+}
+
+static void count_pending(struct filling *filling)
+{
+	if (filling->groups && filling->cells && !filling->joined)
+		segment_groups_count(filling->groups, filling->segments, &filling->pending,
+				     filling->cells, filling->counted++);
+	filling->cells = NULL;
+}
+
+/* Its cells, all 0. */
+static uint32_t *add(struct filling *filling, const struct segment *segment)
+{
+	count_pending(filling);
+	if (!filling->groups || filling->joined)
+		return filling->cells = segments_add(filling->segments, segment);
+	filling->pending = *segment;
+	memset(filling->pending_cells, 0, sizeof filling->pending_cells);
+	return filling->cells = filling->pending_cells;
+}
+
+static bool keep(struct filling *filling, const struct interval *interval, uint32_t value)
+{
+	struct segment segment = {interval->begin, interval->end, true, !interval->lost};
+	bool touches = filling->value && filling->ended == interval->begin;
+	uint32_t *cells;
+
+	if (segment.begin == NSTIME_MIN || segment.begin < filling->begin) {
+		segment.begin = filling->begin;
+		segment.begun = false;
+	}
+	if (segment.end > filling->end) {
+		segment.end = filling->end;
+		segment.ended = false;
+	}
+	if (segment.begin >= segment.end || (filling->whole && !(segment.begun && segment.ended)) ||
+	    (filling->after_unknown && touches) ||
+	    !is_wanted(filling->befores, filling->nbefores, touches ? filling->value : 0) ||
+	    !is_wanted(filling->values, filling->nvalues, value))
+		return false;
+	cells = add(filling, &segment);
+	cells[COLUMN_KEY] = filling->key;
+	cells[COLUMN_VALUE] = value;
+	cells[COLUMN_BEFORE] = touches ? filling->value : 0;
+	return true;
+}
+
+/* Is it a path that `wanted` stands for? Keys match *, all else is the same. */
+static bool stands_for(const char *wanted, const char *path)
+{
+	for (; *wanted && *path; wanted++) {
+		if (*wanted == '*' && wanted[1] == ']') {
+			path += strcspn(path, "]");
+			continue;
+		}
+		if (*wanted != *path++)
+			return false;
+	}
+	return !*wanted && !*path;
+}
+
+/* Gives the first path's segments of the key what `other` has at their begins. */
+static void join(struct filling *first, struct filling *other)
+{
+	const struct segments *from = other->segments;
+	size_t k = 0;
+
+	if (!from->count || other->joint_key != first->key)
+		return;
+	for (size_t i = first->key_begins; i < first->segments->count; i++) {
+		nstime t = first->segments->items[i].begin;
+
+		while (k < from->count && from->items[k].end <= t)
+			k++;
+		if (k == from->count)
+			break;
+		if (from->items[k].begin <= t)
+			segments_cells(first->segments, i)[other->column] = segments_intern(
+				first->segments,
+				segments_atom(from, segments_cells(from, k)[COLUMN_VALUE]));
+	}
+}
+
+/* All of a key of the first path is there: joins it, and counts it where groups are wanted. */
+static void end_key(struct fillings *fillings)
+{
+	struct filling *first = &fillings->items[0];
+	struct segments *segments = first->segments;
+
+	for (size_t i = 1; i < fillings->count; i++)
+		if (fillings->items[i].join)
+			join(first, &fillings->items[i]);
+	if (first->groups && first->joined) {
+		for (size_t i = 0; i < segments->count; i++)
+			segment_groups_count(first->groups, segments, &segments->items[i],
+					     segments_cells(segments, i), first->counted++);
+		segments->count = 0;
+	}
+	first->key_begins = segments->count;
+}
+
+static void turn_to_path(struct fillings *fillings, struct filling *filling, const char *path)
+{
+	struct filling *first = &fillings->items[0];
+	size_t len = strlen(path) + 1;
+
+	if (filling->join) {
+		join(first, filling);
+		filling->segments->count = 0;
+		filling->joint_key = key_of(first->segments, path);
+	} else if (filling == first && first->joined) {
+		end_key(fillings);
+	}
+	if (len > filling->room) {
+		filling->room = len * 2;
+		filling->path = arena_alloc(filling->segments->arena, filling->room);
+	}
+	memcpy(filling->path, path, len);
+	filling->key = key_of(filling->segments, path);
+	filling->value = 0;
+	filling->ended = NSTIME_MIN;
+	filling->kept = false;
+}
+
+/* What the path is of; NULL: nothing that was asked for. */
+static struct filling *find_filling(struct fillings *fillings, const char *path)
+{
+	for (size_t i = 0; i < fillings->count; i++)
+		if (fillings->count == 1 || stands_for(fillings->items[i].wanted, path))
+			return &fillings->items[i];
+	return NULL;
+}
+
+/* What the interval is of, turned to its path; NULL: nothing that was asked for. */
+static struct filling *filling_of(struct fillings *fillings, const char *path)
+{
+	struct filling *last = fillings->last;
+
+	if (last && !strcmp(last->path, path))
+		return last;
+	last = find_filling(fillings, path);
+	if (!last)
+		return NULL;
+	fillings->last = last;
+	for (struct filling *each = last; each; each = each->again)
+		if (!each->path || strcmp(each->path, path) != 0)
+			turn_to_path(fillings, each, path);
+	return last;
+}
+
+static void take_interval(struct filling *filling, const struct interval *interval)
+{
+	uint32_t value = segments_intern(filling->segments, &interval->value);
+
+	if (filling->kept && filling->ended == interval->begin) {
+		filling->cells[COLUMN_AFTER] = value;
+		filling->segments->count -= filling->until_unknown;
+	}
+	filling->kept = keep(filling, interval, value);
+	filling->value = value;
+	filling->ended = interval->end;
+}
+
+static bool each_interval(void *arg, const struct interval *interval)
+{
+	struct fillings *fillings = arg;
+	struct filling *filling = filling_of(fillings, interval->path);
+
+	if (bind_interrupted(fillings->context))
+		return false;
+	for (; filling; filling = filling->again)
+		take_interval(filling, interval);
+	return true;
+}
+
+static bool wants_totals(void *arg, const char *path)
+{
+	const struct filling *filling = find_filling(arg, path);
+
+	return filling && filling->totals;
+}
+
+static bool each_total(void *arg, const char *path, const struct value_total *total)
+{
+	struct fillings *fillings = arg;
+	struct filling *filling = filling_of(fillings, path);
+	uint32_t value = segments_intern(filling->segments, &total->value);
+
+	if (is_wanted(filling->values, filling->nvalues, value))
+		totals_list_add(filling->totals, filling->key, value, total);
+	return !bind_interrupted(fillings->context);
+}
+
+/* The option `unknown`: "before" or "after". */
+static void read_unknown(lua_State *L, int options, struct filling *out)
+{
+	static const char *const sides[] = {"before", "after", NULL};
+
+	if (lua_getfield(L, options, "unknown") != LUA_TNIL) {
+		out->after_unknown = luaL_checkoption(L, -1, NULL, sides) == 0;
+		out->until_unknown = !out->after_unknown;
+	}
+	lua_pop(L, 1);
+}
+
+/* The option `name`, one value or a list, as atoms of the filling's own. */
+static size_t read_values(lua_State *L, int options, const char *name, struct filling *filling,
+			  uint32_t **out)
+{
+	int type = lua_getfield(L, options, name);
+	size_t count = type == LUA_TTABLE ? (size_t)lua_rawlen(L, -1) : type != LUA_TNIL;
+	struct value value;
+
+	*out = arena_array(filling->segments->arena, count, sizeof **out);
+	for (size_t i = 0; i < count; i++) {
+		if (type == LUA_TTABLE)
+			lua_rawgeti(L, -1, (lua_Integer)i + 1);
+		else
+			lua_pushvalue(L, -1);
+		value = bind_check_value(L, -1);
+		(*out)[i] = segments_intern(filling->segments, &value);
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+	return count;
+}
+
+/* What one table asks for; pushes the collection, and what must live as long as it is filled. */
+static void push_filling(lua_State *L, int options, struct filling *out)
+{
+	if (lua_getfield(L, options, "path") != LUA_TSTRING)
+		luaL_error(L, "path: a text is expected, not %s", luaL_typename(L, -1));
+	out->wanted = lua_tostring(L, -1);
+	out->whole = bind_flag(L, options, "whole");
+	out->optional = bind_flag(L, options, "optional");
+	lua_getfield(L, options, "join");
+	out->join = lua_isnil(L, -1) ? NULL : luaL_checkstring(L, -1);
+	read_unknown(L, options, out);
+	out->totals = bind_flag(L, options, "totals") ? bind_push_totals(L) : NULL;
+	if (out->totals && (out->whole || out->join))
+		luaL_error(L, "totals: not with 'whole' or 'join'");
+	lua_getfield(L, options, "groups");
+	out->options = lua_gettop(L);
+	if (out->totals && !lua_isnil(L, -1))
+		luaL_error(L, "totals: not with 'groups'");
+	if ((out->after_unknown || out->until_unknown) &&
+	    (out->totals || out->join || !lua_isnil(L, -1)))
+		luaL_error(L, "unknown: not with 'totals', 'join' or 'groups'");
+	out->segments = bind_push_segments(L);
+	segments_of_intervals(out->segments);
+	out->place = lua_gettop(L);
+	out->nvalues = read_values(L, options, "value", out, &out->values);
+	out->nbefores = read_values(L, options, "before", out, &out->befores);
+}
+
+/* A path that stands once more is read once: each of its intervals is given to both. */
+static void link_repeated(struct fillings *fillings)
+{
+	for (size_t i = 1; i < fillings->count; i++) {
+		struct filling *own = &fillings->items[i], *other = NULL;
+
+		for (size_t k = 0; k < i && !other; k++)
+			if (!strcmp(fillings->items[k].wanted, own->wanted))
+				other = &fillings->items[k];
+		if (!other || own->join || other->join || own->totals || other->totals)
+			continue;
+		while (other->again)
+			other = other->again;
+		other->again = own;
+		own->repeats = true;
+	}
+}
+
+/* What rests on more than one path: columns that are joined, and groups, which may be by these. */
+static void link_fillings(lua_State *L, struct fillings *fillings)
+{
+	struct filling *first = &fillings->items[0];
+
+	link_repeated(fillings);
+	for (size_t i = 0; i < fillings->count; i++) {
+		struct filling *filling = &fillings->items[i];
+
+		if (!filling->join)
+			continue;
+		if (i == 0)
+			luaL_error(L, "join: it is of the paths behind the first");
+		if (first->totals)
+			luaL_error(L, "join: not to a path of which totals are asked");
+		if (segments_column(first->segments, filling->join) != UINT32_MAX)
+			luaL_error(L, "join: there is a column '%s' already", filling->join);
+		first->joined = true;
+		filling->column = segments_add_column(first->segments, filling->join);
+	}
+	for (size_t i = 0; i < fillings->count; i++) {
+		struct filling *filling = &fillings->items[i];
+
+		if (lua_isnil(L, filling->options))
+			continue;
+		luaL_checktype(L, filling->options, LUA_TTABLE);
+		filling->groups = bind_push_groups(L, filling->segments, filling->options);
+	}
+}
+
+/* A query for each path that is read: their number in *count. */
+static bool parse_queries(struct bind_trace *bound, struct state *state, struct fillings *fillings,
+			  struct query **queries, size_t *count, struct error *err)
+{
+	struct buf note = {0};
+	bool ok = true;
+
+	for (size_t i = 0; i < fillings->count && ok; i++) {
+		struct filling *filling = &fillings->items[i];
+		/* of several values some may be other rules' */
+		const struct value *value =
+			filling->nvalues == 1 ? segments_atom(filling->segments, filling->values[0])
+					      : NULL;
+
+		filling->noted = filling->repeats;
+		if (filling->repeats)
+			continue;
+		buf_clear(&note);
+		ok = query_parse(filling->wanted, &queries[*count], err);
+		*count += ok;
+		ok = ok && (filling->optional ||
+			    state_lookup(state, queries[*count - 1], value, &note, err));
+		if (ok && note.len)
+			notice(&bound->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
+		filling->noted = note.len > 0 || filling->optional;
+	}
+	buf_release(&note);
+	return ok;
+}
+
+/* All paths in one go, with one nanosecond more on both sides, for what is before and after. */
+static bool ask(struct bind_trace *bound, struct fillings *fillings, struct error *err)
+{
+	struct query *queries[PATHS_MAX] = {0};
+	const struct filling *first = &fillings->items[0];
+	const struct sums_sink sink = {.interval = each_interval,
+				       .wants_totals = wants_totals,
+				       .total = each_total,
+				       .begin = first->begin,
+				       .end = first->end,
+				       .arg = fillings};
+	struct state *state;
+	size_t count = 0;
+	bool ok = bind_get_state(bound, &state, err) &&
+		  parse_queries(bound, state, fillings, queries, &count, err);
+
+	if (ok && count > 1 &&
+	    state_names_threads(state, (const struct query *const *)queries, count))
+		ok = error_set(err, ERR_QUERY,
+			       "threads by name are one path of segments, and alone: %s",
+			       fillings->items[0].wanted);
+	ok = ok && state_totals(state, first->begin - 1, first->end + 1,
+				(const struct query *const *)queries, count, &sink, err);
+	for (size_t i = 0; i < count; i++)
+		query_free(queries[i]);
+	if (ok && bind_interrupted(bound->context))
+		ok = error_set(err, ERR_INTERRUPTED, "interrupted");
+	return ok;
+}
+
+static void read_fillings(lua_State *L, struct fillings *out)
+{
+	static const char *const known[] = {"path",   "from",     "to",     "value",
+					    "whole",  "optional", "groups", "join",
+					    "totals", "unknown",  "before", NULL};
+	size_t count = (size_t)lua_rawlen(L, 2);
+
+	out->count = count ? count : 1;
+	if (count > PATHS_MAX)
+		luaL_error(L, "more than %d paths", PATHS_MAX);
+	luaL_checkstack(L, PATHS_MAX * 13 + 10, "paths");
+	if (!count) {
+		bind_check_options(L, 2, known);
+		push_filling(L, 2, &out->items[0]);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (lua_rawgeti(L, 2, (lua_Integer)i + 1) != LUA_TTABLE)
+			luaL_error(L, "a table with a path is expected");
+		bind_check_options(L, lua_gettop(L), known);
+		push_filling(L, lua_gettop(L), &out->items[i]);
+	}
+}
+
+static void push_filled(lua_State *L, struct filling *filling)
+{
+	count_pending(filling);
+	if (filling->join)
+		lua_pushnil(L);
+	else if (filling->groups)
+		bind_push_group_rows(L, filling->segments, filling->groups, filling->options);
+	else if (filling->totals)
+		bind_push_total_rows(L, filling->segments, filling->totals);
+	else
+		lua_pushvalue(L, filling->place);
+}
+
+int bind_push_intervals(lua_State *L, struct bind_trace *bound)
+{
+	struct fillings fillings = {.context = bound->context};
+	nstime begin, end;
+	struct error err;
+
+	if (bound->busy)
+		luaL_error(L, "the trace is answering another question");
+	bind_segments_range(L, bound, 2, &begin, &end);
+	read_fillings(L, &fillings);
+	link_fillings(L, &fillings);
+	for (size_t i = 0; i < fillings.count; i++) {
+		fillings.items[i].begin = begin;
+		fillings.items[i].end = end;
+	}
+	if (begin < end) {
+		bound->busy = true;
+		bool ok = ask(bound, &fillings, &err);
+		bound->busy = false;
+		if (!ok)
+			bind_raise(L, &err);
+	}
+	for (size_t i = 0; i < fillings.count; i++)
+		if (!fillings.items[i].path && !fillings.items[i].noted)
+			notice(&bound->trace->notices, NOTICE_INFO, "%s has no value in this range",
+			       fillings.items[i].wanted);
+	end_key(&fillings);
+	for (size_t i = 0; i < fillings.count; i++) {
+		bind_segments_weigh(L, fillings.items[i].segments);
+		push_filled(L, &fillings.items[i]);
+	}
+	return (int)fillings.count;
+}

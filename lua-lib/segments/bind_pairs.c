@@ -1,0 +1,888 @@
+/*
+ * bind_pairs.c - segments from pairs of events: one that begins, one of the same key that finishes
+ *
+ *     trace:segments{ begin = { "irq_handler_entry" }, finish = { "irq_handler_exit" }, key =
+ * "cpu", fields = { irq = "begin irq", ret = "end ret" } }
+ *
+ * With `at` in place of `begin` and `finish` each event is a segment of no length.
+ *
+ * `same` is a column whose number must be the same at both ends: where it is not, events are
+ * missing between them, and the two are no pair. A negative number of the end fits each begin.
+ * `same_name` = { "syscall_entry_", "syscall_exit_" } has the names themselves tell it: what stands
+ * behind the one in the begin's name must stand behind the other in the end's. An end named
+ * "unknown" there fits each begin.
+ *
+ * A key is one or more columns of the event, joined by +; | between columns gives alternatives, of
+ * which the first that the event has counts: "context/tid | common_pid | cpu[cpu]/thread".
+ *
+ * A pair is dropped where the end of it and the begin of the next one of its key may be among
+ * events that are missing (pair_doubts.h). Of pairs whose key is the CPU those are dropped that
+ * last while events of that CPU were lost. Each begin that has no segment is counted by its reason
+ * (enum left_out), and by its name or, with `left_by`, by a column that is captured there.
+ *
+ * With `not_idle` the idle thread has no such events: who runs is then unknown.
+ *
+ * cpu[cpu]/thread is asked of the state, a window at a time. Where `threads` is a function, the key
+ * is a thread, and the function gives the intervals of cpu[*]/thread instead, which were read in
+ * one go; it is called only when an event class has none of the alternatives before it, or a stream
+ * lacks events.
+ */
+#include "lua-lib/binding/bind_column.h"
+#include "lua-lib/segments/bind_segments.h"
+
+#include "engine/base/bitset.h"
+#include "engine/base/hash_index.h"
+#include "engine/base/mem.h"
+#include "state/events/pair_doubts.h"
+#include "state/program/lookup.h"
+
+#include <string.h>
+
+#define PAIRS_TYPE "yore.pairs"
+
+enum { PARTS_MAX = 4, ALTERNATIVES_MAX = 8 };
+enum { KIND_BEGIN = 1, KIND_FINISH = 2, KIND_AT = 4 };
+
+struct alternatives {
+	struct bind_column items[ALTERNATIVES_MAX];
+	size_t count;
+	uint8_t *may; /* by class that is read: a bit of each that its events may have */
+};
+
+struct key {
+	struct alternatives parts[PARTS_MAX];
+	size_t count;
+};
+
+/* Who runs on a CPU, as time goes on. */
+struct runner {
+	int32_t cpu;
+	size_t at, last; /* of the segments of cpu[*]/thread */
+};
+
+struct captured {
+	uint32_t column;
+	bool at_end;
+	struct alternatives from;
+};
+
+struct open_pair {
+	struct pair_event begin;
+	int64_t same;        /* -1: the event has none */
+	uint32_t key, below; /* the one that was begun before it, of the same key; 0: none */
+	const struct event_class *class;
+	uint32_t cells[SEGMENTS_COLUMNS_MAX];
+};
+
+struct pairs {
+	struct bind_cursor *cursor;
+	struct segments *segments;
+	int options; /* on the stack */
+	struct key begin_key, finish_key;
+	struct alternatives same; /* the number that both ends must have */
+	const char *same_name[2]; /* what stands before the same name in both; NULL: any */
+	struct captured fields[SEGMENTS_COLUMNS_MAX];
+	size_t nfields;
+	bool nested, by_cpu, not_idle;
+	bool named;       /* the last event whose key was read tells it itself */
+	uint32_t left_by; /* the column by which begins without a segment are counted */
+	uint8_t *kinds;   /* by class */
+	uint32_t *names;  /* by class: the atom of its name; 0: not interned yet */
+	const struct event_class **fits; /* by class of an end: a begin that has the same name */
+	struct open_pair *open;          /* from 1 on; `below` links those that are free */
+	size_t nopen, capacity, depth;
+	uint32_t spare;
+	uint32_t *heads; /* by atom of the key: the innermost that is open */
+	size_t nheads;
+	struct paged heads_memory; /* there may be as many atoms as segments */
+	struct pair_doubts *doubts;
+	struct segments *threads; /* of cpu[*]/thread; NULL: the state is asked */
+	uint32_t *thread_atoms;   /* by theirs, of `segments`; 0: not interned yet */
+	struct runner *runners;   /* of the CPUs that events told */
+	struct hash_index runner_of_cpu;
+	size_t nrunners, runners_room;
+	uint32_t *runner_of_stream; /* the last one of its events */
+	struct buf scratch;
+};
+
+static int pairs_gc(lua_State *L)
+{
+	struct pairs *pairs = luaL_checkudata(L, 1, PAIRS_TYPE);
+
+	mem_free(pairs->kinds);
+	mem_free(pairs->names);
+	mem_free(pairs->fits);
+	pair_doubts_free(pairs->doubts);
+	mem_free(pairs->open);
+	paged_free(&pairs->heads_memory);
+	mem_free(pairs->thread_atoms);
+	mem_free(pairs->runners);
+	mem_free(pairs->runner_of_stream);
+	hash_index_release(&pairs->runner_of_cpu);
+	buf_release(&pairs->scratch);
+	memset(pairs, 0, sizeof *pairs);
+	return 0;
+}
+
+/* ---- what is asked for ---- */
+
+static const char *trimmed(lua_State *L, const char *text, size_t len)
+{
+	while (len && *text == ' ') {
+		text++;
+		len--;
+	}
+	while (len && text[len - 1] == ' ')
+		len--;
+	return lua_pushlstring(L, text, len);
+}
+
+static const char who_runs[] = "cpu[cpu]/thread";
+
+/* Has an event class that is read none of the columns? Then the next alternative is asked. */
+static bool may_lack(struct pairs *pairs, const struct alternatives *of)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+
+	for (size_t c = 0; c < trace->nclasses; c++) {
+		bool has = !pairs->kinds[c];
+
+		for (size_t i = 0; i < of->count && !has; i++)
+			has = of->items[i].kind == COLUMN_FIELD &&
+			      bind_cursor_name(pairs->cursor, trace->classes[c],
+					       of->items[i].scopes, of->items[i].name)
+				      ->direct;
+		if (!has)
+			return true;
+	}
+	return false;
+}
+
+/* Calls the function `threads` of the options, if there is one; the table keeps what it gives. */
+static bool get_threads(lua_State *L, struct pairs *pairs)
+{
+	if (pairs->threads)
+		return true;
+	if (lua_getfield(L, pairs->options, "threads") != LUA_TFUNCTION) {
+		lua_pop(L, 1);
+		return false;
+	}
+	lua_call(L, 0, 1);
+	pairs->threads = bind_check_segments(L, -1);
+	lua_setfield(L, pairs->options, "threads");
+	pairs->thread_atoms =
+		mem_new_array((size_t)segments_atoms(pairs->threads) + 1, sizeof(uint32_t));
+	return true;
+}
+
+static void add_alternative(lua_State *L, struct pairs *pairs, const char *text,
+			    struct alternatives *out)
+{
+	struct bind_column *column = &out->items[out->count];
+	bool runs = !strcmp(text, who_runs);
+
+	if (runs && !may_lack(pairs, out))
+		return;
+	if (runs && get_threads(L, pairs))
+		*column = (struct bind_column){.kind = COLUMN_STATE, .key = who_runs};
+	else
+		bind_column_parse(L, pairs->cursor, text, column);
+	out->count++;
+}
+
+/* Has an event of that class the column? What is no field may always be there. */
+static bool may_have(struct pairs *pairs, const struct bind_column *column,
+		     const struct event_class *class)
+{
+	return (column->kind != COLUMN_FIELD && column->kind != COLUMN_LABEL) ||
+	       bind_column_place(pairs->cursor, column, class)->direct;
+}
+
+static void find_places(struct pairs *pairs, struct alternatives *of)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+
+	of->may = arena_array(pairs->cursor->arena, trace->nclasses + 1, sizeof *of->may);
+	for (size_t c = 0; c < trace->nclasses; c++)
+		for (size_t i = 0; i < of->count && pairs->kinds[c]; i++)
+			if (may_have(pairs, &of->items[i], trace->classes[c]))
+				of->may[c] |= (uint8_t)(1 << i);
+}
+
+/* Columns with | between them; none of them has one in its own text. */
+static void read_alternatives(lua_State *L, struct pairs *pairs, const char *text, size_t len,
+			      struct alternatives *out)
+{
+	const char *end = text + len;
+
+	out->count = 0;
+	for (const char *bar; text <= end; text = bar + 1) {
+		bar = memchr(text, '|', (size_t)(end - text));
+		bar = bar ? bar : end;
+		if (out->count == ALTERNATIVES_MAX)
+			luaL_error(L, "more than %d alternatives", ALTERNATIVES_MAX);
+		add_alternative(L, pairs, trimmed(L, text, (size_t)(bar - text)), out);
+		lua_pop(L, 1);
+	}
+	find_places(pairs, out);
+}
+
+static bool read_key(lua_State *L, struct pairs *pairs, const char *option, struct key *out)
+{
+	const char *text, *end;
+	size_t len;
+
+	if (lua_getfield(L, pairs->options, option) == LUA_TNIL) {
+		lua_pop(L, 1);
+		return false;
+	}
+	text = luaL_checklstring(L, -1, &len);
+	end = text + len;
+	out->count = 0;
+	for (const char *plus; text <= end; text = plus + 1) {
+		plus = memchr(text, '+', (size_t)(end - text));
+		plus = plus ? plus : end;
+		if (out->count == PARTS_MAX)
+			luaL_error(L, "%s: more than %d columns", option, PARTS_MAX);
+		read_alternatives(L, pairs, text, (size_t)(plus - text), &out->parts[out->count++]);
+	}
+	lua_pop(L, 1);
+	return true;
+}
+
+/* Has an event of that kind one of the columns? */
+static bool any_has(const struct pairs *pairs, const struct alternatives *of, uint8_t kind)
+{
+	bool any = false;
+
+	for (size_t c = 0; c < pairs->cursor->bound->trace->nclasses; c++)
+		any = any || ((pairs->kinds[c] & kind) && of->may[c]);
+	return any;
+}
+
+/* A part of the key that none of the events has is a mistake: there would be no pair. */
+static void check_key(lua_State *L, struct pairs *pairs, const char *option, const struct key *key,
+		      uint8_t kind)
+{
+	const struct trace *trace = pairs->cursor->bound->trace;
+	bool read = false;
+	struct error err;
+
+	for (size_t c = 0; c < trace->nclasses; c++)
+		read = read || (pairs->kinds[c] & kind);
+	for (size_t i = 0; i < key->count && read; i++) {
+		const struct bind_column *column = &key->parts[i].items[0];
+
+		if (any_has(pairs, &key->parts[i], kind))
+			continue;
+		if (lookup_field(trace, column->name, &err))
+			error_set(&err, ERR_RANGE,
+				  "no event that %s has the column '%s': "
+				  "'yore info %s' lists the fields of each",
+				  kind == KIND_FINISH ? "ends a pair" : "begins one", column->key,
+				  trace->path);
+		error_while(&err, "%s", option);
+		bind_raise(L, &err);
+	}
+}
+
+/* The texts live as long as the options. */
+static void read_same_name(lua_State *L, struct pairs *pairs)
+{
+	if (lua_getfield(L, pairs->options, "same_name") != LUA_TNIL) {
+		luaL_checktype(L, -1, LUA_TTABLE);
+		for (lua_Integer i = 0; i < 2; i++) {
+			lua_rawgeti(L, -1, i + 1);
+			pairs->same_name[i] = luaL_checkstring(L, -1);
+			lua_pop(L, 1);
+		}
+	}
+	lua_pop(L, 1);
+}
+
+static void read_same(lua_State *L, struct pairs *pairs)
+{
+	const char *text;
+	size_t len;
+
+	if (lua_getfield(L, pairs->options, "same") != LUA_TNIL) {
+		text = luaL_checklstring(L, -1, &len);
+		read_alternatives(L, pairs, text, len, &pairs->same);
+	}
+	lua_pop(L, 1);
+}
+
+/* fields = { name = "begin COLUMNS" or "end COLUMNS" } */
+static void read_fields(lua_State *L, struct pairs *pairs)
+{
+	if (lua_getfield(L, pairs->options, "fields") == LUA_TNIL) {
+		lua_pop(L, 1);
+		return;
+	}
+	luaL_checktype(L, -1, LUA_TTABLE);
+	lua_pushnil(L);
+	while (lua_next(L, -2)) {
+		struct captured *field = &pairs->fields[pairs->nfields];
+		const char *text = luaL_checkstring(L, -1), *name = luaL_checkstring(L, -2);
+		bool at_end = !strncmp(text, "end ", 4);
+
+		if (!at_end && strncmp(text, "begin ", 6) != 0)
+			luaL_error(L, "fields: %s: \"begin FIELD\" or \"end FIELD\" is expected",
+				   name);
+		if (pairs->segments->ncolumns == SEGMENTS_COLUMNS_MAX)
+			luaL_error(L, "fields: more than %d", SEGMENTS_COLUMNS_MAX);
+		text += at_end ? 4 : 6;
+		read_alternatives(L, pairs, text, strlen(text), &field->from);
+		field->at_end = at_end;
+		field->column = segments_add_column(pairs->segments, name);
+		pairs->nfields++;
+		lua_pop(L, 1);
+	}
+	lua_pop(L, 1);
+}
+
+/* The column by which begins without a segment are counted: the name, or one that `fields` has. */
+static void read_left_by(lua_State *L, struct pairs *pairs)
+{
+	pairs->left_by = COLUMN_VALUE;
+	if (lua_getfield(L, pairs->options, "left_by") != LUA_TNIL)
+		pairs->left_by = bind_check_column(L, pairs->segments, luaL_checkstring(L, -1));
+	lua_pop(L, 1);
+}
+
+/* The names of the option, one or a list, into the list on top from number `n` on. */
+static lua_Integer add_names(lua_State *L, int options, const char *option, lua_Integer n)
+{
+	int type = lua_getfield(L, options, option);
+
+	if (type == LUA_TSTRING) {
+		lua_rawseti(L, -2, ++n);
+		return n;
+	}
+	if (type != LUA_TTABLE)
+		luaL_error(L, "%s: a name or a list of names is expected", option);
+	for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++)
+		lua_rawseti(L, -3, ++n);
+	lua_pop(L, 2);
+	return n;
+}
+
+static void mark_kind(lua_State *L, int options, const struct trace *trace, const char *option,
+		      uint8_t kind, uint8_t *kinds)
+{
+	lua_newtable(L);
+	add_names(L, options, option, 0);
+	for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++, lua_pop(L, 1))
+		for (size_t c = 0; c < trace->nclasses; c++)
+			if (lookup_glob(lua_tostring(L, -1), trace->classes[c]->name, ':'))
+				kinds[c] |= kind;
+	lua_pop(L, 2);
+}
+
+/* The options with the names of both, and losses, for the cursor; in their place. */
+static void widen_options(lua_State *L, int options)
+{
+	lua_newtable(L);
+	lua_pushnil(L);
+	while (lua_next(L, options)) {
+		lua_pushvalue(L, -2);
+		lua_insert(L, -2);
+		lua_rawset(L, -4);
+	}
+	lua_newtable(L);
+	if (lua_getfield(L, options, "at") != LUA_TNIL) {
+		lua_replace(L, -2);
+	} else {
+		lua_pop(L, 1);
+		add_names(L, options, "finish", add_names(L, options, "begin", 0));
+	}
+	lua_setfield(L, -2, "name");
+	bind_set_boolean(L, "losses", true);
+	/* where it is the CPU, only what counters tell of that CPU matters */
+	lua_getfield(L, options, "key");
+	lua_pushliteral(L, "cpu");
+	bool by_cpu = lua_rawequal(L, -1, -2);
+	lua_pop(L, 2);
+	bind_set_boolean(L, "all_losses", !by_cpu);
+	lua_replace(L, options);
+}
+
+/* ---- the walk ---- */
+
+/* A hash and not an array: a damaged packet may tell any CPU. */
+static uint32_t find_runner(struct pairs *pairs, int32_t cpu)
+{
+	const struct value value = value_s64(cpu);
+	const uint64_t hash = hash_number((uint64_t)cpu);
+	uint32_t at = hash_index_find(&pairs->runner_of_cpu, hash, i, pairs->runners[i].cpu == cpu);
+
+	if (at != HASH_INDEX_NONE)
+		return at;
+	pairs->runners = mem_grow(pairs->runners, pairs->nrunners, &pairs->runners_room,
+				  sizeof *pairs->runners);
+	struct runner *runner = &pairs->runners[pairs->nrunners];
+	*runner = (struct runner){.cpu = cpu};
+	uint32_t key = segments_find(pairs->threads, &value);
+	if (key)
+		segments_of_key(pairs->threads, key, &runner->at, &runner->last);
+	return hash_index_add(&pairs->runner_of_cpu, hash, pairs->nrunners++);
+}
+
+static struct runner *runner_of(struct pairs *pairs, const struct event *event)
+{
+	uint32_t *at = &pairs->runner_of_stream[event->stream->index];
+
+	if (*at >= pairs->nrunners || pairs->runners[*at].cpu != event->cpu)
+		*at = find_runner(pairs, event->cpu);
+	return &pairs->runners[*at];
+}
+
+/* The run of a thread that lasts just before the event, on its CPU; NULL: not known. */
+static const struct segment *running(struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+	const struct segment *runs = pairs->threads->items;
+
+	if (event->cpu < 0)
+		return NULL;
+	struct runner *runner = runner_of(pairs, event);
+	while (runner->at < runner->last && runs[runner->at].end < event->time)
+		runner->at++;
+	if (runner->at == runner->last || runs[runner->at].begin >= event->time)
+		return NULL;
+	return &runs[runner->at];
+}
+
+/* The thread that ran just before the event, on its CPU; 0: not known. */
+static uint32_t running_atom(struct pairs *pairs)
+{
+	const struct segment *run = running(pairs);
+
+	if (!run)
+		return 0;
+	size_t number = (size_t)(run - pairs->threads->items);
+	uint32_t theirs = segments_cells(pairs->threads, number)[COLUMN_VALUE];
+	const struct value *tid = segments_atom(pairs->threads, theirs);
+	if (pairs->not_idle && tid->kind == VALUE_INT && !tid->u)
+		return 0;
+	uint32_t *atom = &pairs->thread_atoms[theirs];
+	if (!*atom)
+		*atom = segments_intern(pairs->segments, segments_atom(pairs->threads, theirs));
+	return *atom;
+}
+
+/* Integers, as most are, without the way of all columns. */
+static inline uint32_t column_atom(lua_State *L, struct pairs *pairs,
+				   const struct bind_column *column,
+				   const struct event_class *class)
+{
+	struct value value;
+	int64_t number;
+
+	if (column->kind == COLUMN_FIELD &&
+	    bind_cursor_integer(L, pairs->cursor, column->places[class->index], &number))
+		value = value_s64(number);
+	else
+		bind_column_value(L, pairs->cursor, column, &value);
+	return segments_intern(pairs->segments, &value);
+}
+
+static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struct alternatives *of)
+{
+	const struct event_class *class = pairs->cursor->event.class;
+	uint32_t atom = 0;
+
+	for (unsigned left = of->may[class->index]; left && !atom; left &= left - 1) {
+		const struct bind_column *column = &of->items[__builtin_ctz(left)];
+
+		pairs->named = pairs->named && column->kind != COLUMN_STATE;
+		if (column->key == who_runs)
+			return running_atom(pairs);
+		atom = column_atom(L, pairs, column, class);
+	}
+	return atom;
+}
+
+/* 0: the event has no key. */
+static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct key *key)
+{
+	uint32_t atom = 0;
+
+	pairs->named = true;
+	if (key->count == 1)
+		return alternatives_atom(L, pairs, &key->parts[0]);
+	buf_clear(&pairs->scratch);
+	for (size_t i = 0; i < key->count; i++) {
+		atom = alternatives_atom(L, pairs, &key->parts[i]);
+		if (!atom)
+			return 0;
+		buf_add_text(&pairs->scratch, i ? "+" : "");
+		value_add_key(segments_atom(pairs->segments, atom), &pairs->scratch);
+	}
+	struct value value = value_text(buf_text(&pairs->scratch), pairs->scratch.len);
+	return segments_intern(pairs->segments, &value);
+}
+
+static void capture(lua_State *L, struct pairs *pairs, bool at_end, uint32_t *cells)
+{
+	for (size_t i = 0; i < pairs->nfields; i++)
+		if (pairs->fields[i].at_end == at_end)
+			cells[pairs->fields[i].column] =
+				alternatives_atom(L, pairs, &pairs->fields[i].from);
+}
+
+/* The number of the column `same`; -1: the event has none. */
+static int64_t same_number(lua_State *L, struct pairs *pairs)
+{
+	struct value value;
+
+	for (size_t i = 0; i < pairs->same.count; i++) {
+		bind_column_value(L, pairs->cursor, &pairs->same.items[i], &value);
+		if (value.kind == VALUE_INT && !value.negative)
+			return (int64_t)value.u;
+	}
+	return -1;
+}
+
+/* What stands behind the text in the name of an event; all, where the name does not have it. */
+static const char *name_behind(const char *name, const char *text)
+{
+	const char *found = strstr(name, text);
+
+	return found ? found + strlen(text) : name;
+}
+
+/* Looks at the names where the begin is not of the class that fitted last. */
+static bool names_differ(struct pairs *pairs, const struct open_pair *open)
+{
+	const struct event_class *class = pairs->cursor->event.class;
+	const char *left;
+
+	if (!pairs->same_name[0] || pairs->fits[class->index] == open->class)
+		return false;
+	left = name_behind(class->name, pairs->same_name[1]);
+	if (strcmp(left, "unknown") != 0 &&
+	    strcmp(left, name_behind(open->class->name, pairs->same_name[0])) != 0)
+		return true;
+	pairs->fits[class->index] = open->class;
+	return false;
+}
+
+/* Do both ends tell of different things? */
+static bool contradicts(lua_State *L, struct pairs *pairs, const struct open_pair *open)
+{
+	int64_t number = open->same < 0 ? -1 : same_number(L, pairs);
+
+	return (number >= 0 && number != open->same) || names_differ(pairs, open);
+}
+
+static uint32_t *head_of(struct pairs *pairs, uint32_t key)
+{
+	pairs->heads = paged_reach(&pairs->heads_memory, key, &pairs->nheads, sizeof *pairs->heads);
+	return &pairs->heads[key];
+}
+
+static uint32_t new_open(struct pairs *pairs)
+{
+	uint32_t number = pairs->spare;
+
+	if (number) {
+		pairs->spare = pairs->open[number].below;
+		return number;
+	}
+	if (!pairs->nopen)
+		pairs->nopen = 1;
+	pairs->open = mem_grow(pairs->open, pairs->nopen, &pairs->capacity, sizeof *pairs->open);
+	return (uint32_t)pairs->nopen++;
+}
+
+static void close_open(struct pairs *pairs, uint32_t *head)
+{
+	uint32_t number = *head;
+
+	*head = pairs->open[number].below;
+	pairs->open[number].below = pairs->spare;
+	pairs->open[number].key = 0;
+	pairs->spare = number;
+}
+
+static uint32_t name_atom(struct pairs *pairs, const struct event_class *class)
+{
+	const struct value name = value_text(class->name, strlen(class->name));
+	uint32_t *atom = &pairs->names[class->index];
+
+	if (!*atom)
+		*atom = segments_intern(pairs->segments, &name);
+	return *atom;
+}
+
+static void on_moment(lua_State *L, struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+	const struct segment segment = {event->time, event->time, true, true};
+	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
+
+	cells[COLUMN_KEY] = key_atom(L, pairs, &pairs->begin_key);
+	if (!cells[COLUMN_KEY])
+		return;
+	cells[COLUMN_VALUE] = name_atom(pairs, event->class);
+	capture(L, pairs, false, cells);
+	memcpy(segments_add(pairs->segments, &segment), cells,
+	       pairs->segments->ncolumns * sizeof *cells);
+}
+
+/* Counts a begin that has no segment; `cells`: what was captured of it. */
+static void leave_out(struct pairs *pairs, enum left_out why, const uint32_t *cells)
+{
+	struct segments *segments = pairs->segments;
+
+	segments->left[why]++;
+	segments->left_by = paged_reach(&segments->left_memory, cells[pairs->left_by],
+					&segments->nleft_by, sizeof *segments->left_by);
+	segments->left_by[cells[pairs->left_by]]++;
+}
+
+static struct pair_event pair_event_of(const struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+
+	return (struct pair_event){event->time, event->cpu, pairs->named, event->class->index};
+}
+
+/* Why events that are missing may have ended the pair, and begun another one; LEFT_REASONS: none.
+ */
+static enum left_out doubt_of(lua_State *L, struct pairs *pairs, const struct open_pair *open)
+{
+	static const enum left_out reasons[] = {[PAIR_SURE] = LEFT_REASONS,
+						[PAIR_LOST] = LEFT_LOST,
+						[PAIR_UNRECORDED] = LEFT_UNRECORDED,
+						[PAIR_SWITCH] = LEFT_SWITCH};
+	const struct pair_event end = pair_event_of(pairs);
+	enum pair_doubt doubt;
+	bool by_run;
+
+	if (pairs->by_cpu)
+		return LEFT_REASONS;
+	doubt = pair_doubts_of(pairs->doubts, &open->begin, &end, &by_run);
+	if (by_run && get_threads(L, pairs)) {
+		const struct segment *run = running(pairs);
+		doubt = pair_doubts_by_run(pairs->doubts, &open->begin, &end,
+					   run ? &run->begin : NULL);
+	}
+	return reasons[doubt];
+}
+
+/*
+ * The event has no key. Where the state tells it, the event is of a thread that is not known: it
+ * may have been of any.
+ */
+static void on_nameless(lua_State *L, struct pairs *pairs, bool begins)
+{
+	const struct event *event = &pairs->cursor->event;
+	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
+	bool named = pairs->named;
+
+	if (!named)
+		pair_doubts_nameless(pairs->doubts, event->class->index, event->time);
+	if (!begins)
+		return;
+	cells[COLUMN_VALUE] = name_atom(pairs, event->class);
+	capture(L, pairs, false, cells);
+	leave_out(pairs, named ? LEFT_KEY : LEFT_THREAD, cells);
+}
+
+static void on_begin(lua_State *L, struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+	uint32_t key = key_atom(L, pairs, &pairs->begin_key), number, *head;
+	enum left_out why;
+
+	if (!key) {
+		on_nameless(L, pairs, true);
+		return;
+	}
+	const struct pair_event begin = pair_event_of(pairs);
+	head = head_of(pairs, key);
+	if (*head && !pairs->nested) {
+		why = doubt_of(L, pairs, &pairs->open[*head]);
+		leave_out(pairs, why == LEFT_REASONS ? LEFT_OPEN : why, pairs->open[*head].cells);
+		close_open(pairs, head);
+	}
+	number = new_open(pairs);
+	struct open_pair *open = &pairs->open[number];
+	open->begin = begin;
+	open->same = same_number(L, pairs);
+	open->key = key;
+	open->below = *head;
+	open->class = event->class;
+	memset(open->cells, 0, pairs->segments->ncolumns * sizeof *open->cells);
+	open->cells[COLUMN_KEY] = key;
+	open->cells[COLUMN_VALUE] = name_atom(pairs, event->class);
+	capture(L, pairs, false, open->cells);
+	*head = number;
+}
+
+static void on_finish(lua_State *L, struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+	uint32_t key = key_atom(L, pairs, &pairs->finish_key), *head;
+	enum left_out why;
+
+	if (!key) {
+		on_nameless(L, pairs, false);
+		return;
+	}
+	head = head_of(pairs, key);
+	if (!*head) {
+		pairs->segments->unbegun++;
+		return;
+	}
+	struct open_pair *open = &pairs->open[*head];
+	if (contradicts(L, pairs, open)) {
+		pairs->segments->unbegun++;
+		why = LEFT_OTHER;
+	} else {
+		why = doubt_of(L, pairs, open);
+	}
+	if (why != LEFT_REASONS) {
+		leave_out(pairs, why, open->cells);
+		close_open(pairs, head);
+		return;
+	}
+	const struct segment segment = {open->begin.time, event->time, true, true};
+	capture(L, pairs, true, open->cells);
+	memcpy(segments_add(pairs->segments, &segment), open->cells,
+	       pairs->segments->ncolumns * sizeof(uint32_t));
+	close_open(pairs, head);
+}
+
+/* Drops what is open, of one CPU or (-1) all. */
+static void drop_open(struct pairs *pairs, int32_t cpu, enum left_out why)
+{
+	for (size_t i = 1; i < pairs->nopen; i++) {
+		struct open_pair *open = &pairs->open[i];
+		uint32_t *link;
+
+		if (!open->key || (cpu >= 0 && open->begin.cpu != cpu))
+			continue;
+		for (link = head_of(pairs, open->key); *link != i;)
+			link = &pairs->open[*link].below;
+		leave_out(pairs, why, open->cells);
+		close_open(pairs, link);
+	}
+}
+
+static void on_loss(struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+	bool counted = event->loss_kind == LOSS_TOLD;
+
+	pairs->segments->losses += counted;
+	if (pair_doubts_loss(pairs->doubts, event) && counted && (pairs->by_cpu || pairs->nested))
+		drop_open(pairs, pairs->by_cpu ? event->cpu : -1, LEFT_LOST);
+}
+
+static void walk(lua_State *L, struct pairs *pairs)
+{
+	const struct event *event = &pairs->cursor->event;
+
+	while (bind_cursor_step(L, pairs->cursor)) {
+		if (!event->class) {
+			on_loss(pairs);
+			continue;
+		}
+		if (event->time == NSTIME_MIN)
+			continue;
+		uint8_t kind = pairs->kinds[event->class->index];
+		if (kind & KIND_FINISH)
+			on_finish(L, pairs);
+		if (kind & KIND_BEGIN)
+			on_begin(L, pairs);
+		if (kind & KIND_AT)
+			on_moment(L, pairs);
+	}
+	drop_open(pairs, -1, LEFT_OPEN);
+}
+
+static const char *const known_options[] = {
+	"begin",  "finish", "key",       "finish_key", "fields",   "from",       "to",
+	"nested", "where",  "cpu",       "name",       "losses",   "all_losses", "threads",
+	"same",   "at",     "same_name", "left_by",    "not_idle", NULL};
+
+/* Of the trace and the widened options, as the cursor wants them. */
+static int open_cursor(lua_State *L)
+{
+	struct bind_trace *bound = bind_check_trace(L, 1);
+	struct error err;
+
+	if (!bind_cursor_open(L, bound, known_options, &err))
+		return bind_raise(L, &err);
+	return 1;
+}
+
+static struct bind_cursor *push_cursor(lua_State *L, int options)
+{
+	lua_pushcfunction(L, open_cursor);
+	lua_pushvalue(L, 1);
+	lua_pushvalue(L, options);
+	lua_call(L, 2, 1);
+	return luaL_checkudata(L, -1, CURSOR_TYPE);
+}
+
+static void begin_doubts(lua_State *L, struct pairs *pairs, struct bind_trace *bound)
+{
+	size_t nclasses = bound->trace->nclasses;
+	uint64_t *classes = bitset_new(nclasses);
+	struct error err;
+
+	for (size_t c = 0; c < nclasses; c++)
+		if (pairs->kinds[c])
+			bitset_add(classes, c);
+	bool ok = pair_doubts_new(bound->index, classes, bind_cursor_begin(pairs->cursor),
+				  &pairs->doubts, &err);
+	mem_free(classes);
+	if (!ok)
+		bind_raise(L, &err);
+}
+
+void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct segments *segments)
+{
+	const struct trace *trace = bound->trace;
+	struct pairs *pairs = bind_new_owned(L, sizeof(struct pairs), PAIRS_TYPE, pairs_gc);
+
+	bind_check_options(L, options, known_options);
+	widen_options(L, options);
+	pairs->segments = segments;
+	pairs->options = options;
+	pairs->cursor = push_cursor(L, options);
+	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
+	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
+	pairs->fits = mem_new_array(trace->nclasses + 1, sizeof(struct event_class *));
+	pairs->runner_of_stream =
+		mem_new_array(trace->nstreams + 1, sizeof *pairs->runner_of_stream);
+	if (lua_getfield(L, options, "at") != LUA_TNIL) {
+		mark_kind(L, options, trace, "at", KIND_AT, pairs->kinds);
+	} else {
+		mark_kind(L, options, trace, "begin", KIND_BEGIN, pairs->kinds);
+		mark_kind(L, options, trace, "finish", KIND_FINISH, pairs->kinds);
+	}
+	lua_pop(L, 1);
+	begin_doubts(L, pairs, bound);
+	if (!read_key(L, pairs, "key", &pairs->begin_key))
+		luaL_error(L,
+			   "key: the columns that tell which events belong together are missing");
+	bool other = read_key(L, pairs, "finish_key", &pairs->finish_key);
+	if (!other)
+		pairs->finish_key = pairs->begin_key;
+	check_key(L, pairs, "key", &pairs->begin_key, KIND_BEGIN | KIND_AT);
+	check_key(L, pairs, other ? "finish_key" : "key", &pairs->finish_key, KIND_FINISH);
+	pairs->by_cpu = pairs->begin_key.count == 1 && pairs->begin_key.parts[0].count == 1 &&
+			pairs->begin_key.parts[0].items[0].kind == COLUMN_CPU;
+	read_same(L, pairs);
+	read_same_name(L, pairs);
+	read_fields(L, pairs);
+	read_left_by(L, pairs);
+	pairs->nested = bind_flag(L, options, "nested");
+	pairs->not_idle = bind_flag(L, options, "not_idle");
+	walk(L, pairs);
+}

@@ -1,0 +1,104 @@
+/*
+ * bind_rows.c - yore.condition(text, columns): the terms of a condition on rows of named columns
+ *
+ *     for _, term in ipairs(yore.condition("dur > 1ms && comm ~ 'a*'", {"comm", "dur"})) do
+ *         term.names   the columns that it reads, as keys of a set
+ *         term.test(row)
+ *     end
+ *
+ * All terms must hold. A mistake in the text is raised with its place.
+ */
+#include "engine/base/mem.h"
+#include "lua-lib/binding/bind.h"
+#include "lua-lib/segments/bind_segments.h"
+#include "state/filter/rows.h"
+
+#define ROWS_TYPE "yore.condition"
+
+enum { SELF = 1, TERM, NAMES }; /* upvalues of test(): the last one is the list of columns */
+
+struct condition {
+	struct rows_where *where;
+	const char **names; /* borrowed from the list, which lives as long */
+	struct value *values;
+	size_t count;
+};
+
+static int condition_gc(lua_State *L)
+{
+	struct condition *condition = luaL_checkudata(L, 1, ROWS_TYPE);
+
+	rows_where_free(condition->where);
+	mem_free(condition->names);
+	mem_free(condition->values);
+	*condition = (struct condition){0};
+	return 0;
+}
+
+/* Values of rows are the row's own: texts live until it is given back. */
+static int test(lua_State *L)
+{
+	struct condition *condition = lua_touserdata(L, lua_upvalueindex(SELF));
+	size_t term = (size_t)lua_tointeger(L, lua_upvalueindex(TERM));
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	luaL_checkstack(L, (int)condition->count + 1, NULL);
+	for (size_t i = 0; i < condition->count; i++) {
+		if (!rows_where_reads(condition->where, term, i))
+			continue;
+		condition->values[i] = lua_getfield(L, 1, condition->names[i]) == LUA_TNIL
+					       ? (struct value){.kind = VALUE_UNKNOWN}
+					       : bind_check_value(L, -1);
+	}
+	lua_pushboolean(L, rows_where_holds(condition->where, term, condition->values));
+	return 1;
+}
+
+/* The term, with the condition at stack place 3. */
+static void push_term(lua_State *L, const struct condition *condition, size_t term)
+{
+	lua_newtable(L);
+	lua_newtable(L);
+	for (size_t i = 0; i < condition->count; i++)
+		if (rows_where_reads(condition->where, term, i))
+			bind_set_boolean(L, condition->names[i], true);
+	lua_setfield(L, -2, "names");
+	lua_pushvalue(L, 3);
+	lua_pushinteger(L, (lua_Integer)term);
+	lua_pushvalue(L, 2);
+	lua_pushcclosure(L, test, NAMES);
+	lua_setfield(L, -2, "test");
+}
+
+static int yore_condition(lua_State *L)
+{
+	const char *text = luaL_checkstring(L, 1);
+	struct condition *condition;
+	struct error err;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	condition = bind_new_owned(L, sizeof *condition, ROWS_TYPE, condition_gc);
+	condition->count = (size_t)lua_rawlen(L, 2);
+	condition->names = mem_new_array(condition->count + 1, sizeof(char *));
+	condition->values = mem_new_array(condition->count + 1, sizeof *condition->values);
+	for (size_t i = 0; i < condition->count; i++) {
+		lua_rawgeti(L, 2, (lua_Integer)i + 1);
+		condition->names[i] = luaL_checkstring(L, -1); /* the list keeps it */
+		lua_pop(L, 1);
+	}
+	if (!rows_where_parse(text, condition->names, condition->count, &condition->where, &err))
+		return bind_raise(L, &err);
+	lua_newtable(L);
+	for (size_t i = 0; i < rows_where_terms(condition->where); i++) {
+		push_term(L, condition, i);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	return 1;
+}
+
+void bind_rows_register(lua_State *L)
+{
+	bind_set_function(L, "condition", yore_condition);
+}

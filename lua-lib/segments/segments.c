@@ -1,0 +1,523 @@
+/* segments.c - segments and their atoms, selected, joined and sorted */
+#include "lua-lib/segments/segments.h"
+
+#include "engine/base/hash_index.h"
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+#include "state/model/number_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECENT_TEXTS = 64 };
+
+struct atoms {
+	struct value *values; /* from 1 on; there may be as many as segments */
+	size_t count, capacity;
+	struct paged values_memory;
+	struct hash_index index;       /* of atoms by their values */
+	struct number_map numbers;     /* of small integers, as most are */
+	uint32_t recent[RECENT_TEXTS]; /* by where a text stood; 0: none */
+};
+
+static void grow_atoms(struct atoms *atoms)
+{
+	atoms->capacity = atoms->capacity ? atoms->capacity * 2 : 16;
+	atoms->values =
+		paged_resize(&atoms->values_memory, atoms->capacity * sizeof *atoms->values);
+}
+
+void segments_init(struct segments *segments)
+{
+	*segments = (struct segments){.arena = arena_new(), .atoms = mem_new(sizeof(struct atoms))};
+	segments->atoms->index.paged = true;
+	grow_atoms(segments->atoms);
+	segments->atoms->values[0] = (struct value){.kind = VALUE_NONE};
+	segments->atoms->count = 1;
+	segments_add_column(segments, "key");
+	segments_add_column(segments, "value");
+}
+
+void segments_of_intervals(struct segments *segments)
+{
+	segments_add_column(segments, "before");
+	segments_add_column(segments, "after");
+}
+
+void segments_release(struct segments *segments)
+{
+	if (segments->atoms) {
+		paged_free(&segments->atoms->values_memory);
+		hash_index_release(&segments->atoms->index);
+		mem_free(segments->atoms->numbers.items);
+	}
+	mem_free(segments->atoms);
+	paged_free(&segments->items_memory);
+	paged_free(&segments->cells_memory);
+	paged_free(&segments->left_memory);
+	mem_free(segments->stretches);
+	arena_free(segments->arena);
+	*segments = (struct segments){0};
+}
+
+uint32_t segments_column(const struct segments *segments, const char *name)
+{
+	for (uint32_t i = 0; i < segments->ncolumns; i++)
+		if (!strcmp(segments->names[i], name))
+			return i;
+	return UINT32_MAX;
+}
+
+/* Room for so many in all, of the columns that there are now. */
+static void reserve(struct segments *segments, size_t count)
+{
+	segments->capacity = count;
+	segments->items = paged_resize(&segments->items_memory, count * sizeof *segments->items);
+	segments->cells = paged_resize(&segments->cells_memory,
+				       count * segments->ncolumns * sizeof *segments->cells);
+}
+
+uint32_t segments_add_column(struct segments *segments, const char *name)
+{
+	uint32_t old = segments->ncolumns, new = old + 1;
+
+	segments->names[old] = arena_strdup(segments->arena, name);
+	segments->ncolumns = new;
+	if (!segments->capacity)
+		return old;
+	reserve(segments, segments->capacity);
+	for (size_t i = segments->count; i-- > 0;) {
+		memmove(segments->cells + i * new, segments->cells + i * old,
+			old * sizeof(uint32_t));
+		segments->cells[i * new + old] = 0;
+	}
+	return old;
+}
+
+/* ---- atoms ---- */
+
+/* HASH_INDEX_NONE: no atom has it yet. */
+static uint32_t find_atom(const struct atoms *atoms, const struct value *value, uint64_t hash)
+{
+	return hash_index_find(&atoms->index, hash, i, value_equal(&atoms->values[i], value));
+}
+
+enum { SMALL_NUMBERS = 1 << 16 };
+
+static inline bool is_small(const struct value *value)
+{
+	return value->kind == VALUE_INT && !value->negative && value->u < SMALL_NUMBERS;
+}
+
+static uint32_t intern_new(struct segments *segments, const struct value *value)
+{
+	struct atoms *atoms = segments->atoms;
+	uint64_t hash = value_hash(value);
+	uint32_t atom = find_atom(atoms, value, hash);
+
+	if (atom != HASH_INDEX_NONE)
+		return atom;
+	if (atoms->count == atoms->capacity)
+		grow_atoms(atoms);
+	atoms->values[atoms->count] = value_copy(segments->arena, value);
+	atom = hash_index_add(&atoms->index, hash, atoms->count++);
+	if (is_small(value))
+		number_map_set(&atoms->numbers, value->u, atom);
+	return atom;
+}
+
+/* Most texts stand where they stood the last time. */
+static uint32_t intern_text(struct segments *segments, const struct value *value)
+{
+	struct atoms *atoms = segments->atoms;
+	uint32_t *recent = &atoms->recent[(uintptr_t)value->text / 8 % RECENT_TEXTS];
+
+	if (!*recent || !value_equal(&atoms->values[*recent], value))
+		*recent = intern_new(segments, value);
+	return *recent;
+}
+
+uint32_t segments_intern(struct segments *segments, const struct value *value)
+{
+	uint32_t atom = 0;
+
+	if (!value_exists(value))
+		return 0;
+	if (value->kind == VALUE_STRING)
+		return intern_text(segments, value);
+	if (is_small(value))
+		atom = number_map_get(&segments->atoms->numbers, value->u);
+	return atom ? atom : intern_new(segments, value);
+}
+
+uint32_t segments_find(const struct segments *segments, const struct value *value)
+{
+	uint32_t atom = value_exists(value) ? find_atom(segments->atoms, value, value_hash(value))
+					    : HASH_INDEX_NONE;
+
+	return atom != HASH_INDEX_NONE ? atom : 0;
+}
+
+uint32_t segments_atoms(const struct segments *segments)
+{
+	return (uint32_t)segments->atoms->count - 1;
+}
+
+const struct value *segments_atom(const struct segments *segments, uint32_t atom)
+{
+	return &segments->atoms->values[atom];
+}
+
+/* ---- segments ---- */
+
+uint32_t *segments_add(struct segments *segments, const struct segment *segment)
+{
+	uint32_t *cells;
+
+	if (segments->count == segments->capacity)
+		reserve(segments, segments->capacity ? segments->capacity * 2 : 16);
+	if (segments->stretches)
+		mem_free(segments->stretches);
+	segments->stretches = NULL;
+	segments->items[segments->count] = *segment;
+	cells = segments_cells(segments, segments->count++);
+	memset(cells, 0, segments->ncolumns * sizeof *cells);
+	return cells;
+}
+
+static bool passes(const struct segment *segment, const uint32_t *cells,
+		   const struct segment_limit *limit)
+{
+	int64_t number = 0;
+
+	switch (limit->of) {
+	case LIMIT_BEGIN:
+		number = segment->begin;
+		break;
+	case LIMIT_END:
+		number = segment->end;
+		break;
+	case LIMIT_LENGTH:
+		number = segment_length(segment);
+		break;
+	case LIMIT_BEGUN:
+		number = segment->begun;
+		break;
+	case LIMIT_ENDED:
+		number = segment->ended;
+		break;
+	case LIMIT_CELL:
+		return limit->atoms[cells[limit->column]];
+	}
+	return number >= limit->least && number <= limit->most;
+}
+
+/* Columns and atoms of `out` become those of `segments`; cells can then be copied. */
+static void take_shape(struct segments *out, const struct segments *segments)
+{
+	for (uint32_t i = out->ncolumns; i < segments->ncolumns; i++)
+		segments_add_column(out, segments->names[i]);
+	for (uint32_t i = 1; i <= segments_atoms(segments); i++)
+		segments_intern(out, segments_atom(segments, i));
+	memcpy(out->left, segments->left, sizeof out->left);
+	out->unbegun = segments->unbegun;
+	out->losses = segments->losses;
+}
+
+void segments_select(const struct segments *segments, const struct segment_limit *limits,
+		     size_t nlimits, struct segments *out)
+{
+	take_shape(out, segments);
+	for (size_t i = 0; i < segments->count; i++) {
+		const uint32_t *cells = segments_cells(segments, i);
+		bool pass = true;
+
+		for (size_t k = 0; k < nlimits && pass; k++)
+			pass = passes(&segments->items[i], cells, &limits[k]);
+		if (pass)
+			memcpy(segments_add(out, &segments->items[i]), cells,
+			       segments->ncolumns * sizeof *cells);
+	}
+}
+
+void segments_append(struct segments *segments, const struct segments *other)
+{
+	uint32_t to[SEGMENTS_COLUMNS_MAX];
+
+	for (uint32_t c = 0; c < other->ncolumns; c++)
+		to[c] = segments_column(segments, other->names[c]);
+	for (size_t i = 0; i < other->count; i++) {
+		const uint32_t *from = segments_cells(other, i);
+		uint32_t *cells = segments_add(segments, &other->items[i]);
+
+		for (uint32_t c = 0; c < other->ncolumns; c++)
+			if (to[c] != UINT32_MAX)
+				cells[to[c]] =
+					segments_intern(segments, segments_atom(other, from[c]));
+	}
+}
+
+void segments_between(const struct segments *segments, const uint8_t *outer, struct segments *out)
+{
+	bool open = false; /* one of `outer` ended at `begin`, and all since then touch */
+	nstime begin = 0, last = 0;
+	uint32_t key = 0;
+
+	for (size_t i = 0; i < segments->count; i++) {
+		const struct segment *segment = &segments->items[i];
+		const uint32_t *cells = segments_cells(segments, i);
+
+		open = open && cells[COLUMN_KEY] == key && segment->begin == last;
+		last = segment->end;
+		if (!outer[cells[COLUMN_VALUE]])
+			continue;
+		if (open && segment->begin > begin) {
+			struct segment found = {begin, segment->begin, true, true};
+
+			segments_add(out, &found)[COLUMN_KEY] =
+				segments_intern(out, segments_atom(segments, cells[COLUMN_KEY]));
+		}
+		open = segment->ended;
+		begin = segment->end;
+		key = cells[COLUMN_KEY];
+	}
+}
+
+/* ---- joining ---- */
+
+struct stretch { /* the segments of one key */
+	size_t first, last;
+};
+
+static const struct stretch *stretches_by_key(struct segments *segments)
+{
+	struct stretch *found = segments->stretches;
+
+	if (found)
+		return found;
+	found = mem_new_array(segments_atoms(segments) + 1, sizeof *found);
+	segments->stretches = found;
+	for (size_t i = 0; i < segments->count; i++) {
+		struct stretch *one = &found[segments_cells(segments, i)[COLUMN_KEY]];
+		if (one->last != i)
+			one->first = i;
+		one->last = i + 1;
+	}
+	return found;
+}
+
+/* The segment of the other collection that counts at t; SIZE_MAX: there is none. */
+static size_t find_at(const struct segments *other, struct stretch range, nstime t,
+		      enum join_match match)
+{
+	nstime ends = match == MATCH_ENDS ? t - 1 : t; /* those that end by then are passed over */
+	size_t at = search_first(k, range.first, range.last, other->items[k].end <= ends);
+
+	if (at == range.last || other->items[at].begin > t ||
+	    (match == MATCH_BEGINS && other->items[at].begin != t) ||
+	    (match == MATCH_ENDS && other->items[at].end != t))
+		return SIZE_MAX;
+	return at;
+}
+
+size_t segments_find_before(struct segments *segments, uint32_t key, nstime t)
+{
+	struct stretch range = stretches_by_key(segments)[key];
+	size_t at = search_first(k, range.first, range.last, segments->items[k].begin <= t);
+
+	return at == range.first ? SIZE_MAX : at - 1;
+}
+
+void segments_of_key(struct segments *segments, uint32_t key, size_t *first, size_t *last)
+{
+	const struct stretch *of = &stretches_by_key(segments)[key];
+
+	*first = of->first;
+	*last = of->last;
+}
+
+void segments_join(struct segments *segments, struct segments *other,
+		   const struct segment_join *joins, size_t njoins, bool at_end,
+		   enum join_match match)
+{
+	const struct stretch *of = stretches_by_key(other);
+	uint32_t first = segments->ncolumns;
+
+	for (size_t k = 0; k < njoins; k++)
+		segments_add_column(segments, joins[k].name);
+	for (size_t i = 0; i < segments->count; i++) {
+		const struct segment *segment = &segments->items[i];
+		uint32_t *cells = segments_cells(segments, i);
+		uint32_t key = segments_find(other, segments_atom(segments, cells[COLUMN_KEY]));
+		nstime t = at_end ? segment->end : segment->begin;
+		size_t at = key ? find_at(other, of[key], t, match) : SIZE_MAX;
+
+		for (size_t k = 0; k < njoins && at != SIZE_MAX; k++) {
+			uint32_t atom = segments_cells(other, at)[joins[k].from];
+			cells[first + k] = segments_intern(segments, segments_atom(other, atom));
+		}
+	}
+}
+
+/* ---- another key ---- */
+
+/*
+ * Places by value, those of one in the order in which they stand: counts[v] becomes where those of
+ * value v end.
+ */
+static void by_value(const struct segments *segments, size_t *counts, size_t *places)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < segments->count; i++)
+		counts[segments_cells(segments, i)[COLUMN_VALUE]]++;
+	for (uint32_t v = 0; v <= segments_atoms(segments); v++) {
+		size_t own = counts[v];
+		counts[v] = before;
+		before += own;
+	}
+	for (size_t i = 0; i < segments->count; i++)
+		places[counts[segments_cells(segments, i)[COLUMN_VALUE]]++] = i;
+}
+
+/* Merges the rising stretches [from, middle) and [middle, to); equal ones stay as they are. */
+static void merge(const struct segments *segments, const size_t *places, size_t from, size_t middle,
+		  size_t to, size_t *out)
+{
+	size_t a = from, b = middle;
+
+	for (size_t i = from; i < to; i++) {
+		bool second = a == middle || (b < to && segments->items[places[b]].begin <
+								segments->items[places[a]].begin);
+		out[i] = places[second ? b++ : a++];
+	}
+}
+
+/* The end of the rising stretch that begins at `from`. */
+static size_t rising(const struct segments *segments, const size_t *places, size_t from, size_t to)
+{
+	while (++from < to &&
+	       segments->items[places[from - 1]].begin <= segments->items[places[from]].begin)
+		;
+	return from < to ? from : to;
+}
+
+/* Sorts by begin; there are few rising stretches, one of each key that the value had. */
+static void sort_rising(const struct segments *segments, size_t *places, size_t from, size_t to,
+			size_t *spare)
+{
+	bool merged = to - from > 1;
+
+	while (merged) {
+		merged = false;
+		for (size_t first = from, middle, last; first < to; first = last) {
+			middle = rising(segments, places, first, to);
+			last = middle < to ? rising(segments, places, middle, to) : to;
+			if (middle == last)
+				break;
+			merge(segments, places, first, middle, last, spare);
+			memcpy(places + first, spare + first, (last - first) * sizeof *places);
+			merged = true;
+		}
+	}
+}
+
+void segments_rekey(const struct segments *segments, struct segments *out)
+{
+	size_t *ends = mem_new_array((size_t)segments_atoms(segments) + 1, sizeof *ends);
+	struct paged places_memory = {0}, spare_memory = {0};
+	size_t *places = paged_resize(&places_memory, (segments->count + 1) * sizeof *places);
+	size_t *spare = paged_resize(&spare_memory, (segments->count + 1) * sizeof *spare);
+
+	take_shape(out, segments);
+	if (segments->count)
+		reserve(out, segments->count);
+	by_value(segments, ends, places);
+	for (uint32_t v = 0; v <= segments_atoms(segments); v++)
+		sort_rising(segments, places, v ? ends[v - 1] : 0, ends[v], spare);
+	for (size_t i = 0; i < segments->count; i++) {
+		const uint32_t *from = segments_cells(segments, places[i]);
+		uint32_t *cells = segments_add(out, &segments->items[places[i]]);
+
+		memcpy(cells, from, segments->ncolumns * sizeof *cells);
+		cells[COLUMN_KEY] = from[COLUMN_VALUE];
+		cells[COLUMN_VALUE] = from[COLUMN_KEY];
+	}
+	mem_free(ends);
+	paged_free(&places_memory);
+	paged_free(&spare_memory);
+}
+
+/* ---- order ---- */
+
+struct place {
+	int64_t by;
+	size_t number;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->by != y->by)
+		return x->by < y->by ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int64_t order_value(const struct segment *segment, enum segment_order order)
+{
+	switch (order) {
+	case ORDER_BEGIN:
+		return segment->begin;
+	case ORDER_END:
+		return segment->end;
+	case ORDER_LENGTH:
+		return segment_length(segment);
+	case ORDER_LENGTH_FALLING:
+		return -segment_length(segment);
+	}
+	return 0;
+}
+
+/* A heap with the greatest on top: what stays in it are the least `most`. */
+static void sift(struct place *heap, size_t count, size_t at)
+{
+	for (size_t child; (child = 2 * at + 1) < count; at = child) {
+		struct place moved = heap[at];
+
+		if (child + 1 < count && compare_places(&heap[child + 1], &heap[child]) > 0)
+			child++;
+		if (compare_places(&heap[child], &moved) <= 0)
+			return;
+		heap[at] = heap[child];
+		heap[child] = moved;
+	}
+}
+
+size_t *segments_sorted(const struct segments *segments, enum segment_order order, size_t most,
+			size_t *count)
+{
+	size_t room = most < segments->count ? most : segments->count, used = 0;
+	struct place *heap = mem_new_array(room + 1, sizeof *heap);
+	size_t *numbers = mem_new_array(room + 1, sizeof *numbers);
+
+	for (size_t i = 0; i < segments->count && room; i++) {
+		struct place place = {order_value(&segments->items[i], order), i};
+
+		if (used < room) {
+			heap[used++] = place;
+			for (size_t k = used == room ? room / 2 : 0; k-- > 0;)
+				sift(heap, used, k);
+		} else if (compare_places(&place, &heap[0]) < 0) {
+			heap[0] = place;
+			sift(heap, used, 0);
+		}
+	}
+	if (used)
+		qsort(heap, used, sizeof *heap, compare_places);
+	for (size_t i = 0; i < used; i++)
+		numbers[i] = heap[i].number;
+	mem_free(heap);
+	*count = used;
+	return numbers;
+}

@@ -1,0 +1,147 @@
+/* segments_calls.c - rows of `syscalls`: see calls.h */
+#include "sql/calls/call_runs.h"
+#include "sql/calls/segments_internal.h"
+
+#include "engine/base/mem.h"
+#include "state/state.h"
+
+#include <stdlib.h>
+
+bool segments_get_calls(struct segments_cursor *cursor, struct error *err)
+{
+	nstime begin = cursor->begin, end = cursor->end;
+
+	if (!segments_kind_of(cursor)->whole ||
+	    (cursor->calls && calls_are_of(cursor->calls, cursor->host, begin, end)))
+		return true;
+	calls_free(cursor->calls);
+	return calls_new(cursor->host, begin, end, &cursor->calls, err);
+}
+
+/* Parts of thread[*]/syscall and /cpu, of [from, to), by thread; those at the moment t alone, and
+ * just behind it. */
+static bool read_parts(struct segments_cursor *cursor, nstime from, nstime to, nstime t,
+		       struct error *err)
+{
+	const struct query *const queries[] = {cursor->queries[OF_MAIN], cursor->queries[OF_CPU]};
+	struct state *state;
+
+	if (!calls_state(cursor->calls, cursor->todo.state, &state, err))
+		return false;
+	cursor->from = t;
+	cursor->to = to;
+	cursor->nparts = 0;
+	if (!(cursor->todo.count > 1 ? state_intervals_all : state_intervals)(
+		    state, from, to, INTERVALS_CUT, queries, 2, segments_take_part, cursor, err))
+		return false;
+	segments_sort_parts(cursor);
+	return true;
+}
+
+/* The calls that last when the range begins, from the state there. */
+static bool add_open_calls(struct segments_cursor *cursor, struct error *err)
+{
+	nstime before = time_earlier(cursor->begin, 1), from, to;
+
+	stretches_edges(&cursor->todo, &from, &to);
+	if (!read_parts(cursor, before, to < cursor->end ? to : cursor->end, before, err))
+		return false;
+	for (size_t at = 0; at < cursor->nparts;) {
+		struct thread_parts thread;
+		at = segments_split_thread(cursor, at, &thread);
+		const struct piece *call = &thread.parts[thread.begin[OF_MAIN]];
+		const struct value cpu = segments_sample(&thread, OF_CPU, before);
+
+		if (thread.begin[OF_MAIN] < thread.end[OF_MAIN] && call->begin < cursor->begin &&
+		    call->end > cursor->begin)
+			calls_add_open(cursor->calls, thread.tid,
+				       cpu.kind == VALUE_INT ? (int32_t)cpu.u : -1, &call->value);
+	}
+	return true;
+}
+
+/* The calls that last when the range is cut: a thread that ended is in none. */
+static bool keep_lasting_calls(struct segments_cursor *cursor, nstime from, struct error *err)
+{
+	if (!read_parts(cursor, from, cursor->end, time_earlier(cursor->end, 1), err))
+		return false;
+	for (size_t i = 0; i < cursor->nparts; i++)
+		if (cursor->parts[i].of == OF_MAIN)
+			calls_keep_open(cursor->calls, cursor->parts[i].tid,
+					&cursor->parts[i].value);
+	return true;
+}
+
+bool segments_begin_calls(struct segments_cursor *cursor, struct error *err)
+{
+	const struct calls_range range = {.begin = cursor->begin,
+					  .end = cursor->end,
+					  .low = cursor->low,
+					  .high = cursor->high,
+					  .tid = cursor->of_thread ? &cursor->tid : NULL,
+					  .runs = cursor->queries[OF_RUNS]};
+
+	if (!calls_begin(cursor->calls, &range, err))
+		return false;
+	return cursor->window || cursor->begin <= cursor->host->first ||
+	       add_open_calls(cursor, err);
+}
+
+static void add_call(void *arg, const struct call *call)
+{
+	struct segments_cursor *cursor = arg;
+
+	cursor->counts.all++;
+	cursor->counts.without[call->gap]++;
+	*mem_push(cursor->rows, cursor->scan.count, cursor->capacity) = (struct segment){
+		.tid = call->tid,
+		.begin = call->begin,
+		.end = call->end,
+		.lost = call->gap != CALL_WHOLE,
+		.value = call->name,
+		.cpu = call->cpu < 0 ? (struct value){.kind = VALUE_NONE} : value_s64(call->cpu),
+		.class = call->class,
+		.returned = call->returned,
+		.ret = call->ret};
+}
+
+static int by_thread_and_begin(const void *a, const void *b)
+{
+	const struct segment *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+bool segments_read_calls(struct segments_cursor *cursor, struct error *err)
+{
+	nstime from = cursor->from > cursor->begin ? cursor->from : cursor->begin;
+
+	if (!calls_read(cursor->calls, cursor->todo.state, from, cursor->to, add_call, cursor, err))
+		return false;
+	bool last = !stretches_more(&cursor->todo), cut = !cursor->is_over && !cursor->narrowed;
+	if ((last && cut && !keep_lasting_calls(cursor, from, err)) ||
+	    (last && !calls_end(cursor->calls, add_call, cursor, err)))
+		return false;
+	if (cursor->scan.count)
+		qsort(cursor->rows, cursor->scan.count, sizeof *cursor->rows, by_thread_and_begin);
+	cursor->counts.nameless = calls_nameless(cursor->calls);
+	return true;
+}
+
+bool segments_count_parts(struct segments_cursor *cursor, struct error *err)
+{
+	struct call_counts *counts = &cursor->counts;
+
+	counts->all += cursor->scan.count;
+	for (size_t i = 0; i < cursor->scan.count; i++) {
+		const struct segment *row = &cursor->rows[i];
+
+		if (segments_goes_on(cursor, row))
+			counts->without[CALL_OPEN]++;
+		else if (row->lost && !call_counts_unknown(counts, cursor->host, row->end, err))
+			return false;
+	}
+	return true;
+}

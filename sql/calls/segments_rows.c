@@ -1,0 +1,230 @@
+/* segments_rows.c - rows of parts of attributes: see segments_vtab.c */
+#include "sql/calls/call_runs.h"
+#include "sql/calls/segments_internal.h"
+#include "sql/tables/comms.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+#include "state/comms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned attribute_of(const char *path, const char *main)
+{
+	const char *name = strchr(path, '/') + 1;
+
+	return !strcmp(name, main)     ? OF_MAIN
+	       : !strcmp(name, "cpu")  ? OF_CPU
+	       : !strcmp(name, "name") ? OF_NAME
+				       : OF_WAKER;
+}
+
+bool segments_take_part(void *arg, const struct interval *interval)
+{
+	struct segments_cursor *cursor = arg;
+	struct piece part = {.begin = interval->begin > cursor->from ? interval->begin
+								     : cursor->from,
+			     .end = interval->end < cursor->to ? interval->end : cursor->to,
+			     .lost = interval->lost && interval->end <= cursor->to};
+	struct value tid;
+
+	if (cursor->calls)
+		call_runs_add(calls_runs(cursor->calls), interval);
+	if (!comm_thread_of(interval->path, &tid) || part.begin >= part.end)
+		return true;
+	part.tid = (int64_t)tid.u;
+	part.of = attribute_of(interval->path, segments_kind_of(cursor)->main);
+	if (part.of == OF_NAME) {
+		comms_along_add(cursor->host, interval);
+		return true;
+	}
+	part.value = value_copy(cursor->arena, &interval->value);
+	*mem_push(cursor->parts, cursor->nparts, cursor->parts_capacity) = part;
+	return true;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+void segments_sort_parts(struct segments_cursor *cursor)
+{
+	if (cursor->nparts)
+		qsort(cursor->parts, cursor->nparts, sizeof *cursor->parts, by_thread);
+}
+
+/* The value of an attribute at `t` among parts [from, past) of it; none: not known. */
+static struct value value_at(const struct piece *parts, size_t from, size_t past, nstime t)
+{
+	size_t low = search_first(i, from, past, parts[i].begin <= t);
+
+	return low > from && t < parts[low - 1].end ? parts[low - 1].value
+						    : (struct value){.kind = VALUE_NONE};
+}
+
+/* ---- rows ---- */
+
+struct value segments_sample(const struct thread_parts *thread, unsigned of, nstime t)
+{
+	return value_at(thread->parts, thread->begin[of], thread->end[of], t);
+}
+
+static void copy_texts(struct arena *arena, struct segment *segment)
+{
+	segment->value = value_copy(arena, &segment->value);
+	segment->waker = value_copy(arena, &segment->waker);
+}
+
+static void add_row(struct segments_cursor *cursor, const struct open_part *part)
+{
+	if (segments_kind_of(cursor)->wakeups && !part->woken)
+		return;
+	struct segment *row = mem_push(cursor->rows, cursor->scan.count, cursor->capacity);
+	*row = part->segment;
+	copy_texts(cursor->arena, row); /* they may be of the carried ones */
+}
+
+static struct open_part begin_part(const struct segments_cursor *cursor,
+				   const struct thread_parts *thread, const struct piece *part,
+				   const struct open_part *before)
+{
+	/* it has its CPU while it exits, too */
+	bool ran = before && before->segment.end == part->begin &&
+		   (value_is_text(&before->segment.value, "running") ||
+		    value_is_text(&before->segment.value, "exiting"));
+
+	return (struct open_part){
+		.segment = {.tid = part->tid,
+			    .begin = part->begin,
+			    .end = part->end,
+			    .lost = part->lost,
+			    .value = part->value,
+			    .cpu = segments_sample(thread, OF_CPU, part->begin),
+			    .waker = segments_sample(thread, OF_WAKER, part->begin)},
+		.woken = value_is_text(&part->value, "ready") && !ran &&
+			 part->begin > cursor->begin};
+}
+
+/* The row that was open ends, by `next` or because nothing is known any more. */
+static void end_part(struct segments_cursor *cursor, const struct thread_parts *thread,
+		     struct open_part *open, const struct piece *next)
+{
+	struct segment *segment = &open->segment;
+
+	if (segments_kind_of(cursor)->wakeups) {
+		segment->ran = next && next->begin == segment->end &&
+			       value_is_text(&next->value, "running");
+		segment->cpu = segment->ran ? segments_sample(thread, OF_CPU, next->begin)
+					    : (struct value){.kind = VALUE_NONE};
+	}
+	add_row(cursor, open);
+}
+
+static void carry(struct segments_cursor *cursor, const struct open_part *open)
+{
+	*mem_push(cursor->next, cursor->nnext, cursor->next_capacity) = *open;
+}
+
+/* The rows of one thread; `open`: what reached over the last cut, NULL nothing did. */
+static void read_thread(struct segments_cursor *cursor, const struct thread_parts *thread,
+			const struct open_part *carried)
+{
+	struct open_part open = {0};
+	bool any = carried;
+
+	if (carried)
+		open = *carried;
+	for (size_t i = thread->begin[OF_MAIN]; i < thread->end[OF_MAIN]; i++) {
+		const struct piece *part = &thread->parts[i];
+		if (any && open.segment.end == part->begin &&
+		    value_equal(&open.segment.value, &part->value)) {
+			open.segment.end = part->end;
+			open.segment.lost = part->lost;
+			continue;
+		}
+		struct open_part begun = begin_part(cursor, thread, part, any ? &open : NULL);
+		if (any)
+			end_part(cursor, thread, &open, part);
+		open = begun;
+		any = true;
+	}
+	if (any && open.segment.end == cursor->to)
+		carry(cursor, &open);
+	else if (any)
+		end_part(cursor, thread, &open, NULL);
+}
+
+/* Parts of one thread, from the first on; returns the first one behind them. */
+size_t segments_split_thread(const struct segments_cursor *cursor, size_t at,
+			     struct thread_parts *out)
+{
+	const struct piece *parts = cursor->parts;
+
+	*out = (struct thread_parts){.tid = parts[at].tid, .parts = parts};
+	for (unsigned of = 0; of < ATTRIBUTES; of++) {
+		out->begin[of] = at;
+		while (at < cursor->nparts && parts[at].tid == out->tid && parts[at].of == of)
+			at++;
+		out->end[of] = at;
+	}
+	return at;
+}
+
+/* All threads of the stretch, and those that only reached into it. */
+static void read_all(struct segments_cursor *cursor)
+{
+	struct thread_parts thread;
+	size_t at = 0, k = 0;
+
+	segments_sort_parts(cursor);
+	cursor->nnext = 0;
+	while (at < cursor->nparts || k < cursor->nopen) {
+		const struct open_part *open = k < cursor->nopen ? &cursor->open[k] : NULL;
+		thread = (struct thread_parts){.tid = INT64_MAX, .parts = cursor->parts};
+		if (at < cursor->nparts && (!open || cursor->parts[at].tid <= open->segment.tid))
+			at = segments_split_thread(cursor, at, &thread);
+		else
+			thread.tid = open->segment.tid;
+		bool carried = open && open->segment.tid == thread.tid;
+		read_thread(cursor, &thread, carried ? open : NULL);
+		k += carried;
+	}
+}
+
+/* What is carried on lives longer than the stretch: its texts are copied. */
+static void keep_carried(struct segments_cursor *cursor)
+{
+	struct arena *fresh = arena_new();
+	struct open_part *items = cursor->open;
+	size_t capacity = cursor->open_capacity;
+
+	cursor->open = cursor->next;
+	cursor->nopen = cursor->nnext;
+	cursor->open_capacity = cursor->next_capacity;
+	cursor->next = items;
+	cursor->next_capacity = capacity;
+	for (size_t i = 0; i < cursor->nopen; i++)
+		copy_texts(fresh, &cursor->open[i].segment);
+	arena_free(cursor->carried);
+	cursor->carried = fresh;
+}
+
+void segments_read_threads(struct segments_cursor *cursor, bool last)
+{
+	read_all(cursor);
+	if (!last) {
+		keep_carried(cursor);
+		return;
+	}
+	for (size_t i = 0; i < cursor->nnext; i++)
+		end_part(cursor, &(struct thread_parts){0}, &cursor->next[i], NULL);
+	cursor->nopen = 0;
+}

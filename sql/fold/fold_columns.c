@@ -1,0 +1,370 @@
+/*
+ * fold_columns.c - groups of many events of one class, column by column
+ *
+ *     entries ── filters ──> fewer ── loads ──> next_prio | 120 | 120 |  97 | ...
+ *                                     keys  ──> group     |  g1 |  g1 |  g2 | ...
+ *
+ * Each column that is a key or a value is loaded once per batch. What stream, CPU and class decide
+ * is the same for all entries. Groups found lately are remembered by the hash of their numbers.
+ */
+#include "sql/fold/fold_internal.h"
+
+#include "engine/base/mem.h"
+#include "sql/tables/sources.h"
+
+#include <string.h>
+
+enum { LOADS_MAX = FOLD_KEYS_MAX + FOLD_VALUES_MAX, LATELY_BITS = 9 };
+
+/* What a column's values are in one class. */
+enum origin { ORIGIN_FIELD, ORIGIN_NAME, ORIGIN_STREAM, ORIGIN_CPU, ORIGIN_TIME };
+
+struct fold_columns {
+	struct arena *arena;
+	const struct fold *fold;
+	const struct constraints *constraints;
+	uint32_t loads[LOADS_MAX]; /* columns, each once */
+	enum origin origins[LOADS_MAX];
+	unsigned nloads;
+	uint8_t of_key[FOLD_KEYS_MAX], of_value[FOLD_VALUES_MAX];
+	bool *rows;             /* by the shape's row: all loads can be had */
+	struct source *sources; /* nloads a row; of fields */
+	struct source *filters; /* the constraints's */
+};
+
+struct fold_batch {
+	const struct fold_columns *columns;
+	struct fold_groups *groups;
+	/* what constants were last, and the groups found with them */
+	const struct stream *stream;
+	int32_t cpu;
+	uint32_t class;
+	struct fold_group *lately[1 << LATELY_BITS];
+	/* per load: the same for all entries, or a number each */
+	bool constant[LOADS_MAX];
+	struct fold_cell cells[LOADS_MAX];
+	int64_t numbers[LOADS_MAX][BATCH_MAX];
+	int64_t tested[BATCH_MAX];
+	struct fold_group *of[BATCH_MAX]; /* entry's group */
+};
+
+/* ---- the plan ---- */
+
+static enum origin origin_of(const struct column *column)
+{
+	switch (column->kind) {
+	case COLUMN_NAME:
+		return ORIGIN_NAME;
+	case COLUMN_STREAM:
+		return ORIGIN_STREAM;
+	case COLUMN_CPU:
+		return ORIGIN_CPU;
+	case COLUMN_TS:
+		return ORIGIN_TIME;
+	default:
+		return ORIGIN_FIELD;
+	}
+}
+
+static uint8_t load_of(struct fold_columns *columns, uint32_t column)
+{
+	unsigned i = 0;
+
+	while (i < columns->nloads && columns->loads[i] != column)
+		i++;
+	columns->loads[i] = column;
+	columns->origins[i] = origin_of(&columns->fold->shape->columns[column]);
+	columns->nloads += i == columns->nloads;
+	return (uint8_t)i;
+}
+
+static void make_sources(struct fold_columns *columns)
+{
+	const struct trace *trace = columns->fold->host->trace;
+	const struct shape *shape = columns->fold->shape;
+	uint32_t fields[LOADS_MAX];
+	unsigned n = columns->nloads;
+
+	for (unsigned i = 0; i < n; i++)
+		fields[i] = shape->columns[columns->loads[i]].field;
+	columns->sources = sources_make(columns->arena, shape, trace, fields, n);
+	columns->filters = sources_of_filters(columns->arena, shape, trace, columns->constraints);
+	columns->rows = arena_array(columns->arena, trace->nclasses + 1, sizeof *columns->rows);
+	for (size_t i = 0; i < trace->nclasses; i++) {
+		if (!shape_row(shape, (uint32_t)i))
+			continue;
+		bool *all = &columns->rows[shape_row(shape, (uint32_t)i) - 1];
+		*all = true;
+		for (unsigned k = 0; k < n; k++)
+			*all &= columns->origins[k] != ORIGIN_FIELD ||
+				columns->sources[(shape_row(shape, (uint32_t)i) - 1) * n + k]
+						.kind != SOURCE_NOT_SO;
+	}
+}
+
+struct fold_columns *fold_columns_new(const struct fold *fold,
+				      const struct constraints *constraints)
+{
+	struct fold_columns *columns = mem_new(sizeof *columns);
+
+	columns->arena = arena_new();
+	columns->fold = fold;
+	columns->constraints = constraints;
+	for (unsigned i = 0; i < fold->nkeys; i++)
+		columns->of_key[i] = load_of(columns, fold->keys[i]);
+	for (unsigned i = 0; i < fold->nvalues; i++)
+		if (fold->values[i].kind != FOLD_ROWS)
+			columns->of_value[i] = load_of(columns, fold->values[i].column);
+	make_sources(columns);
+	return columns;
+}
+
+void fold_columns_free(struct fold_columns *columns)
+{
+	if (!columns)
+		return;
+	arena_free(columns->arena);
+	mem_free(columns);
+}
+
+struct fold_batch *fold_batch_new(const struct fold_columns *columns, struct fold_groups *groups)
+{
+	struct fold_batch *batch = mem_new(sizeof *batch);
+
+	batch->columns = columns;
+	batch->groups = groups;
+	return batch;
+}
+
+void fold_batch_free(struct fold_batch *batch)
+{
+	mem_free(batch);
+}
+
+/* ---- loads ---- */
+
+static void set_constant(struct fold_batch *batch, unsigned i, struct fold_cell cell)
+{
+	batch->constant[i] = true;
+	batch->cells[i] = cell;
+}
+
+static struct fold_cell text_cell(const char *text)
+{
+	return (struct fold_cell){FOLD_TEXT, (uint32_t)strlen(text), {.text = text}};
+}
+
+/* False: some of these have no time. */
+static bool load_times(const struct run *run, const uint16_t *entries, uint32_t count,
+		       int64_t *numbers)
+{
+	const nstime *time = run->batch->time;
+	bool all = true;
+
+	for (uint32_t k = 0; k < count; k++) {
+		numbers[k] = time[entries[k]];
+		all &= numbers[k] != NSTIME_MIN;
+	}
+	return all;
+}
+
+static bool load_column(struct fold_batch *batch, unsigned i, const struct run *run,
+			const uint16_t *entries, uint32_t count, bool untimed)
+{
+	const struct fold_columns *columns = batch->columns;
+	uint32_t class = run->batch->class_index[entries[0]];
+	uint32_t row = shape_row(columns->fold->shape, class) - 1;
+	const struct source *source = &columns->sources[row * columns->nloads + i];
+	const struct fold_cell null = {.kind = FOLD_NULL};
+
+	batch->constant[i] = false;
+	switch (columns->origins[i]) {
+	case ORIGIN_NAME:
+		set_constant(batch, i, text_cell(columns->fold->host->trace->classes[class]->name));
+		return true;
+	case ORIGIN_STREAM:
+		set_constant(batch, i, text_cell(run->stream->name));
+		return true;
+	case ORIGIN_CPU:
+		set_constant(batch, i,
+			     run->cpu < 0
+				     ? null
+				     : (struct fold_cell){FOLD_INTEGER, 0, {.integer = run->cpu}});
+		return true;
+	case ORIGIN_TIME:
+		if (!untimed)
+			return load_times(run, entries, count, batch->numbers[i]);
+		set_constant(batch, i, null);
+		return true;
+	case ORIGIN_FIELD:
+		break;
+	}
+	if (source->kind == SOURCE_LOADED)
+		return source_load(source, run, entries, count, batch->numbers[i]);
+	set_constant(batch, i, null);
+	return true;
+}
+
+/* ---- groups ---- */
+
+static void forget_others(struct fold_batch *batch, const struct run *run, uint32_t class)
+{
+	if (batch->stream == run->stream && batch->cpu == run->cpu && batch->class == class)
+		return;
+	batch->stream = run->stream;
+	batch->cpu = run->cpu;
+	batch->class = class;
+	memset(batch->lately, 0, sizeof batch->lately);
+}
+
+/* The keys that have a number per entry. */
+static unsigned numbered_keys(const struct fold_batch *batch, unsigned *keys)
+{
+	const struct fold_columns *columns = batch->columns;
+	unsigned count = 0;
+
+	for (unsigned k = 0; k < columns->fold->nkeys; k++)
+		if (!batch->constant[columns->of_key[k]])
+			keys[count++] = k;
+	return count;
+}
+
+static struct fold_group *group_of_entry(struct fold_batch *batch, uint32_t entry)
+{
+	const struct fold_columns *columns = batch->columns;
+	struct fold_cell keys[FOLD_KEYS_MAX];
+
+	for (unsigned k = 0; k < columns->fold->nkeys; k++) {
+		unsigned i = columns->of_key[k];
+		keys[k] = batch->cells[i];
+		if (!batch->constant[i])
+			keys[k] = (struct fold_cell){
+				FOLD_INTEGER, 0, {.integer = batch->numbers[i][entry]}};
+	}
+	return fold_group_of(columns->fold, batch->groups, keys);
+}
+
+/* A group found lately has the same constants, so that numbers alone tell. */
+static inline bool has_numbers(const struct fold_batch *batch, const struct fold_group *group,
+			       const unsigned *keys, unsigned nkeys, uint32_t entry)
+{
+	for (unsigned i = 0; i < nkeys; i++)
+		if (group->keys[keys[i]].integer !=
+		    batch->numbers[batch->columns->of_key[keys[i]]][entry])
+			return false;
+	return true;
+}
+
+static bool find_groups(struct fold_batch *batch, uint32_t count, const unsigned *keys,
+			unsigned nkeys)
+{
+	const struct fold_columns *columns = batch->columns;
+
+	for (uint32_t k = 0; k < count; k++) {
+		uint64_t hash = 0;
+		for (unsigned i = 0; i < nkeys; i++)
+			hash = fold_mix(hash,
+					(uint64_t)batch->numbers[columns->of_key[keys[i]]][k]);
+		struct fold_group **lately = &batch->lately[hash & ((1 << LATELY_BITS) - 1)];
+		if (!*lately || !has_numbers(batch, *lately, keys, nkeys, k))
+			*lately = group_of_entry(batch, k);
+		if (!*lately)
+			return false;
+		batch->of[k] = *lately;
+	}
+	return true;
+}
+
+/* ---- values ---- */
+
+static bool add_each(struct fold_batch *batch, unsigned value, const int64_t *numbers,
+		     uint32_t count)
+{
+	enum fold_kind kind = batch->columns->fold->values[value].kind;
+	bool fits = true;
+
+	if (kind == FOLD_ROWS || kind == FOLD_COUNT)
+		for (uint32_t k = 0; k < count; k++)
+			batch->of[k]->results[value].integer++;
+	else
+		for (uint32_t k = 0; k < count; k++)
+			fits &= fold_add(kind, &batch->of[k]->results[value], numbers[k]);
+	return fits;
+}
+
+static bool add_all(struct fold_group *group, enum fold_kind kind, unsigned value,
+		    const int64_t *numbers, uint32_t count)
+{
+	struct fold_cell result = group->results[value];
+	bool fits = true;
+
+	if (kind == FOLD_ROWS || kind == FOLD_COUNT)
+		result.integer += count;
+	else
+		for (uint32_t k = 0; k < count; k++)
+			fits &= fold_add(kind, &result, numbers[k]);
+	group->results[value] = result;
+	return fits;
+}
+
+/* `group`: of all entries; NULL: each has its own. */
+static bool add_values(struct fold_batch *batch, struct fold_group *group, uint32_t count)
+{
+	const struct fold_columns *columns = batch->columns;
+	const struct fold *fold = columns->fold;
+	bool fits = true;
+
+	for (unsigned i = 0; i < fold->nvalues; i++) {
+		unsigned from = columns->of_value[i];
+		bool rows = fold->values[i].kind == FOLD_ROWS;
+		if (!rows && batch->constant[from]) {
+			if (batch->cells[from].kind == FOLD_NULL)
+				continue;
+			for (uint32_t k = 0; k < count; k++)
+				batch->numbers[from][k] = batch->cells[from].integer;
+		}
+		fits &= group ? add_all(group, fold->values[i].kind, i, batch->numbers[from], count)
+			      : add_each(batch, i, batch->numbers[from], count);
+	}
+	return fits;
+}
+
+static bool add_entries(struct fold_batch *batch, const struct run *run, const uint16_t *entries,
+			uint32_t count, bool untimed, bool *misfit)
+{
+	const struct fold_columns *columns = batch->columns;
+	unsigned keys[FOLD_KEYS_MAX], nkeys;
+	struct fold_group *group = NULL;
+
+	for (unsigned i = 0; i < columns->nloads; i++)
+		if (!load_column(batch, i, run, entries, count, untimed))
+			return false;
+	forget_others(batch, run, run->batch->class_index[entries[0]]);
+	nkeys = numbered_keys(batch, keys);
+	if (nkeys) {
+		*misfit = !find_groups(batch, count, keys, nkeys);
+	} else {
+		group = group_of_entry(batch, 0);
+		*misfit = !group;
+	}
+	*misfit = *misfit || !add_values(batch, group, count);
+	return true;
+}
+
+bool fold_batch_add(struct fold_batch *batch, const struct run *run, uint16_t *entries,
+		    uint32_t *count, bool untimed, bool *misfit)
+{
+	const struct fold_columns *columns = batch->columns;
+	uint32_t class = run->batch->class_index[entries[0]];
+	uint32_t row = shape_row(columns->fold->shape, class) - 1;
+	const struct source *filters = columns->filters + row * columns->constraints->nfilters;
+	bool whole;
+
+	*misfit = false;
+	*count = sources_filter(columns->constraints, filters, run, entries, *count, batch->tested,
+				&whole);
+	if (!*count)
+		return true;
+	return whole && columns->rows[row] &&
+	       add_entries(batch, run, entries, *count, untimed, misfit);
+}

@@ -1,0 +1,348 @@
+/*
+ * fold_sweep.c - groups made by a sweep on all threads, per thread and then of all
+ *
+ * Where keys are of heads alone (name, cpu, stream), an event finds its group by its class in a
+ * row of pointers that is good while stream and CPU stay. Where fields are asked for that are
+ * columns (fold_columns.c), a batch is taken column by column; else event by event.
+ */
+#include "sql/fold/fold_internal.h"
+
+#include "engine/base/mem.h"
+#include "index/sweep/sweep.h"
+
+#include <string.h>
+
+/* ---- one worker ---- */
+
+struct joined {
+	const struct fold *fold;
+	const struct constraints *constraints;
+	const struct trace *trace;
+	struct fold_groups *out;
+	bool heads; /* keys are name, cpu, stream: the same for a class in a run */
+	bool any_timed;
+	bool fields;                  /* some key, value or filter is of a field */
+	bool rows_only;               /* all values are counts of rows */
+	bool misfit;                  /* what all workers have does not fit together */
+	struct fold_columns *columns; /* NULL: event by event */
+};
+
+struct worker {
+	const struct joined *joined;
+	struct fold_groups groups;
+	struct fold_group **by_class;
+	const struct stream *stream; /* that by_class is good for */
+	int32_t cpu;
+	struct fold_batch *batch; /* NULL: event by event */
+	struct buf scratch[FOLD_KEYS_MAX];
+	struct fields fields; /* of the entry */
+};
+
+static void *begin_worker(void *arg)
+{
+	const struct joined *joined = arg;
+	struct worker *worker = mem_new(sizeof *worker);
+
+	worker->joined = joined;
+	fold_groups_init(&worker->groups);
+	worker->by_class = mem_new_array(joined->trace->nclasses + 1, sizeof(struct fold_group *));
+	if (joined->columns)
+		worker->batch = fold_batch_new(joined->columns, &worker->groups);
+	return worker;
+}
+
+static void end_worker(void *arg, void *own, bool good)
+{
+	struct joined *joined = arg;
+	struct worker *worker = own;
+
+	if (good && !fold_groups_join(joined->fold, joined->out, &worker->groups))
+		joined->misfit = true;
+	fold_groups_release(&worker->groups);
+	for (unsigned i = 0; i < FOLD_KEYS_MAX; i++)
+		buf_release(&worker->scratch[i]);
+	fold_batch_free(worker->batch);
+	mem_free(worker->by_class);
+	mem_free(worker);
+}
+
+/* An entry of a run, and what of it does not change within the run. */
+struct entry {
+	const struct run *run;
+	uint32_t i, class;
+	bool untimed;
+};
+
+static const struct place *place_of(const struct fold *fold, const struct entry *entry,
+				    uint32_t column)
+{
+	const struct shape *shape = fold->shape;
+
+	return &shape->places[(shape_row(shape, entry->class) - 1) * shape->nfields +
+			      shape->columns[column].field];
+}
+
+/* The integer in a column; false: NULL. */
+static bool integer_of(const struct worker *worker, const struct entry *entry, uint32_t column,
+		       int64_t *out)
+{
+	const struct fold *fold = worker->joined->fold;
+	const struct slot *slot;
+
+	switch (fold->shape->columns[column].kind) {
+	case COLUMN_TS:
+		*out = entry->run->batch->time[entry->i];
+		return !entry->untimed && *out != NSTIME_MIN;
+	case COLUMN_CPU:
+		*out = entry->run->cpu;
+		return *out >= 0;
+	default: /* an integer field */
+		if (!place_of(fold, entry, column)->class)
+			return false;
+		slot = place_slot(place_of(fold, entry, column), &worker->fields);
+		*out = slot ? slot->s : 0;
+		return slot != NULL;
+	}
+}
+
+static void text_cell(struct fold_cell *cell, const void *text, size_t len)
+{
+	*cell = (struct fold_cell){FOLD_TEXT, (uint32_t)len, {.text = text}};
+}
+
+/* False: the field is of a kind that groups cannot have. */
+static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
+		   struct fold_cell *cell)
+{
+	const struct fold *fold = worker->joined->fold;
+	const struct column *column = &fold->shape->columns[fold->keys[k]];
+	struct field field;
+	int64_t integer;
+	size_t len;
+
+	*cell = (struct fold_cell){.kind = FOLD_NULL};
+	if (column->kind == COLUMN_NAME) {
+		const char *name = worker->joined->trace->classes[entry->class]->name;
+		text_cell(cell, name, strlen(name));
+	} else if (column->kind == COLUMN_STREAM) {
+		text_cell(cell, entry->run->stream->name, strlen(entry->run->stream->name));
+	} else if (column->whole_number) {
+		if (integer_of(worker, entry, fold->keys[k], &integer))
+			*cell = (struct fold_cell){FOLD_INTEGER, 0, {.integer = integer}};
+	} else {
+		const struct place *place = place_of(fold, entry, fold->keys[k]);
+		if (!place->class || !place_field(place, &worker->fields, &field))
+			return true;
+		if (!field_is_text(&field))
+			return false;
+		const uint8_t *bytes = field_bytes(&field, &worker->scratch[k], &len);
+		text_cell(cell, bytes, len);
+	}
+	return true;
+}
+
+static struct fold_group *find_group(struct worker *worker, const struct entry *entry)
+{
+	const struct fold *fold = worker->joined->fold;
+	struct fold_cell keys[FOLD_KEYS_MAX];
+
+	for (unsigned k = 0; k < fold->nkeys; k++)
+		if (!key_of(worker, entry, k, &keys[k]))
+			return NULL;
+	return fold_group_of(fold, &worker->groups, keys);
+}
+
+static bool add_values(struct worker *worker, const struct entry *entry, struct fold_group *group)
+{
+	const struct fold *fold = worker->joined->fold;
+
+	for (unsigned i = 0; i < fold->nvalues; i++) {
+		const struct fold_value *value = &fold->values[i];
+		int64_t integer = 0;
+		if (value->kind != FOLD_ROWS && !integer_of(worker, entry, value->column, &integer))
+			continue;
+		if (!fold_add(value->kind, &group->results[i], integer))
+			return false;
+	}
+	return true;
+}
+
+static bool misfit(struct error *err)
+{
+	return error_set(err, ERR_RANGE, "a value that cannot be folded");
+}
+
+/* Heads alone are counted: nothing is looked at but classes. */
+static bool count_rows(struct worker *worker, struct entry *entry, struct error *err)
+{
+	const struct fold *fold = worker->joined->fold;
+	const struct run *run = entry->run;
+	const uint32_t *classes = run->batch->class_index;
+
+	for (uint32_t i = run->first; i < run->first + run->count; i++) {
+		struct fold_group *group = worker->by_class[classes[i]];
+		if (!group) {
+			entry->i = i;
+			entry->class = classes[i];
+			group = find_group(worker, entry);
+			if (!group)
+				return misfit(err);
+			worker->by_class[classes[i]] = group;
+		}
+		for (unsigned k = 0; k < fold->nvalues; k++)
+			group->results[k].integer++;
+	}
+	return true;
+}
+
+static bool take_entry(struct worker *worker, struct entry *entry, struct error *err)
+{
+	const struct joined *joined = worker->joined;
+	const struct run *run = entry->run;
+
+	entry->class = run->batch->class_index[entry->i];
+	/* what cannot be decoded is left to the scan, which tells of it */
+	if (joined->fields && !run_fields(run, entry->i, &worker->fields, err))
+		return misfit(err);
+	if (joined->constraints->nfilters &&
+	    !constraints_fields(joined->constraints, joined->fold->shape, entry->class,
+				&worker->fields))
+		return true;
+	struct fold_group *group = joined->heads ? worker->by_class[entry->class] : NULL;
+	if (!group)
+		group = find_group(worker, entry);
+	if (!group || !add_values(worker, entry, group))
+		return misfit(err);
+	if (joined->heads)
+		worker->by_class[entry->class] = group;
+	return true;
+}
+
+/* Entries of one class. */
+static bool take_class(struct worker *worker, struct entry *entry, uint16_t *entries,
+		       uint32_t count, struct error *err)
+{
+	bool bad;
+
+	if (fold_batch_add(worker->batch, entry->run, entries, &count, entry->untimed, &bad))
+		return !bad || misfit(err);
+	for (uint32_t k = 0; k < count; k++) {
+		entry->i = entries[k];
+		if (!take_entry(worker, entry, err))
+			return false;
+	}
+	return true;
+}
+
+static bool take_classes(struct worker *worker, struct entry *entry, struct error *err)
+{
+	const struct run *run = entry->run;
+	const uint32_t *classes = run->batch->class_index;
+	uint16_t mine[BATCH_MAX], others[BATCH_MAX];
+	uint32_t left = run->count;
+
+	for (uint32_t k = 0; k < left; k++)
+		others[k] = (uint16_t)(run->first + k);
+	while (left) {
+		uint32_t class = classes[others[0]], count = 0, more = 0;
+		for (uint32_t k = 0; k < left; k++) {
+			uint16_t i = others[k];
+			bool same = classes[i] == class;
+			mine[count] = others[more] = i;
+			count += same;
+			more += !same;
+		}
+		if (!take_class(worker, entry, mine, count, err))
+			return false;
+		left = more;
+	}
+	return true;
+}
+
+static bool take_run(void *own, const struct sweep_run *sweep_run, struct error *err)
+{
+	struct worker *worker = own;
+	const struct joined *joined = worker->joined;
+	const struct run *run = &sweep_run->run;
+	struct entry entry = {.run = run};
+
+	if (!run->count || !constraints_cpu(joined->constraints, run->cpu))
+		return true;
+	entry.untimed = !run->stream->has_time && joined->any_timed;
+	if (run->stream != worker->stream || run->cpu != worker->cpu)
+		memset(worker->by_class, 0,
+		       (joined->trace->nclasses + 1) * sizeof(struct fold_group *));
+	worker->stream = run->stream;
+	worker->cpu = run->cpu;
+	if (joined->rows_only)
+		return count_rows(worker, &entry, err);
+	if (worker->batch)
+		return take_classes(worker, &entry, err);
+	for (entry.i = run->first; entry.i < run->first + run->count; entry.i++)
+		if (!take_entry(worker, &entry, err))
+			return false;
+	return true;
+}
+
+/* ---- all of it ---- */
+
+static bool is_field(const struct fold *fold, uint32_t column)
+{
+	return fold->shape->columns[column].kind == COLUMN_FIELD;
+}
+
+static void look_at(struct joined *joined)
+{
+	const struct fold *fold = joined->fold;
+
+	joined->heads = joined->rows_only = true;
+	joined->fields = joined->constraints->nfilters > 0;
+	for (unsigned i = 0; i < fold->nkeys; i++) {
+		joined->heads &= !is_field(fold, fold->keys[i]) &&
+				 fold->shape->columns[fold->keys[i]].kind != COLUMN_TS;
+		joined->fields |= is_field(fold, fold->keys[i]);
+	}
+	for (unsigned i = 0; i < fold->nvalues; i++) {
+		joined->rows_only &= fold->values[i].kind == FOLD_ROWS;
+		joined->fields |=
+			fold->values[i].kind != FOLD_ROWS && is_field(fold, fold->values[i].column);
+	}
+	joined->rows_only &= !joined->fields && joined->heads;
+	for (size_t i = 0; i < joined->trace->nstreams; i++)
+		joined->any_timed |= joined->trace->streams[i]->has_time;
+}
+
+static bool show_progress(void *arg, uint64_t done, uint64_t all)
+{
+	const struct sql_host *host = ((struct joined *)arg)->fold->host;
+
+	return !host->progress || host->progress(host->arg, (nstime)done, 0, all ? (nstime)all : 1);
+}
+
+bool fold_sweep(const struct fold *fold, const struct constraints *constraints,
+		struct fold_groups *out, struct error *err)
+{
+	struct joined joined = {
+		.fold = fold, .constraints = constraints, .trace = fold->host->trace, .out = out};
+	struct events_options events = {.begin = constraints->begin,
+					.end = constraints->end,
+					.unordered = true,
+					.classes = constraints->classes,
+					.keep = true,
+					.streams = constraints->streams,
+					.cpus = constraints->cpus,
+					.ncpus = constraints->ncpus};
+	struct sweep plan = {.events = &events,
+			     .arg = &joined,
+			     .progress = show_progress,
+			     .begin = begin_worker,
+			     .run = take_run,
+			     .end = end_worker};
+
+	look_at(&joined);
+	if (fold->shape->group)
+		joined.columns = fold_columns_new(fold, constraints);
+	bool good = sweep(fold->host->index, &plan, err);
+	fold_columns_free(joined.columns);
+	return good && (!joined.misfit || misfit(err));
+}

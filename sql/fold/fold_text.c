@@ -1,0 +1,538 @@
+/*
+ * fold_text.c - a statement read as words, and written again over a folded table
+ *
+ *     [EXPLAIN QUERY PLAN] SELECT items FROM table [WHERE ...] [GROUP BY columns]
+ *     [HAVING ...] [ORDER BY ...] [LIMIT ...]
+ *
+ * SQLite has already accepted the statement, so this looks for one form and gives up on whatever
+ * is not surely of it. Aggregates of a column become those of "fold N", and any column beside them
+ * must be a key.
+ *
+ * WHERE is left as it stands, but for OR: SQLite may scan once per side of it and tell rows that
+ * both give by their numbers, which groups do not have. So what holds an OR is hidden from planning
+ * by a +, its columns become keys, and SQLite tests it on groups. In the same way the column of
+ * count(DISTINCT column) becomes a key: more groups, whose sums SQLite adds up.
+ */
+#include "sql/fold/fold_words.h"
+
+#include "engine/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- tables and columns ---- */
+
+/* The shape of the table that word i names; NULL: it is no table of events. */
+static struct shape *shape_named(const struct statement *statement, size_t i,
+				 const struct sql_host *host)
+{
+	const struct class_group *group = NULL;
+	char *name = word_text(statement, i);
+	bool events = !sqlite3_stricmp(name, "events"), taken = events;
+
+	for (size_t k = 0; sql_modules[k].name; k++)
+		taken |= !sqlite3_stricmp(name, sql_modules[k].name);
+	for (size_t k = 0; k < host->ngroups && !taken && !group; k++)
+		if (!sqlite3_stricmp(host->groups[k].name, name))
+			group = &host->groups[k];
+	mem_free(name);
+	return events || group ? shape_new(host->trace, group, false, NULL) : NULL;
+}
+
+/* The column that word i names; -1: none. */
+static int column_named(const struct statement *statement, size_t i)
+{
+	const struct shape *shape = statement->fold->shape;
+	enum word_kind kind = statement->words[i].kind;
+	int found = -1;
+
+	if (kind != WORD_NAME && kind != WORD_QUOTED)
+		return -1;
+	char *name = word_text(statement, i);
+	for (size_t k = 0; k < shape->ncolumns && found < 0; k++)
+		if (!sqlite3_stricmp(shape->columns[k].name, name))
+			found = (int)k;
+	mem_free(name);
+	return found;
+}
+
+static bool can_be_key(const struct column *column)
+{
+	return column->kind == COLUMN_TS || column->kind == COLUMN_CPU ||
+	       column->kind == COLUMN_NAME || column->kind == COLUMN_STREAM ||
+	       (column->kind == COLUMN_FIELD &&
+		(column->whole_number || !strcmp(column->type, "TEXT")));
+}
+
+static bool can_be_value(const struct column *column)
+{
+	return column->kind == COLUMN_TS || column->kind == COLUMN_CPU ||
+	       (column->kind == COLUMN_FIELD && column->whole_number);
+}
+
+/* One that GROUP BY names. */
+static bool is_key(const struct fold *fold, int column)
+{
+	for (unsigned i = 0; i < fold->ngrouped; i++)
+		if ((int)fold->keys[i] == column)
+			return true;
+	return false;
+}
+
+/* Groups differ in this column, too. False: they cannot. */
+static bool add_key(struct fold *fold, int column)
+{
+	for (unsigned i = 0; i < fold->nkeys; i++)
+		if ((int)fold->keys[i] == column)
+			return true;
+	if (fold->nkeys == FOLD_KEYS_MAX || !can_be_key(&fold->shape->columns[column]))
+		return false;
+	fold->keys[fold->nkeys++] = (uint32_t)column;
+	return true;
+}
+
+/* The number of the value, which is there afterwards; -1: there are too many. */
+static int value_number(struct fold *fold, enum fold_kind kind, uint32_t column)
+{
+	for (unsigned i = 0; i < fold->nvalues; i++)
+		if (fold->values[i].kind == kind && fold->values[i].column == column)
+			return (int)i;
+	if (fold->nvalues == FOLD_VALUES_MAX)
+		return -1;
+	fold->values[fold->nvalues] = (struct fold_value){kind, column};
+	return (int)fold->nvalues++;
+}
+
+/* ---- expressions ---- */
+
+/* avg() and total() add doubles; where those are exact, the sum of integers is the same. */
+static bool fold_average(struct fold *fold, uint32_t column, bool total, char *out, size_t size)
+{
+	int sum = value_number(fold, FOLD_SUM, column);
+	int count = value_number(fold, FOLD_COUNT, column);
+
+	if (total)
+		snprintf(out, size, "coalesce(CAST(sum(\"fold %d\") AS REAL), 0.0)", sum);
+	else
+		snprintf(out, size, "CAST(sum(\"fold %d\") AS REAL) / sum(\"fold %d\")", sum,
+			 count);
+	return sum >= 0 && count >= 0 && value_number(fold, FOLD_MAGNITUDE, column) >= 0;
+}
+
+/* An aggregate of a column, words[i .. i + 4); false: it is none that can be folded. */
+static bool fold_call(struct statement *statement, size_t i, char *out, size_t size)
+{
+	static const struct {
+		const char *name;
+		enum fold_kind kind;
+		const char *before, *behind;
+	} calls[] = {{"count", FOLD_COUNT, "coalesce(sum(", "), 0)"},
+		     {"sum", FOLD_SUM, "sum(", ")"},
+		     {"min", FOLD_MIN, "min(", ")"},
+		     {"max", FOLD_MAX, "max(", ")"}};
+	struct fold *fold = statement->fold;
+	int column = column_named(statement, i + 2), number = -1;
+	bool value = column >= 0 && can_be_value(&fold->shape->columns[column]);
+
+	if (!word_is_sign(statement, i + 3, ')'))
+		return false;
+	if (word_is(statement, i, "avg") || word_is(statement, i, "total"))
+		return value && fold_average(fold, (uint32_t)column, word_is(statement, i, "total"),
+					     out, size);
+	for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+		if (!word_is(statement, i, calls[k].name))
+			continue;
+		if (calls[k].kind == FOLD_COUNT && word_is_sign(statement, i + 2, '*'))
+			number = value_number(fold, FOLD_ROWS, 0);
+		else if (value)
+			number = value_number(fold, calls[k].kind, (uint32_t)column);
+		snprintf(out, size, "%s\"fold %d\"%s", calls[k].before, number, calls[k].behind);
+	}
+	return number >= 0;
+}
+
+/* count(DISTINCT word), words[i .. i + 5), is left to SQLite, over groups that differ in it. */
+static bool is_distinct_count(const struct statement *statement, size_t i)
+{
+	return word_is(statement, i, "count") && word_is_sign(statement, i + 1, '(') &&
+	       word_is(statement, i + 2, "distinct") && word_is_sign(statement, i + 4, ')');
+}
+
+/* What may stand before a bracket and is no aggregate. */
+static bool is_harmless(const struct statement *statement, size_t i)
+{
+	static const char *const names[] = {
+		"and",   "or",    "not",       "in",     "when",   "then",  "else",    "between",
+		"like",  "glob",  "is",        "cast",   "by",     "as",    "printf",  "format",
+		"round", "abs",   "hex",       "u64",    "upper",  "lower", "length",  "substr",
+		"ts",    "iif",   "ifnull",    "nullif", "typeof", "trim",  "replace", "coalesce",
+		"instr", "quote", "time_text", NULL};
+
+	return word_is_any(statement, i, names);
+}
+
+static void copy_between(struct statement *statement, size_t from, size_t to)
+{
+	buf_add(&statement->out, statement->text + from, to - from);
+}
+
+static bool is_parameter(const struct statement *statement, size_t i)
+{
+	return word_is_sign(statement, i, '.') || word_is_sign(statement, i, '?') ||
+	       word_is_sign(statement, i, ':') || word_is_sign(statement, i, '@') ||
+	       word_is_sign(statement, i, '$');
+}
+
+/* Writes the word, or words, at i again. How many; 0: it is not understood. */
+static size_t write_word(struct statement *statement, size_t i, size_t end)
+{
+	const struct word *word = &statement->words[i];
+	bool called = i + 1 < end && word_is_sign(statement, i + 1, '(');
+	bool name = word->kind == WORD_NAME || word->kind == WORD_QUOTED;
+	int column = column_named(statement, i);
+	char call[128];
+
+	if (is_parameter(statement, i))
+		return 0;
+	if (i + 4 < end && is_distinct_count(statement, i)) {
+		const struct word *last = &statement->words[i + 4];
+		column = column_named(statement, i + 3);
+		copy_between(statement, word->at, last->at + last->len);
+		return column >= 0 && add_key(statement->fold, column) ? 5 : 0;
+	}
+	if (called && i + 3 < end && fold_call(statement, i, call, sizeof call)) {
+		buf_add_text(&statement->out, call);
+		return 4;
+	}
+	if (name && called && !is_harmless(statement, i))
+		return 0;
+	if (name && !called && column >= 0 && !is_key(statement->fold, column))
+		return 0;
+	copy_between(statement, word->at, word->at + word->len);
+	return 1;
+}
+
+/*
+ * Writes words [i, end) again. The text between them goes along. False: something in it is not
+ * understood.
+ */
+static bool write_words(struct statement *statement, size_t i, size_t end)
+{
+	while (i < end) {
+		size_t words = write_word(statement, i, end);
+		if (!words)
+			return false;
+		const struct word *last = &statement->words[i + words - 1];
+		i += words;
+		if (i < end)
+			copy_between(statement, last->at + last->len, statement->words[i].at);
+	}
+	return true;
+}
+
+/* An item keeps the name that SQLite gives its column. */
+static bool write_item(struct statement *statement, size_t from, size_t end)
+{
+	const struct word *first = &statement->words[from], *last = &statement->words[end - 1];
+	bool named = false;
+
+	if (from == end || word_is_sign(statement, from, '*'))
+		return false;
+	for (size_t i = from; i < end; i++)
+		named |= word_is(statement, i, "as") && i > from && i + 2 == end;
+	if (named && column_named(statement, end - 1) >= 0)
+		return false; /* an alias that is also a column may mean either */
+	if (end - from > 1 && (last->kind == WORD_NAME || last->kind == WORD_QUOTED))
+		named |=
+			!word_is(statement, end - 1, "end") && !word_is(statement, end - 1, "null");
+	size_t begin = statement->out.len;
+	if (!write_words(statement, from, end))
+		return false;
+	if (named || (end - from == 1 && statement->out.len - begin == first->len))
+		return true;
+	buf_add_text(&statement->out, " AS \"");
+	for (size_t i = first->at; i < last->at + last->len; i++) {
+		if (statement->text[i] == '"')
+			buf_add_char(&statement->out, '"');
+		buf_add_char(&statement->out, statement->text[i]);
+	}
+	buf_add_char(&statement->out, '"');
+	return true;
+}
+
+static bool write_items(struct statement *statement, size_t i, size_t end)
+{
+	size_t from = i;
+	int depth = 0;
+
+	for (; i <= end; i++) {
+		if (i < end && word_is_sign(statement, i, '('))
+			depth++;
+		if (i < end && word_is_sign(statement, i, ')'))
+			depth--;
+		if (i < end && (depth || !word_is_sign(statement, i, ',')))
+			continue;
+		if (!write_item(statement, from, i))
+			return false;
+		if (i < end)
+			buf_add_text(&statement->out, ", ");
+		from = i + 1;
+	}
+	return true;
+}
+
+/* ---- clauses ---- */
+
+struct clauses {
+	size_t select, from, where, group, having, order, limit,
+		end; /* words; `end`: it is not there */
+};
+
+static bool find_clauses(const struct statement *statement, struct clauses *out)
+{
+	static const char *const never[] = {"join",   "union",   "intersect", "except", "over",
+					    "filter", "with",    "values",    "window", "exists",
+					    "all",    "collate", NULL};
+	size_t end = statement->count - 1, i = 0;
+	int depth = 0;
+
+	*out = (struct clauses){0, end, end, end, end, end, end, end};
+	if (word_is(statement, 0, "explain") && end > 3 && word_is(statement, 1, "query"))
+		i = 3;
+	if (!word_is(statement, i, "select"))
+		return false;
+	out->select = i;
+	for (i++; i < end; i++) {
+		depth += word_is_sign(statement, i, '(') - word_is_sign(statement, i, ')');
+		if (word_is(statement, i, "select") || word_is_any(statement, i, never) ||
+		    (word_is(statement, i, "distinct") &&
+		     (i < 2 || !is_distinct_count(statement, i - 2))))
+			return false;
+		if (depth)
+			continue;
+		if (word_is(statement, i, "from") && out->from == end)
+			out->from = i;
+		else if (word_is(statement, i, "where"))
+			out->where = i;
+		else if (word_is(statement, i, "group"))
+			out->group = i;
+		else if (word_is(statement, i, "having"))
+			out->having = i;
+		else if (word_is(statement, i, "order"))
+			out->order = i;
+		else if (word_is(statement, i, "limit"))
+			out->limit = i;
+	}
+	size_t next = out->where < end    ? out->where
+		      : out->group < end  ? out->group
+		      : out->having < end ? out->having
+		      : out->order < end  ? out->order
+					  : out->limit;
+	return out->from + 2 == next; /* one table, without an alias */
+}
+
+/* Item `number` of the statement, from 1: words [*from, *end). False: there is none. */
+static bool find_item(const struct statement *statement, const struct clauses *clauses,
+		      size_t number, size_t *from, size_t *end)
+{
+	int depth = 0;
+
+	*from = clauses->select + 1;
+	for (size_t i = *from; i <= clauses->from; i++) {
+		depth += word_is_sign(statement, i, '(') - word_is_sign(statement, i, ')');
+		if (i < clauses->from && (depth || !word_is_sign(statement, i, ',')))
+			continue;
+		*end = i;
+		if (!--number)
+			return true;
+		*from = i + 1;
+	}
+	return false;
+}
+
+/* The column that word i of GROUP BY names: by itself, as an item's number or another name. */
+static int key_column(const struct statement *statement, const struct clauses *clauses, size_t i)
+{
+	int column = column_named(statement, i);
+	size_t wanted = word_number(statement, i), from, end;
+	bool found = false;
+
+	for (size_t n = 1; column < 0 && !found; n++) {
+		if (!find_item(statement, clauses, n, &from, &end))
+			return -1;
+		bool renamed = end - from == 3 && word_is(statement, from + 1, "as");
+		found = n == wanted || (renamed && word_is_same(statement, i, from + 2));
+		if (found && (renamed || end - from == 1))
+			column = column_named(statement, from);
+	}
+	return column;
+}
+
+static bool read_keys(struct statement *statement, const struct clauses *clauses)
+{
+	struct fold *fold = statement->fold;
+	size_t end = clauses->having < clauses->end  ? clauses->having
+		     : clauses->order < clauses->end ? clauses->order
+						     : clauses->limit;
+
+	if (clauses->group == clauses->end)
+		return clauses->having == clauses->end;
+	for (size_t i = clauses->group + 2; i < end; i += 2) {
+		int column = key_column(statement, clauses, i);
+		if (column < 0 || !can_be_key(&fold->shape->columns[column]) ||
+		    fold->nkeys == FOLD_KEYS_MAX ||
+		    (i + 1 < end && !word_is_sign(statement, i + 1, ',')))
+			return false;
+		fold->keys[fold->nkeys++] = (uint32_t)column;
+	}
+	fold->ngrouped = fold->nkeys;
+	return fold->nkeys > 0;
+}
+
+/* The first or last time alone is found without a sweep. */
+static bool is_better_scanned(const struct fold *fold)
+{
+	return !fold->nkeys &&
+	       (!fold->nvalues || (fold->nvalues == 1 && fold->values[0].kind >= FOLD_MIN &&
+				   fold->shape->columns[fold->values[0].column].kind == COLUMN_TS));
+}
+
+static bool has_or(const struct statement *statement, size_t i, size_t end)
+{
+	while (i < end && !word_is(statement, i, "or"))
+		i++;
+	return i < end;
+}
+
+/* The word behind the bracket that words[i] opens. */
+static size_t behind_bracket(const struct statement *statement, size_t i, size_t end)
+{
+	int depth = 0;
+
+	do {
+		depth += word_is_sign(statement, i, '(') - word_is_sign(statement, i, ')');
+		i++;
+	} while (i < end && depth);
+	return i;
+}
+
+/* The columns of words [i, end) become keys, and SQLite tests them on groups. */
+static bool write_tested(struct statement *statement, size_t i, size_t end)
+{
+	const struct word *words = statement->words;
+
+	for (size_t k = i; k < end; k++) {
+		int column = column_named(statement, k);
+		if (is_parameter(statement, k) ||
+		    (column >= 0 && !word_is_sign(statement, k + 1, '(') &&
+		     !add_key(statement->fold, column)))
+			return false;
+	}
+	buf_add_text(&statement->out, " +(");
+	copy_between(statement, words[i].at, words[end - 1].at + words[end - 1].len);
+	buf_add_text(&statement->out, ") ");
+	return true;
+}
+
+/* Outside of brackets. */
+static bool has_open_or(const struct statement *statement, size_t i, size_t end)
+{
+	while (i < end && !word_is(statement, i, "or"))
+		i = word_is_sign(statement, i, '(') ? behind_bracket(statement, i, end) : i + 1;
+	return i < end;
+}
+
+/* WHERE and what it says, words [i, end). */
+static bool write_where(struct statement *statement, size_t i, size_t end)
+{
+	const struct word *words = statement->words;
+	size_t copied = i, next;
+
+	if (has_open_or(statement, i, end)) {
+		copy_between(statement, words[i].at, words[i].at + words[i].len);
+		return write_tested(statement, i + 1, end);
+	}
+	for (size_t k = i; k < end; k = next) {
+		next = k + 1;
+		if (!word_is_sign(statement, k, '('))
+			continue;
+		next = behind_bracket(statement, k, end);
+		if (!has_or(statement, k, next))
+			continue;
+		if (!word_is(statement, k - 1, "where") && !word_is(statement, k - 1, "and"))
+			return false;
+		copy_between(statement, words[copied].at, words[k].at);
+		if (!write_tested(statement, k, next))
+			return false;
+		copied = next;
+	}
+	copy_between(statement, words[copied].at, words[end].at);
+	return true;
+}
+
+static bool write_statement(struct statement *statement, const struct clauses *clauses)
+{
+	const struct word *words = statement->words;
+	size_t tail = clauses->group < clauses->end    ? clauses->group
+		      : clauses->having < clauses->end ? clauses->having
+		      : clauses->order < clauses->end  ? clauses->order
+						       : clauses->limit;
+
+	copy_between(statement, 0, words[clauses->select + 1].at);
+	if (!write_items(statement, clauses->select + 1, clauses->from))
+		return false;
+	buf_printf(&statement->out, " FROM \"%s\" ", statement->fold->name);
+	if (clauses->where < clauses->end && !write_where(statement, clauses->where, tail))
+		return false;
+	return write_words(statement, tail, clauses->end);
+}
+
+static bool rewrite(struct statement *statement, struct sql_host *host)
+{
+	static _Atomic unsigned number;
+	struct fold *fold = statement->fold;
+	struct clauses clauses;
+
+	words_read(statement);
+	if (!find_clauses(statement, &clauses))
+		return false;
+	fold->host = host;
+	fold->shape = shape_named(statement, clauses.from + 1, host);
+	if (!fold->shape)
+		return false;
+	char *table = word_text(statement, clauses.from + 1);
+	snprintf(fold->name, sizeof fold->name, "%.80s folded %u", table, ++number);
+	mem_free(table);
+	return !strpbrk(fold->name, "\"") && read_keys(statement, &clauses) &&
+	       write_statement(statement, &clauses) && !is_better_scanned(fold);
+}
+
+void fold_free(struct fold *fold)
+{
+	if (!fold)
+		return;
+	scan_plans_release(&fold->plans);
+	shape_free(fold->shape);
+	mem_free(fold);
+}
+
+char *fold_rewrite(struct sql_context *context, const char *text, size_t len, struct fold **out)
+{
+	struct sql_host *host = context->hosts;
+	struct statement statement = {.text = text, .len = len};
+	char *written = NULL;
+
+	*out = NULL;
+	if (!host || !host->pushdown)
+		return NULL;
+	statement.fold = mem_new(sizeof *statement.fold);
+	if (rewrite(&statement, host)) {
+		*out = statement.fold;
+		written = statement.out.data;
+	} else {
+		fold_free(statement.fold);
+		buf_release(&statement.out);
+	}
+	mem_free(statement.words);
+	return written;
+}

@@ -1,0 +1,155 @@
+/*
+ * fold_vtab.c - a folded table: the columns of the table that it stands for, then "fold 0", ...
+ *
+ * A scan sweeps all events that its conditions leave and has one row per group. Columns that are no
+ * keys are there for conditions to name, and have no value: asking for one is an error, which makes
+ * the caller run the statement as it was written.
+ */
+#include "sql/fold/fold.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+struct fold_table {
+	struct sql_table table;
+	struct fold *fold; /* borrowed from the statement */
+};
+
+struct fold_cursor {
+	struct sql_cursor scan; /* of the groups */
+	struct constraints constraints;
+	struct fold_groups groups;
+};
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+		   char **message)
+{
+	struct fold *fold = aux;
+	struct fold_table *folded = mem_new(sizeof *folded);
+	struct buf text = {0};
+
+	(void)argc;
+	(void)argv;
+	(void)message;
+	folded->table.db = db;
+	folded->table.host = fold->host;
+	folded->fold = fold;
+	events_declare(fold->shape, false, &text);
+	text.len -= strlen(EVENTS_KEY);
+	for (unsigned i = 0; i < fold->nvalues; i++)
+		buf_printf(&text, "\"fold %u\" INTEGER, ", i);
+	buf_add_text(&text, "\"fold\" HIDDEN)");
+	int code = sqlite3_declare_vtab(db, buf_text(&text));
+	buf_release(&text);
+	*out = &folded->table.base;
+	return code;
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+	mem_free(base);
+	return SQLITE_OK;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	struct fold_table *folded = (struct fold_table *)base;
+	int norder = info->nOrderBy, code;
+
+	info->nOrderBy = 0; /* groups come in no order */
+	code = scan_plan_make(&folded->fold->plans, folded->fold->shape, &folded->table, info);
+	info->nOrderBy = norder;
+	if (code == SQLITE_OK) {
+		char *words = sqlite3_mprintf("%s, on all threads", info->idxStr);
+		sqlite3_free(info->idxStr);
+		info->idxStr = words;
+		info->estimatedRows = 100;
+	}
+	return code;
+}
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+	struct fold_cursor *cursor = mem_new(sizeof *cursor);
+
+	(void)base;
+	cursor->constraints.arena = arena_new();
+	fold_groups_init(&cursor->groups);
+	*out = &cursor->scan.base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct fold_cursor *cursor = (struct fold_cursor *)base;
+
+	arena_free(cursor->constraints.arena);
+	fold_groups_release(&cursor->groups);
+	mem_free(cursor);
+	return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
+		  sqlite3_value **argv)
+{
+	struct fold_cursor *cursor = (struct fold_cursor *)base;
+	struct fold_table *folded = (struct fold_table *)base->pVtab;
+	const struct fold *fold = folded->fold;
+	struct error err;
+
+	(void)words;
+	(void)argc;
+	constraints_read(&cursor->constraints, fold->plans.items[number], fold->shape, fold->host,
+			 argv);
+	fold_groups_release(&cursor->groups);
+	fold_groups_init(&cursor->groups);
+	cursor->scan.at = cursor->scan.count = 0;
+	if (!cursor->constraints.nothing &&
+	    !fold_sweep(fold, &cursor->constraints, &cursor->groups, &err))
+		return sql_table_fail(&folded->table, &err);
+	cursor->scan.count = cursor->groups.count;
+	return SQLITE_OK;
+}
+
+static void put_cell(sqlite3_context *out, const struct fold_cell *cell)
+{
+	if (cell->kind == FOLD_INTEGER)
+		sqlite3_result_int64(out, cell->integer);
+	else if (cell->kind == FOLD_TEXT)
+		sqlite3_result_text64(out, cell->text, cell->len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
+{
+	const struct fold_cursor *cursor = (struct fold_cursor *)base;
+	const struct fold *fold = ((struct fold_table *)base->pVtab)->fold;
+	size_t at = (size_t)i;
+
+	if (at >= fold->shape->ncolumns) {
+		at -= fold->shape->ncolumns;
+		if (at < fold->nvalues)
+			put_cell(out, &cursor->groups.items[cursor->scan.at]->results[at]);
+		return SQLITE_OK;
+	}
+	for (unsigned k = 0; k < fold->nkeys; k++)
+		if (fold->keys[k] == at) {
+			put_cell(out, &cursor->groups.items[cursor->scan.at]->keys[k]);
+			return SQLITE_OK;
+		}
+	sqlite3_result_error(out, "a group has no such value", -1);
+	return SQLITE_ERROR;
+}
+
+const sqlite3_module sql_fold_module = {
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = sql_cursor_next,
+	.xEof = sql_cursor_eof,
+	.xColumn = column,
+	.xRowid = sql_cursor_rowid,
+};

@@ -1,0 +1,463 @@
+/* constraints.c - the arguments of a scan as times, classes, streams, CPUs and conditions on fields
+ */
+#include "engine/base/arena.h"
+#include "engine/base/bitset.h"
+#include "engine/base/nearest.h"
+#include "sql/tables/plan.h"
+
+#include <string.h>
+
+enum { LIST_FEW = 16 }; /* names of a list that are noted */
+enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ, GLOB = SQLITE_INDEX_CONSTRAINT_GLOB };
+
+/* ---- names ---- */
+
+struct names {
+	const char *(*name)(const struct trace *trace, size_t i);
+	size_t count;
+	uint64_t *bits;
+	const char *what;
+};
+
+static const char *class_name(const struct trace *trace, size_t i)
+{
+	return trace->classes[i]->name;
+}
+
+static const char *stream_name(const struct trace *trace, size_t i)
+{
+	return trace->streams[i]->name;
+}
+
+static bool name_is(const char *name, const struct term *term, sqlite3_value *value)
+{
+	const char *text = (const char *)sqlite3_value_text(value);
+
+	if (!text)
+		return false;
+	if (term->op == GLOB)
+		return sqlite3_strglob(text, name) == 0;
+	if (term->op == EQ)
+		return strcmp(text, name) == 0;
+	return sqlite3_strlike(text, name, 0) == 0;
+}
+
+/* A name in a list; a value that is no text may be compared in ways that only SQLite knows. */
+static bool name_in(const char *name, sqlite3_value *list)
+{
+	sqlite3_value *value;
+
+	for (int code = sqlite3_vtab_in_first(list, &value); code == SQLITE_OK && value;
+	     code = sqlite3_vtab_in_next(list, &value)) {
+		int type = sqlite3_value_type(value);
+		if (type != SQLITE_TEXT && type != SQLITE_NULL)
+			return true;
+		if (type == SQLITE_TEXT && !strcmp(name, (const char *)sqlite3_value_text(value)))
+			return true;
+	}
+	return false;
+}
+
+/* SQL compares whole names, and says nothing of one that no row has: that is a note. */
+static void note_name(const struct names *names, const struct trace *trace, const char *wanted)
+{
+	struct nearest nearest;
+	char near[NEAREST_WORDS_MAX];
+
+	for (size_t i = 0; i < names->count; i++)
+		if (!strcmp(names->name(trace, i), wanted))
+			return;
+	nearest_begin(&nearest, wanted);
+	for (size_t i = 0; i < names->count; i++)
+		nearest_offer(&nearest, names->name(trace, i));
+	nearest_hint(&nearest, near, sizeof near);
+	notice(&trace->notices, NOTICE_INFO, "no %s is named '%s': %s'yore info %s' lists all",
+	       names->what, wanted, near, trace->path);
+}
+
+/* Names that a query says itself; of a list that may be any other's rows, a few. */
+static void note_names(const struct names *names, const struct trace *trace,
+		       const struct term *term, sqlite3_value *value)
+{
+	sqlite3_value *item;
+	size_t count = 0;
+
+	if (term->op != EQ)
+		return;
+	if (!term->in) {
+		if (term->constant && sqlite3_value_type(value) == SQLITE_TEXT)
+			note_name(names, trace, (const char *)sqlite3_value_text(value));
+		return;
+	}
+	for (int code = sqlite3_vtab_in_first(value, &item);
+	     code == SQLITE_OK && item && count++ < LIST_FEW;
+	     code = sqlite3_vtab_in_next(value, &item))
+		if (sqlite3_value_type(item) == SQLITE_TEXT)
+			note_name(names, trace, (const char *)sqlite3_value_text(item));
+}
+
+static void keep_names(const struct names *names, const struct trace *trace,
+		       const struct term *term, sqlite3_value *value)
+{
+	int type = term->in ? SQLITE_TEXT : sqlite3_value_type(value);
+
+	if (type != SQLITE_TEXT && type != SQLITE_NULL && term->op == EQ)
+		return; /* left to SQLite, which tests again */
+	note_names(names, trace, term, value);
+	for (size_t i = 0; i < names->count; i++) {
+		const char *name = names->name(trace, i);
+		bool keep = term->in ? name_in(name, value) : name_is(name, term, value);
+		if (!keep)
+			bitset_remove(names->bits, i);
+	}
+}
+
+/* ---- integers ---- */
+
+static void add_integer(int64_t *set, size_t *count, int64_t value)
+{
+	size_t at = *count;
+
+	while (at > 0 && set[at - 1] > value)
+		at--;
+	if (at > 0 && set[at - 1] == value)
+		return;
+	memmove(set + at + 1, set + at, (*count - at) * sizeof *set);
+	set[at] = value;
+	++*count;
+}
+
+/* The integers of a list, rising. */
+static int64_t *integers(struct arena *arena, sqlite3_value *list, size_t *count)
+{
+	sqlite3_value *value;
+	size_t all = 0;
+
+	for (int code = sqlite3_vtab_in_first(list, &value); code == SQLITE_OK && value;
+	     code = sqlite3_vtab_in_next(list, &value))
+		all++;
+	int64_t *set = arena_array(arena, all + 1, sizeof *set);
+	*count = 0;
+	for (int code = sqlite3_vtab_in_first(list, &value); code == SQLITE_OK && value;
+	     code = sqlite3_vtab_in_next(list, &value)) {
+		int64_t low = INT64_MIN, high = INT64_MAX;
+		if (bound_narrow(&low, &high, EQ, value))
+			add_integer(set, count, low);
+	}
+	return set;
+}
+
+/* ---- terms ---- */
+
+static void read_time(struct constraints *constraints, const struct term *term,
+		      sqlite3_value *value)
+{
+	int64_t low = constraints->begin, high = constraints->end;
+
+	high = high == NSTIME_MAX ? high : high - 1;
+	constraints->nothing |= !bound_narrow(&low, &high, term->op, value);
+	/* an event's time is never NSTIME_MIN nor NSTIME_MAX */
+	constraints->begin = low > NSTIME_MIN ? low : NSTIME_MIN + 1;
+	constraints->end = high < NSTIME_MAX ? high + 1 : NSTIME_MAX;
+}
+
+static void read_cpu(struct constraints *constraints, const struct term *term, sqlite3_value *value)
+{
+	constraints->any_cpu = false;
+	if (!term->in) {
+		constraints->nothing |= !bound_narrow(&constraints->cpu_low, &constraints->cpu_high,
+						      term->op, value);
+		return;
+	}
+	size_t count, kept = 0;
+	const int64_t *set = integers(constraints->arena, value, &count);
+	int32_t *cpus = arena_array(constraints->arena, count + 1, sizeof *cpus);
+	for (size_t i = 0; i < count; i++) {
+		bool known = !constraints->cpus;
+		for (size_t k = 0; k < constraints->ncpus && !known; k++)
+			known = constraints->cpus[k] == set[i];
+		if (known && set[i] >= 0 && set[i] <= INT32_MAX)
+			cpus[kept++] = (int32_t)set[i];
+	}
+	constraints->cpus = cpus;
+	constraints->ncpus = kept;
+	constraints->nothing |= kept == 0;
+}
+
+static struct filter *filter_of(struct constraints *constraints, uint32_t field, bool is_text,
+				bool set)
+{
+	for (size_t i = 0; !is_text && !set && i < constraints->nfilters; i++)
+		if (constraints->filters[i].field == field && !constraints->filters[i].is_text &&
+		    !constraints->filters[i].ranges.items)
+			return &constraints->filters[i];
+	struct filter *filter = &constraints->filters[constraints->nfilters++];
+	*filter = (struct filter){
+		.field = field, .is_text = is_text, .low = INT64_MIN, .high = INT64_MAX};
+	return filter;
+}
+
+static void read_list(struct constraints *constraints, struct filter *filter, sqlite3_value *list)
+{
+	size_t count;
+	const int64_t *set = integers(constraints->arena, list, &count);
+	struct range *ranges = arena_array(constraints->arena, count + 1, sizeof *ranges);
+
+	for (size_t i = 0; i < count; i++)
+		ranges[i].low = (uint64_t)set[i];
+	ranges_init(&filter->ranges, ranges, count, true);
+}
+
+/* What is left of the fields' ranges once all terms were read. */
+static void keep_ranges(struct constraints *constraints)
+{
+	for (size_t i = 0; i < constraints->nfilters; i++) {
+		struct filter *filter = &constraints->filters[i];
+		struct range *range;
+
+		if (filter->is_text || filter->ranges.items)
+			continue;
+		range = arena_array(constraints->arena, 1, sizeof *range);
+		*range = (struct range){(uint64_t)filter->low,
+					(uint64_t)filter->high - (uint64_t)filter->low};
+		ranges_init(&filter->ranges, range, filter->low <= filter->high, true);
+	}
+}
+
+static void read_field(struct constraints *constraints, const struct term *term,
+		       const struct column *column, sqlite3_value *value)
+{
+	struct filter *filter;
+
+	if (column->whole_number) {
+		filter = filter_of(constraints, column->field, false, term->in);
+		if (term->in)
+			read_list(constraints, filter, value);
+		else
+			constraints->nothing |=
+				!bound_narrow(&filter->low, &filter->high, term->op, value);
+		return;
+	}
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		constraints->nothing = true;
+	if (sqlite3_value_type(value) != SQLITE_TEXT)
+		return;
+	filter = filter_of(constraints, column->field, true, false);
+	filter->text = sqlite3_value_text(value);
+	filter->len = (size_t)sqlite3_value_bytes(value);
+	filter->text = arena_strndup(constraints->arena, filter->text, filter->len);
+}
+
+/* A text that is no number is greater than all numbers in SQL: seldom what was meant. */
+static void note_text(const struct trace *trace, const struct column *column,
+		      const struct term *term, sqlite3_value *value)
+{
+	bool time = column->kind == COLUMN_TS;
+
+	bool number = time || column->kind == COLUMN_CPU ||
+		      (column->kind == COLUMN_FIELD && column->whole_number);
+
+	if (!number || term->in || !term->constant ||
+	    sqlite3_value_numeric_type(value) != SQLITE_TEXT)
+		return;
+	sql_note_text(trace, time ? "ts" : column->name, time,
+		      (const char *)sqlite3_value_text(value));
+}
+
+/* cpu = N, where every stream says of which CPU it is. */
+static void note_cpu(const struct sql_host *host, const struct term *term, sqlite3_value *value)
+{
+	const struct trace *trace = host->trace;
+	int64_t cpu = sqlite3_value_int64(value);
+
+	if (term->op != EQ || term->in || !term->constant ||
+	    sqlite3_value_numeric_type(value) != SQLITE_INTEGER)
+		return;
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (cpu < 0 || cpu > INT32_MAX
+			    ? trace->streams[i]->cpu < 0
+			    : index_may_be_of_cpu(host->index, trace->streams[i], (int32_t)cpu))
+			return;
+	notice(&trace->notices, NOTICE_INFO,
+	       "no stream is of CPU %lld: 'SELECT DISTINCT cpu FROM streams' lists those that are",
+	       (long long)cpu);
+}
+
+static void read_limit(struct constraints *constraints, sqlite3_value *value)
+{
+	int64_t count = sqlite3_value_int64(value);
+
+	if (count >= 0)
+		constraints->limit = (uint64_t)count;
+}
+
+static void begin(struct constraints *constraints, const struct plan *plan,
+		  const struct shape *shape, const struct trace *trace)
+{
+	struct arena *arena = constraints->arena;
+
+	arena_reset(arena);
+	*constraints = (struct constraints){.arena = arena,
+					    .begin = plan->timed ? NSTIME_MIN + 1 : NSTIME_MIN,
+					    .end = NSTIME_MAX,
+					    .cpu_low = INT64_MIN,
+					    .cpu_high = INT64_MAX,
+					    .any_cpu = true,
+					    .limit = UINT64_MAX};
+	constraints->classes =
+		arena_array(arena, trace->nclasses / 64 + 1, sizeof *constraints->classes);
+	constraints->streams =
+		arena_array(arena, trace->nstreams / 64 + 1, sizeof *constraints->streams);
+	constraints->filters = arena_array(arena, plan->count + 1, sizeof *constraints->filters);
+	for (size_t i = 0; i < trace->nclasses; i++)
+		if (!shape->group || shape_row(shape, (uint32_t)i))
+			bitset_add(constraints->classes, i);
+	for (size_t i = 0; i < trace->nstreams; i++)
+		bitset_add(constraints->streams, i);
+}
+
+/* Streams without a time have no event with one, unless nothing in the trace has. */
+static void leave_untimed(struct constraints *constraints, const struct trace *trace)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		any |= trace->streams[i]->has_time;
+	for (size_t i = 0; any && i < trace->nstreams; i++)
+		if (!trace->streams[i]->has_time)
+			bitset_remove(constraints->streams, i);
+}
+
+/* Classes that lack a field which a condition needs cannot pass. */
+static void leave_fieldless(struct constraints *constraints, const struct shape *shape,
+			    const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->nclasses && shape->group; i++) {
+		const struct place *row;
+		if (!shape_row(shape, (uint32_t)i))
+			continue;
+		row = shape->places + (shape_row(shape, (uint32_t)i) - 1) * shape->nfields;
+		for (size_t k = 0; k < constraints->nfilters; k++)
+			if (!row[constraints->filters[k].field].class)
+				bitset_remove(constraints->classes, i);
+	}
+}
+
+static bool any_bit(const uint64_t *bits, size_t count)
+{
+	for (size_t i = 0; i <= count / 64; i++)
+		if (bits[i])
+			return true;
+	return false;
+}
+
+/* One CPU chooses packets, as a list does. */
+static void list_cpu(struct constraints *constraints)
+{
+	if (constraints->any_cpu || constraints->cpus ||
+	    constraints->cpu_low != constraints->cpu_high || constraints->cpu_low < 0 ||
+	    constraints->cpu_low > INT32_MAX)
+		return;
+	constraints->cpus = arena_array(constraints->arena, 1, sizeof *constraints->cpus);
+	constraints->cpus[0] = (int32_t)constraints->cpu_low;
+	constraints->ncpus = 1;
+}
+
+/* The range of the host; events without a time are outside of any. */
+static void narrow_to_range(struct constraints *constraints, const struct sql_host *host)
+{
+	nstime begin, end;
+
+	sql_host_range(host, &begin, &end);
+	constraints->begin = begin > constraints->begin ? begin : constraints->begin;
+	constraints->end = end < constraints->end ? end : constraints->end;
+	if (host->follows && begin == NSTIME_MIN)
+		return;
+	if (begin != NSTIME_MIN || end != NSTIME_MAX) {
+		constraints->begin =
+			constraints->begin > NSTIME_MIN ? constraints->begin : NSTIME_MIN + 1;
+		leave_untimed(constraints, host->trace);
+	}
+}
+
+void constraints_read(struct constraints *constraints, const struct plan *plan,
+		      const struct shape *shape, const struct sql_host *host, sqlite3_value **argv)
+{
+	const struct trace *trace = host->trace;
+	uint64_t offset = 0;
+
+	begin(constraints, plan, shape, trace);
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct term *term = &plan->terms[i];
+		if (!term->limit && !term->offset)
+			note_text(trace, &shape->columns[term->column], term, argv[i]);
+		if (!term->limit && !term->offset && term->on == COLUMN_CPU)
+			note_cpu(host, term, argv[i]);
+		if (term->limit)
+			read_limit(constraints, argv[i]);
+		else if (term->offset)
+			offset = sqlite3_value_int64(argv[i]) > 0
+					 ? (uint64_t)sqlite3_value_int64(argv[i])
+					 : 0;
+		else if (term->on == COLUMN_TS)
+			read_time(constraints, term, argv[i]);
+		else if (term->on == COLUMN_CPU)
+			read_cpu(constraints, term, argv[i]);
+		else if (term->on == COLUMN_NAME)
+			keep_names(&(struct names){class_name, trace->nclasses,
+						   constraints->classes, "event class"},
+				   trace, term, argv[i]);
+		else if (term->on == COLUMN_STREAM)
+			keep_names(&(struct names){stream_name, trace->nstreams,
+						   constraints->streams, "stream"},
+				   trace, term, argv[i]);
+		else if (term->on == COLUMN_FIELD)
+			read_field(constraints, term, &shape->columns[term->column], argv[i]);
+	}
+	keep_ranges(constraints);
+	if (__builtin_add_overflow(constraints->limit, offset, &constraints->limit))
+		constraints->limit = UINT64_MAX;
+	if (plan->timed)
+		leave_untimed(constraints, trace);
+	narrow_to_range(constraints, host);
+	leave_fieldless(constraints, shape, trace);
+	list_cpu(constraints);
+	constraints->nothing |= constraints->begin >= constraints->end || constraints->limit == 0 ||
+				!any_bit(constraints->classes, trace->nclasses) ||
+				!any_bit(constraints->streams, trace->nstreams);
+}
+
+/* ---- conditions on fields ---- */
+
+static bool text_passes(const struct place *place, const struct filter *filter,
+			const struct fields *fields)
+{
+	struct buf scratch = {0};
+	struct field field;
+	size_t len;
+
+	if (!place_field(place, fields, &field) || !field_is_text(&field))
+		return false;
+	const uint8_t *bytes = field_bytes(&field, &scratch, &len);
+	bool same = len == filter->len && (!len || !memcmp(bytes, filter->text, len));
+	buf_release(&scratch);
+	return same;
+}
+
+bool constraints_fields(const struct constraints *constraints, const struct shape *shape,
+			uint32_t class, const struct fields *fields)
+{
+	const struct place *row = shape->places + (shape_row(shape, class) - 1) * shape->nfields;
+
+	for (size_t i = 0; i < constraints->nfilters; i++) {
+		const struct filter *filter = &constraints->filters[i];
+		const struct place *place = &row[filter->field];
+		const struct slot *slot = place_slot(place, fields);
+		if (!slot)
+			return false;
+		if (filter->is_text ? !text_passes(place, filter, fields)
+				    : !ranges_have(&filter->ranges, slot->u))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,243 @@
+/*
+ * do_vtab.c - the table `do`, which is told a one-liner in bpftrace's language: its maps as rows
+ *
+ *     SELECT keys, value FROM yore_do('sched_switch { @[prev_comm] = count(); }')
+ *
+ *     do(map, keys, value, low, high, count; hidden: program, trace, total, key1 ... key8)
+ *
+ *     what was printed     map NULL, the text is the value
+ *     a number or text     value
+ *     stats()              value: the average; count, total
+ *     hist(), lhist()      a row for each bucket: low <= x < high, count
+ *
+ * Maps stand in the order of their names, entries by rising value. The program is run by the scan,
+ * over the host's range.
+ */
+#include "engine/base/mem.h"
+#include "oneliner/format.h"
+#include "oneliner/oneliner.h"
+#include "sql/tables/notes.h"
+#include "sql/tables/rows.h"
+
+#include <string.h>
+
+enum {
+	AT_MAP,
+	AT_KEYS,
+	AT_VALUE,
+	AT_LOW,
+	AT_HIGH,
+	AT_COUNT,
+	AT_PROGRAM,
+	AT_TRACE,
+	AT_TOTAL,
+	AT_KEY, /* and the next */
+	PRINTED_MAX = 256 << 20
+};
+
+struct asked {
+	struct sql_host *host;
+	struct row_list *list;
+	struct oneliner_question question;
+	struct oneliner_result result;
+	struct outlet outlet;
+	size_t printed; /* bytes */
+};
+
+/* ---- the run ---- */
+
+static const char *kept(const struct row_list *list, const void *text, size_t len)
+{
+	return arena_strndup(list->arena, text, len);
+}
+
+static bool keep_printed(void *arg, const char *bytes, size_t len)
+{
+	struct asked *asked = arg;
+
+	asked->printed += len;
+	if (asked->printed > PRINTED_MAX)
+		return false;
+	row_list_add(asked->list)[AT_VALUE] =
+		(struct cell){CELL_TEXT, (uint32_t)len, {.text = kept(asked->list, bytes, len)}};
+	return true;
+}
+
+static bool progress(void *arg, uint64_t done, uint64_t all)
+{
+	const struct sql_host *host = arg;
+
+	return !host->progress || host->progress(host->arg, (nstime)done, 0, all ? (nstime)all : 1);
+}
+
+static bool run(struct asked *asked, struct error *err)
+{
+	struct sql_host *host = asked->host;
+	struct oneliner_question *question = &asked->question;
+	struct oneliner_work work = {.question = question,
+				     .index = host->index,
+				     .progress = progress,
+				     .progress_arg = host,
+				     .outlet = &asked->outlet,
+				     .keeps = true};
+	struct state *state;
+
+	work.events.progress = host->progress;
+	work.events.progress_arg = host->arg;
+	if (oneliner_reads_state(question) &&
+	    (!sql_host_state(host, &state, err) || !oneliner_set_state(question, state, err)))
+		return false;
+	sql_host_range(host, &work.events.begin, &work.events.end);
+	if (!oneliner_times(host->index, work.events.begin, work.events.end, &work, err))
+		return false;
+	if (question->text.uses_stacks)
+		work.symbols = sql_host_symbols(host);
+	if (!oneliner_run(&work, &asked->result, err))
+		return false;
+	if (asked->printed > PRINTED_MAX)
+		return error_set(err, ERR_QUERY, "the program prints more than %d MiB",
+				 PRINTED_MAX >> 20);
+	return true;
+}
+
+/* ---- rows ---- */
+
+/* As a field: numbers above 2^63 - 1 are the same 64 bits. */
+static void put_value(struct cell *cell, const struct row_list *list, const struct value *value)
+{
+	if (value->kind == VALUE_STRING)
+		*cell = (struct cell){
+			CELL_TEXT, value->len, {.text = kept(list, value->text, value->len)}};
+	else if (value->kind == VALUE_INT)
+		cell_integer(cell, (int64_t)value->u);
+}
+
+/* Bounds of buckets and sums beyond 64 bits. */
+static void put_number(struct cell *cell, __int128 number)
+{
+	if (number >= INT64_MIN && number <= INT64_MAX)
+		cell_integer(cell, (int64_t)number);
+	else
+		*cell = (struct cell){CELL_REAL, 0, {.real = (double)number}};
+}
+
+static struct cell *add(struct row_list *list, const char *name, const struct cell *keys,
+			size_t nkeys)
+{
+	struct cell *row = row_list_add(list);
+
+	cell_text(&row[AT_MAP], name);
+	for (size_t i = 0; i < nkeys; i++)
+		row[AT_KEY + i] = keys[i];
+	return row;
+}
+
+/* One key is itself; several are a text, as `yore do` prints them. Returns how many. */
+static size_t read_keys(const struct row_list *list, const struct map_entry *entry,
+			struct cell *keys, struct cell *all)
+{
+	size_t len, at = 0, count = 0;
+	const uint8_t *key = entry_key(entry, &len);
+	struct buf text = {0};
+
+	*all = (struct cell){0};
+	while (at < len) {
+		struct value value = key_next(key, &at);
+		put_value(&keys[count], list, &value);
+		buf_add_text(&text, count++ ? ", " : "");
+		value_write(&value, &text);
+	}
+	if (count == 1)
+		*all = keys[0];
+	else if (count)
+		*all = (struct cell){
+			CELL_TEXT, (uint32_t)text.len, {.text = kept(list, text.data, text.len)}};
+	buf_release(&text);
+	return count;
+}
+
+static void add_entry(struct row_list *list, const struct map *map, const char *name,
+		      const struct map_entry *entry)
+{
+	struct map_sums sums = entry_sums(map, entry);
+	struct value value = entry_value(map, entry);
+	struct cell keys[PROBE_KEYS_MAX] = {0}, all;
+	size_t nkeys = read_keys(list, entry, keys, &all);
+	struct cell *row;
+
+	for (uint32_t i = sums.first; i < sums.end; i++) {
+		struct map_bucket bucket = map_bucket_at(map->use, &sums, i);
+		row = add(list, name, keys, nkeys);
+		row[AT_KEYS] = all;
+		if (bucket.has_low)
+			put_number(&row[AT_LOW], bucket.low);
+		if (bucket.has_high)
+			put_number(&row[AT_HIGH], bucket.high);
+		cell_integer(&row[AT_COUNT], (int64_t)bucket.count);
+	}
+	if (map_is_hist(map->use))
+		return;
+	row = add(list, name, keys, nkeys);
+	row[AT_KEYS] = all;
+	if (map_is_stats(map->use)) {
+		cell_integer(&row[AT_COUNT], (int64_t)sums.count);
+		put_number(&row[AT_TOTAL], sums.total);
+	}
+	if (!map->use->is_plain && map->use->aggregate == FUNCTION_SUM)
+		put_number(&row[AT_VALUE], sums.total);
+	else
+		put_value(&row[AT_VALUE], list, &value);
+}
+
+static void add_maps(struct asked *asked)
+{
+	for (size_t i = 0; i < asked->result.nmaps; i++) {
+		const struct map *map = &asked->result.maps[i];
+		const char *name = arena_strdup(asked->list->arena, map->use->name);
+		size_t count;
+		struct map_entry **entries = map_sorted(map, &count);
+		for (size_t k = 0; k < count; k++)
+			add_entry(asked->list, map, name, entries[k]);
+		mem_free(entries);
+	}
+}
+
+static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
+{
+	struct asked asked = {.host = host, .list = list};
+	struct buf note = {0};
+	struct times times;
+
+	if (!list->told)
+		return error_set(err, ERR_QUERY, "do: the program is NULL");
+	asked.outlet = (struct outlet){.write = keep_printed, .arg = &asked};
+	bool good =
+		sql_host_times(host, TIME_NS, &times, err) &&
+		oneliner_open(list->told, strlen(list->told), host->trace, &asked.question, err);
+	if (good) {
+		uint32_t most = 0;
+		for (size_t i = 0; i < asked.question.text.nmaps; i++)
+			most = asked.question.text.maps[i].nkeys > most
+				       ? asked.question.text.maps[i].nkeys
+				       : most;
+		list->ncolumns = AT_KEY + most;
+		asked.outlet.utc = times.utc;
+		good = run(&asked, err);
+	}
+	if (good)
+		add_maps(&asked);
+	if (good && oneliner_result_note(&asked.result, &note))
+		sql_note(host, "%s", buf_text(&note));
+	buf_release(&note);
+	oneliner_result_release(&asked.result);
+	oneliner_close(&asked.question);
+	outlet_release(&asked.outlet);
+	return good;
+}
+
+const struct rows_kind rows_do = {
+	"CREATE TABLE x(map TEXT, keys, value, low INTEGER, high INTEGER, count INTEGER, "
+	"program TEXT HIDDEN, trace TEXT HIDDEN, total INTEGER HIDDEN, key1 HIDDEN, key2 HIDDEN, "
+	"key3 HIDDEN, key4 HIDDEN, key5 HIDDEN, key6 HIDDEN, key7 HIDDEN, key8 HIDDEN)",
+	AT_KEY + PROBE_KEYS_MAX, fill,
+	"the program, as in yore_do('sched_switch { @ = count(); }'),", AT_PROGRAM};

@@ -1,0 +1,980 @@
+/*
+ * events_vtab.c - the table `events`, and one table per event class
+ *
+ *     events(ts, stream, cpu, name, context, fields; hidden: packet, at_file, at_offset, at_index)
+ *     CLASS(ts, stream, cpu, a column per field ...; hidden: name and as above)
+ *
+ * What is pushed down stands in plan.c. A scan goes through runs of heads (index/events.h); xNext
+ * is one step in a run. Fields are decoded with the first of them that is asked for. A join that
+ * asks for one value of a field after the other has an index made for it (key_index.h).
+ */
+#include "sql/sql_internal.h"
+#include "sql/tables/plan.h"
+
+#include "engine/base/mem.h"
+#include "engine/columns/json.h"
+#include "sql/tables/key_index.h"
+#include "sql/tables/sources.h"
+
+#include <string.h>
+
+/*
+ * Of a plan with a key: what its scans cost so far, and the index. A correlated subquery opens a
+ * cursor for each row, so that they belong to the table.
+ */
+struct keyed_plan {
+	const struct plan *plan;
+	struct buf constants;    /* of which the index is */
+	nstime begin, end;       /* the range, likewise */
+	struct key_index *index; /* NULL: there is none */
+	bool refused;            /* and there will be none */
+	uint64_t work, enough;   /* in events passed over; when to make the index */
+};
+
+struct events_table {
+	struct sql_table table;
+	struct shape *shape;
+	struct plans plans;
+	struct keyed_plan *keyed;
+	size_t nkeyed, keyed_capacity;
+};
+
+/* How the index's cursor was opened: a scan that differs in its times alone turns it. */
+struct opened {
+	struct arena *arena;
+	uint64_t *classes, *streams;
+	int32_t *cpus;
+	size_t ncpus;
+	bool unordered, backward, selects;
+};
+
+struct events_cursor {
+	sqlite3_vtab_cursor base;
+	struct sql_host *host;
+	const struct shape *shape;
+	const struct plan *plan;
+	struct constraints constraints;
+	struct source *filters; /* of the constraints's conditions on fields */
+	bool untested;          /* some row that comes may not hold them */
+	struct events *events;
+	struct findings *findings; /* of the statement, which may seek a lot; NULL: no `events` */
+	struct opened opened;
+
+	struct run run;
+	const nstime *time;
+	uint32_t at, left; /* entry of the run's batch; how many follow */
+	uint32_t step;     /* 1, backward all ones */
+	bool done, untimed;
+	bool any_timed; /* in the trace */
+	uint64_t rows;  /* given so far */
+	/*
+	 * Where conditions leave few events, and the first rows may be all that are read: windows
+	 * of time, each four times as long as the one before. Else the merge would look for the
+	 * first event of each stream, which may be its last.
+	 */
+	nstime begin, end; /* of the window */
+	uint64_t width;    /* of the next one; 0: this is the last */
+
+	enum { FIELDS_NOT_YET, FIELDS_THERE, FIELDS_FAILED } decoded;
+	struct fields fields;
+	struct buf text; /* of the last JSON */
+
+	const struct key_index *serving; /* rows come from it; NULL: from the trace */
+	size_t key_at, key_past;
+};
+
+enum { WINDOWS = 1024 /* of the trace is the first window */, WINDOW_GROWS = 4 };
+
+/* ---- the table ---- */
+
+void events_declare(const struct shape *shape, bool timed, struct buf *out)
+{
+	buf_add_text(out, "CREATE TABLE x(");
+	for (size_t i = 0; i < shape->ncolumns; i++) {
+		const struct column *column = &shape->columns[i];
+		shape_add_name(out, column->name);
+		buf_printf(out, " %s%s%s%s, ", column->type, column->hex ? " HEX" : "",
+			   column->hidden ? " HIDDEN" : "",
+			   timed && column->kind == COLUMN_TS ? " NOT NULL" : "");
+	}
+	buf_add_text(out, EVENTS_KEY);
+}
+
+static struct events_table *of(sqlite3_vtab *base)
+{
+	return (struct events_table *)base;
+}
+
+static const struct class_group *group_named(const struct sql_host *host, const char *name)
+{
+	for (size_t i = 0; i < host->ngroups; i++)
+		if (!sqlite3_stricmp(host->groups[i].name, name))
+			return &host->groups[i];
+	return NULL;
+}
+
+/* The class that CREATE VIRTUAL TABLE names behind the path. */
+static bool argument_group(const struct sql_host *host, int argc, const char *const *argv, int rest,
+			   const struct class_group **group, char **message)
+{
+	if (argc <= rest)
+		return true;
+	char *name = sql_unquoted(argv[rest]);
+	*group = group_named(host, name);
+	if (!*group)
+		*message = sqlite3_mprintf("%s has no event class '%s'", host->path, name);
+	mem_free(name);
+	return *group != NULL;
+}
+
+/* Why SQLite does not take the columns. */
+static char *no_table(sqlite3 *db, const struct shape *shape)
+{
+	int most = sqlite3_limit(db, SQLITE_LIMIT_COLUMN, -1);
+
+	if (shape->ncolumns <= (size_t)most)
+		return sqlite3_mprintf("%s", sqlite3_errmsg(db));
+	return sqlite3_mprintf(
+		"the events have %llu columns, and a table of SQLite has %d at most: the "
+		"columns context and fields of the table events have them as JSON",
+		(unsigned long long)shape->ncolumns, most);
+}
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+		   char **message)
+{
+	const struct sql_source *source = aux;
+	const struct class_group *group = source->group;
+	struct buf text = {0};
+	int rest, code;
+	struct events_table *events =
+		sql_table_begin(db, aux, argc, argv, sizeof *events, &rest, &code, message);
+
+	if (!events)
+		return code;
+	struct sql_host *host = events->table.host;
+	if (!argument_group(host, argc, argv, rest, &group, message)) {
+		sql_table_end(&events->table);
+		return SQLITE_ERROR;
+	}
+	events->shape = shape_new(host ? host->trace : NULL, group, !host, NULL);
+	events_declare(events->shape, host && sql_host_all_timed(host, group), &text);
+	code = sqlite3_declare_vtab(db, buf_text(&text));
+	buf_release(&text);
+	if (code != SQLITE_OK) {
+		*message = no_table(db, events->shape);
+		shape_free(events->shape);
+		sql_table_end(&events->table);
+		return code;
+	}
+	*out = &events->table.base;
+	return code;
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+	struct events_table *events = of(base);
+
+	for (size_t i = 0; i < events->nkeyed; i++) {
+		key_index_free(events->keyed[i].index);
+		buf_release(&events->keyed[i].constants);
+	}
+	mem_free(events->keyed);
+	scan_plans_release(&events->plans);
+	shape_free(events->shape);
+	sql_table_end(&events->table);
+	return SQLITE_OK;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	struct events_table *events = of(base);
+
+	return scan_plan_make(&events->plans, events->shape, &events->table, info);
+}
+
+/* ---- a scan ---- */
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+	struct events_cursor *cursor = mem_new(sizeof *cursor);
+
+	cursor->shape = of(base)->shape;
+	cursor->constraints.arena = arena_new();
+	cursor->opened.arena = arena_new();
+	*out = &cursor->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct events_cursor *cursor = (struct events_cursor *)base;
+
+	events_close(cursor->events);
+	findings_drop(cursor->findings);
+	arena_free(cursor->constraints.arena);
+	arena_free(cursor->opened.arena);
+	buf_release(&cursor->text);
+	mem_free(cursor);
+	return SQLITE_OK;
+}
+
+static bool is_opened_so(const struct events_cursor *cursor)
+{
+	const struct trace *trace = cursor->host->trace;
+	const struct opened *opened = &cursor->opened;
+	const struct constraints *constraints = &cursor->constraints;
+
+	return cursor->events && opened->unordered == !cursor->plan->ordered &&
+	       opened->backward == cursor->plan->backward &&
+	       opened->selects == (constraints->nfilters > 0) &&
+	       opened->ncpus == constraints->ncpus &&
+	       !memcmp(opened->classes, constraints->classes,
+		       (trace->nclasses / 64 + 1) * sizeof *constraints->classes) &&
+	       !memcmp(opened->streams, constraints->streams,
+		       (trace->nstreams / 64 + 1) * sizeof *constraints->streams) &&
+	       (!constraints->ncpus || !memcmp(opened->cpus, constraints->cpus,
+					       constraints->ncpus * sizeof *constraints->cpus));
+}
+
+/* Conditions on integers are tested many at a time, before streams are merged. */
+static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
+{
+	struct events_cursor *cursor = arg;
+	const struct constraints *constraints = &cursor->constraints;
+	const uint32_t *classes = run->batch->class_index;
+	const uint32_t end = run->first + run->count;
+	int64_t scratch[BATCH_MAX];
+	uint32_t n = 0;
+
+	for (uint32_t i = run->first; i < end;) {
+		uint32_t class = classes[i], from = n;
+		const struct source *filters = cursor->filters + (shape_row(cursor->shape, class) -
+								  1) * constraints->nfilters;
+		bool whole;
+		for (; i < end && classes[i] == class; i++)
+			entries[n++] = (uint16_t)i;
+		n = from + sources_filter(constraints, filters, run, entries + from, n - from,
+					  scratch, &whole);
+		cursor->untested |= !whole;
+	}
+	return n;
+}
+
+/* The next window of those that are left; the first and the last reach to the range's ends. */
+static void turn_window(struct events_cursor *cursor, nstime first, nstime last)
+{
+	const struct constraints *constraints = &cursor->constraints;
+	bool backward = cursor->plan->backward;
+	nstime from = backward ? cursor->begin : cursor->end;
+	nstime edge = backward ? (constraints->begin > first ? constraints->begin : first)
+			       : (constraints->end < last ? constraints->end : last);
+	uint64_t left = backward ? time_span(edge, from) : time_span(from, edge);
+	bool is_last = (backward ? from <= edge : from >= edge) || left <= cursor->width;
+	nstime to = (nstime)cursor->width; /* what is left is longer */
+
+	if (backward) {
+		cursor->end = from;
+		cursor->begin = is_last ? constraints->begin : from - to;
+	} else {
+		cursor->begin = from;
+		cursor->end = is_last ? constraints->end : from + to;
+	}
+	cursor->width = is_last ? 0 : cursor->width * WINDOW_GROWS;
+}
+
+static bool begin_windows(struct events_cursor *cursor, struct error *err)
+{
+	const struct constraints *constraints = &cursor->constraints;
+	const struct plan *plan = cursor->plan;
+	nstime first, last, from;
+
+	cursor->begin = constraints->begin;
+	cursor->end = constraints->end;
+	cursor->width = 0;
+	if (!constraints->nfilters || !(plan->ordered || constraints->limit < UINT64_MAX))
+		return true;
+	if (!sql_host_bounds(cursor->host, &first, &last, err))
+		return false;
+	if (first >= last)
+		return true;
+	cursor->width = time_span(first, last) / WINDOWS + 1;
+	if (plan->backward) {
+		from = constraints->end < last ? constraints->end : last + 1;
+		cursor->begin = from;
+		turn_window(cursor, first, last);
+		cursor->end = constraints->end;
+	} else {
+		from = constraints->begin > first ? constraints->begin : first;
+		cursor->end = from;
+		turn_window(cursor, first, last);
+		cursor->begin = constraints->begin;
+	}
+	return true;
+}
+
+static bool open_events(struct events_cursor *cursor, struct error *err)
+{
+	const struct trace *trace = cursor->host->trace;
+	struct opened *opened = &cursor->opened;
+	const struct constraints *constraints = &cursor->constraints;
+	struct arena *arena = opened->arena;
+
+	cursor->untested = false;
+	if (constraints->nfilters)
+		cursor->filters =
+			sources_of_filters(constraints->arena, cursor->shape, trace, constraints);
+	if (!begin_windows(cursor, err))
+		return false;
+	if (is_opened_so(cursor))
+		return events_seek(cursor->events, cursor->begin, cursor->end, err);
+	events_close(cursor->events);
+	cursor->events = NULL;
+	findings_drop(cursor->findings);
+	cursor->findings = findings_new(cursor->host->index);
+	arena_reset(arena);
+	*opened = (struct opened){.arena = arena,
+				  .ncpus = constraints->ncpus,
+				  .unordered = !cursor->plan->ordered,
+				  .backward = cursor->plan->backward,
+				  .selects = constraints->nfilters > 0};
+	opened->classes = arena_copy(arena, constraints->classes, trace->nclasses / 64 + 1,
+				     sizeof *constraints->classes);
+	opened->streams = arena_copy(arena, constraints->streams, trace->nstreams / 64 + 1,
+				     sizeof *constraints->streams);
+	opened->cpus =
+		arena_copy(arena, constraints->cpus, constraints->ncpus, sizeof *constraints->cpus);
+	struct events_options options = {.begin = cursor->begin,
+					 .end = cursor->end,
+					 .backward = opened->backward,
+					 .unordered = opened->unordered,
+					 .classes = opened->classes,
+					 .keep = true,
+					 .streams = opened->streams,
+					 .cpus = opened->cpus,
+					 .ncpus = opened->ncpus,
+					 .select = constraints->nfilters ? select_rows : NULL,
+					 .select_arg = cursor,
+					 .findings = cursor->findings,
+					 .progress = cursor->host->progress,
+					 .progress_arg = cursor->host->arg};
+	if (events_open(cursor->host->index, &options, &cursor->events, err))
+		return true;
+	cursor->events = NULL;
+	return false;
+}
+
+static int fail(struct events_cursor *cursor, const struct error *err)
+{
+	cursor->done = true;
+	return sql_table_fail((struct sql_table *)cursor->base.pVtab, err);
+}
+
+/* ---- fields ---- */
+
+static bool decode_event(struct events_cursor *cursor)
+{
+	const struct run *run = &cursor->run;
+	struct error err;
+
+	if (cursor->decoded == FIELDS_NOT_YET) {
+		bool good = run->reader->decoder_fields(run->decoder, run->batch, cursor->at,
+							&cursor->fields, &err);
+		cursor->decoded = good ? FIELDS_THERE : FIELDS_FAILED;
+		if (!good)
+			trace_damage_at(cursor->host->trace, run->stream, run->packet->rec.source,
+					run->packet->rec.off, &err);
+	}
+	return cursor->decoded == FIELDS_THERE;
+}
+
+static const struct place *place_of(const struct events_cursor *cursor, uint32_t field)
+{
+	const struct shape *shape = cursor->shape;
+	uint32_t row = shape_row(shape, cursor->run.batch->class_index[cursor->at]);
+
+	return &shape->places[(row - 1) * shape->nfields + field];
+}
+
+static bool passes(struct events_cursor *cursor)
+{
+	const struct constraints *constraints = &cursor->constraints;
+
+	return !constraints->nfilters ||
+	       (decode_event(cursor) &&
+		constraints_fields(constraints, cursor->shape,
+				   cursor->run.batch->class_index[cursor->at], &cursor->fields));
+}
+
+/* ---- going on ---- */
+
+static enum step next_run_of_windows(struct events_cursor *cursor, struct error *err)
+{
+	nstime first, last;
+	enum step step;
+
+	while ((step = events_next_run(cursor->events, &cursor->run, err)) == STEP_END &&
+	       cursor->width) {
+		if (!sql_host_bounds(cursor->host, &first, &last, err))
+			return STEP_ERROR;
+		turn_window(cursor, first, last);
+		if (!events_seek(cursor->events, cursor->begin, cursor->end, err))
+			return STEP_ERROR;
+	}
+	return step;
+}
+
+/* The next run that may hold a row; its first entry is the next one. */
+static enum step next_run(struct events_cursor *cursor, struct error *err)
+{
+	struct run *run = &cursor->run;
+	enum step step;
+
+	do
+		step = next_run_of_windows(cursor, err);
+	while (step == STEP_ITEM &&
+	       (!run->count || !constraints_cpu(&cursor->constraints, run->cpu)));
+	if (step != STEP_ITEM)
+		return step;
+	cursor->time = run->batch->time;
+	cursor->left = run->count;
+	cursor->at = cursor->plan->backward ? run->first + run->count : run->first - 1;
+	cursor->untimed = !run->stream->has_time && cursor->any_timed;
+	return STEP_ITEM;
+}
+
+static int advance(struct events_cursor *cursor)
+{
+	struct error err;
+
+	if (cursor->rows == cursor->constraints.limit) {
+		cursor->done = true;
+		return SQLITE_OK;
+	}
+	for (;;) {
+		while (cursor->left) {
+			cursor->left--;
+			cursor->at += cursor->step;
+			cursor->decoded = FIELDS_NOT_YET;
+			if (!cursor->untested || passes(cursor)) {
+				cursor->rows++;
+				return SQLITE_OK;
+			}
+		}
+		enum step step = next_run(cursor, &err);
+		if (step == STEP_ERROR)
+			return fail(cursor, &err);
+		if (step == STEP_END) {
+			cursor->done = true;
+			return SQLITE_OK;
+		}
+	}
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct events_cursor *cursor = (struct events_cursor *)base;
+
+	if (cursor->serving) {
+		cursor->done = ++cursor->key_at >= cursor->key_past;
+		return SQLITE_OK;
+	}
+	if (!cursor->left || cursor->untested || cursor->rows == cursor->constraints.limit)
+		return advance(cursor);
+	cursor->left--;
+	cursor->at += cursor->step;
+	cursor->decoded = FIELDS_NOT_YET;
+	cursor->rows++;
+	return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct events_cursor *)base)->done;
+}
+
+static sqlite3_value *path_argument(const struct plan *plan, sqlite3_value **argv)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->terms[i].on == COLUMN_TRACE)
+			return argv[i];
+	return NULL;
+}
+
+static bool begin_host(struct events_cursor *cursor, sqlite3_value **argv, struct error *err)
+{
+	struct sql_table *table = (struct sql_table *)cursor->base.pVtab;
+	struct sql_host *host = sql_table_host(table, path_argument(cursor->plan, argv), err);
+
+	if (!host)
+		return false;
+	if (host != cursor->host) {
+		events_close(cursor->events);
+		cursor->events = NULL;
+		findings_drop(cursor->findings);
+		cursor->findings = NULL;
+		cursor->any_timed = false;
+		for (size_t i = 0; i < host->trace->nstreams; i++)
+			cursor->any_timed |= host->trace->streams[i]->has_time;
+	}
+	cursor->host = host;
+	return true;
+}
+
+/* ---- an index by a key ---- */
+
+enum { SCAN_WORK = 1000, EVENT_BYTES = 40 }; /* of one scan, in events; of an event, about */
+
+/* The value of a field that is an integer; false: the event has none. */
+static bool whole_number(struct events_cursor *cursor, uint32_t number, int64_t *out)
+{
+	const struct place *place = place_of(cursor, number);
+	const struct slot *slot;
+
+	if (!place->class)
+		return false;
+	if (!decode_event(cursor))
+		return false;
+	slot = place_slot(place, &cursor->fields);
+	if (slot)
+		*out = slot->s;
+	return slot != NULL;
+}
+
+/* Of a row of the scan: what the columns need that are read. */
+static bool index_row(struct events_cursor *cursor, struct key_index *index, uint32_t key_field)
+{
+	const struct shape *shape = cursor->shape;
+	const struct run *run = &cursor->run;
+	struct key_row row = {.time = cursor->time[cursor->at],
+			      .stream = run->stream,
+			      .cpu = run->cpu,
+			      .class = run->batch->class_index[cursor->at]};
+	int64_t values[KEY_VALUES_MAX], key;
+	size_t n = 0;
+
+	if (!whole_number(cursor, key_field, &key))
+		return true;
+	for (size_t i = 0; cursor->plan->indexed && i < shape->ncolumns; i++) {
+		if (shape->columns[i].kind != COLUMN_FIELD || !(cursor->plan->columns >> i & 1))
+			continue;
+		values[n] = 0;
+		if (!whole_number(cursor, shape->columns[i].field, &values[n]))
+			row.nulls |= UINT64_C(1) << n;
+		n++;
+	}
+	return key_index_add(index, key, &row, values);
+}
+
+static size_t count_values(const struct plan *plan, const struct shape *shape)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; plan->indexed && i < shape->ncolumns; i++)
+		count += shape->columns[i].kind == COLUMN_FIELD && plan->columns >> i & 1;
+	return count;
+}
+
+/* Goes through all events of the cursor's plan but for its key; *room: they have room. */
+static bool read_index(struct events_cursor *cursor, struct key_index *index, uint32_t key_field,
+		       bool *room, struct error *err)
+{
+	struct constraints *constraints = &cursor->constraints;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < constraints->nfilters; i++)
+		if (constraints->filters[i].field != key_field)
+			constraints->filters[kept++] = constraints->filters[i];
+	constraints->nfilters = kept;
+	constraints->limit = UINT64_MAX;
+	sql_host_range(cursor->host, &constraints->begin, &constraints->end);
+	if (constraints->begin == NSTIME_MIN)
+		constraints->begin++;
+	cursor->step = cursor->plan->backward ? UINT32_MAX : 1;
+	if (!open_events(cursor, err))
+		return false;
+	*room = true;
+	for (int code = advance(cursor); !cursor->done && *room; code = advance(cursor)) {
+		if (code != SQLITE_OK)
+			return error_set(err, ERR_QUERY, "%s", cursor->base.pVtab->zErrMsg);
+		*room = index_row(cursor, index, key_field);
+	}
+	key_index_sort(index);
+	cursor->done = false;
+	cursor->rows = 0;
+	cursor->left = 0;
+	return true;
+}
+
+/* The arguments that are the same for all scans of a statement, as text. */
+static bool add_constants(const struct plan *plan, sqlite3_value **argv, struct buf *out)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct term *term = &plan->terms[i];
+		if (term->limit || term->offset || term->on == COLUMN_TS || i == plan->key)
+			continue;
+		if (term->in)
+			return false;
+		const char *text = (const char *)sqlite3_value_text(argv[i]);
+		buf_printf(out, "%zu %d %d:", i, sqlite3_value_type(argv[i]),
+			   text ? sqlite3_value_bytes(argv[i]) : -1);
+		if (text)
+			buf_add(out, text, (size_t)sqlite3_value_bytes(argv[i]));
+	}
+	return true;
+}
+
+/* The plan's entry; one of other constants or of another range begins anew. NULL: there is none. */
+static struct keyed_plan *keyed_of(struct events_cursor *cursor, sqlite3_value **argv)
+{
+	struct events_table *table = of(cursor->base.pVtab);
+	const struct plan *plan = cursor->plan;
+	struct keyed_plan *keyed = NULL;
+	struct buf constants = {0};
+	nstime begin, end;
+
+	if (plan->key == PLAN_NO_KEY || !add_constants(plan, argv, &constants)) {
+		buf_release(&constants);
+		return NULL;
+	}
+	sql_host_range(cursor->host, &begin, &end);
+	for (size_t i = 0; i < table->nkeyed && !keyed; i++)
+		if (table->keyed[i].plan == plan)
+			keyed = &table->keyed[i];
+	if (!keyed) {
+		keyed = mem_push(table->keyed, table->nkeyed, table->keyed_capacity);
+		*keyed = (struct keyed_plan){.plan = plan, .begin = NSTIME_MAX};
+	}
+	if (keyed->begin != begin || keyed->end != end || keyed->constants.len != constants.len ||
+	    memcmp(buf_text(&keyed->constants), buf_text(&constants), constants.len) != 0) {
+		uint64_t enough = trace_bytes(cursor->host->trace) / EVENT_BYTES;
+		key_index_free(keyed->index);
+		buf_release(&keyed->constants);
+		*keyed = (struct keyed_plan){.plan = plan,
+					     .constants = constants,
+					     .begin = begin,
+					     .end = end,
+					     .enough = enough};
+		return keyed;
+	}
+	buf_release(&constants);
+	return keyed;
+}
+
+/* One index of a table has the memory. */
+static void leave_others(struct events_table *table, const struct keyed_plan *keyed)
+{
+	for (size_t i = 0; i < table->nkeyed; i++) {
+		if (&table->keyed[i] == keyed || !table->keyed[i].index)
+			continue;
+		key_index_free(table->keyed[i].index);
+		table->keyed[i].index = NULL;
+		table->keyed[i].work = 0;
+	}
+}
+
+static bool make_index(struct events_cursor *cursor, struct keyed_plan *keyed, uint32_t key_field,
+		       sqlite3_value **argv, struct error *err)
+{
+	bool room = false;
+
+	keyed->refused = true;
+	struct key_index *index = key_index_new(count_values(cursor->plan, cursor->shape));
+	bool ok = read_index(cursor, index, key_field, &room, err);
+	if (!ok || !room) {
+		key_index_free(index);
+		index = NULL;
+	}
+	keyed->index = index;
+	if (index) {
+		leave_others(of(cursor->base.pVtab), keyed);
+		keyed->refused = false;
+	}
+	constraints_read(&cursor->constraints, cursor->plan, cursor->shape, cursor->host, argv);
+	return ok;
+}
+
+/*
+ * Takes the rows from the index, or, where other columns are read, limits the scan to the time in
+ * which it has rows.
+ */
+static void use_index(struct events_cursor *cursor, const struct key_index *index, int64_t key)
+{
+	struct constraints *constraints = &cursor->constraints;
+	size_t first, past;
+
+	key_index_find(index, key, constraints->begin, constraints->end, cursor->plan->backward,
+		       &first, &past);
+	cursor->done = first == past;
+	cursor->serving = cursor->plan->indexed ? index : NULL;
+	cursor->key_at = first;
+	cursor->key_past =
+		constraints->limit < past - first ? first + (size_t)constraints->limit : past;
+	if (cursor->serving || cursor->done || !cursor->plan->ordered)
+		return;
+	nstime from = key_index_row(index, first)->time;
+	nstime to = key_index_row(index, past - 1)->time;
+	constraints->begin = from < to ? from : to;
+	constraints->end = (from < to ? to : from) + 1;
+}
+
+/* Makes the index when scans have cost as much; uses it when it is there. */
+static bool try_index(struct events_cursor *cursor, struct keyed_plan *keyed, sqlite3_value **argv,
+		      struct error *err)
+{
+	const struct constraints *constraints = &cursor->constraints;
+	const struct plan *plan = cursor->plan;
+	uint32_t field = cursor->shape->columns[plan->terms[plan->key].column].field;
+
+	keyed->work += SCAN_WORK;
+	if (!keyed->index && !keyed->refused && keyed->work > keyed->enough &&
+	    !make_index(cursor, keyed, field, argv, err))
+		return false;
+	for (size_t i = 0; keyed->index && i < constraints->nfilters; i++)
+		if (constraints->filters[i].field == field) {
+			use_index(cursor, keyed->index, constraints->filters[i].low);
+			break;
+		}
+	return true;
+}
+
+static uint64_t events_passed(const struct events_cursor *cursor)
+{
+	return cursor->host->trace->events_decoded;
+}
+
+/* Rows of one range after the other: in the order of time, of which all have some. */
+static bool may_follow(const struct events_cursor *cursor, struct error *err)
+{
+	const struct sql_host *host = cursor->host;
+	const struct plan *plan = cursor->plan;
+
+	if (!host->follows)
+		return true;
+	if (plan->backward)
+		return error_set(err, ERR_QUERY,
+				 "--follow: the last row is not known yet: ORDER BY ts, not DESC");
+	if (!plan->ordered)
+		return error_set(err, ERR_QUERY,
+				 "--follow: without ts, rows come stream after stream: name ts "
+				 "among the columns, or ORDER BY ts");
+	return plan->timed || sql_host_timed(host) ||
+	       error_set(err, ERR_QUERY,
+			 "--follow: some streams have no time, and come when all others have: "
+			 "WHERE ts > 0 leaves them out");
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
+		  sqlite3_value **argv)
+{
+	struct events_cursor *cursor = (struct events_cursor *)base;
+	const struct events_table *events = of(base->pVtab);
+	struct error err;
+
+	(void)words;
+	(void)argc;
+	cursor->plan = events->plans.items[number];
+	cursor->done = false;
+	cursor->left = 0;
+	cursor->rows = 0;
+	cursor->serving = NULL;
+	if (!begin_host(cursor, argv, &err) || !may_follow(cursor, &err))
+		return fail(cursor, &err);
+	struct constraints *constraints = &cursor->constraints;
+	constraints_read(constraints, cursor->plan, cursor->shape, cursor->host, argv);
+	cursor->done = constraints->nothing;
+	if (cursor->done)
+		return SQLITE_OK;
+	struct keyed_plan *keyed = keyed_of(cursor, argv);
+	if (keyed && !try_index(cursor, keyed, argv, &err))
+		return fail(cursor, &err);
+	if (cursor->done || cursor->serving)
+		return SQLITE_OK;
+	uint64_t passed = events_passed(cursor);
+	if (!open_events(cursor, &err))
+		return fail(cursor, &err);
+	cursor->step = cursor->plan->backward ? UINT32_MAX : 1;
+	int code = advance(cursor);
+	if (keyed)
+		keyed->work += events_passed(cursor) - passed;
+	return code;
+}
+
+/* ---- values ---- */
+
+static void put_text(sqlite3_context *out, const char *text)
+{
+	sqlite3_result_text(out, text, -1, SQLITE_STATIC); /* it lives as long as the trace */
+}
+
+static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
+{
+	const struct place *place = place_of(cursor, number);
+	struct buf scratch = {0};
+	struct field field;
+	size_t len;
+
+	if (!place->class)
+		return;
+	if (!decode_event(cursor) || !place_field(place, &cursor->fields, &field))
+		return;
+	if (place->class->kind == FIELD_INT) {
+		sqlite3_result_int64(out, field.slot.s);
+	} else if (place->class->kind == FIELD_FLOAT) {
+		sqlite3_result_double(out, field.slot.f);
+	} else if (field_is_text(&field)) {
+		const uint8_t *bytes = field_bytes(&field, &scratch, &len);
+		sqlite3_result_text64(out, (const char *)bytes, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	} else if (place->class->is_blob) {
+		const uint8_t *bytes = field_bytes(&field, &scratch, &len);
+		sqlite3_result_blob64(out, bytes, len, SQLITE_TRANSIENT);
+	} else {
+		json_add_field(&scratch, &field);
+		sqlite3_result_text64(out, buf_text(&scratch), scratch.len, SQLITE_TRANSIENT,
+				      SQLITE_UTF8);
+	}
+	buf_release(&scratch);
+}
+
+/* The labels that hold, joined by | when several do. */
+static void put_label(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
+{
+	const struct place *place = place_of(cursor, number);
+	const char *label, *more;
+	const struct slot *slot;
+	uint32_t next = 0;
+
+	if (!place->class || place->class->kind != FIELD_INT || !decode_event(cursor))
+		return;
+	slot = place_slot(place, &cursor->fields);
+	label = slot ? field_label(place->class, slot->u, &next) : NULL;
+	if (!label)
+		return;
+	more = field_label(place->class, slot->u, &next);
+	if (!more) {
+		put_text(out, label);
+		return;
+	}
+	buf_clear(&cursor->text);
+	buf_add_text(&cursor->text, label);
+	for (; more; more = field_label(place->class, slot->u, &next))
+		buf_printf(&cursor->text, "|%s", more);
+	sqlite3_result_text(out, buf_text(&cursor->text), -1, SQLITE_TRANSIENT);
+}
+
+/* The members of these scopes as one JSON object. */
+static void put_scopes(struct events_cursor *cursor, sqlite3_context *out, unsigned scopes)
+{
+	struct buf *text = &cursor->text;
+
+	if (!decode_event(cursor))
+		return;
+	buf_clear(text);
+	json_add_scopes(text, &cursor->fields, scopes);
+	sqlite3_result_text64(out, buf_text(text), text->len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static void put_place(struct events_cursor *cursor, sqlite3_context *out, enum column_kind kind)
+{
+	const struct run *run = &cursor->run;
+
+	if (kind == COLUMN_FILE)
+		put_text(out, source_name(stream_source(run->stream, run->packet->rec.source)));
+	else if (kind == COLUMN_OFFSET)
+		sqlite3_result_int64(out, (int64_t)run->packet->rec.off);
+	else if (kind == COLUMN_INDEX)
+		sqlite3_result_int64(out, run_index(run, cursor->at));
+	else if (cursor->host->path)
+		put_text(out, cursor->host->path);
+}
+
+/* Column i of the index's row; what is not among those that are read stays NULL. */
+static void put_indexed(const struct events_cursor *cursor, sqlite3_context *out, size_t i)
+{
+	const struct key_row *row = key_index_row(cursor->serving, cursor->key_at);
+	const struct column *columns = cursor->shape->columns;
+	uint64_t before = cursor->plan->columns & ((UINT64_C(1) << i) - 1);
+	size_t n = 0;
+
+	if (columns[i].kind == COLUMN_TS)
+		sqlite3_result_int64(out, row->time);
+	else if (columns[i].kind == COLUMN_STREAM)
+		put_text(out, row->stream->name);
+	else if (columns[i].kind == COLUMN_NAME)
+		put_text(out, cursor->host->trace->classes[row->class]->name);
+	else if (columns[i].kind == COLUMN_CPU && row->cpu >= 0)
+		sqlite3_result_int(out, row->cpu);
+	if (columns[i].kind != COLUMN_FIELD)
+		return;
+	for (size_t k = 0; before >> k; k++)
+		n += (before >> k & 1) && columns[k].kind == COLUMN_FIELD;
+	if (!(row->nulls >> n & 1))
+		sqlite3_result_int64(out, key_index_value(cursor->serving, cursor->key_at, n));
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
+{
+	struct events_cursor *cursor = (struct events_cursor *)base;
+	const struct column *column = &cursor->shape->columns[i];
+	const struct run *run = &cursor->run;
+	nstime time;
+
+	if (cursor->serving) {
+		if (cursor->plan->columns >> i & 1)
+			put_indexed(cursor, out, (size_t)i);
+		return SQLITE_OK;
+	}
+	switch (column->kind) {
+	case COLUMN_TS:
+		time = cursor->time[cursor->at];
+		if (!cursor->untimed && time != NSTIME_MIN)
+			sqlite3_result_int64(out, time);
+		break;
+	case COLUMN_STREAM:
+		put_text(out, run->stream->name);
+		break;
+	case COLUMN_CPU:
+		if (run->cpu >= 0)
+			sqlite3_result_int(out, run->cpu);
+		break;
+	case COLUMN_NAME:
+		put_text(out,
+			 cursor->host->trace->classes[run->batch->class_index[cursor->at]]->name);
+		break;
+	case COLUMN_CONTEXT:
+		put_scopes(cursor, out,
+			   1u << SCOPE_STREAM_EVENT_CONTEXT | 1u << SCOPE_EVENT_CONTEXT);
+		break;
+	case COLUMN_FIELDS:
+		put_scopes(cursor, out, 1u << SCOPE_PAYLOAD);
+		break;
+	case COLUMN_PACKET:
+		put_scopes(cursor, out, 1u << SCOPE_PACKET_CONTEXT);
+		break;
+	case COLUMN_FIELD:
+		put_field(cursor, out, column->field);
+		break;
+	case COLUMN_LABEL:
+		put_label(cursor, out, column->field);
+		break;
+	default:
+		put_place(cursor, out, column->kind);
+		break;
+	}
+	return SQLITE_OK;
+}
+
+const sqlite3_module sql_events_module = {
+	.iVersion = 0,
+	.xCreate = connect,
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xDestroy = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+};

@@ -1,0 +1,247 @@
+/* lookup.c - see lookup.h */
+#include "sql/tables/lookup.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/search.h"
+#include "state/intervals/named.h"
+#include "state/state.h"
+
+#include <string.h>
+
+enum { KEPT = 64, MANY = 4096 /* intervals: the window is wide enough */ };
+#define WIDTH_MIN INT64_C(20000) /* ns */
+#define WIDTH_MAX INT64_C(1000000000)
+
+struct window {
+	char *path;
+	struct query *query;
+	bool filled;
+	bool lone;         /* of one moment only the value is known: the item is no interval */
+	nstime begin, end; /* [begin, end) is known */
+	int64_t width;
+	struct arena *arena;
+	struct interval *items; /* rising */
+	size_t count, capacity;
+	uint64_t used; /* when last, in calls */
+};
+
+struct lookups {
+	const struct state *state; /* whose values these are */
+	struct window windows[KEPT];
+	uint64_t calls;
+};
+
+struct lookups *lookups_new(void)
+{
+	return mem_new(sizeof(struct lookups));
+}
+
+static void window_release(struct window *window)
+{
+	mem_free(window->path);
+	query_free(window->query);
+	arena_free(window->arena);
+	mem_free(window->items);
+	*window = (struct window){0};
+}
+
+void lookups_free(struct lookups *lookups)
+{
+	for (size_t i = 0; lookups && i < KEPT; i++)
+		window_release(&lookups->windows[i]);
+	mem_free(lookups);
+}
+
+/* The path's window, or the one that was used longest ago, emptied. */
+static struct window *window_of(struct sql_host *host, const char *path, struct error *err)
+{
+	struct lookups *lookups = host->lookups;
+	struct state *state;
+	struct window *oldest = &lookups->windows[0];
+
+	for (size_t i = 0; i < KEPT; i++) {
+		struct window *window = &lookups->windows[i];
+		if (window->path && !strcmp(window->path, path))
+			return window;
+		if (window->used < oldest->used)
+			oldest = window;
+	}
+	window_release(oldest);
+	if (!query_parse(path, &oldest->query, err)) {
+		oldest->query = NULL;
+		return NULL;
+	}
+	if (query_has_wildcard(oldest->query)) {
+		window_release(oldest);
+		error_set(err, ERR_QUERY, "state_at('%s', ...): a value needs a path without *",
+			  path);
+		return NULL;
+	}
+	if (!sql_host_state(host, &state, err) ||
+	    !sql_host_look_up(host, state, oldest->query, NULL, err)) {
+		window_release(oldest);
+		return NULL;
+	}
+	if (state_names_threads(state, (const struct query *const *)&oldest->query, 1)) {
+		window_release(oldest);
+		error_set(err, ERR_QUERY,
+			  "state_at('%s', ...): a value needs a path of one thread, and a name may "
+			  "be that of several: FROM state_at('%s', TS) has a row for each",
+			  path, path);
+		return NULL;
+	}
+	oldest->path = mem_strdup(path);
+	oldest->arena = arena_new();
+	oldest->width = WIDTH_MIN;
+	return oldest;
+}
+
+static bool keep(void *arg, const struct interval *interval)
+{
+	struct window *window = arg;
+
+	struct interval *item = mem_push(window->items, window->count, window->capacity);
+	*item = *interval;
+	item->path = window->path;
+	item->value = value_copy(window->arena, &item->value);
+	return true;
+}
+
+/* Is the moment just outside of the window, behind it or before it? */
+static bool is_after(const struct window *window, nstime t)
+{
+	return window->filled && t >= window->end &&
+	       time_span(window->end, t) <= (uint64_t)(4 * window->width);
+}
+
+static bool is_before(const struct window *window, nstime t)
+{
+	return window->filled && t < window->begin &&
+	       time_span(t, window->begin) <= (uint64_t)(4 * window->width);
+}
+
+/* A moment just outside of the window: more of the same is to be expected. */
+static void choose_window(struct window *window, nstime t)
+{
+	bool after = is_after(window, t), before = is_before(window, t);
+
+	if ((after || before) && window->count < MANY)
+		window->width = window->width < WIDTH_MAX / 4 ? window->width * 4 : WIDTH_MAX;
+	else if (!after && !before)
+		window->width = WIDTH_MIN;
+	window->begin = before && t > NSTIME_MIN + window->width ? t - window->width + 1 : t;
+	window->end = before                           ? t + 1
+		      : t < NSTIME_MAX - window->width ? t + window->width
+						       : NSTIME_MAX;
+}
+
+static void empty(struct window *window)
+{
+	window->filled = window->lone = false;
+	window->count = 0;
+	arena_reset(window->arena);
+}
+
+static bool fill(struct sql_host *host, struct window *window, nstime t, struct error *err)
+{
+	const struct query *queries[1] = {window->query};
+	struct state *state;
+
+	choose_window(window, t);
+	empty(window);
+	if (!sql_host_state(host, &state, err) ||
+	    !state_intervals(state, window->begin, window->end, INTERVALS_WHOLE, queries, 1, keep,
+			     window, err))
+		return false;
+	return window->filled = true;
+}
+
+/* The value alone, which needs no search for where its interval begins and ends. */
+static bool ask_alone(struct sql_host *host, struct window *window, nstime t, struct error *err)
+{
+	const struct query *queries[1] = {window->query};
+	const struct moment moment = {.t = t};
+	struct answers answers;
+	struct state *state;
+
+	empty(window);
+	if (!sql_host_state(host, &state, err) ||
+	    !state_at(state, &moment, 1, queries, 1, false, &answers, err))
+		return false;
+	window->begin = t;
+	window->end = t + 1;
+	window->width = WIDTH_MIN;
+	for (size_t i = 0; i < answers.count; i++)
+		keep(window,
+		     &(struct interval){.begin = t, .end = t + 1, .value = answers.items[i].value});
+	answers_release(&answers);
+	return window->filled = window->lone = true;
+}
+
+static bool look_up(struct sql_host *host, const char *path, nstime t, bool whole,
+		    const struct interval **out, struct error *err)
+{
+	if (!host->lookups)
+		host->lookups = lookups_new();
+	struct state *state;
+
+	*out = NULL;
+	if (!sql_host_state(host, &state, err))
+		return false;
+	if (host->lookups->state != state) { /* other rules: other values */
+		lookups_free(host->lookups);
+		host->lookups = lookups_new();
+		host->lookups->state = state;
+	}
+	struct window *window = window_of(host, path, err);
+	if (!window || t == NSTIME_MIN || t == NSTIME_MAX)
+		return window != NULL;
+	window->used = ++host->lookups->calls;
+	bool known =
+		window->filled && t >= window->begin && t < window->end && !(whole && window->lone);
+	bool near = is_after(window, t) || is_before(window, t);
+	if (!known &&
+	    !(whole || near ? fill(host, window, t, err) : ask_alone(host, window, t, err)))
+		return false;
+	size_t low = search_first(i, 0, window->count, window->items[i].begin <= t);
+	if (low && t < window->items[low - 1].end)
+		*out = &window->items[low - 1];
+	return true;
+}
+
+bool lookup_at(struct sql_host *host, const char *path, nstime t, const struct interval **out,
+	       struct error *err)
+{
+	return look_up(host, path, t, true, out, err);
+}
+
+bool lookup_value_at(struct sql_host *host, const char *path, nstime t, const struct value **out,
+		     struct error *err)
+{
+	const struct interval *found;
+	bool good = look_up(host, path, t, false, &found, err);
+
+	*out = good && found ? &found->value : NULL;
+	return good;
+}
+
+void sql_result_state(sqlite3_context *out, const struct value *value)
+{
+	switch (value->kind) {
+	case VALUE_INT:
+		sqlite3_result_int64(out, (sqlite3_int64)value->u);
+		return;
+	case VALUE_FLOAT:
+		sqlite3_result_double(out, value->f);
+		return;
+	case VALUE_STRING:
+		sqlite3_result_text64(out, value->text, value->len, SQLITE_TRANSIENT, SQLITE_UTF8);
+		return;
+	case VALUE_BOOL:
+		sqlite3_result_int(out, value->b);
+		return;
+	case VALUE_UNKNOWN:
+	case VALUE_NONE:
+		return;
+	}
+}

@@ -1,0 +1,126 @@
+/*
+ * losses_vtab.c - the table `losses`: what is not in the trace, and where
+ *
+ *     losses(what, severity, ts, until, stream, cpu, events, packets, at_file, at_offset)
+ *
+ *     what              severity   events, packets
+ *     discarded events  lost       how many; NULL: not known
+ *     missing packets   lost       how many packets
+ *     damaged packet    damaged    NULL
+ *
+ * `ts` is the last time known good, events of `until` and later are whole. All comes from the
+ * index's records: no packet is read, and a packet that was not decoded yet is not known to be
+ * damaged. Nothing is pushed down.
+ */
+#include "index/tables/losses.h"
+#include "sql/tables/rows.h"
+
+enum {
+	AT_WHAT,
+	AT_SEVERITY,
+	AT_TS,
+	AT_UNTIL,
+	AT_STREAM,
+	AT_CPU,
+	AT_EVENTS,
+	AT_PACKETS,
+	AT_FILE,
+	AT_OFFSET
+};
+
+static struct cell *add(struct row_list *list, const char *what, const char *severity,
+			const struct stream *stream, uint32_t source, uint64_t offset)
+{
+	struct cell *row = row_list_add(list);
+
+	cell_text(&row[AT_WHAT], what);
+	cell_text(&row[AT_SEVERITY], severity);
+	cell_text(&row[AT_STREAM], stream->name);
+	if (stream->nsources)
+		cell_text(&row[AT_FILE], source_name(stream_source(stream, source)));
+	cell_integer(&row[AT_OFFSET], (int64_t)offset);
+	return row;
+}
+
+static void put_time(struct cell *cell, nstime t)
+{
+	if (t != NSTIME_MIN && t != NSTIME_MAX)
+		cell_integer(cell, t);
+}
+
+static void add_loss(struct row_list *list, const struct stream *stream, const struct loss *loss)
+{
+	bool packets = loss->lost_packets && !loss->lost && !loss->unknown;
+	struct cell *row = add(list, packets ? "missing packets" : "discarded events", "lost",
+			       stream, loss->source, loss->offset);
+
+	put_time(&row[AT_TS], loss->time);
+	put_time(&row[AT_UNTIL], loss->until);
+	if (loss->cpu >= 0)
+		cell_integer(&row[AT_CPU], loss->cpu);
+	if (!packets && !loss->unknown)
+		cell_integer(&row[AT_EVENTS], (int64_t)loss->lost);
+	if (loss->lost_packets)
+		cell_integer(&row[AT_PACKETS], (int64_t)loss->lost_packets);
+}
+
+static bool add_losses(const struct sql_host *host, struct row_list *list,
+		       const struct stream *stream, struct table *table, struct error *err)
+{
+	struct losses losses;
+	const struct loss *loss;
+	nstime begin, end;
+
+	sql_host_range(host, &begin, &end);
+	losses_init(&losses, stream, false);
+	losses.table = table;
+	bool good = losses_begin(&losses, NSTIME_MIN, NSTIME_MAX, err) &&
+		    losses_read(&losses, NSTIME_MAX, err);
+	while (good && (loss = losses_head(&losses)) != NULL) {
+		if (loss->time < end && loss->until >= begin)
+			add_loss(list, stream, loss);
+		losses_drop(&losses);
+		good = losses_read(&losses, NSTIME_MAX, err);
+	}
+	losses_release(&losses);
+	return good;
+}
+
+static bool add_damaged(struct row_list *list, const struct stream *stream, struct table *table,
+			struct error *err)
+{
+	struct packet_info info;
+
+	for (uint64_t i = 0; i < table_count(table); i++) {
+		if (!table_get(table, i, &info, err))
+			return false;
+		if (!(info.rec.flags & PACKET_DAMAGED))
+			continue;
+		struct cell *row = add(list, "damaged packet", "damaged", stream, info.rec.source,
+				       info.rec.off);
+		put_time(&row[AT_TS], info.rec.min);
+		put_time(&row[AT_UNTIL], info.rec.max);
+		if (info.rec.cpu >= 0 || stream->cpu >= 0)
+			cell_integer(&row[AT_CPU], info.rec.cpu >= 0 ? info.rec.cpu : stream->cpu);
+	}
+	return true;
+}
+
+static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
+{
+	const struct trace *trace = host->trace;
+	struct table *table;
+
+	for (size_t i = 0; i < trace->nstreams; i++)
+		if (!index_table(host->index, trace->streams[i], &table, err) ||
+		    !add_losses(host, list, trace->streams[i], table, err) ||
+		    !add_damaged(list, trace->streams[i], table, err))
+			return error_while(err, "stream %s", trace->streams[i]->name);
+	return true;
+}
+
+const struct rows_kind rows_losses = {
+	"CREATE TABLE x(what TEXT, severity TEXT, ts INTEGER, until INTEGER, stream TEXT, "
+	"cpu INTEGER, events INTEGER, packets INTEGER, at_file TEXT, at_offset INTEGER, "
+	"trace TEXT HIDDEN)",
+	11, fill, NULL, 0};

@@ -1,0 +1,96 @@
+/* modules.c - all tables by name, and their registration with a connection of SQLite */
+#include "sql/tables/rows.h"
+
+#include "engine/base/bitset.h"
+
+const struct sql_module_name sql_modules[] = {
+	{.name = "events", .free_name = "yore_events", .module = &sql_events_module},
+	{.name = "packets", .free_name = "yore_packets", .module = &sql_packets_module},
+	{"streams", "yore_streams", &sql_rows_module, .rows = &rows_streams},
+	{"classes", "yore_classes", &sql_rows_module, .rows = &rows_classes},
+	{"state", "yore_state", &sql_states_module, .moment = false},
+	{"state_at", "yore_state_at", &sql_states_module, .moment = true},
+	{"losses", "yore_losses", &sql_rows_module, .rows = &rows_losses},
+	{"threads", "yore_threads", &sql_rows_module, .rows = &rows_threads},
+	{"thread_state", "yore_thread_state", &sql_segments_module,
+	 .segments = &segments_thread_state},
+	{"wakeups", "yore_wakeups", &sql_segments_module, .segments = &segments_wakeups},
+	{"syscalls", "yore_syscalls", &sql_segments_module, .segments = &segments_syscalls},
+	{"do", "yore_do", &sql_rows_module, .rows = &rows_do},
+	{"info", "yore_info", &sql_rows_module, .rows = &rows_info},
+	{"notes", "yore_notes", &sql_rows_module, .rows = &rows_notes},
+	{.name = NULL}};
+
+static int create(sqlite3 *db, const char *name, const sqlite3_module *module,
+		  const struct sql_source *source)
+{
+	return sqlite3_create_module_v2(db, name, module, sql_source_new(source), sql_source_free);
+}
+
+int sql_register_free_tables(sqlite3 *db, struct sql_context *context)
+{
+	struct sql_source source = {.context = context};
+	int code = create(db, "yore", &sql_events_module, &source);
+
+	for (const struct sql_module_name *at = sql_modules; code == SQLITE_OK && at->name; at++) {
+		source.name = at;
+		code = create(db, at->free_name, at->module, &source);
+	}
+	return code;
+}
+
+static bool is_taken(const char *name)
+{
+	for (size_t i = 0; sql_modules[i].name; i++)
+		if (!sqlite3_stricmp(name, sql_modules[i].name) ||
+		    !sqlite3_stricmp(name, sql_modules[i].free_name))
+			return true;
+	return !sqlite3_stricmp(name, "yore") || !sqlite3_strnicmp(name, "sqlite_", 7);
+}
+
+static int register_group(sqlite3 *db, struct sql_context *context, struct sql_host *host, size_t i)
+{
+	struct sql_source source = {.context = context, .host = host, .group = &host->groups[i]};
+
+	return is_taken(source.group->name)
+		       ? SQLITE_OK
+		       : create(db, source.group->name, &sql_events_module, &source);
+}
+
+int sql_register_named(sqlite3 *db, struct sql_context *context, struct sql_host *host,
+		       const char *name)
+{
+	uint32_t i;
+
+	if (!nameset_find(&host->group_of, name, &i) || bitset_has(host->registered, i))
+		return SQLITE_OK;
+	bitset_add(host->registered, i);
+	return register_group(db, context, host, i);
+}
+
+static void register_lazily(struct sql_host *host)
+{
+	host->registered = bitset_new(host->ngroups);
+	host->group_of.folds = true;
+	for (size_t i = 0; i < host->ngroups; i++)
+		nameset_add(&host->group_of, host->groups[i].name, (uint32_t)i);
+}
+
+int sql_register_tables(sqlite3 *db, struct sql_context *context, struct sql_host *host,
+			bool lazily)
+{
+	enum { GROUPS_FEW = 1024 };
+	struct sql_source source = {.context = context, .host = host};
+	int code = SQLITE_OK;
+
+	lazily = lazily && host->ngroups > GROUPS_FEW;
+	if (lazily)
+		register_lazily(host);
+	for (size_t i = 0; code == SQLITE_OK && !lazily && i < host->ngroups; i++)
+		code = register_group(db, context, host, i);
+	for (const struct sql_module_name *at = sql_modules; code == SQLITE_OK && at->name; at++) {
+		source.name = at;
+		code = create(db, at->name, at->module, &source);
+	}
+	return code;
+}

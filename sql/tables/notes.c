@@ -1,0 +1,52 @@
+/* notes.c - see notes.h */
+#include "sql/tables/notes.h"
+
+#include "engine/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct sql_notes {
+	struct arena *arena;
+	const char **texts; /* in the order in which they were said */
+	size_t count, capacity;
+};
+
+static struct sql_notes *notes_of(struct sql_host *host)
+{
+	if (!host->notes) {
+		host->notes = mem_new(sizeof *host->notes);
+		host->notes->arena = arena_new();
+	}
+	return host->notes;
+}
+
+void sql_note(struct sql_host *host, const char *fmt, ...)
+{
+	struct sql_notes *notes = notes_of(host);
+	char text[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	for (size_t i = 0; i < notes->count; i++)
+		if (!strcmp(notes->texts[i], text))
+			return;
+	*mem_push(notes->texts, notes->count, notes->capacity) = arena_strdup(notes->arena, text);
+	notice(&host->trace->notices, NOTICE_INFO, "%s", text);
+}
+
+void sql_notes_free(struct sql_notes *notes)
+{
+	if (!notes)
+		return;
+	arena_free(notes->arena);
+	mem_free(notes->texts);
+	mem_free(notes);
+}
+
+const char *sql_note_at(const struct sql_host *host, size_t i)
+{
+	return host->notes && i < host->notes->count ? host->notes->texts[i] : NULL;
+}

@@ -1,0 +1,342 @@
+/*
+ * plan.c - which constraints of a query a scan of events takes, in the words of its plan
+ *
+ *     ts       = < <= > >=          exact: packets are found by time
+ *     cpu      = < <= > >= IN       exact: packets, streams
+ *     name     = IN GLOB LIKE       classes; GLOB is exact, = too when compared with a text
+ *     stream   = IN GLOB LIKE       streams; likewise
+ *     a field  = < <= > >= IN       exact on integers; = on texts
+ *     LIMIT                         when all else was taken exactly
+ *
+ * What is exact SQLite does not test again. Rows come in order of time when ORDER BY asks for it,
+ * or when ts is among the columns that are read; else stream after stream, which is faster.
+ */
+#include "sql/tables/plan.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+enum { EQ = SQLITE_INDEX_CONSTRAINT_EQ, GLOB = SQLITE_INDEX_CONSTRAINT_GLOB };
+
+static void plan_free(struct plan *plan)
+{
+	mem_free(plan->terms);
+	mem_free(plan->words);
+	mem_free(plan);
+}
+
+void scan_plans_release(struct plans *plans)
+{
+	for (size_t i = 0; i < plans->count; i++)
+		plan_free(plans->items[i]);
+	mem_free(plans->items);
+	*plans = (struct plans){0};
+}
+
+static bool is_binary(sqlite3_index_info *info, int i)
+{
+	const char *collation = sqlite3_vtab_collation(info, i);
+
+	return collation && !strcmp(collation, "BINARY");
+}
+
+/* Is the other side known to be a text, so that no affinity changes the comparison? */
+static bool against_text(sqlite3_index_info *info, int i)
+{
+	sqlite3_value *value;
+
+	return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK &&
+	       sqlite3_value_type(value) == SQLITE_TEXT;
+}
+
+static bool is_constant(sqlite3_index_info *info, int i)
+{
+	sqlite3_value *value;
+
+	return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
+}
+
+/* May constraint i be taken, and is the scan's answer then exact? */
+static bool can_take(sqlite3_index_info *info, int i, const struct column *column, bool *exact)
+{
+	unsigned char op = info->aConstraint[i].op;
+	bool in = op == EQ && sqlite3_vtab_in(info, i, -1);
+
+	*exact = true;
+	switch (column->kind) {
+	case COLUMN_TRACE:
+		return op == EQ;
+	case COLUMN_TS:
+	case COLUMN_CPU:
+		return sql_compares(op);
+	case COLUMN_NAME:
+	case COLUMN_STREAM:
+		if (op == GLOB)
+			return true;
+		*exact = op == EQ && !in && against_text(info, i);
+		return op == SQLITE_INDEX_CONSTRAINT_LIKE || (op == EQ && is_binary(info, i));
+	case COLUMN_FIELD:
+		if (column->whole_number)
+			return sql_compares(op);
+		*exact = against_text(info, i);
+		return op == EQ && !in && !strcmp(column->type, "TEXT") && is_binary(info, i);
+	default:
+		return false;
+	}
+}
+
+static struct term *add_term(struct plan *plan)
+{
+	*mem_push(plan->terms, plan->count, plan->capacity) = (struct term){0};
+	return &plan->terms[plan->count - 1];
+}
+
+static void say(struct buf *words, const char *text)
+{
+	if (words->len)
+		buf_add_text(words, " AND ");
+	buf_add_text(words, text);
+}
+
+static void take_term(struct plan *plan, sqlite3_index_info *info, int i,
+		      const struct column *column, bool exact, struct buf *words)
+{
+	struct term *term = add_term(plan);
+	int nargs = (int)plan->count - 1;
+
+	term->on = column->kind;
+	term->op = info->aConstraint[i].op;
+	term->column = (uint32_t)info->aConstraint[i].iColumn;
+	/* a list for a time is gone through; for anything else it is one scan */
+	term->in = term->op == EQ && column->kind != COLUMN_TS && column->kind != COLUMN_TRACE &&
+		   sqlite3_vtab_in(info, i, 1);
+	term->constant = is_constant(info, i);
+	sql_take(info, i, &nargs, exact);
+	plan->timed |= column->kind == COLUMN_TS;
+	plan->fields |= column->kind == COLUMN_FIELD;
+	if (column->kind == COLUMN_TRACE)
+		return;
+	say(words, column->name);
+	buf_printf(words, "%s?", term->in ? " IN " : sql_op_of(term->op)->text);
+}
+
+/* Rows that one more condition of this kind leaves, as a share. */
+static double share_of(const struct term *term, const struct column *column)
+{
+	switch (column->kind) {
+	case COLUMN_TS:
+		return term->op == EQ ? 1e-6 : 0.02;
+	case COLUMN_CPU:
+	case COLUMN_STREAM:
+		return 0.25;
+	case COLUMN_NAME:
+		return term->op == EQ ? 0.05 : 0.2;
+	default:
+		return 1;
+	}
+}
+
+/* How long a scan takes, in events passed over, and how many rows it gives. */
+static void estimate(const struct plan *plan, const struct shape *shape,
+		     const struct sql_table *table, sqlite3_index_info *info)
+{
+	double bytes = table->host ? (double)trace_bytes(table->host->trace) : 1e8;
+	double passed = 1000 + bytes / 40, given = 1;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct column *column = &shape->columns[plan->terms[i].column];
+		if (plan->terms[i].limit || plan->terms[i].offset)
+			continue;
+		passed *= share_of(&plan->terms[i], column);
+		given *= column->kind == COLUMN_FIELD ? 0.1 : 1;
+	}
+	if (shape->group)
+		passed *= 0.1;
+	given *= passed;
+	info->estimatedCost = 10 + passed * (plan->fields ? 2 : 1) + given;
+	info->estimatedRows = given < 1 ? 1 : (sqlite3_int64)given;
+}
+
+static bool takes_order(const struct plan *plan, const struct shape *shape,
+			const struct sql_table *table, const sqlite3_index_info *info)
+{
+	if (info->nOrderBy != 1 || info->aOrderBy[0].iColumn < 0 ||
+	    (size_t)info->aOrderBy[0].iColumn >= shape->ncolumns ||
+	    shape->columns[info->aOrderBy[0].iColumn].kind != COLUMN_TS)
+		return false;
+	/* events without a time come last here and first in SQL */
+	return plan->timed || (table->host && sql_host_timed(table->host));
+}
+
+static void take_limit(struct plan *plan, sqlite3_index_info *info, struct buf *words)
+{
+	for (int i = 0; i < info->nConstraint; i++) {
+		unsigned char op = info->aConstraint[i].op;
+		bool limit = op == SQLITE_INDEX_CONSTRAINT_LIMIT;
+		if (!info->aConstraint[i].usable ||
+		    (!limit && op != SQLITE_INDEX_CONSTRAINT_OFFSET))
+			continue;
+		struct term *term = add_term(plan);
+		int nargs = (int)plan->count - 1;
+		term->limit = limit;
+		term->offset = !limit;
+		sql_take(info, i, &nargs, false);
+		if (limit)
+			buf_add_text(words, words->len ? " LIMIT ?" : "LIMIT ?");
+	}
+}
+
+static void note_columns(struct plan *plan, const struct shape *shape,
+			 const sqlite3_index_info *info)
+{
+	for (size_t i = 0; i < shape->ncolumns; i++) {
+		enum column_kind kind = shape->columns[i].kind;
+		if (!(info->colUsed >> (i < 63 ? i : 63) & 1))
+			continue;
+		bool whole = kind == COLUMN_LABEL || kind == COLUMN_CONTEXT ||
+			     kind == COLUMN_FIELDS || kind == COLUMN_PACKET;
+		plan->fields |= whole || kind == COLUMN_FIELD;
+	}
+}
+
+/* What xColumn is asked for stands in an index by a key, or can be put there. */
+static bool is_indexed(const struct plan *plan, const struct shape *shape)
+{
+	for (size_t i = 0; i < shape->ncolumns; i++) {
+		const struct column *column = &shape->columns[i];
+		bool head = column->kind <= COLUMN_NAME;
+		if (!(plan->columns >> (i < 63 ? i : 63) & 1))
+			continue;
+		if (i >= 63 || (!head && (column->kind != COLUMN_FIELD || !column->whole_number)))
+			return false;
+	}
+	return true;
+}
+
+/* Is one term, and it alone but for times, of another value each time: that of an integer? */
+static void note_key(struct plan *plan, const struct shape *shape, const struct sql_table *table)
+{
+	size_t key = PLAN_NO_KEY;
+
+	plan->key = PLAN_NO_KEY;
+	if (!shape->group || !table->host || !sql_host_all_timed(table->host, shape->group))
+		return;
+	for (size_t i = 0; i < plan->count; i++) {
+		const struct term *term = &plan->terms[i];
+		const struct column *column = &shape->columns[term->column];
+		if (term->limit || term->offset || term->on == COLUMN_TS)
+			continue;
+		if (term->constant)
+			continue;
+		if (key != PLAN_NO_KEY || term->on != COLUMN_FIELD || !column->whole_number ||
+		    term->op != EQ || term->in)
+			return;
+		key = i;
+	}
+	for (size_t i = 0; i < plan->count && key != PLAN_NO_KEY; i++)
+		if (i != key && plan->terms[i].on == COLUMN_FIELD &&
+		    plan->terms[i].column == plan->terms[key].column)
+			return;
+	plan->key = key;
+	plan->indexed = key != PLAN_NO_KEY && is_indexed(plan, shape);
+}
+
+/* The same plan as an old one has its number. */
+static int number_of(struct plans *plans, struct plan *plan)
+{
+	for (size_t i = 0; i < plans->count; i++) {
+		const struct plan *old = plans->items[i];
+		if (old->count == plan->count && old->ordered == plan->ordered &&
+		    old->backward == plan->backward && old->fields == plan->fields &&
+		    old->columns == plan->columns && old->key == plan->key &&
+		    !strcmp(old->words, plan->words) &&
+		    (!plan->count ||
+		     !memcmp(old->terms, plan->terms, plan->count * sizeof *plan->terms))) {
+			plan_free(plan);
+			return (int)i;
+		}
+	}
+	*mem_push(plans->items, plans->count, plans->capacity) = plan;
+	return (int)plans->count - 1;
+}
+
+/* False: some constraint is left to SQLite. */
+static bool take_all(struct plan *plan, const struct shape *shape, const struct sql_table *table,
+		     sqlite3_index_info *info, struct buf *words)
+{
+	bool whole = true;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		unsigned char op = info->aConstraint[i].op;
+		int at = info->aConstraint[i].iColumn;
+		bool exact = false;
+		if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET)
+			continue;
+		bool taken = at >= 0 && (size_t)at < shape->ncolumns &&
+			     info->aConstraint[i].usable &&
+			     (!table->host || table->host->pushdown ||
+			      shape->columns[at].kind == COLUMN_TRACE) &&
+			     can_take(info, i, &shape->columns[at], &exact);
+		if (taken)
+			take_term(plan, info, i, &shape->columns[at], exact, words);
+		whole &= taken && exact;
+	}
+	return whole;
+}
+
+static bool needs_path(const struct plan *plan, const struct sql_table *table)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->terms[i].on == COLUMN_TRACE)
+			return false;
+	return !table->host;
+}
+
+static int path_column(const struct shape *shape)
+{
+	int i = 0;
+
+	while (shape->columns[i].kind != COLUMN_TRACE)
+		i++;
+	return i;
+}
+
+int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_table *table,
+		   sqlite3_index_info *info)
+{
+	bool pushdown = !table->host || table->host->pushdown;
+	struct plan *plan = mem_new(sizeof *plan);
+	struct buf words = {0};
+	bool whole = take_all(plan, shape, table, info, &words);
+
+	if (needs_path(plan, table)) {
+		plan_free(plan);
+		buf_release(&words);
+		return sql_table_untold(table, info, path_column(shape), SQL_NEEDS_PATH);
+	}
+	plan->ordered = !pushdown || info->colUsed & 1;
+	if (table->host)
+		table->host->planned = true;
+	if (pushdown && takes_order(plan, shape, table, info)) {
+		info->orderByConsumed = plan->ordered = true;
+		plan->backward = info->aOrderBy[0].desc;
+		buf_printf(&words, "%sORDER BY ts%s", words.len ? " " : "",
+			   plan->backward ? " DESC" : "");
+	}
+	if (pushdown && whole && (info->orderByConsumed || !info->nOrderBy))
+		take_limit(plan, info, &words);
+	note_columns(plan, shape, info);
+	plan->fields |= !pushdown;
+	plan->columns = info->colUsed;
+	note_key(plan, shape, table);
+	if (!words.len)
+		buf_add_text(&words, "all events");
+	buf_add_text(&words, plan->fields ? "; fields" : "; heads only");
+	plan->words = mem_strdup(buf_text(&words));
+	buf_release(&words);
+	estimate(plan, shape, table, info);
+	sql_set_plan(info, plan->words);
+	info->idxNum = number_of(plans, plan);
+	return SQLITE_OK;
+}

@@ -1,0 +1,188 @@
+/* rows.c - see rows.h */
+#include "sql/tables/rows.h"
+
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+struct rows_table {
+	struct sql_table table;
+	const struct rows_kind *kind;
+};
+
+struct rows_cursor {
+	struct sql_cursor scan;
+	struct row_list list;
+	struct sql_host *host;
+};
+
+struct cell *row_list_add(struct row_list *list)
+{
+	if (list->capacity - list->ncells < list->ncolumns) {
+		list->capacity = 2 * list->capacity + 16 * list->ncolumns;
+		list->cells = mem_resize(list->cells, list->capacity, sizeof *list->cells);
+	}
+	struct cell *row = list->cells + list->ncells;
+	memset(row, 0, list->ncolumns * sizeof *row);
+	list->ncells += list->ncolumns;
+	return row;
+}
+
+void cell_text(struct cell *cell, const char *text)
+{
+	if (text)
+		*cell = (struct cell){CELL_TEXT, (uint32_t)strlen(text), {.text = text}};
+}
+
+void cell_integer(struct cell *cell, int64_t integer)
+{
+	*cell = (struct cell){CELL_INTEGER, 0, {.integer = integer}};
+}
+
+static void cell_result(const struct cell *cell, sqlite3_context *out)
+{
+	if (cell->kind == CELL_INTEGER)
+		sqlite3_result_int64(out, cell->integer);
+	else if (cell->kind == CELL_REAL)
+		sqlite3_result_double(out, cell->real);
+	else if (cell->kind == CELL_TEXT)
+		sqlite3_result_text64(out, cell->text, cell->len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+		   char **message)
+{
+	int rest, code;
+	struct rows_table *rows =
+		sql_table_begin(db, aux, argc, argv, sizeof *rows, &rest, &code, message);
+
+	if (!rows)
+		return code;
+	rows->kind = ((const struct sql_source *)aux)->name->rows;
+	*out = &rows->table.base;
+	return sqlite3_declare_vtab(db, rows->kind->declaration);
+}
+
+enum { TELLS_PROGRAM = 1, TELLS_PATH = 2 }; /* idxNum: the arguments of filter(), in order */
+
+static bool take_told(sqlite3_index_info *info, size_t column, int *nargs)
+{
+	for (int i = 0; i < info->nConstraint; i++)
+		if (info->aConstraint[i].usable &&
+		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
+		    info->aConstraint[i].iColumn == (int)column) {
+			sql_take(info, i, nargs, true);
+			return true;
+		}
+	return false;
+}
+
+static size_t trace_column(const struct rows_kind *kind)
+{
+	return kind->told_what ? kind->told + 1 : kind->ncolumns - 1;
+}
+
+/* A trace that needs not be told: the table's, or the one that functions speak of. */
+static struct sql_host *own_host(const struct rows_table *rows)
+{
+	if (rows->table.host || !rows->kind->told_what)
+		return rows->table.host;
+	return rows->table.context->hosts;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	struct rows_table *rows = (struct rows_table *)base;
+	const struct rows_kind *kind = rows->kind;
+	int nargs = 0;
+
+	sql_note_texts(&rows->table, info, kind->declaration);
+	if (kind->told_what && take_told(info, kind->told, &nargs))
+		info->idxNum |= TELLS_PROGRAM;
+	if (!rows->table.host && take_told(info, trace_column(kind), &nargs))
+		info->idxNum |= TELLS_PATH;
+	info->estimatedCost = 1000;
+	info->estimatedRows = 100;
+	if (kind->told_what && !(info->idxNum & TELLS_PROGRAM))
+		return sql_table_untold(&rows->table, info, (int)kind->told, kind->told_what);
+	if (!(info->idxNum & TELLS_PATH) && !own_host(rows))
+		return sql_table_untold(&rows->table, info, (int)trace_column(kind),
+					SQL_NEEDS_PATH);
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
+{
+	struct rows_cursor *cursor = mem_new(sizeof *cursor);
+
+	(void)base;
+	cursor->list.arena = arena_new();
+	*out = &cursor->scan.base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct rows_cursor *cursor = (struct rows_cursor *)base;
+
+	arena_free(cursor->list.arena);
+	mem_free(cursor->list.cells);
+	mem_free(cursor);
+	return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int argc,
+		  sqlite3_value **argv)
+{
+	struct rows_cursor *cursor = (struct rows_cursor *)base;
+	struct rows_table *rows = (struct rows_table *)base->pVtab;
+	struct row_list *list = &cursor->list;
+	bool tells_path = number & TELLS_PATH;
+	struct error err;
+
+	(void)words;
+	cursor->scan.at = cursor->scan.count = 0;
+	list->ncells = 0;
+	list->ncolumns = rows->kind->ncolumns;
+	arena_reset(list->arena);
+	list->told = NULL;
+	if (number & TELLS_PROGRAM && sqlite3_value_text(argv[0]))
+		list->told = arena_strdup(list->arena, (const char *)sqlite3_value_text(argv[0]));
+	cursor->host =
+		tells_path ? sql_table_host(&rows->table, argv[argc - 1], &err) : own_host(rows);
+	if (!cursor->host || !rows->kind->fill(cursor->host, list, &err))
+		return sql_table_fail(&rows->table, &err);
+	cursor->scan.count = list->ncells / list->ncolumns;
+	return SQLITE_OK;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
+{
+	const struct rows_cursor *cursor = (struct rows_cursor *)base;
+
+	const struct rows_kind *kind = ((const struct rows_table *)base->pVtab)->kind;
+	const struct row_list *list = &cursor->list;
+
+	if ((size_t)i == trace_column(kind))
+		sqlite3_result_text(out, cursor->host->path, -1, SQLITE_TRANSIENT);
+	else if (kind->told_what && (size_t)i == kind->told)
+		sqlite3_result_text(out, list->told, -1, SQLITE_TRANSIENT);
+	else if ((size_t)i < list->ncolumns)
+		cell_result(&list->cells[cursor->scan.at * list->ncolumns + (size_t)i], out);
+	return SQLITE_OK;
+}
+
+const sqlite3_module sql_rows_module = {
+	.xCreate = connect,
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = sql_table_disconnect,
+	.xDestroy = sql_table_disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = sql_cursor_next,
+	.xEof = sql_cursor_eof,
+	.xColumn = column,
+	.xRowid = sql_cursor_rowid,
+};

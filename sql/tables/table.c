@@ -1,0 +1,227 @@
+/*
+ * table.c - what all tables share: which trace they are of, how their errors leave, their names
+ *
+ * A module that is registered with a trace needs no argument. One that is not takes a path: as
+ * an argument of CREATE VIRTUAL TABLE, or in the hidden column `trace`, which is how SQLite passes
+ * the arguments of yore_events('PATH').
+ */
+#include "sql/tables/rows.h"
+
+#include "engine/base/hash_index.h"
+#include "engine/base/mem.h"
+
+#include <string.h>
+
+char *sql_unquoted(const char *argument)
+{
+	char *copy = mem_strdup(argument), *to = copy;
+	char quote = *argument;
+
+	if (quote != '\'' && quote != '"' && quote != '`' && quote != '[')
+		return copy;
+	quote = quote == '[' ? ']' : quote;
+	for (argument++; *argument; argument++) {
+		if (*argument == quote && *++argument != quote)
+			break;
+		*to++ = *argument;
+	}
+	*to = '\0';
+	return copy;
+}
+
+void *sql_table_begin(sqlite3 *db, void *aux, int argc, const char *const *argv, size_t size,
+		      int *rest, int *code, char **message)
+{
+	const struct sql_source *source = aux;
+	struct sql_host *host = source->host;
+	struct error err;
+
+	*rest = 3;
+	if (!host && argc > 3) {
+		char *path = sql_unquoted(argv[3]);
+		host = sql_context_open(source->context, path, &err);
+		mem_free(path);
+		*rest = 4;
+		if (!host) {
+			*message = sql_copy(err.text);
+			*code = sql_error_code(&err);
+			return NULL;
+		}
+	}
+	if (!source->host)
+		sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+	struct sql_table *table = mem_new(size);
+	*table = (struct sql_table){.db = db, .context = source->context, .host = host};
+	sql_context_hold(table->context);
+	return table;
+}
+
+void sql_table_end(struct sql_table *table)
+{
+	sql_context_drop(table->context);
+	mem_free(table);
+}
+
+int sql_table_disconnect(sqlite3_vtab *base)
+{
+	sql_table_end((struct sql_table *)base);
+	return SQLITE_OK;
+}
+
+int sql_cursor_next(sqlite3_vtab_cursor *base)
+{
+	((struct sql_cursor *)base)->at++;
+	return SQLITE_OK;
+}
+
+int sql_cursor_eof(sqlite3_vtab_cursor *base)
+{
+	const struct sql_cursor *cursor = (const struct sql_cursor *)base;
+
+	return cursor->at >= cursor->count;
+}
+
+int sql_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	*out = (sqlite3_int64)((struct sql_cursor *)base)->at;
+	return SQLITE_OK;
+}
+
+char *sql_copy(const char *text)
+{
+	return sqlite3_mprintf("%s", text);
+}
+
+int sql_table_fail(struct sql_table *table, const struct error *err)
+{
+	sqlite3_free(table->base.zErrMsg);
+	table->base.zErrMsg = sql_copy(err->text);
+	return sql_error_code(err);
+}
+
+struct sql_host *sql_table_host(struct sql_table *table, sqlite3_value *path, struct error *err)
+{
+	const char *text = path ? (const char *)sqlite3_value_text(path) : NULL;
+
+	table->noted = 0;
+	if (table->host)
+		return table->host;
+	if (text)
+		return sql_context_open(table->context, text, err);
+	error_set(err, ERR_QUERY, "the path of a trace is missing");
+	return NULL;
+}
+
+int sql_table_untold(struct sql_table *table, const sqlite3_index_info *info, int column,
+		     const char *what)
+{
+	for (int i = 0; i < info->nConstraint; i++)
+		if (info->aConstraint[i].iColumn == column)
+			return SQLITE_CONSTRAINT;
+	sqlite3_free(table->base.zErrMsg);
+	table->base.zErrMsg = sqlite3_mprintf("%s is missing", what);
+	return SQLITE_ERROR;
+}
+
+void sql_note_text(const struct trace *trace, const char *column, bool time, const char *text)
+{
+	if (time)
+		notice(&trace->notices, NOTICE_INFO,
+		       "%s is compared with the text '%s', which SQL takes to be greater than "
+		       "every "
+		       "number: times are integers of nanoseconds, and ts('%s') makes one of a "
+		       "text",
+		       column, text, text);
+	else
+		notice(&trace->notices, NOTICE_INFO,
+		       "%s is compared with the text '%s', which SQL takes to be greater than "
+		       "every "
+		       "number: leave the quotes out and write a number",
+		       column, text);
+}
+
+/* The name of column `number` of a declaration, into `name`; false: it is no INTEGER. */
+static bool integer_column(const char *declaration, int number, char *name, size_t size)
+{
+	const char *at = strchr(declaration, '(');
+
+	at = at ? at + 1 : declaration;
+	for (; number > 0 && at; number--) {
+		at = strchr(at, ',');
+		at = at ? at + 1 + strspn(at + 1, " ") : NULL;
+	}
+	size_t len = at ? strcspn(at, " ,") : 0;
+	if (number || !len || len >= size || strncmp(at + len, " INTEGER", 8) != 0)
+		return false;
+	memcpy(name, at, len);
+	name[len] = '\0';
+	return true;
+}
+
+static bool is_time(const char *column)
+{
+	static const char *const times[] = {"ts",   "begin", "end",   "first",
+					    "last", "until", "since", "\"from\""};
+
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+		if (!strcmp(times[i], column))
+			return true;
+	return false;
+}
+
+static const struct sql_op ops[] = {
+	{SQLITE_INDEX_CONSTRAINT_EQ, '=', "=", true, COMPARE_EQ},
+	{SQLITE_INDEX_CONSTRAINT_LT, '<', "<", true, COMPARE_LT},
+	{SQLITE_INDEX_CONSTRAINT_LE, '{', "<=", true, COMPARE_LE},
+	{SQLITE_INDEX_CONSTRAINT_GT, '>', ">", true, COMPARE_GT},
+	{SQLITE_INDEX_CONSTRAINT_GE, '}', ">=", true, COMPARE_GE},
+	{.op = SQLITE_INDEX_CONSTRAINT_GLOB, .letter = 'g', .text = " GLOB "},
+	{.op = SQLITE_INDEX_CONSTRAINT_LIKE, .letter = 'l', .text = " LIKE "}};
+
+const struct sql_op *sql_op_of(unsigned char op)
+{
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		if (ops[i].op == op)
+			return &ops[i];
+	return NULL;
+}
+
+const struct sql_op *sql_op_of_letter(char letter)
+{
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		if (ops[i].letter == letter)
+			return &ops[i];
+	return NULL;
+}
+
+void sql_note_texts(struct sql_table *table, sqlite3_index_info *info, const char *declaration)
+{
+	sqlite3_value *value;
+	char name[32];
+
+	for (int i = 0; table->host && i < info->nConstraint; i++) {
+		if (!sql_compares(info->aConstraint[i].op) ||
+		    sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK ||
+		    sqlite3_value_numeric_type(value) != SQLITE_TEXT ||
+		    !integer_column(declaration, info->aConstraint[i].iColumn, name, sizeof name))
+			continue;
+		const char *text = (const char *)sqlite3_value_text(value);
+		uint64_t hash =
+			hash_bytes(text, strlen(text)) + (uint64_t)info->aConstraint[i].iColumn + 1;
+		if (table->noted != hash)
+			sql_note_text(table->host->trace, name, is_time(name), text);
+		table->noted = hash;
+	}
+}
+
+void sql_set_plan(sqlite3_index_info *info, const char *text)
+{
+	info->idxStr = sql_copy(text);
+	info->needToFreeIdxStr = 1;
+}
+
+void sql_take(sqlite3_index_info *info, int i, int *nargs, bool omit)
+{
+	info->aConstraintUsage[i].argvIndex = ++*nargs;
+	info->aConstraintUsage[i].omit = omit;
+}

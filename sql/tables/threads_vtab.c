@@ -1,0 +1,243 @@
+/*
+ * threads_vtab.c - the table `threads`: a row per life of a thread id
+ *
+ *     threads(tid, pid, comm, begin, end, parent, exec)
+ *
+ * A life begins with the first event that tells something of the thread and ends when it is told to
+ * be dead or is freed (deleted by the rules), or goes on: NULL. An id is used again: the next life
+ * begins with what is told after that. All values are the last ones of the life. Rows are made of
+ * intervals of the attributes below, once per connection:
+ *
+ *     name   |-- bash --|-- make --|           |-- cc1 --|
+ *     state  |--|--|--|-----|--dead|           |--|--|---|
+ *     life   |--------------|                  |---------|
+ */
+#include "sql/tables/rows.h"
+
+#include "engine/base/mem.h"
+#include "state/comms.h"
+#include "state/intervals/stretches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROW_TID, ROW_PID, ROW_COMM, ROW_BEGIN, ROW_END, ROW_PARENT, ROW_EXEC };
+enum { OF_NAME, OF_PROCESS, OF_PARENT, OF_EXEC, OF_STATE, ATTRIBUTES };
+
+static const char *const paths[ATTRIBUTES] = {"thread[*]/name", "thread[*]/process",
+					      "thread[*]/parent", "thread[*]/exec",
+					      "thread[*]/state"};
+
+struct telling { /* of one attribute */
+	struct value tid;
+	nstime begin, end;
+	unsigned of;
+	bool dead; /* OF_STATE */
+	struct value value;
+};
+
+struct tellings {
+	struct arena *arena;
+	struct telling *items;
+	size_t count, capacity;
+};
+
+struct threads {
+	struct arena *arena;
+	struct cell *cells;
+	size_t ncells;
+};
+
+void threads_free(struct threads *threads)
+{
+	if (!threads)
+		return;
+	arena_free(threads->arena);
+	mem_free(threads->cells);
+	mem_free(threads);
+}
+
+static unsigned attribute_of(const char *path)
+{
+	const char *name = strchr(path, '/') + 1;
+
+	for (unsigned i = 0; i < ATTRIBUTES; i++)
+		if (strcmp(name, strchr(paths[i], '/') + 1) == 0)
+			return i;
+	return ATTRIBUTES;
+}
+
+/* States of a thread come in order of time: those that touch and are alike are one part. */
+static bool joins(struct tellings *parts, const struct telling *part)
+{
+	struct telling *last = parts->count ? &parts->items[parts->count - 1] : NULL;
+
+	if (!last || part->of != OF_STATE || last->of != OF_STATE ||
+	    !value_equal(&last->tid, &part->tid) || last->dead != part->dead ||
+	    last->end != part->begin)
+		return false;
+	last->end = part->end;
+	return true;
+}
+
+static bool take(void *arg, const struct interval *interval)
+{
+	struct tellings *parts = arg;
+	struct telling part = {.begin = interval->begin, .end = interval->end};
+
+	if (!comm_thread_of(interval->path, &part.tid))
+		return true;
+	part.of = attribute_of(interval->path);
+	part.dead = part.of == OF_STATE && value_is_text(&interval->value, "dead");
+	if (part.of == ATTRIBUTES || joins(parts, &part))
+		return true;
+	part.value = part.of == OF_STATE ? (struct value){.kind = VALUE_NONE}
+					 : value_copy(parts->arena, &interval->value);
+	*mem_push(parts->items, parts->count, parts->capacity) = part;
+	return true;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct telling *x = a, *y = b;
+	int order = value_compare(&x->tid, &y->tid);
+
+	if (order || x->begin != y->begin)
+		return order ? order : x->begin < y->begin ? -1 : 1;
+	return x->of < y->of ? -1 : x->of > y->of;
+}
+
+static bool read_parts(struct sql_host *host, struct tellings *parts, struct error *err)
+{
+	struct query *queries[ATTRIBUTES] = {NULL};
+	struct stretches todo = {0};
+	struct state *state;
+	bool good = sql_host_state(host, &state, err);
+
+	for (unsigned i = 0; i < ATTRIBUTES && good; i++)
+		good = query_parse(paths[i], &queries[i], err);
+	good = good && stretches_begin(&todo, state, NSTIME_MIN, NSTIME_MAX,
+				       (const struct query *const *)queries, ATTRIBUTES, err);
+	while (good && stretches_more(&todo))
+		good = stretches_next(&todo, take, parts, err);
+	stretches_end(&todo);
+	for (unsigned i = 0; i < ATTRIBUTES; i++)
+		query_free(queries[i]);
+	if (good && parts->count)
+		qsort(parts->items, parts->count, sizeof *parts->items, by_thread);
+	return good;
+}
+
+struct life {
+	nstime begin, end; /* end: as far as it is known so far */
+	bool dead;         /* and that is its end */
+	const struct telling *last[ATTRIBUTES];
+};
+
+static void put_value(struct cell *cell, const struct value *value)
+{
+	if (value->kind == VALUE_STRING)
+		*cell = (struct cell){CELL_TEXT, value->len, {.text = value->text}};
+	else if (value->kind == VALUE_INT)
+		cell_integer(cell, (int64_t)value->u);
+}
+
+static void put_life(struct row_list *list, const struct value *tid, const struct life *life)
+{
+	static const int columns[] = {[OF_NAME] = ROW_COMM,
+				      [OF_PROCESS] = ROW_PID,
+				      [OF_PARENT] = ROW_PARENT,
+				      [OF_EXEC] = ROW_EXEC};
+	struct cell *row = row_list_add(list);
+
+	cell_integer(&row[ROW_TID], (int64_t)tid->u);
+	if (life->begin != NSTIME_MIN)
+		cell_integer(&row[ROW_BEGIN], life->begin);
+	if (life->end != NSTIME_MAX)
+		cell_integer(&row[ROW_END], life->end);
+	for (unsigned i = 0; i < OF_STATE; i++)
+		if (life->last[i])
+			put_value(&row[columns[i]], &life->last[i]->value);
+}
+
+/*
+ * Where the next life begins among parts [from, count) of one thread, which rise: behind a time of
+ * which nothing is told, or when it is alive again after it was dead. Fills the life before that.
+ */
+static size_t read_life(const struct telling *parts, size_t from, size_t count, struct life *life)
+{
+	nstime until = parts[from].begin; /* something is known up to here */
+	size_t i;
+
+	*life = (struct life){.begin = parts[from].begin};
+	for (i = from; i < count; i++) {
+		const struct telling *part = &parts[i];
+		bool again = life->dead && part->of == OF_STATE && !part->dead;
+		if (part->begin > until || again)
+			break;
+		until = part->end > until ? part->end : until;
+		life->last[part->of] = part;
+		if (part->dead && !life->dead) {
+			life->dead = true;
+			life->end = part->begin;
+		}
+	}
+	if (!life->dead)
+		life->end = until;
+	return i;
+}
+
+/* What a thread was called when its id was used again is not told again by what goes on. */
+static void put_thread(struct row_list *list, const struct telling *parts, size_t count)
+{
+	struct life life, before = {0};
+
+	for (size_t i = 0, next; i < count; i = next) {
+		next = read_life(parts, i, count, &life);
+		for (unsigned k = 0; k < OF_STATE; k++)
+			if (!life.last[k] && before.last[k] && before.last[k]->end > life.begin)
+				life.last[k] = before.last[k];
+		put_life(list, &parts[i].tid, &life);
+		before = life;
+	}
+}
+
+static bool make(struct sql_host *host, struct threads *threads, struct error *err)
+{
+	struct tellings parts = {.arena = threads->arena};
+	struct row_list list = {.arena = threads->arena, .ncolumns = rows_threads.ncolumns};
+	bool good = read_parts(host, &parts, err);
+
+	for (size_t from = 0, to; good && from < parts.count; from = to) {
+		for (to = from + 1;
+		     to < parts.count && value_equal(&parts.items[to].tid, &parts.items[from].tid);)
+			to++;
+		put_thread(&list, parts.items + from, to - from);
+	}
+	mem_free(parts.items);
+	threads->cells = list.cells;
+	threads->ncells = list.ncells;
+	return good;
+}
+
+static bool fill(struct sql_host *host, struct row_list *list, struct error *err)
+{
+	if (!host->threads) {
+		struct threads *threads = mem_new(sizeof *threads);
+		threads->arena = arena_new();
+		if (!make(host, threads, err)) {
+			threads_free(threads);
+			return false;
+		}
+		host->threads = threads;
+	}
+	for (size_t i = 0; i < host->threads->ncells; i += list->ncolumns)
+		memcpy(row_list_add(list), host->threads->cells + i,
+		       list->ncolumns * sizeof(struct cell));
+	return true;
+}
+
+const struct rows_kind rows_threads = {
+	"CREATE TABLE x(tid INTEGER, pid INTEGER, comm TEXT, begin INTEGER, end INTEGER, "
+	"parent INTEGER, exec TEXT, trace TEXT HIDDEN)",
+	8, fill, NULL, 0};

@@ -9,12 +9,8 @@ libconvert_a_SOURCES = \
 	%D%/convert_internal.h \
 	%D%/out.c \
 	%D%/out.h \
-	%D%/sheets/sheet.c \
-	%D%/sheets/sheet.h \
 	%D%/sheets/tables.c \
 	%D%/sheets/tables.h \
-	%D%/sheets/tables_fields.c \
-	%D%/sheets/tables_internal.h \
 	%D%/trace_facts.c \
 	%D%/trace_facts.h
 

@@ -105,7 +105,11 @@ libengine_a_SOURCES += \
 	%D%/columns/ranges.c \
 	%D%/columns/ranges.h \
 	%D%/columns/shape.c \
-	%D%/columns/shape.h
+	%D%/columns/shape.h \
+	%D%/columns/sheet.c \
+	%D%/columns/sheet.h \
+	%D%/columns/sheet_fields.c \
+	%D%/columns/sheet_fields.h
 # raw hardware traces
 libengine_a_SOURCES += \
 	%D%/hwtrace/aux.c \

@@ -11,7 +11,7 @@
 #ifndef CONVERT_SHEETS_PARQUET_INTERNAL_H
 #define CONVERT_SHEETS_PARQUET_INTERNAL_H
 
-#include "convert/sheets/sheet.h"
+#include "engine/columns/sheet.h"
 #include "convert/sheets/thrift.h"
 
 enum parquet_type {

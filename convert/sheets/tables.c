@@ -7,7 +7,7 @@
 #include "convert/sheets/tables.h"
 
 #include "convert/convert_internal.h"
-#include "convert/sheets/tables_internal.h"
+#include "engine/columns/sheet_fields.h"
 #include "engine/base/mem.h"
 #include "engine/columns/json.h"
 

@@ -8,7 +8,7 @@
 #ifndef CONVERT_SHEETS_TABLES_H
 #define CONVERT_SHEETS_TABLES_H
 
-#include "convert/sheets/sheet.h"
+#include "engine/columns/sheet.h"
 #include "index/events.h"
 #include "state/model/moment.h"
 #include "state/rules/rules.h"

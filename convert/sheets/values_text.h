@@ -3,7 +3,7 @@
 #ifndef CONVERT_SHEETS_VALUES_TEXT_H
 #define CONVERT_SHEETS_VALUES_TEXT_H
 
-#include "convert/sheets/sheet.h"
+#include "engine/columns/sheet.h"
 
 /* Is there nothing in the text of any value that would have to be quoted? */
 bool values_are_numbers(const struct values *values);

@@ -1,6 +1,6 @@
 /* test_sheet.c - columns: texts, numbers of both widths, lists, nulls; names of files */
 #include "convert/convert_internal.h"
-#include "convert/sheets/sheet.h"
+#include "engine/columns/sheet.h"
 #include "convert/sheets/values_text.h"
 #include "engine/base/mem.h"
 #include "tests/harness.h"

@@ -5,7 +5,7 @@
  * is what a dictionary page wants. Where most texts differ looking them up does not pay: from then
  * on each is an entry of its own.
  */
-#include "convert/sheets/sheet.h"
+#include "engine/columns/sheet.h"
 
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"

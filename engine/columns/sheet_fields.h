@@ -1,8 +1,8 @@
-/* tables_internal.h - how the fields of an event class go to the columns of its table */
-#ifndef CONVERT_SHEETS_TABLES_INTERNAL_H
-#define CONVERT_SHEETS_TABLES_INTERNAL_H
+/* sheet_fields.h - how the fields of an event class go to the columns of its table */
+#ifndef ENGINE_COLUMNS_SHEET_FIELDS_H
+#define ENGINE_COLUMNS_SHEET_FIELDS_H
 
-#include "convert/sheets/sheet.h"
+#include "engine/columns/sheet.h"
 #include "engine/base/arena.h"
 #include "engine/columns/shape.h"
 

@@ -8,8 +8,8 @@
  * Values go from an event's slots straight to their columns; a writer takes thousands of rows of a
  * column at a time. A number takes 4 or 8 bytes a row, a text 4 and its bytes once.
  */
-#ifndef CONVERT_SHEETS_SHEET_H
-#define CONVERT_SHEETS_SHEET_H
+#ifndef ENGINE_COLUMNS_SHEET_H
+#define ENGINE_COLUMNS_SHEET_H
 
 #include "engine/base/buf.h"
 #include "engine/base/hash_index.h"

@@ -1,10 +1,10 @@
 /*
- * tables_fields.c - fields as typed columns
+ * sheet_fields.c - fields as typed columns
  *
  * A column has one type, whatever the classes of its table say: integers of different widths are of
  * the widest; what does not go together is text. Arrays of plain numbers are lists, others JSON.
  */
-#include "convert/sheets/tables_internal.h"
+#include "engine/columns/sheet_fields.h"
 #include "engine/columns/json.h"
 
 struct type {

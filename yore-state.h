@@ -61,7 +61,8 @@ YORE_API void yore_state_close(struct yore_state *state); /* NULL is fine */
  * The value of an attribute ("cpu[3]/thread", no wildcards) after all events of time t. *since,
  * when wanted, is the time of the write that made it so, YORE_TIME_MIN when that is not known.
  * thread["make"]/state is that of the thread that is called so then; where several are, that is an
- * error, and where none is, the value is unknown.
+ * error, and where none is, the value is unknown. A name that no rule has is an error, too, which
+ * tells those that there are; `say` is told that no event of the trace writes an attribute.
  */
 YORE_API int yore_state_at(struct yore_state *state, int64_t t, const char *path,
 			   struct yore_value *out, int64_t *since, struct yore_error *err);

@@ -276,6 +276,73 @@ YORE_API int yore_events_seek(struct yore_events *events, int64_t begin, int64_t
 /* 1: there is a next event, which the functions below are about; 0: there is none. */
 YORE_API int yore_events_next(struct yore_events *events, struct yore_error *err);
 
+/* Events as columns --------------------------------------------------------------------------- */
+
+/* Apache Arrow's C data interface, as https://arrow.apache.org/docs/format/CDataInterface.html has it. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+	const char *format, *name, *metadata;
+	int64_t flags, n_children;
+	struct ArrowSchema **children, *dictionary;
+	void (*release)(struct ArrowSchema *);
+	void *private_data;
+};
+
+struct ArrowArray {
+	int64_t length, null_count, offset, n_buffers, n_children;
+	const void **buffers;
+	struct ArrowArray **children, *dictionary;
+	void (*release)(struct ArrowArray *);
+	void *private_data;
+};
+
+#endif
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+	int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
+	int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
+	const char *(*get_last_error)(struct ArrowArrayStream *);
+	void (*release)(struct ArrowArrayStream *);
+	void *private_data;
+};
+
+#endif
+
+struct yore_columns_options {
+	size_t size;                /* sizeof(struct yore_columns_options) */
+	int64_t begin, end;         /* [begin, end); YORE_TIME_MIN, YORE_TIME_MAX: unbounded */
+	const char *const *columns; /* only these, in the table's order; NULL: all */
+	size_t ncolumns;
+	size_t rows; /* of a batch, at most 16,777,216; 0: 65,536 */
+};
+
+/* All columns of all events: for an initializer. */
+#define YORE_COLUMNS_ALL                                                                           \
+	{                                                                                          \
+		sizeof(struct yore_columns_options), YORE_TIME_MIN, YORE_TIME_MAX, NULL, 0, 0      \
+	}
+
+/*
+ * The events of one name as a table, batch by batch, in order of time. Its columns are those of
+ * SQL's table of that name: ts, stream, cpu, then the fields; members of structures are a_b, labels
+ * of an enumeration x_label. ts is a timestamp in ns (UTC) where the clock counts from the Unix
+ * epoch, else a duration since the clock's origin; NULL of an event without time. The caller
+ * releases *out, as Arrow's interface says, and uses it in one thread at a time; that may be after
+ * yore_close(), which then leaves the trace open until the last stream is released. Batches belong
+ * to who got them. `options` may be NULL: all columns.
+ */
+YORE_API int yore_columns_open(struct yore *yore, const char *name,
+			       const struct yore_columns_options *options,
+			       struct ArrowArrayStream *out, struct yore_error *err);
+
 /* A trace that is being written --------------------------------------------------------------- */
 
 struct yore_follow;

@@ -16,7 +16,7 @@ dist_man_MANS += docs/yore-rules.5 docs/yore-sql.7
 nobase_dist_doc_DATA += docs/sql.md
 nobase_dist_doc_DATA += docs/rules.md
 dist_man_MANS += docs/yore.1 docs/libyore.3 docs/yore-lua.3
-nobase_dist_doc_DATA += docs/library.md docs/fuzzing.md
+nobase_dist_doc_DATA += docs/library.md docs/python.md docs/fuzzing.md
 nobase_dist_doc_DATA += docs/aux.md docs/convert.md
 nobase_dist_doc_DATA += \
 	docs/symbols.md \

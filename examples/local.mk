@@ -7,4 +7,4 @@ check_PROGRAMS += %D%/events %D%/window %D%/describe
 %C%_describe_SOURCES = %D%/describe.c
 %C%_describe_LDADD = libyore.la
 examplesdir = $(docdir)/examples
-dist_examples_DATA = %D%/events.c %D%/events.py %D%/window.c %D%/describe.c
+dist_examples_DATA = %D%/events.c %D%/notebook.py %D%/window.c %D%/describe.c

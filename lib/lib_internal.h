@@ -7,10 +7,13 @@
 #include "engine/base/arena.h"
 #include "index/events.h"
 
+#include <stdatomic.h>
+
 struct yore {
 	struct yore_options options;
 	struct trace *trace;
 	struct index *index;
+	atomic_uint owners; /* who opened it, and streams of columns that are not released */
 };
 
 struct yore_events {
@@ -30,6 +33,7 @@ struct yore_events {
 void lib_take_options(void *to, size_t known, const void *from, size_t size);
 /* Fills the caller's error, which may be NULL. Returns -1. */
 int lib_fail(struct yore_error *to, const struct error *err);
+void lib_release(struct yore *yore); /* one owner less; the last one closes the trace */
 /* The notices of a trace; `say` of its options is called. */
 struct notices lib_notices(struct yore *yore);
 /*

@@ -3,7 +3,7 @@
 EXTRA_DIST += %D%/libyore.map %D%/libyore-state.map %D%/yore.pc.in %D%/yore-state.pc.in
 include_HEADERS += yore.h yore-state.h
 lib_LTLIBRARIES += libyore.la libyore-state.la
-lib_reading = %D%/events.c %D%/fields.c %D%/follow.c %D%/lib_internal.h %D%/yore.c
+lib_reading = %D%/columns.c %D%/events.c %D%/fields.c %D%/follow.c %D%/lib_internal.h %D%/yore.c
 lib_map = -Wl,--version-script=$(srcdir)/%D%/libyore.map
 libyore_la_SOURCES = $(lib_reading)
 lib_flags = $(AM_LDFLAGS) -shared -version-info 0:0:0 $(lib_map)

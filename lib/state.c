@@ -93,6 +93,22 @@ static void give_value(struct yore_state *own, const struct value *value, struct
 	}
 }
 
+/* A name that no rule knows is a mistake; what else is to be said of the path is a notice. */
+static bool parse(struct yore_state *own, const char *path, struct query **out, struct error *err)
+{
+	struct buf note = {0};
+
+	if (!query_parse(path, out, err))
+		return false;
+	bool ok = state_lookup(own->state, *out, NULL, &note, err);
+	if (ok && note.len)
+		notice(&own->yore->trace->notices, NOTICE_INFO, "%s", buf_text(&note));
+	buf_release(&note);
+	if (!ok)
+		query_free(*out);
+	return ok;
+}
+
 static bool at(struct yore_state *own, int64_t t, const struct query *query, struct yore_value *out,
 	       int64_t *since, struct error *err)
 {
@@ -104,9 +120,8 @@ static bool at(struct yore_state *own, int64_t t, const struct query *query, str
 				 query_text(query));
 	if (!state_at(own->state, &moment, 1, &query, 1, false, &answers, err))
 		return false;
-	bool one = answers.count <= 1 ||
-		   error_set(err, ERR_RANGE, "%s: %zu threads are called so", query_text(query),
-			     answers.count);
+	bool one = answers.count <= 1 || error_set(err, ERR_RANGE, "%s: %zu threads are called so",
+						   query_text(query), answers.count);
 	if (one && answers.count) {
 		give_value(own, &answers.items[0].value, out);
 		if (since)
@@ -125,7 +140,7 @@ int yore_state_at(struct yore_state *state, int64_t t, const char *path, struct 
 	*out = (struct yore_value){.kind = YORE_VALUE_UNKNOWN};
 	if (since)
 		*since = YORE_TIME_MIN;
-	if (!query_parse(path, &query, &cause))
+	if (!parse(state, path, &query, &cause))
 		return lib_fail(err, &cause);
 	bool ok = at(state, t, query, out, since, &cause);
 	query_free(query);
@@ -157,7 +172,7 @@ int yore_state_intervals(struct yore_state *state, int64_t begin, int64_t end, c
 	struct error cause;
 	struct query *query;
 
-	if (!query_parse(path, &query, &cause))
+	if (!parse(state, path, &query, &cause))
 		return lib_fail(err, &cause);
 	bool ok =
 		state_intervals(state->state, begin, end, INTERVALS_WHOLE,

@@ -88,6 +88,7 @@ bool lib_open(struct yore *yore, const char *path, bool follows, bool grows,
 				      .jobs = 1, /* no thread is started */
 				      .notices = lib_notices(yore)};
 
+	yore->owners = 1;
 	if (!open_trace(yore, path, &index, grows, before, err))
 		return false;
 	if (index_open(yore->trace, &index, &yore->index, err))
@@ -113,13 +114,19 @@ int yore_open(const char *path, const struct yore_options *options, struct yore 
 	return 0;
 }
 
-void yore_close(struct yore *yore)
+void lib_release(struct yore *yore)
 {
-	if (!yore)
+	if (atomic_fetch_sub(&yore->owners, 1) != 1)
 		return;
 	index_close(yore->index);
 	trace_close(yore->trace);
 	mem_free(yore);
+}
+
+void yore_close(struct yore *yore)
+{
+	if (yore)
+		lib_release(yore);
 }
 
 int yore_range(struct yore *yore, int64_t *first, int64_t *last, struct yore_error *err)

@@ -196,15 +196,6 @@ static void put_text(struct values *values, size_t row, const char *text)
 	values_text(values, row, text, strlen(text));
 }
 
-static void put_own(struct sheet *sheet, size_t row, nstime t, const struct stream *stream,
-		    int32_t cpu)
-{
-	sheet->rises &= stream->has_time; /* events without time come last */
-	put_time(&sheet->columns[0], row, stream->has_time ? t : NSTIME_MIN);
-	values_symbol(&sheet->columns[1], row, stream->index, stream->name);
-	put_number(&sheet->columns[2], row, cpu >= 0, (uint32_t)cpu);
-}
-
 static void make_puts(struct tables *tables, const struct event_class *class)
 {
 	struct group *group = &tables->groups[tables->group_of[class->index]];
@@ -213,10 +204,10 @@ static void make_puts(struct tables *tables, const struct event_class *class)
 	if (!group->shape) {
 		group->shape =
 			shape_new(tables->options.trace, &group->classes, false, tables->arena);
-		group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes));
+		group->sheet = add_sheet(tables, fields_sheet(group->shape, &group->classes, NULL));
 	}
 	puts->sheet = group->sheet;
-	fields_puts(group->shape, class, group->sheet, tables->arena, puts);
+	fields_puts(group->shape, class, NULL, group->sheet, tables->arena, puts);
 }
 
 static void make_events(struct tables *tables)
@@ -252,7 +243,7 @@ static bool event_of_all(struct tables *tables, nstime t, const struct stream *s
 		make_events(tables);
 	struct sheet *sheet = tables->events;
 	row = sheet_row(sheet);
-	put_own(sheet, row, t, stream, cpu);
+	placed_put(sheet, row, t, stream, cpu);
 	values_symbol(&sheet->columns[3], row, class->index, class->name);
 	text = put_json(tables, &sheet->columns[4], row, fields, context);
 	text += put_json(tables, &sheet->columns[5], row, fields, 1u << SCOPE_PAYLOAD);
@@ -273,7 +264,7 @@ bool tables_event(void *format, nstime t, const struct stream *stream, int32_t c
 	if (!puts->sheet)
 		make_puts(tables, class);
 	size_t row = sheet_row(puts->sheet);
-	put_own(puts->sheet, row, t, stream, cpu);
+	placed_put(puts->sheet, row, t, stream, cpu);
 	size_t text = fields_put(puts, fields, row, &tables->scratch);
 	if (!row_done(tables, puts->sheet, text, err))
 		return false;
@@ -300,7 +291,7 @@ bool tables_loss(void *format, const struct event *loss, struct error *err)
 		make_losses(tables);
 	struct sheet *sheet = tables->losses;
 	size_t row = sheet_row(sheet);
-	put_own(sheet, row, loss->time, loss->stream, loss->cpu);
+	placed_put(sheet, row, loss->time, loss->stream, loss->cpu);
 	put_time(&sheet->columns[3], row, loss->until);
 	put_number(&sheet->columns[4], row, !loss->lost_unknown, loss->lost);
 	values_number(&sheet->columns[5], row, loss->lost_packets);

@@ -5,6 +5,8 @@
  * the widest; what does not go together is text. Arrays of plain numbers are lists, others JSON.
  */
 #include "engine/columns/sheet_fields.h"
+
+#include "engine/base/bitset.h"
 #include "engine/columns/json.h"
 
 struct type {
@@ -85,9 +87,12 @@ static struct type column_type(const struct shape *shape, const struct class_gro
 	return type;
 }
 
-static bool is_fields(const struct column *column)
+static bool is_taken(const struct shape *shape, size_t i, const uint64_t *wanted)
 {
-	return !column->hidden && (column->kind == COLUMN_FIELD || column->kind == COLUMN_LABEL);
+	const struct column *column = &shape->columns[i];
+
+	return (wanted ? bitset_has(wanted, i) : !column->hidden) &&
+	       (column->kind == COLUMN_FIELD || column->kind == COLUMN_LABEL);
 }
 
 struct sheet *placed_sheet(const char *name, size_t ncolumns)
@@ -101,18 +106,35 @@ struct sheet *placed_sheet(const char *name, size_t ncolumns)
 	return sheet;
 }
 
-struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group)
+void placed_put(struct sheet *sheet, size_t row, nstime t, const struct stream *stream, int32_t cpu)
+{
+	struct values *columns = sheet->columns;
+
+	sheet->rises &= stream->has_time; /* events without time come last */
+	if (stream->has_time && t != NSTIME_MIN && t != NSTIME_MAX)
+		values_number(&columns[0], row, (uint64_t)t);
+	else
+		values_null(&columns[0], row);
+	values_symbol(&columns[1], row, stream->index, stream->name);
+	if (cpu >= 0)
+		values_number(&columns[2], row, (uint32_t)cpu);
+	else
+		values_null(&columns[2], row);
+}
+
+struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group,
+			   const uint64_t *wanted)
 {
 	size_t n = COLUMNS_OWN;
 
 	for (size_t i = 0; i < shape->ncolumns; i++)
-		n += is_fields(&shape->columns[i]);
+		n += is_taken(shape, i, wanted);
 	struct sheet *sheet = placed_sheet(group->name, n);
 	n = COLUMNS_OWN;
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];
 		struct type type = {CELL_TEXT, 0, false};
-		if (!is_fields(column))
+		if (!is_taken(shape, i, wanted))
 			continue;
 		if (column->kind == COLUMN_FIELD)
 			type = column_type(shape, group, column->field);
@@ -147,17 +169,18 @@ static struct put put_of(const struct event_class *class, const struct place *pl
 	return put;
 }
 
-void fields_puts(const struct shape *shape, const struct event_class *class,
+void fields_puts(const struct shape *shape, const struct event_class *class, const uint64_t *wanted,
 		 const struct sheet *sheet, struct arena *arena, struct class_puts *out)
 {
 	const struct place *row =
 		shape->places + (shape_row(shape, class->index) - 1) * (size_t)shape->nfields;
 	uint32_t at = COLUMNS_OWN;
 
+	out->count = 0;
 	out->items = arena_array(arena, sheet->ncolumns, sizeof *out->items);
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];
-		if (!is_fields(column))
+		if (!is_taken(shape, i, wanted))
 			continue;
 		out->items[out->count++] =
 			put_of(class, &row[column->field], sheet, at, column->kind == COLUMN_LABEL);

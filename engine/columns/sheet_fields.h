@@ -2,9 +2,10 @@
 #ifndef ENGINE_COLUMNS_SHEET_FIELDS_H
 #define ENGINE_COLUMNS_SHEET_FIELDS_H
 
-#include "engine/columns/sheet.h"
 #include "engine/base/arena.h"
 #include "engine/columns/shape.h"
+#include "engine/columns/sheet.h"
+#include "engine/trace.h"
 
 enum { COLUMNS_OWN = 3 }; /* ts, stream, cpu stand before the fields */
 
@@ -31,10 +32,17 @@ struct class_puts {
 /* A table whose first columns, COLUMNS_OWN, say where an event is; its rows come in order of time.
  */
 struct sheet *placed_sheet(const char *name, size_t ncolumns);
-/* The table of a group of classes, its columns described. */
-struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group);
-/* The steps that put an event of `class` into a table; allocated in `arena`. */
-void fields_puts(const struct shape *shape, const struct event_class *class,
+/* These of a row; `t` is not looked at where the stream has no time. */
+void placed_put(struct sheet *sheet, size_t row, nstime t, const struct stream *stream,
+		int32_t cpu);
+/*
+ * The table of a group of classes, its columns described. `wanted`: a bit for each column of the
+ * shape that it is to have besides COLUMNS_OWN; NULL: all that are no copy of others.
+ */
+struct sheet *fields_sheet(const struct shape *shape, const struct class_group *group,
+			   const uint64_t *wanted);
+/* The steps that put an event of `class` into a table of the same columns; allocated in `arena`. */
+void fields_puts(const struct shape *shape, const struct event_class *class, const uint64_t *wanted,
 		 const struct sheet *sheet, struct arena *arena, struct class_puts *out);
 /* Puts the fields of a row; `fields` NULL: nulls. Returns about how many bytes texts took. */
 size_t fields_put(const struct class_puts *puts, const struct fields *fields, size_t row,

@@ -116,20 +116,6 @@ result $? "examples/window.c: one stream between two moments"
 [ $? = 1 ] && grep -q 'no stream none' "$work/printed"
 result $? "examples/window.c: no such stream"
 
-# Python's own JSON says what the fields of `yore events` are.
-if [ -n "$sanitize" ]; then
-	echo "SKIP: examples/events.py: Python has no sanitizer's runtime"
-elif command -v python3 >/dev/null; then
-	python3 "$top/examples/events.py" "$golden/sched-demo" next_comm >"$work/ours" 2>"$work/printed" &&
-		"$yore" events "$golden/sched-demo" --format json --no-index | python3 -c '
-import json, sys
-for line in sys.stdin:
-	event = json.loads(line)
-	print(event["t"], event["stream"], event["name"], event["fields"].get("next_comm"))' >"$work/theirs" &&
-		[ -s "$work/ours" ] && diff "$work/ours" "$work/theirs" >"$work/printed"
-	result $? "examples/events.py: libyore by ctypes, $(wc -l <"$work/ours") lines"
-fi
-
 if /usr/bin/python3 -c 'import bt2' 2>/dev/null; then
 	/usr/bin/python3 "$top/tests/lib/describe_agree.py" "$work/describe" "$golden/sched-demo" >"$work/printed" 2>&1
 	result $? "examples/describe.c: the classes that babeltrace2 finds"

@@ -100,16 +100,6 @@ static void place_close(struct place *place)
 	*place = (struct place){.fd = -1};
 }
 
-int symbols_open_file(const char *path, struct stat *st)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0 || (fstat(fd, st) == 0 && S_ISREG(st->st_mode)))
-		return fd;
-	close(fd);
-	return -1;
-}
-
 static bool place_open(struct place *place, const char *path)
 {
 	int fd = symbols_open_file(path, &place->st);

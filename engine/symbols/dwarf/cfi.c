@@ -8,6 +8,7 @@
 
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"
+#include "engine/symbols/tables/tables.h"
 
 #include <elfutils/libdw.h>
 #include <gelf.h>

@@ -10,6 +10,7 @@
 #include "engine/symbols/dwarf/debug.h"
 
 #include "engine/base/mem.h"
+#include "engine/symbols/tables/tables.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -15,9 +15,11 @@
 #include "engine/base/mem.h"
 
 #include <elfutils/libdwelf.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static Elf *begin(int fd)
@@ -337,4 +339,14 @@ bool elf_symbols_memory(const void *image, size_t size, struct raw_symbols *out,
 	}
 	mem_free(copy);
 	return out->count != 0;
+}
+
+int symbols_open_file(const char *path, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0 || (fstat(fd, st) == 0 && S_ISREG(st->st_mode)))
+		return fd;
+	close(fd);
+	return -1;
 }

@@ -71,6 +71,10 @@ void symbol_table_release(struct symbol_table *table);
 bool symbol_table_find(const struct symbol_table *table, uint64_t address, uint64_t *index);
 const char *symbol_table_name(const struct symbol_table *table, uint64_t index);
 
+struct stat;
+/* Opens regular files alone: a trace can name anything. -1: it is none. */
+int symbols_open_file(const char *path, struct stat *st);
+
 char *symbol_demangle(const char *name); /* NULL: it is not mangled. Freed by mem_free() */
 
 /*

@@ -19,7 +19,6 @@ libsqltables_a_SOURCES = \
 	%D%/extension.h \
 	%D%/fold/fold.h \
 	%D%/fold/fold_columns.c \
-	%D%/fold/fold_groups.c \
 	%D%/fold/fold_internal.h \
 	%D%/fold/fold_sweep.c \
 	%D%/fold/fold_text.c \

@@ -5,4 +5,6 @@ libaggregate_a_SOURCES = \
 	%D%/accumulator.c \
 	%D%/accumulator.h \
 	%D%/groups.c \
-	%D%/groups.h
+	%D%/groups.h \
+	%D%/percentile.c \
+	%D%/percentile.h

@@ -8,6 +8,8 @@
  */
 #include "lua-lib/segments/bind_segments.h"
 
+#include "aggregate/percentile.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -64,7 +66,7 @@ static void set_percentiles(lua_State *L, struct segment_group *group, int perce
 
 		snprintf(name, sizeof name, "p%g", percent);
 		lua_pop(L, 1);
-		bind_set_integer(L, name, segment_group_percentile(group, percent));
+		bind_set_integer(L, name, percentile(group->lengths, group->count, percent));
 	}
 	lua_pop(L, 1);
 }

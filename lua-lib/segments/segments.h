@@ -188,8 +188,6 @@ void segment_groups_count(struct segment_groups *groups, const struct segments *
 void segment_groups_release(struct segment_groups *groups);
 /* Of groups with lengths, when all is counted: gives each group its own. */
 void segment_groups_gather(struct segment_groups *groups);
-/* The least length that so many percent do not exceed (nearest rank); moves `lengths`. */
-int64_t segment_group_percentile(struct segment_group *group, double percent);
 
 /* Of a number: 0 of what is below 1, else 1 + the place of its highest bit: [2^(n-1), 2^n). */
 static inline unsigned power_bucket(int64_t number)

@@ -3,7 +3,6 @@
 
 #include "engine/base/mem.h"
 
-#include <math.h>
 #include <string.h>
 
 void segment_groups_init(struct segment_groups *groups, const uint32_t *columns, size_t ncolumns,
@@ -128,53 +127,4 @@ void segment_groups_release(struct segment_groups *groups)
 	hash_index_release(&groups->index);
 	arena_free(groups->arena);
 	*groups = (struct segment_groups){0};
-}
-
-/* Moves those whose byte at `shift` is `byte` to the front: how many there are. */
-static size_t gather(int64_t *lengths, size_t count, unsigned shift, unsigned byte)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		int64_t length = lengths[i];
-
-		if (((uint64_t)length >> shift & 0xff) != byte)
-			continue;
-		lengths[i] = lengths[n];
-		lengths[n++] = length;
-	}
-	return n;
-}
-
-/*
- * The length that has `rank` others before it in rising order: byte by byte from the highest in
- * which they differ, of each the bucket that has the rank. Lengths are never negative.
- */
-static int64_t length_of_rank(int64_t *lengths, size_t count, size_t rank, uint64_t differing)
-{
-	unsigned shift = differing ? (63 - (unsigned)__builtin_clzll(differing)) / 8 * 8 : 0;
-
-	for (; count > 1; shift -= 8) {
-		size_t counts[256] = {0};
-		unsigned byte = 0;
-
-		for (size_t i = 0; i < count; i++)
-			counts[(uint64_t)lengths[i] >> shift & 0xff]++;
-		while (rank >= counts[byte])
-			rank -= counts[byte++];
-		count = gather(lengths, count, shift, byte);
-		if (!shift)
-			break;
-	}
-	return lengths[0];
-}
-
-int64_t segment_group_percentile(struct segment_group *group, double percent)
-{
-	double rank = ceil(percent / 100 * (double)group->count);
-	size_t at = rank < 1 ? 0 : (size_t)rank - 1;
-
-	return length_of_rank(group->lengths, group->count,
-			      at < group->count ? at : group->count - 1,
-			      (uint64_t)group->least ^ (uint64_t)group->most);
 }

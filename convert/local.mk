@@ -2,7 +2,7 @@
 noinst_LIBRARIES += libconvert.a
 libconvert_a_CFLAGS = $(AM_CFLAGS) $(ZSTD_CFLAGS) $(SQLITE_CFLAGS) $(ZLIB_CFLAGS) \
 	$(NETTLE_CFLAGS) -pthread
-convert_libs = libconvert.a $(state_libs) $(ZSTD_LIBS) $(SQLITE_LIBS) $(ZLIB_LIBS) $(BZIP2_LIBS) $(NETTLE_LIBS) -lpthread
+convert_libs = libconvert.a libaggregate.a $(state_libs) $(ZSTD_LIBS) $(SQLITE_LIBS) $(ZLIB_LIBS) $(BZIP2_LIBS) $(NETTLE_LIBS) -lpthread
 libconvert_a_SOURCES = \
 	%D%/convert.c \
 	%D%/convert.h \

@@ -71,8 +71,8 @@ luamod_LTLIBRARIES = %D%/yore.la
 lua_lib_yore_la_SOURCES =
 lua_lib_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(srcdir)/%D%/yore.map -Wl,-u,luaopen_yore \
-	-Wl,libscript.a,liboneliner.a $(shared_follow) $(shared_state)
-EXTRA_lua_lib_yore_la_DEPENDENCIES = %D%/yore.map libscript.a liboneliner.a libfollow.a liblive.a libstate.a libindex.a libengine.a
+	-Wl,libscript.a $(shared_oneliner) $(shared_follow) $(shared_state)
+EXTRA_lua_lib_yore_la_DEPENDENCIES = %D%/yore.map libscript.a liboneliner.a libaggregate.a libfollow.a liblive.a libstate.a libindex.a libengine.a
 EXTRA_DIST += %D%/yore.map
 
 luadatadir = $(pkgdatadir)/lua

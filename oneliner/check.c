@@ -131,6 +131,11 @@ static void check_map_read(struct checker *checker, struct ast *node)
 static void assigned(struct checker *checker, const struct ast *node, bool plain,
 		     enum function aggregate)
 {
+	static const enum aggregate_kind kinds[] = {
+		[FUNCTION_COUNT] = AGGREGATE_COUNT, [FUNCTION_SUM] = AGGREGATE_SUM,
+		[FUNCTION_MIN] = AGGREGATE_MIN,     [FUNCTION_MAX] = AGGREGATE_MAX,
+		[FUNCTION_AVG] = AGGREGATE_SUM,     [FUNCTION_STATS] = AGGREGATE_SUM,
+		[FUNCTION_HIST] = AGGREGATE_LOG2,   [FUNCTION_LHIST] = AGGREGATE_LINEAR};
 	struct map_use *map = map_of(checker, node);
 
 	if (map->is_known && (map->is_plain != plain || (!plain && map->aggregate != aggregate)))
@@ -141,6 +146,7 @@ static void assigned(struct checker *checker, const struct ast *node, bool plain
 	map->is_known = true;
 	map->is_plain = plain;
 	map->aggregate = aggregate;
+	map->of.kind = plain ? AGGREGATE_VALUE : kinds[aggregate];
 }
 
 /* First of all: which maps are there, and of what? */
@@ -180,19 +186,22 @@ static bool constant(const struct ast *node, int64_t *out)
 
 static void check_hist(struct checker *checker, struct ast *node, struct map_use *map)
 {
+	struct aggregate *of = &map->of;
 	int64_t bits = 0;
 
 	if (node->nargs == 2 && (!constant(node->args[1], &bits) || bits < 0 || bits > 5))
 		fail(checker, node->args[1], "hist(): its second value is a number from 0 to 5");
-	if (map->bits && map->bits != bits + 1)
+	if (of->step && of->bits != bits)
 		fail(checker, node, "%s has another hist() elsewhere", map->name);
-	map->bits = (uint8_t)(bits + 1);
+	of->bits = (unsigned)bits;
+	of->step = 1; /* it is known */
 }
 
 enum { LHIST_BUCKETS_MAX = 1000 };
 
 static void check_lhist(struct checker *checker, struct ast *node, struct map_use *map)
 {
+	struct aggregate *of = &map->of;
 	int64_t low, high, step;
 
 	if (!constant(node->args[1], &low) || !constant(node->args[2], &high) ||
@@ -204,11 +213,11 @@ static void check_lhist(struct checker *checker, struct ast *node, struct map_us
 	if (span <= 0 || step <= 0 || span / step < 1 || span / step > LHIST_BUCKETS_MAX)
 		fail(checker, node, "lhist(): from 1 to %d steps lie between least and greatest",
 		     LHIST_BUCKETS_MAX);
-	if (map->step && (map->low != low || map->high != high || map->step != step))
+	if (of->step && (of->low != low || of->high != high || of->step != step))
 		fail(checker, node, "%s has another lhist() elsewhere", map->name);
-	map->low = low;
-	map->high = high;
-	map->step = step;
+	of->low = low;
+	of->high = high;
+	of->step = step;
 }
 
 static void check_aggregate(struct checker *checker, const struct action *line)

@@ -24,19 +24,15 @@ static void runtime_fail(struct runtime *rt, const struct ast *node)
 	rt->failed = true;
 }
 
-bool eval_key(struct runtime *rt, const struct expr *const *keys, uint32_t nkeys)
+bool eval_keys(struct runtime *rt, const struct expr *const *exprs, uint32_t nkeys,
+	       struct value *keys)
 {
-	struct value values[PROBE_KEYS_MAX];
 	bool known = true;
 
-	/* keys may read maps, which need rt->key themselves */
 	for (uint32_t i = 0; i < nkeys; i++) {
-		values[i] = eval(rt, keys[i]);
-		known &= values[i].kind != VALUE_UNKNOWN;
+		keys[i] = eval(rt, exprs[i]);
+		known &= keys[i].kind != VALUE_UNKNOWN;
 	}
-	buf_clear(&rt->key);
-	for (uint32_t i = 0; i < nkeys && known; i++)
-		key_add(&rt->key, &values[i]);
 	return known;
 }
 
@@ -64,12 +60,12 @@ static struct value cast(struct runtime *rt, const struct expr *expr)
 static struct value read_map(struct runtime *rt, const struct expr *expr)
 {
 	const struct map *map = &rt->maps[expr->of->index];
-	const struct map_entry *entry;
-	struct value value = unknown;
+	struct value keys[PROBE_KEYS_MAX], value = unknown;
+	const struct group *entry;
 
-	if (!eval_key(rt, expr->args, expr->nargs))
+	if (!eval_keys(rt, expr->args, expr->nargs, keys))
 		return unknown;
-	entry = map_find(map, &rt->key);
+	entry = groups_find(&map->groups, keys);
 	if (entry)
 		value = entry_value(map, entry);
 	if (value.kind == VALUE_UNKNOWN)
@@ -85,7 +81,7 @@ static struct value step(struct runtime *rt, const struct expr *expr)
 {
 	const struct ast *node = expr->of, *target = node->args[0];
 	const struct value one = value_s64(1);
-	struct value before, after;
+	struct value before, after, keys[PROBE_KEYS_MAX];
 
 	if (target->kind == AST_VARIABLE) {
 		before = rt->variables[target->index];
@@ -94,9 +90,9 @@ static struct value step(struct runtime *rt, const struct expr *expr)
 		return node->is_prefix ? after : before;
 	}
 	struct map *map = &rt->maps[target->index];
-	if (!eval_key(rt, expr->args[0]->args, expr->args[0]->nargs))
+	if (!eval_keys(rt, expr->args[0]->args, expr->args[0]->nargs, keys))
 		return unknown;
-	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
+	struct group *entry = map_at(map, keys, &rt->error);
 	if (!entry) {
 		rt->failed = true;
 		return unknown;
@@ -113,13 +109,14 @@ static struct value of_map(struct runtime *rt, const struct expr *expr)
 {
 	const struct expr *target = expr->args[0];
 	const struct map *map = &rt->maps[target->of->index];
+	struct value keys[PROBE_KEYS_MAX];
 
 	if (expr->of->function == FUNCTION_LEN)
-		return value_u64(map_count(map));
-	if (target->nargs ? !eval_key(rt, target->args, target->nargs)
-			  : !eval_key(rt, expr->args + 1, expr->nargs - 1))
+		return value_u64(map->groups.count);
+	if (target->nargs ? !eval_keys(rt, target->args, target->nargs, keys)
+			  : !eval_keys(rt, expr->args + 1, expr->nargs - 1, keys))
 		return unknown;
-	return value_s64(map_find(map, &rt->key) != NULL);
+	return value_s64(groups_find(&map->groups, keys) != NULL);
 }
 
 static struct value call(struct runtime *rt, const struct expr *expr)

@@ -27,5 +27,5 @@ liboneliner_a_SOURCES = \
 	%D%/statement.c \
 	%D%/text.c \
 	%D%/tree.h
-liboneliner_a_CPPFLAGS = $(AM_CPPFLAGS) $(XXHASH_CFLAGS)
-oneliner_libs = liboneliner.a $(state_libs) # PCRE and xxhash are state's, too
+oneliner_libs = liboneliner.a libaggregate.a $(state_libs) # PCRE is state's, too
+shared_oneliner = -Wl,liboneliner.a,libaggregate.a

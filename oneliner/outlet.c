@@ -75,14 +75,15 @@ static void put_number(struct buf *out, __int128 number)
 /* 512, 1K, 4M: hist() where it is a power's multiple, lhist() where its steps are of KiB. */
 static void put_label(struct buf *out, const struct map_use *use, __int128 number)
 {
-	bool is_power = use->aggregate == FUNCTION_HIST;
+	bool is_power = use->of.kind == AGGREGATE_LOG2;
 	size_t decade = 0;
 
 	while (is_power && decade < 6 && number >= 1024 && number % 1024 == 0) {
 		number /= 1024;
 		decade++;
 	}
-	while (!is_power && decade < 2 && use->step % 1024 == 0 && number && number % 1024 == 0) {
+	while (!is_power && decade < 2 && use->of.step % 1024 == 0 && number &&
+	       number % 1024 == 0) {
 		number /= 1024;
 		decade++;
 	}
@@ -91,7 +92,7 @@ static void put_label(struct buf *out, const struct map_use *use, __int128 numbe
 		buf_add(out, &"\0KMGTPE"[decade], 1);
 }
 
-static void put_range(struct buf *out, const struct map_use *use, const struct map_bucket *bucket)
+static void put_range(struct buf *out, const struct map_use *use, const struct bucket *bucket)
 {
 	if (bucket->has_low && bucket->has_high && bucket->high == bucket->low + 1) {
 		buf_add_char(out, '[');
@@ -111,7 +112,7 @@ static void put_range(struct buf *out, const struct map_use *use, const struct m
 	buf_add_char(out, ')');
 }
 
-static void text_bucket(struct buf *out, const struct map_use *use, const struct map_bucket *bucket,
+static void text_bucket(struct buf *out, const struct map_use *use, const struct bucket *bucket,
 			uint64_t most)
 {
 	size_t from = out->len;
@@ -129,7 +130,7 @@ static void text_bucket(struct buf *out, const struct map_use *use, const struct
 	buf_add_text(out, "|\n");
 }
 
-static void json_bucket(struct buf *out, const struct map_bucket *bucket)
+static void json_bucket(struct buf *out, const struct bucket *bucket)
 {
 	buf_add_char(out, '{');
 	if (bucket->has_low) {
@@ -147,20 +148,21 @@ static void json_bucket(struct buf *out, const struct map_bucket *bucket)
 
 /* From the first bucket that has something to the last. */
 static void put_buckets(struct buf *out, bool json, const struct map *map,
-			const struct map_entry *entry, uint64_t by)
+			const struct group *entry, uint64_t by)
 {
-	struct map_sums sums = entry_sums(map, entry);
+	const struct accumulator *total = &entry->totals[0];
+	uint32_t end, first = accumulator_buckets(&map->use->of, total, &end);
 	uint64_t most = 1;
 
-	by = map->use->aggregate == FUNCTION_HIST && by ? by : 1;
-	for (uint32_t i = sums.first; i < sums.end; i++)
-		most = sums.buckets[i] / by > most ? sums.buckets[i] / by : most;
+	by = map->use->of.kind == AGGREGATE_LOG2 && by ? by : 1;
+	for (uint32_t i = first; i < end; i++)
+		most = total->buckets[i] / by > most ? total->buckets[i] / by : most;
 	if (json)
 		buf_add_char(out, '[');
-	for (uint32_t i = sums.first; i < sums.end; i++) {
-		struct map_bucket bucket = map_bucket_at(map->use, &sums, i);
+	for (uint32_t i = first; i < end; i++) {
+		struct bucket bucket = accumulator_bucket(&map->use->of, total, i);
 		bucket.count /= by;
-		if (json && i > sums.first)
+		if (json && i > first)
 			buf_add_char(out, ',');
 		if (json)
 			json_bucket(out, &bucket);
@@ -173,30 +175,30 @@ static void put_buckets(struct buf *out, bool json, const struct map *map,
 
 /* ---- maps ---- */
 
-static void put_stats(struct buf *out, bool json, const struct map_sums *sums, uint64_t by)
+static void put_stats(struct buf *out, bool json, const struct accumulator *total, uint64_t by)
 {
 	buf_printf(out, json ? "{\"count\": %llu, \"average\": " : "count %llu, average ",
-		   (unsigned long long)sums->count);
-	put_number(out, sums->count ? sums->total / sums->count / by : 0);
+		   (unsigned long long)total->count);
+	put_number(out, total->count ? total->number / total->count / by : 0);
 	buf_add_text(out, json ? ", \"total\": " : ", total ");
-	put_number(out, sums->total / by);
+	put_number(out, total->number / by);
 	if (json)
 		buf_add_char(out, '}');
 }
 
-static void put_value(struct buf *out, bool json, const struct map *map,
-		      const struct map_entry *entry, uint64_t by)
+static void put_value(struct buf *out, bool json, const struct map *map, const struct group *entry,
+		      uint64_t by)
 {
 	struct value value = entry_value(map, entry);
-	struct map_sums sums = entry_sums(map, entry);
+	const struct accumulator *total = &entry->totals[0];
 
 	by = by ? by : 1;
 	if (map_is_hist(map->use)) {
 		put_buckets(out, json, map, entry, by);
-	} else if (map_is_stats(map->use)) {
-		put_stats(out, json, &sums, by);
-	} else if (!map->use->is_plain && map->use->aggregate == FUNCTION_SUM) {
-		put_number(out, sums.total / by);
+	} else if (map_is(map->use, FUNCTION_STATS)) {
+		put_stats(out, json, total, by);
+	} else if (map_is(map->use, FUNCTION_SUM)) {
+		put_number(out, total->number / by);
 	} else if (value.kind == VALUE_INT) {
 		put_number(out, value_integer(&value) / by);
 	} else if (json) {
@@ -206,26 +208,23 @@ static void put_value(struct buf *out, bool json, const struct map *map,
 	}
 }
 
-static void put_key(struct buf *out, const struct map_entry *entry, const char *separator)
+static void put_keys(struct buf *out, const struct map *map, const struct group *entry,
+		     const char *separator)
 {
-	size_t len, at = 0;
-	const uint8_t *key = entry_key(entry, &len);
-
-	while (at < len) {
-		if (at)
+	for (uint32_t i = 0; i < map->use->nkeys; i++) {
+		if (i)
 			buf_add_text(out, separator);
-		struct value value = key_next(key, &at);
-		value_write(&value, out);
+		value_write(&entry->keys[i], out);
 	}
 }
 
-static void text_entry(struct buf *out, const struct map *map, const struct map_entry *entry,
+static void text_entry(struct buf *out, const struct map *map, const struct group *entry,
 		       uint64_t by)
 {
 	buf_add_text(out, map->use->name);
 	if (map->use->nkeys) {
 		buf_add_char(out, '[');
-		put_key(out, entry, ", ");
+		put_keys(out, map, entry, ", ");
 		buf_add_char(out, ']');
 	}
 	buf_add_text(out, map_is_hist(map->use) ? ":\n" : ": ");
@@ -233,13 +232,13 @@ static void text_entry(struct buf *out, const struct map *map, const struct map_
 	buf_add_char(out, '\n');
 }
 
-static void json_entry(struct buf *out, const struct map *map, const struct map_entry *entry,
+static void json_entry(struct buf *out, const struct map *map, const struct group *entry,
 		       uint64_t by)
 {
 	struct buf key = {0};
 
 	if (map->use->nkeys) {
-		put_key(&key, entry, ",");
+		put_keys(&key, map, entry, ",");
 		quote_json(out, buf_text(&key), key.len);
 		buf_add_text(out, ": ");
 	}
@@ -249,12 +248,12 @@ static void json_entry(struct buf *out, const struct map *map, const struct map_
 
 static void json_begin(struct buf *out, const struct map_use *use)
 {
-	bool averages = !use->is_plain && use->aggregate == FUNCTION_AVG;
+	bool averages = map_is(use, FUNCTION_AVG) || map_is(use, FUNCTION_STATS);
 
 	buf_printf(out, "{\"type\": \"%s\", \"data\": {",
-		   map_is_hist(use)                ? "hist"
-		   : map_is_stats(use) || averages ? "stats"
-						   : "map");
+		   map_is_hist(use) ? "hist"
+		   : averages       ? "stats"
+				    : "map");
 	quote_json(out, use->name, strlen(use->name));
 	buf_add_text(out, use->nkeys ? ": {" : ": ");
 }
@@ -267,10 +266,10 @@ static void json_end(struct buf *out, const struct map_use *use)
 void outlet_map(struct outlet *outlet, const struct map *map, size_t top, uint64_t by)
 {
 	struct buf *out = &outlet->text;
-	struct map_entry **entries;
+	struct group **entries;
 	size_t count, first;
 
-	if (!map_count(map))
+	if (!map->groups.count)
 		return;
 	entries = map_sorted(map, &count);
 	first = top && top < count ? count - top : 0;
@@ -292,7 +291,7 @@ void outlet_map(struct outlet *outlet, const struct map *map, size_t top, uint64
 	mem_free(entries);
 }
 
-void outlet_entry(struct outlet *outlet, const struct map *map, const struct map_entry *entry)
+void outlet_entry(struct outlet *outlet, const struct map *map, const struct group *entry)
 {
 	struct buf *out = &outlet->text;
 

@@ -24,6 +24,6 @@ void outlet_text(struct outlet *outlet, const char *type, const struct buf *text
 void outlet_value(struct outlet *outlet, const struct value *value);
 /* The `top` greatest entries, 0: all; values divided by `by`, 0: as they are. */
 void outlet_map(struct outlet *outlet, const struct map *map, size_t top, uint64_t by);
-void outlet_entry(struct outlet *outlet, const struct map *map, const struct map_entry *entry);
+void outlet_entry(struct outlet *outlet, const struct map *map, const struct group *entry);
 
 #endif

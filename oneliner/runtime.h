@@ -44,7 +44,7 @@ struct runtime {
 	struct env env; /* of expressions */
 	struct regex_room *regex_room;
 	struct arena *texts; /* of the event */
-	struct buf key, line;
+	struct buf line;
 	uint64_t unknown; /* statements and predicates left out, for want of a value */
 	const struct ast *lack; /* what had none: the leftmost that one was left out for */
 	bool exits;
@@ -76,8 +76,9 @@ struct value eval(struct runtime *rt, const struct expr *expr);
 /* Counts what is not known, which is neither YES nor NO. */
 enum logic eval_condition(struct runtime *rt, const struct expr *expr);
 struct value runtime_host(void *rt, const struct expr *expr);
-/* The key of a map, in rt->key; false: some value of it is not known. */
-bool eval_key(struct runtime *rt, const struct expr *const *keys, uint32_t nkeys);
+/* The keys of a map; false: some value of them is not known. */
+bool eval_keys(struct runtime *rt, const struct expr *const *exprs, uint32_t nkeys,
+	       struct value *keys);
 /* As in C, of two numbers; else it is unknown. */
 struct value operate(enum op op, const struct value *a, const struct value *b);
 

@@ -15,7 +15,7 @@ struct runtime *runtime_new(const struct bound *bound)
 	rt->nmaps = program->nmaps;
 	rt->maps = mem_new_array(program->nmaps + 1, sizeof *rt->maps);
 	for (size_t i = 0; i < program->nmaps; i++)
-		rt->maps[i] = (struct map){.use = &program->maps[i], .all = &rt->map_bytes};
+		map_init(&rt->maps[i], &program->maps[i], &rt->map_bytes);
 	rt->variables = mem_new_array(program->nvariables + 1, sizeof *rt->variables);
 	rt->texts = arena_new();
 	rt->env = (struct env){.program = program->exprs,
@@ -35,7 +35,6 @@ void runtime_free(struct runtime *rt)
 	maps_free(rt->maps, rt->nmaps);
 	mem_free(rt->variables);
 	regex_room_free(rt->regex_room);
-	buf_release(&rt->key);
 	buf_release(&rt->line);
 	arena_free(rt->texts);
 	mem_free(rt);
@@ -46,7 +45,7 @@ struct map *runtime_take_maps(struct runtime *rt)
 	struct map *maps = rt->maps;
 
 	for (size_t i = 0; i < rt->nmaps; i++)
-		maps[i].all = NULL;
+		maps[i].groups.all = NULL;
 	rt->maps = NULL;
 	return maps;
 }
@@ -62,26 +61,27 @@ static void aggregate(struct runtime *rt, const struct action *line)
 {
 	const struct ast *target = line->target, *call = line->value;
 	struct map *map = &rt->maps[target->index];
-	struct value value = value_s64(0);
-	struct map_entry *entry;
+	struct value value = value_s64(0), keys[PROBE_KEYS_MAX];
+	struct group *entry;
 
 	if (call->nargs)
 		value = eval(rt, call->expr->args[0]);
-	if (value.kind != VALUE_INT || !eval_key(rt, target->expr->args, target->nargs)) {
+	if (value.kind != VALUE_INT || !eval_keys(rt, target->expr->args, target->nargs, keys)) {
 		runtime_leave_out(rt, rt->events);
 		return;
 	}
-	entry = map_at(map, &rt->key, &rt->error);
+	entry = map_at(map, keys, &rt->error);
 	if (entry && call->function == FUNCTION_COUNT)
-		entry_count(entry, rt->events);
-	else
-		rt->failed |= !entry || !entry_add(map, entry, &value, &rt->error);
+		entry->totals[0].count += rt->events;
+	else if (entry)
+		accumulate(&map->use->of, &entry->totals[0], value_integer(&value));
+	rt->failed |= !entry;
 }
 
 static void assign(struct runtime *rt, const struct action *line)
 {
 	const struct ast *target = line->target;
-	struct value value = eval(rt, line->value->expr), before;
+	struct value value = eval(rt, line->value->expr), before, keys[PROBE_KEYS_MAX];
 	bool is_map = target->kind == AST_MAP;
 
 	if (!is_map) {
@@ -90,11 +90,12 @@ static void assign(struct runtime *rt, const struct action *line)
 		return;
 	}
 	struct map *map = &rt->maps[target->index];
-	if (value.kind == VALUE_UNKNOWN || !eval_key(rt, target->expr->args, target->nargs)) {
+	if (value.kind == VALUE_UNKNOWN ||
+	    !eval_keys(rt, target->expr->args, target->nargs, keys)) {
 		runtime_leave_out(rt, 1);
 		return;
 	}
-	struct map_entry *entry = map_at(map, &rt->key, &rt->error);
+	struct group *entry = map_at(map, keys, &rt->error);
 	if (entry && line->op != OP_NONE) {
 		before = entry_value(map, entry);
 		before = before.kind == VALUE_UNKNOWN ? value_s64(0) : before;
@@ -109,10 +110,11 @@ static void delete (struct runtime *rt, const struct expr *call)
 {
 	const struct expr *target = call->args[0];
 	struct map *map = &rt->maps[target->of->index];
+	struct value keys[PROBE_KEYS_MAX];
 
-	if (target->nargs ? eval_key(rt, target->args, target->nargs)
-			  : eval_key(rt, call->args + 1, call->nargs - 1))
-		map_delete(map, &rt->key);
+	if (target->nargs ? eval_keys(rt, target->args, target->nargs, keys)
+			  : eval_keys(rt, call->args + 1, call->nargs - 1, keys))
+		map_delete(map, keys);
 	else
 		runtime_leave_out(rt, 1);
 }
@@ -122,6 +124,7 @@ static void delete (struct runtime *rt, const struct expr *call)
 static void print(struct runtime *rt, const struct expr *call)
 {
 	const struct expr *what = call->args[0];
+	struct value keys[PROBE_KEYS_MAX];
 	uint64_t numbers[2] = {0};
 
 	if (what->kind != EXPR_HOST || what->of->kind != AST_MAP) {
@@ -134,8 +137,8 @@ static void print(struct runtime *rt, const struct expr *call)
 		numbers[i - 1] = call->args[i]->value.u;
 	if (!what->nargs) {
 		outlet_map(rt->outlet, map, numbers[0], numbers[1]);
-	} else if (eval_key(rt, what->args, what->nargs)) {
-		const struct map_entry *entry = map_find(map, &rt->key);
+	} else if (eval_keys(rt, what->args, what->nargs, keys)) {
+		const struct group *entry = groups_find(&map->groups, keys);
 		if (entry)
 			outlet_entry(rt->outlet, map, entry);
 	} else {

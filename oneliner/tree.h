@@ -10,6 +10,7 @@
 #ifndef ONELINER_TREE_H
 #define ONELINER_TREE_H
 
+#include "aggregate/accumulator.h"
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
@@ -96,8 +97,7 @@ struct map_use {
 	uint32_t nkeys;
 	enum type keys[PROBE_KEYS_MAX];
 	enum type value;
-	uint8_t bits;            /* hist() */
-	int64_t low, high, step; /* lhist() */
+	struct aggregate of; /* what its values are kept as */
 };
 
 struct oneliner {

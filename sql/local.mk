@@ -19,7 +19,6 @@ libsqltables_a_SOURCES = \
 	%D%/extension.h \
 	%D%/fold/fold.h \
 	%D%/fold/fold_columns.c \
-	%D%/fold/fold_groups.c \
 	%D%/fold/fold_internal.h \
 	%D%/fold/fold_sweep.c \
 	%D%/fold/fold_text.c \
@@ -71,6 +70,6 @@ sqlmod_LTLIBRARIES = mod_yore.la
 mod_yore_la_SOURCES =
 mod_yore_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-Wl,--version-script=$(srcdir)/%D%/mod_yore.map -Wl,-u,sqlite3_modyore_init \
-	-Wl,libsqltables.a,liboneliner.a $(shared_state)
-EXTRA_mod_yore_la_DEPENDENCIES = %D%/mod_yore.map libsqltables.a liboneliner.a libstate.a libindex.a libengine.a
+	-Wl,libsqltables.a $(shared_oneliner) $(shared_state)
+EXTRA_mod_yore_la_DEPENDENCIES = %D%/mod_yore.map libsqltables.a liboneliner.a libaggregate.a libstate.a libindex.a libengine.a
 EXTRA_DIST += %D%/mod_yore.map

@@ -15,6 +15,7 @@ include tests/engine/local.mk
 include tests/extending/local.mk
 include tests/index/local.mk
 include tests/state/local.mk
+include tests/aggregate/local.mk
 include tests/oneliner/local.mk
 include tests/sql/local.mk
 include tests/convert/local.mk

@@ -4,48 +4,27 @@
  * The weight is the sum of the samples' periods where they have one, else how many there were.
  * Which samples count, samples.h says. Names are as stackcollapse-perf writes them.
  */
+#include "aggregate/groups.h"
 #include "convert/convert_internal.h"
 #include "convert/out.h"
 #include "convert/samples/samples.h"
 #include "convert/track_names.h"
-#include "engine/base/arena.h"
 #include "engine/base/buf.h"
-#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct stack {
-	const char *text;
-	uint64_t weight;
-};
+static const struct aggregate weights = {.kind = AGGREGATE_SUM};
 
 struct folded {
 	const struct convert_options *options;
 	struct out out;
-	struct arena *arena;
 	struct track_names *names;
 	struct samples *samples;
-	struct stack *stacks;
-	size_t count, capacity;
-	struct hash_index stack_index;
+	struct groups stacks; /* by their texts */
 	struct buf text;
 };
-
-static void add_stack(struct folded *folded, const char *text, size_t len, uint64_t weight)
-{
-	uint64_t hash = hash_bytes(text, len);
-	uint32_t at = hash_index_find(&folded->stack_index, hash, i,
-				      !strcmp(folded->stacks[i].text, text));
-
-	if (at == HASH_INDEX_NONE) {
-		*mem_push(folded->stacks, folded->count, folded->capacity) =
-			(struct stack){arena_strndup(folded->arena, text, len), 0};
-		at = hash_index_add(&folded->stack_index, hash, folded->count - 1);
-	}
-	folded->stacks[at].weight += weight;
-}
 
 /* ---- one sample ---- */
 
@@ -111,15 +90,14 @@ static bool folded_event(void *self, nstime t, const struct stream *stream, int3
 	(void)err;
 	if (!samples_take(folded->samples, t, class, fields, &sample))
 		return true;
-	if (sample.first) {
-		folded->count = 0;
-		hash_index_release(&folded->stack_index);
-	}
+	if (sample.first)
+		groups_clear(&folded->stacks);
 	buf_clear(&folded->text);
 	add_comm(folded, sample.tid, t);
 	while (sample.count)
 		add_frame(&folded->text, &sample.frames[--sample.count]);
-	add_stack(folded, folded->text.data, folded->text.len, sample.weight);
+	struct value key = value_text(folded->text.data, folded->text.len);
+	accumulate(&weights, groups_at(&folded->stacks, &key)->totals, sample.weight);
 	return true;
 }
 
@@ -136,9 +114,7 @@ static bool folded_learn(void *self, const struct interval *interval, struct err
 
 static int by_text(const void *a, const void *b)
 {
-	const struct stack *x = a, *y = b;
-
-	return strcmp(x->text, y->text);
+	return value_compare((*(struct group *const *)a)->keys, (*(struct group *const *)b)->keys);
 }
 
 static bool folded_finish(void *self, struct error *err)
@@ -146,17 +122,18 @@ static bool folded_finish(void *self, struct error *err)
 	struct folded *folded = self;
 	struct buf *out = &folded->text;
 
-	if (!folded->count)
+	if (!folded->stacks.count)
 		return error_set(err, ERR_RANGE,
 				 "no event is a sample of perf's; yore flamegraph "
 				 "folds those of LTTng and ftrace, too");
 	samples_note_left(folded->samples);
-	qsort(folded->stacks, folded->count, sizeof *folded->stacks, by_text);
+	qsort(folded->stacks.items, folded->stacks.count, sizeof *folded->stacks.items, by_text);
 	buf_clear(out);
-	for (size_t i = 0; i < folded->count; i++) {
-		buf_add_text(out, folded->stacks[i].text);
+	for (size_t i = 0; i < folded->stacks.count; i++) {
+		const struct group *stack = folded->stacks.items[i];
+		buf_add(out, stack->keys->text, stack->keys->len);
 		buf_add_char(out, ' ');
-		buf_add_u64(out, folded->stacks[i].weight);
+		buf_add_u64(out, (uint64_t)stack->totals[0].number);
 		buf_add_char(out, '\n');
 	}
 	return out_write(&folded->out, out->data, out->len, err) && out_finish(&folded->out, err);
@@ -168,11 +145,9 @@ static void folded_close(void *self)
 
 	out_drop(&folded->out);
 	track_names_free(folded->names);
-	arena_free(folded->arena);
 	buf_release(&folded->text);
 	samples_free(folded->samples);
-	mem_free(folded->stacks);
-	hash_index_release(&folded->stack_index);
+	groups_clear(&folded->stacks);
 	mem_free(folded);
 }
 
@@ -185,7 +160,7 @@ static void *folded_open(const struct convert_options *options, struct error *er
 		mem_free(folded);
 		return NULL;
 	}
-	folded->arena = arena_new();
+	folded->stacks = (struct groups){.nkeys = 1, .naggregates = 1, .aggregates = &weights};
 	folded->names = track_names_new();
 	folded->samples = samples_new(options);
 	return folded;

@@ -6,13 +6,12 @@
  * place in a mapped object, with one line for each function that was inlined there, the innermost
  * first; a place of no known function has no line. Addresses are those in the object.
  */
+#include "aggregate/groups.h"
 #include "convert/convert_internal.h"
 #include "convert/out.h"
 #include "convert/protobuf.h"
 #include "convert/samples/samples.h"
 #include "convert/track_names.h"
-#include "engine/base/arena.h"
-#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "engine/base/quote.h"
 
@@ -40,25 +39,14 @@ enum profile_table {
 	TABLE_STACKS
 };
 
-/* An entry of a table, by its bytes; its number counts from 1 in its table. */
-struct entry {
-	enum profile_table table;
-	const void *key;
-	size_t len;
-	uint64_t number;
-	uint64_t samples, weight; /* of a stack */
-};
+static const struct aggregate weights = {.kind = AGGREGATE_SUM}; /* of stacks */
 
 struct pprof {
 	const struct convert_options *options;
 	struct out out;
 	struct samples *samples;
 	struct track_names *names;
-	struct arena *arena;
-	struct entry *entries;
-	size_t count, capacity;
-	uint64_t numbers[TABLE_STACKS + 1]; /* how many entries a table has */
-	struct hash_index index;
+	struct groups tables[TABLE_STACKS + 1];
 	struct buf text;  /* strings, mappings, functions and locations, as fields */
 	struct buf stack; /* key of a stack: its thread, then its locations */
 	uint64_t label_thread, label_process, label_comm; /* strings */
@@ -66,25 +54,24 @@ struct pprof {
 
 /* ---- tables ---- */
 
-static struct entry *find_entry(struct pprof *pprof, enum profile_table table, const void *key,
+/* An entry of a table, by its bytes. */
+static struct group *find_entry(struct pprof *pprof, enum profile_table table, const void *key,
 				size_t len, bool *fresh)
 {
-	uint64_t hash = hash_number(hash_bytes(key, len) + table);
-	uint32_t at =
-		hash_index_find(&pprof->index, hash, i,
-				pprof->entries[i].table == table && pprof->entries[i].len == len &&
-					!memcmp(pprof->entries[i].key, key, len));
+	struct groups *entries = &pprof->tables[table];
+	const struct value bytes = value_text(key, len);
+	size_t before = entries->count;
+	struct group *entry = groups_at(entries, &bytes);
 
-	*fresh = at == HASH_INDEX_NONE;
-	if (*fresh) {
-		*mem_push(pprof->entries, pprof->count, pprof->capacity) =
-			(struct entry){.table = table,
-				       .key = arena_copy(pprof->arena, key, len, 1),
-				       .len = len,
-				       .number = ++pprof->numbers[table]};
-		at = hash_index_add(&pprof->index, hash, pprof->count - 1);
-	}
-	return &pprof->entries[at];
+	*fresh = entries->count > before;
+	return entry;
+}
+
+/* Its number, which counts from 1 in its table. */
+static uint64_t find_number(struct pprof *pprof, enum profile_table table, const void *key,
+			    size_t len, bool *fresh)
+{
+	return find_entry(pprof, table, key, len, fresh)->number + UINT64_C(1);
 }
 
 /* The number in the table of strings, of which 0 is the empty one. */
@@ -96,7 +83,7 @@ static uint64_t string_of(struct pprof *pprof, const char *text)
 	if (!*text)
 		return 0;
 	utf8_mend(&mended, (const uint8_t *)text, strlen(text));
-	uint64_t number = find_entry(pprof, TABLE_STRINGS, mended.data, mended.len, &fresh)->number;
+	uint64_t number = find_number(pprof, TABLE_STRINGS, mended.data, mended.len, &fresh);
 	if (fresh)
 		protobuf_bytes(&pprof->text, PROFILE_STRING, mended.data, mended.len);
 	buf_release(&mended);
@@ -111,7 +98,7 @@ static uint64_t mapping_of(struct pprof *pprof, const char *object)
 	if (!object)
 		return 0;
 	uint64_t name = string_of(pprof, object);
-	uint64_t number = find_entry(pprof, TABLE_MAPPINGS, &name, sizeof name, &fresh)->number;
+	uint64_t number = find_number(pprof, TABLE_MAPPINGS, &name, sizeof name, &fresh);
 	if (fresh) {
 		size_t mapping = protobuf_begin(out, PROFILE_MAPPING);
 		protobuf_uint(out, 1, number);
@@ -127,7 +114,7 @@ static uint64_t function_of(struct pprof *pprof, const char *function)
 	struct buf *out = &pprof->text;
 	bool fresh;
 	uint64_t name = string_of(pprof, function);
-	uint64_t number = find_entry(pprof, TABLE_FUNCTIONS, &name, sizeof name, &fresh)->number;
+	uint64_t number = find_number(pprof, TABLE_FUNCTIONS, &name, sizeof name, &fresh);
 
 	if (fresh) {
 		size_t entry = protobuf_begin(out, PROFILE_FUNCTION);
@@ -172,10 +159,9 @@ static uint64_t location_of(struct pprof *pprof, const struct frame *frames, siz
 			buf_add(&key, &number, sizeof number);
 		}
 	}
-	const struct entry *entry = find_entry(pprof, TABLE_LOCATIONS, key.data, key.len, &fresh);
-	uint64_t number = entry->number;
+	uint64_t number = find_number(pprof, TABLE_LOCATIONS, key.data, key.len, &fresh);
 	if (fresh)
-		add_location(&pprof->text, number, entry->key, key.len / sizeof *place);
+		add_location(&pprof->text, number, (const void *)key.data, key.len / sizeof *place);
 	buf_release(&key);
 	return number;
 }
@@ -184,8 +170,10 @@ static uint64_t location_of(struct pprof *pprof, const struct frame *frames, siz
 
 static void drop_stacks(struct pprof *pprof)
 {
-	for (size_t i = 0; i < pprof->count; i++)
-		pprof->entries[i].samples = pprof->entries[i].weight = 0;
+	const struct groups *stacks = &pprof->tables[TABLE_STACKS];
+
+	for (size_t i = 0; i < stacks->count; i++)
+		accumulator_clear(&weights, stacks->items[i]->totals);
 }
 
 static uint64_t comm_of(struct pprof *pprof, int64_t tid, nstime t)
@@ -224,10 +212,9 @@ static bool pprof_event(void *self, nstime t, const struct stream *stream, int32
 		buf_add(&pprof->stack, &location, sizeof location);
 		from = i + 1;
 	}
-	struct entry *entry =
+	struct group *stack =
 		find_entry(pprof, TABLE_STACKS, pprof->stack.data, pprof->stack.len, &fresh);
-	entry->samples++;
-	entry->weight += sample.weight;
+	accumulate(&weights, stack->totals, sample.weight);
 	return true;
 }
 
@@ -254,10 +241,10 @@ static void add_label(struct buf *out, uint64_t key, uint64_t text, int64_t numb
 	protobuf_end(out, label);
 }
 
-static void add_sample(struct pprof *pprof, const struct entry *stack, bool periods)
+static void add_sample(struct pprof *pprof, const struct group *stack, bool periods)
 {
-	const uint64_t *key = stack->key;
-	size_t count = stack->len / sizeof *key;
+	const uint64_t *key = (const void *)stack->keys->text;
+	size_t count = stack->keys->len / sizeof *key;
 	struct buf *out = &pprof->text;
 	size_t sample, packed;
 
@@ -267,9 +254,9 @@ static void add_sample(struct pprof *pprof, const struct entry *stack, bool peri
 		buf_add_varint(out, key[i]);
 	protobuf_end(out, packed);
 	packed = protobuf_begin(out, 2);
-	buf_add_varint(out, stack->samples);
+	buf_add_varint(out, stack->totals->count);
 	if (periods)
-		buf_add_varint(out, stack->weight);
+		buf_add_varint(out, (uint64_t)stack->totals->number);
 	protobuf_end(out, packed);
 	if ((int64_t)key[0] >= 0)
 		add_label(out, pprof->label_thread, 0, (int64_t)key[0]);
@@ -345,16 +332,16 @@ static bool write_gzip(struct pprof *pprof, struct error *err)
 static bool pprof_finish(void *self, struct error *err)
 {
 	struct pprof *pprof = self;
-	size_t count = pprof->count;
+	const struct groups *stacks = &pprof->tables[TABLE_STACKS];
 
 	if (!samples_counted(pprof->samples))
 		return error_set(err, ERR_RANGE, "no event is a sample of perf's");
 	samples_note_left(pprof->samples);
 	bool periods = samples_have_periods(pprof->samples);
 	add_head(pprof, periods);
-	for (size_t i = 0; i < count; i++)
-		if (pprof->entries[i].table == TABLE_STACKS && pprof->entries[i].samples)
-			add_sample(pprof, &pprof->entries[i], periods);
+	for (size_t i = 0; i < stacks->count; i++)
+		if (stacks->items[i]->totals->count)
+			add_sample(pprof, stacks->items[i], periods);
 	return write_gzip(pprof, err) && out_finish(&pprof->out, err);
 }
 
@@ -365,9 +352,8 @@ static void pprof_close(void *self)
 	out_drop(&pprof->out);
 	samples_free(pprof->samples);
 	track_names_free(pprof->names);
-	arena_free(pprof->arena);
-	mem_free(pprof->entries);
-	hash_index_release(&pprof->index);
+	for (size_t i = 0; i <= TABLE_STACKS; i++)
+		groups_clear(&pprof->tables[i]);
 	buf_release(&pprof->text);
 	buf_release(&pprof->stack);
 	mem_free(pprof);
@@ -384,7 +370,9 @@ static void *pprof_open(const struct convert_options *options, struct error *err
 	}
 	pprof->samples = samples_new(options);
 	pprof->names = track_names_new();
-	pprof->arena = arena_new();
+	for (size_t i = 0; i <= TABLE_STACKS; i++)
+		pprof->tables[i] = (struct groups){
+			.nkeys = 1, .naggregates = i == TABLE_STACKS, .aggregates = &weights};
 	protobuf_text(&pprof->text, PROFILE_STRING, "");
 	pprof->label_thread = string_of(pprof, "thread");
 	pprof->label_process = string_of(pprof, "process");

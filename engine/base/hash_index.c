@@ -57,6 +57,23 @@ uint32_t hash_index_add(struct hash_index *index, uint64_t hash, size_t number)
 	return (uint32_t)number;
 }
 
+void hash_index_remove(struct hash_index *index, uint64_t hash, size_t number)
+{
+	size_t mask = index->size - 1, at = hash_index_fold(hash) & mask;
+
+	while (index->slots[at].item != (uint32_t)number + 1)
+		at = (at + 1) & mask;
+	/* what follows without a gap moves up where its search would end at the free slot */
+	for (size_t i = (at + 1) & mask; index->slots[i].item; i = (i + 1) & mask) {
+		if (((i - index->slots[i].bits) & mask) < ((i - at) & mask))
+			continue;
+		index->slots[at] = index->slots[i];
+		at = i;
+	}
+	index->slots[at] = (struct hash_slot){0};
+	index->count--;
+}
+
 void hash_index_clear(struct hash_index *index)
 {
 	if (index->count)

@@ -8,9 +8,9 @@
  *		at = hash_index_add(&index, hash, count++);
  *	}
  *
- * The items are the caller's, who numbers them; none is taken out alone. The condition is compiled
- * where it stands, and is tested for items of the same hash alone. Open addressing with linear
- * probing; each slot keeps 32 bits of the hash, so that a table grows without its items.
+ * The items are the caller's, who numbers them. The condition is compiled where it stands, and is
+ * tested for items of the same hash alone. Open addressing with linear probing; each slot keeps 32
+ * bits of the hash, so that a table grows without its items.
  */
 #ifndef ENGINE_BASE_HASH_INDEX_H
 #define ENGINE_BASE_HASH_INDEX_H
@@ -73,6 +73,8 @@ static inline uint32_t hash_index_fold(uint64_t hash)
 
 /* Adds an item by its number, which is less than HASH_INDEX_NONE. Returns the number. */
 uint32_t hash_index_add(struct hash_index *index, uint64_t hash, size_t number);
+/* Removes an item that was added with this hash; its number may be given to another one. */
+void hash_index_remove(struct hash_index *index, uint64_t hash, size_t number);
 /* Forgets all items and keeps the memory. */
 void hash_index_clear(struct hash_index *index);
 /* Frees what the index has; it is empty then. */

@@ -20,8 +20,8 @@ struct answer_maps { /* a userdata, so that an error frees what it has */
 	struct oneliner_result result;
 	struct outlet outlet;
 	struct buf printed;
-	struct map_entry **sorted; /* of the map that becomes a table */
-	bool is_long;              /* more was printed than is kept */
+	struct group **sorted; /* of the map that becomes a table */
+	bool is_long;          /* more was printed than is kept */
 };
 
 static int answer_gc(lua_State *L)
@@ -89,11 +89,13 @@ static void push_number(lua_State *L, __int128 number)
 		lua_pushnumber(L, (lua_Number)number);
 }
 
-static void push_buckets(lua_State *L, const struct map_use *use, const struct map_sums *sums)
+static void push_buckets(lua_State *L, const struct aggregate *of, const struct accumulator *total)
 {
-	lua_createtable(L, (int)(sums->end - sums->first), 0);
-	for (uint32_t i = sums->first; i < sums->end; i++) {
-		struct map_bucket bucket = map_bucket_at(use, sums, i);
+	uint32_t end, first = accumulator_buckets(of, total, &end);
+
+	lua_createtable(L, (int)(end - first), 0);
+	for (uint32_t i = first; i < end; i++) {
+		struct bucket bucket = accumulator_bucket(of, total, i);
 
 		lua_createtable(L, 0, 3);
 		if (bucket.has_low) {
@@ -105,44 +107,41 @@ static void push_buckets(lua_State *L, const struct map_use *use, const struct m
 			lua_setfield(L, -2, "high");
 		}
 		bind_set_integer(L, "count", (int64_t)bucket.count);
-		lua_rawseti(L, -2, (lua_Integer)(i - sums->first) + 1);
+		lua_rawseti(L, -2, (lua_Integer)(i - first) + 1);
 	}
 }
 
-static void push_value(lua_State *L, const struct map *map, const struct map_entry *entry)
+static void push_value(lua_State *L, const struct map *map, const struct group *entry)
 {
-	struct map_sums sums = entry_sums(map, entry);
+	const struct accumulator *total = &entry->totals[0];
 	struct value value = entry_value(map, entry);
 
 	if (map_is_hist(map->use)) {
-		push_buckets(L, map->use, &sums);
-	} else if (map_is_stats(map->use)) {
+		push_buckets(L, &map->use->of, total);
+	} else if (map_is(map->use, FUNCTION_STATS)) {
 		lua_createtable(L, 0, 3);
-		bind_set_integer(L, "count", (int64_t)sums.count);
+		bind_set_integer(L, "count", (int64_t)total->count);
 		bind_push_value(L, &value);
 		lua_setfield(L, -2, "average");
-		push_number(L, sums.total);
+		push_number(L, total->number);
 		lua_setfield(L, -2, "total");
-	} else if (!map->use->is_plain && map->use->aggregate == FUNCTION_SUM) {
-		push_number(L, sums.total);
+	} else if (map_is(map->use, FUNCTION_SUM)) {
+		push_number(L, total->number);
 	} else {
 		bind_push_value(L, &value);
 	}
 }
 
 /* Into the table on top: a key leads to the value, of several keys to the table of the next. */
-static void set_by_keys(lua_State *L, const struct map *map, const struct map_entry *entry)
+static void set_by_keys(lua_State *L, const struct map *map, const struct group *entry)
 {
-	size_t len, at = 0;
-	const uint8_t *keys = entry_key(entry, &len);
+	uint32_t nkeys = map->use->nkeys;
 	int top = lua_gettop(L);
 
 	lua_pushvalue(L, top);
-	while (at < len) {
-		struct value key = key_next(keys, &at);
-
-		bind_push_value(L, &key);
-		if (at == len)
+	for (uint32_t i = 0; i < nkeys; i++) {
+		bind_push_value(L, &entry->keys[i]);
+		if (i + 1 == nkeys)
 			break;
 		lua_pushvalue(L, -1);
 		if (lua_rawget(L, -3) == LUA_TNIL) {
@@ -161,17 +160,12 @@ static void set_by_keys(lua_State *L, const struct map *map, const struct map_en
 }
 
 /* {KEY, KEY, ..., value=} as item `i` of the list on top. */
-static void add_row(lua_State *L, const struct map *map, const struct map_entry *entry, size_t i)
+static void add_row(lua_State *L, const struct map *map, const struct group *entry, size_t i)
 {
-	size_t len, at = 0;
-	const uint8_t *keys = entry_key(entry, &len);
-
 	lua_createtable(L, (int)map->use->nkeys, 1);
-	for (lua_Integer n = 1; at < len; n++) {
-		struct value key = key_next(keys, &at);
-
-		bind_push_value(L, &key);
-		lua_rawseti(L, -2, n);
+	for (uint32_t k = 0; k < map->use->nkeys; k++) {
+		bind_push_value(L, &entry->keys[k]);
+		lua_rawseti(L, -2, (lua_Integer)k + 1);
 	}
 	push_value(L, map, entry);
 	lua_setfield(L, -2, "value");
@@ -261,7 +255,7 @@ static int trace_oneliner(lua_State *L)
 	for (size_t i = 0; i < answer->result.nmaps; i++) {
 		const struct map *map = &answer->result.maps[i];
 
-		if (!map_count(map))
+		if (!map->groups.count)
 			continue;
 		push_map(L, answer, map, rows);
 		lua_setfield(L, -2, map->use->name);

@@ -6,6 +6,7 @@
 #include "lua-lib/binding/bind_column.h"
 #include "lua-lib/segments/bind_segments.h"
 
+#include "aggregate/groups.h"
 #include "state/program/lookup.h"
 
 #define COUNTS_TYPE "yore.counts"
@@ -13,8 +14,7 @@
 enum { BY_MOST = 8 };
 
 struct counts {
-	struct segments values; /* its atoms alone */
-	struct segment_groups groups;
+	struct groups groups;
 	struct bind_column by[BY_MOST];
 	size_t nby;
 };
@@ -23,17 +23,8 @@ static int counts_gc(lua_State *L)
 {
 	struct counts *counts = luaL_checkudata(L, 1, COUNTS_TYPE);
 
-	segments_release(&counts->values);
-	segment_groups_release(&counts->groups);
+	groups_clear(&counts->groups);
 	return 0;
-}
-
-static struct counts *push_counts(lua_State *L)
-{
-	struct counts *counts = bind_new_owned(L, sizeof *counts, COUNTS_TYPE, counts_gc);
-
-	segments_init(&counts->values);
-	return counts;
 }
 
 /* A field that no event of the trace has would be a column without values. */
@@ -52,7 +43,7 @@ static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *cou
 {
 	int top = lua_gettop(L);
 	bool optional = lua_istable(L, 2) && bind_flag(L, 2, "optional");
-	uint32_t by[BY_MOST] = {0}; /* cells are looked up as they are */
+	static const struct aggregate count = {.kind = AGGREGATE_COUNT};
 
 	if (!lua_istable(L, 2) || lua_getfield(L, 2, "by") != LUA_TTABLE)
 		luaL_error(L, "by: a list of columns is expected");
@@ -65,21 +56,20 @@ static void read_by(lua_State *L, struct bind_cursor *cursor, struct counts *cou
 		counts->nby++;
 	}
 	lua_settop(L, top);
-	segment_groups_init(&counts->groups, by, counts->nby, NULL, 0, false);
+	counts->groups = (struct groups){
+		.nkeys = (uint32_t)counts->nby, .naggregates = 1, .aggregates = &count};
 }
 
 static int push_rows(lua_State *L, const struct counts *counts)
 {
 	lua_newtable(L);
 	for (size_t i = 0; i < counts->groups.count; i++) {
-		const struct segment_group *group = &counts->groups.items[i];
+		const struct group *group = counts->groups.items[i];
 
 		lua_createtable(L, 0, (int)counts->nby + 1);
-		for (size_t k = 0; k < counts->nby; k++) {
-			bind_set_value(L, counts->by[k].key,
-				       segments_atom(&counts->values, group->cells[k]));
-		}
-		bind_set_integer(L, "count", (int64_t)group->count);
+		for (size_t k = 0; k < counts->nby; k++)
+			bind_set_value(L, counts->by[k].key, &group->keys[k]);
+		bind_set_integer(L, "count", (int64_t)group->totals[0].count);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 	return 1;
@@ -91,23 +81,23 @@ static int trace_count_by(lua_State *L)
 	static const char *const known[] = {"from",   "to", "name",     "cpu", "where",
 					    "stream", "by", "optional", NULL};
 	struct bind_trace *bound = bind_check_trace(L, 1);
-	uint32_t cells[BY_MOST];
+	struct value keys[BY_MOST];
 	struct bind_cursor *cursor;
 	struct counts *counts;
-	struct value value;
 	struct error err;
 
 	cursor = bind_cursor_open(L, bound, known, &err);
 	if (!cursor)
 		return bind_raise(L, &err);
-	counts = push_counts(L);
+	counts = bind_new_owned(L, sizeof *counts, COUNTS_TYPE, counts_gc);
 	read_by(L, cursor, counts);
 	while (bind_cursor_step(L, cursor)) {
 		for (size_t i = 0; i < counts->nby; i++) {
-			bind_column_value(L, cursor, &counts->by[i], &value);
-			cells[i] = segments_intern(&counts->values, &value);
+			bind_column_value(L, cursor, &counts->by[i], &keys[i]);
+			if (!value_exists(&keys[i]))
+				keys[i].kind = VALUE_NONE; /* as what is not known */
 		}
-		segment_groups_of(&counts->groups, cells)->count++;
+		groups_at(&counts->groups, keys)->totals[0].count++;
 	}
 	return push_rows(L, counts);
 }

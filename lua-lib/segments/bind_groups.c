@@ -8,6 +8,8 @@
  */
 #include "lua-lib/segments/bind_segments.h"
 
+#include "aggregate/percentile.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -55,7 +57,7 @@ struct segment_groups *bind_push_groups(lua_State *L, const struct segments *seg
 }
 
 /* p50, p99.9 of the list at the index `percentiles`, into the table on top. */
-static void set_percentiles(lua_State *L, struct segment_group *group, int percentiles)
+static void set_percentiles(lua_State *L, int64_t *lengths, size_t count, int percentiles)
 {
 	char name[32];
 
@@ -64,26 +66,38 @@ static void set_percentiles(lua_State *L, struct segment_group *group, int perce
 
 		snprintf(name, sizeof name, "p%g", percent);
 		lua_pop(L, 1);
-		bind_set_integer(L, name, segment_group_percentile(group, percent));
+		bind_set_integer(L, name, percentile(lengths, count, percent));
 	}
 	lua_pop(L, 1);
 }
 
-static void push_group(lua_State *L, const struct segment_group *group)
+/* Sums that do not fit stay at the least or greatest number. */
+static void set_total(lua_State *L, const char *name, const struct accumulator *total)
 {
+	__int128 number = total->number;
+
+	number = number > INT64_MAX ? INT64_MAX : number < INT64_MIN ? INT64_MIN : number;
+	bind_set_integer(L, name, (int64_t)number);
+}
+
+static void push_group(lua_State *L, const struct group *group, const struct segment_group *own)
+{
+	uint64_t count = group->totals[LENGTH_TOTAL].count;
+	int64_t most = (int64_t)group->totals[LENGTH_MOST].number;
+
 	lua_createtable(L, 0, 16);
-	bind_set_integer(L, "count", (int64_t)group->count);
-	bind_set_integer(L, "begun", (int64_t)group->begun);
-	bind_set_integer(L, "total", group->total);
-	bind_set_integer(L, "min", group->least);
-	bind_set_integer(L, "max", group->most);
-	bind_set_integer(L, "max_begin", group->longest_begin);
-	bind_set_integer(L, "max_end", group->longest_begin + group->most);
-	bind_set_integer(L, "last_end", group->last_end);
-	bind_set_integer(L, "longest", (int64_t)group->longest + 1);
-	lua_pushnumber(L, group->mean);
+	bind_set_integer(L, "count", (int64_t)count);
+	bind_set_integer(L, "begun", (int64_t)own->begun);
+	set_total(L, "total", &group->totals[LENGTH_TOTAL]);
+	set_total(L, "min", &group->totals[LENGTH_LEAST]);
+	bind_set_integer(L, "max", most);
+	bind_set_integer(L, "max_begin", own->longest_begin);
+	bind_set_integer(L, "max_end", own->longest_begin + most);
+	bind_set_integer(L, "last_end", own->last_end);
+	bind_set_integer(L, "longest", (int64_t)own->longest + 1);
+	lua_pushnumber(L, own->mean);
 	lua_setfield(L, -2, "mean");
-	lua_pushnumber(L, group->count > 1 ? sqrt(group->squares / (double)(group->count - 1)) : 0);
+	lua_pushnumber(L, count > 1 ? sqrt(own->squares / (double)(count - 1)) : 0);
 	lua_setfield(L, -2, "stddev");
 }
 
@@ -97,20 +111,21 @@ int bind_push_group_rows(lua_State *L, const struct segments *segments,
 	lua_newtable(L);
 	if (groups->lengths)
 		segment_groups_gather(groups);
-	for (size_t i = 0; i < groups->count; i++) {
-		struct segment_group *group = &groups->items[i];
+	for (size_t i = 0; i < groups->groups.count; i++) {
+		const struct group *group = groups->groups.items[i];
 
-		push_group(L, group);
-		for (size_t k = 0; k < groups->ncolumns; k++) {
+		push_group(L, group, &groups->items[i]);
+		for (size_t k = 0; k < groups->groups.nkeys; k++) {
 			bind_set_value(L, segments->names[groups->columns[k]],
-				       segments_atom(segments, group->cells[k]));
+				       segments_atom(segments, (uint32_t)group->keys[k].u));
 		}
 		for (size_t k = 0; k < groups->nsums; k++) {
 			snprintf(name, sizeof name, "sum_%s", segments->names[groups->summed[k]]);
-			bind_set_integer(L, name, group->sums[k]);
+			set_total(L, name, &group->totals[LENGTH_TOTALS + k]);
 		}
 		if (groups->lengths)
-			set_percentiles(L, group, percentiles);
+			set_percentiles(L, groups->items[i].lengths,
+					group->totals[LENGTH_TOTAL].count, percentiles);
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 	lua_remove(L, percentiles);

@@ -11,6 +11,7 @@
 #ifndef LUA_LIB_SEGMENTS_SEGMENTS_H
 #define LUA_LIB_SEGMENTS_SEGMENTS_H
 
+#include "aggregate/groups.h"
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 #include "engine/base/hash_index.h"
@@ -152,44 +153,40 @@ enum segment_order { ORDER_BEGIN, ORDER_END, ORDER_LENGTH, ORDER_LENGTH_FALLING 
 size_t *segments_sorted(const struct segments *segments, enum segment_order order, size_t most,
 			size_t *count);
 
-struct segment_group {
-	uint32_t *cells; /* of the columns by which it is grouped */
-	size_t longest;  /* a segment's number, and its begin */
+/* Totals of a group; behind them the sums of the columns that are summed up. */
+enum { LENGTH_TOTAL, LENGTH_LEAST, LENGTH_MOST, LENGTH_TOTALS };
+
+struct segment_group {  /* what there is beside the totals */
+	size_t longest; /* a segment's number, and its begin */
 	nstime longest_begin;
-	uint64_t count, begun; /* of which so many begin where they say */
-	int64_t total, least, most;
+	uint64_t begun; /* so many begin where they say */
 	nstime last_end;
 	double mean, squares; /* sum of squared distances from the mean (Welford) */
 	int64_t *lengths;     /* of its segments, in no order; of segment_groups_gather() */
-	int64_t *sums;        /* per column that is summed up */
 };
 
 struct segment_groups {
-	struct segment_group *items; /* in order of their first segment */
-	size_t count, capacity;
+	struct groups groups;        /* by atoms, as numbers; in order of their first segment */
+	struct segment_group *items; /* by number of the group */
+	size_t nitems;
+	struct aggregate aggregates[LENGTH_TOTALS + SEGMENTS_COLUMNS_MAX];
 	uint32_t columns[SEGMENTS_COLUMNS_MAX], summed[SEGMENTS_COLUMNS_MAX];
-	size_t ncolumns, nsums;
+	size_t nsums;
 	bool lengths; /* are kept, for percentiles: */
 	size_t nlengths, lengths_capacity;
-	struct paged all, of,
-		gathered;        /* lengths as they came, each one's group, lengths by group */
-	struct hash_index index; /* of groups by their cells */
-	struct arena *arena;
+	/* lengths as they came, each one's group, lengths by group */
+	struct paged all, of, gathered;
 };
 
-/* Grouped by `columns`; integers of the columns `sums` are added up. */
+/* Grouped by `columns`; integers of the columns `sums` are added up. *groups may not move. */
 void segment_groups_init(struct segment_groups *groups, const uint32_t *columns, size_t ncolumns,
 			 const uint32_t *sums, size_t nsums, bool lengths);
-/* The group of these cells, made when there is none; valid until the next call. */
-struct segment_group *segment_groups_of(struct segment_groups *groups, const uint32_t *cells);
 /* Counts a segment, which is or would be the collection's one of that number. */
 void segment_groups_count(struct segment_groups *groups, const struct segments *segments,
 			  const struct segment *segment, const uint32_t *cells, size_t number);
 void segment_groups_release(struct segment_groups *groups);
 /* Of groups with lengths, when all is counted: gives each group its own. */
 void segment_groups_gather(struct segment_groups *groups);
-/* The least length that so many percent do not exceed (nearest rank); moves `lengths`. */
-int64_t segment_group_percentile(struct segment_group *group, double percent);
 
 /* Of a number: 0 of what is below 1, else 1 + the place of its highest bit: [2^(n-1), 2^n). */
 static inline unsigned power_bucket(int64_t number)

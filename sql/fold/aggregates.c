@@ -11,23 +11,16 @@
  */
 #include "sql/sql_internal.h"
 
+#include "aggregate/accumulator.h"
+#include "aggregate/percentile.h"
 #include "engine/base/mem.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-
-struct number {
-	union {
-		int64_t integer;
-		double real;
-	};
-};
 
 struct values {
-	struct number *items;
+	int64_t *items;
 	size_t count, capacity;
-	bool real; /* some value was: all are */
+	bool real; /* some value was: all are, as real_to_ordered() gives them */
 	double percent;
 	bool wrong; /* percent is no number from 0 to 100 */
 };
@@ -35,7 +28,7 @@ struct values {
 static void become_real(struct values *values)
 {
 	for (size_t i = 0; i < values->count && !values->real; i++)
-		values->items[i].real = (double)values->items[i].integer;
+		values->items[i] = real_to_ordered((double)values->items[i]);
 	values->real = true;
 }
 
@@ -45,27 +38,11 @@ static void add_value(struct values *values, sqlite3_value *value)
 
 	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
 		return;
-	if (type == SQLITE_FLOAT && !values->real)
+	if (type == SQLITE_FLOAT)
 		become_real(values);
-	struct number *number = mem_push(values->items, values->count, values->capacity);
-	if (values->real)
-		number->real = sqlite3_value_double(value);
-	else
-		number->integer = sqlite3_value_int64(value);
-}
-
-static int compare_integers(const void *a, const void *b)
-{
-	int64_t x = ((const struct number *)a)->integer, y = ((const struct number *)b)->integer;
-
-	return x < y ? -1 : x > y;
-}
-
-static int compare_reals(const void *a, const void *b)
-{
-	double x = ((const struct number *)a)->real, y = ((const struct number *)b)->real;
-
-	return x < y ? -1 : x > y;
+	*mem_push(values->items, values->count, values->capacity) =
+		values->real ? real_to_ordered(sqlite3_value_double(value))
+			     : sqlite3_value_int64(value);
 }
 
 static void percentile_step(sqlite3_context *out, int argc, sqlite3_value **argv)
@@ -89,15 +66,11 @@ static void percentile_final(sqlite3_context *out)
 	if (values->wrong) {
 		sqlite3_result_error(out, "percentile: want a number from 0 to 100", -1);
 	} else if (values->count) {
-		double rank = ceil(values->percent / 100 * (double)values->count);
-		size_t at = rank < 1 ? 0 : (size_t)rank - 1;
-		at = at < values->count ? at : values->count - 1;
-		qsort(values->items, values->count, sizeof *values->items,
-		      values->real ? compare_reals : compare_integers);
+		int64_t found = percentile(values->items, values->count, values->percent);
 		if (values->real)
-			sqlite3_result_double(out, values->items[at].real);
+			sqlite3_result_double(out, real_from_ordered(found));
 		else
-			sqlite3_result_int64(out, values->items[at].integer);
+			sqlite3_result_int64(out, found);
 	}
 	mem_free(values->items);
 	values->items = NULL;
@@ -105,18 +78,15 @@ static void percentile_final(sqlite3_context *out)
 
 /* ---- histogram ---- */
 
-/* Bucket 64 holds 0; 64 + n: [2^(n-1), 2^n); 64 - n the same of negative numbers. */
-enum { ZERO = 64, BUCKETS = 129 };
+static const struct aggregate powers = {.kind = AGGREGATE_LOG2};
+
+enum { BUCKETS = 66 /* of these */ };
 
 struct histogram {
-	uint64_t counts[BUCKETS];
+	uint64_t counts[BUCKETS];    /* of numbers of 0 and more */
+	uint64_t negatives[BUCKETS]; /* of -x */
 	bool any;
 };
-
-static unsigned bits_of(uint64_t number)
-{
-	return number ? 64 - (unsigned)__builtin_clzll(number) : 0;
-}
 
 static int64_t whole(double real)
 {
@@ -137,30 +107,37 @@ static void histogram_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 		return;
 	int64_t value = type == SQLITE_INTEGER ? sqlite3_value_int64(argv[0])
 					       : whole(sqlite3_value_double(argv[0]));
-	unsigned bucket =
-		value >= 0 ? ZERO + bits_of((uint64_t)value) : ZERO - bits_of(-(uint64_t)value);
-	histogram->counts[bucket]++;
+	if (value >= 0)
+		histogram->counts[aggregate_bucket(&powers, value)]++;
+	else
+		histogram->negatives[aggregate_bucket(&powers, -(__int128)value)]++;
 	histogram->any = true;
 }
 
-/* The bucket's bounds, [from, below); 2^63 is beyond int64 and is written as a number. */
-static void add_bounds(struct buf *text, unsigned bucket)
+/* 2^63 is beyond int64 and is written as a number. */
+static void add_number(struct buf *text, const char *name, __int128 number)
 {
-	if (bucket == ZERO) {
-		buf_add_text(text, "\"from\":0,\"below\":1");
-	} else if (bucket > ZERO) {
-		unsigned n = bucket - ZERO;
-		buf_printf(text, "\"from\":%" PRIu64 ",\"below\":%" PRIu64, UINT64_C(1) << (n - 1),
-			   UINT64_C(1) << n);
-	} else { /* -2^n < x <= -2^(n-1) */
-		unsigned n = ZERO - bucket;
-		buf_printf(text, "\"from\":-%" PRIu64 ",\"below\":",
-			   n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_C(1) << 63);
-		if (n == 1)
-			buf_add_char(text, '0');
-		else
-			buf_printf(text, "-%" PRIu64, (UINT64_C(1) << (n - 1)) - 1);
-	}
+	buf_add_text(text, name);
+	if (number < 0)
+		buf_add_i64(text, (int64_t)number);
+	else
+		buf_add_u64(text, (uint64_t)number);
+}
+
+/* What the bucket counts, if it counts anything: [from, below). */
+static void add_bucket(struct buf *text, const uint64_t *counts, uint32_t i, bool negative)
+{
+	struct accumulator total = {.buckets = (uint64_t *)(uintptr_t)counts};
+	struct bucket bucket = accumulator_bucket(&powers, &total, i);
+	__int128 low = negative ? 1 - bucket.high : bucket.low;
+
+	if (!bucket.count)
+		return;
+	add_number(text,
+		   text->len > 1 ? ",{\"from\":" : "{\"from\":", low < INT64_MIN ? INT64_MIN : low);
+	add_number(text, ",\"below\":", negative ? 1 - bucket.low : bucket.high);
+	add_number(text, ",\"count\":", bucket.count);
+	buf_add_char(text, '}');
 }
 
 static void histogram_final(sqlite3_context *out)
@@ -171,13 +148,10 @@ static void histogram_final(sqlite3_context *out)
 	if (!histogram || !histogram->any)
 		return;
 	buf_add_char(&text, '[');
-	for (unsigned i = 0; i < BUCKETS; i++) {
-		if (!histogram->counts[i])
-			continue;
-		buf_add_text(&text, text.len > 1 ? ",{" : "{");
-		add_bounds(&text, i);
-		buf_printf(&text, ",\"count\":%" PRIu64 "}", histogram->counts[i]);
-	}
+	for (uint32_t i = BUCKETS; i-- > 0;)
+		add_bucket(&text, histogram->negatives, i, true);
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		add_bucket(&text, histogram->counts, i, false);
 	buf_add_char(&text, ']');
 	sqlite3_result_text64(out, buf_text(&text), text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
 	buf_release(&text);

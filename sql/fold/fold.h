@@ -15,23 +15,10 @@
 #ifndef SQL_FOLD_FOLD_H
 #define SQL_FOLD_FOLD_H
 
-#include "engine/base/hash_index.h"
+#include "aggregate/groups.h"
 #include "sql/tables/plan.h"
 
-enum fold_kind {
-	FOLD_ROWS,
-	FOLD_COUNT,
-	FOLD_SUM,
-	FOLD_MAGNITUDE, /* sum of |x|, while doubles hold it exactly: avg() and total() rest on it
-			 */
-	FOLD_MIN,
-	FOLD_MAX
-};
-
-struct fold_value {
-	enum fold_kind kind;
-	uint32_t column; /* of the shape; ROWS: none */
-};
+#define FOLD_ROWS UINT32_MAX /* in place of a column: rows are counted */
 
 enum { FOLD_KEYS_MAX = 8, FOLD_VALUES_MAX = 16, FOLD_GROUPS_MAX = 1 << 18 };
 
@@ -41,40 +28,20 @@ struct fold {
 	struct plans plans;
 	uint32_t keys[FOLD_KEYS_MAX]; /* columns */
 	unsigned nkeys, ngrouped; /* keys that GROUP BY names come first; then what else differs */
-	struct fold_value values[FOLD_VALUES_MAX];
+	struct aggregate values[FOLD_VALUES_MAX];
+	uint32_t columns[FOLD_VALUES_MAX]; /* of which they are */
 	unsigned nvalues;
 	char name[128]; /* of the folded table */
 };
 
-struct fold_cell {
-	enum { FOLD_NULL, FOLD_INTEGER, FOLD_TEXT } kind;
-	uint32_t len;
-	union {
-		int64_t integer;
-		const char *text;
-	};
-};
-
-struct fold_group { /* then nkeys cells, then nvalues results */
-	struct fold_cell *keys;
-	struct fold_cell *results; /* NULL: no value yet */
-};
-
-struct fold_groups {
-	struct arena *arena;
-	struct fold_group **items; /* they stay where they are */
-	size_t count, capacity;
-	struct hash_index by_keys;
-};
-
-void fold_groups_init(struct fold_groups *groups);
-void fold_groups_release(struct fold_groups *groups);
+/* Of the fold's keys and values; there is none yet. To be ended with groups_clear(). */
+struct groups fold_groups(const struct fold *fold);
 /*
  * Sweeps the events of the constraints. ERR_RANGE: a sum does not fit, a value is of no such kind,
  * or there are too many groups to keep.
  */
 MUST_CHECK bool fold_sweep(const struct fold *fold, const struct constraints *constraints,
-			   struct fold_groups *out, struct error *err);
+			   struct groups *out, struct error *err);
 
 /*
  * The statement over a folded table, which is registered; NULL: it is not of that form. The caller

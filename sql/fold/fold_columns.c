@@ -34,18 +34,18 @@ struct fold_columns {
 
 struct fold_batch {
 	const struct fold_columns *columns;
-	struct fold_groups *groups;
+	struct groups *groups;
 	/* what constants were last, and the groups found with them */
 	const struct stream *stream;
 	int32_t cpu;
 	uint32_t class;
-	struct fold_group *lately[1 << LATELY_BITS];
+	struct group *lately[1 << LATELY_BITS];
 	/* per load: the same for all entries, or a number each */
 	bool constant[LOADS_MAX];
-	struct fold_cell cells[LOADS_MAX];
+	struct value constants[LOADS_MAX];
 	int64_t numbers[LOADS_MAX][BATCH_MAX];
 	int64_t tested[BATCH_MAX];
-	struct fold_group *of[BATCH_MAX]; /* entry's group */
+	struct group *of[BATCH_MAX]; /* entry's group */
 };
 
 /* ---- the plan ---- */
@@ -113,8 +113,8 @@ struct fold_columns *fold_columns_new(const struct fold *fold,
 	for (unsigned i = 0; i < fold->nkeys; i++)
 		columns->of_key[i] = load_of(columns, fold->keys[i]);
 	for (unsigned i = 0; i < fold->nvalues; i++)
-		if (fold->values[i].kind != FOLD_ROWS)
-			columns->of_value[i] = load_of(columns, fold->values[i].column);
+		if (fold->columns[i] != FOLD_ROWS)
+			columns->of_value[i] = load_of(columns, fold->columns[i]);
 	make_sources(columns);
 	return columns;
 }
@@ -127,7 +127,7 @@ void fold_columns_free(struct fold_columns *columns)
 	mem_free(columns);
 }
 
-struct fold_batch *fold_batch_new(const struct fold_columns *columns, struct fold_groups *groups)
+struct fold_batch *fold_batch_new(const struct fold_columns *columns, struct groups *groups)
 {
 	struct fold_batch *batch = mem_new(sizeof *batch);
 
@@ -143,15 +143,10 @@ void fold_batch_free(struct fold_batch *batch)
 
 /* ---- loads ---- */
 
-static void set_constant(struct fold_batch *batch, unsigned i, struct fold_cell cell)
+static void set_constant(struct fold_batch *batch, unsigned i, struct value value)
 {
 	batch->constant[i] = true;
-	batch->cells[i] = cell;
-}
-
-static struct fold_cell text_cell(const char *text)
-{
-	return (struct fold_cell){FOLD_TEXT, (uint32_t)strlen(text), {.text = text}};
+	batch->constants[i] = value;
 }
 
 /* False: some of these have no time. */
@@ -175,21 +170,20 @@ static bool load_column(struct fold_batch *batch, unsigned i, const struct run *
 	uint32_t class = run->batch->class_index[entries[0]];
 	uint32_t row = shape_row(columns->fold->shape, class) - 1;
 	const struct source *source = &columns->sources[row * columns->nloads + i];
-	const struct fold_cell null = {.kind = FOLD_NULL};
+	const struct value null = {.kind = VALUE_UNKNOWN};
+	const char *name;
 
 	batch->constant[i] = false;
 	switch (columns->origins[i]) {
 	case ORIGIN_NAME:
-		set_constant(batch, i, text_cell(columns->fold->host->trace->classes[class]->name));
+		name = columns->fold->host->trace->classes[class]->name;
+		set_constant(batch, i, value_text(name, strlen(name)));
 		return true;
 	case ORIGIN_STREAM:
-		set_constant(batch, i, text_cell(run->stream->name));
+		set_constant(batch, i, value_text(run->stream->name, strlen(run->stream->name)));
 		return true;
 	case ORIGIN_CPU:
-		set_constant(batch, i,
-			     run->cpu < 0
-				     ? null
-				     : (struct fold_cell){FOLD_INTEGER, 0, {.integer = run->cpu}});
+		set_constant(batch, i, run->cpu < 0 ? null : value_s64(run->cpu));
 		return true;
 	case ORIGIN_TIME:
 		if (!untimed)
@@ -229,27 +223,25 @@ static unsigned numbered_keys(const struct fold_batch *batch, unsigned *keys)
 	return count;
 }
 
-static struct fold_group *group_of_entry(struct fold_batch *batch, uint32_t entry)
+static struct group *group_of_entry(struct fold_batch *batch, uint32_t entry)
 {
 	const struct fold_columns *columns = batch->columns;
-	struct fold_cell keys[FOLD_KEYS_MAX];
+	struct value keys[FOLD_KEYS_MAX];
 
 	for (unsigned k = 0; k < columns->fold->nkeys; k++) {
 		unsigned i = columns->of_key[k];
-		keys[k] = batch->cells[i];
-		if (!batch->constant[i])
-			keys[k] = (struct fold_cell){
-				FOLD_INTEGER, 0, {.integer = batch->numbers[i][entry]}};
+		keys[k] = batch->constant[i] ? batch->constants[i]
+					     : value_s64(batch->numbers[i][entry]);
 	}
-	return fold_group_of(columns->fold, batch->groups, keys);
+	return groups_at(batch->groups, keys);
 }
 
 /* A group found lately has the same constants, so that numbers alone tell. */
-static inline bool has_numbers(const struct fold_batch *batch, const struct fold_group *group,
+static inline bool has_numbers(const struct fold_batch *batch, const struct group *group,
 			       const unsigned *keys, unsigned nkeys, uint32_t entry)
 {
 	for (unsigned i = 0; i < nkeys; i++)
-		if (group->keys[keys[i]].integer !=
+		if ((int64_t)group->keys[keys[i]].u !=
 		    batch->numbers[batch->columns->of_key[keys[i]]][entry])
 			return false;
 	return true;
@@ -263,9 +255,9 @@ static bool find_groups(struct fold_batch *batch, uint32_t count, const unsigned
 	for (uint32_t k = 0; k < count; k++) {
 		uint64_t hash = 0;
 		for (unsigned i = 0; i < nkeys; i++)
-			hash = fold_mix(hash,
-					(uint64_t)batch->numbers[columns->of_key[keys[i]]][k]);
-		struct fold_group **lately = &batch->lately[hash & ((1 << LATELY_BITS) - 1)];
+			hash = hash_number(hash +
+					   (uint64_t)batch->numbers[columns->of_key[keys[i]]][k]);
+		struct group **lately = &batch->lately[hash & ((1 << LATELY_BITS) - 1)];
 		if (!*lately || !has_numbers(batch, *lately, keys, nkeys, k))
 			*lately = group_of_entry(batch, k);
 		if (!*lately)
@@ -280,35 +272,35 @@ static bool find_groups(struct fold_batch *batch, uint32_t count, const unsigned
 static bool add_each(struct fold_batch *batch, unsigned value, const int64_t *numbers,
 		     uint32_t count)
 {
-	enum fold_kind kind = batch->columns->fold->values[value].kind;
+	const struct aggregate as = batch->columns->fold->values[value];
 	bool fits = true;
 
-	if (kind == FOLD_ROWS || kind == FOLD_COUNT)
-		for (uint32_t k = 0; k < count; k++)
-			batch->of[k]->results[value].integer++;
-	else
-		for (uint32_t k = 0; k < count; k++)
-			fits &= fold_add(kind, &batch->of[k]->results[value], numbers[k]);
+	for (uint32_t k = 0; as.kind == AGGREGATE_COUNT && k < count; k++)
+		batch->of[k]->totals[value].count++;
+	for (uint32_t k = 0; as.kind != AGGREGATE_COUNT && k < count; k++) {
+		struct accumulator *total = &batch->of[k]->totals[value];
+		accumulate(&as, total, numbers[k]);
+		fits &= fold_fits(as.kind, total);
+	}
 	return fits;
 }
 
-static bool add_all(struct fold_group *group, enum fold_kind kind, unsigned value,
-		    const int64_t *numbers, uint32_t count)
+static bool add_all(struct accumulator *to, const struct aggregate *as, const int64_t *numbers,
+		    uint32_t count)
 {
-	struct fold_cell result = group->results[value];
-	bool fits = true;
+	struct accumulator total = *to;
 
-	if (kind == FOLD_ROWS || kind == FOLD_COUNT)
-		result.integer += count;
+	if (as->kind == AGGREGATE_COUNT)
+		total.count += count;
 	else
 		for (uint32_t k = 0; k < count; k++)
-			fits &= fold_add(kind, &result, numbers[k]);
-	group->results[value] = result;
-	return fits;
+			accumulate(as, &total, numbers[k]);
+	*to = total;
+	return fold_fits(as->kind, to);
 }
 
 /* `group`: of all entries; NULL: each has its own. */
-static bool add_values(struct fold_batch *batch, struct fold_group *group, uint32_t count)
+static bool add_values(struct fold_batch *batch, struct group *group, uint32_t count)
 {
 	const struct fold_columns *columns = batch->columns;
 	const struct fold *fold = columns->fold;
@@ -316,14 +308,14 @@ static bool add_values(struct fold_batch *batch, struct fold_group *group, uint3
 
 	for (unsigned i = 0; i < fold->nvalues; i++) {
 		unsigned from = columns->of_value[i];
-		bool rows = fold->values[i].kind == FOLD_ROWS;
-		if (!rows && batch->constant[from]) {
-			if (batch->cells[from].kind == FOLD_NULL)
+		if (fold->columns[i] != FOLD_ROWS && batch->constant[from]) {
+			if (batch->constants[from].kind == VALUE_UNKNOWN)
 				continue;
 			for (uint32_t k = 0; k < count; k++)
-				batch->numbers[from][k] = batch->cells[from].integer;
+				batch->numbers[from][k] = (int64_t)batch->constants[from].u;
 		}
-		fits &= group ? add_all(group, fold->values[i].kind, i, batch->numbers[from], count)
+		fits &= group ? add_all(&group->totals[i], &fold->values[i], batch->numbers[from],
+					count)
 			      : add_each(batch, i, batch->numbers[from], count);
 	}
 	return fits;
@@ -334,7 +326,7 @@ static bool add_entries(struct fold_batch *batch, const struct run *run, const u
 {
 	const struct fold_columns *columns = batch->columns;
 	unsigned keys[FOLD_KEYS_MAX], nkeys;
-	struct fold_group *group = NULL;
+	struct group *group = NULL;
 
 	for (unsigned i = 0; i < columns->nloads; i++)
 		if (!load_column(batch, i, run, entries, count, untimed))

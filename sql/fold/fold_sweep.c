@@ -18,7 +18,7 @@ struct joined {
 	const struct fold *fold;
 	const struct constraints *constraints;
 	const struct trace *trace;
-	struct fold_groups *out;
+	struct groups *out;
 	bool heads; /* keys are name, cpu, stream: the same for a class in a run */
 	bool any_timed;
 	bool fields;                  /* some key, value or filter is of a field */
@@ -29,8 +29,8 @@ struct joined {
 
 struct worker {
 	const struct joined *joined;
-	struct fold_groups groups;
-	struct fold_group **by_class;
+	struct groups groups;
+	struct group **by_class;
 	const struct stream *stream; /* that by_class is good for */
 	int32_t cpu;
 	struct fold_batch *batch; /* NULL: event by event */
@@ -44,8 +44,8 @@ static void *begin_worker(void *arg)
 	struct worker *worker = mem_new(sizeof *worker);
 
 	worker->joined = joined;
-	fold_groups_init(&worker->groups);
-	worker->by_class = mem_new_array(joined->trace->nclasses + 1, sizeof(struct fold_group *));
+	worker->groups = fold_groups(joined->fold);
+	worker->by_class = mem_new_array(joined->trace->nclasses + 1, sizeof(struct group *));
 	if (joined->columns)
 		worker->batch = fold_batch_new(joined->columns, &worker->groups);
 	return worker;
@@ -56,9 +56,9 @@ static void end_worker(void *arg, void *own, bool good)
 	struct joined *joined = arg;
 	struct worker *worker = own;
 
-	if (good && !fold_groups_join(joined->fold, joined->out, &worker->groups))
+	if (good && !groups_join(joined->out, &worker->groups))
 		joined->misfit = true;
-	fold_groups_release(&worker->groups);
+	groups_clear(&worker->groups);
 	for (unsigned i = 0; i < FOLD_KEYS_MAX; i++)
 		buf_release(&worker->scratch[i]);
 	fold_batch_free(worker->batch);
@@ -105,14 +105,8 @@ static bool integer_of(const struct worker *worker, const struct entry *entry, u
 	}
 }
 
-static void text_cell(struct fold_cell *cell, const void *text, size_t len)
-{
-	*cell = (struct fold_cell){FOLD_TEXT, (uint32_t)len, {.text = text}};
-}
-
 /* False: the field is of a kind that groups cannot have. */
-static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
-		   struct fold_cell *cell)
+static bool key_of(struct worker *worker, const struct entry *entry, unsigned k, struct value *key)
 {
 	const struct fold *fold = worker->joined->fold;
 	const struct column *column = &fold->shape->columns[fold->keys[k]];
@@ -120,15 +114,15 @@ static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
 	int64_t integer;
 	size_t len;
 
-	*cell = (struct fold_cell){.kind = FOLD_NULL};
+	*key = (struct value){.kind = VALUE_UNKNOWN};
 	if (column->kind == COLUMN_NAME) {
 		const char *name = worker->joined->trace->classes[entry->class]->name;
-		text_cell(cell, name, strlen(name));
+		*key = value_text(name, strlen(name));
 	} else if (column->kind == COLUMN_STREAM) {
-		text_cell(cell, entry->run->stream->name, strlen(entry->run->stream->name));
+		*key = value_text(entry->run->stream->name, strlen(entry->run->stream->name));
 	} else if (column->whole_number) {
 		if (integer_of(worker, entry, fold->keys[k], &integer))
-			*cell = (struct fold_cell){FOLD_INTEGER, 0, {.integer = integer}};
+			*key = value_s64(integer);
 	} else {
 		const struct place *place = place_of(fold, entry, fold->keys[k]);
 		if (!place->class || !place_field(place, &worker->fields, &field))
@@ -136,32 +130,33 @@ static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
 		if (!field_is_text(&field))
 			return false;
 		const uint8_t *bytes = field_bytes(&field, &worker->scratch[k], &len);
-		text_cell(cell, bytes, len);
+		*key = value_text((const char *)bytes, len);
 	}
 	return true;
 }
 
-static struct fold_group *find_group(struct worker *worker, const struct entry *entry)
+static struct group *find_group(struct worker *worker, const struct entry *entry)
 {
 	const struct fold *fold = worker->joined->fold;
-	struct fold_cell keys[FOLD_KEYS_MAX];
+	struct value keys[FOLD_KEYS_MAX];
 
 	for (unsigned k = 0; k < fold->nkeys; k++)
 		if (!key_of(worker, entry, k, &keys[k]))
 			return NULL;
-	return fold_group_of(fold, &worker->groups, keys);
+	return groups_at(&worker->groups, keys);
 }
 
-static bool add_values(struct worker *worker, const struct entry *entry, struct fold_group *group)
+static bool add_values(struct worker *worker, const struct entry *entry, struct group *group)
 {
 	const struct fold *fold = worker->joined->fold;
 
 	for (unsigned i = 0; i < fold->nvalues; i++) {
-		const struct fold_value *value = &fold->values[i];
+		uint32_t column = fold->columns[i];
 		int64_t integer = 0;
-		if (value->kind != FOLD_ROWS && !integer_of(worker, entry, value->column, &integer))
+		if (column != FOLD_ROWS && !integer_of(worker, entry, column, &integer))
 			continue;
-		if (!fold_add(value->kind, &group->results[i], integer))
+		accumulate(&fold->values[i], &group->totals[i], integer);
+		if (!fold_fits(fold->values[i].kind, &group->totals[i]))
 			return false;
 	}
 	return true;
@@ -180,7 +175,7 @@ static bool count_rows(struct worker *worker, struct entry *entry, struct error 
 	const uint32_t *classes = run->batch->class_index;
 
 	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		struct fold_group *group = worker->by_class[classes[i]];
+		struct group *group = worker->by_class[classes[i]];
 		if (!group) {
 			entry->i = i;
 			entry->class = classes[i];
@@ -190,7 +185,7 @@ static bool count_rows(struct worker *worker, struct entry *entry, struct error 
 			worker->by_class[classes[i]] = group;
 		}
 		for (unsigned k = 0; k < fold->nvalues; k++)
-			group->results[k].integer++;
+			group->totals[k].count++;
 	}
 	return true;
 }
@@ -208,7 +203,7 @@ static bool take_entry(struct worker *worker, struct entry *entry, struct error 
 	    !constraints_fields(joined->constraints, joined->fold->shape, entry->class,
 				&worker->fields))
 		return true;
-	struct fold_group *group = joined->heads ? worker->by_class[entry->class] : NULL;
+	struct group *group = joined->heads ? worker->by_class[entry->class] : NULL;
 	if (!group)
 		group = find_group(worker, entry);
 	if (!group || !add_values(worker, entry, group))
@@ -270,8 +265,7 @@ static bool take_run(void *own, const struct sweep_run *sweep_run, struct error 
 		return true;
 	entry.untimed = !run->stream->has_time && joined->any_timed;
 	if (run->stream != worker->stream || run->cpu != worker->cpu)
-		memset(worker->by_class, 0,
-		       (joined->trace->nclasses + 1) * sizeof(struct fold_group *));
+		memset(worker->by_class, 0, (joined->trace->nclasses + 1) * sizeof(struct group *));
 	worker->stream = run->stream;
 	worker->cpu = run->cpu;
 	if (joined->rows_only)
@@ -285,6 +279,14 @@ static bool take_run(void *own, const struct sweep_run *sweep_run, struct error 
 }
 
 /* ---- all of it ---- */
+
+struct groups fold_groups(const struct fold *fold)
+{
+	return (struct groups){.nkeys = fold->nkeys,
+			       .naggregates = fold->nvalues,
+			       .aggregates = fold->values,
+			       .most = FOLD_GROUPS_MAX};
+}
 
 static bool is_field(const struct fold *fold, uint32_t column)
 {
@@ -303,9 +305,9 @@ static void look_at(struct joined *joined)
 		joined->fields |= is_field(fold, fold->keys[i]);
 	}
 	for (unsigned i = 0; i < fold->nvalues; i++) {
-		joined->rows_only &= fold->values[i].kind == FOLD_ROWS;
-		joined->fields |=
-			fold->values[i].kind != FOLD_ROWS && is_field(fold, fold->values[i].column);
+		bool is_rows = fold->columns[i] == FOLD_ROWS;
+		joined->rows_only &= is_rows;
+		joined->fields |= !is_rows && is_field(fold, fold->columns[i]);
 	}
 	joined->rows_only &= !joined->fields && joined->heads;
 	for (size_t i = 0; i < joined->trace->nstreams; i++)
@@ -319,8 +321,8 @@ static bool show_progress(void *arg, uint64_t done, uint64_t all)
 	return !host->progress || host->progress(host->arg, (nstime)done, 0, all ? (nstime)all : 1);
 }
 
-bool fold_sweep(const struct fold *fold, const struct constraints *constraints,
-		struct fold_groups *out, struct error *err)
+bool fold_sweep(const struct fold *fold, const struct constraints *constraints, struct groups *out,
+		struct error *err)
 {
 	struct joined joined = {
 		.fold = fold, .constraints = constraints, .trace = fold->host->trace, .out = out};
@@ -344,5 +346,9 @@ bool fold_sweep(const struct fold *fold, const struct constraints *constraints,
 		joined.columns = fold_columns_new(fold, constraints);
 	bool good = sweep(fold->host->index, &plan, err);
 	fold_columns_free(joined.columns);
+	for (size_t i = 0; i < out->count; i++)
+		for (unsigned k = 0; k < fold->nvalues; k++)
+			joined.misfit |=
+				!fold_fits(fold->values[k].kind, &out->items[i]->totals[k]);
 	return good && (!joined.misfit || misfit(err));
 }

@@ -92,14 +92,15 @@ static bool add_key(struct fold *fold, int column)
 }
 
 /* The number of the value, which is there afterwards; -1: there are too many. */
-static int value_number(struct fold *fold, enum fold_kind kind, uint32_t column)
+static int value_number(struct fold *fold, enum aggregate_kind kind, uint32_t column)
 {
 	for (unsigned i = 0; i < fold->nvalues; i++)
-		if (fold->values[i].kind == kind && fold->values[i].column == column)
+		if (fold->values[i].kind == kind && fold->columns[i] == column)
 			return (int)i;
 	if (fold->nvalues == FOLD_VALUES_MAX)
 		return -1;
-	fold->values[fold->nvalues] = (struct fold_value){kind, column};
+	fold->values[fold->nvalues] = (struct aggregate){.kind = kind};
+	fold->columns[fold->nvalues] = column;
 	return (int)fold->nvalues++;
 }
 
@@ -108,15 +109,15 @@ static int value_number(struct fold *fold, enum fold_kind kind, uint32_t column)
 /* avg() and total() add doubles; where those are exact, the sum of integers is the same. */
 static bool fold_average(struct fold *fold, uint32_t column, bool total, char *out, size_t size)
 {
-	int sum = value_number(fold, FOLD_SUM, column);
-	int count = value_number(fold, FOLD_COUNT, column);
+	int sum = value_number(fold, AGGREGATE_SUM, column);
+	int count = value_number(fold, AGGREGATE_COUNT, column);
 
 	if (total)
 		snprintf(out, size, "coalesce(CAST(sum(\"fold %d\") AS REAL), 0.0)", sum);
 	else
 		snprintf(out, size, "CAST(sum(\"fold %d\") AS REAL) / sum(\"fold %d\")", sum,
 			 count);
-	return sum >= 0 && count >= 0 && value_number(fold, FOLD_MAGNITUDE, column) >= 0;
+	return sum >= 0 && count >= 0 && value_number(fold, AGGREGATE_MAGNITUDE, column) >= 0;
 }
 
 /* An aggregate of a column, words[i .. i + 4); false: it is none that can be folded. */
@@ -124,12 +125,12 @@ static bool fold_call(struct statement *statement, size_t i, char *out, size_t s
 {
 	static const struct {
 		const char *name;
-		enum fold_kind kind;
+		enum aggregate_kind kind;
 		const char *before, *behind;
-	} calls[] = {{"count", FOLD_COUNT, "coalesce(sum(", "), 0)"},
-		     {"sum", FOLD_SUM, "sum(", ")"},
-		     {"min", FOLD_MIN, "min(", ")"},
-		     {"max", FOLD_MAX, "max(", ")"}};
+	} calls[] = {{"count", AGGREGATE_COUNT, "coalesce(sum(", "), 0)"},
+		     {"sum", AGGREGATE_SUM, "sum(", ")"},
+		     {"min", AGGREGATE_MIN, "min(", ")"},
+		     {"max", AGGREGATE_MAX, "max(", ")"}};
 	struct fold *fold = statement->fold;
 	int column = column_named(statement, i + 2), number = -1;
 	bool value = column >= 0 && can_be_value(&fold->shape->columns[column]);
@@ -142,8 +143,8 @@ static bool fold_call(struct statement *statement, size_t i, char *out, size_t s
 	for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
 		if (!word_is(statement, i, calls[k].name))
 			continue;
-		if (calls[k].kind == FOLD_COUNT && word_is_sign(statement, i + 2, '*'))
-			number = value_number(fold, FOLD_ROWS, 0);
+		if (calls[k].kind == AGGREGATE_COUNT && word_is_sign(statement, i + 2, '*'))
+			number = value_number(fold, AGGREGATE_COUNT, FOLD_ROWS);
 		else if (value)
 			number = value_number(fold, calls[k].kind, (uint32_t)column);
 		snprintf(out, size, "%s\"fold %d\"%s", calls[k].before, number, calls[k].behind);
@@ -393,8 +394,8 @@ static bool read_keys(struct statement *statement, const struct clauses *clauses
 static bool is_better_scanned(const struct fold *fold)
 {
 	return !fold->nkeys &&
-	       (!fold->nvalues || (fold->nvalues == 1 && fold->values[0].kind >= FOLD_MIN &&
-				   fold->shape->columns[fold->values[0].column].kind == COLUMN_TS));
+	       (!fold->nvalues || (fold->nvalues == 1 && fold->values[0].kind >= AGGREGATE_MIN &&
+				   fold->shape->columns[fold->columns[0]].kind == COLUMN_TS));
 }
 
 static bool has_or(const struct statement *statement, size_t i, size_t end)

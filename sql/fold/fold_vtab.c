@@ -8,6 +8,7 @@
 #include "sql/fold/fold.h"
 
 #include "engine/base/mem.h"
+#include "sql/tables/lookup.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@ struct fold_table {
 struct fold_cursor {
 	struct sql_cursor scan; /* of the groups */
 	struct constraints constraints;
-	struct fold_groups groups;
+	struct groups groups;
 };
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
@@ -73,9 +74,8 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **out)
 {
 	struct fold_cursor *cursor = mem_new(sizeof *cursor);
 
-	(void)base;
 	cursor->constraints.arena = arena_new();
-	fold_groups_init(&cursor->groups);
+	cursor->groups = fold_groups(((struct fold_table *)base)->fold);
 	*out = &cursor->scan.base;
 	return SQLITE_OK;
 }
@@ -85,7 +85,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	struct fold_cursor *cursor = (struct fold_cursor *)base;
 
 	arena_free(cursor->constraints.arena);
-	fold_groups_release(&cursor->groups);
+	groups_clear(&cursor->groups);
 	mem_free(cursor);
 	return SQLITE_OK;
 }
@@ -102,8 +102,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	(void)argc;
 	constraints_read(&cursor->constraints, fold->plans.items[number], fold->shape, fold->host,
 			 argv);
-	fold_groups_release(&cursor->groups);
-	fold_groups_init(&cursor->groups);
+	groups_clear(&cursor->groups);
 	cursor->scan.at = cursor->scan.count = 0;
 	if (!cursor->constraints.nothing &&
 	    !fold_sweep(fold, &cursor->constraints, &cursor->groups, &err))
@@ -112,29 +111,31 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 	return SQLITE_OK;
 }
 
-static void put_cell(sqlite3_context *out, const struct fold_cell *cell)
+static void put_total(sqlite3_context *out, enum aggregate_kind kind,
+		      const struct accumulator *total)
 {
-	if (cell->kind == FOLD_INTEGER)
-		sqlite3_result_int64(out, cell->integer);
-	else if (cell->kind == FOLD_TEXT)
-		sqlite3_result_text64(out, cell->text, cell->len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	if (kind == AGGREGATE_COUNT)
+		sqlite3_result_int64(out, (int64_t)total->count);
+	else if (total->count)
+		sqlite3_result_int64(out, (int64_t)total->number);
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	const struct fold_cursor *cursor = (struct fold_cursor *)base;
 	const struct fold *fold = ((struct fold_table *)base->pVtab)->fold;
+	const struct group *group = cursor->groups.items[cursor->scan.at];
 	size_t at = (size_t)i;
 
 	if (at >= fold->shape->ncolumns) {
 		at -= fold->shape->ncolumns;
 		if (at < fold->nvalues)
-			put_cell(out, &cursor->groups.items[cursor->scan.at]->results[at]);
+			put_total(out, fold->values[at].kind, &group->totals[at]);
 		return SQLITE_OK;
 	}
 	for (unsigned k = 0; k < fold->nkeys; k++)
 		if (fold->keys[k] == at) {
-			put_cell(out, &cursor->groups.items[cursor->scan.at]->keys[k]);
+			sql_result_state(out, &group->keys[k]);
 			return SQLITE_OK;
 		}
 	sqlite3_result_error(out, "a group has no such value", -1);

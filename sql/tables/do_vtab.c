@@ -133,19 +133,17 @@ static struct cell *add(struct row_list *list, const char *name, const struct ce
 }
 
 /* One key is itself; several are a text, as `yore do` prints them. Returns how many. */
-static size_t read_keys(const struct row_list *list, const struct map_entry *entry,
-			struct cell *keys, struct cell *all)
+static size_t read_keys(const struct row_list *list, const struct map *map,
+			const struct group *entry, struct cell *keys, struct cell *all)
 {
-	size_t len, at = 0, count = 0;
-	const uint8_t *key = entry_key(entry, &len);
+	size_t count = map->use->nkeys;
 	struct buf text = {0};
 
 	*all = (struct cell){0};
-	while (at < len) {
-		struct value value = key_next(key, &at);
-		put_value(&keys[count], list, &value);
-		buf_add_text(&text, count++ ? ", " : "");
-		value_write(&value, &text);
+	for (size_t i = 0; i < count; i++) {
+		put_value(&keys[i], list, &entry->keys[i]);
+		buf_add_text(&text, i ? ", " : "");
+		value_write(&entry->keys[i], &text);
 	}
 	if (count == 1)
 		*all = keys[0];
@@ -157,16 +155,17 @@ static size_t read_keys(const struct row_list *list, const struct map_entry *ent
 }
 
 static void add_entry(struct row_list *list, const struct map *map, const char *name,
-		      const struct map_entry *entry)
+		      const struct group *entry)
 {
-	struct map_sums sums = entry_sums(map, entry);
+	const struct accumulator *total = &entry->totals[0];
+	uint32_t end, first = accumulator_buckets(&map->use->of, total, &end);
 	struct value value = entry_value(map, entry);
 	struct cell keys[PROBE_KEYS_MAX] = {0}, all;
-	size_t nkeys = read_keys(list, entry, keys, &all);
+	size_t nkeys = read_keys(list, map, entry, keys, &all);
 	struct cell *row;
 
-	for (uint32_t i = sums.first; i < sums.end; i++) {
-		struct map_bucket bucket = map_bucket_at(map->use, &sums, i);
+	for (uint32_t i = first; i < end; i++) {
+		struct bucket bucket = accumulator_bucket(&map->use->of, total, i);
 		row = add(list, name, keys, nkeys);
 		row[AT_KEYS] = all;
 		if (bucket.has_low)
@@ -179,12 +178,12 @@ static void add_entry(struct row_list *list, const struct map *map, const char *
 		return;
 	row = add(list, name, keys, nkeys);
 	row[AT_KEYS] = all;
-	if (map_is_stats(map->use)) {
-		cell_integer(&row[AT_COUNT], (int64_t)sums.count);
-		put_number(&row[AT_TOTAL], sums.total);
+	if (map_is(map->use, FUNCTION_STATS)) {
+		cell_integer(&row[AT_COUNT], (int64_t)total->count);
+		put_number(&row[AT_TOTAL], total->number);
 	}
-	if (!map->use->is_plain && map->use->aggregate == FUNCTION_SUM)
-		put_number(&row[AT_VALUE], sums.total);
+	if (map_is(map->use, FUNCTION_SUM))
+		put_number(&row[AT_VALUE], total->number);
 	else
 		put_value(&row[AT_VALUE], list, &value);
 }
@@ -195,7 +194,7 @@ static void add_maps(struct asked *asked)
 		const struct map *map = &asked->result.maps[i];
 		const char *name = arena_strdup(asked->list->arena, map->use->name);
 		size_t count;
-		struct map_entry **entries = map_sorted(map, &count);
+		struct group **entries = map_sorted(map, &count);
 		for (size_t k = 0; k < count; k++)
 			add_entry(asked->list, map, name, entries[k]);
 		mem_free(entries);

@@ -142,6 +142,33 @@ static void an_index_finds_what_a_walk_finds(void **state)
 	hash_index_release(&index);
 }
 
+/* Keys come and go, and stand in runs that go around the table's end. */
+static void an_index_forgets_what_is_removed(void **state)
+{
+	enum { KEYS = 100 };
+	struct hash_index index = {0};
+	struct rng seed = {6};
+	bool there[KEYS] = {false};
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		size_t key = rng_next(&seed) % KEYS;
+		uint64_t hash = key % 7 * 37; /* the table has 64 to 256 slots */
+
+		if (there[key])
+			hash_index_remove(&index, hash, key);
+		else
+			hash_index_add(&index, hash, key);
+		there[key] = !there[key];
+		for (size_t n = 0; n < KEYS; n++) {
+			uint32_t found = hash_index_find(&index, n % 7 * 37, k, k == n);
+
+			assert_int_equal(found, there[n] ? n : HASH_INDEX_NONE);
+		}
+	}
+	hash_index_release(&index);
+}
+
 /* So many slots that they go from memory to a file, where there is one. */
 static void an_index_grows_into_a_file(void **state)
 {
@@ -240,6 +267,7 @@ int main(void)
 		cmocka_unit_test(arena_memory_is_zero_and_aligned),
 		cmocka_unit_test(a_search_finds_what_a_walk_finds),
 		cmocka_unit_test(an_index_finds_what_a_walk_finds),
+		cmocka_unit_test(an_index_forgets_what_is_removed),
 		cmocka_unit_test(an_index_grows_into_a_file),
 		cmocka_unit_test(workers_run_once_each_and_tell_the_first_failure),
 		cmocka_unit_test(a_pool_does_all_work_in_its_order),

@@ -390,23 +390,20 @@ static void buckets_hold_their_values(void **state)
 	(void)state;
 	for (unsigned bits = 0; bits <= 5; bits++) {
 		struct map_use use = {
-			.name = "@", .aggregate = FUNCTION_HIST, .bits = (uint8_t)(bits + 1)};
+			.name = "@", .aggregate = FUNCTION_HIST, .of = {AGGREGATE_LOG2, bits}};
 		for (unsigned power = 0; power < 64; power++) {
 			for (int more = -1; more <= 1; more++) {
 				uint64_t number = (UINT64_C(1) << power) + (uint64_t)more;
-				struct value value = value_u64(number);
-				struct map map = {.use = &use};
-				struct buf key = {0};
 				struct error err;
-				struct map_entry *entry = map_at(&map, &key, &err);
-				assert_true(entry_add(&map, entry, &value, &err));
-				struct map_sums sums = entry_sums(&map, entry);
-				uint32_t i = 0;
-				while (!sums.buckets[i])
-					i++;
-				assert_true(i > 0 && hist_label(i, bits) <= number);
-				assert_true(i + 1 == sums.nbuckets ||
-					    number < hist_label(i + 1, bits));
+				struct map map;
+				map_init(&map, &use, NULL);
+				struct accumulator *total = &map_at(&map, NULL, &err)->totals[0];
+				accumulate(&use.of, total, number);
+				uint32_t end, i = accumulator_buckets(&use.of, total, &end);
+				struct bucket bucket = accumulator_bucket(&use.of, total, i);
+				assert_true(i > 0 && bucket.low <= number);
+				assert_true(number < bucket.high);
+				assert_int_equal(end, i + 1);
 				map_clear(&map);
 			}
 		}
@@ -415,32 +412,33 @@ static void buckets_hold_their_values(void **state)
 
 static void a_million_keys_are_enough(void **state)
 {
-	struct map_use use = {.name = "@big", .aggregate = FUNCTION_COUNT};
-	struct map map = {.use = &use};
-	struct buf key = {0};
+	struct map_use use = {.name = "@big", .aggregate = FUNCTION_COUNT, .nkeys = 1};
 	struct error err = {0};
+	struct value key;
+	struct map map;
 
 	(void)state;
+	map_init(&map, &use, NULL);
 	for (int64_t i = 0; i < MAP_KEYS_MAX; i++) {
-		struct value value = value_s64(i);
-		buf_clear(&key);
-		key_add(&key, &value);
+		key = value_s64(i);
 		assert_non_null(map_at(&map, &key, &err));
 	}
 	assert_non_null(map_at(&map, &key, &err)); /* it is there */
-	buf_add_char(&key, 0);
+	key = value_s64(-1);
 	assert_null(map_at(&map, &key, &err));
 	assert_int_equal(strncmp(err.text, "@big has more than 1000000 keys", 31), 0);
 	map_clear(&map);
-	assert_int_equal(map.bytes, 0);
-	buf_release(&key);
+	assert_int_equal(map.groups.bytes, 0);
 }
 
 static void long_texts_are_enough(void **state)
 {
-	struct map_use use = {.name = "@big", .is_plain = true, .value = TYPE_TEXT};
-	struct map map = {.use = &use};
-	struct buf key = {0};
+	struct map_use use = {.name = "@big",
+			      .is_plain = true,
+			      .value = TYPE_TEXT,
+			      .nkeys = 1,
+			      .of = {AGGREGATE_VALUE}};
+	struct map map;
 	struct error err = {0};
 	char *text = mem_new(1 << 20);
 	struct value value = value_text(text, 1 << 20);
@@ -448,29 +446,31 @@ static void long_texts_are_enough(void **state)
 	int64_t i;
 
 	(void)state;
+	map_init(&map, &use, NULL);
 	for (i = 0; good && i < 1000; i++) {
 		struct value number = value_s64(i);
-		buf_clear(&key);
-		key_add(&key, &number);
-		struct map_entry *entry = map_at(&map, &key, &err);
+		struct group *entry = map_at(&map, &number, &err);
 		good = entry && entry_set(&map, entry, &value, &err);
 	}
 	assert_in_range(i, 500, 514);
 	assert_non_null(strstr(err.text, "512 MiB"));
 	map_clear(&map);
-	assert_int_equal(map.bytes, 0);
-	buf_release(&key);
+	assert_int_equal(map.groups.bytes, 0);
 	mem_free(text);
 }
 
 /* Thousands of maps have no more than one. */
 static void maps_share_their_room(void **state)
 {
-	struct map_use use = {.name = "@big", .is_plain = true, .value = TYPE_TEXT};
+	struct map_use use = {.name = "@big",
+			      .is_plain = true,
+			      .value = TYPE_TEXT,
+			      .nkeys = 1,
+			      .of = {AGGREGATE_VALUE}};
 	uint64_t all = 0;
 	struct map maps[8];
-	struct buf key = {0};
 	struct error err = {0};
+	struct value number;
 	char *text = mem_new(1 << 20);
 	struct value value = value_text(text, 1 << 20);
 	bool good = true;
@@ -478,53 +478,49 @@ static void maps_share_their_room(void **state)
 
 	(void)state;
 	for (size_t m = 0; m < 8; m++)
-		maps[m] = (struct map){.use = &use, .all = &all};
+		map_init(&maps[m], &use, &all);
 	for (i = 0; good && i < 1000; i++) {
 		struct map *map = &maps[i % 8];
-		struct value number = value_s64(i / 8);
-		buf_clear(&key);
-		key_add(&key, &number);
-		struct map_entry *entry = map_at(map, &key, &err);
+		number = value_s64(i / 8);
+		struct group *entry = map_at(map, &number, &err);
 		good = entry && entry_set(map, entry, &value, &err);
 	}
 	assert_in_range(i, 500, 514);
 	assert_non_null(strstr(err.text, "512 MiB"));
 	map_clear(&maps[0]); /* gives room for others */
 	assert_in_range(all, 440 << 20, 450 << 20);
-	assert_non_null(map_at(&maps[1], &key, &err));
+	assert_non_null(map_at(&maps[1], &number, &err));
 	for (size_t m = 0; m < 8; m++)
 		map_clear(&maps[m]);
 	assert_int_equal(all, 0);
-	buf_release(&key);
 	mem_free(text);
 }
 
 /* A deleted entry's room is used again: what stood there is gone. */
 static void deleted_entries_are_new_again(void **state)
 {
-	struct map_use use = {.name = "@", .aggregate = FUNCTION_HIST, .bits = 1, .nkeys = 1};
-	struct map map = {.use = &use};
-	struct value three = value_s64(3);
-	struct buf key = {0};
+	struct map_use use = {
+		.name = "@", .aggregate = FUNCTION_HIST, .nkeys = 1, .of = {AGGREGATE_LOG2}};
 	struct error err;
+	struct map map;
+	uint32_t end;
 
 	(void)state;
+	map_init(&map, &use, NULL);
 	for (int64_t i = 0; i < 10000; i++) {
 		struct value number = value_s64(i);
-		buf_clear(&key);
-		key_add(&key, &number);
-		assert_null(map_find(&map, &key));
-		struct map_entry *entry = map_at(&map, &key, &err);
-		assert_int_equal(entry_sums(&map, entry).count, 0);
-		assert_int_equal(entry_sums(&map, entry).end, entry_sums(&map, entry).first);
-		assert_true(entry_add(&map, entry, &three, &err));
-		assert_ptr_equal(map_find(&map, &key), entry);
-		assert_int_equal(map_count(&map), 1);
-		map_delete(&map, &key);
-		assert_int_equal(map.bytes, 0);
+		assert_null(groups_find(&map.groups, &number));
+		struct group *entry = map_at(&map, &number, &err);
+		assert_int_equal(entry->totals[0].count, 0);
+		uint32_t first = accumulator_buckets(&use.of, &entry->totals[0], &end);
+		assert_int_equal(first, end);
+		accumulate(&use.of, &entry->totals[0], 3);
+		assert_ptr_equal(groups_find(&map.groups, &number), entry);
+		assert_int_equal(map.groups.count, 1);
+		map_delete(&map, &number);
+		assert_int_equal(map.groups.bytes, 0);
 	}
 	map_clear(&map);
-	buf_release(&key);
 }
 
 static void patterns_end(void **state)

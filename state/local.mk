@@ -34,6 +34,8 @@ libstate_a_SOURCES += \
 	%D%/model/op.h \
 	%D%/model/pattern.c \
 	%D%/model/pattern.h \
+	%D%/model/spells.c \
+	%D%/model/spells.h \
 	%D%/model/text_part.c \
 	%D%/model/text_part.h \
 	%D%/model/value.c \

@@ -323,19 +323,9 @@ bool out_folder_open(struct out_folder *folder, const char *path, struct error *
 bool out_folder_make(struct out_folder *folder, const char *name, struct error *err)
 {
 	char *path = folder_join(folder->temporary, name);
-	size_t at = strlen(folder->temporary) + 1;
-	bool ok = true;
+	bool ok = folders_make(path, strlen(folder->temporary) + 1, true, 0777) ||
+		  error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 
-	while (ok && path[at]) {
-		at += strcspn(path + at, "/");
-		char slash = path[at];
-		path[at] = 0;
-		ok = mkdir(path, 0777) == 0 || errno == EEXIST;
-		if (!ok)
-			error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
-		path[at] = slash;
-		at += slash != 0;
-	}
 	mem_free(path);
 	return ok;
 }

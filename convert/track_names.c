@@ -1,11 +1,11 @@
-/* track_names.c - a table by kind and number; the names of one come in order of time */
+/* track_names.c - see track_names.h */
 #include "convert/track_names.h"
 
-#include "engine/base/arena.h"
-#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
-#include "engine/base/search.h"
+#include "state/model/spells.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const track_names_paths[] = {"thread[*]/name", "thread[*]/process", "irq[*]/name",
@@ -14,30 +14,20 @@ const char *const track_thread_names_paths[] = {"thread[*]/name", NULL};
 const char *const track_paths[] = {"cpu[*]/thread",    "cpu[*]/irq",        "cpu[*]/softirq",
 				   "cpu[*]/frequency", "thread[*]/syscall", NULL};
 
-struct named {
-	nstime begin;
-	const char *text;
-};
+static const char *const roots[] = {
+	[TRACK_THREAD] = "thread", [TRACK_IRQ] = "irq", [TRACK_SOFTIRQ] = "softirq"};
 
-struct entry {
-	enum track_kind kind;
-	int64_t key, process;
-	struct named *names;
-	size_t count, capacity;
-};
-
+/* Things are named by their path with a slash behind it. */
 struct track_names {
-	struct arena *arena;
-	struct entry *entries;
-	size_t count, capacity;
-	struct hash_index index;
+	struct spells names; /* of all kinds; each thread of which something was learned is one */
+	struct spells processes; /* of threads */
 };
 
 struct track_names *track_names_new(void)
 {
 	struct track_names *names = mem_new(sizeof *names);
 
-	names->arena = arena_new();
+	names->names.arena = names->processes.arena = arena_new();
 	return names;
 }
 
@@ -45,38 +35,19 @@ void track_names_free(struct track_names *names)
 {
 	if (!names)
 		return;
-	for (size_t i = 0; i < names->count; i++)
-		mem_free(names->entries[i].names);
-	mem_free(names->entries);
-	hash_index_release(&names->index);
-	arena_free(names->arena);
+	spells_release(&names->names);
+	spells_release(&names->processes);
+	arena_free(names->names.arena);
 	mem_free(names);
 }
 
-static uint32_t place_of(const struct track_names *names, enum track_kind kind, int64_t key)
+static const struct spells_thing *find(const struct spells *spells, enum track_kind kind,
+				       int64_t key)
 {
-	return hash_index_find(&names->index, hash_number((uint64_t)key * 4 + kind), i,
-			       names->entries[i].kind == kind && names->entries[i].key == key);
-}
+	char path[48];
+	int len = snprintf(path, sizeof path, "%s[%" PRId64 "]/", roots[kind], key);
 
-static const struct entry *find(const struct track_names *names, enum track_kind kind, int64_t key)
-{
-	uint32_t place = place_of(names, kind, key);
-
-	return place == HASH_INDEX_NONE ? NULL : &names->entries[place];
-}
-
-static struct entry *get(struct track_names *names, enum track_kind kind, int64_t key)
-{
-	uint32_t place = place_of(names, kind, key);
-
-	if (place == HASH_INDEX_NONE) {
-		*mem_push(names->entries, names->count, names->capacity) =
-			(struct entry){.kind = kind, .key = key, .process = -1};
-		place = hash_index_add(&names->index, hash_number((uint64_t)key * 4 + kind),
-				       names->count - 1);
-	}
-	return &names->entries[place];
+	return spells_find(spells, path, (size_t)len);
 }
 
 bool path_split(const char *path, const char *root, int64_t *key, const char **rest)
@@ -100,72 +71,63 @@ bool path_split(const char *path, const char *root, int64_t *key, const char **r
 	return path[0] == ']' && path[1] == '/';
 }
 
-static void learn_name(struct track_names *names, enum track_kind kind, int64_t key,
-		       const struct interval *interval)
-{
-	struct entry *entry = get(names, kind, key);
-
-	*mem_push(entry->names, entry->count, entry->capacity) =
-		(struct named){interval->begin, arena_strndup(names->arena, interval->value.text,
-							      interval->value.len)};
-}
-
 bool track_names_learn(struct track_names *names, const struct interval *interval)
 {
-	static const char *const roots[] = {"thread", "irq", "softirq"};
-	const struct value *value = &interval->value;
+	enum value_kind kind = interval->value.kind;
 	const char *rest;
 	int64_t key;
 
 	for (unsigned i = 0; i < sizeof roots / sizeof *roots; i++) {
 		if (!path_split(interval->path, roots[i], &key, &rest))
 			continue;
-		if (strcmp(rest, "name") == 0 && value->kind == VALUE_STRING)
-			learn_name(names, (enum track_kind)i, key, interval);
-		else if (i == TRACK_THREAD && strcmp(rest, "process") == 0 &&
-			 value->kind == VALUE_INT)
-			get(names, TRACK_THREAD, key)->process = (int64_t)value->u;
-		else
+		bool name = strcmp(rest, "name") == 0 && kind == VALUE_STRING;
+		bool process = i == TRACK_THREAD && !strcmp(rest, "process") && kind == VALUE_INT;
+		size_t len = (size_t)(rest - interval->path);
+		if (!name && !process)
 			return false;
+		struct spells_thing *thing = spells_reach(&names->names, interval->path, len);
+		if (process)
+			thing = spells_reach(&names->processes, interval->path, len);
+		spells_add(name ? &names->names : &names->processes, thing, interval->begin,
+			   &interval->value);
 		return true;
 	}
 	return false;
 }
 
+static const char *name_in(const struct track_names *names, enum track_kind kind, int64_t key,
+			   nstime t, nstime until)
+{
+	const struct spell *spell = spell_at(find(&names->names, kind, key), t, until);
+
+	return spell ? spell->value.text : NULL;
+}
+
 const char *track_name(const struct track_names *names, enum track_kind kind, int64_t key, nstime t)
 {
-	const struct entry *entry = find(names, kind, key);
-
-	if (!entry || !entry->count)
-		return NULL;
-	/* the last that begins by then, else the first */
-	return entry->names[search_first(i, 1, entry->count, entry->names[i].begin <= t) - 1].text;
+	return name_in(names, kind, key, t, NSTIME_MAX);
 }
 
 const char *track_name_at(const struct track_names *names, enum track_kind kind, int64_t key,
 			  nstime t)
 {
-	const struct entry *entry = find(names, kind, key);
-
-	return entry && entry->count && entry->names[0].begin <= t ? track_name(names, kind, key, t)
-								   : NULL;
+	return name_in(names, kind, key, t, t);
 }
 
 bool track_next_thread(const struct track_names *names, size_t *at, int64_t *tid)
 {
-	while (*at < names->count) {
-		const struct entry *entry = &names->entries[(*at)++];
-		if (entry->kind != TRACK_THREAD)
-			continue;
-		*tid = entry->key;
-		return true;
-	}
+	const char *rest;
+
+	while (*at < names->names.count)
+		if (path_split(names->names.things[(*at)++].path, "thread", tid, &rest))
+			return true;
 	return false;
 }
 
 int64_t track_process(const struct track_names *names, int64_t tid)
 {
-	const struct entry *entry = find(names, TRACK_THREAD, tid);
+	const struct spell *last =
+		spell_at(find(&names->processes, TRACK_THREAD, tid), NSTIME_MAX, NSTIME_MAX);
 
-	return entry ? entry->process : -1;
+	return last ? (int64_t)last->value.u : -1;
 }

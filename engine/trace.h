@@ -149,6 +149,15 @@ static inline struct source *stream_source(const struct stream *stream, uint32_t
 		number = stream->nsources ? number % stream->nsources : 0;
 	return stream->nsources ? stream->sources[number] : NULL;
 }
+/* The inode of one of the stream's sources; 0: it has no such source. */
+static inline uint64_t stream_inode(const struct stream *stream, uint32_t source)
+{
+	struct source_stamp stamp = {0};
+
+	if (source < stream->nsources)
+		(void)source_stamp(stream->sources[source], &stamp);
+	return stamp.inode;
+}
 
 struct event_class {
 	uint32_t index;	   /* into trace->classes */

@@ -211,20 +211,11 @@ static bool may_become_trace(const struct follow *follow, const struct error *ca
 
 /* Watermarks ----------------------------------------------------------------------------------- */
 
-static uint64_t inode_of(const struct stream *stream, uint32_t source)
-{
-	struct source_stamp stamp = {0};
-
-	if (source < stream->nsources)
-		(void)source_stamp(stream->sources[source], &stamp);
-	return stamp.inode;
-}
-
 /* Which of its files is the one that was the last; false: it is gone. */
 static bool find_source(const struct stream *stream, uint64_t inode, uint32_t *out)
 {
 	for (*out = 0; *out < stream->nsources; ++*out)
-		if (inode && inode_of(stream, *out) == inode)
+		if (inode && stream_inode(stream, *out) == inode)
 			return true;
 	return false;
 }
@@ -298,7 +289,7 @@ static bool look_at_new(struct follow *follow, const struct stream *stream, stru
 			offset = end;
 		}
 	}
-	of->inode = inode_of(stream, source % (stream->nsources ? stream->nsources : 1));
+	of->inode = stream_inode(stream, source % (stream->nsources ? stream->nsources : 1));
 	of->offset = offset;
 	of->count = count;
 	if (late.begin < late.end)

@@ -207,15 +207,8 @@ static bool repeats(struct metadata_file *file, const char *bytes, size_t size, 
 {
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	struct buf there = {0};
-	size_t done = 0;
-	ssize_t n = 1;
+	bool ok = fd >= 0 && file_get(fd, buf_room(&there, size), size, file->seen) == size;
 
-	buf_room(&there, size);
-	while (fd >= 0 && n > 0 && done < size) {
-		n = pread(fd, there.data + done, size - done, (off_t)(file->seen + done));
-		done += n > 0 ? (size_t)n : 0;
-	}
-	bool ok = done == size;
 	if (!ok)
 		failed(file, err);
 	*out = ok && memcmp(there.data, bytes, size) == 0;

@@ -171,28 +171,13 @@ static void rest(struct stream_file *file)
 
 static bool read_entry(struct stream_file *file, uint64_t i, struct entry *out, struct error *err)
 {
-	off_t at = (off_t)(HEADER_BYTES + i * ENTRY_BYTES);
-
 	if (!open_index(file, err))
 		return false;
-	ssize_t n = pread(file->index, out->bytes, ENTRY_BYTES, at);
-	if (n == ENTRY_BYTES)
+	if (file_get(file->index, out->bytes, ENTRY_BYTES, HEADER_BYTES + i * ENTRY_BYTES) ==
+	    ENTRY_BYTES)
 		return true;
 	return error_set(err, ERR_IO, "%s/index/%s.idx: %s", file->folder, file->name,
-			 n < 0 ? strerror(errno) : "somebody else cut it");
-}
-
-static bool put_at(int fd, const void *bytes, size_t size, uint64_t at)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(at + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
+			 errno ? strerror(errno) : "somebody else cut it");
 }
 
 /* Turns ------------------------------------------------------------------------------------------
@@ -207,7 +192,7 @@ static bool repair(struct stream_file *file, struct error *err)
 
 	if (fstat(file->data, &data) != 0 || fstat(file->index, &index) != 0)
 		return failed(file->name, err);
-	bool headed = pread(file->index, found, sizeof found, 0) == HEADER_BYTES;
+	bool headed = file_get(file->index, found, sizeof found, 0) == HEADER_BYTES;
 	if (headed && memcmp(found, header, HEADER_BYTES) != 0)
 		return error_set(err, ERR_FORMAT, "%s/index/%s.idx: no mirror wrote it",
 				 file->folder, file->name);
@@ -489,7 +474,7 @@ bool stream_file_write(struct stream_file *file, const struct live_index *index,
 {
 	if (!open_data(file, err))
 		return false;
-	return put_at(file->data, bytes, size, index->offset + at) || failed(file->name, err);
+	return file_put_at(file->data, bytes, size, index->offset + at) || failed(file->name, err);
 }
 
 /* Writes the index anew, with one entry more at file->next. */
@@ -528,9 +513,9 @@ bool stream_file_commit(struct stream_file *file, const struct live_index *index
 		uint8_t both[HEADER_BYTES + ENTRY_BYTES];
 		memcpy(both, header, HEADER_BYTES);
 		memcpy(both + HEADER_BYTES, entry.bytes, ENTRY_BYTES);
-		ok = file->entries ? put_at(file->index, entry.bytes, ENTRY_BYTES,
-					    HEADER_BYTES + file->entries * ENTRY_BYTES)
-				   : put_at(file->index, both, sizeof both, 0);
+		ok = file->entries ? file_put_at(file->index, entry.bytes, ENTRY_BYTES,
+						 HEADER_BYTES + file->entries * ENTRY_BYTES)
+				   : file_put_at(file->index, both, sizeof both, 0);
 		ok = ok || failed(file->name, err);
 		file->end = index->offset + index->packet_bits / 8;
 	}

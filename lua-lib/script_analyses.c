@@ -18,13 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), nend = strlen(end);
-
-	return len >= nend && !strcmp(text + len - nend, end);
-}
-
 /*
  * Where the caller or the user says, where they were installed, or near the program when it was
  * moved or runs from where it was built.
@@ -125,7 +118,7 @@ bool script_analyses_read(const char *dir, struct script_analyses *out, struct e
 		return false;
 	}
 	for (struct dirent *entry; (entry = readdir(folder));) {
-		if (entry->d_name[0] == '.' || !ends_with(entry->d_name, ".lua"))
+		if (entry->d_name[0] == '.' || !text_ends(entry->d_name, ".lua"))
 			continue;
 		struct script_analysis *item = mem_push(out->items, out->count, out->capacity);
 		char *name = mem_strdup(entry->d_name);

@@ -13,13 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), nend = strlen(end);
-
-	return len >= nend && !strcmp(text + len - nend, end);
-}
-
 /* ---- files ---- */
 
 static bool no_analysis(const struct script *script, const char *name, struct error *err)
@@ -42,7 +35,7 @@ static bool no_analysis(const struct script *script, const char *name, struct er
 
 static bool is_path(const char *name)
 {
-	return strchr(name, '/') || ends_with(name, ".lua");
+	return strchr(name, '/') || text_ends(name, ".lua");
 }
 
 static bool find_file(const struct script *script, const char *name, struct buf *path,
@@ -289,7 +282,7 @@ static bool is_incomplete(lua_State *L, int status)
 {
 	const char *text = lua_tostring(L, -1);
 
-	return status == LUA_ERRSYNTAX && text && ends_with(text, "<eof>");
+	return status == LUA_ERRSYNTAX && text && text_ends(text, "<eof>");
 }
 
 /* The global `_` is the last line's value; of several the list. Without one it stays. */

@@ -56,38 +56,12 @@ static uint64_t sum_of(const void *bytes, size_t size)
 
 /* ---- blocks that are kept ---- */
 
-static bool write_fully(int fd, const void *from, size_t size, uint64_t at)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pwrite(fd, (const char *)from + done, size - done, (off_t)(at + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
-static bool read_fully(int fd, void *to, size_t size, uint64_t at)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(fd, (char *)to + done, size - done, (off_t)(at + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	return true;
-}
-
 /* Under the lock. The bytes come before their sum, which other processes may read at once. */
 static bool keep_block(struct remote_object *object, uint64_t block, const void *bytes)
 {
 	size_t size = (size_t)bytes_of(object, block);
 
-	if (!write_fully(object->fd, bytes, size, block * BLOCK)) {
+	if (!file_put_at(object->fd, bytes, size, block * BLOCK)) {
 		error_set(&object->failure, ERR_IO, "%s: keeping what was fetched: %s",
 			  buf_text(&object->shown), strerror(errno));
 		object->states[block] = FAILED;
@@ -105,7 +79,7 @@ static bool is_kept(struct remote_object *object, uint64_t block)
 	uint8_t bytes[BLOCK];
 	size_t size = (size_t)bytes_of(object, block);
 
-	return sum && read_fully(object->fd, bytes, size, block * BLOCK) &&
+	return sum && file_get(object->fd, bytes, size, block * BLOCK) == size &&
 	       sum_of(bytes, size) == sum;
 }
 
@@ -216,9 +190,10 @@ bool remote_object_read(struct remote_object *object, uint64_t offset, void *to,
 	waiting_lock(&object->waiting);
 	bool good = ask_for_missing(object, first, end, err) && await(object, first, end, err);
 	waiting_unlock(&object->waiting);
-	if (good && !read_fully(object->fd, to, size, offset))
+	if (good && file_get(object->fd, to, size, offset) != size)
 		return error_set(err, ERR_IO, "%s: reading what was kept: %s",
-				 buf_text(&object->shown), strerror(errno));
+				 buf_text(&object->shown),
+				 errno ? strerror(errno) : "it became shorter");
 	return good;
 }
 

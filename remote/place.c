@@ -26,22 +26,6 @@ static bool make_folder(const char *path, struct error *err)
 	return error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 }
 
-/* All folders above a file inside `folder`. */
-static bool make_above(const char *folder, const char *path, struct error *err)
-{
-	char *copy = folder_join(folder, path);
-	bool good = true;
-
-	for (char *slash = copy + strlen(folder) + 1; good && (slash = strchr(slash, '/'));
-	     slash++) {
-		*slash = 0;
-		good = make_folder(copy, err);
-		*slash = '/';
-	}
-	mem_free(copy);
-	return good;
-}
-
 /* Identity ---------------------------------------------------------------------------------------
  */
 
@@ -228,7 +212,8 @@ void place_add(struct place *place, char *path, uint32_t object, uint64_t at, ui
 static bool make_file(const char *folder, const struct placed *placed, bool anew, struct error *err)
 {
 	char *path = folder_join(folder, placed->path);
-	bool good = make_above(folder, placed->path, err);
+	bool good = folders_make(path, strlen(folder) + 1, false, 0700) ||
+		    error_set(err, ERR_IO, "%s: %s", path, strerror(errno));
 	struct stat st;
 
 	if (good && anew && unlink(path) != 0 && errno != ENOENT)

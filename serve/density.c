@@ -5,6 +5,7 @@
 #include "index/sweep/sweep.h"
 #include "serve/matches.h"
 #include "state/intervals/sums.h"
+#include "state/pictures/picture.h"
 #include "state/pictures/samples.h"
 #include "state/state.h"
 
@@ -29,21 +30,12 @@ struct columns columns_of(nstime begin, nstime end, uint32_t count)
 
 nstime columns_time(const struct columns *columns, uint32_t i)
 {
-	uint64_t span = (uint64_t)columns->end - (uint64_t)columns->begin;
-
-	return (nstime)((uint64_t)columns->begin +
-			(uint64_t)((unsigned __int128)span * i / columns->count));
+	return column_begin(columns->begin, columns->end, columns->count, i);
 }
 
-uint32_t columns_find(const struct columns *columns, nstime t)
+static uint32_t columns_find(const struct columns *columns, nstime t)
 {
-	uint64_t span = (uint64_t)columns->end - (uint64_t)columns->begin;
-	uint64_t into = (uint64_t)t - (uint64_t)columns->begin;
-	uint32_t i = (uint32_t)((unsigned __int128)into * columns->count / span);
-
-	while (i + 1 < columns->count && columns_time(columns, i + 1) <= t)
-		i++; /* beginnings are rounded down */
-	return i;
+	return column_find(columns->begin, columns->end, columns->count, t);
 }
 
 /* ---- events ---- */

@@ -12,7 +12,6 @@ struct columns {
 struct columns columns_of(nstime begin, nstime end, uint32_t count);
 nstime columns_time(const struct columns *columns,
 		    uint32_t i); /* where it begins; i == count: the end */
-uint32_t columns_find(const struct columns *columns, nstime t); /* of a time in the range */
 
 /*
  * Into out[], of columns->count: events in each; with `where` (may be NULL) those for which it is

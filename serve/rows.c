@@ -8,7 +8,6 @@
 #include "state/pictures/picture_fill.h"
 #include "state/pictures/samples.h"
 #include "state/state.h"
-#include "state/timelines/timelines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,24 +62,6 @@ static void want_name(struct naming *naming, struct value tid, nstime t, const c
 		(struct comm){.tid = tid, .moment = {.t = t}};
 }
 
-/* From timelines each costs a look; a thread that is dead by then has none. */
-static bool find_stored(struct state *state, struct naming *naming, struct arena *arena)
-{
-	struct state_place *places = mem_new_array(naming->count, sizeof *places);
-	struct answers answers = {0};
-	struct error ignored; /* names are beside the answer */
-
-	for (size_t i = 0; i < naming->count; i++)
-		places[i] = (struct state_place){naming->items[i].moment,
-						 comm_attr(state, &naming->items[i].tid)};
-	bool good = state_at_places(state, places, naming->count, true, &answers, &ignored);
-	for (size_t i = 0; i < naming->count && good; i++)
-		*naming->to[i] = comm_text(arena, &answers.items[i].value);
-	answers_release(&answers);
-	mem_free(places);
-	return good;
-}
-
 /* Those that are found in a moment; others have none. */
 static void find_names(struct state *state, struct worker *worker, struct naming *naming,
 		       int64_t ms, struct arena *arena)
@@ -90,9 +71,8 @@ static void find_names(struct state *state, struct worker *worker, struct naming
 	struct error ignored;
 
 	worker->until = soon < until ? soon : until;
-	if (!naming->count || (timelines_there(state) && find_stored(state, naming, arena)))
-		; /* nothing is left to do */
-	else if (state_comms(state, naming->items, naming->count, &reach, arena, &ignored))
+	if (naming->count &&
+	    state_comms(state, naming->items, naming->count, &reach, arena, &ignored))
 		for (size_t i = 0; i < naming->count; i++)
 			*naming->to[i] = naming->items[i].name;
 	worker->until = until;

@@ -78,13 +78,6 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-static bool ends(const char *text, const char *with)
-{
-	size_t len = strlen(text), n = strlen(with);
-
-	return len >= n && !strcmp(text + len - n, with);
-}
-
 /* The page itself, those of VS Code's web views, and what was allowed. */
 static bool is_allowed(const struct server *server, const char *origin)
 {
@@ -95,7 +88,7 @@ static bool is_allowed(const struct server *server, const char *origin)
 		return true;
 	if (begins(origin, "vscode-webview://") || begins(origin, "vscode-file://vscode-app"))
 		return true;
-	if (begins(origin, "https://") && ends(origin, ".vscode-cdn.net"))
+	if (begins(origin, "https://") && text_ends(origin, ".vscode-cdn.net"))
 		return true;
 	for (size_t i = 0; i < options->norigins; i++)
 		if (!strcmp(origin, options->origins[i]))

@@ -8,8 +8,6 @@ libsqltables_a_SOURCES = \
 	%D%/tables/bound.c \
 	%D%/calls/call_counts.c \
 	%D%/calls/call_counts.h \
-	%D%/calls/call_runs.c \
-	%D%/calls/call_runs.h \
 	%D%/calls/calls.c \
 	%D%/calls/calls.h \
 	%D%/tables/comms.c \

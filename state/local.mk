@@ -34,6 +34,8 @@ libstate_a_SOURCES += \
 	%D%/model/op.h \
 	%D%/model/pattern.c \
 	%D%/model/pattern.h \
+	%D%/model/spells.c \
+	%D%/model/spells.h \
 	%D%/model/text_part.c \
 	%D%/model/text_part.h \
 	%D%/model/value.c \
@@ -122,6 +124,8 @@ libstate_a_SOURCES += \
 	%D%/events/horizon.h \
 	%D%/events/line_key.c \
 	%D%/events/line_key.h \
+	%D%/events/cpu_runs.c \
+	%D%/events/cpu_runs.h \
 	%D%/events/pair_doubts.c \
 	%D%/events/pair_doubts.h \
 	%D%/events/event_filter.c \

@@ -58,6 +58,12 @@ void buf_vprintf(struct buf *buf, const char *fmt, va_list args)
 	__attribute__((format(printf, 2, 0)));
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *buf_text(const struct buf *buf); /* "" when empty */
+static inline bool text_ends(const char *text, const char *end)
+{
+	size_t len = strlen(text), nend = strlen(end);
+
+	return len >= nend && !memcmp(text + len - nend, end, nend);
+}
 
 /* Bytes in front of the first zero among 16. */
 static inline size_t length16(const uint8_t *bytes)

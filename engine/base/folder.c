@@ -208,17 +208,71 @@ bool file_read(const char *path, struct buf *out)
 	return fd >= 0 && got == 0;
 }
 
-bool file_put(int fd, const void *bytes, size_t size)
+bool folders_make(char *path, size_t above, bool last, mode_t mode)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(fd, (const char *)bytes + done, size - done);
+	int failed = 0;
+
+	for (char *at = path + above + strcspn(path + above, "/"); *at || last;
+	     at += strcspn(at, "/")) {
+		char end = *at;
+
+		*at = 0;
+		if (mkdir(path, mode) == 0 || errno == EEXIST)
+			failed = 0;
+		else if (!failed)
+			failed = errno;
+		*at = end;
+		if (!end)
+			break;
+		at++;
+	}
+	errno = failed;
+	return !failed;
+}
+
+/* `at` -1: behind what was written last. */
+static bool put_all(int fd, const char *bytes, size_t size, off_t at)
+{
+	while (size) {
+		ssize_t n = at < 0 ? write(fd, bytes, size) : pwrite(fd, bytes, size, at);
+
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
 			errno = n ? errno : ENOSPC;
 			return false;
 		}
-		done += (size_t)n;
+		bytes += n;
+		size -= (size_t)n;
+		at += at < 0 ? 0 : n;
 	}
 	return true;
+}
+
+bool file_put(int fd, const void *bytes, size_t size)
+{
+	return put_all(fd, bytes, size, -1);
+}
+
+bool file_put_at(int fd, const void *bytes, size_t size, uint64_t at)
+{
+	return put_all(fd, bytes, size, (off_t)at);
+}
+
+size_t file_get(int fd, void *to, size_t size, uint64_t at)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pread(fd, (char *)to + done, size - done, (off_t)(at + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (!n)
+			errno = 0;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	return done;
 }

@@ -6,6 +6,7 @@
 #include "engine/base/error.h"
 
 #include <stddef.h>
+#include <sys/types.h>
 
 struct folder_names { /* end it with folder_release() */
 	char **items;
@@ -62,8 +63,22 @@ int file_create_locked(const char *path, unsigned most);
 /* Is the open file still the one at `path`? */
 bool file_is(int fd, const char *path);
 
+/*
+ * Makes the folders that `path` names before each slash behind its first `above` bytes, and with
+ * `last` the path itself; those that are there stay. `path` is changed meanwhile, and what it was
+ * behind that. False: the last of them is not there; errno says why, of the first that failed.
+ */
+bool folders_make(char *path, size_t above, bool last, mode_t mode);
+
 /* Writes all of the bytes behind one another; false: errno. */
 bool file_put(int fd, const void *bytes, size_t size);
+/* The same at a place of the file, which need not be the end of it. */
+bool file_put_at(int fd, const void *bytes, size_t size, uint64_t at);
+/*
+ * Reads `size` bytes at a place of the file. Returns how many it got: where these are fewer, the
+ * file ends there (errno is 0), or errno says why.
+ */
+size_t file_get(int fd, void *to, size_t size, uint64_t at);
 /* A small file, all of it, behind what *out holds. False: it cannot be read. */
 bool file_read(const char *path, struct buf *out);
 

@@ -17,6 +17,7 @@
 #include "engine/base/source.h"
 
 #include "engine/base/files.h"
+#include "engine/base/folder.h"
 #include "engine/base/hash_index.h"
 #include "engine/base/inputs.h"
 #include "engine/base/mem.h"
@@ -520,18 +521,11 @@ static int open_again(const struct source *source, struct error *err)
 static bool read_from(const struct source *source, int fd, uint64_t offset, void *to, size_t size,
 		      struct error *err)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t n =
-			pread(fd, (uint8_t *)to + done, size - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return error_set(err, ERR_IO, "%s: offset %llu: %s", source->name,
+	size_t done = file_get(fd, to, size, offset);
+
+	return done == size || error_set(err, ERR_IO, "%s: offset %llu: %s", source->name,
 					 (unsigned long long)(offset + done),
-					 n ? strerror(errno) : "the file became shorter");
-		done += (size_t)n;
-	}
-	return true;
+					 errno ? strerror(errno) : "the file became shorter");
 }
 
 static bool read_fully(const struct source *source, uint64_t offset, void *to, size_t size,

@@ -72,18 +72,9 @@ static bool read_whole(int fd, struct buf *out)
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > BYTES_MAX ||
 	    st.st_size < (off_t)sizeof(struct cache_head) + 8)
 		return false;
-	size_t size = (size_t)st.st_size, done = 0;
-	char *to = buf_room(out, size);
-	while (done < size) {
-		ssize_t n = pread(fd, to + done, size - done, (off_t)done);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		done += (size_t)n;
-	}
-	out->len = size;
-	return true;
+	size_t size = (size_t)st.st_size;
+	out->len = file_get(fd, buf_room(out, size), size, 0);
+	return out->len == size;
 }
 
 /* Is it whole, and of this very file? */

@@ -27,6 +27,7 @@
  * engine/base/disk_cache.h says how a copy is written.
  */
 #include "engine/base/disk_cache.h"
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "engine/perf/perf_internal.h"
 
@@ -182,7 +183,7 @@ static bool read_mark(int fd, struct copy_mark *out)
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof *out)
 		return false;
 	uint64_t before = (uint64_t)st.st_size - sizeof *out;
-	return pread(fd, out, sizeof *out, (off_t)before) == (ssize_t)sizeof *out &&
+	return file_get(fd, out, sizeof *out, before) == sizeof *out &&
 	       !memcmp(out->magic, magic, sizeof magic) && out->check == check_of(out) &&
 	       out->bytes < before && sums_of(out->bytes) == before - out->bytes;
 }
@@ -193,7 +194,7 @@ static uint64_t *read_sums(int fd, const struct copy_mark *mark)
 	size_t size = (size_t)sums_of(mark->bytes);
 	uint64_t *sums = mem_resize(NULL, size, 1);
 
-	if (pread(fd, sums, size, (off_t)mark->bytes) == (ssize_t)size &&
+	if (file_get(fd, sums, size, mark->bytes) == size &&
 	    XXH3_64bits(sums, size - 8) == sums[size / 8 - 1])
 		return sums;
 	mem_free(sums);
@@ -233,15 +234,13 @@ static bool copy_agrees(int fd, const struct copy_mark *mark)
 	XXH3_state_t *state = XXH3_createState();
 	uint8_t *room = mem_new(WINDOW);
 	uint64_t at = 0, digest[2];
-	ssize_t n = 1;
+	size_t n = 1;
 
 	XXH3_128bits_reset(state);
-	while (at < mark->bytes && n > 0) {
+	for (; at < mark->bytes && n; at += n) {
 		size_t want = mark->bytes - at < WINDOW ? (size_t)(mark->bytes - at) : WINDOW;
-		n = pread(fd, room, want, (off_t)at);
-		if (n > 0)
-			XXH3_128bits_update(state, room, (size_t)n);
-		at += n > 0 ? (uint64_t)n : 0;
+		n = file_get(fd, room, want, at);
+		XXH3_128bits_update(state, room, n);
 	}
 	get_digest(state, digest);
 	XXH3_freeState(state);

@@ -8,18 +8,20 @@
 #include "index/filters/internal.h"
 
 #include "engine/base/bitset.h"
+#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
 
-enum { VALUES_MAX = 4096, SET_MIN = 256, RECENT = 256, BITS_EACH = 16, PLACES = 8 };
+enum { VALUES_MAX = 4096, RECENT = 256, BITS_EACH = 16, PLACES = 8 };
 
 struct filter_maker {
 	const struct packet_filter_fields *fields;
 	uint8_t *classes;        /* those that were met */
 	bool opaque;             /* too many values, or some could not be had */
-	uint64_t *set;           /* open addressing, `size` places; 0 is free */
-	uint32_t size, nfound;   /* less than half of it */
+	uint64_t found[VALUES_MAX]; /* hashes of values, each once */
+	uint32_t nfound;
+	struct hash_index index; /* of these */
 	uint64_t recent[RECENT]; /* values of recent_role, each at its remainder: added lately */
 	uint64_t recent_role;
 };
@@ -40,15 +42,13 @@ struct filter_maker *filter_maker_new(const struct packet_filter_fields *fields)
 
 	filter_maker->fields = fields;
 	filter_maker->classes = mem_new(fields->nclasses + 1);
-	filter_maker->size = SET_MIN;
-	filter_maker->set = mem_new_array(SET_MIN, sizeof(uint64_t));
 	return filter_maker;
 }
 
 void filter_maker_free(struct filter_maker *filter_maker)
 {
 	mem_free(filter_maker->classes);
-	mem_free(filter_maker->set);
+	hash_index_release(&filter_maker->index);
 	mem_free(filter_maker);
 }
 
@@ -63,45 +63,21 @@ static void forget_recent(struct filter_maker *filter_maker, uint64_t role)
 void filter_maker_begin(struct filter_maker *filter_maker)
 {
 	memset(filter_maker->classes, 0, filter_maker->fields->nclasses + 1);
-	memset(filter_maker->set, 0, filter_maker->size * sizeof(uint64_t));
+	hash_index_clear(&filter_maker->index);
 	forget_recent(filter_maker, 0);
 	filter_maker->opaque = false;
 	filter_maker->nfound = 0;
 }
 
-/* False: it was there. */
-static bool put_hash(uint64_t *set, uint32_t size, uint64_t hash)
-{
-	uint32_t i = (uint32_t)hash & (size - 1);
-
-	while (set[i] && set[i] != hash)
-		i = (i + 1) & (size - 1);
-	if (set[i])
-		return false;
-	set[i] = hash;
-	return true;
-}
-
-static void double_set(struct filter_maker *filter_maker)
-{
-	uint64_t *set = mem_new_array(2 * (size_t)filter_maker->size, sizeof(uint64_t));
-
-	for (uint32_t i = 0; i < filter_maker->size; i++)
-		if (filter_maker->set[i])
-			put_hash(set, 2 * filter_maker->size, filter_maker->set[i]);
-	mem_free(filter_maker->set);
-	filter_maker->set = set;
-	filter_maker->size *= 2;
-}
-
 static void add_hash(struct filter_maker *filter_maker, uint64_t hash)
 {
-	if (!put_hash(filter_maker->set, filter_maker->size, hash))
+	const uint64_t *found = filter_maker->found;
+
+	if (hash_index_find(&filter_maker->index, hash, i, found[i] == hash) != HASH_INDEX_NONE)
 		return;
-	if (++filter_maker->nfound == VALUES_MAX)
-		filter_maker->opaque = true;
-	else if (2 * filter_maker->nfound >= filter_maker->size)
-		double_set(filter_maker);
+	filter_maker->found[filter_maker->nfound] = hash;
+	hash_index_add(&filter_maker->index, hash, filter_maker->nfound++);
+	filter_maker->opaque = filter_maker->opaque || filter_maker->nfound == VALUES_MAX;
 }
 
 static void add_values(struct filter_maker *filter_maker, const struct packet_filter_field *field,
@@ -189,9 +165,9 @@ static uint32_t place_of(uint64_t hash, uint32_t i, uint32_t bits)
 static void filter_fill(const struct filter_maker *filter_maker, uint64_t *words, uint32_t bits)
 {
 	memset(words, 0, bits / 8);
-	for (uint32_t v = 0; v < filter_maker->size; v++)
-		for (uint32_t i = 0; i < PLACES && filter_maker->set[v]; i++) {
-			uint32_t at = place_of(filter_maker->set[v], i, bits);
+	for (uint32_t v = 0; v < filter_maker->nfound; v++)
+		for (uint32_t i = 0; i < PLACES; i++) {
+			uint32_t at = place_of(filter_maker->found[v], i, bits);
 			bitset_add(words, at);
 		}
 }

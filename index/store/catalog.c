@@ -72,9 +72,10 @@ static bool copy_pages(int fd, int to, size_t size, struct trailer *out)
 	XXH3_128bits_reset(state);
 	for (size_t at = 0, n; at < size && good; at += n) {
 		n = size - at < sizeof some ? size - at : sizeof some;
-		errno = EIO; /* it is shorter than it was */
-		good = pread(fd, some, n, (off_t)at) == (ssize_t)n &&
-		       (to < 0 || file_put(to, some, n));
+		good = file_get(fd, some, n, at) == n;
+		if (!good)
+			errno = errno ? errno : EIO; /* it is shorter than it was */
+		good = good && (to < 0 || file_put(to, some, n));
 		if (good)
 			XXH3_128bits_update(state, some, n);
 	}

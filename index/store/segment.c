@@ -255,21 +255,16 @@ static void lay_out(const struct segment_parts *parts, struct head *head, struct
 }
 
 /* What lies between is zeros. */
-static bool put_at(int fd, uint64_t at, const void *bytes, size_t size)
-{
-	return lseek(fd, (off_t)at, SEEK_SET) >= 0 && file_put(fd, bytes, size);
-}
-
 static bool put_all(int fd, const struct segment_parts *parts, const struct head *head,
 		    const struct buf *table)
 {
 	const struct row *rows = (const void *)table->data;
 	bool good = ftruncate(fd, (off_t)(head->off + head->size)) == 0 &&
-		    put_at(fd, 0, head, sizeof *head);
+		    file_put_at(fd, head, sizeof *head, 0);
 
 	for (size_t i = 0; i < parts->count && good; i++)
-		good = put_at(fd, rows[i].off, parts->entries[i].value.data, rows[i].size);
-	return good && put_at(fd, head->off, table->data, table->len);
+		good = file_put_at(fd, parts->entries[i].value.data, rows[i].size, rows[i].off);
+	return good && file_put_at(fd, table->data, table->len, head->off);
 }
 
 int segment_write(const char *path, const char *suffix, const struct segment_parts *parts,

@@ -38,15 +38,8 @@ bool location_is_network(unsigned long type)
 static bool make_folders(const char *path)
 {
 	char *copy = mem_strdup(path);
-	bool good = true;
+	bool good = folders_make(copy, 1, true, 0700);
 
-	for (char *slash = copy + 1; good && (slash = strchr(slash, '/')); slash++) {
-		*slash = 0;
-		good = mkdir(copy, 0700) == 0 || errno == EEXIST || errno == EROFS ||
-		       errno == EACCES;
-		*slash = '/';
-	}
-	good = good && (mkdir(copy, 0700) == 0 || errno == EEXIST);
 	mem_free(copy);
 	return good;
 }

@@ -18,7 +18,8 @@
  * A pair is dropped where the end of it and the begin of the next one of its key may be among
  * events that are missing (pair_doubts.h). Of pairs whose key is the CPU those are dropped that
  * last while events of that CPU were lost. Each begin that has no segment is counted by its reason
- * (enum left_out), and by its name or, with `left_by`, by a column that is captured there.
+ * (enum pair_end, left_out), and by its name or, with `left_by`, by a column that is captured
+ * there.
  *
  * With `not_idle` the idle thread has no such events: who runs is then unknown.
  *
@@ -31,7 +32,6 @@
 #include "lua-lib/segments/bind_segments.h"
 
 #include "engine/base/bitset.h"
-#include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "state/events/pair_doubts.h"
 #include "state/program/lookup.h"
@@ -52,12 +52,6 @@ struct alternatives {
 struct key {
 	struct alternatives parts[PARTS_MAX];
 	size_t count;
-};
-
-/* Who runs on a CPU, as time goes on. */
-struct runner {
-	int32_t cpu;
-	size_t at, last; /* of the segments of cpu[*]/thread */
 };
 
 struct captured {
@@ -96,12 +90,8 @@ struct pairs {
 	size_t nheads;
 	struct paged heads_memory; /* there may be as many atoms as segments */
 	struct pair_doubts *doubts;
-	struct segments *threads; /* of cpu[*]/thread; NULL: the state is asked */
-	uint32_t *thread_atoms;   /* by theirs, of `segments`; 0: not interned yet */
-	struct runner *runners;   /* of the CPUs that events told */
-	struct hash_index runner_of_cpu;
-	size_t nrunners, runners_room;
-	uint32_t *runner_of_stream; /* the last one of its events */
+	bool has_runs;        /* `runs` was filled: the function `threads` was called */
+	struct cpu_runs runs; /* else the state is asked */
 	struct buf scratch;
 };
 
@@ -115,10 +105,7 @@ static int pairs_gc(lua_State *L)
 	pair_doubts_free(pairs->doubts);
 	mem_free(pairs->open);
 	paged_free(&pairs->heads_memory);
-	mem_free(pairs->thread_atoms);
-	mem_free(pairs->runners);
-	mem_free(pairs->runner_of_stream);
-	hash_index_release(&pairs->runner_of_cpu);
+	cpu_runs_release(&pairs->runs);
 	buf_release(&pairs->scratch);
 	memset(pairs, 0, sizeof *pairs);
 	return 0;
@@ -158,21 +145,29 @@ static bool may_lack(struct pairs *pairs, const struct alternatives *of)
 	return false;
 }
 
-/* Calls the function `threads` of the options, if there is one; the table keeps what it gives. */
-static bool get_threads(lua_State *L, struct pairs *pairs)
+/* Calls the function `threads` of the options, if there is one, for who runs on each CPU. */
+static bool get_runs(lua_State *L, struct pairs *pairs)
 {
-	if (pairs->threads)
+	if (pairs->has_runs)
 		return true;
 	if (lua_getfield(L, pairs->options, "threads") != LUA_TFUNCTION) {
 		lua_pop(L, 1);
 		return false;
 	}
 	lua_call(L, 0, 1);
-	pairs->threads = bind_check_segments(L, -1);
-	lua_setfield(L, pairs->options, "threads");
-	pairs->thread_atoms =
-		mem_new_array((size_t)segments_atoms(pairs->threads) + 1, sizeof(uint32_t));
-	return true;
+	const struct segments *threads = bind_check_segments(L, -1);
+	for (size_t i = 0; i < threads->count; i++) {
+		const struct segment *segment = &threads->items[i];
+		const uint32_t *cells = segments_cells(threads, i);
+		const struct value *cpu = segments_atom(threads, cells[COLUMN_KEY]);
+		const struct value *tid = segments_atom(threads, cells[COLUMN_VALUE]);
+		const struct cpu_run run = {segment->begin, segment->end, (int64_t)tid->u};
+
+		if (cpu->kind == VALUE_INT && cpu->u <= INT32_MAX && tid->kind == VALUE_INT)
+			cpu_runs_add(&pairs->runs, (int32_t)cpu->u, &run);
+	}
+	lua_pop(L, 1);
+	return pairs->has_runs = true;
 }
 
 static void add_alternative(lua_State *L, struct pairs *pairs, const char *text,
@@ -183,7 +178,7 @@ static void add_alternative(lua_State *L, struct pairs *pairs, const char *text,
 
 	if (runs && !may_lack(pairs, out))
 		return;
-	if (runs && get_threads(L, pairs))
+	if (runs && get_runs(L, pairs))
 		*column = (struct bind_column){.kind = COLUMN_STATE, .key = who_runs};
 	else
 		bind_column_parse(L, pairs->cursor, text, column);
@@ -409,66 +404,16 @@ static void widen_options(lua_State *L, int options)
 
 /* ---- the walk ---- */
 
-/* A hash and not an array: a damaged packet may tell any CPU. */
-static uint32_t find_runner(struct pairs *pairs, int32_t cpu)
-{
-	const struct value value = value_s64(cpu);
-	const uint64_t hash = hash_number((uint64_t)cpu);
-	uint32_t at = hash_index_find(&pairs->runner_of_cpu, hash, i, pairs->runners[i].cpu == cpu);
-
-	if (at != HASH_INDEX_NONE)
-		return at;
-	pairs->runners = mem_grow(pairs->runners, pairs->nrunners, &pairs->runners_room,
-				  sizeof *pairs->runners);
-	struct runner *runner = &pairs->runners[pairs->nrunners];
-	*runner = (struct runner){.cpu = cpu};
-	uint32_t key = segments_find(pairs->threads, &value);
-	if (key)
-		segments_of_key(pairs->threads, key, &runner->at, &runner->last);
-	return hash_index_add(&pairs->runner_of_cpu, hash, pairs->nrunners++);
-}
-
-static struct runner *runner_of(struct pairs *pairs, const struct event *event)
-{
-	uint32_t *at = &pairs->runner_of_stream[event->stream->index];
-
-	if (*at >= pairs->nrunners || pairs->runners[*at].cpu != event->cpu)
-		*at = find_runner(pairs, event->cpu);
-	return &pairs->runners[*at];
-}
-
-/* The run of a thread that lasts just before the event, on its CPU; NULL: not known. */
-static const struct segment *running(struct pairs *pairs)
-{
-	const struct event *event = &pairs->cursor->event;
-	const struct segment *runs = pairs->threads->items;
-
-	if (event->cpu < 0)
-		return NULL;
-	struct runner *runner = runner_of(pairs, event);
-	while (runner->at < runner->last && runs[runner->at].end < event->time)
-		runner->at++;
-	if (runner->at == runner->last || runs[runner->at].begin >= event->time)
-		return NULL;
-	return &runs[runner->at];
-}
-
 /* The thread that ran just before the event, on its CPU; 0: not known. */
 static uint32_t running_atom(struct pairs *pairs)
 {
-	const struct segment *run = running(pairs);
+	const struct event *event = &pairs->cursor->event;
+	const struct cpu_run *run = cpu_runs_at(&pairs->runs, event->cpu, event->time);
 
-	if (!run)
+	if (!run || (pairs->not_idle && !run->tid))
 		return 0;
-	size_t number = (size_t)(run - pairs->threads->items);
-	uint32_t theirs = segments_cells(pairs->threads, number)[COLUMN_VALUE];
-	const struct value *tid = segments_atom(pairs->threads, theirs);
-	if (pairs->not_idle && tid->kind == VALUE_INT && !tid->u)
-		return 0;
-	uint32_t *atom = &pairs->thread_atoms[theirs];
-	if (!*atom)
-		*atom = segments_intern(pairs->segments, segments_atom(pairs->threads, theirs));
-	return *atom;
+	const struct value tid = value_s64(run->tid);
+	return segments_intern(pairs->segments, &tid);
 }
 
 /* Integers, as most are, without the way of all columns. */
@@ -631,8 +576,10 @@ static void on_moment(lua_State *L, struct pairs *pairs)
 	       pairs->segments->ncolumns * sizeof *cells);
 }
 
-/* Counts a begin that has no segment; `cells`: what was captured of it. */
-static void leave_out(struct pairs *pairs, enum left_out why, const uint32_t *cells)
+/* Counts a begin that has no segment, by enum pair_end or left_out; `cells`: what was captured of
+ * it.
+ */
+static void leave_out(struct pairs *pairs, unsigned why, const uint32_t *cells)
 {
 	struct segments *segments = pairs->segments;
 
@@ -649,27 +596,18 @@ static struct pair_event pair_event_of(const struct pairs *pairs)
 	return (struct pair_event){event->time, event->cpu, pairs->named, event->class->index};
 }
 
-/* Why events that are missing may have ended the pair, and begun another one; LEFT_REASONS: none.
- */
-static enum left_out doubt_of(lua_State *L, struct pairs *pairs, const struct open_pair *open)
+/* Why events that are missing may have ended the pair, and begun another one; PAIR_WHOLE: none. */
+static enum pair_end doubt_of(lua_State *L, struct pairs *pairs, const struct open_pair *open)
 {
-	static const enum left_out reasons[] = {[PAIR_SURE] = LEFT_REASONS,
-						[PAIR_LOST] = LEFT_LOST,
-						[PAIR_UNRECORDED] = LEFT_UNRECORDED,
-						[PAIR_SWITCH] = LEFT_SWITCH};
 	const struct pair_event end = pair_event_of(pairs);
-	enum pair_doubt doubt;
 	bool by_run;
 
 	if (pairs->by_cpu)
-		return LEFT_REASONS;
-	doubt = pair_doubts_of(pairs->doubts, &open->begin, &end, &by_run);
-	if (by_run && get_threads(L, pairs)) {
-		const struct segment *run = running(pairs);
-		doubt = pair_doubts_by_run(pairs->doubts, &open->begin, &end,
-					   run ? &run->begin : NULL);
-	}
-	return reasons[doubt];
+		return PAIR_WHOLE;
+	enum pair_end why = pair_doubts_of(pairs->doubts, &open->begin, &end, &by_run);
+	if (by_run && get_runs(L, pairs))
+		why = pair_doubts_by_run(pairs->doubts, &open->begin, &end, &pairs->runs);
+	return why;
 }
 
 /*
@@ -695,7 +633,7 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
 	uint32_t key = key_atom(L, pairs, &pairs->begin_key), number, *head;
-	enum left_out why;
+	enum pair_end why;
 
 	if (!key) {
 		on_nameless(L, pairs, true);
@@ -705,7 +643,7 @@ static void on_begin(lua_State *L, struct pairs *pairs)
 	head = head_of(pairs, key);
 	if (*head && !pairs->nested) {
 		why = doubt_of(L, pairs, &pairs->open[*head]);
-		leave_out(pairs, why == LEFT_REASONS ? LEFT_OPEN : why, pairs->open[*head].cells);
+		leave_out(pairs, why == PAIR_WHOLE ? PAIR_OPEN : why, pairs->open[*head].cells);
 		close_open(pairs, head);
 	}
 	number = new_open(pairs);
@@ -726,7 +664,7 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
 	uint32_t key = key_atom(L, pairs, &pairs->finish_key), *head;
-	enum left_out why;
+	enum pair_end why;
 
 	if (!key) {
 		on_nameless(L, pairs, false);
@@ -740,11 +678,11 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 	struct open_pair *open = &pairs->open[*head];
 	if (contradicts(L, pairs, open)) {
 		pairs->segments->unbegun++;
-		why = LEFT_OTHER;
+		why = PAIR_OTHER;
 	} else {
 		why = doubt_of(L, pairs, open);
 	}
-	if (why != LEFT_REASONS) {
+	if (why != PAIR_WHOLE) {
 		leave_out(pairs, why, open->cells);
 		close_open(pairs, head);
 		return;
@@ -757,7 +695,7 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 }
 
 /* Drops what is open, of one CPU or (-1) all. */
-static void drop_open(struct pairs *pairs, int32_t cpu, enum left_out why)
+static void drop_open(struct pairs *pairs, int32_t cpu, enum pair_end why)
 {
 	for (size_t i = 1; i < pairs->nopen; i++) {
 		struct open_pair *open = &pairs->open[i];
@@ -779,7 +717,7 @@ static void on_loss(struct pairs *pairs)
 
 	pairs->segments->losses += counted;
 	if (pair_doubts_loss(pairs->doubts, event) && counted && (pairs->by_cpu || pairs->nested))
-		drop_open(pairs, pairs->by_cpu ? event->cpu : -1, LEFT_LOST);
+		drop_open(pairs, pairs->by_cpu ? event->cpu : -1, PAIR_LOST);
 }
 
 static void walk(lua_State *L, struct pairs *pairs)
@@ -801,7 +739,7 @@ static void walk(lua_State *L, struct pairs *pairs)
 		if (kind & KIND_AT)
 			on_moment(L, pairs);
 	}
-	drop_open(pairs, -1, LEFT_OPEN);
+	drop_open(pairs, -1, PAIR_OPEN);
 }
 
 static const char *const known_options[] = {
@@ -858,8 +796,6 @@ void bind_fill_pairs(lua_State *L, struct bind_trace *bound, int options, struct
 	pairs->kinds = mem_new_array(trace->nclasses + 1, 1);
 	pairs->names = mem_new_array(trace->nclasses + 1, sizeof *pairs->names);
 	pairs->fits = mem_new_array(trace->nclasses + 1, sizeof(struct event_class *));
-	pairs->runner_of_stream =
-		mem_new_array(trace->nstreams + 1, sizeof *pairs->runner_of_stream);
 	if (lua_getfield(L, options, "at") != LUA_TNIL) {
 		mark_kind(L, options, trace, "at", KIND_AT, pairs->kinds);
 	} else {

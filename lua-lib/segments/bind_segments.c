@@ -619,9 +619,9 @@ static int segments_index(lua_State *L)
 	const struct {
 		const char *name;
 		uint64_t number;
-	} numbers[] = {{"unfinished", left[LEFT_OPEN] + left[LEFT_OTHER]},
+	} numbers[] = {{"unfinished", left[PAIR_OPEN] + left[PAIR_OTHER]},
 		       {"unbegun", segments->unbegun},
-		       {"lost", left[LEFT_LOST] + left[LEFT_UNRECORDED] + left[LEFT_SWITCH] +
+		       {"lost", left[PAIR_LOST] + left[PAIR_UNRECORDED] + left[PAIR_SWITCH] +
 					left[LEFT_THREAD]},
 		       {"losses", segments->losses}};
 
@@ -643,14 +643,14 @@ static int segments_index(lua_State *L)
 static int segments_left(lua_State *L)
 {
 	static const char *const names[LEFT_REASONS] = {
-		[LEFT_LOST] = "lost",     [LEFT_UNRECORDED] = "unrecorded",
-		[LEFT_SWITCH] = "switch", [LEFT_THREAD] = "thread",
-		[LEFT_KEY] = "key",       [LEFT_OTHER] = "other",
-		[LEFT_OPEN] = "open"};
+		[PAIR_LOST] = "lost",     [PAIR_UNRECORDED] = "unrecorded",
+		[PAIR_SWITCH] = "switch", [LEFT_THREAD] = "thread",
+		[LEFT_KEY] = "key",       [PAIR_OTHER] = "other",
+		[PAIR_OPEN] = "open"};
 	const struct segments *segments = bind_check_segments(L, 1);
 
 	lua_createtable(L, 0, LEFT_REASONS + 1);
-	for (size_t i = 0; i < LEFT_REASONS; i++) {
+	for (size_t i = PAIR_OPEN; i < LEFT_REASONS; i++) {
 		lua_pushinteger(L, (lua_Integer)segments->left[i]);
 		lua_setfield(L, -2, names[i]);
 	}

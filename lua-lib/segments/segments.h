@@ -17,6 +17,7 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/paged.h"
 #include "engine/timebase.h"
+#include "state/events/pair_doubts.h"
 #include "state/model/value.h"
 
 enum { SEGMENTS_COLUMNS_MAX = 24 };
@@ -31,16 +32,10 @@ struct segment {
 	bool begun, ended;
 };
 
-/* Why the begin of a pair has no segment. */
+/* Why the begin of a pair has no segment: as enum pair_end, or */
 enum left_out {
-	LEFT_LOST,       /* events were lost while it lasted */
-	LEFT_UNRECORDED, /* a CPU was not recorded while it lasted */
-	LEFT_SWITCH, /* a switch is missing while it lasted, and its events do not name their thread
-		      */
-	LEFT_THREAD, /* likewise: it is not known which thread began it */
-	LEFT_KEY,    /* its event has no key */
-	LEFT_OTHER,  /* the end that follows is of another one */
-	LEFT_OPEN,   /* no end follows */
+	LEFT_THREAD = PAIR_ENDS, /* a switch is missing: it is not known which thread began it */
+	LEFT_KEY,                /* its event has no key */
 	LEFT_REASONS
 };
 

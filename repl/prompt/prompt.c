@@ -7,6 +7,7 @@
  */
 #include "repl/prompt/prompt.h"
 
+#include "engine/base/folder.h"
 #include "engine/base/mem.h"
 #include "repl/prompt/prompt_internal.h"
 
@@ -26,15 +27,6 @@ enum { HISTORY_MAX = 10000 };
 
 /* ---- history ---- */
 
-static void make_folders(char *path)
-{
-	for (char *at = path + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		mkdir(path, 0700); /* when it fails, so does opening the file; that is tolerated */
-		*at = '/';
-	}
-}
-
 /* $XDG_STATE_HOME/yore/history, its folder made; "" when there is no home. */
 static void history_path(struct buf *out)
 {
@@ -44,8 +36,8 @@ static void history_path(struct buf *out)
 		buf_printf(out, "%s/yore/history", state);
 	else if (home && *home)
 		buf_printf(out, "%s/.local/state/yore/history", home);
-	if (out->len)
-		make_folders(out->data);
+	if (out->len) /* when it fails, so does opening the file; that is tolerated */
+		(void)!folders_make(out->data, 1, false, 0700);
 }
 
 /* At once, so that a killed prompt loses no line. Of equal neighbours one is kept. */

@@ -7,7 +7,6 @@
 #include "repl/render/row_threads.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/search.h"
 #include "repl/filter.h"
 #include "state/comms.h"
 #include "state/state.h"
@@ -19,18 +18,6 @@
 enum told { TOLD_NAME, TOLD_PROCESS, TOLD_CPU, TOLD_COUNT };
 
 static const char *const told_names[] = {"name", "process", "cpu"};
-
-struct spell { /* from `begin` on, until the thread's next one */
-	const char *thread;
-	nstime begin;
-	struct value value;
-};
-
-struct spells {
-	struct spell *items;
-	size_t count, capacity;
-	struct arena *arena;
-};
 
 struct test { /* of one option */
 	const char *option;
@@ -47,43 +34,19 @@ struct row_threads {
 	struct spells told[TOLD_COUNT];
 	nstime begin, end;       /* what is told in it is read */
 	bool moments;            /* rows are values */
-	struct buf thread, name; /* of the row */
+	struct buf thread;       /* of the row */
 };
 
-/* ---- spells ---- */
+/* ---- what was told ---- */
 
 static bool add_spell(void *arg, const struct interval *interval)
 {
 	struct spells *spells = arg;
-	const struct spell *last = spells->count ? &spells->items[spells->count - 1] : NULL;
 	size_t len = (size_t)(strrchr(interval->path, '/') - interval->path);
-	bool same = last && !strncmp(last->thread, interval->path, len) && !last->thread[len];
-	struct spell spell = {same ? last->thread
-				   : arena_strndup(spells->arena, interval->path, len),
-			      interval->begin, value_copy(spells->arena, &interval->value)};
 
-	*mem_push(spells->items, spells->count, spells->capacity) = spell; /* moves `last` */
+	spells_add(spells, spells_reach(spells, interval->path, len), interval->begin,
+		   &interval->value);
 	return true;
-}
-
-static int by_thread(const void *a, const void *b)
-{
-	const struct spell *x = a, *y = b;
-	int order = strcmp(x->thread, y->thread);
-
-	return order ? order : x->begin < y->begin ? -1 : x->begin > y->begin;
-}
-
-/* The first spell of the thread, of *count; NULL: nothing is told of it. */
-static const struct spell *spells_of(const struct spells *spells, const char *thread, size_t *count)
-{
-	const struct spell *items = spells->items;
-	size_t first = search_first(i, 0, spells->count, strcmp(items[i].thread, thread) < 0);
-
-	for (*count = 0; first + *count < spells->count &&
-			 !strcmp(items[first + *count].thread, thread);)
-		++*count;
-	return *count ? &items[first] : NULL;
 }
 
 static bool read_spells(struct row_threads *rows, enum told told, struct error *err)
@@ -106,8 +69,6 @@ static bool read_spells(struct row_threads *rows, enum told told, struct error *
 		ok = state_intervals(state, rows->begin, rows->end, INTERVALS_CUT,
 				     (const struct query *const *)queries, 3, add_spell, spells,
 				     err);
-	if (ok && spells->count)
-		qsort(spells->items, spells->count, sizeof *spells->items, by_thread);
 	for (int i = 0; i < 3; i++)
 		query_free(queries[i]);
 	buf_release(&path);
@@ -221,9 +182,8 @@ void row_threads_close(struct row_threads *rows)
 	note_unknown(rows, &rows->pids, "process");
 	note_unknown(rows, &rows->comms, "name");
 	for (int i = 0; i < TOLD_COUNT; i++)
-		mem_free(rows->told[i].items);
+		spells_release(&rows->told[i]);
 	buf_release(&rows->thread);
-	buf_release(&rows->name);
 	arena_free(rows->arena);
 	mem_free(rows);
 }
@@ -271,33 +231,29 @@ static bool in_ranges(const struct test *test, const struct value *value)
 }
 
 /* What is told of the row's thread; NULL: it is not known, which is counted. */
-static const struct spell *told_of(struct row_threads *rows, enum told told, struct test *test,
-				   size_t *count)
+static const struct spells_thing *told_of(struct row_threads *rows, enum told told,
+					  struct test *test)
 {
-	const struct spell *spells =
-		spells_of(&rows->told[told], buf_text(&rows->thread), count);
+	const struct spells_thing *thread =
+		spells_find(&rows->told[told], buf_text(&rows->thread), rows->thread.len);
 
-	test->unknown += !spells;
-	return spells;
+	test->unknown += !thread;
+	return thread;
 }
 
-static const char *name_of(struct row_threads *rows, const struct spell *spell)
+static const char *name_of(const struct value *value)
 {
-	buf_clear(&rows->name);
-	if (spell->value.kind == VALUE_STRING)
-		buf_add(&rows->name, spell->value.text, spell->value.len);
-	return buf_text(&rows->name);
+	return value->kind == VALUE_STRING ? value->text : "";
 }
 
 /* Is the thread ever called as a word of --tid says? */
 static bool pass_name(struct row_threads *rows)
 {
 	const struct words *words = rows->tids.words;
-	size_t count;
-	const struct spell *names = told_of(rows, TOLD_NAME, &rows->tids, &count);
+	const struct spells_thing *thread = told_of(rows, TOLD_NAME, &rows->tids);
 
-	for (size_t i = 0; i < count; i++) {
-		const char *name = name_of(rows, &names[i]);
+	for (size_t i = 0; thread && i < thread->count; i++) {
+		const char *name = name_of(&thread->items[i].value);
 		for (size_t k = 0; k < words->count; k++)
 			if (filter_is_name(words->items[k]) && !strcmp(words->items[k], name))
 				return true;
@@ -309,18 +265,11 @@ static bool pass_name(struct row_threads *rows)
 static const struct spell *told_then(struct row_threads *rows, enum told told, struct test *test,
 				     const struct interval *interval)
 {
-	size_t count;
-	const struct spell *spells = told_of(rows, told, test, &count);
+	const struct spells_thing *thread = told_of(rows, told, test);
+	const struct spell *spell = spell_at(thread, interval->begin, interval->end);
 
-	if (!spells)
-		return NULL;
-	size_t next = search_first(i, 0, count, spells[i].begin <= interval->begin);
-	if (next)
-		return &spells[next - 1];
-	if (spells[0].begin < interval->end)
-		return &spells[0];
-	test->unknown++;
-	return NULL;
+	test->unknown += thread && !spell;
+	return spell;
 }
 
 static bool pass_comm(struct row_threads *rows, const struct interval *interval)
@@ -329,7 +278,7 @@ static bool pass_comm(struct row_threads *rows, const struct interval *interval)
 
 	if (!spell)
 		return false;
-	const char *name = name_of(rows, spell);
+	const char *name = name_of(&spell->value);
 	for (size_t i = 0; i < rows->comms.words->count; i++)
 		if (fnmatch(rows->comms.words->items[i], name, 0) == 0)
 			return true;
@@ -338,11 +287,10 @@ static bool pass_comm(struct row_threads *rows, const struct interval *interval)
 
 static bool pass_process(struct row_threads *rows)
 {
-	size_t count;
-	const struct spell *processes = told_of(rows, TOLD_PROCESS, &rows->pids, &count);
+	const struct spells_thing *thread = told_of(rows, TOLD_PROCESS, &rows->pids);
 
-	for (size_t i = 0; i < count; i++)
-		if (in_ranges(&rows->pids, &processes[i].value))
+	for (size_t i = 0; thread && i < thread->count; i++)
+		if (in_ranges(&rows->pids, &thread->items[i].value))
 			return true;
 	return false;
 }

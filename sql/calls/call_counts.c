@@ -2,42 +2,15 @@
 #include "sql/calls/call_counts.h"
 #include "sql/tables/notes.h"
 
-#include "index/tables/losses.h"
-#include "index/tables/recorded.h"
-
 #include <inttypes.h>
-
-/* Does the stream begin after that moment, or end before it? */
-static bool is_unrecorded(const struct sql_host *host, const struct stream *stream, nstime t,
-			  bool *out, struct error *err)
-{
-	struct recorded recorded;
-
-	if (!stream_recorded(host->index, stream, &recorded, err))
-		return false;
-	*out = t < recorded.begin || (recorded.ended && t > recorded.end);
-	return true;
-}
 
 bool call_counts_unknown(struct call_counts *counts, const struct sql_host *host, nstime t,
 			 struct error *err)
 {
-	const struct trace *trace = host->trace;
-	enum call_gap why = CALL_SWITCH;
-	bool unrecorded;
-	struct lack lack;
+	enum pair_end why;
 
-	for (size_t i = 0; i < trace->nstreams && why != CALL_LOST; i++) {
-		const struct stream *stream = trace->streams[i];
-
-		if (!stream->has_time || trace->parts[stream->part]->recording == RECORDING_TASKS)
-			continue;
-		if (!losses_at(host->index, stream, t, &lack, err) ||
-		    !is_unrecorded(host, stream, t, &unrecorded, err))
-			return false;
-		if (lack.lacks)
-			why = unrecorded ? CALL_UNRECORDED : CALL_LOST;
-	}
+	if (!pair_doubts_at(host->index, t, &why, err))
+		return false;
 	counts->without[why]++;
 	return true;
 }
@@ -46,17 +19,17 @@ enum { NOTED_THREADS = 3 }; /* a join may ask for each thread apart */
 
 void call_counts_note(const struct call_counts *counts, struct sql_host *host, const int64_t *tid)
 {
-	static const char *const texts[CALL_GAPS] = {
-		[CALL_OPEN] = "have no end of their own in the range",
-		[CALL_OTHER] = "are followed by the end of another one",
-		[CALL_LOST] = "lasted while events were lost",
-		[CALL_UNRECORDED] = "lasted while a CPU was not recorded",
-		[CALL_SWITCH] = ("lasted while a switch is missing, and their events do not name "
+	static const char *const texts[PAIR_ENDS] = {
+		[PAIR_OPEN] = "have no end of their own in the range",
+		[PAIR_OTHER] = "are followed by the end of another one",
+		[PAIR_LOST] = "lasted while events were lost",
+		[PAIR_UNRECORDED] = "lasted while a CPU was not recorded",
+		[PAIR_SWITCH] = ("lasted while a switch is missing, and their events do not name "
 				 "the thread (see 'yore check')")};
 	struct buf why = {0}, of = {0}, text = {0};
 	uint64_t without = 0;
 
-	for (size_t i = CALL_OPEN; i < CALL_GAPS; i++) {
+	for (size_t i = PAIR_OPEN; i < PAIR_ENDS; i++) {
 		if (!counts->without[i])
 			continue;
 		buf_printf(&why, "%s%" PRIu64 " %s", without ? "; " : "", counts->without[i],

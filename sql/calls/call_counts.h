@@ -5,7 +5,7 @@
 #include "sql/calls/calls.h"
 
 struct call_counts {
-	uint64_t all, without[CALL_GAPS];
+	uint64_t all, without[PAIR_ENDS];
 	uint64_t nameless; /* entries of no known thread, which are no rows */
 };
 

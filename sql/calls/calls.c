@@ -1,6 +1,5 @@
 /* calls.c - see calls.h */
 #include "sql/calls/calls.h"
-#include "sql/calls/call_runs.h"
 #include "sql/tables/notes.h"
 
 #include "engine/base/arena.h"
@@ -8,7 +7,6 @@
 #include "engine/base/hash_index.h"
 #include "engine/base/mem.h"
 #include "state/events/call_events.h"
-#include "state/events/pair_doubts.h"
 #include "state/state.h"
 
 #include <string.h>
@@ -39,7 +37,7 @@ struct calls {
 	struct state *own;           /* this one was made; NULL: not yet */
 	struct calls_range range;
 	struct pair_doubts *doubts;
-	struct call_runs runs;
+	struct cpu_runs runs;
 	bool runs_read; /* of this stretch */
 	struct caller *callers;
 	size_t ncallers, callers_capacity;
@@ -197,7 +195,7 @@ void calls_free(struct calls *calls)
 	state_close(calls->own);
 	mem_free(calls->callers);
 	pair_doubts_free(calls->doubts);
-	call_runs_release(&calls->runs);
+	cpu_runs_release(&calls->runs);
 	hash_index_release(&calls->caller_of);
 	arena_free(calls->arena);
 	mem_free(calls);
@@ -229,7 +227,7 @@ bool calls_need_runs(const struct calls *calls)
 	return !calls->named;
 }
 
-struct call_runs *calls_runs(struct calls *calls)
+struct cpu_runs *calls_runs(struct calls *calls)
 {
 	return &calls->runs;
 }
@@ -245,7 +243,7 @@ bool calls_begin(struct calls *calls, const struct calls_range *range, struct er
 	calls->ncallers = calls->pending = 0;
 	calls->nameless = 0;
 	hash_index_clear(&calls->caller_of);
-	call_runs_clear(&calls->runs);
+	cpu_runs_clear(&calls->runs);
 	arena_reset(calls->arena);
 	pair_doubts_free(calls->doubts);
 	return pair_doubts_new(calls->host->index, calls->wanted, range->begin, &calls->doubts,
@@ -283,7 +281,7 @@ static void open_call(struct calls *calls, struct caller *caller, const struct c
 	calls->pending += is_told(calls, call->begin);
 }
 
-static void end_call(struct calls *calls, struct caller *caller, enum call_gap gap)
+static void end_call(struct calls *calls, struct caller *caller, enum pair_end gap)
 {
 	caller->in_call = false;
 	caller->call.gap = gap;
@@ -325,7 +323,7 @@ void calls_add_open(struct calls *calls, int64_t tid, int32_t cpu, const struct 
 
 static bool take_run(void *arg, const struct interval *interval)
 {
-	call_runs_add(arg, interval);
+	cpu_runs_add_part(arg, interval);
 	return true;
 }
 
@@ -341,23 +339,16 @@ static bool read_runs(struct calls *calls, struct error *err)
 }
 
 static bool doubt_of(struct calls *calls, const struct caller *caller, const struct pair_event *end,
-		     enum call_gap *out, struct error *err)
+		     enum pair_end *out, struct error *err)
 {
-	static const enum call_gap gaps[] = {[PAIR_SURE] = CALL_WHOLE,
-					     [PAIR_LOST] = CALL_LOST,
-					     [PAIR_UNRECORDED] = CALL_UNRECORDED,
-					     [PAIR_SWITCH] = CALL_SWITCH};
 	bool by_run;
-	enum pair_doubt doubt = pair_doubts_of(calls->doubts, &caller->begin, end, &by_run);
 
-	if (by_run) {
-		if (!read_runs(calls, err))
-			return false;
-		const struct call_run *run = call_runs_at(&calls->runs, end->cpu, end->time);
-		doubt = pair_doubts_by_run(calls->doubts, &caller->begin, end,
-					   run ? &run->begin : NULL);
-	}
-	*out = gaps[doubt];
+	*out = pair_doubts_of(calls->doubts, &caller->begin, end, &by_run);
+	if (!by_run)
+		return true;
+	if (!read_runs(calls, err))
+		return false;
+	*out = pair_doubts_by_run(calls->doubts, &caller->begin, end, &calls->runs);
 	return true;
 }
 
@@ -388,8 +379,7 @@ static struct told read_event(struct calls *calls, const struct run *run, uint32
 
 	told.at.named = class->tid.class;
 	if (!told.at.named) {
-		const struct call_run *runner =
-			call_runs_at(&calls->runs, told.at.cpu, told.at.time);
+		const struct cpu_run *runner = cpu_runs_at(&calls->runs, told.at.cpu, told.at.time);
 
 		/* the idle thread makes no calls: where it seems to, a switch is missing */
 		told.known = runner && runner->tid;
@@ -442,12 +432,12 @@ static bool on_enter(struct calls *calls, const struct told *told, struct error 
 				  .cpu = told->at.cpu,
 				  .class = told->at.class,
 				  .name = name_of(class, told->id)};
-	enum call_gap gap;
+	enum pair_end gap;
 
 	if (caller->in_call) {
 		if (!doubt_of(calls, caller, &told->at, &gap, err))
 			return false;
-		end_call(calls, caller, gap == CALL_WHOLE ? CALL_OPEN : gap);
+		end_call(calls, caller, gap == PAIR_WHOLE ? PAIR_OPEN : gap);
 	}
 	open_call(calls, caller, &call, told->id, &told->at);
 	return true;
@@ -457,7 +447,7 @@ static bool on_leave(struct calls *calls, const struct told *told, struct error 
 {
 	const struct call_class *class = &calls->classes[told->at.class];
 	struct caller *caller = reach_caller(calls, told->tid);
-	enum call_gap gap = CALL_OTHER;
+	enum pair_end gap = PAIR_OTHER;
 
 	if (!caller->in_call)
 		return true;
@@ -529,7 +519,7 @@ bool calls_read(struct calls *calls, struct state *state, nstime from, nstime to
 	calls->arg = arg;
 	calls->runs_read = false;
 	if (calls->named)
-		call_runs_turn(&calls->runs);
+		cpu_runs_turn(&calls->runs);
 	if (!events_open(calls->host->index, &options, &events, err))
 		return false;
 	while (ok && more && (step = events_next_run(events, &run, err)) == STEP_ITEM)
@@ -540,14 +530,14 @@ bool calls_read(struct calls *calls, struct state *state, nstime from, nstime to
 
 /* Why it is in doubt that the call lasts when the range ends: by each exit that may have ended it.
  */
-static bool doubt_at_end(struct calls *calls, const struct caller *caller, enum call_gap *out,
+static bool doubt_at_end(struct calls *calls, const struct caller *caller, enum pair_end *out,
 			 struct error *err)
 {
 	size_t nclasses = calls->host->trace->nclasses;
 	struct pair_event end = {.time = calls->range.end, .cpu = caller->begin.cpu};
 
-	*out = CALL_WHOLE;
-	for (size_t c = 0; c < nclasses && *out == CALL_WHOLE; c++) {
+	*out = PAIR_WHOLE;
+	for (size_t c = 0; c < nclasses && *out == PAIR_WHOLE; c++) {
 		const struct call_class *class = &calls->classes[c];
 
 		if (!bitset_has(calls->wanted, c) || class->entry ||
@@ -575,7 +565,7 @@ bool calls_end(struct calls *calls, void (*each)(void *arg, const struct call *c
 	calls->arg = arg;
 	for (size_t i = 0; i < calls->ncallers; i++) {
 		struct caller *caller = &calls->callers[i];
-		enum call_gap gap = CALL_OPEN;
+		enum pair_end gap = PAIR_OPEN;
 
 		if (!caller->in_call)
 			continue;

@@ -14,30 +14,21 @@
 #define SQL_CALLS_CALLS_H
 
 #include "sql/sql_internal.h"
-
-enum call_gap {
-	CALL_WHOLE,
-	CALL_OPEN,       /* no exit follows */
-	CALL_OTHER,      /* the exit that follows is that of another call */
-	CALL_LOST,       /* events were lost while it lasted */
-	CALL_UNRECORDED, /* a CPU was not recorded while it lasted */
-	CALL_SWITCH,     /* a switch is missing: it is not known which threads the events are of */
-	CALL_GAPS
-};
+#include "state/events/pair_doubts.h"
 
 struct call {
 	int64_t tid;
-	nstime begin, end; /* `end` of CALL_WHOLE alone */
+	nstime begin, end; /* `end` of PAIR_WHOLE alone */
 	int32_t cpu;       /* where it was entered; -1: not known */
 	uint32_t class;    /* of its entry; as many as the trace has classes: not known */
-	enum call_gap gap;
+	enum pair_end gap;
 	struct value name; /* borrowed from the trace: its name, or its number */
 	bool returned;     /* the exit says what */
 	int64_t ret;
 };
 
 struct calls;
-struct call_runs;
+struct cpu_runs;
 
 struct calls_range {
 	nstime begin, end;        /* half-open: events are read in it */
@@ -74,7 +65,7 @@ void calls_add_open(struct calls *calls, int64_t tid, int32_t cpu, const struct 
 MUST_CHECK bool calls_read(struct calls *calls, struct state *state, nstime from, nstime to,
 			   void (*each)(void *arg, const struct call *call), void *arg,
 			   struct error *err);
-struct call_runs *calls_runs(struct calls *calls);
+struct cpu_runs *calls_runs(struct calls *calls);
 /* Behind the last stretch: the thread still is in that call where the range ends, and is told so.
  */
 void calls_keep_open(struct calls *calls, int64_t tid, const struct value *name);

@@ -1,5 +1,4 @@
 /* segments_calls.c - rows of `syscalls`: see calls.h */
-#include "sql/calls/call_runs.h"
 #include "sql/calls/segments_internal.h"
 
 #include "engine/base/mem.h"
@@ -97,7 +96,7 @@ static void add_call(void *arg, const struct call *call)
 		.tid = call->tid,
 		.begin = call->begin,
 		.end = call->end,
-		.lost = call->gap != CALL_WHOLE,
+		.lost = call->gap != PAIR_WHOLE,
 		.value = call->name,
 		.cpu = call->cpu < 0 ? (struct value){.kind = VALUE_NONE} : value_s64(call->cpu),
 		.class = call->class,
@@ -139,7 +138,7 @@ bool segments_count_parts(struct segments_cursor *cursor, struct error *err)
 		const struct segment *row = &cursor->rows[i];
 
 		if (segments_goes_on(cursor, row))
-			counts->without[CALL_OPEN]++;
+			counts->without[PAIR_OPEN]++;
 		else if (row->lost && !call_counts_unknown(counts, cursor->host, row->end, err))
 			return false;
 	}

@@ -1,5 +1,4 @@
 /* segments_rows.c - rows of parts of attributes: see segments_vtab.c */
-#include "sql/calls/call_runs.h"
 #include "sql/calls/segments_internal.h"
 #include "sql/tables/comms.h"
 
@@ -30,7 +29,7 @@ bool segments_take_part(void *arg, const struct interval *interval)
 	struct value tid;
 
 	if (cursor->calls)
-		call_runs_add(calls_runs(cursor->calls), interval);
+		cpu_runs_add_part(calls_runs(cursor->calls), interval);
 	if (!comm_thread_of(interval->path, &tid) || part.begin >= part.end)
 		return true;
 	part.tid = (int64_t)tid.u;

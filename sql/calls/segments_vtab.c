@@ -24,7 +24,6 @@
  * (state_set_lists()): it goes on behind them as far as a window is read, and the end of a row that
  * is not there is not known.
  */
-#include "sql/calls/call_runs.h"
 #include "sql/calls/segments_internal.h"
 #include "sql/tables/comms.h"
 #include "sql/tables/lookup.h"
@@ -173,7 +172,7 @@ static bool read_stretch(struct segments_cursor *cursor, struct error *err)
 	cursor->from = from > cursor->begin ? from : cursor->begin;
 	cursor->to = to < cursor->end ? to : cursor->end;
 	if (cursor->calls && calls_need_runs(cursor->calls))
-		call_runs_turn(calls_runs(cursor->calls));
+		cpu_runs_turn(calls_runs(cursor->calls));
 	if (!stretches_next_parts(&cursor->todo, segments_take_part, cursor, err) ||
 	    (cursor->along && !comms_along_end(cursor->host, cursor->begin, cursor->end, err)))
 		return false;

@@ -61,19 +61,10 @@ void handover_end(struct handover *handover)
 
 /* ---- streams ---- */
 
-static uint64_t inode_of(const struct stream *stream, uint32_t source)
-{
-	struct source_stamp stamp = {0};
-
-	if (source < stream->nsources)
-		(void)source_stamp(stream->sources[source], &stamp);
-	return stamp.inode;
-}
-
 static bool has_file(const struct stream *stream, uint64_t inode)
 {
 	for (uint32_t i = 0; inode && i < stream->nsources; i++)
-		if (inode_of(stream, i) == inode)
+		if (stream_inode(stream, i) == inode)
 			return true;
 	return false;
 }
@@ -102,7 +93,7 @@ static void leave_streams(struct left *left, const struct trace *trace)
 
 		left->streams[i] = (struct left_stream){
 			mem_strdup(stream->name),
-			stream->nsources ? inode_of(stream, stream->nsources - 1) : 0};
+			stream->nsources ? stream_inode(stream, stream->nsources - 1) : 0};
 	}
 }
 

@@ -52,6 +52,12 @@ static bool is_unrecorded(struct index *index, const struct stream *stream, nsti
 	return true;
 }
 
+/* A recording of tasks has nothing of a CPU until one of them runs there. */
+static bool is_recorded(const struct trace *trace, const struct stream *stream)
+{
+	return stream->has_time && trace->parts[stream->part]->recording != RECORDING_TASKS;
+}
+
 /* Until when does the stream lack events at first? */
 static bool look_at_stream(struct pair_doubts *doubts, struct index *index,
 			   const struct stream *stream, nstime begin, struct error *err)
@@ -87,10 +93,8 @@ bool pair_doubts_new(struct index *index, const uint64_t *classes, nstime begin,
 	for (size_t i = 0; i < trace->nstreams && ok; i++) {
 		const struct stream *stream = trace->streams[i];
 
-		/* a recording of tasks has nothing of a CPU until one of them runs there */
 		doubts->matters[i] = has_any(trace, classes, stream);
-		if (doubts->matters[i] && stream->has_time &&
-		    trace->parts[stream->part]->recording != RECORDING_TASKS)
+		if (doubts->matters[i] && is_recorded(trace, stream))
 			ok = look_at_stream(doubts, index, stream, begin, err);
 	}
 	if (!ok)
@@ -129,19 +133,14 @@ void pair_doubts_nameless(struct pair_doubts *doubts, uint32_t class, nstime t)
 	doubts->nameless[class] = t;
 }
 
-bool pair_doubts_lacks(const struct pair_doubts *doubts, nstime t)
-{
-	return t < doubts->lacks_until;
-}
-
 /* Where a stream lacked events: were they lost, or was it not recorded? */
-static enum pair_doubt lack_at(const struct pair_doubts *doubts, nstime t)
+static enum pair_end lack_at(const struct pair_doubts *doubts, nstime t)
 {
 	return t <= doubts->lost_until ? PAIR_LOST : PAIR_UNRECORDED;
 }
 
-enum pair_doubt pair_doubts_of(const struct pair_doubts *doubts, const struct pair_event *begin,
-			       const struct pair_event *end, bool *by_run)
+enum pair_end pair_doubts_of(const struct pair_doubts *doubts, const struct pair_event *begin,
+			     const struct pair_event *end, bool *by_run)
 {
 	bool named = begin->named && end->named;
 
@@ -151,14 +150,36 @@ enum pair_doubt pair_doubts_of(const struct pair_doubts *doubts, const struct pa
 		return PAIR_SWITCH;
 	if (begin->time <= doubts->lacked || (!named && begin->time <= doubts->begun))
 		return lack_at(doubts, begin->time);
-	*by_run = pair_doubts_lacks(doubts, begin->time);
-	return PAIR_SURE;
+	*by_run = begin->time < doubts->lacks_until;
+	return PAIR_WHOLE;
 }
 
-enum pair_doubt pair_doubts_by_run(const struct pair_doubts *doubts, const struct pair_event *begin,
-				   const struct pair_event *end, const nstime *run)
+enum pair_end pair_doubts_by_run(const struct pair_doubts *doubts, const struct pair_event *begin,
+				 const struct pair_event *end, struct cpu_runs *runs)
 {
-	bool left = begin->cpu != end->cpu || (run ? *run > begin->time : doubts->switches);
+	const struct cpu_run *run = cpu_runs_at(runs, end->cpu, end->time);
+	bool left = begin->cpu != end->cpu || (run ? run->begin > begin->time : doubts->switches);
 
-	return left ? lack_at(doubts, begin->time) : PAIR_SURE;
+	return left ? lack_at(doubts, begin->time) : PAIR_WHOLE;
+}
+
+bool pair_doubts_at(struct index *index, nstime t, enum pair_end *out, struct error *err)
+{
+	const struct trace *trace = index_trace(index);
+	bool unrecorded;
+	struct lack lack;
+
+	*out = PAIR_SWITCH;
+	for (size_t i = 0; i < trace->nstreams && *out != PAIR_LOST; i++) {
+		const struct stream *stream = trace->streams[i];
+
+		if (!is_recorded(trace, stream))
+			continue;
+		if (!losses_at(index, stream, t, &lack, err) ||
+		    !is_unrecorded(index, stream, t, &unrecorded, err))
+			return false;
+		if (lack.lacks)
+			*out = unrecorded ? PAIR_UNRECORDED : PAIR_LOST;
+	}
+	return true;
 }

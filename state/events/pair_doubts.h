@@ -19,12 +19,17 @@
 #define STATE_EVENTS_PAIR_DOUBTS_H
 
 #include "index/events.h"
+#include "state/events/cpu_runs.h"
 
-enum pair_doubt {
-	PAIR_SURE,
+/* A pair, or why the end of what an event begins is not known. */
+enum pair_end {
+	PAIR_WHOLE,
+	PAIR_OPEN,       /* no end follows */
+	PAIR_OTHER,      /* the end that follows is that of another one */
 	PAIR_LOST,       /* events were lost while it lasted */
 	PAIR_UNRECORDED, /* a CPU was not recorded while it lasted */
-	PAIR_SWITCH      /* a switch is missing while it lasted, and its events name no thread */
+	PAIR_SWITCH,     /* a switch is missing while it lasted, and its events name no thread */
+	PAIR_ENDS
 };
 
 struct pair_doubts;
@@ -52,19 +57,20 @@ void pair_doubts_free(struct pair_doubts *doubts); /* NULL is fine */
 bool pair_doubts_loss(struct pair_doubts *doubts, const struct event *loss);
 /* An event of the class is left out, since it is of no known thread. */
 void pair_doubts_nameless(struct pair_doubts *doubts, uint32_t class, nstime t);
-/* Does a stream with such events lack some now, or did one since `t`? Else no run is needed. */
-bool pair_doubts_lacks(const struct pair_doubts *doubts, nstime t);
 /*
  * Why the pair of the two is in doubt, or would be: `end` may also be the next begin of its key.
- * *by_run: PAIR_SURE holds only where its thread did not leave its CPU, pair_doubts_by_run().
+ * *by_run: PAIR_WHOLE holds only where its thread did not leave its CPU, pair_doubts_by_run().
  */
-enum pair_doubt pair_doubts_of(const struct pair_doubts *doubts, const struct pair_event *begin,
-			       const struct pair_event *end, bool *by_run);
+enum pair_end pair_doubts_of(const struct pair_doubts *doubts, const struct pair_event *begin,
+			     const struct pair_event *end, bool *by_run);
+/* The same where *by_run is true; `runs` say who runs on the CPU of the end just before it. */
+enum pair_end pair_doubts_by_run(const struct pair_doubts *doubts, const struct pair_event *begin,
+				 const struct pair_event *end, struct cpu_runs *runs);
 /*
- * The same where *by_run is true: `run` is when the run of a thread began that lasts just before
- * the end, on its CPU; NULL: who runs there is not known, since a switch is missing.
+ * Why what lasted at `t` is not known behind it: what streams lacked then; PAIR_SWITCH: they had
+ * all.
  */
-enum pair_doubt pair_doubts_by_run(const struct pair_doubts *doubts, const struct pair_event *begin,
-				   const struct pair_event *end, const nstime *run);
+MUST_CHECK bool pair_doubts_at(struct index *index, nstime t, enum pair_end *out,
+			       struct error *err);
 
 #endif

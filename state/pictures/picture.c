@@ -80,25 +80,32 @@ void picture_release(struct picture *picture)
 	*picture = (struct picture){0};
 }
 
-nstime picture_time(const struct picture *picture, uint32_t column)
+nstime column_begin(nstime begin, nstime end, uint32_t columns, uint32_t column)
 {
-	uint64_t span = (uint64_t)picture->end - (uint64_t)picture->begin;
-	unsigned __int128 into = (unsigned __int128)span * column / picture->columns;
+	uint64_t span = (uint64_t)end - (uint64_t)begin;
 
-	return (nstime)((uint64_t)picture->begin + (uint64_t)into);
+	return (nstime)((uint64_t)begin + (uint64_t)((unsigned __int128)span * column / columns));
 }
 
-/* The column that a time of the range falls into. */
-static uint32_t column_of(const struct picture *picture, nstime t)
+uint32_t column_find(nstime begin, nstime end, uint32_t columns, nstime t)
 {
-	uint64_t span = (uint64_t)picture->end - (uint64_t)picture->begin;
-	uint64_t into = (uint64_t)t - (uint64_t)picture->begin;
-	uint32_t column = (uint32_t)((unsigned __int128)into * picture->columns / span);
+	uint64_t span = (uint64_t)end - (uint64_t)begin, into = (uint64_t)t - (uint64_t)begin;
+	uint32_t column = (uint32_t)((unsigned __int128)into * columns / span);
 
 	/* beginnings are rounded down, so that the next one may hold it */
-	while (column + 1 < picture->columns && picture_time(picture, column + 1) <= t)
+	while (column + 1 < columns && column_begin(begin, end, columns, column + 1) <= t)
 		column++;
 	return column;
+}
+
+nstime picture_time(const struct picture *picture, uint32_t column)
+{
+	return column_begin(picture->begin, picture->end, picture->columns, column);
+}
+
+static uint32_t column_of(const struct picture *picture, nstime t)
+{
+	return column_find(picture->begin, picture->end, picture->columns, t);
 }
 
 /* Bytes of the UTF-8 character that begins here, 0 when it is none or a control character. */

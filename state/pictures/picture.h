@@ -84,6 +84,11 @@ void picture_finish(struct picture *picture);   /* after the last one: rows are 
  */
 void picture_go_on(struct picture *picture, const struct picture *from);
 
+/* Where a column of [begin, end) begins; of the number of columns, the end. */
+nstime column_begin(nstime begin, nstime end, uint32_t columns, uint32_t column);
+/* The column that a time of [begin, end) falls into. */
+uint32_t column_find(nstime begin, nstime end, uint32_t columns, nstime t);
+
 /* Where column c begins; of the number of columns, the picture's end. */
 nstime picture_time(const struct picture *picture, uint32_t column);
 /* The run that begins at column `at`; false: there is no such column. */

@@ -1,29 +1,29 @@
-/* call_runs.c - see call_runs.h */
-#include "sql/calls/call_runs.h"
+/* cpu_runs.c - see cpu_runs.h */
+#include "state/events/cpu_runs.h"
 
 #include "engine/base/digits.h"
 #include "engine/base/mem.h"
 
 #include <string.h>
 
-void call_runs_release(struct call_runs *runs)
+void cpu_runs_release(struct cpu_runs *runs)
 {
 	hash_index_release(&runs->of_cpu);
 	mem_free(runs->cpus);
-	mem_free(runs->runs);
-	*runs = (struct call_runs){0};
+	paged_free(&runs->memory);
+	*runs = (struct cpu_runs){0};
 }
 
-void call_runs_clear(struct call_runs *runs)
+void cpu_runs_clear(struct cpu_runs *runs)
 {
 	hash_index_clear(&runs->of_cpu);
 	runs->ncpus = runs->count = 0;
 }
 
-void call_runs_turn(struct call_runs *runs)
+void cpu_runs_turn(struct cpu_runs *runs)
 {
 	for (size_t i = 0; i < runs->ncpus; i++) {
-		struct call_cpu *of = &runs->cpus[i];
+		struct cpu_of_runs *of = &runs->cpus[i];
 
 		if (of->first < of->past)
 			of->last = runs->runs[of->past - 1];
@@ -33,7 +33,7 @@ void call_runs_turn(struct call_runs *runs)
 }
 
 /* NULL: no run was on that CPU. */
-static struct call_cpu *find_cpu(const struct call_runs *runs, int32_t cpu)
+static struct cpu_of_runs *find_cpu(const struct cpu_runs *runs, int32_t cpu)
 {
 	uint32_t at = hash_index_find(&runs->of_cpu, hash_number((uint64_t)cpu), i,
 				      runs->cpus[i].cpu == cpu);
@@ -41,15 +41,15 @@ static struct call_cpu *find_cpu(const struct call_runs *runs, int32_t cpu)
 	return at == HASH_INDEX_NONE ? NULL : &runs->cpus[at];
 }
 
-static struct call_cpu *reach_cpu(struct call_runs *runs, int32_t cpu)
+static struct cpu_of_runs *reach_cpu(struct cpu_runs *runs, int32_t cpu)
 {
-	struct call_cpu *of = find_cpu(runs, cpu);
+	struct cpu_of_runs *of = find_cpu(runs, cpu);
 
 	if (of)
 		return of;
 	hash_index_add(&runs->of_cpu, hash_number((uint64_t)cpu), runs->ncpus);
 	of = mem_push(runs->cpus, runs->ncpus, runs->cpus_capacity);
-	*of = (struct call_cpu){.cpu = cpu};
+	*of = (struct cpu_of_runs){.cpu = cpu};
 	return of;
 }
 
@@ -66,28 +66,34 @@ static bool cpu_of(const char *path, int32_t *cpu)
 	return number <= INT32_MAX && !strcmp(at, "]/thread");
 }
 
-void call_runs_add(struct call_runs *runs, const struct interval *interval)
+void cpu_runs_add(struct cpu_runs *runs, int32_t cpu, const struct cpu_run *run)
 {
-	struct call_run run = {interval->begin, interval->end, (int64_t)interval->value.u};
-	struct call_cpu *of;
-	int32_t cpu;
+	struct cpu_of_runs *of = reach_cpu(runs, cpu);
+	struct cpu_run own = *run;
 
-	if (!cpu_of(interval->path, &cpu) || interval->value.kind != VALUE_INT)
-		return;
-	of = reach_cpu(runs, cpu);
 	if (of->first == of->past) {
 		of->first = of->past = of->at = runs->count;
-		if (of->last.tid == run.tid && of->last.begin < run.begin &&
-		    run.begin <= of->last.end)
-			run.begin = of->last.begin;
+		if (of->last.tid == own.tid && of->last.begin < own.begin &&
+		    own.begin <= of->last.end)
+			own.begin = of->last.begin;
 	}
-	*mem_push(runs->runs, runs->count, runs->capacity) = run;
+	runs->runs = paged_reach(&runs->memory, runs->count, &runs->capacity, sizeof *runs->runs);
+	runs->runs[runs->count++] = own;
 	of->past = runs->count;
 }
 
-const struct call_run *call_runs_at(struct call_runs *runs, int32_t cpu, nstime t)
+void cpu_runs_add_part(struct cpu_runs *runs, const struct interval *interval)
 {
-	struct call_cpu *of = cpu < 0 ? NULL : find_cpu(runs, cpu);
+	struct cpu_run run = {interval->begin, interval->end, (int64_t)interval->value.u};
+	int32_t cpu;
+
+	if (cpu_of(interval->path, &cpu) && interval->value.kind == VALUE_INT)
+		cpu_runs_add(runs, cpu, &run);
+}
+
+const struct cpu_run *cpu_runs_at(struct cpu_runs *runs, int32_t cpu, nstime t)
+{
+	struct cpu_of_runs *of = cpu < 0 ? NULL : find_cpu(runs, cpu);
 
 	if (!of)
 		return NULL;

@@ -5,7 +5,6 @@
  * are the file's own (virtual) ones.
  */
 #include "engine/symbols/dwarf/debug.h"
-#include "engine/symbols/symbols_internal.h"
 
 #include "engine/base/cursor.h"
 #include "engine/base/mem.h"

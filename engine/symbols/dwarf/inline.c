@@ -11,7 +11,6 @@
 #include "engine/symbols/tables/tables.h"
 
 #include "engine/base/mem.h"
-#include "engine/symbols/tables/tables.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

@@ -38,10 +38,6 @@ struct objects {
 	struct found *found; /* NULL until the first question */
 };
 
-struct stat;
-/* Opens regular files alone: a trace can name anything. -1: it is none. */
-int symbols_open_file(const char *path, struct stat *st);
-
 void objects_release(struct objects *objects);
 /* `jit`: the process whose code without a file it is, 0 none. */
 struct object *objects_get(struct objects *objects, const char *name, const struct build_id *id,

@@ -8,6 +8,7 @@
  * it is the innermost.
  */
 #include "engine/symbols/dwarf/debug.h"
+#include "engine/symbols/tables/tables.h"
 
 #include "engine/base/mem.h"
 

@@ -32,15 +32,6 @@ static bool is_column(const struct ast_path *path)
 	       path->atoms[0].kind == ATOM_NAME;
 }
 
-static size_t number_of_column(const struct rows_where *where, const char *name)
-{
-	size_t i = 0;
-
-	while (i < where->ncolumns && strcmp(where->columns[i], name) != 0)
-		i++;
-	return i;
-}
-
 static void no_column(const struct rows_where *where, const struct ast_path *path)
 {
 	struct nearest nearest;
@@ -87,7 +78,7 @@ static bool note_column(const struct ast *ast, void *arg)
 	}
 	if (ast->kind != AST_PATH)
 		return false;
-	column = is_column(ast->path) ? number_of_column(noting->where, ast->path->atoms[0].name)
+	column = is_column(ast->path) ? column_number(noting->where->columns, noting->where->ncolumns, ast->path->atoms[0].name)
 				      : noting->where->ncolumns;
 	if (column < noting->where->ncolumns)
 		bitset_add(noting->reads, column);
@@ -145,7 +136,7 @@ static bool parse(struct rows_where *where, const char *text, struct error *err)
 
 static void compile(struct rows_where *where)
 {
-	struct compile compile = {.on = ON_ROW, .columns = where->columns};
+	struct compile compile = {.on = ON_ROW, .columns = where->columns, .ncolumns = where->ncolumns};
 
 	compile.program = where->program = program_new(where->rules, &where->none);
 	for (size_t i = 0; i < where->nterms; i++)

@@ -3,7 +3,7 @@
  *
  *     comm ~ "demo-*" && (dur > 1ms || tid in (42, 43))
  *
- * A name is a column; fields and the state have no meaning. A column that has no value in a row is
+ * A name is a column. Of rows that have a `begin` or a `ts`, either name means it. Fields and the state have no meaning. A column that has no value in a row is
  * unknown there.
  */
 #ifndef STATE_FILTER_ROWS_H

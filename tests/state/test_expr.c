@@ -139,6 +139,7 @@ static const struct row {
 	{"none < 5", "fails: an operand has the wrong type"},
 	{"none + 5", "fails: an operand has the wrong type"},
 	{"\"a\" < \"b\"", "true"},
+	{"\"task\" > \"rcu\" && \"rcu\" < \"task\"", "true"}, /* two letters apart */
 	{"\"a\" < 5", "fails: an operand has the wrong type"},
 	{"nothing == 5", "unknown"},
 	{"nothing == none", "unknown"},

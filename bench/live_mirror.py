@@ -121,7 +121,7 @@ def rows_latency(yore, seconds):
     rows = {}
     for when, line in lines:
         row = json.loads(line)
-        rows.setdefault(row["stream"].split("/")[-1], []).append((row["t"] - offset, when))
+        rows.setdefault(row["stream"].split("/")[-1], []).append((row["ts"] - offset, when))
     out = []
     for (name, i), when in came.items():
         begin, end = entries[name][i]

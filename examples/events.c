@@ -249,7 +249,7 @@ static int put_all(struct yore *yore, struct yore_error *err)
 	if (yore_events_open(yore, &options, &events, err) != 0)
 		return -1;
 	while ((status = yore_events_next(events, err)) == 1) {
-		printf("{\"t\":");
+		printf("{\"ts\":");
 		put_time(yore_event_time(events));
 		printf(",\"stream\":");
 		put_name(yore_stream_name(yore_event_stream(events)));

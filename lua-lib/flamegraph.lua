@@ -109,7 +109,7 @@ local function fold(ev, chain, tid)
 			unit = ev.context.period and ev.name or unit
 		end
 	end
-	local stack, inside = frames.names(chain, { (tostring(name_at(tid, ev.t) or tid and ":" .. tid or "[unknown]"):gsub(" ", "_")) })
+	local stack, inside = frames.names(chain, { (tostring(name_at(tid, ev.ts) or tid and ":" .. tid or "[unknown]"):gsub(" ", "_")) })
 	add(table.concat(stack, ";"), inside, weight)
 end
 

@@ -26,7 +26,7 @@ local function losses()
 	local rows = {}
 	for ev in trace:events{ losses = "only", from = a.start, to = a.stop } do
 		local stop = math.min(ev.lost_until, a.stop)
-		rows[#rows + 1] = { begin = ev.t, ["end"] = stop, dur = stop - ev.t, cpu = ev.cpu, stream = ev.stream,
+		rows[#rows + 1] = { begin = ev.ts, ["end"] = stop, dur = stop - ev.ts, cpu = ev.cpu, stream = ev.stream,
 			lost = math.type(ev.lost) == "integer" and ev.lost or nil }
 	end
 	local columns = table.move(place, 1, #place, 1, {})

@@ -82,7 +82,7 @@ local function forks()
 		for ev in trace:events{ name = events, from = a.start, to = a.stop } do
 			local child = ev.fields.child_tid or ev.fields.child_pid
 			found[child] = found[child] or {}
-			found[child][ev.t] = true
+			found[child][ev.ts] = true
 		end
 	end
 	return found

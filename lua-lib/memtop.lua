@@ -331,21 +331,21 @@ local function spaces()
 		for i = 1, b.n do
 			local row = found[b.mm_id[i]]
 			if not row then
-				row = { mm = b.mm_id[i], resident = 0, max = 0, max_begin = b.t[i] }
+				row = { mm = b.mm_id[i], resident = 0, max = 0, max_begin = b.ts[i] }
 				found[b.mm_id[i]] = row
 				list[#list + 1] = row
 			end
 			local curr, kind, size = b.curr[i], kinds[b.member[i]], b.size[i]
 			if curr == true or curr == 1 then
 				row.tid = kernel.thread_of(columns, function(column) return b[column][i] end) or row.tid
-				row.seen = b.t[i]
+				row.seen = b.ts[i]
 			end
 			if kind then
 				row.resident = row.resident + (kind ~= "swap" and size - (row[kind] or 0) or 0)
 				row[kind] = size
 			end
 			if row.resident > row.max then
-				row.max, row.max_begin = row.resident, b.t[i]
+				row.max, row.max_begin = row.resident, b.ts[i]
 			end
 		end
 	end

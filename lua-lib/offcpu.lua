@@ -115,7 +115,7 @@ local function each_with_stack(visit)
 	frames.each(switches, a.start, a.stop, function(ev, chain)
 		local tid = ev.fields.prev_tid or ev.fields.prev_pid
 		if chain and #chain > 0 and tid then
-			local t = ev.t
+			local t = ev.ts
 			if count >= SWITCHES and t > since then
 				flush(t)
 			end

@@ -21,8 +21,7 @@ enum {
 static const struct {
 	const char *kernel, *lttng;
 } aliases[] = {{"prev_pid", "prev_tid"},   {"next_pid", "next_tid"},     {"pid", "tid"},
-	       {"child_pid", "child_tid"}, {"parent_pid", "parent_tid"}, {"retval", "ret"},
-	       {"runtime", "runtime"}};
+	       {"child_pid", "child_tid"}, {"parent_pid", "parent_tid"}, {"retval", "ret"}};
 
 /* ---- fields ---- */
 

@@ -467,9 +467,12 @@ static void check_builtin(struct checker *checker, struct ast *node)
 	enum builtin builtin = (enum builtin)node->index;
 	bool stack = builtin == BUILTIN_KSTACK || builtin == BUILTIN_USTACK;
 
-	node->type = stack || builtin == BUILTIN_COMM || builtin == BUILTIN_PROBE ? TYPE_TEXT
-										  : TYPE_NUMBER;
-	if (!checker->in_events && builtin != BUILTIN_NSECS && builtin != BUILTIN_ELAPSED)
+	node->type = stack || builtin == BUILTIN_COMM || builtin == BUILTIN_PROBE ||
+				     builtin == BUILTIN_NAME || builtin == BUILTIN_STREAM
+			     ? TYPE_TEXT
+			     : TYPE_NUMBER;
+	if (!checker->in_events && builtin != BUILTIN_NSECS && builtin != BUILTIN_TS &&
+	    builtin != BUILTIN_ELAPSED)
 		fail(checker, node, "there is no event here, in BEGIN, END and interval");
 	checker->program->uses_stacks |= stack;
 	if (stack)

@@ -146,9 +146,11 @@ static struct value comm_of(struct runtime *rt)
 struct value event_builtin(struct runtime *rt, enum builtin builtin)
 {
 	const struct stream *stream = rt->has_event ? rt->run->stream : NULL;
+	const char *name;
 
 	switch (builtin) {
 	case BUILTIN_NSECS:
+	case BUILTIN_TS:
 		return rt->time == NSTIME_MIN ? (struct value){0} : value_s64(rt->time);
 	case BUILTIN_ELAPSED:
 		return rt->time == NSTIME_MIN ? (struct value){0}
@@ -164,6 +166,11 @@ struct value event_builtin(struct runtime *rt, enum builtin builtin)
 		return rt->run->cpu < 0 ? (struct value){0} : value_s64(rt->run->cpu);
 	case BUILTIN_PROBE:
 		return value_text(rt->probe->name, (uint32_t)strlen(rt->probe->name));
+	case BUILTIN_NAME:
+		name = rt->bound->trace->classes[rt->run->batch->class_index[rt->entry]]->name;
+		return value_text(name, (uint32_t)strlen(name));
+	case BUILTIN_STREAM:
+		return value_text(stream->name, (uint32_t)strlen(stream->name));
 	case BUILTIN_KSTACK:
 	case BUILTIN_USTACK:
 		return event_stack(rt, builtin == BUILTIN_KSTACK, INT32_MAX);

@@ -48,7 +48,8 @@ enum { NFUNCTIONS = sizeof functions / sizeof *functions };
 static const char *const builtins[] = {
 	[BUILTIN_NSECS] = "nsecs", [BUILTIN_ELAPSED] = "elapsed", [BUILTIN_PID] = "pid",
 	[BUILTIN_TID] = "tid",     [BUILTIN_COMM] = "comm",       [BUILTIN_CPU] = "cpu",
-	[BUILTIN_PROBE] = "probe", [BUILTIN_KSTACK] = "kstack",   [BUILTIN_USTACK] = "ustack"};
+	[BUILTIN_PROBE] = "probe", [BUILTIN_KSTACK] = "kstack",   [BUILTIN_USTACK] = "ustack",
+	[BUILTIN_TS] = "ts",       [BUILTIN_NAME] = "name",       [BUILTIN_STREAM] = "stream"};
 
 enum { NBUILTINS = sizeof builtins / sizeof *builtins };
 

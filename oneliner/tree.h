@@ -30,7 +30,11 @@ enum builtin {
 	BUILTIN_CPU,
 	BUILTIN_PROBE,
 	BUILTIN_KSTACK,
-	BUILTIN_USTACK
+	BUILTIN_USTACK,
+	/* as conditions have them */
+	BUILTIN_TS,
+	BUILTIN_NAME,
+	BUILTIN_STREAM
 };
 
 static inline bool ast_is_text(const struct ast *ast)
@@ -117,7 +121,7 @@ struct oneliner {
 	size_t nvariables, variables_capacity;
 	struct rules *rules;   /* without lines: */
 	struct program *exprs; /* what the trees are compiled in */
-	bool uses_builtin[BUILTIN_USTACK + 1];
+	bool uses_builtin[BUILTIN_STREAM + 1];
 	bool uses_stacks, uses_intervals;
 	bool reads_chains; /* kstack or ustack, */
 	uint32_t chain_at; /* first there */

@@ -3,67 +3,31 @@
 
 #include "engine/base/bitset.h"
 #include "engine/base/mem.h"
-#include "state/filter/where.h"
-#include "state/interval_window.h"
-#include "state/program/program.h"
-#include "state/state.h"
+#include "state/condition.h"
 
 struct matching {
 	const struct matches_asked *asked;
 	const struct trace *trace;
-	struct where *where; /* NULL: there is no condition */
-	struct program *program;
-	struct where_pass *pass, *by_state; /* NULL: it need not be asked */
-	struct interval_window *window;
-	struct where_reads reads; /* of `window` */
-	uint64_t *classes;
+	struct condition condition;
+	uint64_t *classes; /* NULL: all */
 };
-
-static void release(struct matching *matching)
-{
-	where_pass_free(matching->by_state);
-	where_pass_free(matching->pass);
-	interval_window_free(matching->window);
-	where_free(matching->where);
-	program_free(matching->program);
-	mem_free(matching->classes);
-}
-
-static void set_classes(struct matching *matching)
-{
-	const struct trace *trace = matching->trace;
-
-	matching->classes = bitset_new(trace->nclasses);
-	for (size_t i = 0; i < trace->nclasses; i++)
-		if (where_class(matching->where, trace->classes[i]))
-			bitset_add(matching->classes, i);
-}
 
 static bool prepare(struct served *served, struct worker *worker, struct matching *matching,
 		    struct error *err)
 {
 	const struct notices quiet = {0};
+	const struct trace *trace = matching->trace;
 
 	if (!matching->asked->where)
 		return true;
 	struct state *state = served_state(served, worker, 0, err);
-	if (!state || !where_parse(matching->asked->where, &matching->where, err))
+	if (!state || !condition_open(&matching->asked->where, 1, state, &quiet, false,
+				      &matching->condition, err))
 		return false;
-	struct rules *rules = state_rules(state);
-	if (where_reads_state(matching->where) &&
-	    !program_compile(rules, matching->trace, &quiet, &matching->program, err))
-		return false;
-	if (!where_compile(matching->where, rules, matching->trace, matching->program, err) ||
-	    !where_lookup(matching->where, err) || !where_condition(matching->where, err))
-		return false;
-	set_classes(matching);
-	if (where_selects(matching->where))
-		matching->pass = where_pass_new(matching->where, NULL);
-	if (where_selects_by_state(matching->where)) {
-		matching->window = interval_window_new(state, matching->program, false);
-		matching->reads = interval_window_reads(matching->window);
-		matching->by_state = where_pass_new(matching->where, &matching->reads);
-	}
+	matching->classes = bitset_new(trace->nclasses);
+	for (size_t i = 0; i < trace->nclasses; i++)
+		bitset_add(matching->classes, i);
+	condition_classes(&matching->condition, trace, matching->classes);
 	return true;
 }
 
@@ -86,8 +50,8 @@ static bool give_run(struct matching *matching, const struct run *run)
 	uint16_t entries[BATCH_MAX];
 	uint32_t count = 0;
 
-	if (matching->by_state)
-		count = where_select_by_state(matching->by_state, run, entries);
+	if (matching->condition.by_state)
+		count = where_select_by_state(matching->condition.by_state, run, entries);
 	else
 		for (uint32_t i = run->first; i < run->first + run->count; i++)
 			entries[count++] = (uint16_t)i;
@@ -109,13 +73,13 @@ static bool read_events(struct served *served, struct worker *worker, struct mat
 	struct run run;
 	enum step step;
 
-	if (matching->where)
-		where_range(matching->where, &options.begin, &options.end);
+	if (matching->condition.where)
+		where_range(matching->condition.where, &options.begin, &options.end);
 	if (options.begin >= options.end)
 		return true;
-	if (matching->pass) {
+	if (matching->condition.pass) {
 		options.select = where_select;
-		options.select_arg = matching->pass;
+		options.select_arg = matching->condition.pass;
 	}
 	if (!events_open(served->index, &options, &events, err))
 		return false;
@@ -123,8 +87,8 @@ static bool read_events(struct served *served, struct worker *worker, struct mat
 		if (!give_run(matching, &run))
 			break;
 	events_close(events);
-	return step != STEP_ERROR &&
-	       (!matching->window || !interval_window_failed(matching->window, err));
+	return step != STEP_ERROR && (!matching->condition.window ||
+				      !interval_window_failed(matching->condition.window, err));
 }
 
 bool matches_each(struct served *served, struct worker *worker, const struct matches_asked *asked,
@@ -134,6 +98,7 @@ bool matches_each(struct served *served, struct worker *worker, const struct mat
 	bool good = prepare(served, worker, &matching, err) &&
 		    read_events(served, worker, &matching, err);
 
-	release(&matching);
+	condition_release(&matching.condition);
+	mem_free(matching.classes);
 	return good;
 }

@@ -10,6 +10,7 @@
  *     state_at(PATH, ts)      the value of an attribute
  *     symbol(ADDRESS [, PID [, ts]])  the function that is there
  *     comm(TID, ts)           the name that the thread had then, or last before
+ *     yore_where(TEXT, value, ...)    is the condition true of a row?
  *     yore_open(PATH)         tables of that trace under their plain names
  *     yore_pushdown(0 or 1)   whether scans take constraints; for tests
  */
@@ -385,6 +386,7 @@ int sql_register_functions(sqlite3 *db, struct sql_context *context)
 		{"symbol", 1, 0, fn_symbol},
 		{"symbol", 2, 0, fn_symbol},
 		{"symbol", 3, 0, fn_symbol},
+		{"yore_where", -1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, sql_row_condition},
 		{"yore_open", 1, SQLITE_DIRECTONLY, fn_open},
 		{"yore_pushdown", 1, SQLITE_DIRECTONLY, fn_pushdown},
 	};

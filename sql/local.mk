@@ -39,6 +39,7 @@ libsqltables_a_SOURCES = \
 	%D%/tables/packets_vtab.c \
 	%D%/tables/plan.c \
 	%D%/tables/plan.h \
+	%D%/tables/row_condition.c \
 	%D%/tables/rows.c \
 	%D%/tables/rows.h \
 	%D%/calls/segments_calls.c \
@@ -50,6 +51,8 @@ libsqltables_a_SOURCES = \
 	%D%/sql_internal.h \
 	%D%/tables/states_vtab.c \
 	%D%/tables/table.c \
+	%D%/tables/told_condition.c \
+	%D%/tables/told_condition.h \
 	%D%/tables/threads_vtab.c \
 	%D%/tables/constraints.c \
 	%D%/tables/do_vtab.c

@@ -203,6 +203,8 @@ struct sql_module_name {
 };
 extern const struct sql_module_name sql_modules[]; /* ended by NULL names */
 
+/* yore_where(TEXT, value, ...): see row_condition.c. */
+void sql_row_condition(sqlite3_context *out, int argc, sqlite3_value **argv);
 int sql_register_functions(sqlite3 *db, struct sql_context *context);
 int sql_register_aggregates(sqlite3 *db);
 /* Tables that are told a path: yore_events(PATH) and so on. */

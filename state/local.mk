@@ -10,6 +10,8 @@ libstate_a_SOURCES = \
 	%D%/changes.h \
 	%D%/comms.c \
 	%D%/comms.h \
+	%D%/condition.c \
+	%D%/condition.h \
 	%D%/interval_window.c \
 	%D%/interval_window.h \
 	%D%/reading.c \

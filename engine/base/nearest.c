@@ -65,6 +65,27 @@ static bool has_word(const char *name, const char *wanted)
 	return false;
 }
 
+/* What different tables and tracers call the same: never far from each other. */
+static bool means_the_same(const char *wanted, const char *name)
+{
+	static const char *const words[][6] = {{"ts", "t", "time", "timestamp", "begin", "nsecs"},
+					       {"dur", "runtime", "length", "duration", "latency"},
+					       {"tid", "thread", "perf_tid", "vtid", "common_pid"},
+					       {"comm", "procname", "perf_comm"}};
+	enum { WORDS = sizeof *words / sizeof **words };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		bool has_wanted = false, has_name = false;
+		for (size_t k = 0; k < WORDS && words[i][k]; k++) {
+			has_wanted |= !strcmp(words[i][k], wanted);
+			has_name |= !strcmp(words[i][k], name);
+		}
+		if (has_wanted && has_name)
+			return true;
+	}
+	return false;
+}
+
 void nearest_begin(struct nearest *nearest, const char *wanted)
 {
 	*nearest = (struct nearest){.wanted = wanted};
@@ -75,6 +96,8 @@ void nearest_offer(struct nearest *nearest, const char *name)
 	const char *colon = strrchr(name, ':');
 	size_t found = likeness(nearest->wanted, name), i;
 
+	if (found && means_the_same(nearest->wanted, name))
+		found = 1;
 	if (colon)
 		found = least(found, likeness(nearest->wanted, colon + 1));
 	if (found == (size_t)-1 && strlen(nearest->wanted) >= WORD_LEAST &&

@@ -10,6 +10,7 @@
  * distance is at most a third of the longer one's length, at least one. Of a name with a colon
  * (`sched:sched_switch`) the part after the last colon is tried as well. After these come names
  * that have the wanted one as a word of theirs, the shortest first: `switch` finds `sched_switch`.
+ * What tables and tracers call differently, such as `dur` and `runtime`, is always near.
  */
 #ifndef ENGINE_BASE_NEAREST_H
 #define ENGINE_BASE_NEAREST_H

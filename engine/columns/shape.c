@@ -370,6 +370,9 @@ struct shape *shape_new(const struct trace *trace, const struct class_group *gro
 					    {COLUMN_OFFSET, "at_offset", "INTEGER", true, true, false, 0},
 					    {COLUMN_INDEX, "at_index", "INTEGER", true, true, false, 0}};
 	static const struct column path = {COLUMN_TRACE, "trace", "TEXT", true, false, false, 0};
+	static const struct column where = {COLUMN_WHERE, "yore_where", "TEXT", true,
+					    false,        false,        0};
+	bool any_hidden = false;
 	struct shape *shape = mem_new(sizeof *shape);
 
 	shape->own_arena = !arena;
@@ -378,9 +381,11 @@ struct shape *shape_new(const struct trace *trace, const struct class_group *gro
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
 		struct column column = own[i];
 		column.hidden |= group && i >= COLUMN_NAME;
-		if (told && column.hidden) { /* an argument in brackets is the first hidden one */
-			column_add(shape, &path);
-			told = false;
+		if (column.hidden && !any_hidden) { /* arguments in brackets are the first ones */
+			if (told)
+				column_add(shape, &path);
+			column_add(shape, &where);
+			any_hidden = true;
 		}
 		column_add(shape, &column);
 	}

@@ -31,6 +31,7 @@ enum column_kind {
 	COLUMN_OFFSET,  /* of the packet in it */
 	COLUMN_INDEX,   /* of the event in the packet */
 	COLUMN_TRACE,   /* the path that the table is told */
+	COLUMN_WHERE,   /* the condition that it is told */
 	COLUMN_FIELD,
 	COLUMN_LABEL
 };
@@ -87,8 +88,9 @@ void class_groups_make(const struct trace *trace, struct class_group **out, size
 void class_groups_free(struct class_group *groups, size_t count);
 
 /*
- * `group` NULL: the table `events`, else borrowed. `told`: with the hidden column `trace`. `arena`
- * has what the shape is made of; NULL: one of its own.
+ * `group` NULL: the table `events`, else borrowed. `told`: with the hidden column `trace`, the
+ * first hidden one; the next one is `yore_where`. `arena` has what the shape is made of; NULL: one
+ * of its own.
  */
 struct shape *shape_new(const struct trace *trace, const struct class_group *group, bool told,
 			struct arena *arena);

@@ -54,6 +54,7 @@ struct bind_trace {
 	struct rules *rules;
 	struct symbols *symbols;     /* own; made when first asked for */
 	struct script_trace host;    /* of the program: index not NULL */
+	bool told_t;                 /* that the name `t` is an alias */
 	bool busy;                   /* a question is being answered: no second one inside it */
 	struct bind_cursor *cursors; /* open ones, which the trace's end closes */
 	size_t ncursors;             /* of these */

@@ -2,7 +2,7 @@
  * bind_batch.c - events for scripts, in batches of columns
  *
  *     for b in trace:batch{name = "sched_switch", fields = {"cpu", "next_tid"}} do
- *         for i = 1, b.n do count(b.cpu[i], b.next_tid[i], b.t[i]) end
+ *         for i = 1, b.n do count(b.cpu[i], b.next_tid[i], b.ts[i]) end
  *     end
  *
  * One table per column and batch is made, and nothing per event:
@@ -70,10 +70,10 @@ static void add_rows(struct bind_cursor *cursor, struct columns *columns)
 				     sizeof *columns->plans);
 }
 
-/* Pushes the columns that the table at 2 asks for; "t" is always the first. */
+/* Pushes the columns that the table at 2 asks for; "ts" is always the first. */
 static void push_columns(lua_State *L, struct bind_cursor *cursor)
 {
-	struct bind_column column = {.kind = COLUMN_T, .key = "t", .name = "t"};
+	struct bind_column column = {.kind = COLUMN_T, .key = "ts", .name = "ts"};
 	struct columns *columns;
 	size_t count = 0;
 	lua_Integer size = BATCH_SIZE;
@@ -102,7 +102,7 @@ static void push_columns(lua_State *L, struct bind_cursor *cursor)
 	for (size_t i = 1; i <= count; i++) {
 		if (lua_rawgeti(L, -2, (lua_Integer)i) != LUA_TSTRING)
 			luaL_error(L, "fields: a list of names is expected");
-		if (strcmp(lua_tostring(L, -1), "t") != 0) {
+		if (strcmp(lua_tostring(L, -1), "ts") != 0) {
 			bind_column_parse(L, cursor, lua_tostring(L, -1), &column);
 			add_column(columns, &column);
 		}
@@ -483,6 +483,8 @@ static int batch_step(lua_State *L)
 	}
 	for (size_t c = columns->count; c-- > 0;)
 		lua_setfield(L, 1, columns->items[c].key);
+	lua_getfield(L, 1, "ts"); /* its name until this release */
+	lua_setfield(L, 1, "t");
 	lua_pushinteger(L, n);
 	lua_setfield(L, 1, "n");
 	return 1;

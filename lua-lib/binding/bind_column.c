@@ -20,7 +20,8 @@ void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *tex
 		const char *text;
 		enum column_kind kind;
 		unsigned scopes;
-	} words[] = {{"t", COLUMN_T, 0},
+	} words[] = {{"ts", COLUMN_T, 0},
+		     {"t", COLUMN_T, 0},
 		     {"name", COLUMN_NAME, 0},
 		     {"cpu", COLUMN_CPU, 0},
 		     {"stream", COLUMN_STREAM, 0},

@@ -24,7 +24,7 @@ struct bind_column {
 };
 
 /*
- * Reads "t name cpu stream", a field, "field/x payload/x context/x packet/x", "label(x)", or, with
+ * Reads "ts name cpu stream", a field, "field/x payload/x context/x packet/x", "label(x)", or, with
  * a bracket, an expression such as cpu[cpu]/thread. Raises what is wrong with that.
  */
 void bind_column_parse(lua_State *L, struct bind_cursor *cursor, const char *text,

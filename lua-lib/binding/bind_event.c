@@ -1,7 +1,7 @@
 /*
  * bind_event.c - events for scripts: an iterator of views
  *
- *     for ev in trace:events{name = "sched_*"} do print(ev.t, ev.name, ev.fields.next_tid) end
+ *     for ev in trace:events{name = "sched_*"} do print(ev.ts, ev.name, ev.fields.next_tid) end
  *
  *     for ev, tid in trace:events{name = "sched_switch", fields = {"next_tid"}} do print(tid) end
  *
@@ -350,6 +350,19 @@ static inline bool is_key(const char *key, size_t len, const char *word)
 	return len == strlen(word) && !memcmp(key, word, len);
 }
 
+/* `t` was its name: said once for each trace. */
+static bool is_time(const struct event_view *view, const char *key, size_t len)
+{
+	struct bind_trace *bound = view->cursor->bound;
+
+	if (is_key(key, len, "t") && !bound->told_t) {
+		notice(&bound->trace->notices, NOTICE_INFO,
+		       "Lua: an event's time is 'ts' now; 't' still is an alias in this release");
+		bound->told_t = true;
+	}
+	return is_key(key, len, "ts") || is_key(key, len, "t");
+}
+
 static int event_index(lua_State *L)
 {
 	const struct event_view *view = check_view(L, EVENT_META, EVENT_TYPE);
@@ -357,7 +370,7 @@ static int event_index(lua_State *L)
 	const char *key = check_text(L, &len);
 
 	check_open(L, view);
-	if (is_key(key, len, "t")) {
+	if (is_time(view, key, len)) {
 		bind_push_time(L, view->t); /* records without one hold from the start */
 		return 1;
 	}
@@ -421,7 +434,7 @@ static int event_table(lua_State *L)
 		const char *key;
 		unsigned scopes;
 	} parts[] = {{"fields", BIND_PAYLOAD}, {"context", BIND_CONTEXT}, {"packet", BIND_PACKET}};
-	static const char *const heads[] = {"t", "name", "cpu", "stream", "lost", "lost_until"};
+	static const char *const heads[] = {"ts", "name", "cpu", "stream", "lost", "lost_until"};
 
 	check_current(L, view->cursor, view->serial);
 	lua_newtable(L);

@@ -151,7 +151,7 @@ static struct at_options read_at_options(lua_State *L, int i)
 static void push_why(lua_State *L, const struct answer *answer)
 {
 	lua_newtable(L);
-	bind_set_integer(L, "t", answer->why_time);
+	bind_set_integer(L, "ts", answer->why_time);
 	if (answer->why_class) {
 		bind_set_text(L, "name", answer->why_class->name);
 		bind_set_integer(L, "packet", (int64_t)answer->why.offset);
@@ -165,8 +165,9 @@ static void push_why(lua_State *L, const struct answer *answer)
 
 static void push_row(lua_State *L, const struct answer *answer)
 {
-	lua_createtable(L, 0, 6);
-	bind_set_integer(L, "t", answer->t);
+	lua_createtable(L, 0, 7);
+	bind_set_integer(L, "ts", answer->t);
+	bind_set_integer(L, "t", answer->t); /* its name until this release */
 	bind_set_text(L, "path", answer->path);
 	bind_set_value(L, "value", &answer->value);
 	bind_push_time(L, answer->since);

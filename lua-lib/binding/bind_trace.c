@@ -428,13 +428,14 @@ static void push_loss(void *arg, const struct loss *loss)
 
 	lua_createtable(L, 0, 2);
 	lua_pushinteger(L, loss->time);
-	lua_setfield(L, -2, "t");
+	lua_setfield(L, -2, "ts");
 	lua_pushinteger(L, loss->until);
 	lua_setfield(L, -2, "till");
 	lua_rawseti(L, -2, luaL_len(L, -2) + 1);
 }
 
-/* trace:losses_around(t): {{t =, till =}, ...}, the places of losses that lie around the moment. */
+/* trace:losses_around(t): {{ts =, till =}, ...}, the places of losses that lie around the moment.
+ */
 static int trace_losses_around(lua_State *L)
 {
 	const struct bind_trace *bound = bind_check_trace(L, 1);

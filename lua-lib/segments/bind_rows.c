@@ -6,12 +6,13 @@
  *         term.test(row)
  *     end
  *
- * All terms must hold. A mistake in the text is raised with its place.
+ * All terms must hold. A mistake in the text is raised with its place. Also yore.path().
  */
 #include "engine/base/mem.h"
 #include "lua-lib/binding/bind.h"
 #include "lua-lib/segments/bind_segments.h"
 #include "state/filter/rows.h"
+#include "state/rules/rules.h"
 
 #define ROWS_TYPE "yore.condition"
 
@@ -98,7 +99,28 @@ static int yore_condition(lua_State *L)
 	return 1;
 }
 
+/* yore.path("thread[*]/state = blocked"): the path, and the value behind `=`, or nil. */
+static int yore_path(lua_State *L)
+{
+	const char *text = luaL_checkstring(L, 1);
+	struct query *query;
+	struct value value;
+	struct error err;
+	bool has_value;
+
+	if (!query_parse_value(text, &query, &has_value, &value, &err))
+		return bind_raise(L, &err);
+	lua_pushstring(L, query_text(query));
+	if (has_value)
+		bind_push_value(L, &value);
+	else
+		lua_pushnil(L);
+	query_free(query);
+	return 2;
+}
+
 void bind_rows_register(lua_State *L)
 {
 	bind_set_function(L, "condition", yore_condition);
+	bind_set_function(L, "path", yore_path);
 }

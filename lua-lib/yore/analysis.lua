@@ -187,12 +187,12 @@ end
 -- which `lost`, how many events of the range it took, is nil; else as ev.lost.
 function analysis.each_loss(start, stop, visit)
 	for _, place in ipairs(trace:losses_around(start)) do
-		if place.t < start then
-			visit(place.t, place.till)
+		if place.ts < start then
+			visit(place.ts, place.till)
 		end
 	end
 	for ev in trace:losses(start, stop) > 0 and trace:events{ losses = "only", from = start, to = stop } or function() end do
-		visit(ev.t, ev.lost_until, ev.lost)
+		visit(ev.ts, ev.lost_until, ev.lost)
 	end
 end
 

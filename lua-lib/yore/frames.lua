@@ -84,7 +84,7 @@ function frames.each_stacked(stacks, names, from, to, each)
 		if stacks[name] and before then
 			each(before, frames.of_stack(ev.text), before.tid)
 		elseif wanted[name] or not names and not stacks[name] then
-			last[cpu] = { t = ev.t, name = name, cpu = cpu, tid = fields.common_pid,
+			last[cpu] = { ts = ev.ts, name = name, cpu = cpu, tid = fields.common_pid,
 				fields = { prev_pid = fields.prev_pid, prev_tid = fields.prev_tid } }
 		end
 	end

@@ -203,7 +203,7 @@ function threads.of_samples(self)
 		return (not tests.tid or tests.tid(tid)) and (not tests.pid or tests.pid(tid)) and (not tests.comm or tests.comm(name_at(tid, t)))
 	end
 	return function(ev, tid)
-		return (not tests.cpu or tests.cpu(ev.cpu)) and of_thread(tid or ev.context.tid or ev.state["cpu[cpu]/thread"], ev.t)
+		return (not tests.cpu or tests.cpu(ev.cpu)) and of_thread(tid or ev.context.tid or ev.state["cpu[cpu]/thread"], ev.ts)
 	end, of_thread
 end
 

@@ -25,37 +25,21 @@ local function trimmed(text)
 	return text:match("^%s*(.-)%s*$")
 end
 
--- The value behind = : an integer, a text in double quotes or as it is.
-local function value_of(text)
-	return math.tointeger(tonumber(text)) or text:match('^"(.*)"$') or text
-end
-
 local function read_period(spec)
-	local unit, list = { kind = "pairs", from = {}, till = {} }, nil
-	local names = { ["--from"] = "from", ["--until"] = "till", ["--key"] = "key", ["--until-key"] = "till_key" }
-	local words = {}
-	for word in spec:gmatch("%S+") do
-		words[#words + 1] = word
-	end
-	local i = 1
-	while words[i] do
-		if words[i] == "--nested" then
+	local unit, names = { kind = "pairs", from = {}, till = {} },
+		{ ["--from"] = "from", ["--until"] = "till", ["--key"] = "key", ["--until-key"] = "till_key" }
+	for word, value in (spec .. " "):gsub("%s+%-%-", "\n--"):gmatch("(%S+)[^%S\n]*([^\n]*)") do
+		local name = names[word] or word ~= "--nested" and fail(spec, "there is no '" .. word .. "' in a period")
+		value = trimmed(value)
+		if not name then
 			unit.nested = true
+		elseif value == "" then
+			fail(spec, word .. " needs a value")
+		elseif name == "from" or name == "till" then
+			table.insert(unit[name], value)
 		else
-			list = names[words[i]] or fail(spec, "there is no '" .. words[i] .. "' in a period")
-			i = i + 1
-			local value = words[i] or fail(spec, words[i - 1] .. " needs a value")
-			while list:find("key") and words[i + 1] and not words[i + 1]:find("^%-%-") do
-				i = i + 1
-				value = value .. " " .. words[i]
-			end
-			if type(unit[list]) == "table" then
-				table.insert(unit[list], value)
-			else
-				unit[list] = value
-			end
+			unit[name] = value
 		end
-		i = i + 1
 	end
 	if #unit.from == 0 or #unit.till == 0 then
 		fail(spec, "a period needs --from and --until")
@@ -90,9 +74,9 @@ local function read_call(spec)
 end
 
 local function read_interval(spec)
-	local path, value = spec:match("^([^=]+)=(.+)$")
-	if path and path:find("/") then
-		return { kind = "interval", path = trimmed(path), value = value_of(trimmed(value)) }
+	if spec:find("=", 1, true) and spec:find("/", 1, true) then
+		local path, value = analysis.asked("--unit", yore.path, spec)
+		return { kind = "interval", path = path, value = value }
 	end
 end
 
@@ -144,9 +128,10 @@ local function calls_of(side, unit)
 		local found, unknown = walk_calls(side, unit.name)
 		return of_thread(side, found, unit.comm), unknown
 	end
+	local name = math.tointeger(tonumber(unit.name)) or unit.name
 	local calls = side.data and side.data.calls or trace:segments{ path = "thread[*]/syscall", optional = true,
-		value = value_of(unit.name), from = side.start, to = side.stop }
-	local named = of_thread(side, calls:select{ value = value_of(unit.name) }, unit.comm)
+		value = name, from = side.start, to = side.stop }
+	local named = of_thread(side, calls:select{ value = name }, unit.comm)
 	local found = named:select{ begun = true, ended = true }
 	return found, #named - #found
 end

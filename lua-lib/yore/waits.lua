@@ -74,9 +74,9 @@ function waits.each_switch(a, times, visit)
 	for i = 1, #names > 0 and #list or 0 do
 		if not list[i + 1] or list[i + 1] - list[i] > apart then
 			for ev in trace:events{ name = names, from = list[first], to = list[i] + 1 } do
-				local tid = times[ev.t] and (ev.fields.next_tid or ev.fields.next_pid) or 0
+				local tid = times[ev.ts] and (ev.fields.next_tid or ev.fields.next_pid) or 0
 				if tid ~= 0 then
-					visit(ev.cpu, tid, ev.t)
+					visit(ev.cpu, tid, ev.ts)
 				end
 			end
 			first = i + 1

@@ -42,7 +42,7 @@ struct at {
 static void json_side(struct sink *out, const char *key, nstime t, int64_t value,
 		      const struct event_class *class, const struct position *place)
 {
-	sink_printf(out, "\"%s\":{\"t\":%lld,\"value\":%lld,\"event\":", key, (long long)t,
+	sink_printf(out, "\"%s\":{\"ts\":%lld,\"value\":%lld,\"event\":", key, (long long)t,
 		    (long long)value);
 	json_text(out, class ? class->name : NULL);
 	sink_printf(out, ",\"packet\":%llu,\"index\":%u}", (unsigned long long)place->offset,
@@ -80,7 +80,7 @@ static void json_why(struct at *at, struct sink *out, const struct answer *answe
 	}
 	const struct position *why = &answer->why;
 	json_member_text(out, "{\"event\":", answer->why_class ? answer->why_class->name : NULL);
-	json_member_time(out, ",\"t\":", answer->why_time);
+	json_member_time(out, ",\"ts\":", answer->why_time);
 	if (answer->why_time != NSTIME_MIN && why->stream < trace->nstreams) {
 		const struct stream *stream = trace->streams[why->stream];
 		json_member_text(out, ",\"stream\":", stream->name);
@@ -102,7 +102,7 @@ static bool json_answer(struct at *at, const struct answer *answer, const struct
 {
 	struct sink *out = at->sink;
 
-	sink_text(out, "{\"t\":");
+	sink_text(out, "{\"ts\":");
 	sink_i64(out, answer->t);
 	json_member_text(out, ",\"path\":", answer->path);
 	json_member_value(out, ",\"value\":", &answer->value);
@@ -458,9 +458,9 @@ static bool parse_words(struct at *at, bool *input, struct error *err)
 
 static void begin_rows(struct at *at)
 {
-	static const struct column all[] = {{"t", false},     {"path", false}, {"value", false},
+	static const struct column all[] = {{"ts", false},    {"path", false}, {"value", false},
 					    {"since", false}, {"why", false},  {"comm", false}};
-	static const struct column comm[] = {{"t", false},
+	static const struct column comm[] = {{"ts", false},
 					     {"path", false},
 					     {"value", false},
 					     {"since", false},

@@ -122,7 +122,7 @@ static bool packet_row(struct work *work, const char *file, const struct pt_row 
 static bool packet_json(struct sink *out, const char *file, const struct aux_buffer *buffer,
 			const struct pt_row *row, nstime t)
 {
-	json_member_time(out, "{\"t\":", t);
+	json_member_time(out, "{\"ts\":", t);
 	json_member_text(out, ",\"file\":", file);
 	json_member_u64(out, ",\"cpu\":", buffer->cpu >= 0, (uint64_t)buffer->cpu);
 	json_member_u64(out, ",\"tid\":", buffer->tid >= 0, (uint64_t)buffer->tid);

@@ -149,7 +149,7 @@ static void meet_loss(struct check *check, const struct event *loss)
 	check->lost_places++;
 	begin_row(check, "lost", loss->stream);
 	if (check->options->format == FORMAT_JSON) {
-		json_member_time(out, ",\"t\":", loss->time);
+		json_member_time(out, ",\"ts\":", loss->time);
 		json_member_time(out, ",\"until\":", loss->until);
 		json_member_u64(out, ",\"lost\":", !loss->lost_unknown, loss->lost);
 		sink_printf(out, ",\"packets\":%llu}\n", (unsigned long long)loss->lost_packets);
@@ -235,7 +235,7 @@ static void print_contradicted(struct check *check, const struct stream *stream,
 
 	begin_row(check, "contradiction", stream);
 	if (check->options->format == FORMAT_JSON) {
-		sink_printf(out, ",\"count\":%llu,\"t\":", (unsigned long long)found->count);
+		sink_printf(out, ",\"count\":%llu,\"ts\":", (unsigned long long)found->count);
 		json_time(out, first->claimed_at);
 		sink_printf(out, ",\"claimed\":%lld,\"until\":", (long long)first->claimed);
 		json_time(out, first->told_at);
@@ -284,7 +284,7 @@ static bool check_untold(struct check *check, struct error *err)
 		return true;
 	if (check->options->format == FORMAT_JSON)
 		sink_printf(out,
-			    "{\"kind\":\"lost\",\"stream\":null,\"t\":null,\"until\":null,"
+			    "{\"kind\":\"lost\",\"stream\":null,\"ts\":null,\"until\":null,"
 			    "\"lost\":%llu,\"packets\":0}\n",
 			    (unsigned long long)check->untold);
 	else

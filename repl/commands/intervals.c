@@ -236,12 +236,9 @@ struct interval_writer {
 bool interval_writer_new(struct session *session, const struct options *options, bool of_path,
 			 struct sink *sink, struct interval_writer **out, struct error *err)
 {
-	static const struct column columns[] = {{"begin", false},
-						{"end", false},
-						{"length", true},
-						{"path", false},
-						{"value", false},
-						{"comm", false}};
+	static const struct column columns[] = {{"begin", false}, {"end", false},
+						{"dur", true},    {"path", false},
+						{"value", false}, {"comm", false}};
 	struct interval_writer *writer = mem_new(sizeof *writer);
 
 	writer->session = session;

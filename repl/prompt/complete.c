@@ -117,7 +117,7 @@ static void offer_members(const struct completion *completion)
 
 static void offer_fields(const struct completion *completion)
 {
-	static const char *const heads[] = {"t", "name", "cpu", "stream", NULL};
+	static const char *const heads[] = {"ts", "name", "cpu", "stream", NULL};
 
 	for (size_t i = 0; heads[i]; i++)
 		offer(completion, heads[i]);

@@ -116,7 +116,7 @@ static void json_loss(const struct stream *stream, const struct loss *loss, stru
 {
 	uint64_t first, last;
 
-	json_member_time(out, "{\"t\":", loss->time);
+	json_member_time(out, "{\"ts\":", loss->time);
 	json_member_time(out, ",\"until\":", loss->until);
 	json_member_u64(out, ",\"events\":", !loss->unknown, loss->lost);
 	if (loss->lost_packets) {

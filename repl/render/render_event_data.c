@@ -103,7 +103,7 @@ bool event_json(struct event_writer *writer, nstime t, const struct stream *stre
 	struct sink *out = writer->sink;
 	char *to = sink_room(out, 64 + at->begin.len + plan->head.len + COPY_PAD);
 
-	to = put_constant(to, "{\"t\":", 5);
+	to = put_constant(to, "{\"ts\":", 6);
 	to = t == NSTIME_MIN ? put_constant(to, "null", 4) : put_nanoseconds(writer, to, t);
 	to = put_ready(to, &at->begin);
 	sink_end(out, put_ready(to, &plan->head));

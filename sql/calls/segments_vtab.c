@@ -2,7 +2,7 @@
  * segments_vtab.c - what threads did: the tables `thread_state`, `wakeups` and `syscalls`
  *
  *     thread_state(tid, cpu, comm, begin, end, dur, state; hidden: from, until)
- *     wakeups(ts, tid, comm, latency, cpu, waker, waker_comm, waker_kind; hidden: from, until)
+ *     wakeups(ts, tid, comm, dur, cpu, waker, waker_comm, waker_kind; hidden: from, until, latency)
  *     syscalls(tid, cpu, comm, begin, end, dur, name, ret; hidden: from, until)
  *
  * Rows are made of attributes of the rules, a stretch of time after the other:
@@ -43,7 +43,7 @@ const struct segments_kind segments_thread_state = {
 	.main = "state",
 	.begin = 3};
 const struct segments_kind segments_wakeups = {
-	.names = "ts INTEGER, tid INTEGER, comm TEXT, latency INTEGER, cpu INTEGER, "
+	.names = "ts INTEGER, tid INTEGER, comm TEXT, dur INTEGER, cpu INTEGER, "
 		 "waker INTEGER, waker_comm TEXT, waker_kind TEXT",
 	.ncolumns = 8,
 	.main = "state",
@@ -70,8 +70,9 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	if (!segments)
 		return code;
 	segments->kind = ((const struct sql_source *)aux)->name->segments;
-	buf_printf(&text, "CREATE TABLE x(%s%s, \"from\" INTEGER HIDDEN, until INTEGER HIDDEN)",
-		   segments->kind->names, segments->table.host ? "" : ", trace TEXT HIDDEN");
+	buf_printf(&text, "CREATE TABLE x(%s%s, \"from\" INTEGER HIDDEN, until INTEGER HIDDEN%s)",
+		   segments->kind->names, segments->table.host ? "" : ", trace TEXT HIDDEN",
+		   segments->kind->wakeups ? ", latency INTEGER HIDDEN" : "");
 	code = sqlite3_declare_vtab(db, buf_text(&text));
 	buf_release(&text);
 	*out = &segments->table.base;
@@ -107,12 +108,30 @@ static bool shows_names(const struct segments_kind *kind, sqlite3_uint64 columns
 	return columns & (kind->wakeups ? 1 << 2 | 1 << 6 : 1 << 2);
 }
 
+/* The column `latency` of wakeups, which is an alias. */
+static bool is_latency(const struct segments_table *segments, int column)
+{
+	return segments->kind->wakeups &&
+	       column == segments->kind->ncolumns + !segments->table.host + 2;
+}
+
+/* `latency` was the name of wakeups.dur. */
+static void note_alias(const struct segments_table *segments, const sqlite3_index_info *info)
+{
+	for (int i = 0; segments->table.host && i < 63; i++)
+		if (info->colUsed >> i & 1 && is_latency(segments, i))
+			sql_note(segments->table.host,
+				 "wakeups.latency is 'dur' now; 'latency' still is an alias in "
+				 "this release");
+}
+
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	struct segments_table *segments = (struct segments_table *)base;
 	struct buf letters = {0};
 	int nargs = 0;
 
+	note_alias(segments, info);
 	sql_note_texts(&segments->table, info, segments->kind->names);
 	for (int i = 0; i < info->nConstraint; i++) {
 		char letter =
@@ -510,27 +529,16 @@ static bool is_end_known(const struct segments_cursor *cursor, const struct segm
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	/* of each kind's columns, in the order of all */
-	enum {
-		TID,
-		CPU,
-		COMM,
-		BEGIN,
-		END,
-		DUR,
-		VALUE,
-		RET,
-		LATENCY,
-		WAKER,
-		WAKER_COMM,
-		WAKER_KIND
-	};
+	enum { TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET, WAIT, WAKER, WAKER_COMM, WAKER_KIND };
 	static const int plain[COLUMNS_MAX] = {TID, CPU, COMM, BEGIN, END, DUR, VALUE, RET},
-			 wakeups[COLUMNS_MAX] = {BEGIN, TID,   COMM,       LATENCY,
+			 wakeups[COLUMNS_MAX] = {BEGIN, TID,   COMM,       WAIT,
 						 CPU,   WAKER, WAKER_COMM, WAKER_KIND};
 	struct segments_cursor *cursor = (struct segments_cursor *)base;
 	const struct segment *row = &cursor->rows[cursor->scan.at];
 	struct value tid = value_s64(row->tid);
 
+	if (is_latency((const struct segments_table *)base->pVtab, i))
+		i = 3;
 	if (i >= segments_kind_of(cursor)->ncolumns)
 		return SQLITE_OK;
 	switch (segments_kind_of(cursor)->wakeups ? wakeups[i] : plain[i]) {
@@ -560,7 +568,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 		if (is_end_known(cursor, row) && row->returned)
 			sqlite3_result_int64(out, row->ret);
 		break;
-	case LATENCY:
+	case WAIT:
 		if (row->ran)
 			sqlite3_result_int64(out, row->end - row->begin);
 		break;

@@ -36,6 +36,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	folded->table.db = db;
 	folded->table.host = fold->host;
 	folded->fold = fold;
+	fold->plans.of_groups = true;
 	events_declare(fold->shape, false, &text);
 	text.len -= strlen(EVENTS_KEY);
 	for (unsigned i = 0; i < fold->nvalues; i++)

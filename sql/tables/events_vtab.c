@@ -1,8 +1,10 @@
 /*
  * events_vtab.c - the table `events`, and one table per event class
  *
- *     events(ts, stream, cpu, name, context, fields; hidden: packet, at_file, at_offset, at_index)
- *     CLASS(ts, stream, cpu, a column per field ...; hidden: name and as above)
+ *     events(ts, stream, cpu, name, context, fields; hidden: yore_where, packet, at_file,
+ * at_offset, at_index) CLASS(ts, stream, cpu, a column per field ...; hidden: name and as above)
+ *
+ * The first hidden column of both is yore_where, a condition as --where has it.
  *
  * What is pushed down stands in plan.c. A scan goes through runs of heads (index/events.h); xNext
  * is one step in a run. Fields are decoded with the first of them that is asked for. A join that
@@ -15,6 +17,7 @@
 #include "engine/columns/json.h"
 #include "sql/tables/key_index.h"
 #include "sql/tables/sources.h"
+#include "sql/tables/told_condition.h"
 
 #include <string.h>
 
@@ -45,6 +48,7 @@ struct opened {
 	uint64_t *classes, *streams;
 	int32_t *cpus;
 	size_t ncpus;
+	uint64_t condition; /* told.number */
 	bool unordered, backward, selects;
 };
 
@@ -56,6 +60,7 @@ struct events_cursor {
 	struct constraints constraints;
 	struct source *filters; /* of the constraints's conditions on fields */
 	bool untested;          /* some row that comes may not hold them */
+	struct told_condition told;
 	struct events *events;
 	struct findings *findings; /* of the statement, which may seek a lot; NULL: no `events` */
 	struct opened opened;
@@ -210,6 +215,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 {
 	struct events_cursor *cursor = (struct events_cursor *)base;
 
+	told_condition_end(&cursor->told);
 	events_close(cursor->events);
 	findings_drop(cursor->findings);
 	arena_free(cursor->constraints.arena);
@@ -219,16 +225,28 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
+/* Must rows be looked at before they are given? */
+static bool selects(const struct events_cursor *cursor)
+{
+	return cursor->constraints.nfilters > 0 || cursor->told.own.pass;
+}
+
+/* The state is read in order of time. */
+static bool is_ordered(const struct events_cursor *cursor)
+{
+	return cursor->plan->ordered || cursor->told.own.by_state;
+}
+
 static bool is_opened_so(const struct events_cursor *cursor)
 {
 	const struct trace *trace = cursor->host->trace;
 	const struct opened *opened = &cursor->opened;
 	const struct constraints *constraints = &cursor->constraints;
 
-	return cursor->events && opened->unordered == !cursor->plan->ordered &&
+	return cursor->events && opened->unordered == !is_ordered(cursor) &&
 	       opened->backward == cursor->plan->backward &&
 	       opened->selects == (constraints->nfilters > 0) &&
-	       opened->ncpus == constraints->ncpus &&
+	       opened->condition == cursor->told.number && opened->ncpus == constraints->ncpus &&
 	       !memcmp(opened->classes, constraints->classes,
 		       (trace->nclasses / 64 + 1) * sizeof *constraints->classes) &&
 	       !memcmp(opened->streams, constraints->streams,
@@ -243,17 +261,23 @@ static uint32_t select_rows(void *arg, const struct run *run, uint16_t *entries)
 	struct events_cursor *cursor = arg;
 	const struct constraints *constraints = &cursor->constraints;
 	const uint32_t *classes = run->batch->class_index;
-	const uint32_t end = run->first + run->count;
+	uint32_t count = run->count, n = 0;
 	int64_t scratch[BATCH_MAX];
-	uint32_t n = 0;
 
-	for (uint32_t i = run->first; i < end;) {
-		uint32_t class = classes[i], from = n;
+	if (cursor->told.own.pass)
+		count = where_select(cursor->told.own.pass, run, entries);
+	else
+		for (uint32_t i = 0; i < count; i++)
+			entries[i] = (uint16_t)(run->first + i);
+	if (!constraints->nfilters)
+		return count;
+	for (uint32_t i = 0; i < count;) {
+		uint32_t class = classes[entries[i]], from = n;
 		const struct source *filters = cursor->filters + (shape_row(cursor->shape, class) -
 								  1) * constraints->nfilters;
 		bool whole;
-		for (; i < end && classes[i] == class; i++)
-			entries[n++] = (uint16_t)i;
+		for (; i < count && classes[entries[i]] == class; i++)
+			entries[n++] = entries[i];
 		n = from + sources_filter(constraints, filters, run, entries + from, n - from,
 					  scratch, &whole);
 		cursor->untested |= !whole;
@@ -292,7 +316,7 @@ static bool begin_windows(struct events_cursor *cursor, struct error *err)
 	cursor->begin = constraints->begin;
 	cursor->end = constraints->end;
 	cursor->width = 0;
-	if (!constraints->nfilters || !(plan->ordered || constraints->limit < UINT64_MAX))
+	if (!selects(cursor) || !(plan->ordered || constraints->limit < UINT64_MAX))
 		return true;
 	if (!sql_host_bounds(cursor->host, &first, &last, err))
 		return false;
@@ -320,7 +344,7 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 	const struct constraints *constraints = &cursor->constraints;
 	struct arena *arena = opened->arena;
 
-	cursor->untested = false;
+	cursor->untested = cursor->told.own.by_state;
 	if (constraints->nfilters)
 		cursor->filters =
 			sources_of_filters(constraints->arena, cursor->shape, trace, constraints);
@@ -335,7 +359,8 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 	arena_reset(arena);
 	*opened = (struct opened){.arena = arena,
 				  .ncpus = constraints->ncpus,
-				  .unordered = !cursor->plan->ordered,
+				  .condition = cursor->told.number,
+				  .unordered = !is_ordered(cursor),
 				  .backward = cursor->plan->backward,
 				  .selects = constraints->nfilters > 0};
 	opened->classes = arena_copy(arena, constraints->classes, trace->nclasses / 64 + 1,
@@ -353,7 +378,7 @@ static bool open_events(struct events_cursor *cursor, struct error *err)
 					 .streams = opened->streams,
 					 .cpus = opened->cpus,
 					 .ncpus = opened->ncpus,
-					 .select = constraints->nfilters ? select_rows : NULL,
+					 .select = selects(cursor) ? select_rows : NULL,
 					 .select_arg = cursor,
 					 .findings = cursor->findings,
 					 .progress = cursor->host->progress,
@@ -400,10 +425,18 @@ static bool passes(struct events_cursor *cursor)
 {
 	const struct constraints *constraints = &cursor->constraints;
 
-	return !constraints->nfilters ||
-	       (decode_event(cursor) &&
-		constraints_fields(constraints, cursor->shape,
-				   cursor->run.batch->class_index[cursor->at], &cursor->fields));
+	struct run one = cursor->run;
+	uint16_t entry;
+
+	if (constraints->nfilters &&
+	    !(decode_event(cursor) &&
+	      constraints_fields(constraints, cursor->shape,
+				 cursor->run.batch->class_index[cursor->at], &cursor->fields)))
+		return false;
+	one.first = cursor->at;
+	one.count = 1;
+	return !cursor->told.own.by_state ||
+	       where_select_by_state(cursor->told.own.by_state, &one, &entry);
 }
 
 /* ---- going on ---- */
@@ -461,6 +494,9 @@ static int advance(struct events_cursor *cursor)
 				return SQLITE_OK;
 			}
 		}
+		if (cursor->told.own.window &&
+		    interval_window_failed(cursor->told.own.window, &err))
+			return fail(cursor, &err);
 		enum step step = next_run(cursor, &err);
 		if (step == STEP_ERROR)
 			return fail(cursor, &err);
@@ -513,6 +549,7 @@ static bool begin_host(struct events_cursor *cursor, sqlite3_value **argv, struc
 		cursor->events = NULL;
 		findings_drop(cursor->findings);
 		cursor->findings = NULL;
+		told_condition_end(&cursor->told);
 		cursor->any_timed = false;
 		for (size_t i = 0; i < host->trace->nstreams; i++)
 			cursor->any_timed |= host->trace->streams[i]->has_time;
@@ -782,6 +819,9 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *words, int 
 		return fail(cursor, &err);
 	struct constraints *constraints = &cursor->constraints;
 	constraints_read(constraints, cursor->plan, cursor->shape, cursor->host, argv);
+	if (!told_condition_begin(&cursor->told, cursor->host, cursor->plan, argv, constraints,
+				  &err))
+		return fail(cursor, &err);
 	cursor->done = constraints->nothing;
 	if (cursor->done)
 		return SQLITE_OK;
@@ -874,6 +914,19 @@ static void put_scopes(struct events_cursor *cursor, sqlite3_context *out, unsig
 	sqlite3_result_text64(out, buf_text(text), text->len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+/* The scan has it, where it is one that the scan was told. */
+static void put_condition(const struct events_cursor *cursor, sqlite3_context *out)
+{
+	if (cursor->told.text)
+		put_text(out, cursor->told.text);
+	else
+		sqlite3_result_error(
+			out,
+			"yore_where has no value: yore_where MATCH 'TEXT' stands alone "
+			"or beside AND; inside of TEXT || and ! join conditions",
+			-1);
+}
+
 static void put_place(struct events_cursor *cursor, sqlite3_context *out, enum column_kind kind)
 {
 	const struct run *run = &cursor->run;
@@ -956,6 +1009,9 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 		break;
 	case COLUMN_LABEL:
 		put_label(cursor, out, column->field);
+		break;
+	case COLUMN_WHERE:
+		put_condition(cursor, out);
 		break;
 	default:
 		put_place(cursor, out, column->kind);

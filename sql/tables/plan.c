@@ -6,6 +6,7 @@
  *     name     = IN GLOB LIKE       classes; GLOB is exact, = too when compared with a text
  *     stream   = IN GLOB LIKE       streams; likewise
  *     a field  = < <= > >= IN       exact on integers; = on texts
+ *     yore_where MATCH              exact: a condition as --where has it; = of an argument
  *     LIMIT                         when all else was taken exactly
  *
  * What is exact SQLite does not test again. Rows come in order of time when ORDER BY asks for it,
@@ -67,6 +68,8 @@ static bool can_take(sqlite3_index_info *info, int i, const struct column *colum
 	switch (column->kind) {
 	case COLUMN_TRACE:
 		return op == EQ;
+	case COLUMN_WHERE:
+		return op == EQ || op == SQLITE_INDEX_CONSTRAINT_MATCH;
 	case COLUMN_TS:
 	case COLUMN_CPU:
 		return sql_compares(op);
@@ -110,7 +113,7 @@ static void take_term(struct plan *plan, sqlite3_index_info *info, int i,
 	term->column = (uint32_t)info->aConstraint[i].iColumn;
 	/* a list for a time is gone through; for anything else it is one scan */
 	term->in = term->op == EQ && column->kind != COLUMN_TS && column->kind != COLUMN_TRACE &&
-		   sqlite3_vtab_in(info, i, 1);
+		   column->kind != COLUMN_WHERE && sqlite3_vtab_in(info, i, 1);
 	term->constant = is_constant(info, i);
 	sql_take(info, i, &nargs, exact);
 	plan->timed |= column->kind == COLUMN_TS;
@@ -118,7 +121,10 @@ static void take_term(struct plan *plan, sqlite3_index_info *info, int i,
 	if (column->kind == COLUMN_TRACE)
 		return;
 	say(words, column->name);
-	buf_printf(words, "%s?", term->in ? " IN " : sql_op_of(term->op)->text);
+	if (column->kind == COLUMN_WHERE)
+		buf_add_text(words, " MATCH ?");
+	else
+		buf_printf(words, "%s?", term->in ? " IN " : sql_op_of(term->op)->text);
 }
 
 /* Rows that one more condition of this kind leaves, as a share. */
@@ -149,7 +155,7 @@ static void estimate(const struct plan *plan, const struct shape *shape,
 		if (plan->terms[i].limit || plan->terms[i].offset)
 			continue;
 		passed *= share_of(&plan->terms[i], column);
-		given *= column->kind == COLUMN_FIELD ? 0.1 : 1;
+		given *= column->kind == COLUMN_FIELD || column->kind == COLUMN_WHERE ? 0.1 : 1;
 	}
 	if (shape->group)
 		passed *= 0.1;
@@ -262,8 +268,8 @@ static int number_of(struct plans *plans, struct plan *plan)
 }
 
 /* False: some constraint is left to SQLite. */
-static bool take_all(struct plan *plan, const struct shape *shape, const struct sql_table *table,
-		     sqlite3_index_info *info, struct buf *words)
+static bool take_all(struct plan *plan, const struct plans *plans, const struct shape *shape,
+		     const struct sql_table *table, sqlite3_index_info *info, struct buf *words)
 {
 	bool whole = true;
 
@@ -276,7 +282,9 @@ static bool take_all(struct plan *plan, const struct shape *shape, const struct 
 		bool taken = at >= 0 && (size_t)at < shape->ncolumns &&
 			     info->aConstraint[i].usable &&
 			     (!table->host || table->host->pushdown ||
-			      shape->columns[at].kind == COLUMN_TRACE) &&
+			      shape->columns[at].kind == COLUMN_TRACE ||
+			      shape->columns[at].kind == COLUMN_WHERE) &&
+			     !(plans->of_groups && shape->columns[at].kind == COLUMN_WHERE) &&
 			     can_take(info, i, &shape->columns[at], &exact);
 		if (taken)
 			take_term(plan, info, i, &shape->columns[at], exact, words);
@@ -308,7 +316,7 @@ int scan_plan_make(struct plans *plans, const struct shape *shape, struct sql_ta
 	bool pushdown = !table->host || table->host->pushdown;
 	struct plan *plan = mem_new(sizeof *plan);
 	struct buf words = {0};
-	bool whole = take_all(plan, shape, table, info, &words);
+	bool whole = take_all(plan, plans, shape, table, info, &words);
 
 	if (needs_path(plan, table)) {
 		plan_free(plan);

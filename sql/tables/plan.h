@@ -38,6 +38,7 @@ struct plan {
 enum { PLAN_NO_KEY = 1 << 30 };
 
 struct plans {
+	bool of_groups; /* their scans do not test yore_where */
 	struct plan **items;
 	size_t count, capacity;
 };

@@ -147,6 +147,39 @@ static struct ast *apply_prefix(struct parser *parser, enum op op, size_t at, st
 	return of;
 }
 
+/*
+ * C binds ! tighter than the comparison behind it, whose sign stands at `sign`; `at`: the !. The
+ * word that is looked at ends the comparison.
+ */
+static void ask_for_not(struct parser *parser, size_t at, size_t sign)
+{
+	const char *text = parser->text;
+	size_t from = at + 1, end = parser->token.at, left = sign;
+
+	while (is_blank(parser_char(parser, from)))
+		from++;
+	while (end > sign && is_blank(text[end - 1]))
+		end--;
+	while (left > from && is_blank(text[left - 1]))
+		left--;
+	parse_error(parser, at,
+		    "this needs brackets: !(%.*s), or, as C and 'do' read it, (!%.*s) %.*s",
+		    (int)(end - from), text + from, (int)(left - from), text + from,
+		    (int)(end - sign), text + sign);
+}
+
+/* What C reads in another way than conditions do. */
+static void check_prefix(struct parser *parser, enum op op, size_t at)
+{
+	if (parser->failed)
+		return;
+	if (op == OP_BIT_NOT && !parser->dialect->strict && parser_char(parser, at + 1) == '~')
+		parse_error(parser, at,
+			    "'~~' is one sign in conditions, and two in C: write ~x or ~(~x)");
+	if (op == OP_NOT && parser->asks && parser->compared)
+		ask_for_not(parser, at, parser->compared - 1);
+}
+
 /* *bound: how tightly the operator before it binds, which stays where there is none. */
 static struct ast *parse_prefixed(struct parser *parser, unsigned least, unsigned *bound)
 {
@@ -159,6 +192,7 @@ static struct ast *parse_prefixed(struct parser *parser, unsigned least, unsigne
 	if (prefix && prefix->binds >= least) {
 		lex_next(parser);
 		ast = apply_prefix(parser, prefix->op, at, parse_binding(parser, prefix->operand));
+		check_prefix(parser, prefix->op, at);
 		*bound = prefix->binds;
 	} else {
 		ast = parser->dialect->operand(parser);
@@ -250,6 +284,14 @@ static void check_readings(struct parser *parser, const struct operator* binary,
 		ask_for_brackets(parser, from, at, strlen(binary->text), bits - 1);
 }
 
+/* `!comm ~ "a*"` of a dialect like C's, where ! takes comm alone: a glob of 0 or 1. */
+static void check_left(struct parser *parser, const struct ast *left, unsigned bound, size_t at)
+{
+	if (!parser->dialect->strict && bound != UINT32_MAX && left->kind == AST_UNARY &&
+	    left->op == OP_NOT)
+		parse_error(parser, at, "this needs brackets: !(a ~ b), !(a =~ b), !(a in (b))");
+}
+
 /*
  * `bound` is how tightly the last operator binds: one that binds tighter would have been read with
  * its right side.
@@ -259,7 +301,7 @@ struct ast *parse_binding(struct parser *parser, unsigned least)
 	const struct dialect *dialect = parser->dialect;
 	enum op before = OP_NONE;
 	unsigned bound = UINT32_MAX;
-	size_t from = parser->token.at, bits = 0;
+	size_t from = parser->token.at, bits = 0, compared = 0;
 	struct ast *left = parse_prefixed(parser, least, &bound);
 
 	for (;;) {
@@ -268,9 +310,10 @@ struct ast *parse_binding(struct parser *parser, unsigned least)
 
 		if (lex_is_word(parser, "in") && dialect->in_binds >= least &&
 		    bound >= dialect->in_binds + dialect->strict) {
+			check_left(parser, left, bound, at);
 			left = parse_in(parser, left);
 			bound = dialect->in_binds - dialect->strict;
-			bits = 0;
+			bits = compared = 0;
 			continue;
 		}
 		if (!binary || binary->binds < least || binary->binds > bound)
@@ -278,6 +321,8 @@ struct ast *parse_binding(struct parser *parser, unsigned least)
 		before = binary->binds == bound ? before : OP_NONE;
 		if (dialect->strict)
 			check_operator(parser, binary->op, before);
+		if (binary->op == OP_GLOB || binary->op == OP_REGEX)
+			check_left(parser, left, bound, at);
 		bool is_bits = binary->op >= OP_BIT_AND && binary->op <= OP_SHR;
 		lex_next(parser);
 		left = node_of(parser, binary->op, at, left,
@@ -285,10 +330,12 @@ struct ast *parse_binding(struct parser *parser, unsigned least)
 		check_readings(parser, binary, from, at, bits ? bits : parser->bits);
 		bits = is_bits && strlen(binary->text) == 1 ? at + 1
 							    : 0; /* shifts bind alike in C */
+		compared = op_compares(binary->op) ? at + 1 : 0;
 		bound = binary->binds;
 		before = binary->op;
 	}
 	parser->bits = bits;
+	parser->compared = compared;
 	return left;
 }
 

@@ -83,7 +83,8 @@ struct parser {
 	unsigned nodes, depth;
 	bool failed; /* an error was told: every word is END until it is cleared */
 	bool asks;   /* for brackets where C reads the same text in another way */
-	size_t bits; /* 1 + where the operand read last has its & | ^ without brackets */
+	/* 1 + where the operand read last has without brackets its & | ^, its comparison */
+	size_t bits, compared;
 };
 
 /* ---- words ---- */

@@ -248,7 +248,7 @@ static const struct node *make_chain(struct maker *maker, const struct expr *exp
 	for (uint32_t i = 0; i < n; i++)
 		nodes[i] = make(maker, operands[i]);
 	n = drop_neutral(nodes, n, is_and ? YES : NO);
-	if (n == 1 || (nodes[0]->kind == NODE_FIXED && nodes[0]->outcome != UNKNOWN))
+	if (n == 1 || (nodes[0]->kind == NODE_FIXED && nodes[0]->outcome == (is_and ? NO : YES)))
 		return nodes[0];
 	node = of_nodes(maker, is_and ? NODE_AND : NODE_OR, nodes, n);
 	return all_each(node) ? of_expr(maker, NODE_EACH, expr) : node;

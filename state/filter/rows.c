@@ -14,7 +14,8 @@ struct rows_where {
 	struct rules *rules; /* hold the tree, and what is copied */
 	const struct rule_file *file;
 	const char **columns;
-	size_t ncolumns;
+	size_t ncolumns, columns_capacity;
+	bool any;          /* name is a column */
 	struct trace none; /* an empty one: a condition on rows asks nothing of it */
 	struct program *program;
 	struct rows_term {
@@ -32,15 +33,6 @@ static bool is_column(const struct ast_path *path)
 	       path->atoms[0].kind == ATOM_NAME;
 }
 
-static size_t number_of_column(const struct rows_where *where, const char *name)
-{
-	size_t i = 0;
-
-	while (i < where->ncolumns && strcmp(where->columns[i], name) != 0)
-		i++;
-	return i;
-}
-
 static void no_column(const struct rows_where *where, const struct ast_path *path)
 {
 	struct nearest nearest;
@@ -48,6 +40,13 @@ static void no_column(const struct rows_where *where, const struct ast_path *pat
 	char hint[NEAREST_WORDS_MAX];
 
 	ast_path_add_text(path, "[...]", &text);
+	if (where->any) {
+		rules_error(where->rules, where->file, path->at,
+			    "'%.60s' is no name of a column, and a row has columns alone",
+			    buf_text(&text));
+		buf_release(&text);
+		return;
+	}
 	nearest_begin(&nearest, buf_text(&text));
 	for (size_t i = 0; i < where->ncolumns; i++) {
 		nearest_offer(&nearest, where->columns[i]);
@@ -87,13 +86,29 @@ static bool note_column(const struct ast *ast, void *arg)
 	}
 	if (ast->kind != AST_PATH)
 		return false;
-	column = is_column(ast->path) ? number_of_column(noting->where, ast->path->atoms[0].name)
-				      : noting->where->ncolumns;
+	column = is_column(ast->path)
+			 ? column_number(noting->where->columns, noting->where->ncolumns,
+					 ast->path->atoms[0].name)
+			 : noting->where->ncolumns;
 	if (column < noting->where->ncolumns)
 		bitset_add(noting->reads, column);
 	else
 		no_column(noting->where, ast->path);
 	return column == noting->where->ncolumns;
+}
+
+/* Of a condition whose names are all columns: one more, where it is new. */
+static bool add_column(const struct ast *ast, void *arg)
+{
+	struct rows_where *where = arg;
+
+	if (ast->kind == AST_PATH && is_column(ast->path)) {
+		const char *name = ast->path->atoms[0].name;
+		if (column_number(where->columns, where->ncolumns, name) == where->ncolumns)
+			*arena_push(where->rules->arena, where->columns, where->ncolumns,
+				    where->columns_capacity) = name;
+	}
+	return false;
 }
 
 /* What && || ! join cannot be a number, nor a column, which has no truth values. */
@@ -137,6 +152,8 @@ static bool parse(struct rows_where *where, const char *text, struct error *err)
 	if (ast) {
 		ast_check_calls(where->rules, NULL, where->file, ast);
 		check_truth(where, ast);
+		if (where->any)
+			ast_find(ast, add_column, where);
 		add_terms(where, ast);
 	}
 	errors = rules_errors(where->rules, &n);
@@ -145,7 +162,8 @@ static bool parse(struct rows_where *where, const char *text, struct error *err)
 
 static void compile(struct rows_where *where)
 {
-	struct compile compile = {.on = ON_ROW, .columns = where->columns};
+	struct compile compile = {
+		.on = ON_ROW, .columns = where->columns, .ncolumns = where->ncolumns};
 
 	compile.program = where->program = program_new(where->rules, &where->none);
 	for (size_t i = 0; i < where->nterms; i++)
@@ -160,7 +178,8 @@ bool rows_where_parse(const char *text, const char *const *columns, size_t count
 
 	where->rules = rules_new();
 	where->columns = arena_array(where->rules->arena, count, sizeof *where->columns);
-	where->ncolumns = count;
+	where->ncolumns = where->columns_capacity = count;
+	where->any = !columns;
 	for (size_t i = 0; i < count; i++)
 		where->columns[i] =
 			arena_strndup(where->rules->arena, columns[i], strlen(columns[i]));
@@ -184,6 +203,11 @@ void rows_where_free(struct rows_where *where)
 	rules_free(where->rules);
 	arena_free(where->scratch);
 	mem_free(where);
+}
+
+const char *rows_where_column(const struct rows_where *where, size_t i)
+{
+	return i < where->ncolumns ? where->columns[i] : NULL;
 }
 
 size_t rows_where_terms(const struct rows_where *where)

@@ -242,7 +242,7 @@ static void run_operand(struct where_pass *pass, const struct node *chain, const
 	for (uint32_t k = 0; k < n; k++) {
 		places[count] = (uint16_t)k;
 		left[count] = entries[k];
-		count += out[k] != decided && out[k] != LOGIC_FAILED;
+		count += out[k] != decided;
 	}
 	run_node(pass, node, left, count, more);
 	for (uint32_t i = 0; i < count; i++)

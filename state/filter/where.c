@@ -189,6 +189,7 @@ struct lookup { /* of names in one of the conditions */
 	const struct where *where;
 	const struct rule_file *file;
 	struct error *err;
+	bool told_alias;
 };
 
 /* The place in the text, before what is wrong. Returns false. */
@@ -304,7 +305,7 @@ static bool is_number(uint64_t kinds)
 /* A field that is compared by `==` or `!=`, NULL: none. */
 static const char *compared_field(const struct where *where, const struct ast *ast)
 {
-	static const char *const heads[] = {"t", "name", "cpu", "stream"};
+	static const char *const heads[] = {"ts", "t", "name", "cpu", "stream"};
 	const struct ast_path *path = ast->kind == AST_PATH ? ast->path : NULL;
 
 	if (!path || path->below || where->refs[path->ref] == REF_MISSING ||
@@ -344,10 +345,21 @@ static bool lookup_compared(const struct lookup *in, const struct ast *field,
 	return complain_at(in, field->at);
 }
 
+/* `t` was the name of `ts`. */
+static void note_alias(struct lookup *in, const struct ast_path *path)
+{
+	if (in->told_alias || ast_root(path) != ROOT_STATE || path->natoms != 1 ||
+	    strcmp(path->atoms[0].name, "t") != 0)
+		return;
+	in->told_alias = true;
+	notice(&in->where->trace->notices, NOTICE_INFO,
+	       "condition: an event's time is 'ts' now; 't' still is an alias in this release");
+}
+
 /* True: it is a path that nothing has, or compares what is never equal. */
 static bool is_missing(const struct ast *ast, void *arg)
 {
-	const struct lookup *in = arg;
+	struct lookup *in = arg;
 	const struct ast_path *path = ast->path;
 
 	if (ast->kind == AST_BINARY && (ast->op == OP_EQ || ast->op == OP_NE))
@@ -355,6 +367,7 @@ static bool is_missing(const struct ast *ast, void *arg)
 		       !lookup_compared(in, ast->args[1], ast->args[0]);
 	if (ast->kind != AST_PATH)
 		return false;
+	note_alias(in, path);
 	if (in->where->refs[path->ref] == REF_MISSING)
 		return !lookup_member(in, path);
 	return path->natoms > 1 && ast_root(path) == ROOT_STATE && !lookup_state(in, path);
@@ -393,7 +406,7 @@ static bool check_condition(const struct lookup *in, const struct ast *ast)
 bool where_condition(const struct where *where, struct error *err)
 {
 	for (size_t i = 0; i < where->count; i++) {
-		const struct lookup in = {where, where->conditions[i].file, err};
+		const struct lookup in = {where, where->conditions[i].file, err, false};
 		if (!check_condition(&in, where->conditions[i].ast))
 			return false;
 	}
@@ -402,8 +415,10 @@ bool where_condition(const struct where *where, struct error *err)
 
 bool where_lookup(const struct where *where, struct error *err)
 {
+	struct lookup in = {.where = where, .err = err};
+
 	for (size_t i = 0; i < where->count; i++) {
-		struct lookup in = {where, where->conditions[i].file, err};
+		in.file = where->conditions[i].file;
 		if (ast_find(where->conditions[i].ast, is_missing, &in))
 			return false;
 	}

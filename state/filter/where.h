@@ -1,7 +1,7 @@
 /*
  * where.h - `--where EXPR`: a condition on events, in the expressions of the rule language
  *
- * A lone name is a field of the event, but for `t name cpu stream`. Longer paths that are not of
+ * A lone name is a field of the event, but for `ts name cpu stream`. Longer paths that are not of
  * the event read the state just before it.
  */
 #ifndef STATE_FILTER_WHERE_H
@@ -55,7 +55,7 @@ MUST_CHECK bool where_condition(const struct where *where, struct error *err);
 
 /* False when no event of the class can pass: it need not be read. */
 bool where_class(const struct where *where, const struct event_class *class);
-/* Narrows [begin, end) to the times that comparisons of `t` with constants leave. */
+/* Narrows [begin, end) to the times that comparisons of `ts` with constants leave. */
 void where_range(const struct where *where, nstime *begin, nstime *end);
 /* False when no event of the stream can. */
 bool where_stream(const struct where *where, const struct stream *stream);

@@ -40,7 +40,7 @@ static int compare_text(const struct value *a, const struct value *b)
 	uint32_t common = a->len < b->len ? a->len : b->len;
 	int order = common ? memcmp(a->text, b->text, common) : 0;
 
-	return order ? order : compare_u64(a->len, b->len);
+	return order ? (order > 0) - (order < 0) : compare_u64(a->len, b->len);
 }
 
 int value_compare(const struct value *a, const struct value *b)

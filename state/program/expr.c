@@ -118,13 +118,13 @@ const uint8_t logic_and[LOGIC_KINDS][LOGIC_KINDS] = {
 	[LOGIC_NO] = {LOGIC_NO, LOGIC_NO, LOGIC_NO, LOGIC_NO},
 	[LOGIC_YES] = {LOGIC_NO, LOGIC_YES, LOGIC_UNKNOWN, LOGIC_FAILED},
 	[LOGIC_UNKNOWN] = {LOGIC_NO, LOGIC_UNKNOWN, LOGIC_UNKNOWN, LOGIC_FAILED},
-	[LOGIC_FAILED] = {LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED},
+	[LOGIC_FAILED] = {LOGIC_NO, LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED},
 };
 const uint8_t logic_or[LOGIC_KINDS][LOGIC_KINDS] = {
 	[LOGIC_NO] = {LOGIC_NO, LOGIC_YES, LOGIC_UNKNOWN, LOGIC_FAILED},
 	[LOGIC_YES] = {LOGIC_YES, LOGIC_YES, LOGIC_YES, LOGIC_YES},
 	[LOGIC_UNKNOWN] = {LOGIC_UNKNOWN, LOGIC_YES, LOGIC_UNKNOWN, LOGIC_FAILED},
-	[LOGIC_FAILED] = {LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED, LOGIC_FAILED},
+	[LOGIC_FAILED] = {LOGIC_FAILED, LOGIC_YES, LOGIC_FAILED, LOGIC_FAILED},
 };
 
 /* Of && || and !. */
@@ -134,7 +134,7 @@ static enum logic joined_logic(const struct expr *expr, struct env *env, enum fa
 
 	if (expr->kind == EXPR_NOT)
 		return left <= LOGIC_YES ? left ^ 1 : left;
-	if (left == LOGIC_FAILED || left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES))
+	if (left == (expr->kind == EXPR_AND ? LOGIC_NO : LOGIC_YES))
 		return left;
 	right = expr_logic(expr->args[1], env, failure);
 	if (left == LOGIC_OPEN || right == LOGIC_OPEN)

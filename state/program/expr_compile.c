@@ -312,7 +312,7 @@ static const struct expr *compile_where_name(struct compile *compile, const stru
 {
 	const char *name = path->atoms[0].name;
 
-	if (!strcmp(name, "t"))
+	if (!strcmp(name, "ts") || !strcmp(name, "t")) /* its name until this release */
 		return expr_new(compile, EXPR_TIME);
 	if (!strcmp(name, "name"))
 		return event_name(compile);
@@ -323,12 +323,28 @@ static const struct expr *compile_where_name(struct compile *compile, const stru
 	return compile_field(compile, path, ROOT_FIELD, 0);
 }
 
+static size_t column_named(const char *const *columns, size_t count, const char *name)
+{
+	size_t i = 0;
+
+	while (i < count && strcmp(columns[i], name) != 0)
+		i++;
+	return i;
+}
+
+size_t column_number(const char *const *columns, size_t count, const char *name)
+{
+	size_t i = column_named(columns, count, name);
+	const char *other = !strcmp(name, "ts") ? "begin" : !strcmp(name, "begin") ? "ts" : NULL;
+
+	return i == count && other ? column_named(columns, count, other) : i;
+}
+
 static const struct expr *compile_column(struct compile *compile, const char *name)
 {
 	struct expr *expr = expr_new(compile, EXPR_COLUMN);
 
-	while (strcmp(compile->columns[expr->index], name) != 0)
-		expr->index++;
+	expr->index = (uint32_t)column_number(compile->columns, compile->ncolumns, name);
 	return expr;
 }
 

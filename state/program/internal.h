@@ -98,6 +98,7 @@ struct compile {
 	/* ON_PROGRAM: of a one-liner, whose trees it compiles; NULL: as all others are. */
 	const struct expr *(*own)(struct compile *compile, const struct ast *ast);
 	const char *const *columns;      /* ON_ROW: names, of which each path is one */
+	size_t ncolumns;
 	const struct rule_block *block;  /* the last one whose head was compiled; NULL: none yet */
 	const struct expr *head;         /* what that head became */
 };
@@ -119,6 +120,11 @@ void compile_path(struct compile *compile, const struct ast_path *path, struct p
 /* For expr_any(). */
 bool expr_is_field(const struct expr *expr);
 bool expr_is_read(const struct expr *expr);
+/*
+ * Which of the columns a name means, `count`: none. Of rows that have a `begin` or a `ts`, either
+ * name means it.
+ */
+size_t column_number(const char *const *columns, size_t count, const char *name);
 
 struct program *program_new(struct rules *rules, const struct trace *trace);
 bool trace_has_hosts(const struct trace *trace);

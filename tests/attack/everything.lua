@@ -16,7 +16,7 @@ for ev in trace:events { losses = true } do
 		events = events + 1
 		count(ev:table())
 		if events <= 20 then
-			print(ev.t, ev.name, ev.cpu, ev.stream, ev.text)
+			print(ev.ts, ev.name, ev.cpu, ev.stream, ev.text)
 		end
 	else
 		losses = losses + 1
@@ -24,7 +24,7 @@ for ev in trace:events { losses = true } do
 end
 print(events, fields, losses)
 for ev in trace:events { reverse = true } do
-	print(ev.t, ev.name, ev.cpu)
+	print(ev.ts, ev.name, ev.cpu)
 	break
 end
 for b in trace:batch { fields = { "name", "cpu" }, size = 100 } do

@@ -58,7 +58,7 @@ for e in events:
     if name not in tables:
         tables[name] = csv.DictReader(open(f"csv/{name}.csv", newline=""))
     row = next(tables[name])
-    want = {"ts": e["t"], "stream": e["stream"], "cpu": e["cpu"]}
+    want = {"ts": e["ts"], "stream": e["stream"], "cpu": e["cpu"]}
     for key, value in {**e["fields"], **e["context"]}.items():
         want["field_" + key if key in want else key] = value
     for key, value in want.items():
@@ -126,10 +126,10 @@ trace = json.loads(text, parse_float=Decimal)
 zero = int(trace["otherData"]["zero_ns"])
 ns = lambda us: int(us * 1000)
 events = [json.loads(line) for line in open("events.json")]
-end = events[-1]["t"]
+end = events[-1]["ts"]
 entries = trace["traceEvents"]
 instants = [e for e in entries if e["ph"] == "i"]
-assert [(zero + ns(i["ts"]), i["name"]) for i in instants] == [(e["t"], e["name"]) for e in events]
+assert [(zero + ns(i["ts"]), i["name"]) for i in instants] == [(e["ts"], e["name"]) for e in events]
 assert all(i["args"] == e["fields"] for i, e in zip(instants, events))
 names = {(e["pid"], e["tid"]): e["args"]["name"] for e in entries
          if e["ph"] == "M" and e["name"] == "thread_name"}

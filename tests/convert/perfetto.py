@@ -77,7 +77,7 @@ def check_events(read, events, threads):
             want["context"] = wanted(event["context"])
         elif args.get("context", 1) is None:
             del args["context"]
-        if (time, name) != (event["t"], event["name"]) or not same(args, want):
+        if (time, name) != (event["ts"], event["name"]) or not same(args, want):
             return "%s is not %s" % ((time, name, args), event)
         tid = thread_of(event)
         path = read.track_path(track)
@@ -112,7 +112,7 @@ def check_switches(read, events):
         if event["name"].split(":")[-1] == "sched_switch" and event["cpu"] is not None:
             values = {re.sub("_tid$", "_pid", k): v["value"] if is_label(v) else v for k, v in event["fields"].items()
                       if k.startswith(("prev_", "next_"))}
-            want[event["cpu"]].append((event["t"], values))
+            want[event["cpu"]].append((event["ts"], values))
     if dict(want) != read.switches:
         return "CPUs %s" % sorted(cpu for cpu in {*want, *read.switches} if want.get(cpu) != read.switches.get(cpu))
     return None
@@ -135,7 +135,7 @@ def check_wakings(read, events):
         seen[cpu] += 1
         want = {"pid": fields.get("pid", fields.get("tid")), **{k: fields[k] for k in ("comm", "prio", "target_cpu")}}
         flags_wanted = {**fields, **event["context"]}.get("common_flags", 0)
-        if time != event["t"] or values != want or flags != flags_wanted:
+        if time != event["ts"] or values != want or flags != flags_wanted:
             return "%s is not %s" % ((time, values, flags), event)
         if waker is not None and waker != (pid if pid is not None else running[cpu]):
             return "%s is not woken by %s" % (event, pid)
@@ -253,8 +253,8 @@ def check_counters(read, intervals, first, last):
 def check_losses(read, losses, first, last):
     want = collections.Counter()
     for row in losses:
-        if row["t"] is not None and row["t"] <= last:
-            want[row["stream"], max(row["t"], first), row["lost"] if row["lost"] else None, row.get("packets")] += 1
+        if row["ts"] is not None and row["ts"] <= last:
+            want[row["stream"], max(row["ts"], first), row["lost"] if row["lost"] else None, row.get("packets")] += 1
     got = collections.Counter()
     for uuid, changes in read.states.items():
         name = read.track_path(uuid)[-1]
@@ -278,7 +278,7 @@ def check_stacks(read, trace, options, all_rows):
             printed[-1].append((int(found[1], 16), re.sub(r"\+0x[0-9a-f]+$", "", found[2]), found[3]))
     if len(printed) != len(all_rows):
         return "%d rows are printed of %d" % (len(printed), len(all_rows)), 0
-    pairs = [(row, frames) for row, frames in zip(all_rows, printed) if "name" in row and row["t"] is not None]
+    pairs = [(row, frames) for row, frames in zip(all_rows, printed) if "name" in row and row["ts"] is not None]
     want = [(event, frames) for event, frames in pairs
             if frames and (event["context"].get("tid", thread_of(event)) is not None)]
     if len(want) != len(read.samples):
@@ -293,8 +293,8 @@ def check_stacks(read, trace, options, all_rows):
         need = [("0x%x" % a if (n, o) == ("[unknown]", "[unknown]") else n, o) for a, n, o in lines]
         if len(have) != len(need):
             return "%s: %d frames of %d: %s is not %s" % (event, len(have), len(need), have, need), 0
-        if (name, time, cpu) != (event["name"], event["t"], event["cpu"]) or have != need:
-            return "%s is not %s" % ((name, time, cpu, have), (event["name"], event["t"], need)), 0
+        if (name, time, cpu) != (event["name"], event["ts"], event["cpu"]) or have != need:
+            return "%s is not %s" % ((name, time, cpu, have), (event["name"], event["ts"], need)), 0
         if tid != event["context"].get("tid", tid) or pid != event["context"].get("pid", pid):
             return "%s is of %d, %d" % (event, pid, tid), 0
     return None, len(want)
@@ -313,7 +313,7 @@ def check(trace, options):
     base = min(first, 0)
     read = perfetto_read.Reader(out, base)
     all_rows = rows("events", trace, *options)
-    events = [row for row in all_rows if "name" in row and row["t"] is not None]
+    events = [row for row in all_rows if "name" in row and row["ts"] is not None]
     losses = [row for row in all_rows if "lost" in row]
     begin, end = (int(options[options.index(o) + 1][1:]) if o in options else None for o in ("--begin", "--end"))
     first, last = max(first, begin or first), min(last, end or last)
@@ -368,7 +368,7 @@ def same_messages(a, b):
 
 
 def bounds(trace):
-    times = [row["t"] for row in rows("events", trace) if row.get("t") is not None and "name" in row]
+    times = [row["ts"] for row in rows("events", trace) if row.get("ts") is not None and "name" in row]
     return min(times), max(times)
 
 

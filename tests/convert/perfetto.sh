@@ -19,7 +19,7 @@ python3 "$top/tests/convert/perfetto_scene.py" scene 100
 python3 "$top/tests/convert/perfetto_scene.py" before-zero -5
 agrees scene before-zero "$golden/sched-demo" "$golden/sched-ftrace/trace.dat" "$golden/sched-perf/perf.data" \
 	"$golden/memory-demo" "$golden/ovni-demo"
-first=$("$yore" events "$golden/sched-demo" --limit 1 --format json | sed 's/{"t":\([0-9]*\),.*/\1/')
+first=$("$yore" events "$golden/sched-demo" --limit 1 --format json | sed 's/{"ts":\([0-9]*\),.*/\1/')
 agrees "$golden/sched-demo" -- --begin "@$((first + 5000000))" --end "@$((first + 9000000))"
 agrees "$golden/sched-demo" -- --cpu 0
 agrees "$golden/sched-demo" -- --where 'next_pid != 0'

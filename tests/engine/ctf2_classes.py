@@ -523,7 +523,7 @@ def make_trace(seed, old, folder):
                 around["context_" + name] = around.pop(name)
             around.update(own)
             total = seconds * frequency + cycles + t
-            truth.append({"t": total * 10**9 // frequency, "name": k[1], "context": around,
+            truth.append({"ts": total * 10**9 // frequency, "name": k[1], "context": around,
                           "fields": shown(k[4], p_value)})
 
     fragments = [{"type": "preamble", "version": 2, "uuid": uuid}]
@@ -631,7 +631,7 @@ def events_of(folder):
     p = subprocess.run([yore, "events", folder, "--format", "json", "--no-index"], stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, check=False)
     events = [json.loads(line) for line in p.stdout.decode().splitlines()]
-    return [{k: e[k] for k in ("t", "name", "context", "fields")} for e in events if "name" in e], p
+    return [{k: e[k] for k in ("ts", "name", "context", "fields")} for e in events if "name" in e], p
 
 
 def differs(ours, truth):
@@ -806,7 +806,7 @@ def check_corpus(corpus):
         good = good and len(lines) == len(ours)
         for e, line in zip(ours, lines):
             stamp = re.match(r"\[(\d+)\.(\d+)\]", line)
-            good = good and (not stamp or e["t"] == int(stamp.group(1) + stamp.group(2)))
+            good = good and (not stamp or e["ts"] == int(stamp.group(1) + stamp.group(2)))
             good = good and " %s: " % e["name"] in " " + line
             want = [v for v in values(line.split(e["name"] + ": ", 1)[-1])]
             if "cpu_id" in line:

@@ -486,7 +486,7 @@ class Scene:
                 context = self.event(out, section, last, event)
                 last = event[0]
                 kind = section.events[event[1]][1]
-                row = {"t": self.offset + event[0], "stream": name, "cpu": cpu,
+                row = {"ts": self.offset + event[0], "stream": name, "cpu": cpu,
                        "name": section.events[event[1]][0], "context": context,
                        "fields": kind.shown(event[3]) if kind else {}}
                 if event[1] != self.args.forget:
@@ -580,7 +580,7 @@ class Scene:
             if self.args.only in (None, name):
                 self.write_stream(path, name, section, cpu, events)
         with open(path + ".truth", "w") as file:
-            for row in sorted(self.truth, key=lambda row: row["t"]):
+            for row in sorted(self.truth, key=lambda row: row["ts"]):
                 file.write(json.dumps(row) + "\n")
 
 

@@ -345,7 +345,7 @@ def read_stream(trace, path, session, word):
         last = head["begin"]
         while reader.at + 7 < len(reader.data) * 8:
             last, event = event_of(trace, section, reader, last)
-            row = {"t": offset + last, "stream": name, "cpu": context.get("cpu_id", cpu),
+            row = {"ts": offset + last, "stream": name, "cpu": context.get("cpu_id", cpu),
                    "name": event["name"], "packet": context}
             common = section["event"].get("context")
             row["context"] = reader.value(common) if common else {}
@@ -369,7 +369,7 @@ def main():
     for name in sorted(os.listdir(path)):
         if name != "metadata":
             rows += read_stream(trace, os.path.join(path, name), session, word)
-    for row in sorted(rows, key=lambda row: (row["t"], row["stream"])):
+    for row in sorted(rows, key=lambda row: (row["ts"], row["stream"])):
         print(json.dumps(row))
 
 

@@ -97,8 +97,8 @@ print(at)' >place
 	grep -q "packet at offset $(cat place): its content has the checksum 0x" printed &&
 	python3 -c '
 import json
-rows = [json.loads(line)["t"] for line in open("rows")]
-truth = [json.loads(line)["t"] for line in open("trace.truth")]
+rows = [json.loads(line)["ts"] for line in open("rows")]
+truth = [json.loads(line)["ts"] for line in open("trace.truth")]
 missing = sorted(set(truth) - set(rows))
 first = truth.index(missing[0])
 assert set(rows) < set(truth) and truth[first:first + len(missing)] == missing and len(missing) < 200'
@@ -200,11 +200,11 @@ python3 "$top/tests/engine/rfc2010_read.py" written >rows
 python3 - >wanted <<'PYTHON'
 import json
 rows = [json.loads(line) for line in open("rows")]
-first, begin, end = (rows[i]["t"] for i in (0, 100, 300))
+first, begin, end = (rows[i]["ts"] for i in (0, 100, 300))
 with open("range", "w") as out:
     print("--begin +%dns --end +%dns" % (begin - first, end - first), file=out)
 for row in rows:
-    if begin <= row["t"] < end and row["name"].startswith("sched_"):
+    if begin <= row["ts"] < end and row["name"].startswith("sched_"):
         print(json.dumps(row))
 PYTHON
 rm -rf again

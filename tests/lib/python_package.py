@@ -51,7 +51,7 @@ events = list(trace.events())
 assert len(events) == len(lines) > 0
 for event, line in zip(events, lines):
     assert event.name == line["name"] and event.stream == line["stream"], (event, line)
-    assert event.time == line["t"] or event.time is None, (event, line)
+    assert event.time == line["ts"] or event.time is None, (event, line)
     for name, value in line.get("fields", {}).items():
         mine = event.fields[name]
         if not isinstance(mine, (bytes, float, list, dict)) and not isinstance(value, (dict, list)):

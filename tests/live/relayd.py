@@ -263,7 +263,7 @@ def followed(rig):
 
     def read():
         for line in follower.stdout:
-            lags.append(time.time() - int(re.search(rb'"t":(\d+)', line)[1]) / 1e9)
+            lags.append(time.time() - int(re.search(rb'"ts":(\d+)', line)[1]) / 1e9)
             rows.append(line)
 
     reader = threading.Thread(target=read)

@@ -336,7 +336,7 @@ tid,begin,end,ret
 12,1300,1350,5
 notes
 0
-begin,end,length,path,value,comm
+begin,end,dur,path,value,comm
 1100,1600,500,thread[10]/syscall,read,t10
 @[12]: 5
 @[10]: 7
@@ -354,7 +354,7 @@ EOF
 yore state "$work/sigreturn" 'thread[7]/syscall' --no-index --format csv >"$work/printed" 2>&1
 yore sql "$work/sigreturn" 'SELECT * FROM syscalls' --no-index --format csv >>"$work/printed" 2>&1
 diff - "$work/printed" >"$work/differs" <<'EOF'
-begin,end,length,path,value,comm
+begin,end,dur,path,value,comm
 1000,1400,400,thread[7]/syscall,poll,
 1900,1990,90,thread[7]/syscall,poll,
 yore: note: syscalls: 1 of 3 calls have no end that is known, and their dur is NULL: 1 have no end of their own in the range

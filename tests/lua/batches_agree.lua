@@ -37,7 +37,7 @@ for _, options in ipairs{ { size = 7 }, { size = 1024 }, { size = 5000 }, { size
 		end
 		for k = 1, b.n do
 			local ev = each()
-			assert((b.t[k] or nil) == ev.t)
+			assert((b.ts[k] or nil) == ev.ts)
 			assert(b.name[k] == (ev.name or false) and b.cpu[k] == (ev.cpu or false))
 			assert(b.stream[k] == ev.stream)
 			local values = ev.fields

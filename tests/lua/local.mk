@@ -8,6 +8,7 @@ dist_check_SCRIPTS += \
 	%D%/conditions.py \
 	%D%/lami.py \
 	%D%/truth.py \
+	%D%/same_condition.py \
 	%D%/missing_switches.py \
 	%D%/sampled.py
 EXTRA_DIST += \

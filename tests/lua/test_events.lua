@@ -35,12 +35,12 @@ for cpu = 0, 1 do
 	-- this recording lacks switches from the idle thread: behind a switch to it, who runs may be unknown
 	local idle = 0
 	for ev in trace:events{ cpu = cpu } do
-		if trace:at(ev.t, "cpu[" .. cpu .. "]/thread", { before = true }) == 0 then idle = idle + 1 end
+		if trace:at(ev.ts, "cpu[" .. cpu .. "]/thread", { before = true }) == 0 then idle = idle + 1 end
 	end
 	assert(count{ where = where } == idle and count{ where = where, reverse = true } == idle)
 	local others = 0
 	for ev in trace:events{ cpu = cpu } do
-		local thread = trace:at(ev.t, "cpu[" .. cpu .. "]/thread", { before = true })
+		local thread = trace:at(ev.ts, "cpu[" .. cpu .. "]/thread", { before = true })
 		if thread and thread ~= 0 then others = others + 1 end
 	end
 	where = "cpu[cpu]/thread != 0 && cpu == " .. cpu
@@ -56,16 +56,16 @@ assert(count{ from = "00:35:20.801126657", to = "@2120801126658", name = "sched_
 -- order, both ways the same events
 local forward, backward = {}, {}
 for ev in trace:events() do
-	forward[#forward + 1] = ev.t .. ev.name .. ev.cpu
+	forward[#forward + 1] = ev.ts .. ev.name .. ev.cpu
 end
 for ev in trace:events{ reverse = true } do
-	table.insert(backward, 1, ev.t .. ev.name .. ev.cpu)
+	table.insert(backward, 1, ev.ts .. ev.name .. ev.cpu)
 end
 assert(table.concat(forward, " ") == table.concat(backward, " "))
 
 -- fields
 for ev in trace:events{ from = 2120801126657, name = "sched_switch", cpu = 0 } do
-	assert(math.type(ev.t) == "integer" and ev.t == 2120801126657)
+	assert(math.type(ev.ts) == "integer" and ev.ts == 2120801126657)
 	assert(ev.fields.next_pid == 10892 and ev.fields.next_comm == "demo-lock-2")
 	assert(ev.payload.next_pid == 10892 and ev.context.next_pid == nil)
 	assert(ev.fields.nothing == nil)
@@ -77,7 +77,7 @@ for ev in trace:events{ from = 2120801126657, name = "sched_switch", cpu = 0 } d
 		all[name] = value
 	end
 	assert(all.next_pid == 10892 and all.prev_comm == "demo-lock-1")
-	assert(ev:table().fields.next_pid == 10892 and ev:table().t == ev.t)
+	assert(ev:table().fields.next_pid == 10892 and ev:table().ts == ev.ts)
 	assert(tostring(ev):find("sched:sched_switch"))
 	break
 end
@@ -86,7 +86,7 @@ end
 local kept, kept_fields
 for ev in trace:events() do
 	if kept then
-		assert(kept.t == 2120797350827 and kept.name == "sched:sched_stat_runtime")
+		assert(kept.ts == 2120797350827 and kept.name == "sched:sched_stat_runtime")
 		raises("moved on", function() return kept.fields.runtime end)
 		raises("moved on", function() return kept_fields.runtime end)
 		break
@@ -102,7 +102,7 @@ for ev in trace:events{ name = "sched_switch" } do
 end
 collectgarbage()
 collectgarbage()
-assert(first.name == "sched:sched_switch" and first.t and tostring(first):find("sched_switch"))
+assert(first.name == "sched:sched_switch" and first.ts and tostring(first):find("sched_switch"))
 for ev in trace:events{ name = "sched_switch" } do
 	assert(label(ev, "prev_state") == ev:label("prev_state"))
 	assert(not pcall(getmetatable(first).__index, ev, "t"))
@@ -116,7 +116,7 @@ raises("yore.event expected", label, setmetatable({}, { __name = "yore.event" })
 -- batches hold the same
 local n, sum, plain = 0, 0, 0
 for b in trace:batch{ name = "sched_switch", fields = { "cpu", "name", "next_pid", "nothing" }, size = 100 } do
-	assert(b.n <= 100 and #b.t == b.n and #b.next_pid == b.n)
+	assert(b.n <= 100 and #b.ts == b.n and #b.next_pid == b.n)
 	assert(b.nothing[1] == false and b.name[1] == "sched:sched_switch")
 	for i = 1, b.n do
 		sum = sum + b.next_pid[i]
@@ -144,16 +144,16 @@ raises("a list of names", function() return trace:events{ fields = { 1 } } end)
 
 -- breaking out, nesting, coroutines, closing while a walk goes on
 for outer in trace:events() do
-	for _ in trace:events{ from = outer.t } do
+	for _ in trace:events{ from = outer.ts } do
 		break
 	end
-	if outer.t > 2120797400000 then
+	if outer.ts > 2120797400000 then
 		break
 	end
 end
 local walk = coroutine.wrap(function()
 	for ev in trace:events{ name = "sched_switch" } do
-		coroutine.yield(ev.t)
+		coroutine.yield(ev.ts)
 	end
 end)
 assert(math.type(walk()) == "integer" and walk() > 0)
@@ -180,8 +180,8 @@ for ev in perf:events{ name = "sched_process_fork" } do
 	forks = forks + 1
 end
 for ev in perf:events{ name = "perf_comm", stream = "side" } do
-	assert(ev.t == nil and ev.text == nil and tostring(ev):find("^%- side perf_comm"))
-	assert(#ev.fields.comm > 0 and ev:table().t == nil)
+	assert(ev.ts == nil and ev.text == nil and tostring(ev):find("^%- side perf_comm"))
+	assert(#ev.fields.comm > 0 and ev:table().ts == nil)
 	named = named + 1
 end
 assert(forks == 6 and named > 40)
@@ -192,7 +192,7 @@ for ev in perf:events{ name = "perf_mmap" } do
 end
 assert(mapped > 0)
 for b in perf:batch{ stream = "side" } do
-	assert(b.n == #b.t and b.t[1] == false)
+	assert(b.n == #b.ts and b.ts[1] == false)
 end
 local begins = perf:bounds()
 assert(begins == 17814738618471)

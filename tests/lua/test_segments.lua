@@ -194,10 +194,10 @@ local n = 0
 for ev in trace:events{ name = { "sched_waking", "sched_wakeup", "sched_wakeup_new" } } do
 	local pid = ev.payload.pid
 	if ev.name == "sched:sched_waking" then
-		open[pid] = { ev.t, ev.payload.perf_tid or ev.context.perf_tid }
+		open[pid] = { ev.ts, ev.payload.perf_tid or ev.context.perf_tid }
 	elseif open[pid] then
 		local row = rows[n + 1]
-		if row and row["end"] == ev.t and row.key == pid then
+		if row and row["end"] == ev.ts and row.key == pid then
 			n = n + 1
 			assert(row.begin == open[pid][1] and row.waker == open[pid][2] and row.cpu == ev.payload.target_cpu)
 		else
@@ -216,7 +216,7 @@ local moved, seen = trace:segments{ at = "sched_migrate_task", key = "payload/pi
 for ev in trace:events{ name = "sched_migrate_task" } do
 	seen = seen + 1
 	local row = moved:rows(seen, seen)[1]
-	assert(row.key == ev.payload.pid and row.begin == ev.t and row["end"] == ev.t and row.dur == 0)
+	assert(row.key == ev.payload.pid and row.begin == ev.ts and row["end"] == ev.ts and row.dur == 0)
 	assert(row.to == ev.payload.dest_cpu and row.value == ev.name)
 end
 assert(#moved == seen and seen > 10)
@@ -266,7 +266,7 @@ assert(next(names) == nil)
 local states_seen, i = {}, 0
 for ev in trace:events{ name = "sched_wakeup", to = "+3ms" } do
 	local thread = ev.state["cpu[cpu]/thread"]
-	assert(thread == trace:at(ev.t, "cpu[" .. ev.cpu .. "]/thread", { before = true }))
+	assert(thread == trace:at(ev.ts, "cpu[" .. ev.cpu .. "]/thread", { before = true }))
 	assert(ev.state["field/prio * 2"] == ev.fields.prio * 2)
 	states_seen[#states_seen + 1] = thread or false
 end
@@ -281,7 +281,7 @@ assert(i == #states_seen and i > 20)
 -- many moments in one call are as many calls
 local times, one = {}, {}
 for ev in trace:events{ name = "sched_switch", cpu = 0, to = "+2ms" } do
-	times[#times + 1] = ev.t
+	times[#times + 1] = ev.ts
 end
 times[#times + 1] = times[1]
 local values = trace:at(times, "cpu[0]/thread")
@@ -332,7 +332,7 @@ for _, size in ipairs{ 1, 7, 1024 } do
 		assert(b.n <= size)
 		for k = 1, b.n do
 			local ev = seen()
-			assert((b.t[k] or nil) == ev.t and b.cpu[k] == (ev.cpu or false) and b.name[k] == ev.name)
+			assert((b.ts[k] or nil) == ev.ts and b.cpu[k] == (ev.cpu or false) and b.name[k] == ev.name)
 			assert(b.stream[k] == ev.stream and b.next_pid[k] == (ev.fields.next_pid or false))
 			assert(b.comm[k] == (ev.fields.comm or false))
 		end

@@ -27,16 +27,16 @@ assert(trace:at(2120801126657)["cpu[0]/thread"] == 10892)
 -- rows, and why
 local rows = trace:at(2120801126657, "cpu[0]/thread", { rows = true })
 assert(#rows == 1 and rows[1].path == "cpu[0]/thread" and rows[1].value == 10892)
-assert(rows[1].known and rows[1].t == 2120801126657 and rows[1].why == nil)
+assert(rows[1].known and rows[1].ts == 2120801126657 and rows[1].why == nil)
 local why = trace:at(2120801127000, "cpu[0]/thread", { why = true })[1].why
-assert(why.t == 2120801126657 and why.name == "sched:sched_switch" and why.rule)
+assert(why.ts == 2120801126657 and why.name == "sched:sched_switch" and why.rule)
 
 -- at every switch the event itself is the truth, unless the next one of its CPU contradicts it and
 -- nothing supports it; the nanosecond before a switch is what that says was before
 local asked, unknown, told = 0, 0, { [0] = {}, {} }
 for ev in trace:events{ name = "sched_switch", from = "+5ms", to = "+6ms" } do
 	local path = "cpu[" .. ev.cpu .. "]/thread"
-	assert(trace:at(ev.t - 1, path) == ev.fields.prev_pid)
+	assert(trace:at(ev.ts - 1, path) == ev.fields.prev_pid)
 	local last = told[ev.cpu]
 	if last.t and trace:at(last.t, path) == nil then
 		assert(last.pid ~= ev.fields.prev_pid)
@@ -44,7 +44,7 @@ for ev in trace:events{ name = "sched_switch", from = "+5ms", to = "+6ms" } do
 	elseif last.t then
 		assert(trace:at(last.t, path) == last.pid)
 	end
-	told[ev.cpu] = { t = ev.t, pid = ev.fields.next_pid }
+	told[ev.cpu] = { t = ev.ts, pid = ev.fields.next_pid }
 	asked = asked + 1
 end
 assert(asked > 10 and unknown > 0)
@@ -52,12 +52,12 @@ assert(asked > 10 and unknown > 0)
 -- intervals: the switches of one CPU are their beginnings, or the stream's; neighbours touch
 local stream_begin
 for ev in trace:events{ cpu = 0 } do
-	stream_begin = ev.t
+	stream_begin = ev.ts
 	break
 end
 local begins = {}
 for ev in trace:events{ name = "sched_switch", cpu = 0 } do
-	begins[ev.t] = ev.fields.next_pid
+	begins[ev.ts] = ev.fields.next_pid
 end
 local count, last_end = 0, nil
 for path, first, last, tid in trace:intervals("cpu[0]/thread") do

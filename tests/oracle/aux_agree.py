@@ -123,7 +123,7 @@ def compare_packets(name, packets, listing):
         found = re.search(r"tsc tsc (\d+)", line)
         tsc = int(found.group(1)) if found else tsc
         bad += compare(f"{name} at {packet['offset']}: tsc", packet["tsc"], tsc)
-        bad += compare(f"{name} at {packet['offset']}: time", packet["t"], tsc)
+        bad += compare(f"{name} at {packet['offset']}: time", packet["ts"], tsc)
     return bad
 
 

@@ -118,7 +118,7 @@ def same_stream(ours, theirs):
 
 
 def difference(ours, theirs):
-    for what in ("t", "cpu", "name", "packet", "context", "fields"):
+    for what in ("ts", "cpu", "name", "packet", "context", "fields"):
         if ours[what] != theirs[what]:
             return "%s is %r, not %r" % (what, ours[what], theirs[what])
     if not same_stream(ours["stream"], theirs["stream"]):
@@ -129,7 +129,7 @@ def difference(ours, theirs):
 def loss_key(loss):
     """A loss that no counter told is a packet that is missing."""
     unknown = loss["lost"] is None
-    return (loss["t"], loss["lost"] or 0, loss.get("packets", 1 if unknown else 0), loss["until"])
+    return (loss["ts"], loss["lost"] or 0, loss.get("packets", 1 if unknown else 0), loss["until"])
 
 
 def compare(ours, theirs, what):
@@ -138,7 +138,7 @@ def compare(ours, theirs, what):
     for i, (a, b) in enumerate(zip(ours, theirs)):
         wrong = difference(a, b)
         if wrong:
-            return "%s: event %d, %s at %s: %s" % (what, i, b["name"], b["t"], wrong)
+            return "%s: event %d, %s at %s: %s" % (what, i, b["name"], b["ts"], wrong)
     return None
 
 

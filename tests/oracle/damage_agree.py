@@ -73,7 +73,7 @@ def perf_case(program, folder, case, original, file="perf.data", nothing=False):
         perf_tool.with_samples(records, perf_tool.inside(good), perf_tool.attrs(good))
         edge = changed_at(good, bad)
         before = [r for r in records if r["type"] < 64 and r["offset"] + r["size"] <= edge]
-        ours = collections.Counter((e["t"], e["cpu"]) for e in said.events)
+        ours = collections.Counter((e["ts"], e["cpu"]) for e in said.events)
         theirs = collections.Counter((r["time"], r["cpu"] if r["time"] else None) for r in before)
         ours_timed = collections.Counter({k: n for k, n in ours.items() if k[0] is not None})
         theirs_timed = collections.Counter({k: n for k, n in theirs.items() if k[0] is not None})
@@ -150,7 +150,7 @@ def truncated_pages(program, folder):
         report.same("events in the bytes that are there", len(events), there)
         lines, _ = ftrace_tool.report(ftrace_tool.run("report", "-t", "-i", good))
         theirs = collections.Counter((line.time, line.cpu, line.name) for line in lines)
-        ours = collections.Counter((e["t"], e["cpu"], e["name"].split(":")[-1]) for e in events)
+        ours = collections.Counter((e["ts"], e["cpu"], e["name"].split(":")[-1]) for e in events)
         if ours - theirs:
             report.differs("events that the good file has not: %s" % list(ours - theirs)[:3])
         report.facts.insert(0, "%d events of %d" % (len(events), len(lines)))

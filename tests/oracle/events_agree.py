@@ -219,11 +219,11 @@ def match(item, key):
 def in_order(theirs, ours):
     """The same events, one stream of one file each, in the same order."""
     for i, ((time, key), item) in enumerate(zip(theirs, ours)):
-        if time is not None and item["t"] is not None and item["t"] != time:
-            return "event %d is at %d, not %d" % (i, item["t"], time)
+        if time is not None and item["ts"] is not None and item["ts"] != time:
+            return "event %d is at %d, not %d" % (i, item["ts"], time)
         wrong = match(item, key)
         if wrong:
-            return "event %d at %s: %s" % (i, item["t"], wrong)
+            return "event %d at %s: %s" % (i, item["ts"], wrong)
     return None
 
 
@@ -231,7 +231,7 @@ def by_moment(theirs, ours):
     """Per nanosecond the same multiset; for streams that are spread over several files."""
     left = collections.defaultdict(list)
     for item in ours:
-        left[item["t"]].append(item)
+        left[item["ts"]].append(item)
     for time, key in theirs:
         # ours has null for what holds from the start, theirs None for a stream without clock
         for items in list(left.values()) if time is None else (left[time], left[None]):
@@ -268,7 +268,7 @@ def compare(program, path):
     if len(events) < total or (seen.stopped is None and len(events) != total):
         return "%d events, not %d%s" % (
             len(events), total, " " + process.stderr.decode()[:300] if process.stderr else "")
-    times = [item["t"] for item in events if item["t"] is not None]  # null: from the start
+    times = [item["ts"] for item in events if item["ts"] is not None]  # null: from the start
     timed = all(time is not None for items in seen.streams.values() for time, _ in items)
     if timed and any(a > b for a, b in zip(times, times[1:])):
         return "times fall"

@@ -140,8 +140,8 @@ def field_wrong(item, line, order, rule, bites):
 
 
 def head_wrong(item, line):
-    if item["t"] != line.time:
-        return "at %s, not %s" % (item["t"], line.time)
+    if item["ts"] != line.time:
+        return "at %s, not %s" % (item["ts"], line.time)
     if item["name"].split(":")[-1] != line.name:
         return "name %s, not %s" % (item["name"], line.name)
     if item["cpu"] != line.cpu:
@@ -329,7 +329,7 @@ def compare(program, case):
     names_agree(report, path, case, said, lines)
     stats_agree(report, program, path)
     texts_agree(report, program, path, name, said, good)
-    times = [item["t"] for item in said.events if item["t"] is not None]
+    times = [item["ts"] for item in said.events if item["ts"] is not None]
     if any(a > b for a, b in zip(times, times[1:])):
         report.differs("times fall")
     return report.close()
@@ -341,7 +341,7 @@ def same(program, cases):
     for case in cases:
         name = os.path.basename(case.rstrip("/"))
         said = yore_says.events(program, trace_file(case))
-        events = [(e["t"], e["stream"], e["cpu"], e["name"], e["context"], e["fields"])
+        events = [(e["ts"], e["stream"], e["cpu"], e["name"], e["context"], e["fields"])
                   for e in said.events if e["name"] != "saved_cmdline"]
         if first is None:
             first, first_name = events, name

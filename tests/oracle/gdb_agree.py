@@ -257,7 +257,7 @@ def compare(program, folder, name):
     said = yore_says.events(program, path)
     report.same("exit status", said.status, 0)
     report.same("messages", said.messages, [])
-    report.same("times", [item["t"] for item in said.events], list(range(len(said.events))))
+    report.same("times", [item["ts"] for item in said.events], list(range(len(said.events))))
     yore_says.other_ways(report, program, path, said)
     frames = [Frame(item) for item in said.events]
     census(report, case, frames)

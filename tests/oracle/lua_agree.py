@@ -63,22 +63,22 @@ end
 local from, to = table.unpack(ranges[1])
 local beside = {}
 for ev in trace:events{ name = "*sched_switch", from = from, to = to } do
-	beside[#beside + 1] = { ev.t, ev.cpu, ev.state["cpu[cpu]/thread"], ev.fields.next_pid or ev.fields.next_tid }
+	beside[#beside + 1] = { ev.ts, ev.cpu, ev.state["cpu[cpu]/thread"], ev.fields.next_pid or ev.fields.next_tid }
 	assert(tostring(ev):find("sched_switch", 1, true))
-	out("beside", ev.t, ev.cpu, ev.state["cpu[cpu]/thread"])
+	out("beside", ev.ts, ev.cpu, ev.state["cpu[cpu]/thread"])
 end
 local i, column = 0, "cpu[cpu]/thread"
 for b in trace:batch{ name = "*sched_switch", from = from, to = to, fields = { "cpu", column } } do
 	for k = 1, b.n do
 		i = i + 1
-		assert(beside[i][1] == b.t[k] and beside[i][2] == b.cpu[k] and (beside[i][3] or false) == b[column][k])
+		assert(beside[i][1] == b.ts[k] and beside[i][2] == b.cpu[k] and (beside[i][3] or false) == b[column][k])
 	end
 end
 assert(i == #beside)
 i = 0
 for ev, cpu, tid in trace:events{ name = "*sched_switch", from = from, to = to, fields = { "cpu", column } } do
 	i = i + 1
-	assert(beside[i][1] == ev.t and beside[i][2] == cpu and beside[i][3] == tid)
+	assert(beside[i][1] == ev.ts and beside[i][2] == cpu and beside[i][3] == tid)
 end
 local segments = yore.segments{ path = "cpu[*]/thread", from = from, to = to, optional = true }
 local lengths, total = {}, 0

@@ -34,7 +34,7 @@ def by_stream(program, path, texts=True):
         mcv, text = item["name"], line[1]
         if mcv == "#unknown":
             mcv, text = item["fields"]["mcv"], "UNKNOWN"
-        found.setdefault(item["stream"], []).append((item["t"], mcv, text, item["fields"]))
+        found.setdefault(item["stream"], []).append((item["ts"], mcv, text, item["fields"]))
     return said, found, lines is not None
 
 
@@ -108,7 +108,7 @@ def check(program, corpus, name):
     report = yore_says.Report("ovni/" + name)
     folder = os.path.join(corpus, name, "ovni")
     said, ours, good = by_stream(program, folder)
-    times = [item["t"] for item in said.events]
+    times = [item["ts"] for item in said.events]
     if not good:
         report.differs("lines of text cannot be told apart")
     if times != sorted(times):

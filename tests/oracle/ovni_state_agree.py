@@ -124,7 +124,7 @@ def asked(program, folder):
 
 def first_time(program, folder):
     done = yore_says.run(program, "events", folder, "--limit", "1", "--format", "json", "--no-index")
-    return json.loads(done.stdout.splitlines()[0])["t"]
+    return json.loads(done.stdout.splitlines()[0])["ts"]
 
 
 class Case:

@@ -200,7 +200,7 @@ def match(report, ours, theirs, wrong_of, whole=True):
     among theirs."""
     left = collections.defaultdict(list)
     for item in ours:
-        left[item["t"]].append(item)
+        left[item["ts"]].append(item)
     pairs = []
     for record in theirs:
         here, said = left[record["time"]], None
@@ -216,7 +216,7 @@ def match(report, ours, theirs, wrong_of, whole=True):
                                                  said or "no event"))
     rest = [item for here in left.values() for item in here] if whole else []
     for item in rest[:3]:
-        report.differs("perf has no %s at %s" % (item["name"], item["t"]))
+        report.differs("perf has no %s at %s" % (item["name"], item["ts"]))
     return pairs
 
 
@@ -232,7 +232,7 @@ def in_order(report, said, pairs):
             report.differs("order on CPU %d at %d: %s" % (record["cpu"], record["time"],
                                                           record["name"]))
         last[record["cpu"]] = place
-    times = [item["t"] for item in said.events if item["t"] is not None]
+    times = [item["ts"] for item in said.events if item["ts"] is not None]
     if any(a > b for a, b in zip(times, times[1:])):
         report.differs("times fall")
 
@@ -321,7 +321,7 @@ def texts_agree(report, case, of, pairs):
 def line_key(item, text, line):
     """What a line of script.txt says of an event, of it and of the line: only what it has."""
     context = item["context"]
-    key = [item["t"], item["name"], context.get("tid")]
+    key = [item["ts"], item["name"], context.get("tid")]
     for name, ours in (("pid", context.get("pid")), ("cpu", item["cpu"]),
                        # a sample without one has its event's, which perf prints
                        ("period", context.get("period", line["period"]))):
@@ -342,7 +342,7 @@ def listing_agrees(report, case, samples, texts):
         lines = [dict(line, period=None) for line in lines if line["event"] == "cpu-clock"]
     left = collections.defaultdict(list)
     for item in samples:
-        left[item["t"], item["name"], item["context"].get("tid")].append(item)
+        left[item["ts"], item["name"], item["context"].get("tid")].append(item)
     for line in lines:
         theirs = (line["time"], line["event"], line["tid"], line["pid"], line["cpu"], line["period"])
         here = left[theirs[:3]]

@@ -74,7 +74,7 @@ def events_agree(report, said, entries):
                 fields["core"] = entry.fields["core"]
             ours["entry"] = ours["entry"]["labels"][0]
         fields["lane"] = lanes[place // 2]
-        if (item["t"], item["name"], ours) != (time, name, fields):
+        if (item["ts"], item["name"], ours) != (time, name, fields):
             report.differs("%s is not %d %s %s" % (item, time, name, fields))
     report.facts.append("%d entries" % len(entries))
 
@@ -128,11 +128,11 @@ def state_agrees(report, program, path, entries):
 
 def shifted(report, program, path, said):
     with_offset = yore_says.events(program, path, "--offset", path + "=+1.000000007s")
-    ours = [item["t"] - 1000000007 for item in with_offset.events]
-    report.same("times under --offset", ours, [item["t"] for item in said.events])
+    ours = [item["ts"] - 1000000007 for item in with_offset.events]
+    report.same("times under --offset", ours, [item["ts"] for item in said.events])
     scaled = yore_says.events(program, path, "--input", "sel4,frequency=62500000")
     entries = [item for item in scaled.events if item["name"] != "kernel_exit"]
-    report.same("times at 62.5 MHz", [item["t"] for item in entries],
+    report.same("times at 62.5 MHz", [item["ts"] for item in entries],
                 [item["fields"]["start"] * 16 for item in entries])
 
 
@@ -169,9 +169,9 @@ def merged(program, folder):
     log = os.path.join(case, "log.bin")
     said = yore_says.events(program, os.path.join(case, "ftrace-v6.dat"), "--with", log,
                             "--offset", log + "=+0s")
-    ours = [(item["t"], "function" if item["name"] == "Entry_Switch"
+    ours = [(item["ts"], "function" if item["name"] == "Entry_Switch"
              else item["name"].split(":")[-1]) for item in said.events
-            if item["t"] is not None and (":" in item["name"] or item["name"] == "Entry_Switch")]
+            if item["ts"] is not None and (":" in item["name"] or item["name"] == "Entry_Switch")]
     with open(os.path.join(case, "expected", "report-fixed-ns.txt"), encoding="utf-8") as file:
         lines, _ = ftrace_tool.report(file.read())
     theirs = [(line.time, line.name) for line in lines]

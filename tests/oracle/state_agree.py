@@ -32,7 +32,7 @@ def ask(program, trace, times):
     for line in process.stdout.splitlines():
         item = json.loads(line)
         cpu = int(item["path"][4:item["path"].index("]")])
-        answers[(item["t"], cpu)] = item["value"]
+        answers[(item["ts"], cpu)] = item["value"]
     return answers
 
 
@@ -114,7 +114,7 @@ def threads(program, path):
         if tid == "0":
             continue
         known = facts.get((int(tid), names[name]), [])
-        i = bisect.bisect_right(known, item["t"], key=lambda e: e[0])
+        i = bisect.bisect_right(known, item["ts"], key=lambda e: e[0])
         if item["value"] is None or not i:
             unknown += 1
             continue
@@ -123,7 +123,7 @@ def threads(program, path):
         right += same
         wrong += not same
         if not same and wrong <= 8:
-            print("  %s at %d is %r, not %r" % (item["path"], item["t"], item["value"], value))
+            print("  %s at %d is %r, not %r" % (item["path"], item["ts"], item["value"], value))
     good = not wrong and right > 1000
     print("%s %s: %d facts of threads agree, %d do not, %d not known" % (
         "ok  " if good else "FAIL", path, right, wrong, unknown))

@@ -41,13 +41,13 @@ def other_ways(report, program, path, said):
                 report.differs("other events %s" % what)
     if again("--no-index", "--reverse")[::-1] != said.events:
         report.differs("other events backwards")
-    times = [item["t"] for item in said.events if item["t"] is not None]
+    times = [item["ts"] for item in said.events if item["ts"] is not None]
     random.seed(len(times))
     for _ in range(2 if times else 0):
         begin, end = sorted((random.choice(times), random.choice(times) + random.choice((0, 1))))
         found = again("--no-index", "--begin", "@%d" % begin, "--end", "@%d" % end)
         if found != [item for item in said.events
-                     if item["t"] is not None and begin <= item["t"] < end]:
+                     if item["ts"] is not None and begin <= item["ts"] < end]:
             report.differs("other events from %d to %d" % (begin, end))
 
 
@@ -72,7 +72,7 @@ def texts(program, path, found, symbols=False):
             return None
         head, text = lines[at].split(mark, 1)
         match = LINE.match(head + " ")
-        if not match or head.split(" ")[0] != ("-" if item["t"] is None else str(item["t"])):
+        if not match or head.split(" ")[0] != ("-" if item["ts"] is None else str(item["ts"])):
             return None
         at += 1
         while at < len(lines) and lines[at].startswith("\t"):

@@ -60,13 +60,13 @@ def check(trace, least):
         text = subprocess.run([yore, "events", trace, "--name", name, "--format", "csv", "--no-index", "--quiet"],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
         ours = list(csv.DictReader(io.StringIO(text.decode("utf-8", "replace"))))
-        columns = ["t", "stream", "cpu", "name"] + list(rows[0][2])
+        columns = ["ts", "stream", "cpu", "name"] + list(rows[0][2])
         if [plain(head) for head in (ours[0] if ours else [])] != columns or len(ours) != len(rows):
             result(False, "%s of %s" % (name, trace), (list(ours[0]) if ours else None, columns, len(ours), len(rows)))
             continue
         for row, (time, cpu, fields) in zip(ours, rows):
             cells = {plain(head): cell for head, cell in row.items() if head not in columns[:4]}
-            if (int(row["t"]), int(row["cpu"]), row["name"]) != (time, cpu, name) or \
+            if (int(row["ts"]), int(row["cpu"]), row["name"]) != (time, cpu, name) or \
                     any(value(cells[key], like) != like for key, like in fields.items()):
                 result(False, "%s of %s" % (name, trace), (row, time, cpu, fields))
                 break
@@ -85,7 +85,7 @@ def main():
         print("skipped: no corpus at %s (YORE_CORPUS says where it is)" % CORPUS)
     said = subprocess.run([yore, "events", top + "/fixtures/golden/sched-demo", "--format", "csv", "--limit", "1"],
                           stdout=subprocess.PIPE, check=True, text=True).stdout
-    result(said.startswith("t,stream,cpu,name,context,fields\n"), "classes with other fields share two cells", said)
+    result(said.startswith("ts,stream,cpu,name,context,fields\n"), "classes with other fields share two cells", said)
     finish()
 
 

@@ -60,7 +60,7 @@ def run(*words):
 
 def events(folder, *options):
     code, rows, said = run("events", folder, *options)
-    return code, [(row["t"] - ORIGIN, row["fields"]["n"]) for row in rows if "fields" in row], said
+    return code, [(row["ts"] - ORIGIN, row["fields"]["n"]) for row in rows if "fields" in row], said
 
 
 def streams(folder):

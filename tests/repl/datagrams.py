@@ -35,7 +35,7 @@ def events(folder, scene, settings, *way):
     begin, time, number, ticks = SCENES[scene]
     status, out, said = yore("events", folder, "--input", settings, "--format", "json", *way)
     rows = [json.loads(line) for line in out.splitlines()]
-    return status, [(row["t"], row["fields"]["n"]) for row in rows if "lost" not in row], said
+    return status, [(row["ts"], row["fields"]["n"]) for row in rows if "lost" not in row], said
 
 
 def check_loss(work, seed):

@@ -88,7 +88,7 @@ shows "a name that both contexts have is shown twice" \
 1 s e: {context_value = 5, other = 6, value = 7} z = 8" \
 	events --no-index "$work/contexts"
 shows "in JSON, too" \
-	'{"t":0,"stream":"s","cpu":null,"name":"e","packet":{},"context":{"context_value":1,"other":2,"value":3},"fields":{"z":4}}' \
+	'{"ts":0,"stream":"s","cpu":null,"name":"e","packet":{},"context":{"context_value":1,"other":2,"value":3},"fields":{"z":4}}' \
 	events --no-index "$work/contexts" --format json --limit 1
 shows "in SQL's JSON, too" '1 3' sql --no-index --format text "$work/contexts" \
 	"SELECT (context->>'context_value') || ' ' || (context->>'value') FROM events LIMIT 1"
@@ -203,7 +203,7 @@ event { name = "sched:sched_switch"; fields := struct {
 	integer { size = 32; align = 8; } perf_cpu; integer { size = 32; align = 8; } next_pid; }; };
 EOF
 "$yore" events --no-index "$work/cpus" --format json |
-	sed 's/.*"t":\([0-9]*\).*"cpu":\([0-9a-z]*\).*"perf_cpu":\([0-9]*\).*/\1 \2 \3/' \
+	sed 's/.*"ts":\([0-9]*\).*"cpu":\([0-9a-z]*\).*"perf_cpu":\([0-9]*\).*/\1 \2 \3/' \
 		>"$work/printed"
 [ "$(cat "$work/printed")" = "10 0 0
 20 1 1

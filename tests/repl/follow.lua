@@ -11,7 +11,7 @@ else
 end
 local n = 0
 for event, tid in walk() do
-	print(event.t, event.name, event.cpu, event.stream, tid, event.lost)
+	print(event.ts, event.name, event.cpu, event.stream, tid, event.lost)
 	n = n + 1
 end
 print(n)

@@ -459,7 +459,7 @@ def late(work):
     time.sleep(1.0)
     status = follower.interrupt()
     got = follower.rows().splitlines()
-    times = [json.loads(row)["t"] for row in got]
+    times = [json.loads(row)["ts"] for row in got]
     told = re.findall(r"(\d+) events? of stream", follower.messages())
     result(times == sorted(times) and len(set(got)) == len(got) and set(got) <= set(expected) and got[: len(before)] == before,
            "late events are not put in between", "%d rows" % len(got))
@@ -1018,7 +1018,7 @@ def recorder_pages(work):
                 at += size
             steps.append(own)
         _, expected, _ = rows(finished, "--format", "json")
-        times = [re.findall(rb'"t":(\d+)', text) for text in (expected, rows(trace, "--format", "json")[1])]
+        times = [re.findall(rb'"ts":(\d+)', text) for text in (expected, rows(trace, "--format", "json")[1])]
         result(times[0] == times[1] and times[0], "pages of " + trace.split("/")[-2], "%d of %d" % (len(times[0]), len(times[1])))
         follower = Follower(work, growing, "--format", "json")
         early = 0

@@ -132,7 +132,7 @@ def over_recorded(trace, name, *asked):
     span = recorded(trace)
     lines = rows(*asked[:1], trace, *asked[1:])
     parsed = [json.loads(line) for line in lines]
-    times = [json.loads(line)["t"] for line in rows("events", trace)]
+    times = [json.loads(line)["ts"] for line in rows("events", trace)]
     times = [t for t in times if t is not None]
     for condition in conditions(rng, parsed, span):
         wanted = [row for row in parsed if condition.met(row, span) is not None]

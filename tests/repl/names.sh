@@ -17,9 +17,9 @@ for line in sys.stdin:
     fields = event["fields"]
     for side in ("prev", "next"):
         if fields[side + "_tid"]:
-            told.setdefault(fields[side + "_tid"], []).append((event["t"], fields[side + "_comm"]))
+            told.setdefault(fields[side + "_tid"], []).append((event["ts"], fields[side + "_comm"]))
         if side == "prev" and fields["prev_state"] & 0x70:
-            died.append((fields["prev_tid"], event["t"], fields["prev_comm"]))
+            died.append((fields["prev_tid"], event["ts"], fields["prev_comm"]))
 json.dump(told, open(sys.argv[1], "w"))
 json.dump(sorted(died), open(sys.argv[2], "w"))' "$work/told.json" "$work/died.json" || fail "events --format json"
 
@@ -167,9 +167,9 @@ result $? "cputop: the name is the one that the thread had when it ran"
 "$yore" run cputop "$work/twice" --begin @100 --end @1000 | tail -1 | grep -q ' new$'
 result $? "cputop: a name that was told after its last time on a CPU is not taken"
 check "at: a value that is a thread has its name when it was freed meanwhile" \
-	'{"t":650,"path":"last/thread","value":7,"comm":"old","since":500}
-{"t":750,"path":"last/thread","value":7,"comm":"new","since":500}
-{"t":949,"path":"last/thread","value":7,"comm":"renamed","since":800}' \
+	'{"ts":650,"path":"last/thread","value":7,"comm":"old","since":500}
+{"ts":750,"path":"last/thread","value":7,"comm":"new","since":500}
+{"ts":949,"path":"last/thread","value":7,"comm":"renamed","since":800}' \
 	at "$work/twice" @650 @750 @949 last/thread --format json --rules linux \
 	--rules "$work/last.rules"
 

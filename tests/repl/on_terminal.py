@@ -56,7 +56,7 @@ def check_unknown():
         drawn = row[label:].ljust(cells)
         moments = sorted({t for c in range(cells) for t in (at(c), at(c + 1) - 1)})
         lines = map(json.loads, run("at", trace, *("@%d" % t for t in moments), path, "--format", "json", "--quiet").splitlines())
-        known = {line["t"]: line.get("known", True) for line in lines}
+        known = {line["ts"]: line.get("known", True) for line in lines}
         for c, sign in enumerate(drawn):
             unknown = not all(known[t] for t in (at(c), at(c + 1) - 1))
             if sign == "░" and not unknown or sign == " " and unknown:

@@ -233,7 +233,7 @@ def unknown_records(folder):
                 ["2 records of type %d, first at offset %d" % (kind, perf.begin + off)])
         got = [event for event in events(path)[1] if event["name"] == "perf_%d" % kind]
         equal(name + " are events with their bytes and trailer",
-              [(event["t"], event["cpu"], event["context"], event["fields"]) for event in got],
+              [(event["ts"], event["cpu"], event["context"], event["fields"]) for event in got],
               [(1500, 0, {"pid": 77, "tid": 77}, {"bytes": blob(1, 2)}),
                (1600, 0, {"pid": 77, "tid": 77}, {"bytes": blob(3)})])
         equal(name + " are selected by name",

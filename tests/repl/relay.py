@@ -263,7 +263,7 @@ def check_small(work, seed, scene, others):
     for way in (("--no-index",), ("--index-dir", index), ("--index-dir", index)):
         status, out, said = yore("events", folder, "--format", "json", *way)
         rows = [json.loads(line) for line in out.splitlines()]
-        events = [(row["t"], row["fields"]["n"]) for row in rows if "lost" not in row]
+        events = [(row["ts"], row["fields"]["n"]) for row in rows if "lost" not in row]
         expected = [(t * scale, n) for t, n in wanted] if time else [(i, n) for i, (t, n) in enumerate(wanted)]
         if status or events != expected:
             print("  events", way, said, next((x for x in zip(events, expected) if x[0] != x[1]), "count"))

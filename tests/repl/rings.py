@@ -26,7 +26,7 @@ def ask(*words):
 def events(*words):
     status, out, said = ask("events", *words, "--format", "json")
     rows = [json.loads(line) for line in out.splitlines()]
-    return status, [(row["fields"]["n"], row["t"] - 1700000000000000000) for row in rows if "lost" not in row], said
+    return status, [(row["fields"]["n"], row["ts"] - 1700000000000000000) for row in rows if "lost" not in row], said
 
 
 def events_of(groups):

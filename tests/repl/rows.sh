@@ -38,7 +38,7 @@ compare "$work/good" --where 'next_tid % 3 == 0'
 compare "$work/good" --where 'cpu[cpu]/thread % 2 == 0' --name 'sched_*'
 compare "$work/good" --tid 1000-2000 --format json
 compare "$work/good" --name sched_switch --format csv
-[ "$(head -n 1 "$work/one")" = t,stream,cpu,name,prev_comm,prev_tid,prev_prio,prev_state,next_comm,next_tid,next_prio ] || {
+[ "$(head -n 1 "$work/one")" = ts,stream,cpu,name,prev_comm,prev_tid,prev_prio,prev_state,next_comm,next_tid,next_prio ] || {
 	echo "FAIL: fields of one class are columns: $(head -n 1 "$work/one")"
 	status=1
 }

@@ -24,7 +24,7 @@ from results import finish, result, top
 from serving import DEMO, Server, yore_json
 
 EVENTS = yore_json("events", DEMO, "--no-index")
-BEGIN, END = EVENTS[0]["t"], EVENTS[-1]["t"]
+BEGIN, END = EVENTS[0]["ts"], EVENTS[-1]["ts"]
 
 
 def state_of(path, *words):
@@ -120,7 +120,7 @@ def same_events(lines, first):
         event, cells = EVENTS[first + i], [cell["content"] for cell in line["cells"]]
         fields = {**event["fields"], **event["context"]}
         texts = ", ".join("%s=%s" % (name, json.dumps(value, separators=(",", ":"))) for name, value in fields.items())
-        wanted = [str(event["t"]), str(event["cpu"]), event["name"], texts]
+        wanted = [str(event["ts"]), str(event["cpu"]), event["name"], texts]
         if line["index"] != first + i or cells[:4] != wanted or cells[5] != event["stream"]:
             wrong.append((line, wanted))
     return wrong
@@ -135,7 +135,7 @@ def table(server):
         wrong = same_events(model["lines"], first)
         result(len(model["lines"]) == wanted and not wrong and model["size"] == len(EVENTS) and model["lowIndex"] == first,
                "lines %d to %d are those of `events`" % (first, first + count), (len(model["lines"]), wrong[:2]))
-    times = [event["t"] for event in EVENTS]
+    times = [event["ts"] for event in EVENTS]
     for t in (BEGIN, BEGIN - 5, times[300], times[300] + 1, END, END + 1):
         model = server.output("table/events/lines", {"requested_times": [t], "requested_table_count": 1})
         result(model["lowIndex"] == bisect.bisect_left(times, t), "the first line at or behind @%d" % (t - BEGIN), model)
@@ -225,7 +225,7 @@ def arrows_and_tooltip(server):
     targets = {item: path for path, item in entries.items()}
     result(sorted((arrow["start"], targets.get(arrow["targetId"], "?").replace("/state", "/waker")) for arrow in arrows) == sorted(wakings),
            "%d arrows are the wake-ups" % len(arrows), (len(arrows), len(wakings)))
-    t = EVENTS[400]["t"]
+    t = EVENTS[400]["ts"]
     asked = yore_json("at", DEMO, "@%d" % t, "thread[10893]/state", "--why", "--no-index")[0]
     tip = server.output("timeGraph/thread.state/tooltip", {"requested_times": [t], "requested_items": [entries["thread[10893]/state"]]})
     result((tip["Value"], tip["Since"], tip["Set by"], tip["Rule"]) ==
@@ -241,7 +241,7 @@ def lines_over_time(server):
     series = server.output("XY/density/xy", body)["series"][0]
     counts = [0] * columns
     for event in EVENTS:
-        counts[bisect.bisect_right(edges, event["t"]) - 1] += 1
+        counts[bisect.bisect_right(edges, event["ts"]) - 1] += 1
     result(series["yValues"] == counts and series["xValues"] == edges[:-1], "the density of events", (series["yValues"][:5], counts[:5]))
     entries = server.output("XY/cpu-use/tree", {})["entries"]
     series = {one["seriesName"]: one["yValues"] for one in server.output("XY/cpu-use/xy", {**body, "requested_items": [entries[0]["id"]]})["series"]}
@@ -278,7 +278,7 @@ def lost(work):
     subprocess.run([os.path.join(os.environ.get("top_builddir", "."), "fixtures/yore-gen"), "--out", folder, "--size", "400K", "--packet-size", "4096",
                     "--cpus", "2", "--no-truth", "--lose", "0.1"], check=True, stdout=subprocess.DEVNULL)
     info = yore_json("info", folder, "--no-index")[0]
-    wanted = sorted(loss["t"] for stream in info["streams"] for loss in stream.get("losses", []))
+    wanted = sorted(loss["ts"] for stream in info["streams"] for loss in stream.get("losses", []))
     with Server(folder) as server:
         model = server.output("events/annotations", {})
         got = sorted(mark["time"] for mark in model["annotations"]["Lost events"])
@@ -429,7 +429,7 @@ def with_timelines(work):
             known = state_of(path)
             entries = {entry["id"]: entry["labels"][0] for entry in server.output("timeGraph/%s/tree" % name, {})["entries"]}
             result(set(entries.values()) == set(known), "from timelines: rows of %s" % path, (sorted(entries.values()), sorted(known)))
-            for columns, begin, end in ((700, BEGIN, END), (300, EVENTS[200]["t"], EVENTS[260]["t"])):
+            for columns, begin, end in ((700, BEGIN, END), (300, EVENTS[200]["ts"], EVENTS[260]["ts"])):
                 rows = server.output("timeGraph/%s/states" % name, {"requested_items": list(entries), "requested_timerange": {
                     "start": begin, "end": end, "nbTimes": columns}})["rows"]
                 edges, cells, wrong = [begin + (end + 1 - begin) * i // columns for i in range(columns + 1)], 0, []

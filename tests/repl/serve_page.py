@@ -19,7 +19,7 @@ from results import finish, result, top
 from serving import DEMO, Server, yore_json
 
 KEEP = os.environ.get("YORE_PICTURES")
-BEGIN = yore_json("events", DEMO, "--limit", "1", "--no-index")[0]["t"]
+BEGIN = yore_json("events", DEMO, "--limit", "1", "--no-index")[0]["ts"]
 
 
 class Page:

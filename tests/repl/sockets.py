@@ -86,7 +86,7 @@ def one_loss(work, seed):
     scale = 100000000 if ticks == 1 else 1
     values = [value for packet in kept for value in packet.values]
     wanted = [(t * scale, n) for t, n in values] if clock else [(i, n) for i, (_, n) in enumerate(values)]
-    got = [(row["t"], row["fields"]["n"]) for row in rows if "fields" in row]
+    got = [(row["ts"], row["fields"]["n"]) for row in rows if "fields" in row]
     lost = [row["packets"] for row in rows if "lost" in row]
     bad = []
     if got != wanted or status != 130:
@@ -122,7 +122,7 @@ def streams(work):
     metadata = metadata_in(work, open(os.path.join(whole, "metadata"), "rb").read())
 
     def events(text):
-        return sorted((row["t"], row["name"], json.dumps(row["fields"])) for row in map(json.loads, text.splitlines()) if "fields" in row)
+        return sorted((row["ts"], row["name"], json.dumps(row["fields"])) for row in map(json.loads, text.splitlines()) if "fields" in row)
 
     expected = events(subprocess.run([results.yore, "events", whole, "--no-index", "--format", "json"], stdout=subprocess.PIPE).stdout)
     follower, port = listening(work, "udp://:0", "--input", "ctf,datagrams,metadata=" + metadata, "--format", "json")

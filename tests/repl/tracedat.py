@@ -33,7 +33,7 @@ def events(*trace):
         item = json.loads(line)
         if "lost" in item:
             lost += item["lost"] or 0
-        elif item["t"] is not None:
+        elif item["ts"] is not None:
             rows.append(item)
     return rows, lost
 
@@ -79,9 +79,9 @@ def same_value(ours, theirs):
 def differs(before, after, copied):
     """Why `after`, read from the trace.dat, is not the event `before`; None: it is."""
     name = before["name"]
-    if before["t"] != after["t"] or (not copied and
+    if before["ts"] != after["ts"] or (not copied and
                                      bare(name) != bare(after["name"])):
-        return "%s at %s, not %s at %s" % (after["name"], after["t"], name, before["t"])
+        return "%s at %s, not %s at %s" % (after["name"], after["ts"], name, before["ts"])
     if copied:
         same = {k: v for k, v in before["context"].items() if k.startswith("common_")}
         if name != after["name"] or before["fields"] != after["fields"] or \
@@ -110,7 +110,7 @@ def compare(work, name, *trace):
     wrong = None if len(before) == len(after) else "%d events, not %d: %s" % (
         len(after), len(before), done.stderr)
     # equal times are ordered by stream, and streams of the file are those of its CPUs
-    key = lambda item: (item["t"], bare(item["name"]))
+    key = lambda item: (item["ts"], bare(item["name"]))
     for one, other in zip(sorted(before, key=key), sorted(after, key=key)):
         copied = "common_type" in one["context"]
         wrong = wrong or differs(one, other, copied)
@@ -121,7 +121,7 @@ def compare(work, name, *trace):
         print("SKIP: %s: trace-cmd is not installed" % name)
         return path
     lines, said = report(path)
-    expected = sorted((item["t"], item["cpu"], item["name"].rsplit(":", 1)[-1]) for item in after)
+    expected = sorted((item["ts"], item["cpu"], item["name"].rsplit(":", 1)[-1]) for item in after)
     result(sorted(lines) == expected and all(a[0] <= b[0] for a, b in zip(lines, lines[1:])),
            "%s: trace-cmd report has all, in order" % name,
            (len(lines), len(expected), said.stderr[:300],
@@ -182,7 +182,7 @@ def compare_pages(work, name, *trace, little=True):
         return result(False, "pages of " + name, done.stderr)
     before, lost = events(*trace)
     after, lost_after = events(folder)
-    key = lambda item: (item["t"], bare(item["name"]))
+    key = lambda item: (item["ts"], bare(item["name"]))
     wrong = None if (len(before), lost) == (len(after), lost_after) else "%d events and %d lost, not %d and %d" % (
         len(after), lost_after, len(before), lost)
     for one, other in zip(sorted(before, key=key), sorted(after, key=key)):
@@ -192,7 +192,7 @@ def compare_pages(work, name, *trace, little=True):
         path = os.path.join(work, name + ".assembled.dat")
         assemble(folder, path)
         lines, said = report(path)
-        expected = sorted((item["t"], item["cpu"], item["name"].rsplit(":", 1)[-1]) for item in after)
+        expected = sorted((item["ts"], item["cpu"], item["name"].rsplit(":", 1)[-1]) for item in after)
         result(sorted(lines) == expected, "pages of %s: trace-cmd reads all of them" % name,
                (len(lines), len(expected), said.stderr[:300]))
         return lines
@@ -246,7 +246,7 @@ def check_previous_boot(work):
             file.write(data + stamp + bytes(4088))
     wanted = [item for item in events(pages)[0]]
     got = events(folder)[0]
-    rename = lambda item: (item["t"], item["stream"].rsplit("/", 1)[-1], item["name"], item["context"]["common_pid"])
+    rename = lambda item: (item["ts"], item["stream"].rsplit("/", 1)[-1], item["name"], item["context"]["common_pid"])
     result(list(map(rename, got)) == list(map(rename, wanted)) and len(got) > 400 and
            {item["stream"] for item in got} == {"boot_map/" + item["stream"] for item in wanted},
            "pages of a previous boot's instance", (len(got), len(wanted)))
@@ -274,7 +274,7 @@ def check_killed(work):
     if shutil.which("trace-cmd"):
         path = restored(pages, folder)
         lines = report(path)[0] if path else None
-        expected = sorted((item["t"], item["cpu"], item["name"].rsplit(":", 1)[-1]) for item in events(folder)[0])
+        expected = sorted((item["ts"], item["cpu"], item["name"].rsplit(":", 1)[-1]) for item in events(folder)[0])
         result(lines is not None and sorted(lines) == expected, "as trace-cmd restore reads them",
                (path, len(lines or ()), len(expected)))
     else:

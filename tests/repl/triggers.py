@@ -62,7 +62,7 @@ def golden():
     ends(trace, "golden", 'name == "sched:sched_switch" && next_pid == 0', lambda row: row["name"] == "sched:sched_switch" and row["fields"]["next_pid"] == 0)
     ends(trace, "golden", "cpu == 1", lambda row: row["cpu"] == 1)
     ends(trace, "golden, from later on", "prio == 0", lambda row: row["fields"].get("prio") == 0, words=("--begin", "+1ms"))
-    lines, last = ends(trace, "the first event", "t > 0", lambda row: True)
+    lines, last = ends(trace, "the first event", "ts > 0", lambda row: True)
     assert last == 0
     wanted = [line for line in lines[: first_of(lines, lambda row: row["cpu"] == 1) + 1] if json.loads(line)["name"] == "sched:sched_wakeup"]
     status, out, said = yore("events", trace, "--no-index", "--format", "json", "--name", "sched_wakeup", "--until", "cpu == 1")
@@ -120,8 +120,8 @@ def commands(work):
     shutil.copytree(GOLDEN, trace)
     lines = rows(trace, "--format", "json")
     found = [json.loads(line) for line in lines if json.loads(line)["fields"].get("next_pid") == 0]
-    times = [json.loads(line)["t"] for line in lines]
-    wanted = ["<%d|%s|%d|%s|%d|%d|%s|lone {|$HOME>" % (row["t"], row["name"], row["cpu"], row["stream"], times[0], times[-1] + 1, trace) for row in found]
+    times = [json.loads(line)["ts"] for line in lines]
+    wanted = ["<%d|%s|%d|%s|%d|%d|%s|lone {|$HOME>" % (row["ts"], row["name"], row["cpu"], row["stream"], times[0], times[-1] + 1, trace) for row in found]
     status, out, said = yore("events", trace, "--no-index", "--format", "json", "--on", "next_pid == 0", "--do",
                              "printf <%s|%s|%s|%s|%s|%s|%s|lone\u00a0{|$HOME>\\n {ts} {name} {cpu} {stream} {begin} {end} {trace}")
     result(status == 0 and out.splitlines() == lines and said.replace("\u00a0", " ").splitlines() == wanted and len(wanted) > 10,
@@ -131,11 +131,11 @@ def commands(work):
     result(status == 0 and out.splitlines() == lines and said.splitlines() == wanted and not os.path.exists(work + "/evil"),
            "--do-shell has them in its environment", said[:600])
     status, out, said = yore("events", trace, "--no-index", "--format", "json", "--on", "next_pid == 0", "--do", "echo {ts}", "--until",
-                             "t == %d" % found[3]["t"])
-    result(status == 0 and said.split() == [str(row["t"]) for row in found[:4]], "commands up to the event of --until", said)
+                             "ts == %d" % found[3]["ts"])
+    result(status == 0 and said.split() == [str(row["ts"]) for row in found[:4]], "commands up to the event of --until", said)
     status, out, said = yore("events", trace, "--no-index", "--format", "json", "--on", "next_pid == 0", "--do", "echo {ts}", "--limit",
                              str(lines.index(next(line for line in lines if json.loads(line) == found[2])) + 1))
-    result(status == 0 and said.split() == [str(row["t"]) for row in found[:3]], "commands up to the last row of --limit", said)
+    result(status == 0 and said.split() == [str(row["ts"]) for row in found[:3]], "commands up to the last row of --limit", said)
     lock = os.path.join(work, "lock")
     status, out, said = yore("events", trace, "--no-index", "--on", "next_pid == 0", "--do-shell", "mkdir %s || echo two; sleep 0.01; rmdir %s" % (lock, lock))
     result(status == 0 and not said, "one command at a time", said)
@@ -233,14 +233,14 @@ def lines_of(folder):
 def followed(work):
     source, folder, files = grow(work, "grows")
     whole = rows(source, "--format", "json")
-    times = [json.loads(line)["t"] for line in whole]
+    times = [json.loads(line)["ts"] for line in whole]
     stop = whole[len(whole) * 3 // 5]
-    process = follow(folder, "--until", "t >= %d" % json.loads(stop)["t"])
+    process = follow(folder, "--until", "ts >= %d" % json.loads(stop)["ts"])
     for i in range(10):
         put(folder, files, 10 * i, 10 * i + 10)
         time.sleep(0.05)
     said = process.communicate(timeout=30)[1].decode()
-    last = first_of(whole, lambda row: row["t"] >= json.loads(stop)["t"])
+    last = first_of(whole, lambda row: row["ts"] >= json.loads(stop)["ts"])
     result(process.returncode == 0 and lines_of(folder) == whole[: last + 1], "--until ends --follow", "%d %d of %d: %s" % (
         process.returncode, len(lines_of(folder)), last + 1, said))
 
@@ -252,7 +252,7 @@ def followed(work):
     result(process.returncode == 1 and lines_of(folder) == whole and "it is true of no event" in said, "a recording that ends before it is true", said)
 
     source, folder, files = grow(work, "acts")
-    wanted = [row["t"] for row in map(json.loads, whole) if row["name"] == "sched_switch" and row["fields"]["next_tid"] == 0]
+    wanted = [row["ts"] for row in map(json.loads, whole) if row["name"] == "sched_switch" and row["fields"]["next_tid"] == 0]
     process = follow(folder, "--on", 'name == "sched_switch" && next_tid == 0', "--do", "echo {ts}")
     for i in range(10):
         put(folder, files, 10 * i, 10 * i + 10)
@@ -263,7 +263,7 @@ def followed(work):
            "--on acts in order while a trace grows", "%d %d of %d: %s" % (process.returncode, len(said.split()), len(wanted), said[-300:]))
 
     source, folder, files = grow(work, "full")
-    process = follow(folder, "--on", "t > 0", "--do", "sleep 100")
+    process = follow(folder, "--on", "ts > 0", "--do", "sleep 100")
     put(folder, files, 0, 99)
     end = time.monotonic() + 20
     while len(lines_of(folder)) < len(whole) // 2 and time.monotonic() < end:

@@ -209,12 +209,12 @@ def compare(recording, folder):
     names = sorted(stream["name"] for stream in info["streams"])
     if names != ["cpu%d" % cpu for cpu in range(CPUS)] + ["side"]:
         return "streams %s" % names
-    found = [(row["t"], row["cpu"], row["context"]["tid"]) for row in rows_of(folder, "--name", "cpu-clock*")]
+    found = [(row["ts"], row["cpu"], row["context"]["tid"]) for row in rows_of(folder, "--name", "cpu-clock*")]
     if sorted(found) != sorted(recording.samples):
         return "%d samples, of %d" % (len(found), len(recording.samples))
     if [row[0] for row in found] != sorted(row[0] for row in found):
         return "samples are not in order"
-    losses = [(stream["cpu"], row["t"], row["until"], row["events"]) for stream in info["streams"] for row in stream["losses"]]
+    losses = [(stream["cpu"], row["ts"], row["until"], row["events"]) for stream in info["streams"] for row in stream["losses"]]
     if sorted(losses, key=str) != sorted(recording.losses, key=str):
         return "losses %s, not %s" % (losses, recording.losses)
     for _, last, alive in recording.names:
@@ -257,7 +257,7 @@ def names(work):
     Small([comm(1, "init") + sample(1000, 0, 1) + comm(1, "renamed", 1100, 0) + sample(1200, 0, 1) + ROUND,
            comm(1, "renamed") + comm(7, "late") + sample(2000, 1, 7) + sample(2100, 0, 1) + ROUND,
            comm(1, "init") + comm(7, "late") + sample(3000, 0, 1) + ROUND]).write(folder)
-    told = [(row["t"], row["fields"]["tid"], row["fields"]["comm"]) for row in rows_of(folder, "--name", "perf_comm")]
+    told = [(row["ts"], row["fields"]["tid"], row["fields"]["comm"]) for row in rows_of(folder, "--name", "perf_comm")]
     result(told == [(None, 1, "init"), (1100, 1, "renamed"), (2000, 7, "late"), (3000, 1, "init")],
            "names of later files begin with their file", told)
     found = {when: thread_names(folder, when) for when in (1050, 1999, 2000, 2999, 3000)}
@@ -265,7 +265,7 @@ def names(work):
                      2999: {1: "renamed", 7: "late"}, 3000: {1: "init", 7: "late"}}, "and answers follow them", found)
     # a number that was given again
     Small([comm(9, "first") + sample(1000, 0, 9) + gone(9, 1100, 0) + ROUND, fork(9, 1) + comm(9, "first") + sample(2000, 0, 9) + ROUND]).write(folder)
-    told = [row["t"] for row in rows_of(folder, "--name", "perf_comm")]
+    told = [row["ts"] for row in rows_of(folder, "--name", "perf_comm")]
     result(told == [None, 2000], "a thread that has ended is told anew", told)
 
 
@@ -276,7 +276,7 @@ def full(work):
         ring = b"".join(sample(10000000 - i * 1000, 0, 1) for i in range(count))
         Small([sample(1000, 0, 1) + ROUND + comm(1, "init"), ring + ROUND + comm(1, "init")], True).write(folder)
         info = json.loads(asked("info", folder, "--format", "json")[1])
-        found = [(row["t"], row["until"], row["events"]) for stream in info["streams"] for row in stream["losses"]]
+        found = [(row["ts"], row["until"], row["events"]) for stream in info["streams"] for row in stream["losses"]]
         result(found == [(1000, 10000000 - (count - 1) * 1000, None)] * holes, "a ring of %d records: %d holes" % (count, holes), found)
 
 
@@ -287,7 +287,7 @@ def unfinished(work):
     last = len(recording.turns) - 1
     put(folder, "perf.data", recording.headless(last))
     status, _, said = asked("info", folder)
-    found = [(row["t"], row["cpu"], row["context"]["tid"]) for row in rows_of(folder, "--name", "cpu-clock*")]
+    found = [(row["ts"], row["cpu"], row["context"]["tid"]) for row in rows_of(folder, "--name", "cpu-clock*")]
     result(status == 3 and "its head is all zeros" in said and sorted(found) == sorted(recording.samples),
            "the file that perf was writing when it was killed", "%d of %d\n%s" % (len(found), len(recording.samples), said))
     put(folder, "perf.data", b"")
@@ -371,7 +371,7 @@ def recorded(work):
             wanted += [(int(cpu[1:-1]), int(when[:-1].replace(".", ""))) for cpu, when, _ in map(str.split, printed.splitlines())]
         status, _, said = asked("info", folder)
         rows = rows_of(folder, "--name", "sched:sched_switch")
-        found = [(row["cpu"], row["t"]) for row in rows]
+        found = [(row["cpu"], row["ts"]) for row in rows]
         if "compressed" in what:  # perf 6.1 reads the first file alone
             good = set(wanted) < set(found) and len(set(found)) == len(found)
         else:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/tutorial.md, docs/cookbook.md, docs/do.md and docs/ovni.md, done as they say: files are written, each `$ ` line is run, and prints what
+"""docs/tutorial.md, docs/cookbook.md, docs/do.md, docs/sql.md and docs/ovni.md, done as they say: files are written, each `$ ` line is run, and prints what
 stands below it. The cookbook is done with other recordings, too: each question has an answer there.
 
 A block ```console holds commands and what they print (messages, too); a line `...` stands for any number of
@@ -103,7 +103,7 @@ def change_for(work, later):
     return change
 
 
-PAGES = {"demo/trace.dat": (("tutorial.md", 100, 12), ("cookbook.md", 3, 56)), "sched-demo": (("do.md", 12, 6),), "ovni-demo": (("ovni.md", 12, 4),)}
+PAGES = {"demo/trace.dat": (("tutorial.md", 100, 12), ("cookbook.md", 3, 56)), "sched-demo": (("do.md", 12, 6), ("sql.md", 12, 5)), "ovni-demo": (("ovni.md", 12, 4),)}
 OTHERS = {"sched-demo": 0, "sched-perf/perf.data": 84, "sched-ftrace/trace.dat": 0}  # ms that moments are later
 
 

@@ -97,7 +97,7 @@ def check_states(trace, facts):
 
 
 def check_wakeups(trace, facts):
-    rows = ask(trace, "SELECT tid, ts, latency, cpu FROM wakeups")
+    rows = ask(trace, "SELECT tid, ts, dur, cpu FROM wakeups")
     begin, last = recorded(trace)
     wrong = []
     truth = {}
@@ -107,20 +107,20 @@ def check_wakeups(trace, facts):
         for since, end, name, woken in states_of(changes):
             if woken and begin < since < last:
                 truth[tid, since] = end - since if end is not None and end <= last else None
-    told = {(row["tid"], row["ts"]): row["latency"] for row in rows}
-    for key, latency in told.items():
-        if key in truth and truth[key] != latency and latency is not None:
-            wrong.append((key, latency, truth[key]))
-    told = {key: latency for key, latency in told.items() if begin < key[1] < last}
+    told = {(row["tid"], row["ts"]): row["dur"] for row in rows}
+    for key, dur in told.items():
+        if key in truth and truth[key] != dur and dur is not None:
+            wrong.append((key, dur, truth[key]))
+    told = {key: dur for key, dur in told.items() if begin < key[1] < last}
     known = {row["tid"]: row["begin"] for row in ask(trace, "SELECT tid, min(begin) AS begin FROM thread_state GROUP BY tid")}
     missing = [key for key in truth if key not in told and key[1] >= known[key[0]]]
     more = [key for key in told if key not in truth]
     forks = {(row["child_tid"], row["ts"]) for row in ask(trace, "SELECT ts, child_tid FROM sched_process_fork")}
     more = [key for key in more if key not in forks and not any(key[0] == f[0] for f in forks)]
-    result(len(truth) > 200 and not wrong and not missing and not more, "wakeups has each wake-up and its latency",
+    result(len(truth) > 200 and not wrong and not missing and not more, "wakeups has each wake-up and how long it waited",
            (len(truth), wrong[:3], missing[:3], more[:3]))
-    where = [row for row in rows if row["latency"] is not None
-             and value_at(facts[row["tid"], CPU], row["ts"] + row["latency"]) != row["cpu"]]
+    where = [row for row in rows if row["dur"] is not None
+             and value_at(facts[row["tid"], CPU], row["ts"] + row["dur"]) != row["cpu"]]
     result(not where, "wakeups says where the thread ran then", where[:3])
 
 

@@ -96,16 +96,16 @@ def edges(path):
         asked, value, cpu = asked + 1, row["value"], int(row["path"].split("[")[1].split("]")[0])
         if value is None:
             continue
-        if row["t"] in outside:
-            wrong.append("CPU %d at %d, outside of the recording, is known" % (cpu, row["t"]))
-        elif value and seen.setdefault((row["t"], value), cpu) != cpu:
+        if row["ts"] in outside:
+            wrong.append("CPU %d at %d, outside of the recording, is known" % (cpu, row["ts"]))
+        elif value and seen.setdefault((row["ts"], value), cpu) != cpu:
             wrong.append("thread %d at %d is on CPUs %d and %d" % (
-                value, row["t"], seen[row["t"], value], cpu))
+                value, row["ts"], seen[row["ts"], value], cpu))
     # a CTF packet may begin before its first event, which `info` tells
     for row in rows(done) if info["format"] != "ctf" else []:
         cpu = int(row["path"].split("[")[1].split("]")[0])
-        if row["value"] is not None and row["t"] < starts.get(cpu, begin):
-            wrong.append("CPU %d at %d is known before its stream begins" % (cpu, row["t"]))
+        if row["value"] is not None and row["ts"] < starts.get(cpu, begin):
+            wrong.append("CPU %d at %d is known before its stream begins" % (cpu, row["ts"]))
     return wrong, asked
 
 

@@ -139,6 +139,7 @@ static const struct row {
 	{"none < 5", "fails: an operand has the wrong type"},
 	{"none + 5", "fails: an operand has the wrong type"},
 	{"\"a\" < \"b\"", "true"},
+	{"\"task\" > \"rcu\" && \"rcu\" < \"task\"", "true"}, /* two letters apart */
 	{"\"a\" < 5", "fails: an operand has the wrong type"},
 	{"nothing == 5", "unknown"},
 	{"nothing == none", "unknown"},
@@ -500,9 +501,9 @@ static const struct {
 	{"choose(dur > 5, true, false)", -1},
 	{"dur > later", -1},
 	{"later == 1", -1},
-	{"later == 1 || dur > 5", -1}, /* the left side may fail, and so may all */
+	{"later == 1 || dur > 5", 6}, /* whatever the left side will be */
 	{"dur > 5 || later == 1", 6},
-	{"!(has(later) && dur < 5)", -1},
+	{"!(has(later) && dur < 5)", 5},
 	{"!(dur < 5 && has(later))", 5},
 	{"has(later)", -1},
 	{"!has(later)", -1},
@@ -510,7 +511,7 @@ static const struct {
 	{"!(left == 1)", -1},
 	{"tid == 42", 0},
 	{"tid == 43", -1},
-	{"comm < 5 || dur > 5", -1},
+	{"comm < 5 || dur > 5", 6}, /* what fails is as unknown */
 	{"dur > \"a\"", -1},
 	{"dur > left", -1},
 };

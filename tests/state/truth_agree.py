@@ -175,7 +175,7 @@ class Case:
         return last or over and again or inside
 
     def compare(self, row, truth, path):
-        time, value = row["t"], row["value"]
+        time, value = row["ts"], row["value"]
         key, name = int(path[path.index("[") + 1:path.index("]")]), path.rsplit("/", 1)[1]
         known = row.get("known", True)
         if self.overlap and time > truth.end:
@@ -215,7 +215,7 @@ class Case:
                 host = path[path.index('"') + 1:path.index('"]')]
                 path, truth = path[path.index('"]') + 3:], truths[host]
             if path.startswith("cpu["):
-                seen.add((row["t"], truth, int(path[4:path.index("]")])))
+                seen.add((row["ts"], truth, int(path[4:path.index("]")])))
             self.compare(row, truth, path)
         for truth in truths.values():  # lists leave out what is not known
             for cpu in truth.cpus:

@@ -26,7 +26,7 @@ enum { COMMON_BYTES = 8, ID_FIRST = 10000, ID_MOST = 65535, LOCATED_BYTES = 4, D
 enum value_kind { VALUE_NUMBER, VALUE_CHARS, VALUE_BYTES, VALUE_NUMBERS };
 
 struct item {
-	const struct place *place;
+	const struct value_place *place;
 	const char *name;
 	enum value_kind kind;
 	uint32_t at;

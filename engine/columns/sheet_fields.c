@@ -76,7 +76,7 @@ static struct type column_type(const struct shape *shape, const struct class_gro
 	bool first = true;
 
 	for (size_t i = 0; i < group->count; i++) {
-		const struct place *place = &shape->places[i * shape->nfields + field];
+		const struct value_place *place = &shape->places[i * shape->nfields + field];
 		if (!place->class)
 			continue;
 		type = first ? type_of(place->class) : common_type(type, type_of(place->class));
@@ -128,7 +128,7 @@ static bool is_number(enum cell_kind kind)
 	return kind != CELL_TEXT && kind != CELL_BYTES;
 }
 
-static struct put put_of(const struct event_class *class, const struct place *place,
+static struct put put_of(const struct event_class *class, const struct value_place *place,
 			 const struct sheet *sheet, uint32_t column, bool label)
 {
 	const struct values *values = &sheet->columns[column];
@@ -150,7 +150,7 @@ static struct put put_of(const struct event_class *class, const struct place *pl
 void fields_puts(const struct shape *shape, const struct event_class *class,
 		 const struct sheet *sheet, struct arena *arena, struct class_puts *out)
 {
-	const struct place *row =
+	const struct value_place *row =
 		shape->places + (shape_row(shape, class->index) - 1) * (size_t)shape->nfields;
 	uint32_t at = COLUMNS_OWN;
 
@@ -203,7 +203,7 @@ static size_t put_text(struct values *values, size_t row, const struct field *fi
 	return len;
 }
 
-static size_t put_value(struct values *values, size_t row, const struct place *place,
+static size_t put_value(struct values *values, size_t row, const struct value_place *place,
 			const struct fields *fields, struct buf *scratch)
 {
 	struct field field;
@@ -224,7 +224,7 @@ static size_t put_value(struct values *values, size_t row, const struct place *p
 }
 
 /* The labels that hold, joined by | when several do. */
-static void put_label(struct values *values, size_t row, const struct place *place,
+static void put_label(struct values *values, size_t row, const struct value_place *place,
 		      const struct fields *fields, struct buf *scratch)
 {
 	const struct slot *slot = place_slot(place, fields);

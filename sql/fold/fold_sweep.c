@@ -73,8 +73,8 @@ struct entry {
 	bool untimed;
 };
 
-static const struct place *place_of(const struct fold *fold, const struct entry *entry,
-				    uint32_t column)
+static const struct value_place *place_of(const struct fold *fold, const struct entry *entry,
+					  uint32_t column)
 {
 	const struct shape *shape = fold->shape;
 
@@ -130,7 +130,7 @@ static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
 		if (integer_of(worker, entry, fold->keys[k], &integer))
 			*cell = (struct fold_cell){FOLD_INTEGER, 0, {.integer = integer}};
 	} else {
-		const struct place *place = place_of(fold, entry, fold->keys[k]);
+		const struct value_place *place = place_of(fold, entry, fold->keys[k]);
 		if (!place->class || !place_field(place, &worker->fields, &field))
 			return true;
 		if (!field_is_text(&field))

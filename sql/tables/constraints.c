@@ -333,7 +333,7 @@ static void leave_fieldless(struct constraints *constraints, const struct shape 
 			    const struct trace *trace)
 {
 	for (size_t i = 0; i < trace->nclasses && shape->group; i++) {
-		const struct place *row;
+		const struct value_place *row;
 		if (!shape_row(shape, (uint32_t)i))
 			continue;
 		row = shape->places + (shape_row(shape, (uint32_t)i) - 1) * shape->nfields;
@@ -429,7 +429,7 @@ void constraints_read(struct constraints *constraints, const struct plan *plan,
 
 /* ---- conditions on fields ---- */
 
-static bool text_passes(const struct place *place, const struct filter *filter,
+static bool text_passes(const struct value_place *place, const struct filter *filter,
 			const struct fields *fields)
 {
 	struct buf scratch = {0};
@@ -447,11 +447,12 @@ static bool text_passes(const struct place *place, const struct filter *filter,
 bool constraints_fields(const struct constraints *constraints, const struct shape *shape,
 			uint32_t class, const struct fields *fields)
 {
-	const struct place *row = shape->places + (shape_row(shape, class) - 1) * shape->nfields;
+	const struct value_place *row =
+		shape->places + (shape_row(shape, class) - 1) * shape->nfields;
 
 	for (size_t i = 0; i < constraints->nfilters; i++) {
 		const struct filter *filter = &constraints->filters[i];
-		const struct place *place = &row[filter->field];
+		const struct value_place *place = &row[filter->field];
 		const struct slot *slot = place_slot(place, fields);
 		if (!slot)
 			return false;

@@ -388,7 +388,7 @@ static bool decode_event(struct events_cursor *cursor)
 	return cursor->decoded == FIELDS_THERE;
 }
 
-static const struct place *place_of(const struct events_cursor *cursor, uint32_t field)
+static const struct value_place *place_of(const struct events_cursor *cursor, uint32_t field)
 {
 	const struct shape *shape = cursor->shape;
 	uint32_t row = shape_row(shape, cursor->run.batch->class_index[cursor->at]);
@@ -528,7 +528,7 @@ enum { SCAN_WORK = 1000, EVENT_BYTES = 40 }; /* of one scan, in events; of an ev
 /* The value of a field that is an integer; false: the event has none. */
 static bool whole_number(struct events_cursor *cursor, uint32_t number, int64_t *out)
 {
-	const struct place *place = place_of(cursor, number);
+	const struct value_place *place = place_of(cursor, number);
 	const struct slot *slot;
 
 	if (!place->class)
@@ -809,7 +809,7 @@ static void put_text(sqlite3_context *out, const char *text)
 
 static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
 {
-	const struct place *place = place_of(cursor, number);
+	const struct value_place *place = place_of(cursor, number);
 	struct buf scratch = {0};
 	struct field field;
 	size_t len;
@@ -839,7 +839,7 @@ static void put_field(struct events_cursor *cursor, sqlite3_context *out, uint32
 /* The labels that hold, joined by | when several do. */
 static void put_label(struct events_cursor *cursor, sqlite3_context *out, uint32_t number)
 {
-	const struct place *place = place_of(cursor, number);
+	const struct value_place *place = place_of(cursor, number);
 	const char *label, *more;
 	const struct slot *slot;
 	uint32_t next = 0;

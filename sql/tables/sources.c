@@ -6,7 +6,7 @@
 static struct source source_of(const struct shape *shape, uint32_t row, uint32_t field,
 			       const struct event_class *class)
 {
-	const struct place *place = &shape->places[row * shape->nfields + field];
+	const struct value_place *place = &shape->places[row * shape->nfields + field];
 	struct field_path path = {place->scope, place->slot, place->class};
 	struct source source = {.kind = SOURCE_NULL};
 

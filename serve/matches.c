@@ -19,7 +19,7 @@ struct matching {
 	uint64_t *classes;
 };
 
-static void release(struct matching *matching)
+static void release_matching(struct matching *matching)
 {
 	where_pass_free(matching->by_state);
 	where_pass_free(matching->pass);
@@ -134,6 +134,6 @@ bool matches_each(struct served *served, struct worker *worker, const struct mat
 	bool good = prepare(served, worker, &matching, err) &&
 		    read_events(served, worker, &matching, err);
 
-	release(&matching);
+	release_matching(&matching);
 	return good;
 }

@@ -41,7 +41,7 @@ enum profile_table {
 };
 
 /* An entry of a table, by its bytes; its number counts from 1 in its table. */
-struct entry {
+struct profile_entry {
 	enum profile_table table;
 	const void *key;
 	size_t len;
@@ -55,7 +55,7 @@ struct pprof {
 	struct samples *samples;
 	struct track_names *names;
 	struct arena *arena;
-	struct entry *entries;
+	struct profile_entry *entries;
 	size_t count, capacity;
 	uint64_t numbers[TABLE_STACKS + 1]; /* how many entries a table has */
 	struct hash_index index;
@@ -66,7 +66,7 @@ struct pprof {
 
 /* ---- tables ---- */
 
-static struct entry *find_entry(struct pprof *pprof, enum profile_table table, const void *key,
+static struct profile_entry *find_entry(struct pprof *pprof, enum profile_table table, const void *key,
 				size_t len, bool *fresh)
 {
 	uint64_t hash = hash_number(hash_bytes(key, len) + table);
@@ -78,7 +78,7 @@ static struct entry *find_entry(struct pprof *pprof, enum profile_table table, c
 	*fresh = at == HASH_INDEX_NONE;
 	if (*fresh) {
 		*mem_push(pprof->entries, pprof->count, pprof->capacity) =
-			(struct entry){.table = table,
+			(struct profile_entry){.table = table,
 				       .key = arena_copy(pprof->arena, key, len, 1),
 				       .len = len,
 				       .number = ++pprof->numbers[table]};
@@ -172,7 +172,7 @@ static uint64_t location_of(struct pprof *pprof, const struct frame *frames, siz
 			buf_add(&key, &number, sizeof number);
 		}
 	}
-	const struct entry *entry = find_entry(pprof, TABLE_LOCATIONS, key.data, key.len, &fresh);
+	const struct profile_entry *entry = find_entry(pprof, TABLE_LOCATIONS, key.data, key.len, &fresh);
 	uint64_t number = entry->number;
 	if (fresh)
 		add_location(&pprof->text, number, entry->key, key.len / sizeof *place);
@@ -224,7 +224,7 @@ static bool pprof_event(void *self, nstime t, const struct stream *stream, int32
 		buf_add(&pprof->stack, &location, sizeof location);
 		from = i + 1;
 	}
-	struct entry *entry =
+	struct profile_entry *entry =
 		find_entry(pprof, TABLE_STACKS, pprof->stack.data, pprof->stack.len, &fresh);
 	entry->samples++;
 	entry->weight += sample.weight;
@@ -254,7 +254,7 @@ static void add_label(struct buf *out, uint64_t key, uint64_t text, int64_t numb
 	protobuf_end(out, label);
 }
 
-static void add_sample(struct pprof *pprof, const struct entry *stack, bool periods)
+static void add_sample(struct pprof *pprof, const struct profile_entry *stack, bool periods)
 {
 	const uint64_t *key = stack->key;
 	size_t count = stack->len / sizeof *key;

@@ -7,7 +7,7 @@
 #include "engine/columns/sheet_fields.h"
 #include "engine/columns/json.h"
 
-struct type {
+struct cell_type {
 	enum cell_kind kind;
 	unsigned bits;
 	bool list;
@@ -18,11 +18,11 @@ static unsigned whole_bits(uint32_t bits)
 	return bits <= 8 ? 8 : bits <= 16 ? 16 : bits <= 32 ? 32 : 64;
 }
 
-static struct type scalar_type(const struct field_class *class)
+static struct cell_type scalar_type(const struct field_class *class)
 {
 	if (class->kind == FIELD_FLOAT)
-		return (struct type){CELL_FLOAT, class->bits <= 32 ? 32 : 64, false};
-	return (struct type){class->is_signed ? CELL_INT : CELL_UINT, whole_bits(class->bits),
+		return (struct cell_type){CELL_FLOAT, class->bits <= 32 ? 32 : 64, false};
+	return (struct cell_type){class->is_signed ? CELL_INT : CELL_UINT, whole_bits(class->bits),
 			     false};
 }
 
@@ -34,10 +34,10 @@ static bool is_list(const struct field_class *class)
 	       (element->kind == FIELD_INT || element->kind == FIELD_FLOAT);
 }
 
-static struct type type_of(const struct field_class *class)
+static struct cell_type type_of(const struct field_class *class)
 {
 	struct field field = {.class = class};
-	struct type type = {CELL_TEXT, 0, false};
+	struct cell_type type = {CELL_TEXT, 0, false};
 
 	if (class->kind == FIELD_INT || class->kind == FIELD_FLOAT)
 		return scalar_type(class);
@@ -52,9 +52,9 @@ static struct type type_of(const struct field_class *class)
 	return type;
 }
 
-static struct type common_type(struct type a, struct type b)
+static struct cell_type common_type(struct cell_type a, struct cell_type b)
 {
-	struct type text = {CELL_TEXT, 0, false};
+	struct cell_type text = {CELL_TEXT, 0, false};
 
 	if (a.kind == b.kind && a.list == b.list) {
 		a.bits = a.bits > b.bits ? a.bits : b.bits;
@@ -66,13 +66,13 @@ static struct type common_type(struct type a, struct type b)
 	unsigned bits = a.kind == CELL_INT ? a.bits : b.bits;
 	if (!integers || a.list || b.list || least > 64)
 		return text;
-	return (struct type){CELL_INT, bits > least ? bits : least, false};
+	return (struct cell_type){CELL_INT, bits > least ? bits : least, false};
 }
 
-static struct type column_type(const struct shape *shape, const struct class_group *group,
+static struct cell_type column_type(const struct shape *shape, const struct class_group *group,
 			       uint32_t field)
 {
-	struct type type = {CELL_TEXT, 0, false};
+	struct cell_type type = {CELL_TEXT, 0, false};
 	bool first = true;
 
 	for (size_t i = 0; i < group->count; i++) {
@@ -111,7 +111,7 @@ struct sheet *fields_sheet(const struct shape *shape, const struct class_group *
 	n = COLUMNS_OWN;
 	for (size_t i = 0; i < shape->ncolumns; i++) {
 		const struct column *column = &shape->columns[i];
-		struct type type = {CELL_TEXT, 0, false};
+		struct cell_type type = {CELL_TEXT, 0, false};
 		if (!is_fields(column))
 			continue;
 		if (column->kind == COLUMN_FIELD)
@@ -131,7 +131,7 @@ static bool is_number(enum cell_kind kind)
 static struct put put_of(const struct event_class *class, const struct value_place *place,
 			 const struct sheet *sheet, uint32_t column, bool label)
 {
-	const struct values *values = &sheet->columns[column];
+	const struct sheet_values *values = &sheet->columns[column];
 	bool own = place->scope != SCOPE_PACKET_CONTEXT && !place->nchosen;
 	struct put put = {PUT_VALUE, column, 0, place};
 
@@ -167,7 +167,7 @@ void fields_puts(const struct shape *shape, const struct event_class *class,
 
 /* ---- an event ---- */
 
-static size_t put_list(struct values *values, size_t row, const struct field *field)
+static size_t put_list(struct sheet_values *values, size_t row, const struct field *field)
 {
 	struct field_iter iter;
 
@@ -179,7 +179,7 @@ static size_t put_list(struct values *values, size_t row, const struct field *fi
 	return (size_t)iter.index * 8;
 }
 
-static size_t put_text(struct values *values, size_t row, const struct field *field,
+static size_t put_text(struct sheet_values *values, size_t row, const struct field *field,
 		       struct buf *scratch)
 {
 	const struct field_class *class = field->class;
@@ -203,7 +203,7 @@ static size_t put_text(struct values *values, size_t row, const struct field *fi
 	return len;
 }
 
-static size_t put_value(struct values *values, size_t row, const struct value_place *place,
+static size_t put_value(struct sheet_values *values, size_t row, const struct value_place *place,
 			const struct fields *fields, struct buf *scratch)
 {
 	struct field field;
@@ -224,7 +224,7 @@ static size_t put_value(struct values *values, size_t row, const struct value_pl
 }
 
 /* The labels that hold, joined by | when several do. */
-static void put_label(struct values *values, size_t row, const struct value_place *place,
+static void put_label(struct sheet_values *values, size_t row, const struct value_place *place,
 		      const struct fields *fields, struct buf *scratch)
 {
 	const struct slot *slot = place_slot(place, fields);
@@ -256,7 +256,7 @@ size_t fields_put(const struct class_puts *puts, const struct fields *fields, si
 
 	for (size_t i = 0; i < puts->count; i++) {
 		const struct put *put = &puts->items[i];
-		struct values *values = &puts->sheet->columns[put->column];
+		struct sheet_values *values = &puts->sheet->columns[put->column];
 		const struct slot *slot;
 		switch (fields ? put->op : PUT_NULL) {
 		case PUT_NUMBER:

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static const struct line *take(struct program *subset, const struct line *from, uint32_t n,
+static const struct line *take_lines(struct program *subset, const struct line *from, uint32_t n,
 			       const uint64_t *statements, uint32_t *count)
 {
 	struct line *lines;
@@ -39,8 +39,8 @@ static struct class_program *take_all(struct program *subset, const struct class
 
 		*to = from[i];
 		to->section =
-			take(subset, from[i].section, from[i].nsection, statements, &to->nsection);
-		to->event = take(subset, from[i].event, from[i].nevent, statements, &to->nevent);
+			take_lines(subset, from[i].section, from[i].nsection, statements, &to->nsection);
+		to->event = take_lines(subset, from[i].event, from[i].nevent, statements, &to->nevent);
 		if (events && to->nevent != from[i].nevent)
 			to->plain = plain_new(subset->arena, to->event, to->nevent);
 	}
@@ -93,7 +93,7 @@ struct close {
 	bool more;
 };
 
-static void add(struct close *close, size_t id)
+static void add_statement(struct close *close, size_t id)
 {
 	if (bitset_has(close->statements, (uint32_t)id))
 		return;
@@ -121,7 +121,7 @@ static void add_writers(struct close *close, uint32_t shape, uint32_t section, b
 					    (verb_stacks(statement->verb) &&
 					     shape_is_within(attrs, shape, info->shape))));
 		if (writes)
-			add(close, i);
+			add_statement(close, i);
 	}
 }
 

@@ -14,21 +14,21 @@ const char *const track_thread_names_paths[] = {"thread[*]/name", NULL};
 const char *const track_paths[] = {"cpu[*]/thread",    "cpu[*]/irq",        "cpu[*]/softirq",
 				   "cpu[*]/frequency", "thread[*]/syscall", NULL};
 
-struct named {
+struct track_name {
 	nstime begin;
 	const char *text;
 };
 
-struct entry {
+struct track_entry {
 	enum track_kind kind;
 	int64_t key, process;
-	struct named *names;
+	struct track_name *names;
 	size_t count, capacity;
 };
 
 struct track_names {
 	struct arena *arena;
-	struct entry *entries;
+	struct track_entry *entries;
 	size_t count, capacity;
 	struct hash_index index;
 };
@@ -59,20 +59,21 @@ static uint32_t place_of(const struct track_names *names, enum track_kind kind, 
 			       names->entries[i].kind == kind && names->entries[i].key == key);
 }
 
-static const struct entry *find(const struct track_names *names, enum track_kind kind, int64_t key)
+static const struct track_entry *find(const struct track_names *names, enum track_kind kind,
+				      int64_t key)
 {
 	uint32_t place = place_of(names, kind, key);
 
 	return place == HASH_INDEX_NONE ? NULL : &names->entries[place];
 }
 
-static struct entry *get(struct track_names *names, enum track_kind kind, int64_t key)
+static struct track_entry *get(struct track_names *names, enum track_kind kind, int64_t key)
 {
 	uint32_t place = place_of(names, kind, key);
 
 	if (place == HASH_INDEX_NONE) {
 		*mem_push(names->entries, names->count, names->capacity) =
-			(struct entry){.kind = kind, .key = key, .process = -1};
+			(struct track_entry){.kind = kind, .key = key, .process = -1};
 		place = hash_index_add(&names->index, hash_number((uint64_t)key * 4 + kind),
 				       names->count - 1);
 	}
@@ -103,11 +104,11 @@ bool path_split(const char *path, const char *root, int64_t *key, const char **r
 static void learn_name(struct track_names *names, enum track_kind kind, int64_t key,
 		       const struct interval *interval)
 {
-	struct entry *entry = get(names, kind, key);
+	struct track_entry *entry = get(names, kind, key);
 
-	*mem_push(entry->names, entry->count, entry->capacity) =
-		(struct named){interval->begin, arena_strndup(names->arena, interval->value.text,
-							      interval->value.len)};
+	*mem_push(entry->names, entry->count, entry->capacity) = (struct track_name){
+		interval->begin,
+		arena_strndup(names->arena, interval->value.text, interval->value.len)};
 }
 
 bool track_names_learn(struct track_names *names, const struct interval *interval)
@@ -134,7 +135,7 @@ bool track_names_learn(struct track_names *names, const struct interval *interva
 
 const char *track_name(const struct track_names *names, enum track_kind kind, int64_t key, nstime t)
 {
-	const struct entry *entry = find(names, kind, key);
+	const struct track_entry *entry = find(names, kind, key);
 
 	if (!entry || !entry->count)
 		return NULL;
@@ -145,7 +146,7 @@ const char *track_name(const struct track_names *names, enum track_kind kind, in
 const char *track_name_at(const struct track_names *names, enum track_kind kind, int64_t key,
 			  nstime t)
 {
-	const struct entry *entry = find(names, kind, key);
+	const struct track_entry *entry = find(names, kind, key);
 
 	return entry && entry->count && entry->names[0].begin <= t ? track_name(names, kind, key, t)
 								   : NULL;
@@ -154,7 +155,7 @@ const char *track_name_at(const struct track_names *names, enum track_kind kind,
 bool track_next_thread(const struct track_names *names, size_t *at, int64_t *tid)
 {
 	while (*at < names->count) {
-		const struct entry *entry = &names->entries[(*at)++];
+		const struct track_entry *entry = &names->entries[(*at)++];
 		if (entry->kind != TRACK_THREAD)
 			continue;
 		*tid = entry->key;
@@ -165,7 +166,7 @@ bool track_next_thread(const struct track_names *names, size_t *at, int64_t *tid
 
 int64_t track_process(const struct track_names *names, int64_t tid)
 {
-	const struct entry *entry = find(names, TRACK_THREAD, tid);
+	const struct track_entry *entry = find(names, TRACK_THREAD, tid);
 
 	return entry ? entry->process : -1;
 }

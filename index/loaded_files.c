@@ -73,7 +73,8 @@ static bool find_pid(const struct trace *trace, const struct fields *fields, int
 	return false;
 }
 
-static const uint8_t *copy_bytes(struct file_search *finding, const struct field *field, size_t *len)
+static const uint8_t *copy_bytes(struct file_search *finding, const struct field *field,
+				 size_t *len)
 {
 	struct buf scratch = {0};
 	const uint8_t *bytes = field_bytes(field, &scratch, len), *copy;
@@ -107,7 +108,8 @@ static void add_loaded(struct file_search *finding, const struct found_file *fou
 	finding->items[finding->count - 1].order = finding->count - 1;
 }
 
-static void look_at(struct file_search *finding, const struct event *event, const struct fields *fields)
+static void look_at(struct file_search *finding, const struct event *event,
+		    const struct fields *fields)
 {
 	struct found_file found = {.part = event->class->part, .what = what_of(event->class)};
 	struct field base, path;

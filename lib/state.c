@@ -104,9 +104,8 @@ static bool at(struct yore_state *own, int64_t t, const struct query *query, str
 				 query_text(query));
 	if (!state_at(own->state, &moment, 1, &query, 1, false, &answers, err))
 		return false;
-	bool one = answers.count <= 1 ||
-		   error_set(err, ERR_RANGE, "%s: %zu threads are called so", query_text(query),
-			     answers.count);
+	bool one = answers.count <= 1 || error_set(err, ERR_RANGE, "%s: %zu threads are called so",
+						   query_text(query), answers.count);
 	if (one && answers.count) {
 		give_value(own, &answers.items[0].value, out);
 		if (since)

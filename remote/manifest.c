@@ -15,7 +15,8 @@ enum { FORM = 1, DEPTH = 16, FILES_MOST = 1000000 };
 
 void listing_add(struct manifest *listing, char *path, uint64_t size)
 {
-	*mem_push(listing->files, listing->count, listing->capacity) = (struct manifest_file){path, size};
+	*mem_push(listing->files, listing->count, listing->capacity) =
+		(struct manifest_file){path, size};
 }
 
 void listing_release(struct manifest *listing)
@@ -68,7 +69,8 @@ static bool read_files(const char *name, struct json_object *root, struct manife
 	return true;
 }
 
-bool manifest_read(const char *name, const struct buf *text, struct manifest *out, struct error *err)
+bool manifest_read(const char *name, const struct buf *text, struct manifest *out,
+		   struct error *err)
 {
 	struct json_tokener *tokener = json_tokener_new_ex(DEPTH);
 	struct json_object *root = NULL;

@@ -456,8 +456,8 @@ static bool back_files(struct located *located, struct error *err)
 						 .prefetch = prefetch_part,
 						 .arg = part};
 		*part = (struct remote_part){.archive = located->archive,
-				      .at = placed->at,
-				      .path = folder_join(folder, placed->path)};
+					     .at = placed->at,
+					     .path = folder_join(folder, placed->path)};
 		if (!located->archive)
 			part->object = located->objects[placed->object];
 		good = source_back(part->path, &backing, err);

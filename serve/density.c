@@ -146,8 +146,9 @@ static bool filter_columns(struct served *served, struct worker *worker,
 	return matches_each(served, worker, &asked, err);
 }
 
-bool density_events(struct served *served, struct worker *worker, const struct time_columns *columns,
-		    const char *where, double *out, struct error *err)
+bool density_events(struct served *served, struct worker *worker,
+		    const struct time_columns *columns, const char *where, double *out,
+		    struct error *err)
 {
 	const struct event_counts *counts = served_counts(served);
 	uint64_t span = (uint64_t)columns->end - (uint64_t)columns->begin;

@@ -112,8 +112,9 @@ bool event_counts_make(struct served *served, struct worker *worker, struct even
 		       struct error *err)
 {
 	struct event_counter counting = {.counts = counts_new(served->first, served->last),
-				    .worker = worker,
-				    .ordinals = trace_has_ordinals(index_trace(served->index))};
+					 .worker = worker,
+					 .ordinals =
+						 trace_has_ordinals(index_trace(served->index))};
 	const struct events_options events = {.begin = NSTIME_MIN, .end = NSTIME_MAX};
 	const struct sweep work = {.events = &events,
 				   .arg = &counting,

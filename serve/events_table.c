@@ -327,8 +327,8 @@ static bool is_passed_over(const struct event_search *search, const struct event
 	return search->backward ? order > 0 : order < 0;
 }
 
-static enum step find_match(const struct event_search *search, struct events *events, struct event *event,
-			    struct error *err)
+static enum step find_match(const struct event_search *search, struct events *events,
+			    struct event *event, struct error *err)
 {
 	const struct trace *trace = index_trace(search->served->index);
 	struct error ignored;

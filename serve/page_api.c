@@ -116,7 +116,8 @@ static bool get_info(struct served *served, struct served_request *request, stru
 /* ---- parameters ---- */
 
 /* `from` and `to`, within the trace; at least one nanosecond. */
-static struct asked_range page_range(const struct served *served, const struct served_request *request)
+static struct asked_range page_range(const struct served *served,
+				     const struct served_request *request)
 {
 	int64_t span = served->first <= served->last ? served->last - served->first + 1 : 1;
 	int64_t from = request_int(request, "from", 0, span - 1, 0);

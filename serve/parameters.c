@@ -33,8 +33,8 @@ static bool member_int(struct json_object *from, const char *name, int64_t *out)
 	       json_object_object_get_ex(from, name, &member) && take_int(member, out);
 }
 
-int64_t request_int(const struct served_request *request, const char *name, int64_t least, int64_t most,
-		    int64_t usual)
+int64_t request_int(const struct served_request *request, const char *name, int64_t least,
+		    int64_t most, int64_t usual)
 {
 	struct json_object *from = request_get(request, name);
 	int64_t number;
@@ -52,7 +52,8 @@ const char *request_text(const struct served_request *request, const char *name)
 								   : NULL;
 }
 
-static struct json_object *items_of(const struct served_request *request, const char *name, size_t *count)
+static struct json_object *items_of(const struct served_request *request, const char *name,
+				    size_t *count)
 {
 	struct json_object *from = request_get(request, name);
 

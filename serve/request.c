@@ -176,7 +176,8 @@ static bool run_operation(const struct operation *operation, struct served_reque
 }
 
 /* False: it is no JSON object; then the reply says so. */
-static bool read_body(const char *body, size_t len, struct served_request *request, struct reply *reply)
+static bool read_body(const char *body, size_t len, struct served_request *request,
+		      struct reply *reply)
 {
 	if (!len)
 		return true;

@@ -205,8 +205,8 @@ bool reply_fails(struct reply *reply, unsigned status, const char *title);
 /* A member, also of the object "parameters" inside the body; NULL: there is none. */
 struct json_object *request_get(const struct served_request *request, const char *name);
 /* An integer member, kept within the bounds; `usual` where there is none. */
-int64_t request_int(const struct served_request *request, const char *name, int64_t least, int64_t most,
-		    int64_t usual);
+int64_t request_int(const struct served_request *request, const char *name, int64_t least,
+		    int64_t most, int64_t usual);
 const char *request_text(const struct served_request *request, const char *name); /* NULL: none */
 
 struct asked_range {

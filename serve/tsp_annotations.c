@@ -128,8 +128,8 @@ static void add_bookmark(const struct bookmark *mark, struct buf *out)
 		   (long long)mark->end);
 }
 
-static bool list_bookmarks(struct served *served, struct served_request *request, struct reply *reply,
-			   struct error *err)
+static bool list_bookmarks(struct served *served, struct served_request *request,
+			   struct reply *reply, struct error *err)
 {
 	(void)request;
 	(void)err;
@@ -154,7 +154,8 @@ static struct bookmark *find_bookmark(struct served *served, const char *uuid)
 }
 
 /* False: the reply says what is missing. */
-static bool read_bookmark(const struct served_request *request, struct bookmark *mark, struct reply *reply)
+static bool read_bookmark(const struct served_request *request, struct bookmark *mark,
+			  struct reply *reply)
 {
 	const char *name = request_text(request, "name");
 
@@ -167,8 +168,8 @@ static bool read_bookmark(const struct served_request *request, struct bookmark 
 	return true;
 }
 
-static bool make_bookmark(struct served *served, struct served_request *request, struct reply *reply,
-			  struct error *err)
+static bool make_bookmark(struct served *served, struct served_request *request,
+			  struct reply *reply, struct error *err)
 {
 	struct bookmark mark = {0};
 	uint8_t bytes[16];

@@ -149,7 +149,8 @@ static void set_classes(struct serving *serving, unsigned number, struct row_cla
 	}
 }
 
-static bool read_config(const struct served_request *request, struct rule_config *out, struct reply *reply)
+static bool read_config(const struct served_request *request, struct rule_config *out,
+			struct reply *reply)
 {
 	const char *name = request_text(request, "name"), *text = request_text(request, "rules");
 	const char *description = request_text(request, "description");
@@ -164,7 +165,7 @@ static bool read_config(const struct served_request *request, struct rule_config
 
 /* Puts it in the place of that number. */
 static void replace_config(struct serving *serving, unsigned number, struct rule_config *config,
-		 struct buf *out)
+			   struct buf *out)
 {
 	char id[8];
 

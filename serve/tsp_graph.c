@@ -132,8 +132,8 @@ static void add_state(const struct picture *picture, const struct picture_run *r
 }
 
 static void add_graph_row(struct served *served, const struct picture *picture,
-		    const struct picture_row *row, const struct state_filter *filter,
-		    struct buf *out)
+			  const struct picture_row *row, const struct state_filter *filter,
+			  struct buf *out)
 {
 	struct picture_run run;
 	struct buf label = {0};
@@ -147,7 +147,8 @@ static void add_graph_row(struct served *served, const struct picture *picture,
 }
 
 /* The paths of the rows that are asked for. */
-static const char **asked_paths(struct served *served, const struct served_request *request, size_t *count)
+static const char **asked_paths(struct served *served, const struct served_request *request,
+				size_t *count)
 {
 	int64_t *items = mem_new_array(ITEMS_MOST, sizeof *items);
 	size_t n = request_items(request, items, ITEMS_MOST);

@@ -227,8 +227,8 @@ static bool make_experiment(struct served_request *request, struct reply *reply,
 	return reply_trace(served, reply, add_experiment);
 }
 
-static bool get_experiment(struct served *served, struct served_request *request, struct reply *reply,
-			   struct error *err)
+static bool get_experiment(struct served *served, struct served_request *request,
+			   struct reply *reply, struct error *err)
 {
 	(void)request;
 	(void)err;

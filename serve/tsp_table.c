@@ -118,7 +118,7 @@ static bool find_first(struct served *served, const struct served_request *reque
 }
 
 static void add_event_line(const struct trace *trace, const struct asked_lines *asked,
-		     const struct ranked_event *event, struct buf *cell, struct buf *out)
+			   const struct ranked_event *event, struct buf *cell, struct buf *out)
 {
 	const struct fields *fields = event->has_fields ? &event->fields : NULL;
 

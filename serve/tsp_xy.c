@@ -141,8 +141,8 @@ static bool add_density(struct served *served, struct served_request *request,
 	return good;
 }
 
-static bool add_cpus(struct served *served, struct served_request *request, const struct time_columns *columns,
-		     struct buf *out, struct error *err)
+static bool add_cpus(struct served *served, struct served_request *request,
+		     const struct time_columns *columns, struct buf *out, struct error *err)
 {
 	struct cpu_uses uses;
 	bool good = density_cpus(served, request->worker, columns, &uses, err);

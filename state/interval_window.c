@@ -363,8 +363,8 @@ static const struct window_value *add_gap(struct spans *gaps, const struct windo
 }
 
 /* What the attribute was just before `end`, and since when. */
-static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end, struct window_value *out,
-		    struct error *err)
+static bool ask_gap(struct interval_window *known, uint32_t attr, nstime end,
+		    struct window_value *out, struct error *err)
 {
 	const struct moment moment = {.t = end, .before = true};
 	struct answers answers = {0};
@@ -432,7 +432,7 @@ static bool is_known_unlisted(const struct interval_window *known, uint32_t attr
 
 /* The line of what was asked, of the window that t lies in; NULL: an error. */
 static struct window_timeline *line_at(struct interval_window *known, uint32_t attr,
-				const struct event *event)
+				       const struct event *event)
 {
 	if (known->failed.kind != ERR_NONE || !turn_to(known, event->time, &known->failed) ||
 	    (!has_line(known, attr) && !fetch_line(known, attr, event->cpu, &known->failed)))

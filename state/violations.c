@@ -49,8 +49,8 @@ struct thread {
 	int64_t tid;
 	struct latest runs;   /* by CPU: cpu[N]/thread was it */
 	struct latest places; /* by CPU: thread[T]/cpu */
-	struct held_span off;      /* the last in which its state said that it does not run */
-	struct held_span on;       /* running on a CPU that it named; open */
+	struct held_span off; /* the last in which its state said that it does not run */
+	struct held_span on;  /* running on a CPU that it named; open */
 	bool is_on;
 	enum activity activity;
 	nstime activity_since;
@@ -64,7 +64,7 @@ struct cpu {
 	uint32_t host;
 	int64_t number;
 	bool known;
-	struct held_span thread;    /* cpu[N]/thread, open: its key is the thread */
+	struct held_span thread; /* cpu[N]/thread, open: its key is the thread */
 	struct latest threads; /* by thread: what ran here */
 	struct latest claims;  /* by thread: what said that it ran here */
 	uint64_t known_time;   /* ns */
@@ -124,7 +124,8 @@ static void violated(struct violations_check *check, nstime begin, nstime end,
 
 /* ---- spans ---- */
 
-static bool overlap(const struct held_span *a, const struct held_span *b, nstime *begin, nstime *end)
+static bool overlap(const struct held_span *a, const struct held_span *b, nstime *begin,
+		    nstime *end)
 {
 	*begin = a->begin > b->begin ? a->begin : b->begin;
 	*end = a->end < b->end ? a->end : b->end;
@@ -132,8 +133,8 @@ static bool overlap(const struct held_span *a, const struct held_span *b, nstime
 }
 
 /* The last one of another key that overlaps with the span. */
-static const struct held_span *latest_other(const struct latest *latest, const struct held_span *span,
-				       nstime *begin, nstime *end)
+static const struct held_span *
+latest_other(const struct latest *latest, const struct held_span *span, nstime *begin, nstime *end)
 {
 	for (unsigned i = 0; i < latest->count; i++)
 		if (latest->items[i].key != span->key &&
@@ -160,7 +161,8 @@ static const struct change_place *later(const struct held_span *a, const struct 
 }
 
 /* Clips an open span at its end; false: nothing is left of it. */
-static bool closed(const struct violations_check *check, const struct held_span *open, nstime end, struct held_span *out)
+static bool closed(const struct violations_check *check, const struct held_span *open, nstime end,
+		   struct held_span *out)
 {
 	*out = *open;
 	out->begin = open->begin > check->begin ? open->begin : check->begin;
@@ -258,7 +260,8 @@ static struct checked_item *node_of(struct violations_check *check, uint32_t att
 
 /* ---- what must hold ---- */
 
-static const struct time_bounds *edges_of(const struct violations_check *check, const struct stream *stream)
+static const struct time_bounds *edges_of(const struct violations_check *check,
+					  const struct stream *stream)
 {
 	return &check->edges[stream ? stream->index : check->trace->nstreams];
 }
@@ -367,7 +370,8 @@ static void open_on(struct thread *thread)
 
 static void close_activity(struct violations_check *check, struct thread *thread, nstime t)
 {
-	const struct held_span open = {.begin = thread->activity_since, .place = thread->activity_place};
+	const struct held_span open = {.begin = thread->activity_since,
+				       .place = thread->activity_place};
 	struct held_span span;
 	nstime begin, end;
 
@@ -414,7 +418,8 @@ static enum activity activity_of(const struct value *value)
 	return value_is_text(value, "exiting") ? ACTIVITY_LEAVING : ACTIVITY_OFF;
 }
 
-static void see_cpu_thread(struct violations_check *check, struct cpu *cpu, const struct told_change *change)
+static void see_cpu_thread(struct violations_check *check, struct cpu *cpu,
+			   const struct told_change *change)
 {
 	bool known = change->value->kind == VALUE_INT;
 	int64_t tid = (int64_t)change->value->u;
@@ -423,10 +428,12 @@ static void see_cpu_thread(struct violations_check *check, struct cpu *cpu, cons
 		return;
 	close_cpu(check, cpu, change->attr, change->since);
 	cpu->known = known;
-	cpu->thread = (struct held_span){.begin = change->since, .key = tid, .place = *change->place};
+	cpu->thread =
+		(struct held_span){.begin = change->since, .key = tid, .place = *change->place};
 }
 
-static void see_state(struct violations_check *check, struct thread *thread, const struct told_change *change)
+static void see_state(struct violations_check *check, struct thread *thread,
+		      const struct told_change *change)
 {
 	enum activity activity = activity_of(change->value);
 
@@ -440,7 +447,8 @@ static void see_state(struct violations_check *check, struct thread *thread, con
 	open_on(thread);
 }
 
-static void see_cpu(struct violations_check *check, struct thread *thread, const struct told_change *change)
+static void see_cpu(struct violations_check *check, struct thread *thread,
+		    const struct told_change *change)
 {
 	bool known = change->value->kind == VALUE_INT;
 
@@ -454,7 +462,8 @@ static void see_cpu(struct violations_check *check, struct thread *thread, const
 	open_on(thread);
 }
 
-static void close_other(struct violations_check *check, struct checked_item *node, uint32_t attr, nstime t)
+static void close_other(struct violations_check *check, struct checked_item *node, uint32_t attr,
+			nstime t)
 {
 	struct held_span span;
 
@@ -681,10 +690,10 @@ bool violations_find(struct state *state, const struct violations_sink *sink,
 		     struct violations *found, struct error *err)
 {
 	struct violations_check check = {.trace = state->event_source->trace,
-			      .sink = sink,
-			      .attrs = state_attrs(state),
-			      .now = NSTIME_MIN,
-			      .found = found};
+					 .sink = sink,
+					 .attrs = state_attrs(state),
+					 .now = NSTIME_MIN,
+					 .found = found};
 	struct changes_sink changes = {see_change, see_contradiction, &check};
 	bool hosts = state_has_hosts(state);
 

@@ -210,7 +210,7 @@ static int32_t clock_of(struct ctf_writer *writer, const struct stream *stream)
 }
 
 const struct written_stream *ctf_next_shown(const struct ctf_folder *folder,
-					const struct written_stream *before)
+					    const struct written_stream *before)
 {
 	const struct ctf_writer *writer = folder->writer;
 	size_t count = writer->options.trace->nstreams + 1;
@@ -307,9 +307,9 @@ static void set_scopes(struct ctf_writer *writer, struct written_stream_class *c
 	writer->wrapped += wires_wrapped(class->wires);
 }
 
-static struct written_stream_class *stream_class(struct ctf_writer *writer, const struct stream *stream,
-					     int32_t cpu, bool before_all,
-					     const struct event_class *event)
+static struct written_stream_class *stream_class(struct ctf_writer *writer,
+						 const struct stream *stream, int32_t cpu,
+						 bool before_all, const struct event_class *event)
 {
 	struct ctf_folder *folder = &writer->folders[stream->part];
 	int32_t clock = clock_of(writer, stream);
@@ -345,8 +345,9 @@ static struct written_stream_class *stream_class(struct ctf_writer *writer, cons
 	return class;
 }
 
-static struct written_class *new_class(struct ctf_writer *writer, struct written_stream_class *stream,
-				   const struct event_class *from)
+static struct written_class *new_class(struct ctf_writer *writer,
+				       struct written_stream_class *stream,
+				       const struct event_class *from)
 {
 	struct wires *wires = wires_after(writer->arena, stream->wires);
 	struct written_class *class = arena_alloc(writer->arena, sizeof *class);
@@ -368,8 +369,9 @@ static struct written_class *new_class(struct ctf_writer *writer, struct written
 }
 
 /* NULL: an event of another stream class, with a context that this one has no room for. */
-static struct written_class *find_class(struct ctf_writer *writer, struct written_stream_class *stream,
-				    const struct event_class *from)
+static struct written_class *find_class(struct ctf_writer *writer,
+					struct written_stream_class *stream,
+					const struct event_class *from)
 {
 	struct written_class *class = writer->classes[from->index];
 
@@ -413,8 +415,8 @@ static bool covered(struct ctf_writer *writer, const struct stream *stream, nsti
 }
 
 static struct written_stream *stream_of(struct ctf_writer *writer, const struct stream *from,
-				    int32_t cpu, bool before_all, const struct event_class *event,
-				    struct error *err)
+					int32_t cpu, bool before_all,
+					const struct event_class *event, struct error *err)
 {
 	struct written_stream *stream = writer->streams[from->index];
 	nstime begin, end;
@@ -560,7 +562,8 @@ static bool ctf_event(void *self, nstime t, const struct stream *from, int32_t c
 static bool ctf_loss(void *self, const struct event *loss, struct error *err)
 {
 	struct ctf_writer *writer = self;
-	struct written_stream *stream = stream_of(writer, loss->stream, loss->cpu, false, NULL, err);
+	struct written_stream *stream =
+		stream_of(writer, loss->stream, loss->cpu, false, NULL, err);
 
 	return stream && ctf_stream_loss(writer, stream, loss, err);
 }

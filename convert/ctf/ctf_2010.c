@@ -206,7 +206,8 @@ static void open_2010(struct written_stream *stream)
 	encode_bytes(&stream->encoder, room, sizeof room);
 }
 
-static void head_2010(struct written_stream *stream, const struct written_class *class, uint64_t last)
+static void head_2010(struct written_stream *stream, const struct written_class *class,
+		      uint64_t last)
 {
 	struct encoder *e = &stream->encoder;
 	bool is_long = class->id >= LONG_ID || stream->clock - last > UINT32_MAX;

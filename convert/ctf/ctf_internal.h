@@ -34,7 +34,8 @@ struct ctf_packing {
 	/* Appends the header of a packet that is opened. */
 	void (*open)(struct written_stream *stream);
 	/* Appends the header of an event, whose time is stream->clock; `last`: the one before. */
-	void (*event)(struct written_stream *stream, const struct written_class *class, uint64_t last);
+	void (*event)(struct written_stream *stream, const struct written_class *class,
+		      uint64_t last);
 	/* What is left to do when it is closed; NULL: nothing, and it may be written in parts. */
 	bool (*seal)(struct ctf_writer *writer, struct written_stream *stream, struct error *err);
 };
@@ -172,7 +173,7 @@ bool *ctf_clocks_used(const struct ctf_folder *folder);
 /* Streams of the folder that are shown under another name than their files', in their order; the
    one behind `before`, NULL at first and in the end. */
 const struct written_stream *ctf_next_shown(const struct ctf_folder *folder,
-					const struct written_stream *before);
+					    const struct written_stream *before);
 /* ctf_tsdl.c, for both languages of text: entries that say who wrote it, and what streams show. */
 void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder);
 /* Is the stream's name the path of one of its files, from the folder that was opened? */

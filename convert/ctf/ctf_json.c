@@ -373,7 +373,8 @@ static void add_env(struct buf *out, const struct ctf_folder *folder)
 			buf_add_i64(out, part->env[i].number);
 	}
 	add_unsigned(out, OWN_ENV, 1);
-	for (const struct written_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
+	for (const struct written_stream *stream = NULL;
+	     (stream = ctf_next_shown(folder, stream));) {
 		snprintf(name, sizeof name, OWN_ENV_STREAM "%llu",
 			 (unsigned long long)ctf_number(stream));
 		add_word(out, name, stream->shown);

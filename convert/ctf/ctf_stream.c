@@ -228,7 +228,8 @@ static void open_later(struct written_stream *stream)
 	encode_number(e, ctf_number(stream), 64);
 }
 
-static void head_later(struct written_stream *stream, const struct written_class *class, uint64_t last)
+static void head_later(struct written_stream *stream, const struct written_class *class,
+		       uint64_t last)
 {
 	struct encoder *e = &stream->encoder;
 
@@ -387,8 +388,9 @@ static bool leave_packet(struct ctf_writer *writer, struct written_stream *strea
 }
 
 /* The packet that the event goes into is open then. */
-static bool find_packet(struct ctf_writer *writer, struct written_stream *stream, nstime t, int32_t cpu,
-			bool before_all, const struct fields *fields, struct error *err)
+static bool find_packet(struct ctf_writer *writer, struct written_stream *stream, nstime t,
+			int32_t cpu, bool before_all, const struct fields *fields,
+			struct error *err)
 {
 	bool other = new_context(writer, stream, fields);
 	bool changed = other || cpu != stream->cpu || before_all != stream->before_all;
@@ -457,8 +459,8 @@ static bool mark_begin(struct ctf_writer *writer, struct written_stream *stream,
 	return write_empty(writer, stream, begin < time ? begin : time, time, err);
 }
 
-bool ctf_stream_loss(struct ctf_writer *writer, struct written_stream *stream, const struct event *loss,
-		     struct error *err)
+bool ctf_stream_loss(struct ctf_writer *writer, struct written_stream *stream,
+		     const struct event *loss, struct error *err)
 {
 	bool timed = stream->class->clock >= 0;
 	nstime time = timed ? loss->time : 0, until = timed ? loss->until : 0;

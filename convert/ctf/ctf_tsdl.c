@@ -298,7 +298,8 @@ static void add_env_name(struct buf *out, const char *name)
 void ctf_add_own_env(struct buf *out, const struct ctf_folder *folder)
 {
 	buf_add_text(out, "\t" OWN_ENV " = 1;\n");
-	for (const struct written_stream *stream = NULL; (stream = ctf_next_shown(folder, stream));) {
+	for (const struct written_stream *stream = NULL;
+	     (stream = ctf_next_shown(folder, stream));) {
 		buf_printf(out,
 			   "\t" OWN_ENV_STREAM "%llu = ", (unsigned long long)ctf_number(stream));
 		ctf_add_quoted(out, stream->shown);

@@ -348,8 +348,8 @@ bool perfetto_thread_of(const struct perfetto *perfetto, const struct perfetto_p
 }
 
 static bool event_track(struct perfetto *perfetto, const struct stream *stream, int32_t cpu,
-			const struct perfetto_plan *plan, const struct fields *fields, uint64_t *uuid,
-			struct error *err)
+			const struct perfetto_plan *plan, const struct fields *fields,
+			uint64_t *uuid, struct error *err)
 {
 	int64_t tid, pid;
 

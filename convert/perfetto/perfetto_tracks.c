@@ -58,8 +58,8 @@ static bool take_track(struct perfetto *perfetto, enum track_kind_of kind, int64
 		return true;
 	*mem_push(perfetto->tracks, perfetto->ntracks, perfetto->tracks_capacity) =
 		(struct perfetto_track){.kind = kind,
-			       .number = number,
-			       .path = path ? arena_strdup(perfetto->arena, path) : NULL};
+					.number = number,
+					.path = path ? arena_strdup(perfetto->arena, path) : NULL};
 	hash_index_add(&perfetto->track_index, hash, perfetto->ntracks - 1);
 	*uuid = perfetto->ntracks;
 	return false;

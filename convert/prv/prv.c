@@ -330,9 +330,10 @@ static void add_series(const struct prv_series *series, uint32_t row, struct prv
 		bool same = i && span[-1].end == span->begin && span[-1].value == span->value;
 		if (!same)
 			push_line(lines, &(struct prv_line){span->begin, row, series->type.number,
-						       span->value});
+							    span->value});
 		if (span->end != NSTIME_MAX && (!next || next->begin > span->end))
-			push_line(lines, &(struct prv_line){span->end, row, series->type.number, 0});
+			push_line(lines,
+				  &(struct prv_line){span->end, row, series->type.number, 0});
 	}
 }
 

@@ -127,11 +127,11 @@ void prv_rows_find(const struct trace *trace, struct arena *arena, struct prv_ro
 		if (!loom || stream->tid <= 0)
 			continue;
 		push_row(threads, &(struct prv_row){.host = host,
-						   .loom = stream->loom,
-						   .key = stream->tid,
-						   .pid = stream->pid,
-						   .app = stream->app < 0 ? 0 : stream->app,
-						   .loom_place = (size_t)(loom - looms.items)});
+						    .loom = stream->loom,
+						    .key = stream->tid,
+						    .pid = stream->pid,
+						    .app = stream->app < 0 ? 0 : stream->app,
+						    .loom_place = (size_t)(loom - looms.items)});
 	}
 	if (threads->count)
 		qsort(threads->items, threads->count, sizeof *threads->items, by_place);

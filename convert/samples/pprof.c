@@ -66,8 +66,8 @@ struct pprof {
 
 /* ---- tables ---- */
 
-static struct profile_entry *find_entry(struct pprof *pprof, enum profile_table table, const void *key,
-				size_t len, bool *fresh)
+static struct profile_entry *find_entry(struct pprof *pprof, enum profile_table table,
+					const void *key, size_t len, bool *fresh)
 {
 	uint64_t hash = hash_number(hash_bytes(key, len) + table);
 	uint32_t at =
@@ -79,9 +79,9 @@ static struct profile_entry *find_entry(struct pprof *pprof, enum profile_table 
 	if (*fresh) {
 		*mem_push(pprof->entries, pprof->count, pprof->capacity) =
 			(struct profile_entry){.table = table,
-				       .key = arena_copy(pprof->arena, key, len, 1),
-				       .len = len,
-				       .number = ++pprof->numbers[table]};
+					       .key = arena_copy(pprof->arena, key, len, 1),
+					       .len = len,
+					       .number = ++pprof->numbers[table]};
 		at = hash_index_add(&pprof->index, hash, pprof->count - 1);
 	}
 	return &pprof->entries[at];
@@ -172,7 +172,8 @@ static uint64_t location_of(struct pprof *pprof, const struct frame *frames, siz
 			buf_add(&key, &number, sizeof number);
 		}
 	}
-	const struct profile_entry *entry = find_entry(pprof, TABLE_LOCATIONS, key.data, key.len, &fresh);
+	const struct profile_entry *entry =
+		find_entry(pprof, TABLE_LOCATIONS, key.data, key.len, &fresh);
 	uint64_t number = entry->number;
 	if (fresh)
 		add_location(&pprof->text, number, entry->key, key.len / sizeof *place);

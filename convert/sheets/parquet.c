@@ -297,7 +297,8 @@ static void column_metadata(struct thrift *thrift, const struct sheet_values *va
 	thrift_end(thrift);
 }
 
-static void row_group(struct thrift *thrift, const struct sheet *sheet, const struct row_group *group)
+static void row_group(struct thrift *thrift, const struct sheet *sheet,
+		      const struct row_group *group)
 {
 	int64_t plain = 0;
 

@@ -172,7 +172,8 @@ static bool has_nan(const struct sheet_values *values, const uint64_t *numbers, 
 }
 
 /* Zero stands for both zeros: as a minimum it is the negative one. */
-static void add_bound(const struct sheet_values *values, uint64_t number, bool least, struct buf *out)
+static void add_bound(const struct sheet_values *values, uint64_t number, bool least,
+		      struct buf *out)
 {
 	uint64_t sign = values->wide ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
 
@@ -431,8 +432,8 @@ static void number_column(struct column_writer *column, bool rises)
 		column->chunk->encoding = ENCODING_DELTA;
 }
 
-void parquet_column(const struct sheet_values *values, size_t rows, bool rises, struct ZSTD_CCtx_s *zstd,
-		    struct buf *out, struct column_chunk *chunk)
+void parquet_column(const struct sheet_values *values, size_t rows, bool rises,
+		    struct ZSTD_CCtx_s *zstd, struct buf *out, struct column_chunk *chunk)
 {
 	struct column_writer column = {
 		.values = values, .rows = rows, .zstd = zstd, .out = out, .chunk = chunk};

@@ -47,8 +47,8 @@ struct ZSTD_CCtx_s;
 
 enum parquet_type parquet_type(const struct sheet_values *values);
 /* Adds the pages of one column of `rows` rows to `out` and tells of them in *chunk. */
-void parquet_column(const struct sheet_values *values, size_t rows, bool rises, struct ZSTD_CCtx_s *zstd,
-		    struct buf *out, struct column_chunk *chunk);
+void parquet_column(const struct sheet_values *values, size_t rows, bool rises,
+		    struct ZSTD_CCtx_s *zstd, struct buf *out, struct column_chunk *chunk);
 
 /* parquet_encode.c: runs of equal numbers, or numbers packed to `bits` bits (the RLE hybrid) */
 void rle_add(struct buf *out, const uint32_t *numbers, size_t count, unsigned bits);

@@ -144,8 +144,8 @@ static void bind_float(sqlite3_stmt *insert, int at, uint64_t bits)
 	sqlite3_bind_double(insert, at, number);
 }
 
-static void bind(struct sqlite *sqlite, sqlite3_stmt *insert, int at, const struct sheet_values *values,
-		 size_t row)
+static void bind(struct sqlite *sqlite, sqlite3_stmt *insert, int at,
+		 const struct sheet_values *values, size_t row)
 {
 	const char *text;
 	size_t len;
@@ -172,8 +172,8 @@ static void bind(struct sqlite *sqlite, sqlite3_stmt *insert, int at, const stru
 }
 
 /* The value of a state has the type that it has, as in SQL. */
-static void bind_state(struct sqlite *sqlite, sqlite3_stmt *insert, const struct sheet_values *columns,
-		       size_t row)
+static void bind_state(struct sqlite *sqlite, sqlite3_stmt *insert,
+		       const struct sheet_values *columns, size_t row)
 {
 	static const int typed[] = {STATE_INT, STATE_FLOAT, STATE_BOOL};
 	int from = STATE_VALUE;

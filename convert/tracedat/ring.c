@@ -55,7 +55,8 @@ static int open_nameless(const char *path)
 	return fd;
 }
 
-struct ring_writer *ring_new(const char *path, bool big_endian, unsigned long_bytes, struct error *err)
+struct ring_writer *ring_new(const char *path, bool big_endian, unsigned long_bytes,
+			     struct error *err)
 {
 	int fd = open_nameless(path);
 
@@ -152,8 +153,8 @@ static void put_head(struct ring_writer *ring, struct ring_cpu *cpu, unsigned ty
 		 ring->big_endian ? (uint64_t)type << DELTA_BITS | delta : delta << 5 | type);
 }
 
-bool ring_add(struct ring_writer *ring, uint32_t place, uint64_t t, const uint8_t *data, size_t size,
-	      bool *fits, struct error *err)
+bool ring_add(struct ring_writer *ring, uint32_t place, uint64_t t, const uint8_t *data,
+	      size_t size, bool *fits, struct error *err)
 {
 	struct ring_cpu *cpu = ring->cpus[place];
 	size_t whole = (size + 3) & ~(size_t)3;

@@ -23,7 +23,7 @@ struct ring_writer;
 
 /* `path`: what is written in the end; the pages wait on its file system. Sizes of the target. */
 MUST_CHECK struct ring_writer *ring_new(const char *path, bool big_endian, unsigned long_bytes,
-				 struct error *err);
+					struct error *err);
 void ring_free(struct ring_writer *ring); /* NULL is fine */
 /* A CPU with no pages yet; its place among them. */
 uint32_t ring_add_cpu(struct ring_writer *ring);

@@ -48,7 +48,7 @@ struct tracedat {
 	struct out out;
 	struct ring_writer *ring;
 	struct tracepoints *points;
-	struct host_cpus *hosts;    /* by part: the one of the first part of that host is used */
+	struct host_cpus *hosts; /* by part: the one of the first part of that host is used */
 	uint32_t *host_of;     /* by part */
 	uint32_t *without_cpu; /* by part: place in the ring */
 	nstime base;           /* stamps are times less this */

@@ -23,7 +23,7 @@ static struct cell_type scalar_type(const struct field_class *class)
 	if (class->kind == FIELD_FLOAT)
 		return (struct cell_type){CELL_FLOAT, class->bits <= 32 ? 32 : 64, false};
 	return (struct cell_type){class->is_signed ? CELL_INT : CELL_UINT, whole_bits(class->bits),
-			     false};
+				  false};
 }
 
 static bool is_list(const struct field_class *class)
@@ -70,7 +70,7 @@ static struct cell_type common_type(struct cell_type a, struct cell_type b)
 }
 
 static struct cell_type column_type(const struct shape *shape, const struct class_group *group,
-			       uint32_t field)
+				    uint32_t field)
 {
 	struct cell_type type = {CELL_TEXT, 0, false};
 	bool first = true;

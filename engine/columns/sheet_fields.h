@@ -2,9 +2,9 @@
 #ifndef ENGINE_COLUMNS_SHEET_FIELDS_H
 #define ENGINE_COLUMNS_SHEET_FIELDS_H
 
-#include "engine/columns/sheet.h"
 #include "engine/base/arena.h"
 #include "engine/columns/shape.h"
+#include "engine/columns/sheet.h"
 
 enum { COLUMNS_OWN = 3 }; /* ts, stream, cpu stand before the fields */
 

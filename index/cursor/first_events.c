@@ -17,8 +17,8 @@ struct first_events {
 	struct index *index;
 	uint64_t *telling;
 	pthread_mutex_t lock; /* of what was found */
-	struct first_event *told;   /* by stream */
-	struct first_event **of;    /* by stream: by class; NULL: none was asked for */
+	struct first_event *told; /* by stream */
+	struct first_event **of;  /* by stream: by class; NULL: none was asked for */
 };
 
 struct first_events *first_events_new(struct index *index, uint64_t *telling)
@@ -59,8 +59,8 @@ void first_events_forget(struct first_events *firsts)
 }
 
 /* Under the lock. */
-static bool find_first(struct first_events *firsts, const struct stream *stream, const uint64_t *classes,
-		 struct first_event *found, struct error *err)
+static bool find_first(struct first_events *firsts, const struct stream *stream,
+		       const uint64_t *classes, struct first_event *found, struct error *err)
 {
 	const struct events_options options = {
 		.begin = NSTIME_MIN, .end = NSTIME_MAX, .classes = classes, .only = stream};

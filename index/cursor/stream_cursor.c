@@ -483,7 +483,7 @@ static bool was_given(const struct stream_cursor *cursor, const struct cursor_pl
 static struct cursor_place place_of_entry(const struct open_packet *packet, uint32_t i)
 {
 	return (struct cursor_place){packet->batch->time[i], packet->info.rec.source,
-			      open_packet_index(packet, i), packet->info.rec.off};
+				     open_packet_index(packet, i), packet->info.rec.off};
 }
 
 static struct cursor_place place_of_loss(const struct loss *loss)
@@ -582,7 +582,8 @@ static bool drop_given(struct stream_cursor *cursor)
 	}
 	if (!top || !cursor->given)
 		return false;
-	struct cursor_place place = place_of_entry(top, cursor->view.backward ? top->end - 1 : top->pos);
+	struct cursor_place place =
+		place_of_entry(top, cursor->view.backward ? top->end - 1 : top->pos);
 	if (!was_given(cursor, &place, &cursor->last))
 		return false;
 	if (cursor->view.backward)

@@ -27,7 +27,7 @@ struct cursor_place { /* of an event or a loss, in the order of its stream */
 	uint64_t offset;
 };
 
-struct opened_packets {         /* what was found in a packet that was opened */
+struct opened_packets { /* what was found in a packet that was opened */
 	bool any, open; /* any event at all; some of them are still to come */
 	nstime least, greatest;
 };
@@ -82,8 +82,8 @@ static inline bool stream_wants(const struct stream_cursor *cursor, const struct
 	return events_want_packet(cursor->setup->options, cursor->stream, rec);
 }
 bool stream_is_wide(const struct stream_cursor *cursor, uint64_t record);
-MUST_CHECK bool stream_open(struct stream_cursor *cursor, uint64_t record, struct opened_packets *out,
-			    struct error *err);
+MUST_CHECK bool stream_open(struct stream_cursor *cursor, uint64_t record,
+			    struct opened_packets *out, struct error *err);
 
 /* Wide records that may reach into the range wait: for their begin, backward for their end. */
 MUST_CHECK bool stream_wait_for_wide(struct stream_cursor *cursor, struct error *err);

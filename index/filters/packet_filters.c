@@ -353,9 +353,9 @@ struct packet_filter_of packet_filter_of(const struct stream *stream,
 }
 
 static enum filtered_by_packet ask_region(struct packet_filters *packet_filters,
-				   const struct packet_filter_of *packet,
-				   const struct packet_filter_wanted *wanted,
-				   struct packet_range *range)
+					  const struct packet_filter_of *packet,
+					  const struct packet_filter_wanted *wanted,
+					  struct packet_range *range)
 {
 	const struct packet_filter_head *head;
 	enum filtered_by_packet filtered_by_packet = FILTERED_NOT;

@@ -179,8 +179,9 @@ static bool is_of(const struct head_cache_packet *packet, const struct stream *s
 	return packet->stream == stream && packet->off == off && packet->digest == digest;
 }
 
-static const struct head_cache_packet *
-find_packet(const struct head_cache_set *set, const struct stream *stream, uint64_t digest, uint64_t off)
+static const struct head_cache_packet *find_packet(const struct head_cache_set *set,
+						   const struct stream *stream, uint64_t digest,
+						   uint64_t off)
 {
 	uint32_t at = hash_index_find(&set->index, hash_number(digest ^ off), i,
 				      is_of(set->packets[i], stream, digest, off));
@@ -223,9 +224,9 @@ bool head_cache_put(struct head_cache_set *set, struct head_cache_packet *packet
 
 /* Reading */
 
-static void fill_batch(const struct head_cache_packet *packet, const struct head_cache_stretch *stretch,
-		 const struct head_cache_head *from, uint32_t count, struct batch *batch,
-		 uint32_t *index)
+static void fill_batch(const struct head_cache_packet *packet,
+		       const struct head_cache_stretch *stretch, const struct head_cache_head *from,
+		       uint32_t count, struct batch *batch, uint32_t *index)
 {
 	uint32_t n = batch->count;
 

@@ -191,9 +191,9 @@ static bool decode_new(struct open_packet *packet, struct batch *batch, uint32_t
 				   sizeof *known->segments);
 	struct cached_segment *segment = &known->segments[known->nsegments];
 	*segment = (struct cached_segment){.mark = known->end,
-				    .first = batch->time[0],
-				    .last = batch->time[batch->count - 1],
-				    .count = batch->count};
+					   .first = batch->time[0],
+					   .last = batch->time[batch->count - 1],
+					   .count = batch->count};
 	for (uint32_t i = 0; i < batch->count; i++)
 		segment->classes |= UINT64_C(1) << batch->class_index[i] % 64;
 	known->stands = ++known->nsegments;

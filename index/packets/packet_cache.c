@@ -179,8 +179,8 @@ void packet_cache_free(struct packet_cache *cache)
 	mem_free(cache);
 }
 
-static struct known_packet *find_known(const struct packet_cache *cache, const struct stream *stream,
-				 const struct packet_info *info)
+static struct known_packet *find_known(const struct packet_cache *cache,
+				       const struct stream *stream, const struct packet_info *info)
 {
 	struct known_packet *packet = cache->chains[stream->index];
 

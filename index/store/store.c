@@ -205,7 +205,8 @@ bool store_open(const char *path, struct store **out, bool *remade, struct error
 	struct store *store;
 
 	pthread_mutex_lock(&lock);
-	for (store = registry; store && (strcmp(store->path, path) != 0 || read_newest(store) != 0);)
+	for (store = registry;
+	     store && (strcmp(store->path, path) != 0 || read_newest(store) != 0);)
 		store = store->next;
 	if (!store) {
 		store = store_new(path);
@@ -389,7 +390,7 @@ bool store_sound(struct store_txn *txn)
 
 /* The greatest key that matches, of the newest that has it, among those newer than `until`. */
 static bool find_entry(const struct store_txn *txn, const struct segment *until, struct bytes key,
-		 enum key_match match, struct entry *out)
+		       enum key_match match, struct entry *out)
 {
 	struct entry entry;
 	bool any = false;

@@ -89,7 +89,8 @@ static bool inspect(struct index *index, const struct stream *stream, struct sto
 }
 
 /* What could not be scanned then is still missing now. */
-static void retell(struct index *index, const struct stream *stream, const struct stored_table *stored)
+static void retell(struct index *index, const struct stream *stream,
+		   const struct stored_table *stored)
 {
 	const char *at = stored->errors, *end = at ? at + stored->head.nerrors : NULL;
 	uint32_t number = 0;

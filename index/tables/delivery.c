@@ -17,7 +17,8 @@ static bool is_before(const struct packet_place *a, const struct packet_place *b
 }
 
 /* `first`: the place nearest to the begin among the packets passed; PACKET_NONE: none was. */
-static bool is_late(const struct stream *stream, const struct packet *rec, struct packet_place *first)
+static bool is_late(const struct stream *stream, const struct packet *rec,
+		    struct packet_place *first)
 {
 	struct packet_place own = {rec->source % stream->nsources, rec->off};
 

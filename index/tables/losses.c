@@ -310,13 +310,13 @@ static bool add_packet_gap(struct losses *losses, uint64_t i, const struct packe
 	if (steps <= 1)
 		return true;
 	add_loss(losses,
-		(struct loss){.time = p_end < q_end ? p_end : q_end,
-			      .until = q->min,
-			      .lost_packets = (uint64_t)steps - 1,
-			      .after = after,
-			      .record = i,
-			      .kind = ROW_PACKETS},
-		q);
+		 (struct loss){.time = p_end < q_end ? p_end : q_end,
+			       .until = q->min,
+			       .lost_packets = (uint64_t)steps - 1,
+			       .after = after,
+			       .record = i,
+			       .kind = ROW_PACKETS},
+		 q);
 	return true;
 }
 

@@ -109,8 +109,8 @@ static bool chunk_get(const struct record_chunk *chunk, uint32_t i, struct packe
 }
 
 /* The chunk of record i, and where in it that is. */
-static bool find_chunk(struct store_txn *txn, uint64_t id, const struct stored_table *stored, uint64_t i,
-		       struct record_chunk *out, uint32_t *place)
+static bool find_chunk(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
+		       uint64_t i, struct record_chunk *out, uint32_t *place)
 {
 	uint32_t behind = search_first(k, 0, stored->head.nchunks, stored->chunks[k].from <= i);
 
@@ -130,8 +130,8 @@ bool pages_get(struct store_txn *txn, uint64_t id, const struct stored_table *st
 	       chunk_get(&chunk, place, out, extents) && store_sound(txn);
 }
 
-uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored_table *stored, uint64_t i,
-		   uint32_t count, struct packet *out)
+uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
+		   uint64_t i, uint32_t count, struct packet *out)
 {
 	struct record_chunk chunk;
 	uint32_t place, n = 0;
@@ -162,8 +162,8 @@ bool pages_rows(struct store_txn *txn, uint64_t id, const struct stored_table *s
 	return store_sound(txn);
 }
 
-bool pages_lower_bound(struct store_txn *txn, uint64_t id, const struct stored_table *stored, nstime t,
-		       uint64_t *out)
+bool pages_lower_bound(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
+		       nstime t, uint64_t *out)
 {
 	uint32_t behind = search_first(k, 0, stored->head.nchunks, stored->chunks[k].min < t);
 	struct record_chunk chunk;

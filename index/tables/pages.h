@@ -56,14 +56,14 @@ void stored_release(struct stored_table *stored);
 MUST_CHECK bool pages_get(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
 			  uint64_t i, struct packet_info *out, struct extent *extents);
 /* Up to `count` records from i on, as far as they stand in one chunk; how many. */
-uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored_table *stored, uint64_t i,
-		   uint32_t count, struct packet *out);
+uint32_t pages_run(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
+		   uint64_t i, uint32_t count, struct packet *out);
 /* Adds all records to a list. */
 MUST_CHECK bool pages_rows(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
 			   struct record_list *out);
 /* First i with min >= t; count when there is none. */
-MUST_CHECK bool pages_lower_bound(struct store_txn *txn, uint64_t id, const struct stored_table *stored,
-				  nstime t, uint64_t *out);
+MUST_CHECK bool pages_lower_bound(struct store_txn *txn, uint64_t id,
+				  const struct stored_table *stored, nstime t, uint64_t *out);
 
 /* Adds a step; *stale when the stored table is not where the step began, and nothing is done. */
 MUST_CHECK bool pages_apply(struct store_txn *txn, const struct build_step *step, bool *stale,

@@ -49,7 +49,7 @@ struct alternatives {
 	uint8_t *may; /* by class that is read: a bit of each that its events may have */
 };
 
-struct key {
+struct pair_key {
 	struct alternatives parts[PARTS_MAX];
 	size_t count;
 };
@@ -78,7 +78,7 @@ struct pairs {
 	struct bind_cursor *cursor;
 	struct segments *segments;
 	int options; /* on the stack */
-	struct key begin_key, finish_key;
+	struct pair_key begin_key, finish_key;
 	struct alternatives same; /* the number that both ends must have */
 	const char *same_name[2]; /* what stands before the same name in both; NULL: any */
 	struct captured fields[SEGMENTS_COLUMNS_MAX];
@@ -227,7 +227,7 @@ static void read_alternatives(lua_State *L, struct pairs *pairs, const char *tex
 	find_places(pairs, out);
 }
 
-static bool read_key(lua_State *L, struct pairs *pairs, const char *option, struct key *out)
+static bool read_key(lua_State *L, struct pairs *pairs, const char *option, struct pair_key *out)
 {
 	const char *text, *end;
 	size_t len;
@@ -261,8 +261,8 @@ static bool any_has(const struct pairs *pairs, const struct alternatives *of, ui
 }
 
 /* A part of the key that none of the events has is a mistake: there would be no pair. */
-static void check_key(lua_State *L, struct pairs *pairs, const char *option, const struct key *key,
-		      uint8_t kind)
+static void check_key(lua_State *L, struct pairs *pairs, const char *option,
+		      const struct pair_key *key, uint8_t kind)
 {
 	const struct trace *trace = pairs->cursor->bound->trace;
 	bool read = false;
@@ -438,10 +438,10 @@ static struct runner *runner_of(struct pairs *pairs, const struct event *event)
 }
 
 /* The run of a thread that lasts just before the event, on its CPU; NULL: not known. */
-static const struct segment *running(struct pairs *pairs)
+static const struct time_segment *running(struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
-	const struct segment *runs = pairs->threads->items;
+	const struct time_segment *runs = pairs->threads->items;
 
 	if (event->cpu < 0)
 		return NULL;
@@ -456,7 +456,7 @@ static const struct segment *running(struct pairs *pairs)
 /* The thread that ran just before the event, on its CPU; 0: not known. */
 static uint32_t running_atom(struct pairs *pairs)
 {
-	const struct segment *run = running(pairs);
+	const struct time_segment *run = running(pairs);
 
 	if (!run)
 		return 0;
@@ -504,7 +504,7 @@ static uint32_t alternatives_atom(lua_State *L, struct pairs *pairs, const struc
 }
 
 /* 0: the event has no key. */
-static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct key *key)
+static uint32_t key_atom(lua_State *L, struct pairs *pairs, const struct pair_key *key)
 {
 	uint32_t atom = 0;
 
@@ -619,7 +619,7 @@ static uint32_t name_atom(struct pairs *pairs, const struct event_class *class)
 static void on_moment(lua_State *L, struct pairs *pairs)
 {
 	const struct event *event = &pairs->cursor->event;
-	const struct segment segment = {event->time, event->time, true, true};
+	const struct time_segment segment = {event->time, event->time, true, true};
 	uint32_t cells[SEGMENTS_COLUMNS_MAX] = {0};
 
 	cells[COLUMN_KEY] = key_atom(L, pairs, &pairs->begin_key);
@@ -665,7 +665,7 @@ static enum left_out doubt_of(lua_State *L, struct pairs *pairs, const struct op
 		return LEFT_REASONS;
 	doubt = pair_doubts_of(pairs->doubts, &open->begin, &end, &by_run);
 	if (by_run && get_threads(L, pairs)) {
-		const struct segment *run = running(pairs);
+		const struct time_segment *run = running(pairs);
 		doubt = pair_doubts_by_run(pairs->doubts, &open->begin, &end,
 					   run ? &run->begin : NULL);
 	}
@@ -749,7 +749,7 @@ static void on_finish(lua_State *L, struct pairs *pairs)
 		close_open(pairs, head);
 		return;
 	}
-	const struct segment segment = {open->begin.time, event->time, true, true};
+	const struct time_segment segment = {open->begin.time, event->time, true, true};
 	capture(L, pairs, true, open->cells);
 	memcpy(segments_add(pairs->segments, &segment), open->cells,
 	       pairs->segments->ncolumns * sizeof(uint32_t));

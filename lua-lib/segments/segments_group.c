@@ -74,7 +74,7 @@ void segment_groups_gather(struct segment_groups *groups)
 }
 
 static void add_length(struct segment_groups *groups, struct segment_group *group,
-		       const struct segment *segment, size_t number)
+		       const struct time_segment *segment, size_t number)
 {
 	int64_t length = segment_length(segment);
 	double step = (double)length - group->mean;
@@ -103,7 +103,7 @@ static void add_length(struct segment_groups *groups, struct segment_group *grou
 }
 
 void segment_groups_count(struct segment_groups *groups, const struct segments *segments,
-			  const struct segment *segment, const uint32_t *cells, size_t number)
+			  const struct time_segment *segment, const uint32_t *cells, size_t number)
 {
 	uint32_t key[SEGMENTS_COLUMNS_MAX];
 	struct segment_group *group;

@@ -24,7 +24,7 @@ struct number {
 	};
 };
 
-struct values {
+struct number_list {
 	struct number *items;
 	size_t count, capacity;
 	bool real; /* some value was: all are */
@@ -32,14 +32,14 @@ struct values {
 	bool wrong; /* percent is no number from 0 to 100 */
 };
 
-static void become_real(struct values *values)
+static void become_real(struct number_list *values)
 {
 	for (size_t i = 0; i < values->count && !values->real; i++)
 		values->items[i].real = (double)values->items[i].integer;
 	values->real = true;
 }
 
-static void add_value(struct values *values, sqlite3_value *value)
+static void add_value(struct number_list *values, sqlite3_value *value)
 {
 	int type = sqlite3_value_numeric_type(value);
 
@@ -70,7 +70,7 @@ static int compare_reals(const void *a, const void *b)
 
 static void percentile_step(sqlite3_context *out, int argc, sqlite3_value **argv)
 {
-	struct values *values = sqlite3_aggregate_context(out, sizeof *values);
+	struct number_list *values = sqlite3_aggregate_context(out, sizeof *values);
 
 	if (!values)
 		return;
@@ -82,7 +82,7 @@ static void percentile_step(sqlite3_context *out, int argc, sqlite3_value **argv
 
 static void percentile_final(sqlite3_context *out)
 {
-	struct values *values = sqlite3_aggregate_context(out, 0);
+	struct number_list *values = sqlite3_aggregate_context(out, 0);
 
 	if (!values)
 		return;

@@ -27,7 +27,7 @@ struct joined {
 	struct fold_columns *columns; /* NULL: event by event */
 };
 
-struct worker {
+struct fold_worker {
 	const struct joined *joined;
 	struct fold_groups groups;
 	struct fold_group **by_class;
@@ -41,7 +41,7 @@ struct worker {
 static void *begin_worker(void *arg)
 {
 	const struct joined *joined = arg;
-	struct worker *worker = mem_new(sizeof *worker);
+	struct fold_worker *worker = mem_new(sizeof *worker);
 
 	worker->joined = joined;
 	fold_groups_init(&worker->groups);
@@ -54,7 +54,7 @@ static void *begin_worker(void *arg)
 static void end_worker(void *arg, void *own, bool good)
 {
 	struct joined *joined = arg;
-	struct worker *worker = own;
+	struct fold_worker *worker = own;
 
 	if (good && !fold_groups_join(joined->fold, joined->out, &worker->groups))
 		joined->misfit = true;
@@ -67,14 +67,14 @@ static void end_worker(void *arg, void *own, bool good)
 }
 
 /* An entry of a run, and what of it does not change within the run. */
-struct entry {
+struct run_entry {
 	const struct run *run;
 	uint32_t i, class;
 	bool untimed;
 };
 
-static const struct value_place *place_of(const struct fold *fold, const struct entry *entry,
-					  uint32_t column)
+static const struct value_place *entry_place(const struct fold *fold, const struct run_entry *entry,
+					     uint32_t column)
 {
 	const struct shape *shape = fold->shape;
 
@@ -83,8 +83,8 @@ static const struct value_place *place_of(const struct fold *fold, const struct 
 }
 
 /* The integer in a column; false: NULL. */
-static bool integer_of(const struct worker *worker, const struct entry *entry, uint32_t column,
-		       int64_t *out)
+static bool integer_of(const struct fold_worker *worker, const struct run_entry *entry,
+		       uint32_t column, int64_t *out)
 {
 	const struct fold *fold = worker->joined->fold;
 	const struct slot *slot;
@@ -97,9 +97,9 @@ static bool integer_of(const struct worker *worker, const struct entry *entry, u
 		*out = entry->run->cpu;
 		return *out >= 0;
 	default: /* an integer field */
-		if (!place_of(fold, entry, column)->class)
+		if (!entry_place(fold, entry, column)->class)
 			return false;
-		slot = place_slot(place_of(fold, entry, column), &worker->fields);
+		slot = place_slot(entry_place(fold, entry, column), &worker->fields);
 		*out = slot ? slot->s : 0;
 		return slot != NULL;
 	}
@@ -111,7 +111,7 @@ static void text_cell(struct fold_cell *cell, const void *text, size_t len)
 }
 
 /* False: the field is of a kind that groups cannot have. */
-static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
+static bool key_of(struct fold_worker *worker, const struct run_entry *entry, unsigned k,
 		   struct fold_cell *cell)
 {
 	const struct fold *fold = worker->joined->fold;
@@ -130,7 +130,7 @@ static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
 		if (integer_of(worker, entry, fold->keys[k], &integer))
 			*cell = (struct fold_cell){FOLD_INTEGER, 0, {.integer = integer}};
 	} else {
-		const struct value_place *place = place_of(fold, entry, fold->keys[k]);
+		const struct value_place *place = entry_place(fold, entry, fold->keys[k]);
 		if (!place->class || !place_field(place, &worker->fields, &field))
 			return true;
 		if (!field_is_text(&field))
@@ -141,7 +141,7 @@ static bool key_of(struct worker *worker, const struct entry *entry, unsigned k,
 	return true;
 }
 
-static struct fold_group *find_group(struct worker *worker, const struct entry *entry)
+static struct fold_group *find_group(struct fold_worker *worker, const struct run_entry *entry)
 {
 	const struct fold *fold = worker->joined->fold;
 	struct fold_cell keys[FOLD_KEYS_MAX];
@@ -152,7 +152,8 @@ static struct fold_group *find_group(struct worker *worker, const struct entry *
 	return fold_group_of(fold, &worker->groups, keys);
 }
 
-static bool add_values(struct worker *worker, const struct entry *entry, struct fold_group *group)
+static bool add_values(struct fold_worker *worker, const struct run_entry *entry,
+		       struct fold_group *group)
 {
 	const struct fold *fold = worker->joined->fold;
 
@@ -173,7 +174,7 @@ static bool misfit(struct error *err)
 }
 
 /* Heads alone are counted: nothing is looked at but classes. */
-static bool count_rows(struct worker *worker, struct entry *entry, struct error *err)
+static bool count_rows(struct fold_worker *worker, struct run_entry *entry, struct error *err)
 {
 	const struct fold *fold = worker->joined->fold;
 	const struct run *run = entry->run;
@@ -195,7 +196,7 @@ static bool count_rows(struct worker *worker, struct entry *entry, struct error 
 	return true;
 }
 
-static bool take_entry(struct worker *worker, struct entry *entry, struct error *err)
+static bool take_entry(struct fold_worker *worker, struct run_entry *entry, struct error *err)
 {
 	const struct joined *joined = worker->joined;
 	const struct run *run = entry->run;
@@ -219,7 +220,7 @@ static bool take_entry(struct worker *worker, struct entry *entry, struct error 
 }
 
 /* Entries of one class. */
-static bool take_class(struct worker *worker, struct entry *entry, uint16_t *entries,
+static bool take_class(struct fold_worker *worker, struct run_entry *entry, uint16_t *entries,
 		       uint32_t count, struct error *err)
 {
 	bool bad;
@@ -234,7 +235,7 @@ static bool take_class(struct worker *worker, struct entry *entry, uint16_t *ent
 	return true;
 }
 
-static bool take_classes(struct worker *worker, struct entry *entry, struct error *err)
+static bool take_classes(struct fold_worker *worker, struct run_entry *entry, struct error *err)
 {
 	const struct run *run = entry->run;
 	const uint32_t *classes = run->batch->class_index;
@@ -261,10 +262,10 @@ static bool take_classes(struct worker *worker, struct entry *entry, struct erro
 
 static bool take_run(void *own, const struct sweep_run *sweep_run, struct error *err)
 {
-	struct worker *worker = own;
+	struct fold_worker *worker = own;
 	const struct joined *joined = worker->joined;
 	const struct run *run = &sweep_run->run;
-	struct entry entry = {.run = run};
+	struct run_entry entry = {.run = run};
 
 	if (!run->count || !constraints_cpu(joined->constraints, run->cpu))
 		return true;

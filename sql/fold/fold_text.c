@@ -23,7 +23,7 @@
 /* ---- tables and columns ---- */
 
 /* The shape of the table that word i names; NULL: it is no table of events. */
-static struct shape *shape_named(const struct statement *statement, size_t i,
+static struct shape *shape_named(const struct fold_statement *statement, size_t i,
 				 const struct sql_host *host)
 {
 	const struct class_group *group = NULL;
@@ -40,7 +40,7 @@ static struct shape *shape_named(const struct statement *statement, size_t i,
 }
 
 /* The column that word i names; -1: none. */
-static int column_named(const struct statement *statement, size_t i)
+static int column_named(const struct fold_statement *statement, size_t i)
 {
 	const struct shape *shape = statement->fold->shape;
 	enum word_kind kind = statement->words[i].kind;
@@ -120,7 +120,7 @@ static bool fold_average(struct fold *fold, uint32_t column, bool total, char *o
 }
 
 /* An aggregate of a column, words[i .. i + 4); false: it is none that can be folded. */
-static bool fold_call(struct statement *statement, size_t i, char *out, size_t size)
+static bool fold_call(struct fold_statement *statement, size_t i, char *out, size_t size)
 {
 	static const struct {
 		const char *name;
@@ -152,14 +152,14 @@ static bool fold_call(struct statement *statement, size_t i, char *out, size_t s
 }
 
 /* count(DISTINCT word), words[i .. i + 5), is left to SQLite, over groups that differ in it. */
-static bool is_distinct_count(const struct statement *statement, size_t i)
+static bool is_distinct_count(const struct fold_statement *statement, size_t i)
 {
 	return word_is(statement, i, "count") && word_is_sign(statement, i + 1, '(') &&
 	       word_is(statement, i + 2, "distinct") && word_is_sign(statement, i + 4, ')');
 }
 
 /* What may stand before a bracket and is no aggregate. */
-static bool is_harmless(const struct statement *statement, size_t i)
+static bool is_harmless(const struct fold_statement *statement, size_t i)
 {
 	static const char *const names[] = {
 		"and",   "or",    "not",       "in",     "when",   "then",  "else",    "between",
@@ -171,12 +171,12 @@ static bool is_harmless(const struct statement *statement, size_t i)
 	return word_is_any(statement, i, names);
 }
 
-static void copy_between(struct statement *statement, size_t from, size_t to)
+static void copy_between(struct fold_statement *statement, size_t from, size_t to)
 {
 	buf_add(&statement->out, statement->text + from, to - from);
 }
 
-static bool is_parameter(const struct statement *statement, size_t i)
+static bool is_parameter(const struct fold_statement *statement, size_t i)
 {
 	return word_is_sign(statement, i, '.') || word_is_sign(statement, i, '?') ||
 	       word_is_sign(statement, i, ':') || word_is_sign(statement, i, '@') ||
@@ -184,7 +184,7 @@ static bool is_parameter(const struct statement *statement, size_t i)
 }
 
 /* Writes the word, or words, at i again. How many; 0: it is not understood. */
-static size_t write_word(struct statement *statement, size_t i, size_t end)
+static size_t write_word(struct fold_statement *statement, size_t i, size_t end)
 {
 	const struct word *word = &statement->words[i];
 	bool called = i + 1 < end && word_is_sign(statement, i + 1, '(');
@@ -216,7 +216,7 @@ static size_t write_word(struct statement *statement, size_t i, size_t end)
  * Writes words [i, end) again. The text between them goes along. False: something in it is not
  * understood.
  */
-static bool write_words(struct statement *statement, size_t i, size_t end)
+static bool write_words(struct fold_statement *statement, size_t i, size_t end)
 {
 	while (i < end) {
 		size_t words = write_word(statement, i, end);
@@ -231,7 +231,7 @@ static bool write_words(struct statement *statement, size_t i, size_t end)
 }
 
 /* An item keeps the name that SQLite gives its column. */
-static bool write_item(struct statement *statement, size_t from, size_t end)
+static bool write_item(struct fold_statement *statement, size_t from, size_t end)
 {
 	const struct word *first = &statement->words[from], *last = &statement->words[end - 1];
 	bool named = false;
@@ -260,7 +260,7 @@ static bool write_item(struct statement *statement, size_t from, size_t end)
 	return true;
 }
 
-static bool write_items(struct statement *statement, size_t i, size_t end)
+static bool write_items(struct fold_statement *statement, size_t i, size_t end)
 {
 	size_t from = i;
 	int depth = 0;
@@ -288,7 +288,7 @@ struct clauses {
 		end; /* words; `end`: it is not there */
 };
 
-static bool find_clauses(const struct statement *statement, struct clauses *out)
+static bool find_clauses(const struct fold_statement *statement, struct clauses *out)
 {
 	static const char *const never[] = {"join",   "union",   "intersect", "except", "over",
 					    "filter", "with",    "values",    "window", "exists",
@@ -332,7 +332,7 @@ static bool find_clauses(const struct statement *statement, struct clauses *out)
 }
 
 /* Item `number` of the statement, from 1: words [*from, *end). False: there is none. */
-static bool find_item(const struct statement *statement, const struct clauses *clauses,
+static bool find_item(const struct fold_statement *statement, const struct clauses *clauses,
 		      size_t number, size_t *from, size_t *end)
 {
 	int depth = 0;
@@ -351,7 +351,8 @@ static bool find_item(const struct statement *statement, const struct clauses *c
 }
 
 /* The column that word i of GROUP BY names: by itself, as an item's number or another name. */
-static int key_column(const struct statement *statement, const struct clauses *clauses, size_t i)
+static int key_column(const struct fold_statement *statement, const struct clauses *clauses,
+		      size_t i)
 {
 	int column = column_named(statement, i);
 	size_t wanted = word_number(statement, i), from, end;
@@ -368,7 +369,7 @@ static int key_column(const struct statement *statement, const struct clauses *c
 	return column;
 }
 
-static bool read_keys(struct statement *statement, const struct clauses *clauses)
+static bool read_keys(struct fold_statement *statement, const struct clauses *clauses)
 {
 	struct fold *fold = statement->fold;
 	size_t end = clauses->having < clauses->end  ? clauses->having
@@ -397,7 +398,7 @@ static bool is_better_scanned(const struct fold *fold)
 				   fold->shape->columns[fold->values[0].column].kind == COLUMN_TS));
 }
 
-static bool has_or(const struct statement *statement, size_t i, size_t end)
+static bool has_or(const struct fold_statement *statement, size_t i, size_t end)
 {
 	while (i < end && !word_is(statement, i, "or"))
 		i++;
@@ -405,7 +406,7 @@ static bool has_or(const struct statement *statement, size_t i, size_t end)
 }
 
 /* The word behind the bracket that words[i] opens. */
-static size_t behind_bracket(const struct statement *statement, size_t i, size_t end)
+static size_t behind_bracket(const struct fold_statement *statement, size_t i, size_t end)
 {
 	int depth = 0;
 
@@ -417,7 +418,7 @@ static size_t behind_bracket(const struct statement *statement, size_t i, size_t
 }
 
 /* The columns of words [i, end) become keys, and SQLite tests them on groups. */
-static bool write_tested(struct statement *statement, size_t i, size_t end)
+static bool write_tested(struct fold_statement *statement, size_t i, size_t end)
 {
 	const struct word *words = statement->words;
 
@@ -435,7 +436,7 @@ static bool write_tested(struct statement *statement, size_t i, size_t end)
 }
 
 /* Outside of brackets. */
-static bool has_open_or(const struct statement *statement, size_t i, size_t end)
+static bool has_open_or(const struct fold_statement *statement, size_t i, size_t end)
 {
 	while (i < end && !word_is(statement, i, "or"))
 		i = word_is_sign(statement, i, '(') ? behind_bracket(statement, i, end) : i + 1;
@@ -443,7 +444,7 @@ static bool has_open_or(const struct statement *statement, size_t i, size_t end)
 }
 
 /* WHERE and what it says, words [i, end). */
-static bool write_where(struct statement *statement, size_t i, size_t end)
+static bool write_where(struct fold_statement *statement, size_t i, size_t end)
 {
 	const struct word *words = statement->words;
 	size_t copied = i, next;
@@ -470,7 +471,7 @@ static bool write_where(struct statement *statement, size_t i, size_t end)
 	return true;
 }
 
-static bool write_statement(struct statement *statement, const struct clauses *clauses)
+static bool write_statement(struct fold_statement *statement, const struct clauses *clauses)
 {
 	const struct word *words = statement->words;
 	size_t tail = clauses->group < clauses->end    ? clauses->group
@@ -487,7 +488,7 @@ static bool write_statement(struct statement *statement, const struct clauses *c
 	return write_words(statement, tail, clauses->end);
 }
 
-static bool rewrite(struct statement *statement, struct sql_host *host)
+static bool rewrite(struct fold_statement *statement, struct sql_host *host)
 {
 	static _Atomic unsigned number;
 	struct fold *fold = statement->fold;
@@ -519,7 +520,7 @@ void fold_free(struct fold *fold)
 char *fold_rewrite(struct sql_context *context, const char *text, size_t len, struct fold **out)
 {
 	struct sql_host *host = context->hosts;
-	struct statement statement = {.text = text, .len = len};
+	struct fold_statement statement = {.text = text, .len = len};
 	char *written = NULL;
 
 	*out = NULL;

@@ -58,8 +58,8 @@ static bool keep_printed(void *arg, const char *bytes, size_t len)
 	asked->printed += len;
 	if (asked->printed > PRINTED_MAX)
 		return false;
-	row_list_add(asked->list)[AT_VALUE] =
-		(struct cell){CELL_TEXT, (uint32_t)len, {.text = kept(asked->list, bytes, len)}};
+	row_list_add(asked->list)[AT_VALUE] = (struct row_cell){
+		CELL_TEXT, (uint32_t)len, {.text = kept(asked->list, bytes, len)}};
 	return true;
 }
 
@@ -103,28 +103,28 @@ static bool run(struct asked *asked, struct error *err)
 /* ---- rows ---- */
 
 /* As a field: numbers above 2^63 - 1 are the same 64 bits. */
-static void put_value(struct cell *cell, const struct row_list *list, const struct value *value)
+static void put_value(struct row_cell *cell, const struct row_list *list, const struct value *value)
 {
 	if (value->kind == VALUE_STRING)
-		*cell = (struct cell){
+		*cell = (struct row_cell){
 			CELL_TEXT, value->len, {.text = kept(list, value->text, value->len)}};
 	else if (value->kind == VALUE_INT)
 		cell_integer(cell, (int64_t)value->u);
 }
 
 /* Bounds of buckets and sums beyond 64 bits. */
-static void put_number(struct cell *cell, __int128 number)
+static void put_number(struct row_cell *cell, __int128 number)
 {
 	if (number >= INT64_MIN && number <= INT64_MAX)
 		cell_integer(cell, (int64_t)number);
 	else
-		*cell = (struct cell){CELL_REAL, 0, {.real = (double)number}};
+		*cell = (struct row_cell){CELL_REAL, 0, {.real = (double)number}};
 }
 
-static struct cell *add(struct row_list *list, const char *name, const struct cell *keys,
-			size_t nkeys)
+static struct row_cell *add(struct row_list *list, const char *name, const struct row_cell *keys,
+			    size_t nkeys)
 {
-	struct cell *row = row_list_add(list);
+	struct row_cell *row = row_list_add(list);
 
 	cell_text(&row[AT_MAP], name);
 	for (size_t i = 0; i < nkeys; i++)
@@ -134,13 +134,13 @@ static struct cell *add(struct row_list *list, const char *name, const struct ce
 
 /* One key is itself; several are a text, as `yore do` prints them. Returns how many. */
 static size_t read_keys(const struct row_list *list, const struct map_entry *entry,
-			struct cell *keys, struct cell *all)
+			struct row_cell *keys, struct row_cell *all)
 {
 	size_t len, at = 0, count = 0;
 	const uint8_t *key = entry_key(entry, &len);
 	struct buf text = {0};
 
-	*all = (struct cell){0};
+	*all = (struct row_cell){0};
 	while (at < len) {
 		struct value value = key_next(key, &at);
 		put_value(&keys[count], list, &value);
@@ -150,7 +150,7 @@ static size_t read_keys(const struct row_list *list, const struct map_entry *ent
 	if (count == 1)
 		*all = keys[0];
 	else if (count)
-		*all = (struct cell){
+		*all = (struct row_cell){
 			CELL_TEXT, (uint32_t)text.len, {.text = kept(list, text.data, text.len)}};
 	buf_release(&text);
 	return count;
@@ -161,9 +161,9 @@ static void add_entry(struct row_list *list, const struct map *map, const char *
 {
 	struct map_sums sums = entry_sums(map, entry);
 	struct value value = entry_value(map, entry);
-	struct cell keys[PROBE_KEYS_MAX] = {0}, all;
+	struct row_cell keys[PROBE_KEYS_MAX] = {0}, all;
 	size_t nkeys = read_keys(list, entry, keys, &all);
-	struct cell *row;
+	struct row_cell *row;
 
 	for (uint32_t i = sums.first; i < sums.end; i++) {
 		struct map_bucket bucket = map_bucket_at(map->use, &sums, i);

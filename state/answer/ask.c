@@ -74,8 +74,8 @@ struct moments_question {
 	struct records *out;
 };
 
-static void collect_one(struct answering *asking, const struct moments_question *job, uint32_t moment,
-			uint32_t attr)
+static void collect_one(struct answering *asking, const struct moments_question *job,
+			uint32_t moment, uint32_t attr)
 {
 	struct fact fact;
 
@@ -102,8 +102,8 @@ static bool is_listed(struct answering *asking, const struct listed *listed, str
 	       value_exists(&fact->value);
 }
 
-static void collect_listed(struct answering *asking, const struct moments_question *job, uint32_t moment,
-			   const struct listed *listed)
+static void collect_listed(struct answering *asking, const struct moments_question *job,
+			   uint32_t moment, const struct listed *listed)
 {
 	struct fact fact;
 

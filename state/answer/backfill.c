@@ -29,7 +29,8 @@ struct backfill {
 };
 
 /* The look of the attribute at the moment in hand; NULL when there is none. */
-static struct backfill_look *find_look(const struct backfill *filler, uint32_t attr, const struct moment *moment)
+static struct backfill_look *find_look(const struct backfill *filler, uint32_t attr,
+				       const struct moment *moment)
 {
 	uint32_t i = number_map_get(&filler->places, attr);
 
@@ -46,7 +47,8 @@ static bool is_waiting(void *arg, uint32_t attr)
 	return look && !look->done;
 }
 
-static bool fill_before(struct backfill *filler, struct backfill_look *look, const struct scan_write *was)
+static bool fill_before(struct backfill *filler, struct backfill_look *look,
+			const struct scan_write *was)
 {
 	struct forward_scan *scan = &filler->scan;
 	nstime begin;
@@ -169,9 +171,9 @@ bool backfill_answer(struct backfill *filler, uint32_t attr, const struct moment
 	}
 	*mem_push(filler->looks, filler->nlooks, filler->looks_capacity) =
 		(struct backfill_look){.attr = attr,
-			      .older = number_map_get(&filler->places, attr),
-			      .moment = moment,
-			      .fact = *fact};
+				       .older = number_map_get(&filler->places, attr),
+				       .moment = moment,
+				       .fact = *fact};
 	number_map_set(&filler->places, attr, (uint32_t)filler->nlooks);
 	return false;
 }

@@ -30,7 +30,7 @@ struct forward {
 	struct replay *replay;
 	const struct cells *cells; /* the state at place `taken`; NULL: that of the run */
 	struct buf *states;        /* by place, written down; NULL: they are not needed */
-	struct moment_place *places;      /* rising */
+	struct moment_place *places; /* rising */
 	size_t nplaces, taken;
 	struct fill *fills; /* that reach over places */
 	size_t nfills, fills_capacity;
@@ -390,7 +390,8 @@ static void answer_missing(struct forward *forward, const struct record_place *m
 }
 
 /* Is it quicker to begin at a checkpoint than to go on from the place before? */
-static bool begins_apart(struct state *state, const struct moment_place *before, const struct moment_place *place)
+static bool begins_apart(struct state *state, const struct moment_place *before,
+			 const struct moment_place *place)
 {
 	nstime found;
 

@@ -57,7 +57,8 @@ static void insert(struct question_list *list, struct question *question)
 static void add_asked(struct backward *pass, struct question *question)
 {
 	if (!asked_of(pass, question->attr)) {
-		*mem_push(pass->asked, pass->nasked, pass->asked_capacity) = (struct asked_questions){0};
+		*mem_push(pass->asked, pass->nasked, pass->asked_capacity) =
+			(struct asked_questions){0};
 		number_map_set(&pass->asked_of, question->attr, (uint32_t)pass->nasked);
 	}
 	insert(&asked_of(pass, question->attr)->all, question);

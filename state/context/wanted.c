@@ -120,7 +120,8 @@ static bool is_cpu_key(const struct atom *atom)
 	       atom->expr->index == SECTION_CPU;
 }
 
-static void expand_cpus(struct wanted_list *list, const struct path *path, uint32_t i, uint32_t attr);
+static void expand_cpus(struct wanted_list *list, const struct path *path, uint32_t i,
+			uint32_t attr);
 
 /* All attributes of the path: as keys what the query says, or every CPU in place of section/cpu. */
 static void expand(struct wanted_list *list, const struct path *path, uint32_t i, uint32_t attr)
@@ -146,7 +147,8 @@ static void expand(struct wanted_list *list, const struct path *path, uint32_t i
 		list->known = list->some;
 }
 
-static void expand_cpus(struct wanted_list *list, const struct path *path, uint32_t i, uint32_t attr)
+static void expand_cpus(struct wanted_list *list, const struct path *path, uint32_t i,
+			uint32_t attr)
 {
 	for (size_t c = 0; c < list->cpus.count; c++) {
 		struct value key = value_u64((uint64_t)list->cpus.items[c]);
@@ -288,7 +290,8 @@ bool wanted_is_source(struct state *state, const struct wanted *wanted, uint32_t
 bool wanted_enumerate_some(struct state *state, struct wanted *wanted, uint32_t **out,
 			   size_t *count, struct error *err)
 {
-	struct wanted_list list = {.state = state, .known = true, .some = true, .shape = ATTR_ABSENT};
+	struct wanted_list list = {
+		.state = state, .known = true, .some = true, .shape = ATTR_ABSENT};
 
 	list.wanted.queries = wanted->queries;
 	list.wanted.nqueries = wanted->nqueries;

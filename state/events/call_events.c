@@ -94,7 +94,8 @@ static size_t find_described(const struct trace *trace, bool exits, struct descr
 }
 
 /* Takes the entries of a run; how many parts do they decide? */
-static size_t take_run(const struct trace *trace, const struct run *run, struct described_calls *parts)
+static size_t take_run(const struct trace *trace, const struct run *run,
+		       struct described_calls *parts)
 {
 	struct call_event event;
 	size_t decided = 0;
@@ -114,7 +115,8 @@ static size_t take_run(const struct trace *trace, const struct run *run, struct 
 }
 
 static bool find_met(struct index *index, const struct events_options *range,
-		     const uint64_t *entries, size_t open, struct described_calls *parts, struct error *err)
+		     const uint64_t *entries, size_t open, struct described_calls *parts,
+		     struct error *err)
 {
 	const struct events_options options = {.begin = range->begin,
 					       .end = range->end,

@@ -339,7 +339,8 @@ static void mark_written(struct closure *closure, struct class_steps *plan, cons
 }
 
 /* A deletion writes what is below its target, too; a stack has values below it. */
-static void mark_all_written(struct closure *closure, struct class_steps *plan, const struct line *line)
+static void mark_all_written(struct closure *closure, struct class_steps *plan,
+			     const struct line *line)
 {
 	uint32_t target = target_of(closure, line), bit = closure_bit(closure, target);
 	uint32_t value = ATTR_ABSENT;
@@ -384,7 +385,8 @@ static void add_event_steps(struct closure *closure, struct class_steps *plan,
 				 plan->base + SLOT_READ);
 }
 
-static void make_plan(struct closure *closure, const struct closure_class *entry, struct class_steps *plan)
+static void make_plan(struct closure *closure, const struct closure_class *entry,
+		      struct class_steps *plan)
 {
 	const struct class_program *class = entry->class;
 
@@ -506,7 +508,7 @@ void closure_free(struct closure *closure)
 }
 
 const struct class_steps *closure_plan(const struct closure *closure, const struct event_item *item,
-				size_t i)
+				       size_t i)
 {
 	const struct catalog *catalog = closure->catalog;
 	const struct program *program = catalog->program;

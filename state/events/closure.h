@@ -66,7 +66,7 @@ struct closure {
 	uint32_t *shapes; /* bit → shape */
 	uint32_t nshapes, nwords;
 	uint32_t *marked, nmarked; /* while a step is made: what it writes */
-	struct class_steps *plans;        /* by number in the catalog */
+	struct class_steps *plans; /* by number in the catalog */
 	struct step_of *steps;     /* of all plans, one behind the other */
 	size_t nsteps;
 	uint64_t *classes; /* bit per class with a plan */
@@ -107,6 +107,6 @@ uint64_t *closure_statements(const struct closure *closure);
 struct program *closure_program(const struct closure *closure);
 /* The plans of an item, the last to be applied first; NULL steps where there is nothing to do. */
 const struct class_steps *closure_plan(const struct closure *closure, const struct event_item *item,
-				size_t i); /* i from 0; NULL: no more */
+				       size_t i); /* i from 0; NULL: no more */
 
 #endif

@@ -173,7 +173,8 @@ bool event_filter_window(struct event_filter *filter, nstime *begin, nstime *end
 }
 
 static enum filtered_by_packet ask_filters(struct event_filter *filter, const struct stream *stream,
-				   const struct packet_info *info, struct packet_range *range)
+					   const struct packet_info *info,
+					   struct packet_range *range)
 {
 	const struct packet_filter_of packet = packet_filter_of(stream, info);
 	const struct packet_filter_wanted wanted = {.always = filter->all,

@@ -27,7 +27,8 @@ static bool by_time(struct event_source *source, const struct event_window *wind
 }
 
 static bool by_packets(struct index *index, const struct stream *stream,
-		       const struct event_window *window, nstime *floor, nstime *ceil, struct error *err)
+		       const struct event_window *window, nstime *floor, nstime *ceil,
+		       struct error *err)
 {
 	struct packet record;
 	struct table *table;

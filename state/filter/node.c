@@ -72,7 +72,8 @@ static bool always_fails(const struct expr *expr)
 	return false;
 }
 
-static struct node *of_expr(struct node_builder *maker, enum node_kind kind, const struct expr *expr)
+static struct node *of_expr(struct node_builder *maker, enum node_kind kind,
+			    const struct expr *expr)
 {
 	struct node *node = node_new(maker, kind);
 
@@ -83,8 +84,8 @@ static struct node *of_expr(struct node_builder *maker, enum node_kind kind, con
 }
 
 /* Of what other nodes give: as dear as the dearest. */
-static struct node *of_nodes(struct node_builder *maker, enum node_kind kind, const struct node **nodes,
-			     uint32_t n)
+static struct node *of_nodes(struct node_builder *maker, enum node_kind kind,
+			     const struct node **nodes, uint32_t n)
 {
 	struct node *node = node_new(maker, kind);
 
@@ -112,7 +113,8 @@ static bool integer_column(struct node_builder *maker, const struct tested_colum
 	return true;
 }
 
-static bool double_column(struct node_builder *maker, const struct expr *expr, struct node_column *out)
+static bool double_column(struct node_builder *maker, const struct expr *expr,
+			  struct node_column *out)
 {
 	if (expr->kind != EXPR_FIELD || expr->field.class->kind != FIELD_FLOAT)
 		return false;

@@ -138,7 +138,8 @@ struct computed_piece {
 };
 
 /* OUTCOME_GAVE_UP: the horizon ends before. */
-static enum outcome compute_piece(struct state *state, struct computed_piece *piece, struct error *err)
+static enum outcome compute_piece(struct state *state, struct computed_piece *piece,
+				  struct error *err)
 {
 	enum outcome outcome = by_need(state, piece->begin, piece->end, &piece->computed, err);
 	struct named_tracks named;
@@ -244,8 +245,8 @@ static bool extend(const struct tracks *tracks, struct tracks *computed, bool do
 
 	while (ok && more && (down ? at > end : at < end)) {
 		struct computed_piece piece = {.begin = down ? below(trace, at, width) : at,
-				      .end = down ? at : above(trace, at, width),
-				      .computed = {.state = tracks->state}};
+					       .end = down ? at : above(trace, at, width),
+					       .computed = {.state = tracks->state}};
 		const struct track *part;
 
 		for (size_t i = 0; i < computed->count; i++)

@@ -97,7 +97,8 @@ static uint32_t *open_tracks(const struct tracks *tracks, size_t *count)
 void ends_find(const struct tracks *tracks, nstime from, struct ends *out)
 {
 	struct state *state = tracks->state;
-	struct ends_search search = {.tracks = tracks, .checkpoints = state->checkpoints, .out = out};
+	struct ends_search search = {
+		.tracks = tracks, .checkpoints = state->checkpoints, .out = out};
 	nstime last = from;
 	size_t count, ended;
 

@@ -45,7 +45,8 @@ static void give_sums(struct track_output *giving, nstime t)
 	}
 }
 
-static void give_interval(struct track_output *giving, const struct span *span, nstime end, bool lost)
+static void give_interval(struct track_output *giving, const struct span *span, nstime end,
+			  bool lost)
 {
 	struct interval interval = {.path = giving->path, .lost = lost};
 
@@ -289,8 +290,8 @@ static void note_window(struct tracks *tracks, uint64_t packets)
 }
 
 /* What lists over the range cost: is it short beside the trace, and if so, are all keys known? */
-static bool look_at_range(struct state *state, const struct intervals_range *range, struct wanted *wanted,
-			  bool *is_short, bool *known, struct error *err)
+static bool look_at_range(struct state *state, const struct intervals_range *range,
+			  struct wanted *wanted, bool *is_short, bool *known, struct error *err)
 {
 	struct listed *listed = NULL;
 	uint64_t in, all;
@@ -312,8 +313,8 @@ static bool may_be_window(const struct state *state, const struct intervals_rang
 }
 
 /* Lists whose keys are known without reading are complete, and cost little. */
-static bool is_window(struct state *state, const struct intervals_range *range, struct wanted *wanted,
-		      bool *out, struct error *err)
+static bool is_window(struct state *state, const struct intervals_range *range,
+		      struct wanted *wanted, bool *out, struct error *err)
 {
 	bool is_short, known;
 
@@ -360,8 +361,8 @@ static bool ask_paths(struct state *state, const struct intervals_question *ques
 }
 
 /* Threads that are asked for by name are those that have it in the range. */
-static bool ask_tracks(struct state *state, const struct intervals_question *question, const struct sums_sink *sink,
-		struct error *err)
+static bool ask_tracks(struct state *state, const struct intervals_question *question,
+		       const struct sums_sink *sink, struct error *err)
 {
 	struct named_queries named;
 	struct intervals_question plain = *question;
@@ -394,9 +395,9 @@ static bool ask_recorded(struct state *state, const struct intervals_question *q
 static struct intervals_range range_of(nstime begin, nstime end, enum interval_ends ends)
 {
 	return (struct intervals_range){.begin = begin,
-			      .end = end,
-			      .within = ends != INTERVALS_WHOLE,
-			      .alone = ends == INTERVALS_ALONE};
+					.end = end,
+					.within = ends != INTERVALS_WHOLE,
+					.alone = ends == INTERVALS_ALONE};
 }
 
 bool state_intervals(struct state *state, nstime begin, nstime end, enum interval_ends ends,
@@ -416,9 +417,9 @@ bool state_intervals_after(struct state *state, nstime begin, nstime end, enum i
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
 	const struct intervals_question question = {.range = range_of(begin, end, ends),
-					  .queries = queries,
-					  .nqueries = nqueries,
-					  .first = first};
+						    .queries = queries,
+						    .nqueries = nqueries,
+						    .first = first};
 
 	return ask_recorded(state, &question, &sink, err);
 }
@@ -429,9 +430,8 @@ bool state_intervals_all(struct state *state, nstime begin, nstime end, enum int
 			 struct error *err)
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
-	struct intervals_question question = {.range = range_of(begin, end, ends),
-				    .queries = queries,
-				    .nqueries = nqueries};
+	struct intervals_question question = {
+		.range = range_of(begin, end, ends), .queries = queries, .nqueries = nqueries};
 
 	question.range.all = true;
 	return ask_recorded(state, &question, &sink, err);
@@ -447,9 +447,9 @@ bool state_intervals_on(struct state *state, struct handover *handover, nstime b
 	/* what ended at `begin` is told how, too */
 	const nstime before = begin > NSTIME_MIN ? begin - 1 : begin;
 	struct intervals_question question = {.range = range_of(before, end, INTERVALS_CUT),
-				    .queries = queries,
-				    .nqueries = nqueries,
-				    .first = first};
+					      .queries = queries,
+					      .nqueries = nqueries,
+					      .first = first};
 
 	question.range.all = true;
 	state->handover = handover;
@@ -569,12 +569,12 @@ bool state_window(struct state *state, const struct window_range *window,
 {
 	const struct sums_sink sink = {.interval = each, .arg = arg};
 	const struct intervals_question question = {.range = {.begin = window->begin,
-						    .end = window->end,
-						    .within = window->cut,
-						    .window = true},
-					  .packets = window->packets,
-					  .queries = queries,
-					  .nqueries = nqueries};
+							      .end = window->end,
+							      .within = window->cut,
+							      .window = true},
+						    .packets = window->packets,
+						    .queries = queries,
+						    .nqueries = nqueries};
 
 	return ask_recorded(state, &question, &sink, err);
 }
@@ -595,12 +595,12 @@ bool state_sums(struct state *state, const nstime *edges, size_t nedges,
 		struct error *err)
 {
 	const struct intervals_question columns = {.range = {.begin = edges[0],
-						   .end = edges[nedges - 1],
-						   .within = true,
-						   .edges = edges,
-						   .nedges = nedges},
-					 .queries = queries,
-					 .nqueries = nqueries};
+							     .end = edges[nedges - 1],
+							     .within = true,
+							     .edges = edges,
+							     .nedges = nedges},
+						   .queries = queries,
+						   .nqueries = nqueries};
 
 	return ask_tracks(state, &columns, sink, err);
 }

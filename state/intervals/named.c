@@ -127,7 +127,8 @@ static void note_nobody(const struct thread_search *naming)
 		buf_printf(note, ": %s", like);
 }
 
-static bool find_threads(struct state *state, nstime begin, nstime end, struct thread_search *naming)
+static bool find_threads(struct state *state, nstime begin, nstime end,
+			 struct thread_search *naming)
 {
 	struct query *names;
 	bool ok;
@@ -155,11 +156,11 @@ bool state_named(struct state *state, nstime begin, nstime end, const struct que
 	for (size_t i = 0; i < nqueries; i++) {
 		uint32_t step = name_step(state, queries[i]);
 		struct thread_search naming = {.out = out,
-					.query = queries[i],
-					.number = i,
-					.name = query_key(queries[i], step),
-					.step = step,
-					.err = err};
+					       .query = queries[i],
+					       .number = i,
+					       .name = query_key(queries[i], step),
+					       .step = step,
+					       .err = err};
 		if (!step)
 			add_item(out, queries[i], i);
 		else if (!find_threads(state, begin, end, &naming))

@@ -21,7 +21,7 @@
 enum { RECENT_BITS = 10, RECENT = 1 << RECENT_BITS };
 #define ATOM_SMALL 0x80000000u /* the rest is the integer */
 
-struct attr_node { /* there may be millions */
+struct attr_node {     /* there may be millions */
 	uint32_t atom; /* ATOM_SMALL and an integer, or a place in `values` */
 	uint32_t parent, shape;
 	uint32_t next; /* of the same hash; 0: none, since the root is in no chain */

@@ -205,7 +205,8 @@ static void to_column(struct picture *picture, uint32_t column)
 	open->column = column;
 }
 
-static void fill_column(struct picture *picture, uint32_t column, const struct value *value, uint64_t time)
+static void fill_column(struct picture *picture, uint32_t column, const struct value *value,
+			uint64_t time)
 {
 	to_column(picture, column);
 	hold(picture->open, value, time, 0);

@@ -41,7 +41,8 @@ static bool add_sums(void *arg, const char *path, const struct sums *sums)
 }
 
 /* All columns of a part, from stored sums or from intervals. */
-static bool fill_part(struct picture_filler *filling, uint32_t first, uint32_t end, struct error *err)
+static bool fill_part(struct picture_filler *filling, uint32_t first, uint32_t end,
+		      struct error *err)
 {
 	const struct picture_asking *asking = filling->asking;
 	struct picture *picture = filling->picture;

@@ -50,7 +50,7 @@ static bool add_packets(struct cpus *cpus, struct index *index, const struct str
 }
 
 static bool add_stream_cpus(struct cpus *cpus, struct index *index, const struct stream *stream,
-		       struct error *err)
+			    struct error *err)
 {
 	if (stream->cpu >= 0)
 		add_cpu(cpus, stream->cpu);

@@ -118,12 +118,12 @@ static void look_begin(struct path_lookup *look, const struct program *program, 
 		       const struct query *query)
 {
 	*look = (struct path_lookup){.program = program,
-			      .index = index,
-			      .attrs = program->attrs,
-			      .query = query,
-			      .path = query_pattern(query),
-			      .text = query_text(query),
-			      .steps = query_pattern(query)->natoms};
+				     .index = index,
+				     .attrs = program->attrs,
+				     .query = query,
+				     .path = query_pattern(query),
+				     .text = query_text(query),
+				     .steps = query_pattern(query)->natoms};
 	compare(look);
 }
 

@@ -161,7 +161,7 @@ static void add_class(struct mirror_classes *own, const struct event_class *clas
 }
 
 static void begin_classes(struct mirror_classes *classes, struct program *program,
-		  const struct mirror_def *mirror)
+			  const struct mirror_def *mirror)
 {
 	*classes =
 		(struct mirror_classes){.arena = arena_new(), .program = program, .mirror = mirror};
@@ -209,7 +209,8 @@ uint64_t *mirror_telling(struct program *program)
 
 /* ---- what one event tells ---- */
 
-struct class_effect mirror_told(const struct mirror_class *mirrored, struct env *env, int64_t claimed)
+struct class_effect mirror_told(const struct mirror_class *mirrored, struct env *env,
+				int64_t claimed)
 {
 	struct class_effect told = {.ends = mirrored->ends};
 	struct block_head head = {0};
@@ -237,7 +238,7 @@ struct class_effect mirror_told(const struct mirror_class *mirrored, struct env 
 }
 
 struct class_effect mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env,
-				 int64_t claimed)
+					 int64_t claimed)
 {
 	struct class_effect told = {.ends = mirrored->ends && !mirrored->perhaps};
 	enum failure why;

@@ -53,10 +53,11 @@ struct class_effect { /* by one event */
 };
 
 /* By the event that `env` has, where `claimed` is what earlier ones say. */
-struct class_effect mirror_told(const struct mirror_class *mirrored, struct env *env, int64_t claimed);
+struct class_effect mirror_told(const struct mirror_class *mirrored, struct env *env,
+				int64_t claimed);
 /* The same in a recording of tasks, where each event says what the value is at it. */
 struct class_effect mirror_told_of_tasks(const struct mirror_class *mirrored, struct env *env,
-				 int64_t claimed);
+					 int64_t claimed);
 /* Does the event say what the value is there? Then *out is that. */
 bool mirror_evidence(const struct mirror_class *mirrored, struct env *env, int64_t *out);
 

@@ -194,7 +194,8 @@ static bool add_when(struct plain_builder *making, const struct expr *when, bool
 	return add_test(making, &test, wanted != column.negated, line);
 }
 
-static bool add_value(struct plain_builder *making, const struct expr *value, struct plain_line *line)
+static bool add_value(struct plain_builder *making, const struct expr *value,
+		      struct plain_line *line)
 {
 	enum input_kind kind;
 
@@ -220,7 +221,8 @@ static bool add_value(struct plain_builder *making, const struct expr *value, st
 }
 
 /* False: it is not plain. */
-static bool compile_line(struct plain_builder *making, const struct line *line, struct plain_line *out)
+static bool compile_line(struct plain_builder *making, const struct line *line,
+			 struct plain_line *out)
 {
 	*out = (struct plain_line){.line = line,
 				   .verb = line->verb,
@@ -246,7 +248,8 @@ static const struct plain_input *keep_kinds(const struct plain_builder *making, 
 	return *count ? arena_copy(making->arena, kept, *count, sizeof *kept) : NULL;
 }
 
-static const struct plain_integer *keep_integers(const struct plain_builder *making, struct plain *plain)
+static const struct plain_integer *keep_integers(const struct plain_builder *making,
+						 struct plain *plain)
 {
 	struct plain_integer kept[PLAIN_INPUTS];
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const struct line *take_lines(struct program *subset, const struct line *from, uint32_t n,
-			       const uint64_t *statements, uint32_t *count)
+				     const uint64_t *statements, uint32_t *count)
 {
 	struct line *lines;
 
@@ -38,9 +38,10 @@ static struct class_program *take_all(struct program *subset, const struct class
 		struct class_program *to = &classes[i];
 
 		*to = from[i];
-		to->section =
-			take_lines(subset, from[i].section, from[i].nsection, statements, &to->nsection);
-		to->event = take_lines(subset, from[i].event, from[i].nevent, statements, &to->nevent);
+		to->section = take_lines(subset, from[i].section, from[i].nsection, statements,
+					 &to->nsection);
+		to->event =
+			take_lines(subset, from[i].event, from[i].nevent, statements, &to->nevent);
 		if (events && to->nevent != from[i].nevent)
 			to->plain = plain_new(subset->arena, to->event, to->nevent);
 	}

@@ -151,8 +151,8 @@ static struct events_options options_of(const struct contradictions *own,
  * loss lies. Until it returns false.
  */
 static bool read_events(struct contradictions *own, const struct events_options *options,
-			bool (*see)(struct stream_reading *reading, const struct mirror_class *mirrored,
-				    void *arg),
+			bool (*see)(struct stream_reading *reading,
+				    const struct mirror_class *mirrored, void *arg),
 			void *arg, struct error *err)
 {
 	struct stream_reading reading = {.own = own};
@@ -183,8 +183,8 @@ static struct watched *watched_of(const struct stream_reading *reading)
 	return &reading->own->streams[reading->run.stream->index];
 }
 
-static struct class_effect told_by(const struct mirror_class *mirrored, struct stream_reading *reading,
-			   int64_t claimed)
+static struct class_effect told_by(const struct mirror_class *mirrored,
+				   struct stream_reading *reading, int64_t claimed)
 {
 	return is_of_tasks(reading->own, reading->run.stream)
 		       ? mirror_told_of_tasks(mirrored, &reading->env, claimed)
@@ -250,7 +250,8 @@ struct weighing {
 };
 
 /* What the event says the value is; false: it does not. */
-static bool evidence(struct stream_reading *reading, const struct mirror_class *mirrored, int64_t *value)
+static bool evidence(struct stream_reading *reading, const struct mirror_class *mirrored,
+		     int64_t *value)
 {
 	return mirrored && mirror_evidence(mirrored, &reading->env, value);
 }
@@ -278,7 +279,8 @@ static bool weigh(struct stream_reading *reading, const struct mirror_class *mir
 }
 
 /* Up to the last event that says another value than the first switch does. */
-static bool weigh_first(struct stream_reading *reading, const struct mirror_class *mirrored, void *arg)
+static bool weigh_first(struct stream_reading *reading, const struct mirror_class *mirrored,
+			void *arg)
 {
 	struct weighing *weighing = arg;
 	int64_t value;
@@ -549,7 +551,8 @@ static bool pass_loss(struct stream_reading *reading, struct error *err)
 }
 
 /* Only what tells counts; a `was` without `=` says that nothing is known. */
-static bool see_claim(struct stream_reading *reading, const struct mirror_class *mirrored, void *arg)
+static bool see_claim(struct stream_reading *reading, const struct mirror_class *mirrored,
+		      void *arg)
 {
 	struct claim_of *claim = arg;
 	struct class_effect told;
@@ -717,9 +720,9 @@ static bool watches(void *arg, const struct stream *stream)
 	return own->streams[stream->index].any;
 }
 
-static bool find_inferred(void *arg, const struct stream *stream, nstime begin, nstime end, bool leaves,
-		 void (*add)(void *to, const struct inferred_loss *loss), void *to,
-		 struct error *err)
+static bool find_inferred(void *arg, const struct stream *stream, nstime begin, nstime end,
+			  bool leaves, void (*add)(void *to, const struct inferred_loss *loss),
+			  void *to, struct error *err)
 {
 	struct contradictions *own = arg;
 	struct watched *watched = &own->streams[stream->index];
@@ -745,7 +748,8 @@ static bool find_inferred(void *arg, const struct stream *stream, nstime begin, 
 }
 
 /* The newest event that tells, or loss. */
-static bool see_newest(struct stream_reading *reading, const struct mirror_class *mirrored, void *arg)
+static bool see_newest(struct stream_reading *reading, const struct mirror_class *mirrored,
+		       void *arg)
 {
 	nstime *newest = arg;
 	struct class_effect told;

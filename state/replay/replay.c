@@ -130,7 +130,7 @@ static void set_section(void *arg, const struct line *line, enum eval eval, stru
 }
 
 static void tell_change(struct replay *replay, uint32_t attr, const struct cell *before,
-		 const struct cell *after, bool fill)
+			const struct cell *after, bool fill)
 {
 	struct change change = {attr, before, after, fill, replay->walk.time, {0}, NULL};
 

@@ -253,8 +253,8 @@ static size_t list_held(const struct cells *cells, struct held_tombstone *out)
 	}
 	while ((tombstone = cells_next_tombstone(cells, tombstone)))
 		out[count++] = (struct held_tombstone){.since = tombstone->now.since,
-					     .seq = tombstone->now.seq,
-					     .tombstone = tombstone};
+						       .seq = tombstone->now.seq,
+						       .tombstone = tombstone};
 	if (count)
 		qsort(out, count, sizeof *out, by_order);
 	return count;
@@ -326,7 +326,8 @@ static bool pause(struct building *building, struct timelines_built *out, struct
 }
 
 /* The last slice, and that it is. */
-static bool finish_building(struct building *building, struct timelines_built *out, struct error *err)
+static bool finish_building(struct building *building, struct timelines_built *out,
+			    struct error *err)
 {
 	const struct timelines_part *part = building->part;
 	struct builder *builder = building->builder;
@@ -393,7 +394,8 @@ static bool build_once(const struct timelines_part *part, enum spoilt *spoilt,
 		building.replay = replay_new(&options);
 		ok = begin_or_resume(&building, err);
 		building.damaged = !ok && err->kind == ERR_FORMAT;
-		ok = ok && run_building(&building, err) && spoilt_by(&building, disorder) == SPOILT_NOT &&
+		ok = ok && run_building(&building, err) &&
+		     spoilt_by(&building, disorder) == SPOILT_NOT &&
 		     (part->grows ? pause : finish_building)(&building, out, err);
 	}
 	if (ok)

@@ -88,7 +88,7 @@ static bool add_up(struct dominant_work *work, const struct slice_parts *parts, 
 	}
 	/* after the last tick it holds for some time, too */
 	add_sum(work, value.number, value.kind,
-	    (uint64_t)parts->ticks[parts->nticks - 1] - (uint64_t)since);
+		(uint64_t)parts->ticks[parts->nticks - 1] - (uint64_t)since);
 	return true;
 }
 

@@ -24,7 +24,7 @@ enum { KEY_NOTE = 'a', KEY_BODY = 'b' };
 
 /* *path is the caller's to release; returns the name in the head, which is in it. */
 static const char *read_name(const struct shards_plan *plan, enum shard_file kind, uint32_t i,
-			   struct buf *path)
+			     struct buf *path)
 {
 	static const char *const names[] = {"pass1", "start", "built", "strayed", "plan"};
 

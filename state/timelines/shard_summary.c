@@ -206,7 +206,7 @@ static void set(void *arg, const struct write *write, uint32_t attr, struct valu
 
 /* The shard itself made it unknown: the fill begins there, or later. */
 static void fill_cell(struct summary_builder *run, const struct write *write, struct cell *cell,
-		 const struct value *value)
+		      const struct value *value)
 {
 	const struct stream *stream = run->walk.stream;
 
@@ -219,7 +219,8 @@ static void fill_cell(struct summary_builder *run, const struct write *write, st
 }
 
 /* Whether it fills depends on the value before the shard. Only the first one may. */
-static void fill_start(struct summary_builder *run, const struct write *write, const struct value *value)
+static void fill_start(struct summary_builder *run, const struct write *write,
+		       const struct value *value)
 {
 	const struct stream *stream = run->walk.stream;
 	struct cell cell;

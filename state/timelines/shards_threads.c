@@ -57,7 +57,8 @@ static bool reports(void *arg, nstime at, nstime first, nstime last)
 	       (!options->progress || options->progress(options->progress_arg, at, first, last));
 }
 
-static bool work_begin(struct shard_pool *pool, bool caller, struct shards_work *out, struct error *err)
+static bool work_begin(struct shard_pool *pool, bool caller, struct shards_work *out,
+		       struct error *err)
 {
 	struct notices silent = {0}; /* the state's own program has said it */
 

@@ -150,7 +150,8 @@ struct slice_listing {
 	struct stored_list *out;
 };
 
-static bool is_of_shape(const struct slice_listing *listing, const struct shard *shard, uint32_t number)
+static bool is_of_shape(const struct slice_listing *listing, const struct shard *shard,
+			uint32_t number)
 {
 	uint32_t shape = shard_shape(shard, number);
 
@@ -236,7 +237,8 @@ static void list_filled(struct slice_listing *listing, uint32_t attr)
 }
 
 /* Fills of events behind t in one slice that reach over t. */
-static bool list_fills_of(struct slice_listing *listing, struct shard *shard, const struct slice *slice)
+static bool list_fills_of(struct slice_listing *listing, struct shard *shard,
+			  const struct slice *slice)
 {
 	uint32_t behind = slice_tick_behind(slice, listing->t), attr;
 	struct slice_fills fills = {.open.j = 0};
@@ -279,11 +281,11 @@ bool stored_list(struct stored *stored, nstime t, const uint8_t *shapes, uint32_
 		 bool since, struct stored_list *out)
 {
 	struct slice_listing listing = {.stored = stored,
-				  .t = t,
-				  .shapes = shapes,
-				  .nshapes = nshapes,
-				  .since = since,
-				  .out = out};
+					.t = t,
+					.shapes = shapes,
+					.nshapes = nshapes,
+					.since = since,
+					.out = out};
 	size_t at = stored_shard_at(stored, t);
 	bool ok;
 
